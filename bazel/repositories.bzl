@@ -1,0 +1,141 @@
+"""Everything that Emulsion needs from outside, for its own WORKSPACE and for its users':
+
+    local_repository(name = "emulsion", path = "...")   # or http_archive
+    load("@emulsion//bazel:repositories.bzl", "emulsion_repositories")
+    emulsion_repositories()
+
+A repository that the calling workspace has declared before is left as it is.
+"""
+
+load(":debian.bzl", "debian_files", "debian_tree")
+load(":npm.bzl", "npm_tool")
+load(":wheel.bzl", "pinned_wheel")
+
+def _maybe(rule, name, **kwargs):
+    if not native.existing_rule(name):
+        rule(name = name, **kwargs)
+
+def _third_party(name):
+    return Label("//bazel:third_party/{}.BUILD".format(name))
+
+# Debian's rules_cc is newer than Debian's Bazel in one function, which only says this.
+_CPP_TOOLCHAIN = [
+    "load(\"@bazel_tools//tools/cpp:toolchain_utils.bzl\", \"find_cpp_toolchain\", \"use_cpp_toolchain\")",
+    "load(\"@bazel_tools//tools/cpp:toolchain_utils.bzl\", \"find_cpp_toolchain\")",
+    "use_cpp_toolchain()",
+    "[\"@bazel_tools//tools/cpp:toolchain_type\"]",
+]
+
+def _bazel_rules():
+    _maybe(
+        debian_tree,
+        name = "rules_cc",
+        package = "bazel-rules-cc",
+        path = "/usr/share/bazel/rules/cc",
+        replace = {
+            "cc/private/rules_impl/cc_flags_supplier.bzl": _CPP_TOOLCHAIN,
+            "cc/private/rules_impl/compiler_flag.bzl": _CPP_TOOLCHAIN,
+        },
+    )
+    _maybe(debian_tree, name = "rules_java", package = "bazel-rules-java", path = "/usr/share/bazel/rules/java")
+    _maybe(debian_tree, name = "rules_proto", package = "bazel-rules-proto", path = "/usr/share/bazel/rules/proto")
+    _maybe(debian_tree, name = "platforms", package = "bazel-platforms", path = "/usr/share/bazel/tools/platforms")
+    _maybe(debian_tree, name = "bazel_skylib", package = "bazel-skylib", path = "/usr/share/bazel/tools/skylib")
+
+    # Every C++ test refers to the coverage tools, whether or not coverage is asked for.
+    _maybe(
+        debian_files,
+        name = "remote_coverage_tools",
+        build_file = _third_party("remote_coverage_tools"),
+        package = "bazel-bootstrap",
+    )
+
+def _cpp_libraries():
+    _maybe(
+        debian_files,
+        name = "googletest",
+        build_file = _third_party("googletest"),
+        links = {
+            "googlemock": "/usr/src/googletest/googlemock",
+            "googletest": "/usr/src/googletest/googletest",
+        },
+        package = "googletest",
+    )
+    _maybe(
+        debian_files,
+        name = "google_benchmark",
+        build_file = _third_party("google_benchmark"),
+        links = {"include/benchmark": "/usr/include/benchmark"},
+        package = "libbenchmark-dev",
+    )
+    _maybe(
+        debian_files,
+        name = "nlohmann_json",
+        build_file = _third_party("nlohmann_json"),
+        links = {"include/nlohmann": "/usr/include/nlohmann"},
+        package = "nlohmann-json3-dev",
+    )
+    _maybe(
+        debian_files,
+        name = "fmt",
+        build_file = _third_party("fmt"),
+        links = {"include/fmt": "/usr/include/fmt"},
+        package = "libfmt-dev",
+    )
+    _maybe(
+        debian_files,
+        name = "cli11",
+        build_file = _third_party("cli11"),
+        links = {"include/CLI": "/usr/include/CLI"},
+        package = "libcli11-dev",
+    )
+
+def _wheels():
+    _maybe(
+        pinned_wheel,
+        name = "halide",
+        build_file = _third_party("halide"),
+        files = [
+            "halide/include/*.h=include/",
+            "halide/include/HalideRuntime.h=runtime/",
+            "halide/include/HalideBuffer.h=runtime/",
+            "halide/lib64/libHalide.so=lib64/",
+            "halide/lib64/libautoschedule_*.so=lib64/",
+            "halide/bin/gengen=bin/",
+            "halide/bin/get_host_target=bin/",
+            "halide/share/doc/Halide/LICENSE.txt=./",
+        ],
+        package = "halide",
+        sha256 = "3686c2b4c9aed1e26e1e55631608b2c4a4c3fe2d4386505ba1921859adb683ab",
+        version = "21.0.0",
+    )
+    _maybe(
+        pinned_wheel,
+        name = "scikit_learn_data",
+        build_file = _third_party("scikit_learn_data"),
+        files = [
+            "sklearn/datasets/data/digits.csv.gz=./",
+            "sklearn/datasets/images/*.jpg=./",
+        ],
+        gunzip = True,
+        package = "scikit-learn",
+        sha256 = "52a0703bbc07ad27f560fa63fa68e4c54dd735bfbbf65b4dd3c225dc7547b6df",
+        version = "1.9.1",
+    )
+
+def _style_tools():
+    _maybe(
+        npm_tool,
+        name = "buildifier",
+        file = "package/buildifier-linux_amd64",
+        integrity = "sha512-eZ/Aq+2r4PcJa6LbPCT6ffgIJfTU/gYilqIzoX2OLM4nNkbQC6tTMPZNn7aHHjhGPxbNLv41zm4Xqt1olCLgXw==",
+        package = "@bazel/buildifier",
+        version = "8.2.1",
+    )
+
+def emulsion_repositories():
+    """Declares what Emulsion needs and the calling workspace does not declare itself."""
+    _bazel_rules()
+    _cpp_libraries()
+    _wheels()
+    _style_tools()
