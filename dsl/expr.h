@@ -1,0 +1,197 @@
+#ifndef EMULSION_DSL_EXPR_H_
+#define EMULSION_DSL_EXPR_H_
+
+// Scalar expressions over axes: the right-hand side of every comprehension. Immutable trees, shared freely.
+//
+//   expr := constant                       a number of a given type
+//         | axis                           the value of a loop index, i32
+//         | size                           the value of a run-time size, i32
+//         | read(expr...)                  one element of a tensor, indices row-major
+//         | unary expr                     neg abs exp log sqrt tanh erf not cast
+//         | expr binary expr               add sub mul div mod min max, comparisons, and, or
+//         | select(expr, expr, expr)       lazy: only the chosen branch is evaluated, reads included
+//         | reduce(axes, combiner, expr)   sum(k, ...): lifted into an operation of its own by Func
+//
+// Meaning: f32 and f64 are IEEE; min, max (and relu, clamp built from them) propagate NaN as NumPy does.
+// i32 wraps nowhere that a kernel promises: a result outside i32 is unspecified. Integer div and mod round
+// towards minus infinity; division by zero gives 0, as does mod. Both sides of a binary operator have the
+// same type; a C++ literal takes the type of the other side when that loses nothing but float precision.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/extent.h"
+#include "dsl/types.h"
+
+namespace emulsion {
+
+enum class ExprOp : uint8_t {
+  // leaves
+  constant,
+  axis,
+  size,
+  read,  // args: one index per axis of the tensor
+  // one argument
+  neg,
+  abs,
+  exp,
+  log,
+  sqrt,
+  tanh,
+  erf,
+  logical_not,
+  cast,
+  // two arguments
+  add,
+  sub,
+  mul,
+  div,
+  mod,
+  min,
+  max,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  logical_and,
+  logical_or,
+  // three arguments: condition, value if true, value if false
+  select,
+  // one argument; reduction axes and combiner in the node
+  reduce,
+};
+
+enum class Combiner : uint8_t { none, sum, product, min, max };
+
+// A named index. In a comprehension it has an extent; as the name of a loop in a schedule it needs none.
+// Two axes are the same axis when their names are equal.
+class Axis {
+ public:
+  explicit Axis(const std::string& name);
+  Axis(const std::string& name, Extent extent);
+  const std::string& name() const { return name_; }
+  bool has_extent() const { return extent_.has_value(); }
+  const Extent& extent() const;  // Error when the axis has none
+
+ private:
+  std::string name_;
+  std::optional<Extent> extent_;
+};
+
+struct Op;  // an operation of a graph: dsl/tensor.h
+using OpPtr = std::shared_ptr<const Op>;
+struct ExprNode;
+
+class Expr {
+ public:
+  Expr() = default;
+  Expr(int value);         // NOLINT: y(m) + 1
+  Expr(float value);       // NOLINT
+  Expr(double value);      // NOLINT
+  Expr(bool value);        // NOLINT
+  Expr(const Axis& axis);  // NOLINT
+  explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
+
+  bool defined() const { return node_ != nullptr; }
+  const ExprNode* operator->() const { return node_.get(); }
+  const ExprNode& node() const { return *node_; }
+  DType dtype() const;
+  bool same_as(const Expr& other) const { return node_ == other.node_; }
+
+ private:
+  std::shared_ptr<const ExprNode> node_;
+};
+
+struct ExprNode {
+  ExprOp op;
+  DType dtype;
+  std::vector<Expr> args;
+  double float_value = 0;     // constant of a float type
+  int64_t int_value = 0;      // constant of any other type
+  bool weak = false;          // constant written as a C++ literal: adapts to the other side's type
+  std::string name;           // axis, size; read: the buffer's name once in a LoopNest
+  OpPtr tensor;               // read, in a graph; null in a LoopNest
+  Combiner combiner = Combiner::none;  // reduce
+  std::vector<Axis> axes;              // reduce
+};
+
+// Constructors. Each checks its types and throws Error naming the operator, the argument and the types.
+Expr constant(DType dtype, double value);        // value must be representable in an integer dtype
+Expr int_constant(int64_t value);                // i32
+Expr axis_value(const std::string& name);        // i32
+Expr size_value(const std::string& name);        // i32
+Expr extent_value(const Extent& extent);         // i32: the affine expression over size_value()
+Expr unary(ExprOp op, Expr a);                   // not for cast
+Expr binary(ExprOp op, Expr a, Expr b);
+Expr cast(DType to, Expr a);
+Expr select(Expr condition, Expr if_true, Expr if_false);
+// A read inside a LoopNest: by the buffer's name.
+Expr read_buffer(const std::string& buffer, DType dtype, std::vector<Expr> indices);
+// A read of an operation in a graph.
+Expr read_op(OpPtr op, std::vector<Expr> indices);
+
+Expr operator+(Expr a, Expr b);
+Expr operator-(Expr a, Expr b);
+Expr operator*(Expr a, Expr b);
+Expr operator/(Expr a, Expr b);
+Expr operator%(Expr a, Expr b);
+Expr operator-(Expr a);
+Expr operator<(Expr a, Expr b);
+Expr operator<=(Expr a, Expr b);
+Expr operator>(Expr a, Expr b);
+Expr operator>=(Expr a, Expr b);
+Expr operator==(Expr a, Expr b);
+Expr operator!=(Expr a, Expr b);
+Expr operator&&(Expr a, Expr b);
+Expr operator||(Expr a, Expr b);
+Expr operator!(Expr a);
+Expr min(Expr a, Expr b);
+Expr max(Expr a, Expr b);
+Expr exp(Expr a);
+Expr log(Expr a);
+Expr sqrt(Expr a);
+Expr tanh(Expr a);
+Expr erf(Expr a);
+Expr abs(Expr a);
+
+// Reductions in index notation: mm(m, n) = sum(k, x(m, k) * w(k, n)). Over an empty axis: sum 0,
+// product 1, max -inf (lowest for i32), min +inf (highest for i32), as the identity of the combiner.
+Expr sum(std::vector<Axis> axes, Expr body);
+Expr product(std::vector<Axis> axes, Expr body);
+Expr reduce_max(std::vector<Axis> axes, Expr body);
+Expr reduce_min(std::vector<Axis> axes, Expr body);
+inline Expr sum(const Axis& axis, Expr body) { return sum(std::vector<Axis>{axis}, std::move(body)); }
+inline Expr reduce_max(const Axis& axis, Expr body) {
+  return reduce_max(std::vector<Axis>{axis}, std::move(body));
+}
+inline Expr reduce_min(const Axis& axis, Expr body) {
+  return reduce_min(std::vector<Axis>{axis}, std::move(body));
+}
+
+std::string to_string(ExprOp op);            // "add", "lt", ...
+std::string to_string(Combiner combiner);    // "sum", ...
+Expr identity_of(Combiner combiner, DType dtype);
+// combiner(a, b) as an expression: a + b, max(a, b), ...
+Expr combine(Combiner combiner, Expr a, Expr b);
+
+// Rebuilds the tree bottom-up: `rewrite` sees each node after its arguments and returns a replacement, or
+// an undefined Expr to keep it. A tree in which nothing changed comes back as the same node.
+Expr transform(const Expr& root, const std::function<Expr(const Expr&)>& rewrite);
+// Calls `visit` on every node, arguments before their user.
+void visit(const Expr& root, const std::function<void(const Expr&)>& visit);
+// Replaces axes by name.
+Expr substitute_axes(const Expr& root, const std::function<Expr(const std::string&)>& value);
+bool equal(const Expr& a, const Expr& b);  // structural
+
+// Infix text: "max(mm[m, n] + b[n], 0f)"; parses back (graph_text.h). f32 constants end in f, f64 in d.
+std::string to_string(const Expr& expr);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_DSL_EXPR_H_

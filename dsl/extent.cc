@@ -1,0 +1,162 @@
+#include "dsl/extent.h"
+
+#include <array>
+#include <cctype>
+#include <cstring>
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+int64_t checked_add(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_add_overflow(a, b, &result)) fail("extent {} + {}: does not fit 64 bits", a, b);
+  return result;
+}
+
+int64_t checked_mul(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_mul_overflow(a, b, &result)) fail("extent {} * {}: does not fit 64 bits", a, b);
+  return result;
+}
+
+// Words that cannot be the name of a function or variable in the generated C and C++.
+constexpr std::array<const char*, 97> kReserved = {
+    "alignas",   "alignof",  "and",       "and_eq",    "asm",      "auto",      "bitand",
+    "bitor",     "bool",     "break",     "case",      "catch",    "char",      "char16_t",
+    "char32_t",  "class",    "compl",     "concept",   "const",    "constexpr", "const_cast",
+    "continue",  "decltype", "default",   "delete",    "do",       "double",    "dynamic_cast",
+    "else",      "enum",     "explicit",  "export",    "extern",   "false",     "float",
+    "for",       "friend",   "goto",      "if",        "inline",   "int",       "long",
+    "mutable",   "namespace", "new",      "noexcept",  "not",      "not_eq",    "nullptr",
+    "operator",  "or",       "or_eq",     "private",   "protected", "public",   "register",
+    "requires",  "return",   "short",     "signed",    "sizeof",   "static",    "static_assert",
+    "static_cast", "struct", "switch",    "template",  "this",     "thread_local", "throw",
+    "true",      "try",      "typedef",   "typeid",    "typename", "union",     "unsigned",
+    "using",     "virtual",  "void",      "volatile",  "wchar_t",  "while",     "xor",
+    "xor_eq",    "char8_t",  "consteval", "constinit", "co_await", "co_return", "co_yield",
+    "restrict",  "inf",      "nan",       "main",      "reinterpret_cast", "emulsion"};
+
+}  // namespace
+
+Extent Extent::size(const std::string& name) {
+  check_identifier("run-time size", name);
+  Extent result;
+  result.coefficients_[name] = 1;
+  return result;
+}
+
+Extent Extent::operator+(const Extent& other) const {
+  Extent result = *this;
+  result.constant_ = checked_add(constant_, other.constant_);
+  for (const auto& [name, coefficient] : other.coefficients_) {
+    int64_t sum = checked_add(result.coefficients_[name], coefficient);
+    if (sum == 0) {
+      result.coefficients_.erase(name);
+    } else {
+      result.coefficients_[name] = sum;
+    }
+  }
+  return result;
+}
+
+Extent Extent::operator-(const Extent& other) const { return *this + other * Extent(-1); }
+
+Extent Extent::operator*(const Extent& other) const {
+  if (!is_constant() && !other.is_constant()) {
+    fail("extent ({}) * ({}): expected an affine expression, got a product of run-time sizes",
+         to_string(), other.to_string());
+  }
+  if (!other.is_constant()) return other * *this;
+  Extent result(checked_mul(constant_, other.constant_));
+  if (other.constant_ == 0) return result;
+  for (const auto& [name, coefficient] : coefficients_) {
+    result.coefficients_[name] = checked_mul(coefficient, other.constant_);
+  }
+  return result;
+}
+
+std::optional<Extent> Extent::exact_quotient(int64_t divisor) const {
+  if (divisor == 0 || constant_ % divisor != 0) return std::nullopt;
+  Extent result(constant_ / divisor);
+  for (const auto& [name, coefficient] : coefficients_) {
+    if (coefficient % divisor != 0) return std::nullopt;
+    result.coefficients_[name] = coefficient / divisor;
+  }
+  return result;
+}
+
+std::optional<int64_t> Extent::lower_bound() const {
+  for (const auto& [name, coefficient] : coefficients_) {
+    if (coefficient < 0) return std::nullopt;
+  }
+  return constant_;
+}
+
+int64_t Extent::evaluate(const SizeValues& sizes) const {
+  int64_t result = constant_;
+  for (const auto& [name, coefficient] : coefficients_) {
+    auto found = sizes.find(name);
+    if (found == sizes.end()) fail("run-time size {}: expected a value, got none", name);
+    if (found->second < 0) {
+      fail("run-time size {}: expected 0 or greater, got {}", name, found->second);
+    }
+    result = checked_add(result, checked_mul(coefficient, found->second));
+  }
+  return result;
+}
+
+std::string Extent::to_string() const {
+  std::string text;
+  for (const auto& [name, coefficient] : coefficients_) {
+    int64_t shown = coefficient;
+    if (!text.empty()) {
+      text += coefficient < 0 ? " - " : " + ";
+      shown = coefficient < 0 ? -coefficient : coefficient;
+    }
+    text += shown == 1 ? name : fmt::format("{}*{}", shown, name);
+  }
+  if (text.empty()) return std::to_string(constant_);
+  if (constant_ > 0) text += fmt::format(" + {}", constant_);
+  if (constant_ < 0) text += fmt::format(" - {}", -constant_);
+  return text;
+}
+
+std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + shape[i].to_string();
+  return text + "]";
+}
+
+std::optional<int64_t> element_count(const Shape& shape) {
+  int64_t count = 1;
+  bool constant = true;
+  for (const Extent& extent : shape) constant = constant && extent.is_constant();
+  if (!constant) return std::nullopt;
+  for (const Extent& extent : shape) {
+    if (extent.constant() == 0) return 0;
+  }
+  for (const Extent& extent : shape) {
+    if (__builtin_mul_overflow(count, extent.constant(), &count)) {
+      fail("shape {}: the number of elements does not fit 64 bits", to_string(shape));
+    }
+  }
+  return count;
+}
+
+void check_identifier(const std::string& what, const std::string& name) {
+  bool legal = !name.empty() && name.size() <= 128 && name.find("__") == std::string::npos &&
+               std::isalpha(static_cast<unsigned char>(name[0]));
+  for (char c : name) legal = legal && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
+  for (const char* word : kReserved) legal = legal && name != word;
+  if (!legal) {
+    std::string shown = name.substr(0, 40);
+    for (char& c : shown) c = std::isprint(static_cast<unsigned char>(c)) ? c : '?';
+    fail("{} '{}': expected a letter, then letters, digits and single underscores, at most 128 in "
+         "all, and no C or C++ keyword",
+         what, shown);
+  }
+}
+
+}  // namespace emulsion

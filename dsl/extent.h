@@ -1,0 +1,64 @@
+#ifndef EMULSION_DSL_EXTENT_H_
+#define EMULSION_DSL_EXTENT_H_
+
+// How long an axis is: a number, or an affine expression in named run-time sizes (2*B + 1). One kernel
+// serves every value of its sizes from 0 up, so arithmetic here is exact and checked: a result that no
+// 64-bit number holds, or that is not affine, is an Error, never a wrapped number.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace emulsion {
+
+// The value of every named size, for one call of a kernel.
+using SizeValues = std::map<std::string, int64_t>;
+
+class Extent {
+ public:
+  Extent(int64_t constant = 0) : constant_(constant) {}  // NOLINT: {128, 256} is a shape
+  // A named run-time size, 0 or greater: Extent batch = Extent::size("B").
+  static Extent size(const std::string& name);
+
+  bool is_constant() const { return coefficients_.empty(); }
+  // The constant term; the whole value when is_constant().
+  int64_t constant() const { return constant_; }
+  // Name -> coefficient, never 0.
+  const std::map<std::string, int64_t>& coefficients() const { return coefficients_; }
+
+  Extent operator+(const Extent& other) const;
+  Extent operator-(const Extent& other) const;
+  // Error when both sides depend on a run-time size: the product is not affine.
+  Extent operator*(const Extent& other) const;
+  bool operator==(const Extent& other) const {
+    return constant_ == other.constant_ && coefficients_ == other.coefficients_;
+  }
+  bool operator!=(const Extent& other) const { return !(*this == other); }
+
+  // This extent over `divisor`, when that is exact whatever the sizes are.
+  std::optional<Extent> exact_quotient(int64_t divisor) const;
+  // The smallest value over all sizes >= 0; nothing when there is none (a negative coefficient).
+  std::optional<int64_t> lower_bound() const;
+  // Error when a size has no value, is negative, or the result overflows.
+  int64_t evaluate(const SizeValues& sizes) const;
+  // "256", "B", "2*B + 1", "B - 1": parses back (see graph_text.h).
+  std::string to_string() const;
+
+ private:
+  int64_t constant_;
+  std::map<std::string, int64_t> coefficients_;
+};
+
+using Shape = std::vector<Extent>;  // row-major: the last axis is contiguous
+
+std::string to_string(const Shape& shape);  // "[B, 256]"
+// The number of elements when every extent is constant; Error on overflow.
+std::optional<int64_t> element_count(const Shape& shape);
+// Throws Error when a run-time name is not a C identifier, or is one that no generated code may hold.
+void check_identifier(const std::string& what, const std::string& name);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_DSL_EXTENT_H_

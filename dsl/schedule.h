@@ -1,0 +1,149 @@
+#ifndef EMULSION_DSL_SCHEDULE_H_
+#define EMULSION_DSL_SCHEDULE_H_
+
+// How to compute a graph: for each operation, by name, a list of directives; nothing else. A schedule is a
+// value: it prints as text, one directive a line, and that text parses back to the same schedule.
+//
+// A Schedule only records. Whether a directive can be honoured is decided by lower() (passes/lower.h), which
+// throws ScheduleError naming the directive, the operation, what was found and what would be legal; nothing
+// is silently replaced. An operation without directives is computed at the root, its loops in the order of
+// its axes, reductions innermost.
+//
+// A reduction is two nests: the start value over the pure axes, then the update over pure and reduction
+// axes. Directives speak of both; the start value's nest simply has no reduction loops.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dsl/expr.h"
+#include "dsl/graph.h"
+#include "dsl/tensor.h"
+
+namespace emulsion {
+
+// What happens where a split factor does not divide the extent.
+enum class Tail : uint8_t {
+  automatic,      // exact where it divides, else guard
+  guard,          // an if around the body (Halide: GuardWithIf)
+  predicate,      // masked loads and stores (Halide: Predicate)
+  round_up,       // compute past the end; only for what is not an output (Halide: RoundUp)
+  shift_inwards,  // the last tile starts earlier; pure operations whose extent is known to be >= factor
+};
+
+enum class Memory : uint8_t { automatic, heap, stack, registers };
+
+enum class DirectiveKind : uint8_t {
+  split,            // axes: axis, outer, inner; factor; tail
+  fuse,             // axes: outer, inner, fused
+  reorder,          // axes: innermost first, as in Halide
+  vectorize,        // axes: axis
+  unroll,           // axes: axis
+  parallel,         // axes: axis
+  compute_at,       // target op; axes: its loop
+  store_at,         // target op; axes: its loop
+  compute_root,
+  compute_inline,
+  store_in,         // memory
+  pack,             // target: the weight; axes: the axis of this operation; factor
+  cache_write,      // target: name of the new stage that computes; this operation copies
+  split_reduction,  // axes: reduction axis, new lane axis; target: name of the new stage; factor
+};
+
+struct Directive {
+  DirectiveKind kind;
+  std::vector<std::string> axes;
+  int64_t factor = 0;
+  Tail tail = Tail::automatic;
+  Memory memory = Memory::automatic;
+  std::string target;  // another operation, or the name of a new one
+
+  bool operator==(const Directive& other) const;
+};
+
+// "split(m, mo, mi, 6, guard)": what stands behind "y." in the text form.
+std::string to_string(const Directive& directive);
+std::string to_string(Tail tail);
+std::string to_string(Memory memory);
+std::string to_string(DirectiveKind kind);
+
+class Schedule;
+
+// The directives of one operation, appended in the order of the calls. Every call returns *this.
+class StageSchedule {
+ public:
+  // for m in M            ->  for mo in M/factor: for mi in factor
+  StageSchedule& split(const Axis& axis, const Axis& outer, const Axis& inner, int64_t factor,
+                       Tail tail = Tail::automatic);
+  // for m: for n          ->  for mo: for no: for mi: for ni     (two splits and a reorder)
+  StageSchedule& tile(const Axis& m, const Axis& n, const Axis& mo, const Axis& no, const Axis& mi,
+                      const Axis& ni, int64_t m_factor, int64_t n_factor,
+                      Tail tail = Tail::automatic);
+  // for mo: for no        ->  for t in mo*no
+  StageSchedule& fuse(const Axis& outer, const Axis& inner, const Axis& fused);
+  // for m: for n: for k   ->  for k: for m: for n                by reorder({n, m, k}); innermost first
+  StageSchedule& reorder(const std::vector<Axis>& innermost_first);
+  // for n in N            ->  vectorized n: all lanes at once; N must be a number
+  StageSchedule& vectorize(const Axis& axis);
+  // for n in N            ->  for n in N/lanes: vectorized n_v in lanes
+  StageSchedule& vectorize(const Axis& axis, int64_t lanes, Tail tail = Tail::automatic);
+  // for m in M            ->  the body M times; M must be a number
+  StageSchedule& unroll(const Axis& axis);
+  // for m in M            ->  for m in M/factor: unrolled m_u in factor
+  StageSchedule& unroll(const Axis& axis, int64_t factor, Tail tail = Tail::automatic);
+  // for m                 ->  parallel m
+  StageSchedule& parallel(const Axis& axis);
+  // Computed inside loop `axis` of `consumer`, only the part that this iteration needs.
+  StageSchedule& compute_at(const Tensor& consumer, const Axis& axis);
+  // Stored at a loop outside the one where it is computed.
+  StageSchedule& store_at(const Tensor& consumer, const Axis& axis);
+  StageSchedule& compute_root();
+  StageSchedule& compute_inline();
+  StageSchedule& store_in(Memory memory);
+  // The weight as this operation reads it: w[k, n] -> w_packed[n/factor, k, n%factor], zero-padded, made
+  // once: at build time when the values are known, else by a generated pack function. `axis` is the axis of
+  // this operation that indexes the weight. Halide has no such directive.
+  StageSchedule& pack(const Tensor& weight, const Axis& axis, int64_t factor);
+  // y = reduce(...)       ->  acc = reduce(...); y = acc         `acc` can be computed at a tile of y
+  StageSchedule& cache_write(const std::string& accumulator);
+  // s = sum(k, e)         ->  s_lanes[.., lane] = sum(ko, e[k = ko*lanes + lane]); s = sum(lane, s_lanes)
+  // The order of a float sum changes. Halide: rfactor.
+  StageSchedule& split_reduction(const Axis& axis, const Axis& lane, int64_t lanes,
+                                 const std::string& partial);
+
+  StageSchedule& add(Directive directive);
+  const std::vector<Directive>& directives() const { return directives_; }
+
+ private:
+  friend class Schedule;
+  const Schedule* owner_ = nullptr;
+  std::vector<Directive> directives_;
+};
+
+class Schedule {
+ public:
+  explicit Schedule(const Graph& graph);
+  explicit Schedule(const Tensor& output) : Schedule(Graph(output)) {}
+  explicit Schedule(const Func& output) : Schedule(Graph(output)) {}
+  Schedule(const Schedule& other);
+  Schedule& operator=(const Schedule& other);
+
+  // The directives of an operation of the graph (Error when it is not there) or, by name, also of a stage
+  // that cache_write or split_reduction makes (checked by lower()).
+  StageSchedule& operator[](const Tensor& tensor);
+  StageSchedule& operator[](const Func& func) { return (*this)[func.tensor()]; }
+  StageSchedule& operator[](const std::string& name);
+  const StageSchedule* find(const std::string& name) const;
+  const std::map<std::string, StageSchedule>& stages() const { return stages_; }
+  const Graph& graph() const { return graph_; }
+  bool operator==(const Schedule& other) const;
+  std::string name_of(const Tensor& tensor) const;
+
+ private:
+  Graph graph_;
+  std::map<std::string, StageSchedule> stages_;
+};
+
+}  // namespace emulsion
+
+#endif  // EMULSION_DSL_SCHEDULE_H_

@@ -1,0 +1,143 @@
+#ifndef EMULSION_PASSES_LOOP_NEST_H_
+#define EMULSION_PASSES_LOOP_NEST_H_
+
+// The uOp loop nest: the only thing that a backend reads. What is printed is what runs.
+//
+//   nest  := buffers stages packs node
+//   node  := block node...                     in this order
+//          | loop stage.axis in extent: node   serial, parallel, vectorized or unrolled; from 0 up
+//          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
+//          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
+//          | execute stage[point] (op)= expr   start value, update, or a value that stays inside the kernel
+//          | store   stage[point] = expr       a pure value that goes to an output argument
+//
+// A stage is a comprehension over its axes. Its buffer has its name; its loops are its axes taken through
+// its transforms (splits and fuses, in order); its place in the tree is where it is computed. A reduction is
+// two nests at that place: `init` (no reduction loops), then `update`. Loop variables are named
+// "stage.axis" and always count from 0; `point` says what index each axis of the stage has there.
+//
+// Reads in a stage's body name a buffer and use the stage's plain axis names as variables; reads in `mins`,
+// `extents`, `point` and `guards` do not occur: these are integer expressions over the enclosing loops'
+// variables and the run-time sizes. Row-major everywhere.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dsl/expr.h"
+#include "dsl/extent.h"
+#include "dsl/schedule.h"
+#include "dsl/types.h"
+
+namespace emulsion {
+
+enum class BufferRole : uint8_t {
+  input,     // argument
+  weight,    // argument; when a Pack names it, in its packed shape
+  output,    // argument, written by the stage of the same name
+  constant,  // known values, part of the kernel
+  internal,  // the storage of a stage, made by its Alloc
+};
+
+struct Buffer {
+  std::string name;
+  DType dtype;
+  BufferRole role;
+  Shape shape;  // what an index may be: 0 <= index[d] < shape[d]; internal: the stage's whole domain
+  std::shared_ptr<const std::vector<uint8_t>> data;  // constant: dense row-major bytes
+};
+
+struct LoopTransform {
+  enum class Kind : uint8_t {
+    split,  // axis -> outer * factor + inner
+    fuse,   // outer, inner -> axis = outer * extent(inner) + inner
+  };
+  Kind kind;
+  std::string axis, outer, inner;  // plain names, unique within the stage
+  int64_t factor = 0;              // split
+  Tail tail = Tail::guard;         // split; never automatic. round_up also where the factor divides exactly
+};
+
+struct Stage {
+  std::string name;
+  DType dtype;
+  std::vector<Axis> axes;            // with extents: the domain, row-major; the buffer's axes
+  std::vector<Axis> reduction_axes;  // with extents
+  Combiner combiner = Combiner::none;
+  Expr body;  // none: the value; else combined over reduction_axes, starting from identity_of(combiner)
+  std::vector<LoopTransform> transforms;  // those of reduction axes concern the update only
+
+  bool is_reduction() const { return combiner != Combiner::none; }
+};
+
+enum class LoopKind : uint8_t { serial, parallel, vectorized, unrolled };
+enum class Part : uint8_t { whole, init, update };  // whole: a stage that is no reduction
+enum class NodeKind : uint8_t { block, loop, alloc, load, execute, store };
+
+struct Node;
+using NodePtr = std::shared_ptr<const Node>;
+
+struct Node {
+  NodeKind kind;
+  std::vector<NodePtr> children;  // block: any number; loop, alloc: exactly one; uOps: none
+  std::string stage;              // loop, uOps: whose; alloc: whose storage
+  Part part = Part::whole;        // loop, uOps
+  // loop
+  std::string axis;               // plain name; the variable is stage + "." + axis
+  LoopKind loop_kind = LoopKind::serial;
+  Expr extent;                    // over run-time sizes only, for example (B + 5) / 6
+  // alloc: element [i0, i1, ...] of the stage lives at [i0 - mins[0], i1 - mins[1], ...]
+  Memory memory = Memory::heap;   // never automatic
+  std::vector<Expr> mins;         // one for each axis of the stage
+  std::vector<Expr> extents;      // over run-time sizes only; a constant wherever it can be
+  // uOps
+  std::vector<Expr> point;        // one for each of axes, then (update) reduction_axes
+  std::vector<Expr> guards;       // all must hold, or this instance does nothing
+};
+
+struct LoopNest;
+
+// How one weight argument is brought into the layout that the nest reads. `nest` has one argument (the
+// weight as the user has it) and one output (the packed buffer, under the packed name).
+struct Pack {
+  std::string weight;  // the user's name
+  std::string packed;  // the name of the buffer in the main nest
+  std::shared_ptr<const LoopNest> nest;
+};
+
+struct LoopNest {
+  std::string name;                // of the first output
+  std::vector<std::string> sizes;  // sorted names of the run-time sizes
+  std::vector<Buffer> buffers;     // arguments in the kernel's order (inputs and weights, then outputs), then
+                                   // constants, then internal ones
+  std::vector<Stage> stages;       // producers first
+  NodePtr root;
+  std::vector<Pack> packs;         // for the weights whose values are not known
+
+  const Stage& stage(const std::string& name) const;    // InternalError when it is not there
+  const Buffer& buffer(const std::string& name) const;  // InternalError when it is not there
+  std::vector<const Buffer*> arguments() const;         // inputs, weights and outputs, in order
+};
+
+std::string loop_variable(const std::string& stage, const std::string& axis);  // "stage.axis"
+
+// The extent of each loop axis of a stage (pure, reduction, and those that its transforms make), given the
+// extents of the region that is computed. Over run-time sizes only.
+std::map<std::string, Expr> loop_extents(const Stage& stage, const std::vector<Expr>& region_extents);
+
+// The program as text (see the README for an example). Stable: goldens compare it.
+std::string to_string(const LoopNest& nest);
+
+// Number of times each kind of uOp is issued (guards not counted out): arithmetic over the tree.
+struct UopCounts {
+  int64_t loads = 0, executes = 0, stores = 0;
+};
+UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes = {});
+
+// The value of an integer expression over loop variables and sizes. Error: a name without a value.
+int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& variables);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_LOOP_NEST_H_
