@@ -1,0 +1,222 @@
+#include "dsl/affine.h"
+
+#include <algorithm>
+#include <set>
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+Affine scaled(const Affine& a, int64_t factor) {
+  Affine result;
+  if (factor == 0) return result;
+  for (const auto& [axis, coefficient] : a.coefficients) {
+    result.coefficients[axis] = coefficient * factor;
+  }
+  result.offset = a.offset * Extent(factor);
+  return result;
+}
+
+Affine added(const Affine& a, const Affine& b) {
+  Affine result = a;
+  for (const auto& [axis, coefficient] : b.coefficients) {
+    int64_t& mine = result.coefficients[axis];
+    mine += coefficient;
+    if (mine == 0) result.coefficients.erase(axis);
+  }
+  result.offset = a.offset + b.offset;
+  return result;
+}
+
+bool is_number(const Affine& a) { return a.coefficients.empty() && a.offset.is_constant(); }
+
+// Proofs about one index under the extents of its axes.
+class Prover {
+ public:
+  Prover(const AxisExtents& axes, bool under_select) : axes_(axes), all_positive_(under_select) {
+    for (const auto& [name, extent] : axes) {
+      // No iteration unless every extent is at least 1; that bounds a size only when it stands alone.
+      if (extent.coefficients().size() == 1 && extent.constant() <= 0 &&
+          extent.coefficients().begin()->second > 0) {
+        positive_.insert(extent.coefficients().begin()->first);
+      }
+    }
+  }
+
+  // e >= low
+  bool at_least(const Expr& e, const Extent& low) const {
+    if (auto affine = affine_of(e)) return non_negative(extreme(*affine, false) - low);
+    switch (e->op) {
+      case ExprOp::min:
+        return at_least(e->args[0], low) && at_least(e->args[1], low);
+      case ExprOp::max:
+        return at_least(e->args[0], low) || at_least(e->args[1], low);
+      case ExprOp::select:
+        return at_least(e->args[1], low) && at_least(e->args[2], low);
+      case ExprOp::mod:
+        return positive_number(e->args[1]) && non_negative(Extent(0) - low);
+      case ExprOp::div:  // floor(a / c) >= low  <=  a >= low * c
+        return positive_number(e->args[1]) &&
+               at_least(e->args[0], low * Extent(*number(e->args[1])));
+      case ExprOp::mul:
+        if (positive_number(e->args[1]) && low == Extent(0)) return at_least(e->args[0], low);
+        if (positive_number(e->args[0]) && low == Extent(0)) return at_least(e->args[1], low);
+        return false;
+      case ExprOp::add:
+        if (auto b = affine_of(e->args[1])) return at_least(e->args[0], low - extreme(*b, false));
+        if (auto a = affine_of(e->args[0])) return at_least(e->args[1], low - extreme(*a, false));
+        return low == Extent(0) && at_least(e->args[0], low) && at_least(e->args[1], low);
+      case ExprOp::sub:
+        if (auto b = affine_of(e->args[1])) return at_least(e->args[0], low + extreme(*b, true));
+        return false;
+      default:
+        return false;
+    }
+  }
+
+  // e <= high
+  bool at_most(const Expr& e, const Extent& high) const {
+    if (auto affine = affine_of(e)) return non_negative(high - extreme(*affine, true));
+    switch (e->op) {
+      case ExprOp::min:
+        return at_most(e->args[0], high) || at_most(e->args[1], high);
+      case ExprOp::max:
+        return at_most(e->args[0], high) && at_most(e->args[1], high);
+      case ExprOp::select:
+        return at_most(e->args[1], high) && at_most(e->args[2], high);
+      case ExprOp::mod: {
+        if (!positive_number(e->args[1])) return false;
+        return non_negative(high - Extent(*number(e->args[1]) - 1)) ||
+               (at_least(e->args[0], 0) && at_most(e->args[0], high));
+      }
+      case ExprOp::div: {  // floor(a / c) <= high  <=  a <= high * c + c - 1
+        if (!positive_number(e->args[1])) return false;
+        int64_t c = *number(e->args[1]);
+        return at_most(e->args[0], high * Extent(c) + Extent(c - 1));
+      }
+      case ExprOp::mul: {  // a * c <= high  <=  a <= high / c, when that is exact or a number
+        const Expr& a = positive_number(e->args[1]) ? e->args[0] : e->args[1];
+        const Expr& c = positive_number(e->args[1]) ? e->args[1] : e->args[0];
+        if (!positive_number(c)) return false;
+        if (auto quotient = high.exact_quotient(*number(c))) return at_most(a, *quotient);
+        if (high.is_constant() && high.constant() >= 0) {
+          return at_most(a, high.constant() / *number(c));
+        }
+        return false;
+      }
+      case ExprOp::add:
+        if (auto b = affine_of(e->args[1])) return at_most(e->args[0], high - extreme(*b, true));
+        if (auto a = affine_of(e->args[0])) return at_most(e->args[1], high - extreme(*a, true));
+        return sum_at_most(e, high);
+      case ExprOp::sub:
+        if (auto b = affine_of(e->args[1])) return at_most(e->args[0], high + extreme(*b, false));
+        return false;
+      default:
+        return false;
+    }
+  }
+
+ private:
+  // a + b <= high with b bounded by a number of its own, as in (i / 4) * 4 + i % 4.
+  bool sum_at_most(const Expr& e, const Extent& high) const {
+    for (int side = 0; side < 2; ++side) {
+      const Expr& bounded = e->args[side];
+      const Expr& other = e->args[1 - side];
+      if (bounded->op == ExprOp::mod && positive_number(bounded->args[1]) &&
+          at_most(other, high - Extent(*number(bounded->args[1]) - 1))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  static std::optional<int64_t> number(const Expr& e) {
+    auto affine = affine_of(e);
+    if (!affine || !is_number(*affine)) return std::nullopt;
+    return affine->offset.constant();
+  }
+  static bool positive_number(const Expr& e) { return number(e).value_or(0) > 0; }
+
+  // The largest (or smallest) value over the axes, as an extent in the sizes.
+  Extent extreme(const Affine& a, bool largest) const {
+    Extent result = a.offset;
+    for (const auto& [axis, coefficient] : a.coefficients) {
+      auto found = axes_.find(axis);
+      EMULSION_CHECK(found != axes_.end(), "axis {} is not in scope", axis);
+      if ((coefficient > 0) == largest) {
+        result = result + (found->second - Extent(1)) * Extent(coefficient);
+      }
+    }
+    return result;
+  }
+
+  bool non_negative(const Extent& e) const {
+    Extent at_smallest = Extent(e.constant());
+    for (const auto& [name, coefficient] : e.coefficients()) {
+      if (coefficient < 0) return false;
+      if (all_positive_ || positive_.count(name)) at_smallest = at_smallest + Extent(coefficient);
+    }
+    return at_smallest.constant() >= 0;
+  }
+
+  const AxisExtents& axes_;
+  bool all_positive_;
+  std::set<std::string> positive_;
+};
+
+}  // namespace
+
+std::optional<Affine> affine_of(const Expr& index) {
+  switch (index->op) {
+    case ExprOp::constant: {
+      if (!is_integer(index->dtype)) return std::nullopt;
+      Affine result;
+      result.offset = Extent(index->int_value);
+      return result;
+    }
+    case ExprOp::axis: {
+      Affine result;
+      result.coefficients[index->name] = 1;
+      return result;
+    }
+    case ExprOp::size: {
+      Affine result;
+      result.offset = Extent::size(index->name);
+      return result;
+    }
+    case ExprOp::neg: {
+      auto a = affine_of(index->args[0]);
+      if (!a) return std::nullopt;
+      return scaled(*a, -1);
+    }
+    case ExprOp::add:
+    case ExprOp::sub: {
+      auto a = affine_of(index->args[0]);
+      auto b = affine_of(index->args[1]);
+      if (!a || !b) return std::nullopt;
+      return added(*a, index->op == ExprOp::add ? *b : scaled(*b, -1));
+    }
+    case ExprOp::mul: {
+      auto a = affine_of(index->args[0]);
+      auto b = affine_of(index->args[1]);
+      if (!a || !b) return std::nullopt;
+      if (is_number(*b)) return scaled(*a, b->offset.constant());
+      if (is_number(*a)) return scaled(*b, a->offset.constant());
+      return std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+bool proves_in_bounds(const Expr& index, const Extent& extent, const AxisExtents& axes,
+                      bool under_select) {
+  for (const auto& [name, axis_extent] : axes) {
+    if (axis_extent == Extent(0)) return true;  // nothing is ever read
+  }
+  Prover prover(axes, under_select);
+  return prover.at_least(index, 0) && prover.at_most(index, extent - Extent(1));
+}
+
+}  // namespace emulsion

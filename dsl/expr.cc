@@ -1,0 +1,389 @@
+#include "dsl/expr.h"
+
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+std::shared_ptr<ExprNode> make_node(ExprOp op, DType dtype, std::vector<Expr> args = {}) {
+  auto node = std::make_shared<ExprNode>();
+  node->op = op;
+  node->dtype = dtype;
+  node->args = std::move(args);
+  return node;
+}
+
+Expr weak_constant(DType dtype, double float_value, int64_t int_value) {
+  auto node = make_node(ExprOp::constant, dtype);
+  node->float_value = float_value;
+  node->int_value = int_value;
+  node->weak = true;
+  return Expr(std::move(node));
+}
+
+bool is_weak(const Expr& e) { return e->op == ExprOp::constant && e->weak; }
+
+// A literal in the type of the other side; the literal itself when its type cannot become that one.
+Expr adapt(const Expr& literal, DType to) {
+  if (literal.dtype() == to || literal.dtype() == DType::boolean || to == DType::boolean) {
+    return literal;
+  }
+  if (is_float(literal.dtype())) {
+    return is_float(to) ? constant(to, literal->float_value) : literal;
+  }
+  return constant(to, static_cast<double>(literal->int_value));
+}
+
+void require_defined(const std::string& op, int argument, const Expr& e) {
+  if (!e.defined()) fail("argument {} of {}: expected an expression, got none", argument, op);
+}
+
+void require_computable(const std::string& op, int argument, DType dtype) {
+  if (!is_computable(dtype)) {
+    fail("argument {} of {}: expected a type with kernels ({}), got {}", argument, op,
+         computable_dtypes(), to_string(dtype));
+  }
+}
+
+bool is_comparison(ExprOp op) {
+  return op == ExprOp::eq || op == ExprOp::ne || op == ExprOp::lt || op == ExprOp::le ||
+         op == ExprOp::gt || op == ExprOp::ge;
+}
+
+bool is_logical(ExprOp op) { return op == ExprOp::logical_and || op == ExprOp::logical_or; }
+
+Expr reduce(Combiner combiner, std::vector<Axis> axes, Expr body) {
+  std::string name = to_string(combiner);
+  require_defined(name, 2, body);
+  if (axes.empty()) fail("argument 1 (axes) of {}: expected at least one axis, got none", name);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    axes[i].extent();  // Error when it has none
+    for (size_t j = 0; j < i; ++j) {
+      if (axes[i].name() == axes[j].name()) {
+        fail("argument 1 (axes) of {}: expected distinct axes, got {} twice", name, axes[i].name());
+      }
+    }
+  }
+  if (!is_computable(body.dtype()) || body.dtype() == DType::boolean) {
+    fail("argument 2 (body) of {}: expected i32, f32 or f64, got {}", name,
+         to_string(body.dtype()));
+  }
+  auto node = make_node(ExprOp::reduce, body.dtype(), {body});
+  node->combiner = combiner;
+  node->axes = std::move(axes);
+  return Expr(std::move(node));
+}
+
+}  // namespace
+
+Axis::Axis(const std::string& name) : name_(name) { check_identifier("axis", name); }
+
+Axis::Axis(const std::string& name, Extent extent) : name_(name), extent_(std::move(extent)) {
+  check_identifier("axis", name);
+  if (extent_->is_constant() && extent_->constant() < 0) {
+    fail("axis {}: expected an extent of 0 or greater, got {}", name, extent_->constant());
+  }
+}
+
+const Extent& Axis::extent() const {
+  if (!extent_) fail("axis {}: expected an extent, as in Axis {}(\"{}\", 128)", name_, name_, name_);
+  return *extent_;
+}
+
+Expr::Expr(int value) : Expr(weak_constant(DType::i32, 0, value)) {}
+Expr::Expr(float value) : Expr(weak_constant(DType::f32, value, 0)) {}
+Expr::Expr(double value) : Expr(weak_constant(DType::f64, value, 0)) {}
+Expr::Expr(bool value) : Expr(weak_constant(DType::boolean, 0, value ? 1 : 0)) {}
+Expr::Expr(const Axis& axis) : Expr(axis_value(axis.name())) {}
+
+DType Expr::dtype() const {
+  EMULSION_CHECK(node_ != nullptr, "the type of an undefined expression");
+  return node_->dtype;
+}
+
+Expr constant(DType dtype, double value) {
+  auto node = make_node(ExprOp::constant, dtype);
+  if (is_float(dtype)) {
+    node->float_value = dtype == DType::f32 ? static_cast<float>(value) : value;
+    return Expr(std::move(node));
+  }
+  double lowest = dtype == DType::i32 ? std::numeric_limits<int32_t>::min()
+                                      : (dtype == DType::i8 ? -128.0 : 0.0);
+  double highest = dtype == DType::i32 ? std::numeric_limits<int32_t>::max()
+                                       : (dtype == DType::i8 ? 127.0 : 1.0);
+  if (!(value >= lowest && value <= highest) || value != std::floor(value)) {
+    fail("constant of type {}: expected a whole number from {} to {}, got {}", to_string(dtype),
+         lowest, highest, value);
+  }
+  node->int_value = static_cast<int64_t>(value);
+  return Expr(std::move(node));
+}
+
+Expr int_constant(int64_t value) { return constant(DType::i32, static_cast<double>(value)); }
+
+Expr axis_value(const std::string& name) {
+  auto node = make_node(ExprOp::axis, DType::i32);
+  node->name = name;
+  return Expr(std::move(node));
+}
+
+Expr size_value(const std::string& name) {
+  auto node = make_node(ExprOp::size, DType::i32);
+  node->name = name;
+  return Expr(std::move(node));
+}
+
+Expr extent_value(const Extent& extent) {
+  Expr result;
+  for (const auto& [name, coefficient] : extent.coefficients()) {
+    Expr term = size_value(name);
+    if (coefficient != 1) term = int_constant(coefficient) * term;
+    result = result.defined() ? result + term : term;
+  }
+  if (!result.defined()) return int_constant(extent.constant());
+  if (extent.constant() == 0) return result;
+  return extent.constant() > 0 ? result + int_constant(extent.constant())
+                               : result - int_constant(-extent.constant());
+}
+
+Expr unary(ExprOp op, Expr a) {
+  std::string name = to_string(op);
+  require_defined(name, 1, a);
+  require_computable(name, 1, a.dtype());
+  if (op == ExprOp::logical_not) {
+    if (a.dtype() != DType::boolean) {
+      fail("argument 1 of {}: expected bool, got {}", name, to_string(a.dtype()));
+    }
+  } else if (op == ExprOp::neg || op == ExprOp::abs) {
+    if (a.dtype() == DType::boolean) {
+      fail("argument 1 of {}: expected i32, f32 or f64, got bool", name);
+    }
+  } else {
+    EMULSION_CHECK(op == ExprOp::exp || op == ExprOp::log || op == ExprOp::sqrt ||
+                       op == ExprOp::tanh || op == ExprOp::erf,
+                   "{} is not unary", name);
+    if (!is_float(a.dtype())) {
+      fail("argument 1 of {}: expected f32 or f64, got {}", name, to_string(a.dtype()));
+    }
+  }
+  DType dtype = a.dtype();
+  return Expr(make_node(op, dtype, {std::move(a)}));
+}
+
+Expr binary(ExprOp op, Expr a, Expr b) {
+  std::string name = to_string(op);
+  require_defined(name, 1, a);
+  require_defined(name, 2, b);
+  if (is_weak(a) && !is_weak(b)) a = adapt(a, b.dtype());
+  if (is_weak(b) && !is_weak(a)) b = adapt(b, a.dtype());
+  if (is_weak(a) && is_weak(b) && a.dtype() != b.dtype()) {  // 1 + 2.5f: the wider literal type wins
+    DType wider = std::max(a.dtype(), b.dtype());
+    a = adapt(a, wider);
+    b = adapt(b, wider);
+  }
+  if (a.dtype() != b.dtype()) {
+    fail("arguments of {}: expected one type, got {} and {}; cast one of them", name,
+         to_string(a.dtype()), to_string(b.dtype()));
+  }
+  require_computable(name, 1, a.dtype());
+  bool boolean = a.dtype() == DType::boolean;
+  if (is_logical(op)) {
+    if (!boolean) fail("arguments of {}: expected bool, got {}", name, to_string(a.dtype()));
+  } else if (boolean && op != ExprOp::eq && op != ExprOp::ne) {
+    fail("arguments of {}: expected i32, f32 or f64, got bool", name);
+  }
+  if (op == ExprOp::mod && !is_integer(a.dtype())) {
+    fail("arguments of mod: expected i32, got {}", to_string(a.dtype()));
+  }
+  DType result = is_comparison(op) ? DType::boolean : a.dtype();
+  return Expr(make_node(op, result, {std::move(a), std::move(b)}));
+}
+
+Expr cast(DType to, Expr a) {
+  require_defined("cast", 2, a);
+  require_computable("cast", 2, a.dtype());
+  if (!is_computable(to)) {
+    fail("argument 1 (type) of cast: expected {}, got {}", computable_dtypes(), to_string(to));
+  }
+  if (a.dtype() == to && !is_weak(a)) return a;
+  return Expr(make_node(ExprOp::cast, to, {std::move(a)}));
+}
+
+Expr select(Expr condition, Expr if_true, Expr if_false) {
+  require_defined("select", 1, condition);
+  require_defined("select", 2, if_true);
+  require_defined("select", 3, if_false);
+  if (condition.dtype() != DType::boolean) {
+    fail("argument 1 (condition) of select: expected bool, got {}", to_string(condition.dtype()));
+  }
+  if (is_weak(if_true) && !is_weak(if_false)) if_true = adapt(if_true, if_false.dtype());
+  if (is_weak(if_false) && !is_weak(if_true)) if_false = adapt(if_false, if_true.dtype());
+  if (if_true.dtype() != if_false.dtype()) {
+    fail("arguments 2 and 3 of select: expected one type, got {} and {}; cast one of them",
+         to_string(if_true.dtype()), to_string(if_false.dtype()));
+  }
+  require_computable("select", 2, if_true.dtype());
+  DType dtype = if_true.dtype();
+  return Expr(make_node(ExprOp::select, dtype,
+                        {std::move(condition), std::move(if_true), std::move(if_false)}));
+}
+
+Expr read_buffer(const std::string& buffer, DType dtype, std::vector<Expr> indices) {
+  auto node = make_node(ExprOp::read, dtype, std::move(indices));
+  node->name = buffer;
+  return Expr(std::move(node));
+}
+
+Expr operator+(Expr a, Expr b) { return binary(ExprOp::add, std::move(a), std::move(b)); }
+Expr operator-(Expr a, Expr b) { return binary(ExprOp::sub, std::move(a), std::move(b)); }
+Expr operator*(Expr a, Expr b) { return binary(ExprOp::mul, std::move(a), std::move(b)); }
+Expr operator/(Expr a, Expr b) { return binary(ExprOp::div, std::move(a), std::move(b)); }
+Expr operator%(Expr a, Expr b) { return binary(ExprOp::mod, std::move(a), std::move(b)); }
+Expr operator-(Expr a) { return unary(ExprOp::neg, std::move(a)); }
+Expr operator<(Expr a, Expr b) { return binary(ExprOp::lt, std::move(a), std::move(b)); }
+Expr operator<=(Expr a, Expr b) { return binary(ExprOp::le, std::move(a), std::move(b)); }
+Expr operator>(Expr a, Expr b) { return binary(ExprOp::gt, std::move(a), std::move(b)); }
+Expr operator>=(Expr a, Expr b) { return binary(ExprOp::ge, std::move(a), std::move(b)); }
+Expr operator==(Expr a, Expr b) { return binary(ExprOp::eq, std::move(a), std::move(b)); }
+Expr operator!=(Expr a, Expr b) { return binary(ExprOp::ne, std::move(a), std::move(b)); }
+Expr operator&&(Expr a, Expr b) { return binary(ExprOp::logical_and, std::move(a), std::move(b)); }
+Expr operator||(Expr a, Expr b) { return binary(ExprOp::logical_or, std::move(a), std::move(b)); }
+Expr operator!(Expr a) { return unary(ExprOp::logical_not, std::move(a)); }
+Expr min(Expr a, Expr b) { return binary(ExprOp::min, std::move(a), std::move(b)); }
+Expr max(Expr a, Expr b) { return binary(ExprOp::max, std::move(a), std::move(b)); }
+Expr exp(Expr a) { return unary(ExprOp::exp, std::move(a)); }
+Expr log(Expr a) { return unary(ExprOp::log, std::move(a)); }
+Expr sqrt(Expr a) { return unary(ExprOp::sqrt, std::move(a)); }
+Expr tanh(Expr a) { return unary(ExprOp::tanh, std::move(a)); }
+Expr erf(Expr a) { return unary(ExprOp::erf, std::move(a)); }
+Expr abs(Expr a) { return unary(ExprOp::abs, std::move(a)); }
+
+Expr sum(std::vector<Axis> axes, Expr body) {
+  return reduce(Combiner::sum, std::move(axes), std::move(body));
+}
+Expr product(std::vector<Axis> axes, Expr body) {
+  return reduce(Combiner::product, std::move(axes), std::move(body));
+}
+Expr reduce_max(std::vector<Axis> axes, Expr body) {
+  return reduce(Combiner::max, std::move(axes), std::move(body));
+}
+Expr reduce_min(std::vector<Axis> axes, Expr body) {
+  return reduce(Combiner::min, std::move(axes), std::move(body));
+}
+
+std::string to_string(ExprOp op) {
+  static const char* const kNames[] = {
+      "constant", "axis", "size", "read", "neg", "abs", "exp", "log", "sqrt", "tanh", "erf",
+      "not",      "cast", "add",  "sub",  "mul", "div", "mod", "min", "max",  "eq",   "ne",
+      "lt",       "le",   "gt",   "ge",   "and", "or",  "select", "reduce"};
+  return kNames[static_cast<int>(op)];
+}
+
+std::string to_string(Combiner combiner) {
+  static const char* const kNames[] = {"none", "sum", "product", "min", "max"};
+  return kNames[static_cast<int>(combiner)];
+}
+
+Expr identity_of(Combiner combiner, DType dtype) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  switch (combiner) {
+    case Combiner::sum:
+      return constant(dtype, 0);
+    case Combiner::product:
+      return constant(dtype, 1);
+    case Combiner::min:
+      return constant(dtype, is_float(dtype) ? kInf : std::numeric_limits<int32_t>::max());
+    case Combiner::max:
+      return constant(dtype, is_float(dtype) ? -kInf : std::numeric_limits<int32_t>::min());
+    case Combiner::none:
+      break;
+  }
+  EMULSION_CHECK(false, "no combiner, no identity");
+  return Expr();
+}
+
+Expr combine(Combiner combiner, Expr a, Expr b) {
+  switch (combiner) {
+    case Combiner::sum:
+      return a + b;
+    case Combiner::product:
+      return a * b;
+    case Combiner::min:
+      return min(a, b);
+    case Combiner::max:
+      return max(a, b);
+    case Combiner::none:
+      break;
+  }
+  EMULSION_CHECK(false, "no combiner");
+  return Expr();
+}
+
+Expr transform(const Expr& root, const std::function<Expr(const Expr&)>& rewrite) {
+  std::unordered_map<const ExprNode*, Expr> done;  // shared subtrees once: trees may be DAGs
+  std::function<Expr(const Expr&)> go = [&](const Expr& e) -> Expr {
+    auto found = done.find(&e.node());
+    if (found != done.end()) return found->second;
+    std::vector<Expr> args;
+    bool changed = false;
+    for (const Expr& arg : e->args) {
+      args.push_back(go(arg));
+      changed = changed || !args.back().same_as(arg);
+    }
+    Expr result = e;
+    if (changed) {
+      auto node = std::make_shared<ExprNode>(e.node());
+      node->args = std::move(args);
+      result = Expr(std::shared_ptr<const ExprNode>(std::move(node)));
+    }
+    Expr replaced = rewrite(result);
+    if (replaced.defined()) result = replaced;
+    done[&e.node()] = result;
+    return result;
+  };
+  return go(root);
+}
+
+void visit(const Expr& root, const std::function<void(const Expr&)>& visit) {
+  std::unordered_set<const ExprNode*> done;
+  std::function<void(const Expr&)> go = [&](const Expr& e) {
+    if (!done.insert(&e.node()).second) return;
+    for (const Expr& arg : e->args) go(arg);
+    visit(e);
+  };
+  go(root);
+}
+
+Expr substitute_axes(const Expr& root, const std::function<Expr(const std::string&)>& value) {
+  return transform(root, [&](const Expr& e) {
+    return e->op == ExprOp::axis ? value(e->name) : Expr();
+  });
+}
+
+bool equal(const Expr& a, const Expr& b) {
+  if (a.same_as(b)) return true;
+  if (!a.defined() || !b.defined()) return false;
+  auto same_bits = [](double x, double y) {
+    return (x == y && std::signbit(x) == std::signbit(y)) || (std::isnan(x) && std::isnan(y));
+  };
+  if (a->op != b->op || a->dtype != b->dtype || a->args.size() != b->args.size() ||
+      a->name != b->name || a->tensor != b->tensor || a->int_value != b->int_value ||
+      !same_bits(a->float_value, b->float_value) || a->combiner != b->combiner ||
+      a->axes.size() != b->axes.size()) {
+    return false;
+  }
+  for (size_t i = 0; i < a->axes.size(); ++i) {
+    if (a->axes[i].name() != b->axes[i].name()) return false;
+  }
+  for (size_t i = 0; i < a->args.size(); ++i) {
+    if (!equal(a->args[i], b->args[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace emulsion

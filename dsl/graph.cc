@@ -1,0 +1,298 @@
+#include "dsl/graph.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+void collect_reads(const Op& op, const std::unordered_set<const Op*>& members,
+                   std::unordered_set<const Op*>* seen, std::vector<OpPtr>* result) {
+  if (!op.body.defined()) return;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || members.count(e->tensor.get())) return;
+    if (seen->insert(e->tensor.get()).second) result->push_back(e->tensor);
+  });
+}
+
+// Producers before users, without recursion: graphs can be deep.
+std::vector<OpPtr> topological_order(const std::vector<OpPtr>& outputs) {
+  struct Frame {
+    OpPtr op;
+    std::vector<OpPtr> operands;
+    size_t next = 0;
+  };
+  std::vector<OpPtr> order;
+  std::unordered_set<const Op*> entered;
+  for (const OpPtr& output : outputs) {
+    std::vector<Frame> stack;
+    auto enter = [&](const OpPtr& op) {
+      if (entered.insert(op.get()).second) stack.push_back({op, operands(*op)});
+    };
+    enter(output);
+    while (!stack.empty()) {
+      Frame& top = stack.back();
+      if (top.next < top.operands.size()) {
+        OpPtr operand = top.operands[top.next++];
+        enter(operand);
+      } else {
+        order.push_back(top.op);
+        stack.pop_back();
+      }
+    }
+  }
+  return order;
+}
+
+std::vector<OpPtr> ops_of(const std::vector<Tensor>& tensors) {
+  std::vector<OpPtr> ops;
+  for (const Tensor& tensor : tensors) {
+    if (!tensor.defined()) fail("graph: expected defined outputs, got an undefined tensor");
+    ops.push_back(tensor.op());
+  }
+  return ops;
+}
+
+std::string unique_name(const std::string& wanted, const std::set<std::string>& taken) {
+  if (!taken.count(wanted)) return wanted;
+  for (int i = 1;; ++i) {
+    std::string candidate = wanted + "_" + std::to_string(i);
+    if (!taken.count(candidate)) return candidate;
+  }
+}
+
+std::vector<std::string> sizes_of(const Op& op) {
+  std::vector<std::string> names;
+  auto add = [&](const Extent& extent) {
+    for (const auto& [name, coefficient] : extent.coefficients()) names.push_back(name);
+  };
+  for (const Extent& extent : op.shape) add(extent);
+  for (const Axis& axis : op.reduction_axes) add(axis.extent());
+  if (op.body.defined()) {
+    visit(op.body, [&](const Expr& e) {
+      if (e->op == ExprOp::size) names.push_back(e->name);
+    });
+  }
+  for (const OpPtr& member : op.members) {
+    std::vector<std::string> inner = sizes_of(*member);
+    names.insert(names.end(), inner.begin(), inner.end());
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<OpPtr> operands(const Op& op) {
+  std::vector<OpPtr> result;
+  std::unordered_set<const Op*> seen;
+  std::unordered_set<const Op*> members;
+  for (const OpPtr& member : op.members) members.insert(member.get());
+  collect_reads(op, members, &seen, &result);
+  for (const OpPtr& member : op.members) collect_reads(*member, members, &seen, &result);
+  return result;
+}
+
+OpPtr replace_reads(const OpPtr& op, const std::unordered_map<const Op*, OpPtr>& replacement) {
+  if (op->kind == OpKind::fused) {
+    std::unordered_map<const Op*, OpPtr> inner = replacement;
+    std::vector<OpPtr> members;
+    bool changed = false;
+    for (const OpPtr& member : op->members) {
+      OpPtr copy = replace_reads(member, inner);
+      if (copy != member) {
+        inner[member.get()] = copy;
+        changed = true;
+      }
+      members.push_back(copy);
+    }
+    if (!changed) return op;
+    auto result = std::make_shared<Op>(*op);
+    result->members = std::move(members);
+    return result;
+  }
+  if (!op->body.defined()) return op;
+  Expr body = transform(op->body, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::read) return Expr();
+    auto found = replacement.find(e->tensor.get());
+    return found == replacement.end() ? Expr() : read_op(found->second, e->args);
+  });
+  if (body.same_as(op->body)) return op;
+  auto result = std::make_shared<Op>(*op);
+  result->body = body;
+  return result;
+}
+
+Graph::Graph(const Tensor& output) : Graph(std::vector<Tensor>{output}) {}
+Graph::Graph(const Func& output) : Graph(std::vector<Tensor>{output.tensor()}) {}
+
+Graph::Graph(std::vector<Tensor> outputs) {
+  if (outputs.empty()) fail("graph: expected at least one output, got none");
+  std::vector<OpPtr> wanted = ops_of(outputs);
+  std::vector<OpPtr> order = topological_order(wanted);
+
+  std::set<std::string> taken;
+  for (const OpPtr& op : order) {
+    if (op->auto_named) continue;
+    if (!taken.insert(op->name).second) {
+      fail("graph: expected distinct names, got two operations named {}", op->name);
+    }
+  }
+  std::unordered_map<const Op*, OpPtr> renamed;
+  for (const OpPtr& op : order) {
+    for (const std::string& size : sizes_of(*op)) {
+      if (taken.count(size)) {
+        fail("graph: expected distinct names, got {} for a run-time size and an operation", size);
+      }
+    }
+  }
+  for (const OpPtr& op : order) {
+    OpPtr final_op = replace_reads(op, renamed);
+    if (op->auto_named) {
+      auto copy = std::make_shared<Op>(*final_op);
+      copy->name = unique_name(op->name, taken);
+      copy->auto_named = false;
+      taken.insert(copy->name);
+      final_op = copy;
+    }
+    if (final_op != op) renamed[op.get()] = final_op;
+    originals_.push_back(op);
+    names_of_originals_[op.get()] = final_op->name;
+    ops_.push_back(final_op);
+  }
+  std::set<const Op*> distinct;
+  for (const OpPtr& op : wanted) {
+    if (!distinct.insert(op.get()).second) {
+      fail("graph: expected distinct outputs, got {} twice", op->name);
+    }
+    auto found = renamed.find(op.get());
+    outputs_.push_back(found == renamed.end() ? op : found->second);
+  }
+  index();
+}
+
+Graph::Graph(std::vector<OpPtr> ops, std::vector<OpPtr> outputs)
+    : ops_(std::move(ops)), outputs_(std::move(outputs)) {
+  for (const OpPtr& op : ops_) names_of_originals_[op.get()] = op->name;
+  index();
+}
+
+void Graph::index() {
+  for (size_t i = 0; i < ops_.size(); ++i) {
+    by_name_[ops_[i]->name] = i;
+    names_of_originals_[ops_[i].get()] = ops_[i]->name;
+  }
+}
+
+std::vector<OpPtr> Graph::arguments() const {
+  std::vector<OpPtr> result;
+  for (const OpPtr& op : ops_) {
+    if (op->kind == OpKind::input || op->kind == OpKind::weight) result.push_back(op);
+  }
+  return result;
+}
+
+const OpPtr* Graph::find(const std::string& name) const {
+  auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &ops_[found->second];
+}
+
+bool Graph::is_output(const Op& op) const {
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [&](const OpPtr& output) { return output.get() == &op; });
+}
+
+int Graph::user_count(const Op& op) const {
+  int count = 0;
+  for (const OpPtr& user : ops_) {
+    for (const OpPtr& operand : operands(*user)) count += operand.get() == &op;
+  }
+  for (const OpPtr& output : outputs_) count += output.get() == &op;
+  return count;
+}
+
+std::string Graph::name_of(const Tensor& tensor) const {
+  if (tensor.defined()) {
+    auto found = names_of_originals_.find(tensor.op().get());
+    if (found != names_of_originals_.end()) return found->second;
+    // A tensor of another graph over the same description: the name decides, unless it is ambiguous.
+    if (!tensor.op()->auto_named && find(tensor.name())) return tensor.name();
+  }
+  std::string known;
+  for (const OpPtr& op : ops_) known += (known.empty() ? "" : ", ") + op->name;
+  fail("graph: expected one of its operations ({}), got {}", known,
+       tensor.defined() ? tensor.name() : "an undefined tensor");
+}
+
+std::vector<std::string> Graph::sizes() const {
+  std::set<std::string> names;
+  for (const OpPtr& op : ops_) {
+    for (std::string& name : sizes_of(*op)) names.insert(std::move(name));
+  }
+  return {names.begin(), names.end()};
+}
+
+namespace {
+
+void verify_compute(const Op& op, const std::unordered_set<const Op*>& defined) {
+  EMULSION_CHECK(op.body.defined(), "{} has no body", op.name);
+  EMULSION_CHECK(op.body.dtype() == op.dtype, "{}: type of the body", op.name);
+  EMULSION_CHECK(op.axes.size() == op.shape.size(), "{}: rank", op.name);
+  EMULSION_CHECK((op.combiner == Combiner::none) == op.reduction_axes.empty(), "{}: combiner",
+                 op.name);
+  std::set<std::string> axes;
+  for (size_t i = 0; i < op.axes.size(); ++i) {
+    EMULSION_CHECK(op.axes[i].extent() == op.shape[i], "{}: extent of axis {}", op.name, i);
+    EMULSION_CHECK(axes.insert(op.axes[i].name()).second, "{}: axis twice", op.name);
+  }
+  for (const Axis& axis : op.reduction_axes) {
+    EMULSION_CHECK(axes.insert(axis.name()).second, "{}: axis twice", op.name);
+  }
+  visit(op.body, [&](const Expr& e) {
+    EMULSION_CHECK(e->op != ExprOp::reduce, "{}: a reduction inside the body", op.name);
+    if (e->op == ExprOp::axis) {
+      EMULSION_CHECK(axes.count(e->name), "{}: axis {} is not in scope", op.name, e->name);
+    }
+    if (e->op != ExprOp::read) return;
+    EMULSION_CHECK(e->tensor && defined.count(e->tensor.get()), "{}: reads {} before it is there",
+                   op.name, e->name);
+    EMULSION_CHECK(e->args.size() == e->tensor->shape.size() && e->dtype == e->tensor->dtype,
+                   "{}: read of {}", op.name, e->name);
+  });
+}
+
+}  // namespace
+
+void verify_graph(const Graph& graph) {
+  std::unordered_set<const Op*> defined;
+  std::set<std::string> names;
+  for (const OpPtr& op : graph.ops()) {
+    EMULSION_CHECK(!op->auto_named, "{} has no final name", op->name);
+    EMULSION_CHECK(op->members.empty() == (op->kind != OpKind::fused), "{}: members", op->name);
+    if (op->kind != OpKind::fused) {
+      EMULSION_CHECK(names.insert(op->name).second, "two operations named {}", op->name);
+    }
+    if (op->kind == OpKind::compute) verify_compute(*op, defined);
+    if (op->kind == OpKind::fused) {
+      std::unordered_set<const Op*> inside = defined;
+      for (const OpPtr& member : op->members) {
+        EMULSION_CHECK(names.insert(member->name).second, "two operations named {}", member->name);
+        verify_compute(*member, inside);
+        inside.insert(member.get());
+      }
+      const Op& result = *op->members.back();
+      EMULSION_CHECK(result.name == op->name && result.shape == op->shape &&
+                         result.dtype == op->dtype,
+                     "{}: the last member is the result", op->name);
+    }
+    if (op->kind == OpKind::constant) EMULSION_CHECK(op->data != nullptr, "{}: data", op->name);
+    defined.insert(op.get());
+  }
+  for (const OpPtr& output : graph.outputs()) {
+    EMULSION_CHECK(defined.count(output.get()), "output {} is not in the graph", output->name);
+  }
+}
+
+}  // namespace emulsion

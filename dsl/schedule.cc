@@ -1,0 +1,221 @@
+#include "dsl/schedule.h"
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+std::vector<std::string> names_of(const std::vector<Axis>& axes) {
+  std::vector<std::string> names;
+  for (const Axis& axis : axes) names.push_back(axis.name());
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+Directive make(DirectiveKind kind, std::vector<std::string> axes = {}, int64_t factor = 0,
+               Tail tail = Tail::automatic) {
+  Directive directive;
+  directive.kind = kind;
+  directive.axes = std::move(axes);
+  directive.factor = factor;
+  directive.tail = tail;
+  return directive;
+}
+
+void require_factor(const std::string& what, int argument, int64_t factor) {
+  if (factor < 1) {
+    throw ScheduleError(fmt::format("argument {} (factor) of {}: expected a positive integer, got {}",
+                                    argument, what, factor));
+  }
+}
+
+}  // namespace
+
+bool Directive::operator==(const Directive& other) const {
+  return kind == other.kind && axes == other.axes && factor == other.factor && tail == other.tail &&
+         memory == other.memory && target == other.target;
+}
+
+std::string to_string(Tail tail) {
+  static const char* const kNames[] = {"automatic", "guard", "predicate", "round_up",
+                                       "shift_inwards"};
+  return kNames[static_cast<int>(tail)];
+}
+
+std::string to_string(Memory memory) {
+  static const char* const kNames[] = {"automatic", "heap", "stack", "registers"};
+  return kNames[static_cast<int>(memory)];
+}
+
+std::string to_string(DirectiveKind kind) {
+  static const char* const kNames[] = {
+      "split",    "fuse",         "reorder",        "vectorize", "unroll", "parallel",    "compute_at",
+      "store_at", "compute_root", "compute_inline", "store_in",  "pack",   "cache_write", "split_reduction"};
+  return kNames[static_cast<int>(kind)];
+}
+
+std::string to_string(const Directive& d) {
+  std::vector<std::string> parts;
+  switch (d.kind) {
+    case DirectiveKind::compute_at:
+    case DirectiveKind::store_at:
+    case DirectiveKind::pack:
+    case DirectiveKind::cache_write:
+      parts.push_back(d.target);
+      break;
+    case DirectiveKind::store_in:
+      parts.push_back(to_string(d.memory));
+      break;
+    default:
+      break;
+  }
+  parts.insert(parts.end(), d.axes.begin(), d.axes.end());
+  if (d.kind == DirectiveKind::split_reduction) parts.push_back(d.target);
+  if (d.factor != 0) parts.push_back(std::to_string(d.factor));
+  if (d.tail != Tail::automatic) parts.push_back(to_string(d.tail));
+  return to_string(d.kind) + "(" + joined(parts) + ")";
+}
+
+StageSchedule& StageSchedule::add(Directive directive) {
+  directives_.push_back(std::move(directive));
+  return *this;
+}
+
+StageSchedule& StageSchedule::split(const Axis& axis, const Axis& outer, const Axis& inner,
+                                    int64_t factor, Tail tail) {
+  require_factor("split", 4, factor);
+  return add(
+      make(DirectiveKind::split, {axis.name(), outer.name(), inner.name()}, factor, tail));
+}
+
+StageSchedule& StageSchedule::tile(const Axis& m, const Axis& n, const Axis& mo, const Axis& no,
+                                   const Axis& mi, const Axis& ni, int64_t m_factor,
+                                   int64_t n_factor, Tail tail) {
+  require_factor("tile", 7, m_factor);
+  require_factor("tile", 8, n_factor);
+  split(m, mo, mi, m_factor, tail);
+  split(n, no, ni, n_factor, tail);
+  return reorder({ni, mi, no, mo});
+}
+
+StageSchedule& StageSchedule::fuse(const Axis& outer, const Axis& inner, const Axis& fused) {
+  return add(make(DirectiveKind::fuse, {outer.name(), inner.name(), fused.name()}));
+}
+
+StageSchedule& StageSchedule::reorder(const std::vector<Axis>& innermost_first) {
+  return add(make(DirectiveKind::reorder, names_of(innermost_first)));
+}
+
+StageSchedule& StageSchedule::vectorize(const Axis& axis) {
+  return add(make(DirectiveKind::vectorize, {axis.name()}));
+}
+
+StageSchedule& StageSchedule::vectorize(const Axis& axis, int64_t lanes, Tail tail) {
+  require_factor("vectorize", 2, lanes);
+  Axis inner(axis.name() + "_v");
+  split(axis, axis, inner, lanes, tail);
+  return vectorize(inner);
+}
+
+StageSchedule& StageSchedule::unroll(const Axis& axis) {
+  return add(make(DirectiveKind::unroll, {axis.name()}));
+}
+
+StageSchedule& StageSchedule::unroll(const Axis& axis, int64_t factor, Tail tail) {
+  require_factor("unroll", 2, factor);
+  Axis inner(axis.name() + "_u");
+  split(axis, axis, inner, factor, tail);
+  return unroll(inner);
+}
+
+StageSchedule& StageSchedule::parallel(const Axis& axis) {
+  return add(make(DirectiveKind::parallel, {axis.name()}));
+}
+
+StageSchedule& StageSchedule::compute_at(const Tensor& consumer, const Axis& axis) {
+  Directive directive = make(DirectiveKind::compute_at, {axis.name()});
+  directive.target = owner_->name_of(consumer);
+  return add(std::move(directive));
+}
+
+StageSchedule& StageSchedule::store_at(const Tensor& consumer, const Axis& axis) {
+  Directive directive = make(DirectiveKind::store_at, {axis.name()});
+  directive.target = owner_->name_of(consumer);
+  return add(std::move(directive));
+}
+
+StageSchedule& StageSchedule::compute_root() { return add(make(DirectiveKind::compute_root)); }
+StageSchedule& StageSchedule::compute_inline() { return add(make(DirectiveKind::compute_inline)); }
+
+StageSchedule& StageSchedule::store_in(Memory memory) {
+  Directive directive = make(DirectiveKind::store_in);
+  directive.memory = memory;
+  return add(std::move(directive));
+}
+
+StageSchedule& StageSchedule::pack(const Tensor& weight, const Axis& axis, int64_t factor) {
+  require_factor("pack", 3, factor);
+  Directive directive = make(DirectiveKind::pack, {axis.name()}, factor);
+  directive.target = owner_->name_of(weight);
+  return add(std::move(directive));
+}
+
+StageSchedule& StageSchedule::cache_write(const std::string& accumulator) {
+  check_identifier("stage made by cache_write", accumulator);
+  Directive directive = make(DirectiveKind::cache_write);
+  directive.target = accumulator;
+  return add(std::move(directive));
+}
+
+StageSchedule& StageSchedule::split_reduction(const Axis& axis, const Axis& lane, int64_t lanes,
+                                              const std::string& partial) {
+  require_factor("split_reduction", 3, lanes);
+  check_identifier("stage made by split_reduction", partial);
+  Directive directive = make(DirectiveKind::split_reduction, {axis.name(), lane.name()}, lanes);
+  directive.target = partial;
+  return add(std::move(directive));
+}
+
+Schedule::Schedule(const Graph& graph) : graph_(graph) {}
+
+Schedule::Schedule(const Schedule& other) : graph_(other.graph_), stages_(other.stages_) {
+  for (auto& [name, stage] : stages_) stage.owner_ = this;
+}
+
+Schedule& Schedule::operator=(const Schedule& other) {
+  graph_ = other.graph_;
+  stages_ = other.stages_;
+  for (auto& [name, stage] : stages_) stage.owner_ = this;
+  return *this;
+}
+
+StageSchedule& Schedule::operator[](const Tensor& tensor) { return (*this)[graph_.name_of(tensor)]; }
+
+StageSchedule& Schedule::operator[](const std::string& name) {
+  StageSchedule& stage = stages_[name];
+  stage.owner_ = this;
+  return stage;
+}
+
+const StageSchedule* Schedule::find(const std::string& name) const {
+  auto found = stages_.find(name);
+  return found == stages_.end() ? nullptr : &found->second;
+}
+
+bool Schedule::operator==(const Schedule& other) const {
+  if (stages_.size() != other.stages_.size()) return false;
+  for (const auto& [name, stage] : stages_) {
+    const StageSchedule* theirs = other.find(name);
+    if (!theirs || !(theirs->directives_ == stage.directives_)) return false;
+  }
+  return true;
+}
+
+std::string Schedule::name_of(const Tensor& tensor) const { return graph_.name_of(tensor); }
+
+}  // namespace emulsion

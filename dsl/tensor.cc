@@ -1,0 +1,277 @@
+#include "dsl/tensor.h"
+
+#include <cstring>
+#include <set>
+
+#include "dsl/affine.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+constexpr int64_t kMaxBytes = (int64_t{1} << 31) - 1;  // a kernel addresses a buffer with 32 bits
+constexpr int kMaxRank = 8;
+
+void check_shape(const std::string& what, DType dtype, const Shape& shape) {
+  if (shape.size() > kMaxRank) {
+    fail("{}: expected rank {} or less, got {}", what, kMaxRank, shape.size());
+  }
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i].is_constant() && shape[i].constant() < 0) {
+      fail("{}: axis {}: expected an extent of 0 or greater, got {}", what, i, shape[i].constant());
+    }
+  }
+  std::optional<int64_t> count;
+  try {
+    count = element_count(shape);
+  } catch (const Error&) {
+    count = kMaxBytes + 1;
+  }
+  if (count && *count > kMaxBytes / size_in_bytes(dtype)) {
+    fail("{}: expected at most {} bytes, got shape {} of {}", what, kMaxBytes, to_string(shape),
+         to_string(dtype));
+  }
+}
+
+void check_computable(const std::string& what, DType dtype) {
+  if (!is_computable(dtype)) {
+    fail("{}: expected a type with kernels ({}), got {}", what, computable_dtypes(),
+         to_string(dtype));
+  }
+}
+
+Tensor leaf(OpKind kind, const std::string& what, const std::string& name, DType dtype,
+            Shape shape) {
+  check_identifier(what, name);
+  check_computable(what + " " + name, dtype);
+  check_shape(what + " " + name, dtype, shape);
+  auto op = std::make_shared<Op>();
+  op->kind = kind;
+  op->name = name;
+  op->dtype = dtype;
+  op->shape = std::move(shape);
+  return Tensor(OpPtr(std::move(op)));
+}
+
+template <typename T>
+Tensor constant_of(const std::string& name, DType dtype, Shape shape, const std::vector<T>& values) {
+  std::vector<uint8_t> bytes(values.size() * sizeof(T));
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return constant(name, dtype, std::move(shape), std::move(bytes));
+}
+
+template <typename T>
+Tensor scalar_of(DType dtype, T value) {
+  Tensor result = constant_of<T>("scalar", dtype, {}, {value});
+  auto op = std::make_shared<Op>(*result.op());
+  op->auto_named = true;
+  return Tensor(OpPtr(std::move(op)));
+}
+
+// Takes reductions out of an expression: each becomes an operation over those axes in scope that it uses.
+class Lifter {
+ public:
+  explicit Lifter(std::string name) : name_(std::move(name)) {}
+
+  Expr lift(const Expr& e, const std::vector<Axis>& scope) {
+    if (e->op == ExprOp::reduce) return lift_reduce(e, scope);
+    std::vector<Expr> args;
+    bool changed = false;
+    for (const Expr& arg : e->args) {
+      args.push_back(lift(arg, scope));
+      changed = changed || !args.back().same_as(arg);
+    }
+    if (!changed) return e;
+    auto node = std::make_shared<ExprNode>(e.node());
+    node->args = std::move(args);
+    return Expr(std::shared_ptr<const ExprNode>(std::move(node)));
+  }
+
+ private:
+  Expr lift_reduce(const Expr& e, const std::vector<Axis>& scope) {
+    std::set<std::string> used;
+    visit(e->args[0], [&](const Expr& node) {
+      if (node->op == ExprOp::axis) used.insert(node->name);
+    });
+    std::vector<Axis> axes;
+    std::vector<Expr> indices;
+    for (const Axis& axis : scope) {
+      if (!used.count(axis.name())) continue;
+      axes.push_back(axis);
+      indices.push_back(axis);
+    }
+    // The reduce node stays at the top, where compute() accepts it.
+    Tensor lifted = compute("", axes, e, name_ + "_" + to_string(e->combiner));
+    return lifted.at(std::move(indices));
+  }
+  std::string name_;
+};
+
+struct Checker {
+  const std::string& what;
+  AxisExtents axes;
+
+  void check(const Expr& e, bool under_select) {
+    if (e->op == ExprOp::axis && !axes.count(e->name)) {
+      std::string legal;
+      for (const auto& [name, extent] : axes) legal += (legal.empty() ? "" : ", ") + name;
+      fail("{}: expected an axis of this operation ({}), got {}", what,
+           legal.empty() ? "it has none" : legal, e->name);
+    }
+    if (e->op == ExprOp::read) check_read(e, under_select);
+    for (size_t i = 0; i < e->args.size(); ++i) {
+      check(e->args[i], under_select || (e->op == ExprOp::select && i > 0));
+    }
+  }
+
+  void check_read(const Expr& e, bool under_select) {
+    const Shape& shape = e->tensor->shape;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      for_each_axis(e->args[i]);
+      if (!proves_in_bounds(e->args[i], shape[i], axes, under_select)) {
+        fail("{}: read of {}, axis {}: expected an index from 0 to {} for every iteration, got {}; "
+             "wrap it as max(min(index, {}), 0)",
+             what, e->tensor->name, i, (shape[i] - Extent(1)).to_string(), to_string(e->args[i]),
+             (shape[i] - Extent(1)).to_string());
+      }
+    }
+  }
+
+  void for_each_axis(const Expr& index) {
+    visit(index, [&](const Expr& node) {
+      if (node->op == ExprOp::axis && !axes.count(node->name)) check(node, false);
+    });
+  }
+};
+
+}  // namespace
+
+Expr read_op(OpPtr op, std::vector<Expr> indices) {
+  auto node = std::make_shared<ExprNode>();
+  node->op = ExprOp::read;
+  node->dtype = op->dtype;
+  node->args = std::move(indices);
+  node->name = op->name;
+  node->tensor = std::move(op);
+  return Expr(std::shared_ptr<const ExprNode>(std::move(node)));
+}
+
+Expr Tensor::at(std::vector<Expr> indices) const {
+  if (!op_) fail("read of an undefined tensor: expected a tensor made by an operator");
+  if (indices.size() != op_->shape.size()) {
+    fail("read of {}: expected {} indices for shape {}, got {}", name(), rank(),
+         to_string(op_->shape), indices.size());
+  }
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!indices[i].defined()) fail("read of {}, index {}: expected an expression", name(), i);
+    if (indices[i].dtype() != DType::i32) {
+      fail("read of {}, index {}: expected i32, got {}", name(), i, to_string(indices[i].dtype()));
+    }
+  }
+  return read_op(op_, std::move(indices));
+}
+
+Tensor input(const std::string& name, DType dtype, Shape shape) {
+  return leaf(OpKind::input, "input", name, dtype, std::move(shape));
+}
+
+Tensor weight(const std::string& name, DType dtype, Shape shape) {
+  return leaf(OpKind::weight, "weight", name, dtype, std::move(shape));
+}
+
+Tensor constant(const std::string& name, DType dtype, Shape shape, std::vector<uint8_t> bytes) {
+  Tensor made = leaf(OpKind::constant, "constant", name, dtype, shape);
+  std::optional<int64_t> count = element_count(shape);
+  if (!count) {
+    fail("constant {}: expected a shape of numbers, got {}", name, to_string(shape));
+  }
+  int64_t expected = *count * size_in_bytes(dtype);
+  if (static_cast<int64_t>(bytes.size()) != expected) {
+    fail("constant {}: expected {} values ({} bytes) for shape {}, got {} ({} bytes)", name, *count,
+         expected, to_string(shape), bytes.size() / size_in_bytes(dtype), bytes.size());
+  }
+  if (dtype == DType::boolean) {
+    for (uint8_t byte : bytes) {
+      if (byte > 1) fail("constant {}: expected bool values 0 or 1, got {}", name, byte);
+    }
+  }
+  auto op = std::make_shared<Op>(*made.op());
+  op->data = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
+  return Tensor(OpPtr(std::move(op)));
+}
+
+Tensor constant(const std::string& name, Shape shape, const std::vector<float>& values) {
+  return constant_of(name, DType::f32, std::move(shape), values);
+}
+Tensor constant(const std::string& name, Shape shape, const std::vector<double>& values) {
+  return constant_of(name, DType::f64, std::move(shape), values);
+}
+Tensor constant(const std::string& name, Shape shape, const std::vector<int32_t>& values) {
+  return constant_of(name, DType::i32, std::move(shape), values);
+}
+Tensor scalar(float value) { return scalar_of(DType::f32, value); }
+Tensor scalar(double value) { return scalar_of(DType::f64, value); }
+Tensor scalar(int32_t value) { return scalar_of(DType::i32, value); }
+
+Tensor compute(const std::string& name, std::vector<Axis> axes, Expr body,
+               const std::string& auto_name) {
+  bool named = !name.empty();
+  std::string what = named ? name : auto_name;
+  check_identifier("operation", what);
+  if (!body.defined()) fail("{}: expected an expression, got none", what);
+
+  auto op = std::make_shared<Op>();
+  op->kind = OpKind::compute;
+  op->name = what;
+  op->auto_named = !named;
+  op->axes = axes;
+  Checker checker{what, {}};
+  auto declare = [&](const Axis& axis) {
+    if (!checker.axes.emplace(axis.name(), axis.extent()).second) {
+      fail("{}: expected axes of distinct names, got {} twice", what, axis.name());
+    }
+  };
+  for (const Axis& axis : axes) declare(axis);
+
+  std::vector<Axis> scope = axes;
+  if (body->op == ExprOp::reduce) {
+    op->combiner = body->combiner;
+    op->reduction_axes = body->axes;
+    for (const Axis& axis : body->axes) {
+      declare(axis);
+      scope.push_back(axis);
+    }
+    body = body->args[0];
+  }
+  body = Lifter(what).lift(body, scope);
+  op->dtype = body.dtype();
+  op->body = body;
+  check_computable(what, op->dtype);
+  for (const Axis& axis : axes) op->shape.push_back(axis.extent());
+  check_shape(what, op->dtype, op->shape);
+  checker.check(body, false);
+  return Tensor(OpPtr(std::move(op)));
+}
+
+Func::Func(const std::string& name) : name_(name) { check_identifier("function", name); }
+
+const Tensor& Func::tensor() const {
+  if (!tensor_.defined()) {
+    fail("function {}: expected a definition before its use, as in {}(m, n) = ...", name_, name_);
+  }
+  return tensor_;
+}
+
+void Func::Definition::operator=(Expr body) {  // NOLINT
+  if (func_->tensor_.defined()) {
+    fail("function {}: expected one definition, got a second one", func_->name_);
+  }
+  func_->tensor_ = compute(func_->name_, axes_, std::move(body));
+}
+
+Func::Definition::operator Expr() const {
+  std::vector<Expr> indices(axes_.begin(), axes_.end());
+  return func_->tensor().at(std::move(indices));
+}
+
+}  // namespace emulsion
