@@ -1,0 +1,237 @@
+#include "passes/loop_nest.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "dsl/affine.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+int64_t checked_mul(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_mul_overflow(a, b, &result)) fail("{} * {}: does not fit 64 bits", a, b);
+  return result;
+}
+
+int64_t checked_add(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_add_overflow(a, b, &result)) fail("{} + {}: does not fit 64 bits", a, b);
+  return result;
+}
+
+int64_t floor_div(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  int64_t quotient = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
+}
+
+int64_t floor_mod(int64_t a, int64_t b) {
+  if (b == 0) return 0;
+  int64_t rest = a % b;
+  return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
+}
+
+// An expression over run-time sizes as an Extent, when it is affine.
+std::optional<Extent> as_extent(const Expr& expr) {
+  std::optional<Affine> affine = affine_of(expr);
+  if (!affine || !affine->coefficients.empty()) return std::nullopt;
+  return affine->offset;
+}
+
+// ceil(extent / factor), folded as far as it goes.
+Expr ceil_quotient(const Expr& extent, int64_t factor) {
+  EMULSION_CHECK(factor > 0, "factor = {}", factor);
+  if (factor == 1) return extent;
+  if (std::optional<Extent> affine = as_extent(extent)) {
+    if (affine->is_constant()) {
+      return int_constant(floor_div(checked_add(affine->constant(), factor - 1), factor));
+    }
+    if (std::optional<Extent> exact = affine->exact_quotient(factor)) return extent_value(*exact);
+    return binary(ExprOp::div, extent_value(*affine + Extent(factor - 1)), int_constant(factor));
+  }
+  return binary(ExprOp::div, binary(ExprOp::add, extent, int_constant(factor - 1)),
+                int_constant(factor));
+}
+
+Expr product_of(const Expr& a, const Expr& b) {
+  std::optional<Extent> x = as_extent(a);
+  std::optional<Extent> y = as_extent(b);
+  if (x && y && (x->is_constant() || y->is_constant())) return extent_value(*x * *y);
+  if (x && *x == Extent(1)) return b;
+  if (y && *y == Extent(1)) return a;
+  return binary(ExprOp::mul, a, b);
+}
+
+UopCounts count_node(const Node& node, const SizeValues& sizes) {
+  UopCounts counts;
+  for (const NodePtr& child : node.children) {
+    UopCounts more = count_node(*child, sizes);
+    counts.loads = checked_add(counts.loads, more.loads);
+    counts.executes = checked_add(counts.executes, more.executes);
+    counts.stores = checked_add(counts.stores, more.stores);
+  }
+  switch (node.kind) {
+    case NodeKind::block:
+    case NodeKind::alloc:
+      break;
+    case NodeKind::loop: {
+      int64_t times = std::max<int64_t>(0, evaluate_index(node.extent, sizes));
+      counts.loads = checked_mul(counts.loads, times);
+      counts.executes = checked_mul(counts.executes, times);
+      counts.stores = checked_mul(counts.stores, times);
+      break;
+    }
+    case NodeKind::load:
+      counts.loads = 1;
+      break;
+    case NodeKind::execute:
+      counts.executes = 1;
+      break;
+    case NodeKind::store:
+      counts.stores = 1;
+      break;
+  }
+  return counts;
+}
+
+}  // namespace
+
+const Stage& LoopNest::stage(const std::string& stage_name) const {
+  for (const Stage& candidate : stages) {
+    if (candidate.name == stage_name) return candidate;
+  }
+  EMULSION_CHECK(false, "nest {} has no stage {}", name, stage_name);
+  return stages.front();
+}
+
+const Buffer& LoopNest::buffer(const std::string& buffer_name) const {
+  for (const Buffer& candidate : buffers) {
+    if (candidate.name == buffer_name) return candidate;
+  }
+  EMULSION_CHECK(false, "nest {} has no buffer {}", name, buffer_name);
+  return buffers.front();
+}
+
+std::vector<const Buffer*> LoopNest::arguments() const {
+  std::vector<const Buffer*> result;
+  for (const Buffer& candidate : buffers) {
+    if (candidate.role == BufferRole::input || candidate.role == BufferRole::weight ||
+        candidate.role == BufferRole::output) {
+      result.push_back(&candidate);
+    }
+  }
+  return result;
+}
+
+std::string loop_variable(const std::string& stage, const std::string& axis) {
+  return stage + "." + axis;
+}
+
+std::map<std::string, Expr> loop_extents(const Stage& stage,
+                                         const std::vector<Expr>& region_extents) {
+  EMULSION_CHECK(region_extents.size() == stage.axes.size(), "stage {}: {} extents for {} axes",
+                 stage.name, region_extents.size(), stage.axes.size());
+  std::map<std::string, Expr> extents;
+  for (size_t d = 0; d < stage.axes.size(); ++d) {
+    extents[stage.axes[d].name()] = region_extents[d];
+  }
+  for (const Axis& axis : stage.reduction_axes) {
+    extents[axis.name()] = extent_value(axis.extent());
+  }
+  auto known = [&](const std::string& axis) -> const Expr& {
+    auto found = extents.find(axis);
+    EMULSION_CHECK(found != extents.end(), "stage {}: a transform of unknown axis {}", stage.name,
+                   axis);
+    return found->second;
+  };
+  for (const LoopTransform& transform : stage.transforms) {
+    switch (transform.kind) {
+      case LoopTransform::Kind::split:
+        extents[transform.outer] = ceil_quotient(known(transform.axis), transform.factor);
+        extents[transform.inner] = int_constant(transform.factor);
+        break;
+      case LoopTransform::Kind::fuse:
+        extents[transform.axis] = product_of(known(transform.outer), known(transform.inner));
+        break;
+    }
+  }
+  return extents;
+}
+
+UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes) {
+  return nest.root ? count_node(*nest.root, sizes) : UopCounts();
+}
+
+int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& variables) {
+  const ExprNode& node = expr.node();
+  auto argument = [&](size_t i) { return evaluate_index(node.args[i], variables); };
+  switch (node.op) {
+    case ExprOp::constant:
+      EMULSION_CHECK(!is_float(node.dtype), "{} in an index expression", node.float_value);
+      return node.int_value;
+    case ExprOp::axis:
+    case ExprOp::size: {
+      auto found = variables.find(node.name);
+      if (found == variables.end()) {
+        fail("{} {}: expected a value, got none", to_string(node.op), node.name);
+      }
+      return found->second;
+    }
+    case ExprOp::neg:
+      return checked_mul(argument(0), -1);
+    case ExprOp::abs: {
+      int64_t value = argument(0);
+      return value < 0 ? checked_mul(value, -1) : value;
+    }
+    case ExprOp::logical_not:
+      return argument(0) == 0;
+    case ExprOp::cast:
+      return node.dtype == DType::boolean ? argument(0) != 0 : argument(0);
+    case ExprOp::add:
+      return checked_add(argument(0), argument(1));
+    case ExprOp::sub:
+      return checked_add(argument(0), checked_mul(argument(1), -1));
+    case ExprOp::mul:
+      return checked_mul(argument(0), argument(1));
+    case ExprOp::div:
+      return floor_div(argument(0), argument(1));
+    case ExprOp::mod:
+      return floor_mod(argument(0), argument(1));
+    case ExprOp::min:
+      return std::min(argument(0), argument(1));
+    case ExprOp::max:
+      return std::max(argument(0), argument(1));
+    case ExprOp::eq:
+      return argument(0) == argument(1);
+    case ExprOp::ne:
+      return argument(0) != argument(1);
+    case ExprOp::lt:
+      return argument(0) < argument(1);
+    case ExprOp::le:
+      return argument(0) <= argument(1);
+    case ExprOp::gt:
+      return argument(0) > argument(1);
+    case ExprOp::ge:
+      return argument(0) >= argument(1);
+    case ExprOp::logical_and:
+      return argument(0) != 0 && argument(1) != 0;
+    case ExprOp::logical_or:
+      return argument(0) != 0 || argument(1) != 0;
+    case ExprOp::select:
+      return argument(0) != 0 ? argument(1) : argument(2);
+    case ExprOp::read:
+    case ExprOp::exp:
+    case ExprOp::log:
+    case ExprOp::sqrt:
+    case ExprOp::tanh:
+    case ExprOp::erf:
+    case ExprOp::reduce:
+      break;
+  }
+  EMULSION_CHECK(false, "{} in an index expression: {}", to_string(node.op), to_string(expr));
+  return 0;
+}
+
+}  // namespace emulsion
