@@ -1,0 +1,32 @@
+#ifndef EMULSION_BACKENDS_RUNTIME_CHECK_ARGUMENTS_H_
+#define EMULSION_BACKENDS_RUNTIME_CHECK_ARGUMENTS_H_
+
+/* The first thing that every generated kernel calls, so that a wrong buffer is a code and a message
+ * instead of a read outside it, and the output is still untouched when the kernel refuses. The
+ * kernel's body behind it trusts its arguments. Plain C, since generated code declares and calls
+ * it.
+ */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct halide_buffer_t;
+
+/* Checks `buffers`, in the order of the descriptor's arguments, against `descriptor` (the grammar
+ * is in descriptor.h), whose text has to stay as it is while it is in use. Returns 0, or an
+ * emulsion_error_code with emulsion_last_error() set: every kernel's success and failure starts
+ * with a clean message.
+ *
+ * Checked for every buffer: that it is there, rank, element type, min 0 in every dimension, extents
+ * (a named size has one value in all of them), dense row-major strides, fewer than 2^31 bytes, data
+ * on the host, the host pointer and its alignment; for every output: that it shares no byte with
+ * another argument. An axis of extent 1 may have any stride, and a buffer without elements any
+ * strides and host pointer. */
+int emulsion_check_arguments(const char* descriptor, const struct halide_buffer_t* const* buffers);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* EMULSION_BACKENDS_RUNTIME_CHECK_ARGUMENTS_H_ */

@@ -1,0 +1,225 @@
+#include "backends/runtime/kernel_runtime.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+
+#include "HalideRuntime.h"
+#include "backends/runtime/thread_state.h"
+
+namespace emulsion::runtime {
+namespace {
+
+// Halide asks for 64 bytes on x86, for a size rounded up to that, and for 8 readable bytes on both
+// sides. Twice as much keeps two threads' allocations off one pair of cache lines that is fetched
+// together.
+constexpr size_t kAlignment = 128;
+
+struct WatchCounters {
+  std::atomic<bool> active{false};
+  std::atomic<int64_t> requested{0};
+  std::atomic<int64_t> live{0};
+  int64_t fail_at = 0;
+};
+WatchCounters watch;
+
+bool watch_refuses() {
+  return watch.active.load(std::memory_order_acquire) && ++watch.requested == watch.fail_at;
+}
+
+void watch_live(int change) {
+  if (watch.active.load(std::memory_order_acquire)) watch.live += change;
+}
+
+// Iterations that threads claim one at a time. Alone on its cache line: every claim writes to it.
+struct alignas(64) Range {
+  std::atomic<int64_t> next{0};
+  int64_t end = 0;
+};
+
+// One parallel loop on its way through a team. Every thread starts in a contiguous range of its
+// own, so that equal calls find their data in the same core's cache, and helps with the other
+// ranges when that is done. Lives on the caller's stack, which may be small: hence the fixed number
+// of ranges.
+struct ParallelLoop {
+  static constexpr int kMaxRanges = 32;
+
+  void* user_context = nullptr;
+  halide_task_t task = nullptr;
+  uint8_t* closure = nullptr;
+  int range_count = 0;
+  Range ranges[kMaxRanges];
+  std::atomic<int> code{0};  // of the first iteration that failed
+  ErrorMessage message;      // of the same; written once, by whoever set `code`
+};
+
+// The task's code, 0 for success; a failure always leaves a message on this thread.
+int run_iteration(void* user_context, halide_task_t task, int64_t index, uint8_t* closure) {
+  const uint64_t errors_before = thread_state().errors;
+  int code = halide_error_code_generic_error;
+  try {
+    code = task(user_context, static_cast<int>(index), closure);
+  } catch (...) {  // an extern stage in C++; Halide's own frames and OpenMP's cannot be unwound
+    new_error() << "a task of a parallel loop threw an exception";
+  }
+  if (code != 0 && thread_state().errors == errors_before) {
+    new_error() << "iteration " << index << " of a parallel loop returned code " << int64_t{code};
+  }
+  return code;
+}
+
+int run_on_this_thread(void* user_context, halide_task_t task, int min, int size,
+                       uint8_t* closure) {
+  for (int64_t i = min; i < int64_t{min} + size; ++i) {
+    const int code = run_iteration(user_context, task, i, closure);
+    if (code != 0) return code;
+  }
+  return 0;
+}
+
+void work_as(int thread, ParallelLoop& loop) {
+  for (int visited = 0; visited < loop.range_count; ++visited) {
+    Range& range = loop.ranges[(thread + visited) % loop.range_count];
+    while (loop.code.load(std::memory_order_relaxed) == 0) {
+      const int64_t index = range.next.fetch_add(1, std::memory_order_relaxed);
+      if (index >= range.end) break;
+      const int code = run_iteration(loop.user_context, loop.task, index, loop.closure);
+      if (code == 0) continue;
+      int none = 0;
+      if (loop.code.compare_exchange_strong(none, code)) loop.message = thread_state().message;
+      // The message belongs to the thread that called the kernel, which takes it from the loop.
+      if (thread != 0) thread_state().message.clear();
+      return;
+    }
+  }
+}
+
+int thread_limit(int size) {
+  int threads = std::min(size, omp_get_max_threads());
+  const int limit = thread_state().max_threads;
+  return limit > 0 ? std::min(threads, limit) : threads;
+}
+
+int run_on_team(ParallelLoop& loop, int threads) {
+#pragma omp parallel num_threads(threads)
+  work_as(omp_get_thread_num(), loop);
+  // The end of the region is a barrier: code and message are visible here.
+  const int code = loop.code.load(std::memory_order_relaxed);
+  if (code != 0) new_error() = loop.message;
+  return code;
+}
+
+bool try_acquire(const halide_parallel_task_t& task) {
+  for (int i = 0; i < task.num_semaphores; ++i) {
+    const halide_semaphore_acquire_t& wanted = task.semaphores[i];
+    if (halide_semaphore_try_acquire(wanted.semaphore, wanted.count)) continue;
+    while (i-- > 0) {
+      halide_semaphore_release(task.semaphores[i].semaphore, task.semaphores[i].count);
+    }
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+AllocationWatch::AllocationWatch(int64_t fail_at) {
+  watch.requested = 0;
+  watch.live = 0;
+  watch.fail_at = fail_at;
+  watch.active.store(true, std::memory_order_release);
+}
+
+AllocationWatch::~AllocationWatch() { watch.active.store(false, std::memory_order_release); }
+
+int64_t AllocationWatch::requested() const { return watch.requested; }
+
+int64_t AllocationWatch::live() const { return watch.live; }
+
+}  // namespace emulsion::runtime
+
+using emulsion::runtime::new_error;
+using emulsion::runtime::thread_state;
+namespace runtime = emulsion::runtime;
+
+extern "C" {
+
+int halide_do_par_for(void* user_context, halide_task_t task, int min, int size, uint8_t* closure) {
+  const int threads = size > 1 && !omp_in_parallel() ? runtime::thread_limit(size) : 1;
+  if (threads <= 1) return runtime::run_on_this_thread(user_context, task, min, size, closure);
+
+  runtime::ParallelLoop loop;
+  loop.user_context = user_context;
+  loop.task = task;
+  loop.closure = closure;
+  loop.range_count = std::min(threads, runtime::ParallelLoop::kMaxRanges);
+  for (int i = 0; i < loop.range_count; ++i) {
+    loop.ranges[i].next = min + int64_t{size} * i / loop.range_count;
+    loop.ranges[i].end = min + int64_t{size} * (i + 1) / loop.range_count;
+  }
+  return runtime::run_on_team(loop, threads);
+}
+
+// Halide reaches this with async() only; parallel loops, nested ones too, come through
+// halide_do_par_for. The tasks take turns on the calling thread, one iteration at a time, each as
+// far as its semaphores let it: no thread is started, none can wait for ever, and what only several
+// threads could run is an error.
+int halide_do_parallel_tasks(void* user_context, int num_tasks, halide_parallel_task_t* tasks,
+                             void* task_parent) {
+  for (bool unfinished = true; unfinished;) {
+    bool progress = false;
+    unfinished = false;
+    for (halide_parallel_task_t* task = tasks; task != tasks + num_tasks; ++task) {
+      while (task->extent > 0 && runtime::try_acquire(*task)) {
+        const int code = task->fn(user_context, task->min, 1, task->closure, task_parent);
+        if (code != 0) return code;
+        ++task->min;
+        --task->extent;
+        progress = true;
+      }
+      unfinished = unfinished || task->extent > 0;
+    }
+    if (unfinished && !progress) {
+      new_error() << "asynchronous stages wait for each other on one thread";
+      return halide_error_code_unimplemented;
+    }
+  }
+  return 0;
+}
+
+void* halide_malloc(void* /*user_context*/, size_t size) {
+  constexpr size_t kAlignment = runtime::kAlignment;
+  char* base = nullptr;
+  if (size <= SIZE_MAX / 2 && !runtime::watch_refuses()) {
+    const size_t rounded = (size + kAlignment - 1) / kAlignment * kAlignment;
+    base = static_cast<char*>(std::aligned_alloc(kAlignment, rounded + 2 * kAlignment));
+  }
+  if (base == nullptr) {
+    thread_state().refused_bytes = size;
+    return nullptr;
+  }
+  runtime::watch_live(1);
+  return base + kAlignment;
+}
+
+void halide_free(void* /*user_context*/, void* pointer) {
+  if (pointer == nullptr) return;
+  runtime::watch_live(-1);
+  std::free(static_cast<char*>(pointer) - runtime::kAlignment);
+}
+
+void halide_error(void* /*user_context*/, const char* message) {
+  new_error() << (message != nullptr ? message : "an error without a message");
+}
+
+int halide_error_out_of_memory(void* /*user_context*/) {
+  new_error() << "out of memory: a kernel asked for "
+              << static_cast<int64_t>(thread_state().refused_bytes) << " bytes";
+  return halide_error_code_out_of_memory;
+}
+
+void halide_print(void* /*user_context*/, const char* /*message*/) {}
+
+}  // extern "C"
