@@ -1,0 +1,100 @@
+"""clang-tidy over dsl, passes and backends.
+
+Usage: clang_tidy.py PATH/TO/Halide.h
+
+A file that passed is not looked at again until it, a header of ours that it includes, the settings or clang-tidy
+change; what passed is remembered by hash in the machine's folder for temporary files.
+"""
+
+import concurrent.futures
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import source_tree
+
+FOLDERS = ("dsl", "passes", "backends")
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def output_of(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def flags(halide):
+    # The compiler of the build is g++: clang has to be told where its omp.h is.
+    omp = os.path.dirname(output_of("g++", "-print-file-name=include/omp.h"))
+    return [
+        "-std=c++17",
+        "-I" + source_tree.ROOT,
+        "-fopenmp",
+        "-DFMT_HEADER_ONLY",
+        "-isystem",
+        os.path.dirname(os.path.realpath(halide)),
+        "-idirafter",
+        omp,
+        # -Wall is g++'s part in the build; here unknown pragmas and warnings of clang alone are not asked for.
+        "-Wno-unknown-warning-option",
+    ]
+
+
+def with_headers(path, seen):
+    """Adds `path` and every header of ours that it includes to `seen`."""
+    if path not in seen and os.path.exists(os.path.join(source_tree.ROOT, path)):
+        seen[path] = source_tree.read(path)
+        for header in INCLUDE.findall(seen[path]):
+            with_headers(header, seen)
+    return seen
+
+
+def passed_folder():
+    """Where hashes are kept, or None when somebody else owns the place."""
+    path = os.path.join(tempfile.gettempdir(), "emulsion_clang_tidy_{}".format(os.getuid()))
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    return path if os.lstat(path).st_uid == os.getuid() else None
+
+
+def check(path, compiler_flags, settings):
+    digest = hashlib.sha256(settings)
+    for name, text in sorted(with_headers(path, {}).items()):
+        digest.update("{}\0{}\0".format(name, text).encode())
+    folder = passed_folder()
+    mark = folder and os.path.join(folder, digest.hexdigest())
+    if mark and os.path.exists(mark):
+        return []
+    command = ["clang-tidy", "--quiet", os.path.join(source_tree.ROOT, path), "--"] + compiler_flags
+    run = subprocess.run(
+        command, cwd=source_tree.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
+    )
+    problems = [
+        line.replace(source_tree.ROOT + "/", "") for line in run.stdout.splitlines() if ": error: " in line
+    ]
+    if run.returncode and not problems:
+        problems = ["{}: {}".format(path, (run.stdout + run.stderr).strip())]
+    if mark and not problems:
+        with open(mark, "w", encoding="utf-8"):
+            pass
+    return problems
+
+
+def main():
+    compiler_flags = flags(sys.argv[1])
+    settings = source_tree.read(".clang-tidy") + output_of("clang-tidy", "--version")
+    settings += " ".join(compiler_flags).replace(source_tree.ROOT, "")
+    # Halide's headers stand for themselves by the hash of the one that is included.
+    with open(sys.argv[1], "rb") as header:
+        settings = settings.encode() + hashlib.sha256(header.read()).digest()
+    report = source_tree.Report("ClangTidy")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for folder in FOLDERS:
+            paths = source_tree.files(".cc", folders=(folder,))
+            found = pool.map(lambda p: check(p, compiler_flags, settings), paths)
+            report.case(folder.capitalize(), sorted({line for lines in found for line in lines}))
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""The rules of CONTRIBUTING.md that a file list can show: one test case each."""
+
+import os
+import re
+
+import source_tree
+
+LIBRARY = ("dsl", "passes", "backends")
+
+# Library files that need no test of the same stem, each with the reason.
+WITHOUT_OWN_TEST = {
+    "dsl/emulsion": "only includes the headers that a user needs; lesson 01 is its test",
+}
+
+# Folders that may include each header of Halide.
+HALIDE_HEADERS = {
+    "Halide.h": ("backends/halide/",),
+    "HalideBuffer.h": ("backends/halide/", "backends/runtime/"),
+    "HalideRuntime.h": ("backends/halide/", "backends/runtime/"),
+}
+
+MAY_INCLUDE = {
+    "dsl": ("dsl",),
+    "passes": ("dsl", "passes"),
+    "backends": ("dsl", "passes", "backends"),
+}
+
+LONG, TOO_LONG = 400, 500
+
+# In two parts each, so that this file passes.
+REGISTRY_HOSTS = [
+    ".".join(parts)
+    for parts in (
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("deb", "debian.org"),
+        ("security", "debian.org"),
+        ("snapshot", "debian.org"),
+        ("registry", "npmjs.org"),
+        ("proxy", "golang.org"),
+        ("objects", "githubusercontent.com"),
+        ("raw", "githubusercontent.com"),
+        ("mirror", "bazel.build"),
+    )
+]
+
+COMMANDS = ("./bazelw run //examples/digits", "./bazelw test //...")
+
+
+def includes(path):
+    return re.findall(r'^\s*#\s*include\s+["<]([^">]+)[">]', source_tree.read(path), re.MULTILINE)
+
+
+def library_files():
+    return source_tree.files(".h", ".cc", folders=LIBRARY)
+
+
+def without_build_entry():
+    for path in library_files():
+        package = os.path.dirname(path)
+        while package and not os.path.exists(os.path.join(source_tree.ROOT, package, "BUILD")):
+            package = os.path.dirname(package)
+        if not package:
+            yield path + ": no BUILD file above it"
+        elif '"{}"'.format(os.path.relpath(path, package)) not in source_tree.read(package + "/BUILD"):
+            yield "{}: not named in {}/BUILD".format(path, package)
+
+
+def without_test():
+    tests = source_tree.files("_test.cc", "_test.py", "_test.sh", folders=("tests",))
+    for stem in sorted({os.path.splitext(path)[0] for path in library_files()}):
+        folder, name = stem.split("/")[0], os.path.basename(stem)
+        same = re.compile(r"tests/{}/(.*/)?{}(_\w+)?_test\.\w+$".format(folder, re.escape(name)))
+        found = any(same.match(test) for test in tests)
+        if not found and stem not in WITHOUT_OWN_TEST:
+            yield "{}: no tests/{}/{}_test.cc, and no reason in tests/style/layout.py".format(stem, folder, name)
+        if found and stem in WITHOUT_OWN_TEST:
+            yield stem + ": has a test now; take its reason out of tests/style/layout.py"
+
+
+def stale_reasons():
+    for stem in WITHOUT_OWN_TEST:
+        if not any(os.path.exists(os.path.join(source_tree.ROOT, stem + s)) for s in (".h", ".cc")):
+            yield stem + ": is not there any more; take its reason out of tests/style/layout.py"
+
+
+def too_long():
+    for path in source_tree.files(".h", ".cc", ".bzl", ".py", ".sh"):
+        lines = source_tree.read(path).count("\n")
+        if lines > TOO_LONG:
+            yield "{}: {} lines, at most {}: split it by case".format(path, lines, TOO_LONG)
+        elif lines > LONG:
+            print("note: {}: {} lines, more than {}".format(path, lines, LONG))
+
+
+def against_the_layers():
+    for path in library_files():
+        layer = path.split("/")[0]
+        for header in includes(path):
+            first = header.split("/")[0]
+            if first in source_tree.FOLDERS and first not in MAY_INCLUDE[layer]:
+                yield "{}: includes {}, and {} may include only {}".format(
+                    path, header, layer, ", ".join(MAY_INCLUDE[layer])
+                )
+
+
+def halide_elsewhere():
+    for path in library_files():
+        for header in includes(path):
+            allowed = HALIDE_HEADERS.get(os.path.basename(header))
+            if allowed and not path.startswith(allowed):
+                yield "{}: includes {}, which only {} may".format(path, header, " and ".join(allowed))
+
+
+def wrong_guards():
+    for path in source_tree.files(".h"):
+        guard = "EMULSION_" + re.sub(r"[/.-]", "_", path).upper() + "_"
+        text = source_tree.read(path)
+        if "#ifndef {0}\n#define {0}\n".format(guard) not in text:
+            yield "{}: expected the include guard {}".format(path, guard)
+
+
+def registry_hosts():
+    top = ["README.md", "CONTRIBUTING.md", "WORKSPACE", "BUILD", ".bazelrc", "bazelw", ".clang-tidy"]
+    for path in source_tree.files() + [t for t in top if os.path.exists(os.path.join(source_tree.ROOT, t))]:
+        try:
+            text = source_tree.read(path)
+        except UnicodeDecodeError:  # an image, an .npy
+            continue
+        for host in REGISTRY_HOSTS:
+            if host in text:
+                yield "{}: names {}; leave the choice of a mirror to pip, apt and npm".format(path, host)
+
+
+def fenced(path, language):
+    """The code blocks of a Markdown file whose language is one of `language`."""
+    pattern = r"^```({})\n(.*?)^```".format("|".join(language))
+    return [m[1] for m in re.findall(pattern, source_tree.read(path), re.MULTILINE | re.DOTALL)]
+
+
+def commands_not_in_readme():
+    if not os.path.exists(os.path.join(source_tree.ROOT, "README.md")):
+        return ["README.md: not there"]
+    blocks = "\n".join(fenced("README.md", ("", "sh", "bash", "shell", "console", "text")))
+    indented = "\n".join(re.findall(r"^    (.*)$", source_tree.read("README.md"), re.MULTILINE))
+    lines = {line.strip().lstrip("$ ").split(" #")[0].strip() for line in (blocks + "\n" + indented).split("\n")}
+    missing = ["README.md: no code block has the command: " + c for c in COMMANDS if c not in lines]
+    if COMMANDS[1] not in source_tree.read(".ci/run"):
+        missing.append(".ci/run: does not run " + COMMANDS[1])
+    return missing
+
+
+def targets_that_are_not_there():
+    for path in ("README.md", "CONTRIBUTING.md"):
+        if not os.path.exists(os.path.join(source_tree.ROOT, path)):
+            continue
+        for package in re.findall(r"bazelw? [^\n`]*?//([\w/.-]*\w)(?::[\w.-]+)?", source_tree.read(path)):
+            folder = package[: -len("/...")] if package.endswith("/...") else package
+            if not os.path.exists(os.path.join(source_tree.ROOT, folder, "BUILD")):
+                yield "{}: names //{}, which is no package".format(path, package)
+
+
+def readme_code_that_is_no_example():
+    """The first C++ block of the README, line by line and in order, is in one of the examples."""
+    if not os.path.exists(os.path.join(source_tree.ROOT, "README.md")):
+        return
+    block = fenced("README.md", ("cpp", "c\\+\\+", "cc"))[:1]
+    wanted = [line.strip() for line in "".join(block).splitlines() if line.strip()]
+    if not wanted:
+        yield "README.md: no C++ code block"
+        return
+    best = 0
+    for path in source_tree.files(".cc", folders=("examples",)):
+        found = 0
+        for line in source_tree.read(path).splitlines():
+            if found < len(wanted) and line.strip() == wanted[found]:
+                found += 1
+        best = max(best, found)
+    if best < len(wanted):
+        yield "README.md: no file under examples/ has the first C++ block; missing from the closest: " + wanted[best]
+
+
+def without_floor():
+    for path in source_tree.files("/BUILD", folders=("tests",)):
+        for line in re.findall(r"^(?:native\.)?cc_test\(\n\s*name = (\"\w+\")", source_tree.read(path), re.MULTILINE):
+            yield "{}: {} is a cc_test; use emulsion_cc_test of //bazel:testing.bzl, which has a floor".format(
+                path, line
+            )
+
+
+def main():
+    report = source_tree.Report("Layout")
+    report.case("EveryFileIsInABuildFile", without_build_entry())
+    report.case("EveryFileHasATestOfItsStem", without_test())
+    report.case("EveryReasonIsCurrent", stale_reasons())
+    report.case("NoFileIsTooLong", too_long())
+    report.case("IncludesGoOneWay", against_the_layers())
+    report.case("HalideStaysInItsBackend", halide_elsewhere())
+    report.case("IncludeGuardsFollowThePath", wrong_guards())
+    report.case("NoRegistryIsNamed", registry_hosts())
+    report.case("ReadmeHasTheCommands", commands_not_in_readme())
+    report.case("NamedPackagesAreThere", targets_that_are_not_there())
+    report.case("ReadmeCodeIsAnExample", readme_code_that_is_no_example())
+    report.case("EverySuiteHasAFloor", without_floor())
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()
