@@ -5,7 +5,14 @@ files work as always, and pip's cache makes the next fetch cheap.
 """
 
 def find_python_with_pip(ctx):
-    """Returns the first Python 3 that has pip."""
+    """The first Python 3 that has pip; fails when there is none.
+
+    Args:
+      ctx: of the repository rule that asks.
+
+    Returns:
+      The path of the interpreter.
+    """
     tried = []
     for candidate in ["/usr/bin/python3", ctx.which("python3")]:
         if not candidate or not ctx.path(candidate).exists:
