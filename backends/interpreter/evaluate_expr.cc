@@ -1,0 +1,311 @@
+#include "backends/interpreter/evaluate_expr.h"
+
+#include <cstring>
+#include <unordered_map>
+
+#include "backends/interpreter/scalar_functions.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+using Instruction = ExprMachine::Instruction;
+using Control = Instruction::Control;
+
+std::string brackets(const std::vector<int64_t>& values) {
+  return fmt::format("[{}]", fmt::join(values, ", "));
+}
+
+// What a load or a store of one element does, by how the element is stored.
+template <typename T>
+T load_as(const uint8_t* from) {
+  T value;
+  std::memcpy(&value, from, sizeof(T));
+  return value;
+}
+
+template <typename T>
+void store_as(uint8_t* to, T value) {
+  std::memcpy(to, &value, sizeof(T));
+}
+
+}  // namespace
+
+// Compiles one expression. A shared subtree is evaluated once; what is computed inside a branch of
+// a select is forgotten after it, since the branch may not have run.
+class ExprCompiler {
+ public:
+  ExprCompiler(ExprMachine* machine, const ExprMachine::Scope& scope, bool is_index)
+      : machine_(*machine), scope_(scope), is_index_(is_index) {}
+
+  ExprMachine::Program compile(const Expr& expr) {
+    program_.owner = scope_.owner;
+    program_.dtype = expr.dtype();
+    program_.result = slot_of(expr);
+    return std::move(program_);
+  }
+
+ private:
+  ScalarKind kind_of(DType dtype) const {
+    switch (dtype) {
+      case DType::boolean:
+        return ScalarKind::integer;
+      case DType::i32:
+        return is_index_ ? ScalarKind::integer : ScalarKind::wrapped_i32;
+      case DType::f32:
+        return machine_.f64_arithmetic_ ? ScalarKind::f64 : ScalarKind::f32;
+      case DType::f64:
+        return ScalarKind::f64;
+      case DType::i8:
+      case DType::bf16:
+        break;
+    }
+    fail("{}: expected a type with kernels ({}), got {}", scope_.owner, computable_dtypes(),
+         to_string(dtype));
+  }
+
+  int slot_of(const Expr& expr) {
+    auto found = done_.find(&expr.node());
+    if (found != done_.end()) return found->second;
+    int slot = compile_node(expr.node());
+    done_.emplace(&expr.node(), slot);
+    order_.push_back(&expr.node());
+    return slot;
+  }
+
+  int compile_node(const ExprNode& node) {
+    ScalarKind kind = kind_of(node.dtype);
+    switch (node.op) {
+      case ExprOp::constant:
+        return constant_slot(node, kind);
+      case ExprOp::axis:
+      case ExprOp::size:
+        return scope_.variable(node.name);
+      case ExprOp::read:
+        return compile_read(node);
+      case ExprOp::select:
+        return compile_select(node);
+      case ExprOp::cast: {
+        int arg = slot_of(node.args[0]);
+        return emit(cast_function(node.dtype, kind, kind_of(node.args[0].dtype())), arg, arg);
+      }
+      default:
+        break;
+    }
+    EMULSION_CHECK(node.op != ExprOp::reduce, "{}: a reduction inside an expression", scope_.owner);
+    int a = slot_of(node.args[0]);
+    int b = node.args.size() > 1 ? slot_of(node.args[1]) : a;
+    return emit(scalar_function(node.op, kind_of(node.args[0].dtype())), a, b);
+  }
+
+  int constant_slot(const ExprNode& node, ScalarKind kind) {
+    int slot = machine_.add_slot(node.int_value);
+    Scalar& value = machine_.slots_[static_cast<size_t>(slot)];
+    if (kind == ScalarKind::f32) value.f = static_cast<float>(node.float_value);
+    if (kind == ScalarKind::f64) value.d = node.float_value;
+    return slot;
+  }
+
+  int compile_read(const ExprNode& node) {
+    std::vector<int> slots;
+    for (const Expr& index : node.args) slots.push_back(slot_of(index));
+    Instruction read;
+    read.control = Control::read;
+    read.args[0] = scope_.buffer(node);
+    read.args[1] = static_cast<int>(program_.index_slots.size());
+    const BufferView& view = machine_.buffer(read.args[0]);
+    EMULSION_CHECK(view.dtype == node.dtype, "{} reads {} as {}, it is {}", scope_.owner, view.name,
+                   to_string(node.dtype), to_string(view.dtype));
+    EMULSION_CHECK(view.extents.size() == slots.size(), "{} reads {} with {} indices for {} axes",
+                   scope_.owner, view.name, slots.size(), view.extents.size());
+    read.round = view.wide && view.name != scope_.owner;
+    read.result = machine_.add_slot();
+    program_.index_slots.insert(program_.index_slots.end(), slots.begin(), slots.end());
+    program_.code.push_back(read);
+    return read.result;
+  }
+
+  int compile_select(const ExprNode& node) {
+    int condition = slot_of(node.args[0]);
+    int result = machine_.add_slot();
+    size_t to_false = jump(Control::jump_if_zero, condition);
+    compile_branch(node.args[1], result);
+    size_t to_end = jump(Control::jump, 0);
+    program_.code[to_false].args[1] = static_cast<int>(program_.code.size());
+    compile_branch(node.args[2], result);
+    program_.code[to_end].args[1] = static_cast<int>(program_.code.size());
+    return result;
+  }
+
+  void compile_branch(const Expr& expr, int result) {
+    const size_t known = order_.size();
+    int slot = slot_of(expr);
+    Instruction move;
+    move.compute = move_function();
+    move.result = result;
+    move.args[0] = slot;
+    program_.code.push_back(move);
+    while (order_.size() > known) {
+      done_.erase(order_.back());
+      order_.pop_back();
+    }
+  }
+
+  size_t jump(Control control, int condition) {
+    Instruction instruction;
+    instruction.control = control;
+    instruction.args[0] = condition;
+    program_.code.push_back(instruction);
+    return program_.code.size() - 1;
+  }
+
+  int emit(ScalarFunction function, int a, int b) {
+    Instruction instruction;
+    instruction.compute = function;
+    instruction.result = machine_.add_slot();
+    instruction.args[0] = a;
+    instruction.args[1] = b;
+    program_.code.push_back(instruction);
+    return instruction.result;
+  }
+
+  ExprMachine& machine_;
+  const ExprMachine::Scope& scope_;
+  bool is_index_;
+  ExprMachine::Program program_;
+  std::unordered_map<const ExprNode*, int> done_;
+  std::vector<const ExprNode*> order_;
+};
+
+int ExprMachine::add_slot(int64_t value) {
+  Scalar slot;
+  slot.i = value;
+  slots_.push_back(slot);
+  return static_cast<int>(slots_.size()) - 1;
+}
+
+int ExprMachine::add_buffer(BufferView view) {
+  buffers_.push_back(std::move(view));
+  return static_cast<int>(buffers_.size()) - 1;
+}
+
+ExprMachine::Program ExprMachine::compile(const Expr& expr, const Scope& scope) {
+  return ExprCompiler(this, scope, false).compile(expr);
+}
+
+ExprMachine::Program ExprMachine::compile_index(const Expr& expr, const Scope& scope) {
+  EMULSION_CHECK(!is_float(expr.dtype()), "{}: an index of type {}", scope.owner,
+                 to_string(expr.dtype()));
+  return ExprCompiler(this, scope, true).compile(expr);
+}
+
+int64_t ExprMachine::run_index(const Program& program) { return evaluate(program).i; }
+
+Scalar ExprMachine::evaluate(const Program& program) {
+  Scalar* slots = slots_.data();
+  const size_t size = program.code.size();
+  size_t at = 0;
+  while (at < size) {
+    const Instruction& instruction = program.code[at++];
+    switch (instruction.control) {
+      case Control::compute:
+        slots[instruction.result] =
+            instruction.compute(slots[instruction.args[0]], slots[instruction.args[1]]);
+        break;
+      case Control::read:
+        slots[instruction.result] = read(program, instruction);
+        break;
+      case Control::jump:
+        at = static_cast<size_t>(instruction.args[1]);
+        break;
+      case Control::jump_if_zero:
+        if (slots[instruction.args[0]].i == 0) at = static_cast<size_t>(instruction.args[1]);
+        break;
+    }
+  }
+  return slots[program.result];
+}
+
+uint8_t* ExprMachine::locate(const BufferView& view, const int* index_slots, size_t rank,
+                             const std::string& owner, const char* action) {
+  int64_t offset = 0;
+  bool inside = view.live;
+  for (size_t d = 0; inside && d < rank; ++d) {
+    int64_t index = integer(index_slots[d]) - view.mins[d];
+    inside = index >= 0 && index < view.extents[d];
+    offset = offset * view.extents[d] + index;
+  }
+  if (inside) return view.data + offset * view.element_size();
+  std::vector<int64_t> index;
+  for (size_t d = 0; d < rank; ++d) index.push_back(integer(index_slots[d]));
+  std::string message =
+      view.live ? fmt::format("{} {} {}{}: expected an index from {}, {} of them on each axis",
+                              owner, action, view.name, brackets(index), brackets(view.mins),
+                              brackets(view.extents))
+                : fmt::format("{} {} {}{}: no storage is live here", owner, action, view.name,
+                              brackets(index));
+  if (out_of_bounds_ == OutOfBounds::error) throw Error(message);
+  throw InternalError(message);
+}
+
+Scalar ExprMachine::read(const Program& program, const Instruction& instruction) {
+  const BufferView& view = buffers_[static_cast<size_t>(instruction.args[0])];
+  const uint8_t* from = locate(view, program.index_slots.data() + instruction.args[1],
+                               view.extents.size(), program.owner, "reads");
+  Scalar result;
+  switch (view.dtype) {
+    case DType::boolean:
+      result.i = *from != 0;
+      break;
+    case DType::i32:
+      result.i = load_as<int32_t>(from);
+      break;
+    case DType::f32:
+      if (view.wide) {
+        double value = load_as<double>(from);
+        result.d = instruction.round ? static_cast<float>(value) : value;
+      } else if (f64_arithmetic_) {
+        result.d = load_as<float>(from);
+      } else {
+        result.f = load_as<float>(from);
+      }
+      break;
+    case DType::f64:
+      result.d = load_as<double>(from);
+      break;
+    case DType::i8:
+    case DType::bf16:
+      EMULSION_CHECK(false, "a read of {}", to_string(view.dtype));
+  }
+  return result;
+}
+
+void ExprMachine::run(const Assignment& assignment) {
+  Scalar value = evaluate(assignment.value);
+  const BufferView& view = buffers_[static_cast<size_t>(assignment.buffer)];
+  uint8_t* to = locate(view, assignment.index.data(), assignment.index.size(),
+                       assignment.value.owner, "writes");
+  switch (view.dtype) {
+    case DType::boolean:
+      *to = value.i != 0;
+      break;
+    case DType::i32:
+      store_as(to, static_cast<int32_t>(value.i));
+      break;
+    case DType::f32:
+      if (view.wide) {
+        store_as(to, value.d);
+      } else {
+        store_as(to, f64_arithmetic_ ? static_cast<float>(value.d) : value.f);
+      }
+      break;
+    case DType::f64:
+      store_as(to, value.d);
+      break;
+    case DType::i8:
+    case DType::bf16:
+      EMULSION_CHECK(false, "a write of {}", to_string(view.dtype));
+  }
+}
+
+}  // namespace emulsion

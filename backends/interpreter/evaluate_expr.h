@@ -1,0 +1,108 @@
+#ifndef EMULSION_BACKENDS_INTERPRETER_EVALUATE_EXPR_H_
+#define EMULSION_BACKENDS_INTERPRETER_EVALUATE_EXPR_H_
+
+// Scalar expressions, run: what both interpreters have in common. An Expr is compiled once into a
+// flat list of instructions over numbered slots (one machine-wide array of scalars), because
+// walking shared trees with named variables for every element would make the oracle too slow to be
+// asked often.
+//
+// Values: bool and i32 are held as 64-bit integers, f32 as float, f64 as double. With f64
+// arithmetic, f32 is held as double too and rounded only where a value is written. An i32 result
+// wraps; an index expression (a point, a guard) does not. Every element read or written is checked
+// against its buffer.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backends/interpreter/scalar_functions.h"
+#include "dsl/expr.h"
+#include "dsl/types.h"
+
+namespace emulsion {
+
+// The elements of one tensor, or of the part of it that is stored: element [i0, i1, ...] lives at
+// [i0 - mins[0], i1 - mins[1], ...] of a dense row-major block of `extents`.
+struct BufferView {
+  std::string name;
+  DType dtype = DType::f32;
+  bool wide = false;  // f32 stored as double: an accumulator, rounded when another stage reads it
+  uint8_t* data = nullptr;  // null: not live now
+  bool live = false;
+  std::vector<int64_t> mins;
+  std::vector<int64_t> extents;
+
+  int element_size() const { return wide ? 8 : size_in_bytes(dtype); }
+};
+
+// Whose fault an index outside its buffer is: of the graph's author (Error), or ours
+// (InternalError).
+enum class OutOfBounds : uint8_t { error, internal_error };
+
+class ExprMachine {
+ public:
+  struct Instruction {
+    enum class Control : uint8_t { compute, read, jump, jump_if_zero };
+    Control control = Control::compute;
+    bool round = false;  // read: an f32 that is stored wide
+    ScalarFunction compute = nullptr;
+    int result = 0;
+    int args[2] = {0, 0};  // slots; read: buffer, position in index_slots; jumps: slot, target
+  };
+
+  struct Program {
+    std::string owner;  // the stage, for messages
+    std::vector<Instruction> code;
+    std::vector<int> index_slots;
+    int result = 0;
+    DType dtype = DType::i32;
+  };
+
+  // What the names in an expression mean.
+  struct Scope {
+    std::string owner;
+    std::function<int(const std::string& name)> variable;  // axis or size -> slot
+    std::function<int(const ExprNode& read)> buffer;       // read -> buffer
+  };
+
+  // buffer[slots...] = value, the value being made last.
+  struct Assignment {
+    Program value;
+    int buffer = 0;
+    std::vector<int> index;
+  };
+
+  ExprMachine(bool f64_arithmetic, OutOfBounds out_of_bounds)
+      : f64_arithmetic_(f64_arithmetic), out_of_bounds_(out_of_bounds) {}
+
+  int add_slot(int64_t value = 0);
+  int64_t& integer(int slot) { return slots_[static_cast<size_t>(slot)].i; }
+  int add_buffer(BufferView view);
+  BufferView& buffer(int id) { return buffers_[static_cast<size_t>(id)]; }
+
+  // A stage's value; Error for a type without kernels (i8, bf16).
+  Program compile(const Expr& expr, const Scope& scope);
+  // A point, a guard, a min: integers that do not wrap.
+  Program compile_index(const Expr& expr, const Scope& scope);
+
+  int64_t run_index(const Program& program);
+  void run(const Assignment& assignment);
+
+ private:
+  friend class ExprCompiler;
+  Scalar evaluate(const Program& program);
+  // Where the element is; refuses an index outside the view.
+  uint8_t* locate(const BufferView& view, const int* index_slots, size_t rank,
+                  const std::string& owner, const char* action);
+  Scalar read(const Program& program, const Instruction& instruction);
+
+  bool f64_arithmetic_;
+  OutOfBounds out_of_bounds_;
+  std::vector<Scalar> slots_;
+  std::vector<BufferView> buffers_;
+};
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_INTERPRETER_EVALUATE_EXPR_H_

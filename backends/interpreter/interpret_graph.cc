@@ -1,0 +1,176 @@
+#include "backends/interpreter/interpret_graph.h"
+
+#include <unordered_map>
+#include <utility>
+
+#include "backends/interpreter/evaluate_expr.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+// f32 rounded from the doubles it was accumulated in.
+std::vector<uint8_t> rounded(const std::vector<uint8_t>& wide) {
+  TensorValue result = zeros(DType::f32, {static_cast<int64_t>(wide.size() / sizeof(double))});
+  const double* from = reinterpret_cast<const double*>(wide.data());
+  for (int64_t i = 0; i < result.element_count(); ++i) {
+    result.data<float>()[i] = static_cast<float>(from[i]);
+  }
+  return std::move(result.bytes);
+}
+
+// Calls `body` for every index of a box, row-major; the slots hold the index.
+template <typename Body>
+void for_each_index(ExprMachine* machine, const std::vector<int>& slots,
+                    const std::vector<int64_t>& extents, size_t depth, const Body& body) {
+  if (depth == slots.size()) {
+    body();
+    return;
+  }
+  for (int64_t i = 0; i < extents[depth]; ++i) {
+    machine->integer(slots[depth]) = i;
+    for_each_index(machine, slots, extents, depth + 1, body);
+  }
+}
+
+class GraphInterpreter {
+ public:
+  GraphInterpreter(const Graph& graph, const TensorValues& arguments,
+                   const InterpretOptions& options)
+      : graph_(graph),
+        arguments_(arguments),
+        options_(options),
+        machine_(options.f64_accumulation, OutOfBounds::error) {
+    std::vector<DeclaredTensor> declared;
+    for (const OpPtr& op : graph.arguments()) declared.push_back({op->name, op->dtype, op->shape});
+    sizes_ = bind_arguments(declared, arguments, options.sizes);
+    for (const auto& [name, value] : sizes_) size_slots_[name] = machine_.add_slot(value);
+  }
+
+  TensorValues run() {
+    for (const OpPtr& op : graph_.ops()) evaluate(*op);
+    TensorValues outputs;
+    for (const OpPtr& op : graph_.outputs()) {
+      const BufferView& view = machine_.buffer(buffers_.at(op.get()));
+      TensorValue value;
+      value.dtype = op->dtype;
+      value.shape = evaluate_shape("output " + op->name, op->shape, sizes_);
+      value.bytes.assign(view.data, view.data + view.element_size() * value.element_count());
+      outputs.emplace(op->name, std::move(value));
+    }
+    return outputs;
+  }
+
+ private:
+  void evaluate(const Op& op) {
+    switch (op.kind) {
+      case OpKind::input:
+      case OpKind::weight:
+        add_tensor(op, arguments_.at(op.name).bytes);
+        return;
+      case OpKind::constant:
+        EMULSION_CHECK(op.data != nullptr, "constant {} has no data", op.name);
+        add_tensor(op, *op.data);
+        return;
+      case OpKind::compute:
+        compute(op);
+        return;
+      case OpKind::fused:
+        for (const OpPtr& member : op.members) evaluate(*member);
+        EMULSION_CHECK(!op.members.empty(), "{} has no members", op.name);
+        buffers_[&op] = buffers_.at(op.members.back().get());
+        return;
+    }
+  }
+
+  int add_tensor(const Op& op, std::vector<uint8_t> bytes) {
+    BufferView view;
+    view.name = op.name;
+    view.dtype = op.dtype;
+    view.live = true;
+    view.extents = evaluate_shape(op.name, op.shape, sizes_);
+    view.mins.assign(view.extents.size(), 0);
+    storage_.push_back(std::move(bytes));
+    view.data = storage_.back().data();
+    return buffers_[&op] = machine_.add_buffer(std::move(view));
+  }
+
+  void compute(const Op& op) {
+    bool reduces = op.combiner != Combiner::none;
+    bool wide = reduces && options_.f64_accumulation && op.dtype == DType::f32;
+    std::vector<int64_t> extents = evaluate_shape(op.name, op.shape, sizes_);
+    TensorValue blank = zeros(wide ? DType::f64 : op.dtype, extents);
+    int buffer = add_tensor(op, std::move(blank.bytes));
+    machine_.buffer(buffer).wide = wide;
+
+    std::map<std::string, int> variables = size_slots_;
+    std::vector<int> axes, reduction;
+    std::vector<Expr> own_index;
+    std::vector<int64_t> reduction_extents;
+    for (const Axis& axis : op.axes) {
+      axes.push_back(variables[axis.name()] = machine_.add_slot());
+      own_index.push_back(axis_value(axis.name()));
+    }
+    for (const Axis& axis : op.reduction_axes) {
+      reduction.push_back(variables[axis.name()] = machine_.add_slot());
+      reduction_extents.push_back(axis.extent().evaluate(sizes_));
+    }
+    ExprMachine::Scope scope = scope_of(op, variables);
+    auto assignment = [&](const Expr& value) {
+      return ExprMachine::Assignment{machine_.compile(value, scope), buffer, axes};
+    };
+    if (!reduces) {
+      ExprMachine::Assignment whole = assignment(op.body);
+      for_each_index(&machine_, axes, extents, 0, [&] { machine_.run(whole); });
+      return;
+    }
+    Expr self = read_buffer(op.name, op.dtype, own_index);
+    ExprMachine::Assignment init = assignment(identity_of(op.combiner, op.dtype));
+    ExprMachine::Assignment update = assignment(combine(op.combiner, self, op.body));
+    for_each_index(&machine_, axes, extents, 0, [&] {
+      machine_.run(init);
+      for_each_index(&machine_, reduction, reduction_extents, 0, [&] { machine_.run(update); });
+    });
+    if (!wide) return;
+    storage_.push_back(rounded(storage_.back()));
+    machine_.buffer(buffer).wide = false;
+    machine_.buffer(buffer).data = storage_.back().data();
+  }
+
+  ExprMachine::Scope scope_of(const Op& op, const std::map<std::string, int>& variables) {
+    ExprMachine::Scope scope;
+    scope.owner = op.name;
+    scope.variable = [&op, variables](const std::string& name) {
+      auto found = variables.find(name);
+      if (found == variables.end()) fail("{}: {}: expected a value, got none", op.name, name);
+      return found->second;
+    };
+    scope.buffer = [this, &op](const ExprNode& read) {
+      const Op* source =
+          read.tensor ? read.tensor.get() : &op;  // without a tensor: the accumulator
+      auto found = buffers_.find(source);
+      EMULSION_CHECK(found != buffers_.end(), "{} reads {} before it is computed", op.name,
+                     source->name);
+      return found->second;
+    };
+    return scope;
+  }
+
+  const Graph& graph_;
+  const TensorValues& arguments_;
+  const InterpretOptions& options_;
+  ExprMachine machine_;
+  SizeValues sizes_;
+  std::map<std::string, int> size_slots_;
+  std::unordered_map<const Op*, int> buffers_;
+  std::vector<std::vector<uint8_t>> storage_;  // moving a vector keeps its data where it is
+};
+
+}  // namespace
+
+TensorValues interpret_graph(const Graph& graph, const TensorValues& arguments,
+                             const InterpretOptions& options) {
+  return GraphInterpreter(graph, arguments, options).run();
+}
+
+}  // namespace emulsion

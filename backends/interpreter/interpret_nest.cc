@@ -1,0 +1,343 @@
+#include "backends/interpreter/interpret_nest.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "backends/interpreter/evaluate_expr.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+using Program = ExprMachine::Program;
+
+// A node, ready to run: names resolved to slots, expressions compiled, extents evaluated.
+struct Step {
+  NodeKind kind = NodeKind::block;
+  std::vector<Step> children;
+  // loop
+  int slot = 0;
+  int64_t extent = 0;
+  bool backwards = false;
+  // alloc
+  int buffer = 0;
+  std::vector<Program> mins;
+  std::vector<int64_t> extents;
+  // uOps
+  std::vector<Program> guards;
+  std::vector<Program> point;
+  std::vector<int> axis_slots;  // the stage's axes, set from `point`
+  ExprMachine::Assignment assignment;
+};
+
+// NaN for floats; for i32 a number that no small test produces; true.
+void fill_poison(std::vector<uint8_t>* bytes, DType dtype, bool wide) {
+  const double nan64 = std::numeric_limits<double>::quiet_NaN();
+  const float nan32 = std::numeric_limits<float>::quiet_NaN();
+  const int32_t odd = -1234567890;
+  if (dtype == DType::boolean) {
+    std::fill(bytes->begin(), bytes->end(), 1);
+    return;
+  }
+  const void* pattern = &odd;
+  size_t size = sizeof(odd);
+  if (dtype == DType::f32 && !wide) pattern = &nan32;
+  if (dtype == DType::f64 || wide) {
+    pattern = &nan64;
+    size = sizeof(nan64);
+  }
+  for (size_t at = 0; at + size <= bytes->size(); at += size) {
+    std::memcpy(bytes->data() + at, pattern, size);
+  }
+}
+
+size_t count_of(const std::vector<int64_t>& extents) {
+  TensorValue shape;
+  shape.shape = extents;
+  return static_cast<size_t>(shape.element_count());
+}
+
+class NestInterpreter {
+ public:
+  NestInterpreter(const LoopNest& nest, const TensorValues& arguments,
+                  const InterpretOptions& options)
+      : nest_(nest),
+        options_(options),
+        machine_(options.f64_accumulation, OutOfBounds::internal_error) {
+    std::vector<DeclaredTensor> declared;
+    for (const Buffer* buffer : nest.arguments()) {
+      if (buffer->role != BufferRole::output) {
+        declared.push_back({buffer->name, buffer->dtype, buffer->shape});
+      }
+    }
+    sizes_ = bind_arguments(declared, arguments, options.sizes);
+    for (const auto& [name, value] : sizes_) variables_[name] = machine_.add_slot(value);
+    storage_.resize(nest.buffers.size());
+    for (size_t i = 0; i < nest.buffers.size(); ++i) add_buffer(nest.buffers[i], i, arguments);
+  }
+
+  TensorValues run() {
+    EMULSION_CHECK(nest_.root != nullptr, "nest {} has no root", nest_.name);
+    Step root = compile(*nest_.root);
+    execute(root);
+    TensorValues outputs;
+    for (size_t i = 0; i < nest_.buffers.size(); ++i) {
+      if (nest_.buffers[i].role == BufferRole::output) {
+        outputs.emplace(nest_.buffers[i].name, output_value(i));
+      }
+    }
+    return outputs;
+  }
+
+ private:
+  // Buffer ids of the machine are positions in nest_.buffers.
+  void add_buffer(const Buffer& buffer, size_t position, const TensorValues& arguments) {
+    BufferView view;
+    view.name = buffer.name;
+    view.dtype = buffer.dtype;
+    view.mins.assign(buffer.shape.size(), 0);
+    view.extents.assign(buffer.shape.size(), 0);
+    std::vector<uint8_t>& bytes = storage_[position];
+    switch (buffer.role) {
+      case BufferRole::input:
+      case BufferRole::weight:
+        bytes = arguments.at(buffer.name).bytes;
+        break;
+      case BufferRole::constant:
+        EMULSION_CHECK(buffer.data != nullptr, "constant {} has no data", buffer.name);
+        bytes = *buffer.data;
+        break;
+      case BufferRole::output:
+      case BufferRole::internal:
+        view.wide = options_.f64_accumulation && buffer.dtype == DType::f32 &&
+                    nest_.stage(buffer.name).is_reduction();
+        break;
+    }
+    if (buffer.role != BufferRole::internal) {
+      bool output = buffer.role == BufferRole::output;
+      view.extents = evaluate_shape((output ? "output " : "") + buffer.name, buffer.shape, sizes_);
+      size_t size = count_of(view.extents) * static_cast<size_t>(view.element_size());
+      if (output) {
+        bytes.resize(size);
+        fill_poison(&bytes, view.dtype, view.wide);
+      }
+      EMULSION_CHECK(bytes.size() == size, "{} has {} bytes, expected {}", buffer.name,
+                     bytes.size(), size);
+      view.live = true;
+      view.data = bytes.data();
+    }
+    machine_.add_buffer(std::move(view));
+  }
+
+  int buffer_id(const std::string& name) const {
+    for (size_t i = 0; i < nest_.buffers.size(); ++i) {
+      if (nest_.buffers[i].name == name) return static_cast<int>(i);
+    }
+    EMULSION_CHECK(false, "nest {} has no buffer {}", nest_.name, name);
+    return 0;
+  }
+
+  TensorValue output_value(size_t position) {
+    const BufferView& view = machine_.buffer(static_cast<int>(position));
+    TensorValue value = zeros(view.dtype, view.extents);
+    if (!view.wide) {
+      value.bytes = storage_[position];
+      return value;
+    }
+    const double* from = reinterpret_cast<const double*>(view.data);
+    for (int64_t i = 0; i < value.element_count(); ++i) {
+      value.data<float>()[i] = static_cast<float>(from[i]);
+    }
+    return value;
+  }
+
+  Step compile(const Node& node) {
+    Step step;
+    step.kind = node.kind;
+    switch (node.kind) {
+      case NodeKind::block:
+        break;
+      case NodeKind::loop: {
+        std::string variable = loop_variable(node.stage, node.axis);
+        EMULSION_CHECK(variables_.count(variable) == 0, "loop {} inside itself", variable);
+        step.extent = evaluate_index(node.extent, sizes_);
+        step.slot = machine_.add_slot();
+        step.backwards = options_.reverse_parallel && node.loop_kind == LoopKind::parallel;
+        variables_[variable] = step.slot;
+        compile_children(node, &step);
+        variables_.erase(variable);
+        return step;
+      }
+      case NodeKind::alloc:
+        compile_alloc(node, &step);
+        break;
+      case NodeKind::load:
+      case NodeKind::execute:
+      case NodeKind::store:
+        compile_uop(node, &step);
+        break;
+    }
+    compile_children(node, &step);
+    return step;
+  }
+
+  void compile_children(const Node& node, Step* step) {
+    for (const NodePtr& child : node.children) step->children.push_back(compile(*child));
+  }
+
+  void compile_alloc(const Node& node, Step* step) {
+    ExprMachine::Scope scope = scope_of(node.stage, variables_);
+    step->buffer = buffer_id(node.stage);
+    EMULSION_CHECK(nest_.buffers[static_cast<size_t>(step->buffer)].role == BufferRole::internal,
+                   "alloc of {}, which is not internal", node.stage);
+    EMULSION_CHECK(node.mins.size() == node.extents.size() &&
+                       node.mins.size() == nest_.stage(node.stage).axes.size(),
+                   "alloc of {} with {} mins and {} extents", node.stage, node.mins.size(),
+                   node.extents.size());
+    for (const Expr& min : node.mins) step->mins.push_back(machine_.compile_index(min, scope));
+    for (const Expr& extent : node.extents) {
+      step->extents.push_back(std::max<int64_t>(0, evaluate_index(extent, sizes_)));
+    }
+  }
+
+  void compile_uop(const Node& node, Step* step) {
+    const Stage& stage = nest_.stage(node.stage);
+    ExprMachine::Scope loops = scope_of(stage.name, variables_);
+    for (const Expr& guard : node.guards) {
+      step->guards.push_back(machine_.compile_index(guard, loops));
+    }
+    for (const Expr& index : node.point) {
+      step->point.push_back(machine_.compile_index(index, loops));
+    }
+    std::vector<Axis> axes = stage.axes;
+    if (node.part == Part::update) {
+      axes.insert(axes.end(), stage.reduction_axes.begin(), stage.reduction_axes.end());
+    }
+    EMULSION_CHECK(node.point.size() == axes.size(), "stage {}: a point of {} for {} axes",
+                   stage.name, node.point.size(), axes.size());
+    std::map<std::string, int> names;
+    for (const std::string& size : nest_.sizes) {
+      if (variables_.count(size)) names[size] = variables_.at(size);
+    }
+    std::vector<Expr> own_index;
+    for (const Axis& axis : axes) {
+      step->axis_slots.push_back(names[axis.name()] = machine_.add_slot());
+      if (own_index.size() < stage.axes.size()) own_index.push_back(axis_value(axis.name()));
+    }
+    Expr value = stage.body;
+    if (node.part == Part::init) value = identity_of(stage.combiner, stage.dtype);
+    if (node.part == Part::update) {
+      value = combine(stage.combiner, read_buffer(stage.name, stage.dtype, own_index), stage.body);
+    }
+    step->assignment.value = machine_.compile(value, scope_of(stage.name, names));
+    step->assignment.buffer = buffer_id(stage.name);
+    step->assignment.index.assign(
+        step->axis_slots.begin(),
+        step->axis_slots.begin() + static_cast<std::ptrdiff_t>(stage.axes.size()));
+  }
+
+  ExprMachine::Scope scope_of(const std::string& owner, const std::map<std::string, int>& names) {
+    ExprMachine::Scope scope;
+    scope.owner = owner;
+    scope.variable = [&names, owner](const std::string& name) {
+      auto found = names.find(name);
+      EMULSION_CHECK(found != names.end(), "stage {}: {} is not in scope", owner, name);
+      return found->second;
+    };
+    scope.buffer = [this](const ExprNode& read) { return buffer_id(read.name); };
+    return scope;
+  }
+
+  void execute(Step& step) {
+    switch (step.kind) {
+      case NodeKind::block:
+        for (Step& child : step.children) execute(child);
+        return;
+      case NodeKind::loop:
+        for (int64_t i = 0; i < step.extent; ++i) {
+          for (Step& child : step.children) {
+            machine_.integer(step.slot) = step.backwards ? step.extent - 1 - i : i;
+            execute(child);
+          }
+        }
+        return;
+      case NodeKind::alloc:
+        execute_alloc(step);
+        return;
+      case NodeKind::load:
+      case NodeKind::execute:
+      case NodeKind::store:
+        execute_uop(step);
+        return;
+    }
+  }
+
+  void execute_alloc(Step& step) {
+    BufferView& view = machine_.buffer(step.buffer);
+    EMULSION_CHECK(!view.live, "alloc of {} inside another", view.name);
+    for (size_t d = 0; d < step.mins.size(); ++d) view.mins[d] = machine_.run_index(step.mins[d]);
+    view.extents = step.extents;
+    std::vector<uint8_t>& bytes = storage_[static_cast<size_t>(step.buffer)];
+    bytes.resize(count_of(view.extents) * static_cast<size_t>(view.element_size()));
+    fill_poison(&bytes, view.dtype, view.wide);
+    view.data = bytes.data();
+    view.live = true;
+    for (Step& child : step.children) execute(child);
+    view.live = false;
+  }
+
+  void execute_uop(Step& step) {
+    for (const Program& guard : step.guards) {
+      if (machine_.run_index(guard) == 0) return;
+    }
+    for (size_t i = 0; i < step.point.size(); ++i) {
+      machine_.integer(step.axis_slots[i]) = machine_.run_index(step.point[i]);
+    }
+    machine_.run(step.assignment);
+  }
+
+  const LoopNest& nest_;
+  const InterpretOptions& options_;
+  ExprMachine machine_;
+  SizeValues sizes_;
+  std::map<std::string, int> variables_;  // sizes, and the loops around the node being compiled
+  std::vector<std::vector<uint8_t>> storage_;
+};
+
+}  // namespace
+
+TensorValues apply_packs(const LoopNest& nest, const TensorValues& arguments,
+                         const InterpretOptions& options) {
+  TensorValues result = arguments;
+  for (const Pack& pack : nest.packs) {
+    auto found = arguments.find(pack.weight);
+    if (found == arguments.end()) {
+      if (arguments.count(pack.packed)) continue;
+      fail("argument {}: expected a tensor (or {}, already packed), got none", pack.weight,
+           pack.packed);
+    }
+    EMULSION_CHECK(pack.nest != nullptr, "the pack of {} has no nest", pack.weight);
+    TensorValues packed = interpret_nest(*pack.nest, {{pack.weight, found->second}}, options);
+    EMULSION_CHECK(packed.size() == 1 && packed.count(pack.packed), "the pack of {} makes no {}",
+                   pack.weight, pack.packed);
+    result[pack.packed] = std::move(packed.begin()->second);
+  }
+  for (const Pack& pack : nest.packs) {
+    bool still_read = false;
+    for (const Buffer* buffer : nest.arguments()) {
+      still_read = still_read || buffer->name == pack.weight;
+    }
+    if (!still_read) result.erase(pack.weight);
+  }
+  return result;
+}
+
+TensorValues interpret_nest(const LoopNest& nest, const TensorValues& arguments,
+                            const InterpretOptions& options) {
+  TensorValues packed = apply_packs(nest, arguments, options);
+  return NestInterpreter(nest, packed, options).run();
+}
+
+}  // namespace emulsion
