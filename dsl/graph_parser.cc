@@ -1,0 +1,236 @@
+#include <charconv>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dsl/error.h"
+#include "dsl/expr_parser.h"
+#include "dsl/graph_text.h"
+#include "dsl/literal_parser.h"
+#include "dsl/text_lexer.h"
+
+namespace emulsion {
+namespace {
+
+constexpr int kVersion = 1;
+constexpr const char* kStatements =
+    "size, input, weight, constant, fused, output or name[axes] = ...";
+
+void append_bits(uint64_t bits, DType dtype, std::vector<uint8_t>* bytes) {
+  size_t size = static_cast<size_t>(size_in_bytes(dtype));
+  size_t at = bytes->size();
+  bytes->resize(at + size);
+  uint32_t word = static_cast<uint32_t>(bits);
+  if (size == 1) {
+    bytes->back() = static_cast<uint8_t>(bits);
+  } else {
+    std::memcpy(bytes->data() + at, size == 4 ? static_cast<const void*>(&word) : &bits, size);
+  }
+}
+
+class GraphParser {
+ public:
+  explicit GraphParser(const std::string& text) : lexer_(text) {}
+
+  Graph parse() {
+    lexer_.expect_header("graph", kVersion);
+    for (lexer_.skip_newlines(); lexer_.peek().kind != TokenKind::end; lexer_.skip_newlines()) {
+      parse_statement();
+    }
+    if (outputs_.empty()) {
+      fail_at(lexer_.peek(), "expected at least one line 'output NAME', got end of text");
+    }
+    return Graph(std::move(ops_), std::move(outputs_));
+  }
+
+ private:
+  void parse_statement() {
+    Token first = lexer_.expect_name(kStatements);
+    if (lexer_.peek().is("[")) {
+      add(parse_compute(first));
+      lexer_.expect_end_of_line();
+      return;
+    }
+    if (first.text == "size") {
+      parse_size();
+    } else if (first.text == "input" || first.text == "weight") {
+      parse_argument(first.text == "input");
+    } else if (first.text == "constant") {
+      parse_constant();
+    } else if (first.text == "fused") {
+      parse_fused();
+    } else if (first.text == "output") {
+      parse_output();
+    } else {
+      fail_expected(first, kStatements);
+    }
+    lexer_.expect_end_of_line();
+  }
+
+  // Names are unique across sizes, operations and members of fused operations.
+  void claim(const Token& name) {
+    if (!taken_.insert(name.str()).second) {
+      fail_at(name, fmt::format("expected a name that is not used yet, got '{}' again", name.text));
+    }
+  }
+
+  void add(OpPtr op) {
+    scope_.tensors[op->name] = op;
+    ops_.push_back(std::move(op));
+  }
+
+  void parse_size() {
+    Token name = lexer_.expect_name("the name of a run-time size");
+    claim(name);
+    at_place(name, [&] { return Extent::size(name.str()); });
+    scope_.sizes.insert(name.str());
+  }
+
+  DType parse_type() {
+    Token token = lexer_.expect_name("a type");
+    std::optional<DType> dtype = parse_dtype(token.str());
+    if (!dtype) fail_expected(token, "a type (" + computable_dtypes() + ")");
+    return *dtype;
+  }
+
+  Shape parse_shape() {
+    Shape shape;
+    lexer_.expect("[");
+    if (lexer_.accept("]")) return shape;
+    do {
+      shape.push_back(parse_extent(&lexer_, scope_.sizes));
+    } while (lexer_.accept(","));
+    if (!lexer_.accept("]")) fail_expected(lexer_.peek(), "',' or ']'");
+    return shape;
+  }
+
+  void parse_argument(bool is_input) {
+    Token name = lexer_.expect_name("the name of an argument");
+    claim(name);
+    lexer_.expect(":");
+    DType dtype = parse_type();
+    Shape shape = parse_shape();
+    add(at_place(name, [&] {
+      Tensor made = is_input ? input(name.str(), dtype, shape) : weight(name.str(), dtype, shape);
+      return made.op();
+    }));
+  }
+
+  void parse_constant() {
+    Token name = lexer_.expect_name("the name of a constant");
+    claim(name);
+    lexer_.expect(":");
+    DType dtype = parse_type();
+    Shape shape = parse_shape();
+    lexer_.expect("=");
+    bool hex = lexer_.peek().is("hex");
+    if (hex) lexer_.next();
+    if (!lexer_.accept("{")) fail_expected(lexer_.peek(), "'{' or 'hex {'");
+    std::vector<uint8_t> bytes = hex ? parse_hex(dtype) : parse_values(dtype);
+    add(at_place(name, [&] { return constant(name.str(), dtype, shape, std::move(bytes)).op(); }));
+  }
+
+  std::vector<uint8_t> parse_values(DType dtype) {
+    std::vector<uint8_t> bytes;
+    if (lexer_.accept("}")) return bytes;
+    do {
+      Token at = lexer_.peek();
+      Literal literal = parse_literal(&lexer_);
+      if (literal.dtype != dtype) {
+        fail_at(at, fmt::format("expected a value of type {}, got one of type {}", to_string(dtype),
+                                to_string(literal.dtype)));
+      }
+      append_bits(literal.bits, dtype, &bytes);
+    } while (lexer_.accept(","));
+    if (!lexer_.accept("}")) fail_expected(lexer_.peek(), "',' or '}'");
+    return bytes;
+  }
+
+  std::vector<uint8_t> parse_hex(DType dtype) {
+    std::vector<uint8_t> bytes;
+    size_t digits = 2 * static_cast<size_t>(size_in_bytes(dtype));
+    for (lexer_.skip_newlines(); !lexer_.accept("}"); lexer_.skip_newlines()) {
+      Token token = lexer_.next();
+      uint64_t bits = 0;
+      const char* last = token.text.data() + token.text.size();
+      auto [stop, error] = std::from_chars(token.text.data(), last, bits, 16);
+      bool word = token.kind == TokenKind::name || token.kind == TokenKind::number;
+      if (!word || token.text.size() != digits || error != std::errc() || stop != last) {
+        fail_expected(
+            token, fmt::format("a {} of {} hexadecimal digits, or '}}'", to_string(dtype), digits));
+      }
+      append_bits(bits, dtype, &bytes);
+    }
+    return bytes;
+  }
+
+  OpPtr parse_compute(const Token& name) {
+    claim(name);
+    lexer_.expect("[");
+    scope_.axes = parse_axes(&lexer_, scope_.sizes, "]");
+    std::vector<Axis> axes = scope_.axes;
+    lexer_.expect("=");
+    Expr body = parse_body(&lexer_, &scope_);
+    scope_.axes.clear();
+    return at_place(name, [&] { return compute(name.str(), std::move(axes), body).op(); });
+  }
+
+  // The members see each other; after the closing brace only the result, the last of them, can be
+  // read.
+  void parse_fused() {
+    Token name = lexer_.expect_name("the name of a fused operation");
+    lexer_.expect("{");
+    auto op = std::make_shared<Op>();
+    for (lexer_.skip_newlines(); !lexer_.accept("}"); lexer_.skip_newlines()) {
+      Token member = lexer_.expect_name("a member, name[axes] = ..., or '}'");
+      if (!lexer_.peek().is("[")) fail_expected(lexer_.peek(), "'[' and the axes of a member");
+      OpPtr made = parse_compute(member);
+      lexer_.expect_end_of_line();
+      scope_.tensors[made->name] = made;
+      op->members.push_back(std::move(made));
+    }
+    for (const OpPtr& member : op->members) scope_.tensors.erase(member->name);
+    if (op->members.empty() || op->members.back()->name != name.text) {
+      fail_at(name, fmt::format("expected the name of the last member ({}), got '{}'",
+                                op->members.empty() ? "there is none" : op->members.back()->name,
+                                name.text));
+    }
+    op->kind = OpKind::fused;
+    op->name = name.str();
+    op->dtype = op->members.back()->dtype;
+    op->shape = op->members.back()->shape;
+    add(std::move(op));
+  }
+
+  void parse_output() {
+    Token name = lexer_.expect_name("the name of an operation");
+    auto found = scope_.tensors.find(name.str());
+    if (found == scope_.tensors.end()) {
+      std::vector<std::string> legal;
+      for (const OpPtr& op : ops_) legal.push_back(op->name);
+      fail_expected(name, fmt::format("an operation that stands above ({})", list_names(legal)));
+    }
+    if (!output_names_.insert(name.str()).second) {
+      fail_at(name, fmt::format("expected distinct outputs, got '{}' twice", name.text));
+    }
+    outputs_.push_back(found->second);
+  }
+
+  TextLexer lexer_;
+  ExprScope scope_;  // its axes: of the operation that is being read
+  std::set<std::string> taken_;
+  std::set<std::string> output_names_;
+  std::vector<OpPtr> ops_;
+  std::vector<OpPtr> outputs_;
+};
+
+}  // namespace
+
+Graph parse_graph(const std::string& text) { return GraphParser(text).parse(); }
+
+}  // namespace emulsion

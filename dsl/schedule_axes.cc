@@ -1,0 +1,365 @@
+#include "dsl/schedule_axes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dsl/error.h"
+#include "dsl/text_lexer.h"
+
+namespace emulsion {
+namespace {
+
+using Names = std::vector<std::string>;
+
+template <typename... Args>
+[[noreturn]] void refuse(const std::string& stage, const Directive& directive,
+                         fmt::format_string<Args...> format, Args&&... args) {
+  throw ScheduleError(fmt::format("{}.{}: {}", stage, to_string(directive),
+                                  fmt::format(format, std::forward<Args>(args)...)));
+}
+
+bool contains(const Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Names names_of(const AxesOfStages& stages) {
+  Names names;
+  for (const auto& [name, axes] : stages) names.push_back(name);
+  return names;
+}
+
+StageAxes axes_of(const Op& op) {
+  StageAxes axes;
+  for (const Axis& axis : op.axes) axes.pure.push_back(axis.name());
+  for (const Axis& axis : op.reduction_axes) axes.reduction.push_back(axis.name());
+  axes.loops = axes.pure;
+  axes.loops.insert(axes.loops.end(), axes.reduction.begin(), axes.reduction.end());
+  axes.reduction_loops.insert(axes.reduction.begin(), axes.reduction.end());
+  return axes;
+}
+
+// How many axes a directive has; reorder: at least.
+size_t axis_count(DirectiveKind kind) {
+  switch (kind) {
+    case DirectiveKind::split:
+    case DirectiveKind::fuse:
+      return 3;
+    case DirectiveKind::split_reduction:
+      return 2;
+    case DirectiveKind::reorder:
+    case DirectiveKind::vectorize:
+    case DirectiveKind::unroll:
+    case DirectiveKind::parallel:
+    case DirectiveKind::compute_at:
+    case DirectiveKind::store_at:
+    case DirectiveKind::pack:
+      return 1;
+    case DirectiveKind::compute_root:
+    case DirectiveKind::compute_inline:
+    case DirectiveKind::store_in:
+    case DirectiveKind::cache_write:
+      return 0;
+  }
+  EMULSION_CHECK(false, "no such directive {}", static_cast<int>(kind));
+  return 0;
+}
+
+// One directive on one stage.
+class Applier {
+ public:
+  Applier(const std::string& name, const Directive& directive, const Graph& graph,
+          AxesOfStages* stages)
+      : name_(name), directive_(directive), graph_(graph), stages_(*stages), me_((*stages)[name]) {}
+
+  void apply() {
+    const Names& axes = directive_.axes;
+    size_t count = axis_count(directive_.kind);
+    if (directive_.kind == DirectiveKind::reorder ? axes.empty() : axes.size() != count) {
+      refuse(name_, directive_, "expected {} axes, got {}", count, axes.size());
+    }
+    switch (directive_.kind) {
+      case DirectiveKind::split:
+        replace({axes[0]}, {axes[1], axes[2]});
+        break;
+      case DirectiveKind::fuse:
+        replace({axes[0], axes[1]}, {axes[2]});
+        break;
+      case DirectiveKind::reorder:
+        reorder();
+        break;
+      case DirectiveKind::vectorize:
+      case DirectiveKind::unroll:
+      case DirectiveKind::parallel:
+        require_loop(axes[0]);
+        break;
+      case DirectiveKind::pack:
+        pack();
+        break;
+      case DirectiveKind::cache_write:
+        cache_write();
+        break;
+      case DirectiveKind::split_reduction:
+        split_reduction();
+        break;
+      case DirectiveKind::compute_at:
+      case DirectiveKind::store_at:
+      case DirectiveKind::compute_root:
+      case DirectiveKind::compute_inline:
+      case DirectiveKind::store_in:
+        break;
+    }
+  }
+
+ private:
+  void require_loop(const std::string& axis) const {
+    if (!contains(me_.loops, axis)) {
+      refuse(name_, directive_, "expected a loop of {} ({}), got {}", name_, list_names(me_.loops),
+             axis);
+    }
+  }
+
+  void replace(const Names& old_loops, const Names& new_loops) {
+    bool reduction = false;
+    for (size_t i = 0; i < old_loops.size(); ++i) {
+      require_loop(old_loops[i]);
+      require_distinct(old_loops, i);
+      reduction = reduction || me_.reduction_loops.count(old_loops[i]);
+    }
+    Names rest;
+    for (const std::string& loop : me_.loops) {
+      if (!contains(old_loops, loop)) rest.push_back(loop);
+    }
+    for (size_t i = 0; i < new_loops.size(); ++i) {
+      require_distinct(new_loops, i);
+      require_unused(rest, new_loops[i]);
+    }
+    // A fused loop stands where its outer one stood.
+    size_t place = std::find(me_.loops.begin(), me_.loops.end(), old_loops[0]) - me_.loops.begin();
+    size_t before = 0;
+    for (size_t i = 0; i < place; ++i) before += !contains(old_loops, me_.loops[i]);
+    rest.insert(rest.begin() + static_cast<std::ptrdiff_t>(before), new_loops.begin(),
+                new_loops.end());
+    me_.loops = std::move(rest);
+    for (const std::string& loop : old_loops) me_.reduction_loops.erase(loop);
+    if (reduction) me_.reduction_loops.insert(new_loops.begin(), new_loops.end());
+  }
+
+  void require_distinct(const Names& names, size_t i) const {
+    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+        names.begin() + static_cast<std::ptrdiff_t>(i)) {
+      refuse(name_, directive_, "expected distinct loops, got {} twice", names[i]);
+    }
+  }
+
+  void require_unused(const Names& used, const std::string& axis) const {
+    if (contains(used, axis)) {
+      refuse(name_, directive_, "expected a name that no other loop of {} has ({}), got {}", name_,
+             list_names(used), axis);
+    }
+  }
+
+  void reorder() {
+    const Names& innermost_first = directive_.axes;
+    std::vector<size_t> places;
+    for (size_t i = 0; i < innermost_first.size(); ++i) {
+      require_loop(innermost_first[i]);
+      require_distinct(innermost_first, i);
+    }
+    for (size_t i = 0; i < me_.loops.size(); ++i) {
+      if (contains(innermost_first, me_.loops[i])) places.push_back(i);
+    }
+    // What is not named stays where it is.
+    for (size_t i = 0; i < places.size(); ++i) {
+      me_.loops[places[i]] = innermost_first[places.size() - 1 - i];
+    }
+  }
+
+  void pack() const {
+    const OpPtr* weight = graph_.find(directive_.target);
+    if (!weight || (*weight)->kind == OpKind::compute || (*weight)->kind == OpKind::fused) {
+      Names legal;
+      for (const OpPtr& op : graph_.ops()) {
+        if (op->kind == OpKind::weight || op->kind == OpKind::constant) legal.push_back(op->name);
+      }
+      refuse(name_, directive_, "expected a weight or a constant ({}), got {}", list_names(legal),
+             directive_.target);
+    }
+    Names own = me_.pure;
+    own.insert(own.end(), me_.reduction.begin(), me_.reduction.end());
+    if (!contains(own, directive_.axes[0])) {
+      refuse(name_, directive_, "expected an axis of {} as it was written ({}), got {}", name_,
+             list_names(own), directive_.axes[0]);
+    }
+  }
+
+  void require_new_stage() const {
+    if (stages_.count(directive_.target) || graph_.find(directive_.target)) {
+      refuse(name_, directive_, "expected a name that no operation has, got {}", directive_.target);
+    }
+  }
+
+  // acc = the operation, y = a copy of acc: y keeps only what does not come from a reduction axis.
+  void cache_write() {
+    require_new_stage();
+    StageAxes made;
+    made.pure = me_.pure;
+    made.reduction = me_.reduction;
+    keep_pure_loops();
+    me_.reduction.clear();
+    add_stage(std::move(made));
+  }
+
+  // partial[.., lane] = reduce over all reduction axes, axis in steps; me = reduce over lane.
+  void split_reduction() {
+    const std::string& axis = directive_.axes[0];
+    const std::string& lane = directive_.axes[1];
+    require_new_stage();
+    if (!contains(me_.reduction, axis) || !contains(me_.loops, axis)) {
+      Names legal;
+      for (const std::string& name : me_.reduction) {
+        if (contains(me_.loops, name)) legal.push_back(name);
+      }
+      refuse(name_, directive_,
+             "expected a reduction axis of {} that is not split yet ({}), got {}", name_,
+             list_names(legal), axis);
+    }
+    require_unused(me_.loops, lane);
+    StageAxes made;
+    made.pure = me_.pure;
+    require_unused(made.pure, lane);
+    made.pure.push_back(lane);
+    made.reduction = me_.reduction;
+    require_unused(made.reduction, lane);
+    keep_pure_loops();
+    me_.loops.push_back(lane);
+    me_.reduction = {lane};
+    me_.reduction_loops = {lane};
+    add_stage(std::move(made));
+  }
+
+  void keep_pure_loops() {
+    Names pure;
+    for (const std::string& loop : me_.loops) {
+      if (!me_.reduction_loops.count(loop)) pure.push_back(loop);
+    }
+    me_.loops = std::move(pure);
+    me_.reduction_loops.clear();
+  }
+
+  void add_stage(StageAxes made) {
+    made.loops = made.pure;
+    made.loops.insert(made.loops.end(), made.reduction.begin(), made.reduction.end());
+    made.reduction_loops.insert(made.reduction.begin(), made.reduction.end());
+    stages_[directive_.target] = std::move(made);
+  }
+
+  const std::string& name_;
+  const Directive& directive_;
+  const Graph& graph_;
+  AxesOfStages& stages_;
+  StageAxes& me_;
+};
+
+void append_stage(const std::string& name, const std::map<std::string, StageSchedule>& stages,
+                  Names* order) {
+  auto found = stages.find(name);
+  if (found == stages.end() || contains(*order, name)) return;
+  order->push_back(name);
+  for (const Directive& directive : found->second.directives()) {
+    if (makes_stage(directive.kind)) append_stage(directive.target, stages, order);
+  }
+}
+
+}  // namespace
+
+bool makes_stage(DirectiveKind kind) {
+  return kind == DirectiveKind::cache_write || kind == DirectiveKind::split_reduction;
+}
+
+AxesOfStages initial_axes(const Graph& graph) {
+  AxesOfStages stages;
+  for (const OpPtr& op : graph.ops()) {
+    if (op->kind == OpKind::compute) stages[op->name] = axes_of(*op);
+    for (const OpPtr& member : op->members) stages[member->name] = axes_of(*member);
+  }
+  return stages;
+}
+
+void apply_axes(const std::string& name, const Directive& directive, const Graph& graph,
+                AxesOfStages* stages) {
+  if (!stages->count(name)) {
+    const OpPtr* leaf = graph.find(name);
+    refuse(name, directive, "expected an operation that has loops ({}), got {}{}",
+           list_names(names_of(*stages)), name, leaf ? ", which is given and not computed" : "");
+  }
+  Applier(name, directive, graph, stages).apply();
+}
+
+void check_target(const std::string& name, const Directive& directive, const AxesOfStages& stages) {
+  if (directive.kind != DirectiveKind::compute_at && directive.kind != DirectiveKind::store_at) {
+    return;
+  }
+  auto target = stages.find(directive.target);
+  if (target == stages.end() || directive.target == name) {
+    Names legal = names_of(stages);
+    legal.erase(std::remove(legal.begin(), legal.end(), name), legal.end());
+    refuse(name, directive, "expected another operation that has loops ({}), got {}",
+           list_names(legal), directive.target);
+  }
+  const Names& loops = target->second.loops;
+  if (!contains(loops, directive.axes[0])) {
+    refuse(name, directive, "expected a loop of {} ({}), got {}", directive.target,
+           list_names(loops), directive.axes[0]);
+  }
+}
+
+AxesOfStages axes_after(const Schedule& schedule, DirectivePlace* place) {
+  AxesOfStages stages = initial_axes(schedule.graph());
+  DirectivePlace ignored;
+  DirectivePlace& here = place ? *place : ignored;
+  // A stage that a directive makes is known only after that directive: go round until all are done.
+  Names waiting = stage_order(schedule.graph(), schedule.stages());
+  while (!waiting.empty()) {
+    Names left;
+    for (const std::string& name : waiting) {
+      if (!stages.count(name)) {
+        left.push_back(name);
+        continue;
+      }
+      const std::vector<Directive>& directives = schedule.find(name)->directives();
+      for (size_t i = 0; i < directives.size(); ++i) {
+        here = {name, i};
+        apply_axes(name, directives[i], schedule.graph(), &stages);
+      }
+    }
+    if (left.size() == waiting.size()) break;
+    waiting = std::move(left);
+  }
+  for (const std::string& name : waiting) {
+    here = {name, 0};
+    const std::vector<Directive>& directives = schedule.find(name)->directives();
+    if (!directives.empty()) apply_axes(name, directives[0], schedule.graph(), &stages);
+  }
+  for (const auto& [name, stage] : schedule.stages()) {
+    for (size_t i = 0; i < stage.directives().size(); ++i) {
+      here = {name, i};
+      check_target(name, stage.directives()[i], stages);
+    }
+  }
+  return stages;
+}
+
+std::vector<std::string> stage_order(const Graph& graph,
+                                     const std::map<std::string, StageSchedule>& stages) {
+  Names order;
+  for (auto op = graph.ops().rbegin(); op != graph.ops().rend(); ++op) {
+    if ((*op)->members.empty()) append_stage((*op)->name, stages, &order);
+    for (auto member = (*op)->members.rbegin(); member != (*op)->members.rend(); ++member) {
+      append_stage((*member)->name, stages, &order);
+    }
+  }
+  for (const auto& [name, stage] : stages) append_stage(name, stages, &order);
+  return order;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,278 @@
+#include "dsl/schedule_text.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "dsl/error.h"
+#include "dsl/expr_parser.h"
+#include "dsl/schedule_axes.h"
+#include "dsl/text_lexer.h"
+
+namespace emulsion {
+namespace {
+
+constexpr int kVersion = 1;
+
+// What a directive looks like. In `arguments`, one letter each: a axis, t name of an operation or
+// stage, f factor, m memory, * one axis or more, l tail (last, and may be left out).
+struct Form {
+  const char* name;
+  const char* arguments;
+  const char* usage;
+};
+
+constexpr Form kForms[] = {
+    {"split", "aaafl", "split(axis, outer, inner, factor[, tail])"},
+    {"tile", "aaaaaaffl", "tile(axis, axis, outer, outer, inner, inner, factor, factor[, tail])"},
+    {"fuse", "aaa", "fuse(outer, inner, fused)"},
+    {"reorder", "*", "reorder(innermost axis, ..., outermost axis)"},
+    {"vectorize", "a", "vectorize(axis) or vectorize(axis, factor[, tail])"},
+    {"vectorize", "afl", "vectorize(axis) or vectorize(axis, factor[, tail])"},
+    {"unroll", "a", "unroll(axis) or unroll(axis, factor[, tail])"},
+    {"unroll", "afl", "unroll(axis) or unroll(axis, factor[, tail])"},
+    {"parallel", "a", "parallel(axis)"},
+    {"compute_at", "ta", "compute_at(operation, axis)"},
+    {"store_at", "ta", "store_at(operation, axis)"},
+    {"compute_root", "", "compute_root()"},
+    {"compute_inline", "", "compute_inline()"},
+    {"store_in", "m", "store_in(memory)"},
+    {"pack", "taf", "pack(weight, axis, factor)"},
+    {"cache_write", "t", "cache_write(new stage)"},
+    {"split_reduction", "aatf", "split_reduction(axis, new axis, new stage, factor)"},
+};
+
+constexpr Tail kTails[] = {Tail::automatic, Tail::guard, Tail::predicate, Tail::round_up,
+                           Tail::shift_inwards};
+constexpr Memory kMemories[] = {Memory::automatic, Memory::heap, Memory::stack, Memory::registers};
+
+template <typename Kind, size_t n>
+Kind parse_word(const Token& token, const Kind (&values)[n], const std::string& what) {
+  std::vector<std::string> legal;
+  for (Kind value : values) {
+    legal.push_back(to_string(value));
+    if (token.kind == TokenKind::name && legal.back() == token.text) return value;
+  }
+  fail_expected(token, what + " (" + list_names(legal) + ")");
+}
+
+class ScheduleParser {
+ public:
+  ScheduleParser(const std::string& text, const Graph& graph) : lexer_(text), schedule_(graph) {}
+
+  Schedule parse() {
+    lexer_.expect_header("schedule", kVersion);
+    for (lexer_.skip_newlines(); lexer_.peek().kind != TokenKind::end; lexer_.skip_newlines()) {
+      parse_line();
+    }
+    DirectivePlace place;
+    try {
+      axes_after(schedule_, &place);
+    } catch (const Error& error) {
+      fail_at(places_[place.stage][place.index], error.what());
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  struct Argument {
+    Token token;
+    int64_t number = 0;  // when it is one
+  };
+
+  void parse_line() {
+    Token stage = lexer_.expect_name("an operation, as in y.parallel(m)");
+    at_place(stage, [&] { check_identifier("operation", stage.str()); });
+    lexer_.expect(".");
+    Token name = lexer_.expect_name("a directive");
+    std::vector<Argument> arguments = parse_arguments();
+    const Form& form = find_form(name, arguments);
+    append(stage, form, arguments);
+    lexer_.expect_end_of_line();
+  }
+
+  std::vector<Argument> parse_arguments() {
+    std::vector<Argument> arguments;
+    lexer_.expect("(");
+    if (lexer_.accept(")")) return arguments;
+    do {
+      Argument argument{lexer_.peek(), 0};
+      if (argument.token.kind == TokenKind::name) {
+        lexer_.next();
+      } else {
+        argument.number = lexer_.expect_integer("a name or an integer");
+        argument.token.kind = TokenKind::number;
+      }
+      arguments.push_back(argument);
+    } while (lexer_.accept(","));
+    if (!lexer_.accept(")")) fail_expected(lexer_.peek(), "',' or ')'");
+    return arguments;
+  }
+
+  static bool fits(const Form& form, size_t count) {
+    std::string_view kinds = form.arguments;
+    if (kinds == "*") return count > 0;
+    bool tail = !kinds.empty() && kinds.back() == 'l';
+    return count == kinds.size() || (tail && count + 1 == kinds.size());
+  }
+
+  static const Form& find_form(const Token& name, const std::vector<Argument>& arguments) {
+    const Form* same_name = nullptr;
+    std::vector<std::string> legal;
+    for (const Form& form : kForms) {
+      if (legal.empty() || legal.back() != form.name) legal.emplace_back(form.name);
+      if (name.text != form.name) continue;
+      same_name = &form;
+      if (fits(form, arguments.size())) return form;
+    }
+    if (!same_name) fail_expected(name, "a directive (" + list_names(legal) + ")");
+    fail_at(name, fmt::format("expected {}, got {} argument{}", same_name->usage, arguments.size(),
+                              arguments.size() == 1 ? "" : "s"));
+  }
+
+  void append(const Token& stage, const Form& form, const std::vector<Argument>& arguments) {
+    Directive directive;
+    std::vector<int64_t> factors;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const Token& token = arguments[i].token;
+      char kind = form.arguments[0] == '*' ? 'a' : form.arguments[i];
+      if (kind == 'f') {
+        factors.push_back(factor_of(form, i, arguments[i]));
+      } else if (kind == 'l') {
+        directive.tail = parse_word(token, kTails, "a tail");
+      } else if (kind == 'm') {
+        directive.memory = parse_word(token, kMemories, "a memory");
+      } else {
+        if (token.kind != TokenKind::name) {
+          fail_expected(token,
+                        fmt::format("{} for argument {} of {}",
+                                    kind == 'a' ? "an axis" : "an operation", i + 1, form.usage));
+        }
+        at_place(token, [&] { check_identifier(kind == 'a' ? "axis" : "operation", token.str()); });
+        if (kind == 'a') directive.axes.push_back(token.str());
+        if (kind == 't') directive.target = token.str();
+      }
+    }
+    if (!factors.empty()) directive.factor = factors[0];
+    record(stage, form, directive, factors);
+  }
+
+  static int64_t factor_of(const Form& form, size_t i, const Argument& argument) {
+    if (argument.token.kind != TokenKind::number) {
+      fail_expected(argument.token,
+                    fmt::format("an integer for argument {} of {}", i + 1, form.usage));
+    }
+    if (argument.number < 1) {
+      fail_at(argument.token,
+              fmt::format("argument {} (factor) of {}: expected a positive integer, "
+                          "got {}",
+                          i + 1, form.name, argument.number));
+    }
+    return argument.number;
+  }
+
+  void record(const Token& token, const Form& form, Directive directive,
+              const std::vector<int64_t>& factors) {
+    StageSchedule& stage = schedule_[token.str()];
+    std::string_view name = form.name;
+    auto axis = [&](size_t i) { return Axis(directive.axes[i]); };
+    at_place(token, [&] {
+      if (name == "tile") {
+        stage.tile(axis(0), axis(1), axis(2), axis(3), axis(4), axis(5), factors[0], factors[1],
+                   directive.tail);
+      } else if (name == "vectorize" && !factors.empty()) {
+        stage.vectorize(axis(0), factors[0], directive.tail);
+      } else if (name == "unroll" && !factors.empty()) {
+        stage.unroll(axis(0), factors[0], directive.tail);
+      } else {
+        directive.kind = kind_of(name);
+        stage.add(directive);
+      }
+    });
+    places_[token.str()].resize(stage.directives().size(), token);
+  }
+
+  static DirectiveKind kind_of(std::string_view name) {
+    for (int i = 0; i <= static_cast<int>(DirectiveKind::split_reduction); ++i) {
+      if (to_string(static_cast<DirectiveKind>(i)) == name) return static_cast<DirectiveKind>(i);
+    }
+    EMULSION_CHECK(false, "no directive {}", name);
+    return DirectiveKind::split;
+  }
+
+  TextLexer lexer_;
+  Schedule schedule_;
+  std::map<std::string, std::vector<Token>> places_;  // of each directive of a stage
+};
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+std::string reason() { return std::generic_category().message(errno); }
+
+}  // namespace
+
+std::string to_string(const Schedule& schedule) {
+  std::string text = fmt::format("emulsion schedule {}\n", kVersion);
+  for (const std::string& name : stage_order(schedule.graph(), schedule.stages())) {
+    for (const Directive& directive : schedule.find(name)->directives()) {
+      text += name + "." + to_string(directive) + "\n";
+    }
+  }
+  return text;
+}
+
+Schedule parse_schedule(const std::string& text, const Graph& graph) {
+  return ScheduleParser(text, graph).parse();
+}
+
+Schedule read_schedule(const std::string& path, const Graph& graph) {
+  File file(std::fopen(path.c_str(), "rb"));
+  if (!file) fail("cannot read schedule {}: {}", path, reason());
+  std::string text;
+  std::array<char, 1 << 14> block;
+  size_t count;
+  while ((count = std::fread(block.data(), 1, block.size(), file.get())) > 0) {
+    text.append(block.data(), count);
+  }
+  if (std::ferror(file.get())) fail("cannot read schedule {}: {}", path, reason());
+  try {
+    return parse_schedule(text, graph);
+  } catch (const Error& error) {
+    fail("schedule {}: {}", path, error.what());
+  }
+}
+
+void write_schedule(const std::string& path, const Schedule& schedule) {
+  static std::atomic<int> count{0};
+  std::string text = to_string(schedule);
+  std::string beside = fmt::format("{}.{}.{}.tmp", path, getpid(), count++);
+  File file(std::fopen(beside.c_str(), "wb"));
+  if (!file) fail("cannot write schedule {}: {}", path, reason());
+  bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
+  written = std::fflush(file.get()) == 0 && written;
+  written = written && fsync(fileno(file.get())) == 0;
+  std::string why = written ? "" : reason();
+  file.reset();
+  if (written && std::rename(beside.c_str(), path.c_str()) != 0) {
+    written = false;
+    why = reason();
+  }
+  if (!written) {
+    std::remove(beside.c_str());
+    fail("cannot write schedule {}: {}", path, why);
+  }
+}
+
+}  // namespace emulsion

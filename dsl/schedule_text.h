@@ -1,0 +1,34 @@
+#ifndef EMULSION_DSL_SCHEDULE_TEXT_H_
+#define EMULSION_DSL_SCHEDULE_TEXT_H_
+
+// A schedule as text: derive one, print it, edit it, keep it beside the code. It parses back to the
+// same schedule.
+//
+//   emulsion schedule 1                  the format's version
+//   y.split(m, mo, mi, 6, guard)         one directive a line, in the order in which they apply
+//   y.parallel(mo)                       # a comment
+//   mm.compute_at(y, mo)
+//
+// The directives are those of schedule.h; tile, and vectorize and unroll with a factor, may be
+// written and become the directives that they are made of. A name of an operation, axis or stage
+// that is not there is refused here, with the line and what would be legal. Whether the rest can be
+// honoured is lower()'s to say.
+
+#include <string>
+
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+
+namespace emulsion {
+
+std::string to_string(const Schedule& schedule);
+Schedule parse_schedule(const std::string& text, const Graph& graph);
+
+// Errors name the path and what the operating system says. A file is written beside its place and
+// then renamed: whoever reads it meanwhile sees the old one or the new one.
+Schedule read_schedule(const std::string& path, const Graph& graph);
+void write_schedule(const std::string& path, const Schedule& schedule);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_DSL_SCHEDULE_TEXT_H_
