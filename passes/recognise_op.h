@@ -15,18 +15,15 @@ namespace emulsion {
 
 enum class OpClass : uint8_t {
   // No combiner. Every read is at plain axes, each at most once, or at positions without axes
-  // (broadcast). A
-  // body that computes may read them in any order (a[i, j] + b[j, i]); one that only selects and
-  // copies must
-  // read whole axes in increasing order (a copy, a broadcast, a mask, where).
+  // (broadcast). A body that computes may read them in any order (a[i, j] + b[j, i]); one that only
+  // selects and copies must read whole axes in increasing order (a copy, a broadcast, a mask).
   elementwise,
   // What match_contraction() accepts: matmul, batched or not, convolution, matrix times vector.
   contraction,
   // Any other op with a combiner.
   reduction,
   // Any other op without one: elements change places. transpose, reshape, slice, concat, pad,
-  // gather; also
-  // arithmetic between neighbours, as in x[i + 1] - x[i].
+  // gather; also arithmetic between neighbours, as in x[i + 1] - x[i].
   data_movement,
 };
 

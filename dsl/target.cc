@@ -1,0 +1,312 @@
+#include "dsl/target.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+constexpr const char* kArch = "x86-64";
+constexpr const char* kOs = "linux";
+
+// Each feature with what it implies. Every processor that has the left side has the right side; a
+// compiler takes it for granted too.
+const std::map<std::string, std::vector<std::string>>& implications() {
+  static const std::map<std::string, std::vector<std::string>> kImplied = {
+      {"sse41", {}},
+      {"avx", {"sse41"}},
+      {"f16c", {"avx"}},
+      {"fma", {"avx"}},
+      {"avx2", {"avx"}},
+      {"avxvnni", {"avx2"}},
+      {"avx512", {"avx2", "f16c", "fma"}},
+      {"avx512_skylake", {"avx512"}},
+      {"avx512_cannonlake", {"avx512_skylake"}},
+      {"avx512_zen4", {"avx512_cannonlake"}},
+      {"avx512_zen5", {"avx512_zen4", "avxvnni"}},
+      {"avx512_sapphirerapids", {"avx512_zen4", "avxvnni"}},
+  };
+  return kImplied;
+}
+
+// The levels of the x86-64 ABI, as far as they concern what a kernel computes with.
+const std::map<std::string, std::vector<std::string>>& levels() {
+  static const std::map<std::string, std::vector<std::string>> kLevels = {
+      {"v2", {"sse41"}},
+      {"v3", {"avx2", "f16c", "fma"}},
+      {"v4", {"avx512_skylake"}},
+  };
+  return kLevels;
+}
+
+void add_feature(const std::string& feature, std::set<std::string>* features) {
+  if (!features->insert(feature).second) return;
+  for (const std::string& implied : implications().at(feature)) add_feature(implied, features);
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string result;
+  for (const std::string& word : words) result += (result.empty() ? "" : ", ") + word;
+  return result;
+}
+
+template <typename Map>
+std::vector<std::string> keys(const Map& map) {
+  std::vector<std::string> result;
+  for (const auto& [key, value] : map) result.push_back(key);
+  return result;
+}
+
+// Levenshtein's distance, capitals ignored.
+size_t distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (size_t j = 0; j < b.size(); ++j) {
+      bool same = std::tolower(static_cast<unsigned char>(a[i])) == b[j];
+      size_t replaced = diagonal + (same ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+// A word of a message: cut, so that a hostile text neither floods it nor takes long to compare.
+std::string shown(const std::string& word) {
+  constexpr size_t kLongest = 40;
+  return word.size() <= kLongest ? word : word.substr(0, kLongest) + "...";
+}
+
+[[noreturn]] void refuse(const std::string& text, const std::string& what, const std::string& word,
+                         const std::vector<std::string>& legal) {
+  std::string nearest;
+  for (const std::string& candidate : legal) {
+    if (nearest.empty() || distance(shown(word), candidate) < distance(shown(word), nearest)) {
+      nearest = candidate;
+    }
+  }
+  fail("target \"{}\": expected {} ({}), got \"{}\"{}", shown(text), what, joined(legal),
+       shown(word), word.empty() ? "" : "; the nearest is " + nearest);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  for (char c : text) {
+    if (c == separator) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+void parse_features(const std::string& text, const std::string& name, Target* target) {
+  std::vector<std::string> words = split(name, '-');
+  size_t next = 2;
+  if (words.size() < 2 || words[0] + "-" + words[1] != kArch) {
+    refuse(text, "an architecture first", words.size() < 2 ? name : words[0] + "-" + words[1],
+           {kArch});
+  }
+  bool has_level = next < words.size() && levels().count(words[next]) > 0;
+  if (has_level) {
+    for (const std::string& feature : levels().at(words[next])) {
+      add_feature(feature, &target->features);
+    }
+    ++next;
+  }
+  if (next < words.size() && words[next] == kOs) {
+    ++next;
+  } else if (!has_level) {
+    std::vector<std::string> legal = keys(levels());
+    legal.insert(legal.begin(), kOs);
+    refuse(text, "an operating system or a level after the architecture",
+           next < words.size() ? words[next] : "", legal);
+  }
+  for (; next < words.size(); ++next) {
+    if (!implications().count(words[next])) {
+      refuse(text, "a feature", words[next], keys(implications()));
+    }
+    add_feature(words[next], &target->features);
+  }
+}
+
+int64_t parse_number(const std::string& text, const std::string& key, const std::string& digits,
+                     int64_t largest) {
+  int64_t value = 0;
+  bool legal = !digits.empty();
+  for (char c : digits) {
+    legal = legal && c >= '0' && c <= '9' && value <= (largest - (c - '0')) / 10;
+    if (!legal) break;
+    value = value * 10 + (c - '0');
+  }
+  if (!legal || value < 1) {
+    fail("target \"{}\": {}: expected a whole number from 1 to {}, got \"{}\"", shown(text), key,
+         largest, shown(digits));
+  }
+  return value;
+}
+
+void parse_machine(const std::string& text, const std::string& setting, Target* target) {
+  const std::map<std::string, int64_t*> caches = {
+      {"l1", &target->l1_bytes}, {"l2", &target->l2_bytes}, {"l3", &target->l3_bytes}};
+  size_t equals = setting.find('=');
+  std::string key = setting.substr(0, equals);
+  std::string value = equals == std::string::npos ? "" : setting.substr(equals + 1);
+  if (key == "cores") {
+    target->cores = static_cast<int>(parse_number(text, key, value, 65536));
+  } else if (caches.count(key)) {
+    *caches.at(key) = parse_number(text, key, value, int64_t{1} << 40);
+  } else {
+    refuse(text, "a setting of the machine", key, {"cores", "l1", "l2", "l3"});
+  }
+}
+
+std::set<std::string> host_features() {
+  __builtin_cpu_init();
+  bool base = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd");
+  bool skylake = base && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+                 __builtin_cpu_supports("avx512dq");
+  bool cannonlake =
+      skylake && __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vbmi");
+  bool zen4 = cannonlake && __builtin_cpu_supports("avx512bf16") &&
+              __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bitalg") &&
+              __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq");
+  // zen5 and sapphirerapids stay unclaimed: what they add is of no use to the types that have
+  // kernels, and AMX needs the operating system's leave.
+  const std::pair<const char*, bool> kFound[] = {
+      {"sse41", __builtin_cpu_supports("sse4.1")},
+      {"avx", __builtin_cpu_supports("avx")},
+      {"f16c", __builtin_cpu_supports("f16c")},
+      {"fma", __builtin_cpu_supports("fma")},
+      {"avx2", __builtin_cpu_supports("avx2")},
+      {"avx512", base},
+      {"avx512_skylake", skylake},
+      {"avx512_cannonlake", cannonlake},
+      {"avx512_zen4", zen4},
+  };
+  std::set<std::string> found;
+  for (const auto& [feature, present] : kFound) {
+    if (present) found.insert(feature);
+  }
+  // A hypervisor can hide a part: keep only what stands on everything that it implies.
+  std::set<std::string> result;
+  for (const std::string& feature : found) {
+    std::set<std::string> closure;
+    add_feature(feature, &closure);
+    if (std::includes(found.begin(), found.end(), closure.begin(), closure.end())) {
+      result.insert(feature);
+    }
+  }
+  return result;
+}
+
+// What the kernel lists for core 0; nothing where it lists no such cache.
+std::optional<int64_t> listed_cache_bytes(int level) {
+  for (int i = 0; i < 16; ++i) {
+    std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
+    int found = 0;
+    std::string type;
+    int64_t size = 0;
+    char unit = 0;
+    if (!(std::ifstream(folder + "level") >> found)) return std::nullopt;
+    std::ifstream(folder + "type") >> type;
+    if (found != level || type == "Instruction") continue;
+    if (!(std::ifstream(folder + "size") >> size >> unit) || size <= 0) return std::nullopt;
+    return unit == 'M' ? size << 20 : unit == 'K' ? size << 10 : size;
+  }
+  return std::nullopt;
+}
+
+int64_t cache_bytes(int level, int sysconf_name, int64_t otherwise) {
+  if (std::optional<int64_t> listed = listed_cache_bytes(level)) return *listed;
+  long size = sysconf(sysconf_name);
+  return size > 0 ? size : otherwise;
+}
+
+int usable_cores() {
+  for (int cpus = CPU_SETSIZE; cpus <= 1 << 20; cpus *= 4) {
+    cpu_set_t* set = CPU_ALLOC(cpus);
+    if (!set) break;
+    size_t bytes = CPU_ALLOC_SIZE(cpus);
+    int failed = sched_getaffinity(0, bytes, set);
+    int count = failed ? 0 : CPU_COUNT_S(bytes, set);
+    CPU_FREE(set);
+    if (count > 0) return count;
+  }
+  return 1;
+}
+
+}  // namespace
+
+Target Target::host() {
+  Target target;
+  target.features = host_features();
+  target.l1_bytes = cache_bytes(1, _SC_LEVEL1_DCACHE_SIZE, target.l1_bytes);
+  target.l2_bytes = cache_bytes(2, _SC_LEVEL2_CACHE_SIZE, target.l2_bytes);
+  target.l3_bytes = cache_bytes(3, _SC_LEVEL3_CACHE_SIZE, target.l3_bytes);
+  target.cores = usable_cores();
+  return target;
+}
+
+Target Target::parse(const std::string& text) {
+  std::vector<std::string> parts = split(text, ',');
+  if (parts[0] == "host" || parts[0].rfind("host-", 0) == 0) {
+    fail(
+        "target \"{}\": expected explicit features, because host means another machine elsewhere; "
+        "print Target::host().to_string() once and write its result here",
+        shown(text));
+  }
+  Target target;
+  parse_features(text, parts[0], &target);
+  for (size_t i = 1; i < parts.size(); ++i) parse_machine(text, parts[i], &target);
+  return target;
+}
+
+std::string Target::to_string() const {
+  std::string result = arch + "-" + os;
+  for (const std::string& feature : features) result += "-" + feature;
+  return result;
+}
+
+std::string Target::to_string_with_machine() const {
+  return fmt::format("{},cores={},l1={},l2={},l3={}", to_string(), cores, l1_bytes, l2_bytes,
+                     l3_bytes);
+}
+
+int Target::vector_bits() const { return has("avx512_skylake") ? 512 : has("avx") ? 256 : 128; }
+
+int Target::vector_lanes(DType type) const {
+  return vector_bits() / (8 * size_in_bytes(type == DType::f64 ? DType::f64 : DType::f32));
+}
+
+int Target::vector_registers() const { return has("avx512_skylake") ? 32 : 16; }
+
+bool Target::operator==(const Target& other) const {
+  return arch == other.arch && os == other.os && features == other.features &&
+         l1_bytes == other.l1_bytes && l2_bytes == other.l2_bytes && l3_bytes == other.l3_bytes &&
+         cores == other.cores;
+}
+
+bool runs_on_this_machine(const Target& target) {
+  static const std::set<std::string> kHost = host_features();
+  return target.arch == kArch && target.os == kOs &&
+         std::includes(kHost.begin(), kHost.end(), target.features.begin(), target.features.end());
+}
+
+}  // namespace emulsion
