@@ -8,11 +8,24 @@
 namespace emulsion {
 namespace {
 
+// A wrapped coefficient could prove what is not so.
+int64_t checked_mul(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_mul_overflow(a, b, &result)) fail("index {} * {}: does not fit 64 bits", a, b);
+  return result;
+}
+
+int64_t checked_add(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_add_overflow(a, b, &result)) fail("index {} + {}: does not fit 64 bits", a, b);
+  return result;
+}
+
 Affine scaled(const Affine& a, int64_t factor) {
   Affine result;
   if (factor == 0) return result;
   for (const auto& [axis, coefficient] : a.coefficients) {
-    result.coefficients[axis] = coefficient * factor;
+    result.coefficients[axis] = checked_mul(coefficient, factor);
   }
   result.offset = a.offset * Extent(factor);
   return result;
@@ -22,7 +35,7 @@ Affine added(const Affine& a, const Affine& b) {
   Affine result = a;
   for (const auto& [axis, coefficient] : b.coefficients) {
     int64_t& mine = result.coefficients[axis];
-    mine += coefficient;
+    mine = checked_add(mine, coefficient);
     if (mine == 0) result.coefficients.erase(axis);
   }
   result.offset = a.offset + b.offset;

@@ -210,7 +210,12 @@ Expr cast(DType to, Expr a) {
   if (!is_computable(to)) {
     fail("argument 1 (type) of cast: expected {}, got {}", computable_dtypes(), to_string(to));
   }
-  if (a.dtype() == to && !is_weak(a)) return a;
+  if (a.dtype() == to) {
+    if (!is_weak(a)) return a;
+    auto strong = std::make_shared<ExprNode>(a.node());  // a literal that no longer adapts
+    strong->weak = false;
+    return Expr(std::shared_ptr<const ExprNode>(std::move(strong)));
+  }
   return Expr(make_node(ExprOp::cast, to, {std::move(a)}));
 }
 

@@ -21,6 +21,11 @@ int64_t checked_mul(int64_t a, int64_t b) {
   return result;
 }
 
+// The lowest number has no negation in 64 bits with a sign.
+uint64_t magnitude(int64_t a) {
+  return a < 0 ? 0 - static_cast<uint64_t>(a) : static_cast<uint64_t>(a);
+}
+
 // Words that cannot be the name of a function or variable in the generated C and C++.
 constexpr std::array<const char*, 97> kReserved = {
     "alignas",   "alignof",  "and",       "and_eq",    "asm",      "auto",      "bitand",
@@ -78,6 +83,7 @@ Extent Extent::operator*(const Extent& other) const {
 }
 
 std::optional<Extent> Extent::exact_quotient(int64_t divisor) const {
+  if (divisor == -1) return *this * Extent(-1);  // the lowest number overflows: checked there
   if (divisor == 0 || constant_ % divisor != 0) return std::nullopt;
   Extent result(constant_ / divisor);
   for (const auto& [name, coefficient] : coefficients_) {
@@ -110,16 +116,16 @@ int64_t Extent::evaluate(const SizeValues& sizes) const {
 std::string Extent::to_string() const {
   std::string text;
   for (const auto& [name, coefficient] : coefficients_) {
-    int64_t shown = coefficient;
-    if (!text.empty()) {
+    if (text.empty()) {
+      text = coefficient == 1 ? name : fmt::format("{}*{}", coefficient, name);
+    } else {
       text += coefficient < 0 ? " - " : " + ";
-      shown = coefficient < 0 ? -coefficient : coefficient;
+      text += magnitude(coefficient) == 1 ? name : fmt::format("{}*{}", magnitude(coefficient), name);
     }
-    text += shown == 1 ? name : fmt::format("{}*{}", shown, name);
   }
   if (text.empty()) return std::to_string(constant_);
   if (constant_ > 0) text += fmt::format(" + {}", constant_);
-  if (constant_ < 0) text += fmt::format(" - {}", -constant_);
+  if (constant_ < 0) text += fmt::format(" - {}", magnitude(constant_));
   return text;
 }
 

@@ -141,13 +141,16 @@ Graph::Graph(std::vector<Tensor> outputs) {
     }
   }
   std::unordered_map<const Op*, OpPtr> renamed;
+  std::set<std::string> sizes;
   for (const OpPtr& op : order) {
     for (const std::string& size : sizes_of(*op)) {
+      sizes.insert(size);
       if (taken.count(size)) {
         fail("graph: expected distinct names, got {} for a run-time size and an operation", size);
       }
     }
   }
+  taken.insert(sizes.begin(), sizes.end());  // nor may a number make an operation a size's namesake
   for (const OpPtr& op : order) {
     OpPtr final_op = replace_reads(op, renamed);
     if (op->auto_named) {
