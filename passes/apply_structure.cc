@@ -1,0 +1,311 @@
+#include <algorithm>
+#include <cstring>
+
+#include "dsl/error.h"
+#include "passes/lower.h"
+#include "passes/simplify_index.h"
+#include "passes/stage_plan.h"
+
+namespace emulsion {
+namespace {
+
+bool has_loop_directive(const StagePlan& plan) {
+  return std::any_of(plan.directives.begin(), plan.directives.end(), [](const Directive& d) {
+    return d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse ||
+           d.kind == DirectiveKind::reorder || d.kind == DirectiveKind::vectorize ||
+           d.kind == DirectiveKind::unroll || d.kind == DirectiveKind::parallel;
+  });
+}
+
+void require_new_name(const NestPlan& plan, const std::string& stage, const Directive& d) {
+  bool taken = plan.find_buffer(d.target) != nullptr;
+  for (const StagePlan& other : plan.stages) taken = taken || other.stage.name == d.target;
+  taken = taken || std::count(plan.sizes.begin(), plan.sizes.end(), d.target) > 0;
+  if (taken) refuse(stage, d, fmt::format("expected a new name, got {}, which is taken", d.target));
+}
+
+void require_first(const StagePlan& plan, const Directive& d) {
+  if (has_loop_directive(plan)) {
+    refuse(plan.stage.name, d, "expected before the directives on this operation's loops");
+  }
+}
+
+std::vector<Expr> own_axes(const std::vector<Axis>& axes) {
+  return std::vector<Expr>(axes.begin(), axes.end());
+}
+
+void reset_loops(StagePlan* plan) {
+  plan->loops.clear();
+  plan->reduction_loops.clear();
+  for (const Axis& axis : plan->stage.axes) plan->loops.push_back(axis.name());
+  for (const Axis& axis : plan->stage.reduction_axes) {
+    plan->loops.push_back(axis.name());
+    plan->reduction_loops.insert(axis.name());
+  }
+}
+
+// y = reduce(...)  ->  acc = reduce(...); y = acc
+StagePlan cache_write(StagePlan* plan, const Directive& d) {
+  StagePlan made;
+  made.stage = plan->stage;
+  made.stage.name = d.target;
+  reset_loops(&made);
+  plan->stage.reduction_axes.clear();
+  plan->stage.combiner = Combiner::none;
+  plan->stage.body = read_buffer(d.target, plan->stage.dtype, own_axes(plan->stage.axes));
+  reset_loops(plan);
+  return made;
+}
+
+// s = sum(k, e)  ->  partial[.., lane] = sum(k_o, e[k = k_o*lanes + lane]); s = sum(lane, partial)
+StagePlan split_reduction(StagePlan* plan, const Directive& d) {
+  Stage& stage = plan->stage;
+  auto found = std::find_if(stage.reduction_axes.begin(), stage.reduction_axes.end(),
+                            [&](const Axis& axis) { return axis.name() == d.axes[0]; });
+  if (found == stage.reduction_axes.end()) {
+    std::string legal;
+    for (const Axis& axis : stage.reduction_axes) legal += (legal.empty() ? "" : ", ") + axis.name();
+    refuse(stage.name, d, fmt::format("expected a reduction axis of {} ({}), got {}", stage.name,
+                                      legal.empty() ? "it has none" : legal, d.axes[0]));
+  }
+  auto used = [&](const std::string& name) {
+    auto is = [&](const Axis& axis) { return axis.name() == name; };
+    return std::any_of(stage.axes.begin(), stage.axes.end(), is) ||
+           std::any_of(stage.reduction_axes.begin(), stage.reduction_axes.end(), is);
+  };
+  if (used(d.axes[1])) {
+    refuse(stage.name, d, fmt::format("expected a new name for the lanes, got {}", d.axes[1]));
+  }
+  const Extent extent = found->extent();
+  // ceil(extent / lanes) of a run-time extent is not affine, so it cannot be the extent of an axis.
+  if (!extent.is_constant()) {
+    refuse(stage.name, d, fmt::format("expected an extent that is a number, got {}",
+                                      extent.to_string()));
+  }
+  Axis outer(d.axes[0], Extent((extent.constant() + d.factor - 1) / d.factor));
+  Axis lane(d.axes[1], Extent(d.factor));
+  Expr index = axis_value(outer.name()) * int_constant(d.factor) + axis_value(lane.name());
+  bool exact = extent.constant() % d.factor == 0;
+  Expr last = int_constant(std::max<int64_t>(extent.constant() - 1, 0));
+
+  StagePlan made;
+  made.stage = stage;
+  made.stage.name = d.target;
+  made.stage.axes.push_back(lane);
+  made.stage.reduction_axes[found - stage.reduction_axes.begin()] = outer;
+  Expr clamped = exact ? index : min(index, last);
+  Expr body = substitute_axes(stage.body, [&](const std::string& name) {
+    return name == outer.name() ? clamped : Expr();
+  });
+  if (!exact) {
+    body = select(index <= last, body, identity_of(stage.combiner, stage.dtype));
+  }
+  made.stage.body = body;
+  reset_loops(&made);
+
+  std::vector<Expr> indices = own_axes(stage.axes);
+  indices.push_back(lane);
+  stage.body = read_buffer(d.target, stage.dtype, std::move(indices));
+  stage.reduction_axes = {lane};
+  reset_loops(plan);
+  return made;
+}
+
+// Which index of the weight is exactly the axis; the same one in every read.
+size_t packed_dimension(const StagePlan& plan, const Directive& d) {
+  std::optional<size_t> dimension;
+  bool read = false;
+  visit(plan.stage.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->name != d.target) return;
+    read = true;
+    for (size_t i = 0; i < e->args.size(); ++i) {
+      if (e->args[i]->op == ExprOp::axis && e->args[i]->name == d.axes[0] && !dimension) {
+        dimension = i;
+      }
+    }
+  });
+  if (!read) {
+    refuse(plan.stage.name, d,
+           fmt::format("expected a weight that {} reads, got {}", plan.stage.name, d.target));
+  }
+  if (!dimension) {
+    refuse(plan.stage.name, d,
+           fmt::format("expected an axis that indexes {} alone, got {}", d.target, d.axes[0]));
+  }
+  return *dimension;
+}
+
+// w[.., n, ..]  ->  w_packed[n / factor, .., n % factor], padded with zeros.
+Shape packed_shape(const Shape& shape, size_t dimension, int64_t factor) {
+  Shape result = {Extent((shape[dimension].constant() + factor - 1) / factor)};
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (i != dimension) result.push_back(shape[i]);
+  }
+  result.push_back(Extent(factor));
+  return result;
+}
+
+std::vector<uint8_t> packed_bytes(const Buffer& buffer, size_t dimension, int64_t factor,
+                                  const Shape& packed) {
+  int64_t item = size_in_bytes(buffer.dtype);
+  std::vector<uint8_t> result(*element_count(packed) * item);
+  int64_t before = 1, after = 1, extent = buffer.shape[dimension].constant();
+  for (size_t i = 0; i < dimension; ++i) before *= buffer.shape[i].constant();
+  for (size_t i = dimension + 1; i < buffer.shape.size(); ++i) after *= buffer.shape[i].constant();
+  // packed index: [n / factor][before][after][n % factor]
+  for (int64_t b = 0; b < before; ++b) {
+    for (int64_t n = 0; n < extent; ++n) {
+      for (int64_t a = 0; a < after; ++a) {
+        int64_t from = ((b * extent + n) * after + a) * item;
+        int64_t to = ((((n / factor) * before + b) * after + a) * factor + n % factor) * item;
+        std::memcpy(&result[to], &(*buffer.data)[from], item);
+      }
+    }
+  }
+  return result;
+}
+
+std::shared_ptr<const LoopNest> pack_nest(const Buffer& weight_buffer, const std::string& packed,
+                                          size_t dimension, int64_t factor) {
+  Tensor w = weight(weight_buffer.name, weight_buffer.dtype, weight_buffer.shape);
+  int64_t extent = weight_buffer.shape[dimension].constant();
+  Axis no("panel", Extent((extent + factor - 1) / factor)), ni("lane", Extent(factor));
+  Expr n = Expr(no) * int_constant(factor) + Expr(ni);
+  Expr clamped = extent % factor == 0 ? n : min(n, int_constant(std::max<int64_t>(extent - 1, 0)));
+  std::vector<Axis> axes = {no};
+  std::vector<Expr> indices;
+  for (size_t i = 0; i < weight_buffer.shape.size(); ++i) {
+    if (i == dimension) {
+      indices.push_back(clamped);
+      continue;
+    }
+    axes.emplace_back("i" + std::to_string(i), weight_buffer.shape[i]);
+    indices.push_back(axes.back());
+  }
+  axes.push_back(ni);
+  Expr value = w.at(indices);
+  if (extent % factor != 0) {
+    value = select(n < int_constant(extent), value, constant(weight_buffer.dtype, 0));
+  }
+  Graph graph(compute(packed, axes, value));
+  return std::make_shared<const LoopNest>(lower(graph, Schedule(graph)));
+}
+
+void pack(NestPlan* plan, const StagePlan& stage, const Directive& d) {
+  Buffer* buffer = nullptr;
+  for (Buffer& candidate : plan->buffers) {
+    if (candidate.name == d.target) buffer = &candidate;
+  }
+  if (!buffer || (buffer->role != BufferRole::weight && buffer->role != BufferRole::constant)) {
+    refuse(stage.stage.name, d,
+           fmt::format("expected a weight or a constant, not packed yet, got {}", d.target));
+  }
+  size_t dimension = packed_dimension(stage, d);
+  if (!buffer->shape[dimension].is_constant()) {
+    refuse(stage.stage.name, d, fmt::format("expected an extent that is a number, got {}",
+                                            buffer->shape[dimension].to_string()));
+  }
+  const Buffer original = *buffer;
+  std::string packed = original.name + "_packed";
+  if (plan->find_buffer(packed) || plan->find(packed)) {
+    refuse(stage.stage.name, d, fmt::format("the name {} is taken", packed));
+  }
+  Shape shape = packed_shape(original.shape, dimension, d.factor);
+  buffer->name = packed;
+  buffer->shape = shape;
+  if (original.role == BufferRole::constant) {
+    buffer->data = std::make_shared<const std::vector<uint8_t>>(
+        packed_bytes(original, dimension, d.factor, shape));
+  } else {
+    plan->packs.push_back(
+        {original.name, packed, pack_nest(original, packed, dimension, d.factor)});
+  }
+  auto in_packed = [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::read || e->name != original.name) return Expr();
+    Expr factor = int_constant(d.factor);
+    std::vector<Expr> indices = {simplify_index(e->args[dimension] / factor)};
+    for (size_t i = 0; i < e->args.size(); ++i) {
+      if (i != dimension) indices.push_back(e->args[i]);
+    }
+    indices.push_back(simplify_index(e->args[dimension] % factor));
+    return read_buffer(packed, e->dtype, std::move(indices));
+  };
+  for (StagePlan& user : plan->stages) user.stage.body = transform(user.stage.body, in_packed);
+}
+
+// Every read of an inlined stage becomes its body at those indices.
+void inline_stage(NestPlan* plan, size_t position) {
+  const Stage inlined = plan->stages[position].stage;
+  auto expand = [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::read || e->name != inlined.name) return Expr();
+    return substitute_axes(inlined.body, [&](const std::string& axis) -> Expr {
+      for (size_t i = 0; i < inlined.axes.size(); ++i) {
+        if (inlined.axes[i].name() == axis) return e->args[i];
+      }
+      return Expr();
+    });
+  };
+  for (size_t i = position + 1; i < plan->stages.size(); ++i) {
+    Stage& user = plan->stages[i].stage;
+    user.body = transform(user.body, expand);
+  }
+  plan->stages.erase(plan->stages.begin() + position);
+}
+
+}  // namespace
+
+void apply_structure(const Schedule& schedule, NestPlan* plan) {
+  std::set<std::string> seen;
+  std::vector<std::string> inlined;
+  for (size_t i = 0; i < plan->stages.size();) {
+    std::string name = plan->stages[i].stage.name;
+    const StageSchedule* directives = schedule.find(name);
+    if (!directives || !seen.insert(name).second) {
+      ++i;
+      continue;
+    }
+    bool inserted = false;
+    for (const Directive& d : directives->directives()) {
+      StagePlan& self = plan->stages[inserted ? i + 1 : i];
+      if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::split_reduction) {
+        require_first(self, d);
+        require_new_name(*plan, name, d);
+        if (inserted) refuse(name, d, "expected one new stage for each operation, got a second one");
+        StagePlan made = d.kind == DirectiveKind::cache_write ? cache_write(&self, d)
+                                                              : split_reduction(&self, d);
+        plan->stages.insert(plan->stages.begin() + i, std::move(made));
+        inserted = true;
+      } else if (d.kind == DirectiveKind::pack) {
+        pack(plan, self, d);
+      } else if (d.kind == DirectiveKind::compute_inline) {
+        if (self.is_output) refuse(name, d, "expected an operation that is not an output");
+        if (self.stage.is_reduction()) {
+          refuse(name, d, fmt::format("expected an operation without a reduction, got a {}",
+                                      to_string(self.stage.combiner)));
+        }
+        inlined.push_back(name);
+      } else {
+        self.directives.push_back(d);
+      }
+    }
+    // A stage that was just made has directives of its own: the same position comes again.
+  }
+  for (const auto& [name, directives] : schedule.stages()) {
+    if (!seen.count(name) && !directives.directives().empty()) {
+      throw ScheduleError(fmt::format("{}.{}: expected an operation of the graph ({}), got {}", name,
+                                      to_string(directives.directives().front()),
+                                      plan->stage_names(), name));
+    }
+  }
+  for (const std::string& name : inlined) {
+    size_t position = 0;
+    while (plan->stages[position].stage.name != name) ++position;
+    if (!plan->stages[position].directives.empty()) {
+      refuse(name, plan->stages[position].directives.front(),
+             "expected no other directive on an operation that is computed inline");
+    }
+    inline_stage(plan, position);
+  }
+}
+
+}  // namespace emulsion

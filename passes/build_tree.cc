@@ -1,0 +1,194 @@
+#include <algorithm>
+
+#include "dsl/error.h"
+#include "passes/simplify_index.h"
+#include "passes/stage_plan.h"
+
+namespace emulsion {
+
+PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& region_extents) {
+  // Extents before each transform, then the transforms backwards from the loops.
+  std::map<std::string, Expr> extents;
+  for (size_t i = 0; i < stage.axes.size(); ++i) extents[stage.axes[i].name()] = region_extents[i];
+  for (const Axis& axis : stage.reduction_axes) extents[axis.name()] = extent_value(axis.extent());
+  std::vector<Expr> before;  // split: of its axis; fuse: of its inner loop
+  for (const LoopTransform& t : stage.transforms) {
+    if (t.kind == LoopTransform::Kind::split) {
+      Expr extent = extents.at(t.axis);
+      before.push_back(extent);
+      extents.erase(t.axis);
+      extents[t.outer] = ceil_div(extent, t.factor);
+      extents[t.inner] = int_constant(t.factor);
+    } else {
+      Expr outer = extents.at(t.outer), inner = extents.at(t.inner);
+      before.push_back(inner);
+      extents.erase(t.outer);
+      extents.erase(t.inner);
+      extents[t.axis] = simplify_index(outer * inner);
+    }
+  }
+  PointMap result;
+  std::set<std::string> skipped;  // loops of reduction axes, when there are none
+  std::set<std::string> reduction;
+  for (const Axis& axis : stage.reduction_axes) reduction.insert(axis.name());
+  for (const LoopTransform& t : stage.transforms) {
+    bool of_reduction = t.kind == LoopTransform::Kind::split ? reduction.count(t.axis) > 0
+                                                             : reduction.count(t.outer) > 0;
+    if (!of_reduction) continue;
+    if (t.kind == LoopTransform::Kind::split) {
+      reduction.insert({t.outer, t.inner});
+    } else {
+      reduction.insert(t.axis);
+    }
+  }
+  for (const auto& [axis, extent] : extents) {
+    if (part == Part::init && reduction.count(axis)) continue;
+    result.local[axis] = axis_value(loop_variable(stage.name, axis));
+  }
+  for (size_t i = stage.transforms.size(); i-- > 0;) {
+    const LoopTransform& t = stage.transforms[i];
+    if (t.kind == LoopTransform::Kind::split) {
+      if (!result.local.count(t.outer)) continue;
+      Expr base = result.local.at(t.outer) * int_constant(t.factor);
+      Expr inner = result.local.at(t.inner);
+      if (t.tail == Tail::shift_inwards) base = min(base, before[i] - int_constant(t.factor));
+      Expr value = simplify_index(base + inner);
+      result.local.erase(t.outer);
+      result.local.erase(t.inner);
+      result.local[t.axis] = value;
+      if (t.tail == Tail::guard || t.tail == Tail::predicate) {
+        result.guards.push_back(value < before[i]);
+      }
+    } else {
+      if (!result.local.count(t.axis)) continue;
+      Expr fused = result.local.at(t.axis);
+      result.local.erase(t.axis);
+      result.local[t.outer] = simplify_index(fused / before[i]);
+      result.local[t.inner] = simplify_index(fused % before[i]);
+    }
+  }
+  std::reverse(result.guards.begin(), result.guards.end());
+  return result;
+}
+
+namespace {
+
+NodePtr make_block(std::vector<NodePtr> children) {
+  if (children.size() == 1) return children.front();
+  auto node = std::make_shared<Node>();
+  node->kind = NodeKind::block;
+  node->children = std::move(children);
+  return node;
+}
+
+class TreeBuilder {
+ public:
+  explicit TreeBuilder(const NestPlan& nest) : nest_(nest) {}
+
+  NodePtr root() {
+    std::vector<const StagePlan*> at_root;
+    for (const StagePlan& plan : nest_.stages) {
+      if (plan.place == StagePlan::Place::root) at_root.push_back(&plan);
+    }
+    return with_stages(at_root, 0, nullptr);
+  }
+
+ private:
+  // The nests of the stages from `first` on, then `rest`, each internal one inside its Alloc.
+  NodePtr with_stages(const std::vector<const StagePlan*>& stages, size_t first, NodePtr rest) {
+    std::vector<NodePtr> children;
+    for (size_t i = first; i < stages.size(); ++i) {
+      if (!stages[i]->is_output) {
+        std::vector<NodePtr> inside = nests_of(*stages[i]);
+        if (NodePtr following = with_stages(stages, i + 1, rest)) inside.push_back(following);
+        children.push_back(alloc(*stages[i], make_block(std::move(inside))));
+        return make_block(std::move(children));
+      }
+      for (NodePtr& nest : nests_of(*stages[i])) children.push_back(std::move(nest));
+    }
+    if (rest) children.push_back(rest);
+    if (children.empty()) return nullptr;
+    return make_block(std::move(children));
+  }
+
+  NodePtr alloc(const StagePlan& plan, NodePtr child) {
+    auto node = std::make_shared<Node>();
+    node->kind = NodeKind::alloc;
+    node->stage = plan.stage.name;
+    node->memory = plan.memory;
+    node->mins = plan.mins;
+    node->extents = plan.extents;
+    node->children = {std::move(child)};
+    return node;
+  }
+
+  std::vector<NodePtr> nests_of(const StagePlan& plan) {
+    if (!plan.stage.is_reduction()) return {nest_of(plan, Part::whole)};
+    return {nest_of(plan, Part::init), nest_of(plan, Part::update)};
+  }
+
+  NodePtr nest_of(const StagePlan& plan, Part part) {
+    std::vector<std::string> loops;
+    for (const std::string& loop : plan.loops) {
+      if (part != Part::init || !plan.reduction_loops.count(loop)) loops.push_back(loop);
+    }
+    NodePtr node = uop(plan, part);
+    auto extents = loop_extents(plan.stage, plan.extents);
+    for (size_t i = loops.size(); i-- > 0;) {
+      if (part != Part::init) {
+        std::vector<const StagePlan*> here;
+        for (const StagePlan& other : nest_.stages) {
+          if (other.place == StagePlan::Place::at && other.at_stage == plan.stage.name &&
+              other.at_loop == loops[i]) {
+            here.push_back(&other);
+          }
+        }
+        if (!here.empty()) node = with_stages(here, 0, node);
+      }
+      auto loop = std::make_shared<Node>();
+      loop->kind = NodeKind::loop;
+      loop->stage = plan.stage.name;
+      loop->part = part;
+      loop->axis = loops[i];
+      auto kind = plan.kinds.find(loops[i]);
+      loop->loop_kind = kind == plan.kinds.end() ? LoopKind::serial : kind->second;
+      loop->extent = simplify_index(extents.at(loops[i]));
+      loop->children = {std::move(node)};
+      node = loop;
+    }
+    return node;
+  }
+
+  NodePtr uop(const StagePlan& plan, Part part) {
+    const Stage& stage = plan.stage;
+    auto node = std::make_shared<Node>();
+    node->stage = stage.name;
+    node->part = part;
+    if (part == Part::whole && plan.is_output) {
+      node->kind = NodeKind::store;
+    } else if (part == Part::whole && stage.body->op == ExprOp::read) {
+      node->kind = NodeKind::load;
+    } else {
+      node->kind = NodeKind::execute;
+    }
+    PointMap map = map_point(stage, part, plan.extents);
+    for (size_t i = 0; i < stage.axes.size(); ++i) {
+      node->point.push_back(simplify_index(plan.mins[i] + map.local.at(stage.axes[i].name())));
+    }
+    if (part == Part::update) {
+      for (const Axis& axis : stage.reduction_axes) {
+        node->point.push_back(map.local.at(axis.name()));
+      }
+    }
+    node->guards = map.guards;
+    return node;
+  }
+
+  const NestPlan& nest_;
+};
+
+}  // namespace
+
+NodePtr build_tree(const NestPlan& plan) { return TreeBuilder(plan).root(); }
+
+}  // namespace emulsion

@@ -1,0 +1,492 @@
+#include <algorithm>
+#include <functional>
+
+#include "dsl/affine.h"
+#include "dsl/error.h"
+#include "passes/simplify_index.h"
+#include "passes/stage_plan.h"
+
+namespace emulsion {
+namespace {
+
+// An index that takes the values fixed + [low, high]: `fixed` sums terms that do not vary inside a loop.
+struct Interval {
+  std::map<std::string, std::pair<Expr, int64_t>> fixed;  // text of the term -> the term, its coefficient
+  Extent low, high;
+};
+
+std::optional<Extent> as_extent(const Expr& e) {
+  auto affine = affine_of(e);
+  if (!affine || !affine->coefficients.empty()) return std::nullopt;
+  return affine->offset;
+}
+
+// What a variable is to the interval: nothing (it stays fixed), or the range that it takes.
+struct Range {
+  Extent low, high;
+};
+using VariableRange = std::function<std::optional<Range>(const std::string&)>;
+
+class IntervalOf {
+ public:
+  explicit IntervalOf(VariableRange range) : range_(std::move(range)) {}
+
+  std::optional<Interval> operator()(const Expr& e) const {
+    switch (e->op) {
+      case ExprOp::constant:
+        return number(Extent(e->int_value));
+      case ExprOp::size:
+        return number(Extent::size(e->name));
+      case ExprOp::axis:
+        if (auto range = range_(e->name)) return Interval{{}, range->low, range->high};
+        return opaque(e);
+      case ExprOp::add:
+      case ExprOp::sub: {
+        auto a = (*this)(e->args[0]);
+        auto b = (*this)(e->args[1]);
+        if (!a || !b) return std::nullopt;
+        return add(*a, e->op == ExprOp::add ? *b : scale(*b, -1));
+      }
+      case ExprOp::mul: {
+        auto a = (*this)(e->args[0]);
+        auto b = (*this)(e->args[1]);
+        if (!a || !b) return std::nullopt;
+        if (is_number(*b)) return scale(*a, b->low.constant());
+        if (is_number(*a)) return scale(*b, a->low.constant());
+        return unless_varying(e);
+      }
+      case ExprOp::min:
+      case ExprOp::max: {
+        auto a = (*this)(e->args[0]);
+        auto b = (*this)(e->args[1]);
+        if (a && b && is_bounded(*a) && is_bounded(*b)) {
+          auto pick = [&](int64_t x, int64_t y) {
+            return e->op == ExprOp::min ? std::min(x, y) : std::max(x, y);
+          };
+          return Interval{{},
+                          pick(a->low.constant(), b->low.constant()),
+                          pick(a->high.constant(), b->high.constant())};
+        }
+        return unless_varying(e);
+      }
+      case ExprOp::div:
+      case ExprOp::mod:
+        return quotient(e);
+      default:
+        return unless_varying(e);
+    }
+  }
+
+ private:
+  static Interval number(const Extent& value) { return Interval{{}, value, value}; }
+  static bool is_bounded(const Interval& i) {
+    return i.fixed.empty() && i.low.is_constant() && i.high.is_constant();
+  }
+  static bool is_number(const Interval& i) { return is_bounded(i) && i.low == i.high; }
+
+  static Interval opaque(const Expr& e) {
+    Interval result;
+    result.fixed[to_string(e)] = {e, 1};
+    return result;
+  }
+
+  // An expression that this class cannot see through is one fixed term when nothing in it varies.
+  std::optional<Interval> unless_varying(const Expr& e) const {
+    bool varies = false;
+    visit(e, [&](const Expr& node) {
+      varies = varies || node->op == ExprOp::read ||
+               (node->op == ExprOp::axis && range_(node->name).has_value());
+    });
+    if (varies) return std::nullopt;
+    return opaque(e);
+  }
+
+  static Interval scale(const Interval& a, int64_t factor) {
+    if (factor == 0) return number(0);
+    Interval result;
+    for (const auto& [text, term] : a.fixed) {
+      result.fixed[text] = {term.first, term.second * factor};
+    }
+    result.low = (factor > 0 ? a.low : a.high) * Extent(factor);
+    result.high = (factor > 0 ? a.high : a.low) * Extent(factor);
+    return result;
+  }
+
+  static Interval add(const Interval& a, const Interval& b) {
+    Interval result = a;
+    for (const auto& [text, term] : b.fixed) {
+      auto& mine = result.fixed[text];
+      mine = {term.first, mine.second + term.second};
+      if (mine.second == 0) result.fixed.erase(text);
+    }
+    result.low = a.low + b.low;
+    result.high = a.high + b.high;
+    return result;
+  }
+
+  // floor((c*t + r) / c) = t + floor(r / c), and what is left of r for mod.
+  std::optional<Interval> quotient(const Expr& e) const {
+    auto a = (*this)(e->args[0]);
+    auto b = (*this)(e->args[1]);
+    if (!a || !b || !is_number(*b) || b->low.constant() <= 0) return unless_varying(e);
+    int64_t c = b->low.constant();
+    bool divides = a->low.is_constant() && a->high.is_constant();
+    for (const auto& [text, term] : a->fixed) divides = divides && term.second % c == 0;
+    if (!divides) {
+      if (e->op == ExprOp::mod) return Interval{{}, 0, c - 1};
+      return unless_varying(e);
+    }
+    auto floor_div = [&](int64_t x) { return x >= 0 ? x / c : -((-x + c - 1) / c); };
+    int64_t low = floor_div(a->low.constant()), high = floor_div(a->high.constant());
+    if (e->op == ExprOp::mod) {
+      if (low != high) return Interval{{}, 0, c - 1};
+      return Interval{{}, a->low.constant() - low * c, a->high.constant() - low * c};
+    }
+    Interval result{{}, low, high};
+    for (const auto& [text, term] : a->fixed) {
+      result.fixed[text] = {term.first, term.second / c};
+    }
+    return result;
+  }
+
+  VariableRange range_;
+};
+
+// a if a >= b for every size, b if b >= a; nothing when they cannot be ordered.
+std::optional<Extent> ordered(const Extent& a, const Extent& b, bool larger) {
+  Extent difference = a - b;
+  if (!difference.is_constant()) return std::nullopt;
+  return (difference.constant() >= 0) == larger ? a : b;
+}
+
+std::optional<Interval> unite(const std::optional<Interval>& a, const std::optional<Interval>& b) {
+  if (!a || !b || a->fixed.size() != b->fixed.size()) return std::nullopt;
+  for (const auto& [text, term] : a->fixed) {
+    auto found = b->fixed.find(text);
+    if (found == b->fixed.end() || found->second.second != term.second) return std::nullopt;
+  }
+  auto low = ordered(a->low, b->low, false);
+  auto high = ordered(a->high, b->high, true);
+  if (!low || !high) return std::nullopt;
+  return Interval{a->fixed, *low, *high};
+}
+
+Expr sum_of(const Interval& interval) {
+  Expr result;
+  for (const auto& [text, term] : interval.fixed) {
+    Expr scaled = term.second == 1 ? term.first : term.first * int_constant(term.second);
+    result = result.defined() ? result + scaled : scaled;
+  }
+  Expr low = extent_value(interval.low);
+  return simplify_index(result.defined() ? result + low : low);
+}
+
+class Inferrer {
+ public:
+  explicit Inferrer(NestPlan* nest) : nest_(*nest) {}
+
+  void run() {
+    for (size_t i = nest_.stages.size(); i-- > 0;) {
+      StagePlan& plan = nest_.stages[i];
+      full_.clear();
+      if (plan.place == StagePlan::Place::at) {
+        region_for_readers(&plan);
+      } else {
+        for (const Axis& axis : plan.stage.axes) whole_axis(&plan, axis);
+      }
+      resolve_tails(&plan);
+      note_loops(plan);
+      for (size_t d = 0; d < plan.stage.axes.size(); ++d) {
+        if (full_[d]) clamp_readers(plan.stage.name, d, plan.stage.axes[d].extent());
+      }
+      resolve_memory(&plan);
+    }
+    for (const Buffer& buffer : nest_.buffers) {
+      if (buffer.role == BufferRole::output) continue;
+      for (size_t d = 0; d < buffer.shape.size(); ++d) clamp_readers(buffer.name, d, buffer.shape[d]);
+    }
+  }
+
+ private:
+  void whole_axis(StagePlan* plan, const Axis& axis) {
+    plan->mins.push_back(int_constant(0));
+    plan->extents.push_back(extent_value(axis.extent()));
+    plan->lowest.push_back(Extent(0));
+    plan->highest.push_back(axis.extent() - Extent(1));
+    full_.push_back(true);
+  }
+
+  // Variables of the loops around the place where a stage is computed.
+  std::set<std::string> variables_around(const StagePlan& plan) const {
+    std::set<std::string> result;
+    for (const StagePlan* walker = &plan; walker->place == StagePlan::Place::at;) {
+      const StagePlan* parent = nest_.find(walker->at_stage);
+      for (const std::string& loop : parent->loops) {
+        result.insert(loop_variable(parent->stage.name, loop));
+        if (loop == walker->at_loop) break;
+      }
+      walker = parent;
+    }
+    return result;
+  }
+
+  // How a variable ranges; nothing when its extent is not affine in the sizes.
+  std::optional<Range> range_of(const std::string& variable) const {
+    auto found = loop_extents_.find(variable);
+    EMULSION_CHECK(found != loop_extents_.end(), "no loop {}", variable);
+    auto extent = as_extent(found->second);
+    if (extent) return Range{0, *extent - Extent(1)};
+    return std::nullopt;
+  }
+
+  // The value of each axis of a stage, in loop variables.
+  std::map<std::string, Expr> axis_values(const StagePlan& plan) const {
+    Part part = plan.stage.is_reduction() ? Part::update : Part::whole;
+    std::map<std::string, Expr> values = map_point(plan.stage, part, plan.extents).local;
+    for (size_t i = 0; i < plan.stage.axes.size(); ++i) {
+      Expr& value = values.at(plan.stage.axes[i].name());
+      value = simplify_index(plan.mins[i] + value);
+    }
+    return values;
+  }
+
+  void region_for_readers(StagePlan* plan) {
+    std::set<std::string> around = variables_around(*plan);
+    bool unknown = false;
+    IntervalOf interval_of([&](const std::string& variable) -> std::optional<Range> {
+      if (around.count(variable)) return std::nullopt;
+      auto range = range_of(variable);
+      if (!range) unknown = true;
+      return range ? range : Range{0, 0};
+    });
+    size_t rank = plan->stage.axes.size();
+    std::vector<std::optional<Interval>> region(rank);
+    bool first = true;
+    for (const StagePlan& reader : nest_.stages) {
+      bool reads = false;
+      visit(reader.stage.body, [&](const Expr& e) {
+        reads = reads || (e->op == ExprOp::read && e->name == plan->stage.name);
+      });
+      if (!reads) continue;
+      std::map<std::string, Expr> values = axis_values(reader);
+      visit(reader.stage.body, [&](const Expr& e) {
+        if (e->op != ExprOp::read || e->name != plan->stage.name) return;
+        for (size_t d = 0; d < rank; ++d) {
+          Expr index = substitute_axes(e->args[d], [&](const std::string& axis) {
+            return values.at(axis);
+          });
+          unknown = false;
+          std::optional<Interval> needed = interval_of(simplify_index(index));
+          if (unknown) needed = std::nullopt;
+          region[d] = first ? needed : unite(region[d], needed);
+        }
+        first = false;
+      });
+    }
+    for (size_t d = 0; d < rank; ++d) {
+      const Axis& axis = plan->stage.axes[d];
+      if (!region[d] || !(region[d]->high - region[d]->low).is_constant()) {
+        whole_axis(plan, axis);
+        continue;
+      }
+      full_.push_back(false);
+      plan->mins.push_back(sum_of(*region[d]));
+      plan->extents.push_back(extent_value(region[d]->high - region[d]->low + Extent(1)));
+      note_reach(plan, d);
+    }
+  }
+
+  // The least and greatest index of axis d over the whole run.
+  void note_reach(StagePlan* plan, size_t d) {
+    bool unknown = false;
+    IntervalOf overall([&](const std::string& variable) -> std::optional<Range> {
+      auto range = range_of(variable);
+      if (!range) unknown = true;
+      return range ? range : Range{0, 0};
+    });
+    std::optional<Interval> starts = overall(plan->mins[d]);
+    auto extent = as_extent(plan->extents[d]);
+    if (unknown || !starts || !starts->fixed.empty() || !extent) {
+      plan->lowest.push_back(std::nullopt);
+      plan->highest.push_back(std::nullopt);
+      return;
+    }
+    plan->lowest.push_back(starts->low);
+    plan->highest.push_back(starts->high + *extent - Extent(1));
+  }
+
+  void resolve_tails(StagePlan* plan) {
+    Stage& stage = plan->stage;
+    std::map<std::string, Expr> extents;
+    for (size_t i = 0; i < stage.axes.size(); ++i) {
+      extents[stage.axes[i].name()] = plan->extents[i];
+    }
+    for (const Axis& axis : stage.reduction_axes) {
+      extents[axis.name()] = extent_value(axis.extent());
+    }
+    for (LoopTransform& t : stage.transforms) {
+      if (t.kind == LoopTransform::Kind::fuse) {
+        Expr product = simplify_index(extents.at(t.outer) * extents.at(t.inner));
+        extents.erase(t.outer);
+        extents.erase(t.inner);
+        extents[t.axis] = product;
+        continue;
+      }
+      Expr extent = extents.at(t.axis);
+      resolve_tail(plan, &t, extent);
+      extents.erase(t.axis);
+      extents[t.outer] = ceil_div(extent, t.factor);
+      extents[t.inner] = int_constant(t.factor);
+    }
+    for (const std::string& loop : plan->loops) {
+      auto kind = plan->kinds.find(loop);
+      if (kind == plan->kinds.end() || kind->second == LoopKind::parallel) continue;
+      if (!constant_value(extents.at(loop))) {
+        throw ScheduleError(fmt::format(
+            "{}.{}({}): expected a loop whose extent is a number, got {}; split it first",
+            stage.name, kind->second == LoopKind::vectorized ? "vectorize" : "unroll", loop,
+            to_string(extents.at(loop))));
+      }
+    }
+  }
+
+  void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent) {
+    auto affine = as_extent(extent);
+    bool exact = affine && affine->exact_quotient(t->factor).has_value();
+    if (exact) {
+      t->tail = Tail::round_up;
+      return;
+    }
+    if (t->tail == Tail::automatic) t->tail = Tail::guard;
+    if (t->tail == Tail::shift_inwards) {
+      auto least = affine ? affine->lower_bound() : std::nullopt;
+      if (!least || *least < t->factor) {
+        throw ScheduleError(fmt::format(
+            "{}.split({}, {}, {}, {}, shift_inwards): expected an extent of at least {}, got {}; "
+            "legal: guard or predicate",
+            plan->stage.name, t->axis, t->outer, t->inner, t->factor, t->factor,
+            to_string(extent)));
+      }
+    }
+    if (t->tail != Tail::round_up) return;
+    for (size_t i = 0; i < plan->stage.axes.size(); ++i) {
+      bool first = plan->stage.axes[i].name() == t->axis && equal(plan->extents[i], extent);
+      if (!first || !affine || !affine->is_constant()) continue;
+      int64_t rounded = (affine->constant() + t->factor - 1) / t->factor * t->factor;
+      plan->extents[i] = int_constant(rounded);
+      if (plan->highest[i]) {
+        plan->highest[i] = *plan->highest[i] + Extent(rounded - affine->constant());
+      }
+      return;
+    }
+    throw ScheduleError(fmt::format(
+        "{}.split({}, {}, {}, {}, round_up): expected an axis of {} of constant extent, got {} of "
+        "extent {}; legal: guard or predicate",
+        plan->stage.name, t->axis, t->outer, t->inner, t->factor, plan->stage.name, t->axis,
+        to_string(extent)));
+  }
+
+  void note_loops(const StagePlan& plan) {
+    for (const auto& [axis, extent] : loop_extents(plan.stage, plan.extents)) {
+      loop_extents_[loop_variable(plan.stage.name, axis)] = simplify_index(extent);
+    }
+  }
+
+  // Axes of a reader that may leave their domain: there, the values do not matter, but the reads must be
+  // legal. The axis is clamped inside the index, so that it is hoisted out of the loops it does not vary in.
+  void clamp_readers(const std::string& buffer, size_t dimension, const Extent& extent) {
+    for (StagePlan& reader : nest_.stages) {
+      if (reader.mins.empty() && !reader.stage.axes.empty()) continue;  // not inferred: does not read it
+      std::set<std::string> leaving;
+      for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
+        const Extent last = reader.stage.axes[i].extent() - Extent(1);
+        bool inside = reader.lowest[i] && reader.highest[i] && *reader.lowest[i] == Extent(0);
+        if (inside) {
+          Extent spare = last - *reader.highest[i];
+          inside = spare.is_constant() && spare.constant() >= 0;
+        }
+        if (!inside) leaving.insert(reader.stage.axes[i].name());
+      }
+      if (leaving.empty()) continue;
+      reader.stage.body = transform(reader.stage.body, [&](const Expr& e) -> Expr {
+        if (e->op != ExprOp::read || e->name != buffer) return Expr();
+        if (stays_inside(reader, e->args[dimension], extent)) return Expr();
+        std::vector<Expr> indices = e->args;
+        indices[dimension] = substitute_axes(indices[dimension], [&](const std::string& axis) {
+          return leaving.count(axis) ? clamped(reader, axis) : Expr();
+        });
+        return read_buffer(e->name, e->dtype, std::move(indices));
+      });
+    }
+  }
+
+  static Expr clamped(const StagePlan& reader, const std::string& axis) {
+    for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
+      if (reader.stage.axes[i].name() != axis) continue;
+      Expr result = min(axis_value(axis),
+                        extent_value(reader.stage.axes[i].extent() - Extent(1)));
+      // The low side too, unless every index is known to be 0 or greater.
+      bool from_zero = reader.lowest[i] && reader.lowest[i]->lower_bound().value_or(-1) >= 0;
+      return from_zero || is_sum_of_loops(reader.mins[i]) ? result : max(result, int_constant(0));
+    }
+    return Expr();
+  }
+
+  // A sum of loop variables with positive coefficients and no negative constant is never below 0.
+  static bool is_sum_of_loops(const Expr& e) {
+    auto affine = affine_of(e);
+    if (!affine || affine->offset.lower_bound().value_or(-1) < 0) return false;
+    return std::all_of(affine->coefficients.begin(), affine->coefficients.end(),
+                       [](const auto& term) { return term.second > 0; });
+  }
+
+  static bool stays_inside(const StagePlan& reader, const Expr& index, const Extent& extent) {
+    AxisExtents axes;
+    for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
+      if (!reader.lowest[i] || !reader.highest[i] || *reader.lowest[i] != Extent(0)) {
+        bool used = false;
+        visit(index, [&](const Expr& e) {
+          used = used || (e->op == ExprOp::axis && e->name == reader.stage.axes[i].name());
+        });
+        if (used) return false;
+        continue;
+      }
+      axes.emplace(reader.stage.axes[i].name(), *reader.highest[i] + Extent(1));
+    }
+    for (const Axis& axis : reader.stage.reduction_axes) axes.emplace(axis.name(), axis.extent());
+    return proves_in_bounds(index, extent, axes, false);
+  }
+
+  void resolve_memory(StagePlan* plan) {
+    constexpr int64_t kStackBytes = 32 * 1024;
+    if (plan->is_output) return;
+    std::optional<int64_t> bytes = size_in_bytes(plan->stage.dtype);
+    for (const Expr& extent : plan->extents) {
+      auto value = constant_value(extent);
+      bytes = value && bytes ? std::optional<int64_t>(*bytes * std::max<int64_t>(*value, 1))
+                             : std::nullopt;
+      if (bytes && *bytes > kStackBytes) break;
+    }
+    bool small = bytes && *bytes <= kStackBytes;
+    if (plan->memory == Memory::automatic) {
+      plan->memory = small && plan->place == StagePlan::Place::at ? Memory::stack : Memory::heap;
+    }
+    if (plan->memory != Memory::heap && !small) {
+      throw ScheduleError(fmt::format(
+          "{}.store_in({}): expected a region of a constant size of at most {} bytes, got {}; "
+          "legal: heap, or compute_at an inner loop",
+          plan->stage.name, to_string(plan->memory), kStackBytes,
+          bytes ? std::to_string(*bytes) + " bytes" : "one that depends on a run-time size"));
+    }
+  }
+
+  NestPlan& nest_;
+  std::vector<bool> full_;                     // of the stage at hand: axes computed whole
+  std::map<std::string, Expr> loop_extents_;   // by variable
+};
+
+}  // namespace
+
+void infer_regions(NestPlan* nest) { Inferrer(nest).run(); }
+
+}  // namespace emulsion

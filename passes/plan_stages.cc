@@ -1,0 +1,117 @@
+#include <cstring>
+
+#include "dsl/error.h"
+#include "passes/stage_plan.h"
+
+namespace emulsion {
+namespace {
+
+// The value of a constant with one element.
+std::optional<Expr> literal_of(const Op& op) {
+  if (op.kind != OpKind::constant || op.data->size() != static_cast<size_t>(size_in_bytes(op.dtype))) {
+    return std::nullopt;
+  }
+  auto as = [&](auto value) {
+    std::memcpy(&value, op.data->data(), sizeof(value));
+    return constant(op.dtype, static_cast<double>(value));
+  };
+  switch (op.dtype) {
+    case DType::f32:
+      return as(0.0f);
+    case DType::f64:
+      return as(0.0);
+    case DType::i32:
+      return as(int32_t{0});
+    default:
+      return as(uint8_t{0});
+  }
+}
+
+// The body as a nest holds it: reads by the buffer's name.
+Expr in_buffers(const Expr& body) {
+  return transform(body, [](const Expr& e) -> Expr {
+    if (e->op != ExprOp::read || !e->tensor) return Expr();
+    if (auto literal = literal_of(*e->tensor)) return *literal;
+    return read_buffer(e->tensor->name, e->dtype, e->args);
+  });
+}
+
+Buffer buffer_of(const Op& op, BufferRole role) {
+  return Buffer{op.name, op.dtype, role, op.shape, op.data};
+}
+
+StagePlan stage_of(const Op& op, bool is_output) {
+  StagePlan plan;
+  plan.stage.name = op.name;
+  plan.stage.dtype = op.dtype;
+  plan.stage.axes = op.axes;
+  plan.stage.reduction_axes = op.reduction_axes;
+  plan.stage.combiner = op.combiner;
+  plan.stage.body = in_buffers(op.body);
+  plan.is_output = is_output;
+  for (const Axis& axis : op.axes) plan.loops.push_back(axis.name());
+  for (const Axis& axis : op.reduction_axes) {
+    plan.loops.push_back(axis.name());
+    plan.reduction_loops.insert(axis.name());
+  }
+  return plan;
+}
+
+}  // namespace
+
+StagePlan* NestPlan::find(const std::string& wanted) {
+  for (StagePlan& candidate : stages) {
+    if (candidate.stage.name == wanted) return &candidate;
+  }
+  return nullptr;
+}
+
+const StagePlan* NestPlan::find(const std::string& wanted) const {
+  return const_cast<NestPlan*>(this)->find(wanted);
+}
+
+const Buffer* NestPlan::find_buffer(const std::string& wanted) const {
+  for (const Buffer& candidate : buffers) {
+    if (candidate.name == wanted) return &candidate;
+  }
+  return nullptr;
+}
+
+std::string NestPlan::stage_names() const {
+  std::string names;
+  for (const StagePlan& plan : stages) names += (names.empty() ? "" : ", ") + plan.stage.name;
+  return names;
+}
+
+void refuse(const std::string& stage, const Directive& directive, const std::string& message) {
+  throw ScheduleError(stage + "." + to_string(directive) + ": " + message);
+}
+
+NestPlan plan_stages(const Graph& graph) {
+  NestPlan plan;
+  plan.sizes = graph.sizes();
+  plan.name = graph.outputs().front()->name;
+  for (const OpPtr& op : graph.arguments()) {
+    plan.buffers.push_back(
+        buffer_of(*op, op->kind == OpKind::input ? BufferRole::input : BufferRole::weight));
+  }
+  for (const OpPtr& op : graph.outputs()) {
+    EMULSION_CHECK(op->kind == OpKind::compute || op->kind == OpKind::fused, "output {}", op->name);
+    plan.buffers.push_back(buffer_of(*op, BufferRole::output));
+  }
+  for (const OpPtr& op : graph.ops()) {
+    if (op->kind == OpKind::constant && !literal_of(*op)) {
+      plan.buffers.push_back(buffer_of(*op, BufferRole::constant));
+    } else if (op->kind == OpKind::compute) {
+      plan.stages.push_back(stage_of(*op, graph.is_output(*op)));
+    } else if (op->kind == OpKind::fused) {
+      for (const OpPtr& member : op->members) {
+        plan.stages.push_back(
+            stage_of(*member, member == op->members.back() && graph.is_output(*op)));
+      }
+    }
+  }
+  return plan;
+}
+
+}  // namespace emulsion
