@@ -1,0 +1,308 @@
+#include "passes/verify_nest.h"
+
+#include <algorithm>
+#include <set>
+
+#include "dsl/error.h"
+#include "passes/verify_nest_bounds.h"
+#include "passes/verify_nest_tables.h"
+
+namespace emulsion {
+namespace {
+
+// Every legal form of a uOp: a new one is not done until it has a line here.
+struct LegalUop {
+  NodeKind kind;
+  Part part;
+  BufferRole target;
+  const char* form;
+};
+constexpr LegalUop kLegalUops[] = {
+    {NodeKind::load, Part::whole, BufferRole::internal, "load of one read, into storage"},
+    {NodeKind::execute, Part::whole, BufferRole::internal, "value that stays in the kernel"},
+    {NodeKind::execute, Part::init, BufferRole::internal, "start value of an inner reduction"},
+    {NodeKind::execute, Part::update, BufferRole::internal, "update of an inner reduction"},
+    {NodeKind::execute, Part::init, BufferRole::output,
+     "start value of a reduction that is an output"},
+    {NodeKind::execute, Part::update, BufferRole::output,
+     "update of a reduction that is an output"},
+    {NodeKind::store, Part::whole, BufferRole::output, "value that goes to an output"},
+};
+
+bool is_uop(NodeKind kind) {
+  return kind == NodeKind::load || kind == NodeKind::execute || kind == NodeKind::store;
+}
+
+std::string name_of(NodeKind kind) {
+  static const char* const kNames[] = {"block", "loop", "alloc", "load", "execute", "store"};
+  return kNames[static_cast<int>(kind)];
+}
+
+std::string name_of(Part part) {
+  static const char* const kNames[] = {"whole", "init", "update"};
+  return kNames[static_cast<int>(part)];
+}
+
+using StagePart = std::pair<std::string, Part>;
+
+class TreeVerifier {
+ public:
+  explicit TreeVerifier(const LoopNest& nest) : nest_(nest) {}
+
+  void verify() {
+    EMULSION_CHECK(nest_.root != nullptr, "nest {}: no root", nest_.name);
+    walk(nest_.root);
+    for (const Stage& stage : nest_.stages) {
+      for (Part part : parts_of(stage)) {
+        EMULSION_CHECK(written_.count({stage.name, part}), "nest {}: stage {} has no {} uOp",
+                       nest_.name, stage.name, name_of(part));
+      }
+    }
+  }
+
+ private:
+  static std::vector<Part> parts_of(const Stage& stage) {
+    if (stage.is_reduction()) return {Part::init, Part::update};
+    return {Part::whole};
+  }
+
+  void walk(const NodePtr& node) {
+    EMULSION_CHECK(node != nullptr, "nest {}: a child that is null", nest_.name);
+    if (node->kind == NodeKind::block) {
+      for (const NodePtr& child : node->children) walk(child);
+      return;
+    }
+    if (is_uop(node->kind)) {
+      EMULSION_CHECK(node->children.empty(), "nest {}: a {} of {} with children", nest_.name,
+                     name_of(node->kind), node->stage);
+      check_uop(*node);
+      return;
+    }
+    EMULSION_CHECK(node->children.size() == 1, "nest {}: {} of {} with {} children, expected one",
+                   nest_.name, name_of(node->kind), node->stage, node->children.size());
+    if (node->kind == NodeKind::loop) {
+      walk_loop(*node);
+    } else {
+      walk_alloc(*node);
+    }
+  }
+
+  void walk_loop(const Node& loop) {
+    const Stage& stage = nest_.stage(loop.stage);
+    const std::string variable = loop_variable(loop.stage, loop.axis);
+    check_part(stage, loop);
+    std::set<std::string> legal = loop_axes(stage, loop.part);
+    EMULSION_CHECK(legal.count(loop.axis), "nest {}: loop {} is not a loop of {} ({}): {}",
+                   nest_.name, variable, stage.name, name_of(loop.part), fmt::join(legal, ", "));
+    EMULSION_CHECK(!in_scope(variable), "nest {}: loop {} inside itself", nest_.name, variable);
+    check_sizes_only(loop.extent, "the extent of loop " + variable);
+    check_loop_kind(stage, loop, variable);
+    loops_.push_back(&loop);
+    walk(loop.children[0]);
+    loops_.pop_back();
+    EMULSION_CHECK(written_.count({loop.stage, loop.part}), "nest {}: loop {} with no {} uOp of {}",
+                   nest_.name, variable, name_of(loop.part), loop.stage);
+  }
+
+  void check_part(const Stage& stage, const Node& node) {
+    EMULSION_CHECK(stage.is_reduction() == (node.part != Part::whole),
+                   "nest {}: {} of {} with part {}, the stage is {} reduction", nest_.name,
+                   name_of(node.kind), stage.name, name_of(node.part),
+                   stage.is_reduction() ? "a" : "no");
+  }
+
+  void check_loop_kind(const Stage& stage, const Node& loop, const std::string& variable) {
+    const bool constant = loop.extent->op == ExprOp::constant;
+    const bool vectorized = loop.loop_kind == LoopKind::vectorized;
+    const bool unrolled = loop.loop_kind == LoopKind::unrolled;
+    const bool parallel = loop.loop_kind == LoopKind::parallel;
+    EMULSION_CHECK(constant || !vectorized, "nest {}: vectorized loop {} without a constant extent",
+                   nest_.name, variable);
+    EMULSION_CHECK(constant || !unrolled, "nest {}: unrolled loop {} without a constant extent",
+                   nest_.name, variable);
+    for (const Node* outer : loops_) {
+      EMULSION_CHECK(outer->loop_kind != LoopKind::vectorized || !(vectorized || parallel),
+                     "nest {}: {} loop {} inside the vectorized loop {}", nest_.name,
+                     vectorized ? "vectorized" : "parallel", variable,
+                     loop_variable(outer->stage, outer->axis));
+    }
+    EMULSION_CHECK(!reduction_loop_axes(stage).count(loop.axis) || !(vectorized || parallel),
+                   "nest {}: {} loop {} over a reduction axis", nest_.name,
+                   vectorized ? "vectorized" : "parallel", variable);
+    // A name may be used again (split n into n and n_v): what counts is the transform that made it
+    // last.
+    const LoopTransform* made_by = nullptr;
+    for (const LoopTransform& transform : stage.transforms) {
+      const bool split = transform.kind == LoopTransform::Kind::split;
+      if (split ? transform.outer == loop.axis || transform.inner == loop.axis
+                : transform.axis == loop.axis) {
+        made_by = &transform;
+      }
+    }
+    if (made_by == nullptr || made_by->kind != LoopTransform::Kind::split ||
+        made_by->inner != loop.axis) {
+      return;
+    }
+    EMULSION_CHECK(constant && loop.extent->int_value == made_by->factor,
+                   "nest {}: loop {} in {}, the factor of its split is {}", nest_.name, variable,
+                   to_string(loop.extent), made_by->factor);
+  }
+
+  void walk_alloc(const Node& alloc) {
+    const Stage& stage = nest_.stage(alloc.stage);
+    const Buffer& buffer = nest_.buffer(alloc.stage);
+    EMULSION_CHECK(buffer.role == BufferRole::internal,
+                   "nest {}: alloc of {}, which is not internal", nest_.name, alloc.stage);
+    EMULSION_CHECK(allocated_.insert(alloc.stage).second, "nest {}: a second alloc of {}",
+                   nest_.name, alloc.stage);
+    EMULSION_CHECK(
+        alloc.mins.size() == stage.axes.size() && alloc.extents.size() == stage.axes.size(),
+        "nest {}: alloc of {} with {} mins and {} extents for {} axes", nest_.name, alloc.stage,
+        alloc.mins.size(), alloc.extents.size(), stage.axes.size());
+    EMULSION_CHECK(alloc.memory != Memory::automatic, "nest {}: alloc of {} in automatic memory",
+                   nest_.name, alloc.stage);
+    for (const Expr& min : alloc.mins) check_index(min, "a min of alloc " + alloc.stage);
+    for (const Expr& extent : alloc.extents) {
+      check_sizes_only(extent, "an extent of alloc " + alloc.stage);
+      EMULSION_CHECK(alloc.memory == Memory::heap || extent->op == ExprOp::constant,
+                     "nest {}: alloc of {} in {} without constant extents", nest_.name, alloc.stage,
+                     to_string(alloc.memory));
+    }
+    live_[alloc.stage] = &alloc;
+    walk(alloc.children[0]);
+    live_.erase(alloc.stage);
+  }
+
+  void check_uop(const Node& uop) {
+    const Stage& stage = nest_.stage(uop.stage);
+    const Buffer& buffer = nest_.buffer(uop.stage);
+    check_part(stage, uop);
+    check_form(uop, stage, buffer);
+    const size_t arity =
+        stage.axes.size() + (uop.part == Part::update ? stage.reduction_axes.size() : 0);
+    EMULSION_CHECK(uop.point.size() == arity,
+                   "nest {}: {} of {} ({}) at a point of {}, expected {}", nest_.name,
+                   name_of(uop.kind), stage.name, name_of(uop.part), uop.point.size(), arity);
+    for (const Expr& index : uop.point) check_index(index, "the point of " + stage.name);
+    for (const Expr& guard : uop.guards) {
+      EMULSION_CHECK(guard.defined() && guard.dtype() == DType::boolean,
+                     "nest {}: a guard of {} that is no condition", nest_.name, stage.name);
+      check_scope(guard, "a guard of " + stage.name);
+    }
+    check_own_loops(uop, stage);
+    const Node* storage =
+        buffer.role == BufferRole::internal ? live_alloc(stage.name, stage) : nullptr;
+    if (uop.part == Part::update) {
+      EMULSION_CHECK(written_.count({stage.name, Part::init}),
+                     "nest {}: the update of {} before its start value", nest_.name, stage.name);
+      EMULSION_CHECK(storage_.at(stage.name) == storage,
+                     "nest {}: the update of {} in other storage than its start value", nest_.name,
+                     stage.name);
+    }
+    if (uop.part != Part::init) check_reads(stage);
+    storage_[stage.name] = storage;
+    EMULSION_CHECK(written_.insert({stage.name, uop.part}).second, "nest {}: a second {} uOp of {}",
+                   nest_.name, name_of(uop.part), stage.name);
+  }
+
+  void check_form(const Node& uop, const Stage& stage, const Buffer& buffer) {
+    bool legal = false;
+    for (const LegalUop& form : kLegalUops) {
+      legal =
+          legal || (form.kind == uop.kind && form.part == uop.part && form.target == buffer.role);
+    }
+    EMULSION_CHECK(legal, "nest {}: no legal form: {} of {} ({}) into {} {}", nest_.name,
+                   name_of(uop.kind), stage.name, name_of(uop.part), role_name(buffer.role),
+                   buffer.name);
+    EMULSION_CHECK(uop.kind != NodeKind::load || stage.body->op == ExprOp::read,
+                   "nest {}: load of {} computes: {}", nest_.name, stage.name,
+                   to_string(stage.body));
+  }
+
+  // The loops of the stage around its uOp are exactly what its transforms leave, each once.
+  void check_own_loops(const Node& uop, const Stage& stage) {
+    std::set<std::string> expected = loop_axes(stage, uop.part);
+    for (const Node* loop : loops_) {
+      if (loop->stage != stage.name) continue;
+      EMULSION_CHECK(loop->part == uop.part, "nest {}: the {} of {} inside its {} loop {}",
+                     nest_.name, name_of(uop.part), stage.name, name_of(loop->part), loop->axis);
+      expected.erase(loop->axis);
+    }
+    EMULSION_CHECK(expected.empty(), "nest {}: the {} of {} outside its loop {}", nest_.name,
+                   name_of(uop.part), stage.name, *expected.begin());
+  }
+
+  const Node* live_alloc(const std::string& buffer, const Stage& user) {
+    auto found = live_.find(buffer);
+    EMULSION_CHECK(found != live_.end(), "nest {}: {} uses {} outside its alloc", nest_.name,
+                   user.name, buffer);
+    return found->second;
+  }
+
+  void check_reads(const Stage& stage) {
+    visit(stage.body, [&](const Expr& e) {
+      if (e->op != ExprOp::read) return;
+      const Buffer& buffer = nest_.buffer(e->name);
+      if (buffer.role != BufferRole::internal && buffer.role != BufferRole::output) return;
+      for (Part part : parts_of(nest_.stage(e->name))) {
+        EMULSION_CHECK(written_.count({e->name, part}), "nest {}: {} reads {} before its {}",
+                       nest_.name, stage.name, e->name, name_of(part));
+      }
+      if (buffer.role == BufferRole::output) return;
+      EMULSION_CHECK(live_alloc(e->name, stage) == storage_.at(e->name),
+                     "nest {}: {} reads {} from other storage than it was written to", nest_.name,
+                     stage.name, e->name);
+    });
+  }
+
+  bool in_scope(const std::string& variable) const {
+    return std::any_of(loops_.begin(), loops_.end(), [&](const Node* loop) {
+      return loop_variable(loop->stage, loop->axis) == variable;
+    });
+  }
+
+  void check_index(const Expr& expr, const std::string& what) {
+    EMULSION_CHECK(expr.defined() && expr.dtype() == DType::i32, "nest {}: {} is no integer",
+                   nest_.name, what);
+    check_scope(expr, what);
+  }
+
+  void check_scope(const Expr& expr, const std::string& what) {
+    visit(expr, [&](const Expr& e) {
+      EMULSION_CHECK(e->op != ExprOp::read, "nest {}: {} reads {}", nest_.name, what, e->name);
+      EMULSION_CHECK(e->op != ExprOp::axis || in_scope(e->name),
+                     "nest {}: {} uses {}, which is not in scope", nest_.name, what, e->name);
+      EMULSION_CHECK(
+          e->op != ExprOp::size || std::count(nest_.sizes.begin(), nest_.sizes.end(), e->name),
+          "nest {}: {} uses the unknown size {}", nest_.name, what, e->name);
+    });
+  }
+
+  void check_sizes_only(const Expr& expr, const std::string& what) {
+    EMULSION_CHECK(expr.defined() && expr.dtype() == DType::i32, "nest {}: {} is no integer",
+                   nest_.name, what);
+    visit(expr, [&](const Expr& e) {
+      EMULSION_CHECK(e->op != ExprOp::axis, "nest {}: {} depends on the loop variable {}",
+                     nest_.name, what, e->name);
+    });
+    check_scope(expr, what);
+  }
+
+  const LoopNest& nest_;
+  std::vector<const Node*> loops_;           // around the node that is looked at
+  std::map<std::string, const Node*> live_;  // allocs around it
+  std::set<std::string> allocated_;
+  std::set<StagePart> written_;                 // uOps that came before it
+  std::map<std::string, const Node*> storage_;  // the alloc that each stage was written to
+};
+
+}  // namespace
+
+void verify_nest(const LoopNest& nest) {
+  verify_nest_tables(nest);
+  TreeVerifier(nest).verify();
+  verify_nest_bounds(nest);
+  for (const Pack& pack : nest.packs) verify_nest(*pack.nest);
+}
+
+}  // namespace emulsion

@@ -1,0 +1,173 @@
+#include "passes/verify_nest_bounds.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+using Values = std::map<std::string, int64_t>;
+
+// Values that every run-time size takes in turn: small, odd, and around the usual tile sizes.
+constexpr int64_t kSizes[] = {1, 3, 16, 37};
+// Loops are sampled at 0, at their last value and between, all combinations up to this many, else
+// at random.
+constexpr int kMaximumSamples = 81;
+
+// Whether the value follows from loop variables and sizes alone.
+bool is_index(const Expr& expr) {
+  bool result = true;
+  visit(expr,
+        [&](const Expr& e) { result = result && e->op != ExprOp::read && !is_float(e->dtype); });
+  return result;
+}
+
+std::string brackets(const std::vector<int64_t>& values) {
+  return fmt::format("[{}]", fmt::join(values, ", "));
+}
+
+class BoundsVerifier {
+ public:
+  explicit BoundsVerifier(const LoopNest& nest) : nest_(nest) {}
+
+  void verify() {
+    for (int64_t size : kSizes) {
+      values_.clear();
+      for (const std::string& name : nest_.sizes) values_[name] = size;
+      walk(*nest_.root);
+      if (nest_.sizes.empty()) return;
+    }
+  }
+
+ private:
+  void walk(const Node& node) {
+    switch (node.kind) {
+      case NodeKind::block:
+        break;
+      case NodeKind::loop:
+        loops_.push_back(&node);
+        break;
+      case NodeKind::alloc:
+        allocs_[node.stage] = &node;
+        break;
+      case NodeKind::load:
+      case NodeKind::execute:
+      case NodeKind::store:
+        sample(node);
+        break;
+    }
+    for (const NodePtr& child : node.children) walk(*child);
+    if (node.kind == NodeKind::loop) loops_.pop_back();
+    if (node.kind == NodeKind::alloc) allocs_.erase(node.stage);
+  }
+
+  void sample(const Node& uop) {
+    std::vector<int64_t> extents;
+    int64_t combinations = 1;
+    for (const Node* loop : loops_) {
+      extents.push_back(evaluate_index(loop->extent, values_));
+      if (extents.back() <= 0) return;  // never runs
+      int64_t choices = std::min<int64_t>(extents.back(), 3);
+      combinations = std::min<int64_t>(combinations * choices, kMaximumSamples + 1);
+    }
+    const bool all = combinations <= kMaximumSamples;
+    const int samples = all ? static_cast<int>(combinations) : kMaximumSamples;
+    uint64_t state = 1;
+    for (int i = 0; i < samples; ++i) {
+      int64_t rest = i;
+      for (size_t d = 0; d < loops_.size(); ++d) {
+        int64_t choices = std::min<int64_t>(extents[d], 3);
+        int64_t choice = 0;
+        if (all) {
+          choice = rest % choices;
+          rest /= choices;
+        } else if (i > 0) {  // the first two samples are all first and all last iterations
+          state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+          choice = i == 1 ? 1 : static_cast<int64_t>((state >> 33) % choices);
+        }
+        int64_t value = choice == 0 ? 0 : choice == 1 ? extents[d] - 1 : extents[d] / 2;
+        values_[loop_variable(loops_[d]->stage, loops_[d]->axis)] = value;
+      }
+      check_point(uop);
+    }
+  }
+
+  void check_point(const Node& uop) {
+    for (const Expr& guard : uop.guards) {
+      if (is_index(guard) && evaluate_index(guard, values_) == 0) return;
+    }
+    const Stage& stage = nest_.stage(uop.stage);
+    Values axes;
+    for (const std::string& name : nest_.sizes) axes[name] = values_[name];
+    std::vector<int64_t> target;
+    for (size_t i = 0; i < uop.point.size(); ++i) {
+      int64_t index = evaluate_index(uop.point[i], values_);
+      const bool pure = i < stage.axes.size();
+      axes[pure ? stage.axes[i].name() : stage.reduction_axes[i - stage.axes.size()].name()] =
+          index;
+      if (pure) target.push_back(index);
+    }
+    check_access(stage, "writes", stage.name, target);
+    if (uop.part != Part::init) check_reads(stage, stage.body, axes);
+  }
+
+  void check_reads(const Stage& stage, const Expr& expr, const Values& axes) {
+    if (expr->op == ExprOp::select) {
+      check_reads(stage, expr->args[0], axes);
+      if (!is_index(expr->args[0])) return;  // which branch runs, only data decide
+      bool chosen = evaluate_index(expr->args[0], axes) != 0;
+      check_reads(stage, expr->args[chosen ? 1 : 2], axes);
+      return;
+    }
+    for (const Expr& argument : expr->args) check_reads(stage, argument, axes);
+    if (expr->op != ExprOp::read) return;
+    if (!std::all_of(expr->args.begin(), expr->args.end(), is_index)) return;
+    std::vector<int64_t> index;
+    for (const Expr& argument : expr->args) index.push_back(evaluate_index(argument, axes));
+    check_access(stage, "reads", expr->name, index);
+  }
+
+  void check_access(const Stage& stage, const char* action, const std::string& buffer,
+                    const std::vector<int64_t>& index) {
+    std::vector<int64_t> mins, extents;
+    auto alloc = allocs_.find(buffer);
+    if (alloc != allocs_.end()) {
+      for (const Expr& min : alloc->second->mins) mins.push_back(evaluate_index(min, values_));
+      for (const Expr& extent : alloc->second->extents) {
+        extents.push_back(evaluate_index(extent, values_));
+      }
+    } else {
+      for (const Extent& extent : nest_.buffer(buffer).shape) {
+        mins.push_back(0);
+        extents.push_back(evaluate_index(extent_value(extent), values_));
+      }
+    }
+    for (size_t d = 0; d < index.size(); ++d) {
+      EMULSION_CHECK(index[d] >= mins[d] && index[d] - mins[d] < extents[d],
+                     "nest {}: {} {} {}{}, outside what is stored: from {}, {} on each axis{}",
+                     nest_.name, stage.name, action, buffer, brackets(index), brackets(mins),
+                     brackets(extents), where());
+    }
+  }
+
+  std::string where() const {
+    std::string text;
+    for (const auto& [name, value] : values_) {
+      text += fmt::format("{}{} = {}", text.empty() ? ", at " : ", ", name, value);
+    }
+    return text;
+  }
+
+  const LoopNest& nest_;
+  std::vector<const Node*> loops_;
+  std::map<std::string, const Node*> allocs_;
+  Values values_;
+};
+
+}  // namespace
+
+void verify_nest_bounds(const LoopNest& nest) { BoundsVerifier(nest).verify(); }
+
+}  // namespace emulsion
