@@ -24,10 +24,10 @@ int check(const std::string& descriptor, const std::vector<const TestBuffer*>& b
 // A buffer that claims a shape without having its memory; never read, only checked.
 TestBuffer claim(halide_type_t type, const std::vector<int>& shape) {
   TestBuffer buffer(type, std::vector<int>(shape.size(), 1));
-  int64_t stride = 1;
+  uint64_t stride = 1;  // wraps for the shapes that are to be refused
   for (size_t axis = shape.size(); axis-- > 0;) {
     buffer.axis(static_cast<int>(axis)) = {0, shape[axis], static_cast<int32_t>(stride)};
-    stride *= shape[axis];
+    stride *= static_cast<uint64_t>(shape[axis]);
   }
   return buffer;
 }

@@ -17,6 +17,11 @@
 #include "HalideRuntime.h"
 #include "backends/runtime/emulsion_runtime.h"
 
+#ifdef __SANITIZE_ADDRESS__
+// A malloc that refuses is what some of the tests are about.
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+#endif
+
 namespace emulsion::runtime {
 namespace {
 

@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -131,6 +133,38 @@ TEST_F(LinkedKernels, RunFromSixtyFourThreadsAtOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(failures, 0);
+}
+
+struct SmallStackCall {
+  TestBuffer* x;
+  TestBuffer* y;
+  int code = -1;
+  std::string message;
+};
+
+void* call_on_small_stack(void* argument) {
+  auto* call = static_cast<SmallStackCall*>(argument);
+  omp_set_num_threads(2);
+  call->code = checked_twice(&call->x->raw, &call->y->raw);
+  call->x->raw.dim[1].extent = 1;
+  if (checked_twice(&call->x->raw, &call->y->raw) != 0) call->message = emulsion_last_error();
+  return nullptr;
+}
+
+TEST_F(LinkedKernels, RunOnASmallStack) {
+  SmallStackCall call;
+  call.x = &x;
+  call.y = &y;
+  pthread_attr_t attributes;
+  pthread_t thread;
+  pthread_attr_init(&attributes);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 64 * 1024), 0);
+  ASSERT_EQ(pthread_create(&thread, &attributes, call_on_small_stack, &call), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  EXPECT_EQ(call.code, 0);
+  EXPECT_THAT(call.message, HasSubstr("expected extent B = 1, got 64"));
+  EXPECT_EQ(wrong_values(), 0);
 }
 
 TEST_F(LinkedKernels, NestedParallelLoopsRun) {
