@@ -81,6 +81,25 @@ Expr reduce(Combiner combiner, std::vector<Axis> axes, Expr body) {
 
 }  // namespace
 
+// An operation owns what it reads: letting go of the last of a hundred thousand operations in a row would
+// go that deep into the stack. So the first release on a thread empties a list to which the others add.
+ExprNode::~ExprNode() {
+  if (!tensor) return;
+  thread_local std::vector<OpPtr>* pending = nullptr;
+  if (pending) {
+    pending->push_back(std::move(tensor));
+    return;
+  }
+  std::vector<OpPtr> list;
+  pending = &list;
+  list.push_back(std::move(tensor));
+  while (!list.empty()) {
+    OpPtr released = std::move(list.back());
+    list.pop_back();
+  }
+  pending = nullptr;
+}
+
 Axis::Axis(const std::string& name) : name_(name) { check_identifier("axis", name); }
 
 Axis::Axis(const std::string& name, Extent extent) : name_(name), extent_(std::move(extent)) {

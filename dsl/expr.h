@@ -109,6 +109,11 @@ class Expr {
 };
 
 struct ExprNode {
+  ExprNode() = default;
+  ExprNode(const ExprNode&) = default;
+  ExprNode& operator=(const ExprNode&) = delete;
+  ~ExprNode();  // lets go of a long chain of operations without recursion
+
   ExprOp op;
   DType dtype;
   std::vector<Expr> args;
