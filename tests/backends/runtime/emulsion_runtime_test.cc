@@ -64,22 +64,5 @@ TEST(EmulsionRuntime, DoesNotNameOtherNumbers) {
   }
 }
 
-TEST(ErrorMessage, WritesNumbersOfEverySize) {
-  ErrorMessage message;
-  message << 0 << " " << INT64_MAX << " " << INT64_MIN;
-  EXPECT_STREQ(message.text(), "0 9223372036854775807 -9223372036854775808");
-}
-
-TEST(ErrorMessage, CutsWhatDoesNotFit) {
-  ErrorMessage message;
-  message << "begin " << std::string(2000, 'x') << " end" << 7;
-  EXPECT_THAT(message.text(), ::testing::StartsWith("begin xxx"));
-  EXPECT_EQ(std::string(message.text()).size(), 1023u);
-  message.clear();
-  EXPECT_TRUE(message.empty());
-  message << "again";
-  EXPECT_STREQ(message.text(), "again");
-}
-
 }  // namespace
 }  // namespace emulsion::runtime
