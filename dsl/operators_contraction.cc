@@ -156,8 +156,8 @@ Tensor conv2d(const Tensor& x, const Tensor& w, const Conv2dOptions& options,
 
   Axis n("n", x.shape()[0]), y("y", shapes.out_h), xo("x", shapes.out_w), o("o", w.shape()[3]);
   Axis ky("ky", w.shape()[0]), kx("kx", w.shape()[1]), c("c", w.shape()[2]);
-  Expr row = y * options.stride_h + ky * options.dilation_h;
-  Expr column = xo * options.stride_w + kx * options.dilation_w;
+  Expr row = scaled(y, options.stride_h) + scaled(ky, options.dilation_h);
+  Expr column = scaled(xo, options.stride_w) + scaled(kx, options.dilation_w);
   return call.result({n, y, xo, o},
                      sum({ky, kx, c}, source(n, row, column, input_channel(o, c, options.groups)) *
                                           w(ky, kx, c, o)));

@@ -94,8 +94,7 @@ Tensor slice(const Tensor& x, const std::vector<Extent>& begin, const std::vecto
   std::vector<Axis> axes = axes_over(shape);
   std::vector<Expr> indices;
   for (size_t i = 0; i < axes.size(); ++i) {
-    Expr index = axes[i];
-    if (steps[i] != 1) index = index * int_constant(steps[i]);
+    Expr index = scaled(axes[i], steps[i]);
     if (begin[i] != Extent(0)) index = index + extent_value(begin[i]);
     indices.push_back(index);
   }

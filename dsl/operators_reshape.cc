@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/affine.h"
+#include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/operators_support.h"
 

@@ -178,6 +178,10 @@ std::vector<Expr> values_of(const std::vector<Axis>& axes) {
   return std::vector<Expr>(axes.begin(), axes.end());
 }
 
+Expr scaled(const Axis& axis, int64_t factor) {
+  return factor == 1 ? Expr(axis) : axis * int_constant(factor);
+}
+
 Expr broadcast_index(const Extent& own, const Axis& axis) {
   bool repeats = own == Extent(1) && axis.extent() != Extent(1);
   return repeats ? int_constant(0) : Expr(axis);

@@ -79,6 +79,8 @@ constexpr int64_t kFurthest = std::numeric_limits<int32_t>::max();  // an index 
 // Axes i0, i1, ... over a shape.
 std::vector<Axis> axes_over(const Shape& shape, const std::string& prefix = "i");
 std::vector<Expr> values_of(const std::vector<Axis>& axes);
+// axis * factor, without a factor of 1: most strides and dilations are.
+Expr scaled(const Axis& axis, int64_t factor);
 // The index along an axis of extent `own` that meets `axis` of the result it broadcasts to.
 Expr broadcast_index(const Extent& own, const Axis& axis);
 // The element of x that meets the element `axes` of such a result: aligned at the last axis.

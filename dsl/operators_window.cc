@@ -47,8 +47,8 @@ struct Pooling {
   }
 
   Expr read(const Tensor& source) const {
-    return source(axes[0], axes[1] * o.stride_h + window[0], axes[2] * o.stride_w + window[1],
-                  axes[3]);
+    return source(axes[0], scaled(axes[1], o.stride_h) + window[0],
+                  scaled(axes[2], o.stride_w) + window[1], axes[3]);
   }
 
   const PoolOptions& o;
@@ -59,7 +59,8 @@ struct Pooling {
 
 // How many of the window's places along one axis lie inside x.
 Expr places_inside(const Axis& out, int stride, int pad, int window, const Extent& extent) {
-  Expr first = out * stride - int_constant(pad);
+  Expr first = scaled(out, stride);
+  if (pad > 0) first = first - int_constant(pad);
   return min(first + window, extent_value(extent)) - max(first, int_constant(0));
 }
 
