@@ -126,6 +126,7 @@ class IntervalOf {
 
   // floor((c*t + r) / c) = t + floor(r / c), and what is left of r for mod.
   std::optional<Interval> quotient(const Expr& e) const {
+    if (auto fixed = unless_varying(e)) return fixed;
     auto a = (*this)(e->args[0]);
     auto b = (*this)(e->args[1]);
     if (!a || !b || !is_number(*b) || b->low.constant() <= 0) return unless_varying(e);
@@ -460,14 +461,14 @@ class Inferrer {
   void resolve_memory(StagePlan* plan) {
     constexpr int64_t kStackBytes = 32 * 1024;
     if (plan->is_output) return;
-    std::optional<int64_t> bytes = size_in_bytes(plan->stage.dtype);
+    int64_t bytes = size_in_bytes(plan->stage.dtype);
+    bool known = true;
     for (const Expr& extent : plan->extents) {
-      auto value = constant_value(extent);
-      bytes = value && bytes ? std::optional<int64_t>(*bytes * std::max<int64_t>(*value, 1))
-                             : std::nullopt;
-      if (bytes && *bytes > kStackBytes) break;
+      std::optional<int64_t> value = constant_value(extent);
+      known = known && value.has_value();
+      if (bytes <= kStackBytes) bytes *= std::max<int64_t>(value.value_or(1), 1);
     }
-    bool small = bytes && *bytes <= kStackBytes;
+    bool small = known && bytes <= kStackBytes;
     if (plan->memory == Memory::automatic) {
       plan->memory = small && plan->place == StagePlan::Place::at ? Memory::stack : Memory::heap;
     }
@@ -476,7 +477,7 @@ class Inferrer {
           "{}.store_in({}): expected a region of a constant size of at most {} bytes, got {}; "
           "legal: heap, or compute_at an inner loop",
           plan->stage.name, to_string(plan->memory), kStackBytes,
-          bytes ? std::to_string(*bytes) + " bytes" : "one that depends on a run-time size"));
+          known ? std::to_string(bytes) + " bytes" : "one that depends on a run-time size"));
     }
   }
 

@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include "dsl/affine.h"
+#include "passes/derive_stage.h"
+
+namespace emulsion {
+namespace {
+
+// Whether some read walks memory with this axis: its last index moves by one element a step.
+bool is_contiguous_in_a_read(const Op& op, const std::string& axis) {
+  bool found = false;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->args.empty()) return;
+    auto last = affine_of(e->args.back());
+    if (!last) return;
+    auto coefficient = last->coefficients.find(axis);
+    found = found || (coefficient != last->coefficients.end() && coefficient->second == 1);
+  });
+  return found;
+}
+
+std::optional<int64_t> known_work(const Op& op) {
+  std::optional<int64_t> work = element_count(op.shape);
+  for (const Axis& axis : op.reduction_axes) {
+    if (!work || !axis.extent().is_constant()) return std::nullopt;
+    work = *work * std::max<int64_t>(axis.extent().constant(), 1);
+  }
+  return work;
+}
+
+void share_rows(const Op& op, const Target& target, bool last_is_vector, StageSchedule* stage) {
+  std::optional<int64_t> work = known_work(op);
+  size_t rank = op.axes.size();
+  if (target.cores < 2 || (work && *work < kWorkForThreads)) return;
+  for (size_t i = 0; i < rank; ++i) {
+    if (i + 1 == rank && last_is_vector) return;
+    const Extent& extent = op.axes[i].extent();
+    if (extent.is_constant() && extent.constant() < 2) continue;
+    stage->parallel(op.axes[i]);
+    return;
+  }
+}
+
+}  // namespace
+
+void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
+  StageSchedule& stage = (*schedule)[op.name];
+  int64_t lanes = target.vector_lanes(op.dtype);
+  visit(op.body, [&](const Expr& e) {
+    lanes = std::min<int64_t>(lanes, target.vector_lanes(e.dtype()));
+  });
+  const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
+  const Axis& last_reduction = op.reduction_axes.back();
+
+  bool along_last = last && is_contiguous_in_a_read(op, last->name());
+  bool tileable = last && last->extent().is_constant() && last->extent().constant() >= 2;
+  if (along_last && tileable) {
+    // acc in one or more vectors, the reduction loops around nothing else:
+    //   for rows: for n_o: alloc acc: [start value]; for k: acc += ...; y = acc
+    int64_t extent = last->extent().constant();
+    std::string acc = fresh_stage(*schedule, op.name + "_acc");
+    stage.cache_write(acc);
+    int64_t width = std::min(lanes, extent);
+    for (int64_t more = 4; more >= 2 && width == lanes; more /= 2) {
+      if (extent % (lanes * more) == 0) width = lanes * more;
+    }
+    Axis outer(fresh_axis(op, "tile")), inner(fresh_axis(op, "lane"));
+    // The copy is pure, so the last tile may start earlier; the tile is never longer than the axis.
+    stage.split(*last, outer, inner, width,
+                extent % width == 0 ? Tail::automatic : Tail::shift_inwards);
+    if (width <= lanes) {
+      stage.vectorize(inner);
+    } else {
+      stage.vectorize(inner, lanes);
+    }
+    share_rows(op, target, false, &stage);
+    std::vector<Axis> order = {*last};
+    for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
+    Directive at;
+    at.kind = DirectiveKind::compute_at;
+    at.target = op.name;
+    at.axes = {outer.name()};
+    StageSchedule& accumulate = (*schedule)[acc];
+    accumulate.add(at).reorder(order);
+    if (width <= lanes) {
+      accumulate.vectorize(*last);
+    } else {
+      accumulate.vectorize(*last, lanes);
+      accumulate.unroll(*last);
+    }
+    return;
+  }
+
+  bool lanes_of_k = last_reduction.extent().is_constant() &&
+                    last_reduction.extent().constant() >= 2 * lanes &&
+                    is_contiguous_in_a_read(op, last_reduction.name());
+  if (lanes_of_k) {
+    std::string partial = fresh_stage(*schedule, op.name + "_lanes");
+    Axis lane(fresh_axis(op, "lane"));
+    stage.split_reduction(last_reduction, lane, lanes, partial);
+    StageSchedule& part = (*schedule)[partial];
+    std::vector<Axis> order = {lane};
+    for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
+    part.reorder(order).vectorize(lane);
+    if (last) {
+      Directive at;
+      at.kind = DirectiveKind::compute_at;
+      at.target = op.name;
+      at.axes = {last->name()};
+      part.add(at);
+    }
+    share_rows(op, target, false, &stage);
+    return;
+  }
+  // Neither way is open (short or run-time extents): vectors along the last axis, results in memory.
+  if (last && tileable) {
+    std::vector<Axis> order = {*last};
+    for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
+    stage.reorder(order);
+    vectorize_last(op, last->name(), last->extent(), lanes, &stage);
+    share_rows(op, target, true, &stage);
+  } else {
+    share_rows(op, target, false, &stage);
+  }
+}
+
+}  // namespace emulsion

@@ -1,0 +1,53 @@
+#ifndef EMULSION_PASSES_DERIVE_STAGE_H_
+#define EMULSION_PASSES_DERIVE_STAGE_H_
+
+// The parts of derive_schedule, one for each kind of operation. Private to passes/.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+#include "dsl/target.h"
+#include "passes/recognise_op.h"
+
+namespace emulsion {
+
+// rows x (vectors * lanes) accumulators, and what of the machine they use.
+struct RegisterTile {
+  int64_t rows = 1, columns = 1, lanes = 1;
+};
+
+// The tile for a contraction of `rows` x `columns` outputs; an extent that is not known is nullopt.
+// `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is left.
+RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
+                                  std::optional<int64_t> columns, bool padded);
+
+// One contraction and what is fused onto it; `result` is the op that the outside reads (the contraction
+// itself when nothing is fused).
+struct ContractionGroup {
+  const Op* contraction;
+  const Op* result;
+};
+
+// False when the contraction has no shape that this strategy covers; then nothing was added.
+bool derive_contraction(const ContractionGroup& group, const Target& target, Schedule* schedule);
+void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
+void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
+
+// Work that a second thread must have before it pays to wake it, in scalar operations.
+inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
+
+// A name for a loop or stage: `wanted`, with a digit when the op's axes have it already.
+std::string fresh_axis(const Op& op, const std::string& wanted);
+std::string fresh_stage(const Schedule& schedule, const std::string& wanted);
+
+// Splits (or not) and marks `axis`, the innermost of op, as vectorized. Returns false when the axis is too
+// short or not known to be long enough, and nothing was added.
+bool vectorize_last(const Op& op, const std::string& axis, const Extent& extent, int64_t lanes,
+                    StageSchedule* stage);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_STAGE_H_

@@ -1,0 +1,67 @@
+#include "passes/pipeline.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "dsl/graph_text.h"
+#include "dsl/schedule_text.h"
+#include "passes/fuse_epilogues.h"
+#include "passes/lower.h"
+#include "passes/verify_nest.h"
+
+namespace emulsion {
+namespace {
+
+// Prints a representation under the name of the step that made it, when it differs from the one before.
+class Dump {
+ public:
+  Dump() {
+    const char* value = std::getenv("EMULSION_DUMP");
+    on_ = value && std::string(value) == "1";
+  }
+
+  template <typename Ir>
+  const Ir& operator()(const char* step, const Ir& ir) {
+    if (!on_) return ir;
+    std::string text = to_string(ir);
+    bool same = text == last_;
+    std::fprintf(stderr, "--- after %s%s\n%s", step, same ? " (unchanged)\n" : "",
+                 same ? "" : text.c_str());
+    last_ = std::move(text);
+    return ir;
+  }
+
+ private:
+  bool on_;
+  std::string last_;
+};
+
+}  // namespace
+
+Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options) {
+  Dump dump;
+  FusionReport report;
+  dump("graph", graph);
+  Graph grouped = options.fuse ? fuse_epilogues(graph, always_fuse, &report) : graph;
+  dump("fuse_epilogues", grouped);
+  Schedule schedule = derive_schedule(graph, grouped, target);
+  dump("derive_schedule", schedule);
+  LoopNest nest = lower(graph, schedule);
+  dump("lower", nest);
+  verify_graph(grouped);
+  verify_nest(nest);
+  return {grouped, report, schedule, nest};
+}
+
+LoopNest run_pipeline(const Graph& graph, const Schedule& schedule) {
+  Dump dump;
+  dump("graph", graph);
+  dump("schedule", schedule);
+  LoopNest nest = lower(graph, schedule);
+  dump("lower", nest);
+  verify_nest(nest);
+  return nest;
+}
+
+}  // namespace emulsion

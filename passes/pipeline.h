@@ -1,0 +1,32 @@
+#ifndef EMULSION_PASSES_PIPELINE_H_
+#define EMULSION_PASSES_PIPELINE_H_
+
+// From a graph to the loop nest that runs, every pass in order. EMULSION_DUMP=1 in the environment prints the
+// representation to standard error after each step that changed it.
+
+#include <optional>
+
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+#include "dsl/target.h"
+#include "passes/derive_schedule.h"
+#include "passes/fusion_report.h"
+#include "passes/loop_nest.h"
+
+namespace emulsion {
+
+struct Lowered {
+  Graph grouped;  // after fusion
+  FusionReport fusion;
+  Schedule schedule;
+  LoopNest nest;
+};
+
+// Derives the schedule for `target`.
+Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options = {});
+// With a schedule made by hand or read from a file.
+LoopNest run_pipeline(const Graph& graph, const Schedule& schedule);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_PIPELINE_H_
