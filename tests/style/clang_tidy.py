@@ -1,7 +1,8 @@
 """clang-tidy over dsl, passes and backends.
 
-Usage: clang_tidy.py PATH/TO/Halide.h
+Usage: clang_tidy.py PATH/TO/Halide.h [--fix]
 
+With --fix it mends what clang-tidy can mend by itself, one file after another (tests/style/fix.sh --tidy).
 A file that passed is not looked at again until it, a header of ours that it includes, the settings or clang-tidy
 change; what passed is remembered by hash in the machine's folder for temporary files.
 """
@@ -38,6 +39,8 @@ def flags(halide, omp_folder):
         "-I" + source_tree.ROOT,
         "-fopenmp",
         "-DFMT_HEADER_ONLY",
+        # clang 14 refuses the names of features that it does not know, f16c among them.
+        "-D__builtin_cpu_supports(name)=((name)[0] != 0)",
         "-isystem",
         os.path.dirname(os.path.realpath(halide)),
         "-idirafter",
@@ -61,7 +64,7 @@ def passed_folder():
     return path if os.lstat(path).st_uid == os.getuid() else None
 
 
-def check(path, compiler_flags, settings):
+def check(path, compiler_flags, settings, fix):
     digest = hashlib.sha256(settings)
     for name, text in sorted(with_headers(path, {}).items()):
         digest.update("{}\0{}\0".format(name, text).encode())
@@ -69,7 +72,8 @@ def check(path, compiler_flags, settings):
     mark = folder and os.path.join(folder, digest.hexdigest())
     if mark and os.path.exists(mark):
         return []
-    command = ["clang-tidy", "--quiet", os.path.join(source_tree.ROOT, path), "--"] + compiler_flags
+    command = ["clang-tidy", "--quiet"] + (["--fix"] if fix else [])
+    command += [os.path.join(source_tree.ROOT, path), "--"] + compiler_flags
     run = subprocess.run(
         command, cwd=source_tree.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
     )
@@ -85,7 +89,7 @@ def check(path, compiler_flags, settings):
 
 
 def main():
-    halide = sys.argv[1]
+    halide, fix = sys.argv[1], "--fix" in sys.argv[2:]
     settings = hashlib.sha256()
     for part in (source_tree.read(".clang-tidy"), output_of("clang-tidy", "--version"), str(flags("", ""))):
         settings.update(part.replace(source_tree.ROOT, "").encode())
@@ -95,10 +99,10 @@ def main():
     with tempfile.TemporaryDirectory() as omp_folder:
         omp_for_clang(omp_folder)
         compiler_flags = flags(halide, omp_folder)
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        with concurrent.futures.ThreadPoolExecutor(1 if fix else os.cpu_count()) as pool:
             for folder in FOLDERS:
                 paths = source_tree.files(".cc", folders=(folder,))
-                found = pool.map(lambda p: check(p, compiler_flags, settings.digest()), paths)
+                found = pool.map(lambda p: check(p, compiler_flags, settings.digest(), fix), paths)
                 report.case(folder.capitalize(), sorted({line for lines in found for line in lines}))
     report.finish()
 

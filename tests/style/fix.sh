@@ -1,8 +1,20 @@
 #!/bin/sh
 # Formats what tests/style checks: C++ with clang-format, Bazel files with buildifier when npm can bring it.
 #   tests/style/fix.sh [FILE...]       all files without arguments
+#   tests/style/fix.sh --tidy          first what clang-tidy can mend by itself, in dsl, passes and backends
+# EMULSION_OUTPUT_BASE is handed to Bazel as --output_base when it is set.
 set -eu
 cd "$(dirname "$0")/../.."
+bazel() { ./bazelw ${EMULSION_OUTPUT_BASE:+--output_base="$EMULSION_OUTPUT_BASE"} "$@"; }
+fetched() {
+  bazel build --ui_event_filters=-info --noshow_progress "$1" >&2
+  echo "$(bazel info output_base 2>/dev/null)/external"
+}
+if [ "${1:-}" = --tidy ]; then
+  shift
+  halide=$(fetched @halide//:include/Halide.h)
+  python3 -B tests/style/clang_tidy.py "$halide/halide/include/Halide.h" --fix || true
+fi
 if [ $# = 0 ]; then
   # shellcheck disable=SC2046
   set -- $(python3 -B -c '
@@ -22,13 +34,11 @@ done
 # shellcheck disable=SC2086
 [ -z "$cpp" ] || clang-format -i $cpp
 [ -n "$starlark" ] || exit 0
-./bazelw ${EMULSION_OUTPUT_BASE:+--output_base="$EMULSION_OUTPUT_BASE"} build --ui_event_filters=-info \
-  --noshow_progress @buildifier//:status
-tool=$(./bazelw ${EMULSION_OUTPUT_BASE:+--output_base="$EMULSION_OUTPUT_BASE"} info output_base \
-  2>/dev/null)/external/buildifier/tool
+npm=$(fetched @buildifier//:status)
+tool=$npm/buildifier/tool
 if [ -x "$tool" ]; then
   # shellcheck disable=SC2086
   "$tool" -lint=off -mode=fix $starlark
 else
-  cat "$(dirname "$tool")/status" >&2
+  cat "$npm/buildifier/status" >&2
 fi
