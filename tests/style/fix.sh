@@ -31,8 +31,9 @@ for file in "$@"; do
     *BUILD | *WORKSPACE | *.bzl) starlark="$starlark $file" ;;
   esac
 done
+# Twice: a comment that was broken once may be filled once more.
 # shellcheck disable=SC2086
-[ -z "$cpp" ] || clang-format -i $cpp
+[ -z "$cpp" ] || { clang-format -i $cpp && clang-format -i $cpp; }
 [ -n "$starlark" ] || exit 0
 npm=$(fetched @buildifier//:status)
 tool=$npm/buildifier/tool
