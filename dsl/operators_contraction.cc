@@ -137,7 +137,7 @@ Tensor matmul(const Tensor& a, const Tensor& b, const std::string& name) {
   }
   if (b_matrix == 2) {
     axes.emplace_back("n", b.shape().back());
-    b_indices.push_back(axes.back());
+    b_indices.emplace_back(axes.back());
   }
   return call.result(axes,
                      sum(k, read_matrix(a, batch, a_indices) * read_matrix(b, batch, b_indices)));

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "dsl/operators.h"
 #include "dsl/operators_support.h"
@@ -59,8 +60,8 @@ Tensor transpose(const Tensor& x, const std::vector<int>& perm, const std::strin
   constexpr Argument kPerm{2, "perm"};
   OperatorCall call("transpose", name);
   call.check_computable(kX, x);
-  std::vector<int> order;
-  for (int i = 0; i < x.rank(); ++i) order.push_back(x.rank() - 1 - i);
+  std::vector<int> order(x.rank());
+  std::iota(order.rbegin(), order.rend(), 0);
   if (!perm.empty()) {
     check_length(call, kPerm, perm, x);
     for (int i = 0; i < x.rank(); ++i) {

@@ -18,11 +18,11 @@ struct Reduction {
       const Extent& extent = x.shape()[i];
       if (std::binary_search(reduced_axes.begin(), reduced_axes.end(), i)) {
         reduced.emplace_back("r" + std::to_string(i), extent);
-        inner.push_back(reduced.back());
+        inner.emplace_back(reduced.back());
         if (keepdims) outer.emplace_back("i" + std::to_string(i), Extent(1));
       } else {
         outer.emplace_back("i" + std::to_string(i), extent);
-        inner.push_back(outer.back());
+        inner.emplace_back(outer.back());
       }
     }
   }
