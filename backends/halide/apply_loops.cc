@@ -1,0 +1,146 @@
+#include "backends/halide/apply_loops.h"
+
+#include <set>
+
+#include "Halide.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+using Halide::TailStrategy;
+
+TailStrategy tail_strategy(Tail tail) {
+  switch (tail) {
+    case Tail::guard:
+      return TailStrategy::GuardWithIf;
+    case Tail::predicate:
+      return TailStrategy::Predicate;
+    case Tail::round_up:
+      return TailStrategy::RoundUp;
+    case Tail::shift_inwards:
+      return TailStrategy::ShiftInwards;
+    case Tail::automatic:
+      break;
+  }
+  EMULSION_CHECK(false, "a tail that lower() left open");
+  return TailStrategy::Auto;
+}
+
+class StageScheduler {
+ public:
+  StageScheduler(const Stage& stage, const StagePlace& place, const StageDefiner& defined)
+      : stage_(stage), place_(place), defined_(defined), made_(defined.stages().at(stage.name)) {}
+
+  void apply() {
+    Halide::Func func = made_.func;
+    apply_part(place_.pure, Halide::Stage(func));
+    if (place_.update) apply_part(*place_.update, func.update());
+    if (place_.alloc == nullptr) {
+      EMULSION_CHECK(place_.computed_in == nullptr, "output {}: computed inside a loop", stage_.name);
+      return;
+    }
+    if (place_.computed_in == nullptr) {
+      func.compute_root();
+    } else {
+      func.compute_at(level_of(*place_.computed_in));
+      if (place_.stored_in == nullptr) {
+        func.store_root();
+      } else if (place_.stored_in != place_.computed_in) {
+        func.store_at(level_of(*place_.stored_in));
+      }
+    }
+    apply_alloc(func);
+  }
+
+ private:
+  void apply_part(const PartLoops& part, Halide::Stage halide_stage) {
+    // A transform of reduction axes is in the domain already: none of its results is a pure axis.
+    std::set<std::string> pure;
+    for (const Axis& axis : stage_.axes) pure.insert(axis.name());
+    for (const LoopTransform& t : stage_.transforms) {
+      if (t.kind == LoopTransform::Kind::split && pure.count(t.axis)) {
+        halide_stage.split(Halide::Var(t.axis), Halide::Var(t.outer), Halide::Var(t.inner),
+                           static_cast<int>(t.factor), tail_strategy(t.tail));
+        pure.insert({t.outer, t.inner});
+      } else if (t.kind == LoopTransform::Kind::fuse && pure.count(t.outer)) {
+        halide_stage.fuse(Halide::Var(t.inner), Halide::Var(t.outer), Halide::Var(t.axis));
+        pure.insert(t.axis);
+      }
+    }
+    std::vector<Halide::VarOrRVar> innermost_first;
+    for (size_t i = part.loops.size(); i-- > 0;) {
+      innermost_first.push_back(variable(part.loops[i]->axis));
+    }
+    if (innermost_first.size() > 1) halide_stage.reorder(innermost_first);
+    for (const Node* loop : part.loops) {
+      switch (loop->loop_kind) {
+        case LoopKind::serial:
+          break;
+        case LoopKind::parallel:
+          halide_stage.parallel(variable(loop->axis));
+          break;
+        case LoopKind::vectorized:
+          halide_stage.vectorize(variable(loop->axis));
+          break;
+        case LoopKind::unrolled:
+          halide_stage.unroll(variable(loop->axis));
+          break;
+      }
+    }
+  }
+
+  Halide::VarOrRVar variable(const std::string& axis) const { return variable_of(made_, axis); }
+
+  static Halide::VarOrRVar variable_of(const StageFunc& made, const std::string& axis) {
+    auto found = made.reduction_loops.find(axis);
+    if (found != made.reduction_loops.end()) return found->second;
+    return Halide::Var(axis);
+  }
+
+  Halide::LoopLevel level_of(const Node& loop) const {
+    const StageFunc& other = defined_.stages().at(loop.stage);
+    return Halide::LoopLevel(other.func, variable_of(other, loop.axis));
+  }
+
+  void apply_alloc(Halide::Func func) {
+    const Node& alloc = *place_.alloc;
+    EMULSION_CHECK(alloc.memory != Memory::automatic, "stage {}: an open memory", stage_.name);
+    // LLVM takes what it can from the stack to the registers; Halide has no better word for it.
+    func.store_in(alloc.memory == Memory::heap ? Halide::MemoryType::Heap
+                                               : Halide::MemoryType::Stack);
+    for (size_t d = 0; d < stage_.axes.size(); ++d) {
+      const Axis& axis = stage_.axes[d];
+      const bool from_zero =
+          alloc.mins[d]->op == ExprOp::constant && alloc.mins[d]->int_value == 0;
+      if (alloc.extents[d]->op == ExprOp::constant) {
+        int32_t extent = static_cast<int32_t>(alloc.extents[d]->int_value);
+        if (from_zero) {
+          func.bound(Halide::Var(axis.name()), 0, extent);
+        } else {
+          func.bound_extent(Halide::Var(axis.name()), extent);
+        }
+      } else {
+        EMULSION_CHECK(alloc.memory == Memory::heap, "stage {}: a region of no constant size on the {}",
+                       stage_.name, to_string(alloc.memory));
+        if (from_zero) func.bound(Halide::Var(axis.name()), 0, defined_.extent(axis.extent()));
+      }
+    }
+  }
+
+  const Stage& stage_;
+  const StagePlace& place_;
+  const StageDefiner& defined_;
+  const StageFunc& made_;
+};
+
+}  // namespace
+
+void apply_loops(const LoopNest& nest, const std::map<std::string, StagePlace>& places,
+                 const StageDefiner& defined) {
+  for (const Stage& stage : nest.stages) {
+    StageScheduler(stage, places.at(stage.name), defined).apply();
+  }
+}
+
+}  // namespace emulsion

@@ -1,0 +1,265 @@
+#include "backends/halide/define_stages.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "backends/halide/scalar_ops.h"
+#include "backends/halide/translate_expr.h"
+#include "dsl/affine.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+using Halide::Internal::ReductionDomain;
+using Halide::Internal::ReductionVariable;
+
+// Deeper chains of calls than this LLVM no longer makes vectors of.
+constexpr int64_t kLongestFmaChain = 8;
+
+template <typename T>
+std::vector<T> reversed(std::vector<T> list) {
+  std::reverse(list.begin(), list.end());
+  return list;
+}
+
+Halide::Buffer<> constant_buffer(const Buffer& buffer) {
+  std::vector<int> extents;
+  for (const Extent& extent : buffer.shape) extents.push_back(static_cast<int>(extent.constant()));
+  Halide::Buffer<> result(halide_type(buffer.dtype), reversed(extents), buffer.name);
+  EMULSION_CHECK(buffer.data && buffer.data->size() == result.size_in_bytes(),
+                 "constant {}: {} bytes", buffer.name, buffer.data ? buffer.data->size() : 0);
+  std::memcpy(result.data(), buffer.data->data(), buffer.data->size());
+  return result;
+}
+
+ExprOp combining_op(Combiner combiner) {
+  switch (combiner) {
+    case Combiner::sum:
+      return ExprOp::add;
+    case Combiner::product:
+      return ExprOp::mul;
+    case Combiner::min:
+      return ExprOp::min;
+    case Combiner::max:
+      return ExprOp::max;
+    case Combiner::none:
+      break;
+  }
+  EMULSION_CHECK(false, "an update without a combiner");
+  return ExprOp::add;
+}
+
+// Dense and row-major, from 0: what the check of the arguments has made sure of.
+template <typename Dimensions>
+void constrain(const std::vector<Halide::Expr>& extents, Dimensions dimension) {
+  Halide::Expr stride = 1;
+  const int rank = static_cast<int>(extents.size());
+  for (int d = 0; d < rank; ++d) {
+    const Halide::Expr& extent = extents[static_cast<size_t>(rank - 1 - d)];
+    dimension(d).set_bounds(0, extent).set_stride(stride);
+    stride = Halide::Internal::simplify(stride * extent);
+  }
+}
+
+}  // namespace
+
+StageDefiner::StageDefiner(const LoopNest& nest, const std::map<std::string, StagePlace>& places,
+                           bool has_fma)
+    : nest_(nest), places_(places), has_fma_(has_fma) {
+  for (const std::string& size : nest.sizes) {
+    sizes_.emplace(size, Halide::Param<int32_t>("size_" + size));
+  }
+  for (const Buffer& buffer : nest.buffers) declare_buffer(buffer);
+  for (const Stage& stage : nest.stages) define(stage);
+  for (const Buffer& buffer : nest.buffers) {
+    if (buffer.role == BufferRole::output) constrain_output(buffer);
+  }
+}
+
+Halide::Expr StageDefiner::extent(const Extent& extent) const {
+  EMULSION_CHECK(extent.constant() >= INT32_MIN && extent.constant() <= INT32_MAX, "extent {}",
+                 extent.to_string());
+  Halide::Expr result = static_cast<int32_t>(extent.constant());
+  for (const auto& [name, coefficient] : extent.coefficients()) {
+    result = Halide::Expr(static_cast<int32_t>(coefficient)) * Halide::Expr(sizes_.at(name)) + result;
+  }
+  return Halide::Internal::simplify(result);
+}
+
+void StageDefiner::declare_buffer(const Buffer& buffer) {
+  switch (buffer.role) {
+    case BufferRole::input:
+    case BufferRole::weight: {
+      Halide::ImageParam param(halide_type(buffer.dtype), static_cast<int>(buffer.shape.size()),
+                               buffer.name);
+      std::vector<Halide::Expr> extents;
+      for (const Extent& e : buffer.shape) extents.push_back(extent(e));
+      constrain(extents, [&](int d) { return param.dim(d); });
+      inputs_.push_back(param);
+      inputs_by_name_.emplace(buffer.name, param);
+      return;
+    }
+    case BufferRole::constant:
+      constants_.emplace(buffer.name, constant_buffer(buffer));
+      return;
+    case BufferRole::output:
+    case BufferRole::internal:
+      return;
+  }
+}
+
+void StageDefiner::constrain_output(const Buffer& buffer) {
+  Halide::OutputImageParam output = stages_.at(buffer.name).func.output_buffer();
+  std::vector<Halide::Expr> extents;
+  for (const Extent& e : buffer.shape) extents.push_back(extent(e));
+  constrain(extents, [&](int d) { return output.dim(d); });
+}
+
+void StageDefiner::define(const Stage& stage) {
+  StageFunc& made =
+      stages_.emplace(stage.name, StageFunc{Halide::Func(stage.name), {}}).first->second;
+  std::vector<Halide::Var> vars;
+  std::map<std::string, Halide::Expr> axes;
+  for (const Axis& axis : stage.axes) {
+    vars.emplace_back(axis.name());
+    axes.emplace(axis.name(), vars.back());
+  }
+  if (!stage.is_reduction()) {
+    made.func(reversed(vars)) = body(stage, stage.body, axes);
+    return;
+  }
+  Expr identity = identity_of(stage.combiner, stage.dtype);
+  made.func(reversed(vars)) = translate_expr(identity, HalideScope{});
+  define_update(stage, *places_.at(stage.name).update);
+}
+
+// The reduction domain: exactly the loops of the nest that carry the reduction, innermost first, and the
+// guards that speak of them.
+Halide::RDom StageDefiner::reduction_domain(const Stage& stage, const PartLoops& update,
+                                            std::map<std::string, Halide::Expr>* loop_values) {
+  std::set<std::string> carrying;
+  for (size_t i = stage.axes.size(); i < update.uop->point.size(); ++i) {
+    visit(update.uop->point[i], [&](const Expr& e) {
+      if (e->op == ExprOp::axis) carrying.insert(e->name);
+    });
+  }
+  HalideScope scope = index_scope(*loop_values);
+  std::vector<ReductionVariable> variables;
+  std::vector<std::string> names;
+  for (size_t i = update.loops.size(); i-- > 0;) {
+    const Node& loop = *update.loops[i];
+    if (!carrying.count(loop_variable(stage.name, loop.axis))) continue;
+    EMULSION_CHECK(loop.loop_kind == LoopKind::serial || loop.loop_kind == LoopKind::unrolled,
+                   "stage {}: the loop {} carries a reduction", stage.name, loop.axis);
+    variables.push_back({loop.axis, 0, translate_expr(loop.extent, scope)});
+    names.push_back(loop.axis);
+  }
+  EMULSION_CHECK(!variables.empty(), "stage {}: an update without reduction loops", stage.name);
+  Halide::RDom domain{ReductionDomain(variables)};
+  for (size_t i = 0; i < names.size(); ++i) {
+    Halide::RVar variable = domain[static_cast<int>(i)];
+    loop_values->emplace(loop_variable(stage.name, names[i]), variable);
+    stages_.at(stage.name).reduction_loops.emplace(names[i], variable);
+  }
+  for (const Expr& guard : update.uop->guards) {
+    bool about_reduction = true;
+    visit(guard, [&](const Expr& e) {
+      if (e->op == ExprOp::axis && !carrying.count(e->name)) about_reduction = false;
+    });
+    if (about_reduction) domain.where(translate_expr(guard, scope));
+  }
+  return domain;
+}
+
+// f(pure axes) = combine(f(pure axes), body)
+void StageDefiner::define_update(const Stage& stage, const PartLoops& update) {
+  std::map<std::string, Halide::Expr> loop_values, axes;
+  Halide::RDom domain = reduction_domain(stage, update, &loop_values);
+  HalideScope scope = index_scope(loop_values);
+  std::vector<Halide::Expr> point;
+  for (const Axis& axis : stage.axes) {
+    point.push_back(Halide::Var(axis.name()));
+    axes.emplace(axis.name(), point.back());
+  }
+  for (size_t i = 0; i < stage.reduction_axes.size(); ++i) {
+    axes.emplace(stage.reduction_axes[i].name(),
+                 translate_expr(update.uop->point[stage.axes.size() + i], scope));
+  }
+  Halide::Func func = stages_.at(stage.name).func;
+  point = reversed(std::move(point));
+  Halide::Expr before = func(point);
+  if (contracts_with_fma(stage, update)) {
+    // The factors apart, so that their product is not rounded.
+    Halide::Expr a = body(stage, stage.body->args[0], axes);
+    Halide::Expr b = body(stage, stage.body->args[1], axes);
+    func(point) = fused_multiply_add(a, b, before);
+  } else {
+    func(point) = halide_binary(combining_op(stage.combiner), before, body(stage, stage.body, axes));
+  }
+}
+
+// A sum of products, on a target that has the instruction, unless so many reduction steps are unrolled that
+// LLVM would not find the vectors again.
+bool StageDefiner::contracts_with_fma(const Stage& stage, const PartLoops& update) const {
+  if (!has_fma_ || stage.combiner != Combiner::sum || !is_float(stage.dtype)) return false;
+  if (stage.body->op != ExprOp::mul) return false;
+  const std::map<std::string, Halide::RVar>& carrying = stages_.at(stage.name).reduction_loops;
+  int64_t unrolled = 1;
+  for (const Node* loop : update.loops) {
+    if (loop->loop_kind != LoopKind::unrolled || !carrying.count(loop->axis)) continue;
+    unrolled *= std::max<int64_t>(1, evaluate_index(loop->extent, {}));
+  }
+  return unrolled <= kLongestFmaChain;
+}
+
+// Integers over names that `values` knows, and sizes.
+HalideScope StageDefiner::index_scope(const std::map<std::string, Halide::Expr>& values) const {
+  HalideScope scope;
+  scope.axis = [&values](const std::string& name) {
+    auto found = values.find(name);
+    EMULSION_CHECK(found != values.end(), "no value for {}", name);
+    return found->second;
+  };
+  scope.size = [this](const std::string& name) { return Halide::Expr(sizes_.at(name)); };
+  return scope;
+}
+
+Halide::Expr StageDefiner::body(const Stage& stage, const Expr& expr,
+                                const std::map<std::string, Halide::Expr>& axes) const {
+  HalideScope scope = index_scope(axes);
+  scope.read = [&](const ExprNode& node, const std::vector<Halide::Expr>& indices) {
+    return read(stage, node, indices);
+  };
+  return translate_expr(expr, scope);
+}
+
+// A read is of memory, whatever the select around it says: an index that is not proved to be inside its
+// buffer is brought inside. Its value is then not used.
+Halide::Expr StageDefiner::read(const Stage& stage, const ExprNode& node,
+                                const std::vector<Halide::Expr>& indices) const {
+  const Buffer& buffer = nest_.buffer(node.name);
+  AxisExtents domain;
+  for (const Axis& axis : stage.axes) domain.emplace(axis.name(), axis.extent());
+  for (const Axis& axis : stage.reduction_axes) domain.emplace(axis.name(), axis.extent());
+  std::vector<Halide::Expr> args;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (proves_in_bounds(node.args[i], buffer.shape[i], domain, false)) {
+      args.push_back(indices[i]);
+    } else {
+      args.push_back(Halide::max(Halide::min(indices[i], extent(buffer.shape[i]) - 1), 0));
+    }
+  }
+  args = reversed(std::move(args));
+  auto input = inputs_by_name_.find(node.name);
+  if (input != inputs_by_name_.end()) return input->second(args);
+  auto known = constants_.find(node.name);
+  if (known != constants_.end()) return known->second(args);
+  auto made = stages_.find(node.name);
+  EMULSION_CHECK(made != stages_.end(), "stage {}: reads {} before it is defined", stage.name,
+                 node.name);
+  return Halide::Func(made->second.func)(args);
+}
+
+}  // namespace emulsion

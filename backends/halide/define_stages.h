@@ -1,0 +1,60 @@
+#ifndef EMULSION_BACKENDS_HALIDE_DEFINE_STAGES_H_
+#define EMULSION_BACKENDS_HALIDE_DEFINE_STAGES_H_
+
+// The algorithm half of build_pipeline: buffers and stages as Halide's parameters and Funcs.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "Halide.h"
+#include "backends/halide/nest_places.h"
+#include "backends/halide/translate_expr.h"
+#include "passes/loop_nest.h"
+
+namespace emulsion {
+
+// A stage as Halide has it.
+struct StageFunc {
+  Halide::Func func;
+  std::map<std::string, Halide::RVar> reduction_loops;  // by plain name
+};
+
+class StageDefiner {
+ public:
+  StageDefiner(const LoopNest& nest, const std::map<std::string, StagePlace>& places, bool has_fma);
+
+  const std::map<std::string, StageFunc>& stages() const { return stages_; }
+  const std::map<std::string, Halide::Param<int32_t>>& sizes() const { return sizes_; }
+  // Inputs and weights, in order.
+  const std::vector<Halide::ImageParam>& inputs() const { return inputs_; }
+  // An extent over the sizes' parameters.
+  Halide::Expr extent(const Extent& extent) const;
+
+ private:
+  void declare_buffer(const Buffer& buffer);
+  void define(const Stage& stage);
+  void define_update(const Stage& stage, const PartLoops& update);
+  Halide::RDom reduction_domain(const Stage& stage, const PartLoops& update,
+                                std::map<std::string, Halide::Expr>* loop_values);
+  void constrain_output(const Buffer& buffer);
+  HalideScope index_scope(const std::map<std::string, Halide::Expr>& values) const;
+  Halide::Expr body(const Stage& stage, const Expr& expr,
+                    const std::map<std::string, Halide::Expr>& axes) const;
+  Halide::Expr read(const Stage& stage, const ExprNode& node,
+                    const std::vector<Halide::Expr>& indices) const;
+  bool contracts_with_fma(const Stage& stage, const PartLoops& update) const;
+
+  const LoopNest& nest_;
+  const std::map<std::string, StagePlace>& places_;
+  const bool has_fma_;
+  std::map<std::string, StageFunc> stages_;
+  std::map<std::string, Halide::Param<int32_t>> sizes_;
+  std::vector<Halide::ImageParam> inputs_;
+  std::map<std::string, Halide::ImageParam> inputs_by_name_;
+  std::map<std::string, Halide::Buffer<>> constants_;
+};
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_HALIDE_DEFINE_STAGES_H_

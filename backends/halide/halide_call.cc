@@ -1,0 +1,84 @@
+#include "backends/halide/halide_call.h"
+
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include "Halide.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+// What Halide reported. Not derived from Error: a user of ours has not caused it.
+struct HalideFailure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throwing is what Halide's own reporter does, and the only way not to return to Halide.
+class Reporter : public Halide::CompileTimeErrorReporter {
+ public:
+  void warning(const char* message) override { warnings_ += message; }
+  [[noreturn]] void error(const char* message) override { throw HalideFailure(message); }
+  std::string take_warnings() { return std::exchange(warnings_, std::string()); }
+
+ private:
+  std::string warnings_;
+};
+
+std::recursive_mutex& halide_mutex() {
+  static auto* mutex = new std::recursive_mutex;
+  return *mutex;
+}
+
+// Installs the reporter for the outermost call, and takes it away: the application may use Halide too.
+class ReporterScope {
+ public:
+  ReporterScope() {
+    if (depth_++ == 0) Halide::set_custom_compile_time_error_reporter(&reporter());
+  }
+  ~ReporterScope() {
+    if (--depth_ == 0) Halide::set_custom_compile_time_error_reporter(nullptr);
+  }
+  ReporterScope(const ReporterScope&) = delete;
+  ReporterScope& operator=(const ReporterScope&) = delete;
+
+  static Reporter& reporter() {
+    static auto* reporter = new Reporter;
+    return *reporter;
+  }
+
+ private:
+  static int depth_;
+};
+
+int ReporterScope::depth_ = 0;  // guarded by halide_mutex()
+
+std::string without_trailing_newlines(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+[[noreturn]] void fail_internally(const std::string& what, const std::string& message) {
+  throw InternalError(what + ": Halide: " + without_trailing_newlines(message));
+}
+
+}  // namespace
+
+void call_halide(const std::string& what, const std::function<void()>& body) {
+  std::lock_guard<std::recursive_mutex> lock(halide_mutex());
+  ReporterScope scope;
+  ReporterScope::reporter().take_warnings();
+  try {
+    body();
+  } catch (const HalideFailure& failure) {
+    fail_internally(what, failure.what());
+  } catch (const Halide::Error& failure) {
+    fail_internally(what, failure.what());
+  }
+  // The one kind of warning that is never noise: the kernel is known to fail its own check.
+  std::string warnings = ReporterScope::reporter().take_warnings();
+  if (warnings.find("guaranteed to fail") != std::string::npos) fail_internally(what, warnings);
+}
+
+}  // namespace emulsion

@@ -1,0 +1,194 @@
+#include "backends/halide/jit.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "Halide.h"
+#include "backends/halide/build_pipeline.h"
+#include "backends/halide/halide_call.h"
+#include "backends/halide/kernel_target.h"
+#include "backends/halide/scalar_ops.h"
+#include "backends/halide/strip_argument_checks.h"
+#include "dsl/error.h"
+#include "passes/bind_sizes.h"
+
+namespace emulsion {
+namespace {
+
+// What Halide hands back to us when generated code reports an error, on whatever thread that is.
+struct ErrorCapture : Halide::JITUserContext {
+  std::mutex mutex;
+  std::string message;
+
+  ErrorCapture() {
+    Halide::JITHandlers handlers;
+    handlers.custom_error = [](Halide::JITUserContext* context, const char* text) {
+      auto* capture = static_cast<ErrorCapture*>(context);
+      std::lock_guard<std::mutex> lock(capture->mutex);
+      if (capture->message.empty()) capture->message = text;
+    };
+    handlers.custom_print = [](Halide::JITUserContext*, const char*) {};
+    Halide::Internal::JITSharedRuntime::populate_jit_handlers(this, handlers);
+  }
+};
+
+// A halide_buffer_t over the caller's memory.
+struct BufferView {
+  std::vector<halide_dimension_t> dimensions;
+  halide_buffer_t buffer = {};
+
+  explicit BufferView(const JitBuffer& from) : dimensions(from.shape.size()) {
+    int64_t stride = 1;
+    for (size_t d = 0; d < dimensions.size(); ++d) {
+      int64_t extent = from.shape[from.shape.size() - 1 - d];
+      dimensions[d].min = 0;
+      dimensions[d].extent = static_cast<int32_t>(extent);
+      dimensions[d].stride = static_cast<int32_t>(stride);
+      stride *= std::max<int64_t>(extent, 1);
+    }
+    buffer.host = static_cast<uint8_t*>(from.data);
+    buffer.type = halide_type(from.dtype);
+    buffer.dimensions = static_cast<int>(dimensions.size());
+    buffer.dim = dimensions.data();
+  }
+};
+
+int64_t bytes_of(const std::string& name, const JitBuffer& buffer) {
+  int64_t bytes = size_in_bytes(buffer.dtype);
+  bool empty = std::count(buffer.shape.begin(), buffer.shape.end(), 0) > 0;
+  if (empty) return 0;
+  for (int64_t extent : buffer.shape) {
+    if (extent < 0 || extent > INT32_MAX / bytes) {
+      fail("argument {}: expected fewer than 2^31 bytes, got an extent of {}", name, extent);
+    }
+    bytes *= extent;
+  }
+  return bytes;
+}
+
+void check_data(const std::map<std::string, const JitBuffer*>& arguments, const LoopNest& nest) {
+  auto first = [](const JitBuffer& b) { return reinterpret_cast<uintptr_t>(b.data); };
+  for (const Buffer* declared : nest.arguments()) {
+    const JitBuffer& buffer = *arguments.at(declared->name);
+    int64_t bytes = bytes_of(declared->name, buffer);
+    if (bytes > 0 && buffer.data == nullptr) {
+      fail("argument {}: expected data, got a null pointer", declared->name);
+    }
+    if (declared->role != BufferRole::output || bytes == 0) continue;
+    for (const Buffer* other : nest.arguments()) {
+      const JitBuffer& shared = *arguments.at(other->name);
+      int64_t length = bytes_of(other->name, shared);
+      if (other == declared || length == 0) continue;
+      if (first(buffer) < first(shared) + static_cast<uintptr_t>(length) &&
+          first(shared) < first(buffer) + static_cast<uintptr_t>(bytes)) {
+        fail("argument {}: expected memory of its own, got memory that {} has too", declared->name,
+             other->name);
+      }
+    }
+  }
+}
+
+std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
+                                                           const Target& target) {
+  // Taken down under the same lock as it is made.
+  std::shared_ptr<Halide::Internal::JITModule> result(
+      new Halide::Internal::JITModule(), [](Halide::Internal::JITModule* module) {
+        call_halide("releasing a kernel", [&] { delete module; });
+      });
+  call_halide("compiling " + nest.name, [&] {
+    HalidePipeline built = build_pipeline(nest, target.has_fma());
+    std::vector<Halide::Expr> sizes;
+    for (const auto& [name, param] : built.sizes) sizes.push_back(param);
+    strip_argument_checks(&built.pipeline, sizes);
+    Halide::Target jit_target = kernel_target(target)
+                                    .with_feature(Halide::Target::JIT)
+                                    .with_feature(Halide::Target::UserContext);
+    Halide::Module module = built.pipeline.compile_to_module(
+        built.arguments, nest.name, jit_target, Halide::LinkageType::ExternalPlusArgv);
+    *result = Halide::Internal::JITModule(module, module.get_function_by_name(nest.name));
+  });
+  return result;
+}
+
+}  // namespace
+
+struct JitKernel::Compiled {
+  LoopNest nest;
+  std::shared_ptr<const Halide::Internal::JITModule> module;
+  std::map<std::string, JitKernel> packs;  // by packed name
+
+  Compiled(const LoopNest& source, const Target& target)
+      : nest(source), module(compile(source, target)) {
+    for (const Pack& pack : nest.packs) packs.emplace(pack.packed, JitKernel(*pack.nest, target));
+  }
+};
+
+JitKernel::JitKernel(const LoopNest& nest, const Target& target) {
+  if (!runs_on_this_machine(target)) {
+    fail("target \"{}\": expected one that this machine is, got one with other features",
+         target.to_string());
+  }
+  compiled_ = std::make_shared<const Compiled>(nest, target);
+}
+
+void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeValues& known) const {
+  const LoopNest& nest = compiled_->nest;
+  std::map<std::string, JitBuffer> arguments = given;
+  std::vector<std::vector<uint64_t>> storage;  // of packed weights
+  for (const Pack& pack : nest.packs) {
+    auto unpacked = arguments.find(pack.weight);
+    if (arguments.count(pack.packed) || unpacked == arguments.end()) continue;
+    const Buffer& declared = nest.buffer(pack.packed);
+    JitBuffer packed{declared.dtype, {}, nullptr};
+    for (const Extent& extent : declared.shape) packed.shape.push_back(extent.evaluate(known));
+    storage.emplace_back(static_cast<size_t>(bytes_of(pack.packed, packed) / 8 + 1));
+    packed.data = storage.back().data();
+    compiled_->packs.at(pack.packed).run({{pack.weight, unpacked->second}, {pack.packed, packed}},
+                                         known);
+    arguments.erase(unpacked);
+    arguments.emplace(pack.packed, packed);
+  }
+
+  std::vector<std::pair<std::string, Shape>> shapes;
+  std::vector<std::vector<int64_t>> actual;
+  std::map<std::string, const JitBuffer*> ordered;
+  for (const Buffer* declared : nest.arguments()) {
+    auto found = arguments.find(declared->name);
+    if (found == arguments.end()) fail("argument {}: expected one, got none", declared->name);
+    if (found->second.dtype != declared->dtype) {
+      fail("argument {}: expected {}, got {}", declared->name, to_string(declared->dtype),
+           to_string(found->second.dtype));
+    }
+    shapes.emplace_back(declared->name, declared->shape);
+    actual.push_back(found->second.shape);
+    ordered.emplace(declared->name, &found->second);
+  }
+  for (const auto& [name, buffer] : arguments) {
+    if (!ordered.count(name)) fail("argument {}: expected an argument of {}", name, nest.name);
+  }
+  SizeValues sizes = bind_sizes(shapes, actual, known);
+  check_data(ordered, nest);
+
+  ErrorCapture capture;
+  Halide::JITUserContext* context = &capture;
+  std::vector<int32_t> size_values;
+  std::vector<BufferView> views;
+  size_values.reserve(nest.sizes.size());
+  views.reserve(ordered.size());
+  std::vector<const void*> argv = {&context};
+  for (const std::string& size : nest.sizes) {
+    size_values.push_back(static_cast<int32_t>(sizes.at(size)));
+    argv.push_back(&size_values.back());
+  }
+  for (const Buffer* declared : nest.arguments()) {
+    views.emplace_back(*ordered.at(declared->name));
+    argv.push_back(&views.back().buffer);
+  }
+  int code = compiled_->module->argv_function()(argv.data());
+  if (code != 0) {
+    fail("kernel {}: code {}: {}", nest.name, code,
+         capture.message.empty() ? "no message" : capture.message);
+  }
+}
+
+}  // namespace emulsion

@@ -1,0 +1,47 @@
+#ifndef EMULSION_BACKENDS_HALIDE_JIT_H_
+#define EMULSION_BACKENDS_HALIDE_JIT_H_
+
+// Compiles a nest into this process and runs it: for tests, and for whoever builds kernels while an
+// application runs. Parallel loops run on Halide's own pool of threads, not on OpenMP's.
+//
+// A JitKernel may be run from several threads at once. Compiling waits for other compilations.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dsl/extent.h"
+#include "dsl/target.h"
+#include "dsl/types.h"
+#include "passes/loop_nest.h"
+
+namespace emulsion {
+
+// Dense and row-major; memory of the caller. `data` may be null when there are no elements.
+struct JitBuffer {
+  DType dtype = DType::f32;
+  std::vector<int64_t> shape;
+  void* data = nullptr;
+};
+
+class JitKernel {
+ public:
+  // Error: a target that this machine is not.
+  explicit JitKernel(const LoopNest& nest, const Target& target = Target::host());
+
+  // Runs once. `arguments` holds every input, weight and output by name. A weight that the nest packs comes
+  // as the user has it, and is packed here on every call, or packed already under its packed name. `known`:
+  // sizes that no shape gives, and a check of those that one does. Error: arguments that do not fit, named;
+  // an output that shares memory with another argument; memory that ran out.
+  void run(const std::map<std::string, JitBuffer>& arguments, const SizeValues& known = {}) const;
+
+ private:
+  struct Compiled;
+  std::shared_ptr<const Compiled> compiled_;
+};
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_HALIDE_JIT_H_

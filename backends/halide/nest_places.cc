@@ -1,0 +1,86 @@
+#include "backends/halide/nest_places.h"
+
+#include <algorithm>
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+class Walker {
+ public:
+  std::map<std::string, StagePlace> places;
+
+  void walk(const Node& node) {
+    switch (node.kind) {
+      case NodeKind::block:
+        for (const NodePtr& child : node.children) walk(*child);
+        return;
+      case NodeKind::loop:
+        loops_.push_back(&node);
+        for (const NodePtr& child : node.children) walk(*child);
+        loops_.pop_back();
+        return;
+      case NodeKind::alloc: {
+        StagePlace& place = places[node.stage];
+        EMULSION_CHECK(place.alloc == nullptr, "stage {}: two allocs", node.stage);
+        place.alloc = &node;
+        place.stored_in = loops_.empty() ? nullptr : loops_.back();
+        for (const NodePtr& child : node.children) walk(*child);
+        return;
+      }
+      case NodeKind::load:
+      case NodeKind::execute:
+      case NodeKind::store:
+        note_uop(node);
+        return;
+    }
+  }
+
+ private:
+  void note_uop(const Node& uop) {
+    auto own = std::find_if(loops_.begin(), loops_.end(),
+                            [&](const Node* loop) { return loop->stage == uop.stage; });
+    PartLoops part;
+    part.uop = &uop;
+    part.loops.assign(own, loops_.end());
+    for (const Node* loop : part.loops) {
+      EMULSION_CHECK(loop->stage == uop.stage && loop->part == uop.part,
+                     "stage {}: a loop of {} among its own", uop.stage, loop->stage);
+    }
+    const Node* around = own == loops_.begin() ? nullptr : *(own - 1);
+    StagePlace& place = places[uop.stage];
+    const bool seen = place.pure.uop != nullptr || place.update.has_value();
+    EMULSION_CHECK(!seen || place.computed_in == around, "stage {}: computed in two places",
+                   uop.stage);
+    place.computed_in = around;
+    if (uop.part == Part::update) {
+      EMULSION_CHECK(!place.update, "stage {}: two updates", uop.stage);
+      place.update = std::move(part);
+    } else {
+      EMULSION_CHECK(!place.pure.uop, "stage {}: two nests", uop.stage);
+      place.pure = std::move(part);
+    }
+  }
+
+  std::vector<const Node*> loops_;  // around the node at hand, outermost first
+};
+
+}  // namespace
+
+std::map<std::string, StagePlace> find_places(const LoopNest& nest) {
+  EMULSION_CHECK(nest.root != nullptr, "nest {}: no tree", nest.name);
+  Walker walker;
+  walker.walk(*nest.root);
+  for (const Stage& stage : nest.stages) {
+    auto found = walker.places.find(stage.name);
+    EMULSION_CHECK(found != walker.places.end() && found->second.pure.uop, "stage {}: not computed",
+                   stage.name);
+    EMULSION_CHECK(found->second.update.has_value() == stage.is_reduction(),
+                   "stage {}: expected an update exactly for a reduction", stage.name);
+  }
+  EMULSION_CHECK(walker.places.size() == nest.stages.size(), "nest {}: unknown stages", nest.name);
+  return std::move(walker.places);
+}
+
+}  // namespace emulsion

@@ -1,0 +1,252 @@
+#include "backends/halide/scalar_ops.h"
+
+#include <cmath>
+#include <limits>
+
+#include "backends/halide/vector_math.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+using Halide::Internal::Call;
+
+Halide::Expr strict(Call::IntrinsicOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  return Call::make(a.type(), op, {a, b}, Call::PureIntrinsic);
+}
+
+Halide::Expr strict_comparison(Call::IntrinsicOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  return Call::make(Halide::Bool(a.type().lanes()), op, {a, b}, Call::PureIntrinsic);
+}
+
+bool literal_value(const Halide::Expr& e, double* value) {
+  auto number = Halide::Internal::as_const_float(e);
+  if (!number) return false;
+  *value = *number;
+  return true;
+}
+
+// Halide refuses to compile a division by a zero that it can see. x / 0 is x * inf in every case.
+Halide::Expr float_div(const Halide::Expr& a, const Halide::Expr& b) {
+  double divisor = 0;
+  if (literal_value(b, &divisor) && divisor == 0) {
+    double infinity = std::copysign(INFINITY, divisor);
+    return strict(Call::strict_mul, a, Halide::Internal::make_const(a.type(), infinity));
+  }
+  return strict(Call::strict_div, a, b);
+}
+
+// `better`: whether b goes before a. A NaN on either side wins, as in NumPy; a tie gives a.
+Halide::Expr float_choice(const Halide::Expr& a, const Halide::Expr& b,
+                          const Halide::Expr& b_is_better) {
+  double value = 0;
+  bool b_is_number = literal_value(b, &value) && !std::isnan(value);
+  return Halide::select(b_is_number ? b_is_better : b_is_better || halide_is_nan(b), b, a);
+}
+
+Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  switch (op) {
+    case ExprOp::add:
+      return strict(Call::strict_add, a, b);
+    case ExprOp::sub:
+      return strict(Call::strict_sub, a, b);
+    case ExprOp::mul:
+      return strict(Call::strict_mul, a, b);
+    case ExprOp::div:
+      return float_div(a, b);
+    case ExprOp::min:
+      return float_choice(a, b, strict_comparison(Call::strict_lt, b, a));
+    case ExprOp::max:
+      return float_choice(a, b, strict_comparison(Call::strict_lt, a, b));
+    case ExprOp::eq:
+      return strict_comparison(Call::strict_eq, a, b);
+    case ExprOp::ne:
+      return !strict_comparison(Call::strict_eq, a, b);
+    case ExprOp::lt:
+      return strict_comparison(Call::strict_lt, a, b);
+    case ExprOp::le:
+      return strict_comparison(Call::strict_le, a, b);
+    case ExprOp::gt:
+      return strict_comparison(Call::strict_lt, b, a);
+    case ExprOp::ge:
+      return strict_comparison(Call::strict_le, b, a);
+    default:
+      EMULSION_CHECK(false, "{} of floats", to_string(op));
+      return a;
+  }
+}
+
+// Halide's division leaves a remainder >= 0; ours rounds towards minus infinity. They differ only for a
+// negative divisor. Both give 0 when divided by zero.
+Halide::Expr floor_adjustment(const Halide::Expr& a, const Halide::Expr& b) {
+  return b < 0 && a % b != 0;
+}
+
+bool is_positive_literal(const Halide::Expr& e) {
+  auto number = Halide::Internal::as_const_int(e);
+  return number && *number > 0;
+}
+
+Halide::Expr integer_div(const Halide::Expr& a, const Halide::Expr& b) {
+  if (is_positive_literal(b)) return a / b;
+  return Halide::select(b == 0, 0, a / b - Halide::select(floor_adjustment(a, b), 1, 0));
+}
+
+Halide::Expr integer_mod(const Halide::Expr& a, const Halide::Expr& b) {
+  if (is_positive_literal(b)) return a % b;
+  return Halide::select(b == 0, 0, a % b + Halide::select(floor_adjustment(a, b), b, 0));
+}
+
+Halide::Expr integer_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  switch (op) {
+    case ExprOp::add:
+      return a + b;
+    case ExprOp::sub:
+      return a - b;
+    case ExprOp::mul:
+      return a * b;
+    case ExprOp::div:
+      return integer_div(a, b);
+    case ExprOp::mod:
+      return integer_mod(a, b);
+    case ExprOp::min:
+      return Halide::min(a, b);
+    case ExprOp::max:
+      return Halide::max(a, b);
+    case ExprOp::eq:
+      return a == b;
+    case ExprOp::ne:
+      return a != b;
+    case ExprOp::lt:
+      return a < b;
+    case ExprOp::le:
+      return a <= b;
+    case ExprOp::gt:
+      return a > b;
+    case ExprOp::ge:
+      return a >= b;
+    case ExprOp::logical_and:
+      return a && b;
+    case ExprOp::logical_or:
+      return a || b;
+    default:
+      EMULSION_CHECK(false, "{} of integers", to_string(op));
+      return a;
+  }
+}
+
+// Of bool there are only logic and comparisons; min and max are logic too.
+Halide::Expr bool_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  switch (op) {
+    case ExprOp::min:
+    case ExprOp::mul:
+      return a && b;
+    case ExprOp::max:
+    case ExprOp::add:
+      return a || b;
+    case ExprOp::lt:
+      return !a && b;
+    case ExprOp::gt:
+      return a && !b;
+    case ExprOp::le:
+      return !a || b;
+    case ExprOp::ge:
+      return a || !b;
+    default:
+      return integer_binary(op, a, b);
+  }
+}
+
+// Halide's abs keeps the sign of a double -0.
+Halide::Expr float_abs(const Halide::Expr& a) {
+  if (a.type().bits() == 32) return Halide::abs(a);
+  Halide::Type bits = a.type().with_code(Halide::Type::UInt);
+  Halide::Expr mask = Halide::Internal::make_const(bits, std::numeric_limits<int64_t>::max());
+  return Halide::reinterpret(a.type(), Halide::reinterpret(bits, a) & mask);
+}
+
+Halide::Expr float_to_i32(const Halide::Expr& a) {
+  Halide::Expr high = Halide::Internal::make_const(a.type(), 2147483648.0);
+  Halide::Expr low = Halide::Internal::make_const(a.type(), -2147483648.0);
+  Halide::Expr value = Halide::cast(Halide::Int(32), a);
+  value = Halide::select(strict_comparison(Call::strict_le, high, a), Halide::Int(32).max(), value);
+  value = Halide::select(strict_comparison(Call::strict_lt, a, low), Halide::Int(32).min(), value);
+  return Halide::select(halide_is_nan(a), 0, value);
+}
+
+}  // namespace
+
+Halide::Type halide_type(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+      return Halide::Bool();
+    case DType::i8:
+      return Halide::Int(8);
+    case DType::i32:
+      return Halide::Int(32);
+    case DType::bf16:
+      return Halide::BFloat(16);
+    case DType::f32:
+      return Halide::Float(32);
+    case DType::f64:
+      return Halide::Float(64);
+  }
+  EMULSION_CHECK(false, "no such type {}", static_cast<int>(dtype));
+  return Halide::Type();
+}
+
+Halide::Expr halide_is_nan(const Halide::Expr& a) {
+  return !strict_comparison(Call::strict_eq, a, a);
+}
+
+Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a) {
+  const bool is_float = a.type().is_float();
+  switch (op) {
+    case ExprOp::neg:
+      // Not 0 - a, which would make +0 of +0.
+      return is_float ? strict(Call::strict_mul, a, Halide::Internal::make_const(a.type(), -1)) : -a;
+    case ExprOp::abs:
+      return is_float ? float_abs(a) : Halide::cast(a.type(), Halide::abs(a));
+    case ExprOp::exp:
+      return float_exp(a);
+    case ExprOp::log:
+      return float_log(a);
+    case ExprOp::sqrt:
+      return Halide::sqrt(a);
+    case ExprOp::tanh:
+      return float_tanh(a);
+    case ExprOp::erf:
+      return float_erf(a);
+    case ExprOp::logical_not:
+      return !a;
+    default:
+      EMULSION_CHECK(false, "{} is not a unary operator", to_string(op));
+      return a;
+  }
+}
+
+Halide::Expr halide_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  EMULSION_CHECK(a.type() == b.type(), "{}: two types", to_string(op));
+  if (a.type().is_float()) return float_binary(op, a, b);
+  return a.type().is_bool() ? bool_binary(op, a, b) : integer_binary(op, a, b);
+}
+
+Halide::Expr halide_cast(DType to, const Halide::Expr& a) {
+  Halide::Type type = halide_type(to);
+  if (a.type() == type) return a;
+  if (to == DType::boolean) {
+    return halide_binary(ExprOp::ne, a, Halide::Internal::make_zero(a.type()));
+  }
+  if (to == DType::i32 && a.type().is_float()) return float_to_i32(a);
+  return Halide::cast(type, a);
+}
+
+Halide::Expr fused_multiply_add(const Halide::Expr& a, const Halide::Expr& b,
+                                const Halide::Expr& c) {
+  // Halide calls an external function once for each lane; LLVM knows this one, and makes the calls of a
+  // vector one vector instruction again.
+  const char* name = a.type().bits() == 32 ? "llvm.fma.f32" : "llvm.fma.f64";
+  return Call::make(a.type(), name, {a, b, c}, Call::PureExtern);
+}
+
+}  // namespace emulsion

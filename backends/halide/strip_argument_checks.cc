@@ -1,0 +1,82 @@
+#include "backends/halide/strip_argument_checks.h"
+
+#include <algorithm>
+#include <string>
+
+namespace emulsion {
+namespace {
+
+namespace hi = Halide::Internal;
+
+// What Halide calls when a check of an argument fails.
+const char* const kArgumentErrors[] = {
+    "halide_error_access_out_of_bounds",
+    "halide_error_bad_dimensions",
+    "halide_error_bad_type",
+    "halide_error_buffer_allocation_too_large",
+    "halide_error_buffer_argument_is_null",
+    "halide_error_buffer_extents_negative",
+    "halide_error_buffer_extents_too_large",
+    "halide_error_constraint_violated",
+    "halide_error_constraints_make_required_region_smaller",
+    "halide_error_device_dirty_with_no_device_support",
+    "halide_error_host_is_null",
+    "halide_error_unaligned_host_ptr",
+};
+
+class ArgumentCheckStripper : public hi::IRMutator {
+ public:
+  explicit ArgumentCheckStripper(const std::vector<Halide::Expr>& sizes) {
+    for (const Halide::Expr& size : sizes) {
+      Halide::Expr is_empty = size == 0;
+      some_size_is_zero_ = some_size_is_zero_.defined() ? some_size_is_zero_ || is_empty : is_empty;
+    }
+  }
+
+ private:
+  using hi::IRMutator::visit;
+
+  hi::Stmt visit(const hi::AssertStmt* op) override {
+    const hi::Call* error = op->message.as<hi::Call>();
+    if (error == nullptr) return op;
+    auto is_error = [&](const char* name) { return error->name == name; };
+    if (std::any_of(std::begin(kArgumentErrors), std::end(kArgumentErrors), is_error)) {
+      return hi::Evaluate::make(0);
+    }
+    // Loops over an empty axis do not run, but Halide speaks of what they would need.
+    if (error->name == "halide_error_explicit_bounds_too_small" && some_size_is_zero_.defined()) {
+      return hi::AssertStmt::make(op->condition || some_size_is_zero_, op->message);
+    }
+    return op;
+  }
+
+  hi::Stmt visit(const hi::LetStmt* op) override {
+    const hi::Call* call = op->value.as<hi::Call>();
+    if (call == nullptr || call->name != std::string(hi::Call::buffer_get_host)) {
+      return hi::IRMutator::visit(op);
+    }
+    Halide::Expr buffer = call->args[0];
+    const hi::Variable* variable = buffer.as<hi::Variable>();
+    if (variable == nullptr || !variable->param.defined()) return hi::IRMutator::visit(op);
+    Halide::Expr is_empty;
+    for (int d = 0; d < variable->param.dimensions(); ++d) {
+      Halide::Expr extent = hi::Call::make(Halide::Int(32), hi::Call::buffer_get_extent, {buffer, d},
+                                           hi::Call::Extern);
+      is_empty = is_empty.defined() ? is_empty || extent == 0 : extent == 0;
+    }
+    if (!is_empty.defined()) return hi::IRMutator::visit(op);
+    Halide::Expr something = hi::Reinterpret::make(op->value.type(), buffer);
+    return hi::LetStmt::make(op->name, hi::Select::make(is_empty, something, op->value),
+                             mutate(op->body));
+  }
+
+  Halide::Expr some_size_is_zero_;
+};
+
+}  // namespace
+
+void strip_argument_checks(Halide::Pipeline* pipeline, const std::vector<Halide::Expr>& sizes) {
+  pipeline->add_custom_lowering_pass(new ArgumentCheckStripper(sizes));
+}
+
+}  // namespace emulsion

@@ -1,0 +1,27 @@
+#ifndef EMULSION_BACKENDS_HALIDE_TRANSLATE_EXPR_H_
+#define EMULSION_BACKENDS_HALIDE_TRANSLATE_EXPR_H_
+
+// Emulsion's scalar expressions as Halide's. What names mean is the caller's: this file knows operators only.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "Halide.h"
+#include "dsl/expr.h"
+
+namespace emulsion {
+
+struct HalideScope {
+  std::function<Halide::Expr(const std::string& name)> axis;
+  std::function<Halide::Expr(const std::string& name)> size;
+  // One element of a buffer; indices row-major, as in the read.
+  std::function<Halide::Expr(const ExprNode& read, const std::vector<Halide::Expr>& indices)> read;
+};
+
+// A shared subexpression becomes a shared Halide expression.
+Halide::Expr translate_expr(const Expr& expr, const HalideScope& scope);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_HALIDE_TRANSLATE_EXPR_H_

@@ -1,0 +1,138 @@
+#include "backends/halide/vector_math.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "backends/halide/scalar_ops.h"
+
+namespace emulsion {
+namespace {
+
+using Halide::cast;
+using Halide::Float;
+using Halide::Int;
+using Halide::reinterpret;
+using Halide::select;
+using HExpr = Halide::Expr;
+
+HExpr add(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::add, a, b); }
+HExpr sub(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::sub, a, b); }
+HExpr mul(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::mul, a, b); }
+HExpr div(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::div, a, b); }
+HExpr less(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::lt, a, b); }
+
+// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule.
+HExpr polynomial(const HExpr& x, const std::vector<float>& c) {
+  HExpr sum = c.back();
+  for (size_t i = c.size() - 1; i-- > 0;) sum = add(mul(sum, x), c[i]);
+  return sum;
+}
+
+// ln 2 in two parts; the first has few bits, so its product with a small whole number is exact.
+constexpr float kLn2High = 355.0f / 512.0f;
+constexpr float kLn2Low = -2.12194440e-4f;
+constexpr int kMantissaBits = 23;
+constexpr int kExponentBias = 127;
+
+// 2^n for a whole number n between the exponents of normal numbers.
+HExpr power_of_two(const HExpr& n) {
+  return reinterpret(Float(32), (n + kExponentBias) << kMantissaBits);
+}
+
+HExpr f64_call(const char* function, const HExpr& x) {
+  return Halide::Internal::Call::make(Float(64), function, {x},
+                                      Halide::Internal::Call::PureExtern);
+}
+
+}  // namespace
+
+// exp(x) = 2^n exp(r) with n = round(x / ln 2), so |r| <= ln(2) / 2: the Taylor series of exp(r). 2^n is
+// applied as two factors, since 2^128 and the scale of a subnormal result are no floats themselves.
+HExpr float_exp(const HExpr& x) {
+  if (x.type().bits() == 64) return f64_call("exp", x);
+  const float overflow = 89.0f, underflow = -104.0f;
+  HExpr bounded = select(less(x, underflow), underflow, select(less(overflow, x), overflow, x));
+  HExpr whole = Halide::floor(add(mul(bounded, 1.44269504f), 0.5f));
+  HExpr r = sub(sub(bounded, mul(whole, kLn2High)), mul(whole, kLn2Low));
+  HExpr series = polynomial(r, {1.0f, 1.0f, 1 / 2.0f, 1 / 6.0f, 1 / 24.0f, 1 / 120.0f, 1 / 720.0f,
+                                1 / 5040.0f});
+  HExpr n = cast(Int(32), whole);
+  HExpr half = n >> 1;
+  HExpr value = mul(mul(series, power_of_two(half)), power_of_two(n - half));
+  return select(halide_is_nan(x), x, value);
+}
+
+// x = 2^k m with sqrt(1/2) <= m < sqrt(2); with f = m - 1 and s = f / (2 + f), log(m) = 2 artanh(s), whose
+// series in s^2 is rearranged as f - s (f - t), because f is exact and the rest is small beside it.
+HExpr float_log(const HExpr& x) {
+  if (x.type().bits() == 64) return f64_call("log", x);
+  const int sqrt_half_bits = 0x3f3504f3;
+  HExpr is_subnormal = less(x, std::numeric_limits<float>::min());
+  HExpr scaled = select(is_subnormal, mul(x, 8388608.0f), x);
+  HExpr bits = reinterpret(Int(32), scaled);
+  HExpr k = (bits - sqrt_half_bits) >> kMantissaBits;
+  HExpr m = reinterpret(Float(32), bits - (k << kMantissaBits));
+  HExpr exponent = cast(Float(32), k - select(is_subnormal, kMantissaBits, 0));
+  HExpr f = sub(m, 1.0f);
+  HExpr s = div(f, add(f, 2.0f));
+  HExpr z = mul(s, s);
+  HExpr t = mul(z, polynomial(z, {2 / 3.0f, 2 / 5.0f, 2 / 7.0f, 2 / 9.0f}));
+  HExpr low = sub(mul(exponent, kLn2Low), mul(s, sub(f, t)));
+  HExpr value = add(mul(exponent, kLn2High), add(f, low));
+  const float infinity = std::numeric_limits<float>::infinity();
+  value = select(halide_binary(ExprOp::eq, x, infinity), x, value);
+  value = select(halide_binary(ExprOp::eq, x, 0.0f), -infinity, value);
+  value = select(less(x, 0.0f), std::numeric_limits<float>::quiet_NaN(), value);
+  return select(halide_is_nan(x), x, value);
+}
+
+// Near zero Lambert's continued fraction, cut off and written as one quotient; elsewhere by exp.
+HExpr float_tanh(const HExpr& x) {
+  if (x.type().bits() == 64) return f64_call("tanh", x);
+  HExpr z = mul(x, x);
+  HExpr near = div(mul(x, polynomial(z, {135135.0f, 17325.0f, 378.0f, 1.0f})),
+                   polynomial(z, {135135.0f, 62370.0f, 3150.0f, 28.0f}));
+  HExpr size = Halide::abs(x);
+  HExpr far = sub(1.0f, div(2.0f, add(float_exp(mul(size, 2.0f)), 1.0f)));
+  far = select(less(x, 0.0f), halide_unary(ExprOp::neg, far), far);
+  return select(less(size, 0.625f), near, far);
+}
+
+// Near zero the Maclaurin series, (2 / sqrt(pi)) sum (-1)^n x^(2n+1) / (n! (2n+1)). From 1 to 4, where erf is
+// 1 for a float, the polynomial that interpolates erf - 1 at 16 Chebyshev nodes, in u = (|x| - 2.5) / 1.5.
+HExpr float_erf(const HExpr& x) {
+  if (x.type().bits() == 64) return f64_call("erf", x);
+  std::vector<float> maclaurin;
+  double factorial = 1;
+  for (int n = 0; n <= 10; ++n) {
+    if (n > 0) factorial *= -n;
+    maclaurin.push_back(static_cast<float>(1.1283791670955126 / (factorial * (2 * n + 1))));
+  }
+  HExpr near = mul(x, polynomial(mul(x, x), maclaurin));
+  static const std::vector<float> kInterpolated = {
+    -0.000406952492f,
+    0.00326742533f,
+    -0.0122527875f,
+    0.0281816822f,
+    -0.0436521242f,
+    0.0464508856f,
+    -0.0318647668f,
+    0.0092893637f,
+    0.00662776527f,
+    -0.00970703843f,
+    0.00468133514f,
+    0.000624549625f,
+    -0.00204290024f,
+    0.000704792605f,
+    0.000260819559f,
+    -0.000162065819f};
+  HExpr size = Halide::abs(x);
+  HExpr bounded = select(less(4.0f, size), 4.0f, size);
+  HExpr u = mul(sub(bounded, 2.5f), 1 / 1.5f);
+  HExpr far = add(1.0f, polynomial(u, kInterpolated));
+  far = select(less(x, 0.0f), halide_unary(ExprOp::neg, far), far);
+  return select(less(size, 1.0f), near, far);
+}
+
+}  // namespace emulsion
