@@ -56,10 +56,12 @@ std::vector<OpPtr> ops_of(const std::vector<Tensor>& tensors) {
   return ops;
 }
 
-std::string unique_name(const std::string& wanted, const std::set<std::string>& taken) {
+// `next`: the first number to try for a name, so that many of one name take no quadratic time.
+std::string unique_name(const std::string& wanted, const std::set<std::string>& taken,
+                        std::unordered_map<std::string, int>* next) {
   if (!taken.count(wanted)) return wanted;
-  for (int i = 1;; ++i) {
-    std::string candidate = wanted + "_" + std::to_string(i);
+  for (int& i = (*next)[wanted];;) {
+    std::string candidate = wanted + "_" + std::to_string(++i);
     if (!taken.count(candidate)) return candidate;
   }
 }
@@ -151,11 +153,12 @@ Graph::Graph(std::vector<Tensor> outputs) {
     }
   }
   taken.insert(sizes.begin(), sizes.end());  // nor may a number make an operation a size's namesake
+  std::unordered_map<std::string, int> next_number;
   for (const OpPtr& op : order) {
     OpPtr final_op = replace_reads(op, renamed);
     if (op->auto_named) {
       auto copy = std::make_shared<Op>(*final_op);
-      copy->name = unique_name(op->name, taken);
+      copy->name = unique_name(op->name, taken, &next_number);
       copy->auto_named = false;
       taken.insert(copy->name);
       final_op = copy;
