@@ -2,6 +2,8 @@
 
 #include <cstring>
 #include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
@@ -73,8 +75,17 @@ class Lifter {
  public:
   explicit Lifter(std::string name) : name_(std::move(name)) {}
 
+  // Each node once: what is used twice is lifted into one operation, and costs no more.
   Expr lift(const Expr& e, const std::vector<Axis>& scope) {
-    if (e->op == ExprOp::reduce) return lift_reduce(e, scope);
+    auto found = done_.find(&e.node());
+    if (found != done_.end()) return found->second;
+    Expr lifted = e->op == ExprOp::reduce ? lift_reduce(e, scope) : lift_args(e, scope);
+    done_[&e.node()] = lifted;
+    return lifted;
+  }
+
+ private:
+  Expr lift_args(const Expr& e, const std::vector<Axis>& scope) {
     std::vector<Expr> args;
     bool changed = false;
     for (const Expr& arg : e->args) {
@@ -87,7 +98,6 @@ class Lifter {
     return Expr(std::shared_ptr<const ExprNode>(std::move(node)));
   }
 
- private:
   Expr lift_reduce(const Expr& e, const std::vector<Axis>& scope) {
     std::set<std::string> used;
     visit(e->args[0], [&](const Expr& node) {
@@ -105,13 +115,16 @@ class Lifter {
     return lifted.at(std::move(indices));
   }
   std::string name_;
+  std::unordered_map<const ExprNode*, Expr> done_;
 };
 
 struct Checker {
   const std::string& what;
   AxisExtents axes;
+  std::set<std::pair<const ExprNode*, bool>> done = {};  // trees may be DAGs
 
   void check(const Expr& e, bool under_select) {
+    if (!done.emplace(&e.node(), under_select).second) return;
     if (e->op == ExprOp::axis && !axes.count(e->name)) {
       std::string legal;
       for (const auto& [name, extent] : axes) legal += (legal.empty() ? "" : ", ") + name;
