@@ -102,6 +102,16 @@ TEST(RecogniseOp, MatrixTimesVectorHasColumnsOnly) {
   EXPECT_THAT(found->column_axes, ElementsAre("m"));
 }
 
+TEST(RecogniseOp, FactorsStayAsWrittenWhenTheLastAxisIsABatchAxis) {
+  Tensor x = input("x", f32, {4, 6, 8}), w = rhs();
+  auto found = match_contraction(*compute("y", {m, n}, sum(k, x(m, k, n) * w(k, n))).op());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->a->tensor, x.op());
+  EXPECT_THAT(found->row_axes, ElementsAre("m"));
+  EXPECT_THAT(found->column_axes, IsEmpty());
+  EXPECT_THAT(found->batch_axes, ElementsAre("n"));
+}
+
 TEST(RecogniseOp, TwoReductionAxesAreOneContraction) {
   Tensor x = input("x", f32, {4, 2, 3}), w = input("w", f32, {2, 3, 8});
   Axis p("p", 2), q("q", 3);
@@ -225,6 +235,9 @@ TEST(NoContraction, WhenAReductionAxisIsInOneFactorOnly) {
   Tensor x = input("x", f32, {4}), w = rhs();
   EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m) * w(k, n)))),
               HasSubstr("expected both factors to use reduction axis k"));
+  Tensor y = lhs(), v = input("v", f32, {8});
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, y(m, k) * v(n)))),
+              HasSubstr("expected both factors to use reduction axis k"));
 }
 
 TEST(NoContraction, WhenAnAxisIsInNoFactor) {
@@ -330,6 +343,11 @@ TEST(DataMovement, TheDiagonal) {
 TEST(DataMovement, Gather) {
   Tensor x = input("x", f32, {4}), at = input("at", i32, {8});
   EXPECT_EQ(class_of(compute("y", {n}, x(max(min(at(n), 3), 0)))), OpClass::data_movement);
+}
+
+TEST(DataMovement, GatherOfOneRow) {
+  Tensor x = input("x", f32, {4, 8}), at = input("at", i32, {});
+  EXPECT_EQ(class_of(compute("y", {n}, x(max(min(at(), 3), 0), n) + 1.0f)), OpClass::data_movement);
 }
 
 TEST(DataMovement, ArithmeticBetweenNeighbours) {
