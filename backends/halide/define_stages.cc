@@ -118,8 +118,10 @@ void StageDefiner::constrain_output(const Buffer& buffer) {
 }
 
 void StageDefiner::define(const Stage& stage) {
-  StageFunc& made =
-      stages_.emplace(stage.name, StageFunc{Halide::Func(stage.name), {}}).first->second;
+  // Not Func(name): that would number a name that this process has used before, and with it the symbols of
+  // the object file.
+  Halide::Func func{Halide::Internal::Function(stage.name)};
+  StageFunc& made = stages_.emplace(stage.name, StageFunc{func, {}}).first->second;
   std::vector<Halide::Var> vars;
   std::map<std::string, Halide::Expr> axes;
   for (const Axis& axis : stage.axes) {

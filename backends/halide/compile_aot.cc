@@ -1,0 +1,145 @@
+#include "backends/halide/compile_aot.h"
+
+#include <set>
+#include <sstream>
+
+#include "Halide.h"
+#include "backends/halide/build_pipeline.h"
+#include "backends/halide/descriptor_text.h"
+#include "backends/halide/entry_module.h"
+#include "backends/halide/halide_call.h"
+#include "backends/halide/kernel_target.h"
+#include "backends/halide/output_files.h"
+#include "backends/halide/strip_argument_checks.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+// The object code of one body.
+Halide::Buffer<uint8_t> compile_body(const LoopNest& nest, const std::string& function,
+                                     const Target& target) {
+  HalidePipeline built = build_pipeline(nest, target.has_fma());
+  std::vector<Halide::Expr> sizes;
+  for (const auto& [name, param] : built.sizes) sizes.push_back(param);
+  strip_argument_checks(&built.pipeline, sizes);
+  return built.pipeline
+      .compile_to_module(built.arguments, function,
+                         kernel_target(target).with_feature(Halide::Target::NoRuntime),
+                         Halide::LinkageType::External)
+      .compile_to_buffer();
+}
+
+std::string header_of(const Halide::Module& module) {
+  std::ostringstream text;
+  std::string guard = "EMULSION_KERNEL_" + module.name() + "_H_";
+  Halide::Internal::CodeGen_C(text, module.target(), Halide::Internal::CodeGen_C::CHeader, guard)
+      .compile(module);
+  return text.str();
+}
+
+void check_targets(const std::string& name, const std::vector<Target>& targets) {
+  if (targets.empty()) fail("kernel {}: expected at least one target, got none", name);
+  std::set<std::string> seen;
+  for (const Target& target : targets) {
+    if (!seen.insert(target.to_string()).second) {
+      fail("kernel {}: expected distinct targets, got {} twice", name, target.to_string());
+    }
+  }
+}
+
+void check_same_arguments(const std::string& name, const LoopNest& first, const LoopNest& other) {
+  std::string expected = descriptor_text(first, name), found = descriptor_text(other, name);
+  if (found != expected) {
+    fail("kernel {}: expected the same arguments for every target, got\n{}and\n{}", name, expected,
+         found);
+  }
+  bool same = first.packs.size() == other.packs.size();
+  for (size_t i = 0; same && i < first.packs.size(); ++i) {
+    same = first.packs[i].weight == other.packs[i].weight &&
+           to_string(*first.packs[i].nest) == to_string(*other.packs[i].nest);
+  }
+  if (!same) fail("kernel {}: expected the same packed weights for every target", name);
+}
+
+// Compiles the functions of one library, one after another.
+class LibraryCompiler {
+ public:
+  LibraryCompiler(const std::string& name, const std::vector<Target>& targets, OutputFiles* files)
+      : name_(name), targets_(targets), files_(*files) {}
+
+  // `nests`: one for each target.
+  void add(const std::vector<const LoopNest*>& nests, const std::string& function) {
+    check_identifier("kernel", function);
+    Entry entry{nests.front(), function, {}};
+    for (size_t i = 0; i < targets_.size(); ++i) {
+      std::string body = fmt::format("{}_emulsion_body_{}", function, i);
+      Halide::Buffer<uint8_t> object = compile_body(*nests[i], body, targets_[i]);
+      add_object(body, object);
+      entry.bodies.push_back({body, kernel_target(targets_[i])});
+    }
+    entries_.push_back(std::move(entry));
+  }
+
+  void finish() {
+    Halide::Module module = entry_module(name_, entries_);
+    add_object(name_, module.compile_to_buffer());
+    std::string header = header_of(module);
+    files_.write_scratch(name_ + ".h", header.data(), header.size());
+    Halide::create_static_library(objects_, module.target(), files_.scratch_path(name_ + ".a"),
+                                  /*deterministic=*/true);
+  }
+
+ private:
+  void add_object(const std::string& stem, const Halide::Buffer<uint8_t>& object) {
+    files_.write_scratch(stem + ".o", object.data(), object.size_in_bytes());
+    objects_.push_back(files_.scratch_path(stem + ".o"));
+  }
+
+  const std::string& name_;
+  const std::vector<Target>& targets_;
+  OutputFiles& files_;
+  std::vector<Entry> entries_;
+  std::vector<std::string> objects_;
+};
+
+}  // namespace
+
+void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
+                 const std::vector<Target>& targets, const std::string& directory) {
+  check_identifier("kernel", name);
+  check_targets(name, targets);
+  if (nests.size() != targets.size()) {
+    fail("kernel {}: expected a nest for each of {} targets, got {}", name, targets.size(),
+         nests.size());
+  }
+  std::vector<const LoopNest*> kernels;
+  for (const LoopNest& nest : nests) {
+    check_same_arguments(name, nests.front(), nest);
+    kernels.push_back(&nest);
+  }
+  OutputFiles files(directory);
+  call_halide("compiling " + name, [&] {
+    LibraryCompiler library(name, targets, &files);
+    library.add(kernels, name);
+    for (size_t p = 0; p < nests.front().packs.size(); ++p) {
+      std::vector<const LoopNest*> packs;
+      for (const LoopNest& nest : nests) packs.push_back(nest.packs[p].nest.get());
+      library.add(packs, name + "_pack_" + nests.front().packs[p].weight);
+    }
+    library.finish();
+  });
+  files.commit({name + ".a", name + ".h"});
+}
+
+void compile_aot(const LoopNest& nest, const std::string& name, const std::vector<Target>& targets,
+                 const std::string& directory) {
+  compile_aot(std::vector<LoopNest>(targets.size(), nest), name, targets, directory);
+}
+
+void compile_aot(const LoopNest& nest, const std::string& name, const Target& target,
+                 const std::string& directory) {
+  compile_aot(nest, name, std::vector<Target>{target}, directory);
+}
+
+}  // namespace emulsion

@@ -1,0 +1,155 @@
+#include "backends/halide/entry_module.h"
+
+#include "backends/halide/descriptor_text.h"
+#include "backends/halide/run_time_sizes.h"
+#include "backends/halide/scalar_ops.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+namespace hi = Halide::Internal;
+using hi::Call;
+
+constexpr Halide::Target::Feature kInstructionSets[] = {
+    Halide::Target::SSE41,           Halide::Target::AVX,
+    Halide::Target::AVX2,            Halide::Target::AVXVNNI,
+    Halide::Target::FMA,             Halide::Target::F16C,
+    Halide::Target::AVX512,          Halide::Target::AVX512_Skylake,
+    Halide::Target::AVX512_Cannonlake, Halide::Target::AVX512_SapphireRapids,
+    Halide::Target::AVX512_Zen4,     Halide::Target::AVX512_Zen5,
+};
+
+class EntryBuilder {
+ public:
+  explicit EntryBuilder(const Entry& entry) : entry_(entry) {
+    for (const Buffer* argument : entry.nest->arguments()) {
+      buffers_.push_back(hi::Variable::make(Halide::type_of<halide_buffer_t*>(),
+                                            argument->name + ".buffer"));
+    }
+  }
+
+  hi::LoweredFunc build() {
+    std::vector<hi::LoweredArgument> arguments;
+    for (const Buffer* argument : entry_.nest->arguments()) {
+      auto kind = argument->role == BufferRole::output ? Halide::Argument::OutputBuffer
+                                                       : Halide::Argument::InputBuffer;
+      arguments.emplace_back(argument->name, kind, halide_type(argument->dtype),
+                             static_cast<uint8_t>(argument->shape.size()),
+                             Halide::ArgumentEstimates{});
+    }
+    Halide::Expr descriptor = hi::StringImm::make(descriptor_text(*entry_.nest, entry_.name));
+    Halide::Expr array =
+        Call::make(Halide::type_of<halide_buffer_t**>(), Call::make_struct, buffers_, Call::Intrinsic);
+    Halide::Expr check =
+        Call::make(Halide::Int(32), "emulsion_check_arguments", {descriptor, array}, Call::Extern);
+    hi::Stmt body = returning_code_of("check", check, with_sizes(dispatch()));
+    return hi::LoweredFunc(entry_.name, arguments, body,
+                           Halide::LinkageType::ExternalPlusMetadata,
+                           Halide::NameMangling::C);
+  }
+
+ private:
+  // let name = call in { leave with it when it is not 0; rest }
+  static hi::Stmt returning_code_of(const std::string& name, const Halide::Expr& call,
+                                    const hi::Stmt& rest) {
+    Halide::Expr code = hi::Variable::make(Halide::Int(32), name);
+    hi::Stmt leave = hi::AssertStmt::make(code == 0, code);
+    return hi::LetStmt::make(name, call, rest.defined() ? hi::Block::make(leave, rest) : leave);
+  }
+
+  static std::string size_variable(const std::string& size) { return "size_" + size; }
+
+  static Halide::Expr size_value(const std::string& size) {
+    return hi::Variable::make(Halide::Int(32), size_variable(size));
+  }
+
+  hi::Stmt with_sizes(hi::Stmt rest) const {
+    const std::vector<const Buffer*> arguments = entry_.nest->arguments();
+    std::vector<SizeSource> sources = size_sources(*entry_.nest);
+    for (size_t i = sources.size(); i-- > 0;) {
+      const SizeSource& source = sources[i];
+      size_t argument = 0;
+      while (arguments[argument]->name != source.argument) ++argument;
+      int dimension = static_cast<int>(arguments[argument]->shape.size() - 1 - source.axis);
+      Halide::Expr value = Call::make(Halide::Int(32), Call::buffer_get_extent,
+                                      {buffers_[argument], dimension}, Call::Extern);
+      value = value - static_cast<int32_t>(source.rest.constant());
+      for (const auto& [size, coefficient] : source.rest.coefficients()) {
+        value = value - size_value(size) * static_cast<int32_t>(coefficient);
+      }
+      value = value / static_cast<int32_t>(source.coefficient);
+      rest = hi::LetStmt::make(size_variable(source.size), value, rest);
+    }
+    return rest;
+  }
+
+  hi::Stmt call_body(const TargetBody& target_body) const {
+    std::vector<Halide::Expr> arguments;
+    for (const std::string& size : entry_.nest->sizes) arguments.push_back(size_value(size));
+    arguments.insert(arguments.end(), buffers_.begin(), buffers_.end());
+    Halide::Expr call =
+        Call::make(Halide::Int(32), target_body.function, arguments, Call::Extern);
+    return returning_code_of("result", call, hi::Stmt());
+  }
+
+  // Undefined when any processor will do.
+  static Halide::Expr can_run(const Halide::Target& target) {
+    std::vector<uint64_t> words((Halide::Target::FeatureEnd + 63) / 64, 0);
+    bool any = false;
+    for (Halide::Target::Feature feature : kInstructionSets) {
+      if (!target.has_feature(feature)) continue;
+      words[feature / 64] |= uint64_t{1} << (feature % 64);
+      any = true;
+    }
+    if (!any) return Halide::Expr();
+    std::vector<Halide::Expr> values;
+    for (uint64_t word : words) values.push_back(hi::UIntImm::make(Halide::UInt(64), word));
+    Halide::Expr array =
+        Call::make(Halide::type_of<uint64_t*>(), Call::make_struct, values, Call::Intrinsic);
+    Halide::Expr count = static_cast<int32_t>(words.size());
+    return Call::make(Halide::Int(32), "halide_can_use_target_features", {count, array},
+                      Call::Extern) != 0;
+  }
+
+  hi::Stmt dispatch() const {
+    std::string legal;
+    for (const TargetBody& body : entry_.bodies) {
+      std::vector<std::string> sets;
+      std::string text;
+      for (Halide::Target::Feature feature : kInstructionSets) {
+        if (!body.target.has_feature(feature)) continue;
+        text += (text.empty() ? "" : "-") + Halide::Target::feature_to_name(feature);
+      }
+      legal += (legal.empty() ? "" : " or ") + text;
+    }
+    Halide::Expr refusal = Call::make(
+        Halide::Int(32), "halide_error_requirement_failed",
+        {hi::StringImm::make("the processor has " + legal), hi::StringImm::make(entry_.name)},
+        Call::Extern);
+    hi::Stmt otherwise = returning_code_of("refused", refusal, hi::Stmt());
+    for (size_t i = entry_.bodies.size(); i-- > 0;) {
+      Halide::Expr condition = can_run(entry_.bodies[i].target);
+      hi::Stmt call = call_body(entry_.bodies[i]);
+      otherwise = condition.defined() ? hi::IfThenElse::make(condition, call, otherwise) : call;
+    }
+    return otherwise;
+  }
+
+  const Entry& entry_;
+  std::vector<Halide::Expr> buffers_;  // in the order of the arguments
+};
+
+}  // namespace
+
+Halide::Module entry_module(const std::string& name, const std::vector<Entry>& entries) {
+  // With assertions: they are how a statement of Halide's leaves a function.
+  Halide::Module module(name, Halide::Target("x86-64-linux-no_bounds_query-no_runtime"));
+  for (const Entry& entry : entries) {
+    EMULSION_CHECK(!entry.bodies.empty(), "entry {}: no bodies", entry.name);
+    module.append(EntryBuilder(entry).build());
+  }
+  return module;
+}
+
+}  // namespace emulsion

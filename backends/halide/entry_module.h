@@ -1,0 +1,38 @@
+#ifndef EMULSION_BACKENDS_HALIDE_ENTRY_MODULE_H_
+#define EMULSION_BACKENDS_HALIDE_ENTRY_MODULE_H_
+
+// The C function that an application calls, built as Halide's own statements so that Halide writes its header:
+//
+//   int name(buffers...) {
+//     code = emulsion_check_arguments(descriptor, {buffers...});   if (code) return code;
+//     sizes... = from the buffers' extents
+//     the body for the first target whose features the processor has, whose code is returned
+//     or else: an error that names the instruction sets that would do
+//   }
+
+#include <string>
+#include <vector>
+
+#include "Halide.h"
+#include "passes/loop_nest.h"
+
+namespace emulsion {
+
+// One body for each target, the best first.
+struct TargetBody {
+  std::string function;   // int function(sizes..., buffers...)
+  Halide::Target target;  // its instruction sets are what the processor is asked for
+};
+
+struct Entry {
+  const LoopNest* nest;
+  std::string name;
+  std::vector<TargetBody> bodies;
+};
+
+// To be called inside call_halide().
+Halide::Module entry_module(const std::string& name, const std::vector<Entry>& entries);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_HALIDE_ENTRY_MODULE_H_

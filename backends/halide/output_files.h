@@ -1,0 +1,37 @@
+#ifndef EMULSION_BACKENDS_HALIDE_OUTPUT_FILES_H_
+#define EMULSION_BACKENDS_HALIDE_OUTPUT_FILES_H_
+
+// Files that are there completely or not at all: written under a name of their own in the directory where
+// they are wanted, and renamed when everything has been written.
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace emulsion {
+
+class OutputFiles {
+ public:
+  // Makes the directory when it is not there. Error, naming it and the reason: it cannot be made or written.
+  explicit OutputFiles(const std::string& directory);
+  // Takes away what was not committed.
+  ~OutputFiles();
+  OutputFiles(const OutputFiles&) = delete;
+  OutputFiles& operator=(const OutputFiles&) = delete;
+
+  // Where a file may be written now, for tools that want a path; not part of the output by itself.
+  std::string scratch_path(const std::string& name) const;
+  // Error: it cannot be written.
+  void write_scratch(const std::string& name, const void* data, size_t size);
+  // Renames scratch files to files of the directory, in this order. Error: one cannot be.
+  void commit(const std::vector<std::string>& names);
+
+ private:
+  std::string directory_;
+  std::string scratch_;
+};
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_HALIDE_OUTPUT_FILES_H_
