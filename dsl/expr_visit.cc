@@ -47,9 +47,8 @@ void visit(const Expr& root, const std::function<void(const Expr&)>& visit) {
 }
 
 Expr substitute_axes(const Expr& root, const std::function<Expr(const std::string&)>& value) {
-  return transform(root, [&](const Expr& e) {
-    return e->op == ExprOp::axis ? value(e->name) : Expr();
-  });
+  return transform(root,
+                   [&](const Expr& e) { return e->op == ExprOp::axis ? value(e->name) : Expr(); });
 }
 
 bool equal(const Expr& a, const Expr& b) {

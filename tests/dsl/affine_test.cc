@@ -1,0 +1,90 @@
+#include "dsl/affine.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/dsl/refusal.h"
+
+namespace emulsion {
+namespace {
+
+Expr i() { return axis_value("i"); }
+Expr j() { return axis_value("j"); }
+Expr B() { return size_value("B"); }
+Extent size() { return Extent::size("B"); }
+
+TEST(AffineOf, CollectsCoefficients) {
+  auto affine = affine_of(2 * (i() - j()) + i() - -j() * 3 + B() - 4);
+  ASSERT_TRUE(affine.has_value());
+  EXPECT_EQ(affine->coefficients, (std::map<std::string, int64_t>{{"i", 3}, {"j", 1}}));
+  EXPECT_EQ(affine->offset, size() - 4);
+}
+
+TEST(AffineOf, AxesThatCancelAreGone) {
+  EXPECT_TRUE(affine_of(i() - i())->coefficients.empty());
+  EXPECT_TRUE(affine_of(i() * 0)->coefficients.empty());
+}
+
+TEST(AffineOf, NothingElseIsAffine) {
+  for (const Expr& e : {i() * j(), i() * B(), i() / 2, i() % 2, min(i(), j()), abs(i()),
+                        read_buffer("at", i32, {i()})}) {
+    EXPECT_FALSE(affine_of(e).has_value()) << to_string(e);
+  }
+}
+
+TEST(AffineOf, AWrappedCoefficientIsRefused) {
+  Expr large = int_constant(1 << 30);
+  expect_refusal([&] { affine_of(i() * large * large * large); }, "does not fit 64 bits");
+}
+
+bool inside(const Expr& index, const Extent& extent) {
+  return proves_in_bounds(index, extent, {{"i", 12}, {"j", 5}, {"b", size()}}, false);
+}
+
+TEST(ProvesInBounds, TheWholeRangeAndNoMore) {
+  EXPECT_TRUE(inside(i(), 12));
+  EXPECT_FALSE(inside(i(), 11));
+  EXPECT_TRUE(inside(11 - i(), 12));
+  EXPECT_FALSE(inside(10 - i(), 12));
+  EXPECT_TRUE(inside(i() + j(), 16));
+  EXPECT_FALSE(inside(i() + j(), 15));
+  EXPECT_TRUE(inside(i() * 5 + j(), 60));
+}
+
+TEST(ProvesInBounds, DivisionAndRemainder) {
+  EXPECT_TRUE(inside(i() / 4, 3));
+  EXPECT_FALSE(inside(i() / 4, 2));
+  EXPECT_TRUE(inside(i() % 4, 4));
+  EXPECT_FALSE(inside(i() % 4, 3));
+  EXPECT_TRUE(inside(i() / 4 * 4 + i() % 4, 12));
+  EXPECT_FALSE(inside(i() / 0, 100));
+}
+
+TEST(ProvesInBounds, Clamps) {
+  Expr any = read_buffer("at", i32, {i()});
+  EXPECT_FALSE(inside(any, 1000));
+  EXPECT_TRUE(inside(max(min(any, 9), 0), 10));
+  EXPECT_FALSE(inside(max(min(any, 9), 0), 9));
+  EXPECT_FALSE(inside(min(any, 9), 10));
+}
+
+TEST(ProvesInBounds, RunTimeSizes) {
+  Expr b = axis_value("b");
+  EXPECT_TRUE(inside(b, size()));
+  EXPECT_TRUE(inside(B() - 1 - b, size()));
+  EXPECT_TRUE(inside(int_constant(0), size()));  // b runs only when B is at least 1
+  EXPECT_FALSE(inside(int_constant(1), size()));
+  EXPECT_FALSE(inside(b + 1, size()));
+  EXPECT_FALSE(inside(i(), size()));
+}
+
+TEST(ProvesInBounds, NothingIsReadWhereAnAxisIsEmpty) {
+  EXPECT_TRUE(proves_in_bounds(i() + 99, 3, {{"i", 0}}, false));
+}
+
+TEST(ProvesInBounds, UnderASelectSizesAreAtLeastOne) {
+  EXPECT_TRUE(proves_in_bounds(int_constant(0), size(), {{"i", 4}}, true));
+  EXPECT_FALSE(proves_in_bounds(int_constant(0), size(), {{"i", 4}}, false));
+}
+
+}  // namespace
+}  // namespace emulsion

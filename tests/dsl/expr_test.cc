@@ -1,0 +1,142 @@
+#include "dsl/expr.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tests/dsl/refusal.h"
+
+namespace emulsion {
+namespace {
+
+Axis k("k", 8);
+Expr f() { return read_buffer("f", f32, {}); }
+Expr d() { return read_buffer("d", f64, {}); }
+Expr i() { return axis_value("i"); }
+Expr yes() { return i() < 3; }
+
+TEST(Axis, HasANameAndPerhapsAnExtent) {
+  EXPECT_EQ(Axis("m").name(), "m");
+  EXPECT_FALSE(Axis("m").has_extent());
+  EXPECT_EQ(Axis("m", 0).extent(), Extent(0));
+  EXPECT_EQ(Axis("m", Extent::size("B")).extent().to_string(), "B");
+}
+
+TEST(Expr, AxesAndSizesAreI32) {
+  EXPECT_EQ(Expr(k).dtype(), i32);
+  EXPECT_EQ(size_value("B").dtype(), i32);
+  EXPECT_EQ(extent_value(Extent::size("B") * 2 - 1).dtype(), i32);
+}
+
+TEST(Expr, ComparisonsAreBool) {
+  for (const Expr& e : {f() < f(), f() <= f(), f() > f(), f() >= f(), f() == f(), f() != f()}) {
+    EXPECT_EQ(e.dtype(), bool_);
+  }
+  EXPECT_EQ((yes() && !yes()).dtype(), bool_);
+  EXPECT_EQ((yes() == yes()).dtype(), bool_);
+}
+
+TEST(Expr, LiteralsTakeTheTypeOfTheOtherSide) {
+  EXPECT_EQ((f() + 1).dtype(), f32);
+  EXPECT_EQ((1.5 * f()).dtype(), f32);
+  EXPECT_EQ((d() - 1.5f).dtype(), f64);
+  EXPECT_EQ((i() * 2).dtype(), i32);
+  EXPECT_EQ(select(yes(), f(), 0).dtype(), f32);
+  EXPECT_EQ((Expr(1) + Expr(2.5f)).dtype(), f32);
+  EXPECT_EQ((Expr(1.0f) + Expr(2.5)).dtype(), f64);
+}
+
+TEST(Expr, ALiteralLosesNothingButFloatPrecision) {
+  Expr e = 0.1 + f();
+  EXPECT_EQ(e->args[0]->float_value, static_cast<double>(0.1f));
+  EXPECT_EQ((d() + 0.1)->args[1]->float_value, 0.1);
+}
+
+TEST(Expr, ACastToItsOwnTypeIsTheSameNode) {
+  Expr e = f();
+  EXPECT_TRUE(cast(f32, e).same_as(e));
+  EXPECT_EQ(cast(i32, e).dtype(), i32);
+}
+
+TEST(Expr, ACastLiteralAdaptsNoMore) {
+  Expr one = cast(f64, Expr(1.0));
+  EXPECT_EQ(one->op, ExprOp::constant);
+  EXPECT_FALSE(one->weak);
+}
+
+TEST(Expr, ConstantsKeepNanInfinityAndMinusZero) {
+  EXPECT_TRUE(std::isnan(constant(f32, std::nan(""))->float_value));
+  EXPECT_EQ(constant(f64, -INFINITY)->float_value, -INFINITY);
+  EXPECT_TRUE(std::signbit(constant(f32, -0.0)->float_value));
+  EXPECT_EQ(constant(i32, -2147483648.0)->int_value, std::numeric_limits<int32_t>::min());
+}
+
+TEST(Expr, TheEmptyReductionIsTheIdentity) {
+  EXPECT_EQ(identity_of(Combiner::sum, f32)->float_value, 0);
+  EXPECT_EQ(identity_of(Combiner::product, i32)->int_value, 1);
+  EXPECT_EQ(identity_of(Combiner::max, f32)->float_value, -INFINITY);
+  EXPECT_EQ(identity_of(Combiner::min, f64)->float_value, INFINITY);
+  EXPECT_EQ(identity_of(Combiner::max, i32)->int_value, std::numeric_limits<int32_t>::min());
+  EXPECT_EQ(identity_of(Combiner::min, i32)->int_value, std::numeric_limits<int32_t>::max());
+}
+
+TEST(Expr, CombineIsTheCombinersOperator) {
+  EXPECT_EQ(combine(Combiner::sum, f(), f())->op, ExprOp::add);
+  EXPECT_EQ(combine(Combiner::product, f(), f())->op, ExprOp::mul);
+  EXPECT_EQ(combine(Combiner::min, f(), f())->op, ExprOp::min);
+  EXPECT_EQ(combine(Combiner::max, f(), f())->op, ExprOp::max);
+}
+
+class ExprRefusal : public RefusalTest {};
+TEST_P(ExprRefusal, NamesTheCause) { check(); }
+INSTANTIATE_TEST_SUITE_P(
+    Table, ExprRefusal,
+    ::testing::ValuesIn(std::vector<Refusal>{
+        {"MixedFloats", [] { f() + d(); }, "arguments of add: expected one type, got f32 and f64"},
+        {"IntegerAndFloat", [] { i() * f(); }, "arguments of mul: expected one type"},
+        {"FloatLiteralAndInteger", [] { i() + 0.5f; }, "arguments of add: expected one type"},
+        {"BoolLiteralAndFloat", [] { f() + Expr(true); }, "got f32 and bool"},
+        {"ModOfFloats", [] { f() % f(); }, "arguments of mod: expected i32, got f32"},
+        {"SumOfBools", [] { yes() + yes(); }, "expected i32, f32 or f64, got bool"},
+        {"OrderOfBools", [] { yes() < yes(); }, "arguments of lt"},
+        {"MaxOfBools", [] { max(yes(), yes()); }, "arguments of max"},
+        {"AndOfFloats", [] { f() && f(); }, "arguments of and: expected bool, got f32"},
+        {"OrOfIntegers", [] { i() || i(); }, "arguments of or: expected bool, got i32"},
+        {"NotOfFloat", [] { !f(); }, "argument 1 of not: expected bool, got f32"},
+        {"NegativeBool", [] { -yes(); }, "argument 1 of neg"},
+        {"AbsOfBool", [] { abs(yes()); }, "argument 1 of abs"},
+        {"ExpOfInteger", [] { exp(i()); }, "argument 1 of exp: expected f32 or f64, got i32"},
+        {"ErfOfBool", [] { erf(yes()); }, "argument 1 of erf: expected f32 or f64, got bool"},
+        {"SelectWithoutCondition", [] { select(f(), f(), f()); },
+         "argument 1 (condition) of select: expected bool, got f32"},
+        {"SelectOfTwoTypes", [] { select(yes(), f(), d()); },
+         "arguments 2 and 3 of select: expected one type, got f32 and f64"},
+        {"CastToBf16", [] { cast(bf16, f()); }, "argument 1 (type) of cast"},
+        {"CastToI8", [] { cast(i8, f()); }, "expected bool, i32, f32 or f64, got i8"},
+        {"Undefined", [] { f() + Expr(); }, "argument 2 of add: expected an expression, got none"},
+        {"UndefinedArgument", [] { exp(Expr()); }, "argument 1 of exp"},
+        {"HalfAnInteger", [] { constant(i32, 0.5); }, "expected a whole number"},
+        {"IntegerTooLarge", [] { int_constant(int64_t{1} << 31); }, "2147483647"},
+        {"IntegerFromNan", [] { constant(i32, std::nan("")); }, "expected a whole number"},
+        {"BoolTwo", [] { constant(bool_, 2); }, "from 0 to 1, got 2"},
+        {"LargeCoefficient", [] { extent_value(Extent::size("B") * (int64_t{1} << 40)); },
+         "constant of type i32"},
+        {"SumOverNothing", [] { sum(std::vector<Axis>{}, f()); }, "expected at least one axis"},
+        {"SumOverOneAxisTwice",
+         [] {
+           sum({k, k}, f());
+         },
+         "expected distinct axes, got k twice"},
+        {"SumOverAxisWithoutExtent", [] { sum(Axis("q"), f()); }, "axis q: expected an extent"},
+        {"MaxOverBool", [] { reduce_max(k, yes()); }, "argument 2 (body) of max"},
+        {"SumOfNothing", [] { sum(k, Expr()); }, "argument 2 of sum"},
+        {"NegativeExtent", [] { Axis("m", -1); }, "expected an extent of 0 or greater, got -1"},
+        {"AxisWithAKeyword", [] { Axis("for", 3); }, "axis 'for'"},
+        {"ExtentOfABareAxis", [] { Axis("m").extent(); }, "as in Axis m(\"m\", 128)"},
+    }),
+    refusal_name);
+
+}  // namespace
+}  // namespace emulsion

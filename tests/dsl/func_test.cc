@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+
+#include "dsl/tensor.h"
+#include "tests/dsl/refusal.h"
+
+namespace emulsion {
+namespace {
+
+Axis m("m", 4), n("n", 6), k("k", 5);
+
+TEST(Func, IsTheTensorOfItsDefinition) {
+  Tensor x = input("x", f32, {4, 5});
+  Tensor w = weight("w", f32, {5, 6});
+  Func mm("mm");
+  mm(m, n) = sum(k, x(m, k) * w(k, n));
+  Tensor same = compute("mm", {m, n}, sum(k, x(m, k) * w(k, n)));
+  EXPECT_EQ(mm.tensor().name(), "mm");
+  EXPECT_EQ(mm.tensor().shape(), same.shape());
+  EXPECT_EQ(mm.tensor().op()->combiner, Combiner::sum);
+  EXPECT_TRUE(equal(mm.tensor().op()->body, same.op()->body));
+}
+
+TEST(Func, ReadsLikeATensorOnceItIsDefined) {
+  Func f("f"), g("g");
+  f(m, n) = cast(f32, Expr(m) + n);
+  g(m, n) = max(f(m, n) + f.at({3 - Expr(m), n}), 0.0f);
+  EXPECT_EQ(to_string(g.tensor().op()->body), "max(f[m, n] + f[3 - m, n], 0f)");
+}
+
+TEST(Func, MayHaveNoAxes) {
+  Func f("f"), g("g");
+  f() = sum(k, input("v", f32, {5})(k));
+  g() = f() * 2;
+  EXPECT_EQ(g.tensor().rank(), 0);
+}
+
+class FuncRefusal : public RefusalTest {};
+TEST_P(FuncRefusal, NamesTheCause) { check(); }
+INSTANTIATE_TEST_SUITE_P(
+    Table, FuncRefusal,
+    ::testing::ValuesIn(std::vector<Refusal>{
+        {"UseBeforeDefinition",
+         [] {
+           Func f("f"), g("g");
+           g(m) = f(m) + 1.0f;
+         },
+         "function f: expected a definition before its use, as in f(m, n) = ..."},
+        {"UseOfItself",
+         [] {
+           Func f("f");
+           f(m) = f(m) + 1.0f;
+         },
+         "function f: expected a definition before its use"},
+        {"SecondDefinition",
+         [] {
+           Func f("f");
+           f(m) = Expr(1.0f);
+           f(m) = Expr(2.0f);
+         },
+         "function f: expected one definition, got a second one"},
+        {"TensorOfNothing", [] { Func("f").tensor(); }, "function f: expected a definition"},
+        {"BadName", [] { Func("a b"); }, "function 'a b'"},
+        {"WrongRank",
+         [] {
+           Func f("f");
+           f(m, n) = Expr(1.0f);
+           Expr(f(m));
+         },
+         "read of f: expected 2 indices for shape [4, 6], got 1"},
+        {"AxisThatIsNotThere",
+         [] {
+           Func f("f");
+           f(m) = cast(f32, Expr(k));
+         },
+         "f: expected an axis of this operation (m), got k"},
+    }),
+    refusal_name);
+
+TEST(Func, ARefusedDefinitionLeavesItUndefined) {
+  Func f("f");
+  expect_refusal([&] { f(m) = cast(f32, Expr(k)); }, "got k");
+  f(m) = Expr(1.0f);
+  EXPECT_EQ(f.tensor().rank(), 1);
+}
+
+}  // namespace
+}  // namespace emulsion

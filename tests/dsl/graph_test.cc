@@ -1,0 +1,208 @@
+#include "dsl/graph.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tests/dsl/refusal.h"
+
+namespace emulsion {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+Axis m("m", Extent::size("B")), n("n", 8);
+
+Tensor copy_of(const Tensor& t, const std::string& name, const std::string& auto_name = "copy") {
+  return compute(name, {m, n}, t(m, n) + 1.0f, auto_name);
+}
+
+std::vector<std::string> names_of(const std::vector<OpPtr>& ops) {
+  std::vector<std::string> names;
+  for (const OpPtr& op : ops) names.push_back(op->name);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+struct Diamond {
+  Tensor x = input("x", f32, {Extent::size("B"), 8});
+  Tensor w = weight("w", f32, {Extent::size("B"), 8});
+  Tensor a = copy_of(x, "a");
+  Tensor b = compute("b", {m, n}, a(m, n) * w(m, n));
+  Tensor y = compute("y", {m, n}, a(m, n) + b(m, n) + b(m, n));
+};
+
+TEST(Graph, ProducersComeBeforeUsers) {
+  Diamond d;
+  Graph graph(d.y);
+  EXPECT_EQ(names_of(graph.ops()), (Names{"x", "a", "w", "b", "y"}));
+  verify_graph(graph);
+}
+
+TEST(Graph, ArgumentsAreInputsAndWeightsAsFirstMet) {
+  Diamond d;
+  EXPECT_EQ(names_of(Graph(d.y).arguments()), (Names{"x", "w"}));
+}
+
+TEST(Graph, CountsEachUserOnceAndEachOutput) {
+  Diamond d;
+  Graph graph({d.y, d.b});
+  EXPECT_EQ(graph.user_count(**graph.find("a")), 2);
+  EXPECT_EQ(graph.user_count(**graph.find("b")), 2);
+  EXPECT_EQ(graph.user_count(**graph.find("y")), 1);
+  EXPECT_TRUE(graph.is_output(**graph.find("b")));
+  EXPECT_FALSE(graph.is_output(**graph.find("a")));
+}
+
+TEST(Graph, KeepsTheOrderOfOutputs) {
+  Diamond d;
+  EXPECT_EQ(names_of(Graph({d.b, d.y, d.a}).outputs()), (Names{"b", "y", "a"}));
+}
+
+TEST(Graph, NumbersNamesThatTheUserDidNotGive) {
+  Tensor x = input("copy_1", f32, {Extent::size("B"), 8});
+  Tensor a = copy_of(x, ""), b = copy_of(a, ""), c = copy_of(b, "");
+  Graph graph(c);
+  EXPECT_EQ(names_of(graph.ops()), (Names{"copy_1", "copy", "copy_2", "copy_3"}));
+  EXPECT_EQ(graph.name_of(b), "copy_2");
+  verify_graph(graph);
+}
+
+TEST(Graph, ANumberedNameIsNotThatOfASize) {
+  Tensor y = copy_of(input("x", f32, {Extent::size("B"), 8}), "", "B");
+  EXPECT_EQ(names_of(Graph(y).ops()), (Names{"x", "B_1"}));
+}
+
+TEST(Graph, NamesSizesFromShapesReductionsAndBodies) {
+  Axis k("k", Extent::size("K"));
+  Tensor y = compute("y", {m}, sum(k, cast(f32, Expr(m) + k + size_value("T"))));
+  EXPECT_EQ(Graph(y).sizes(), (Names{"B", "K", "T"}));
+}
+
+TEST(Graph, FindsATensorOfAnotherGraphByItsName) {
+  Diamond d, other;
+  EXPECT_EQ(Graph(d.y).name_of(other.b), "b");
+}
+
+TEST(Graph, AnInputMayBeAnOutput) {
+  Diamond d;
+  EXPECT_EQ(Graph(d.x).ops().size(), 1u);
+}
+
+TEST(Graph, ALongChainNeedsNoStack) {
+  Tensor t = input("x", f32, {Extent::size("B"), 8});
+  for (int i = 0; i < 60000; ++i) t = copy_of(t, "");
+  Graph graph(t);
+  EXPECT_EQ(graph.ops().size(), 60001u);
+  verify_graph(graph);
+}
+
+TEST(Operands, AreListedOnceInTheOrderOfTheirFirstRead) {
+  Diamond d;
+  EXPECT_EQ(names_of(operands(*d.y.op())), (Names{"a", "b"}));
+  EXPECT_TRUE(operands(*d.x.op()).empty());
+}
+
+OpPtr fuse(const std::vector<OpPtr>& members) {
+  auto op = std::make_shared<Op>();
+  op->kind = OpKind::fused;
+  op->name = members.back()->name;
+  op->dtype = members.back()->dtype;
+  op->shape = members.back()->shape;
+  op->members = members;
+  return op;
+}
+
+TEST(Operands, OfAFusedOperationLeaveItsMembersOut) {
+  Diamond d;
+  EXPECT_EQ(names_of(operands(*fuse({d.a.op(), d.b.op(), d.y.op()}))), (Names{"x", "w"}));
+}
+
+TEST(ReplaceReads, ReturnsTheSameOperationWhenNothingChanges) {
+  Diamond d;
+  EXPECT_EQ(replace_reads(d.y.op(), {{d.x.op().get(), d.w.op()}}), d.y.op());
+}
+
+TEST(ReplaceReads, FollowsAChangeThroughTheMembers) {
+  Diamond d;
+  OpPtr fused = fuse({d.a.op(), d.y.op()});
+  OpPtr changed = replace_reads(fused, {{d.x.op().get(), d.w.op()}});
+  ASSERT_NE(changed, fused);
+  EXPECT_EQ(names_of(operands(*changed)), (Names{"w", "b"}));
+}
+
+class GraphRefusal : public RefusalTest {};
+TEST_P(GraphRefusal, NamesTheCause) { check(); }
+INSTANTIATE_TEST_SUITE_P(
+    Table, GraphRefusal,
+    ::testing::ValuesIn(std::vector<Refusal>{
+        {"NoOutput", [] { Graph(std::vector<Tensor>{}); }, "expected at least one output"},
+        {"UndefinedOutput", [] { Graph{Tensor()}; }, "got an undefined tensor"},
+        {"UndefinedFunction", [] { Graph{Func("f")}; }, "function f: expected a definition"},
+        {"OneOutputTwice",
+         [] {
+           Tensor t = Diamond().y;
+           Graph({t, t});
+         },
+         "got y twice"},
+        {"TwoOfOneName", [] { Graph(copy_of(copy_of(Diamond().x, "a"), "a")); },
+         "got two operations named a"},
+        {"OperationNamedAsASize", [] { Graph(copy_of(Diamond().x, "B")); },
+         "got B for a run-time size and an operation"},
+        {"NameOfAStranger", [] { Graph(Diamond().a).name_of(Diamond().w); },
+         "expected one of its operations (x, a), got w"},
+        {"NameOfNothing", [] { Graph(Diamond().a).name_of(Tensor()); }, "an undefined tensor"},
+    }),
+    refusal_name);
+
+// What a pass could get wrong.
+void expect_broken(const Graph& graph, const char* cause) {
+  EXPECT_THAT([&] { verify_graph(graph); }, ThrowsMessage<InternalError>(HasSubstr(cause)));
+}
+
+TEST(VerifyGraph, FindsAUserBeforeItsProducer) {
+  Diamond d;
+  expect_broken(Graph({d.a.op(), d.x.op()}, {d.a.op()}), "a: reads x before it is there");
+}
+
+TEST(VerifyGraph, FindsTwoOperationsOfOneName) {
+  Diamond d;
+  expect_broken(Graph({d.x.op(), input("x", f32, {3}).op()}, {d.x.op()}), "two operations named x");
+}
+
+TEST(VerifyGraph, FindsAnOutputThatIsNotThere) {
+  Diamond d;
+  expect_broken(Graph({d.x.op()}, {d.a.op()}), "output a is not in the graph");
+}
+
+TEST(VerifyGraph, FindsANameThatIsNotFinal) {
+  expect_broken(Graph({scalar(1.0f).op()}, {}), "scalar has no final name");
+}
+
+TEST(VerifyGraph, FindsABodyOfAnotherType) {
+  auto op = std::make_shared<Op>(*Diamond().a.op());
+  op->dtype = f64;
+  expect_broken(Graph({operands(*op)[0], op}, {op}), "a: type of the body");
+}
+
+TEST(VerifyGraph, FindsAnAxisOutOfScope) {
+  Diamond d;
+  auto op = std::make_shared<Op>(*d.a.op());
+  op->body = d.x(Axis("q"), n);
+  expect_broken(Graph({d.x.op(), op}, {op}), "axis q is not in scope");
+}
+
+TEST(VerifyGraph, FindsAFusedOperationThatIsNotItsLastMember) {
+  Diamond d;
+  auto op = std::make_shared<Op>(*fuse({d.a.op()}));
+  op->name = "z";
+  expect_broken(Graph({d.x.op(), op}, {op}), "z: the last member is the result");
+}
+
+}  // namespace
+}  // namespace emulsion

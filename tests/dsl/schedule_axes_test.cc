@@ -1,0 +1,175 @@
+#include "dsl/schedule_axes.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/dsl/refusal.h"
+
+namespace emulsion {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Axis m("m", 128), n("n", 512), k("k", 256), l("l", 3);
+Axis mo("mo"), mi("mi"), no("no"), ni("ni"), ko("ko"), ki("ki"), f("f");
+
+Tensor linear() {
+  Tensor x = input("x", f32, {128, 256, 3});
+  Tensor w = weight("w", f32, {256, 512});
+  Tensor mm = compute("mm", {m, n}, sum({k, l}, x(m, k, l) * w(k, n)));
+  return compute("y", {m, n}, max(mm(m, n), 0.0f));
+}
+
+Names loops(const Schedule& schedule, const std::string& stage) {
+  return axes_after(schedule).at(stage).loops;
+}
+
+TEST(ScheduleAxes, StartWithPureThenReduction) {
+  Schedule s(linear());
+  EXPECT_EQ(loops(s, "mm"), (Names{"m", "n", "k", "l"}));
+  EXPECT_EQ(loops(s, "y"), (Names{"m", "n"}));
+  EXPECT_EQ(axes_after(s).count("x"), 0u);
+}
+
+TEST(ScheduleAxes, SplitAndFuseReplace) {
+  Schedule s(linear());
+  s["mm"].split(m, mo, mi, 6);
+  EXPECT_EQ(loops(s, "mm"), (Names{"mo", "mi", "n", "k", "l"}));
+  s["mm"].fuse(mo, n, f);
+  EXPECT_EQ(loops(s, "mm"), (Names{"f", "mi", "k", "l"}));
+  s["mm"].fuse(l, f, Axis("u"));
+  EXPECT_EQ(loops(s, "mm"), (Names{"mi", "k", "u"}));
+}
+
+TEST(ScheduleAxes, AnOuterLoopMayKeepTheName) {
+  Schedule s(linear());
+  s["y"].vectorize(n, 16);
+  EXPECT_EQ(loops(s, "y"), (Names{"m", "n", "n_v"}));
+}
+
+TEST(ScheduleAxes, ReorderIsInnermostFirstAmongThePlacesItNames) {
+  Schedule s(linear());
+  s["mm"].reorder({n, k});
+  EXPECT_EQ(loops(s, "mm"), (Names{"m", "k", "n", "l"}));
+  s["mm"].reorder({m, n, k, l});
+  EXPECT_EQ(loops(s, "mm"), (Names{"l", "k", "n", "m"}));
+}
+
+TEST(ScheduleAxes, CacheWriteLeavesThePureLoops) {
+  Schedule s(linear());
+  s["mm"].split(k, ko, ki, 4).split(m, mo, mi, 6).cache_write("acc");
+  s["acc"].split(k, ko, ki, 8);
+  EXPECT_EQ(loops(s, "mm"), (Names{"mo", "mi", "n"}));
+  EXPECT_EQ(loops(s, "acc"), (Names{"m", "n", "ko", "ki", "l"}));
+}
+
+TEST(ScheduleAxes, SplitReductionMakesLanes) {
+  Schedule s(linear());
+  s["mm"].split_reduction(k, Axis("lane"), 16, "partial");
+  EXPECT_EQ(loops(s, "mm"), (Names{"m", "n", "lane"}));
+  EXPECT_EQ(loops(s, "partial"), (Names{"m", "n", "lane", "k", "l"}));
+}
+
+TEST(ScheduleAxes, AStageMayComeFromAStageThatADirectiveMade) {
+  Schedule s(linear());
+  s["mm"].cache_write("zz");
+  s["zz"].split_reduction(l, Axis("lane"), 3, "aa");
+  s["aa"].parallel(Axis("lane"));
+  EXPECT_EQ(loops(s, "aa"), (Names{"m", "n", "lane", "k", "l"}));
+}
+
+TEST(ScheduleAxes, TargetsAreCheckedAgainstTheLoopsAtTheEnd) {
+  Schedule s(linear());
+  s["mm"].compute_at(linear(), no);
+  s["y"].tile(m, n, mo, no, mi, ni, 6, 64);
+  EXPECT_NO_THROW(axes_after(s));
+}
+
+TEST(ScheduleAxes, StagesComeConsumersFirst) {
+  Schedule s(linear());
+  s["acc"].parallel(m);
+  s["mm"].cache_write("acc");
+  s["y"].parallel(m);
+  s["a_stranger"].parallel(m);
+  EXPECT_EQ(stage_order(s.graph(), s.stages()), (Names{"y", "mm", "acc", "a_stranger"}));
+}
+
+void check(const std::string& stage, const std::function<void(StageSchedule&)>& directives) {
+  Schedule s(linear());
+  directives(s[stage]);
+  axes_after(s);
+}
+
+void check_raw(DirectiveKind kind, const Names& axes, const std::string& target) {
+  Directive d;
+  d.kind = kind;
+  d.axes = axes;
+  d.target = target;
+  check("mm", [&](StageSchedule& s) { s.add(d); });
+}
+
+class AxesRefusal : public RefusalTest {};
+TEST_P(AxesRefusal, NamesTheCause) { check(); }
+#define ON(stage, calls) [] { emulsion::check(stage, [](StageSchedule& s) { s.calls; }); }
+INSTANTIATE_TEST_SUITE_P(
+    Table, AxesRefusal,
+    ::testing::ValuesIn(std::vector<Refusal>{
+        {"SplitOfNoLoop", ON("y", split(k, ko, ki, 4)),
+         "y.split(k, ko, ki, 4): expected a loop of y (m or n), got k"},
+        {"SplitTwice", ON("y", split(m, mo, mi, 4).split(m, mo, mi, 4)),
+         "expected a loop of y (mo, mi or n), got m"},
+        {"NewNameInUse", ON("y", split(m, n, mi, 4)),
+         "expected a name that no other loop of y has (n), got n"},
+        {"OneNewNameTwice", ON("y", split(m, mo, mo, 4)), "expected distinct loops, got mo twice"},
+        {"FuseOfNoLoop", ON("y", fuse(m, k, f)), "y.fuse(m, k, f): expected a loop of y"},
+        {"FuseWithItself", ON("y", fuse(m, m, f)), "got m twice"},
+        {"ReorderOfNoLoop", ON("y", reorder({n, m, k})), "got k"},
+        {"ReorderOneTwice", ON("y", reorder({n, n})), "expected distinct loops, got n twice"},
+        {"VectorizeOfNoLoop", ON("y", vectorize(ni)), "y.vectorize(ni): expected a loop of y"},
+        {"UnrollOfNoLoop", ON("mm", unroll(ki)), "(m, n, k or l), got ki"},
+        {"ParallelOfNoLoop", ON("y", parallel(k)), "y.parallel(k)"},
+        {"ReductionLoopAfterCacheWrite", ON("mm", cache_write("acc").unroll(k)),
+         "mm.unroll(k): expected a loop of mm (m or n), got k"},
+        {"CacheWriteToAnOperation", ON("mm", cache_write("x")),
+         "expected a name that no operation has, got x"},
+        {"CacheWriteTwiceToOne", ON("mm", cache_write("acc").cache_write("acc")), "got acc"},
+        {"SplitReductionOfAPureAxis", ON("mm", split_reduction(m, f, 4, "p")),
+         "expected a reduction axis of mm that is not split yet (k or l), got m"},
+        {"SplitReductionOfASplitAxis", ON("mm", split(k, ko, ki, 4).split_reduction(k, f, 4, "p")),
+         "that is not split yet (l), got k"},
+        {"SplitReductionWithoutReduction", ON("y", split_reduction(m, f, 4, "p")), "(none), got m"},
+        {"LaneNameInUse", ON("mm", split_reduction(k, m, 4, "p")), "no other loop of mm has"},
+        {"PackAlongNoAxis", ON("mm", pack(weight("w", f32, {256, 512}), ni, 64)),
+         "mm.pack(w, ni, 64): expected an axis of mm as it was written (m, n, k or l), got ni"},
+        {"PackOfAnOperation", [] { check_raw(DirectiveKind::pack, {"n"}, "y"); },
+         "expected a weight or a constant (w), got y"},
+        {"ComputeAtNoLoop", [] { check_raw(DirectiveKind::compute_at, {"no"}, "y"); },
+         "mm.compute_at(y, no): expected a loop of y (m or n), got no"},
+        {"ComputeAtNoOperation", [] { check_raw(DirectiveKind::compute_at, {"m"}, "z"); },
+         "expected another operation that has loops (y), got z"},
+        {"ComputeAtAnInput", [] { check_raw(DirectiveKind::compute_at, {"m"}, "x"); }, "got x"},
+        {"StoreAtItself", [] { check_raw(DirectiveKind::store_at, {"m"}, "mm"); },
+         "expected another operation that has loops (y), got mm"},
+        {"DirectiveWithoutAxes", [] { check_raw(DirectiveKind::split, {}, ""); },
+         "expected 3 axes, got 0"},
+        {"DirectiveOnAnInput", ON("x", parallel(m)),
+         "expected an operation that has loops (mm or y), got x, which is given and not computed"},
+        {"DirectiveOnAStranger", ON("z", parallel(m)),
+         "z.parallel(m): expected an operation that has loops (mm or y), got z"},
+    }),
+    refusal_name);
+#undef ON
+
+TEST(ScheduleAxes, SaysWhichDirectiveWasRefused) {
+  Schedule s(linear());
+  s["y"].parallel(m).unroll(n).unroll(k);
+  DirectivePlace place;
+  expect_refusal([&] { axes_after(s, &place); }, "y.unroll(k)");
+  EXPECT_EQ(place.stage, "y");
+  EXPECT_EQ(place.index, 2u);
+}
+
+}  // namespace
+}  // namespace emulsion

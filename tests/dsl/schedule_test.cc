@@ -1,0 +1,154 @@
+#include "dsl/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/dsl/refusal.h"
+
+namespace emulsion {
+namespace {
+
+Axis m("m", 128), n("n", 512), k("k", 256);
+Axis mo("mo"), mi("mi"), no("no"), ni("ni");
+
+struct Linear {
+  Tensor x = input("x", f32, {128, 256});
+  Tensor w = weight("w", f32, {256, 512});
+  Tensor mm = compute("mm", {m, n}, sum(k, x(m, k) * w(k, n)));
+  Tensor y = compute("y", {m, n}, max(mm(m, n), 0.0f));
+};
+
+std::string text_of(const StageSchedule& stage) {
+  std::string text;
+  for (const Directive& d : stage.directives()) text += to_string(d) + "\n";
+  return text;
+}
+
+TEST(Schedule, RecordsDirectivesInTheOrderOfTheCalls) {
+  Linear l;
+  Schedule s(l.y);
+  s[l.y].split(m, mo, mi, 6, Tail::guard).parallel(mo).reorder({mi, n, mo}).store_in(Memory::heap);
+  EXPECT_EQ(text_of(s["y"]),
+            "split(m, mo, mi, 6, guard)\nparallel(mo)\nreorder(mi, n, mo)\nstore_in(heap)\n");
+}
+
+TEST(Schedule, TileIsTwoSplitsAndAReorder) {
+  Linear l;
+  Schedule s(l.y);
+  s[l.y].tile(m, n, mo, no, mi, ni, 6, 64);
+  EXPECT_EQ(text_of(s["y"]),
+            "split(m, mo, mi, 6)\nsplit(n, no, ni, 64)\nreorder(ni, mi, no, mo)\n");
+}
+
+TEST(Schedule, AFactorSplitsFirst) {
+  Linear l;
+  Schedule s(l.y);
+  s[l.y].vectorize(n, 16, Tail::predicate).unroll(m, 4);
+  EXPECT_EQ(text_of(s["y"]),
+            "split(n, n, n_v, 16, predicate)\nvectorize(n_v)\nsplit(m, m, m_u, 4)\nunroll(m_u)\n");
+}
+
+TEST(Schedule, NamesOtherOperations) {
+  Linear l;
+  Schedule s(l.y);
+  s[l.mm].compute_at(l.y, no).store_at(l.y, mo).pack(l.w, n, 64).cache_write("acc");
+  s["acc"].split_reduction(k, Axis("lane"), 16, "partial").fuse(m, n, Axis("t"));
+  EXPECT_EQ(text_of(s["mm"]),
+            "compute_at(y, no)\nstore_at(y, mo)\npack(w, n, 64)\ncache_write(acc)\n");
+  EXPECT_EQ(text_of(s["acc"]), "split_reduction(k, lane, partial, 16)\nfuse(m, n, t)\n");
+}
+
+TEST(Schedule, PrintsEveryTailAndMemory) {
+  EXPECT_EQ(to_string(Tail::automatic), "automatic");
+  EXPECT_EQ(to_string(Tail::guard), "guard");
+  EXPECT_EQ(to_string(Tail::predicate), "predicate");
+  EXPECT_EQ(to_string(Tail::round_up), "round_up");
+  EXPECT_EQ(to_string(Tail::shift_inwards), "shift_inwards");
+  EXPECT_EQ(to_string(Memory::automatic), "automatic");
+  EXPECT_EQ(to_string(Memory::heap), "heap");
+  EXPECT_EQ(to_string(Memory::stack), "stack");
+  EXPECT_EQ(to_string(Memory::registers), "registers");
+}
+
+TEST(Schedule, AFunctionIsFoundLikeItsTensor) {
+  Func f("f");
+  f(m) = cast(f32, Expr(m));
+  Schedule s(f);
+  s[f].compute_root();
+  EXPECT_EQ(text_of(s[f.tensor()]), "compute_root()\n");
+}
+
+TEST(Schedule, ACopyStandsOnItsOwn) {
+  Linear l;
+  auto first = std::make_unique<Schedule>(l.y);
+  (*first)[l.y].parallel(m);
+  Schedule copy = *first;
+  first.reset();
+  copy[l.mm].compute_at(l.y, m);
+  EXPECT_EQ(text_of(copy["mm"]), "compute_at(y, m)\n");
+}
+
+TEST(Schedule, EqualityIsThatOfTheDirectives) {
+  Linear l;
+  Schedule a(l.y), b(l.y);
+  a[l.y].parallel(m);
+  EXPECT_FALSE(a == b);
+  EXPECT_FALSE(b == a);
+  b[l.y].parallel(m);
+  EXPECT_TRUE(a == b);
+  b[l.y].unroll(n);
+  EXPECT_FALSE(a == b);
+}
+
+TEST(Schedule, LookingAtAStageChangesNothing) {
+  Linear l;
+  Schedule a(l.y), b(l.y);
+  a[l.mm];
+  EXPECT_TRUE(a == b);
+  EXPECT_TRUE(b == a);
+  EXPECT_EQ(b.find("mm"), nullptr);
+}
+
+class ScheduleRefusal : public RefusalTest {};
+TEST_P(ScheduleRefusal, NamesTheCause) { check(); }
+INSTANTIATE_TEST_SUITE_P(
+    Table, ScheduleRefusal,
+    ::testing::ValuesIn(std::vector<Refusal>{
+        {"SplitByZero", [] { Schedule(Linear().y)["y"].split(m, mo, mi, 0); },
+         "argument 4 (factor) of split: expected a positive integer, got 0"},
+        {"TileByMinusOne", [] { Schedule(Linear().y)["y"].tile(m, n, mo, no, mi, ni, 6, -1); },
+         "argument 8 (factor) of tile: expected a positive integer, got -1"},
+        {"VectorizeByZero", [] { Schedule(Linear().y)["y"].vectorize(n, 0); },
+         "argument 2 (factor) of vectorize"},
+        {"UnrollByZero", [] { Schedule(Linear().y)["y"].unroll(n, 0); },
+         "argument 2 (factor) of unroll"},
+        {"PackByZero",
+         [] {
+           Linear l;
+           Schedule(l.y)[l.mm].pack(l.w, n, 0);
+         },
+         "argument 3 (factor) of pack"},
+        {"SplitReductionByZero",
+         [] { Schedule(Linear().y)["mm"].split_reduction(k, Axis("lane"), 0, "partial"); },
+         "argument 3 (factor) of split_reduction"},
+        {"CacheWriteToAKeyword", [] { Schedule(Linear().y)["mm"].cache_write("auto"); },
+         "stage made by cache_write 'auto'"},
+        {"PartialWithoutName",
+         [] { Schedule(Linear().y)["mm"].split_reduction(k, Axis("lane"), 8, ""); },
+         "stage made by split_reduction ''"},
+        {"ComputeAtAStranger",
+         [] { Schedule(Linear().y)["mm"].compute_at(input("other", f32, {3}), m); }, "got other"},
+        {"PackOfAStranger", [] { Schedule(Linear().y)["mm"].pack(weight("v", f32, {3}), n, 8); },
+         "got v"},
+        {"StageOfAStranger", [] { Schedule(Linear().y)[input("other", f32, {3})]; },
+         "expected one of its operations (x, w, mm, y), got other"},
+        {"UndefinedTensor", [] { Schedule(Linear().y)[Tensor()]; }, "an undefined tensor"},
+        {"AxisWithAKeyword", [] { Schedule(Linear().y)["y"].parallel(Axis("for")); }, "axis 'for'"},
+    }),
+    refusal_name);
+
+}  // namespace
+}  // namespace emulsion

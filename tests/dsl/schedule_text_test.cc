@@ -1,0 +1,300 @@
+#include "dsl/schedule_text.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/dsl/refusal.h"
+
+namespace emulsion {
+namespace {
+
+Axis m("m", 128), n("n", 512), k("k", 256);
+Axis mo("mo"), mi("mi"), no("no"), ni("ni"), lane("lane");
+
+struct Linear {
+  Tensor x = input("x", f32, {128, 256});
+  Tensor w = weight("w", f32, {256, 512});
+  Tensor mm = compute("mm", {m, n}, sum(k, x(m, k) * w(k, n)));
+  Tensor y = compute("y", {m, n}, max(mm(m, n), 0.0f));
+};
+
+Schedule by_hand() {
+  Linear l;
+  Schedule s(l.y);
+  s[l.y].tile(m, n, mo, no, mi, ni, 6, 64, Tail::guard).parallel(mo).vectorize(ni, 16).unroll(mi);
+  s[l.mm].cache_write("acc").compute_at(l.y, no).pack(l.w, n, 64).store_in(Memory::stack);
+  s["acc"].reorder({n, m, k}).vectorize(n, 16).split_reduction(k, lane, 16, "partial");
+  s["partial"].compute_root();
+  return s;
+}
+
+TEST(ScheduleText, ReadsAsItIsWrittenConsumersFirst) {
+  EXPECT_EQ(to_string(by_hand()),
+            "emulsion schedule 1\n"
+            "y.split(m, mo, mi, 6, guard)\n"
+            "y.split(n, no, ni, 64, guard)\n"
+            "y.reorder(ni, mi, no, mo)\n"
+            "y.parallel(mo)\n"
+            "y.split(ni, ni, ni_v, 16)\n"
+            "y.vectorize(ni_v)\n"
+            "y.unroll(mi)\n"
+            "mm.cache_write(acc)\n"
+            "mm.compute_at(y, no)\n"
+            "mm.pack(w, n, 64)\n"
+            "mm.store_in(stack)\n"
+            "acc.reorder(n, m, k)\n"
+            "acc.split(n, n, n_v, 16)\n"
+            "acc.vectorize(n_v)\n"
+            "acc.split_reduction(k, lane, partial, 16)\n"
+            "partial.compute_root()\n");
+}
+
+void expect_round_trip(const Schedule& schedule) {
+  std::string text = to_string(schedule);
+  Schedule parsed = parse_schedule(text, schedule.graph());
+  EXPECT_TRUE(parsed == schedule) << text;
+  EXPECT_EQ(to_string(parsed), text);
+}
+
+TEST(ScheduleText, ParsesBack) { expect_round_trip(by_hand()); }
+
+TEST(ScheduleText, TheEmptyScheduleIsItsFirstLine) {
+  Schedule empty(Linear().y);
+  EXPECT_EQ(to_string(empty), "emulsion schedule 1\n");
+  expect_round_trip(empty);
+}
+
+TEST(ScheduleText, EveryDirectiveTailAndMemoryParsesBack) {
+  Linear l;
+  for (Tail tail :
+       {Tail::automatic, Tail::guard, Tail::predicate, Tail::round_up, Tail::shift_inwards}) {
+    Schedule s(l.y);
+    s[l.y].split(m, mo, mi, 1, tail).fuse(mi, n, Axis("t")).compute_root();
+    expect_round_trip(s);
+  }
+  for (Memory memory : {Memory::automatic, Memory::heap, Memory::stack, Memory::registers}) {
+    Schedule s(l.y);
+    s[l.mm].store_in(memory).compute_at(l.y, n).store_at(l.y, m).compute_inline();
+    expect_round_trip(s);
+  }
+}
+
+Schedule parse(const std::string& lines) {
+  return parse_schedule("emulsion schedule 1\n" + lines, Graph(Linear().y));
+}
+
+TEST(ScheduleText, CommentsBlankLinesAndSpacesAreFree) {
+  Schedule s = parse("\n# a comment\n  y . parallel ( m )   # more\r\n\nmm.unroll(k)");
+  EXPECT_EQ(to_string(s), "emulsion schedule 1\ny.parallel(m)\nmm.unroll(k)\n");
+}
+
+TEST(ScheduleText, LinesOfOneStageMayBeApart) {
+  Schedule s = parse(
+      "acc.unroll(k)\ny.parallel(m)\nmm.compute_at(y, n)\nmm.cache_write(acc)\n"
+      "y.unroll(n)\n");
+  EXPECT_EQ(s.find("y")->directives().size(), 2u);
+}
+
+TEST(ScheduleText, ShorthandsBecomeWhatTheyAreMadeOf) {
+  Schedule s = parse(
+      "y.tile(m, n, mo, no, mi, ni, 6, 64, guard)\ny.parallel(mo)\n"
+      "y.vectorize(ni, 16)\ny.unroll(mi)\nmm.unroll(k, 4, predicate)\n");
+  Linear l;
+  Schedule expected(l.y);
+  expected["y"].tile(m, n, mo, no, mi, ni, 6, 64, Tail::guard).parallel(mo).vectorize(ni, 16);
+  expected["y"].unroll(mi);
+  expected["mm"].unroll(k, 4, Tail::predicate);
+  EXPECT_TRUE(s == expected) << to_string(s);
+}
+
+TEST(ScheduleText, RandomSchedulesParseBack) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    Linear l;
+    Schedule s(l.y);
+    for (const char* name : {"y", "mm"}) {
+      std::vector<std::string> loops = {"m", "n"};
+      for (int i = 0; i < 6; ++i) {
+        std::string loop = loops[random() % loops.size()];
+        Axis outer(loop + "o"), inner(loop + "i" + std::to_string(i));
+        switch (random() % 4) {
+          case 0:
+            s[name].split(Axis(loop), outer, inner, 1 + static_cast<int64_t>(random() % 100),
+                          static_cast<Tail>(random() % 5));
+            *std::find(loops.begin(), loops.end(), loop) = outer.name();
+            loops.push_back(inner.name());
+            break;
+          case 1:
+            s[name].parallel(Axis(loop));
+            break;
+          case 2:
+            s[name].reorder({Axis(loop)});
+            break;
+          default:
+            s[name].vectorize(Axis(loop));
+        }
+      }
+    }
+    expect_round_trip(s);
+  }
+}
+
+TEST(ScheduleText, CutAnywhereItIsAScheduleOrAnError) {
+  std::string text = to_string(by_hand());
+  Graph graph(Linear().y);
+  for (size_t length = 0; length < text.size(); ++length) {
+    try {
+      parse_schedule(text.substr(0, length), graph);
+    } catch (const Error&) {
+    }
+  }
+}
+
+class ScheduleTextRefusal : public RefusalTest {};
+TEST_P(ScheduleTextRefusal, NamesTheCause) { check(); }
+INSTANTIATE_TEST_SUITE_P(
+    Table, ScheduleTextRefusal,
+    ::testing::ValuesIn(std::vector<Refusal>{
+        {"Nothing", [] { parse_schedule("", Graph(Linear().y)); },
+         "expected 'emulsion schedule 1' on the first line, got end of text"},
+        {"NewerVersion", [] { parse_schedule("emulsion schedule 7\n", Graph(Linear().y)); },
+         "line 1, column 19: expected a version of the schedule format that this library reads "
+         "(known: 1), got '7'"},
+        {"AGraph", [] { parse_schedule("emulsion graph 1\n", Graph(Linear().y)); }, "got 'graph'"},
+        {"UnknownDirective", [] { parse("y.vectorise(n)\n"); },
+         "line 2, column 3: expected a directive (split, tile, fuse, reorder, vectorize, unroll, "
+         "parallel, compute_at, store_at, compute_root, compute_inline, store_in, pack, "
+         "cache_write or split_reduction), got 'vectorise'"},
+        {"TooFewArguments", [] { parse("y.split(m, mo, mi)\n"); },
+         "expected split(axis, outer, inner, factor[, tail]), got 3 arguments"},
+        {"TooManyArguments", [] { parse("y.parallel(m, n)\n"); },
+         "expected parallel(axis), got 2 arguments"},
+        {"ArgumentsForNone", [] { parse("y.compute_root(m)\n"); },
+         "expected compute_root(), got 1 argument"},
+        {"NothingToReorder", [] { parse("y.reorder()\n"); }, "got 0 arguments"},
+        {"NumberForAnAxis", [] { parse("y.parallel(3)\n"); },
+         "line 2, column 12: expected an axis for argument 1 of parallel(axis), got '3'"},
+        {"NumberForAnOperation", [] { parse("mm.compute_at(3, m)\n"); },
+         "expected an operation for argument 1"},
+        {"NameForAFactor", [] { parse("y.split(m, mo, mi, six)\n"); },
+         "line 2, column 20: expected an integer for argument 4"},
+        {"ZeroFactor", [] { parse("y.split(m, mo, mi, 0)\n"); },
+         "argument 4 (factor) of split: expected a positive integer, got 0"},
+        {"NegativeFactor", [] { parse("y.tile(m, n, mo, no, mi, ni, 6, -64)\n"); },
+         "argument 8 (factor) of tile: expected a positive integer, got -64"},
+        {"HugeFactor", [] { parse("y.split(m, mo, mi, 99999999999999999999)\n"); },
+         "expected a name or an integer that fits 64 bits"},
+        {"FractionalFactor", [] { parse("y.split(m, mo, mi, 1.5)\n"); },
+         "expected a name or an integer, got '1.5'"},
+        {"UnknownTail", [] { parse("y.split(m, mo, mi, 6, guarded)\n"); },
+         "expected a tail (automatic, guard, predicate, round_up or shift_inwards), got 'guarded'"},
+        {"NumberForATail", [] { parse("y.split(m, mo, mi, 6, 7)\n"); }, "expected a tail"},
+        {"UnknownMemory", [] { parse("mm.store_in(cache)\n"); },
+         "expected a memory (automatic, heap, stack or registers), got 'cache'"},
+        {"UnknownOperation", [] { parse("y.parallel(m)\nz.parallel(m)\n"); },
+         "line 3, column 1: z.parallel(m): expected an operation that has loops (mm or y), got z"},
+        {"AxisThatIsNotThere", [] { parse("y.parallel(m)\n\ny.split(q, qo, qi, 4)\n"); },
+         "line 4, column 1: y.split(q, qo, qi, 4): expected a loop of y (m or n), got q"},
+        {"AxisThatIsGone", [] { parse("y.split(m, mo, mi, 6)\ny.parallel(m)\n"); },
+         "line 3, column 1: y.parallel(m): expected a loop of y (mo, mi or n), got m"},
+        {"LoopThatIsNotThere", [] { parse("mm.compute_at(y, no)\ny.parallel(m)\n"); },
+         "line 2, column 1: mm.compute_at(y, no): expected a loop of y (m or n), got no"},
+        {"ReductionAxisAfterCacheWrite", [] { parse("mm.cache_write(acc)\nmm.unroll(k)\n"); },
+         "line 3, column 1: mm.unroll(k): expected a loop of mm (m or n), got k"},
+        {"StageThatNothingMakes", [] { parse("acc.unroll(k)\n"); },
+         "line 2, column 1: acc.unroll(k): expected an operation that has loops"},
+        {"StagesThatMakeEachOther", [] { parse("a.cache_write(b)\nb.cache_write(a)\n"); },
+         "expected an operation that has loops (mm or y)"},
+        {"UnknownWeight", [] { parse("mm.pack(v, n, 64)\n"); },
+         "mm.pack(v, n, 64): expected a weight or a constant (w), got v"},
+        {"AxisWithAKeyword", [] { parse("y.split(m, for, mi, 6)\n"); },
+         "line 2, column 12: axis 'for'"},
+        {"StageWithAKeyword", [] { parse("mm.cache_write(int)\n"); }, "operation 'int'"},
+        {"TwoOnALine", [] { parse("y.parallel(m) y.unroll(n)\n"); },
+         "line 2, column 15: expected end of line, got 'y'"},
+        {"NoDirective", [] { parse("y\n"); }, "expected '.', got end of line"},
+        {"NoParenthesis", [] { parse("y.parallel m\n"); }, "expected '(', got 'm'"},
+        {"OpenParenthesis", [] { parse("y.parallel(m\n"); },
+         "expected ',' or ')', got end of line"},
+        {"NulByte", [] { parse(std::string("y.\0", 3)); }, "got byte 0x00"},
+    }),
+    refusal_name);
+
+class ScheduleFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "schedule_text_test_" + std::to_string(getpid());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  size_t files() const {
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+  std::string folder_;
+};
+
+TEST_F(ScheduleFile, ReadsBackWhatWasWritten) {
+  Schedule s = by_hand();
+  write_schedule(path("a.schedule"), s);
+  EXPECT_TRUE(read_schedule(path("a.schedule"), s.graph()) == s);
+}
+
+TEST_F(ScheduleFile, ReplacesTheOldFileAndLeavesNothingBeside) {
+  std::ofstream(path("a.schedule")) << std::string(10000, '#');
+  write_schedule(path("a.schedule"), by_hand());
+  std::stringstream text;
+  text << std::ifstream(path("a.schedule")).rdbuf();
+  EXPECT_EQ(text.str(), to_string(by_hand()));
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(ScheduleFile, NamesThePathOfAFileThatIsNotThere) {
+  expect_refusal([&] { read_schedule(path("none"), Graph(Linear().y)); },
+                 "cannot read schedule " + path("none") + ": No such file or directory");
+}
+
+TEST_F(ScheduleFile, NamesThePathAndTheLineOfAMistake) {
+  std::ofstream(path("bad")) << "emulsion schedule 1\ny.parallel(q)\n";
+  expect_refusal([&] { read_schedule(path("bad"), Graph(Linear().y)); },
+                 "schedule " + path("bad") + ": line 2, column 1: y.parallel(q)");
+}
+
+TEST_F(ScheduleFile, ADirectoryIsNoSchedule) {
+  expect_refusal([&] { read_schedule(folder_, Graph(Linear().y)); }, "Is a directory");
+  expect_refusal([&] { write_schedule(folder_, by_hand()); }, "cannot write schedule " + folder_);
+  EXPECT_EQ(files(), 0u);
+}
+
+TEST_F(ScheduleFile, AFolderThatIsNotThereCannotBeWritten) {
+  expect_refusal(
+      [&] { write_schedule(path("none/a.schedule"), by_hand()); },
+      "cannot write schedule " + path("none/a.schedule") + ": No such file or directory");
+}
+
+TEST_F(ScheduleFile, AFailedWriteKeepsTheOldFile) {
+  std::filesystem::create_directories(path("taken/inside"));
+  expect_refusal([&] { write_schedule(path("taken"), by_hand()); }, "cannot write schedule");
+  EXPECT_TRUE(std::filesystem::exists(path("taken/inside")));
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(ScheduleFile, ReplacesALinkAndNotWhatItPointsTo) {
+  std::filesystem::create_symlink("/dev/full", path("full"));
+  // A device is never written to or removed.
+  write_schedule(path("full"), by_hand());
+  EXPECT_FALSE(std::filesystem::is_symlink(path("full")));
+}
+
+}  // namespace
+}  // namespace emulsion
