@@ -1,5 +1,6 @@
 #include "dsl/target.h"
 
+#include <cpuid.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -177,6 +178,12 @@ void parse_machine(const std::string& text, const std::string& setting, Target* 
   }
 }
 
+// __builtin_cpu_supports() knows no f16c in every compiler that reads this file.
+bool cpu_lists_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 std::set<std::string> host_features() {
   __builtin_cpu_init();
   bool base = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd");
@@ -192,7 +199,7 @@ std::set<std::string> host_features() {
   const std::pair<const char*, bool> kFound[] = {
       {"sse41", __builtin_cpu_supports("sse4.1")},
       {"avx", __builtin_cpu_supports("avx")},
-      {"f16c", __builtin_cpu_supports("f16c")},
+      {"f16c", __builtin_cpu_supports("avx") && cpu_lists_f16c()},
       {"fma", __builtin_cpu_supports("fma")},
       {"avx2", __builtin_cpu_supports("avx2")},
       {"avx512", base},
