@@ -66,6 +66,7 @@ std::string joined(const std::vector<std::string>& words) {
 template <typename Map>
 std::vector<std::string> keys(const Map& map) {
   std::vector<std::string> result;
+  result.reserve(map.size());
   for (const auto& [key, value] : map) result.push_back(key);
   return result;
 }

@@ -45,6 +45,7 @@ Graph fused(const Graph& graph, FusionReport* report = nullptr) {
 
 std::vector<std::string> names(const std::vector<OpPtr>& ops) {
   std::vector<std::string> result;
+  result.reserve(ops.size());
   for (const OpPtr& op : ops) result.push_back(op->name);
   return result;
 }
@@ -304,6 +305,7 @@ TEST(FuseEpilogues, ThousandsOfGroupsInARow) {
 TEST(FuseEpilogues, ThousandsOfUsersOfOneOp) {
   Linear l;
   std::vector<Tensor> outputs;
+  outputs.reserve(5000);
   for (int i = 0; i < 5000; ++i) outputs.push_back(relu_of("y" + std::to_string(i), l.mm));
   FusionReport report;
   Graph after = fused(Graph(outputs), &report);
