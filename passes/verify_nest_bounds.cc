@@ -10,8 +10,8 @@ namespace {
 
 using Values = std::map<std::string, int64_t>;
 
-// Values that every run-time size takes in turn: small, odd, and around the usual tile sizes.
-constexpr int64_t kSizes[] = {1, 3, 16, 37};
+// Values that every run-time size takes in turn: none, small, odd, and around the usual tile sizes.
+constexpr int64_t kSizes[] = {0, 1, 3, 16, 37};
 // Loops are sampled at 0, at their last value and between, all combinations up to this many, else
 // at random.
 constexpr int kMaximumSamples = 81;

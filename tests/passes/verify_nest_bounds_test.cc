@@ -50,6 +50,16 @@ TEST(VerifyNestBounds, RefusesAReadPastTheEndForSomeSize) {
   EXPECT_OUTSIDE(pointwise_nest(B, read_x(kI * 2)), "y reads x[");
 }
 
+TEST(VerifyNestBounds, RefusesAReadOfATensorThatIsEmptyForSomeSize) {
+  // As many iterations whatever B is, the index clamped into x: wrong for B = 0 alone.
+  Expr clamped = max(min(kI, size_value("B") - 1), 0);
+  LoopNest nest = pointwise_nest(4, read_x(clamped));
+  nest.sizes = {"B"};
+  nest.buffers[0].shape = {B};
+  EXPECT_OUTSIDE(nest,
+                 "y reads x[0], outside what is stored: from [0], [0] on each axis, at B = 0");
+}
+
 TEST(VerifyNestBounds, RefusesAReadInTheBranchThatIsTaken) {
   EXPECT_OUTSIDE(pointwise_nest(8, select(kI <= 7, read_x(kI + 1), 0.0f)), "y reads x[8]");
 }
