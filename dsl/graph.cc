@@ -282,12 +282,12 @@ void verify_graph(const Graph& graph) {
     }
     if (op->kind == OpKind::compute) verify_compute(*op, defined);
     if (op->kind == OpKind::fused) {
-      std::unordered_set<const Op*> inside = defined;
       for (const OpPtr& member : op->members) {
         EMULSION_CHECK(names.insert(member->name).second, "two operations named {}", member->name);
-        verify_compute(*member, inside);
-        inside.insert(member.get());
+        verify_compute(*member, defined);
+        defined.insert(member.get());
       }
+      for (const OpPtr& member : op->members) defined.erase(member.get());  // nobody else reads them
       const Op& result = *op->members.back();
       EMULSION_CHECK(result.name == op->name && result.shape == op->shape &&
                          result.dtype == op->dtype,

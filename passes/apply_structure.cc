@@ -236,14 +236,20 @@ void pack(NestPlan* plan, const StagePlan& stage, const Directive& d) {
 // Every read of an inlined stage becomes its body at those indices.
 void inline_stage(NestPlan* plan, size_t position) {
   const Stage inlined = plan->stages[position].stage;
+  // Reads at equal indices share one copy of the body, or a chain of squares would double at each link.
+  std::vector<std::pair<std::vector<Expr>, Expr>> copies;
   auto expand = [&](const Expr& e) -> Expr {
     if (e->op != ExprOp::read || e->name != inlined.name) return Expr();
-    return substitute_axes(inlined.body, [&](const std::string& axis) -> Expr {
-      for (size_t i = 0; i < inlined.axes.size(); ++i) {
-        if (inlined.axes[i].name() == axis) return e->args[i];
-      }
-      return Expr();
-    });
+    for (const auto& [indices, copy] : copies) {
+      if (std::equal(indices.begin(), indices.end(), e->args.begin(), equal)) return copy;
+    }
+    copies.emplace_back(e->args, substitute_axes(inlined.body, [&](const std::string& axis) -> Expr {
+                          for (size_t i = 0; i < inlined.axes.size(); ++i) {
+                            if (inlined.axes[i].name() == axis) return e->args[i];
+                          }
+                          return Expr();
+                        }));
+    return copies.back().second;
   };
   for (size_t i = position + 1; i < plan->stages.size(); ++i) {
     Stage& user = plan->stages[i].stage;

@@ -26,9 +26,9 @@ double tile_rate(int64_t rows, int64_t vectors) {
          (1 - kLoadCost * std::max(0.0, std::min(loads, 1.0) - kFreeLoads));
 }
 
-// Besides the accumulators: the vectors of the panel, one broadcast, two to spare.
+// Besides the accumulators: the vectors of the panel, one broadcast, one to spare.
 bool fits_registers(const Target& target, int64_t rows, int64_t vectors) {
-  return rows * vectors <= target.vector_registers() - vectors - 3;
+  return rows * vectors <= target.vector_registers() - vectors - 2;
 }
 
 size_t position_of(const Op& op, const std::string& axis) {
@@ -98,9 +98,9 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
 }  // namespace
 
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
-                                  std::optional<int64_t> columns, bool padded) {
+                                  std::optional<int64_t> columns, bool padded,
+                                  std::optional<int64_t> panel) {
   int64_t lanes = target.vector_lanes(dtype);
-  int64_t registers = target.vector_registers();
   if (columns && *columns < lanes && !padded) {
     RegisterTile narrow{std::min<int64_t>(rows.value_or(4), 4), *columns, *columns};
     return narrow;
@@ -115,6 +115,7 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
       if (!fits_registers(target, r, vectors)) continue;
       int64_t width = vectors * lanes;
       if (!padded && columns && width > *columns) continue;
+      if (panel && *panel % width != 0) continue;
       double rate = tile_rate(r, vectors) * used_share(rows, r) * used_share(columns, width);
       if (!rows) rate *= 1 - 0.01 * static_cast<double>(r);  // the run-time extent may be short
       if (rate > best_rate + 1e-9) {
@@ -126,7 +127,8 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
   return best;
 }
 
-bool derive_contraction(const ContractionGroup& group, const Target& target, Schedule* schedule) {
+bool derive_contraction(const ContractionGroup& group, const Target& target,
+                        const DeriveOptions& options, Schedule* schedule) {
   const Op& op = *group.contraction;
   const Op& result = *group.result;
   std::optional<Contraction> c = match_contraction(op);
@@ -141,16 +143,16 @@ bool derive_contraction(const ContractionGroup& group, const Target& target, Sch
 
   const std::string& column = op.axes[column_at].name();
   bool packed = can_pack(c->b, column);
-  std::optional<int64_t> earlier;
-  if (packed) earlier = packed_already(*schedule, c->b->tensor->name);
-  RegisterTile tile = choose_register_tile(target, op.dtype, rows, columns, packed);
-  if (earlier) {
-    if (*earlier % tile.lanes != 0) return false;
-    tile.columns = *earlier;
-    while (tile.rows > 1 && !fits_registers(target, tile.rows, tile.columns / tile.lanes)) {
-      --tile.rows;
-    }
+  std::optional<int64_t> panel, earlier;
+  if (packed) {
+    const std::string& name = c->b->tensor->name;
+    earlier = packed_already(*schedule, name);
+    auto fixed = options.panels.find(name);
+    if (fixed != options.panels.end()) panel = fixed->second;
+    if (earlier) panel = earlier;
+    if (panel && *panel % target.vector_lanes(op.dtype) != 0) return false;
   }
+  RegisterTile tile = choose_register_tile(target, op.dtype, rows, columns, packed, panel);
 
   // The result's loops: outer.., no, mo, mi, ni, lane (or mo outside no).
   std::vector<size_t> outer_axes;
@@ -237,7 +239,7 @@ bool derive_contraction(const ContractionGroup& group, const Target& target, Sch
     Directive pack;
     pack.kind = DirectiveKind::pack;
     pack.axes = {column};
-    pack.factor = tile.columns;
+    pack.factor = panel.value_or(tile.columns);
     pack.target = c->b->tensor->name;
     acc.add(pack);
   }

@@ -10,10 +10,11 @@
 namespace emulsion {
 namespace {
 
-void derive_op(const Op& op, const Target& target, Schedule* schedule) {
+void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
+               Schedule* schedule) {
   switch (classify(op)) {
     case OpClass::contraction:
-      if (derive_contraction({&op, &op}, target, schedule)) return;
+      if (derive_contraction({&op, &op}, target, options, schedule)) return;
       return derive_reduction(op, target, schedule);
     case OpClass::reduction:
       return derive_reduction(op, target, schedule);
@@ -23,19 +24,40 @@ void derive_op(const Op& op, const Target& target, Schedule* schedule) {
   }
 }
 
-void derive_group(const Op& group, const Target& target, Schedule* schedule) {
+// Whether the members, each written out at every read of it, make an expression of a sane size.
+bool fits_one_expression(const Op& group) {
+  constexpr int64_t kMostNodes = 4096;
+  std::map<const Op*, int64_t> nodes;
+  for (const OpPtr& member : group.members) {
+    int64_t count = 0;
+    visit(member->body, [&](const Expr& e) {
+      auto inlined = e->op == ExprOp::read ? nodes.find(e->tensor.get()) : nodes.end();
+      count += inlined == nodes.end() ? 1 : inlined->second;
+    });
+    if (count > kMostNodes) return false;
+    nodes[member.get()] = member->combiner == Combiner::none ? count : 1;
+  }
+  return true;
+}
+
+void derive_group(const Op& group, const Target& target, const DeriveOptions& options,
+                  Schedule* schedule) {
   const Op* contraction = nullptr;
   for (const OpPtr& member : group.members) {
     if (member->combiner != Combiner::none) contraction = member.get();
   }
   const Op* result = group.members.back().get();
+  if (!fits_one_expression(group)) {
+    for (const OpPtr& member : group.members) derive_op(*member, target, options, schedule);
+    return;
+  }
   for (const OpPtr& member : group.members) {
     if (member.get() != contraction && member.get() != result) {
       (*schedule)[member->name].compute_inline();
     }
   }
-  if (contraction && derive_contraction({contraction, result}, target, schedule)) return;
-  if (contraction) derive_op(*contraction, target, schedule);
+  if (contraction && derive_contraction({contraction, result}, target, options, schedule)) return;
+  if (contraction) derive_op(*contraction, target, options, schedule);
   derive_pointwise(*result, target, schedule);
 }
 
@@ -66,19 +88,35 @@ std::string fresh_stage(const Schedule& schedule, const std::string& wanted) {
 }
 
 Schedule derive_schedule(const Graph& graph, const Target& target, const DeriveOptions& options) {
-  return derive_schedule(graph, options.fuse ? fuse_epilogues(graph) : graph, target);
+  return derive_schedule(graph, options.fuse ? fuse_epilogues(graph) : graph, target, options);
 }
 
-Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target) {
+Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target,
+                         const DeriveOptions& options) {
   Schedule schedule(graph);
   for (const OpPtr& op : grouped.ops()) {
     if (op->kind == OpKind::fused) {
-      derive_group(*op, target, &schedule);
+      derive_group(*op, target, options, &schedule);
     } else if (op->kind == OpKind::compute) {
-      derive_op(*op, target, &schedule);
+      derive_op(*op, target, options, &schedule);
     }
   }
   return schedule;
+}
+
+std::vector<Schedule> derive_schedules(const Graph& graph, const std::vector<Target>& targets,
+                                       const DeriveOptions& options) {
+  std::vector<Schedule> schedules;
+  DeriveOptions same_layout = options;
+  for (const Target& target : targets) {
+    schedules.push_back(derive_schedule(graph, target, same_layout));
+    for (const auto& [name, stage] : schedules.back().stages()) {
+      for (const Directive& d : stage.directives()) {
+        if (d.kind == DirectiveKind::pack) same_layout.panels.emplace(d.target, d.factor);
+      }
+    }
+  }
+  return schedules;
 }
 
 }  // namespace emulsion

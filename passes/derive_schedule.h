@@ -12,6 +12,11 @@
 //
 // Legal at every value of the run-time sizes from 0 up.
 
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
 #include "dsl/target.h"
@@ -19,12 +24,19 @@
 namespace emulsion {
 
 struct DeriveOptions {
-  bool fuse = true;  // false: every operation in a nest of its own, through memory ("operator by operator")
+  // false: every operation in a nest of its own, through memory ("operator by operator").
+  bool fuse = true;
+  // Panel widths that are fixed already, by weight: a kernel for several targets has one packed layout.
+  std::map<std::string, int64_t> panels;
 };
 
 Schedule derive_schedule(const Graph& graph, const Target& target, const DeriveOptions& options = {});
 // The same for groups that are decided already: `grouped` is `graph` after fuse_epilogues().
-Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target);
+Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target,
+                         const DeriveOptions& options = {});
+// One schedule for each target of one library: weights are packed as the first target wants them.
+std::vector<Schedule> derive_schedules(const Graph& graph, const std::vector<Target>& targets,
+                                       const DeriveOptions& options = {});
 
 }  // namespace emulsion
 

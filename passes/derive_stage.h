@@ -10,6 +10,7 @@
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
 #include "dsl/target.h"
+#include "passes/derive_schedule.h"
 #include "passes/recognise_op.h"
 
 namespace emulsion {
@@ -21,8 +22,10 @@ struct RegisterTile {
 
 // The tile for a contraction of `rows` x `columns` outputs; an extent that is not known is nullopt.
 // `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is left.
+// `panel`: the panels' width when it is fixed already, which the tile's columns then divide.
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
-                                  std::optional<int64_t> columns, bool padded);
+                                  std::optional<int64_t> columns, bool padded,
+                                  std::optional<int64_t> panel = std::nullopt);
 
 // One contraction and what is fused onto it; `result` is the op that the outside reads (the contraction
 // itself when nothing is fused).
@@ -32,7 +35,8 @@ struct ContractionGroup {
 };
 
 // False when the contraction has no shape that this strategy covers; then nothing was added.
-bool derive_contraction(const ContractionGroup& group, const Target& target, Schedule* schedule);
+bool derive_contraction(const ContractionGroup& group, const Target& target,
+                        const DeriveOptions& options, Schedule* schedule);
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 
