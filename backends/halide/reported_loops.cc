@@ -18,17 +18,38 @@ std::string print_loop_nest(const std::vector<Function>& outputs);
 namespace emulsion {
 namespace {
 
-void collect(const Node& node, int depth, std::vector<ReportedLoop>* loops) {
-  if (node.kind == NodeKind::loop) {
-    ReportedLoop loop{depth, node.stage, node.axis, node.loop_kind, std::nullopt};
-    if (node.extent->op == ExprOp::constant) loop.extent = node.extent->int_value;
-    if (loop.extent != 1) {
-      loops->push_back(loop);
-      ++depth;
-    }
+// Whether a uOp under this node is ever issued, as far as numbers tell.
+bool runs(const Node& node) {
+  if (node.kind == NodeKind::loop && node.extent->op == ExprOp::constant &&
+      node.extent->int_value <= 0) {
+    return false;
   }
-  for (const NodePtr& child : node.children) collect(*child, depth, loops);
+  if (node.children.empty()) return node.kind != NodeKind::block;
+  return std::any_of(node.children.begin(), node.children.end(),
+                     [](const NodePtr& child) { return runs(*child); });
 }
+
+class NestWalker {
+ public:
+  std::vector<ReportedLoop> loops;
+
+  void walk(const Node& node) {
+    if (!runs(node)) return;
+    bool is_loop = node.kind == NodeKind::loop;
+    std::optional<int64_t> extent;
+    if (is_loop && node.extent->op == ExprOp::constant) extent = node.extent->int_value;
+    is_loop = is_loop && extent != 1;
+    if (is_loop) {
+      loops.push_back({node.stage, node.axis, node.loop_kind, extent, around_});
+      around_.push_back(loop_variable(node.stage, node.axis));
+    }
+    for (const NodePtr& child : node.children) walk(*child);
+    if (is_loop) around_.pop_back();
+  }
+
+ private:
+  std::vector<std::string> around_;
+};
 
 std::string word(LoopKind kind) {
   switch (kind) {
@@ -64,14 +85,19 @@ class ReportParser {
       while (!open_.empty() && open_.back().indent >= indent) open_.pop_back();
       parse_line(line.substr(indent), indent);
     }
-    return std::move(loops_);
+    std::vector<ReportedLoop> live;
+    for (size_t i = 0; i < loops_.size(); ++i) {
+      if (live_[i]) live.push_back(std::move(loops_[i]));
+    }
+    return live;
   }
 
  private:
   struct Open {
     size_t indent;
-    bool is_loop;
-    std::string produced;  // empty: not a production
+    std::string loop;      // its variable; empty: not a loop, or one of a single step
+    std::string produced;  // a stage; empty: not a production
+    size_t index = 0;      // of the loop
   };
 
   void parse_line(const std::string& line, size_t indent) {
@@ -80,9 +106,14 @@ class ReportParser {
     words >> first >> name;
     if (!name.empty() && name.back() == ':') name.pop_back();
     std::optional<LoopKind> kind = kind_of(first);
+    if (line.find("(...) = ...") != std::string::npos) {
+      for (const Open& open : open_) {
+        if (!open.loop.empty()) live_[open.index] = true;
+      }
+      return;
+    }
     if (!kind) {
-      // Names that Halide has met before get a number behind a dollar sign.
-      open_.push_back({indent, false, first == "produce" ? name.substr(0, name.find('$')) : ""});
+      open_.push_back({indent, "", first == "produce" ? name : ""});
       return;
     }
     ReportedLoop loop;
@@ -90,11 +121,16 @@ class ReportParser {
     loop.axis = name.substr(name.rfind('.') + 1);
     loop.extent = extent_in(line);
     for (const Open& open : open_) {
-      if (open.is_loop) ++loop.depth;
+      if (!open.loop.empty()) loop.around.push_back(open.loop);
       if (!open.produced.empty()) loop.stage = open.produced;
     }
-    open_.push_back({indent, true, ""});
+    if (loop.extent == 1) {
+      open_.push_back({indent, "", ""});
+      return;
+    }
+    open_.push_back({indent, loop_variable(loop.stage, loop.axis), "", loops_.size()});
     loops_.push_back(loop);
+    live_.push_back(false);
   }
 
   // "in [0, 7]" is 8.
@@ -110,43 +146,35 @@ class ReportParser {
 
   std::vector<Open> open_;
   std::vector<ReportedLoop> loops_;
+  std::vector<bool> live_;  // whether anything is computed inside
 };
 
 std::string describe(const ReportedLoop& loop) {
-  return fmt::format("{}{} {}.{}{}", std::string(static_cast<size_t>(2 * loop.depth), ' '),
-                     word(loop.kind), loop.stage, loop.axis,
+  return fmt::format("{}{} {}{}", std::string(2 * loop.around.size(), ' '), word(loop.kind),
+                     loop_variable(loop.stage, loop.axis),
                      loop.extent ? fmt::format(" in {}", *loop.extent) : "");
 }
 
-// A loop that Halide has and knows to run once is not one either.
-std::vector<ReportedLoop> without_single_steps(const std::vector<ReportedLoop>& loops) {
-  std::vector<ReportedLoop> result;
-  std::vector<int> skipped;  // depths of the loops left out around the loop at hand
-  for (ReportedLoop loop : loops) {
-    while (!skipped.empty() && skipped.back() >= loop.depth) skipped.pop_back();
-    if (loop.extent == 1) {
-      skipped.push_back(loop.depth);
-      continue;
-    }
-    loop.depth -= static_cast<int>(skipped.size());
-    result.push_back(loop);
-  }
-  return result;
+bool same(const ReportedLoop& a, const ReportedLoop& b) {
+  bool same_extent = !a.extent || !b.extent || *a.extent == *b.extent;
+  return a.stage == b.stage && a.axis == b.axis && a.kind == b.kind && a.around == b.around &&
+         same_extent;
+}
+
+std::vector<ReportedLoop> by_stage(std::vector<ReportedLoop> loops) {
+  std::stable_sort(loops.begin(), loops.end(), [](const ReportedLoop& a, const ReportedLoop& b) {
+    return a.stage < b.stage;
+  });
+  return loops;
 }
 
 }  // namespace
 
-bool ReportedLoop::operator==(const ReportedLoop& other) const {
-  bool same_extent = !extent || !other.extent || *extent == *other.extent;
-  return depth == other.depth && stage == other.stage && axis == other.axis &&
-         kind == other.kind && same_extent;
-}
-
 std::vector<ReportedLoop> loops_of_nest(const LoopNest& nest) {
-  std::vector<ReportedLoop> loops;
   EMULSION_CHECK(nest.root != nullptr, "nest {}: no tree", nest.name);
-  collect(*nest.root, 0, &loops);
-  return loops;
+  NestWalker walker;
+  walker.walk(*nest.root);
+  return std::move(walker.loops);
 }
 
 std::vector<ReportedLoop> loops_of_halide(const LoopNest& nest) {
@@ -157,7 +185,7 @@ std::vector<ReportedLoop> loops_of_halide(const LoopNest& nest) {
     for (const Halide::Func& output : built.outputs) outputs.push_back(output.function());
     report = Halide::Internal::print_loop_nest(outputs);
   });
-  return without_single_steps(ReportParser().parse(report));
+  return ReportParser().parse(report);
 }
 
 std::string to_string(const std::vector<ReportedLoop>& loops) {
@@ -166,14 +194,15 @@ std::string to_string(const std::vector<ReportedLoop>& loops) {
   return text;
 }
 
-std::optional<std::string> first_difference(const std::vector<ReportedLoop>& expected,
-                                            const std::vector<ReportedLoop>& reported) {
+std::optional<std::string> first_difference(const std::vector<ReportedLoop>& nest,
+                                            const std::vector<ReportedLoop>& halide) {
+  std::vector<ReportedLoop> expected = by_stage(nest), reported = by_stage(halide);
   for (size_t i = 0; i < std::max(expected.size(), reported.size()); ++i) {
-    std::string left = i < expected.size() ? describe(expected[i]) : "nothing";
-    std::string right = i < reported.size() ? describe(reported[i]) : "nothing";
-    if (i >= expected.size() || i >= reported.size() || !(expected[i] == reported[i])) {
-      return fmt::format("loop {}: the nest has \"{}\", Halide has \"{}\"", i, left, right);
-    }
+    bool both = i < expected.size() && i < reported.size();
+    if (both && same(expected[i], reported[i])) continue;
+    return fmt::format("the nest has \"{}\", Halide has \"{}\"",
+                       i < expected.size() ? describe(expected[i]) : "nothing",
+                       i < reported.size() ? describe(reported[i]) : "nothing");
   }
   return std::nullopt;
 }

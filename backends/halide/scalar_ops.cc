@@ -44,6 +44,11 @@ Halide::Expr float_choice(const Halide::Expr& a, const Halide::Expr& b,
   return Halide::select(b_is_number ? b_is_better : b_is_better || halide_is_nan(b), b, a);
 }
 
+// Halide 21 compiles strict_le as "not greater", which is true of NaN.
+Halide::Expr less_or_equal(const Halide::Expr& a, const Halide::Expr& b) {
+  return strict_comparison(Call::strict_lt, a, b) || strict_comparison(Call::strict_eq, a, b);
+}
+
 Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
   switch (op) {
     case ExprOp::add:
@@ -65,11 +70,11 @@ Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& 
     case ExprOp::lt:
       return strict_comparison(Call::strict_lt, a, b);
     case ExprOp::le:
-      return strict_comparison(Call::strict_le, a, b);
+      return less_or_equal(a, b);
     case ExprOp::gt:
       return strict_comparison(Call::strict_lt, b, a);
     case ExprOp::ge:
-      return strict_comparison(Call::strict_le, b, a);
+      return less_or_equal(b, a);
     default:
       EMULSION_CHECK(false, "{} of floats", to_string(op));
       return a;
@@ -169,7 +174,7 @@ Halide::Expr float_to_i32(const Halide::Expr& a) {
   Halide::Expr high = Halide::Internal::make_const(a.type(), 2147483648.0);
   Halide::Expr low = Halide::Internal::make_const(a.type(), -2147483648.0);
   Halide::Expr value = Halide::cast(Halide::Int(32), a);
-  value = Halide::select(strict_comparison(Call::strict_le, high, a), Halide::Int(32).max(), value);
+  value = Halide::select(!strict_comparison(Call::strict_lt, a, high), Halide::Int(32).max(), value);
   value = Halide::select(strict_comparison(Call::strict_lt, a, low), Halide::Int(32).min(), value);
   return Halide::select(halide_is_nan(a), 0, value);
 }
