@@ -290,11 +290,30 @@ class Inferrer {
         whole_axis(plan, axis);
         continue;
       }
+      refuse_when_only_it_is_empty(*plan, axis);
       full_.push_back(false);
       plan->mins.push_back(sum_of(*region[d]));
       plan->extents.push_back(extent_value(region[d]->high - region[d]->low + Extent(1)));
       note_reach(plan, d);
     }
+  }
+
+  // A tile of constant size is computed from clamped reads. When the domain can be empty at run time there is
+  // nothing to clamp to, so the loops around it must be empty then too.
+  void refuse_when_only_it_is_empty(const StagePlan& plan, const Axis& axis) const {
+    const Extent& extent = axis.extent();
+    if (extent.is_constant() || extent.lower_bound().value_or(0) > 0) return;
+    for (const StagePlan* walker = &plan; walker->place == StagePlan::Place::at;) {
+      walker = nest_.find(walker->at_stage);
+      for (const Axis& around : walker->stage.axes) {
+        if (around.extent() == extent) return;
+      }
+    }
+    throw ScheduleError(fmt::format(
+        "{}.compute_at({}, {}): expected an operation that is empty whenever {} is, got {} while axis {} "
+        "has the run-time extent {}; legal: compute_root()",
+        plan.stage.name, plan.at_stage, plan.at_loop, plan.stage.name, plan.at_stage, axis.name(),
+        extent.to_string()));
   }
 
   // The least and greatest index of axis d over the whole run.
