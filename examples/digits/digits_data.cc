@@ -7,8 +7,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "backends/codegen/npy_header.h"
 #include "dsl/error.h"
-#include "examples/common/npy_header.h"
 
 namespace emulsion {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/codegen/npy.h"
 #include "dsl/error.h"
-#include "examples/common/npy.h"
 #include "examples/digits/digits_data.h"
 
 namespace emulsion {

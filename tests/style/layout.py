@@ -25,6 +25,9 @@ MAY_INCLUDE = {
     "backends": ("dsl", "passes", "backends"),
 }
 
+# Belongs to //:emulsion, which is above the layers.
+ABOVE_THE_LAYERS = ("dsl/emulsion.h",)
+
 LONG, TOO_LONG = 400, 500
 
 # In two parts each, so that this file passes.
@@ -96,6 +99,8 @@ def too_long():
 
 def against_the_layers():
     for path in library_files():
+        if path in ABOVE_THE_LAYERS:
+            continue
         layer = path.split("/")[0]
         for header in includes(path):
             first = header.split("/")[0]

@@ -1,5 +1,5 @@
-#ifndef EMULSION_EXAMPLES_COMMON_NPY_HEADER_H_
-#define EMULSION_EXAMPLES_COMMON_NPY_HEADER_H_
+#ifndef EMULSION_BACKENDS_CODEGEN_NPY_HEADER_H_
+#define EMULSION_BACKENDS_CODEGEN_NPY_HEADER_H_
 
 // The header of a .npy file is a Python dict written as text. It is apart from npy.h because it is
 // the one part of the format that has a grammar, and so the one part where a hostile file has room.
@@ -37,4 +37,4 @@ std::string npy_quoted(std::string_view text);
 
 }  // namespace emulsion
 
-#endif  // EMULSION_EXAMPLES_COMMON_NPY_HEADER_H_
+#endif  // EMULSION_BACKENDS_CODEGEN_NPY_HEADER_H_

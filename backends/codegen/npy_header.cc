@@ -1,4 +1,4 @@
-#include "examples/common/npy_header.h"
+#include "backends/codegen/npy_header.h"
 
 #include <array>
 #include <optional>

@@ -1,5 +1,5 @@
-#ifndef EMULSION_EXAMPLES_COMMON_NPY_H_
-#define EMULSION_EXAMPLES_COMMON_NPY_H_
+#ifndef EMULSION_BACKENDS_CODEGEN_NPY_H_
+#define EMULSION_BACKENDS_CODEGEN_NPY_H_
 
 // Reads and writes NumPy's .npy files, so that an example's weights and expected results can come
 // from the tools that made them. The reader is strict: it accepts versions 1.0 and 2.0, C order and
@@ -12,9 +12,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "backends/codegen/npy_header.h"
 #include "dsl/error.h"
 #include "dsl/types.h"
-#include "examples/common/npy_header.h"
 
 namespace emulsion {
 
@@ -90,4 +90,4 @@ NpyArray make_npy(const std::vector<int64_t>& shape, const std::vector<T>& value
 
 }  // namespace emulsion
 
-#endif  // EMULSION_EXAMPLES_COMMON_NPY_H_
+#endif  // EMULSION_BACKENDS_CODEGEN_NPY_H_

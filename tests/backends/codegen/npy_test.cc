@@ -1,4 +1,4 @@
-#include "examples/common/npy.h"
+#include "backends/codegen/npy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

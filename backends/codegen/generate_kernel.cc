@@ -1,0 +1,113 @@
+#include "backends/codegen/generate_kernel.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cctype>
+
+#include "backends/codegen/count_flops.h"
+#include "backends/codegen/write_kernel_header.h"
+#include "backends/codegen/write_manifest.h"
+#include "backends/halide/compile_aot.h"
+#include "backends/halide/output_files.h"
+#include "dsl/error.h"
+#include "dsl/schedule.h"
+#include "dsl/schedule_text.h"
+#include "passes/derive_schedule.h"
+#include "passes/loop_nest.h"
+#include "passes/pipeline.h"
+
+namespace emulsion {
+namespace {
+
+bool is_in_library(const char* library, const std::string& name) {
+  void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) return false;
+  const bool found = dlsym(handle, name.c_str()) != nullptr;
+  dlclose(handle);
+  return found;
+}
+
+// The linker would let a kernel called exp take the place of the C library's exp, in the whole
+// application.
+void check_name(const std::string& name) {
+  check_identifier("kernel", name);
+  if (name.rfind("halide_", 0) == 0 || name.rfind("emulsion_", 0) == 0) {
+    fail("kernel '{}': expected a name that does not start with halide_ or emulsion_", name);
+  }
+  for (const char* library : {"libc.so.6", "libm.so.6"}) {
+    if (is_in_library(library, name)) {
+      fail("kernel '{}': expected a name that no function of the C library has", name);
+    }
+  }
+}
+
+void check_label(const std::string& label) {
+  for (char c : label) {
+    if (std::iscntrl(static_cast<unsigned char>(c))) {
+      fail("label: expected one line of text, got a control character");
+    }
+  }
+}
+
+std::vector<Schedule> schedules_for(const KernelRequest& request, const Graph& graph) {
+  if (!request.schedule.empty()) {
+    return {request.targets.size(), read_schedule(request.schedule, graph)};
+  }
+  DeriveOptions options;
+  options.fuse = request.fuse;
+  return derive_schedules(graph, request.targets, options);
+}
+
+std::string file_name(const std::string& name, size_t target, const char* suffix) {
+  return target == 0 ? name + suffix : fmt::format("{}.{}{}", name, target, suffix);
+}
+
+void write(OutputFiles* files, const std::string& name, const std::string& text) {
+  files->write_scratch(name, text.data(), text.size());
+}
+
+}  // namespace
+
+std::vector<std::string> kernel_files(const std::string& name, size_t target_count) {
+  std::vector<std::string> files = {name + ".a", name + ".h", name + "_kernel.h"};
+  for (size_t i = 0; i < target_count; ++i) {
+    files.push_back(file_name(name, i, ".schedule.txt"));
+    files.push_back(file_name(name, i, ".nest.txt"));
+  }
+  files.push_back(name + ".json");
+  return files;
+}
+
+void generate_kernel(const KernelRequest& request, const KernelFunction& kernel) {
+  check_name(request.name);
+  check_label(request.label);
+  if (request.targets.empty()) {
+    fail("kernel {}: expected at least one target, got none", request.name);
+  }
+  OutputFiles files(request.directory);
+  const Graph graph = kernel(KernelContext(request.targets, request.data));
+  const std::vector<Schedule> schedules = schedules_for(request, graph);
+  std::vector<LoopNest> nests;
+  std::vector<TargetSchedule> texts;
+  KernelDescription description;
+  description.name = request.name;
+  description.label = request.label.empty() ? request.name : request.label;
+  for (size_t i = 0; i < schedules.size(); ++i) {
+    nests.push_back(run_pipeline(graph, schedules[i]));
+    texts.push_back({to_string(schedules[i]), request.schedule.empty()});
+    const std::string head =
+        "# " + description.label + " for " + request.targets[i].to_string_with_machine() + "\n";
+    write(&files, file_name(request.name, i, ".schedule.txt"), head + texts.back().text);
+    write(&files, file_name(request.name, i, ".nest.txt"), head + to_string(nests.back()));
+  }
+  description.nest = &nests.front();
+  description.targets = request.targets;
+  description.flops = count_flops(graph);
+  write(&files, request.name + "_kernel.h", kernel_header(description));
+  write(&files, request.name + ".json", kernel_manifest(description, texts));
+  compile_aot(nests, request.name, request.targets, files.scratch_path(""));
+  files.commit(kernel_files(request.name, request.targets.size()));
+}
+
+}  // namespace emulsion

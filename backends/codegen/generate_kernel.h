@@ -1,0 +1,48 @@
+#ifndef EMULSION_BACKENDS_CODEGEN_GENERATE_KERNEL_H_
+#define EMULSION_BACKENDS_CODEGEN_GENERATE_KERNEL_H_
+
+// A graph from the user's code, and everything that emulsion_library (bazel/defs.bzl) promises
+// about it, as files in one directory:
+//
+//   NAME.a NAME.h         the kernel and its C header
+//   NAME_kernel.h         the typed C++17 header
+//   NAME.schedule.txt     how the first target's copy is computed; parses back
+//   NAME.nest.txt         its loops
+//   NAME.json             the manifest
+//   NAME.1.schedule.txt NAME.1.nest.txt ...    the same for the other targets, counted from 1
+//
+// Either all of them appear or none. Their bytes depend on the request, the graph and nothing else:
+// not on the directory, the clock, the environment or this machine's processor.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backends/codegen/kernel_context.h"
+#include "dsl/graph.h"
+#include "dsl/target.h"
+
+namespace emulsion {
+
+struct KernelRequest {
+  std::string name;             // of the kernel's C function
+  std::string label;            // for readers of the files; the name when empty
+  std::vector<Target> targets;  // the best first
+  std::string schedule;         // a file, for every target; empty: derived, for each target
+  bool fuse = true;             // for derived schedules (passes/derive_schedule.h)
+  std::map<std::string, std::string> data;  // see KernelContext
+  std::string directory = ".";
+};
+
+using KernelFunction = std::function<Graph(const KernelContext&)>;
+
+// Error: whatever is wrong with the request, the data, the graph, the schedule or the directory.
+void generate_kernel(const KernelRequest& request, const KernelFunction& kernel);
+
+// The names of the files, in order.
+std::vector<std::string> kernel_files(const std::string& name, size_t target_count);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_CODEGEN_GENERATE_KERNEL_H_

@@ -1,0 +1,94 @@
+// main() of the tool that emulsion_library builds from a kernel's source and runs: arguments in,
+// files out. Ends with 0, or with 1 and one message.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "backends/codegen/generate_kernel.h"
+#include "backends/codegen/kernel_context.h"
+#include "dsl/error.h"
+
+extern char** environ;
+
+namespace {
+
+using emulsion::Error;
+using emulsion::KernelRequest;
+using emulsion::Target;
+
+// Halide changes the code it makes by variables that start with HL_; a kernel depends on its
+// request only.
+void forget_halide_variables() {
+  std::vector<std::string> names;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const char* end = std::strchr(*entry, '=');
+    if (end != nullptr && std::strncmp(*entry, "HL_", 3) == 0)
+      names.emplace_back(*entry, static_cast<size_t>(end - *entry));
+  }
+  for (const std::string& name : names) unsetenv(name.c_str());
+}
+
+void add_data(const std::string& text, KernelRequest* request) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    emulsion::fail("--data: expected NAME=FILE, got \"{}\"", text);
+  }
+  request->data[text.substr(0, equals)] = text.substr(equals + 1);
+}
+
+int generate(int argc, char** argv) {
+  KernelRequest request;
+  std::vector<std::string> targets;
+  std::vector<std::string> data;
+  bool no_fuse = false;
+  CLI::App app(
+      "Writes the kernel that emulsion_kernel() describes: NAME.a, NAME.h, NAME_kernel.h,\n"
+      "NAME.schedule.txt, NAME.nest.txt and NAME.json. emulsion_library runs this; by hand:\n\n"
+      "  mlp_generator --name=mlp --target=x86-64-v4 --target=x86-64-v3 --target=x86-64-linux \\\n"
+      "      --data=digits/w1.npy=/tmp/w1.npy --out=/tmp/kernels\n");
+  app.add_option("--name", request.name, "The kernel's C function")->required();
+  app.add_option("--target", targets,
+                 "Instruction sets, as Halide spells them, or x86-64-v2 to v4; several times, the "
+                 "best first: "
+                 "the first that the processor has is run")
+      ->required();
+  app.add_option("--out", request.directory,
+                 "The directory for the files; made when it is not there")
+      ->required();
+  app.add_option("--schedule", request.schedule,
+                 "A schedule file; without it, schedules are derived");
+  app.add_option("--data", data, "NAME=FILE, for KernelContext::path; several times");
+  app.add_option("--label", request.label,
+                 "What the kernel is made from, for the readers of the files");
+  app.add_flag("--no-fuse", no_fuse,
+               "Derived schedules compute every operation by itself, through memory");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
+  request.fuse = !no_fuse;
+  for (const std::string& target : targets) request.targets.push_back(Target::parse(target));
+  for (const std::string& file : data) add_data(file, &request);
+  emulsion::generate_kernel(request, emulsion_kernel);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  forget_halide_variables();
+  try {
+    return generate(argc, argv);
+  } catch (const Error& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "internal error, please report it: %s\n", error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,91 @@
+// The test that emulsion_library makes of every kernel: its results are the interpreter's, for
+// awkward sizes, for each of its targets, and nothing is written outside of the outputs. Where all
+// data are whole numbers and stay so, sums are exact in any order and results are compared bit for
+// bit. EMULSION_TEST_TOLERANCE sets what may differ elsewhere, as a part of the largest result.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include "backends/codegen/kernel_cases.h"
+#include "backends/interpreter/interpret_graph.h"
+#include "backends/runtime/emulsion_runtime.h"
+#include "backends/runtime/skip_targets.h"
+
+namespace emulsion {
+namespace {
+
+const runtime::KernelInfo& info() { return *kernel_under_test().info; }
+
+struct Case {
+  int target = 0;
+  SizeValues sizes;
+};
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  const std::vector<SizeValues> all_sizes = awkward_sizes(graph_under_test());
+  for (int target = 0; target < info().target_count; ++target) {
+    for (const SizeValues& sizes : all_sizes) cases.push_back({target, sizes});
+  }
+  return cases;
+}
+
+std::string case_name(const ::testing::TestParamInfo<Case>& param) {
+  std::string name = fmt::format("target{}", param.param.target);
+  for (const auto& [size, value] : param.param.sizes) name += fmt::format("_{}_{}", size, value);
+  return name;
+}
+
+double tolerance(DType dtype) {
+  if (const char* text = std::getenv("EMULSION_TEST_TOLERANCE")) return std::atof(text);
+  return dtype == DType::f64 ? 1e-10 : 1e-4;
+}
+
+double largest(const TensorValue& value) {
+  double result = 0;
+  for (int64_t i = 0; i < value.element_count(); ++i) {
+    if (std::isfinite(value.value(i))) result = std::max(result, std::fabs(value.value(i)));
+  }
+  return result;
+}
+
+class KernelTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(KernelTest, AgreesWithTheInterpreter) {
+  const Graph graph = graph_under_test();
+  const SizeValues& sizes = GetParam().sizes;
+  const TensorValues arguments = make_arguments(graph, sizes, 1);
+  InterpretOptions wide;
+  wide.f64_accumulation = true;
+  wide.sizes = sizes;
+  InterpretOptions narrow;
+  narrow.sizes = sizes;
+  const TensorValues expected = interpret_graph(graph, arguments, wide);
+  const bool exact = keeps_whole_numbers(graph);
+  const TensorValues rounded = exact ? interpret_graph(graph, arguments, narrow) : expected;
+  runtime::SkipTargets skip(GetParam().target);
+  const TensorValues actual = run_kernel(info(), arguments, sizes);
+  ASSERT_EQ(actual.size(), expected.size());
+  for (const auto& [name, value] : expected) {
+    const bool same = exact && !first_difference(value, rounded.at(name));
+    const double allowed = same || !is_float(value.dtype) ? 0 : tolerance(value.dtype);
+    const auto difference =
+        first_difference(value, actual.at(name), allowed, allowed * largest(value));
+    EXPECT_FALSE(difference) << name << *difference;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, KernelTest, ::testing::ValuesIn(all_cases()), case_name);
+
+TEST(KernelRefusalTest, RefusesMissingBuffers) {
+  std::vector<halide_buffer_t*> missing(static_cast<size_t>(info().argument_count), nullptr);
+  EXPECT_EQ(info().call(missing.data()), EMULSION_ERROR_NULL_BUFFER);
+  EXPECT_STRNE(emulsion_last_error(), "");
+}
+
+}  // namespace
+}  // namespace emulsion

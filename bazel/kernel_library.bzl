@@ -1,0 +1,317 @@
+"""emulsion_library: a function that builds a graph becomes a library with a kernel in it.
+
+Everything that runs here runs in actions with declared inputs and an empty environment, for explicit
+instruction sets: the machine that builds leaves no trace in the kernel, so caches can be shared.
+"""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
+load(":copts.bzl", "EMULSION_COPTS")
+load(":testing.bzl", "emulsion_cc_test")
+
+_DEFAULT_TARGETS = [
+    "x86-64-v4",
+    "x86-64-v3",
+    "x86-64-linux",
+]
+
+EmulsionKernelInfo = provider(
+    doc = "A kernel, for rules that look at it.",
+    fields = {
+        "archive": "File: the static library.",
+        "c_header": "File: the C header, as Halide writes it.",
+        "header": "File: the typed C++17 header.",
+        "manifest": "File: what the kernel is, as JSON.",
+        "name": "The kernel's C function.",
+        "nests": "Files: the loops, one for each target.",
+        "schedules": "Files: the schedules, one for each target.",
+        "targets": "The targets as they were written.",
+    },
+)
+
+def _declare_texts(ctx, name, kind):
+    return [
+        ctx.actions.declare_file("{}{}.{}.txt".format(name, "." + str(i) if i else "", kind))
+        for i in range(len(ctx.attr.targets))
+    ]
+
+def _declare(ctx, name):
+    return EmulsionKernelInfo(
+        archive = ctx.actions.declare_file(name + ".a"),
+        c_header = ctx.actions.declare_file(name + ".h"),
+        header = ctx.actions.declare_file(name + "_kernel.h"),
+        manifest = ctx.actions.declare_file(name + ".json"),
+        name = name,
+        nests = _declare_texts(ctx, name, "nest"),
+        schedules = _declare_texts(ctx, name, "schedule"),
+        targets = ctx.attr.targets,
+    )
+
+def _generate(ctx, kernel, outputs):
+    arguments = ctx.actions.args()
+    arguments.add(kernel.name, format = "--name=%s")
+    arguments.add(str(ctx.label), format = "--label=%s")
+    arguments.add_all(kernel.targets, format_each = "--target=%s")
+    arguments.add(kernel.archive.dirname, format = "--out=%s")
+    for file in ctx.files.data:
+        arguments.add("--data={}={}".format(file.short_path, file.path))
+    if ctx.file.schedule:
+        arguments.add(ctx.file.schedule, format = "--schedule=%s")
+    if not ctx.attr.fuse:
+        arguments.add("--no-fuse")
+    ctx.actions.run(
+        arguments = [arguments],
+        env = {"LC_ALL": "C"},
+        executable = ctx.executable.generator,
+        inputs = ctx.files.data + ([ctx.file.schedule] if ctx.file.schedule else []),
+        mnemonic = "EmulsionKernel",
+        outputs = outputs,
+        progress_message = "Compiling kernel %s for %s" % (ctx.label, ", ".join(kernel.targets)),
+    )
+
+def _root(ctx):
+    """The folder below which the outputs' paths are those that are written behind #include."""
+    root = ctx.bin_dir.path
+    return root + "/" + ctx.label.workspace_root if ctx.label.workspace_root else root
+
+def _cc_info(ctx, kernel):
+    toolchain = find_cc_toolchain(ctx)
+    features = cc_common.configure_features(
+        cc_toolchain = toolchain,
+        ctx = ctx,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    library = cc_common.create_library_to_link(
+        actions = ctx.actions,
+        cc_toolchain = toolchain,
+        feature_configuration = features,
+        static_library = kernel.archive,
+    )
+    own = CcInfo(
+        compilation_context = cc_common.create_compilation_context(
+            headers = depset([kernel.c_header, kernel.header]),
+            quote_includes = depset([_root(ctx)]),
+        ),
+        linking_context = cc_common.create_linking_context(
+            linker_inputs = depset([cc_common.create_linker_input(
+                libraries = depset([library]),
+                owner = ctx.label,
+            )]),
+        ),
+    )
+
+    # The archive first: it needs what the runtime defines.
+    return cc_common.merge_cc_infos(
+        cc_infos = [own] + [dep[CcInfo] for dep in ctx.attr.runtime],
+    )
+
+def _kernel_impl(ctx):
+    kernel = _declare(ctx, ctx.label.name)
+    headers = [kernel.c_header, kernel.header]
+    outputs = [kernel.archive] + headers + kernel.schedules + kernel.nests + [kernel.manifest]
+    _generate(ctx, kernel, outputs)
+    return [
+        DefaultInfo(
+            files = depset(outputs),
+            runfiles = ctx.runfiles(collect_data = True),
+        ),
+        OutputGroupInfo(
+            archive = depset([kernel.archive]),
+            headers = depset(headers),
+            manifest = depset([kernel.manifest]),
+            nest = depset(kernel.nests),
+            schedule = depset(kernel.schedules),
+        ),
+        _cc_info(ctx, kernel),
+        kernel,
+    ]
+
+_emulsion_kernel = rule(
+    implementation = _kernel_impl,
+    attrs = {
+        "data": attr.label_list(allow_files = True, doc = "What the generator may read."),
+        "fuse": attr.bool(default = True, doc = "For derived schedules."),
+        "generator": attr.label(cfg = "exec", executable = True, mandatory = True),
+        "runtime": attr.label_list(
+            default = [
+                Label("//backends/runtime"),
+                Label("//backends/runtime:kernel_call"),
+            ],
+            doc = "What the kernel and its headers need.",
+            providers = [CcInfo],
+        ),
+        "schedule": attr.label(allow_single_file = True, doc = "Instead of derived ones."),
+        "targets": attr.string_list(mandatory = True, doc = "The best first."),
+        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+    },
+    doc = "Runs a generator and makes its output a C++ library.",
+    fragments = ["cpp"],
+    provides = [CcInfo, EmulsionKernelInfo],
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)
+
+def _c_string(text):
+    return "\"" + text.replace("\\", "\\\\").replace("\"", "\\\"") + "\""
+
+def _registration_impl(ctx):
+    kernel = ctx.attr.kernel[EmulsionKernelInfo]
+    header = kernel.header.short_path
+    if header.startswith("../"):  # ../repository/path
+        header = header.split("/", 2)[2]
+    files = [_c_string(file.short_path) for file in ctx.files.data]
+    source = ctx.actions.declare_file(ctx.label.name + ".cc")
+    ctx.actions.write(source, """// Generated: tells a test or benchmark which kernel it is for.
+#include "backends/codegen/kernel_cases.h"
+#include "{header}"
+
+const emulsion::KernelUnderTest& emulsion::kernel_under_test() {{
+  static const KernelUnderTest kernel = {{&kernels::{name}::info(), {{{data}}}}};
+  return kernel;
+}}
+""".format(
+        data = ", ".join(["{%s, %s}" % (f, f) for f in files]),
+        header = header,
+        name = kernel.name,
+    ))
+    return [DefaultInfo(files = depset([source]))]
+
+_kernel_registration = rule(
+    implementation = _registration_impl,
+    attrs = {
+        "data": attr.label_list(allow_files = True),
+        "kernel": attr.label(mandatory = True, providers = [EmulsionKernelInfo]),
+    },
+    doc = "The source file that connects a kernel to the programs that test it.",
+)
+
+def _check(name, targets):
+    legal = name and name[0].isalpha() and name.replace("_", "a").isalnum() and "__" not in name
+    if not legal:
+        fail(("emulsion_library {}: expected a name that can be a C function, a letter and then letters, digits " +
+              "and single underscores").format(name))
+    if not targets:
+        fail("emulsion_library {}: expected at least one target, got none".format(name))
+    for target in targets:
+        if target == "host" or target.startswith("host-"):
+            fail(("emulsion_library {}: target \"{}\": expected explicit instruction sets, such as \"x86-64-v3\": " +
+                  "what is built must not depend on the machine that builds it").format(name, target))
+
+def emulsion_library(
+        name,
+        src,
+        targets = _DEFAULT_TARGETS,
+        cores = 8,
+        schedule = None,
+        data = [],
+        deps = [],
+        fuse = True,
+        test = True,
+        test_tolerance = None,
+        test_size = "small",
+        tags = [],
+        testonly = None,
+        visibility = None):
+    """A kernel as a C++ library, with a test and a benchmark.
+
+    Makes these targets:
+      <name>: a library with the C function <name>; include "<package>/<name>_kernel.h" (typed, C++17) or
+        "<package>/<name>.h" (C, as Halide writes it). `--output_groups=schedule`, `nest` and `manifest` are
+        the texts that tell how it computes.
+      <name>_test: compares the kernel with the interpreter, for awkward sizes and for each target. It takes as
+        long as the interpreter does, which is slow: not for kernels of more than about a billion operations.
+      <name>_benchmark: time and GFLOP/s; manual, so that it has to be asked for.
+
+    Args:
+      name: of the library and of its C function.
+      src: a C++ file that includes "backends/codegen/kernel_context.h" and defines
+        `emulsion::Graph emulsion_kernel(const emulsion::KernelContext& context)`.
+      targets: instruction sets as Halide spells them ("x86-64-linux-avx2-fma") or levels ("x86-64-v3"), the best
+        first: the first that the processor has is run. "host" is refused.
+      cores: how many threads derived schedules make work for; 1 for none. How many there are when the kernel runs
+        is OpenMP's to say. A target may say it for itself ("x86-64-v3,cores=32").
+      schedule: a schedule file for all targets; without it, one is derived for each.
+      data: files that the source reads, such as weights: KernelContext::constant and path find them.
+      deps: more that the source needs.
+      fuse: False derives schedules that compute every operation by itself, through memory.
+      test: whether to make <name>_test and <name>_benchmark.
+      test_tolerance: how far a result may be from the interpreter's, as a part of the largest; where sums are
+        exact nothing may differ, whatever this says.
+      test_size: as for cc_test.
+      tags: for all targets.
+      testonly: for all targets.
+      visibility: of <name>.
+    """
+    _check(name, targets)
+    cc_library(
+        name = name + "_graph",
+        srcs = [src],
+        copts = EMULSION_COPTS,
+        tags = tags,
+        testonly = testonly,
+        visibility = ["//visibility:private"],
+        deps = [Label("//backends/codegen:kernel_context")] + deps,
+        alwayslink = True,
+    )
+    cc_binary(
+        name = name + "_generator",
+        copts = EMULSION_COPTS,
+        tags = tags,
+        testonly = testonly,
+        visibility = ["//visibility:private"],
+        deps = [
+            ":" + name + "_graph",
+            Label("//backends/codegen:generator_main"),
+        ],
+    )
+    _emulsion_kernel(
+        name = name,
+        data = data,
+        fuse = fuse,
+        generator = ":" + name + "_generator",
+        schedule = schedule,
+        tags = tags,
+        targets = [t if "cores=" in t else "{},cores={}".format(t, cores) for t in targets],
+        testonly = testonly,
+        visibility = visibility,
+    )
+    if not test:
+        return
+    _kernel_registration(
+        name = name + "_registration",
+        testonly = True,
+        data = data,
+        kernel = ":" + name,
+        tags = tags,
+        visibility = ["//visibility:private"],
+    )
+    emulsion_cc_test(
+        name = name + "_test",
+        size = test_size,
+        srcs = [":" + name + "_registration"],
+        data = data,
+        env = {"EMULSION_TEST_TOLERANCE": str(test_tolerance)} if test_tolerance else {},
+        floor = 1 + len(targets),
+        linkstatic = True,
+        tags = tags,
+        visibility = ["//visibility:private"],
+        deps = [
+            ":" + name,
+            ":" + name + "_graph",
+            Label("//backends/codegen:kernel_test_cases"),
+        ],
+    )
+    cc_binary(
+        name = name + "_benchmark",
+        testonly = True,
+        srcs = [":" + name + "_registration"],
+        copts = EMULSION_COPTS,
+        data = data,
+        tags = tags + ["manual"],
+        visibility = ["//visibility:private"],
+        deps = [
+            ":" + name,
+            ":" + name + "_graph",
+            Label("//backends/codegen:kernel_benchmark_main"),
+        ],
+    )

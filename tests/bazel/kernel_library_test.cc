@@ -1,0 +1,154 @@
+// What emulsion_library makes, as an application uses it: through the typed headers.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "backends/runtime/emulsion_runtime.h"
+#include "tests/bazel/tiny_linear_kernel.h"
+#include "tests/bazel/tiny_packed_kernel.h"
+#include "tests/bazel/tiny_scheduled_kernel.h"
+#include "tests/bazel/two_results_kernel.h"
+
+namespace emulsion {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Tiny {
+  explicit Tiny(int64_t batch) : batch(batch), x(batch * 20), w(20 * 24), y(batch * 24, -1) {
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7) - 3;
+    for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i % 5) - 2;
+  }
+  Span<const float, 2> x_span() const { return {x.data(), {batch, 20}}; }
+  Span<const float, 2> w_span() const { return {w.data(), {20, 24}}; }
+  Span<float, 2> y_span() { return {y.data(), {batch, 24}}; }
+
+  // The bias in the file is n - 12.
+  std::vector<float> expected() const {
+    std::vector<float> result;
+    for (int64_t m = 0; m < batch; ++m) {
+      for (int64_t n = 0; n < 24; ++n) {
+        float sum = static_cast<float>(n - 12);
+        for (int64_t k = 0; k < 20; ++k) sum += x[m * 20 + k] * w[k * 24 + n];
+        result.push_back(std::max(sum, 0.0f));
+      }
+    }
+    return result;
+  }
+
+  int64_t batch;
+  std::vector<float> x, w, y;
+};
+
+TEST(KernelLibraryTest, RunsForAnyBatch) {
+  for (int64_t batch : {0, 1, 5, 17, 64}) {
+    Tiny tiny(batch);
+    const Status status = kernels::tiny_linear::run(tiny.x_span(), tiny.w_span(), tiny.y_span());
+    ASSERT_TRUE(status.ok()) << status.message;
+    EXPECT_EQ(tiny.y, tiny.expected()) << batch;
+  }
+}
+
+TEST(KernelLibraryTest, RunsWithAScheduleFromAFile) {
+  Tiny tiny(9);
+  kernels::tiny_scheduled::Arguments arguments;
+  arguments.x = tiny.x_span();
+  arguments.w = tiny.w_span();
+  arguments.y = tiny.y_span();
+  const Status status = kernels::tiny_scheduled::run(arguments);
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_EQ(tiny.y, tiny.expected());
+}
+
+TEST(KernelLibraryTest, PacksAWeightOnce) {
+  namespace kernel = kernels::tiny_packed;
+  Tiny tiny(11);
+  std::vector<float> packed(kernel::packed_w_elements(11));
+  const Span<float, 3> w_packed(packed.data(), kernel::w_packed_shape(11));
+  const Status pack = kernel::pack_w(tiny.w_span(), w_packed);
+  ASSERT_TRUE(pack.ok()) << pack.message;
+  const Status status = kernel::run(tiny.x_span(), w_packed, tiny.y_span());
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_EQ(tiny.y, tiny.expected());
+}
+
+TEST(KernelLibraryTest, RefusesAWeightOfAnotherShapeToBePacked) {
+  namespace kernel = kernels::tiny_packed;
+  Tiny tiny(1);
+  std::vector<float> packed(kernel::packed_w_elements(1), 7);
+  const Span<float, 3> w_packed(packed.data(), kernel::w_packed_shape(1));
+  const Status status = kernel::pack_w({tiny.w.data(), {24, 20}}, w_packed);
+  EXPECT_EQ(status.code, EMULSION_ERROR_CONSTRAINT_VIOLATED);
+  EXPECT_EQ(packed, std::vector<float>(packed.size(), 7));
+}
+
+TEST(KernelLibraryTest, SaysShapesAndArithmeticAtCompileTime) {
+  static_assert(kernels::tiny_linear::x_shape(3) == std::array<int64_t, 2>{3, 20});
+  static_assert(kernels::tiny_linear::y_shape(3) == std::array<int64_t, 2>{3, 24});
+  // Multiplied and added, biased, clipped.
+  static_assert(kernels::tiny_linear::flops(3) == 3 * 24 * (2 * 20 + 2));
+  static_assert(kernels::two_results::flops(5, 2) == 5 * 3 * 2);
+  EXPECT_STREQ(kernels::tiny_linear::info().name, "tiny_linear");
+  EXPECT_EQ(kernels::tiny_linear::info().target_count, 3);
+}
+
+TEST(KernelLibraryTest, GivesSeveralResultsOfSeveralTypes) {
+  const std::vector<double> x = {1, 2, 3, 4, 5, 6};
+  const std::vector<int32_t> counts = {1, 2, 3};
+  std::vector<double> total(2);
+  std::array<bool, 3> small = {false, true, true};
+  const Status status = kernels::two_results::run({x.data(), {2, 3}}, {counts.data(), {3}},
+                                                  {total.data(), {2}}, {small.data(), {3}});
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_EQ(total, (std::vector<double>{14, 32}));
+  EXPECT_EQ(small, (std::array<bool, 3>{true, false, false}));
+}
+
+TEST(KernelLibraryTest, RefusesAWrongExtent) {
+  Tiny tiny(4);
+  const Status status =
+      kernels::tiny_linear::run({tiny.x.data(), {5, 16}}, tiny.w_span(), tiny.y_span());
+  EXPECT_EQ(status.code, EMULSION_ERROR_CONSTRAINT_VIOLATED);
+  EXPECT_THAT(status.message, HasSubstr("x"));
+  EXPECT_THAT(status.message, HasSubstr("20"));
+  EXPECT_EQ(tiny.y, std::vector<float>(4 * 24, -1));
+}
+
+TEST(KernelLibraryTest, RefusesSizesThatDisagree) {
+  Tiny tiny(4);
+  const Status status =
+      kernels::tiny_linear::run({tiny.x.data(), {3, 20}}, tiny.w_span(), tiny.y_span());
+  EXPECT_EQ(status.code, EMULSION_ERROR_INCONSISTENT_SIZE);
+  EXPECT_EQ(tiny.y, std::vector<float>(4 * 24, -1));
+}
+
+TEST(KernelLibraryTest, RefusesNoMemory) {
+  Tiny tiny(4);
+  const Status status = kernels::tiny_linear::run({nullptr, {4, 20}}, tiny.w_span(), tiny.y_span());
+  EXPECT_EQ(status.code, EMULSION_ERROR_NULL_HOST);
+  EXPECT_THAT(status.message, HasSubstr("tiny_linear"));
+}
+
+TEST(KernelLibraryTest, RefusesAnOutputThatIsAlsoAnInput) {
+  Tiny tiny(24);
+  const Status status =
+      kernels::tiny_linear::run({tiny.y.data(), {24, 20}}, tiny.w_span(), tiny.y_span());
+  EXPECT_EQ(status.code, EMULSION_ERROR_ALIASED_OUTPUT);
+}
+
+TEST(KernelLibraryTest, RefusesExtentsThatHalideCannotHold) {
+  Tiny tiny(0);
+  const int64_t batch = (int64_t{1} << 32) + 1;
+  const Status status = kernels::tiny_linear::run({tiny.x.data(), {batch, 20}}, tiny.w_span(),
+                                                  {tiny.y.data(), {batch, 24}});
+  EXPECT_EQ(status.code, EMULSION_ERROR_TOO_LARGE);
+  EXPECT_THAT(status.message, HasSubstr("argument x"));
+}
+
+}  // namespace
+}  // namespace emulsion
