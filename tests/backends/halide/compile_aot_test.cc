@@ -1,0 +1,206 @@
+#include "backends/halide/compile_aot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "dsl/error.h"
+#include "dsl/operators.h"
+#include "passes/lower.h"
+
+namespace emulsion {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+const Target kPlain = Target::parse("x86-64-linux");
+const Target kAvx2 = Target::parse("x86-64-v3");
+const Target kAvx512 = Target::parse("x86-64-v4");
+
+template <typename Callable>
+std::string error_of(Callable&& callable) {
+  try {
+    callable();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no Error";
+}
+
+// relu(x w + b), w packed in panels.
+LoopNest linear_nest(int64_t panel = 16, const std::string& output = "y") {
+  Tensor x = input("x", f32, {Extent::size("B"), 6});
+  Tensor w = weight("w", f32, {6, 20});
+  Graph graph(relu(matmul(x, w, "mm") + weight("b", f32, {20}), output));
+  Schedule s(graph);
+  s["mm"].pack(w, Axis("n"), panel);
+  s["mm"].split(Axis("n"), Axis("no"), Axis("ni"), panel, Tail::round_up).vectorize(Axis("ni"));
+  return lower(graph, s);
+}
+
+class CompileAot : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) /
+              testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string folder(const std::string& name = "out") const { return (folder_ / name).string(); }
+
+  std::string contents(const std::string& path) const {
+    std::ifstream file(folder_ / path, std::ios::binary);
+    EXPECT_TRUE(file.good()) << path;
+    std::stringstream bytes;
+    bytes << file.rdbuf();
+    return bytes.str();
+  }
+
+  std::vector<std::string> files_in(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_ / name)) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(CompileAot, WritesAHeaderAndAnArchiveAndNothingElse) {
+  compile_aot(linear_nest(), "linear", kAvx2, folder());
+  EXPECT_THAT(files_in("out"), UnorderedElementsAre("linear.h", "linear.a"));
+  EXPECT_EQ(contents("out/linear.a").substr(0, 7), "!<arch>");
+}
+
+TEST_F(CompileAot, TheHeaderDeclaresTheKernelAndThePackFunction) {
+  compile_aot(linear_nest(), "linear", kAvx2, folder());
+  std::string header = contents("out/linear.h");
+  EXPECT_THAT(header, HasSubstr("int linear(struct halide_buffer_t *_x_buffer, struct "
+                                "halide_buffer_t *_w_packed_buffer, struct halide_buffer_t "
+                                "*_b_buffer, struct halide_buffer_t *_y_buffer)"));
+  EXPECT_THAT(header, HasSubstr("int linear_pack_w(struct halide_buffer_t *_w_buffer, struct "
+                                "halide_buffer_t *_w_packed_buffer)"));
+  EXPECT_THAT(header, Not(HasSubstr("body")));
+}
+
+TEST_F(CompileAot, EqualInputsGiveEqualBytesInAnotherFolderAndAfterOtherKernels) {
+  const std::vector<Target> targets = {kAvx512, kAvx2, kPlain};
+  compile_aot(linear_nest(), "linear", targets, folder("first"));
+  compile_aot(linear_nest(16, "z"), "other", kPlain, folder("between"));
+  compile_aot(linear_nest(), "linear", targets, folder("a/longer/path/to/the/second"));
+  EXPECT_EQ(contents("first/linear.a"), contents("a/longer/path/to/the/second/linear.a"));
+  EXPECT_EQ(contents("first/linear.h"), contents("a/longer/path/to/the/second/linear.h"));
+}
+
+TEST_F(CompileAot, OneLibraryHoldsABodyForEachTarget) {
+  compile_aot(linear_nest(), "linear", {kAvx512, kPlain}, folder());
+  std::string archive = contents("out/linear.a");
+  EXPECT_THAT(archive, HasSubstr("linear_emulsion_body_0"));
+  EXPECT_THAT(archive, HasSubstr("linear_emulsion_body_1"));
+  EXPECT_THAT(archive, HasSubstr("halide_can_use_target_features"));
+}
+
+TEST_F(CompileAot, APlainTargetAsksNothingOfTheProcessor) {
+  compile_aot(linear_nest(), "linear", kPlain, folder());
+  EXPECT_THAT(contents("out/linear.a"), Not(HasSubstr("halide_can_use_target_features")));
+}
+
+TEST_F(CompileAot, ReplacesWhatWasThere) {
+  compile_aot(linear_nest(), "linear", kPlain, folder());
+  std::string before = contents("out/linear.a");
+  compile_aot(linear_nest(), "linear", kAvx2, folder());
+  EXPECT_NE(contents("out/linear.a"), before);
+  EXPECT_THAT(files_in("out"), UnorderedElementsAre("linear.h", "linear.a"));
+}
+
+TEST_F(CompileAot, RefusesNamesThatAreNoIdentifiers) {
+  for (const char* name : {"", "2fast", "a-b", "a b", "a/b", "../x", "int", "a__b", "\xc3\xa9"}) {
+    EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), name, kPlain, folder()); }),
+                HasSubstr("kernel"))
+        << name;
+  }
+  EXPECT_FALSE(fs::exists(folder_));
+}
+
+TEST_F(CompileAot, RefusesNoTarget) {
+  EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "k", std::vector<Target>{}, folder()); }),
+              HasSubstr("expected at least one target"));
+}
+
+TEST_F(CompileAot, RefusesATargetTwice) {
+  EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "k", {kAvx2, kAvx2}, folder()); }),
+              HasSubstr("expected distinct targets"));
+}
+
+TEST_F(CompileAot, RefusesAnUnknownFeatureAndHost) {
+  EXPECT_THAT(error_of([] { Target::parse("x86-64-linux-avx3"); }), HasSubstr("avx3"));
+  EXPECT_THAT(error_of([] { Target::parse("host"); }), HasSubstr("host"));
+}
+
+TEST_F(CompileAot, RefusesAFeatureThatHalideDoesNotKnow) {
+  Target target = kPlain;
+  target.features.insert("quantum");
+  EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "k", target, folder()); }),
+              HasSubstr("quantum"));
+  EXPECT_THAT(files_in("out"), IsEmpty());
+}
+
+TEST_F(CompileAot, RefusesMoreTargetsThanNests) {
+  EXPECT_THAT(error_of([&] {
+                compile_aot(std::vector<LoopNest>{linear_nest()}, "k", {kAvx2, kPlain}, folder());
+              }),
+              HasSubstr("expected a nest for each of 2 targets, got 1"));
+}
+
+TEST_F(CompileAot, RefusesNestsWithOtherArguments) {
+  std::vector<LoopNest> nests = {linear_nest(), linear_nest(16, "z")};
+  EXPECT_THAT(error_of([&] { compile_aot(nests, "k", {kAvx2, kPlain}, folder()); }),
+              HasSubstr("expected the same arguments for every target"));
+}
+
+TEST_F(CompileAot, RefusesNestsThatPackDifferently) {
+  std::vector<LoopNest> nests = {linear_nest(16), linear_nest(8)};
+  EXPECT_THAT(error_of([&] { compile_aot(nests, "k", {kAvx2, kPlain}, folder()); }),
+              HasSubstr("for every target"));
+}
+
+TEST_F(CompileAot, RefusesAFolderInsideAFile) {
+  fs::create_directories(folder_);
+  std::ofstream(folder_ / "file") << "in the way";
+  EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "k", kPlain, folder("file/out")); }),
+              HasSubstr("output directory"));
+  EXPECT_EQ(contents("file"), "in the way");
+}
+
+TEST_F(CompileAot, RefusesAFolderThatCannotBeWritten) {
+  EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "k", kPlain, "/proc/self"); }),
+              HasSubstr("output directory /proc/self: expected one that can be written"));
+}
+
+TEST_F(CompileAot, AFailureLeavesTheOldFiles) {
+  compile_aot(linear_nest(), "linear", kPlain, folder());
+  std::string before = contents("out/linear.a");
+  LoopNest broken = linear_nest();
+  broken.root = nullptr;
+  EXPECT_THROW(compile_aot(broken, "linear", kPlain, folder()), InternalError);
+  EXPECT_EQ(contents("out/linear.a"), before);
+  EXPECT_THAT(files_in("out"), UnorderedElementsAre("linear.h", "linear.a"));
+}
+
+TEST_F(CompileAot, RefusesAFileNameThatIsAFolder) {
+  fs::create_directories(folder_ / "out" / "linear.a" / "x");
+  EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "linear", kPlain, folder()); }),
+              HasSubstr("linear.a: expected one that can be replaced"));
+}
+
+}  // namespace
+}  // namespace emulsion

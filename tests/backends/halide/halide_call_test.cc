@@ -1,0 +1,112 @@
+#include "backends/halide/halide_call.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "Halide.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+using testing::HasSubstr;
+
+std::string internal_error_of(const std::function<void()>& body) {
+  try {
+    call_halide("making a kernel", body);
+  } catch (const InternalError& error) {
+    return error.what();
+  }
+  return "no InternalError";
+}
+
+// A schedule that Halide refuses.
+void ask_for_the_impossible() {
+  Halide::Func f("f"), g("g");
+  Halide::Var x("x"), y("y");
+  f(x) = x;
+  g(x) = f(x);
+  f.compute_at(g, y);
+  g.compile_to_module({}, "g", Halide::Target("x86-64-linux"));
+}
+
+TEST(HalideCall, RunsTheBody) {
+  int runs = 0;
+  call_halide("counting", [&] { ++runs; });
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(HalideCall, WhatHalideRefusesIsAnInternalErrorThatSaysWhatWasDone) {
+  std::string message = internal_error_of(ask_for_the_impossible);
+  EXPECT_THAT(message, HasSubstr("making a kernel: Halide: "));
+  EXPECT_THAT(message, HasSubstr("compute"));
+}
+
+TEST(HalideCall, NothingIsPrinted) {
+  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();
+  internal_error_of(ask_for_the_impossible);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+}
+
+TEST(HalideCall, AWarningIsNotPrinted) {
+  testing::internal::CaptureStderr();
+  call_halide("warning", [] { Halide::Internal::issue_warning("look out"); });
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(HalideCall, AKernelThatIsKnownToFailIsAnInternalError) {
+  EXPECT_THAT(internal_error_of([] {
+                Halide::Internal::issue_warning(
+                    "This pipeline is guaranteed to fail an assertion at runtime");
+              }),
+              HasSubstr("guaranteed to fail"));
+}
+
+TEST(HalideCall, OurOwnErrorsPassThrough) {
+  EXPECT_THROW(call_halide("x", [] { fail("expected a, got b"); }), Error);
+  EXPECT_THROW(call_halide("x", [] { EMULSION_CHECK(false); }), InternalError);
+  EXPECT_THROW(call_halide("x", [] { throw std::bad_alloc(); }), std::bad_alloc);
+}
+
+TEST(HalideCall, WorksAgainAfterAFailure) {
+  internal_error_of(ask_for_the_impossible);
+  Halide::Buffer<int> result;
+  call_halide("again", [&] {
+    Halide::Func f("f");
+    Halide::Var x("x");
+    f(x) = x + 1;
+    result = f.realize({3});
+  });
+  EXPECT_EQ(result(2), 3);
+}
+
+TEST(HalideCall, CallsNest) {
+  EXPECT_THAT(internal_error_of([] { call_halide("inside", ask_for_the_impossible); }),
+              HasSubstr("inside: Halide: "));
+}
+
+TEST(HalideCall, ThreadsTakeTurns) {
+  std::vector<std::thread> threads;
+  int inside = 0, most = 0;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int j = 0; j < 5; ++j) {
+        call_halide("taking turns", [&] {
+          most = std::max(most, ++inside);
+          --inside;
+        });
+        internal_error_of(ask_for_the_impossible);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+}
+
+}  // namespace
+}  // namespace emulsion

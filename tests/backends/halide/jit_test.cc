@@ -1,0 +1,262 @@
+#include "backends/halide/jit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <thread>
+
+#include "backends/interpreter/interpret_graph.h"
+#include "backends/interpreter/interpret_nest.h"
+#include "dsl/error.h"
+#include "dsl/operators.h"
+#include "passes/lower.h"
+#include "passes/verify_nest.h"
+#include "tests/backends/halide/nest_cases.h"
+
+namespace emulsion {
+namespace {
+
+using testing::HasSubstr;
+
+const float kNan = std::numeric_limits<float>::quiet_NaN();
+const float kInfinity = std::numeric_limits<float>::infinity();
+
+template <typename Callable>
+std::string error_of(Callable&& callable) {
+  try {
+    callable();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no Error";
+}
+
+// The JIT against the graph's meaning, for batches down to none.
+void expect_same_as_interpreter(const Graph& graph, const Schedule& schedule) {
+  LoopNest nest = lower(graph, schedule);
+  verify_nest(nest);
+  const JitKernel kernel(nest);
+  const std::vector<int64_t> batches =
+      graph.sizes().empty() ? std::vector<int64_t>{1} : std::vector<int64_t>{0, 1, 5, 13};
+  for (int64_t batch : batches) {
+    TensorValues arguments = arguments_for(graph, batch, 7);
+    InterpretOptions options;
+    for (const std::string& size : graph.sizes()) options.sizes[size] = batch;
+    TensorValues expected = interpret_graph(graph, arguments, options);
+    TensorValues actual = run_by_jit(kernel, nest, arguments, batch);
+    ASSERT_EQ(expected.size(), actual.size());
+    for (const auto& [name, value] : expected) {
+      EXPECT_EQ(first_difference(value, actual.at(name), 2e-6, 2e-6), std::nullopt)
+          << name << ", batch " << batch << "\n"
+          << to_string(nest);
+    }
+  }
+}
+
+class OperatorTest : public testing::TestWithParam<size_t> {};
+
+TEST_P(OperatorTest, AgreesWithTheGraph) {
+  GraphCase c = operator_cases()[GetParam()];
+  SCOPED_TRACE(c.name);
+  expect_same_as_interpreter(c.graph, Schedule(c.graph));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OperatorTest, testing::Range(size_t{0}, operator_cases().size()),
+                         [](const auto& info) { return operator_cases()[info.param].name; });
+
+class ScheduleTest : public testing::TestWithParam<size_t> {};
+
+TEST_P(ScheduleTest, AgreesWithTheGraph) {
+  ScheduledCase c = scheduled_cases()[GetParam()];
+  SCOPED_TRACE(c.name);
+  expect_same_as_interpreter(c.graph, c.schedule);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ScheduleTest, testing::Range(size_t{0}, scheduled_cases().size()),
+                         [](const auto& info) { return scheduled_cases()[info.param].name; });
+
+// y = relu(x w + b) with 1 row, 2 inputs and 20 outputs, tiled and packed.
+struct Linear {
+  Graph graph;
+  LoopNest nest;
+
+  static Graph make() {
+    Tensor x = input("x", f32, {Extent::size("B"), 2});
+    return Graph(relu(matmul(x, weight("w", f32, {2, 20}), "mm") + weight("b", f32, {20}), "y"));
+  }
+  static LoopNest lowered(const Graph& graph) {
+    Schedule s(graph);
+    s["mm"].pack(Tensor(*graph.find("w")), Axis("n"), 16);
+    return lower(graph, s);
+  }
+  Linear() : graph(make()), nest(lowered(graph)) {}
+
+  TensorValues arguments(float x0) const {
+    TensorValues values = arguments_for(graph, 1, 3);
+    values["x"] = make_tensor({1, 2}, std::vector<float>{x0, 1});
+    return values;
+  }
+  // Runs with everything in place but for what `change` does to the arguments.
+  std::string error_with(const std::function<void(std::map<std::string, JitBuffer>*)>& change) const {
+    TensorValues values = arguments(1);
+    TensorValue y = zeros(f32, {1, 20});
+    values["y"] = y;
+    std::map<std::string, JitBuffer> buffers;
+    for (auto& [name, value] : values) buffers[name] = {value.dtype, value.shape, value.bytes.data()};
+    change(&buffers);
+    std::vector<uint8_t> before = values["y"].bytes;
+    std::string message = error_of([&] { JitKernel(nest).run(buffers); });
+    EXPECT_EQ(values["y"].bytes, before);
+    return message;
+  }
+};
+
+TEST(Jit, NanInAnInputReachesEveryOutputThatNeedsIt) {
+  Linear linear;
+  TensorValue y = run_by_jit(linear.nest, linear.arguments(kNan), 1).at("y");
+  for (float value : y.to_vector<float>()) EXPECT_TRUE(std::isnan(value));
+}
+
+TEST(Jit, InfinityTimesZeroIsNan) {
+  Linear linear;
+  TensorValues arguments = linear.arguments(kInfinity);
+  arguments["w"].set_value(0, 0);
+  TensorValue y = run_by_jit(linear.nest, arguments, 1).at("y");
+  EXPECT_TRUE(std::isnan(y.value(0)));
+}
+
+TEST(Jit, NanInTheBiasPassesReluAndMax) {
+  Linear linear;
+  TensorValues arguments = linear.arguments(1);
+  arguments["b"].set_value(19, kNan);
+  TensorValue y = run_by_jit(linear.nest, arguments, 1).at("y");
+  EXPECT_TRUE(std::isnan(y.value(19)));
+  EXPECT_FALSE(std::isnan(y.value(18)));
+}
+
+TEST(Jit, AWeightMayComePacked) {
+  Linear linear;
+  TensorValues arguments = linear.arguments(2);
+  TensorValues packed = apply_packs(linear.nest, arguments);
+  ASSERT_EQ(packed.count("w"), 0u);
+  EXPECT_EQ(first_difference(run_by_jit(linear.nest, arguments, 1).at("y"),
+                             run_by_jit(linear.nest, packed, 1).at("y")),
+            std::nullopt);
+}
+
+TEST(Jit, OneKernelServesManyThreads) {
+  Linear linear;
+  JitKernel kernel(linear.nest);
+  TensorValues expected = run_by_jit(linear.nest, linear.arguments(3), 1);
+  std::vector<TensorValue> results(4, zeros(f32, {1, 20}));
+  std::vector<std::thread> threads;
+  for (TensorValue& result : results) {
+    threads.emplace_back([&] {
+      TensorValues values = linear.arguments(3);
+      std::map<std::string, JitBuffer> buffers = {{"y", {f32, {1, 20}, result.bytes.data()}}};
+      for (auto& [name, value] : values) {
+        buffers[name] = {value.dtype, value.shape, value.bytes.data()};
+      }
+      for (int i = 0; i < 50; ++i) kernel.run(buffers);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const TensorValue& result : results) {
+    EXPECT_EQ(first_difference(expected.at("y"), result), std::nullopt);
+  }
+}
+
+TEST(Jit, NarrowerTargetsGiveTheSameWholeNumbers) {
+  Linear linear;
+  TensorValues arguments = linear.arguments(2);
+  TensorValue expected = interpret_graph(linear.graph, arguments).at("y");
+  for (const char* target : {"x86-64-linux", "x86-64-v2"}) {
+    EXPECT_EQ(first_difference(expected, run_by_jit(linear.nest, arguments, 1,
+                                                    Target::parse(target)).at("y")),
+              std::nullopt)
+        << target;
+  }
+}
+
+TEST(Jit, RefusesAMissingArgument) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) { buffers->erase("x"); }),
+              HasSubstr("argument x: expected one, got none"));
+}
+
+TEST(Jit, RefusesAnUnknownArgument) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["z"] = (*buffers)["x"]; }),
+              HasSubstr("argument z: expected an argument of y"));
+}
+
+TEST(Jit, RefusesAWrongType) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["x"].dtype = i32; }),
+              HasSubstr("argument x: expected f32, got i32"));
+}
+
+TEST(Jit, RefusesAWrongRank) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["x"].shape = {2}; }),
+              HasSubstr("x"));
+}
+
+TEST(Jit, RefusesAWrongExtent) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["b"].shape = {19}; }),
+              HasSubstr("b"));
+}
+
+TEST(Jit, RefusesBatchesThatDisagree) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["y"].shape = {2, 20}; }),
+              HasSubstr("y"));
+}
+
+TEST(Jit, RefusesANullPointer) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["b"].data = nullptr; }),
+              HasSubstr("argument b: expected data, got a null pointer"));
+}
+
+TEST(Jit, RefusesAnOutputThatSharesMemory) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["y"].data = (*buffers)["b"].data; }),
+              HasSubstr("expected memory of its own"));
+}
+
+TEST(Jit, RefusesAWrongShapeOfAWeightThatItPacks) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["w"].shape = {20, 2}; }),
+              HasSubstr("w"));
+}
+
+TEST(Jit, RefusesATargetThatThisMachineIsNot) {
+  Target target = Target::parse("x86-64-v4-avx512_sapphirerapids-avx512_zen5");
+  if (runs_on_this_machine(target)) GTEST_SKIP() << "this machine has everything";
+  EXPECT_THAT(error_of([&] { JitKernel(Linear().nest, target); }),
+              HasSubstr("expected one that this machine is"));
+}
+
+TEST(Jit, AMistakeInTheNestIsAnInternalError) {
+  LoopNest nest = Linear().nest;
+  nest.root = nullptr;
+  EXPECT_THROW(JitKernel kernel(nest), InternalError);
+}
+
+TEST(Jit, AStageThatNothingComputesIsAnInternalError) {
+  LoopNest nest = Linear().nest;
+  nest.stages.push_back(nest.stages.back());
+  nest.stages.back().name = "lost";
+  EXPECT_THROW(JitKernel kernel(nest), InternalError);
+}
+
+TEST(Jit, ATooSmallAllocIsAnInternalErrorOrACode) {
+  // mm needs 20 columns and would get 4.
+  Linear linear;
+  LoopNest nest = linear.nest;
+  std::function<NodePtr(const NodePtr&)> shrink = [&](const NodePtr& node) -> NodePtr {
+    auto copy = std::make_shared<Node>(*node);
+    if (copy->kind == NodeKind::alloc && copy->stage == "mm") copy->extents.back() = int_constant(4);
+    for (NodePtr& child : copy->children) child = shrink(child);
+    return copy;
+  };
+  nest.root = shrink(nest.root);
+  EXPECT_ANY_THROW(run_by_jit(nest, linear.arguments(1), 1));
+}
+
+}  // namespace
+}  // namespace emulsion

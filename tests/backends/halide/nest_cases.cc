@@ -1,0 +1,252 @@
+#include "tests/backends/halide/nest_cases.h"
+
+#include "dsl/error.h"
+#include "dsl/operators.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kBatch = Extent::size("B");
+
+Tensor x_of(Shape shape) { return input("x", f32, std::move(shape)); }
+
+void add_elementwise(std::vector<GraphCase>* cases) {
+  Tensor x = x_of({kBatch, 19}), r = input("r", f32, {19}), d = input("d", f64, {kBatch, 5});
+  Tensor i = input("i", i32, {kBatch, 7}), j = input("j", i32, {7}), c = input("c", bool_, {kBatch, 19});
+  cases->push_back({"add_row", add(x, r)});
+  cases->push_back({"scalar_ops", ((x * 2) - 1) / 4 + (-x)});
+  cases->push_back({"div", div(x, r)});
+  cases->push_back({"min_max", min(max(x, r), 2)});
+  cases->push_back({"clamp_relu", relu(clamp(x, -2, 3))});
+  cases->push_back({"abs_sqrt", sqrt(abs(x))});
+  cases->push_back({"f64", exp(d) + tanh(d) * log(abs(d) + 1)});
+  cases->push_back({"integers", div(i, j) + mul(i, j) - abs(i)});
+  cases->push_back({"comparisons", logical_or(less(x, r), logical_not(equal(x, 1)))});
+  cases->push_back({"bool_input", where(c, x, r)});
+  cases->push_back({"casts", cast(cast(x, i32), f64)});
+  cases->push_back({"to_bool", cast(x, bool_)});
+  cases->push_back({"transcendental", exp(x) + log(abs(x) + 1) + tanh(x)});
+  cases->push_back({"gelu_erf", gelu(x, Gelu::erf)});
+  cases->push_back({"gelu_tanh", gelu(x)});
+  cases->push_back({"sigmoid", sigmoid(x)});
+}
+
+void add_reductions(std::vector<GraphCase>* cases) {
+  Tensor x = x_of({kBatch, 19}), t = input("t", f32, {kBatch, 5, 6});
+  cases->push_back({"sum_last", sum(x, {1})});
+  cases->push_back({"sum_first", sum(x, {0})});
+  cases->push_back({"sum_all", sum(x, {0, 1})});
+  cases->push_back({"max_keep", reduce_max(x, {1}, true)});
+  cases->push_back({"min_middle", reduce_min(t, {1})});
+  cases->push_back({"mean", mean(t, {2})});
+  cases->push_back({"softmax", softmax(x)});
+  cases->push_back({"softmax_first_axis", softmax(t, 1)});
+  cases->push_back({"layer_norm",
+                    layer_norm(x, weight("g", f32, {19}), weight("b", f32, {19}))});
+  cases->push_back({"rms_norm", rms_norm(x, weight("g", f32, {19}))});
+}
+
+void add_contractions(std::vector<GraphCase>* cases) {
+  Tensor x = x_of({kBatch, 19}), w = weight("w", f32, {19, 35}), b = weight("b", f32, {35});
+  cases->push_back({"matmul", matmul(x, w)});
+  cases->push_back({"linear_relu", relu(matmul(x, w) + b)});
+  cases->push_back({"two_layers", relu(matmul(relu(matmul(x, w) + b), weight("v", f32, {35, 10})))});
+  cases->push_back({"vector", matmul(x, weight("v", f32, {19}))});
+  cases->push_back({"batched", matmul(input("p", f32, {kBatch, 3, 4}), input("q", f32, {kBatch, 4, 5}))});
+  cases->push_back({"empty_sum", relu(matmul(input("p", f32, {kBatch, 0}), weight("e", f32, {0, 35})) + b)});
+  cases->push_back({"integer_matmul", matmul(input("p", i32, {kBatch, 6}), weight("v", i32, {6, 9}))});
+  cases->push_back({"f64_matmul", matmul(input("p", f64, {kBatch, 6}), weight("v", f64, {6, 9}))});
+  Tensor image = input("image", f32, {kBatch, 7, 6, 4});
+  Conv2dOptions padded;
+  padded.pad_top = padded.pad_bottom = padded.pad_left = padded.pad_right = 1;
+  cases->push_back({"conv_padded", relu(conv2d(image, weight("k", f32, {3, 3, 4, 8}), padded))});
+  Conv2dOptions strided;
+  strided.stride_h = strided.stride_w = 2;
+  strided.groups = 2;
+  cases->push_back({"conv_strided_groups", conv2d(image, weight("k", f32, {3, 2, 2, 6}), strided)});
+  PoolOptions pool;
+  pool.window_h = pool.window_w = 3;
+  pool.stride_h = pool.stride_w = 2;
+  pool.pad_top = pool.pad_left = 1;
+  cases->push_back({"max_pool", max_pool(image, pool)});
+  cases->push_back({"avg_pool", avg_pool(image, pool)});
+}
+
+void add_movement(std::vector<GraphCase>* cases) {
+  Tensor x = x_of({kBatch, 19}), t = input("t", f32, {kBatch, 5, 6});
+  Tensor fixed = input("fixed", f32, {4, 19});
+  cases->push_back({"transpose", transpose(x)});
+  cases->push_back({"permute", transpose(t, {1, 2, 0})});
+  cases->push_back({"reshape", reshape(t, {kBatch, 30})});
+  cases->push_back({"slice", slice(x, {0, 2}, {kBatch, 18}, {1, 3})});
+  cases->push_back({"reverse", slice(fixed, {3, 18}, {-1, 0}, {-1, -2})});
+  cases->push_back({"concat_columns", concat({x, x * 2}, 1)});
+  cases->push_back({"concat_rows", concat({x, fixed, x}, 0)});
+  cases->push_back({"pad", pad(x, {1, 3}, {2, 5}, 9)});
+  cases->push_back({"pad_reduce", sum(pad(x, {1, 3}, {2, 5}, 1), {1})});
+  Tensor table = constant("table", {2, 19}, std::vector<float>(38, 3.0f));
+  cases->push_back({"constant", x + slice(table, {1, 0}, {2, 19})});
+  Axis b("b", kBatch), n("n", 8);
+  cases->push_back({"iota", compute("iota", {b, n}, cast(f32, Expr(b) * 10 + Expr(n)))});
+  Expr picked = max(min(cast(i32, x(b, n)) * 3, 18), 0);
+  cases->push_back({"gather", compute("gather", {b, n}, x(b, picked))});
+  Tensor left = x + 1, right = sum(x, {1});
+  cases->push_back({"two_outputs", Graph(std::vector<Tensor>{left, right})});
+  Tensor shared = relu(x);
+  cases->push_back({"output_that_is_read", Graph(std::vector<Tensor>{shared, shared * 2})});
+}
+
+// y = relu(x w + b), rows a run-time size.
+struct Linear {
+  Axis m{"m", kBatch}, n, k;
+  Func mm{"mm"}, y{"y"};
+  Tensor x, w, b;
+
+  Linear(int64_t columns, int64_t depth) : n("n", columns), k("k", depth) {
+    x = input("x", f32, {kBatch, depth});
+    w = weight("w", f32, {depth, columns});
+    b = weight("b", f32, {columns});
+    mm(m, n) = sum(k, x(m, k) * w(k, n));
+    y(m, n) = max(mm(m, n) + b(n), 0.0f);
+  }
+};
+
+const Axis mo("mo"), mi("mi"), no("no"), ni("ni"), t("t"), lane("lane");
+
+void add_linear(std::vector<ScheduledCase>* cases) {
+  for (int64_t columns : {64, 70, 5}) {
+    Linear l(columns, 9);
+    Schedule s(l.y);
+    s[l.y].tile(l.m, l.n, mo, no, mi, ni, 6, 32).reorder({ni, mi, mo, no}).vectorize(ni, 16).unroll(ni);
+    s[l.y].unroll(mi).parallel(no);
+    s[l.mm].pack(l.w, l.n, 32).compute_at(l.y, mo).reorder({l.n, l.m, l.k}).vectorize(l.n, 16);
+    s[l.mm].unroll(l.m).unroll(l.n).store_in(Memory::registers);
+    cases->push_back({"packed_tile_" + std::to_string(columns), l.y, s});
+  }
+  {
+    Linear l(40, 9);
+    Schedule s(l.y);
+    s[l.y].tile(l.m, l.n, mo, no, mi, ni, 4, 16, Tail::predicate).vectorize(ni).parallel(mo);
+    s[l.mm].compute_at(l.y, no).reorder({l.n, l.m, l.k}).vectorize(l.n).unroll(l.m);
+    cases->push_back({"unpacked_tile_predicate", l.y, s});
+  }
+  {
+    Linear l(40, 9);
+    Schedule s(l.y);
+    s[l.y].split(l.m, mo, mi, 8).fuse(mo, mi, t);
+    s[l.mm].compute_root().split(l.k, Axis("ko"), Axis("ki"), 4).reorder({l.n, Axis("ki"), Axis("ko"), l.m});
+    s[l.mm].vectorize(l.n, 8).unroll(Axis("ki"));
+    cases->push_back({"split_reduction_loop", l.y, s});
+  }
+  {
+    Linear l(40, 37);
+    Schedule s(l.y);
+    s[l.mm].split_reduction(l.k, lane, 8, "partial").compute_at(l.y, l.m);
+    s["partial"].compute_at(l.mm.tensor(), l.n).vectorize(lane);
+    cases->push_back({"lanes", l.y, s});
+  }
+  {
+    Linear l(40, 9);
+    Schedule s(l.y);
+    s[l.y].fuse(l.m, l.n, t).split(t, no, ni, 16).vectorize(ni).parallel(no);
+    cases->push_back({"fused_pure_loops", l.y, s});
+  }
+}
+
+void add_staged(std::vector<ScheduledCase>* cases) {
+  Tensor x = input("x", f32, {kBatch, 50});
+  Axis m("m", kBatch), n("n", 50), k("k", 50);
+  Func a("a"), b("b"), c("c");
+  a(m, n) = exp(x(m, n) * 0.125f);
+  b(m) = sum(k, a(m, k));
+  c(m, n) = a(m, n) / b(m);
+  {
+    Schedule s(c);
+    s[c].parallel(m).vectorize(n, 16);
+    s[a].compute_at(c, m).vectorize(n, 16);
+    s[b].compute_at(c, m);
+    cases->push_back({"rows_of_softmax", c, s});
+  }
+  {
+    Schedule s(c);
+    s[c].split(m, mo, mi, 3).split(n, no, ni, 16, Tail::shift_inwards).vectorize(ni);
+    s[a].compute_at(c, mo).split(n, no, ni, 16, Tail::round_up).vectorize(ni);
+    s[b].compute_at(c, mo);
+    cases->push_back({"round_up_shift_inwards", c, s});
+  }
+  {
+    Schedule s(c);
+    s[a].compute_inline();
+    s[b].compute_root().parallel(m);
+    s[c].vectorize(n, 8).unroll(n, 2);
+    cases->push_back({"inlined", c, s});
+  }
+  {
+    Func top("top");
+    Axis i("i", Extent(20)), j("j", Extent(18)), r("r", Extent(3));
+    Func smooth("smooth");
+    Tensor line = input("line", f32, {20});
+    smooth(i) = line(i) * 2.0f;
+    top(j) = sum(r, smooth.at({Expr(j) + Expr(r)}));
+    Schedule s(top);
+    s[top].split(j, no, ni, 4).vectorize(ni);
+    s[smooth].compute_at(top, no);
+    cases->push_back({"overlapping_windows", top, s});
+  }
+}
+
+}  // namespace
+
+std::vector<GraphCase> operator_cases() {
+  std::vector<GraphCase> cases;
+  add_elementwise(&cases);
+  add_reductions(&cases);
+  add_contractions(&cases);
+  add_movement(&cases);
+  return cases;
+}
+
+std::vector<ScheduledCase> scheduled_cases() {
+  std::vector<ScheduledCase> cases;
+  add_linear(&cases);
+  add_staged(&cases);
+  return cases;
+}
+
+TensorValues arguments_for(const Graph& graph, int64_t batch, uint64_t seed) {
+  TensorValues values;
+  for (const OpPtr& op : graph.arguments()) {
+    std::vector<int64_t> shape;
+    for (const Extent& extent : op->shape) shape.push_back(extent.evaluate({{"B", batch}}));
+    const bool is_bool = op->dtype == DType::boolean;
+    values[op->name] = random_integers(op->dtype, shape, ++seed, is_bool ? 0 : -4, is_bool ? 1 : 4);
+  }
+  return values;
+}
+
+TensorValues run_by_jit(const LoopNest& nest, const TensorValues& arguments, int64_t batch,
+                        const Target& target) {
+  return run_by_jit(JitKernel(nest, target), nest, arguments, batch);
+}
+
+TensorValues run_by_jit(const JitKernel& kernel, const LoopNest& nest, const TensorValues& arguments,
+                        int64_t batch) {
+  TensorValues inputs = arguments, outputs;
+  std::map<std::string, JitBuffer> buffers;
+  auto buffer_of = [](TensorValue* value) {
+    return JitBuffer{value->dtype, value->shape, value->bytes.empty() ? nullptr : value->bytes.data()};
+  };
+  for (auto& [name, value] : inputs) buffers[name] = buffer_of(&value);
+  for (const Buffer* argument : nest.arguments()) {
+    if (argument->role != BufferRole::output) continue;
+    std::vector<int64_t> shape;
+    for (const Extent& extent : argument->shape) shape.push_back(extent.evaluate({{"B", batch}}));
+    TensorValue& value = outputs[argument->name] = zeros(argument->dtype, shape);
+    fill_with_poison(&value);
+    buffers[argument->name] = buffer_of(&value);
+  }
+  kernel.run(buffers);
+  return outputs;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,223 @@
+#include "backends/halide/scalar_ops.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "backends/halide/halide_call.h"
+#include "backends/halide/kernel_target.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+// One binary operator over every pair of special values, vectors with a tail and scalars, to the bit.
+template <typename T>
+class SpecialValues : public testing::Test {
+ protected:
+  using Build = std::function<Halide::Expr(const Halide::Expr&, const Halide::Expr&)>;
+  using Reference = std::function<T(T, T)>;
+
+  static std::vector<T> values() {
+    using Limits = std::numeric_limits<T>;
+    return {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), T(0), -T(0), T(1), T(-1),
+            T(2.5), Limits::denorm_min(), Limits::max(), Limits::lowest(), T(1e-30), T(3)};
+  }
+
+  static bool same(T a, T b) { return (a != a && b != b) || std::memcmp(&a, &b, sizeof(T)) == 0; }
+
+  void expect(const Build& build, const Reference& reference) {
+    std::vector<T> special = values();
+    const int n = static_cast<int>(special.size());
+    Halide::Buffer<T> a(n * n), b(n * n), out(n * n);
+    for (int i = 0; i < n * n; ++i) {
+      a(i) = special[static_cast<size_t>(i / n)];
+      b(i) = special[static_cast<size_t>(i % n)];
+    }
+    for (bool vectorized : {false, true}) {
+      call_halide("test", [&] {
+        Halide::Var i("i");
+        Halide::Func f("f");
+        f(i) = build(a(i), b(i));
+        if (vectorized) f.vectorize(i, 16, Halide::TailStrategy::GuardWithIf);
+        f.realize(Halide::Pipeline::RealizationArg(out.raw_buffer()), kernel_target(Target::host()));
+      });
+      for (int i = 0; i < n * n; ++i) {
+        EXPECT_PRED2(same, reference(a(i), b(i)), out(i))
+            << "of " << a(i) << " and " << b(i) << (vectorized ? ", vectorized" : "");
+      }
+    }
+  }
+
+  void expect(ExprOp op, const Reference& reference) {
+    SCOPED_TRACE(to_string(op));
+    expect([op](const Halide::Expr& a, const Halide::Expr& b) { return halide_binary(op, a, b); },
+           reference);
+  }
+  void expect_unary(ExprOp op, const Reference& reference) {
+    expect([op](const Halide::Expr& a, const Halide::Expr&) { return halide_unary(op, a); },
+           reference);
+  }
+  // With a number on the right, which an optimiser would like to fold.
+  void expect_with(ExprOp op, double number, const Reference& reference) {
+    expect(
+        [&](const Halide::Expr& a, const Halide::Expr&) {
+          return halide_binary(op, a, Halide::Internal::make_const(a.type(), number));
+        },
+        reference);
+  }
+  void expect_comparison(ExprOp op, const std::function<bool(T, T)>& reference) {
+    SCOPED_TRACE(to_string(op));
+    expect(
+        [&](const Halide::Expr& a, const Halide::Expr& b) {
+          return Halide::select(halide_binary(op, a, b), Halide::Internal::make_one(a.type()),
+                                Halide::Internal::make_zero(a.type()));
+        },
+        [&](T a, T b) { return T(reference(a, b)); });
+  }
+};
+
+using Floats = testing::Types<float, double>;
+TYPED_TEST_SUITE(SpecialValues, Floats);
+
+TYPED_TEST(SpecialValues, Arithmetic) {
+  using T = TypeParam;
+  this->expect(ExprOp::add, [](T a, T b) { return a + b; });
+  this->expect(ExprOp::sub, [](T a, T b) { return a - b; });
+  this->expect(ExprOp::mul, [](T a, T b) { return a * b; });
+  this->expect(ExprOp::div, [](T a, T b) { return a / b; });
+}
+
+TYPED_TEST(SpecialValues, NothingIsFoldedAsIfFloatsWereReals) {
+  using T = TypeParam;
+  this->expect_with(ExprOp::mul, 0, [](T a, T) { return a * T(0); });
+  this->expect_with(ExprOp::add, 0, [](T a, T) { return a + T(0); });
+  this->expect_with(ExprOp::div, 3, [](T a, T) { return a / T(3); });
+  auto twice = [](ExprOp op) {
+    return [op](const Halide::Expr& a, const Halide::Expr&) { return halide_binary(op, a, a); };
+  };
+  this->expect(twice(ExprOp::sub), [](T a, T) { return a - a; });
+  this->expect(twice(ExprOp::div), [](T a, T) { return a / a; });
+}
+
+TYPED_TEST(SpecialValues, DivisionByALiteralZero) {
+  using T = TypeParam;
+  volatile T zero = 0;
+  this->expect_with(ExprOp::div, 0.0, [&](T a, T) { return a / zero; });
+  this->expect_with(ExprOp::div, -0.0, [&](T a, T) { return a / -zero; });
+}
+
+TYPED_TEST(SpecialValues, MinAndMaxPropagateNan) {
+  using T = TypeParam;
+  auto max = [](T a, T b) { return a != a ? a : b != b ? b : a < b ? b : a; };
+  auto min = [](T a, T b) { return a != a ? a : b != b ? b : b < a ? b : a; };
+  this->expect(ExprOp::max, max);
+  this->expect(ExprOp::min, min);
+  this->expect_with(ExprOp::max, 0, [&](T a, T) { return max(a, 0); });
+  this->expect_with(ExprOp::min, 1, [&](T a, T) { return min(a, 1); });
+  this->expect_with(ExprOp::max, NAN, [](T, T) { return T(NAN); });
+}
+
+TYPED_TEST(SpecialValues, Comparisons) {
+  using T = TypeParam;
+  this->expect_comparison(ExprOp::eq, [](T a, T b) { return a == b; });
+  this->expect_comparison(ExprOp::ne, [](T a, T b) { return a != b; });
+  this->expect_comparison(ExprOp::lt, [](T a, T b) { return a < b; });
+  this->expect_comparison(ExprOp::le, [](T a, T b) { return a <= b; });
+  this->expect_comparison(ExprOp::gt, [](T a, T b) { return a > b; });
+  this->expect_comparison(ExprOp::ge, [](T a, T b) { return a >= b; });
+}
+
+TYPED_TEST(SpecialValues, Signs) {
+  using T = TypeParam;
+  this->expect_unary(ExprOp::neg, [](T a, T) { return -a; });
+  this->expect_unary(ExprOp::abs, [](T a, T) { return std::fabs(a); });
+  this->expect_unary(ExprOp::sqrt, [](T a, T) { return std::sqrt(a); });
+}
+
+TYPED_TEST(SpecialValues, FusedMultiplyAddRoundsOnce) {
+  if (!Target::host().has_fma()) GTEST_SKIP() << "no FMA here";
+  using T = TypeParam;
+  this->expect([](const Halide::Expr& a, const Halide::Expr& b) { return fused_multiply_add(a, b, a); },
+               [](T a, T b) { return std::fma(a, b, a); });
+}
+
+TYPED_TEST(SpecialValues, CastToIntegerSaturates) {
+  using T = TypeParam;
+  auto reference = [](T a, T) {
+    if (a != a) return T(0);
+    if (a >= T(2147483648.0)) return T(std::numeric_limits<int32_t>::max());
+    if (a < T(-2147483648.0)) return T(std::numeric_limits<int32_t>::min());
+    return T(static_cast<int32_t>(a));
+  };
+  this->expect(
+      [](const Halide::Expr& a, const Halide::Expr&) {
+        return Halide::cast(a.type(), halide_cast(DType::i32, a));
+      },
+      reference);
+}
+
+TYPED_TEST(SpecialValues, CastToBoolIsWhetherItIsNotZero) {
+  using T = TypeParam;
+  this->expect(
+      [](const Halide::Expr& a, const Halide::Expr&) {
+        return Halide::cast(a.type(), halide_cast(DType::boolean, a));
+      },
+      [](T a, T) { return T(a != 0); });
+}
+
+void expect_integers(ExprOp op, const std::function<int(int, int)>& reference) {
+  const std::vector<int> values = {-7, -3, -2, -1, 0, 1, 2, 3, 7, 100};
+  const int n = static_cast<int>(values.size());
+  Halide::Buffer<int> a(n * n), b(n * n), out(n * n);
+  for (int i = 0; i < n * n; ++i) {
+    a(i) = values[static_cast<size_t>(i / n)];
+    b(i) = values[static_cast<size_t>(i % n)];
+  }
+  call_halide("test", [&] {
+    Halide::Var i("i");
+    Halide::Func f("f");
+    f(i) = halide_binary(op, a(i), b(i));
+    f.vectorize(i, 8, Halide::TailStrategy::GuardWithIf);
+    f.realize(Halide::Pipeline::RealizationArg(out.raw_buffer()), kernel_target(Target::host()));
+  });
+  for (int i = 0; i < n * n; ++i) {
+    EXPECT_EQ(out(i), reference(a(i), b(i))) << to_string(op) << " of " << a(i) << " and " << b(i);
+  }
+}
+
+TEST(Integers, DivisionRoundsTowardsMinusInfinityAndByZeroIsZero) {
+  expect_integers(ExprOp::div, [](int a, int b) {
+    return b == 0 ? 0 : static_cast<int>(std::floor(static_cast<double>(a) / b));
+  });
+}
+
+TEST(Integers, ModTakesTheSignOfTheDivisor) {
+  expect_integers(ExprOp::mod, [](int a, int b) {
+    return b == 0 ? 0 : a - b * static_cast<int>(std::floor(static_cast<double>(a) / b));
+  });
+}
+
+TEST(Integers, MinAndMax) {
+  expect_integers(ExprOp::min, [](int a, int b) { return std::min(a, b); });
+  expect_integers(ExprOp::max, [](int a, int b) { return std::max(a, b); });
+}
+
+TEST(ScalarOps, TwoTypesAreAnInternalError) {
+  EXPECT_THROW(halide_binary(ExprOp::add, Halide::Expr(1), Halide::Expr(1.0f)), InternalError);
+}
+
+TEST(ScalarOps, ModOfFloatsIsAnInternalError) {
+  EXPECT_THROW(halide_binary(ExprOp::mod, Halide::Expr(1.0f), Halide::Expr(1.0f)), InternalError);
+}
+
+TEST(ScalarOps, SelectIsNoUnaryOperator) {
+  EXPECT_THROW(halide_unary(ExprOp::select, Halide::Expr(1.0f)), InternalError);
+}
+
+}  // namespace
+}  // namespace emulsion
