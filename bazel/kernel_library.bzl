@@ -113,8 +113,10 @@ def _kernel_impl(ctx):
     _generate(ctx, kernel, outputs)
     return [
         DefaultInfo(
+            # For a program that has the kernel among its `data` to read; nothing for one that links it.
+            data_runfiles = ctx.runfiles(files = kernel.schedules + kernel.nests + [kernel.manifest]),
+            default_runfiles = ctx.runfiles(),
             files = depset(outputs),
-            runfiles = ctx.runfiles(collect_data = True),
         ),
         OutputGroupInfo(
             archive = depset([kernel.archive]),

@@ -1,0 +1,150 @@
+#include "backends/codegen/generate_kernel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "dsl/error.h"
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+
+namespace emulsion {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+Graph linear(const KernelContext&) {
+  const Tensor x = input("x", f32, {Extent::size("B"), 20});
+  const Tensor w = weight("w", f32, {20, 24});
+  return relu(matmul(x, w, "mm"), "y");
+}
+
+fs::path directory(const std::string& name) {
+  fs::path path = fs::path(std::getenv("TEST_TMPDIR")) / name;
+  fs::remove_all(path);
+  return path;
+}
+
+KernelRequest request(const fs::path& directory) {
+  KernelRequest result;
+  result.name = "f";
+  result.label = "//some:f";
+  result.targets = {Target::parse("x86-64-v3")};
+  result.directory = directory.string();
+  return result;
+}
+
+std::string read(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> files_in(const fs::path& path) {
+  std::vector<std::string> result;
+  if (!fs::exists(path)) return result;
+  for (const auto& entry : fs::directory_iterator(path)) {
+    result.push_back(entry.path().filename().string());
+  }
+  return result;
+}
+
+// With this in the message and without a file.
+void expect_refusal(KernelRequest wrong, const std::string& words,
+                    const KernelFunction& kernel = linear) {
+  const fs::path path = directory("refused");
+  wrong.directory = path.string();
+  EXPECT_THAT([&] { generate_kernel(wrong, kernel); }, ThrowsMessage<Error>(HasSubstr(words)));
+  EXPECT_THAT(files_in(path), ::testing::IsEmpty());
+}
+
+TEST(GenerateKernelTest, WritesEveryFile) {
+  const fs::path path = directory("every");
+  KernelRequest both = request(path);
+  both.targets.push_back(Target::parse("x86-64-linux"));
+  generate_kernel(both, linear);
+  EXPECT_THAT(files_in(path), ::testing::UnorderedElementsAreArray(kernel_files("f", 2)));
+  EXPECT_THAT(read(path / "f_kernel.h"), HasSubstr("//some:f"));
+  EXPECT_THAT(read(path / "f.h"), HasSubstr("int f("));
+  EXPECT_THAT(read(path / "f.nest.txt"), HasSubstr("kernel y("));
+  EXPECT_NE(read(path / "f.schedule.txt"), read(path / "f.1.schedule.txt"));
+}
+
+TEST(GenerateKernelTest, WritesEqualBytesInAnyDirectory) {
+  const fs::path a = directory("a");
+  const fs::path b = directory("b") / "c" / "a_longer_name";
+  generate_kernel(request(a), linear);
+  generate_kernel(request(b), linear);
+  for (const std::string& file : kernel_files("f", 1)) EXPECT_EQ(read(a / file), read(b / file));
+}
+
+TEST(GenerateKernelTest, ReadsTheScheduleThatItWrote) {
+  const fs::path a = directory("a");
+  generate_kernel(request(a), linear);
+  KernelRequest again = request(directory("b"));
+  again.schedule = (a / "f.schedule.txt").string();
+  generate_kernel(again, linear);
+  EXPECT_EQ(read(a / "f.a"), read(fs::path(again.directory) / "f.a"));
+  EXPECT_THAT(read(fs::path(again.directory) / "f.json"), HasSubstr("\"schedule\": \"file\""));
+}
+
+TEST(GenerateKernelTest, RefusesNamesThatWouldBreakTheApplication) {
+  KernelRequest wrong = request("");
+  for (const char* name : {"exp", "malloc", "read"}) {
+    wrong.name = name;
+    expect_refusal(wrong, "C library");
+  }
+  wrong.name = "halide_malloc";
+  expect_refusal(wrong, "halide_");
+  wrong.name = "../f";
+  expect_refusal(wrong, "kernel '../f'");
+}
+
+TEST(GenerateKernelTest, RefusesALabelOfTwoLines) {
+  KernelRequest wrong = request("");
+  wrong.label = "//a\n#error";
+  expect_refusal(wrong, "one line");
+}
+
+TEST(GenerateKernelTest, RefusesTargets) {
+  KernelRequest wrong = request("");
+  wrong.targets.clear();
+  expect_refusal(wrong, "at least one target");
+  wrong.targets = {Target::parse("x86-64-v3"), Target::parse("x86-64-v3")};
+  expect_refusal(wrong, "twice");
+}
+
+TEST(GenerateKernelTest, RefusesASchedule) {
+  KernelRequest wrong = request("");
+  wrong.schedule = "/no/such/schedule";
+  expect_refusal(wrong, "/no/such/schedule");
+  wrong.schedule = (fs::path(std::getenv("TEST_TMPDIR")) / "wrong.txt").string();
+  std::ofstream(wrong.schedule) << "emulsion schedule 1\ny.parallel(q)\n";
+  expect_refusal(wrong, "q");
+}
+
+TEST(GenerateKernelTest, RefusesWhatTheGraphRefuses) {
+  expect_refusal(request(""), "rows to match", [](const KernelContext&) {
+    return Graph(matmul(input("x", f32, {2, 3}), input("w", f32, {4, 5})));
+  });
+  expect_refusal(request(""), "data file", [](const KernelContext& context) {
+    return Graph(context.constant("w", "w.npy"));
+  });
+}
+
+TEST(GenerateKernelTest, RefusesADirectoryThatCannotBeMade) {
+  const fs::path path = directory("file");
+  std::ofstream(path.string()) << "not a directory";
+  KernelRequest wrong = request(path / "below");
+  EXPECT_THAT([&] { generate_kernel(wrong, linear); },
+              ThrowsMessage<Error>(HasSubstr("output directory")));
+}
+
+}  // namespace
+}  // namespace emulsion

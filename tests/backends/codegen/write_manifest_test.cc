@@ -1,0 +1,73 @@
+#include "backends/codegen/write_manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "dsl/error.h"
+#include "dsl/operators.h"
+#include "passes/lower.h"
+
+namespace emulsion {
+namespace {
+
+using nlohmann::json;
+
+KernelDescription describe(const LoopNest& nest, const std::string& label) {
+  KernelDescription kernel;
+  kernel.name = "f";
+  kernel.label = label;
+  kernel.nest = &nest;
+  kernel.targets = {Target::parse("x86-64-v3,cores=4")};
+  kernel.flops = {{2, {Extent::size("B"), 8}}};
+  return kernel;
+}
+
+LoopNest nest() {
+  const Tensor x = input("x", f32, {Extent::size("B"), 8});
+  const Tensor y = mul(x, weight("w", f32, {8}), "y");
+  return lower(y, Schedule(y));
+}
+
+TEST(WriteManifestTest, DescribesTheKernel) {
+  const LoopNest kernel = nest();
+  const json manifest = json::parse(kernel_manifest(describe(kernel, "//a:f"), {{"text", true}}));
+  EXPECT_EQ(manifest["format"], 1);
+  EXPECT_EQ(manifest["sizes"], json({"B"}));
+  EXPECT_EQ(manifest["arguments"].size(), 3);
+  EXPECT_EQ(manifest["arguments"][0]["shape"], json({"B", 8}));
+  EXPECT_EQ(manifest["arguments"][1]["role"], "weight");
+  EXPECT_EQ(manifest["arguments"][2]["role"], "output");
+  EXPECT_EQ(manifest["targets"][0]["schedule"], "derived");
+  EXPECT_EQ(Target::parse(manifest["targets"][0]["target"]), Target::parse("x86-64-v3,cores=4"));
+  EXPECT_EQ(manifest["flops"][0]["operations"], 2);
+}
+
+TEST(WriteManifestTest, HasTheSameBytesForTheSameKernel) {
+  const LoopNest a = nest();
+  const LoopNest b = nest();
+  EXPECT_EQ(kernel_manifest(describe(a, "f"), {{"text", true}}),
+            kernel_manifest(describe(b, "f"), {{"text", true}}));
+}
+
+TEST(WriteManifestTest, EscapesAnyLabel) {
+  const LoopNest kernel = nest();
+  for (const std::string& label : {std::string("a\"b\\c"), std::string("\xff\xfe")}) {
+    EXPECT_NO_THROW(json::parse(kernel_manifest(describe(kernel, label), {{"text", false}})));
+  }
+}
+
+TEST(WriteManifestTest, TellsSchedulesApart) {
+  // Published values of FNV-1a.
+  EXPECT_EQ(text_hash(""), "cbf29ce484222325");
+  EXPECT_EQ(text_hash("a"), "af63dc4c8601ec8c");
+  EXPECT_NE(text_hash("y.parallel(m)"), text_hash("y.parallel(n)"));
+}
+
+TEST(WriteManifestTest, RefusesAScheduleTooFew) {
+  const LoopNest kernel = nest();
+  EXPECT_THROW(kernel_manifest(describe(kernel, "f"), {}), InternalError);
+}
+
+}  // namespace
+}  // namespace emulsion
