@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "dsl/affine.h"
 #include "passes/derive_stage.h"
@@ -28,17 +29,18 @@ std::optional<int64_t> known_work(const Op& op) {
   return work;
 }
 
-void share_rows(const Op& op, const Target& target, bool last_is_vector, StageSchedule* stage) {
+// `last`: the loop that stands for the last axis, if it may be shared out.
+void share_rows(const Op& op, const Target& target, const std::optional<Axis>& last,
+                StageSchedule* stage) {
   std::optional<int64_t> work = known_work(op);
-  size_t rank = op.axes.size();
   if (target.cores < 2 || (work && *work < kWorkForThreads)) return;
-  for (size_t i = 0; i < rank; ++i) {
-    if (i + 1 == rank && last_is_vector) return;
+  for (size_t i = 0; i + 1 < op.axes.size(); ++i) {
     const Extent& extent = op.axes[i].extent();
     if (extent.is_constant() && extent.constant() < 2) continue;
     stage->parallel(op.axes[i]);
     return;
   }
+  if (last && op.axes.back().extent() != Extent(1)) stage->parallel(*last);
 }
 
 }  // namespace
@@ -51,6 +53,9 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   });
   const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
   const Axis& last_reduction = op.reduction_axes.back();
+
+  std::optional<Axis> whole_last;
+  if (last) whole_last = *last;
 
   bool along_last = last && is_contiguous_in_a_read(op, last->name());
   bool tileable = last && last->extent().is_constant() && last->extent().constant() >= 2;
@@ -73,7 +78,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     } else {
       stage.vectorize(inner, lanes);
     }
-    share_rows(op, target, false, &stage);
+    share_rows(op, target, outer, &stage);
     std::vector<Axis> order = {*last};
     for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
     Directive at;
@@ -109,7 +114,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
       at.axes = {last->name()};
       part.add(at);
     }
-    share_rows(op, target, false, &stage);
+    share_rows(op, target, whole_last, &stage);
     return;
   }
   // Neither way is open (short or run-time extents): vectors along the last axis, results in memory.
@@ -118,9 +123,9 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
     stage.reorder(order);
     vectorize_last(op, last->name(), last->extent(), lanes, &stage);
-    share_rows(op, target, true, &stage);
+    share_rows(op, target, std::nullopt, &stage);
   } else {
-    share_rows(op, target, false, &stage);
+    share_rows(op, target, whole_last, &stage);
   }
 }
 
