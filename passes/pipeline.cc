@@ -45,7 +45,7 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
   dump("graph", graph);
   Graph grouped = options.fuse ? fuse_epilogues(graph, always_fuse, &report) : graph;
   dump("fuse_epilogues", grouped);
-  Schedule schedule = derive_schedule(graph, grouped, target);
+  Schedule schedule = derive_schedule(graph, grouped, target, options);
   dump("derive_schedule", schedule);
   LoopNest nest = lower(graph, schedule);
   dump("lower", nest);
