@@ -2,9 +2,9 @@
 //
 //   ./bazelw run //examples/lesson_02_schedules
 //
-// Each step prints its schedule (the text that a file would hold) and the loop nest that it makes, and
-// is run by the interpreter and compared
-// with the definition. The batch is a run-time size: the nests hold for every B from 0 up.
+// Each step prints its schedule (the text that a file would hold) and the loop nest that it makes;
+// the interpreter runs it and compares the result with the definition's. The batch is a run-time
+// size: each nest holds for every B from 0 up.
 
 #include <cstdio>
 #include <exception>
@@ -12,8 +12,7 @@
 
 #include "backends/interpreter/interpret_graph.h"
 #include "backends/interpreter/interpret_nest.h"
-#include "dsl/operators.h"
-#include "passes/lower.h"
+#include "dsl/emulsion.h"
 #include "dsl/schedule_text.h"
 using namespace emulsion;
 
