@@ -246,12 +246,22 @@ Halide::Expr StageDefiner::read(const Stage& stage, const ExprNode& node,
   for (const Axis& axis : stage.axes) domain.emplace(axis.name(), axis.extent());
   for (const Axis& axis : stage.reduction_axes) domain.emplace(axis.name(), axis.extent());
   std::vector<Halide::Expr> args;
+  bool proved = true;
+  Halide::Expr has_elements = Halide::Internal::const_true();
   for (size_t i = 0; i < indices.size(); ++i) {
+    if (!proves_in_bounds(int_constant(0), buffer.shape[i], domain, false)) {
+      has_elements = has_elements && extent(buffer.shape[i]) > 0;
+    }
     if (proves_in_bounds(node.args[i], buffer.shape[i], domain, false)) {
       args.push_back(indices[i]);
     } else {
+      proved = false;
       args.push_back(Halide::max(Halide::min(indices[i], extent(buffer.shape[i]) - 1), 0));
     }
+  }
+  if (!proved && !Halide::Internal::is_const_one(has_elements)) {
+    // One element is there even of an empty buffer: see strip_argument_checks.h.
+    for (Halide::Expr& arg : args) arg = Halide::select(has_elements, arg, 0);
   }
   args = reversed(std::move(args));
   auto input = inputs_by_name_.find(node.name);

@@ -37,7 +37,9 @@ class ArgumentCheckStripper : public hi::IRMutator {
   using hi::IRMutator::visit;
 
   hi::Stmt visit(const hi::AssertStmt* op) override {
-    const hi::Call* error = op->message.as<hi::Call>();
+    Halide::Expr message = op->message;
+    while (const hi::Let* let = message.as<hi::Let>()) message = let->body;
+    const hi::Call* error = message.as<hi::Call>();
     if (error == nullptr) return op;
     auto is_error = [&](const char* name) { return error->name == name; };
     if (std::any_of(std::begin(kArgumentErrors), std::end(kArgumentErrors), is_error)) {

@@ -7,7 +7,7 @@
 // the nest's Alloc holds, which would be a mistake of ours.
 //
 // An input without elements may come with any pointer, and a read of it whose value is not used must still
-// be of memory that is there: such a read is sent to the buffer's own description.
+// be of memory that is there: such a read, always of element 0, is sent to the buffer's own description.
 
 #include "Halide.h"
 
