@@ -15,8 +15,10 @@ std::string path_of_label(std::string name) {
   const size_t root = name.find("//");
   if (root != std::string::npos && (root == 0 || name[0] == '@')) {
     const std::string repository = root > 1 ? "../" + name.substr(1, root - 1) + "/" : "";
-    name = repository + name.substr(root + 2);
+    name = name.substr(root + 2);
+    if (!name.empty() && name[0] == ':') name.erase(0, 1);  // of the top package
     std::replace(name.begin(), name.end(), ':', '/');
+    name = repository + name;
   } else if (!name.empty() && name[0] == ':') {
     name.erase(0, 1);
   }

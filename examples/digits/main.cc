@@ -46,16 +46,20 @@ struct Rates {
   std::vector<double> fused, unfused;  // one for each repeat, measured in turns
 };
 
-double median(std::vector<double> values) {
+// `part` from 0 to 1: 0.5 is the median.
+double quantile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  const double place = part * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
 }
 
-// Half of the distance between the extremes, as a part of the median.
+double median(const std::vector<double>& values) { return quantile(values, 0.5); }
+
+// Half of the distance between the quartiles, as a part of the median.
 double spread(const std::vector<double>& values) {
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  return (*high - *low) / 2 / median(values);
+  return (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / median(values);
 }
 
 std::vector<double> ratios(const Rates& rates) {
@@ -155,8 +159,10 @@ void run(const Options& options, const Runfiles& runfiles) {
              held_out.size(), percent, correct_unfused);
   json["accuracy"] = {{"correct", correct}, {"images", held_out.size()}, {"percent", percent}};
 
-  fmt::print("speed     images per second, median of {} runs in turns (+- half of the range)\n",
-             options.repeats);
+  fmt::print(
+      "speed     images per second, median of {} runs in turns (+- half of the distance of the "
+      "quartiles)\n",
+      options.repeats);
   fmt::print("    {:>6}  {:>7}  {:>22}  {:>22}  {:>16}\n", "images", "threads", "fused",
              "operator by operator", "ratio");
   auto cell = [](const std::vector<double>& values) {

@@ -10,7 +10,6 @@
 
 #include "backends/runtime/emulsion_runtime.h"
 #include "tests/bazel/tiny_linear_kernel.h"
-#include "tests/bazel/tiny_packed_kernel.h"
 #include "tests/bazel/tiny_scheduled_kernel.h"
 #include "tests/bazel/two_results_kernel.h"
 
@@ -48,13 +47,13 @@ struct Tiny {
 TEST(KernelLibraryTest, RunsForAnyBatch) {
   for (int64_t batch : {0, 1, 5, 17, 64}) {
     Tiny tiny(batch);
-    const Status status = kernels::tiny_linear::run(tiny.x_span(), tiny.w_span(), tiny.y_span());
+    const Status status = kernels::tiny_scheduled::run(tiny.x_span(), tiny.w_span(), tiny.y_span());
     ASSERT_TRUE(status.ok()) << status.message;
     EXPECT_EQ(tiny.y, tiny.expected()) << batch;
   }
 }
 
-TEST(KernelLibraryTest, RunsWithAScheduleFromAFile) {
+TEST(KernelLibraryTest, TakesNamedArguments) {
   Tiny tiny(9);
   kernels::tiny_scheduled::Arguments arguments;
   arguments.x = tiny.x_span();
@@ -66,19 +65,21 @@ TEST(KernelLibraryTest, RunsWithAScheduleFromAFile) {
 }
 
 TEST(KernelLibraryTest, PacksAWeightOnce) {
-  namespace kernel = kernels::tiny_packed;
+  namespace kernel = kernels::tiny_linear;
   Tiny tiny(11);
   std::vector<float> packed(kernel::packed_w_elements(11));
   const Span<float, 3> w_packed(packed.data(), kernel::w_packed_shape(11));
   const Status pack = kernel::pack_w(tiny.w_span(), w_packed);
   ASSERT_TRUE(pack.ok()) << pack.message;
-  const Status status = kernel::run(tiny.x_span(), w_packed, tiny.y_span());
-  ASSERT_TRUE(status.ok()) << status.message;
-  EXPECT_EQ(tiny.y, tiny.expected());
+  for (int call = 0; call < 2; ++call) {
+    const Status status = kernel::run(tiny.x_span(), w_packed, tiny.y_span());
+    ASSERT_TRUE(status.ok()) << status.message;
+    EXPECT_EQ(tiny.y, tiny.expected());
+  }
 }
 
 TEST(KernelLibraryTest, RefusesAWeightOfAnotherShapeToBePacked) {
-  namespace kernel = kernels::tiny_packed;
+  namespace kernel = kernels::tiny_linear;
   Tiny tiny(1);
   std::vector<float> packed(kernel::packed_w_elements(1), 7);
   const Span<float, 3> w_packed(packed.data(), kernel::w_packed_shape(1));
@@ -88,8 +89,8 @@ TEST(KernelLibraryTest, RefusesAWeightOfAnotherShapeToBePacked) {
 }
 
 TEST(KernelLibraryTest, SaysShapesAndArithmeticAtCompileTime) {
-  static_assert(kernels::tiny_linear::x_shape(3) == std::array<int64_t, 2>{3, 20});
-  static_assert(kernels::tiny_linear::y_shape(3) == std::array<int64_t, 2>{3, 24});
+  static_assert(kernels::tiny_linear::x_shape(3)[0] == 3);
+  static_assert(kernels::tiny_linear::y_shape(3)[1] == 24);
   // Multiplied and added, biased, clipped.
   static_assert(kernels::tiny_linear::flops(3) == 3 * 24 * (2 * 20 + 2));
   static_assert(kernels::two_results::flops(5, 2) == 5 * 3 * 2);
@@ -112,7 +113,7 @@ TEST(KernelLibraryTest, GivesSeveralResultsOfSeveralTypes) {
 TEST(KernelLibraryTest, RefusesAWrongExtent) {
   Tiny tiny(4);
   const Status status =
-      kernels::tiny_linear::run({tiny.x.data(), {5, 16}}, tiny.w_span(), tiny.y_span());
+      kernels::tiny_scheduled::run({tiny.x.data(), {5, 16}}, tiny.w_span(), tiny.y_span());
   EXPECT_EQ(status.code, EMULSION_ERROR_CONSTRAINT_VIOLATED);
   EXPECT_THAT(status.message, HasSubstr("x"));
   EXPECT_THAT(status.message, HasSubstr("20"));
@@ -122,30 +123,31 @@ TEST(KernelLibraryTest, RefusesAWrongExtent) {
 TEST(KernelLibraryTest, RefusesSizesThatDisagree) {
   Tiny tiny(4);
   const Status status =
-      kernels::tiny_linear::run({tiny.x.data(), {3, 20}}, tiny.w_span(), tiny.y_span());
+      kernels::tiny_scheduled::run({tiny.x.data(), {3, 20}}, tiny.w_span(), tiny.y_span());
   EXPECT_EQ(status.code, EMULSION_ERROR_INCONSISTENT_SIZE);
   EXPECT_EQ(tiny.y, std::vector<float>(4 * 24, -1));
 }
 
 TEST(KernelLibraryTest, RefusesNoMemory) {
   Tiny tiny(4);
-  const Status status = kernels::tiny_linear::run({nullptr, {4, 20}}, tiny.w_span(), tiny.y_span());
+  const Status status =
+      kernels::tiny_scheduled::run({nullptr, {4, 20}}, tiny.w_span(), tiny.y_span());
   EXPECT_EQ(status.code, EMULSION_ERROR_NULL_HOST);
-  EXPECT_THAT(status.message, HasSubstr("tiny_linear"));
+  EXPECT_THAT(status.message, HasSubstr("tiny_scheduled"));
 }
 
 TEST(KernelLibraryTest, RefusesAnOutputThatIsAlsoAnInput) {
   Tiny tiny(24);
   const Status status =
-      kernels::tiny_linear::run({tiny.y.data(), {24, 20}}, tiny.w_span(), tiny.y_span());
+      kernels::tiny_scheduled::run({tiny.y.data(), {24, 20}}, tiny.w_span(), tiny.y_span());
   EXPECT_EQ(status.code, EMULSION_ERROR_ALIASED_OUTPUT);
 }
 
 TEST(KernelLibraryTest, RefusesExtentsThatHalideCannotHold) {
   Tiny tiny(0);
   const int64_t batch = (int64_t{1} << 32) + 1;
-  const Status status = kernels::tiny_linear::run({tiny.x.data(), {batch, 20}}, tiny.w_span(),
-                                                  {tiny.y.data(), {batch, 24}});
+  const Status status = kernels::tiny_scheduled::run({tiny.x.data(), {batch, 20}}, tiny.w_span(),
+                                                     {tiny.y.data(), {batch, 24}});
   EXPECT_EQ(status.code, EMULSION_ERROR_TOO_LARGE);
   EXPECT_THAT(status.message, HasSubstr("argument x"));
 }
