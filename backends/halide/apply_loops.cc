@@ -37,7 +37,8 @@ class StageScheduler {
     apply_part(place_.pure, Halide::Stage(func));
     if (place_.update) apply_part(*place_.update, func.update());
     if (place_.alloc == nullptr) {
-      EMULSION_CHECK(place_.computed_in == nullptr, "output {}: computed inside a loop", stage_.name);
+      EMULSION_CHECK(place_.computed_in == nullptr, "output {}: computed inside a loop",
+                     stage_.name);
       return;
     }
     if (place_.computed_in == nullptr) {
@@ -111,8 +112,7 @@ class StageScheduler {
                                                : Halide::MemoryType::Stack);
     for (size_t d = 0; d < stage_.axes.size(); ++d) {
       const Axis& axis = stage_.axes[d];
-      const bool from_zero =
-          alloc.mins[d]->op == ExprOp::constant && alloc.mins[d]->int_value == 0;
+      const bool from_zero = alloc.mins[d]->op == ExprOp::constant && alloc.mins[d]->int_value == 0;
       if (alloc.extents[d]->op == ExprOp::constant) {
         int32_t extent = static_cast<int32_t>(alloc.extents[d]->int_value);
         if (from_zero) {
@@ -121,8 +121,9 @@ class StageScheduler {
           func.bound_extent(Halide::Var(axis.name()), extent);
         }
       } else {
-        EMULSION_CHECK(alloc.memory == Memory::heap, "stage {}: a region of no constant size on the {}",
-                       stage_.name, to_string(alloc.memory));
+        EMULSION_CHECK(alloc.memory == Memory::heap,
+                       "stage {}: a region of no constant size on the {}", stage_.name,
+                       to_string(alloc.memory));
         if (from_zero) func.bound(Halide::Var(axis.name()), 0, defined_.extent(axis.extent()));
       }
     }

@@ -4,11 +4,12 @@
 // A nest as a library: NAME.h, as Halide writes it, and NAME.a, with
 //
 //   int NAME(halide_buffer_t *inputs and weights..., halide_buffer_t *outputs...)
-//   int NAME_pack_WEIGHT(halide_buffer_t *weight, halide_buffer_t *packed)     for each weight that is packed
+//   int NAME_pack_WEIGHT(halide_buffer_t *weight, halide_buffer_t *packed)     for each weight that
+//   is packed
 //
-// Each returns 0, or a code and a message (backends/runtime/emulsion_runtime.h), and leaves its output alone
-// when an argument is wrong. Linked with //backends/runtime. Equal inputs give equal bytes, wherever and
-// whenever they are compiled.
+// Each returns 0, or a code and a message (backends/runtime/emulsion_runtime.h), and leaves its
+// output alone when an argument is wrong. Linked with //backends/runtime. Equal inputs give equal
+// bytes, wherever and whenever they are compiled.
 
 #include <string>
 #include <vector>
@@ -18,16 +19,16 @@
 
 namespace emulsion {
 
-// One library for several targets; the first whose instruction sets the processor has is run. The files
-// appear when everything has been compiled; what was there before stays when something fails. Error: a name
-// that is no C identifier or that a function of the library has already, no target, a target twice, a
-// directory that cannot be written.
+// One library for several targets; the first whose instruction sets the processor has is run. The
+// files appear when everything has been compiled; what was there before stays when something fails.
+// Error: a name that is no C identifier or that a function of the library has already, no target, a
+// target twice, a directory that cannot be written.
 void compile_aot(const LoopNest& nest, const std::string& name, const std::vector<Target>& targets,
                  const std::string& directory);
 void compile_aot(const LoopNest& nest, const std::string& name, const Target& target,
                  const std::string& directory);
-// A nest for each target, since a schedule is made for one: nests[i] is what targets[i] runs. Error, besides:
-// nests that differ in their arguments or packs.
+// A nest for each target, since a schedule is made for one: nests[i] is what targets[i] runs.
+// Error, besides: nests that differ in their arguments or packs.
 void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
                  const std::vector<Target>& targets, const std::string& directory);
 

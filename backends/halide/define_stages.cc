@@ -83,7 +83,8 @@ Halide::Expr StageDefiner::extent(const Extent& extent) const {
                  extent.to_string());
   Halide::Expr result = static_cast<int32_t>(extent.constant());
   for (const auto& [name, coefficient] : extent.coefficients()) {
-    result = Halide::Expr(static_cast<int32_t>(coefficient)) * Halide::Expr(sizes_.at(name)) + result;
+    result =
+        Halide::Expr(static_cast<int32_t>(coefficient)) * Halide::Expr(sizes_.at(name)) + result;
   }
   return Halide::Internal::simplify(result);
 }
@@ -118,8 +119,8 @@ void StageDefiner::constrain_output(const Buffer& buffer) {
 }
 
 void StageDefiner::define(const Stage& stage) {
-  // Not Func(name): that would number a name that this process has used before, and with it the symbols of
-  // the object file.
+  // Not Func(name): that would number a name that this process has used before, and with it the
+  // symbols of the object file.
   Halide::Func func{Halide::Internal::Function(stage.name)};
   StageFunc& made = stages_.emplace(stage.name, StageFunc{func, {}}).first->second;
   std::vector<Halide::Var> vars;
@@ -137,8 +138,8 @@ void StageDefiner::define(const Stage& stage) {
   define_update(stage, *places_.at(stage.name).update);
 }
 
-// The reduction domain: exactly the loops of the nest that carry the reduction, innermost first, and the
-// guards that speak of them.
+// The reduction domain: exactly the loops of the nest that carry the reduction, innermost first,
+// and the guards that speak of them.
 Halide::RDom StageDefiner::reduction_domain(const Stage& stage, const PartLoops& update,
                                             std::map<std::string, Halide::Expr>* loop_values) {
   std::set<std::string> carrying;
@@ -198,12 +199,13 @@ void StageDefiner::define_update(const Stage& stage, const PartLoops& update) {
     Halide::Expr b = body(stage, stage.body->args[1], axes);
     func(point) = fused_multiply_add(a, b, before);
   } else {
-    func(point) = halide_binary(combining_op(stage.combiner), before, body(stage, stage.body, axes));
+    func(point) =
+        halide_binary(combining_op(stage.combiner), before, body(stage, stage.body, axes));
   }
 }
 
-// A sum of products, on a target that has the instruction, unless so many reduction steps are unrolled that
-// LLVM would not find the vectors again.
+// A sum of products, on a target that has the instruction, unless so many reduction steps are
+// unrolled that LLVM would not find the vectors again.
 bool StageDefiner::contracts_with_fma(const Stage& stage, const PartLoops& update) const {
   if (!has_fma_ || stage.combiner != Combiner::sum || !is_float(stage.dtype)) return false;
   if (stage.body->op != ExprOp::mul) return false;
@@ -237,8 +239,8 @@ Halide::Expr StageDefiner::body(const Stage& stage, const Expr& expr,
   return translate_expr(expr, scope);
 }
 
-// A read is of memory, whatever the select around it says: an index that is not proved to be inside its
-// buffer is brought inside. Its value is then not used.
+// A read is of memory, whatever the select around it says: an index that is not proved to be inside
+// its buffer is brought inside. Its value is then not used.
 Halide::Expr StageDefiner::read(const Stage& stage, const ExprNode& node,
                                 const std::vector<Halide::Expr>& indices) const {
   const Buffer& buffer = nest_.buffer(node.name);

@@ -1,8 +1,8 @@
 #ifndef EMULSION_BACKENDS_HALIDE_DESCRIPTOR_TEXT_H_
 #define EMULSION_BACKENDS_HALIDE_DESCRIPTOR_TEXT_H_
 
-// What a kernel expects of its arguments, as the text that emulsion_check_arguments reads (the grammar is in
-// backends/runtime/descriptor.h).
+// What a kernel expects of its arguments, as the text that emulsion_check_arguments reads (the
+// grammar is in backends/runtime/descriptor.h).
 
 #include <string>
 

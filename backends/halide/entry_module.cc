@@ -12,20 +12,26 @@ namespace hi = Halide::Internal;
 using hi::Call;
 
 constexpr Halide::Target::Feature kInstructionSets[] = {
-    Halide::Target::SSE41,           Halide::Target::AVX,
-    Halide::Target::AVX2,            Halide::Target::AVXVNNI,
-    Halide::Target::FMA,             Halide::Target::F16C,
-    Halide::Target::AVX512,          Halide::Target::AVX512_Skylake,
-    Halide::Target::AVX512_Cannonlake, Halide::Target::AVX512_SapphireRapids,
-    Halide::Target::AVX512_Zen4,     Halide::Target::AVX512_Zen5,
+    Halide::Target::SSE41,
+    Halide::Target::AVX,
+    Halide::Target::AVX2,
+    Halide::Target::AVXVNNI,
+    Halide::Target::FMA,
+    Halide::Target::F16C,
+    Halide::Target::AVX512,
+    Halide::Target::AVX512_Skylake,
+    Halide::Target::AVX512_Cannonlake,
+    Halide::Target::AVX512_SapphireRapids,
+    Halide::Target::AVX512_Zen4,
+    Halide::Target::AVX512_Zen5,
 };
 
 class EntryBuilder {
  public:
   explicit EntryBuilder(const Entry& entry) : entry_(entry) {
     for (const Buffer* argument : entry.nest->arguments()) {
-      buffers_.push_back(hi::Variable::make(Halide::type_of<halide_buffer_t*>(),
-                                            argument->name + ".buffer"));
+      buffers_.push_back(
+          hi::Variable::make(Halide::type_of<halide_buffer_t*>(), argument->name + ".buffer"));
     }
   }
 
@@ -39,13 +45,12 @@ class EntryBuilder {
                              Halide::ArgumentEstimates{});
     }
     Halide::Expr descriptor = hi::StringImm::make(descriptor_text(*entry_.nest, entry_.name));
-    Halide::Expr array =
-        Call::make(Halide::type_of<halide_buffer_t**>(), Call::make_struct, buffers_, Call::Intrinsic);
+    Halide::Expr array = Call::make(Halide::type_of<halide_buffer_t**>(), Call::make_struct,
+                                    buffers_, Call::Intrinsic);
     Halide::Expr check =
         Call::make(Halide::Int(32), "emulsion_check_arguments", {descriptor, array}, Call::Extern);
     hi::Stmt body = returning_code_of("check", check, with_sizes(dispatch()));
-    return hi::LoweredFunc(entry_.name, arguments, body,
-                           Halide::LinkageType::ExternalPlusMetadata,
+    return hi::LoweredFunc(entry_.name, arguments, body, Halide::LinkageType::ExternalPlusMetadata,
                            Halide::NameMangling::C);
   }
 
@@ -88,8 +93,7 @@ class EntryBuilder {
     std::vector<Halide::Expr> arguments;
     for (const std::string& size : entry_.nest->sizes) arguments.push_back(size_value(size));
     arguments.insert(arguments.end(), buffers_.begin(), buffers_.end());
-    Halide::Expr call =
-        Call::make(Halide::Int(32), target_body.function, arguments, Call::Extern);
+    Halide::Expr call = Call::make(Halide::Int(32), target_body.function, arguments, Call::Extern);
     return returning_code_of("result", call, hi::Stmt());
   }
 

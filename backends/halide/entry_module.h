@@ -1,7 +1,8 @@
 #ifndef EMULSION_BACKENDS_HALIDE_ENTRY_MODULE_H_
 #define EMULSION_BACKENDS_HALIDE_ENTRY_MODULE_H_
 
-// The C function that an application calls, built as Halide's own statements so that Halide writes its header:
+// The C function that an application calls, built as Halide's own statements so that Halide writes
+// its header:
 //
 //   int name(buffers...) {
 //     code = emulsion_check_arguments(descriptor, {buffers...});   if (code) return code;

@@ -31,7 +31,8 @@ std::recursive_mutex& halide_mutex() {
   return *mutex;
 }
 
-// Installs the reporter for the outermost call, and takes it away: the application may use Halide too.
+// Installs the reporter for the outermost call, and takes it away: the application may use Halide
+// too.
 class ReporterScope {
  public:
   ReporterScope() {

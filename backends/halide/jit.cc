@@ -103,8 +103,8 @@ std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
     Halide::Target jit_target = kernel_target(target)
                                     .with_feature(Halide::Target::JIT)
                                     .with_feature(Halide::Target::UserContext);
-    Halide::Module module = built.pipeline.compile_to_module(
-        built.arguments, nest.name, jit_target, Halide::LinkageType::ExternalPlusArgv);
+    Halide::Module module = built.pipeline.compile_to_module(built.arguments, nest.name, jit_target,
+                                                             Halide::LinkageType::ExternalPlusArgv);
     *result = Halide::Internal::JITModule(module, module.get_function_by_name(nest.name));
   });
   return result;
@@ -143,8 +143,8 @@ void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeVal
     for (const Extent& extent : declared.shape) packed.shape.push_back(extent.evaluate(known));
     storage.emplace_back(static_cast<size_t>(bytes_of(pack.packed, packed) / 8 + 1));
     packed.data = storage.back().data();
-    compiled_->packs.at(pack.packed).run({{pack.weight, unpacked->second}, {pack.packed, packed}},
-                                         known);
+    compiled_->packs.at(pack.packed)
+        .run({{pack.weight, unpacked->second}, {pack.packed, packed}}, known);
     arguments.erase(unpacked);
     arguments.emplace(pack.packed, packed);
   }

@@ -31,10 +31,11 @@ class JitKernel {
   // Error: a target that this machine is not.
   explicit JitKernel(const LoopNest& nest, const Target& target = Target::host());
 
-  // Runs once. `arguments` holds every input, weight and output by name. A weight that the nest packs comes
-  // as the user has it, and is packed here on every call, or packed already under its packed name. `known`:
-  // sizes that no shape gives, and a check of those that one does. Error: arguments that do not fit, named;
-  // an output that shares memory with another argument; memory that ran out.
+  // Runs once. `arguments` holds every input, weight and output by name. A weight that the nest
+  // packs comes as the user has it, and is packed here on every call, or packed already under its
+  // packed name. `known`: sizes that no shape gives, and a check of those that one does. Error:
+  // arguments that do not fit, named; an output that shares memory with another argument; memory
+  // that ran out.
   void run(const std::map<std::string, JitBuffer>& arguments, const SizeValues& known = {}) const;
 
  private:

@@ -1,8 +1,8 @@
 #ifndef EMULSION_BACKENDS_HALIDE_NEST_PLACES_H_
 #define EMULSION_BACKENDS_HALIDE_NEST_PLACES_H_
 
-// The tree of a nest, turned inside out: for each stage, where it is computed and stored and which loops are
-// its own. That is the form in which Halide wants to be told.
+// The tree of a nest, turned inside out: for each stage, where it is computed and stored and which
+// loops are its own. That is the form in which Halide wants to be told.
 
 #include <map>
 #include <optional>
@@ -20,15 +20,15 @@ struct PartLoops {
 };
 
 struct StagePlace {
-  PartLoops pure;                    // Part::whole, or Part::init of a reduction
-  std::optional<PartLoops> update;   // reductions only
+  PartLoops pure;                     // Part::whole, or Part::init of a reduction
+  std::optional<PartLoops> update;    // reductions only
   const Node* computed_in = nullptr;  // the innermost loop of another stage around it; null: none
   const Node* stored_in = nullptr;    // the same for its Alloc
   const Node* alloc = nullptr;        // null: an output
 };
 
-// By stage. InternalError when the tree has not exactly one nest for each part of each stage, or when a loop
-// that carries a reduction is vectorized or parallel.
+// By stage. InternalError when the tree has not exactly one nest for each part of each stage, or
+// when a loop that carries a reduction is vectorized or parallel.
 std::map<std::string, StagePlace> find_places(const LoopNest& nest);
 
 }  // namespace emulsion

@@ -1,8 +1,8 @@
 #ifndef EMULSION_BACKENDS_HALIDE_OUTPUT_FILES_H_
 #define EMULSION_BACKENDS_HALIDE_OUTPUT_FILES_H_
 
-// Files that are there completely or not at all: written under a name of their own in the directory where
-// they are wanted, and renamed when everything has been written.
+// Files that are there completely or not at all: written under a name of their own in the directory
+// where they are wanted, and renamed when everything has been written.
 
 #include <cstddef>
 #include <string>
@@ -13,7 +13,8 @@ namespace emulsion {
 
 class OutputFiles {
  public:
-  // Makes the directory when it is not there. Error, naming it and the reason: it cannot be made or written.
+  // Makes the directory when it is not there. Error, naming it and the reason: it cannot be made or
+  // written.
   explicit OutputFiles(const std::string& directory);
   // Takes away what was not committed.
   ~OutputFiles();

@@ -9,8 +9,8 @@
 #include "backends/halide/halide_call.h"
 #include "dsl/error.h"
 
-// Exported by libHalide.so, and what Func::print_loop_nest() writes to standard error, but not declared in
-// Halide.h.
+// Exported by libHalide.so, and what Func::print_loop_nest() writes to standard error, but not
+// declared in Halide.h.
 namespace Halide::Internal {
 std::string print_loop_nest(const std::vector<Function>& outputs);
 }  // namespace Halide::Internal
@@ -73,8 +73,8 @@ std::optional<LoopKind> kind_of(const std::string& text) {
   return std::nullopt;
 }
 
-// Halide's text, by indentation: "produce y:", "parallel m.mo:", "for n.no in [0, 7]:", "consume mm:". A loop
-// belongs to the stage whose production is the innermost around it.
+// Halide's text, by indentation: "produce y:", "parallel m.mo:", "for n.no in [0, 7]:", "consume
+// mm:". A loop belongs to the stage whose production is the innermost around it.
 class ReportParser {
  public:
   std::vector<ReportedLoop> parse(const std::string& report) {
@@ -162,9 +162,8 @@ bool same(const ReportedLoop& a, const ReportedLoop& b) {
 }
 
 std::vector<ReportedLoop> by_stage(std::vector<ReportedLoop> loops) {
-  std::stable_sort(loops.begin(), loops.end(), [](const ReportedLoop& a, const ReportedLoop& b) {
-    return a.stage < b.stage;
-  });
+  std::stable_sort(loops.begin(), loops.end(),
+                   [](const ReportedLoop& a, const ReportedLoop& b) { return a.stage < b.stage; });
   return loops;
 }
 

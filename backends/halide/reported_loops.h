@@ -1,11 +1,11 @@
 #ifndef EMULSION_BACKENDS_HALIDE_REPORTED_LOOPS_H_
 #define EMULSION_BACKENDS_HALIDE_REPORTED_LOOPS_H_
 
-// The loops that Halide itself reports for a nest, beside the nest's own: the proof that what is printed is
-// what runs. Halide reports loops before it unrolls and vectorises them.
+// The loops that Halide itself reports for a nest, beside the nest's own: the proof that what is
+// printed is what runs. Halide reports loops before it unrolls and vectorises them.
 //
-// Left out of both lists, because Halide leaves some of them out before it reports: loops of a single step,
-// and loops around nothing that ever runs.
+// Left out of both lists, because Halide leaves some of them out before it reports: loops of a
+// single step, and loops around nothing that ever runs.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,8 @@ struct ReportedLoop {
   std::string stage;
   std::string axis;  // plain name
   LoopKind kind = LoopKind::serial;
-  std::optional<int64_t> extent;    // where it is a number that does not depend on where the loop starts
+  std::optional<int64_t>
+      extent;  // where it is a number that does not depend on where the loop starts
   std::vector<std::string> around;  // the variables of the loops around it, outermost first
 };
 
@@ -30,9 +31,9 @@ std::vector<ReportedLoop> loops_of_halide(const LoopNest& nest);
 // As text, one line a loop.
 std::string to_string(const std::vector<ReportedLoop>& loops);
 
-// Nothing when they are the same loops, else the first difference. Loops of one stage are compared in order;
-// two stages that do not need each other may come in either order. An extent that only one side knows as a
-// number is no difference.
+// Nothing when they are the same loops, else the first difference. Loops of one stage are compared
+// in order; two stages that do not need each other may come in either order. An extent that only
+// one side knows as a number is no difference.
 std::optional<std::string> first_difference(const std::vector<ReportedLoop>& nest,
                                             const std::vector<ReportedLoop>& halide);
 

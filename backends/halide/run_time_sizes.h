@@ -1,8 +1,9 @@
 #ifndef EMULSION_BACKENDS_HALIDE_RUN_TIME_SIZES_H_
 #define EMULSION_BACKENDS_HALIDE_RUN_TIME_SIZES_H_
 
-// Where a kernel learns its run-time sizes from: the extents of its arguments, solved in the order that
-// backends/runtime/descriptor.h prescribes, so that the check of the arguments and the kernel agree.
+// Where a kernel learns its run-time sizes from: the extents of its arguments, solved in the order
+// that backends/runtime/descriptor.h prescribes, so that the check of the arguments and the kernel
+// agree.
 
 #include <map>
 #include <string>
@@ -20,8 +21,8 @@ struct SizeSource {
   Extent rest;  // over sizes that come earlier
 };
 
-// One for each size of the nest, in an order in which they can be evaluated. Error: a size that no argument's
-// shape gives.
+// One for each size of the nest, in an order in which they can be evaluated. Error: a size that no
+// argument's shape gives.
 std::vector<SizeSource> size_sources(const LoopNest& nest);
 
 }  // namespace emulsion

@@ -81,8 +81,8 @@ Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& 
   }
 }
 
-// Halide's division leaves a remainder >= 0; ours rounds towards minus infinity. They differ only for a
-// negative divisor. Both give 0 when divided by zero.
+// Halide's division leaves a remainder >= 0; ours rounds towards minus infinity. They differ only
+// for a negative divisor. Both give 0 when divided by zero.
 Halide::Expr floor_adjustment(const Halide::Expr& a, const Halide::Expr& b) {
   return b < 0 && a % b != 0;
 }
@@ -174,7 +174,8 @@ Halide::Expr float_to_i32(const Halide::Expr& a) {
   Halide::Expr high = Halide::Internal::make_const(a.type(), 2147483648.0);
   Halide::Expr low = Halide::Internal::make_const(a.type(), -2147483648.0);
   Halide::Expr value = Halide::cast(Halide::Int(32), a);
-  value = Halide::select(!strict_comparison(Call::strict_lt, a, high), Halide::Int(32).max(), value);
+  value =
+      Halide::select(!strict_comparison(Call::strict_lt, a, high), Halide::Int(32).max(), value);
   value = Halide::select(strict_comparison(Call::strict_lt, a, low), Halide::Int(32).min(), value);
   return Halide::select(halide_is_nan(a), 0, value);
 }
@@ -209,7 +210,8 @@ Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a) {
   switch (op) {
     case ExprOp::neg:
       // Not 0 - a, which would make +0 of +0.
-      return is_float ? strict(Call::strict_mul, a, Halide::Internal::make_const(a.type(), -1)) : -a;
+      return is_float ? strict(Call::strict_mul, a, Halide::Internal::make_const(a.type(), -1))
+                      : -a;
     case ExprOp::abs:
       return is_float ? float_abs(a) : Halide::cast(a.type(), Halide::abs(a));
     case ExprOp::exp:
@@ -248,8 +250,8 @@ Halide::Expr halide_cast(DType to, const Halide::Expr& a) {
 
 Halide::Expr fused_multiply_add(const Halide::Expr& a, const Halide::Expr& b,
                                 const Halide::Expr& c) {
-  // Halide calls an external function once for each lane; LLVM knows this one, and makes the calls of a
-  // vector one vector instruction again.
+  // Halide calls an external function once for each lane; LLVM knows this one, and makes the calls
+  // of a vector one vector instruction again.
   const char* name = a.type().bits() == 32 ? "llvm.fma.f32" : "llvm.fma.f64";
   return Call::make(a.type(), name, {a, b, c}, Call::PureExtern);
 }

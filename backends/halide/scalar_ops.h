@@ -1,11 +1,13 @@
 #ifndef EMULSION_BACKENDS_HALIDE_SCALAR_OPS_H_
 #define EMULSION_BACKENDS_HALIDE_SCALAR_OPS_H_
 
-// Scalar operators as Emulsion means them, on Halide's expressions. Halide's own operators treat floats as
-// reals: x * 0 is 0, x - x is 0, max drops a NaN. Here every float operator is Halide's strict one, so
-// kernels are IEEE to the bit, NaN and infinities pass through, and scalar and vector code agree.
+// Scalar operators as Emulsion means them, on Halide's expressions. Halide's own operators treat
+// floats as reals: x * 0 is 0, x - x is 0, max drops a NaN. Here every float operator is Halide's
+// strict one, so kernels are IEEE to the bit, NaN and infinities pass through, and scalar and
+// vector code agree.
 //
-// Strict operators are never fused into an FMA, so a contraction asks for it by name: fused_multiply_add.
+// Strict operators are never fused into an FMA, so a contraction asks for it by name:
+// fused_multiply_add.
 
 #include "Halide.h"
 #include "dsl/expr.h"
@@ -19,10 +21,13 @@ Halide::Type halide_type(DType dtype);
 Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a);
 // Any ExprOp of two arguments; both of the same type.
 Halide::Expr halide_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b);
-// Float to i32 truncates; what i32 cannot hold saturates, NaN gives 0. To bool: whether it is not zero.
+// Float to i32 truncates; what i32 cannot hold saturates, NaN gives 0. To bool: whether it is not
+// zero.
 Halide::Expr halide_cast(DType to, const Halide::Expr& a);
-// a * b + c, rounded once. Only for a target with FMA: elsewhere it would be a library call per element.
-Halide::Expr fused_multiply_add(const Halide::Expr& a, const Halide::Expr& b, const Halide::Expr& c);
+// a * b + c, rounded once. Only for a target with FMA: elsewhere it would be a library call per
+// element.
+Halide::Expr fused_multiply_add(const Halide::Expr& a, const Halide::Expr& b,
+                                const Halide::Expr& c);
 Halide::Expr halide_is_nan(const Halide::Expr& a);
 
 }  // namespace emulsion

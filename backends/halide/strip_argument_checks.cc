@@ -62,8 +62,8 @@ class ArgumentCheckStripper : public hi::IRMutator {
     if (variable == nullptr || !variable->param.defined()) return hi::IRMutator::visit(op);
     Halide::Expr is_empty;
     for (int d = 0; d < variable->param.dimensions(); ++d) {
-      Halide::Expr extent = hi::Call::make(Halide::Int(32), hi::Call::buffer_get_extent, {buffer, d},
-                                           hi::Call::Extern);
+      Halide::Expr extent = hi::Call::make(Halide::Int(32), hi::Call::buffer_get_extent,
+                                           {buffer, d}, hi::Call::Extern);
       is_empty = is_empty.defined() ? is_empty || extent == 0 : extent == 0;
     }
     if (!is_empty.defined()) return hi::IRMutator::visit(op);

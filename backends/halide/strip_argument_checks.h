@@ -1,13 +1,14 @@
 #ifndef EMULSION_BACKENDS_HALIDE_STRIP_ARGUMENT_CHECKS_H_
 #define EMULSION_BACKENDS_HALIDE_STRIP_ARGUMENT_CHECKS_H_
 
-// A custom lowering pass. The entry function has checked every argument before a body runs, with better
-// messages and more leniency (an empty buffer needs no memory), so Halide's own checks of arguments go. What
-// stays is what only the body can notice: memory that ran out, and a stage that needs more of another than
-// the nest's Alloc holds, which would be a mistake of ours.
+// A custom lowering pass. The entry function has checked every argument before a body runs, with
+// better messages and more leniency (an empty buffer needs no memory), so Halide's own checks of
+// arguments go. What stays is what only the body can notice: memory that ran out, and a stage that
+// needs more of another than the nest's Alloc holds, which would be a mistake of ours.
 //
-// An input without elements may come with any pointer, and a read of it whose value is not used must still
-// be of memory that is there: such a read, always of element 0, is sent to the buffer's own description.
+// An input without elements may come with any pointer, and a read of it whose value is not used
+// must still be of memory that is there: such a read, always of element 0, is sent to the buffer's
+// own description.
 
 #include "Halide.h"
 

@@ -1,7 +1,8 @@
 #ifndef EMULSION_BACKENDS_HALIDE_TRANSLATE_EXPR_H_
 #define EMULSION_BACKENDS_HALIDE_TRANSLATE_EXPR_H_
 
-// Emulsion's scalar expressions as Halide's. What names mean is the caller's: this file knows operators only.
+// Emulsion's scalar expressions as Halide's. What names mean is the caller's: this file knows
+// operators only.
 
 #include <functional>
 #include <string>

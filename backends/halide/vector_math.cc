@@ -41,30 +41,31 @@ HExpr power_of_two(const HExpr& n) {
 }
 
 HExpr f64_call(const char* function, const HExpr& x) {
-  return Halide::Internal::Call::make(Float(64), function, {x},
-                                      Halide::Internal::Call::PureExtern);
+  return Halide::Internal::Call::make(Float(64), function, {x}, Halide::Internal::Call::PureExtern);
 }
 
 }  // namespace
 
-// exp(x) = 2^n exp(r) with n = round(x / ln 2), so |r| <= ln(2) / 2: the Taylor series of exp(r). 2^n is
-// applied as two factors, since 2^128 and the scale of a subnormal result are no floats themselves.
+// exp(x) = 2^n exp(r) with n = round(x / ln 2), so |r| <= ln(2) / 2: the Taylor series of exp(r).
+// 2^n is applied as two factors, since 2^128 and the scale of a subnormal result are no floats
+// themselves.
 HExpr float_exp(const HExpr& x) {
   if (x.type().bits() == 64) return f64_call("exp", x);
   const float overflow = 89.0f, underflow = -104.0f;
   HExpr bounded = select(less(x, underflow), underflow, select(less(overflow, x), overflow, x));
   HExpr whole = Halide::floor(add(mul(bounded, 1.44269504f), 0.5f));
   HExpr r = sub(sub(bounded, mul(whole, kLn2High)), mul(whole, kLn2Low));
-  HExpr series = polynomial(r, {1.0f, 1.0f, 1 / 2.0f, 1 / 6.0f, 1 / 24.0f, 1 / 120.0f, 1 / 720.0f,
-                                1 / 5040.0f});
+  HExpr series = polynomial(
+      r, {1.0f, 1.0f, 1 / 2.0f, 1 / 6.0f, 1 / 24.0f, 1 / 120.0f, 1 / 720.0f, 1 / 5040.0f});
   HExpr n = cast(Int(32), whole);
   HExpr half = n >> 1;
   HExpr value = mul(mul(series, power_of_two(half)), power_of_two(n - half));
   return select(halide_is_nan(x), x, value);
 }
 
-// x = 2^k m with sqrt(1/2) <= m < sqrt(2); with f = m - 1 and s = f / (2 + f), log(m) = 2 artanh(s), whose
-// series in s^2 is rearranged as f - s (f - t), because f is exact and the rest is small beside it.
+// x = 2^k m with sqrt(1/2) <= m < sqrt(2); with f = m - 1 and s = f / (2 + f), log(m) = 2
+// artanh(s), whose series in s^2 is rearranged as f - s (f - t), because f is exact and the rest is
+// small beside it.
 HExpr float_log(const HExpr& x) {
   if (x.type().bits() == 64) return f64_call("log", x);
   const int sqrt_half_bits = 0x3f3504f3;
@@ -99,8 +100,9 @@ HExpr float_tanh(const HExpr& x) {
   return select(less(size, 0.625f), near, far);
 }
 
-// Near zero the Maclaurin series, (2 / sqrt(pi)) sum (-1)^n x^(2n+1) / (n! (2n+1)). From 1 to 4, where erf is
-// 1 for a float, the polynomial that interpolates erf - 1 at 16 Chebyshev nodes, in u = (|x| - 2.5) / 1.5.
+// Near zero the Maclaurin series, (2 / sqrt(pi)) sum (-1)^n x^(2n+1) / (n! (2n+1)). From 1 to 4,
+// where erf is 1 for a float, the polynomial that interpolates erf - 1 at 16 Chebyshev nodes, in u
+// = (|x| - 2.5) / 1.5.
 HExpr float_erf(const HExpr& x) {
   if (x.type().bits() == 64) return f64_call("erf", x);
   std::vector<float> maclaurin;
@@ -111,22 +113,10 @@ HExpr float_erf(const HExpr& x) {
   }
   HExpr near = mul(x, polynomial(mul(x, x), maclaurin));
   static const std::vector<float> kInterpolated = {
-    -0.000406952492f,
-    0.00326742533f,
-    -0.0122527875f,
-    0.0281816822f,
-    -0.0436521242f,
-    0.0464508856f,
-    -0.0318647668f,
-    0.0092893637f,
-    0.00662776527f,
-    -0.00970703843f,
-    0.00468133514f,
-    0.000624549625f,
-    -0.00204290024f,
-    0.000704792605f,
-    0.000260819559f,
-    -0.000162065819f};
+      -0.000406952492f, 0.00326742533f,  -0.0122527875f,  0.0281816822f,
+      -0.0436521242f,   0.0464508856f,   -0.0318647668f,  0.0092893637f,
+      0.00662776527f,   -0.00970703843f, 0.00468133514f,  0.000624549625f,
+      -0.00204290024f,  0.000704792605f, 0.000260819559f, -0.000162065819f};
   HExpr size = Halide::abs(x);
   HExpr bounded = select(less(4.0f, size), 4.0f, size);
   HExpr u = mul(sub(bounded, 2.5f), 1 / 1.5f);

@@ -1,10 +1,10 @@
 #ifndef EMULSION_BACKENDS_HALIDE_VECTOR_MATH_H_
 #define EMULSION_BACKENDS_HALIDE_VECTOR_MATH_H_
 
-// exp, log, tanh and erf of floats. Of f32 they are ours: Halide's exp and log turn NaN and infinity into
-// numbers, its tanh is a call for every element, its erf loses bits. Every operation in them is strict, so one
-// value has one result, in scalar and in vector code, on every target. Of f64 they are libm's, element by
-// element.
+// exp, log, tanh and erf of floats. Of f32 they are ours: Halide's exp and log turn NaN and
+// infinity into numbers, its tanh is a call for every element, its erf loses bits. Every operation
+// in them is strict, so one value has one result, in scalar and in vector code, on every target. Of
+// f64 they are libm's, element by element.
 //
 // Bound, by the test: 4 units in the last place, subnormal results of exp included.
 

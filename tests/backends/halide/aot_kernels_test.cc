@@ -9,6 +9,7 @@
 
 #include "HalideBuffer.h"
 #include "backends/runtime/emulsion_runtime.h"
+#include "backends/runtime/kernel_runtime.h"
 #include "dsl/target.h"
 #include "tests/backends/halide/test_concat.h"
 #include "tests/backends/halide/test_linear.h"
@@ -182,6 +183,23 @@ TEST(AotKernel, RowsAfterNoRows) {
   float expected = 0;
   for (int i = 0; i < 5; ++i) expected += std::exp(b[static_cast<size_t>(i)]);
   EXPECT_NEAR(sums[0], expected, 1e-4f * expected);
+}
+
+TEST(AotKernel, MemoryThatRanOutIsACode) {
+  std::vector<float> a = values(10), rows(20), sums(4);
+  View va(a.data(), 5, 2), vrows(rows.data(), 5, 4), vsums(sums.data(), 4);
+  int64_t requested = 0;
+  {
+    runtime::AllocationWatch watch;
+    ASSERT_EQ(test_concat(va, va, vrows, vsums), 0) << emulsion_last_error();
+    requested = watch.requested();
+  }
+  ASSERT_GT(requested, 0);
+  for (int64_t fail_at = 1; fail_at <= requested; ++fail_at) {
+    runtime::AllocationWatch watch(fail_at);
+    EXPECT_EQ(test_concat(va, va, vrows, vsums), EMULSION_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(watch.live(), 0);
+  }
 }
 
 TEST(AotKernel, NoRowsAtAll) {

@@ -137,7 +137,9 @@ TEST_F(CompileAot, RefusesNoTarget) {
 }
 
 TEST_F(CompileAot, RefusesATargetTwice) {
-  EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "k", {kAvx2, kAvx2}, folder()); }),
+  EXPECT_THAT(error_of([&] {
+                compile_aot(linear_nest(), "k", {kAvx2, kAvx2}, folder());
+              }),
               HasSubstr("expected distinct targets"));
 }
 
@@ -163,13 +165,17 @@ TEST_F(CompileAot, RefusesMoreTargetsThanNests) {
 
 TEST_F(CompileAot, RefusesNestsWithOtherArguments) {
   std::vector<LoopNest> nests = {linear_nest(), linear_nest(16, "z")};
-  EXPECT_THAT(error_of([&] { compile_aot(nests, "k", {kAvx2, kPlain}, folder()); }),
+  EXPECT_THAT(error_of([&] {
+                compile_aot(nests, "k", {kAvx2, kPlain}, folder());
+              }),
               HasSubstr("expected the same arguments for every target"));
 }
 
 TEST_F(CompileAot, RefusesNestsThatPackDifferently) {
   std::vector<LoopNest> nests = {linear_nest(16), linear_nest(8)};
-  EXPECT_THAT(error_of([&] { compile_aot(nests, "k", {kAvx2, kPlain}, folder()); }),
+  EXPECT_THAT(error_of([&] {
+                compile_aot(nests, "k", {kAvx2, kPlain}, folder());
+              }),
               HasSubstr("for every target"));
 }
 

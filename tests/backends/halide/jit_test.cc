@@ -98,12 +98,14 @@ struct Linear {
     return values;
   }
   // Runs with everything in place but for what `change` does to the arguments.
-  std::string error_with(const std::function<void(std::map<std::string, JitBuffer>*)>& change) const {
+  std::string error_with(
+      const std::function<void(std::map<std::string, JitBuffer>*)>& change) const {
     TensorValues values = arguments(1);
     TensorValue y = zeros(f32, {1, 20});
     values["y"] = y;
     std::map<std::string, JitBuffer> buffers;
-    for (auto& [name, value] : values) buffers[name] = {value.dtype, value.shape, value.bytes.data()};
+    for (auto& [name, value] : values)
+      buffers[name] = {value.dtype, value.shape, value.bytes.data()};
     change(&buffers);
     std::vector<uint8_t> before = values["y"].bytes;
     std::string message = error_of([&] { JitKernel(nest).run(buffers); });
@@ -172,8 +174,8 @@ TEST(Jit, NarrowerTargetsGiveTheSameWholeNumbers) {
   TensorValues arguments = linear.arguments(2);
   TensorValue expected = interpret_graph(linear.graph, arguments).at("y");
   for (const char* target : {"x86-64-linux", "x86-64-v2"}) {
-    EXPECT_EQ(first_difference(expected, run_by_jit(linear.nest, arguments, 1,
-                                                    Target::parse(target)).at("y")),
+    EXPECT_EQ(first_difference(
+                  expected, run_by_jit(linear.nest, arguments, 1, Target::parse(target)).at("y")),
               std::nullopt)
         << target;
   }
@@ -205,7 +207,9 @@ TEST(Jit, RefusesAWrongExtent) {
 }
 
 TEST(Jit, RefusesBatchesThatDisagree) {
-  EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["y"].shape = {2, 20}; }),
+  EXPECT_THAT(Linear().error_with([](auto* buffers) {
+    (*buffers)["y"].shape = {2, 20};
+  }),
               HasSubstr("y"));
 }
 
@@ -215,12 +219,15 @@ TEST(Jit, RefusesANullPointer) {
 }
 
 TEST(Jit, RefusesAnOutputThatSharesMemory) {
-  EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["y"].data = (*buffers)["b"].data; }),
-              HasSubstr("expected memory of its own"));
+  EXPECT_THAT(
+      Linear().error_with([](auto* buffers) { (*buffers)["y"].data = (*buffers)["b"].data; }),
+      HasSubstr("expected memory of its own"));
 }
 
 TEST(Jit, RefusesAWrongShapeOfAWeightThatItPacks) {
-  EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["w"].shape = {20, 2}; }),
+  EXPECT_THAT(Linear().error_with([](auto* buffers) {
+    (*buffers)["w"].shape = {20, 2};
+  }),
               HasSubstr("w"));
 }
 
@@ -250,7 +257,8 @@ TEST(Jit, ATooSmallAllocIsAnInternalErrorOrACode) {
   LoopNest nest = linear.nest;
   std::function<NodePtr(const NodePtr&)> shrink = [&](const NodePtr& node) -> NodePtr {
     auto copy = std::make_shared<Node>(*node);
-    if (copy->kind == NodeKind::alloc && copy->stage == "mm") copy->extents.back() = int_constant(4);
+    if (copy->kind == NodeKind::alloc && copy->stage == "mm")
+      copy->extents.back() = int_constant(4);
     for (NodePtr& child : copy->children) child = shrink(child);
     return copy;
   };

@@ -12,9 +12,8 @@ namespace emulsion {
 namespace {
 
 const std::vector<Target>& targets() {
-  static const auto* kTargets =
-      new std::vector<Target>{Target::parse("x86-64-v4"), Target::parse("x86-64-v3"),
-                              Target::parse("x86-64-linux")};
+  static const auto* kTargets = new std::vector<Target>{
+      Target::parse("x86-64-v4"), Target::parse("x86-64-v3"), Target::parse("x86-64-linux")};
   return *kTargets;
 }
 

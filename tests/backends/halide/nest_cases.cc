@@ -12,7 +12,8 @@ Tensor x_of(Shape shape) { return input("x", f32, std::move(shape)); }
 
 void add_elementwise(std::vector<GraphCase>* cases) {
   Tensor x = x_of({kBatch, 19}), r = input("r", f32, {19}), d = input("d", f64, {kBatch, 5});
-  Tensor i = input("i", i32, {kBatch, 7}), j = input("j", i32, {7}), c = input("c", bool_, {kBatch, 19});
+  Tensor i = input("i", i32, {kBatch, 7}), j = input("j", i32, {7}),
+         c = input("c", bool_, {kBatch, 19});
   cases->push_back({"add_row", add(x, r)});
   cases->push_back({"scalar_ops", ((x * 2) - 1) / 4 + (-x)});
   cases->push_back({"div", div(x, r)});
@@ -41,8 +42,7 @@ void add_reductions(std::vector<GraphCase>* cases) {
   cases->push_back({"mean", mean(t, {2})});
   cases->push_back({"softmax", softmax(x)});
   cases->push_back({"softmax_first_axis", softmax(t, 1)});
-  cases->push_back({"layer_norm",
-                    layer_norm(x, weight("g", f32, {19}), weight("b", f32, {19}))});
+  cases->push_back({"layer_norm", layer_norm(x, weight("g", f32, {19}), weight("b", f32, {19}))});
   cases->push_back({"rms_norm", rms_norm(x, weight("g", f32, {19}))});
 }
 
@@ -50,11 +50,15 @@ void add_contractions(std::vector<GraphCase>* cases) {
   Tensor x = x_of({kBatch, 19}), w = weight("w", f32, {19, 35}), b = weight("b", f32, {35});
   cases->push_back({"matmul", matmul(x, w)});
   cases->push_back({"linear_relu", relu(matmul(x, w) + b)});
-  cases->push_back({"two_layers", relu(matmul(relu(matmul(x, w) + b), weight("v", f32, {35, 10})))});
+  cases->push_back(
+      {"two_layers", relu(matmul(relu(matmul(x, w) + b), weight("v", f32, {35, 10})))});
   cases->push_back({"vector", matmul(x, weight("v", f32, {19}))});
-  cases->push_back({"batched", matmul(input("p", f32, {kBatch, 3, 4}), input("q", f32, {kBatch, 4, 5}))});
-  cases->push_back({"empty_sum", relu(matmul(input("p", f32, {kBatch, 0}), weight("e", f32, {0, 35})) + b)});
-  cases->push_back({"integer_matmul", matmul(input("p", i32, {kBatch, 6}), weight("v", i32, {6, 9}))});
+  cases->push_back(
+      {"batched", matmul(input("p", f32, {kBatch, 3, 4}), input("q", f32, {kBatch, 4, 5}))});
+  cases->push_back(
+      {"empty_sum", relu(matmul(input("p", f32, {kBatch, 0}), weight("e", f32, {0, 35})) + b)});
+  cases->push_back(
+      {"integer_matmul", matmul(input("p", i32, {kBatch, 6}), weight("v", i32, {6, 9}))});
   cases->push_back({"f64_matmul", matmul(input("p", f64, {kBatch, 6}), weight("v", f64, {6, 9}))});
   Tensor image = input("image", f32, {kBatch, 7, 6, 4});
   Conv2dOptions padded;
@@ -117,7 +121,11 @@ void add_linear(std::vector<ScheduledCase>* cases) {
   for (int64_t columns : {64, 70, 5}) {
     Linear l(columns, 9);
     Schedule s(l.y);
-    s[l.y].tile(l.m, l.n, mo, no, mi, ni, 6, 32).reorder({ni, mi, mo, no}).vectorize(ni, 16).unroll(ni);
+    s[l.y]
+        .tile(l.m, l.n, mo, no, mi, ni, 6, 32)
+        .reorder({ni, mi, mo, no})
+        .vectorize(ni, 16)
+        .unroll(ni);
     s[l.y].unroll(mi).parallel(no);
     s[l.mm].pack(l.w, l.n, 32).compute_at(l.y, mo).reorder({l.n, l.m, l.k}).vectorize(l.n, 16);
     s[l.mm].unroll(l.m).unroll(l.n).store_in(Memory::registers);
@@ -134,7 +142,10 @@ void add_linear(std::vector<ScheduledCase>* cases) {
     Linear l(40, 9);
     Schedule s(l.y);
     s[l.y].split(l.m, mo, mi, 8).fuse(mo, mi, t);
-    s[l.mm].compute_root().split(l.k, Axis("ko"), Axis("ki"), 4).reorder({l.n, Axis("ki"), Axis("ko"), l.m});
+    s[l.mm]
+        .compute_root()
+        .split(l.k, Axis("ko"), Axis("ki"), 4)
+        .reorder({l.n, Axis("ki"), Axis("ko"), l.m});
     s[l.mm].vectorize(l.n, 8).unroll(Axis("ki"));
     cases->push_back({"split_reduction_loop", l.y, s});
   }
@@ -229,12 +240,13 @@ TensorValues run_by_jit(const LoopNest& nest, const TensorValues& arguments, int
   return run_by_jit(JitKernel(nest, target), nest, arguments, batch);
 }
 
-TensorValues run_by_jit(const JitKernel& kernel, const LoopNest& nest, const TensorValues& arguments,
-                        int64_t batch) {
+TensorValues run_by_jit(const JitKernel& kernel, const LoopNest& nest,
+                        const TensorValues& arguments, int64_t batch) {
   TensorValues inputs = arguments, outputs;
   std::map<std::string, JitBuffer> buffers;
   auto buffer_of = [](TensorValue* value) {
-    return JitBuffer{value->dtype, value->shape, value->bytes.empty() ? nullptr : value->bytes.data()};
+    return JitBuffer{value->dtype, value->shape,
+                     value->bytes.empty() ? nullptr : value->bytes.data()};
   };
   for (auto& [name, value] : inputs) buffers[name] = buffer_of(&value);
   for (const Buffer* argument : nest.arguments()) {

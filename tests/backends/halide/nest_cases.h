@@ -1,8 +1,8 @@
 #ifndef EMULSION_TESTS_BACKENDS_HALIDE_NEST_CASES_H_
 #define EMULSION_TESTS_BACKENDS_HALIDE_NEST_CASES_H_
 
-// Graphs that between them need every expression, every kind of stage and every directive, and what it takes
-// to run a nest by JIT on tensors. Shared by the tests of this folder.
+// Graphs that between them need every expression, every kind of stage and every directive, and what
+// it takes to run a nest by JIT on tensors. Shared by the tests of this folder.
 
 #include <string>
 #include <vector>
@@ -39,8 +39,8 @@ TensorValues arguments_for(const Graph& graph, int64_t batch, uint64_t seed);
 TensorValues run_by_jit(const LoopNest& nest, const TensorValues& arguments, int64_t batch,
                         const Target& target = Target::host());
 // The same with a kernel that has been made of the nest.
-TensorValues run_by_jit(const JitKernel& kernel, const LoopNest& nest, const TensorValues& arguments,
-                        int64_t batch);
+TensorValues run_by_jit(const JitKernel& kernel, const LoopNest& nest,
+                        const TensorValues& arguments, int64_t batch);
 
 }  // namespace emulsion
 

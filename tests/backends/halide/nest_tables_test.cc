@@ -1,4 +1,5 @@
-// What the backend reads off a nest before Halide is asked anything: places, run-time sizes, the descriptor.
+// What the backend reads off a nest before Halide is asked anything: places, run-time sizes, the
+// descriptor.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

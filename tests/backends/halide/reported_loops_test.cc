@@ -18,14 +18,12 @@ TEST_P(EveryCase, HalideHasTheLoopsOfTheNest) {
   std::vector<ScheduledCase> scheduled = scheduled_cases();
   std::vector<GraphCase> plain = operator_cases();
   size_t i = GetParam();
-  LoopNest nest = i < scheduled.size()
-                      ? lower(scheduled[i].graph, scheduled[i].schedule)
-                      : lower(plain[i - scheduled.size()].graph,
-                              Schedule(plain[i - scheduled.size()].graph));
+  LoopNest nest = i < scheduled.size() ? lower(scheduled[i].graph, scheduled[i].schedule)
+                                       : lower(plain[i - scheduled.size()].graph,
+                                               Schedule(plain[i - scheduled.size()].graph));
   std::vector<ReportedLoop> expected = loops_of_nest(nest), reported = loops_of_halide(nest);
-  EXPECT_EQ(first_difference(expected, reported), std::nullopt)
-      << to_string(nest) << "\nHalide:\n"
-      << to_string(reported);
+  EXPECT_EQ(first_difference(expected, reported), std::nullopt) << to_string(nest) << "\nHalide:\n"
+                                                                << to_string(reported);
   EXPECT_EQ(expected.size(), reported.size());
 }
 
@@ -35,9 +33,10 @@ std::string case_name(const testing::TestParamInfo<size_t>& info) {
   return operator_cases()[info.param - scheduled].name;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, EveryCase,
-    testing::Range(size_t{0}, scheduled_cases().size() + operator_cases().size()), case_name);
+INSTANTIATE_TEST_SUITE_P(All, EveryCase,
+                         testing::Range(size_t{0},
+                                        scheduled_cases().size() + operator_cases().size()),
+                         case_name);
 
 // The nest of the first hand-made schedule: a parallel, a serial, a vectorized and unrolled loops.
 LoopNest tiled() {

@@ -15,7 +15,8 @@
 namespace emulsion {
 namespace {
 
-// One binary operator over every pair of special values, vectors with a tail and scalars, to the bit.
+// One binary operator over every pair of special values, vectors with a tail and scalars, to the
+// bit.
 template <typename T>
 class SpecialValues : public testing::Test {
  protected:
@@ -24,8 +25,19 @@ class SpecialValues : public testing::Test {
 
   static std::vector<T> values() {
     using Limits = std::numeric_limits<T>;
-    return {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(), T(0), -T(0), T(1), T(-1),
-            T(2.5), Limits::denorm_min(), Limits::max(), Limits::lowest(), T(1e-30), T(3)};
+    return {Limits::quiet_NaN(),
+            Limits::infinity(),
+            -Limits::infinity(),
+            T(0),
+            -T(0),
+            T(1),
+            T(-1),
+            T(2.5),
+            Limits::denorm_min(),
+            Limits::max(),
+            Limits::lowest(),
+            T(1e-30),
+            T(3)};
   }
 
   static bool same(T a, T b) { return (a != a && b != b) || std::memcmp(&a, &b, sizeof(T)) == 0; }
@@ -44,7 +56,8 @@ class SpecialValues : public testing::Test {
         Halide::Func f("f");
         f(i) = build(a(i), b(i));
         if (vectorized) f.vectorize(i, 16, Halide::TailStrategy::GuardWithIf);
-        f.realize(Halide::Pipeline::RealizationArg(out.raw_buffer()), kernel_target(Target::host()));
+        f.realize(Halide::Pipeline::RealizationArg(out.raw_buffer()),
+                  kernel_target(Target::host()));
       });
       for (int i = 0; i < n * n; ++i) {
         EXPECT_PRED2(same, reference(a(i), b(i)), out(i))
@@ -142,8 +155,9 @@ TYPED_TEST(SpecialValues, Signs) {
 TYPED_TEST(SpecialValues, FusedMultiplyAddRoundsOnce) {
   if (!Target::host().has_fma()) GTEST_SKIP() << "no FMA here";
   using T = TypeParam;
-  this->expect([](const Halide::Expr& a, const Halide::Expr& b) { return fused_multiply_add(a, b, a); },
-               [](T a, T b) { return std::fma(a, b, a); });
+  this->expect(
+      [](const Halide::Expr& a, const Halide::Expr& b) { return fused_multiply_add(a, b, a); },
+      [](T a, T b) { return std::fma(a, b, a); });
 }
 
 TYPED_TEST(SpecialValues, CastToIntegerSaturates) {
