@@ -110,9 +110,6 @@ class Applier {
     require_new(d, outer, axis);
     require_new(d, inner, axis);
     if (outer == inner) refuse_here(d, fmt::format("expected two names, got {} twice", outer));
-    if (d.factor < 1) {
-      refuse_here(d, fmt::format("argument 4 (factor): expected a positive integer, got {}", d.factor));
-    }
     bool reduction = plan_.reduction_loops.count(axis) > 0;
     if (d.tail == Tail::shift_inwards && plan_.stage.is_reduction()) {
       refuse_here(d, "expected a tail of guard or predicate: a reduction cannot compute a point twice");
@@ -223,6 +220,7 @@ int depth_inside(const NestPlan& nest, const StagePlan& plan, const StagePlan& c
   for (size_t steps = 0; steps <= nest.stages.size(); ++steps) {
     if (walker->place != StagePlan::Place::at) return -1;
     const StagePlan* parent = nest.find(walker->at_stage);
+    if (!parent) return -1;  // refused when its own place is checked
     if (parent == &consumer) {
       auto found = std::find(parent->loops.begin(), parent->loops.end(), walker->at_loop);
       return static_cast<int>(found - parent->loops.begin());

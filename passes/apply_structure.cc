@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "dsl/error.h"
 #include "passes/lower.h"
@@ -27,6 +28,33 @@ void require_new_name(const NestPlan& plan, const std::string& stage, const Dire
 void require_first(const StagePlan& plan, const Directive& d) {
   if (has_loop_directive(plan)) {
     refuse(plan.stage.name, d, "expected before the directives on this operation's loops");
+  }
+}
+
+// Indices, and so extents, are 32 bits.
+void require_factor(const std::string& stage, const Directive& d) {
+  constexpr int64_t kMostFactor = int64_t{1} << 30;
+  if (d.kind != DirectiveKind::split && d.kind != DirectiveKind::pack &&
+      d.kind != DirectiveKind::split_reduction) {
+    return;
+  }
+  if (d.factor < 1) {
+    refuse(stage, d, fmt::format("argument {} (factor): expected a positive integer, got {}",
+                                 d.kind == DirectiveKind::split ? 4 : 3, d.factor));
+  }
+  if (d.factor > kMostFactor) {
+    refuse(stage, d, fmt::format("argument {} (factor): expected at most {}, got {}",
+                                 d.kind == DirectiveKind::split ? 4 : 3, kMostFactor, d.factor));
+  }
+}
+
+// What a directive makes must be small enough for a buffer, as every tensor of the graph is.
+void require_size(const std::string& stage, const Directive& d, const Shape& shape, DType dtype) {
+  constexpr int64_t kMostBytes = std::numeric_limits<int32_t>::max();
+  std::optional<int64_t> count = element_count(shape);
+  if (count && *count > kMostBytes / size_in_bytes(dtype)) {
+    refuse(stage, d, fmt::format("expected at most {} bytes, got shape {} of {}", kMostBytes,
+                                 to_string(shape), to_string(dtype)));
   }
 }
 
@@ -85,6 +113,10 @@ StagePlan split_reduction(StagePlan* plan, const Directive& d) {
   Axis outer(d.axes[0], Extent((extent.constant() + d.factor - 1) / d.factor));
   Axis lane(d.axes[1], Extent(d.factor));
   Expr index = axis_value(outer.name()) * int_constant(d.factor) + axis_value(lane.name());
+  Shape shape;
+  for (const Axis& axis : stage.axes) shape.push_back(axis.extent());
+  shape.emplace_back(d.factor);
+  require_size(stage.name, d, shape, stage.dtype);
   bool exact = extent.constant() % d.factor == 0;
   Expr last = int_constant(std::max<int64_t>(extent.constant() - 1, 0));
 
@@ -211,6 +243,7 @@ void pack(NestPlan* plan, const StagePlan& stage, const Directive& d) {
     refuse(stage.stage.name, d, fmt::format("the name {} is taken", packed));
   }
   Shape shape = packed_shape(original.shape, dimension, d.factor);
+  require_size(stage.stage.name, d, shape, original.dtype);
   buffer->name = packed;
   buffer->shape = shape;
   if (original.role == BufferRole::constant) {
@@ -273,6 +306,7 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
     bool inserted = false;
     for (const Directive& d : directives->directives()) {
       StagePlan& self = plan->stages[inserted ? i + 1 : i];
+      require_factor(name, d);
       if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::split_reduction) {
         require_first(self, d);
         require_new_name(*plan, name, d);
@@ -284,6 +318,9 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
       } else if (d.kind == DirectiveKind::pack) {
         pack(plan, self, d);
       } else if (d.kind == DirectiveKind::compute_inline) {
+        if (std::count(inlined.begin(), inlined.end(), name) > 0) {
+          refuse(name, d, "expected one compute_inline, got a second one");
+        }
         if (self.is_output) refuse(name, d, "expected an operation that is not an output");
         if (self.stage.is_reduction()) {
           refuse(name, d, fmt::format("expected an operation without a reduction, got a {}",

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
@@ -346,7 +347,7 @@ class Inferrer {
     }
     for (LoopTransform& t : stage.transforms) {
       if (t.kind == LoopTransform::Kind::fuse) {
-        Expr product = simplify_index(extents.at(t.outer) * extents.at(t.inner));
+        Expr product = fused_extent(*plan, t, extents.at(t.outer), extents.at(t.inner));
         extents.erase(t.outer);
         extents.erase(t.inner);
         extents[t.axis] = product;
@@ -370,8 +371,32 @@ class Inferrer {
     }
   }
 
+  // Loop variables are 32 bits.
+  static Expr fused_extent(const StagePlan& plan, const LoopTransform& t, const Expr& outer,
+                           const Expr& inner) {
+    auto x = constant_value(outer), y = constant_value(inner);
+    if (x && y && *x * *y > std::numeric_limits<int32_t>::max()) {
+      throw ScheduleError(
+          fmt::format("{}.fuse({}, {}, {}): expected an extent of at most {}, got {}",
+                      plan.stage.name, t.outer, t.inner, t.axis,
+                      std::numeric_limits<int32_t>::max(), *x * *y));
+    }
+    return simplify_index(outer * inner);
+  }
+
+  static void require_index(const StagePlan& plan, const LoopTransform& t, const Extent& extent) {
+    if (!extent.is_constant()) return;
+    int64_t rounded = (extent.constant() + t.factor - 1) / t.factor * t.factor;
+    if (rounded <= std::numeric_limits<int32_t>::max()) return;
+    throw ScheduleError(fmt::format(
+        "{}.split({}, {}, {}, {}): expected a factor that takes {}, {} long, to at most {}, got {}",
+        plan.stage.name, t.axis, t.outer, t.inner, t.factor, t.axis, extent.constant(),
+        std::numeric_limits<int32_t>::max(), rounded));
+  }
+
   void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent) {
     auto affine = as_extent(extent);
+    if (affine) require_index(*plan, *t, *affine);
     bool exact = affine && affine->exact_quotient(t->factor).has_value();
     if (exact) {
       t->tail = Tail::round_up;

@@ -1,12 +1,14 @@
 #include "passes/lower.h"
 
 #include "dsl/error.h"
+#include "dsl/schedule_axes.h"
 #include "passes/stage_plan.h"
 #include "passes/verify_nest.h"
 
 namespace emulsion {
 
 LoopNest lower(const Graph& graph, const Schedule& schedule) {
+  axes_after(schedule);  // every directive has its axes, and names loops that are there
   NestPlan plan = plan_stages(graph);
   apply_structure(schedule, &plan);
   apply_directives(&plan);
