@@ -112,13 +112,14 @@ class Applier {
     if (outer == inner) refuse_here(d, fmt::format("expected two names, got {} twice", outer));
     bool reduction = plan_.reduction_loops.count(axis) > 0;
     if (d.tail == Tail::shift_inwards && plan_.stage.is_reduction()) {
-      refuse_here(d, "expected a tail of guard or predicate: a reduction cannot compute a point twice");
+      refuse_here(
+          d, "expected a tail of guard or predicate: a reduction cannot compute a point twice");
     }
     if (d.tail == Tail::round_up && (plan_.is_output || reduction)) {
-      refuse_here(d, fmt::format("expected a tail of guard{}: nothing past the end of {} may be {}",
-                                 reduction ? " or predicate" : ", predicate or shift_inwards",
-                                 reduction ? axis : plan_.stage.name,
-                                 reduction ? "added" : "written"));
+      refuse_here(
+          d, fmt::format("expected a tail of guard{}: nothing past the end of {} may be {}",
+                         reduction ? " or predicate" : ", predicate or shift_inwards",
+                         reduction ? axis : plan_.stage.name, reduction ? "added" : "written"));
     }
     LoopTransform transform;
     transform.kind = LoopTransform::Kind::split;
@@ -144,8 +145,9 @@ class Applier {
     require_serial(d, outer);
     require_serial(d, inner);
     if (inner_at != at + 1) {
-      refuse_here(d, fmt::format("expected {} directly inside {}, got the loops {}, outermost first",
-                                 inner, outer, joined(plan_.loops)));
+      refuse_here(
+          d, fmt::format("expected {} directly inside {}, got the loops {}, outermost first", inner,
+                         outer, joined(plan_.loops)));
     }
     bool reduction = plan_.reduction_loops.count(outer) > 0;
     if (reduction != (plan_.reduction_loops.count(inner) > 0)) {
@@ -188,9 +190,10 @@ class Applier {
     position_of(d, axis);
     require_serial(d, axis);
     if (plan_.reduction_loops.count(axis) && kind != LoopKind::unrolled) {
-      refuse_here(d, fmt::format("expected a loop without a dependence, got {}, which carries the {} "
-                                 "of {}; split_reduction makes lanes that do not",
-                                 axis, to_string(plan_.stage.combiner), plan_.stage.name));
+      refuse_here(d,
+                  fmt::format("expected a loop without a dependence, got {}, which carries the {} "
+                              "of {}; split_reduction makes lanes that do not",
+                              axis, to_string(plan_.stage.combiner), plan_.stage.name));
     }
     plan_.kinds[axis] = kind;
   }
@@ -200,9 +203,10 @@ class Applier {
     placed_ = true;
     if (d.kind == DirectiveKind::compute_root) return;
     if (plan_.is_output) {
-      refuse_here(d, fmt::format("expected an operation that is not an output: {} is computed at the "
-                                 "root",
-                                 plan_.stage.name));
+      refuse_here(d,
+                  fmt::format("expected an operation that is not an output: {} is computed at the "
+                              "root",
+                              plan_.stage.name));
     }
     plan_.place = StagePlan::Place::at;
     plan_.at_stage = d.target;
@@ -214,7 +218,8 @@ class Applier {
   bool placed_ = false;
 };
 
-// The loop of `consumer` around everything that stage `plan` computes there; -1 when it is not inside.
+// The loop of `consumer` around everything that stage `plan` computes there; -1 when it is not
+// inside.
 int depth_inside(const NestPlan& nest, const StagePlan& plan, const StagePlan& consumer) {
   const StagePlan* walker = &plan;
   for (size_t steps = 0; steps <= nest.stages.size(); ++steps) {
@@ -234,20 +239,21 @@ void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive&
   const std::string& name = plan.stage.name;
   const StagePlan* target = nest.find(d.target);
   if (!target || target == &plan) {
-    refuse(name, d, fmt::format("expected another operation ({}), got {}", nest.stage_names(),
-                                d.target));
+    refuse(name, d,
+           fmt::format("expected another operation ({}), got {}", nest.stage_names(), d.target));
   }
   auto loop = std::find(target->loops.begin(), target->loops.end(), d.axes[0]);
   if (loop == target->loops.end()) {
-    refuse(name, d, fmt::format("expected a loop of {} ({}), got {}", d.target,
-                                target->loops.empty() ? "it has none" : joined(target->loops),
-                                d.axes[0]));
+    refuse(name, d,
+           fmt::format("expected a loop of {} ({}), got {}", d.target,
+                       target->loops.empty() ? "it has none" : joined(target->loops), d.axes[0]));
   }
   for (auto outer = target->loops.begin(); outer <= loop; ++outer) {
     auto kind = target->kinds.find(*outer);
     if (kind != target->kinds.end() && kind->second == LoopKind::vectorized) {
-      refuse(name, d, fmt::format("expected a loop outside the vectorized loop {} of {}, got {}",
-                                  *outer, d.target, d.axes[0]));
+      refuse(name, d,
+             fmt::format("expected a loop outside the vectorized loop {} of {}, got {}", *outer,
+                         d.target, d.axes[0]));
     }
   }
 }
@@ -296,10 +302,11 @@ void check_store(const NestPlan& nest, const StagePlan& plan) {
   d.axes = {plan.store_loop};
   check_loop_of(nest, plan, d);
   if (plan.store_stage != plan.at_stage || plan.store_loop != plan.at_loop) {
-    refuse(plan.stage.name, d,
-           fmt::format("expected the loop where it is computed, {}.{}, got {}.{}: storage kept over "
-                       "several computations is not there yet",
-                       plan.at_stage, plan.at_loop, d.target, plan.store_loop));
+    refuse(
+        plan.stage.name, d,
+        fmt::format("expected the loop where it is computed, {}.{}, got {}.{}: storage kept over "
+                    "several computations is not there yet",
+                    plan.at_stage, plan.at_loop, d.target, plan.store_loop));
   }
 }
 

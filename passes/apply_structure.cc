@@ -39,12 +39,14 @@ void require_factor(const std::string& stage, const Directive& d) {
     return;
   }
   if (d.factor < 1) {
-    refuse(stage, d, fmt::format("argument {} (factor): expected a positive integer, got {}",
-                                 d.kind == DirectiveKind::split ? 4 : 3, d.factor));
+    refuse(stage, d,
+           fmt::format("argument {} (factor): expected a positive integer, got {}",
+                       d.kind == DirectiveKind::split ? 4 : 3, d.factor));
   }
   if (d.factor > kMostFactor) {
-    refuse(stage, d, fmt::format("argument {} (factor): expected at most {}, got {}",
-                                 d.kind == DirectiveKind::split ? 4 : 3, kMostFactor, d.factor));
+    refuse(stage, d,
+           fmt::format("argument {} (factor): expected at most {}, got {}",
+                       d.kind == DirectiveKind::split ? 4 : 3, kMostFactor, d.factor));
   }
 }
 
@@ -53,8 +55,9 @@ void require_size(const std::string& stage, const Directive& d, const Shape& sha
   constexpr int64_t kMostBytes = std::numeric_limits<int32_t>::max();
   std::optional<int64_t> count = element_count(shape);
   if (count && *count > kMostBytes / size_in_bytes(dtype)) {
-    refuse(stage, d, fmt::format("expected at most {} bytes, got shape {} of {}", kMostBytes,
-                                 to_string(shape), to_string(dtype)));
+    refuse(stage, d,
+           fmt::format("expected at most {} bytes, got shape {} of {}", kMostBytes,
+                       to_string(shape), to_string(dtype)));
   }
 }
 
@@ -92,9 +95,11 @@ StagePlan split_reduction(StagePlan* plan, const Directive& d) {
                             [&](const Axis& axis) { return axis.name() == d.axes[0]; });
   if (found == stage.reduction_axes.end()) {
     std::string legal;
-    for (const Axis& axis : stage.reduction_axes) legal += (legal.empty() ? "" : ", ") + axis.name();
-    refuse(stage.name, d, fmt::format("expected a reduction axis of {} ({}), got {}", stage.name,
-                                      legal.empty() ? "it has none" : legal, d.axes[0]));
+    for (const Axis& axis : stage.reduction_axes)
+      legal += (legal.empty() ? "" : ", ") + axis.name();
+    refuse(stage.name, d,
+           fmt::format("expected a reduction axis of {} ({}), got {}", stage.name,
+                       legal.empty() ? "it has none" : legal, d.axes[0]));
   }
   auto used = [&](const std::string& name) {
     auto is = [&](const Axis& axis) { return axis.name() == name; };
@@ -107,8 +112,8 @@ StagePlan split_reduction(StagePlan* plan, const Directive& d) {
   const Extent extent = found->extent();
   // ceil(extent / lanes) of a run-time extent is not affine, so it cannot be the extent of an axis.
   if (!extent.is_constant()) {
-    refuse(stage.name, d, fmt::format("expected an extent that is a number, got {}",
-                                      extent.to_string()));
+    refuse(stage.name, d,
+           fmt::format("expected an extent that is a number, got {}", extent.to_string()));
   }
   Axis outer(d.axes[0], Extent((extent.constant() + d.factor - 1) / d.factor));
   Axis lane(d.axes[1], Extent(d.factor));
@@ -126,9 +131,8 @@ StagePlan split_reduction(StagePlan* plan, const Directive& d) {
   made.stage.axes.push_back(lane);
   made.stage.reduction_axes[found - stage.reduction_axes.begin()] = outer;
   Expr clamped = exact ? index : min(index, last);
-  Expr body = substitute_axes(stage.body, [&](const std::string& name) {
-    return name == outer.name() ? clamped : Expr();
-  });
+  Expr body = substitute_axes(
+      stage.body, [&](const std::string& name) { return name == outer.name() ? clamped : Expr(); });
   if (!exact) {
     body = select(index <= last, body, identity_of(stage.combiner, stage.dtype));
   }
@@ -234,8 +238,9 @@ void pack(NestPlan* plan, const StagePlan& stage, const Directive& d) {
   }
   size_t dimension = packed_dimension(stage, d);
   if (!buffer->shape[dimension].is_constant()) {
-    refuse(stage.stage.name, d, fmt::format("expected an extent that is a number, got {}",
-                                            buffer->shape[dimension].to_string()));
+    refuse(stage.stage.name, d,
+           fmt::format("expected an extent that is a number, got {}",
+                       buffer->shape[dimension].to_string()));
   }
   const Buffer original = *buffer;
   std::string packed = original.name + "_packed";
@@ -269,14 +274,16 @@ void pack(NestPlan* plan, const StagePlan& stage, const Directive& d) {
 // Every read of an inlined stage becomes its body at those indices.
 void inline_stage(NestPlan* plan, size_t position) {
   const Stage inlined = plan->stages[position].stage;
-  // Reads at equal indices share one copy of the body, or a chain of squares would double at each link.
+  // Reads at equal indices share one copy of the body, or a chain of squares would double at each
+  // link.
   std::vector<std::pair<std::vector<Expr>, Expr>> copies;
   auto expand = [&](const Expr& e) -> Expr {
     if (e->op != ExprOp::read || e->name != inlined.name) return Expr();
     for (const auto& [indices, copy] : copies) {
       if (std::equal(indices.begin(), indices.end(), e->args.begin(), equal)) return copy;
     }
-    copies.emplace_back(e->args, substitute_axes(inlined.body, [&](const std::string& axis) -> Expr {
+    copies.emplace_back(e->args,
+                        substitute_axes(inlined.body, [&](const std::string& axis) -> Expr {
                           for (size_t i = 0; i < inlined.axes.size(); ++i) {
                             if (inlined.axes[i].name() == axis) return e->args[i];
                           }
@@ -310,7 +317,8 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
       if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::split_reduction) {
         require_first(self, d);
         require_new_name(*plan, name, d);
-        if (inserted) refuse(name, d, "expected one new stage for each operation, got a second one");
+        if (inserted)
+          refuse(name, d, "expected one new stage for each operation, got a second one");
         StagePlan made = d.kind == DirectiveKind::cache_write ? cache_write(&self, d)
                                                               : split_reduction(&self, d);
         plan->stages.insert(plan->stages.begin() + i, std::move(made));
@@ -323,8 +331,9 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
         }
         if (self.is_output) refuse(name, d, "expected an operation that is not an output");
         if (self.stage.is_reduction()) {
-          refuse(name, d, fmt::format("expected an operation without a reduction, got a {}",
-                                      to_string(self.stage.combiner)));
+          refuse(name, d,
+                 fmt::format("expected an operation without a reduction, got a {}",
+                             to_string(self.stage.combiner)));
         }
         inlined.push_back(name);
       } else {
@@ -335,8 +344,8 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
   }
   for (const auto& [name, directives] : schedule.stages()) {
     if (!seen.count(name) && !directives.directives().empty()) {
-      throw ScheduleError(fmt::format("{}.{}: expected an operation of the graph ({}), got {}", name,
-                                      to_string(directives.directives().front()),
+      throw ScheduleError(fmt::format("{}.{}: expected an operation of the graph ({}), got {}",
+                                      name, to_string(directives.directives().front()),
                                       plan->stage_names(), name));
     }
   }

@@ -16,8 +16,8 @@ double used_share(std::optional<int64_t> extent, int64_t tile) {
   return static_cast<double>(*extent) / static_cast<double>((*extent + tile - 1) / tile * tile);
 }
 
-// How much of the machine's multiply-add rate a tile can use, as a rule of thumb: enough independent
-// accumulators to hide the latency, and at most about one load for two multiply-adds.
+// How much of the machine's multiply-add rate a tile can use, as a rule of thumb: enough
+// independent accumulators to hide the latency, and at most about one load for two multiply-adds.
 double tile_rate(int64_t rows, int64_t vectors) {
   constexpr double kHiddenLatency = 8, kFreeLoads = 0.5, kLoadCost = 0.5;
   double accumulators = static_cast<double>(rows * vectors);
@@ -161,8 +161,8 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
     if (i == column_at || (row_at && i == *row_at)) continue;
     outer_axes.push_back(i);
     auto extent = number(op.shape[i]);
-    outer_extent = outer_extent && extent ? std::optional<int64_t>(*outer_extent * *extent)
-                                          : std::nullopt;
+    outer_extent =
+        outer_extent && extent ? std::optional<int64_t>(*outer_extent * *extent) : std::nullopt;
   }
   Shared over = choose_shares(op, tile, rows, *columns, !outer_axes.empty(), outer_extent, target);
 

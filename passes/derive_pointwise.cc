@@ -21,8 +21,8 @@ bool vectorize_last(const Op& op, const std::string& axis, const Extent& extent,
   }
   bool exact = extent.exact_quotient(lanes).has_value();
   bool long_enough = least && *least >= lanes;
-  Tail tail = exact ? Tail::automatic
-                    : (pure && long_enough ? Tail::shift_inwards : Tail::predicate);
+  Tail tail =
+      exact ? Tail::automatic : (pure && long_enough ? Tail::shift_inwards : Tail::predicate);
   stage->vectorize(Axis(axis), lanes, tail);
   return true;
 }
@@ -31,9 +31,8 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   if (op.axes.empty()) return;
   StageSchedule& stage = (*schedule)[op.name];
   int64_t lanes = target.vector_lanes(op.dtype);
-  visit(op.body, [&](const Expr& e) {
-    lanes = std::min<int64_t>(lanes, target.vector_lanes(e.dtype()));
-  });
+  visit(op.body,
+        [&](const Expr& e) { lanes = std::min<int64_t>(lanes, target.vector_lanes(e.dtype())); });
   std::optional<int64_t> points = known_points(op);
   bool threads = target.cores > 1 && (!points || *points >= kWorkForThreads / 8);
 

@@ -48,9 +48,8 @@ void share_rows(const Op& op, const Target& target, const std::optional<Axis>& l
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
   int64_t lanes = target.vector_lanes(op.dtype);
-  visit(op.body, [&](const Expr& e) {
-    lanes = std::min<int64_t>(lanes, target.vector_lanes(e.dtype()));
-  });
+  visit(op.body,
+        [&](const Expr& e) { lanes = std::min<int64_t>(lanes, target.vector_lanes(e.dtype())); });
   const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
   const Axis& last_reduction = op.reduction_axes.back();
 
@@ -117,7 +116,8 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     share_rows(op, target, whole_last, &stage);
     return;
   }
-  // Neither way is open (short or run-time extents): vectors along the last axis, results in memory.
+  // Neither way is open (short or run-time extents): vectors along the last axis, results in
+  // memory.
   if (last && tileable) {
     std::vector<Axis> order = {*last};
     for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);

@@ -1,14 +1,17 @@
 #ifndef EMULSION_PASSES_DERIVE_SCHEDULE_H_
 #define EMULSION_PASSES_DERIVE_SCHEDULE_H_
 
-// A schedule for any graph on a target, from what its comprehensions are and what the machine has: registers,
-// vector lanes, cores. No search and no measurement, so the same graph and target give the same schedule.
+// A schedule for any graph on a target, from what its comprehensions are and what the machine has:
+// registers, vector lanes, cores. No search and no measurement, so the same graph and target give
+// the same schedule.
 //
-//   contraction + elementwise epilogue   a tile of accumulators in registers, computed at the tile of the
-//                                        epilogue; weights packed in panels; threads over panels or rows
+//   contraction + elementwise epilogue   a tile of accumulators in registers, computed at the tile
+//   of the
+//                                        epilogue; weights packed in panels; threads over panels or
+//                                        rows
 //   elementwise, data movement           vectors along the last axis, threads along the first
-//   reduction along the last axis        partial results in lanes (split_reduction), threads over rows
-//   any other reduction                  accumulators in vectors along the last axis
+//   reduction along the last axis        partial results in lanes (split_reduction), threads over
+//   rows any other reduction                  accumulators in vectors along the last axis
 //
 // Legal at every value of the run-time sizes from 0 up.
 
@@ -26,11 +29,13 @@ namespace emulsion {
 struct DeriveOptions {
   // false: every operation in a nest of its own, through memory ("operator by operator").
   bool fuse = true;
-  // Panel widths that are fixed already, by weight: a kernel for several targets has one packed layout.
+  // Panel widths that are fixed already, by weight: a kernel for several targets has one packed
+  // layout.
   std::map<std::string, int64_t> panels;
 };
 
-Schedule derive_schedule(const Graph& graph, const Target& target, const DeriveOptions& options = {});
+Schedule derive_schedule(const Graph& graph, const Target& target,
+                         const DeriveOptions& options = {});
 // The same for groups that are decided already: `grouped` is `graph` after fuse_epilogues().
 Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target,
                          const DeriveOptions& options = {});

@@ -21,14 +21,14 @@ struct RegisterTile {
 };
 
 // The tile for a contraction of `rows` x `columns` outputs; an extent that is not known is nullopt.
-// `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is left.
-// `panel`: the panels' width when it is fixed already, which the tile's columns then divide.
+// `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is
+// left. `panel`: the panels' width when it is fixed already, which the tile's columns then divide.
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
                                   std::optional<int64_t> columns, bool padded,
                                   std::optional<int64_t> panel = std::nullopt);
 
-// One contraction and what is fused onto it; `result` is the op that the outside reads (the contraction
-// itself when nothing is fused).
+// One contraction and what is fused onto it; `result` is the op that the outside reads (the
+// contraction itself when nothing is fused).
 struct ContractionGroup {
   const Op* contraction;
   const Op* result;
@@ -47,8 +47,8 @@ inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
 std::string fresh_axis(const Op& op, const std::string& wanted);
 std::string fresh_stage(const Schedule& schedule, const std::string& wanted);
 
-// Splits (or not) and marks `axis`, the innermost of op, as vectorized. Returns false when the axis is too
-// short or not known to be long enough, and nothing was added.
+// Splits (or not) and marks `axis`, the innermost of op, as vectorized. Returns false when the axis
+// is too short or not known to be long enough, and nothing was added.
 bool vectorize_last(const Op& op, const std::string& axis, const Extent& extent, int64_t lanes,
                     StageSchedule* stage);
 

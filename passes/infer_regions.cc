@@ -10,9 +10,11 @@
 namespace emulsion {
 namespace {
 
-// An index that takes the values fixed + [low, high]: `fixed` sums terms that do not vary inside a loop.
+// An index that takes the values fixed + [low, high]: `fixed` sums terms that do not vary inside a
+// loop.
 struct Interval {
-  std::map<std::string, std::pair<Expr, int64_t>> fixed;  // text of the term -> the term, its coefficient
+  std::map<std::string, std::pair<Expr, int64_t>>
+      fixed;  // text of the term -> the term, its coefficient
   Extent low, high;
 };
 
@@ -205,7 +207,8 @@ class Inferrer {
     }
     for (const Buffer& buffer : nest_.buffers) {
       if (buffer.role == BufferRole::output) continue;
-      for (size_t d = 0; d < buffer.shape.size(); ++d) clamp_readers(buffer.name, d, buffer.shape[d]);
+      for (size_t d = 0; d < buffer.shape.size(); ++d)
+        clamp_readers(buffer.name, d, buffer.shape[d]);
     }
   }
 
@@ -274,9 +277,8 @@ class Inferrer {
       visit(reader.stage.body, [&](const Expr& e) {
         if (e->op != ExprOp::read || e->name != plan->stage.name) return;
         for (size_t d = 0; d < rank; ++d) {
-          Expr index = substitute_axes(e->args[d], [&](const std::string& axis) {
-            return values.at(axis);
-          });
+          Expr index =
+              substitute_axes(e->args[d], [&](const std::string& axis) { return values.at(axis); });
           unknown = false;
           std::optional<Interval> needed = interval_of(simplify_index(index));
           if (unknown) needed = std::nullopt;
@@ -299,8 +301,8 @@ class Inferrer {
     }
   }
 
-  // A tile of constant size is computed from clamped reads. When the domain can be empty at run time there is
-  // nothing to clamp to, so the loops around it must be empty then too.
+  // A tile of constant size is computed from clamped reads. When the domain can be empty at run
+  // time there is nothing to clamp to, so the loops around it must be empty then too.
   void refuse_when_only_it_is_empty(const StagePlan& plan, const Axis& axis) const {
     const Extent& extent = axis.extent();
     if (extent.is_constant() || extent.lower_bound().value_or(0) > 0) return;
@@ -310,11 +312,12 @@ class Inferrer {
         if (around.extent() == extent) return;
       }
     }
-    throw ScheduleError(fmt::format(
-        "{}.compute_at({}, {}): expected an operation that is empty whenever {} is, got {} while axis {} "
-        "has the run-time extent {}; legal: compute_root()",
-        plan.stage.name, plan.at_stage, plan.at_loop, plan.stage.name, plan.at_stage, axis.name(),
-        extent.to_string()));
+    throw ScheduleError(
+        fmt::format("{}.compute_at({}, {}): expected an operation that is empty whenever {} is, "
+                    "got {} while axis {} "
+                    "has the run-time extent {}; legal: compute_root()",
+                    plan.stage.name, plan.at_stage, plan.at_loop, plan.stage.name, plan.at_stage,
+                    axis.name(), extent.to_string()));
   }
 
   // The least and greatest index of axis d over the whole run.
@@ -376,10 +379,9 @@ class Inferrer {
                            const Expr& inner) {
     auto x = constant_value(outer), y = constant_value(inner);
     if (x && y && *x * *y > std::numeric_limits<int32_t>::max()) {
-      throw ScheduleError(
-          fmt::format("{}.fuse({}, {}, {}): expected an extent of at most {}, got {}",
-                      plan.stage.name, t.outer, t.inner, t.axis,
-                      std::numeric_limits<int32_t>::max(), *x * *y));
+      throw ScheduleError(fmt::format(
+          "{}.fuse({}, {}, {}): expected an extent of at most {}, got {}", plan.stage.name, t.outer,
+          t.inner, t.axis, std::numeric_limits<int32_t>::max(), *x * *y));
     }
     return simplify_index(outer * inner);
   }
@@ -437,11 +439,13 @@ class Inferrer {
     }
   }
 
-  // Axes of a reader that may leave their domain: there, the values do not matter, but the reads must be
-  // legal. The axis is clamped inside the index, so that it is hoisted out of the loops it does not vary in.
+  // Axes of a reader that may leave their domain: there, the values do not matter, but the reads
+  // must be legal. The axis is clamped inside the index, so that it is hoisted out of the loops it
+  // does not vary in.
   void clamp_readers(const std::string& buffer, size_t dimension, const Extent& extent) {
     for (StagePlan& reader : nest_.stages) {
-      if (reader.mins.empty() && !reader.stage.axes.empty()) continue;  // not inferred: does not read it
+      if (reader.mins.empty() && !reader.stage.axes.empty())
+        continue;  // not inferred: does not read it
       std::set<std::string> leaving;
       for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
         const Extent last = reader.stage.axes[i].extent() - Extent(1);
@@ -468,8 +472,7 @@ class Inferrer {
   static Expr clamped(const StagePlan& reader, const std::string& axis) {
     for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
       if (reader.stage.axes[i].name() != axis) continue;
-      Expr result = min(axis_value(axis),
-                        extent_value(reader.stage.axes[i].extent() - Extent(1)));
+      Expr result = min(axis_value(axis), extent_value(reader.stage.axes[i].extent() - Extent(1)));
       // The low side too, unless every index is known to be 0 or greater.
       bool from_zero = reader.lowest[i] && reader.lowest[i]->lower_bound().value_or(-1) >= 0;
       return from_zero || is_sum_of_loops(reader.mins[i]) ? result : max(result, int_constant(0));
@@ -526,8 +529,8 @@ class Inferrer {
   }
 
   NestPlan& nest_;
-  std::vector<bool> full_;                     // of the stage at hand: axes computed whole
-  std::map<std::string, Expr> loop_extents_;   // by variable
+  std::vector<bool> full_;                    // of the stage at hand: axes computed whole
+  std::map<std::string, Expr> loop_extents_;  // by variable
 };
 
 }  // namespace

@@ -28,8 +28,8 @@ LoopNest lower(const Graph& graph, const Schedule& schedule) {
     nest.stages.push_back(std::move(stage.stage));
   }
   // Arguments, then constants, then internal ones.
-  for (BufferRole role : {BufferRole::input, BufferRole::output, BufferRole::constant,
-                          BufferRole::internal}) {
+  for (BufferRole role :
+       {BufferRole::input, BufferRole::output, BufferRole::constant, BufferRole::internal}) {
     for (const Buffer& buffer : plan.buffers) {
       bool weight = buffer.role == BufferRole::weight && role == BufferRole::input;
       if (buffer.role == role || weight) nest.buffers.push_back(buffer);

@@ -1,8 +1,8 @@
 #ifndef EMULSION_PASSES_LOWER_H_
 #define EMULSION_PASSES_LOWER_H_
 
-// Graph + Schedule -> LoopNest. Every directive is honoured or refused with a ScheduleError that names it,
-// the operation, what was found and what would be legal; nothing is silently replaced.
+// Graph + Schedule -> LoopNest. Every directive is honoured or refused with a ScheduleError that
+// names it, the operation, what was found and what would be legal; nothing is silently replaced.
 
 #include "dsl/graph.h"
 #include "dsl/schedule.h"

@@ -13,7 +13,8 @@
 namespace emulsion {
 namespace {
 
-// Prints a representation under the name of the step that made it, when it differs from the one before.
+// Prints a representation under the name of the step that made it, when it differs from the one
+// before.
 class Dump {
  public:
   Dump() {

@@ -1,8 +1,8 @@
 #ifndef EMULSION_PASSES_PIPELINE_H_
 #define EMULSION_PASSES_PIPELINE_H_
 
-// From a graph to the loop nest that runs, every pass in order. EMULSION_DUMP=1 in the environment prints the
-// representation to standard error after each step that changed it.
+// From a graph to the loop nest that runs, every pass in order. EMULSION_DUMP=1 in the environment
+// prints the representation to standard error after each step that changed it.
 
 #include <optional>
 

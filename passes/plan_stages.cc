@@ -8,7 +8,8 @@ namespace {
 
 // The value of a constant with one element.
 std::optional<Expr> literal_of(const Op& op) {
-  if (op.kind != OpKind::constant || op.data->size() != static_cast<size_t>(size_in_bytes(op.dtype))) {
+  if (op.kind != OpKind::constant ||
+      op.data->size() != static_cast<size_t>(size_in_bytes(op.dtype))) {
     return std::nullopt;
   }
   auto as = [&](auto value) {

@@ -1,9 +1,9 @@
 #ifndef EMULSION_PASSES_SIMPLIFY_INDEX_H_
 #define EMULSION_PASSES_SIMPLIFY_INDEX_H_
 
-// Integer expressions over loop variables and run-time sizes, folded until they are fit to print and to
-// compare. Exact over all integers that do not overflow; an expression that is already simple comes back as
-// the same node.
+// Integer expressions over loop variables and run-time sizes, folded until they are fit to print
+// and to compare. Exact over all integers that do not overflow; an expression that is already
+// simple comes back as the same node.
 
 #include "dsl/expr.h"
 

@@ -1,10 +1,10 @@
 #ifndef EMULSION_PASSES_STAGE_PLAN_H_
 #define EMULSION_PASSES_STAGE_PLAN_H_
 
-// What lower() knows about each stage between the schedule and the tree: the stage, its loops in order, and
-// where it goes. Filled in by plan_stages (the graph), apply_structure (directives that change what the
-// stages are), apply_directives (directives on loops) and infer_regions (how much of each stage is
-// computed); read by build_tree. Private to passes/.
+// What lower() knows about each stage between the schedule and the tree: the stage, its loops in
+// order, and where it goes. Filled in by plan_stages (the graph), apply_structure (directives that
+// change what the stages are), apply_directives (directives on loops) and infer_regions (how much
+// of each stage is computed); read by build_tree. Private to passes/.
 
 #include <map>
 #include <optional>
@@ -22,24 +22,24 @@ struct StagePlan {
 
   Stage stage;
   bool is_output = false;
-  std::vector<Directive> directives;       // those that apply_directives has still to read
-  std::vector<std::string> loops;          // plain names, outermost first; an update's loops
-  std::map<std::string, LoopKind> kinds;   // those that are not serial
-  std::set<std::string> reduction_loops;   // loops of reduction axes: not in the start value's nest
+  std::vector<Directive> directives;      // those that apply_directives has still to read
+  std::vector<std::string> loops;         // plain names, outermost first; an update's loops
+  std::map<std::string, LoopKind> kinds;  // those that are not serial
+  std::set<std::string> reduction_loops;  // loops of reduction axes: not in the start value's nest
   Place place = Place::root;
-  std::string at_stage, at_loop;           // place == at
-  std::string store_stage, store_loop;     // empty: where it is computed
+  std::string at_stage, at_loop;        // place == at
+  std::string store_stage, store_loop;  // empty: where it is computed
   Memory memory = Memory::automatic;
-  std::vector<Expr> mins, extents;         // the region computed each time, one for each axis
-  // The least and the greatest index of each axis over the whole run, when they are known and affine: a
-  // region of constant size may reach past the domain.
+  std::vector<Expr> mins, extents;  // the region computed each time, one for each axis
+  // The least and the greatest index of each axis over the whole run, when they are known and
+  // affine: a region of constant size may reach past the domain.
   std::vector<std::optional<Extent>> lowest, highest;
 };
 
 struct NestPlan {
   std::string name;
   std::vector<std::string> sizes;
-  std::vector<Buffer> buffers;   // arguments, outputs, constants
+  std::vector<Buffer> buffers;    // arguments, outputs, constants
   std::vector<StagePlan> stages;  // producers first
   std::vector<Pack> packs;
 
@@ -54,22 +54,23 @@ struct NestPlan {
 [[noreturn]] void refuse(const std::string& stage, const Directive& directive,
                          const std::string& message);
 
-// The stages of a graph, members of fused operations included, each computed at the root in the order of its
-// axes. Constants of one element become literals.
+// The stages of a graph, members of fused operations included, each computed at the root in the
+// order of its axes. Constants of one element become literals.
 NestPlan plan_stages(const Graph& graph);
 
-// cache_write, split_reduction, pack and compute_inline: directives that change what the stages are.
+// cache_write, split_reduction, pack and compute_inline: directives that change what the stages
+// are.
 void apply_structure(const Schedule& schedule, NestPlan* plan);
 
 // The rest: loops, their kinds, places and memories. Checks each directive as it comes.
 void apply_directives(NestPlan* plan);
 
-// The region of each stage that its place needs, and clamps on the reads that a region beyond the domain
-// would take out of bounds. Consumers first.
+// The region of each stage that its place needs, and clamps on the reads that a region beyond the
+// domain would take out of bounds. Consumers first.
 void infer_regions(NestPlan* plan);
 
-// The value of each axis of a stage at its innermost point, in loop variables: the axis counted from the
-// region's start, and the guards that keep it inside the region.
+// The value of each axis of a stage at its innermost point, in loop variables: the axis counted
+// from the region's start, and the guards that keep it inside the region.
 struct PointMap {
   std::map<std::string, Expr> local;
   std::vector<Expr> guards;
