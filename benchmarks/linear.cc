@@ -61,8 +61,10 @@ std::filesystem::path user_path(const std::string& path) {
   return directory ? std::filesystem::path(directory) / path : std::filesystem::path(path);
 }
 
-// Takes Google Benchmark's options, then ours. False: the program ends with *status.
-bool parse_options(std::vector<std::string> arguments, Options* options, int* status) {
+// Takes Google Benchmark's options, then ours. False: the program ends with *status. `arguments`
+// has to live as long as the benchmarks, which keep a pointer into it.
+bool parse_options(std::vector<std::string>* all, Options* options, int* status) {
+  std::vector<std::string>& arguments = *all;
   auto given = [&arguments](const std::string& flag) {
     for (const std::string& argument : arguments) {
       if (argument == flag || argument.rfind(flag + "=", 0) == 0) return true;
@@ -164,7 +166,8 @@ int main(int argc, char** argv) {
   using emulsion::benchmarks::Options;
   Options options;
   int status = 0;
-  if (!emulsion::benchmarks::parse_options({argv, argv + argc}, &options, &status)) return status;
+  std::vector<std::string> arguments(argv, argv + argc);
+  if (!emulsion::benchmarks::parse_options(&arguments, &options, &status)) return status;
   try {
     return emulsion::benchmarks::run(options);
   } catch (const std::exception& error) {
