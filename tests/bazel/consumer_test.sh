@@ -23,7 +23,7 @@ mkdir -p "$cache" || fail "cannot make $cache"
 # Not this test's own environment: a test inside a test would write this test's report.
 nested() {
   (cd "$work" && env -i HOME="$cache" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin USER="$(id -un)" \
-    "$source/bazelw" --nosystem_rc --nohome_rc --output_user_root="$cache/root" --output_base="$cache/base" \
+    "$source/bazelw" --nohome_rc --output_user_root="$cache/root" --output_base="$cache/base" \
     --max_idle_secs=10 "$@")
 }
 trap 'nested shutdown >/dev/null 2>&1' EXIT
@@ -32,7 +32,7 @@ settings=(
   --override_repository=halide="$halide"
   --symlink_prefix=/
   --copt=-O0 --host_copt=-O0 # quicker to build; the kernel does not depend on it
-  --noshow_progress --verbose_failures
+  --noshow_progress --nosandbox_debug --verbose_failures
 )
 
 nested run "${settings[@]}" //:app 2>"$TEST_TMPDIR/app.log" | tee "$TEST_TMPDIR/app.out"

@@ -11,8 +11,9 @@ import source_tree
 
 # Not asked for:
 #   native-sh-*         Debian has no rules_shell
+#   native-cc-common    Debian's rules_cc has no file to load it from; native-cc-info likewise
 #   list-append etc.    are all on: this list is what is off
-OFF = ("native-sh-binary", "native-sh-library", "native-sh-test")
+OFF = ("native-cc-common", "native-cc-info", "native-sh-binary", "native-sh-library", "native-sh-test")
 
 
 def main():
