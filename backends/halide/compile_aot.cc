@@ -20,9 +20,7 @@ namespace {
 Halide::Buffer<uint8_t> compile_body(const LoopNest& nest, const std::string& function,
                                      const Target& target) {
   HalidePipeline built = build_pipeline(nest, target.has_fma());
-  std::vector<Halide::Expr> sizes;
-  for (const auto& [name, param] : built.sizes) sizes.push_back(param);
-  strip_argument_checks(&built.pipeline, sizes);
+  strip_argument_checks(&built);
   return built.pipeline
       .compile_to_module(built.arguments, function,
                          kernel_target(target).with_feature(Halide::Target::NoRuntime),

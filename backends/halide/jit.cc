@@ -97,9 +97,7 @@ std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
       });
   call_halide("compiling " + nest.name, [&] {
     HalidePipeline built = build_pipeline(nest, target.has_fma());
-    std::vector<Halide::Expr> sizes;
-    for (const auto& [name, param] : built.sizes) sizes.push_back(param);
-    strip_argument_checks(&built.pipeline, sizes);
+    strip_argument_checks(&built);
     Halide::Target jit_target = kernel_target(target)
                                     .with_feature(Halide::Target::JIT)
                                     .with_feature(Halide::Target::UserContext);

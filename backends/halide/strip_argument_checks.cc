@@ -1,7 +1,10 @@
 #include "backends/halide/strip_argument_checks.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
+
+#include "Halide.h"
 
 namespace emulsion {
 namespace {
@@ -26,9 +29,12 @@ const char* const kArgumentErrors[] = {
 
 class ArgumentCheckStripper : public hi::IRMutator {
  public:
-  explicit ArgumentCheckStripper(const std::vector<Halide::Expr>& sizes) {
-    for (const Halide::Expr& size : sizes) {
-      Halide::Expr is_empty = size == 0;
+  explicit ArgumentCheckStripper(const HalidePipeline& built) {
+    for (const Halide::Func& output : built.outputs) {
+      outputs_.emplace(output.name(), output.output_buffer().parameter());
+    }
+    for (const auto& [name, size] : built.sizes) {
+      Halide::Expr is_empty = Halide::Expr(size) == 0;
       some_size_is_zero_ = some_size_is_zero_.defined() ? some_size_is_zero_ || is_empty : is_empty;
     }
   }
@@ -72,13 +78,21 @@ class ArgumentCheckStripper : public hi::IRMutator {
                              mutate(op->body));
   }
 
+  Halide::Expr visit(const hi::Load* op) override {
+    auto output = outputs_.find(op->name);
+    if (output == outputs_.end()) return hi::IRMutator::visit(op);
+    return hi::Load::make(op->type, op->name, mutate(op->index), op->image, output->second,
+                          mutate(op->predicate), hi::ModulusRemainder());
+  }
+
   Halide::Expr some_size_is_zero_;
+  std::map<std::string, Halide::Parameter> outputs_;
 };
 
 }  // namespace
 
-void strip_argument_checks(Halide::Pipeline* pipeline, const std::vector<Halide::Expr>& sizes) {
-  pipeline->add_custom_lowering_pass(new ArgumentCheckStripper(sizes));
+void strip_argument_checks(HalidePipeline* built) {
+  built->pipeline.add_custom_lowering_pass(new ArgumentCheckStripper(*built));
 }
 
 }  // namespace emulsion

@@ -9,13 +9,16 @@
 // An input without elements may come with any pointer, and a read of it whose value is not used
 // must still be of memory that is there: such a read, always of element 0, is sent to the buffer's
 // own description.
+//
+// An output that a reduction updates in place is read back, and Halide 21 takes the memory that it
+// reads for its own, aligned to a vector. It is the caller's, aligned to an element.
 
-#include "Halide.h"
+#include "backends/halide/build_pipeline.h"
 
 namespace emulsion {
 
-// Adds the pass to a pipeline with these run-time sizes.
-void strip_argument_checks(Halide::Pipeline* pipeline, const std::vector<Halide::Expr>& sizes);
+// Adds the pass to a pipeline.
+void strip_argument_checks(HalidePipeline* built);
 
 }  // namespace emulsion
 
