@@ -300,7 +300,7 @@ def emulsion_library(
         deps = [
             ":" + name,
             ":" + name + "_graph",
-            Label("//backends/codegen:kernel_test_cases"),
+            Label("//bazel/testing:kernel_test_cases"),
         ],
     )
     cc_binary(
@@ -314,6 +314,6 @@ def emulsion_library(
         deps = [
             ":" + name,
             ":" + name + "_graph",
-            Label("//backends/codegen:kernel_benchmark_main"),
+            Label("//bazel/testing:kernel_benchmark_main"),
         ],
     )
