@@ -79,6 +79,7 @@ DType dtype_of(runtime::ElementType type) {
 Graph graph_under_test() {
   const KernelUnderTest& kernel = kernel_under_test();
   std::vector<Target> targets;
+  targets.reserve(static_cast<size_t>(kernel.info->target_count));
   for (int i = 0; i < kernel.info->target_count; ++i) {
     targets.push_back(Target::parse(kernel.info->targets[i]));
   }
