@@ -112,6 +112,7 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
          nests.size());
   }
   std::vector<const LoopNest*> kernels;
+  kernels.reserve(nests.size());
   for (const LoopNest& nest : nests) {
     check_same_arguments(name, nests.front(), nest);
     kernels.push_back(&nest);
@@ -122,6 +123,7 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
     library.add(kernels, name);
     for (size_t p = 0; p < nests.front().packs.size(); ++p) {
       std::vector<const LoopNest*> packs;
+      packs.reserve(nests.size());
       for (const LoopNest& nest : nests) packs.push_back(nest.packs[p].nest.get());
       library.add(packs, name + "_pack_" + nests.front().packs[p].weight);
     }

@@ -108,7 +108,8 @@ class EntryBuilder {
     }
     if (!any) return Halide::Expr();
     std::vector<Halide::Expr> values;
-    for (uint64_t word : words) values.push_back(hi::UIntImm::make(Halide::UInt(64), word));
+    values.reserve(words.size());
+    for (uint64_t word : words) values.emplace_back(hi::UIntImm::make(Halide::UInt(64), word));
     Halide::Expr array =
         Call::make(Halide::type_of<uint64_t*>(), Call::make_struct, values, Call::Intrinsic);
     Halide::Expr count = static_cast<int32_t>(words.size());
@@ -119,7 +120,6 @@ class EntryBuilder {
   hi::Stmt dispatch() const {
     std::string legal;
     for (const TargetBody& body : entry_.bodies) {
-      std::vector<std::string> sets;
       std::string text;
       for (Halide::Target::Feature feature : kInstructionSets) {
         if (!body.target.has_feature(feature)) continue;
