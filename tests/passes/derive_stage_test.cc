@@ -1,0 +1,158 @@
+// The parts of derive_schedule: the register tile, fresh names, vectors along an axis, and what
+// each strategy writes down.
+
+#include "passes/derive_stage.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+
+namespace emulsion {
+namespace {
+
+const char* const kTargets[] = {"x86-64-linux", "x86-64-v3", "x86-64-v4"};
+
+int64_t registers_of(const RegisterTile& tile) {
+  const int64_t vectors = tile.columns / tile.lanes;
+  return tile.rows * vectors + vectors + 1;  // accumulators, a row of the panel, a broadcast
+}
+
+TEST(ChooseRegisterTile, FitsTheRegisters) {
+  for (const char* name : kTargets) {
+    const Target target = Target::parse(name);
+    for (DType type : {f32, f64, i32}) {
+      for (int64_t rows : {1, 2, 3, 5, 6, 7, 12, 64, 1000}) {
+        for (int64_t columns : {1, 3, 8, 16, 17, 64, 100, 1024}) {
+          for (bool padded : {true, false}) {
+            const RegisterTile tile = choose_register_tile(target, type, rows, columns, padded);
+            EXPECT_LE(registers_of(tile), target.vector_registers())
+                << name << " " << rows << " x " << columns;
+            EXPECT_EQ(tile.columns % tile.lanes, 0);
+            EXPECT_GE(tile.rows, 1);
+            EXPECT_LE(tile.rows, rows);
+            if (!padded) {
+              EXPECT_LE(tile.columns, columns);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ChooseRegisterTile, UsesMostRegistersOfALargeProduct) {
+  for (const char* name : kTargets) {
+    const Target target = Target::parse(name);
+    const RegisterTile tile = choose_register_tile(target, f32, 512, 512, true);
+    EXPECT_EQ(tile.lanes, target.vector_lanes(f32));
+    EXPECT_GE(2 * registers_of(tile), target.vector_registers()) << name;
+    EXPECT_GE(tile.rows, 4) << name;
+  }
+}
+
+TEST(ChooseRegisterTile, OneRowIsWide) {
+  const RegisterTile tile = choose_register_tile(Target::parse("x86-64-v4"), f32, 1, 4096, true);
+  EXPECT_EQ(tile.rows, 1);
+  EXPECT_GE(tile.columns, 4 * 16);
+}
+
+TEST(ChooseRegisterTile, NarrowWithoutPaddingIsAsNarrowAsTheColumns) {
+  const RegisterTile tile = choose_register_tile(Target::parse("x86-64-v4"), f32, 100, 10, false);
+  EXPECT_EQ(tile.columns, 10);
+  EXPECT_EQ(tile.lanes, 10);
+}
+
+TEST(ChooseRegisterTile, NarrowWithPaddingIsAVector) {
+  const RegisterTile tile = choose_register_tile(Target::parse("x86-64-v4"), f32, 100, 10, true);
+  EXPECT_EQ(tile.columns, 16);
+}
+
+TEST(ChooseRegisterTile, DividesAPanelThatIsFixed) {
+  for (const char* name : kTargets) {
+    const Target target = Target::parse(name);
+    for (int64_t panel : {16, 32, 48, 64}) {
+      const RegisterTile tile = choose_register_tile(target, f32, 64, 512, true, panel);
+      EXPECT_EQ(panel % tile.columns, 0) << name << " " << panel;
+      EXPECT_LE(registers_of(tile), target.vector_registers()) << name << " " << panel;
+    }
+  }
+}
+
+TEST(ChooseRegisterTile, RunTimeRows) {
+  const RegisterTile tile =
+      choose_register_tile(Target::parse("x86-64-v4"), f32, std::nullopt, 512, true);
+  EXPECT_GE(tile.rows, 2);
+}
+
+TEST(FreshAxis, KeepsANameThatIsFree) {
+  Tensor y = relu(input("x", f32, {4, 5}));
+  EXPECT_EQ(fresh_axis(*y.op(), "tile"), "tile");
+}
+
+TEST(FreshAxis, NumbersOneThatIsTaken) {
+  const Axis tile("tile", 4), tile1("tile1", 5);
+  Tensor y = compute("y", {tile, tile1}, input("x", f32, {4, 5})(tile, tile1) * 2.0f);
+  EXPECT_EQ(fresh_axis(*y.op(), "tile"), "tile2");
+}
+
+TEST(FreshStage, NumbersWhatOperationsSizesAndStagesHave) {
+  Tensor x = input("acc", f32, {Extent::size("acc1"), 4});
+  Tensor y = relu(x, "y");
+  Schedule schedule(y);
+  schedule["acc2"].vectorize(Axis("i"));
+  EXPECT_EQ(fresh_stage(schedule, "acc"), "acc3");
+  EXPECT_EQ(fresh_stage(schedule, "other"), "other");
+}
+
+std::string vectorized(const Extent& extent, bool reduce, int64_t lanes) {
+  const Axis i("i", 3), j("j", extent), r("r", 2);
+  Tensor x = input("x", f32, {3, extent, 2});
+  Tensor y = reduce ? compute("y", {i, j}, sum(r, x(i, j, r))) : compute("y", {i, j}, x(i, j, 0));
+  StageSchedule stage;
+  vectorize_last(*Graph(y).outputs()[0], "j", extent, lanes, &stage);
+  std::string text;
+  for (const Directive& d : stage.directives()) text += to_string(d) + ";";
+  return text;
+}
+
+TEST(VectorizeLast, ChoosesTheTailThatIsLegal) {
+  EXPECT_EQ(vectorized(1, false, 8), "");
+  EXPECT_EQ(vectorized(0, false, 8), "");
+  EXPECT_EQ(vectorized(5, false, 8), "vectorize(j);");
+  EXPECT_EQ(vectorized(16, false, 8), "split(j, j, j_v, 8);vectorize(j_v);");
+  EXPECT_EQ(vectorized(17, false, 8), "split(j, j, j_v, 8, shift_inwards);vectorize(j_v);");
+  EXPECT_EQ(vectorized(17, true, 8), "split(j, j, j_v, 8, predicate);vectorize(j_v);");
+  EXPECT_EQ(vectorized(Extent::size("B"), false, 8),
+            "split(j, j, j_v, 8, predicate);vectorize(j_v);");
+}
+
+TEST(DeriveContraction, LeavesNothingWhereItDoesNotApply) {
+  const Target target = Target::parse("x86-64-v4");
+  Tensor run_time = matmul(input("x", f32, {4, 5}), input("w", f32, {5, Extent::size("B")}));
+  Tensor empty = matmul(input("x", f32, {4, 5}), input("w", f32, {5, 0}));
+  Tensor reduction = sum(input("x", f32, {4, 5}), {1});
+  for (const Tensor& tensor : {run_time, empty, reduction}) {
+    const Graph graph(tensor);
+    Schedule schedule(graph);
+    const Op* op = graph.outputs()[0].get();
+    EXPECT_FALSE(derive_contraction({op, op}, target, {}, &schedule)) << op->name;
+    EXPECT_EQ(schedule, Schedule(graph)) << to_string(schedule);
+  }
+}
+
+TEST(DeriveContraction, LeavesAPanelThatItsVectorsDoNotDivide) {
+  const Graph graph(matmul(input("x", f32, {4, 5}), weight("w", f32, {5, 64})));
+  Schedule schedule(graph);
+  DeriveOptions options;
+  options.panels["w"] = 24;
+  const Op* op = graph.outputs()[0].get();
+  EXPECT_FALSE(derive_contraction({op, op}, Target::parse("x86-64-v4"), options, &schedule));
+  EXPECT_EQ(schedule, Schedule(graph));
+}
+
+}  // namespace
+}  // namespace emulsion
