@@ -54,10 +54,15 @@ LinearLayer::LinearLayer(const LinearKernel& fused, const LinearKernel& unfused)
   fill(&bias_, 3);
   fused_w_ = pack(fused_, &w_);
   unfused_w_ = pack(unfused_, &w_);
+  // Equal weights are one array, or one kernel could win by lying in better pages than the other.
+  shared_w_ = fused_w_ && unfused_w_ && fused_.packed_shape == unfused_.packed_shape &&
+              std::equal(fused_w_->data(), fused_w_->data() + fused_w_->size(), unfused_w_->data());
+  if (shared_w_) unfused_w_.reset();
 }
 
 HostArray* LinearLayer::weights(Way way) {
   if (way == Way::fused && fused_w_) return fused_w_.get();
+  if (way == Way::unfused && shared_w_) return fused_w_.get();
   if (way == Way::unfused && unfused_w_) return unfused_w_.get();
   return &w_;
 }

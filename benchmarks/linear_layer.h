@@ -31,6 +31,7 @@ class LinearLayer {
   LinearKernel fused_, unfused_;
   HostArray x_, w_, bias_, y_;
   std::unique_ptr<HostArray> fused_w_, unfused_w_;  // packed; null when read as they are
+  bool shared_w_ = false;                           // both kernels read fused_w_
 };
 
 }  // namespace emulsion::benchmarks

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace emulsion::benchmarks {
@@ -38,6 +39,17 @@ double bytes(const LinearShape& s) {
 // Whether memory, not arithmetic, is what such a layer waits for.
 bool reads_more_than_it_computes(const LinearShape& shape) {
   return static_cast<double>(shape.flops()) < 2 * bytes(shape);
+}
+
+// What a row that is slower than unfused has to be held against.
+std::string noise_text(const LinearRow& row) {
+  double noise = row.fused_spread.value_or(0);
+  std::string text;
+  if (row.over_itself) {
+    noise = std::max(noise, std::abs(*row.over_itself - 1));
+    text = fmt::format("; fused against itself: {:.3f}x", *row.over_itself);
+  }
+  return 1 - *row.over_unfused <= noise ? text + " (within the noise)" : text;
 }
 
 std::string place(const LinearRow& row) {
@@ -106,11 +118,9 @@ std::vector<std::string> losses(const LinearRun& run, const std::vector<LinearRo
   std::vector<std::pair<double, std::string>> found;  // share of the mark that was reached
   for (const LinearRow& row : rows) {
     if (row.over_unfused && *row.over_unfused < 1) {
-      std::string noise =
-          row.over_itself ? fmt::format("; fused against itself: {:.2f}x", *row.over_itself) : "";
       found.emplace_back(*row.over_unfused,
                          fmt::format("{}: fused is slower than unfused, {:.3f}x of its speed{}",
-                                     place(row), *row.over_unfused, noise));
+                                     place(row), *row.over_unfused, noise_text(row)));
     }
     if (row.cold || run.instructions != "AVX-512") continue;
     const bool square = row.shape.m == row.shape.n && row.shape.n == row.shape.k;
