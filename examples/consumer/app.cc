@@ -6,14 +6,14 @@
 
 #include "scores_kernel.h"
 
-namespace scores = emulsion::kernels::scores;
+namespace kernel = emulsion::kernels::scores;
 
 int main() {
   // The kernel reads its weight in a layout of its own, which is made once.
   std::vector<float> w(16 * 8, 0.25f);
-  std::vector<float> packed(scores::packed_w_elements(0));
-  const emulsion::Span<float, 3> w_packed(packed.data(), scores::w_packed_shape(0));
-  emulsion::Status status = scores::pack_w({w.data(), {16, 8}}, w_packed);
+  std::vector<float> packed(kernel::packed_w_elements(0));
+  const emulsion::Span<float, 3> w_packed(packed.data(), kernel::w_packed_shape(0));
+  emulsion::Status status = kernel::pack_w({w.data(), {16, 8}}, w_packed);
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", status.message.c_str());
     return 1;
@@ -21,7 +21,7 @@ int main() {
   for (int64_t batch : {0, 1, 7, 33}) {
     std::vector<float> x(batch * 16, 0.5f);
     std::vector<float> y(batch * 8);
-    status = scores::run({x.data(), {batch, 16}}, w_packed, {y.data(), {batch, 8}});
+    status = kernel::run({x.data(), {batch, 16}}, w_packed, {y.data(), {batch, 8}});
     if (!status.ok()) {
       std::fprintf(stderr, "%s\n", status.message.c_str());
       return 1;
@@ -38,7 +38,7 @@ int main() {
     std::printf("%lld rows: ok\n", static_cast<long long>(batch));
   }
   // What does not fit is refused, and the process lives.
-  status = scores::run({w.data(), {8, 16}}, w_packed, {packed.data(), {2, 8}});
+  status = kernel::run({w.data(), {8, 16}}, w_packed, {packed.data(), {2, 8}});
   std::printf("refused: %s\n", status.message.c_str());
   return status.ok() ? 1 : 0;
 }
