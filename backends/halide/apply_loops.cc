@@ -8,6 +8,8 @@
 namespace emulsion {
 namespace {
 
+Halide::Var pure_variable(const std::string& axis) { return Halide::Var(halide_name(axis)); }
+
 using Halide::TailStrategy;
 
 TailStrategy tail_strategy(Tail tail) {
@@ -61,11 +63,11 @@ class StageScheduler {
     for (const Axis& axis : stage_.axes) pure.insert(axis.name());
     for (const LoopTransform& t : stage_.transforms) {
       if (t.kind == LoopTransform::Kind::split && pure.count(t.axis)) {
-        halide_stage.split(Halide::Var(t.axis), Halide::Var(t.outer), Halide::Var(t.inner),
+        halide_stage.split(pure_variable(t.axis), pure_variable(t.outer), pure_variable(t.inner),
                            static_cast<int>(t.factor), tail_strategy(t.tail));
         pure.insert({t.outer, t.inner});
       } else if (t.kind == LoopTransform::Kind::fuse && pure.count(t.outer)) {
-        halide_stage.fuse(Halide::Var(t.inner), Halide::Var(t.outer), Halide::Var(t.axis));
+        halide_stage.fuse(pure_variable(t.inner), pure_variable(t.outer), pure_variable(t.axis));
         pure.insert(t.axis);
       }
     }
@@ -96,7 +98,7 @@ class StageScheduler {
   static Halide::VarOrRVar variable_of(const StageFunc& made, const std::string& axis) {
     auto found = made.reduction_loops.find(axis);
     if (found != made.reduction_loops.end()) return found->second;
-    return Halide::Var(axis);
+    return pure_variable(axis);
   }
 
   Halide::LoopLevel level_of(const Node& loop) const {
@@ -116,15 +118,15 @@ class StageScheduler {
       if (alloc.extents[d]->op == ExprOp::constant) {
         int32_t extent = static_cast<int32_t>(alloc.extents[d]->int_value);
         if (from_zero) {
-          func.bound(Halide::Var(axis.name()), 0, extent);
+          func.bound(pure_variable(axis.name()), 0, extent);
         } else {
-          func.bound_extent(Halide::Var(axis.name()), extent);
+          func.bound_extent(pure_variable(axis.name()), extent);
         }
       } else {
         EMULSION_CHECK(alloc.memory == Memory::heap,
                        "stage {}: a region of no constant size on the {}", stage_.name,
                        to_string(alloc.memory));
-        if (from_zero) func.bound(Halide::Var(axis.name()), 0, defined_.extent(axis.extent()));
+        if (from_zero) func.bound(pure_variable(axis.name()), 0, defined_.extent(axis.extent()));
       }
     }
   }

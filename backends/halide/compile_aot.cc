@@ -1,5 +1,8 @@
 #include "backends/halide/compile_aot.h"
 
+#include <dlfcn.h>
+
+#include <memory>
 #include <set>
 #include <sstream>
 
@@ -36,6 +39,17 @@ std::string header_of(const Halide::Module& module) {
   return text.str();
 }
 
+// A kernel of such a name would take the place of that function in every program that links it.
+void check_not_of_the_c_library(const std::string& function) {
+  for (const char* library : {"libc.so.6", "libm.so.6"}) {
+    std::unique_ptr<void, int (*)(void*)> opened(dlopen(library, RTLD_LAZY), dlclose);
+    if (opened && dlsym(opened.get(), function.c_str()) != nullptr) {
+      fail("kernel {}: expected a name of its own, got that of a function of the C library ({})",
+           function, library);
+    }
+  }
+}
+
 void check_targets(const std::string& name, const std::vector<Target>& targets) {
   if (targets.empty()) fail("kernel {}: expected at least one target, got none", name);
   std::set<std::string> seen;
@@ -69,6 +83,7 @@ class LibraryCompiler {
   // `nests`: one for each target.
   void add(const std::vector<const LoopNest*>& nests, const std::string& function) {
     check_identifier("kernel", function);
+    check_not_of_the_c_library(function);
     Entry entry{nests.front(), function, {}};
     for (size_t i = 0; i < targets_.size(); ++i) {
       std::string body = fmt::format("{}_emulsion_body_{}", function, i);

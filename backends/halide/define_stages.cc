@@ -26,8 +26,15 @@ std::vector<T> reversed(std::vector<T> list) {
 
 Halide::Buffer<> constant_buffer(const Buffer& buffer) {
   std::vector<int> extents;
-  for (const Extent& extent : buffer.shape) extents.push_back(static_cast<int>(extent.constant()));
-  Halide::Buffer<> result(halide_type(buffer.dtype), reversed(extents), buffer.name);
+  bool empty = buffer.data && buffer.data->empty();
+  for (const Extent& extent : buffer.shape) {
+    extents.push_back(std::max(static_cast<int>(extent.constant()), empty ? 1 : 0));
+  }
+  Halide::Buffer<> result(halide_type(buffer.dtype), reversed(extents), halide_name(buffer.name));
+  if (empty) {  // there must be memory, for reads that a select leaves out
+    std::memset(result.data(), 0, result.size_in_bytes());
+    return result;
+  }
   EMULSION_CHECK(buffer.data && buffer.data->size() == result.size_in_bytes(),
                  "constant {}: {} bytes", buffer.name, buffer.data ? buffer.data->size() : 0);
   std::memcpy(result.data(), buffer.data->data(), buffer.data->size());
@@ -94,7 +101,7 @@ void StageDefiner::declare_buffer(const Buffer& buffer) {
     case BufferRole::input:
     case BufferRole::weight: {
       Halide::ImageParam param(halide_type(buffer.dtype), static_cast<int>(buffer.shape.size()),
-                               buffer.name);
+                               halide_name(buffer.name));
       std::vector<Halide::Expr> extents;
       for (const Extent& e : buffer.shape) extents.push_back(extent(e));
       constrain(extents, [&](int d) { return param.dim(d); });
@@ -121,12 +128,12 @@ void StageDefiner::constrain_output(const Buffer& buffer) {
 void StageDefiner::define(const Stage& stage) {
   // Not Func(name): that would number a name that this process has used before, and with it the
   // symbols of the object file.
-  Halide::Func func{Halide::Internal::Function(stage.name)};
+  Halide::Func func{Halide::Internal::Function(halide_name(stage.name))};
   StageFunc& made = stages_.emplace(stage.name, StageFunc{func, {}}).first->second;
   std::vector<Halide::Var> vars;
   std::map<std::string, Halide::Expr> axes;
   for (const Axis& axis : stage.axes) {
-    vars.emplace_back(axis.name());
+    vars.emplace_back(halide_name(axis.name()));
     axes.emplace(axis.name(), vars.back());
   }
   if (!stage.is_reduction()) {
@@ -156,7 +163,7 @@ Halide::RDom StageDefiner::reduction_domain(const Stage& stage, const PartLoops&
     if (!carrying.count(loop_variable(stage.name, loop.axis))) continue;
     EMULSION_CHECK(loop.loop_kind == LoopKind::serial || loop.loop_kind == LoopKind::unrolled,
                    "stage {}: the loop {} carries a reduction", stage.name, loop.axis);
-    variables.push_back({loop.axis, 0, translate_expr(loop.extent, scope)});
+    variables.push_back({halide_name(loop.axis), 0, translate_expr(loop.extent, scope)});
     names.push_back(loop.axis);
   }
   EMULSION_CHECK(!variables.empty(), "stage {}: an update without reduction loops", stage.name);
@@ -183,7 +190,7 @@ void StageDefiner::define_update(const Stage& stage, const PartLoops& update) {
   HalideScope scope = index_scope(loop_values);
   std::vector<Halide::Expr> point;
   for (const Axis& axis : stage.axes) {
-    point.push_back(Halide::Var(axis.name()));
+    point.push_back(Halide::Var(halide_name(axis.name())));
     axes.emplace(axis.name(), point.back());
   }
   for (size_t i = 0; i < stage.reduction_axes.size(); ++i) {

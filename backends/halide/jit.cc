@@ -101,9 +101,11 @@ std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
     Halide::Target jit_target = kernel_target(target)
                                     .with_feature(Halide::Target::JIT)
                                     .with_feature(Halide::Target::UserContext);
-    Halide::Module module = built.pipeline.compile_to_module(built.arguments, nest.name, jit_target,
-                                                             Halide::LinkageType::ExternalPlusArgv);
-    *result = Halide::Internal::JITModule(module, module.get_function_by_name(nest.name));
+    // Not the user's name: that may be a function of the C library.
+    constexpr const char* kFunction = "emulsion_jit_kernel";
+    Halide::Module module = built.pipeline.compile_to_module(
+        built.arguments, kFunction, jit_target, Halide::LinkageType::ExternalPlusArgv);
+    *result = Halide::Internal::JITModule(module, module.get_function_by_name(kFunction));
   });
   return result;
 }

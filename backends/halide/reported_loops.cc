@@ -6,6 +6,7 @@
 
 #include "Halide.h"
 #include "backends/halide/build_pipeline.h"
+#include "backends/halide/define_stages.h"
 #include "backends/halide/halide_call.h"
 #include "dsl/error.h"
 
@@ -113,12 +114,12 @@ class ReportParser {
       return;
     }
     if (!kind) {
-      open_.push_back({indent, "", first == "produce" ? name : ""});
+      open_.push_back({indent, "", first == "produce" ? name_in_nest(name) : ""});
       return;
     }
     ReportedLoop loop;
     loop.kind = *kind;
-    loop.axis = name.substr(name.rfind('.') + 1);
+    loop.axis = name_in_nest(name.substr(name.rfind('.') + 1));
     loop.extent = extent_in(line);
     for (const Open& open : open_) {
       if (!open.loop.empty()) loop.around.push_back(open.loop);

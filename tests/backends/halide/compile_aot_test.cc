@@ -131,6 +131,14 @@ TEST_F(CompileAot, RefusesNamesThatAreNoIdentifiers) {
   EXPECT_FALSE(fs::exists(folder_));
 }
 
+TEST_F(CompileAot, RefusesNamesOfTheCLibrary) {
+  for (const char* name : {"exp", "memcpy", "malloc", "y1"}) {
+    EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), name, kPlain, folder()); }),
+                HasSubstr("function of the C library"))
+        << name;
+  }
+}
+
 TEST_F(CompileAot, RefusesNoTarget) {
   EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "k", std::vector<Target>{}, folder()); }),
               HasSubstr("expected at least one target"));
