@@ -259,7 +259,8 @@ void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive&
 }
 
 // Every reader of a stage must be inside the loop where the stage is computed.
-void check_place(const NestPlan& nest, size_t position) {
+void check_place(const NestPlan& nest,
+                 const std::map<std::string, std::vector<size_t>>& all_readers, size_t position) {
   const StagePlan& plan = nest.stages[position];
   if (plan.place != StagePlan::Place::at) return;
   Directive d;
@@ -276,12 +277,9 @@ void check_place(const NestPlan& nest, size_t position) {
                        plan.stage.name, d.target));
   }
   bool used = false;
-  for (const StagePlan& reader : nest.stages) {
-    bool reads = false;
-    visit(reader.stage.body, [&](const Expr& e) {
-      reads = reads || (e->op == ExprOp::read && e->name == plan.stage.name);
-    });
-    if (!reads) continue;
+  auto readers = all_readers.find(plan.stage.name);
+  for (size_t at : readers == all_readers.end() ? std::vector<size_t>{} : readers->second) {
+    const StagePlan& reader = nest.stages[at];
     used = true;
     if (&reader == &target) continue;
     if (depth_inside(nest, reader, target) < depth) {
@@ -318,8 +316,9 @@ void apply_directives(NestPlan* nest) {
     for (const Directive& d : plan.directives) applier.apply(d);
     applier.finish();
   }
+  const auto readers = readers_of(*nest);
   for (size_t i = 0; i < nest->stages.size(); ++i) {
-    check_place(*nest, i);
+    check_place(*nest, readers, i);
     check_store(*nest, nest->stages[i]);
   }
 }

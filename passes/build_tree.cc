@@ -8,24 +8,11 @@ namespace emulsion {
 
 PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& region_extents) {
   // Extents before each transform, then the transforms backwards from the loops.
-  std::map<std::string, Expr> extents;
-  for (size_t i = 0; i < stage.axes.size(); ++i) extents[stage.axes[i].name()] = region_extents[i];
-  for (const Axis& axis : stage.reduction_axes) extents[axis.name()] = extent_value(axis.extent());
+  std::map<std::string, Expr> extents = axis_extents(stage, region_extents);
   std::vector<Expr> before;  // split: of its axis; fuse: of its inner loop
   for (const LoopTransform& t : stage.transforms) {
-    if (t.kind == LoopTransform::Kind::split) {
-      Expr extent = extents.at(t.axis);
-      before.push_back(extent);
-      extents.erase(t.axis);
-      extents[t.outer] = ceil_div(extent, t.factor);
-      extents[t.inner] = int_constant(t.factor);
-    } else {
-      Expr outer = extents.at(t.outer), inner = extents.at(t.inner);
-      before.push_back(inner);
-      extents.erase(t.outer);
-      extents.erase(t.inner);
-      extents[t.axis] = simplify_index(outer * inner);
-    }
+    before.push_back(extents.at(t.kind == LoopTransform::Kind::split ? t.axis : t.inner));
+    apply_transform(t, &extents);
   }
   PointMap result;
   std::set<std::string> skipped;  // loops of reduction axes, when there are none
@@ -83,7 +70,12 @@ NodePtr make_block(std::vector<NodePtr> children) {
 
 class TreeBuilder {
  public:
-  explicit TreeBuilder(const NestPlan& nest) : nest_(nest) {}
+  explicit TreeBuilder(const NestPlan& nest) : nest_(nest) {
+    for (const StagePlan& plan : nest.stages) {
+      if (plan.place != StagePlan::Place::at) continue;
+      at_loop_[loop_variable(plan.at_stage, plan.at_loop)].push_back(&plan);
+    }
+  }
 
   NodePtr root() {
     std::vector<const StagePlan*> at_root;
@@ -136,14 +128,8 @@ class TreeBuilder {
     auto extents = loop_extents(plan.stage, plan.extents);
     for (size_t i = loops.size(); i-- > 0;) {
       if (part != Part::init) {
-        std::vector<const StagePlan*> here;
-        for (const StagePlan& other : nest_.stages) {
-          if (other.place == StagePlan::Place::at && other.at_stage == plan.stage.name &&
-              other.at_loop == loops[i]) {
-            here.push_back(&other);
-          }
-        }
-        if (!here.empty()) node = with_stages(here, 0, node);
+        auto here = at_loop_.find(loop_variable(plan.stage.name, loops[i]));
+        if (here != at_loop_.end()) node = with_stages(here->second, 0, node);
       }
       auto loop = std::make_shared<Node>();
       loop->kind = NodeKind::loop;
@@ -185,6 +171,8 @@ class TreeBuilder {
   }
 
   const NestPlan& nest_;
+  std::map<std::string, std::vector<const StagePlan*>>
+      at_loop_;  // computed there, by loop variable
 };
 
 }  // namespace

@@ -4,190 +4,16 @@
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "passes/index_interval.h"
 #include "passes/simplify_index.h"
 #include "passes/stage_plan.h"
 
 namespace emulsion {
 namespace {
 
-// An index that takes the values fixed + [low, high]: `fixed` sums terms that do not vary inside a
-// loop.
-struct Interval {
-  std::map<std::string, std::pair<Expr, int64_t>>
-      fixed;  // text of the term -> the term, its coefficient
-  Extent low, high;
-};
-
-std::optional<Extent> as_extent(const Expr& e) {
-  auto affine = affine_of(e);
-  if (!affine || !affine->coefficients.empty()) return std::nullopt;
-  return affine->offset;
-}
-
-// What a variable is to the interval: nothing (it stays fixed), or the range that it takes.
-struct Range {
-  Extent low, high;
-};
-using VariableRange = std::function<std::optional<Range>(const std::string&)>;
-
-class IntervalOf {
- public:
-  explicit IntervalOf(VariableRange range) : range_(std::move(range)) {}
-
-  std::optional<Interval> operator()(const Expr& e) const {
-    switch (e->op) {
-      case ExprOp::constant:
-        return number(Extent(e->int_value));
-      case ExprOp::size:
-        return number(Extent::size(e->name));
-      case ExprOp::axis:
-        if (auto range = range_(e->name)) return Interval{{}, range->low, range->high};
-        return opaque(e);
-      case ExprOp::add:
-      case ExprOp::sub: {
-        auto a = (*this)(e->args[0]);
-        auto b = (*this)(e->args[1]);
-        if (!a || !b) return std::nullopt;
-        return add(*a, e->op == ExprOp::add ? *b : scale(*b, -1));
-      }
-      case ExprOp::mul: {
-        auto a = (*this)(e->args[0]);
-        auto b = (*this)(e->args[1]);
-        if (!a || !b) return std::nullopt;
-        if (is_number(*b)) return scale(*a, b->low.constant());
-        if (is_number(*a)) return scale(*b, a->low.constant());
-        return unless_varying(e);
-      }
-      case ExprOp::min:
-      case ExprOp::max: {
-        auto a = (*this)(e->args[0]);
-        auto b = (*this)(e->args[1]);
-        if (a && b && is_bounded(*a) && is_bounded(*b)) {
-          auto pick = [&](int64_t x, int64_t y) {
-            return e->op == ExprOp::min ? std::min(x, y) : std::max(x, y);
-          };
-          return Interval{{},
-                          pick(a->low.constant(), b->low.constant()),
-                          pick(a->high.constant(), b->high.constant())};
-        }
-        return unless_varying(e);
-      }
-      case ExprOp::div:
-      case ExprOp::mod:
-        return quotient(e);
-      default:
-        return unless_varying(e);
-    }
-  }
-
- private:
-  static Interval number(const Extent& value) { return Interval{{}, value, value}; }
-  static bool is_bounded(const Interval& i) {
-    return i.fixed.empty() && i.low.is_constant() && i.high.is_constant();
-  }
-  static bool is_number(const Interval& i) { return is_bounded(i) && i.low == i.high; }
-
-  static Interval opaque(const Expr& e) {
-    Interval result;
-    result.fixed[to_string(e)] = {e, 1};
-    return result;
-  }
-
-  // An expression that this class cannot see through is one fixed term when nothing in it varies.
-  std::optional<Interval> unless_varying(const Expr& e) const {
-    bool varies = false;
-    visit(e, [&](const Expr& node) {
-      varies = varies || node->op == ExprOp::read ||
-               (node->op == ExprOp::axis && range_(node->name).has_value());
-    });
-    if (varies) return std::nullopt;
-    return opaque(e);
-  }
-
-  static Interval scale(const Interval& a, int64_t factor) {
-    if (factor == 0) return number(0);
-    Interval result;
-    for (const auto& [text, term] : a.fixed) {
-      result.fixed[text] = {term.first, term.second * factor};
-    }
-    result.low = (factor > 0 ? a.low : a.high) * Extent(factor);
-    result.high = (factor > 0 ? a.high : a.low) * Extent(factor);
-    return result;
-  }
-
-  static Interval add(const Interval& a, const Interval& b) {
-    Interval result = a;
-    for (const auto& [text, term] : b.fixed) {
-      auto& mine = result.fixed[text];
-      mine = {term.first, mine.second + term.second};
-      if (mine.second == 0) result.fixed.erase(text);
-    }
-    result.low = a.low + b.low;
-    result.high = a.high + b.high;
-    return result;
-  }
-
-  // floor((c*t + r) / c) = t + floor(r / c), and what is left of r for mod.
-  std::optional<Interval> quotient(const Expr& e) const {
-    if (auto fixed = unless_varying(e)) return fixed;
-    auto a = (*this)(e->args[0]);
-    auto b = (*this)(e->args[1]);
-    if (!a || !b || !is_number(*b) || b->low.constant() <= 0) return unless_varying(e);
-    int64_t c = b->low.constant();
-    bool divides = a->low.is_constant() && a->high.is_constant();
-    for (const auto& [text, term] : a->fixed) divides = divides && term.second % c == 0;
-    if (!divides) {
-      if (e->op == ExprOp::mod) return Interval{{}, 0, c - 1};
-      return unless_varying(e);
-    }
-    auto floor_div = [&](int64_t x) { return x >= 0 ? x / c : -((-x + c - 1) / c); };
-    int64_t low = floor_div(a->low.constant()), high = floor_div(a->high.constant());
-    if (e->op == ExprOp::mod) {
-      if (low != high) return Interval{{}, 0, c - 1};
-      return Interval{{}, a->low.constant() - low * c, a->high.constant() - low * c};
-    }
-    Interval result{{}, low, high};
-    for (const auto& [text, term] : a->fixed) {
-      result.fixed[text] = {term.first, term.second / c};
-    }
-    return result;
-  }
-
-  VariableRange range_;
-};
-
-// a if a >= b for every size, b if b >= a; nothing when they cannot be ordered.
-std::optional<Extent> ordered(const Extent& a, const Extent& b, bool larger) {
-  Extent difference = a - b;
-  if (!difference.is_constant()) return std::nullopt;
-  return (difference.constant() >= 0) == larger ? a : b;
-}
-
-std::optional<Interval> unite(const std::optional<Interval>& a, const std::optional<Interval>& b) {
-  if (!a || !b || a->fixed.size() != b->fixed.size()) return std::nullopt;
-  for (const auto& [text, term] : a->fixed) {
-    auto found = b->fixed.find(text);
-    if (found == b->fixed.end() || found->second.second != term.second) return std::nullopt;
-  }
-  auto low = ordered(a->low, b->low, false);
-  auto high = ordered(a->high, b->high, true);
-  if (!low || !high) return std::nullopt;
-  return Interval{a->fixed, *low, *high};
-}
-
-Expr sum_of(const Interval& interval) {
-  Expr result;
-  for (const auto& [text, term] : interval.fixed) {
-    Expr scaled = term.second == 1 ? term.first : term.first * int_constant(term.second);
-    result = result.defined() ? result + scaled : scaled;
-  }
-  Expr low = extent_value(interval.low);
-  return simplify_index(result.defined() ? result + low : low);
-}
-
 class Inferrer {
  public:
-  explicit Inferrer(NestPlan* nest) : nest_(*nest) {}
+  explicit Inferrer(NestPlan* nest) : nest_(*nest), readers_(readers_of(*nest)) {}
 
   void run() {
     for (size_t i = nest_.stages.size(); i-- > 0;) {
@@ -258,21 +84,17 @@ class Inferrer {
   void region_for_readers(StagePlan* plan) {
     std::set<std::string> around = variables_around(*plan);
     bool unknown = false;
-    IntervalOf interval_of([&](const std::string& variable) -> std::optional<Range> {
+    VariableRange range([&](const std::string& variable) -> std::optional<Range> {
       if (around.count(variable)) return std::nullopt;
-      auto range = range_of(variable);
-      if (!range) unknown = true;
-      return range ? range : Range{0, 0};
+      std::optional<Range> known = range_of(variable);
+      if (!known) unknown = true;
+      return known ? known : Range{0, 0};
     });
     size_t rank = plan->stage.axes.size();
     std::vector<std::optional<Interval>> region(rank);
     bool first = true;
-    for (const StagePlan& reader : nest_.stages) {
-      bool reads = false;
-      visit(reader.stage.body, [&](const Expr& e) {
-        reads = reads || (e->op == ExprOp::read && e->name == plan->stage.name);
-      });
-      if (!reads) continue;
+    for (size_t position : readers_[plan->stage.name]) {
+      const StagePlan& reader = nest_.stages[position];
       std::map<std::string, Expr> values = axis_values(reader);
       visit(reader.stage.body, [&](const Expr& e) {
         if (e->op != ExprOp::read || e->name != plan->stage.name) return;
@@ -280,7 +102,7 @@ class Inferrer {
           Expr index =
               substitute_axes(e->args[d], [&](const std::string& axis) { return values.at(axis); });
           unknown = false;
-          std::optional<Interval> needed = interval_of(simplify_index(index));
+          std::optional<Interval> needed = interval_of(simplify_index(index), range);
           if (unknown) needed = std::nullopt;
           region[d] = first ? needed : unite(region[d], needed);
         }
@@ -295,7 +117,7 @@ class Inferrer {
       }
       refuse_when_only_it_is_empty(*plan, axis);
       full_.push_back(false);
-      plan->mins.push_back(sum_of(*region[d]));
+      plan->mins.push_back(start_of(*region[d]));
       plan->extents.push_back(extent_value(region[d]->high - region[d]->low + Extent(1)));
       note_reach(plan, d);
     }
@@ -323,12 +145,12 @@ class Inferrer {
   // The least and greatest index of axis d over the whole run.
   void note_reach(StagePlan* plan, size_t d) {
     bool unknown = false;
-    IntervalOf overall([&](const std::string& variable) -> std::optional<Range> {
-      auto range = range_of(variable);
-      if (!range) unknown = true;
-      return range ? range : Range{0, 0};
+    VariableRange overall([&](const std::string& variable) -> std::optional<Range> {
+      std::optional<Range> known = range_of(variable);
+      if (!known) unknown = true;
+      return known ? known : Range{0, 0};
     });
-    std::optional<Interval> starts = overall(plan->mins[d]);
+    std::optional<Interval> starts = interval_of(plan->mins[d], overall);
     auto extent = as_extent(plan->extents[d]);
     if (unknown || !starts || !starts->fixed.empty() || !extent) {
       plan->lowest.push_back(std::nullopt);
@@ -341,26 +163,14 @@ class Inferrer {
 
   void resolve_tails(StagePlan* plan) {
     Stage& stage = plan->stage;
-    std::map<std::string, Expr> extents;
-    for (size_t i = 0; i < stage.axes.size(); ++i) {
-      extents[stage.axes[i].name()] = plan->extents[i];
-    }
-    for (const Axis& axis : stage.reduction_axes) {
-      extents[axis.name()] = extent_value(axis.extent());
-    }
+    std::map<std::string, Expr> extents = axis_extents(stage, plan->extents);
     for (LoopTransform& t : stage.transforms) {
       if (t.kind == LoopTransform::Kind::fuse) {
-        Expr product = fused_extent(*plan, t, extents.at(t.outer), extents.at(t.inner));
-        extents.erase(t.outer);
-        extents.erase(t.inner);
-        extents[t.axis] = product;
-        continue;
+        require_index(*plan, t, extents.at(t.outer), extents.at(t.inner));
+      } else {
+        resolve_tail(plan, &t, extents.at(t.axis));
       }
-      Expr extent = extents.at(t.axis);
-      resolve_tail(plan, &t, extent);
-      extents.erase(t.axis);
-      extents[t.outer] = ceil_div(extent, t.factor);
-      extents[t.inner] = int_constant(t.factor);
+      apply_transform(t, &extents);
     }
     for (const std::string& loop : plan->loops) {
       auto kind = plan->kinds.find(loop);
@@ -375,15 +185,14 @@ class Inferrer {
   }
 
   // Loop variables are 32 bits.
-  static Expr fused_extent(const StagePlan& plan, const LoopTransform& t, const Expr& outer,
-                           const Expr& inner) {
+  static void require_index(const StagePlan& plan, const LoopTransform& t, const Expr& outer,
+                            const Expr& inner) {
     auto x = constant_value(outer), y = constant_value(inner);
     if (x && y && *x * *y > std::numeric_limits<int32_t>::max()) {
       throw ScheduleError(fmt::format(
           "{}.fuse({}, {}, {}): expected an extent of at most {}, got {}", plan.stage.name, t.outer,
           t.inner, t.axis, std::numeric_limits<int32_t>::max(), *x * *y));
     }
-    return simplify_index(outer * inner);
   }
 
   static void require_index(const StagePlan& plan, const LoopTransform& t, const Extent& extent) {
@@ -443,9 +252,8 @@ class Inferrer {
   // must be legal. The axis is clamped inside the index, so that it is hoisted out of the loops it
   // does not vary in.
   void clamp_readers(const std::string& buffer, size_t dimension, const Extent& extent) {
-    for (StagePlan& reader : nest_.stages) {
-      if (reader.mins.empty() && !reader.stage.axes.empty())
-        continue;  // not inferred: does not read it
+    for (size_t position : readers_[buffer]) {
+      StagePlan& reader = nest_.stages[position];
       std::set<std::string> leaving;
       for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
         const Extent last = reader.stage.axes[i].extent() - Extent(1);
@@ -529,8 +337,9 @@ class Inferrer {
   }
 
   NestPlan& nest_;
-  std::vector<bool> full_;                    // of the stage at hand: axes computed whole
-  std::map<std::string, Expr> loop_extents_;  // by variable
+  std::map<std::string, std::vector<size_t>> readers_;  // clamping changes indices, not who reads
+  std::vector<bool> full_;                              // of the stage at hand: axes computed whole
+  std::map<std::string, Expr> loop_extents_;            // by variable
 };
 
 }  // namespace

@@ -129,7 +129,7 @@ std::string loop_variable(const std::string& stage, const std::string& axis) {
   return stage + "." + axis;
 }
 
-std::map<std::string, Expr> loop_extents(const Stage& stage,
+std::map<std::string, Expr> axis_extents(const Stage& stage,
                                          const std::vector<Expr>& region_extents) {
   EMULSION_CHECK(region_extents.size() == stage.axes.size(), "stage {}: {} extents for {} axes",
                  stage.name, region_extents.size(), stage.axes.size());
@@ -140,22 +140,37 @@ std::map<std::string, Expr> loop_extents(const Stage& stage,
   for (const Axis& axis : stage.reduction_axes) {
     extents[axis.name()] = extent_value(axis.extent());
   }
-  auto known = [&](const std::string& axis) -> const Expr& {
-    auto found = extents.find(axis);
-    EMULSION_CHECK(found != extents.end(), "stage {}: a transform of unknown axis {}", stage.name,
-                   axis);
-    return found->second;
+  return extents;
+}
+
+void apply_transform(const LoopTransform& transform, std::map<std::string, Expr>* extents) {
+  auto take = [&](const std::string& axis) {
+    auto found = extents->find(axis);
+    EMULSION_CHECK(found != extents->end(), "a transform of unknown axis {}", axis);
+    Expr extent = found->second;
+    extents->erase(found);
+    return extent;
   };
-  for (const LoopTransform& transform : stage.transforms) {
-    switch (transform.kind) {
-      case LoopTransform::Kind::split:
-        extents[transform.outer] = ceil_quotient(known(transform.axis), transform.factor);
-        extents[transform.inner] = int_constant(transform.factor);
-        break;
-      case LoopTransform::Kind::fuse:
-        extents[transform.axis] = product_of(known(transform.outer), known(transform.inner));
-        break;
+  switch (transform.kind) {
+    case LoopTransform::Kind::split:
+      (*extents)[transform.outer] = ceil_quotient(take(transform.axis), transform.factor);
+      (*extents)[transform.inner] = int_constant(transform.factor);
+      break;
+    case LoopTransform::Kind::fuse: {
+      Expr outer = take(transform.outer), inner = take(transform.inner);
+      (*extents)[transform.axis] = product_of(outer, inner);
+      break;
     }
+  }
+}
+
+std::map<std::string, Expr> loop_extents(const Stage& stage,
+                                         const std::vector<Expr>& region_extents) {
+  std::map<std::string, Expr> current = axis_extents(stage, region_extents);
+  std::map<std::string, Expr> extents = current;
+  for (const LoopTransform& transform : stage.transforms) {
+    apply_transform(transform, &current);
+    for (const auto& [axis, extent] : current) extents[axis] = extent;
   }
   return extents;
 }

@@ -8,17 +8,19 @@
 //          | loop stage.axis in extent: node   serial, parallel, vectorized or unrolled; from 0 up
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
 //          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
-//          | execute stage[point] (op)= expr   start value, update, or a value that stays inside the kernel
-//          | store   stage[point] = expr       a pure value that goes to an output argument
+//          | execute stage[point] (op)= expr   start value, update, or a value that stays inside
+//          the kernel | store   stage[point] = expr       a pure value that goes to an output
+//          argument
 //
-// A stage is a comprehension over its axes. Its buffer has its name; its loops are its axes taken through
-// its transforms (splits and fuses, in order); its place in the tree is where it is computed. A reduction is
-// two nests at that place: `init` (no reduction loops), then `update`. Loop variables are named
-// "stage.axis" and always count from 0; `point` says what index each axis of the stage has there.
+// A stage is a comprehension over its axes. Its buffer has its name; its loops are its axes taken
+// through its transforms (splits and fuses, in order); its place in the tree is where it is
+// computed. A reduction is two nests at that place: `init` (no reduction loops), then `update`.
+// Loop variables are named "stage.axis" and always count from 0; `point` says what index each axis
+// of the stage has there.
 //
-// Reads in a stage's body name a buffer and use the stage's plain axis names as variables; reads in `mins`,
-// `extents`, `point` and `guards` do not occur: these are integer expressions over the enclosing loops'
-// variables and the run-time sizes. Row-major everywhere.
+// Reads in a stage's body name a buffer and use the stage's plain axis names as variables; reads in
+// `mins`, `extents`, `point` and `guards` do not occur: these are integer expressions over the
+// enclosing loops' variables and the run-time sizes. Row-major everywhere.
 
 #include <map>
 #include <memory>
@@ -44,7 +46,8 @@ struct Buffer {
   std::string name;
   DType dtype;
   BufferRole role;
-  Shape shape;  // what an index may be: 0 <= index[d] < shape[d]; internal: the stage's whole domain
+  Shape
+      shape;  // what an index may be: 0 <= index[d] < shape[d]; internal: the stage's whole domain
   std::shared_ptr<const std::vector<uint8_t>> data;  // constant: dense row-major bytes
 };
 
@@ -56,7 +59,8 @@ struct LoopTransform {
   Kind kind;
   std::string axis, outer, inner;  // plain names, unique within the stage
   int64_t factor = 0;              // split
-  Tail tail = Tail::guard;         // split; never automatic. round_up also where the factor divides exactly
+  Tail tail =
+      Tail::guard;  // split; never automatic. round_up also where the factor divides exactly
 };
 
 struct Stage {
@@ -65,7 +69,8 @@ struct Stage {
   std::vector<Axis> axes;            // with extents: the domain, row-major; the buffer's axes
   std::vector<Axis> reduction_axes;  // with extents
   Combiner combiner = Combiner::none;
-  Expr body;  // none: the value; else combined over reduction_axes, starting from identity_of(combiner)
+  Expr body;  // none: the value; else combined over reduction_axes, starting from
+              // identity_of(combiner)
   std::vector<LoopTransform> transforms;  // those of reduction axes concern the update only
 
   bool is_reduction() const { return combiner != Combiner::none; }
@@ -84,22 +89,22 @@ struct Node {
   std::string stage;              // loop, uOps: whose; alloc: whose storage
   Part part = Part::whole;        // loop, uOps
   // loop
-  std::string axis;               // plain name; the variable is stage + "." + axis
+  std::string axis;  // plain name; the variable is stage + "." + axis
   LoopKind loop_kind = LoopKind::serial;
-  Expr extent;                    // over run-time sizes only, for example (B + 5) / 6
+  Expr extent;  // over run-time sizes only, for example (B + 5) / 6
   // alloc: element [i0, i1, ...] of the stage lives at [i0 - mins[0], i1 - mins[1], ...]
-  Memory memory = Memory::heap;   // never automatic
-  std::vector<Expr> mins;         // one for each axis of the stage
-  std::vector<Expr> extents;      // over run-time sizes only; a constant wherever it can be
+  Memory memory = Memory::heap;  // never automatic
+  std::vector<Expr> mins;        // one for each axis of the stage
+  std::vector<Expr> extents;     // over run-time sizes only; a constant wherever it can be
   // uOps
-  std::vector<Expr> point;        // one for each of axes, then (update) reduction_axes
-  std::vector<Expr> guards;       // all must hold, or this instance does nothing
+  std::vector<Expr> point;   // one for each of axes, then (update) reduction_axes
+  std::vector<Expr> guards;  // all must hold, or this instance does nothing
 };
 
 struct LoopNest;
 
-// How one weight argument is brought into the layout that the nest reads. `nest` has one argument (the
-// weight as the user has it) and one output (the packed buffer, under the packed name).
+// How one weight argument is brought into the layout that the nest reads. `nest` has one argument
+// (the weight as the user has it) and one output (the packed buffer, under the packed name).
 struct Pack {
   std::string weight;  // the user's name
   std::string packed;  // the name of the buffer in the main nest
@@ -109,11 +114,11 @@ struct Pack {
 struct LoopNest {
   std::string name;                // of the first output
   std::vector<std::string> sizes;  // sorted names of the run-time sizes
-  std::vector<Buffer> buffers;     // arguments in the kernel's order (inputs and weights, then outputs), then
-                                   // constants, then internal ones
-  std::vector<Stage> stages;       // producers first
+  std::vector<Buffer> buffers;     // arguments in the kernel's order (inputs and weights, then
+                                // outputs), then constants, then internal ones
+  std::vector<Stage> stages;  // producers first
   NodePtr root;
-  std::vector<Pack> packs;         // for the weights whose values are not known
+  std::vector<Pack> packs;  // for the weights whose values are not known
 
   const Stage& stage(const std::string& name) const;    // InternalError when it is not there
   const Buffer& buffer(const std::string& name) const;  // InternalError when it is not there
@@ -122,9 +127,17 @@ struct LoopNest {
 
 std::string loop_variable(const std::string& stage, const std::string& axis);  // "stage.axis"
 
-// The extent of each loop axis of a stage (pure, reduction, and those that its transforms make), given the
-// extents of the region that is computed. Over run-time sizes only.
-std::map<std::string, Expr> loop_extents(const Stage& stage, const std::vector<Expr>& region_extents);
+// The extent of each axis of a stage, pure and reduction, before its transforms; and those extents
+// taken through one transform: what it consumes goes, what it makes comes. Over run-time sizes
+// only.
+std::map<std::string, Expr> axis_extents(const Stage& stage,
+                                         const std::vector<Expr>& region_extents);
+void apply_transform(const LoopTransform& transform, std::map<std::string, Expr>* extents);
+
+// The extent of each loop axis of a stage (pure, reduction, and those that its transforms make),
+// given the extents of the region that is computed. Over run-time sizes only.
+std::map<std::string, Expr> loop_extents(const Stage& stage,
+                                         const std::vector<Expr>& region_extents);
 
 // The program as text (see the README for an example). Stable: goldens compare it.
 std::string to_string(const LoopNest& nest);

@@ -84,6 +84,18 @@ std::string NestPlan::stage_names() const {
   return names;
 }
 
+std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan) {
+  std::map<std::string, std::vector<size_t>> readers;
+  for (size_t i = 0; i < plan.stages.size(); ++i) {
+    visit(plan.stages[i].stage.body, [&](const Expr& e) {
+      if (e->op != ExprOp::read) return;
+      std::vector<size_t>& mine = readers[e->name];
+      if (mine.empty() || mine.back() != i) mine.push_back(i);
+    });
+  }
+  return readers;
+}
+
 void refuse(const std::string& stage, const Directive& directive, const std::string& message) {
   throw ScheduleError(stage + "." + to_string(directive) + ": " + message);
 }

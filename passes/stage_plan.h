@@ -50,6 +50,9 @@ struct NestPlan {
   std::string stage_names() const;
 };
 
+// Which stages read each buffer or stage, by name, as positions in `stages`.
+std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan);
+
 // Throws ScheduleError "mm.compute_at(y, q): ...".
 [[noreturn]] void refuse(const std::string& stage, const Directive& directive,
                          const std::string& message);
