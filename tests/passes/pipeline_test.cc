@@ -1,0 +1,79 @@
+#include "passes/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "dsl/error.h"
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/lower.h"
+#include "tests/passes/expect_error.h"
+
+namespace emulsion {
+namespace {
+
+const Target kTarget = Target::parse("x86-64-v3,cores=4");
+
+Graph linear() {
+  Tensor x = input("x", f32, {8, 16}), w = weight("w", f32, {16, 24});
+  return Graph(relu(matmul(x, w, "mm"), "y"));
+}
+
+// What a run prints to standard error with EMULSION_DUMP set to `value`.
+std::string dumped(const char* value) {
+  setenv("EMULSION_DUMP", value, 1);
+  testing::internal::CaptureStderr();
+  run_pipeline(linear(), kTarget);
+  unsetenv("EMULSION_DUMP");
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Pipeline, GivesEveryRepresentation) {
+  const Lowered lowered = run_pipeline(linear(), kTarget);
+  EXPECT_EQ((*lowered.grouped.find("y"))->kind, OpKind::fused);
+  EXPECT_EQ(lowered.schedule, derive_schedule(linear(), kTarget));
+  EXPECT_EQ(to_string(lowered.nest), to_string(lower(linear(), lowered.schedule)));
+}
+
+TEST(Pipeline, WithoutFusionTheGraphStaysAsItIs) {
+  DeriveOptions options;
+  options.fuse = false;
+  const Graph graph = linear();
+  EXPECT_EQ(run_pipeline(graph, kTarget, options).grouped.ops(), graph.ops());
+}
+
+TEST(Pipeline, TakesAScheduleByHand) {
+  const Graph graph = linear();
+  const Schedule schedule = parse_schedule("emulsion schedule 1\ny.parallel(i0)\n", graph);
+  EXPECT_NE(to_string(run_pipeline(graph, schedule)).find("parallel y.i0"), std::string::npos);
+}
+
+TEST(Pipeline, HandsRefusalsOn) {
+  const Graph graph = linear();
+  Schedule schedule(graph);
+  schedule["mm"].parallel(Axis("k"));
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { run_pipeline(graph, schedule); }, "mm.parallel(k)"));
+}
+
+TEST(Pipeline, DumpsEveryStep) {
+  const std::string text = dumped("1");
+  for (const char* step : {"graph", "fuse_epilogues", "derive_schedule", "lower"}) {
+    EXPECT_NE(text.find(std::string("--- after ") + step), std::string::npos) << text;
+  }
+}
+
+TEST(Pipeline, DumpSaysWhatDidNotChange) {
+  setenv("EMULSION_DUMP", "1", 1);
+  testing::internal::CaptureStderr();
+  run_pipeline(Graph(relu(input("x", f32, {4}))), kTarget);
+  unsetenv("EMULSION_DUMP");
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("fuse_epilogues (unchanged)"),
+            std::string::npos);
+}
+
+TEST(Pipeline, PrintsNothingUnasked) { EXPECT_EQ(dumped("0"), ""); }
+
+}  // namespace
+}  // namespace emulsion
