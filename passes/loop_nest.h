@@ -115,8 +115,8 @@ struct LoopNest {
   std::string name;                // of the first output
   std::vector<std::string> sizes;  // sorted names of the run-time sizes
   std::vector<Buffer> buffers;     // arguments in the kernel's order (inputs and weights, then
-                                // outputs), then constants, then internal ones
-  std::vector<Stage> stages;  // producers first
+                                   // outputs), then constants, then internal ones
+  std::vector<Stage> stages;       // producers first
   NodePtr root;
   std::vector<Pack> packs;  // for the weights whose values are not known
 

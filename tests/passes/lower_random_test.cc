@@ -75,7 +75,8 @@ class RandomDirectives {
   }
 
   Directive directive() {
-    static const std::vector<int64_t> kFactors = {1, 2, 2, 3, 4, 4, 5, 7, 16, 0, -2, int64_t{1} << 31};
+    static const std::vector<int64_t> kFactors = {1, 2, 2,  3, 4,  4,
+                                                  5, 7, 16, 0, -2, int64_t{1} << 31};
     static const std::vector<int> kAxes = {3, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 2};
     Directive d;
     d.kind = static_cast<DirectiveKind>(engine_() % 14);
