@@ -1,0 +1,238 @@
+#include "tests/random/check_recipe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "backends/halide/jit.h"
+#include "backends/interpreter/interpret_graph.h"
+#include "backends/interpreter/interpret_nest.h"
+#include "dsl/graph_text.h"
+#include "dsl/schedule_text.h"
+#include "passes/derive_schedule.h"
+#include "passes/lower.h"
+#include "passes/verify_nest.h"
+#include "tests/random/guarded_buffer.h"
+#include "tests/random/run_in_children.h"
+
+namespace emulsion {
+namespace {
+
+using nlohmann::json;
+
+struct Difference : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The ways to run one graph, compiled once for all values of its sizes.
+class Runner {
+ public:
+  explicit Runner(const Recipe& recipe)
+      : recipe_(recipe),
+        graph_(build_graph(recipe)),
+        schedule_(derive_schedule(graph_, test_target())),
+        plain_(lower(graph_, Schedule(graph_))),
+        derived_(lower(graph_, schedule_)) {
+    verify_nest(plain_);
+    verify_nest(derived_);
+    if (parse_graph(to_string(graph_)).ops().size() != graph_.ops().size() ||
+        to_string(parse_graph(to_string(graph_))) != to_string(graph_)) {
+      throw Difference("the graph's text does not parse back to the same text");
+    }
+    kernel_ = std::make_unique<JitKernel>(derived_, test_target());
+  }
+
+  void compare(const SizeValues& sizes, const std::vector<Expected>& expected) const {
+    TensorValues arguments = arguments_of(recipe_, graph_, sizes);
+    InterpretOptions options;
+    options.sizes = sizes;
+    check("graph interpreter", sizes, expected, interpret_graph(graph_, arguments, options));
+    check("nest interpreter, no schedule", sizes, expected,
+          interpret_nest(plain_, arguments, options));
+    options.reverse_parallel = true;
+    check("nest interpreter, derived schedule", sizes, expected,
+          interpret_nest(derived_, arguments, options));
+    check("JIT, derived schedule", sizes, expected, run_jit(arguments, sizes, expected));
+  }
+
+ private:
+  TensorValues run_jit(const TensorValues& arguments, const SizeValues& sizes,
+                       const std::vector<Expected>& expected) const {
+    std::vector<GuardedBuffer> buffers;
+    buffers.reserve(arguments.size() + expected.size());
+    // Half of the graphs end where the forbidden page begins, half begin where one ends.
+    auto side = recipe_.seed % 2 == 0 ? GuardedBuffer::Side::end : GuardedBuffer::Side::start;
+    std::map<std::string, JitBuffer> bound;
+    for (const auto& [name, value] : arguments) {
+      buffers.emplace_back(value.bytes, side);
+      bound[name] = {value.dtype, value.shape, buffers.back().data()};
+    }
+    TensorValues outputs;
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const Op& op = *graph_.outputs()[i];
+      TensorValue& value = outputs[op.name] = zeros(op.dtype, expected[i].shape);
+      fill_with_poison(&value);
+      buffers.emplace_back(value.bytes, side);
+      bound[op.name] = {op.dtype, expected[i].shape, buffers.back().data()};
+    }
+    kernel_->run(bound, sizes);
+    for (auto& [name, value] : outputs) buffers_to(bound.at(name), &value);
+    for (const GuardedBuffer& buffer : buffers) {
+      if (!buffer.padding_is_intact()) throw Difference("JIT: wrote beside a buffer");
+    }
+    return outputs;
+  }
+
+  static void buffers_to(const JitBuffer& from, TensorValue* to) {
+    const auto* bytes = static_cast<const uint8_t*>(from.data);
+    to->bytes.assign(bytes, bytes + to->bytes.size());
+  }
+
+  void check(const std::string& way, const SizeValues& sizes, const std::vector<Expected>& expected,
+             const TensorValues& actual) const {
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const std::string& name = graph_.outputs()[i]->name;
+      auto difference = first_difference(expected[i], actual.at(name));
+      if (!difference) continue;
+      std::string sizes_text;
+      for (const auto& [size, value] : sizes) sizes_text += fmt::format(" {} = {}", size, value);
+      throw Difference(fmt::format("{}:{} {}{}", way, sizes_text, name, *difference));
+    }
+  }
+
+  const Recipe& recipe_;
+  Graph graph_;
+  Schedule schedule_;
+  LoopNest plain_, derived_;
+  std::unique_ptr<JitKernel> kernel_;
+};
+
+void count(const Recipe& recipe, const Answer& answer, CheckResult* result) {
+  for (const auto& run : answer.runs) {
+    for (const Expected& output : run) {
+      result->elements += static_cast<int64_t>(output.values.size());
+      for (size_t i = 0; i < output.values.size(); ++i) {
+        result->unknown += std::isinf(output.bounds[i]) ? 1 : 0;
+        result->ordinary +=
+            std::isfinite(output.bounds[i]) && std::isfinite(output.values[i]) ? 1 : 0;
+        bool rounded = output.bounds[i] > 0 && std::isfinite(output.bounds[i]);
+        if (recipe.exact && rounded && result->failure.empty()) {
+          result->failure =
+              "the recipe says exact, but a result is not (a mistake of the generator)";
+        }
+      }
+    }
+  }
+}
+
+// Without the values of large constants: the recipe makes them again.
+std::string without_hex(const std::string& text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    bool hex =
+        text[at] == ' ' &&
+        text.substr(at, end - at).find_first_not_of(" 0123456789abcdef\n") == std::string::npos;
+    if (!hex) result += text.substr(at, end - at);
+    at = end;
+  }
+  return result;
+}
+
+// What went wrong, and how far it came.
+std::string describe(const Recipe& recipe, const std::string& what) {
+  std::string text;
+  try {
+    Graph graph = build_graph(recipe);
+    text = without_hex(to_string(graph));
+    text += "schedule:\n" + to_string(derive_schedule(graph, test_target()));
+  } catch (const std::exception& error) {
+    text += fmt::format("(no further: {})\n", error.what());
+  }
+  return fmt::format("{}\nrecipe:\n{}graph:\n{}", what, to_string(recipe), text);
+}
+
+CheckResult check_one(const Recipe& recipe, const Answer& answer) {
+  CheckResult result;
+  if (!answer.error.empty()) {
+    result.failure = describe(recipe, "the oracle failed: " + answer.error);
+    return result;
+  }
+  try {
+    count(recipe, answer, &result);
+    if (!result.failure.empty()) throw Difference(result.failure);
+    Runner runner(recipe);
+    for (size_t run = 0; run < recipe.runs.size(); ++run) {
+      runner.compare(recipe.runs[run], answer.runs[run]);
+    }
+  } catch (const std::exception& error) {
+    result.failure = describe(recipe, error.what());
+  }
+  return result;
+}
+
+}  // namespace
+
+Target test_target() {
+  static const Target* const target = [] {
+    auto* host = new Target(Target::host());
+    host->cores = 2;
+    return host;
+  }();
+  return *target;
+}
+
+std::vector<CheckResult> check_recipes(const std::vector<Recipe>& recipes,
+                                       const std::vector<Answer>& answers) {
+  std::vector<std::function<std::string()>> tasks;
+  for (size_t i = 0; i < recipes.size(); ++i) {
+    tasks.emplace_back([&recipes, &answers, i] {
+      CheckResult result = check_one(recipes[i], answers.at(i));
+      return json{result.failure, result.elements, result.unknown, result.ordinary}.dump();
+    });
+  }
+  std::vector<TaskResult> done = run_in_children(tasks);
+  std::vector<CheckResult> results(recipes.size());
+  for (size_t i = 0; i < recipes.size(); ++i) {
+    if (!done[i].crash.empty()) {
+      results[i].failure = describe(recipes[i], done[i].crash);
+      continue;
+    }
+    json values = json::parse(done[i].text);
+    results[i] = {values[0], values[1], values[2], values[3]};
+  }
+  return results;
+}
+
+Recipe smallest_failure(const Recipe& recipe) {
+  std::vector<Recipe> parts;
+  for (size_t node = 0; node < recipe.nodes.size(); ++node) {
+    if (recipe.nodes[node].is_leaf()) continue;
+    parts.push_back(with_outputs(recipe, {static_cast<int>(node)}));
+  }
+  std::vector<CheckResult> results = check_recipes(parts, ask_numpy(parts));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!results[i].failure.empty()) return parts[i];
+  }
+  Recipe smallest = recipe;
+  for (size_t i = 0; i < smallest.outputs.size();) {
+    std::vector<int> fewer = smallest.outputs;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (fewer.empty()) break;
+    std::vector<Recipe> part = {with_outputs(smallest, fewer)};
+    if (check_recipes(part, ask_numpy(part))[0].failure.empty()) {
+      ++i;
+    } else {
+      smallest = part[0];
+    }
+  }
+  return smallest;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,38 @@
+#ifndef EMULSION_TESTS_RANDOM_CHECK_RECIPE_H_
+#define EMULSION_TESTS_RANDOM_CHECK_RECIPE_H_
+
+// Runs one recipe in every way that the library has and compares each with NumPy's answer: the
+// graph interpreter, the nest interpreter without a schedule and with the derived one, and the JIT
+// with the derived one. The JIT's buffers lie between pages that nobody may touch.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dsl/target.h"
+#include "tests/random/oracle.h"
+#include "tests/random/recipe.h"
+
+namespace emulsion {
+
+// The machine at hand with two cores, so that the same parallel loops are derived on every machine.
+Target test_target();
+
+struct CheckResult {
+  std::string failure;   // empty: all agree; else graph, schedule, and the first difference
+  int64_t elements = 0;  // of outputs that were compared
+  int64_t unknown = 0;   // of these, those where the oracle knows nothing
+  int64_t ordinary = 0;  // finite and known
+};
+
+// In child processes: a crash is the failure of one recipe, not the end of the test.
+std::vector<CheckResult> check_recipes(const std::vector<Recipe>& recipes,
+                                       const std::vector<Answer>& answers);
+
+// A part of a recipe that fails, too: the first of its values that fails as the only output; when
+// there is none, as few of its outputs as fail together.
+Recipe smallest_failure(const Recipe& recipe);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_TESTS_RANDOM_CHECK_RECIPE_H_

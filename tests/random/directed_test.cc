@@ -1,0 +1,407 @@
+// Graphs that have gone wrong in one tensor compiler or another, each in every way that the library
+// has of running it, against NumPy: what a random graph meets only with luck.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/random/check_recipe.h"
+#include "tests/random/oracle.h"
+#include "tests/random/recipe.h"
+
+namespace emulsion {
+namespace {
+
+using nlohmann::json;
+
+class Maker {
+ public:
+  explicit Maker(bool exact = true, bool specials = false) {
+    recipe_.seed = 7;
+    recipe_.exact = exact;
+    recipe_.specials = specials;
+    recipe_.runs = {SizeValues()};
+  }
+  int leaf(const std::string& kind, const Shape& shape, DType dtype = f32, Fill fill = Fill::any) {
+    Step step;
+    step.op = kind;
+    step.dtype = dtype;
+    step.shape = shape;
+    step.fill = fill;
+    step.label = static_cast<int>(recipe_.nodes.size());
+    return add(step);
+  }
+  int input(const Shape& shape, DType dtype = f32) { return leaf("input", shape, dtype); }
+  int weight(const Shape& shape, DType dtype = f32) { return leaf("weight", shape, dtype); }
+  int call(const std::string& op, const std::vector<int>& args,
+           const json& params = json::object()) {
+    Step step;
+    step.op = op;
+    for (int arg : args) step.args.push_back(node_arg(arg));
+    step.params = params;
+    return add(step);
+  }
+  int plus(int x, double number) {
+    Step step;
+    step.op = "add";
+    step.args = {node_arg(x), number_arg(number)};
+    return add(step);
+  }
+  // relu(x * w + b)
+  int layer(int x, int w, const Shape& bias) {
+    return call("relu", {call("add", {call("matmul", {x, w}), weight(bias)})});
+  }
+  Maker& sizes(const std::vector<int64_t>& values) {
+    recipe_.runs.clear();
+    for (int64_t value : values) recipe_.runs.push_back({{"B", value}});
+    return *this;
+  }
+  Recipe outputs(const std::vector<int>& outputs) {
+    recipe_.outputs = outputs;
+    return recipe_;
+  }
+
+ private:
+  int add(Step step) {
+    recipe_.nodes.push_back(std::move(step));
+    return static_cast<int>(recipe_.nodes.size()) - 1;
+  }
+  Recipe recipe_;
+};
+
+const Extent kB = Extent::size("B");
+
+json axes(const std::vector<int>& list, bool keepdims = false) {
+  return {{"axes", list}, {"keepdims", keepdims}};
+}
+
+json slice_of(int64_t begin, int64_t end, int64_t step) {
+  return {{"begin", {extent_to_json(begin)}}, {"end", {extent_to_json(end)}}, {"step", {step}}};
+}
+
+json window_of(const std::vector<int>& window, const std::vector<int>& pad) {
+  return {{"window", window}, {"stride", {1, 1}}, {"pad", pad}, {"count_include_pad", false}};
+}
+
+struct Case {
+  std::string name;
+  std::function<Recipe()> make;
+};
+
+std::vector<Case> layers() {
+  auto layer = [](const Shape& x, const Shape& w, const Shape& bias,
+                  std::vector<int64_t> sizes = {}, bool specials = false) {
+    Maker m(!specials, specials);
+    if (!sizes.empty()) m.sizes(sizes);
+    int a = m.input(x), b = m.weight(w);
+    return m.outputs({m.layer(a, b, bias)});
+  };
+  return {
+      {"LayerWithoutDepthIsTheBias",
+       [=] {
+         return layer({5, 0}, {0, 33}, {33});
+       }},
+      {"LayerWithRunTimeDepth",
+       [=] {
+         Maker m;
+         m.sizes({0, 1, 7});
+         int x = m.input({6, kB}), w = m.input({kB, 17});
+         return m.outputs({m.layer(x, w, {17})});
+       }},
+      {"LayerOfEveryBatch",
+       [=] {
+         return layer({kB, 31}, {31, 33}, {33}, {0, 1, 2, 7, 16, 65});
+       }},
+      {"LayerWithoutColumns",
+       [=] {
+         return layer({5, 3}, {3, 0}, {0});
+       }},
+      {"LayerOfOnes",
+       [=] {
+         return layer({1, 1}, {1, 1}, {1});
+       }},
+      {"LayerOfOneColumn",
+       [=] {
+         return layer({17, 33}, {33, 1}, {1});
+       }},
+      {"LayerOfOneRow",
+       [=] {
+         return layer({1, 65}, {65, 63}, {63});
+       }},
+      {"SquareLayerBiasAlongColumns",
+       [=] {
+         return layer({17, 17}, {17, 17}, {17});
+       }},
+      {"SquareLayerBiasAlongRows",
+       [=] {
+         return layer({17, 17}, {17, 17}, {17, 1});
+       }},
+      {"SquareLayerBiasOfOneRow",
+       [=] {
+         return layer({17, 17}, {17, 17}, {1, 17});
+       }},
+      {"SquareLayerFullBias",
+       [=] {
+         return layer({17, 17}, {17, 17}, {17, 17});
+       }},
+      {"LayerScalarBias",
+       [=] {
+         return layer({15, 16}, {16, 33}, {});
+       }},
+      {"LayerOfNaNsAndInfinities",
+       [=] {
+         return layer({17, 9}, {9, 33}, {33}, {}, true);
+       }},
+      {"BatchOfLayersOfNaNs",
+       [=] {
+         return layer({kB, 3}, {3, 17}, {17}, {0, 1, 15}, true);
+       }},
+  };
+}
+
+std::vector<Case> sharing() {
+  return {
+      {"ContractionThatIsAnOutput",
+       [] {
+         Maker m;
+         int y = m.call("matmul", {m.input({9, 8}), m.weight({8, 33})});
+         return m.outputs({m.call("relu", {m.call("add", {y, m.weight({33})})}), y});
+       }},
+      {"ContractionWithTwoUsers",
+       [] {
+         Maker m;
+         int y = m.call("matmul", {m.input({9, 8}), m.weight({8, 33})});
+         return m.outputs({m.call("add", {m.call("relu", {y}), m.call("neg", {y})})});
+       }},
+      {"WeightOfTwoLayers",
+       [] {
+         Maker m;
+         int w = m.weight({17, 17});
+         int y = m.layer(m.input({5, 17}), w, {17});
+         return m.outputs({m.layer(y, w, {17})});
+       }},
+      {"WeightReadBothWays",
+       [] {
+         Maker m;
+         int w = m.weight({16, 16}), x = m.input({5, 16});
+         int y = m.call("matmul", {x, w});
+         return m.outputs({m.call("matmul", {y, m.call("transpose", {w}, {{"perm", {1, 0}}})})});
+       }},
+      {"MatrixTimesItself",
+       [] {
+         Maker m;
+         int x = m.weight({15, 15});
+         return m.outputs({m.call("matmul", {x, x})});
+       }},
+      {"BiasThatIsTheInput",
+       [] {
+         Maker m;
+         int x = m.input({17, 17});
+         return m.outputs(
+             {m.call("relu", {m.call("add", {m.call("matmul", {x, m.weight({17, 17})}), x})})});
+       }},
+      {"TwoContractionsInOneSum",
+       [] {
+         Maker m;
+         int a = m.call("matmul", {m.input({7, 8}), m.weight({8, 17})});
+         int b = m.call("matmul", {m.input({7, 9}), m.weight({9, 17})});
+         return m.outputs({m.call("relu", {m.call("add", {a, b})})});
+       }},
+  };
+}
+
+std::vector<Case> extremes() {
+  auto of_specials = [](const std::string& op) {
+    return Case{"SpecialValuesThrough_" + op, [=] {
+                  Maker m(false, true);
+                  int x = m.input({67});
+                  if (op == "min" || op == "max")
+                    return m.outputs({m.call(op, {x, m.input({67})})});
+                  if (op == "clamp")
+                    return m.outputs({m.call(op, {x}, {{"low", -1}, {"high", 1}})});
+                  if (op.rfind("reduce", 0) == 0 || op == "sum") {
+                    return m.outputs({m.call(op, {m.input({33, 5})}, axes({1})),
+                                      m.call(op, {m.input({5, 33})}, axes({0}))});
+                  }
+                  return m.outputs({m.call(op, {x})});
+                }};
+  };
+  std::vector<Case> cases;
+  for (const char* op : {"relu", "min", "max", "clamp", "abs", "exp", "log", "sqrt", "tanh",
+                         "sigmoid", "gelu_tanh", "gelu_erf", "reduce_max", "reduce_min", "sum"}) {
+    cases.push_back(of_specials(op));
+  }
+  for (const char* op : {"sum", "reduce_max", "reduce_min"}) {
+    cases.push_back({std::string("NothingThrough_") + op, [op] {
+                       Maker m;
+                       m.sizes({0, 1, 17});
+                       int x = m.input({3, kB}), y = m.input({kB, 5});
+                       return m.outputs({m.call(op, {x}, axes({1})), m.call(op, {y}, axes({0}))});
+                     }});
+  }
+  return cases;
+}
+
+std::vector<Case> shapes() {
+  return {
+      {"MeanOfNothingIsNaN",
+       [] {
+         Maker m(false);
+         return m.sizes({0, 3}).outputs({m.call("mean", {m.input({2, kB})}, axes({1}))});
+       }},
+      {"SoftmaxOfOneIsOne",
+       [] {
+         Maker m(false);
+         return m.outputs({m.call("softmax", {m.input({5, 1})}, {{"axis", -1}})});
+       }},
+      {"SoftmaxOverTheBatch",
+       [] {
+         Maker m(false);
+         return m.sizes({0, 1, 16})
+             .outputs({m.call("softmax", {m.input({kB, 17})}, {{"axis", 0}})});
+       }},
+      {"ConcatWithAnEmptyBatch",
+       [] {
+         Maker m;
+         m.sizes({0, 1, 8});
+         return m.outputs({m.call("concat", {m.input({kB, 17}), m.input({3, 17})}, {{"axis", 0}})});
+       }},
+      {"EmptyConstantBesideAnother",
+       [] {
+         Maker m;
+         int a = m.leaf("constant", {0, 8}), b = m.leaf("constant", {2, 8});
+         return m.outputs({m.call("concat", {a, b}, {{"axis", 0}}), m.call("relu", {a})});
+       }},
+      {"SliceThatWalksDown",
+       [] {
+         Maker m;
+         return m.outputs({m.call("slice", {m.input({33})}, slice_of(32, -1, -2))});
+       }},
+      {"SliceOfNothing",
+       [] {
+         Maker m;
+         return m.outputs({m.call("slice", {m.input({33})}, slice_of(7, 7, 1))});
+       }},
+      {"PadOfNothing",
+       [] {
+         Maker m;
+         json params = {{"low", {2, 0}}, {"high", {0, 3}}, {"value", 1}};
+         return m.sizes({0, 2}).outputs({m.call("pad", {m.input({kB, 0})}, params)});
+       }},
+      {"PoolsWithPaddingAllAround",
+       [] {
+         Maker m(false);
+         int x = m.input({kB, 5, 6, 3});
+         json params = window_of({3, 2}, {2, 2, 1, 1});
+         return m.sizes({0, 1, 2}).outputs(
+             {m.call("max_pool", {x}, params), m.call("avg_pool", {x}, params)});
+       }},
+      {"DepthwiseConvolution",
+       [] {
+         Maker m;
+         json params = {
+             {"stride", {1, 2}}, {"dilation", {1, 1}}, {"pad", {1, 1, 1, 1}}, {"groups", 17}};
+         int x = m.input({kB, 5, 5, 17}), w = m.weight({3, 3, 1, 17});
+         return m.sizes({0, 1, 3}).outputs({m.call("relu", {m.call("conv2d", {x, w}, params)})});
+       }},
+      {"ConvolutionWithoutChannels",
+       [] {
+         Maker m;
+         json params = {
+             {"stride", {1, 1}}, {"dilation", {1, 1}}, {"pad", {0, 0, 0, 0}}, {"groups", 1}};
+         int y = m.call("conv2d", {m.input({1, 4, 4, 0}), m.weight({2, 2, 0, 9})}, params);
+         return m.outputs({m.call("add", {y, m.weight({9})})});
+       }},
+      {"IntegerDivisionRoundsDownAndByZeroIsZero",
+       [] {
+         Maker m;
+         return m.outputs({m.call("div", {m.input({65}, i32), m.input({65}, i32)})});
+       }},
+      {"EverythingOfRankZero",
+       [] {
+         Maker m;
+         int x = m.input({}), y = m.plus(x, 1);
+         return m.outputs({m.call("relu", {y}), m.call("cast", {y}, {{"dtype", "i32"}})});
+       }},
+      {"NamesThatHalideAndTheCLibraryUse",
+       [] {
+         Maker m(false);
+         int x = m.input({33}, f64);
+         int y = m.call("exp", {x}, {{"name", "exp"}}),
+             z = m.call("tanh", {y}, {{"name", "malloc"}});
+         return m.outputs({y, z, m.call("add", {y, z}, {{"name", "t18"}})});
+       }},
+  };
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const auto& group : {layers(), sharing(), extremes(), shapes()}) {
+    cases.insert(cases.end(), group.begin(), group.end());
+  }
+  return cases;
+}
+
+class Directed : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Directed, AgreesWithNumPy) {
+  std::vector<Recipe> recipes = {GetParam().make()};
+  std::vector<Answer> answers = ask_numpy(recipes);
+  ASSERT_EQ(answers.size(), 1u);
+  CheckResult result = check_recipes(recipes, answers)[0];
+  EXPECT_EQ(result.failure, "");
+  EXPECT_LE(result.unknown * 10, result.elements);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Directed, ::testing::ValuesIn(all_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+// The test itself: it has to notice what it is made for.
+TEST(Oracle, SeesADifferenceInValueTypeShapeAndNaN) {
+  Maker m;
+  std::vector<Recipe> recipes = {m.outputs({m.call("relu", {m.input({2})})})};
+  Expected expected = ask_numpy(recipes)[0].runs[0][0];
+  auto with = [&](float first) {
+    TensorValue actual = make_tensor({2}, std::vector<float>{0, 0});
+    for (int i = 0; i < 2; ++i) actual.set_value(i, expected.values[static_cast<size_t>(i)]);
+    actual.set_value(0, first);
+    return actual;
+  };
+  auto right = static_cast<float>(expected.values[0]);
+  EXPECT_FALSE(first_difference(expected, with(right)));
+  EXPECT_EQ(expected.bounds[0], 0);
+  EXPECT_NE(first_difference(expected, with(right + 1e-6f)).value_or("").find("[0]: expected"),
+            std::string::npos);
+  EXPECT_TRUE(first_difference(expected, with(std::numeric_limits<float>::quiet_NaN())));
+  EXPECT_TRUE(first_difference(expected, make_tensor({1, 2}, std::vector<float>{right, 0})));
+  EXPECT_TRUE(first_difference(expected, make_tensor({2}, std::vector<int32_t>{0, 0})));
+}
+
+TEST(Oracle, BoundsAreOfTheSizeOfRounding) {
+  Maker m(false);
+  int sum = m.call("sum", {m.input({1000})}, axes({0}));
+  std::vector<Recipe> recipes = {m.outputs({sum, m.call("exp", {m.input({8})})})};
+  Answer answer = ask_numpy(recipes)[0];
+  EXPECT_GT(answer.runs[0][0].bounds[0], 1e-6);
+  EXPECT_LT(answer.runs[0][0].bounds[0], 0.1);
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_GT(answer.runs[0][1].bounds[i], 0);
+    EXPECT_LT(answer.runs[0][1].bounds[i], 1e-5 * answer.runs[0][1].values[i]);
+  }
+}
+
+TEST(Oracle, SaysWhatItCannotEvaluate) {
+  Maker m;
+  int x = m.input({2, 3}), y = m.input({3, 2});
+  std::vector<Recipe> recipes = {m.outputs({m.call("add", {x, y})})};
+  Answer answer = ask_numpy(recipes)[0];
+  EXPECT_NE(answer.error.find("could not be broadcast"), std::string::npos) << answer.error;
+  EXPECT_NE(check_recipes(recipes, {answer})[0].failure.find("the oracle failed"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,132 @@
+#include "tests/random/random_graph.h"
+
+#include <algorithm>
+
+#include "tests/random/graph_builder.h"
+
+namespace emulsion {
+namespace {
+
+using B = GraphBuilder;
+
+int emit(B* b, const std::string& op, const std::vector<int>& args, const Traits& traits) {
+  Step node;
+  node.op = op;
+  for (int arg : args) node.args.push_back(node_arg(arg));
+  return b->emit(node, traits);
+}
+
+int activation(B* b, int x) {
+  Traits traits = b->traits(x);
+  static const std::vector<std::string> kAlways = {"relu", "relu", "abs", "neg"};
+  static const std::vector<std::string> kReals = {"relu",     "relu", "gelu_tanh",
+                                                  "gelu_erf", "tanh", "sigmoid"};
+  bool reals = !b->exact() && is_float(b->dtype(x));
+  traits.positive = false;
+  return emit(b, b->random().of(reals ? kReals : kAlways), {x}, traits);
+}
+
+bool add_operator(B* b, const std::string& op) {
+  auto found = elementwise_adders().find(op);
+  return found != elementwise_adders().end() ? found->second(b, op)
+                                             : structural_adders().at(op)(b, op);
+}
+
+}  // namespace
+
+bool add_layer(B* b) {
+  auto rows = [&](int node) {
+    return b->rank(node) == 2 && b->is_number(node) && b->shape(node)[1].is_constant() &&
+           b->traits(node).bound <= 64;
+  };
+  static const std::vector<int64_t> kWidths = {1, 3, 8, 15, 16, 17, 31, 33, 48, 63, 64, 65};
+  Shape shape = b->random_shape(2, 2);
+  shape[1] = Extent(b->random().of(kWidths));
+  int x = b->pick_or_leaf(rows, b->main_type(), shape);
+  Extent depth = b->shape(x)[1];
+  bool square = b->random().chance(0.2) && b->shape(x)[0].is_constant();
+  Extent columns = square ? b->shape(x)[0] : Extent(b->random().of(kWidths));
+  if (b->count_of(b->shape(x)) * b->extent_of(columns) > 80000) return false;
+  auto shared = [&](int node) {
+    return b->dtype(node) == b->dtype(x) && b->rank(node) == 2 && b->shape(node)[0] == depth &&
+           b->traits(node).bound <= 4;
+  };
+  int w = b->random().chance(0.3) ? b->pick(shared) : -1;
+  if (w < 0) {
+    w = b->leaf(b->dtype(x), {depth, columns}, Fill::any,
+                b->random().chance(0.7) ? "weight" : "constant");
+  }
+  columns = b->shape(w)[1];
+  Traits traits{b->traits(x).bound * b->traits(w).bound *
+                    static_cast<double>(std::max<int64_t>(b->extent_of(depth), 1)),
+                b->traits(x).quantum + b->traits(w).quantum, false};
+  int y = emit(b, "matmul", {x, w}, traits);
+  if (y < 0) return false;
+  // The bias along the columns, or a column of it, or of one element; then perhaps a residual.
+  int form = b->random().below(8);
+  Shape bias = form < 5   ? Shape{columns}
+               : form < 6 ? Shape{1, columns}
+               : form < 7 ? Shape{b->shape(y)[0], 1}
+                          : Shape{};
+  traits.bound += 4;
+  y = emit(b, "add", {y, b->leaf(b->dtype(x), bias)}, traits);
+  if (y >= 0 && b->random().chance(0.2) && b->shape(x) == b->shape(y)) {
+    traits.bound += b->traits(x).bound;
+    y = emit(b, "add", {y, x}, traits);
+  }
+  return y >= 0 && activation(b, y) >= 0;
+}
+
+bool add_diamond(B* b) {
+  int x = b->numeric();
+  int left = activation(b, x);
+  if (left < 0) return false;
+  int right = b->random().chance(0.5) ? x : emit(b, "neg", {x}, b->traits(x));
+  if (right < 0) return false;
+  Traits traits = b->traits(left);
+  traits.bound += b->traits(right).bound;
+  traits.quantum = std::max(traits.quantum, b->traits(right).quantum);
+  return emit(b, b->random().chance(0.5) ? "add" : "max", {left, right}, traits) >= 0;
+}
+
+const std::vector<std::string>& operator_names() {
+  static const auto* const names = [] {
+    auto* result = new std::vector<std::string>();
+    for (const auto* adders : {&elementwise_adders(), &structural_adders()}) {
+      for (const auto& [name, adder] : *adders) result->push_back(name);
+    }
+    return result;
+  }();
+  return *names;
+}
+
+Recipe random_recipe(uint64_t base_seed, int index) {
+  RandomNumbers numbers(base_seed * 1000003 + static_cast<uint64_t>(index));
+  uint64_t seed = numbers.next() >> 16;
+  const std::vector<std::string>& names = operator_names();
+  const std::string& first = names[static_cast<size_t>(index) % names.size()];
+  // An operator that makes no whole numbers of whole numbers has its turn in a recipe of reals.
+  static const std::vector<std::string> kReals = {"exp",        "log",       "sqrt",     "tanh",
+                                                  "sigmoid",    "gelu_tanh", "gelu_erf", "softmax",
+                                                  "layer_norm", "rms_norm"};
+  bool needs_reals = std::find(kReals.begin(), kReals.end(), first) != kReals.end();
+  bool exact = !needs_reals && numbers.chance(0.6);
+  B builder(seed, exact, !exact && numbers.chance(0.25));
+
+  for (int attempt = 0; attempt < 20 && !add_operator(&builder, first); ++attempt) {
+  }
+  int wanted = numbers.between(2, 12);
+  for (int attempt = 0; attempt < 200 && builder.calls() < wanted; ++attempt) {
+    int kind = builder.random().below(10);
+    if (kind < 2) {
+      add_layer(&builder);
+    } else if (kind < 3) {
+      add_diamond(&builder);
+    } else {
+      add_operator(&builder, builder.random().of(names));
+    }
+  }
+  return builder.finish();
+}
+
+}  // namespace emulsion

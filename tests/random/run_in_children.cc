@@ -1,0 +1,78 @@
+#include "tests/random/run_in_children.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+namespace emulsion {
+namespace {
+
+// [size][text] for each task, on a pipe.
+void write_text(int file, const std::string& text) {
+  uint64_t size = text.size();
+  std::string message(reinterpret_cast<const char*>(&size), sizeof(size));
+  message += text;
+  for (size_t done = 0; done < message.size();) {
+    ssize_t count = write(file, message.data() + done, message.size() - done);
+    if (count <= 0) _exit(1);
+    done += static_cast<size_t>(count);
+  }
+}
+
+bool read_bytes(int file, char* to, size_t size) {
+  for (size_t done = 0; done < size;) {
+    ssize_t count = read(file, to + done, size - done);
+    if (count <= 0) return false;
+    done += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+bool read_text(int file, std::string* text) {
+  uint64_t size = 0;
+  if (!read_bytes(file, reinterpret_cast<char*>(&size), sizeof(size))) return false;
+  text->resize(size);
+  return read_bytes(file, text->data(), size);
+}
+
+std::string how_it_ended(int status) {
+  if (WIFSIGNALED(status)) {
+    return fmt::format("the process crashed: {} (its last words are on standard error)",
+                       strsignal(WTERMSIG(status)));
+  }
+  return fmt::format("the process ended with {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+std::vector<TaskResult> run_in_children(const std::vector<std::function<std::string()>>& tasks) {
+  std::vector<TaskResult> results;
+  while (results.size() < tasks.size()) {
+    int ends[2];
+    if (pipe(ends) != 0) throw std::runtime_error("pipe failed");
+    std::fflush(nullptr);
+    pid_t child = fork();
+    if (child < 0) throw std::runtime_error("fork failed");
+    if (child == 0) {
+      close(ends[0]);
+      for (size_t i = results.size(); i < tasks.size(); ++i) write_text(ends[1], tasks[i]());
+      _exit(0);
+    }
+    close(ends[1]);
+    TaskResult result;
+    while (results.size() < tasks.size() && read_text(ends[0], &result.text))
+      results.push_back(result);
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (results.size() < tasks.size()) results.push_back({"", how_it_ended(status)});
+  }
+  return results;
+}
+
+}  // namespace emulsion
