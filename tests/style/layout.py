@@ -9,6 +9,16 @@ LIBRARY = ("dsl", "passes", "backends")
 
 # Headers that need no test of the same stem, each with the reason.
 WITHOUT_OWN_TEST = {
+    "backends/halide/apply_loops": "its effect is Halide's loops: reported_loops_test",
+    "backends/halide/build_pipeline": "the sum of its parts: jit_test runs it, reported_loops_test looks at it",
+    "backends/halide/define_stages": "its effect is what a kernel computes: jit_test",
+    "backends/halide/descriptor_text": "nest_tables_test",
+    "backends/halide/entry_module": "compile_aot_test, and aot_kernels_test calls what it makes",
+    "backends/halide/kernel_target": "compile_aot_test",
+    "backends/halide/nest_places": "nest_tables_test",
+    "backends/halide/run_time_sizes": "nest_tables_test",
+    "backends/halide/strip_argument_checks": "jit_test, for empty batches; aot_kernels_test",
+    "backends/halide/translate_expr": "jit_test, operator by operator",
     "dsl/emulsion": "only includes the headers that a user needs; lesson 01 is its test",
 }
 
