@@ -49,7 +49,8 @@ class Prover {
  public:
   Prover(const AxisExtents& axes, bool under_select) : axes_(axes), all_positive_(under_select) {
     for (const auto& [name, extent] : axes) {
-      // No iteration unless every extent is at least 1; that bounds a size only when it stands alone.
+      // No iteration unless every extent is at least 1; that bounds a size only when it stands
+      // alone.
       if (extent.coefficients().size() == 1 && extent.constant() <= 0 &&
           extent.coefficients().begin()->second > 0) {
         positive_.insert(extent.coefficients().begin()->first);

@@ -1,9 +1,9 @@
 #ifndef EMULSION_DSL_AFFINE_H_
 #define EMULSION_DSL_AFFINE_H_
 
-// Index arithmetic: when an integer expression is affine in the axes, what it is; and whether an index stays
-// inside its tensor for every iteration and every run-time size. Bounds are proved, never assumed: a kernel
-// is compiled without run-time bounds checks because of this file.
+// Index arithmetic: when an integer expression is affine in the axes, what it is; and whether an
+// index stays inside its tensor for every iteration and every run-time size. Bounds are proved,
+// never assumed: a kernel is compiled without run-time bounds checks because of this file.
 
 #include <map>
 #include <optional>
@@ -26,9 +26,9 @@ std::optional<Affine> affine_of(const Expr& index);
 // Extents of the axes in scope, by name.
 using AxisExtents = std::map<std::string, Extent>;
 
-// Whether 0 <= index < extent is proved for every iteration. `under_select`: the read happens only where some
-// condition holds, so run-time sizes may be taken as at least 1. Otherwise only those sizes may that an axis
-// in scope has as its extent (no iteration happens when it is 0).
+// Whether 0 <= index < extent is proved for every iteration. `under_select`: the read happens only
+// where some condition holds, so run-time sizes may be taken as at least 1. Otherwise only those
+// sizes may that an axis in scope has as its extent (no iteration happens when it is 0).
 bool proves_in_bounds(const Expr& index, const Extent& extent, const AxisExtents& axes,
                       bool under_select);
 

@@ -1,10 +1,10 @@
 #ifndef EMULSION_DSL_ERROR_H_
 #define EMULSION_DSL_ERROR_H_
 
-// The two kinds of failure that Emulsion knows, and nothing else. An `Error` is the user's to mend: it
-// says what was asked, which operation, argument, axis or loop, what was found and what would be legal.
-// An `InternalError` is ours: an EMULSION_CHECK that did not hold. Both are thrown, so a host process
-// lives on; no call in the library ends the process.
+// The two kinds of failure that Emulsion knows, and nothing else. An `Error` is the user's to mend:
+// it says what was asked, which operation, argument, axis or loop, what was found and what would be
+// legal. An `InternalError` is ours: an EMULSION_CHECK that did not hold. Both are thrown, so a
+// host process lives on; no call in the library ends the process.
 
 #include <fmt/format.h>
 
@@ -32,7 +32,8 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-// Throws Error with a formatted message: fail("argument 1 (x) of relu: expected ..., got {}", dtype).
+// Throws Error with a formatted message: fail("argument 1 (x) of relu: expected ..., got {}",
+// dtype).
 template <typename... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
   throw Error(fmt::format(format, std::forward<Args>(args)...));
@@ -43,7 +44,8 @@ template <typename... Args>
 
 }  // namespace emulsion
 
-// EMULSION_CHECK(i < n, "i = {}, n = {}", i, n): the message is formatted only when the check fails.
+// EMULSION_CHECK(i < n, "i = {}, n = {}", i, n): the message is formatted only when the check
+// fails.
 #define EMULSION_CHECK(condition, ...)                                                         \
   do {                                                                                         \
     if (!(condition)) {                                                                        \

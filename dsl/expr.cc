@@ -81,8 +81,9 @@ Expr reduce(Combiner combiner, std::vector<Axis> axes, Expr body) {
 
 }  // namespace
 
-// An operation owns what it reads: letting go of the last of a hundred thousand operations in a row would
-// go that deep into the stack. So the first release on a thread empties a list to which the others add.
+// An operation owns what it reads: letting go of the last of a hundred thousand operations in a row
+// would go that deep into the stack. So the first release on a thread empties a list to which the
+// others add.
 ExprNode::~ExprNode() {
   if (!tensor) return;
   thread_local std::vector<OpPtr>* pending = nullptr;
@@ -110,7 +111,8 @@ Axis::Axis(const std::string& name, Extent extent) : name_(name), extent_(std::m
 }
 
 const Extent& Axis::extent() const {
-  if (!extent_) fail("axis {}: expected an extent, as in Axis {}(\"{}\", 128)", name_, name_, name_);
+  if (!extent_)
+    fail("axis {}: expected an extent, as in Axis {}(\"{}\", 128)", name_, name_, name_);
   return *extent_;
 }
 
@@ -200,7 +202,8 @@ Expr binary(ExprOp op, Expr a, Expr b) {
   require_defined(name, 2, b);
   if (is_weak(a) && !is_weak(b)) a = adapt(a, b.dtype());
   if (is_weak(b) && !is_weak(a)) b = adapt(b, a.dtype());
-  if (is_weak(a) && is_weak(b) && a.dtype() != b.dtype()) {  // 1 + 2.5f: the wider literal type wins
+  if (is_weak(a) && is_weak(b) &&
+      a.dtype() != b.dtype()) {  // 1 + 2.5f: the wider literal type wins
     DType wider = std::max(a.dtype(), b.dtype());
     a = adapt(a, wider);
     b = adapt(b, wider);
@@ -302,9 +305,9 @@ Expr reduce_min(std::vector<Axis> axes, Expr body) {
 
 std::string to_string(ExprOp op) {
   static const char* const kNames[] = {
-      "constant", "axis", "size", "read", "neg", "abs", "exp", "log", "sqrt", "tanh", "erf",
-      "not",      "cast", "add",  "sub",  "mul", "div", "mod", "min", "max",  "eq",   "ne",
-      "lt",       "le",   "gt",   "ge",   "and", "or",  "select", "reduce"};
+      "constant", "axis", "size", "read", "neg", "abs", "exp", "log", "sqrt",   "tanh",
+      "erf",      "not",  "cast", "add",  "sub", "mul", "div", "mod", "min",    "max",
+      "eq",       "ne",   "lt",   "le",   "gt",  "ge",  "and", "or",  "select", "reduce"};
   return kNames[static_cast<int>(op)];
 }
 

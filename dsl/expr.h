@@ -1,7 +1,8 @@
 #ifndef EMULSION_DSL_EXPR_H_
 #define EMULSION_DSL_EXPR_H_
 
-// Scalar expressions over axes: the right-hand side of every comprehension. Immutable trees, shared freely.
+// Scalar expressions over axes: the right-hand side of every comprehension. Immutable trees, shared
+// freely.
 //
 //   expr := constant                       a number of a given type
 //         | axis                           the value of a loop index, i32
@@ -9,13 +10,14 @@
 //         | read(expr...)                  one element of a tensor, indices row-major
 //         | unary expr                     neg abs exp log sqrt tanh erf not cast
 //         | expr binary expr               add sub mul div mod min max, comparisons, and, or
-//         | select(expr, expr, expr)       lazy: only the chosen branch is evaluated, reads included
-//         | reduce(axes, combiner, expr)   sum(k, ...): lifted into an operation of its own by Func
+//         | select(expr, expr, expr)       lazy: what is not chosen is not evaluated
+//         | reduce(axes, combiner, expr)   sum(k, ...): Func makes an operation of it
 //
-// Meaning: f32 and f64 are IEEE; min, max (and relu, clamp built from them) propagate NaN as NumPy does.
-// i32 wraps nowhere that a kernel promises: a result outside i32 is unspecified. Integer div and mod round
-// towards minus infinity; division by zero gives 0, as does mod. Both sides of a binary operator have the
-// same type; a C++ literal takes the type of the other side when that loses nothing but float precision.
+// Meaning: f32 and f64 are IEEE; min, max (and relu, clamp built from them) propagate NaN as NumPy
+// does. i32 wraps nowhere that a kernel promises: a result outside i32 is unspecified. Integer div
+// and mod round towards minus infinity; division by zero gives 0, as does mod. Both sides of a
+// binary operator have the same type; a C++ literal takes the type of the other side when that
+// loses nothing but float precision.
 
 #include <cstdint>
 #include <functional>
@@ -69,8 +71,8 @@ enum class ExprOp : uint8_t {
 
 enum class Combiner : uint8_t { none, sum, product, min, max };
 
-// A named index. In a comprehension it has an extent; as the name of a loop in a schedule it needs none.
-// Two axes are the same axis when their names are equal.
+// A named index. In a comprehension it has an extent; as the name of a loop in a schedule it needs
+// none. Two axes are the same axis when their names are equal.
 class Axis {
  public:
   explicit Axis(const std::string& name);
@@ -117,22 +119,23 @@ struct ExprNode {
   ExprOp op;
   DType dtype;
   std::vector<Expr> args;
-  double float_value = 0;     // constant of a float type
-  int64_t int_value = 0;      // constant of any other type
-  bool weak = false;          // constant written as a C++ literal: adapts to the other side's type
-  std::string name;           // axis, size; read: the buffer's name once in a LoopNest
-  OpPtr tensor;               // read, in a graph; null in a LoopNest
+  double float_value = 0;  // constant of a float type
+  int64_t int_value = 0;   // constant of any other type
+  bool weak = false;       // constant written as a C++ literal: adapts to the other side's type
+  std::string name;        // axis, size; read: the buffer's name once in a LoopNest
+  OpPtr tensor;            // read, in a graph; null in a LoopNest
   Combiner combiner = Combiner::none;  // reduce
   std::vector<Axis> axes;              // reduce
 };
 
-// Constructors. Each checks its types and throws Error naming the operator, the argument and the types.
-Expr constant(DType dtype, double value);        // value must be representable in an integer dtype
-Expr int_constant(int64_t value);                // i32
-Expr axis_value(const std::string& name);        // i32
-Expr size_value(const std::string& name);        // i32
-Expr extent_value(const Extent& extent);         // i32: the affine expression over size_value()
-Expr unary(ExprOp op, Expr a);                   // not for cast
+// Constructors. Each checks its types and throws Error naming the operator, the argument and the
+// types.
+Expr constant(DType dtype, double value);  // value must be representable in an integer dtype
+Expr int_constant(int64_t value);          // i32
+Expr axis_value(const std::string& name);  // i32
+Expr size_value(const std::string& name);  // i32
+Expr extent_value(const Extent& extent);   // i32: the affine expression over size_value()
+Expr unary(ExprOp op, Expr a);             // not for cast
 Expr binary(ExprOp op, Expr a, Expr b);
 Expr cast(DType to, Expr a);
 Expr select(Expr condition, Expr if_true, Expr if_false);
@@ -166,12 +169,15 @@ Expr erf(Expr a);
 Expr abs(Expr a);
 
 // Reductions in index notation: mm(m, n) = sum(k, x(m, k) * w(k, n)). Over an empty axis: sum 0,
-// product 1, max -inf (lowest for i32), min +inf (highest for i32), as the identity of the combiner.
+// product 1, max -inf (lowest for i32), min +inf (highest for i32), as the identity of the
+// combiner.
 Expr sum(std::vector<Axis> axes, Expr body);
 Expr product(std::vector<Axis> axes, Expr body);
 Expr reduce_max(std::vector<Axis> axes, Expr body);
 Expr reduce_min(std::vector<Axis> axes, Expr body);
-inline Expr sum(const Axis& axis, Expr body) { return sum(std::vector<Axis>{axis}, std::move(body)); }
+inline Expr sum(const Axis& axis, Expr body) {
+  return sum(std::vector<Axis>{axis}, std::move(body));
+}
 inline Expr reduce_max(const Axis& axis, Expr body) {
   return reduce_max(std::vector<Axis>{axis}, std::move(body));
 }
@@ -179,14 +185,15 @@ inline Expr reduce_min(const Axis& axis, Expr body) {
   return reduce_min(std::vector<Axis>{axis}, std::move(body));
 }
 
-std::string to_string(ExprOp op);            // "add", "lt", ...
-std::string to_string(Combiner combiner);    // "sum", ...
+std::string to_string(ExprOp op);          // "add", "lt", ...
+std::string to_string(Combiner combiner);  // "sum", ...
 Expr identity_of(Combiner combiner, DType dtype);
 // combiner(a, b) as an expression: a + b, max(a, b), ...
 Expr combine(Combiner combiner, Expr a, Expr b);
 
-// Rebuilds the tree bottom-up: `rewrite` sees each node after its arguments and returns a replacement, or
-// an undefined Expr to keep it. A tree in which nothing changed comes back as the same node.
+// Rebuilds the tree bottom-up: `rewrite` sees each node after its arguments and returns a
+// replacement, or an undefined Expr to keep it. A tree in which nothing changed comes back as the
+// same node.
 Expr transform(const Expr& root, const std::function<Expr(const Expr&)>& rewrite);
 // Calls `visit` on every node, arguments before their user.
 void visit(const Expr& root, const std::function<void(const Expr&)>& visit);
@@ -194,7 +201,8 @@ void visit(const Expr& root, const std::function<void(const Expr&)>& visit);
 Expr substitute_axes(const Expr& root, const std::function<Expr(const std::string&)>& value);
 bool equal(const Expr& a, const Expr& b);  // structural
 
-// Infix text: "max(mm[m, n] + b[n], 0f)"; parses back (graph_text.h). f32 constants end in f, f64 in d.
+// Infix text: "max(mm[m, n] + b[n], 0f)"; parses back (graph_text.h). f32 constants end in f, f64
+// in d.
 std::string to_string(const Expr& expr);
 
 }  // namespace emulsion

@@ -27,21 +27,39 @@ uint64_t magnitude(int64_t a) {
 }
 
 // Words that cannot be the name of a function or variable in the generated C and C++.
-constexpr std::array<const char*, 97> kReserved = {
-    "alignas",   "alignof",  "and",       "and_eq",    "asm",      "auto",      "bitand",
-    "bitor",     "bool",     "break",     "case",      "catch",    "char",      "char16_t",
-    "char32_t",  "class",    "compl",     "concept",   "const",    "constexpr", "const_cast",
-    "continue",  "decltype", "default",   "delete",    "do",       "double",    "dynamic_cast",
-    "else",      "enum",     "explicit",  "export",    "extern",   "false",     "float",
-    "for",       "friend",   "goto",      "if",        "inline",   "int",       "long",
-    "mutable",   "namespace", "new",      "noexcept",  "not",      "not_eq",    "nullptr",
-    "operator",  "or",       "or_eq",     "private",   "protected", "public",   "register",
-    "requires",  "return",   "short",     "signed",    "sizeof",   "static",    "static_assert",
-    "static_cast", "struct", "switch",    "template",  "this",     "thread_local", "throw",
-    "true",      "try",      "typedef",   "typeid",    "typename", "union",     "unsigned",
-    "using",     "virtual",  "void",      "volatile",  "wchar_t",  "while",     "xor",
-    "xor_eq",    "char8_t",  "consteval", "constinit", "co_await", "co_return", "co_yield",
-    "restrict",  "inf",      "nan",       "main",      "reinterpret_cast", "emulsion"};
+constexpr std::array<const char*, 97> kReserved = {"alignas",      "alignof",   "and",
+                                                   "and_eq",       "asm",       "auto",
+                                                   "bitand",       "bitor",     "bool",
+                                                   "break",        "case",      "catch",
+                                                   "char",         "char16_t",  "char32_t",
+                                                   "class",        "compl",     "concept",
+                                                   "const",        "constexpr", "const_cast",
+                                                   "continue",     "decltype",  "default",
+                                                   "delete",       "do",        "double",
+                                                   "dynamic_cast", "else",      "enum",
+                                                   "explicit",     "export",    "extern",
+                                                   "false",        "float",     "for",
+                                                   "friend",       "goto",      "if",
+                                                   "inline",       "int",       "long",
+                                                   "mutable",      "namespace", "new",
+                                                   "noexcept",     "not",       "not_eq",
+                                                   "nullptr",      "operator",  "or",
+                                                   "or_eq",        "private",   "protected",
+                                                   "public",       "register",  "requires",
+                                                   "return",       "short",     "signed",
+                                                   "sizeof",       "static",    "static_assert",
+                                                   "static_cast",  "struct",    "switch",
+                                                   "template",     "this",      "thread_local",
+                                                   "throw",        "true",      "try",
+                                                   "typedef",      "typeid",    "typename",
+                                                   "union",        "unsigned",  "using",
+                                                   "virtual",      "void",      "volatile",
+                                                   "wchar_t",      "while",     "xor",
+                                                   "xor_eq",       "char8_t",   "consteval",
+                                                   "constinit",    "co_await",  "co_return",
+                                                   "co_yield",     "restrict",  "inf",
+                                                   "nan",          "main",      "reinterpret_cast",
+                                                   "emulsion"};
 
 }  // namespace
 
@@ -120,7 +138,8 @@ std::string Extent::to_string() const {
       text = coefficient == 1 ? name : fmt::format("{}*{}", coefficient, name);
     } else {
       text += coefficient < 0 ? " - " : " + ";
-      text += magnitude(coefficient) == 1 ? name : fmt::format("{}*{}", magnitude(coefficient), name);
+      text +=
+          magnitude(coefficient) == 1 ? name : fmt::format("{}*{}", magnitude(coefficient), name);
     }
   }
   if (text.empty()) return std::to_string(constant_);
@@ -159,9 +178,10 @@ void check_identifier(const std::string& what, const std::string& name) {
   if (!legal) {
     std::string shown = name.substr(0, 40);
     for (char& c : shown) c = std::isprint(static_cast<unsigned char>(c)) ? c : '?';
-    fail("{} '{}': expected a letter, then letters, digits and single underscores, at most 128 in "
-         "all, and no C or C++ keyword",
-         what, shown);
+    fail(
+        "{} '{}': expected a letter, then letters, digits and single underscores, at most 128 in "
+        "all, and no C or C++ keyword",
+        what, shown);
   }
 }
 

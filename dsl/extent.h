@@ -1,9 +1,9 @@
 #ifndef EMULSION_DSL_EXTENT_H_
 #define EMULSION_DSL_EXTENT_H_
 
-// How long an axis is: a number, or an affine expression in named run-time sizes (2*B + 1). One kernel
-// serves every value of its sizes from 0 up, so arithmetic here is exact and checked: a result that no
-// 64-bit number holds, or that is not affine, is an Error, never a wrapped number.
+// How long an axis is: a number, or an affine expression in named run-time sizes (2*B + 1). One
+// kernel serves every value of its sizes from 0 up, so arithmetic here is exact and checked: a
+// result that no 64-bit number holds, or that is not affine, is an Error, never a wrapped number.
 
 #include <cstdint>
 #include <map>
@@ -56,7 +56,8 @@ using Shape = std::vector<Extent>;  // row-major: the last axis is contiguous
 std::string to_string(const Shape& shape);  // "[B, 256]"
 // The number of elements when every extent is constant; Error on overflow.
 std::optional<int64_t> element_count(const Shape& shape);
-// Throws Error when a run-time name is not a C identifier, or is one that no generated code may hold.
+// Throws Error when a run-time name is not a C identifier, or is one that no generated code may
+// hold.
 void check_identifier(const std::string& what, const std::string& name);
 
 }  // namespace emulsion

@@ -223,7 +223,8 @@ std::string Graph::name_of(const Tensor& tensor) const {
   if (tensor.defined()) {
     auto found = names_of_originals_.find(tensor.op().get());
     if (found != names_of_originals_.end()) return found->second;
-    // A tensor of another graph over the same description: the name decides, unless it is ambiguous.
+    // A tensor of another graph over the same description: the name decides, unless it is
+    // ambiguous.
     if (!tensor.op()->auto_named && find(tensor.name())) return tensor.name();
   }
   std::string known;
@@ -287,11 +288,12 @@ void verify_graph(const Graph& graph) {
         verify_compute(*member, defined);
         defined.insert(member.get());
       }
-      for (const OpPtr& member : op->members) defined.erase(member.get());  // nobody else reads them
+      for (const OpPtr& member : op->members)
+        defined.erase(member.get());  // nobody else reads them
       const Op& result = *op->members.back();
-      EMULSION_CHECK(result.name == op->name && result.shape == op->shape &&
-                         result.dtype == op->dtype,
-                     "{}: the last member is the result", op->name);
+      EMULSION_CHECK(
+          result.name == op->name && result.shape == op->shape && result.dtype == op->dtype,
+          "{}: the last member is the result", op->name);
     }
     if (op->kind == OpKind::constant) EMULSION_CHECK(op->data != nullptr, "{}: data", op->name);
     defined.insert(op.get());

@@ -1,9 +1,10 @@
 #ifndef EMULSION_DSL_GRAPH_H_
 #define EMULSION_DSL_GRAPH_H_
 
-// A graph: the outputs a user asked for and everything they need, in topological order, with unique names.
-// Making a Graph is where names become final: an op that the user named keeps its name (two of the same
-// name are an Error), an op that an operator named gets a number when the name is taken. Immutable.
+// A graph: the outputs a user asked for and everything they need, in topological order, with unique
+// names. Making a Graph is where names become final: an op that the user named keeps its name (two
+// of the same name are an Error), an op that an operator named gets a number when the name is
+// taken. Immutable.
 
 #include <string>
 #include <unordered_map>
@@ -29,7 +30,8 @@ class Graph {
   bool is_output(const Op& op) const;
   // How many ops read `op` (each once), plus one for each time it is an output.
   int user_count(const Op& op) const;
-  // The final name of a tensor that the user built this graph from; Error when it is not in the graph.
+  // The final name of a tensor that the user built this graph from; Error when it is not in the
+  // graph.
   std::string name_of(const Tensor& tensor) const;
   // Sorted names of the run-time sizes.
   std::vector<std::string> sizes() const;
@@ -43,11 +45,11 @@ class Graph {
   std::unordered_map<std::string, size_t> by_name_;
 };
 
-// The ops that an op reads directly, each once, in the order of first read (of all members, for a fused op;
-// members themselves are left out).
+// The ops that an op reads directly, each once, in the order of first read (of all members, for a
+// fused op; members themselves are left out).
 std::vector<OpPtr> operands(const Op& op);
-// A copy of `op` in which every read of a key of `replacement` reads the value; the same op when nothing
-// changed.
+// A copy of `op` in which every read of a key of `replacement` reads the value; the same op when
+// nothing changed.
 OpPtr replace_reads(const OpPtr& op, const std::unordered_map<const Op*, OpPtr>& replacement);
 // Checks what a Graph promises (order, names, types, ranks, axes); throws InternalError.
 void verify_graph(const Graph& graph);

@@ -29,8 +29,8 @@ Directive make(DirectiveKind kind, std::vector<std::string> axes = {}, int64_t f
 
 void require_factor(const std::string& what, int argument, int64_t factor) {
   if (factor < 1) {
-    throw ScheduleError(fmt::format("argument {} (factor) of {}: expected a positive integer, got {}",
-                                    argument, what, factor));
+    throw ScheduleError(fmt::format(
+        "argument {} (factor) of {}: expected a positive integer, got {}", argument, what, factor));
   }
 }
 
@@ -53,9 +53,10 @@ std::string to_string(Memory memory) {
 }
 
 std::string to_string(DirectiveKind kind) {
-  static const char* const kNames[] = {
-      "split",    "fuse",         "reorder",        "vectorize", "unroll", "parallel",    "compute_at",
-      "store_at", "compute_root", "compute_inline", "store_in",  "pack",   "cache_write", "split_reduction"};
+  static const char* const kNames[] = {"split",        "fuse",           "reorder",    "vectorize",
+                                       "unroll",       "parallel",       "compute_at", "store_at",
+                                       "compute_root", "compute_inline", "store_in",   "pack",
+                                       "cache_write",  "split_reduction"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -89,8 +90,7 @@ StageSchedule& StageSchedule::add(Directive directive) {
 StageSchedule& StageSchedule::split(const Axis& axis, const Axis& outer, const Axis& inner,
                                     int64_t factor, Tail tail) {
   require_factor("split", 4, factor);
-  return add(
-      make(DirectiveKind::split, {axis.name(), outer.name(), inner.name()}, factor, tail));
+  return add(make(DirectiveKind::split, {axis.name(), outer.name(), inner.name()}, factor, tail));
 }
 
 StageSchedule& StageSchedule::tile(const Axis& m, const Axis& n, const Axis& mo, const Axis& no,
@@ -194,7 +194,9 @@ Schedule& Schedule::operator=(const Schedule& other) {
   return *this;
 }
 
-StageSchedule& Schedule::operator[](const Tensor& tensor) { return (*this)[graph_.name_of(tensor)]; }
+StageSchedule& Schedule::operator[](const Tensor& tensor) {
+  return (*this)[graph_.name_of(tensor)];
+}
 
 StageSchedule& Schedule::operator[](const std::string& name) {
   StageSchedule& stage = stages_[name];

@@ -1,16 +1,17 @@
 #ifndef EMULSION_DSL_SCHEDULE_H_
 #define EMULSION_DSL_SCHEDULE_H_
 
-// How to compute a graph: for each operation, by name, a list of directives; nothing else. A schedule is a
-// value: it prints as text, one directive a line, and that text parses back to the same schedule.
+// How to compute a graph: for each operation, by name, a list of directives; nothing else. A
+// schedule is a value: it prints as text, one directive a line, and that text parses back to the
+// same schedule.
 //
-// A Schedule only records. Whether a directive can be honoured is decided by lower() (passes/lower.h), which
-// throws ScheduleError naming the directive, the operation, what was found and what would be legal; nothing
-// is silently replaced. An operation without directives is computed at the root, its loops in the order of
-// its axes, reductions innermost.
+// A Schedule only records. Whether a directive can be honoured is decided by lower()
+// (passes/lower.h), which throws ScheduleError naming the directive, the operation, what was found
+// and what would be legal; nothing is silently replaced. An operation without directives is
+// computed at the root, its loops in the order of its axes, reductions innermost.
 //
-// A reduction is two nests: the start value over the pure axes, then the update over pure and reduction
-// axes. Directives speak of both; the start value's nest simply has no reduction loops.
+// A reduction is two nests: the start value over the pure axes, then the update over pure and
+// reduction axes. Directives speak of both; the start value's nest simply has no reduction loops.
 
 #include <map>
 #include <string>
@@ -28,20 +29,20 @@ enum class Tail : uint8_t {
   guard,          // an if around the body (Halide: GuardWithIf)
   predicate,      // masked loads and stores (Halide: Predicate)
   round_up,       // compute past the end; only for what is not an output (Halide: RoundUp)
-  shift_inwards,  // the last tile starts earlier; pure operations whose extent is known to be >= factor
+  shift_inwards,  // the last tile starts earlier; pure operations of at least `factor` points
 };
 
 enum class Memory : uint8_t { automatic, heap, stack, registers };
 
 enum class DirectiveKind : uint8_t {
-  split,            // axes: axis, outer, inner; factor; tail
-  fuse,             // axes: outer, inner, fused
-  reorder,          // axes: innermost first, as in Halide
-  vectorize,        // axes: axis
-  unroll,           // axes: axis
-  parallel,         // axes: axis
-  compute_at,       // target op; axes: its loop
-  store_at,         // target op; axes: its loop
+  split,       // axes: axis, outer, inner; factor; tail
+  fuse,        // axes: outer, inner, fused
+  reorder,     // axes: innermost first, as in Halide
+  vectorize,   // axes: axis
+  unroll,      // axes: axis
+  parallel,    // axes: axis
+  compute_at,  // target op; axes: its loop
+  store_at,    // target op; axes: its loop
   compute_root,
   compute_inline,
   store_in,         // memory
@@ -81,7 +82,7 @@ class StageSchedule {
                       Tail tail = Tail::automatic);
   // for mo: for no        ->  for t in mo*no
   StageSchedule& fuse(const Axis& outer, const Axis& inner, const Axis& fused);
-  // for m: for n: for k   ->  for k: for m: for n                by reorder({n, m, k}); innermost first
+  // for m: for n: for k   ->  for k: for m: for n     by reorder({n, m, k})
   StageSchedule& reorder(const std::vector<Axis>& innermost_first);
   // for n in N            ->  vectorized n: all lanes at once; N must be a number
   StageSchedule& vectorize(const Axis& axis);
@@ -95,18 +96,19 @@ class StageSchedule {
   StageSchedule& parallel(const Axis& axis);
   // Computed inside loop `axis` of `consumer`, only the part that this iteration needs.
   StageSchedule& compute_at(const Tensor& consumer, const Axis& axis);
-  // Stored at a loop outside the one where it is computed.
+  // Stored at that loop. Storage that is kept over several computations is refused, for now.
   StageSchedule& store_at(const Tensor& consumer, const Axis& axis);
   StageSchedule& compute_root();
   StageSchedule& compute_inline();
   StageSchedule& store_in(Memory memory);
-  // The weight as this operation reads it: w[k, n] -> w_packed[n/factor, k, n%factor], zero-padded, made
-  // once: at build time when the values are known, else by a generated pack function. `axis` is the axis of
-  // this operation that indexes the weight. Halide has no such directive.
+  // The weight as this operation reads it: w[k, n] -> w_packed[n/factor, k, n%factor], zero-padded,
+  // made once: at build time when the values are known, else by a generated pack function. `axis`
+  // is the axis of this operation that indexes the weight. Halide has no such directive.
   StageSchedule& pack(const Tensor& weight, const Axis& axis, int64_t factor);
-  // y = reduce(...)       ->  acc = reduce(...); y = acc         `acc` can be computed at a tile of y
+  // y = reduce(...)       ->  acc = reduce(...); y = acc     so acc can be at a tile of y
   StageSchedule& cache_write(const std::string& accumulator);
-  // s = sum(k, e)         ->  s_lanes[.., lane] = sum(ko, e[k = ko*lanes + lane]); s = sum(lane, s_lanes)
+  // s = sum(k, e)         ->  s_lanes[.., lane] = sum(ko, e[k = ko*lanes + lane])
+  //                           s = sum(lane, s_lanes)
   // The order of a float sum changes. Halide: rfactor.
   StageSchedule& split_reduction(const Axis& axis, const Axis& lane, int64_t lanes,
                                  const std::string& partial);
@@ -128,8 +130,8 @@ class Schedule {
   Schedule(const Schedule& other);
   Schedule& operator=(const Schedule& other);
 
-  // The directives of an operation of the graph (Error when it is not there) or, by name, also of a stage
-  // that cache_write or split_reduction makes (checked by lower()).
+  // The directives of an operation of the graph (Error when it is not there) or, by name, also of a
+  // stage that cache_write or split_reduction makes (checked by lower()).
   StageSchedule& operator[](const Tensor& tensor);
   StageSchedule& operator[](const Func& func) { return (*this)[func.tensor()]; }
   StageSchedule& operator[](const std::string& name);

@@ -56,7 +56,8 @@ Tensor leaf(OpKind kind, const std::string& what, const std::string& name, DType
 }
 
 template <typename T>
-Tensor constant_of(const std::string& name, DType dtype, Shape shape, const std::vector<T>& values) {
+Tensor constant_of(const std::string& name, DType dtype, Shape shape,
+                   const std::vector<T>& values) {
   std::vector<uint8_t> bytes(values.size() * sizeof(T));
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
   return constant(name, dtype, std::move(shape), std::move(bytes));
@@ -70,7 +71,8 @@ Tensor scalar_of(DType dtype, T value) {
   return Tensor(OpPtr(std::move(op)));
 }
 
-// Takes reductions out of an expression: each becomes an operation over those axes in scope that it uses.
+// Takes reductions out of an expression: each becomes an operation over those axes in scope that it
+// uses.
 class Lifter {
  public:
   explicit Lifter(std::string name) : name_(std::move(name)) {}
@@ -142,10 +144,11 @@ struct Checker {
     for (size_t i = 0; i < shape.size(); ++i) {
       for_each_axis(e->args[i]);
       if (!proves_in_bounds(e->args[i], shape[i], axes, under_select)) {
-        fail("{}: read of {}, axis {}: expected an index from 0 to {} for every iteration, got {}; "
-             "wrap it as max(min(index, {}), 0)",
-             what, e->tensor->name, i, (shape[i] - Extent(1)).to_string(), to_string(e->args[i]),
-             (shape[i] - Extent(1)).to_string());
+        fail(
+            "{}: read of {}, axis {}: expected an index from 0 to {} for every iteration, got {}; "
+            "wrap it as max(min(index, {}), 0)",
+            what, e->tensor->name, i, (shape[i] - Extent(1)).to_string(), to_string(e->args[i]),
+            (shape[i] - Extent(1)).to_string());
       }
     }
   }

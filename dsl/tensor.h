@@ -3,13 +3,14 @@
 
 // Operations and handles to them. The whole graph IR:
 //
-//   op := input                                        an argument of the kernel
-//       | weight                                       an argument that rarely changes: may be packed
-//       | constant data                                values known when the kernel is built
-//       | compute axes [combiner axes] expr            one comprehension: every operator is this
-//       | fused members                                a small graph of its own; the last member is the result
+//   op := input                       an argument of the kernel
+//       | weight                      an argument that rarely changes: may be packed
+//       | constant data               values known when the kernel is built
+//       | compute axes [combiner axes] expr    one comprehension: every operator is this
+//       | fused members               a small graph of its own; its last member is the result
 //
-// Ops are immutable and form a DAG through the reads of their expressions (SSA). A Tensor is a cheap handle.
+// Ops are immutable and form a DAG through the reads of their expressions (SSA). A Tensor is a
+// cheap handle.
 
 #include <memory>
 #include <string>
@@ -28,7 +29,7 @@ struct Op {
   std::string name;         // unique within a Graph (Graph makes it so)
   bool auto_named = false;  // the user gave no name: a Graph may number it
   DType dtype;
-  Shape shape;              // row-major; the extents of `axes` for a compute op
+  Shape shape;  // row-major; the extents of `axes` for a compute op
   // constant: element_count * size_in_bytes(dtype) bytes, row-major, host byte order
   std::shared_ptr<const std::vector<uint8_t>> data;
   // compute: out[axes] = combiner over reduction_axes of body (combiner none: out[axes] = body)
@@ -61,8 +62,8 @@ class Tensor {
   OpPtr op_;
 };
 
-// Leaves. Error: an illegal name, a type that has no kernels yet, a negative or overflowing shape (more
-// than 2^31 - 1 bytes), a constant whose data do not fit its shape.
+// Leaves. Error: an illegal name, a type that has no kernels yet, a negative or overflowing shape
+// (more than 2^31 - 1 bytes), a constant whose data do not fit its shape.
 Tensor input(const std::string& name, DType dtype, Shape shape);
 Tensor weight(const std::string& name, DType dtype, Shape shape);
 Tensor constant(const std::string& name, DType dtype, Shape shape, std::vector<uint8_t> bytes);
@@ -74,15 +75,15 @@ Tensor scalar(float value);
 Tensor scalar(double value);
 Tensor scalar(int32_t value);
 
-// One comprehension, checked: axes have extents and distinct names, every axis that `body` uses is one of
-// them, the body's type is computable, reads stay inside their tensor where that can be decided (an index
-// that is affine in the axes). An empty `name` is chosen from `auto_name`. A reduce inside `body` is lifted
-// into an operation of its own.
+// One comprehension, checked: axes have extents and distinct names, every axis that `body` uses is
+// one of them, the body's type is computable, reads stay inside their tensor where that can be
+// decided (an index that is affine in the axes). An empty `name` is chosen from `auto_name`. A
+// reduce inside `body` is lifted into an operation of its own.
 Tensor compute(const std::string& name, std::vector<Axis> axes, Expr body,
                const std::string& auto_name = "compute");
 
-// What the user writes: Func y("y"); y(m, n) = max(mm(m, n) + b(n), 0.0f). After the definition it is a
-// Tensor in every respect; before, using it is an Error. A second definition is an Error.
+// What the user writes: Func y("y"); y(m, n) = max(mm(m, n) + b(n), 0.0f). After the definition it
+// is a Tensor in every respect; before, using it is an Error. A second definition is an Error.
 class Func {
  public:
   explicit Func(const std::string& name);
@@ -105,7 +106,7 @@ class Func {
   Definition operator()() { return Definition(this, {}); }
   Expr at(std::vector<Expr> indices) const { return tensor().at(std::move(indices)); }
   const std::string& name() const { return name_; }
-  const Tensor& tensor() const;              // Error before the definition
+  const Tensor& tensor() const;                        // Error before the definition
   operator const Tensor&() const { return tensor(); }  // NOLINT
 
  private:

@@ -49,8 +49,7 @@ std::string to_string(DType type) {
 }
 
 std::optional<DType> parse_dtype(const std::string& text) {
-  for (DType type :
-       {DType::boolean, DType::i8, DType::i32, DType::bf16, DType::f32, DType::f64}) {
+  for (DType type : {DType::boolean, DType::i8, DType::i32, DType::bf16, DType::f32, DType::f64}) {
     if (to_string(type) == text) return type;
   }
   return std::nullopt;

@@ -61,6 +61,11 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
   derive_pointwise(*result, target, schedule);
 }
 
+// Nothing to derive: and a loop that shares out no iterations would be divided by its extent.
+bool is_always_empty(const Op& op) {
+  return std::find(op.shape.begin(), op.shape.end(), Extent(0)) != op.shape.end();
+}
+
 }  // namespace
 
 std::string fresh_axis(const Op& op, const std::string& wanted) {
@@ -95,6 +100,7 @@ Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target&
                          const DeriveOptions& options) {
   Schedule schedule(graph);
   for (const OpPtr& op : grouped.ops()) {
+    if (is_always_empty(*op)) continue;
     if (op->kind == OpKind::fused) {
       derive_group(*op, target, options, &schedule);
     } else if (op->kind == OpKind::compute) {

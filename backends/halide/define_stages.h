@@ -14,8 +14,8 @@
 
 namespace emulsion {
 
-// What Halide knows a buffer, stage or axis as. Not by its own name: Halide makes names such as "t18"
-// itself, and a function of the C library would be taken for what its name says.
+// What Halide knows a buffer, stage or axis as. Not by its own name: Halide makes names such as
+// "t18" itself, and a function of the C library would be taken for what its name says.
 inline std::string halide_name(const std::string& name) { return "e_" + name; }
 inline std::string name_in_nest(const std::string& halide_name) { return halide_name.substr(2); }
 

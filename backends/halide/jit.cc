@@ -103,8 +103,8 @@ std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
                                     .with_feature(Halide::Target::UserContext);
     // Not the user's name: that may be a function of the C library.
     constexpr const char* kFunction = "emulsion_jit_kernel";
-    Halide::Module module = built.pipeline.compile_to_module(
-        built.arguments, kFunction, jit_target, Halide::LinkageType::ExternalPlusArgv);
+    Halide::Module module = built.pipeline.compile_to_module(built.arguments, kFunction, jit_target,
+                                                             Halide::LinkageType::ExternalPlusArgv);
     *result = Halide::Internal::JITModule(module, module.get_function_by_name(kFunction));
   });
   return result;

@@ -80,7 +80,8 @@ class ArgumentCheckStripper : public hi::IRMutator {
 
   Halide::Expr visit(const hi::Load* op) override {
     auto output = outputs_.find(op->name);
-    // A constant lies in the object file, and there Halide aligns it to less than its widest vector.
+    // A constant lies in the object file, and there Halide aligns it to less than its widest
+    // vector.
     if (output == outputs_.end() && !op->image.defined()) return hi::IRMutator::visit(op);
     return hi::Load::make(op->type, op->name, mutate(op->index), op->image,
                           output == outputs_.end() ? op->param : output->second,

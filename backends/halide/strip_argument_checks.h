@@ -11,8 +11,8 @@
 // own description.
 //
 // An output that a reduction updates in place is read back, and Halide 21 takes the memory that it
-// reads for its own, aligned to a vector. It is the caller's, aligned to an element. A constant, too,
-// is taken to be aligned to a vector, but in the object file it is aligned to 32 bytes.
+// reads for its own, aligned to a vector. It is the caller's, aligned to an element. A constant,
+// too, is taken to be aligned to a vector, but in the object file it is aligned to 32 bytes.
 
 #include "backends/halide/build_pipeline.h"
 

@@ -31,7 +31,8 @@ y.split(n, no, ni, 8)
 y.reorder(ni, mi, no, mo)
 mm.compute_at(y, no)
 )"},
-    {"3. Accumulators in registers: reduction outside the tile, the tile unrolled and in vectors.", R"(
+    {"3. Accumulators in registers: reduction outside the tile, the tile unrolled and in vectors.",
+     R"(
 y.split(m, mo, mi, 4, guard)
 y.split(n, no, ni, 8)
 y.reorder(ni, mi, no, mo)
