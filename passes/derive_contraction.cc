@@ -13,7 +13,8 @@ std::optional<int64_t> number(const Extent& extent) {
 
 double used_share(std::optional<int64_t> extent, int64_t tile) {
   if (!extent || *extent == 0) return 1;
-  return static_cast<double>(*extent) / static_cast<double>((*extent + tile - 1) / tile * tile);
+  const int64_t rounded_up = (*extent + tile - 1) / tile * tile;
+  return static_cast<double>(*extent) / static_cast<double>(rounded_up);
 }
 
 // How much of the machine's multiply-add rate a tile can use, as a rule of thumb: enough
@@ -66,7 +67,8 @@ enum class Shared : uint8_t { nothing, outer, columns, rows };
 
 double balance(int64_t tasks, int64_t cores) {
   if (tasks == 0) return 0;
-  return static_cast<double>(tasks) / static_cast<double>((tasks + cores - 1) / cores * cores);
+  const int64_t rounded_up = (tasks + cores - 1) / cores * cores;
+  return static_cast<double>(tasks) / static_cast<double>(rounded_up);
 }
 
 // What the threads share: whole outer iterations, panels of columns, or tiles of rows.

@@ -51,7 +51,7 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   std::string outer = op.axes[0].name();
   Extent extent = op.axes[0].extent();
   for (size_t i = 1; i + 1 < rank; ++i) {
-    if (!extent.is_constant() || extent.constant() >= 8 * target.cores) break;
+    if (!extent.is_constant() || extent.constant() >= int64_t{8} * target.cores) break;
     if (!op.axes[i].extent().is_constant()) break;
     std::string fused = fresh_axis(op, "rows" + std::to_string(i));
     stage.fuse(Axis(outer), op.axes[i], Axis(fused));
