@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -46,6 +47,18 @@ std::string losses_text(const std::vector<std::string>& lines) {
   std::string text = "losses:\n";
   for (const std::string& line : lines) text += "  " + line + '\n';
   return text;
+}
+
+// The peak needs nothing but the processor: when it varies, somebody else had the processor.
+std::string noise_text(const LinearRun& run) {
+  constexpr double kQuiet = 0.05;
+  double worst = 0;
+  for (const MachineTimes& machine : run.machine) {
+    worst = std::max(worst, spread(machine.flops_per_second).value_or(0));
+  }
+  if (worst <= kQuiet) return "";
+  return fmt::format("not quiet: the machine's own peak varied by {} %, so these are no results\n",
+                     share(worst));
 }
 
 std::string machine_text(const LinearRun& run) {
@@ -124,8 +137,8 @@ nlohmann::ordered_json json(const LinearRow& row) {
 
 std::string report_text(const LinearRun& run) {
   std::vector<LinearRow> rows = summarise(run);
-  return losses_text(losses(run, rows)) + '\n' + machine_text(run) + '\n' + rows_text(rows) +
-         kernels_text(run.kernels);
+  return noise_text(run) + losses_text(losses(run, rows)) + '\n' + machine_text(run) + '\n' +
+         rows_text(rows) + kernels_text(run.kernels);
 }
 
 std::string report_json(const LinearRun& run) {

@@ -29,6 +29,12 @@ TEST(ReportText, StartsWithTheLosses) {
   EXPECT_THAT(report_text(run), StartsWith("losses:\n  64x64x64, 1 thread, warm: fused is slower"));
 }
 
+TEST(ReportText, SaysWhenThePeakItselfVaries) {
+  LinearRun run = small_run();
+  run.machine[0].flops_per_second = {80e9, 90e9, 100e9, 110e9, 120e9};
+  EXPECT_THAT(report_text(run), StartsWith("not quiet: the machine's own peak varied by 20.0 %"));
+}
+
 TEST(ReportText, HasALineForTheRowTheMachineAndTheKernel) {
   std::string text = report_text(small_run());
   EXPECT_THAT(text, HasSubstr("kernels for x86-64-v3,cores=2"));
