@@ -299,6 +299,12 @@ std::vector<Case> shapes() {
          return m.sizes({0, 1, 2}).outputs(
              {m.call("max_pool", {x}, params), m.call("avg_pool", {x}, params)});
        }},
+      {"BatchesOfNothing",
+       [] {
+         Maker m;
+         int x = m.call("relu", {m.input({kB, 0, 17, 2})});
+         return m.sizes({0, 3}).outputs({m.call("matmul", {x, m.weight({0, 2, 36})})});
+       }},
       {"DepthwiseConvolution",
        [] {
          Maker m;
