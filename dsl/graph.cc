@@ -130,7 +130,7 @@ OpPtr replace_reads(const OpPtr& op, const std::unordered_map<const Op*, OpPtr>&
 Graph::Graph(const Tensor& output) : Graph(std::vector<Tensor>{output}) {}
 Graph::Graph(const Func& output) : Graph(std::vector<Tensor>{output.tensor()}) {}
 
-Graph::Graph(std::vector<Tensor> outputs) {
+Graph::Graph(const std::vector<Tensor>& outputs) {
   if (outputs.empty()) fail("graph: expected at least one output, got none");
   std::vector<OpPtr> wanted = ops_of(outputs);
   std::vector<OpPtr> order = topological_order(wanted);

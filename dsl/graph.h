@@ -18,7 +18,7 @@ class Graph {
  public:
   Graph(const Tensor& output);  // NOLINT: lower(y, ...) takes a graph
   Graph(const Func& output);    // NOLINT
-  explicit Graph(std::vector<Tensor> outputs);
+  explicit Graph(const std::vector<Tensor>& outputs);
   // A pass's result: ops already in topological order with final names. Checked by verify_graph().
   Graph(std::vector<OpPtr> ops, std::vector<OpPtr> outputs);
 

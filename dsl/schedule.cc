@@ -7,6 +7,7 @@ namespace {
 
 std::vector<std::string> names_of(const std::vector<Axis>& axes) {
   std::vector<std::string> names;
+  names.reserve(axes.size());
   for (const Axis& axis : axes) names.push_back(axis.name());
   return names;
 }

@@ -80,7 +80,7 @@ class ScheduleParser {
     } catch (const Error& error) {
       fail_at(places_[place.stage][place.index], error.what());
     }
-    return std::move(schedule_);
+    return schedule_;
   }
 
  private:

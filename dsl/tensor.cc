@@ -110,7 +110,7 @@ class Lifter {
     for (const Axis& axis : scope) {
       if (!used.count(axis.name())) continue;
       axes.push_back(axis);
-      indices.push_back(axis);
+      indices.emplace_back(axis);
     }
     // The reduce node stays at the top, where compute() accepts it.
     Tensor lifted = compute("", axes, e, name_ + "_" + to_string(e->combiner));
@@ -195,7 +195,8 @@ Tensor weight(const std::string& name, DType dtype, Shape shape) {
   return leaf(OpKind::weight, "weight", name, dtype, std::move(shape));
 }
 
-Tensor constant(const std::string& name, DType dtype, Shape shape, std::vector<uint8_t> bytes) {
+Tensor constant(const std::string& name, DType dtype, const Shape& shape,
+                std::vector<uint8_t> bytes) {
   Tensor made = leaf(OpKind::constant, "constant", name, dtype, shape);
   std::optional<int64_t> count = element_count(shape);
   if (!count) {
@@ -229,7 +230,7 @@ Tensor scalar(float value) { return scalar_of(DType::f32, value); }
 Tensor scalar(double value) { return scalar_of(DType::f64, value); }
 Tensor scalar(int32_t value) { return scalar_of(DType::i32, value); }
 
-Tensor compute(const std::string& name, std::vector<Axis> axes, Expr body,
+Tensor compute(const std::string& name, const std::vector<Axis>& axes, Expr body,
                const std::string& auto_name) {
   bool named = !name.empty();
   std::string what = named ? name : auto_name;

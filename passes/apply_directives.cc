@@ -68,7 +68,7 @@ class Applier {
   }
 
  private:
-  [[noreturn]] void refuse_here(const Directive& d, const std::string& message) {
+  [[noreturn]] void refuse_here(const Directive& d, const std::string& message) const {
     refuse(plan_.stage.name, d, message);
   }
 

@@ -140,7 +140,7 @@ StagePlan split_reduction(StagePlan* plan, const Directive& d) {
   reset_loops(&made);
 
   std::vector<Expr> indices = own_axes(stage.axes);
-  indices.push_back(lane);
+  indices.emplace_back(lane);
   stage.body = read_buffer(d.target, stage.dtype, std::move(indices));
   stage.reduction_axes = {lane};
   reset_loops(plan);
@@ -216,7 +216,7 @@ std::shared_ptr<const LoopNest> pack_nest(const Buffer& weight_buffer, const std
       continue;
     }
     axes.emplace_back("i" + std::to_string(i), weight_buffer.shape[i]);
-    indices.push_back(axes.back());
+    indices.emplace_back(axes.back());
   }
   axes.push_back(ni);
   Expr value = w.at(indices);

@@ -87,7 +87,8 @@ class TreeBuilder {
 
  private:
   // The nests of the stages from `first` on, then `rest`, each internal one inside its Alloc.
-  NodePtr with_stages(const std::vector<const StagePlan*>& stages, size_t first, NodePtr rest) {
+  NodePtr with_stages(const std::vector<const StagePlan*>& stages, size_t first,
+                      const NodePtr& rest) {
     std::vector<NodePtr> children;
     for (size_t i = first; i < stages.size(); ++i) {
       if (!stages[i]->is_output) {

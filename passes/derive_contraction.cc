@@ -202,11 +202,11 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   bool rows_outside = over == Shared::rows && row_at;
   std::string innermost = no.name();
   if (row_at && !rows_outside) {
-    order.push_back(Axis(row_loop));
+    order.emplace_back(row_loop);
     innermost = row_loop;
   }
   order.push_back(no);
-  if (rows_outside) order.push_back(Axis(row_loop));
+  if (rows_outside) order.emplace_back(row_loop);
   for (size_t i = outer_axes.size(); i-- > 0;) order.push_back(result.axes[outer_axes[i]]);
   y.reorder(order);
   if (over == Shared::columns) y.parallel(no);

@@ -42,8 +42,8 @@ class Inferrer {
   void whole_axis(StagePlan* plan, const Axis& axis) {
     plan->mins.push_back(int_constant(0));
     plan->extents.push_back(extent_value(axis.extent()));
-    plan->lowest.push_back(Extent(0));
-    plan->highest.push_back(axis.extent() - Extent(1));
+    plan->lowest.emplace_back(0);
+    plan->highest.emplace_back(axis.extent() - Extent(1));
     full_.push_back(true);
   }
 
@@ -153,12 +153,12 @@ class Inferrer {
     std::optional<Interval> starts = interval_of(plan->mins[d], overall);
     auto extent = as_extent(plan->extents[d]);
     if (unknown || !starts || !starts->fixed.empty() || !extent) {
-      plan->lowest.push_back(std::nullopt);
-      plan->highest.push_back(std::nullopt);
+      plan->lowest.emplace_back(std::nullopt);
+      plan->highest.emplace_back(std::nullopt);
       return;
     }
-    plan->lowest.push_back(starts->low);
-    plan->highest.push_back(starts->high + *extent - Extent(1));
+    plan->lowest.emplace_back(starts->low);
+    plan->highest.emplace_back(starts->high + *extent - Extent(1));
   }
 
   void resolve_tails(StagePlan* plan) {
@@ -314,7 +314,7 @@ class Inferrer {
   }
 
   void resolve_memory(StagePlan* plan) {
-    constexpr int64_t kStackBytes = 32 * 1024;
+    constexpr int64_t kStackBytes = int64_t{32} << 10;
     if (plan->is_output) return;
     int64_t bytes = size_in_bytes(plan->stage.dtype);
     bool known = true;

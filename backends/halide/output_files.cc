@@ -38,7 +38,7 @@ std::string OutputFiles::scratch_path(const std::string& name) const {
   return (fs::path(scratch_) / name).string();
 }
 
-void OutputFiles::write_scratch(const std::string& name, const void* data, size_t size) {
+void OutputFiles::write_scratch(const std::string& name, const void* data, size_t size) const {
   std::string path = scratch_path(name);
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) {

@@ -24,7 +24,7 @@ class OutputFiles {
   // Where a file may be written now, for tools that want a path; not part of the output by itself.
   std::string scratch_path(const std::string& name) const;
   // Error: it cannot be written.
-  void write_scratch(const std::string& name, const void* data, size_t size);
+  void write_scratch(const std::string& name, const void* data, size_t size) const;
   // Renames scratch files to files of the directory, in this order. Error: one cannot be.
   void commit(const std::vector<std::string>& names);
 
