@@ -55,12 +55,34 @@ Tensor leaf(OpKind kind, const std::string& what, const std::string& name, DType
   return Tensor(OpPtr(std::move(op)));
 }
 
+Tensor constant_of_bytes(const std::string& name, DType dtype, Shape shape,
+                         std::vector<uint8_t> bytes) {
+  Tensor made = leaf(OpKind::constant, "constant", name, dtype, std::move(shape));
+  std::optional<int64_t> count = element_count(made.shape());
+  if (!count) {
+    fail("constant {}: expected a shape of numbers, got {}", name, to_string(made.shape()));
+  }
+  int64_t expected = *count * size_in_bytes(dtype);
+  if (static_cast<int64_t>(bytes.size()) != expected) {
+    fail("constant {}: expected {} values ({} bytes) for shape {}, got {} ({} bytes)", name, *count,
+         expected, to_string(made.shape()), bytes.size() / size_in_bytes(dtype), bytes.size());
+  }
+  if (dtype == DType::boolean) {
+    for (uint8_t byte : bytes) {
+      if (byte > 1) fail("constant {}: expected bool values 0 or 1, got {}", name, byte);
+    }
+  }
+  auto op = std::make_shared<Op>(*made.op());
+  op->data = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
+  return Tensor(OpPtr(std::move(op)));
+}
+
 template <typename T>
 Tensor constant_of(const std::string& name, DType dtype, Shape shape,
                    const std::vector<T>& values) {
   std::vector<uint8_t> bytes(values.size() * sizeof(T));
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return constant(name, dtype, std::move(shape), std::move(bytes));
+  return constant_of_bytes(name, dtype, std::move(shape), std::move(bytes));
 }
 
 template <typename T>
@@ -197,24 +219,7 @@ Tensor weight(const std::string& name, DType dtype, Shape shape) {
 
 Tensor constant(const std::string& name, DType dtype, const Shape& shape,
                 std::vector<uint8_t> bytes) {
-  Tensor made = leaf(OpKind::constant, "constant", name, dtype, shape);
-  std::optional<int64_t> count = element_count(shape);
-  if (!count) {
-    fail("constant {}: expected a shape of numbers, got {}", name, to_string(shape));
-  }
-  int64_t expected = *count * size_in_bytes(dtype);
-  if (static_cast<int64_t>(bytes.size()) != expected) {
-    fail("constant {}: expected {} values ({} bytes) for shape {}, got {} ({} bytes)", name, *count,
-         expected, to_string(shape), bytes.size() / size_in_bytes(dtype), bytes.size());
-  }
-  if (dtype == DType::boolean) {
-    for (uint8_t byte : bytes) {
-      if (byte > 1) fail("constant {}: expected bool values 0 or 1, got {}", name, byte);
-    }
-  }
-  auto op = std::make_shared<Op>(*made.op());
-  op->data = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
-  return Tensor(OpPtr(std::move(op)));
+  return constant_of_bytes(name, dtype, shape, std::move(bytes));
 }
 
 Tensor constant(const std::string& name, Shape shape, const std::vector<float>& values) {
