@@ -235,7 +235,7 @@ Tensor scalar(float value) { return scalar_of(DType::f32, value); }
 Tensor scalar(double value) { return scalar_of(DType::f64, value); }
 Tensor scalar(int32_t value) { return scalar_of(DType::i32, value); }
 
-Tensor compute(const std::string& name, const std::vector<Axis>& axes, Expr body,
+Tensor compute(const std::string& name, std::vector<Axis> axes, Expr body,
                const std::string& auto_name) {
   bool named = !name.empty();
   std::string what = named ? name : auto_name;
@@ -246,16 +246,16 @@ Tensor compute(const std::string& name, const std::vector<Axis>& axes, Expr body
   op->kind = OpKind::compute;
   op->name = what;
   op->auto_named = !named;
-  op->axes = axes;
+  op->axes = std::move(axes);
   Checker checker{what, {}};
   auto declare = [&](const Axis& axis) {
     if (!checker.axes.emplace(axis.name(), axis.extent()).second) {
       fail("{}: expected axes of distinct names, got {} twice", what, axis.name());
     }
   };
-  for (const Axis& axis : axes) declare(axis);
+  for (const Axis& axis : op->axes) declare(axis);
 
-  std::vector<Axis> scope = axes;
+  std::vector<Axis> scope = op->axes;
   if (body->op == ExprOp::reduce) {
     op->combiner = body->combiner;
     op->reduction_axes = body->axes;
@@ -269,7 +269,7 @@ Tensor compute(const std::string& name, const std::vector<Axis>& axes, Expr body
   op->dtype = body.dtype();
   op->body = body;
   check_computable(what, op->dtype);
-  for (const Axis& axis : axes) op->shape.push_back(axis.extent());
+  for (const Axis& axis : op->axes) op->shape.push_back(axis.extent());
   check_shape(what, op->dtype, op->shape);
   checker.check(body, false);
   return Tensor(OpPtr(std::move(op)));

@@ -80,7 +80,7 @@ Tensor scalar(int32_t value);
 // one of them, the body's type is computable, reads stay inside their tensor where that can be
 // decided (an index that is affine in the axes). An empty `name` is chosen from `auto_name`. A
 // reduce inside `body` is lifted into an operation of its own.
-Tensor compute(const std::string& name, const std::vector<Axis>& axes, Expr body,
+Tensor compute(const std::string& name, std::vector<Axis> axes, Expr body,
                const std::string& auto_name = "compute");
 
 // What the user writes: Func y("y"); y(m, n) = max(mm(m, n) + b(n), 0.0f). After the definition it
