@@ -61,7 +61,11 @@ def _generate(ctx, kernel, outputs):
         arguments.add("--no-fuse")
     ctx.actions.run(
         arguments = [arguments],
-        env = {"LC_ALL": "C"},
+        env = {
+            # For --config=asan: LLVM keeps what it allocated until the process ends.
+            "ASAN_OPTIONS": "detect_leaks=0",
+            "LC_ALL": "C",
+        },
         executable = ctx.executable.generator,
         inputs = ctx.files.data + ([ctx.file.schedule] if ctx.file.schedule else []),
         mnemonic = "EmulsionKernel",
@@ -134,7 +138,9 @@ _emulsion_kernel = rule(
     attrs = {
         "data": attr.label_list(allow_files = True, doc = "What the generator may read."),
         "fuse": attr.bool(default = True, doc = "For derived schedules."),
-        "generator": attr.label(cfg = "exec", executable = True, mandatory = True),
+        # Not cfg = "exec": that compiles the DSL, the passes and the backends a second time, and a kernel is
+        # only ever built on a machine that could run it: Halide's wheel is for x86-64, as the targets are.
+        "generator": attr.label(cfg = "target", executable = True, mandatory = True),
         "runtime": attr.label_list(
             default = [
                 Label("//backends/runtime"),
