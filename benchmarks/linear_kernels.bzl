@@ -61,6 +61,6 @@ def _built_tool_impl(ctx):
 
 built_tool = rule(
     implementation = _built_tool_impl,
-    attrs = {"tool": attr.label(cfg = "exec", executable = True, mandatory = True)},
+    attrs = {"tool": attr.label(cfg = "target", executable = True, mandatory = True)},
     doc = "A program that the build itself ran, as data of another: it would else be compiled a second time.",
 )
