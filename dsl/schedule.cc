@@ -49,15 +49,15 @@ std::string to_string(Tail tail) {
 }
 
 std::string to_string(Memory memory) {
-  static const char* const kNames[] = {"automatic", "heap", "stack", "registers"};
+  static const char* const kNames[] = {"automatic", "heap", "stack", "registers", "scratchpad"};
   return kNames[static_cast<int>(memory)];
 }
 
 std::string to_string(DirectiveKind kind) {
-  static const char* const kNames[] = {"split",        "fuse",           "reorder",    "vectorize",
-                                       "unroll",       "parallel",       "compute_at", "store_at",
-                                       "compute_root", "compute_inline", "store_in",   "pack",
-                                       "cache_write",  "split_reduction"};
+  static const char* const kNames[] = {
+      "split",    "fuse",       "reorder",     "vectorize",       "unroll",
+      "parallel", "compute_at", "store_at",    "compute_root",    "compute_inline",
+      "store_in", "pack",       "cache_write", "split_reduction", "tensorize"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -136,6 +136,10 @@ StageSchedule& StageSchedule::unroll(const Axis& axis, int64_t factor, Tail tail
 
 StageSchedule& StageSchedule::parallel(const Axis& axis) {
   return add(make(DirectiveKind::parallel, {axis.name()}));
+}
+
+StageSchedule& StageSchedule::tensorize(const Axis& axis) {
+  return add(make(DirectiveKind::tensorize, {axis.name()}));
 }
 
 StageSchedule& StageSchedule::compute_at(const Tensor& consumer, const Axis& axis) {

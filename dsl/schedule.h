@@ -32,7 +32,13 @@ enum class Tail : uint8_t {
   shift_inwards,  // the last tile starts earlier; pure operations of at least `factor` points
 };
 
-enum class Memory : uint8_t { automatic, heap, stack, registers };
+enum class Memory : uint8_t {
+  automatic,
+  heap,
+  stack,
+  registers,
+  scratchpad,  // the SRAM of a tile machine (dsl/target.h); a CPU has none
+};
 
 enum class DirectiveKind : uint8_t {
   split,       // axes: axis, outer, inner; factor; tail
@@ -49,6 +55,7 @@ enum class DirectiveKind : uint8_t {
   pack,             // target: the weight; axes: the axis of this operation; factor
   cache_write,      // target: name of the new stage that computes; this operation copies
   split_reduction,  // axes: reduction axis, new lane axis; target: name of the new stage; factor
+  tensorize,        // axes: the outermost loop of the tile
 };
 
 struct Directive {
@@ -94,6 +101,11 @@ class StageSchedule {
   StageSchedule& unroll(const Axis& axis, int64_t factor, Tail tail = Tail::automatic);
   // for m                 ->  parallel m
   StageSchedule& parallel(const Axis& axis);
+  // for mo: for mi: for ni  ->  for mo: tile mi: tile ni    by tensorize(mi)
+  // The loop and all of this operation's loops inside it are one uOp of a tile machine: one Load,
+  // Execute or Store of a tile. Their extents are numbers, and nothing else is computed inside.
+  // Halide has no such directive (TVM: tensorize).
+  StageSchedule& tensorize(const Axis& axis);
   // Computed inside loop `axis` of `consumer`, only the part that this iteration needs.
   StageSchedule& compute_at(const Tensor& consumer, const Axis& axis);
   // Stored at that loop. Storage that is kept over several computations is refused, for now.

@@ -50,6 +50,7 @@ size_t axis_count(DirectiveKind kind) {
     case DirectiveKind::vectorize:
     case DirectiveKind::unroll:
     case DirectiveKind::parallel:
+    case DirectiveKind::tensorize:
     case DirectiveKind::compute_at:
     case DirectiveKind::store_at:
     case DirectiveKind::pack:
@@ -90,6 +91,7 @@ class Applier {
       case DirectiveKind::vectorize:
       case DirectiveKind::unroll:
       case DirectiveKind::parallel:
+      case DirectiveKind::tensorize:
         require_loop(axes[0]);
         break;
       case DirectiveKind::pack:

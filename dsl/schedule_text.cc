@@ -41,6 +41,7 @@ constexpr Form kForms[] = {
     {"unroll", "a", "unroll(axis) or unroll(axis, factor[, tail])"},
     {"unroll", "afl", "unroll(axis) or unroll(axis, factor[, tail])"},
     {"parallel", "a", "parallel(axis)"},
+    {"tensorize", "a", "tensorize(axis)"},
     {"compute_at", "ta", "compute_at(operation, axis)"},
     {"store_at", "ta", "store_at(operation, axis)"},
     {"compute_root", "", "compute_root()"},
@@ -53,7 +54,8 @@ constexpr Form kForms[] = {
 
 constexpr Tail kTails[] = {Tail::automatic, Tail::guard, Tail::predicate, Tail::round_up,
                            Tail::shift_inwards};
-constexpr Memory kMemories[] = {Memory::automatic, Memory::heap, Memory::stack, Memory::registers};
+constexpr Memory kMemories[] = {Memory::automatic, Memory::heap, Memory::stack, Memory::registers,
+                                Memory::scratchpad};
 
 template <typename Kind, size_t n>
 Kind parse_word(const Token& token, const Kind (&values)[n], const std::string& what) {
@@ -202,7 +204,7 @@ class ScheduleParser {
   }
 
   static DirectiveKind kind_of(std::string_view name) {
-    for (int i = 0; i <= static_cast<int>(DirectiveKind::split_reduction); ++i) {
+    for (int i = 0; i <= static_cast<int>(DirectiveKind::tensorize); ++i) {
       if (to_string(static_cast<DirectiveKind>(i)) == name) return static_cast<DirectiveKind>(i);
     }
     EMULSION_CHECK(false, "no directive {}", name);

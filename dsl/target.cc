@@ -21,6 +21,7 @@ namespace {
 
 constexpr const char* kArch = "x86-64";
 constexpr const char* kOs = "linux";
+constexpr const char* kTileMachine = "tile-machine";
 
 // Each feature with what it implies. Every processor that has the left side has the right side; a
 // compiler takes it for granted too.
@@ -272,8 +273,18 @@ Target Target::host() {
   return target;
 }
 
+Target Target::tile_machine(const TileMachine& machine) {
+  check_tile_machine(machine);
+  Target target;
+  target.arch = kTileMachine;
+  target.os = "";
+  target.tiles = machine;
+  return target;
+}
+
 Target Target::parse(const std::string& text) {
   std::vector<std::string> parts = split(text, ',');
+  if (parts[0] == kTileMachine) return tile_machine(parse_tile_machine(text));
   if (parts[0] == "host" || parts[0].rfind("host-", 0) == 0) {
     fail(
         "target \"{}\": expected explicit features, because host means another machine elsewhere; "
@@ -287,12 +298,14 @@ Target Target::parse(const std::string& text) {
 }
 
 std::string Target::to_string() const {
+  if (tiles) return emulsion::to_string(*tiles);
   std::string result = arch + "-" + os;
   for (const std::string& feature : features) result += "-" + feature;
   return result;
 }
 
 std::string Target::to_string_with_machine() const {
+  if (tiles) return to_string();
   return fmt::format("{},cores={},l1={},l2={},l3={}", to_string(), cores, l1_bytes, l2_bytes,
                      l3_bytes);
 }
@@ -308,7 +321,7 @@ int Target::vector_registers() const { return has("avx512_skylake") ? 32 : 16; }
 bool Target::operator==(const Target& other) const {
   return arch == other.arch && os == other.os && features == other.features &&
          l1_bytes == other.l1_bytes && l2_bytes == other.l2_bytes && l3_bytes == other.l3_bytes &&
-         cores == other.cores;
+         cores == other.cores && tiles == other.tiles;
 }
 
 bool runs_on_this_machine(const Target& target) {

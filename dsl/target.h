@@ -8,9 +8,11 @@
 // is what a build file holds.
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 
+#include "dsl/tile_machine.h"
 #include "dsl/types.h"
 
 namespace emulsion {
@@ -23,14 +25,20 @@ struct Target {
   int64_t l2_bytes = int64_t{1} << 20;
   int64_t l3_bytes = int64_t{16} << 20;  // as much as one core can see
   int cores = 1;
+  // A machine that computes on tiles; then arch is "tile-machine" and all of the above means
+  // nothing.
+  std::optional<TileMachine> tiles;
 
   // The machine that runs this program: its features, caches, and the cores that this process may
   // use.
   static Target host();
+  // Error: a machine that check_tile_machine() refuses.
+  static Target tile_machine(const TileMachine& machine = {});
   // "x86-64-linux-avx2-fma" or a level "x86-64-v3", "x86-64-v4-avx512_zen4" (v2 = sse41, v3 adds
   // avx2, fma and f16c, v4 adds avx512_skylake); then, where the defaults above do not fit,
   // ",cores=8,l1=32768,l2=1048576,l3=16777216". Features that others imply are added. Error: an
   // unknown architecture, system, feature or key, naming the legal ones and the nearest; "host".
+  // "tile-machine,tile=32x32x32,sram=262144,..." as in tile_machine.h.
   static Target parse(const std::string& text);
 
   // "x86-64-linux-avx-avx2-f16c-fma-sse41": canonical, features sorted; parses back but for caches
@@ -39,6 +47,7 @@ struct Target {
   // to_string() and ",cores=..,l1=..,l2=..,l3=..": parses back to an equal target.
   std::string to_string_with_machine() const;
 
+  bool is_tile_machine() const { return tiles.has_value(); }
   bool has(const std::string& feature) const { return features.count(feature) > 0; }
   bool has_fma() const { return has("fma"); }
   // Width of the vectors that this target computes in: 512 from avx512_skylake on, 256 from avx on,

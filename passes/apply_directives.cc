@@ -31,6 +31,8 @@ class Applier {
         return set_kind(d, LoopKind::unrolled);
       case DirectiveKind::parallel:
         return set_kind(d, LoopKind::parallel);
+      case DirectiveKind::tensorize:
+        return tensorize(d);
       case DirectiveKind::compute_at:
       case DirectiveKind::compute_root:
         return place(d);
@@ -54,8 +56,16 @@ class Applier {
                                       plan_.stage.name, plan_.store_stage, plan_.store_loop));
     }
     int vectorized = 0;
+    std::string tile;  // the loop of a tile that came last
     for (const std::string& loop : plan_.loops) {
       LoopKind kind = kind_of(loop);
+      if (kind == LoopKind::tile) tile = loop;
+      if (!tile.empty() && (kind != LoopKind::tile || vectorized > 0)) {
+        throw ScheduleError(fmt::format(
+            "{}.tensorize: expected {} innermost and in no vectorized loop, got the loops {}, "
+            "outermost first",
+            plan_.stage.name, tile, joined(plan_.loops)));
+      }
       if (kind == LoopKind::vectorized) ++vectorized;
       bool inside_vector = vectorized > 0 && kind != LoopKind::vectorized;
       if (vectorized > 1 || (inside_vector && kind == LoopKind::parallel)) {
@@ -87,7 +97,8 @@ class Applier {
   }
 
   void require_serial(const Directive& d, const std::string& axis) {
-    static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled"};
+    static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled",
+                                         "a tile's"};
     if (kind_of(axis) != LoopKind::serial) {
       refuse_here(d, fmt::format("expected a serial loop, got {}, which is {} already", axis,
                                  kNames[static_cast<int>(kind_of(axis))]));
@@ -198,6 +209,14 @@ class Applier {
     plan_.kinds[axis] = kind;
   }
 
+  // The loop and all inside it; a later reorder that takes one of them out is found by finish().
+  void tensorize(const Directive& d) {
+    for (size_t i = position_of(d, d.axes[0]); i < plan_.loops.size(); ++i) {
+      require_serial(d, plan_.loops[i]);
+      plan_.kinds[plan_.loops[i]] = LoopKind::tile;
+    }
+  }
+
   void place(const Directive& d) {
     if (placed_) refuse_here(d, "expected one compute_at or compute_root, got a second one");
     placed_ = true;
@@ -254,6 +273,12 @@ void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive&
       refuse(name, d,
              fmt::format("expected a loop outside the vectorized loop {} of {}, got {}", *outer,
                          d.target, d.axes[0]));
+    }
+    if (kind != target->kinds.end() && kind->second == LoopKind::tile) {
+      refuse(name, d,
+             fmt::format("expected a loop outside the tile of {}, which is one uOp from {} on, got "
+                         "{}",
+                         d.target, *outer, d.axes[0]));
     }
   }
 }

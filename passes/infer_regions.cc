@@ -161,6 +161,11 @@ class Inferrer {
     plan->highest.emplace_back(starts->high + *extent - Extent(1));
   }
 
+  static const char* directive_of(LoopKind kind) {
+    if (kind == LoopKind::vectorized) return "vectorize";
+    return kind == LoopKind::tile ? "tensorize" : "unroll";
+  }
+
   void resolve_tails(StagePlan* plan) {
     Stage& stage = plan->stage;
     std::map<std::string, Expr> extents = axis_extents(stage, plan->extents);
@@ -178,8 +183,7 @@ class Inferrer {
       if (!constant_value(extents.at(loop))) {
         throw ScheduleError(fmt::format(
             "{}.{}({}): expected a loop whose extent is a number, got {}; split it first",
-            stage.name, kind->second == LoopKind::vectorized ? "vectorize" : "unroll", loop,
-            to_string(extents.at(loop))));
+            stage.name, directive_of(kind->second), loop, to_string(extents.at(loop))));
       }
     }
   }
@@ -327,11 +331,15 @@ class Inferrer {
     if (plan->memory == Memory::automatic) {
       plan->memory = small && plan->place == StagePlan::Place::at ? Memory::stack : Memory::heap;
     }
-    if (plan->memory != Memory::heap && !small) {
+    // How much fits the scratchpad is the target's to say: check_tiles knows it, a schedule does
+    // not.
+    if (plan->memory == Memory::scratchpad ? !known : plan->memory != Memory::heap && !small) {
       throw ScheduleError(fmt::format(
-          "{}.store_in({}): expected a region of a constant size of at most {} bytes, got {}; "
+          "{}.store_in({}): expected a region of a constant size{}, got {}; "
           "legal: heap, or compute_at an inner loop",
-          plan->stage.name, to_string(plan->memory), kStackBytes,
+          plan->stage.name, to_string(plan->memory),
+          plan->memory == Memory::scratchpad ? ""
+                                             : fmt::format(" of at most {} bytes", kStackBytes),
           known ? std::to_string(bytes) + " bytes" : "one that depends on a run-time size"));
     }
   }

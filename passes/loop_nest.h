@@ -5,9 +5,9 @@
 //
 //   nest  := buffers stages packs node
 //   node  := block node...                     in this order
-//          | loop stage.axis in extent: node   serial, parallel, vectorized or unrolled; from 0 up
-//          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
-//          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
+//          | loop stage.axis in extent: node   serial, parallel, vectorized, unrolled or tile; from
+//          0 up | alloc buffer[min, extent...]      storage of an internal stage, live for the
+//          children | load    stage[point] = read       a copy into a staged buffer; no arithmetic
 //          | execute stage[point] (op)= expr   start value, update, or a value that stays inside
 //          the kernel | store   stage[point] = expr       a pure value that goes to an output
 //          argument
@@ -76,7 +76,13 @@ struct Stage {
   bool is_reduction() const { return combiner != Combiner::none; }
 };
 
-enum class LoopKind : uint8_t { serial, parallel, vectorized, unrolled };
+enum class LoopKind : uint8_t {
+  serial,
+  parallel,
+  vectorized,
+  unrolled,
+  tile,  // inside ONE uOp of a tile machine: holds nothing but tile loops and that uOp
+};
 enum class Part : uint8_t { whole, init, update };  // whole: a stage that is no reduction
 enum class NodeKind : uint8_t { block, loop, alloc, load, execute, store };
 

@@ -45,6 +45,8 @@ std::string loop_word(LoopKind kind) {
       return "vectorized";
     case LoopKind::unrolled:
       return "unrolled";
+    case LoopKind::tile:
+      return "tile";
   }
   return "for";
 }

@@ -116,6 +116,7 @@ class TreeVerifier {
     const bool vectorized = loop.loop_kind == LoopKind::vectorized;
     const bool unrolled = loop.loop_kind == LoopKind::unrolled;
     const bool parallel = loop.loop_kind == LoopKind::parallel;
+    if (loop.loop_kind == LoopKind::tile) check_tile_loop(loop, variable);
     EMULSION_CHECK(constant || !vectorized, "nest {}: vectorized loop {} without a constant extent",
                    nest_.name, variable);
     EMULSION_CHECK(constant || !unrolled, "nest {}: unrolled loop {} without a constant extent",
@@ -146,6 +147,17 @@ class TreeVerifier {
     EMULSION_CHECK(constant && loop.extent->int_value == made_by->factor,
                    "nest {}: loop {} in {}, the factor of its split is {}", nest_.name, variable,
                    to_string(loop.extent), made_by->factor);
+  }
+
+  // One uOp: nothing around it but tile loops, down to it.
+  void check_tile_loop(const Node& loop, const std::string& variable) {
+    EMULSION_CHECK(loop.extent->op == ExprOp::constant,
+                   "nest {}: tile loop {} without a constant extent", nest_.name, variable);
+    const Node& inside = *loop.children[0];
+    const bool tile = inside.kind == NodeKind::loop && inside.loop_kind == LoopKind::tile;
+    EMULSION_CHECK((tile || is_uop(inside.kind)) && inside.stage == loop.stage,
+                   "nest {}: a {} of {} in tile loop {}, expected a tile loop or a uOp of {}",
+                   nest_.name, name_of(inside.kind), inside.stage, variable, loop.stage);
   }
 
   void walk_alloc(const Node& alloc) {

@@ -89,6 +89,8 @@ class StageScheduler {
         case LoopKind::unrolled:
           halide_stage.unroll(variable(loop->axis));
           break;
+        case LoopKind::tile:
+          EMULSION_CHECK(false, "stage {}: the loop {} of a tile", stage_.name, loop->axis);
       }
     }
   }

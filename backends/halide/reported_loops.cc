@@ -62,6 +62,8 @@ std::string word(LoopKind kind) {
       return "vectorized";
     case LoopKind::unrolled:
       return "unrolled";
+    case LoopKind::tile:  // never reaches Halide
+      return "tile";
   }
   return "for";
 }

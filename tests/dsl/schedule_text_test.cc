@@ -81,7 +81,8 @@ TEST(ScheduleText, EveryDirectiveTailAndMemoryParsesBack) {
     s[l.y].split(m, mo, mi, 1, tail).fuse(mi, n, Axis("t")).compute_root();
     expect_round_trip(s);
   }
-  for (Memory memory : {Memory::automatic, Memory::heap, Memory::stack, Memory::registers}) {
+  for (Memory memory :
+       {Memory::automatic, Memory::heap, Memory::stack, Memory::registers, Memory::scratchpad}) {
     Schedule s(l.y);
     s[l.mm].store_in(memory).compute_at(l.y, n).store_at(l.y, m).compute_inline();
     expect_round_trip(s);
@@ -173,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"AGraph", [] { parse_schedule("emulsion graph 1\n", Graph(Linear().y)); }, "got 'graph'"},
         {"UnknownDirective", [] { parse("y.vectorise(n)\n"); },
          "line 2, column 3: expected a directive (split, tile, fuse, reorder, vectorize, unroll, "
-         "parallel, compute_at, store_at, compute_root, compute_inline, store_in, pack, "
+         "parallel, tensorize, compute_at, store_at, compute_root, compute_inline, store_in, pack, "
          "cache_write or split_reduction), got 'vectorise'"},
         {"TooFewArguments", [] { parse("y.split(m, mo, mi)\n"); },
          "expected split(axis, outer, inner, factor[, tail]), got 3 arguments"},
@@ -200,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
          "expected a tail (automatic, guard, predicate, round_up or shift_inwards), got 'guarded'"},
         {"NumberForATail", [] { parse("y.split(m, mo, mi, 6, 7)\n"); }, "expected a tail"},
         {"UnknownMemory", [] { parse("mm.store_in(cache)\n"); },
-         "expected a memory (automatic, heap, stack or registers), got 'cache'"},
+         "expected a memory (automatic, heap, stack, registers or scratchpad), got 'cache'"},
         {"UnknownOperation", [] { parse("y.parallel(m)\nz.parallel(m)\n"); },
          "line 3, column 1: z.parallel(m): expected an operation that has loops (mm or y), got z"},
         {"AxisThatIsNotThere", [] { parse("y.parallel(m)\n\ny.split(q, qo, qi, 4)\n"); },
