@@ -69,6 +69,7 @@ UopCounts count_node(const Node& node, const SizeValues& sizes) {
   for (const NodePtr& child : node.children) {
     UopCounts more = count_node(*child, sizes);
     counts.loads = checked_add(counts.loads, more.loads);
+    counts.inits = checked_add(counts.inits, more.inits);
     counts.executes = checked_add(counts.executes, more.executes);
     counts.stores = checked_add(counts.stores, more.stores);
   }
@@ -78,7 +79,9 @@ UopCounts count_node(const Node& node, const SizeValues& sizes) {
       break;
     case NodeKind::loop: {
       int64_t times = std::max<int64_t>(0, evaluate_index(node.extent, sizes));
+      if (node.loop_kind == LoopKind::tile) times = std::min<int64_t>(times, 1);
       counts.loads = checked_mul(counts.loads, times);
+      counts.inits = checked_mul(counts.inits, times);
       counts.executes = checked_mul(counts.executes, times);
       counts.stores = checked_mul(counts.stores, times);
       break;
@@ -87,7 +90,7 @@ UopCounts count_node(const Node& node, const SizeValues& sizes) {
       counts.loads = 1;
       break;
     case NodeKind::execute:
-      counts.executes = 1;
+      (node.part == Part::init ? counts.inits : counts.executes) = 1;
       break;
     case NodeKind::store:
       counts.stores = 1;

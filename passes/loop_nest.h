@@ -148,9 +148,16 @@ std::map<std::string, Expr> loop_extents(const Stage& stage,
 // The program as text (see the README for an example). Stable: goldens compare it.
 std::string to_string(const LoopNest& nest);
 
-// Number of times each kind of uOp is issued (guards not counted out): arithmetic over the tree.
+// Number of times each kind of uOp is issued (guards not counted out): arithmetic over the tree, so
+// it takes microseconds whatever the extents are. Tile loops are inside the uOp and do not
+// multiply.
 struct UopCounts {
-  int64_t loads = 0, executes = 0, stores = 0;
+  int64_t loads = 0;
+  int64_t inits = 0;     // executes that set a reduction's start value
+  int64_t executes = 0;  // all others
+  int64_t stores = 0;
+
+  int64_t total() const { return loads + inits + executes + stores; }
 };
 UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes = {});
 

@@ -88,9 +88,9 @@ void lesson() {
   std::printf("How, as derived for this machine:\n\n%s\n", to_string(derived).c_str());
   std::printf("The loop nest:\n\n%s\n", to_string(nest).c_str());
   const UopCounts counts = count_uops(nest);
-  std::printf("uOps: %lld loads, %lld executes, %lld stores\n\n",
-              static_cast<long long>(counts.loads), static_cast<long long>(counts.executes),
-              static_cast<long long>(counts.stores));
+  std::printf("uOps: %lld loads, %lld inits, %lld executes, %lld stores\n\n",
+              static_cast<long long>(counts.loads), static_cast<long long>(counts.inits),
+              static_cast<long long>(counts.executes), static_cast<long long>(counts.stores));
   for (const char* file : {"out/linear_relu.h", "out/linear_relu.a"}) {
     std::printf("%s: %s\n", file, std::filesystem::file_size(file) > 0 ? "written" : "empty");
   }

@@ -131,7 +131,8 @@ TEST(LoopExtents, RefusesATransformOfAnUnknownAxis) {
 TEST(CountUops, MultipliesTheLoopsAround) {
   UopCounts counts = count_uops(linear_nest());
   EXPECT_EQ(counts.loads, 0);
-  EXPECT_EQ(counts.executes, 3 * (2 * 8 + 3 * 2 * 8));
+  EXPECT_EQ(counts.inits, 3 * 2 * 8);
+  EXPECT_EQ(counts.executes, 3 * 3 * 2 * 8);
   EXPECT_EQ(counts.stores, 3 * 2 * 8);
 }
 
