@@ -1,9 +1,19 @@
 #include "dsl/schedule.h"
 
+#include <iterator>
+
 #include "dsl/error.h"
 
 namespace emulsion {
 namespace {
+
+// In the order of DirectiveKind.
+constexpr const char* kDirectiveNames[] = {
+    "split",    "fuse",       "reorder",     "vectorize",       "unroll",
+    "parallel", "compute_at", "store_at",    "compute_root",    "compute_inline",
+    "store_in", "pack",       "cache_write", "split_reduction", "tensorize",
+    "copy_in",
+};
 
 std::vector<std::string> names_of(const std::vector<Axis>& axes) {
   std::vector<std::string> names;
@@ -39,7 +49,7 @@ void require_factor(const std::string& what, int argument, int64_t factor) {
 
 bool Directive::operator==(const Directive& other) const {
   return kind == other.kind && axes == other.axes && factor == other.factor && tail == other.tail &&
-         memory == other.memory && target == other.target;
+         memory == other.memory && target == other.target && operand == other.operand;
 }
 
 std::string to_string(Tail tail) {
@@ -53,12 +63,13 @@ std::string to_string(Memory memory) {
   return kNames[static_cast<int>(memory)];
 }
 
-std::string to_string(DirectiveKind kind) {
-  static const char* const kNames[] = {
-      "split",    "fuse",       "reorder",     "vectorize",       "unroll",
-      "parallel", "compute_at", "store_at",    "compute_root",    "compute_inline",
-      "store_in", "pack",       "cache_write", "split_reduction", "tensorize"};
-  return kNames[static_cast<int>(kind)];
+std::string to_string(DirectiveKind kind) { return kDirectiveNames[static_cast<int>(kind)]; }
+
+std::optional<DirectiveKind> directive_kind_of(std::string_view name) {
+  for (size_t i = 0; i < std::size(kDirectiveNames); ++i) {
+    if (name == kDirectiveNames[i]) return static_cast<DirectiveKind>(i);
+  }
+  return std::nullopt;
 }
 
 std::string to_string(const Directive& d) {
@@ -72,6 +83,9 @@ std::string to_string(const Directive& d) {
       break;
     case DirectiveKind::store_in:
       parts.push_back(to_string(d.memory));
+      break;
+    case DirectiveKind::copy_in:
+      parts = {d.operand, d.target};
       break;
     default:
       break;
@@ -143,8 +157,12 @@ StageSchedule& StageSchedule::tensorize(const Axis& axis) {
 }
 
 StageSchedule& StageSchedule::compute_at(const Tensor& consumer, const Axis& axis) {
+  return compute_at(owner_->name_of(consumer), axis);
+}
+
+StageSchedule& StageSchedule::compute_at(const std::string& consumer, const Axis& axis) {
   Directive directive = make(DirectiveKind::compute_at, {axis.name()});
-  directive.target = owner_->name_of(consumer);
+  directive.target = consumer;
   return add(std::move(directive));
 }
 
@@ -183,6 +201,18 @@ StageSchedule& StageSchedule::split_reduction(const Axis& axis, const Axis& lane
   check_identifier("stage made by split_reduction", partial);
   Directive directive = make(DirectiveKind::split_reduction, {axis.name(), lane.name()}, lanes);
   directive.target = partial;
+  return add(std::move(directive));
+}
+
+StageSchedule& StageSchedule::copy_in(const Tensor& operand, const std::string& copy) {
+  return copy_in(owner_->name_of(operand), copy);
+}
+
+StageSchedule& StageSchedule::copy_in(const std::string& operand, const std::string& copy) {
+  check_identifier("stage made by copy_in", copy);
+  Directive directive = make(DirectiveKind::copy_in);
+  directive.operand = operand;
+  directive.target = copy;
   return add(std::move(directive));
 }
 

@@ -14,7 +14,9 @@
 // reduction axes. Directives speak of both; the start value's nest simply has no reduction loops.
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dsl/expr.h"
@@ -56,6 +58,7 @@ enum class DirectiveKind : uint8_t {
   cache_write,      // target: name of the new stage that computes; this operation copies
   split_reduction,  // axes: reduction axis, new lane axis; target: name of the new stage; factor
   tensorize,        // axes: the outermost loop of the tile
+  copy_in,          // operand: what is copied; target: name of the new stage
 };
 
 struct Directive {
@@ -64,7 +67,8 @@ struct Directive {
   int64_t factor = 0;
   Tail tail = Tail::automatic;
   Memory memory = Memory::automatic;
-  std::string target;  // another operation, or the name of a new one
+  std::string target;   // another operation, or the name of a new one
+  std::string operand;  // an input, a weight or an operation that this one reads
 
   bool operator==(const Directive& other) const;
 };
@@ -74,6 +78,8 @@ std::string to_string(const Directive& directive);
 std::string to_string(Tail tail);
 std::string to_string(Memory memory);
 std::string to_string(DirectiveKind kind);
+// The kind with that name; nothing when there is none.
+std::optional<DirectiveKind> directive_kind_of(std::string_view name);
 
 class Schedule;
 
@@ -108,6 +114,8 @@ class StageSchedule {
   StageSchedule& tensorize(const Axis& axis);
   // Computed inside loop `axis` of `consumer`, only the part that this iteration needs.
   StageSchedule& compute_at(const Tensor& consumer, const Axis& axis);
+  // By name: also inside an operation that a directive makes.
+  StageSchedule& compute_at(const std::string& consumer, const Axis& axis);
   // Stored at that loop. Storage that is kept over several computations is refused, for now.
   StageSchedule& store_at(const Tensor& consumer, const Axis& axis);
   StageSchedule& compute_root();
@@ -124,6 +132,17 @@ class StageSchedule {
   // The order of a float sum changes. Halide: rfactor.
   StageSchedule& split_reduction(const Axis& axis, const Axis& lane, int64_t lanes,
                                  const std::string& partial);
+  // y = f(x[m, k])        ->  x_tile = x;  y = f(x_tile[m, k])
+  // so that an operand can be staged at a loop of this operation, in other storage or another
+  // order:
+  //   s["x_tile"].compute_at(y, mo): only the part of x that an iteration of mo reads, by `load`.
+  // `operand` is an input, a weight or an operation that this one reads; its other readers keep it.
+  // The new stage's axes are those of the operand; of an input, weight or constant i0, i1, ...
+  // A weight is packed through its copy: copy_in(w, "w_tile"), then w_tile.pack(w, i1, 64).
+  // Halide: operand.in(this).
+  StageSchedule& copy_in(const Tensor& operand, const std::string& copy);
+  // By name: also an operation that cache_write, split_reduction or copy_in makes.
+  StageSchedule& copy_in(const std::string& operand, const std::string& copy);
 
   StageSchedule& add(Directive directive);
   const std::vector<Directive>& directives() const { return directives_; }
@@ -143,7 +162,7 @@ class Schedule {
   Schedule& operator=(const Schedule& other);
 
   // The directives of an operation of the graph (Error when it is not there) or, by name, also of a
-  // stage that cache_write or split_reduction makes (checked by lower()).
+  // stage that cache_write, split_reduction or copy_in makes (checked by lower()).
   StageSchedule& operator[](const Tensor& tensor);
   StageSchedule& operator[](const Func& func) { return (*this)[func.tensor()]; }
   StageSchedule& operator[](const std::string& name);

@@ -59,6 +59,7 @@ size_t axis_count(DirectiveKind kind) {
     case DirectiveKind::compute_inline:
     case DirectiveKind::store_in:
     case DirectiveKind::cache_write:
+    case DirectiveKind::copy_in:
       return 0;
   }
   EMULSION_CHECK(false, "no such directive {}", static_cast<int>(kind));
@@ -102,6 +103,9 @@ class Applier {
         break;
       case DirectiveKind::split_reduction:
         split_reduction();
+        break;
+      case DirectiveKind::copy_in:
+        copy_in();
         break;
       case DirectiveKind::compute_at:
       case DirectiveKind::store_at:
@@ -239,6 +243,22 @@ class Applier {
     add_stage(std::move(made));
   }
 
+  // copy[..] = operand[..]: its axes are those of the operand, or numbered when it has no names.
+  void copy_in() {
+    require_new_stage();
+    StageAxes made;
+    auto stage = stages_.find(directive_.operand);
+    const OpPtr* given = graph_.find(directive_.operand);
+    if (directive_.operand != name_ && stage != stages_.end()) {
+      made.pure = stage->second.pure;
+    } else if (directive_.operand != name_ && given) {
+      made.pure = numbered_axes((*given)->shape.size());
+    } else {
+      refuse(name_, directive_, "expected an operand of {}, got {}", name_, directive_.operand);
+    }
+    add_stage(std::move(made));
+  }
+
   void keep_pure_loops() {
     Names pure;
     for (const std::string& loop : me_.loops) {
@@ -275,7 +295,14 @@ void append_stage(const std::string& name, const std::map<std::string, StageSche
 }  // namespace
 
 bool makes_stage(DirectiveKind kind) {
-  return kind == DirectiveKind::cache_write || kind == DirectiveKind::split_reduction;
+  return kind == DirectiveKind::cache_write || kind == DirectiveKind::split_reduction ||
+         kind == DirectiveKind::copy_in;
+}
+
+std::vector<std::string> numbered_axes(size_t count) {
+  Names names;
+  for (size_t i = 0; i < count; ++i) names.push_back("i" + std::to_string(i));
+  return names;
 }
 
 AxesOfStages initial_axes(const Graph& graph) {

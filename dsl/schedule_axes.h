@@ -54,6 +54,9 @@ AxesOfStages axes_after(const Schedule& schedule, DirectivePlace* place = nullpt
 // Whether a directive of this kind makes the stage that is its target.
 bool makes_stage(DirectiveKind kind);
 
+// i0, i1, ...: the axes of what has none with names, an input, weight or constant.
+std::vector<std::string> numbered_axes(size_t count);
+
 // The names of the schedule's stages in the order in which it prints: consumers first, so that a
 // loop is named after the line that makes it; a stage that a directive makes follows the one that
 // it comes from.

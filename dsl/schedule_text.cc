@@ -24,7 +24,8 @@ namespace {
 constexpr int kVersion = 1;
 
 // What a directive looks like. In `arguments`, one letter each: a axis, t name of an operation or
-// stage, f factor, m memory, * one axis or more, l tail (last, and may be left out).
+// stage, o name of an
+// operand, f factor, m memory, * one axis or more, l tail (last, and may be left out).
 struct Form {
   const char* name;
   const char* arguments;
@@ -50,6 +51,7 @@ constexpr Form kForms[] = {
     {"pack", "taf", "pack(weight, axis, factor)"},
     {"cache_write", "t", "cache_write(new stage)"},
     {"split_reduction", "aatf", "split_reduction(axis, new axis, new stage, factor)"},
+    {"copy_in", "ot", "copy_in(operand, new stage)"},
 };
 
 constexpr Tail kTails[] = {Tail::automatic, Tail::guard, Tail::predicate, Tail::round_up,
@@ -162,6 +164,7 @@ class ScheduleParser {
         at_place(token, [&] { check_identifier(kind == 'a' ? "axis" : "operation", token.str()); });
         if (kind == 'a') directive.axes.push_back(token.str());
         if (kind == 't') directive.target = token.str();
+        if (kind == 'o') directive.operand = token.str();
       }
     }
     if (!factors.empty()) directive.factor = factors[0];
@@ -196,19 +199,11 @@ class ScheduleParser {
       } else if (name == "unroll" && !factors.empty()) {
         stage.unroll(axis(0), factors[0], directive.tail);
       } else {
-        directive.kind = kind_of(name);
+        directive.kind = *directive_kind_of(name);
         stage.add(directive);
       }
     });
     places_[token.str()].resize(stage.directives().size(), token);
-  }
-
-  static DirectiveKind kind_of(std::string_view name) {
-    for (int i = 0; i <= static_cast<int>(DirectiveKind::tensorize); ++i) {
-      if (to_string(static_cast<DirectiveKind>(i)) == name) return static_cast<DirectiveKind>(i);
-    }
-    EMULSION_CHECK(false, "no directive {}", name);
-    return DirectiveKind::split;
   }
 
   TextLexer lexer_;

@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "dsl/error.h"
+#include "dsl/schedule_axes.h"
+#include "dsl/text_lexer.h"
 #include "passes/lower.h"
 #include "passes/simplify_index.h"
 #include "passes/stage_plan.h"
@@ -65,6 +67,8 @@ std::vector<Expr> own_axes(const std::vector<Axis>& axes) {
   return std::vector<Expr>(axes.begin(), axes.end());
 }
 
+std::string packed_name(const std::string& weight) { return weight + "_packed"; }
+
 void reset_loops(StagePlan* plan) {
   plan->loops.clear();
   plan->reduction_loops.clear();
@@ -85,6 +89,54 @@ StagePlan cache_write(StagePlan* plan, const Directive& d) {
   plan->stage.combiner = Combiner::none;
   plan->stage.body = read_buffer(d.target, plan->stage.dtype, own_axes(plan->stage.axes));
   reset_loops(plan);
+  return made;
+}
+
+std::set<std::string> buffers_read_by(const Stage& stage) {
+  std::set<std::string> names;
+  visit(stage.body, [&](const Expr& e) {
+    if (e->op == ExprOp::read) names.insert(e->name);
+  });
+  return names;
+}
+
+void require_operand(const NestPlan& plan, const StagePlan& reader, const Directive& d) {
+  const std::set<std::string> legal = buffers_read_by(reader.stage);
+  if (legal.count(d.operand)) return;
+  const bool packed = !plan.find_buffer(d.operand) && legal.count(packed_name(d.operand));
+  refuse(
+      reader.stage.name, d,
+      fmt::format("expected an operand that {} reads ({}), got {}{}", reader.stage.name,
+                  list_names(legal), d.operand,
+                  packed ? fmt::format(", which is packed; legal: copy_in before it, and pack of "
+                                       "{} by {}",
+                                       d.operand, d.target)
+                         : ""));
+}
+
+// y = f(x[m, k])  ->  copy = x; y = f(copy[m, k])
+StagePlan copy_in(const NestPlan& plan, StagePlan* reader, const Directive& d) {
+  require_operand(plan, *reader, d);
+  StagePlan made;
+  made.stage.name = d.target;
+  if (const StagePlan* computed = plan.find(d.operand)) {
+    made.stage.dtype = computed->stage.dtype;
+    made.stage.axes = computed->stage.axes;
+  } else {
+    const Buffer& given = *plan.find_buffer(d.operand);
+    made.stage.dtype = given.dtype;
+    const std::vector<std::string> names = numbered_axes(given.shape.size());
+    for (size_t i = 0; i < names.size(); ++i) {
+      made.stage.axes.emplace_back(names[i], given.shape[i]);
+    }
+  }
+  made.stage.body = read_buffer(d.operand, made.stage.dtype, own_axes(made.stage.axes));
+  reset_loops(&made);
+  Stage& stage = reader->stage;
+  stage.body = transform(stage.body, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::read || e->name != d.operand) return Expr();
+    return read_buffer(d.target, e->dtype, e->args);
+  });
   return made;
 }
 
@@ -243,7 +295,7 @@ void pack(NestPlan* plan, const StagePlan& stage, const Directive& d) {
                        buffer->shape[dimension].to_string()));
   }
   const Buffer original = *buffer;
-  std::string packed = original.name + "_packed";
+  std::string packed = packed_name(original.name);
   if (plan->find_buffer(packed) || plan->find(packed)) {
     refuse(stage.stage.name, d, fmt::format("the name {} is taken", packed));
   }
@@ -310,19 +362,27 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
       ++i;
       continue;
     }
-    bool inserted = false;
+    size_t made = 0;  // new stages, directly before this one
+    bool reduced_elsewhere = false;
     for (const Directive& d : directives->directives()) {
-      StagePlan& self = plan->stages[inserted ? i + 1 : i];
+      StagePlan& self = plan->stages[i + made];
       require_factor(name, d);
       if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::split_reduction) {
         require_first(self, d);
         require_new_name(*plan, name, d);
-        if (inserted)
-          refuse(name, d, "expected one new stage for each operation, got a second one");
-        StagePlan made = d.kind == DirectiveKind::cache_write ? cache_write(&self, d)
-                                                              : split_reduction(&self, d);
-        plan->stages.insert(plan->stages.begin() + i, std::move(made));
-        inserted = true;
+        if (reduced_elsewhere) {
+          refuse(name, d,
+                 "expected one cache_write or split_reduction for each operation, got a second "
+                 "one");
+        }
+        StagePlan stage = d.kind == DirectiveKind::cache_write ? cache_write(&self, d)
+                                                               : split_reduction(&self, d);
+        plan->stages.insert(plan->stages.begin() + i + made++, std::move(stage));
+        reduced_elsewhere = true;
+      } else if (d.kind == DirectiveKind::copy_in) {
+        require_new_name(*plan, name, d);
+        StagePlan stage = copy_in(*plan, &self, d);
+        plan->stages.insert(plan->stages.begin() + i + made++, std::move(stage));
       } else if (d.kind == DirectiveKind::pack) {
         pack(plan, self, d);
       } else if (d.kind == DirectiveKind::compute_inline) {

@@ -61,8 +61,8 @@ std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan);
 // order of its axes. Constants of one element become literals.
 NestPlan plan_stages(const Graph& graph);
 
-// cache_write, split_reduction, pack and compute_inline: directives that change what the stages
-// are.
+// cache_write, split_reduction, copy_in, pack and compute_inline: directives that change what the
+// stages are.
 void apply_structure(const Schedule& schedule, NestPlan* plan);
 
 // The rest: loops, their kinds, places and memories. Checks each directive as it comes.

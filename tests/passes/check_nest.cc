@@ -11,6 +11,7 @@
 #include "passes/lower.h"
 #include "passes/pipeline.h"
 #include "passes/verify_nest.h"
+#include "tests/golden.h"
 
 namespace emulsion {
 namespace {
@@ -78,6 +79,19 @@ testing::AssertionResult lowers(const Graph& graph, const Schedule& schedule,
                                        << to_string(graph) << to_string(schedule);
   }
   return computes(nest, graph, sizes, tolerance) << "\n" << to_string(schedule);
+}
+
+void expect_nest(const Schedule& schedule, const std::vector<int64_t>& batches) {
+  const Graph& graph = schedule.graph();
+  const LoopNest nest = lower(graph, schedule);
+  EXPECT_TRUE(matches_golden(to_string(nest)));
+  EXPECT_EQ(to_string(lower(graph, parse_schedule(to_string(schedule), graph))), to_string(nest));
+  for (int64_t batch : batches) {
+    SizeValues sizes;
+    for (const std::string& size : graph.sizes()) sizes[size] = batch;
+    EXPECT_TRUE(computes(nest, graph, sizes));
+    if (sizes.empty()) break;
+  }
 }
 
 testing::AssertionResult derives(const Graph& graph, const Target& target,

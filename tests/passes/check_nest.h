@@ -30,6 +30,10 @@ testing::AssertionResult computes(const LoopNest& nest, const Graph& graph,
 testing::AssertionResult lowers(const Graph& graph, const Schedule& schedule,
                                 const SizeValues& sizes = {}, double tolerance = 0);
 
+// A directive's nest: its golden text, from the schedule and from the schedule's own text, and what
+// it computes for each batch.
+void expect_nest(const Schedule& schedule, const std::vector<int64_t>& batches = {0, 1, 3, 8});
+
 // The same of the derived schedule; each run-time size takes every value of `batches` in turn.
 testing::AssertionResult derives(const Graph& graph, const Target& target,
                                  const std::vector<int64_t>& batches = {0, 1, 2, 7, 17},

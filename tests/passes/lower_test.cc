@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "dsl/operators.h"
-#include "dsl/schedule_text.h"
 #include "tests/golden.h"
 #include "tests/passes/check_nest.h"
 
@@ -19,20 +18,6 @@ namespace {
 
 const Axis m("m", 4), n("n", 10), k("k", 6);
 const Axis mo("mo"), mi("mi"), no("no"), ni("ni"), t("t");
-
-// The nest's golden text, by hand and by text; what it computes for each batch.
-void expect_nest(const Schedule& schedule, const std::vector<int64_t>& batches = {0, 1, 3, 8}) {
-  const Graph& graph = schedule.graph();
-  const LoopNest nest = lower(graph, schedule);
-  EXPECT_TRUE(matches_golden(to_string(nest)));
-  EXPECT_EQ(to_string(lower(graph, parse_schedule(to_string(schedule), graph))), to_string(nest));
-  for (int64_t batch : batches) {
-    SizeValues sizes;
-    for (const std::string& size : graph.sizes()) sizes[size] = batch;
-    EXPECT_TRUE(computes(nest, graph, sizes));
-    if (sizes.empty()) break;
-  }
-}
 
 // y = 2 x
 struct Doubled {

@@ -169,6 +169,42 @@ void add_linear(std::vector<ScheduledCase>* cases) {
   }
 }
 
+// Copies of operands at loops of their reader.
+void add_copies(std::vector<ScheduledCase>* cases) {
+  const Axis ko("ko"), ki("ki"), i0("i0"), i1("i1");
+  {
+    Linear l(40, 12);
+    Schedule s(l.y);
+    s[l.mm].compute_root().split(l.m, mo, mi, 4).split(l.n, no, ni, 16).split(l.k, ko, ki, 4);
+    s[l.mm].reorder({ni, mi, ki, ko, no, mo}).vectorize(ni).copy_in(l.x, "x_tile");
+    s[l.mm].copy_in(l.w, "w_tile").parallel(mo);
+    s["x_tile"].compute_at(l.mm.tensor(), ko).store_in(Memory::stack).unroll(i1);
+    s["w_tile"].compute_at(l.mm.tensor(), ko).store_in(Memory::stack).vectorize(i1, 8);
+    cases->push_back({"staged_tiles_of_both_operands", l.y, s});
+  }
+  {
+    Linear l(70, 9);
+    Schedule s(l.y);
+    s[l.mm].compute_root().split(l.n, no, ni, 32).reorder({ni, l.k, l.m, no}).vectorize(ni, 16);
+    s[l.mm].copy_in(l.w, "w_tile");
+    s["w_tile"].compute_at(l.mm.tensor(), no).pack(l.w, i1, 32).vectorize(i1, 16);
+    s[l.y].copy_in(l.mm, "mm_row").vectorize(l.n, 8);
+    s["mm_row"].compute_at(l.y, l.m).vectorize(l.n, 8, Tail::predicate);
+    cases->push_back({"copies_of_a_weight_and_a_stage", l.y, s});
+  }
+  {
+    Axis b("b", kBatch), i("i", 17), r("r", Extent(3));
+    Tensor line = input("line", f32, {kBatch, 19});
+    Func smooth("smooth");
+    smooth(b, i) = sum(r, line.at({Expr(b), Expr(i) + Expr(r)}));
+    Schedule s(smooth);
+    s[smooth].split(i, no, ni, 4).copy_in(line, "window").copy_in("window", "near");
+    s["window"].compute_at(smooth, b).vectorize(i1, 8);
+    s["near"].compute_at(smooth, no);
+    cases->push_back({"copy_of_a_copy_of_a_window", smooth, s});
+  }
+}
+
 void add_staged(std::vector<ScheduledCase>* cases) {
   Tensor x = input("x", f32, {kBatch, 50});
   Axis m("m", kBatch), n("n", 50), k("k", 50);
@@ -254,6 +290,7 @@ std::vector<ScheduledCase> scheduled_cases() {
   std::vector<ScheduledCase> cases;
   add_linear(&cases);
   add_staged(&cases);
+  add_copies(&cases);
   return cases;
 }
 
