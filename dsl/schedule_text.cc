@@ -48,11 +48,12 @@ constexpr Form kForms[] = {
     {"store_in", "m", "store_in(memory)"},
     {"pack", "taf", "pack(weight, axis, factor)"},
     {"cache_write", "t", "cache_write(new stage)"},
-    {"split_reduction", "aatf", "split_reduction(axis, new axis, new stage, factor)"},
+    {"rfactor", "at", "rfactor(reduction axis, new stage)"},
+    {"atomic", "", "atomic()"},
 };
 
 constexpr Tail kTails[] = {Tail::automatic, Tail::guard, Tail::predicate, Tail::round_up,
-                           Tail::shift_inwards};
+                           Tail::shift_inwards, Tail::predicate_loads, Tail::predicate_stores};
 constexpr Memory kMemories[] = {Memory::automatic, Memory::heap, Memory::stack, Memory::registers};
 
 template <typename Kind, size_t n>
@@ -134,6 +135,10 @@ class ScheduleParser {
       same_name = &form;
       if (fits(form, arguments.size())) return form;
     }
+    if (name.text == "split_reduction") {
+      fail_at(name, "expected split(axis, axis, lane, factor) and rfactor(lane, new stage), got "
+                    "split_reduction, which is no longer a directive");
+    }
     if (!same_name) fail_expected(name, "a directive (" + list_names(legal) + ")");
     fail_at(name, fmt::format("expected {}, got {} argument{}", same_name->usage, arguments.size(),
                               arguments.size() == 1 ? "" : "s"));
@@ -202,7 +207,7 @@ class ScheduleParser {
   }
 
   static DirectiveKind kind_of(std::string_view name) {
-    for (int i = 0; i <= static_cast<int>(DirectiveKind::split_reduction); ++i) {
+    for (int i = 0; i <= static_cast<int>(DirectiveKind::atomic); ++i) {
       if (to_string(static_cast<DirectiveKind>(i)) == name) return static_cast<DirectiveKind>(i);
     }
     EMULSION_CHECK(false, "no directive {}", name);

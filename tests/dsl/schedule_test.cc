@@ -55,10 +55,10 @@ TEST(Schedule, NamesOtherOperations) {
   Linear l;
   Schedule s(l.y);
   s[l.mm].compute_at(l.y, no).store_at(l.y, mo).pack(l.w, n, 64).cache_write("acc");
-  s["acc"].split_reduction(k, Axis("lane"), 16, "partial").fuse(m, n, Axis("t"));
+  s["acc"].split(k, k, Axis("lane"), 16).rfactor(Axis("lane"), "partial").fuse(m, n, Axis("t"));
   EXPECT_EQ(text_of(s["mm"]),
             "compute_at(y, no)\nstore_at(y, mo)\npack(w, n, 64)\ncache_write(acc)\n");
-  EXPECT_EQ(text_of(s["acc"]), "split_reduction(k, lane, partial, 16)\nfuse(m, n, t)\n");
+  EXPECT_EQ(text_of(s["acc"]), "split(k, k, lane, 16)\nrfactor(lane, partial)\nfuse(m, n, t)\n");
 }
 
 TEST(Schedule, PrintsEveryTailAndMemory) {
@@ -67,6 +67,8 @@ TEST(Schedule, PrintsEveryTailAndMemory) {
   EXPECT_EQ(to_string(Tail::predicate), "predicate");
   EXPECT_EQ(to_string(Tail::round_up), "round_up");
   EXPECT_EQ(to_string(Tail::shift_inwards), "shift_inwards");
+  EXPECT_EQ(to_string(Tail::predicate_loads), "predicate_loads");
+  EXPECT_EQ(to_string(Tail::predicate_stores), "predicate_stores");
   EXPECT_EQ(to_string(Memory::automatic), "automatic");
   EXPECT_EQ(to_string(Memory::heap), "heap");
   EXPECT_EQ(to_string(Memory::stack), "stack");
@@ -131,14 +133,11 @@ INSTANTIATE_TEST_SUITE_P(
            Schedule(l.y)[l.mm].pack(l.w, n, 0);
          },
          "argument 3 (factor) of pack"},
-        {"SplitReductionByZero",
-         [] { Schedule(Linear().y)["mm"].split_reduction(k, Axis("lane"), 0, "partial"); },
-         "argument 3 (factor) of split_reduction"},
         {"CacheWriteToAKeyword", [] { Schedule(Linear().y)["mm"].cache_write("auto"); },
          "stage made by cache_write 'auto'"},
         {"PartialWithoutName",
-         [] { Schedule(Linear().y)["mm"].split_reduction(k, Axis("lane"), 8, ""); },
-         "stage made by split_reduction ''"},
+         [] { Schedule(Linear().y)["mm"].rfactor(k, ""); },
+         "stage made by rfactor ''"},
         {"ComputeAtAStranger",
          [] { Schedule(Linear().y)["mm"].compute_at(input("other", f32, {3}), m); }, "got other"},
         {"PackOfAStranger", [] { Schedule(Linear().y)["mm"].pack(weight("v", f32, {3}), n, 8); },
