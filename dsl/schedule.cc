@@ -11,8 +11,8 @@ namespace {
 constexpr const char* kDirectiveNames[] = {
     "split",    "fuse",       "reorder",     "vectorize",       "unroll",
     "parallel", "compute_at", "store_at",    "compute_root",    "compute_inline",
-    "store_in", "pack",       "cache_write", "split_reduction", "tensorize",
-    "copy_in",
+    "store_in", "pack",       "cache_write", "rfactor",         "tensorize",
+    "copy_in",  "atomic",
 };
 
 std::vector<std::string> names_of(const std::vector<Axis>& axes) {
@@ -53,8 +53,9 @@ bool Directive::operator==(const Directive& other) const {
 }
 
 std::string to_string(Tail tail) {
-  static const char* const kNames[] = {"automatic", "guard", "predicate", "round_up",
-                                       "shift_inwards"};
+  static const char* const kNames[] = {"automatic",     "guard",           "predicate",
+                                       "round_up",      "shift_inwards",   "predicate_loads",
+                                       "predicate_stores"};
   return kNames[static_cast<int>(tail)];
 }
 
@@ -91,7 +92,7 @@ std::string to_string(const Directive& d) {
       break;
   }
   parts.insert(parts.end(), d.axes.begin(), d.axes.end());
-  if (d.kind == DirectiveKind::split_reduction) parts.push_back(d.target);
+  if (d.kind == DirectiveKind::rfactor) parts.push_back(d.target);
   if (d.factor != 0) parts.push_back(std::to_string(d.factor));
   if (d.tail != Tail::automatic) parts.push_back(to_string(d.tail));
   return to_string(d.kind) + "(" + joined(parts) + ")";
@@ -195,11 +196,9 @@ StageSchedule& StageSchedule::cache_write(const std::string& accumulator) {
   return add(std::move(directive));
 }
 
-StageSchedule& StageSchedule::split_reduction(const Axis& axis, const Axis& lane, int64_t lanes,
-                                              const std::string& partial) {
-  require_factor("split_reduction", 3, lanes);
-  check_identifier("stage made by split_reduction", partial);
-  Directive directive = make(DirectiveKind::split_reduction, {axis.name(), lane.name()}, lanes);
+StageSchedule& StageSchedule::rfactor(const Axis& axis, const std::string& partial) {
+  check_identifier("stage made by rfactor", partial);
+  Directive directive = make(DirectiveKind::rfactor, {axis.name()});
   directive.target = partial;
   return add(std::move(directive));
 }
@@ -215,6 +214,7 @@ StageSchedule& StageSchedule::copy_in(const std::string& operand, const std::str
   directive.target = copy;
   return add(std::move(directive));
 }
+StageSchedule& StageSchedule::atomic() { return add(make(DirectiveKind::atomic)); }
 
 Schedule::Schedule(const Graph& graph) : graph_(graph) {}
 

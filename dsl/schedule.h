@@ -12,6 +12,12 @@
 //
 // A reduction is two nests: the start value over the pure axes, then the update over pure and
 // reduction axes. Directives speak of both; the start value's nest simply has no reduction loops.
+//
+// Every combiner (sum, product, min, max) is associative and commutative, so the loops of a
+// reduction may be put in any order. Of integers the result is the same bits. A float sum or
+// product is rounded in the order that the nest says (loops outermost first; rfactor: partial
+// results, then theirs), the same for every number of threads; what would leave the order open is
+// refused. A float min or max differs at most in which of two equal zeros or NaNs is kept.
 
 #include <map>
 #include <optional>
@@ -27,11 +33,15 @@ namespace emulsion {
 
 // What happens where a split factor does not divide the extent.
 enum class Tail : uint8_t {
-  automatic,      // exact where it divides, else guard
-  guard,          // an if around the body (Halide: GuardWithIf)
-  predicate,      // masked loads and stores (Halide: Predicate)
-  round_up,       // compute past the end; only for what is not an output (Halide: RoundUp)
-  shift_inwards,  // the last tile starts earlier; pure operations of at least `factor` points
+  automatic,         // exact where it divides, else guard
+  guard,             // an if around the body (Halide: GuardWithIf)
+  predicate,         // masked loads and stores (Halide: Predicate)
+  round_up,          // compute past the end; only for what is not an output (Halide: RoundUp)
+  shift_inwards,     // the last tile starts earlier; pure operations of at least `factor` points
+  predicate_loads,   // only the loads are masked: what is stored past the end is never read; not
+                     // for outputs (Halide: PredicateLoads)
+  predicate_stores,  // only the stores are masked: what is loaded past the end is clamped into the
+                     // buffer (Halide: PredicateStores)
 };
 
 enum class Memory : uint8_t {
@@ -55,10 +65,11 @@ enum class DirectiveKind : uint8_t {
   compute_inline,
   store_in,         // memory
   pack,             // target: the weight; axes: the axis of this operation; factor
-  cache_write,      // target: name of the new stage that computes; this operation copies
-  split_reduction,  // axes: reduction axis, new lane axis; target: name of the new stage; factor
-  tensorize,        // axes: the outermost loop of the tile
-  copy_in,          // operand: what is copied; target: name of the new stage
+  cache_write,  // target: name of the new stage that computes; this operation copies
+  rfactor,      // axes: reduction loop; target: name of the new stage
+  tensorize,    // axes: the outermost loop of the tile
+  copy_in,      // operand: what is copied; target: name of the new stage
+  atomic,
 };
 
 struct Directive {
@@ -127,11 +138,6 @@ class StageSchedule {
   StageSchedule& pack(const Tensor& weight, const Axis& axis, int64_t factor);
   // y = reduce(...)       ->  acc = reduce(...); y = acc     so acc can be at a tile of y
   StageSchedule& cache_write(const std::string& accumulator);
-  // s = sum(k, e)         ->  s_lanes[.., lane] = sum(ko, e[k = ko*lanes + lane])
-  //                           s = sum(lane, s_lanes)
-  // The order of a float sum changes. Halide: rfactor.
-  StageSchedule& split_reduction(const Axis& axis, const Axis& lane, int64_t lanes,
-                                 const std::string& partial);
   // y = f(x[m, k])        ->  x_tile = x;  y = f(x_tile[m, k])
   // so that an operand can be staged at a loop of this operation, in other storage or another
   // order:
@@ -141,8 +147,21 @@ class StageSchedule {
   // A weight is packed through its copy: copy_in(w, "w_tile"), then w_tile.pack(w, i1, 64).
   // Halide: operand.in(this).
   StageSchedule& copy_in(const Tensor& operand, const std::string& copy);
-  // By name: also an operation that cache_write, split_reduction or copy_in makes.
+  // By name: also an operation that cache_write, rfactor or copy_in makes.
   StageSchedule& copy_in(const std::string& operand, const std::string& copy);
+  // s = sum({ko, ki}, e)  ->  partial[.., ki] = sum(ko, e); s = sum(ki, partial)
+  // `axis` is a reduction axis or a loop that splits and fuses made of some; the loops that are
+  // left stay reduced in `partial`. Before it on this operation: only such splits and fuses, which
+  // become axes. k in lanes of 8: split(k, k, lane, 8).rfactor(lane, "partial"). The order of a
+  // float sum changes.
+  StageSchedule& rfactor(const Axis& axis, const std::string& partial);
+  // for k: s += e         ->  for k: s atomic += e
+  // Allows vectorize and parallel on the loops of reduction axes, of integers: their result does
+  // not depend on the order, so it is exact. (parallel: not of a product, which no processor has as
+  // an atomic operation.) Without it such a loop is refused, for it carries a dependence. A float
+  // reduction is refused with it too, for the nest would not say in what order it is rounded:
+  // rfactor does.
+  StageSchedule& atomic();
 
   StageSchedule& add(Directive directive);
   const std::vector<Directive>& directives() const { return directives_; }
@@ -162,7 +181,7 @@ class Schedule {
   Schedule& operator=(const Schedule& other);
 
   // The directives of an operation of the graph (Error when it is not there) or, by name, also of a
-  // stage that cache_write, split_reduction or copy_in makes (checked by lower()).
+  // stage that cache_write, rfactor or copy_in makes (checked by lower()).
   StageSchedule& operator[](const Tensor& tensor);
   StageSchedule& operator[](const Func& func) { return (*this)[func.tensor()]; }
   StageSchedule& operator[](const std::string& name);

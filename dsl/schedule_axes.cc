@@ -44,8 +44,6 @@ size_t axis_count(DirectiveKind kind) {
     case DirectiveKind::split:
     case DirectiveKind::fuse:
       return 3;
-    case DirectiveKind::split_reduction:
-      return 2;
     case DirectiveKind::reorder:
     case DirectiveKind::vectorize:
     case DirectiveKind::unroll:
@@ -54,12 +52,14 @@ size_t axis_count(DirectiveKind kind) {
     case DirectiveKind::compute_at:
     case DirectiveKind::store_at:
     case DirectiveKind::pack:
+    case DirectiveKind::rfactor:
       return 1;
     case DirectiveKind::compute_root:
     case DirectiveKind::compute_inline:
     case DirectiveKind::store_in:
     case DirectiveKind::cache_write:
     case DirectiveKind::copy_in:
+    case DirectiveKind::atomic:
       return 0;
   }
   EMULSION_CHECK(false, "no such directive {}", static_cast<int>(kind));
@@ -101,8 +101,8 @@ class Applier {
       case DirectiveKind::cache_write:
         cache_write();
         break;
-      case DirectiveKind::split_reduction:
-        split_reduction();
+      case DirectiveKind::rfactor:
+        rfactor();
         break;
       case DirectiveKind::copy_in:
         copy_in();
@@ -112,6 +112,7 @@ class Applier {
       case DirectiveKind::compute_root:
       case DirectiveKind::compute_inline:
       case DirectiveKind::store_in:
+      case DirectiveKind::atomic:
         break;
     }
   }
@@ -215,31 +216,28 @@ class Applier {
     add_stage(std::move(made));
   }
 
-  // partial[.., lane] = reduce over all reduction axes, axis in steps; me = reduce over lane.
-  void split_reduction() {
+  // partial[.., axis] = reduce over the other reduction loops; me = reduce over axis.
+  void rfactor() {
     const std::string& axis = directive_.axes[0];
-    const std::string& lane = directive_.axes[1];
     require_new_stage();
-    if (!contains(me_.reduction, axis) || !contains(me_.loops, axis)) {
-      Names legal;
-      for (const std::string& name : me_.reduction) {
-        if (contains(me_.loops, name)) legal.push_back(name);
-      }
-      refuse(name_, directive_,
-             "expected a reduction axis of {} that is not split yet ({}), got {}", name_,
-             list_names(legal), axis);
+    Names reduction;
+    for (const std::string& loop : me_.loops) {
+      if (me_.reduction_loops.count(loop)) reduction.push_back(loop);
     }
-    require_unused(me_.loops, lane);
+    if (!contains(reduction, axis)) {
+      refuse(name_, directive_, "expected a reduction loop of {} ({}), got {}", name_,
+             list_names(reduction), axis);
+    }
     StageAxes made;
     made.pure = me_.pure;
-    require_unused(made.pure, lane);
-    made.pure.push_back(lane);
-    made.reduction = me_.reduction;
-    require_unused(made.reduction, lane);
+    made.pure.push_back(axis);
+    for (const std::string& loop : reduction) {
+      if (loop != axis) made.reduction.push_back(loop);
+    }
     keep_pure_loops();
-    me_.loops.push_back(lane);
-    me_.reduction = {lane};
-    me_.reduction_loops = {lane};
+    me_.loops.push_back(axis);
+    me_.reduction = {axis};
+    me_.reduction_loops = {axis};
     add_stage(std::move(made));
   }
 
@@ -295,7 +293,7 @@ void append_stage(const std::string& name, const std::map<std::string, StageSche
 }  // namespace
 
 bool makes_stage(DirectiveKind kind) {
-  return kind == DirectiveKind::cache_write || kind == DirectiveKind::split_reduction ||
+  return kind == DirectiveKind::cache_write || kind == DirectiveKind::rfactor ||
          kind == DirectiveKind::copy_in;
 }
 

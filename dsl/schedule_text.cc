@@ -50,12 +50,14 @@ constexpr Form kForms[] = {
     {"store_in", "m", "store_in(memory)"},
     {"pack", "taf", "pack(weight, axis, factor)"},
     {"cache_write", "t", "cache_write(new stage)"},
-    {"split_reduction", "aatf", "split_reduction(axis, new axis, new stage, factor)"},
+    {"rfactor", "at", "rfactor(reduction axis, new stage)"},
+    {"atomic", "", "atomic()"},
     {"copy_in", "ot", "copy_in(operand, new stage)"},
 };
 
-constexpr Tail kTails[] = {Tail::automatic, Tail::guard, Tail::predicate, Tail::round_up,
-                           Tail::shift_inwards};
+constexpr Tail kTails[] = {Tail::automatic,     Tail::guard,           Tail::predicate,
+                           Tail::round_up,      Tail::shift_inwards,   Tail::predicate_loads,
+                           Tail::predicate_stores};
 constexpr Memory kMemories[] = {Memory::automatic, Memory::heap, Memory::stack, Memory::registers,
                                 Memory::scratchpad};
 
@@ -137,6 +139,10 @@ class ScheduleParser {
       if (name.text != form.name) continue;
       same_name = &form;
       if (fits(form, arguments.size())) return form;
+    }
+    if (name.text == "split_reduction") {
+      fail_at(name, "expected split(axis, axis, lane, factor) and rfactor(lane, new stage), got "
+                    "split_reduction, which is no longer a directive");
     }
     if (!same_name) fail_expected(name, "a directive (" + list_names(legal) + ")");
     fail_at(name, fmt::format("expected {}, got {} argument{}", same_name->usage, arguments.size(),

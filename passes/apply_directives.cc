@@ -15,7 +15,11 @@ std::string joined(const std::vector<std::string>& names) {
 // Applies one directive after another to one stage.
 class Applier {
  public:
-  explicit Applier(StagePlan* plan) : plan_(*plan) {}
+  explicit Applier(StagePlan* plan) : plan_(*plan) {
+    // Where it stands among the directives does not matter, as in Halide.
+    has_atomic_ = std::any_of(plan->directives.begin(), plan->directives.end(),
+                              [](const Directive& d) { return d.kind == DirectiveKind::atomic; });
+  }
 
   void apply(const Directive& d) {
     switch (d.kind) {
@@ -33,6 +37,8 @@ class Applier {
         return set_kind(d, LoopKind::parallel);
       case DirectiveKind::tensorize:
         return tensorize(d);
+      case DirectiveKind::atomic:
+        return atomic(d);
       case DirectiveKind::compute_at:
       case DirectiveKind::compute_root:
         return place(d);
@@ -122,6 +128,8 @@ class Applier {
     require_new(d, inner, axis);
     if (outer == inner) refuse_here(d, fmt::format("expected two names, got {} twice", outer));
     bool reduction = plan_.reduction_loops.count(axis) > 0;
+    require_not_masked(d, axis);
+    if (d.tail == Tail::predicate_loads || d.tail == Tail::predicate_stores) check_mask(d);
     if (d.tail == Tail::shift_inwards && plan_.stage.is_reduction()) {
       refuse_here(
           d, "expected a tail of guard or predicate: a reduction cannot compute a point twice");
@@ -141,11 +149,51 @@ class Applier {
     transform.tail = d.tail;  // automatic is resolved by infer_regions, which knows the extents
     plan_.stage.transforms.push_back(transform);
     used_.insert(axis);
+    note_inner(d, inner_.count(axis) > 0);
     plan_.loops[at] = outer;
     plan_.loops.insert(plan_.loops.begin() + at + 1, inner);
     if (reduction) {
       plan_.reduction_loops.erase(axis);
       plan_.reduction_loops.insert({outer, inner});
+    }
+  }
+
+  // predicate_loads and predicate_stores: one side of the operation runs past the end.
+  void check_mask(const Directive& d) {
+    if (plan_.stage.is_reduction()) {
+      refuse_here(d, fmt::format("expected a tail of guard or predicate: a reduction loads what it "
+                                 "stores, got {}",
+                                 to_string(d.tail)));
+    }
+    if (d.tail == Tail::predicate_stores) return;
+    if (plan_.is_output) {
+      refuse_here(d, fmt::format("expected a tail of guard, predicate, predicate_stores or "
+                                 "shift_inwards: nothing past the end of {} may be written",
+                                 plan_.stage.name));
+    }
+    if (inner_.count(d.axes[0])) {
+      refuse_here(d, fmt::format("expected a loop that is not inside a split axis, got {}, whose "
+                                 "last step may be followed by others; legal: guard or predicate",
+                                 d.axes[0]));
+    }
+  }
+
+  // A mask holds for whole steps of the inner loop of its split.
+  void require_not_masked(const Directive& d, const std::string& axis) const {
+    auto found = masked_.find(axis);
+    if (found == masked_.end()) return;
+    refuse_here(d, fmt::format("expected a loop that no split masks, got {}, the inner loop of a "
+                               "split with {}; legal: that split with guard or predicate",
+                               axis, to_string(found->second)));
+  }
+
+  void note_inner(const Directive& split, bool is_inner) {
+    const std::string &outer = split.axes[1], &inner = split.axes[2];
+    inner_.erase(split.axes[0]);
+    if (is_inner) inner_.insert(outer);
+    inner_.insert(inner);
+    if (split.tail == Tail::predicate_loads || split.tail == Tail::predicate_stores) {
+      masked_[inner] = split.tail;
     }
   }
 
@@ -155,6 +203,8 @@ class Applier {
     size_t inner_at = position_of(d, inner);
     require_serial(d, outer);
     require_serial(d, inner);
+    require_not_masked(d, outer);
+    require_not_masked(d, inner);
     if (inner_at != at + 1) {
       refuse_here(
           d, fmt::format("expected {} directly inside {}, got the loops {}, outermost first", inner,
@@ -172,6 +222,7 @@ class Applier {
     transform.inner = inner;
     plan_.stage.transforms.push_back(transform);
     used_.insert({outer, inner});
+    if (inner_.count(outer) || inner_.count(inner)) inner_.insert(fused);
     plan_.loops.erase(plan_.loops.begin() + inner_at);
     plan_.loops[at] = fused;
     if (reduction) {
@@ -201,10 +252,7 @@ class Applier {
     position_of(d, axis);
     require_serial(d, axis);
     if (plan_.reduction_loops.count(axis) && kind != LoopKind::unrolled) {
-      refuse_here(d,
-                  fmt::format("expected a loop without a dependence, got {}, which carries the {} "
-                              "of {}; split_reduction makes lanes that do not",
-                              axis, to_string(plan_.stage.combiner), plan_.stage.name));
+      require_atomic(d, kind);
     }
     plan_.kinds[axis] = kind;
   }
@@ -214,6 +262,39 @@ class Applier {
     for (size_t i = position_of(d, d.axes[0]); i < plan_.loops.size(); ++i) {
       require_serial(d, plan_.loops[i]);
       plan_.kinds[plan_.loops[i]] = LoopKind::tile;
+    }
+  }
+
+  void atomic(const Directive& d) {
+    if (!plan_.stage.is_reduction()) {
+      refuse_here(d, fmt::format("expected a reduction, got {}, which has none", plan_.stage.name));
+    }
+    if (plan_.atomic) refuse_here(d, "expected one atomic, got a second one");
+    plan_.atomic = true;
+  }
+
+  // Whether the steps of a reduction loop may be taken together. Every combiner is associative and
+  // commutative, but a float is rounded at each step: in what order, the nest says, and neither
+  // threads nor a reduction across lanes would keep to it.
+  void require_atomic(const Directive& d, LoopKind kind) const {
+    const std::string combiner = to_string(plan_.stage.combiner);
+    const std::string dtype = to_string(plan_.stage.dtype);
+    const std::string& axis = d.axes[0];
+    const std::string partial = fmt::format("rfactor({}, ...) and this in the new stage", axis);
+    if (is_float(plan_.stage.dtype)) {
+      refuse_here(d, fmt::format("expected a loop without a dependence, got {}, which carries the "
+                                 "{} of {}, rounded in the order of the loop; legal: {}",
+                                 axis, combiner, plan_.stage.name, partial));
+    }
+    if (!has_atomic_) {
+      refuse_here(d, fmt::format("expected a loop without a dependence, got {}, which carries the "
+                                 "{} of {}; legal: atomic() on {}, or {}",
+                                 axis, combiner, plan_.stage.name, plan_.stage.name, partial));
+    }
+    if (kind == LoopKind::parallel && plan_.stage.combiner == Combiner::product) {
+      refuse_here(d, fmt::format("expected a sum, a min or a max, which processors have as atomic "
+                                 "operations, got a product of {}; legal: {}",
+                                 dtype, partial));
     }
   }
 
@@ -234,7 +315,10 @@ class Applier {
 
   StagePlan& plan_;
   std::set<std::string> used_;  // names that were split or fused away
+  std::set<std::string> inner_;         // loops inside the steps of a split axis
+  std::map<std::string, Tail> masked_;  // inner loops of splits that mask one side
   bool placed_ = false;
+  bool has_atomic_ = false;
 };
 
 // The loop of `consumer` around everything that stage `plan` computes there; -1 when it is not
@@ -335,12 +419,14 @@ void check_store(const NestPlan& nest, const StagePlan& plan) {
 
 }  // namespace
 
+void apply_directives_of(StagePlan* plan) {
+  Applier applier(plan);
+  for (const Directive& d : plan->directives) applier.apply(d);
+  applier.finish();
+}
+
 void apply_directives(NestPlan* nest) {
-  for (StagePlan& plan : nest->stages) {
-    Applier applier(&plan);
-    for (const Directive& d : plan.directives) applier.apply(d);
-    applier.finish();
-  }
+  for (StagePlan& plan : nest->stages) apply_directives_of(&plan);
   const auto readers = readers_of(*nest);
   for (size_t i = 0; i < nest->stages.size(); ++i) {
     check_place(*nest, readers, i);

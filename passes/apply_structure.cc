@@ -5,6 +5,7 @@
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
 #include "dsl/text_lexer.h"
+#include "passes/index_interval.h"
 #include "passes/lower.h"
 #include "passes/simplify_index.h"
 #include "passes/stage_plan.h"
@@ -12,12 +13,11 @@
 namespace emulsion {
 namespace {
 
-bool has_loop_directive(const StagePlan& plan) {
-  return std::any_of(plan.directives.begin(), plan.directives.end(), [](const Directive& d) {
-    return d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse ||
-           d.kind == DirectiveKind::reorder || d.kind == DirectiveKind::vectorize ||
-           d.kind == DirectiveKind::unroll || d.kind == DirectiveKind::parallel;
-  });
+bool is_loop_directive(const Directive& d) {
+  return d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse ||
+         d.kind == DirectiveKind::reorder || d.kind == DirectiveKind::vectorize ||
+         d.kind == DirectiveKind::unroll || d.kind == DirectiveKind::parallel ||
+         d.kind == DirectiveKind::atomic;
 }
 
 void require_new_name(const NestPlan& plan, const std::string& stage, const Directive& d) {
@@ -28,7 +28,7 @@ void require_new_name(const NestPlan& plan, const std::string& stage, const Dire
 }
 
 void require_first(const StagePlan& plan, const Directive& d) {
-  if (has_loop_directive(plan)) {
+  if (std::any_of(plan.directives.begin(), plan.directives.end(), is_loop_directive)) {
     refuse(plan.stage.name, d, "expected before the directives on this operation's loops");
   }
 }
@@ -36,10 +36,7 @@ void require_first(const StagePlan& plan, const Directive& d) {
 // Indices, and so extents, are 32 bits.
 void require_factor(const std::string& stage, const Directive& d) {
   constexpr int64_t kMostFactor = int64_t{1} << 30;
-  if (d.kind != DirectiveKind::split && d.kind != DirectiveKind::pack &&
-      d.kind != DirectiveKind::split_reduction) {
-    return;
-  }
+  if (d.kind != DirectiveKind::split && d.kind != DirectiveKind::pack) return;
   if (d.factor < 1) {
     refuse(stage, d,
            fmt::format("argument {} (factor): expected a positive integer, got {}",
@@ -81,6 +78,7 @@ void reset_loops(StagePlan* plan) {
 
 // y = reduce(...)  ->  acc = reduce(...); y = acc
 StagePlan cache_write(StagePlan* plan, const Directive& d) {
+  require_first(*plan, d);
   StagePlan made;
   made.stage = plan->stage;
   made.stage.name = d.target;
@@ -140,61 +138,120 @@ StagePlan copy_in(const NestPlan& plan, StagePlan* reader, const Directive& d) {
   return made;
 }
 
-// s = sum(k, e)  ->  partial[.., lane] = sum(k_o, e[k = k_o*lanes + lane]); s = sum(lane, partial)
-StagePlan split_reduction(StagePlan* plan, const Directive& d) {
-  Stage& stage = plan->stage;
-  auto found = std::find_if(stage.reduction_axes.begin(), stage.reduction_axes.end(),
-                            [&](const Axis& axis) { return axis.name() == d.axes[0]; });
-  if (found == stage.reduction_axes.end()) {
-    std::string legal;
-    for (const Axis& axis : stage.reduction_axes)
-      legal += (legal.empty() ? "" : ", ") + axis.name();
-    refuse(stage.name, d,
-           fmt::format("expected a reduction axis of {} ({}), got {}", stage.name,
-                       legal.empty() ? "it has none" : legal, d.axes[0]));
+// The splits and fuses of reduction loops that stand before rfactor, applied; they leave `plan`.
+StagePlan with_reduction_transforms(StagePlan* plan, const Directive& rfactor) {
+  StagePlan result = *plan;
+  result.directives.clear();
+  std::vector<Directive> others;
+  std::set<std::string> reduction = plan->reduction_loops;
+  for (const Directive& d : plan->directives) {
+    if (!is_loop_directive(d)) {
+      others.push_back(d);
+      continue;
+    }
+    const bool transforms = d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse;
+    const bool guarded = d.tail == Tail::automatic || d.tail == Tail::guard;
+    if (!transforms || !reduction.count(d.axes[0]) || !guarded) {
+      refuse(plan->stage.name, rfactor,
+             fmt::format("expected nothing before it but splits, with a tail of guard, and fuses "
+                         "of reduction loops of {}, got {}; legal: that one after it",
+                         plan->stage.name, to_string(d)));
+    }
+    reduction.insert(d.axes.begin(), d.axes.end());
+    result.directives.push_back(d);
   }
-  auto used = [&](const std::string& name) {
-    auto is = [&](const Axis& axis) { return axis.name() == name; };
-    return std::any_of(stage.axes.begin(), stage.axes.end(), is) ||
-           std::any_of(stage.reduction_axes.begin(), stage.reduction_axes.end(), is);
-  };
-  if (used(d.axes[1])) {
-    refuse(stage.name, d, fmt::format("expected a new name for the lanes, got {}", d.axes[1]));
-  }
-  const Extent extent = found->extent();
-  // ceil(extent / lanes) of a run-time extent is not affine, so it cannot be the extent of an axis.
-  if (!extent.is_constant()) {
-    refuse(stage.name, d,
-           fmt::format("expected an extent that is a number, got {}", extent.to_string()));
-  }
-  Axis outer(d.axes[0], Extent((extent.constant() + d.factor - 1) / d.factor));
-  Axis lane(d.axes[1], Extent(d.factor));
-  Expr index = axis_value(outer.name()) * int_constant(d.factor) + axis_value(lane.name());
-  Shape shape;
-  for (const Axis& axis : stage.axes) shape.push_back(axis.extent());
-  shape.emplace_back(d.factor);
-  require_size(stage.name, d, shape, stage.dtype);
-  bool exact = extent.constant() % d.factor == 0;
-  Expr last = int_constant(std::max<int64_t>(extent.constant() - 1, 0));
+  apply_directives_of(&result);
+  plan->directives = std::move(others);
+  return result;
+}
 
-  StagePlan made;
-  made.stage = stage;
-  made.stage.name = d.target;
-  made.stage.axes.push_back(lane);
-  made.stage.reduction_axes[found - stage.reduction_axes.begin()] = outer;
-  Expr clamped = exact ? index : min(index, last);
-  Expr body = substitute_axes(
-      stage.body, [&](const std::string& name) { return name == outer.name() ? clamped : Expr(); });
-  if (!exact) {
-    body = select(index <= last, body, identity_of(stage.combiner, stage.dtype));
+// The extents of the loops of a reduction, before any region is known: those of whole tensors. Marks
+// the splits that divide.
+std::map<std::string, Expr> whole_extents(Stage* stage) {
+  std::vector<Expr> region;
+  for (const Axis& axis : stage->axes) region.push_back(extent_value(axis.extent()));
+  std::map<std::string, Expr> extents = axis_extents(*stage, region);
+  for (LoopTransform& t : stage->transforms) {
+    if (t.kind == LoopTransform::Kind::split) {
+      auto extent = as_extent(extents.at(t.axis));
+      const bool exact = extent && extent->exact_quotient(t.factor).has_value();
+      t.tail = exact ? Tail::round_up : Tail::guard;
+    }
+    apply_transform(t, &extents);
   }
-  made.stage.body = body;
+  return extents;
+}
+
+// The axis that a loop of a reduction becomes.
+Axis loop_as_axis(const Stage& stage, const Directive& d, const std::string& loop,
+                  const std::map<std::string, Expr>& extents) {
+  std::optional<Extent> extent = as_extent(extents.at(loop));
+  if (!extent) {
+    refuse(stage.name, d,
+           fmt::format("expected loops whose extents are affine in the run-time sizes, got {} in "
+                       "{}; legal: a split that divides, or rfactor of an axis that is not split",
+                       loop, to_string(extents.at(loop))));
+  }
+  return Axis(loop, *extent);
+}
+
+// The body with the reduction axes in terms of the loops. Past the end of an axis it is the
+// identity, and nothing is read there.
+Expr body_over_loops(const Stage& stage) {
+  std::vector<Expr> region;
+  for (const Axis& axis : stage.axes) region.push_back(extent_value(axis.extent()));
+  const PointMap point = map_point(stage, Part::update, region);
+  auto over_axes = [&](const Expr& e) {
+    return substitute_axes(e, [&](const std::string& variable) {
+      return axis_value(variable.substr(stage.name.size() + 1));
+    });
+  };
+  std::map<std::string, Expr> values;
+  for (const Axis& axis : stage.reduction_axes) {
+    Expr value = over_axes(point.local.at(axis.name()));
+    const bool may_pass_the_end = !point.guards.empty() && value->op != ExprOp::axis;
+    Expr last = axis.extent() == Extent(0) ? int_constant(0) : extent_value(axis.extent() - Extent(1));
+    values[axis.name()] = may_pass_the_end ? min(value, last) : value;
+  }
+  Expr body = substitute_axes(stage.body, [&](const std::string& name) {
+    auto found = values.find(name);
+    return found == values.end() ? Expr() : found->second;
+  });
+  if (point.guards.empty()) return body;
+  Expr inside = over_axes(point.guards.front());
+  for (size_t i = 1; i < point.guards.size(); ++i) inside = inside && over_axes(point.guards[i]);
+  return select(inside, body, identity_of(stage.combiner, stage.dtype));
+}
+
+// s = sum({ko, ki}, e)  ->  partial[.., ki] = sum(ko, e); s = sum(ki, partial)
+StagePlan rfactor(StagePlan* plan, const Directive& d) {
+  StagePlan made = with_reduction_transforms(plan, d);
+  const std::map<std::string, Expr> extents = whole_extents(&made.stage);
+  const Axis lane = loop_as_axis(plan->stage, d, d.axes[0], extents);
+  std::vector<Axis> left;
+  for (const std::string& loop : made.loops) {
+    if (!made.reduction_loops.count(loop) || loop == lane.name()) continue;
+    left.push_back(loop_as_axis(plan->stage, d, loop, extents));
+  }
+  Shape shape;
+  for (const Axis& axis : plan->stage.axes) shape.push_back(axis.extent());
+  shape.push_back(lane.extent());
+  require_size(plan->stage.name, d, shape, plan->stage.dtype);
+
+  made.stage.name = d.target;
+  made.stage.body = body_over_loops(made.stage);
+  made.stage.axes.push_back(lane);
+  made.stage.reduction_axes = std::move(left);
+  if (made.stage.reduction_axes.empty()) made.stage.combiner = Combiner::none;
+  made.stage.transforms.clear();
+  made.directives.clear();
+  made.is_output = false;
   reset_loops(&made);
 
-  std::vector<Expr> indices = own_axes(stage.axes);
+  std::vector<Expr> indices = own_axes(plan->stage.axes);
   indices.emplace_back(lane);
-  stage.body = read_buffer(d.target, stage.dtype, std::move(indices));
-  stage.reduction_axes = {lane};
+  plan->stage.body = read_buffer(d.target, plan->stage.dtype, std::move(indices));
+  plan->stage.reduction_axes = {lane};
   reset_loops(plan);
   return made;
 }
@@ -367,16 +424,13 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
     for (const Directive& d : directives->directives()) {
       StagePlan& self = plan->stages[i + made];
       require_factor(name, d);
-      if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::split_reduction) {
-        require_first(self, d);
+      if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::rfactor) {
         require_new_name(*plan, name, d);
         if (reduced_elsewhere) {
-          refuse(name, d,
-                 "expected one cache_write or split_reduction for each operation, got a second "
-                 "one");
+          refuse(name, d, "expected one cache_write or rfactor for each operation, got a second one");
         }
-        StagePlan stage = d.kind == DirectiveKind::cache_write ? cache_write(&self, d)
-                                                               : split_reduction(&self, d);
+        StagePlan stage =
+            d.kind == DirectiveKind::cache_write ? cache_write(&self, d) : rfactor(&self, d);
         plan->stages.insert(plan->stages.begin() + i + made++, std::move(stage));
         reduced_elsewhere = true;
       } else if (d.kind == DirectiveKind::copy_in) {

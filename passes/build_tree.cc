@@ -43,7 +43,7 @@ PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& regio
       result.local.erase(t.outer);
       result.local.erase(t.inner);
       result.local[t.axis] = value;
-      if (t.tail == Tail::guard || t.tail == Tail::predicate) {
+      if (t.tail != Tail::round_up && t.tail != Tail::shift_inwards) {
         result.guards.push_back(value < before[i]);
       }
     } else {
@@ -168,6 +168,7 @@ class TreeBuilder {
       }
     }
     node->guards = map.guards;
+    node->atomic = part == Part::update && plan.atomic;
     return node;
   }
 

@@ -101,7 +101,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   if (lanes_of_k) {
     std::string partial = fresh_stage(*schedule, op.name + "_lanes");
     Axis lane(fresh_axis(op, "lane"));
-    stage.split_reduction(last_reduction, lane, lanes, partial);
+    stage.split(last_reduction, last_reduction, lane, lanes).rfactor(lane, partial);
     StageSchedule& part = (*schedule)[partial];
     std::vector<Axis> order = {lane};
     for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);

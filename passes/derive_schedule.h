@@ -10,7 +10,7 @@
 //                                        epilogue; weights packed in panels; threads over panels or
 //                                        rows
 //   elementwise, data movement           vectors along the last axis, threads along the first
-//   reduction along the last axis        partial results in lanes (split_reduction), threads over
+//   reduction along the last axis        partial results in lanes (rfactor), threads over
 //   rows any other reduction                  accumulators in vectors along the last axis
 //
 // Legal at every value of the run-time sizes from 0 up.

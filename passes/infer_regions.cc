@@ -169,11 +169,21 @@ class Inferrer {
   void resolve_tails(StagePlan* plan) {
     Stage& stage = plan->stage;
     std::map<std::string, Expr> extents = axis_extents(stage, plan->extents);
+    std::map<std::string, std::set<size_t>> sources;  // the axes that a loop comes from
+    for (size_t i = 0; i < stage.axes.size(); ++i) sources[stage.axes[i].name()] = {i};
     for (LoopTransform& t : stage.transforms) {
       if (t.kind == LoopTransform::Kind::fuse) {
         require_index(*plan, t, extents.at(t.outer), extents.at(t.inner));
+        std::set<size_t> both = sources[t.outer];
+        both.insert(sources[t.inner].begin(), sources[t.inner].end());
+        sources[t.axis] = both;
       } else {
         resolve_tail(plan, &t, extents.at(t.axis));
+        // What is loaded past the end is clamped.
+        if (t.tail == Tail::predicate_stores) {
+          for (size_t axis : sources[t.axis]) plan->highest[axis] = std::nullopt;
+        }
+        sources[t.outer] = sources[t.inner] = std::set<size_t>(sources[t.axis]);
       }
       apply_transform(t, &extents);
     }

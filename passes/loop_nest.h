@@ -9,8 +9,9 @@
 //          0 up | alloc buffer[min, extent...]      storage of an internal stage, live for the
 //          children | load    stage[point] = read       a copy into a staged buffer; no arithmetic
 //          | execute stage[point] (op)= expr   start value, update, or a value that stays inside
-//          the kernel | store   stage[point] = expr       a pure value that goes to an output
-//          argument
+//                                              the kernel; "atomic (op)=" is an update whose
+//                                              reduction loops may be vectorized or parallel
+//          | store   stage[point] = expr       a pure value that goes to an output argument
 //
 // A stage is a comprehension over its axes. Its buffer has its name; its loops are its axes taken
 // through its transforms (splits and fuses, in order); its place in the tree is where it is
@@ -105,6 +106,7 @@ struct Node {
   // uOps
   std::vector<Expr> point;   // one for each of axes, then (update) reduction_axes
   std::vector<Expr> guards;  // all must hold, or this instance does nothing
+  bool atomic = false;       // an update whose instances may run at once
 };
 
 struct LoopNest;

@@ -155,7 +155,8 @@ class Printer {
     if (node.part == Part::init) {
       text += "= " + to_string(identity_of(stage.combiner, stage.dtype));
     } else {
-      text += assignment(stage.combiner) + " " + value_text(stage.body);
+      text += (node.atomic ? "atomic " : "") + assignment(stage.combiner) + " " +
+              value_text(stage.body);
     }
     for (const Axis& axis : stage.reduction_axes) names.push_back(axis.name());
     return text + where_text(node, stage, names) + guard_text(node, names);

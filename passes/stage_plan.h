@@ -26,6 +26,7 @@ struct StagePlan {
   std::vector<std::string> loops;         // plain names, outermost first; an update's loops
   std::map<std::string, LoopKind> kinds;  // those that are not serial
   std::set<std::string> reduction_loops;  // loops of reduction axes: not in the start value's nest
+  bool atomic = false;                    // its update
   Place place = Place::root;
   std::string at_stage, at_loop;        // place == at
   std::string store_stage, store_loop;  // empty: where it is computed
@@ -61,12 +62,14 @@ std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan);
 // order of its axes. Constants of one element become literals.
 NestPlan plan_stages(const Graph& graph);
 
-// cache_write, split_reduction, copy_in, pack and compute_inline: directives that change what the
-// stages are.
+// cache_write, rfactor, copy_in, pack and compute_inline: directives that change what the stages
+// are.
 void apply_structure(const Schedule& schedule, NestPlan* plan);
 
 // The rest: loops, their kinds, places and memories. Checks each directive as it comes.
 void apply_directives(NestPlan* plan);
+// The same of one stage, without the checks that concern several.
+void apply_directives_of(StagePlan* plan);
 
 // The region of each stage that its place needs, and clamps on the reads that a region beyond the
 // domain would take out of bounds. Consumers first.

@@ -127,9 +127,6 @@ class TreeVerifier {
                      vectorized ? "vectorized" : "parallel", variable,
                      loop_variable(outer->stage, outer->axis));
     }
-    EMULSION_CHECK(!reduction_loop_axes(stage).count(loop.axis) || !(vectorized || parallel),
-                   "nest {}: {} loop {} over a reduction axis", nest_.name,
-                   vectorized ? "vectorized" : "parallel", variable);
     // A name may be used again (split n into n and n_v): what counts is the transform that made it
     // last.
     const LoopTransform* made_by = nullptr;
@@ -234,8 +231,19 @@ class TreeVerifier {
   // The loops of the stage around its uOp are exactly what its transforms leave, each once.
   void check_own_loops(const Node& uop, const Stage& stage) {
     std::set<std::string> expected = loop_axes(stage, uop.part);
+    const std::set<std::string> carrying = reduction_loop_axes(stage);
+    EMULSION_CHECK(uop.part == Part::update || !uop.atomic,
+                   "nest {}: an atomic {} of {} that is no update", nest_.name, name_of(uop.kind),
+                   stage.name);
     for (const Node* loop : loops_) {
       if (loop->stage != stage.name) continue;
+      const bool together =
+          loop->loop_kind == LoopKind::vectorized || loop->loop_kind == LoopKind::parallel;
+      EMULSION_CHECK(uop.atomic || !together || !carrying.count(loop->axis),
+                     "nest {}: {} loop {} over a reduction axis, and the update is not atomic",
+                     nest_.name,
+                     loop->loop_kind == LoopKind::vectorized ? "vectorized" : "parallel",
+                     loop_variable(loop->stage, loop->axis));
       EMULSION_CHECK(loop->part == uop.part, "nest {}: the {} of {} inside its {} loop {}",
                      nest_.name, name_of(uop.part), stage.name, name_of(loop->part), loop->axis);
       expected.erase(loop->axis);

@@ -22,6 +22,10 @@ TailStrategy tail_strategy(Tail tail) {
       return TailStrategy::RoundUp;
     case Tail::shift_inwards:
       return TailStrategy::ShiftInwards;
+    case Tail::predicate_loads:
+      return TailStrategy::PredicateLoads;
+    case Tail::predicate_stores:
+      return TailStrategy::PredicateStores;
     case Tail::automatic:
       break;
   }
@@ -76,6 +80,7 @@ class StageScheduler {
       innermost_first.push_back(variable(part.loops[i]->axis));
     }
     if (innermost_first.size() > 1) halide_stage.reorder(innermost_first);
+    if (part.uop->atomic) halide_stage.atomic();
     for (const Node* loop : part.loops) {
       switch (loop->loop_kind) {
         case LoopKind::serial:

@@ -161,7 +161,8 @@ Halide::RDom StageDefiner::reduction_domain(const Stage& stage, const PartLoops&
   for (size_t i = update.loops.size(); i-- > 0;) {
     const Node& loop = *update.loops[i];
     if (!carrying.count(loop_variable(stage.name, loop.axis))) continue;
-    EMULSION_CHECK(loop.loop_kind == LoopKind::serial || loop.loop_kind == LoopKind::unrolled,
+    EMULSION_CHECK(update.uop->atomic || loop.loop_kind == LoopKind::serial ||
+                       loop.loop_kind == LoopKind::unrolled,
                    "stage {}: the loop {} carries a reduction", stage.name, loop.axis);
     variables.push_back({halide_name(loop.axis), 0, translate_expr(loop.extent, scope)});
     names.push_back(loop.axis);
@@ -178,7 +179,10 @@ Halide::RDom StageDefiner::reduction_domain(const Stage& stage, const PartLoops&
     visit(guard, [&](const Expr& e) {
       if (e->op == ExprOp::axis && !carrying.count(e->name)) about_reduction = false;
     });
-    if (about_reduction) domain.where(translate_expr(guard, scope));
+    if (!about_reduction) continue;
+    // Vectors of an atomic update need a loop of their own, without the guard: likely() makes it.
+    Halide::Expr inside = translate_expr(guard, scope);
+    domain.where(update.uop->atomic ? Halide::likely(inside) : inside);
   }
   return domain;
 }

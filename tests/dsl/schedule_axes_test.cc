@@ -65,11 +65,17 @@ TEST(ScheduleAxes, CacheWriteLeavesThePureLoops) {
   EXPECT_EQ(loops(s, "acc"), (Names{"m", "n", "ko", "ki", "l"}));
 }
 
-TEST(ScheduleAxes, SplitReductionMakesLanes) {
+TEST(ScheduleAxes, RfactorMakesALoopPure) {
   Schedule s(linear());
-  s["mm"].split_reduction(k, Axis("lane"), 16, "partial");
-  EXPECT_EQ(loops(s, "mm"), (Names{"m", "n", "lane"}));
-  EXPECT_EQ(loops(s, "partial"), (Names{"m", "n", "lane", "k", "l"}));
+  s["mm"].split(k, ko, ki, 16).rfactor(ki, "partial");
+  EXPECT_EQ(loops(s, "mm"), (Names{"m", "n", "ki"}));
+  EXPECT_EQ(loops(s, "partial"), (Names{"m", "n", "ki", "ko", "l"}));
+}
+
+TEST(ScheduleAxes, AtomicLeavesTheLoops) {
+  Schedule s(linear());
+  s["mm"].atomic().vectorize(k);
+  EXPECT_EQ(loops(s, "mm"), (Names{"m", "n", "k", "l"}));
 }
 
 TEST(ScheduleAxes, ACopyHasTheAxesOfWhatItCopies) {
@@ -93,7 +99,7 @@ TEST(ScheduleAxes, ACopyPrintsBehindItsReader) {
 TEST(ScheduleAxes, AStageMayComeFromAStageThatADirectiveMade) {
   Schedule s(linear());
   s["mm"].cache_write("zz");
-  s["zz"].split_reduction(l, Axis("lane"), 3, "aa");
+  s["zz"].split(l, l, Axis("lane"), 3).rfactor(Axis("lane"), "aa");
   s["aa"].parallel(Axis("lane"));
   EXPECT_EQ(loops(s, "aa"), (Names{"m", "n", "lane", "k", "l"}));
 }
@@ -153,12 +159,6 @@ INSTANTIATE_TEST_SUITE_P(
         {"CacheWriteToAnOperation", ON("mm", cache_write("x")),
          "expected a name that no operation has, got x"},
         {"CacheWriteTwiceToOne", ON("mm", cache_write("acc").cache_write("acc")), "got acc"},
-        {"SplitReductionOfAPureAxis", ON("mm", split_reduction(m, f, 4, "p")),
-         "expected a reduction axis of mm that is not split yet (k or l), got m"},
-        {"SplitReductionOfASplitAxis", ON("mm", split(k, ko, ki, 4).split_reduction(k, f, 4, "p")),
-         "that is not split yet (l), got k"},
-        {"SplitReductionWithoutReduction", ON("y", split_reduction(m, f, 4, "p")), "(none), got m"},
-        {"LaneNameInUse", ON("mm", split_reduction(k, m, 4, "p")), "no other loop of mm has"},
         {"CopyOfNothingKnown", ON("mm", copy_in("q", "c")),
          "mm.copy_in(q, c): expected an operand of mm, got q"},
         {"CopyOfItself", ON("mm", copy_in("mm", "c")), "expected an operand of mm, got mm"},
@@ -178,6 +178,15 @@ INSTANTIATE_TEST_SUITE_P(
            s["c"].compute_at("x", m);
            axes_after(s);
          }, "c.compute_at(x, m): expected another operation that has loops"},
+        {"RfactorOfAPureAxis", ON("mm", rfactor(m, "p")),
+         "expected a reduction loop of mm (k or l), got m"},
+        {"RfactorOfASplitAxis", ON("mm", split(k, ko, ki, 4).rfactor(k, "p")),
+         "expected a reduction loop of mm (ko, ki or l), got k"},
+        {"RfactorWithoutReduction", ON("y", rfactor(m, "p")), "(none), got m"},
+        {"RfactorIntoAnOperation", ON("mm", rfactor(k, "y")),
+         "expected a name that no operation has, got y"},
+        {"RfactorTwiceOfOneLoop", ON("mm", rfactor(k, "p").rfactor(l, "q")),
+         "expected a reduction loop of mm (k), got l"},
         {"PackAlongNoAxis", ON("mm", pack(weight("w", f32, {256, 512}), ni, 64)),
          "mm.pack(w, ni, 64): expected an axis of mm as it was written (m, n, k or l), got ni"},
         {"PackOfAnOperation", [] { check_raw(DirectiveKind::pack, {"n"}, "y"); },

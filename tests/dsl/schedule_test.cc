@@ -55,10 +55,10 @@ TEST(Schedule, NamesOtherOperations) {
   Linear l;
   Schedule s(l.y);
   s[l.mm].compute_at(l.y, no).store_at(l.y, mo).pack(l.w, n, 64).cache_write("acc");
-  s["acc"].split_reduction(k, Axis("lane"), 16, "partial").fuse(m, n, Axis("t"));
+  s["acc"].split(k, k, Axis("lane"), 16).rfactor(Axis("lane"), "partial").fuse(m, n, Axis("t"));
   EXPECT_EQ(text_of(s["mm"]),
             "compute_at(y, no)\nstore_at(y, mo)\npack(w, n, 64)\ncache_write(acc)\n");
-  EXPECT_EQ(text_of(s["acc"]), "split_reduction(k, lane, partial, 16)\nfuse(m, n, t)\n");
+  EXPECT_EQ(text_of(s["acc"]), "split(k, k, lane, 16)\nrfactor(lane, partial)\nfuse(m, n, t)\n");
 }
 
 TEST(Schedule, CopiesAnOperandOrAStageByName) {
@@ -81,7 +81,7 @@ TEST(Schedule, ACopyOfAnotherOperandIsAnotherDirective) {
 }
 
 TEST(Schedule, EveryKindIsFoundByItsName) {
-  for (int i = 0; i <= static_cast<int>(DirectiveKind::copy_in); ++i) {
+  for (int i = 0; i <= static_cast<int>(DirectiveKind::atomic); ++i) {
     const auto kind = static_cast<DirectiveKind>(i);
     EXPECT_EQ(directive_kind_of(to_string(kind)), kind);
   }
@@ -95,6 +95,8 @@ TEST(Schedule, PrintsEveryTailAndMemory) {
   EXPECT_EQ(to_string(Tail::predicate), "predicate");
   EXPECT_EQ(to_string(Tail::round_up), "round_up");
   EXPECT_EQ(to_string(Tail::shift_inwards), "shift_inwards");
+  EXPECT_EQ(to_string(Tail::predicate_loads), "predicate_loads");
+  EXPECT_EQ(to_string(Tail::predicate_stores), "predicate_stores");
   EXPECT_EQ(to_string(Memory::automatic), "automatic");
   EXPECT_EQ(to_string(Memory::heap), "heap");
   EXPECT_EQ(to_string(Memory::stack), "stack");
@@ -159,14 +161,11 @@ INSTANTIATE_TEST_SUITE_P(
            Schedule(l.y)[l.mm].pack(l.w, n, 0);
          },
          "argument 3 (factor) of pack"},
-        {"SplitReductionByZero",
-         [] { Schedule(Linear().y)["mm"].split_reduction(k, Axis("lane"), 0, "partial"); },
-         "argument 3 (factor) of split_reduction"},
         {"CacheWriteToAKeyword", [] { Schedule(Linear().y)["mm"].cache_write("auto"); },
          "stage made by cache_write 'auto'"},
         {"PartialWithoutName",
-         [] { Schedule(Linear().y)["mm"].split_reduction(k, Axis("lane"), 8, ""); },
-         "stage made by split_reduction ''"},
+         [] { Schedule(Linear().y)["mm"].rfactor(k, ""); },
+         "stage made by rfactor ''"},
         {"CopyOfAStranger",
          [] { Schedule(Linear().y)["mm"].copy_in(input("other", f32, {3}), "c"); }, "got other"},
         {"CopyToAKeyword", [] { Schedule(Linear().y)["mm"].copy_in("x", "int"); },

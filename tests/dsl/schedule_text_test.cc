@@ -32,7 +32,7 @@ Schedule by_hand() {
   Schedule s(l.y);
   s[l.y].tile(m, n, mo, no, mi, ni, 6, 64, Tail::guard).parallel(mo).vectorize(ni, 16).unroll(mi);
   s[l.mm].cache_write("acc").compute_at(l.y, no).pack(l.w, n, 64).store_in(Memory::stack);
-  s["acc"].reorder({n, m, k}).vectorize(n, 16).split_reduction(k, lane, 16, "partial");
+  s["acc"].split(k, k, lane, 16).rfactor(lane, "partial").atomic().vectorize(lane);
   s["partial"].compute_root().copy_in("x", "x_tile");
   s["x_tile"].unroll(Axis("i1"));
   return s;
@@ -52,10 +52,10 @@ TEST(ScheduleText, ReadsAsItIsWrittenConsumersFirst) {
             "mm.compute_at(y, no)\n"
             "mm.pack(w, n, 64)\n"
             "mm.store_in(stack)\n"
-            "acc.reorder(n, m, k)\n"
-            "acc.split(n, n, n_v, 16)\n"
-            "acc.vectorize(n_v)\n"
-            "acc.split_reduction(k, lane, partial, 16)\n"
+            "acc.split(k, k, lane, 16)\n"
+            "acc.rfactor(lane, partial)\n"
+            "acc.atomic()\n"
+            "acc.vectorize(lane)\n"
             "partial.compute_root()\n"
             "partial.copy_in(x, x_tile)\n"
             "x_tile.unroll(i1)\n");
@@ -177,6 +177,9 @@ INSTANTIATE_TEST_SUITE_P(
         {"AGraph", [] { parse_schedule("emulsion graph 1\n", Graph(Linear().y)); }, "got 'graph'"},
         {"UnknownDirective", [] { parse("y.vectorise(n)\n"); },
          "line 2, column 3: expected a directive (split, tile, fuse, reorder, vectorize, unroll, "},
+        {"AFormerDirective", [] { parse("mm.split_reduction(k, lane, partial, 16)\n"); },
+         "line 2, column 4: expected split(axis, axis, lane, factor) and rfactor(lane, new stage), "
+         "got split_reduction"},
         {"TooFewArguments", [] { parse("y.split(m, mo, mi)\n"); },
          "expected split(axis, outer, inner, factor[, tail]), got 3 arguments"},
         {"TooManyArguments", [] { parse("y.parallel(m, n)\n"); },
@@ -199,7 +202,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"FractionalFactor", [] { parse("y.split(m, mo, mi, 1.5)\n"); },
          "expected a name or an integer, got '1.5'"},
         {"UnknownTail", [] { parse("y.split(m, mo, mi, 6, guarded)\n"); },
-         "expected a tail (automatic, guard, predicate, round_up or shift_inwards), got 'guarded'"},
+         "expected a tail (automatic, guard, predicate, round_up, shift_inwards, predicate_loads or "
+         "predicate_stores), got 'guarded'"},
         {"NumberForATail", [] { parse("y.split(m, mo, mi, 6, 7)\n"); }, "expected a tail"},
         {"UnknownMemory", [] { parse("mm.store_in(cache)\n"); },
          "expected a memory (automatic, heap, stack, registers or scratchpad), got 'cache'"},

@@ -128,14 +128,15 @@ TEST(DeriveSchedule, ThreadsShareTheImagesOfABatch) {
 
 TEST(DeriveSchedule, RowSumsUseLanes) {
   const Schedule schedule = derive_schedule(Graph(sum(input("x", f32, {8, 256}), {1})), kV4);
-  const std::optional<Directive> lanes = first(schedule, DirectiveKind::split_reduction);
+  const std::optional<Directive> lanes = first(schedule, DirectiveKind::split);
   ASSERT_TRUE(lanes);
   EXPECT_EQ(lanes->factor, 16);
+  EXPECT_EQ(first(schedule, DirectiveKind::rfactor)->axes, Strings{lanes->axes[2]});
 }
 
 TEST(DeriveSchedule, ColumnSumsUseVectorsOfColumns) {
   const Schedule schedule = derive_schedule(Graph(sum(input("x", f32, {256, 64}), {0})), kV4);
-  EXPECT_FALSE(first(schedule, DirectiveKind::split_reduction));
+  EXPECT_FALSE(first(schedule, DirectiveKind::rfactor));
   EXPECT_TRUE(first(schedule, DirectiveKind::cache_write));
   EXPECT_TRUE(first(schedule, DirectiveKind::vectorize));
 }

@@ -77,17 +77,16 @@ class RandomDirectives {
   Directive directive() {
     static const std::vector<int64_t> kFactors = {1, 2, 2,  3, 4,  4,
                                                   5, 7, 16, 0, -2, int64_t{1} << 31};
-    static const std::vector<int> kAxes = {3, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 2};
+    static const std::vector<int> kAxes = {3, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0};
     Directive d;
-    d.kind = static_cast<DirectiveKind>(engine_() % 14);
+    d.kind = static_cast<DirectiveKind>(engine_() % kAxes.size());
     int count = kAxes[static_cast<size_t>(d.kind)];
     if (engine_() % 30 == 0) count += static_cast<int>(engine_() % 3) - 1;
     for (int i = 0; i < count; ++i) d.axes.push_back(any(axes_));
     if (d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse) make_new(&d.axes);
-    const bool has_factor = d.kind == DirectiveKind::split || d.kind == DirectiveKind::pack ||
-                            d.kind == DirectiveKind::split_reduction;
+    const bool has_factor = d.kind == DirectiveKind::split || d.kind == DirectiveKind::pack;
     if (has_factor) d.factor = any(kFactors);
-    if (d.kind == DirectiveKind::split) d.tail = static_cast<Tail>(engine_() % 5);
+    if (d.kind == DirectiveKind::split) d.tail = static_cast<Tail>(engine_() % 7);
     d.memory = static_cast<Memory>(engine_() % 4);
     d.target = target(d.kind);
     return d;
@@ -104,7 +103,7 @@ class RandomDirectives {
 
   std::string target(DirectiveKind kind) {
     if (kind == DirectiveKind::pack) return any(others_);
-    if (kind == DirectiveKind::cache_write || kind == DirectiveKind::split_reduction) {
+    if (kind == DirectiveKind::cache_write || kind == DirectiveKind::rfactor) {
       if (engine_() % 8 == 0) return any(stages_);
       stages_.push_back("made" + std::to_string(names_++));
       return stages_.back();

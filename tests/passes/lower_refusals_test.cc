@@ -114,7 +114,6 @@ TEST_F(LowerRefuses, FactorOfZeroWhereItIsWritten) {
                                          "(factor) of split: expected a positive integer, got 0"));
   EXPECT_TRUE(throws_with<ScheduleError>([&] { y().vectorize(n, -4); }, "got -4"));
   EXPECT_TRUE(throws_with<ScheduleError>([&] { mm().pack(w_, n, 0); }, "pack"));
-  EXPECT_TRUE(throws_with<ScheduleError>([&] { mm().split_reduction(k, t, 0, "p"); }, "got 0"));
   EXPECT_TRUE(y().directives().empty());
 }
 
@@ -128,25 +127,20 @@ TEST_F(LowerRefuses, NegativeFactorInADirective) {
   refused("y.split(n, no, ni, -3)", "expected a positive integer, got -3");
 }
 
-TEST_F(LowerRefuses, FactorOfZeroInPackAndSplitReduction) {
-  Schedule pack(y_), reduce(y_);
+TEST_F(LowerRefuses, FactorOfZeroInPack) {
+  Schedule pack(y_);
   pack[mm_].add(directive(DirectiveKind::pack, {"n"}, 0, "w"));
   refused(pack, "mm.pack(w, n)", "expected a positive integer, got 0");
-  reduce[mm_].add(directive(DirectiveKind::split_reduction, {"k", "lane"}, -1, "partial"));
-  refused(reduce, "mm.split_reduction(k, lane, partial, -1)",
-          "expected a positive integer, got -1");
 }
 
 TEST_F(LowerRefuses, FactorsThatNoIndexHolds) {
   const int64_t huge = std::numeric_limits<int64_t>::max();
   for (int64_t factor : {int64_t{1} << 31, int64_t{1} << 40, huge}) {
-    Schedule split(y_), pack(y_), reduce(y_);
+    Schedule split(y_), pack(y_);
     split[y_].split(n, no, ni, factor);
     refused(split, "y.split(", "got " + std::to_string(factor));
     pack[mm_].pack(w_, n, factor);
     refused(pack, "mm.pack(", "got " + std::to_string(factor));
-    reduce[mm_].split_reduction(k, t, factor, "partial");
-    refused(reduce, "mm.split_reduction(", "got " + std::to_string(factor));
   }
 }
 
@@ -162,6 +156,39 @@ TEST_F(LowerRefuses, PackOfAConstantThatIsTooLarge) {
   Schedule schedule(z);
   schedule[z].pack(c, j, 1 << 30);
   refused(schedule, "z.pack(c, j, 1073741824)", "bytes");
+}
+
+// --- tails that mask one side -------------------------------------------------------------------
+
+TEST_F(LowerRefuses, PredicateLoadsOfAnOutput) {
+  y().split(n, no, ni, 4, Tail::predicate_loads);
+  refused("y.split(n, no, ni, 4, predicate_loads)", "nothing past the end of y may be written");
+}
+
+TEST_F(LowerRefuses, MasksOfOneSideOfAReduction) {
+  for (Tail tail : {Tail::predicate_loads, Tail::predicate_stores}) {
+    for (const Axis& axis : {n, k}) {
+      Schedule schedule(y_);
+      schedule[mm_].split(axis, t, q, 4, tail);
+      refused(schedule, "mm.split(" + axis.name() + ", t, q, 4, " + to_string(tail) + ")",
+              "expected a tail of guard or predicate: a reduction loads what it stores");
+    }
+  }
+}
+
+TEST_F(LowerRefuses, SplitOfAMaskedLoop) {
+  y().split(n, no, ni, 4, Tail::predicate_stores).split(ni, t, q, 2);
+  refused("y.split(ni, t, q, 2)", "got ni, the inner loop of a split with predicate_stores");
+}
+
+TEST_F(LowerRefuses, FuseOfAMaskedLoop) {
+  biased().split(n, no, ni, 4, Tail::predicate_loads).fuse(no, ni, t);
+  refused("biased.fuse(no, ni, t)", "got ni, the inner loop of a split with predicate_loads");
+}
+
+TEST_F(LowerRefuses, PredicateLoadsInsideASplit) {
+  biased().split(n, no, ni, 6).split(ni, t, q, 4, Tail::predicate_loads);
+  refused("biased.split(ni, t, q, 4, predicate_loads)", "got ni, whose last step may be followed");
 }
 
 // --- kinds of loops -----------------------------------------------------------------------------
@@ -188,7 +215,63 @@ TEST_F(LowerRefuses, ParallelReduction) {
 
 TEST_F(LowerRefuses, VectorizedReduction) {
   mm().vectorize(k);
-  refused("mm.vectorize(k)", "split_reduction");
+  refused("mm.vectorize(k)", "rounded in the order of the loop; legal: rfactor(k, ...)");
+}
+
+// An integer reduction of `combiner` over r.
+Tensor reduced(Combiner combiner) {
+  const Axis i("i", 3), r("r", 8);
+  const Expr x = input("x", i32, {3, 8})(i, r);
+  switch (combiner) {
+    case Combiner::product:
+      return compute("s", {i}, product(r, x));
+    case Combiner::max:
+      return compute("s", {i}, reduce_max(r, x));
+    default:
+      return compute("s", {i}, sum(r, x));
+  }
+}
+
+TEST_F(LowerRefuses, ReductionOfIntegersWithoutAtomic) {
+  const Axis r("r");
+  for (Combiner combiner : {Combiner::sum, Combiner::max}) {
+    Schedule vectors(reduced(combiner)), threads(reduced(combiner));
+    vectors["s"].vectorize(r);
+    refused(vectors, "s.vectorize(r)", "legal: atomic() on s, or rfactor(r, ...)");
+    threads["s"].parallel(r);
+    refused(threads, "s.parallel(r)", "carries the " + to_string(combiner) + " of s; legal: atomic");
+  }
+}
+
+TEST_F(LowerRefuses, AtomicFloatsInVectorsAndThreads) {
+  mm().atomic().vectorize(k);
+  refused("mm.vectorize(k)", "rounded in the order of the loop; legal: rfactor(k, ...)");
+  Schedule threads(y_);
+  threads[mm_].parallel(k).atomic();
+  refused(threads, "mm.parallel(k)", "carries the sum of mm, rounded");
+}
+
+TEST_F(LowerRefuses, AtomicProductInThreads) {
+  Schedule schedule(reduced(Combiner::product));
+  schedule["s"].atomic().parallel(Axis("r"));
+  refused(schedule, "s.parallel(r)", "atomic operations, got a product of i32; legal: rfactor");
+}
+
+TEST_F(LowerRefuses, AtomicOfAnOperationWithoutReduction) {
+  y().atomic();
+  refused("y.atomic()", "expected a reduction, got y");
+}
+
+TEST_F(LowerRefuses, AtomicTwice) {
+  mm().atomic().atomic();
+  refused("mm.atomic()", "got a second one");
+}
+
+TEST_F(LowerRefuses, TwoVectorizedReductionLoops) {
+  const Axis r("r"), ro("ro"), ri("ri");
+  Schedule schedule(reduced(Combiner::sum));
+  schedule["s"].atomic().split(r, ro, ri, 4).vectorize(ro).vectorize(ri);
+  refused(schedule, "s: expected no vectorized loop inside a vectorized loop", "got ri");
 }
 
 TEST_F(LowerRefuses, VectorizedPartOfAReduction) {

@@ -313,6 +313,56 @@ TEST(LowerStages, CacheWrite) {
   expect_nest(schedule);
 }
 
+// s[i] = max of x[i, r]; integers.
+Schedule atomic_max() {
+  const Axis i("i", 3), r("r", 10);
+  Tensor s = compute("s", {i}, reduce_max(r, input("x", i32, {3, 10})(i, r)));
+  Schedule schedule(s);
+  schedule[s].atomic();
+  return schedule;
+}
+
+TEST(LowerAtomic, VectorizedReduction) {
+  Schedule schedule = atomic_max();
+  schedule["s"].split(Axis("r"), Axis("ro"), Axis("ri"), 4).vectorize(Axis("ri"));
+  expect_nest(schedule);
+}
+
+TEST(LowerAtomic, ParallelReduction) {
+  Schedule schedule = atomic_max();
+  schedule["s"].parallel(Axis("r")).reorder({Axis("i"), Axis("r")});
+  expect_nest(schedule);
+}
+
+TEST(LowerAtomic, SaidLast) {
+  const Axis i("i", 3), r("r", 8);
+  Tensor s = compute("s", {i}, product(r, input("x", i32, {3, 8})(i, r)));
+  Schedule schedule(s);
+  schedule[s].vectorize(r).atomic();
+  expect_nest(schedule);
+}
+
+TEST(LowerSplit, PredicateStores) {
+  Doubled d;
+  d.schedule[d.y].split(n, no, ni, 4, Tail::predicate_stores).vectorize(ni);
+  expect_nest(d.schedule);
+}
+
+TEST(LowerSplit, PredicateStoresOfARunTimeExtent) {
+  Doubled d(Extent::size("B"));
+  d.schedule[d.y].split(m, mo, mi, 4, Tail::predicate_stores);
+  expect_nest(d.schedule);
+}
+
+TEST(LowerSplit, PredicateLoadsOfWhatIsInside) {
+  const Axis i("i", 10);
+  Tensor a = compute("a", {i}, input("x", f32, {10})(i) * 2.0f);
+  Tensor y = compute("y", {i}, a(i) + a(9 - Expr(i)));
+  Schedule schedule(y);
+  schedule[a].split(i, no, ni, 4, Tail::predicate_loads).vectorize(ni);
+  expect_nest(schedule);
+}
+
 TEST(LowerStages, CacheWriteAtATile) {
   Tensor mm = Linear().mm;
   Schedule schedule(mm);
@@ -321,20 +371,71 @@ TEST(LowerStages, CacheWriteAtATile) {
   expect_nest(schedule);
 }
 
-TEST(LowerStages, SplitReduction) {
-  const Axis i("i", 2), r("r", 8);
+TEST(LowerStages, Rfactor) {
+  const Axis i("i", 2), r("r", 8), lane("lane");
   Tensor s = compute("s", {i}, sum(r, input("x", f32, {2, 8})(i, r)));
   Schedule schedule(s);
-  schedule[s].split_reduction(r, Axis("lane"), 4, "partial");
-  schedule["partial"].compute_at(s, i).reorder({Axis("lane"), r}).vectorize(Axis("lane"));
+  schedule[s].split(r, r, lane, 4).rfactor(lane, "partial");
+  schedule["partial"].compute_at(s, i).reorder({lane, r}).vectorize(lane);
   expect_nest(schedule);
 }
 
-TEST(LowerStages, SplitReductionThatDoesNotDivide) {
-  const Axis r("r", 7);
+TEST(LowerStages, RfactorThatDoesNotDivide) {
+  const Axis r("r", 7), lane("lane");
   Tensor s = compute("s", {}, reduce_max(r, input("x", f32, {7})(r)));
   Schedule schedule(s);
-  schedule[s].split_reduction(r, Axis("lane"), 4, "partial");
+  schedule[s].split(r, r, lane, 4).rfactor(lane, "partial");
+  expect_nest(schedule);
+}
+
+TEST(LowerStages, RfactorOfTheOuterLoop) {
+  const Axis r("r", 7), ro("ro"), ri("ri");
+  Tensor s = compute("s", {}, sum(r, input("x", f32, {7})(r)));
+  Schedule schedule(s);
+  schedule[s].split(r, ro, ri, 4).rfactor(ro, "partial");
+  schedule["partial"].parallel(ro);
+  expect_nest(schedule);
+}
+
+TEST(LowerStages, RfactorOfAWholeAxisOfRunTimeExtent) {
+  const Axis r("r", Extent::size("B")), j("j", 3);
+  Tensor s = compute("s", {}, sum({r, j}, input("x", f32, {Extent::size("B"), 3})(r, j)));
+  Schedule schedule(s);
+  schedule[s].rfactor(r, "rows");
+  schedule["rows"].parallel(r);
+  expect_nest(schedule);
+}
+
+TEST(LowerStages, RfactorBesideAnAxisOfRunTimeExtent) {
+  const Axis r("r", Extent::size("B")), j("j", 5), jo("jo"), ji("ji");
+  Tensor s = compute("s", {}, sum({r, j}, input("x", f32, {Extent::size("B"), 5})(r, j)));
+  Schedule schedule(s);
+  schedule[s].split(j, jo, ji, 2).rfactor(ji, "partial");
+  expect_nest(schedule);
+}
+
+TEST(LowerStages, RfactorOfALoopThatIsAllThereIs) {
+  const Axis r("r", 7);
+  Tensor s = compute("s", {}, sum(r, input("x", f32, {7})(r)));
+  Schedule schedule(s);
+  schedule[s].rfactor(r, "copy");
+  expect_nest(schedule);
+}
+
+TEST(LowerStages, RfactorOfFusedLoops) {
+  const Axis i("i", 2), j("j", 3), ij("ij"), o("o"), lane("lane");
+  Tensor s = compute("s", {}, sum({i, j}, input("x", f32, {2, 3})(i, j)));
+  Schedule schedule(s);
+  schedule[s].fuse(i, j, ij).split(ij, o, lane, 4).rfactor(lane, "partial");
+  expect_nest(schedule);
+}
+
+TEST(LowerStages, RfactorTwice) {
+  const Axis r("r", 16), ro("ro"), ri("ri"), lane("lane");
+  Tensor s = compute("s", {}, sum(r, input("x", f32, {16})(r)));
+  Schedule schedule(s);
+  schedule[s].split(r, ro, ri, 8).rfactor(ro, "blocks");
+  schedule["blocks"].split(ri, ri, lane, 4).rfactor(lane, "lanes");
   expect_nest(schedule);
 }
 

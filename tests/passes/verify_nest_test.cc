@@ -211,7 +211,22 @@ TEST(VerifyNest, RefusesAParallelLoopInsideAVectorizedOne) {
 TEST(VerifyNest, RefusesAParallelReduction) {
   EXPECT_INTERNAL_ERROR(verify_nest(changed_loop(
                             "mm", "k", [](Node* loop) { loop->loop_kind = LoopKind::parallel; })),
-                        "parallel loop mm.k over a reduction axis");
+                        "parallel loop mm.k over a reduction axis, and the update is not atomic");
+}
+
+TEST(VerifyNest, AcceptsAParallelReductionThatIsAtomic) {
+  LoopNest nest = reduction_nest(Combiner::sum, 8, i32);
+  nest.root = edit(nest.root, [](Node* node) {
+    node->atomic = node->kind == NodeKind::execute && node->part == Part::update;
+    if (node->kind == NodeKind::loop) node->loop_kind = LoopKind::parallel;
+  });
+  EXPECT_NO_THROW(verify_nest(nest));
+}
+
+TEST(VerifyNest, RefusesAnAtomicStartValue) {
+  LoopNest nest = reduction_nest(Combiner::sum, 8, i32);
+  nest.root = edit(nest.root, [](Node* node) { node->atomic = node->part == Part::init; });
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "that is no update");
 }
 
 TEST(VerifyNest, RefusesAnInnerLoopThatIsNotTheFactor) {

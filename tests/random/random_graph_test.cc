@@ -194,7 +194,7 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
       {"directive: compute_inline", 100},
       {"directive: pack", 50},
       {"directive: parallel", 50},
-      {"directive: split_reduction", 10},
+      {"directive: rfactor", 10},
       {"directive: unroll", 50},
       {"directive: vectorize", 500},
       {"tail: guard", 30},

@@ -152,12 +152,12 @@ void add_linear(std::vector<ScheduledCase>* cases) {
         .split(l.k, Axis("ko"), Axis("ki"), 4)
         .reorder({l.n, Axis("ki"), Axis("ko"), l.m});
     s[l.mm].vectorize(l.n, 8).unroll(Axis("ki"));
-    cases->push_back({"split_reduction_loop", l.y, s});
+    cases->push_back({"split_reduced_loop", l.y, s});
   }
   {
     Linear l(40, 37);
     Schedule s(l.y);
-    s[l.mm].split_reduction(l.k, lane, 8, "partial").compute_at(l.y, l.m);
+    s[l.mm].split(l.k, l.k, lane, 8).rfactor(lane, "partial").compute_at(l.y, l.m);
     s["partial"].compute_at(l.mm.tensor(), l.n).vectorize(lane);
     cases->push_back({"lanes", l.y, s});
   }
@@ -202,6 +202,71 @@ void add_copies(std::vector<ScheduledCase>* cases) {
     s["window"].compute_at(smooth, b).vectorize(i1, 8);
     s["near"].compute_at(smooth, no);
     cases->push_back({"copy_of_a_copy_of_a_window", smooth, s});
+  }
+}
+
+// Integer reductions whose loops run together.
+void add_atomic(std::vector<ScheduledCase>* cases) {
+  const Axis i("i", kBatch), r("r", 37), ro("ro"), ri("ri");
+  const Expr x = input("x", i32, {kBatch, 37})(i, r);
+  const Axis whole("r", 8);
+  const Expr eight = input("x", i32, {kBatch, 8})(i, whole);
+  {
+    Tensor s = compute("s", {i}, sum(r, x * 3));
+    Schedule vectors(s), threads(s), both(s);
+    vectors[s].atomic().split(r, ro, ri, 8).vectorize(ri);
+    cases->push_back({"atomic_sum_vectors", s, vectors});
+    threads[s].atomic().parallel(r).reorder({i, r});
+    cases->push_back({"atomic_sum_threads", s, threads});
+    both[s].atomic().split(r, ro, ri, 8).vectorize(ri).parallel(ro).parallel(i);
+    cases->push_back({"atomic_sum_both", s, both});
+  }
+  {
+    Tensor s = compute("s", {i}, product(whole, eight));
+    Schedule vectors(s);
+    vectors[s].atomic().vectorize(whole);
+    cases->push_back({"atomic_product_vectors", s, vectors});
+  }
+  {
+    Tensor s = compute("s", {}, reduce_min({i, r}, x));
+    Schedule threads(s);
+    threads[s].atomic().parallel(i).split(r, ro, ri, 16).vectorize(ri);
+    cases->push_back({"atomic_min_both", s, threads});
+  }
+  {
+    Tensor s = compute("s", {i}, reduce_max(r, x));
+    Tensor y = compute("y", {i}, s(i) + 1);
+    Schedule inside(y);
+    inside[s].atomic().split(r, ro, ri, 4).vectorize(ri).compute_at(y, i);
+    inside[y].parallel(i);
+    cases->push_back({"atomic_max_at_a_loop", y, inside});
+  }
+}
+
+// Tails that mask only loads, or only stores, at the root and at a tile.
+void add_masked(std::vector<ScheduledCase>* cases) {
+  const Axis i("i", kBatch), j("j", 50);
+  const Tensor x = input("x", f32, {kBatch, 50}), r = input("r", f32, {50});
+  Tensor a = compute("a", {i, j}, x(i, j) * r(j));
+  Tensor y = compute("y", {i, j}, a(i, j) + a(i, 49 - Expr(j)));
+  {
+    Schedule s(y);
+    s[y].split(j, no, ni, 16, Tail::predicate_stores).vectorize(ni).parallel(i);
+    s[a].split(j, no, ni, 16, Tail::predicate_loads).vectorize(ni);
+    cases->push_back({"masked_columns", y, s});
+  }
+  {
+    Schedule s(y);
+    s[y].split(i, mo, mi, 4, Tail::predicate_stores).vectorize(j, 8, Tail::predicate_stores);
+    s[a].compute_at(y, mo).split(i, mo, mi, 3, Tail::predicate_loads).unroll(mi);
+    cases->push_back({"masked_rows_at_a_tile", y, s});
+  }
+  {
+    Tensor z = compute("z", {i, j}, a(i, j) + 1.0f);
+    Schedule s(z);
+    s[z].split(j, no, ni, 12, Tail::predicate_stores).vectorize(ni);
+    s[a].compute_at(z, no).vectorize(j, 8, Tail::predicate_loads).store_in(Memory::stack);
+    cases->push_back({"masked_loads_on_the_stack", z, s});
   }
 }
 
@@ -289,6 +354,8 @@ std::vector<GraphCase> operator_cases() {
 std::vector<ScheduledCase> scheduled_cases() {
   std::vector<ScheduledCase> cases;
   add_linear(&cases);
+  add_atomic(&cases);
+  add_masked(&cases);
   add_staged(&cases);
   add_copies(&cases);
   return cases;

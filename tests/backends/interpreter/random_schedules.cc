@@ -75,13 +75,15 @@ Graph RandomSchedules::graph() {
 }
 
 void RandomSchedules::split(StageSchedule* stage, Loops* loops, size_t at) {
-  static constexpr Tail kTails[] = {Tail::automatic, Tail::automatic, Tail::guard,
-                                    Tail::predicate, Tail::round_up,  Tail::shift_inwards};
+  static constexpr Tail kTails[] = {Tail::automatic,       Tail::automatic,
+                                    Tail::guard,           Tail::predicate,
+                                    Tail::round_up,        Tail::shift_inwards,
+                                    Tail::predicate_loads, Tail::predicate_stores};
   const std::string axis = loops->names[at];
   const std::string number = std::to_string(names_++);
   const std::string outer = pick(0, 3) ? axis + "o" + number : axis;  // a name may be used again
   const std::string inner = axis + "i" + number;
-  stage->split(Axis(axis), Axis(outer), Axis(inner), pick(1, 6), kTails[pick(0, 5)]);
+  stage->split(Axis(axis), Axis(outer), Axis(inner), pick(1, 6), kTails[pick(0, 7)]);
   loops->names[at] = outer;
   loops->names.insert(loops->names.begin() + static_cast<std::ptrdiff_t>(at) + 1, inner);
 }
@@ -156,8 +158,9 @@ Schedule RandomSchedules::schedule(const Graph& graph) {
     if (structure == 0) {
       stage.cache_write((*op)->name + "_acc");
     } else if (structure == 1 && (*op)->reduction_axes.size() == 1) {
-      stage.split_reduction((*op)->reduction_axes[0], Axis("lane"), pick(1, 5),
-                            (*op)->name + "_lanes");
+      const Axis& reduced = (*op)->reduction_axes[0];
+      stage.split(reduced, reduced, Axis("lane"), pick(1, 5));
+      stage.rfactor(Axis("lane"), (*op)->name + "_lanes");
       loops.names.push_back("lane");
     } else {
       for (const Axis& axis : (*op)->reduction_axes) loops.names.push_back(axis.name());
