@@ -146,12 +146,19 @@ class TreeBuilder {
     return node;
   }
 
+  // A copy from the scratchpad to main memory is a Store, as an output is.
+  bool stores_a_tile(const StagePlan& plan) const {
+    if (plan.memory != Memory::heap || plan.stage.body->op != ExprOp::read) return false;
+    const StagePlan* source = nest_.find(plan.stage.body->name);
+    return source && source->memory == Memory::scratchpad;
+  }
+
   NodePtr uop(const StagePlan& plan, Part part) {
     const Stage& stage = plan.stage;
     auto node = std::make_shared<Node>();
     node->stage = stage.name;
     node->part = part;
-    if (part == Part::whole && plan.is_output) {
+    if (part == Part::whole && (plan.is_output || stores_a_tile(plan))) {
       node->kind = NodeKind::store;
     } else if (part == Part::whole && stage.body->op == ExprOp::read) {
       node->kind = NodeKind::load;

@@ -5,6 +5,7 @@
 
 #include "dsl/error.h"
 #include "passes/derive_stage.h"
+#include "passes/derive_tiles.h"
 #include "passes/fuse_epilogues.h"
 
 namespace emulsion {
@@ -22,22 +23,6 @@ void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
     case OpClass::data_movement:
       return derive_pointwise(op, target, schedule);
   }
-}
-
-// Whether the members, each written out at every read of it, make an expression of a sane size.
-bool fits_one_expression(const Op& group) {
-  constexpr int64_t kMostNodes = 4096;
-  std::map<const Op*, int64_t> nodes;
-  for (const OpPtr& member : group.members) {
-    int64_t count = 0;
-    visit(member->body, [&](const Expr& e) {
-      auto inlined = e->op == ExprOp::read ? nodes.find(e->tensor.get()) : nodes.end();
-      count += inlined == nodes.end() ? 1 : inlined->second;
-    });
-    if (count > kMostNodes) return false;
-    nodes[member.get()] = member->combiner == Combiner::none ? count : 1;
-  }
-  return true;
 }
 
 void derive_group(const Op& group, const Target& target, const DeriveOptions& options,
@@ -67,6 +52,21 @@ bool is_always_empty(const Op& op) {
 }
 
 }  // namespace
+
+bool fits_one_expression(const Op& group) {
+  constexpr int64_t kMostNodes = 4096;
+  std::map<const Op*, int64_t> nodes;
+  for (const OpPtr& member : group.members) {
+    int64_t count = 0;
+    visit(member->body, [&](const Expr& e) {
+      auto inlined = e->op == ExprOp::read ? nodes.find(e->tensor.get()) : nodes.end();
+      count += inlined == nodes.end() ? 1 : inlined->second;
+    });
+    if (count > kMostNodes) return false;
+    nodes[member.get()] = member->combiner == Combiner::none ? count : 1;
+  }
+  return true;
+}
 
 std::string fresh_axis(const Op& op, const std::string& wanted) {
   auto taken = [&](const std::string& name) {
@@ -98,6 +98,7 @@ Schedule derive_schedule(const Graph& graph, const Target& target, const DeriveO
 
 Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target,
                          const DeriveOptions& options) {
+  if (target.is_tile_machine()) return derive_tiles(graph, grouped, *target.tiles);
   Schedule schedule(graph);
   for (const OpPtr& op : grouped.ops()) {
     if (is_always_empty(*op)) continue;

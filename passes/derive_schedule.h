@@ -13,6 +13,8 @@
 //   reduction along the last axis        partial results in lanes (rfactor), threads over
 //   rows any other reduction                  accumulators in vectors along the last axis
 //
+// For a tile machine (dsl/tile_machine.h) the schedule is derive_tiles.h's.
+//
 // Legal at every value of the run-time sizes from 0 up.
 
 #include <cstdint>

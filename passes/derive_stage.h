@@ -43,6 +43,9 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 // Work that a second thread must have before it pays to wake it, in scalar operations.
 inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
 
+// Whether the members, each written out at every read of it, make an expression of a sane size.
+bool fits_one_expression(const Op& group);
+
 // A name for a loop or stage: `wanted`, with a digit when the op's axes have it already.
 std::string fresh_axis(const Op& op, const std::string& wanted);
 std::string fresh_stage(const Schedule& schedule, const std::string& wanted);

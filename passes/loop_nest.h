@@ -3,15 +3,17 @@
 
 // The uOp loop nest: the only thing that a backend reads. What is printed is what runs.
 //
-//   nest  := buffers stages packs node
+//   nest  := buffers stages packs grids node
 //   node  := block node...                     in this order
-//          | loop stage.axis in extent: node   serial, parallel, vectorized, unrolled or tile; from
-//          0 up | alloc buffer[min, extent...]      storage of an internal stage, live for the
-//          children | load    stage[point] = read       a copy into a staged buffer; no arithmetic
+//          | loop stage.axis in extent: node   serial, parallel, vectorized, unrolled or tile;
+//                                              from 0 up
+//          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
+//          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
 //          | execute stage[point] (op)= expr   start value, update, or a value that stays inside
 //                                              the kernel; "atomic (op)=" is an update whose
 //                                              reduction loops may be vectorized or parallel
-//          | store   stage[point] = expr       a pure value that goes to an output argument
+//          | store   stage[point] = expr       a pure value that goes to an output argument; or a
+//                                              copy from the scratchpad to a stage on the heap
 //
 // A stage is a comprehension over its axes. Its buffer has its name; its loops are its axes taken
 // through its transforms (splits and fuses, in order); its place in the tree is where it is
@@ -119,6 +121,18 @@ struct Pack {
   std::shared_ptr<const LoopNest> nest;
 };
 
+// How a contraction is cut into tiles, each one Execute of a tile machine: batch x m x n x k tiles
+// of tile_m x tile_n x tile_k points. m: all its row axes, n: its column axes, k: its reduction
+// axes (recognise_op.h); an axis that is not cut counts its whole extent in tiles of 1. The tiles
+// at the edges may be part empty.
+struct TileGrid {
+  std::string stage;  // the contraction
+  std::string
+      result;  // whose tiles its tiles become: what is fused onto it, or its copy; or itself
+  Expr batch, m, n, k;  // over run-time sizes only
+  int64_t tile_m = 1, tile_n = 1, tile_k = 1;
+};
+
 struct LoopNest {
   std::string name;                // of the first output
   std::vector<std::string> sizes;  // sorted names of the run-time sizes
@@ -126,7 +140,8 @@ struct LoopNest {
                                    // outputs), then constants, then internal ones
   std::vector<Stage> stages;       // producers first
   NodePtr root;
-  std::vector<Pack> packs;  // for the weights whose values are not known
+  std::vector<Pack> packs;           // for the weights whose values are not known
+  std::vector<TileGrid> tile_grids;  // of the contractions whose update is in tile loops
 
   const Stage& stage(const std::string& name) const;    // InternalError when it is not there
   const Buffer& buffer(const std::string& name) const;  // InternalError when it is not there
@@ -149,6 +164,8 @@ std::map<std::string, Expr> loop_extents(const Stage& stage,
 
 // The program as text (see the README for an example). Stable: goldens compare it.
 std::string to_string(const LoopNest& nest);
+// "4 x 16 x 8 tiles of 32 x 32 x 32"; "B of 4 x ..." with a batch.
+std::string to_string(const TileGrid& grid);
 
 // Number of times each kind of uOp is issued (guards not counted out): arithmetic over the tree, so
 // it takes microseconds whatever the extents are. Tile loops are inside the uOp and do not

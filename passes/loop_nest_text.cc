@@ -108,6 +108,10 @@ class Printer {
     for (const Pack& pack : nest_.packs) {
       line(0, fmt::format("pack {} -> {}", pack.weight, pack.packed));
     }
+    for (const TileGrid& grid : nest_.tile_grids) {
+      const std::string inside = grid.result == grid.stage ? "" : " (" + grid.stage + ")";
+      line(0, fmt::format("grid {}{}: {}", grid.result, inside, to_string(grid)));
+    }
   }
 
   void print_node(const Node& node, int depth) {
@@ -198,6 +202,13 @@ class Printer {
 };
 
 }  // namespace
+
+std::string to_string(const TileGrid& grid) {
+  const bool batched = grid.batch->op != ExprOp::constant || grid.batch->int_value != 1;
+  return fmt::format("{}{} x {} x {} tiles of {} x {} x {}",
+                     batched ? index_text(grid.batch) + " of " : "", index_text(grid.m),
+                     index_text(grid.n), index_text(grid.k), grid.tile_m, grid.tile_n, grid.tile_k);
+}
 
 std::string to_string(const LoopNest& nest) { return Printer(nest).print(); }
 

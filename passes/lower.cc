@@ -3,6 +3,7 @@
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
 #include "passes/stage_plan.h"
+#include "passes/tile_grids.h"
 #include "passes/verify_nest.h"
 
 namespace emulsion {
@@ -12,12 +13,14 @@ LoopNest lower(const Graph& graph, const Schedule& schedule) {
   NestPlan plan = plan_stages(graph);
   apply_structure(schedule, &plan);
   apply_directives(&plan);
+  const std::map<std::string, Contraction> tiled = tiled_contractions(plan);
   infer_regions(&plan);
 
   LoopNest nest;
   nest.name = plan.name;
   nest.sizes = plan.sizes;
   nest.root = build_tree(plan);
+  nest.tile_grids = tile_grids(plan, tiled);
   for (StagePlan& stage : plan.stages) {
     if (!stage.is_output) {
       Shape domain;

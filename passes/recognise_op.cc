@@ -97,8 +97,9 @@ struct Factor {
   bool uses(const Axis& axis) const { return axes.count(axis.name()) > 0; }
 };
 
-// The factors as a contraction, or the reason why they are none.
-std::string match(const Op& op, Contraction* result) {
+// The factors as a contraction, or the reason why they are none. Of an op or a stage.
+template <typename Comprehension>
+std::string match(const Comprehension& op, Contraction* result) {
   if (op.combiner != Combiner::sum) {
     return fmt::format("expected the combiner sum, got {}", to_string(op.combiner));
   }
@@ -164,6 +165,12 @@ std::optional<Contraction> match_contraction(const Op& op, std::string* why_not)
   std::string reason = match(op, &result);
   if (reason.empty()) return result;
   if (why_not) *why_not = reason;
+  return std::nullopt;
+}
+
+std::optional<Contraction> match_contraction(const Stage& stage) {
+  Contraction result;
+  if (match(stage, &result).empty()) return result;
   return std::nullopt;
 }
 

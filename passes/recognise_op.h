@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dsl/tensor.h"
+#include "passes/loop_nest.h"
 
 namespace emulsion {
 
@@ -46,6 +47,9 @@ OpClass classify(const Op& op);
 // exactly one (otherwise no element is used twice, as in sum(x * x): a reduction). If it is none,
 // `why_not` says why: "expected ...".
 std::optional<Contraction> match_contraction(const Op& op, std::string* why_not = nullptr);
+
+// The same of a nest's stage.
+std::optional<Contraction> match_contraction(const Stage& stage);
 
 std::string to_string(
     OpClass op_class);  // "elementwise", "contraction", "reduction", "data movement"

@@ -50,8 +50,11 @@ struct Uop {
   UopRegion write;
   // update: the box of the stage's reduction axes, inside their domain; buffer is -1
   UopRegion reduction;
-  int64_t bytes = 0;  // to and from main memory: arguments, constants and heap storage
-  int64_t macs = 0;   // update: how many points inside the domain; else 0
+  bool idle = false;  // its guards fail for every point: it does nothing, its boxes are empty
+  // To and from main memory: arguments, constants and heap storage. An update of main memory reads
+  // and writes it.
+  int64_t bytes = 0;
+  int64_t macs = 0;  // update: how many points inside the domain; else 0
 };
 
 // "3: load x_tile[0 .. +32, 64 .. +32] <- x[0 .. +32, 64 .. +32], 4096 bytes".
@@ -61,8 +64,7 @@ std::string to_string(const Uop& uop, const LoopNest& nest);
 // 4096, "macs": 0}; "reduction": {"min": [64], "extent": [32]} for an update.
 std::string to_json(const Uop& uop, const LoopNest& nest);
 
-// for (const Uop& uop : UopList(nest)) ...   A uOp whose guards all fail does nothing: its boxes
-// are empty. The nest must outlive the list.
+// for (const Uop& uop : UopList(nest)) ...   The nest must outlive the list.
 class UopList {
  public:
   // Error: a size without a value, a buffer or a reduction of more than UopRegion::kMostAxes axes.

@@ -191,6 +191,7 @@ void UopProgram::make_uop(const UopSite& site, std::vector<IndexRange>* slots,
   uop->kind = site.kind;
   uop->part = site.part;
   uop->stage = site.stage;
+  uop->idle = !issued;
   uop->reads.clear();
 
   const size_t rank = site.of->axes.size();
@@ -198,13 +199,13 @@ void UopProgram::make_uop(const UopSite& site, std::vector<IndexRange>* slots,
   uop->write.buffer = site.write;
   uop->write.rank = static_cast<int32_t>(rank);
   const IndexBox& home = boxes[static_cast<size_t>(site.write)];
-  uop->macs = site.part == Part::update ? 1 : 0;
+  uop->macs = issued && site.part == Part::update ? 1 : 0;
   for (size_t d = 0; d < rank; ++d) {
     set_axis(point[d], issued ? home.axes[d] : nothing, static_cast<int32_t>(d), &uop->write);
     // The domain, which an internal tile may leave.
     int64_t low = std::max<int64_t>(point[d].low, 0);
     int64_t high = std::min(point[d].high, site.domain[d] - 1);
-    uop->macs *= issued ? std::max<int64_t>(0, high - low + 1) : 0;
+    uop->macs *= std::max<int64_t>(0, high - low + 1);
   }
   uop->reduction = UopRegion();
   if (site.part == Part::update) {
@@ -233,9 +234,10 @@ void UopProgram::make_uop(const UopSite& site, std::vector<IndexRange>* slots,
     }
   }
   auto bytes_of = [&](const UopRegion& region) {
-    return in_main_memory(region.buffer) ? region.elements() * element_size(region.buffer) : 0;
+    const bool moves = issued && in_main_memory(region.buffer);
+    return moves ? region.elements() * element_size(region.buffer) : 0;
   };
-  uop->bytes = bytes_of(uop->write);
+  uop->bytes = bytes_of(uop->write) * (site.part == Part::update ? 2 : 1);
   for (const UopRegion& read : uop->reads) uop->bytes += bytes_of(read);
 }
 

@@ -67,6 +67,9 @@ class UopProgram {
   const std::vector<IndexRange>& initial_slots() const { return slots_; }
   const std::vector<IndexBox>& initial_boxes() const { return boxes_; }
   bool in_main_memory(int32_t buffer) const { return main_memory_[static_cast<size_t>(buffer)]; }
+  bool is_internal(int32_t buffer) const {
+    return nest_.buffers[static_cast<size_t>(buffer)].role == BufferRole::internal;
+  }
   int64_t element_size(int32_t buffer) const { return element_sizes_[static_cast<size_t>(buffer)]; }
 
   static void enter_alloc(const UopStep& alloc, const std::vector<IndexRange>& slots,

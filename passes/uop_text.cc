@@ -47,6 +47,7 @@ std::string to_string(const Uop& uop, const LoopNest& nest) {
   }
   if (uop.bytes) text += fmt::format(", {} bytes", uop.bytes);
   if (uop.macs) text += fmt::format(", {} macs", uop.macs);
+  if (uop.idle) text += ", idle";
   return text;
 }
 
@@ -62,6 +63,7 @@ std::string to_json(const Uop& uop, const LoopNest& nest) {
   if (uop.part == Part::update) json["reduction"] = box_json(uop.reduction, nest);
   json["bytes"] = uop.bytes;
   json["macs"] = uop.macs;
+  if (uop.idle) json["idle"] = true;
   return json.dump();
 }
 

@@ -27,6 +27,8 @@ constexpr LegalUop kLegalUops[] = {
     {NodeKind::execute, Part::update, BufferRole::output,
      "update of a reduction that is an output"},
     {NodeKind::store, Part::whole, BufferRole::output, "value that goes to an output"},
+    {NodeKind::store, Part::whole, BufferRole::internal,
+     "tile copied from the scratchpad to memory"},
 };
 
 bool is_uop(NodeKind kind) {
@@ -223,9 +225,10 @@ class TreeVerifier {
     EMULSION_CHECK(legal, "nest {}: no legal form: {} of {} ({}) into {} {}", nest_.name,
                    name_of(uop.kind), stage.name, name_of(uop.part), role_name(buffer.role),
                    buffer.name);
-    EMULSION_CHECK(uop.kind != NodeKind::load || stage.body->op == ExprOp::read,
-                   "nest {}: load of {} computes: {}", nest_.name, stage.name,
-                   to_string(stage.body));
+    const bool copies = uop.kind == NodeKind::load ||
+                        (uop.kind == NodeKind::store && buffer.role == BufferRole::internal);
+    EMULSION_CHECK(!copies || stage.body->op == ExprOp::read, "nest {}: {} of {} computes: {}",
+                   nest_.name, name_of(uop.kind), stage.name, to_string(stage.body));
   }
 
   // The loops of the stage around its uOp are exactly what its transforms leave, each once.
