@@ -224,7 +224,7 @@ Tensor reduced(Combiner combiner) {
   const Expr x = input("x", i32, {3, 8})(i, r);
   switch (combiner) {
     case Combiner::product:
-      return compute("s", {i}, product(r, x));
+      return compute("s", {i}, product({r}, x));
     case Combiner::max:
       return compute("s", {i}, reduce_max(r, x));
     default:

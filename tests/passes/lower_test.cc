@@ -336,7 +336,7 @@ TEST(LowerAtomic, ParallelReduction) {
 
 TEST(LowerAtomic, SaidLast) {
   const Axis i("i", 3), r("r", 8);
-  Tensor s = compute("s", {i}, product(r, input("x", i32, {3, 8})(i, r)));
+  Tensor s = compute("s", {i}, product({r}, input("x", i32, {3, 8})(i, r)));
   Schedule schedule(s);
   schedule[s].vectorize(r).atomic();
   expect_nest(schedule);

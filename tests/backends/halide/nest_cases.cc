@@ -222,7 +222,7 @@ void add_atomic(std::vector<ScheduledCase>* cases) {
     cases->push_back({"atomic_sum_both", s, both});
   }
   {
-    Tensor s = compute("s", {i}, product(whole, eight));
+    Tensor s = compute("s", {i}, product({whole}, eight));
     Schedule vectors(s);
     vectors[s].atomic().vectorize(whole);
     cases->push_back({"atomic_product_vectors", s, vectors});
