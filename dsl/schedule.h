@@ -70,6 +70,7 @@ enum class DirectiveKind : uint8_t {
   tensorize,    // axes: the outermost loop of the tile
   copy_in,      // operand: what is copied; target: name of the new stage
   atomic,
+  prefetch,  // target: the buffer; axes: loop; factor: the distance
 };
 
 struct Directive {
@@ -162,6 +163,11 @@ class StageSchedule {
   // reduction is refused with it too, for the nest would not say in what order it is rounded:
   // rfactor does.
   StageSchedule& atomic();
+  // for m in M            ->  for m in M, prefetching x 2 ahead      by prefetch(x, m, 2)
+  // At each step of the loop, what the step `distance` ahead will read of `buffer` is asked of
+  // memory. Changes no result. The buffer: an input, a weight, or an operation that is no output
+  // and is stored outside the loop; read by this operation.
+  StageSchedule& prefetch(const Tensor& buffer, const Axis& axis, int64_t distance);
 
   StageSchedule& add(Directive directive);
   const std::vector<Directive>& directives() const { return directives_; }

@@ -53,6 +53,7 @@ size_t axis_count(DirectiveKind kind) {
     case DirectiveKind::store_at:
     case DirectiveKind::pack:
     case DirectiveKind::rfactor:
+    case DirectiveKind::prefetch:
       return 1;
     case DirectiveKind::compute_root:
     case DirectiveKind::compute_inline:
@@ -93,6 +94,7 @@ class Applier {
       case DirectiveKind::unroll:
       case DirectiveKind::parallel:
       case DirectiveKind::tensorize:
+      case DirectiveKind::prefetch:
         require_loop(axes[0]);
         break;
       case DirectiveKind::pack:

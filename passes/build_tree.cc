@@ -140,6 +140,10 @@ class TreeBuilder {
       auto kind = plan.kinds.find(loops[i]);
       loop->loop_kind = kind == plan.kinds.end() ? LoopKind::serial : kind->second;
       loop->extent = simplify_index(extents.at(loops[i]));
+      for (const Directive& d : plan.prefetches) {
+        if (part == Part::init || d.axes[0] != loops[i]) continue;
+        loop->prefetches.push_back({d.target, d.factor});
+      }
       loop->children = {std::move(node)};
       node = loop;
     }

@@ -27,6 +27,7 @@ struct StagePlan {
   std::map<std::string, LoopKind> kinds;  // those that are not serial
   std::set<std::string> reduction_loops;  // loops of reduction axes: not in the start value's nest
   bool atomic = false;                    // its update
+  std::vector<Directive> prefetches;
   Place place = Place::root;
   std::string at_stage, at_loop;        // place == at
   std::string store_stage, store_loop;  // empty: where it is computed

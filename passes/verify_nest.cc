@@ -97,6 +97,7 @@ class TreeVerifier {
     EMULSION_CHECK(!in_scope(variable), "nest {}: loop {} inside itself", nest_.name, variable);
     check_sizes_only(loop.extent, "the extent of loop " + variable);
     check_loop_kind(stage, loop, variable);
+    for (const Prefetch& prefetch : loop.prefetches) check_prefetch(stage, loop, prefetch);
     loops_.push_back(&loop);
     walk(loop.children[0]);
     loops_.pop_back();
@@ -155,6 +156,28 @@ class TreeVerifier {
     EMULSION_CHECK((tile || is_uop(inside.kind)) && inside.stage == loop.stage,
                    "nest {}: a {} of {} in tile loop {}, expected a tile loop or a uOp of {}",
                    nest_.name, name_of(inside.kind), inside.stage, variable, loop.stage);
+  }
+
+  void check_prefetch(const Stage& stage, const Node& loop, const Prefetch& prefetch) {
+    const std::string variable = loop_variable(loop.stage, loop.axis);
+    EMULSION_CHECK(loop.loop_kind == LoopKind::serial && loop.part != Part::init,
+                   "nest {}: a prefetch at {}, which is no serial loop that reads", nest_.name,
+                   variable);
+    EMULSION_CHECK(prefetch.distance > 0, "nest {}: a prefetch {} ahead at {}", nest_.name,
+                   prefetch.distance, variable);
+    bool read = false;
+    visit(stage.body, [&](const Expr& e) {
+      read = read || (e->op == ExprOp::read && e->name == prefetch.buffer);
+    });
+    EMULSION_CHECK(read, "nest {}: a prefetch at {} of {}, which {} does not read", nest_.name,
+                   variable, prefetch.buffer, stage.name);
+    const BufferRole role = nest_.buffer(prefetch.buffer).role;
+    EMULSION_CHECK(role != BufferRole::internal || live_.count(prefetch.buffer),
+                   "nest {}: a prefetch at {} of {}, which is stored inside", nest_.name, variable,
+                   prefetch.buffer);
+    EMULSION_CHECK(role != BufferRole::output && role != BufferRole::constant,
+                   "nest {}: a prefetch at {} of the {} {}", nest_.name, variable, role_name(role),
+                   prefetch.buffer);
   }
 
   void walk_alloc(const Node& alloc) {

@@ -82,6 +82,9 @@ class StageScheduler {
     if (innermost_first.size() > 1) halide_stage.reorder(innermost_first);
     if (part.uop->atomic) halide_stage.atomic();
     for (const Node* loop : part.loops) {
+      for (const Prefetch& prefetch : loop->prefetches) {
+        apply_prefetch(variable(loop->axis), prefetch, &halide_stage);
+      }
       switch (loop->loop_kind) {
         case LoopKind::serial:
           break;
@@ -97,6 +100,16 @@ class StageScheduler {
         case LoopKind::tile:
           EMULSION_CHECK(false, "stage {}: the loop {} of a tile", stage_.name, loop->axis);
       }
+    }
+  }
+
+  void apply_prefetch(const Halide::VarOrRVar& at, const Prefetch& prefetch,
+                      Halide::Stage* halide_stage) const {
+    const int distance = static_cast<int>(prefetch.distance);
+    if (const Halide::ImageParam* input = defined_.input(prefetch.buffer)) {
+      halide_stage->prefetch(*input, at, at, distance);
+    } else {
+      halide_stage->prefetch(defined_.stages().at(prefetch.buffer).func, at, at, distance);
     }
   }
 

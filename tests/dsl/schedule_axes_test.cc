@@ -178,6 +178,8 @@ INSTANTIATE_TEST_SUITE_P(
            s["c"].compute_at("x", m);
            axes_after(s);
          }, "c.compute_at(x, m): expected another operation that has loops"},
+        {"PrefetchAtNoLoop", ON("mm", prefetch(weight("w", f32, {256, 512}), no, 1)),
+         "mm.prefetch(w, no, 1): expected a loop of mm"},
         {"RfactorOfAPureAxis", ON("mm", rfactor(m, "p")),
          "expected a reduction loop of mm (k or l), got m"},
         {"RfactorOfASplitAxis", ON("mm", split(k, ko, ki, 4).rfactor(k, "p")),

@@ -191,6 +191,61 @@ TEST_F(LowerRefuses, PredicateLoadsInsideASplit) {
   refused("biased.split(ni, t, q, 4, predicate_loads)", "got ni, whose last step may be followed");
 }
 
+// --- prefetch -----------------------------------------------------------------------------------
+
+TEST_F(LowerRefuses, PrefetchOfNothingAhead) {
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { mm().prefetch(x_, m, 0); },
+                                         "argument 3 (distance) of prefetch"));
+  mm().add(directive(DirectiveKind::prefetch, {"m"}, -1, "x"));
+  refused("mm.prefetch(x, m, -1)", "expected a positive integer, got -1");
+}
+
+TEST_F(LowerRefuses, PrefetchOfWhatIsNotRead) {
+  mm().prefetch(b_, m, 1);
+  refused("mm.prefetch(b, m, 1)", "that mm reads, got b; legal: w, x");
+}
+
+TEST_F(LowerRefuses, PrefetchOfAConstant) {
+  const Axis i("i", 4);
+  Tensor c = constant("c", {4}, std::vector<float>(4, 1)), s = compute("s", {i}, c(i) * 2.0f);
+  Schedule schedule(s);
+  schedule[s].prefetch(c, i, 1);
+  refused(schedule, "s.prefetch(c, i, 1)", "got c; legal: none");
+}
+
+TEST_F(LowerRefuses, PrefetchOfAnOutput) {
+  const Axis i("i", 4);
+  Tensor s = compute("s", {i}, input("x", f32, {4})(i) * 2.0f);
+  Tensor z = compute("z", {i}, s(i) + 1.0f);
+  Schedule schedule(Graph({s, z}));
+  schedule[z].prefetch(s, i, 1);
+  refused(schedule, "z.prefetch(s, i, 1)", "got s; legal: none");
+}
+
+TEST_F(LowerRefuses, PrefetchAtALoopThatIsTaken) {
+  mm().prefetch(x_, m, 1).split(m, mo, mi, 2);
+  refused("mm.prefetch(x, m, 1)", "expected a loop that stays, got m");
+}
+
+TEST_F(LowerRefuses, PrefetchAtALoopThatIsNotSerial) {
+  mm().prefetch(x_, m, 1).parallel(m);
+  refused("mm.prefetch(x, m, 1)", "got m, which is parallel; legal: a serial loop around it");
+  Schedule inside(y_);
+  inside[y_].reorder({m, n}).vectorize(n).prefetch(v_, m, 1);
+  refused(inside, "y.prefetch(v, m, 1)", "got m inside n, which is vectorized");
+}
+
+TEST_F(LowerRefuses, PrefetchOfWhatIsStoredInside) {
+  biased().compute_at(y_, m);
+  y().prefetch(biased_, m, 1);
+  refused("y.prefetch(biased, m, 1)", "got biased, whose storage each step makes anew");
+}
+
+TEST_F(LowerRefuses, PrefetchTwice) {
+  mm().prefetch(x_, m, 1).prefetch(x_, m, 2);
+  refused("mm.prefetch(x, m, 1)", "got a second one; legal: the greater distance");
+}
+
 // --- kinds of loops -----------------------------------------------------------------------------
 
 TEST_F(LowerRefuses, VectorizedLoopThatIsSplitLater) {

@@ -342,6 +342,26 @@ TEST(LowerAtomic, SaidLast) {
   expect_nest(schedule);
 }
 
+TEST(LowerPrefetch, OfAnInput) {
+  Doubled d;
+  d.schedule[d.y].prefetch(input("x", f32, {4, 10}), m, 2);
+  expect_nest(d.schedule);
+}
+
+TEST(LowerPrefetch, OfAPackedWeightAndAnInputByAReduction) {
+  Linear l;
+  l.schedule[l.mm].pack(l.w, n, 5).reorder({n, k, m});
+  l.schedule[l.mm].prefetch(l.w, k, 1).prefetch(l.x, k, 3).prefetch(l.x, m, 1);
+  expect_nest(l.schedule);
+}
+
+TEST(LowerPrefetch, OfAnOperationInsideWhoseStorageItIs) {
+  Linear l;
+  l.schedule[l.y].split(n, no, ni, 5).prefetch(l.mm, no, 1);
+  l.schedule[l.mm].compute_at(l.y, m);
+  expect_nest(l.schedule);
+}
+
 TEST(LowerSplit, PredicateStores) {
   Doubled d;
   d.schedule[d.y].split(n, no, ni, 4, Tail::predicate_stores).vectorize(ni);

@@ -223,6 +223,20 @@ TEST(VerifyNest, AcceptsAParallelReductionThatIsAtomic) {
   EXPECT_NO_THROW(verify_nest(nest));
 }
 
+// linear_nest with a prefetch at every loop `axis` of `stage`.
+LoopNest prefetching(const std::string& stage, const std::string& axis, const Prefetch& prefetch) {
+  return changed_loop(stage, axis, [&](Node* loop) { loop->prefetches = {prefetch}; });
+}
+
+TEST(VerifyNest, AcceptsAPrefetch) { EXPECT_NO_THROW(verify_nest(prefetching("mm", "k", {"x", 2}))); }
+
+TEST(VerifyNest, RefusesPrefetchesThatMeanNothing) {
+  EXPECT_INTERNAL_ERROR(verify_nest(prefetching("mm", "k", {"b", 1})), "which mm does not read");
+  EXPECT_INTERNAL_ERROR(verify_nest(prefetching("mm", "k", {"x", 0})), "a prefetch 0 ahead at mm.k");
+  EXPECT_INTERNAL_ERROR(verify_nest(prefetching("mm", "m", {"x", 1})), "no serial loop that reads");
+  EXPECT_INTERNAL_ERROR(verify_nest(prefetching("y", "mo", {"mm", 1})), "no serial loop");
+}
+
 TEST(VerifyNest, RefusesAnAtomicStartValue) {
   LoopNest nest = reduction_nest(Combiner::sum, 8, i32);
   nest.root = edit(nest.root, [](Node* node) { node->atomic = node->part == Part::init; });

@@ -243,6 +243,16 @@ void add_atomic(std::vector<ScheduledCase>* cases) {
   }
 }
 
+// Prefetches of an input, a packed weight and a stage, some past the end.
+void add_prefetching(std::vector<ScheduledCase>* cases) {
+  Linear l(40, 9);
+  Schedule s(l.y);
+  s[l.y].split(l.n, no, ni, 8).vectorize(ni).prefetch(l.mm, no, 2).prefetch(l.b, no, 1);
+  s[l.mm].compute_at(l.y, l.m).pack(l.w, l.n, 8).reorder({l.n, l.k, l.m}).vectorize(l.n, 8);
+  s[l.mm].prefetch(l.w, l.k, 3).prefetch(l.x, l.k, 1);
+  cases->push_back({"prefetching", l.y, s});
+}
+
 // Tails that mask only loads, or only stores, at the root and at a tile.
 void add_masked(std::vector<ScheduledCase>* cases) {
   const Axis i("i", kBatch), j("j", 50);
@@ -356,6 +366,7 @@ std::vector<ScheduledCase> scheduled_cases() {
   add_linear(&cases);
   add_atomic(&cases);
   add_masked(&cases);
+  add_prefetching(&cases);
   add_staged(&cases);
   add_copies(&cases);
   return cases;
