@@ -12,7 +12,7 @@ constexpr const char* kDirectiveNames[] = {
     "split",    "fuse",       "reorder",     "vectorize",       "unroll",
     "parallel", "compute_at", "store_at",    "compute_root",    "compute_inline",
     "store_in", "pack",       "cache_write", "rfactor",         "tensorize",
-    "copy_in",  "atomic",     "prefetch",
+    "copy_in",  "atomic",     "prefetch",    "compute_with",
 };
 
 std::vector<std::string> names_of(const std::vector<Axis>& axes) {
@@ -80,6 +80,7 @@ std::string to_string(const Directive& d) {
     case DirectiveKind::store_at:
     case DirectiveKind::pack:
     case DirectiveKind::prefetch:
+    case DirectiveKind::compute_with:
     case DirectiveKind::cache_write:
       parts.push_back(d.target);
       break;
@@ -223,6 +224,12 @@ StageSchedule& StageSchedule::prefetch(const Tensor& buffer, const Axis& axis, i
   }
   Directive directive = make(DirectiveKind::prefetch, {axis.name()}, distance);
   directive.target = owner_->name_of(buffer);
+  return add(std::move(directive));
+}
+
+StageSchedule& StageSchedule::compute_with(const Tensor& sibling, const Axis& axis) {
+  Directive directive = make(DirectiveKind::compute_with, {axis.name()});
+  directive.target = owner_->name_of(sibling);
   return add(std::move(directive));
 }
 

@@ -54,6 +54,7 @@ constexpr Form kForms[] = {
     {"atomic", "", "atomic()"},
     {"copy_in", "ot", "copy_in(operand, new stage)"},
     {"prefetch", "taf", "prefetch(buffer, axis, distance)"},
+    {"compute_with", "ta", "compute_with(operation, axis)"},
 };
 
 constexpr Tail kTails[] = {Tail::automatic,     Tail::guard,           Tail::predicate,

@@ -39,6 +39,11 @@ class Applier {
         return tensorize(d);
       case DirectiveKind::atomic:
         return atomic(d);
+      case DirectiveKind::compute_with:
+        if (!plan_.with_stage.empty()) refuse_here(d, "expected one compute_with, got a second one");
+        plan_.with_stage = d.target;
+        plan_.with_loop = d.axes[0];
+        return;
       case DirectiveKind::prefetch:
         plan_.prefetches.push_back(d);
         return;
@@ -420,78 +425,6 @@ void check_store(const NestPlan& nest, const StagePlan& plan) {
   }
 }
 
-// What a stage reads that can be prefetched, by the names that the nest has.
-std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) {
-  std::set<std::string> names;
-  visit(stage.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read) return;
-    const StagePlan* made = nest.find(e->name);
-    const Buffer* buffer = nest.find_buffer(e->name);
-    const bool given = buffer && (buffer->role == BufferRole::input ||
-                                  buffer->role == BufferRole::weight);
-    if (given || (made && !made->is_output)) names.insert(e->name);
-  });
-  return {names.begin(), names.end()};
-}
-
-// Whether the storage of `stored` is made anew by each step of loop `axis` of `plan`.
-bool is_stored_inside(const StagePlan& stored, const StagePlan& plan, const std::string& axis) {
-  if (stored.place != StagePlan::Place::at) return false;
-  const std::string& where = stored.store_stage.empty() ? stored.at_stage : stored.store_stage;
-  const std::string& loop = stored.store_stage.empty() ? stored.at_loop : stored.store_loop;
-  if (where != plan.stage.name) return false;
-  auto at = [&](const std::string& name) {
-    return std::find(plan.loops.begin(), plan.loops.end(), name);
-  };
-  return at(loop) >= at(axis);
-}
-
-// A packed weight has its new name from here on.
-void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
-  static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled"};
-  const std::string &name = plan.stage.name, &axis = d->axes[0];
-  auto loop = std::find(plan.loops.begin(), plan.loops.end(), axis);
-  if (loop == plan.loops.end()) {
-    refuse(name, *d,
-           fmt::format("expected a loop that stays, got {}, which another directive takes; legal: {}",
-                       axis, plan.loops.empty() ? "none" : joined(plan.loops)));
-  }
-  for (auto outer = plan.loops.begin(); outer <= loop; ++outer) {
-    auto kind = plan.kinds.find(*outer);
-    if (kind == plan.kinds.end()) continue;
-    if (*outer != axis && kind->second != LoopKind::vectorized) continue;
-    refuse(name, *d,
-           fmt::format("expected a serial loop outside vectorized ones, got {}{}, which is {}; "
-                       "legal: a serial loop around it",
-                       *outer == axis ? "" : axis + " inside ", *outer,
-                       kNames[static_cast<int>(kind->second)]));
-  }
-  const std::vector<std::string> legal = prefetchable(nest, plan.stage);
-  auto is_read = [&](const std::string& buffer) {
-    return std::find(legal.begin(), legal.end(), buffer) != legal.end();
-  };
-  if (!is_read(d->target) && is_read(d->target + "_packed")) d->target += "_packed";
-  if (!is_read(d->target)) {
-    refuse(name, *d,
-           fmt::format("expected an input, a weight or an inner operation that {} reads, got {}; "
-                       "legal: {}",
-                       name, d->target, legal.empty() ? "none" : joined(legal)));
-  }
-  const StagePlan* made = nest.find(d->target);
-  if (made && is_stored_inside(*made, plan, axis)) {
-    refuse(name, *d,
-           fmt::format("expected a buffer that is stored outside loop {}, got {}, whose storage "
-                       "each step makes anew; legal: a loop inside the one where {} is computed",
-                       axis, d->target, d->target));
-  }
-  for (const Directive& other : plan.prefetches) {
-    if (&other != d && other.target == d->target && other.axes == d->axes) {
-      refuse(name, *d, fmt::format("expected one prefetch of {} at {}, got a second one; legal: the "
-                                   "greater distance", d->target, axis));
-    }
-  }
-}
-
 }  // namespace
 
 void apply_directives_of(StagePlan* plan) {
@@ -507,9 +440,7 @@ void apply_directives(NestPlan* nest) {
     check_place(*nest, readers, i);
     check_store(*nest, nest->stages[i]);
   }
-  for (StagePlan& plan : nest->stages) {
-    for (Directive& d : plan.prefetches) check_prefetch(*nest, plan, &d);
-  }
+  check_loops(nest);
 }
 
 }  // namespace emulsion

@@ -7,7 +7,8 @@
 //   node  := block node...                     in this order
 //          | loop stage.axis in extent: node   serial, parallel, vectorized, unrolled or tile; from
 //                                              0 up; "prefetching x 2 ahead": what step i + 2 reads
-//                                              of x is asked of memory at step i
+//                                              of x is asked of memory at step i; "a.m with b.m":
+//                                              one loop of several stages, its variable a.m
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
 //          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
 //          | execute stage[point] (op)= expr   start value, update, or a value that stays inside
@@ -118,6 +119,7 @@ struct Node {
   bool atomic = false;       // an update whose instances may run at once
   // loop
   std::vector<Prefetch> prefetches;  // serial loops only
+  std::vector<std::string> shared;   // other stages whose loop `axis` of `part` this one is too
 };
 
 struct LoopNest;

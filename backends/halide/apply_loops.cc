@@ -38,6 +38,19 @@ class StageScheduler {
   StageScheduler(const Stage& stage, const StagePlace& place, const StageDefiner& defined)
       : stage_(stage), place_(place), defined_(defined), made_(defined.stages().at(stage.name)) {}
 
+  // After apply() of all stages.
+  void share_loops() {
+    Halide::Func func = made_.func;
+    if (const Node* loop = place_.pure.innermost_shared()) {
+      Halide::Func leader = defined_.stages().at(loop->stage).func;
+      Halide::Stage(func).compute_with(Halide::Stage(leader), variable(loop->axis));
+    }
+    const Node* loop = place_.update ? place_.update->innermost_shared() : nullptr;
+    if (loop == nullptr) return;
+    Halide::Func leader = defined_.stages().at(loop->stage).func;
+    func.update().compute_with(leader.update(), variable(loop->axis));
+  }
+
   void apply() {
     Halide::Func func = made_.func;
     apply_part(place_.pure, Halide::Stage(func));
@@ -163,6 +176,9 @@ void apply_loops(const LoopNest& nest, const std::map<std::string, StagePlace>& 
                  const StageDefiner& defined) {
   for (const Stage& stage : nest.stages) {
     StageScheduler(stage, places.at(stage.name), defined).apply();
+  }
+  for (const Stage& stage : nest.stages) {
+    StageScheduler(stage, places.at(stage.name), defined).share_loops();
   }
 }
 

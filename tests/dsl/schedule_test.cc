@@ -60,6 +60,8 @@ TEST(Schedule, NamesOtherOperations) {
             "compute_at(y, no)\nstore_at(y, mo)\npack(w, n, 64)\ncache_write(acc)\n");
   s["mm"].prefetch(l.x, m, 2);
   EXPECT_EQ(to_string(s["mm"].directives().back()), "prefetch(x, m, 2)");
+  s["mm"].compute_with(l.y, m);
+  EXPECT_EQ(to_string(s["mm"].directives().back()), "compute_with(y, m)");
   EXPECT_EQ(text_of(s["acc"]), "split(k, k, lane, 16)\nrfactor(lane, partial)\nfuse(m, n, t)\n");
 }
 

@@ -77,7 +77,7 @@ class RandomDirectives {
   Directive directive() {
     static const std::vector<int64_t> kFactors = {1, 2, 2,  3, 4,  4,
                                                   5, 7, 16, 0, -2, int64_t{1} << 31};
-    static const std::vector<int> kAxes = {3, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 1};
+    static const std::vector<int> kAxes = {3, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 1, 1};
     Directive d;
     d.kind = static_cast<DirectiveKind>(engine_() % kAxes.size());
     int count = kAxes[static_cast<size_t>(d.kind)];
@@ -109,7 +109,10 @@ class RandomDirectives {
       stages_.push_back("made" + std::to_string(names_++));
       return stages_.back();
     }
-    if (kind != DirectiveKind::compute_at && kind != DirectiveKind::store_at) return "";
+    if (kind != DirectiveKind::compute_at && kind != DirectiveKind::store_at &&
+        kind != DirectiveKind::compute_with) {
+      return "";
+    }
     return engine_() % 20 == 0 ? any(others_) : any(stages_);
   }
 
