@@ -12,7 +12,7 @@ constexpr const char* kDirectiveNames[] = {
     "split",    "fuse",       "reorder",     "vectorize",       "unroll",
     "parallel", "compute_at", "store_at",    "compute_root",    "compute_inline",
     "store_in", "pack",       "cache_write", "rfactor",         "tensorize",
-    "copy_in",  "atomic",
+    "copy_in",  "atomic",     "prefetch",    "compute_with",
 };
 
 std::vector<std::string> names_of(const std::vector<Axis>& axes) {
@@ -79,6 +79,8 @@ std::string to_string(const Directive& d) {
     case DirectiveKind::compute_at:
     case DirectiveKind::store_at:
     case DirectiveKind::pack:
+    case DirectiveKind::prefetch:
+    case DirectiveKind::compute_with:
     case DirectiveKind::cache_write:
       parts.push_back(d.target);
       break;
@@ -214,6 +216,23 @@ StageSchedule& StageSchedule::copy_in(const std::string& operand, const std::str
   directive.target = copy;
   return add(std::move(directive));
 }
+
+StageSchedule& StageSchedule::prefetch(const Tensor& buffer, const Axis& axis, int64_t distance) {
+  if (distance < 1) {
+    throw ScheduleError(fmt::format(
+        "argument 3 (distance) of prefetch: expected a positive integer, got {}", distance));
+  }
+  Directive directive = make(DirectiveKind::prefetch, {axis.name()}, distance);
+  directive.target = owner_->name_of(buffer);
+  return add(std::move(directive));
+}
+
+StageSchedule& StageSchedule::compute_with(const Tensor& sibling, const Axis& axis) {
+  Directive directive = make(DirectiveKind::compute_with, {axis.name()});
+  directive.target = owner_->name_of(sibling);
+  return add(std::move(directive));
+}
+
 StageSchedule& StageSchedule::atomic() { return add(make(DirectiveKind::atomic)); }
 
 Schedule::Schedule(const Graph& graph) : graph_(graph) {}

@@ -70,6 +70,8 @@ enum class DirectiveKind : uint8_t {
   tensorize,    // axes: the outermost loop of the tile
   copy_in,      // operand: what is copied; target: name of the new stage
   atomic,
+  prefetch,      // target: the buffer; axes: loop; factor: the distance
+  compute_with,  // target op; axes: the innermost loop that is shared
 };
 
 struct Directive {
@@ -162,6 +164,17 @@ class StageSchedule {
   // reduction is refused with it too, for the nest would not say in what order it is rounded:
   // rfactor does.
   StageSchedule& atomic();
+  // for m in M            ->  for m in M, prefetching x 2 ahead      by prefetch(x, m, 2)
+  // At each step of the loop, what the step `distance` ahead will read of `buffer` is asked of
+  // memory. Changes no result. The buffer: an input, a weight, or an operation that is no output
+  // and is stored outside the loop; read by this operation.
+  StageSchedule& prefetch(const Tensor& buffer, const Axis& axis, int64_t distance);
+
+  // for a.m: a; for b.m: b -> for a.m with b.m: a; b                 by s[b].compute_with(a, m)
+  // The loops from the outermost to `axis` are the sibling's. Both have the same ones there (names,
+  // extents, kinds: serial or parallel), of axes that are not reduced; are computed at one place;
+  // neither needs the other; both are reductions (start values together, updates together) or none.
+  StageSchedule& compute_with(const Tensor& sibling, const Axis& axis);
 
   StageSchedule& add(Directive directive);
   const std::vector<Directive>& directives() const { return directives_; }

@@ -53,6 +53,8 @@ size_t axis_count(DirectiveKind kind) {
     case DirectiveKind::store_at:
     case DirectiveKind::pack:
     case DirectiveKind::rfactor:
+    case DirectiveKind::prefetch:
+    case DirectiveKind::compute_with:
       return 1;
     case DirectiveKind::compute_root:
     case DirectiveKind::compute_inline:
@@ -93,6 +95,8 @@ class Applier {
       case DirectiveKind::unroll:
       case DirectiveKind::parallel:
       case DirectiveKind::tensorize:
+      case DirectiveKind::prefetch:
+      case DirectiveKind::compute_with:
         require_loop(axes[0]);
         break;
       case DirectiveKind::pack:
@@ -323,7 +327,8 @@ void apply_axes(const std::string& name, const Directive& directive, const Graph
 }
 
 void check_target(const std::string& name, const Directive& directive, const AxesOfStages& stages) {
-  if (directive.kind != DirectiveKind::compute_at && directive.kind != DirectiveKind::store_at) {
+  if (directive.kind != DirectiveKind::compute_at && directive.kind != DirectiveKind::store_at &&
+      directive.kind != DirectiveKind::compute_with) {
     return;
   }
   auto target = stages.find(directive.target);

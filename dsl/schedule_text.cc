@@ -53,6 +53,8 @@ constexpr Form kForms[] = {
     {"rfactor", "at", "rfactor(reduction axis, new stage)"},
     {"atomic", "", "atomic()"},
     {"copy_in", "ot", "copy_in(operand, new stage)"},
+    {"prefetch", "taf", "prefetch(buffer, axis, distance)"},
+    {"compute_with", "ta", "compute_with(operation, axis)"},
 };
 
 constexpr Tail kTails[] = {Tail::automatic,     Tail::guard,           Tail::predicate,

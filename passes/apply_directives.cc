@@ -39,6 +39,14 @@ class Applier {
         return tensorize(d);
       case DirectiveKind::atomic:
         return atomic(d);
+      case DirectiveKind::compute_with:
+        if (!plan_.with_stage.empty()) refuse_here(d, "expected one compute_with, got a second one");
+        plan_.with_stage = d.target;
+        plan_.with_loop = d.axes[0];
+        return;
+      case DirectiveKind::prefetch:
+        plan_.prefetches.push_back(d);
+        return;
       case DirectiveKind::compute_at:
       case DirectiveKind::compute_root:
         return place(d);
@@ -432,6 +440,7 @@ void apply_directives(NestPlan* nest) {
     check_place(*nest, readers, i);
     check_store(*nest, nest->stages[i]);
   }
+  check_loops(nest);
 }
 
 }  // namespace emulsion

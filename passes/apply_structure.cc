@@ -17,7 +17,7 @@ bool is_loop_directive(const Directive& d) {
   return d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse ||
          d.kind == DirectiveKind::reorder || d.kind == DirectiveKind::vectorize ||
          d.kind == DirectiveKind::unroll || d.kind == DirectiveKind::parallel ||
-         d.kind == DirectiveKind::atomic;
+         d.kind == DirectiveKind::atomic || d.kind == DirectiveKind::prefetch;
 }
 
 void require_new_name(const NestPlan& plan, const std::string& stage, const Directive& d) {
@@ -36,7 +36,10 @@ void require_first(const StagePlan& plan, const Directive& d) {
 // Indices, and so extents, are 32 bits.
 void require_factor(const std::string& stage, const Directive& d) {
   constexpr int64_t kMostFactor = int64_t{1} << 30;
-  if (d.kind != DirectiveKind::split && d.kind != DirectiveKind::pack) return;
+  if (d.kind != DirectiveKind::split && d.kind != DirectiveKind::pack &&
+      d.kind != DirectiveKind::prefetch) {
+    return;
+  }
   if (d.factor < 1) {
     refuse(stage, d,
            fmt::format("argument {} (factor): expected a positive integer, got {}",

@@ -68,10 +68,30 @@ NodePtr make_block(std::vector<NodePtr> children) {
   return node;
 }
 
+// The tree with other loop variables.
+NodePtr with_variables(const NodePtr& node, const std::map<std::string, Expr>& variables) {
+  auto changed = std::make_shared<Node>(*node);
+  auto change = [&](Expr* e) {
+    if (!e->defined()) return;
+    *e = substitute_axes(*e, [&](const std::string& name) {
+      auto found = variables.find(name);
+      return found == variables.end() ? Expr() : found->second;
+    });
+  };
+  change(&changed->extent);
+  for (std::vector<Expr>* list :
+       {&changed->mins, &changed->extents, &changed->point, &changed->guards}) {
+    for (Expr& e : *list) change(&e);
+  }
+  for (NodePtr& child : changed->children) child = with_variables(child, variables);
+  return changed;
+}
+
 class TreeBuilder {
  public:
   explicit TreeBuilder(const NestPlan& nest) : nest_(nest) {
     for (const StagePlan& plan : nest.stages) {
+      if (!plan.with_stage.empty()) sharing_[plan.with_stage].push_back(&plan);
       if (plan.place != StagePlan::Place::at) continue;
       at_loop_[loop_variable(plan.at_stage, plan.at_loop)].push_back(&plan);
     }
@@ -82,11 +102,61 @@ class TreeBuilder {
     for (const StagePlan& plan : nest_.stages) {
       if (plan.place == StagePlan::Place::root) at_root.push_back(&plan);
     }
-    return with_stages(at_root, 0, nullptr);
+    return with_stages(at_root, nullptr);
   }
 
  private:
   // The nests of the stages from `first` on, then `rest`, each internal one inside its Alloc.
+  NodePtr with_stages(const std::vector<const StagePlan*>& stages, const NodePtr& rest) {
+    return with_stages(grouped(stages), 0, rest);
+  }
+
+  // Stages that share loops, one after another: first those that use the loops of another, whose
+  // storage is around these loops, then that other. Everything after what it needs.
+  std::vector<const StagePlan*> grouped(std::vector<const StagePlan*> waiting) const {
+    const bool any = std::any_of(waiting.begin(), waiting.end(), [](const StagePlan* plan) {
+      return !plan->with_stage.empty();
+    });
+    if (!any) return waiting;
+    std::vector<const StagePlan*> result;
+    while (!waiting.empty()) {
+      std::vector<const StagePlan*> group;
+      for (size_t i = 0; group.empty(); ++i) {
+        EMULSION_CHECK(i < waiting.size(), "stages that share loops and need each other");
+        group = group_of(*waiting[i]);
+        if (needs_any(group, waiting)) group.clear();
+      }
+      for (const StagePlan* member : group) {
+        waiting.erase(std::find(waiting.begin(), waiting.end(), member));
+        result.push_back(member);
+      }
+    }
+    return result;
+  }
+
+  std::vector<const StagePlan*> group_of(const StagePlan& member) const {
+    const StagePlan* leader = member.with_stage.empty() ? &member : nest_.find(member.with_stage);
+    std::vector<const StagePlan*> group = stages_sharing(*leader);
+    group.push_back(leader);
+    return group;
+  }
+
+  std::vector<const StagePlan*> stages_sharing(const StagePlan& leader) const {
+    auto found = sharing_.find(leader.stage.name);
+    return found == sharing_.end() ? std::vector<const StagePlan*>() : found->second;
+  }
+
+  bool needs_any(const std::vector<const StagePlan*>& group,
+                 const std::vector<const StagePlan*>& others) const {
+    for (const StagePlan* other : others) {
+      if (std::find(group.begin(), group.end(), other) != group.end()) continue;
+      for (const StagePlan* member : group) {
+        if (needs(nest_, member->stage.name, other->stage.name)) return true;
+      }
+    }
+    return false;
+  }
+
   NodePtr with_stages(const std::vector<const StagePlan*>& stages, size_t first,
                       const NodePtr& rest) {
     std::vector<NodePtr> children;
@@ -115,31 +185,45 @@ class TreeBuilder {
     return node;
   }
 
+  // Nothing of a stage that shares the loops of another: it is inside the nests of that one.
   std::vector<NodePtr> nests_of(const StagePlan& plan) {
+    if (!plan.with_stage.empty()) return {};
     if (!plan.stage.is_reduction()) return {nest_of(plan, Part::whole)};
     return {nest_of(plan, Part::init), nest_of(plan, Part::update)};
   }
 
-  NodePtr nest_of(const StagePlan& plan, Part part) {
+  // From loop `outermost` on.
+  NodePtr nest_of(const StagePlan& plan, Part part, size_t outermost = 0) {
     std::vector<std::string> loops;
     for (const std::string& loop : plan.loops) {
       if (part != Part::init || !plan.reduction_loops.count(loop)) loops.push_back(loop);
     }
     NodePtr node = uop(plan, part);
     auto extents = loop_extents(plan.stage, plan.extents);
-    for (size_t i = loops.size(); i-- > 0;) {
+    std::vector<std::string> shared;
+    for (size_t i = loops.size(); i-- > outermost;) {
       if (part != Part::init) {
         auto here = at_loop_.find(loop_variable(plan.stage.name, loops[i]));
-        if (here != at_loop_.end()) node = with_stages(here->second, 0, node);
+        if (here != at_loop_.end()) node = with_stages(here->second, node);
+      }
+      for (const StagePlan* sharing : stages_sharing(plan)) {
+        if (sharing->with_loop != loops[i]) continue;
+        node = make_block({node, inside_shared(*sharing, part, plan, loops, i + 1)});
+        shared.push_back(sharing->stage.name);
       }
       auto loop = std::make_shared<Node>();
       loop->kind = NodeKind::loop;
+      loop->shared = shared;
       loop->stage = plan.stage.name;
       loop->part = part;
       loop->axis = loops[i];
       auto kind = plan.kinds.find(loops[i]);
       loop->loop_kind = kind == plan.kinds.end() ? LoopKind::serial : kind->second;
       loop->extent = simplify_index(extents.at(loops[i]));
+      for (const Directive& d : plan.prefetches) {
+        if (part == Part::init || d.axes[0] != loops[i]) continue;
+        loop->prefetches.push_back({d.target, d.factor});
+      }
       loop->children = {std::move(node)};
       node = loop;
     }
@@ -151,6 +235,17 @@ class TreeBuilder {
     if (plan.memory != Memory::heap || plan.stage.body->op != ExprOp::read) return false;
     const StagePlan* source = nest_.find(plan.stage.body->name);
     return source && source->memory == Memory::scratchpad;
+  }
+
+  // The nest of `plan` inside the first `count` of these loops of `leader`, which are its own too.
+  NodePtr inside_shared(const StagePlan& plan, Part part, const StagePlan& leader,
+                        const std::vector<std::string>& loops, size_t count) {
+    std::map<std::string, Expr> variables;
+    for (size_t i = 0; i < count; ++i) {
+      variables[loop_variable(plan.stage.name, loops[i])] =
+          axis_value(loop_variable(leader.stage.name, loops[i]));
+    }
+    return with_variables(nest_of(plan, part, count), variables);
   }
 
   NodePtr uop(const StagePlan& plan, Part part) {
@@ -182,6 +277,7 @@ class TreeBuilder {
   const NestPlan& nest_;
   std::map<std::string, std::vector<const StagePlan*>>
       at_loop_;  // computed there, by loop variable
+  std::map<std::string, std::vector<const StagePlan*>> sharing_;  // its loops, by stage
 };
 
 }  // namespace

@@ -31,6 +31,7 @@ class Inferrer {
       }
       resolve_memory(&plan);
     }
+    for (const StagePlan& plan : nest_.stages) check_shared(plan);
     for (const Buffer& buffer : nest_.buffers) {
       if (buffer.role == BufferRole::output) continue;
       for (size_t d = 0; d < buffer.shape.size(); ++d)
@@ -260,6 +261,40 @@ class Inferrer {
     for (const auto& [axis, extent] : loop_extents(plan.stage, plan.extents)) {
       loop_extents_[loop_variable(plan.stage.name, axis)] = simplify_index(extent);
     }
+  }
+
+  // compute_with: one loop has one extent, and an axis that is not split one start.
+  void check_shared(const StagePlan& plan) const {
+    if (plan.with_stage.empty()) return;
+    const StagePlan& leader = *nest_.find(plan.with_stage);
+    for (const std::string& loop : plan.loops) {
+      const Expr mine = loop_extents_.at(loop_variable(plan.stage.name, loop));
+      const Expr theirs = loop_extents_.at(loop_variable(leader.stage.name, loop));
+      const Expr start = start_of_axis(plan, loop), their_start = start_of_axis(leader, loop);
+      if (!equal(mine, theirs) || !equal(start, their_start)) {
+        Directive d;
+        d.kind = DirectiveKind::compute_with;
+        d.target = plan.with_stage;
+        d.axes = {plan.with_loop};
+        refuse(plan.stage.name, d,
+               fmt::format("expected loops of the same extent and start, got {} of {} from {} and "
+                           "{} of {} from {}; legal: a loop outside it",
+                           loop, to_string(mine), to_string(start), loop, to_string(theirs),
+                           to_string(their_start)));
+      }
+      if (loop == plan.with_loop) return;
+    }
+  }
+
+  static Expr start_of_axis(const StagePlan& plan, const std::string& loop) {
+    const std::vector<LoopTransform>& made = plan.stage.transforms;
+    const bool transformed = std::any_of(made.begin(), made.end(), [&](const LoopTransform& t) {
+      return t.axis == loop || t.outer == loop || t.inner == loop;
+    });
+    for (size_t i = 0; i < plan.stage.axes.size() && !transformed; ++i) {
+      if (plan.stage.axes[i].name() == loop) return plan.mins[i];
+    }
+    return int_constant(0);
   }
 
   // Axes of a reader that may leave their domain: there, the values do not matter, but the reads

@@ -5,8 +5,10 @@
 //
 //   nest  := buffers stages packs grids node
 //   node  := block node...                     in this order
-//          | loop stage.axis in extent: node   serial, parallel, vectorized, unrolled or tile;
-//                                              from 0 up
+//          | loop stage.axis in extent: node   serial, parallel, vectorized, unrolled or tile; from
+//                                              0 up; "prefetching x 2 ahead": what step i + 2 reads
+//                                              of x is asked of memory at step i; "a.m with b.m":
+//                                              one loop of several stages, its variable a.m
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
 //          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
 //          | execute stage[point] (op)= expr   start value, update, or a value that stays inside
@@ -89,6 +91,13 @@ enum class LoopKind : uint8_t {
 enum class Part : uint8_t { whole, init, update };  // whole: a stage that is no reduction
 enum class NodeKind : uint8_t { block, loop, alloc, load, execute, store };
 
+// At each step of a loop: what the update, or the only part, of its stage reads of `buffer` at the
+// step `distance` ahead, where there is one. Changes no value.
+struct Prefetch {
+  std::string buffer;
+  int64_t distance = 1;
+};
+
 struct Node;
 using NodePtr = std::shared_ptr<const Node>;
 
@@ -109,6 +118,9 @@ struct Node {
   std::vector<Expr> point;   // one for each of axes, then (update) reduction_axes
   std::vector<Expr> guards;  // all must hold, or this instance does nothing
   bool atomic = false;       // an update whose instances may run at once
+  // loop
+  std::vector<Prefetch> prefetches;  // serial loops only
+  std::vector<std::string> shared;   // other stages whose loop `axis` of `part` this one is too
 };
 
 struct LoopNest;

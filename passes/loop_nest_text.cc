@@ -120,8 +120,9 @@ class Printer {
         for (const NodePtr& child : node.children) print_node(*child, depth);
         return;
       case NodeKind::loop:
-        line(depth, fmt::format("{} {} in {}", loop_word(node.loop_kind),
-                                loop_variable(node.stage, node.axis), index_text(node.extent)));
+        line(depth, fmt::format("{} {}{} in {}{}", loop_word(node.loop_kind),
+                                loop_variable(node.stage, node.axis), shared_text(node),
+                                index_text(node.extent), prefetch_text(node)));
         break;
       case NodeKind::alloc:
         line(depth, alloc_text(node));
@@ -133,6 +134,22 @@ class Printer {
         break;
     }
     for (const NodePtr& child : node.children) print_node(*child, depth + 1);
+  }
+
+  static std::string shared_text(const Node& loop) {
+    std::string text;
+    for (const std::string& stage : loop.shared) {
+      text += (text.empty() ? " with " : ", ") + loop_variable(stage, loop.axis);
+    }
+    return text;
+  }
+
+  static std::string prefetch_text(const Node& loop) {
+    std::string text;
+    for (const Prefetch& prefetch : loop.prefetches) {
+      text += fmt::format(", prefetching {} {} ahead", prefetch.buffer, prefetch.distance);
+    }
+    return text;
   }
 
   // "alloc mm[y.mo * 6 .. +6, 0 .. +64] in registers"

@@ -96,6 +96,20 @@ std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan) {
   return readers;
 }
 
+bool needs(const NestPlan& plan, const std::string& stage, const std::string& other) {
+  std::set<std::string> seen = {stage};
+  std::vector<std::string> waiting = {stage};
+  while (!waiting.empty()) {
+    const StagePlan* reader = plan.find(waiting.back());
+    waiting.pop_back();
+    if (!reader) continue;  // an argument or a constant
+    visit(reader->stage.body, [&](const Expr& e) {
+      if (e->op == ExprOp::read && seen.insert(e->name).second) waiting.push_back(e->name);
+    });
+  }
+  return stage != other && seen.count(other) > 0;
+}
+
 void refuse(const std::string& stage, const Directive& directive, const std::string& message) {
   throw ScheduleError(stage + "." + to_string(directive) + ": " + message);
 }

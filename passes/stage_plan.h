@@ -27,6 +27,8 @@ struct StagePlan {
   std::map<std::string, LoopKind> kinds;  // those that are not serial
   std::set<std::string> reduction_loops;  // loops of reduction axes: not in the start value's nest
   bool atomic = false;                    // its update
+  std::vector<Directive> prefetches;
+  std::string with_stage, with_loop;  // compute_with; empty: none
   Place place = Place::root;
   std::string at_stage, at_loop;        // place == at
   std::string store_stage, store_loop;  // empty: where it is computed
@@ -54,6 +56,9 @@ struct NestPlan {
 // Which stages read each buffer or stage, by name, as positions in `stages`.
 std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan);
 
+// Whether `stage` reads `other`, or a stage that does.
+bool needs(const NestPlan& plan, const std::string& stage, const std::string& other);
+
 // Throws ScheduleError "mm.compute_at(y, q): ...".
 [[noreturn]] void refuse(const std::string& stage, const Directive& directive,
                          const std::string& message);
@@ -68,7 +73,9 @@ void apply_structure(const Schedule& schedule, NestPlan* plan);
 
 // The rest: loops, their kinds, places and memories. Checks each directive as it comes.
 void apply_directives(NestPlan* plan);
-// The same of one stage, without the checks that concern several.
+// What prefetch and compute_with ask of the loops of several stages. Called by apply_directives.
+void check_loops(NestPlan* plan);
+// The same as apply_directives of one stage, without the checks that concern several.
 void apply_directives_of(StagePlan* plan);
 
 // The region of each stage that its place needs, and clamps on the reads that a region beyond the

@@ -31,6 +31,10 @@ constexpr LegalUop kLegalUops[] = {
      "tile copied from the scratchpad to memory"},
 };
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 bool is_uop(NodeKind kind) {
   return kind == NodeKind::load || kind == NodeKind::execute || kind == NodeKind::store;
 }
@@ -99,11 +103,17 @@ class TreeVerifier {
     EMULSION_CHECK(!in_scope(variable), "nest {}: loop {} inside itself", nest_.name, variable);
     check_sizes_only(loop.extent, "the extent of loop " + variable);
     check_loop_kind(stage, loop, variable);
+    for (const std::string& name : loop.shared) check_shared(loop, nest_.stage(name));
+    for (const Prefetch& prefetch : loop.prefetches) check_prefetch(stage, loop, prefetch);
     loops_.push_back(&loop);
     walk(loop.children[0]);
     loops_.pop_back();
-    EMULSION_CHECK(written_.count({loop.stage, loop.part}), "nest {}: loop {} with no {} uOp of {}",
-                   nest_.name, variable, name_of(loop.part), loop.stage);
+    std::vector<std::string> owners = loop.shared;
+    owners.push_back(loop.stage);
+    for (const std::string& owner : owners) {
+      EMULSION_CHECK(written_.count({owner, loop.part}), "nest {}: loop {} with no {} uOp of {}",
+                     nest_.name, variable, name_of(loop.part), owner);
+    }
   }
 
   void check_part(const Stage& stage, const Node& node) {
@@ -157,6 +167,42 @@ class TreeVerifier {
     EMULSION_CHECK((tile || is_uop(inside.kind)) && inside.stage == loop.stage,
                    "nest {}: a {} of {} in tile loop {}, expected a tile loop or a uOp of {}",
                    nest_.name, name_of(inside.kind), inside.stage, variable, loop.stage);
+  }
+
+  void check_shared(const Node& loop, const Stage& stage) {
+    const std::string variable = loop_variable(stage.name, loop.axis);
+    check_part(stage, loop);
+    const bool reduced = loop.part == Part::update && reduction_loop_axes(stage).count(loop.axis);
+    EMULSION_CHECK(stage.name != loop.stage && !reduced &&
+                       loop_axes(stage, loop.part).count(loop.axis),
+                   "nest {}: loop {} with {}, which is no loop to share", nest_.name,
+                   loop_variable(loop.stage, loop.axis), variable);
+    EMULSION_CHECK(loop.loop_kind == LoopKind::serial || loop.loop_kind == LoopKind::parallel,
+                   "nest {}: loop {} with {}, neither serial nor parallel", nest_.name,
+                   loop_variable(loop.stage, loop.axis), variable);
+    check_loop_kind(stage, loop, variable);
+  }
+
+  void check_prefetch(const Stage& stage, const Node& loop, const Prefetch& prefetch) {
+    const std::string variable = loop_variable(loop.stage, loop.axis);
+    EMULSION_CHECK(loop.loop_kind == LoopKind::serial && loop.part != Part::init,
+                   "nest {}: a prefetch at {}, which is no serial loop that reads", nest_.name,
+                   variable);
+    EMULSION_CHECK(prefetch.distance > 0, "nest {}: a prefetch {} ahead at {}", nest_.name,
+                   prefetch.distance, variable);
+    bool read = false;
+    visit(stage.body, [&](const Expr& e) {
+      read = read || (e->op == ExprOp::read && e->name == prefetch.buffer);
+    });
+    EMULSION_CHECK(read, "nest {}: a prefetch at {} of {}, which {} does not read", nest_.name,
+                   variable, prefetch.buffer, stage.name);
+    const BufferRole role = nest_.buffer(prefetch.buffer).role;
+    EMULSION_CHECK(role != BufferRole::internal || live_.count(prefetch.buffer),
+                   "nest {}: a prefetch at {} of {}, which is stored inside", nest_.name, variable,
+                   prefetch.buffer);
+    EMULSION_CHECK(role != BufferRole::output && role != BufferRole::constant,
+                   "nest {}: a prefetch at {} of the {} {}", nest_.name, variable, role_name(role),
+                   prefetch.buffer);
   }
 
   void walk_alloc(const Node& alloc) {
@@ -239,7 +285,7 @@ class TreeVerifier {
                    "nest {}: an atomic {} of {} that is no update", nest_.name, name_of(uop.kind),
                    stage.name);
     for (const Node* loop : loops_) {
-      if (loop->stage != stage.name) continue;
+      if (loop->stage != stage.name && !contains(loop->shared, stage.name)) continue;
       const bool together =
           loop->loop_kind == LoopKind::vectorized || loop->loop_kind == LoopKind::parallel;
       EMULSION_CHECK(uop.atomic || !together || !carrying.count(loop->axis),

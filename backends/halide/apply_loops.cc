@@ -38,6 +38,19 @@ class StageScheduler {
   StageScheduler(const Stage& stage, const StagePlace& place, const StageDefiner& defined)
       : stage_(stage), place_(place), defined_(defined), made_(defined.stages().at(stage.name)) {}
 
+  // After apply() of all stages.
+  void share_loops() {
+    Halide::Func func = made_.func;
+    if (const Node* loop = place_.pure.innermost_shared()) {
+      Halide::Func leader = defined_.stages().at(loop->stage).func;
+      Halide::Stage(func).compute_with(Halide::Stage(leader), variable(loop->axis));
+    }
+    const Node* loop = place_.update ? place_.update->innermost_shared() : nullptr;
+    if (loop == nullptr) return;
+    Halide::Func leader = defined_.stages().at(loop->stage).func;
+    func.update().compute_with(leader.update(), variable(loop->axis));
+  }
+
   void apply() {
     Halide::Func func = made_.func;
     apply_part(place_.pure, Halide::Stage(func));
@@ -82,6 +95,9 @@ class StageScheduler {
     if (innermost_first.size() > 1) halide_stage.reorder(innermost_first);
     if (part.uop->atomic) halide_stage.atomic();
     for (const Node* loop : part.loops) {
+      for (const Prefetch& prefetch : loop->prefetches) {
+        apply_prefetch(variable(loop->axis), prefetch, &halide_stage);
+      }
       switch (loop->loop_kind) {
         case LoopKind::serial:
           break;
@@ -97,6 +113,16 @@ class StageScheduler {
         case LoopKind::tile:
           EMULSION_CHECK(false, "stage {}: the loop {} of a tile", stage_.name, loop->axis);
       }
+    }
+  }
+
+  void apply_prefetch(const Halide::VarOrRVar& at, const Prefetch& prefetch,
+                      Halide::Stage* halide_stage) const {
+    const int distance = static_cast<int>(prefetch.distance);
+    if (const Halide::ImageParam* input = defined_.input(prefetch.buffer)) {
+      halide_stage->prefetch(*input, at, at, distance);
+    } else {
+      halide_stage->prefetch(defined_.stages().at(prefetch.buffer).func, at, at, distance);
     }
   }
 
@@ -150,6 +176,9 @@ void apply_loops(const LoopNest& nest, const std::map<std::string, StagePlace>& 
                  const StageDefiner& defined) {
   for (const Stage& stage : nest.stages) {
     StageScheduler(stage, places.at(stage.name), defined).apply();
+  }
+  for (const Stage& stage : nest.stages) {
+    StageScheduler(stage, places.at(stage.name), defined).share_loops();
   }
 }
 

@@ -96,6 +96,11 @@ Halide::Expr StageDefiner::extent(const Extent& extent) const {
   return Halide::Internal::simplify(result);
 }
 
+const Halide::ImageParam* StageDefiner::input(const std::string& name) const {
+  auto found = inputs_by_name_.find(name);
+  return found == inputs_by_name_.end() ? nullptr : &found->second;
+}
+
 void StageDefiner::declare_buffer(const Buffer& buffer) {
   switch (buffer.role) {
     case BufferRole::input:

@@ -31,6 +31,8 @@ class StageDefiner {
 
   const std::map<std::string, StageFunc>& stages() const { return stages_; }
   const std::map<std::string, Halide::Param<int32_t>>& sizes() const { return sizes_; }
+  // The input or weight of that name; none: it is a stage.
+  const Halide::ImageParam* input(const std::string& name) const;
   // Inputs and weights, in order.
   const std::vector<Halide::ImageParam>& inputs() const { return inputs_; }
   // An extent over the sizes' parameters.

@@ -7,6 +7,11 @@
 namespace emulsion {
 namespace {
 
+bool is_loop_of(const Node& loop, const std::string& stage) {
+  return loop.stage == stage ||
+         std::find(loop.shared.begin(), loop.shared.end(), stage) != loop.shared.end();
+}
+
 class Walker {
  public:
   std::map<std::string, StagePlace> places;
@@ -40,12 +45,12 @@ class Walker {
  private:
   void note_uop(const Node& uop) {
     auto own = std::find_if(loops_.begin(), loops_.end(),
-                            [&](const Node* loop) { return loop->stage == uop.stage; });
+                            [&](const Node* loop) { return is_loop_of(*loop, uop.stage); });
     PartLoops part;
     part.uop = &uop;
     part.loops.assign(own, loops_.end());
     for (const Node* loop : part.loops) {
-      EMULSION_CHECK(loop->stage == uop.stage && loop->part == uop.part,
+      EMULSION_CHECK(is_loop_of(*loop, uop.stage) && loop->part == uop.part,
                      "stage {}: a loop of {} among its own", uop.stage, loop->stage);
     }
     const Node* around = own == loops_.begin() ? nullptr : *(own - 1);
@@ -67,6 +72,12 @@ class Walker {
 };
 
 }  // namespace
+
+const Node* PartLoops::innermost_shared() const {
+  auto shared = std::find_if(loops.rbegin(), loops.rend(),
+                             [&](const Node* loop) { return loop->stage != uop->stage; });
+  return shared == loops.rend() ? nullptr : *shared;
+}
 
 std::map<std::string, StagePlace> find_places(const LoopNest& nest) {
   EMULSION_CHECK(nest.root != nullptr, "nest {}: no tree", nest.name);

@@ -15,8 +15,11 @@ namespace emulsion {
 
 // One part of a stage: its own loops around its uOp.
 struct PartLoops {
-  std::vector<const Node*> loops;  // outermost first
+  std::vector<const Node*> loops;  // outermost first; the outer ones may be shared
   const Node* uop = nullptr;
+
+  // The innermost loop that another stage leads; null: none.
+  const Node* innermost_shared() const;
 };
 
 struct StagePlace {
@@ -28,7 +31,7 @@ struct StagePlace {
 };
 
 // By stage. InternalError when the tree has not exactly one nest for each part of each stage, or
-// when a loop that carries a reduction is vectorized or parallel.
+// when other loops are among its own.
 std::map<std::string, StagePlace> find_places(const LoopNest& nest);
 
 }  // namespace emulsion

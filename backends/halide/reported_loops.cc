@@ -77,7 +77,9 @@ std::optional<LoopKind> kind_of(const std::string& text) {
 }
 
 // Halide's text, by indentation: "produce y:", "parallel m.mo:", "for n.no in [0, 7]:", "consume
-// mm:". A loop belongs to the stage whose production is the innermost around it.
+// mm:", "y(...) = ...". A loop belongs to the stage whose production is the innermost around it.
+// Productions directly inside one another share loops ("for fused.m:"), which are the first one's;
+// a loop inside these is that of the first of them that is assigned there.
 class ReportParser {
  public:
   std::vector<ReportedLoop> parse(const std::string& report) {
@@ -89,51 +91,81 @@ class ReportParser {
       parse_line(line.substr(indent), indent);
     }
     std::vector<ReportedLoop> live;
-    for (size_t i = 0; i < loops_.size(); ++i) {
-      if (live_[i]) live.push_back(std::move(loops_[i]));
+    for (Found& found : loops_) {
+      if (!found.live) continue;
+      for (size_t outer : found.around) found.loop.around.push_back(variable(loops_[outer].loop));
+      live.push_back(found.loop);
     }
     return live;
   }
 
  private:
+  static constexpr size_t kNoLoop = SIZE_MAX;
   struct Open {
     size_t indent;
-    std::string loop;      // its variable; empty: not a loop, or one of a single step
-    std::string produced;  // a stage; empty: not a production
-    size_t index = 0;      // of the loop
+    size_t loop = kNoLoop;              // its place; none: not a loop, or one of a single step
+    std::vector<std::string> produced;  // stages; none: not a production
   };
+  struct Found {
+    ReportedLoop loop;                // its stage is empty as long as it is not known
+    std::vector<size_t> around;       // places, outermost first
+    std::vector<std::string> stages;  // that it may belong to
+    bool live = false;                // whether anything is computed inside
+  };
+
+  static std::string variable(const ReportedLoop& loop) {
+    return loop_variable(loop.stage, loop.axis);
+  }
 
   void parse_line(const std::string& line, size_t indent) {
     std::istringstream words(line);
     std::string first, name;
     words >> first >> name;
     if (!name.empty() && name.back() == ':') name.pop_back();
-    std::optional<LoopKind> kind = kind_of(first);
     if (line.find("(...) = ...") != std::string::npos) {
-      for (const Open& open : open_) {
-        if (!open.loop.empty()) live_[open.index] = true;
-      }
-      return;
+      note_assignment(name_in_nest(first.substr(0, first.find('('))));
+    } else if (std::optional<LoopKind> kind = kind_of(first)) {
+      note_loop(line, name, *kind, indent);
+    } else if (first == "produce") {
+      std::vector<std::string> stages;
+      if (!open_.empty()) stages = open_.back().produced;
+      stages.push_back(name_in_nest(name));
+      open_.push_back({indent, kNoLoop, stages});
+    } else {
+      open_.push_back({indent, kNoLoop, {}});
     }
-    if (!kind) {
-      open_.push_back({indent, "", first == "produce" ? name_in_nest(name) : ""});
-      return;
-    }
-    ReportedLoop loop;
-    loop.kind = *kind;
-    loop.axis = name_in_nest(name.substr(name.rfind('.') + 1));
-    loop.extent = extent_in(line);
+  }
+
+  void note_assignment(const std::string& stage) {
     for (const Open& open : open_) {
-      if (!open.loop.empty()) loop.around.push_back(open.loop);
-      if (!open.produced.empty()) loop.stage = open.produced;
+      if (open.loop == kNoLoop) continue;
+      Found& found = loops_[open.loop];
+      found.live = true;
+      const bool may_be =
+          std::find(found.stages.begin(), found.stages.end(), stage) != found.stages.end();
+      if (found.loop.stage.empty() && may_be) found.loop.stage = stage;
     }
-    if (loop.extent == 1) {
-      open_.push_back({indent, "", ""});
+  }
+
+  void note_loop(const std::string& line, const std::string& name, LoopKind kind, size_t indent) {
+    Found found;
+    found.loop.kind = kind;
+    found.loop.axis = name_in_nest(name.substr(name.rfind('.') + 1));
+    found.loop.extent = extent_in(line);
+    for (const Open& open : open_) {
+      if (open.loop != kNoLoop) found.around.push_back(open.loop);
+      if (!open.produced.empty()) found.stages = open.produced;
+    }
+    const bool shared = ("." + name).find(".fused.") != std::string::npos;
+    if (!found.stages.empty() && (shared || found.stages.size() == 1)) {
+      found.loop.stage = found.stages.front();
+    }
+    if (found.loop.extent == 1) {
+      open_.push_back({indent, kNoLoop, {}});
       return;
     }
-    open_.push_back({indent, loop_variable(loop.stage, loop.axis), "", loops_.size()});
-    loops_.push_back(loop);
-    live_.push_back(false);
+    open_.push_back({indent, loops_.size(), {}});
+    loops_.push_back(std::move(found));
   }
 
   // "in [0, 7]" is 8.
@@ -148,8 +180,7 @@ class ReportParser {
   }
 
   std::vector<Open> open_;
-  std::vector<ReportedLoop> loops_;
-  std::vector<bool> live_;  // whether anything is computed inside
+  std::vector<Found> loops_;
 };
 
 std::string describe(const ReportedLoop& loop) {

@@ -178,6 +178,12 @@ INSTANTIATE_TEST_SUITE_P(
            s["c"].compute_at("x", m);
            axes_after(s);
          }, "c.compute_at(x, m): expected another operation that has loops"},
+        {"ComputeWithNoLoop", [] { check_raw(DirectiveKind::compute_with, {"k"}, "y"); },
+         "mm.compute_with(y, k): expected a loop of y (m or n), got k"},
+        {"ComputeWithALoopThatIsNotItsOwn", ON("y", compute_with(linear(), l)),
+         "expected a loop of y (m or n), got l"},
+        {"PrefetchAtNoLoop", ON("mm", prefetch(weight("w", f32, {256, 512}), no, 1)),
+         "mm.prefetch(w, no, 1): expected a loop of mm"},
         {"RfactorOfAPureAxis", ON("mm", rfactor(m, "p")),
          "expected a reduction loop of mm (k or l), got m"},
         {"RfactorOfASplitAxis", ON("mm", split(k, ko, ki, 4).rfactor(k, "p")),

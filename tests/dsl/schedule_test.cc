@@ -58,6 +58,10 @@ TEST(Schedule, NamesOtherOperations) {
   s["acc"].split(k, k, Axis("lane"), 16).rfactor(Axis("lane"), "partial").fuse(m, n, Axis("t"));
   EXPECT_EQ(text_of(s["mm"]),
             "compute_at(y, no)\nstore_at(y, mo)\npack(w, n, 64)\ncache_write(acc)\n");
+  s["mm"].prefetch(l.x, m, 2);
+  EXPECT_EQ(to_string(s["mm"].directives().back()), "prefetch(x, m, 2)");
+  s["mm"].compute_with(l.y, m);
+  EXPECT_EQ(to_string(s["mm"].directives().back()), "compute_with(y, m)");
   EXPECT_EQ(text_of(s["acc"]), "split(k, k, lane, 16)\nrfactor(lane, partial)\nfuse(m, n, t)\n");
 }
 
@@ -161,6 +165,12 @@ INSTANTIATE_TEST_SUITE_P(
            Schedule(l.y)[l.mm].pack(l.w, n, 0);
          },
          "argument 3 (factor) of pack"},
+        {"PrefetchOfTheStepItself",
+         [] {
+           Linear l;
+           Schedule(l.y)[l.mm].prefetch(l.x, m, 0);
+         },
+         "argument 3 (distance) of prefetch"},
         {"CacheWriteToAKeyword", [] { Schedule(Linear().y)["mm"].cache_write("auto"); },
          "stage made by cache_write 'auto'"},
         {"PartialWithoutName",

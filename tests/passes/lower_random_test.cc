@@ -77,14 +77,15 @@ class RandomDirectives {
   Directive directive() {
     static const std::vector<int64_t> kFactors = {1, 2, 2,  3, 4,  4,
                                                   5, 7, 16, 0, -2, int64_t{1} << 31};
-    static const std::vector<int> kAxes = {3, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0};
+    static const std::vector<int> kAxes = {3, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 1, 1};
     Directive d;
     d.kind = static_cast<DirectiveKind>(engine_() % kAxes.size());
     int count = kAxes[static_cast<size_t>(d.kind)];
     if (engine_() % 30 == 0) count += static_cast<int>(engine_() % 3) - 1;
     for (int i = 0; i < count; ++i) d.axes.push_back(any(axes_));
     if (d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse) make_new(&d.axes);
-    const bool has_factor = d.kind == DirectiveKind::split || d.kind == DirectiveKind::pack;
+    const bool has_factor = d.kind == DirectiveKind::split || d.kind == DirectiveKind::pack ||
+                            d.kind == DirectiveKind::prefetch;
     if (has_factor) d.factor = any(kFactors);
     if (d.kind == DirectiveKind::split) d.tail = static_cast<Tail>(engine_() % 7);
     d.memory = static_cast<Memory>(engine_() % 4);
@@ -102,13 +103,16 @@ class RandomDirectives {
   }
 
   std::string target(DirectiveKind kind) {
-    if (kind == DirectiveKind::pack) return any(others_);
+    if (kind == DirectiveKind::pack || kind == DirectiveKind::prefetch) return any(others_);
     if (kind == DirectiveKind::cache_write || kind == DirectiveKind::rfactor) {
       if (engine_() % 8 == 0) return any(stages_);
       stages_.push_back("made" + std::to_string(names_++));
       return stages_.back();
     }
-    if (kind != DirectiveKind::compute_at && kind != DirectiveKind::store_at) return "";
+    if (kind != DirectiveKind::compute_at && kind != DirectiveKind::store_at &&
+        kind != DirectiveKind::compute_with) {
+      return "";
+    }
     return engine_() % 20 == 0 ? any(others_) : any(stages_);
   }
 

@@ -336,10 +336,111 @@ TEST(LowerAtomic, ParallelReduction) {
 
 TEST(LowerAtomic, SaidLast) {
   const Axis i("i", 3), r("r", 8);
-  Tensor s = compute("s", {i}, product(r, input("x", i32, {3, 8})(i, r)));
+  Tensor s = compute("s", {i}, product({r}, input("x", i32, {3, 8})(i, r)));
   Schedule schedule(s);
   schedule[s].vectorize(r).atomic();
   expect_nest(schedule);
+}
+
+// s = a + b, a = 2 x, b = x + 1.
+struct Siblings {
+  explicit Siblings(Extent rows = 4) {
+    const Axis i("m", rows);
+    Tensor x = input("x", f32, {rows, 10});
+    a = compute("a", {i, n}, x(i, n) * 2.0f);
+    b = compute("b", {i, n}, x(i, n) + 1.0f);
+    s = compute("s", {i, n}, a(i, n) + b(i, n));
+    schedule = Schedule(s);
+  }
+  Tensor a, b, s;
+  Schedule schedule{Doubled::scalar_graph()};
+};
+
+TEST(LowerComputeWith, OneLoop) {
+  Siblings t;
+  t.schedule[t.b].compute_with(t.a, m);
+  expect_nest(t.schedule);
+}
+
+TEST(LowerComputeWith, LoopsOfASplitOfARunTimeExtent) {
+  Siblings t(Extent::size("B"));
+  for (const Tensor& x : {t.a, t.b}) {
+    t.schedule[x].split(m, mo, mi, 4).reorder({mi, n, mo}).parallel(mo);
+  }
+  t.schedule[t.b].compute_with(t.a, n);
+  expect_nest(t.schedule);
+}
+
+TEST(LowerComputeWith, AtALoopOfWhatReadsThem) {
+  Siblings t;
+  t.schedule[t.a].compute_at(t.s, m).reorder({m, n});
+  t.schedule[t.b].compute_at(t.s, m).reorder({m, n}).compute_with(t.a, n);
+  expect_nest(t.schedule);
+}
+
+TEST(LowerComputeWith, TwoReductions) {
+  const Axis i("i", 3), r("r", 5);
+  const Expr x = input("x", f32, {3, 5})(i, r);
+  Tensor total = compute("total", {i}, sum(r, x)), most = compute("most", {i}, reduce_max(r, x));
+  Tensor y = compute("y", {i}, total(i) - most(i));
+  Schedule schedule(y);
+  schedule[most].compute_with(total, i);
+  expect_nest(schedule);
+}
+
+TEST(LowerComputeWith, ThreeAtDifferentDepthsOneOfThemAnOutput) {
+  const Axis i("i", 3), j("j", 4);
+  Tensor x = input("x", f32, {3, 4});
+  Tensor a = compute("a", {i, j}, x(i, j) * 2.0f), b = compute("b", {i, j}, x(i, j) * 3.0f);
+  Tensor c = compute("c", {i, j}, x(i, j) * 4.0f);
+  Tensor y = compute("y", {i, j}, a(i, j) + b(i, j));
+  Schedule schedule(Graph({c, y}));
+  schedule[b].compute_with(a, j);
+  schedule[c].compute_with(a, i);
+  expect_nest(schedule);
+}
+
+TEST(LowerComputeWith, WhatIsBetweenThemComesBeforeOrAfter) {
+  const Axis i("i", 3);
+  Tensor x = input("x", f32, {3});
+  Tensor a = compute("a", {i}, x(i) * 2.0f), reads_a = compute("reads_a", {i}, a(i) * 3.0f);
+  Tensor for_b = compute("for_b", {i}, x(i) * 4.0f), b = compute("b", {i}, for_b(i) * 5.0f);
+  Tensor y = compute("y", {i}, reads_a(i) + b(i));
+  Schedule schedule(y);
+  schedule[b].compute_with(a, i);
+  expect_nest(schedule);
+}
+
+TEST(LowerComputeWith, AStageInsideTheLoopsOfTheSibling) {
+  const Axis i("i", 3), j("j", 6);
+  Tensor x = input("x", f32, {3, 6});
+  Tensor inner = compute("inner", {i, j}, x(i, j) * 2.0f);
+  Tensor a = compute("a", {i, j}, x(i, j) * 3.0f), b = compute("b", {i, j}, inner(i, j) * 5.0f);
+  Tensor y = compute("y", {i, j}, a(i, j) + b(i, j));
+  Schedule schedule(y);
+  schedule[b].compute_with(a, i);
+  schedule[inner].compute_at(b, j);
+  expect_nest(schedule);
+}
+
+TEST(LowerPrefetch, OfAnInput) {
+  Doubled d;
+  d.schedule[d.y].prefetch(input("x", f32, {4, 10}), m, 2);
+  expect_nest(d.schedule);
+}
+
+TEST(LowerPrefetch, OfAPackedWeightAndAnInputByAReduction) {
+  Linear l;
+  l.schedule[l.mm].pack(l.w, n, 5).reorder({n, k, m});
+  l.schedule[l.mm].prefetch(l.w, k, 1).prefetch(l.x, k, 3).prefetch(l.x, m, 1);
+  expect_nest(l.schedule);
+}
+
+TEST(LowerPrefetch, OfAnOperationInsideWhoseStorageItIs) {
+  Linear l;
+  l.schedule[l.y].split(n, no, ni, 5).prefetch(l.mm, no, 1);
+  l.schedule[l.mm].compute_at(l.y, m);
+  expect_nest(l.schedule);
 }
 
 TEST(LowerSplit, PredicateStores) {

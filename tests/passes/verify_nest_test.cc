@@ -223,6 +223,51 @@ TEST(VerifyNest, AcceptsAParallelReductionThatIsAtomic) {
   EXPECT_NO_THROW(verify_nest(nest));
 }
 
+// Two stages over one input, computed together: a.i with b.i.
+LoopNest shared_nest() {
+  const Axis i("i", 4);
+  Tensor x = input("x", f32, {4});
+  Tensor a = compute("a", {i}, x(i) * 2.0f), b = compute("b", {i}, x(i) * 3.0f);
+  Schedule schedule(Graph({a, b}));
+  schedule[b].compute_with(a, i);
+  return lower(schedule.graph(), schedule);
+}
+
+TEST(VerifyNest, AcceptsSharedLoops) {
+  const LoopNest nest = shared_nest();
+  EXPECT_EQ(nest.root->shared, std::vector<std::string>{"b"});
+  EXPECT_NO_THROW(verify_nest(nest));
+}
+
+TEST(VerifyNest, RefusesSharedLoopsThatAreNone) {
+  auto sharing = [](const std::vector<std::string>& shared, LoopKind kind) {
+    LoopNest nest = shared_nest();
+    nest.root = edit(nest.root, [&](Node* node) {
+      if (node->kind != NodeKind::loop) return;
+      node->shared = shared;
+      node->loop_kind = kind;
+    });
+    return nest;
+  };
+  EXPECT_INTERNAL_ERROR(verify_nest(sharing({}, LoopKind::serial)), "outside its loop i");
+  EXPECT_INTERNAL_ERROR(verify_nest(sharing({"a", "b"}, LoopKind::serial)), "no loop to share");
+  EXPECT_INTERNAL_ERROR(verify_nest(sharing({"b"}, LoopKind::vectorized)), "nor parallel");
+}
+
+// linear_nest with a prefetch at every loop `axis` of `stage`.
+LoopNest prefetching(const std::string& stage, const std::string& axis, const Prefetch& prefetch) {
+  return changed_loop(stage, axis, [&](Node* loop) { loop->prefetches = {prefetch}; });
+}
+
+TEST(VerifyNest, AcceptsAPrefetch) { EXPECT_NO_THROW(verify_nest(prefetching("mm", "k", {"x", 2}))); }
+
+TEST(VerifyNest, RefusesPrefetchesThatMeanNothing) {
+  EXPECT_INTERNAL_ERROR(verify_nest(prefetching("mm", "k", {"b", 1})), "which mm does not read");
+  EXPECT_INTERNAL_ERROR(verify_nest(prefetching("mm", "k", {"x", 0})), "a prefetch 0 ahead at mm.k");
+  EXPECT_INTERNAL_ERROR(verify_nest(prefetching("mm", "m", {"x", 1})), "no serial loop that reads");
+  EXPECT_INTERNAL_ERROR(verify_nest(prefetching("y", "mo", {"mm", 1})), "no serial loop");
+}
+
 TEST(VerifyNest, RefusesAnAtomicStartValue) {
   LoopNest nest = reduction_nest(Combiner::sum, 8, i32);
   nest.root = edit(nest.root, [](Node* node) { node->atomic = node->part == Part::init; });

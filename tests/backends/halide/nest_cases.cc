@@ -222,7 +222,7 @@ void add_atomic(std::vector<ScheduledCase>* cases) {
     cases->push_back({"atomic_sum_both", s, both});
   }
   {
-    Tensor s = compute("s", {i}, product(whole, eight));
+    Tensor s = compute("s", {i}, product({whole}, eight));
     Schedule vectors(s);
     vectors[s].atomic().vectorize(whole);
     cases->push_back({"atomic_product_vectors", s, vectors});
@@ -241,6 +241,56 @@ void add_atomic(std::vector<ScheduledCase>* cases) {
     inside[y].parallel(i);
     cases->push_back({"atomic_max_at_a_loop", y, inside});
   }
+}
+
+// Stages that share loops: split ones, at a tile, reductions, three with an output among them.
+void add_sharing(std::vector<ScheduledCase>* cases) {
+  const Axis i("i", kBatch), j("j", 10), r("r", 7);
+  const Tensor x = input("x", f32, {kBatch, 10}), q = input("q", f32, {kBatch, 7});
+  Tensor a = compute("a", {i, j}, x(i, j) * 2.0f), b = compute("b", {i, j}, x(i, j) + 1.0f);
+  Tensor y = compute("y", {i, j}, a(i, j) + b(i, j));
+  {
+    Schedule s(y);
+    for (const Tensor& t : {a, b}) s[t].split(i, mo, mi, 4).parallel(mo).vectorize(j, 4);
+    s[b].compute_with(a, mi);
+    cases->push_back({"shared_split", y, s});
+  }
+  {
+    Schedule s(y);
+    s[y].split(i, mo, mi, 3).parallel(mo);
+    s[a].compute_at(y, mo).reorder({i, j});
+    s[b].compute_at(y, mo).reorder({i, j}).compute_with(a, j);
+    cases->push_back({"shared_at_a_tile", y, s});
+  }
+  {
+    Tensor total = compute("total", {i}, sum(r, q(i, r)));
+    Tensor most = compute("most", {i}, reduce_max(r, q(i, r)));
+    Tensor z = compute("z", {i}, total(i) - most(i));
+    Schedule s(z);
+    s[most].compute_with(total, i);
+    cases->push_back({"shared_reductions", z, s});
+  }
+  {
+    Tensor c = compute("c", {i, j}, x(i, j) * 4.0f);
+    Tensor inner = compute("inner", {i, j}, x(i, j) - 5.0f);
+    Tensor d = compute("d", {i, j}, inner(i, j) * 6.0f);
+    const Graph three({c, compute("z", {i, j}, a(i, j) + d(i, j))});
+    Schedule s(three);
+    s[d].compute_with(a, i);
+    s[c].compute_with(a, j);
+    s[inner].compute_at(d, j);
+    cases->push_back({"shared_by_three", three, s});
+  }
+}
+
+// Prefetches of an input, a packed weight and a stage, some past the end.
+void add_prefetching(std::vector<ScheduledCase>* cases) {
+  Linear l(40, 9);
+  Schedule s(l.y);
+  s[l.y].split(l.n, no, ni, 8).vectorize(ni).prefetch(l.mm, no, 2).prefetch(l.b, no, 1);
+  s[l.mm].compute_at(l.y, l.m).pack(l.w, l.n, 8).reorder({l.n, l.k, l.m}).vectorize(l.n, 8);
+  s[l.mm].prefetch(l.w, l.k, 3).prefetch(l.x, l.k, 1);
+  cases->push_back({"prefetching", l.y, s});
 }
 
 // Tails that mask only loads, or only stores, at the root and at a tile.
@@ -356,6 +406,8 @@ std::vector<ScheduledCase> scheduled_cases() {
   add_linear(&cases);
   add_atomic(&cases);
   add_masked(&cases);
+  add_prefetching(&cases);
+  add_sharing(&cases);
   add_staged(&cases);
   add_copies(&cases);
   return cases;

@@ -1,0 +1,207 @@
+// prefetch and compute_with: what they ask of the loops, once all directives are applied.
+
+#include <algorithm>
+
+#include "dsl/error.h"
+#include "passes/stage_plan.h"
+
+namespace emulsion {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// The loops of a stage from the outermost to `axis`.
+std::vector<std::string> loops_to(const StagePlan& plan, const std::string& axis) {
+  auto found = std::find(plan.loops.begin(), plan.loops.end(), axis);
+  if (found == plan.loops.end()) return plan.loops;
+  return {plan.loops.begin(), found + 1};
+}
+
+LoopKind kind_of(const StagePlan& plan, const std::string& loop) {
+  auto found = plan.kinds.find(loop);
+  return found == plan.kinds.end() ? LoopKind::serial : found->second;
+}
+
+std::string place_text(const StagePlan& plan) {
+  if (plan.place != StagePlan::Place::at) return "the root";
+  return loop_variable(plan.at_stage, plan.at_loop);
+}
+
+// compute_with: the loops that two stages share must be the same loops of both.
+void check_shared_loops(const StagePlan& plan, const StagePlan& leader, const Directive& d) {
+  const std::string &name = plan.stage.name, &other = leader.stage.name;
+  const std::vector<std::string> mine = loops_to(plan, d.axes[0]);
+  const std::vector<std::string> theirs = loops_to(leader, d.axes[0]);
+  if (mine != theirs || mine.empty() || mine.back() != d.axes[0]) {
+    refuse(name, d,
+           fmt::format("expected the same loops from the outermost to {}, got {} of {} and {} of "
+                       "{}; legal: split, name and reorder the loops of one as those of the other",
+                       d.axes[0], joined(mine), name, joined(theirs), other));
+  }
+  for (const std::string& loop : mine) {
+    if (plan.reduction_loops.count(loop) || leader.reduction_loops.count(loop)) {
+      refuse(name, d,
+             fmt::format("expected loops of axes that are not reduced, got {}; legal: reorder so "
+                         "that it is inside",
+                         loop));
+    }
+    const LoopKind kind = kind_of(plan, loop);
+    if (kind != kind_of(leader, loop) ||
+        (kind != LoopKind::serial && kind != LoopKind::parallel)) {
+      refuse(name, d,
+             fmt::format("expected loops that are serial for both or parallel for both, got {}; "
+                         "legal: a loop outside {}, or the same kind for both",
+                         loop, loop));
+    }
+  }
+}
+
+void check_shared(const NestPlan& nest, const StagePlan& plan) {
+  if (plan.with_stage.empty()) return;
+  Directive d;
+  d.kind = DirectiveKind::compute_with;
+  d.target = plan.with_stage;
+  d.axes = {plan.with_loop};
+  const std::string& name = plan.stage.name;
+  const StagePlan* leader = nest.find(d.target);
+  if (!leader || leader == &plan) {
+    refuse(name, d,
+           fmt::format("expected another operation with loops, got {}; legal: {}", d.target,
+                       nest.stage_names()));
+  }
+  if (!leader->with_stage.empty()) {
+    refuse(name, d,
+           fmt::format("expected an operation with loops of its own, got {}, which shares those of "
+                       "{}; legal: compute_with({}, {})",
+                       d.target, leader->with_stage, leader->with_stage, d.axes[0]));
+  }
+  if (leader->stage.is_reduction() != plan.stage.is_reduction()) {
+    refuse(name, d,
+           fmt::format("expected two reductions or two operations without, got {}, which {} one, "
+                       "and {}; legal: cache_write makes a copy, which is none",
+                       name, plan.stage.is_reduction() ? "is" : "is not", d.target));
+  }
+  if (place_text(plan) != place_text(*leader) || !plan.store_stage.empty() ||
+      !leader->store_stage.empty()) {
+    refuse(name, d,
+           fmt::format("expected operations computed and stored at one place, got {} at {} and {} "
+                       "at {}; legal: the same compute_at for both, without store_at",
+                       name, place_text(plan), d.target, place_text(*leader)));
+  }
+  for (const StagePlan& other : nest.stages) {
+    const std::string& sibling = other.stage.name;
+    if (&other == &plan || (&other != leader && other.with_stage != d.target)) continue;
+    if (!needs(nest, name, sibling) && !needs(nest, sibling, name)) continue;
+    refuse(name, d,
+           fmt::format("expected operations of which neither needs the other, got {} and {}; legal: "
+                       "compute_at the loop",
+                       name, sibling));
+  }
+  check_shared_loops(plan, *leader, d);
+}
+
+// What is computed at a loop that stages share would be inside the loops of both.
+void check_outside_shared(const NestPlan& nest, const StagePlan& plan) {
+  if (plan.place != StagePlan::Place::at) return;
+  for (const StagePlan& child : nest.stages) {
+    if (child.with_stage.empty()) continue;
+    if (plan.at_stage != child.stage.name && plan.at_stage != child.with_stage) continue;
+    const std::vector<std::string> shared = loops_to(child, child.with_loop);
+    if (std::find(shared.begin(), shared.end(), plan.at_loop) == shared.end()) continue;
+    Directive d;
+    d.kind = DirectiveKind::compute_at;
+    d.target = plan.at_stage;
+    d.axes = {plan.at_loop};
+    refuse(plan.stage.name, d,
+           fmt::format("expected a loop that is not shared, got {}.{}, which is a loop of {} and of "
+                       "{}; legal: a loop inside {}, or compute_root()",
+                       d.target, plan.at_loop, child.with_stage, child.stage.name,
+                       child.with_loop));
+  }
+}
+
+// What a stage reads that can be prefetched, by the names that the nest has.
+std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) {
+  std::set<std::string> names;
+  visit(stage.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read) return;
+    const StagePlan* made = nest.find(e->name);
+    const Buffer* buffer = nest.find_buffer(e->name);
+    const bool given = buffer && (buffer->role == BufferRole::input ||
+                                  buffer->role == BufferRole::weight);
+    if (given || (made && !made->is_output)) names.insert(e->name);
+  });
+  return {names.begin(), names.end()};
+}
+
+// Whether the storage of `stored` is made anew by each step of loop `axis` of `plan`.
+bool is_stored_inside(const StagePlan& stored, const StagePlan& plan, const std::string& axis) {
+  if (stored.place != StagePlan::Place::at) return false;
+  const std::string& where = stored.store_stage.empty() ? stored.at_stage : stored.store_stage;
+  const std::string& loop = stored.store_stage.empty() ? stored.at_loop : stored.store_loop;
+  if (where != plan.stage.name) return false;
+  auto at = [&](const std::string& name) {
+    return std::find(plan.loops.begin(), plan.loops.end(), name);
+  };
+  return at(loop) >= at(axis);
+}
+
+// A packed weight has its new name from here on.
+void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
+  static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled"};
+  const std::string &name = plan.stage.name, &axis = d->axes[0];
+  auto loop = std::find(plan.loops.begin(), plan.loops.end(), axis);
+  if (loop == plan.loops.end()) {
+    refuse(name, *d,
+           fmt::format("expected a loop that stays, got {}, which another directive takes; legal: {}",
+                       axis, plan.loops.empty() ? "none" : joined(plan.loops)));
+  }
+  for (auto outer = plan.loops.begin(); outer <= loop; ++outer) {
+    auto kind = plan.kinds.find(*outer);
+    if (kind == plan.kinds.end()) continue;
+    if (*outer != axis && kind->second != LoopKind::vectorized) continue;
+    refuse(name, *d,
+           fmt::format("expected a serial loop outside vectorized ones, got {}{}, which is {}; "
+                       "legal: a serial loop around it",
+                       *outer == axis ? "" : axis + " inside ", *outer,
+                       kNames[static_cast<int>(kind->second)]));
+  }
+  const std::vector<std::string> legal = prefetchable(nest, plan.stage);
+  auto is_read = [&](const std::string& buffer) {
+    return std::find(legal.begin(), legal.end(), buffer) != legal.end();
+  };
+  if (!is_read(d->target) && is_read(d->target + "_packed")) d->target += "_packed";
+  if (!is_read(d->target)) {
+    refuse(name, *d,
+           fmt::format("expected an input, a weight or an inner operation that {} reads, got {}; "
+                       "legal: {}",
+                       name, d->target, legal.empty() ? "none" : joined(legal)));
+  }
+  const StagePlan* made = nest.find(d->target);
+  if (made && is_stored_inside(*made, plan, axis)) {
+    refuse(name, *d,
+           fmt::format("expected a buffer that is stored outside loop {}, got {}, whose storage "
+                       "each step makes anew; legal: a loop inside the one where {} is computed",
+                       axis, d->target, d->target));
+  }
+  for (const Directive& other : plan.prefetches) {
+    if (&other != d && other.target == d->target && other.axes == d->axes) {
+      refuse(name, *d, fmt::format("expected one prefetch of {} at {}, got a second one; legal: the "
+                                   "greater distance", d->target, axis));
+    }
+  }
+}
+
+}  // namespace
+
+void check_loops(NestPlan* nest) {
+  for (StagePlan& plan : nest->stages) {
+    for (Directive& d : plan.prefetches) check_prefetch(*nest, plan, &d);
+    check_shared(*nest, plan);
+    check_outside_shared(*nest, plan);
+  }
+}
+
+}  // namespace emulsion
