@@ -96,10 +96,6 @@ std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan) {
   return readers;
 }
 
-void refuse(const std::string& stage, const Directive& directive, const std::string& message) {
-  throw ScheduleError(stage + "." + to_string(directive) + ": " + message);
-}
-
 NestPlan plan_stages(const Graph& graph) {
   NestPlan plan;
   plan.sizes = graph.sizes();
