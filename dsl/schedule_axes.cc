@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dsl/error.h"
+#include "dsl/nearest_name.h"
 #include "dsl/text_lexer.h"
 
 namespace emulsion {
@@ -124,8 +125,7 @@ class Applier {
  private:
   void require_loop(const std::string& axis) const {
     if (!contains(me_.loops, axis)) {
-      refuse(name_, directive_, "expected a loop of {} ({}), got {}", name_, list_names(me_.loops),
-             axis);
+      refuse(name_, directive_, "{}", expected_name("a loop of " + name_, me_.loops, axis));
     }
   }
 
@@ -335,13 +335,13 @@ void check_target(const std::string& name, const Directive& directive, const Axe
   if (target == stages.end() || directive.target == name) {
     Names legal = names_of(stages);
     legal.erase(std::remove(legal.begin(), legal.end(), name), legal.end());
-    refuse(name, directive, "expected another operation that has loops ({}), got {}",
-           list_names(legal), directive.target);
+    refuse(name, directive, "{}",
+           expected_name("another operation that has loops", legal, directive.target));
   }
   const Names& loops = target->second.loops;
   if (!contains(loops, directive.axes[0])) {
-    refuse(name, directive, "expected a loop of {} ({}), got {}", directive.target,
-           list_names(loops), directive.axes[0]);
+    refuse(name, directive, "{}",
+           expected_name("a loop of " + directive.target, loops, directive.axes[0]));
   }
 }
 

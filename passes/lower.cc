@@ -2,14 +2,26 @@
 
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
+#include "passes/refusal.h"
 #include "passes/stage_plan.h"
 #include "passes/tile_grids.h"
 #include "passes/verify_nest.h"
 
 namespace emulsion {
+namespace {
 
-LoopNest lower(const Graph& graph, const Schedule& schedule) {
-  axes_after(schedule);  // every directive has its axes, and names loops that are there
+// Every directive has its axes, and names loops that are there.
+void check_axes(const Schedule& schedule) {
+  DirectivePlace place;
+  try {
+    axes_after(schedule, &place);
+  } catch (const ScheduleError& error) {
+    throw Refusal(place.stage, schedule.find(place.stage)->directives()[place.index], error.what());
+  }
+}
+
+LoopNest lower_or_refuse(const Graph& graph, const Schedule& schedule) {
+  check_axes(schedule);
   NestPlan plan = plan_stages(graph);
   apply_structure(schedule, &plan);
   apply_directives(&plan);
@@ -43,6 +55,29 @@ LoopNest lower(const Graph& graph, const Schedule& schedule) {
   verify_nest(nest);
 #endif
   return nest;
+}
+
+LoopNest nest_before(const Graph& graph, const Schedule& schedule, const Refusal& refusal) {
+  const std::vector<Schedule> candidates = schedules_before(schedule, refusal);
+  for (const Schedule& candidate : candidates) {
+    try {
+      return lower_or_refuse(graph, candidate);
+    } catch (const ScheduleError&) {  // another directive is illegal too; its turn comes
+      continue;
+    }
+  }
+  EMULSION_CHECK(false, "a graph without a schedule is refused: {}", refusal.what());
+  return {};
+}
+
+}  // namespace
+
+LoopNest lower(const Graph& graph, const Schedule& schedule) {
+  try {
+    return lower_or_refuse(graph, schedule);
+  } catch (const Refusal& refusal) {
+    throw ScheduleError(explain(refusal, nest_before(graph, schedule, refusal)));
+  }
 }
 
 }  // namespace emulsion

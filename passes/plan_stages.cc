@@ -110,10 +110,6 @@ bool needs(const NestPlan& plan, const std::string& stage, const std::string& ot
   return stage != other && seen.count(other) > 0;
 }
 
-void refuse(const std::string& stage, const Directive& directive, const std::string& message) {
-  throw ScheduleError(stage + "." + to_string(directive) + ": " + message);
-}
-
 NestPlan plan_stages(const Graph& graph) {
   NestPlan plan;
   plan.sizes = graph.sizes();

@@ -14,6 +14,7 @@
 
 #include "dsl/schedule.h"
 #include "passes/loop_nest.h"
+#include "passes/refusal.h"
 
 namespace emulsion {
 
@@ -22,7 +23,7 @@ struct StagePlan {
 
   Stage stage;
   bool is_output = false;
-  std::vector<Directive> directives;      // those that apply_directives has still to read
+  std::vector<Directive> directives;      // those on loops and places, as they were written
   std::vector<std::string> loops;         // plain names, outermost first; an update's loops
   std::map<std::string, LoopKind> kinds;  // those that are not serial
   std::set<std::string> reduction_loops;  // loops of reduction axes: not in the start value's nest
@@ -58,10 +59,6 @@ std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan);
 
 // Whether `stage` reads `other`, or a stage that does.
 bool needs(const NestPlan& plan, const std::string& stage, const std::string& other);
-
-// Throws ScheduleError "mm.compute_at(y, q): ...".
-[[noreturn]] void refuse(const std::string& stage, const Directive& directive,
-                         const std::string& message);
 
 // The stages of a graph, members of fused operations included, each computed at the root in the
 // order of its axes. Constants of one element become literals.

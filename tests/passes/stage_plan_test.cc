@@ -5,10 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "dsl/error.h"
 #include "dsl/operators.h"
 #include "passes/fuse_epilogues.h"
-#include "tests/passes/expect_error.h"
 
 namespace emulsion {
 namespace {
@@ -51,13 +49,6 @@ TEST(ReadersOf, EachOnceByName) {
   EXPECT_EQ(readers.at("x"), (std::vector<size_t>{0, 1}));
   EXPECT_EQ(readers.at("a"), (std::vector<size_t>{1}));
   EXPECT_EQ(readers.count("y"), 0U);
-}
-
-TEST(Refuse, NamesTheDirective) {
-  Directive d;
-  d.kind = DirectiveKind::vectorize;
-  d.axes = {"q"};
-  EXPECT_TRUE(throws_with<ScheduleError>([&] { refuse("y", d, "why"); }, "y.vectorize(q): why"));
 }
 
 Stage stage_with(const std::vector<LoopTransform>& transforms) {
