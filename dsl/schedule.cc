@@ -9,10 +9,11 @@ namespace {
 
 // In the order of DirectiveKind.
 constexpr const char* kDirectiveNames[] = {
-    "split",    "fuse",       "reorder",     "vectorize",       "unroll",
-    "parallel", "compute_at", "store_at",    "compute_root",    "compute_inline",
-    "store_in", "pack",       "cache_write", "rfactor",         "tensorize",
-    "copy_in",  "atomic",     "prefetch",    "compute_with",
+    "split",         "fuse",         "reorder",         "vectorize",     "unroll",
+    "parallel",      "compute_at",   "store_at",        "compute_root",  "compute_inline",
+    "store_in",      "pack",         "cache_write",     "rfactor",       "tensorize",
+    "copy_in",       "atomic",       "prefetch",        "compute_with",  "store_root",
+    "hoist_storage", "fold_storage", "reorder_storage", "align_storage",
 };
 
 std::vector<std::string> names_of(const std::vector<Axis>& axes) {
@@ -53,8 +54,8 @@ bool Directive::operator==(const Directive& other) const {
 }
 
 std::string to_string(Tail tail) {
-  static const char* const kNames[] = {"automatic",     "guard",           "predicate",
-                                       "round_up",      "shift_inwards",   "predicate_loads",
+  static const char* const kNames[] = {"automatic",       "guard",         "predicate",
+                                       "round_up",        "shift_inwards", "predicate_loads",
                                        "predicate_stores"};
   return kNames[static_cast<int>(tail)];
 }
@@ -78,6 +79,7 @@ std::string to_string(const Directive& d) {
   switch (d.kind) {
     case DirectiveKind::compute_at:
     case DirectiveKind::store_at:
+    case DirectiveKind::hoist_storage:
     case DirectiveKind::pack:
     case DirectiveKind::prefetch:
     case DirectiveKind::compute_with:
@@ -173,6 +175,28 @@ StageSchedule& StageSchedule::store_at(const Tensor& consumer, const Axis& axis)
   Directive directive = make(DirectiveKind::store_at, {axis.name()});
   directive.target = owner_->name_of(consumer);
   return add(std::move(directive));
+}
+
+StageSchedule& StageSchedule::store_root() { return add(make(DirectiveKind::store_root)); }
+
+StageSchedule& StageSchedule::hoist_storage(const Tensor& consumer, const Axis& axis) {
+  Directive directive = make(DirectiveKind::hoist_storage, {axis.name()});
+  directive.target = owner_->name_of(consumer);
+  return add(std::move(directive));
+}
+
+StageSchedule& StageSchedule::fold_storage(const Axis& axis, int64_t size) {
+  require_factor("fold_storage", 2, size);
+  return add(make(DirectiveKind::fold_storage, {axis.name()}, size));
+}
+
+StageSchedule& StageSchedule::reorder_storage(const std::vector<Axis>& innermost_first) {
+  return add(make(DirectiveKind::reorder_storage, names_of(innermost_first)));
+}
+
+StageSchedule& StageSchedule::align_storage(const Axis& axis, int64_t multiple) {
+  require_factor("align_storage", 2, multiple);
+  return add(make(DirectiveKind::align_storage, {axis.name()}, multiple));
 }
 
 StageSchedule& StageSchedule::compute_root() { return add(make(DirectiveKind::compute_root)); }

@@ -63,8 +63,8 @@ enum class DirectiveKind : uint8_t {
   store_at,    // target op; axes: its loop
   compute_root,
   compute_inline,
-  store_in,         // memory
-  pack,             // target: the weight; axes: the axis of this operation; factor
+  store_in,     // memory
+  pack,         // target: the weight; axes: the axis of this operation; factor
   cache_write,  // target: name of the new stage that computes; this operation copies
   rfactor,      // axes: reduction loop; target: name of the new stage
   tensorize,    // axes: the outermost loop of the tile
@@ -72,6 +72,11 @@ enum class DirectiveKind : uint8_t {
   atomic,
   prefetch,      // target: the buffer; axes: loop; factor: the distance
   compute_with,  // target op; axes: the innermost loop that is shared
+  store_root,
+  hoist_storage,    // target op; axes: its loop
+  fold_storage,     // axes: axis of the operation as it was written; factor
+  reorder_storage,  // axes of the operation as it was written: innermost first
+  align_storage,    // axes: axis of the operation as it was written; factor
 };
 
 struct Directive {
@@ -129,8 +134,25 @@ class StageSchedule {
   StageSchedule& compute_at(const Tensor& consumer, const Axis& axis);
   // By name: also inside an operation that a directive makes.
   StageSchedule& compute_at(const std::string& consumer, const Axis& axis);
-  // Stored at that loop. Storage that is kept over several computations is refused, for now.
+  // Stored at a loop around the one of compute_at, and kept over the loops between: along a serial
+  // loop over which the region slides, only what is new is computed (the first iteration: all).
+  //   for y: alloc p[3 rows]: 3 rows of p; use p
+  //                         ->  alloc p[fold 4]: for y: p's new row (y == 0: 3 rows); use p
+  // A parallel loop between is refused: its iterations would share what they write.
   StageSchedule& store_at(const Tensor& consumer, const Axis& axis);
+  // The same around all loops.
+  StageSchedule& store_root();
+  // Only the allocation moves out, to a loop around the one of store_at; nothing is kept in it.
+  //   for y: alloc p: ...   ->  reserve p: for y: alloc p in reserved: ...
+  StageSchedule& hoist_storage(const Tensor& consumer, const Axis& axis);
+  // Index i of `axis` lives at i modulo `size`: at least what one iteration keeps. Storage that
+  // slides folds by itself, at the least power of two; this says another size.
+  StageSchedule& fold_storage(const Axis& axis, int64_t size);
+  // The layout of an internal operation's storage; by default that of its axes, row-major.
+  //   p[m, n]: n contiguous ->  m contiguous, by reorder_storage({m, n})
+  StageSchedule& reorder_storage(const std::vector<Axis>& innermost_first);
+  // The storage's extent of `axis` rounded up to a multiple of `multiple`.
+  StageSchedule& align_storage(const Axis& axis, int64_t multiple);
   StageSchedule& compute_root();
   StageSchedule& compute_inline();
   StageSchedule& store_in(Memory memory);

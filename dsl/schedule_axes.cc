@@ -53,6 +53,10 @@ size_t axis_count(DirectiveKind kind) {
     case DirectiveKind::compute_at:
     case DirectiveKind::store_at:
     case DirectiveKind::pack:
+    case DirectiveKind::hoist_storage:
+    case DirectiveKind::fold_storage:
+    case DirectiveKind::reorder_storage:
+    case DirectiveKind::align_storage:
     case DirectiveKind::rfactor:
     case DirectiveKind::prefetch:
     case DirectiveKind::compute_with:
@@ -63,6 +67,7 @@ size_t axis_count(DirectiveKind kind) {
     case DirectiveKind::cache_write:
     case DirectiveKind::copy_in:
     case DirectiveKind::atomic:
+    case DirectiveKind::store_root:
       return 0;
   }
   EMULSION_CHECK(false, "no such directive {}", static_cast<int>(kind));
@@ -79,7 +84,9 @@ class Applier {
   void apply() {
     const Names& axes = directive_.axes;
     size_t count = axis_count(directive_.kind);
-    if (directive_.kind == DirectiveKind::reorder ? axes.empty() : axes.size() != count) {
+    bool any_number = directive_.kind == DirectiveKind::reorder ||
+                      directive_.kind == DirectiveKind::reorder_storage;
+    if (any_number ? axes.empty() : axes.size() != count) {
       refuse(name_, directive_, "expected {} axes, got {}", count, axes.size());
     }
     switch (directive_.kind) {
@@ -112,8 +119,18 @@ class Applier {
       case DirectiveKind::copy_in:
         copy_in();
         break;
+      case DirectiveKind::fold_storage:
+      case DirectiveKind::reorder_storage:
+      case DirectiveKind::align_storage:
+        for (size_t i = 0; i < axes.size(); ++i) {
+          require_stored(axes[i]);
+          require_distinct(axes, i);
+        }
+        break;
       case DirectiveKind::compute_at:
       case DirectiveKind::store_at:
+      case DirectiveKind::store_root:
+      case DirectiveKind::hoist_storage:
       case DirectiveKind::compute_root:
       case DirectiveKind::compute_inline:
       case DirectiveKind::store_in:
@@ -126,6 +143,13 @@ class Applier {
   void require_loop(const std::string& axis) const {
     if (!contains(me_.loops, axis)) {
       refuse(name_, directive_, "{}", expected_name("a loop of " + name_, me_.loops, axis));
+    }
+  }
+
+  void require_stored(const std::string& axis) const {
+    if (!contains(me_.pure, axis)) {
+      refuse(name_, directive_, "expected an axis of {} as it was written ({}), got {}", name_,
+             list_names(me_.pure), axis);
     }
   }
 
@@ -328,6 +352,7 @@ void apply_axes(const std::string& name, const Directive& directive, const Graph
 
 void check_target(const std::string& name, const Directive& directive, const AxesOfStages& stages) {
   if (directive.kind != DirectiveKind::compute_at && directive.kind != DirectiveKind::store_at &&
+      directive.kind != DirectiveKind::hoist_storage &&
       directive.kind != DirectiveKind::compute_with) {
     return;
   }

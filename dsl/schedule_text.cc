@@ -55,10 +55,15 @@ constexpr Form kForms[] = {
     {"copy_in", "ot", "copy_in(operand, new stage)"},
     {"prefetch", "taf", "prefetch(buffer, axis, distance)"},
     {"compute_with", "ta", "compute_with(operation, axis)"},
+    {"store_root", "", "store_root()"},
+    {"hoist_storage", "ta", "hoist_storage(operation, axis)"},
+    {"fold_storage", "af", "fold_storage(axis, size)"},
+    {"reorder_storage", "*", "reorder_storage(innermost axis, ..., outermost axis)"},
+    {"align_storage", "af", "align_storage(axis, multiple)"},
 };
 
-constexpr Tail kTails[] = {Tail::automatic,     Tail::guard,           Tail::predicate,
-                           Tail::round_up,      Tail::shift_inwards,   Tail::predicate_loads,
+constexpr Tail kTails[] = {Tail::automatic,       Tail::guard,         Tail::predicate,
+                           Tail::round_up,        Tail::shift_inwards, Tail::predicate_loads,
                            Tail::predicate_stores};
 constexpr Memory kMemories[] = {Memory::automatic, Memory::heap, Memory::stack, Memory::registers,
                                 Memory::scratchpad};
@@ -143,8 +148,9 @@ class ScheduleParser {
       if (fits(form, arguments.size())) return form;
     }
     if (name.text == "split_reduction") {
-      fail_at(name, "expected split(axis, axis, lane, factor) and rfactor(lane, new stage), got "
-                    "split_reduction, which is no longer a directive");
+      fail_at(name,
+              "expected split(axis, axis, lane, factor) and rfactor(lane, new stage), got "
+              "split_reduction, which is no longer a directive");
     }
     if (!same_name) fail_expected(name, "a directive (" + list_names(legal) + ")");
     fail_at(name, fmt::format("expected {}, got {} argument{}", same_name->usage, arguments.size(),

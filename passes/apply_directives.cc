@@ -51,23 +51,21 @@ class Applier {
       case DirectiveKind::compute_root:
         return place(d);
       case DirectiveKind::store_at:
-        if (!plan_.store_stage.empty()) refuse_here(d, "expected one store_at, got a second one");
-        plan_.store_stage = d.target;
-        plan_.store_loop = d.axes[0];
-        return;
+      case DirectiveKind::store_root:
+      case DirectiveKind::hoist_storage:
+      case DirectiveKind::fold_storage:
+      case DirectiveKind::reorder_storage:
+      case DirectiveKind::align_storage:
       case DirectiveKind::store_in:
-        if (plan_.is_output) refuse_here(d, "expected an operation that is not an output");
-        plan_.memory = d.memory;
-        return;
+        return store(d);
       default:
         EMULSION_CHECK(false, "{} is left for apply_directives", to_string(d));
     }
   }
 
   void finish() {
-    if (!plan_.store_stage.empty() && plan_.place != StagePlan::Place::at) {
-      throw ScheduleError(fmt::format("{}.store_at({}, {}): expected together with compute_at",
-                                      plan_.stage.name, plan_.store_stage, plan_.store_loop));
+    if (stored_ && plan_.place != StagePlan::Place::at) {
+      refuse_here(*stored_, "expected together with compute_at");
     }
     int vectorized = 0;
     std::string tile;  // the loop of a tile that came last
@@ -321,109 +319,60 @@ class Applier {
     plan_.at_loop = d.axes[0];
   }
 
+  // Where and how the values are kept. Places are checked when all loops are known.
+  void store(const Directive& d) {
+    if (plan_.is_output) {
+      refuse_here(d, "expected an operation that is not an output: the caller stores it");
+    }
+    switch (d.kind) {
+      case DirectiveKind::store_at:
+      case DirectiveKind::store_root:
+        if (stored_) {
+          refuse_here(d, "expected one store_at or store_root, got a second one");
+        }
+        stored_ = d;
+        plan_.store_root = d.kind == DirectiveKind::store_root;
+        if (plan_.store_root) return;
+        plan_.store_stage = d.target;
+        plan_.store_loop = d.axes[0];
+        return;
+      case DirectiveKind::hoist_storage:
+        if (!plan_.hoist_stage.empty()) refuse_here(d, "expected one, got a second one");
+        plan_.hoist_stage = d.target;
+        plan_.hoist_loop = d.axes[0];
+        return;
+      case DirectiveKind::fold_storage:
+        if (!plan_.fold_sizes.emplace(d.axes[0], d.factor).second) {
+          refuse_here(d, fmt::format("expected one for {}, got a second one", d.axes[0]));
+        }
+        return;
+      case DirectiveKind::align_storage:
+        if (!plan_.alignments.emplace(d.axes[0], d.factor).second) {
+          refuse_here(d, fmt::format("expected one for {}, got a second one", d.axes[0]));
+        }
+        return;
+      case DirectiveKind::reorder_storage:
+        if (!plan_.storage_order.empty()) refuse_here(d, "expected one, got a second one");
+        if (d.axes.size() != plan_.stage.axes.size()) {
+          refuse_here(d, fmt::format("expected all {} axes of {}, got {}", plan_.stage.axes.size(),
+                                     plan_.stage.name, d.axes.size()));
+        }
+        plan_.storage_order = d.axes;
+        return;
+      default:
+        plan_.memory = d.memory;
+        return;
+    }
+  }
+
   StagePlan& plan_;
-  std::set<std::string> used_;  // names that were split or fused away
+  std::set<std::string> used_;          // names that were split or fused away
   std::set<std::string> inner_;         // loops inside the steps of a split axis
   std::map<std::string, Tail> masked_;  // inner loops of splits that mask one side
   bool placed_ = false;
   bool has_atomic_ = false;
+  std::optional<Directive> stored_;  // store_at or store_root
 };
-
-// The loop of `consumer` around everything that stage `plan` computes there; -1 when it is not
-// inside.
-int depth_inside(const NestPlan& nest, const StagePlan& plan, const StagePlan& consumer) {
-  const StagePlan* walker = &plan;
-  for (size_t steps = 0; steps <= nest.stages.size(); ++steps) {
-    if (walker->place != StagePlan::Place::at) return -1;
-    const StagePlan* parent = nest.find(walker->at_stage);
-    if (!parent) return -1;  // refused when its own place is checked
-    if (parent == &consumer) {
-      auto found = std::find(parent->loops.begin(), parent->loops.end(), walker->at_loop);
-      return static_cast<int>(found - parent->loops.begin());
-    }
-    walker = parent;
-  }
-  return -1;
-}
-
-void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive& d) {
-  const std::string& name = plan.stage.name;
-  const StagePlan* target = nest.find(d.target);
-  if (!target || target == &plan) {
-    refuse(name, d,
-           fmt::format("expected another operation ({}), got {}", nest.stage_names(), d.target));
-  }
-  auto loop = std::find(target->loops.begin(), target->loops.end(), d.axes[0]);
-  if (loop == target->loops.end()) {
-    refuse(name, d,
-           fmt::format("expected a loop of {} ({}), got {}", d.target,
-                       target->loops.empty() ? "it has none" : joined(target->loops), d.axes[0]));
-  }
-  for (auto outer = target->loops.begin(); outer <= loop; ++outer) {
-    auto kind = target->kinds.find(*outer);
-    if (kind != target->kinds.end() && kind->second == LoopKind::vectorized) {
-      refuse(name, d,
-             fmt::format("expected a loop outside the vectorized loop {} of {}, got {}", *outer,
-                         d.target, d.axes[0]));
-    }
-    if (kind != target->kinds.end() && kind->second == LoopKind::tile) {
-      refuse(name, d,
-             fmt::format("expected a loop outside the tile of {}, which is one uOp from {} on, got "
-                         "{}",
-                         d.target, *outer, d.axes[0]));
-    }
-  }
-}
-
-// Every reader of a stage must be inside the loop where the stage is computed.
-void check_place(const NestPlan& nest,
-                 const std::map<std::string, std::vector<size_t>>& all_readers, size_t position) {
-  const StagePlan& plan = nest.stages[position];
-  if (plan.place != StagePlan::Place::at) return;
-  Directive d;
-  d.kind = DirectiveKind::compute_at;
-  d.target = plan.at_stage;
-  d.axes = {plan.at_loop};
-  check_loop_of(nest, plan, d);
-  const StagePlan& target = *nest.find(plan.at_stage);
-  int depth = static_cast<int>(std::find(target.loops.begin(), target.loops.end(), plan.at_loop) -
-                               target.loops.begin());
-  if (&target < &plan) {
-    refuse(plan.stage.name, d,
-           fmt::format("expected an operation that needs {}, got {}, which comes before it",
-                       plan.stage.name, d.target));
-  }
-  bool used = false;
-  auto readers = all_readers.find(plan.stage.name);
-  for (size_t at : readers == all_readers.end() ? std::vector<size_t>{} : readers->second) {
-    const StagePlan& reader = nest.stages[at];
-    used = true;
-    if (&reader == &target) continue;
-    if (depth_inside(nest, reader, target) < depth) {
-      refuse(plan.stage.name, d,
-             fmt::format("expected a loop around everything that reads {}, got {}.{}, which is not "
-                         "around {}; legal: compute_root()",
-                         plan.stage.name, d.target, plan.at_loop, reader.stage.name));
-    }
-  }
-  if (!used) refuse(plan.stage.name, d, "expected an operation that something reads");
-}
-
-void check_store(const NestPlan& nest, const StagePlan& plan) {
-  if (plan.store_stage.empty()) return;
-  Directive d;
-  d.kind = DirectiveKind::store_at;
-  d.target = plan.store_stage;
-  d.axes = {plan.store_loop};
-  check_loop_of(nest, plan, d);
-  if (plan.store_stage != plan.at_stage || plan.store_loop != plan.at_loop) {
-    refuse(
-        plan.stage.name, d,
-        fmt::format("expected the loop where it is computed, {}.{}, got {}.{}: storage kept over "
-                    "several computations is not there yet",
-                    plan.at_stage, plan.at_loop, d.target, plan.store_loop));
-  }
-}
 
 }  // namespace
 
@@ -435,11 +384,7 @@ void apply_directives_of(StagePlan* plan) {
 
 void apply_directives(NestPlan* nest) {
   for (StagePlan& plan : nest->stages) apply_directives_of(&plan);
-  const auto readers = readers_of(*nest);
-  for (size_t i = 0; i < nest->stages.size(); ++i) {
-    check_place(*nest, readers, i);
-    check_store(*nest, nest->stages[i]);
-  }
+  check_places(*nest);
   check_loops(nest);
 }
 

@@ -94,6 +94,13 @@ class TreeBuilder {
       if (!plan.with_stage.empty()) sharing_[plan.with_stage].push_back(&plan);
       if (plan.place != StagePlan::Place::at) continue;
       at_loop_[loop_variable(plan.at_stage, plan.at_loop)].push_back(&plan);
+      if (plan.is_kept()) {
+        stored_at_[plan.store_root ? "" : loop_variable(plan.store_stage, plan.store_loop)]
+            .push_back(&plan);
+      }
+      if (!plan.hoist_stage.empty()) {
+        reserved_at_[loop_variable(plan.hoist_stage, plan.hoist_loop)].push_back(&plan);
+      }
     }
   }
 
@@ -102,7 +109,7 @@ class TreeBuilder {
     for (const StagePlan& plan : nest_.stages) {
       if (plan.place == StagePlan::Place::root) at_root.push_back(&plan);
     }
-    return with_stages(at_root, nullptr);
+    return with_storage("", with_stages(at_root, nullptr));
   }
 
  private:
@@ -114,9 +121,8 @@ class TreeBuilder {
   // Stages that share loops, one after another: first those that use the loops of another, whose
   // storage is around these loops, then that other. Everything after what it needs.
   std::vector<const StagePlan*> grouped(std::vector<const StagePlan*> waiting) const {
-    const bool any = std::any_of(waiting.begin(), waiting.end(), [](const StagePlan* plan) {
-      return !plan->with_stage.empty();
-    });
+    const bool any = std::any_of(waiting.begin(), waiting.end(),
+                                 [](const StagePlan* plan) { return !plan->with_stage.empty(); });
     if (!any) return waiting;
     std::vector<const StagePlan*> result;
     while (!waiting.empty()) {
@@ -164,7 +170,9 @@ class TreeBuilder {
       if (!stages[i]->is_output) {
         std::vector<NodePtr> inside = nests_of(*stages[i]);
         if (NodePtr following = with_stages(stages, i + 1, rest)) inside.push_back(following);
-        children.push_back(alloc(*stages[i], make_block(std::move(inside))));
+        NodePtr block = make_block(std::move(inside));
+        children.push_back(stages[i]->is_kept() ? block
+                                                : storage(NodeKind::alloc, *stages[i], block));
         return make_block(std::move(children));
       }
       for (NodePtr& nest : nests_of(*stages[i])) children.push_back(std::move(nest));
@@ -174,13 +182,25 @@ class TreeBuilder {
     return make_block(std::move(children));
   }
 
-  NodePtr alloc(const StagePlan& plan, NodePtr child) {
+  // What is inside a loop (or the root), inside the storage that begins there.
+  NodePtr with_storage(const std::string& loop, NodePtr inside) {
+    for (const StagePlan* plan : stored_at_[loop]) {
+      inside = storage(NodeKind::alloc, *plan, std::move(inside));
+    }
+    for (const StagePlan* plan : reserved_at_[loop]) {
+      inside = storage(NodeKind::reserve, *plan, std::move(inside));
+    }
+    return inside;
+  }
+
+  static NodePtr storage(NodeKind kind, const StagePlan& plan, NodePtr child) {
     auto node = std::make_shared<Node>();
-    node->kind = NodeKind::alloc;
+    node->kind = kind;
     node->stage = plan.stage.name;
     node->memory = plan.memory;
-    node->mins = plan.mins;
-    node->extents = plan.extents;
+    if (kind == NodeKind::alloc) node->mins = plan.stored_mins;
+    node->extents = plan.stored_extents;
+    node->layout = plan.layout;
     node->children = {std::move(child)};
     return node;
   }
@@ -188,8 +208,20 @@ class TreeBuilder {
   // Nothing of a stage that shares the loops of another: it is inside the nests of that one.
   std::vector<NodePtr> nests_of(const StagePlan& plan) {
     if (!plan.with_stage.empty()) return {};
-    if (!plan.stage.is_reduction()) return {nest_of(plan, Part::whole)};
-    return {nest_of(plan, Part::init), nest_of(plan, Part::update)};
+    std::vector<NodePtr> nests;
+    if (!plan.stage.is_reduction()) {
+      nests = {nest_of(plan, Part::whole)};
+    } else {
+      nests = {nest_of(plan, Part::init), nest_of(plan, Part::update)};
+    }
+    if (!plan.is_kept()) return nests;
+    auto node = std::make_shared<Node>();
+    node->kind = NodeKind::produce;
+    node->stage = plan.stage.name;
+    node->mins = plan.mins;
+    node->extents = plan.extents;
+    node->children = {make_block(std::move(nests))};
+    return {node};
   }
 
   // From loop `outermost` on.
@@ -205,6 +237,7 @@ class TreeBuilder {
       if (part != Part::init) {
         auto here = at_loop_.find(loop_variable(plan.stage.name, loops[i]));
         if (here != at_loop_.end()) node = with_stages(here->second, node);
+        node = with_storage(loop_variable(plan.stage.name, loops[i]), node);
       }
       for (const StagePlan* sharing : stages_sharing(plan)) {
         if (sharing->with_loop != loops[i]) continue;
@@ -278,6 +311,8 @@ class TreeBuilder {
   std::map<std::string, std::vector<const StagePlan*>>
       at_loop_;  // computed there, by loop variable
   std::map<std::string, std::vector<const StagePlan*>> sharing_;  // its loops, by stage
+  // Kept from there on, and allocated there; at the root: by the empty name.
+  std::map<std::string, std::vector<const StagePlan*>> stored_at_, reserved_at_;
 };
 
 }  // namespace

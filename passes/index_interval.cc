@@ -20,8 +20,7 @@ class IntervalOf {
       case ExprOp::size:
         return number(Extent::size(e->name));
       case ExprOp::axis:
-        if (auto range = range_(e->name)) return Interval{{}, range->low, range->high};
-        return opaque(e);
+        return multiple_of(e, 1);
       case ExprOp::add:
       case ExprOp::sub: {
         auto a = (*this)(e->args[0]);
@@ -30,6 +29,12 @@ class IntervalOf {
         return add(*a, e->op == ExprOp::add ? *b : scale(*b, -1));
       }
       case ExprOp::mul: {
+        for (int side = 0; side < 2; ++side) {
+          auto factor = constant_value(e->args[1 - side]);
+          if (e->args[side]->op == ExprOp::axis && factor) {
+            return multiple_of(e->args[side], *factor);
+          }
+        }
         auto a = (*this)(e->args[0]);
         auto b = (*this)(e->args[1]);
         if (!a || !b) return std::nullopt;
@@ -54,6 +59,9 @@ class IntervalOf {
       case ExprOp::div:
       case ExprOp::mod:
         return quotient(e);
+      case ExprOp::select:
+        if (auto fixed = unless_varying(e)) return fixed;
+        return unite((*this)(e->args[1]), (*this)(e->args[2]));
       default:
         return unless_varying(e);
     }
@@ -65,6 +73,14 @@ class IntervalOf {
     return i.fixed.empty() && i.low.is_constant() && i.high.is_constant();
   }
   static bool is_number(const Interval& i) { return is_bounded(i) && i.low == i.high; }
+
+  // A variable times a number. Of the loop over ceil(E / d) tiles, d times its variable is known.
+  std::optional<Interval> multiple_of(const Expr& variable, int64_t factor) const {
+    auto range = range_(variable->name);
+    if (!range) return scale(opaque(variable), factor);
+    if (factor % range->divisor != 0) return std::nullopt;
+    return scale(Interval{{}, range->low, range->high}, factor / range->divisor);
+  }
 
   static Interval opaque(const Expr& e) {
     Interval result;

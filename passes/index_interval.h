@@ -27,6 +27,7 @@ struct Interval {
 // What a variable is to the interval: nothing (it stays fixed), or the range that it takes.
 struct Range {
   Extent low, high;
+  int64_t divisor = 1;  // d > 1: only d times the variable is known to be in [low, high]
 };
 using VariableRange = std::function<std::optional<Range>(const std::string&)>;
 

@@ -5,6 +5,7 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/index_interval.h"
+#include "passes/relax_clamps.h"
 #include "passes/simplify_index.h"
 #include "passes/stage_plan.h"
 
@@ -24,12 +25,18 @@ class Inferrer {
       } else {
         for (const Axis& axis : plan.stage.axes) whole_axis(&plan, axis);
       }
+      slide_window(nest_, &plan);
       resolve_tails(&plan);
+      for (size_t d = 0; d < plan.extents.size(); ++d) {  // a tail may have rounded up
+        if (plan.slides[d].empty()) plan.needed_extents[d] = plan.extents[d];
+      }
       note_loops(plan);
       for (size_t d = 0; d < plan.stage.axes.size(); ++d) {
         if (full_[d]) clamp_readers(plan.stage.name, d, plan.stage.axes[d].extent());
       }
-      resolve_memory(&plan);
+      infer_storage(
+          nest_, [this](const std::string& variable) { return range_of(variable); },
+          vectorized_axes(plan), &plan);
     }
     for (const StagePlan& plan : nest_.stages) check_shared(plan);
     for (const Buffer& buffer : nest_.buffers) {
@@ -51,35 +58,59 @@ class Inferrer {
   // Variables of the loops around the place where a stage is computed.
   std::set<std::string> variables_around(const StagePlan& plan) const {
     std::set<std::string> result;
-    for (const StagePlan* walker = &plan; walker->place == StagePlan::Place::at;) {
-      const StagePlan* parent = nest_.find(walker->at_stage);
-      for (const std::string& loop : parent->loops) {
-        result.insert(loop_variable(parent->stage.name, loop));
-        if (loop == walker->at_loop) break;
-      }
-      walker = parent;
-    }
+    for (const LoopAround& loop : loops_around(nest_, plan)) result.insert(loop.variable());
     return result;
   }
 
-  // How a variable ranges; nothing when its extent is not affine in the sizes.
+  // How a variable ranges; nothing when its extent is neither affine in the sizes nor a quotient of
+  // what is.
   std::optional<Range> range_of(const std::string& variable) const {
     auto found = loop_extents_.find(variable);
     EMULSION_CHECK(found != loop_extents_.end(), "no loop {}", variable);
     auto extent = as_extent(found->second);
     if (extent) return Range{0, *extent - Extent(1)};
-    return std::nullopt;
+    if (found->second->op != ExprOp::div) return std::nullopt;
+    auto dividend = as_extent(found->second->args[0]);
+    auto divisor = constant_value(found->second->args[1]);
+    if (!dividend || !divisor || *divisor < 1) return std::nullopt;
+    return Range{0, *dividend - Extent(*divisor), *divisor};  // v <= floor(E / d) - 1
   }
 
-  // The value of each axis of a stage, in loop variables.
-  std::map<std::string, Expr> axis_values(const StagePlan& plan) const {
+  // The value of each axis of a stage, in loop variables, as seen from `around`: from inside its
+  // own loops what they compute; from outside all that is there, also what earlier iterations
+  // computed.
+  std::map<std::string, Expr> axis_values(const StagePlan& plan,
+                                          const std::set<std::string>& around) const {
+    const bool inside = is_inside(around, plan);
     Part part = plan.stage.is_reduction() ? Part::update : Part::whole;
-    std::map<std::string, Expr> values = map_point(plan.stage, part, plan.extents).local;
+    std::map<std::string, Expr> values =
+        map_point(plan.stage, part, inside ? plan.extents : plan.needed_extents).local;
     for (size_t i = 0; i < plan.stage.axes.size(); ++i) {
       Expr& value = values.at(plan.stage.axes[i].name());
-      value = simplify_index(plan.mins[i] + value);
+      value = simplify_index((inside ? plan.mins[i] : plan.needed_mins[i]) + value);
     }
     return values;
+  }
+
+  static bool is_inside(const std::set<std::string>& around, const StagePlan& plan) {
+    return std::any_of(plan.loops.begin(), plan.loops.end(), [&](const std::string& loop) {
+      return around.count(loop_variable(plan.stage.name, loop)) > 0;
+    });
+  }
+
+  // How an axis of a stage ranges over the whole run.
+  static VariableRange ranges_of(const StagePlan& plan) {
+    return [&plan](const std::string& name) -> std::optional<Range> {
+      for (size_t i = 0; i < plan.stage.axes.size(); ++i) {
+        if (plan.stage.axes[i].name() != name) continue;
+        if (!plan.lowest[i] || !plan.highest[i]) return std::nullopt;
+        return Range{*plan.lowest[i], *plan.highest[i]};
+      }
+      for (const Axis& axis : plan.stage.reduction_axes) {
+        if (axis.name() == name) return Range{0, axis.extent() - Extent(1)};
+      }
+      return std::nullopt;
+    };
   }
 
   void region_for_readers(StagePlan* plan) {
@@ -96,16 +127,26 @@ class Inferrer {
     bool first = true;
     for (size_t position : readers_[plan->stage.name]) {
       const StagePlan& reader = nest_.stages[position];
-      std::map<std::string, Expr> values = axis_values(reader);
+      std::map<std::string, Expr> values = axis_values(reader, around);
+      const bool outside = !is_inside(around, reader);
       visit(reader.stage.body, [&](const Expr& e) {
         if (e->op != ExprOp::read || e->name != plan->stage.name) return;
         for (size_t d = 0; d < rank; ++d) {
-          Expr index =
-              substitute_axes(e->args[d], [&](const std::string& axis) { return values.at(axis); });
-          unknown = false;
-          std::optional<Interval> needed = interval_of(simplify_index(index), range);
-          if (unknown) needed = std::nullopt;
+          std::optional<Interval> needed;
+          bool first_part = true;
+          for (const Expr& part : relax_clamps(e->args[d], ranges_of(reader))) {
+            Expr index =
+                substitute_axes(part, [&](const std::string& axis) { return values.at(axis); });
+            unknown = false;
+            std::optional<Interval> interval = interval_of(simplify_index(index), range);
+            if (unknown) interval = std::nullopt;
+            needed = first_part ? interval : unite(needed, interval);
+            first_part = false;
+          }
           region[d] = first ? needed : unite(region[d], needed);
+          if (outside && follows_slide(reader, e->args[d])) {
+            plan->shrinking.insert(plan->stage.axes[d].name());
+          }
         }
         first = false;
       });
@@ -122,6 +163,53 @@ class Inferrer {
       plan->extents.push_back(extent_value(region[d]->high - region[d]->low + Extent(1)));
       note_reach(plan, d);
     }
+  }
+
+  // Whether an index follows an axis of which the reader computes less than it has.
+  static bool follows_slide(const StagePlan& reader, const Expr& index) {
+    bool follows = false;
+    visit(index, [&](const Expr& e) {
+      if (e->op != ExprOp::axis) return;
+      follows = follows || reader.shrinking.count(e->name) > 0;
+      for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
+        follows = follows || (reader.stage.axes[i].name() == e->name && !reader.slides[i].empty());
+      }
+    });
+    return follows;
+  }
+
+  // The axes of a stage along which it is written or read by vectors.
+  std::set<std::string> vectorized_axes(const StagePlan& plan) {
+    std::set<std::string> result;
+    for (size_t d = 0; d < plan.stage.axes.size(); ++d) {
+      const std::string& axis = plan.stage.axes[d].name();
+      bool vectors = is_vectorized(plan, axis_values(plan, {}).at(axis));
+      for (size_t position : readers_[plan.stage.name]) {
+        const StagePlan& reader = nest_.stages[position];
+        const std::map<std::string, Expr> values = axis_values(reader, {});
+        visit(reader.stage.body, [&](const Expr& e) {
+          if (e->op != ExprOp::read || e->name != plan.stage.name) return;
+          vectors = vectors ||
+                    is_vectorized(reader, substitute_axes(e->args[d], [&](const std::string& name) {
+                                    return values.at(name);
+                                  }));
+        });
+      }
+      if (vectors) result.insert(axis);
+    }
+    return result;
+  }
+
+  static bool is_vectorized(const StagePlan& plan, const Expr& index) {
+    bool result = false;
+    visit(index, [&](const Expr& e) {
+      if (e->op != ExprOp::axis) return;
+      for (const auto& [loop, kind] : plan.kinds) {
+        result = result ||
+                 (kind == LoopKind::vectorized && e->name == loop_variable(plan.stage.name, loop));
+      }
+    });
+    return result;
   }
 
   // A tile of constant size is computed from clamped reads. When the domain can be empty at run
@@ -170,7 +258,8 @@ class Inferrer {
   void resolve_tails(StagePlan* plan) {
     Stage& stage = plan->stage;
     std::map<std::string, Expr> extents = axis_extents(stage, plan->extents);
-    std::map<std::string, std::set<size_t>> sources;  // the axes that a loop comes from
+    std::set<std::string> shrinking = plan->shrinking;  // and the loops that cover those axes
+    std::map<std::string, std::set<size_t>> sources;    // the axes that a loop comes from
     for (size_t i = 0; i < stage.axes.size(); ++i) sources[stage.axes[i].name()] = {i};
     for (LoopTransform& t : stage.transforms) {
       if (t.kind == LoopTransform::Kind::fuse) {
@@ -178,24 +267,29 @@ class Inferrer {
         std::set<size_t> both = sources[t.outer];
         both.insert(sources[t.inner].begin(), sources[t.inner].end());
         sources[t.axis] = both;
+        if (shrinking.count(t.outer) || shrinking.count(t.inner)) shrinking.insert(t.axis);
       } else {
-        resolve_tail(plan, &t, extents.at(t.axis));
+        resolve_tail(plan, &t, extents.at(t.axis), shrinking.count(t.axis) > 0);
         // What is loaded past the end is clamped.
         if (t.tail == Tail::predicate_stores) {
           for (size_t axis : sources[t.axis]) plan->highest[axis] = std::nullopt;
         }
         sources[t.outer] = sources[t.inner] = std::set<size_t>(sources[t.axis]);
+        if (shrinking.count(t.axis)) shrinking.insert(t.outer);
+        shrinking.erase(t.inner);
       }
       apply_transform(t, &extents);
     }
     for (const std::string& loop : plan->loops) {
       auto kind = plan->kinds.find(loop);
       if (kind == plan->kinds.end() || kind->second == LoopKind::parallel) continue;
-      if (!constant_value(extents.at(loop))) {
-        throw ScheduleError(fmt::format(
-            "{}.{}({}): expected a loop whose extent is a number, got {}; split it first",
-            stage.name, directive_of(kind->second), loop, to_string(extents.at(loop))));
-      }
+      const bool known = constant_value(extents.at(loop)).has_value();
+      if (known && !shrinking.count(loop)) continue;
+      throw ScheduleError(fmt::format(
+          "{}.{}({}): expected a loop whose extent is a number, got {}; split it first", stage.name,
+          directive_of(kind->second), loop,
+          known ? fmt::format("{}, or less where its reader slides", to_string(extents.at(loop)))
+                : to_string(extents.at(loop))));
     }
   }
 
@@ -220,10 +314,16 @@ class Inferrer {
         std::numeric_limits<int32_t>::max(), rounded));
   }
 
-  void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent) {
+  void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool shrinking) {
     auto affine = as_extent(extent);
     if (affine) require_index(*plan, *t, *affine);
-    bool exact = affine && affine->exact_quotient(t->factor).has_value();
+    if (shrinking && (t->tail == Tail::round_up || t->tail == Tail::shift_inwards)) {
+      throw ScheduleError(fmt::format(
+          "{}.split({}, {}, {}, {}, {}): expected an axis along which its reader does not slide, "
+          "got {}; legal: guard or predicate",
+          plan->stage.name, t->axis, t->outer, t->inner, t->factor, to_string(t->tail), t->axis));
+    }
+    bool exact = !shrinking && affine && affine->exact_quotient(t->factor).has_value();
     if (exact) {
       t->tail = Tail::round_up;
       return;
@@ -258,7 +358,7 @@ class Inferrer {
   }
 
   void note_loops(const StagePlan& plan) {
-    for (const auto& [axis, extent] : loop_extents(plan.stage, plan.extents)) {
+    for (const auto& [axis, extent] : loop_extents(plan.stage, plan.needed_extents)) {
       loop_extents_[loop_variable(plan.stage.name, axis)] = simplify_index(extent);
     }
   }
@@ -332,7 +432,8 @@ class Inferrer {
       Expr result = min(axis_value(axis), extent_value(reader.stage.axes[i].extent() - Extent(1)));
       // The low side too, unless every index is known to be 0 or greater.
       bool from_zero = reader.lowest[i] && reader.lowest[i]->lower_bound().value_or(-1) >= 0;
-      return from_zero || is_sum_of_loops(reader.mins[i]) ? result : max(result, int_constant(0));
+      return from_zero || is_sum_of_loops(reader.needed_mins[i]) ? result
+                                                                 : max(result, int_constant(0));
     }
     return Expr();
   }
@@ -360,33 +461,6 @@ class Inferrer {
     }
     for (const Axis& axis : reader.stage.reduction_axes) axes.emplace(axis.name(), axis.extent());
     return proves_in_bounds(index, extent, axes, false);
-  }
-
-  void resolve_memory(StagePlan* plan) {
-    constexpr int64_t kStackBytes = int64_t{32} << 10;
-    if (plan->is_output) return;
-    int64_t bytes = size_in_bytes(plan->stage.dtype);
-    bool known = true;
-    for (const Expr& extent : plan->extents) {
-      std::optional<int64_t> value = constant_value(extent);
-      known = known && value.has_value();
-      if (bytes <= kStackBytes) bytes *= std::max<int64_t>(value.value_or(1), 1);
-    }
-    bool small = known && bytes <= kStackBytes;
-    if (plan->memory == Memory::automatic) {
-      plan->memory = small && plan->place == StagePlan::Place::at ? Memory::stack : Memory::heap;
-    }
-    // How much fits the scratchpad is the target's to say: check_tiles knows it, a schedule does
-    // not.
-    if (plan->memory == Memory::scratchpad ? !known : plan->memory != Memory::heap && !small) {
-      throw ScheduleError(fmt::format(
-          "{}.store_in({}): expected a region of a constant size{}, got {}; "
-          "legal: heap, or compute_at an inner loop",
-          plan->stage.name, to_string(plan->memory),
-          plan->memory == Memory::scratchpad ? ""
-                                             : fmt::format(" of at most {} bytes", kStackBytes),
-          known ? std::to_string(bytes) + " bytes" : "one that depends on a run-time size"));
-    }
   }
 
   NestPlan& nest_;

@@ -64,28 +64,65 @@ Expr product_of(const Expr& a, const Expr& b) {
   return binary(ExprOp::mul, a, b);
 }
 
-UopCounts count_node(const Node& node, const SizeValues& sizes) {
+// Whether an extent under this node depends on the first iteration of the loop `variable`.
+bool tells_first_iteration(const Node& node, const std::string& variable) {
+  const auto names = [&](const Expr& extent) {
+    auto variables = first_iterations_in(extent);
+    EMULSION_CHECK(variables, "an extent of {} varies with a loop: {}", node.stage,
+                   to_string(extent));
+    return variables->count(variable) > 0;
+  };
+  if (node.kind == NodeKind::loop && names(node.extent)) return true;
+  return std::any_of(node.children.begin(), node.children.end(),
+                     [&](const NodePtr& child) { return tells_first_iteration(*child, variable); });
+}
+
+UopCounts times(const UopCounts& counts, int64_t factor) {
+  UopCounts result;
+  result.loads = checked_mul(counts.loads, factor);
+  result.inits = checked_mul(counts.inits, factor);
+  result.executes = checked_mul(counts.executes, factor);
+  result.stores = checked_mul(counts.stores, factor);
+  return result;
+}
+
+UopCounts plus(const UopCounts& a, const UopCounts& b) {
+  UopCounts result;
+  result.loads = checked_add(a.loads, b.loads);
+  result.inits = checked_add(a.inits, b.inits);
+  result.executes = checked_add(a.executes, b.executes);
+  result.stores = checked_add(a.stores, b.stores);
+  return result;
+}
+
+// `values`: the sizes, and for each loop around that matters 0 (its first iteration) or 1.
+UopCounts count_node(const Node& node, std::map<std::string, int64_t>* values) {
   UopCounts counts;
+  if (node.kind == NodeKind::loop) {
+    int64_t extent = evaluate_index(node.extent, *values);
+    if (extent <= 0) return counts;
+    if (node.loop_kind == LoopKind::tile) extent = 1;
+    const std::string variable = loop_variable(node.stage, node.axis);
+    if (!tells_first_iteration(*node.children[0], variable)) {
+      return times(count_node(*node.children[0], values), extent);
+    }
+    (*values)[variable] = 0;
+    counts = count_node(*node.children[0], values);
+    (*values)[variable] = 1;
+    counts = plus(counts, times(count_node(*node.children[0], values), extent - 1));
+    values->erase(variable);
+    return counts;
+  }
   for (const NodePtr& child : node.children) {
-    UopCounts more = count_node(*child, sizes);
-    counts.loads = checked_add(counts.loads, more.loads);
-    counts.inits = checked_add(counts.inits, more.inits);
-    counts.executes = checked_add(counts.executes, more.executes);
-    counts.stores = checked_add(counts.stores, more.stores);
+    counts = plus(counts, count_node(*child, values));
   }
   switch (node.kind) {
     case NodeKind::block:
+    case NodeKind::loop:
     case NodeKind::alloc:
+    case NodeKind::reserve:
+    case NodeKind::produce:
       break;
-    case NodeKind::loop: {
-      int64_t times = std::max<int64_t>(0, evaluate_index(node.extent, sizes));
-      if (node.loop_kind == LoopKind::tile) times = std::min<int64_t>(times, 1);
-      counts.loads = checked_mul(counts.loads, times);
-      counts.inits = checked_mul(counts.inits, times);
-      counts.executes = checked_mul(counts.executes, times);
-      counts.stores = checked_mul(counts.stores, times);
-      break;
-    }
     case NodeKind::load:
       counts.loads = 1;
       break;
@@ -100,6 +137,22 @@ UopCounts count_node(const Node& node, const SizeValues& sizes) {
 }
 
 }  // namespace
+
+int64_t StorageLayout::padded(size_t axis, int64_t extent) const {
+  const int64_t multiple = alignments.empty() ? 1 : std::max<int64_t>(alignments[axis], 1);
+  return checked_mul((checked_add(extent, multiple - 1)) / multiple, multiple);
+}
+
+std::vector<int64_t> StorageLayout::strides(const std::vector<int64_t>& extents) const {
+  std::vector<int64_t> result(extents.size());
+  int64_t stride = 1;
+  for (size_t i = extents.size(); i-- > 0;) {
+    const size_t axis = order.empty() ? i : order[i];
+    result[axis] = stride;
+    stride = checked_mul(stride, std::max<int64_t>(1, padded(axis, extents[axis])));
+  }
+  return result;
+}
 
 const Stage& LoopNest::stage(const std::string& stage_name) const {
   for (const Stage& candidate : stages) {
@@ -179,7 +232,25 @@ std::map<std::string, Expr> loop_extents(const Stage& stage,
 }
 
 UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes) {
-  return nest.root ? count_node(*nest.root, sizes) : UopCounts();
+  std::map<std::string, int64_t> values = sizes;
+  return nest.root ? count_node(*nest.root, &values) : UopCounts();
+}
+
+std::optional<std::set<std::string>> first_iterations_in(const Expr& extent) {
+  std::set<std::string> variables;
+  const auto is_first = [](const Expr& e) {
+    return e->op == ExprOp::eq && e->args[0]->op == ExprOp::axis &&
+           e->args[1]->op == ExprOp::constant && e->args[1]->int_value == 0;
+  };
+  Expr rest = transform(extent, [&](const Expr& e) {
+    if (!is_first(e)) return Expr();
+    variables.insert(e->args[0]->name);
+    return Expr(true);
+  });
+  bool otherwise = false;
+  visit(rest, [&](const Expr& e) { otherwise = otherwise || e->op == ExprOp::axis; });
+  if (otherwise) return std::nullopt;
+  return variables;
 }
 
 int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& variables) {

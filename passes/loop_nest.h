@@ -10,6 +10,9 @@
 //                                              of x is asked of memory at step i; "a.m with b.m":
 //                                              one loop of several stages, its variable a.m
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
+//          | reserve buffer[extent...]         memory for the allocs of that stage inside
+//          | produce stage[min, extent...]     the part that the children compute, when the storage
+//                                              is kept over a loop between: a sliding window
 //          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
 //          | execute stage[point] (op)= expr   start value, update, or a value that stays inside
 //                                              the kernel; "atomic (op)=" is an update whose
@@ -26,9 +29,14 @@
 // Reads in a stage's body name a buffer and use the stage's plain axis names as variables; reads in
 // `mins`, `extents`, `point` and `guards` do not occur: these are integer expressions over the
 // enclosing loops' variables and the run-time sizes. Row-major everywhere.
+//
+// A window that slides along loop v computes all that is needed at v == 0, then only what is new:
+// its region, and so the extents of loops inside, are select(v == 0, all, new).
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -89,7 +97,22 @@ enum class LoopKind : uint8_t {
   tile,  // inside ONE uOp of a tile machine: holds nothing but tile loops and that uOp
 };
 enum class Part : uint8_t { whole, init, update };  // whole: a stage that is no reduction
-enum class NodeKind : uint8_t { block, loop, alloc, load, execute, store };
+enum class NodeKind : uint8_t { block, loop, alloc, load, execute, store, reserve, produce };
+
+// Where the elements of an alloc are. Every list is empty or has one entry for each axis of the
+// stage; empty is a plain row-major block.
+struct StorageLayout {
+  std::vector<int64_t> folds;  // n > 0: the axis starts at 0, is n long, and i lives at i mod n
+  std::vector<int64_t> alignments;  // n > 1: the axis takes a multiple of n elements
+  std::vector<size_t> order;        // the axes, outermost first
+
+  // How many indices the axis is folded to; 0: it is not.
+  int64_t fold(size_t axis) const { return folds.empty() ? 0 : folds[axis]; }
+  // The elements that the axis takes in storage, given its extent.
+  int64_t padded(size_t axis, int64_t extent) const;
+  // The distance between neighbours along each axis, in elements.
+  std::vector<int64_t> strides(const std::vector<int64_t>& extents) const;
+};
 
 // At each step of a loop: what the update, or the only part, of its stage reads of `buffer` at the
 // step `distance` ahead, where there is one. Changes no value.
@@ -103,17 +126,21 @@ using NodePtr = std::shared_ptr<const Node>;
 
 struct Node {
   NodeKind kind;
-  std::vector<NodePtr> children;  // block: any number; loop, alloc: exactly one; uOps: none
-  std::string stage;              // loop, uOps: whose; alloc: whose storage
+  std::vector<NodePtr> children;  // block: any number; uOps: none; else exactly one
+  std::string stage;              // loop, uOps: whose; alloc, reserve, produce: which
   Part part = Part::whole;        // loop, uOps
   // loop
   std::string axis;  // plain name; the variable is stage + "." + axis
   LoopKind loop_kind = LoopKind::serial;
-  Expr extent;  // over run-time sizes only, for example (B + 5) / 6
+  Expr extent;  // over run-time sizes, for example (B + 5) / 6, and conditions v == 0 of loops
+                // around it
   // alloc: element [i0, i1, ...] of the stage lives at [i0 - mins[0], i1 - mins[1], ...]
-  Memory memory = Memory::heap;  // never automatic
+  // produce: the region that is computed
+  Memory memory = Memory::heap;  // never automatic; of a reserve and of the allocs in it: the same
   std::vector<Expr> mins;        // one for each axis of the stage
-  std::vector<Expr> extents;     // over run-time sizes only; a constant wherever it can be
+  std::vector<Expr> extents;     // alloc: over run-time sizes only; a constant wherever it can be;
+                                 // produce: as a loop's extent
+  StorageLayout layout;          // alloc, reserve
   // uOps
   std::vector<Expr> point;   // one for each of axes, then (update) reduction_axes
   std::vector<Expr> guards;  // all must hold, or this instance does nothing
@@ -191,6 +218,10 @@ struct UopCounts {
   int64_t total() const { return loads + inits + executes + stores; }
 };
 UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes = {});
+
+// The loop variables in whose condition v == 0 an extent is selected; nothing when it speaks of a
+// loop variable in any other way.
+std::optional<std::set<std::string>> first_iterations_in(const Expr& extent);
 
 // The value of an integer expression over loop variables and sizes. Error: a name without a value.
 int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& variables);

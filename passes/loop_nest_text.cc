@@ -2,6 +2,7 @@
 // tree. Index expressions are shown simplified (the tree itself keeps what lowering wrote); a
 // stage's axis whose index is just the loop of the same name is left out of the `where`.
 
+#include <set>
 #include <utility>
 
 #include "dsl/error.h"
@@ -127,13 +128,22 @@ class Printer {
       case NodeKind::alloc:
         line(depth, alloc_text(node));
         break;
+      case NodeKind::reserve:
+        line(depth, fmt::format("reserve {}[{}] in {}{}", node.stage, join(extents_of(node), ", "),
+                                to_string(node.memory), order_text(node)));
+        break;
+      case NodeKind::produce:
+        line(depth, fmt::format("produce {}[{}]", node.stage, join(ranges_of(node), ", ")));
+        break;
       case NodeKind::load:
       case NodeKind::execute:
       case NodeKind::store:
         line(depth, uop_text(node));
         break;
     }
+    if (node.kind == NodeKind::reserve) reserved_.insert(node.stage);
     for (const NodePtr& child : node.children) print_node(*child, depth + 1);
+    if (node.kind == NodeKind::reserve) reserved_.erase(node.stage);
   }
 
   static std::string shared_text(const Node& loop) {
@@ -152,19 +162,51 @@ class Printer {
     return text;
   }
 
-  // "alloc mm[y.mo * 6 .. +6, 0 .. +64] in registers"
+  // "alloc mm[y.mo * 6 .. +6, 0 .. +64] in registers"; a folded axis: "bx[fold 4, 0 .. +64]"
   std::string alloc_text(const Node& node) {
-    std::vector<std::string> ranges;
-    for (size_t d = 0; d < node.mins.size() && d < node.extents.size(); ++d) {
-      ranges.push_back(index_text(node.mins[d]) + " .. +" + extent_text(node.extents[d]));
+    if (reserved_.count(node.stage)) {
+      return fmt::format("alloc {}[{}] in reserved", node.stage, join(ranges_of(node), ", "));
     }
-    return fmt::format("alloc {}[{}] in {}", node.stage, join(ranges, ", "),
-                       to_string(node.memory));
+    return fmt::format("alloc {}[{}] in {}{}", node.stage, join(ranges_of(node), ", "),
+                       to_string(node.memory), order_text(node));
+  }
+
+  std::vector<std::string> ranges_of(const Node& node) {
+    std::vector<std::string> ranges = extents_of(node);
+    for (size_t d = 0; d < ranges.size(); ++d) {
+      if (node.layout.fold(d) == 0) ranges[d] = index_text(node.mins[d]) + " .. " + ranges[d];
+    }
+    return ranges;
+  }
+
+  // "+64", "fold 4", "+60 align 16"
+  std::vector<std::string> extents_of(const Node& node) {
+    std::vector<std::string> extents;
+    for (size_t d = 0; d < node.extents.size(); ++d) {
+      const int64_t fold = node.layout.fold(d);
+      extents.push_back(fold > 0 ? fmt::format("fold {}", fold)
+                                 : "+" + extent_text(node.extents[d]));
+      const int64_t multiple = node.layout.alignments.empty() ? 0 : node.layout.alignments[d];
+      if (multiple > 1) extents.back() += fmt::format(" align {}", multiple);
+    }
+    return extents;
+  }
+
+  // ", order (n, m)": outermost first, when it is not that of the axes.
+  std::string order_text(const Node& node) {
+    if (node.layout.order.empty()) return "";
+    std::vector<std::string> names;
+    for (size_t axis : node.layout.order) {
+      names.push_back(nest_.stage(node.stage).axes[axis].name());
+    }
+    return fmt::format(", order ({})", join(names, ", "));
   }
 
   std::string extent_text(const Expr& extent) {
-    std::string text = index_text(extent);
-    return text.find(' ') == std::string::npos ? text : "(" + text + ")";
+    const Expr shown = collect_terms(extent);
+    const bool is_sum =
+        shown->args.size() == 2 && shown->op != ExprOp::min && shown->op != ExprOp::max;
+    return is_sum ? "(" + to_string(shown) + ")" : to_string(shown);
   }
 
   std::string uop_text(const Node& node) {
@@ -215,6 +257,7 @@ class Printer {
   }
 
   const LoopNest& nest_;
+  std::set<std::string> reserved_;  // stages whose reserve is around the node at hand
   std::string text_;
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dsl/schedule.h"
+#include "passes/index_interval.h"
 #include "passes/loop_nest.h"
 #include "passes/refusal.h"
 
@@ -32,12 +33,29 @@ struct StagePlan {
   std::string with_stage, with_loop;  // compute_with; empty: none
   Place place = Place::root;
   std::string at_stage, at_loop;        // place == at
-  std::string store_stage, store_loop;  // empty: where it is computed
+  std::string store_stage, store_loop;  // empty: where it is computed, or store_root
+  bool store_root = false;
+  std::string hoist_stage, hoist_loop;  // empty: the allocation is where it is stored
+  std::map<std::string, int64_t> fold_sizes, alignments;  // by axis
+  std::vector<std::string> storage_order;                 // innermost first
   Memory memory = Memory::automatic;
   std::vector<Expr> mins, extents;  // the region computed each time, one for each axis
+  // The region that is then there: more than what is computed where a window slides.
+  std::vector<Expr> needed_mins, needed_extents;
+  std::vector<std::string> slides;  // the loop variable along which each axis slides; empty: none
+  // What is stored, when that is kept over loops between (is_kept); else the region computed.
+  std::vector<Expr> stored_mins, stored_extents;
+  StorageLayout layout;
   // The least and the greatest index of each axis over the whole run, when they are known and
   // affine: a region of constant size may reach past the domain.
   std::vector<std::optional<Extent>> lowest, highest;
+  // Axes along which a reader slides: a backend may compute less of them than `extents` says.
+  std::set<std::string> shrinking;
+
+  bool is_kept() const {  // stored outside the loop where it is computed
+    return store_root ||
+           (!store_stage.empty() && (store_stage != at_stage || store_loop != at_loop));
+  }
 };
 
 struct NestPlan {
@@ -53,6 +71,22 @@ struct NestPlan {
   // Names of the stages, for error messages: "mm, y".
   std::string stage_names() const;
 };
+
+// One loop around the place where a stage is computed.
+struct LoopAround {
+  const StagePlan* stage;
+  std::string axis;  // plain name
+
+  std::string variable() const { return loop_variable(stage->stage.name, axis); }
+  LoopKind kind() const;
+};
+// Those loops, outermost first.
+std::vector<LoopAround> loops_around(const NestPlan& nest, const StagePlan& plan);
+// Where a loop is among them; nothing when it is not around the stage.
+std::optional<size_t> position_of(const std::vector<LoopAround>& loops, const std::string& stage,
+                                  const std::string& axis);
+// How many of them are outside the storage of the stage. The loops between: the others.
+size_t loops_outside_storage(const StagePlan& plan, const std::vector<LoopAround>& loops);
 
 // Which stages read each buffer or stage, by name, as positions in `stages`.
 std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan);
@@ -75,9 +109,21 @@ void check_loops(NestPlan* plan);
 // The same as apply_directives of one stage, without the checks that concern several.
 void apply_directives_of(StagePlan* plan);
 
+// Where every stage is computed, stored and allocated: checked, now that all loops are known.
+void check_places(const NestPlan& plan);
+
 // The region of each stage that its place needs, and clamps on the reads that a region beyond the
 // domain would take out of bounds. Consumers first.
 void infer_regions(NestPlan* plan);
+
+// Sliding windows: of a stage whose storage is kept over loops between, only what is new is
+// computed. From `mins` and `extents`, the region needed, to the region computed, and the needed
+// one.
+void slide_window(const NestPlan& nest, StagePlan* plan);
+// What is stored and how it is laid out, once all regions of the stage are known. `range`: how a
+// loop variable ranges. `vectorized`: the axes along which vectors are read or written.
+void infer_storage(const NestPlan& nest, const VariableRange& range,
+                   const std::set<std::string>& vectorized, StagePlan* plan);
 
 // The value of each axis of a stage at its innermost point, in loop variables: the axis counted
 // from the region's start, and the guards that keep it inside the region.

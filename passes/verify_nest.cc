@@ -5,6 +5,7 @@
 
 #include "dsl/error.h"
 #include "passes/verify_nest_bounds.h"
+#include "passes/verify_nest_storage.h"
 #include "passes/verify_nest_tables.h"
 
 namespace emulsion {
@@ -40,7 +41,8 @@ bool is_uop(NodeKind kind) {
 }
 
 std::string name_of(NodeKind kind) {
-  static const char* const kNames[] = {"block", "loop", "alloc", "load", "execute", "store"};
+  static const char* const kNames[] = {"block",   "loop",  "alloc",   "load",
+                                       "execute", "store", "reserve", "produce"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -86,10 +88,15 @@ class TreeVerifier {
     }
     EMULSION_CHECK(node->children.size() == 1, "nest {}: {} of {} with {} children, expected one",
                    nest_.name, name_of(node->kind), node->stage, node->children.size());
-    if (node->kind == NodeKind::loop) {
-      walk_loop(*node);
-    } else {
-      walk_alloc(*node);
+    switch (node->kind) {
+      case NodeKind::loop:
+        return walk_loop(*node);
+      case NodeKind::alloc:
+        return walk_alloc(*node);
+      case NodeKind::reserve:
+        return walk_reserve(*node);
+      default:
+        return walk_produce(*node);
     }
   }
 
@@ -101,7 +108,7 @@ class TreeVerifier {
     EMULSION_CHECK(legal.count(loop.axis), "nest {}: loop {} is not a loop of {} ({}): {}",
                    nest_.name, variable, stage.name, name_of(loop.part), fmt::join(legal, ", "));
     EMULSION_CHECK(!in_scope(variable), "nest {}: loop {} inside itself", nest_.name, variable);
-    check_sizes_only(loop.extent, "the extent of loop " + variable);
+    check_extent(loop.extent, "the extent of loop " + variable);
     check_loop_kind(stage, loop, variable);
     for (const std::string& name : loop.shared) check_shared(loop, nest_.stage(name));
     for (const Prefetch& prefetch : loop.prefetches) check_prefetch(stage, loop, prefetch);
@@ -219,6 +226,9 @@ class TreeVerifier {
     EMULSION_CHECK(alloc.memory != Memory::automatic, "nest {}: alloc of {} in automatic memory",
                    nest_.name, alloc.stage);
     for (const Expr& min : alloc.mins) check_index(min, "a min of alloc " + alloc.stage);
+    check_layout(alloc, stage);
+    auto reserved = reserved_.find(alloc.stage);
+    if (reserved != reserved_.end()) check_fits(alloc, *reserved->second);
     for (const Expr& extent : alloc.extents) {
       check_sizes_only(extent, "an extent of alloc " + alloc.stage);
       EMULSION_CHECK(alloc.memory == Memory::heap || extent->op == ExprOp::constant,
@@ -228,6 +238,65 @@ class TreeVerifier {
     live_[alloc.stage] = &alloc;
     walk(alloc.children[0]);
     live_.erase(alloc.stage);
+  }
+
+  void check_layout(const Node& node, const Stage& stage) {
+    const size_t rank = stage.axes.size();
+    const StorageLayout& layout = node.layout;
+    EMULSION_CHECK((layout.folds.empty() || layout.folds.size() == rank) &&
+                       (layout.alignments.empty() || layout.alignments.size() == rank) &&
+                       (layout.order.empty() || layout.order.size() == rank),
+                   "nest {}: {} of {} with a layout that is not one of {} axes", nest_.name,
+                   name_of(node.kind), stage.name, rank);
+    for (size_t d = 0; d < rank; ++d) {
+      EMULSION_CHECK(
+          layout.order.empty() || std::count(layout.order.begin(), layout.order.end(), d),
+          "nest {}: {} of {} in an order without axis {}", nest_.name, name_of(node.kind),
+          stage.name, d);
+      const int64_t fold = layout.fold(d);
+      EMULSION_CHECK(fold == 0 || (fold > 0 && node.extents[d]->op == ExprOp::constant &&
+                                   node.extents[d]->int_value == fold),
+                     "nest {}: {} of {} folded to {}, the extent is {}", nest_.name,
+                     name_of(node.kind), stage.name, fold, to_string(node.extents[d]));
+    }
+  }
+
+  void walk_reserve(const Node& reserve) {
+    const Stage& stage = nest_.stage(reserve.stage);
+    EMULSION_CHECK(reserve.extents.size() == stage.axes.size() && reserve.mins.empty(),
+                   "nest {}: reserve of {} with {} extents for {} axes", nest_.name, stage.name,
+                   reserve.extents.size(), stage.axes.size());
+    EMULSION_CHECK(reserved_.emplace(stage.name, &reserve).second && !allocated_.count(stage.name),
+                   "nest {}: a reserve of {} that is not around its alloc", nest_.name, stage.name);
+    check_layout(reserve, stage);
+    walk(reserve.children[0]);
+    EMULSION_CHECK(allocated_.count(stage.name), "nest {}: a reserve of {} without an alloc",
+                   nest_.name, stage.name);
+    reserved_.erase(stage.name);
+  }
+
+  void check_fits(const Node& alloc, const Node& reserve) {
+    bool same = alloc.memory == reserve.memory && alloc.extents.size() == reserve.extents.size();
+    for (size_t d = 0; same && d < alloc.extents.size(); ++d) {
+      same = equal(alloc.extents[d], reserve.extents[d]);
+    }
+    EMULSION_CHECK(same, "nest {}: an alloc of {} that its reserve does not fit", nest_.name,
+                   alloc.stage);
+  }
+
+  void walk_produce(const Node& produce) {
+    const Stage& stage = nest_.stage(produce.stage);
+    EMULSION_CHECK(live_.count(stage.name), "nest {}: produce of {} outside its alloc", nest_.name,
+                   stage.name);
+    EMULSION_CHECK(
+        produce.mins.size() == stage.axes.size() && produce.extents.size() == stage.axes.size(),
+        "nest {}: produce of {} with {} mins and {} extents for {} axes", nest_.name, stage.name,
+        produce.mins.size(), produce.extents.size(), stage.axes.size());
+    for (const Expr& min : produce.mins) check_index(min, "a min of produce " + stage.name);
+    for (const Expr& extent : produce.extents) {
+      check_extent(extent, "an extent of produce " + stage.name);
+    }
+    walk(produce.children[0]);
   }
 
   void check_uop(const Node& uop) {
@@ -347,6 +416,16 @@ class TreeVerifier {
     });
   }
 
+  // Over sizes and the first iterations of loops around.
+  void check_extent(const Expr& expr, const std::string& what) {
+    check_index(expr, what);
+    if (first_iterations_in(expr)) return;
+    visit(expr, [&](const Expr& e) {
+      EMULSION_CHECK(e->op != ExprOp::axis, "nest {}: {} depends on the loop variable {}",
+                     nest_.name, what, e->name);
+    });
+  }
+
   void check_sizes_only(const Expr& expr, const std::string& what) {
     EMULSION_CHECK(expr.defined() && expr.dtype() == DType::i32, "nest {}: {} is no integer",
                    nest_.name, what);
@@ -360,6 +439,7 @@ class TreeVerifier {
   const LoopNest& nest_;
   std::vector<const Node*> loops_;           // around the node that is looked at
   std::map<std::string, const Node*> live_;  // allocs around it
+  std::map<std::string, const Node*> reserved_;
   std::set<std::string> allocated_;
   std::set<StagePart> written_;                 // uOps that came before it
   std::map<std::string, const Node*> storage_;  // the alloc that each stage was written to
@@ -371,6 +451,7 @@ void verify_nest(const LoopNest& nest) {
   verify_nest_tables(nest);
   TreeVerifier(nest).verify();
   verify_nest_bounds(nest);
+  verify_nest_storage(nest);
   for (const Pack& pack : nest.packs) verify_nest(*pack.nest);
 }
 

@@ -45,6 +45,8 @@ class BoundsVerifier {
   void walk(const Node& node) {
     switch (node.kind) {
       case NodeKind::block:
+      case NodeKind::reserve:
+      case NodeKind::produce:
         break;
       case NodeKind::loop:
         loops_.push_back(&node);
@@ -63,22 +65,32 @@ class BoundsVerifier {
     if (node.kind == NodeKind::alloc) allocs_.erase(node.stage);
   }
 
+  static std::string variable_of(const Node& loop) { return loop_variable(loop.stage, loop.axis); }
+
   void sample(const Node& uop) {
-    std::vector<int64_t> extents;
+    // A window that slides makes extents that differ in the first iteration of a loop: a loop's
+    // choices follow from the values of the loops around it, and there are at most as many as here.
     int64_t combinations = 1;
     for (const Node* loop : loops_) {
-      extents.push_back(evaluate_index(loop->extent, values_));
-      if (extents.back() <= 0) return;  // never runs
-      int64_t choices = std::min<int64_t>(extents.back(), 3);
-      combinations = std::min<int64_t>(combinations * choices, kMaximumSamples + 1);
+      int64_t longest = 0;
+      for (int64_t at : {0, 1}) {
+        for (const Node* around : loops_) values_[variable_of(*around)] = at;
+        longest = std::max(longest, evaluate_index(loop->extent, values_));
+      }
+      if (longest <= 0) return;  // never runs
+      combinations =
+          std::min(combinations * std::min<int64_t>(longest, 3), int64_t{kMaximumSamples} + 1);
     }
     const bool all = combinations <= kMaximumSamples;
     const int samples = all ? static_cast<int>(combinations) : kMaximumSamples;
     uint64_t state = 1;
     for (int i = 0; i < samples; ++i) {
       int64_t rest = i;
-      for (size_t d = 0; d < loops_.size(); ++d) {
-        int64_t choices = std::min<int64_t>(extents[d], 3);
+      bool runs = true;
+      for (const Node* loop : loops_) {
+        const int64_t extent = evaluate_index(loop->extent, values_);
+        runs = runs && extent > 0;
+        int64_t choices = std::clamp<int64_t>(extent, 1, 3);
         int64_t choice = 0;
         if (all) {
           choice = rest % choices;
@@ -87,9 +99,9 @@ class BoundsVerifier {
           state = state * 6364136223846793005ULL + 1442695040888963407ULL;
           choice = i == 1 ? 1 : static_cast<int64_t>((state >> 33) % choices);
         }
-        int64_t value = choice == 0 ? 0 : choice == 1 ? extents[d] - 1 : extents[d] / 2;
-        values_[loop_variable(loops_[d]->stage, loops_[d]->axis)] = value;
+        values_[variable_of(*loop)] = choice == 0 ? 0 : choice == 1 ? extent - 1 : extent / 2;
       }
+      if (!runs) continue;
       check_point(uop);
     }
   }
@@ -110,23 +122,10 @@ class BoundsVerifier {
       if (pure) target.push_back(index);
     }
     check_access(stage, "writes", stage.name, target);
-    if (uop.part != Part::init) check_reads(stage, stage.body, axes);
-  }
-
-  void check_reads(const Stage& stage, const Expr& expr, const Values& axes) {
-    if (expr->op == ExprOp::select) {
-      check_reads(stage, expr->args[0], axes);
-      if (!is_index(expr->args[0])) return;  // which branch runs, only data decide
-      bool chosen = evaluate_index(expr->args[0], axes) != 0;
-      check_reads(stage, expr->args[chosen ? 1 : 2], axes);
-      return;
-    }
-    for (const Expr& argument : expr->args) check_reads(stage, argument, axes);
-    if (expr->op != ExprOp::read) return;
-    if (!std::all_of(expr->args.begin(), expr->args.end(), is_index)) return;
-    std::vector<int64_t> index;
-    for (const Expr& argument : expr->args) index.push_back(evaluate_index(argument, axes));
-    check_access(stage, "reads", expr->name, index);
+    if (uop.part == Part::init) return;
+    visit_reads(stage.body, axes, [&](const Expr& read, const std::vector<int64_t>& index) {
+      check_access(stage, "reads", read->name, index);
+    });
   }
 
   void check_access(const Stage& stage, const char* action, const std::string& buffer,
@@ -145,6 +144,7 @@ class BoundsVerifier {
       }
     }
     for (size_t d = 0; d < index.size(); ++d) {
+      if (alloc != allocs_.end() && alloc->second->layout.fold(d) > 0) continue;
       EMULSION_CHECK(index[d] >= mins[d] && index[d] - mins[d] < extents[d],
                      "nest {}: {} {} {}{}, outside what is stored: from {}, {} on each axis{}",
                      nest_.name, stage.name, action, buffer, brackets(index), brackets(mins),
@@ -167,6 +167,24 @@ class BoundsVerifier {
 };
 
 }  // namespace
+
+void visit_reads(
+    const Expr& body, const std::map<std::string, int64_t>& axes,
+    const std::function<void(const Expr& read, const std::vector<int64_t>& index)>& visit) {
+  if (body->op == ExprOp::select) {
+    visit_reads(body->args[0], axes, visit);
+    if (!is_index(body->args[0])) return;  // which branch runs, only data decide
+    bool chosen = evaluate_index(body->args[0], axes) != 0;
+    visit_reads(body->args[chosen ? 1 : 2], axes, visit);
+    return;
+  }
+  for (const Expr& argument : body->args) visit_reads(argument, axes, visit);
+  if (body->op != ExprOp::read) return;
+  if (!std::all_of(body->args.begin(), body->args.end(), is_index)) return;
+  std::vector<int64_t> index;
+  for (const Expr& argument : body->args) index.push_back(evaluate_index(argument, axes));
+  visit(body, index);
+}
 
 void verify_nest_bounds(const LoopNest& nest) { BoundsVerifier(nest).verify(); }
 

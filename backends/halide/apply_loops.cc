@@ -35,8 +35,13 @@ TailStrategy tail_strategy(Tail tail) {
 
 class StageScheduler {
  public:
-  StageScheduler(const Stage& stage, const StagePlace& place, const StageDefiner& defined)
-      : stage_(stage), place_(place), defined_(defined), made_(defined.stages().at(stage.name)) {}
+  StageScheduler(const Stage& stage, const StagePlace& place,
+                 const std::set<std::string>& shrinking, const StageDefiner& defined)
+      : stage_(stage),
+        place_(place),
+        shrinking_(shrinking),
+        defined_(defined),
+        made_(defined.stages().at(stage.name)) {}
 
   // After apply() of all stages.
   void share_loops() {
@@ -70,6 +75,14 @@ class StageScheduler {
         func.store_at(level_of(*place_.stored_in));
       }
     }
+    if (place_.reserve != nullptr) {
+      if (place_.reserved_in == nullptr) {
+        func.hoist_storage_root();
+      } else if (place_.reserved_in != place_.stored_in) {
+        func.hoist_storage(level_of(*place_.reserved_in));
+      }
+    }
+    apply_region(func, place_.produce != nullptr ? *place_.produce : *place_.alloc);
     apply_alloc(func);
   }
 
@@ -139,43 +152,111 @@ class StageScheduler {
     return Halide::LoopLevel(other.func, variable_of(other, loop.axis));
   }
 
-  void apply_alloc(Halide::Func func) {
-    const Node& alloc = *place_.alloc;
-    EMULSION_CHECK(alloc.memory != Memory::automatic, "stage {}: an open memory", stage_.name);
-    // LLVM takes what it can from the stack to the registers; Halide has no better word for it.
-    func.store_in(alloc.memory == Memory::heap ? Halide::MemoryType::Heap
-                                               : Halide::MemoryType::Stack);
+  // The region that is computed each time: Halide would find one of its own, as a rule smaller at
+  // the edges. Where a window slides it is left to find it.
+  void apply_region(Halide::Func func, const Node& region) {
     for (size_t d = 0; d < stage_.axes.size(); ++d) {
       const Axis& axis = stage_.axes[d];
-      const bool from_zero = alloc.mins[d]->op == ExprOp::constant && alloc.mins[d]->int_value == 0;
-      if (alloc.extents[d]->op == ExprOp::constant) {
-        int32_t extent = static_cast<int32_t>(alloc.extents[d]->int_value);
+      const bool from_zero =
+          region.mins[d]->op == ExprOp::constant && region.mins[d]->int_value == 0;
+      if (from_zero && equal(region.extents[d], extent_value(axis.extent()))) {
+        func.bound(pure_variable(axis.name()), 0, defined_.extent(axis.extent()));
+      } else if (region.extents[d]->op == ExprOp::constant && !shrinking_.count(axis.name())) {
+        int32_t extent = static_cast<int32_t>(region.extents[d]->int_value);
         if (from_zero) {
           func.bound(pure_variable(axis.name()), 0, extent);
         } else {
           func.bound_extent(pure_variable(axis.name()), extent);
         }
-      } else {
-        EMULSION_CHECK(alloc.memory == Memory::heap,
-                       "stage {}: a region of no constant size on the {}", stage_.name,
-                       to_string(alloc.memory));
-        if (from_zero) func.bound(pure_variable(axis.name()), 0, defined_.extent(axis.extent()));
       }
     }
   }
 
+  void apply_alloc(Halide::Func func) {
+    const Node& alloc = *place_.alloc;
+    func.store_in(memory_type(alloc.memory));
+    const StorageLayout& layout = alloc.layout;
+    std::vector<Halide::Var> innermost_first;
+    for (size_t i = layout.order.size(); i-- > 0;) {
+      innermost_first.push_back(pure_variable(stage_.axes[layout.order[i]].name()));
+    }
+    if (innermost_first.size() > 1) func.reorder_storage(innermost_first);
+    for (size_t d = 0; d < stage_.axes.size(); ++d) {
+      const Halide::Var variable = pure_variable(stage_.axes[d].name());
+      if (!layout.alignments.empty() && layout.alignments[d] > 1) {
+        func.align_storage(variable, static_cast<int32_t>(layout.alignments[d]));
+      }
+      // A power of two is what Halide folds to by itself, with less to check.
+      const int64_t fold = layout.fold(d);
+      if ((fold & (fold - 1)) != 0) func.fold_storage(variable, static_cast<int32_t>(fold));
+    }
+  }
+
+  Halide::MemoryType memory_type(Memory memory) const {
+    // What is kept over loops has the size that Halide finds for it: on the stack when constant.
+    const bool kept = place_.produce != nullptr;
+    switch (memory) {
+      case Memory::heap:
+        return Halide::MemoryType::Heap;
+      case Memory::stack:
+      case Memory::registers:  // LLVM takes what it can from the stack to the registers
+        return kept ? Halide::MemoryType::Auto : Halide::MemoryType::Stack;
+      case Memory::scratchpad:
+        throw ScheduleError(
+            fmt::format("{}.store_in(scratchpad): expected a memory of a CPU (heap, stack, "
+                        "registers), got that "
+                        "of the tile machine",
+                        stage_.name));
+      case Memory::automatic:
+        break;
+    }
+    EMULSION_CHECK(false, "stage {}: an open memory", stage_.name);
+    return Halide::MemoryType::Auto;
+  }
+
   const Stage& stage_;
   const StagePlace& place_;
+  const std::set<std::string>& shrinking_;  // axes of which a reader that slides needs less
   const StageDefiner& defined_;
   const StageFunc& made_;
 };
+
+// The axes of each stage along which a reader slides: of these Halide computes less than the nest
+// when the reader starts further on. Only of a stage that is outside the loops of that reader.
+std::map<std::string, std::set<std::string>> shrinking_axes(
+    const LoopNest& nest, const std::map<std::string, StagePlace>& places) {
+  std::map<std::string, std::set<std::string>> shrinking;
+  for (size_t i = nest.stages.size(); i-- > 0;) {
+    const Stage& reader = nest.stages[i];
+    std::set<std::string> moving = shrinking[reader.name];
+    if (const Node* produce = places.at(reader.name).produce) {
+      for (size_t d = 0; d < reader.axes.size(); ++d) {
+        const auto slid = first_iterations_in(produce->extents[d]);
+        if (slid && !slid->empty()) moving.insert(reader.axes[d].name());
+      }
+    }
+    visit(reader.body, [&](const Expr& e) {
+      if (e->op != ExprOp::read || !places.count(e->name)) return;
+      const Node* around = places.at(e->name).computed_in;
+      if (around != nullptr && around->stage == reader.name) return;
+      for (size_t d = 0; d < e->args.size(); ++d) {
+        visit(e->args[d], [&](const Expr& index) {
+          if (index->op != ExprOp::axis || !moving.count(index->name)) return;
+          shrinking[e->name].insert(nest.stage(e->name).axes[d].name());
+        });
+      }
+    });
+  }
+  return shrinking;
+}
 
 }  // namespace
 
 void apply_loops(const LoopNest& nest, const std::map<std::string, StagePlace>& places,
                  const StageDefiner& defined) {
+  std::map<std::string, std::set<std::string>> shrinking = shrinking_axes(nest, places);
   for (const Stage& stage : nest.stages) {
-    StageScheduler(stage, places.at(stage.name), defined).apply();
+    StageScheduler(stage, places.at(stage.name), shrinking[stage.name], defined).apply();
   }
   for (const Stage& stage : nest.stages) {
     StageScheduler(stage, places.at(stage.name), defined).share_loops();

@@ -34,6 +34,15 @@ class Walker {
         for (const NodePtr& child : node.children) walk(*child);
         return;
       }
+      case NodeKind::reserve:
+        places[node.stage].reserve = &node;
+        places[node.stage].reserved_in = loops_.empty() ? nullptr : loops_.back();
+        for (const NodePtr& child : node.children) walk(*child);
+        return;
+      case NodeKind::produce:
+        places[node.stage].produce = &node;
+        for (const NodePtr& child : node.children) walk(*child);
+        return;
       case NodeKind::load:
       case NodeKind::execute:
       case NodeKind::store:

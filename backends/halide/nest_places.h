@@ -28,6 +28,9 @@ struct StagePlace {
   const Node* computed_in = nullptr;  // the innermost loop of another stage around it; null: none
   const Node* stored_in = nullptr;    // the same for its Alloc
   const Node* alloc = nullptr;        // null: an output
+  const Node* reserve = nullptr;      // the memory for it, when that is taken further out
+  const Node* reserved_in = nullptr;  // the innermost loop of another stage around that
+  const Node* produce = nullptr;      // what is computed each time; null: all that is stored
 };
 
 // By stage. InternalError when the tree has not exactly one nest for each part of each stage, or

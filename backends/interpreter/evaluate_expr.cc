@@ -232,8 +232,12 @@ uint8_t* ExprMachine::locate(const BufferView& view, const int* index_slots, siz
   bool inside = view.live;
   for (size_t d = 0; inside && d < rank; ++d) {
     int64_t index = integer(index_slots[d]) - view.mins[d];
+    if (!view.folded.empty() && view.folded[d]) {
+      index = (index % view.extents[d] + view.extents[d]) % view.extents[d];
+    }
     inside = index >= 0 && index < view.extents[d];
-    offset = offset * view.extents[d] + index;
+    offset =
+        view.strides.empty() ? offset * view.extents[d] + index : offset + index * view.strides[d];
   }
   if (inside) return view.data + offset * view.element_size();
   std::vector<int64_t> index;

@@ -23,7 +23,7 @@
 namespace emulsion {
 
 // The elements of one tensor, or of the part of it that is stored: element [i0, i1, ...] lives at
-// [i0 - mins[0], i1 - mins[1], ...] of a dense row-major block of `extents`.
+// [i0 - mins[0], i1 - mins[1], ...] of a block of `extents`; along a folded axis at i mod extent.
 struct BufferView {
   std::string name;
   DType dtype = DType::f32;
@@ -32,6 +32,8 @@ struct BufferView {
   bool live = false;
   std::vector<int64_t> mins;
   std::vector<int64_t> extents;
+  std::vector<int64_t> strides;  // in elements; empty: dense and row-major
+  std::vector<bool> folded;      // of each axis; empty: none is
 
   int element_size() const { return wide ? 8 : size_in_bytes(dtype); }
 };

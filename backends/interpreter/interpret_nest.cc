@@ -19,12 +19,13 @@ struct Step {
   std::vector<Step> children;
   // loop
   int slot = 0;
-  int64_t extent = 0;
+  Program extent;
   bool backwards = false;
   // alloc
   int buffer = 0;
   std::vector<Program> mins;
   std::vector<int64_t> extents;
+  StorageLayout layout;
   // uOps
   std::vector<Program> guards;
   std::vector<Program> point;
@@ -158,11 +159,13 @@ class NestInterpreter {
     step.kind = node.kind;
     switch (node.kind) {
       case NodeKind::block:
+      case NodeKind::reserve:  // what an alloc in it holds is poison at first, as without it
+      case NodeKind::produce:
         break;
       case NodeKind::loop: {
         std::string variable = loop_variable(node.stage, node.axis);
         EMULSION_CHECK(variables_.count(variable) == 0, "loop {} inside itself", variable);
-        step.extent = evaluate_index(node.extent, sizes_);
+        step.extent = machine_.compile_index(node.extent, scope_of(node.stage, variables_));
         step.slot = machine_.add_slot();
         step.backwards = options_.reverse_parallel && node.loop_kind == LoopKind::parallel;
         variables_[variable] = step.slot;
@@ -200,6 +203,7 @@ class NestInterpreter {
     for (const Expr& extent : node.extents) {
       step->extents.push_back(std::max<int64_t>(0, evaluate_index(extent, sizes_)));
     }
+    step->layout = node.layout;
   }
 
   void compile_uop(const Node& node, Step* step) {
@@ -253,16 +257,20 @@ class NestInterpreter {
   void execute(Step& step) {
     switch (step.kind) {
       case NodeKind::block:
+      case NodeKind::reserve:
+      case NodeKind::produce:
         for (Step& child : step.children) execute(child);
         return;
-      case NodeKind::loop:
-        for (int64_t i = 0; i < step.extent; ++i) {
+      case NodeKind::loop: {
+        const int64_t extent = machine_.run_index(step.extent);
+        for (int64_t i = 0; i < extent; ++i) {
           for (Step& child : step.children) {
-            machine_.integer(step.slot) = step.backwards ? step.extent - 1 - i : i;
+            machine_.integer(step.slot) = step.backwards ? extent - 1 - i : i;
             execute(child);
           }
         }
         return;
+      }
       case NodeKind::alloc:
         execute_alloc(step);
         return;
@@ -279,8 +287,15 @@ class NestInterpreter {
     EMULSION_CHECK(!view.live, "alloc of {} inside another", view.name);
     for (size_t d = 0; d < step.mins.size(); ++d) view.mins[d] = machine_.run_index(step.mins[d]);
     view.extents = step.extents;
+    view.folded.clear();
+    std::vector<int64_t> padded;
+    for (size_t d = 0; d < view.extents.size(); ++d) {
+      view.folded.push_back(step.layout.fold(d) > 0);
+      padded.push_back(step.layout.padded(d, view.extents[d]));
+    }
+    view.strides = step.layout.strides(view.extents);
     std::vector<uint8_t>& bytes = storage_[static_cast<size_t>(step.buffer)];
-    bytes.resize(count_of(view.extents) * static_cast<size_t>(view.element_size()));
+    bytes.resize(count_of(padded) * static_cast<size_t>(view.element_size()));
     fill_poison(&bytes, view.dtype, view.wide);
     view.data = bytes.data();
     view.live = true;

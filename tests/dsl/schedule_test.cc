@@ -93,6 +93,16 @@ TEST(Schedule, EveryKindIsFoundByItsName) {
   EXPECT_EQ(directive_kind_of(""), std::nullopt);
 }
 
+TEST(Schedule, SaysWhereAndHowAnOperationIsStored) {
+  Linear l;
+  Schedule s(l.y);
+  s[l.mm].compute_at(l.y, n).store_root().hoist_storage(l.y, m).fold_storage(m, 4);
+  s[l.mm].reorder_storage({m, n}).align_storage(m, 16).store_in(Memory::scratchpad);
+  EXPECT_EQ(text_of(s["mm"]),
+            "compute_at(y, n)\nstore_root()\nhoist_storage(y, m)\nfold_storage(m, 4)\n"
+            "reorder_storage(m, n)\nalign_storage(m, 16)\nstore_in(scratchpad)\n");
+}
+
 TEST(Schedule, PrintsEveryTailAndMemory) {
   EXPECT_EQ(to_string(Tail::automatic), "automatic");
   EXPECT_EQ(to_string(Tail::guard), "guard");
@@ -105,6 +115,7 @@ TEST(Schedule, PrintsEveryTailAndMemory) {
   EXPECT_EQ(to_string(Memory::heap), "heap");
   EXPECT_EQ(to_string(Memory::stack), "stack");
   EXPECT_EQ(to_string(Memory::registers), "registers");
+  EXPECT_EQ(to_string(Memory::scratchpad), "scratchpad");
 }
 
 TEST(Schedule, AFunctionIsFoundLikeItsTensor) {

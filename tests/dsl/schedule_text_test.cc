@@ -88,6 +88,8 @@ TEST(ScheduleText, EveryDirectiveTailAndMemoryParsesBack) {
        {Memory::automatic, Memory::heap, Memory::stack, Memory::registers, Memory::scratchpad}) {
     Schedule s(l.y);
     s[l.mm].store_in(memory).compute_at(l.y, n).store_at(l.y, m).compute_inline();
+    s[l.mm].store_root().hoist_storage(l.y, m).fold_storage(n, 4).align_storage(n, 16);
+    s[l.mm].reorder_storage({m, n});
     expect_round_trip(s);
   }
 }

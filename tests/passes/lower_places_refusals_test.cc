@@ -91,9 +91,104 @@ TEST_F(LowerRefuses, StoreAtWithoutComputeAt) {
   refused("mm.store_at(y, m)", "expected together with compute_at");
 }
 
-TEST_F(LowerRefuses, StoreAtAnotherLoop) {
+TEST_F(LowerRefuses, StoreAtALoopInside) {
+  biased().compute_at(y_, m).store_at(y_, n);
+  refused("biased.store_at(y, n)",
+          "expected a loop around y.m, where it is computed (y.m), got y.n");
+}
+
+TEST_F(LowerRefuses, StoreAtALoopOfAnother) {
+  biased().compute_at(y_, m);
+  mm().compute_at(biased_, n).store_at(y_, n);
+  refused("mm.store_at(y, n)",
+          "expected a loop around biased.n, where it is computed (y.m, biased.m, biased.n), got "
+          "y.n");
+}
+
+TEST_F(LowerRefuses, StoreRootWithoutComputeAt) {
+  mm().store_root();
+  refused("mm.store_root()", "expected together with compute_at");
+}
+
+TEST_F(LowerRefuses, StoreAtAndStoreRoot) {
+  biased().compute_at(y_, n).store_at(y_, m).store_root();
+  refused("biased.store_root()", "got a second one");
+}
+
+TEST_F(LowerRefuses, StoreRootOverAParallelLoop) {
+  y().parallel(m);
+  biased().compute_at(y_, n).store_root();
+  refused("biased.store_root()", "expected no parallel loop between the storage and y.n");
+}
+
+TEST_F(LowerRefuses, StoreAtOverAParallelLoop) {
+  y().parallel(n);
   biased().compute_at(y_, n).store_at(y_, m);
-  refused("biased.store_at(y, m)", "expected the loop where it is computed");
+  refused("biased.store_at(y, m)",
+          "got y.n: its iterations would share what they write; legal: "
+          "store_at(y, n) or an inner loop");
+}
+
+TEST_F(LowerRefuses, StoreRootOfAnOutput) {
+  y().store_root();
+  refused("y.store_root()", "not an output");
+}
+
+TEST_F(LowerRefuses, HoistStorageWithoutComputeAt) {
+  mm().hoist_storage(y_, m);
+  refused("mm.hoist_storage(y, m)", "expected together with compute_at");
+}
+
+TEST_F(LowerRefuses, HoistStorageInside) {
+  biased().compute_at(y_, m).hoist_storage(y_, n);
+  refused("biased.hoist_storage(y, n)", "expected a loop around its storage (y.m), got y.n");
+}
+
+TEST_F(LowerRefuses, HoistStorageOutOfTheRoot) {
+  biased().compute_at(y_, m).store_root().hoist_storage(y_, m);
+  refused("biased.hoist_storage(y, m)", "(none: it is at the root), got y.m");
+}
+
+TEST_F(LowerRefuses, HoistStorageOverAParallelLoop) {
+  y().parallel(n);
+  biased().compute_at(y_, n).hoist_storage(y_, m);
+  refused("biased.hoist_storage(y, m)",
+          "expected no parallel loop between the allocation and the storage, got y.n");
+}
+
+TEST_F(LowerRefuses, HoistStorageTwice) {
+  biased().compute_at(y_, n).hoist_storage(y_, m).hoist_storage(y_, n);
+  refused("biased.hoist_storage(y, n)", "got a second one");
+}
+
+TEST_F(LowerRefuses, FoldedStorageOfOneComputation) {
+  biased().compute_at(y_, m).fold_storage(m, 4);
+  refused("biased.fold_storage(m, 4)", "expected storage that is kept over a loop");
+}
+
+TEST_F(LowerRefuses, FoldedStorageTwice) {
+  biased().compute_at(y_, n).store_root().fold_storage(m, 4).fold_storage(m, 4);
+  refused("biased.fold_storage(m, 4)", "got a second one");
+}
+
+TEST_F(LowerRefuses, ReorderStorageOfSomeAxes) {
+  biased().reorder_storage({m});
+  refused("biased.reorder_storage(m)", "expected all 2 axes of biased, got 1");
+}
+
+TEST_F(LowerRefuses, ReorderStorageTwice) {
+  biased().reorder_storage({m, n}).reorder_storage({n, m});
+  refused("biased.reorder_storage(n, m)", "got a second one");
+}
+
+TEST_F(LowerRefuses, AlignStorageTwice) {
+  biased().align_storage(n, 16).align_storage(n, 8);
+  refused("biased.align_storage(n, 8)", "got a second one");
+}
+
+TEST_F(LowerRefuses, LayoutOfAnOutput) {
+  y().align_storage(n, 16);
+  refused("y.align_storage(n, 16)", "not an output");
 }
 
 TEST_F(LowerRefuses, TwoStoreAts) {

@@ -1,0 +1,216 @@
+#include <algorithm>
+
+#include "dsl/error.h"
+#include "passes/refusal.h"
+#include "passes/stage_plan.h"
+
+namespace emulsion {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+Directive at_loop(DirectiveKind kind, const std::string& stage, const std::string& loop) {
+  Directive d;
+  d.kind = kind;
+  d.target = stage;
+  d.axes = {loop};
+  return d;
+}
+
+// The loop of `consumer` around everything that stage `plan` computes there; -1 when it is not
+// inside.
+int depth_inside(const NestPlan& nest, const StagePlan& plan, const StagePlan& consumer) {
+  const StagePlan* walker = &plan;
+  for (size_t steps = 0; steps <= nest.stages.size(); ++steps) {
+    if (walker->place != StagePlan::Place::at) return -1;
+    const StagePlan* parent = nest.find(walker->at_stage);
+    if (!parent) return -1;  // refused when its own place is checked
+    if (parent == &consumer) {
+      auto found = std::find(parent->loops.begin(), parent->loops.end(), walker->at_loop);
+      return static_cast<int>(found - parent->loops.begin());
+    }
+    walker = parent;
+  }
+  return -1;
+}
+
+void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive& d) {
+  const std::string& name = plan.stage.name;
+  const StagePlan* target = nest.find(d.target);
+  if (!target || target == &plan) {
+    refuse(name, d,
+           fmt::format("expected another operation ({}), got {}", nest.stage_names(), d.target));
+  }
+  auto loop = std::find(target->loops.begin(), target->loops.end(), d.axes[0]);
+  if (loop == target->loops.end()) {
+    refuse(name, d,
+           fmt::format("expected a loop of {} ({}), got {}", d.target,
+                       target->loops.empty() ? "it has none" : joined(target->loops), d.axes[0]));
+  }
+  for (auto outer = target->loops.begin(); outer <= loop; ++outer) {
+    auto kind = target->kinds.find(*outer);
+    if (kind != target->kinds.end() && kind->second == LoopKind::vectorized) {
+      refuse(name, d,
+             fmt::format("expected a loop outside the vectorized loop {} of {}, got {}", *outer,
+                         d.target, d.axes[0]));
+    }
+    if (kind != target->kinds.end() && kind->second == LoopKind::tile) {
+      refuse(name, d,
+             fmt::format("expected a loop outside the tile of {}, which is one uOp from {} on, got "
+                         "{}",
+                         d.target, *outer, d.axes[0]));
+    }
+  }
+}
+
+// Every reader of a stage must be inside the loop where the stage is computed.
+void check_place(const NestPlan& nest,
+                 const std::map<std::string, std::vector<size_t>>& all_readers, size_t position) {
+  const StagePlan& plan = nest.stages[position];
+  if (plan.place != StagePlan::Place::at) return;
+  Directive d;
+  d.kind = DirectiveKind::compute_at;
+  d.target = plan.at_stage;
+  d.axes = {plan.at_loop};
+  check_loop_of(nest, plan, d);
+  const StagePlan& target = *nest.find(plan.at_stage);
+  int depth = static_cast<int>(std::find(target.loops.begin(), target.loops.end(), plan.at_loop) -
+                               target.loops.begin());
+  if (&target < &plan) {
+    refuse(plan.stage.name, d,
+           fmt::format("expected an operation that needs {}, got {}, which comes before it",
+                       plan.stage.name, d.target));
+  }
+  bool used = false;
+  auto readers = all_readers.find(plan.stage.name);
+  for (size_t at : readers == all_readers.end() ? std::vector<size_t>{} : readers->second) {
+    const StagePlan& reader = nest.stages[at];
+    used = true;
+    if (&reader == &target) continue;
+    if (depth_inside(nest, reader, target) < depth) {
+      refuse(plan.stage.name, d,
+             fmt::format("expected a loop around everything that reads {}, got {}.{}, which is not "
+                         "around {}; legal: compute_root()",
+                         plan.stage.name, d.target, plan.at_loop, reader.stage.name));
+    }
+  }
+  if (!used) refuse(plan.stage.name, d, "expected an operation that something reads");
+}
+
+std::string loops_text(const std::vector<LoopAround>& loops) {
+  std::string text;
+  for (const LoopAround& loop : loops) text += (text.empty() ? "" : ", ") + loop.variable();
+  return text;
+}
+
+// Storage must be around the place where its values are computed, and no loop in between may run
+// its iterations at once: they would share what they write.
+void check_store(const NestPlan& nest, const StagePlan& plan) {
+  if (!plan.is_kept()) return;
+  Directive d = at_loop(DirectiveKind::store_at, plan.store_stage, plan.store_loop);
+  std::vector<LoopAround> around = loops_around(nest, plan);
+  if (plan.store_root) {
+    d = Directive();
+    d.kind = DirectiveKind::store_root;
+  } else {
+    check_loop_of(nest, plan, d);
+    if (!position_of(around, plan.store_stage, plan.store_loop)) {
+      refuse(plan.stage.name, d,
+             fmt::format("expected a loop around {}.{}, where it is computed ({}), got {}.{}",
+                         plan.at_stage, plan.at_loop, loops_text(around), plan.store_stage,
+                         plan.store_loop));
+    }
+  }
+  const bool shares = std::any_of(nest.stages.begin(), nest.stages.end(), [&](const StagePlan& s) {
+    return !s.with_stage.empty() && (&s == &plan || s.with_stage == plan.stage.name);
+  });
+  if (shares) {
+    refuse(plan.stage.name, d,
+           "expected an operation that shares no loops (compute_with), got storage that is kept; "
+           "legal: store it where it is computed");
+  }
+  for (size_t i = loops_outside_storage(plan, around); i < around.size(); ++i) {
+    const LoopAround& loop = around[i];
+    if (loop.kind() != LoopKind::parallel) continue;
+    refuse(plan.stage.name, d,
+           fmt::format("expected no parallel loop between the storage and {}.{}, where it is "
+                       "computed, got {}: its iterations would share what they write; legal: "
+                       "store_at({}, {}) or an inner loop",
+                       plan.at_stage, plan.at_loop, loop.variable(), loop.stage->stage.name,
+                       loop.axis));
+  }
+}
+
+void check_hoist(const NestPlan& nest, const StagePlan& plan) {
+  if (plan.hoist_stage.empty()) return;
+  Directive d = at_loop(DirectiveKind::hoist_storage, plan.hoist_stage, plan.hoist_loop);
+  if (plan.place != StagePlan::Place::at) {
+    refuse(plan.stage.name, d, "expected together with compute_at");
+  }
+  check_loop_of(nest, plan, d);
+  const std::vector<LoopAround> around = loops_around(nest, plan);
+  const auto place = position_of(around, plan.hoist_stage, plan.hoist_loop);
+  const size_t outside = loops_outside_storage(plan, around);
+  if (!place || *place + 1 > outside) {
+    refuse(plan.stage.name, d,
+           fmt::format("expected a loop around its storage ({}), got {}.{}",
+                       outside == 0 ? "none: it is at the root"
+                                    : loops_text({around.begin(), around.begin() + outside}),
+                       plan.hoist_stage, plan.hoist_loop));
+  }
+  for (size_t i = *place + 1; i < outside; ++i) {
+    if (around[i].kind() != LoopKind::parallel) continue;
+    refuse(plan.stage.name, d,
+           fmt::format("expected no parallel loop between the allocation and the storage, got {}: "
+                       "its iterations would share the memory; legal: {}.{} or an inner loop",
+                       around[i].variable(), around[i].stage->stage.name, around[i].axis));
+  }
+}
+
+}  // namespace
+
+LoopKind LoopAround::kind() const {
+  auto found = stage->kinds.find(axis);
+  return found == stage->kinds.end() ? LoopKind::serial : found->second;
+}
+
+std::vector<LoopAround> loops_around(const NestPlan& nest, const StagePlan& plan) {
+  std::vector<LoopAround> loops;  // innermost first, then turned round
+  for (const StagePlan* walker = &plan; walker->place == StagePlan::Place::at;) {
+    const StagePlan* parent = nest.find(walker->at_stage);
+    auto at = std::find(parent->loops.begin(), parent->loops.end(), walker->at_loop);
+    for (auto loop = at + 1; loop != parent->loops.begin();) loops.push_back({parent, *--loop});
+    walker = parent;
+  }
+  std::reverse(loops.begin(), loops.end());
+  return loops;
+}
+
+std::optional<size_t> position_of(const std::vector<LoopAround>& loops, const std::string& stage,
+                                  const std::string& axis) {
+  for (size_t i = 0; i < loops.size(); ++i) {
+    if (loops[i].stage->stage.name == stage && loops[i].axis == axis) return i;
+  }
+  return std::nullopt;
+}
+
+size_t loops_outside_storage(const StagePlan& plan, const std::vector<LoopAround>& loops) {
+  if (plan.store_root) return 0;
+  if (!plan.is_kept()) return loops.size();
+  return position_of(loops, plan.store_stage, plan.store_loop).value() + 1;
+}
+
+void check_places(const NestPlan& nest) {
+  const auto readers = readers_of(nest);
+  for (size_t i = 0; i < nest.stages.size(); ++i) check_place(nest, readers, i);
+  for (const StagePlan& plan : nest.stages) {
+    check_store(nest, plan);
+    check_hoist(nest, plan);
+  }
+}
+
+}  // namespace emulsion
