@@ -6,6 +6,7 @@
 #include <set>
 
 #include "dsl/error.h"
+#include "dsl/schedule_axes.h"
 #include "passes/check_tiles.h"
 #include "passes/derive_stage.h"
 #include "passes/lower.h"

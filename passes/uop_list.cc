@@ -63,6 +63,8 @@ class UopList::Iterator::Walk {
     if (step.never) return false;
     switch (step.kind) {
       case NodeKind::block:
+      case NodeKind::reserve:  // not in a UopProgram: a block stands for them
+      case NodeKind::produce:
         frames_.push_back({&step, 0, static_cast<int64_t>(step.children.size())});
         return false;
       case NodeKind::loop:

@@ -7,6 +7,8 @@
 namespace emulsion {
 namespace {
 
+constexpr int64_t kAnyIndex = int64_t{1} << 30;
+
 bool depends_on_loops(const Expr& e) {
   bool found = false;
   visit(e, [&](const Expr& part) { found = found || part->op == ExprOp::axis; });
@@ -90,8 +92,15 @@ UopStep UopProgram::compile(const Node& node) {
     case NodeKind::alloc:
       step.buffer = buffer_id(node.stage);
       main_memory_[static_cast<size_t>(step.buffer)] = node.memory == Memory::heap;
-      for (const Expr& min : node.mins) step.mins.emplace_back(min, slot);
-      for (const Expr& extent : node.extents) step.extents.emplace_back(extent, slot);
+      for (size_t d = 0; d < node.mins.size(); ++d) {
+        const bool folded = node.layout.fold(d) > 0;  // any index has a place there
+        step.mins.emplace_back(folded ? int_constant(-kAnyIndex) : node.mins[d], slot);
+        step.extents.emplace_back(folded ? int_constant(2 * kAnyIndex) : node.extents[d], slot);
+      }
+      break;
+    case NodeKind::reserve:
+    case NodeKind::produce:
+      step.kind = NodeKind::block;
       break;
     case NodeKind::block:
       break;
