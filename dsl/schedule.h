@@ -77,6 +77,7 @@ enum class DirectiveKind : uint8_t {
   fold_storage,     // axes: axis of the operation as it was written; factor
   reorder_storage,  // axes of the operation as it was written: innermost first
   align_storage,    // axes: axis of the operation as it was written; factor
+  specialize,       // condition: over run-time sizes; what follows holds only there
 };
 
 struct Directive {
@@ -88,8 +89,14 @@ struct Directive {
   std::string target;   // another operation, or the name of a new one
   std::string operand;  // an input, a weight or an operation that this one reads
 
+  Expr condition;  // over run-time sizes
+
   bool operator==(const Directive& other) const;
 };
+
+// Throws ScheduleError when `condition` is not one that specialize takes: a boolean expression over
+// numbers and at least one run-time size.
+void check_condition(const Expr& condition);
 
 // "split(m, mo, mi, 6, guard)": what stands behind "y." in the text form.
 std::string to_string(const Directive& directive);
@@ -197,6 +204,16 @@ class StageSchedule {
   // extents, kinds: serial or parallel), of axes that are not reduced; are computed at one place;
   // neither needs the other; both are reductions (start values together, updates together) or none.
   StageSchedule& compute_with(const Tensor& sibling, const Axis& axis);
+
+  // for m: y = ..         ->  if B == 1: <loops of the special case>  else: for m: y = ..
+  // What stands behind it holds only where `condition` does; that case starts from a copy of what
+  // stands in front of the first specialize. Of several, the first that holds is taken. Only
+  // directives on loops may stand behind it: split, tile, fuse, reorder, vectorize, unroll,
+  // parallel. In the special case a size is what the condition says: after B == 4 a loop in B may
+  // be unrolled, after B >= 16 a split by 16 may shift inwards, after B % 8 == 0 a split by 8 needs
+  // no tail. `condition`: comparisons of run-time sizes, as expressions (size_value("B") == 1).
+  // Halide: y.specialize(condition), which returns the special case.
+  StageSchedule& specialize(const Expr& condition);
 
   StageSchedule& add(Directive directive);
   const std::vector<Directive>& directives() const { return directives_; }

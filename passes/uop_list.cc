@@ -62,6 +62,9 @@ class UopList::Iterator::Walk {
   bool enter(const UopStep& step) {
     if (step.never) return false;
     switch (step.kind) {
+      case NodeKind::reserve:
+      case NodeKind::produce:
+      case NodeKind::branch:
       case NodeKind::block:
         frames_.push_back({&step, 0, static_cast<int64_t>(step.children.size())});
         return false;

@@ -81,6 +81,7 @@ int32_t UopProgram::buffer_id(const std::string& name) const {
 }
 
 UopStep UopProgram::compile(const Node& node) {
+  if (node.kind == NodeKind::branch) return compile(*chosen_side(node, sizes_));
   UopStep step;
   step.kind = node.kind;
   auto slot = [&](const std::string& name) { return names_.at(name); };
@@ -92,6 +93,11 @@ UopStep UopProgram::compile(const Node& node) {
       main_memory_[static_cast<size_t>(step.buffer)] = node.memory == Memory::heap;
       for (const Expr& min : node.mins) step.mins.emplace_back(min, slot);
       for (const Expr& extent : node.extents) step.extents.emplace_back(extent, slot);
+      break;
+    case NodeKind::reserve:
+    case NodeKind::produce:
+    case NodeKind::branch:
+      step.kind = NodeKind::block;
       break;
     case NodeKind::block:
       break;
