@@ -39,7 +39,8 @@ StageAxes axes_of(const Op& op) {
   return axes;
 }
 
-// How many axes a directive has; reorder: at least.
+}  // namespace
+
 size_t axis_count(DirectiveKind kind) {
   switch (kind) {
     case DirectiveKind::split:
@@ -74,6 +75,8 @@ size_t axis_count(DirectiveKind kind) {
   EMULSION_CHECK(false, "no such directive {}", static_cast<int>(kind));
   return 0;
 }
+
+namespace {
 
 // One directive on one stage.
 class Applier {

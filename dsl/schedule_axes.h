@@ -58,6 +58,9 @@ struct DirectivePlace {
 // says which directive was looked at.
 AxesOfStages axes_after(const Schedule& schedule, DirectivePlace* place = nullptr);
 
+// How many axes a directive of this kind has; reorder: at least.
+size_t axis_count(DirectiveKind kind);
+
 // Whether a directive of this kind makes the stage that is its target.
 bool makes_stage(DirectiveKind kind);
 

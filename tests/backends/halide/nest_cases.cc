@@ -326,8 +326,8 @@ void add_special_cases(std::vector<ScheduledCase>* cases) {
   {
     Linear l(40, 9);
     Schedule s(l.y);
-    s[l.y].vectorize(l.n, 8).specialize(batch == 1).unroll(l.m).specialize(batch % 2 == 0);
-    s[l.y].split(l.m, mo, mi, 2).unroll(mi).specialize(batch >= 5).split(l.m, mo, mi, 4);
+    s[l.y].vectorize(l.n, 8).specialize(batch == 1).unroll(l.m).specialize(batch % 5 == 0);
+    s[l.y].split(l.m, mo, mi, 5).unroll(mi).specialize(batch >= 5).split(l.m, mo, mi, 4);
     s[l.y].parallel(mo);
     cases->push_back({"special_cases_of_an_epilogue", l.y, s});
   }
@@ -343,7 +343,7 @@ void add_special_cases(std::vector<ScheduledCase>* cases) {
     Linear l(40, 9);
     Schedule s(l.y);
     s[l.mm].compute_root().specialize(batch == 1).reorder({l.n, l.k, l.m}).vectorize(l.n, 8);
-    s[l.mm].specialize(batch % 4 == 0).split(l.m, mo, mi, 4);
+    s[l.mm].specialize(batch % 13 == 0).split(l.m, mo, mi, 13);
     cases->push_back({"both_nests_of_a_reduction_by_batch", l.y, s});
   }
 }
