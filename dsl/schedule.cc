@@ -229,9 +229,13 @@ StageSchedule& StageSchedule::store_in(Memory memory) {
 }
 
 StageSchedule& StageSchedule::pack(const Tensor& weight, const Axis& axis, int64_t factor) {
+  return pack(owner_->name_of(weight), axis, factor);
+}
+
+StageSchedule& StageSchedule::pack(const std::string& weight, const Axis& axis, int64_t factor) {
   require_factor("pack", 3, factor);
   Directive directive = make(DirectiveKind::pack, {axis.name()}, factor);
-  directive.target = owner_->name_of(weight);
+  directive.target = weight;
   return add(std::move(directive));
 }
 

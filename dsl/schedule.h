@@ -167,6 +167,7 @@ class StageSchedule {
   // made once: at build time when the values are known, else by a generated pack function. `axis`
   // is the axis of this operation that indexes the weight. Halide has no such directive.
   StageSchedule& pack(const Tensor& weight, const Axis& axis, int64_t factor);
+  StageSchedule& pack(const std::string& weight, const Axis& axis, int64_t factor);
   // y = reduce(...)       ->  acc = reduce(...); y = acc     so acc can be at a tile of y
   StageSchedule& cache_write(const std::string& accumulator);
   // y = f(x[m, k])        ->  x_tile = x;  y = f(x_tile[m, k])
