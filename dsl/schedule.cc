@@ -192,16 +192,24 @@ StageSchedule& StageSchedule::compute_at(const std::string& consumer, const Axis
 }
 
 StageSchedule& StageSchedule::store_at(const Tensor& consumer, const Axis& axis) {
+  return store_at(owner_->name_of(consumer), axis);
+}
+
+StageSchedule& StageSchedule::store_at(const std::string& consumer, const Axis& axis) {
   Directive directive = make(DirectiveKind::store_at, {axis.name()});
-  directive.target = owner_->name_of(consumer);
+  directive.target = consumer;
   return add(std::move(directive));
 }
 
 StageSchedule& StageSchedule::store_root() { return add(make(DirectiveKind::store_root)); }
 
 StageSchedule& StageSchedule::hoist_storage(const Tensor& consumer, const Axis& axis) {
+  return hoist_storage(owner_->name_of(consumer), axis);
+}
+
+StageSchedule& StageSchedule::hoist_storage(const std::string& consumer, const Axis& axis) {
   Directive directive = make(DirectiveKind::hoist_storage, {axis.name()});
-  directive.target = owner_->name_of(consumer);
+  directive.target = consumer;
   return add(std::move(directive));
 }
 
@@ -266,18 +274,27 @@ StageSchedule& StageSchedule::copy_in(const std::string& operand, const std::str
 }
 
 StageSchedule& StageSchedule::prefetch(const Tensor& buffer, const Axis& axis, int64_t distance) {
+  return prefetch(owner_->name_of(buffer), axis, distance);
+}
+
+StageSchedule& StageSchedule::prefetch(const std::string& buffer, const Axis& axis,
+                                       int64_t distance) {
   if (distance < 1) {
     throw ScheduleError(fmt::format(
         "argument 3 (distance) of prefetch: expected a positive integer, got {}", distance));
   }
   Directive directive = make(DirectiveKind::prefetch, {axis.name()}, distance);
-  directive.target = owner_->name_of(buffer);
+  directive.target = buffer;
   return add(std::move(directive));
 }
 
 StageSchedule& StageSchedule::compute_with(const Tensor& sibling, const Axis& axis) {
+  return compute_with(owner_->name_of(sibling), axis);
+}
+
+StageSchedule& StageSchedule::compute_with(const std::string& sibling, const Axis& axis) {
   Directive directive = make(DirectiveKind::compute_with, {axis.name()});
-  directive.target = owner_->name_of(sibling);
+  directive.target = sibling;
   return add(std::move(directive));
 }
 

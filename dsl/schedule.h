@@ -147,11 +147,13 @@ class StageSchedule {
   //                         ->  alloc p[fold 4]: for y: p's new row (y == 0: 3 rows); use p
   // A parallel loop between is refused: its iterations would share what they write.
   StageSchedule& store_at(const Tensor& consumer, const Axis& axis);
+  StageSchedule& store_at(const std::string& consumer, const Axis& axis);
   // The same around all loops.
   StageSchedule& store_root();
   // Only the allocation moves out, to a loop around the one of store_at; nothing is kept in it.
   //   for y: alloc p: ...   ->  reserve p: for y: alloc p in reserved: ...
   StageSchedule& hoist_storage(const Tensor& consumer, const Axis& axis);
+  StageSchedule& hoist_storage(const std::string& consumer, const Axis& axis);
   // Index i of `axis` lives at i modulo `size`: at least what one iteration keeps. Storage that
   // slides folds by itself, at the least power of two; this says another size.
   StageSchedule& fold_storage(const Axis& axis, int64_t size);
@@ -199,12 +201,14 @@ class StageSchedule {
   // memory. Changes no result. The buffer: an input, a weight, or an operation that is no output
   // and is stored outside the loop; read by this operation.
   StageSchedule& prefetch(const Tensor& buffer, const Axis& axis, int64_t distance);
+  StageSchedule& prefetch(const std::string& buffer, const Axis& axis, int64_t distance);
 
   // for a.m: a; for b.m: b -> for a.m with b.m: a; b                 by s[b].compute_with(a, m)
   // The loops from the outermost to `axis` are the sibling's. Both have the same ones there (names,
   // extents, kinds: serial or parallel), of axes that are not reduced; are computed at one place;
   // neither needs the other; both are reductions (start values together, updates together) or none.
   StageSchedule& compute_with(const Tensor& sibling, const Axis& axis);
+  StageSchedule& compute_with(const std::string& sibling, const Axis& axis);
 
   // for m: y = ..         ->  if B == 1: <loops of the special case>  else: for m: y = ..
   // What stands behind it holds only where `condition` does; that case starts from a copy of what

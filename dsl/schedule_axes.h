@@ -58,7 +58,7 @@ struct DirectivePlace {
 // says which directive was looked at.
 AxesOfStages axes_after(const Schedule& schedule, DirectivePlace* place = nullptr);
 
-// How many axes a directive of this kind has; reorder: at least.
+// How many axes a directive of this kind has; reorder, reorder_storage: at least.
 size_t axis_count(DirectiveKind kind);
 
 // Whether a directive of this kind makes the stage that is its target.

@@ -119,4 +119,28 @@ StageSchedule& stage_operand(Schedule& schedule, const std::string& reader,
   return schedule[copy].compute_at(reader, at);
 }
 
+StageSchedule& pack_operand(Schedule& schedule, const std::string& reader,
+                            const std::string& operand, const std::string& copy, const Axis& at,
+                            const std::vector<Axis>& innermost_first) {
+  return stage_operand(schedule, reader, operand, copy, at).reorder_storage(innermost_first);
+}
+
+StageSchedule& sliding_window(StageSchedule& stage, const std::string& consumer, const Axis& kept,
+                              const Axis& at) {
+  return stage.store_at(consumer, kept).compute_at(consumer, at);
+}
+
+StageSchedule& reduce_in_lanes(Schedule& schedule, const std::string& stage,
+                               const std::vector<Axis>& reduction, const Axis& lane, int64_t lanes,
+                               const std::string& partial) {
+  if (reduction.empty()) {
+    throw ScheduleError("reduce_in_lanes: expected at least one reduction axis, got none");
+  }
+  const Axis& last = reduction.back();
+  schedule[stage].split(last, last, lane, lanes).rfactor(lane, partial);
+  std::vector<Axis> order = {lane};
+  order.insert(order.end(), reduction.rbegin(), reduction.rend());
+  return schedule[partial].reorder(order).vectorize(lane);
+}
+
 }  // namespace emulsion

@@ -87,6 +87,26 @@ StageSchedule& vectorize_last(StageSchedule& stage, const Axis& axis, int64_t la
 StageSchedule& stage_operand(Schedule& schedule, const std::string& reader,
                              const std::string& operand, const std::string& copy, const Axis& at);
 
+// The same in a layout of its own: `innermost_first` names the copy's axes (i0, i1, ... of an
+// input).
+//   p[i0, i1]: i1 contiguous  ->  i0 contiguous, by {i0, i1}
+StageSchedule& pack_operand(Schedule& schedule, const std::string& reader,
+                            const std::string& operand, const std::string& copy, const Axis& at,
+                            const std::vector<Axis>& innermost_first);
+
+// for y: p's rows; use p  ->  alloc p[window]: for y: p's new row; use p
+// Computed at loop `at` of its consumer and kept over the loops from `kept` on: along a serial loop
+// between, each iteration computes what the one before has not.
+StageSchedule& sliding_window(StageSchedule& stage, const std::string& consumer, const Axis& kept,
+                              const Axis& at);
+
+// s = sum(k, e)  ->  partial[.., lane] = sum(k, e) in vectors; s = sum(lane, partial)
+// `reduction`: the reduction axes of the stage, outermost first; the last is the one in lanes. The
+// schedule of `partial`.
+StageSchedule& reduce_in_lanes(Schedule& schedule, const std::string& stage,
+                               const std::vector<Axis>& reduction, const Axis& lane, int64_t lanes,
+                               const std::string& partial);
+
 }  // namespace emulsion
 
 #endif  // EMULSION_DSL_SCHEDULE_IDIOMS_H_

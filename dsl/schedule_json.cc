@@ -20,8 +20,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-// Where a directive's arguments go, one letter each: v vars, e exprs (the factor), t tail (may be
-// left out), m memory_type, @ at_func and at_var, p produces, r ref_funcs (one), c condition.
+// Where a directive's arguments go, one letter each: v vars (loops), a vars (axes as they were
+// written), e exprs (the factor), t tail (may be left out), m memory_type, @ at_func and at_var, p
+// produces, r ref_funcs (one), c condition.
 struct Form {
   DirectiveKind kind;
   const char* name;  // Halide's, where it has one
@@ -40,10 +41,19 @@ constexpr Form kForms[] = {
     {DirectiveKind::compute_root, "ComputeRoot", ""},
     {DirectiveKind::compute_inline, "ComputeInline", ""},
     {DirectiveKind::store_in, "StoreIn", "m"},
-    {DirectiveKind::pack, "Pack", "rve"},
+    {DirectiveKind::pack, "Pack", "rae"},
     {DirectiveKind::cache_write, "CacheWrite", "p"},
-    {DirectiveKind::split_reduction, "SplitReduction", "vep"},
+    {DirectiveKind::rfactor, "Rfactor", "vp"},
+    {DirectiveKind::tensorize, "Tensorize", "v"},
     {DirectiveKind::copy_in, "In", "rp"},
+    {DirectiveKind::atomic, "Atomic", ""},
+    {DirectiveKind::prefetch, "Prefetch", "rve"},
+    {DirectiveKind::compute_with, "ComputeWith", "@"},
+    {DirectiveKind::store_root, "StoreRoot", ""},
+    {DirectiveKind::hoist_storage, "HoistStorage", "@"},
+    {DirectiveKind::fold_storage, "FoldStorage", "ae"},
+    {DirectiveKind::reorder_storage, "ReorderStorage", "a"},
+    {DirectiveKind::align_storage, "AlignStorage", "ae"},
     {DirectiveKind::specialize, "Specialize", "c"},
 };
 
@@ -57,8 +67,9 @@ const Form& form_of(DirectiveKind kind) {
 
 std::vector<std::string> fields_of(const Form& form) {
   static const std::map<char, std::vector<std::string>> kFields = {
-      {'v', {"vars"}},     {'e', {"exprs"}},     {'t', {"tail"}},      {'m', {"memory_type"}},
-      {'p', {"produces"}}, {'r', {"ref_funcs"}}, {'c', {"condition"}}, {'@', {"at_func", "at_var"}},
+      {'v', {"vars"}},      {'a', {"vars"}},        {'e', {"exprs"}},
+      {'t', {"tail"}},      {'m', {"memory_type"}}, {'p', {"produces"}},
+      {'r', {"ref_funcs"}}, {'c', {"condition"}},   {'@', {"at_func", "at_var"}},
   };
   std::vector<std::string> fields = {"kind", "func", "stage", "specialize"};
   for (const char* letter = form.fields; *letter; ++letter) {
@@ -115,7 +126,7 @@ class Writer {
     if (has(form, 'r')) {
       json["ref_funcs"] = Json::array({d.kind == DirectiveKind::copy_in ? stage : d.target});
     }
-    if (has(form, 'v')) {
+    if (has(form, 'v') || has(form, 'a')) {
       Json vars = Json::array();
       for (const std::string& axis : swapped_for_fuse(d.kind, d.axes)) {
         vars.push_back(variable(stage, axis));
@@ -348,7 +359,7 @@ class Reader {
       d.operand = stage;
       stage = d.target;
     }
-    if (has(shape, 'v')) d.axes = axes(entry, d.kind);
+    if (has(shape, 'v') || has(shape, 'a')) d.axes = axes(entry, d.kind);
     if (has(shape, 'e')) d.factor = factor(entry);
     if (has(shape, 't') && entry.contains("tail")) d.tail = word<Tail>(entry, "tail", kTails);
     if (has(shape, 'm')) d.memory = word<Memory>(entry, "memory_type", kMemories);
@@ -373,8 +384,8 @@ class Reader {
   }
 
   std::vector<std::string> axes(const Json& entry, DirectiveKind kind) const {
-    const size_t count = axis_count(kind);
-    const Json& vars = array(entry, "vars", kind == DirectiveKind::reorder ? 0 : count);
+    const bool any = kind == DirectiveKind::reorder || kind == DirectiveKind::reorder_storage;
+    const Json& vars = array(entry, "vars", any ? 0 : axis_count(kind));
     std::vector<std::string> names;
     for (size_t i = 0; i < vars.size(); ++i) {
       names.push_back(variable(place_ + "/vars/" + std::to_string(i), vars[i]));
@@ -424,8 +435,8 @@ class Reader {
     }
   }
 
-  static constexpr int kTails = static_cast<int>(Tail::shift_inwards) + 1;
-  static constexpr int kMemories = static_cast<int>(Memory::registers) + 1;
+  static constexpr int kTails = static_cast<int>(Tail::predicate_stores) + 1;
+  static constexpr int kMemories = static_cast<int>(Memory::scratchpad) + 1;
 
   Schedule schedule_;
   std::string place_;  // of the directive at hand, as a JSON pointer

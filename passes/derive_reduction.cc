@@ -97,11 +97,8 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   if (lanes_of_k) {
     std::string partial = fresh_stage(*schedule, op.name + "_lanes");
     Axis lane(fresh_axis(op, "lane"));
-    stage.split(last_reduction, last_reduction, lane, lanes).rfactor(lane, partial);
-    StageSchedule& part = (*schedule)[partial];
-    std::vector<Axis> order = {lane};
-    for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
-    part.reorder(order).vectorize(lane);
+    StageSchedule& part =
+        reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, partial);
     if (last) part.compute_at(op.name, *last);
     share_rows(op, target, whole_last, &stage);
     return;

@@ -129,6 +129,25 @@ TEST(ScheduleIdioms, AnOperandAtALoopOfItsReader) {
   EXPECT_EQ(text_of(s["x_tile"]), "compute_at(mm, m)\nunroll(i0)\n");
 }
 
+TEST(ScheduleIdioms, AnOperandInALayoutOfItsOwn) {
+  Schedule s = empty();
+  pack_operand(s, "mm", "w", "w_tile", Axis("panel"), {Axis("i0"), Axis("i1")});
+  EXPECT_EQ(text_of(s["w_tile"]), "compute_at(mm, panel)\nreorder_storage(i0, i1)\n");
+}
+
+TEST(ScheduleIdioms, AWindowThatSlides) {
+  Schedule s = empty();
+  sliding_window(s["mm"], "y", Axis("strip"), m);
+  EXPECT_EQ(text_of(s["mm"]), "store_at(y, strip)\ncompute_at(y, m)\n");
+}
+
+TEST(ScheduleIdioms, AReductionInLanes) {
+  Schedule s = empty();
+  reduce_in_lanes(s, "mm", {a, k}, Axis("lane"), 8, "partial").unroll(k);
+  EXPECT_EQ(text_of(s["mm"]), "split(k, k, lane, 8)\nrfactor(lane, partial)\n");
+  EXPECT_EQ(text_of(s["partial"]), "reorder(lane, k, a)\nvectorize(lane)\nunroll(k)\n");
+}
+
 class IdiomRefusal : public RefusalTest {};
 TEST_P(IdiomRefusal, NamesTheCause) { check(); }
 INSTANTIATE_TEST_SUITE_P(
@@ -161,6 +180,12 @@ INSTANTIATE_TEST_SUITE_P(
            parallel_rows(empty()["y"], {m, n, a}, {Axis("t")});
          },
          "parallel_rows: expected 2 names for 3 axes, got 1"},
+        {"LanesOfNoReduction",
+         [] {
+           Schedule s = empty();
+           reduce_in_lanes(s, "mm", {}, Axis("lane"), 8, "partial");
+         },
+         "reduce_in_lanes: expected at least one reduction axis, got none"},
         {"VectorsOfAnAxisWithoutExtent", [] { vectorize_last(empty()["y"], Axis("n"), 16); },
          "axis n"},
         {"CopyToAKeyword",

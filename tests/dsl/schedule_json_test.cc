@@ -58,12 +58,12 @@ TEST(ScheduleJson, SaysWhatTheTextSays) {
 }
 
 TEST(ScheduleJson, EveryTailAndMemoryReadsBack) {
-  for (int tail = 0; tail <= static_cast<int>(Tail::shift_inwards); ++tail) {
+  for (int tail = 0; tail <= static_cast<int>(Tail::predicate_stores); ++tail) {
     Schedule s(Linear().y);
     s["y"].split(m, mo, mi, 6, static_cast<Tail>(tail));
     expect_round_trip(s);
   }
-  for (int memory = 0; memory <= static_cast<int>(Memory::registers); ++memory) {
+  for (int memory = 0; memory <= static_cast<int>(Memory::scratchpad); ++memory) {
     Schedule s(Linear().y);
     s["mm"].store_in(static_cast<Memory>(memory)).compute_at("y", n);
     expect_round_trip(s);
@@ -77,6 +77,24 @@ std::string first_entry(const Schedule& schedule) {
     if (c != '\n' && c != ' ') flat += c;
   }
   return flat;
+}
+
+TEST(ScheduleJson, EveryDirectiveReadsBack) {
+  const Axis lane("lane");
+  Schedule s(Linear().y);
+  s["y"].prefetch("mm", m, 2).reorder({m, n});
+  s["mm"].split(k, k, lane, 8).rfactor(lane, "partial").compute_at("y", n).store_at("y", m);
+  s["mm"].fold_storage(n, 4).reorder_storage({m, n}).align_storage(n, 16).store_root();
+  s["partial"].atomic().vectorize(lane).hoist_storage("y", m).compute_with("mm", m).tensorize(m);
+  expect_round_trip(s);
+}
+
+TEST(ScheduleJson, LayoutsAreOfTheOperation) {
+  Schedule s(Linear().y);
+  s["mm"].align_storage(n, 16);
+  EXPECT_EQ(
+      first_entry(s),
+      R"({"kind":"AlignStorage","func":"mm","vars":[{"name":"n","rvar":false}],"exprs":[16]})");
 }
 
 TEST(ScheduleJson, ASplitIsHalides) {

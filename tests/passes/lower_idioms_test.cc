@@ -82,6 +82,30 @@ TEST(LowerIdioms, BlocksOfALongRow) {
   for (int64_t batch : {0, 1, 4, 9}) EXPECT_TRUE(lowers(y, s, {{"B", batch}}));
 }
 
+TEST(LowerIdioms, AWindowThatSlides) {
+  const Axis wide("i", 10), i("i", 8);
+  Tensor p = compute("p", {wide}, input("x", f32, {10})(wide) * 2.0f);
+  Tensor y = compute("y", {i}, p(i) + p(Expr(i) + 1) + p(Expr(i) + 2));
+  Schedule s(y);
+  s[y].split(i, Axis("strip"), Axis("at"), 4);
+  sliding_window(s[p], "y", Axis("strip"), Axis("at"));
+  expect_nest(s);
+}
+
+TEST(LowerIdioms, AnOperandInALayoutOfItsOwn) {
+  Linear l(Extent(5));
+  pack_operand(l.schedule, "mm", "w", "w_tile", l.m, {Axis("i0"), Axis("i1")});
+  expect_nest(l.schedule);
+}
+
+TEST(LowerIdioms, AReductionInLanes) {
+  const Axis i("i", 3), r("r", 8);
+  Tensor y = compute("y", {i}, sum(r, input("x", f32, {3, 8})(i, r)));
+  Schedule s(y);
+  reduce_in_lanes(s, "y", {r}, Axis("lane"), 4, "partial").compute_at("y", i);
+  expect_nest(s);
+}
+
 TEST(LowerIdioms, WhatCannotBeHonouredIsRefusedByLower) {
   Linear l(Extent(5));
   register_tile(l.schedule[l.y], l.m, Axis("q"), kTile);
