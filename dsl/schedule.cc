@@ -13,7 +13,7 @@ constexpr const char* kDirectiveNames[] = {
     "parallel",      "compute_at",   "store_at",        "compute_root",  "compute_inline",
     "store_in",      "pack",         "cache_write",     "rfactor",       "tensorize",
     "copy_in",       "atomic",       "prefetch",        "compute_with",  "store_root",
-    "hoist_storage", "fold_storage", "reorder_storage", "align_storage",
+    "hoist_storage", "fold_storage", "reorder_storage", "align_storage", "specialize",
 };
 
 std::vector<std::string> names_of(const std::vector<Axis>& axes) {
@@ -48,9 +48,26 @@ void require_factor(const std::string& what, int argument, int64_t factor) {
 
 }  // namespace
 
+void check_condition(const Expr& condition) {
+  static const std::string kWanted =
+      "argument 1 (condition) of specialize: expected a condition over run-time sizes, such as "
+      "size_value(\"B\") == 1, got ";
+  if (!condition.defined()) throw ScheduleError(kWanted + "none");
+  bool has_size = false, legal = condition.dtype() == DType::boolean;
+  visit(condition, [&](const Expr& e) {
+    has_size = has_size || e->op == ExprOp::size;
+    legal = legal && e->op != ExprOp::axis && e->op != ExprOp::read && e->op != ExprOp::reduce &&
+            e->op != ExprOp::cast && e->op != ExprOp::select &&
+            (e->dtype == DType::i32 || e->dtype == DType::boolean);
+  });
+  if (!legal || !has_size) throw ScheduleError(kWanted + to_string(condition));
+}
+
 bool Directive::operator==(const Directive& other) const {
   return kind == other.kind && axes == other.axes && factor == other.factor && tail == other.tail &&
-         memory == other.memory && target == other.target && operand == other.operand;
+         memory == other.memory && target == other.target && operand == other.operand &&
+         (equal(condition, other.condition) ||
+          (!condition.defined() && !other.condition.defined()));
 }
 
 std::string to_string(Tail tail) {
@@ -91,6 +108,9 @@ std::string to_string(const Directive& d) {
       break;
     case DirectiveKind::copy_in:
       parts = {d.operand, d.target};
+      break;
+    case DirectiveKind::specialize:
+      parts.push_back(to_string(d.condition));
       break;
     default:
       break;
@@ -172,16 +192,24 @@ StageSchedule& StageSchedule::compute_at(const std::string& consumer, const Axis
 }
 
 StageSchedule& StageSchedule::store_at(const Tensor& consumer, const Axis& axis) {
+  return store_at(owner_->name_of(consumer), axis);
+}
+
+StageSchedule& StageSchedule::store_at(const std::string& consumer, const Axis& axis) {
   Directive directive = make(DirectiveKind::store_at, {axis.name()});
-  directive.target = owner_->name_of(consumer);
+  directive.target = consumer;
   return add(std::move(directive));
 }
 
 StageSchedule& StageSchedule::store_root() { return add(make(DirectiveKind::store_root)); }
 
 StageSchedule& StageSchedule::hoist_storage(const Tensor& consumer, const Axis& axis) {
+  return hoist_storage(owner_->name_of(consumer), axis);
+}
+
+StageSchedule& StageSchedule::hoist_storage(const std::string& consumer, const Axis& axis) {
   Directive directive = make(DirectiveKind::hoist_storage, {axis.name()});
-  directive.target = owner_->name_of(consumer);
+  directive.target = consumer;
   return add(std::move(directive));
 }
 
@@ -209,9 +237,13 @@ StageSchedule& StageSchedule::store_in(Memory memory) {
 }
 
 StageSchedule& StageSchedule::pack(const Tensor& weight, const Axis& axis, int64_t factor) {
+  return pack(owner_->name_of(weight), axis, factor);
+}
+
+StageSchedule& StageSchedule::pack(const std::string& weight, const Axis& axis, int64_t factor) {
   require_factor("pack", 3, factor);
   Directive directive = make(DirectiveKind::pack, {axis.name()}, factor);
-  directive.target = owner_->name_of(weight);
+  directive.target = weight;
   return add(std::move(directive));
 }
 
@@ -242,22 +274,38 @@ StageSchedule& StageSchedule::copy_in(const std::string& operand, const std::str
 }
 
 StageSchedule& StageSchedule::prefetch(const Tensor& buffer, const Axis& axis, int64_t distance) {
+  return prefetch(owner_->name_of(buffer), axis, distance);
+}
+
+StageSchedule& StageSchedule::prefetch(const std::string& buffer, const Axis& axis,
+                                       int64_t distance) {
   if (distance < 1) {
     throw ScheduleError(fmt::format(
         "argument 3 (distance) of prefetch: expected a positive integer, got {}", distance));
   }
   Directive directive = make(DirectiveKind::prefetch, {axis.name()}, distance);
-  directive.target = owner_->name_of(buffer);
+  directive.target = buffer;
   return add(std::move(directive));
 }
 
 StageSchedule& StageSchedule::compute_with(const Tensor& sibling, const Axis& axis) {
+  return compute_with(owner_->name_of(sibling), axis);
+}
+
+StageSchedule& StageSchedule::compute_with(const std::string& sibling, const Axis& axis) {
   Directive directive = make(DirectiveKind::compute_with, {axis.name()});
-  directive.target = owner_->name_of(sibling);
+  directive.target = sibling;
   return add(std::move(directive));
 }
 
 StageSchedule& StageSchedule::atomic() { return add(make(DirectiveKind::atomic)); }
+
+StageSchedule& StageSchedule::specialize(const Expr& condition) {
+  check_condition(condition);
+  Directive directive = make(DirectiveKind::specialize);
+  directive.condition = condition;
+  return add(std::move(directive));
+}
 
 Schedule::Schedule(const Graph& graph) : graph_(graph) {}
 

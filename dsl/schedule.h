@@ -77,6 +77,7 @@ enum class DirectiveKind : uint8_t {
   fold_storage,     // axes: axis of the operation as it was written; factor
   reorder_storage,  // axes of the operation as it was written: innermost first
   align_storage,    // axes: axis of the operation as it was written; factor
+  specialize,       // condition: over run-time sizes; what follows holds only there
 };
 
 struct Directive {
@@ -88,8 +89,14 @@ struct Directive {
   std::string target;   // another operation, or the name of a new one
   std::string operand;  // an input, a weight or an operation that this one reads
 
+  Expr condition;  // over run-time sizes
+
   bool operator==(const Directive& other) const;
 };
+
+// Throws ScheduleError when `condition` is not one that specialize takes: a boolean expression over
+// numbers and at least one run-time size.
+void check_condition(const Expr& condition);
 
 // "split(m, mo, mi, 6, guard)": what stands behind "y." in the text form.
 std::string to_string(const Directive& directive);
@@ -140,11 +147,13 @@ class StageSchedule {
   //                         ->  alloc p[fold 4]: for y: p's new row (y == 0: 3 rows); use p
   // A parallel loop between is refused: its iterations would share what they write.
   StageSchedule& store_at(const Tensor& consumer, const Axis& axis);
+  StageSchedule& store_at(const std::string& consumer, const Axis& axis);
   // The same around all loops.
   StageSchedule& store_root();
   // Only the allocation moves out, to a loop around the one of store_at; nothing is kept in it.
   //   for y: alloc p: ...   ->  reserve p: for y: alloc p in reserved: ...
   StageSchedule& hoist_storage(const Tensor& consumer, const Axis& axis);
+  StageSchedule& hoist_storage(const std::string& consumer, const Axis& axis);
   // Index i of `axis` lives at i modulo `size`: at least what one iteration keeps. Storage that
   // slides folds by itself, at the least power of two; this says another size.
   StageSchedule& fold_storage(const Axis& axis, int64_t size);
@@ -160,6 +169,7 @@ class StageSchedule {
   // made once: at build time when the values are known, else by a generated pack function. `axis`
   // is the axis of this operation that indexes the weight. Halide has no such directive.
   StageSchedule& pack(const Tensor& weight, const Axis& axis, int64_t factor);
+  StageSchedule& pack(const std::string& weight, const Axis& axis, int64_t factor);
   // y = reduce(...)       ->  acc = reduce(...); y = acc     so acc can be at a tile of y
   StageSchedule& cache_write(const std::string& accumulator);
   // y = f(x[m, k])        ->  x_tile = x;  y = f(x_tile[m, k])
@@ -191,12 +201,24 @@ class StageSchedule {
   // memory. Changes no result. The buffer: an input, a weight, or an operation that is no output
   // and is stored outside the loop; read by this operation.
   StageSchedule& prefetch(const Tensor& buffer, const Axis& axis, int64_t distance);
+  StageSchedule& prefetch(const std::string& buffer, const Axis& axis, int64_t distance);
 
   // for a.m: a; for b.m: b -> for a.m with b.m: a; b                 by s[b].compute_with(a, m)
   // The loops from the outermost to `axis` are the sibling's. Both have the same ones there (names,
   // extents, kinds: serial or parallel), of axes that are not reduced; are computed at one place;
   // neither needs the other; both are reductions (start values together, updates together) or none.
   StageSchedule& compute_with(const Tensor& sibling, const Axis& axis);
+  StageSchedule& compute_with(const std::string& sibling, const Axis& axis);
+
+  // for m: y = ..         ->  if B == 1: <loops of the special case>  else: for m: y = ..
+  // What stands behind it holds only where `condition` does; that case starts from a copy of what
+  // stands in front of the first specialize. Of several, the first that holds is taken. Only
+  // directives on loops may stand behind it: split, tile, fuse, reorder, vectorize, unroll,
+  // parallel. In the special case a size is what the condition says: after B == 4 a loop in B may
+  // be unrolled, after B >= 16 a split by 16 may shift inwards, after B % 8 == 0 a split by 8 needs
+  // no tail. `condition`: comparisons of run-time sizes, as expressions (size_value("B") == 1).
+  // Halide: y.specialize(condition), which returns the special case.
+  StageSchedule& specialize(const Expr& condition);
 
   StageSchedule& add(Directive directive);
   const std::vector<Directive>& directives() const { return directives_; }

@@ -39,7 +39,8 @@ StageAxes axes_of(const Op& op) {
   return axes;
 }
 
-// How many axes a directive has; reorder: at least.
+}  // namespace
+
 size_t axis_count(DirectiveKind kind) {
   switch (kind) {
     case DirectiveKind::split:
@@ -68,11 +69,14 @@ size_t axis_count(DirectiveKind kind) {
     case DirectiveKind::copy_in:
     case DirectiveKind::atomic:
     case DirectiveKind::store_root:
+    case DirectiveKind::specialize:
       return 0;
   }
   EMULSION_CHECK(false, "no such directive {}", static_cast<int>(kind));
   return 0;
 }
+
+namespace {
 
 // One directive on one stage.
 class Applier {
@@ -89,6 +93,7 @@ class Applier {
     if (any_number ? axes.empty() : axes.size() != count) {
       refuse(name_, directive_, "expected {} axes, got {}", count, axes.size());
     }
+    require_loops_only_behind_specialize();
     switch (directive_.kind) {
       case DirectiveKind::split:
         replace({axes[0]}, {axes[1], axes[2]});
@@ -127,6 +132,9 @@ class Applier {
           require_distinct(axes, i);
         }
         break;
+      case DirectiveKind::specialize:
+        specialize();
+        break;
       case DirectiveKind::compute_at:
       case DirectiveKind::store_at:
       case DirectiveKind::store_root:
@@ -140,6 +148,41 @@ class Applier {
   }
 
  private:
+  void require_loops_only_behind_specialize() const {
+    if (me_.other_cases.empty()) return;
+    switch (directive_.kind) {
+      case DirectiveKind::split:
+      case DirectiveKind::fuse:
+      case DirectiveKind::reorder:
+      case DirectiveKind::vectorize:
+      case DirectiveKind::unroll:
+      case DirectiveKind::parallel:
+      case DirectiveKind::specialize:
+        return;
+      default:
+        refuse(name_, directive_,
+               "expected a directive on loops (split, tile, fuse, reorder, vectorize, unroll or "
+               "parallel) behind specialize, got {}; legal: in front of the first specialize",
+               to_string(directive_.kind));
+    }
+  }
+
+  // The loops of the case so far are kept, those of the new case are the general ones.
+  void specialize() {
+    check_condition(directive_.condition);
+    const std::vector<std::string> sizes = graph_.sizes();
+    visit(directive_.condition, [&](const Expr& e) {
+      if (e->op == ExprOp::size && !contains(sizes, e->name)) {
+        refuse(name_, directive_, "expected a run-time size of the graph ({}), got {}",
+               list_names(sizes), e->name);
+      }
+    });
+    if (me_.other_cases.empty()) me_.general_reduction_loops = me_.reduction_loops;
+    me_.other_cases.push_back(me_.loops);
+    me_.loops = me_.other_cases.front();
+    me_.reduction_loops = me_.general_reduction_loops;
+  }
+
   void require_loop(const std::string& axis) const {
     if (!contains(me_.loops, axis)) {
       refuse(name_, directive_, "{}", expected_name("a loop of " + name_, me_.loops, axis));
@@ -325,6 +368,15 @@ bool makes_stage(DirectiveKind kind) {
          kind == DirectiveKind::copy_in;
 }
 
+std::vector<std::string> common_loops(const StageAxes& axes) {
+  Names common;
+  for (const std::string& loop : axes.loops) {
+    auto has = [&](const Names& loops) { return contains(loops, loop); };
+    if (std::all_of(axes.other_cases.begin(), axes.other_cases.end(), has)) common.push_back(loop);
+  }
+  return common;
+}
+
 std::vector<std::string> numbered_axes(size_t count) {
   Names names;
   for (size_t i = 0; i < count; ++i) names.push_back("i" + std::to_string(i));
@@ -363,7 +415,7 @@ void check_target(const std::string& name, const Directive& directive, const Axe
     refuse(name, directive, "{}",
            expected_name("another operation that has loops", legal, directive.target));
   }
-  const Names& loops = target->second.loops;
+  const Names loops = common_loops(target->second);
   if (!contains(loops, directive.axes[0])) {
     refuse(name, directive, "{}",
            expected_name("a loop of " + directive.target, loops, directive.axes[0]));

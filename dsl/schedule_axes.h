@@ -23,7 +23,14 @@ struct StageAxes {
   std::vector<std::string> reduction;  // its reduction axes, likewise
   std::vector<std::string> loops;  // now: pure, then reduction, taken through the directives so far
   std::set<std::string> reduction_loops;  // those of `loops` that come from a reduction axis
+  // Behind specialize, `loops` are those of the last special case: these are those of the general
+  // case, then of the special cases before it.
+  std::vector<std::vector<std::string>> other_cases;
+  std::set<std::string> general_reduction_loops;
 };
+
+// The loops that are there in every case.
+std::vector<std::string> common_loops(const StageAxes& axes);
 
 using AxesOfStages = std::map<std::string, StageAxes>;
 
@@ -50,6 +57,9 @@ struct DirectivePlace {
 // The loops of every stage after the whole schedule; both checks above. When it throws, `place`
 // says which directive was looked at.
 AxesOfStages axes_after(const Schedule& schedule, DirectivePlace* place = nullptr);
+
+// How many axes a directive of this kind has; reorder, reorder_storage: at least.
+size_t axis_count(DirectiveKind kind);
 
 // Whether a directive of this kind makes the stage that is its target.
 bool makes_stage(DirectiveKind kind);

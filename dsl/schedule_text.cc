@@ -25,7 +25,7 @@ constexpr int kVersion = 1;
 
 // What a directive looks like. In `arguments`, one letter each: a axis, t name of an operation or
 // stage, o name of an
-// operand, f factor, m memory, * one axis or more, l tail (last, and may be left out).
+// operand, f factor, m memory, c condition, * one axis or more, l tail (last, and may be left out).
 struct Form {
   const char* name;
   const char* arguments;
@@ -60,6 +60,7 @@ constexpr Form kForms[] = {
     {"fold_storage", "af", "fold_storage(axis, size)"},
     {"reorder_storage", "*", "reorder_storage(innermost axis, ..., outermost axis)"},
     {"align_storage", "af", "align_storage(axis, multiple)"},
+    {"specialize", "c", "specialize(condition)"},
 };
 
 constexpr Tail kTails[] = {Tail::automatic,       Tail::guard,         Tail::predicate,
@@ -107,10 +108,32 @@ class ScheduleParser {
     at_place(stage, [&] { check_identifier("operation", stage.str()); });
     lexer_.expect(".");
     Token name = lexer_.expect_name("a directive");
+    if (name.is("specialize")) return parse_specialize(stage);
     std::vector<Argument> arguments = parse_arguments();
     const Form& form = find_form(name, arguments);
     append(stage, form, arguments);
     lexer_.expect_end_of_line();
+  }
+
+  // The one directive whose argument is an expression.
+  void parse_specialize(const Token& stage) {
+    ExprScope scope;
+    for (const std::string& size : schedule_.graph().sizes()) scope.sizes.insert(size);
+    lexer_.expect("(");
+    Directive directive;
+    directive.kind = DirectiveKind::specialize;
+    const Token start = lexer_.peek();
+    directive.condition = parse_expr(&lexer_, scope);
+    lexer_.expect(")");
+    at_place(start, [&] { check_condition(directive.condition); });
+    schedule_[stage.str()].add(directive);
+    note_places(stage);
+    lexer_.expect_end_of_line();
+  }
+
+  // Where the directives that this line has added to its stage are.
+  void note_places(const Token& stage) {
+    places_[stage.str()].resize(schedule_[stage.str()].directives().size(), stage);
   }
 
   std::vector<Argument> parse_arguments() {
@@ -217,7 +240,7 @@ class ScheduleParser {
         stage.add(directive);
       }
     });
-    places_[token.str()].resize(stage.directives().size(), token);
+    note_places(token);
   }
 
   TextLexer lexer_;

@@ -40,13 +40,16 @@ class Applier {
       case DirectiveKind::atomic:
         return atomic(d);
       case DirectiveKind::compute_with:
-        if (!plan_.with_stage.empty()) refuse_here(d, "expected one compute_with, got a second one");
+        if (!plan_.with_stage.empty())
+          refuse_here(d, "expected one compute_with, got a second one");
         plan_.with_stage = d.target;
         plan_.with_loop = d.axes[0];
         return;
       case DirectiveKind::prefetch:
         plan_.prefetches.push_back(d);
         return;
+      case DirectiveKind::specialize:
+        return specialize(d);
       case DirectiveKind::compute_at:
       case DirectiveKind::compute_root:
         return place(d);
@@ -67,6 +70,41 @@ class Applier {
     if (stored_ && plan_.place != StagePlan::Place::at) {
       refuse_here(*stored_, "expected together with compute_at");
     }
+    check_vectors();
+    if (general_) close_case();
+  }
+
+ private:
+  // The state of the stage's loops: of the general case, or of the special case that is open.
+  struct Case {
+    std::vector<LoopTransform> transforms;
+    LoopOrder order;
+    std::set<std::string> used, inner;
+    std::map<std::string, Tail> masked;
+  };
+
+  void specialize(const Directive& d) {
+    check_vectors();
+    if (general_) {
+      close_case();
+    } else {
+      general_ = Case{plan_.stage.transforms, plan_, used_, inner_, masked_};
+    }
+    condition_ = d.condition;
+  }
+
+  // Puts the special case that is open into the plan's table and goes back to the general case.
+  void close_case() {
+    plan_.stage.specializations.push_back({condition_, plan_.stage.transforms});
+    plan_.special_cases.push_back(plan_);
+    plan_.stage.transforms = general_->transforms;
+    static_cast<LoopOrder&>(plan_) = general_->order;
+    used_ = general_->used;
+    inner_ = general_->inner;
+    masked_ = general_->masked;
+  }
+
+  void check_vectors() const {
     int vectorized = 0;
     std::string tile;  // the loop of a tile that came last
     for (const std::string& loop : plan_.loops) {
@@ -89,7 +127,6 @@ class Applier {
     }
   }
 
- private:
   [[noreturn]] void refuse_here(const Directive& d, const std::string& message) const {
     refuse(plan_.stage.name, d, message);
   }
@@ -126,9 +163,26 @@ class Applier {
     }
   }
 
+  // A reduction is over one domain in every case; and what is stored is the same in every case.
+  void check_special_case(const Directive& d, const std::string& axis) const {
+    if (!general_) return;
+    if (plan_.reduction_loops.count(axis)) {
+      refuse_here(d, fmt::format("expected a loop of no reduction axis behind specialize, got {}; "
+                                 "legal: in front of the first specialize",
+                                 axis));
+    }
+    if (d.tail == Tail::round_up || d.tail == Tail::predicate_loads) {
+      refuse_here(d,
+                  fmt::format("expected a tail that stores nothing past the end behind specialize, "
+                              "got {}; legal: guard, predicate, predicate_stores or shift_inwards",
+                              to_string(d.tail)));
+    }
+  }
+
   void split(const Directive& d) {
     const std::string &axis = d.axes[0], &outer = d.axes[1], &inner = d.axes[2];
     size_t at = position_of(d, axis);
+    check_special_case(d, axis);
     require_serial(d, axis);
     require_new(d, outer, axis);
     require_new(d, inner, axis);
@@ -216,6 +270,7 @@ class Applier {
           d, fmt::format("expected {} directly inside {}, got the loops {}, outermost first", inner,
                          outer, joined(plan_.loops)));
     }
+    check_special_case(d, outer);
     bool reduction = plan_.reduction_loops.count(outer) > 0;
     if (reduction != (plan_.reduction_loops.count(inner) > 0)) {
       refuse_here(d, "expected two pure loops or two reduction loops, got one of each");
@@ -369,6 +424,9 @@ class Applier {
   std::set<std::string> used_;          // names that were split or fused away
   std::set<std::string> inner_;         // loops inside the steps of a split axis
   std::map<std::string, Tail> masked_;  // inner loops of splits that mask one side
+  std::optional<Case> general_;         // once a special case is open
+  Expr condition_;                      // of the special case that is open
+  std::set<std::string> used_;          // names that were split or fused away
   bool placed_ = false;
   bool has_atomic_ = false;
   std::optional<Directive> stored_;  // store_at or store_root

@@ -168,8 +168,8 @@ StagePlan with_reduction_transforms(StagePlan* plan, const Directive& rfactor) {
   return result;
 }
 
-// The extents of the loops of a reduction, before any region is known: those of whole tensors. Marks
-// the splits that divide.
+// The extents of the loops of a reduction, before any region is known: those of whole tensors.
+// Marks the splits that divide.
 std::map<std::string, Expr> whole_extents(Stage* stage) {
   std::vector<Expr> region;
   for (const Axis& axis : stage->axes) region.push_back(extent_value(axis.extent()));
@@ -213,7 +213,8 @@ Expr body_over_loops(const Stage& stage) {
   for (const Axis& axis : stage.reduction_axes) {
     Expr value = over_axes(point.local.at(axis.name()));
     const bool may_pass_the_end = !point.guards.empty() && value->op != ExprOp::axis;
-    Expr last = axis.extent() == Extent(0) ? int_constant(0) : extent_value(axis.extent() - Extent(1));
+    Expr last =
+        axis.extent() == Extent(0) ? int_constant(0) : extent_value(axis.extent() - Extent(1));
     values[axis.name()] = may_pass_the_end ? min(value, last) : value;
   }
   Expr body = substitute_axes(stage.body, [&](const std::string& name) {
@@ -430,7 +431,8 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
       if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::rfactor) {
         require_new_name(*plan, name, d);
         if (reduced_elsewhere) {
-          refuse(name, d, "expected one cache_write or rfactor for each operation, got a second one");
+          refuse(name, d,
+                 "expected one cache_write or rfactor for each operation, got a second one");
         }
         StagePlan stage =
             d.kind == DirectiveKind::cache_write ? cache_write(&self, d) : rfactor(&self, d);

@@ -6,6 +6,31 @@
 
 namespace emulsion {
 
+namespace {
+
+// The reduction axes and whatever transforms make of them; `of_reduction`: one flag for each
+// transform.
+std::set<std::string> every_reduction_loop(const Stage& stage, std::vector<bool>* of_reduction) {
+  std::set<std::string> reduction;
+  for (const Axis& axis : stage.reduction_axes) reduction.insert(axis.name());
+  for (const LoopTransform& t : stage.transforms) {
+    const bool split = t.kind == LoopTransform::Kind::split;
+    const bool is = reduction.count(split ? t.axis : t.outer) > 0;
+    if (of_reduction) of_reduction->push_back(is);
+    if (is && split) reduction.insert({t.outer, t.inner});
+    if (is && !split) reduction.insert(t.axis);
+  }
+  return reduction;
+}
+
+}  // namespace
+
+std::vector<bool> reduction_transforms(const Stage& stage) {
+  std::vector<bool> result;
+  every_reduction_loop(stage, &result);
+  return result;
+}
+
 PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& region_extents) {
   // Extents before each transform, then the transforms backwards from the loops.
   std::map<std::string, Expr> extents = axis_extents(stage, region_extents);
@@ -15,19 +40,7 @@ PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& regio
     apply_transform(t, &extents);
   }
   PointMap result;
-  std::set<std::string> skipped;  // loops of reduction axes, when there are none
-  std::set<std::string> reduction;
-  for (const Axis& axis : stage.reduction_axes) reduction.insert(axis.name());
-  for (const LoopTransform& t : stage.transforms) {
-    bool of_reduction = t.kind == LoopTransform::Kind::split ? reduction.count(t.axis) > 0
-                                                             : reduction.count(t.outer) > 0;
-    if (!of_reduction) continue;
-    if (t.kind == LoopTransform::Kind::split) {
-      reduction.insert({t.outer, t.inner});
-    } else {
-      reduction.insert(t.axis);
-    }
-  }
+  const std::set<std::string> reduction = every_reduction_loop(stage, nullptr);
   for (const auto& [axis, extent] : extents) {
     if (part == Part::init && reduction.count(axis)) continue;
     result.local[axis] = axis_value(loop_variable(stage.name, axis));
@@ -210,9 +223,9 @@ class TreeBuilder {
     if (!plan.with_stage.empty()) return {};
     std::vector<NodePtr> nests;
     if (!plan.stage.is_reduction()) {
-      nests = {nest_of(plan, Part::whole)};
+      nests = {cases_of(plan, Part::whole)};
     } else {
-      nests = {nest_of(plan, Part::init), nest_of(plan, Part::update)};
+      nests = {cases_of(plan, Part::init), cases_of(plan, Part::update)};
     }
     if (!plan.is_kept()) return nests;
     auto node = std::make_shared<Node>();
@@ -222,6 +235,21 @@ class TreeBuilder {
     node->extents = plan.extents;
     node->children = {make_block(std::move(nests))};
     return {node};
+  }
+
+  // if the first condition: its nest; else if the second: ...; else the general nest
+  NodePtr cases_of(const StagePlan& plan, Part part) {
+    NodePtr node = nest_of(plan, part);
+    for (size_t i = plan.special_cases.size(); i-- > 0;) {
+      auto branch = std::make_shared<Node>();
+      branch->kind = NodeKind::branch;
+      branch->stage = plan.stage.name;
+      branch->part = part;
+      branch->condition = plan.stage.specializations[i].condition;
+      branch->children = {nest_of(specialized(plan, i), part), std::move(node)};
+      node = branch;
+    }
+    return node;
   }
 
   // From loop `outermost` on.

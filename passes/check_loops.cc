@@ -48,8 +48,7 @@ void check_shared_loops(const StagePlan& plan, const StagePlan& leader, const Di
                          loop));
     }
     const LoopKind kind = kind_of(plan, loop);
-    if (kind != kind_of(leader, loop) ||
-        (kind != LoopKind::serial && kind != LoopKind::parallel)) {
+    if (kind != kind_of(leader, loop) || (kind != LoopKind::serial && kind != LoopKind::parallel)) {
       refuse(name, d,
              fmt::format("expected loops that are serial for both or parallel for both, got {}; "
                          "legal: a loop outside {}, or the same kind for both",
@@ -77,6 +76,12 @@ void check_shared(const NestPlan& nest, const StagePlan& plan) {
                        "{}; legal: compute_with({}, {})",
                        d.target, leader->with_stage, leader->with_stage, d.axes[0]));
   }
+  for (const StagePlan* member : {&plan, leader}) {
+    if (member->special_cases.empty()) continue;
+    refuse(name, d,
+           fmt::format("expected operations without specialize, got {}; legal: loops of its own",
+                       member->stage.name));
+  }
   if (leader->stage.is_reduction() != plan.stage.is_reduction()) {
     refuse(name, d,
            fmt::format("expected two reductions or two operations without, got {}, which {} one, "
@@ -94,10 +99,11 @@ void check_shared(const NestPlan& nest, const StagePlan& plan) {
     const std::string& sibling = other.stage.name;
     if (&other == &plan || (&other != leader && other.with_stage != d.target)) continue;
     if (!needs(nest, name, sibling) && !needs(nest, sibling, name)) continue;
-    refuse(name, d,
-           fmt::format("expected operations of which neither needs the other, got {} and {}; legal: "
-                       "compute_at the loop",
-                       name, sibling));
+    refuse(
+        name, d,
+        fmt::format("expected operations of which neither needs the other, got {} and {}; legal: "
+                    "compute_at the loop",
+                    name, sibling));
   }
   check_shared_loops(plan, *leader, d);
 }
@@ -114,11 +120,11 @@ void check_outside_shared(const NestPlan& nest, const StagePlan& plan) {
     d.kind = DirectiveKind::compute_at;
     d.target = plan.at_stage;
     d.axes = {plan.at_loop};
-    refuse(plan.stage.name, d,
-           fmt::format("expected a loop that is not shared, got {}.{}, which is a loop of {} and of "
-                       "{}; legal: a loop inside {}, or compute_root()",
-                       d.target, plan.at_loop, child.with_stage, child.stage.name,
-                       child.with_loop));
+    refuse(
+        plan.stage.name, d,
+        fmt::format("expected a loop that is not shared, got {}.{}, which is a loop of {} and of "
+                    "{}; legal: a loop inside {}, or compute_root()",
+                    d.target, plan.at_loop, child.with_stage, child.stage.name, child.with_loop));
   }
 }
 
@@ -129,8 +135,8 @@ std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) 
     if (e->op != ExprOp::read) return;
     const StagePlan* made = nest.find(e->name);
     const Buffer* buffer = nest.find_buffer(e->name);
-    const bool given = buffer && (buffer->role == BufferRole::input ||
-                                  buffer->role == BufferRole::weight);
+    const bool given =
+        buffer && (buffer->role == BufferRole::input || buffer->role == BufferRole::weight);
     if (given || (made && !made->is_output)) names.insert(e->name);
   });
   return {names.begin(), names.end()};
@@ -154,9 +160,10 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
   const std::string &name = plan.stage.name, &axis = d->axes[0];
   auto loop = std::find(plan.loops.begin(), plan.loops.end(), axis);
   if (loop == plan.loops.end()) {
-    refuse(name, *d,
-           fmt::format("expected a loop that stays, got {}, which another directive takes; legal: {}",
-                       axis, plan.loops.empty() ? "none" : joined(plan.loops)));
+    refuse(
+        name, *d,
+        fmt::format("expected a loop that stays, got {}, which another directive takes; legal: {}",
+                    axis, plan.loops.empty() ? "none" : joined(plan.loops)));
   }
   for (auto outer = plan.loops.begin(); outer <= loop; ++outer) {
     auto kind = plan.kinds.find(*outer);
@@ -167,6 +174,15 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
                        "legal: a serial loop around it",
                        *outer == axis ? "" : axis + " inside ", *outer,
                        kNames[static_cast<int>(kind->second)]));
+  }
+  for (size_t i = 0; i < plan.special_cases.size(); ++i) {
+    const std::vector<std::string>& loops = plan.special_cases[i].loops;
+    if (std::find(loops.begin(), loops.end(), axis) != loops.end()) continue;
+    refuse(
+        name, *d,
+        fmt::format("expected a loop of every case, got {}, which specialize({}) takes; legal: a "
+                    "loop that it leaves",
+                    axis, to_string(plan.stage.specializations[i].condition)));
   }
   const std::vector<std::string> legal = prefetchable(nest, plan.stage);
   auto is_read = [&](const std::string& buffer) {
@@ -188,8 +204,10 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
   }
   for (const Directive& other : plan.prefetches) {
     if (&other != d && other.target == d->target && other.axes == d->axes) {
-      refuse(name, *d, fmt::format("expected one prefetch of {} at {}, got a second one; legal: the "
-                                   "greater distance", d->target, axis));
+      refuse(name, *d,
+             fmt::format("expected one prefetch of {} at {}, got a second one; legal: the "
+                         "greater distance",
+                         d->target, axis));
     }
   }
 }

@@ -38,6 +38,40 @@ int depth_inside(const NestPlan& nest, const StagePlan& plan, const StagePlan& c
   return -1;
 }
 
+// No loop that is a vector's or a tile's may be around a place.
+void check_outside_vectors(const std::string& name, const Directive& d, const LoopOrder& order,
+                           const std::vector<std::string>& around) {
+  for (const std::string& outer : around) {
+    auto kind = order.kinds.find(outer);
+    if (kind != order.kinds.end() && kind->second == LoopKind::vectorized) {
+      refuse(name, d,
+             fmt::format("expected a loop outside the vectorized loop {} of {}, got {}", outer,
+                         d.target, d.axes[0]));
+    }
+    if (kind != order.kinds.end() && kind->second == LoopKind::tile) {
+      refuse(name, d,
+             fmt::format("expected a loop outside the tile of {}, which is one uOp from {} on, got "
+                         "{}",
+                         d.target, outer, d.axes[0]));
+    }
+  }
+}
+
+// Whether the outermost loops of a special case are `around`, made by the general directives.
+bool has_same_loops(const StagePlan& target, size_t i, const std::vector<std::string>& around) {
+  const std::vector<std::string>& loops = target.special_cases[i].loops;
+  if (loops.size() < around.size() || !std::equal(around.begin(), around.end(), loops.begin())) {
+    return false;
+  }
+  const std::vector<LoopTransform>& all = target.stage.specializations[i].transforms;
+  return std::none_of(all.begin() + static_cast<std::ptrdiff_t>(target.stage.transforms.size()),
+                      all.end(), [&](const LoopTransform& t) {
+                        return std::count(around.begin(), around.end(), t.axis) > 0 ||
+                               std::count(around.begin(), around.end(), t.outer) > 0 ||
+                               std::count(around.begin(), around.end(), t.inner) > 0;
+                      });
+}
+
 void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive& d) {
   const std::string& name = plan.stage.name;
   const StagePlan* target = nest.find(d.target);
@@ -51,19 +85,17 @@ void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive&
            fmt::format("expected a loop of {} ({}), got {}", d.target,
                        target->loops.empty() ? "it has none" : joined(target->loops), d.axes[0]));
   }
-  for (auto outer = target->loops.begin(); outer <= loop; ++outer) {
-    auto kind = target->kinds.find(*outer);
-    if (kind != target->kinds.end() && kind->second == LoopKind::vectorized) {
-      refuse(name, d,
-             fmt::format("expected a loop outside the vectorized loop {} of {}, got {}", *outer,
-                         d.target, d.axes[0]));
+  const std::vector<std::string> around(target->loops.begin(), loop + 1);
+  check_outside_vectors(name, d, *target, around);
+  for (size_t i = 0; i < target->special_cases.size(); ++i) {
+    if (!has_same_loops(*target, i, around)) {
+      refuse(
+          name, d,
+          fmt::format("expected a loop that {} has in every case, inside the same loops, got {}, "
+                      "which specialize({}) changes; legal: compute_root()",
+                      d.target, d.axes[0], to_string(target->stage.specializations[i].condition)));
     }
-    if (kind != target->kinds.end() && kind->second == LoopKind::tile) {
-      refuse(name, d,
-             fmt::format("expected a loop outside the tile of {}, which is one uOp from {} on, got "
-                         "{}",
-                         d.target, *outer, d.axes[0]));
-    }
+    check_outside_vectors(name, d, target->special_cases[i], around);
   }
 }
 
@@ -107,6 +139,25 @@ std::string loops_text(const std::vector<LoopAround>& loops) {
   return text;
 }
 
+// What a window keeps follows from the loops around it and from those of its readers: there may be
+// only one case of each.
+void check_kept_in_one_case(const NestPlan& nest, const StagePlan& plan, const Directive& d,
+                            const std::vector<LoopAround>& around) {
+  const auto refuse_cases = [&](const StagePlan& other) {
+    if (other.special_cases.empty()) return;
+    refuse(plan.stage.name, d,
+           fmt::format("expected operations without specialize where storage is kept, got {}; "
+                       "legal: store it where it is computed",
+                       other.stage.name));
+  };
+  refuse_cases(plan);
+  for (const LoopAround& loop : around) refuse_cases(*loop.stage);
+  const auto readers = readers_of(nest);
+  auto found = readers.find(plan.stage.name);
+  if (found == readers.end()) return;
+  for (size_t reader : found->second) refuse_cases(nest.stages[reader]);
+}
+
 // Storage must be around the place where its values are computed, and no loop in between may run
 // its iterations at once: they would share what they write.
 void check_store(const NestPlan& nest, const StagePlan& plan) {
@@ -125,6 +176,7 @@ void check_store(const NestPlan& nest, const StagePlan& plan) {
                          plan.store_loop));
     }
   }
+  check_kept_in_one_case(nest, plan, d, around);
   const bool shares = std::any_of(nest.stages.begin(), nest.stages.end(), [&](const StagePlan& s) {
     return !s.with_stage.empty() && (&s == &plan || s.with_stage == plan.stage.name);
   });

@@ -174,76 +174,37 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
     accumulator = fresh_stage(*schedule, op.name + "_acc");
     y.cache_write(accumulator);
   }
-  Axis n(result.axes[column_at].name());
-  Axis no(fresh_axis(result, "panel")), ni(fresh_axis(result, "column"));
-  bool exact = *columns % tile.columns == 0;
-  y.split(n, no, ni, tile.columns,
-          exact ? Tail::automatic : (packed ? Tail::predicate : Tail::shift_inwards));
-  std::vector<Axis> order;  // innermost first
-  if (tile.columns > tile.lanes) {
-    Axis lane(fresh_axis(result, "lane"));
-    y.split(ni, ni, lane, tile.lanes).vectorize(lane).unroll(ni);
-    order = {lane, ni};
-  } else {
-    y.vectorize(ni);
-    order = {ni};
-  }
-  std::string row_loop;
-  if (row_at) {
-    Axis m(result.axes[*row_at].name());
-    row_loop = m.name();
-    if (tile.rows > 1) {
-      Axis mo(fresh_axis(result, "tile")), mi(fresh_axis(result, "row"));
-      y.split(m, mo, mi, tile.rows, Tail::guard).unroll(mi);
-      order.push_back(mi);
-      row_loop = mo.name();
-    }
-  }
-  bool rows_outside = over == Shared::rows && row_at;
-  std::string innermost = no.name();
-  if (row_at && !rows_outside) {
-    order.emplace_back(row_loop);
-    innermost = row_loop;
-  }
-  order.push_back(no);
-  if (rows_outside) order.emplace_back(row_loop);
-  for (size_t i = outer_axes.size(); i-- > 0;) order.push_back(result.axes[outer_axes[i]]);
-  y.reorder(order);
-  if (over == Shared::columns) y.parallel(no);
-  if (over == Shared::rows && row_at) y.parallel(Axis(row_loop));
+  const TileLoops loops{Axis(fresh_axis(result, "panel")), Axis(fresh_axis(result, "column")),
+                        Axis(fresh_axis(result, "lane")), Axis(fresh_axis(result, "tile")),
+                        Axis(fresh_axis(result, "row"))};
+  std::optional<Axis> m, rows_of_acc;
+  if (row_at) m = result.axes[*row_at];
+  if (row_at) rows_of_acc = op.axes[*row_at];
+  // Around a tile, innermost first: the rows inside a panel, or a panel inside the rows.
+  const bool rows_outside = over == Shared::rows && row_at;
+  std::vector<Axis> outside = {loops.panel};
+  if (m) outside.insert(rows_outside ? outside.end() : outside.begin(), row_loop(*m, tile, loops));
+  const Axis innermost = outside.front();
+  for (size_t i = outer_axes.size(); i-- > 0;) outside.push_back(result.axes[outer_axes[i]]);
+  const bool exact = *columns % tile.columns == 0;
+  register_tile(y, m, result.axes[column_at], tile, loops, outside,
+                exact ? Tail::automatic : (packed ? Tail::predicate : Tail::shift_inwards));
+  if (over == Shared::columns) y.parallel(loops.panel);
+  if (rows_outside) y.parallel(row_loop(*m, tile, loops));
   if (over == Shared::outer) {
-    std::string first = result.axes[outer_axes[0]].name();
+    std::vector<Axis> shared, fused;
+    for (size_t axis : outer_axes) shared.push_back(result.axes[axis]);
     for (size_t i = 1; i < outer_axes.size(); ++i) {
-      std::string fused = fresh_axis(result, "outer" + std::to_string(i));
-      y.fuse(Axis(first), result.axes[outer_axes[i]], Axis(fused));
-      first = fused;
+      fused.emplace_back(fresh_axis(result, "outer" + std::to_string(i)));
     }
-    y.parallel(Axis(first));
+    parallel_rows(y, shared, fused);
   }
 
   StageSchedule& acc = (*schedule)[accumulator];
-  Directive at;
-  at.kind = DirectiveKind::compute_at;
-  at.target = result.name;
-  at.axes = {innermost};
-  acc.add(at).store_in(Memory::registers);
-  std::vector<Axis> inner_order = {op.axes[column_at]};
-  if (row_at) inner_order.push_back(op.axes[*row_at]);
-  for (size_t i = op.reduction_axes.size(); i-- > 0;) inner_order.push_back(op.reduction_axes[i]);
-  acc.reorder(inner_order);
-  if (tile.columns > tile.lanes) {
-    acc.vectorize(op.axes[column_at], tile.lanes).unroll(op.axes[column_at]);
-  } else {
-    acc.vectorize(op.axes[column_at]);
-  }
-  if (row_at && tile.rows > 1) acc.unroll(op.axes[*row_at]);
+  accumulate_in_registers(acc, result.name, innermost, rows_of_acc, op.axes[column_at],
+                          op.reduction_axes, tile);
   if (packed && !earlier) {
-    Directive pack;
-    pack.kind = DirectiveKind::pack;
-    pack.axes = {column};
-    pack.factor = panel.value_or(tile.columns);
-    pack.target = c->b->tensor->name;
-    acc.add(pack);
+    acc.pack(c->b->tensor->name, Axis(column), panel.value_or(tile.columns));
   }
   return true;
 }

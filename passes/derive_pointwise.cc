@@ -10,23 +10,6 @@ std::optional<int64_t> known_points(const Op& op) { return element_count(op.shap
 
 }  // namespace
 
-bool vectorize_last(const Op& op, const std::string& axis, const Extent& extent, int64_t lanes,
-                    StageSchedule* stage) {
-  bool pure = op.combiner == Combiner::none;
-  std::optional<int64_t> least = extent.lower_bound();
-  if (extent.is_constant() && extent.constant() < 2) return false;
-  if (extent.is_constant() && extent.constant() <= lanes) {
-    stage->vectorize(Axis(axis));
-    return true;
-  }
-  bool exact = extent.exact_quotient(lanes).has_value();
-  bool long_enough = least && *least >= lanes;
-  Tail tail =
-      exact ? Tail::automatic : (pure && long_enough ? Tail::shift_inwards : Tail::predicate);
-  stage->vectorize(Axis(axis), lanes, tail);
-  return true;
-}
-
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   if (op.axes.empty()) return;
   StageSchedule& stage = (*schedule)[op.name];
@@ -40,25 +23,22 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   if (threads && rank == 1) {  // one long row: a block of it for each task
     constexpr int64_t kBlock = 8192;
     Axis outer(fresh_axis(op, "block")), inner(fresh_axis(op, "within"));
-    stage.split(op.axes[0], outer, inner, kBlock, Tail::guard).parallel(outer);
-    stage.vectorize(inner, lanes);
+    parallel_blocks(stage, op.axes[0], kBlock, outer, inner).vectorize(inner, lanes);
     return;
   }
-  const Axis& last = op.axes[rank - 1];
-  vectorize_last(op, last.name(), last.extent(), lanes, &stage);
+  vectorize_last(stage, op.axes[rank - 1], lanes, op.combiner == Combiner::none);
   if (!threads) return;
   // Leading axes of known short extent are fused until there is enough to share out.
-  std::string outer = op.axes[0].name();
+  std::vector<Axis> rows = {op.axes[0]}, fused;
   Extent extent = op.axes[0].extent();
   for (size_t i = 1; i + 1 < rank; ++i) {
     if (!extent.is_constant() || extent.constant() >= int64_t{8} * target.cores) break;
     if (!op.axes[i].extent().is_constant()) break;
-    std::string fused = fresh_axis(op, "rows" + std::to_string(i));
-    stage.fuse(Axis(outer), op.axes[i], Axis(fused));
-    outer = fused;
+    rows.push_back(op.axes[i]);
+    fused.emplace_back(fresh_axis(op, "rows" + std::to_string(i)));
     extent = extent * op.axes[i].extent();
   }
-  if (extent != Extent(1)) stage.parallel(Axis(outer));
+  if (extent != Extent(1)) parallel_rows(stage, rows, fused);
 }
 
 }  // namespace emulsion

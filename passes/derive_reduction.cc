@@ -80,12 +80,8 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     share_rows(op, target, outer, &stage);
     std::vector<Axis> order = {*last};
     for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
-    Directive at;
-    at.kind = DirectiveKind::compute_at;
-    at.target = op.name;
-    at.axes = {outer.name()};
     StageSchedule& accumulate = (*schedule)[acc];
-    accumulate.add(at).reorder(order);
+    accumulate.compute_at(op.name, outer).reorder(order);
     if (width <= lanes) {
       accumulate.vectorize(*last);
     } else {
@@ -101,18 +97,9 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   if (lanes_of_k) {
     std::string partial = fresh_stage(*schedule, op.name + "_lanes");
     Axis lane(fresh_axis(op, "lane"));
-    stage.split(last_reduction, last_reduction, lane, lanes).rfactor(lane, partial);
-    StageSchedule& part = (*schedule)[partial];
-    std::vector<Axis> order = {lane};
-    for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
-    part.reorder(order).vectorize(lane);
-    if (last) {
-      Directive at;
-      at.kind = DirectiveKind::compute_at;
-      at.target = op.name;
-      at.axes = {last->name()};
-      part.add(at);
-    }
+    StageSchedule& part =
+        reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, partial);
+    if (last) part.compute_at(op.name, *last);
     share_rows(op, target, whole_last, &stage);
     return;
   }
@@ -122,7 +109,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     std::vector<Axis> order = {*last};
     for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
     stage.reorder(order);
-    vectorize_last(op, last->name(), last->extent(), lanes, &stage);
+    vectorize_last(stage, *last, lanes, false);
     share_rows(op, target, std::nullopt, &stage);
   } else {
     share_rows(op, target, whole_last, &stage);

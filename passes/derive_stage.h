@@ -9,16 +9,12 @@
 
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
+#include "dsl/schedule_idioms.h"
 #include "dsl/target.h"
 #include "passes/derive_schedule.h"
 #include "passes/recognise_op.h"
 
 namespace emulsion {
-
-// rows x (vectors * lanes) accumulators, and what of the machine they use.
-struct RegisterTile {
-  int64_t rows = 1, columns = 1, lanes = 1;
-};
 
 // The tile for a contraction of `rows` x `columns` outputs; an extent that is not known is nullopt.
 // `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is
@@ -49,11 +45,6 @@ bool fits_one_expression(const Op& group);
 // A name for a loop or stage: `wanted`, with a digit when the op's axes have it already.
 std::string fresh_axis(const Op& op, const std::string& wanted);
 std::string fresh_stage(const Schedule& schedule, const std::string& wanted);
-
-// Splits (or not) and marks `axis`, the innermost of op, as vectorized. Returns false when the axis
-// is too short or not known to be long enough, and nothing was added.
-bool vectorize_last(const Op& op, const std::string& axis, const Extent& extent, int64_t lanes,
-                    StageSchedule* stage);
 
 }  // namespace emulsion
 

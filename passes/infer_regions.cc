@@ -7,6 +7,7 @@
 #include "passes/index_interval.h"
 #include "passes/relax_clamps.h"
 #include "passes/simplify_index.h"
+#include "passes/size_facts.h"
 #include "passes/stage_plan.h"
 
 namespace emulsion {
@@ -26,7 +27,8 @@ class Inferrer {
         for (const Axis& axis : plan.stage.axes) whole_axis(&plan, axis);
       }
       slide_window(nest_, &plan);
-      resolve_tails(&plan);
+      resolve_tails(&plan, SizeFacts());
+      resolve_special_cases(&plan);
       for (size_t d = 0; d < plan.extents.size(); ++d) {  // a tail may have rounded up
         if (plan.slides[d].empty()) plan.needed_extents[d] = plan.extents[d];
       }
@@ -65,7 +67,8 @@ class Inferrer {
   // How a variable ranges; nothing when its extent is neither affine in the sizes nor a quotient of
   // what is.
   std::optional<Range> range_of(const std::string& variable) const {
-    auto found = loop_extents_.find(variable);
+    auto special = special_extents_.find(variable);
+    auto found = special == special_extents_.end() ? loop_extents_.find(variable) : special;
     EMULSION_CHECK(found != loop_extents_.end(), "no loop {}", variable);
     auto extent = as_extent(found->second);
     if (extent) return Range{0, *extent - Extent(1)};
@@ -113,6 +116,21 @@ class Inferrer {
     };
   }
 
+  // The general case of a stage, then its special ones, each with its own loops. What is computed
+  // inside the stage is computed for all of them; so sizes are not narrowed to a case here.
+  void for_each_case(const StagePlan& plan, const std::function<void(const StagePlan&)>& act) {
+    act(plan);
+    for (size_t i = 0; i < plan.special_cases.size(); ++i) {
+      StagePlan special = specialized(plan, i);
+      special.extents = plan.extents;
+      for (const auto& [axis, extent] : loop_extents(special.stage, special.extents)) {
+        special_extents_[loop_variable(plan.stage.name, axis)] = simplify_index(extent);
+      }
+      act(special);
+      special_extents_.clear();
+    }
+  }
+
   void region_for_readers(StagePlan* plan) {
     std::set<std::string> around = variables_around(*plan);
     bool unknown = false;
@@ -126,29 +144,30 @@ class Inferrer {
     std::vector<std::optional<Interval>> region(rank);
     bool first = true;
     for (size_t position : readers_[plan->stage.name]) {
-      const StagePlan& reader = nest_.stages[position];
-      std::map<std::string, Expr> values = axis_values(reader, around);
-      const bool outside = !is_inside(around, reader);
-      visit(reader.stage.body, [&](const Expr& e) {
-        if (e->op != ExprOp::read || e->name != plan->stage.name) return;
-        for (size_t d = 0; d < rank; ++d) {
-          std::optional<Interval> needed;
-          bool first_part = true;
-          for (const Expr& part : relax_clamps(e->args[d], ranges_of(reader))) {
-            Expr index =
-                substitute_axes(part, [&](const std::string& axis) { return values.at(axis); });
-            unknown = false;
-            std::optional<Interval> interval = interval_of(simplify_index(index), range);
-            if (unknown) interval = std::nullopt;
-            needed = first_part ? interval : unite(needed, interval);
-            first_part = false;
+      for_each_case(nest_.stages[position], [&](const StagePlan& reader) {
+        std::map<std::string, Expr> values = axis_values(reader, around);
+        const bool outside = !is_inside(around, reader);
+        visit(reader.stage.body, [&](const Expr& e) {
+          if (e->op != ExprOp::read || e->name != plan->stage.name) return;
+          for (size_t d = 0; d < rank; ++d) {
+            std::optional<Interval> needed;
+            bool first_part = true;
+            for (const Expr& part : relax_clamps(e->args[d], ranges_of(reader))) {
+              Expr index =
+                  substitute_axes(part, [&](const std::string& axis) { return values.at(axis); });
+              unknown = false;
+              std::optional<Interval> interval = interval_of(simplify_index(index), range);
+              if (unknown) interval = std::nullopt;
+              needed = first_part ? interval : unite(needed, interval);
+              first_part = false;
+            }
+            region[d] = first ? needed : unite(region[d], needed);
+            if (outside && follows_slide(reader, e->args[d])) {
+              plan->shrinking.insert(plan->stage.axes[d].name());
+            }
           }
-          region[d] = first ? needed : unite(region[d], needed);
-          if (outside && follows_slide(reader, e->args[d])) {
-            plan->shrinking.insert(plan->stage.axes[d].name());
-          }
-        }
-        first = false;
+          first = false;
+        });
       });
     }
     for (size_t d = 0; d < rank; ++d) {
@@ -255,7 +274,25 @@ class Inferrer {
     return kind == LoopKind::tile ? "tensorize" : "unroll";
   }
 
-  void resolve_tails(StagePlan* plan) {
+  // What a condition says of the sizes decides tails and what may be unrolled or vectorized. The
+  // region is that of the general case, and so is the domain of a reduction.
+  void resolve_special_cases(StagePlan* plan) {
+    for (size_t i = 0; i < plan->special_cases.size(); ++i) {
+      StagePlan special = specialized(*plan, i);
+      resolve_tails(&special, facts_of(plan->stage.specializations[i].condition));
+      std::vector<LoopTransform>& resolved = plan->stage.specializations[i].transforms;
+      resolved = special.stage.transforms;
+      const std::vector<bool> of_reduction = reduction_transforms(plan->stage);
+      for (size_t t = 0; t < of_reduction.size(); ++t) {
+        if (of_reduction[t]) resolved[t] = plan->stage.transforms[t];
+      }
+      for (size_t axis = 0; axis < plan->highest.size(); ++axis) {
+        if (!special.highest[axis]) plan->highest[axis] = std::nullopt;
+      }
+    }
+  }
+
+  void resolve_tails(StagePlan* plan, const SizeFacts& facts) {
     Stage& stage = plan->stage;
     std::map<std::string, Expr> extents = axis_extents(stage, plan->extents);
     std::set<std::string> shrinking = plan->shrinking;  // and the loops that cover those axes
@@ -269,7 +306,7 @@ class Inferrer {
         sources[t.axis] = both;
         if (shrinking.count(t.outer) || shrinking.count(t.inner)) shrinking.insert(t.axis);
       } else {
-        resolve_tail(plan, &t, extents.at(t.axis), shrinking.count(t.axis) > 0);
+        resolve_tail(plan, &t, extents.at(t.axis), shrinking.count(t.axis) > 0, facts);
         // What is loaded past the end is clamped.
         if (t.tail == Tail::predicate_stores) {
           for (size_t axis : sources[t.axis]) plan->highest[axis] = std::nullopt;
@@ -314,7 +351,8 @@ class Inferrer {
         std::numeric_limits<int32_t>::max(), rounded));
   }
 
-  void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool shrinking) {
+  void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool shrinking,
+                    const SizeFacts& facts) {
     auto affine = as_extent(extent);
     if (affine) require_index(*plan, *t, *affine);
     if (shrinking && (t->tail == Tail::round_up || t->tail == Tail::shift_inwards)) {
@@ -323,14 +361,14 @@ class Inferrer {
           "got {}; legal: guard or predicate",
           plan->stage.name, t->axis, t->outer, t->inner, t->factor, to_string(t->tail), t->axis));
     }
-    bool exact = !shrinking && affine && affine->exact_quotient(t->factor).has_value();
+    bool exact = !shrinking && affine && facts.divides(t->factor, *affine);
     if (exact) {
       t->tail = Tail::round_up;
       return;
     }
     if (t->tail == Tail::automatic) t->tail = Tail::guard;
     if (t->tail == Tail::shift_inwards) {
-      auto least = affine ? affine->lower_bound() : std::nullopt;
+      auto least = affine ? facts.lower_bound(*affine) : std::nullopt;
       if (!least || *least < t->factor) {
         throw ScheduleError(fmt::format(
             "{}.split({}, {}, {}, {}, shift_inwards): expected an extent of at least {}, got {}; "
@@ -467,6 +505,7 @@ class Inferrer {
   std::map<std::string, std::vector<size_t>> readers_;  // clamping changes indices, not who reads
   std::vector<bool> full_;                              // of the stage at hand: axes computed whole
   std::map<std::string, Expr> loop_extents_;            // by variable
+  std::map<std::string, Expr> special_extents_;         // in the special case at hand, before those
 };
 
 }  // namespace

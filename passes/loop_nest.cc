@@ -97,6 +97,7 @@ UopCounts plus(const UopCounts& a, const UopCounts& b) {
 
 // `values`: the sizes, and for each loop around that matters 0 (its first iteration) or 1.
 UopCounts count_node(const Node& node, std::map<std::string, int64_t>* values) {
+  if (node.kind == NodeKind::branch) return count_node(*chosen_side(node, *values), values);
   UopCounts counts;
   if (node.kind == NodeKind::loop) {
     int64_t extent = evaluate_index(node.extent, *values);
@@ -119,6 +120,7 @@ UopCounts count_node(const Node& node, std::map<std::string, int64_t>* values) {
   switch (node.kind) {
     case NodeKind::block:
     case NodeKind::loop:
+    case NodeKind::branch:
     case NodeKind::alloc:
     case NodeKind::reserve:
     case NodeKind::produce:
@@ -179,6 +181,16 @@ std::vector<const Buffer*> LoopNest::arguments() const {
     }
   }
   return result;
+}
+
+Stage specialized(const Stage& stage, size_t i) {
+  Stage result = stage;
+  result.transforms = stage.specializations.at(i).transforms;
+  return result;
+}
+
+const NodePtr& chosen_side(const Node& branch, const SizeValues& sizes) {
+  return branch.children.at(evaluate_index(branch.condition, sizes) != 0 ? 0 : 1);
 }
 
 std::string loop_variable(const std::string& stage, const std::string& axis) {

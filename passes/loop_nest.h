@@ -9,6 +9,7 @@
 //                                              0 up; "prefetching x 2 ahead": what step i + 2 reads
 //                                              of x is asked of memory at step i; "a.m with b.m":
 //                                              one loop of several stages, its variable a.m
+//          | branch condition: node node       the first where it holds, else the second
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
 //          | reserve buffer[extent...]         memory for the allocs of that stage inside
 //          | produce stage[min, extent...]     the part that the children compute, when the storage
@@ -76,6 +77,12 @@ struct LoopTransform {
       Tail::guard;  // split; never automatic. round_up also where the factor divides exactly
 };
 
+// Other loops for a stage, where a condition over the run-time sizes holds.
+struct Specialization {
+  Expr condition;
+  std::vector<LoopTransform> transforms;
+};
+
 struct Stage {
   std::string name;
   DType dtype;
@@ -85,6 +92,9 @@ struct Stage {
   Expr body;  // none: the value; else combined over reduction_axes, starting from
               // identity_of(combiner)
   std::vector<LoopTransform> transforms;  // those of reduction axes concern the update only
+
+  // In the order in which they are tried; `transforms` are those of the general case.
+  std::vector<Specialization> specializations;
 
   bool is_reduction() const { return combiner != Combiner::none; }
 };
@@ -97,7 +107,17 @@ enum class LoopKind : uint8_t {
   tile,  // inside ONE uOp of a tile machine: holds nothing but tile loops and that uOp
 };
 enum class Part : uint8_t { whole, init, update };  // whole: a stage that is no reduction
-enum class NodeKind : uint8_t { block, loop, alloc, load, execute, store, reserve, produce };
+enum class NodeKind : uint8_t {
+  block,
+  loop,
+  alloc,
+  load,
+  execute,
+  store,
+  reserve,
+  produce,
+  branch,
+};
 
 // Where the elements of an alloc are. Every list is empty or has one entry for each axis of the
 // stage; empty is a plain row-major block.
@@ -126,9 +146,11 @@ using NodePtr = std::shared_ptr<const Node>;
 
 struct Node {
   NodeKind kind;
-  std::vector<NodePtr> children;  // block: any number; uOps: none; else exactly one
-  std::string stage;              // loop, uOps: whose; alloc, reserve, produce: which
-  Part part = Part::whole;        // loop, uOps
+  std::vector<NodePtr> children;  // block: any number; uOps: none; branch: two, the second for
+                                  // where the condition does not hold; else exactly one
+  std::string stage;        // loop, uOps: whose; alloc, reserve, produce: which; branch: whose
+  Part part = Part::whole;  // loop, uOps, branch
+  Expr condition;           // branch: over run-time sizes
   // loop
   std::string axis;  // plain name; the variable is stage + "." + axis
   LoopKind loop_kind = LoopKind::serial;
@@ -186,6 +208,11 @@ struct LoopNest {
   const Buffer& buffer(const std::string& name) const;  // InternalError when it is not there
   std::vector<const Buffer*> arguments() const;         // inputs, weights and outputs, in order
 };
+
+// The stage as it is in its special case i: with the transforms of that case.
+Stage specialized(const Stage& stage, size_t i);
+// The side of a branch that runs.
+const NodePtr& chosen_side(const Node& branch, const SizeValues& sizes);
 
 std::string loop_variable(const std::string& stage, const std::string& axis);  // "stage.axis"
 

@@ -125,6 +125,9 @@ class Printer {
                                 loop_variable(node.stage, node.axis), shared_text(node),
                                 index_text(node.extent), prefetch_text(node)));
         break;
+      case NodeKind::branch:
+        print_branch(node, depth, "if ");
+        return;
       case NodeKind::alloc:
         line(depth, alloc_text(node));
         break;
@@ -144,6 +147,19 @@ class Printer {
     if (node.kind == NodeKind::reserve) reserved_.insert(node.stage);
     for (const NodePtr& child : node.children) print_node(*child, depth + 1);
     if (node.kind == NodeKind::reserve) reserved_.erase(node.stage);
+  }
+
+  // "if B == 1", "else if B % 8 == 0", "else"
+  void print_branch(const Node& node, int depth, const std::string& word) {
+    line(depth, word + to_string(node.condition));
+    print_node(*node.children[0], depth + 1);
+    const Node& other = *node.children[1];
+    if (other.kind == NodeKind::branch) {
+      print_branch(other, depth, "else if ");
+    } else {
+      line(depth, "else");
+      print_node(other, depth + 1);
+    }
   }
 
   static std::string shared_text(const Node& loop) {

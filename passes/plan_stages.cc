@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "dsl/error.h"
+#include "passes/size_facts.h"
 #include "passes/stage_plan.h"
 
 namespace emulsion {
@@ -82,6 +83,17 @@ std::string NestPlan::stage_names() const {
   std::string names;
   for (const StagePlan& plan : stages) names += (names.empty() ? "" : ", ") + plan.stage.name;
   return names;
+}
+
+StagePlan specialized(const StagePlan& plan, size_t i) {
+  StagePlan result = plan;
+  static_cast<LoopOrder&>(result) = plan.special_cases.at(i);
+  result.stage = specialized(plan.stage, i);
+  result.special_cases.clear();
+  result.stage.specializations.clear();
+  const SizeFacts facts = facts_of(plan.stage.specializations[i].condition);
+  for (Expr& extent : result.extents) extent = facts.assume(extent);
+  return result;
 }
 
 std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan) {

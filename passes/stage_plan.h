@@ -19,16 +19,21 @@
 
 namespace emulsion {
 
-struct StagePlan {
+// The loops of one case of a stage.
+struct LoopOrder {
+  std::vector<std::string> loops;         // plain names, outermost first; an update's loops
+  std::map<std::string, LoopKind> kinds;  // those that are not serial
+  std::set<std::string> reduction_loops;  // loops of reduction axes: not in the start value's nest
+};
+
+struct StagePlan : LoopOrder {
   enum class Place : uint8_t { root, at, inlined };
 
   Stage stage;
   bool is_output = false;
-  std::vector<Directive> directives;      // those on loops and places, as they were written
-  std::vector<std::string> loops;         // plain names, outermost first; an update's loops
-  std::map<std::string, LoopKind> kinds;  // those that are not serial
-  std::set<std::string> reduction_loops;  // loops of reduction axes: not in the start value's nest
-  bool atomic = false;                    // its update
+  std::vector<Directive> directives;     // those on loops and places, as they were written
+  std::vector<LoopOrder> special_cases;  // one for each of stage.specializations
+  bool atomic = false;                   // its update
   std::vector<Directive> prefetches;
   std::string with_stage, with_loop;  // compute_with; empty: none
   Place place = Place::root;
@@ -87,6 +92,9 @@ std::optional<size_t> position_of(const std::vector<LoopAround>& loops, const st
                                   const std::string& axis);
 // How many of them are outside the storage of the stage. The loops between: the others.
 size_t loops_outside_storage(const StagePlan& plan, const std::vector<LoopAround>& loops);
+// The plan as it is in the stage's special case i: its transforms, its loops, and in its extents
+// what the condition says of the sizes.
+StagePlan specialized(const StagePlan& plan, size_t i);
 
 // Which stages read each buffer or stage, by name, as positions in `stages`.
 std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan);
@@ -131,6 +139,8 @@ struct PointMap {
   std::map<std::string, Expr> local;
   std::vector<Expr> guards;
 };
+// For each transform of a stage, whether it is of a reduction axis.
+std::vector<bool> reduction_transforms(const Stage& stage);
 PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& region_extents);
 
 NodePtr build_tree(const NestPlan& plan);

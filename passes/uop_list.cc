@@ -62,6 +62,9 @@ class UopList::Iterator::Walk {
   bool enter(const UopStep& step) {
     if (step.never) return false;
     switch (step.kind) {
+      case NodeKind::reserve:
+      case NodeKind::produce:
+      case NodeKind::branch:
       case NodeKind::block:
       case NodeKind::reserve:  // not in a UopProgram: a block stands for them
       case NodeKind::produce:

@@ -83,6 +83,7 @@ int32_t UopProgram::buffer_id(const std::string& name) const {
 }
 
 UopStep UopProgram::compile(const Node& node) {
+  if (node.kind == NodeKind::branch) return compile(*chosen_side(node, sizes_));
   UopStep step;
   step.kind = node.kind;
   auto slot = [&](const std::string& name) { return names_.at(name); };
@@ -100,6 +101,11 @@ UopStep UopProgram::compile(const Node& node) {
       break;
     case NodeKind::reserve:
     case NodeKind::produce:
+      step.kind = NodeKind::block;
+      break;
+    case NodeKind::reserve:
+    case NodeKind::produce:
+    case NodeKind::branch:
       step.kind = NodeKind::block;
       break;
     case NodeKind::block:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "dsl/error.h"
 #include "passes/verify_nest_bounds.h"
@@ -41,8 +42,8 @@ bool is_uop(NodeKind kind) {
 }
 
 std::string name_of(NodeKind kind) {
-  static const char* const kNames[] = {"block",   "loop",  "alloc",   "load",
-                                       "execute", "store", "reserve", "produce"};
+  static const char* const kNames[] = {"block", "loop",    "alloc",   "load",  "execute",
+                                       "store", "reserve", "produce", "branch"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -80,6 +81,7 @@ class TreeVerifier {
       for (const NodePtr& child : node->children) walk(child);
       return;
     }
+    if (node->kind == NodeKind::branch) return walk_branch(*node);
     if (is_uop(node->kind)) {
       EMULSION_CHECK(node->children.empty(), "nest {}: a {} of {} with children", nest_.name,
                      name_of(node->kind), node->stage);
@@ -100,8 +102,45 @@ class TreeVerifier {
     }
   }
 
+  // The special cases of a stage in their order, and last the general one. All sides do the same
+  // work: what is written or stored on one side is so on the other.
+  void walk_branch(const Node& branch) {
+    const Stage& stage = nest_.stage(branch.stage);
+    check_part(stage, branch);
+    EMULSION_CHECK(branch.children.size() == 2,
+                   "nest {}: branch of {} with {} children, expected two", nest_.name, stage.name,
+                   branch.children.size());
+    const StagePart key{stage.name, branch.part};
+    const size_t index = case_[key];
+    EMULSION_CHECK(index < stage.specializations.size() &&
+                       equal(branch.condition, stage.specializations[index].condition),
+                   "nest {}: branch of {} ({}) where its special case {} is not", nest_.name,
+                   stage.name, name_of(branch.part), index);
+    const auto allocated = allocated_;
+    const auto written = written_;
+    const auto storage = storage_;
+    special_.emplace(stage.name, specialized(stage, index));
+    walk(branch.children[0]);
+    special_.erase(stage.name);
+    const auto written_then = std::exchange(written_, written);
+    const auto allocated_then = std::exchange(allocated_, allocated);
+    storage_ = storage;
+    case_[key] = index + 1;
+    walk(branch.children[1]);
+    case_[key] = index;
+    EMULSION_CHECK(written_ == written_then && allocated_ == allocated_then,
+                   "nest {}: branch of {} ({}) whose sides do not compute the same stages",
+                   nest_.name, stage.name, name_of(branch.part));
+  }
+
+  // A stage as it is where the walk is: in a special case, or in general.
+  const Stage& stage_here(const std::string& name) const {
+    auto special = special_.find(name);
+    return special == special_.end() ? nest_.stage(name) : special->second;
+  }
+
   void walk_loop(const Node& loop) {
-    const Stage& stage = nest_.stage(loop.stage);
+    const Stage& stage = stage_here(loop.stage);
     const std::string variable = loop_variable(loop.stage, loop.axis);
     check_part(stage, loop);
     std::set<std::string> legal = loop_axes(stage, loop.part);
@@ -180,10 +219,10 @@ class TreeVerifier {
     const std::string variable = loop_variable(stage.name, loop.axis);
     check_part(stage, loop);
     const bool reduced = loop.part == Part::update && reduction_loop_axes(stage).count(loop.axis);
-    EMULSION_CHECK(stage.name != loop.stage && !reduced &&
-                       loop_axes(stage, loop.part).count(loop.axis),
-                   "nest {}: loop {} with {}, which is no loop to share", nest_.name,
-                   loop_variable(loop.stage, loop.axis), variable);
+    EMULSION_CHECK(
+        stage.name != loop.stage && !reduced && loop_axes(stage, loop.part).count(loop.axis),
+        "nest {}: loop {} with {}, which is no loop to share", nest_.name,
+        loop_variable(loop.stage, loop.axis), variable);
     EMULSION_CHECK(loop.loop_kind == LoopKind::serial || loop.loop_kind == LoopKind::parallel,
                    "nest {}: loop {} with {}, neither serial nor parallel", nest_.name,
                    loop_variable(loop.stage, loop.axis), variable);
@@ -300,7 +339,12 @@ class TreeVerifier {
   }
 
   void check_uop(const Node& uop) {
-    const Stage& stage = nest_.stage(uop.stage);
+    const Stage& stage = stage_here(uop.stage);
+    auto cases = case_.find({uop.stage, uop.part});
+    const size_t passed = cases == case_.end() ? 0 : cases->second;
+    EMULSION_CHECK(special_.count(uop.stage) || passed == stage.specializations.size(),
+                   "nest {}: the {} of {} behind {} of its {} special cases", nest_.name,
+                   name_of(uop.part), uop.stage, passed, stage.specializations.size());
     const Buffer& buffer = nest_.buffer(uop.stage);
     check_part(stage, uop);
     check_form(uop, stage, buffer);
@@ -441,6 +485,8 @@ class TreeVerifier {
   std::map<std::string, const Node*> live_;  // allocs around it
   std::map<std::string, const Node*> reserved_;
   std::set<std::string> allocated_;
+  std::map<std::string, Stage> special_;        // stages that are in a special case here
+  std::map<StagePart, size_t> case_;            // special cases that the branches around left out
   std::set<StagePart> written_;                 // uOps that came before it
   std::map<std::string, const Node*> storage_;  // the alloc that each stage was written to
 };

@@ -1,7 +1,9 @@
 #include "passes/verify_nest_bounds.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
 
 #include "dsl/error.h"
 
@@ -33,7 +35,13 @@ class BoundsVerifier {
   explicit BoundsVerifier(const LoopNest& nest) : nest_(nest) {}
 
   void verify() {
-    for (int64_t size : kSizes) {
+    std::set<int64_t> sizes(std::begin(kSizes), std::end(kSizes));
+    for (const Stage& stage : nest_.stages) {
+      for (const Specialization& special : stage.specializations) {
+        add_sizes_around(special.condition, &sizes);
+      }
+    }
+    for (int64_t size : sizes) {
       values_.clear();
       for (const std::string& name : nest_.sizes) values_[name] = size;
       walk(*nest_.root);
@@ -42,11 +50,22 @@ class BoundsVerifier {
   }
 
  private:
+  // The numbers in a condition are where one side takes over from the other.
+  static void add_sizes_around(const Expr& condition, std::set<int64_t>* sizes) {
+    constexpr int64_t kMostSize = 1024;  // a sample, not a proof
+    visit(condition, [&](const Expr& e) {
+      if (e->op != ExprOp::constant || e->int_value < 1 || e->int_value > kMostSize) return;
+      sizes->insert({e->int_value - 1, e->int_value, e->int_value + 1});
+    });
+  }
+
   void walk(const Node& node) {
+    if (node.kind == NodeKind::branch) return walk(*chosen_side(node, values_));
     switch (node.kind) {
       case NodeKind::block:
       case NodeKind::reserve:
       case NodeKind::produce:
+      case NodeKind::branch:
         break;
       case NodeKind::loop:
         loops_.push_back(&node);

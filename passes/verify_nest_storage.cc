@@ -36,6 +36,7 @@ class KeptStorage {
   KeptStorage(const LoopNest& nest, const Node& alloc) : nest_(nest), alloc_(alloc) {}
 
   void walk(const Node& node, Values* values) {
+    if (node.kind == NodeKind::branch) return walk(*chosen_side(node, *values), values);
     switch (node.kind) {
       case NodeKind::loop:
         return walk_loop(node, values);
@@ -163,6 +164,7 @@ class StorageVerifier {
  private:
   // The loops around an alloc are at their first iterations, then at their second ones.
   void walk(const Node& node) {
+    if (node.kind == NodeKind::branch) return walk(*chosen_side(node, values_));
     if (node.kind == NodeKind::alloc && produces(node, node.stage)) {
       Values values = values_;
       KeptStorage(nest_, node).walk(*node.children[0], &values);

@@ -38,6 +38,7 @@ class TableVerifier {
       EMULSION_CHECK(!earlier.count(stage.name), "nest {}: two stages {}", nest_.name, stage.name);
       check_stage(stage);
       check_transforms(stage);
+      check_specializations(stage);
       check_body(stage, earlier);
       earlier.insert(stage.name);
     }
@@ -104,6 +105,22 @@ class TableVerifier {
                        nest_.name, stage.name, axis.name());
         check_sizes(axis.extent(), "stage " + stage.name);
       }
+    }
+  }
+
+  void check_specializations(const Stage& stage) {
+    for (size_t i = 0; i < stage.specializations.size(); ++i) {
+      const Expr& condition = stage.specializations[i].condition;
+      EMULSION_CHECK(condition.defined() && condition.dtype() == DType::boolean,
+                     "nest {}: stage {}: a specialization that is no condition", nest_.name,
+                     stage.name);
+      visit(condition, [&](const Expr& e) {
+        EMULSION_CHECK(e->op != ExprOp::axis && e->op != ExprOp::read,
+                       "nest {}: stage {}: a specialization that depends on {}", nest_.name,
+                       stage.name, e->name);
+        if (e->op == ExprOp::size) check_sizes(Extent::size(e->name), "stage " + stage.name);
+      });
+      check_transforms(specialized(stage, i));
     }
   }
 

@@ -58,8 +58,8 @@ class StageScheduler {
 
   void apply() {
     Halide::Func func = made_.func;
-    apply_part(place_.pure, Halide::Stage(func));
-    if (place_.update) apply_part(*place_.update, func.update());
+    apply_cases(place_.pure, place_.pure_cases, Halide::Stage(func));
+    if (place_.update) apply_cases(*place_.update, place_.update_cases, func.update());
     if (place_.alloc == nullptr) {
       EMULSION_CHECK(place_.computed_in == nullptr, "output {}: computed inside a loop",
                      stage_.name);
@@ -87,11 +87,27 @@ class StageScheduler {
   }
 
  private:
-  void apply_part(const PartLoops& part, Halide::Stage halide_stage) {
+  // Halide's special case starts from what was said before it: so all of them come before anything
+  // is said.
+  void apply_cases(const PartLoops& general, const std::vector<PartLoops>& cases,
+                   Halide::Stage halide_stage) {
+    std::vector<Halide::Stage> special;
+    special.reserve(cases.size());
+    for (const PartLoops& part : cases) {
+      special.push_back(halide_stage.specialize(defined_.condition(part.condition)));
+    }
+    for (size_t i = 0; i < cases.size(); ++i) {
+      apply_part(cases[i], stage_.specializations[i].transforms, special[i]);
+    }
+    apply_part(general, stage_.transforms, halide_stage);
+  }
+
+  void apply_part(const PartLoops& part, const std::vector<LoopTransform>& transforms,
+                  Halide::Stage halide_stage) {
     // A transform of reduction axes is in the domain already: none of its results is a pure axis.
     std::set<std::string> pure;
     for (const Axis& axis : stage_.axes) pure.insert(axis.name());
-    for (const LoopTransform& t : stage_.transforms) {
+    for (const LoopTransform& t : transforms) {
       if (t.kind == LoopTransform::Kind::split && pure.count(t.axis)) {
         halide_stage.split(pure_variable(t.axis), pure_variable(t.outer), pure_variable(t.inner),
                            static_cast<int>(t.factor), tail_strategy(t.tail));

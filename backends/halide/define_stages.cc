@@ -101,6 +101,10 @@ const Halide::ImageParam* StageDefiner::input(const std::string& name) const {
   return found == inputs_by_name_.end() ? nullptr : &found->second;
 }
 
+Halide::Expr StageDefiner::condition(const Expr& condition) const {
+  return translate_expr(condition, index_scope({}));
+}
+
 void StageDefiner::declare_buffer(const Buffer& buffer) {
   switch (buffer.role) {
     case BufferRole::input:

@@ -35,6 +35,8 @@ class StageDefiner {
   const Halide::ImageParam* input(const std::string& name) const;
   // Inputs and weights, in order.
   const std::vector<Halide::ImageParam>& inputs() const { return inputs_; }
+  // A condition over the sizes.
+  Halide::Expr condition(const Expr& condition) const;
   // An extent over the sizes' parameters.
   Halide::Expr extent(const Extent& extent) const;
 

@@ -21,12 +21,17 @@ class Walker {
       case NodeKind::block:
         for (const NodePtr& child : node.children) walk(*child);
         return;
+      case NodeKind::branch:
+        walk_special_case(node);
+        walk(*node.children[1]);
+        return;
       case NodeKind::loop:
         loops_.push_back(&node);
         for (const NodePtr& child : node.children) walk(*child);
         loops_.pop_back();
         return;
       case NodeKind::alloc: {
+        if (special_) return walk(*node.children[0]);
         StagePlace& place = places[node.stage];
         EMULSION_CHECK(place.alloc == nullptr, "stage {}: two allocs", node.stage);
         place.alloc = &node;
@@ -52,7 +57,17 @@ class Walker {
   }
 
  private:
+  // Of a special case, only the loops of its stage are new: what is computed inside them is
+  // computed in the same way inside those of the general case.
+  void walk_special_case(const Node& branch) {
+    if (special_) return;
+    special_ = &branch;
+    walk(*branch.children[0]);
+    special_ = nullptr;
+  }
+
   void note_uop(const Node& uop) {
+    if (special_ && (uop.stage != special_->stage || uop.part != special_->part)) return;
     auto own = std::find_if(loops_.begin(), loops_.end(),
                             [&](const Node* loop) { return is_loop_of(*loop, uop.stage); });
     PartLoops part;
@@ -64,6 +79,11 @@ class Walker {
     }
     const Node* around = own == loops_.begin() ? nullptr : *(own - 1);
     StagePlace& place = places[uop.stage];
+    if (special_) {
+      part.condition = special_->condition;
+      (uop.part == Part::update ? place.update_cases : place.pure_cases).push_back(std::move(part));
+      return;
+    }
     const bool seen = place.pure.uop != nullptr || place.update.has_value();
     EMULSION_CHECK(!seen || place.computed_in == around, "stage {}: computed in two places",
                    uop.stage);
@@ -78,6 +98,7 @@ class Walker {
   }
 
   std::vector<const Node*> loops_;  // around the node at hand, outermost first
+  const Node* special_ = nullptr;   // the branch whose special case this is
 };
 
 }  // namespace

@@ -17,14 +17,17 @@ namespace emulsion {
 struct PartLoops {
   std::vector<const Node*> loops;  // outermost first; the outer ones may be shared
   const Node* uop = nullptr;
+  Expr condition;  // of a special case; undefined: the general one
 
   // The innermost loop that another stage leads; null: none.
   const Node* innermost_shared() const;
 };
 
 struct StagePlace {
-  PartLoops pure;                     // Part::whole, or Part::init of a reduction
-  std::optional<PartLoops> update;    // reductions only
+  PartLoops pure;                   // Part::whole, or Part::init of a reduction
+  std::optional<PartLoops> update;  // reductions only
+  // In the order in which they are tried; those of `update` for reductions only.
+  std::vector<PartLoops> pure_cases, update_cases;
   const Node* computed_in = nullptr;  // the innermost loop of another stage around it; null: none
   const Node* stored_in = nullptr;    // the same for its Alloc
   const Node* alloc = nullptr;        // null: an output

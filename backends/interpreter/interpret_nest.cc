@@ -155,12 +155,14 @@ class NestInterpreter {
   }
 
   Step compile(const Node& node) {
+    if (node.kind == NodeKind::branch) return compile(*chosen_side(node, sizes_));
     Step step;
     step.kind = node.kind;
     switch (node.kind) {
       case NodeKind::block:
       case NodeKind::reserve:  // what an alloc in it holds is poison at first, as without it
       case NodeKind::produce:
+      case NodeKind::branch:
         break;
       case NodeKind::loop: {
         std::string variable = loop_variable(node.stage, node.axis);
@@ -259,6 +261,7 @@ class NestInterpreter {
       case NodeKind::block:
       case NodeKind::reserve:
       case NodeKind::produce:
+      case NodeKind::branch:
         for (Step& child : step.children) execute(child);
         return;
       case NodeKind::loop: {

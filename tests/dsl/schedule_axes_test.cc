@@ -96,6 +96,26 @@ TEST(ScheduleAxes, ACopyPrintsBehindItsReader) {
   EXPECT_EQ(stage_order(s.graph(), s.stages()), (Names{"mm", "aa"}));
 }
 
+Tensor batched() {
+  const Axis b("b", Extent::size("B"));
+  return compute("y", {b, l}, input("x", f32, {Extent::size("B"), 3})(b, l) * 2.0f);
+}
+
+TEST(ScheduleAxes, ASpecialCaseStartsFromTheGeneralLoops) {
+  const Expr B = size_value("B");
+  Schedule s(batched());
+  s["y"]
+      .split(l, mo, mi, 2)
+      .specialize(B == 1)
+      .split(mi, no, ni, 2)
+      .specialize(B == 2)
+      .reorder({Axis("b"), mi});
+  const StageAxes axes = axes_after(s).at("y");
+  EXPECT_EQ(axes.loops, (Names{"mi", "mo", "b"}));
+  EXPECT_EQ(axes.other_cases, (std::vector<Names>{{"b", "mo", "mi"}, {"b", "mo", "no", "ni"}}));
+  EXPECT_EQ(common_loops(axes), (Names{"mo", "b"}));
+}
+
 TEST(ScheduleAxes, AStageMayComeFromAStageThatADirectiveMade) {
   Schedule s(linear());
   s["mm"].cache_write("zz");

@@ -84,8 +84,26 @@ TEST(Schedule, ACopyOfAnotherOperandIsAnotherDirective) {
   EXPECT_FALSE(a == b);
 }
 
+TEST(Schedule, SpecialCasesAreLinesOfTheirOwn) {
+  const Expr B = size_value("B");
+  Schedule s(Linear().y);
+  s["y"].parallel(m).specialize(B == 1).unroll(n).specialize(B >= 16 && B % 8 == 0).vectorize(n);
+  EXPECT_EQ(text_of(s["y"]),
+            "parallel(m)\nspecialize(B == 1)\nunroll(n)\nspecialize(B >= 16 && B % 8 == 0)\n"
+            "vectorize(n)\n");
+}
+
+TEST(Schedule, AnotherConditionIsAnotherDirective) {
+  Schedule a(Linear().y), b(Linear().y), c(Linear().y);
+  a["y"].specialize(size_value("B") == 1);
+  b["y"].specialize(size_value("B") == 2);
+  c["y"].specialize(size_value("B") == 1);
+  EXPECT_FALSE(a == b);
+  EXPECT_TRUE(a == c);
+}
+
 TEST(Schedule, EveryKindIsFoundByItsName) {
-  for (int i = 0; i <= static_cast<int>(DirectiveKind::atomic); ++i) {
+  for (int i = 0; i <= static_cast<int>(DirectiveKind::specialize); ++i) {
     const auto kind = static_cast<DirectiveKind>(i);
     EXPECT_EQ(directive_kind_of(to_string(kind)), kind);
   }
@@ -184,8 +202,7 @@ INSTANTIATE_TEST_SUITE_P(
          "argument 3 (distance) of prefetch"},
         {"CacheWriteToAKeyword", [] { Schedule(Linear().y)["mm"].cache_write("auto"); },
          "stage made by cache_write 'auto'"},
-        {"PartialWithoutName",
-         [] { Schedule(Linear().y)["mm"].rfactor(k, ""); },
+        {"PartialWithoutName", [] { Schedule(Linear().y)["mm"].rfactor(k, ""); },
          "stage made by rfactor ''"},
         {"CopyOfAStranger",
          [] { Schedule(Linear().y)["mm"].copy_in(input("other", f32, {3}), "c"); }, "got other"},
@@ -193,6 +210,24 @@ INSTANTIATE_TEST_SUITE_P(
          "stage made by copy_in 'int'"},
         {"CopyWithoutName", [] { Schedule(Linear().y)["mm"].copy_in("x", ""); },
          "stage made by copy_in ''"},
+        {"SpecializeOnNothing", [] { Schedule(Linear().y)["y"].specialize(Expr()); },
+         "argument 1 (condition) of specialize: expected a condition over run-time sizes, such as "
+         "size_value(\"B\") == 1, got none"},
+        {"SpecializeOnWhatCppHasCompared",
+         [] { Schedule(Linear().y)["y"].specialize(Extent::size("B") == Extent(1)); }, "got false"},
+        {"SpecializeOnALoop", [] { Schedule(Linear().y)["y"].specialize(Expr(m) == 1); },
+         "got m == 1"},
+        {"SpecializeOnANumber", [] { Schedule(Linear().y)["y"].specialize(size_value("B") + 1); },
+         "got B + 1"},
+        {"SpecializeOnAFloat",
+         [] { Schedule(Linear().y)["y"].specialize(cast(f32, size_value("B")) < 1.5f); },
+         "expected a condition over run-time sizes"},
+        {"SpecializeOnData",
+         [] {
+           Schedule(Linear().y)["y"].specialize(read_buffer("u", i32, {}) == 1 &&
+                                                size_value("B") == 1);
+         },
+         "expected a condition over run-time sizes"},
         {"ComputeAtAStranger",
          [] { Schedule(Linear().y)["mm"].compute_at(input("other", f32, {3}), m); }, "got other"},
         {"PackOfAStranger", [] { Schedule(Linear().y)["mm"].pack(weight("v", f32, {3}), n, 8); },

@@ -122,6 +122,36 @@ TEST(ScheduleText, ShorthandsBecomeWhatTheyAreMadeOf) {
   EXPECT_TRUE(s == expected) << to_string(s);
 }
 
+struct Batched {
+  Axis b{"b", Extent::size("B")};
+  Tensor y = compute("y", {b}, input("x", f32, {Extent::size("B")})(b) * 2.0f);
+};
+
+Schedule parse_batched(const std::string& lines) {
+  return parse_schedule("emulsion schedule 1\n" + lines, Graph(Batched().y));
+}
+
+TEST(ScheduleText, ConditionsParseBack) {
+  const Expr B = size_value("B");
+  const std::vector<Expr> conditions = {B == 1,        B >= 16 && B % 8 == 0, B < 4 || B != 7,
+                                        !(B <= 3),     Expr(2) * B + 1 > 5,   min(B, 4) == 4,
+                                        B / 2 * 2 == B};
+  for (const Expr& condition : conditions) {
+    Schedule s(Batched().y);
+    s["y"].specialize(condition).unroll(Axis("b"), 4).specialize(B == 9).parallel(Axis("b"));
+    expect_round_trip(s);
+  }
+}
+
+TEST(ScheduleText, ASpecialCaseEndsAtTheNext) {
+  Schedule s = parse_batched(
+      "y.specialize(B == 1)  # one row\ny.split(b, bo, bi, 4)\ny.specialize(B == "
+      "2)\ny.parallel(b)\n");
+  EXPECT_EQ(to_string(s),
+            "emulsion schedule 1\ny.specialize(B == 1)\ny.split(b, bo, bi, 4)\n"
+            "y.specialize(B == 2)\ny.parallel(b)\n");
+}
+
 TEST(ScheduleText, RandomSchedulesParseBack) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -204,7 +234,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"FractionalFactor", [] { parse("y.split(m, mo, mi, 1.5)\n"); },
          "expected a name or an integer, got '1.5'"},
         {"UnknownTail", [] { parse("y.split(m, mo, mi, 6, guarded)\n"); },
-         "expected a tail (automatic, guard, predicate, round_up, shift_inwards, predicate_loads or "
+         "expected a tail (automatic, guard, predicate, round_up, shift_inwards, predicate_loads "
+         "or "
          "predicate_stores), got 'guarded'"},
         {"NumberForATail", [] { parse("y.split(m, mo, mi, 6, 7)\n"); }, "expected a tail"},
         {"UnknownMemory", [] { parse("mm.store_in(cache)\n"); },
@@ -230,6 +261,24 @@ INSTANTIATE_TEST_SUITE_P(
         {"CopyOfAStranger", [] { parse("mm.copy_in(q, c)\n"); },
          "line 2, column 1: mm.copy_in(q, c): expected an operand of mm, got q"},
         {"CopyWithAKeyword", [] { parse("mm.copy_in(x, int)\n"); }, "operation 'int'"},
+        {"ConditionWithoutASize", [] { parse_batched("y.specialize(1 == 1)\n"); },
+         "line 2, column 14: argument 1 (condition) of specialize: expected a condition over"},
+        {"ConditionThatIsNone", [] { parse_batched("y.specialize()\n"); }, "got ')'"},
+        {"ConditionOverAnUnknownSize", [] { parse_batched("y.specialize(C == 1)\n"); }, "'C'"},
+        {"ConditionOverALoop", [] { parse_batched("y.specialize(b == 1)\n"); }, "'b'"},
+        {"ConditionThatIsANumber", [] { parse_batched("y.specialize(B + 1)\n"); }, "got B + 1"},
+        {"ConditionThatIsOpen", [] { parse_batched("y.specialize(B == 1\n"); }, "got end of line"},
+        {"TwoConditions", [] { parse_batched("y.specialize(B == 1, B == 2)\n"); },
+         "expected ')', got ','"},
+        {"LoopOfAnotherCase",
+         [] {
+           parse_batched(
+               "y.specialize(B == 1)\ny.split(b, bo, bi, 4)\ny.specialize(B == 2)\n"
+               "y.parallel(bo)\n");
+         },
+         "line 5, column 1: y.parallel(bo): expected a loop of y (b), got bo"},
+        {"PlaceInASpecialCase", [] { parse_batched("y.specialize(B == 1)\ny.compute_root()\n"); },
+         "line 3, column 1: y.compute_root(): expected a directive on loops"},
         {"UnknownWeight", [] { parse("mm.pack(v, n, 64)\n"); },
          "mm.pack(v, n, 64): expected a weight or a constant (w), got v"},
         {"AxisWithAKeyword", [] { parse("y.split(m, for, mi, 6)\n"); },

@@ -320,6 +320,34 @@ void add_masked(std::vector<ScheduledCase>* cases) {
   }
 }
 
+// Special cases of the loops, by the batch.
+void add_special_cases(std::vector<ScheduledCase>* cases) {
+  const Expr batch = size_value("B");
+  {
+    Linear l(40, 9);
+    Schedule s(l.y);
+    s[l.y].vectorize(l.n, 8).specialize(batch == 1).unroll(l.m).specialize(batch % 5 == 0);
+    s[l.y].split(l.m, mo, mi, 5).unroll(mi).specialize(batch >= 5).split(l.m, mo, mi, 4);
+    s[l.y].parallel(mo);
+    cases->push_back({"special_cases_of_an_epilogue", l.y, s});
+  }
+  {
+    Linear l(40, 9);
+    Schedule s(l.y);
+    s[l.y].split(l.m, mo, mi, 4).split(l.n, no, ni, 8).reorder({ni, mi, no, mo}).vectorize(ni);
+    s[l.y].specialize(batch >= 3).parallel(mo).unroll(mi);
+    s[l.mm].compute_at(l.y, no).reorder({l.n, l.m, l.k}).vectorize(l.n).unroll(l.m);
+    cases->push_back({"tiles_shared_out_only_when_many", l.y, s});
+  }
+  {
+    Linear l(40, 9);
+    Schedule s(l.y);
+    s[l.mm].compute_root().specialize(batch == 1).reorder({l.n, l.k, l.m}).vectorize(l.n, 8);
+    s[l.mm].specialize(batch % 13 == 0).split(l.m, mo, mi, 13);
+    cases->push_back({"both_nests_of_a_reduction_by_batch", l.y, s});
+  }
+}
+
 void add_staged(std::vector<ScheduledCase>* cases) {
   Tensor x = input("x", f32, {kBatch, 50});
   Axis m("m", kBatch), n("n", 50), k("k", 50);
@@ -410,6 +438,7 @@ std::vector<ScheduledCase> scheduled_cases() {
   add_sharing(&cases);
   add_staged(&cases);
   add_copies(&cases);
+  add_special_cases(&cases);
   return cases;
 }
 

@@ -1,0 +1,146 @@
+#include "dsl/schedule_idioms.h"
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+// The columns of a register tile: more than a vector's worth are several vectors.
+bool has_vectors(const RegisterTile& tile) { return tile.columns > tile.lanes; }
+
+void require_positive(const std::string& idiom, const RegisterTile& tile) {
+  if (tile.rows < 1 || tile.columns < 1 || tile.lanes < 1) {
+    throw ScheduleError(
+        fmt::format("{}: expected a tile of positive rows, columns and lanes, got {} x {} in {}",
+                    idiom, tile.rows, tile.columns, tile.lanes));
+  }
+}
+
+}  // namespace
+
+Axis row_loop(const Axis& m, const RegisterTile& tile, const TileLoops& loops) {
+  return tile.rows > 1 ? loops.tile : m;
+}
+
+StageSchedule& register_tile(StageSchedule& result, const std::optional<Axis>& m, const Axis& n,
+                             const RegisterTile& tile, const TileLoops& loops,
+                             const std::vector<Axis>& outside, Tail last_panel) {
+  require_positive("register_tile", tile);
+  std::vector<Axis> order;  // innermost first
+  result.split(n, loops.panel, loops.column, tile.columns, last_panel);
+  if (has_vectors(tile)) {
+    result.split(loops.column, loops.column, loops.lane, tile.lanes);
+    result.vectorize(loops.lane).unroll(loops.column);
+    order = {loops.lane, loops.column};
+  } else {
+    result.vectorize(loops.column);
+    order = {loops.column};
+  }
+  if (m && tile.rows > 1) {
+    result.split(*m, loops.tile, loops.row, tile.rows, Tail::guard).unroll(loops.row);
+    order.push_back(loops.row);
+  }
+  if (!outside.empty()) {
+    order.insert(order.end(), outside.begin(), outside.end());
+  } else {
+    if (m) order.push_back(row_loop(*m, tile, loops));
+    order.push_back(loops.panel);
+  }
+  return result.reorder(order);
+}
+
+StageSchedule& accumulate_in_registers(StageSchedule& sums, const std::string& consumer,
+                                       const Axis& at, const std::optional<Axis>& m, const Axis& n,
+                                       const std::vector<Axis>& reduction,
+                                       const RegisterTile& tile) {
+  require_positive("accumulate_in_registers", tile);
+  sums.compute_at(consumer, at).store_in(Memory::registers);
+  std::vector<Axis> order = {n};
+  if (m) order.push_back(*m);
+  order.insert(order.end(), reduction.rbegin(), reduction.rend());
+  sums.reorder(order);
+  if (has_vectors(tile)) {
+    sums.vectorize(n, tile.lanes).unroll(n);
+  } else {
+    sums.vectorize(n);
+  }
+  if (m && tile.rows > 1) sums.unroll(*m);
+  return sums;
+}
+
+StageSchedule& cache_block(StageSchedule& stage, const std::vector<CacheBlock>& blocks, Tail tail) {
+  std::vector<Axis> order;  // innermost first
+  for (size_t i = blocks.size(); i-- > 0;) order.push_back(blocks[i].axis);
+  for (size_t i = blocks.size(); i-- > 0;) order.emplace_back(blocks[i].axis.name() + "_block");
+  for (const CacheBlock& block : blocks) {
+    const Axis outer(block.axis.name() + "_block");
+    stage.split(block.axis, outer, block.axis, block.extent, tail);
+  }
+  if (!order.empty()) stage.reorder(order);
+  return stage;
+}
+
+StageSchedule& parallel_rows(StageSchedule& stage, const std::vector<Axis>& rows,
+                             std::vector<Axis> fused) {
+  if (rows.empty()) throw ScheduleError("parallel_rows: expected at least one axis, got none");
+  if (fused.empty()) {
+    for (size_t i = 1; i < rows.size(); ++i) fused.emplace_back("rows" + std::to_string(i));
+  }
+  if (fused.size() + 1 != rows.size()) {
+    throw ScheduleError(fmt::format("parallel_rows: expected {} names for {} axes, got {}",
+                                    rows.size() - 1, rows.size(), fused.size()));
+  }
+  Axis outer = rows[0];
+  for (size_t i = 1; i < rows.size(); ++i) {
+    stage.fuse(outer, rows[i], fused[i - 1]);
+    outer = fused[i - 1];
+  }
+  return stage.parallel(outer);
+}
+
+StageSchedule& parallel_blocks(StageSchedule& stage, const Axis& axis, int64_t block,
+                               const Axis& outer, const Axis& inner) {
+  return stage.split(axis, outer, inner, block, Tail::guard).parallel(outer);
+}
+
+StageSchedule& vectorize_last(StageSchedule& stage, const Axis& axis, int64_t lanes, bool pure) {
+  const Extent& extent = axis.extent();
+  if (extent.is_constant() && extent.constant() < 2) return stage;
+  if (extent.is_constant() && extent.constant() <= lanes) return stage.vectorize(axis);
+  const bool exact = extent.exact_quotient(lanes).has_value();
+  const bool long_enough = extent.lower_bound().value_or(0) >= lanes;
+  const Tail last = pure && long_enough ? Tail::shift_inwards : Tail::predicate;
+  return stage.vectorize(axis, lanes, exact ? Tail::automatic : last);
+}
+
+StageSchedule& stage_operand(Schedule& schedule, const std::string& reader,
+                             const std::string& operand, const std::string& copy, const Axis& at) {
+  schedule[reader].copy_in(operand, copy);
+  return schedule[copy].compute_at(reader, at);
+}
+
+StageSchedule& pack_operand(Schedule& schedule, const std::string& reader,
+                            const std::string& operand, const std::string& copy, const Axis& at,
+                            const std::vector<Axis>& innermost_first) {
+  return stage_operand(schedule, reader, operand, copy, at).reorder_storage(innermost_first);
+}
+
+StageSchedule& sliding_window(StageSchedule& stage, const std::string& consumer, const Axis& kept,
+                              const Axis& at) {
+  return stage.store_at(consumer, kept).compute_at(consumer, at);
+}
+
+StageSchedule& reduce_in_lanes(Schedule& schedule, const std::string& stage,
+                               const std::vector<Axis>& reduction, const Axis& lane, int64_t lanes,
+                               const std::string& partial) {
+  if (reduction.empty()) {
+    throw ScheduleError("reduce_in_lanes: expected at least one reduction axis, got none");
+  }
+  const Axis& last = reduction.back();
+  schedule[stage].split(last, last, lane, lanes).rfactor(lane, partial);
+  std::vector<Axis> order = {lane};
+  order.insert(order.end(), reduction.rbegin(), reduction.rend());
+  return schedule[partial].reorder(order).vectorize(lane);
+}
+
+}  // namespace emulsion

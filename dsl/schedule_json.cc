@@ -1,0 +1,455 @@
+#include "dsl/schedule_json.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "dsl/error.h"
+#include "dsl/expr_parser.h"
+#include "dsl/schedule_axes.h"
+#include "dsl/text_lexer.h"
+
+namespace emulsion {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+// Where a directive's arguments go, one letter each: v vars (loops), a vars (axes as they were
+// written), e exprs (the factor), t tail (may be left out), m memory_type, @ at_func and at_var, p
+// produces, r ref_funcs (one), c condition.
+struct Form {
+  DirectiveKind kind;
+  const char* name;  // Halide's, where it has one
+  const char* fields;
+};
+
+constexpr Form kForms[] = {
+    {DirectiveKind::split, "Split", "vet"},
+    {DirectiveKind::fuse, "Fuse", "v"},
+    {DirectiveKind::reorder, "Reorder", "v"},
+    {DirectiveKind::vectorize, "Vectorize", "v"},
+    {DirectiveKind::unroll, "Unroll", "v"},
+    {DirectiveKind::parallel, "Parallel", "v"},
+    {DirectiveKind::compute_at, "ComputeAt", "@"},
+    {DirectiveKind::store_at, "StoreAt", "@"},
+    {DirectiveKind::compute_root, "ComputeRoot", ""},
+    {DirectiveKind::compute_inline, "ComputeInline", ""},
+    {DirectiveKind::store_in, "StoreIn", "m"},
+    {DirectiveKind::pack, "Pack", "rae"},
+    {DirectiveKind::cache_write, "CacheWrite", "p"},
+    {DirectiveKind::rfactor, "Rfactor", "vp"},
+    {DirectiveKind::tensorize, "Tensorize", "v"},
+    {DirectiveKind::copy_in, "In", "rp"},
+    {DirectiveKind::atomic, "Atomic", ""},
+    {DirectiveKind::prefetch, "Prefetch", "rve"},
+    {DirectiveKind::compute_with, "ComputeWith", "@"},
+    {DirectiveKind::store_root, "StoreRoot", ""},
+    {DirectiveKind::hoist_storage, "HoistStorage", "@"},
+    {DirectiveKind::fold_storage, "FoldStorage", "ae"},
+    {DirectiveKind::reorder_storage, "ReorderStorage", "a"},
+    {DirectiveKind::align_storage, "AlignStorage", "ae"},
+    {DirectiveKind::specialize, "Specialize", "c"},
+};
+
+const Form& form_of(DirectiveKind kind) {
+  for (const Form& form : kForms) {
+    if (form.kind == kind) return form;
+  }
+  EMULSION_CHECK(false, "no JSON form of {}", to_string(kind));
+  return kForms[0];
+}
+
+std::vector<std::string> fields_of(const Form& form) {
+  static const std::map<char, std::vector<std::string>> kFields = {
+      {'v', {"vars"}},      {'a', {"vars"}},        {'e', {"exprs"}},
+      {'t', {"tail"}},      {'m', {"memory_type"}}, {'p', {"produces"}},
+      {'r', {"ref_funcs"}}, {'c', {"condition"}},   {'@', {"at_func", "at_var"}},
+  };
+  std::vector<std::string> fields = {"kind", "func", "stage", "specialize"};
+  for (const char* letter = form.fields; *letter; ++letter) {
+    const std::vector<std::string>& more = kFields.at(*letter);
+    fields.insert(fields.end(), more.begin(), more.end());
+  }
+  return fields;
+}
+
+bool has(const Form& form, char field) {
+  return std::string(form.fields).find(field) != std::string::npos;
+}
+
+// Halide names the inner loop of a fusion first, and copies belong to what is copied.
+std::vector<std::string> swapped_for_fuse(DirectiveKind kind, std::vector<std::string> axes) {
+  if (kind == DirectiveKind::fuse && axes.size() == 3) std::swap(axes[0], axes[1]);
+  return axes;
+}
+
+// --- writing
+// --------------------------------------------------------------------------------------
+
+class Writer {
+ public:
+  explicit Writer(const Schedule& schedule)
+      : schedule_(schedule), axes_(initial_axes(schedule.graph())) {}
+
+  std::string write() {
+    Json directives = Json::array();
+    const Graph& graph = schedule_.graph();
+    for (const std::string& stage : stage_order(graph, schedule_.stages())) {
+      std::string condition;
+      for (const Directive& d : schedule_.find(stage)->directives()) {
+        directives.push_back(entry(stage, d, condition));
+        if (d.kind == DirectiveKind::specialize) condition = to_string(d.condition);
+      }
+    }
+    return Json({{"version", kVersion}, {"directives", directives}}).dump(2) + "\n";
+  }
+
+ private:
+  Json variable(const std::string& stage, const std::string& axis) const {
+    auto found = reduction_names_.find(stage);
+    const bool reduction = found != reduction_names_.end() && found->second.count(axis) > 0;
+    return {{"name", axis}, {"rvar", reduction}};
+  }
+
+  Json entry(const std::string& stage, const Directive& d, const std::string& condition) {
+    const Form& form = form_of(d.kind);
+    Json json = {{"kind", form.name}};
+    json["func"] = d.kind == DirectiveKind::copy_in ? d.operand : stage;
+    note_reductions(stage, d);
+    if (has(form, 'v') && !reduction_names_[stage].empty()) json["stage"] = 1;
+    if (has(form, 'r')) {
+      json["ref_funcs"] = Json::array({d.kind == DirectiveKind::copy_in ? stage : d.target});
+    }
+    if (has(form, 'v') || has(form, 'a')) {
+      Json vars = Json::array();
+      for (const std::string& axis : swapped_for_fuse(d.kind, d.axes)) {
+        vars.push_back(variable(stage, axis));
+      }
+      json["vars"] = std::move(vars);
+    }
+    if (has(form, 'e')) json["exprs"] = Json::array({d.factor});
+    if (has(form, 't') && d.tail != Tail::automatic) json["tail"] = to_string(d.tail);
+    if (has(form, 'm')) json["memory_type"] = to_string(d.memory);
+    if (has(form, '@')) {
+      json["at_func"] = d.target;
+      json["at_var"] = variable(d.target, d.axes.empty() ? "" : d.axes[0]);
+    }
+    if (has(form, 'c')) json["condition"] = to_string(d.condition);
+    if (has(form, 'p')) json["produces"] = d.target;
+    if (!condition.empty() && d.kind != DirectiveKind::specialize) {
+      json["specialize"] = Json::array({condition});
+    }
+    return json;
+  }
+
+  // Which names of a stage stand for loops of reduction axes; where a directive is not legal, as
+  // far as is known.
+  void note_reductions(const std::string& stage, const Directive& d) {
+    auto note = [&](const std::string& name) {
+      auto found = axes_.find(name);
+      if (found == axes_.end()) return;
+      const std::set<std::string>& loops = found->second.reduction_loops;
+      reduction_names_[name].insert(loops.begin(), loops.end());
+    };
+    note(stage);
+    try {
+      apply_axes(stage, d, schedule_.graph(), &axes_);
+    } catch (const Error&) {
+      return;
+    }
+    note(stage);
+    if (makes_stage(d.kind)) note(d.target);
+  }
+
+  const Schedule& schedule_;
+  AxesOfStages axes_;
+  std::map<std::string, std::set<std::string>> reduction_names_;
+};
+
+// --- reading
+// --------------------------------------------------------------------------------------
+
+template <typename... Args>
+[[noreturn]] void fail_here(const std::string& place, fmt::format_string<Args...> format,
+                            Args&&... args) {
+  fail("schedule JSON: {}: {}", place.empty() ? "the whole" : place,
+       fmt::format(format, std::forward<Args>(args)...));
+}
+
+std::string kind_of(const Json& value) {
+  static const std::map<Json::value_t, std::string> kNames = {
+      {Json::value_t::null, "null"},
+      {Json::value_t::object, "an object"},
+      {Json::value_t::array, "an array"},
+      {Json::value_t::string, "a string"},
+      {Json::value_t::boolean, "a boolean"},
+      {Json::value_t::number_integer, "an integer"},
+      {Json::value_t::number_unsigned, "an integer"},
+      {Json::value_t::number_float, "a number with a fraction"},
+  };
+  auto found = kNames.find(value.type());
+  return found == kNames.end() ? "something else" : found->second;
+}
+
+// nlohmann keeps the last of two fields of one name; here that is a mistake.
+Json parse_strictly(const std::string& text) {
+  std::vector<std::set<std::string>> open;  // the fields so far, of each object around
+  auto watch = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
+      fail("schedule JSON: expected each field once, got \"{}\" twice", value.get<std::string>());
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, watch);
+  } catch (const Json::exception& error) {
+    const std::string what = error.what();
+    const size_t message = what.find("] ");
+    fail("schedule JSON: {}", message == std::string::npos ? what : what.substr(message + 2));
+  }
+}
+
+class Reader {
+ public:
+  explicit Reader(const Graph& graph) : schedule_(graph) {}
+
+  Schedule read(const std::string& text) {
+    const Json root = parse_strictly(text);
+    require_object("", root, {"version", "directives"});
+    const int64_t version = integer("/version", field("", root, "version"));
+    if (version != kVersion) {
+      fail_here(
+          "/version",
+          "expected a version of the schedule format that this library reads (known: {}), got "
+          "{}",
+          kVersion, version);
+    }
+    const Json& directives = field("", root, "directives");
+    if (!directives.is_array()) {
+      fail_here("/directives", "expected an array, got {}", kind_of(directives));
+    }
+    for (size_t i = 0; i < directives.size(); ++i) {
+      place_ = "/directives/" + std::to_string(i);
+      add(directives[i]);
+    }
+    check_names();
+    return std::move(schedule_);
+  }
+
+ private:
+  void check_names() const {
+    DirectivePlace place;
+    try {
+      axes_after(schedule_, &place);
+    } catch (const Error& error) {
+      fail_here(places_.at(place.stage).at(place.index), "{}", error.what());
+    }
+  }
+
+  static void require_object(const std::string& place, const Json& value,
+                             const std::vector<std::string>& fields) {
+    if (!value.is_object()) fail_here(place, "expected an object, got {}", kind_of(value));
+    for (const auto& [name, ignored] : value.items()) {
+      if (std::find(fields.begin(), fields.end(), name) == fields.end()) {
+        fail_here(place, "expected a field of these: {}; got \"{}\"", list_names(fields), name);
+      }
+    }
+  }
+
+  static const Json& field(const std::string& place, const Json& object, const std::string& name) {
+    auto found = object.find(name);
+    if (found == object.end()) fail_here(place, "expected the field \"{}\", got none", name);
+    return *found;
+  }
+
+  static std::string string(const std::string& place, const Json& value) {
+    if (!value.is_string()) fail_here(place, "expected a string, got {}", kind_of(value));
+    return value.get<std::string>();
+  }
+
+  static int64_t integer(const std::string& place, const Json& value) {
+    const bool too_large = value.is_number_unsigned() &&
+                           value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()};
+    if (!value.is_number_integer() || too_large) {
+      fail_here(place, "expected an integer of 64 bits, got {}",
+                too_large ? value.dump() : kind_of(value));
+    }
+    return value.get<int64_t>();
+  }
+
+  std::string name(const std::string& what, const std::string& place, const Json& value) const {
+    std::string text = string(place, value);
+    try {
+      check_identifier(what, text);
+    } catch (const Error& error) {
+      fail_here(place, "{}", error.what());
+    }
+    return text;
+  }
+
+  std::string name_field(const std::string& what, const Json& entry, const char* field_name) const {
+    return name(what, place_ + "/" + field_name, field(place_, entry, field_name));
+  }
+
+  template <typename Kind>
+  Kind word(const Json& entry, const char* field_name, int count) const {
+    const std::string place = place_ + "/" + field_name;
+    const std::string wanted = string(place, field(place_, entry, field_name));
+    std::vector<std::string> legal;
+    for (int i = 0; i < count; ++i) {
+      legal.push_back(to_string(static_cast<Kind>(i)));
+      if (legal.back() == wanted) return static_cast<Kind>(i);
+    }
+    fail_here(place, "expected {}, got \"{}\"", list_names(legal), wanted);
+  }
+
+  const Form& form(const Json& entry) const {
+    if (!entry.is_object()) fail_here(place_, "expected an object, got {}", kind_of(entry));
+    const std::string wanted = string(place_ + "/kind", field(place_, entry, "kind"));
+    std::vector<std::string> legal;
+    for (const Form& candidate : kForms) {
+      if (wanted == candidate.name) return candidate;
+      legal.emplace_back(candidate.name);
+    }
+    fail_here(place_ + "/kind", "expected a directive ({}), got \"{}\"", list_names(legal), wanted);
+  }
+
+  std::string variable(const std::string& place, const Json& value) const {
+    require_object(place, value, {"name", "rvar"});
+    auto rvar = value.find("rvar");
+    if (rvar != value.end() && !rvar->is_boolean()) {
+      fail_here(place + "/rvar", "expected a boolean, got {}", kind_of(*rvar));
+    }
+    return name("axis", place + "/name", field(place, value, "name"));
+  }
+
+  // The elements of an array field, of which there must be `count`; 0: at least one.
+  const Json& array(const Json& entry, const char* field_name, size_t count) const {
+    const std::string place = place_ + "/" + field_name;
+    const Json& value = field(place_, entry, field_name);
+    if (!value.is_array()) fail_here(place, "expected an array, got {}", kind_of(value));
+    if (count == 0 ? value.empty() : value.size() != count) {
+      fail_here(place, "expected {}, got {} elements",
+                count == 0 ? "at least one element" : fmt::format("{} element(s)", count),
+                value.size());
+    }
+    return value;
+  }
+
+  void add(const Json& entry) {
+    const Form& shape = form(entry);
+    require_object(place_, entry, fields_of(shape));
+    Directive d;
+    d.kind = shape.kind;
+    std::string stage = name_field("operation", entry, "func");
+    check_stage(entry);
+    if (has(shape, 'r')) {
+      const std::string place = place_ + "/ref_funcs/0";
+      d.target = name("operation", place, array(entry, "ref_funcs", 1)[0]);
+    }
+    if (d.kind == DirectiveKind::copy_in) {
+      d.operand = stage;
+      stage = d.target;
+    }
+    if (has(shape, 'v') || has(shape, 'a')) d.axes = axes(entry, d.kind);
+    if (has(shape, 'e')) d.factor = factor(entry);
+    if (has(shape, 't') && entry.contains("tail")) d.tail = word<Tail>(entry, "tail", kTails);
+    if (has(shape, 'm')) d.memory = word<Memory>(entry, "memory_type", kMemories);
+    if (has(shape, '@')) {
+      d.target = name_field("operation", entry, "at_func");
+      d.axes = {variable(place_ + "/at_var", field(place_, entry, "at_var"))};
+    }
+    if (has(shape, 'c')) d.condition = condition(entry);
+    if (has(shape, 'p')) d.target = name_field("operation", entry, "produces");
+    check_case(stage, entry, d);
+    schedule_[stage].add(std::move(d));
+    places_[stage].push_back(place_);
+  }
+
+  void check_stage(const Json& entry) const {
+    if (!entry.contains("stage")) return;
+    const int64_t stage = integer(place_ + "/stage", entry["stage"]);
+    if (stage != 0 && stage != 1) {
+      fail_here(place_ + "/stage", "expected 0 or 1: an operation has one update at most, got {}",
+                stage);
+    }
+  }
+
+  std::vector<std::string> axes(const Json& entry, DirectiveKind kind) const {
+    const bool any = kind == DirectiveKind::reorder || kind == DirectiveKind::reorder_storage;
+    const Json& vars = array(entry, "vars", any ? 0 : axis_count(kind));
+    std::vector<std::string> names;
+    for (size_t i = 0; i < vars.size(); ++i) {
+      names.push_back(variable(place_ + "/vars/" + std::to_string(i), vars[i]));
+    }
+    return swapped_for_fuse(kind, std::move(names));
+  }
+
+  int64_t factor(const Json& entry) const {
+    const int64_t value = integer(place_ + "/exprs/0", array(entry, "exprs", 1)[0]);
+    if (value < 1) fail_here(place_ + "/exprs/0", "expected a positive integer, got {}", value);
+    return value;
+  }
+
+  Expr condition(const Json& entry) const {
+    const std::string place = place_ + "/condition";
+    const std::string text = string(place, field(place_, entry, "condition"));
+    ExprScope scope;
+    for (const std::string& size : schedule_.graph().sizes()) scope.sizes.insert(size);
+    try {
+      TextLexer lexer(text);
+      Expr result = parse_expr(&lexer, scope);
+      if (lexer.peek().kind != TokenKind::end) fail_expected(lexer.peek(), "the end");
+      check_condition(result);
+      return result;
+    } catch (const Error& error) {
+      fail_here(place, "{}", error.what());
+    }
+  }
+
+  // "specialize" repeats the condition in front, so that a directive that was moved is noticed.
+  void check_case(const std::string& stage, const Json& entry, const Directive& d) {
+    std::string& open = open_case_[stage];
+    std::string said;
+    if (entry.contains("specialize")) {
+      said = string(place_ + "/specialize/0", array(entry, "specialize", 1)[0]);
+    }
+    if (d.kind == DirectiveKind::specialize) {
+      open = to_string(d.condition);
+      if (said.empty()) return;
+    }
+    if (said != open || d.kind == DirectiveKind::specialize) {
+      fail_here(place_ + "/specialize", "expected {}, got {}",
+                d.kind == DirectiveKind::specialize || open.empty()
+                    ? "none"
+                    : "the condition in front of it, \"" + open + "\"",
+                said.empty() ? "none" : "\"" + said + "\"");
+    }
+  }
+
+  static constexpr int kTails = static_cast<int>(Tail::predicate_stores) + 1;
+  static constexpr int kMemories = static_cast<int>(Memory::scratchpad) + 1;
+
+  Schedule schedule_;
+  std::string place_;  // of the directive at hand, as a JSON pointer
+  std::map<std::string, std::vector<std::string>> places_;  // of each directive of a stage
+  std::map<std::string, std::string> open_case_;            // the last condition of each stage
+};
+
+}  // namespace
+
+std::string to_json(const Schedule& schedule) { return Writer(schedule).write(); }
+
+Schedule schedule_from_json(const std::string& json, const Graph& graph) {
+  return Reader(graph).read(json);
+}
+
+}  // namespace emulsion

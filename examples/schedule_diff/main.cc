@@ -1,0 +1,87 @@
+// Shows two schedules of one graph side by side: what each says, and the nest that it makes.
+//
+//   schedule_diff linear.graph naive.schedule tiled.schedule --size B=8
+//
+// Files are of the text forms (dsl/graph_text.h, dsl/schedule_text.h); a schedule whose name ends
+// in .json is of the JSON form (dsl/schedule_json.h). --json prints the difference as JSON. Ends
+// with 0 when the schedules say the same, 1 when they differ, 2 when something could not be read.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "dsl/error.h"
+#include "dsl/graph_text.h"
+#include "dsl/schedule_json.h"
+#include "dsl/schedule_text.h"
+#include "passes/diff_schedules.h"
+
+namespace {
+
+using namespace emulsion;
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail("cannot read {}", path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+Schedule schedule_of(const std::string& path, const Graph& graph) {
+  const bool json = path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0;
+  if (!json) return read_schedule(path, graph);
+  try {
+    return schedule_from_json(contents(path), graph);
+  } catch (const Error& error) {
+    fail("{}: {}", path, error.what());
+  }
+}
+
+// "B=8"
+SizeValues sizes_of(const std::vector<std::string>& words) {
+  SizeValues sizes;
+  for (const std::string& word : words) {
+    const size_t equals = word.find('=');
+    const std::string digits = equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (digits.empty() || digits.size() > 9 ||
+        digits.find_first_not_of("0123456789") != std::string::npos) {
+      fail("--size: expected NAME=NUMBER, got {}", word);
+    }
+    sizes[word.substr(0, equals)] = std::stoll(digits);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Shows two schedules of one graph, and the loop nests that they make, side by side."};
+  std::string graph_path, left_path, right_path;
+  std::vector<std::string> sizes;
+  bool as_json = false;
+  app.add_option("graph", graph_path, "the graph, as text")->required();
+  app.add_option("left", left_path, "a schedule: text, or JSON when it ends in .json")->required();
+  app.add_option("right", right_path, "another schedule of that graph")->required();
+  app.add_option("--size", sizes, "a run-time size, as in B=8: then uOps are counted");
+  app.add_flag("--json", as_json, "print the difference as JSON");
+  app.footer(
+      "Example, from the root of the repository:\n"
+      "  ./bazelw run //examples/schedule_diff -- --size B=8 "
+      "$PWD/examples/schedule_diff/linear.graph "
+      "\\\n    $PWD/examples/schedule_diff/naive.schedule "
+      "$PWD/examples/schedule_diff/tiled.schedule");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    const Graph graph = parse_graph(contents(graph_path));
+    const ScheduleDiff diff = diff_schedules(schedule_of(left_path, graph),
+                                             schedule_of(right_path, graph), sizes_of(sizes));
+    std::fputs((as_json ? to_json(diff) : to_string(diff)).c_str(), stdout);
+    return diff.same() ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "schedule_diff: %s\n", error.what());
+    return 2;
+  }
+}
