@@ -68,6 +68,9 @@ class Prover {
         return at_least(e->args[0], low) || at_least(e->args[1], low);
       case ExprOp::select:
         return at_least(e->args[1], low) && at_least(e->args[2], low);
+      case ExprOp::cast:  // the value of a u8 is an index of a table of 256
+        return !is_float(e->args[0].dtype()) &&
+               non_negative(Extent(integer_range(e->args[0].dtype()).lowest) - low);
       case ExprOp::mod:
         return positive_number(e->args[1]) && non_negative(Extent(0) - low);
       case ExprOp::div:  // floor(a / c) >= low  <=  a >= low * c
@@ -99,6 +102,9 @@ class Prover {
         return at_most(e->args[0], high) && at_most(e->args[1], high);
       case ExprOp::select:
         return at_most(e->args[1], high) && at_most(e->args[2], high);
+      case ExprOp::cast:
+        return !is_float(e->args[0].dtype()) &&
+               non_negative(high - Extent(integer_range(e->args[0].dtype()).highest));
       case ExprOp::mod: {
         if (!positive_number(e->args[1])) return false;
         return non_negative(high - Extent(*number(e->args[1]) - 1)) ||

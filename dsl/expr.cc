@@ -70,7 +70,7 @@ Expr reduce(Combiner combiner, std::vector<Axis> axes, Expr body) {
     }
   }
   if (!is_computable(body.dtype()) || body.dtype() == DType::boolean) {
-    fail("argument 2 (body) of {}: expected i32, f32 or f64, got {}", name,
+    fail("argument 2 (body) of {}: expected {}, got {}", name, numeric_dtypes(),
          to_string(body.dtype()));
   }
   auto node = make_node(ExprOp::reduce, body.dtype(), {body});
@@ -133,13 +133,12 @@ Expr constant(DType dtype, double value) {
     node->float_value = dtype == DType::f32 ? static_cast<float>(value) : value;
     return Expr(std::move(node));
   }
-  double lowest = dtype == DType::i32 ? std::numeric_limits<int32_t>::min()
-                                      : (dtype == DType::i8 ? -128.0 : 0.0);
-  double highest = dtype == DType::i32 ? std::numeric_limits<int32_t>::max()
-                                       : (dtype == DType::i8 ? 127.0 : 1.0);
-  if (!(value >= lowest && value <= highest) || value != std::floor(value)) {
+  IntegerRange range = integer_range(dtype);
+  bool inside = value >= static_cast<double>(range.lowest) &&
+                value <= static_cast<double>(range.highest) && value == std::floor(value);
+  if (!inside) {
     fail("constant of type {}: expected a whole number from {} to {}, got {}", to_string(dtype),
-         lowest, highest, value);
+         range.lowest, range.highest, value);
   }
   node->int_value = static_cast<int64_t>(value);
   return Expr(std::move(node));
@@ -182,7 +181,7 @@ Expr unary(ExprOp op, Expr a) {
     }
   } else if (op == ExprOp::neg || op == ExprOp::abs) {
     if (a.dtype() == DType::boolean) {
-      fail("argument 1 of {}: expected i32, f32 or f64, got bool", name);
+      fail("argument 1 of {}: expected {}, got bool", name, numeric_dtypes());
     }
   } else {
     EMULSION_CHECK(op == ExprOp::exp || op == ExprOp::log || op == ExprOp::sqrt ||
@@ -217,10 +216,10 @@ Expr binary(ExprOp op, Expr a, Expr b) {
   if (is_logical(op)) {
     if (!boolean) fail("arguments of {}: expected bool, got {}", name, to_string(a.dtype()));
   } else if (boolean && op != ExprOp::eq && op != ExprOp::ne) {
-    fail("arguments of {}: expected i32, f32 or f64, got bool", name);
+    fail("arguments of {}: expected {}, got bool", name, numeric_dtypes());
   }
   if (op == ExprOp::mod && !is_integer(a.dtype())) {
-    fail("arguments of mod: expected i32, got {}", to_string(a.dtype()));
+    fail("arguments of mod: expected {}, got {}", integer_dtypes(), to_string(a.dtype()));
   }
   DType result = is_comparison(op) ? DType::boolean : a.dtype();
   return Expr(make_node(op, result, {std::move(a), std::move(b)}));
@@ -318,15 +317,16 @@ std::string to_string(Combiner combiner) {
 
 Expr identity_of(Combiner combiner, DType dtype) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
+  auto as_double = [](int64_t value) { return static_cast<double>(value); };
   switch (combiner) {
     case Combiner::sum:
       return constant(dtype, 0);
     case Combiner::product:
       return constant(dtype, 1);
     case Combiner::min:
-      return constant(dtype, is_float(dtype) ? kInf : std::numeric_limits<int32_t>::max());
+      return constant(dtype, is_float(dtype) ? kInf : as_double(integer_range(dtype).highest));
     case Combiner::max:
-      return constant(dtype, is_float(dtype) ? -kInf : std::numeric_limits<int32_t>::min());
+      return constant(dtype, is_float(dtype) ? -kInf : as_double(integer_range(dtype).lowest));
     case Combiner::none:
       break;
   }

@@ -14,10 +14,16 @@
 //         | reduce(axes, combiner, expr)   sum(k, ...): Func makes an operation of it
 //
 // Meaning: f32 and f64 are IEEE; min, max (and relu, clamp built from them) propagate NaN as NumPy
-// does. i32 wraps nowhere that a kernel promises: a result outside i32 is unspecified. Integer div
-// and mod round towards minus infinity; division by zero gives 0, as does mod. Both sides of a
-// binary operator have the same type; a C++ literal takes the type of the other side when that
-// loses nothing but float precision.
+// does. i8, u8, i16 and u16 wrap around modulo 2^bits in every operator and in reductions, as
+// NumPy's arrays do: a sum of u8 is a u8, so cast what is summed when it shall not wrap. i32 wraps
+// nowhere that a kernel promises: a result outside i32 is unspecified. Integer div and mod round
+// towards minus infinity; division by zero gives 0, as does mod.
+//
+// Both sides of a binary operator have the same type, which is also the result's: nothing is
+// promoted, other types need a cast. A C++ literal takes the type of the other side when that loses
+// nothing but float precision; one that the type does not hold is an Error. A cast between integers
+// wraps; from float to an integer it goes towards zero, what the type does not hold becomes its
+// nearest end, and NaN 0; to bool it is x != 0.
 
 #include <cstdint>
 #include <functional>
@@ -169,7 +175,7 @@ Expr erf(Expr a);
 Expr abs(Expr a);
 
 // Reductions in index notation: mm(m, n) = sum(k, x(m, k) * w(k, n)). Over an empty axis: sum 0,
-// product 1, max -inf (lowest for i32), min +inf (highest for i32), as the identity of the
+// product 1, max -inf (an integer type's lowest), min +inf (its highest), as the identity of the
 // combiner.
 Expr sum(std::vector<Axis> axes, Expr body);
 Expr product(std::vector<Axis> axes, Expr body);
@@ -202,7 +208,7 @@ Expr substitute_axes(const Expr& root, const std::function<Expr(const std::strin
 bool equal(const Expr& a, const Expr& b);  // structural
 
 // Infix text: "max(mm[m, n] + b[n], 0f)"; parses back (graph_text.h). f32 constants end in f, f64
-// in d.
+// in d, the 8- and 16-bit integers in their type: 200u8, -1i16.
 std::string to_string(const Expr& expr);
 
 }  // namespace emulsion

@@ -31,9 +31,11 @@ constexpr ExprOp kUnaryFunctions[] = {ExprOp::abs,  ExprOp::exp,  ExprOp::log,
 constexpr Combiner kCombiners[] = {Combiner::sum, Combiner::product, Combiner::min, Combiner::max};
 
 constexpr const char* kExpression = "an expression";
-constexpr const char* kFunctions =
-    "abs, exp, log, sqrt, tanh, erf, min, max, select, size, inf, nan or a type (bool, i32, f32, "
-    "f64)";
+
+std::string functions() {
+  return "abs, exp, log, sqrt, tanh, erf, min, max, select, size, inf, nan or a type (" +
+         computable_dtypes() + ")";
+}
 
 Extent parse_extent_name(TextLexer* lexer, const std::set<std::string>& sizes) {
   Token name = lexer->expect_name("an extent: a number or a run-time size");
@@ -184,7 +186,7 @@ class ExprParser {
                                  name));
     }
     size_t arity = name == "select" ? 3 : (name == "min" || name == "max") ? 2 : 1;
-    if (arity == 1 && !to && !function) fail_expected(token, kFunctions);
+    if (arity == 1 && !to && !function) fail_expected(token, functions());
 
     int height = 0;
     std::vector<Expr> args = parse_list(token, "(", ")", &height);

@@ -68,7 +68,10 @@ std::string constant_text(const ExprNode& node) {
     case DType::i32:
       return std::to_string(node.int_value);
     case DType::i8:
-      return fmt::format("i8({})", node.int_value);
+    case DType::u8:
+    case DType::i16:
+    case DType::u16:
+      return fmt::format("{}{}", node.int_value, to_string(node.dtype));
     case DType::f32:
     case DType::f64:
       return float_literal(node.dtype, node.float_value);

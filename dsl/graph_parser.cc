@@ -25,12 +25,7 @@ void append_bits(uint64_t bits, DType dtype, std::vector<uint8_t>* bytes) {
   size_t size = static_cast<size_t>(size_in_bytes(dtype));
   size_t at = bytes->size();
   bytes->resize(at + size);
-  uint32_t word = static_cast<uint32_t>(bits);
-  if (size == 1) {
-    bytes->back() = static_cast<uint8_t>(bits);
-  } else {
-    std::memcpy(bytes->data() + at, size == 4 ? static_cast<const void*>(&word) : &bits, size);
-  }
+  std::memcpy(bytes->data() + at, &bits, size);  // little-endian, as all our targets are
 }
 
 class GraphParser {

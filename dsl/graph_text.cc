@@ -24,18 +24,8 @@ std::string axes_text(const std::vector<Axis>& axes) {
 // The bits of element `i`, whatever its type.
 uint64_t element_bits(const Op& op, size_t i) {
   size_t size = static_cast<size_t>(size_in_bytes(op.dtype));
-  const uint8_t* at = op.data->data() + i * size;
   uint64_t bits = 0;
-  if (size == 1) {
-    bits = *at;
-  } else if (size == 4) {
-    uint32_t word;
-    std::memcpy(&word, at, sizeof(word));
-    bits = word;
-  } else {
-    EMULSION_CHECK(size == 8, "element of {} bytes", size);
-    std::memcpy(&bits, at, sizeof(bits));
-  }
+  std::memcpy(&bits, op.data->data() + i * size, size);  // little-endian, as all our targets are
   return bits;
 }
 
@@ -52,8 +42,13 @@ std::string element_text(DType dtype, uint64_t bits) {
   switch (dtype) {
     case DType::boolean:
       return bits ? "true" : "false";
+    case DType::i8:
+    case DType::u8:
+    case DType::i16:
+    case DType::u16:
     case DType::i32:
-      return std::to_string(static_cast<int32_t>(static_cast<uint32_t>(bits)));
+      return fmt::format("{}{}", wrap_integer(dtype, static_cast<int64_t>(bits)),
+                         dtype == DType::i32 ? "" : to_string(dtype));
     case DType::f32: {
       float value;
       std::memcpy(&value, &bits, sizeof(value));
@@ -66,7 +61,6 @@ std::string element_text(DType dtype, uint64_t bits) {
       if (is_signalling(dtype, bits)) return fmt::format("nan(f64, 0x{:016x})", bits);
       return float_literal(dtype, value);
     }
-    case DType::i8:
     case DType::bf16:
       break;
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <limits>
+#include <optional>
 #include <string_view>
 
 namespace emulsion {
@@ -51,11 +51,20 @@ Literal parse_number(const Token& token, bool negative) {
   if (token.text.find('.') != std::string_view::npos) {
     fail_expected(token, "f (f32) or d (f64) behind a number with a point");
   }
-  int64_t value = to_integer(token, negative, "a number such as 3, 0.5f or 0.5d");
-  if (value < std::numeric_limits<int32_t>::min() || value > std::numeric_limits<int32_t>::max()) {
-    fail_expected(token, "an integer that fits i32");
+  DType type = DType::i32;
+  Token number = token;
+  size_t letters = std::min(token.text.find_first_not_of("0123456789"), token.text.size());
+  std::optional<DType> named = parse_dtype(std::string(token.text.substr(letters)));
+  if (named && is_integer(*named) && *named != DType::i32) {
+    type = *named;
+    number.text = token.text.substr(0, letters);
   }
-  return {DType::i32, bits_of(static_cast<int32_t>(value))};
+  int64_t value = to_integer(number, negative, "a number such as 3, 200u8, 0.5f or 0.5d");
+  if (!integer_range(type).contains(value)) {
+    fail_expected(token, "an integer that fits " + to_string(type));
+  }
+  uint64_t all_bits = ~uint64_t{0} >> (64 - 8 * size_in_bytes(type));
+  return {type, static_cast<uint64_t>(value) & all_bits};
 }
 
 // inf(f32), nan(f64), nan(f32, 0x7fc00001)
@@ -117,7 +126,7 @@ Literal parse_literal(TextLexer* lexer) {
 double value_of(const Literal& literal) {
   if (literal.dtype == DType::f32) return from_bits<float>(literal.bits);
   if (literal.dtype == DType::f64) return from_bits<double>(literal.bits);
-  return from_bits<int32_t>(literal.bits);
+  return static_cast<double>(wrap_integer(literal.dtype, static_cast<int64_t>(literal.bits)));
 }
 
 }  // namespace emulsion

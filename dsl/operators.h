@@ -55,12 +55,12 @@ class Operand {
 };
 
 // --- Elementwise, two operands ---
-// They broadcast; one at least is a tensor. i32, f32 or f64.
+// They broadcast; one at least is a tensor. Any type but bool.
 
 Tensor add(const Operand& a, const Operand& b, const std::string& name = "");
 Tensor sub(const Operand& a, const Operand& b, const std::string& name = "");
 Tensor mul(const Operand& a, const Operand& b, const std::string& name = "");
-// i32: rounds towards minus infinity; by zero gives 0.
+// Integers: rounds towards minus infinity; by zero gives 0.
 Tensor div(const Operand& a, const Operand& b, const std::string& name = "");
 Tensor min(const Operand& a, const Operand& b, const std::string& name = "");
 Tensor max(const Operand& a, const Operand& b, const std::string& name = "");
@@ -87,9 +87,9 @@ Tensor where(const Tensor& condition, const Operand& a, const Operand& b,
 
 // --- Elementwise, one operand ---
 
-Tensor neg(const Tensor& x, const std::string& name = "");   // i32, f32 or f64
-Tensor abs(const Tensor& x, const std::string& name = "");   // i32, f32 or f64
-Tensor relu(const Tensor& x, const std::string& name = "");  // max(x, 0): i32, f32 or f64
+Tensor neg(const Tensor& x, const std::string& name = "");   // any type but bool
+Tensor abs(const Tensor& x, const std::string& name = "");   // any type but bool
+Tensor relu(const Tensor& x, const std::string& name = "");  // max(x, 0): any type but bool
 Tensor exp(const Tensor& x, const std::string& name = "");   // f32 or f64, as all below to gelu
 Tensor log(const Tensor& x, const std::string& name = "");
 Tensor sqrt(const Tensor& x, const std::string& name = "");
@@ -105,19 +105,21 @@ enum class Gelu : uint8_t {
 Tensor gelu(const Tensor& x, Gelu form = Gelu::tanh, const std::string& name = "");
 
 Tensor logical_not(const Tensor& x, const std::string& name = "");  // bool
-// min(max(x, low), high). low and high are numbers, low <= high: i32, f32 or f64.
+// min(max(x, low), high). low and high are numbers, low <= high: any type but bool.
 Tensor clamp(const Tensor& x, double low, double high, const std::string& name = "");
-// To bool: x != 0. From float to i32: towards zero; what i32 cannot hold is unspecified.
+// To bool: x != 0. Between integers: modulo 2^bits. From float to an integer: towards zero; what it
+// does not hold becomes its nearest end, NaN 0.
 Tensor cast(const Tensor& x, DType dtype, const std::string& name = "");
 
 // --- Reductions ---
 // Over a list of axes, in any order, each once. keepdims: a reduced axis stays, with extent 1.
-// Reducing all axes without it gives rank 0. i32, f32 or f64.
+// Reducing all axes without it gives rank 0. Any type but bool.
 
 Tensor sum(const Tensor& x, const std::vector<int>& axes, bool keepdims = false,
            const std::string& name = "");
-// Over a run-time extent that turns out to be 0: the identity (-inf, +inf; i32: lowest, highest).
-// Over an extent of constant 0: an Error, as in NumPy, unless the result has no elements either.
+// Over a run-time extent that turns out to be 0: the identity (-inf, +inf; integers: lowest,
+// highest). Over an extent of constant 0: an Error, as in NumPy, unless the result has no elements
+// either.
 Tensor reduce_max(const Tensor& x, const std::vector<int>& axes, bool keepdims = false,
                   const std::string& name = "");
 Tensor reduce_min(const Tensor& x, const std::vector<int>& axes, bool keepdims = false,
@@ -147,7 +149,7 @@ Tensor batch_norm(const Tensor& x, const Tensor& mean, const Tensor& variance, c
                   const std::string& name = "");
 
 // --- Contractions ---
-// i32, f32 or f64.
+// Any type but bool.
 
 // a [.., M, K] x b [.., K, N] -> [.., M, N]; the leading axes broadcast. Rank 1 as in NumPy: a [K]
 // counts as [1, K] and b [K] as [K, 1], and that axis is missing in the result. K = 0 gives zeros.
@@ -180,7 +182,7 @@ struct PoolOptions {
   // avg_pool: divide by the window's size instead of by how much of x it holds.
   bool count_include_pad = false;
 };
-// Padding is the identity of max: -inf, for i32 the lowest value. i32, f32 or f64.
+// Padding is the identity of max: -inf, an integer type's lowest value. Any type but bool.
 Tensor max_pool(const Tensor& x, const PoolOptions& options, const std::string& name = "");
 // f32 or f64. Padding is zeros.
 Tensor avg_pool(const Tensor& x, const PoolOptions& options, const std::string& name = "");

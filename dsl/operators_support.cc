@@ -42,8 +42,7 @@ void OperatorCall::check_computable(Argument argument, const Tensor& x) const {
 void OperatorCall::check_numeric(Argument argument, const Tensor& x) const {
   check_computable(argument, x);
   if (x.dtype() == DType::boolean) {
-    refuse(argument, "expected {}, got bool; cast it",
-           type_list({DType::i32, DType::f32, DType::f64}));
+    refuse(argument, "expected {}, got bool; cast it", numeric_dtypes());
   }
 }
 
@@ -120,11 +119,12 @@ Expr OperatorCall::literal(Argument argument, double value, DType dtype) const {
     refuse(argument, "expected a number that f32 holds, got {}", value);
   }
   if (!is_float(dtype)) {
-    double lowest = dtype == DType::boolean ? 0 : std::numeric_limits<int32_t>::min();
-    double highest = dtype == DType::boolean ? 1 : std::numeric_limits<int32_t>::max();
-    if (!(value >= lowest && value <= highest) || value != std::floor(value)) {
+    IntegerRange range = integer_range(dtype);
+    if (!(value >= static_cast<double>(range.lowest) &&
+          value <= static_cast<double>(range.highest)) ||
+        value != std::floor(value)) {
       refuse(argument, "expected a whole number from {} to {} beside a tensor of type {}, got {}",
-             lowest, highest, to_string(dtype), value);
+             range.lowest, range.highest, to_string(dtype), value);
     }
   }
   return constant(dtype, value);

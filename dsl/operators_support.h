@@ -42,8 +42,8 @@ class OperatorCall {
 
   void check_defined(Argument argument, const Tensor& x) const;
   // Each of these checks that x is defined, too.
-  void check_computable(Argument argument, const Tensor& x) const;  // bool, i32, f32 or f64
-  void check_numeric(Argument argument, const Tensor& x) const;     // i32, f32 or f64
+  void check_computable(Argument argument, const Tensor& x) const;  // any type with kernels
+  void check_numeric(Argument argument, const Tensor& x) const;     // these without bool
   void check_float(Argument argument, const Tensor& x) const;       // f32 or f64
   void check_bool(Argument argument, const Tensor& x) const;
   void check_rank(Argument argument, const Tensor& x, int rank, const char* axes) const;

@@ -313,7 +313,8 @@ std::string Target::to_string_with_machine() const {
 int Target::vector_bits() const { return has("avx512_skylake") ? 512 : has("avx") ? 256 : 128; }
 
 int Target::vector_lanes(DType type) const {
-  return vector_bits() / (8 * size_in_bytes(type == DType::f64 ? DType::f64 : DType::f32));
+  bool own_width = is_computable(type) && type != DType::boolean;
+  return vector_bits() / (8 * size_in_bytes(own_width ? type : DType::f32));
 }
 
 int Target::vector_registers() const { return has("avx512_skylake") ? 32 : 16; }

@@ -53,7 +53,8 @@ struct Target {
   // Width of the vectors that this target computes in: 512 from avx512_skylake on, 256 from avx on,
   // else 128.
   int vector_bits() const;
-  // How many elements one vector holds. i32, bool and the types without kernels count as f32.
+  // How many elements one vector holds: 64 of u8 in 512 bits. bool, which goes with what is
+  // compared, and the types without kernels count as f32.
   int vector_lanes(DType type) const;
   // How many vector registers there are: 32 from avx512_skylake on, else 16.
   int vector_registers() const;

@@ -78,16 +78,15 @@ Tensor constant_of_bytes(const std::string& name, DType dtype, Shape shape,
 }
 
 template <typename T>
-Tensor constant_of(const std::string& name, DType dtype, Shape shape,
-                   const std::vector<T>& values) {
+Tensor constant_of(const std::string& name, Shape shape, const std::vector<T>& values) {
   std::vector<uint8_t> bytes(values.size() * sizeof(T));
   if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return constant_of_bytes(name, dtype, std::move(shape), std::move(bytes));
+  return constant_of_bytes(name, dtype_of<T>(), std::move(shape), std::move(bytes));
 }
 
 template <typename T>
-Tensor scalar_of(DType dtype, T value) {
-  Tensor result = constant_of<T>("scalar", dtype, {}, {value});
+Tensor scalar_of(T value) {
+  Tensor result = constant_of<T>("scalar", {}, {value});
   auto op = std::make_shared<Op>(*result.op());
   op->auto_named = true;
   return Tensor(OpPtr(std::move(op)));
@@ -223,17 +222,29 @@ Tensor constant(const std::string& name, DType dtype, const Shape& shape,
 }
 
 Tensor constant(const std::string& name, Shape shape, const std::vector<float>& values) {
-  return constant_of(name, DType::f32, std::move(shape), values);
+  return constant_of(name, std::move(shape), values);
 }
 Tensor constant(const std::string& name, Shape shape, const std::vector<double>& values) {
-  return constant_of(name, DType::f64, std::move(shape), values);
+  return constant_of(name, std::move(shape), values);
 }
 Tensor constant(const std::string& name, Shape shape, const std::vector<int32_t>& values) {
-  return constant_of(name, DType::i32, std::move(shape), values);
+  return constant_of(name, std::move(shape), values);
 }
-Tensor scalar(float value) { return scalar_of(DType::f32, value); }
-Tensor scalar(double value) { return scalar_of(DType::f64, value); }
-Tensor scalar(int32_t value) { return scalar_of(DType::i32, value); }
+Tensor constant(const std::string& name, Shape shape, const std::vector<int8_t>& values) {
+  return constant_of(name, std::move(shape), values);
+}
+Tensor constant(const std::string& name, Shape shape, const std::vector<uint8_t>& values) {
+  return constant_of(name, std::move(shape), values);
+}
+Tensor constant(const std::string& name, Shape shape, const std::vector<int16_t>& values) {
+  return constant_of(name, std::move(shape), values);
+}
+Tensor constant(const std::string& name, Shape shape, const std::vector<uint16_t>& values) {
+  return constant_of(name, std::move(shape), values);
+}
+Tensor scalar(float value) { return scalar_of(value); }
+Tensor scalar(double value) { return scalar_of(value); }
+Tensor scalar(int32_t value) { return scalar_of(value); }
 
 Tensor compute(const std::string& name, std::vector<Axis> axes, Expr body,
                const std::string& auto_name) {

@@ -71,6 +71,10 @@ Tensor constant(const std::string& name, DType dtype, const Shape& shape,
 Tensor constant(const std::string& name, Shape shape, const std::vector<float>& values);
 Tensor constant(const std::string& name, Shape shape, const std::vector<double>& values);
 Tensor constant(const std::string& name, Shape shape, const std::vector<int32_t>& values);
+Tensor constant(const std::string& name, Shape shape, const std::vector<int8_t>& values);
+Tensor constant(const std::string& name, Shape shape, const std::vector<uint8_t>& values);
+Tensor constant(const std::string& name, Shape shape, const std::vector<int16_t>& values);
+Tensor constant(const std::string& name, Shape shape, const std::vector<uint16_t>& values);
 // A rank-0 constant.
 Tensor scalar(float value);
 Tensor scalar(double value);

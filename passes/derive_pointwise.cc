@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <set>
+#include <unordered_set>
 
 #include "passes/derive_stage.h"
 
@@ -8,14 +10,31 @@ namespace {
 // Points of the op, or nothing when a run-time size decides.
 std::optional<int64_t> known_points(const Op& op) { return element_count(op.shape); }
 
+// The types of the values under `e`, but not of what only says where to read.
+void collect_types(const Expr& e, std::unordered_set<const ExprNode*>* done,
+                   std::set<DType>* types) {
+  if (!done->insert(&e.node()).second) return;
+  types->insert(e.dtype());
+  if (e->op == ExprOp::read) return;
+  for (const Expr& arg : e->args) collect_types(arg, done, types);
+}
+
 }  // namespace
+
+int64_t value_lanes(const Op& op, const Target& target) {
+  std::unordered_set<const ExprNode*> done;
+  std::set<DType> types = {op.dtype};
+  collect_types(op.body, &done, &types);
+  if (types.size() > 1) types.erase(DType::boolean);
+  int64_t lanes = target.vector_lanes(*types.begin());
+  for (DType type : types) lanes = std::min<int64_t>(lanes, target.vector_lanes(type));
+  return lanes;
+}
 
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   if (op.axes.empty()) return;
   StageSchedule& stage = (*schedule)[op.name];
-  int64_t lanes = target.vector_lanes(op.dtype);
-  visit(op.body,
-        [&](const Expr& e) { lanes = std::min<int64_t>(lanes, target.vector_lanes(e.dtype())); });
+  int64_t lanes = value_lanes(op, target);
   std::optional<int64_t> points = known_points(op);
   bool threads = target.cores > 1 && (!points || *points >= kWorkForThreads / 8);
 

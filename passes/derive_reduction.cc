@@ -47,9 +47,7 @@ void share_rows(const Op& op, const Target& target, const std::optional<Axis>& l
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
-  int64_t lanes = target.vector_lanes(op.dtype);
-  visit(op.body,
-        [&](const Expr& e) { lanes = std::min<int64_t>(lanes, target.vector_lanes(e.dtype())); });
+  int64_t lanes = value_lanes(op, target);
   const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
   const Axis& last_reduction = op.reduction_axes.back();
 

@@ -36,6 +36,10 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 
+// Lanes of the narrowest vectors among the values that the operation computes with: its own type
+// and those of its body. What only says where to read does not count, nor do conditions.
+int64_t value_lanes(const Op& op, const Target& target);
+
 // Work that a second thread must have before it pays to wake it, in scalar operations.
 inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
 

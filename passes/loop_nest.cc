@@ -265,7 +265,10 @@ std::optional<std::set<std::string>> first_iterations_in(const Expr& extent) {
   return variables;
 }
 
-int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& variables) {
+namespace {
+
+// The node's value before it is brought into its type.
+int64_t evaluate_node(const Expr& expr, const std::map<std::string, int64_t>& variables) {
   const ExprNode& node = expr.node();
   auto argument = [&](size_t i) { return evaluate_index(node.args[i], variables); };
   switch (node.op) {
@@ -333,6 +336,14 @@ int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& v
   }
   EMULSION_CHECK(false, "{} in an index expression: {}", to_string(node.op), to_string(expr));
   return 0;
+}
+
+}  // namespace
+
+int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& variables) {
+  int64_t value = evaluate_node(expr, variables);
+  bool wraps = expr.dtype() != DType::i32 && is_integer(expr.dtype());
+  return wraps ? wrap_integer(expr.dtype(), value) : value;
 }
 
 }  // namespace emulsion

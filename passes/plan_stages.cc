@@ -13,20 +13,10 @@ std::optional<Expr> literal_of(const Op& op) {
       op.data->size() != static_cast<size_t>(size_in_bytes(op.dtype))) {
     return std::nullopt;
   }
-  auto as = [&](auto value) {
+  return visit_element(op.dtype, [&](auto value) {
     std::memcpy(&value, op.data->data(), sizeof(value));
     return constant(op.dtype, static_cast<double>(value));
-  };
-  switch (op.dtype) {
-    case DType::f32:
-      return as(0.0f);
-    case DType::f64:
-      return as(0.0);
-    case DType::i32:
-      return as(int32_t{0});
-    default:
-      return as(uint8_t{0});
-  }
+  });
 }
 
 // The body as a nest holds it: reads by the buffer's name.

@@ -60,18 +60,14 @@ bool keeps_whole(const Op& op) {
   return whole;
 }
 
-DType dtype_of(runtime::ElementType type) {
-  switch (type) {
-    case runtime::ElementType::boolean:
-      return DType::boolean;
-    case runtime::ElementType::i32:
-      return DType::i32;
-    case runtime::ElementType::f32:
-      return DType::f32;
-    case runtime::ElementType::f64:
-      break;
+DType dtype_of_element(runtime::ElementType type) {
+  for (DType dtype : all_dtypes()) {
+    if (!is_computable(dtype)) continue;
+    auto element = [](auto value) { return runtime::element_type<decltype(value)>(); };
+    if (visit_element(dtype, element) == type) return dtype;
   }
-  return DType::f64;
+  EMULSION_CHECK(false, "no such element type {}", static_cast<int>(type));
+  return DType::f32;
 }
 
 }  // namespace
@@ -154,7 +150,7 @@ void PreparedCall::set(const runtime::KernelArgument& declared, const TensorValu
   argument->declared = &declared;
   argument->shape.resize(rank);
   declared.shape(sizes_.data(), argument->shape.data());
-  TensorValue filled = zeros(dtype_of(declared.type), argument->shape);
+  TensorValue filled = zeros(dtype_of_element(declared.type), argument->shape);
   fill_with_poison(&filled);
   if (value != nullptr) {
     EMULSION_CHECK(value->bytes.size() == filled.bytes.size(), "{}: {} bytes, expected {}",
@@ -190,7 +186,7 @@ TensorValues PreparedCall::outputs() const {
       fail("argument {}: the kernel wrote outside of it", argument.declared->name);
     }
     if (!argument.declared->is_output) continue;
-    TensorValue value = zeros(dtype_of(argument.declared->type), argument.shape);
+    TensorValue value = zeros(dtype_of_element(argument.declared->type), argument.shape);
     value.bytes.assign(begin + kMargin, end - kMargin);
     result[argument.declared->name] = std::move(value);
   }

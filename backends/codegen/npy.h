@@ -3,13 +3,13 @@
 
 // Reads and writes NumPy's .npy files, so that an example's weights and expected results can come
 // from the tools that made them. The reader is strict: it accepts versions 1.0 and 2.0, C order and
-// little-endian bool, i8, i32, f32 and f64, and nothing else. What it cannot represent exactly is
-// an Error that names the file, what was expected and what was found; no damaged file is half read.
+// little-endian elements of the types with kernels, and nothing else. What it cannot represent
+// exactly is an Error that names the file, what was expected and what was found; no damaged file is
+// half read.
 
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "backends/codegen/npy_header.h"
@@ -39,27 +39,10 @@ void write_npy(const std::string& path, const NpyArray& array);
 // others overflows even though an extent is 0: `name` starts the message.
 int64_t npy_element_count(const std::string& name, const std::vector<int64_t>& shape);
 
-template <typename T>
-constexpr DType npy_dtype_of() {
-  if constexpr (std::is_same_v<T, bool>) {
-    return DType::boolean;
-  } else if constexpr (std::is_same_v<T, int8_t>) {
-    return DType::i8;
-  } else if constexpr (std::is_same_v<T, int32_t>) {
-    return DType::i32;
-  } else if constexpr (std::is_same_v<T, float>) {
-    return DType::f32;
-  } else {
-    static_assert(std::is_same_v<T, double>,
-                  "a .npy file holds bool, int8_t, int32_t, float or double");
-    return DType::f64;
-  }
-}
-
 // The elements of `array` in row-major order. Throws Error when they have another type than T.
 template <typename T>
 std::vector<T> npy_values(const NpyArray& array) {
-  constexpr DType wanted = npy_dtype_of<T>();
+  constexpr DType wanted = dtype_of<T>();
   if (array.dtype != wanted) {
     fail("npy_values: expected an array of {}, got {}", to_string(wanted), to_string(array.dtype));
   }
@@ -80,7 +63,7 @@ NpyArray make_npy(const std::vector<int64_t>& shape, const std::vector<T>& value
     fail("make_npy: expected {} values for shape {}, got {}", count, npy_shape_text(shape),
          values.size());
   }
-  NpyArray array{npy_dtype_of<T>(), shape, std::vector<unsigned char>(values.size() * sizeof(T))};
+  NpyArray array{dtype_of<T>(), shape, std::vector<unsigned char>(values.size() * sizeof(T))};
   for (size_t i = 0; i < values.size(); ++i) {
     const T value = values[i];
     std::memcpy(array.bytes.data() + i * sizeof(T), &value, sizeof(T));

@@ -13,14 +13,17 @@ struct DescrRow {
   DType dtype;
   std::string_view descr;
 };
-constexpr std::array<DescrRow, 5> kDescrs = {{
+constexpr std::array<DescrRow, 8> kDescrs = {{
     {DType::boolean, "|b1"},
     {DType::i8, "|i1"},
+    {DType::u8, "|u1"},
+    {DType::i16, "<i2"},
+    {DType::u16, "<u2"},
     {DType::i32, "<i4"},
     {DType::f32, "<f4"},
     {DType::f64, "<f8"},
 }};
-constexpr std::string_view kDescrList = "'|b1', '|i1', '<i4', '<f4' or '<f8'";
+constexpr std::string_view kDescrList = "'|b1', '|i1', '|u1', '<i2', '<u2', '<i4', '<f4' or '<f8'";
 
 // Reads the header, which is the Python literal of a dict with the keys descr, fortran_order and
 // shape. Only that grammar is accepted, never Python's expressions.
@@ -175,7 +178,7 @@ std::string_view descr_of(const std::string& path, DType dtype) {
   for (const DescrRow& row : kDescrs) {
     if (row.dtype == dtype) return row.descr;
   }
-  fail("{}: npy dtype: expected bool, i8, i32, f32 or f64, got {}", path, to_string(dtype));
+  fail("{}: npy dtype: expected {}, got {}", path, computable_dtypes(), to_string(dtype));
 }
 
 }  // namespace

@@ -67,34 +67,18 @@ class HeaderWriter {
     line("");
   }
 
-  static const char* cpp_type(DType dtype) {
-    switch (dtype) {
-      case DType::boolean:
-        return "bool";
-      case DType::i32:
-        return "::std::int32_t";
-      case DType::f32:
-        return "float";
-      case DType::f64:
-        return "double";
-      case DType::i8:
-      case DType::bf16:
-        break;
-    }
-    fail("argument of type {}: expected one of {}", to_string(dtype), computable_dtypes());
+  static std::string cpp_type(DType dtype) {
+    if (dtype == DType::boolean) return "bool";
+    if (dtype == DType::f32) return "float";
+    if (dtype == DType::f64) return "double";
+    if (!is_computable(dtype)) fail_not_computable(dtype);
+    bool is_signed = integer_range(dtype).lowest < 0;
+    return fmt::format("::std::{}int{}_t", is_signed ? "" : "u", 8 * size_in_bytes(dtype));
   }
 
-  static const char* element_type(DType dtype) {
-    switch (dtype) {
-      case DType::boolean:
-        return "boolean";
-      case DType::i32:
-        return "i32";
-      case DType::f32:
-        return "f32";
-      default:
-        return "f64";
-    }
+  // The enumerator of runtime::ElementType, which are called like the types.
+  static std::string element_type(DType dtype) {
+    return dtype == DType::boolean ? "boolean" : to_string(dtype);
   }
 
   static std::string span(const Buffer& buffer, bool is_output) {

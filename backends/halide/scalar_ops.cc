@@ -92,14 +92,18 @@ bool is_positive_literal(const Halide::Expr& e) {
   return number && *number > 0;
 }
 
+// Constants of the operands' own type: beside an i32, Halide would compute all of it in i32.
 Halide::Expr integer_div(const Halide::Expr& a, const Halide::Expr& b) {
-  if (is_positive_literal(b)) return a / b;
-  return Halide::select(b == 0, 0, a / b - Halide::select(floor_adjustment(a, b), 1, 0));
+  if (a.type().is_uint() || is_positive_literal(b)) return a / b;
+  Halide::Expr zero = Halide::Internal::make_zero(a.type());
+  Halide::Expr one = Halide::Internal::make_one(a.type());
+  return Halide::select(b == 0, zero, a / b - Halide::select(floor_adjustment(a, b), one, zero));
 }
 
 Halide::Expr integer_mod(const Halide::Expr& a, const Halide::Expr& b) {
-  if (is_positive_literal(b)) return a % b;
-  return Halide::select(b == 0, 0, a % b + Halide::select(floor_adjustment(a, b), b, 0));
+  if (a.type().is_uint() || is_positive_literal(b)) return a % b;
+  Halide::Expr zero = Halide::Internal::make_zero(a.type());
+  return Halide::select(b == 0, zero, a % b + Halide::select(floor_adjustment(a, b), b, zero));
 }
 
 Halide::Expr integer_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
@@ -170,14 +174,17 @@ Halide::Expr float_abs(const Halide::Expr& a) {
   return Halide::reinterpret(a.type(), Halide::reinterpret(bits, a) & mask);
 }
 
-Halide::Expr float_to_i32(const Halide::Expr& a) {
-  Halide::Expr high = Halide::Internal::make_const(a.type(), 2147483648.0);
-  Halide::Expr low = Halide::Internal::make_const(a.type(), -2147483648.0);
-  Halide::Expr value = Halide::cast(Halide::Int(32), a);
-  value =
-      Halide::select(!strict_comparison(Call::strict_lt, a, high), Halide::Int(32).max(), value);
-  value = Halide::select(strict_comparison(Call::strict_lt, a, low), Halide::Int(32).min(), value);
-  return Halide::select(halide_is_nan(a), 0, value);
+// By way of i32, which holds every value that the narrower types do.
+Halide::Expr float_to_integer(DType to, const Halide::Expr& a) {
+  const Halide::Type type = halide_type(to);
+  const IntegerRange range = integer_range(to);
+  Halide::Expr above =
+      Halide::Internal::make_const(a.type(), static_cast<double>(range.highest) + 1);
+  Halide::Expr low = Halide::Internal::make_const(a.type(), static_cast<double>(range.lowest));
+  Halide::Expr value = Halide::cast(type, Halide::cast(Halide::Int(32), a));
+  value = Halide::select(!strict_comparison(Call::strict_lt, a, above), type.max(), value);
+  value = Halide::select(strict_comparison(Call::strict_lt, a, low), type.min(), value);
+  return Halide::select(halide_is_nan(a), Halide::Internal::make_zero(type), value);
 }
 
 }  // namespace
@@ -188,6 +195,12 @@ Halide::Type halide_type(DType dtype) {
       return Halide::Bool();
     case DType::i8:
       return Halide::Int(8);
+    case DType::u8:
+      return Halide::UInt(8);
+    case DType::i16:
+      return Halide::Int(16);
+    case DType::u16:
+      return Halide::UInt(16);
     case DType::i32:
       return Halide::Int(32);
     case DType::bf16:
@@ -213,6 +226,7 @@ Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a) {
       return is_float ? strict(Call::strict_mul, a, Halide::Internal::make_const(a.type(), -1))
                       : -a;
     case ExprOp::abs:
+      if (a.type().is_uint()) return a;
       return is_float ? float_abs(a) : Halide::cast(a.type(), Halide::abs(a));
     case ExprOp::exp:
       return float_exp(a);
@@ -244,7 +258,7 @@ Halide::Expr halide_cast(DType to, const Halide::Expr& a) {
   if (to == DType::boolean) {
     return halide_binary(ExprOp::ne, a, Halide::Internal::make_zero(a.type()));
   }
-  if (to == DType::i32 && a.type().is_float()) return float_to_i32(a);
+  if (is_integer(to) && a.type().is_float()) return float_to_integer(to, a);
   return Halide::cast(type, a);
 }
 

@@ -21,8 +21,8 @@ Halide::Type halide_type(DType dtype);
 Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a);
 // Any ExprOp of two arguments; both of the same type.
 Halide::Expr halide_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b);
-// Float to i32 truncates; what i32 cannot hold saturates, NaN gives 0. To bool: whether it is not
-// zero.
+// Float to an integer truncates; what the type does not hold saturates, NaN gives 0. To bool:
+// whether it is not zero.
 Halide::Expr halide_cast(DType to, const Halide::Expr& a);
 // a * b + c, rounded once. Only for a target with FMA: elsewhere it would be a library call per
 // element.

@@ -1,6 +1,7 @@
 #include "backends/interpreter/evaluate_expr.h"
 
 #include <cstring>
+#include <type_traits>
 #include <unordered_map>
 
 #include "backends/interpreter/scalar_functions.h"
@@ -50,13 +51,20 @@ class ExprCompiler {
     switch (dtype) {
       case DType::boolean:
         return ScalarKind::integer;
+      case DType::i8:
+        return ScalarKind::i8;
+      case DType::u8:
+        return ScalarKind::u8;
+      case DType::i16:
+        return ScalarKind::i16;
+      case DType::u16:
+        return ScalarKind::u16;
       case DType::i32:
-        return is_index_ ? ScalarKind::integer : ScalarKind::wrapped_i32;
+        return is_index_ ? ScalarKind::integer : ScalarKind::i32;
       case DType::f32:
         return machine_.f64_arithmetic_ ? ScalarKind::f64 : ScalarKind::f32;
       case DType::f64:
         return ScalarKind::f64;
-      case DType::i8:
       case DType::bf16:
         break;
     }
@@ -257,30 +265,23 @@ Scalar ExprMachine::read(const Program& program, const Instruction& instruction)
   const uint8_t* from = locate(view, program.index_slots.data() + instruction.args[1],
                                view.extents.size(), program.owner, "reads");
   Scalar result;
-  switch (view.dtype) {
-    case DType::boolean:
-      result.i = *from != 0;
-      break;
-    case DType::i32:
-      result.i = load_as<int32_t>(from);
-      break;
-    case DType::f32:
-      if (view.wide) {
-        double value = load_as<double>(from);
-        result.d = instruction.round ? static_cast<float>(value) : value;
-      } else if (f64_arithmetic_) {
-        result.d = load_as<float>(from);
-      } else {
-        result.f = load_as<float>(from);
-      }
-      break;
-    case DType::f64:
-      result.d = load_as<double>(from);
-      break;
-    case DType::i8:
-    case DType::bf16:
-      EMULSION_CHECK(false, "a read of {}", to_string(view.dtype));
+  if (view.dtype == DType::f32 && view.wide) {
+    double value = load_as<double>(from);
+    result.d = instruction.round ? static_cast<float>(value) : value;
+    return result;
   }
+  visit_element(view.dtype, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (std::is_same_v<T, bool>) {
+      result.i = *from != 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      result.i = load_as<T>(from);
+    } else if (std::is_same_v<T, double> || f64_arithmetic_) {
+      result.d = load_as<T>(from);
+    } else {
+      result.f = static_cast<float>(load_as<T>(from));
+    }
+  });
   return result;
 }
 
@@ -289,27 +290,22 @@ void ExprMachine::run(const Assignment& assignment) {
   const BufferView& view = buffers_[static_cast<size_t>(assignment.buffer)];
   uint8_t* to = locate(view, assignment.index.data(), assignment.index.size(),
                        assignment.value.owner, "writes");
-  switch (view.dtype) {
-    case DType::boolean:
-      *to = value.i != 0;
-      break;
-    case DType::i32:
-      store_as(to, static_cast<int32_t>(value.i));
-      break;
-    case DType::f32:
-      if (view.wide) {
-        store_as(to, value.d);
-      } else {
-        store_as(to, f64_arithmetic_ ? static_cast<float>(value.d) : value.f);
-      }
-      break;
-    case DType::f64:
-      store_as(to, value.d);
-      break;
-    case DType::i8:
-    case DType::bf16:
-      EMULSION_CHECK(false, "a write of {}", to_string(view.dtype));
+  if (view.dtype == DType::f32 && view.wide) {
+    store_as(to, value.d);
+    return;
   }
+  visit_element(view.dtype, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (std::is_same_v<T, bool>) {
+      *to = value.i != 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      store_as(to, static_cast<T>(value.i));
+    } else if (std::is_same_v<T, double> || f64_arithmetic_) {
+      store_as(to, static_cast<T>(value.d));
+    } else {
+      store_as(to, static_cast<T>(value.f));
+    }
+  });
 }
 
 }  // namespace emulsion

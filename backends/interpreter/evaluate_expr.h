@@ -6,10 +6,10 @@
 // walking shared trees with named variables for every element would make the oracle too slow to be
 // asked often.
 //
-// Values: bool and i32 are held as 64-bit integers, f32 as float, f64 as double. With f64
-// arithmetic, f32 is held as double too and rounded only where a value is written. An i32 result
-// wraps; an index expression (a point, a guard) does not. Every element read or written is checked
-// against its buffer.
+// Values: bool and integers are held as 64-bit integers, f32 as float, f64 as double. With f64
+// arithmetic, f32 is held as double too and rounded only where a value is written. Integer results
+// wrap in their type; the i32 of an index expression (a point, a guard) does not. Every element
+// read or written is checked against its buffer.
 
 #include <cstdint>
 #include <functional>
@@ -83,7 +83,7 @@ class ExprMachine {
   int add_buffer(BufferView view);
   BufferView& buffer(int id) { return buffers_[static_cast<size_t>(id)]; }
 
-  // A stage's value; Error for a type without kernels (i8, bf16).
+  // A stage's value; Error for a type without kernels (bf16).
   Program compile(const Expr& expr, const Scope& scope);
   // A point, a guard, a min: integers that do not wrap.
   Program compile_index(const Expr& expr, const Scope& scope);

@@ -33,27 +33,6 @@ struct Step {
   ExprMachine::Assignment assignment;
 };
 
-// NaN for floats; for i32 a number that no small test produces; true.
-void fill_poison(std::vector<uint8_t>* bytes, DType dtype, bool wide) {
-  const double nan64 = std::numeric_limits<double>::quiet_NaN();
-  const float nan32 = std::numeric_limits<float>::quiet_NaN();
-  const int32_t odd = -1234567890;
-  if (dtype == DType::boolean) {
-    std::fill(bytes->begin(), bytes->end(), 1);
-    return;
-  }
-  const void* pattern = &odd;
-  size_t size = sizeof(odd);
-  if (dtype == DType::f32 && !wide) pattern = &nan32;
-  if (dtype == DType::f64 || wide) {
-    pattern = &nan64;
-    size = sizeof(nan64);
-  }
-  for (size_t at = 0; at + size <= bytes->size(); at += size) {
-    std::memcpy(bytes->data() + at, pattern, size);
-  }
-}
-
 size_t count_of(const std::vector<int64_t>& extents) {
   TensorValue shape;
   shape.shape = extents;
@@ -122,7 +101,7 @@ class NestInterpreter {
       size_t size = count_of(view.extents) * static_cast<size_t>(view.element_size());
       if (output) {
         bytes.resize(size);
-        fill_poison(&bytes, view.dtype, view.wide);
+        fill_with_poison(view.wide ? DType::f64 : view.dtype, &bytes);
       }
       EMULSION_CHECK(bytes.size() == size, "{} has {} bytes, expected {}", buffer.name,
                      bytes.size(), size);
@@ -299,7 +278,7 @@ class NestInterpreter {
     view.strides = step.layout.strides(view.extents);
     std::vector<uint8_t>& bytes = storage_[static_cast<size_t>(step.buffer)];
     bytes.resize(count_of(padded) * static_cast<size_t>(view.element_size()));
-    fill_poison(&bytes, view.dtype, view.wide);
+    fill_with_poison(view.wide ? DType::f64 : view.dtype, &bytes);
     view.data = bytes.data();
     view.live = true;
     for (Step& child : step.children) execute(child);

@@ -20,10 +20,11 @@ struct Integer {
   }
 };
 
-struct WrappedI32 {
+template <typename T>
+struct Wrapped {
   using Type = int64_t;
   static int64_t get(Scalar s) { return s.i; }
-  static Scalar make(int64_t value) { return Integer::make(static_cast<int32_t>(value)); }
+  static Scalar make(int64_t value) { return Integer::make(static_cast<T>(value)); }
 };
 
 struct F32 {
@@ -230,11 +231,18 @@ ScalarFunction float_function(ExprOp op) {
   }
 }
 
+// The ends of i32 in an index, of the type itself elsewhere. highest + 1 is a power of two, so that
+// every float type holds it.
+template <typename Kind>
+struct Ends : std::numeric_limits<int32_t> {};
 template <typename T>
+struct Ends<Wrapped<T>> : std::numeric_limits<T> {};
+
+template <typename To, typename T>
 int64_t truncate(T value) {
   if (value != value) return 0;
-  if (value >= static_cast<T>(2147483648.0)) return std::numeric_limits<int32_t>::max();
-  if (value <= static_cast<T>(-2147483648.0)) return std::numeric_limits<int32_t>::min();
+  if (value >= static_cast<T>(Ends<To>::max() + 1.0)) return Ends<To>::max();
+  if (value <= static_cast<T>(Ends<To>::min())) return Ends<To>::min();
   return static_cast<int64_t>(value);
 }
 
@@ -243,26 +251,32 @@ Scalar cast_value(Scalar a, Scalar) {
   using Source = typename From::Type;
   using Result = typename To::Type;
   if constexpr (std::is_floating_point_v<Source> && std::is_integral_v<Result>) {
-    return To::make(truncate(From::get(a)));
+    return To::make(truncate<To>(From::get(a)));
   } else {
     return To::make(static_cast<Result>(From::get(a)));
   }
 }
 
-template <typename From>
-ScalarFunction cast_from(DType to, ScalarKind to_kind) {
-  if (to == DType::boolean) {
-    return [](Scalar a, Scalar) { return Integer::make(From::get(a) != 0); };
-  }
-  switch (to_kind) {
+// visit(Kind()) with how this kind of value sits in a Scalar.
+template <typename Visitor>
+ScalarFunction visit_kind(ScalarKind kind, const Visitor& visit) {
+  switch (kind) {
     case ScalarKind::integer:
-      return cast_value<Integer, From>;
-    case ScalarKind::wrapped_i32:
-      return cast_value<WrappedI32, From>;
+      return visit(Integer());
+    case ScalarKind::i8:
+      return visit(Wrapped<int8_t>());
+    case ScalarKind::u8:
+      return visit(Wrapped<uint8_t>());
+    case ScalarKind::i16:
+      return visit(Wrapped<int16_t>());
+    case ScalarKind::u16:
+      return visit(Wrapped<uint16_t>());
+    case ScalarKind::i32:
+      return visit(Wrapped<int32_t>());
     case ScalarKind::f32:
-      return cast_value<F32, From>;
+      return visit(F32());
     case ScalarKind::f64:
-      return cast_value<F64, From>;
+      return visit(F64());
   }
   return nullptr;
 }
@@ -270,37 +284,27 @@ ScalarFunction cast_from(DType to, ScalarKind to_kind) {
 }  // namespace
 
 ScalarFunction scalar_function(ExprOp op, ScalarKind kind) {
-  ScalarFunction function = nullptr;
-  switch (kind) {
-    case ScalarKind::integer:
-      function = integer_function<Integer>(op);
-      break;
-    case ScalarKind::wrapped_i32:
-      function = integer_function<WrappedI32>(op);
-      break;
-    case ScalarKind::f32:
-      function = float_function<F32>(op);
-      break;
-    case ScalarKind::f64:
-      function = float_function<F64>(op);
-      break;
-  }
+  ScalarFunction function = visit_kind(kind, [op](auto as) {
+    using Kind = decltype(as);
+    if constexpr (std::is_integral_v<typename Kind::Type>) {
+      return integer_function<Kind>(op);
+    } else {
+      return float_function<Kind>(op);
+    }
+  });
   EMULSION_CHECK(function != nullptr, "{} has no meaning for this type", to_string(op));
   return function;
 }
 
 ScalarFunction cast_function(DType to, ScalarKind to_kind, ScalarKind from_kind) {
-  switch (from_kind) {
-    case ScalarKind::integer:
-      return cast_from<Integer>(to, to_kind);
-    case ScalarKind::wrapped_i32:
-      return cast_from<WrappedI32>(to, to_kind);
-    case ScalarKind::f32:
-      return cast_from<F32>(to, to_kind);
-    case ScalarKind::f64:
-      return cast_from<F64>(to, to_kind);
-  }
-  return nullptr;
+  return visit_kind(from_kind, [&](auto from) -> ScalarFunction {
+    using From = decltype(from);
+    if (to == DType::boolean) {
+      return [](Scalar a, Scalar) { return Integer::make(From::get(a) != 0); };
+    }
+    return visit_kind(
+        to_kind, [](auto result) -> ScalarFunction { return cast_value<decltype(result), From>; });
+  });
 }
 
 ScalarFunction move_function() {

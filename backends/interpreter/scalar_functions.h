@@ -19,8 +19,12 @@ union Scalar {
 };
 
 enum class ScalarKind : uint8_t {
-  integer,      // bool; i32 in an index, where nothing wraps
-  wrapped_i32,  // i32 as a value: every result is taken to 32 bits
+  integer,  // bool; i32 in an index, where nothing wraps
+  i8,       // every result is brought into the type, modulo 2^bits
+  u8,
+  i16,
+  u16,
+  i32,  // as a value
   f32,
   f64,
 };
@@ -30,8 +34,8 @@ using ScalarFunction = Scalar (*)(Scalar, Scalar);
 
 // `kind` is that of the arguments. InternalError when the operator has no meaning for it.
 ScalarFunction scalar_function(ExprOp op, ScalarKind kind);
-// f32 -> i32 truncates; what i32 cannot hold saturates and NaN gives 0 (both unspecified to the
-// user).
+// From float to an integer: towards zero, what the type does not hold becomes its nearest end, NaN
+// 0. Between integers: modulo 2^bits.
 ScalarFunction cast_function(DType to, ScalarKind to_kind, ScalarKind from_kind);
 ScalarFunction move_function();
 

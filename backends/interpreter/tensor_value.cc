@@ -1,8 +1,10 @@
 #include "backends/interpreter/tensor_value.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "dsl/error.h"
 
@@ -35,7 +37,7 @@ int64_t checked_count(const std::vector<int64_t>& shape) {
 template <typename T>
 TensorValue make(const std::vector<int64_t>& shape, const std::vector<T>& values) {
   TensorValue result;
-  result.dtype = DTypeOf<T>::value;
+  result.dtype = dtype_of<T>();
   result.shape = shape;
   int64_t count = checked_count(shape);
   if (count != static_cast<int64_t>(values.size())) {
@@ -68,46 +70,34 @@ uint64_t next_random(uint64_t* state) {
 int64_t TensorValue::element_count() const { return checked_count(shape); }
 
 uint8_t* TensorValue::checked_data(DType wanted) {
-  EMULSION_CHECK(wanted == dtype, "a tensor of {} read as {}", to_string(dtype), to_string(wanted));
+  bool bytes_of_bool = wanted == DType::u8 && dtype == DType::boolean;
+  EMULSION_CHECK(wanted == dtype || bytes_of_bool, "a tensor of {} read as {}", to_string(dtype),
+                 to_string(wanted));
   return bytes.data();
 }
 
 double TensorValue::value(int64_t index) const {
-  switch (dtype) {
-    case DType::boolean:
-      return data<uint8_t>()[index] != 0;
-    case DType::i32:
-      return data<int32_t>()[index];
-    case DType::f32:
-      return data<float>()[index];
-    case DType::f64:
-      return data<double>()[index];
-    case DType::i8:
-    case DType::bf16:
-      break;
-  }
-  fail("value of a tensor: expected {}, got {}", computable_dtypes(), to_string(dtype));
+  return visit_element(dtype, [&](auto type) -> double {
+    using T = decltype(type);
+    if constexpr (std::is_same_v<T, bool>) {
+      return bytes[static_cast<size_t>(index)] != 0;
+    } else {
+      return data<T>()[index];
+    }
+  });
 }
 
 void TensorValue::set_value(int64_t index, double value) {
-  switch (dtype) {
-    case DType::boolean:
-      data<uint8_t>()[index] = value != 0;
-      return;
-    case DType::i32:
-      data<int32_t>()[index] = static_cast<int32_t>(value);
-      return;
-    case DType::f32:
-      data<float>()[index] = static_cast<float>(value);
-      return;
-    case DType::f64:
-      data<double>()[index] = value;
-      return;
-    case DType::i8:
-    case DType::bf16:
-      break;
-  }
-  fail("value of a tensor: expected {}, got {}", computable_dtypes(), to_string(dtype));
+  visit_element(dtype, [&](auto type) {
+    using T = decltype(type);
+    if constexpr (std::is_same_v<T, bool>) {
+      bytes[static_cast<size_t>(index)] = value != 0;
+    } else if constexpr (std::is_integral_v<T>) {
+      data<T>()[index] = static_cast<T>(wrap_integer(dtype, static_cast<int64_t>(value)));
+    } else {
+      data<T>()[index] = static_cast<T>(value);
+    }
+  });
 }
 
 TensorValue zeros(DType dtype, const std::vector<int64_t>& shape) {
@@ -130,12 +120,31 @@ TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<int
   return make(shape, values);
 }
 
+TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<int8_t>& values) {
+  return make(shape, values);
+}
+
+TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<uint8_t>& values) {
+  return make(shape, values);
+}
+
+TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<int16_t>& values) {
+  return make(shape, values);
+}
+
+TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<uint16_t>& values) {
+  return make(shape, values);
+}
+
 TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<bool>& values) {
-  return make(shape, std::vector<uint8_t>(values.begin(), values.end()));
+  TensorValue result = make(shape, std::vector<uint8_t>(values.begin(), values.end()));
+  result.dtype = DType::boolean;
+  return result;
 }
 
 TensorValue random_integers(DType dtype, const std::vector<int64_t>& shape, uint64_t seed, int low,
                             int high) {
+  if (is_integer(dtype)) low = std::max(low, static_cast<int>(integer_range(dtype).lowest));
   EMULSION_CHECK(low <= high, "low = {}, high = {}", low, high);
   TensorValue result = zeros(dtype, shape);
   const uint64_t range = static_cast<uint64_t>(static_cast<int64_t>(high) - low + 1);
@@ -147,16 +156,22 @@ TensorValue random_integers(DType dtype, const std::vector<int64_t>& shape, uint
   return result;
 }
 
-void fill_with_poison(TensorValue* tensor) {
-  const int64_t count = tensor->element_count();
-  for (int64_t i = 0; i < count; ++i) {
-    if (tensor->dtype == DType::i32) {
-      tensor->data<int32_t>()[i] = -1234567890;
-    } else {
-      tensor->set_value(i, std::numeric_limits<double>::quiet_NaN());
+void fill_with_poison(DType dtype, std::vector<uint8_t>* bytes) {
+  visit_element(dtype, [&](auto type) {
+    using T = decltype(type);
+    T poison = T(1);
+    if constexpr (std::is_floating_point_v<T>) {
+      poison = std::numeric_limits<T>::quiet_NaN();
+    } else if constexpr (!std::is_same_v<T, bool>) {
+      poison = static_cast<T>(0xb669b669);
     }
-  }
+    for (size_t at = 0; at + sizeof(T) <= bytes->size(); at += sizeof(T)) {
+      std::memcpy(bytes->data() + at, &poison, sizeof(T));
+    }
+  });
 }
+
+void fill_with_poison(TensorValue* tensor) { fill_with_poison(tensor->dtype, &tensor->bytes); }
 
 std::optional<std::string> first_difference(const TensorValue& expected, const TensorValue& actual,
                                             double relative, double absolute) {

@@ -15,36 +15,17 @@
 
 namespace emulsion {
 
-// The dtype of a C++ element type.
-template <typename T>
-struct DTypeOf;
-template <>
-struct DTypeOf<float> {
-  static constexpr DType value = DType::f32;
-};
-template <>
-struct DTypeOf<double> {
-  static constexpr DType value = DType::f64;
-};
-template <>
-struct DTypeOf<int32_t> {
-  static constexpr DType value = DType::i32;
-};
-template <>
-struct DTypeOf<uint8_t> {
-  static constexpr DType value = DType::boolean;
-};
-
 struct TensorValue {
   DType dtype = DType::f32;
   std::vector<int64_t> shape;
   std::vector<uint8_t> bytes;
 
   int64_t element_count() const;
-  // The elements as T; InternalError when T is not the dtype (bool elements are uint8_t).
+  // The elements as T; InternalError when T is not the dtype. Those of bool, a byte each, may be
+  // had as uint8_t too.
   template <typename T>
   T* data() {
-    return reinterpret_cast<T*>(checked_data(DTypeOf<T>::value));
+    return reinterpret_cast<T*>(checked_data(dtype_of<T>()));
   }
   template <typename T>
   const T* data() const {
@@ -56,6 +37,7 @@ struct TensorValue {
   }
   // Element `index` (row-major) as a double, whatever the dtype; exact for every computable one.
   double value(int64_t index) const;
+  // A whole number that an integer type does not hold wraps around.
   void set_value(int64_t index, double value);
 
  private:
@@ -70,15 +52,22 @@ TensorValue zeros(DType dtype, const std::vector<int64_t>& shape);
 TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<float>& values);
 TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<double>& values);
 TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<int32_t>& values);
+TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<int8_t>& values);
+TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<uint8_t>& values);
+TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<int16_t>& values);
+TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<uint16_t>& values);
 TensorValue make_tensor(const std::vector<int64_t>& shape, const std::vector<bool>& values);
 
-// Whole numbers from low to high, the same on every machine for one seed. Sums of products of small
+// Whole numbers from low to high (from 0, when the type has nothing below it), the same on every
+// machine for one seed. Sums of products of small
 // whole numbers are exact in f32, so results can be compared bit for bit whatever the order of the
 // summation.
 TensorValue random_integers(DType dtype, const std::vector<int64_t>& shape, uint64_t seed,
                             int low = -4, int high = 4);
 
-// A poison that a test notices: NaN, a huge negative i32, true.
+// A poison that a test notices, in every element: NaN, true, and for integers a number that no
+// small test produces (its bytes 0xb6 and 0x69 in turn).
+void fill_with_poison(DType dtype, std::vector<uint8_t>* bytes);
 void fill_with_poison(TensorValue* tensor);
 
 // Nothing when the tensors agree, else what the first difference is: "[3, 1]: expected 2, got 2.5".

@@ -17,9 +17,11 @@ struct NamedType {
 // Halide stores a bool in a byte and calls it a one-bit unsigned integer, in its buffers and in its
 // kernels.
 const NamedType kTypes[] = {
-    {"bool", halide_type_t(halide_type_uint, 1)},    {"i8", halide_type_t(halide_type_int, 8)},
-    {"i32", halide_type_t(halide_type_int, 32)},     {"f32", halide_type_t(halide_type_float, 32)},
-    {"bf16", halide_type_t(halide_type_bfloat, 16)}, {"f64", halide_type_t(halide_type_float, 64)},
+    {"bool", halide_type_t(halide_type_uint, 1)},  {"i8", halide_type_t(halide_type_int, 8)},
+    {"u8", halide_type_t(halide_type_uint, 8)},    {"i16", halide_type_t(halide_type_int, 16)},
+    {"u16", halide_type_t(halide_type_uint, 16)},  {"i32", halide_type_t(halide_type_int, 32)},
+    {"f32", halide_type_t(halide_type_float, 32)}, {"bf16", halide_type_t(halide_type_bfloat, 16)},
+    {"f64", halide_type_t(halide_type_float, 64)},
 };
 
 // Larger numbers cannot be extents, and this keeps a product with an extent inside 64 bits.
@@ -152,7 +154,8 @@ const char* parse_argument(std::string_view line, const Descriptor& descriptor,
   const std::string_view dtype = take_until(' ', &line);
   const NamedType* type = std::find_if(std::begin(kTypes), std::end(kTypes),
                                        [&](const NamedType& t) { return t.name == dtype; });
-  if (type == std::end(kTypes)) return "expected a type: bool, i8, i32, bf16, f32 or f64";
+  if (type == std::end(kTypes))
+    return "expected a type: bool, i8, u8, i16, u16, i32, bf16, f32 or f64";
   argument->dtype = std::string(dtype);
   argument->type = type->type;
 

@@ -8,7 +8,7 @@
 //   descriptor := kernel_name '\n' sizes '\n' (argument '\n')*
 //   sizes      := the names of the run-time sizes, separated by ',', or nothing
 //   argument   := ('i'|'o') ' ' name ' ' dtype ' ' alignment_bytes ' ' rank (' ' extent)*
-//   dtype      := bool | i8 | i32 | bf16 | f32 | f64
+//   dtype      := bool | i8 | u8 | i16 | u16 | i32 | bf16 | f32 | f64
 //   extent     := ['-'] term (('+'|'-') term)*     without spaces: 256, B, 2*B+1, B+T-3, -1*B+8
 //   term       := number | size | number '*' size
 //

@@ -21,19 +21,29 @@
 
 namespace emulsion::runtime {
 
-enum class ElementType : uint8_t { boolean, i32, f32, f64 };
+enum class ElementType : uint8_t { boolean, i8, u8, i16, u16, i32, f32, f64 };
 
 template <typename T>
 constexpr ElementType element_type() {
   using Element = std::remove_const_t<T>;
   if constexpr (std::is_same_v<Element, bool>) {
     return ElementType::boolean;
+  } else if constexpr (std::is_same_v<Element, int8_t>) {
+    return ElementType::i8;
+  } else if constexpr (std::is_same_v<Element, uint8_t>) {
+    return ElementType::u8;
+  } else if constexpr (std::is_same_v<Element, int16_t>) {
+    return ElementType::i16;
+  } else if constexpr (std::is_same_v<Element, uint16_t>) {
+    return ElementType::u16;
   } else if constexpr (std::is_same_v<Element, int32_t>) {
     return ElementType::i32;
   } else if constexpr (std::is_same_v<Element, float>) {
     return ElementType::f32;
   } else {
-    static_assert(std::is_same_v<Element, double>, "a kernel takes bool, int32_t, float or double");
+    static_assert(
+        std::is_same_v<Element, double>,
+        "a kernel takes bool, int8_t, uint8_t, int16_t, uint16_t, int32_t, float or double");
     return ElementType::f64;
   }
 }
@@ -42,6 +52,14 @@ inline halide_type_t halide_type(ElementType type) {
   switch (type) {
     case ElementType::boolean:
       return halide_type_t(halide_type_uint, 1);
+    case ElementType::i8:
+      return halide_type_t(halide_type_int, 8);
+    case ElementType::u8:
+      return halide_type_t(halide_type_uint, 8);
+    case ElementType::i16:
+      return halide_type_t(halide_type_int, 16);
+    case ElementType::u16:
+      return halide_type_t(halide_type_uint, 16);
     case ElementType::i32:
       return halide_type_t(halide_type_int, 32);
     case ElementType::f32:

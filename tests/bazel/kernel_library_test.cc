@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/runtime/emulsion_runtime.h"
+#include "tests/bazel/tiny_bytes_kernel.h"
 #include "tests/bazel/tiny_linear_kernel.h"
 #include "tests/bazel/tiny_scheduled_kernel.h"
 #include "tests/bazel/two_results_kernel.h"
@@ -108,6 +109,21 @@ TEST(KernelLibraryTest, GivesSeveralResultsOfSeveralTypes) {
   ASSERT_TRUE(status.ok()) << status.message;
   EXPECT_EQ(total, (std::vector<double>{14, 32}));
   EXPECT_EQ(small, (std::array<bool, 3>{true, false, false}));
+}
+
+TEST(KernelLibraryTest, TakesIntegersThatWrapAround) {
+  std::vector<uint8_t> bytes(67, 255);
+  std::vector<int8_t> signs(67, -128);
+  std::vector<int16_t> products(67);
+  uint8_t wrapped = 0;
+  uint16_t counted = 0;
+  const Status status = kernels::tiny_bytes::run({bytes.data(), {1, 67}}, {signs.data(), {1, 67}},
+                                                 {products.data(), {1, 67}}, {&wrapped, {1}},
+                                                 {&counted, {1}});
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_EQ(products, std::vector<int16_t>(67, 255 * -128));
+  EXPECT_EQ(wrapped, 67 * 255 % 256);
+  EXPECT_EQ(counted, 67 * 255);
 }
 
 TEST(KernelLibraryTest, RefusesAWrongExtent) {

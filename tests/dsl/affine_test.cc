@@ -67,6 +67,17 @@ TEST(ProvesInBounds, Clamps) {
   EXPECT_FALSE(inside(min(any, 9), 10));
 }
 
+TEST(ProvesInBounds, AValueOfANarrowTypeIndexesATable) {
+  auto value = [](DType type) { return cast(i32, read_buffer("at", type, {i()})); };
+  EXPECT_TRUE(inside(value(u8), 256));
+  EXPECT_FALSE(inside(value(u8), 255));
+  EXPECT_TRUE(inside(value(i8) + 128, 256));
+  EXPECT_FALSE(inside(value(i8), 256));
+  EXPECT_TRUE(inside(value(u16) / 256, 256));
+  EXPECT_TRUE(inside(value(bool_), 2));
+  EXPECT_FALSE(inside(value(f32), 1 << 30));
+}
+
 TEST(ProvesInBounds, RunTimeSizes) {
   Expr b = axis_value("b");
   EXPECT_TRUE(inside(b, size()));

@@ -15,6 +15,7 @@ Axis k("k", 8);
 Expr f() { return read_buffer("f", f32, {}); }
 Expr d() { return read_buffer("d", f64, {}); }
 Expr i() { return axis_value("i"); }
+Expr byte() { return read_buffer("b", u8, {}); }
 Expr yes() { return i() < 3; }
 
 TEST(Axis, HasANameAndPerhapsAnExtent) {
@@ -98,8 +99,10 @@ INSTANTIATE_TEST_SUITE_P(
         {"IntegerAndFloat", [] { i() * f(); }, "arguments of mul: expected one type"},
         {"FloatLiteralAndInteger", [] { i() + 0.5f; }, "arguments of add: expected one type"},
         {"BoolLiteralAndFloat", [] { f() + Expr(true); }, "got f32 and bool"},
-        {"ModOfFloats", [] { f() % f(); }, "arguments of mod: expected i32, got f32"},
-        {"SumOfBools", [] { yes() + yes(); }, "expected i32, f32 or f64, got bool"},
+        {"ModOfFloats", [] { f() % f(); },
+         "arguments of mod: expected i8, u8, i16, u16 or i32, got f32"},
+        {"SumOfBools", [] { yes() + yes(); },
+         "expected i8, u8, i16, u16, i32, f32 or f64, got bool"},
         {"OrderOfBools", [] { yes() < yes(); }, "arguments of lt"},
         {"MaxOfBools", [] { max(yes(), yes()); }, "arguments of max"},
         {"AndOfFloats", [] { f() && f(); }, "arguments of and: expected bool, got f32"},
@@ -114,7 +117,12 @@ INSTANTIATE_TEST_SUITE_P(
         {"SelectOfTwoTypes", [] { select(yes(), f(), d()); },
          "arguments 2 and 3 of select: expected one type, got f32 and f64"},
         {"CastToBf16", [] { cast(bf16, f()); }, "argument 1 (type) of cast"},
-        {"CastToI8", [] { cast(i8, f()); }, "expected bool, i32, f32 or f64, got i8"},
+        {"SignedAndUnsigned", [] { byte() + constant(i8, 1); }, "got u8 and i8; cast one of them"},
+        {"ByteAndInteger", [] { byte() + i(); }, "got u8 and i32; cast one of them"},
+        {"LiteralThatU8DoesNotHold", [] { byte() + 256; }, "from 0 to 255, got 256"},
+        {"NegativeLiteralBesideU8", [] { byte() * -1; }, "constant of type u8"},
+        {"ConstantBeyondI16", [] { constant(i16, 32768); }, "from -32768 to 32767, got 32768"},
+        {"SqrtOfByte", [] { sqrt(byte()); }, "argument 1 of sqrt: expected f32 or f64, got u8"},
         {"Undefined", [] { f() + Expr(); }, "argument 2 of add: expected an expression, got none"},
         {"UndefinedArgument", [] { exp(Expr()); }, "argument 1 of exp"},
         {"HalfAnInteger", [] { constant(i32, 0.5); }, "expected a whole number"},

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
     Arguments, GraphTextRefusal,
     ::testing::ValuesIn(std::vector<Refusal>{
         {"UnknownType", [] { parse("input a: f16[3]\n"); },
-         "line 3, column 10: expected a type (bool, i32, f32 or f64), got 'f16'"},
+         "line 3, column 10: expected a type (bool, i8, u8, i16, u16, i32, f32 or f64), got 'f16'"},
         {"TypeWithoutKernels", [] { parse("input a: bf16[3]\n"); },
          "line 3, column 7: input a: expected a type with kernels"},
         {"NoShape", [] { parse("input a: f32\n"); }, "expected '[', got end of line"},

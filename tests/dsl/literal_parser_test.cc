@@ -25,8 +25,24 @@ TEST(LiteralParser, TheSuffixIsTheType) {
   EXPECT_EQ(literal("5d").dtype, f64);
   EXPECT_EQ(literal("5").dtype, i32);
   EXPECT_EQ(literal("true").dtype, bool_);
+  EXPECT_EQ(literal("200u8").dtype, u8);
+  EXPECT_EQ(literal("-7i16").dtype, i16);
   EXPECT_EQ(value_of(literal("-1e+3f")), -1000);
   EXPECT_EQ(value_of(literal("-2147483648")), -2147483648.0);
+}
+
+TEST(LiteralParser, ReadsTheEndsOfEveryIntegerType) {
+  for (DType type : all_dtypes()) {
+    if (!is_integer(type)) continue;
+    const IntegerRange range = integer_range(type);
+    for (int64_t value : {range.lowest, range.highest}) {
+      std::string text = to_string(constant(type, static_cast<double>(value)));
+      Literal read = literal(text);
+      EXPECT_EQ(read.dtype, type) << text;
+      EXPECT_EQ(value_of(read), static_cast<double>(value)) << text;
+      EXPECT_EQ(read.bits >> (8 * size_in_bytes(type) - 1) >> 1, 0u) << text;
+    }
+  }
 }
 
 TEST(LiteralParser, KeepsTheSignOfZeroAndThePayloadOfNan) {
@@ -70,11 +86,17 @@ INSTANTIATE_TEST_SUITE_P(
     Table, LiteralRefusal,
     ::testing::ValuesIn(std::vector<Refusal>{
         {"NoSuffix", [] { literal("0.5"); }, "expected f (f32) or d (f64) behind a number"},
-        {"UnknownSuffix", [] { literal("5x"); }, "a number such as 3, 0.5f or 0.5d"},
+        {"UnknownSuffix", [] { literal("5x"); }, "a number such as 3, 200u8, 0.5f or 0.5d"},
         {"TwoPoints", [] { literal("0.5.5f"); }, "got '0.5.5f'"},
         {"FloatTooLarge", [] { literal("1e39f"); }, "expected a number that fits f32"},
         {"DoubleTooLarge", [] { literal("1e999d"); }, "expected a number that fits f64"},
         {"IntegerTooLarge", [] { literal("2147483648"); }, "expected an integer that fits i32"},
+        {"ByteTooLarge", [] { literal("256u8"); }, "expected an integer that fits u8"},
+        {"NegativeUnsigned", [] { literal("-1u16"); }, "expected an integer that fits u16"},
+        {"I8TooSmall", [] { literal("-129i8"); }, "expected an integer that fits i8"},
+        {"SuffixWithoutNeed", [] { literal("1i32"); }, "a number such as 3, 200u8"},
+        {"TypeThatIsNone", [] { literal("1u32"); }, "a number such as 3, 200u8"},
+        {"HalfAByte", [] { literal("0.5u8"); }, "behind a number with a point"},
         {"HugeInteger", [] { literal("99999999999999999999"); }, "fits 64 bits"},
         {"InfinityOfI32", [] { literal("inf(i32)"); }, "expected f32 or f64, got 'i32'"},
         {"NanThatIsInfinity", [] { literal("nan(f32, 0x7f800000)"); }, "the bits of a f32 NaN"},

@@ -161,12 +161,12 @@ INSTANTIATE_TEST_SUITE_P(
          [] {
            return matmul(in({2, 3}, bool_), in({3, 4}, bool_));
          },
-         {"argument 1 (a) of matmul: expected i32, f32 or f64, got bool"}},
+         {"argument 1 (a) of matmul: expected i8, u8, i16, u16, i32, f32 or f64, got bool"}},
         {"NoKernels",
          [] {
-           return matmul(without_kernels({2, 3}, i8), without_kernels({3, 4}, i8));
+           return matmul(without_kernels({2, 3}, bf16), without_kernels({3, 4}, bf16));
          },
-         {"argument 1 (a) of matmul", "got i8"}},
+         {"argument 1 (a) of matmul", "got bf16"}},
         {"TooManyBytes",
          [] {
            return matmul(in({65536, 1}), in({1, 65536}));

@@ -49,8 +49,8 @@ INSTANTIATE_TEST_SUITE_P(Transpose, Refusals,
                               },
                               {"from -2 to 1 for rank 2, got 2"}},
                              {"NoKernels",
-                              [] { return transpose(without_kernels({2}, i8)); },
-                              {"(x) of transpose", "i8"}},
+                              [] { return transpose(without_kernels({2}, bf16)); },
+                              {"(x) of transpose", "bf16"}},
                          }),
                          case_name<RefusalCase>);
 

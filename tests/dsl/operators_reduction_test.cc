@@ -108,11 +108,13 @@ INSTANTIATE_TEST_SUITE_P(
         {"RankZero", [] { return sum(in({}), {0}); }, {"(axes) of sum", "got axis 0 of rank 0"}},
         {"SumOfBool",
          [] { return sum(in({2}, bool_), {0}); },
-         {"argument 1 (x) of sum: expected i32, f32 or f64, got bool"}},
+         {"argument 1 (x) of sum: expected i8, u8, i16, u16, i32, f32 or f64, got bool"}},
         {"MeanOfInteger",
          [] { return mean(in({2}, i32), {0}); },
          {"argument 1 (x) of mean: expected f32 or f64, got i32; cast it"}},
-        {"NoKernels", [] { return sum(without_kernels({2}, i8), {0}); }, {"(x) of sum", "got i8"}},
+        {"NoKernels",
+         [] { return sum(without_kernels({2}, bf16), {0}); },
+         {"(x) of sum", "got bf16"}},
         {"MaxOfNothing",
          [] {
            return reduce_max(in({0, 4}), {0});

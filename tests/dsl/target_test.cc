@@ -83,6 +83,11 @@ TEST(Target, VectorsOfAvx512) {
   EXPECT_EQ(target.vector_lanes(f64), 8);
   EXPECT_EQ(target.vector_lanes(i32), 16);
   EXPECT_EQ(target.vector_lanes(bool_), 16);
+  EXPECT_EQ(target.vector_lanes(u8), 64);
+  EXPECT_EQ(target.vector_lanes(i8), 64);
+  EXPECT_EQ(target.vector_lanes(i16), 32);
+  EXPECT_EQ(target.vector_lanes(u16), 32);
+  EXPECT_EQ(target.vector_lanes(bf16), 16);
   EXPECT_EQ(target.vector_registers(), 32);
   EXPECT_TRUE(target.has_fma());
 }

@@ -93,7 +93,6 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::ValuesIn(std::vector<Refusal>{
         {"Keyword", [] { input("return", f32, {3}); }, "input 'return'"},
         {"Bf16", [] { weight("w", bf16, {3}); }, "weight w: expected a type with kernels"},
-        {"I8", [] { input("x", i8, {3}); }, "got i8"},
         {"NegativeShape",
          [] {
            input("x", f32, {3, -1});

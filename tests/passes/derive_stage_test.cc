@@ -108,6 +108,23 @@ TEST(FreshStage, NumbersWhatOperationsSizesAndStagesHave) {
   EXPECT_EQ(fresh_stage(schedule, "other"), "other");
 }
 
+TEST(ValueLanes, AreThoseOfTheWidestValue) {
+  const Target target = Target::parse("x86-64-v4");
+  const Tensor bytes = input("bytes", u8, {4, 9}), floats = input("floats", f32, {4, 9});
+  auto lanes = [&](const Tensor& y) { return value_lanes(*y.op(), target); };
+  EXPECT_EQ(lanes(add(bytes, 1)), 64);  // where to read is in i32, and does not count
+  EXPECT_EQ(lanes(slice(bytes, {0, 8}, {4, -1}, {1, -1})), 64);
+  EXPECT_EQ(lanes(cast(bytes, i16)), 32);
+  EXPECT_EQ(lanes(cast(bytes, f32)), 16);
+  EXPECT_EQ(lanes(where(less(bytes, 3), bytes, bytes)), 64);
+  EXPECT_EQ(lanes(less(floats, 3)), 16);
+  EXPECT_EQ(lanes(less(bytes, 3)), 64);
+  EXPECT_EQ(lanes(less(cast(bytes, f64), 3)), 8);
+  EXPECT_EQ(lanes(logical_not(input("yes", bool_, {4}))), 16);
+  const Axis i("i", 7);
+  EXPECT_EQ(lanes(compute("y", {i}, cast(u8, Expr(i)))), 16);  // an axis as a value is an i32
+}
+
 std::string vectorized(const Extent& extent, bool reduce, int64_t lanes) {
   const Axis i("i", 3), j("j", extent), r("r", 2);
   Tensor x = input("x", f32, {3, extent, 2});

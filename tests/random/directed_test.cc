@@ -50,6 +50,12 @@ class Maker {
     step.args = {node_arg(x), number_arg(number)};
     return add(step);
   }
+  int times(int x, double number) {
+    Step step;
+    step.op = "mul";
+    step.args = {node_arg(x), number_arg(number)};
+    return add(step);
+  }
   // relu(x * w + b)
   int layer(int x, int w, const Shape& bias) {
     return call("relu", {call("add", {call("matmul", {x, w}), weight(bias)})});
@@ -343,9 +349,69 @@ std::vector<Case> shapes() {
   };
 }
 
+// The integers that wrap around, on values from their whole range.
+std::vector<Case> wrapping() {
+  std::vector<Case> cases;
+  for (DType type : {i8, u8, i16, u16}) {
+    const std::string name = to_string(type);
+    cases.push_back({"Arithmetic_" + name, [type] {
+                       Maker m;
+                       int x = m.input({1025}, type), y = m.input({1025}, type);
+                       std::vector<int> results;
+                       for (const char* op : {"add", "sub", "mul", "div", "min", "max", "less"}) {
+                         results.push_back(m.call(op, {x, y}));
+                       }
+                       for (const char* op : {"neg", "abs", "relu"}) {
+                         results.push_back(m.call(op, {x}));
+                       }
+                       return m.outputs(results);
+                     }});
+    cases.push_back(
+        {"SumsAndLayers_" + name, [type] {
+           Maker m;
+           m.sizes({0, 1, 17});
+           int x = m.input({kB, 131}, type), w = m.weight({131, 70}, type);
+           int y =
+               m.call("relu", {m.call("add", {m.call("matmul", {x, w}), m.weight({70}, type)})});
+           return m.outputs({y, m.call("sum", {x}, axes({1})), m.call("sum", {x}, axes({0})),
+                             m.call("reduce_max", {x}, axes({0})),
+                             m.call("reduce_min", {x}, axes({0}))});
+         }});
+    cases.push_back(
+        {"Casts_" + name, [type, name] {
+           Maker m;
+           int x = m.input({1025}, type);
+           std::vector<int> results;
+           for (const char* to : {"bool", "i8", "u8", "i16", "u16", "i32", "f32", "f64"}) {
+             results.push_back(m.call("cast", {x}, {{"dtype", to}}));
+           }
+           for (DType from : {i32, f32, f64, bool_}) {
+             results.push_back(m.call("cast", {m.input({65}, from)}, {{"dtype", name}}));
+           }
+           return m.outputs(results);
+         }});
+    cases.push_back({"SaturatesFloats_" + name, [name] {
+                       Maker m(false, true);  // NaN and infinities, too
+                       int x = m.input({1025}), large = m.times(x, 20000);
+                       return m.outputs({m.call("cast", {x}, {{"dtype", name}}),
+                                         m.call("cast", {large}, {{"dtype", name}})});
+                     }});
+    cases.push_back(
+        {"Windows_" + name, [type] {
+           Maker m;
+           int x = m.input({1, 9, 35, 3}, type);
+           json params = {
+               {"stride", {1, 2}}, {"dilation", {1, 1}}, {"pad", {1, 1, 1, 1}}, {"groups", 1}};
+           int y = m.call("conv2d", {x, m.weight({3, 3, 3, 5}, type)}, params);
+           return m.outputs({y, m.call("max_pool", {x}, window_of({3, 2}, {2, 1, 1, 1}))});
+         }});
+  }
+  return cases;
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const auto& group : {layers(), sharing(), extremes(), shapes()}) {
+  for (const auto& group : {layers(), sharing(), extremes(), shapes(), wrapping()}) {
     cases.insert(cases.end(), group.begin(), group.end());
   }
   return cases;

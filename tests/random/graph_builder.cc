@@ -18,14 +18,20 @@ const std::vector<int64_t>& awkward_extents() {
   return *extents;
 }
 
+Traits whole_range(DType dtype) {
+  const IntegerRange range = integer_range(dtype);
+  return {static_cast<double>(std::max(-range.lowest, range.highest)), 0, false};
+}
+
 }  // namespace
 
 GraphBuilder::GraphBuilder(uint64_t seed, bool exact, bool specials) : random_(seed) {
   recipe_.seed = seed;
   recipe_.exact = exact;
   recipe_.specials = specials;
-  int type = random_.below(10);
-  main_type_ = type < 7 ? DType::f32 : type < 9 ? DType::f64 : DType::i32;
+  static const std::vector<DType> kWrapping = {i8, u8, i16, u16};
+  int type = random_.below(12);
+  main_type_ = type < 7 ? f32 : type < 9 ? f64 : type < 10 ? i32 : random_.of(kWrapping);
   if (random_.chance(0.4)) {
     sizes_.emplace_back("B");
     if (random_.chance(0.2)) sizes_.emplace_back("T");
@@ -40,6 +46,11 @@ int64_t GraphBuilder::count_of(const Shape& shape) const {
 }
 
 bool GraphBuilder::is_number(int node) const { return dtype(node) != DType::boolean; }
+
+int GraphBuilder::number_for(int node, int low, int high) {
+  bool is_unsigned = is_integer(dtype(node)) && integer_range(dtype(node)).lowest == 0;
+  return random_.between(is_unsigned ? std::max(low, 0) : low, high);
+}
 
 int64_t GraphBuilder::random_extent() {
   return random_.chance(0.02) ? 0 : random_.of(awkward_extents());
@@ -92,6 +103,7 @@ int GraphBuilder::leaf(DType dtype, const Shape& shape, Fill fill, const std::st
   node.fill = fill;
   Traits traits;
   traits.bound = dtype == DType::boolean ? 1 : fill == Fill::any || exact() ? 4 : 2;
+  if (wraps(dtype)) traits = whole_range(dtype);
   traits.quantum = is_float(dtype) ? (fill == Fill::power_of_two ? 1
                                       : fill == Fill::variance   ? 2
                                                                  : 0)
@@ -155,7 +167,7 @@ int GraphBuilder::partner(int node, Fill fill) {
 }
 
 bool GraphBuilder::fits(DType dtype, const Traits& traits) const {
-  if (dtype == DType::boolean) return true;
+  if (dtype == DType::boolean || wraps(dtype)) return true;
   if (!is_float(dtype)) return traits.bound <= (1 << 30);
   if (!exact()) return traits.bound <= 1e6;
   return traits.quantum <= 12 && std::ldexp(traits.bound, traits.quantum) <= (1 << 22);
@@ -177,7 +189,7 @@ int GraphBuilder::emit(Step call, const Traits& traits) {
   }
   recipe_.nodes.push_back(std::move(call));
   tensors_.push_back(result);
-  traits_.push_back(traits);
+  traits_.push_back(wraps(result.dtype()) ? whole_range(result.dtype()) : traits);
   users_.push_back(0);
   ++calls_;
   return static_cast<int>(tensors_.size()) - 1;

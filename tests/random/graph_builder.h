@@ -58,7 +58,9 @@ class GraphBuilder {
   DType dtype(int node) const { return tensor(node).dtype(); }
   const Shape& shape(int node) const { return tensor(node).shape(); }
   int rank(int node) const { return tensor(node).rank(); }
-  bool is_number(int node) const;  // i32, f32, f64
+  bool is_number(int node) const;  // not bool
+  // From low to high, or what of that the node's type holds.
+  int number_for(int node, int low, int high);
   bool exact() const { return recipe_.exact; }
   DType main_type() const { return main_type_; }
   int calls() const { return calls_; }
@@ -88,6 +90,8 @@ inline Step call(const std::string& op, const std::vector<Arg>& args,
   step.params = std::move(params);
   return step;
 }
+// The integers that wrap around: their values need no bounds.
+inline bool wraps(DType dtype) { return is_integer(dtype) && dtype != DType::i32; }
 inline bool added(int node) { return node >= 0; }
 // Of a value that is one of two, or made of both.
 inline Traits largest_of(const Traits& x, const Traits& y) {

@@ -23,7 +23,7 @@ except ImportError:
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # -I leaves it out
 import numpy_values as nv  # noqa: E402
 
-STORED = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "bool": np.uint8}
+STORED = {"f32": np.float32, "f64": np.float64, "bool": np.uint8, **nv.INTEGERS}
 
 
 class Call:
@@ -190,7 +190,7 @@ def stacked_window(call, x, value):
 
 def max_pool(call):
     (x,) = call.args
-    lowest = -np.inf if x.is_float() else -(2**31)
+    lowest = -np.inf if x.is_float() else np.iinfo(nv.INTEGERS[x.dtype]).min
     return nv.reduce_extreme("max", stacked_window(call, x, lowest), (0,), False)
 
 

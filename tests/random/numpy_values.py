@@ -1,7 +1,8 @@
 """Arrays of values with bounds on their errors, for numpy_oracle.py.
 
-Every element is a value `v` (float64; int64 for i32, bool for bool) and a bound `e` on the error of whoever
-computes it in its own type. Each operation hands the bounds of its operands on and adds its own rounding, in units
+Every element is a value `v` (float64; int64 for integers, bool for bool) and a bound `e` on the error of whoever
+computes it in its own type. The 8- and 16-bit integers wrap around, and NumPy's own conversion of the int64 result
+to the type says how: they are always exact. Each operation hands the bounds of its operands on and adds its own rounding, in units
 of u = 2^-24 (f32) or 2^-53 (f64): 1 for + - * / sqrt and conversions, n for a sum of n terms in whatever order,
 ULPS for exp, log, tanh and erf. Nothing is added where the result is known to be exact: operands without error,
 and a result (for a sum: all partial sums) that f32 holds. So whole numbers give e = 0, and such results are
@@ -20,6 +21,8 @@ TINY = {"f32": 2.0**-125, "f64": 2.0**-1020}  # what results near 0 may lose to 
 MAX = {"f32": float(np.finfo(np.float32).max), "f64": np.inf}
 SLACK = 1.25  # for terms of second order in u, and for float64's own rounding
 ULPS = 16  # exp, log, tanh, erf: 8 units in the last place are 16 u at the worst
+INTEGERS = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32}
+WRAPPING = ("i8", "u8", "i16", "u16")
 QUANTA = [2.0**q for q in (0, 1, 2, 4, 6, 8, 10, 12)]
 
 erf_of = np.vectorize(math.erf, otypes=[np.float64])
@@ -30,7 +33,7 @@ def in_f32(v):
 
 
 class Value:
-    """A tensor: dtype "f32", "f64", "i32" or "bool", values, bounds."""
+    """A tensor: dtype "f32", "f64", "bool" or one of INTEGERS, values, bounds."""
 
     def __init__(self, dtype, v, e):
         self.dtype, self.v, self.e = dtype, v, np.broadcast_to(e, v.shape)
@@ -52,7 +55,7 @@ class Value:
 
 def known(dtype, v):
     v = np.asarray(v)
-    v = v.astype({"f32": np.float64, "f64": np.float64, "i32": np.int64, "bool": np.bool_}[dtype])
+    v = v.astype(np.float64 if dtype in U else np.bool_ if dtype == "bool" else np.int64)
     return Value(dtype, in_f32(v) if dtype == "f32" else v, 0.0)
 
 
@@ -63,6 +66,8 @@ def unknown_where(mask, value):
 def settle(dtype, v, e, unknown, ulps=1, exact=None):
     """A result: adds `ulps` roundings unless `exact`, lets what f32 does not hold become infinity."""
     v, e = np.asarray(v), np.asarray(e)
+    if dtype in WRAPPING:
+        return Value(dtype, v.astype(INTEGERS[dtype]).astype(np.int64), np.where(unknown, np.inf, 0.0))
     if dtype not in U:
         too_large = abs(v) > 2**31 - 1 if dtype == "i32" else False
         return Value(dtype, v, np.where(unknown | too_large, np.inf, 0.0))
@@ -95,7 +100,7 @@ def binary(op, a, b):
         return settle(dtype, v, np.maximum(ea, eb), unknown, ulps=0)
     if op != "div":
         raise ValueError(op)
-    if dtype == "i32":  # towards minus infinity; by zero 0
+    if dtype in INTEGERS:  # towards minus infinity; by zero 0
         return settle(dtype, np.floor_divide(x, y), 0.0, unknown)
     v = x / y
     e = (ea + abs(v) * eb) / (abs(y) - eb)
@@ -159,12 +164,14 @@ def cast(x, dtype):
     unknown = x.unknown()
     if dtype == "bool":
         return settle(dtype, x.v != 0, 0.0, unknown | (may_be_zero(x) if x.is_float() else False))
-    if dtype == "i32":
+    if dtype in INTEGERS:
         if not x.is_float():
             return settle(dtype, x.v.astype(np.int64), 0.0, unknown)
+        # Ours: what the type does not hold becomes its nearest end, NaN 0; NumPy leaves both open.
+        ends = np.iinfo(INTEGERS[dtype])
         e = np.where(unknown, 0, x.e)
-        apart = (np.trunc(x.v - e) != np.trunc(x.v + e)) | ~(abs(x.v) + e < 2**31)
-        return settle(dtype, np.where(apart, 0, np.trunc(x.v)).astype(np.int64), 0.0, unknown | apart)
+        low, high = (np.clip(np.trunc(np.nan_to_num(x.v + d)), ends.min, ends.max) for d in (-e, e))
+        return settle(dtype, low.astype(np.int64), 0.0, unknown | (low != high))
     wide = x.v.astype(np.float64)
     e = np.where(unknown, 0.0, x.e)
     return settle(dtype, wide, e, unknown, ulps=0 if x.dtype == "f32" else 1)
@@ -185,7 +192,8 @@ def reduce_sum(x, axes, keepdims):
     v = np.where(x.unknown(), 0, x.v)
     total = v.sum(axis=axes, keepdims=keepdims)
     if not x.is_float():
-        return settle(x.dtype, total, 0.0, unknown | (abs(v).sum(axis=axes, keepdims=keepdims) >= 2**31))
+        overflows = x.dtype == "i32" and abs(v).sum(axis=axes, keepdims=keepdims) >= 2**31
+        return settle(x.dtype, total, 0.0, unknown | overflows)
     errors = np.where(x.unknown(), 0, x.e)
     e = errors.sum(axis=axes, keepdims=keepdims)
     size = (abs(v) + errors).sum(axis=axes, keepdims=keepdims)
@@ -198,8 +206,8 @@ def reduce_sum(x, axes, keepdims):
 
 def reduce_extreme(op, x, axes, keepdims):
     """Over no elements: the identity."""
-    lowest = -np.inf if x.is_float() else -(2**31)
-    highest = np.inf if x.is_float() else 2**31 - 1
+    lowest = -np.inf if x.is_float() else np.iinfo(INTEGERS[x.dtype]).min
+    highest = np.inf if x.is_float() else np.iinfo(INTEGERS[x.dtype]).max
     v = np.where(x.unknown(), 0, x.v)
     e = np.where(x.unknown(), 0, x.e).max(axis=axes, keepdims=keepdims, initial=0)
     unknown = x.unknown().any(axis=axes, keepdims=keepdims)
@@ -221,8 +229,8 @@ def contract(a, b):
     unknown = ua.any(axis=-1)[..., :, None] | ub.any(axis=-2)[..., None, :]
     v = np.einsum(product, x, y)
     if not a.is_float():
-        size = np.einsum(product, abs(x), abs(y))
-        return settle(a.dtype, v, 0.0, unknown | (size >= 2**31))
+        overflows = a.dtype == "i32" and np.einsum(product, abs(x), abs(y)) >= 2**31
+        return settle(a.dtype, v, 0.0, unknown | overflows)
     ea, eb = np.where(ua, 0, a.e), np.where(ub, 0, b.e)
     hazard = np.einsum(product, np.isinf(x) * 1.0, may_be_zero(b) * 1.0) + np.einsum(
         product, may_be_zero(a) * 1.0, np.isinf(y) * 1.0

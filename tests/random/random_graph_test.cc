@@ -203,6 +203,7 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
   };
   for (const std::string& op : operator_names()) floors["operator: " + op] = 10;
   for (const char* type : {"bool", "i32", "f32", "f64"}) floors[std::string("type: ") + type] = 100;
+  for (const char* type : {"i8", "u8", "i16", "u16"}) floors[std::string("type: ") + type] = 30;
   for (int rank = 0; rank <= 5; ++rank) floors["rank: " + std::to_string(rank)] = 50;
   EXPECT_EQ(census.missing(floors, kGraphs), std::vector<std::string>());
   EXPECT_GE(census.shared(), 0.3);

@@ -17,9 +17,9 @@ using nlohmann::json;
 // Whole numbers do not survive this operator.
 bool only_reals(B* b) { return b->exact(); }
 
-// A number beside a tensor: whole in exact recipes and for i32.
+// A number beside a tensor: whole in exact recipes and for integers.
 double random_number(B* b, int node) {
-  if (b->exact() || !is_float(b->dtype(node))) return b->random().between(-3, 3);
+  if (b->exact() || !is_float(b->dtype(node))) return b->number_for(node, -3, 3);
   return b->random().real(-2, 2);
 }
 
@@ -119,7 +119,7 @@ bool add_sign(B* b, const std::string& op) {
 
 bool add_clamp(B* b, const std::string& op) {
   int x = b->numeric();
-  double low = b->random().between(-3, 1), high = low + b->random().between(0, 4);
+  double low = b->number_for(x, -3, 1), high = low + b->random().between(0, 4);
   Traits result = b->traits(x);
   result.bound = std::max(std::abs(low), std::abs(high));
   result.positive = low >= 1 || (result.positive && high >= 1);
@@ -150,7 +150,7 @@ bool add_real_function(B* b, const std::string& op) {
 }
 
 bool add_cast(B* b, const std::string& op) {
-  static const std::vector<DType> kTypes = {DType::boolean, DType::i32, DType::f32, DType::f64};
+  static const std::vector<DType> kTypes = {bool_, i32, f32, f64, f32, f64, i8, u8, i16, u16};
   int x = b->random().chance(0.3) ? b->boolean(b->random_shape(0, 4)) : b->numeric();
   DType to = b->random().of(kTypes);
   const Traits& own = b->traits(x);

@@ -229,7 +229,7 @@ bool add_pad(B* b, const std::string& op) {
     low.push_back(b->random().chance(0.4) ? b->random().between(1, 3) : 0);
     high.push_back(b->random().chance(0.4) ? b->random().between(1, 9) : 0);
   }
-  double value = b->is_number(x) ? b->random().between(-2, 2) : b->random().below(2);
+  double value = b->is_number(x) ? b->number_for(x, -2, 2) : b->random().below(2);
   Traits result = b->traits(x);
   result.bound = std::max(result.bound, 2.0);
   result.positive = result.positive && value >= 1;

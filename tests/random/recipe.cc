@@ -227,6 +227,9 @@ double special_value(RandomNumbers* random) {
 double element(const Recipe& recipe, const Step& leaf, RandomNumbers* random) {
   if (leaf.dtype == DType::boolean) return random->below(2);
   bool whole = recipe.exact || !is_float(leaf.dtype);
+  if (leaf.fill == Fill::any && is_integer(leaf.dtype) && leaf.dtype != DType::i32) {
+    return random->between(-(1 << 16), 1 << 16);  // of which the type keeps the last bits
+  }
   switch (leaf.fill) {
     case Fill::any:
       return whole ? random->between(-4, 4) : random->real(-2, 2);

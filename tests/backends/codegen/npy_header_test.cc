@@ -27,6 +27,15 @@ TEST(NpyHeaderTest, ReadsWhatItWrites) {
   }
 }
 
+TEST(NpyHeaderTest, HasADescrForEveryTypeWithKernels) {
+  for (DType type : all_dtypes()) {
+    if (!is_computable(type)) continue;
+    EXPECT_EQ(parse_npy_header("w.npy", format_npy_header("w.npy", {type, {2}})).dtype, type);
+  }
+  EXPECT_THAT(format_npy_header("w.npy", {u8, {2}}), HasSubstr("'|u1'"));
+  EXPECT_THAT(format_npy_header("w.npy", {i16, {2}}), HasSubstr("'<i2'"));
+}
+
 TEST(NpyHeaderTest, TakesKeysInAnyOrder) {
   const NpyHeader header =
       parse_npy_header("w.npy", "{'shape': (2, 3), 'fortran_order': False, 'descr': '<f4'}");

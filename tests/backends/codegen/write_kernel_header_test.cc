@@ -53,6 +53,21 @@ TEST(WriteKernelHeaderTest, DeclaresTypesShapesAndArithmetic) {
   EXPECT_THAT(text, HasSubstr("return ::std::int64_t{2} * (2 * B + 1) * 24 * 20;"));
 }
 
+TEST(WriteKernelHeaderTest, DeclaresEveryType) {
+  const char* const spans[] = {"bool",           "::std::int8_t",   "::std::uint8_t",
+                               "::std::int16_t", "::std::uint16_t", "::std::int32_t",
+                               "float",          "double"};
+  size_t i = 0;
+  for (DType type : all_dtypes()) {
+    if (!is_computable(type)) continue;
+    const Tensor y = cast(input("x", type, {3}), f64, "y");
+    const std::string text = header(lower(y, Schedule(y)));
+    EXPECT_THAT(text, HasSubstr(fmt::format("::emulsion::Span<const {}, 1> x;", spans[i++])));
+    const std::string element = type == bool_ ? "boolean" : to_string(type);
+    EXPECT_THAT(text, HasSubstr("ElementType::" + element + ","));
+  }
+}
+
 TEST(WriteKernelHeaderTest, DeclaresAPackForEachPackedWeight) {
   const std::string text = header(packed_nest());
   EXPECT_THAT(text, HasSubstr("pack_w(::emulsion::Span<const float, 2> w, "

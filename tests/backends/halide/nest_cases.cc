@@ -37,6 +37,19 @@ void add_elementwise(std::vector<GraphCase>* cases) {
   cases->push_back({"sigmoid", sigmoid(x)});
 }
 
+void add_narrow_integers(std::vector<GraphCase>* cases) {
+  Tensor u = input("u", u8, {kBatch, 131}), s = input("s", i16, {kBatch, 131});
+  cases->push_back({"bytes", div(mul(u, u) - 7, max(u, 1)) + neg(u)});
+  cases->push_back({"bytes_and_words", mul(cast(u, i16), s)});
+  cases->push_back({"words_to_floats", cast(cast(s, f32) * 0.75, i8)});
+  cases->push_back({"sum_of_bytes", sum(u, {1})});
+  cases->push_back({"largest_word", reduce_max(s, {0})});
+  cases->push_back({"byte_matmul", relu(matmul(u, weight("v", u8, {131, 70})))});
+  Tensor table = input("table", f32, {256});
+  Axis b("b", kBatch), i("i", 131);
+  cases->push_back({"table", compute("y", {b, i}, table(cast(i32, u(b, i))))});
+}
+
 void add_reductions(std::vector<GraphCase>* cases) {
   Tensor x = x_of({kBatch, 19}), t = input("t", f32, {kBatch, 5, 6});
   cases->push_back({"sum_last", sum(x, {1})});
@@ -423,6 +436,7 @@ class GuardedBytes {
 std::vector<GraphCase> operator_cases() {
   std::vector<GraphCase> cases;
   add_elementwise(&cases);
+  add_narrow_integers(&cases);
   add_reductions(&cases);
   add_contractions(&cases);
   add_movement(&cases);

@@ -175,6 +175,29 @@ TYPED_TEST(SpecialValues, CastToIntegerSaturates) {
       reference);
 }
 
+TYPED_TEST(SpecialValues, CastToNarrowIntegersSaturates) {
+  using T = TypeParam;
+  for (DType type : {i8, u8, i16, u16}) {
+    SCOPED_TRACE(to_string(type));
+    const auto lowest = static_cast<T>(integer_range(type).lowest);
+    const auto highest = static_cast<T>(integer_range(type).highest);
+    for (T scale : {T(1), T(51.1), T(100), T(20000)}) {
+      auto scaled = [&](T a) { return a * scale; };
+      this->expect(
+          [&](const Halide::Expr& a, const Halide::Expr&) {
+            Halide::Expr factor = Halide::Internal::make_const(a.type(), scale);
+            return Halide::cast(a.type(), halide_cast(type, halide_binary(ExprOp::mul, a, factor)));
+          },
+          [&](T a, T) {
+            T value = scaled(a);
+            return value != value
+                       ? T(0)
+                       : T(static_cast<int64_t>(std::max(lowest, std::min(highest, value))));
+          });
+    }
+  }
+}
+
 TYPED_TEST(SpecialValues, CastToBoolIsWhetherItIsNotZero) {
   using T = TypeParam;
   this->expect(
@@ -219,6 +242,107 @@ TEST(Integers, ModTakesTheSignOfTheDivisor) {
 TEST(Integers, MinAndMax) {
   expect_integers(ExprOp::min, [](int a, int b) { return std::min(a, b); });
   expect_integers(ExprOp::max, [](int a, int b) { return std::max(a, b); });
+}
+
+// One binary operator of a narrow type over all pairs of 8-bit values (of 16 bits: around the ends
+// and 0), in vectors of a whole register with a tail, against 64-bit arithmetic modulo 2^bits.
+template <typename T>
+class NarrowIntegers : public testing::Test {
+ protected:
+  static std::vector<T> values() {
+    std::vector<T> result;
+    const int lowest = std::numeric_limits<T>::min(), highest = std::numeric_limits<T>::max();
+    for (int v = lowest; v <= highest; ++v) {
+      bool near = v < lowest + 20 || v > highest - 20 || (v >= -20 && v <= 20);
+      if (sizeof(T) == 1 || near) result.push_back(static_cast<T>(v));
+    }
+    return result;
+  }
+
+  using Build = std::function<Halide::Expr(const Halide::Expr&, const Halide::Expr&)>;
+  using Wide = std::function<int64_t(int64_t, int64_t)>;
+
+  static void expect(const Build& build, const Wide& wide) {
+    const std::vector<T> list = values();
+    const int n = static_cast<int>(list.size());
+    Halide::Buffer<T> a(n * n + 1), b(n * n + 1), out(n * n + 1);
+    for (int i = 0; i < n * n + 1; ++i) {
+      a(i) = list[static_cast<size_t>(i / n % n)];
+      b(i) = list[static_cast<size_t>(i % n)];
+    }
+    call_halide("test", [&] {
+      Halide::Var i("i");
+      Halide::Func f("f");
+      f(i) = build(a(i), b(i));
+      f.vectorize(i, 64 / static_cast<int>(sizeof(T)), Halide::TailStrategy::GuardWithIf);
+      f.realize(Halide::Pipeline::RealizationArg(out.raw_buffer()), kernel_target(Target::host()));
+    });
+    for (int i = 0; i < n * n + 1; ++i) {
+      ASSERT_EQ(out(i), static_cast<T>(wide(a(i), b(i))))
+          << "of " << int{a(i)} << " and " << int{b(i)};
+    }
+  }
+  static void expect(ExprOp op, const Wide& wide) {
+    SCOPED_TRACE(to_string(op));
+    expect([op](const Halide::Expr& a, const Halide::Expr& b) { return halide_binary(op, a, b); },
+           wide);
+  }
+  static int64_t floor_div(int64_t a, int64_t b) {
+    return b == 0 ? 0 : static_cast<int64_t>(std::floor(static_cast<double>(a) / b));
+  }
+};
+
+using NarrowTypes = testing::Types<int8_t, uint8_t, int16_t, uint16_t>;
+TYPED_TEST_SUITE(NarrowIntegers, NarrowTypes);
+
+TYPED_TEST(NarrowIntegers, ArithmeticWraps) {
+  this->expect(ExprOp::add, [](int64_t a, int64_t b) { return a + b; });
+  this->expect(ExprOp::sub, [](int64_t a, int64_t b) { return a - b; });
+  this->expect(ExprOp::mul, [](int64_t a, int64_t b) { return a * b; });
+}
+
+TYPED_TEST(NarrowIntegers, NothingIsSimplifiedAsIfItDidNotWrap) {
+  auto one = [](const Halide::Expr& a) { return Halide::Internal::make_one(a.type()); };
+  this->expect(  // a + 1 > a is false at the end
+      [&](const Halide::Expr& a, const Halide::Expr&) {
+        Halide::Expr more = halide_binary(ExprOp::add, a, one(a));
+        return Halide::select(halide_binary(ExprOp::gt, more, a), one(a),
+                              Halide::Internal::make_zero(a.type()));
+      },
+      [](int64_t a, int64_t) { return a != std::numeric_limits<TypeParam>::max() ? 1 : 0; });
+  this->expect(  // (a + b) / 2 is not an average
+      [](const Halide::Expr& a, const Halide::Expr& b) {
+        return halide_binary(ExprOp::div, halide_binary(ExprOp::add, a, b),
+                             Halide::Internal::make_const(a.type(), 2));
+      },
+      [this](int64_t a, int64_t b) { return this->floor_div(static_cast<TypeParam>(a + b), 2); });
+}
+
+TYPED_TEST(NarrowIntegers, DivisionRoundsTowardsMinusInfinityAndByZeroIsZero) {
+  this->expect(ExprOp::div, [this](int64_t a, int64_t b) { return this->floor_div(a, b); });
+  this->expect(ExprOp::mod,
+               [this](int64_t a, int64_t b) { return b == 0 ? 0 : a - b * this->floor_div(a, b); });
+}
+
+TYPED_TEST(NarrowIntegers, OrderAndSigns) {
+  this->expect(ExprOp::min, [](int64_t a, int64_t b) { return std::min(a, b); });
+  this->expect(ExprOp::max, [](int64_t a, int64_t b) { return std::max(a, b); });
+  auto unary = [](ExprOp op) {
+    return [op](const Halide::Expr& a, const Halide::Expr&) { return halide_unary(op, a); };
+  };
+  this->expect(unary(ExprOp::neg), [](int64_t a, int64_t) { return -a; });
+  this->expect(unary(ExprOp::abs), [](int64_t a, int64_t) { return a < 0 ? -a : a; });
+}
+
+TYPED_TEST(NarrowIntegers, CastsBetweenIntegersWrap) {
+  for (DType through : {i8, u8, i16, u16, i32}) {
+    SCOPED_TRACE(to_string(through));
+    this->expect(
+        [&](const Halide::Expr& a, const Halide::Expr&) {
+          return halide_cast(dtype_of<TypeParam>(), halide_cast(through, a));
+        },
+        [&](int64_t a, int64_t) { return wrap_integer(through, a); });
+  }
 }
 
 TEST(ScalarOps, TwoTypesAreAnInternalError) {

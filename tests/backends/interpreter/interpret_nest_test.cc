@@ -178,13 +178,16 @@ TEST(InterpretNest, RunsEveryComputableType) {
   EXPECT_EQ(interpret_nest(copy_nest(2, bool_), {{"x", flags}}).at("y").bytes, flags.bytes);
   TensorValue counts = make_tensor({2}, std::vector<int32_t>{-3, 1 << 30});
   EXPECT_EQ(interpret_nest(copy_nest(2, i32), {{"x", counts}}).at("y").bytes, counts.bytes);
+  TensorValue bytes = make_tensor({2}, std::vector<uint8_t>{0, 255});
+  EXPECT_EQ(interpret_nest(copy_nest(2, u8), {{"x", bytes}}).at("y").bytes, bytes.bytes);
+  TensorValue words = make_tensor({2}, std::vector<int16_t>{-32768, 32767});
+  EXPECT_EQ(interpret_nest(copy_nest(2, i16), {{"x", words}}).at("y").bytes, words.bytes);
   TensorValue doubles = make_tensor({2}, std::vector<double>{0.1, 1e300});
   EXPECT_EQ(interpret_nest(copy_nest(2, f64), {{"x", doubles}}).at("y").bytes, doubles.bytes);
 }
 
 TEST(InterpretNest, RefusesTypesWithoutKernels) {
   EXPECT_ERROR(interpret_nest(copy_nest(2, bf16), {{"x", zeros(bf16, {2})}}), "got bf16");
-  EXPECT_ERROR(interpret_nest(copy_nest(2, i8), {{"x", zeros(i8, {2})}}), "got i8");
 }
 
 TEST(InterpretNest, RefusesAMissingWeight) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "tests/passes/expect_error.h"
 
@@ -33,7 +35,7 @@ Scalar f64_scalar(double value) {
 }
 
 int64_t i32_result(ExprOp op, int64_t a, int64_t b = 0) {
-  return scalar_function(op, ScalarKind::wrapped_i32)(integer(a), integer(b)).i;
+  return scalar_function(op, ScalarKind::i32)(integer(a), integer(b)).i;
 }
 
 float f32_result(ExprOp op, float a, float b = 0) {
@@ -45,7 +47,7 @@ int64_t f32_comparison(ExprOp op, float a, float b) {
 }
 
 int64_t to_i32(float value) {
-  return cast_function(i32, ScalarKind::wrapped_i32, ScalarKind::f32)(f32_scalar(value), {}).i;
+  return cast_function(i32, ScalarKind::i32, ScalarKind::f32)(f32_scalar(value), {}).i;
 }
 
 TEST(ScalarFunctions, I32Wraps) {
@@ -142,12 +144,95 @@ TEST(ScalarFunctions, CastsToI32Truncate) {
   EXPECT_EQ(to_i32(-2.9f), -2);
 }
 
-TEST(ScalarFunctions, CastsToI32OfWhatDoesNotFitAreDefinedForUs) {
+TEST(ScalarFunctions, CastsToI32OfWhatDoesNotFitSaturate) {
   EXPECT_EQ(to_i32(1e20f), kHighest);
   EXPECT_EQ(to_i32(-1e20f), kLowest);
   EXPECT_EQ(to_i32(2147483648.0f), kHighest);
   EXPECT_EQ(to_i32(std::numeric_limits<float>::infinity()), kHighest);
   EXPECT_EQ(to_i32(kNan), 0);
+}
+
+// One operator on the values of a narrow type, against 64-bit arithmetic taken modulo 2^bits: all
+// pairs of 8-bit values, and pairs around the ends and 0 of the 16-bit types.
+template <typename T>
+void expect_wraps(ScalarKind kind, ExprOp op, int64_t (*wide)(int64_t, int64_t)) {
+  SCOPED_TRACE(to_string(op) + " of " + to_string(dtype_of<T>()));
+  std::vector<int64_t> values;
+  const int64_t lowest = std::numeric_limits<T>::min(), highest = std::numeric_limits<T>::max();
+  for (int64_t v = lowest; v <= highest; ++v) {
+    if (sizeof(T) == 1 || v < lowest + 40 || v > highest - 40 || (v >= -40 && v <= 40)) {
+      values.push_back(v);
+    }
+  }
+  ScalarFunction function = scalar_function(op, kind);
+  for (int64_t a : values) {
+    for (int64_t b : values) {
+      ASSERT_EQ(function(integer(a), integer(b)).i, static_cast<T>(wide(a, b))) << a << ", " << b;
+    }
+  }
+}
+
+template <typename T>
+void expect_wraps(ScalarKind kind) {
+  expect_wraps<T>(kind, ExprOp::add, [](int64_t a, int64_t b) { return a + b; });
+  expect_wraps<T>(kind, ExprOp::sub, [](int64_t a, int64_t b) { return a - b; });
+  expect_wraps<T>(kind, ExprOp::mul, [](int64_t a, int64_t b) { return a * b; });
+  expect_wraps<T>(kind, ExprOp::neg, [](int64_t a, int64_t) { return -a; });
+  expect_wraps<T>(kind, ExprOp::abs, [](int64_t a, int64_t) { return a < 0 ? -a : a; });
+  expect_wraps<T>(kind, ExprOp::div, [](int64_t a, int64_t b) {
+    return b == 0 ? 0 : static_cast<int64_t>(std::floor(static_cast<double>(a) / b));
+  });
+  expect_wraps<T>(kind, ExprOp::mod, [](int64_t a, int64_t b) {
+    return b == 0 ? 0 : a - b * static_cast<int64_t>(std::floor(static_cast<double>(a) / b));
+  });
+  expect_wraps<T>(kind, ExprOp::min, [](int64_t a, int64_t b) { return std::min(a, b); });
+  expect_wraps<T>(kind, ExprOp::max, [](int64_t a, int64_t b) { return std::max(a, b); });
+  expect_wraps<T>(kind, ExprOp::lt, [](int64_t a, int64_t b) -> int64_t { return a < b; });
+}
+
+TEST(ScalarFunctions, NarrowIntegersWrap) {
+  expect_wraps<int8_t>(ScalarKind::i8);
+  expect_wraps<uint8_t>(ScalarKind::u8);
+  expect_wraps<int16_t>(ScalarKind::i16);
+  expect_wraps<uint16_t>(ScalarKind::u16);
+}
+
+TEST(ScalarFunctions, NarrowIntegersAtTheirEnds) {
+  auto of = [](ScalarKind kind, ExprOp op, int64_t a, int64_t b) {
+    return scalar_function(op, kind)(integer(a), integer(b)).i;
+  };
+  EXPECT_EQ(of(ScalarKind::i8, ExprOp::add, 127, 1), -128);
+  EXPECT_EQ(of(ScalarKind::i8, ExprOp::div, -128, -1), -128);
+  EXPECT_EQ(of(ScalarKind::i8, ExprOp::abs, -128, 0), -128);
+  EXPECT_EQ(of(ScalarKind::u8, ExprOp::mul, 255, 255), 1);
+  EXPECT_EQ(of(ScalarKind::u8, ExprOp::sub, 0, 1), 255);
+  EXPECT_EQ(of(ScalarKind::i16, ExprOp::mul, -32768, -1), -32768);
+  EXPECT_EQ(of(ScalarKind::u16, ExprOp::neg, 1, 0), 65535);
+}
+
+TEST(ScalarFunctions, CastsBetweenIntegersWrap) {
+  auto cast = [](DType to, ScalarKind kind, int64_t value) {
+    return cast_function(to, kind, ScalarKind::i32)(integer(value), {}).i;
+  };
+  EXPECT_EQ(cast(u8, ScalarKind::u8, -1), 255);
+  EXPECT_EQ(cast(i8, ScalarKind::i8, 200), -56);
+  EXPECT_EQ(cast(i16, ScalarKind::i16, 65535 + 65536), -1);
+  EXPECT_EQ(cast(u16, ScalarKind::u16, -32768), 32768);
+}
+
+TEST(ScalarFunctions, CastsFromFloatToNarrowIntegersSaturate) {
+  auto cast = [](DType to, ScalarKind kind, float value) {
+    return cast_function(to, kind, ScalarKind::f32)(f32_scalar(value), {}).i;
+  };
+  EXPECT_EQ(cast(u8, ScalarKind::u8, 255.9f), 255);
+  EXPECT_EQ(cast(u8, ScalarKind::u8, 256.0f), 255);
+  EXPECT_EQ(cast(u8, ScalarKind::u8, -0.9f), 0);
+  EXPECT_EQ(cast(u8, ScalarKind::u8, -300.0f), 0);
+  EXPECT_EQ(cast(i8, ScalarKind::i8, -128.9f), -128);
+  EXPECT_EQ(cast(i8, ScalarKind::i8, 1e10f), 127);
+  EXPECT_EQ(cast(i16, ScalarKind::i16, -1e10f), -32768);
+  EXPECT_EQ(cast(u16, ScalarKind::u16, std::numeric_limits<float>::infinity()), 65535);
+  EXPECT_EQ(cast(u16, ScalarKind::u16, kNan), 0);
 }
 
 TEST(ScalarFunctions, CastsToBoolAskForNotZero) {
@@ -160,13 +245,12 @@ TEST(ScalarFunctions, CastsToBoolAskForNotZero) {
 TEST(ScalarFunctions, CastsBetweenFloats) {
   EXPECT_EQ(cast_function(f32, ScalarKind::f32, ScalarKind::f64)(f64_scalar(0.1), {}).f, 0.1f);
   EXPECT_EQ(cast_function(f64, ScalarKind::f64, ScalarKind::f32)(f32_scalar(0.5f), {}).d, 0.5);
-  EXPECT_EQ(cast_function(f32, ScalarKind::f32, ScalarKind::wrapped_i32)(integer(-3), {}).f, -3);
+  EXPECT_EQ(cast_function(f32, ScalarKind::f32, ScalarKind::i32)(integer(-3), {}).f, -3);
 }
 
 TEST(ScalarFunctions, RefusesAnOperatorWithoutAMeaning) {
   EXPECT_INTERNAL_ERROR(scalar_function(ExprOp::mod, ScalarKind::f32), "mod has no meaning");
-  EXPECT_INTERNAL_ERROR(scalar_function(ExprOp::exp, ScalarKind::wrapped_i32),
-                        "exp has no meaning");
+  EXPECT_INTERNAL_ERROR(scalar_function(ExprOp::exp, ScalarKind::i32), "exp has no meaning");
   EXPECT_INTERNAL_ERROR(scalar_function(ExprOp::logical_not, ScalarKind::f64),
                         "not has no meaning");
 }

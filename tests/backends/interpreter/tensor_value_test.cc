@@ -38,6 +38,35 @@ TEST(TensorValue, IsMadeOfEveryComputableType) {
   EXPECT_EQ(make_tensor({2}, std::vector<bool>{false, true}).value(1), 1);
 }
 
+TEST(TensorValue, HoldsTheEndsOfEveryIntegerType) {
+  for (DType type : all_dtypes()) {
+    if (!is_integer(type)) continue;
+    TensorValue t = zeros(type, {3});
+    const IntegerRange range = integer_range(type);
+    t.set_value(0, static_cast<double>(range.lowest));
+    t.set_value(1, static_cast<double>(range.highest));
+    t.set_value(2, static_cast<double>(range.highest) + 1);
+    EXPECT_EQ(t.value(0), static_cast<double>(range.lowest)) << to_string(type);
+    EXPECT_EQ(t.value(1), static_cast<double>(range.highest)) << to_string(type);
+    EXPECT_EQ(t.value(2), static_cast<double>(range.lowest)) << to_string(type);
+  }
+}
+
+TEST(TensorValue, BytesAreU8OrBool) {
+  TensorValue bytes = make_tensor({2}, std::vector<uint8_t>{0, 200});
+  EXPECT_EQ(bytes.dtype, u8);
+  EXPECT_EQ(bytes.value(1), 200);
+  TensorValue flags = make_tensor({2}, std::vector<bool>{false, true});
+  EXPECT_EQ(flags.dtype, bool_);
+  EXPECT_EQ(flags.data<uint8_t>()[1], 1);
+  EXPECT_INTERNAL_ERROR(bytes.data<int8_t>(), "a tensor of u8 read as i8");
+  EXPECT_INTERNAL_ERROR(bytes.data<bool>(), "a tensor of u8 read as bool");
+}
+
+TEST(TensorValue, RandomIntegersOfUnsignedTypesStartAtZero) {
+  for (uint8_t value : random_integers(u8, {64}, 1).to_vector<uint8_t>()) EXPECT_LE(value, 4);
+}
+
 TEST(TensorValue, OfRankZeroHasOneElement) { EXPECT_EQ(zeros(f32, {}).element_count(), 1); }
 
 TEST(TensorValue, OfAnEmptyShapeHasNone) { EXPECT_TRUE(zeros(f32, {3, 0}).bytes.empty()); }
@@ -59,6 +88,9 @@ TEST(TensorValue, PoisonIsNoticed) {
   TensorValue i = zeros(i32, {2});
   fill_with_poison(&i);
   EXPECT_LT(i.value(0), -1e9);
+  TensorValue b = zeros(u8, {2});
+  fill_with_poison(&b);
+  EXPECT_EQ(b.value(1), 0x69);
 }
 
 TEST(TensorValue, RefusesAnotherElementType) {
@@ -78,8 +110,8 @@ TEST(TensorValue, RefusesAnotherNumberOfValues) {
 }
 
 TEST(TensorValue, RefusesTheValueOfATypeWithoutKernels) {
-  EXPECT_ERROR(zeros(bf16, {1}).value(0), "expected bool, i32, f32 or f64, got bf16");
-  EXPECT_ERROR(zeros(i8, {1}).set_value(0, 1), "got i8");
+  EXPECT_ERROR(zeros(bf16, {1}).value(0), "expected a type with kernels (bool, i8, u8,");
+  EXPECT_ERROR(zeros(bf16, {1}).set_value(0, 1), "f32 or f64), got bf16");
 }
 
 TEST(FirstDifference, OfEqualTensorsIsNone) {

@@ -60,7 +60,8 @@ TEST(CheckShapes, RefusesRankZeroWithoutData) {
 
 TEST(CheckShapes, AcceptsEveryType) {
   const std::pair<const char*, halide_type_t> types[] = {
-      {"f32", kF32}, {"f64", kF64}, {"i32", kI32}, {"i8", kI8}, {"bf16", kBf16}, {"bool", kBool}};
+      {"f32", kF32}, {"f64", kF64}, {"i32", kI32},   {"i8", kI8},    {"u8", kU8},
+      {"i16", kI16}, {"u16", kU16}, {"bf16", kBf16}, {"bool", kBool}};
   for (const auto& [name, type] : types) {
     for (const auto& [other_name, other] : types) {
       TestBuffer x(type, {3});
@@ -75,7 +76,7 @@ TEST(CheckShapes, AcceptsEveryType) {
 TEST(CheckShapes, RefusesBytesForBool) {
   TestBuffer x(halide_type_t(halide_type_uint, 8), {3});
   EXPECT_EQ(check("k\n\ni x bool 0 1 3\n", {&x}), EMULSION_ERROR_BAD_TYPE);
-  EXPECT_THAT(emulsion_last_error(), HasSubstr("expected type bool, got uint8"));
+  EXPECT_THAT(emulsion_last_error(), HasSubstr("expected type bool, got u8"));
 }
 
 TEST(CheckShapes, AcceptsAnyStrideOfAnAxisOfOne) {

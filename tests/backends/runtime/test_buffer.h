@@ -65,6 +65,9 @@ inline const halide_type_t kF32(halide_type_float, 32);
 inline const halide_type_t kF64(halide_type_float, 64);
 inline const halide_type_t kI32(halide_type_int, 32);
 inline const halide_type_t kI8(halide_type_int, 8);
+inline const halide_type_t kU8(halide_type_uint, 8);
+inline const halide_type_t kI16(halide_type_int, 16);
+inline const halide_type_t kU16(halide_type_uint, 16);
 inline const halide_type_t kBf16(halide_type_bfloat, 16);
 inline const halide_type_t kBool(halide_type_uint, 1);
 
