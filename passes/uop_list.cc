@@ -61,26 +61,13 @@ class UopList::Iterator::Walk {
   // True when `step` is a uOp: then it is the one at hand.
   bool enter(const UopStep& step) {
     if (step.never) return false;
-    switch (step.kind) {
-      case NodeKind::reserve:
-      case NodeKind::produce:
-      case NodeKind::branch:
-      case NodeKind::block:
-      case NodeKind::reserve:  // not in a UopProgram: a block stands for them
-      case NodeKind::produce:
-        frames_.push_back({&step, 0, static_cast<int64_t>(step.children.size())});
-        return false;
-      case NodeKind::loop:
-        frames_.push_back({&step, 0, std::max<int64_t>(0, step.extent.range(slots_).low)});
-        return false;
-      case NodeKind::alloc:
-        UopProgram::enter_alloc(step, slots_, &boxes_);
-        frames_.push_back({&step, 0, 1});
-        return false;
-      case NodeKind::load:
-      case NodeKind::execute:
-      case NodeKind::store:
-        break;
+    if (step.site < 0) {
+      if (step.kind == NodeKind::alloc) program_.enter_alloc(step, slots_, &boxes_);
+      const bool loop = step.kind == NodeKind::loop;
+      const int64_t end = loop ? std::max<int64_t>(0, step.extent.range(slots_).low)
+                               : static_cast<int64_t>(step.children.size());
+      frames_.push_back({&step, 0, end});
+      return false;
     }
     program_.make_uop(program_.sites()[static_cast<size_t>(step.site)], &slots_, boxes_, &uop_);
     ++uop_.index;

@@ -83,39 +83,23 @@ int32_t UopProgram::buffer_id(const std::string& name) const {
 }
 
 UopStep UopProgram::compile(const Node& node) {
+  if (node.kind == NodeKind::loop) return compile_loop(node);
   if (node.kind == NodeKind::branch) return compile(*chosen_side(node, sizes_));
   UopStep step;
   step.kind = node.kind;
   auto slot = [&](const std::string& name) { return names_.at(name); };
-  switch (node.kind) {
-    case NodeKind::loop:
-      return compile_loop(node);
-    case NodeKind::alloc:
-      step.buffer = buffer_id(node.stage);
-      main_memory_[static_cast<size_t>(step.buffer)] = node.memory == Memory::heap;
-      for (size_t d = 0; d < node.mins.size(); ++d) {
-        const bool folded = node.layout.fold(d) > 0;  // any index has a place there
-        step.mins.emplace_back(folded ? int_constant(-kAnyIndex) : node.mins[d], slot);
-        step.extents.emplace_back(folded ? int_constant(2 * kAnyIndex) : node.extents[d], slot);
-      }
-      break;
-    case NodeKind::reserve:
-    case NodeKind::produce:
-      step.kind = NodeKind::block;
-      break;
-    case NodeKind::reserve:
-    case NodeKind::produce:
-    case NodeKind::branch:
-      step.kind = NodeKind::block;
-      break;
-    case NodeKind::block:
-      break;
-    case NodeKind::load:
-    case NodeKind::execute:
-    case NodeKind::store:
-      compile_site(node);
-      step.site = static_cast<int>(sites_.size()) - 1;
-      break;
+  if (node.kind == NodeKind::alloc) {
+    step.buffer = buffer_id(node.stage);
+    main_memory_[static_cast<size_t>(step.buffer)] = node.memory == Memory::heap;
+    for (size_t d = 0; d < node.mins.size(); ++d) {
+      const bool folded = node.layout.fold(d) > 0;  // any index has a place there
+      step.mins.emplace_back(folded ? int_constant(-kAnyIndex) : node.mins[d], slot);
+      step.extents.emplace_back(folded ? int_constant(2 * kAnyIndex) : node.extents[d], slot);
+    }
+  } else if (node.kind == NodeKind::load || node.kind == NodeKind::execute ||
+             node.kind == NodeKind::store) {
+    compile_site(node);
+    step.site = static_cast<int>(sites_.size()) - 1;
   }
   for (const NodePtr& child : node.children) step.children.push_back(compile(*child));
   return step;

@@ -43,9 +43,23 @@ class TableVerifier {
       earlier.insert(stage.name);
     }
     for (const Pack& pack : nest_.packs) check_pack(pack);
+    for (const TileGrid& grid : nest_.tile_grids) check_grid(grid);
   }
 
  private:
+  void check_grid(const TileGrid& grid) {
+    EMULSION_CHECK(nest_.stage(grid.stage).is_reduction(),
+                   "nest {}: a grid of {}, which reduces nothing", nest_.name, grid.stage);
+    nest_.stage(grid.result);  // is there
+    EMULSION_CHECK(grid.tile_m > 0 && grid.tile_n > 0 && grid.tile_k > 0,
+                   "nest {}: a grid of {} with tiles of {} x {} x {}", nest_.name, grid.stage,
+                   grid.tile_m, grid.tile_n, grid.tile_k);
+    for (const Expr& count : {grid.batch, grid.m, grid.n, grid.k}) {
+      EMULSION_CHECK(count.defined(), "nest {}: a grid of {} without a count", nest_.name,
+                     grid.stage);
+    }
+  }
+
   void check_buffers() {
     std::set<std::string> names(nest_.sizes.begin(), nest_.sizes.end());
     int rank = 0;

@@ -3,11 +3,13 @@
 #include "backends/halide/apply_loops.h"
 #include "backends/halide/define_stages.h"
 #include "backends/halide/nest_places.h"
+#include "backends/halide/refuse_tiles.h"
 #include "dsl/error.h"
 
 namespace emulsion {
 
 HalidePipeline build_pipeline(const LoopNest& nest, bool has_fma) {
+  refuse_tiles(nest);
   std::map<std::string, StagePlace> places = find_places(nest);
   StageDefiner defined(nest, places, has_fma);
   apply_loops(nest, places, defined);

@@ -77,8 +77,7 @@ TEST(DeriveTilesGrid, CountsEdgeTiles) {
 
 TEST(DeriveTilesGrid, OfAMatmulAlone) {
   Graph graph(matmul(input("x", f32, {64, 64}), input("w", f32, {64, 64}), "y"));
-  EXPECT_EQ(grid_of(graph, Target::tile_machine()),
-            "y by y_acc: 2 x 2 x 2 tiles of 32 x 32 x 32");
+  EXPECT_EQ(grid_of(graph, Target::tile_machine()), "y by y_acc: 2 x 2 x 2 tiles of 32 x 32 x 32");
 }
 
 TEST(DeriveTilesGrid, OfABatch) {
@@ -98,8 +97,7 @@ TEST(DeriveTilesGrid, AnAxisShorterThanTheTileIsItsOwnTile) {
 TEST(DeriveTilesGrid, OfAConvolutionCountsItsFurtherAxes) {
   Tensor x = input("x", f32, {2, 9, 9, 5}), w = weight("w", f32, {3, 3, 5, 10});
   // rows 2 * 7 * ceil(7 / 4), columns ceil(10 / 8), reduction 3 * 3 * ceil(5 / 4)
-  EXPECT_EQ(grid_of(Graph(conv2d(x, w, {}, "y"))),
-            "y by y_acc: 28 x 2 x 18 tiles of 4 x 8 x 4");
+  EXPECT_EQ(grid_of(Graph(conv2d(x, w, {}, "y"))), "y by y_acc: 28 x 2 x 18 tiles of 4 x 8 x 4");
 }
 
 TEST(DeriveTilesCounts, A4096CubedMatmul) {
@@ -112,8 +110,7 @@ TEST(DeriveTilesCounts, A4096CubedMatmul) {
 }
 
 TEST(DeriveTilesCounts, AFusedLayerAddsItsEpilogueOnceATile) {
-  const UopCounts counts =
-      count_uops(nest_of(linear_graph(128, 256, 512), Target::tile_machine()));
+  const UopCounts counts = count_uops(nest_of(linear_graph(128, 256, 512), Target::tile_machine()));
   EXPECT_EQ(counts.executes, 4 * 16 * 8 + 4 * 16);
   EXPECT_EQ(counts.loads, 2 * 4 * 16 * 8 + 4 * 16);
   EXPECT_EQ(counts.inits, 4 * 16);

@@ -1,8 +1,8 @@
 #ifndef EMULSION_TESTS_PASSES_TILE_GRAPHS_H_
 #define EMULSION_TESTS_PASSES_TILE_GRAPHS_H_
 
-// Graphs for tests of what makes and reads programs for a tile machine, and a machine whose tiles are
-// small enough for them.
+// Graphs for tests of what makes and reads programs for a tile machine, and a machine whose tiles
+// are small enough for them.
 
 #include <string>
 #include <vector>
