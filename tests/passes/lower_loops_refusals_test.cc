@@ -155,6 +155,11 @@ TEST_F(LowerRefuses, FuseOfAMaskedLoop) {
   refused("biased.fuse(no, ni, t)", "got ni, the inner loop of a split with predicate_loads");
 }
 
+TEST_F(LowerRefuses, PredicateLoadsIntoStorageThatIsKept) {
+  biased().compute_at(y_, n).store_at(y_, m).split(n, no, ni, 4, Tail::predicate_loads);
+  refused("biased.split(n, no, ni, 4, predicate_loads)", "storage of biased that is kept");
+}
+
 TEST_F(LowerRefuses, PredicateLoadsInsideASplit) {
   biased().split(n, no, ni, 6).split(ni, t, q, 4, Tail::predicate_loads);
   refused("biased.split(ni, t, q, 4, predicate_loads)", "got ni, whose last step may be followed");
@@ -304,7 +309,7 @@ TEST_F(LowerRefuses, PrefetchAtALoopThatIsNotSerial) {
 TEST_F(LowerRefuses, PrefetchOfWhatIsStoredInside) {
   biased().compute_at(y_, m);
   y().prefetch(biased_, m, 1);
-  refused("y.prefetch(biased, m, 1)", "got biased, whose storage each step makes anew");
+  refused("y.prefetch(biased, m, 1)", "got biased, of which each step computes its part");
 }
 
 TEST_F(LowerRefuses, PrefetchTwice) {
