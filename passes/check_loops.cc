@@ -142,21 +142,18 @@ std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) 
   return {names.begin(), names.end()};
 }
 
-// Whether the storage of `stored` is made anew by each step of loop `axis` of `plan`.
-bool is_stored_inside(const StagePlan& stored, const StagePlan& plan, const std::string& axis) {
-  if (stored.place != StagePlan::Place::at) return false;
-  const std::string& where = stored.store_stage.empty() ? stored.at_stage : stored.store_stage;
-  const std::string& loop = stored.store_stage.empty() ? stored.at_loop : stored.store_loop;
-  if (where != plan.stage.name) return false;
+// Whether `made` is computed by each step of loop `axis` of `plan`.
+bool is_computed_inside(const StagePlan& made, const StagePlan& plan, const std::string& axis) {
+  if (made.place != StagePlan::Place::at || made.at_stage != plan.stage.name) return false;
   auto at = [&](const std::string& name) {
     return std::find(plan.loops.begin(), plan.loops.end(), name);
   };
-  return at(loop) >= at(axis);
+  return at(made.at_loop) >= at(axis);
 }
 
 // A packed weight has its new name from here on.
 void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
-  static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled"};
+  static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled", "of a tile"};
   const std::string &name = plan.stage.name, &axis = d->axes[0];
   auto loop = std::find(plan.loops.begin(), plan.loops.end(), axis);
   if (loop == plan.loops.end()) {
@@ -196,10 +193,10 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
                        name, d->target, legal.empty() ? "none" : joined(legal)));
   }
   const StagePlan* made = nest.find(d->target);
-  if (made && is_stored_inside(*made, plan, axis)) {
+  if (made && is_computed_inside(*made, plan, axis)) {
     refuse(name, *d,
-           fmt::format("expected a buffer that is stored outside loop {}, got {}, whose storage "
-                       "each step makes anew; legal: a loop inside the one where {} is computed",
+           fmt::format("expected a buffer that is complete before loop {}, got {}, of which each "
+                       "step computes its part; legal: a loop inside the one where {} is computed",
                        axis, d->target, d->target));
   }
   for (const Directive& other : plan.prefetches) {
@@ -212,6 +209,20 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
   }
 }
 
+// What is stored past the end of a region must not be what is kept.
+void check_masks(const StagePlan& plan) {
+  if (!plan.is_kept()) return;
+  for (const Directive& d : plan.directives) {
+    if (d.kind != DirectiveKind::split || d.tail != Tail::predicate_loads) continue;
+    refuse(
+        plan.stage.name, d,
+        fmt::format("expected storage of its own for each computation, got storage of {} that is "
+                    "kept, where a step past the end stores over what is needed; legal: guard "
+                    "or predicate",
+                    plan.stage.name));
+  }
+}
+
 }  // namespace
 
 void check_loops(NestPlan* nest) {
@@ -219,6 +230,7 @@ void check_loops(NestPlan* nest) {
     for (Directive& d : plan.prefetches) check_prefetch(*nest, plan, &d);
     check_shared(*nest, plan);
     check_outside_shared(*nest, plan);
+    check_masks(plan);
   }
 }
 

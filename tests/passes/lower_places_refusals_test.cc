@@ -306,62 +306,6 @@ TEST_F(LowerRefuses, TwoNewStages) {
   refused("mm.cache_write(b2)", "got a second one");
 }
 
-TEST_F(LowerRefuses, RfactorOfAPureAxis) {
-  mm().rfactor(n, "partial");
-  refused("mm.rfactor(n, partial)", "expected a reduction loop of mm (k), got n");
-}
-
-TEST_F(LowerRefuses, RfactorOfAnOperationWithoutReduction) {
-  y().rfactor(n, "partial");
-  refused("y.rfactor(n, partial)", "expected a reduction loop of y (none), got n");
-}
-
-TEST_F(LowerRefuses, RfactorIntoAStageThatIsTaken) {
-  mm().rfactor(k, "biased");
-  refused("mm.rfactor(k, biased)", "got biased");
-}
-
-TEST_F(LowerRefuses, RfactorAfterAPureLoopIsSplit) {
-  mm().split(m, mo, mi, 2).rfactor(k, "partial");
-  refused("mm.rfactor(k, partial)", "got split(m, mo, mi, 2); legal: that one after it");
-}
-
-TEST_F(LowerRefuses, RfactorAfterALoopHasAKind) {
-  mm().unroll(k).rfactor(k, "partial");
-  refused("mm.rfactor(k, partial)", "got unroll(k); legal: that one after it");
-}
-
-TEST_F(LowerRefuses, RfactorAfterATailThatIsNoGuard) {
-  mm().split(k, t, q, 4, Tail::predicate).rfactor(q, "partial");
-  refused("mm.rfactor(q, partial)", "with a tail of guard");
-}
-
-TEST_F(LowerRefuses, RfactorAfterLoopsThatAreNotNeighboursAreFused) {
-  const Axis i("i", 2), j("j", 3), r("r", 4);
-  Tensor s = compute("s", {}, sum({i, j, r}, input("x", f32, {2, 3, 4})(i, j, r)));
-  Schedule schedule(s);
-  schedule[s].fuse(i, r, t).rfactor(t, "partial");
-  refused(schedule, "s.fuse(i, r, t)", "expected r directly inside i");
-}
-
-TEST_F(LowerRefuses, RfactorOfARunTimeExtentInPieces) {
-  const Axis r("r", Extent::size("B"));
-  Tensor s = compute("s", {}, sum(r, input("x", f32, {Extent::size("B")})(r)));
-  for (const Axis& loop : {t, q}) {
-    Schedule schedule(s);
-    schedule[s].split(r, t, q, 4).rfactor(loop, "partial");
-    refused(schedule, "s.rfactor(" + loop.name() + ", partial)", "got t in (B + 3) / 4; legal:");
-  }
-}
-
-TEST_F(LowerRefuses, RfactorThatIsTooLarge) {
-  const Axis i("i", 40000), r("r", 60000);
-  Tensor s = compute("s", {i}, sum(r, input("x", f32, {40000})(i) * cast(f32, Expr(r))));
-  Schedule schedule(s);
-  schedule[s].rfactor(r, "partial");
-  refused(schedule, "s.rfactor(r, partial)", "bytes, got shape [40000, 60000]");
-}
-
 TEST_F(LowerRefuses, InlineOfAnOutput) {
   y().compute_inline();
   refused("y.compute_inline()", "expected an operation that is not an output");
