@@ -13,6 +13,12 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
+std::vector<std::string> axis_names(const std::vector<Axis>& axes) {
+  std::vector<std::string> names;
+  for (const Axis& axis : axes) names.push_back(axis.name());
+  return names;
+}
+
 // Applies one directive after another to one stage.
 class Applier {
  public:
@@ -43,7 +49,7 @@ class Applier {
         return atomic(d);
       case DirectiveKind::compute_with:
         if (!plan_.with_stage.empty())
-          refuse_here(d, "expected one compute_with, got a second one");
+          refuse_here(d, "expected one compute_with, got a second one; legal: either");
         plan_.with_stage = d.target;
         plan_.with_loop = d.axes[0];
         return;
@@ -70,7 +76,9 @@ class Applier {
 
   void finish() {
     if (stored_ && plan_.place != StagePlan::Place::at) {
-      refuse_here(*stored_, "expected together with compute_at");
+      refuse_here(*stored_,
+                  "expected together with compute_at; legal: compute_at the same loop, or "
+                  "one inside it, too");
     }
     check_kinds();
     if (general_) close_case();
@@ -416,13 +424,16 @@ class Applier {
   // Where and how the values are kept. Places are checked when all loops are known.
   void store(const Directive& d) {
     if (plan_.is_output) {
-      refuse_here(d, "expected an operation that is not an output: the caller stores it");
+      refuse_here(
+          d,
+          "expected an operation that is not an output: the caller stores it; legal: this of "
+          "one that it reads");
     }
     switch (d.kind) {
       case DirectiveKind::store_at:
       case DirectiveKind::store_root:
         if (stored_) {
-          refuse_here(d, "expected one store_at or store_root, got a second one");
+          refuse_here(d, "expected one store_at or store_root, got a second one; legal: either");
         }
         stored_ = d;
         plan_.store_root = d.kind == DirectiveKind::store_root;
@@ -431,25 +442,34 @@ class Applier {
         plan_.store_loop = d.axes[0];
         return;
       case DirectiveKind::hoist_storage:
-        if (!plan_.hoist_stage.empty()) refuse_here(d, "expected one, got a second one");
+        if (!plan_.hoist_stage.empty()) {
+          refuse_here(d, "expected one hoist_storage, got a second one; legal: either");
+        }
         plan_.hoist_stage = d.target;
         plan_.hoist_loop = d.axes[0];
         return;
       case DirectiveKind::fold_storage:
         if (!plan_.fold_sizes.emplace(d.axes[0], d.factor).second) {
-          refuse_here(d, fmt::format("expected one for {}, got a second one", d.axes[0]));
+          refuse_here(
+              d, fmt::format("expected one fold_storage of {}, got a second one; legal: either",
+                             d.axes[0]));
         }
         return;
       case DirectiveKind::align_storage:
         if (!plan_.alignments.emplace(d.axes[0], d.factor).second) {
-          refuse_here(d, fmt::format("expected one for {}, got a second one", d.axes[0]));
+          refuse_here(d, fmt::format("expected one align_storage of {}, got a second one; legal: "
+                                     "either",
+                                     d.axes[0]));
         }
         return;
       case DirectiveKind::reorder_storage:
-        if (!plan_.storage_order.empty()) refuse_here(d, "expected one, got a second one");
+        if (!plan_.storage_order.empty()) {
+          refuse_here(d, "expected one reorder_storage, got a second one; legal: either");
+        }
         if (d.axes.size() != plan_.stage.axes.size()) {
-          refuse_here(d, fmt::format("expected all {} axes of {}, got {}", plan_.stage.axes.size(),
-                                     plan_.stage.name, d.axes.size()));
+          refuse_here(d, fmt::format("expected all {} axes of {}, got {}; legal: those of {}",
+                                     plan_.stage.axes.size(), plan_.stage.name, d.axes.size(),
+                                     joined(axis_names(plan_.stage.axes))));
         }
         plan_.storage_order = d.axes;
         return;
