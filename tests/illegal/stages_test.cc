@@ -22,7 +22,7 @@ const IllegalCase kStages[] = {
     {"PackTwice", "linear", "mm.pack(w, n, 5)\n! mm.pack(w, n, 2)", "expected a weight or a constant, not packed yet, got w"},
     {"PackOfAWeightThatItDoesNotRead", "linear", "! mm.pack(b, n, 5)", "expected a weight that mm reads, got b"},
     {"PackOfARunTimeExtent", "batch_vector", "! a.pack(table, i, 2)", "expected an extent that is a number, got B"},
-    {"PackWhoseNameIsTaken", "leaves", "! y.pack(b, j, 3)", "the name b_packed is taken"},
+    {"PackWhoseNameIsTaken", "leaves", "! y.pack(b, j, 3)", "expected that no buffer is called b_packed, got one; legal: another name for b_packed"},
     // cache_write
     {"CacheWriteIntoAnOperation", "linear", "! mm.cache_write(y)", "expected a name that no operation has, got y"},
     {"CacheWriteIntoAnInput", "linear", "! mm.cache_write(x)", "expected a name that no operation has, got x"},
