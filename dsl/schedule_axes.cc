@@ -225,13 +225,15 @@ class Applier {
   void require_distinct(const Names& names, size_t i) const {
     if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
         names.begin() + static_cast<std::ptrdiff_t>(i)) {
-      refuse(name_, directive_, "expected distinct loops, got {} twice", names[i]);
+      refuse(name_, directive_, "expected distinct loops, got {0} twice; legal: {0} once",
+             names[i]);
     }
   }
 
   void require_unused(const Names& used, const std::string& axis) const {
     if (contains(used, axis)) {
-      refuse(name_, directive_, "expected a name that no other loop of {} has ({}), got {}", name_,
+      refuse(name_, directive_,
+             "expected a name that no other loop of {0} has ({1}), got {2}; legal: {2}_1", name_,
              list_names(used), axis);
     }
   }
@@ -259,20 +261,21 @@ class Applier {
       for (const OpPtr& op : graph_.ops()) {
         if (op->kind == OpKind::weight || op->kind == OpKind::constant) legal.push_back(op->name);
       }
-      refuse(name_, directive_, "expected a weight or a constant ({}), got {}", list_names(legal),
-             directive_.target);
+      refuse(name_, directive_, "{}",
+             expected_name("a weight or a constant", legal, directive_.target));
     }
     Names own = me_.pure;
     own.insert(own.end(), me_.reduction.begin(), me_.reduction.end());
     if (!contains(own, directive_.axes[0])) {
-      refuse(name_, directive_, "expected an axis of {} as it was written ({}), got {}", name_,
-             list_names(own), directive_.axes[0]);
+      refuse(name_, directive_, "{}",
+             expected_name("an axis of " + name_ + " as it was written", own, directive_.axes[0]));
     }
   }
 
   void require_new_stage() const {
     if (stages_.count(directive_.target) || graph_.find(directive_.target)) {
-      refuse(name_, directive_, "expected a name that no operation has, got {}", directive_.target);
+      refuse(name_, directive_, "expected a name that no operation has, got {0}; legal: {0}_1",
+             directive_.target);
     }
   }
 
@@ -296,8 +299,8 @@ class Applier {
       if (me_.reduction_loops.count(loop)) reduction.push_back(loop);
     }
     if (!contains(reduction, axis)) {
-      refuse(name_, directive_, "expected a reduction loop of {} ({}), got {}", name_,
-             list_names(reduction), axis);
+      refuse(name_, directive_, "{}",
+             expected_name("a reduction loop of " + name_, reduction, axis));
     }
     StageAxes made;
     made.pure = me_.pure;
@@ -323,9 +326,18 @@ class Applier {
     } else if (directive_.operand != name_ && given) {
       made.pure = numbered_axes((*given)->shape.size());
     } else {
-      refuse(name_, directive_, "expected an operand of {}, got {}", name_, directive_.operand);
+      refuse(name_, directive_, "{}",
+             expected_name("an operand of " + name_, operand_names(), directive_.operand));
     }
     add_stage(std::move(made));
+  }
+
+  Names operand_names() const {
+    Names names;
+    const OpPtr* op = graph_.find(name_);
+    if (!op) return names;
+    for (const OpPtr& operand : operands(**op)) names.push_back(operand->name);
+    return names;
   }
 
   void keep_pure_loops() {
@@ -396,8 +408,10 @@ void apply_axes(const std::string& name, const Directive& directive, const Graph
                 AxesOfStages* stages) {
   if (!stages->count(name)) {
     const OpPtr* leaf = graph.find(name);
-    refuse(name, directive, "expected an operation that has loops ({}), got {}{}",
-           list_names(names_of(*stages)), name, leaf ? ", which is given and not computed" : "");
+    const Names legal = names_of(*stages);
+    refuse(name, directive, "expected an operation that has loops ({}), got {}{}; nearest: {}",
+           list_names(legal), name, leaf ? ", which is given and not computed" : "",
+           nearest_name(name, legal));
   }
   Applier(name, directive, graph, stages).apply();
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "dsl/error.h"
+#include "dsl/nearest_name.h"
 #include "passes/stage_plan.h"
 
 namespace emulsion {
@@ -10,6 +11,12 @@ std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
+}
+
+std::vector<std::string> axis_names(const std::vector<Axis>& axes) {
+  std::vector<std::string> names;
+  for (const Axis& axis : axes) names.push_back(axis.name());
+  return names;
 }
 
 // Applies one directive after another to one stage.
@@ -22,6 +29,7 @@ class Applier {
   }
 
   void apply(const Directive& d) {
+    ++applied_;
     switch (d.kind) {
       case DirectiveKind::split:
         return split(d);
@@ -41,7 +49,7 @@ class Applier {
         return atomic(d);
       case DirectiveKind::compute_with:
         if (!plan_.with_stage.empty())
-          refuse_here(d, "expected one compute_with, got a second one");
+          refuse_here(d, "expected one compute_with, got a second one; legal: either");
         plan_.with_stage = d.target;
         plan_.with_loop = d.axes[0];
         return;
@@ -68,9 +76,11 @@ class Applier {
 
   void finish() {
     if (stored_ && plan_.place != StagePlan::Place::at) {
-      refuse_here(*stored_, "expected together with compute_at");
+      refuse_here(*stored_,
+                  "expected together with compute_at; legal: compute_at the same loop, or "
+                  "one inside it, too");
     }
-    check_vectors();
+    check_kinds();
     if (general_) close_case();
   }
 
@@ -84,7 +94,7 @@ class Applier {
   };
 
   void specialize(const Directive& d) {
-    check_vectors();
+    check_kinds();
     if (general_) {
       close_case();
     } else {
@@ -104,31 +114,61 @@ class Applier {
     masked_ = general_->masked;
   }
 
-  void check_vectors() const {
-    int vectorized = 0;
-    std::string tile;  // the loop of a tile that came last
+  [[noreturn]] void refuse_here(const Directive& d, const std::string& message) const {
+    refuse(plan_.stage.name, d, message);
+  }
+
+  // What may be inside what, when all directives are there: a later one can mend an earlier one.
+  void check_kinds() const {
+    std::string vectorized, tile;  // the innermost one so far
     for (const std::string& loop : plan_.loops) {
-      LoopKind kind = kind_of(loop);
+      const LoopKind kind = kind_of(loop);
       if (kind == LoopKind::tile) tile = loop;
-      if (!tile.empty() && (kind != LoopKind::tile || vectorized > 0)) {
-        throw ScheduleError(fmt::format(
-            "{}.tensorize: expected {} innermost and in no vectorized loop, got the loops {}, "
-            "outermost first",
-            plan_.stage.name, tile, joined(plan_.loops)));
+      if (!tile.empty() && (kind != LoopKind::tile || !vectorized.empty())) {
+        refuse(plan_.stage.name, last_that_names({tile, loop, vectorized}),
+               fmt::format("expected {}, a tile's loop, innermost and in no vectorized loop, got "
+                           "the loops {}, outermost first; legal: tensorize({})",
+                           tile, joined(plan_.loops), plan_.loops.back()),
+               {plan_.stage.name, loop});
       }
-      if (kind == LoopKind::vectorized) ++vectorized;
-      bool inside_vector = vectorized > 0 && kind != LoopKind::vectorized;
-      if (vectorized > 1 || (inside_vector && kind == LoopKind::parallel)) {
-        throw ScheduleError(fmt::format(
-            "{}: expected no {} loop inside a vectorized loop, got {}; loops, outermost first: {}",
-            plan_.stage.name, vectorized > 1 ? "vectorized" : "parallel", loop,
-            joined(plan_.loops)));
-      }
+      const bool refused = kind == LoopKind::vectorized || kind == LoopKind::parallel;
+      if (!vectorized.empty() && refused) refuse_inside(vectorized, loop);
+      if (kind == LoopKind::vectorized) vectorized = loop;
     }
   }
 
-  [[noreturn]] void refuse_here(const Directive& d, const std::string& message) const {
-    refuse(plan_.stage.name, d, message);
+  // A vectorized loop is one instruction: in it there is no other one, and no thread.
+  [[noreturn]] void refuse_inside(const std::string& vectorized, const std::string& loop) const {
+    const bool parallel = kind_of(loop) == LoopKind::parallel;
+    refuse(plan_.stage.name, last_that_names({vectorized, loop}),
+           fmt::format("expected no {} loop inside a vectorized loop, got {} inside {}; legal: {}",
+                       parallel ? "parallel" : "vectorized", loop, vectorized,
+                       parallel ? fmt::format("reorder({}, {})", vectorized, loop)
+                                : fmt::format("unroll({})", vectorized)),
+           {plan_.stage.name, loop});
+  }
+
+  // Of those so far.
+  const Directive& last_that_names(const std::set<std::string>& loops) const {
+    auto names = [&](const std::string& axis) { return loops.count(axis) > 0; };
+    size_t at = applied_;
+    while (at > 0 && std::none_of(plan_.directives[at - 1].axes.begin(),
+                                  plan_.directives[at - 1].axes.end(), names)) {
+      --at;
+    }
+    EMULSION_CHECK(at > 0, "no directive names one of {}", joined(plan_.loops));
+    return plan_.directives[at - 1];
+  }
+
+  // Those that are pure, as the loop is, or reduce, as it does.
+  std::vector<std::string> loops_like(const std::string& loop) const {
+    std::vector<std::string> result;
+    for (const std::string& other : plan_.loops) {
+      if (plan_.reduction_loops.count(other) == plan_.reduction_loops.count(loop)) {
+        result.push_back(other);
+      }
+    }
+    return result;
   }
 
   LoopKind kind_of(const std::string& loop) const {
@@ -139,8 +179,7 @@ class Applier {
   size_t position_of(const Directive& d, const std::string& axis) {
     auto found = std::find(plan_.loops.begin(), plan_.loops.end(), axis);
     if (found == plan_.loops.end()) {
-      refuse_here(d, fmt::format("expected a loop of {} ({}), got {}", plan_.stage.name,
-                                 plan_.loops.empty() ? "it has none" : joined(plan_.loops), axis));
+      refuse_here(d, expected_name("a loop of " + plan_.stage.name, plan_.loops, axis));
     }
     return found - plan_.loops.begin();
   }
@@ -149,8 +188,10 @@ class Applier {
     static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled",
                                          "a tile's"};
     if (kind_of(axis) != LoopKind::serial) {
-      refuse_here(d, fmt::format("expected a serial loop, got {}, which is {} already", axis,
-                                 kNames[static_cast<int>(kind_of(axis))]));
+      const bool replaces = d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse;
+      refuse_here(d, fmt::format("expected a serial loop, got {}, which is {} already; legal: {}",
+                                 axis, kNames[static_cast<int>(kind_of(axis))],
+                                 replaces ? to_string(d.kind) + " first" : "one kind for a loop"));
     }
   }
 
@@ -158,8 +199,8 @@ class Applier {
     if (name == replaced) return;
     if (std::find(plan_.loops.begin(), plan_.loops.end(), name) != plan_.loops.end() ||
         used_.count(name)) {
-      refuse_here(d, fmt::format("expected a new name, got {}, which {} has or had", name,
-                                 plan_.stage.name));
+      refuse_here(d, fmt::format("expected a new name, got {}, which {} has or had; legal: {}_1",
+                                 name, plan_.stage.name, name));
     }
   }
 
@@ -186,17 +227,19 @@ class Applier {
     require_serial(d, axis);
     require_new(d, outer, axis);
     require_new(d, inner, axis);
-    if (outer == inner) refuse_here(d, fmt::format("expected two names, got {} twice", outer));
     bool reduction = plan_.reduction_loops.count(axis) > 0;
     require_not_masked(d, axis);
     if (d.tail == Tail::predicate_loads || d.tail == Tail::predicate_stores) check_mask(d);
     if (d.tail == Tail::shift_inwards && plan_.stage.is_reduction()) {
       refuse_here(
-          d, "expected a tail of guard or predicate: a reduction cannot compute a point twice");
+          d,
+          "expected a tail of guard or predicate: a reduction cannot compute a point twice; legal: "
+          "guard");
     }
     if (d.tail == Tail::round_up && (plan_.is_output || reduction)) {
       refuse_here(
-          d, fmt::format("expected a tail of guard{}: nothing past the end of {} may be {}",
+          d, fmt::format("expected a tail of guard{}: nothing past the end of {} may be {}; legal: "
+                         "guard",
                          reduction ? " or predicate" : ", predicate or shift_inwards",
                          reduction ? axis : plan_.stage.name, reduction ? "added" : "written"));
     }
@@ -222,14 +265,16 @@ class Applier {
   void check_mask(const Directive& d) {
     if (plan_.stage.is_reduction()) {
       refuse_here(d, fmt::format("expected a tail of guard or predicate: a reduction loads what it "
-                                 "stores, got {}",
+                                 "stores, got {}; legal: predicate",
                                  to_string(d.tail)));
     }
     if (d.tail == Tail::predicate_stores) return;
     if (plan_.is_output) {
-      refuse_here(d, fmt::format("expected a tail of guard, predicate, predicate_stores or "
-                                 "shift_inwards: nothing past the end of {} may be written",
-                                 plan_.stage.name));
+      refuse_here(
+          d,
+          fmt::format("expected a tail of guard, predicate, predicate_stores or "
+                      "shift_inwards: nothing past the end of {} may be written; legal: predicate",
+                      plan_.stage.name));
     }
     if (inner_.count(d.axes[0])) {
       refuse_here(d, fmt::format("expected a loop that is not inside a split axis, got {}, whose "
@@ -266,14 +311,17 @@ class Applier {
     require_not_masked(d, outer);
     require_not_masked(d, inner);
     if (inner_at != at + 1) {
-      refuse_here(
-          d, fmt::format("expected {} directly inside {}, got the loops {}, outermost first", inner,
-                         outer, joined(plan_.loops)));
+      refuse_here(d,
+                  fmt::format("expected {} directly inside {}, got the loops {}, outermost first; "
+                              "legal: reorder({}, {}) first",
+                              inner, outer, joined(plan_.loops), inner, outer));
     }
     check_special_case(d, outer);
     bool reduction = plan_.reduction_loops.count(outer) > 0;
     if (reduction != (plan_.reduction_loops.count(inner) > 0)) {
-      refuse_here(d, "expected two pure loops or two reduction loops, got one of each");
+      refuse_here(d, fmt::format("expected two pure loops or two reduction loops, got one of each; "
+                                 "legal: two of {}",
+                                 joined(loops_like(outer))));
     }
     if (fused != outer && fused != inner) require_new(d, fused, "");
     LoopTransform transform;
@@ -297,9 +345,6 @@ class Applier {
     std::vector<size_t> slots;
     for (const std::string& axis : d.axes) {
       size_t at = position_of(d, axis);
-      if (std::find(slots.begin(), slots.end(), at) != slots.end()) {
-        refuse_here(d, fmt::format("expected distinct loops, got {} twice", axis));
-      }
       slots.push_back(at);
     }
     std::sort(slots.rbegin(), slots.rend());  // innermost slot first, as the directive names them
@@ -328,9 +373,10 @@ class Applier {
 
   void atomic(const Directive& d) {
     if (!plan_.stage.is_reduction()) {
-      refuse_here(d, fmt::format("expected a reduction, got {}, which has none", plan_.stage.name));
+      refuse_here(d, fmt::format("expected a reduction, got {}, which has none; legal: no atomic",
+                                 plan_.stage.name));
     }
-    if (plan_.atomic) refuse_here(d, "expected one atomic, got a second one");
+    if (plan_.atomic) refuse_here(d, "expected one atomic, got a second one; legal: one");
     plan_.atomic = true;
   }
 
@@ -360,13 +406,14 @@ class Applier {
   }
 
   void place(const Directive& d) {
-    if (placed_) refuse_here(d, "expected one compute_at or compute_root, got a second one");
+    if (placed_)
+      refuse_here(d, "expected one compute_at or compute_root, got a second one; legal: either");
     placed_ = true;
     if (d.kind == DirectiveKind::compute_root) return;
     if (plan_.is_output) {
       refuse_here(d,
                   fmt::format("expected an operation that is not an output: {} is computed at the "
-                              "root",
+                              "root; legal: compute_root()",
                               plan_.stage.name));
     }
     plan_.place = StagePlan::Place::at;
@@ -377,13 +424,16 @@ class Applier {
   // Where and how the values are kept. Places are checked when all loops are known.
   void store(const Directive& d) {
     if (plan_.is_output) {
-      refuse_here(d, "expected an operation that is not an output: the caller stores it");
+      refuse_here(
+          d,
+          "expected an operation that is not an output: the caller stores it; legal: this of "
+          "one that it reads");
     }
     switch (d.kind) {
       case DirectiveKind::store_at:
       case DirectiveKind::store_root:
         if (stored_) {
-          refuse_here(d, "expected one store_at or store_root, got a second one");
+          refuse_here(d, "expected one store_at or store_root, got a second one; legal: either");
         }
         stored_ = d;
         plan_.store_root = d.kind == DirectiveKind::store_root;
@@ -392,25 +442,34 @@ class Applier {
         plan_.store_loop = d.axes[0];
         return;
       case DirectiveKind::hoist_storage:
-        if (!plan_.hoist_stage.empty()) refuse_here(d, "expected one, got a second one");
+        if (!plan_.hoist_stage.empty()) {
+          refuse_here(d, "expected one hoist_storage, got a second one; legal: either");
+        }
         plan_.hoist_stage = d.target;
         plan_.hoist_loop = d.axes[0];
         return;
       case DirectiveKind::fold_storage:
         if (!plan_.fold_sizes.emplace(d.axes[0], d.factor).second) {
-          refuse_here(d, fmt::format("expected one for {}, got a second one", d.axes[0]));
+          refuse_here(
+              d, fmt::format("expected one fold_storage of {}, got a second one; legal: either",
+                             d.axes[0]));
         }
         return;
       case DirectiveKind::align_storage:
         if (!plan_.alignments.emplace(d.axes[0], d.factor).second) {
-          refuse_here(d, fmt::format("expected one for {}, got a second one", d.axes[0]));
+          refuse_here(d, fmt::format("expected one align_storage of {}, got a second one; legal: "
+                                     "either",
+                                     d.axes[0]));
         }
         return;
       case DirectiveKind::reorder_storage:
-        if (!plan_.storage_order.empty()) refuse_here(d, "expected one, got a second one");
+        if (!plan_.storage_order.empty()) {
+          refuse_here(d, "expected one reorder_storage, got a second one; legal: either");
+        }
         if (d.axes.size() != plan_.stage.axes.size()) {
-          refuse_here(d, fmt::format("expected all {} axes of {}, got {}", plan_.stage.axes.size(),
-                                     plan_.stage.name, d.axes.size()));
+          refuse_here(d, fmt::format("expected all {} axes of {}, got {}; legal: those of {}",
+                                     plan_.stage.axes.size(), plan_.stage.name, d.axes.size(),
+                                     joined(axis_names(plan_.stage.axes))));
         }
         plan_.storage_order = d.axes;
         return;
@@ -427,6 +486,7 @@ class Applier {
   std::optional<Case> general_;         // once a special case is open
   Expr condition_;                      // of the special case that is open
   std::set<std::string> used_;          // names that were split or fused away
+  size_t applied_ = 0;                  // directives
   bool placed_ = false;
   bool has_atomic_ = false;
   std::optional<Directive> stored_;  // store_at or store_root

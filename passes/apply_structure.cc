@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "dsl/error.h"
+#include "dsl/nearest_name.h"
 #include "dsl/schedule_axes.h"
 #include "dsl/text_lexer.h"
 #include "passes/index_interval.h"
@@ -24,12 +25,17 @@ void require_new_name(const NestPlan& plan, const std::string& stage, const Dire
   bool taken = plan.find_buffer(d.target) != nullptr;
   for (const StagePlan& other : plan.stages) taken = taken || other.stage.name == d.target;
   taken = taken || std::count(plan.sizes.begin(), plan.sizes.end(), d.target) > 0;
-  if (taken) refuse(stage, d, fmt::format("expected a new name, got {}, which is taken", d.target));
+  if (taken) {
+    refuse(stage, d,
+           fmt::format("expected a new name, got {0}, which is taken; legal: {0}_1", d.target));
+  }
 }
 
 void require_first(const StagePlan& plan, const Directive& d) {
   if (std::any_of(plan.directives.begin(), plan.directives.end(), is_loop_directive)) {
-    refuse(plan.stage.name, d, "expected before the directives on this operation's loops");
+    refuse(plan.stage.name, d,
+           fmt::format("expected before the directives on this operation's loops; legal: {} first",
+                       to_string(d.kind)));
   }
 }
 
@@ -40,15 +46,18 @@ void require_factor(const std::string& stage, const Directive& d) {
       d.kind != DirectiveKind::prefetch) {
     return;
   }
+  const int argument = d.kind == DirectiveKind::split ? 4 : 3;
   if (d.factor < 1) {
     refuse(stage, d,
-           fmt::format("argument {} (factor): expected a positive integer, got {}",
-                       d.kind == DirectiveKind::split ? 4 : 3, d.factor));
+           fmt::format("argument {} (factor): expected a positive integer, got {}; legal: a factor "
+                       "of 1",
+                       argument, d.factor));
   }
   if (d.factor > kMostFactor) {
-    refuse(stage, d,
-           fmt::format("argument {} (factor): expected at most {}, got {}",
-                       d.kind == DirectiveKind::split ? 4 : 3, kMostFactor, d.factor));
+    refuse(
+        stage, d,
+        fmt::format("argument {0} (factor): expected at most {1}, got {2}; legal: a factor of {1}",
+                    argument, kMostFactor, d.factor));
   }
 }
 
@@ -58,8 +67,8 @@ void require_size(const std::string& stage, const Directive& d, const Shape& sha
   std::optional<int64_t> count = element_count(shape);
   if (count && *count > kMostBytes / size_in_bytes(dtype)) {
     refuse(stage, d,
-           fmt::format("expected at most {} bytes, got shape {} of {}", kMostBytes,
-                       to_string(shape), to_string(dtype)));
+           fmt::format("expected at most {} bytes, got shape {} of {}; legal: a smaller factor",
+                       kMostBytes, to_string(shape), to_string(dtype)));
   }
 }
 
@@ -105,14 +114,13 @@ void require_operand(const NestPlan& plan, const StagePlan& reader, const Direct
   const std::set<std::string> legal = buffers_read_by(reader.stage);
   if (legal.count(d.operand)) return;
   const bool packed = !plan.find_buffer(d.operand) && legal.count(packed_name(d.operand));
-  refuse(
-      reader.stage.name, d,
-      fmt::format("expected an operand that {} reads ({}), got {}{}", reader.stage.name,
-                  list_names(legal), d.operand,
-                  packed ? fmt::format(", which is packed; legal: copy_in before it, and pack of "
-                                       "{} by {}",
-                                       d.operand, d.target)
-                         : ""));
+  refuse(reader.stage.name, d,
+         packed ? fmt::format(
+                      "expected an operand that {} reads ({}), got {}, which is packed; legal: "
+                      "copy_in before it, and pack of {} by {}",
+                      reader.stage.name, list_names(legal), d.operand, d.operand, d.target)
+                : expected_name("an operand that " + reader.stage.name + " reads",
+                                {legal.begin(), legal.end()}, d.operand));
 }
 
 // y = f(x[m, k])  ->  copy = x; y = f(copy[m, k])
@@ -260,26 +268,37 @@ StagePlan rfactor(StagePlan* plan, const Directive& d) {
   return made;
 }
 
+std::vector<std::string> weights_read_by(const NestPlan& nest, const Stage& stage) {
+  std::vector<std::string> names;
+  for (const std::string& name : buffers_read_by(stage)) {
+    const Buffer* buffer = nest.find_buffer(name);
+    const bool weight =
+        buffer && (buffer->role == BufferRole::weight || buffer->role == BufferRole::constant);
+    if (weight) names.push_back(name);
+  }
+  return names;
+}
+
 // Which index of the weight is exactly the axis; the same one in every read.
-size_t packed_dimension(const StagePlan& plan, const Directive& d) {
+size_t packed_dimension(const NestPlan& nest, const StagePlan& plan, const Directive& d) {
   std::optional<size_t> dimension;
-  bool read = false;
+  std::vector<std::string> alone;  // axes that are an index of it
   visit(plan.stage.body, [&](const Expr& e) {
     if (e->op != ExprOp::read || e->name != d.target) return;
-    read = true;
     for (size_t i = 0; i < e->args.size(); ++i) {
-      if (e->args[i]->op == ExprOp::axis && e->args[i]->name == d.axes[0] && !dimension) {
-        dimension = i;
-      }
+      if (e->args[i]->op != ExprOp::axis) continue;
+      alone.push_back(e->args[i]->name);
+      if (alone.back() == d.axes[0] && !dimension) dimension = i;
     }
   });
-  if (!read) {
+  const std::vector<std::string> weights = weights_read_by(nest, plan.stage);
+  if (std::count(weights.begin(), weights.end(), d.target) == 0) {
     refuse(plan.stage.name, d,
-           fmt::format("expected a weight that {} reads, got {}", plan.stage.name, d.target));
+           expected_name("a weight that " + plan.stage.name + " reads", weights, d.target));
   }
   if (!dimension) {
     refuse(plan.stage.name, d,
-           fmt::format("expected an axis that indexes {} alone, got {}", d.target, d.axes[0]));
+           expected_name("an axis that indexes " + d.target + " alone", alone, d.axes[0]));
   }
   return *dimension;
 }
@@ -347,18 +366,22 @@ void pack(NestPlan* plan, const StagePlan& stage, const Directive& d) {
   }
   if (!buffer || (buffer->role != BufferRole::weight && buffer->role != BufferRole::constant)) {
     refuse(stage.stage.name, d,
-           fmt::format("expected a weight or a constant, not packed yet, got {}", d.target));
+           fmt::format("expected a weight or a constant, not packed yet, got {}; legal: one pack",
+                       d.target));
   }
-  size_t dimension = packed_dimension(stage, d);
+  size_t dimension = packed_dimension(*plan, stage, d);
   if (!buffer->shape[dimension].is_constant()) {
     refuse(stage.stage.name, d,
-           fmt::format("expected an extent that is a number, got {}",
+           fmt::format("expected an extent that is a number, got {}; legal: no pack",
                        buffer->shape[dimension].to_string()));
   }
   const Buffer original = *buffer;
   std::string packed = packed_name(original.name);
   if (plan->find_buffer(packed) || plan->find(packed)) {
-    refuse(stage.stage.name, d, fmt::format("the name {} is taken", packed));
+    refuse(
+        stage.stage.name, d,
+        fmt::format("expected that no buffer is called {0}, got one; legal: another name for {0}",
+                    packed));
   }
   Shape shape = packed_shape(original.shape, dimension, d.factor);
   require_size(stage.stage.name, d, shape, original.dtype);
@@ -411,6 +434,19 @@ void inline_stage(NestPlan* plan, size_t position) {
   plan->stages.erase(plan->stages.begin() + position);
 }
 
+// An operation without loops has no place for another directive; whichever came later is wrong.
+[[noreturn]] void refuse_beside_inline(const StageSchedule& written, const std::string& name,
+                                       const Directive& other) {
+  const std::vector<Directive>& all = written.directives();
+  auto later = std::find_if(all.rbegin(), all.rend(), [&](const Directive& d) {
+    return d == other || d.kind == DirectiveKind::compute_inline;
+  });
+  refuse(name, *later,
+         fmt::format("expected no other directive on an operation that is computed inline, got {}; "
+                     "legal: either",
+                     to_string(other)));
+}
+
 }  // namespace
 
 void apply_structure(const Schedule& schedule, NestPlan* plan) {
@@ -432,7 +468,9 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
         require_new_name(*plan, name, d);
         if (reduced_elsewhere) {
           refuse(name, d,
-                 "expected one cache_write or rfactor for each operation, got a second one");
+                 fmt::format("expected one cache_write or rfactor for each operation, got a second "
+                             "one; legal: {} of {}",
+                             to_string(d.kind), plan->stages[i].stage.name));
         }
         StagePlan stage =
             d.kind == DirectiveKind::cache_write ? cache_write(&self, d) : rfactor(&self, d);
@@ -446,12 +484,15 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
         pack(plan, self, d);
       } else if (d.kind == DirectiveKind::compute_inline) {
         if (std::count(inlined.begin(), inlined.end(), name) > 0) {
-          refuse(name, d, "expected one compute_inline, got a second one");
+          refuse(name, d, "expected one compute_inline, got a second one; legal: one");
         }
-        if (self.is_output) refuse(name, d, "expected an operation that is not an output");
+        if (self.is_output) {
+          refuse(name, d, "expected an operation that is not an output; legal: compute_root()");
+        }
         if (self.stage.is_reduction()) {
           refuse(name, d,
-                 fmt::format("expected an operation without a reduction, got a {}",
+                 fmt::format("expected an operation without a reduction, got a {}; legal: "
+                             "compute_at a loop of what reads it",
                              to_string(self.stage.combiner)));
         }
         inlined.push_back(name);
@@ -463,17 +504,17 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
   }
   for (const auto& [name, directives] : schedule.stages()) {
     if (!seen.count(name) && !directives.directives().empty()) {
-      throw ScheduleError(fmt::format("{}.{}: expected an operation of the graph ({}), got {}",
-                                      name, to_string(directives.directives().front()),
-                                      plan->stage_names(), name));
+      std::vector<std::string> legal;
+      for (const StagePlan& stage : plan->stages) legal.push_back(stage.stage.name);
+      refuse(name, directives.directives().front(),
+             expected_name("an operation of the graph", legal, name));
     }
   }
   for (const std::string& name : inlined) {
     size_t position = 0;
     while (plan->stages[position].stage.name != name) ++position;
     if (!plan->stages[position].directives.empty()) {
-      refuse(name, plan->stages[position].directives.front(),
-             "expected no other directive on an operation that is computed inline");
+      refuse_beside_inline(*schedule.find(name), name, plan->stages[position].directives.front());
     }
     inline_stage(plan, position);
   }

@@ -1,17 +1,12 @@
 #include <algorithm>
 
 #include "dsl/error.h"
+#include "dsl/nearest_name.h"
 #include "passes/refusal.h"
 #include "passes/stage_plan.h"
 
 namespace emulsion {
 namespace {
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 Directive at_loop(DirectiveKind kind, const std::string& stage, const std::string& loop) {
   Directive d;
@@ -38,21 +33,36 @@ int depth_inside(const NestPlan& nest, const StagePlan& plan, const StagePlan& c
   return -1;
 }
 
+std::vector<std::string> other_stages(const NestPlan& nest, const std::string& name) {
+  std::vector<std::string> names;
+  for (const StagePlan& plan : nest.stages) {
+    if (plan.stage.name != name) names.push_back(plan.stage.name);
+  }
+  return names;
+}
+
+// The same directive at the loop outside loops[i]; where that is the outermost, at the root.
+std::string outside_of(const Directive& d, const std::vector<std::string>& loops, size_t i) {
+  if (i > 0) return to_string(at_loop(d.kind, d.target, loops[i - 1]));
+  return d.kind == DirectiveKind::compute_at ? "compute_root()" : "store_root()";
+}
+
 // No loop that is a vector's or a tile's may be around a place.
 void check_outside_vectors(const std::string& name, const Directive& d, const LoopOrder& order,
                            const std::vector<std::string>& around) {
-  for (const std::string& outer : around) {
+  for (size_t i = 0; i < around.size(); ++i) {
+    const std::string& outer = around[i];
     auto kind = order.kinds.find(outer);
     if (kind != order.kinds.end() && kind->second == LoopKind::vectorized) {
       refuse(name, d,
-             fmt::format("expected a loop outside the vectorized loop {} of {}, got {}", outer,
-                         d.target, d.axes[0]));
+             fmt::format("expected a loop outside the vectorized loop {} of {}, got {}; legal: {}",
+                         outer, d.target, d.axes[0], outside_of(d, around, i)));
     }
     if (kind != order.kinds.end() && kind->second == LoopKind::tile) {
       refuse(name, d,
              fmt::format("expected a loop outside the tile of {}, which is one uOp from {} on, got "
-                         "{}",
-                         d.target, outer, d.axes[0]));
+                         "{}; legal: {}",
+                         d.target, outer, d.axes[0], outside_of(d, around, i)));
     }
   }
 }
@@ -76,14 +86,11 @@ void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive&
   const std::string& name = plan.stage.name;
   const StagePlan* target = nest.find(d.target);
   if (!target || target == &plan) {
-    refuse(name, d,
-           fmt::format("expected another operation ({}), got {}", nest.stage_names(), d.target));
+    refuse(name, d, expected_name("another operation", other_stages(nest, name), d.target));
   }
   auto loop = std::find(target->loops.begin(), target->loops.end(), d.axes[0]);
   if (loop == target->loops.end()) {
-    refuse(name, d,
-           fmt::format("expected a loop of {} ({}), got {}", d.target,
-                       target->loops.empty() ? "it has none" : joined(target->loops), d.axes[0]));
+    refuse(name, d, expected_name("a loop of " + d.target, target->loops, d.axes[0]));
   }
   const std::vector<std::string> around(target->loops.begin(), loop + 1);
   check_outside_vectors(name, d, *target, around);
@@ -114,7 +121,8 @@ void check_place(const NestPlan& nest,
                                target.loops.begin());
   if (&target < &plan) {
     refuse(plan.stage.name, d,
-           fmt::format("expected an operation that needs {}, got {}, which comes before it",
+           fmt::format("expected an operation that needs {}, got {}, which comes before it; legal: "
+                       "compute_root()",
                        plan.stage.name, d.target));
   }
   bool used = false;
@@ -123,14 +131,21 @@ void check_place(const NestPlan& nest,
     const StagePlan& reader = nest.stages[at];
     used = true;
     if (&reader == &target) continue;
-    if (depth_inside(nest, reader, target) < depth) {
+    const int around = depth_inside(nest, reader, target);
+    if (around < depth) {
       refuse(plan.stage.name, d,
              fmt::format("expected a loop around everything that reads {}, got {}.{}, which is not "
-                         "around {}; legal: compute_root()",
-                         plan.stage.name, d.target, plan.at_loop, reader.stage.name));
+                         "around {}; legal: {}",
+                         plan.stage.name, d.target, plan.at_loop, reader.stage.name,
+                         outside_of(d, target.loops, static_cast<size_t>(around + 1))));
     }
   }
-  if (!used) refuse(plan.stage.name, d, "expected an operation that something reads");
+  if (!used) {
+    refuse(
+        plan.stage.name, d,
+        "expected an operation that something reads, got one that nothing reads any more; legal: "
+        "compute_root()");
+  }
 }
 
 std::string loops_text(const std::vector<LoopAround>& loops) {
@@ -171,9 +186,10 @@ void check_store(const NestPlan& nest, const StagePlan& plan) {
     check_loop_of(nest, plan, d);
     if (!position_of(around, plan.store_stage, plan.store_loop)) {
       refuse(plan.stage.name, d,
-             fmt::format("expected a loop around {}.{}, where it is computed ({}), got {}.{}",
+             fmt::format("expected a loop around {}.{}, where it is computed ({}), got {}.{}; "
+                         "legal: store_at({}, {})",
                          plan.at_stage, plan.at_loop, loops_text(around), plan.store_stage,
-                         plan.store_loop));
+                         plan.store_loop, plan.at_stage, plan.at_loop));
     }
   }
   check_kept_in_one_case(nest, plan, d, around);
@@ -201,18 +217,24 @@ void check_hoist(const NestPlan& nest, const StagePlan& plan) {
   if (plan.hoist_stage.empty()) return;
   Directive d = at_loop(DirectiveKind::hoist_storage, plan.hoist_stage, plan.hoist_loop);
   if (plan.place != StagePlan::Place::at) {
-    refuse(plan.stage.name, d, "expected together with compute_at");
+    refuse(plan.stage.name, d,
+           "expected together with compute_at; legal: compute_at the same loop, or one inside it, "
+           "too");
   }
   check_loop_of(nest, plan, d);
   const std::vector<LoopAround> around = loops_around(nest, plan);
   const auto place = position_of(around, plan.hoist_stage, plan.hoist_loop);
   const size_t outside = loops_outside_storage(plan, around);
   if (!place || *place + 1 > outside) {
-    refuse(plan.stage.name, d,
-           fmt::format("expected a loop around its storage ({}), got {}.{}",
-                       outside == 0 ? "none: it is at the root"
-                                    : loops_text({around.begin(), around.begin() + outside}),
-                       plan.hoist_stage, plan.hoist_loop));
+    refuse(
+        plan.stage.name, d,
+        fmt::format("expected a loop around its storage ({}), got {}.{}; legal: {}",
+                    outside == 0 ? "none: it is at the root"
+                                 : loops_text({around.begin(), around.begin() + outside}),
+                    plan.hoist_stage, plan.hoist_loop,
+                    outside == 0 ? "no hoist_storage"
+                                 : to_string(at_loop(d.kind, around[outside - 1].stage->stage.name,
+                                                     around[outside - 1].axis))));
   }
   for (size_t i = *place + 1; i < outside; ++i) {
     if (around[i].kind() != LoopKind::parallel) continue;

@@ -242,12 +242,10 @@ class Inferrer {
         if (around.extent() == extent) return;
       }
     }
-    throw ScheduleError(
-        fmt::format("{}.compute_at({}, {}): expected an operation that is empty whenever {} is, "
-                    "got {} while axis {} "
-                    "has the run-time extent {}; legal: compute_root()",
-                    plan.stage.name, plan.at_stage, plan.at_loop, plan.stage.name, plan.at_stage,
-                    axis.name(), extent.to_string()));
+    refuse(plan.stage.name, plan.written(DirectiveKind::compute_at),
+           fmt::format("expected an operation that is empty whenever {} is, got {} while axis {} "
+                       "has the run-time extent {}; legal: compute_root()",
+                       plan.stage.name, plan.at_stage, axis.name(), extent.to_string()));
   }
 
   // The least and greatest index of axis d over the whole run.
@@ -269,9 +267,21 @@ class Inferrer {
     plan->highest.emplace_back(starts->high + *extent - Extent(1));
   }
 
-  static const char* directive_of(LoopKind kind) {
-    if (kind == LoopKind::vectorized) return "vectorize";
-    return kind == LoopKind::tile ? "tensorize" : "unroll";
+  static DirectiveKind directive_of(LoopKind kind) {
+    if (kind == LoopKind::vectorized) return DirectiveKind::vectorize;
+    return kind == LoopKind::tile ? DirectiveKind::tensorize : DirectiveKind::unroll;
+  }
+
+  [[noreturn]] static void refuse_extent(const StagePlan& plan, const std::string& loop,
+                                         const std::string& found) {
+    const DirectiveKind asked = directive_of(plan.kinds.at(loop));
+    const bool tile = asked == DirectiveKind::tensorize;
+    refuse(
+        plan.stage.name, tile ? plan.written(asked) : plan.written(asked, {loop}),
+        fmt::format("expected a loop whose extent is a number, got {}; legal: {}", found,
+                    tile ? "split it first"
+                         : fmt::format("{}({}, 8), which splits it first", to_string(asked), loop)),
+        {plan.stage.name, loop});
   }
 
   // What a condition says of the sizes decides tails and what may be unrolled or vectorized. The
@@ -322,11 +332,8 @@ class Inferrer {
       if (kind == plan->kinds.end() || kind->second == LoopKind::parallel) continue;
       const bool known = constant_value(extents.at(loop)).has_value();
       if (known && !shrinking.count(loop)) continue;
-      throw ScheduleError(fmt::format(
-          "{}.{}({}): expected a loop whose extent is a number, got {}; split it first", stage.name,
-          directive_of(kind->second), loop,
-          known ? fmt::format("{}, or less where its reader slides", to_string(extents.at(loop)))
-                : to_string(extents.at(loop))));
+      const std::string extent = to_string(extents.at(loop));
+      refuse_extent(*plan, loop, known ? extent + ", or less where its reader slides" : extent);
     }
   }
 
@@ -335,9 +342,9 @@ class Inferrer {
                             const Expr& inner) {
     auto x = constant_value(outer), y = constant_value(inner);
     if (x && y && *x * *y > std::numeric_limits<int32_t>::max()) {
-      throw ScheduleError(fmt::format(
-          "{}.fuse({}, {}, {}): expected an extent of at most {}, got {}", plan.stage.name, t.outer,
-          t.inner, t.axis, std::numeric_limits<int32_t>::max(), *x * *y));
+      refuse(plan.stage.name, plan.written(t),
+             fmt::format("expected an extent of at most {}, got {}; legal: two loops",
+                         std::numeric_limits<int32_t>::max(), *x * *y));
     }
   }
 
@@ -345,10 +352,11 @@ class Inferrer {
     if (!extent.is_constant()) return;
     int64_t rounded = (extent.constant() + t.factor - 1) / t.factor * t.factor;
     if (rounded <= std::numeric_limits<int32_t>::max()) return;
-    throw ScheduleError(fmt::format(
-        "{}.split({}, {}, {}, {}): expected a factor that takes {}, {} long, to at most {}, got {}",
-        plan.stage.name, t.axis, t.outer, t.inner, t.factor, t.axis, extent.constant(),
-        std::numeric_limits<int32_t>::max(), rounded));
+    refuse(plan.stage.name, plan.written(t),
+           fmt::format("expected a factor that takes {}, {} long, to at most {}, got {}; legal: a "
+                       "factor of {}",
+                       t.axis, extent.constant(), std::numeric_limits<int32_t>::max(), rounded,
+                       extent.constant()));
   }
 
   void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool shrinking,
@@ -356,10 +364,10 @@ class Inferrer {
     auto affine = as_extent(extent);
     if (affine) require_index(*plan, *t, *affine);
     if (shrinking && (t->tail == Tail::round_up || t->tail == Tail::shift_inwards)) {
-      throw ScheduleError(fmt::format(
-          "{}.split({}, {}, {}, {}, {}): expected an axis along which its reader does not slide, "
-          "got {}; legal: guard or predicate",
-          plan->stage.name, t->axis, t->outer, t->inner, t->factor, to_string(t->tail), t->axis));
+      refuse(plan->stage.name, plan->written(*t),
+             fmt::format("expected an axis along which its reader does not slide, got {}; legal: "
+                         "guard or predicate",
+                         t->axis));
     }
     bool exact = !shrinking && affine && facts.divides(t->factor, *affine);
     if (exact) {
@@ -370,11 +378,11 @@ class Inferrer {
     if (t->tail == Tail::shift_inwards) {
       auto least = affine ? facts.lower_bound(*affine) : std::nullopt;
       if (!least || *least < t->factor) {
-        throw ScheduleError(fmt::format(
-            "{}.split({}, {}, {}, {}, shift_inwards): expected an extent of at least {}, got {}; "
-            "legal: guard or predicate",
-            plan->stage.name, t->axis, t->outer, t->inner, t->factor, t->factor,
-            to_string(extent)));
+        const bool some = least && *least > 0;
+        refuse(plan->stage.name, plan->written(*t),
+               fmt::format("expected an extent of at least {}, got {}; legal: guard or predicate{}",
+                           t->factor, to_string(extent),
+                           some ? fmt::format(", or a factor of {}", *least) : ""));
       }
     }
     if (t->tail != Tail::round_up) return;
@@ -388,11 +396,11 @@ class Inferrer {
       }
       return;
     }
-    throw ScheduleError(fmt::format(
-        "{}.split({}, {}, {}, {}, round_up): expected an axis of {} of constant extent, got {} of "
-        "extent {}; legal: guard or predicate",
-        plan->stage.name, t->axis, t->outer, t->inner, t->factor, plan->stage.name, t->axis,
-        to_string(extent)));
+    refuse(
+        plan->stage.name, plan->written(*t),
+        fmt::format("expected an axis of {} of constant extent, got {} of extent {}; legal: guard "
+                    "or predicate",
+                    plan->stage.name, t->axis, to_string(extent)));
   }
 
   void note_loops(const StagePlan& plan) {

@@ -170,11 +170,12 @@ class StorageInferrer {
       return;
     }
     if (!whole) {
-      throw ScheduleError(fmt::format(
-          "{}.{}: expected a loop inside which the part of {} that is kept is bounded by the "
-          "run-time sizes, got one whose bounds are not affine; legal: an inner loop, or a factor "
-          "that divides the extent",
-          plan_.stage.name, place_text(), axis));
+      refuse(
+          plan_.stage.name, place(),
+          fmt::format("expected a loop inside which the part of {} that is kept is bounded by the "
+                      "run-time sizes, got one whose bounds are not affine; legal: an inner "
+                      "loop, or a factor that divides the extent",
+                      axis));
     }
     plan_.stored_mins[d] = whole->min;
     plan_.stored_extents[d] = extent_value(whole->extent);
@@ -197,12 +198,14 @@ class StorageInferrer {
     }
     const bool fits = plan_.memory == Memory::scratchpad ? known : small;
     if (plan_.memory == Memory::heap || fits) return;
-    throw ScheduleError(fmt::format(
-        "{}.store_in({}): expected a region of a constant size{}, got {}; "
-        "legal: heap, or compute_at an inner loop",
-        plan_.stage.name, to_string(plan_.memory),
-        plan_.memory == Memory::scratchpad ? "" : fmt::format(" of at most {} bytes", kStackBytes),
-        known ? std::to_string(bytes) + " bytes" : "one that depends on a run-time size"));
+    const bool scratchpad = plan_.memory == Memory::scratchpad;
+    refuse(plan_.stage.name, plan_.written(DirectiveKind::store_in),
+           fmt::format(
+               "expected a region of a constant size{}, got {}; legal: heap, or compute_at an "
+               "inner loop",
+               scratchpad ? "" : fmt::format(" of at most {} bytes", kStackBytes),
+               known ? std::to_string(bytes) + " bytes" : "one that depends on a run-time size"),
+           {plan_.stage.name, ""});
   }
 
   int64_t explicit_fold(size_t d) const {
@@ -212,21 +215,21 @@ class StorageInferrer {
     if (!least) {
       refuse_fold(found->first, found->second,
                   fmt::format("expected an axis of which one iteration keeps a constant number of "
-                              "indices, got {}",
+                              "indices, got {}; legal: no fold_storage",
                               to_string(plan_.needed_extents[d])));
     }
     if (found->second < *least) {
-      refuse_fold(found->first, found->second,
-                  fmt::format("expected at least {}, the indices of {} that are kept at once, got "
-                              "{}",
-                              *least, found->first, found->second));
+      refuse_fold(
+          found->first, found->second,
+          fmt::format("expected at least {0}, the indices of {1} that are kept at once, got "
+                      "{2}; legal: {0}",
+                      *least, found->first, found->second));
     }
     return found->second;
   }
 
-  std::string place_text() const {
-    if (plan_.store_root) return "store_root()";
-    return fmt::format("store_at({}, {})", plan_.store_stage, plan_.store_loop);
+  Directive place() const {
+    return plan_.written(plan_.store_root ? DirectiveKind::store_root : DirectiveKind::store_at);
   }
 
   [[noreturn]] void refuse_fold(const std::string& axis, int64_t size,

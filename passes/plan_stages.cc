@@ -51,6 +51,23 @@ StagePlan stage_of(const Op& op, bool is_output) {
 
 }  // namespace
 
+Directive StagePlan::written(DirectiveKind kind, const std::vector<std::string>& on_axes) const {
+  for (auto d = directives.rbegin(); d != directives.rend(); ++d) {
+    if (d->kind == kind && (on_axes.empty() || d->axes == on_axes)) return *d;
+  }
+  Directive implied;  // no line of its own
+  implied.kind = kind;
+  implied.axes = on_axes;
+  return implied;
+}
+
+Directive StagePlan::written(const LoopTransform& t) const {
+  if (t.kind == LoopTransform::Kind::fuse) {
+    return written(DirectiveKind::fuse, {t.outer, t.inner, t.axis});
+  }
+  return written(DirectiveKind::split, {t.axis, t.outer, t.inner});
+}
+
 StagePlan* NestPlan::find(const std::string& wanted) {
   for (StagePlan& candidate : stages) {
     if (candidate.stage.name == wanted) return &candidate;

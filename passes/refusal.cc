@@ -40,7 +40,8 @@ void collect_loops(const Node& node, const std::string& stage, std::vector<std::
 // What lines to mark: "y.m" for a loop, "y" for a storage and its uOps.
 std::string marked_subject(const Refusal& refusal, const LoopNest& before) {
   const Directive& d = refusal.directive();
-  const bool elsewhere = d.kind == DirectiveKind::compute_at || d.kind == DirectiveKind::store_at;
+  const bool elsewhere = d.kind == DirectiveKind::compute_at || d.kind == DirectiveKind::store_at ||
+                         d.kind == DirectiveKind::hoist_storage;
   std::vector<LoopName> named;
   if (!refusal.loop().stage.empty()) named.push_back(refusal.loop());
   for (const std::string& axis : d.axes)

@@ -57,6 +57,11 @@ struct StagePlan : LoopOrder {
   // Axes along which a reader slides: a backend may compute less of them than `extents` says.
   std::set<std::string> shrinking;
 
+  // The last directive of that kind, on these axes when some are given, as it was written: what a
+  // refusal names that comes after the directives were applied.
+  Directive written(DirectiveKind kind, const std::vector<std::string>& on_axes = {}) const;
+  Directive written(const LoopTransform& transform) const;
+
   bool is_kept() const {  // stored outside the loop where it is computed
     return store_root ||
            (!store_stage.empty() && (store_stage != at_stage || store_loop != at_loop));

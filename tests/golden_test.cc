@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 namespace emulsion {
@@ -26,6 +28,20 @@ TEST(Golden, RefusesAMissingGolden) {
   const testing::AssertionResult result = matches_golden("text\n");
   EXPECT_FALSE(result);
   EXPECT_NE(std::string(result.message()).find("not there"), std::string::npos);
+}
+
+// The flag names the folder to write into; without it nothing is ever written.
+TEST(Golden, WritesWhereTheFlagSays) {
+  const char* flag = std::getenv("EMULSION_UPDATE_GOLDENS");
+  const std::string before = flag != nullptr ? flag : "";
+  const std::string root = testing::TempDir();
+  setenv("EMULSION_UPDATE_GOLDENS", root.c_str(), 1);
+  const testing::AssertionResult written = matches_golden("what is found now\n");
+  if (flag != nullptr) setenv("EMULSION_UPDATE_GOLDENS", before.c_str(), 1);
+  if (flag == nullptr) unsetenv("EMULSION_UPDATE_GOLDENS");
+  EXPECT_TRUE(written);
+  std::ifstream file(root + "/" + golden_path());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "what is found now\n");
 }
 
 TEST(Golden, RefusesALongText) {

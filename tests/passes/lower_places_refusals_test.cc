@@ -275,7 +275,7 @@ TEST_F(LowerRefuses, PackWhoseNameIsTaken) {
   Tensor z = compute("z", {i}, b_(i) + taken(i));
   Schedule schedule(z);
   schedule[z].pack(b_, i, 2);
-  refused(schedule, "z.pack(b, i, 2)", "the name b_packed is taken");
+  refused(schedule, "z.pack(b, i, 2)", "no buffer is called b_packed, got one");
 }
 
 // --- stages -------------------------------------------------------------------------------------

@@ -192,12 +192,12 @@ TEST_F(LowerRefuses, VectorizedPartOfAReduction) {
 
 TEST_F(LowerRefuses, TwoVectorizedLoops) {
   y().vectorize(m).vectorize(n);
-  refused("y", "no vectorized loop inside a vectorized loop");
+  refused("y.vectorize(n)", "no vectorized loop inside a vectorized loop");
 }
 
 TEST_F(LowerRefuses, ParallelLoopInsideAVectorizedOne) {
   y().vectorize(m).parallel(n);
-  refused("y", "no parallel loop inside a vectorized loop");
+  refused("y.parallel(n)", "no parallel loop inside a vectorized loop");
 }
 
 TEST_F(LowerRefuses, VectorizeOfARunTimeExtent) {

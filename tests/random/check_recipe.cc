@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -18,7 +17,7 @@
 #include "passes/derive_schedule.h"
 #include "passes/lower.h"
 #include "passes/verify_nest.h"
-#include "tests/random/guarded_buffer.h"
+#include "tests/random/guarded_run.h"
 #include "tests/random/run_in_children.h"
 
 namespace emulsion {
@@ -58,42 +57,13 @@ class Runner {
     options.reverse_parallel = true;
     check("nest interpreter, derived schedule", sizes, expected,
           interpret_nest(derived_, arguments, options));
-    check("JIT, derived schedule", sizes, expected, run_jit(arguments, sizes, expected));
+    // Half of the graphs end where the forbidden page begins, half begin where one ends.
+    auto side = recipe_.seed % 2 == 0 ? GuardedBuffer::Side::end : GuardedBuffer::Side::start;
+    check("JIT, derived schedule", sizes, expected,
+          run_guarded(*kernel_, graph_, arguments, sizes, side));
   }
 
  private:
-  TensorValues run_jit(const TensorValues& arguments, const SizeValues& sizes,
-                       const std::vector<Expected>& expected) const {
-    std::vector<GuardedBuffer> buffers;
-    buffers.reserve(arguments.size() + expected.size());
-    // Half of the graphs end where the forbidden page begins, half begin where one ends.
-    auto side = recipe_.seed % 2 == 0 ? GuardedBuffer::Side::end : GuardedBuffer::Side::start;
-    std::map<std::string, JitBuffer> bound;
-    for (const auto& [name, value] : arguments) {
-      buffers.emplace_back(value.bytes, side);
-      bound[name] = {value.dtype, value.shape, buffers.back().data()};
-    }
-    TensorValues outputs;
-    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
-      const Op& op = *graph_.outputs()[i];
-      TensorValue& value = outputs[op.name] = zeros(op.dtype, expected[i].shape);
-      fill_with_poison(&value);
-      buffers.emplace_back(value.bytes, side);
-      bound[op.name] = {op.dtype, expected[i].shape, buffers.back().data()};
-    }
-    kernel_->run(bound, sizes);
-    for (auto& [name, value] : outputs) buffers_to(bound.at(name), &value);
-    for (const GuardedBuffer& buffer : buffers) {
-      if (!buffer.padding_is_intact()) throw Difference("JIT: wrote beside a buffer");
-    }
-    return outputs;
-  }
-
-  static void buffers_to(const JitBuffer& from, TensorValue* to) {
-    const auto* bytes = static_cast<const uint8_t*>(from.data);
-    to->bytes.assign(bytes, bytes + to->bytes.size());
-  }
-
   void check(const std::string& way, const SizeValues& sizes, const std::vector<Expected>& expected,
              const TensorValues& actual) const {
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {

@@ -1,0 +1,111 @@
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "dsl/error.h"
+#include "dsl/operators.h"
+#include "tests/illegal/illegal_case.h"
+
+namespace emulsion {
+namespace {
+
+// mm = x * w, biased = mm + b, y = max(biased, diagonal of v)
+Graph linear(const Extent& rows, DType dtype) {
+  const Axis m("m", rows), n("n", 10), k("k", 6);
+  Tensor x = input("x", dtype, {rows, 6}), w = weight("w", dtype, {6, 10});
+  Tensor b = weight("b", dtype, {10}), v = weight("v", dtype, {10, 10});
+  Tensor mm = compute("mm", {m, n}, sum(k, x(m, k) * w(k, n)));
+  Tensor biased = compute("biased", {m, n}, mm(m, n) + b(n));
+  return Graph(compute("y", {m, n}, max(biased(m, n), v(n, n))));
+}
+
+Graph stencil() {
+  const Axis wide("i", 9), i("i", 7), j("j", 4);
+  Tensor x = input("x", f32, {9, 4});
+  Tensor a = compute("a", {wide, j}, x(wide, j) * 2.0f);
+  Tensor b = compute("b", {i, j}, a(i, j) + a(Expr(i) + 2, 3 - Expr(j)));
+  return Graph(compute("y", {i, j}, b(i, j) + a(Expr(i) + 1, j)));
+}
+
+// Two outputs that read the same thing.
+Graph diamond() {
+  const Axis i("i", 8), j("j", 6);
+  Tensor x = input("x", f32, {8, 6});
+  Tensor a = compute("a", {i, j}, x(i, j) * 2.0f);
+  Tensor p = compute("p", {i, j}, a(i, j) + 1.0f);
+  return Graph({p, compute("q", {i, j}, a(i, j) - 1.0f)});
+}
+
+// s = sums of the rows, d = x - s, y = the greatest of each row
+Graph rows() {
+  Tensor x = input("x", i32, {5, 6});
+  const Axis m("m", 5), j("j", 6);
+  Tensor s = compute("s", {m}, sum(j, x(m, j)));
+  Tensor d = compute("d", {m, j}, x(m, j) - s(m));
+  return Graph(compute("y", {m}, reduce_max(j, d(m, j))));
+}
+
+Graph large() {
+  const Axis i("i", 100), j("j", 100);
+  Tensor a = compute("a", {i, j}, input("x", f32, {100, 100})(i, j) * 2.0f);
+  return Graph(compute("y", {i, j}, a(i, j) + 1.0f));
+}
+
+Graph batch_vector() {
+  const Extent size = Extent::size("B");
+  const Axis i("i", size);
+  Tensor a = compute("a", {i}, weight("table", f32, {size})(i) * 2.0f);
+  return Graph(compute("y", {i}, a(i) + 1.0f));
+}
+
+Graph batch_sum() {
+  const Extent size = Extent::size("B");
+  const Axis r("r", size);
+  return Graph(compute("y", {}, sum(r, input("x", i32, {size})(r))));
+}
+
+// A fused loop of r and s would not fit 32 bits.
+Graph pairs() {
+  const Axis r("r", 50000), s("s", 50000);
+  Tensor x = input("x", f32, {50000});
+  return Graph(compute("y", {}, sum({r, s}, x(r) * x(s))));
+}
+
+Graph huge() {
+  const Axis i("i", 1500000000);
+  Tensor x = input("x", boolean, {1500000000});
+  return Graph(compute("y", {i}, !x(i)));
+}
+
+// y reads a constant, a weight that is named like a packed one, and one shifted by 1.
+Graph leaves() {
+  const Axis i("i", 2), j("j", 3);
+  Tensor c = constant("c", {2, 3}, std::vector<float>(6, 1));
+  Tensor b = weight("b", f32, {10}), taken = weight("b_packed", f32, {10});
+  Tensor s = weight("s", f32, {10});
+  return Graph(compute("y", {i, j}, c(i, j) * b(j) + taken(j) + s(Expr(j) + 1)));
+}
+
+}  // namespace
+
+Graph illegal_graph(const std::string& name) {
+  static const std::map<std::string, std::function<Graph()>> kGraphs = {
+      {"linear", [] { return linear(4, f32); }},
+      {"integers", [] { return linear(4, i32); }},
+      {"batch", [] { return linear(Extent::size("B"), f32); }},
+      {"stencil", stencil},
+      {"diamond", diamond},
+      {"rows", rows},
+      {"large", large},
+      {"batch_vector", batch_vector},
+      {"batch_sum", batch_sum},
+      {"pairs", pairs},
+      {"huge", huge},
+      {"leaves", leaves},
+  };
+  auto found = kGraphs.find(name);
+  EMULSION_CHECK(found != kGraphs.end(), "no graph {}", name);
+  return found->second();
+}
+
+}  // namespace emulsion

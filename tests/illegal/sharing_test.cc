@@ -1,0 +1,61 @@
+// Loops that stages share, what is fetched ahead, copies of operands, tiles of a tile machine.
+
+#include <gtest/gtest.h>
+
+#include "tests/illegal/illegal_case.h"
+
+namespace emulsion {
+namespace {
+
+TEST_P(Illegal, IsRefusedForItsCause) { EXPECT_TRUE(refuses(GetParam())); }
+
+// clang-format off
+const IllegalCase kSharing[] = {
+    // compute_with
+    {"ComputeWithNobody", "diamond", "! p.compute_with(nobody, i)", "got nobody"},
+    {"ComputeWithItself", "diamond", "! p.compute_with(p, i)", "got p"},
+    {"ComputeWithAnUnknownLoop", "diamond", "! p.compute_with(q, k)", "got k"},
+    {"ComputeWithItsProducer", "linear", "! y.compute_with(biased, m)", "expected operations of which neither needs the other, got y and biased"},
+    {"ComputeWithItsReader", "linear", "! biased.compute_with(y, m)", "expected operations of which neither needs the other, got biased and y"},
+    {"ComputeWithAReduction", "rows", "! d.compute_with(s, m)", "expected two reductions or two operations without, got d, which is not one, and s"},
+    {"ComputeWithOtherLoops", "diamond", "p.split(i, io, ii, 2)\n! p.compute_with(q, j)", "expected the same loops from the outermost to j, got io, ii, j of p and i, j of q"},
+    {"ComputeWithAnotherOrder", "diamond", "p.reorder(i, j)\n! p.compute_with(q, j)", "expected the same loops from the outermost to j, got j of p and i, j of q"},
+    {"ComputeWithAnotherKind", "diamond", "p.parallel(i)\n! p.compute_with(q, i)", "expected loops that are serial for both or parallel for both, got i"},
+    {"ComputeWithAnUnrolledLoop", "diamond", "p.unroll(j)\nq.unroll(j)\n! p.compute_with(q, j)", "expected loops that are serial for both or parallel for both, got j"},
+    {"ComputeWithTwice", "diamond", "p.compute_with(q, i)\n! p.compute_with(q, j)", "expected one compute_with, got a second one"},
+    {"ComputeWithAtAnotherPlace", "stencil", "b.compute_at(y, i)\n! b.compute_with(a, i)", "neither needs the other"},
+    // prefetch
+    {"PrefetchOfNobody", "linear", "! mm.prefetch(nobody, m, 1)", "got nobody"},
+    {"PrefetchOfWhatItDoesNotRead", "linear", "! mm.prefetch(b, m, 1)", "expected an input, a weight or an inner operation that mm reads, got b; legal: w, x"},
+    {"PrefetchAtAnUnknownLoop", "linear", "! mm.prefetch(w, q, 1)", "got q"},
+    {"PrefetchAtAVectorizedLoop", "linear", "mm.vectorize(n)\n! mm.prefetch(w, n, 1)", "expected a serial loop outside vectorized ones, got n, which is vectorized"},
+    {"PrefetchAtAParallelLoop", "linear", "mm.parallel(m)\n! mm.prefetch(x, m, 1)", "got m, which is parallel"},
+    {"PrefetchInsideAVectorizedLoop", "linear", "mm.vectorize(m)\n! mm.prefetch(w, n, 1)", "got n inside m, which is vectorized"},
+    {"PrefetchTwice", "linear", "mm.prefetch(w, k, 1)\n! mm.prefetch(w, k, 2)", "expected one prefetch of w at k, got a second one"},
+    {"PrefetchByZero", "linear", "! mm.prefetch(w, k, 0)", "expected a positive integer, got 0"},
+    {"PrefetchOfWhatEachStepMakes", "linear", "biased.compute_at(y, n)\n! y.prefetch(biased, m, 1)", "expected a buffer that is stored outside loop m, got biased"},
+    // copy_in
+    {"CopyInOfNobody", "linear", "! mm.copy_in(nobody, c)", "got nobody"},
+    {"CopyInOfItself", "linear", "! mm.copy_in(mm, c)", "got mm"},
+    {"CopyInOfWhatItDoesNotRead", "linear", "! mm.copy_in(b, c)", "expected an operand that mm reads (w or x), got b"},
+    {"CopyInIntoAnOperation", "linear", "! mm.copy_in(x, y)", "expected a name that no operation has, got y"},
+    {"CopyInIntoAnInput", "linear", "! mm.copy_in(x, w)", "expected a name that no operation has, got w"},
+    {"CopyInTwiceIntoOneName", "linear", "mm.copy_in(x, c)\n! mm.copy_in(w, c)", "expected a name that no operation has, got c"},
+    {"CopyInAgain", "linear", "mm.copy_in(x, c)\n! mm.copy_in(x, d)", "expected an operand that mm reads"},
+    {"CopyInOfAPackedWeight", "linear", "mm.pack(w, n, 5)\n! mm.copy_in(w, c)", "which is packed; legal: copy_in before it, and pack of w by c"},
+    {"CopyAtALoopThatIsNotThere", "linear", "mm.copy_in(x, c)\n! c.compute_at(mm, i0)", "expected a loop of mm (m, n or k), got i0"},
+    // tensorize
+    {"TensorizeUnknown", "linear", "! y.tensorize(q)", "expected a loop of y (m or n), got q"},
+    {"TensorizeARunTimeExtent", "batch", "! y.tensorize(m)", "expected a loop whose extent is a number, got B; legal: split it first"},
+    {"TensorizeAVectorized", "linear", "y.vectorize(n)\n! y.tensorize(m)", "expected a serial loop, got n, which is vectorized already"},
+    {"SplitOfATile", "linear", "y.tensorize(m)\n! y.split(n, no, ni, 5)", "expected a serial loop, got n, which is a tile's already; legal: split first"},
+    {"ReorderOutOfATile", "linear", "y.tensorize(n)\n! y.reorder(m, n)", "expected n, a tile's loop, innermost and in no vectorized loop"},
+    {"TensorizeInsideAVectorized", "linear", "y.vectorize(m)\n! y.tensorize(n)", "expected n, a tile's loop, innermost and in no vectorized loop"},
+    {"ComputeAtInsideATile", "linear", "y.tensorize(n)\n! biased.compute_at(y, n)", "expected a loop outside the tile of y, which is one uOp from n on, got n; legal: compute_at(y, m)"},
+};
+// clang-format on
+
+INSTANTIATE_TEST_SUITE_P(Sharing, Illegal, testing::ValuesIn(kSharing), name_of_case);
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,40 @@
+// specialize: its condition, and what may stand behind it.
+
+#include <gtest/gtest.h>
+
+#include "tests/illegal/illegal_case.h"
+
+namespace emulsion {
+namespace {
+
+TEST_P(Illegal, IsRefusedForItsCause) { EXPECT_TRUE(refuses(GetParam())); }
+
+// clang-format off
+const IllegalCase kSpecialCases[] = {
+    {"ConditionOverAnAxis", "batch", "! y.specialize(m == 1)", "m"},
+    {"ConditionWithoutASize", "batch", "! y.specialize(1 == 1)", "expected a condition over run-time sizes"},
+    {"ConditionThatIsANumber", "batch", "! y.specialize(B)", "expected a condition over run-time sizes"},
+    {"ConditionOfASizeThatIsNotThere", "linear", "! y.specialize(B == 1)", "B"},
+    {"NoCondition", "batch", "! y.specialize()", "specialize"},
+    {"PlaceBehindIt", "batch", "mm.specialize(B == 1)\n! mm.compute_at(y, m)", "behind specialize, got compute_at(y, m); legal: in front of the first specialize"},
+    {"MemoryBehindIt", "batch", "mm.specialize(B == 1)\n! mm.store_in(heap)", "behind specialize, got store_in(heap)"},
+    {"PackBehindIt", "batch", "mm.specialize(B == 1)\n! mm.pack(w, n, 5)", "behind specialize, got pack(w, n, 5)"},
+    {"RfactorBehindIt", "batch", "mm.specialize(B == 1)\n! mm.rfactor(k, part)", "behind specialize, got rfactor(k, part)"},
+    {"ReductionSplitBehindIt", "batch", "mm.specialize(B == 1)\n! mm.split(k, ko, ki, 2)", "expected a loop of no reduction axis behind specialize, got k"},
+    {"RoundUpBehindIt", "batch", "biased.specialize(B >= 4)\n! biased.split(n, no, ni, 4, round_up)", "expected a tail that stores nothing past the end behind specialize, got round_up"},
+    {"PredicateLoadsBehindIt", "batch", "biased.specialize(B >= 4)\n! biased.split(n, no, ni, 4, predicate_loads)", "behind specialize, got predicate_loads"},
+    {"UnrollOfAnExtentThatIsNotKnown", "batch", "y.specialize(B >= 4)\n! y.unroll(m)", "expected a loop whose extent is a number, got B"},
+    {"VectorizeOfAnExtentThatIsNotKnown", "batch", "y.specialize(B % 4 == 0)\n! y.vectorize(m)", "expected a loop whose extent is a number, got B; legal: vectorize(m, 8)"},
+    {"ShiftInwardsOfWhatMayBeShorter", "batch", "y.specialize(B >= 4)\n! y.split(m, mo, mi, 8, shift_inwards)", "expected an extent of at least 8, got B; legal: guard or predicate, or a factor of 4"},
+    {"LoopThatTheCaseSplitAway", "batch", "y.specialize(B == 1)\ny.split(n, no, ni, 5)\n! y.vectorize(n)", "expected a loop of y (m, no or ni), got n"},
+    {"LoopOfAnotherCase", "batch", "y.specialize(B == 1)\ny.split(n, no, ni, 5)\ny.specialize(B == 2)\n! y.vectorize(ni)", "got ni; nearest: n"},
+    {"VectorizedInsideVectorizedInACase", "batch", "y.vectorize(n)\ny.specialize(B == 4)\n! y.vectorize(m)", "expected no vectorized loop inside a vectorized loop, got n inside m"},
+    {"ComputeAtALoopThatACaseChanges", "batch", "y.specialize(B == 1)\ny.reorder(m, n)\n! biased.compute_at(y, m)", "expected a loop that y has in every case, inside the same loops, got m, which specialize(B == 1) changes"},
+    {"ComputeAtALoopThatACaseVectorizes", "batch", "y.specialize(B == 4)\ny.vectorize(m)\n! biased.compute_at(y, m)", "expected a loop outside the vectorized loop m of y, got m; legal: compute_root()"},
+};
+// clang-format on
+
+INSTANTIATE_TEST_SUITE_P(SpecialCases, Illegal, testing::ValuesIn(kSpecialCases), name_of_case);
+
+}  // namespace
+}  // namespace emulsion

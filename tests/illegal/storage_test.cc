@@ -1,0 +1,58 @@
+// Storage that is kept over loops, hoisted, folded or laid out.
+
+#include <gtest/gtest.h>
+
+#include "tests/illegal/illegal_case.h"
+
+namespace emulsion {
+namespace {
+
+TEST_P(Illegal, IsRefusedForItsCause) { EXPECT_TRUE(refuses(GetParam())); }
+
+// clang-format off
+const IllegalCase kStorage[] = {
+    // store_at, store_root
+    {"StoreRootWithoutComputeAt", "linear", "! mm.store_root()", "expected together with compute_at"},
+    {"StoreRootOfAnOutput", "linear", "! y.store_root()", "expected an operation that is not an output: the caller stores it"},
+    {"StoreAtOfAnOutput", "diamond", "! p.store_at(q, i)", "expected an operation that is not an output: the caller stores it"},
+    {"StoreAtTwice", "linear", "biased.compute_at(y, n)\nbiased.store_at(y, m)\n! biased.store_at(y, n)", "expected one store_at or store_root, got a second one"},
+    {"StoreRootAfterStoreAt", "linear", "biased.compute_at(y, n)\nbiased.store_at(y, m)\n! biased.store_root()", "expected one store_at or store_root, got a second one"},
+    {"StoreAtInsideThePlace", "linear", "biased.compute_at(y, m)\n! biased.store_at(y, n)", "expected a loop around y.m, where it is computed (y.m), got y.n; legal: store_at(y, m)"},
+    {"StoreAtALoopOfAnother", "linear", "biased.compute_at(y, m)\nmm.compute_at(y, m)\n! mm.store_at(biased, m)", "expected a loop around y.m, where it is computed (y.m), got biased.m"},
+    {"StoreAtAcrossAParallelLoop", "stencil", "y.parallel(i)\nb.compute_at(y, i)\na.compute_at(y, i)\n! a.store_root()", "expected no parallel loop between the storage and y.i, where it is computed, got y.i"},
+    {"StoreAtAcrossAParallelTile", "stencil", "y.split(i, io, ii, 2)\ny.parallel(ii)\nb.compute_at(y, ii)\na.compute_at(y, ii)\n! a.store_at(y, io)", "got y.ii: its iterations would share what they write; legal: store_at(y, ii)"},
+    {"StoreAtInsideAVectorized", "linear", "y.split(n, no, ni, 5)\ny.vectorize(ni)\nbiased.compute_at(y, no)\n! biased.store_at(y, ni)", "expected a loop outside the vectorized loop ni of y, got ni; legal: store_at(y, no)"},
+    // hoist_storage
+    {"HoistWithoutComputeAt", "linear", "! mm.hoist_storage(y, m)", "expected together with compute_at"},
+    {"HoistOfAnOutput", "linear", "! y.hoist_storage(mm, m)", "expected an operation that is not an output"},
+    {"HoistToAnUnknownLoop", "linear", "mm.compute_at(y, m)\n! mm.hoist_storage(y, q)", "expected a loop of y (m or n), got q; nearest: m"},
+    {"HoistToAnUnknownOperation", "linear", "mm.compute_at(y, m)\n! mm.hoist_storage(nobody, m)", "got nobody"},
+    {"HoistInside", "linear", "mm.compute_at(y, m)\n! mm.hoist_storage(y, n)", "expected a loop around its storage (y.m), got y.n; legal: hoist_storage(y, m)"},
+    {"HoistOfTheRoot", "linear", "biased.compute_at(y, n)\nbiased.store_root()\n! biased.hoist_storage(y, m)", "expected a loop around its storage (none: it is at the root), got y.m"},
+    {"HoistTwice", "linear", "mm.compute_at(y, n)\nmm.hoist_storage(y, m)\nbiased.compute_at(y, n)\n! mm.hoist_storage(y, n)", "expected one hoist_storage, got a second one"},
+    {"HoistAcrossAParallelLoop", "linear", "y.parallel(n)\nbiased.compute_at(y, n)\n! biased.hoist_storage(y, m)", "expected no parallel loop between the allocation and the storage, got y.n"},
+    // fold_storage
+    {"FoldOfAnOutput", "stencil", "! y.fold_storage(i, 4)", "expected an operation that is not an output"},
+    {"FoldOfAnUnknownAxis", "stencil", "! a.fold_storage(q, 4)", "got q; nearest: "},
+    {"FoldBelowTheWindow", "stencil", "b.compute_at(y, i)\na.compute_at(y, i)\na.store_root()\n! a.fold_storage(i, 2)", "expected at least 3, the indices of i that are kept at once, got 2; legal: 3"},
+    {"FoldOfWhatIsNotKept", "stencil", "b.compute_at(y, i)\na.compute_at(y, i)\n! a.fold_storage(i, 4)", "expected storage that is kept over a loop, got storage for one computation"},
+    {"FoldOfTheRoot", "stencil", "! a.fold_storage(i, 16)", "expected storage that is kept over a loop"},
+    {"FoldTwice", "stencil", "b.compute_at(y, i)\na.compute_at(y, i)\na.store_root()\na.fold_storage(i, 4)\n! a.fold_storage(i, 8)", "expected one fold_storage of i, got a second one"},
+    {"FoldByZero", "stencil", "! a.fold_storage(i, 0)", "argument 2 (factor) of fold_storage: expected a positive integer, got 0"},
+    // reorder_storage, align_storage
+    {"ReorderStorageOfAnOutput", "linear", "! y.reorder_storage(m, n)", "expected an operation that is not an output"},
+    {"ReorderStorageOfOneAxis", "linear", "! mm.reorder_storage(m)", "expected all 2 axes of mm, got 1; legal: those of m, n"},
+    {"ReorderStorageOfAReduction", "linear", "! mm.reorder_storage(m, k)", "got k"},
+    {"ReorderStorageTwiceTheSame", "linear", "! mm.reorder_storage(m, m)", "got m twice"},
+    {"ReorderStorageAgain", "linear", "mm.reorder_storage(m, n)\n! mm.reorder_storage(n, m)", "expected one reorder_storage, got a second one"},
+    {"AlignStorageOfAnOutput", "linear", "! y.align_storage(n, 8)", "expected an operation that is not an output"},
+    {"AlignStorageOfALoop", "linear", "mm.split(n, no, ni, 5)\n! mm.align_storage(ni, 8)", "got ni; nearest: n"},
+    {"AlignStorageByZero", "linear", "! mm.align_storage(n, 0)", "argument 2 (factor) of align_storage: expected a positive integer, got 0"},
+    {"AlignStorageAgain", "linear", "mm.align_storage(n, 8)\n! mm.align_storage(n, 16)", "expected one align_storage of n, got a second one"},
+};
+// clang-format on
+
+INSTANTIATE_TEST_SUITE_P(Storage, Illegal, testing::ValuesIn(kStorage), name_of_case);
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,165 @@
+#include "tests/random/check_schedule.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "backends/halide/jit.h"
+#include "backends/interpreter/interpret_graph.h"
+#include "dsl/error.h"
+#include "dsl/graph_text.h"
+#include "dsl/schedule_text.h"
+#include "passes/lower.h"
+#include "tests/passes/check_nest.h"
+#include "tests/random/check_recipe.h"
+#include "tests/random/guarded_run.h"
+#include "tests/random/run_in_children.h"
+
+namespace emulsion {
+namespace {
+
+using nlohmann::json;
+
+const ScheduleProgram& program_of(int index) {
+  const auto& programs = schedule_programs();
+  return programs[static_cast<size_t>(index) % programs.size()];
+}
+
+// Independent of the index's neighbours: SplitMix64 scrambles.
+RandomNumbers numbers_of(uint64_t seed, int index) {
+  return RandomNumbers(RandomNumbers(seed ^ (static_cast<uint64_t>(index) << 32)).next());
+}
+
+void compare_compiled(const ScheduleProgram& program, const LoopNest& nest) {
+  const JitKernel kernel(nest, test_target());
+  for (const SizeValues& sizes : program.runs) {
+    const TensorValues arguments = integer_arguments(program.graph, sizes);
+    InterpretOptions options;
+    options.sizes = sizes;
+    const TensorValues expected = interpret_graph(program.graph, arguments, options);
+    for (auto side : {GuardedBuffer::Side::start, GuardedBuffer::Side::end}) {
+      const TensorValues actual = run_guarded(kernel, program.graph, arguments, sizes, side);
+      for (const auto& [name, value] : expected) {
+        const auto difference = first_difference(value, actual.at(name));
+        if (difference) throw std::runtime_error("JIT: " + name + *difference);
+      }
+    }
+  }
+}
+
+std::string describe(const ScheduleProgram& program, const ScheduleLines& lines,
+                     const std::string& what) {
+  return fmt::format("{}\nprogram {}:\n{}{}", what, program.name, to_string(program.graph),
+                     schedule_text(program.graph, lines));
+}
+
+void count_kinds(const ScheduleLines& lines, ScheduleResult* result) {
+  for (const std::string& line : lines) {
+    const size_t dot = line.find('.');
+    ++result->kinds[line.substr(dot + 1, line.find('(') - dot - 1)];
+  }
+}
+
+// What a refused schedule has to say: see passes/refusal.h. The parser's errors have a line instead
+// of a nest.
+std::string fault_of_message(const std::string& message) {
+  const std::string first = message.substr(0, message.find('\n'));
+  if (first.rfind("line ", 0) == 0) return "";
+  const bool choice = first.find("; legal: ") != std::string::npos ||
+                      first.find("; nearest: ") != std::string::npos;
+  if (!choice) return "a refusal without the nearest legal choice: " + message;
+  const bool nest = message.find("\nthe nest before it:\n") != std::string::npos;
+  return nest ? "" : "a refusal without a nest: " + message;
+}
+
+json to_json(const ScheduleResult& result) {
+  return {result.failure, result.refused, result.compiled, result.kinds};
+}
+
+}  // namespace
+
+void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines, bool compile) {
+  const Schedule schedule = parse_schedule(schedule_text(program.graph, lines), program.graph);
+  const LoopNest nest = lower(program.graph, schedule);
+  for (const SizeValues& sizes : program.runs) {
+    const testing::AssertionResult same = computes(nest, program.graph, sizes);
+    if (!same) throw std::runtime_error(same.message());
+  }
+  if (compile) compare_compiled(program, nest);
+}
+
+ScheduleResult check_legal(uint64_t seed, int index, int compile_every) {
+  ScheduleResult result;
+  const ScheduleProgram& program = program_of(index);
+  RandomNumbers random = numbers_of(seed, index);
+  ScheduleLines lines;
+  try {
+    lines = random_legal_schedule(program.graph, &random, &result.refused);
+    const bool compile = index / static_cast<int>(schedule_programs().size()) % compile_every == 0;
+    check_schedule(program, lines, compile);
+    result.compiled = compile ? 1 : 0;
+    count_kinds(lines, &result);
+  } catch (const std::exception& error) {
+    result.failure = describe(program, lines, error.what());
+  }
+  return result;
+}
+
+ScheduleResult check_illegal(uint64_t seed, int index, int compile_every) {
+  constexpr int kTries = 40;
+  ScheduleResult result;
+  const ScheduleProgram& program = program_of(index);
+  RandomNumbers random = numbers_of(~seed, index);
+  ScheduleLines lines;
+  try {
+    while (lines.empty()) {
+      int ignored = 0;
+      lines = random_legal_schedule(program.graph, &random, &ignored);
+    }
+    for (int tries = 0; tries < kTries && result.refused == 0; ++tries) {
+      lines = with_a_mistake(program.graph, lines, &random);
+      if (lines.empty()) break;
+      try {
+        lower(program.graph, parse_schedule(schedule_text(program.graph, lines), program.graph));
+      } catch (const Error& error) {
+        ++result.refused;
+        const std::string fault = fault_of_message(error.what());
+        if (!fault.empty()) throw std::runtime_error(fault);
+        continue;
+      }
+      const bool compile = random.below(compile_every) == 0;
+      check_schedule(program, lines, compile);
+      result.compiled += compile ? 1 : 0;
+    }
+  } catch (const std::exception& error) {
+    result.failure = describe(program, lines, error.what());
+  }
+  return result;
+}
+
+std::vector<ScheduleResult> check_in_children(ScheduleCheck check, uint64_t seed,
+                                              const std::vector<int>& indices, int compile_every) {
+  std::vector<std::function<std::string()>> tasks;
+  for (int index : indices) {
+    tasks.emplace_back([=] { return to_json(check(seed, index, compile_every)).dump(); });
+  }
+  const std::vector<TaskResult> done = run_in_children(tasks);
+  std::vector<ScheduleResult> results(indices.size());
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (!done[i].crash.empty()) {
+      results[i].failure = done[i].crash;
+      continue;
+    }
+    const json values = json::parse(done[i].text);
+    values[0].get_to(results[i].failure);
+    values[1].get_to(results[i].refused);
+    values[2].get_to(results[i].compiled);
+    values[3].get_to(results[i].kinds);
+  }
+  return results;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,26 @@
+#ifndef EMULSION_TESTS_RANDOM_SCHEDULE_PROGRAMS_H_
+#define EMULSION_TESTS_RANDOM_SCHEDULE_PROGRAMS_H_
+
+// The algorithms that random schedules are drawn for: a dozen and a few, small, each with a shape
+// of dataflow that others lack. Their values are whole numbers, small enough that sums are exact in
+// any order, so that results can be compared bit for bit.
+
+#include <string>
+#include <vector>
+
+#include "dsl/extent.h"
+#include "dsl/graph.h"
+
+namespace emulsion {
+
+struct ScheduleProgram {
+  std::string name;
+  Graph graph;
+  std::vector<SizeValues> runs;  // at least one; 0 and 1 among them where there is a run-time size
+};
+
+const std::vector<ScheduleProgram>& schedule_programs();
+
+}  // namespace emulsion
+
+#endif  // EMULSION_TESTS_RANDOM_SCHEDULE_PROGRAMS_H_
