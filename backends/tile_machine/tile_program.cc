@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "dsl/error.h"
@@ -10,7 +10,7 @@
 namespace emulsion {
 namespace {
 
-bool overlap(const Tile& a, const Tile& b) {
+bool overlap(const TileBox& a, const TileBox& b) {
   for (size_t d = 0; d < a.mins.size(); ++d) {
     if (a.mins[d] >= b.mins[d] + b.extents[d] || b.mins[d] >= a.mins[d] + a.extents[d]) {
       return false;
@@ -22,33 +22,36 @@ bool overlap(const Tile& a, const Tile& b) {
 std::vector<bool> written_buffers(const TileProgram& program) {
   std::vector<bool> written(program.buffers.size(), false);
   for (const TileStep& step : program.steps) {
-    if (step.writes) written[program.tiles[program.written(step)].buffer] = true;
+    if (step.writes) written[program.tiles[program.written(step)].home.buffer] = true;
   }
   return written;
 }
 
 // The bytes of the numbers, so that a hash map finds a box without comparing vectors.
-std::string box_key(BufferId buffer, const std::vector<int64_t>& mins,
-                    const std::vector<int64_t>& extents) {
-  std::string key(sizeof(buffer) + (mins.size() + extents.size()) * sizeof(int64_t), '\0');
+std::string box_key(const TileBox& box) {
+  const size_t bytes = box.mins.size() * sizeof(int64_t);
+  std::string key(sizeof(box.buffer) + 2 * bytes, '\0');
   char* to = key.data();
-  std::memcpy(to, &buffer, sizeof(buffer));
-  to += sizeof(buffer);
-  if (mins.empty()) return key;
-  std::memcpy(to, mins.data(), mins.size() * sizeof(int64_t));
-  std::memcpy(to + mins.size() * sizeof(int64_t), extents.data(), extents.size() * sizeof(int64_t));
+  std::memcpy(to, &box.buffer, sizeof(box.buffer));
+  if (bytes == 0) return key;
+  std::memcpy(to + sizeof(box.buffer), box.mins.data(), bytes);
+  std::memcpy(to + sizeof(box.buffer) + bytes, box.extents.data(), bytes);
   return key;
 }
 
 }  // namespace
 
+std::string to_string(const TileBox& box) {
+  std::string text;
+  for (size_t d = 0; d < box.mins.size(); ++d) {
+    text += fmt::format("{}{}:{}", d ? ", " : "", box.mins[d], box.mins[d] + box.extents[d]);
+  }
+  return text;
+}
+
 std::string tile_name(const TileProgram& program, TileId tile) {
   const Tile& t = program.tiles[tile];
-  std::string box;
-  for (size_t d = 0; d < t.mins.size(); ++d) {
-    box += fmt::format("{}{}:{}", d ? ", " : "", t.mins[d], t.mins[d] + t.extents[d]);
-  }
-  return fmt::format("{}[{}]", program.buffers[t.buffer].name, box);
+  return fmt::format("{}[{}]", program.buffers[t.buffer].name, to_string(t));
 }
 
 std::string step_name(const TileProgram& program, StepId step) {
@@ -61,19 +64,19 @@ std::vector<std::vector<TileId>> overlapping_tiles(const TileProgram& program) {
   const std::vector<bool> written = written_buffers(program);
   std::vector<TileId> order;
   for (TileId t = 0; t < program.tiles.size(); ++t) {
-    const Tile& tile = program.tiles[t];
-    if (written[tile.buffer] && !tile.mins.empty()) order.push_back(t);
+    const TileBox& home = program.tiles[t].home;
+    if (written[home.buffer] && !home.mins.empty()) order.push_back(t);
   }
   // By buffer, then by where the outermost axis starts: what can overlap a tile stands close by.
   std::sort(order.begin(), order.end(), [&](TileId a, TileId b) {
-    const Tile& x = program.tiles[a];
-    const Tile& y = program.tiles[b];
+    const TileBox& x = program.tiles[a].home;
+    const TileBox& y = program.tiles[b].home;
     return std::tie(x.buffer, x.mins[0], a) < std::tie(y.buffer, y.mins[0], b);
   });
   for (size_t i = 0; i < order.size(); ++i) {
-    const Tile& a = program.tiles[order[i]];
+    const TileBox& a = program.tiles[order[i]].home;
     for (size_t j = i + 1; j < order.size(); ++j) {
-      const Tile& b = program.tiles[order[j]];
+      const TileBox& b = program.tiles[order[j]].home;
       if (b.buffer != a.buffer || b.mins[0] >= a.mins[0] + a.extents[0]) break;
       if (!overlap(a, b)) continue;
       result[order[i]].push_back(order[j]);
@@ -90,22 +93,36 @@ BufferId TileProgramBuilder::add_buffer(const std::string& name, int element_byt
 
 TileId TileProgramBuilder::add_tile(BufferId buffer, const std::vector<int64_t>& mins,
                                     const std::vector<int64_t>& extents) {
-  const TileBuffer& owner = program_.buffers.at(buffer);
-  if (mins.size() != extents.size()) {
-    fail("a tile of {}: expected as many mins as extents, got {} and {}", owner.name, mins.size(),
-         extents.size());
+  const TileBox box = {buffer, mins, extents};
+  return add_tile(box, box);
+}
+
+TileId TileProgramBuilder::add_tile(const TileBox& box, const TileBox& home) {
+  const TileBuffer& owner = program_.buffers.at(box.buffer);
+  if (box.mins.size() != box.extents.size()) {
+    fail("a tile of {}: expected as many mins as extents, got {} and {}", owner.name,
+         box.mins.size(), box.extents.size());
   }
-  for (int64_t extent : extents) {
+  for (int64_t extent : box.extents) {
     if (extent < 1)
       fail("a tile of {}: expected extents of at least 1, got {}", owner.name, extent);
   }
-  auto [found, is_new] = tiles_.try_emplace(box_key(buffer, mins, extents),
-                                            static_cast<TileId>(program_.tiles.size()));
+  auto [found, is_new] =
+      tiles_.try_emplace(box_key(box), static_cast<TileId>(program_.tiles.size()));
   if (is_new) {
-    int64_t bytes = std::accumulate(extents.begin(), extents.end(),
-                                    static_cast<int64_t>(owner.element_bytes), std::multiplies<>());
-    program_.tiles.push_back({buffer, mins, extents, bytes});
+    Tile tile;
+    static_cast<TileBox&>(tile) = box;
+    tile.home = home;
+    tile.bytes = owner.element_bytes;
+    for (int64_t extent : box.extents) tile.bytes *= extent;
+    program_.tiles.push_back(std::move(tile));
   }
+  return found->second;
+}
+
+std::optional<TileId> TileProgramBuilder::find_tile(const TileBox& box) const {
+  auto found = tiles_.find(box_key(box));
+  if (found == tiles_.end()) return std::nullopt;
   return found->second;
 }
 

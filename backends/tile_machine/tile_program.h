@@ -5,11 +5,13 @@
 // naming the tiles that it works on. Compact, because there may be millions: tiles are numbers, and
 // the operands of all steps stand in one list.
 //
-// A tile is a box of a buffer. Its home is in memory: the buffer itself for an argument, a spill
-// area for what is made inside. While it is in SRAM, its elements are dense and row-major at one
-// address. Loads are no steps: a tile is loaded when a step needs it and it is not there.
+// A tile is a box of a buffer. Its home is in memory: that box, or for a buffer that is loaded in
+// another order (a transposed copy) the box that its elements come from. While it is in SRAM, its
+// elements are dense and row-major at one address. Loads are no steps: a tile is loaded when a step
+// needs it and it is not there.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,10 +29,15 @@ struct TileBuffer {
   bool kept = false;  // an output: what is written to it has to reach memory
 };
 
-struct Tile {
+// Elements of a buffer: mins[d] <= index[d] < mins[d] + extents[d], row-major.
+struct TileBox {
   BufferId buffer = 0;
-  std::vector<int64_t> mins, extents;  // row-major, in elements of the buffer
-  int64_t bytes = 0;                   // dense
+  std::vector<int64_t> mins, extents;
+};
+
+struct Tile : TileBox {
+  int64_t bytes = 0;  // dense
+  TileBox home;
 };
 
 struct TileStep {
@@ -54,20 +61,22 @@ struct TileProgram {
   std::vector<Tile> tiles;
   std::vector<TileStep> steps;
   std::vector<TileId> operands;  // of all steps; those of one step are different from each other
-  int64_t loads = 0;             // how many Loads the loop nest has; 0 when there was none
+  // How many Loads and Stores the loop nest has; 0 when there is none behind the program.
+  int64_t loads = 0, stores = 0;
 
   TileId operand(const TileStep& step, size_t i) const { return operands[step.first_operand + i]; }
   // The tile that an execute writes.
   TileId written(const TileStep& step) const { return operand(step, step.operand_count - 1u); }
 };
 
-// "x[0:32, 64:96]": as Python slices it.
+// "0:32, 64:96": as Python slices it; "x[0:32, 64:96]".
+std::string to_string(const TileBox& box);
 std::string tile_name(const TileProgram& program, TileId tile);
 // "execute mm", "store y".
 std::string step_name(const TileProgram& program, StepId step);
 
-// For each tile the other tiles of its buffer that share elements with it, when the buffer is
-// written; tiles of buffers that are only read may overlap as they like.
+// For each tile the other tiles whose homes share elements with its own, when that buffer is
+// written; homes that are only read may overlap as they like.
 std::vector<std::vector<TileId>> overlapping_tiles(const TileProgram& program);
 
 // Builds a program. Equal boxes of a buffer are one tile.
@@ -77,12 +86,17 @@ class TileProgramBuilder {
   // Error: a box with another number of mins than of extents, or with an extent below 1.
   TileId add_tile(BufferId buffer, const std::vector<int64_t>& mins,
                   const std::vector<int64_t>& extents);
-  // `written` = `accumulates`: (op)=, so the old value is read. A tile that is read twice counts
+  // The same for a tile with another home.
+  TileId add_tile(const TileBox& box, const TileBox& home);
+  // The tile of exactly this box, if there is one.
+  std::optional<TileId> find_tile(const TileBox& box) const;
+  // accumulates: `written` (op)= ..., so its old value is read. A tile that is read twice counts
   // once. Error: a step that reads what it overwrites.
   void add_execute(const std::string& stage, const std::vector<TileId>& reads, TileId written,
                    bool accumulates, int64_t macs);
   void add_store(const std::string& stage, TileId tile);
   void count_load() { ++program_.loads; }
+  void count_store() { ++program_.stores; }
   const TileProgram& program() const { return program_; }
   TileProgram take() { return std::move(program_); }
 

@@ -66,7 +66,7 @@ class Clock {
       timing_.spans.push_back(span);
       timing_.total = std::max(timing_.total, span.end);
     }
-    timing_.wait_store = timing_.total - execute_free_;
+    stall(execute_free_, timing_.total, StallCause::store);
     return std::move(timing_);
   }
 
@@ -147,13 +147,19 @@ class Clock {
       space_waits_.pop_front();
     }
     const int64_t landed = std::clamp(data, wait.start, wait.end);
-    int64_t space = wait.end - landed;
+    int64_t at = wait.start;
     for (const Cycles& blocked : space_waits_) {
-      space +=
-          std::max<int64_t>(0, std::min(blocked.end, landed) - std::max(blocked.start, wait.start));
+      stall(at, std::min(blocked.start, landed), StallCause::load);
+      at = std::max(at, std::min(blocked.start, landed));
+      stall(at, std::min(blocked.end, landed), StallCause::space);
+      at = std::max(at, std::min(blocked.end, landed));
     }
-    timing_.wait_space += space;
-    timing_.wait_load += wait.end - wait.start - space;
+    stall(at, landed, StallCause::load);
+    stall(landed, wait.end, StallCause::space);
+  }
+
+  void stall(int64_t start, int64_t end, StallCause cause) {
+    if (start < end) timing_.stalls.push_back({{start, end}, cause});
   }
 
   Cycles store(const PlannedUop& uop) {
@@ -189,6 +195,27 @@ class Clock {
 };
 
 }  // namespace
+
+int64_t PlanTiming::stalled(StallCause cause) const {
+  int64_t cycles = 0;
+  for (const Stall& stall : stalls) {
+    if (stall.cause == cause) cycles += stall.span.end - stall.span.start;
+  }
+  return cycles;
+}
+
+std::string to_string(StallCause cause) {
+  switch (cause) {
+    case StallCause::load:
+      return "waiting for a load";
+    case StallCause::space:
+      return "waiting for space";
+    case StallCause::store:
+      return "waiting for the last stores";
+  }
+  EMULSION_CHECK(false, "stall cause {}", static_cast<int>(cause));
+  return "";
+}
 
 PlanTiming time_plan(const TileProgram& program, const ScratchpadPlan& plan) {
   return Clock(program, plan).run();

@@ -12,6 +12,7 @@
 // Addresses are free when every uOp that used the tile that was there is done.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "backends/tile_machine/scratchpad_plan.h"
@@ -24,16 +25,29 @@ struct Cycles {
   int64_t end = 0;
 };
 
+enum class StallCause : uint8_t {
+  load,   // an operand is on its way
+  space,  // the addresses of an operand, or of the result, are still in use
+  store,  // all is computed, the last Stores are on their way
+};
+
+// A time in which the execute unit does nothing.
+struct Stall {
+  Cycles span;
+  StallCause cause;
+};
+
 struct PlanTiming {
   std::vector<Cycles> spans;  // parallel to ScratchpadPlan::uops; a drop: when its space is free
   int64_t total = 0;          // when the last uOp is done
   // How long each unit works.
   int64_t load_busy = 0, execute_busy = 0, store_busy = 0;
-  // Why the execute unit does not; with execute_busy they add up to total.
-  int64_t wait_load = 0;   // an operand is on its way
-  int64_t wait_space = 0;  // the addresses of an operand, or of the result, are still in use
-  int64_t wait_store = 0;  // all is computed, the last Stores are on their way
+  std::vector<Stall> stalls;  // in order; with execute_busy they add up to total
+
+  int64_t stalled(StallCause cause) const;
 };
+
+std::string to_string(StallCause cause);  // "waiting for a load"
 
 PlanTiming time_plan(const TileProgram& program, const ScratchpadPlan& plan);
 

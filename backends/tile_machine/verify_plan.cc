@@ -61,23 +61,23 @@ class Verifier {
   }
   std::string name(TileId tile) const { return tile_name(program_, tile); }
 
-  // Tiles of one buffer, of which one is written, that have elements in common. Tiles are put into
-  // the rows of their first axis that they touch.
+  // Tiles whose homes have elements in common, in a buffer that is written. They are put into the
+  // rows of the first axis that they touch.
   void find_neighbours() {
     neighbours_.resize(tiles_.size());
     std::vector<bool> changes(program_.buffers.size(), false);
     for (const TileStep& step : program_.steps) {
       if (!step.writes) continue;
       const TileId written = program_.operands[step.first_operand + step.operand_count - 1u];
-      changes[program_.tiles[written].buffer] = true;
+      changes[program_.tiles[written].home.buffer] = true;
     }
     std::map<std::pair<BufferId, int64_t>, std::vector<TileId>> rows;
     for (TileId t = 0; t < tiles_.size(); ++t) {
-      const Tile& tile = program_.tiles[t];
+      const TileBox& tile = program_.tiles[t].home;
       if (!changes[tile.buffer] || tile.mins.empty()) continue;
       for (int64_t row = 0; row < tile.extents[0]; ++row) {
         for (TileId other : rows[{tile.buffer, tile.mins[0] + row}]) {
-          if (share_elements(tile, program_.tiles[other])) {
+          if (share_elements(tile, program_.tiles[other].home)) {
             neighbours_[t].push_back(other);
             neighbours_[other].push_back(t);
           }
@@ -91,7 +91,7 @@ class Verifier {
     }
   }
 
-  static bool share_elements(const Tile& a, const Tile& b) {
+  static bool share_elements(const TileBox& a, const TileBox& b) {
     bool share = true;
     for (size_t d = 0; d < a.mins.size(); ++d) {
       const int64_t first = std::max(a.mins[d], b.mins[d]);
