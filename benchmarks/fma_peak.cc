@@ -1,78 +1,49 @@
 #include "benchmarks/fma_peak.h"
 
-#include <immintrin.h>
-
 namespace emulsion::benchmarks {
 namespace {
 
-// In every loop: independent accumulators, more than latency times throughput, and no memory. The
-// empty asm statements make values that the compiler cannot know, so that nothing is folded, and
-// use the results. sum = sum * decay + step converges, so no operand is ever denormal or infinite.
-
 constexpr float kDecay = 0.5F, kStep = 1.0F;
+
+// `count` independent accumulators, more than latency times throughput, and no memory. The empty
+// asm statements make values that the compiler cannot know, so that nothing is folded, and use the
+// results. sum = sum * decay + step converges, so no operand is ever denormal or infinite. Compiled
+// into each of the functions below, for its instructions: there the compiler makes one multiply-add
+// of the two operations where the instructions have it.
+template <typename Vector, int count>
+[[gnu::always_inline]] inline void run_loop(int64_t rounds) {
+  Vector decay = Vector{} + kDecay, step = Vector{} + kStep;
+  asm volatile("" : "+v"(decay), "+v"(step));
+  Vector sums[count];
+#pragma GCC unroll 16
+  for (Vector& sum : sums) {
+    sum = step;
+    asm volatile("" : "+v"(sum));  // else all sums are one
+  }
+  for (int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 16
+    for (Vector& sum : sums) sum = sum * decay + step;
+  }
+#pragma GCC unroll 16
+  for (Vector& sum : sums) asm volatile("" ::"v"(sum));
+}
+
+using Floats4 = float __attribute__((vector_size(16)));
+using Floats8 = float __attribute__((vector_size(32)));
+using Floats16 = float __attribute__((vector_size(64)));
+constexpr int kAvx512Sums = 16, kAvx2Sums = 12, kSse2Sums = 12;
+
+[[gnu::target("avx512f")]] void loop_avx512(int64_t rounds) {
+  run_loop<Floats16, kAvx512Sums>(rounds);
+}
+[[gnu::target("avx2,fma")]] void loop_avx2(int64_t rounds) { run_loop<Floats8, kAvx2Sums>(rounds); }
+void loop_sse2(int64_t rounds) { run_loop<Floats4, kSse2Sums>(rounds); }
 
 struct Loop {
   void (*run)(int64_t rounds);
   int64_t flops_per_round;
   const char* instructions;
 };
-
-constexpr int kAvx512Sums = 16;
-
-__attribute__((target("avx512f"))) void loop_avx512(int64_t rounds) {
-  __m512 decay = _mm512_set1_ps(kDecay), step = _mm512_set1_ps(kStep);
-  asm volatile("" : "+v"(decay), "+v"(step));
-  __m512 sums[kAvx512Sums];
-#pragma GCC unroll 16
-  for (__m512& sum : sums) {
-    sum = step;
-    asm volatile("" : "+v"(sum));  // else all sums are one
-  }
-  for (int64_t i = 0; i < rounds; ++i) {
-#pragma GCC unroll 16
-    for (__m512& sum : sums) sum = _mm512_fmadd_ps(sum, decay, step);
-  }
-#pragma GCC unroll 16
-  for (__m512& sum : sums) asm volatile("" ::"v"(sum));
-}
-
-constexpr int kAvx2Sums = 12;
-
-__attribute__((target("avx2,fma"))) void loop_avx2(int64_t rounds) {
-  __m256 decay = _mm256_set1_ps(kDecay), step = _mm256_set1_ps(kStep);
-  asm volatile("" : "+x"(decay), "+x"(step));
-  __m256 sums[kAvx2Sums];
-#pragma GCC unroll 12
-  for (__m256& sum : sums) {
-    sum = step;
-    asm volatile("" : "+x"(sum));  // else all sums are one
-  }
-  for (int64_t i = 0; i < rounds; ++i) {
-#pragma GCC unroll 12
-    for (__m256& sum : sums) sum = _mm256_fmadd_ps(sum, decay, step);
-  }
-#pragma GCC unroll 12
-  for (__m256& sum : sums) asm volatile("" ::"x"(sum));
-}
-
-constexpr int kSse2Sums = 12;
-
-void loop_sse2(int64_t rounds) {
-  __m128 decay = _mm_set1_ps(kDecay), step = _mm_set1_ps(kStep);
-  asm volatile("" : "+x"(decay), "+x"(step));
-  __m128 sums[kSse2Sums];
-#pragma GCC unroll 12
-  for (__m128& sum : sums) {
-    sum = step;
-    asm volatile("" : "+x"(sum));  // else all sums are one
-  }
-  for (int64_t i = 0; i < rounds; ++i) {
-#pragma GCC unroll 12
-    for (__m128& sum : sums) sum = _mm_add_ps(_mm_mul_ps(sum, decay), step);
-  }
-#pragma GCC unroll 12
-  for (__m128& sum : sums) asm volatile("" ::"x"(sum));
-}
 
 const Loop& loop_of_this_machine() {
   static const Loop loop = [] {

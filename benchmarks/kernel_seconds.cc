@@ -1,46 +1,15 @@
 #include "benchmarks/kernel_seconds.h"
 
-#include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <sstream>
 
+#include "benchmarks/child_program.h"
 #include "benchmarks/progress.h"
 #include "dsl/error.h"
 
 namespace emulsion::benchmarks {
-namespace {
 
 namespace fs = std::filesystem;
-
-// Made on construction, removed with everything in it.
-class ScratchDirectory {
- public:
-  ScratchDirectory() {
-    std::string name = (fs::temp_directory_path() / "emulsion_benchmark_XXXXXX").string();
-    if (!mkdtemp(name.data())) fail("{}: cannot be made", name);
-    path_ = name;
-  }
-  ~ScratchDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-std::string quoted(const std::string& text) {
-  std::string result = "'";
-  for (char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return result + "'";
-}
-
-}  // namespace
 
 KernelSeconds parse_kernel_seconds(const std::string& line) {
   std::istringstream stream(line);
@@ -64,17 +33,11 @@ std::vector<KernelSeconds> measure_kernel_seconds(const LinearKernelSet& set, bo
   for (const LinearKernel& kernel : set.kernels) {
     if (kernel.fused) command += " " + quoted(kernel.shape.to_string());
   }
-  std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-  if (!pipe) fail("{}: cannot be started", generator.string());
   std::vector<KernelSeconds> all;
-  char line[256];
-  while (std::fgets(line, sizeof(line), pipe.get())) {
-    std::string text(line);
-    if (!text.empty() && text.back() == '\n') text.pop_back();
-    all.push_back(parse_kernel_seconds(text));
-    report_progress("compiling " + text.substr(0, text.find(' ')));
-  }
-  if (pclose(pipe.release()) != 0) fail("{}: failed", generator.string());
+  run_program_lines(generator.string(), command, [&all](const std::string& line) {
+    all.push_back(parse_kernel_seconds(line));
+    report_progress("compiling " + line.substr(0, line.find(' ')));
+  });
   return all;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -18,12 +17,6 @@ namespace {
 // One iteration of the peak's benchmark: long against starting the threads.
 constexpr int64_t kPeakRounds = 100000;
 
-// The counter of a repetition that did nothing.
-constexpr char kInterrupted[] = "interrupted";
-
-std::atomic<bool> interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
-
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -35,9 +28,6 @@ std::string situation(int threads, bool cold) {
 }
 
 }  // namespace
-
-void interrupt_benchmarks() { interrupted = true; }
-bool benchmarks_interrupted() { return interrupted; }
 
 LinearBenchmarks::LinearBenchmarks(std::vector<std::unique_ptr<LinearLayer>> layers,
                                    int all_threads)
@@ -58,19 +48,6 @@ LinearBenchmarks::LinearBenchmarks(std::vector<std::unique_ptr<LinearLayer>> lay
 
 LinearBenchmarks::Entry& LinearBenchmarks::add(Entry entry) {
   return entries_.emplace_back(std::move(entry));
-}
-
-bool LinearBenchmarks::stop(benchmark::State& state, const Entry& entry) {
-  if (!interrupted) return false;
-  if (entry.iterations != state.max_iterations) {
-    state.SkipWithError("interrupted");
-    return true;
-  }
-  // Google Benchmark wants as many iterations from each repetition, also from those that failed.
-  for (auto _ : state) {
-  }
-  state.counters[kInterrupted] = 1;
-  return true;
 }
 
 void LinearBenchmarks::add_machine(int threads) {
@@ -109,7 +86,7 @@ void LinearBenchmarks::add_layer(size_t layer, int threads, bool cold) {
 }
 
 void LinearBenchmarks::measure_layer(benchmark::State& state, Entry& entry) {
-  if (stop(state, entry)) return;
+  if (entry.interruptible.stop(state)) return;
   report_progress(entry.name);
   LinearLayer& layer = *layers_[entry.layer];
   Way way = Way::fused;
@@ -129,24 +106,24 @@ void LinearBenchmarks::measure_layer(benchmark::State& state, Entry& entry) {
   }
   emulsion_set_max_threads(limit);
   if (code != 0) state.SkipWithError(emulsion_last_error());
-  entry.iterations = state.max_iterations;
+  entry.interruptible.finished(state);
   state.counters["GF/s"] = benchmark::Counter(static_cast<double>(layer.shape().flops()) * 1e-9,
                                               benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void LinearBenchmarks::measure_peak(benchmark::State& state, Entry& entry) {
-  if (stop(state, entry)) return;
+  if (entry.interruptible.stop(state)) return;
   report_progress(entry.name);
   int64_t flops = run_fma_loop(kPeakRounds, entry.threads);
   for (auto _ : state) flops = run_fma_loop(kPeakRounds, entry.threads);
   state.counters["GF/s"] = benchmark::Counter(static_cast<double>(flops) * 1e-9,
                                               benchmark::Counter::kIsIterationInvariantRate);
   state.SetLabel(fma_instructions());
-  entry.iterations = state.max_iterations;
+  entry.interruptible.finished(state);
 }
 
 void LinearBenchmarks::measure_read(benchmark::State& state, Entry& entry) {
-  if (stop(state, entry)) return;
+  if (entry.interruptible.stop(state)) return;
   report_progress(entry.name);
   benchmark::DoNotOptimize(read_all(words_, entry.threads));
   for (auto _ : state) {
@@ -157,7 +134,7 @@ void LinearBenchmarks::measure_read(benchmark::State& state, Entry& entry) {
   }
   state.SetBytesProcessed(state.iterations() *
                           static_cast<int64_t>(words_.size() * sizeof(uint32_t)));
-  entry.iterations = state.max_iterations;
+  entry.interruptible.finished(state);
 }
 
 LinearRun LinearBenchmarks::collect(LinearRun run,
@@ -198,16 +175,6 @@ LinearRun LinearBenchmarks::collect(LinearRun run,
     if (entry.role == Role::plain) times.plain = samples;
   }
   return run;
-}
-
-void SampleCollector::ReportRuns(const std::vector<Run>& runs) {
-  for (const Run& run : runs) {
-    if (run.run_type != Run::RT_Iteration || run.error_occurred || run.iterations == 0) continue;
-    if (run.counters.count(kInterrupted) > 0) continue;
-    seconds_[run.run_name.function_name].push_back(run.real_accumulated_time /
-                                                   static_cast<double>(run.iterations));
-  }
-  if (next_) next_->ReportRuns(runs);
 }
 
 }  // namespace emulsion::benchmarks

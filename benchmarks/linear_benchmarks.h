@@ -14,14 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/benchmark_program.h"
 #include "benchmarks/linear_layer.h"
 #include "benchmarks/linear_summary.h"
 
 namespace emulsion::benchmarks {
-
-// Set by Ctrl-C: what has not been measured is left out.
-void interrupt_benchmarks();
-bool benchmarks_interrupted();
 
 class LinearBenchmarks {
  public:
@@ -40,7 +37,7 @@ class LinearBenchmarks {
     size_t layer;
     int threads;
     bool cold;
-    benchmark::IterationCount iterations = 0;  // of the last complete measurement
+    Interruptible interruptible = {};
   };
   void add_layer(size_t layer, int threads, bool cold);
   void add_machine(int threads);
@@ -48,33 +45,11 @@ class LinearBenchmarks {
   void measure_peak(benchmark::State& state, Entry& entry);
   void measure_read(benchmark::State& state, Entry& entry);
   Entry& add(Entry entry);
-  // Whether the user has had enough.
-  static bool stop(benchmark::State& state, const Entry& entry);
 
   std::vector<std::unique_ptr<LinearLayer>> layers_;
   std::vector<uint32_t> words_;  // to be read; as many bytes as the largest weights
   std::deque<Entry> entries_;    // stay where they are
   int all_threads_;
-};
-
-// Keeps the seconds of every repetition, and passes everything on to `next`, which may be null.
-class SampleCollector : public benchmark::BenchmarkReporter {
- public:
-  explicit SampleCollector(benchmark::BenchmarkReporter* next) : next_(next) {}
-
-  bool ReportContext(const Context& context) override {
-    return !next_ || next_->ReportContext(context);
-  }
-  void ReportRuns(const std::vector<Run>& runs) override;
-  void Finalize() override {
-    if (next_) next_->Finalize();
-  }
-
-  const std::map<std::string, Samples>& seconds() const { return seconds_; }
-
- private:
-  benchmark::BenchmarkReporter* next_;
-  std::map<std::string, Samples> seconds_;
 };
 
 }  // namespace emulsion::benchmarks

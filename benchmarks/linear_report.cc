@@ -7,47 +7,12 @@
 #include <optional>
 #include <vector>
 
+#include "benchmarks/report_table.h"
+
 namespace emulsion::benchmarks {
 namespace {
 
-using Value = std::optional<double>;
-
-std::string number(const Value& value, int decimals, const char* unit = "") {
-  return value ? fmt::format("{:.{}f}{}", *value, decimals, unit) : "-";
-}
-
-Value times(const Value& value, double factor) {
-  return value ? Value(*value * factor) : std::nullopt;
-}
-
-std::string share(const Value& value) { return number(times(value, 100), 1); }
-
 const char* caches(bool cold) { return cold ? "cold" : "warm"; }
-
-// Columns as wide as their widest cell, numbers to the right.
-std::string aligned(const std::vector<std::vector<std::string>>& lines) {
-  std::vector<size_t> widths;
-  for (const auto& line : lines) {
-    widths.resize(std::max(widths.size(), line.size()));
-    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
-  }
-  std::string text;
-  for (const auto& line : lines) {
-    for (size_t i = 0; i < line.size(); ++i) {
-      text += i == 0 ? fmt::format("{:<{}}", line[i], widths[i])
-                     : fmt::format("  {:>{}}", line[i], widths[i]);
-    }
-    text += '\n';
-  }
-  return text;
-}
-
-std::string losses_text(const std::vector<std::string>& lines) {
-  if (lines.empty()) return "losses: none\n";
-  std::string text = "losses:\n";
-  for (const std::string& line : lines) text += "  " + line + '\n';
-  return text;
-}
 
 // The peak needs nothing but the processor: when it varies, somebody else had the processor.
 std::string noise_text(const LinearRun& run) {
@@ -58,7 +23,7 @@ std::string noise_text(const LinearRun& run) {
   }
   if (worst <= kQuiet) return "";
   return fmt::format("not quiet: the machine's own peak varied by {} %, so these are no results\n",
-                     share(worst));
+                     percent(worst));
 }
 
 std::string machine_text(const LinearRun& run) {
@@ -69,13 +34,13 @@ std::string machine_text(const LinearRun& run) {
     if (!machine.flops_per_second.empty()) {
       text += fmt::format("{} peak, {}: {} GF/s, spread {} %\n", run.instructions, who,
                           number(times(median(machine.flops_per_second), 1e-9), 1),
-                          share(spread(machine.flops_per_second)));
+                          percent(spread(machine.flops_per_second)));
     }
     if (!machine.bytes_per_second.empty()) {
       text +=
           fmt::format("read from memory, {}, {}: {} GB/s, spread {} %\n", who, caches(machine.cold),
                       number(times(median(machine.bytes_per_second), 1e-9), 1),
-                      share(spread(machine.bytes_per_second)));
+                      percent(spread(machine.bytes_per_second)));
     }
   }
   return text;
@@ -89,11 +54,11 @@ std::string rows_text(const std::vector<LinearRow>& rows) {
        "%"}};
   for (const LinearRow& row : rows) {
     lines.push_back({row.shape.to_string(), std::to_string(row.threads), caches(row.cold),
-                     number(row.fused_gflops, 1), share(row.fused_spread), share(row.share_of_peak),
-                     number(row.unfused_gflops, 1), number(row.plain_gflops, 1),
-                     number(row.over_unfused, 3), number(row.over_plain, 2),
-                     number(row.over_itself, 3), number(row.speed_up, 2),
-                     number(row.read_gbytes, 1), share(row.share_of_read)});
+                     number(row.fused_gflops, 1), percent(row.fused_spread),
+                     percent(row.share_of_peak), number(row.unfused_gflops, 1),
+                     number(row.plain_gflops, 1), number(row.over_unfused, 3),
+                     number(row.over_plain, 2), number(row.over_itself, 3), number(row.speed_up, 2),
+                     number(row.read_gbytes, 1), percent(row.share_of_read)});
   }
   return aligned(lines);
 }
@@ -109,7 +74,7 @@ std::string kernels_text(const std::vector<KernelSeconds>& kernels) {
   return '\n' + aligned(lines);
 }
 
-nlohmann::ordered_json json(const Value& value) {
+nlohmann::ordered_json json(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 

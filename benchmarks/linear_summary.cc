@@ -11,20 +11,7 @@ namespace {
 
 constexpr double kPeakMark = 0.85, kSpeedUpMark = 1.9, kSecondsMark = 2;
 
-// Between the two samples that lie around this share of them; `sorted` is not empty.
-double quantile(const Samples& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const size_t below = static_cast<size_t>(at);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
 using Value = std::optional<double>;
-
-Value quotient(const Value& numerator, const Value& denominator) {
-  if (!numerator || !denominator || *denominator == 0) return std::nullopt;
-  return *numerator / *denominator;
-}
 
 Value gflops(const LinearShape& shape, const Samples& seconds) {
   return quotient(static_cast<double>(shape.flops()) * 1e-9, median(seconds));
@@ -58,18 +45,6 @@ std::string place(const LinearRow& row) {
 }
 
 }  // namespace
-
-std::optional<double> median(Samples samples) {
-  if (samples.empty()) return std::nullopt;
-  std::sort(samples.begin(), samples.end());
-  return quantile(samples, 0.5);
-}
-
-std::optional<double> spread(Samples samples) {
-  if (samples.size() < 2) return std::nullopt;
-  std::sort(samples.begin(), samples.end());
-  return quotient(quantile(samples, 0.75) - quantile(samples, 0.25), quantile(samples, 0.5));
-}
 
 const MachineTimes* find_machine(const LinearRun& run, int threads, bool cold) {
   for (const MachineTimes& machine : run.machine) {

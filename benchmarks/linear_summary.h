@@ -10,15 +10,9 @@
 #include <vector>
 
 #include "benchmarks/linear_shape.h"
+#include "benchmarks/samples.h"
 
 namespace emulsion::benchmarks {
-
-using Samples = std::vector<double>;  // one for each repetition, in any order
-
-// The middle one, or the mean of the middle two.
-std::optional<double> median(Samples samples);
-// The width of the middle half of the samples over their median; nothing for fewer than two.
-std::optional<double> spread(Samples samples);
 
 // The seconds of one call, in one situation.
 struct LinearTimes {

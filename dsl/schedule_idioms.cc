@@ -1,5 +1,7 @@
 #include "dsl/schedule_idioms.h"
 
+#include <utility>
+
 #include "dsl/error.h"
 
 namespace emulsion {
@@ -58,12 +60,9 @@ StageSchedule& accumulate_in_registers(StageSchedule& sums, const std::string& c
   std::vector<Axis> order = {n};
   if (m) order.push_back(*m);
   order.insert(order.end(), reduction.rbegin(), reduction.rend());
-  sums.reorder(order);
-  if (has_vectors(tile)) {
-    sums.vectorize(n, tile.lanes).unroll(n);
-  } else {
-    sums.vectorize(n);
-  }
+  // A row of sums is one vector, however wide: Halide makes as many registers of it. As several
+  // vectors, LLVM takes the rows apart and finds too few registers for both halves (AVX2).
+  sums.reorder(order).vectorize(n);
   if (m && tile.rows > 1) sums.unroll(*m);
   return sums;
 }
@@ -80,14 +79,13 @@ StageSchedule& cache_block(StageSchedule& stage, const std::vector<CacheBlock>& 
   return stage;
 }
 
-StageSchedule& parallel_rows(StageSchedule& stage, const std::vector<Axis>& rows,
-                             std::vector<Axis> fused) {
-  if (rows.empty()) throw ScheduleError("parallel_rows: expected at least one axis, got none");
+Axis fuse_rows(StageSchedule& stage, const std::vector<Axis>& rows, std::vector<Axis> fused) {
+  if (rows.empty()) throw ScheduleError("fuse_rows: expected at least one axis, got none");
   if (fused.empty()) {
     for (size_t i = 1; i < rows.size(); ++i) fused.emplace_back("rows" + std::to_string(i));
   }
   if (fused.size() + 1 != rows.size()) {
-    throw ScheduleError(fmt::format("parallel_rows: expected {} names for {} axes, got {}",
+    throw ScheduleError(fmt::format("fuse_rows: expected {} names for {} axes, got {}",
                                     rows.size() - 1, rows.size(), fused.size()));
   }
   Axis outer = rows[0];
@@ -95,6 +93,12 @@ StageSchedule& parallel_rows(StageSchedule& stage, const std::vector<Axis>& rows
     stage.fuse(outer, rows[i], fused[i - 1]);
     outer = fused[i - 1];
   }
+  return outer;
+}
+
+StageSchedule& parallel_rows(StageSchedule& stage, const std::vector<Axis>& rows,
+                             std::vector<Axis> fused) {
+  const Axis outer = fuse_rows(stage, rows, std::move(fused));
   return stage.parallel(outer);
 }
 

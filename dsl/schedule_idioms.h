@@ -50,7 +50,7 @@ StageSchedule& register_tile(StageSchedule& result, const std::optional<Axis>& m
                              const std::vector<Axis>& outside = {},
                              Tail last_panel = Tail::automatic);
 
-// for m: for n: for k  ->  in loop `at` of the consumer: for k: unrolled m: unrolled n: vectorized
+// for m: for n: for k  ->  in loop `at` of the consumer: for k: unrolled m: vectorized n
 // The sums of one register tile, in registers; `reduction`: outermost first.
 StageSchedule& accumulate_in_registers(StageSchedule& sums, const std::string& consumer,
                                        const Axis& at, const std::optional<Axis>& m, const Axis& n,
@@ -67,8 +67,12 @@ struct CacheBlock {
 StageSchedule& cache_block(StageSchedule& stage, const std::vector<CacheBlock>& blocks,
                            Tail tail = Tail::automatic);
 
-// for a: for b: for n  ->  parallel rows: for n, the rows fused one after another into the names of
-// `fused`, of which there are as many as rows but one (by default rows1, rows2, ...).
+// for a: for b: for n  ->  for rows: for n, the rows fused one after another into the names of
+// `fused`, of which there are as many as rows but one (by default rows1, rows2, ...). Returns the
+// loop.
+Axis fuse_rows(StageSchedule& stage, const std::vector<Axis>& rows, std::vector<Axis> fused = {});
+
+// for a: for b: for n  ->  parallel rows: for n, fused in the same way.
 StageSchedule& parallel_rows(StageSchedule& stage, const std::vector<Axis>& rows,
                              std::vector<Axis> fused = {});
 

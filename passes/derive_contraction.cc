@@ -71,7 +71,7 @@ double balance(int64_t tasks, int64_t cores) {
   return static_cast<double>(tasks) / static_cast<double>(rounded_up);
 }
 
-// What the threads share: whole outer iterations, panels of columns, or tiles of rows.
+// What the threads share, if anything: whole outer iterations, panels of columns, or tiles of rows.
 Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64_t> rows,
                      int64_t columns, bool has_outer, std::optional<int64_t> outer,
                      const Target& target) {
@@ -88,7 +88,7 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
   if (has_outer && (!outer || *outer >= target.cores)) return Shared::outer;
   int64_t panels = (columns + tile.columns - 1) / tile.columns;
   if (!rows) {
-    // One row must be worth the threads, or a batch of 1 would wake them for nothing.
+    // Panels are shared whatever the batch: so one row must be worth the threads.
     bool wide = !depth || *depth * columns >= kWorkForThreads / 4;
     return wide && panels >= target.cores ? Shared::columns : Shared::rows;
   }
@@ -189,15 +189,17 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   const bool exact = *columns % tile.columns == 0;
   register_tile(y, m, result.axes[column_at], tile, loops, outside,
                 exact ? Tail::automatic : (packed ? Tail::predicate : Tail::shift_inwards));
+  std::vector<Extent> work = op.shape;
+  for (const Axis& axis : op.reduction_axes) work.push_back(axis.extent());
   if (over == Shared::columns) y.parallel(loops.panel);
-  if (rows_outside) y.parallel(row_loop(*m, tile, loops));
+  if (rows_outside) parallel_from(y, row_loop(*m, tile, loops), work, kWorkForThreads);
   if (over == Shared::outer) {
     std::vector<Axis> shared, fused;
     for (size_t axis : outer_axes) shared.push_back(result.axes[axis]);
     for (size_t i = 1; i < outer_axes.size(); ++i) {
       fused.emplace_back(fresh_axis(result, "outer" + std::to_string(i)));
     }
-    parallel_rows(y, shared, fused);
+    parallel_from(y, fuse_rows(y, shared, fused), work, kWorkForThreads);
   }
 
   StageSchedule& acc = (*schedule)[accumulator];

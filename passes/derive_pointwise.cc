@@ -57,7 +57,9 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
     fused.emplace_back(fresh_axis(op, "rows" + std::to_string(i)));
     extent = extent * op.axes[i].extent();
   }
-  if (extent != Extent(1)) parallel_rows(stage, rows, fused);
+  if (extent == Extent(1)) return;
+  const Axis outer = fuse_rows(stage, rows, fused);
+  parallel_from(stage, outer, op.shape, kWorkForThreads / 8);
 }
 
 }  // namespace emulsion

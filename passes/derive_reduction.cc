@@ -20,27 +20,23 @@ bool is_contiguous_in_a_read(const Op& op, const std::string& axis) {
   return found;
 }
 
-std::optional<int64_t> known_work(const Op& op) {
-  std::optional<int64_t> work = element_count(op.shape);
-  for (const Axis& axis : op.reduction_axes) {
-    if (!work || !axis.extent().is_constant()) return std::nullopt;
-    work = *work * std::max<int64_t>(axis.extent().constant(), 1);
-  }
-  return work;
-}
-
 // `last`: the loop that stands for the last axis, if it may be shared out.
 void share_rows(const Op& op, const Target& target, const std::optional<Axis>& last,
                 StageSchedule* stage) {
-  std::optional<int64_t> work = known_work(op);
-  if (target.cores < 2 || (work && *work < kWorkForThreads)) return;
+  if (target.cores < 2) return;
+  std::vector<Extent> work = op.shape;
+  for (const Axis& axis : op.reduction_axes) {
+    if (axis.extent() != Extent(0)) work.push_back(axis.extent());  // the start value is left
+  }
   for (size_t i = 0; i + 1 < op.axes.size(); ++i) {
     const Extent& extent = op.axes[i].extent();
     if (extent.is_constant() && extent.constant() < 2) continue;
-    stage->parallel(op.axes[i]);
+    parallel_from(*stage, op.axes[i], work, kWorkForThreads);
     return;
   }
-  if (last && op.axes.back().extent() != Extent(1)) stage->parallel(*last);
+  if (last && op.axes.back().extent() != Extent(1)) {
+    parallel_from(*stage, *last, work, kWorkForThreads);
+  }
 }
 
 }  // namespace

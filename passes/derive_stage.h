@@ -43,6 +43,11 @@ int64_t value_lanes(const Op& op, const Target& target);
 // Work that a second thread must have before it pays to wake it, in scalar operations.
 inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
 
+// Threads share `loop` where the product of `extents`, over run-time sizes, reaches `least`:
+// always, never, or decided by each call (specialize). The last directive on a stage.
+void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,
+                   int64_t least);
+
 // Whether the members, each written out at every read of it, make an expression of a sane size.
 bool fits_one_expression(const Op& group);
 

@@ -105,16 +105,26 @@ class StageScheduler {
   void apply_part(const PartLoops& part, const std::vector<LoopTransform>& transforms,
                   Halide::Stage halide_stage) {
     // A transform of reduction axes is in the domain already: none of its results is a pure axis.
-    std::set<std::string> pure;
+    std::set<std::string> pure, of_a_tile;  // of_a_tile: counts within an earlier split
+    const bool update = part.uop->part == Part::update;
     for (const Axis& axis : stage_.axes) pure.insert(axis.name());
     for (const LoopTransform& t : transforms) {
       if (t.kind == LoopTransform::Kind::split && pure.count(t.axis)) {
+        TailStrategy tail = tail_strategy(t.tail);
+        // Exact, since lower() rounds up whole axes only; but an update that rounds up within a
+        // tile is one that Halide refuses without looking. Of this guard it leaves nothing.
+        if (update && of_a_tile.count(t.axis) && t.tail == Tail::round_up) {
+          tail = TailStrategy::GuardWithIf;
+        }
         halide_stage.split(pure_variable(t.axis), pure_variable(t.outer), pure_variable(t.inner),
-                           static_cast<int>(t.factor), tail_strategy(t.tail));
+                           static_cast<int>(t.factor), tail);
         pure.insert({t.outer, t.inner});
+        if (of_a_tile.count(t.axis)) of_a_tile.insert(t.outer);
+        of_a_tile.insert(t.inner);
       } else if (t.kind == LoopTransform::Kind::fuse && pure.count(t.outer)) {
         halide_stage.fuse(pure_variable(t.inner), pure_variable(t.outer), pure_variable(t.axis));
         pure.insert(t.axis);
+        if (of_a_tile.count(t.outer) + of_a_tile.count(t.inner) > 0) of_a_tile.insert(t.axis);
       }
     }
     std::vector<Halide::VarOrRVar> innermost_first;

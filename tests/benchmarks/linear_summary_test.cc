@@ -34,15 +34,6 @@ double at_share(LinearShape shape, double share) {
 
 std::vector<std::string> losses_of(const LinearRun& run) { return losses(run, summarise(run)); }
 
-TEST(Median, IsTheMiddleInAnyOrder) { EXPECT_DOUBLE_EQ(*median({9, 1, 3}), 3); }
-TEST(Median, IsTheMeanOfTheMiddleTwo) { EXPECT_DOUBLE_EQ(*median({4, 1, 2, 100}), 3); }
-TEST(Median, OfNothingIsNothing) { EXPECT_FALSE(median({})); }
-
-TEST(Spread, IsTheMiddleHalfOverTheMedian) { EXPECT_DOUBLE_EQ(*spread({10, 8, 9, 11, 12}), 0.2); }
-TEST(Spread, DoesNotSeeOneOutlier) { EXPECT_DOUBLE_EQ(*spread({10, 10, 10, 10, 1000}), 0); }
-TEST(Spread, OfOneSampleIsNothing) { EXPECT_FALSE(spread({1})); }
-TEST(Spread, OfNothingIsNothing) { EXPECT_FALSE(spread({})); }
-
 TEST(Summarise, DividesFlopsBySeconds) {
   LinearTimes all = times(kSquare, 0.025, 0.05);
   all.fused_again = {0.0275};

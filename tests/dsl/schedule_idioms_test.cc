@@ -63,9 +63,9 @@ TEST(ScheduleIdioms, TheLoopsAroundATileInAnyOrder) {
 TEST(ScheduleIdioms, SumsInRegisters) {
   Schedule s = empty();
   accumulate_in_registers(s["mm"], "y", Axis("tile"), m, n, {a, k}, kTile);
-  EXPECT_EQ(text_of(s["mm"]),
-            "compute_at(y, tile)\nstore_in(registers)\nreorder(n, m, k, a)\nsplit(n, n, n_v, 16)\n"
-            "vectorize(n_v)\nunroll(n)\nunroll(m)\n");
+  EXPECT_EQ(
+      text_of(s["mm"]),
+      "compute_at(y, tile)\nstore_in(registers)\nreorder(n, m, k, a)\nvectorize(n)\nunroll(m)\n");
 }
 
 TEST(ScheduleIdioms, SumsOfOneRowAndOneVector) {
@@ -96,6 +96,14 @@ TEST(ScheduleIdioms, RowsAreFusedAndShared) {
   parallel_rows(s["mm"], {m, n, a});
   EXPECT_EQ(text_of(s["y"]), "parallel(m)\n");
   EXPECT_EQ(text_of(s["mm"]), "fuse(m, n, rows1)\nfuse(rows1, a, rows2)\nparallel(rows2)\n");
+}
+
+TEST(ScheduleIdioms, RowsAreFusedIntoTheLoopThatIsReturned) {
+  Schedule s = empty();
+  EXPECT_EQ(fuse_rows(s["y"], {m}).name(), "m");
+  EXPECT_EQ(fuse_rows(s["mm"], {m, n, a}, {Axis("t"), Axis("u")}).name(), "u");
+  EXPECT_EQ(text_of(s["y"]), "");
+  EXPECT_EQ(text_of(s["mm"]), "fuse(m, n, t)\nfuse(t, a, u)\n");
 }
 
 TEST(ScheduleIdioms, BlocksAreShared) {
@@ -174,12 +182,12 @@ INSTANTIATE_TEST_SUITE_P(
          },
          "argument 4 (factor) of split: expected a positive integer, got 0"},
         {"NoRows", [] { parallel_rows(empty()["y"], {}); },
-         "parallel_rows: expected at least one axis, got none"},
+         "fuse_rows: expected at least one axis, got none"},
         {"TooFewNames",
          [] {
            parallel_rows(empty()["y"], {m, n, a}, {Axis("t")});
          },
-         "parallel_rows: expected 2 names for 3 axes, got 1"},
+         "fuse_rows: expected 2 names for 3 axes, got 1"},
         {"LanesOfNoReduction",
          [] {
            Schedule s = empty();

@@ -108,6 +108,56 @@ TEST(DeriveSchedule, OneParallelLoopWhereThereIsWork) {
   }
 }
 
+// How many of the loops that run for this batch are parallel.
+int parallel_loops(const Node& node, const SizeValues& sizes) {
+  if (node.kind == NodeKind::branch) return parallel_loops(*chosen_side(node, sizes), sizes);
+  int count = node.kind == NodeKind::loop && node.loop_kind == LoopKind::parallel ? 1 : 0;
+  for (const NodePtr& child : node.children) count += parallel_loops(*child, sizes);
+  return count;
+}
+
+TEST(DeriveSchedule, ABatchWakesTheThreadsFromTheWorkOnThatPays) {
+  const Extent batch = Extent::size("B");
+  struct Case {
+    Graph graph;
+    int64_t pays_from;  // rows
+  };
+  for (const auto& [graph, pays_from] :
+       {Case{linear(batch, 64, 128), (1 << 20) / (64 * 128)},
+        Case{linear(batch, 100, 10), (1 << 20) / (100 * 10) + 1},
+        Case{Graph(relu(input("x", f32, {batch, 64}))), (1 << 17) / 64},
+        Case{Graph(sum(input("x", f32, {batch, 256}), {1})), (1 << 20) / 256},
+        Case{Graph(matmul(input("x", f32, {batch, 32, 32}), weight("w", f32, {32, 32}))),
+             (1 << 20) / (32 * 32 * 32)}}) {
+    const LoopNest nest = run_pipeline(graph, kV4).nest;
+    for (int64_t rows : {int64_t{0}, int64_t{1}, int64_t{16}, pays_from - 1}) {
+      EXPECT_EQ(parallel_loops(*nest.root, {{"B", rows}}), 0) << rows << "\n" << to_string(nest);
+    }
+    for (int64_t rows : {pays_from, pays_from + 1, int64_t{1} << 20}) {
+      EXPECT_EQ(parallel_loops(*nest.root, {{"B", rows}}), 1) << rows << "\n" << to_string(nest);
+    }
+  }
+}
+
+TEST(DeriveSchedule, ARowThatIsWorthTheThreadsAsksForNoBatch) {
+  EXPECT_EQ(
+      all(derive_schedule(linear(Extent::size("B"), 4096, 4096), kV4), DirectiveKind::specialize),
+      Strings{});
+  EXPECT_EQ(all(derive_schedule(linear(Extent::size("B") + (1 << 20), 64, 64), kV4),
+                DirectiveKind::specialize),
+            Strings{});
+}
+
+TEST(DeriveSchedule, SeveralRunTimeSizesDecideTogether) {
+  const Graph graph(relu(input("x", f32, {Extent::size("B"), Extent::size("T"), 64})));
+  EXPECT_EQ(all(derive_schedule(graph, kV4), DirectiveKind::specialize).size(), 1U);
+  const LoopNest nest = run_pipeline(graph, kV4).nest;
+  EXPECT_EQ(parallel_loops(*nest.root, {{"B", 1}, {"T", 16}}), 0);
+  EXPECT_EQ(parallel_loops(*nest.root, {{"B", 0}, {"T", 1 << 20}}), 0);
+  EXPECT_EQ(parallel_loops(*nest.root, {{"B", 64}, {"T", 32}}), 1);
+  EXPECT_EQ(parallel_loops(*nest.root, {{"B", 2}, {"T", 1 << 20}}), 1);
+}
+
 TEST(DeriveSchedule, ThreadsShareTheRowsOfATallProduct) {
   const Schedule schedule = derive_schedule(linear(4096, 512, 32), kV4);
   EXPECT_EQ(all(schedule, DirectiveKind::parallel), Strings{"y.parallel(tile)"});

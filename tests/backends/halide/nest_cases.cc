@@ -175,6 +175,12 @@ void add_linear(std::vector<ScheduledCase>* cases) {
     cases->push_back({"lanes", l.y, s});
   }
   {
+    Linear l(64, 9);
+    Schedule s(l.y);
+    s[l.mm].split(l.n, no, ni, 32).reorder({ni, l.k, l.m, no}).vectorize(ni, 8).unroll(ni);
+    cases->push_back({"tiles_of_an_update", l.y, s});
+  }
+  {
     Linear l(40, 9);
     Schedule s(l.y);
     s[l.y].fuse(l.m, l.n, t).split(t, no, ni, 16).vectorize(ni).parallel(no);

@@ -1,0 +1,37 @@
+#ifndef EMULSION_BENCHMARKS_HALIDE_MATMUL_H_
+#define EMULSION_BENCHMARKS_HALIDE_MATMUL_H_
+
+// A matrix product with a tile of sums in registers, written and scheduled in Halide without
+// Emulsion: what //benchmarks:matmul_vs_halide compares with.
+
+#include <cstdint>
+#include <memory>
+
+#include "dsl/target.h"
+
+namespace emulsion::benchmarks {
+
+struct MatmulTile {
+  int64_t rows = 0, columns = 0, lanes = 0;  // rows divide M, columns N, and lanes columns
+};
+
+class HalideMatmul {
+ public:
+  // y[m, n] = sum over k of x[m, k] * w[n / columns, k, n % columns], row-major, in memory that
+  // stays where it is. Error: Halide refuses.
+  HalideMatmul(int64_t m, int64_t n, int64_t k, const MatmulTile& tile, const Target& target,
+               const float* x, const float* packed_w, float* y);
+  ~HalideMatmul();
+  HalideMatmul(const HalideMatmul&) = delete;
+  HalideMatmul& operator=(const HalideMatmul&) = delete;
+
+  void run();
+
+ private:
+  struct Compiled;
+  std::unique_ptr<Compiled> compiled_;
+};
+
+}  // namespace emulsion::benchmarks
+
+#endif  // EMULSION_BENCHMARKS_HALIDE_MATMUL_H_

@@ -1,0 +1,133 @@
+// What our layer adds at run time: a matrix product with a tile of sums in registers and a packed
+// weight, scheduled by hand in Emulsion and by hand in Halide, measured side by side.
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/halide/jit.h"
+#include "backends/interpreter/interpret_nest.h"
+#include "backends/interpreter/tensor_value.h"
+#include "benchmarks/halide_matmul.h"
+#include "benchmarks/halide_peer.h"
+#include "benchmarks/progress.h"
+#include "benchmarks/side_by_side_benchmarks.h"
+#include "dsl/error.h"
+#include "dsl/schedule.h"
+#include "dsl/target.h"
+#include "passes/lower.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+constexpr char kHelp[] =
+    "Measures a matrix product (f32, a tile of sums in registers, the weight packed) scheduled by\n"
+    "hand in Emulsion against the same schedule written in Halide. Both are compiled into this\n"
+    "process for this machine. Prints the table as text and as JSON; losses come first.\n"
+    "\n"
+    "  bazel run -c opt //benchmarks:matmul_vs_halide -- --quick --json=/tmp/matmul.json\n"
+    "\n";
+
+MatmulTile tile_for(const Target& target) {
+  const int64_t lanes = target.vector_lanes(f32);
+  return {target.vector_registers() == 32 ? 12 : 6, 2 * lanes, lanes};
+}
+
+// Lesson 3's last step.
+LoopNest scheduled_matmul(int64_t size, const MatmulTile& tile) {
+  Tensor x = input("x", f32, {size, size});
+  Tensor w = weight("w", f32, {size, size});
+  Axis m("m", size), n("n", size), k("k", size);
+  Axis mo("mo"), mi("mi"), no("no"), ni("ni");
+  Func y("y");
+  y(m, n) = sum(k, x(m, k) * w(k, n));
+  Schedule schedule(y);
+  schedule[y]
+      .cache_write("sums")
+      .tile(m, n, mo, no, mi, ni, tile.rows, tile.columns)
+      .reorder({ni, mi, mo, no})
+      .vectorize(ni, tile.lanes)
+      .unroll(ni)
+      .unroll(mi)
+      .parallel(no);
+  schedule["sums"]
+      .compute_at(y, mo)
+      .store_in(Memory::registers)
+      .reorder({n, m, k})
+      .vectorize(n)
+      .unroll(m)
+      .pack(w, n, tile.columns);
+  return lower(schedule.graph(), schedule);
+}
+
+// One size: both kernels, and the data that they share but for their results.
+class Product {
+ public:
+  Product(int64_t size, const Target& target)
+      : nest_(scheduled_matmul(size, tile_for(target))),
+        emulsion_(nest_, target),
+        y_(zeros(f32, {size, size})),
+        halide_y_(zeros(f32, {size, size})) {
+    arguments_ = apply_packs(nest_, {{"x", random_integers(f32, {size, size}, 1)},
+                                     {"w", random_integers(f32, {size, size}, 2)}});
+    for (auto& [name, value] : arguments_) {
+      buffers_[name] = {value.dtype, value.shape, value.bytes.data()};
+    }
+    buffers_["y"] = {y_.dtype, y_.shape, y_.bytes.data()};
+    halide_ = std::make_unique<HalideMatmul>(
+        size, size, size, tile_for(target), target, arguments_.at("x").data<float>(),
+        arguments_.at(nest_.packs.at(0).packed).data<float>(), halide_y_.data<float>());
+  }
+
+  void run_emulsion() { emulsion_.run(buffers_); }
+  void run_halide() { halide_->run(); }
+
+  // Small whole numbers: no order of summation rounds.
+  void check() {
+    fill_with_poison(&y_);
+    run_emulsion();
+    run_halide();
+    const auto difference = first_difference(halide_y_, y_);
+    if (difference) fail("the two products differ: {}", *difference);
+  }
+
+ private:
+  LoopNest nest_;
+  JitKernel emulsion_;
+  TensorValues arguments_;
+  TensorValue y_, halide_y_;
+  std::map<std::string, JitBuffer> buffers_;
+  std::unique_ptr<HalideMatmul> halide_;
+};
+
+int run(const ProgramOptions& options) {
+  check_writable(options);
+  const Target target = Target::host();
+  std::vector<KernelPair> pairs;
+  for (int64_t size : {192, 384, 768, 1536}) {  // whole tiles of either kind
+    announce(fmt::format("compiling and comparing {0}x{0}x{0}", size));
+    auto product = std::make_shared<Product>(size, target);
+    product->check();
+    for (int threads : {1, 0}) {
+      if (threads == 0 && target.cores == 1) continue;
+      const double work = 2.0 * static_cast<double>(size * size * size);
+      pairs.push_back(
+          {fmt::format("{0}x{0}x{0}/{1}", size, threads == 1 ? "one_thread" : "all_threads"), work,
+           [threads] { set_halide_threads(threads); }, [product] { product->run_emulsion(); },
+           [product] { product->run_halide(); }});
+    }
+  }
+  const std::vector<SideBySide> all = measure_side_by_side(pairs, options);
+  return report(options, report_text(all, "GF/s", 1e-9), report_json(all));
+}
+
+}  // namespace
+}  // namespace emulsion::benchmarks
+
+int main(int argc, char** argv) {
+  using namespace emulsion::benchmarks;
+  return run_program(argc, argv, "matmul_vs_halide", std::string(kHelp) + kCommonHelp, run);
+}

@@ -1,0 +1,88 @@
+#include "benchmarks/side_by_side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "benchmarks/report_table.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+constexpr double kMark = 0.95;  // of Halide's speed
+
+nlohmann::ordered_json json(const std::optional<double>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
+std::vector<SideBySideRow> summarise(const std::vector<SideBySide>& all) {
+  std::vector<SideBySideRow> rows;
+  for (const SideBySide& one : all) {
+    SideBySideRow row;
+    row.name = one.name;
+    row.emulsion_rate = quotient(one.work, median(one.emulsion));
+    row.emulsion_spread = spread(one.emulsion);
+    row.halide_rate = quotient(one.work, median(one.halide));
+    row.halide_spread = spread(one.halide);
+    row.over_halide = quotient(row.emulsion_rate, row.halide_rate);
+    row.over_itself = quotient(row.emulsion_rate, quotient(one.work, median(one.emulsion_again)));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<std::string> losses(const std::vector<SideBySideRow>& rows) {
+  std::vector<std::pair<double, std::string>> found;
+  for (const SideBySideRow& row : rows) {
+    if (!row.over_halide || *row.over_halide >= kMark) continue;
+    std::string text = fmt::format("{}: {:.3f}x the speed of Halide's, the mark is {:.2f}x",
+                                   row.name, *row.over_halide, kMark);
+    if (row.over_itself && std::abs(*row.over_itself - 1) >= 1 - *row.over_halide) {
+      text += fmt::format("; against itself: {:.3f}x (within the noise)", *row.over_itself);
+    }
+    found.emplace_back(*row.over_halide, std::move(text));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> lines;
+  for (auto& [ratio, line] : found) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string report_text(const std::vector<SideBySide>& all, const std::string& unit, double scale) {
+  const std::vector<SideBySideRow> rows = summarise(all);
+  std::vector<std::vector<std::string>> lines = {
+      {"", "Emulsion", "spread", "Halide", "spread", "Emulsion/", "Emulsion/"},
+      {"", unit, "%", unit, "%", "Halide", "itself"}};
+  for (const SideBySideRow& row : rows) {
+    lines.push_back({row.name, number(times(row.emulsion_rate, scale), 1),
+                     percent(row.emulsion_spread), number(times(row.halide_rate, scale), 1),
+                     percent(row.halide_spread), number(row.over_halide, 3),
+                     number(row.over_itself, 3)});
+  }
+  return losses_text(losses(rows)) + '\n' + aligned(lines);
+}
+
+std::string report_json(const std::vector<SideBySide>& all) {
+  using Json = nlohmann::ordered_json;
+  const std::vector<SideBySideRow> rows = summarise(all);
+  Json table = Json::array();
+  for (const SideBySideRow& row : rows) {
+    table.push_back({{"name", row.name},
+                     {"emulsion_rate", json(row.emulsion_rate)},
+                     {"emulsion_spread", json(row.emulsion_spread)},
+                     {"halide_rate", json(row.halide_rate)},
+                     {"halide_spread", json(row.halide_spread)},
+                     {"emulsion_over_halide", json(row.over_halide)},
+                     {"emulsion_over_itself", json(row.over_itself)}});
+  }
+  const Json report = {{"losses", losses(rows)}, {"rows", table}};
+  return report.dump(1) + '\n';
+}
+
+}  // namespace emulsion::benchmarks
