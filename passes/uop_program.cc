@@ -113,9 +113,14 @@ UopStep UopProgram::compile_loop(const Node& node) {
       IntervalProgram(node.extent, [&](const std::string& name) { return names_.at(name); });
   step.never = !depends_on_loops(node.extent) && evaluate_index(node.extent, sizes_) <= 0;
   step.slot = add_slot(variable, {0, 0});
+  std::vector<std::string> variables = {variable};
+  for (const std::string& other : node.shared) {  // of stages computed with this one
+    variables.push_back(loop_variable(other, node.axis));
+    names_[variables.back()] = step.slot;
+  }
   if (node.loop_kind != LoopKind::tile) {
     step.children.push_back(compile(*node.children[0]));
-    names_.erase(variable);
+    for (const std::string& name : variables) names_.erase(name);
     step.never = step.never || step.children[0].never;
     return step;
   }
@@ -124,7 +129,7 @@ UopStep UopProgram::compile_loop(const Node& node) {
   UopStep inside = compile(*node.children[0]);
   inside.never = inside.never || step.never;
   tile_.pop_back();
-  names_.erase(variable);
+  for (const std::string& name : variables) names_.erase(name);
   return inside;
 }
 
