@@ -127,8 +127,10 @@ class Applier {
       if (!tile.empty() && (kind != LoopKind::tile || !vectorized.empty())) {
         refuse(plan_.stage.name, last_that_names({tile, loop, vectorized}),
                fmt::format("expected {}, a tile's loop, innermost and in no vectorized loop, got "
-                           "the loops {}, outermost first; legal: tensorize({})",
-                           tile, joined(plan_.loops), plan_.loops.back()),
+                           "the loops {}, outermost first; legal: {}",
+                           tile, joined(plan_.loops),
+                           vectorized.empty() ? "tensorize(" + plan_.loops.back() + ")"
+                                              : "a serial or parallel " + vectorized),
                {plan_.stage.name, loop});
       }
       const bool refused = kind == LoopKind::vectorized || kind == LoopKind::parallel;

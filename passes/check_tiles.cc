@@ -76,8 +76,10 @@ class TileChecker {
   void walk(const Node& node, int64_t points) {
     if (node.kind == NodeKind::alloc) memory_[node.stage] = node.memory;
     if (node.kind == NodeKind::execute) check_execute(node, points);
-    if (node.kind == NodeKind::loop && node.loop_kind == LoopKind::tile) {
-      points *= constant_value(node.extent).value_or(1);
+    if (node.kind == NodeKind::loop) {
+      const std::optional<int64_t> extent = constant_value(node.extent);
+      if (extent && *extent <= 0) return;  // nothing is issued
+      if (node.loop_kind == LoopKind::tile) points *= extent.value_or(1);
     }
     for (const NodePtr& child : node.children) walk(*child, points);
   }

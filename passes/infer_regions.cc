@@ -237,15 +237,35 @@ class Inferrer {
     const Extent& extent = axis.extent();
     if (extent.is_constant() || extent.lower_bound().value_or(0) > 0) return;
     for (const StagePlan* walker = &plan; walker->place == StagePlan::Place::at;) {
+      const std::string& loop = walker->at_loop;
       walker = nest_.find(walker->at_stage);
       for (const Axis& around : walker->stage.axes) {
         if (around.extent() == extent) return;
+      }
+      for (const Axis& around : walker->stage.reduction_axes) {
+        if (around.extent() == extent && is_inside(*walker, loop, around.name())) return;
       }
     }
     refuse(plan.stage.name, plan.written(DirectiveKind::compute_at),
            fmt::format("expected an operation that is empty whenever {} is, got {} while axis {} "
                        "has the run-time extent {}; legal: compute_root()",
                        plan.stage.name, plan.at_stage, axis.name(), extent.to_string()));
+  }
+
+  // Whether the place at `loop` is inside a loop that runs 0 times when `axis` is empty.
+  static bool is_inside(const StagePlan& plan, const std::string& loop, const std::string& axis) {
+    std::set<std::string> empty = {axis};
+    for (const LoopTransform& t : plan.stage.transforms) {
+      const bool split = t.kind == LoopTransform::Kind::split;
+      if (split ? empty.count(t.axis) > 0 : empty.count(t.outer) + empty.count(t.inner) > 0) {
+        empty.insert(split ? t.outer : t.axis);
+      }
+    }
+    for (const std::string& around : plan.loops) {
+      if (empty.count(around)) return true;
+      if (around == loop) return false;
+    }
+    return false;
   }
 
   // The least and greatest index of axis d over the whole run.

@@ -188,6 +188,11 @@ void UopProgram::make_uop(const UopSite& site, std::vector<IndexRange>* slots,
                    [&](const IntervalProgram& guard) { return guard.range(*slots).high == 0; });
   std::array<IndexRange, 2 * UopRegion::kMostAxes> point;
   for (size_t i = 0; i < site.point.size(); ++i) point[i] = site.point[i].range(*slots);
+  // What guards leave of the tile: nothing past the end of a reduction, or of main memory.
+  const size_t rank = site.of->axes.size();
+  for (size_t i = in_main_memory(site.write) ? 0 : rank; i < site.point.size(); ++i) {
+    point[i] = {std::max<int64_t>(point[i].low, 0), std::min(point[i].high, site.domain[i] - 1)};
+  }
   for (size_t i = 0; i < site.point.size(); ++i) {
     (*slots)[static_cast<size_t>(site.axis_slots[i])] = point[i];
   }
@@ -198,7 +203,6 @@ void UopProgram::make_uop(const UopSite& site, std::vector<IndexRange>* slots,
   uop->idle = !issued;
   uop->reads.clear();
 
-  const size_t rank = site.of->axes.size();
   uop->write = UopRegion();
   uop->write.buffer = site.write;
   uop->write.rank = static_cast<int32_t>(rank);

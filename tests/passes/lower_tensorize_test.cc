@@ -35,9 +35,28 @@ struct Tiled {
   Schedule schedule{compute("unused", {}, constant(f32, 0))};
 };
 
-TEST(LowerTensorize, LoopsInsideOneUop) { expect_nest(Tiled().schedule); }
+TEST(LowerTensorize, ComputesTheSame) {
+  for (const Tiled& tiled : {Tiled(), Tiled(5), Tiled(Extent::size("B"))}) {
+    for (int64_t batch : {0, 1, 5}) {
+      SizeValues sizes;
+      for (const std::string& size : tiled.schedule.graph().sizes()) sizes[size] = batch;
+      EXPECT_TRUE(lowers(tiled.schedule.graph(), tiled.schedule, sizes));
+    }
+  }
+}
 
-TEST(LowerTensorize, RowsOfARunTimeSize) { expect_nest(Tiled(Extent::size("B")).schedule); }
+// y[m] = sum(k, x[m, k] * v[k]) in tiles of 2 x 3.
+TEST(LowerTensorize, LoopsInsideOneUop) {
+  const Extent rows = Extent::size("B");
+  Axis i("m", rows);
+  Tensor x = input("x", f32, {rows, 6}), v = weight("v", f32, {6});
+  Schedule schedule(compute("y", {i}, sum(k, x(i, k) * v(k))));
+  schedule["y"].cache_write("acc").split(i, mo, mi, 2).tensorize(mi);
+  schedule["acc"].copy_in(x, "x_tile").compute_at("y", mo).store_in(Memory::scratchpad);
+  schedule["acc"].split(k, ko, ki, 3).reorder({ki, i, ko}).tensorize(i);
+  schedule["x_tile"].compute_at("acc", ko).store_in(Memory::scratchpad).tensorize(i0);
+  expect_nest(schedule);
+}
 
 TEST(LowerTensorize, OneLoopOfAnOutput) {
   Axis i("m", 4);
@@ -123,12 +142,14 @@ TEST_F(LowerTensorizeRefuses, ALoopTwice) {
 
 TEST_F(LowerTensorizeRefuses, AReorderThatTakesALoopOut) {
   y().tensorize(n).reorder({m, n});
-  refused("y.tensorize: expected n innermost", "got the loops n, m, outermost first");
+  refused("y.reorder(m, n): expected n, a tile's loop, innermost",
+          "got the loops n, m, outermost first; legal: tensorize(m)");
 }
 
 TEST_F(LowerTensorizeRefuses, ATileInAVectorizedLoop) {
   y().vectorize(m).tensorize(n);
-  refused("y.tensorize: expected n innermost and in no vectorized loop", "got the loops m, n");
+  refused("y.tensorize(n): expected n, a tile's loop, innermost and in no vectorized loop",
+          "got the loops m, n, outermost first; legal: a serial or parallel m");
 }
 
 TEST_F(LowerTensorizeRefuses, SomethingComputedInside) {

@@ -27,7 +27,7 @@ Graph written_by_hand() {
 
 Graph conv_graph(int64_t stride) {
   Conv2dOptions options;
-  options.stride = {stride, stride};
+  options.stride_h = options.stride_w = stride;
   Tensor x = input("x", f32, {2, 9, 9, 5}), w = weight("w", f32, {3, 3, 5, 10});
   return Graph(relu(conv2d(x, w, options, "conv"), "y"));
 }
@@ -72,7 +72,7 @@ std::vector<NamedGraph> tile_graphs() {
       {"elementwise_b", elementwise_graph(B)},
       {"copy_of_vector", Graph(mul(vector, vector, "y"))},
       {"transposed", Graph(transpose(x, {1, 0}, "y"))},
-      {"sliced", Graph(slice(x, {2, 3}, {9, 9}, "y"))},
+      {"sliced", Graph(slice(x, {2, 3}, {9, 9}, {}, "y"))},
       {"concat", Graph(concat({x, mul(x, 2.0)}, 0, "y"))},
       {"padded", Graph(pad(x, {1, 2}, {3, 0}, 0.0, "y"))},
       {"reshaped", Graph(reshape(x, {11, 9}, "y"))},

@@ -4,6 +4,7 @@
 // Graphs for tests of what makes and reads programs for a tile machine, and a machine whose tiles
 // are small enough for them.
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct NamedGraph {
   std::string name;
   Graph graph;
 };
+inline void PrintTo(const NamedGraph& row, std::ostream* out) { *out << row.name; }
 
 // y = relu(matmul(x, w) + b).
 Graph linear_graph(const Extent& rows, const Extent& depth, const Extent& columns);
