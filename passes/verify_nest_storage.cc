@@ -47,6 +47,8 @@ class KeptStorage {
       case NodeKind::execute:
       case NodeKind::store:
         return check_uop(node, *values);
+      case NodeKind::branch:
+        return walk(*chosen_side(node, *values), values);
       default:
         break;
     }
@@ -164,6 +166,7 @@ class StorageVerifier {
  private:
   // The loops around an alloc are at their first iterations, then at their second ones.
   void walk(const Node& node) {
+    if (node.kind == NodeKind::branch) return walk(*chosen_side(node, values_));
     if (node.kind == NodeKind::branch) return walk(*chosen_side(node, values_));
     if (node.kind == NodeKind::alloc && produces(node, node.stage)) {
       Values values = values_;

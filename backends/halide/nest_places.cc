@@ -109,6 +109,33 @@ const Node* PartLoops::innermost_shared() const {
   return shared == loops.rend() ? nullptr : *shared;
 }
 
+std::map<std::string, std::set<std::string>> shrinking_axes(
+    const LoopNest& nest, const std::map<std::string, StagePlace>& places) {
+  std::map<std::string, std::set<std::string>> shrinking;
+  for (size_t i = nest.stages.size(); i-- > 0;) {
+    const Stage& reader = nest.stages[i];
+    std::set<std::string> moving = shrinking[reader.name];
+    if (const Node* produce = places.at(reader.name).produce) {
+      for (size_t d = 0; d < reader.axes.size(); ++d) {
+        const auto slid = first_iterations_in(produce->extents[d]);
+        if (slid && !slid->empty()) moving.insert(reader.axes[d].name());
+      }
+    }
+    visit(reader.body, [&](const Expr& e) {
+      if (e->op != ExprOp::read || !places.count(e->name)) return;
+      const Node* around = places.at(e->name).computed_in;
+      if (around != nullptr && around->stage == reader.name) return;
+      for (size_t d = 0; d < e->args.size(); ++d) {
+        visit(e->args[d], [&](const Expr& index) {
+          if (index->op != ExprOp::axis || !moving.count(index->name)) return;
+          shrinking[e->name].insert(nest.stage(e->name).axes[d].name());
+        });
+      }
+    });
+  }
+  return shrinking;
+}
+
 std::map<std::string, StagePlace> find_places(const LoopNest& nest) {
   EMULSION_CHECK(nest.root != nullptr, "nest {}: no tree", nest.name);
   Walker walker;

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ struct StagePlace {
 // By stage. InternalError when the tree has not exactly one nest for each part of each stage, or
 // when other loops are among its own.
 std::map<std::string, StagePlace> find_places(const LoopNest& nest);
+
+// The axes of each stage along which a reader slides: of these Halide computes less than the nest
+// when the reader starts further on. Only of a stage that is outside the loops of that reader.
+std::map<std::string, std::set<std::string>> shrinking_axes(
+    const LoopNest& nest, const std::map<std::string, StagePlace>& places);
 
 }  // namespace emulsion
 

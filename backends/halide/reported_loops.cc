@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include "Halide.h"
 #include "backends/halide/build_pipeline.h"
 #include "backends/halide/define_stages.h"
 #include "backends/halide/halide_call.h"
+#include "backends/halide/nest_places.h"
 #include "dsl/error.h"
 
 // Exported by libHalide.so, and what Func::print_loop_nest() writes to standard error, but not
@@ -30,27 +33,102 @@ bool runs(const Node& node) {
                      [](const NodePtr& child) { return runs(*child); });
 }
 
+// The loops of a stage whose extents follow those of `axes`: not the steps inside a split.
+std::set<std::string> loops_over(const Stage& stage, std::set<std::string> axes) {
+  for (const LoopTransform& t : stage.transforms) {
+    if (t.kind == LoopTransform::Kind::split) {
+      if (axes.erase(t.axis)) axes.insert(t.outer);
+    } else if (axes.erase(t.outer) + axes.erase(t.inner) > 0) {
+      axes.insert(t.axis);
+    }
+  }
+  return axes;
+}
+
 class NestWalker {
  public:
+  explicit NestWalker(const LoopNest& nest) {
+    for (const auto& [stage, axes] : shrinking_axes(nest, find_places(nest))) {
+      moving_[stage] = loops_over(nest.stage(stage), axes);
+    }
+    walk(*nest.root);
+    for (ReportedLoop& loop : loops) {
+      if (slid_along_.count(loop_variable(loop.stage, loop.axis))) loop.extent = std::nullopt;
+    }
+  }
   std::vector<ReportedLoop> loops;
 
+ private:
   void walk(const Node& node) {
     if (!runs(node)) return;
-    bool is_loop = node.kind == NodeKind::loop;
-    std::optional<int64_t> extent;
-    if (is_loop && node.extent->op == ExprOp::constant) extent = node.extent->int_value;
-    is_loop = is_loop && extent != 1;
+    const bool is_loop = node.kind == NodeKind::loop && !is_one_step(node);
     if (is_loop) {
-      loops.push_back({node.stage, node.axis, node.loop_kind, extent, around_});
+      loops.push_back(reported(node));
       around_.push_back(loop_variable(node.stage, node.axis));
     }
     for (const NodePtr& child : node.children) walk(*child);
     if (is_loop) around_.pop_back();
   }
 
- private:
+  static bool is_one_step(const Node& loop) {
+    return loop.extent->op == ExprOp::constant && loop.extent->int_value == 1;
+  }
+
+  ReportedLoop reported(const Node& node) {
+    ReportedLoop loop;
+    loop.stage = node.stage;
+    loop.axis = node.axis;
+    loop.kind = node.loop_kind;
+    loop.around = around_;
+    const auto slides = first_iterations_in(node.extent);
+    if (slides) slid_along_.insert(slides->begin(), slides->end());
+    if (moving_[node.stage].count(node.axis)) {
+      loop.may_vanish = true;
+    } else if (node.extent->op == ExprOp::constant) {
+      loop.extent = node.extent->int_value;
+    } else if (slides && !slides->empty()) {
+      loop.may_vanish = later_extent(node.extent, *slides) == 1;
+    }
+    return loop;
+  }
+
+  // The extent in all iterations but the first, when it is a number.
+  static std::optional<int64_t> later_extent(const Expr& extent,
+                                             const std::set<std::string>& slides) {
+    bool varies = false;
+    visit(extent, [&](const Expr& e) { varies = varies || e->op == ExprOp::size; });
+    if (varies) return std::nullopt;
+    std::map<std::string, int64_t> later;
+    for (const std::string& variable : slides) later[variable] = 1;
+    return evaluate_index(extent, later);
+  }
+
   std::vector<std::string> around_;
+  std::map<std::string, std::set<std::string>> moving_;  // loops by stage: see shrinking_axes
+  std::set<std::string> slid_along_;
 };
+
+// Without the loops that Halide may do without, where it does.
+std::vector<ReportedLoop> without_vanished(const std::vector<ReportedLoop>& nest,
+                                           const std::vector<ReportedLoop>& halide) {
+  std::set<std::string> vanished;
+  for (const ReportedLoop& loop : nest) {
+    const bool there = std::any_of(halide.begin(), halide.end(), [&](const ReportedLoop& other) {
+      return other.stage == loop.stage && other.axis == loop.axis;
+    });
+    if (loop.may_vanish && !there) vanished.insert(loop_variable(loop.stage, loop.axis));
+  }
+  std::vector<ReportedLoop> result;
+  for (ReportedLoop loop : nest) {
+    if (vanished.count(loop_variable(loop.stage, loop.axis))) continue;
+    loop.around.erase(
+        std::remove_if(loop.around.begin(), loop.around.end(),
+                       [&](const std::string& variable) { return vanished.count(variable) > 0; }),
+        loop.around.end());
+    result.push_back(std::move(loop));
+  }
+  return result;
+}
 
 std::string word(LoopKind kind) {
   switch (kind) {
@@ -205,9 +283,7 @@ std::vector<ReportedLoop> by_stage(std::vector<ReportedLoop> loops) {
 
 std::vector<ReportedLoop> loops_of_nest(const LoopNest& nest) {
   EMULSION_CHECK(nest.root != nullptr, "nest {}: no tree", nest.name);
-  NestWalker walker;
-  walker.walk(*nest.root);
-  return std::move(walker.loops);
+  return std::move(NestWalker(nest).loops);
 }
 
 std::vector<ReportedLoop> loops_of_halide(const LoopNest& nest) {
@@ -229,7 +305,8 @@ std::string to_string(const std::vector<ReportedLoop>& loops) {
 
 std::optional<std::string> first_difference(const std::vector<ReportedLoop>& nest,
                                             const std::vector<ReportedLoop>& halide) {
-  std::vector<ReportedLoop> expected = by_stage(nest), reported = by_stage(halide);
+  std::vector<ReportedLoop> expected = by_stage(without_vanished(nest, halide));
+  std::vector<ReportedLoop> reported = by_stage(halide);
   for (size_t i = 0; i < std::max(expected.size(), reported.size()); ++i) {
     bool both = i < expected.size() && i < reported.size();
     if (both && same(expected[i], reported[i])) continue;

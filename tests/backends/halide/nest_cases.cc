@@ -7,6 +7,7 @@
 
 #include "dsl/error.h"
 #include "dsl/operators.h"
+#include "tests/backends/halide/storage_cases.h"
 
 namespace emulsion {
 namespace {
@@ -454,6 +455,7 @@ std::vector<ScheduledCase> scheduled_cases() {
   add_linear(&cases);
   add_atomic(&cases);
   add_masked(&cases);
+  add_storage(&cases);
   add_prefetching(&cases);
   add_sharing(&cases);
   add_staged(&cases);

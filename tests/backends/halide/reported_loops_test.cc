@@ -24,7 +24,6 @@ TEST_P(EveryCase, HalideHasTheLoopsOfTheNest) {
   std::vector<ReportedLoop> expected = loops_of_nest(nest), reported = loops_of_halide(nest);
   EXPECT_EQ(first_difference(expected, reported), std::nullopt) << to_string(nest) << "\nHalide:\n"
                                                                 << to_string(reported);
-  EXPECT_EQ(expected.size(), reported.size());
 }
 
 std::string case_name(const testing::TestParamInfo<size_t>& info) {

@@ -1,0 +1,210 @@
+#include "tests/backends/halide/storage_cases.h"
+
+#include <string>
+
+#include "dsl/operators.h"
+
+namespace emulsion {
+namespace {
+
+const Axis yo("yo"), yi("yi"), xo("xo"), xi("xi"), ro("ro"), ri("ri");
+
+// by = three rows of bx, bx = three columns of the image, y clamped at the edges or not.
+struct Blur {
+  explicit Blur(bool clamped = false) {
+    const Extent rows = Extent::size("B");
+    y = Axis("y", rows);
+    r = Axis("y", clamped ? rows : rows + 2);
+    image = input("image", f32, {r.extent(), 42});
+    bx = compute("bx", {r, x}, image(r, x) + image(r, x + 1) * 2.0f + image(r, x + 2));
+    if (clamped) {
+      const Expr last = extent_value(rows - 1);
+      by = compute("by", {y, x}, bx(max(y - 1, 0), x) + bx(y, x) * 2.0f + bx(min(y + 1, last), x));
+    } else {
+      by = compute("by", {y, x}, bx(y, x) + bx(y + 1, x) * 2.0f + bx(y + 2, x));
+    }
+  }
+  Axis y{"y"}, r{"y"}, x{"x", 40};
+  Tensor image, bx, by;
+};
+
+template <typename Directives>
+void add_blur(const std::string& name, const Directives& directives,
+              std::vector<ScheduledCase>* cases) {
+  for (bool clamped : {false, true}) {
+    Blur b(clamped);
+    Schedule schedule(b.by);
+    directives(b, &schedule);
+    cases->push_back({name + (clamped ? "_clamped" : ""), b.by, schedule});
+  }
+}
+
+void add_windows(std::vector<ScheduledCase>* cases) {
+  add_blur(
+      "window_of_rows",
+      [](const Blur& b, Schedule* s) {
+        (*s)[b.bx].store_root().compute_at(b.by, b.y).vectorize(b.x, 8);
+        (*s)[b.by].vectorize(b.x, 8);
+      },
+      cases);
+  add_blur(
+      "window_of_rows_and_columns",
+      [](const Blur& b, Schedule* s) { (*s)[b.bx].store_root().compute_at(b.by, b.x); }, cases);
+  add_blur(
+      "window_in_parallel_tiles",
+      [](const Blur& b, Schedule* s) {
+        (*s)[b.by].split(b.y, yo, yi, 8).parallel(yo).vectorize(b.x, 8);
+        (*s)[b.bx].store_at(b.by, yo).compute_at(b.by, yi).vectorize(b.x, 8);
+      },
+      cases);
+  add_blur(
+      "window_in_tiles_of_both_axes",
+      [](const Blur& b, Schedule* s) {
+        (*s)[b.by].tile(b.y, b.x, yo, xo, yi, xi, 8, 16).vectorize(xi, 8);
+        (*s)[b.bx].store_at(b.by, xo).compute_at(b.by, yi).vectorize(b.x, 8);
+      },
+      cases);
+  add_blur(
+      "window_that_moves_by_tiles",
+      [](const Blur& b, Schedule* s) {
+        (*s)[b.by].split(b.y, yo, yi, 4);
+        (*s)[b.bx].store_root().compute_at(b.by, yo).split(b.r, ro, ri, 2).unroll(ri);
+      },
+      cases);
+  add_blur(
+      "window_folded_as_said",
+      [](const Blur& b, Schedule* s) {
+        (*s)[b.bx].store_root().compute_at(b.by, b.y).fold_storage(b.r, 3);
+      },
+      cases);
+  add_blur(
+      "window_again_in_every_tile",
+      [](const Blur& b, Schedule* s) {
+        (*s)[b.by].split(b.y, yo, yi, 4);
+        (*s)[b.bx].store_root().compute_at(b.by, yi);
+      },
+      cases);
+}
+
+// a and c are both read by three rows.
+void add_chains(std::vector<ScheduledCase>* cases) {
+  const Extent rows = Extent::size("B");
+  const Axis i("i", rows), j("i", rows + 2), l("i", rows + 4);
+  Tensor a = compute("a", {l}, input("in", f32, {rows + 4})(l) * 2.0f);
+  Tensor c = compute("c", {j}, a(j) + a(j + 1) + a(j + 2));
+  Tensor z = compute("z", {i}, c(i) + c(i + 1) + c(i + 2));
+  {
+    Schedule s(z);
+    s[c].store_root().compute_at(z, i);
+    s[a].store_root().compute_at(z, i);
+    cases->push_back({"two_windows", z, s});
+  }
+  {
+    Schedule s(z);
+    s[c].store_root().compute_at(z, i);
+    s[a].compute_at(z, i);
+    cases->push_back({"window_over_a_tile", z, s});
+  }
+  {
+    Schedule s(z);
+    s[c].store_root().compute_at(z, i);
+    s[a].store_at(z, i).compute_at(c, j);
+    cases->push_back({"window_inside_a_window", z, s});
+  }
+  {
+    Schedule s(z);
+    s[c].compute_at(z, i).split(j, ro, ri, 3);
+    s[a].store_root().compute_at(z, i);
+    cases->push_back({"window_under_a_tile", z, s});
+  }
+  {  // a neighbour of the window, at the same loop, that is computed whole each time
+    Tensor q = compute("q", {i}, input("other", f32, {rows})(i) + 1.0f);
+    Tensor both = compute("both", {i}, c(i) + c(i + 2) + q(i));
+    Schedule s(both);
+    s[c].store_root().compute_at(both, i);
+    s[q].compute_at(both, i);
+    cases->push_back({"window_beside_a_tile", both, s});
+  }
+}
+
+void add_other_readers(std::vector<ScheduledCase>* cases) {
+  const Extent rows = Extent::size("B");
+  const Axis i("i", rows), j("j", rows * 2 + 1), k("k", 3), d("d", rows + 8);
+  {
+    Tensor a = compute("a", {j}, input("in", f32, {rows * 2 + 1})(j) * 2.0f);
+    Tensor z = compute("z", {i}, a(i * 2) + a(i * 2 + 1) + a(i * 2 + 2));
+    Schedule s(z);
+    s[a].store_root().compute_at(z, i);
+    cases->push_back({"window_of_stride_2", z, s});
+  }
+  {
+    Tensor a = compute("a", {d}, input("in", f32, {rows + 8})(d) * 2.0f);
+    Tensor z = compute("z", {i}, sum(k, a(i + k * 4) * weight("w", f32, {3})(k)));
+    Schedule s(z);
+    s[a].store_root().compute_at(z, i);
+    cases->push_back({"window_of_a_dilated_convolution", z, s});
+  }
+  {
+    Tensor a = compute("a", {d}, sum(k, input("in", f32, {rows + 8, 3})(d, k)));
+    Tensor z = compute("z", {i}, a(i) * a(i + 2));
+    Schedule s(z);
+    s[a].store_root().compute_at(z, i);
+    cases->push_back({"window_of_sums", z, s});
+  }
+  {  // 9 rows back to front
+    const Axis f("f", 7), g("g", 9);
+    Tensor a = compute("a", {g}, input("in", f32, {9})(g) * 2.0f);
+    Tensor z = compute("z", {f}, a(6 - f) + a(7 - f) + a(8 - f));
+    Schedule s(z);
+    s[a].store_root().compute_at(z, f);
+    cases->push_back({"window_that_slides_down", z, s});
+  }
+  {  // no two iterations share anything
+    Tensor a = compute("a", {j}, input("in", f32, {rows * 2 + 1})(j) * 2.0f);
+    Tensor z = compute("z", {i}, a(i * 2) + a(i * 2 + 1));
+    Schedule s(z);
+    s[a].store_root().compute_at(z, i);
+    cases->push_back({"kept_without_overlap", z, s});
+  }
+  {
+    const Axis h("h", 15), half("half", 9);
+    Tensor a = compute("a", {half}, input("in", f32, {9})(half) * 2.0f);
+    Tensor z = compute("z", {h}, a(h / 2) + a(h / 2 + 1));
+    Schedule s(z);
+    s[a].store_root().compute_at(z, h);
+    cases->push_back({"window_that_moves_unevenly", z, s});
+  }
+}
+
+void add_layouts(std::vector<ScheduledCase>* cases) {
+  add_blur(
+      "hoisted",
+      [](const Blur& b, Schedule* s) {
+        (*s)[b.by].split(b.y, yo, yi, 4);
+        (*s)[b.bx].compute_at(b.by, yi).hoist_storage(b.by, yo).store_in(Memory::heap);
+      },
+      cases);
+  add_blur(
+      "other_layout",
+      [](const Blur& b, Schedule* s) {
+        (*s)[b.bx].compute_at(b.by, b.y).reorder_storage({b.r, b.x}).align_storage(b.r, 4);
+      },
+      cases);
+  add_blur(
+      "aligned_at_the_root",
+      [](const Blur& b, Schedule* s) {
+        (*s)[b.bx].compute_root().align_storage(b.x, 16).vectorize(b.x, 8);
+      },
+      cases);
+}
+
+}  // namespace
+
+void add_storage(std::vector<ScheduledCase>* cases) {
+  add_windows(cases);
+  add_chains(cases);
+  add_other_readers(cases);
+  add_layouts(cases);
+}
+
+}  // namespace emulsion
