@@ -353,7 +353,7 @@ class Inferrer {
       const bool known = constant_value(extents.at(loop)).has_value();
       if (known && !shrinking.count(loop)) continue;
       const std::string extent = to_string(extents.at(loop));
-      refuse_extent(*plan, loop, known ? extent + ", or less where its reader slides" : extent);
+      refuse_extent(*plan, loop, known ? extent + ", or less where a window slides" : extent);
     }
   }
 
@@ -385,7 +385,7 @@ class Inferrer {
     if (affine) require_index(*plan, *t, *affine);
     if (shrinking && (t->tail == Tail::round_up || t->tail == Tail::shift_inwards)) {
       refuse(plan->stage.name, plan->written(*t),
-             fmt::format("expected an axis along which its reader does not slide, got {}; legal: "
+             fmt::format("expected an axis along which no window slides, got {}; legal: "
                          "guard or predicate",
                          t->axis));
     }

@@ -259,6 +259,10 @@ void slide_window(const NestPlan& nest, StagePlan* plan) {
   const std::vector<LoopAround> around = loops_around(nest, *plan);
   for (size_t i = around.size(); i-- > loops_outside_storage(*plan, around);) {
     slide_along(around, i, plan);
+    for (size_t d = 0; d < plan->mins.size(); ++d) {
+      if (!mentions(plan->needed_mins[d], around[i].variable())) continue;
+      plan->shrinking.insert(plan->stage.axes[d].name());
+    }
   }
 }
 

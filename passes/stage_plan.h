@@ -54,7 +54,8 @@ struct StagePlan : LoopOrder {
   // The least and the greatest index of each axis over the whole run, when they are known and
   // affine: a region of constant size may reach past the domain.
   std::vector<std::optional<Extent>> lowest, highest;
-  // Axes along which a reader slides: a backend may compute less of them than `extents` says.
+  // Axes along which a window moves, its own or a reader's: a backend may compute less of them than
+  // `extents` says.
   std::set<std::string> shrinking;
 
   // The last directive of that kind, on these axes when some are given, as it was written: what a

@@ -182,6 +182,11 @@ class StageScheduler {
   // the edges. Where a window slides it is left to find it.
   void apply_region(Halide::Func func, const Node& region) {
     for (size_t d = 0; d < stage_.axes.size(); ++d) {
+      // Halide's bounds hold for what is stored too.
+      if (!equal(region.mins[d], place_.alloc->mins[d]) ||
+          !equal(region.extents[d], place_.alloc->extents[d])) {
+        continue;
+      }
       const Axis& axis = stage_.axes[d];
       const bool from_zero =
           region.mins[d]->op == ExprOp::constant && region.mins[d]->int_value == 0;

@@ -200,6 +200,8 @@ class ReportParser {
     std::string first, name;
     words >> first >> name;
     if (!name.empty() && name.back() == ':') name.pop_back();
+    // A loop that starts earlier for a window that slides along it is "y.$n", printed "y.".
+    while (!name.empty() && name.back() == '.') name.pop_back();
     if (line.find("(...) = ...") != std::string::npos) {
       note_assignment(name_in_nest(first.substr(0, first.find('('))));
     } else if (std::optional<LoopKind> kind = kind_of(first)) {

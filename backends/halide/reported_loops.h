@@ -22,8 +22,8 @@ struct ReportedLoop {
   LoopKind kind = LoopKind::serial;
   std::optional<int64_t>
       extent;  // where it is a number that does not depend on where the loop starts
-  bool may_vanish = false;  // of a nest: one step, except at the first iteration of a loop around
   std::vector<std::string> around;  // the variables of the loops around it, outermost first
+  bool may_vanish = false;  // of a nest: one step, except at the first iteration of a loop around
 };
 
 // In the order in which they run.
@@ -36,10 +36,10 @@ std::string to_string(const std::vector<ReportedLoop>& loops);
 // in order; two stages that do not need each other may come in either order. An extent that only
 // one side knows as a number is no difference.
 //
-// Where a window slides, the nest computes all of it at the first iteration of a loop; Halide, where
-// it can, starts that loop earlier instead and computes one step of the window in each. So the extent
-// of such a loop is not compared, nor those of what moves with the window, and a loop that has one
-// step in all iterations but the first may be none in Halide.
+// Where a window slides, the nest computes all of it at the first iteration of a loop; Halide,
+// where it can, starts that loop earlier instead and computes one step of the window in each. So
+// the extent of such a loop is not compared, nor those of what moves with the window, and a loop
+// that has one step in all iterations but the first may be none in Halide.
 std::optional<std::string> first_difference(const std::vector<ReportedLoop>& nest,
                                             const std::vector<ReportedLoop>& halide);
 

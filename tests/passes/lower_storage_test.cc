@@ -235,10 +235,10 @@ TEST(LowerStorage, RefusesToUnrollWhatAReaderThatSlidesNeedsLessOf) {
   Schedule schedule(z);
   schedule[c].store_root().compute_at(z, i);
   schedule[a].compute_at(z, i).unroll(l);
-  refused(schedule, "a.unroll(l)", "got 5, or less where its reader slides");
+  refused(schedule, "a.unroll(l)", "got 5, or less where a window slides");
   schedule[a] = StageSchedule();
   schedule[a].compute_at(z, i).split(l, yo, yi, 5, Tail::round_up);
-  refused(schedule, "a.split(l, yo, yi, 5, round_up)", "does not slide");
+  refused(schedule, "a.split(l, yo, yi, 5, round_up)", "along which no window slides");
 }
 
 TEST(LowerStorage, RefusesARunTimeSizeInTheScratchpad) {
