@@ -208,7 +208,8 @@ TEST_F(SpecializeRefused, ComputedAtALoopThatOneCaseVectorizes) {
 
 TEST_F(SpecializeRefused, OnWhatIsInlined) {
   Linear l;
-  Tensor z = compute("z", {l.m, n}, l.y(l.m, n) * 2.0f);
+  const Axis columns("n", 6);
+  Tensor z = compute("z", {l.m, columns}, l.y(l.m, columns) * 2.0f);
   Schedule schedule(z);
   schedule[l.y].specialize(kBatch == 1);
   schedule[l.y].compute_inline();
