@@ -37,7 +37,8 @@ std::string nearest_name(const std::string& wanted, const std::vector<std::strin
 std::string expected_name(const std::string& what, const std::vector<std::string>& legal,
                           const std::string& wanted) {
   std::string text = "expected " + what + " (" + list_names(legal) + "), got " + wanted;
-  return legal.empty() ? text : text + "; nearest: " + nearest_name(wanted, legal);
+  return legal.empty() ? text + "; legal: none"
+                       : text + "; nearest: " + nearest_name(wanted, legal);
 }
 
 }  // namespace emulsion

@@ -191,8 +191,8 @@ class Applier {
 
   void require_stored(const std::string& axis) const {
     if (!contains(me_.pure, axis)) {
-      refuse(name_, directive_, "expected an axis of {} as it was written ({}), got {}", name_,
-             list_names(me_.pure), axis);
+      refuse(name_, directive_, "{}",
+             expected_name("an axis of " + name_ + " as it was written", me_.pure, axis));
     }
   }
 

@@ -365,9 +365,14 @@ void pack(NestPlan* plan, const StagePlan& stage, const Directive& d) {
     if (candidate.name == d.target) buffer = &candidate;
   }
   if (!buffer || (buffer->role != BufferRole::weight && buffer->role != BufferRole::constant)) {
+    const bool again = plan->find_buffer(packed_name(d.target)) != nullptr;
     refuse(stage.stage.name, d,
-           fmt::format("expected a weight or a constant, not packed yet, got {}; legal: one pack",
-                       d.target));
+           again
+               ? fmt::format("expected a weight or a constant, not packed yet, got {}; legal: one "
+                             "pack",
+                             d.target)
+               : expected_name("a weight or a constant", weights_read_by(*plan, stage.stage),
+                               d.target));
   }
   size_t dimension = packed_dimension(*plan, stage, d);
   if (!buffer->shape[dimension].is_constant()) {

@@ -153,12 +153,13 @@ bool is_computed_inside(const StagePlan& made, const StagePlan& plan, const std:
 
 // A packed weight has its new name from here on.
 void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
+  const Directive asked = *d;
   static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled", "of a tile"};
   const std::string &name = plan.stage.name, &axis = d->axes[0];
   auto loop = std::find(plan.loops.begin(), plan.loops.end(), axis);
   if (loop == plan.loops.end()) {
     refuse(
-        name, *d,
+        name, asked,
         fmt::format("expected a loop that stays, got {}, which another directive takes; legal: {}",
                     axis, plan.loops.empty() ? "none" : joined(plan.loops)));
   }
@@ -166,7 +167,7 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
     auto kind = plan.kinds.find(*outer);
     if (kind == plan.kinds.end()) continue;
     if (*outer != axis && kind->second != LoopKind::vectorized) continue;
-    refuse(name, *d,
+    refuse(name, asked,
            fmt::format("expected a serial loop outside vectorized ones, got {}{}, which is {}; "
                        "legal: a serial loop around it",
                        *outer == axis ? "" : axis + " inside ", *outer,
@@ -176,7 +177,7 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
     const std::vector<std::string>& loops = plan.special_cases[i].loops;
     if (std::find(loops.begin(), loops.end(), axis) != loops.end()) continue;
     refuse(
-        name, *d,
+        name, asked,
         fmt::format("expected a loop of every case, got {}, which specialize({}) takes; legal: a "
                     "loop that it leaves",
                     axis, to_string(plan.stage.specializations[i].condition)));
@@ -187,21 +188,22 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
   };
   if (!is_read(d->target) && is_read(d->target + "_packed")) d->target += "_packed";
   if (!is_read(d->target)) {
-    refuse(name, *d,
+    refuse(name, asked,
            fmt::format("expected an input, a weight or an inner operation that {} reads, got {}; "
                        "legal: {}",
                        name, d->target, legal.empty() ? "none" : joined(legal)));
   }
   const StagePlan* made = nest.find(d->target);
   if (made && is_computed_inside(*made, plan, axis)) {
-    refuse(name, *d,
+    refuse(name, asked,
            fmt::format("expected a buffer that is complete before loop {}, got {}, of which each "
                        "step computes its part; legal: a loop inside the one where {} is computed",
                        axis, d->target, d->target));
   }
   for (const Directive& other : plan.prefetches) {
-    if (&other != d && other.target == d->target && other.axes == d->axes) {
-      refuse(name, *d,
+    if (&other == d) break;
+    if (other.target == d->target && other.axes == d->axes) {
+      refuse(name, asked,
              fmt::format("expected one prefetch of {} at {}, got a second one; legal: the "
                          "greater distance",
                          d->target, axis));

@@ -31,7 +31,7 @@ TEST(ExpectedName, ListsTheLegalOnesAndTheNearest) {
 
 TEST(ExpectedName, SaysWhenThereIsNone) {
   EXPECT_EQ(expected_name("a reduction axis of y", {}, "k"),
-            "expected a reduction axis of y (none), got k");
+            "expected a reduction axis of y (none), got k; legal: none");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ const IllegalCase kAxes[] = {
     {"SplitAwayTwice", "linear", "y.split(n, no, ni, 5)\ny.split(ni, nio, nii, 2)\n! y.unroll(ni)", "expected a loop of y (m, no, nio or nii), got ni"},
     {"SplitByVectorize", "linear", "y.vectorize(n, 5)\n! y.unroll(ni)", "expected a loop of y (m, n or n_v), got ni; nearest: n"},
     {"SplitByUnroll", "linear", "y.unroll(m, 2)\n! y.parallel(mi)", "expected a loop of y (m, m_u or n), got mi; nearest: m"},
-    {"ReductionSplitAway", "linear", "mm.split(k, ko, ki, 2)\n! mm.unroll(k)", "expected a loop of mm (m, n, ko or ki), got k; nearest: ko"},
+    {"ReductionSplitAway", "linear", "mm.split(k, ko, ki, 2)\n! mm.unroll(k)", "expected a loop of mm (m, n, ko or ki), got k; nearest: m"},
     {"ReductionThatMovedAway", "linear", "mm.cache_write(acc)\n! mm.unroll(k)", "expected a loop of mm (m or n), got k"},
     {"ReorderOfASplitLoop", "linear", "y.split(n, no, ni, 5)\n! y.reorder(m, n)", "got n; nearest: m"},
     {"SplitTheSameAgain", "linear", "y.split(m, mo, mi, 2)\n! y.split(m, a, b, 2)", "expected a loop of y (mo, mi or n), got m; nearest: mo"},

@@ -44,7 +44,7 @@ const IllegalCase kFactors[] = {
     {"UnrollARunTimeExtent", "batch", "! y.unroll(m)", "expected a loop whose extent is a number, got B; legal: unroll(m, 8), which splits it first"},
     {"UnrollTheOuterPartOfARunTimeExtent", "batch", "y.split(m, mo, mi, 4)\n! y.unroll(mo)", "expected a loop whose extent is a number, got (B + 3) / 4"},
     {"VectorizeTheOuterPartOfARunTimeExtent", "batch", "y.split(m, mo, mi, 2)\n! y.vectorize(mo)", "expected a loop whose extent is a number, got (B + 1) / 2"},
-    {"VectorizeAFusedRunTimeExtent", "batch", "y.fuse(m, n, t)\n! y.vectorize(t)", "expected a loop whose extent is a number, got B * 10"},
+    {"VectorizeAFusedRunTimeExtent", "batch", "y.fuse(m, n, t)\n! y.vectorize(t)", "expected a loop whose extent is a number, got 10 * B"},
     {"UnrollARunTimeReduction", "batch_sum", "! y.unroll(r)", "expected a loop whose extent is a number, got B; legal: unroll(r, 8)"},
 };
 // clang-format on

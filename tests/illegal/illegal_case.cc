@@ -74,7 +74,10 @@ std::string fault_of(const IllegalCase& c, const Text& text, const std::string& 
     return "expected the nearest legal choice";
   }
   if (!contains(message, "\nthe nest before it:\n")) return "expected a nest";
-  return contains(message, "\n-->") ? "" : "expected a marked line";
+  // What is computed inline has no line.
+  const std::string stage = text.marked.substr(0, text.marked.find('.'));
+  const bool there = contains(message, " " + stage + "[");
+  return !there || contains(message, "\n-->") ? "" : "expected a marked line";
 }
 
 }  // namespace

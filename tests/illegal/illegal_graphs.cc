@@ -73,7 +73,7 @@ Graph pairs() {
 
 Graph huge() {
   const Axis i("i", 1500000000);
-  Tensor x = input("x", boolean, {1500000000});
+  Tensor x = input("x", bool_, {1500000000});
   return Graph(compute("y", {i}, !x(i)));
 }
 

@@ -23,7 +23,7 @@ const IllegalCase kSharing[] = {
     {"ComputeWithAnotherKind", "diamond", "p.parallel(i)\n! p.compute_with(q, i)", "expected loops that are serial for both or parallel for both, got i"},
     {"ComputeWithAnUnrolledLoop", "diamond", "p.unroll(j)\nq.unroll(j)\n! p.compute_with(q, j)", "expected loops that are serial for both or parallel for both, got j"},
     {"ComputeWithTwice", "diamond", "p.compute_with(q, i)\n! p.compute_with(q, j)", "expected one compute_with, got a second one"},
-    {"ComputeWithAtAnotherPlace", "stencil", "b.compute_at(y, i)\n! b.compute_with(a, i)", "neither needs the other"},
+    {"ComputeWithAtAnotherPlace", "stencil", "b.compute_at(y, i)\n! b.compute_with(a, i)", "expected operations computed and stored at one place, got b at y.i and a at the root"},
     // prefetch
     {"PrefetchOfNobody", "linear", "! mm.prefetch(nobody, m, 1)", "got nobody"},
     {"PrefetchOfWhatItDoesNotRead", "linear", "! mm.prefetch(b, m, 1)", "expected an input, a weight or an inner operation that mm reads, got b; legal: w, x"},
@@ -33,7 +33,7 @@ const IllegalCase kSharing[] = {
     {"PrefetchInsideAVectorizedLoop", "linear", "mm.vectorize(m)\n! mm.prefetch(w, n, 1)", "got n inside m, which is vectorized"},
     {"PrefetchTwice", "linear", "mm.prefetch(w, k, 1)\n! mm.prefetch(w, k, 2)", "expected one prefetch of w at k, got a second one"},
     {"PrefetchByZero", "linear", "! mm.prefetch(w, k, 0)", "expected a positive integer, got 0"},
-    {"PrefetchOfWhatEachStepMakes", "linear", "biased.compute_at(y, n)\n! y.prefetch(biased, m, 1)", "expected a buffer that is stored outside loop m, got biased"},
+    {"PrefetchOfWhatEachStepMakes", "linear", "biased.compute_at(y, n)\n! y.prefetch(biased, m, 1)", "expected a buffer that is complete before loop m, got biased"},
     // copy_in
     {"CopyInOfNobody", "linear", "! mm.copy_in(nobody, c)", "got nobody"},
     {"CopyInOfItself", "linear", "! mm.copy_in(mm, c)", "got mm"},

@@ -12,15 +12,15 @@ TEST_P(Illegal, IsRefusedForItsCause) { EXPECT_TRUE(refuses(GetParam())); }
 // clang-format off
 const IllegalCase kStages[] = {
     // pack
-    {"PackOfAnInput", "linear", "! mm.pack(x, m, 2)", "expected a weight or a constant (b, v or w), got x"},
-    {"PackOfAStage", "linear", "! y.pack(biased, n, 2)", "expected a weight or a constant (b, v or w), got biased"},
-    {"PackOfNobody", "linear", "! mm.pack(ww, n, 2)", "expected a weight or a constant (b, v or w), got ww"},
-    {"PackAlongAnAxisOfAnother", "linear", "! mm.pack(w, m, 2)", "expected an axis that indexes w alone, got m"},
+    {"PackOfAnInput", "linear", "! mm.pack(x, m, 2)", "expected a weight or a constant (w), got x; nearest: w"},
+    {"PackOfAStage", "linear", "! y.pack(biased, n, 2)", "expected a weight or a constant (w, b or v), got biased"},
+    {"PackOfNobody", "linear", "! mm.pack(ww, n, 2)", "expected a weight or a constant (w, b or v), got ww"},
+    {"PackAlongAnAxisOfAnother", "linear", "! mm.pack(w, m, 2)", "expected an axis that indexes w alone (k or n), got m"},
     {"PackAlongAnUnknownAxis", "linear", "! mm.pack(w, q, 2)", "expected an axis of mm as it was written (m, n or k), got q"},
     {"PackAlongASplitLoop", "linear", "mm.split(n, no, ni, 5)\n! mm.pack(w, ni, 5)", "expected an axis of mm as it was written (m, n or k), got ni"},
-    {"PackAlongAnIndexThatIsNotAlone", "leaves", "! y.pack(s, j, 2)", "expected an axis that indexes s alone, got j"},
+    {"PackAlongAnIndexThatIsNotAlone", "leaves", "! y.pack(s, j, 2)", "expected an axis that indexes s alone (none), got j"},
     {"PackTwice", "linear", "mm.pack(w, n, 5)\n! mm.pack(w, n, 2)", "expected a weight or a constant, not packed yet, got w"},
-    {"PackOfAWeightThatItDoesNotRead", "linear", "! mm.pack(b, n, 5)", "expected a weight that mm reads, got b"},
+    {"PackOfAWeightThatItDoesNotRead", "linear", "! mm.pack(b, n, 5)", "expected a weight that mm reads (w), got b; nearest: w"},
     {"PackOfARunTimeExtent", "batch_vector", "! a.pack(table, i, 2)", "expected an extent that is a number, got B"},
     {"PackWhoseNameIsTaken", "leaves", "! y.pack(b, j, 3)", "expected that no buffer is called b_packed, got one; legal: another name for b_packed"},
     // cache_write
@@ -30,7 +30,7 @@ const IllegalCase kStages[] = {
     {"CacheWriteIntoASize", "batch", "! mm.cache_write(B)", "expected a new name, got B, which is taken"},
     {"CacheWriteAfterALoop", "linear", "mm.unroll(m)\n! mm.cache_write(acc)", "expected before the directives on this operation's loops"},
     {"CacheWriteTwice", "linear", "mm.cache_write(a1)\n! mm.cache_write(a2)", "got a second one"},
-    {"CacheWriteIntoAStageThatWasMade", "linear", "mm.cache_write(acc)\n! biased.cache_write(acc)", "expected a name that no operation has, got acc"},
+    {"CacheWriteIntoAStageThatWasMade", "linear", "biased.cache_write(acc)\n! mm.cache_write(acc)", "expected a name that no operation has, got acc"},
     // compute_inline
     {"InlineOfAnOutput", "linear", "! y.compute_inline()", "expected an operation that is not an output"},
     {"InlineOfAReduction", "linear", "! mm.compute_inline()", "expected an operation without a reduction, got a sum"},

@@ -25,11 +25,11 @@ const IllegalCase kStorage[] = {
     // hoist_storage
     {"HoistWithoutComputeAt", "linear", "! mm.hoist_storage(y, m)", "expected together with compute_at"},
     {"HoistOfAnOutput", "linear", "! y.hoist_storage(mm, m)", "expected an operation that is not an output"},
-    {"HoistToAnUnknownLoop", "linear", "mm.compute_at(y, m)\n! mm.hoist_storage(y, q)", "expected a loop of y (m or n), got q; nearest: m"},
-    {"HoistToAnUnknownOperation", "linear", "mm.compute_at(y, m)\n! mm.hoist_storage(nobody, m)", "got nobody"},
-    {"HoistInside", "linear", "mm.compute_at(y, m)\n! mm.hoist_storage(y, n)", "expected a loop around its storage (y.m), got y.n; legal: hoist_storage(y, m)"},
+    {"HoistToAnUnknownLoop", "linear", "biased.compute_at(y, m)\n! biased.hoist_storage(y, q)", "expected a loop of y (m or n), got q; nearest: m"},
+    {"HoistToAnUnknownOperation", "linear", "biased.compute_at(y, m)\n! biased.hoist_storage(nobody, m)", "got nobody"},
+    {"HoistInside", "linear", "biased.compute_at(y, m)\n! biased.hoist_storage(y, n)", "expected a loop around its storage (y.m), got y.n; legal: hoist_storage(y, m)"},
     {"HoistOfTheRoot", "linear", "biased.compute_at(y, n)\nbiased.store_root()\n! biased.hoist_storage(y, m)", "expected a loop around its storage (none: it is at the root), got y.m"},
-    {"HoistTwice", "linear", "mm.compute_at(y, n)\nmm.hoist_storage(y, m)\nbiased.compute_at(y, n)\n! mm.hoist_storage(y, n)", "expected one hoist_storage, got a second one"},
+    {"HoistTwice", "linear", "biased.compute_at(y, n)\nbiased.hoist_storage(y, m)\n! biased.hoist_storage(y, n)", "expected one hoist_storage, got a second one"},
     {"HoistAcrossAParallelLoop", "linear", "y.parallel(n)\nbiased.compute_at(y, n)\n! biased.hoist_storage(y, m)", "expected no parallel loop between the allocation and the storage, got y.n"},
     // fold_storage
     {"FoldOfAnOutput", "stencil", "! y.fold_storage(i, 4)", "expected an operation that is not an output"},

@@ -22,15 +22,15 @@ const IllegalCase kText[] = {
     {"NameForAFactor", "linear", "! y.split(n, no, ni, four)", "expected an integer for argument 4 of split"},
     {"FractionForAFactor", "linear", "! y.split(n, no, ni, 4.5)", "4.5"},
     {"UnknownTail", "linear", "! y.split(n, no, ni, 4, guarded)", "expected a tail"},
-    {"HalidesNameOfATail", "linear", "! y.split(n, no, ni, 4, GuardWithIf)", "got GuardWithIf"},
+    {"HalidesNameOfATail", "linear", "! y.split(n, no, ni, 4, GuardWithIf)", "got 'GuardWithIf'"},
     {"UnknownMemory", "linear", "! mm.store_in(disk)", "expected a memory"},
-    {"NumberForAMemory", "linear", "! mm.store_in(1)", "got 1"},
+    {"NumberForAMemory", "linear", "! mm.store_in(1)", "got '1'"},
     {"NoDot", "linear", "! vectorize(n)", "expected"},
     {"NoParenthesis", "linear", "! y.vectorize n", "n"},
     {"NoClosingParenthesis", "linear", "! y.vectorize(n", "expected ',' or ')'"},
     {"TwoOnALine", "linear", "! y.vectorize(n) y.unroll(m)", "y"},
-    {"ASchedulesHeaderAgain", "linear", "! emulsion schedule 1", "schedule"},
-    {"KeywordForAnAxis", "linear", "! y.split(n, select, ni, 5)", "select"},
+    {"ASchedulesHeaderAgain", "linear", "! emulsion schedule 1", "operation 'emulsion'"},
+    {"KeywordOfCForAnAxis", "linear", "! y.split(n, while, ni, 5)", "axis 'while'"},
 };
 // clang-format on
 
