@@ -480,7 +480,6 @@ class Applier {
   }
 
   StagePlan& plan_;
-  std::set<std::string> used_;          // names that were split or fused away
   std::set<std::string> inner_;         // loops inside the steps of a split axis
   std::map<std::string, Tail> masked_;  // inner loops of splits that mask one side
   std::optional<Case> general_;         // once a special case is open

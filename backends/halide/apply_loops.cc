@@ -285,7 +285,7 @@ void apply_loops(const LoopNest& nest, const std::map<std::string, StagePlace>& 
     StageScheduler(stage, places.at(stage.name), shrinking[stage.name], defined).apply();
   }
   for (const Stage& stage : nest.stages) {
-    StageScheduler(stage, places.at(stage.name), defined).share_loops();
+    StageScheduler(stage, places.at(stage.name), shrinking[stage.name], defined).share_loops();
   }
 }
 
