@@ -43,7 +43,8 @@ constexpr const char* kStyle =
     ".small{font-size:10px}.quiet{fill:#666}.end{text-anchor:end}.mid{text-anchor:middle}"
     ".on{fill:#fff;font-size:10px}.ink{fill:#222;font-size:10px}"
     ".back{fill:#f4f4f4}.grid{stroke:#d5d5d5}.limit{stroke:#222;stroke-dasharray:4 3}"
-    ".tile{stroke:#fff;stroke-width:.7}.coming{fill:#fff;fill-opacity:.55}.used{fill:#111}"
+    ".tile{stroke:#fff;stroke-width:.7}.coming{fill:#fff;fill-opacity:.55}.left{fill:#f4f4f4;fill-"
+    "opacity:.78}.used{fill:#111}"
     ".busy{fill:#4477aa}.w0{fill:#f2a93b}.w1{fill:#d1372c}.w2{fill:#8d99ae}";
 
 std::string fill(const std::string& colour) { return "fill=\"" + colour + "\""; }
@@ -408,7 +409,8 @@ class Picture {
     }
     top_address_ = highest;
     canvas_.text(24, kMapTop - 8,
-                 fmt::format("Addresses in SRAM, of {}", bytes_text(plan_.machine.sram_bytes)),
+                 fmt::format("Addresses in SRAM, of {}; pale: being loaded, or not used again",
+                             bytes_text(plan_.machine.sram_bytes)),
                  css("quiet"));
     canvas_.rect(kLeft, kMapTop, kPlot, kMapHeight, css("back"));
     time_axis(kMapTop, kMapTop + kMapHeight, true);
@@ -436,9 +438,14 @@ class Picture {
         css(height < 5 ? "thin" : "tile") + " " + fill(tile_colour(stay.tile).fill),
         fmt::format("{} at {}, {} bytes, cycles {} to {}", tile_name(program_, stay.tile),
                     stay.address, bytes, stay.span.start, stay.span.end));
+    if (stay.last_use < stay.span.end) {
+      box({stay.last_use, stay.span.end}, y, height, css("left"), "not used again");
+    }
     const Cycles seen = {std::max(stay.span.start, from_), std::min(stay.span.end, to_)};
     if (height < 12) return;
-    label(seen, y + height / 2 + 3.5, tile_name(program_, stay.tile), tile_colour(stay.tile));
+    const bool pale = stay.last_use < (seen.start + seen.end) / 2;
+    label(seen, y + height / 2 + 3.5, tile_name(program_, stay.tile),
+          pale ? kOther : tile_colour(stay.tile));
   }
 
   // What an execute uses, and what is still on its way.
