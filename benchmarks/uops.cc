@@ -1,9 +1,13 @@
-// What it costs to ask a nest for a tile machine about its uOps, for square matmuls: counting and the
-// first uOp take microseconds at any size, because no list is built; walking the list takes time for
-// each uOp and no memory. `executes` is the count itself: 2,097,152 for 4096 cubed in tiles of 32.
+// What it costs to ask a nest for a tile machine about its uOps, for square matmuls: counting and
+// the first uOp take microseconds at any size, because no list is built; walking the list takes
+// time for each uOp and no memory. Planning its scratchpad takes time and memory for each.
+// `executes` is the count itself: 2,097,152 for 4096 cubed in tiles of 32.
 
 #include <benchmark/benchmark.h>
 
+#include "backends/tile_machine/collect_tiles.h"
+#include "backends/tile_machine/plan_scratchpad.h"
+#include "backends/tile_machine/time_plan.h"
 #include "dsl/operators.h"
 #include "passes/measure_traffic.h"
 #include "passes/pipeline.h"
@@ -29,8 +33,7 @@ void BM_CountUops(benchmark::State& state) {
   state.counters["executes"] = static_cast<double>(counts.executes);
   state.counters["uops"] = static_cast<double>(counts.total());
 }
-BENCHMARK(BM_CountUops)->Arg(128)->Arg(1024)->Arg(4096)->Arg(16384)->Unit(
-    benchmark::kMicrosecond);
+BENCHMARK(BM_CountUops)->Arg(128)->Arg(1024)->Arg(4096)->Arg(16384)->Unit(benchmark::kMicrosecond);
 
 void BM_MeasureTraffic(benchmark::State& state) {
   const LoopNest nest = matmul_nest(state.range(0));
@@ -60,6 +63,18 @@ void BM_WalkUops(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * list.size());
 }
 BENCHMARK(BM_WalkUops)->Arg(512)->Arg(1024)->Unit(benchmark::kMillisecond);
+
+// Addresses and cycles for every uOp, Belady's choice of what leaves SRAM.
+void BM_PlanScratchpad(benchmark::State& state) {
+  const TileProgram program = collect_tiles(matmul_nest(state.range(0))).program;
+  PlanTiming timing;
+  for (auto _ : state) {
+    timing = time_plan(program, plan_scratchpad(program, TileMachine{}));
+  }
+  state.counters["cycles"] = static_cast<double>(timing.total);
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(program.steps.size()));
+}
+BENCHMARK(BM_PlanScratchpad)->Arg(1024)->Arg(4096)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace emulsion

@@ -18,6 +18,8 @@ constexpr double kWidth = 1280;
 constexpr double kLeft = 104;  // of the plots
 constexpr double kRight = 1256;
 constexpr double kPlot = kRight - kLeft;
+constexpr double kMapTop = 612;  // of the map of addresses
+constexpr double kMapHeight = 350;
 constexpr size_t kColumns = 288;  // of the whole run
 constexpr size_t kMostUops = 2000;
 constexpr size_t kMostBuffers = 9;  // with a colour of their own
@@ -41,7 +43,8 @@ constexpr const char* kStyle =
     ".small{font-size:10px}.quiet{fill:#666}.end{text-anchor:end}.mid{text-anchor:middle}"
     ".on{fill:#fff;font-size:10px}.ink{fill:#222;font-size:10px}"
     ".back{fill:#f4f4f4}.grid{stroke:#d5d5d5}.limit{stroke:#222;stroke-dasharray:4 3}"
-    ".tile{stroke:#fff;stroke-width:.7}.coming{fill:#fff;fill-opacity:.55}.used{fill:#111}"
+    ".tile{stroke:#fff;stroke-width:.7}.coming{fill:#fff;fill-opacity:.55}.left{fill:#f4f4f4;fill-"
+    "opacity:.78}.used{fill:#111}"
     ".busy{fill:#4477aa}.w0{fill:#f2a93b}.w1{fill:#d1372c}.w2{fill:#8d99ae}";
 
 std::string fill(const std::string& colour) { return "fill=\"" + colour + "\""; }
@@ -225,23 +228,32 @@ class Picture {
   // Areas on top of each other, each given by its mean in every column, as parts of `full`.
   void stack(double y, double height, const std::vector<std::vector<double>>& layers,
              const std::vector<std::string>& attributes, double full) {
-    const size_t n = layers.empty() ? 0 : layers[0].size();
-    std::vector<double> base(n, 0);
-    const double step = kPlot / static_cast<double>(std::max<size_t>(1, n));
+    std::vector<double> low(columns(), y + height);
     for (size_t l = 0; l < layers.size(); ++l) {
-      if (std::all_of(layers[l].begin(), layers[l].end(), [](double v) { return v <= 0; }))
-        continue;
-      std::string top, bottom;
-      for (size_t i = 0; i < n; ++i) {
-        const double x = kLeft + step * static_cast<double>(i);
-        const double low = y + height * (1 - std::clamp(base[i] / full, 0.0, 1.0));
-        base[i] += layers[l][i];
-        const double high = y + height * (1 - std::clamp(base[i] / full, 0.0, 1.0));
-        top += fmt::format("{}{:.1f} {:.1f}H{:.1f}", i ? "L" : "M", x, high, x + step);
-        bottom = fmt::format("L{:.1f} {:.1f}H{:.1f}", x + step, low, x) + bottom;
+      std::vector<double> high = low;
+      for (size_t i = 0; i < high.size(); ++i) {
+        high[i] = std::max(y, high[i] - height * std::max(0.0, layers[l][i]) / full);
       }
-      canvas_.path(top + bottom + "Z", attributes[l]);
+      if (high != low) canvas_.path(area(low, high), attributes[l]);
+      low = std::move(high);
     }
+  }
+
+  // Between two lines of steps: along the upper one and back along the lower one.
+  static std::string area(const std::vector<double>& low, const std::vector<double>& high) {
+    const size_t n = low.size();
+    const double step = kPlot / static_cast<double>(n);
+    std::string path = fmt::format("M{:.1f} {:.1f}", kLeft, high[0]);
+    for (size_t i = 1; i < n; ++i) {
+      if (high[i] == high[i - 1]) continue;
+      path += fmt::format("H{:.1f}V{:.1f}", kLeft + step * static_cast<double>(i), high[i]);
+    }
+    path += fmt::format("H{:.1f}V{:.1f}", kRight, low[n - 1]);
+    for (size_t i = n - 1; i > 0; --i) {
+      if (low[i] == low[i - 1]) continue;
+      path += fmt::format("H{:.1f}V{:.1f}", kLeft + step * static_cast<double>(i), low[i - 1]);
+    }
+    return path + fmt::format("H{:.1f}Z", kLeft);
   }
 
   void draw_whole_run() {
@@ -386,51 +398,70 @@ class Picture {
                  css(std::string("mid ") + on.text));
   }
 
+  // From 0 up to the highest address that is in use in this part.
   void draw_addresses() {
-    constexpr double top = 612, height = 350;
-    const auto sram = static_cast<double>(plan_.machine.sram_bytes);
-    auto y_of = [&](int64_t address) {
-      return top + height * (1 - static_cast<double>(address) / sram);
-    };
-    canvas_.rect(kLeft, top, kPlot, height, css("back"));
-    time_axis(top, top + height, true);
-    canvas_.text((kLeft + kRight) / 2, top + height + 34, "cycles", css("mid quiet"));
-    for (int part = 0; part <= 4; ++part) {
-      const int64_t address = plan_.machine.sram_bytes / 4 * part;
+    std::vector<Residency> seen;
+    int64_t highest = 1;
+    for (const Residency& stay : stays_) {
+      if (stay.span.end <= from_ || stay.span.start >= to_ || seen.size() == kMostTiles) continue;
+      seen.push_back(stay);
+      highest = std::max(highest, stay.address + program_.tiles[stay.tile].bytes);
+    }
+    top_address_ = highest;
+    canvas_.text(24, kMapTop - 8,
+                 fmt::format("Addresses in SRAM, of {}; pale: being loaded, or not used again",
+                             bytes_text(plan_.machine.sram_bytes)),
+                 css("quiet"));
+    canvas_.rect(kLeft, kMapTop, kPlot, kMapHeight, css("back"));
+    time_axis(kMapTop, kMapTop + kMapHeight, true);
+    canvas_.text((kLeft + kRight) / 2, kMapTop + kMapHeight + 34, "cycles", css("mid quiet"));
+    int64_t step = 1;
+    while (highest / step > 6) step *= 2;
+    for (int64_t address = 0; address <= highest; address += step) {
       canvas_.text(kLeft - 10, y_of(address) + 4, bytes_text(address), css("end small"));
     }
-    canvas_.text(24, top - 8, "Addresses in SRAM", css("quiet"));
-    size_t drawn = 0;
-    for (const Residency& stay : stays_) {
-      if (stay.span.end <= from_ || stay.span.start >= to_ || drawn == kMostTiles) continue;
-      ++drawn;
-      const int64_t bytes = program_.tiles[stay.tile].bytes;
-      const double y = y_of(stay.address + bytes);
-      const double tall = y_of(stay.address) - y;
-      box(stay.span, y, tall, css("tile") + " " + fill(tile_colour(stay.tile).fill),
-          fmt::format("{} at {}, {} bytes, cycles {} to {}", tile_name(program_, stay.tile),
-                      stay.address, bytes, stay.span.start, stay.span.end));
-      const Cycles seen = {std::max(stay.span.start, from_), std::min(stay.span.end, to_)};
-      if (tall >= 12)
-        label(seen, y + tall / 2 + 3.5, tile_name(program_, stay.tile), tile_colour(stay.tile));
+    for (const Residency& stay : seen) draw_stay(stay);
+    for (size_t i : inside_) draw_use(i);
+  }
+
+  double y_of(int64_t address) const {
+    return kMapTop +
+           kMapHeight * (1 - static_cast<double>(address) / static_cast<double>(top_address_));
+  }
+  double tall(TileId tile) const { return y_of(0) - y_of(program_.tiles[tile].bytes); }
+
+  void draw_stay(const Residency& stay) {
+    const int64_t bytes = program_.tiles[stay.tile].bytes;
+    const double height = tall(stay.tile);
+    const double y = y_of(stay.address + bytes);
+    box(stay.span, y, height,
+        css(height < 5 ? "thin" : "tile") + " " + fill(tile_colour(stay.tile).fill),
+        fmt::format("{} at {}, {} bytes, cycles {} to {}", tile_name(program_, stay.tile),
+                    stay.address, bytes, stay.span.start, stay.span.end));
+    if (stay.last_use < stay.span.end) {
+      box({stay.last_use, stay.span.end}, y, height, css("left"), "not used again");
     }
-    for (size_t i : inside_) draw_use(i, y_of);
+    const Cycles seen = {std::max(stay.span.start, from_), std::min(stay.span.end, to_)};
+    if (height < 12) return;
+    const bool pale = stay.last_use < (seen.start + seen.end) / 2;
+    label(seen, y + height / 2 + 3.5, tile_name(program_, stay.tile),
+          pale ? kOther : tile_colour(stay.tile));
   }
 
   // What an execute uses, and what is still on its way.
-  template <typename YOf>
-  void draw_use(size_t i, const YOf& y_of) {
+  void draw_use(size_t i) {
     const PlannedUop& uop = plan_.uops[i];
     const Cycles& span = timing_.spans[i];
     if (uop.kind == PlannedKind::load) {
-      const double y = y_of(uop.address + program_.tiles[uop.tile].bytes);
-      box(span, y, y_of(uop.address) - y, css("coming"));
+      const double height = tall(uop.tile);
+      box(span, y_of(uop.address) - height, height, css("coming"));
     }
     if (uop.kind != PlannedKind::execute) return;
     const TileStep& step = program_.steps[uop.step];
     for (size_t o = 0; o < step.operand_count; ++o) {
-      const double y = y_of(plan_.operand_addresses[step.first_operand + o]);
-      box(span, y - 2.5, 2, css("used"));
+      const double height = std::min(2.0, tall(program_.operand(step, o)) / 2);
+      box(span, y_of(plan_.operand_addresses[step.first_operand + o]) - height, height,
+          css("used"));
     }
   }
 
@@ -442,6 +473,7 @@ class Picture {
   std::vector<BufferId> shown_;  // with a colour of their own
   size_t others_ = 0;            // without
   int64_t from_ = 0, to_ = 0;    // the detailed part
+  int64_t top_address_ = 1;      // of the map of addresses
   std::vector<size_t> inside_;   // uOps of it
   SvgCanvas canvas_;
 };

@@ -7,7 +7,8 @@
 //   the whole run   in a few hundred columns: how busy each unit is and why the execute unit is
 //                   not; which buffers take up how much of the SRAM
 //   a part of it    uOp by uOp: what each unit does, and where each tile lies in SRAM from the
-//                   start of its load to its drop, with a mark below it while an execute uses it
+//                   start of its load until its place is taken, with a mark below it while an
+//                   execute uses it
 //
 // The file stays small whatever the length of the program: a few hundred kilobytes at most.
 

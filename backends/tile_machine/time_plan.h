@@ -55,7 +55,10 @@ PlanTiming time_plan(const TileProgram& program, const ScratchpadPlan& plan);
 struct Residency {
   TileId tile = 0;
   int64_t address = 0;
-  Cycles span;  // from the start of its Load or of the Execute that makes it to its drop, or total
+  // From the start of its Load, or of the Execute that makes it, until it is dropped as dead or, if
+  // it is evicted, until another tile takes its place; or until the end.
+  Cycles span;
+  int64_t last_use = 0;  // when its last uOp is done
 };
 
 // In the order of the starts in the plan.

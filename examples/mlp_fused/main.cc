@@ -1,7 +1,8 @@
 // A three-layer MLP becomes a program for a tile machine: fused, cut into tiles, lowered to uOps,
-// its traffic counted before and after.
+// its traffic counted before and after, and its tiles placed in the scratchpad, cycle by cycle.
 //
 //   mlp_fused [--target tile-machine,tile=32x32x32,...] [--batch 128] [--uops FILE]
+//             [--policy belady|lru] [--plan FILE.svg] [--plan-json FILE.json]
 //
 // Ends with 1 and a message when the machine cannot run it, for example with
 // --target tile-machine,sram=8192.
@@ -12,6 +13,8 @@
 #include <map>
 #include <string>
 
+#include "backends/tile_machine/draw_scratchpad.h"
+#include "backends/tile_machine/report_scratchpad.h"
 #include "dsl/error.h"
 #include "dsl/graph_text.h"
 #include "dsl/operators.h"
@@ -31,6 +34,8 @@ struct Options {
   std::string target = Target::tile_machine().to_string();
   int64_t batch = 128;
   std::string uops;  // a file for the flat list
+  std::string policy = "belady";
+  std::string plan, plan_json;  // files for the scratchpad plan
 };
 
 Tensor layer(const Tensor& x, const std::string& number, int64_t from, int64_t to, bool last) {
@@ -71,6 +76,24 @@ void write_uops(const LoopNest& nest, const SizeValues& sizes, const std::string
   fmt::print("{}: {} uOps, one JSON object a line\n\n", path, lines);
 }
 
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) fail("{}: cannot be written", path);
+}
+
+void plan_scratchpad(const LoopNest& nest, const TileMachine& machine, const SizeValues& sizes,
+                     const Options& options) {
+  const ScratchpadReport report = report_scratchpad(
+      nest, machine, sizes, options.policy == "lru" ? EvictionPolicy::lru : EvictionPolicy::belady);
+  fmt::print("\n{}", to_string(report));
+  if (!options.plan.empty()) {
+    write_file(options.plan, draw_scratchpad(report));
+    fmt::print("{}: the plan as a picture\n", options.plan);
+  }
+  if (!options.plan_json.empty()) write_file(options.plan_json, to_json(report));
+}
+
 void run(const Options& options) {
   const Target target = Target::parse(options.target);
   if (!target.is_tile_machine()) {
@@ -109,6 +132,7 @@ void run(const Options& options) {
              to_string(measure_traffic(lowered.nest, sizes, TrafficModel::uop)));
   fmt::print("Scratchpad: at most {} of {} bytes needed at once\n",
              scratchpad_need(lowered.nest, *target.tiles).bytes, target.tiles->sram_bytes);
+  plan_scratchpad(lowered.nest, *target.tiles, sizes, options);
 }
 
 }  // namespace
@@ -121,6 +145,11 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   app.add_option("--uops", options.uops, "write every uOp to this file, one JSON object a line");
+  app.add_option("--policy", options.policy, "which tile leaves the scratchpad first")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"belady", "lru"}));
+  app.add_option("--plan", options.plan, "draw the scratchpad plan in this file, as SVG");
+  app.add_option("--plan-json", options.plan_json, "write the scratchpad plan to this file");
   CLI11_PARSE(app, argc, argv);
   try {
     run(options);

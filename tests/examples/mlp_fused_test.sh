@@ -25,6 +25,18 @@ says 'results: 593664 -> 197888 elements, 66.7 % less'
 lines=$(wc -l <"$folder/uops.jsonl")
 [ "$lines" -eq 3568 ] || fail "expected 3568 lines of uOps, got $lines"
 
+# Every tile of the plan has an address; the optimum loads less than LRU does.
+"./$program" --plan "$folder/plan.svg" --plan-json "$folder/plan.json" >"$folder/said" 2>&1 || fail "no plan"
+says 'the nest has 2212 loads and 100 stores, the plan 861 and 92'
+says 'LRU             1208         321'
+grep -qF '<svg xmlns=' "$folder/plan.svg" || fail "the picture is none"
+grep -qF '"loads": 861,' "$folder/plan.json" || fail "the report has no loads"
+"./$program" --policy lru >"$folder/said" 2>&1 || fail "no plan with LRU"
+says 'the nest has 2212 loads and 100 stores, the plan 1208 and'
+if "./$program" --policy fifo >"$folder/said" 2>&1; then fail "a policy that is none is accepted"; fi
+if "./$program" --plan /nonexistent/plan.svg >"$folder/said" 2>&1; then fail "no folder, no error"; fi
+says '/nonexistent/plan.svg: cannot be written'
+
 "./$program" --batch 0 >"$folder/said" 2>&1 || fail "a batch of 0 is refused"
 says '0 in all'
 

@@ -137,6 +137,23 @@ TEST(TimePlan, ResidenciesDoNotOverlap) {
   }
 }
 
+TEST(TimePlan, AnEvictedTileLiesThereUntilItsPlaceIsTaken) {
+  TileProgramBuilder builder;
+  const BufferId x = builder.add_buffer("x", 4);
+  const TileId y = builder.add_tile(builder.add_buffer("y", 4, true), {0}, {160});
+  const TileId first = builder.add_tile(x, {0}, {160});
+  builder.add_execute("y", {first}, y, false, 0);
+  builder.add_execute("y", {}, y, true, 1);
+  builder.add_execute("y", {}, y, true, 1);
+  builder.add_execute("y", {builder.add_tile(x, {160}, {160})}, y, true, 1);
+  const TileProgram program = builder.take();
+  const TimedPlan r = run(program, machine(2 * 640, false));
+  const Residency stay = residencies(program, r.plan, r.timing).at(0);
+  EXPECT_EQ(stay.tile, first);
+  EXPECT_EQ(stay.last_use, 10 + 5);
+  EXPECT_EQ(stay.span.end, 10 + 5 + 7 + 7);
+}
+
 TEST(TimePlan, ACauseHasAName) {
   EXPECT_EQ(to_string(StallCause::load), "waiting for a load");
   EXPECT_EQ(to_string(StallCause::space), "waiting for space");
