@@ -75,6 +75,32 @@ TEST(LowerTensorize, TilesDoNotMultiplyCounts) {
   EXPECT_EQ(counts.stores, 2 * 2);
 }
 
+// h = 2 x, y = h + 1, h through the scratchpad.
+LoopNest stored_nest() {
+  Axis i("m", 4);
+  Tensor h = compute("h", {i, n}, input("x", f32, {4, 10})(i, n) * 2.0f);
+  Schedule schedule(compute("y", {i, n}, h(i, n) + 1.0f));
+  schedule["h"].cache_write("h_tile").tensorize(n);
+  schedule["h_tile"].compute_at("h", i).store_in(Memory::scratchpad).tensorize(n);
+  return lower(schedule.graph(), schedule);
+}
+
+TEST(LowerTensorize, AnIntermediateResultGoesToMemoryByStores) {
+  const LoopNest nest = stored_nest();
+  EXPECT_NE(to_string(nest).find("store h[m, n] = h_tile[m, n]"), std::string::npos)
+      << to_string(nest);
+  EXPECT_EQ(count_uops(nest).loads, 0);
+  EXPECT_EQ(count_uops(nest).stores, 4 + 4 * 10);
+}
+
+TEST(VerifyStores, RefusesAnIntermediateOneThatComputes) {
+  LoopNest nest = stored_nest();
+  for (Stage& stage : nest.stages) {
+    if (stage.name == "h") stage.body = stage.body + constant(f32, 1);
+  }
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "store of h computes");
+}
+
 TEST(TileGrids, AreOfContractionsInTileLoopsOnly) {
   Tiled tiled;
   const LoopNest nest = lower(tiled.schedule.graph(), tiled.schedule);
