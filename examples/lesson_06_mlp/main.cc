@@ -3,13 +3,14 @@
 //
 //   ./bazelw run //examples/lesson_06_mlp
 //
-// Every layer by itself is lesson 3's register tile. What is new is one line: h.compute_at(y, mo).
+// Every layer by itself is lesson 3's register tile. What is new: h.compute_at(y, block).
 
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "dsl/emulsion.h"
+#include "dsl/schedule_idioms.h"
 #include "examples/lesson.h"
 using namespace emulsion;
 
@@ -25,27 +26,23 @@ TensorValues arguments_for(int64_t rows) {
           {"b2", random_integers(f32, {kOut}, 5)}};
 }
 
-const Axis m("m"), n("n"), k("k"), mo("mo"), mt("mt"), mi("mi"), no("no"), ni("ni");
+const Axis m("m"), n("n"), k("k"), block("block"), within("within");
 
-// A tile of sums in registers: `layer` in tiles of tile_rows x two vectors, the product it reads at
-// each of them, the product's weight in panels. The loop over tiles of rows is `tile`, inside `no`.
-void register_tile(StageSchedule* layer, StageSchedule* product, const Tensor& read_by,
-                   const Tensor& w, const Axis& rows, const Axis& tile) {
+RegisterTile tile_of_this_machine() {
   const Target host = Target::host();
   const int64_t lanes = host.vector_lanes(f32);
-  const int64_t tile_rows = host.vector_registers() == 32 ? 12 : 6;
-  layer->split(rows, tile, mi, tile_rows)
-      .split(n, no, ni, 2 * lanes)
-      .reorder({ni, mi, tile, no})
-      .vectorize(ni, lanes)
-      .unroll(ni)
-      .unroll(mi);
-  product->compute_at(read_by, tile)
-      .store_in(Memory::registers)
-      .reorder({n, m, k})
-      .vectorize(n)
-      .unroll(m)
-      .pack(w, n, 2 * lanes);
+  return {host.vector_registers() == 32 ? 12 : 6, 2 * lanes, lanes};
+}
+
+// One layer in register tiles over `rows`, the product that it reads at each tile, the weight in
+// panels: lesson 3's last step, said with the idioms.
+void tile_layer(Schedule* schedule, const Tensor& layer, const Tensor& product, const Tensor& w,
+                const Axis& rows) {
+  const RegisterTile tile = tile_of_this_machine();
+  const TileLoops loops;
+  register_tile((*schedule)[layer], rows, n, tile, loops);
+  accumulate_in_registers((*schedule)[product], layer.name(), loops.tile, m, n, {k}, tile)
+      .pack(w, n, tile.columns);
 }
 
 void report_speed(const lesson::Step& step) {
@@ -73,20 +70,19 @@ void teach() {
   }
 
   Schedule layers(y);
-  register_tile(&layers[h], &layers[mm1], h, w1, m, mt);
-  register_tile(&layers[y], &layers[mm2], y, w2, m, mt);
-  layers[h].parallel(no);
-  layers[y].parallel(no);
+  tile_layer(&layers, h, mm1, w1, m);
+  tile_layer(&layers, y, mm2, w2, m);
+  layers[h].parallel(TileLoops().panel);
+  layers[y].parallel(TileLoops().panel);
   report_speed(lesson::show("1. Layer by layer: all of h is written, then all of it is read.",
                             layers, trials));
 
   constexpr int64_t kBlock = 48;  // rows of h that are there at a time: 96 kB
-  const Axis within("within");
   Schedule fused(y);
-  fused[y].split(m, mo, within, kBlock).parallel(mo);
-  register_tile(&fused[y], &fused[mm2], y, w2, within, mt);
-  fused[h].compute_at(y, mo);
-  register_tile(&fused[h], &fused[mm1], h, w1, m, mt);
+  fused[y].split(m, block, within, kBlock).parallel(block);
+  tile_layer(&fused, y, mm2, w2, within);
+  fused[h].compute_at(y, block);
+  tile_layer(&fused, h, mm1, w1, m);
   report_speed(lesson::show("2. The first layer at the row blocks of the second.", fused, trials));
 }
 
