@@ -259,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"CopyOfANumber", [] { parse("mm.copy_in(3, c)\n"); },
          "line 2, column 12: expected an operation for argument 1 of copy_in"},
         {"CopyOfAStranger", [] { parse("mm.copy_in(q, c)\n"); },
-         "line 2, column 1: mm.copy_in(q, c): expected an operand of mm, got q"},
+         "line 2, column 1: mm.copy_in(q, c): expected an operand of mm (x or w), got q"},
         {"CopyWithAKeyword", [] { parse("mm.copy_in(x, int)\n"); }, "operation 'int'"},
         {"ConditionWithoutASize", [] { parse_batched("y.specialize(1 == 1)\n"); },
          "line 2, column 14: argument 1 (condition) of specialize: expected a condition over"},
