@@ -221,12 +221,7 @@ class TreeBuilder {
   // Nothing of a stage that shares the loops of another: it is inside the nests of that one.
   std::vector<NodePtr> nests_of(const StagePlan& plan) {
     if (!plan.with_stage.empty()) return {};
-    std::vector<NodePtr> nests;
-    if (!plan.stage.is_reduction()) {
-      nests = {cases_of(plan, Part::whole)};
-    } else {
-      nests = {cases_of(plan, Part::init), cases_of(plan, Part::update)};
-    }
+    std::vector<NodePtr> nests = cases_of(plan);
     if (!plan.is_kept()) return nests;
     auto node = std::make_shared<Node>();
     node->kind = NodeKind::produce;
@@ -237,19 +232,24 @@ class TreeBuilder {
     return {node};
   }
 
-  // if the first condition: its nest; else if the second: ...; else the general nest
-  NodePtr cases_of(const StagePlan& plan, Part part) {
-    NodePtr node = nest_of(plan, part);
+  std::vector<NodePtr> parts_of(const StagePlan& plan) {
+    if (!plan.stage.is_reduction()) return {nest_of(plan, Part::whole)};
+    return {nest_of(plan, Part::init), nest_of(plan, Part::update)};
+  }
+
+  // if the first condition: its nests; else if the second: ...; else the general nests
+  std::vector<NodePtr> cases_of(const StagePlan& plan) {
+    std::vector<NodePtr> nests = parts_of(plan);
     for (size_t i = plan.special_cases.size(); i-- > 0;) {
       auto branch = std::make_shared<Node>();
       branch->kind = NodeKind::branch;
       branch->stage = plan.stage.name;
-      branch->part = part;
+      branch->part = plan.stage.is_reduction() ? Part::update : Part::whole;
       branch->condition = plan.stage.specializations[i].condition;
-      branch->children = {nest_of(specialized(plan, i), part), std::move(node)};
-      node = branch;
+      branch->children = {make_block(parts_of(specialized(plan, i))), make_block(std::move(nests))};
+      nests = {branch};
     }
-    return node;
+    return nests;
   }
 
   // From loop `outermost` on.

@@ -110,12 +110,11 @@ class TreeVerifier {
     EMULSION_CHECK(branch.children.size() == 2,
                    "nest {}: branch of {} with {} children, expected two", nest_.name, stage.name,
                    branch.children.size());
-    const StagePart key{stage.name, branch.part};
-    const size_t index = case_[key];
+    const size_t index = case_[stage.name];
     EMULSION_CHECK(index < stage.specializations.size() &&
                        equal(branch.condition, stage.specializations[index].condition),
-                   "nest {}: branch of {} ({}) where its special case {} is not", nest_.name,
-                   stage.name, name_of(branch.part), index);
+                   "nest {}: branch of {} where its special case {} is not", nest_.name, stage.name,
+                   index);
     const auto allocated = allocated_;
     const auto written = written_;
     const auto storage = storage_;
@@ -125,12 +124,12 @@ class TreeVerifier {
     const auto written_then = std::exchange(written_, written);
     const auto allocated_then = std::exchange(allocated_, allocated);
     storage_ = storage;
-    case_[key] = index + 1;
+    case_[stage.name] = index + 1;
     walk(branch.children[1]);
-    case_[key] = index;
+    case_[stage.name] = index;
     EMULSION_CHECK(written_ == written_then && allocated_ == allocated_then,
-                   "nest {}: branch of {} ({}) whose sides do not compute the same stages",
-                   nest_.name, stage.name, name_of(branch.part));
+                   "nest {}: branch of {} whose sides do not compute the same stages", nest_.name,
+                   stage.name);
   }
 
   // A stage as it is where the walk is: in a special case, or in general.
@@ -340,7 +339,7 @@ class TreeVerifier {
 
   void check_uop(const Node& uop) {
     const Stage& stage = stage_here(uop.stage);
-    auto cases = case_.find({uop.stage, uop.part});
+    auto cases = case_.find(uop.stage);
     const size_t passed = cases == case_.end() ? 0 : cases->second;
     EMULSION_CHECK(special_.count(uop.stage) || passed == stage.specializations.size(),
                    "nest {}: the {} of {} behind {} of its {} special cases", nest_.name,
@@ -486,7 +485,7 @@ class TreeVerifier {
   std::map<std::string, const Node*> reserved_;
   std::set<std::string> allocated_;
   std::map<std::string, Stage> special_;        // stages that are in a special case here
-  std::map<StagePart, size_t> case_;            // special cases that the branches around left out
+  std::map<std::string, size_t> case_;          // special cases that the branches around left out
   std::set<StagePart> written_;                 // uOps that came before it
   std::map<std::string, const Node*> storage_;  // the alloc that each stage was written to
 };

@@ -67,7 +67,7 @@ class Walker {
   }
 
   void note_uop(const Node& uop) {
-    if (special_ && (uop.stage != special_->stage || uop.part != special_->part)) return;
+    if (special_ && uop.stage != special_->stage) return;
     auto own = std::find_if(loops_.begin(), loops_.end(),
                             [&](const Node* loop) { return is_loop_of(*loop, uop.stage); });
     PartLoops part;

@@ -41,7 +41,7 @@ TEST(VerifyBranches, RefusesOneSide) {
 
 TEST(VerifyBranches, RefusesAConditionThatIsNotTheStages) {
   EXPECT_INTERNAL_ERROR(verify_nest(changed([](Node* n) { n->condition = kBatch == 5; })),
-                        "branch of y (whole) where its special case 0 is not");
+                        "branch of y where its special case 0 is not");
 }
 
 TEST(VerifyBranches, RefusesSidesInAnotherOrder) {

@@ -355,7 +355,7 @@ void add_special_cases(std::vector<ScheduledCase>* cases) {
     Linear l(40, 9);
     Schedule s(l.y);
     s[l.y].split(l.m, mo, mi, 4).split(l.n, no, ni, 8).reorder({ni, mi, no, mo}).vectorize(ni);
-    s[l.y].specialize(batch >= 3).parallel(mo).unroll(mi);
+    s[l.y].specialize(batch >= 9).parallel(mo).unroll(mi);
     s[l.mm].compute_at(l.y, no).reorder({l.n, l.m, l.k}).vectorize(l.n).unroll(l.m);
     cases->push_back({"tiles_shared_out_only_when_many", l.y, s});
   }
