@@ -90,6 +90,25 @@ def _cpp_libraries():
         package = "libcli11-dev",
     )
 
+    _maybe(
+        debian_files,
+        name = "libjpeg_turbo",
+        build_file = _third_party("libjpeg_turbo"),
+        links = {"include/turbojpeg.h": "/usr/include/turbojpeg.h"},
+        package = "libturbojpeg0-dev",
+    )
+    _maybe(
+        debian_files,
+        name = "libpng",
+        build_file = _third_party("libpng"),
+        links = {
+            "include/png.h": "/usr/include/libpng16/png.h",
+            "include/pngconf.h": "/usr/include/libpng16/pngconf.h",
+            "include/pnglibconf.h": "/usr/include/libpng16/pnglibconf.h",
+        },
+        package = "libpng-dev",
+    )
+
 def _wheels():
     _maybe(
         pinned_wheel,

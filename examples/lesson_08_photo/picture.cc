@@ -1,0 +1,83 @@
+#include "examples/lesson_08_photo/picture.h"
+
+#include <png.h>
+#include <turbojpeg.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+constexpr int64_t kChannels = 3;
+
+std::vector<uint8_t> read_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail("{}: expected a JPEG file that can be read", path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+void check_shape(const Picture& picture) {
+  const int64_t expected = picture.height * picture.width * kChannels;
+  if (picture.height < 1 || picture.width < 1 ||
+      static_cast<int64_t>(picture.pixels.size()) != expected) {
+    fail("picture of {} x {}: expected {} values, at least one pixel, got {}", picture.height,
+         picture.width, expected, picture.pixels.size());
+  }
+}
+
+}  // namespace
+
+Picture read_jpeg(const std::string& path) {
+  const std::vector<uint8_t> bytes = read_bytes(path);
+  std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), tjDestroy);
+  auto refuse = [&] { fail("{}: expected a JPEG, got: {}", path, tjGetErrorStr2(decoder.get())); };
+  int width = 0, height = 0, subsampling = 0, colours = 0;
+  if (tjDecompressHeader3(decoder.get(), bytes.data(), bytes.size(), &width, &height, &subsampling,
+                          &colours) != 0) {
+    refuse();
+  }
+  Picture picture{height, width, {}};
+  picture.pixels.resize(static_cast<size_t>(picture.height * picture.width * kChannels));
+  // Every warning ends the decoding: of half a file, no picture.
+  constexpr int kFlags = TJFLAG_STOPONWARNING | TJFLAG_ACCURATEDCT;
+  if (tjDecompress2(decoder.get(), bytes.data(), bytes.size(), picture.pixels.data(), width, 0,
+                    height, TJPF_RGB, kFlags) != 0) {
+    refuse();
+  }
+  return picture;
+}
+
+void write_png(const std::string& path, const Picture& picture) {
+  check_shape(picture);
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(picture.width);
+  image.height = static_cast<png_uint_32>(picture.height);
+  image.format = PNG_FORMAT_RGB;
+  if (png_image_write_to_file(&image, path.c_str(), 0, picture.pixels.data(), 0, nullptr) == 0) {
+    fail("{}: expected a place to write a PNG, got: {}", path, image.message);
+  }
+}
+
+Picture crop(const Picture& picture, int64_t top, int64_t left, int64_t height, int64_t width) {
+  check_shape(picture);
+  if (top < 0 || left < 0 || height < 0 || width < 0 || height > picture.height - top ||
+      width > picture.width - left) {
+    fail("crop of {} x {} at row {}, column {}: expected a part of the picture of {} x {}", height,
+         width, top, left, picture.height, picture.width);
+  }
+  Picture part{height, width, {}};
+  part.pixels.reserve(static_cast<size_t>(height * width * kChannels));
+  for (int64_t row = top; row < top + height; ++row) {
+    auto first = picture.pixels.begin() + (row * picture.width + left) * kChannels;
+    part.pixels.insert(part.pixels.end(), first, first + width * kChannels);
+  }
+  return part;
+}
+
+}  // namespace emulsion

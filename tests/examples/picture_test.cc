@@ -1,0 +1,130 @@
+#include "examples/lesson_08_photo/picture.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <png.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+std::string temporary(const std::string& name) { return ::testing::TempDir() + "/" + name; }
+
+std::string photo_path() { return std::getenv("EMULSION_PHOTO"); }
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::string file_of(const std::string& name, const std::string& bytes) {
+  std::ofstream(temporary(name), std::ios::binary) << bytes;
+  return temporary(name);
+}
+
+Picture read_png(const std::string& path) {
+  png_image image = {};
+  image.version = PNG_IMAGE_VERSION;
+  EXPECT_NE(png_image_begin_read_from_file(&image, path.c_str()), 0) << image.message;
+  image.format = PNG_FORMAT_RGB;
+  Picture picture{image.height, image.width, std::vector<uint8_t>(PNG_IMAGE_SIZE(image))};
+  EXPECT_NE(png_image_finish_read(&image, nullptr, picture.pixels.data(), 0, nullptr), 0);
+  return picture;
+}
+
+// 3 x 4, each value its own place.
+Picture numbered() {
+  Picture picture{3, 4, {}};
+  for (int i = 0; i < 36; ++i) picture.pixels.push_back(static_cast<uint8_t>(7 * i));
+  return picture;
+}
+
+TEST(Picture, ReadsThePhotograph) {
+  const Picture photo = read_jpeg(photo_path());
+  EXPECT_EQ(photo.height, 427);
+  EXPECT_EQ(photo.width, 640);
+  ASSERT_EQ(photo.pixels.size(), 427u * 640 * 3);
+  // The sky in the top left corner is blue.
+  EXPECT_GT(photo.pixels[2], photo.pixels[0]);
+}
+
+TEST(Picture, APngHoldsEveryByte) {
+  const Picture picture = numbered();
+  write_png(temporary("numbered.png"), picture);
+  const Picture read = read_png(temporary("numbered.png"));
+  EXPECT_EQ(read.height, 3);
+  EXPECT_EQ(read.width, 4);
+  EXPECT_EQ(read.pixels, picture.pixels);
+}
+
+TEST(Picture, CropTakesAPart) {
+  const Picture part = crop(numbered(), 1, 2, 2, 1);
+  EXPECT_EQ(part.height, 2);
+  EXPECT_EQ(part.width, 1);
+  EXPECT_EQ(part.pixels, (std::vector<uint8_t>{18 * 7 % 256, 19 * 7 % 256, 20 * 7 % 256,
+                                               30 * 7 % 256, 31 * 7 % 256, 32 * 7 % 256}));
+  EXPECT_TRUE(crop(numbered(), 3, 4, 0, 0).pixels.empty());
+}
+
+TEST(Picture, RefusesAFileThatIsNotThere) {
+  EXPECT_THAT([] { read_jpeg("/no/such/photo.jpg"); },
+              ThrowsMessage<Error>(HasSubstr("/no/such/photo.jpg: expected a JPEG file")));
+}
+
+TEST(Picture, RefusesWhatIsNoJpeg) {
+  for (const std::string& bytes : {std::string(), std::string("GIF89a"), std::string(1000, '\0')}) {
+    EXPECT_THAT([&] { read_jpeg(file_of("other.jpg", bytes)); },
+                ThrowsMessage<Error>(HasSubstr("other.jpg: expected a JPEG, got: ")));
+  }
+}
+
+TEST(Picture, RefusesAPhotographThatEndsEarly) {
+  const std::string whole = bytes_of(photo_path());
+  for (size_t size : {whole.size() - 2, whole.size() / 2, size_t{20}}) {
+    EXPECT_THAT([&] { read_jpeg(file_of("cut.jpg", whole.substr(0, size))); },
+                ThrowsMessage<Error>(HasSubstr("cut.jpg: expected a JPEG, got: ")))
+        << size;
+  }
+}
+
+TEST(Picture, RefusesADamagedPhotograph) {
+  std::string bytes = bytes_of(photo_path());
+  for (size_t i = bytes.size() / 2; i < bytes.size() / 2 + 64; ++i) bytes[i] = '\xff';
+  EXPECT_THAT([&] { read_jpeg(file_of("damaged.jpg", bytes)); },
+              ThrowsMessage<Error>(HasSubstr("damaged.jpg: expected a JPEG, got: ")));
+}
+
+TEST(Picture, RefusesToWriteToNowhere) {
+  EXPECT_THAT([] { write_png("/no/such/folder/x.png", numbered()); },
+              ThrowsMessage<Error>(HasSubstr("/no/such/folder/x.png: expected a place")));
+}
+
+TEST(Picture, RefusesToWriteAPictureWithoutPixels) {
+  EXPECT_THAT([] { write_png(temporary("none.png"), Picture()); },
+              ThrowsMessage<Error>(HasSubstr("picture of 0 x 0: expected 0 values, at least one")));
+}
+
+TEST(Picture, RefusesToWriteOtherValuesThanItsPixels) {
+  Picture picture = numbered();
+  picture.pixels.pop_back();
+  EXPECT_THAT([&] { write_png(temporary("less.png"), picture); },
+              ThrowsMessage<Error>(HasSubstr("picture of 3 x 4: expected 36 values")));
+}
+
+TEST(Picture, RefusesACropBeyondTheEdge) {
+  for (auto [top, left] : {std::pair(2, 0), std::pair(-1, 0), std::pair(0, 3), std::pair(0, -1)}) {
+    auto take = [row = top, column = left] { crop(numbered(), row, column, 2, 2); };
+    EXPECT_THAT(take, ThrowsMessage<Error>(HasSubstr("expected a part of the picture of 3 x 4")));
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
