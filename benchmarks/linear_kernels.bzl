@@ -2,6 +2,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 load("//bazel:copts.bzl", "EMULSION_COPTS")
+load("//bazel:made_files.bzl", "made_files")
 
 def linear_kernels(name, level, target, shapes):
     """A cc_library with the function linear_kernels_<level>() (linear_kernel.h).
@@ -20,15 +21,11 @@ def linear_kernels(name, level, target, shapes):
     table = "linear_kernels_{}.cc".format(level)
     archives = [stem + ".a" for stem in stems]
     headers = [stem + ".h" for stem in stems]
-    native.genrule(
+    made_files(
         name = name + "_files",
         outs = [table] + archives + headers,
-        cmd = "$(location :make_linear_kernels) --target={} --set={} --out=$(RULEDIR) {}".format(
-            target,
-            level,
-            " ".join(shapes),
-        ),
-        tools = [":make_linear_kernels"],
+        arguments = ["--target=" + target, "--set=" + level, "--out={folder}"] + shapes,
+        tool = ":make_linear_kernels",
     )
 
     # A library of their own, which stands behind the table where the linker looks for its functions.

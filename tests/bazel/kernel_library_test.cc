@@ -117,9 +117,9 @@ TEST(KernelLibraryTest, TakesIntegersThatWrapAround) {
   std::vector<int16_t> products(67);
   uint8_t wrapped = 0;
   uint16_t counted = 0;
-  const Status status = kernels::tiny_bytes::run({bytes.data(), {1, 67}}, {signs.data(), {1, 67}},
-                                                 {products.data(), {1, 67}}, {&wrapped, {1}},
-                                                 {&counted, {1}});
+  const Status status =
+      kernels::tiny_bytes::run({bytes.data(), {1, 67}}, {signs.data(), {1, 67}},
+                               {products.data(), {1, 67}}, {&wrapped, {1}}, {&counted, {1}});
   ASSERT_TRUE(status.ok()) << status.message;
   EXPECT_EQ(products, std::vector<int16_t>(67, 255 * -128));
   EXPECT_EQ(wrapped, 67 * 255 % 256);

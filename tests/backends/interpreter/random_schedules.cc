@@ -75,10 +75,9 @@ Graph RandomSchedules::graph() {
 }
 
 void RandomSchedules::split(StageSchedule* stage, Loops* loops, size_t at) {
-  static constexpr Tail kTails[] = {Tail::automatic,       Tail::automatic,
-                                    Tail::guard,           Tail::predicate,
-                                    Tail::round_up,        Tail::shift_inwards,
-                                    Tail::predicate_loads, Tail::predicate_stores};
+  static constexpr Tail kTails[] = {
+      Tail::automatic, Tail::automatic,     Tail::guard,           Tail::predicate,
+      Tail::round_up,  Tail::shift_inwards, Tail::predicate_loads, Tail::predicate_stores};
   const std::string axis = loops->names[at];
   const std::string number = std::to_string(names_++);
   const std::string outer = pick(0, 3) ? axis + "o" + number : axis;  // a name may be used again
