@@ -130,6 +130,10 @@ void check_places(const NestPlan& plan);
 // domain would take out of bounds. Consumers first.
 void infer_regions(NestPlan* plan);
 
+// What happens where a factor does not divide: open tails chosen, all of them checked, also those
+// of special cases. A tail that rounds up makes the region larger.
+void resolve_tails(StagePlan* plan);
+
 // Sliding windows: of a stage whose storage is kept over loops between, only what is new is
 // computed. From `mins` and `extents`, the region needed, to the region computed, and the needed
 // one.

@@ -264,9 +264,9 @@ class TreeVerifier {
     EMULSION_CHECK(alloc.memory != Memory::automatic, "nest {}: alloc of {} in automatic memory",
                    nest_.name, alloc.stage);
     for (const Expr& min : alloc.mins) check_index(min, "a min of alloc " + alloc.stage);
-    check_layout(alloc, stage);
+    verify_layout(nest_, alloc);
     auto reserved = reserved_.find(alloc.stage);
-    if (reserved != reserved_.end()) check_fits(alloc, *reserved->second);
+    if (reserved != reserved_.end()) verify_fits(nest_, alloc, *reserved->second);
     for (const Expr& extent : alloc.extents) {
       check_sizes_only(extent, "an extent of alloc " + alloc.stage);
       EMULSION_CHECK(alloc.memory == Memory::heap || extent->op == ExprOp::constant,
@@ -278,27 +278,6 @@ class TreeVerifier {
     live_.erase(alloc.stage);
   }
 
-  void check_layout(const Node& node, const Stage& stage) {
-    const size_t rank = stage.axes.size();
-    const StorageLayout& layout = node.layout;
-    EMULSION_CHECK((layout.folds.empty() || layout.folds.size() == rank) &&
-                       (layout.alignments.empty() || layout.alignments.size() == rank) &&
-                       (layout.order.empty() || layout.order.size() == rank),
-                   "nest {}: {} of {} with a layout that is not one of {} axes", nest_.name,
-                   name_of(node.kind), stage.name, rank);
-    for (size_t d = 0; d < rank; ++d) {
-      EMULSION_CHECK(
-          layout.order.empty() || std::count(layout.order.begin(), layout.order.end(), d),
-          "nest {}: {} of {} in an order without axis {}", nest_.name, name_of(node.kind),
-          stage.name, d);
-      const int64_t fold = layout.fold(d);
-      EMULSION_CHECK(fold == 0 || (fold > 0 && node.extents[d]->op == ExprOp::constant &&
-                                   node.extents[d]->int_value == fold),
-                     "nest {}: {} of {} folded to {}, the extent is {}", nest_.name,
-                     name_of(node.kind), stage.name, fold, to_string(node.extents[d]));
-    }
-  }
-
   void walk_reserve(const Node& reserve) {
     const Stage& stage = nest_.stage(reserve.stage);
     EMULSION_CHECK(reserve.extents.size() == stage.axes.size() && reserve.mins.empty(),
@@ -306,20 +285,11 @@ class TreeVerifier {
                    reserve.extents.size(), stage.axes.size());
     EMULSION_CHECK(reserved_.emplace(stage.name, &reserve).second && !allocated_.count(stage.name),
                    "nest {}: a reserve of {} that is not around its alloc", nest_.name, stage.name);
-    check_layout(reserve, stage);
+    verify_layout(nest_, reserve);
     walk(reserve.children[0]);
     EMULSION_CHECK(allocated_.count(stage.name), "nest {}: a reserve of {} without an alloc",
                    nest_.name, stage.name);
     reserved_.erase(stage.name);
-  }
-
-  void check_fits(const Node& alloc, const Node& reserve) {
-    bool same = alloc.memory == reserve.memory && alloc.extents.size() == reserve.extents.size();
-    for (size_t d = 0; same && d < alloc.extents.size(); ++d) {
-      same = equal(alloc.extents[d], reserve.extents[d]);
-    }
-    EMULSION_CHECK(same, "nest {}: an alloc of {} that its reserve does not fit", nest_.name,
-                   alloc.stage);
   }
 
   void walk_produce(const Node& produce) {

@@ -197,6 +197,34 @@ class StorageVerifier {
 
 }  // namespace
 
+void verify_layout(const LoopNest& nest, const Node& node) {
+  const size_t rank = nest.stage(node.stage).axes.size();
+  const StorageLayout& layout = node.layout;
+  EMULSION_CHECK((layout.folds.empty() || layout.folds.size() == rank) &&
+                     (layout.alignments.empty() || layout.alignments.size() == rank) &&
+                     (layout.order.empty() || layout.order.size() == rank),
+                 "nest {}: storage of {} with a layout that is not one of {} axes", nest.name,
+                 node.stage, rank);
+  for (size_t d = 0; d < rank; ++d) {
+    EMULSION_CHECK(layout.order.empty() || std::count(layout.order.begin(), layout.order.end(), d),
+                   "nest {}: storage of {} in an order without axis {}", nest.name, node.stage, d);
+    const int64_t fold = layout.fold(d);
+    EMULSION_CHECK(fold == 0 || (fold > 0 && node.extents[d]->op == ExprOp::constant &&
+                                 node.extents[d]->int_value == fold),
+                   "nest {}: storage of {} folded to {}, the extent is {}", nest.name, node.stage,
+                   fold, to_string(node.extents[d]));
+  }
+}
+
+void verify_fits(const LoopNest& nest, const Node& alloc, const Node& reserve) {
+  bool same = alloc.memory == reserve.memory && alloc.extents.size() == reserve.extents.size();
+  for (size_t d = 0; same && d < alloc.extents.size(); ++d) {
+    same = equal(alloc.extents[d], reserve.extents[d]);
+  }
+  EMULSION_CHECK(same, "nest {}: an alloc of {} that its reserve does not fit", nest.name,
+                 alloc.stage);
+}
+
 void verify_nest_storage(const LoopNest& nest) { StorageVerifier(nest).verify(); }
 
 }  // namespace emulsion

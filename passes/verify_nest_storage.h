@@ -11,6 +11,11 @@
 
 namespace emulsion {
 
+// Whether the layout of an alloc or a reserve is one of the stage's axes, and its folds are as long
+// as what they fold; whether an alloc is what was reserved. InternalError, as all here.
+void verify_layout(const LoopNest& nest, const Node& node);
+void verify_fits(const LoopNest& nest, const Node& alloc, const Node& reserve);
+
 // InternalError naming the reader, the element and what was found there.
 void verify_nest_storage(const LoopNest& nest);
 

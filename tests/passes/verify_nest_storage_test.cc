@@ -8,6 +8,7 @@
 #include "dsl/schedule.h"
 #include "dsl/tensor.h"
 #include "passes/lower.h"
+#include "passes/verify_nest.h"
 #include "tests/passes/expect_error.h"
 #include "tests/passes/test_nests.h"
 
@@ -86,6 +87,46 @@ TEST(VerifyNestStorage, FindsWhatALaterIterationLeavesOut) {
             }
           }),
           "z reads a[3]");
+}
+
+// What verify_nest asks of layouts and reserved memory.
+void misfits(const std::function<void(Node*)>& change, const std::string& cause) {
+  EXPECT_TRUE(throws_with<InternalError>([&] { verify_nest(edited(change)); }, cause));
+}
+
+TEST(VerifyNestStorage, FindsAFoldThatIsNotItsExtent) {
+  misfits(
+      [](Node* node) {
+        if (node->kind == NodeKind::alloc) node->layout.folds = {8};
+      },
+      "storage of a folded to 8, the extent is 4");
+}
+
+TEST(VerifyNestStorage, FindsALayoutOfOtherAxes) {
+  misfits(
+      [](Node* node) {
+        if (node->kind == NodeKind::alloc) node->layout.alignments = {1, 16};
+      },
+      "with a layout that is not one of 1 axes");
+}
+
+TEST(VerifyNestStorage, FindsAnOrderWithoutAnAxis) {
+  misfits(
+      [](Node* node) {
+        if (node->kind == NodeKind::alloc) node->layout.order = {1};
+      },
+      "in an order without axis 0");
+}
+
+TEST(VerifyNestStorage, FindsAnAllocThatItsReserveDoesNotFit) {
+  LoopNest nest = sliding_nest();
+  auto reserve = std::make_shared<Node>();
+  reserve->kind = NodeKind::reserve;
+  reserve->stage = "a";
+  reserve->extents = {int_constant(2)};
+  reserve->children = {nest.root};
+  nest.root = reserve;
+  EXPECT_TRUE(throws_with<InternalError>([&] { verify_nest(nest); }, "its reserve does not fit"));
 }
 
 TEST(VerifyNestStorage, LooksAtRunTimeSizes) {
