@@ -89,7 +89,7 @@ class Applier {
   struct Case {
     std::vector<LoopTransform> transforms;
     LoopOrder order;
-    std::set<std::string> used, inner;
+    std::set<std::string> used, open;
     std::map<std::string, Tail> masked;
   };
 
@@ -98,7 +98,7 @@ class Applier {
     if (general_) {
       close_case();
     } else {
-      general_ = Case{plan_.stage.transforms, plan_, used_, inner_, masked_};
+      general_ = Case{plan_.stage.transforms, plan_, used_, open_, masked_};
     }
     condition_ = d.condition;
   }
@@ -110,7 +110,7 @@ class Applier {
     plan_.stage.transforms = general_->transforms;
     static_cast<LoopOrder&>(plan_) = general_->order;
     used_ = general_->used;
-    inner_ = general_->inner;
+    open_ = general_->open;
     masked_ = general_->masked;
   }
 
@@ -254,7 +254,7 @@ class Applier {
     transform.tail = d.tail;  // automatic is resolved by infer_regions, which knows the extents
     plan_.stage.transforms.push_back(transform);
     used_.insert(axis);
-    note_inner(d, inner_.count(axis) > 0);
+    note_mask(d);
     plan_.loops[at] = outer;
     plan_.loops.insert(plan_.loops.begin() + at + 1, inner);
     if (reduction) {
@@ -278,10 +278,18 @@ class Applier {
                       "shift_inwards: nothing past the end of {} may be written; legal: predicate",
                       plan_.stage.name));
     }
-    if (inner_.count(d.axes[0])) {
-      refuse_here(d, fmt::format("expected a loop that is not inside a split axis, got {}, whose "
-                                 "last step may be followed by others; legal: guard or predicate",
-                                 d.axes[0]));
+    // What is stored past the end widens the storage: by a known amount, of a known axis.
+    const std::vector<Axis>& axes = plan_.stage.axes;
+    const std::vector<LoopTransform>& made = plan_.stage.transforms;
+    const bool is_axis = std::any_of(axes.begin(), axes.end(),
+                                     [&](const Axis& axis) { return axis.name() == d.axes[0]; });
+    const bool was_made = std::any_of(made.begin(), made.end(), [&](const LoopTransform& t) {
+      return t.axis == d.axes[0] || t.outer == d.axes[0] || t.inner == d.axes[0];
+    });
+    if (!is_axis || was_made) {
+      refuse_here(d, fmt::format("expected an axis of {} that is not split yet, got {}; legal: "
+                                 "guard or predicate",
+                                 plan_.stage.name, d.axes[0]));
     }
   }
 
@@ -289,19 +297,17 @@ class Applier {
   void require_not_masked(const Directive& d, const std::string& axis) const {
     auto found = masked_.find(axis);
     if (found == masked_.end()) return;
-    refuse_here(d, fmt::format("expected a loop that no split masks, got {}, the inner loop of a "
-                               "split with {}; legal: that split with guard or predicate",
+    refuse_here(d, fmt::format("expected a loop that no split masks, got {}, which a split with {} "
+                               "made; legal: that split with guard or predicate",
                                axis, to_string(found->second)));
   }
 
-  void note_inner(const Directive& split, bool is_inner) {
-    const std::string &outer = split.axes[1], &inner = split.axes[2];
-    inner_.erase(split.axes[0]);
-    if (is_inner) inner_.insert(outer);
-    inner_.insert(inner);
-    if (split.tail == Tail::predicate_loads || split.tail == Tail::predicate_stores) {
-      masked_[inner] = split.tail;
-    }
+  void note_mask(const Directive& split) {
+    if (split.tail != Tail::predicate_loads && split.tail != Tail::predicate_stores) return;
+    masked_[split.axes[2]] = split.tail;
+    if (split.tail != Tail::predicate_loads) return;
+    masked_[split.axes[1]] = split.tail;
+    open_.insert(split.axes[1]);
   }
 
   void fuse(const Directive& d) {
@@ -333,7 +339,6 @@ class Applier {
     transform.inner = inner;
     plan_.stage.transforms.push_back(transform);
     used_.insert({outer, inner});
-    if (inner_.count(outer) || inner_.count(inner)) inner_.insert(fused);
     plan_.loops.erase(plan_.loops.begin() + inner_at);
     plan_.loops[at] = fused;
     if (reduction) {
@@ -361,6 +366,13 @@ class Applier {
     require_serial(d, axis);
     if (plan_.reduction_loops.count(axis) && kind != LoopKind::unrolled) {
       require_atomic(d, kind);
+    }
+    if (kind != LoopKind::parallel && open_.count(axis)) {
+      refuse_here(d,
+                  fmt::format("expected a loop of a constant extent, got {}, the outer loop of a "
+                              "split with predicate_loads, which backends may shorten; legal: "
+                              "that split with guard or predicate",
+                              axis));
     }
     plan_.kinds[axis] = kind;
   }
@@ -482,7 +494,7 @@ class Applier {
   }
 
   StagePlan& plan_;
-  std::set<std::string> inner_;         // loops inside the steps of a split axis
+  std::set<std::string> open_;          // loops whose extent is left to the backend
   std::map<std::string, Tail> masked_;  // inner loops of splits that mask one side
   std::optional<Case> general_;         // once a special case is open
   Expr condition_;                      // of the special case that is open

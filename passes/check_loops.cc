@@ -211,17 +211,27 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
   }
 }
 
-// What is stored past the end of a region must not be what is kept.
-void check_masks(const StagePlan& plan) {
-  if (!plan.is_kept()) return;
+// predicate_loads: what is stored past the end of a region must not be what is kept.
+// predicate_stores: what is loaded past the end is of whole buffers, into which it is clamped; the
+// part of an operation that a step needs ends where the step does.
+void check_masks(const NestPlan& nest, const StagePlan& plan) {
   for (const Directive& d : plan.directives) {
-    if (d.kind != DirectiveKind::split || d.tail != Tail::predicate_loads) continue;
-    refuse(
-        plan.stage.name, d,
-        fmt::format("expected storage of its own for each computation, got storage of {} that is "
-                    "kept, where a step past the end stores over what is needed; legal: guard "
-                    "or predicate",
-                    plan.stage.name));
+    if (d.kind != DirectiveKind::split) continue;
+    if (d.tail == Tail::predicate_loads && plan.is_kept()) {
+      refuse(plan.stage.name, d,
+             fmt::format("expected storage of its own for each computation, got storage of {} that "
+                         "is kept, where a step past the end stores over what is needed; legal: "
+                         "guard or predicate",
+                         plan.stage.name));
+    }
+    if (d.tail != Tail::predicate_stores) continue;
+    for (const StagePlan& other : nest.stages) {
+      if (other.place != StagePlan::Place::at || other.at_stage != plan.stage.name) continue;
+      refuse(plan.stage.name, d,
+             fmt::format("expected that all it loads is complete, got {}, which is computed at {}; "
+                         "legal: guard or predicate, or {}.compute_root()",
+                         other.stage.name, place_text(other), other.stage.name));
+    }
   }
 }
 
@@ -232,7 +242,7 @@ void check_loops(NestPlan* nest) {
     for (Directive& d : plan.prefetches) check_prefetch(*nest, plan, &d);
     check_shared(*nest, plan);
     check_outside_shared(*nest, plan);
-    check_masks(plan);
+    check_masks(*nest, plan);
   }
 }
 

@@ -192,20 +192,27 @@ class StorageInferrer {
         bytes *= std::max<int64_t>(plan_.layout.padded(d, value.value_or(1)), 1);
       }
     }
-    bool small = known && bytes <= kStackBytes;
+    // With predicate_loads a backend stores past the end of the region: how far, it knows alone.
+    const std::vector<LoopTransform>& made = plan_.stage.transforms;
+    const bool widened = std::any_of(made.begin(), made.end(), [](const LoopTransform& t) {
+      return t.tail == Tail::predicate_loads;
+    });
+    bool small = known && bytes <= kStackBytes && !widened;
     if (plan_.memory == Memory::automatic) {
       plan_.memory = small && plan_.place == StagePlan::Place::at ? Memory::stack : Memory::heap;
     }
-    const bool fits = plan_.memory == Memory::scratchpad ? known : small;
+    const bool fits = plan_.memory == Memory::scratchpad ? known && !widened : small;
     if (plan_.memory == Memory::heap || fits) return;
     const bool scratchpad = plan_.memory == Memory::scratchpad;
-    refuse(plan_.stage.name, plan_.written(DirectiveKind::store_in),
-           fmt::format(
-               "expected a region of a constant size{}, got {}; legal: heap, or compute_at an "
-               "inner loop",
-               scratchpad ? "" : fmt::format(" of at most {} bytes", kStackBytes),
-               known ? std::to_string(bytes) + " bytes" : "one that depends on a run-time size"),
-           {plan_.stage.name, ""});
+    refuse(
+        plan_.stage.name, plan_.written(DirectiveKind::store_in),
+        fmt::format("expected a region of a constant size{}, got {}; legal: heap, or compute_at an "
+                    "inner loop",
+                    scratchpad ? "" : fmt::format(" of at most {} bytes", kStackBytes),
+                    widened ? "one that predicate_loads stores past"
+                    : known ? std::to_string(bytes) + " bytes"
+                            : "one that depends on a run-time size"),
+        {plan_.stage.name, ""});
   }
 
   int64_t explicit_fold(size_t d) const {

@@ -1,5 +1,6 @@
 #include "backends/halide/apply_loops.h"
 
+#include <algorithm>
 #include <set>
 
 #include "Halide.h"
@@ -188,6 +189,7 @@ class StageScheduler {
         continue;
       }
       const Axis& axis = stage_.axes[d];
+      if (is_widened(axis.name())) continue;
       const bool from_zero =
           region.mins[d]->op == ExprOp::constant && region.mins[d]->int_value == 0;
       if (from_zero && equal(region.extents[d], extent_value(axis.extent()))) {
@@ -201,6 +203,13 @@ class StageScheduler {
         }
       }
     }
+  }
+
+  // Halide counts what PredicateLoads stores past the end to the region.
+  bool is_widened(const std::string& axis) const {
+    return std::any_of(
+        stage_.transforms.begin(), stage_.transforms.end(),
+        [&](const LoopTransform& t) { return t.axis == axis && t.tail == Tail::predicate_loads; });
   }
 
   void apply_alloc(Halide::Func func) {

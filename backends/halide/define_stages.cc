@@ -173,7 +173,9 @@ Halide::RDom StageDefiner::reduction_domain(const Stage& stage, const PartLoops&
     EMULSION_CHECK(update.uop->atomic || loop.loop_kind == LoopKind::serial ||
                        loop.loop_kind == LoopKind::unrolled,
                    "stage {}: the loop {} carries a reduction", stage.name, loop.axis);
-    variables.push_back({halide_name(loop.axis), 0, translate_expr(loop.extent, scope)});
+    // Halide takes what follows a $ for its own, and does not number names that differ there.
+    const std::string variable = halide_name(loop.axis) + "$" + stage.name;
+    variables.push_back({variable, 0, translate_expr(loop.extent, scope)});
     names.push_back(loop.axis);
   }
   EMULSION_CHECK(!variables.empty(), "stage {}: an update without reduction loops", stage.name);

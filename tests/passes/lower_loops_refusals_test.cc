@@ -147,12 +147,29 @@ TEST_F(LowerRefuses, MasksOfOneSideOfAReduction) {
 
 TEST_F(LowerRefuses, SplitOfAMaskedLoop) {
   y().split(n, no, ni, 4, Tail::predicate_stores).split(ni, t, q, 2);
-  refused("y.split(ni, t, q, 2)", "got ni, the inner loop of a split with predicate_stores");
+  refused("y.split(ni, t, q, 2)", "got ni, which a split with predicate_stores made");
 }
 
 TEST_F(LowerRefuses, FuseOfAMaskedLoop) {
   biased().split(n, no, ni, 4, Tail::predicate_loads).fuse(no, ni, t);
-  refused("biased.fuse(no, ni, t)", "got ni, the inner loop of a split with predicate_loads");
+  refused("biased.fuse(no, ni, t)", "got no, which a split with predicate_loads made");
+}
+
+TEST_F(LowerRefuses, PredicateStoresAroundWhatIsComputedInside) {
+  biased().compute_at(y_, m);
+  y().split(n, no, ni, 4, Tail::predicate_stores);
+  refused("y.split(n, no, ni, 4, predicate_stores)",
+          "got biased, which is computed at y.m; legal:");
+}
+
+TEST_F(LowerRefuses, PredicateLoadsIntoTheStack) {
+  biased().compute_at(y_, m).split(n, no, ni, 4, Tail::predicate_loads).store_in(Memory::stack);
+  refused("biased.store_in(stack)", "one that predicate_loads stores past; legal: heap");
+}
+
+TEST_F(LowerRefuses, PredicateLoadsAroundAnUnrolledLoop) {
+  biased().split(n, no, ni, 4, Tail::predicate_loads).unroll(no);
+  refused("biased.unroll(no)", "got no, the outer loop of a split with predicate_loads");
 }
 
 TEST_F(LowerRefuses, PredicateLoadsIntoStorageThatIsKept) {
@@ -162,7 +179,8 @@ TEST_F(LowerRefuses, PredicateLoadsIntoStorageThatIsKept) {
 
 TEST_F(LowerRefuses, PredicateLoadsInsideASplit) {
   biased().split(n, no, ni, 6).split(ni, t, q, 4, Tail::predicate_loads);
-  refused("biased.split(ni, t, q, 4, predicate_loads)", "got ni, whose last step may be followed");
+  refused("biased.split(ni, t, q, 4, predicate_loads)",
+          "expected an axis of biased that is not split yet, got ni");
 }
 
 // --- compute_with -------------------------------------------------------------------------------
