@@ -183,18 +183,25 @@ template <typename... Args>
 }
 
 std::string kind_of(const Json& value) {
-  static const std::map<Json::value_t, std::string> kNames = {
-      {Json::value_t::null, "null"},
-      {Json::value_t::object, "an object"},
-      {Json::value_t::array, "an array"},
-      {Json::value_t::string, "a string"},
-      {Json::value_t::boolean, "a boolean"},
-      {Json::value_t::number_integer, "an integer"},
-      {Json::value_t::number_unsigned, "an integer"},
-      {Json::value_t::number_float, "a number with a fraction"},
-  };
-  auto found = kNames.find(value.type());
-  return found == kNames.end() ? "something else" : found->second;
+  switch (value.type()) {
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "an array";
+    case Json::value_t::string:
+      return "a string";
+    case Json::value_t::boolean:
+      return "a boolean";
+    case Json::value_t::number_integer:
+    case Json::value_t::number_unsigned:
+      return "an integer";
+    case Json::value_t::number_float:
+      return "a number with a fraction";
+    default:
+      return "something else";
+  }
 }
 
 // nlohmann keeps the last of two fields of one name; here that is a mistake.

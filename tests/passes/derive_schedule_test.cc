@@ -108,10 +108,13 @@ TEST(DeriveSchedule, OneParallelLoopWhereThereIsWork) {
   }
 }
 
-// How many of the loops that run for this batch are parallel.
+// How many of the loops that run for this batch are parallel; of a reduction, in its update.
 int parallel_loops(const Node& node, const SizeValues& sizes) {
   if (node.kind == NodeKind::branch) return parallel_loops(*chosen_side(node, sizes), sizes);
-  int count = node.kind == NodeKind::loop && node.loop_kind == LoopKind::parallel ? 1 : 0;
+  int count =
+      node.kind == NodeKind::loop && node.part != Part::init && node.loop_kind == LoopKind::parallel
+          ? 1
+          : 0;
   for (const NodePtr& child : node.children) count += parallel_loops(*child, sizes);
   return count;
 }

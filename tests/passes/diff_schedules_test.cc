@@ -61,11 +61,12 @@ struct Doubled {
 };
 
 TEST(DiffSchedules, DirectivesAndNestsSideBySide) {
-  Doubled d;
-  Schedule left(d.y), right(d.y);
-  left[d.y].split(m, mo, mi, 4).parallel(mo);
-  right[d.y].split(m, mo, mi, 4).vectorize(n);
-  right[d.a].compute_at(d.y, mo);
+  Tensor a = compute("a", {m}, input("x", f32, {Extent::size("B")})(m) + 1.0f);
+  Tensor y = compute("y", {m}, a(m) * 2.0f);
+  Schedule left(y), right(y);
+  left[y].split(m, mo, mi, 4).parallel(mo);
+  right[y].split(m, mo, mi, 4).vectorize(mi);
+  right[a].compute_at(y, mo);
   const ScheduleDiff diff = diff_schedules(left, right, {{"B", 8}});
   EXPECT_FALSE(diff.same());
   EXPECT_TRUE(matches_golden(to_string(diff)));

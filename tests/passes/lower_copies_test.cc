@@ -170,7 +170,7 @@ TEST_F(LowerRefuses, CopyOfAPackedWeight) {
 
 TEST_F(LowerRefuses, PackBehindTheCopy) {
   mm().copy_in(w_, "c").pack(w_, n, 5);
-  refused("mm.pack(w, n, 5)", "expected a weight that mm reads, got w");
+  refused("mm.pack(w, n, 5)", "expected a weight that mm reads (none), got w");
 }
 
 TEST_F(LowerRefuses, CopyWithTheNameOfARunTimeSize) {
