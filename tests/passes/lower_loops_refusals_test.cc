@@ -124,7 +124,8 @@ TEST_F(LowerRefuses, TwoVectorizedReductionLoops) {
   const Axis r("r"), ro("ro"), ri("ri");
   Schedule schedule(reduced(Combiner::sum));
   schedule["s"].atomic().split(r, ro, ri, 4).vectorize(ro).vectorize(ri);
-  refused(schedule, "s.vectorize(ri)", "expected no vectorized loop inside a vectorized loop");
+  refused(schedule, "s.vectorize(ri): expected no vectorized loop inside a vectorized loop",
+          "got ri inside ro; legal: unroll(ro)");
 }
 
 // --- tails that mask one side -------------------------------------------------------------------
@@ -332,7 +333,7 @@ TEST_F(LowerRefuses, PrefetchOfWhatIsStoredInside) {
 
 TEST_F(LowerRefuses, PrefetchTwice) {
   mm().prefetch(x_, m, 1).prefetch(x_, m, 2);
-  refused("mm.prefetch(x, m, 1)", "got a second one; legal: the greater distance");
+  refused("mm.prefetch(x, m, 2)", "got a second one; legal: the greater distance");
 }
 
 }  // namespace
