@@ -204,9 +204,23 @@ Schedule tile_schedule(const Graph& graph, const Graph& grouped, const TileMachi
   return schedule;
 }
 
+// A directive of ours that lower() refuses is the graph's limit, not the user's mistake: an operand
+// of which a tile needs a part that is not known to have a constant size, or to be there at all.
+LoopNest lower_tiles(const Graph& graph, const Schedule& schedule) {
+  try {
+    return lower(graph, schedule);
+  } catch (const ScheduleError& error) {
+    const std::string message = error.what();
+    fail(
+        "tile machine, regions: expected operands of which a tile needs a part of constant size; "
+        "{}",
+        message.substr(0, message.find('\n')));
+  }
+}
+
 std::optional<std::string> problem_of(const Graph& graph, const Graph& grouped,
                                       const TileMachine& machine) {
-  return why_not_tiles(lower(graph, tile_schedule(graph, grouped, machine)), machine);
+  return why_not_tiles(lower_tiles(graph, tile_schedule(graph, grouped, machine)), machine);
 }
 
 // The largest t x t x t, no larger than the machine's tile, that the machine could have instead.
@@ -244,7 +258,7 @@ std::string largest_tile(const Graph& graph, const Graph& grouped, TileMachine m
 Schedule derive_tiles(const Graph& graph, const Graph& grouped, const TileMachine& machine) {
   check_tile_machine(machine);
   Schedule schedule = tile_schedule(graph, grouped, machine);
-  if (std::optional<std::string> problem = why_not_tiles(lower(graph, schedule), machine)) {
+  if (std::optional<std::string> problem = why_not_tiles(lower_tiles(graph, schedule), machine)) {
     fail("{}; {}", *problem, largest_tile(graph, grouped, machine));
   }
   return schedule;

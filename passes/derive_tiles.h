@@ -34,7 +34,8 @@
 namespace emulsion {
 
 // `grouped` is `graph` after fuse_epilogues() (or `graph` itself: operator by operator). Error:
-// what why_not_tiles() (check_tiles.h) says of the nest, and the largest tile that fits.
+// what why_not_tiles() (check_tiles.h) says of the nest, and the largest tile that fits; an operand
+// of which a tile needs a part of no constant size (a reshape or a pad of a run-time size).
 Schedule derive_tiles(const Graph& graph, const Graph& grouped, const TileMachine& machine);
 
 }  // namespace emulsion

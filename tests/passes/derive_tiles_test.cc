@@ -175,6 +175,13 @@ TEST(DeriveTilesRefuses, AMachineTooSmallForAnyTile) {
                "the limit is 64; no smaller tile fits");
 }
 
+TEST(DeriveTilesRefuses, AnOperandThatMayBeEmptyWhileItsReaderIsNot) {
+  Tensor x = input("x", f32, {Extent::size("B"), 4});
+  EXPECT_ERROR(derive_schedule(Graph(pad(x, {1, 0}, {0, 0}, 0.0, "y")), kSmall),
+               "tile machine, regions: expected operands of which a tile needs a part of constant "
+               "size; x_tile.compute_at(y, i1o)");
+}
+
 TEST(DeriveTilesRefuses, AMachineThatIsNone) {
   TileMachine machine;
   machine.tile_m = 0;
