@@ -125,26 +125,42 @@ TEST(ValueLanes, AreThoseOfTheWidestValue) {
   EXPECT_EQ(lanes(compute("y", {i}, cast(u8, Expr(i)))), 16);  // an axis as a value is an i32
 }
 
-std::string vectorized(const Extent& extent, bool reduce, int64_t lanes) {
-  const Axis i("i", 3), j("j", extent), r("r", 2);
-  Tensor x = input("x", f32, {3, extent, 2});
-  Tensor y = reduce ? compute("y", {i, j}, sum(r, x(i, j, r))) : compute("y", {i, j}, x(i, j, 0));
+std::string parallel_text(const std::vector<Extent>& extents, int64_t least) {
   StageSchedule stage;
-  vectorize_last(*Graph(y).outputs()[0], "j", extent, lanes, &stage);
+  parallel_from(stage, Axis("i"), extents, least);
   std::string text;
   for (const Directive& d : stage.directives()) text += to_string(d) + ";";
   return text;
 }
 
-TEST(VectorizeLast, ChoosesTheTailThatIsLegal) {
-  EXPECT_EQ(vectorized(1, false, 8), "");
-  EXPECT_EQ(vectorized(0, false, 8), "");
-  EXPECT_EQ(vectorized(5, false, 8), "vectorize(j);");
-  EXPECT_EQ(vectorized(16, false, 8), "split(j, j, j_v, 8);vectorize(j_v);");
-  EXPECT_EQ(vectorized(17, false, 8), "split(j, j, j_v, 8, shift_inwards);vectorize(j_v);");
-  EXPECT_EQ(vectorized(17, true, 8), "split(j, j, j_v, 8, predicate);vectorize(j_v);");
-  EXPECT_EQ(vectorized(Extent::size("B"), false, 8),
-            "split(j, j, j_v, 8, predicate);vectorize(j_v);");
+TEST(ParallelFrom, NumbersDecideAtOnce) {
+  EXPECT_EQ(parallel_text({10, 10}, 100), "parallel(i);");
+  EXPECT_EQ(parallel_text({10, 10}, 101), "");
+  EXPECT_EQ(parallel_text({}, 1), "parallel(i);");
+  EXPECT_EQ(parallel_text({int64_t{1} << 62, int64_t{1} << 62}, INT64_MAX), "parallel(i);");
+}
+
+TEST(ParallelFrom, NothingIsNotShared) {
+  EXPECT_EQ(parallel_text({0, 10}, 1), "");
+  EXPECT_EQ(parallel_text({0, Extent::size("B")}, 1), "");
+}
+
+TEST(ParallelFrom, ARunTimeSizeDecidesAtEachCall) {
+  const Extent batch = Extent::size("B");
+  EXPECT_EQ(parallel_text({batch, 10}, 100), "specialize(B >= 10);parallel(i);");
+  EXPECT_EQ(parallel_text({batch, 10}, 101), "specialize(B >= 11);parallel(i);");
+  EXPECT_EQ(parallel_text({batch * 4 + 1}, 100), "specialize(4 * B + 1 >= 100);parallel(i);");
+}
+
+TEST(ParallelFrom, WhereEverySizeIsEnoughThereIsNoCase) {
+  const Extent batch = Extent::size("B");
+  EXPECT_EQ(parallel_text({batch, 100}, 100), "parallel(i);");
+  EXPECT_EQ(parallel_text({batch + 10, 10}, 100), "parallel(i);");
+}
+
+TEST(ParallelFrom, SeveralSizesCannotOverflow) {
+  EXPECT_EQ(parallel_text({Extent::size("B"), Extent::size("T")}, 100),
+            "specialize(min(B, 32768) * min(T, 32768) >= 100);parallel(i);");
 }
 
 TEST(DeriveContraction, LeavesNothingWhereItDoesNotApply) {
