@@ -114,6 +114,11 @@ INSTANTIATE_TEST_SUITE_P(
            constant("c", {3}, std::vector<float>{1, 2});
          },
          "constant c: expected 3 values (12 bytes) for shape [3], got 2 (8 bytes)"},
+        {"BytesOfHalfAValue",
+         [] {
+           constant("c", {3}, std::vector<uint16_t>{1, 2});
+         },
+         "constant c: expected 3 values (6 bytes) for shape [3], got 2 (4 bytes)"},
         {"TooManyValues",
          [] {
            constant("c", {}, std::vector<double>{1, 2});
