@@ -80,7 +80,7 @@ class Applier {
                   "expected together with compute_at; legal: compute_at the same loop, or "
                   "one inside it, too");
     }
-    check_kinds();
+    check_kinds(plan_, applied_);
     if (general_) close_case();
   }
 
@@ -94,7 +94,7 @@ class Applier {
   };
 
   void specialize(const Directive& d) {
-    check_kinds();
+    check_kinds(plan_, applied_);
     if (general_) {
       close_case();
     } else {
@@ -116,50 +116,6 @@ class Applier {
 
   [[noreturn]] void refuse_here(const Directive& d, const std::string& message) const {
     refuse(plan_.stage.name, d, message);
-  }
-
-  // What may be inside what, when all directives are there: a later one can mend an earlier one.
-  void check_kinds() const {
-    std::string vectorized, tile;  // the innermost one so far
-    for (const std::string& loop : plan_.loops) {
-      const LoopKind kind = kind_of(loop);
-      if (kind == LoopKind::tile) tile = loop;
-      if (!tile.empty() && (kind != LoopKind::tile || !vectorized.empty())) {
-        refuse(plan_.stage.name, last_that_names({tile, loop, vectorized}),
-               fmt::format("expected {}, a tile's loop, innermost and in no vectorized loop, got "
-                           "the loops {}, outermost first; legal: {}",
-                           tile, joined(plan_.loops),
-                           vectorized.empty() ? "tensorize(" + plan_.loops.back() + ")"
-                                              : "a serial or parallel " + vectorized),
-               {plan_.stage.name, loop});
-      }
-      const bool refused = kind == LoopKind::vectorized || kind == LoopKind::parallel;
-      if (!vectorized.empty() && refused) refuse_inside(vectorized, loop);
-      if (kind == LoopKind::vectorized) vectorized = loop;
-    }
-  }
-
-  // A vectorized loop is one instruction: in it there is no other one, and no thread.
-  [[noreturn]] void refuse_inside(const std::string& vectorized, const std::string& loop) const {
-    const bool parallel = kind_of(loop) == LoopKind::parallel;
-    refuse(plan_.stage.name, last_that_names({vectorized, loop}),
-           fmt::format("expected no {} loop inside a vectorized loop, got {} inside {}; legal: {}",
-                       parallel ? "parallel" : "vectorized", loop, vectorized,
-                       parallel ? fmt::format("reorder({}, {})", vectorized, loop)
-                                : fmt::format("unroll({})", vectorized)),
-           {plan_.stage.name, loop});
-  }
-
-  // Of those so far.
-  const Directive& last_that_names(const std::set<std::string>& loops) const {
-    auto names = [&](const std::string& axis) { return loops.count(axis) > 0; };
-    size_t at = applied_;
-    while (at > 0 && std::none_of(plan_.directives[at - 1].axes.begin(),
-                                  plan_.directives[at - 1].axes.end(), names)) {
-      --at;
-    }
-    EMULSION_CHECK(at > 0, "no directive names one of {}", joined(plan_.loops));
-    return plan_.directives[at - 1];
   }
 
   // Those that are pure, as the loop is, or reduce, as it does.

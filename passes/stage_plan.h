@@ -116,6 +116,18 @@ NestPlan plan_stages(const Graph& graph);
 // are.
 void apply_structure(const Schedule& schedule, NestPlan* plan);
 
+// One of them, pack: the weight becomes a buffer in another layout, which every stage then reads.
+void pack_weight(NestPlan* plan, const StagePlan& stage, const Directive& d);
+// The name of a packed weight's buffer.
+std::string packed_name(const std::string& weight);
+std::set<std::string> buffers_read_by(const Stage& stage);
+// Refuses what is too large for a buffer, as every tensor of the graph would be.
+void require_size(const std::string& stage, const Directive& d, const Shape& shape, DType dtype);
+
+// What may be inside what, as far as the first `applied` directives of a stage say: a later one can
+// mend an earlier one.
+void check_kinds(const StagePlan& plan, size_t applied);
+
 // The rest: loops, their kinds, places and memories. Checks each directive as it comes.
 void apply_directives(NestPlan* plan);
 // What prefetch and compute_with ask of the loops of several stages. Called by apply_directives.
