@@ -314,7 +314,7 @@ TEST_F(LowerRefuses, PrefetchOfWhatIsStoredInside) {
 
 TEST_F(LowerRefuses, PrefetchTwice) {
   mm().prefetch(x_, m, 1).prefetch(x_, m, 2);
-  refused("mm.prefetch(x, m, 1)", "got a second one; legal: the greater distance");
+  refused("mm.prefetch(x, m, 2)", "got a second one; legal: the greater distance");
 }
 
 }  // namespace

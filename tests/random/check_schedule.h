@@ -28,11 +28,11 @@ struct ScheduleResult {
 };
 
 // Schedule `index` of a run from `seed`, drawn for program index % number of programs: a legal one,
-// checked, and every `compile_every`th compiled, too.
+// checked, and compiled, too, one time in `compile_every`.
 ScheduleResult check_legal(uint64_t seed, int index, int compile_every);
 
 // A legal one with mistakes until it is refused. Those that are still legal are checked; of these,
-// every `compile_every`th is compiled, too.
+// one in `compile_every` is compiled, too.
 ScheduleResult check_illegal(uint64_t seed, int index, int compile_every);
 
 using ScheduleCheck = ScheduleResult (*)(uint64_t seed, int index, int compile_every);

