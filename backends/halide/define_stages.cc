@@ -70,6 +70,30 @@ void constrain(const std::vector<Halide::Expr>& extents, Dimensions dimension) {
   }
 }
 
+// The variables of the loops that carry the reduction: those that its axes are made of.
+std::set<std::string> carrying_variables(const Stage& stage, const Node& update) {
+  std::set<std::string> carrying;
+  for (size_t i = stage.axes.size(); i < update.point.size(); ++i) {
+    visit(update.point[i], [&](const Expr& e) {
+      if (e->op == ExprOp::axis) carrying.insert(e->name);
+    });
+  }
+  return carrying;
+}
+
+std::vector<Expr> reduction_guards(const Stage& stage, const Node& update) {
+  const std::set<std::string> carrying = carrying_variables(stage, update);
+  std::vector<Expr> guards;
+  for (const Expr& guard : update.guards) {
+    bool about_reduction = true;
+    visit(guard, [&](const Expr& e) {
+      if (e->op == ExprOp::axis && !carrying.count(e->name)) about_reduction = false;
+    });
+    if (about_reduction) guards.push_back(guard);
+  }
+  return guards;
+}
+
 }  // namespace
 
 StageDefiner::StageDefiner(const LoopNest& nest, const std::map<std::string, StagePlace>& places,
@@ -158,12 +182,7 @@ void StageDefiner::define(const Stage& stage) {
 // and the guards that speak of them.
 Halide::RDom StageDefiner::reduction_domain(const Stage& stage, const PartLoops& update,
                                             std::map<std::string, Halide::Expr>* loop_values) {
-  std::set<std::string> carrying;
-  for (size_t i = stage.axes.size(); i < update.uop->point.size(); ++i) {
-    visit(update.uop->point[i], [&](const Expr& e) {
-      if (e->op == ExprOp::axis) carrying.insert(e->name);
-    });
-  }
+  const std::set<std::string> carrying = carrying_variables(stage, *update.uop);
   HalideScope scope = index_scope(*loop_values);
   std::vector<ReductionVariable> variables;
   std::vector<std::string> names;
@@ -183,12 +202,7 @@ Halide::RDom StageDefiner::reduction_domain(const Stage& stage, const PartLoops&
     loop_values->emplace(loop_variable(stage.name, names[i]), variable);
     stages_.at(stage.name).reduction_loops.emplace(names[i], variable);
   }
-  for (const Expr& guard : update.uop->guards) {
-    bool about_reduction = true;
-    visit(guard, [&](const Expr& e) {
-      if (e->op == ExprOp::axis && !carrying.count(e->name)) about_reduction = false;
-    });
-    if (!about_reduction) continue;
+  for (const Expr& guard : reduction_guards(stage, *update.uop)) {
     // Vectors of an atomic update need a loop of their own, without the guard: likely() makes it.
     Halide::Expr inside = translate_expr(guard, scope);
     domain.where(update.uop->atomic ? Halide::likely(inside) : inside);
@@ -200,6 +214,7 @@ Halide::RDom StageDefiner::reduction_domain(const Stage& stage, const PartLoops&
 void StageDefiner::define_update(const Stage& stage, const PartLoops& update) {
   std::map<std::string, Halide::Expr> loop_values, axes;
   Halide::RDom domain = reduction_domain(stage, update, &loop_values);
+  const bool guarded = !reduction_guards(stage, *update.uop).empty();
   HalideScope scope = index_scope(loop_values);
   std::vector<Halide::Expr> point;
   for (const Axis& axis : stage.axes) {
@@ -207,8 +222,14 @@ void StageDefiner::define_update(const Stage& stage, const PartLoops& update) {
     axes.emplace(axis.name(), point.back());
   }
   for (size_t i = 0; i < stage.reduction_axes.size(); ++i) {
-    axes.emplace(stage.reduction_axes[i].name(),
-                 translate_expr(update.uop->point[stage.axes.size() + i], scope));
+    const Axis& axis = stage.reduction_axes[i];
+    const Expr& index = update.uop->point[stage.axes.size() + i];
+    Halide::Expr value = translate_expr(index, scope);
+    // The guards keep it inside, but Halide does not ask them how much of an operand is read.
+    if (guarded && index->op != ExprOp::axis) {
+      value = Halide::min(value, Halide::max(extent(axis.extent()) - 1, 0));
+    }
+    axes.emplace(axis.name(), value);
   }
   Halide::Func func = stages_.at(stage.name).func;
   point = reversed(std::move(point));
