@@ -98,7 +98,7 @@ std::vector<Expr> reduction_guards(const Stage& stage, const Node& update) {
 
 StageDefiner::StageDefiner(const LoopNest& nest, const std::map<std::string, StagePlace>& places,
                            bool has_fma)
-    : nest_(nest), places_(places), has_fma_(has_fma) {
+    : nest_(nest), places_(places), has_fma_(has_fma), early_(stages_started_early(nest)) {
   for (const std::string& size : nest.sizes) {
     sizes_.emplace(size, Halide::Param<int32_t>("size_" + size));
   }
@@ -283,7 +283,8 @@ Halide::Expr StageDefiner::body(const Stage& stage, const Expr& expr,
 }
 
 // A read is of memory, whatever the select around it says: an index that is not proved to be inside
-// its buffer is brought inside. Its value is then not used.
+// its buffer is brought inside. Its value is then not used. The same where the proof speaks of
+// fewer iterations than Halide runs.
 Halide::Expr StageDefiner::read(const Stage& stage, const ExprNode& node,
                                 const std::vector<Halide::Expr>& indices) const {
   const Buffer& buffer = nest_.buffer(node.name);
@@ -297,7 +298,8 @@ Halide::Expr StageDefiner::read(const Stage& stage, const ExprNode& node,
     if (!proves_in_bounds(int_constant(0), buffer.shape[i], domain, false)) {
       has_elements = has_elements && extent(buffer.shape[i]) > 0;
     }
-    if (proves_in_bounds(node.args[i], buffer.shape[i], domain, false)) {
+    if (!early_.count(stage.name) &&
+        proves_in_bounds(node.args[i], buffer.shape[i], domain, false)) {
       args.push_back(indices[i]);
     } else {
       proved = false;

@@ -4,6 +4,7 @@
 // The algorithm half of build_pipeline: buffers and stages as Halide's parameters and Funcs.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,7 @@ class StageDefiner {
   const LoopNest& nest_;
   const std::map<std::string, StagePlace>& places_;
   const bool has_fma_;
+  const std::set<std::string> early_;  // see stages_started_early
   std::map<std::string, StageFunc> stages_;
   std::map<std::string, Halide::Param<int32_t>> sizes_;
   std::vector<Halide::ImageParam> inputs_;

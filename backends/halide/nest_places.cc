@@ -136,6 +136,43 @@ std::map<std::string, std::set<std::string>> shrinking_axes(
   return shrinking;
 }
 
+namespace {
+
+// Loop variables along which each stage slides.
+void note_slides(const Node& node, std::map<std::string, std::set<std::string>>* slides) {
+  for (const Expr& extent : node.kind == NodeKind::produce ? node.extents : std::vector<Expr>()) {
+    const auto variables = first_iterations_in(extent);
+    if (variables) (*slides)[node.stage].insert(variables->begin(), variables->end());
+  }
+  for (const NodePtr& child : node.children) note_slides(*child, slides);
+}
+
+void note_early(const Node& node, const std::map<std::string, std::set<std::string>>& slides,
+                std::vector<const Node*>* around, std::set<std::string>* early) {
+  if (node.kind == NodeKind::loop) around->push_back(&node);
+  for (const NodePtr& child : node.children) note_early(*child, slides, around, early);
+  if (node.kind == NodeKind::loop) around->pop_back();
+  if (!node.children.empty() || node.stage.empty()) return;
+  for (const Node* loop : *around) {
+    if (loop->stage == node.stage) continue;
+    const std::string variable = loop_variable(loop->stage, loop->axis);
+    for (const auto& [stage, variables] : slides) {
+      if (stage != node.stage && variables.count(variable)) early->insert(node.stage);
+    }
+  }
+}
+
+}  // namespace
+
+std::set<std::string> stages_started_early(const LoopNest& nest) {
+  std::map<std::string, std::set<std::string>> slides;
+  note_slides(*nest.root, &slides);
+  std::set<std::string> early;
+  std::vector<const Node*> around;
+  note_early(*nest.root, slides, &around, &early);
+  return early;
+}
+
 std::map<std::string, StagePlace> find_places(const LoopNest& nest) {
   EMULSION_CHECK(nest.root != nullptr, "nest {}: no tree", nest.name);
   Walker walker;

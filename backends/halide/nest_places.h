@@ -46,6 +46,11 @@ std::map<std::string, StagePlace> find_places(const LoopNest& nest);
 std::map<std::string, std::set<std::string>> shrinking_axes(
     const LoopNest& nest, const std::map<std::string, StagePlace>& places);
 
+// The stages inside a loop along which the window of another stage slides. Halide may start such a
+// loop before 0, for the window only; what else is inside then runs there too, on indices that the
+// nest never has.
+std::set<std::string> stages_started_early(const LoopNest& nest);
+
 }  // namespace emulsion
 
 #endif  // EMULSION_BACKENDS_HALIDE_NEST_PLACES_H_

@@ -117,13 +117,14 @@ void add_chains(std::vector<ScheduledCase>* cases) {
     s[a].store_root().compute_at(z, i);
     cases->push_back({"window_under_a_tile", z, s});
   }
-  {  // a neighbour of the window, at the same loop, that is computed whole each time
-    Tensor q = compute("q", {i}, input("other", f32, {rows})(i) + 1.0f);
-    Tensor both = compute("both", {i}, c(i) + c(i + 2) + q(i));
+  // Neighbours of the window, at the same loop, computed whole each time: before it and after it.
+  for (const std::string name : {"aa", "zz"}) {
+    Tensor q = compute(name, {i}, input("other", f32, {rows})(i) + 1.0f);
+    Tensor both = compute("both", {i}, q(i) + c(i) + c(i + 2));
     Schedule s(both);
     s[c].store_root().compute_at(both, i);
     s[q].compute_at(both, i);
-    cases->push_back({"window_beside_a_tile", both, s});
+    cases->push_back({"window_beside_" + name, both, s});
   }
 }
 
