@@ -232,8 +232,10 @@ TEST_F(NpyTest, RefusesBigEndian) {
 TEST_F(NpyTest, RefusesOtherTypes) {
   for (const char* descr :
        {"<f2", "<i8", "<u4", "|u2", "<c8", "|O", "<U3", "|S1", "=f4", "f4", ""}) {
-    EXPECT_THAT(refusal(file_with(dict(descr, "(0,)"))),
-                HasSubstr("npy dtype: expected '|b1', '|i1', '<i4', '<f4' or '<f8', got"))
+    EXPECT_THAT(
+        refusal(file_with(dict(descr, "(0,)"))),
+        HasSubstr(
+            "npy dtype: expected '|b1', '|i1', '|u1', '<i2', '<u2', '<i4', '<f4' or '<f8', got"))
         << descr;
   }
 }
