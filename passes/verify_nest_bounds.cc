@@ -159,7 +159,7 @@ class BoundsVerifier {
     } else {
       for (const Extent& extent : nest_.buffer(buffer).shape) {
         mins.push_back(0);
-        extents.push_back(evaluate_index(extent_value(extent), values_));
+        extents.push_back(extent.evaluate(values_));
       }
     }
     for (size_t d = 0; d < index.size(); ++d) {
