@@ -10,7 +10,6 @@
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "passes/lower.h"
-#include "tests/golden.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/expect_error.h"
 
