@@ -61,13 +61,13 @@ struct Doubled {
 };
 
 TEST(DiffSchedules, DirectivesAndNestsSideBySide) {
-  const Axis i("i", 8), io("io"), ii("ii");
+  const Axis i("i", 8);
   Tensor a = compute("a", {i}, input("x", f32, {8})(i) + 1.0f);
   Tensor y = compute("y", {i}, a(i) * 2.0f);
   Schedule left(y), right(y);
-  left[y].split(i, io, ii, 4).parallel(io);
-  right[y].split(i, io, ii, 4).vectorize(ii);
-  right[a].compute_at(y, io);
+  left[y].split(i, mo, mi, 4).parallel(mo);
+  right[y].split(i, mo, mi, 4).vectorize(mi);
+  right[a].compute_at(y, mo);
   const ScheduleDiff diff = diff_schedules(left, right);
   EXPECT_FALSE(diff.same());
   EXPECT_TRUE(matches_golden(to_string(diff)));
