@@ -118,7 +118,7 @@ int GraphBuilder::leaf(DType dtype, const Shape& shape, Fill fill, const std::st
 }
 
 int GraphBuilder::pick_or_leaf(const Wanted& wanted, DType dtype, const Shape& shape, Fill fill) {
-  int found = random_.chance(0.93) ? pick(wanted) : -1;
+  int found = random_.chance(0.96) ? pick(wanted) : -1;
   return found >= 0 ? found : leaf(dtype, shape, fill);
 }
 
