@@ -39,12 +39,14 @@ void require_first(const StagePlan& plan, const Directive& d) {
 // Indices, and so extents, are 32 bits.
 void require_factor(const std::string& stage, const Directive& d) {
   constexpr int64_t kMostFactor = int64_t{1} << 30;
+  const bool layout =  // their least factor depends on the storage: infer_storage
+      d.kind == DirectiveKind::fold_storage || d.kind == DirectiveKind::align_storage;
   if (d.kind != DirectiveKind::split && d.kind != DirectiveKind::pack &&
-      d.kind != DirectiveKind::prefetch) {
+      d.kind != DirectiveKind::prefetch && !layout) {
     return;
   }
-  const int argument = d.kind == DirectiveKind::split ? 4 : 3;
-  if (d.factor < 1) {
+  const int argument = d.kind == DirectiveKind::split ? 4 : layout ? 2 : 3;
+  if (d.factor < 1 && !layout) {
     refuse(stage, d,
            fmt::format("argument {} (factor): expected a positive integer, got {}; legal: a factor "
                        "of 1",

@@ -33,8 +33,8 @@ const IllegalCase kReductions[] = {
     {"PredicateLoadsOfAReduction", "linear", "! mm.split(n, no, ni, 4, predicate_loads)", "a reduction loads what it stores, got predicate_loads"},
     {"PredicateStoresOfAReduction", "linear", "! mm.split(k, ko, ki, 4, predicate_stores)", "a reduction loads what it stores, got predicate_stores"},
     {"PredicateLoadsOfAnOutput", "linear", "! y.split(n, no, ni, 4, predicate_loads)", "nothing past the end of y may be written; legal: predicate"},
-    {"PredicateLoadsInsideASplit", "linear", "biased.split(n, no, ni, 6)\n! biased.split(ni, a, b, 4, predicate_loads)", "expected a loop that is not inside a split axis, got ni"},
-    {"SplitOfAMaskedLoop", "linear", "y.split(n, no, ni, 4, predicate_stores)\n! y.split(ni, a, b, 2)", "expected a loop that no split masks, got ni, the inner loop of a split with predicate_stores"},
+    {"PredicateLoadsInsideASplit", "linear", "biased.split(n, no, ni, 6)\n! biased.split(ni, a, b, 4, predicate_loads)", "expected an axis of biased that is not split yet, got ni"},
+    {"SplitOfAMaskedLoop", "linear", "y.split(n, no, ni, 4, predicate_stores)\n! y.split(ni, a, b, 2)", "expected a loop that no split masks, got ni, which a split with predicate_stores made"},
     {"FuseOfAMaskedLoop", "linear", "y.split(n, no, ni, 4, predicate_stores)\ny.reorder(no, ni, m)\n! y.fuse(ni, no, t)", "expected a loop that no split masks, got ni"},
 };
 // clang-format on
