@@ -115,13 +115,13 @@ ScheduleResult check_illegal(uint64_t seed, int index, int compile_every) {
   RandomNumbers random = numbers_of(~seed, index);
   ScheduleLines lines;
   try {
-    while (lines.empty()) {
-      int ignored = 0;
-      lines = random_legal_schedule(program.graph, &random, &ignored);
-    }
     for (int tries = 0; tries < kTries && result.refused == 0; ++tries) {
+      if (lines.empty()) {  // at first, and when the mistakes were that lines are missing
+        int ignored = 0;
+        lines = random_legal_schedule(program.graph, &random, &ignored);
+        continue;
+      }
       lines = with_a_mistake(program.graph, lines, &random);
-      if (lines.empty()) break;
       try {
         lower(program.graph, parse_schedule(schedule_text(program.graph, lines), program.graph));
       } catch (const Error& error) {
