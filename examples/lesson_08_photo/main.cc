@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +36,12 @@ struct Options {
 TensorValues arguments_for(const Picture& picture, float amount) {
   return {{"photo", make_tensor({picture.height, picture.width, 3}, picture.pixels)},
           {"amount", make_tensor({}, std::vector<float>{amount})}};
+}
+
+// Relative to where the user is: `bazel run` starts programs elsewhere.
+std::string user_path(const std::string& path) {
+  const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
+  return directory ? (std::filesystem::path(directory) / path).string() : path;
 }
 
 std::string default_photo(const char* program) {
@@ -100,8 +108,11 @@ int main(int argc, char** argv) {
   app.add_option("--amount", options.amount, "How much of the edges to add")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
-    if (options.photo.empty()) options.photo = default_photo(argv[0]);
     if (options.out.empty()) options.out = "sharper.png";
+    for (std::string* path : {&options.photo, &options.out, &options.save_photo}) {
+      if (!path->empty()) *path = user_path(*path);
+    }
+    if (options.photo.empty()) options.photo = default_photo(argv[0]);
     run(options);
     return 0;
   } catch (const std::exception& error) {
