@@ -67,7 +67,7 @@ int64_t wrap_integer(DType type, int64_t value);
 template <typename Visitor>
 decltype(auto) visit_element(DType type, Visitor&& visit) {
   switch (type) {
-    case DType::boolean:
+    case DType::boolean:  // NOLINT(bugprone-branch-clone): each visits another type
       return std::invoke(std::forward<Visitor>(visit), bool());
     case DType::i8:
       return std::invoke(std::forward<Visitor>(visit), int8_t());

@@ -275,7 +275,7 @@ Scalar ExprMachine::read(const Program& program, const Instruction& instruction)
     if constexpr (std::is_same_v<T, bool>) {
       result.i = *from != 0;
     } else if constexpr (std::is_integral_v<T>) {
-      result.i = load_as<T>(from);
+      result.i = load_as<T>(from);  // NOLINT(bugprone-signed-char-misuse): the sign stays
     } else if (std::is_same_v<T, double> || f64_arithmetic_) {
       result.d = load_as<T>(from);
     } else {
