@@ -248,7 +248,7 @@ class Reader {
       add(directives[i]);
     }
     check_names();
-    return std::move(schedule_);
+    return schedule_;
   }
 
  private:
