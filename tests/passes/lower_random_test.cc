@@ -149,7 +149,7 @@ void check(const Graph& graph) {
     }
   }
   std::cout << accepted << " of " << kSchedules << " accepted\n";
-  EXPECT_GT(accepted, static_cast<int>(kSchedules) / 40);
+  EXPECT_GT(accepted, static_cast<int>(kSchedules) / 30);
   EXPECT_LT(accepted, static_cast<int>(kSchedules));
 }
 
