@@ -193,6 +193,11 @@ const NodePtr& chosen_side(const Node& branch, const SizeValues& sizes) {
   return branch.children.at(evaluate_index(branch.condition, sizes) != 0 ? 0 : 1);
 }
 
+std::string to_string(BufferRole role) {
+  static const char* const kNames[] = {"input", "weight", "output", "constant", "internal"};
+  return kNames[static_cast<int>(role)];
+}
+
 std::string loop_variable(const std::string& stage, const std::string& axis) {
   return stage + "." + axis;
 }

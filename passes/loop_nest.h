@@ -230,6 +230,7 @@ std::map<std::string, Expr> loop_extents(const Stage& stage,
 
 // The program as text (see the README for an example). Stable: goldens compare it.
 std::string to_string(const LoopNest& nest);
+std::string to_string(BufferRole role);
 // "4 x 16 x 8 tiles of 32 x 32 x 32"; "B of 4 x ..." with a batch.
 std::string to_string(const TileGrid& grid);
 

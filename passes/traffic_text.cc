@@ -9,11 +9,6 @@
 namespace emulsion {
 namespace {
 
-std::string role_text(BufferRole role) {
-  static const char* const kNames[] = {"input", "weight", "output", "constant", "internal"};
-  return kNames[static_cast<int>(role)];
-}
-
 std::string change(const char* what, int64_t before, int64_t after, const char* unit) {
   std::string text = fmt::format("{}: {} -> {} {}", what, before, after, unit);
   if (before == after || before == 0) return text + (before == after ? ", the same" : "");
@@ -33,7 +28,7 @@ std::string to_string(const Traffic& traffic) {
                                  "read", "written", "bytes");
   for (const BufferTraffic& b : traffic.buffers) {
     text += fmt::format("{:<{}}  {:<8}  {:>12}  {:>12}  {:>12}\n", b.buffer, width,
-                        role_text(b.role), b.read, b.written, b.bytes());
+                        to_string(b.role), b.read, b.written, b.bytes());
   }
   text += fmt::format("results: {} elements; in all: {} elements, {} bytes\n",
                       traffic.result_elements(), traffic.elements(), traffic.bytes());
@@ -46,7 +41,7 @@ std::string to_json(const Traffic& traffic) {
   json["buffers"] = nlohmann::ordered_json::array();
   for (const BufferTraffic& b : traffic.buffers) {
     json["buffers"].push_back({{"buffer", b.buffer},
-                               {"role", role_text(b.role)},
+                               {"role", to_string(b.role)},
                                {"element_bytes", b.element_bytes},
                                {"read", b.read},
                                {"written", b.written},

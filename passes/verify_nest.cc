@@ -246,7 +246,7 @@ class TreeVerifier {
                    "nest {}: a prefetch at {} of {}, which is stored inside", nest_.name, variable,
                    prefetch.buffer);
     EMULSION_CHECK(role != BufferRole::output && role != BufferRole::constant,
-                   "nest {}: a prefetch at {} of the {} {}", nest_.name, variable, role_name(role),
+                   "nest {}: a prefetch at {} of the {} {}", nest_.name, variable, to_string(role),
                    prefetch.buffer);
   }
 
@@ -351,7 +351,7 @@ class TreeVerifier {
           legal || (form.kind == uop.kind && form.part == uop.part && form.target == buffer.role);
     }
     EMULSION_CHECK(legal, "nest {}: no legal form: {} of {} ({}) into {} {}", nest_.name,
-                   name_of(uop.kind), stage.name, name_of(uop.part), role_name(buffer.role),
+                   name_of(uop.kind), stage.name, name_of(uop.part), to_string(buffer.role),
                    buffer.name);
     const bool copies = uop.kind == NodeKind::load ||
                         (uop.kind == NodeKind::store && buffer.role == BufferRole::internal);

@@ -69,7 +69,7 @@ class TableVerifier {
       EMULSION_CHECK(
           role_rank(buffer.role) >= rank,
           "nest {}: {} {} out of order: inputs and weights, outputs, constants, internal",
-          nest_.name, role_name(buffer.role), buffer.name);
+          nest_.name, to_string(buffer.role), buffer.name);
       rank = role_rank(buffer.role);
       for (const Extent& extent : buffer.shape) check_sizes(extent, "buffer " + buffer.name);
       const bool written = buffer.role == BufferRole::output || buffer.role == BufferRole::internal;
@@ -77,9 +77,9 @@ class TableVerifier {
           std::any_of(nest_.stages.begin(), nest_.stages.end(),
                       [&](const Stage& stage) { return stage.name == buffer.name; });
       EMULSION_CHECK(written || !has_stage, "nest {}: stage {} writes the {} of that name",
-                     nest_.name, buffer.name, role_name(buffer.role));
+                     nest_.name, buffer.name, to_string(buffer.role));
       EMULSION_CHECK(has_stage || !written, "nest {}: no stage writes the {} {}", nest_.name,
-                     role_name(buffer.role), buffer.name);
+                     to_string(buffer.role), buffer.name);
       if (buffer.role == BufferRole::constant) check_constant(buffer);
     }
   }
@@ -256,11 +256,6 @@ std::set<std::string> loop_axes(const Stage& stage, Part part) {
   std::set<std::string> loops = transformed(stage, names_of(stage.axes));
   if (part == Part::update) loops.merge(reduction_loop_axes(stage));
   return loops;
-}
-
-std::string role_name(BufferRole role) {
-  static const char* const kNames[] = {"input", "weight", "output", "constant", "internal"};
-  return kNames[static_cast<int>(role)];
 }
 
 void verify_nest_tables(const LoopNest& nest) { TableVerifier(nest).verify(); }

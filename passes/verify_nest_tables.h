@@ -17,7 +17,6 @@ void verify_nest_tables(const LoopNest& nest);
 // update only.
 std::set<std::string> loop_axes(const Stage& stage, Part part);
 std::set<std::string> reduction_loop_axes(const Stage& stage);
-std::string role_name(BufferRole role);
 
 }  // namespace emulsion
 
