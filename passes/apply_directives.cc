@@ -15,6 +15,7 @@ std::string joined(const std::vector<std::string>& names) {
 
 std::vector<std::string> axis_names(const std::vector<Axis>& axes) {
   std::vector<std::string> names;
+  names.reserve(axes.size());
   for (const Axis& axis : axes) names.push_back(axis.name());
   return names;
 }

@@ -137,7 +137,7 @@ void check_place(const NestPlan& nest,
              fmt::format("expected a loop around everything that reads {}, got {}.{}, which is not "
                          "around {}; legal: {}",
                          plan.stage.name, d.target, plan.at_loop, reader.stage.name,
-                         outside_of(d, target.loops, static_cast<size_t>(around + 1))));
+                         outside_of(d, target.loops, static_cast<size_t>(around) + 1)));
     }
   }
   if (!used) {

@@ -110,6 +110,7 @@ std::string explain(const Refusal& refusal, const LoopNest& before) {
   const std::vector<std::string> lines = lines_of(to_string(before));
   const std::string subject = marked_subject(refusal, before);
   std::vector<bool> marked;
+  marked.reserve(lines.size());
   for (const std::string& line : lines) marked.push_back(subject_of(line) == subject);
   const std::vector<bool> shown = lines_to_show(lines, marked);
   std::string text = std::string(refusal.what()) + "\nthe nest before it:";

@@ -62,7 +62,7 @@ class UopList::Iterator::Walk {
   bool enter(const UopStep& step) {
     if (step.never) return false;
     if (step.site < 0) {
-      if (step.kind == NodeKind::alloc) program_.enter_alloc(step, slots_, &boxes_);
+      if (step.kind == NodeKind::alloc) UopProgram::enter_alloc(step, slots_, &boxes_);
       const bool loop = step.kind == NodeKind::loop;
       const int64_t end = loop ? std::max<int64_t>(0, step.extent.range(slots_).low)
                                : static_cast<int64_t>(step.children.size());

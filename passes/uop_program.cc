@@ -186,7 +186,7 @@ void UopProgram::make_uop(const UopSite& site, std::vector<IndexRange>* slots,
   const bool issued =
       std::none_of(site.guards.begin(), site.guards.end(),
                    [&](const IntervalProgram& guard) { return guard.range(*slots).high == 0; });
-  std::array<IndexRange, 2 * UopRegion::kMostAxes> point;
+  std::array<IndexRange, size_t{2} * UopRegion::kMostAxes> point;
   for (size_t i = 0; i < site.point.size(); ++i) point[i] = site.point[i].range(*slots);
   // What guards leave of the tile: nothing past the end of a reduction, or of main memory.
   const size_t rank = site.of->axes.size();
