@@ -4,15 +4,10 @@
 #include <array>
 
 #include "dsl/error.h"
+#include "passes/index_arithmetic.h"
 
 namespace emulsion {
 namespace {
-
-int64_t floor_div(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  int64_t quotient = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
-}
 
 IndexRange around(std::initializer_list<int64_t> values) {
   return {std::min(values), std::max(values)};

@@ -5,6 +5,7 @@
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "passes/index_arithmetic.h"
 
 namespace emulsion {
 namespace {
@@ -19,18 +20,6 @@ int64_t checked_add(int64_t a, int64_t b) {
   int64_t result;
   if (__builtin_add_overflow(a, b, &result)) fail("{} + {}: does not fit 64 bits", a, b);
   return result;
-}
-
-int64_t floor_div(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  int64_t quotient = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
-}
-
-int64_t floor_mod(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  int64_t rest = a % b;
-  return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
 }
 
 // An expression over run-time sizes as an Extent, when it is affine.
@@ -288,67 +277,27 @@ int64_t evaluate_node(const Expr& expr, const std::map<std::string, int64_t>& va
       }
       return found->second;
     }
-    case ExprOp::neg:
-      return checked_mul(argument(0), -1);
-    case ExprOp::abs: {
-      int64_t value = argument(0);
-      return value < 0 ? checked_mul(value, -1) : value;
-    }
-    case ExprOp::logical_not:
-      return argument(0) == 0;
-    case ExprOp::cast:
-      return node.dtype == DType::boolean ? argument(0) != 0 : argument(0);
-    case ExprOp::add:
-      return checked_add(argument(0), argument(1));
-    case ExprOp::sub:
-      return checked_add(argument(0), checked_mul(argument(1), -1));
-    case ExprOp::mul:
-      return checked_mul(argument(0), argument(1));
-    case ExprOp::div:
-      return floor_div(argument(0), argument(1));
-    case ExprOp::mod:
-      return floor_mod(argument(0), argument(1));
-    case ExprOp::min:
-      return std::min(argument(0), argument(1));
-    case ExprOp::max:
-      return std::max(argument(0), argument(1));
-    case ExprOp::eq:
-      return argument(0) == argument(1);
-    case ExprOp::ne:
-      return argument(0) != argument(1);
-    case ExprOp::lt:
-      return argument(0) < argument(1);
-    case ExprOp::le:
-      return argument(0) <= argument(1);
-    case ExprOp::gt:
-      return argument(0) > argument(1);
-    case ExprOp::ge:
-      return argument(0) >= argument(1);
+    case ExprOp::select:
+      return argument(0) != 0 ? argument(1) : argument(2);
     case ExprOp::logical_and:
       return argument(0) != 0 && argument(1) != 0;
     case ExprOp::logical_or:
       return argument(0) != 0 || argument(1) != 0;
-    case ExprOp::select:
-      return argument(0) != 0 ? argument(1) : argument(2);
-    case ExprOp::read:
-    case ExprOp::exp:
-    case ExprOp::log:
-    case ExprOp::sqrt:
-    case ExprOp::tanh:
-    case ExprOp::erf:
-    case ExprOp::reduce:
+    default:
       break;
   }
-  EMULSION_CHECK(false, "{} in an index expression: {}", to_string(node.op), to_string(expr));
-  return 0;
+  EMULSION_CHECK(node.op != ExprOp::read && !node.args.empty() && !is_float(node.dtype),
+                 "{} in an index expression: {}", to_string(node.op), to_string(expr));
+  const int64_t a = argument(0), b = node.args.size() > 1 ? argument(1) : 0;
+  const std::optional<int64_t> value = index_operator(node.op, a, b);
+  if (!value) fail("{} of {} and {}: does not fit 64 bits", to_string(node.op), a, b);
+  return *value;
 }
 
 }  // namespace
 
 int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& variables) {
-  int64_t value = evaluate_node(expr, variables);
-  bool wraps = expr.dtype() != DType::i32 && is_integer(expr.dtype());
-  return wraps ? wrap_integer(expr.dtype(), value) : value;
+  return index_in_type(expr.dtype(), evaluate_node(expr, variables));
 }
 
 }  // namespace emulsion

@@ -1,34 +1,11 @@
 #include "passes/simplify_index.h"
 
-#include <algorithm>
+#include <optional>
+
+#include "passes/index_arithmetic.h"
 
 namespace emulsion {
 namespace {
-
-int64_t floor_div(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
-
-int64_t fold(ExprOp op, int64_t a, int64_t b) {
-  switch (op) {
-    case ExprOp::add:
-      return a + b;
-    case ExprOp::sub:
-      return a - b;
-    case ExprOp::mul:
-      return a * b;
-    case ExprOp::div:
-      return floor_div(a, b);
-    case ExprOp::mod:
-      return b == 0 ? 0 : a - floor_div(a, b) * b;
-    case ExprOp::min:
-      return std::min(a, b);
-    default:
-      return std::max(a, b);
-  }
-}
 
 bool is_index_op(ExprOp op) {
   return op == ExprOp::add || op == ExprOp::sub || op == ExprOp::mul || op == ExprOp::div ||
@@ -41,7 +18,10 @@ Expr simplify_node(const Expr& e) {
   const Expr& b = e->args[1];
   auto x = constant_value(a);
   auto y = constant_value(b);
-  if (x && y) return int_constant(fold(e->op, *x, *y));
+  if (x && y) {
+    const std::optional<int64_t> folded = index_operator(e->op, *x, *y);
+    return folded ? int_constant(*folded) : Expr();
+  }
   switch (e->op) {
     case ExprOp::add:
       if (x == 0) return b;

@@ -1,34 +1,186 @@
 #include "passes/verify_nest_bounds.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
-#include <optional>
+#include <map>
 #include <set>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "dsl/error.h"
+#include "passes/index_table.h"
+#include "passes/sample_loops.h"
 
 namespace emulsion {
 namespace {
 
-using Values = std::map<std::string, int64_t>;
-
 // Values that every run-time size takes in turn: none, small, odd, and around the usual tile sizes.
 constexpr int64_t kSizes[] = {0, 1, 3, 16, 37};
-// Loops are sampled at 0, at their last value and between, all combinations up to this many, else
-// at random.
-constexpr int kMaximumSamples = 81;
+using Sizes = std::vector<int64_t>;
 
-// Whether the value follows from loop variables and sizes alone.
-bool is_index(const Expr& expr) {
-  bool result = true;
-  visit(expr,
-        [&](const Expr& e) { result = result && e->op != ExprOp::read && !is_float(e->dtype); });
+// The numbers in a condition are where one side takes over from the other.
+void add_sizes_around(const Expr& condition, std::set<int64_t>* sizes) {
+  constexpr int64_t kMostSize = 1024;  // a sample, not a proof
+  visit(condition, [&](const Expr& e) {
+    if (e->op != ExprOp::constant || e->int_value < 1 || e->int_value > kMostSize) return;
+    sizes->insert({e->int_value - 1, e->int_value, e->int_value + 1});
+  });
+}
+
+bool any(const PointMask& where) {
+  return std::any_of(where.begin(), where.end(), [](uint8_t here) { return here != 0; });
+}
+
+// The points of `where` at which the condition is `holds`.
+PointMask restrict(const PointMask& where, const IndexColumn& condition, bool holds) {
+  PointMask result = where;
+  for (size_t i = 0; i < result.size(); ++i) result[i] &= (condition[i] != 0) == holds ? 1 : 0;
   return result;
 }
 
-std::string brackets(const std::vector<int64_t>& values) {
-  return fmt::format("[{}]", fmt::join(values, ", "));
-}
+using Allocs = std::map<std::string, const Node*>;
+
+// What one uOp writes and reads at some points.
+class AccessVerifier {
+ public:
+  AccessVerifier(const LoopNest& nest, const Allocs& allocs, const Node& uop, LoopSamples samples)
+      : nest_(nest),
+        allocs_(allocs),
+        uop_(uop),
+        stage_(nest.stage(uop.stage)),
+        table_(std::move(samples.table)),
+        runs_(std::move(samples.runs)),
+        axes_(table_.points()) {}
+
+  void verify() {
+    for (const Expr& guard : uop_.guards) {
+      if (is_index(guard)) runs_ = restrict(runs_, table_.values(guard, runs_), true);
+    }
+    if (!any(runs_)) return;
+    verify_access("writes", stage_.name, set_axes(), runs_);
+    if (uop_.part == Part::init) return;
+    std::unordered_set<const ExprNode*> seen;
+    verify_reads(stage_.body, runs_, &seen);
+  }
+
+ private:
+  using Index = std::vector<const IndexColumn*>;
+  struct Region {  // for each axis
+    std::vector<IndexColumn> mins, extents;
+  };
+
+  // What the axes of the stage are; returns the element that is written.
+  Index set_axes() {
+    Index target;
+    for (const std::string& name : nest_.sizes) axes_.set(name, table_.variables().at(name));
+    for (size_t i = 0; i < uop_.point.size(); ++i) {
+      const IndexColumn& index = table_.values(uop_.point[i], runs_);
+      const bool pure = i < stage_.axes.size();
+      const Axis& axis = pure ? stage_.axes[i] : stage_.reduction_axes[i - stage_.axes.size()];
+      axes_.set(axis.name(), index);
+      if (pure) target.push_back(&index);
+    }
+    return target;
+  }
+
+  // Of a select, the reads of its condition and of the branch that is taken; those whose index, or
+  // whose condition, is data are left out. `seen`: what has been looked at for these points.
+  void verify_reads(const Expr& e, const PointMask& where,
+                    std::unordered_set<const ExprNode*>* seen) {
+    if (!seen->insert(&e.node()).second) return;
+    if (e->op == ExprOp::select) {
+      verify_reads(e->args[0], where, seen);
+      if (is_index(e->args[0])) verify_branches(e, where);
+      return;
+    }
+    for (const Expr& argument : e->args) verify_reads(argument, where, seen);
+    if (e->op != ExprOp::read || !std::all_of(e->args.begin(), e->args.end(), is_index)) return;
+    Index index;
+    for (const Expr& argument : e->args) index.push_back(&axes_.values(argument, where));
+    verify_access("reads", e->name, index, where);
+  }
+
+  void verify_branches(const Expr& select, const PointMask& where) {
+    const IndexColumn& condition = axes_.values(select->args[0], where);
+    for (bool holds : {true, false}) {
+      const PointMask here = restrict(where, condition, holds);
+      std::unordered_set<const ExprNode*> seen;
+      if (any(here)) verify_reads(select->args[holds ? 1 : 2], here, &seen);
+    }
+  }
+
+  void verify_access(const char* action, const std::string& buffer, const Index& index,
+                     const PointMask& where) {
+    const Region& region = region_of(buffer);
+    auto alloc = allocs_.find(buffer);
+    for (size_t d = 0; d < index.size(); ++d) {
+      if (alloc != allocs_.end() && alloc->second->layout.fold(d) > 0) continue;
+      const IndexColumn &at = *index[d], &min = region.mins[d], &extent = region.extents[d];
+      for (size_t i = 0; i < where.size(); ++i) {
+        if (where[i] && (at[i] < min[i] || at[i] - min[i] >= extent[i])) {
+          fail_outside(action, buffer, index, region, i);
+        }
+      }
+    }
+  }
+
+  // What is stored of a buffer.
+  const Region& region_of(const std::string& buffer) {
+    auto [found, is_new] = regions_.try_emplace(buffer);
+    Region& region = found->second;
+    if (!is_new) return region;
+    auto alloc = allocs_.find(buffer);
+    if (alloc == allocs_.end()) {
+      for (const Extent& extent : nest_.buffer(buffer).shape) {
+        region.mins.emplace_back(table_.points(), 0);
+        region.extents.push_back(column_of(extent));
+      }
+      return region;
+    }
+    for (const Expr& min : alloc->second->mins) region.mins.push_back(table_.values(min, runs_));
+    for (const Expr& extent : alloc->second->extents) {
+      region.extents.push_back(table_.values(extent, runs_));
+    }
+    return region;
+  }
+
+  IndexColumn column_of(const Extent& extent) const {
+    IndexColumn column(table_.points(), extent.constant());
+    for (const auto& [size, coefficient] : extent.coefficients()) {
+      const IndexColumn& values = table_.variables().at(size);
+      for (size_t i = 0; i < column.size(); ++i) column[i] += coefficient * values[i];
+    }
+    return column;
+  }
+
+  void fail_outside(const char* action, const std::string& buffer, const Index& index,
+                    const Region& region, size_t point) const {
+    std::vector<int64_t> at, mins, extents;
+    for (const IndexColumn* column : index) at.push_back((*column)[point]);
+    for (const IndexColumn& column : region.mins) mins.push_back(column[point]);
+    for (const IndexColumn& column : region.extents) extents.push_back(column[point]);
+    std::string place;
+    for (const auto& [name, values] : table_.variables()) {
+      place += fmt::format("{}{} = {}", place.empty() ? ", at " : ", ", name, values[point]);
+    }
+    EMULSION_CHECK(false,
+                   "nest {}: {} {} {}[{}], outside what is stored: from [{}], [{}] on each axis{}",
+                   nest_.name, stage_.name, action, buffer, fmt::join(at, ", "),
+                   fmt::join(mins, ", "), fmt::join(extents, ", "), place);
+  }
+
+  const LoopNest& nest_;
+  const Allocs& allocs_;
+  const Node& uop_;
+  const Stage& stage_;
+  IndexTable table_;  // knows sizes and loop variables
+  PointMask runs_;    // where this instance happens
+  IndexTable axes_;   // knows sizes and the stage's axes
+  std::map<std::string, Region> regions_;
+};
 
 class BoundsVerifier {
  public:
@@ -41,169 +193,45 @@ class BoundsVerifier {
         add_sizes_around(special.condition, &sizes);
       }
     }
-    for (int64_t size : sizes) {
-      values_.clear();
-      for (const std::string& name : nest_.sizes) values_[name] = size;
-      walk(*nest_.root);
-      if (nest_.sizes.empty()) return;
-    }
+    walk(*nest_.root, nest_.sizes.empty() ? Sizes{0} : Sizes(sizes.begin(), sizes.end()));
   }
 
  private:
-  // The numbers in a condition are where one side takes over from the other.
-  static void add_sizes_around(const Expr& condition, std::set<int64_t>* sizes) {
-    constexpr int64_t kMostSize = 1024;  // a sample, not a proof
-    visit(condition, [&](const Expr& e) {
-      if (e->op != ExprOp::constant || e->int_value < 1 || e->int_value > kMostSize) return;
-      sizes->insert({e->int_value - 1, e->int_value, e->int_value + 1});
-    });
-  }
-
-  void walk(const Node& node) {
-    if (node.kind == NodeKind::branch) return walk(*chosen_side(node, values_));
-    switch (node.kind) {
-      case NodeKind::block:
-      case NodeKind::reserve:
-      case NodeKind::produce:
-      case NodeKind::branch:
-        break;
-      case NodeKind::loop:
-        loops_.push_back(&node);
-        break;
-      case NodeKind::alloc:
-        allocs_[node.stage] = &node;
-        break;
-      case NodeKind::load:
-      case NodeKind::execute:
-      case NodeKind::store:
-        sample(node);
-        break;
-    }
-    for (const NodePtr& child : node.children) walk(*child);
+  // `sizes`: those for which the node runs.
+  void walk(const Node& node, const Sizes& sizes) {
+    if (node.kind == NodeKind::branch) return walk_branch(node, sizes);
+    if (node.kind == NodeKind::loop) loops_.push_back(&node);
+    if (node.kind == NodeKind::alloc) allocs_[node.stage] = &node;
+    const bool is_uop = node.kind == NodeKind::load || node.kind == NodeKind::execute ||
+                        node.kind == NodeKind::store;
+    if (is_uop) verify_uop(node, sizes);
+    for (const NodePtr& child : node.children) walk(*child, sizes);
     if (node.kind == NodeKind::loop) loops_.pop_back();
     if (node.kind == NodeKind::alloc) allocs_.erase(node.stage);
   }
 
-  static std::string variable_of(const Node& loop) { return loop_variable(loop.stage, loop.axis); }
-
-  void sample(const Node& uop) {
-    // A window that slides makes extents that differ in the first iteration of a loop: a loop's
-    // choices follow from the values of the loops around it, and there are at most as many as here.
-    int64_t combinations = 1;
-    for (const Node* loop : loops_) {
-      int64_t longest = 0;
-      for (int64_t at : {0, 1}) {
-        for (const Node* around : loops_) values_[variable_of(*around)] = at;
-        longest = std::max(longest, evaluate_index(loop->extent, values_));
-      }
-      if (longest <= 0) return;  // never runs
-      combinations =
-          std::min(combinations * std::min<int64_t>(longest, 3), int64_t{kMaximumSamples} + 1);
-    }
-    const bool all = combinations <= kMaximumSamples;
-    const int samples = all ? static_cast<int>(combinations) : kMaximumSamples;
-    uint64_t state = 1;
-    for (int i = 0; i < samples; ++i) {
-      int64_t rest = i;
-      bool runs = true;
-      for (const Node* loop : loops_) {
-        const int64_t extent = evaluate_index(loop->extent, values_);
-        runs = runs && extent > 0;
-        int64_t choices = std::clamp<int64_t>(extent, 1, 3);
-        int64_t choice = 0;
-        if (all) {
-          choice = rest % choices;
-          rest /= choices;
-        } else if (i > 0) {  // the first two samples are all first and all last iterations
-          state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-          choice = i == 1 ? 1 : static_cast<int64_t>((state >> 33) % choices);
-        }
-        values_[variable_of(*loop)] = choice == 0 ? 0 : choice == 1 ? extent - 1 : extent / 2;
-      }
-      if (!runs) continue;
-      check_point(uop);
+  void walk_branch(const Node& branch, const Sizes& sizes) {
+    for (const NodePtr& side : branch.children) {
+      Sizes here;
+      std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(here), [&](int64_t size) {
+        SizeValues values;
+        for (const std::string& name : nest_.sizes) values[name] = size;
+        return chosen_side(branch, values) == side;
+      });
+      if (!here.empty()) walk(*side, here);
     }
   }
 
-  void check_point(const Node& uop) {
-    for (const Expr& guard : uop.guards) {
-      if (is_index(guard) && evaluate_index(guard, values_) == 0) return;
-    }
-    const Stage& stage = nest_.stage(uop.stage);
-    Values axes;
-    for (const std::string& name : nest_.sizes) axes[name] = values_[name];
-    std::vector<int64_t> target;
-    for (size_t i = 0; i < uop.point.size(); ++i) {
-      int64_t index = evaluate_index(uop.point[i], values_);
-      const bool pure = i < stage.axes.size();
-      axes[pure ? stage.axes[i].name() : stage.reduction_axes[i - stage.axes.size()].name()] =
-          index;
-      if (pure) target.push_back(index);
-    }
-    check_access(stage, "writes", stage.name, target);
-    if (uop.part == Part::init) return;
-    visit_reads(stage.body, axes, [&](const Expr& read, const std::vector<int64_t>& index) {
-      check_access(stage, "reads", read->name, index);
-    });
-  }
-
-  void check_access(const Stage& stage, const char* action, const std::string& buffer,
-                    const std::vector<int64_t>& index) {
-    std::vector<int64_t> mins, extents;
-    auto alloc = allocs_.find(buffer);
-    if (alloc != allocs_.end()) {
-      for (const Expr& min : alloc->second->mins) mins.push_back(evaluate_index(min, values_));
-      for (const Expr& extent : alloc->second->extents) {
-        extents.push_back(evaluate_index(extent, values_));
-      }
-    } else {
-      for (const Extent& extent : nest_.buffer(buffer).shape) {
-        mins.push_back(0);
-        extents.push_back(extent.evaluate(values_));
-      }
-    }
-    for (size_t d = 0; d < index.size(); ++d) {
-      if (alloc != allocs_.end() && alloc->second->layout.fold(d) > 0) continue;
-      EMULSION_CHECK(index[d] >= mins[d] && index[d] - mins[d] < extents[d],
-                     "nest {}: {} {} {}{}, outside what is stored: from {}, {} on each axis{}",
-                     nest_.name, stage.name, action, buffer, brackets(index), brackets(mins),
-                     brackets(extents), where());
-    }
-  }
-
-  std::string where() const {
-    std::string text;
-    for (const auto& [name, value] : values_) {
-      text += fmt::format("{}{} = {}", text.empty() ? ", at " : ", ", name, value);
-    }
-    return text;
+  void verify_uop(const Node& uop, const Sizes& sizes) {
+    AccessVerifier(nest_, allocs_, uop, sample_loops(loops_, nest_.sizes, sizes)).verify();
   }
 
   const LoopNest& nest_;
   std::vector<const Node*> loops_;
-  std::map<std::string, const Node*> allocs_;
-  Values values_;
+  Allocs allocs_;
 };
 
 }  // namespace
-
-void visit_reads(
-    const Expr& body, const std::map<std::string, int64_t>& axes,
-    const std::function<void(const Expr& read, const std::vector<int64_t>& index)>& visit) {
-  if (body->op == ExprOp::select) {
-    visit_reads(body->args[0], axes, visit);
-    if (!is_index(body->args[0])) return;  // which branch runs, only data decide
-    bool chosen = evaluate_index(body->args[0], axes) != 0;
-    visit_reads(body->args[chosen ? 1 : 2], axes, visit);
-    return;
-  }
-  for (const Expr& argument : body->args) visit_reads(argument, axes, visit);
-  if (body->op != ExprOp::read) return;
-  if (!std::all_of(body->args.begin(), body->args.end(), is_index)) return;
-  std::vector<int64_t> index;
-  for (const Expr& argument : body->args) index.push_back(evaluate_index(argument, axes));
-  visit(body, index);
-}
 
 void verify_nest_bounds(const LoopNest& nest) { BoundsVerifier(nest).verify(); }
 

@@ -5,22 +5,9 @@
 // inside the part of it that is stored. A part of verify_nest; expects a nest that keeps all the
 // other rules.
 
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <string>
-#include <vector>
-
-#include "dsl/expr.h"
 #include "passes/loop_nest.h"
 
 namespace emulsion {
-
-// The reads that happen at a point, as far as the axes decide it: of a select, those of its
-// condition and of the branch that is taken; those whose index is data are left out.
-void visit_reads(
-    const Expr& body, const std::map<std::string, int64_t>& axes,
-    const std::function<void(const Expr& read, const std::vector<int64_t>& index)>& visit);
 
 void verify_nest_bounds(const LoopNest& nest);
 

@@ -1,10 +1,15 @@
 #include "passes/verify_nest_storage.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "dsl/error.h"
-#include "passes/verify_nest_bounds.h"
+#include "passes/index_table.h"
 
 namespace emulsion {
 namespace {
@@ -28,6 +33,26 @@ bool reads(const Stage& stage, const std::string& buffer) {
   visit(stage.body,
         [&](const Expr& e) { found = found || (e->op == ExprOp::read && e->name == buffer); });
   return found;
+}
+
+// The reads that happen at a point, as far as the axes decide it: of a select, those of its
+// condition and of the branch that is taken; those whose index is data are left out.
+void visit_reads(
+    const Expr& body, const Values& axes,
+    const std::function<void(const Expr& read, const std::vector<int64_t>& index)>& visit) {
+  if (body->op == ExprOp::select) {
+    visit_reads(body->args[0], axes, visit);
+    if (!is_index(body->args[0])) return;  // which branch runs, only data decide
+    bool chosen = evaluate_index(body->args[0], axes) != 0;
+    visit_reads(body->args[chosen ? 1 : 2], axes, visit);
+    return;
+  }
+  for (const Expr& argument : body->args) visit_reads(argument, axes, visit);
+  if (body->op != ExprOp::read) return;
+  if (!std::all_of(body->args.begin(), body->args.end(), is_index)) return;
+  std::vector<int64_t> index;
+  for (const Expr& argument : body->args) index.push_back(evaluate_index(argument, axes));
+  visit(body, index);
 }
 
 // The storage of one stage, and what of it has been computed, oldest first.
@@ -166,7 +191,6 @@ class StorageVerifier {
  private:
   // The loops around an alloc are at their first iterations, then at their second ones.
   void walk(const Node& node) {
-    if (node.kind == NodeKind::branch) return walk(*chosen_side(node, values_));
     if (node.kind == NodeKind::branch) return walk(*chosen_side(node, values_));
     if (node.kind == NodeKind::alloc && produces(node, node.stage)) {
       Values values = values_;

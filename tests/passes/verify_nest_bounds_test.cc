@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "tests/passes/expect_error.h"
 #include "tests/passes/test_nests.h"
 
@@ -62,6 +64,40 @@ TEST(VerifyNestBounds, RefusesAReadOfATensorThatIsEmptyForSomeSize) {
 
 TEST(VerifyNestBounds, RefusesAReadInTheBranchThatIsTaken) {
   EXPECT_OUTSIDE(pointwise_nest(8, select(kI <= 7, read_x(kI + 1), 0.0f)), "y reads x[8]");
+}
+
+TEST(VerifyNestBounds, RefusesAReadInTheBranchForTheRest) {
+  EXPECT_OUTSIDE(pointwise_nest(8, select(kI < 7, 0.0f, read_x(kI + 1))), "y reads x[8]");
+}
+
+// copy_nest(B) with a special case for B >= 1000, each side shifted by so much.
+LoopNest branched_nest(int shifted_there, int shifted_else) {
+  LoopNest nest = copy_nest(B);
+  const Expr condition = size_value("B") >= 1000;
+  nest.stages[0].specializations = {{condition, {}}};
+  const auto side = [&](int shift) {
+    return loop_node("y", "i", size_value("B"),
+                     uop_node(NodeKind::store, "y", Part::whole, {v("y", "i") + shift}));
+  };
+  auto branch = std::make_shared<Node>();
+  branch->kind = NodeKind::branch;
+  branch->stage = "y";
+  branch->condition = condition;
+  branch->children = {side(shifted_there), side(shifted_else)};
+  nest.root = branch;
+  return nest;
+}
+
+TEST(VerifyNestBounds, AcceptsBothSidesOfABranch) {
+  EXPECT_NO_THROW(verify_nest_bounds(branched_nest(0, 0)));
+}
+
+TEST(VerifyNestBounds, RefusesOnTheSpecialSideOfABranch) {
+  EXPECT_OUTSIDE(branched_nest(1, 0), "y writes y[1000]");
+}
+
+TEST(VerifyNestBounds, RefusesOnTheGeneralSideOfABranch) {
+  EXPECT_OUTSIDE(branched_nest(0, 1), "y writes y[1]");
 }
 
 TEST(VerifyNestBounds, RefusesAReadInACondition) {
