@@ -1,17 +1,17 @@
-// How long a schedule takes to become a verified loop nest: every step of the lessons, each asked
-// in its own process, and derived schedules of larger graphs.
+// How long a schedule takes to become a verified loop nest: every step of the lessons and of
+// mlp_fused, each program asked in its own process, and derived schedules of larger graphs.
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "backends/halide/reported_loops.h"
 #include "benchmarks/benchmark_program.h"
 #include "benchmarks/child_program.h"
 #include "benchmarks/lowering_report.h"
@@ -19,21 +19,35 @@
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/target.h"
-#include "passes/lower.h"
+#include "examples/measure_lowering.h"
 #include "passes/pipeline.h"
-#include "passes/verify_nest.h"
+#include "tools/cpp/runfiles/runfiles.h"
 
 namespace emulsion::benchmarks {
 namespace {
 
 namespace fs = std::filesystem;
+using bazel::tools::cpp::runfiles::Runfiles;
+
+// Programs find their data through the runfiles of this one.
+void pass_runfiles_on(const char* program) {
+  std::string error;
+  const std::unique_ptr<Runfiles> runfiles(Runfiles::Create(program, &error));
+  if (!runfiles) return;  // started without Bazel: those that need data say so
+  for (const auto& [name, value] : runfiles->EnvVars()) {
+    setenv(name.c_str(), fs::absolute(value).c_str(), 1);
+  }
+  unsetenv("BUILD_WORKING_DIRECTORY");  // nor do they leave files with the user
+}
 
 std::vector<Lowering> lowerings_of_lesson(const std::string& program) {
   const std::string lesson = fs::path(program).filename();
   announce("running " + lesson);
   const ScratchDirectory scratch;
   const std::string file = scratch.path() + "/lowering";
-  run_program_lines(program, quoted(program) + " --lowering=" + quoted(file),
+  run_program_lines(program,
+                    "cd " + quoted(scratch.path()) + " && " + quoted(fs::absolute(program)) +
+                        " --lowering=" + quoted(file),
                     [](const std::string&) {});
   std::vector<Lowering> all;
   std::ifstream lines(file);
@@ -75,19 +89,9 @@ std::vector<NamedGraph> graphs() {
 }
 
 Lowering lowering_of(const NamedGraph& named) {
-  constexpr int kRepetitions = 11;
-  const Graph graph(named.output);
-  const Schedule schedule = run_pipeline(graph, Target::host()).schedule;
-  Lowering result{"derived", named.name, 0, {}};
-  for (int i = 0; i < kRepetitions; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    const LoopNest nest = lower(graph, schedule);
-    verify_nest(nest);
-    result.seconds.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    result.loops = static_cast<int64_t>(loops_of_nest(nest).size());
-  }
-  return result;
+  const Lowered lowered = run_pipeline(Graph(named.output), Target::host());
+  lesson::LoweringTimes times = lesson::time_lowering(lowered.schedule);
+  return {"derived", named.name, times.loops, std::move(times.seconds)};
 }
 
 int run(const std::vector<std::string>& lessons, const ProgramOptions& options) {
@@ -112,6 +116,7 @@ int main(int argc, char** argv) {
   app.add_option("lessons", lessons, "Programs that know --lowering=FILE");
   CLI11_PARSE(app, argc, argv);
   try {
+    emulsion::benchmarks::pass_runfiles_on(argv[0]);
     return emulsion::benchmarks::run(lessons, options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lowering: %s\n", error.what());

@@ -5,10 +5,8 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "backends/halide/reported_loops.h"
@@ -17,8 +15,8 @@
 #include "backends/interpreter/interpret_nest.h"
 #include "dsl/error.h"
 #include "dsl/schedule_text.h"
+#include "examples/measure_lowering.h"
 #include "passes/lower.h"
-#include "passes/verify_nest.h"
 
 namespace emulsion::lesson {
 namespace {
@@ -53,27 +51,8 @@ std::map<std::string, JitBuffer> buffers_of(TensorValues* arguments, TensorValue
   return buffers;
 }
 
-// Where show() writes how long lowering takes; empty: nowhere.
-std::string lowering_file;
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-void write_lowering(const std::string& title, const Schedule& schedule) {
-  constexpr int kRepetitions = 11;
-  nlohmann::json line = {{"step", title}, {"seconds", nlohmann::json::array()}};
-  for (int i = 0; i < kRepetitions; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    const LoopNest nest = lower(schedule.graph(), schedule);
-    verify_nest(nest);
-    line["seconds"].push_back(seconds_since(start));
-    line["loops"] = loops_of_nest(nest).size();
-  }
-  std::ofstream file(lowering_file, std::ios::app);
-  file << line.dump() << '\n';
-  file.close();
-  if (!file) fail("{}: cannot be written", lowering_file);
 }
 
 void check_outputs(const std::string& how, const TensorValues& expected, const TensorValues& actual,
@@ -93,7 +72,7 @@ Trial make_trial(const Graph& graph, TensorValues arguments) {
 
 Step show(const std::string& title, const Schedule& schedule, const std::vector<Trial>& trials,
           double relative) {
-  if (!lowering_file.empty()) write_lowering(title, schedule);
+  measure_lowering(title, schedule);
   const LoopNest nest = lower(schedule.graph(), schedule);
   Step step{nest, JitKernel(nest)};
   std::printf("%s\n\n%s\n%s", title.c_str(), to_string(schedule).c_str(),
@@ -139,7 +118,7 @@ double seconds(const Step& step, const TensorValues& arguments) {
 
 int run(int argc, char** argv, void (*lesson)()) {
   CLI::App app("A lesson: prints schedules and their loop nests, and checks that they hold.");
-  app.add_option("--lowering", lowering_file, "Write how long each nest takes to lower there");
+  add_lowering_option(&app);
   CLI11_PARSE(app, argc, argv);
   try {
     lesson();

@@ -47,8 +47,7 @@ TensorValues run_compiled(const Step& step, const TensorValues& arguments);
 double seconds(const Step& step, const TensorValues& arguments);
 
 // Runs a lesson as a program. What main() returns: 0, or 1 after printing the error that `lesson`
-// threw. --lowering=FILE also writes how long it took to lower and verify each nest, for
-// //benchmarks:lowering: one JSON line a step, {"step": .., "loops": .., "seconds": [..]}.
+// threw. --lowering=FILE also measures each schedule (measure_lowering.h).
 int run(int argc, char** argv, void (*lesson)());
 
 }  // namespace emulsion::lesson

@@ -17,6 +17,8 @@
 #include "backends/interpreter/interpret_nest.h"
 #include "backends/interpreter/tensor_value.h"
 #include "dsl/emulsion.h"
+#include "examples/lesson.h"
+#include "examples/measure_lowering.h"
 using namespace emulsion;
 
 namespace {
@@ -58,7 +60,7 @@ void check(const char* what, const TensorValue& expected, const TensorValue& act
   std::printf("%s: the same numbers\n", what);
 }
 
-void lesson() {
+void show_both() {
   const TemporaryDirectory directory;
 
   // clang-format off
@@ -84,6 +86,9 @@ void lesson() {
   compile_aot(nest, "linear_relu", Target::host(), "out/");   // linear_relu.h + linear_relu.a
   // clang-format on
 
+  lesson::measure_lowering("derived", derived);
+  lesson::measure_lowering("by hand", by_hand);
+
   std::printf("What to compute:\n\n%s\n", to_string(Graph(y)).c_str());
   std::printf("How, as derived for this machine:\n\n%s\n", to_string(derived).c_str());
   std::printf("The loop nest:\n\n%s\n", to_string(nest).c_str());
@@ -107,12 +112,4 @@ void lesson() {
 
 }  // namespace
 
-int main() {
-  try {
-    lesson();
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return lesson::run(argc, argv, show_both); }

@@ -7,13 +7,14 @@
 // size: each nest holds for every B from 0 up.
 
 #include <cstdio>
-#include <exception>
 #include <string>
 
 #include "backends/interpreter/interpret_graph.h"
 #include "backends/interpreter/interpret_nest.h"
 #include "dsl/emulsion.h"
 #include "dsl/schedule_text.h"
+#include "examples/lesson.h"
+#include "examples/measure_lowering.h"
 using namespace emulsion;
 
 namespace {
@@ -60,7 +61,7 @@ mm.pack(w, n, 8)
 )"},
 };
 
-void lesson() {
+void show_steps() {
   Extent batch = Extent::size("B");
   Tensor x = input("x", f32, {batch, 12});
   Tensor w = weight("w", f32, {12, 16});
@@ -75,6 +76,7 @@ void lesson() {
   for (const Step& step : kSteps) {
     const Schedule schedule =
         parse_schedule(std::string("emulsion schedule 1\n") + step.schedule, graph);
+    lesson::measure_lowering(step.title, schedule);
     const LoopNest nest = lower(graph, schedule);
     std::printf("%s\n%s\n%s", step.title, step.schedule, to_string(nest).c_str());
     for (int64_t rows : {0, 1, 3, 4, 9}) {
@@ -98,12 +100,4 @@ void lesson() {
 
 }  // namespace
 
-int main() {
-  try {
-    lesson();
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return lesson::run(argc, argv, show_steps); }

@@ -21,6 +21,7 @@
 #include "examples/lesson.h"
 #include "examples/lesson_08_photo/picture.h"
 #include "examples/lesson_08_photo/unsharp.h"
+#include "examples/measure_lowering.h"
 #include "tools/cpp/runfiles/runfiles.h"
 
 using namespace emulsion;
@@ -106,6 +107,7 @@ int main(int argc, char** argv) {
   app.add_option("--out", options.out, "Where to write the PNG")->default_str("sharper.png");
   app.add_option("--save-photo", options.save_photo, "Write the photograph as it was read, too");
   app.add_option("--amount", options.amount, "How much of the edges to add")->capture_default_str();
+  lesson::add_lowering_option(&app);
   CLI11_PARSE(app, argc, argv);
   try {
     if (options.out.empty()) options.out = "sharper.png";

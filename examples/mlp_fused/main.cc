@@ -3,6 +3,7 @@
 //
 //   mlp_fused [--target tile-machine,tile=32x32x32,...] [--batch 128] [--uops FILE]
 //             [--policy belady|lru] [--plan FILE.svg] [--plan-json FILE.json]
+//             [--lowering FILE]
 //
 // Ends with 1 and a message when the machine cannot run it, for example with
 // --target tile-machine,sram=8192.
@@ -20,6 +21,7 @@
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "dsl/target.h"
+#include "examples/measure_lowering.h"
 #include "passes/check_tiles.h"
 #include "passes/lower.h"
 #include "passes/measure_traffic.h"
@@ -104,6 +106,8 @@ void run(const Options& options) {
   const Graph graph = mlp();
   const Lowered lowered = run_pipeline(graph, target);
   const LoopNest unfused = lower(graph, Schedule(graph));
+  lesson::measure_lowering("operator by operator", Schedule(graph));
+  lesson::measure_lowering("fused, in tiles", lowered.schedule);
 
   fmt::print("Fusion: {} of {} edges\n\n{}\n", lowered.fusion.fused_count(),
              lowered.fusion.decisions.size(), to_string(lowered.fusion));
@@ -150,6 +154,7 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"belady", "lru"}));
   app.add_option("--plan", options.plan, "draw the scratchpad plan in this file, as SVG");
   app.add_option("--plan-json", options.plan_json, "write the scratchpad plan to this file");
+  lesson::add_lowering_option(&app);
   CLI11_PARSE(app, argc, argv);
   try {
     run(options);

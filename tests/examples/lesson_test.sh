@@ -1,10 +1,11 @@
 #!/bin/bash
-# Runs a lesson and looks for what it has to say.  lesson_test.sh PROGRAM WORDS...
+# Runs a lesson and looks for what it has to say, and for what it measured (//benchmarks:lowering).
+#   lesson_test.sh PROGRAM WORDS...
 set -u
 
 program=$1
 shift
-"./$program" >"${TEST_TMPDIR:?}/said" 2>&1 || {
+"./$program" --lowering="${TEST_TMPDIR:?}/lowering" >"$TEST_TMPDIR/said" 2>&1 || {
   cat "$TEST_TMPDIR/said"
   echo "FAILED: $program ended with an error"
   exit 1
@@ -16,3 +17,7 @@ for words in "$@"; do
     exit 1
   }
 done
+grep -qE '^\{"loops":[0-9]+,"seconds":\[[0-9.e,-]+\],"step":"[^"]+"\}$' "$TEST_TMPDIR/lowering" || {
+  echo "FAILED: $program does not say how long lowering takes"
+  exit 1
+}

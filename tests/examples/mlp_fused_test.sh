@@ -33,6 +33,8 @@ grep -qF '<svg xmlns=' "$folder/plan.svg" || fail "the picture is none"
 grep -qF '"loads": 861,' "$folder/plan.json" || fail "the report has no loads"
 "./$program" --policy lru >"$folder/said" 2>&1 || fail "no plan with LRU"
 says 'the nest has 2212 loads and 100 stores, the plan 1208 and'
+"./$program" --lowering "$folder/lowering" >"$folder/said" 2>&1 || fail "lowering is not measured"
+[ "$(grep -c '"seconds":\[' "$folder/lowering")" -eq 2 ] || fail "expected two lowerings"
 if "./$program" --policy fifo >"$folder/said" 2>&1; then fail "a policy that is none is accepted"; fi
 if "./$program" --plan /nonexistent/plan.svg >"$folder/said" 2>&1; then fail "no folder, no error"; fi
 says '/nonexistent/plan.svg: cannot be written'
