@@ -18,6 +18,13 @@ void require_positive(const std::string& idiom, const RegisterTile& tile) {
   }
 }
 
+// Of vectors along an axis with that extent.
+Tail vector_tail(const Extent& extent, int64_t lanes, bool pure) {
+  if (extent.exact_quotient(lanes)) return Tail::automatic;
+  const bool long_enough = extent.lower_bound().value_or(0) >= lanes;
+  return pure && long_enough ? Tail::shift_inwards : Tail::predicate;
+}
+
 }  // namespace
 
 Axis row_loop(const Axis& m, const RegisterTile& tile, const TileLoops& loops) {
@@ -111,10 +118,13 @@ StageSchedule& vectorize_last(StageSchedule& stage, const Axis& axis, int64_t la
   const Extent& extent = axis.extent();
   if (extent.is_constant() && extent.constant() < 2) return stage;
   if (extent.is_constant() && extent.constant() <= lanes) return stage.vectorize(axis);
-  const bool exact = extent.exact_quotient(lanes).has_value();
-  const bool long_enough = extent.lower_bound().value_or(0) >= lanes;
-  const Tail last = pure && long_enough ? Tail::shift_inwards : Tail::predicate;
-  return stage.vectorize(axis, lanes, exact ? Tail::automatic : last);
+  return stage.vectorize(axis, lanes, vector_tail(extent, lanes, pure));
+}
+
+StageSchedule& vectorize_pixels(StageSchedule& stage, const Axis& x, const Axis& c,
+                                const Axis& lane, int64_t lanes, bool pure) {
+  stage.split(x, x, lane, lanes, vector_tail(x.extent(), lanes, pure));
+  return stage.reorder({lane, c}).vectorize(lane).unroll(c);
 }
 
 StageSchedule& stage_operand(Schedule& schedule, const std::string& reader,

@@ -86,6 +86,12 @@ StageSchedule& parallel_blocks(StageSchedule& stage, const Axis& axis, int64_t b
 StageSchedule& vectorize_last(StageSchedule& stage, const Axis& axis, int64_t lanes,
                               bool pure = true);
 
+// for x: for c  ->  for x: unrolled c: vectorized lane
+// Vectors across pixels, one for each of their colours c, which are too few for a vector of their
+// own. `x` has its extent; `pure` as above. Values of a pixel stay beside one another in memory.
+StageSchedule& vectorize_pixels(StageSchedule& stage, const Axis& x, const Axis& c,
+                                const Axis& lane, int64_t lanes, bool pure = true);
+
 // reader = f(operand)  ->  in loop `at` of the reader: load copy = operand; reader = f(copy)
 // The schedule of the copy, for its own loops and storage.
 StageSchedule& stage_operand(Schedule& schedule, const std::string& reader,

@@ -10,6 +10,11 @@ namespace {
 // Points of the op, or nothing when a run-time size decides.
 std::optional<int64_t> known_points(const Op& op) { return element_count(op.shape); }
 
+std::optional<int64_t> known_extent(const Axis& axis) {
+  if (!axis.extent().is_constant()) return std::nullopt;
+  return axis.extent().constant();
+}
+
 // The types of the values under `e`, but not of what only says where to read.
 void collect_types(const Expr& e, std::unordered_set<const ExprNode*>* done,
                    std::set<DType>* types) {
@@ -17,6 +22,23 @@ void collect_types(const Expr& e, std::unordered_set<const ExprNode*>* done,
   types->insert(e.dtype());
   if (e->op == ExprOp::read) return;
   for (const Expr& arg : e->args) collect_types(arg, done, types);
+}
+
+// The loop that the threads share: of the leading axes, those of known short extent fused until
+// there is enough to share out. Nothing when that is one step.
+std::optional<Axis> fuse_leading(const Op& op, size_t count, const Target& target,
+                                 StageSchedule* stage) {
+  std::vector<Axis> rows = {op.axes[0]}, fused;
+  Extent extent = op.axes[0].extent();
+  for (size_t i = 1; i < count; ++i) {
+    if (!extent.is_constant() || extent.constant() >= int64_t{8} * target.cores) break;
+    if (!op.axes[i].extent().is_constant()) break;
+    rows.push_back(op.axes[i]);
+    fused.emplace_back(fresh_axis(op, "rows" + std::to_string(i)));
+    extent = extent * op.axes[i].extent();
+  }
+  if (extent == Extent(1)) return std::nullopt;
+  return fuse_rows(*stage, rows, fused);
 }
 
 }  // namespace
@@ -31,35 +53,49 @@ int64_t value_lanes(const Op& op, const Target& target) {
   return lanes;
 }
 
+std::optional<Pixels> match_pixels(const Op& op, int64_t lanes) {
+  constexpr int64_t kShortestVector = 4;
+  int64_t values = 1;  // of a pixel
+  std::optional<Axis> colour;
+  size_t at = op.axes.size();
+  for (; at > 0; --at) {
+    const Axis& axis = op.axes[at - 1];
+    const std::optional<int64_t> extent = known_extent(axis);
+    if (!extent || *extent == 0 || values * *extent >= kShortestVector) break;
+    values *= *extent;
+    if (!colour || *extent > 1) colour = axis;
+  }
+  if (at == 0 || !colour || values >= lanes) return std::nullopt;
+  const Axis& x = op.axes[at - 1];
+  if (known_extent(x).value_or(lanes) < lanes) return std::nullopt;
+  return Pixels{x, *colour, at - 1};
+}
+
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   if (op.axes.empty()) return;
   StageSchedule& stage = (*schedule)[op.name];
-  int64_t lanes = value_lanes(op, target);
-  std::optional<int64_t> points = known_points(op);
-  bool threads = target.cores > 1 && (!points || *points >= kWorkForThreads / 8);
+  const int64_t lanes = value_lanes(op, target);
+  const std::optional<int64_t> points = known_points(op);
+  const bool threads = target.cores > 1 && (!points || *points >= kWorkForThreads / 8);
+  const std::optional<Pixels> pixels = match_pixels(op, lanes);
+  const size_t rows = pixels ? pixels->rows : op.axes.size() - 1;
 
-  size_t rank = op.axes.size();
-  if (threads && rank == 1) {  // one long row: a block of it for each task
+  Axis along = op.axes[rows];
+  std::optional<Axis> shared;
+  if (threads && rows == 0) {  // one long row: a block of it for each task
     constexpr int64_t kBlock = 8192;
-    Axis outer(fresh_axis(op, "block")), inner(fresh_axis(op, "within"));
-    parallel_blocks(stage, op.axes[0], kBlock, outer, inner).vectorize(inner, lanes);
-    return;
+    shared = Axis(fresh_axis(op, "block"));
+    const Axis within(fresh_axis(op, "within"), kBlock);
+    stage.split(along, *shared, within, kBlock, Tail::guard);
+    along = within;
   }
-  vectorize_last(stage, op.axes[rank - 1], lanes, op.combiner == Combiner::none);
-  if (!threads) return;
-  // Leading axes of known short extent are fused until there is enough to share out.
-  std::vector<Axis> rows = {op.axes[0]}, fused;
-  Extent extent = op.axes[0].extent();
-  for (size_t i = 1; i + 1 < rank; ++i) {
-    if (!extent.is_constant() || extent.constant() >= int64_t{8} * target.cores) break;
-    if (!op.axes[i].extent().is_constant()) break;
-    rows.push_back(op.axes[i]);
-    fused.emplace_back(fresh_axis(op, "rows" + std::to_string(i)));
-    extent = extent * op.axes[i].extent();
+  if (pixels) {
+    vectorize_pixels(stage, along, pixels->colour, Axis(fresh_axis(op, "lane")), lanes);
+  } else {
+    vectorize_last(stage, along, lanes);
   }
-  if (extent == Extent(1)) return;
-  const Axis outer = fuse_rows(stage, rows, fused);
-  parallel_from(stage, outer, op.shape, kWorkForThreads / 8);
+  if (threads && rows > 0) shared = fuse_leading(op, rows, target, &stage);
+  if (shared) parallel_from(stage, *shared, op.shape, kWorkForThreads / 8);
 }
 
 }  // namespace emulsion

@@ -5,13 +5,14 @@
 // registers, vector lanes, cores. No search and no measurement, so the same graph and target give
 // the same schedule.
 //
-//   contraction + elementwise epilogue   a tile of accumulators in registers, computed at the tile
-//   of the
-//                                        epilogue; weights packed in panels; threads over panels or
-//                                        rows
-//   elementwise, data movement           vectors along the last axis, threads along the first
-//   reduction along the last axis        partial results in lanes (rfactor), threads over
-//   rows any other reduction                  accumulators in vectors along the last axis
+//   contraction and epilogue    a tile of accumulators in registers, computed at the tile of the
+//                               epilogue; weights packed in panels; threads over panels or rows
+//   elementwise, data movement  vectors along the last axis, threads along the first
+//   reduction, last axis        partial results in lanes (rfactor), threads over rows
+//   any other reduction         accumulators in vectors along the last axis
+//
+// Where the last axis has fewer than four steps (the colours of a picture) vectors go along the one
+// before it: pixels side by side, one vector for each colour.
 //
 // For a tile machine (dsl/tile_machine.h) the schedule is derive_tiles.h's.
 //

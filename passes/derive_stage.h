@@ -40,6 +40,15 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 // and those of its body. What only says where to read does not count, nor do conditions.
 int64_t value_lanes(const Op& op, const Target& target);
 
+// An operation whose last axes are together shorter than any machine's vector (the colours of a
+// picture, a last axis of 1), behind one that is long enough for vectors.
+struct Pixels {
+  Axis x;       // what vectors go along
+  Axis colour;  // of the axes behind it the one that has several steps, if any has
+  size_t rows;  // how many axes are before x
+};
+std::optional<Pixels> match_pixels(const Op& op, int64_t lanes);
+
 // Work that a second thread must have before it pays to wake it, in scalar operations.
 inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
 

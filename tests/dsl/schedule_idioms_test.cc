@@ -130,6 +130,18 @@ TEST(ScheduleIdioms, VectorsOfEveryLength) {
   EXPECT_EQ(line(batch * Extent(32), true), "split(n, n, n_v, 16)\nvectorize(n_v)\n");
 }
 
+TEST(ScheduleIdioms, VectorsAcrossPixels) {
+  const auto pixels = [](const Extent& extent, bool pure) {
+    Schedule s = empty();
+    return text_of(vectorize_pixels(s["y"], Axis("n", extent), Axis("c"), Axis("lane"), 16, pure));
+  };
+  const std::string order = "reorder(lane, c)\nvectorize(lane)\nunroll(c)\n";
+  EXPECT_EQ(pixels(64, true), "split(n, n, lane, 16)\n" + order);
+  EXPECT_EQ(pixels(70, true), "split(n, n, lane, 16, shift_inwards)\n" + order);
+  EXPECT_EQ(pixels(70, false), "split(n, n, lane, 16, predicate)\n" + order);
+  EXPECT_EQ(pixels(Extent::size("B"), true), "split(n, n, lane, 16, predicate)\n" + order);
+}
+
 TEST(ScheduleIdioms, AnOperandAtALoopOfItsReader) {
   Schedule s = empty();
   stage_operand(s, "mm", "x", "x_tile", m).unroll(Axis("i0"));
@@ -196,6 +208,10 @@ INSTANTIATE_TEST_SUITE_P(
          "reduce_in_lanes: expected at least one reduction axis, got none"},
         {"VectorsOfAnAxisWithoutExtent", [] { vectorize_last(empty()["y"], Axis("n"), 16); },
          "axis n"},
+        {"PixelsOfAnAxisWithoutExtent",
+         [] { vectorize_pixels(empty()["y"], Axis("n"), a, Axis("lane"), 16); }, "axis n"},
+        {"PixelsInNoLanes",
+         [] { vectorize_pixels(empty()["y"], Axis("n", 8), a, Axis("lane"), 0); }, "argument 4 (factor) of split: expected a positive integer, got 0"},
         {"CopyToAKeyword",
          [] {
            Schedule s = empty();

@@ -199,6 +199,22 @@ TEST_P(DeriveShapes, Pools) {
   }
 }
 
+// Vectors go across pixels whose colours are too few for one.
+TEST_P(DeriveShapes, Pictures) {
+  for (int colours : {1, 2, 3, 4}) {
+    for (const Extent& width : {Extent(15), Extent(16), Extent(67), batch}) {
+      Tensor x = input("x", f32, {3, width, colours}), u = input("u", u8, {3, width, colours});
+      ASSERT_TRUE(derives(relu(x * input("s", f32, {colours})), target_, {0, 1, 17}));
+      ASSERT_TRUE(derives(cast(cast(u, f32) * 0.5f + input("e", f32, {3, width, 1}), u8), target_,
+                          {0, 1, 17}));
+      ASSERT_TRUE(
+          derives(transpose(input("p", u8, {colours, 3, width}), {1, 2, 0}), target_, {0, 1, 17}));
+      ASSERT_TRUE(derives(reduce_max(u, {0}), target_, {0, 1, 17}));
+      ASSERT_TRUE(derives(sum(x, {0, 1}), target_, {0, 1, 17}));
+    }
+  }
+}
+
 TEST_P(DeriveShapes, DataMovement) {
   for (int extent : kExtents) {
     Tensor x = input("x", f32, {batch, extent}), y = input("y", f32, {Extent::size("C"), extent});

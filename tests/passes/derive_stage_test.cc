@@ -125,6 +125,103 @@ TEST(ValueLanes, AreThoseOfTheWidestValue) {
   EXPECT_EQ(lanes(compute("y", {i}, cast(u8, Expr(i)))), 16);  // an axis as a value is an i32
 }
 
+// "x | colour | rows", or "none".
+std::string pixels_of(const Shape& shape, int64_t lanes = 8) {
+  const Tensor y = relu(input("picture", f32, shape));
+  const std::optional<Pixels> pixels = match_pixels(*y.op(), lanes);
+  if (!pixels) return "none";
+  return pixels->x.name() + " " + pixels->colour.name() + " " + std::to_string(pixels->rows);
+}
+
+TEST(MatchPixels, FindsAShortLastAxisBehindALongOne) {
+  const Extent batch = Extent::size("B");
+  EXPECT_EQ(pixels_of({9, 8, 3}), "i1 i2 1");
+  EXPECT_EQ(pixels_of({9, batch, 2}), "i1 i2 1");
+  EXPECT_EQ(pixels_of({batch, 1}), "i0 i1 0");
+  EXPECT_EQ(pixels_of({9, 8, 3, 1}), "i1 i2 1");
+  EXPECT_EQ(pixels_of({9, 8, 1, 2}), "i1 i3 1");
+  EXPECT_EQ(pixels_of({9, 8, 1, 1}), "i1 i3 1");
+}
+
+TEST(MatchPixels, ALastAxisOfAVectorIsNoColour) {
+  EXPECT_EQ(pixels_of({9, 8, 4}), "none");
+  EXPECT_EQ(pixels_of({9, 8, 2, 2}), "none");
+  EXPECT_EQ(pixels_of({9, 8, 64}), "none");
+}
+
+TEST(MatchPixels, ARunTimeLastAxisIsNoColour) {
+  EXPECT_EQ(pixels_of({9, 8, Extent::size("C")}), "none");
+}
+
+TEST(MatchPixels, AsManyColoursAsLanesAreAVector) {
+  EXPECT_EQ(pixels_of({9, 8, 2}, 2), "none");
+  EXPECT_EQ(pixels_of({9, 8, 1}, 1), "none");
+}
+
+TEST(MatchPixels, FewerPixelsThanLanesAreNone) {
+  EXPECT_EQ(pixels_of({9, 7, 3}), "none");
+  EXPECT_EQ(pixels_of({9, 0, 3}), "none");
+}
+
+TEST(MatchPixels, ColoursAloneAreNoPicture) {
+  EXPECT_EQ(pixels_of({3}), "none");
+  EXPECT_EQ(pixels_of({1, 3}), "none");
+}
+
+TEST(DerivePointwise, VectorsGoAcrossThePixels) {
+  const Target target = Target::parse("x86-64-v3,cores=1");
+  const Graph graph(relu(input("picture", f32, {9, Extent::size("W"), 3}), "y"));
+  Schedule schedule(graph);
+  derive_pointwise(*graph.outputs()[0], target, &schedule);
+  EXPECT_EQ(to_string(schedule),
+            "emulsion schedule 1\ny.split(i1, i1, lane, 8, predicate)\ny.reorder(lane, i2)\n"
+            "y.vectorize(lane)\ny.unroll(i2)\n");
+}
+
+TEST(DerivePointwise, ThreadsShareRowsOfPixels) {
+  const Target target = Target::parse("x86-64-v3,cores=4");
+  const Graph graph(relu(input("picture", f32, {512, 640, 3}), "y"));
+  Schedule schedule(graph);
+  derive_pointwise(*graph.outputs()[0], target, &schedule);
+  EXPECT_EQ(schedule["y"].directives().back().axes, std::vector<std::string>{"i0"});
+  EXPECT_EQ(schedule["y"].directives().back().kind, DirectiveKind::parallel);
+}
+
+TEST(DerivePointwise, ThreadsShareBlocksOfARowOfPixels) {
+  const Target target = Target::parse("x86-64-v3,cores=4");
+  const Graph graph(relu(input("points", f32, {Extent::size("B"), 3}), "y"));
+  Schedule schedule(graph);
+  derive_pointwise(*graph.outputs()[0], target, &schedule);
+  EXPECT_EQ(to_string(schedule),
+            "emulsion schedule 1\ny.split(i0, block, within, 8192, guard)\n"
+            "y.split(within, within, lane, 8)\ny.reorder(lane, i1)\ny.vectorize(lane)\n"
+            "y.unroll(i1)\ny.specialize(B >= 43691)\ny.parallel(block)\n");
+}
+
+std::string reduction_text(const Tensor& y) {
+  const Graph graph(y);
+  Schedule schedule(graph);
+  derive_reduction(*graph.outputs()[0], Target::parse("x86-64-v3,cores=1"), &schedule);
+  return to_string(schedule);
+}
+
+TEST(DeriveReduction, SumsOfPixelsAreVectorsOfEachColour) {
+  EXPECT_EQ(reduction_text(sum(input("frames", f32, {5, 9, 64, 3}), {0}, false, "y")),
+            "emulsion schedule 1\ny.cache_write(y_acc)\ny.split(i2, i2, lane, 8)\n"
+            "y.reorder(lane, i3)\ny.vectorize(lane)\ny.unroll(i3)\n"
+            "y_acc.compute_at(y, i2)\ny_acc.store_in(registers)\ny_acc.reorder(i2, i3, r0)\n"
+            "y_acc.vectorize(i2)\ny_acc.unroll(i3)\ny_acc.reorder_storage(i2, i3, i1)\n");
+}
+
+TEST(DeriveReduction, WhatDoesNotWalkPixelsIsNotTakenForThem) {
+  const Tensor over_columns = sum(input("x", f32, {64, 9, 3}), {1});
+  const Tensor long_dot = matmul(input("x", f32, {64, 512}), input("w", f32, {512, 1}));
+  for (const Tensor& y : {over_columns, long_dot}) {
+    EXPECT_TRUE(match_pixels(*y.op(), 8));
+    EXPECT_EQ(reduction_text(y).find("reorder_storage"), std::string::npos) << reduction_text(y);
+  }
+}
+
 std::string parallel_text(const std::vector<Extent>& extents, int64_t least) {
   StageSchedule stage;
   parallel_from(stage, Axis("i"), extents, least);

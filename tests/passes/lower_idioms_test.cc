@@ -74,6 +74,22 @@ TEST(LowerIdioms, RowsAndVectors) {
   expect_nest(s);
 }
 
+TEST(LowerIdioms, VectorsAcrossPixels) {
+  const Axis a("a", 2), b("b", 7), c("c", 3);
+  Tensor y = compute("y", {a, b, c}, input("x", f32, {2, 7, 3})(a, b, c) + 1.0f);
+  Schedule s(y);
+  vectorize_pixels(s[y], b, c, Axis("lane"), 4);
+  expect_nest(s);
+}
+
+TEST(LowerIdioms, VectorsAcrossPixelsAtEverySize) {
+  const Axis b("b", Extent::size("B")), c("c", 3);
+  Tensor y = compute("y", {b, c}, input("x", f32, {Extent::size("B"), 3})(b, c) + 1.0f);
+  Schedule s(y);
+  vectorize_pixels(s[y], b, c, Axis("lane"), 4);
+  for (int64_t batch : {0, 1, 3, 4, 9}) EXPECT_TRUE(lowers(y, s, {{"B", batch}}));
+}
+
 TEST(LowerIdioms, BlocksOfALongRow) {
   const Axis i("i", Extent::size("B"));
   Tensor y = compute("y", {i}, input("x", f32, {Extent::size("B")})(i) + 1.0f);
