@@ -19,6 +19,9 @@ HalidePipeline build_pipeline(const LoopNest& nest, bool has_fma) {
   for (const std::string& size : nest.sizes) result.arguments.push_back(result.sizes.at(size));
   for (const Halide::ImageParam& input : defined.inputs()) result.arguments.push_back(input);
   for (const auto& [name, made] : defined.stages()) result.funcs.emplace(name, made.func);
+  for (const Stage& stage : nest.stages) {
+    if (has_fused_loops(stage)) result.fused.insert(result.funcs.at(stage.name).name());
+  }
   for (const Buffer& buffer : nest.buffers) {
     if (buffer.role == BufferRole::output) result.outputs.push_back(result.funcs.at(buffer.name));
   }

@@ -14,6 +14,7 @@
 // from shapes.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct HalidePipeline {
   std::map<std::string, Halide::Param<int32_t>> sizes;
   std::map<std::string, Halide::Func> funcs;  // by stage
   std::vector<Halide::Func> outputs;          // in the order of the arguments
+  std::set<std::string> fused;                // names of the Funcs with a fused loop
 };
 
 // To be called inside call_halide(). `has_fma`: whether the target has an instruction for a * b +

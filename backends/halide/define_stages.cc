@@ -81,6 +81,14 @@ std::set<std::string> carrying_variables(const Stage& stage, const Node& update)
   return carrying;
 }
 
+// Whether an index of a reduction axis is the variable of a loop that is as long as the axis.
+bool is_whole_loop(const Expr& index, const Axis& axis, const PartLoops& update) {
+  return std::any_of(update.loops.begin(), update.loops.end(), [&](const Node* loop) {
+    return index->op == ExprOp::axis && index->name == loop_variable(loop->stage, loop->axis) &&
+           equal(loop->extent, extent_value(axis.extent()));
+  });
+}
+
 std::vector<Expr> reduction_guards(const Stage& stage, const Node& update) {
   const std::set<std::string> carrying = carrying_variables(stage, update);
   std::vector<Expr> guards;
@@ -95,6 +103,17 @@ std::vector<Expr> reduction_guards(const Stage& stage, const Node& update) {
 }
 
 }  // namespace
+
+bool has_fused_loops(const Stage& stage) {
+  auto fuses = [](const std::vector<LoopTransform>& transforms) {
+    return std::any_of(transforms.begin(), transforms.end(),
+                       [](const LoopTransform& t) { return t.kind == LoopTransform::Kind::fuse; });
+  };
+  const std::vector<Specialization>& cases = stage.specializations;
+  return fuses(stage.transforms) ||
+         std::any_of(cases.begin(), cases.end(),
+                     [&](const Specialization& special) { return fuses(special.transforms); });
+}
 
 StageDefiner::StageDefiner(const LoopNest& nest, const std::map<std::string, StagePlace>& places,
                            bool has_fma)
@@ -118,6 +137,10 @@ Halide::Expr StageDefiner::extent(const Extent& extent) const {
         Halide::Expr(static_cast<int32_t>(coefficient)) * Halide::Expr(sizes_.at(name)) + result;
   }
   return Halide::Internal::simplify(result);
+}
+
+Halide::Expr StageDefiner::promise_inside(const Halide::Expr& index, const Extent& axis) const {
+  return Halide::unsafe_promise_clamped(index, 0, extent(axis) - 1);
 }
 
 const Halide::ImageParam* StageDefiner::input(const std::string& name) const {
@@ -204,10 +227,13 @@ Halide::RDom StageDefiner::reduction_domain(const Stage& stage, const PartLoops&
     loop_values->emplace(loop_variable(stage.name, names[i]), variable);
     stages_.at(stage.name).reduction_loops.emplace(names[i], variable);
   }
-  for (const Expr& guard : reduction_guards(stage, *update.uop)) {
-    // Vectors of an atomic update need a loop of their own, without the guard: likely() makes it.
+  const std::vector<Expr> guards = reduction_guards(stage, *update.uop);
+  // Vectors of an atomic update need a loop of their own, without the guard: likely() makes it. And
+  // Halide would put two guards together, max(a, b) < n, and then not see the bound of either.
+  const bool apart = update.uop->atomic || guards.size() > 1;
+  for (const Expr& guard : guards) {
     Halide::Expr inside = translate_expr(guard, scope);
-    domain.where(update.uop->atomic ? Halide::likely(inside) : inside);
+    domain.where(apart ? Halide::likely(inside) : inside);
   }
   return domain;
 }
@@ -228,9 +254,8 @@ void StageDefiner::define_update(const Stage& stage, const PartLoops& update) {
     const Expr& index = update.uop->point[stage.axes.size() + i];
     Halide::Expr value = translate_expr(index, scope);
     // The guards keep it inside, but Halide does not ask them how much of an operand is read.
-    if (guarded && index->op != ExprOp::axis) {
-      value = Halide::min(value, Halide::max(extent(axis.extent()) - 1, 0));
-    }
+    if (guarded && !is_whole_loop(index, axis, update))
+      value = promise_inside(value, axis.extent());
     axes.emplace(axis.name(), value);
   }
   Halide::Func func = stages_.at(stage.name).func;
@@ -309,6 +334,13 @@ Halide::Expr StageDefiner::read(const Stage& stage, const ExprNode& node,
   if (!proved && !Halide::Internal::is_const_one(has_elements)) {
     // One element is there even of an empty buffer: see strip_argument_checks.h.
     for (Halide::Expr& arg : args) arg = Halide::select(has_elements, arg, 0);
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool follows_loops = proved && affine_of(node.args[i]) && !has_fused_loops(stage);
+    if (follows_loops || buffer.shape[i].is_constant()) continue;
+    // Halide finds that a clamped index, or one out of a fused loop, needs an element even where
+    // there is none. It would ask for one and go on from there: a kernel for at least one.
+    args[i] = promise_inside(args[i], buffer.shape[i]);
   }
   args = reversed(std::move(args));
   auto input = inputs_by_name_.find(node.name);

@@ -26,6 +26,9 @@ struct StageFunc {
   std::map<std::string, Halide::RVar> reduction_loops;  // by plain name
 };
 
+// Whether a loop of the stage, in any of its cases, is made by a fuse.
+bool has_fused_loops(const Stage& stage);
+
 class StageDefiner {
  public:
   StageDefiner(const LoopNest& nest, const std::map<std::string, StagePlace>& places, bool has_fma);
@@ -53,6 +56,8 @@ class StageDefiner {
                     const std::map<std::string, Halide::Expr>& axes) const;
   Halide::Expr read(const Stage& stage, const ExprNode& node,
                     const std::vector<Halide::Expr>& indices) const;
+  // The index, and that it is one of an axis of that extent wherever its value is used.
+  Halide::Expr promise_inside(const Halide::Expr& index, const Extent& axis) const;
   bool contracts_with_fma(const Stage& stage, const PartLoops& update) const;
 
   const LoopNest& nest_;

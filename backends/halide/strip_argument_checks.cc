@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "Halide.h"
@@ -29,7 +30,7 @@ const char* const kArgumentErrors[] = {
 
 class ArgumentCheckStripper : public hi::IRMutator {
  public:
-  explicit ArgumentCheckStripper(const HalidePipeline& built) {
+  explicit ArgumentCheckStripper(const HalidePipeline& built) : fused_(built.fused) {
     for (const Halide::Func& output : built.outputs) {
       outputs_.emplace(output.name(), output.output_buffer().parameter());
     }
@@ -51,8 +52,10 @@ class ArgumentCheckStripper : public hi::IRMutator {
     if (std::any_of(std::begin(kArgumentErrors), std::end(kArgumentErrors), is_error)) {
       return hi::Evaluate::make(0);
     }
-    // Loops over an empty axis do not run, but Halide speaks of what they would need.
-    if (error->name == "halide_error_explicit_bounds_too_small" && some_size_is_zero_.defined()) {
+    // A fused loop does not run where the inner one of the two is empty, but Halide speaks of what
+    // its first step would need.
+    if (error->name == "halide_error_explicit_bounds_too_small" && is_fused(*error) &&
+        some_size_is_zero_.defined()) {
       return hi::AssertStmt::make(op->condition || some_size_is_zero_, op->message);
     }
     return op;
@@ -88,7 +91,14 @@ class ArgumentCheckStripper : public hi::IRMutator {
                           mutate(op->predicate), hi::ModulusRemainder());
   }
 
+  // (variable, Func, ...)
+  bool is_fused(const hi::Call& error) const {
+    const hi::StringImm* func = error.args[1].as<hi::StringImm>();
+    return func != nullptr && fused_.count(func->value) > 0;
+  }
+
   Halide::Expr some_size_is_zero_;
+  std::set<std::string> fused_;
   std::map<std::string, Halide::Parameter> outputs_;
 };
 

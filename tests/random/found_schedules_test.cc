@@ -42,6 +42,19 @@ const FoundSchedule kFound[] = {
     {"LoadsMaskedAtALoop",
      "convolution",
      {"c_pad.split(i0, o, i, 3, predicate_loads)", "c_pad.compute_at(c, kx)"}},
+    // A reduction axis is shorter than the only loop that is left of it.
+    {"GuardedReductionOfAFusedLoop", "pooled", {"q.split(kx, o4, i4, 4)", "q.fuse(ky, o4, f20)"}},
+    {"GuardedReductionOfTwoAxes",
+     "convolution",
+     {"c.split(kx, kx, kxi, 5)", "c.unroll(ky, 4, predicate)"}},
+    // Halide made a kernel for at least one row, and B was 0.
+    {"ClampedReadOverABatch",
+     "two_layers",
+     {"b1.vectorize(i0, 2, predicate_stores)", "h.copy_in(b1, copy)", "b1.compute_at(copy, i0)"}},
+    {"FusedInnerLoopOverABatch", "transposed", {"back.fuse(i0, i1, f)"}},
+    {"FusedInnerLoopOfAReduction", "batched", {"mm.fuse(b0, m, f)"}},
+    {"FusedLoopThatReadsABatch", "transposed", {"y.fuse(i0, i1, f)"}},
+    {"FusedReductionOverABatch", "batched", {"y.fuse(i0, i1, f4)", "y.fuse(f4, i2, f10)"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundSchedules, testing::ValuesIn(kFound),
