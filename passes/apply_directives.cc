@@ -96,6 +96,15 @@ class Applier {
 
   void specialize(const Directive& d) {
     check_kinds(plan_, applied_);
+    const std::vector<Specialization>& closed = plan_.stage.specializations;
+    const bool again = std::any_of(closed.begin(), closed.end(), [&](const Specialization& other) {
+      return equal(other.condition, d.condition);
+    });
+    if (again || (general_ && equal(condition_, d.condition))) {
+      refuse_here(d, fmt::format("expected a condition that {} has no special case for yet, got "
+                                 "{}; legal: what stands behind it, behind the first",
+                                 plan_.stage.name, to_string(d.condition)));
+    }
     if (general_) {
       close_case();
     } else {
@@ -227,15 +236,15 @@ class Applier {
                                  "stores, got {}; legal: predicate",
                                  to_string(d.tail)));
     }
-    if (d.tail == Tail::predicate_stores) return;
-    if (plan_.is_output) {
+    if (d.tail == Tail::predicate_loads && plan_.is_output) {
       refuse_here(
           d,
           fmt::format("expected a tail of guard, predicate, predicate_stores or "
                       "shift_inwards: nothing past the end of {} may be written; legal: predicate",
                       plan_.stage.name));
     }
-    // What is stored past the end widens the storage: by a known amount, of a known axis.
+    // What is stored past the end widens the storage, and what is loaded past it is cut off at the
+    // end: by a known amount, of a known axis.
     const std::vector<Axis>& axes = plan_.stage.axes;
     const std::vector<LoopTransform>& made = plan_.stage.transforms;
     const bool is_axis = std::any_of(axes.begin(), axes.end(),
@@ -314,7 +323,21 @@ class Applier {
     std::sort(slots.rbegin(), slots.rend());  // innermost slot first, as the directive names them
     std::vector<std::string> loops = plan_.loops;
     for (size_t i = 0; i < slots.size(); ++i) loops[slots[i]] = d.axes[i];
+    if (general_ && reduction_loops_of(loops) != reduction_loops_of(plan_.loops)) {
+      refuse_here(d, fmt::format("expected the reduction loops in their order behind specialize, "
+                                 "{}, got {}; legal: in front of the first specialize",
+                                 joined(reduction_loops_of(plan_.loops)),
+                                 joined(reduction_loops_of(loops))));
+    }
     plan_.loops = std::move(loops);
+  }
+
+  std::vector<std::string> reduction_loops_of(const std::vector<std::string>& loops) const {
+    std::vector<std::string> result;
+    for (const std::string& loop : loops) {
+      if (plan_.reduction_loops.count(loop)) result.push_back(loop);
+    }
+    return result;
   }
 
   void set_kind(const Directive& d, LoopKind kind) {
@@ -322,7 +345,7 @@ class Applier {
     position_of(d, axis);
     require_serial(d, axis);
     if (plan_.reduction_loops.count(axis) && kind != LoopKind::unrolled) {
-      require_atomic(d, kind);
+      check_carried(plan_, d, kind, has_atomic_);
     }
     if (kind != LoopKind::parallel && open_.count(axis)) {
       refuse_here(d,
@@ -349,31 +372,6 @@ class Applier {
     }
     if (plan_.atomic) refuse_here(d, "expected one atomic, got a second one; legal: one");
     plan_.atomic = true;
-  }
-
-  // Whether the steps of a reduction loop may be taken together. Every combiner is associative and
-  // commutative, but a float is rounded at each step: in what order, the nest says, and neither
-  // threads nor a reduction across lanes would keep to it.
-  void require_atomic(const Directive& d, LoopKind kind) const {
-    const std::string combiner = to_string(plan_.stage.combiner);
-    const std::string dtype = to_string(plan_.stage.dtype);
-    const std::string& axis = d.axes[0];
-    const std::string partial = fmt::format("rfactor({}, ...) and this in the new stage", axis);
-    if (is_float(plan_.stage.dtype)) {
-      refuse_here(d, fmt::format("expected a loop without a dependence, got {}, which carries the "
-                                 "{} of {}, rounded in the order of the loop; legal: {}",
-                                 axis, combiner, plan_.stage.name, partial));
-    }
-    if (!has_atomic_) {
-      refuse_here(d, fmt::format("expected a loop without a dependence, got {}, which carries the "
-                                 "{} of {}; legal: atomic() on {}, or {}",
-                                 axis, combiner, plan_.stage.name, plan_.stage.name, partial));
-    }
-    if (kind == LoopKind::parallel && plan_.stage.combiner == Combiner::product) {
-      refuse_here(d, fmt::format("expected a sum, a min or a max, which processors have as atomic "
-                                 "operations, got a product of {}; legal: {}",
-                                 dtype, partial));
-    }
   }
 
   void place(const Directive& d) {

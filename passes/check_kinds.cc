@@ -58,4 +58,31 @@ void check_kinds(const StagePlan& plan, size_t applied) {
   }
 }
 
+// Every combiner is associative and commutative, but a float is rounded at each step: in what
+// order, the nest says, and neither threads nor a reduction across lanes would keep to it.
+void check_carried(const StagePlan& plan, const Directive& d, LoopKind kind, bool has_atomic) {
+  const Stage& stage = plan.stage;
+  const std::string combiner = to_string(stage.combiner);
+  const std::string& axis = d.axes[0];
+  const std::string partial = fmt::format("rfactor({}, ...) and this in the new stage", axis);
+  if (is_float(stage.dtype)) {
+    refuse(stage.name, d,
+           fmt::format("expected a loop without a dependence, got {}, which carries the {} of {}, "
+                       "rounded in the order of the loop; legal: {}",
+                       axis, combiner, stage.name, partial));
+  }
+  if (!has_atomic) {
+    refuse(stage.name, d,
+           fmt::format("expected a loop without a dependence, got {}, which carries the {} of {}; "
+                       "legal: atomic() on {}, or {}",
+                       axis, combiner, stage.name, stage.name, partial));
+  }
+  if (kind == LoopKind::parallel && stage.combiner == Combiner::product) {
+    refuse(stage.name, d,
+           fmt::format("expected a sum, a min or a max, which processors have as atomic "
+                       "operations, got a product of {}; legal: {}",
+                       to_string(stage.dtype), partial));
+  }
+}
+
 }  // namespace emulsion

@@ -151,36 +151,38 @@ bool is_computed_inside(const StagePlan& made, const StagePlan& plan, const std:
   return at(made.at_loop) >= at(axis);
 }
 
+// `where`: " where B == 1", of a special case.
+void check_prefetch_loop(const StagePlan& plan, const LoopOrder& order, const std::string& where,
+                         const Directive& d) {
+  static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled", "of a tile"};
+  const std::string& axis = d.axes[0];
+  auto loop = std::find(order.loops.begin(), order.loops.end(), axis);
+  if (loop == order.loops.end()) {
+    refuse(plan.stage.name, d,
+           fmt::format("expected a loop that stays, got {}, which another directive takes{}; "
+                       "legal: {}",
+                       axis, where, order.loops.empty() ? "none" : joined(order.loops)));
+  }
+  for (auto outer = order.loops.begin(); outer <= loop; ++outer) {
+    auto kind = order.kinds.find(*outer);
+    if (kind == order.kinds.end()) continue;
+    if (*outer != axis && kind->second != LoopKind::vectorized) continue;
+    refuse(plan.stage.name, d,
+           fmt::format("expected a serial loop outside vectorized ones, got {}{}, which is {}{}; "
+                       "legal: a serial loop around it",
+                       *outer == axis ? "" : axis + " inside ", *outer,
+                       kNames[static_cast<int>(kind->second)], where));
+  }
+}
+
 // A packed weight has its new name from here on.
 void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
   const Directive asked = *d;
-  static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled", "of a tile"};
   const std::string &name = plan.stage.name, &axis = d->axes[0];
-  auto loop = std::find(plan.loops.begin(), plan.loops.end(), axis);
-  if (loop == plan.loops.end()) {
-    refuse(
-        name, asked,
-        fmt::format("expected a loop that stays, got {}, which another directive takes; legal: {}",
-                    axis, plan.loops.empty() ? "none" : joined(plan.loops)));
-  }
-  for (auto outer = plan.loops.begin(); outer <= loop; ++outer) {
-    auto kind = plan.kinds.find(*outer);
-    if (kind == plan.kinds.end()) continue;
-    if (*outer != axis && kind->second != LoopKind::vectorized) continue;
-    refuse(name, asked,
-           fmt::format("expected a serial loop outside vectorized ones, got {}{}, which is {}; "
-                       "legal: a serial loop around it",
-                       *outer == axis ? "" : axis + " inside ", *outer,
-                       kNames[static_cast<int>(kind->second)]));
-  }
+  check_prefetch_loop(plan, plan, "", asked);
   for (size_t i = 0; i < plan.special_cases.size(); ++i) {
-    const std::vector<std::string>& loops = plan.special_cases[i].loops;
-    if (std::find(loops.begin(), loops.end(), axis) != loops.end()) continue;
-    refuse(
-        name, asked,
-        fmt::format("expected a loop of every case, got {}, which specialize({}) takes; legal: a "
-                    "loop that it leaves",
-                    axis, to_string(plan.stage.specializations[i].condition)));
+    check_prefetch_loop(plan, plan.special_cases[i],
+                        " where " + to_string(plan.stage.specializations[i].condition), asked);
   }
   const std::vector<std::string> legal = prefetchable(nest, plan.stage);
   auto is_read = [&](const std::string& buffer) {

@@ -127,6 +127,9 @@ void require_size(const std::string& stage, const Directive& d, const Shape& sha
 // What may be inside what, as far as the first `applied` directives of a stage say: a later one can
 // mend an earlier one.
 void check_kinds(const StagePlan& plan, size_t applied);
+// Whether the steps of a reduction loop may be taken together, as directive `d` asks. `has_atomic`:
+// whether the stage has that directive, anywhere.
+void check_carried(const StagePlan& plan, const Directive& d, LoopKind kind, bool has_atomic);
 
 // The rest: loops, their kinds, places and memories. Checks each directive as it comes.
 void apply_directives(NestPlan* plan);
