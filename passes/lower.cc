@@ -27,6 +27,7 @@ LoopNest lower_or_refuse(const Graph& graph, const Schedule& schedule) {
   apply_directives(&plan);
   const std::map<std::string, Contraction> tiled = tiled_contractions(plan);
   infer_regions(&plan);
+  check_growth(plan);
 
   LoopNest nest;
   nest.name = plan.name;

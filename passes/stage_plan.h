@@ -145,6 +145,10 @@ void check_places(const NestPlan& plan);
 // domain would take out of bounds. Consumers first.
 void infer_regions(NestPlan* plan);
 
+// How much code and how much storage the regions come to, once all are known: vectors and unrolled
+// bodies of bounded size, storage that an index of 32 bits reaches.
+void check_growth(const NestPlan& nest);
+
 // What happens where a factor does not divide: open tails chosen, all of them checked, also those
 // of special cases. A tail that rounds up makes the region larger.
 void resolve_tails(StagePlan* plan);
