@@ -97,7 +97,8 @@ ScheduleResult check_legal(uint64_t seed, int index, int compile_every) {
   RandomNumbers random = numbers_of(seed, index);
   ScheduleLines lines;
   try {
-    lines = random_legal_schedule(program.graph, &random, &result.refused);
+    draw_legal_schedule(program.graph, &random, &lines, &result.refused);
+    announce(describe(program, lines, ""));
     const bool compile = random.below(compile_every) == 0;
     check_schedule(program, lines, compile);
     result.compiled = compile ? 1 : 0;
@@ -118,10 +119,11 @@ ScheduleResult check_illegal(uint64_t seed, int index, int compile_every) {
     for (int tries = 0; tries < kTries && result.refused == 0; ++tries) {
       if (lines.empty()) {  // at first, and when the mistakes were that lines are missing
         int ignored = 0;
-        lines = random_legal_schedule(program.graph, &random, &ignored);
+        draw_legal_schedule(program.graph, &random, &lines, &ignored);
         continue;
       }
       lines = with_a_mistake(program.graph, lines, &random);
+      announce(describe(program, lines, ""));
       try {
         lower(program.graph, parse_schedule(schedule_text(program.graph, lines), program.graph));
       } catch (const Error& error) {

@@ -232,24 +232,23 @@ std::string schedule_text(const Graph& graph, const ScheduleLines& lines) {
   return text;
 }
 
-ScheduleLines random_legal_schedule(const Graph& graph, RandomNumbers* random, int* refused) {
-  ScheduleLines lines;
+void draw_legal_schedule(const Graph& graph, RandomNumbers* random, ScheduleLines* lines,
+                         int* refused) {
   AxesOfStages stages = initial_axes(graph);
   const int tries = random->between(4, 24);
   for (int i = 0; i < tries; ++i) {
     const auto line = DirectiveWriter(graph, stages, random, i).write();
     if (!line) continue;
-    lines.push_back(*line);
+    lines->push_back(*line);
     try {
-      const Schedule schedule = parse_schedule(schedule_text(graph, lines), graph);
+      const Schedule schedule = parse_schedule(schedule_text(graph, *lines), graph);
       lower(graph, schedule);
       stages = axes_after(schedule);
     } catch (const Error&) {
-      lines.pop_back();
+      lines->pop_back();
       ++*refused;
     }
   }
-  return lines;
 }
 
 ScheduleLines with_a_mistake(const Graph& graph, const ScheduleLines& lines,

@@ -22,8 +22,10 @@ using ScheduleLines = std::vector<std::string>;
 // The text that parse_schedule reads.
 std::string schedule_text(const Graph& graph, const ScheduleLines& lines);
 
-// A schedule that lowers. `refused`: how many directives were drawn and refused, is added to.
-ScheduleLines random_legal_schedule(const Graph& graph, RandomNumbers* random, int* refused);
+// A schedule that lowers, into empty `lines`; when anything but an Error escapes, they hold what
+// threw it. `refused`: how many directives were drawn and refused, is added to.
+void draw_legal_schedule(const Graph& graph, RandomNumbers* random, ScheduleLines* lines,
+                         int* refused);
 
 // The same lines with one mistake or two; they may still be legal.
 ScheduleLines with_a_mistake(const Graph& graph, const ScheduleLines& lines, RandomNumbers* random);

@@ -13,11 +13,14 @@ namespace emulsion {
 
 struct TaskResult {
   std::string text;   // what the task returned
-  std::string crash;  // how it ended the process instead, and the last that it said; else empty
+  std::string crash;  // how it ended the process instead, and what it announced last; else empty
 };
 
 // The tasks must not throw. Call it before this process starts threads.
 std::vector<TaskResult> run_in_children(const std::vector<std::function<std::string()>>& tasks);
+
+// Called by a task: what it does next, for the report of a crash. Elsewhere without effect.
+void announce(const std::string& text);
 
 }  // namespace emulsion
 
