@@ -44,18 +44,26 @@ Affine added(const Affine& a, const Affine& b) {
 
 bool is_number(const Affine& a) { return a.coefficients.empty() && a.offset.is_constant(); }
 
+// The largest (or smallest) value over the axes, as an extent in the sizes.
+Extent extreme_value(const Affine& a, const AxisExtents& axes, bool largest) {
+  Extent result = a.offset;
+  for (const auto& [axis, coefficient] : a.coefficients) {
+    auto found = axes.find(axis);
+    EMULSION_CHECK(found != axes.end(), "axis {} is not in scope", axis);
+    if ((coefficient > 0) == largest) {
+      result = result + (found->second - Extent(1)) * Extent(coefficient);
+    }
+  }
+  return result;
+}
+
 // Proofs about one index under the extents of its axes.
 class Prover {
  public:
-  Prover(const AxisExtents& axes, bool under_select) : axes_(axes), all_positive_(under_select) {
-    for (const auto& [name, extent] : axes) {
-      // No iteration unless every extent is at least 1; that bounds a size only when it stands
-      // alone.
-      if (extent.coefficients().size() == 1 && extent.constant() <= 0 &&
-          extent.coefficients().begin()->second > 0) {
-        positive_.insert(extent.coefficients().begin()->first);
-      }
-    }
+  Prover(const AxisExtents& axes, const std::vector<Extent>& not_empty)
+      : axes_(axes), not_empty_(not_empty) {
+    for (const auto& [name, extent] : axes) note_positive(extent);
+    for (const Extent& extent : not_empty) note_positive(extent);
   }
 
   // e >= low
@@ -158,31 +166,37 @@ class Prover {
   }
   static bool positive_number(const Expr& e) { return number(e).value_or(0) > 0; }
 
-  // The largest (or smallest) value over the axes, as an extent in the sizes.
-  Extent extreme(const Affine& a, bool largest) const {
-    Extent result = a.offset;
-    for (const auto& [axis, coefficient] : a.coefficients) {
-      auto found = axes_.find(axis);
-      EMULSION_CHECK(found != axes_.end(), "axis {} is not in scope", axis);
-      if ((coefficient > 0) == largest) {
-        result = result + (found->second - Extent(1)) * Extent(coefficient);
-      }
+  Extent extreme(const Affine& a, bool largest) const { return extreme_value(a, axes_, largest); }
+
+  // An extent that is at least 1 bounds a size only when no other can be what makes it so.
+  void note_positive(const Extent& extent) {
+    if (extent.constant() > 0) return;
+    std::vector<std::string> names;
+    for (const auto& [name, coefficient] : extent.coefficients()) {
+      if (coefficient > 0) names.push_back(name);
     }
-    return result;
+    if (names.size() == 1) positive_.insert(names[0]);
   }
 
   bool non_negative(const Extent& e) const {
+    return non_negative_by_sizes(e) ||
+           std::any_of(not_empty_.begin(), not_empty_.end(), [&](const Extent& other) {
+             return non_negative_by_sizes(e - (other - Extent(1)));
+           });
+  }
+
+  bool non_negative_by_sizes(const Extent& e) const {
     Extent at_smallest = Extent(e.constant());
     for (const auto& [name, coefficient] : e.coefficients()) {
       if (coefficient < 0) return false;
-      if (all_positive_ || positive_.count(name)) at_smallest = at_smallest + Extent(coefficient);
+      if (positive_.count(name)) at_smallest = at_smallest + Extent(coefficient);
     }
     return at_smallest.constant() >= 0;
   }
 
   const AxisExtents& axes_;
-  bool all_positive_;
-  std::set<std::string> positive_;
+  const std::vector<Extent>& not_empty_;
+  std::set<std::string> positive_;  // sizes that are at least 1
 };
 
 }  // namespace
@@ -230,12 +244,16 @@ std::optional<Affine> affine_of(const Expr& index) {
   }
 }
 
+Extent largest_value(const Affine& a, const AxisExtents& axes) {
+  return extreme_value(a, axes, true);
+}
+
 bool proves_in_bounds(const Expr& index, const Extent& extent, const AxisExtents& axes,
-                      bool under_select) {
+                      const std::vector<Extent>& not_empty) {
   for (const auto& [name, axis_extent] : axes) {
     if (axis_extent == Extent(0)) return true;  // nothing is ever read
   }
-  Prover prover(axes, under_select);
+  Prover prover(axes, not_empty);
   return prover.at_least(index, 0) && prover.at_most(index, extent - Extent(1));
 }
 

@@ -26,11 +26,14 @@ std::optional<Affine> affine_of(const Expr& index);
 // Extents of the axes in scope, by name.
 using AxisExtents = std::map<std::string, Extent>;
 
-// Whether 0 <= index < extent is proved for every iteration. `under_select`: the read happens only
-// where some condition holds, so run-time sizes may be taken as at least 1. Otherwise only those
-// sizes may that an axis in scope has as its extent (no iteration happens when it is 0).
+// The largest value over all iterations, in the run-time sizes.
+Extent largest_value(const Affine& a, const AxisExtents& axes);
+
+// Whether 0 <= index < extent is proved for every iteration. Run-time sizes may be 0, but for what
+// follows from an axis in scope (no iteration happens when its extent is 0) and from `not_empty`:
+// extents that are known to be at least 1.
 bool proves_in_bounds(const Expr& index, const Extent& extent, const AxisExtents& axes,
-                      bool under_select);
+                      const std::vector<Extent>& not_empty = {});
 
 }  // namespace emulsion
 

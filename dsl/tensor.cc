@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dsl/affine.h"
+#include "dsl/check_body.h"
 #include "dsl/error.h"
 
 namespace emulsion {
@@ -141,46 +142,6 @@ class Lifter {
   std::unordered_map<const ExprNode*, Expr> done_;
 };
 
-struct Checker {
-  const std::string& what;
-  AxisExtents axes;
-  std::set<std::pair<const ExprNode*, bool>> done = {};  // trees may be DAGs
-
-  void check(const Expr& e, bool under_select) {
-    if (!done.emplace(&e.node(), under_select).second) return;
-    if (e->op == ExprOp::axis && !axes.count(e->name)) {
-      std::string legal;
-      for (const auto& [name, extent] : axes) legal += (legal.empty() ? "" : ", ") + name;
-      fail("{}: expected an axis of this operation ({}), got {}", what,
-           legal.empty() ? "it has none" : legal, e->name);
-    }
-    if (e->op == ExprOp::read) check_read(e, under_select);
-    for (size_t i = 0; i < e->args.size(); ++i) {
-      check(e->args[i], under_select || (e->op == ExprOp::select && i > 0));
-    }
-  }
-
-  void check_read(const Expr& e, bool under_select) {
-    const Shape& shape = e->tensor->shape;
-    for (size_t i = 0; i < shape.size(); ++i) {
-      for_each_axis(e->args[i]);
-      if (!proves_in_bounds(e->args[i], shape[i], axes, under_select)) {
-        fail(
-            "{}: read of {}, axis {}: expected an index from 0 to {} for every iteration, got {}; "
-            "wrap it as max(min(index, {}), 0)",
-            what, e->tensor->name, i, (shape[i] - Extent(1)).to_string(), to_string(e->args[i]),
-            (shape[i] - Extent(1)).to_string());
-      }
-    }
-  }
-
-  void for_each_axis(const Expr& index) {
-    visit(index, [&](const Expr& node) {
-      if (node->op == ExprOp::axis && !axes.count(node->name)) check(node, false);
-    });
-  }
-};
-
 }  // namespace
 
 Expr read_op(OpPtr op, std::vector<Expr> indices) {
@@ -258,9 +219,9 @@ Tensor compute(const std::string& name, std::vector<Axis> axes, Expr body,
   op->name = what;
   op->auto_named = !named;
   op->axes = std::move(axes);
-  Checker checker{what, {}};
+  AxisExtents extents;
   auto declare = [&](const Axis& axis) {
-    if (!checker.axes.emplace(axis.name(), axis.extent()).second) {
+    if (!extents.emplace(axis.name(), axis.extent()).second) {
       fail("{}: expected axes of distinct names, got {} twice", what, axis.name());
     }
   };
@@ -282,7 +243,7 @@ Tensor compute(const std::string& name, std::vector<Axis> axes, Expr body,
   check_computable(what, op->dtype);
   for (const Axis& axis : op->axes) op->shape.push_back(axis.extent());
   check_shape(what, op->dtype, op->shape);
-  checker.check(body, false);
+  check_body(what, extents, body);
   return Tensor(OpPtr(std::move(op)));
 }
 

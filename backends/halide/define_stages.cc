@@ -320,11 +320,10 @@ Halide::Expr StageDefiner::read(const Stage& stage, const ExprNode& node,
   bool proved = true;
   Halide::Expr has_elements = Halide::Internal::const_true();
   for (size_t i = 0; i < indices.size(); ++i) {
-    if (!proves_in_bounds(int_constant(0), buffer.shape[i], domain, false)) {
+    if (!proves_in_bounds(int_constant(0), buffer.shape[i], domain)) {
       has_elements = has_elements && extent(buffer.shape[i]) > 0;
     }
-    if (!early_.count(stage.name) &&
-        proves_in_bounds(node.args[i], buffer.shape[i], domain, false)) {
+    if (!early_.count(stage.name) && proves_in_bounds(node.args[i], buffer.shape[i], domain)) {
       args.push_back(indices[i]);
     } else {
       proved = false;

@@ -37,7 +37,7 @@ TEST(AffineOf, AWrappedCoefficientIsRefused) {
 }
 
 bool inside(const Expr& index, const Extent& extent) {
-  return proves_in_bounds(index, extent, {{"i", 12}, {"j", 5}, {"b", size()}}, false);
+  return proves_in_bounds(index, extent, {{"i", 12}, {"j", 5}, {"b", size()}});
 }
 
 TEST(ProvesInBounds, TheWholeRangeAndNoMore) {
@@ -89,12 +89,36 @@ TEST(ProvesInBounds, RunTimeSizes) {
 }
 
 TEST(ProvesInBounds, NothingIsReadWhereAnAxisIsEmpty) {
-  EXPECT_TRUE(proves_in_bounds(i() + 99, 3, {{"i", 0}}, false));
+  EXPECT_TRUE(proves_in_bounds(i() + 99, 3, {{"i", 0}}));
 }
 
-TEST(ProvesInBounds, UnderASelectSizesAreAtLeastOne) {
-  EXPECT_TRUE(proves_in_bounds(int_constant(0), size(), {{"i", 4}}, true));
-  EXPECT_FALSE(proves_in_bounds(int_constant(0), size(), {{"i", 4}}, false));
+bool first_inside(const Extent& extent, const std::vector<Extent>& not_empty) {
+  return proves_in_bounds(int_constant(0), extent, {{"i", 4}}, not_empty);
+}
+
+TEST(ProvesInBounds, WhatIsNotEmptyHasAFirstElement) {
+  const Extent other = Extent::size("C");
+  EXPECT_TRUE(first_inside(size(), {size()}));
+  EXPECT_TRUE(first_inside(size(), {other, size() - 5}));
+  EXPECT_TRUE(first_inside(size(), {size() - other}));
+  EXPECT_TRUE(first_inside(size() * 3 + other, {size()}));
+  EXPECT_TRUE(first_inside(size() + other, {size() + other}));
+}
+
+TEST(ProvesInBounds, WhatMayBeEmptyHasNone) {
+  const Extent other = Extent::size("C");
+  EXPECT_FALSE(first_inside(size(), {}));
+  EXPECT_FALSE(first_inside(size(), {other}));
+  EXPECT_FALSE(first_inside(size(), {size() + 1}));
+  EXPECT_FALSE(first_inside(size(), {size() + other}));  // the other one may be what is there
+  EXPECT_FALSE(proves_in_bounds(int_constant(1), size(), {{"i", 4}}, {size()}));
+}
+
+TEST(LargestValue, IsThatOfTheFirstOrLastIteration) {
+  const AxisExtents axes = {{"i", 12}, {"b", size()}};
+  EXPECT_EQ(largest_value(*affine_of(2 * i() + 1), axes), Extent(23));
+  EXPECT_EQ(largest_value(*affine_of(B() - i()), axes), size());
+  EXPECT_EQ(largest_value(*affine_of(axis_value("b") - i()), axes), size() - 1);
 }
 
 }  // namespace

@@ -1,0 +1,194 @@
+#include "dsl/check_body.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "dsl/error.h"
+#include "dsl/tensor.h"
+
+namespace emulsion {
+namespace {
+
+// Whether e >= 0 for all iterations and sizes, seen without a proof.
+bool is_never_negative(const Expr& e) {
+  const std::optional<Affine> affine = affine_of(e);
+  return affine && affine->coefficients.empty() && affine->offset.lower_bound().value_or(-1) >= 0;
+}
+
+// Affine expressions that are 0 or more where some conditions hold.
+class Facts {
+ public:
+  // What follows when the condition holds, or when it does not.
+  void add(const Expr& condition, bool holds) {
+    const std::vector<Expr>& args = condition->args;
+    switch (condition->op) {
+      case ExprOp::logical_not:
+        return add(args[0], !holds);
+      case ExprOp::logical_and:
+      case ExprOp::logical_or:
+        if (holds == (condition->op == ExprOp::logical_and)) {
+          for (const Expr& part : args) add(part, holds);
+        }
+        return;
+      case ExprOp::lt:
+        return holds ? add_less(args[0], args[1]) : add_at_most(args[1], args[0]);
+      case ExprOp::le:
+        return holds ? add_at_most(args[0], args[1]) : add_less(args[1], args[0]);
+      case ExprOp::gt:
+        return holds ? add_less(args[1], args[0]) : add_at_most(args[0], args[1]);
+      case ExprOp::ge:
+        return holds ? add_at_most(args[1], args[0]) : add_less(args[0], args[1]);
+      case ExprOp::eq:
+      case ExprOp::ne:
+        if (holds != (condition->op == ExprOp::eq)) return;
+        add_at_most(args[0], args[1]);
+        return add_at_most(args[1], args[0]);
+      default:
+        return;
+    }
+  }
+
+  bool operator==(const Facts& other) const {
+    return std::equal(facts_.begin(), facts_.end(), other.facts_.begin(), other.facts_.end(),
+                      [](const Expr& a, const Expr& b) { return a.same_as(b); });
+  }
+
+  // Extents that are at least 1 then: of each fact, and of each two together (a <= i and i < b),
+  // the largest value is 0 or more.
+  std::vector<Extent> not_empty(const AxisExtents& axes) const {
+    std::vector<Extent> result;
+    const auto add = [&](const Expr& fact) {
+      const Extent extent = largest_value(*affine_of(fact), axes) + Extent(1);
+      const auto& terms = extent.coefficients();
+      const bool grows =
+          std::any_of(terms.begin(), terms.end(), [](const auto& term) { return term.second > 0; });
+      if (grows && extent.lower_bound().value_or(0) < 1) result.push_back(extent);
+    };
+    for (size_t i = 0; i < facts_.size(); ++i) {
+      add(facts_[i]);
+      for (size_t j = 0; j < i; ++j) add(facts_[i] + facts_[j]);
+    }
+    return result;
+  }
+
+ private:
+  void add_less(const Expr& a, const Expr& b) { add_fact(a, b, 1); }
+  void add_at_most(const Expr& a, const Expr& b) { add_fact(a, b, 0); }
+
+  // b - a - difference >= 0. Only the strongest are kept: a chain of selects has one of each kind.
+  void add_fact(const Expr& a, const Expr& b, int difference) {
+    if (a.dtype() != DType::i32) return;  // narrow integers wrap around
+    const Expr fact = b - a - int_constant(difference);
+    if (!affine_of(fact)) return;
+    for (const Expr& known : facts_) {
+      if (is_never_negative(fact - known)) return;
+    }
+    const auto follows = [&](const Expr& known) { return is_never_negative(known - fact); };
+    facts_.erase(std::remove_if(facts_.begin(), facts_.end(), follows), facts_.end());
+    facts_.push_back(fact);
+  }
+
+  std::vector<Expr> facts_;
+};
+
+class BodyChecker {
+ public:
+  BodyChecker(const std::string& what, const AxisExtents& axes) : what_(what), axes_(axes) {}
+
+  // Nearly every body is proved without its conditions.
+  void check(const Expr& body) {
+    walk(body, 0);
+    if (!unproved_) return;
+    done_.clear();
+    by_branch_ = true;
+    walk(body, 0);
+  }
+
+ private:
+  // The side of a select, or several around one another.
+  struct Branch {
+    Facts facts;
+    std::optional<std::vector<Extent>> not_empty;  // once it has been asked for
+  };
+
+  // `branch`: where the expression is.
+  void walk(const Expr& e, size_t branch) {
+    if (!done_.emplace(&e.node(), branch).second) return;
+    if (e->op == ExprOp::axis) check_axis(e);
+    if (e->op == ExprOp::read) check_read(e, branch);
+    for (size_t i = 0; i < e->args.size(); ++i) {
+      const bool chosen = e->op == ExprOp::select && i > 0;
+      walk(e->args[i], chosen ? branch_of(branch, e->args[0], i == 1) : branch);
+    }
+  }
+
+  size_t branch_of(size_t parent, const Expr& condition, bool holds) {
+    // A select of a DAG may be reached through very many others. Without facts less is accepted,
+    // nothing that is wrong.
+    constexpr size_t kMostBranches = 10000;
+    if (!by_branch_ || branches_.size() >= kMostBranches) return 0;
+    Facts facts = branches_[parent].facts;
+    facts.add(condition, holds);
+    if (facts == branches_[parent].facts) return parent;
+    branches_.push_back({std::move(facts), std::nullopt});
+    return branches_.size() - 1;
+  }
+
+  void check_axis(const Expr& e) const {
+    if (axes_.count(e->name)) return;
+    std::string legal;
+    for (const auto& [name, extent] : axes_) legal += (legal.empty() ? "" : ", ") + name;
+    fail("{}: expected an axis of this operation ({}), got {}", what_,
+         legal.empty() ? "it has none" : legal, e->name);
+  }
+
+  void check_read(const Expr& e, size_t branch) {
+    const Shape& shape = e->tensor->shape;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      visit(e->args[i], [&](const Expr& node) {
+        if (node->op == ExprOp::axis) check_axis(node);
+      });
+      if (proves_in_bounds(e->args[i], shape[i], axes_)) continue;
+      if (!by_branch_) {
+        unproved_ = true;
+        continue;
+      }
+      if (proves_in_bounds(e->args[i], shape[i], axes_, not_empty(branch))) continue;
+      const std::string place = fmt::format("{}: read of {}, axis {}", what_, e->tensor->name, i);
+      if (proves_in_bounds(e->args[i], shape[i], axes_, {shape[i]})) {
+        fail(
+            "{}: expected a read where the extent {} is at least 1, got one that also happens "
+            "where it is 0; choose it with select({} > 0, ..., ...)",
+            place, shape[i].to_string(), shape[i].to_string());
+      }
+      const std::string last = (shape[i] - Extent(1)).to_string();
+      fail(
+          "{}: expected an index from 0 to {} for every iteration, got {}; wrap it as "
+          "max(min(index, {}), 0)",
+          place, last, to_string(e->args[i]), last);
+    }
+  }
+
+  const std::vector<Extent>& not_empty(size_t branch) {
+    Branch& here = branches_[branch];
+    if (!here.not_empty) here.not_empty = here.facts.not_empty(axes_);
+    return *here.not_empty;
+  }
+
+  const std::string& what_;
+  const AxisExtents& axes_;
+  bool unproved_ = false, by_branch_ = false;
+  std::vector<Branch> branches_ = {Branch()};          // the first one: outside of all selects
+  std::set<std::pair<const ExprNode*, size_t>> done_;  // trees may be DAGs
+};
+
+}  // namespace
+
+void check_body(const std::string& what, const AxisExtents& axes, const Expr& body) {
+  BodyChecker(what, axes).check(body);
+}
+
+}  // namespace emulsion
