@@ -236,20 +236,22 @@ class Inferrer {
     for (const StagePlan* walker = &plan; walker->place == StagePlan::Place::at;) {
       const std::string& loop = walker->at_loop;
       walker = nest_.find(walker->at_stage);
-      for (const Axis& around : walker->stage.axes) {
-        if (around.extent() == extent) return;
-      }
-      for (const Axis& around : walker->stage.reduction_axes) {
-        if (around.extent() == extent && is_inside(*walker, loop, around.name())) return;
+      for (const std::vector<Axis>* axes : {&walker->stage.axes, &walker->stage.reduction_axes}) {
+        for (const Axis& around : *axes) {
+          if (around.extent() == extent && is_inside(*walker, loop, around.name())) return;
+        }
       }
     }
     refuse(plan.stage.name, plan.written(DirectiveKind::compute_at),
-           fmt::format("expected an operation that is empty whenever {} is, got {} while axis {} "
-                       "has the run-time extent {}; legal: compute_root()",
-                       plan.stage.name, plan.at_stage, axis.name(), extent.to_string()));
+           fmt::format("expected a loop that runs 0 times whenever {} is empty, or one inside such "
+                       "a loop, got {} while axis {} has the run-time extent {}; legal: "
+                       "compute_root()",
+                       plan.stage.name, loop_variable(plan.at_stage, plan.at_loop), axis.name(),
+                       extent.to_string()));
   }
 
-  // Whether the place at `loop` is inside a loop that runs 0 times when `axis` is empty.
+  // Whether the place at `loop` is inside a loop that runs 0 times when `axis` is empty. The same
+  // in every special case: check_places has seen to that.
   static bool is_inside(const StagePlan& plan, const std::string& loop, const std::string& axis) {
     std::set<std::string> empty = {axis};
     for (const LoopTransform& t : plan.stage.transforms) {
@@ -387,7 +389,7 @@ class Inferrer {
       axes.emplace(reader.stage.axes[i].name(), *reader.highest[i] + Extent(1));
     }
     for (const Axis& axis : reader.stage.reduction_axes) axes.emplace(axis.name(), axis.extent());
-    return proves_in_bounds(index, extent, axes, false);
+    return proves_in_bounds(index, extent, axes);
   }
 
   NestPlan& nest_;

@@ -58,6 +58,30 @@ Graph batch_vector() {
   return Graph(compute("y", {i}, a(i) + 1.0f));
 }
 
+// p may be empty. Its first element is read where it is not: in an iteration over the batch, in a
+// step of a sum over it, under a condition.
+Tensor possibly_empty() {
+  const Extent size = Extent::size("B");
+  const Axis i("i", size);
+  return compute("p", {i}, input("x", f32, {size})(i) * 2.0f);
+}
+
+Graph first_in_rows() {
+  const Axis m("m", 4), n("n", Extent::size("B"));
+  return Graph(compute("y", {m, n}, possibly_empty()(0) + cast(f32, Expr(n))));
+}
+
+Graph first_in_sums() {
+  const Axis m("m", 4), n("n", Extent::size("B"));
+  return Graph(compute("y", {m}, sum(n, possibly_empty()(0) * cast(f32, Expr(n)))));
+}
+
+Graph first_if_there() {
+  const Axis m("m", 4);
+  const Expr size = size_value("B");
+  return Graph(compute("y", {m}, select(m < size, possibly_empty()(0), 0.0f)));
+}
+
 Graph batch_sum() {
   const Extent size = Extent::size("B");
   const Axis r("r", size);
@@ -98,6 +122,9 @@ Graph illegal_graph(const std::string& name) {
       {"rows", rows},
       {"large", large},
       {"batch_vector", batch_vector},
+      {"first_in_rows", first_in_rows},
+      {"first_in_sums", first_in_sums},
+      {"first_if_there", first_if_there},
       {"batch_sum", batch_sum},
       {"pairs", pairs},
       {"huge", huge},
