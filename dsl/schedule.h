@@ -91,6 +91,11 @@ struct Directive {
 
   Expr condition;  // over run-time sizes
 
+  // Where it was read from, for errors: "line 4", "schedule y.schedule: line 4",
+  // "schedule JSON: /directives/3".
+  // Two directives that say the same are equal wherever they stand.
+  std::string place;
+
   bool operator==(const Directive& other) const;
 };
 
@@ -137,7 +142,9 @@ class StageSchedule {
   // Execute or Store of a tile. Their extents are numbers, and nothing else is computed inside.
   // Halide has no such directive (TVM: tensorize).
   StageSchedule& tensorize(const Axis& axis);
-  // Computed inside loop `axis` of `consumer`, only the part that this iteration needs.
+  // for m: for n: p; for m: for n: y
+  //                       ->  for m: p's part that this m of y needs; for n: y
+  // by p.compute_at(y, m): computed inside loop `axis` of `consumer`, only what it reads there.
   StageSchedule& compute_at(const Tensor& consumer, const Axis& axis);
   // By name: also inside an operation that a directive makes.
   StageSchedule& compute_at(const std::string& consumer, const Axis& axis);
@@ -148,22 +155,32 @@ class StageSchedule {
   // A parallel loop between is refused: its iterations would share what they write.
   StageSchedule& store_at(const Tensor& consumer, const Axis& axis);
   StageSchedule& store_at(const std::string& consumer, const Axis& axis);
+  // for y: alloc p: ..    ->  alloc p: for y: ..
   // The same around all loops.
   StageSchedule& store_root();
   // Only the allocation moves out, to a loop around the one of store_at; nothing is kept in it.
   //   for y: alloc p: ...   ->  reserve p: for y: alloc p in reserved: ...
   StageSchedule& hoist_storage(const Tensor& consumer, const Axis& axis);
   StageSchedule& hoist_storage(const std::string& consumer, const Axis& axis);
+  // alloc p[0 .. +64]     ->  alloc p[fold 4]                 by fold_storage(m, 4)
   // Index i of `axis` lives at i modulo `size`: at least what one iteration keeps. Storage that
   // slides folds by itself, at the least power of two; this says another size.
   StageSchedule& fold_storage(const Axis& axis, int64_t size);
   // The layout of an internal operation's storage; by default that of its axes, row-major.
   //   p[m, n]: n contiguous ->  m contiguous, by reorder_storage({m, n})
   StageSchedule& reorder_storage(const std::vector<Axis>& innermost_first);
+  // alloc p[.., +30]      ->  alloc p[.., +30 align 16]       by align_storage(n, 16)
   // The storage's extent of `axis` rounded up to a multiple of `multiple`.
   StageSchedule& align_storage(const Axis& axis, int64_t multiple);
+  // for m: p's part; y    ->  alloc p: for m: p; for m: y
+  // Computed whole, ahead of all that read it: the default.
   StageSchedule& compute_root();
+  // for m: p = a; for m: y = p + 1  ->  for m: y = a + 1
+  // Written into the expressions of its readers; a reduction has no expression to write.
   StageSchedule& compute_inline();
+  // alloc p in heap       ->  alloc p in registers
+  // Stack and registers take a region of a small constant size. Registers are a wish: what LLVM
+  // cannot keep there stays on the stack. Halide: store_in(MemoryType::Register).
   StageSchedule& store_in(Memory memory);
   // The weight as this operation reads it: w[k, n] -> w_packed[n/factor, k, n%factor], zero-padded,
   // made once: at build time when the values are known, else by a generated pack function. `axis`
@@ -171,6 +188,7 @@ class StageSchedule {
   StageSchedule& pack(const Tensor& weight, const Axis& axis, int64_t factor);
   StageSchedule& pack(const std::string& weight, const Axis& axis, int64_t factor);
   // y = reduce(...)       ->  acc = reduce(...); y = acc     so acc can be at a tile of y
+  // Halide: two Funcs from the start, since y.in() cannot wrap an output (TVM: cache_write).
   StageSchedule& cache_write(const std::string& accumulator);
   // y = f(x[m, k])        ->  x_tile = x;  y = f(x_tile[m, k])
   // so that an operand can be staged at a loop of this operation, in other storage or another

@@ -10,6 +10,7 @@
 
 #include "dsl/error.h"
 #include "dsl/expr_parser.h"
+#include "dsl/nearest_name.h"
 #include "dsl/schedule_axes.h"
 #include "dsl/text_lexer.h"
 
@@ -326,7 +327,7 @@ class Reader {
       if (wanted == candidate.name) return candidate;
       legal.emplace_back(candidate.name);
     }
-    fail_here(place_ + "/kind", "expected a directive ({}), got \"{}\"", list_names(legal), wanted);
+    fail_here(place_ + "/kind", "{}", expected_name("a directive", legal, wanted));
   }
 
   std::string variable(const std::string& place, const Json& value) const {
@@ -377,6 +378,7 @@ class Reader {
     if (has(shape, 'c')) d.condition = condition(entry);
     if (has(shape, 'p')) d.target = name_field("operation", entry, "produces");
     check_case(stage, entry, d);
+    d.place = "schedule JSON: " + place_;
     schedule_[stage].add(std::move(d));
     places_[stage].push_back(place_);
   }

@@ -1,20 +1,14 @@
 #include "dsl/schedule_text.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
 #include <map>
-#include <memory>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "dsl/error.h"
 #include "dsl/expr_parser.h"
+#include "dsl/files.h"
+#include "dsl/nearest_name.h"
 #include "dsl/schedule_axes.h"
 #include "dsl/text_lexer.h"
 
@@ -81,7 +75,8 @@ Kind parse_word(const Token& token, const Kind (&values)[n], const std::string& 
 
 class ScheduleParser {
  public:
-  ScheduleParser(const std::string& text, const Graph& graph) : lexer_(text), schedule_(graph) {}
+  ScheduleParser(const std::string& text, const Graph& graph, std::string origin)
+      : lexer_(text), schedule_(graph), origin_(std::move(origin)) {}
 
   Schedule parse() {
     lexer_.expect_header("schedule", kVersion);
@@ -126,14 +121,17 @@ class ScheduleParser {
     directive.condition = parse_expr(&lexer_, scope);
     lexer_.expect(")");
     at_place(start, [&] { check_condition(directive.condition); });
-    schedule_[stage.str()].add(directive);
-    note_places(stage);
+    add(stage, StageSchedule().add(directive));
     lexer_.expect_end_of_line();
   }
 
-  // Where the directives that this line has added to its stage are.
-  void note_places(const Token& stage) {
-    places_[stage.str()].resize(schedule_[stage.str()].directives().size(), stage);
+  // What a line of that stage has made.
+  void add(const Token& stage, const StageSchedule& made) {
+    for (Directive directive : made.directives()) {
+      directive.place = fmt::format("{}line {}", origin_, stage.line);
+      schedule_[stage.str()].add(std::move(directive));
+      places_[stage.str()].push_back(stage);
+    }
   }
 
   std::vector<Argument> parse_arguments() {
@@ -175,7 +173,7 @@ class ScheduleParser {
               "expected split(axis, axis, lane, factor) and rfactor(lane, new stage), got "
               "split_reduction, which is no longer a directive");
     }
-    if (!same_name) fail_expected(name, "a directive (" + list_names(legal) + ")");
+    if (!same_name) fail_at(name, expected_name("a directive", legal, name.str()));
     fail_at(name, fmt::format("expected {}, got {} argument{}", same_name->usage, arguments.size(),
                               arguments.size() == 1 ? "" : "s"));
   }
@@ -224,7 +222,7 @@ class ScheduleParser {
 
   void record(const Token& token, const Form& form, Directive directive,
               const std::vector<int64_t>& factors) {
-    StageSchedule& stage = schedule_[token.str()];
+    StageSchedule stage;
     std::string_view name = form.name;
     auto axis = [&](size_t i) { return Axis(directive.axes[i]); };
     at_place(token, [&] {
@@ -240,20 +238,14 @@ class ScheduleParser {
         stage.add(directive);
       }
     });
-    note_places(token);
+    add(token, stage);
   }
 
   TextLexer lexer_;
   Schedule schedule_;
+  std::string origin_;                                // "schedule y.schedule: ", or nothing
   std::map<std::string, std::vector<Token>> places_;  // of each directive of a stage
 };
-
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using File = std::unique_ptr<std::FILE, CloseFile>;
-
-std::string reason() { return std::generic_category().message(errno); }
 
 }  // namespace
 
@@ -268,45 +260,21 @@ std::string to_string(const Schedule& schedule) {
 }
 
 Schedule parse_schedule(const std::string& text, const Graph& graph) {
-  return ScheduleParser(text, graph).parse();
+  return ScheduleParser(text, graph, "").parse();
 }
 
 Schedule read_schedule(const std::string& path, const Graph& graph) {
-  File file(std::fopen(path.c_str(), "rb"));
-  if (!file) fail("cannot read schedule {}: {}", path, reason());
-  std::string text;
-  std::array<char, 1 << 14> block;
-  size_t count;
-  while ((count = std::fread(block.data(), 1, block.size(), file.get())) > 0) {
-    text.append(block.data(), count);
-  }
-  if (std::ferror(file.get())) fail("cannot read schedule {}: {}", path, reason());
+  const std::string text = read_file("schedule", path);
+  const std::string origin = "schedule " + path + ": ";
   try {
-    return parse_schedule(text, graph);
+    return ScheduleParser(text, graph, origin).parse();
   } catch (const Error& error) {
-    fail("schedule {}: {}", path, error.what());
+    fail("{}{}", origin, error.what());
   }
 }
 
 void write_schedule(const std::string& path, const Schedule& schedule) {
-  static std::atomic<int> count{0};
-  std::string text = to_string(schedule);
-  std::string beside = fmt::format("{}.{}.{}.tmp", path, getpid(), count++);
-  File file(std::fopen(beside.c_str(), "wb"));
-  if (!file) fail("cannot write schedule {}: {}", path, reason());
-  bool written = std::fwrite(text.data(), 1, text.size(), file.get()) == text.size();
-  written = std::fflush(file.get()) == 0 && written;
-  written = written && fsync(fileno(file.get())) == 0;
-  std::string why = written ? "" : reason();
-  file.reset();
-  if (written && std::rename(beside.c_str(), path.c_str()) != 0) {
-    written = false;
-    why = reason();
-  }
-  if (!written) {
-    std::remove(beside.c_str());
-    fail("cannot write schedule {}: {}", path, why);
-  }
+  write_file("schedule", path, to_string(schedule));
 }
 
 }  // namespace emulsion

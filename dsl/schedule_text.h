@@ -24,8 +24,7 @@ namespace emulsion {
 std::string to_string(const Schedule& schedule);
 Schedule parse_schedule(const std::string& text, const Graph& graph);
 
-// Errors name the path and what the operating system says. A file is written beside its place and
-// then renamed: whoever reads it meanwhile sees the old one or the new one.
+// As read_file and write_file do it (files.h).
 Schedule read_schedule(const std::string& path, const Graph& graph);
 void write_schedule(const std::string& path, const Schedule& schedule);
 

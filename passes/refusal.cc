@@ -113,7 +113,9 @@ std::string explain(const Refusal& refusal, const LoopNest& before) {
   marked.reserve(lines.size());
   for (const std::string& line : lines) marked.push_back(subject_of(line) == subject);
   const std::vector<bool> shown = lines_to_show(lines, marked);
-  std::string text = std::string(refusal.what()) + "\nthe nest before it:";
+  const std::string& place = refusal.directive().place;
+  std::string text = place.empty() ? "" : place + ": ";
+  text += std::string(refusal.what()) + "\nthe nest before it:";
   for (size_t i = 0; i < lines.size(); ++i) {
     if (shown[i]) text += (marked[i] ? "\n--> " : "\n    ") + lines[i];
     if (!shown[i] && (i == 0 || shown[i - 1])) text += "\n    ...";

@@ -12,7 +12,9 @@
 //           store y[m, n] = x[m, n] * 2f
 //
 // The first line stands alone: the directive as it was written, what was expected, what was found,
-// and behind "; nearest: " (for a name) or "; legal: " the nearest legal choice.
+// and behind "; nearest: " (for a name) or "; legal: " the nearest legal choice. Of a directive
+// that was read from text or JSON the place stands in front: "line 4: ", "schedule JSON:
+// /directives/3: ".
 
 #include <string>
 #include <vector>

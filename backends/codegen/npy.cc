@@ -1,16 +1,16 @@
 #include "backends/codegen/npy.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "dsl/error.h"
+#include "dsl/files.h"
 
 namespace emulsion {
 namespace {
@@ -133,12 +133,6 @@ std::string header_of(const std::string& path, const NpyArray& array) {
   return header + dict;
 }
 
-// Beside `path`, and different for every call: two writers must not share it.
-std::string temporary_name(const std::string& path) {
-  static std::atomic<unsigned> calls{0};
-  return fmt::format("{}.{}.{}.tmp", path, getpid(), calls++);
-}
-
 }  // namespace
 
 int64_t npy_element_count(const std::string& name, const std::vector<int64_t>& shape) {
@@ -198,20 +192,11 @@ void write_npy(const std::string& path, const NpyArray& array) {
   }
   require_legal_bools(path, array);
 
-  const std::string temporary = temporary_name(path);
-  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-  if (!stream) fail("{}: expected a place to write, got: {}", path, Input::last_error());
-  stream.write(header.data(), static_cast<std::streamsize>(header.size()));
-  stream.write(reinterpret_cast<const char*>(array.bytes.data()),
-               static_cast<std::streamsize>(array.bytes.size()));
-  stream.close();
-  std::error_code error;
-  if (stream) std::filesystem::rename(temporary, path, error);
-  if (!stream || error) {
-    const std::string why = error ? error.message() : "the file could not be written in full";
-    std::filesystem::remove(temporary, error);
-    fail("{}: expected a place to write, got: {}", path, why);
-  }
+  FileWriter file("npy", path);
+  file.stream().write(header.data(), static_cast<std::streamsize>(header.size()));
+  file.stream().write(reinterpret_cast<const char*>(array.bytes.data()),
+                      static_cast<std::streamsize>(array.bytes.size()));
+  file.commit();
 }
 
 }  // namespace emulsion

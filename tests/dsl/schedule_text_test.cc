@@ -209,6 +209,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"AGraph", [] { parse_schedule("emulsion graph 1\n", Graph(Linear().y)); }, "got 'graph'"},
         {"UnknownDirective", [] { parse("y.vectorise(n)\n"); },
          "line 2, column 3: expected a directive (split, tile, fuse, reorder, vectorize, unroll, "},
+        {"MisspeltDirective", [] { parse("y.vectorise(n)\n"); },
+         "got vectorise; nearest: vectorize"},
         {"AFormerDirective", [] { parse("mm.split_reduction(k, lane, partial, 16)\n"); },
          "line 2, column 4: expected split(axis, axis, lane, factor) and rfactor(lane, new stage), "
          "got split_reduction"},
@@ -351,13 +353,6 @@ TEST_F(ScheduleFile, AFailedWriteKeepsTheOldFile) {
   expect_refusal([&] { write_schedule(path("taken"), by_hand()); }, "cannot write schedule");
   EXPECT_TRUE(std::filesystem::exists(path("taken/inside")));
   EXPECT_EQ(files(), 1u);
-}
-
-TEST_F(ScheduleFile, ReplacesALinkAndNotWhatItPointsTo) {
-  std::filesystem::create_symlink("/dev/full", path("full"));
-  // A device is never written to or removed.
-  write_schedule(path("full"), by_hand());
-  EXPECT_FALSE(std::filesystem::is_symlink(path("full")));
 }
 
 }  // namespace

@@ -63,11 +63,9 @@ bool stands_for_several(const std::string& directive) {
 std::string fault_of(const IllegalCase& c, const Text& text, const std::string& message) {
   const std::string first = message.substr(0, message.find('\n'));
   if (!contains(first, c.cause)) return "the first line does not name the cause";
-  if (message.rfind("line ", 0) == 0) {  // seen by the parser, which has no nest to show
-    const std::string place = fmt::format("line {}, ", text.number);
-    return message.rfind(place, 0) == 0 ? "" : "expected it at " + place;
-  }
-  std::string start = text.marked + ": ";
+  const std::string line = fmt::format("line {}", text.number);
+  if (message.rfind(line + ", column ", 0) == 0) return "";  // the parser has no nest to show
+  std::string start = line + ": " + text.marked + ": ";
   if (stands_for_several(text.marked)) start = start.substr(0, start.find('.') + 1);
   if (first.rfind(start, 0) != 0) return "expected the first line to start with " + start;
   if (!contains(first, "; legal: ") && !contains(first, "; nearest: ")) {

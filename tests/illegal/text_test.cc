@@ -11,7 +11,7 @@ TEST_P(Illegal, IsRefusedForItsCause) { EXPECT_TRUE(refuses(GetParam())); }
 
 // clang-format off
 const IllegalCase kText[] = {
-    {"UnknownDirective", "linear", "! y.vectorise(n)", "expected a directive"},
+    {"UnknownDirective", "linear", "! y.vectorise(n)", "; nearest: vectorize"},
     {"DirectiveInTheWrongCase", "linear", "! y.Vectorize(n)", "expected a directive"},
     {"NoArguments", "linear", "! y.vectorize()", "expected vectorize(axis) or vectorize(axis, factor[, tail]), got 0 arguments"},
     {"TooManyArguments", "linear", "! y.parallel(m, n)", "expected parallel(axis), got 2 arguments"},

@@ -365,7 +365,7 @@ TEST_F(LowerRefuses, TextThatNamesAnAxisWhichIsNotThere) {
 
 TEST_F(LowerRefuses, TextThatIsLegalAndCannotBeHonoured) {
   const Schedule parsed = parse_schedule("emulsion schedule 1\nmm.parallel(k)\n", Graph(y_));
-  refused(parsed, "mm.parallel(k)", "carries the sum of mm");
+  refused(parsed, "line 2: mm.parallel(k)", "carries the sum of mm");
 }
 
 }  // namespace

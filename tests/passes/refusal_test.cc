@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 
 #include "dsl/error.h"
+#include "dsl/schedule_json.h"
 #include "dsl/schedule_text.h"
 #include "passes/lower.h"
 #include "tests/passes/lower_refuses.h"
@@ -137,6 +139,34 @@ TEST_F(Refusals, ShowOnlyAPartOfALongNest) {
     EXPECT_NE(text.find("for z20.m in 4\n"), std::string::npos);
     EXPECT_EQ(text.find("z5.m"), std::string::npos);
   }
+}
+
+TEST_F(Refusals, NameTheLineOfATextInFront) {
+  schedule_ = parse_schedule("emulsion schedule 1\n\ny.parallel(m)\nmm.parallel(k)\n", Graph(y_));
+  EXPECT_EQ(message().rfind("line 4: mm.parallel(k): expected ", 0), 0U) << message();
+}
+
+TEST_F(Refusals, NameTheLineOfWhatALineStandsFor) {
+  schedule_ = parse_schedule("emulsion schedule 1\nmm.vectorize(k, 2)\n", Graph(y_));
+  EXPECT_EQ(message().rfind("line 2: mm.vectorize(k_v): expected ", 0), 0U) << message();
+}
+
+TEST_F(Refusals, NameTheFileAndItsLine) {
+  const std::string path = testing::TempDir() + "/refusals.schedule";
+  std::ofstream(path) << "emulsion schedule 1\n# sums in threads\nmm.parallel(k)\n";
+  schedule_ = read_schedule(path, Graph(y_));
+  EXPECT_EQ(message().rfind("schedule " + path + ": line 3: mm.parallel(k): ", 0), 0U) << message();
+}
+
+TEST_F(Refusals, NameThePlaceInJson) {
+  mm().unroll(n).parallel(k);
+  schedule_ = schedule_from_json(to_json(schedule_), Graph(y_));
+  EXPECT_EQ(message().rfind("schedule JSON: /directives/1: mm.parallel(k): ", 0), 0U) << message();
+}
+
+TEST_F(Refusals, NameNoPlaceOfWhatWasNeverText) {
+  mm().parallel(k);
+  EXPECT_EQ(message().rfind("mm.parallel(k): ", 0), 0U) << message();
 }
 
 TEST(Refuse, NamesTheDirective) {

@@ -67,7 +67,9 @@ void count_kinds(const ScheduleLines& lines, ScheduleResult* result) {
 // of a nest.
 std::string fault_of_message(const std::string& message) {
   const std::string first = message.substr(0, message.find('\n'));
-  if (first.rfind("line ", 0) == 0) return "";
+  const std::string place = first.substr(0, first.find(": "));
+  if (place.rfind("line ", 0) != 0) return "a refusal without its line: " + message;
+  if (place.find(", column ") != std::string::npos) return "";  // the parser has no nest to show
   const bool choice = first.find("; legal: ") != std::string::npos ||
                       first.find("; nearest: ") != std::string::npos;
   if (!choice) return "a refusal without the nearest legal choice: " + message;

@@ -385,7 +385,7 @@ TEST_F(NpyTest, DoesNotWriteAnInconsistentArray) {
 TEST_F(NpyTest, RefusesAPlaceWhereItCannotWrite) {
   const NpyArray array = make_npy<float>({1}, {1.0f});
   EXPECT_THAT(error_of([&] { write_npy(folder_ + "/none/a.npy", array); }),
-              AllOf(StartsWith(folder_ + "/none/a.npy"), HasSubstr("expected a place to write")));
+              "cannot write npy " + folder_ + "/none/a.npy: No such file or directory");
   EXPECT_THAT(error_of([&] { write_npy(folder_, array); }), HasSubstr("directory"));
 }
 
