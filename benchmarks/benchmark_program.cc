@@ -6,12 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 
-#include "dsl/error.h"
+#include "bazel/user_path.h"
+#include "dsl/files.h"
 
 namespace emulsion::benchmarks {
 namespace {
@@ -51,20 +50,6 @@ class SampleCollector : public benchmark::BenchmarkReporter {
  private:
   benchmark::BenchmarkReporter* next_;
 };
-
-// Relative to where the user is: `bazel run` starts programs elsewhere.
-std::filesystem::path user_path(const std::string& path) {
-  const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
-  return directory ? std::filesystem::path(directory) / path : std::filesystem::path(path);
-}
-
-void write(const std::string& file, const std::string& text) {
-  const std::filesystem::path path = user_path(file);
-  std::ofstream stream(path);
-  stream << text;
-  stream.close();
-  if (!stream) fail("{}: cannot be written", path.string());
-}
 
 // Takes Google Benchmark's options, then ours. Nothing: the program ends with *status. `arguments`
 // has to live as long as the benchmarks, which keep a pointer into it.
@@ -169,7 +154,7 @@ std::map<std::string, Samples> measure(const ProgramOptions& options) {
 }
 
 void check_writable(const ProgramOptions& options) {
-  if (!options.json.empty()) write(options.json, "");
+  if (!options.json.empty()) emulsion::check_writable("results", user_path(options.json));
 }
 
 int report(const ProgramOptions& options, const std::string& text, const std::string& json) {
@@ -178,7 +163,7 @@ int report(const ProgramOptions& options, const std::string& text, const std::st
       benchmarks_interrupted() ? "interrupted: not everything was measured\n" : "";
   std::fputs((remark + text).c_str(), options.raw ? stderr : stdout);
   if (!options.json.empty()) {
-    write(options.json, json);
+    write_file("results", user_path(options.json), json);
   } else if (!options.raw) {
     std::printf("\n%s", json.c_str());
   }

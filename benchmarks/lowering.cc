@@ -110,7 +110,9 @@ int run(const std::vector<std::string>& lessons, const ProgramOptions& options) 
 int main(int argc, char** argv) {
   std::vector<std::string> lessons;
   emulsion::benchmarks::ProgramOptions options;
-  CLI::App app("Measures how long schedules take to be lowered and their nests to be verified.");
+  CLI::App app(
+      "Measures how long schedules take to be lowered and their nests to be verified.\n\n"
+      "Example: ./bazelw run -c opt //benchmarks:lowering -- --json=lowering.json");
   app.add_option("--json", options.json,
                  "Write the JSON there, and only the text to standard output");
   app.add_option("lessons", lessons, "Programs that know --lowering=FILE");

@@ -5,6 +5,8 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cstdio>
+
 #include "backends/tile_machine/collect_tiles.h"
 #include "backends/tile_machine/plan_scratchpad.h"
 #include "backends/tile_machine/time_plan.h"
@@ -79,4 +81,20 @@ BENCHMARK(BM_PlanScratchpad)->Arg(1024)->Arg(4096)->Unit(benchmark::kMillisecond
 }  // namespace
 }  // namespace emulsion
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv, [] {
+    std::puts(
+        "Measures what it costs to derive, count, weigh, list and plan the uOps of a tile "
+        "machine.\n"
+        "\n"
+        "Examples:\n"
+        "  ./bazelw run -c opt //benchmarks:uops -- --benchmark_filter=BM_CountUops\n"
+        "  ./bazelw run -c opt //benchmarks:uops -- --benchmark_format=json\n"
+        "\n"
+        "The options are Google Benchmark's; --benchmark_list_tests prints the names.");
+  });
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}

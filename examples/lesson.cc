@@ -116,8 +116,10 @@ double seconds(const Step& step, const TensorValues& arguments) {
   return least;
 }
 
-int run(int argc, char** argv, void (*lesson)()) {
-  CLI::App app("A lesson: prints schedules and their loop nests, and checks that they hold.");
+int run(int argc, char** argv, const std::string& name, const std::string& about,
+        void (*lesson)()) {
+  CLI::App app(about + "\nPrints schedules and their loop nests, and checks that they hold.\n\n" +
+               "Example: ./bazelw run //examples/" + name);
   add_lowering_option(&app);
   CLI11_PARSE(app, argc, argv);
   try {

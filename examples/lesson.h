@@ -47,8 +47,9 @@ TensorValues run_compiled(const Step& step, const TensorValues& arguments);
 double seconds(const Step& step, const TensorValues& arguments);
 
 // Runs a lesson as a program. What main() returns: 0, or 1 after printing the error that `lesson`
-// threw. --lowering=FILE also measures each schedule (measure_lowering.h).
-int run(int argc, char** argv, void (*lesson)());
+// threw. `name` is the lesson's folder and `about` one line, both for --help. --lowering=FILE also
+// measures each schedule (measure_lowering.h).
+int run(int argc, char** argv, const std::string& name, const std::string& about, void (*lesson)());
 
 }  // namespace emulsion::lesson
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/halide/reported_loops.h"
+#include "bazel/user_path.h"
 #include "dsl/error.h"
 #include "passes/lower.h"
 #include "passes/verify_nest.h"
@@ -34,7 +35,7 @@ LoweringTimes time_lowering(const Schedule& schedule) {
 void add_lowering_option(CLI::App* app) {
   app->add_option_function<std::string>(
       "--lowering",
-      [](const std::string& file) { lowering_file = std::filesystem::absolute(file); },
+      [](const std::string& file) { lowering_file = std::filesystem::absolute(user_path(file)); },
       "Write how long each nest takes to lower there");
 }
 

@@ -37,6 +37,16 @@ void run_benchmark(benchmark::State& state, const Graph& graph, const SizeValues
                          benchmark::Counter::kIsIterationInvariantRate);
 }
 
+void print_help() {
+  fmt::print(
+      "Measures the kernel {0}: time and GFLOP/s, on one thread and on all.\n\n"
+      "Examples:\n"
+      "  bazel run -c opt //<package>:{0}_benchmark\n"
+      "  bazel run -c opt //<package>:{0}_benchmark -- --benchmark_format=json\n\n"
+      "The options are Google Benchmark's; --benchmark_list_tests prints the names.\n",
+      info().name);
+}
+
 void register_benchmarks(const Graph& graph) {
   const std::vector<std::string> names = graph.sizes();
   const std::vector<int64_t> values =
@@ -63,7 +73,7 @@ void register_benchmarks(const Graph& graph) {
 
 int main(int argc, char** argv) {
   try {
-    benchmark::Initialize(&argc, argv);
+    benchmark::Initialize(&argc, argv, emulsion::print_help);
     if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
     emulsion::register_benchmarks(emulsion::graph_under_test());
     benchmark::RunSpecifiedBenchmarks();

@@ -11,17 +11,17 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "backends/runtime/emulsion_runtime.h"
+#include "bazel/user_path.h"
 #include "dsl/error.h"
+#include "dsl/files.h"
 #include "examples/digits/classify.h"
 #include "examples/digits/digits_data.h"
 #include "tools/cpp/runfiles/runfiles.h"
@@ -101,14 +101,6 @@ Rates measure(const Digits& digits, int64_t images, int threads, int repeats) {
   return rates;
 }
 
-std::string read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) fail("{}: expected a file that can be read", path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // One line for each operation: its directives side by side.
 std::string compact(const std::string& schedule) {
   std::string result;
@@ -129,7 +121,8 @@ std::string schedule_text(const Runfiles& runfiles, Network network) {
   const std::string name = network == Network::fused ? "digits_network" : "digits_unfused";
   const int target = running_target(network);
   const std::string number = target == 0 ? "" : "." + std::to_string(target);
-  return read(runfiles.Rlocation("emulsion/examples/digits/" + name + number + ".schedule.txt"));
+  return read_file("schedule", runfiles.Rlocation("emulsion/examples/digits/" + name + number +
+                                                  ".schedule.txt"));
 }
 
 ordered_json to_json(const std::vector<double>& values) {
@@ -137,8 +130,8 @@ ordered_json to_json(const std::vector<double>& values) {
 }
 
 void run(const Options& options, const Runfiles& runfiles) {
-  const std::string path =
-      options.data.empty() ? runfiles.Rlocation("scikit_learn_data/digits.csv") : options.data;
+  const std::string path = options.data.empty() ? runfiles.Rlocation("scikit_learn_data/digits.csv")
+                                                : user_path(options.data);
   const Digits held_out = split_digits(read_digits(path)).held_out;
   ordered_json json;
   fmt::print(
@@ -185,9 +178,7 @@ void run(const Options& options, const Runfiles& runfiles) {
   fmt::print("    all threads: {}\n", std::thread::hardware_concurrency());
   json["hardware_threads"] = std::thread::hardware_concurrency();
   if (options.json.empty()) return;
-  std::ofstream file(options.json);
-  file << json.dump(2) << "\n";
-  if (!file.flush()) fail("{}: expected a file that can be written", options.json);
+  write_file("results", user_path(options.json), json.dump(2) + "\n");
 }
 
 }  // namespace

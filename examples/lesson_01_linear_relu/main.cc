@@ -112,4 +112,9 @@ void show_both() {
 
 }  // namespace
 
-int main(int argc, char** argv) { return lesson::run(argc, argv, show_both); }
+int main(int argc, char** argv) {
+  return lesson::run(
+      argc, argv, "lesson_01_linear_relu",
+      "What to compute, how to compute it, and what becomes of it: graph, schedule, nest, library.",
+      show_both);
+}

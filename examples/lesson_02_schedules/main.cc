@@ -100,4 +100,7 @@ void show_steps() {
 
 }  // namespace
 
-int main(int argc, char** argv) { return lesson::run(argc, argv, show_steps); }
+int main(int argc, char** argv) {
+  return lesson::run(argc, argv, "lesson_02_schedules",
+                     "One algorithm in four schedules, and one that is refused.", show_steps);
+}

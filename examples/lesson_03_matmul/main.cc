@@ -92,4 +92,8 @@ void teach() {
 
 }  // namespace
 
-int main(int argc, char** argv) { return lesson::run(argc, argv, teach); }
+int main(int argc, char** argv) {
+  return lesson::run(
+      argc, argv, "lesson_03_matmul",
+      "A matrix product by hand, in four steps from the naive loops to the register tile.", teach);
+}

@@ -77,4 +77,7 @@ void teach() {
 
 }  // namespace
 
-int main(int argc, char** argv) { return lesson::run(argc, argv, teach); }
+int main(int argc, char** argv) {
+  return lesson::run(argc, argv, "lesson_04_conv",
+                     "A convolution with bias and ReLU by hand, in one nest.", teach);
+}

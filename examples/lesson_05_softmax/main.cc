@@ -104,4 +104,7 @@ void teach() {
 
 }  // namespace
 
-int main(int argc, char** argv) { return lesson::run(argc, argv, teach); }
+int main(int argc, char** argv) {
+  return lesson::run(argc, argv, "lesson_05_softmax",
+                     "softmax and layer_norm, a block of rows at a time.", teach);
+}

@@ -88,4 +88,7 @@ void teach() {
 
 }  // namespace
 
-int main(int argc, char** argv) { return lesson::run(argc, argv, teach); }
+int main(int argc, char** argv) {
+  return lesson::run(argc, argv, "lesson_06_mlp",
+                     "Two layers in one nest: the first at the rows that the second reads.", teach);
+}

@@ -118,4 +118,7 @@ void teach() {
 
 }  // namespace
 
-int main(int argc, char** argv) { return lesson::run(argc, argv, teach); }
+int main(int argc, char** argv) {
+  return lesson::run(argc, argv, "lesson_07_blur",
+                     "A 3x3 blur in five schedules, and what each of them trades.", teach);
+}

@@ -2,7 +2,7 @@
 // tiles by hand and as derived.
 //
 //   ./bazelw run //examples/lesson_08_photo
-//   ./bazelw run //examples/lesson_08_photo -- --photo=$PWD/me.jpg --amount=1.5 --out=$PWD/me.png
+//   ./bazelw run //examples/lesson_08_photo -- --photo=me.jpg --amount=1.5 --out=me.png
 //
 // The interpreter runs both schedules on small parts of the photograph, edges included, and the
 // compiled kernels give the same bytes; then they do the whole picture.
@@ -10,14 +10,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bazel/user_path.h"
 #include "dsl/emulsion.h"
 #include "dsl/error.h"
+#include "dsl/files.h"
 #include "examples/lesson.h"
 #include "examples/lesson_08_photo/picture.h"
 #include "examples/lesson_08_photo/unsharp.h"
@@ -37,12 +37,6 @@ struct Options {
 TensorValues arguments_for(const Picture& picture, float amount) {
   return {{"photo", make_tensor({picture.height, picture.width, 3}, picture.pixels)},
           {"amount", make_tensor({}, std::vector<float>{amount})}};
-}
-
-// Relative to where the user is: `bazel run` starts programs elsewhere.
-std::string user_path(const std::string& path) {
-  const char* directory = std::getenv("BUILD_WORKING_DIRECTORY");
-  return directory ? (std::filesystem::path(directory) / path).string() : path;
 }
 
 std::string default_photo(const char* program) {
@@ -73,6 +67,9 @@ void report(const lesson::Step& step, const Picture& photo, float amount) {
 }
 
 void run(const Options& options) {
+  for (const std::string& path : {options.out, options.save_photo}) {  // before the work, not after
+    if (!path.empty()) check_writable("PNG", path);
+  }
   const Picture photo = read_jpeg(options.photo);
   const Graph graph = unsharp_mask();
   fmt::print("{}\n", to_string(graph));
@@ -102,7 +99,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app(
       "Sharpens a photograph with an unsharp mask, shows how, and writes a PNG.\n"
-      "Example: ./bazelw run //examples/lesson_08_photo -- --photo=$PWD/me.jpg --out=$PWD/me.png");
+      "Example: ./bazelw run //examples/lesson_08_photo -- --photo=me.jpg --out=me.png");
   app.add_option("--photo", options.photo, "A JPEG (default: a photograph of a Chinese temple)");
   app.add_option("--out", options.out, "Where to write the PNG")->default_str("sharper.png");
   app.add_option("--save-photo", options.save_photo, "Write the photograph as it was read, too");
@@ -112,7 +109,7 @@ int main(int argc, char** argv) {
   try {
     if (options.out.empty()) options.out = "sharper.png";
     for (std::string* path : {&options.photo, &options.out, &options.save_photo}) {
-      if (!path->empty()) *path = user_path(*path);
+      *path = user_path(*path);
     }
     if (options.photo.empty()) options.photo = default_photo(argv[0]);
     run(options);

@@ -4,22 +4,16 @@
 #include <turbojpeg.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <memory>
+#include <string>
 
 #include "dsl/error.h"
+#include "dsl/files.h"
 
 namespace emulsion {
 namespace {
 
 constexpr int64_t kChannels = 3;
-
-std::vector<uint8_t> read_bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail("{}: expected a JPEG file that can be read", path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 void check_shape(const Picture& picture) {
   const int64_t expected = picture.height * picture.width * kChannels;
@@ -33,11 +27,12 @@ void check_shape(const Picture& picture) {
 }  // namespace
 
 Picture read_jpeg(const std::string& path) {
-  const std::vector<uint8_t> bytes = read_bytes(path);
+  const std::string bytes = read_file("JPEG", path);
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), tjDestroy);
   auto refuse = [&] { fail("{}: expected a JPEG, got: {}", path, tjGetErrorStr2(decoder.get())); };
   int width = 0, height = 0, subsampling = 0, colours = 0;
-  if (tjDecompressHeader3(decoder.get(), bytes.data(), bytes.size(), &width, &height, &subsampling,
+  if (tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &subsampling,
                           &colours) != 0) {
     refuse();
   }
@@ -45,8 +40,8 @@ Picture read_jpeg(const std::string& path) {
   picture.pixels.resize(static_cast<size_t>(picture.height * picture.width * kChannels));
   // Every warning ends the decoding: of half a file, no picture.
   constexpr int kFlags = TJFLAG_STOPONWARNING | TJFLAG_ACCURATEDCT;
-  if (tjDecompress2(decoder.get(), bytes.data(), bytes.size(), picture.pixels.data(), width, 0,
-                    height, TJPF_RGB, kFlags) != 0) {
+  if (tjDecompress2(decoder.get(), data, bytes.size(), picture.pixels.data(), width, 0, height,
+                    TJPF_RGB, kFlags) != 0) {
     refuse();
   }
   return picture;
@@ -59,9 +54,17 @@ void write_png(const std::string& path, const Picture& picture) {
   image.width = static_cast<png_uint_32>(picture.width);
   image.height = static_cast<png_uint_32>(picture.height);
   image.format = PNG_FORMAT_RGB;
-  if (png_image_write_to_file(&image, path.c_str(), 0, picture.pixels.data(), 0, nullptr) == 0) {
-    fail("{}: expected a place to write a PNG, got: {}", path, image.message);
-  }
+  // To memory first: libpng removes a file that it could not write, also one that was there before.
+  auto encode = [&](void* to, png_alloc_size_t* size) {
+    if (png_image_write_to_memory(&image, to, size, 0, picture.pixels.data(), 0, nullptr) == 0) {
+      fail("{}: expected a picture that a PNG can hold, got: {}", path, image.message);
+    }
+  };
+  png_alloc_size_t size = PNG_IMAGE_PNG_SIZE_MAX(image);
+  std::string bytes(size, '\0');
+  encode(bytes.data(), &size);
+  bytes.resize(size);
+  write_file("PNG", path, bytes);
 }
 
 Picture crop(const Picture& picture, int64_t top, int64_t left, int64_t height, int64_t width) {

@@ -10,13 +10,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <string>
 
 #include "backends/tile_machine/draw_scratchpad.h"
 #include "backends/tile_machine/report_scratchpad.h"
+#include "bazel/user_path.h"
 #include "dsl/error.h"
+#include "dsl/files.h"
 #include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
@@ -72,16 +73,10 @@ void print_first_uops(const LoopNest& nest, const SizeValues& sizes) {
 }
 
 void write_uops(const LoopNest& nest, const SizeValues& sizes, const std::string& path) {
-  std::ofstream file(path);
-  const int64_t lines = write_json_lines(UopList(nest, sizes), file);
-  if (!file.flush()) fail("{}: cannot be written", path);
+  FileWriter file("uOps", user_path(path));
+  const int64_t lines = write_json_lines(UopList(nest, sizes), file.stream());
+  file.commit();
   fmt::print("{}: {} uOps, one JSON object a line\n\n", path, lines);
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) fail("{}: cannot be written", path);
 }
 
 void plan_scratchpad(const LoopNest& nest, const TileMachine& machine, const SizeValues& sizes,
@@ -90,10 +85,12 @@ void plan_scratchpad(const LoopNest& nest, const TileMachine& machine, const Siz
       nest, machine, sizes, options.policy == "lru" ? EvictionPolicy::lru : EvictionPolicy::belady);
   fmt::print("\n{}", to_string(report));
   if (!options.plan.empty()) {
-    write_file(options.plan, draw_scratchpad(report));
+    write_file("plan", user_path(options.plan), draw_scratchpad(report));
     fmt::print("{}: the plan as a picture\n", options.plan);
   }
-  if (!options.plan_json.empty()) write_file(options.plan_json, to_json(report));
+  if (!options.plan_json.empty()) {
+    write_file("plan", user_path(options.plan_json), to_json(report));
+  }
 }
 
 void run(const Options& options) {
@@ -155,6 +152,10 @@ int main(int argc, char** argv) {
   app.add_option("--plan", options.plan, "draw the scratchpad plan in this file, as SVG");
   app.add_option("--plan-json", options.plan_json, "write the scratchpad plan to this file");
   lesson::add_lowering_option(&app);
+  app.footer(
+      "Example, a smaller machine and its picture:\n"
+      "  ./bazelw run //examples/mlp_fused -- --target=tile-machine,tile=16x16x16,sram=65536 "
+      "--plan=plan.svg");
   CLI11_PARSE(app, argc, argv);
   try {
     run(options);

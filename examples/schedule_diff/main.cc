@@ -8,12 +8,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
+#include "bazel/user_path.h"
 #include "dsl/error.h"
+#include "dsl/files.h"
 #include "dsl/graph_text.h"
 #include "dsl/schedule_json.h"
 #include "dsl/schedule_text.h"
@@ -23,17 +23,21 @@ namespace {
 
 using namespace emulsion;
 
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail("cannot read {}", path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+Graph graph_of(const std::string& path) {
+  const std::string text = read_file("graph", path);
+  try {
+    return parse_graph(text);
+  } catch (const Error& error) {
+    fail("graph {}: {}", path, error.what());
+  }
 }
 
 Schedule schedule_of(const std::string& path, const Graph& graph) {
   const bool json = path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0;
   if (!json) return read_schedule(path, graph);
+  const std::string text = read_file("schedule", path);
   try {
-    return schedule_from_json(contents(path), graph);
+    return schedule_from_json(text, graph);
   } catch (const Error& error) {
     fail("{}: {}", path, error.what());
   }
@@ -69,15 +73,14 @@ int main(int argc, char** argv) {
   app.add_flag("--json", as_json, "print the difference as JSON");
   app.footer(
       "Example, from the root of the repository:\n"
-      "  ./bazelw run //examples/schedule_diff -- --size B=8 "
-      "$PWD/examples/schedule_diff/linear.graph "
-      "\\\n    $PWD/examples/schedule_diff/naive.schedule "
-      "$PWD/examples/schedule_diff/tiled.schedule");
+      "  cd examples/schedule_diff; ../../bazelw run //examples/schedule_diff -- --size B=8 \\\n"
+      "    linear.graph naive.schedule tiled.schedule");
   CLI11_PARSE(app, argc, argv);
   try {
-    const Graph graph = parse_graph(contents(graph_path));
-    const ScheduleDiff diff = diff_schedules(schedule_of(left_path, graph),
-                                             schedule_of(right_path, graph), sizes_of(sizes));
+    const Graph graph = graph_of(user_path(graph_path));
+    const ScheduleDiff diff =
+        diff_schedules(schedule_of(user_path(left_path), graph),
+                       schedule_of(user_path(right_path), graph), sizes_of(sizes));
     std::fputs((as_json ? to_json(diff) : to_string(diff)).c_str(), stdout);
     return diff.same() ? 0 : 1;
   } catch (const std::exception& error) {

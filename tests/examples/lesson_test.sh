@@ -21,3 +21,13 @@ grep -qE '^\{"loops":[0-9]+,"seconds":\[[0-9.e,-]+\],"step":"[^"]+"\}$' "$TEST_T
   echo "FAILED: $program does not say how long lowering takes"
   exit 1
 }
+"./$program" --help >"$TEST_TMPDIR/said" 2>&1 || {
+  echo "FAILED: $program --help ended with an error"
+  exit 1
+}
+example="./bazelw run //examples/${program##*/}"
+grep -qF -- "$example" "$TEST_TMPDIR/said" || {
+  cat "$TEST_TMPDIR/said"
+  echo "FAILED: $program --help has no example: $example"
+  exit 1
+}

@@ -37,7 +37,14 @@ says 'the nest has 2212 loads and 100 stores, the plan 1208 and'
 [ "$(grep -c '"seconds":\[' "$folder/lowering")" -eq 2 ] || fail "expected two lowerings"
 if "./$program" --policy fifo >"$folder/said" 2>&1; then fail "a policy that is none is accepted"; fi
 if "./$program" --plan /nonexistent/plan.svg >"$folder/said" 2>&1; then fail "no folder, no error"; fi
-says '/nonexistent/plan.svg: cannot be written'
+says 'cannot write plan /nonexistent/plan.svg: No such file or directory'
+
+# Paths are relative to where the user is, not to where Bazel starts the program.
+BUILD_WORKING_DIRECTORY=$folder "./$program" --plan here.svg --uops here.jsonl >"$folder/said" 2>&1 || fail "here.svg"
+cmp -s "$folder/plan.svg" "$folder/here.svg" || fail "here.svg is not the picture"
+cmp -s "$folder/uops.jsonl" "$folder/here.jsonl" || fail "here.jsonl is not the list"
+"./$program" --help >"$folder/said" 2>&1 || fail "--help"
+says './bazelw run //examples/mlp_fused -- --target=tile-machine,'
 
 "./$program" --batch 0 >"$folder/said" 2>&1 || fail "a batch of 0 is refused"
 says '0 in all'

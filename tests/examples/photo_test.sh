@@ -31,5 +31,10 @@ grep -qF "bazelw run //examples/lesson_08_photo" "$said" || fail "--help has no 
 "$program" --photo=/no/such.jpg >"$said" 2>&1 && fail "a photograph that is not there: expected an error"
 grep -qF "/no/such.jpg" "$said" || fail "a photograph that is not there: not named"
 "$program" --photo="$numpy" >"$said" 2>&1 && fail "a photograph that is none: expected an error"
+"$program" --photo="$TEST_TMPDIR" >"$said" 2>&1 && fail "a folder for a photograph: expected an error"
+grep -qF "cannot read JPEG $TEST_TMPDIR: Is a directory" "$said" || fail "a folder for a photograph: not named"
+"$program" --photo="$photo" --out=/no/such/folder/x.png >"$said" 2>&1 && fail "nowhere to write: expected an error"
+[ "$(cat "$said")" = "error: cannot write PNG /no/such/folder/x.png: No such file or directory" ] ||
+  fail "nowhere to write: expected that alone, before the work"
 "$program" --photo="$photo" --amount=lots >"$said" 2>&1 && fail "no number: expected an error"
 exit 0

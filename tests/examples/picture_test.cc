@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <png.h>
+#include <turbojpeg.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -56,6 +58,25 @@ TEST(Picture, ReadsThePhotograph) {
   EXPECT_GT(photo.pixels[2], photo.pixels[0]);
 }
 
+// Made by the library that reads it: 2 rows of 3 pixels, of one channel.
+TEST(Picture, ReadsAGreyPhotographAsColours) {
+  const std::vector<uint8_t> grey = {0, 128, 255, 255, 128, 0};
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;  // NOLINT(google-runtime-int): the library's type
+  const tjhandle encoder = tjInitCompress();
+  ASSERT_EQ(tjCompress2(encoder, grey.data(), 3, 0, 2, TJPF_GRAY, &bytes, &size, TJSAMP_GRAY, 100,
+                        TJFLAG_ACCURATEDCT),
+            0);
+  const std::string path = file_of("grey.jpg", std::string(bytes, bytes + size));
+  tjFree(bytes);
+  tjDestroy(encoder);
+  const Picture photo = read_jpeg(path);
+  EXPECT_EQ(photo.height, 2);
+  EXPECT_EQ(photo.width, 3);
+  ASSERT_EQ(photo.pixels.size(), 18U);
+  for (size_t i = 0; i < 18; ++i) EXPECT_NEAR(photo.pixels[i], grey[i / 3], 4) << i;
+}
+
 TEST(Picture, APngHoldsEveryByte) {
   const Picture picture = numbered();
   write_png(temporary("numbered.png"), picture);
@@ -76,7 +97,7 @@ TEST(Picture, CropTakesAPart) {
 
 TEST(Picture, RefusesAFileThatIsNotThere) {
   EXPECT_THAT([] { read_jpeg("/no/such/photo.jpg"); },
-              ThrowsMessage<Error>(HasSubstr("/no/such/photo.jpg: expected a JPEG file")));
+              ThrowsMessage<Error>(HasSubstr("cannot read JPEG /no/such/photo.jpg: No such file")));
 }
 
 TEST(Picture, RefusesWhatIsNoJpeg) {
@@ -103,8 +124,17 @@ TEST(Picture, RefusesADamagedPhotograph) {
 }
 
 TEST(Picture, RefusesToWriteToNowhere) {
-  EXPECT_THAT([] { write_png("/no/such/folder/x.png", numbered()); },
-              ThrowsMessage<Error>(HasSubstr("/no/such/folder/x.png: expected a place")));
+  EXPECT_THAT(
+      [] { write_png("/no/such/folder/x.png", numbered()); },
+      ThrowsMessage<Error>(HasSubstr("cannot write PNG /no/such/folder/x.png: No such file")));
+}
+
+TEST(Picture, APngThatCannotBeWrittenLeavesWhatWasThere) {
+  const std::string folder = temporary("a_folder.png");
+  std::filesystem::create_directories(folder);
+  EXPECT_THAT([&] { write_png(folder, numbered()); },
+              ThrowsMessage<Error>(HasSubstr("a_folder.png: Is a directory")));
+  EXPECT_TRUE(std::filesystem::is_directory(folder));
 }
 
 TEST(Picture, RefusesToWriteAPictureWithoutPixels) {

@@ -49,8 +49,10 @@ expect 2 "$files/linear.graph" /no/such/file "$files/naive.schedule"
 grep -qF "/no/such/file" "$said" || fail "a file that is not there: not named"
 expect 2 "$files/linear.graph" "$files/naive.schedule" "$files/tiled.schedule" --size B=many
 grep -qF "expected NAME=NUMBER, got B=many" "$said" || fail "a size that is no number"
+grep -qF "cannot read schedule /no/such/file: No such file" "$said" || fail "a file that is not there: no reason"
+BUILD_WORKING_DIRECTORY=$files expect 1 linear.graph naive.schedule tiled.schedule
 expect 2 "$files/naive.schedule" "$files/naive.schedule" "$files/tiled.schedule"
-grep -qF "expected 'emulsion graph 1'" "$said" || fail "a schedule for a graph"
+grep -qF "naive.schedule: line 1, column 10: expected 'emulsion graph 1'" "$said" || fail "a schedule for a graph"
 
 "$program" --help >"$said" 2>&1 || fail "--help"
 grep -qF "bazelw run //examples/schedule_diff" "$said" || fail "--help has no example"
