@@ -235,7 +235,7 @@ def emulsion_library(
       src: a C++ file that includes "backends/codegen/kernel_context.h" and defines
         `emulsion::Graph emulsion_kernel(const emulsion::KernelContext& context)`.
       targets: instruction sets as Halide spells them ("x86-64-linux-avx2-fma") or levels ("x86-64-v3"), the best
-        first: the first that the processor has is run. "host" is refused.
+        first: the first that the processor has is run, and one that would never be run is refused, as "host" is.
       cores: how many threads derived schedules make work for; 1 for none. How many there are when the kernel runs
         is OpenMP's to say. A target may say it for itself ("x86-64-v3,cores=32").
       schedule: a schedule file for all targets; without it, one is derived for each.

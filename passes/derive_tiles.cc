@@ -223,8 +223,23 @@ std::optional<std::string> problem_of(const Graph& graph, const Graph& grouped,
   return why_not_tiles(lower_tiles(graph, tile_schedule(graph, grouped, machine)), machine);
 }
 
-// The largest t x t x t, no larger than the machine's tile, that the machine could have instead.
-// The rows of a tile must stay aligned, so t goes in steps.
+// The greatest number from `low`, for which `holds`, to `high`; holds(n) implies holds(n - 1).
+template <typename Holds>
+int64_t greatest(int64_t low, int64_t high, Holds holds) {
+  while (low < high) {
+    const int64_t middle = low + (high - low + 1) / 2;
+    if (holds(middle)) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+// The tile that the machine could have instead: as large as it can be in all directions alike, then
+// in each of them, so that none of its sides can grow. Rows of tile_n and tile_k elements must stay
+// aligned, so those go in steps.
 std::string largest_tile(const Graph& graph, const Graph& grouped, TileMachine machine) {
   int64_t smallest_element = 8;
   for (const OpPtr& op : graph.ops()) {
@@ -232,23 +247,26 @@ std::string largest_tile(const Graph& graph, const Graph& grouped, TileMachine m
   }
   const int64_t step = machine.alignment / std::gcd(machine.alignment, smallest_element);
   const TileMachine asked = machine;
-  auto fits = [&](int64_t t) {
-    machine.tile_m = std::min(asked.tile_m, t);
-    machine.tile_n = std::min(asked.tile_n, t);
-    machine.tile_k = std::min(asked.tile_k, t);
-    return !problem_of(graph, grouped, machine);
+  auto fits = [&] { return !problem_of(graph, grouped, machine); };
+  auto all_sides = [&](int64_t steps) {
+    machine.tile_m = std::min(asked.tile_m, std::max<int64_t>(steps * step, 1));
+    machine.tile_n = std::min(asked.tile_n, std::max<int64_t>(steps, 1) * step);
+    machine.tile_k = std::min(asked.tile_k, std::max<int64_t>(steps, 1) * step);
+    return fits();
   };
-  int64_t low = 0, high = std::max({asked.tile_m, asked.tile_n, asked.tile_k}) / step;  // in steps
-  while (low < high) {
-    int64_t middle = (low + high + 1) / 2;
-    if (fits(middle * step)) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  if (low == 0) return "no smaller tile fits";
-  fits(low * step);
+  if (!all_sides(0)) return "no smaller tile fits";
+  const int64_t longest = std::max({asked.tile_m, asked.tile_n, asked.tile_k});
+  all_sides(greatest(0, longest / step, all_sides));
+  auto grow = [&](int64_t* side, int64_t limit, int64_t by) {
+    auto as_long = [&](int64_t steps) {
+      *side = std::min(limit, steps * by);
+      return fits();
+    };
+    as_long(greatest((*side + by - 1) / by, (limit + by - 1) / by, as_long));
+  };
+  grow(&machine.tile_m, asked.tile_m, 1);
+  grow(&machine.tile_n, asked.tile_n, step);
+  grow(&machine.tile_k, asked.tile_k, step);
   return fmt::format("the largest tile that fits is {} x {} x {}", machine.tile_m, machine.tile_n,
                      machine.tile_k);
 }

@@ -23,25 +23,9 @@ ordered_json shape_json(const Shape& shape) {
   return result;
 }
 
-const char* role_name(BufferRole role) {
-  switch (role) {
-    case BufferRole::input:
-      return "input";
-    case BufferRole::weight:
-      return "weight";
-    case BufferRole::output:
-      return "output";
-    case BufferRole::constant:
-    case BufferRole::internal:
-      break;
-  }
-  EMULSION_CHECK(false, "an argument that is neither input, weight nor output");
-  return "";
-}
-
 ordered_json buffer_json(const Buffer& buffer) {
   return {{"name", buffer.name},
-          {"role", role_name(buffer.role)},
+          {"role", to_string(buffer.role)},
           {"dtype", to_string(buffer.dtype)},
           {"shape", shape_json(buffer.shape)}};
 }

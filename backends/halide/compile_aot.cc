@@ -2,8 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <memory>
-#include <set>
 #include <sstream>
 
 #include "Halide.h"
@@ -50,12 +50,25 @@ void check_not_of_the_c_library(const std::string& function) {
   }
 }
 
+// Whether every machine that runs code for `target` runs that for `least`, too.
+bool runs_wherever(const Target& least, const Target& target) {
+  return least.arch == target.arch && least.os == target.os &&
+         std::includes(target.features.begin(), target.features.end(), least.features.begin(),
+                       least.features.end());
+}
+
 void check_targets(const std::string& name, const std::vector<Target>& targets) {
   if (targets.empty()) fail("kernel {}: expected at least one target, got none", name);
-  std::set<std::string> seen;
-  for (const Target& target : targets) {
-    if (!seen.insert(target.to_string()).second) {
-      fail("kernel {}: expected distinct targets, got {} twice", name, target.to_string());
+  for (size_t later = 0; later < targets.size(); ++later) {
+    for (size_t first = 0; first < later; ++first) {
+      const std::string one = targets[first].to_string(), other = targets[later].to_string();
+      if (one == other) fail("kernel {}: expected distinct targets, got {} twice", name, one);
+      if (runs_wherever(targets[first], targets[later])) {
+        fail(
+            "kernel {}: expected the best target first, got {} before {}, which would never be "
+            "run; legal: {} before {}",
+            name, one, other, other, one);
+      }
     }
   }
 }
@@ -63,8 +76,10 @@ void check_targets(const std::string& name, const std::vector<Target>& targets) 
 void check_same_arguments(const std::string& name, const LoopNest& first, const LoopNest& other) {
   std::string expected = descriptor_text(first, name), found = descriptor_text(other, name);
   if (found != expected) {
-    fail("kernel {}: expected the same arguments for every target, got\n{}and\n{}", name, expected,
-         found);
+    fail(
+        "kernel {}: expected the same arguments for every target, weights packed for the widest "
+        "vectors; legal: that target first; got\n{}and\n{}",
+        name, expected, found);
   }
   bool same = first.packs.size() == other.packs.size();
   for (size_t i = 0; same && i < first.packs.size(); ++i) {

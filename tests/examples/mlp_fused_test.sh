@@ -50,6 +50,6 @@ says './bazelw run //examples/mlp_fused -- --target=tile-machine,'
 says '0 in all'
 
 if "./$program" --target tile-machine,sram=8192 >"$folder/said" 2>&1; then fail "8192 bytes are enough"; fi
-says 'the limit is 8192; the largest tile that fits is 16 x 16 x 16'
+says 'the limit is 8192; the largest tile that fits is 24 x 16 x 16'
 if "./$program" --target x86-64-v3 >"$folder/said" 2>&1; then fail "a CPU is a tile machine"; fi
 says '--target: expected a tile machine'

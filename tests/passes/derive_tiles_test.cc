@@ -139,24 +139,39 @@ TEST(DeriveTilesCounts, OfABatchOfAnySize) {
 TEST(DeriveTilesRefuses, TilesThatDoNotFit) {
   TileMachine machine;
   machine.sram_bytes = 20480;
-  // Three tiles of 32 x 32 f32, each twice, are 24576 bytes; of 24 x 24, 13824.
+  // Three tiles of 32 x 32 f32, each twice, are 24576 bytes; with 24 for k, 20480.
   Graph graph(matmul(input("x", f32, {64, 64}), input("w", f32, {64, 64}), "y"));
   EXPECT_ERROR(derive_schedule(graph, Target::tile_machine(machine)),
                "tile machine, capacity: w_tile needs 24576 bytes of scratchpad (y_acc 4096, x_tile "
                "4096, w_tile 4096; each twice for double buffering), the limit is 20480; the "
-               "largest tile that fits is 24 x 24 x 24");
+               "largest tile that fits is 32 x 32 x 24");
   machine.double_buffer = false;
   EXPECT_TRUE(derives(graph, Target::tile_machine(machine)));
 }
 
-TEST(DeriveTilesRefuses, TheLargestTileReallyIsTheLargest) {
+TEST(DeriveTilesRefuses, NoSideOfTheLargestTileCanGrow) {
   TileMachine machine;
-  machine.sram_bytes = 20480;
+  machine.sram_bytes = 13056;
   Graph graph(matmul(input("x", f32, {64, 64}), input("w", f32, {64, 64}), "y"));
-  machine.tile_m = machine.tile_n = machine.tile_k = 24;
+  EXPECT_ERROR(derive_schedule(graph, Target::tile_machine(machine)), "fits is 32 x 16 x 16");
+  machine.tile_n = machine.tile_k = 16;
   EXPECT_NO_THROW(derive_schedule(graph, Target::tile_machine(machine)));
-  machine.tile_m = machine.tile_n = machine.tile_k = 32;  // the next step of 8 elements
-  EXPECT_ERROR(derive_schedule(graph, Target::tile_machine(machine)), "24 x 24 x 24");
+  machine.tile_n = 24;  // the next step of 8 elements
+  EXPECT_ERROR(derive_schedule(graph, Target::tile_machine(machine)), "fits is 31 x 24 x 16");
+  machine.tile_n = 16;
+  machine.tile_k = 24;
+  EXPECT_ERROR(derive_schedule(graph, Target::tile_machine(machine)), "fits is 31 x 16 x 24");
+}
+
+// One row of A, so that only B is as wide as the alignment asks for.
+TEST(DeriveTilesRefuses, TheLargestTileMayBeThin) {
+  TileMachine machine;
+  machine.sram_bytes = 1024;
+  Graph graph(matmul(input("x", f32, {64, 64}), input("w", f32, {64, 64}), "y"));
+  EXPECT_ERROR(derive_schedule(graph, Target::tile_machine(machine)), "fits is 4 x 8 x 8");
+  machine.tile_m = 4;
+  machine.tile_n = machine.tile_k = 8;
+  EXPECT_NO_THROW(derive_schedule(graph, Target::tile_machine(machine)));
 }
 
 TEST(DeriveTilesRefuses, RowsOffTheAlignment) {
@@ -165,7 +180,7 @@ TEST(DeriveTilesRefuses, RowsOffTheAlignment) {
   Graph graph(matmul(input("x", f32, {64, 64}), input("w", f32, {64, 64}), "y"));
   EXPECT_ERROR(derive_schedule(graph, Target::tile_machine(machine)),
                "tile machine, alignment: a row of tile_k = 20 elements of f32 needs 80 bytes, "
-               "expected a multiple of 32; the largest tile that fits is 16 x 16 x 16");
+               "expected a multiple of 32; the largest tile that fits is 32 x 32 x 16");
 }
 
 TEST(DeriveTilesRefuses, AMachineTooSmallForAnyTile) {

@@ -24,11 +24,21 @@ WITHOUT_OWN_TEST = {
     "dsl/emulsion": "only includes the headers that a user needs; lesson 01 is its test",
 }
 
-# Folders that may include each header of Halide.
+# Folders of the library that may include each header of Halide.
 HALIDE_HEADERS = {
     "Halide.h": ("backends/halide/",),
     "HalideBuffer.h": ("backends/halide/", "backends/runtime/"),
     "HalideRuntime.h": ("backends/halide/", "backends/runtime/"),
+}
+
+# Programs beside the library that include Halide.h, each with the reason.
+HALIDE_BESIDE = {
+    "benchmarks/halide_blur.cc": "the same schedule in Halide's own words, to compare with",
+    "benchmarks/halide_matmul.cc": "the same",
+    "benchmarks/halide_peer.cc": "the same",
+    "tests/backends/halide/halide_call_test.cc": "throws Halide's own exceptions",
+    "tests/backends/runtime/make_test_kernels.cc": "async and extern stages, which no nest of ours has, meet our hooks",
+    "tests/bazel/smoke_test.cc": "uses every library from outside once, so that a broken repository rule shows there",
 }
 
 MAY_INCLUDE = {
@@ -128,6 +138,15 @@ def halide_elsewhere():
             allowed = HALIDE_HEADERS.get(os.path.basename(header))
             if allowed and not path.startswith(allowed):
                 yield "{}: includes {}, which only {} may".format(path, header, " and ".join(allowed))
+    beside = {
+        path
+        for path in source_tree.files(".h", ".cc", folders=("bazel", "benchmarks", "examples", "tests"))
+        if "Halide.h" in includes(path)
+    }
+    for path in sorted(beside - set(HALIDE_BESIDE)):
+        yield path + ": includes Halide.h, and has no reason in tests/style/layout.py"
+    for path in sorted(set(HALIDE_BESIDE) - beside):
+        yield path + ": does not include Halide.h; take its reason out of tests/style/layout.py"
 
 
 def wrong_guards():

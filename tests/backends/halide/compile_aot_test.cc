@@ -151,6 +151,15 @@ TEST_F(CompileAot, RefusesATargetTwice) {
               HasSubstr("expected distinct targets"));
 }
 
+TEST_F(CompileAot, RefusesATargetThatWouldNeverBeRun) {
+  EXPECT_THAT(error_of([&] {
+                compile_aot(linear_nest(), "k", {kPlain, kAvx2}, folder());
+              }),
+              HasSubstr("expected the best target first, got " + kPlain.to_string() + " before " +
+                        kAvx2.to_string()));
+  EXPECT_FALSE(fs::exists(folder_));
+}
+
 TEST_F(CompileAot, RefusesAnUnknownFeatureAndHost) {
   EXPECT_THAT(error_of([] { Target::parse("x86-64-linux-avx3"); }), HasSubstr("avx3"));
   EXPECT_THAT(error_of([] { Target::parse("host"); }), HasSubstr("host"));
