@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "dsl/target.h"
 
@@ -35,6 +36,10 @@ class HalideBlur {
   struct Compiled;
   std::unique_ptr<Compiled> compiled_;
 };
+
+// What Halide makes of it: loops_and_accesses() (halide_code.h).
+std::string halide_blur_code(BlurSchedule schedule, const BlurTile& tile, const Target& target,
+                             int height, int width);
 
 }  // namespace emulsion::benchmarks
 

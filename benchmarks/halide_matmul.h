@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "dsl/target.h"
 
@@ -19,8 +20,8 @@ class HalideMatmul {
  public:
   // y[m, n] = sum over k of x[m, k] * w[n / columns, k, n % columns], row-major, in memory that
   // stays where it is. Error: Halide refuses.
-  HalideMatmul(int64_t m, int64_t n, int64_t k, const MatmulTile& tile, const Target& target,
-               const float* x, const float* packed_w, float* y);
+  HalideMatmul(int m, int n, int k, const MatmulTile& tile, const Target& target, const float* x,
+               const float* packed_w, float* y);
   ~HalideMatmul();
   HalideMatmul(const HalideMatmul&) = delete;
   HalideMatmul& operator=(const HalideMatmul&) = delete;
@@ -31,6 +32,9 @@ class HalideMatmul {
   struct Compiled;
   std::unique_ptr<Compiled> compiled_;
 };
+
+// What Halide makes of it: loops_and_accesses() (halide_code.h).
+std::string halide_matmul_code(int m, int n, int k, const MatmulTile& tile, const Target& target);
 
 }  // namespace emulsion::benchmarks
 

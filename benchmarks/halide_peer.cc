@@ -13,6 +13,12 @@ void calling_halide(const std::string& what, const std::function<void()>& call) 
   }
 }
 
+void running_halide(const std::string& what, const std::function<int()>& kernel) {
+  int code = 0;
+  calling_halide(what, [&] { code = kernel(); });
+  if (code != 0) fail("{} in Halide: code {}", what, code);
+}
+
 void set_halide_threads(int count) { Halide::Internal::JITSharedRuntime::set_num_threads(count); }
 
 }  // namespace emulsion::benchmarks

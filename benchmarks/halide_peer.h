@@ -10,6 +10,8 @@ namespace emulsion::benchmarks {
 
 // What Halide throws, as our Error.
 void calling_halide(const std::string& what, const std::function<void()>& call);
+// The same of a kernel, which returns 0 when all went well.
+void running_halide(const std::string& what, const std::function<int()>& kernel);
 
 // Of Halide's pool, which Emulsion's JIT uses too; 0: as many as there are cores.
 void set_halide_threads(int count);

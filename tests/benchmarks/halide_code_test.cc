@@ -1,0 +1,76 @@
+// What our layer adds at run time is nothing: of a schedule by hand Halide makes the same loops,
+// allocations, loads and stores, in vectors of the same lanes, whether it was written for Emulsion
+// or for Halide. (How fast they are is //benchmarks:blur's and //benchmarks:matmul_vs_halide's to
+// say.)
+
+#include "benchmarks/halide_code.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "backends/halide/build_pipeline.h"
+#include "backends/halide/kernel_target.h"
+#include "backends/halide/strip_argument_checks.h"
+#include "benchmarks/hand_schedules.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+std::string code_of(const LoopNest& nest, const Target& target) {
+  HalidePipeline built = build_pipeline(nest, target.has_fma());
+  strip_argument_checks(&built);
+  return loops_and_accesses(
+      built.pipeline.compile_to_module(built.arguments, "kernel", kernel_target(target)));
+}
+
+constexpr int kHeight = 64, kWidth = 512;
+
+class SameCode : public testing::TestWithParam<const char*> {
+ protected:
+  BlurTile blur_tile() const {
+    BlurTile tile;
+    tile.lanes = target_.vector_lanes(u16);
+    return tile;
+  }
+
+  Target target_ = Target::parse(GetParam());
+};
+
+TEST_P(SameCode, BlurInTiles) {
+  const std::string code =
+      code_of(blur_by_hand(BlurSchedule::tiles, blur_tile(), kHeight, kWidth), target_);
+  EXPECT_EQ(code, halide_blur_code(BlurSchedule::tiles, blur_tile(), target_, kHeight, kWidth));
+  EXPECT_NE(code.find("store uint16x"), std::string::npos) << code;
+}
+
+TEST_P(SameCode, BlurWithASlidingWindow) {
+  const std::string code =
+      code_of(blur_by_hand(BlurSchedule::sliding, blur_tile(), kHeight, kWidth), target_);
+  EXPECT_EQ(code, halide_blur_code(BlurSchedule::sliding, blur_tile(), target_, kHeight, kWidth));
+  EXPECT_NE(code.find("for 34"), std::string::npos) << code;  // the window's first two rows
+}
+
+TEST_P(SameCode, Matmul) {
+  const MatmulTile tile = matmul_tile(target_);
+  const std::string code = code_of(matmul_by_hand(192, tile), target_);
+  EXPECT_EQ(code, halide_matmul_code(192, 192, 192, tile, target_));
+  EXPECT_NE(code.find("for 192"), std::string::npos) << code;
+}
+
+// Were the comparison blind, the tests above would hold of anything.
+TEST_P(SameCode, AnotherTileIsOtherCode) {
+  BlurTile higher = blur_tile();
+  higher.rows *= 2;
+  EXPECT_NE(code_of(blur_by_hand(BlurSchedule::tiles, blur_tile(), kHeight, kWidth), target_),
+            halide_blur_code(BlurSchedule::tiles, higher, target_, kHeight, kWidth));
+  BlurTile narrower = blur_tile();
+  narrower.lanes /= 2;
+  EXPECT_NE(code_of(blur_by_hand(BlurSchedule::sliding, blur_tile(), kHeight, kWidth), target_),
+            halide_blur_code(BlurSchedule::sliding, narrower, target_, kHeight, kWidth));
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, SameCode, testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4"));
+
+}  // namespace
+}  // namespace emulsion::benchmarks
