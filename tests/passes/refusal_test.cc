@@ -151,6 +151,14 @@ TEST_F(Refusals, NameTheLineOfWhatALineStandsFor) {
   EXPECT_EQ(message().rfind("line 2: mm.vectorize(k_v): expected ", 0), 0U) << message();
 }
 
+// Found when all is placed, by which time the directive itself has gone: only what it said is
+// known.
+TEST_F(Refusals, NameTheLineOfAPlace) {
+  schedule_ =
+      parse_schedule("emulsion schedule 1\ny.parallel(m)\ny.compute_with(mm, m)\n", Graph(y_));
+  EXPECT_EQ(message().rfind("line 3: y.compute_with(mm, m): expected ", 0), 0U) << message();
+}
+
 TEST_F(Refusals, NameTheFileAndItsLine) {
   const std::string path = testing::TempDir() + "/refusals.schedule";
   std::ofstream(path) << "emulsion schedule 1\n# sums in threads\nmm.parallel(k)\n";

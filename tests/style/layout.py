@@ -34,6 +34,7 @@ HALIDE_HEADERS = {
 # Programs beside the library that include Halide.h, each with the reason.
 HALIDE_BESIDE = {
     "benchmarks/halide_blur.cc": "the same schedule in Halide's own words, to compare with",
+    "benchmarks/halide_code.h": "what Halide makes of either, to compare",
     "benchmarks/halide_matmul.cc": "the same",
     "benchmarks/halide_peer.cc": "the same",
     "tests/backends/halide/halide_call_test.cc": "throws Halide's own exceptions",
