@@ -71,7 +71,8 @@ int run_with(std::vector<std::string> arguments, void (*lesson)()) {
   arguments.insert(arguments.begin(), "lesson");
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
-  return run(static_cast<int>(pointers.size()), pointers.data(), lesson);
+  return run(static_cast<int>(pointers.size()), pointers.data(), "lesson_00", "Teaches nothing.",
+             lesson);
 }
 
 TEST(Lesson, EndsWithOneWhenItFails) {
