@@ -236,6 +236,13 @@ void check_hoist(const NestPlan& nest, const StagePlan& plan) {
                                  : to_string(at_loop(d.kind, around[outside - 1].stage->stage.name,
                                                      around[outside - 1].axis))));
   }
+  const StagePlan& target = *around[*place].stage;
+  if (target.stage.is_reduction() && !target.reduction_loops.count(plan.hoist_loop)) {
+    refuse(plan.stage.name, d,
+           fmt::format("expected a loop of one nest, got {}.{}, a loop of the start value and of "
+                       "the update; legal: a loop of a reduction axis, or one around {}",
+                       plan.hoist_stage, plan.hoist_loop, plan.hoist_stage));
+  }
   for (size_t i = *place + 1; i < outside; ++i) {
     if (around[i].kind() != LoopKind::parallel) continue;
     refuse(plan.stage.name, d,

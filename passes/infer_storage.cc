@@ -218,19 +218,23 @@ class StorageInferrer {
   int64_t explicit_fold(size_t d) const {
     auto found = plan_.fold_sizes.find(plan_.stage.axes[d].name());
     if (found == plan_.fold_sizes.end()) return 0;
-    const std::optional<int64_t> least = window(d);
-    if (!least) {
-      refuse_fold(found->first, found->second,
-                  fmt::format("expected an axis of which one iteration keeps a constant number of "
-                              "indices, got {}; legal: no fold_storage",
-                              to_string(plan_.needed_extents[d])));
+    // Of all that one step of the outermost loop between touches, not only of what it keeps: a
+    // backend folds along that loop.
+    const std::optional<Part> step = part_touched(d, std::min(outside_ + 1, around_.size()));
+    if (!step || !step->extent.is_constant()) {
+      refuse_fold(
+          found->first, found->second,
+          fmt::format("expected an axis of which one iteration keeps a constant number of "
+                      "indices, got {}; legal: no fold_storage",
+                      step ? step->extent.to_string() : to_string(plan_.needed_extents[d])));
     }
-    if (found->second < *least) {
+    const int64_t least = step->extent.constant();
+    if (found->second < least) {
       refuse_fold(
           found->first, found->second,
           fmt::format("expected at least {0}, the indices of {1} that are kept at once, got "
                       "{2}; legal: {0}",
-                      *least, found->first, found->second));
+                      least, found->first, found->second));
     }
     return found->second;
   }

@@ -48,15 +48,20 @@ void require_index(const StagePlan& plan, const LoopTransform& t, const Extent& 
                      extent.constant()));
 }
 
+// A backend may compute less of such an axis than the nest says.
+[[noreturn]] void refuse_window(const StagePlan& plan, const LoopTransform& t,
+                                const std::string& loop, const std::string& legal) {
+  refuse(
+      plan.stage.name, plan.written(t),
+      fmt::format("expected an axis along which no window slides, got {}; legal: {}", loop, legal));
+}
+
 void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool shrinking,
                   const SizeFacts& facts) {
   auto affine = as_extent(extent);
   if (affine) require_index(*plan, *t, *affine);
   if (shrinking && (t->tail == Tail::round_up || t->tail == Tail::shift_inwards)) {
-    refuse(plan->stage.name, plan->written(*t),
-           fmt::format("expected an axis along which no window slides, got {}; legal: "
-                       "guard or predicate",
-                       t->axis));
+    refuse_window(*plan, *t, t->axis, "guard or predicate");
   }
   bool exact = !shrinking && affine && facts.divides(t->factor, *affine);
   if (exact) {
@@ -100,10 +105,12 @@ void resolve_case(StagePlan* plan, const SizeFacts& facts) {
   for (LoopTransform& t : stage.transforms) {
     if (t.kind == LoopTransform::Kind::fuse) {
       require_index(*plan, t, extents.at(t.outer), extents.at(t.inner));
+      for (const std::string& loop : {t.outer, t.inner}) {
+        if (shrinking.count(loop)) refuse_window(*plan, t, loop, "two loops");
+      }
       std::set<size_t> both = sources[t.outer];
       both.insert(sources[t.inner].begin(), sources[t.inner].end());
       sources[t.axis] = both;
-      if (shrinking.count(t.outer) || shrinking.count(t.inner)) shrinking.insert(t.axis);
     } else {
       resolve_tail(plan, &t, extents.at(t.axis), shrinking.count(t.axis) > 0, facts);
       // What is loaded past the end is clamped.
