@@ -1,6 +1,7 @@
 #include <algorithm>
+#include <map>
 #include <set>
-#include <unordered_set>
+#include <utility>
 
 #include "passes/derive_stage.h"
 
@@ -15,14 +16,30 @@ std::optional<int64_t> known_extent(const Axis& axis) {
   return axis.extent().constant();
 }
 
-// The types of the values under `e`, but not of what only says where to read.
-void collect_types(const Expr& e, std::unordered_set<const ExprNode*>* done,
-                   std::set<DType>* types) {
-  if (!done->insert(&e.node()).second) return;
-  types->insert(e.dtype());
-  if (e->op == ExprOp::read) return;
-  for (const Expr& arg : e->args) collect_types(arg, done, types);
-}
+// The types of the values that an expression computes with. Not of what only says where to read,
+// nor of what is one value for all points: that needs no vector.
+class ValueTypes {
+ public:
+  std::set<DType> types;
+
+  // Whether `e` varies from point to point.
+  bool collect(const Expr& e) { return visit_once(e, true); }
+
+ private:
+  bool visit_once(const Expr& e, bool is_value) {
+    auto [known, is_new] = varies_.emplace(std::pair(&e.node(), is_value), e->op == ExprOp::axis);
+    if (!is_new) return known->second;
+    bool varies = known->second;
+    for (const Expr& arg : e->args) {
+      varies = visit_once(arg, is_value && e->op != ExprOp::read) || varies;
+    }
+    varies_[{&e.node(), is_value}] = varies;
+    if (varies && is_value) types.insert(e.dtype());
+    return varies;
+  }
+
+  std::map<std::pair<const ExprNode*, bool>, bool> varies_;
+};
 
 // The loop that the threads share: of the leading axes, those of known short extent fused until
 // there is enough to share out. Nothing when that is one step.
@@ -44,9 +61,10 @@ std::optional<Axis> fuse_leading(const Op& op, size_t count, const Target& targe
 }  // namespace
 
 int64_t value_lanes(const Op& op, const Target& target) {
-  std::unordered_set<const ExprNode*> done;
-  std::set<DType> types = {op.dtype};
-  collect_types(op.body, &done, &types);
+  ValueTypes values;
+  values.collect(op.body);
+  std::set<DType> types = std::move(values.types);
+  types.insert(op.dtype);
   if (types.size() > 1) types.erase(DType::boolean);
   int64_t lanes = target.vector_lanes(*types.begin());
   for (DType type : types) lanes = std::min<int64_t>(lanes, target.vector_lanes(type));

@@ -37,7 +37,8 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 
 // Lanes of the narrowest vectors among the values that the operation computes with: its own type
-// and those of its body. What only says where to read does not count, nor do conditions.
+// and those of its body. What only says where to read does not count, nor what is one value for all
+// points, nor do conditions.
 int64_t value_lanes(const Op& op, const Target& target);
 
 // An operation whose last axes are together shorter than any machine's vector (the colours of a

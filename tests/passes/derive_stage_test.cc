@@ -120,6 +120,10 @@ TEST(ValueLanes, AreThoseOfTheWidestValue) {
   EXPECT_EQ(lanes(less(floats, 3)), 16);
   EXPECT_EQ(lanes(less(bytes, 3)), 64);
   EXPECT_EQ(lanes(less(cast(bytes, f64), 3)), 8);
+  const Expr some = size_value("B") > 0;  // one value, of i32s, for all points
+  const Axis r("r", 4), c("c", 9);
+  EXPECT_EQ(lanes(compute("y", {r, c}, select(some, bytes(r, c), 0))), 64);
+  EXPECT_EQ(lanes(compute("z", {r, c}, select(Expr(c) > 0, bytes(r, c), 0))), 16);
   EXPECT_EQ(lanes(logical_not(input("yes", bool_, {4}))), 16);
   const Axis i("i", 7);
   EXPECT_EQ(lanes(compute("y", {i}, cast(u8, Expr(i)))), 16);  // an axis as a value is an i32
