@@ -56,7 +56,8 @@ void require_index(const StagePlan& plan, const LoopTransform& t, const Extent& 
       fmt::format("expected an axis along which no window slides, got {}; legal: {}", loop, legal));
 }
 
-void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool shrinking,
+// `whole`: no earlier transform has made what is split of an axis.
+void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool whole, bool shrinking,
                   const SizeFacts& facts) {
   auto affine = as_extent(extent);
   if (affine) require_index(*plan, *t, *affine);
@@ -81,7 +82,7 @@ void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool sh
   }
   if (t->tail != Tail::round_up) return;
   for (size_t i = 0; i < plan->stage.axes.size(); ++i) {
-    bool first = plan->stage.axes[i].name() == t->axis && equal(plan->extents[i], extent);
+    bool first = whole && plan->stage.axes[i].name() == t->axis;
     if (!first || !affine || !affine->is_constant()) continue;
     int64_t rounded = (affine->constant() + t->factor - 1) / t->factor * t->factor;
     plan->extents[i] = int_constant(rounded);
@@ -101,6 +102,7 @@ void resolve_case(StagePlan* plan, const SizeFacts& facts) {
   std::map<std::string, Expr> extents = axis_extents(stage, plan->extents);
   std::set<std::string> shrinking = plan->shrinking;  // and the loops that cover those axes
   std::map<std::string, std::set<size_t>> sources;    // the axes that a loop comes from
+  std::set<std::string> made;                         // loops that transforms have made
   for (size_t i = 0; i < stage.axes.size(); ++i) sources[stage.axes[i].name()] = {i};
   for (LoopTransform& t : stage.transforms) {
     if (t.kind == LoopTransform::Kind::fuse) {
@@ -111,8 +113,11 @@ void resolve_case(StagePlan* plan, const SizeFacts& facts) {
       std::set<size_t> both = sources[t.outer];
       both.insert(sources[t.inner].begin(), sources[t.inner].end());
       sources[t.axis] = both;
+      made.insert(t.axis);
     } else {
-      resolve_tail(plan, &t, extents.at(t.axis), shrinking.count(t.axis) > 0, facts);
+      resolve_tail(plan, &t, extents.at(t.axis), !made.count(t.axis), shrinking.count(t.axis) > 0,
+                   facts);
+      made.insert({t.outer, t.inner});
       // What is loaded past the end is clamped.
       if (t.tail == Tail::predicate_stores) {
         for (size_t axis : sources[t.axis]) plan->highest[axis] = std::nullopt;

@@ -39,6 +39,7 @@ const IllegalCase kFactors[] = {
     {"RoundUpOfASplitReductionAxis", "linear", "mm.split(k, ko, ki, 3)\n! mm.split(ki, a, b, 2, round_up)", "nothing past the end of ki may be added"},
     {"RoundUpOfALoopThatIsNoAxis", "linear", "biased.split(n, no, ni, 5)\n! biased.split(ni, a, b, 2, round_up)", "expected an axis of biased of constant extent, got ni of extent 5; legal: guard"},
     {"RoundUpOfARunTimeAxis", "batch", "! biased.split(m, mo, mi, 4, round_up)", "expected an axis of biased of constant extent, got m of extent B"},
+    {"RoundUpOfALoopThatIsNamedLikeItsAxis", "rows", "s.compute_at(d, m)\ns.split(m, m, mi, 5)\n! s.split(m, mo, mj, 8, round_up)", "expected an axis of s of constant extent, got m of extent 1; legal: guard"},
     // extents that a kind of loop needs
     {"VectorizeARunTimeExtent", "batch", "! y.vectorize(m)", "expected a loop whose extent is a number, got B; legal: vectorize(m, 8), which splits it first"},
     {"UnrollARunTimeExtent", "batch", "! y.unroll(m)", "expected a loop whose extent is a number, got B; legal: unroll(m, 8), which splits it first"},
