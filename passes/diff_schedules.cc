@@ -75,7 +75,10 @@ ScheduleDiff::Side side_of(const Schedule& schedule, const SizeValues& sizes, Li
     *nest_lines = lines_of(to_string(nest));
     const bool known = std::all_of(nest.sizes.begin(), nest.sizes.end(),
                                    [&](const auto& name) { return sizes.count(name) > 0; });
-    if (known) side.counts = count_uops(nest, sizes);
+    if (known) {
+      side.counts = count_uops(nest, sizes);
+      side.work = measure_work(nest, sizes);
+    }
   } catch (const Error& error) {
     side.error = error.what();
     *nest_lines = {"refused:"};
@@ -111,10 +114,26 @@ std::string rows_text(const std::vector<DiffRow>& rows, size_t width) {
   return text;
 }
 
+std::string not_counted(const ScheduleDiff::Side& side) {
+  return side.error.empty() ? "not counted: a size has no value" : "refused";
+}
+
 std::string counts_text(const ScheduleDiff::Side& side) {
-  if (!side.counts) return side.error.empty() ? "not counted: a size has no value" : "refused";
+  if (!side.counts) return not_counted(side);
   return fmt::format("{} loads, {} executes, {} stores", side.counts->loads, side.counts->executes,
                      side.counts->stores);
+}
+
+std::string work_text(const ScheduleDiff::Side& side, const std::optional<Work>& unscheduled) {
+  return side.work && unscheduled ? summary(*side.work, *unscheduled) : not_counted(side);
+}
+
+Json work_json(const Work& work) {
+  return {{"operations", work.operations()},
+          {"reuse_distance", work.reuse_distance()},
+          {"span", work.span()},
+          {"parallel", work.parallel()},
+          {"peak_bytes", work.peak_bytes}};
 }
 
 Json rows_json(const std::vector<DiffRow>& rows) {
@@ -136,6 +155,7 @@ Json side_json(const ScheduleDiff::Side& side) {
                     {"executes", side.counts->executes},
                     {"stores", side.counts->stores}};
   }
+  if (side.work) json["work"] = work_json(*side.work);
   return json;
 }
 
@@ -183,6 +203,8 @@ ScheduleDiff diff_schedules(const Schedule& left, const Schedule& right, const S
   diff.left = side_of(left, sizes, &left_nest);
   diff.right = side_of(right, sizes, &right_nest);
   diff.nest = diff_lines(left_nest, right_nest);
+  Lines ignored;
+  diff.unscheduled = side_of(Schedule(left.graph()), sizes, &ignored).work;
   return diff;
 }
 
@@ -193,8 +215,9 @@ std::string to_string(const ScheduleDiff& diff) {
     text += stage.stage + "\n" + rows_text(stage.rows, width);
   }
   text += "nest\n" + rows_text(diff.nest, width);
-  return text + "uops\n  left:  " + counts_text(diff.left) +
-         "\n  right: " + counts_text(diff.right) + "\n";
+  text += "uops\n  left:  " + counts_text(diff.left) + "\n  right: " + counts_text(diff.right);
+  text += "\nwork, 1x without directives\n  left:  " + work_text(diff.left, diff.unscheduled);
+  return text + "\n  right: " + work_text(diff.right, diff.unscheduled) + "\n";
 }
 
 std::string to_json(const ScheduleDiff& diff) {
@@ -207,7 +230,8 @@ std::string to_json(const ScheduleDiff& diff) {
                      {"stages", std::move(stages)},
                      {"nest", rows_json(diff.nest)},
                      {"left", side_json(diff.left)},
-                     {"right", side_json(diff.right)}};
+                     {"right", side_json(diff.right)},
+                     {"unscheduled", diff.unscheduled ? work_json(*diff.unscheduled) : Json()}};
   return json.dump(2) + "\n";
 }
 

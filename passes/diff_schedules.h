@@ -24,6 +24,7 @@
 #include "dsl/extent.h"
 #include "dsl/schedule.h"
 #include "passes/loop_nest.h"
+#include "passes/measure_work.h"
 
 namespace emulsion {
 
@@ -48,11 +49,13 @@ struct ScheduleDiff {
   struct Side {
     std::string error;  // of lower(), when it refuses the schedule; then there is no nest
     std::optional<UopCounts> counts;  // when every run-time size has a value
+    std::optional<Work> work;         // likewise: what is computed again, locality, parallelism
   };
 
   std::vector<StageRows> stages;  // of the stages that either schedule names, consumers first
   std::vector<DiffRow> nest;
   Side left, right;
+  std::optional<Work> unscheduled;  // of the graph without directives: nothing computed twice
 
   // Whether the two schedules say the same.
   bool same() const;
@@ -65,7 +68,8 @@ ScheduleDiff diff_schedules(const Schedule& left, const Schedule& right,
 
 std::string to_string(const ScheduleDiff& diff);
 // {"version": 1, "same": .., "stages": [{"stage": "y", "rows": [{"left": "..", "right": ".."}]}],
-//  "nest": [..], "left": {"uops": {..}} or {"error": ".."}, "right": ..}; a row without "left" is
+//  "nest": [..], "left": {"uops": {..}, "work": {..}} or {"error": ".."}, "right": ..}; a row
+//  without "left" is
 // only on the right.
 std::string to_json(const ScheduleDiff& diff);
 

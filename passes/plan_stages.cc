@@ -138,7 +138,13 @@ NestPlan plan_stages(const Graph& graph) {
         buffer_of(*op, op->kind == OpKind::input ? BufferRole::input : BufferRole::weight));
   }
   for (const OpPtr& op : graph.outputs()) {
-    EMULSION_CHECK(op->kind == OpKind::compute || op->kind == OpKind::fused, "output {}", op->name);
+    if (op->kind != OpKind::compute && op->kind != OpKind::fused) {
+      fail("output {0}: expected an operation that computes, got {1}; legal: a copy, y(i) = {0}(i)",
+           op->name,
+           op->kind == OpKind::constant ? "a constant"
+           : op->kind == OpKind::weight ? "a weight"
+                                        : "an input");
+    }
     plan.buffers.push_back(buffer_of(*op, BufferRole::output));
   }
   for (const OpPtr& op : graph.ops()) {

@@ -211,7 +211,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"PixelsOfAnAxisWithoutExtent",
          [] { vectorize_pixels(empty()["y"], Axis("n"), a, Axis("lane"), 16); }, "axis n"},
         {"PixelsInNoLanes",
-         [] { vectorize_pixels(empty()["y"], Axis("n", 8), a, Axis("lane"), 0); }, "argument 4 (factor) of split: expected a positive integer, got 0"},
+         [] { vectorize_pixels(empty()["y"], Axis("n", 8), a, Axis("lane"), 0); },
+         "argument 4 (factor) of split: expected a positive integer, got 0"},
         {"CopyToAKeyword",
          [] {
            Schedule s = empty();

@@ -52,7 +52,7 @@ TEST(DiffLines, KeepsTheMostLines) {
             (Lines{"a/x", "b", "-c", "d", "e", "+a"}));
 }
 
-const Axis m("m", Extent::size("B")), n("n", 8), mo("mo"), mi("mi");
+const Axis m("m", Extent::size("B")), n("n", 8);
 
 struct Doubled {
   Tensor x = input("x", f32, {Extent::size("B"), 8});
@@ -65,9 +65,10 @@ TEST(DiffSchedules, DirectivesAndNestsSideBySide) {
   Tensor a = compute("a", {i}, input("x", f32, {8})(i) + 1.0f);
   Tensor y = compute("y", {i}, a(i) * 2.0f);
   Schedule left(y), right(y);
-  left[y].split(i, mo, mi, 4).parallel(mo);
-  right[y].split(i, mo, mi, 4).vectorize(mi);
-  right[a].compute_at(y, mo);
+  left[y].parallel(i);
+  left[a].unroll(i);
+  right[y].unroll(i);
+  right[a].unroll(i).compute_at(y, i);
   const ScheduleDiff diff = diff_schedules(left, right);
   EXPECT_FALSE(diff.same());
   EXPECT_TRUE(matches_golden(to_string(diff)));
@@ -104,6 +105,25 @@ TEST(DiffSchedules, AStageThatOneScheduleMakes) {
   EXPECT_EQ(diff.stages[1].rows[0].right, "parallel(m)");
 }
 
+// b reads two of a: a tile of 4 needs 5, so 10 are computed for 9.
+TEST(DiffSchedules, SaysWhatIsComputedAgain) {
+  const Axis i("i", 8), j("j", 9), o("o"), in("in");
+  Tensor x = input("x", f32, {9});
+  Tensor a = compute("a", {j}, x(j) * 3.0f);
+  Tensor b = compute("b", {i}, a(i) + a(i + 1));
+  Schedule left(b), right(b);
+  right[b].split(i, o, in, 4);
+  right[a].compute_at(b, o);
+  const ScheduleDiff diff = diff_schedules(left, right);
+  ASSERT_TRUE(diff.left.work && diff.right.work && diff.unscheduled);
+  EXPECT_EQ(diff.unscheduled->operations(), 9 + 8);
+  EXPECT_EQ(diff.left.work->operations(), 9 + 8);
+  EXPECT_EQ(diff.right.work->operations(), 10 + 8);
+  EXPECT_NE(to_string(diff).find("  left:  work 1.000x, "), std::string::npos) << to_string(diff);
+  EXPECT_NE(to_string(diff).find("  right: work 1.059x, "), std::string::npos) << to_string(diff);
+  EXPECT_EQ(nlohmann::json::parse(to_json(diff))["right"]["work"]["operations"], 18);
+}
+
 TEST(DiffSchedules, ARefusedScheduleIsShownAsItsMessage) {
   Doubled d;
   Schedule left(d.y), right(d.y);
@@ -128,6 +148,7 @@ TEST(DiffSchedules, TheJsonTwinSaysTheSame) {
   EXPECT_EQ(json["nest"].size(), diff.nest.size());
   EXPECT_EQ(json["left"]["uops"]["stores"], 16);
   EXPECT_EQ(json["right"]["error"], diff.right.error);
+  EXPECT_FALSE(json["right"].contains("work"));
 }
 
 TEST(DiffSchedules, RefusesTwoGraphs) {

@@ -256,5 +256,20 @@ TEST_F(LowerRefuses, RoundUpOfALoopThatIsNoAxis) {
   refused("biased.split(ni, nio, nii, 2, round_up)", "expected an axis of biased");
 }
 
+// --- graphs -------------------------------------------------------------------------------------
+
+TEST(LowerRefusesGraphs, WhoseOutputIsAnArgumentOrAConstant) {
+  const auto lowered = [](const Tensor& output) { lower(Graph(output), Schedule(output)); };
+  EXPECT_TRUE(throws_with<Error>([&] { lowered(input("x", f32, {4})); },
+                                 "output x: expected an operation that computes, got an input; "
+                                 "legal: a copy, y(i) = x(i)"));
+  EXPECT_TRUE(throws_with<Error>([&] { lowered(weight("w", f32, {4})); }, "got a weight"));
+  EXPECT_TRUE(throws_with<Error>(
+      [&] {
+        lowered(constant("c", {2}, std::vector<float>{1, 2}));
+      },
+      "got a constant"));
+}
+
 }  // namespace
 }  // namespace emulsion
