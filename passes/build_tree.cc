@@ -1,33 +1,15 @@
 #include <algorithm>
 
 #include "dsl/error.h"
+#include "passes/guard_tails.h"
 #include "passes/simplify_index.h"
 #include "passes/stage_plan.h"
 
 namespace emulsion {
 
-namespace {
-
-// The reduction axes and whatever transforms make of them; `of_reduction`: one flag for each
-// transform.
-std::set<std::string> every_reduction_loop(const Stage& stage, std::vector<bool>* of_reduction) {
-  std::set<std::string> reduction;
-  for (const Axis& axis : stage.reduction_axes) reduction.insert(axis.name());
-  for (const LoopTransform& t : stage.transforms) {
-    const bool split = t.kind == LoopTransform::Kind::split;
-    const bool is = reduction.count(split ? t.axis : t.outer) > 0;
-    if (of_reduction) of_reduction->push_back(is);
-    if (is && split) reduction.insert({t.outer, t.inner});
-    if (is && !split) reduction.insert(t.axis);
-  }
-  return reduction;
-}
-
-}  // namespace
-
 std::vector<bool> reduction_transforms(const Stage& stage) {
   std::vector<bool> result;
-  every_reduction_loop(stage, &result);
+  reduction_loops(stage, &result);
   return result;
 }
 
@@ -40,7 +22,7 @@ PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& regio
     apply_transform(t, &extents);
   }
   PointMap result;
-  const std::set<std::string> reduction = every_reduction_loop(stage, nullptr);
+  const std::set<std::string> reduction = reduction_loops(stage);
   for (const auto& [axis, extent] : extents) {
     if (part == Part::init && reduction.count(axis)) continue;
     result.local[axis] = axis_value(loop_variable(stage.name, axis));
@@ -56,9 +38,7 @@ PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& regio
       result.local.erase(t.outer);
       result.local.erase(t.inner);
       result.local[t.axis] = value;
-      if (t.tail != Tail::round_up && t.tail != Tail::shift_inwards) {
-        result.guards.push_back(value < before[i]);
-      }
+      if (has_guard(t.tail)) result.guards.push_back(value < before[i]);
     } else {
       if (!result.local.count(t.axis)) continue;
       Expr fused = result.local.at(t.axis);

@@ -7,6 +7,7 @@
 
 #include "dsl/error.h"
 #include "passes/collect_terms.h"
+#include "passes/guard_tails.h"
 #include "passes/loop_nest.h"
 
 namespace emulsion {
@@ -152,7 +153,19 @@ class Printer {
   // "if B == 1", "else if B % 8 == 0", "else"
   void print_branch(const Node& node, int depth, const std::string& word) {
     line(depth, word + to_string(node.condition));
+    const Stage& stage = nest_.stage(node.stage);
+    size_t& index = case_[node.stage];
+    if (index < stage.specializations.size()) {
+      special_.insert_or_assign(node.stage, specialized(stage, index));
+    }
     print_node(*node.children[0], depth + 1);
+    special_.erase(node.stage);
+    ++index;
+    print_other_side(node, depth);
+    --index;
+  }
+
+  void print_other_side(const Node& node, int depth) {
     const Node& other = *node.children[1];
     if (other.kind == NodeKind::branch) {
       print_branch(other, depth, "else if ");
@@ -252,14 +265,26 @@ class Printer {
     return bindings.empty() ? "" : "  where " + join(bindings, ", ");
   }
 
-  // A guard speaks of the stage's axes where it can: "if m < 128".
+  // The tails of its guards. In a nest that is broken, too: what verify_nest refuses can be shown.
+  std::vector<Tail> tails_of(const Node& node) const {
+    auto special = special_.find(node.stage);
+    std::vector<Tail> tails = guard_tails(
+        special == special_.end() ? nest_.stage(node.stage) : special->second, node.part);
+    if (tails.size() != node.guards.size()) tails.assign(node.guards.size(), Tail::guard);
+    return tails;
+  }
+
+  // A guard speaks of the stage's axes where it can: "if m < 128". One that is a mask says so: "if
+  // m < 128 (predicate)".
   std::string guard_text(const Node& node, const std::vector<std::string>& names) {
     std::vector<std::string> conditions;
-    for (const Expr& guard : node.guards) {
-      Expr shown = collect_terms(guard);
+    const std::vector<Tail> tails = tails_of(node);
+    for (size_t i = 0; i < node.guards.size(); ++i) {
+      Expr shown = collect_terms(node.guards[i]);
       auto copy = std::make_shared<ExprNode>(shown.node());
       for (Expr& side : copy->args) side = axis_name_of(side, node, names);
       conditions.push_back(to_string(Expr(std::shared_ptr<const ExprNode>(std::move(copy)))));
+      if (tails[i] != Tail::guard) conditions.back() += " (" + to_string(tails[i]) + ")";
     }
     return conditions.empty() ? "" : "  if " + join(conditions, " and ");
   }
@@ -273,7 +298,9 @@ class Printer {
   }
 
   const LoopNest& nest_;
-  std::set<std::string> reserved_;  // stages whose reserve is around the node at hand
+  std::set<std::string> reserved_;        // stages whose reserve is around the node at hand
+  std::map<std::string, Stage> special_;  // stages that are in a special case there
+  std::map<std::string, size_t> case_;    // how many of its special cases are behind
   std::string text_;
 };
 
