@@ -59,10 +59,7 @@ void check_shared_loops(const StagePlan& plan, const StagePlan& leader, const Di
 
 void check_shared(const NestPlan& nest, const StagePlan& plan) {
   if (plan.with_stage.empty()) return;
-  Directive d;
-  d.kind = DirectiveKind::compute_with;
-  d.target = plan.with_stage;
-  d.axes = {plan.with_loop};
+  const Directive d = plan.written(DirectiveKind::compute_with);
   const std::string& name = plan.stage.name;
   const StagePlan* leader = nest.find(d.target);
   if (!leader || leader == &plan) {
@@ -116,15 +113,11 @@ void check_outside_shared(const NestPlan& nest, const StagePlan& plan) {
     if (plan.at_stage != child.stage.name && plan.at_stage != child.with_stage) continue;
     const std::vector<std::string> shared = loops_to(child, child.with_loop);
     if (std::find(shared.begin(), shared.end(), plan.at_loop) == shared.end()) continue;
-    Directive d;
-    d.kind = DirectiveKind::compute_at;
-    d.target = plan.at_stage;
-    d.axes = {plan.at_loop};
-    refuse(
-        plan.stage.name, d,
-        fmt::format("expected a loop that is not shared, got {}.{}, which is a loop of {} and of "
-                    "{}; legal: a loop inside {}, or compute_root()",
-                    d.target, plan.at_loop, child.with_stage, child.stage.name, child.with_loop));
+    refuse(plan.stage.name, plan.written(DirectiveKind::compute_at),
+           fmt::format(
+               "expected a loop that is not shared, got {}.{}, which is a loop of {} and of "
+               "{}; legal: a loop inside {}, or compute_root()",
+               plan.at_stage, plan.at_loop, child.with_stage, child.stage.name, child.with_loop));
   }
 }
 

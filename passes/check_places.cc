@@ -111,10 +111,7 @@ void check_place(const NestPlan& nest,
                  const std::map<std::string, std::vector<size_t>>& all_readers, size_t position) {
   const StagePlan& plan = nest.stages[position];
   if (plan.place != StagePlan::Place::at) return;
-  Directive d;
-  d.kind = DirectiveKind::compute_at;
-  d.target = plan.at_stage;
-  d.axes = {plan.at_loop};
+  const Directive d = plan.written(DirectiveKind::compute_at);
   check_loop_of(nest, plan, d);
   const StagePlan& target = *nest.find(plan.at_stage);
   int depth = static_cast<int>(std::find(target.loops.begin(), target.loops.end(), plan.at_loop) -
@@ -177,12 +174,10 @@ void check_kept_in_one_case(const NestPlan& nest, const StagePlan& plan, const D
 // its iterations at once: they would share what they write.
 void check_store(const NestPlan& nest, const StagePlan& plan) {
   if (!plan.is_kept()) return;
-  Directive d = at_loop(DirectiveKind::store_at, plan.store_stage, plan.store_loop);
+  const Directive d =
+      plan.written(plan.store_root ? DirectiveKind::store_root : DirectiveKind::store_at);
   std::vector<LoopAround> around = loops_around(nest, plan);
-  if (plan.store_root) {
-    d = Directive();
-    d.kind = DirectiveKind::store_root;
-  } else {
+  if (!plan.store_root) {
     check_loop_of(nest, plan, d);
     if (!position_of(around, plan.store_stage, plan.store_loop)) {
       refuse(plan.stage.name, d,
@@ -215,7 +210,7 @@ void check_store(const NestPlan& nest, const StagePlan& plan) {
 
 void check_hoist(const NestPlan& nest, const StagePlan& plan) {
   if (plan.hoist_stage.empty()) return;
-  Directive d = at_loop(DirectiveKind::hoist_storage, plan.hoist_stage, plan.hoist_loop);
+  const Directive d = plan.written(DirectiveKind::hoist_storage);
   if (plan.place != StagePlan::Place::at) {
     refuse(plan.stage.name, d,
            "expected together with compute_at; legal: compute_at the same loop, or one inside it, "

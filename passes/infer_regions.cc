@@ -301,11 +301,7 @@ class Inferrer {
       const Expr theirs = loop_extents_.at(loop_variable(leader.stage.name, loop));
       const Expr start = start_of_axis(plan, loop), their_start = start_of_axis(leader, loop);
       if (!equal(mine, theirs) || !equal(start, their_start)) {
-        Directive d;
-        d.kind = DirectiveKind::compute_with;
-        d.target = plan.with_stage;
-        d.axes = {plan.with_loop};
-        refuse(plan.stage.name, d,
+        refuse(plan.stage.name, plan.written(DirectiveKind::compute_with),
                fmt::format("expected loops of the same extent and start, got {} of {} from {} and "
                            "{} of {} from {}; legal: a loop outside it",
                            loop, to_string(mine), to_string(start), loop, to_string(theirs),

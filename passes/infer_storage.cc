@@ -100,8 +100,7 @@ class StorageInferrer {
     const std::vector<Axis>& axes = plan_.stage.axes;
     StorageLayout& layout = plan_.layout;
     if (!plan_.is_kept() && !plan_.fold_sizes.empty()) {
-      const auto& [axis, size] = *plan_.fold_sizes.begin();
-      refuse_fold(axis, size,
+      refuse_fold(plan_.fold_sizes.begin()->first,
                   "expected storage that is kept over a loop, got storage for one computation; "
                   "legal: with store_at, store_root");
     }
@@ -223,7 +222,7 @@ class StorageInferrer {
     const std::optional<Part> step = part_touched(d, std::min(outside_ + 1, around_.size()));
     if (!step || !step->extent.is_constant()) {
       refuse_fold(
-          found->first, found->second,
+          found->first,
           fmt::format("expected an axis of which one iteration keeps a constant number of "
                       "indices, got {}; legal: no fold_storage",
                       step ? step->extent.to_string() : to_string(plan_.needed_extents[d])));
@@ -231,7 +230,7 @@ class StorageInferrer {
     const int64_t least = step->extent.constant();
     if (found->second < least) {
       refuse_fold(
-          found->first, found->second,
+          found->first,
           fmt::format("expected at least {0}, the indices of {1} that are kept at once, got "
                       "{2}; legal: {0}",
                       least, found->first, found->second));
@@ -243,13 +242,8 @@ class StorageInferrer {
     return plan_.written(plan_.store_root ? DirectiveKind::store_root : DirectiveKind::store_at);
   }
 
-  [[noreturn]] void refuse_fold(const std::string& axis, int64_t size,
-                                const std::string& message) const {
-    Directive d;
-    d.kind = DirectiveKind::fold_storage;
-    d.axes = {axis};
-    d.factor = size;
-    refuse(plan_.stage.name, d, message);
+  [[noreturn]] void refuse_fold(const std::string& axis, const std::string& message) const {
+    refuse(plan_.stage.name, plan_.written(DirectiveKind::fold_storage, {axis}), message);
   }
 
   VariableRange range_;

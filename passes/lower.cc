@@ -77,7 +77,7 @@ LoopNest lower(const Graph& graph, const Schedule& schedule) {
   try {
     return lower_or_refuse(graph, schedule);
   } catch (const Refusal& refusal) {
-    throw ScheduleError(explain(refusal, schedule, nest_before(graph, schedule, refusal)));
+    throw ScheduleError(explain(refusal, nest_before(graph, schedule, refusal)));
   }
 }
 

@@ -106,24 +106,14 @@ std::vector<Schedule> schedules_before(const Schedule& schedule, const Refusal& 
   return result;
 }
 
-std::string place_of(const Refusal& refusal, const Schedule& schedule) {
-  std::string place = refusal.directive().place;
-  const StageSchedule* stage = schedule.find(refusal.stage());
-  if (!place.empty() || stage == nullptr) return place;
-  for (const Directive& d : stage->directives()) {
-    if (d == refusal.directive()) place = d.place;  // of places and storage the last one holds
-  }
-  return place;
-}
-
-std::string explain(const Refusal& refusal, const Schedule& schedule, const LoopNest& before) {
+std::string explain(const Refusal& refusal, const LoopNest& before) {
   const std::vector<std::string> lines = lines_of(to_string(before));
   const std::string subject = marked_subject(refusal, before);
   std::vector<bool> marked;
   marked.reserve(lines.size());
   for (const std::string& line : lines) marked.push_back(subject_of(line) == subject);
   const std::vector<bool> shown = lines_to_show(lines, marked);
-  const std::string place = place_of(refusal, schedule);
+  const std::string& place = refusal.directive().place;
   std::string text = place.empty() ? "" : place + ": ";
   text += std::string(refusal.what()) + "\nthe nest before it:";
   for (size_t i = 0; i < lines.size(); ++i) {

@@ -55,12 +55,8 @@ class Refusal : public ScheduleError {
 // the empty schedule, which always does.
 std::vector<Schedule> schedules_before(const Schedule& schedule, const Refusal& refusal);
 
-// Where in the text or the JSON of `schedule` the refused directive stands; empty when it was never
-// text. A check of the whole plan no longer has the directive itself, only one that is equal.
-std::string place_of(const Refusal& refusal, const Schedule& schedule);
-
 // The message with its place in front and that nest behind it.
-std::string explain(const Refusal& refusal, const Schedule& schedule, const LoopNest& before);
+std::string explain(const Refusal& refusal, const LoopNest& before);
 
 }  // namespace emulsion
 

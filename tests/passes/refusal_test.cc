@@ -151,8 +151,7 @@ TEST_F(Refusals, NameTheLineOfWhatALineStandsFor) {
   EXPECT_EQ(message().rfind("line 2: mm.vectorize(k_v): expected ", 0), 0U) << message();
 }
 
-// Found when all is placed, by which time the directive itself has gone: only what it said is
-// known.
+// Found when all is placed, long after the directive was applied.
 TEST_F(Refusals, NameTheLineOfAPlace) {
   schedule_ =
       parse_schedule("emulsion schedule 1\ny.parallel(m)\ny.compute_with(mm, m)\n", Graph(y_));
