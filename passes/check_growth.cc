@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dsl/error.h"
+#include "passes/index_arithmetic.h"
 #include "passes/simplify_index.h"
 #include "passes/stage_plan.h"
 
@@ -16,11 +17,6 @@ constexpr int64_t kMostCopies =
     1024;  // of a stage's body: by unrolled loops, each of so many lanes
 constexpr int64_t kLanesOfACopy = 16;
 constexpr int64_t kMostBytes = std::numeric_limits<int32_t>::max();  // of one storage
-
-int64_t multiply(int64_t a, int64_t b) {  // stays at the greatest value
-  return b > 0 && a > std::numeric_limits<int64_t>::max() / b ? std::numeric_limits<int64_t>::max()
-                                                              : a * b;
-}
 
 // The cases of a stage, the general one first.
 std::vector<StagePlan> cases_of(const StagePlan& plan) {
@@ -55,12 +51,12 @@ int64_t copies_at(const NestPlan& nest, const StagePlan& plan, const std::string
     const std::map<std::string, Expr> extents = extents_of(one);
     int64_t copies = 1;
     for (const std::string& loop : one.loops) {
-      copies = multiply(copies, copies_of(one, extents, loop));
+      copies = saturated_product(copies, copies_of(one, extents, loop));
       if (loop == at_loop) break;
     }
     most = std::max(most, copies);
   }
-  return multiply(most, copies_around(nest, plan));
+  return saturated_product(most, copies_around(nest, plan));
 }
 
 // The lanes of the vectorized loop; 1 when there is none.
@@ -84,7 +80,7 @@ void check_copies(const StagePlan& plan, const std::map<std::string, Expr>& exte
                   int64_t around) {
   int64_t copies = around;
   for (const std::string& loop : plan.loops) {
-    copies = multiply(copies, copies_of(plan, extents, loop));
+    copies = saturated_product(copies, copies_of(plan, extents, loop));
   }
   if (copies <= kMostCopies) return;
   for (auto d = plan.directives.rbegin(); d != plan.directives.rend(); ++d) {
@@ -120,7 +116,7 @@ void check_storage(const StagePlan& plan) {
       if (t.axis != plan.stage.axes[d].name() || t.tail != Tail::predicate_loads) continue;
       extent = (extent + t.factor - 1) / t.factor * t.factor;
     }
-    bytes = multiply(bytes, plan.layout.padded(d, extent));
+    bytes = saturated_product(bytes, plan.layout.padded(d, extent));
   }
   if (bytes <= kMostBytes) return;
   refuse(plan.stage.name, culprit(plan),
@@ -136,9 +132,9 @@ void check_growth(const NestPlan& nest) {
     for (const StagePlan& one : cases_of(plan)) {
       const std::map<std::string, Expr> extents = extents_of(one);
       const int64_t lanes = check_lanes(one, extents);
-      check_copies(
-          one, extents,
-          multiply(copies_around(nest, plan), (lanes + kLanesOfACopy - 1) / kLanesOfACopy));
+      check_copies(one, extents,
+                   saturated_product(copies_around(nest, plan),
+                                     (lanes + kLanesOfACopy - 1) / kLanesOfACopy));
     }
     check_storage(plan);
   }

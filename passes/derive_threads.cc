@@ -1,17 +1,11 @@
 #include <algorithm>
-#include <limits>
 
 #include "dsl/expr.h"
 #include "passes/derive_stage.h"
+#include "passes/index_arithmetic.h"
 
 namespace emulsion {
 namespace {
-
-// Of two factors that are not negative; the greatest number where that is less.
-int64_t saturated_product(int64_t a, int64_t b) {
-  int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
-}
 
 // The product of run-time sizes, which fits an i32 for every value of theirs: of several, each
 // counts only as far as that needs. Enough to compare with a threshold.

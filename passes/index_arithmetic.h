@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "dsl/error.h"
@@ -92,6 +93,12 @@ inline int64_t index_in_type(DType type, int64_t value) {
   if (type == DType::i32) return value;
   if (type == DType::boolean) return value != 0;
   return is_integer(type) ? wrap_integer(type, value) : value;
+}
+
+// Of two counts, which are not negative; the greatest number where that is less.
+inline int64_t saturated_product(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<int64_t>::max() : product;
 }
 
 }  // namespace emulsion

@@ -63,5 +63,12 @@ TEST(IndexArithmetic, WrapsNarrowTypesAlone) {
   EXPECT_EQ(index_in_type(DType::boolean, 256), 1);
 }
 
+TEST(IndexArithmetic, ACountStaysAtTheGreatestNumber) {
+  constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(saturated_product(6, 7), 42);
+  EXPECT_EQ(saturated_product(kGreatest, 0), 0);
+  EXPECT_EQ(saturated_product(kGreatest / 2, 3), kGreatest);
+}
+
 }  // namespace
 }  // namespace emulsion
