@@ -20,16 +20,20 @@ double used_share(std::optional<int64_t> extent, int64_t tile) {
 // How much of the machine's multiply-add rate a tile can use, as a rule of thumb: enough
 // independent accumulators to hide the latency, and at most about one load for two multiply-adds.
 double tile_rate(int64_t rows, int64_t vectors) {
-  constexpr double kHiddenLatency = 8, kFreeLoads = 0.5, kLoadCost = 0.5;
+  // Two multiply-adds a cycle that take four each need eight; the rest is for a core whose other
+  // thread takes cycles and load ports away.
+  constexpr double kHiddenLatency = 12, kFreeLoads = 0.5, kLoadCost = 0.5;
   double accumulators = static_cast<double>(rows * vectors);
   double loads = static_cast<double>(rows + vectors) / accumulators;
   return std::min(1.0, accumulators / kHiddenLatency) *
          (1 - kLoadCost * std::max(0.0, std::min(loads, 1.0) - kFreeLoads));
 }
 
-// Besides the accumulators: the vectors of the panel, one broadcast, one to spare.
-bool fits_registers(const Target& target, int64_t rows, int64_t vectors) {
-  return rows * vectors <= target.vector_registers() - vectors - 2;
+// Besides the accumulators: the vectors of the panel, one broadcast, and the product where it is no
+// part of a fused multiply-add.
+bool fits_registers(const Target& target, DType dtype, int64_t rows, int64_t vectors) {
+  const int64_t product = is_float(dtype) && target.has_fma() ? 0 : 1;
+  return rows * vectors <= target.vector_registers() - vectors - 1 - product;
 }
 
 size_t position_of(const Op& op, const std::string& axis) {
@@ -114,7 +118,7 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
   for (int64_t vectors = 1; vectors <= 8; ++vectors) {
     for (int64_t r = 1; r <= most_rows; ++r) {
       if (vectors > 4 && r > 1) continue;  // a single row needs width to have accumulators enough
-      if (!fits_registers(target, r, vectors)) continue;
+      if (!fits_registers(target, dtype, r, vectors)) continue;
       int64_t width = vectors * lanes;
       if (!padded && columns && width > *columns) continue;
       if (panel && *panel % width != 0) continue;
