@@ -75,9 +75,10 @@ int run(const ProgramOptions& options) {
     announce("compiling and comparing " + name);
     auto blur = std::make_shared<Blur>(schedule, tile, target);
     blur->check();
-    for (int threads : {1, 0}) {
-      if (threads == 0 && target.cores == 1) continue;
-      pairs.push_back({fmt::format("{}/{}", name, threads == 1 ? "one_thread" : "all_threads"),
+    for (HalideThreads threads : {HalideThreads::one, HalideThreads::all}) {
+      const bool one = threads == HalideThreads::one;
+      if (!one && target.cores == 1) continue;
+      pairs.push_back({fmt::format("{}/{}", name, one ? "one_thread" : "all_threads"),
                        double{kWidth} * kHeight, [threads] { set_halide_threads(threads); },
                        [blur] { blur->run_emulsion(); }, [blur] { blur->run_halide(); }});
     }

@@ -78,13 +78,14 @@ int run(const ProgramOptions& options) {
     announce(fmt::format("compiling and comparing {0}x{0}x{0}", size));
     auto product = std::make_shared<Product>(size, target);
     product->check();
-    for (int threads : {1, 0}) {
-      if (threads == 0 && target.cores == 1) continue;
+    for (HalideThreads threads : {HalideThreads::one, HalideThreads::all}) {
+      const bool one = threads == HalideThreads::one;
+      if (!one && target.cores == 1) continue;
       const double work = 2.0 * size * size * size;
-      pairs.push_back(
-          {fmt::format("{0}x{0}x{0}/{1}", size, threads == 1 ? "one_thread" : "all_threads"), work,
-           [threads] { set_halide_threads(threads); }, [product] { product->run_emulsion(); },
-           [product] { product->run_halide(); }});
+      pairs.push_back({fmt::format("{0}x{0}x{0}/{1}", size, one ? "one_thread" : "all_threads"),
+                       work, [threads] { set_halide_threads(threads); },
+                       [product] { product->run_emulsion(); },
+                       [product] { product->run_halide(); }});
     }
   }
   const std::vector<SideBySide> all = measure_side_by_side(pairs, options);
