@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 
@@ -21,6 +22,8 @@ int32_t note_thread(Halide::JITUserContext* /*context*/, const halide_trace_even
   if (event->event == halide_trace_store) {
     ++stores;
     if (std::this_thread::get_id() != caller) ++stores_by_others;
+    // Or the caller is done with all of them before anybody has woken up.
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   return 0;
 }
