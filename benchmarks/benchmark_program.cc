@@ -67,7 +67,7 @@ std::optional<ProgramOptions> parse_options(const std::string& name,
   options.list = given("--benchmark_list_tests");
   // Ahead of the user's, which then win.
   arguments->insert(arguments->begin() + 1,
-                    {quick ? "--benchmark_repetitions=3" : "--benchmark_repetitions=11",
+                    {quick ? "--benchmark_repetitions=3" : "--benchmark_repetitions=25",
                      quick ? "--benchmark_min_time=0.005" : "--benchmark_min_time=0.05",
                      "--benchmark_enable_random_interleaving=true"});
   std::vector<char*> pointers;
@@ -102,7 +102,7 @@ const char kCommonHelp[] =
     "\n"
     "Google Benchmark's options work too, for example\n"
     "  --benchmark_filter=WORDS                fewer rows\n"
-    "  --benchmark_repetitions=25              more certainty\n"
+    "  --benchmark_repetitions=100             more certainty\n"
     "  --benchmark_format=json                 every measurement; the table goes to standard "
     "error\n"
     "  --benchmark_list_tests                  the names\n";
