@@ -129,8 +129,14 @@ StageSchedule& vectorize_pixels(StageSchedule& stage, const Axis& x, const Axis&
 
 StageSchedule& stage_operand(Schedule& schedule, const std::string& reader,
                              const std::string& operand, const std::string& copy, const Axis& at) {
+  return stage_operand(schedule, reader, operand, copy, reader, at);
+}
+
+StageSchedule& stage_operand(Schedule& schedule, const std::string& reader,
+                             const std::string& operand, const std::string& copy,
+                             const std::string& consumer, const Axis& at) {
   schedule[reader].copy_in(operand, copy);
-  return schedule[copy].compute_at(reader, at);
+  return schedule[copy].compute_at(consumer, at);
 }
 
 StageSchedule& pack_operand(Schedule& schedule, const std::string& reader,

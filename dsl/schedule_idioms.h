@@ -96,6 +96,10 @@ StageSchedule& vectorize_pixels(StageSchedule& stage, const Axis& x, const Axis&
 // The schedule of the copy, for its own loops and storage.
 StageSchedule& stage_operand(Schedule& schedule, const std::string& reader,
                              const std::string& operand, const std::string& copy, const Axis& at);
+// In loop `at` of the `consumer` at whose loops the reader itself is computed.
+StageSchedule& stage_operand(Schedule& schedule, const std::string& reader,
+                             const std::string& operand, const std::string& copy,
+                             const std::string& consumer, const Axis& at);
 
 // The same in a layout of its own: `innermost_first` names the copy's axes (i0, i1, ... of an
 // input).

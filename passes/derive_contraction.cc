@@ -76,8 +76,9 @@ double balance(int64_t tasks, int64_t cores) {
 }
 
 // What the threads share, if anything: whole outer iterations, panels of columns, or tiles of rows.
+// `copied`: a panel is copied before its first tile of rows, so it should have them all.
 Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64_t> rows,
-                     int64_t columns, bool has_outer, std::optional<int64_t> outer,
+                     int64_t columns, bool has_outer, std::optional<int64_t> outer, bool copied,
                      const Target& target) {
   std::optional<int64_t> depth = 1;
   for (const Axis& axis : op.reduction_axes) {
@@ -96,9 +97,62 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
     bool wide = !depth || *depth * columns >= kWorkForThreads / 4;
     return wide && panels >= target.cores ? Shared::columns : Shared::rows;
   }
+  if (copied && panels >= target.cores) return Shared::columns;
   int64_t row_tiles = (*rows + tile.rows - 1) / tile.rows;
   double of_columns = balance(panels, target.cores), of_rows = balance(row_tiles, target.cores);
   return of_columns >= std::min(of_rows, 0.95) ? Shared::columns : Shared::rows;
+}
+
+// Which axis of the operand is the columns', when each of its indices is an axis of the operation
+// and it is not read in any other way.
+std::optional<size_t> column_of_operand(const Op& op, const Expr& read, const std::string& column) {
+  int reads = 0;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op == ExprOp::read && e->tensor->name == read->tensor->name) ++reads;
+  });
+  std::optional<size_t> found;
+  for (size_t i = 0; i < read->args.size(); ++i) {
+    if (read->args[i]->op != ExprOp::axis) return std::nullopt;
+    if (read->args[i]->name == column) found = i;
+  }
+  return reads == 1 ? found : std::nullopt;
+}
+
+// Which axis of the columns' operand is theirs, if it pays to copy panels of it. What is not packed
+// is read in steps of a whole row of it, each from another page, again for every tile of rows.
+std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const std::string& column,
+                                          const RegisterTile& tile, std::optional<int64_t> rows,
+                                          int64_t columns) {
+  constexpr int64_t kLeastReuse = 4, kPagesAtHand = 64, kPage = 4096;
+  std::optional<size_t> column_at = column_of_operand(op, read, column);
+  if (!column_at || !rows || *rows < kLeastReuse * tile.rows) return std::nullopt;
+  const Op& operand = *read->tensor;
+  if (*column_at + 1 != operand.shape.size()) return column_at;
+  double bytes = static_cast<double>(columns) * size_in_bytes(operand.dtype);
+  for (const Axis& axis : op.reduction_axes) {
+    if (!axis.extent().is_constant()) return std::nullopt;
+    bytes *= static_cast<double>(axis.extent().constant());
+  }
+  return bytes >= static_cast<double>(kPagesAtHand * kPage) ? column_at : std::nullopt;
+}
+
+// for panel: for tile: use w  ->  for panel: load w_panel; for tile: use w_panel
+void copy_panels(const Op& operand, size_t column_at, const std::string& reader,
+                 const std::string& consumer, const Axis& panel, const RegisterTile& tile,
+                 Schedule* schedule) {
+  const std::string copy = fresh_stage(*schedule, operand.name + "_panel");
+  StageSchedule& stage = stage_operand(*schedule, reader, operand.name, copy, consumer, panel);
+  std::vector<Axis> axes = copy_axes(operand);  // outermost first
+  const Axis column = axes[column_at], lane(fresh_axis(operand, "lane"));
+  axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(column_at));
+  std::vector<Axis> order(axes.rbegin(), axes.rend());
+  order.insert(order.begin(), column);
+  if (column_at != axes.size()) stage.reorder_storage(order);
+  if (tile.columns > tile.lanes) {
+    stage.split(column, column, lane, tile.lanes).unroll(column);
+    order.insert(order.begin(), lane);
+  }
+  stage.reorder(order).vectorize(order.front());
 }
 
 }  // namespace
@@ -170,7 +224,10 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
     outer_extent =
         outer_extent && extent ? std::optional<int64_t>(*outer_extent * *extent) : std::nullopt;
   }
-  Shared over = choose_shares(op, tile, rows, *columns, !outer_axes.empty(), outer_extent, target);
+  const std::optional<size_t> copied =
+      packed ? std::nullopt : pays_to_copy_panels(op, c->b, column, tile, rows, *columns);
+  Shared over = choose_shares(op, tile, rows, *columns, !outer_axes.empty(), outer_extent,
+                              copied.has_value(), target);
 
   std::string accumulator = op.name;
   StageSchedule& y = (*schedule)[result.name];
@@ -211,6 +268,9 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
                           op.reduction_axes, tile);
   if (packed && !earlier) {
     acc.pack(c->b->tensor->name, Axis(column), panel.value_or(tile.columns));
+  }
+  if (copied && !rows_outside) {
+    copy_panels(*c->b->tensor, *copied, accumulator, result.name, loops.panel, tile, schedule);
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "dsl/error.h"
+#include "dsl/schedule_axes.h"
 #include "passes/derive_stage.h"
 #include "passes/derive_tiles.h"
 #include "passes/fuse_epilogues.h"
@@ -66,6 +67,14 @@ bool fits_one_expression(const Op& group) {
     nodes[member.get()] = member->combiner == Combiner::none ? count : 1;
   }
   return true;
+}
+
+std::vector<Axis> copy_axes(const Op& operand) {
+  if (operand.kind == OpKind::fused) return operand.members.back()->axes;
+  if (operand.kind == OpKind::compute) return operand.axes;
+  std::vector<Axis> axes;
+  for (const std::string& name : numbered_axes(operand.shape.size())) axes.emplace_back(name);
+  return axes;
 }
 
 std::string fresh_axis(const Op& op, const std::string& wanted) {

@@ -61,6 +61,9 @@ void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Ext
 // Whether the members, each written out at every read of it, make an expression of a sane size.
 bool fits_one_expression(const Op& group);
 
+// The axes of a copy of `operand` (copy_in): an operation's own, else numbered.
+std::vector<Axis> copy_axes(const Op& operand);
+
 // A name for a loop or stage: `wanted`, with a digit when the op's axes have it already.
 std::string fresh_axis(const Op& op, const std::string& wanted);
 std::string fresh_stage(const Schedule& schedule, const std::string& wanted);

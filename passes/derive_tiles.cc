@@ -6,7 +6,6 @@
 #include <set>
 
 #include "dsl/error.h"
-#include "dsl/schedule_axes.h"
 #include "passes/check_tiles.h"
 #include "passes/derive_stage.h"
 #include "passes/lower.h"
@@ -166,15 +165,6 @@ class GroupTiler {
       schedule_[reader].copy_in(operand.name, copy);
       place(copy, where, at, copy_axes(operand));
     });
-  }
-
-  // The axes of a copy: an operation's own, else numbered (copy_in).
-  static std::vector<Axis> copy_axes(const Op& operand) {
-    if (operand.kind == OpKind::fused) return operand.members.back()->axes;
-    if (operand.kind == OpKind::compute) return operand.axes;
-    std::vector<Axis> axes;
-    for (const std::string& name : numbered_axes(operand.shape.size())) axes.emplace_back(name);
-    return axes;
   }
 
   // In the scratchpad at that loop, one uOp.

@@ -149,6 +149,13 @@ TEST(ScheduleIdioms, AnOperandAtALoopOfItsReader) {
   EXPECT_EQ(text_of(s["x_tile"]), "compute_at(mm, m)\nunroll(i0)\n");
 }
 
+TEST(ScheduleIdioms, AnOperandAtALoopOfItsReadersConsumer) {
+  Schedule s = empty();
+  stage_operand(s, "mm", "x", "x_tile", "y", Axis("panel"));
+  EXPECT_EQ(text_of(s["mm"]), "copy_in(x, x_tile)\n");
+  EXPECT_EQ(text_of(s["x_tile"]), "compute_at(y, panel)\n");
+}
+
 TEST(ScheduleIdioms, AnOperandInALayoutOfItsOwn) {
   Schedule s = empty();
   pack_operand(s, "mm", "w", "w_tile", Axis("panel"), {Axis("i0"), Axis("i1")});

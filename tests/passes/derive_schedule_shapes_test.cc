@@ -93,6 +93,21 @@ TEST_P(DeriveShapes, BatchedMatmul) {
   }
 }
 
+// Both are inputs, the second by columns: its panels are copied.
+TEST_P(DeriveShapes, ProductsByColumns) {
+  for (size_t i = 0; i < kCount; ++i) {
+    const Axis m("m", kExtents[i] + 12), n("n", kExtents[(i + 3) % kCount]);
+    const Axis k("k", kExtents[(i + 7) % kCount]), b("b", batch);
+    Tensor x = input("x", f32, {m.extent(), k.extent()});
+    Tensor w = input("w", f32, {n.extent(), k.extent()});
+    ASSERT_TRUE(derives(relu(compute("mm", {m, n}, sum(k, x(m, k) * w(n, k)))), target_));
+    Tensor xs = input("x", f32, {batch, m.extent(), k.extent()});
+    Tensor ws = input("w", f32, {n.extent(), k.extent(), batch});
+    ASSERT_TRUE(
+        derives(compute("mm", {b, m, n}, sum(k, xs(b, m, k) * ws(n, k, b))), target_, {0, 1, 3}));
+  }
+}
+
 TEST_P(DeriveShapes, TwoLayers) {
   for (size_t i = 0; i < kCount; ++i) {
     for (const Extent& rows : {Extent(kExtents[(i + 5) % kCount]), batch}) {

@@ -85,6 +85,54 @@ TEST(DeriveSchedule, InputsAreNotPacked) {
   EXPECT_EQ(all(derive_schedule(graph, kV4), DirectiveKind::pack), Strings{});
 }
 
+// x[rows, depth] times w[depth, columns], both inputs; or w[columns, depth], where `by_rows`.
+Graph product_of_inputs(const Extent& rows, const Extent& depth, int columns,
+                        bool by_rows = false) {
+  const Axis m("m", rows), n("n", columns), k("k", depth);
+  Tensor x = input("x", f32, {rows, depth});
+  if (by_rows) {
+    Tensor w = input("w", f32, {columns, depth});
+    return Graph(compute("mm", {m, n}, sum(k, x(m, k) * w(n, k))));
+  }
+  return Graph(matmul(x, input("w", f32, {depth, columns}), "mm"));
+}
+
+TEST(DeriveSchedule, ALargeInputIsCopiedByPanels) {
+  for (const Target& target : {kV3, kV4, kV4Single}) {
+    const Schedule schedule = derive_schedule(product_of_inputs(64, 256, 256), target);
+    EXPECT_EQ(all(schedule, DirectiveKind::copy_in), Strings{"mm_acc.copy_in(w, w_panel)"});
+    const std::vector<std::string> places = all(schedule, DirectiveKind::compute_at);
+    EXPECT_NE(std::find(places.begin(), places.end(), "w_panel.compute_at(mm, panel)"),
+              places.end());
+    EXPECT_EQ(all(schedule, DirectiveKind::reorder_storage), Strings{});
+  }
+}
+
+TEST(DeriveSchedule, AnInputWhoseColumnsAreNotContiguousIsCopiedAtAnySize) {
+  const Schedule schedule = derive_schedule(product_of_inputs(64, 20, 70, true), kV4);
+  EXPECT_EQ(all(schedule, DirectiveKind::copy_in), Strings{"mm_acc.copy_in(w, w_panel)"});
+  EXPECT_EQ(all(schedule, DirectiveKind::reorder_storage),
+            Strings{"w_panel.reorder_storage(i0, i1)"});
+}
+
+TEST(DeriveSchedule, WhatIsReadOnceOrLiesCloseTogetherIsNotCopied) {
+  const Extent batch = Extent::size("B");
+  Tensor x = input("x", f32, {256, 256});
+  for (const Graph& graph : {
+           product_of_inputs(64, 64, 256),           // every row of it is in a page at hand
+           product_of_inputs(3, 256, 256),           // few tiles of rows
+           product_of_inputs(batch, 256, 256),       // perhaps few
+           product_of_inputs(3, 256, 256, true),     // the same, not contiguous
+           product_of_inputs(64, batch, 256),        // perhaps close together
+           linear(64, 256, 256),                     // a weight: packed
+           Graph(matmul(x, x)),                      // the rows are of the same input
+           Graph(matmul(x, input("w", f32, {256})))  // no columns
+       }) {
+    const Schedule schedule = derive_schedule(graph, kV4);
+    EXPECT_EQ(all(schedule, DirectiveKind::copy_in), Strings{}) << to_string(schedule);
+  }
+}
+
 TEST(DeriveSchedule, NoThreadsBelowTheThreshold) {
   for (const Graph& graph : {linear(16, 16, 16), Graph(relu(input("x", f32, {64, 64}))),
                              Graph(sum(input("x", f32, {64, 64}), {1}))}) {

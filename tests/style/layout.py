@@ -40,6 +40,7 @@ HALIDE_BESIDE = {
     "tests/backends/halide/halide_call_test.cc": "throws Halide's own exceptions",
     "tests/backends/runtime/make_test_kernels.cc": "async and extern stages, which no nest of ours has, meet our hooks",
     "tests/bazel/smoke_test.cc": "uses every library from outside once, so that a broken repository rule shows there",
+    "tests/benchmarks/halide_peer_test.cc": "traces a kernel in Halide's own words",
 }
 
 MAY_INCLUDE = {

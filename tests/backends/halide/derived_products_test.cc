@@ -1,0 +1,68 @@
+// Products of two inputs, whose second operand no pack can lay out ahead of time: derived schedules
+// copy it by panels, and the kernels compute what the graph says.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/halide/jit.h"
+#include "backends/interpreter/interpret_graph.h"
+#include "dsl/operators.h"
+#include "passes/pipeline.h"
+#include "tests/backends/halide/nest_cases.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kBatch = Extent::size("B");
+
+// x[m, k] * w[n, k], as attention's scores.
+Tensor by_columns(const Tensor& x, const Tensor& w) {
+  const Axis m("m", x.shape()[0]), n("n", w.shape()[0]), k("k", x.shape()[1]);
+  return compute("scores", {m, n}, sum(k, x(m, k) * w(n, k)));
+}
+
+std::vector<GraphCase> products() {
+  std::vector<GraphCase> cases;
+  Tensor x = input("x", f32, {25, 257}), w = input("w", f32, {257, 256});
+  cases.push_back({"large", relu(matmul(x, w) + input("bias", f32, {256}))});
+  cases.push_back({"made_by_another", matmul(x, exp(w))});
+  cases.push_back({"read_twice", matmul(x, w) + matmul(input("z", f32, {25, 257}), w)});
+  cases.push_back({"wide", matmul(input("d", f64, {25, 129}), input("e", f64, {129, 256}))});
+  cases.push_back({"whole", matmul(input("i", i32, {25, 256}), input("j", i32, {256, 256}))});
+  cases.push_back({"in_batches",
+                   matmul(input("a", f32, {kBatch, 25, 65}), input("b", f32, {kBatch, 65, 1009}))});
+  cases.push_back({"by_columns", by_columns(input("q", f32, {50, 17}), input("k", f32, {75, 17}))});
+  cases.push_back({"narrow", by_columns(input("q", f32, {50, 17}), input("k", f32, {9, 17}))});
+  return cases;
+}
+
+class DerivedProducts : public testing::TestWithParam<int> {};
+
+TEST_P(DerivedProducts, AreWhatTheGraphSays) {
+  Target target = Target::host();
+  target.cores = GetParam();
+  for (const auto& [name, graph] : products()) {
+    const LoopNest nest = run_pipeline(graph, target).nest;
+    EXPECT_NE(to_string(nest).find("_panel["), std::string::npos) << to_string(nest);
+    const JitKernel kernel(nest, target);
+    for (int64_t batch : {0, 2}) {
+      const TensorValues arguments = arguments_for(graph, batch, 7);
+      InterpretOptions options;
+      options.sizes["B"] = batch;
+      const TensorValues actual = run_by_jit(kernel, nest, arguments, batch);
+      for (const auto& [output, value] : interpret_graph(graph, arguments, options)) {
+        EXPECT_EQ(first_difference(value, actual.at(output), 1e-4, 1e-4), std::nullopt)
+            << name << "\n"
+            << to_string(nest);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cores, DerivedProducts, testing::Values(1, 4));
+
+}  // namespace
+}  // namespace emulsion
