@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "backends/tile_machine/plan_clock.h"
 #include "backends/tile_machine/sram_arena.h"
 #include "backends/tile_machine/tile_cost.h"
 #include "backends/tile_machine/tile_future.h"
@@ -50,6 +51,7 @@ class Planner {
       : program_(program),
         overlaps_(overlapping_tiles(program)),
         future_(look_ahead(program, overlaps_)),
+        clock_(program, overlaps_, machine),
         arena_(machine.sram_bytes),
         tiles_(program.tiles.size()),
         loads_issued_(program.steps.size(), false) {
@@ -91,8 +93,9 @@ class Planner {
   int64_t bytes(TileId tile) const { return program_.tiles[tile].bytes; }
   int64_t space(TileId tile) const { return footprint(plan_.machine, bytes(tile)); }
 
-  void emit(PlannedKind kind, PlannedReason reason, TileId tile, StepId step) {
+  Cycles emit(PlannedKind kind, PlannedReason reason, TileId tile, StepId step) {
     plan_.uops.push_back({kind, reason, step, tile, tiles_[tile].address});
+    return clock_.run(plan_.uops.back());
   }
 
   // --- the order of eviction: the first of candidates_ goes first ---
@@ -123,8 +126,8 @@ class Planner {
   }
 
   void drop(TileId tile, PlannedReason reason) {
-    emit(PlannedKind::drop, reason, tile, step_);
-    arena_.release(tiles_[tile].address, space(tile));
+    const Cycles freed = emit(PlannedKind::drop, reason, tile, step_);
+    arena_.release(tiles_[tile].address, space(tile), freed.end);
     candidates_.erase({tiles_[tile].rank, tile});
     tiles_[tile].address = kNowhere;
     tiles_[tile].dirty = false;
@@ -148,17 +151,18 @@ class Planner {
     ++plan_.counts.evictions;
   }
 
-  // A hole for `tile`, made by evicting tiles that are not pinned; nothing when there is none.
-  std::optional<int64_t> make_room(TileId tile) {
-    std::optional<int64_t> address = arena_.find(space(tile));
+  // A hole for `tile`, which is needed from cycle `when` on, made by evicting tiles that are not
+  // pinned; nothing when there is none.
+  std::optional<int64_t> make_room(TileId tile, int64_t when) {
+    std::optional<int64_t> address = arena_.find(space(tile), when);
     if (address) return address;
     std::vector<TileId> victims;
     for (auto it = candidates_.begin(); it != candidates_.end() && !address; ++it) {
       const TileId victim = it->second;
       if (tiles_[victim].pinned == pin_) continue;
-      arena_.release(tiles_[victim].address, space(victim));
+      arena_.release(tiles_[victim].address, space(victim), clock_.busy_until(victim));
       victims.push_back(victim);
-      address = arena_.find(space(tile));
+      address = arena_.find(space(tile), when);
     }
     for (TileId victim : victims) arena_.take(tiles_[victim].address, space(victim));
     if (!address) return std::nullopt;
@@ -201,11 +205,17 @@ class Planner {
     return missing;
   }
 
+  // When the operand would be put into SRAM if there is room: by its load, or by the step.
+  int64_t needed_from(size_t operand) const {
+    if (overwrites(step(), operand)) return clock_.execute_ready(step());
+    return clock_.load_ready(program_.operand(step(), operand));
+  }
+
   void make_resident() {
     ++pin_;
     pin(step());
     for (size_t i : missing_operands(step())) {
-      std::optional<int64_t> address = make_room(program_.operand(step(), i));
+      std::optional<int64_t> address = make_room(program_.operand(step(), i), needed_from(i));
       if (!address) return repack();
       bring(i, *address);
     }
@@ -225,7 +235,9 @@ class Planner {
     ++plan_.counts.repacks;
     while (!candidates_.empty()) evict(candidates_.begin()->second);
     for (size_t i = 0; i < step().operand_count; ++i) {
-      std::optional<int64_t> address = arena_.find(space(program_.operand(step(), i)));
+      // Side by side, whatever is still in use there: a gap between them may be too much.
+      std::optional<int64_t> address =
+          arena_.find(space(program_.operand(step(), i)), SramArena::kAnyTime);
       EMULSION_CHECK(address.has_value(), "an empty SRAM has no room for step {}", step_);
       bring(i, *address);
     }
@@ -245,7 +257,7 @@ class Planner {
         const TileId tile = program_.operand(ahead, i);
         if (overwrites(ahead, i)) continue;
         if (written_before(tile, s)) return;
-        std::optional<int64_t> address = make_room(tile);
+        std::optional<int64_t> address = make_room(tile, clock_.load_ready(tile));
         if (!address) return;
         settle(tile, *address);
         load(tile, s);
@@ -296,15 +308,17 @@ class Planner {
     }
   }
 
-  // After its use: what was made here and is not needed again goes, the rest gets its new rank.
+  // After its use: a tile whose value is not needed again goes, the rest gets its new rank.
   void retire(size_t position) {
     const TileId tile = program_.operands[position];
     tiles_[tile].next_use = future_.next_use[position];
+    const bool needed =
+        tiles_[tile].made_here ? future_.needed[position] : tiles_[tile].next_use != kNever;
     const bool unsaved = tiles_[tile].dirty && kept(tile);
-    if (tiles_[tile].made_here && !future_.needed[position] && !unsaved) {
-      drop(tile, PlannedReason::dead);
-    } else {
+    if (needed || unsaved) {
       move_in_order(tile);
+    } else {
+      drop(tile, PlannedReason::dead);
     }
   }
 
@@ -317,6 +331,7 @@ class Planner {
   const TileProgram& program_;
   const std::vector<std::vector<TileId>> overlaps_;
   const TileFuture future_;
+  PlanClock clock_;  // of the plan so far
   SramArena arena_;
   std::vector<TileState> tiles_;
   std::vector<bool> loads_issued_;                    // ahead, for a step

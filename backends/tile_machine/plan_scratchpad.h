@@ -4,7 +4,9 @@
 // Places the tiles of a program in SRAM: the scratchpad scheduler.
 //
 // Step by step: what the step names and SRAM does not hold is given an address (sram_arena.h) and
-// loaded; a tile that is still there is not loaded again. Where there is no hole, tiles are taken
+// loaded; a tile that is still there is not loaded again, and one whose value is not needed again
+// goes after its last use. Addresses that nothing uses any more at that time are taken first: the
+// planner keeps the clock of its own plan (plan_clock.h). Where there is no hole, tiles are taken
 // out in the order of the policy until one appears, and those of them that are not in its way stay.
 // A written value that is needed again goes to its home first (a spill) and is loaded back.
 //

@@ -14,6 +14,7 @@
 
 namespace emulsion {
 
+// Which goes first of the tiles that are needed again.
 enum class EvictionPolicy : uint8_t {
   lru,     // least recently used: knows only the past
   belady,  // used again last, or never (L. A. Belady, 1966): the optimum for tiles of one size

@@ -10,10 +10,25 @@ SramArena::SramArena(int64_t bytes) : size_(bytes), free_bytes_(bytes) {
   if (bytes > 0) add_hole(0, bytes);
 }
 
-std::optional<int64_t> SramArena::find(int64_t bytes) const {
-  auto hole = by_size_.lower_bound({bytes, 0});
-  if (hole == by_size_.end()) return std::nullopt;
-  return hole->second;
+std::optional<int64_t> SramArena::find(int64_t bytes, int64_t when) const {
+  std::optional<int64_t> first;
+  int64_t first_time = 0;
+  int places = 0;
+  for (auto hole = by_size_.lower_bound({bytes, 0}); hole != by_size_.end(); ++hole) {
+    const auto [hole_bytes, hole_address] = *hole;
+    // The next place in the hole begins behind what keeps this one from being free any earlier.
+    for (int64_t at = hole_address; at + bytes <= hole_address + hole_bytes;) {
+      const FreeTimes::Latest latest = free_times_.latest(at, at + bytes);
+      if (latest.time <= when) return at;
+      if (!first || latest.time < first_time) {
+        first = at;
+        first_time = latest.time;
+      }
+      if (++places == kMostPlaces) return first;
+      at = latest.end;
+    }
+  }
+  return first;
 }
 
 void SramArena::take(int64_t address, int64_t bytes) {
@@ -30,7 +45,7 @@ void SramArena::take(int64_t address, int64_t bytes) {
   free_bytes_ -= bytes;
 }
 
-void SramArena::release(int64_t address, int64_t bytes) {
+void SramArena::release(int64_t address, int64_t bytes, int64_t free_from) {
   EMULSION_CHECK(address >= 0 && address + bytes <= size_, "[{}, {}) is not in SRAM", address,
                  address + bytes);
   int64_t first = address;
@@ -54,6 +69,7 @@ void SramArena::release(int64_t address, int64_t bytes) {
   }
   add_hole(first, last - first);
   free_bytes_ += bytes;
+  free_times_.set(address, address + bytes, free_from);
 }
 
 void SramArena::add_hole(int64_t address, int64_t bytes) {

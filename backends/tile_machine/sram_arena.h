@@ -4,13 +4,22 @@
 // Which addresses of the SRAM are free. Best fit: the smallest hole that is large enough, the
 // lowest of those, and the lower end of it; holes that touch are one hole. Nothing is ever moved:
 // when the free bytes lie in pieces that are each too small, the caller has to give back more
-// (plan_scratchpad.h says what it does). Every operation costs O(log holes).
+// (plan_scratchpad.h says what it does).
+//
+// A hole may still be in use for a time: what was there is being read, or stored. Places in it that
+// are free in time come first, in that same order, so that nothing waits for space while there is
+// some.
+//
+// Every operation costs O(log holes), but for the places that find() passes over.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
+
+#include "backends/tile_machine/free_times.h"
 
 namespace emulsion {
 
@@ -19,12 +28,17 @@ class SramArena {
   // [0, bytes) is free.
   explicit SramArena(int64_t bytes);
 
-  // Where `bytes` would go; nothing when no hole is large enough.
-  std::optional<int64_t> find(int64_t bytes) const;
+  // Where `bytes` that are needed from cycle `when` on would go: the first place that is free by
+  // then; if none of the first kMostPlaces is, the one of them that is free first. Nothing when no
+  // hole is large enough.
+  static constexpr int kMostPlaces = 64;
+  static constexpr int64_t kAnyTime = std::numeric_limits<int64_t>::max();
+  std::optional<int64_t> find(int64_t bytes, int64_t when) const;
   // Marks [address, address + bytes) as used. InternalError unless all of it is free.
   void take(int64_t address, int64_t bytes);
-  // Gives it back. InternalError when a part of it is free already.
-  void release(int64_t address, int64_t bytes);
+  // Gives it back, to be used from cycle `free_from` on. InternalError when a part of it is free
+  // already.
+  void release(int64_t address, int64_t bytes, int64_t free_from);
 
   int64_t free_bytes() const { return free_bytes_; }
   int64_t largest_hole() const { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
@@ -37,6 +51,7 @@ class SramArena {
   int64_t free_bytes_;
   std::map<int64_t, int64_t> by_address_;          // address -> bytes
   std::set<std::pair<int64_t, int64_t>> by_size_;  // bytes, address
+  FreeTimes free_times_;
 };
 
 }  // namespace emulsion

@@ -149,6 +149,7 @@ class Verifier {
     }
     tiles_[tile].live = true;
     tiles_[tile].address = address;
+    tiles_[tile].landed = 0;  // when it was somewhere else before does not matter here
   }
 
   void use(TileId tile, const Cycles& span) {

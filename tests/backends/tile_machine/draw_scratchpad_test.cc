@@ -58,7 +58,7 @@ TEST(DrawScratchpad, ALongRunIsASmallFile) {
 TEST(DrawScratchpad, ShowsAnotherPart) {
   const ScratchpadReport report = report_of(128, 128, 128);
   const std::string svg = draw_scratchpad(report, {report.timing.total / 2, 10});
-  EXPECT_TRUE(has(svg, "In detail: 10 uOps, cycles 3,056 to 3,392"));
+  EXPECT_TRUE(has(svg, "In detail: 10 uOps, cycles 3,040 to 3,424"));
   EXPECT_FALSE(has(svg, "<title>load x[0:32, 0:32]"));
 }
 

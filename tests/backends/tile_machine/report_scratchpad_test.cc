@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dsl/operators.h"
 #include "passes/pipeline.h"
 #include "tests/backends/tile_machine/test_programs.h"
 #include "tests/passes/expect_error.h"
@@ -31,6 +32,18 @@ TEST(ReportScratchpad, HasBothPolicies) {
   const ScratchpadReport other = report_of(6 * 4096, EvictionPolicy::lru);
   EXPECT_EQ(other.outcomes[0].cycles, other.timing.total);
   EXPECT_EQ(other.outcomes[1].cycles, report.timing.total);
+}
+
+TEST(ReportScratchpad, NothingWaitsForSpaceInAnSramThatIsAllButEmpty) {
+  const Tensor x = input("x", f32, {40, 50});
+  const Target target = Target::tile_machine();
+  for (const Graph& graph :
+       {linear_graph(40, 0, 40), Graph(transpose(x)), Graph(softmax(x, 1)), Graph(relu(x))}) {
+    const ScratchpadReport report =
+        report_scratchpad(run_pipeline(graph, target).nest, *target.tiles);
+    EXPECT_LT(report.plan.counts.peak_bytes, target.tiles->sram_bytes / 10) << report.name;
+    EXPECT_EQ(report.timing.stalled(StallCause::space), 0) << report.name;
+  }
 }
 
 TEST(ReportScratchpad, NoPlanBeatsTheLeast) {

@@ -146,6 +146,7 @@ TEST(TimePlan, AnEvictedTileLiesThereUntilItsPlaceIsTaken) {
   builder.add_execute("y", {}, y, true, 1);
   builder.add_execute("y", {}, y, true, 1);
   builder.add_execute("y", {builder.add_tile(x, {160}, {160})}, y, true, 1);
+  builder.add_execute("y", {first}, y, true, 1);
   const TileProgram program = builder.take();
   const TimedPlan r = run(program, machine(2 * 640, false));
   const Residency stay = residencies(program, r.plan, r.timing).at(0);
