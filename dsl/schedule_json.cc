@@ -11,6 +11,7 @@
 #include "dsl/error.h"
 #include "dsl/expr_parser.h"
 #include "dsl/nearest_name.h"
+#include "dsl/reduction_loops.h"
 #include "dsl/schedule_axes.h"
 #include "dsl/text_lexer.h"
 
@@ -95,42 +96,40 @@ std::vector<std::string> swapped_for_fuse(DirectiveKind kind, std::vector<std::s
 
 class Writer {
  public:
-  explicit Writer(const Schedule& schedule)
-      : schedule_(schedule), axes_(initial_axes(schedule.graph())) {}
+  explicit Writer(const Schedule& schedule) : schedule_(schedule), reductions_(schedule) {}
 
   std::string write() {
     Json directives = Json::array();
     const Graph& graph = schedule_.graph();
     for (const std::string& stage : stage_order(graph, schedule_.stages())) {
       std::string condition;
-      for (const Directive& d : schedule_.find(stage)->directives()) {
-        directives.push_back(entry(stage, d, condition));
-        if (d.kind == DirectiveKind::specialize) condition = to_string(d.condition);
+      const std::vector<Directive>& of_stage = schedule_.find(stage)->directives();
+      for (size_t i = 0; i < of_stage.size(); ++i) {
+        directives.push_back(entry(stage, i, of_stage[i], condition));
+        const bool opens = of_stage[i].kind == DirectiveKind::specialize;
+        if (opens) condition = to_string(of_stage[i].condition);
       }
     }
     return Json({{"version", kVersion}, {"directives", directives}}).dump(2) + "\n";
   }
 
  private:
-  Json variable(const std::string& stage, const std::string& axis) const {
-    auto found = reduction_names_.find(stage);
-    const bool reduction = found != reduction_names_.end() && found->second.count(axis) > 0;
-    return {{"name", axis}, {"rvar", reduction}};
-  }
-
-  Json entry(const std::string& stage, const Directive& d, const std::string& condition) {
+  Json entry(const std::string& stage, size_t index, const Directive& d,
+             const std::string& condition) const {
+    auto variable = [&](const std::string& axis) -> Json {
+      return {{"name", axis}, {"rvar", reductions_.has(stage, index, axis)}};
+    };
     const Form& form = form_of(d.kind);
     Json json = {{"kind", form.name}};
     json["func"] = d.kind == DirectiveKind::copy_in ? d.operand : stage;
-    note_reductions(stage, d);
-    if (has(form, 'v') && !reduction_names_[stage].empty()) json["stage"] = 1;
+    if (has(form, 'v') && !reductions_.own(stage, index).empty()) json["stage"] = 1;
     if (has(form, 'r')) {
       json["ref_funcs"] = Json::array({d.kind == DirectiveKind::copy_in ? stage : d.target});
     }
     if (has(form, 'v') || has(form, 'a')) {
       Json vars = Json::array();
       for (const std::string& axis : swapped_for_fuse(d.kind, d.axes)) {
-        vars.push_back(variable(stage, axis));
+        vars.push_back(variable(axis));
       }
       json["vars"] = std::move(vars);
     }
@@ -139,7 +138,7 @@ class Writer {
     if (has(form, 'm')) json["memory_type"] = to_string(d.memory);
     if (has(form, '@')) {
       json["at_func"] = d.target;
-      json["at_var"] = variable(d.target, d.axes.empty() ? "" : d.axes[0]);
+      json["at_var"] = variable(d.axes.empty() ? "" : d.axes[0]);
     }
     if (has(form, 'c')) json["condition"] = to_string(d.condition);
     if (has(form, 'p')) json["produces"] = d.target;
@@ -149,28 +148,8 @@ class Writer {
     return json;
   }
 
-  // Which names of a stage stand for loops of reduction axes; where a directive is not legal, as
-  // far as is known.
-  void note_reductions(const std::string& stage, const Directive& d) {
-    auto note = [&](const std::string& name) {
-      auto found = axes_.find(name);
-      if (found == axes_.end()) return;
-      const std::set<std::string>& loops = found->second.reduction_loops;
-      reduction_names_[name].insert(loops.begin(), loops.end());
-    };
-    note(stage);
-    try {
-      apply_axes(stage, d, schedule_.graph(), &axes_);
-    } catch (const Error&) {
-      return;
-    }
-    note(stage);
-    if (makes_stage(d.kind)) note(d.target);
-  }
-
   const Schedule& schedule_;
-  AxesOfStages axes_;
-  std::map<std::string, std::set<std::string>> reduction_names_;
+  const ReductionLoops reductions_;
 };
 
 // --- reading
@@ -249,16 +228,37 @@ class Reader {
       add(directives[i]);
     }
     check_names();
+    check_rvars();
     return schedule_;
   }
 
  private:
+  // What a variable says of itself.
+  struct Rvar {
+    std::string place, axis;
+    bool said = false;
+    std::string stage;  // of the directive that it is in
+    size_t index = 0;
+  };
+
   void check_names() const {
     DirectivePlace place;
     try {
       axes_after(schedule_, &place);
     } catch (const Error& error) {
       fail_here(places_.at(place.stage).at(place.index), "{}", error.what());
+    }
+  }
+
+  void check_rvars() const {
+    const ReductionLoops reductions(schedule_);
+    for (const Rvar& rvar : rvars_) {
+      const bool is = reductions.has(rvar.stage, rvar.index, rvar.axis);
+      if (rvar.said == is) continue;
+      fail_here(rvar.place, "{}.{}: expected {}, since {} {}, got {}; legal: {}, or no \"rvar\"",
+                rvar.stage, to_string(schedule_.find(rvar.stage)->directives()[rvar.index]), is,
+                rvar.axis, is ? "is of a reduction axis" : "is of no reduction axis", rvar.said,
+                is);
     }
   }
 
@@ -330,13 +330,17 @@ class Reader {
     fail_here(place_ + "/kind", "{}", expected_name("a directive", legal, wanted));
   }
 
-  std::string variable(const std::string& place, const Json& value) const {
+  std::string variable(const std::string& place, const Json& value) {
     require_object(place, value, {"name", "rvar"});
+    std::string axis = name("axis", place + "/name", field(place, value, "name"));
     auto rvar = value.find("rvar");
-    if (rvar != value.end() && !rvar->is_boolean()) {
-      fail_here(place + "/rvar", "expected a boolean, got {}", kind_of(*rvar));
+    if (rvar == value.end()) return axis;
+    if (!rvar->is_boolean()) {
+      fail_here(place + "/rvar", "expected a boolean, got {}; legal: true, false, or no \"rvar\"",
+                kind_of(*rvar));
     }
-    return name("axis", place + "/name", field(place, value, "name"));
+    rvars_.push_back({place + "/rvar", axis, rvar->get<bool>(), "", 0});
+    return axis;
   }
 
   // The elements of an array field, of which there must be `count`; 0: at least one.
@@ -357,6 +361,7 @@ class Reader {
     require_object(place_, entry, fields_of(shape));
     Directive d;
     d.kind = shape.kind;
+    const size_t earlier = rvars_.size();
     std::string stage = name_field("operation", entry, "func");
     check_stage(entry);
     if (has(shape, 'r')) {
@@ -378,6 +383,10 @@ class Reader {
     if (has(shape, 'c')) d.condition = condition(entry);
     if (has(shape, 'p')) d.target = name_field("operation", entry, "produces");
     check_case(stage, entry, d);
+    for (size_t i = earlier; i < rvars_.size(); ++i) {
+      rvars_[i].stage = stage;
+      rvars_[i].index = places_[stage].size();
+    }
     d.place = "schedule JSON: " + place_;
     schedule_[stage].add(std::move(d));
     places_[stage].push_back(place_);
@@ -392,7 +401,7 @@ class Reader {
     }
   }
 
-  std::vector<std::string> axes(const Json& entry, DirectiveKind kind) const {
+  std::vector<std::string> axes(const Json& entry, DirectiveKind kind) {
     const bool any = kind == DirectiveKind::reorder || kind == DirectiveKind::reorder_storage;
     const Json& vars = array(entry, "vars", any ? 0 : axis_count(kind));
     std::vector<std::string> names;
@@ -450,7 +459,8 @@ class Reader {
   Schedule schedule_;
   std::string place_;  // of the directive at hand, as a JSON pointer
   std::map<std::string, std::vector<std::string>> places_;  // of each directive of a stage
-  std::map<std::string, std::string> open_case_;            // the last condition of each stage
+  std::vector<Rvar> rvars_;
+  std::map<std::string, std::string> open_case_;  // the last condition of each stage
 };
 
 }  // namespace

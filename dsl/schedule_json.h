@@ -14,7 +14,8 @@
 // What differs from Halide's: tails and memories are written by name and not as numbers of an enum;
 // "stage" is 1 for the loops of a reduction (Halide's first update) and only says so, since a
 // directive of ours speaks of the start value too; a condition is text; CacheWrite and Pack have no
-// counterpart there. "rvar" is true for loops of reduction axes.
+// counterpart there. "rvar" is true for reduction axes and the loops made of them; reading refuses
+// one that says otherwise, and takes a variable that says nothing.
 //
 // Reading refuses what it does not know: another version, a kind, a field, a type, a missing field,
 // the same field twice; the message starts with the place, as a JSON pointer. Names are checked as

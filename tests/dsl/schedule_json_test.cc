@@ -114,6 +114,28 @@ TEST(ScheduleJson, LoopsOfAReductionAreOfTheUpdate) {
             R"({"name":"ko","rvar":true},{"name":"ki","rvar":true}],"exprs":[4]})");
 }
 
+TEST(ScheduleJson, APlaceInAReductionLoopSaysSo) {
+  Schedule s(Linear().y);
+  s["y"].compute_with("mm", Axis("ko"));
+  s["mm"].split(k, Axis("ko"), Axis("ki"), 4);
+  EXPECT_EQ(first_entry(s).rfind(R"({"kind":"ComputeWith","func":"y","at_func":"mm",)"
+                                 R"("at_var":{"name":"ko","rvar":true}})",
+                                 0),
+            0U)
+      << first_entry(s);
+}
+
+TEST(ScheduleJson, ANameThatIsGivenAgainReadsBack) {
+  Schedule s(Linear().y);
+  s["mm"]
+      .split(k, Axis("ko"), Axis("ki"), 4)
+      .fuse(m, n, k)
+      .parallel(k)
+      .specialize(size_value("B") == 1);
+  s["mm"].unroll(Axis("ki"));
+  expect_round_trip(s);
+}
+
 TEST(ScheduleJson, AFusionNamesTheInnerLoopFirst) {
   Schedule s(Linear().y);
   s["y"].fuse(m, n, Axis("t"));
@@ -234,7 +256,52 @@ INSTANTIATE_TEST_SUITE_P(
          "/directives/0/vars/0: expected the field \"name\", got none"},
         {"RvarThatIsANumber",
          [] { read("{'kind': 'Parallel', 'func': 'y', 'vars': [{'name': 'm', 'rvar': 1}]}"); },
-         "/directives/0/vars/0/rvar: expected a boolean, got an integer"},
+         "/directives/0/vars/0/rvar: expected a boolean, got an integer; legal: true, false, or no "
+         "\"rvar\""},
+        {"RvarThatIsNull",
+         [] { read("{'kind': 'Parallel', 'func': 'y', 'vars': [{'name': 'm', 'rvar': null}]}"); },
+         "/directives/0/vars/0/rvar: expected a boolean, got null"},
+        {"RvarThatIsNone",
+         [] { read("{'kind': 'Parallel', 'func': 'y', 'vars': [{'name': 'm', 'rvar': true}]}"); },
+         "schedule JSON: /directives/0/vars/0/rvar: y.parallel(m): expected false, since m is of "
+         "no "
+         "reduction axis, got true; legal: false, or no \"rvar\""},
+        {"RvarThatIsSaidToBeNone",
+         [] {
+           read(
+               "{'kind': 'Parallel', 'func': 'y', 'vars': [{'name': 'm', 'rvar': false}]}, "
+               "{'kind': 'Unroll', 'func': 'mm', 'vars': [{'name': 'k', 'rvar': false}]}");
+         },
+         "/directives/1/vars/0/rvar: mm.unroll(k): expected true, since k is of a reduction axis, "
+         "got false; legal: true, or no \"rvar\""},
+        {"RvarOfWhatASplitMakes",
+         [] {
+           read(
+               "{'kind':'Split','func':'mm','vars':[{'name':'k','rvar':true},"
+               "{'name':'ko','rvar':true},{'name':'ki','rvar':false}],'exprs':[4]}");
+         },
+         "/directives/0/vars/2/rvar: mm.split(k, ko, ki, 4): expected true, since ki is"},
+        {"RvarOfAFusion",
+         [] {
+           read(
+               "{'kind':'Fuse','func':'y','vars':[{'name':'n','rvar':true},"
+               "{'name':'m'},{'name':'t'}]}");
+         },
+         "/directives/0/vars/0/rvar: y.fuse(m, n, t): expected false, since n is of no"},
+        {"RvarOfAPlace",
+         [] {
+           read(
+               "{'kind':'ComputeAt','func':'mm','at_func':'y',"
+               "'at_var':{'name':'m','rvar':true}}");
+         },
+         "/directives/0/at_var/rvar: mm.compute_at(y, m): expected false, since m is of no"},
+        {"RvarOfAnAxisOfAPack",
+         [] {
+           read(
+               "{'kind':'Pack','func':'mm','ref_funcs':['w'],"
+               "'vars':[{'name':'n','rvar':true}],'exprs':[4]}");
+         },
+         "/directives/0/vars/0/rvar: mm.pack(w, n, 4): expected false, since n is of no"},
         {"SecondUpdate", [] { read(parallel(", 'stage': 2")); },
          "/directives/0/stage: expected 0 or 1: an operation has one update at most, got 2"},
         {"ZeroFactor",
