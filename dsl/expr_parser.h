@@ -25,13 +25,15 @@ struct ExprScope {
   std::vector<Axis> axes;
 };
 
-// Runs `make`; an Error without a place gets the place of `token`.
+// Runs `make`; an Error without a place gets the place of `token`, a ScheduleError stays one.
 template <typename Make>
 auto at_place(const Token& token, const Make& make) {
   try {
     return make();
   } catch (const TextError&) {
     throw;
+  } catch (const ScheduleError& error) {
+    throw ScheduleError(fmt::format("{}: {}", place_of(token), error.what()));
   } catch (const Error& error) {
     fail_at(token, error.what());
   }

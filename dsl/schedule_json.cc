@@ -155,11 +155,11 @@ class Writer {
 // --- reading
 // --------------------------------------------------------------------------------------
 
-template <typename... Args>
+template <typename Failure = Error, typename... Args>
 [[noreturn]] void fail_here(const std::string& place, fmt::format_string<Args...> format,
                             Args&&... args) {
-  fail("schedule JSON: {}: {}", place.empty() ? "the whole" : place,
-       fmt::format(format, std::forward<Args>(args)...));
+  throw Failure(fmt::format("schedule JSON: {}: {}", place.empty() ? "the whole" : place,
+                            fmt::format(format, std::forward<Args>(args)...)));
 }
 
 std::string kind_of(const Json& value) {
@@ -245,8 +245,8 @@ class Reader {
     DirectivePlace place;
     try {
       axes_after(schedule_, &place);
-    } catch (const Error& error) {
-      fail_here(places_.at(place.stage).at(place.index), "{}", error.what());
+    } catch (const ScheduleError& error) {
+      fail_here<ScheduleError>(places_.at(place.stage).at(place.index), "{}", error.what());
     }
   }
 
@@ -255,10 +255,10 @@ class Reader {
     for (const Rvar& rvar : rvars_) {
       const bool is = reductions.has(rvar.stage, rvar.index, rvar.axis);
       if (rvar.said == is) continue;
-      fail_here(rvar.place, "{}.{}: expected {}, since {} {}, got {}; legal: {}, or no \"rvar\"",
-                rvar.stage, to_string(schedule_.find(rvar.stage)->directives()[rvar.index]), is,
-                rvar.axis, is ? "is of a reduction axis" : "is of no reduction axis", rvar.said,
-                is);
+      fail_here<ScheduleError>(
+          rvar.place, "{}.{}: expected {}, since {} {}, got {}; legal: {}, or no \"rvar\"",
+          rvar.stage, to_string(schedule_.find(rvar.stage)->directives()[rvar.index]), is,
+          rvar.axis, is ? "is of a reduction axis" : "is of no reduction axis", rvar.said, is);
     }
   }
 
@@ -413,7 +413,8 @@ class Reader {
 
   int64_t factor(const Json& entry) const {
     const int64_t value = integer(place_ + "/exprs/0", array(entry, "exprs", 1)[0]);
-    if (value < 1) fail_here(place_ + "/exprs/0", "expected a positive integer, got {}", value);
+    if (value < 1)
+      fail_here<ScheduleError>(place_ + "/exprs/0", "expected a positive integer, got {}", value);
     return value;
   }
 
@@ -428,6 +429,8 @@ class Reader {
       if (lexer.peek().kind != TokenKind::end) fail_expected(lexer.peek(), "the end");
       check_condition(result);
       return result;
+    } catch (const ScheduleError& error) {
+      fail_here<ScheduleError>(place, "{}", error.what());
     } catch (const Error& error) {
       fail_here(place, "{}", error.what());
     }

@@ -18,8 +18,8 @@
 // one that says otherwise, and takes a variable that says nothing.
 //
 // Reading refuses what it does not know: another version, a kind, a field, a type, a missing field,
-// the same field twice; the message starts with the place, as a JSON pointer. Names are checked as
-// those of the text form are.
+// the same field twice: an Error that starts with the place, as a JSON pointer. Names are checked
+// as those of the text form are: a ScheduleError, with that place in front.
 
 #include <string>
 

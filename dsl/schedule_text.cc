@@ -86,8 +86,9 @@ class ScheduleParser {
     DirectivePlace place;
     try {
       axes_after(schedule_, &place);
-    } catch (const Error& error) {
-      fail_at(places_[place.stage][place.index], error.what());
+    } catch (const ScheduleError& error) {
+      const Token& stage = places_[place.stage][place.index];
+      throw ScheduleError(fmt::format("{}: {}", place_of(stage), error.what()));
     }
     return schedule_;
   }
@@ -212,10 +213,9 @@ class ScheduleParser {
                     fmt::format("an integer for argument {} of {}", i + 1, form.usage));
     }
     if (argument.number < 1) {
-      fail_at(argument.token,
-              fmt::format("argument {} (factor) of {}: expected a positive integer, "
-                          "got {}",
-                          i + 1, form.name, argument.number));
+      throw ScheduleError(
+          fmt::format("{}: argument {} (factor) of {}: expected a positive integer, got {}",
+                      place_of(argument.token), i + 1, form.name, argument.number));
     }
     return argument.number;
   }

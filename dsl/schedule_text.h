@@ -10,8 +10,9 @@
 //   mm.compute_at(y, mo)
 //
 // The directives are those of schedule.h; tile, and vectorize and unroll with a factor, may be
-// written and become the directives that they are made of. A name of an operation, axis or stage
-// that is not there is refused here, with the line and what would be legal. Whether the rest can be
+// written and become the directives that they are made of. What is no schedule is an Error with the
+// line and column. A name of an operation, axis or stage that is not there is refused here too, as
+// the ScheduleError that lower() would throw, with that place in front. Whether the rest can be
 // honoured is lower()'s to say.
 
 #include <string>

@@ -22,8 +22,12 @@ std::string describe(const Token& token) {
   return "'" + shown + (token.text.size() > kShown ? "...'" : "'");
 }
 
+std::string place_of(const Token& token) {
+  return fmt::format("line {}, column {}", token.line, token.column);
+}
+
 void fail_at(const Token& token, const std::string& message) {
-  throw TextError(fmt::format("line {}, column {}: {}", token.line, token.column, message));
+  throw TextError(fmt::format("{}: {}", place_of(token), message));
 }
 
 void fail_expected(const Token& token, const std::string& expected) {

@@ -39,6 +39,8 @@ struct Token {
 
 // "'mm'", "end of line", "end of text": for "expected ..., got ...".
 std::string describe(const Token& token);
+// "line 4, column 12".
+std::string place_of(const Token& token);
 // Throws "line 4, column 12: expected <expected>, got <token>".
 [[noreturn]] void fail_expected(const Token& token, const std::string& expected);
 // Throws "line 4, column 12: <message>".

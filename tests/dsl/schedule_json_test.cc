@@ -191,6 +191,45 @@ TEST(ScheduleJson, CutAnywhereItIsAnError) {
   }
 }
 
+// Whether reading refuses it as a schedule; else as a file.
+bool is_refused_as_schedule(const std::string& directives) {
+  try {
+    read(directives);
+  } catch (const ScheduleError&) {
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+  ADD_FAILURE() << "accepted: " << directives;
+  return false;
+}
+
+TEST(ScheduleJson, ADirectiveThatCannotBeHonouredIsAScheduleError) {
+  for (const char* directives : {
+           "{'kind':'Unroll','func':'y','vars':[{'name':'q'}]}",
+           "{'kind':'ComputeRoot','func':'z'}",
+           "{'kind':'ComputeAt','func':'mm','at_func':'z','at_var':{'name':'m'}}",
+           "{'kind':'ComputeAt','func':'mm','at_func':'y','at_var':{'name':'q'}}",
+           "{'kind':'Pack','func':'mm','ref_funcs':['v'],'vars':[{'name':'n'}],'exprs':[4]}",
+           "{'kind':'Unroll','func':'y','vars':[{'name':'n','rvar':true}]}",
+           "{'kind':'FoldStorage','func':'mm','vars':[{'name':'n'}],'exprs':[0]}",
+           "{'kind':'Specialize','func':'y','condition':'1 == 1'}",
+       }) {
+    EXPECT_TRUE(is_refused_as_schedule(directives)) << directives;
+  }
+}
+
+TEST(ScheduleJson, WhatIsNoDirectiveIsAnotherError) {
+  for (const char* directives : {
+           "{'kind':'Unrol','func':'y','vars':[{'name':'n'}]}",
+           "{'kind':'Unroll','func':'y','vars':[]}",
+           "{'kind':'Unroll','func':'y','vars':[{'name':'n','rvar':1}]}",
+           "{'kind':'Specialize','func':'y','condition':'B =='}",
+       }) {
+    EXPECT_FALSE(is_refused_as_schedule(directives)) << directives;
+  }
+}
+
 class ScheduleJsonRefusal : public RefusalTest {};
 TEST_P(ScheduleJsonRefusal, NamesTheCause) { check(); }
 INSTANTIATE_TEST_SUITE_P(

@@ -296,6 +296,35 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     refusal_name);
 
+// Whether reading refuses it as a schedule; else as a text.
+bool is_refused_as_schedule(const std::string& line) {
+  try {
+    parse(line);
+  } catch (const ScheduleError& error) {
+    EXPECT_EQ(std::string(error.what()).rfind("line 2, column ", 0), 0U) << error.what();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+  ADD_FAILURE() << "accepted: " << line;
+  return false;
+}
+
+TEST(ScheduleText, ADirectiveThatCannotBeHonouredIsAScheduleError) {
+  for (const char* line : {"z.parallel(m)\n", "y.parallel(q)\n", "mm.compute_at(z, m)\n",
+                           "mm.compute_at(y, q)\n", "mm.pack(v, n, 64)\n", "mm.copy_in(q, c)\n",
+                           "y.split(m, mo, mi, 0)\n", "y.split(m, n, mi, 4)\n"}) {
+    EXPECT_TRUE(is_refused_as_schedule(line)) << line;
+  }
+}
+
+TEST(ScheduleText, WhatIsNoDirectiveIsAnotherError) {
+  for (const char* line : {"y.vectorise(n)\n", "y.parallel(n\n", "mm.store_in(cache)\n",
+                           "y.split(m, mo, mi, four)\n", "y.parallel(m) y\n"}) {
+    EXPECT_FALSE(is_refused_as_schedule(line)) << line;
+  }
+}
+
 class ScheduleFile : public ::testing::Test {
  protected:
   void SetUp() override {

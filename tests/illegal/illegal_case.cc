@@ -37,12 +37,19 @@ Text text_of(const IllegalCase& c, const Graph& graph) {
   return text;
 }
 
+struct Message {
+  std::string text;
+  bool of_schedule = false;  // a ScheduleError
+};
+
 // What lower() or the parser says; nothing when neither refuses.
-std::optional<std::string> refusal_of(const std::string& schedule, const Graph& graph) {
+std::optional<Message> refusal_of(const std::string& schedule, const Graph& graph) {
   try {
     lower(graph, parse_schedule(schedule, graph));
+  } catch (const ScheduleError& error) {
+    return Message{error.what(), true};
   } catch (const Error& error) {
-    return error.what();
+    return Message{error.what(), false};
   }
   return std::nullopt;
 }
@@ -60,10 +67,13 @@ bool stands_for_several(const std::string& directive) {
 }
 
 // Nothing when the message is as it should be.
-std::string fault_of(const IllegalCase& c, const Text& text, const std::string& message) {
+std::string fault_of(const IllegalCase& c, const Text& text, const Message& found) {
+  const std::string& message = found.text;
+  const std::string stage = text.marked.substr(0, text.marked.find('.'));
   const std::string first = message.substr(0, message.find('\n'));
   if (!contains(first, c.cause)) return "the first line does not name the cause";
   const std::string line = fmt::format("line {}", text.number);
+  if (contains(first, ": " + stage + ".") && !found.of_schedule) return "expected a ScheduleError";
   if (message.rfind(line + ", column ", 0) == 0) return "";  // the parser has no nest to show
   std::string start = line + ": " + text.marked + ": ";
   if (stands_for_several(text.marked)) start = start.substr(0, start.find('.') + 1);
@@ -73,7 +83,6 @@ std::string fault_of(const IllegalCase& c, const Text& text, const std::string& 
   }
   if (!contains(message, "\nthe nest before it:\n")) return "expected a nest";
   // What is computed inline has no line.
-  const std::string stage = text.marked.substr(0, text.marked.find('.'));
   const bool there = contains(message, " " + stage + "[");
   return !there || contains(message, "\n-->") ? "" : "expected a marked line";
 }
@@ -86,14 +95,15 @@ testing::AssertionResult refuses(const IllegalCase& c) {
     const Text text = text_of(c, graph);
     if (text.number == 0) return testing::AssertionFailure() << "no line is marked";
     if (const auto message = refusal_of(text.without, graph)) {
-      return testing::AssertionFailure() << "refused without the marked line, too: " << *message;
+      return testing::AssertionFailure()
+             << "refused without the marked line, too: " << message->text;
     }
     const auto message = refusal_of(text.with, graph);
     if (!message) return testing::AssertionFailure() << "accepted\n" << text.with;
     const std::string fault = fault_of(c, text, *message);
     if (fault.empty()) return testing::AssertionSuccess();
     return testing::AssertionFailure()
-           << fault << "\ncause: " << c.cause << "\nmessage: " << *message;
+           << fault << "\ncause: " << c.cause << "\nmessage: " << message->text;
   } catch (const std::exception& error) {
     return testing::AssertionFailure() << "not the user's fault: " << error.what();
   }
