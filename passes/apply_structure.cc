@@ -246,13 +246,12 @@ StagePlan rfactor(StagePlan* plan, const Directive& d) {
   return made;
 }
 
-// Every read of an inlined stage becomes its body at those indices.
-void inline_stage(NestPlan* plan, size_t position) {
-  const Stage inlined = plan->stages[position].stage;
+// Every read of the stage becomes its body at those indices.
+Expr with_inlined(const Expr& body, const Stage& inlined) {
   // Reads at equal indices share one copy of the body, or a chain of squares would double at each
   // link.
   std::vector<std::pair<std::vector<Expr>, Expr>> copies;
-  auto expand = [&](const Expr& e) -> Expr {
+  return transform(body, [&](const Expr& e) -> Expr {
     if (e->op != ExprOp::read || e->name != inlined.name) return Expr();
     for (const auto& [indices, copy] : copies) {
       if (std::equal(indices.begin(), indices.end(), e->args.begin(), equal)) return copy;
@@ -265,12 +264,30 @@ void inline_stage(NestPlan* plan, size_t position) {
                           return Expr();
                         }));
     return copies.back().second;
-  };
+  });
+}
+
+void inline_stage(NestPlan* plan, size_t position) {
+  const Stage inlined = plan->stages[position].stage;
   for (size_t i = position + 1; i < plan->stages.size(); ++i) {
     Stage& user = plan->stages[i].stage;
-    user.body = transform(user.body, expand);
+    user.body = with_inlined(user.body, inlined);
   }
   plan->stages.erase(plan->stages.begin() + position);
+}
+
+// A weight that a stage reads through operations that are computed inline (`inlined`, producers
+// first) is packed as the stage will read it.
+void read_directly(const NestPlan& plan, const std::vector<std::string>& inlined,
+                   const std::string& weight, Stage* stage) {
+  Expr body = stage->body;
+  for (size_t i = inlined.size(); i-- > 0;) {
+    body = with_inlined(body, plan.find(inlined[i])->stage);
+  }
+  bool reads = false;
+  visit(body,
+        [&](const Expr& e) { reads = reads || (e->op == ExprOp::read && e->name == weight); });
+  if (reads) stage->body = body;
 }
 
 // An operation without loops has no place for another directive; whichever came later is wrong.
@@ -320,6 +337,9 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
         StagePlan stage = copy_in(*plan, &self, d);
         plan->stages.insert(plan->stages.begin() + i + made++, std::move(stage));
       } else if (d.kind == DirectiveKind::pack) {
+        if (buffers_read_by(self.stage).count(d.target) == 0) {
+          read_directly(*plan, inlined, d.target, &self.stage);
+        }
         pack_weight(plan, self, d);
       } else if (d.kind == DirectiveKind::compute_inline) {
         if (std::count(inlined.begin(), inlined.end(), name) > 0) {

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "dsl/error.h"
 #include "passes/derive_stage.h"
@@ -54,10 +56,12 @@ std::optional<int64_t> packed_already(const Schedule& schedule, const std::strin
   return std::nullopt;
 }
 
+bool is_weight(const Op& op) { return op.kind == OpKind::weight || op.kind == OpKind::constant; }
+
 // Whether the columns' operand can be laid out in panels ahead of time.
 bool can_pack(const Expr& read, const std::string& column) {
   const Op& op = *read->tensor;
-  if (op.kind != OpKind::weight && op.kind != OpKind::constant) return false;
+  if (!is_weight(op)) return false;
   if (op.kind == OpKind::constant && element_count(op.shape) == 1) return false;
   for (size_t i = 0; i < read->args.size(); ++i) {
     if (read->args[i]->op == ExprOp::axis && read->args[i]->name == column) {
@@ -65,6 +69,32 @@ bool can_pack(const Expr& read, const std::string& column) {
     }
   }
   return false;
+}
+
+// Whether the operation is a permutation of the axes of a weight.
+bool transposes_a_weight(const Op& op) {
+  if (op.kind != OpKind::compute || op.body->op != ExprOp::read || !is_weight(*op.body->tensor)) {
+    return false;
+  }
+  std::set<std::string> axes;
+  for (const Expr& index : op.body->args) {
+    if (index->op != ExprOp::axis) return false;
+    axes.insert(index->name);
+  }
+  return axes.size() == op.axes.size() && op.body->args.size() == op.axes.size();
+}
+
+// The read of the weight that a read of its transposition is.
+Expr read_of_the_weight(const Expr& read) {
+  const Op& op = *read->tensor;
+  return substitute_axes(
+      op.body, [&](const std::string& axis) { return read->args[position_of(op, axis)]; });
+}
+
+bool is_inline(const Schedule& schedule, const std::string& name) {
+  const StageSchedule* stage = schedule.find(name);
+  return stage && !stage->directives().empty() &&
+         stage->directives().front().kind == DirectiveKind::compute_inline;
 }
 
 enum class Shared : uint8_t { nothing, outer, columns, rows };
@@ -125,9 +155,10 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
                                           int64_t columns) {
   constexpr int64_t kLeastReuse = 4, kPagesAtHand = 64, kPage = 4096;
   std::optional<size_t> column_at = column_of_operand(op, read, column);
-  if (!column_at || !rows || *rows < kLeastReuse * tile.rows) return std::nullopt;
+  if (!column_at || (rows && *rows < kLeastReuse * tile.rows)) return std::nullopt;
   const Op& operand = *read->tensor;
-  if (*column_at + 1 != operand.shape.size()) return column_at;
+  if (*column_at + 1 != operand.shape.size()) return column_at;  // a copy is gathered only once
+  if (!rows) return std::nullopt;
   double bytes = static_cast<double>(columns) * size_in_bytes(operand.dtype);
   for (const Axis& axis : op.reduction_axes) {
     if (!axis.extent().is_constant()) return std::nullopt;
@@ -136,23 +167,45 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
   return bytes >= static_cast<double>(kPagesAtHand * kPage) ? column_at : std::nullopt;
 }
 
+// Whether the columns' operand is contiguous along the reduction and not along the columns, so that
+// vectors of columns would be gathered: lanes of the reduction read it as it lies.
+bool is_better_as_reduction(const Op& op, const Contraction& c, const std::string& column,
+                            const Target& target) {
+  const std::vector<Expr>& b = c.b->args;
+  const Axis& last = op.reduction_axes.back();
+  const bool gathers = b.empty() || b.back()->op != ExprOp::axis || b.back()->name != column;
+  const bool along_reduction =
+      !b.empty() && b.back()->op == ExprOp::axis && b.back()->name == last.name();
+  return gathers && along_reduction && last.extent().is_constant() &&
+         last.extent().constant() >= int64_t{2} * target.vector_lanes(op.dtype);
+}
+
 // for panel: for tile: use w  ->  for panel: load w_panel; for tile: use w_panel
+// or, without `panel`, load w_panel whole before all loops.
 void copy_panels(const Op& operand, size_t column_at, const std::string& reader,
-                 const std::string& consumer, const Axis& panel, const RegisterTile& tile,
-                 Schedule* schedule) {
+                 const std::string& consumer, const std::optional<Axis>& panel,
+                 const RegisterTile& tile, Schedule* schedule) {
   const std::string copy = fresh_stage(*schedule, operand.name + "_panel");
-  StageSchedule& stage = stage_operand(*schedule, reader, operand.name, copy, consumer, panel);
+  if (panel) {
+    stage_operand(*schedule, reader, operand.name, copy, consumer, *panel);
+  } else {
+    (*schedule)[reader].copy_in(operand.name, copy);
+  }
+  StageSchedule& stage = (*schedule)[copy];
   std::vector<Axis> axes = copy_axes(operand);  // outermost first
   const Axis column = axes[column_at], lane(fresh_axis(operand, "lane"));
   axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(column_at));
   std::vector<Axis> order(axes.rbegin(), axes.rend());
   order.insert(order.begin(), column);
   if (column_at != axes.size()) stage.reorder_storage(order);
-  if (tile.columns > tile.lanes) {
-    stage.split(column, column, lane, tile.lanes).unroll(column);
-    order.insert(order.begin(), lane);
+  if (panel) {
+    if (tile.columns > tile.lanes) {
+      stage.split(column, column, lane, tile.lanes).unroll(column);
+      order.insert(order.begin(), lane);
+    }
+    stage.vectorize(order.front());
   }
-  stage.reorder(order).vectorize(order.front());
+  stage.reorder(order);
 }
 
 }  // namespace
@@ -187,6 +240,32 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
   return best;
 }
 
+std::set<std::string> transposed_weights(const Graph& grouped) {
+  std::map<std::string, int> readers;
+  std::set<std::string> found;
+  auto look_at = [&](const Op& op) {
+    std::set<std::string> operands;
+    visit(op.body, [&](const Expr& e) {
+      if (e->op == ExprOp::read) operands.insert(e->tensor->name);
+    });
+    for (const std::string& name : operands) ++readers[name];
+    std::optional<Contraction> c = match_contraction(op);
+    if (!c || c->column_axes.empty() || op.axes.back().name() != c->column_axes.back()) return;
+    if (!transposes_a_weight(*c->b->tensor) || c->a->tensor == c->b->tensor) return;
+    if (can_pack(read_of_the_weight(c->b), c->column_axes.back())) found.insert(c->b->tensor->name);
+  };
+  for (const OpPtr& op : grouped.ops()) {
+    if (op->kind == OpKind::compute) look_at(*op);
+    for (const OpPtr& member : op->members) look_at(*member);
+  }
+  for (const OpPtr& output : grouped.outputs()) found.erase(output->name);
+  for (const OpPtr& op : grouped.ops()) {
+    if (!found.count(op->name)) continue;
+    if (readers[op->name] > 1 || readers[op->body->tensor->name] > 1) found.erase(op->name);
+  }
+  return found;
+}
+
 bool derive_contraction(const ContractionGroup& group, const Target& target,
                         const DeriveOptions& options, Schedule* schedule) {
   const Op& op = *group.contraction;
@@ -202,6 +281,9 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   if (rows && *rows == 0) return false;
 
   const std::string& column = op.axes[column_at].name();
+  if (is_inline(*schedule, c->b->tensor->name) && transposes_a_weight(*c->b->tensor)) {
+    c->b = read_of_the_weight(c->b);
+  }
   bool packed = can_pack(c->b, column);
   std::optional<int64_t> panel, earlier;
   if (packed) {
@@ -226,6 +308,8 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   }
   const std::optional<size_t> copied =
       packed ? std::nullopt : pays_to_copy_panels(op, c->b, column, tile, rows, *columns);
+  const bool contiguous = copied && *copied + 1 == c->b->args.size();
+  if (!packed && !copied && is_better_as_reduction(op, *c, column, target)) return false;
   Shared over = choose_shares(op, tile, rows, *columns, !outer_axes.empty(), outer_extent,
                               copied.has_value(), target);
 
@@ -269,8 +353,9 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   if (packed && !earlier) {
     acc.pack(c->b->tensor->name, Axis(column), panel.value_or(tile.columns));
   }
-  if (copied && !rows_outside) {
-    copy_panels(*c->b->tensor, *copied, accumulator, result.name, loops.panel, tile, schedule);
+  if (copied && !(rows_outside && contiguous)) {
+    copy_panels(*c->b->tensor, *copied, accumulator, result.name,
+                rows_outside ? std::nullopt : std::optional<Axis>(loops.panel), tile, schedule);
   }
   return true;
 }

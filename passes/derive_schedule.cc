@@ -109,8 +109,13 @@ Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target&
                          const DeriveOptions& options) {
   if (target.is_tile_machine()) return derive_tiles(graph, grouped, *target.tiles);
   Schedule schedule(graph);
+  const std::set<std::string> transposed = transposed_weights(grouped);
   for (const OpPtr& op : grouped.ops()) {
     if (is_always_empty(*op)) continue;
+    if (transposed.count(op->name)) {
+      schedule[op->name].compute_inline();
+      continue;
+    }
     if (op->kind == OpKind::fused) {
       derive_group(*op, target, options, &schedule);
     } else if (op->kind == OpKind::compute) {

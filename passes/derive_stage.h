@@ -4,6 +4,7 @@
 // The parts of derive_schedule, one for each kind of operation. Private to passes/.
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,10 @@ struct ContractionGroup {
 // False when the contraction has no shape that this strategy covers; then nothing was added.
 bool derive_contraction(const ContractionGroup& group, const Target& target,
                         const DeriveOptions& options, Schedule* schedule);
+// Operations that only permute the axes of a weight which nothing else reads, for one contraction
+// that can pack it: computed inline, so that the panels are made from the weight itself.
+std::set<std::string> transposed_weights(const Graph& grouped);
+
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 

@@ -108,6 +108,20 @@ TEST_P(DeriveShapes, ProductsByColumns) {
   }
 }
 
+TEST_P(DeriveShapes, TransposedWeights) {
+  for (size_t i = 0; i < kCount; ++i) {
+    for (const Extent& rows : {Extent(kExtents[(i + 5) % kCount]), batch}) {
+      const int columns = kExtents[i], depth = kExtents[(i + 9) % kCount];
+      Tensor w = weight("w", f32, {columns, depth}), ws = weight("ws", f32, {2, columns, depth});
+      Tensor bias = weight("bias", f32, {columns});
+      ASSERT_TRUE(derives(relu(matmul(input("x", f32, {rows, depth}), transpose(w)) + bias),
+                          target_, {0, 1, 9}));
+      ASSERT_TRUE(derives(matmul(input("x", f32, {2, rows, depth}), transpose(ws, {0, 2, 1})),
+                          target_, {0, 1, 9}));
+    }
+  }
+}
+
 TEST_P(DeriveShapes, TwoLayers) {
   for (size_t i = 0; i < kCount; ++i) {
     for (const Extent& rows : {Extent(kExtents[(i + 5) % kCount]), batch}) {

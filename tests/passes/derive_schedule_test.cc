@@ -133,6 +133,49 @@ TEST(DeriveSchedule, WhatIsReadOnceOrLiesCloseTogetherIsNotCopied) {
   }
 }
 
+TEST(DeriveSchedule, ColumnsThatAreNotContiguousAreCopiedForABatch) {
+  const Extent batch = Extent::size("B");
+  const Schedule narrow = derive_schedule(product_of_inputs(batch, 64, 70, true), kV4);
+  EXPECT_EQ(all(narrow, DirectiveKind::copy_in), Strings{"mm_acc.copy_in(w, w_panel)"});
+  EXPECT_EQ(all(narrow, DirectiveKind::compute_at), Strings{"mm_acc.compute_at(mm, panel)"});
+  const Schedule wide = derive_schedule(product_of_inputs(batch, 512, 1024, true), kV4);
+  EXPECT_EQ(all(wide, DirectiveKind::compute_at).size(), 2U) << to_string(wide);
+}
+
+TEST(DeriveSchedule, FewRowsByColumnsAreSumsInLanes) {
+  for (const Graph& graph : {Graph(matmul(input("x", f32, {70, 64}), input("v", f32, {64}), "mm")),
+                             Graph(matmul(input("x", f32, {70, 64}), weight("v", f32, {64}), "mm")),
+                             product_of_inputs(3, 64, 70, true)}) {
+    const Schedule schedule = derive_schedule(graph, kV4);
+    EXPECT_EQ(all(schedule, DirectiveKind::rfactor).size(), 1U) << to_string(schedule);
+    EXPECT_EQ(all(schedule, DirectiveKind::copy_in), Strings{});
+  }
+}
+
+TEST(DeriveSchedule, ATransposedWeightIsPackedFromTheWeight) {
+  Tensor x = input("x", f32, {Extent::size("B"), 64}), w = weight("w", f32, {32, 64});
+  const Schedule schedule =
+      derive_schedule(Graph(relu(matmul(x, transpose(w, {}, "t"), "mm"))), kV4);
+  EXPECT_EQ(all(schedule, DirectiveKind::pack), Strings{"mm.pack(w, n, 32)"});
+  EXPECT_EQ(all(schedule, DirectiveKind::compute_inline), Strings{"t.compute_inline()"});
+}
+
+TEST(DeriveSchedule, AWeightWithOtherReadersIsTransposedInMemory) {
+  Tensor x = input("x", f32, {64, 64}), w = weight("w", f32, {64, 64});
+  Tensor t = transpose(w, {}, "t"), mm = matmul(x, t, "mm");
+  for (const Graph& graph : {
+           Graph(add(mm, w, "y")),                                  // the weight itself
+           Graph(add(mm, t, "y")),                                  // its transposition
+           Graph({mm, t}),                                          // the caller
+           Graph(matmul(x, transpose(input("w", f32, {64, 64})))),  // no weight
+           Graph(matmul(x, slice(weight("w", f32, {64, 65}), {0, 1}, {64, 65}))),  // not all of it
+           Graph(matmul(transpose(weight("w", f32, {64, 64})), x)),                // of the rows
+       }) {
+    const Schedule schedule = derive_schedule(graph, kV4);
+    EXPECT_EQ(all(schedule, DirectiveKind::pack), Strings{}) << to_string(schedule);
+  }
+}
+
 TEST(DeriveSchedule, NoThreadsBelowTheThreshold) {
   for (const Graph& graph : {linear(16, 16, 16), Graph(relu(input("x", f32, {64, 64}))),
                              Graph(sum(input("x", f32, {64, 64}), {1}))}) {

@@ -112,6 +112,19 @@ TEST(LowerCopies, PackedThroughItsCopy) {
   expect_nest(l.schedule);
 }
 
+TEST(LowerCopies, PackedThroughOperationsThatAreInline) {
+  const Axis m("m", Extent::size("B")), c("c", 7), d("d", 3);
+  Tensor w = weight("w", f32, {7, 3});
+  Tensor t = transpose(w, {}, "t");
+  Tensor u = compute("u", {d, c}, t(d, c));
+  Tensor y = compute("y", {m, c}, sum(d, input("x", f32, {m.extent(), 3})(m, d) * u(d, c)));
+  Schedule schedule(y);
+  schedule[t].compute_inline();
+  schedule[u].compute_inline();
+  schedule[y].pack(w, c, 4).reorder({c, d, m});
+  expect_nest(schedule);
+}
+
 TEST(LowerCopies, OfAnInlinedStageComputesIt) {
   const Axis i("i", 8);
   Tensor a = compute("a", {i}, input("x", f32, {8})(i) + 1.0f);

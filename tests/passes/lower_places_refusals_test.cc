@@ -261,6 +261,23 @@ TEST_F(LowerRefuses, PackOfAWeightThatItDoesNotRead) {
   refused("mm.pack(b, n, 5)", "expected a weight that mm reads (w), got b");
 }
 
+TEST_F(LowerRefuses, PackThroughAnOperationThatIsNotInline) {
+  const Axis i("i", 10);
+  Tensor twice = compute("twice", {i}, b_(i) * 2.0f), z = compute("z", {i}, twice(i) + 1.0f);
+  Schedule schedule(z);
+  schedule[z].pack(b_, i, 2);
+  refused(schedule, "z.pack(b, i, 2)", "expected a weight that z reads (none), got b");
+}
+
+TEST_F(LowerRefuses, PackThroughAnInlineOperationThatShiftsIt) {
+  const Axis i("i", 9);
+  Tensor next = compute("next", {i}, b_(Expr(i) + 1)), z = compute("z", {i}, next(i) + 1.0f);
+  Schedule schedule(z);
+  schedule[next].compute_inline();
+  schedule[z].pack(b_, i, 2);
+  refused(schedule, "z.pack(b, i, 2)", "expected an axis that indexes b alone (none), got i");
+}
+
 TEST_F(LowerRefuses, PackOfARunTimeExtent) {
   const Axis i("i", Extent::size("B"));
   Tensor z = compute("z", {i}, weight("table", f32, {Extent::size("B")})(i) * 2.0f);

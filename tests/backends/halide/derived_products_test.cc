@@ -1,5 +1,6 @@
-// Products of two inputs, whose second operand no pack can lay out ahead of time: derived schedules
-// copy it by panels, and the kernels compute what the graph says.
+// Products whose second operand does not lie as its columns are read: an input, which derived
+// schedules copy by panels or sum in lanes, or a transposed weight, which they pack. The kernels
+// compute what the graph says.
 
 #include <gtest/gtest.h>
 
@@ -24,18 +25,28 @@ Tensor by_columns(const Tensor& x, const Tensor& w) {
   return compute("scores", {m, n}, sum(k, x(m, k) * w(n, k)));
 }
 
-std::vector<GraphCase> products() {
-  std::vector<GraphCase> cases;
+// With what their nests hold when the schedule is as meant.
+std::vector<std::pair<GraphCase, std::string>> products() {
+  std::vector<std::pair<GraphCase, std::string>> cases;
+  auto add = [&](const std::string& name, const Graph& graph, const std::string& part) {
+    cases.emplace_back(GraphCase{name, graph}, part);
+  };
   Tensor x = input("x", f32, {25, 257}), w = input("w", f32, {257, 256});
-  cases.push_back({"large", relu(matmul(x, w) + input("bias", f32, {256}))});
-  cases.push_back({"made_by_another", matmul(x, exp(w))});
-  cases.push_back({"read_twice", matmul(x, w) + matmul(input("z", f32, {25, 257}), w)});
-  cases.push_back({"wide", matmul(input("d", f64, {25, 129}), input("e", f64, {129, 256}))});
-  cases.push_back({"whole", matmul(input("i", i32, {25, 256}), input("j", i32, {256, 256}))});
-  cases.push_back({"in_batches",
-                   matmul(input("a", f32, {kBatch, 25, 65}), input("b", f32, {kBatch, 65, 1009}))});
-  cases.push_back({"by_columns", by_columns(input("q", f32, {50, 17}), input("k", f32, {75, 17}))});
-  cases.push_back({"narrow", by_columns(input("q", f32, {50, 17}), input("k", f32, {9, 17}))});
+  add("large", relu(matmul(x, w) + input("bias", f32, {256})), "_panel[");
+  add("made_by_another", matmul(x, exp(w)), "_panel[");
+  add("read_twice", matmul(x, w) + matmul(input("z", f32, {25, 257}), w), "_panel[");
+  add("wide", matmul(input("d", f64, {25, 129}), input("e", f64, {129, 256})), "_panel[");
+  add("whole", matmul(input("i", i32, {25, 256}), input("j", i32, {256, 256})), "_panel[");
+  add("in_batches", matmul(input("a", f32, {kBatch, 25, 65}), input("b", f32, {kBatch, 65, 1009})),
+      "_panel[");
+  add("by_columns", by_columns(input("q", f32, {50, 17}), input("k", f32, {75, 17})), "_panel[");
+  add("narrow", by_columns(input("q", f32, {50, 17}), input("k", f32, {9, 17})), "_panel[");
+  Tensor rows = input("q", f32, {kBatch, 17});
+  add("of_a_batch", by_columns(rows, input("k", f32, {75, 17})), "_panel[");
+  add("of_a_run_time_depth",
+      by_columns(input("q", f32, {50, kBatch}), input("k", f32, {75, kBatch})), "_panel[");
+  add("of_a_vector", matmul(input("x", f32, {37, 65}), input("v", f32, {65})), "_lanes[");
+  add("transposed", relu(matmul(rows, transpose(weight("w", f32, {30, 17})))), "w_packed[");
   return cases;
 }
 
@@ -44,9 +55,10 @@ class DerivedProducts : public testing::TestWithParam<int> {};
 TEST_P(DerivedProducts, AreWhatTheGraphSays) {
   Target target = Target::host();
   target.cores = GetParam();
-  for (const auto& [name, graph] : products()) {
+  for (const auto& [product, part] : products()) {
+    const auto& [name, graph] = product;
     const LoopNest nest = run_pipeline(graph, target).nest;
-    EXPECT_NE(to_string(nest).find("_panel["), std::string::npos) << to_string(nest);
+    EXPECT_NE(to_string(nest).find(part), std::string::npos) << to_string(nest);
     const JitKernel kernel(nest, target);
     for (int64_t batch : {0, 2}) {
       const TensorValues arguments = arguments_for(graph, batch, 7);
