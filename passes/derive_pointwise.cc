@@ -58,6 +58,49 @@ std::optional<Axis> fuse_leading(const Op& op, size_t count, const Target& targe
   return fuse_rows(*stage, rows, fused);
 }
 
+// Whether `axis` alone moves the last index of the read, by one element a step.
+bool is_along(const Expr& read, const Axis& axis) {
+  if (read->args.empty()) return false;
+  const Expr& last = read->args.back();
+  return last->op == ExprOp::axis && last->name == axis.name();
+}
+
+constexpr int64_t kBlockedRows = 16;  // a cache line of f32
+
+// Which axis an operand lies along that vectors along the last axis would only gather, when a row
+// touches more cache lines of it than stay at hand for the next: each serves several rows, if they
+// come one after another.
+std::optional<size_t> crosses(const Op& op, size_t last, int64_t lanes, const Target& target) {
+  constexpr int64_t kLine = 64;
+  const Axis& along = op.axes[last];
+  const int64_t extent = known_extent(along).value_or(0);
+  if (extent <= lanes || extent <= target.l1_bytes / kLine) return std::nullopt;
+  std::optional<size_t> across;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || is_along(e, along)) return;
+    for (size_t i = 0; i < last; ++i) {
+      if (is_along(e, op.axes[i])) across = i;
+    }
+  });
+  if (across && known_extent(op.axes[*across]).value_or(kBlockedRows) < kBlockedRows) {
+    return std::nullopt;
+  }
+  return across;
+}
+
+// for r: for between: for i: vectorized i_v  ->
+// for r: for between: for i: for row: vectorized i_v
+void block_rows(const Op& op, size_t across, size_t last, StageSchedule* stage) {
+  const Axis& rows = op.axes[across];
+  const Axis row(fresh_axis(op, "row"));
+  const std::optional<int64_t> extent = known_extent(rows);
+  const bool exact = extent && *extent % kBlockedRows == 0;
+  stage->split(rows, rows, row, kBlockedRows, exact ? Tail::automatic : Tail::guard);
+  std::vector<Axis> order = {Axis(op.axes[last].name() + "_v"), row};  // innermost first
+  for (size_t i = last; i > across; --i) order.push_back(op.axes[i]);
+  stage->reorder(order);
+}
+
 }  // namespace
 
 int64_t value_lanes(const Op& op, const Target& target) {
@@ -111,6 +154,7 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
     vectorize_pixels(stage, along, pixels->colour, Axis(fresh_axis(op, "lane")), lanes);
   } else {
     vectorize_last(stage, along, lanes);
+    if (const auto across = crosses(op, rows, lanes, target)) block_rows(op, *across, rows, &stage);
   }
   if (threads && rows > 0) shared = fuse_leading(op, rows, target, &stage);
   if (shared) parallel_from(stage, *shared, op.shape, kWorkForThreads / 8);

@@ -8,7 +8,8 @@
 //   contraction and epilogue    a tile of accumulators in registers, computed at the tile of the
 //                               epilogue; weights packed in panels; what cannot be packed copied
 //                               by panels where that pays; threads over panels or rows
-//   elementwise, data movement  vectors along the last axis, threads along the first
+//   elementwise, data movement  vectors along the last axis, threads along the first; rows in
+//                               blocks where an operand lies across them (transpose)
 //   reduction, last axis        partial results in lanes (rfactor), threads over rows
 //   any other reduction         accumulators in vectors along the last axis
 //

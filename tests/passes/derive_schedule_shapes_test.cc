@@ -259,6 +259,23 @@ TEST_P(DeriveShapes, DataMovement) {
   }
 }
 
+// Rows in blocks: a small cache makes even these lie across too many lines.
+TEST_P(DeriveShapes, Transpositions) {
+  Target target = target_;
+  target.l1_bytes = 8 * 64;
+  for (size_t i = 0; i < kCount; ++i) {
+    const int rows = kExtents[i], columns = kExtents[(i + 6) % kCount];
+    Tensor x = input("x", f32, {columns, rows}), z = input("z", f32, {rows, columns});
+    ASSERT_TRUE(derives(transpose(x), target));
+    ASSERT_TRUE(derives(relu(transpose(x) + z), target));
+    Tensor run_time = input("x", f32, {columns, batch});
+    ASSERT_TRUE(derives(transpose(run_time), target, {0, 1, 17}));
+    Tensor planes = input("x", f32, {2, columns, 3, rows});
+    ASSERT_TRUE(derives(transpose(planes, {0, 3, 2, 1}), target));
+    ASSERT_TRUE(derives(transpose(planes, {3, 0, 2, 1}), target));
+  }
+}
+
 TEST_P(DeriveShapes, WeightSharedByTwoMatmuls) {
   for (int columns : kExtents) {
     Tensor w = weight("w", f32, {6, columns});

@@ -189,6 +189,36 @@ TEST(DerivePointwise, VectorsGoAcrossThePixels) {
             "y.vectorize(lane)\ny.unroll(i2)\n");
 }
 
+std::string pointwise(const Tensor& tensor, const Target& target) {
+  const Graph graph(tensor);
+  Schedule schedule(graph);
+  derive_pointwise(*graph.outputs()[0], target, &schedule);
+  return to_string(schedule);
+}
+
+TEST(DerivePointwise, RowsThatAnOperandLiesAcrossAreBlocked) {
+  const Target target = Target::parse("x86-64-v3,cores=1,l1=32768");
+  const std::string text = pointwise(transpose(input("x", f32, {520, 40}), {}, "y"), target);
+  EXPECT_NE(text.find("y.split(i0, i0, row, 16, guard)\ny.reorder(i1_v, row, i1)\n"),
+            std::string::npos)
+      << text;
+  const Tensor planes = input("x", f32, {2, 600, 3, 32});
+  const std::string between = pointwise(transpose(planes, {0, 3, 2, 1}, "y"), target);
+  EXPECT_NE(between.find("y.split(i1, i1, row, 16)\ny.reorder(i3_v, row, i3, i2)\n"),
+            std::string::npos)
+      << between;
+}
+
+TEST(DerivePointwise, RowsThatAreShortFewOrContiguousAreNot) {
+  const Target target = Target::parse("x86-64-v3,cores=1,l1=32768");
+  for (const Tensor& y :
+       {transpose(input("x", f32, {512, 40})), transpose(input("x", f32, {520, 15})),
+        relu(input("x", f32, {40, 520})), transpose(input("x", f32, {Extent::size("B"), 40})),
+        transpose(input("x", f32, {3, 40, 520}), {1, 0, 2})}) {
+    EXPECT_EQ(pointwise(y, target).find("row"), std::string::npos) << pointwise(y, target);
+  }
+}
+
 TEST(DerivePointwise, ThreadsShareRowsOfPixels) {
   const Target target = Target::parse("x86-64-v3,cores=4");
   const Graph graph(relu(input("picture", f32, {512, 640, 3}), "y"));
