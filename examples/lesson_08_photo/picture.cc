@@ -24,6 +24,13 @@ void check_shape(const Picture& picture) {
   }
 }
 
+// Colours for printing have no meaning on a screen without the profile of a printer.
+void check_colours(const std::string& path, int colours) {
+  if (colours != TJCS_CMYK && colours != TJCS_YCCK) return;
+  fail("{}: expected a JPEG in grey, RGB or YCbCr, got one in {}; legal: convert it to RGB first",
+       path, colours == TJCS_CMYK ? "CMYK" : "YCCK (CMYK)");
+}
+
 }  // namespace
 
 Picture read_jpeg(const std::string& path) {
@@ -36,6 +43,7 @@ Picture read_jpeg(const std::string& path) {
                           &colours) != 0) {
     refuse();
   }
+  check_colours(path, colours);
   Picture picture{height, width, {}};
   picture.pixels.resize(static_cast<size_t>(picture.height * picture.width * kChannels));
   // Every warning ends the decoding: of half a file, no picture.

@@ -14,7 +14,8 @@ struct Picture {
   std::vector<uint8_t> pixels;  // [height, width, 3], row-major: red, green, blue
 };
 
-// Throws Error naming the file: not there, not a JPEG, or damaged, even if only in its last rows.
+// Of a grey, an RGB or a YCbCr photograph. Throws Error naming the file: not there, not a JPEG, in
+// colours for printing (CMYK), or damaged, even if only in its last rows.
 Picture read_jpeg(const std::string& path);
 // Throws Error naming the file: a picture without pixels, or a place where nothing can be written.
 void write_png(const std::string& path, const Picture& picture);

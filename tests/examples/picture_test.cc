@@ -49,6 +49,20 @@ Picture numbered() {
   return picture;
 }
 
+// A JPEG file of 2 rows of 3 pixels, made by the library that reads it.
+std::string jpeg_of(const std::vector<uint8_t>& pixels, int format, int subsampling) {
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;  // NOLINT(google-runtime-int): the library's type
+  const tjhandle encoder = tjInitCompress();
+  EXPECT_EQ(tjCompress2(encoder, pixels.data(), 3, 0, 2, format, &bytes, &size, subsampling, 100,
+                        TJFLAG_ACCURATEDCT),
+            0);
+  std::string file(bytes, bytes + size);
+  tjFree(bytes);
+  tjDestroy(encoder);
+  return file;
+}
+
 TEST(Picture, ReadsThePhotograph) {
   const Picture photo = read_jpeg(photo_path());
   EXPECT_EQ(photo.height, 427);
@@ -58,19 +72,9 @@ TEST(Picture, ReadsThePhotograph) {
   EXPECT_GT(photo.pixels[2], photo.pixels[0]);
 }
 
-// Made by the library that reads it: 2 rows of 3 pixels, of one channel.
 TEST(Picture, ReadsAGreyPhotographAsColours) {
   const std::vector<uint8_t> grey = {0, 128, 255, 255, 128, 0};
-  unsigned char* bytes = nullptr;
-  unsigned long size = 0;  // NOLINT(google-runtime-int): the library's type
-  const tjhandle encoder = tjInitCompress();
-  ASSERT_EQ(tjCompress2(encoder, grey.data(), 3, 0, 2, TJPF_GRAY, &bytes, &size, TJSAMP_GRAY, 100,
-                        TJFLAG_ACCURATEDCT),
-            0);
-  const std::string path = file_of("grey.jpg", std::string(bytes, bytes + size));
-  tjFree(bytes);
-  tjDestroy(encoder);
-  const Picture photo = read_jpeg(path);
+  const Picture photo = read_jpeg(file_of("grey.jpg", jpeg_of(grey, TJPF_GRAY, TJSAMP_GRAY)));
   EXPECT_EQ(photo.height, 2);
   EXPECT_EQ(photo.width, 3);
   ASSERT_EQ(photo.pixels.size(), 18U);
@@ -105,6 +109,21 @@ TEST(Picture, RefusesWhatIsNoJpeg) {
     EXPECT_THAT([&] { read_jpeg(file_of("other.jpg", bytes)); },
                 ThrowsMessage<Error>(HasSubstr("other.jpg: expected a JPEG, got: ")));
   }
+}
+
+TEST(Picture, RefusesColoursForPrinting) {
+  std::string bytes = jpeg_of(std::vector<uint8_t>(24, 200), TJPF_CMYK, TJSAMP_444);
+  EXPECT_THAT(
+      [&] { read_jpeg(file_of("ycck.jpg", bytes)); },
+      ThrowsMessage<Error>(HasSubstr("ycck.jpg: expected a JPEG in grey, RGB or YCbCr, got "
+                                     "one in YCCK (CMYK); legal: convert it to RGB first")));
+  const size_t marker = bytes.find("Adobe");  // 5 letters, 3 numbers of 2 bytes, the transform
+  ASSERT_NE(marker, std::string::npos);
+  ASSERT_EQ(bytes.at(marker + 11), 2);
+  bytes[marker + 11] = 0;
+  EXPECT_THAT([&] { read_jpeg(file_of("cmyk.jpg", bytes)); },
+              ThrowsMessage<Error>(HasSubstr("cmyk.jpg: expected a JPEG in grey, RGB or YCbCr, got "
+                                             "one in CMYK; legal: convert it to RGB first")));
 }
 
 TEST(Picture, RefusesAPhotographThatEndsEarly) {
