@@ -238,7 +238,8 @@ def emulsion_library(
         first: the first that the processor has is run, and one that would never be run is refused, as "host" is.
       cores: how many threads derived schedules make work for; 1 for none. How many there are when the kernel runs
         is OpenMP's to say. A target may say it for itself ("x86-64-v3,cores=32").
-      schedule: a schedule file for all targets; without it, one is derived for each.
+      schedule: a schedule file for all targets, as JSON when its name ends in .json, else as text; without it,
+        one is derived for each.
       data: files that the source reads, such as weights: KernelContext::constant and path find them.
       deps: more that the source needs.
       fuse: False derives schedules that compute every operation by itself, through memory.

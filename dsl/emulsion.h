@@ -14,6 +14,7 @@
 #include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "dsl/schedule.h"
+#include "dsl/schedule_file.h"
 #include "dsl/schedule_text.h"
 #include "dsl/target.h"
 #include "dsl/tensor.h"

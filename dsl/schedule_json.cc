@@ -158,7 +158,7 @@ class Writer {
 template <typename Failure = Error, typename... Args>
 [[noreturn]] void fail_here(const std::string& place, fmt::format_string<Args...> format,
                             Args&&... args) {
-  throw Failure(fmt::format("schedule JSON: {}: {}", place.empty() ? "the whole" : place,
+  throw Failure(fmt::format("{}: {}", place.empty() ? "the whole" : place,
                             fmt::format(format, std::forward<Args>(args)...)));
 }
 
@@ -191,7 +191,7 @@ Json parse_strictly(const std::string& text) {
     if (event == Json::parse_event_t::object_start) open.emplace_back();
     if (event == Json::parse_event_t::object_end) open.pop_back();
     if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
-      fail("schedule JSON: expected each field once, got \"{}\" twice", value.get<std::string>());
+      fail("expected each field once, got \"{}\" twice", value.get<std::string>());
     }
     return true;
   };
@@ -200,13 +200,13 @@ Json parse_strictly(const std::string& text) {
   } catch (const Json::exception& error) {
     const std::string what = error.what();
     const size_t message = what.find("] ");
-    fail("schedule JSON: {}", message == std::string::npos ? what : what.substr(message + 2));
+    fail("{}", message == std::string::npos ? what : what.substr(message + 2));
   }
 }
 
 class Reader {
  public:
-  explicit Reader(const Graph& graph) : schedule_(graph) {}
+  Reader(const Graph& graph, std::string origin) : schedule_(graph), origin_(std::move(origin)) {}
 
   Schedule read(const std::string& text) {
     const Json root = parse_strictly(text);
@@ -387,7 +387,7 @@ class Reader {
       rvars_[i].stage = stage;
       rvars_[i].index = places_[stage].size();
     }
-    d.place = "schedule JSON: " + place_;
+    d.place = origin_ + place_;
     schedule_[stage].add(std::move(d));
     places_[stage].push_back(place_);
   }
@@ -460,6 +460,7 @@ class Reader {
   static constexpr int kMemories = static_cast<int>(Memory::scratchpad) + 1;
 
   Schedule schedule_;
+  std::string origin_;
   std::string place_;  // of the directive at hand, as a JSON pointer
   std::map<std::string, std::vector<std::string>> places_;  // of each directive of a stage
   std::vector<Rvar> rvars_;
@@ -470,8 +471,9 @@ class Reader {
 
 std::string to_json(const Schedule& schedule) { return Writer(schedule).write(); }
 
-Schedule schedule_from_json(const std::string& json, const Graph& graph) {
-  return Reader(graph).read(json);
+Schedule schedule_from_json(const std::string& json, const Graph& graph,
+                            const std::string& origin) {
+  return behind(origin, [&] { return Reader(graph, origin).read(json); });
 }
 
 }  // namespace emulsion

@@ -30,7 +30,9 @@ namespace emulsion {
 
 // Indented, with a newline at the end. Directives in the order of the text form.
 std::string to_json(const Schedule& schedule);
-Schedule schedule_from_json(const std::string& json, const Graph& graph);
+// `origin` stands in front of every place: "schedule y.json: " (schedule_file.h).
+Schedule schedule_from_json(const std::string& json, const Graph& graph,
+                            const std::string& origin = "schedule JSON: ");
 
 }  // namespace emulsion
 

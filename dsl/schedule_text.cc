@@ -7,7 +7,6 @@
 
 #include "dsl/error.h"
 #include "dsl/expr_parser.h"
-#include "dsl/files.h"
 #include "dsl/nearest_name.h"
 #include "dsl/schedule_axes.h"
 #include "dsl/text_lexer.h"
@@ -259,22 +258,8 @@ std::string to_string(const Schedule& schedule) {
   return text;
 }
 
-Schedule parse_schedule(const std::string& text, const Graph& graph) {
-  return ScheduleParser(text, graph, "").parse();
-}
-
-Schedule read_schedule(const std::string& path, const Graph& graph) {
-  const std::string text = read_file("schedule", path);
-  const std::string origin = "schedule " + path + ": ";
-  try {
-    return ScheduleParser(text, graph, origin).parse();
-  } catch (const Error& error) {
-    fail("{}{}", origin, error.what());
-  }
-}
-
-void write_schedule(const std::string& path, const Schedule& schedule) {
-  write_file("schedule", path, to_string(schedule));
+Schedule parse_schedule(const std::string& text, const Graph& graph, const std::string& origin) {
+  return behind(origin, [&] { return ScheduleParser(text, graph, origin).parse(); });
 }
 
 }  // namespace emulsion

@@ -23,11 +23,9 @@
 namespace emulsion {
 
 std::string to_string(const Schedule& schedule);
-Schedule parse_schedule(const std::string& text, const Graph& graph);
-
-// As read_file and write_file do it (files.h).
-Schedule read_schedule(const std::string& path, const Graph& graph);
-void write_schedule(const std::string& path, const Schedule& schedule);
+// `origin` stands in front of every place: "schedule y.schedule: " (schedule_file.h).
+Schedule parse_schedule(const std::string& text, const Graph& graph,
+                        const std::string& origin = "");
 
 }  // namespace emulsion
 

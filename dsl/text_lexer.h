@@ -39,6 +39,18 @@ struct Token {
 
 // "'mm'", "end of line", "end of text": for "expected ..., got ...".
 std::string describe(const Token& token);
+// Runs `act`; an Error gets `origin` in front, and a ScheduleError stays one.
+template <typename Act>
+auto behind(const std::string& origin, const Act& act) {
+  try {
+    return act();
+  } catch (const ScheduleError& error) {
+    throw ScheduleError(origin + error.what());
+  } catch (const Error& error) {
+    throw Error(origin + error.what());
+  }
+}
+
 // "line 4, column 12".
 std::string place_of(const Token& token);
 // Throws "line 4, column 12: expected <expected>, got <token>".

@@ -11,6 +11,7 @@
 #include "backends/halide/output_files.h"
 #include "dsl/error.h"
 #include "dsl/schedule.h"
+#include "dsl/schedule_file.h"
 #include "dsl/schedule_text.h"
 #include "passes/derive_schedule.h"
 #include "passes/loop_nest.h"

@@ -61,7 +61,7 @@ int generate(int argc, char** argv) {
                  "The directory for the files; made when it is not there")
       ->required();
   app.add_option("--schedule", request.schedule,
-                 "A schedule file; without it, schedules are derived");
+                 "A schedule file, JSON when it ends in .json; without it, schedules are derived");
   app.add_option("--data", data, "NAME=FILE, for KernelContext::path; several times");
   app.add_option("--label", request.label,
                  "What the kernel is made from, for the readers of the files");

@@ -3,7 +3,7 @@
 //   schedule_diff linear.graph naive.schedule tiled.schedule --size B=8
 //
 // Files are of the text forms (dsl/graph_text.h, dsl/schedule_text.h); a schedule whose name ends
-// in .json is of the JSON form (dsl/schedule_json.h). --json prints the difference as JSON. Ends
+// in .json is JSON (dsl/schedule_file.h). --json prints the difference as JSON. Ends
 // with 0 when the schedules say the same, 1 when they differ, 2 when something could not be read.
 
 #include <CLI/CLI.hpp>
@@ -15,8 +15,7 @@
 #include "dsl/error.h"
 #include "dsl/files.h"
 #include "dsl/graph_text.h"
-#include "dsl/schedule_json.h"
-#include "dsl/schedule_text.h"
+#include "dsl/schedule_file.h"
 #include "passes/diff_schedules.h"
 
 namespace {
@@ -29,17 +28,6 @@ Graph graph_of(const std::string& path) {
     return parse_graph(text);
   } catch (const Error& error) {
     fail("graph {}: {}", path, error.what());
-  }
-}
-
-Schedule schedule_of(const std::string& path, const Graph& graph) {
-  const bool json = path.size() > 5 && path.compare(path.size() - 5, 5, ".json") == 0;
-  if (!json) return read_schedule(path, graph);
-  const std::string text = read_file("schedule", path);
-  try {
-    return schedule_from_json(text, graph);
-  } catch (const Error& error) {
-    fail("{}: {}", path, error.what());
   }
 }
 
@@ -79,8 +67,8 @@ int main(int argc, char** argv) {
   try {
     const Graph graph = graph_of(user_path(graph_path));
     const ScheduleDiff diff =
-        diff_schedules(schedule_of(user_path(left_path), graph),
-                       schedule_of(user_path(right_path), graph), sizes_of(sizes));
+        diff_schedules(read_schedule(user_path(left_path), graph),
+                       read_schedule(user_path(right_path), graph), sizes_of(sizes));
     std::fputs((as_json ? to_json(diff) : to_string(diff)).c_str(), stdout);
     return diff.same() ? 0 : 1;
   } catch (const std::exception& error) {

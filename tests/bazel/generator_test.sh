@@ -6,6 +6,7 @@ set -u
 generator=$PWD/$1
 bias=$PWD/$2
 schedule=$PWD/$3
+schedule_json=$PWD/$4
 work=${TEST_TMPDIR:?}
 failures=0
 
@@ -50,6 +51,19 @@ cd "$work" || exit 1
 generate "$work/again" --schedule="$work/a/tiny.schedule.txt" || problem "cannot read its own schedule"
 cmp "$work/a/tiny.a" "$work/again/tiny.a" || problem "the kernel of the printed schedule differs"
 
+# One schedule gives one kernel, as text and as JSON.
+generate "$work/text" --schedule="$schedule" || problem "cannot read a schedule"
+generate "$work/json" --schedule="$schedule_json" || problem "cannot read a schedule of JSON"
+for file in tiny.a tiny.schedule.txt; do
+  cmp "$work/text/$file" "$work/json/$file" || problem "$file of the schedule as JSON differs"
+done
+
+sed 's/"i1"/"i7"/' "$schedule_json" >"$work/bad_schedule.json"
+refuses "JSON that names an axis that is not there" "bad_schedule.json: /directives/0: y.split(i7" \
+  --schedule="$work/bad_schedule.json"
+cp "$schedule_json" "$work/json_schedule.txt"
+refuses "JSON whose name does not say so" "line 1, column 1: expected 'emulsion schedule 1'" \
+  --schedule="$work/json_schedule.txt"
 sed 's/split(i1,/split(i7,/' "$schedule" >"$work/bad_schedule.txt"
 refuses "a schedule that names an axis that is not there" "i7" --schedule="$work/bad_schedule.txt"
 grep -qF "i1" "$work/said" || problem "a schedule: the legal axes are not named: $(cat "$work/said")"

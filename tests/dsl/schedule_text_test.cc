@@ -1,14 +1,9 @@
 #include "dsl/schedule_text.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -323,65 +318,6 @@ TEST(ScheduleText, WhatIsNoDirectiveIsAnotherError) {
                            "y.split(m, mo, mi, four)\n", "y.parallel(m) y\n"}) {
     EXPECT_FALSE(is_refused_as_schedule(line)) << line;
   }
-}
-
-class ScheduleFile : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = ::testing::TempDir() + "schedule_text_test_" + std::to_string(getpid());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  size_t files() const {
-    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
-  }
-  std::string folder_;
-};
-
-TEST_F(ScheduleFile, ReadsBackWhatWasWritten) {
-  Schedule s = by_hand();
-  write_schedule(path("a.schedule"), s);
-  EXPECT_TRUE(read_schedule(path("a.schedule"), s.graph()) == s);
-}
-
-TEST_F(ScheduleFile, ReplacesTheOldFileAndLeavesNothingBeside) {
-  std::ofstream(path("a.schedule")) << std::string(10000, '#');
-  write_schedule(path("a.schedule"), by_hand());
-  std::stringstream text;
-  text << std::ifstream(path("a.schedule")).rdbuf();
-  EXPECT_EQ(text.str(), to_string(by_hand()));
-  EXPECT_EQ(files(), 1u);
-}
-
-TEST_F(ScheduleFile, NamesThePathOfAFileThatIsNotThere) {
-  expect_refusal([&] { read_schedule(path("none"), Graph(Linear().y)); },
-                 "cannot read schedule " + path("none") + ": No such file or directory");
-}
-
-TEST_F(ScheduleFile, NamesThePathAndTheLineOfAMistake) {
-  std::ofstream(path("bad")) << "emulsion schedule 1\ny.parallel(q)\n";
-  expect_refusal([&] { read_schedule(path("bad"), Graph(Linear().y)); },
-                 "schedule " + path("bad") + ": line 2, column 1: y.parallel(q)");
-}
-
-TEST_F(ScheduleFile, ADirectoryIsNoSchedule) {
-  expect_refusal([&] { read_schedule(folder_, Graph(Linear().y)); }, "Is a directory");
-  expect_refusal([&] { write_schedule(folder_, by_hand()); }, "cannot write schedule " + folder_);
-  EXPECT_EQ(files(), 0u);
-}
-
-TEST_F(ScheduleFile, AFolderThatIsNotThereCannotBeWritten) {
-  expect_refusal(
-      [&] { write_schedule(path("none/a.schedule"), by_hand()); },
-      "cannot write schedule " + path("none/a.schedule") + ": No such file or directory");
-}
-
-TEST_F(ScheduleFile, AFailedWriteKeepsTheOldFile) {
-  std::filesystem::create_directories(path("taken/inside"));
-  expect_refusal([&] { write_schedule(path("taken"), by_hand()); }, "cannot write schedule");
-  EXPECT_TRUE(std::filesystem::exists(path("taken/inside")));
-  EXPECT_EQ(files(), 1u);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ expect 1 "$files/linear.graph" "$TEST_TMPDIR/empty.json" "$files/naive.schedule"
 
 printf '{"version": 7, "directives": []}' >"$TEST_TMPDIR/newer.json"
 expect 2 "$files/linear.graph" "$TEST_TMPDIR/newer.json" "$files/naive.schedule"
-grep -qF "newer.json: schedule JSON: /version: expected a version" "$said" || fail "a newer version"
+grep -qF "newer.json: /version: expected a version" "$said" || fail "a newer version"
 expect 2 "$files/linear.graph" /no/such/file "$files/naive.schedule"
 grep -qF "cannot read schedule /no/such/file: No such file" "$said" || fail "a file that is not there"
 expect 2 "$files/linear.graph" "$files/naive.schedule" "$files/tiled.schedule" --size B=many

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "dsl/error.h"
+#include "dsl/schedule_file.h"
 #include "dsl/schedule_json.h"
 #include "dsl/schedule_text.h"
 #include "passes/lower.h"
