@@ -3,29 +3,17 @@
 #include <algorithm>
 #include <set>
 
+#include "dsl/checked_arithmetic.h"
 #include "dsl/error.h"
 
 namespace emulsion {
 namespace {
 
-// A wrapped coefficient could prove what is not so.
-int64_t checked_mul(int64_t a, int64_t b) {
-  int64_t result;
-  if (__builtin_mul_overflow(a, b, &result)) fail("index {} * {}: does not fit 64 bits", a, b);
-  return result;
-}
-
-int64_t checked_add(int64_t a, int64_t b) {
-  int64_t result;
-  if (__builtin_add_overflow(a, b, &result)) fail("index {} + {}: does not fit 64 bits", a, b);
-  return result;
-}
-
 Affine scaled(const Affine& a, int64_t factor) {
   Affine result;
   if (factor == 0) return result;
   for (const auto& [axis, coefficient] : a.coefficients) {
-    result.coefficients[axis] = checked_mul(coefficient, factor);
+    result.coefficients[axis] = checked_mul(coefficient, factor, "index");
   }
   result.offset = a.offset * Extent(factor);
   return result;
@@ -35,7 +23,7 @@ Affine added(const Affine& a, const Affine& b) {
   Affine result = a;
   for (const auto& [axis, coefficient] : b.coefficients) {
     int64_t& mine = result.coefficients[axis];
-    mine = checked_add(mine, coefficient);
+    mine = checked_add(mine, coefficient, "index");
     if (mine == 0) result.coefficients.erase(axis);
   }
   result.offset = a.offset + b.offset;

@@ -4,22 +4,11 @@
 #include <cctype>
 #include <cstring>
 
+#include "dsl/checked_arithmetic.h"
 #include "dsl/error.h"
 
 namespace emulsion {
 namespace {
-
-int64_t checked_add(int64_t a, int64_t b) {
-  int64_t result;
-  if (__builtin_add_overflow(a, b, &result)) fail("extent {} + {}: does not fit 64 bits", a, b);
-  return result;
-}
-
-int64_t checked_mul(int64_t a, int64_t b) {
-  int64_t result;
-  if (__builtin_mul_overflow(a, b, &result)) fail("extent {} * {}: does not fit 64 bits", a, b);
-  return result;
-}
 
 // The lowest number has no negation in 64 bits with a sign.
 uint64_t magnitude(int64_t a) {
@@ -72,9 +61,9 @@ Extent Extent::size(const std::string& name) {
 
 Extent Extent::operator+(const Extent& other) const {
   Extent result = *this;
-  result.constant_ = checked_add(constant_, other.constant_);
+  result.constant_ = checked_add(constant_, other.constant_, "extent");
   for (const auto& [name, coefficient] : other.coefficients_) {
-    int64_t sum = checked_add(result.coefficients_[name], coefficient);
+    int64_t sum = checked_add(result.coefficients_[name], coefficient, "extent");
     if (sum == 0) {
       result.coefficients_.erase(name);
     } else {
@@ -92,10 +81,10 @@ Extent Extent::operator*(const Extent& other) const {
          to_string(), other.to_string());
   }
   if (!other.is_constant()) return other * *this;
-  Extent result(checked_mul(constant_, other.constant_));
+  Extent result(checked_mul(constant_, other.constant_, "extent"));
   if (other.constant_ == 0) return result;
   for (const auto& [name, coefficient] : coefficients_) {
-    result.coefficients_[name] = checked_mul(coefficient, other.constant_);
+    result.coefficients_[name] = checked_mul(coefficient, other.constant_, "extent");
   }
   return result;
 }
@@ -126,7 +115,7 @@ int64_t Extent::evaluate(const SizeValues& sizes) const {
     if (found->second < 0) {
       fail("run-time size {}: expected 0 or greater, got {}", name, found->second);
     }
-    result = checked_add(result, checked_mul(coefficient, found->second));
+    result = checked_add(result, checked_mul(coefficient, found->second, "extent"), "extent");
   }
   return result;
 }

@@ -4,23 +4,12 @@
 #include <optional>
 
 #include "dsl/affine.h"
+#include "dsl/checked_arithmetic.h"
 #include "dsl/error.h"
 #include "passes/index_arithmetic.h"
 
 namespace emulsion {
 namespace {
-
-int64_t checked_mul(int64_t a, int64_t b) {
-  int64_t result;
-  if (__builtin_mul_overflow(a, b, &result)) fail("{} * {}: does not fit 64 bits", a, b);
-  return result;
-}
-
-int64_t checked_add(int64_t a, int64_t b) {
-  int64_t result;
-  if (__builtin_add_overflow(a, b, &result)) fail("{} + {}: does not fit 64 bits", a, b);
-  return result;
-}
 
 // An expression over run-time sizes as an Extent, when it is affine.
 std::optional<Extent> as_extent(const Expr& expr) {

@@ -1,10 +1,12 @@
 #include "passes/measure_work.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "dsl/error.h"
+#include "dsl/checked_arithmetic.h"
 #include "passes/verify_nest_tables.h"
 
 namespace emulsion {
@@ -12,18 +14,6 @@ namespace {
 
 using Values = std::map<std::string, int64_t>;
 using Steps = std::map<std::string, int64_t>;  // by stage: how often its body is evaluated
-
-int64_t times(int64_t a, int64_t b) {
-  int64_t result;
-  if (__builtin_mul_overflow(a, b, &result)) fail("{} * {}: does not fit 64 bits", a, b);
-  return result;
-}
-
-int64_t plus(int64_t a, int64_t b) {
-  int64_t result;
-  if (__builtin_add_overflow(a, b, &result)) fail("{} + {}: does not fit 64 bits", a, b);
-  return result;
-}
 
 // Operators that work on values: none inside an index, and no condition that indices decide.
 int64_t operations_in(const Expr& e) {
@@ -55,11 +45,11 @@ class WorkMeter {
       one.stage = stage.name;
       one.needed = domain_of(stage);
       if (nest_.buffer(stage.name).role == BufferRole::output) {
-        all[stage.name] = times(one.needed, reduction_steps(stage));
+        all[stage.name] = checked_mul(one.needed, reduction_steps(stage));
       }
       const int64_t reduced = reduction_steps(stage);
       one.points = reduced == 0 ? one.needed : all[stage.name] / reduced;
-      one.operations = times(all[stage.name], per_step_[stage.name]);
+      one.operations = checked_mul(all[stage.name], per_step_[stage.name]);
       measure_place(stage, &one);
       work.stages.push_back(one);
     }
@@ -102,14 +92,15 @@ class WorkMeter {
   int64_t reduction_steps(const Stage& stage) const {
     int64_t result = 1;
     for (const Axis& axis : stage.reduction_axes) {
-      result = times(result, axis.extent().evaluate(sizes_));
+      result = checked_mul(result, axis.extent().evaluate(sizes_));
     }
     return result;
   }
 
   int64_t domain_of(const Stage& stage) const {
     int64_t result = 1;
-    for (const Axis& axis : stage.axes) result = times(result, axis.extent().evaluate(sizes_));
+    for (const Axis& axis : stage.axes)
+      result = checked_mul(result, axis.extent().evaluate(sizes_));
     return result;
   }
 
@@ -129,7 +120,7 @@ class WorkMeter {
     if (computes) {
       int64_t region = reduction_steps(nest_.stage(node.stage));
       for (const Expr& extent : node.extents) {
-        region = times(region, std::max<int64_t>(0, evaluate_index(extent, *values)));
+        region = checked_mul(region, std::max<int64_t>(0, evaluate_index(extent, *values)));
       }
       steps[node.stage] = region;
     }
@@ -157,7 +148,7 @@ class WorkMeter {
 
   static void add(const Steps& more, int64_t factor, Steps* steps) {
     for (const auto& [stage, count] : more) {
-      (*steps)[stage] = plus((*steps)[stage], times(count, factor));
+      (*steps)[stage] = checked_add((*steps)[stage], checked_mul(count, factor));
     }
   }
 
@@ -166,7 +157,7 @@ class WorkMeter {
     int64_t result = 0;
     Values values = steady(around);
     for (const auto& [stage, steps] : steps_of(node, &values)) {
-      result = plus(result, times(steps, per_step_[stage]));
+      result = checked_add(result, checked_mul(steps, per_step_[stage]));
     }
     return result;
   }
@@ -190,10 +181,12 @@ class WorkMeter {
       const int64_t extent = std::max<int64_t>(0, evaluate_index(loop->extent, values));
       around.push_back(loop);
       const bool own = loop->stage == stage.name;
-      if (loop->loop_kind == LoopKind::parallel) work->parallel = times(work->parallel, extent);
-      if (loop->loop_kind == LoopKind::vectorized && own) work->lanes = times(work->lanes, extent);
+      if (loop->loop_kind == LoopKind::parallel)
+        work->parallel = checked_mul(work->parallel, extent);
+      if (loop->loop_kind == LoopKind::vectorized && own)
+        work->lanes = checked_mul(work->lanes, extent);
       if (own && reduced.count(loop->axis)) continue;
-      if (!carries_window(*loop)) work->span = times(work->span, extent);
+      if (!carries_window(*loop)) work->span = checked_mul(work->span, extent);
     }
   }
 
@@ -229,7 +222,7 @@ class WorkMeter {
         first[variable_of(*loops[i])] = 0;
         const int64_t window = evaluate_index(extent, first);
         const int64_t lives = (window + fresh - 1) / fresh;
-        return times(lives, one_iteration(loops, i));
+        return checked_mul(lives, one_iteration(loops, i));
       }
     }
     return one_iteration(loops, place.loops_around_produce - 1);
@@ -245,7 +238,7 @@ class WorkMeter {
     int64_t bytes = size_in_bytes(nest_.stage(node.stage).dtype);
     for (size_t d = 0; d < node.extents.size(); ++d) {
       const int64_t extent = std::max<int64_t>(0, evaluate_index(node.extents[d], sizes_));
-      bytes = times(bytes, node.layout.padded(d, extent));
+      bytes = checked_mul(bytes, node.layout.padded(d, extent));
     }
     return bytes;
   }
@@ -262,7 +255,7 @@ class WorkMeter {
     }
     int64_t most = 0;
     for (const NodePtr& child : node.children) most = std::max(most, peak_bytes(*child, inside));
-    return plus(here, most);
+    return checked_add(here, most);
   }
 
   const LoopNest& nest_;
@@ -296,7 +289,7 @@ double StageWork::redundancy() const {
 
 int64_t Work::operations() const {
   int64_t sum = 0;
-  for (const StageWork& stage : stages) sum = plus(sum, stage.operations);
+  for (const StageWork& stage : stages) sum = checked_add(sum, stage.operations);
   return sum;
 }
 
