@@ -184,8 +184,8 @@ class StageSchedule {
   StageSchedule& store_in(Memory memory);
   // The weight as this operation reads it: w[k, n] -> w_packed[n/factor, k, n%factor], zero-padded,
   // made once: at build time when the values are known, else by a generated pack function. `axis`
-  // is the axis of this operation that indexes the weight. Operations between the two (transpose(w))
-  // must be computed inline. Halide has no such directive.
+  // is the axis of this operation that indexes the weight. Operations between the two
+  // (transpose(w)) must be computed inline. Halide has no such directive.
   StageSchedule& pack(const Tensor& weight, const Axis& axis, int64_t factor);
   StageSchedule& pack(const std::string& weight, const Axis& axis, int64_t factor);
   // y = reduce(...)       ->  acc = reduce(...); y = acc     so acc can be at a tile of y

@@ -306,9 +306,10 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
     outer_extent =
         outer_extent && extent ? std::optional<int64_t>(*outer_extent * *extent) : std::nullopt;
   }
-  const std::optional<size_t> copied =
-      packed ? std::nullopt : pays_to_copy_panels(op, c->b, column, tile, rows, *columns);
-  const bool contiguous = copied && *copied + 1 == c->b->args.size();
+  std::optional<size_t> copied;
+  if (!packed) copied = pays_to_copy_panels(op, c->b, column, tile, rows, *columns);
+  const size_t copied_axis = copied.value_or(0);
+  const bool contiguous = copied && copied_axis + 1 == c->b->args.size();
   if (!packed && !copied && is_better_as_reduction(op, *c, column, target)) return false;
   Shared over = choose_shares(op, tile, rows, *columns, !outer_axes.empty(), outer_extent,
                               copied.has_value(), target);
@@ -354,7 +355,7 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
     acc.pack(c->b->tensor->name, Axis(column), panel.value_or(tile.columns));
   }
   if (copied && !(rows_outside && contiguous)) {
-    copy_panels(*c->b->tensor, *copied, accumulator, result.name,
+    copy_panels(*c->b->tensor, copied_axis, accumulator, result.name,
                 rows_outside ? std::nullopt : std::optional<Axis>(loops.panel), tile, schedule);
   }
   return true;

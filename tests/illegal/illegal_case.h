@@ -31,8 +31,8 @@ Graph illegal_graph(const std::string& name);
 
 // That the schedule without the marked line lowers; that with it there is an Error (never an
 // InternalError; a ScheduleError when it is about a directive) whose first line names the line or
-// starts with the directive, says the cause and the nearest legal choice; and, unless the text alone was enough to see it, that the nest before
-// the directive is shown with a loop marked.
+// starts with the directive, says the cause and the nearest legal choice; and, unless the text
+// alone was enough to see it, that the nest before the directive is shown with a loop marked.
 testing::AssertionResult refuses(const IllegalCase& c);
 
 class Illegal : public testing::TestWithParam<IllegalCase> {};
