@@ -28,11 +28,11 @@ lines=$(wc -l <"$folder/uops.jsonl")
 # Every tile of the plan has an address; the optimum loads less than LRU does.
 "./$program" --plan "$folder/plan.svg" --plan-json "$folder/plan.json" >"$folder/said" 2>&1 || fail "no plan"
 says 'the nest has 2212 loads and 100 stores, the plan 861 and 92'
-says 'LRU             1208         321'
+says 'LRU             1128         321'
 grep -qF '<svg xmlns=' "$folder/plan.svg" || fail "the picture is none"
 grep -qF '"loads": 861,' "$folder/plan.json" || fail "the report has no loads"
 "./$program" --policy lru >"$folder/said" 2>&1 || fail "no plan with LRU"
-says 'the nest has 2212 loads and 100 stores, the plan 1208 and'
+says 'the nest has 2212 loads and 100 stores, the plan 1128 and'
 "./$program" --lowering "$folder/lowering" >"$folder/said" 2>&1 || fail "lowering is not measured"
 [ "$(grep -c '"seconds":\[' "$folder/lowering")" -eq 2 ] || fail "expected two lowerings"
 if "./$program" --policy fifo >"$folder/said" 2>&1; then fail "a policy that is none is accepted"; fi
