@@ -33,34 +33,28 @@ RandomNumbers numbers_of(uint64_t seed, int index) {
   return RandomNumbers(RandomNumbers(seed ^ (static_cast<uint64_t>(index) << 32)).next());
 }
 
-void compare_compiled(const ScheduleProgram& program, const LoopNest& nest) {
-  const JitKernel kernel(nest, test_target());
-  for (const SizeValues& sizes : program.runs) {
-    const TensorValues arguments = integer_arguments(program.graph, sizes);
-    InterpretOptions options;
-    options.sizes = sizes;
-    const TensorValues expected = interpret_graph(program.graph, arguments, options);
-    for (auto side : {GuardedBuffer::Side::start, GuardedBuffer::Side::end}) {
-      const TensorValues actual = run_guarded(kernel, program.graph, arguments, sizes, side);
-      for (const auto& [name, value] : expected) {
-        const auto difference = first_difference(value, actual.at(name));
-        if (difference) throw std::runtime_error("JIT: " + name + *difference);
-      }
+bool has_tiles(const Schedule& schedule) {
+  for (const auto& [name, stage] : schedule.stages()) {
+    for (const Directive& d : stage.directives()) {
+      if (d.kind == DirectiveKind::tensorize) return true;
     }
   }
+  return false;
+}
+
+void expect_not_compiled(const LoopNest& nest) {
+  try {
+    const JitKernel kernel(nest, test_target());
+  } catch (const ScheduleError&) {
+    return;
+  }
+  throw std::runtime_error("tiles were compiled for a CPU");
 }
 
 std::string describe(const ScheduleProgram& program, const ScheduleLines& lines,
                      const std::string& what) {
   return fmt::format("{}\nprogram {}:\n{}{}", what, program.name, to_string(program.graph),
                      schedule_text(program.graph, lines));
-}
-
-void count_kinds(const ScheduleLines& lines, ScheduleResult* result) {
-  for (const std::string& line : lines) {
-    const size_t dot = line.find('.');
-    ++result->kinds[line.substr(dot + 1, line.find('(') - dot - 1)];
-  }
 }
 
 // What a refused schedule has to say: see passes/refusal.h. The parser's errors have a line instead
@@ -78,40 +72,76 @@ std::string fault_of_message(const std::string& message) {
 }
 
 json to_json(const ScheduleResult& result) {
-  return {result.failure, result.refused, result.compiled, result.kinds};
+  return {result.failure, result.refused, result.checked, result.kinds};
 }
 
 }  // namespace
 
-void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines, bool compile) {
-  const Schedule schedule = parse_schedule(schedule_text(program.graph, lines), program.graph);
-  const LoopNest nest = lower(program.graph, schedule);
+void check_interpreted(const ScheduleProgram& program, const LoopNest& nest) {
   for (const SizeValues& sizes : program.runs) {
     const testing::AssertionResult same = computes(nest, program.graph, sizes);
     if (!same) throw std::runtime_error(same.message());
   }
-  if (compile) compare_compiled(program, nest);
 }
 
-ScheduleResult check_legal(uint64_t seed, int index, int compile_every) {
+void check_compiled(const ScheduleProgram& program, const LoopNest& nest) {
+  const JitKernel kernel(nest, test_target());
+  for (const SizeValues& sizes : program.runs) {
+    const TensorValues arguments = integer_arguments(program.graph, sizes);
+    InterpretOptions options;
+    options.sizes = sizes;
+    const TensorValues expected = interpret_graph(program.graph, arguments, options);
+    for (auto side : {GuardedBuffer::Side::start, GuardedBuffer::Side::end}) {
+      const TensorValues actual = run_guarded(kernel, program.graph, arguments, sizes, side);
+      for (const auto& [name, value] : expected) {
+        const auto difference = first_difference(value, actual.at(name));
+        if (difference) throw std::runtime_error("JIT: " + name + *difference);
+      }
+    }
+  }
+}
+
+void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines) {
+  const Schedule schedule = parse_schedule(schedule_text(program.graph, lines), program.graph);
+  const LoopNest nest = lower(program.graph, schedule);
+  check_interpreted(program, nest);
+  if (has_tiles(schedule)) return expect_not_compiled(nest);
+  check_compiled(program, nest);
+}
+
+std::map<DirectiveKind, int> directive_kinds(const Graph& graph, const ScheduleLines& lines) {
+  std::map<DirectiveKind, int> kinds;
+  const Schedule schedule = parse_schedule(schedule_text(graph, lines), graph);
+  for (const auto& [name, stage] : schedule.stages()) {
+    for (const Directive& d : stage.directives()) ++kinds[d.kind];
+  }
+  return kinds;
+}
+
+void draw_legal_schedule(uint64_t seed, int index, ScheduleLines* lines, int* refused) {
+  RandomNumbers random = numbers_of(seed, index);
+  draw_legal_schedule(program_of(index).graph, &random, lines, refused);
+}
+
+ScheduleResult check_legal(uint64_t seed, int index) {
   ScheduleResult result;
   const ScheduleProgram& program = program_of(index);
-  RandomNumbers random = numbers_of(seed, index);
   ScheduleLines lines;
   try {
-    draw_legal_schedule(program.graph, &random, &lines, &result.refused);
+    draw_legal_schedule(seed, index, &lines, &result.refused);
     announce(describe(program, lines, ""));
-    const bool compile = random.below(compile_every) == 0;
-    check_schedule(program, lines, compile);
-    result.compiled = compile ? 1 : 0;
-    count_kinds(lines, &result);
+    check_schedule(program, lines);
+    ++result.checked;
+    for (const auto& [kind, count] : directive_kinds(program.graph, lines)) {
+      result.kinds[to_string(kind)] += count;
+    }
   } catch (const std::exception& error) {
     result.failure = describe(program, lines, error.what());
   }
   return result;
 }
 
-ScheduleResult check_illegal(uint64_t seed, int index, int compile_every) {
+ScheduleResult check_illegal(uint64_t seed, int index) {
   constexpr int kTries = 40;
   ScheduleResult result;
   const ScheduleProgram& program = program_of(index);
@@ -134,9 +164,8 @@ ScheduleResult check_illegal(uint64_t seed, int index, int compile_every) {
         if (!fault.empty()) throw std::runtime_error(fault);
         continue;
       }
-      const bool compile = random.below(compile_every) == 0;
-      check_schedule(program, lines, compile);
-      result.compiled += compile ? 1 : 0;
+      check_schedule(program, lines);
+      ++result.checked;
     }
   } catch (const std::exception& error) {
     result.failure = describe(program, lines, error.what());
@@ -145,10 +174,11 @@ ScheduleResult check_illegal(uint64_t seed, int index, int compile_every) {
 }
 
 std::vector<ScheduleResult> check_in_children(ScheduleCheck check, uint64_t seed,
-                                              const std::vector<int>& indices, int compile_every) {
+                                              const std::vector<int>& indices) {
   std::vector<std::function<std::string()>> tasks;
+  tasks.reserve(indices.size());
   for (int index : indices) {
-    tasks.emplace_back([=] { return to_json(check(seed, index, compile_every)).dump(); });
+    tasks.emplace_back([=] { return to_json(check(seed, index)).dump(); });
   }
   const std::vector<TaskResult> done = run_in_children(tasks);
   std::vector<ScheduleResult> results(indices.size());
@@ -160,7 +190,7 @@ std::vector<ScheduleResult> check_in_children(ScheduleCheck check, uint64_t seed
     const json values = json::parse(done[i].text);
     values[0].get_to(results[i].failure);
     values[1].get_to(results[i].refused);
-    values[2].get_to(results[i].compiled);
+    values[2].get_to(results[i].checked);
     values[3].get_to(results[i].kinds);
   }
   return results;

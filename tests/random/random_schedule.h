@@ -4,20 +4,17 @@
 // Random schedules, legal and not. Both are drawn as lines of text, one directive each, so that
 // they go the way of a user's file. Everything follows from the random numbers given.
 //
-// Legal ones are grown: a directive that fits the loops as they are is drawn and kept when the
-// schedule still lowers. What is refused on the way has to be an Error; anything else escapes.
+// Legal ones are grown: a move (draw_directives.h) is kept when the schedule still lowers. What is
+// refused on the way has to be an Error; anything else escapes.
 // Illegal ones are legal ones with a mistake: another name, another number, two lines swapped.
 
 #include <string>
-#include <vector>
 
 #include "dsl/graph.h"
-#include "dsl/schedule.h"
+#include "tests/random/draw_directives.h"
 #include "tests/random/random_numbers.h"
 
 namespace emulsion {
-
-using ScheduleLines = std::vector<std::string>;
 
 // The text that parse_schedule reads.
 std::string schedule_text(const Graph& graph, const ScheduleLines& lines);

@@ -1,0 +1,400 @@
+#include "tests/random/draw_directives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+namespace emulsion {
+namespace {
+
+using Names = std::vector<std::string>;
+
+const Names kTails = {"",           ", automatic",     ", guard",           ", predicate",
+                      ", round_up", ", shift_inwards", ", predicate_loads", ", predicate_stores"};
+
+// What every stage reads: of the graph, then of what directives make of it.
+std::map<std::string, Names> reads_of(const Graph& graph, const Schedule& schedule) {
+  std::map<std::string, Names> reads;
+  for (const OpPtr& op : graph.ops()) {
+    if (op->kind != OpKind::compute) continue;
+    for (const OpPtr& from : operands(*op)) reads[op->name].push_back(from->name);
+  }
+  for (const auto& [name, stage] : schedule.stages()) {
+    for (const Directive& d : stage.directives()) {
+      if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::rfactor) {
+        reads[d.target] = reads[name];
+        reads[name] = {d.target};
+      } else if (d.kind == DirectiveKind::copy_in) {
+        reads[d.target] = {d.operand};
+        std::replace(reads[name].begin(), reads[name].end(), d.operand, d.target);
+      }
+    }
+  }
+  return reads;
+}
+
+class MoveWriter {
+ public:
+  MoveWriter(const Graph& graph, const Schedule& schedule, const AxesOfStages& stages,
+             RandomNumbers* random, int number)
+      : graph_(graph),
+        stages_(stages),
+        reads_(reads_of(graph, schedule)),
+        random_(*random),
+        number_(number) {
+    for (const auto& [name, axes] : stages) names_.push_back(name);
+    choose(random_.of(names_));
+  }
+
+  ScheduleLines draw() {
+    struct Move {
+      int weight;
+      void (MoveWriter::*write)();
+    };
+    static const std::vector<Move> kMoves = {
+        {10, &MoveWriter::split},
+        {5, &MoveWriter::tile},
+        {6, &MoveWriter::fuse},
+        {8, &MoveWriter::reorder},
+        {11, &MoveWriter::vectorize},
+        {8, &MoveWriter::unroll},
+        {6, &MoveWriter::parallel},
+        {1, &MoveWriter::tensorize},
+        {14, &MoveWriter::compute_at},
+        {2, &MoveWriter::compute_root},
+        {6, &MoveWriter::compute_inline},
+        {4, &MoveWriter::store_in},
+        {12, &MoveWriter::window},
+        {6, &MoveWriter::hoisted},
+        {4, &MoveWriter::kept},
+        {4, &MoveWriter::align_storage},
+        {4, &MoveWriter::reorder_storage},
+        {5, &MoveWriter::cache_write},
+        {7, &MoveWriter::rfactor},
+        {4, &MoveWriter::split_reduction},
+        {7, &MoveWriter::copy_in},
+        {7, &MoveWriter::pack},
+        {6, &MoveWriter::atomic},
+        {8, &MoveWriter::prefetch},
+        {5, &MoveWriter::specialize},
+        {10, &MoveWriter::compute_with},
+    };
+    int total = 0;
+    for (const Move& move : kMoves) total += move.weight;
+    int at = random_.below(total);
+    for (const Move& move : kMoves) {
+      at -= move.weight;
+      if (at >= 0) continue;
+      (this->*move.write)();
+      break;
+    }
+    return lines_;
+  }
+
+ private:
+  void choose(const std::string& stage) {
+    stage_ = stage;
+    const StageAxes& axes = stages_.at(stage);
+    loops_ = axes.loops;
+    reduction_.assign(axes.reduction_loops.begin(), axes.reduction_loops.end());
+    pure_ = axes.pure;
+  }
+
+  template <typename... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    lines_.push_back(stage_ + "." + fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  std::string fresh(const std::string& base) const { return fmt::format("{}{}", base, number_); }
+  std::string any(const Names& names) { return names.empty() ? "none" : random_.of(names); }
+  std::string loop() { return any(loops_); }
+  int factor() { return random_.of(std::vector<int>{1, 2, 2, 3, 4, 4, 5, 8}); }
+  std::string tail() { return random_.of(kTails); }
+
+  std::string shuffled(Names names) {
+    for (size_t i = names.size(); i > 1; --i) {
+      std::swap(names[i - 1], names[static_cast<size_t>(random_.below(static_cast<int>(i)))]);
+    }
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  // A stage that reads this one, as a rule: else any.
+  std::string reader() {
+    Names readers;
+    for (const auto& [name, read] : reads_) {
+      if (stages_.count(name) && std::count(read.begin(), read.end(), stage_)) {
+        readers.push_back(name);
+      }
+    }
+    return readers.empty() || random_.chance(0.1) ? random_.of(names_) : random_.of(readers);
+  }
+
+  // Something that the operation reads.
+  std::string operand() {
+    const Names& read = reads_[stage_];
+    return read.empty() || random_.chance(0.05) ? random_.of(names_) : random_.of(read);
+  }
+
+  // One that others read: the outputs have no place and no storage.
+  void choose_inner() {
+    Names inner;
+    for (const std::string& name : names_) {
+      const Names& outputs = graph_output_names();
+      if (!std::count(outputs.begin(), outputs.end(), name)) inner.push_back(name);
+    }
+    if (!inner.empty() && random_.chance(0.95)) choose(random_.of(inner));
+  }
+
+  Names graph_output_names() const {
+    Names names;
+    for (const OpPtr& op : graph_.outputs()) names.push_back(op->name);
+    return names;
+  }
+
+  void choose_reduction() {
+    Names reductions;
+    for (const std::string& name : names_) {
+      if (!stages_.at(name).reduction_loops.empty()) reductions.push_back(name);
+    }
+    if (!reductions.empty()) choose(random_.of(reductions));
+  }
+
+  void split_loop(const std::string& axis) {
+    const std::string outer = random_.chance(0.2) ? axis : fresh("o");
+    line("split({}, {}, {}, {}{})", axis, outer, fresh("i"), factor(), tail());
+  }
+
+  void split() { split_loop(loop()); }
+
+  void tile() {
+    if (loops_.size() < 2) return split();
+    const auto at = static_cast<size_t>(random_.below(static_cast<int>(loops_.size()) - 1));
+    line("tile({}, {}, {}, {}, {}, {}, {}, {}{})", loops_[at], loops_[at + 1], fresh("mo"),
+         fresh("no"), fresh("mi"), fresh("ni"), factor(), factor(), tail());
+  }
+
+  void fuse() {
+    if (loops_.size() < 2) return;
+    const auto at = static_cast<size_t>(random_.below(static_cast<int>(loops_.size()) - 1));
+    line("fuse({}, {}, {})", loops_[at], loops_[at + 1], fresh("f"));
+  }
+
+  void reorder() {
+    if (loops_.size() > 1) line("reorder({})", shuffled(loops_));
+  }
+
+  void vectorize() {
+    if (random_.chance(0.4)) return line("vectorize({})", loop());
+    line("vectorize({}, {}{})", loop(), factor(), tail());
+  }
+
+  void unroll() {
+    if (random_.chance(0.4)) return line("unroll({})", loop());
+    line("unroll({}, {}{})", loop(), factor(), tail());
+  }
+
+  void parallel() { line("parallel({})", loop()); }
+  void tensorize() { line("tensorize({})", loop()); }
+
+  void compute_at() {
+    choose_inner();
+    const std::string target = reader();
+    line("compute_at({}, {})", target, any(stages_.at(target).loops));
+  }
+
+  void compute_root() { line("compute_root()"); }
+
+  void compute_inline() {
+    choose_inner();
+    line("compute_inline()");
+  }
+
+  void store_in() {
+    choose_inner();
+    line("store_in({})", any({"heap", "stack", "registers"}));
+  }
+
+  // Computed at a loop of a reader and stored at one around it: two loops of the reader, the outer
+  // one first.
+  void window() {
+    choose_inner();
+    const std::string target = reader();
+    const auto [outer, inner] = two_loops(target);
+    line("compute_at({}, {})", target, inner);
+    if (random_.chance(0.5)) {
+      line("store_root()");
+    } else {
+      line("store_at({}, {})", target, outer);
+    }
+    if (random_.chance(0.5)) line("fold_storage({}, {})", any(pure_), random_.between(2, 9));
+  }
+
+  void hoisted() {
+    choose_inner();
+    const std::string target = reader();
+    const auto [outer, inner] = two_loops(target);
+    line("compute_at({}, {})", target, inner);
+    line("hoist_storage({}, {})", target, outer);
+  }
+
+  std::pair<std::string, std::string> two_loops(const std::string& stage) {
+    const Names& loops = stages_.at(stage).loops;
+    if (loops.empty()) return {"none", "none"};
+    const int inner = random_.below(static_cast<int>(loops.size()));
+    return {loops[static_cast<size_t>(random_.below(inner + 1))],
+            loops[static_cast<size_t>(inner)]};
+  }
+
+  // One of the same by itself, for a stage that an earlier move has placed.
+  void kept() {
+    choose_inner();
+    const std::string target = reader();
+    switch (random_.below(4)) {
+      case 0:
+        return line("store_root()");
+      case 1:
+        return line("store_at({}, {})", target, any(stages_.at(target).loops));
+      case 2:
+        return line("hoist_storage({}, {})", target, any(stages_.at(target).loops));
+      default:
+        return line("fold_storage({}, {})", any(pure_), random_.between(2, 9));
+    }
+  }
+
+  void align_storage() {
+    choose_inner();
+    line("align_storage({}, {})", any(pure_), 2 * factor());
+  }
+
+  void reorder_storage() {
+    choose_inner();
+    line("reorder_storage({})", shuffled(pure_));
+  }
+
+  void cache_write() { line("cache_write({})", fresh("acc")); }
+
+  void rfactor() {
+    choose_reduction();
+    if (reduction_.empty()) return;
+    const std::string axis = any(reduction_);
+    if (random_.chance(0.4)) return line("rfactor({}, {})", axis, fresh("part"));
+    line("split({}, {}, {}, {})", axis, fresh("o"), fresh("i"), factor());
+    line("rfactor({}, {})", fresh(random_.chance(0.5) ? "o" : "i"), fresh("part"));
+  }
+
+  void split_reduction() {
+    choose_reduction();
+    if (!reduction_.empty()) split_loop(any(reduction_));
+  }
+
+  void copy_in() { line("copy_in({}, {})", operand(), fresh("copy")); }
+
+  // Of a stage that reads a weight, as a rule.
+  void pack() {
+    std::vector<std::pair<std::string, std::string>> pairs;
+    for (const auto& [name, read] : reads_) {
+      for (const std::string& from : read) {
+        const OpPtr* op = graph_.find(from);
+        if (stages_.count(name) && op != nullptr && (*op)->kind == OpKind::weight) {
+          pairs.emplace_back(name, from);
+        }
+      }
+    }
+    std::string weight = operand();
+    if (!pairs.empty()) {
+      const auto& [name, from] = random_.of(pairs);
+      choose(name);
+      weight = from;
+    }
+    line("pack({}, {}, {})", weight, any(pure_), factor());
+  }
+
+  // Alone, and with what it is for.
+  void atomic() {
+    choose_reduction();
+    line("atomic()");
+    if (reduction_.empty() || random_.chance(0.3)) return;
+    const std::string axis = any(reduction_);
+    if (random_.chance(0.5)) return line("parallel({})", axis);
+    line("split({}, {}, {}, {})", axis, fresh("o"), fresh("i"), factor());
+    line("vectorize({})", fresh("i"));
+  }
+
+  void prefetch() { line("prefetch({}, {}, {})", operand(), loop(), random_.between(1, 3)); }
+
+  void specialize() {
+    if (graph_.sizes().empty()) return;
+    const std::string condition = random_.of(Names{"{} == 1", "{} >= 4", "{} % 4 == 0", "{} == 5",
+                                                   "{} > 0", "{} < 8", "{} > 2 && {} % 2 == 1"});
+    line("specialize({})", replaced(condition, graph_.sizes().front()));
+  }
+
+  static std::string replaced(std::string text, const std::string& by) {
+    for (size_t at = text.find("{}"); at != std::string::npos; at = text.find("{}")) {
+      text.replace(at, 2, by);
+    }
+    return text;
+  }
+
+  // Two stages whose outer loops have the same names, neither of which reads the other, as a rule.
+  // Both reduce or neither does. Also with a split of both.
+  void compute_with() {
+    struct Pair {
+      std::string stage, sibling, loop;
+    };
+    std::vector<Pair> pairs;
+    for (const std::string& one : names_) {
+      for (const std::string& other : names_) {
+        if (one == other || needs(one, other) || needs(other, one)) continue;
+        const StageAxes &mine = stages_.at(one), &theirs = stages_.at(other);
+        if (mine.reduction.empty() != theirs.reduction.empty()) continue;
+        for (size_t i = 0; i < std::min(mine.loops.size(), theirs.loops.size()); ++i) {
+          if (mine.loops[i] != theirs.loops[i]) break;
+          pairs.push_back({one, other, mine.loops[i]});
+        }
+      }
+    }
+    if (pairs.empty()) return;
+    const Pair& pair = random_.of(pairs);
+    const bool splits = random_.chance(0.3);
+    if (splits) {
+      const std::string call =
+          fmt::format("split({}, {}, {}, {})", pair.loop, fresh("o"), fresh("i"), factor());
+      for (const std::string& name : {pair.sibling, pair.stage}) {
+        choose(name);
+        line("{}", call);
+      }
+    }
+    choose(pair.stage);
+    line("compute_with({}, {})", pair.sibling, splits ? fresh("o") : pair.loop);
+  }
+
+  bool needs(const std::string& stage, const std::string& other) const {
+    auto found = reads_.find(stage);
+    return found != reads_.end() &&
+           std::any_of(found->second.begin(), found->second.end(), [&](const std::string& from) {
+             return from == other || needs(from, other);
+           });
+  }
+
+  const Graph& graph_;
+  const AxesOfStages& stages_;
+  std::map<std::string, Names> reads_;
+  RandomNumbers& random_;
+  int number_;
+  Names names_, loops_, reduction_, pure_;
+  std::string stage_;
+  ScheduleLines lines_;
+};
+
+}  // namespace
+
+ScheduleLines draw_directives(const Graph& graph, const Schedule& schedule,
+                              const AxesOfStages& stages, RandomNumbers* random, int number) {
+  return MoveWriter(graph, schedule, stages, random, number).draw();
+}
+
+}  // namespace emulsion
