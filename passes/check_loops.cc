@@ -105,19 +105,31 @@ void check_shared(const NestPlan& nest, const StagePlan& plan) {
   check_shared_loops(plan, *leader, d);
 }
 
-// What is computed at a loop that stages share would be inside the loops of both.
+// What is computed, stored or allocated at a loop that stages share would be inside the loops of
+// both.
 void check_outside_shared(const NestPlan& nest, const StagePlan& plan) {
-  if (plan.place != StagePlan::Place::at) return;
-  for (const StagePlan& child : nest.stages) {
-    if (child.with_stage.empty()) continue;
-    if (plan.at_stage != child.stage.name && plan.at_stage != child.with_stage) continue;
-    const std::vector<std::string> shared = loops_to(child, child.with_loop);
-    if (std::find(shared.begin(), shared.end(), plan.at_loop) == shared.end()) continue;
-    refuse(plan.stage.name, plan.written(DirectiveKind::compute_at),
-           fmt::format(
-               "expected a loop that is not shared, got {}.{}, which is a loop of {} and of "
-               "{}; legal: a loop inside {}, or compute_root()",
-               plan.at_stage, plan.at_loop, child.with_stage, child.stage.name, child.with_loop));
+  struct Spot {
+    DirectiveKind kind;
+    const std::string &stage, &loop;
+    const char* otherwise;
+  };
+  const Spot spots[] = {
+      {DirectiveKind::compute_at, plan.at_stage, plan.at_loop, ", or compute_root()"},
+      {DirectiveKind::store_at, plan.store_stage, plan.store_loop, ", or store_root()"},
+      {DirectiveKind::hoist_storage, plan.hoist_stage, plan.hoist_loop, ""},
+  };
+  for (const Spot& spot : spots) {
+    for (const StagePlan& child : nest.stages) {
+      if (child.with_stage.empty()) continue;
+      if (spot.stage != child.stage.name && spot.stage != child.with_stage) continue;
+      const std::vector<std::string> shared = loops_to(child, child.with_loop);
+      if (std::find(shared.begin(), shared.end(), spot.loop) == shared.end()) continue;
+      refuse(plan.stage.name, plan.written(spot.kind),
+             fmt::format("expected a loop that is not shared, got {}.{}, which is a loop of {} and "
+                         "of {}; legal: a loop inside {}{}",
+                         spot.stage, spot.loop, child.with_stage, child.stage.name, child.with_loop,
+                         spot.otherwise));
+    }
   }
 }
 

@@ -24,6 +24,9 @@ const IllegalCase kSharing[] = {
     {"ComputeWithAnUnrolledLoop", "diamond", "p.unroll(j)\nq.unroll(j)\n! p.compute_with(q, j)", "expected loops that are serial for both or parallel for both, got j"},
     {"ComputeWithTwice", "diamond", "p.compute_with(q, i)\n! p.compute_with(q, j)", "expected one compute_with, got a second one"},
     {"ComputeWithAtAnotherPlace", "stencil", "b.compute_at(y, i)\n! b.compute_with(a, i)", "expected operations computed and stored at one place, got b at y.i and a at the root"},
+    {"ComputedAtASharedLoop", "diamond", "p.copy_in(a, c)\np.compute_with(q, i)\n! c.compute_at(p, i)", "expected a loop that is not shared, got p.i, which is a loop of q and of p; legal: a loop inside i, or compute_root()"},
+    {"StoredAtASharedLoop", "diamond", "p.copy_in(a, c)\nc.compute_at(p, j)\np.compute_with(q, i)\n! c.store_at(p, i)", "expected a loop that is not shared, got p.i, which is a loop of q and of p; legal: a loop inside i, or store_root()"},
+    {"HoistedToASharedLoop", "diamond", "p.copy_in(a, c)\nc.compute_at(p, j)\np.compute_with(q, i)\n! c.hoist_storage(p, i)", "expected a loop that is not shared, got p.i, which is a loop of q and of p; legal: a loop inside i"},
     // prefetch
     {"PrefetchOfNobody", "linear", "! mm.prefetch(nobody, m, 1)", "got nobody"},
     {"PrefetchOfWhatItDoesNotRead", "linear", "! mm.prefetch(b, m, 1)", "expected an input, a weight or an inner operation that mm reads, got b; legal: w, x"},
