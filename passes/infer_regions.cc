@@ -143,7 +143,6 @@ class Inferrer {
     for (size_t position : readers_[plan->stage.name]) {
       for_each_case(nest_.stages[position], [&](const StagePlan& reader) {
         std::map<std::string, Expr> values = axis_values(reader, around);
-        const bool outside = !is_inside(around, reader);
         visit(reader.stage.body, [&](const Expr& e) {
           if (e->op != ExprOp::read || e->name != plan->stage.name) return;
           for (size_t d = 0; d < rank; ++d) {
@@ -159,7 +158,7 @@ class Inferrer {
               first_part = false;
             }
             region[d] = first ? needed : unite(region[d], needed);
-            if (outside && follows_slide(reader, e->args[d])) {
+            if (follows_slide(reader, e->args[d], values, around)) {
               plan->shrinking.insert(plan->stage.axes[d].name());
             }
           }
@@ -170,6 +169,7 @@ class Inferrer {
     for (size_t d = 0; d < rank; ++d) {
       const Axis& axis = plan->stage.axes[d];
       if (!region[d] || !(region[d]->high - region[d]->low).is_constant()) {
+        refuse_masked_readers(*plan, axis, around);
         whole_axis(plan, axis);
         continue;
       }
@@ -181,17 +181,43 @@ class Inferrer {
     }
   }
 
-  // Whether an index follows an axis of which the reader computes less than it has.
-  static bool follows_slide(const StagePlan& reader, const Expr& index) {
-    bool follows = false;
-    visit(index, [&](const Expr& e) {
-      if (e->op != ExprOp::axis) return;
-      follows = follows || reader.shrinking.count(e->name) > 0;
-      for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
-        follows = follows || (reader.stage.axes[i].name() == e->name && !reader.slides[i].empty());
-      }
-    });
-    return follows;
+  // Halide asks for what masked loads past the end would read, too. Of a part of constant size that
+  // is there; a whole axis ends before it.
+  void refuse_masked_readers(const StagePlan& plan, const Axis& axis,
+                             const std::set<std::string>& around) {
+    for (size_t position : readers_[plan.stage.name]) {
+      for_each_case(nest_.stages[position], [&](const StagePlan& reader) {
+        if (!is_inside(around, reader)) return;
+        for (const LoopTransform& t : reader.stage.transforms) {
+          if (t.kind != LoopTransform::Kind::split || t.tail != Tail::predicate_loads) continue;
+          refuse(
+              reader.stage.name, reader.written(t),
+              fmt::format("expected that all it loads is complete, got {}, whose axis {} is "
+                          "computed whole at {}; legal: guard or predicate, or {}.compute_root()",
+                          plan.stage.name, axis.name(), loop_variable(plan.at_stage, plan.at_loop),
+                          plan.stage.name));
+        }
+      });
+    }
+  }
+
+  // Whether an index follows an axis of which the reader computes less than it has, with a loop of
+  // the reader that is not around.
+  static bool follows_slide(const StagePlan& reader, const Expr& index,
+                            const std::map<std::string, Expr>& values,
+                            const std::set<std::string>& around) {
+    for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
+      const std::string& axis = reader.stage.axes[i].name();
+      if (reader.slides[i].empty() && !reader.shrinking.count(axis)) continue;
+      if (!mentions(index, axis)) continue;
+      const bool moves =
+          std::any_of(reader.loops.begin(), reader.loops.end(), [&](const std::string& loop) {
+            const std::string variable = loop_variable(reader.stage.name, loop);
+            return !around.count(variable) && mentions(values.at(axis), variable);
+          });
+      if (moves) return true;
+    }
+    return false;
   }
 
   // The axes of a stage along which it is written or read by vectors.

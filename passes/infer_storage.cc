@@ -8,13 +8,6 @@
 namespace emulsion {
 namespace {
 
-bool mentions(const Expr& index, const std::string& variable) {
-  bool found = false;
-  visit(index,
-        [&](const Expr& e) { found = found || (e->op == ExprOp::axis && e->name == variable); });
-  return found;
-}
-
 // How far an index moves from one iteration of a loop to the next; nothing when that varies.
 std::optional<int64_t> step_of(const Expr& index, const std::string& variable) {
   auto terms = interval_of(index, [](const std::string&) { return std::nullopt; });
@@ -264,10 +257,15 @@ void slide_window(const NestPlan& nest, StagePlan* plan) {
   const std::vector<LoopAround> around = loops_around(nest, *plan);
   for (size_t i = around.size(); i-- > loops_outside_storage(*plan, around);) {
     slide_along(around, i, plan);
+    bool moves = false;
     for (size_t d = 0; d < plan->mins.size(); ++d) {
       if (!mentions(plan->needed_mins[d], around[i].variable())) continue;
       plan->shrinking.insert(plan->stage.axes[d].name());
+      moves = true;
     }
+    // What a loop does not move Halide computes in its first step only: nothing, of the outermost
+    // axis, in the others.
+    if (!moves && !plan->mins.empty()) plan->shrinking.insert(plan->stage.axes[0].name());
   }
 }
 

@@ -67,4 +67,11 @@ Expr ceil_div(const Expr& a, int64_t b) {
   return simplify_index((a + int_constant(b - 1)) / int_constant(b));
 }
 
+bool mentions(const Expr& index, const std::string& variable) {
+  bool found = false;
+  visit(index,
+        [&](const Expr& e) { found = found || (e->op == ExprOp::axis && e->name == variable); });
+  return found;
+}
+
 }  // namespace emulsion

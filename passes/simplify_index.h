@@ -5,6 +5,10 @@
 // and to compare. Exact over all integers that do not overflow; an expression that is already
 // simple comes back as the same node.
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "dsl/expr.h"
 
 namespace emulsion {
@@ -14,6 +18,8 @@ Expr simplify_index(const Expr& index);
 Expr ceil_div(const Expr& a, int64_t b);
 // The number that an expression is, if it is one.
 std::optional<int64_t> constant_value(const Expr& index);
+// Whether an axis or a loop variable of that name occurs in it.
+bool mentions(const Expr& index, const std::string& variable);
 
 }  // namespace emulsion
 

@@ -8,6 +8,7 @@
 #include "backends/halide/translate_expr.h"
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "passes/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -117,7 +118,7 @@ bool has_fused_loops(const Stage& stage) {
 
 StageDefiner::StageDefiner(const LoopNest& nest, const std::map<std::string, StagePlace>& places,
                            bool has_fma)
-    : nest_(nest), places_(places), has_fma_(has_fma), early_(stages_started_early(nest)) {
+    : nest_(nest), places_(places), has_fma_(has_fma), early_(axes_started_early(nest)) {
   for (const std::string& size : nest.sizes) {
     sizes_.emplace(size, Halide::Param<int32_t>("size_" + size));
   }
@@ -307,6 +308,18 @@ Halide::Expr StageDefiner::body(const Stage& stage, const Expr& expr,
   return translate_expr(expr, scope);
 }
 
+// Whether the index of a read may be one that the nest never has. A window is read only where the
+// nest does, and Halide would not see through a clamp what of it is new.
+bool StageDefiner::starts_early(const Stage& stage, const std::string& buffer,
+                                const Expr& index) const {
+  auto place = places_.find(buffer);
+  if (place != places_.end() && place->second.produce != nullptr) return false;
+  auto found = early_.find(stage.name);
+  return found != early_.end() &&
+         std::any_of(found->second.begin(), found->second.end(),
+                     [&](const std::string& axis) { return mentions(index, axis); });
+}
+
 // A read is of memory, whatever the select around it says: an index that is not proved to be inside
 // its buffer is brought inside. Its value is then not used. The same where the proof speaks of
 // fewer iterations than Halide runs.
@@ -323,7 +336,8 @@ Halide::Expr StageDefiner::read(const Stage& stage, const ExprNode& node,
     if (!proves_in_bounds(int_constant(0), buffer.shape[i], domain)) {
       has_elements = has_elements && extent(buffer.shape[i]) > 0;
     }
-    if (!early_.count(stage.name) && proves_in_bounds(node.args[i], buffer.shape[i], domain)) {
+    if (!starts_early(stage, node.name, node.args[i]) &&
+        proves_in_bounds(node.args[i], buffer.shape[i], domain)) {
       args.push_back(indices[i]);
     } else {
       proved = false;

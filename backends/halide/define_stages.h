@@ -54,6 +54,7 @@ class StageDefiner {
   HalideScope index_scope(const std::map<std::string, Halide::Expr>& values) const;
   Halide::Expr body(const Stage& stage, const Expr& expr,
                     const std::map<std::string, Halide::Expr>& axes) const;
+  bool starts_early(const Stage& stage, const std::string& buffer, const Expr& index) const;
   Halide::Expr read(const Stage& stage, const ExprNode& node,
                     const std::vector<Halide::Expr>& indices) const;
   // The index, and that it is one of an axis of that extent wherever its value is used.
@@ -63,7 +64,7 @@ class StageDefiner {
   const LoopNest& nest_;
   const std::map<std::string, StagePlace>& places_;
   const bool has_fma_;
-  const std::set<std::string> early_;  // see stages_started_early
+  const std::map<std::string, std::set<std::string>> early_;  // see axes_started_early
   std::map<std::string, StageFunc> stages_;
   std::map<std::string, Halide::Param<int32_t>> sizes_;
   std::vector<Halide::ImageParam> inputs_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dsl/error.h"
+#include "passes/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -109,68 +110,153 @@ const Node* PartLoops::innermost_shared() const {
   return shared == loops.rend() ? nullptr : *shared;
 }
 
-std::map<std::string, std::set<std::string>> shrinking_axes(
-    const LoopNest& nest, const std::map<std::string, StagePlace>& places) {
-  std::map<std::string, std::set<std::string>> shrinking;
-  for (size_t i = nest.stages.size(); i-- > 0;) {
-    const Stage& reader = nest.stages[i];
-    std::set<std::string> moving = shrinking[reader.name];
-    if (const Node* produce = places.at(reader.name).produce) {
-      for (size_t d = 0; d < reader.axes.size(); ++d) {
-        const auto slid = first_iterations_in(produce->extents[d]);
-        if (slid && !slid->empty()) moving.insert(reader.axes[d].name());
-      }
-    }
-    visit(reader.body, [&](const Expr& e) {
-      if (e->op != ExprOp::read || !places.count(e->name)) return;
-      const Node* around = places.at(e->name).computed_in;
-      if (around != nullptr && around->stage == reader.name) return;
-      for (size_t d = 0; d < e->args.size(); ++d) {
-        visit(e->args[d], [&](const Expr& index) {
-          if (index->op != ExprOp::axis || !moving.count(index->name)) return;
-          shrinking[e->name].insert(nest.stage(e->name).axes[d].name());
-        });
-      }
-    });
-  }
-  return shrinking;
-}
-
 namespace {
 
-// Loop variables along which each stage slides.
-void note_slides(const Node& node, std::map<std::string, std::set<std::string>>* slides) {
-  for (const Expr& extent : node.kind == NodeKind::produce ? node.extents : std::vector<Expr>()) {
-    const auto variables = first_iterations_in(extent);
-    if (variables) (*slides)[node.stage].insert(variables->begin(), variables->end());
+// What Halide does along the loops over which storage is kept: which it may start before 0.
+class EarlyLoops {
+ public:
+  explicit EarlyLoops(const LoopNest& nest) {
+    find_clamped(*nest.root);
+    for (const Stage& stage : nest.stages) {
+      const auto& splits = stage.transforms;
+      if (std::any_of(splits.begin(), splits.end(),
+                      [](const LoopTransform& t) { return t.tail == Tail::shift_inwards; })) {
+        clamped_.insert(stage.name);
+      }
+    }
+    find_loops(*nest.root);
   }
-  for (const NodePtr& child : node.children) note_slides(*child, slides);
-}
 
-void note_early(const Node& node, const std::map<std::string, std::set<std::string>>& slides,
-                std::vector<const Node*>* around, std::set<std::string>* early) {
+  // Stages of which a loop in between moves nothing: computed in its first step only.
+  const std::set<std::string>& computed_once() const { return computed_once_; }
+
+  // Whether indices out of `loop` may be before the start in the body of `stage`.
+  bool reach(const std::string& stage, const Node& loop) const {
+    if (loop.stage == stage) return false;
+    const std::string variable = loop_variable(loop.stage, loop.axis);
+    return for_all_.count(variable) ||
+           std::any_of(slides_.begin(), slides_.end(), [&](const auto& window) {
+             return window.first != stage && window.second.count(variable);
+           });
+  }
+
+ private:
+  void find_clamped(const Node& node) {
+    if (!node.guards.empty()) clamped_.insert(node.stage);
+    for (const NodePtr& child : node.children) find_clamped(*child);
+  }
+
+  void find_loops(const Node& node) {
+    if (node.kind == NodeKind::alloc) stored_[node.stage] = around_.size();
+    if (node.kind == NodeKind::produce) note_window(node);
+    if (node.kind == NodeKind::loop) around_.push_back(&node);
+    for (const NodePtr& child : node.children) find_loops(*child);
+    if (node.kind == NodeKind::loop) around_.pop_back();
+  }
+
+  void note_window(const Node& produce) {
+    for (const Expr& extent : produce.extents) {
+      const auto variables = first_iterations_in(extent);
+      if (variables) slides_[produce.stage].insert(variables->begin(), variables->end());
+    }
+    for (size_t i = stored_.at(produce.stage); i < around_.size(); ++i) {
+      const std::string variable = loop_variable(around_[i]->stage, around_[i]->axis);
+      const bool as_in_nest = slides_[produce.stage].count(variable) > 0;
+      if (clamped_.count(around_[i]->stage) || !as_in_nest) for_all_.insert(variable);
+      const bool moves = std::any_of(produce.mins.begin(), produce.mins.end(),
+                                     [&](const Expr& min) { return mentions(min, variable); });
+      if (!moves) computed_once_.insert(produce.stage);
+    }
+  }
+
+  std::set<std::string> clamped_;  // stages with a tail that clamps or guards an index
+  std::map<std::string, size_t> stored_;
+  std::vector<const Node*> around_;
+  std::map<std::string, std::set<std::string>> slides_;  // by the stage that slides
+  std::set<std::string> for_all_, computed_once_;
+};
+
+void note_early(const Node& node, const EarlyLoops& loops, const LoopNest& nest,
+                std::vector<const Node*>* around,
+                std::map<std::string, std::set<std::string>>* early) {
   if (node.kind == NodeKind::loop) around->push_back(&node);
-  for (const NodePtr& child : node.children) note_early(*child, slides, around, early);
+  for (const NodePtr& child : node.children) note_early(*child, loops, nest, around, early);
   if (node.kind == NodeKind::loop) around->pop_back();
-  if (!node.children.empty() || node.stage.empty()) return;
+  if (node.point.empty()) return;
+  const Stage& stage = nest.stage(node.stage);
   for (const Node* loop : *around) {
-    if (loop->stage == node.stage) continue;
-    const std::string variable = loop_variable(loop->stage, loop->axis);
-    for (const auto& [stage, variables] : slides) {
-      if (stage != node.stage && variables.count(variable)) early->insert(node.stage);
+    if (!loops.reach(node.stage, *loop)) continue;
+    for (size_t d = 0; d < stage.axes.size(); ++d) {
+      if (!mentions(node.point[d], loop_variable(loop->stage, loop->axis))) continue;
+      (*early)[node.stage].insert(stage.axes[d].name());
     }
   }
 }
 
 }  // namespace
 
-std::set<std::string> stages_started_early(const LoopNest& nest) {
-  std::map<std::string, std::set<std::string>> slides;
-  note_slides(*nest.root, &slides);
-  std::set<std::string> early;
+std::map<std::string, std::set<std::string>> axes_started_early(const LoopNest& nest) {
+  std::map<std::string, std::set<std::string>> early;
   std::vector<const Node*> around;
-  note_early(*nest.root, slides, &around, &early);
+  note_early(*nest.root, EarlyLoops(nest), nest, &around, &early);
   return early;
+}
+
+namespace {
+
+// Whether the index of a reader's axis moves while the stage computed in `around` stays: with a
+// loop of the reader that is not around that stage.
+bool moves_inside(const StagePlace& reader, size_t axis, const Node* around) {
+  const bool of_update = reader.update && std::count(reader.update->loops.begin(),
+                                                     reader.update->loops.end(), around) > 0;
+  const PartLoops& part = of_update ? *reader.update : reader.pure;
+  auto inner = std::find(part.loops.begin(), part.loops.end(), around);
+  inner = inner == part.loops.end() ? part.loops.begin() : inner + 1;
+  return std::any_of(inner, part.loops.end(), [&](const Node* loop) {
+    return mentions(part.uop->point[axis], loop_variable(loop->stage, loop->axis));
+  });
+}
+
+// The axes of a window along which it moves.
+std::set<std::string> moving_axes(const Stage& stage, const StagePlace& place,
+                                  std::set<std::string> early) {
+  if (place.produce == nullptr) return {};
+  for (size_t d = 0; d < stage.axes.size(); ++d) {
+    const auto slid = first_iterations_in(place.produce->extents[d]);
+    if (slid && !slid->empty()) early.insert(stage.axes[d].name());
+  }
+  return early;
+}
+
+}  // namespace
+
+std::map<std::string, std::set<std::string>> shrinking_axes(
+    const LoopNest& nest, const std::map<std::string, StagePlace>& places) {
+  std::map<std::string, std::set<std::string>> shrinking, early = axes_started_early(nest);
+  const EarlyLoops loops(nest);
+  for (const std::string& stage : loops.computed_once()) {
+    const std::vector<Axis>& axes = nest.stage(stage).axes;
+    if (!axes.empty()) shrinking[stage].insert(axes[0].name());  // the others: nothing of that one
+  }
+  for (size_t i = nest.stages.size(); i-- > 0;) {
+    const Stage& reader = nest.stages[i];
+    const StagePlace& place = places.at(reader.name);
+    std::set<std::string> moving = moving_axes(reader, place, early[reader.name]);
+    moving.insert(shrinking[reader.name].begin(), shrinking[reader.name].end());
+    visit(reader.body, [&](const Expr& e) {
+      if (e->op != ExprOp::read || !places.count(e->name)) return;
+      const Node* around = places.at(e->name).computed_in;
+      for (size_t d = 0; d < e->args.size(); ++d) {
+        for (size_t axis = 0; axis < reader.axes.size(); ++axis) {
+          const std::string& name = reader.axes[axis].name();
+          if (!moving.count(name) || !mentions(e->args[d], name)) continue;
+          if (!moves_inside(place, axis, around)) continue;
+          shrinking[e->name].insert(nest.stage(e->name).axes[d].name());
+        }
+      }
+    });
+  }
+  return shrinking;
 }
 
 std::map<std::string, StagePlace> find_places(const LoopNest& nest) {

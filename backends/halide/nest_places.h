@@ -41,15 +41,18 @@ struct StagePlace {
 // when other loops are among its own.
 std::map<std::string, StagePlace> find_places(const LoopNest& nest);
 
-// The axes of each stage along which a reader slides: of these Halide computes less than the nest
-// when the reader starts further on. Only of a stage that is outside the loops of that reader.
+// The axes of each stage along which a reader slides, when it is outside the loops of those axes:
+// of these Halide computes less than the nest when the reader starts further on. And the outermost
+// axis of what it computes in the first of several steps only.
 std::map<std::string, std::set<std::string>> shrinking_axes(
     const LoopNest& nest, const std::map<std::string, StagePlace>& places);
 
-// The stages inside a loop along which the window of another stage slides. Halide may start such a
-// loop before 0, for the window only; what else is inside then runs there too, on indices that the
-// nest never has.
-std::set<std::string> stages_started_early(const LoopNest& nest);
+// The axes of each stage whose index may be outside what the nest has, in Halide. It starts a loop
+// before 0 where a window slides along it, for the window only; what else is inside then runs there
+// too. And where storage is kept over a loop along which the nest slides nothing, or one of a stage
+// with a tail, whose index Halide clamps, Halide slides in its own way, and starts further back
+// than anything needs: the window itself is then computed there, too.
+std::map<std::string, std::set<std::string>> axes_started_early(const LoopNest& nest);
 
 }  // namespace emulsion
 

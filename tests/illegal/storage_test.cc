@@ -31,6 +31,7 @@ const IllegalCase kStorage[] = {
     {"HoistOfTheRoot", "linear", "biased.compute_at(y, n)\nbiased.store_root()\n! biased.hoist_storage(y, m)", "expected a loop around its storage (none: it is at the root), got y.m"},
     {"HoistToALoopOfTwoNests", "linear", "mm.copy_in(x, xs)\nxs.compute_at(mm, n)\n! xs.hoist_storage(mm, m)", "expected a loop of one nest, got mm.m, a loop of the start value and of the update; legal: a loop of a reduction axis, or one around mm"},
     {"FuseOfAWindow", "linear", "biased.compute_at(y, n)\nbiased.store_at(y, m)\n! biased.fuse(m, n, t)", "expected an axis along which no window slides, got n; legal: two loops"},
+    {"RoundUpOfWhatIsComputedOnceForAllSteps", "linear", "mm.copy_in(x, xs)\nxs.compute_at(mm, n)\nxs.store_at(mm, m)\n! xs.split(i0, a, b, 2, round_up)", "expected an axis along which no window slides, got i0; legal: guard or predicate"},
     {"FoldLessThanAStepOfTheLoopAroundTouches", "linear", "y.split(m, mo, mi, 2)\nbiased.compute_at(y, mo)\nmm.compute_at(biased, m)\nmm.store_root()\n! mm.fold_storage(m, 1)", "expected at least 2, the indices of m that are kept at once, got 1; legal: 2"},
     {"HoistTwice", "linear", "biased.compute_at(y, n)\nbiased.hoist_storage(y, m)\n! biased.hoist_storage(y, n)", "expected one hoist_storage, got a second one"},
     {"HoistAcrossAParallelLoop", "linear", "y.parallel(n)\nbiased.compute_at(y, n)\n! biased.hoist_storage(y, m)", "expected no parallel loop between the allocation and the storage, got y.n"},
