@@ -118,7 +118,11 @@ bool has_fused_loops(const Stage& stage) {
 
 StageDefiner::StageDefiner(const LoopNest& nest, const std::map<std::string, StagePlace>& places,
                            bool has_fma)
-    : nest_(nest), places_(places), has_fma_(has_fma), early_(axes_started_early(nest)) {
+    : nest_(nest),
+      places_(places),
+      has_fma_(has_fma),
+      early_(axes_started_early(nest)),
+      beside_windows_(stages_beside_windows(nest)) {
   for (const std::string& size : nest.sizes) {
     sizes_.emplace(size, Halide::Param<int32_t>("size_" + size));
   }
@@ -308,12 +312,15 @@ Halide::Expr StageDefiner::body(const Stage& stage, const Expr& expr,
   return translate_expr(expr, scope);
 }
 
-// Whether the index of a read may be one that the nest never has. A window is read only where the
-// nest does, and Halide would not see through a clamp what of it is new.
+// Whether the index of a read may be one that the nest never has. Where Halide slides in its own
+// way, a window is read only where the nest does, and Halide would not see through a clamp what of
+// it is new.
 bool StageDefiner::starts_early(const Stage& stage, const std::string& buffer,
                                 const Expr& index) const {
   auto place = places_.find(buffer);
-  if (place != places_.end() && place->second.produce != nullptr) return false;
+  if (place != places_.end() && place->second.produce != nullptr) {
+    return beside_windows_.count(stage.name) > 0;
+  }
   auto found = early_.find(stage.name);
   return found != early_.end() &&
          std::any_of(found->second.begin(), found->second.end(),

@@ -65,6 +65,7 @@ class StageDefiner {
   const std::map<std::string, StagePlace>& places_;
   const bool has_fma_;
   const std::map<std::string, std::set<std::string>> early_;  // see axes_started_early
+  const std::set<std::string> beside_windows_;
   std::map<std::string, StageFunc> stages_;
   std::map<std::string, Halide::Param<int32_t>> sizes_;
   std::vector<Halide::ImageParam> inputs_;

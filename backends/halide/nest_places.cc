@@ -133,11 +133,16 @@ class EarlyLoops {
   // Whether indices out of `loop` may be before the start in the body of `stage`.
   bool reach(const std::string& stage, const Node& loop) const {
     if (loop.stage == stage) return false;
+    return for_all_.count(loop_variable(loop.stage, loop.axis)) || moves_a_window(stage, loop);
+  }
+
+  // Whether another stage's window slides along `loop`.
+  bool moves_a_window(const std::string& stage, const Node& loop) const {
+    if (loop.stage == stage) return false;
     const std::string variable = loop_variable(loop.stage, loop.axis);
-    return for_all_.count(variable) ||
-           std::any_of(slides_.begin(), slides_.end(), [&](const auto& window) {
-             return window.first != stage && window.second.count(variable);
-           });
+    return std::any_of(slides_.begin(), slides_.end(), [&](const auto& window) {
+      return window.first != stage && window.second.count(variable);
+    });
   }
 
  private:
@@ -194,6 +199,28 @@ void note_early(const Node& node, const EarlyLoops& loops, const LoopNest& nest,
 }
 
 }  // namespace
+
+namespace {
+
+void note_beside(const Node& node, const EarlyLoops& loops, std::vector<const Node*>* around,
+                 std::set<std::string>* beside) {
+  if (node.kind == NodeKind::loop) around->push_back(&node);
+  for (const NodePtr& child : node.children) note_beside(*child, loops, around, beside);
+  if (node.kind == NodeKind::loop) around->pop_back();
+  if (node.point.empty()) return;
+  for (const Node* loop : *around) {
+    if (loops.moves_a_window(node.stage, *loop)) beside->insert(node.stage);
+  }
+}
+
+}  // namespace
+
+std::set<std::string> stages_beside_windows(const LoopNest& nest) {
+  std::set<std::string> beside;
+  std::vector<const Node*> around;
+  note_beside(*nest.root, EarlyLoops(nest), &around, &beside);
+  return beside;
+}
 
 std::map<std::string, std::set<std::string>> axes_started_early(const LoopNest& nest) {
   std::map<std::string, std::set<std::string>> early;

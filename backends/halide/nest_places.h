@@ -54,6 +54,9 @@ std::map<std::string, std::set<std::string>> shrinking_axes(
 // than anything needs: the window itself is then computed there, too.
 std::map<std::string, std::set<std::string>> axes_started_early(const LoopNest& nest);
 
+// The stages inside a loop along which the window of another stage slides.
+std::set<std::string> stages_beside_windows(const LoopNest& nest);
+
 }  // namespace emulsion
 
 #endif  // EMULSION_BACKENDS_HALIDE_NEST_PLACES_H_

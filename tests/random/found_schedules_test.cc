@@ -82,6 +82,10 @@ const FoundSchedule kFound[] = {
     {"KeptWhereItsReadersAre",
      "residual",
      {"mm.compute_at(y, i1)", "h.compute_at(y, i1)", "h.store_root()"}},
+    {"KeptForAReaderWhoseRegionIsClamped",
+     "pooled",
+     {"q.compute_at(y, i3)", "neg.compute_at(y, i3)", "neg.store_root()",
+      "y.reorder(i0, i1, i2, i3)"}},
     // Halide computes what no step of a loop moves in the first one only.
     {"KeptOverALoopThatMovesNothing",
      "convolution",
