@@ -210,6 +210,16 @@ class StorageInferrer {
   int64_t explicit_fold(size_t d) const {
     auto found = plan_.fold_sizes.find(plan_.stage.axes[d].name());
     if (found == plan_.fold_sizes.end()) return 0;
+    bool turns_back = false;
+    visit(plan_.needed_mins[d],
+          [&](const Expr& e) { turns_back = turns_back || e->op == ExprOp::mod; });
+    if (turns_back) {
+      refuse_fold(found->first,
+                  fmt::format("expected an axis along which the loops between only go forward, got "
+                              "one that starts again in a fused loop ({}); legal: no fold_storage, "
+                              "or no fuse",
+                              to_string(plan_.needed_mins[d])));
+    }
     // Of all that one step of the outermost loop between touches, not only of what it keeps: a
     // backend folds along that loop.
     const std::optional<Part> step = part_touched(d, std::min(outside_ + 1, around_.size()));
