@@ -169,14 +169,10 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
 
 // Whether the columns' operand is contiguous along the reduction and not along the columns, so that
 // vectors of columns would be gathered: lanes of the reduction read it as it lies.
-bool is_better_as_reduction(const Op& op, const Contraction& c, const std::string& column,
+bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,
                             const Target& target) {
-  const std::vector<Expr>& b = c.b->args;
   const Axis& last = op.reduction_axes.back();
-  const bool gathers = b.empty() || b.back()->op != ExprOp::axis || b.back()->name != column;
-  const bool along_reduction =
-      !b.empty() && b.back()->op == ExprOp::axis && b.back()->name == last.name();
-  return gathers && along_reduction && last.extent().is_constant() &&
+  return !is_along(c.b, column) && is_along(c.b, last) && last.extent().is_constant() &&
          last.extent().constant() >= int64_t{2} * target.vector_lanes(op.dtype);
 }
 
@@ -310,7 +306,8 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   if (!packed) copied = pays_to_copy_panels(op, c->b, column, tile, rows, *columns);
   const size_t copied_axis = copied.value_or(0);
   const bool contiguous = copied && copied_axis + 1 == c->b->args.size();
-  if (!packed && !copied && is_better_as_reduction(op, *c, column, target)) return false;
+  if (!packed && !copied && is_better_as_reduction(op, *c, op.axes[column_at], target))
+    return false;
   Shared over = choose_shares(op, tile, rows, *columns, !outer_axes.empty(), outer_extent,
                               copied.has_value(), target);
 

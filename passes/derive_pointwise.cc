@@ -58,13 +58,6 @@ std::optional<Axis> fuse_leading(const Op& op, size_t count, const Target& targe
   return fuse_rows(*stage, rows, fused);
 }
 
-// Whether `axis` alone moves the last index of the read, by one element a step.
-bool is_along(const Expr& read, const Axis& axis) {
-  if (read->args.empty()) return false;
-  const Expr& last = read->args.back();
-  return last->op == ExprOp::axis && last->name == axis.name();
-}
-
 constexpr int64_t kBlockedRows = 16;  // a cache line of f32
 
 // Which axis an operand lies along that vectors along the last axis would only gather, when a row
@@ -102,6 +95,12 @@ void block_rows(const Op& op, size_t across, size_t last, StageSchedule* stage) 
 }
 
 }  // namespace
+
+bool is_along(const Expr& read, const Axis& axis) {
+  if (read->args.empty()) return false;
+  const Expr& last = read->args.back();
+  return last->op == ExprOp::axis && last->name == axis.name();
+}
 
 int64_t value_lanes(const Op& op, const Target& target) {
   ValueTypes values;

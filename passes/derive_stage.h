@@ -41,6 +41,9 @@ std::set<std::string> transposed_weights(const Graph& grouped);
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 
+// Whether `axis` alone moves the last index of the read, by one element a step.
+bool is_along(const Expr& read, const Axis& axis);
+
 // Lanes of the narrowest vectors among the values that the operation computes with: its own type
 // and those of its body. What only says where to read does not count, nor what is one value for all
 // points, nor do conditions.

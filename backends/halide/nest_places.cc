@@ -1,6 +1,7 @@
 #include "backends/halide/nest_places.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "dsl/error.h"
 #include "passes/simplify_index.h"
@@ -181,51 +182,40 @@ class EarlyLoops {
   std::set<std::string> for_all_, computed_once_;
 };
 
-void note_early(const Node& node, const EarlyLoops& loops, const LoopNest& nest,
-                std::vector<const Node*>* around,
-                std::map<std::string, std::set<std::string>>* early) {
+// Each uOp with each loop around it.
+void for_each_loop_around(const Node& node, std::vector<const Node*>* around,
+                          const std::function<void(const Node& uop, const Node& loop)>& note) {
   if (node.kind == NodeKind::loop) around->push_back(&node);
-  for (const NodePtr& child : node.children) note_early(*child, loops, nest, around, early);
+  for (const NodePtr& child : node.children) for_each_loop_around(*child, around, note);
   if (node.kind == NodeKind::loop) around->pop_back();
   if (node.point.empty()) return;
-  const Stage& stage = nest.stage(node.stage);
-  for (const Node* loop : *around) {
-    if (!loops.reach(node.stage, *loop)) continue;
-    for (size_t d = 0; d < stage.axes.size(); ++d) {
-      if (!mentions(node.point[d], loop_variable(loop->stage, loop->axis))) continue;
-      (*early)[node.stage].insert(stage.axes[d].name());
-    }
-  }
-}
-
-}  // namespace
-
-namespace {
-
-void note_beside(const Node& node, const EarlyLoops& loops, std::vector<const Node*>* around,
-                 std::set<std::string>* beside) {
-  if (node.kind == NodeKind::loop) around->push_back(&node);
-  for (const NodePtr& child : node.children) note_beside(*child, loops, around, beside);
-  if (node.kind == NodeKind::loop) around->pop_back();
-  if (node.point.empty()) return;
-  for (const Node* loop : *around) {
-    if (loops.moves_a_window(node.stage, *loop)) beside->insert(node.stage);
-  }
+  for (const Node* loop : *around) note(node, *loop);
 }
 
 }  // namespace
 
 std::set<std::string> stages_beside_windows(const LoopNest& nest) {
+  const EarlyLoops loops(nest);
   std::set<std::string> beside;
   std::vector<const Node*> around;
-  note_beside(*nest.root, EarlyLoops(nest), &around, &beside);
+  for_each_loop_around(*nest.root, &around, [&](const Node& uop, const Node& loop) {
+    if (loops.moves_a_window(uop.stage, loop)) beside.insert(uop.stage);
+  });
   return beside;
 }
 
 std::map<std::string, std::set<std::string>> axes_started_early(const LoopNest& nest) {
+  const EarlyLoops loops(nest);
   std::map<std::string, std::set<std::string>> early;
   std::vector<const Node*> around;
-  note_early(*nest.root, EarlyLoops(nest), nest, &around, &early);
+  for_each_loop_around(*nest.root, &around, [&](const Node& uop, const Node& loop) {
+    if (!loops.reach(uop.stage, loop)) return;
+    const std::vector<Axis>& axes = nest.stage(uop.stage).axes;
+    for (size_t d = 0; d < axes.size(); ++d) {
+      if (!mentions(uop.point[d], loop_variable(loop.stage, loop.axis))) continue;
+      early[uop.stage].insert(axes[d].name());
+    }
+  });
   return early;
 }
 
