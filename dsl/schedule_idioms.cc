@@ -74,14 +74,15 @@ StageSchedule& accumulate_in_registers(StageSchedule& sums, const std::string& c
   return sums;
 }
 
-StageSchedule& cache_block(StageSchedule& stage, const std::vector<CacheBlock>& blocks, Tail tail) {
-  std::vector<Axis> order;  // innermost first
-  for (size_t i = blocks.size(); i-- > 0;) order.push_back(blocks[i].axis);
-  for (size_t i = blocks.size(); i-- > 0;) order.emplace_back(blocks[i].axis.name() + "_block");
+StageSchedule& cache_block(StageSchedule& stage, const std::vector<CacheBlock>& blocks) {
+  std::vector<Axis> within, around;  // outermost first
   for (const CacheBlock& block : blocks) {
-    const Axis outer(block.axis.name() + "_block");
-    stage.split(block.axis, outer, block.axis, block.extent, tail);
+    around.push_back(block.outer.value_or(Axis(block.axis.name() + "_block")));
+    within.push_back(block.inner.value_or(block.axis));
+    stage.split(block.axis, around.back(), within.back(), block.extent, block.tail);
   }
+  std::vector<Axis> order(within.rbegin(), within.rend());  // innermost first
+  order.insert(order.end(), around.rbegin(), around.rend());
   if (!order.empty()) stage.reorder(order);
   return stage;
 }

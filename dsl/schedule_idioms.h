@@ -58,14 +58,15 @@ StageSchedule& accumulate_in_registers(StageSchedule& sums, const std::string& c
                                        const RegisterTile& tile);
 
 // for m: for n: for k  ->  for m_block: for n_block: for k_block: for m: for n: for k
-// by blocks that fit a cache; the loops inside a block keep their names, so that another idiom can
-// go on with them. `block_order`: the axes whose blocks are outermost first.
+// by blocks that fit a cache, the first axis outermost. The loops inside a block keep their names,
+// so that another idiom can go on with them, unless a block names its own two.
 struct CacheBlock {
   Axis axis;
   int64_t extent;
+  Tail tail = Tail::automatic;
+  std::optional<Axis> outer = std::nullopt, inner = std::nullopt;
 };
-StageSchedule& cache_block(StageSchedule& stage, const std::vector<CacheBlock>& blocks,
-                           Tail tail = Tail::automatic);
+StageSchedule& cache_block(StageSchedule& stage, const std::vector<CacheBlock>& blocks);
 
 // for a: for b: for n  ->  for rows: for n, the rows fused one after another into the names of
 // `fused`, of which there are as many as rows but one (by default rows1, rows2, ...). Returns the

@@ -81,17 +81,21 @@ std::optional<size_t> crosses(const Op& op, size_t last, int64_t lanes, const Ta
   return across;
 }
 
-// for r: for between: for i: vectorized i_v  ->
-// for r: for between: for i: for row: vectorized i_v
-void block_rows(const Op& op, size_t across, size_t last, StageSchedule* stage) {
+// for r: for between: for i  ->  for r: for between: for i: for row: vectorized lane
+void block_rows(const Op& op, size_t across, size_t last, int64_t lanes, StageSchedule* stage) {
   const Axis& rows = op.axes[across];
-  const Axis row(fresh_axis(op, "row"));
-  const std::optional<int64_t> extent = known_extent(rows);
-  const bool exact = extent && *extent % kBlockedRows == 0;
-  stage->split(rows, rows, row, kBlockedRows, exact ? Tail::automatic : Tail::guard);
-  std::vector<Axis> order = {Axis(op.axes[last].name() + "_v"), row};  // innermost first
-  for (size_t i = last; i > across; --i) order.push_back(op.axes[i]);
-  stage->reorder(order);
+  const Axis& along = op.axes[last];
+  const Axis row(fresh_axis(op, "row")), lane(fresh_axis(op, "lane"));
+  auto exact_or = [](const Axis& axis, int64_t block, Tail tail) {
+    return axis.extent().exact_quotient(block) ? Tail::automatic : tail;
+  };
+  cache_block(*stage, {{rows, kBlockedRows, exact_or(rows, kBlockedRows, Tail::guard), rows, row},
+                       {along, lanes, exact_or(along, lanes, Tail::shift_inwards), along, lane}});
+  stage->vectorize(lane);
+  std::vector<Axis> between(op.axes.begin() + static_cast<std::ptrdiff_t>(across) + 1,
+                            op.axes.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+  std::reverse(between.begin(), between.end());
+  if (between.size() > 1) stage->reorder(between);
 }
 
 }  // namespace
@@ -151,9 +155,10 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   }
   if (pixels) {
     vectorize_pixels(stage, along, pixels->colour, Axis(fresh_axis(op, "lane")), lanes);
+  } else if (const auto across = crosses(op, rows, lanes, target)) {
+    block_rows(op, *across, rows, lanes, &stage);
   } else {
     vectorize_last(stage, along, lanes);
-    if (const auto across = crosses(op, rows, lanes, target)) block_rows(op, *across, rows, &stage);
   }
   if (threads && rows > 0) shared = fuse_leading(op, rows, target, &stage);
   if (shared) parallel_from(stage, *shared, op.shape, kWorkForThreads / 8);

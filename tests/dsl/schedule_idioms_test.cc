@@ -77,10 +77,18 @@ TEST(ScheduleIdioms, SumsOfOneRowAndOneVector) {
 
 TEST(ScheduleIdioms, BlocksLeaveTheNamesInside) {
   Schedule s = empty();
-  cache_block(s["mm"], {{m, 32}, {k, 64}}, Tail::guard);
+  cache_block(s["mm"], {{m, 32, Tail::guard}, {k, 64}});
   EXPECT_EQ(text_of(s["mm"]),
-            "split(m, m_block, m, 32, guard)\nsplit(k, k_block, k, 64, guard)\n"
+            "split(m, m_block, m, 32, guard)\nsplit(k, k_block, k, 64)\n"
             "reorder(k, m, k_block, m_block)\n");
+  EXPECT_NO_THROW(parse_schedule(to_string(s), s.graph()));
+}
+
+TEST(ScheduleIdioms, BlocksWithNamesOfTheirOwn) {
+  Schedule s = empty();
+  cache_block(s["mm"], {{m, 32, Tail::automatic, m, Axis("row")}, {n, 64}});
+  EXPECT_EQ(text_of(s["mm"]),
+            "split(m, m, row, 32)\nsplit(n, n_block, n, 64)\nreorder(n, row, n_block, m)\n");
   EXPECT_NO_THROW(parse_schedule(to_string(s), s.graph()));
 }
 

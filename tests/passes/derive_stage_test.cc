@@ -199,12 +199,14 @@ std::string pointwise(const Tensor& tensor, const Target& target) {
 TEST(DerivePointwise, RowsThatAnOperandLiesAcrossAreBlocked) {
   const Target target = Target::parse("x86-64-v3,cores=1,l1=32768");
   const std::string text = pointwise(transpose(input("x", f32, {520, 40}), {}, "y"), target);
-  EXPECT_NE(text.find("y.split(i0, i0, row, 16, guard)\ny.reorder(i1_v, row, i1)\n"),
+  EXPECT_NE(text.find("y.split(i0, i0, row, 16, guard)\ny.split(i1, i1, lane, 8)\n"
+                      "y.reorder(lane, row, i1, i0)\ny.vectorize(lane)\n"),
             std::string::npos)
       << text;
   const Tensor planes = input("x", f32, {2, 600, 3, 32});
   const std::string between = pointwise(transpose(planes, {0, 3, 2, 1}, "y"), target);
-  EXPECT_NE(between.find("y.split(i1, i1, row, 16)\ny.reorder(i3_v, row, i3, i2)\n"),
+  EXPECT_NE(between.find("y.split(i1, i1, row, 16)\ny.split(i3, i3, lane, 8)\n"
+                         "y.reorder(lane, row, i3, i1)\ny.vectorize(lane)\ny.reorder(i3, i2)\n"),
             std::string::npos)
       << between;
 }
