@@ -280,14 +280,11 @@ void inline_stage(NestPlan* plan, size_t position) {
 // first) is packed as the stage will read it.
 void read_directly(const NestPlan& plan, const std::vector<std::string>& inlined,
                    const std::string& weight, Stage* stage) {
-  Expr body = stage->body;
+  Stage direct = *stage;
   for (size_t i = inlined.size(); i-- > 0;) {
-    body = with_inlined(body, plan.find(inlined[i])->stage);
+    direct.body = with_inlined(direct.body, plan.find(inlined[i])->stage);
   }
-  bool reads = false;
-  visit(body,
-        [&](const Expr& e) { reads = reads || (e->op == ExprOp::read && e->name == weight); });
-  if (reads) stage->body = body;
+  if (buffers_read_by(direct).count(weight) > 0) *stage = std::move(direct);
 }
 
 // An operation without loops has no place for another directive; whichever came later is wrong.
