@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "backends/halide/jit.h"
-#include "backends/interpreter/interpret_graph.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
 #include "tests/backends/halide/nest_cases.h"
@@ -56,21 +54,10 @@ TEST_P(DerivedProducts, AreWhatTheGraphSays) {
   Target target = Target::host();
   target.cores = GetParam();
   for (const auto& [product, part] : products()) {
-    const auto& [name, graph] = product;
-    const LoopNest nest = run_pipeline(graph, target).nest;
+    SCOPED_TRACE(product.name);
+    const LoopNest nest = run_pipeline(product.graph, target).nest;
     EXPECT_NE(to_string(nest).find(part), std::string::npos) << to_string(nest);
-    const JitKernel kernel(nest, target);
-    for (int64_t batch : {0, 2}) {
-      const TensorValues arguments = arguments_for(graph, batch, 7);
-      InterpretOptions options;
-      options.sizes["B"] = batch;
-      const TensorValues actual = run_by_jit(kernel, nest, arguments, batch);
-      for (const auto& [output, value] : interpret_graph(graph, arguments, options)) {
-        EXPECT_EQ(first_difference(value, actual.at(output), 1e-4, 1e-4), std::nullopt)
-            << name << "\n"
-            << to_string(nest);
-      }
-    }
+    expect_same_as_graph(product.graph, nest, {0, 2}, 1e-4, target);
   }
 }
 

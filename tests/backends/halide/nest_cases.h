@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/halide/jit.h"
 #include "backends/interpreter/tensor_value.h"
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
+#include "dsl/target.h"
 #include "passes/loop_nest.h"
 
 namespace emulsion {
@@ -38,9 +38,12 @@ TensorValues arguments_for(const Graph& graph, int64_t batch, uint64_t seed);
 // The outputs, which start as poison.
 TensorValues run_by_jit(const LoopNest& nest, const TensorValues& arguments, int64_t batch,
                         const Target& target = Target::host());
-// The same with a kernel that has been made of the nest.
-TensorValues run_by_jit(const JitKernel& kernel, const LoopNest& nest,
-                        const TensorValues& arguments, int64_t batch);
+
+// Expects the graph's nest, run by JIT for `target`, to compute what the graph says for each of
+// `batches`, or once when it has no run-time size.
+void expect_same_as_graph(const Graph& graph, const LoopNest& nest,
+                          const std::vector<int64_t>& batches, double tolerance,
+                          const Target& target = Target::host());
 
 }  // namespace emulsion
 

@@ -1,8 +1,11 @@
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstring>
 
+#include "backends/halide/jit.h"
+#include "backends/interpreter/interpret_graph.h"
 #include "dsl/error.h"
 #include "tests/backends/halide/nest_cases.h"
 
@@ -37,25 +40,8 @@ class GuardedBytes {
   size_t size_ = 0;
 };
 
-}  // namespace
-
-TensorValues arguments_for(const Graph& graph, int64_t batch, uint64_t seed) {
-  TensorValues values;
-  for (const OpPtr& op : graph.arguments()) {
-    std::vector<int64_t> shape;
-    for (const Extent& extent : op->shape) shape.push_back(extent.evaluate({{"B", batch}}));
-    const bool is_bool = op->dtype == DType::boolean;
-    values[op->name] = random_integers(op->dtype, shape, ++seed, is_bool ? 0 : -4, is_bool ? 1 : 4);
-  }
-  return values;
-}
-
-TensorValues run_by_jit(const LoopNest& nest, const TensorValues& arguments, int64_t batch,
-                        const Target& target) {
-  return run_by_jit(JitKernel(nest, target), nest, arguments, batch);
-}
-
-TensorValues run_by_jit(const JitKernel& kernel, const LoopNest& nest,
+// With a kernel that has been made of the nest.
+TensorValues run_kernel(const JitKernel& kernel, const LoopNest& nest,
                         const TensorValues& arguments, int64_t batch) {
   TensorValues outputs;
   std::map<std::string, GuardedBytes> memory;
@@ -79,6 +65,43 @@ TensorValues run_by_jit(const JitKernel& kernel, const LoopNest& nest,
     value.bytes.assign(data, data + value.bytes.size());
   }
   return outputs;
+}
+
+}  // namespace
+
+TensorValues arguments_for(const Graph& graph, int64_t batch, uint64_t seed) {
+  TensorValues values;
+  for (const OpPtr& op : graph.arguments()) {
+    std::vector<int64_t> shape;
+    for (const Extent& extent : op->shape) shape.push_back(extent.evaluate({{"B", batch}}));
+    const bool is_bool = op->dtype == DType::boolean;
+    values[op->name] = random_integers(op->dtype, shape, ++seed, is_bool ? 0 : -4, is_bool ? 1 : 4);
+  }
+  return values;
+}
+
+TensorValues run_by_jit(const LoopNest& nest, const TensorValues& arguments, int64_t batch,
+                        const Target& target) {
+  return run_kernel(JitKernel(nest, target), nest, arguments, batch);
+}
+
+void expect_same_as_graph(const Graph& graph, const LoopNest& nest,
+                          const std::vector<int64_t>& batches, double tolerance,
+                          const Target& target) {
+  const JitKernel kernel(nest, target);
+  for (int64_t batch : graph.sizes().empty() ? std::vector<int64_t>{1} : batches) {
+    const TensorValues arguments = arguments_for(graph, batch, 7);
+    InterpretOptions options;
+    for (const std::string& size : graph.sizes()) options.sizes[size] = batch;
+    const TensorValues expected = interpret_graph(graph, arguments, options);
+    const TensorValues actual = run_kernel(kernel, nest, arguments, batch);
+    ASSERT_EQ(expected.size(), actual.size());
+    for (const auto& [name, value] : expected) {
+      EXPECT_EQ(first_difference(value, actual.at(name), tolerance, tolerance), std::nullopt)
+          << name << ", batch " << batch << "\n"
+          << to_string(nest);
+    }
+  }
 }
 
 }  // namespace emulsion
