@@ -21,6 +21,18 @@ constexpr char kInterrupted[] = "interrupted";
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
 
+constexpr char kCommonHelp[] =
+    "  --json=FILE   write the JSON there, and only the text to standard output\n"
+    "  --quick       short measurements: to see that it works, not to quote\n"
+    "  --help        this text\n"
+    "\n"
+    "Google Benchmark's options work too, for example\n"
+    "  --benchmark_filter=WORDS                fewer rows\n"
+    "  --benchmark_repetitions=100             more certainty\n"
+    "  --benchmark_format=json                 every measurement; the table goes to standard "
+    "error\n"
+    "  --benchmark_list_tests                  the names\n";
+
 std::string help_text;  // Google Benchmark asks for a function without arguments
 void print_help() { std::fputs(help_text.c_str(), stdout); }
 
@@ -95,21 +107,9 @@ std::optional<ProgramOptions> parse_options(const std::string& name,
 
 }  // namespace
 
-const char kCommonHelp[] =
-    "  --json=FILE   write the JSON there, and only the text to standard output\n"
-    "  --quick       short measurements: to see that it works, not to quote\n"
-    "  --help        this text\n"
-    "\n"
-    "Google Benchmark's options work too, for example\n"
-    "  --benchmark_filter=WORDS                fewer rows\n"
-    "  --benchmark_repetitions=100             more certainty\n"
-    "  --benchmark_format=json                 every measurement; the table goes to standard "
-    "error\n"
-    "  --benchmark_list_tests                  the names\n";
-
 int run_program(int argc, char** argv, const std::string& name, const std::string& help,
                 const std::function<int(const ProgramOptions&)>& run) {
-  help_text = help;
+  help_text = help + kCommonHelp;
   int status = 0;
   std::vector<std::string> arguments(argv, argv + argc);
   const std::optional<ProgramOptions> options = parse_options(name, &arguments, &status);

@@ -30,11 +30,8 @@ struct ProgramOptions {
   bool list = false;  // --benchmark_list_tests was given
 };
 
-// What stands in help texts below the program's own words.
-extern const char kCommonHelp[];
-
-// Calls `run` with the options and turns what it throws into a message. Returns what main()
-// returns.
+// Calls `run` with the options and turns what it throws into a message. The options that all have
+// stand below the program's own `help`. Returns what main() returns.
 int run_program(int argc, char** argv, const std::string& name, const std::string& help,
                 const std::function<int(const ProgramOptions&)>& run);
 

@@ -78,19 +78,20 @@ int run(const ProgramOptions& options) {
     for (HalideThreads threads : {HalideThreads::one, HalideThreads::all}) {
       const bool one = threads == HalideThreads::one;
       if (!one && target.cores == 1) continue;
-      pairs.push_back({fmt::format("{}/{}", name, one ? "one_thread" : "all_threads"),
-                       double{kWidth} * kHeight, [threads] { set_halide_threads(threads); },
-                       [blur] { blur->run_emulsion(); }, [blur] { blur->run_halide(); }});
+      pairs.push_back({fmt::format("{}/{}", name, one ? "one_thread" : "all_threads"), "Halide",
+                       "Mpixel/s", 1e-6 * kWidth * kHeight,
+                       [threads] { set_halide_threads(threads); }, [blur] { blur->run_emulsion(); },
+                       [blur] { blur->run_halide(); }});
     }
   }
   const std::vector<SideBySide> all = measure_side_by_side(pairs, options);
-  return report(options, report_text(all, "Mpixel/s", 1e-6), report_json(all));
+  return report(options, report_text(all), report_json(all));
 }
 
 }  // namespace
 }  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
-  using namespace emulsion::benchmarks;
-  return run_program(argc, argv, "blur", std::string(kHelp) + kCommonHelp, run);
+  return emulsion::benchmarks::run_program(argc, argv, "blur", emulsion::benchmarks::kHelp,
+                                           emulsion::benchmarks::run);
 }

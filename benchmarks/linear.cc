@@ -62,6 +62,6 @@ int run(const ProgramOptions& options) {
 }  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
-  using namespace emulsion::benchmarks;
-  return run_program(argc, argv, "linear", std::string(kHelp) + kCommonHelp, run);
+  return emulsion::benchmarks::run_program(argc, argv, "linear", emulsion::benchmarks::kHelp,
+                                           emulsion::benchmarks::run);
 }

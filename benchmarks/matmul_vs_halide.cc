@@ -81,21 +81,21 @@ int run(const ProgramOptions& options) {
     for (HalideThreads threads : {HalideThreads::one, HalideThreads::all}) {
       const bool one = threads == HalideThreads::one;
       if (!one && target.cores == 1) continue;
-      const double work = 2.0 * size * size * size;
+      const double work = 2e-9 * size * size * size;
       pairs.push_back({fmt::format("{0}x{0}x{0}/{1}", size, one ? "one_thread" : "all_threads"),
-                       work, [threads] { set_halide_threads(threads); },
+                       "Halide", "GF/s", work, [threads] { set_halide_threads(threads); },
                        [product] { product->run_emulsion(); },
                        [product] { product->run_halide(); }});
     }
   }
   const std::vector<SideBySide> all = measure_side_by_side(pairs, options);
-  return report(options, report_text(all, "GF/s", 1e-9), report_json(all));
+  return report(options, report_text(all), report_json(all));
 }
 
 }  // namespace
 }  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
-  using namespace emulsion::benchmarks;
-  return run_program(argc, argv, "matmul_vs_halide", std::string(kHelp) + kCommonHelp, run);
+  return emulsion::benchmarks::run_program(argc, argv, "matmul_vs_halide",
+                                           emulsion::benchmarks::kHelp, emulsion::benchmarks::run);
 }

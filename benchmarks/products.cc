@@ -1,30 +1,42 @@
 // What derived schedules gain by copying the second operand of a product of two inputs by panels:
-// BM_Copied is the schedule as derived, BM_InPlace the same without the copies, and BM_Weight the
-// same product with a weight that was packed before, which is as fast as it can get. `by_columns`
-// is x[m, k] * w[n, k], as attention's scores are. flops: operations a second.
+// the kernel as derived beside the same schedule without the copies, and beside the same product
+// with a weight that was packed before, which is as fast as a copy can get.
 
-#include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
-#include <cstdio>
+#include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "backends/halide/jit.h"
 #include "backends/interpreter/interpret_nest.h"
 #include "backends/interpreter/tensor_value.h"
+#include "benchmarks/halide_peer.h"
+#include "benchmarks/progress.h"
+#include "benchmarks/side_by_side_benchmarks.h"
+#include "dsl/error.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
 
-namespace emulsion {
+namespace emulsion::benchmarks {
 namespace {
 
-Graph product(int64_t n, bool by_columns, bool weighed) {
-  Tensor x = input("x", f32, {n, n});
-  Tensor w = weighed ? weight("w", f32, {n, n}) : input("w", f32, {n, n});
-  if (!by_columns) return Graph(matmul(x, w, "y"));
-  const Axis m("m", n), columns("n", n), k("k", n);
-  return Graph(compute("y", {m, columns}, sum(k, x(m, k) * w(columns, k))));
-}
+constexpr char kHelp[] =
+    "Measures products of two inputs as derived, which copies panels of the second one, against\n"
+    "the same without the copies and against a weight that was packed before. Prints the table as\n"
+    "text and as JSON; losses come first.\n"
+    "\n"
+    "  bazel run -c opt //benchmarks:products -- --quick --json=/tmp/products.json\n"
+    "\n";
+
+using Call = std::function<void()>;
+// By name, of both kernels of a pair: so neither has the better place in memory.
+using Values = std::shared_ptr<TensorValues>;
+
+LoopNest derived(const Graph& graph) { return run_pipeline(graph, Target::host()).nest; }
 
 Schedule without_copies(const Schedule& schedule) {
   std::set<std::string> copies;
@@ -43,70 +55,102 @@ Schedule without_copies(const Schedule& schedule) {
   return rest;
 }
 
-void run(benchmark::State& state, const LoopNest& nest) {
-  const int64_t n = state.range(0);
-  TensorValues arguments = apply_packs(
-      nest, {{"x", random_integers(f32, {n, n}, 1)}, {"w", random_integers(f32, {n, n}, 2)}});
-  arguments.emplace("y", zeros(f32, {n, n}));
-  std::map<std::string, JitBuffer> buffers;
-  for (auto& [name, value] : arguments) {
-    buffers[name] = {value.dtype, value.shape, value.bytes.data()};
+// Small whole numbers, of which no order of summation rounds, and room for y.
+Values values_of(const Graph& graph) {
+  auto values = std::make_shared<TensorValues>();
+  uint64_t seed = 0;
+  auto shape_of = [](const OpPtr& op) {
+    std::vector<int64_t> shape;
+    for (const Extent& extent : op->shape) shape.push_back(extent.evaluate({}));
+    return shape;
+  };
+  for (const OpPtr& op : graph.arguments()) {
+    values->emplace(op->name, random_integers(op->dtype, shape_of(op), ++seed));
   }
-  const JitKernel kernel(nest);
-  kernel.run(buffers);
-  for (auto _ : state) kernel.run(buffers);
-  state.counters["flops"] = benchmark::Counter(2.0 * static_cast<double>(n * n * n),
-                                               benchmark::Counter::kIsIterationInvariantRate);
+  for (const OpPtr& op : graph.outputs()) {
+    values->emplace(op->name, zeros(op->dtype, shape_of(op)));
+  }
+  return values;
 }
 
-void BM_Copied(benchmark::State& state, bool by_columns) {
-  run(state, run_pipeline(product(state.range(0), by_columns, false), Target::host()).nest);
+// Weights are packed now.
+Call emulsion_kernel(const LoopNest& nest, const Values& values) {
+  for (auto& [name, value] : apply_packs(nest, *values)) values->emplace(name, value);
+  std::map<std::string, JitBuffer> buffers;
+  for (const Buffer* argument : nest.arguments()) {
+    TensorValue& value = values->at(argument->name);
+    buffers[argument->name] = {value.dtype, value.shape, value.bytes.data()};
+  }
+  return [kernel = JitKernel(nest), buffers, values] { kernel.run(buffers); };
 }
 
-void BM_InPlace(benchmark::State& state, bool by_columns) {
-  const Graph graph = product(state.range(0), by_columns, false);
-  run(state, run_pipeline(graph, without_copies(run_pipeline(graph, Target::host()).schedule)));
+// Error: they make different ys.
+KernelPair pair_of(const std::string& name, const std::string& peer, double flops, Call emulsion,
+                   Call call_peer, const Values& values) {
+  announce(fmt::format("comparing {} with {}", name, peer));
+  TensorValue& y = values->at("y");
+  call_peer();
+  const TensorValue expected = y;
+  fill_with_poison(&y);
+  emulsion();
+  const auto difference = first_difference(expected, y);
+  if (difference) fail("{} and {} differ: {}", name, peer, *difference);
+  return {name,
+          peer,
+          "GF/s",
+          flops * 1e-9,
+          [] { set_halide_threads(HalideThreads::all); },
+          std::move(emulsion),
+          std::move(call_peer)};
 }
 
-void BM_Weight(benchmark::State& state, bool by_columns) {
-  run(state, run_pipeline(product(state.range(0), by_columns, true), Target::host()).nest);
+// x[m, k] * w[n, k], as attention's scores.
+Tensor scores(const Tensor& x, const Tensor& w) {
+  const Axis m("m", x.shape()[0]), n("n", w.shape()[0]), k("k", x.shape()[1]);
+  return compute("y", {m, n}, sum(k, x(m, k) * w(n, k)));
 }
 
-void sizes(benchmark::internal::Benchmark* one) {
-  one->Arg(256)->Arg(512)->Arg(1024)->Arg(2048)->Unit(benchmark::kMillisecond)->UseRealTime();
+void add_without_copies(const std::string& name, const Graph& graph, double flops,
+                        std::vector<KernelPair>* pairs) {
+  const Values values = values_of(graph);
+  const LoopNest in_place =
+      run_pipeline(graph, without_copies(run_pipeline(graph, Target::host()).schedule));
+  pairs->push_back(pair_of(name + "/in_place", "the same without copies", flops,
+                           emulsion_kernel(derived(graph), values),
+                           emulsion_kernel(in_place, values), values));
 }
 
-BENCHMARK_CAPTURE(BM_Copied, by_rows, false)->Apply(sizes);
-BENCHMARK_CAPTURE(BM_InPlace, by_rows, false)->Apply(sizes);
-BENCHMARK_CAPTURE(BM_Weight, by_rows, false)->Apply(sizes);
-BENCHMARK_CAPTURE(BM_Copied, by_columns, true)
-    ->Arg(512)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-BENCHMARK_CAPTURE(BM_InPlace, by_columns, true)
-    ->Arg(512)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+void add_packed_before(const std::string& name, int64_t n, double flops,
+                       std::vector<KernelPair>* pairs) {
+  const Tensor x = input("x", f32, {n, n});
+  const Graph graph(matmul(x, input("w", f32, {n, n}), "y"));
+  const Graph weighed(matmul(x, weight("w", f32, {n, n}), "y"));
+  const Values values = values_of(graph);
+  pairs->push_back(pair_of(name + "/packed", "a packed weight", flops,
+                           emulsion_kernel(derived(graph), values),
+                           emulsion_kernel(derived(weighed), values), values));
+}
+
+int run(const ProgramOptions& options) {
+  check_writable(options);
+  std::vector<KernelPair> pairs;
+  for (int64_t n : {256, 512, 1024, 2048}) {
+    const Tensor x = input("x", f32, {n, n}), w = input("w", f32, {n, n});
+    const double flops = 2.0 * static_cast<double>(n * n * n);
+    add_without_copies(fmt::format("by_rows/{}", n), Graph(matmul(x, w, "y")), flops, &pairs);
+    add_packed_before(fmt::format("by_rows/{}", n), n, flops, &pairs);
+    if (n == 512) {
+      add_without_copies(fmt::format("by_columns/{}", n), Graph(scores(x, w)), flops, &pairs);
+    }
+  }
+  const std::vector<SideBySide> all = measure_side_by_side(pairs, options);
+  return report(options, report_text(all), report_json(all));
+}
 
 }  // namespace
-}  // namespace emulsion
+}  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv, [] {
-    std::puts(
-        "Measures products of two inputs as derived, which copies panels of the second one,\n"
-        "without the copies, and beside a weight that was packed before.\n"
-        "\n"
-        "Examples:\n"
-        "  ./bazelw run -c opt //benchmarks:products -- --benchmark_filter=1024\n"
-        "  ./bazelw run -c opt //benchmarks:products -- --benchmark_repetitions=11 \\\n"
-        "      --benchmark_enable_random_interleaving=true "
-        "--benchmark_report_aggregates_only=true\n"
-        "\n"
-        "The options are Google Benchmark's; --benchmark_list_tests prints the names.");
-  });
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
+  return emulsion::benchmarks::run_program(argc, argv, "products", emulsion::benchmarks::kHelp,
+                                           emulsion::benchmarks::run);
 }

@@ -33,7 +33,7 @@ std::vector<SideBySide> measure_side_by_side(const std::vector<KernelPair>& pair
   for (const KernelPair& pair : pairs) {
     entries.push_back({pair.name + "/emulsion", pair, pair.emulsion});
     entries.push_back({pair.name + "/emulsion_again", pair, pair.emulsion});
-    entries.push_back({pair.name + "/halide", pair, pair.halide});
+    entries.push_back({pair.name + "/peer", pair, pair.call_peer});
   }
   for (Entry& entry : entries) {
     benchmark::RegisterBenchmark(entry.name.c_str(), [&entry](benchmark::State& state) {
@@ -49,8 +49,8 @@ std::vector<SideBySide> measure_side_by_side(const std::vector<KernelPair>& pair
   };
   std::vector<SideBySide> all;
   for (const KernelPair& pair : pairs) {
-    all.push_back({pair.name, pair.work, samples(pair.name + "/emulsion"),
-                   samples(pair.name + "/emulsion_again"), samples(pair.name + "/halide")});
+    all.push_back({pair.name, pair.peer, pair.unit, pair.work, samples(pair.name + "/emulsion"),
+                   samples(pair.name + "/emulsion_again"), samples(pair.name + "/peer")});
   }
   return all;
 }

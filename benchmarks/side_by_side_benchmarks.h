@@ -2,7 +2,7 @@
 #define EMULSION_BENCHMARKS_SIDE_BY_SIDE_BENCHMARKS_H_
 
 // Measures pairs of kernels, as Google Benchmark knows them: "1024x1024x1024/one_thread/emulsion",
-// ".../emulsion_again" and ".../halide", in random order over the whole run.
+// ".../emulsion_again" and ".../peer", in random order over the whole run.
 
 #include <functional>
 #include <string>
@@ -15,10 +15,10 @@ namespace emulsion::benchmarks {
 
 // The same computation, called in two ways.
 struct KernelPair {
-  std::string name;
-  double work = 0;                // of one call, in the unit of the report
+  std::string name, peer, unit;
+  double work = 0;                // of one call, in the unit times seconds
   std::function<void()> prepare;  // before each measurement: the number of threads
-  std::function<void()> emulsion, halide;
+  std::function<void()> emulsion, call_peer;
 };
 
 std::vector<SideBySide> measure_side_by_side(const std::vector<KernelPair>& pairs,
