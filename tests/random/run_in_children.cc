@@ -12,6 +12,8 @@
 namespace emulsion {
 namespace {
 
+constexpr unsigned kLongestTask = 300;  // seconds: a task that hangs is one that crashes
+
 enum class Message : char { announcement, result };
 
 int pipe_of_child = -1;  // -1: this process is no child
@@ -72,6 +74,7 @@ std::vector<TaskResult> run_in_children(const std::vector<std::function<std::str
       close(ends[0]);
       pipe_of_child = ends[1];
       for (size_t i = results.size(); i < tasks.size(); ++i) {
+        alarm(kLongestTask);
         write_text(ends[1], Message::result, tasks[i]());
       }
       _exit(0);
