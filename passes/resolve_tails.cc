@@ -97,6 +97,26 @@ void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool wh
                      plan->stage.name, t->axis, to_string(extent)));
 }
 
+// Halide 21 drops the mask of one of two: the vectors would then read past the end.
+void check_masked_loads(const StagePlan& plan) {
+  const bool vectors = std::any_of(plan.kinds.begin(), plan.kinds.end(), [](const auto& kind) {
+    return kind.second == LoopKind::vectorized;
+  });
+  const LoopTransform* first = nullptr;
+  for (const LoopTransform& t : plan.stage.transforms) {
+    if (!vectors || t.kind != LoopTransform::Kind::split || t.tail != Tail::predicate_loads)
+      continue;
+    if (first != nullptr) {
+      refuse(
+          plan.stage.name, plan.written(t),
+          fmt::format("expected one split of a vectorized operation to have predicate_loads, got "
+                      "those of {} and {}; legal: guard or predicate",
+                      first->axis, t.axis));
+    }
+    first = &t;
+  }
+}
+
 void resolve_case(StagePlan* plan, const SizeFacts& facts) {
   Stage& stage = plan->stage;
   std::map<std::string, Expr> extents = axis_extents(stage, plan->extents);
@@ -128,6 +148,7 @@ void resolve_case(StagePlan* plan, const SizeFacts& facts) {
     }
     apply_transform(t, &extents);
   }
+  check_masked_loads(*plan);
   for (const std::string& loop : plan->loops) {
     auto kind = plan->kinds.find(loop);
     if (kind == plan->kinds.end() || kind->second == LoopKind::parallel) continue;
