@@ -29,6 +29,23 @@ std::string place_text(const StagePlan& plan) {
   return loop_variable(plan.at_stage, plan.at_loop);
 }
 
+// By which splits and fusions of which axes a loop is made.
+std::map<std::string, std::string> origins(const StagePlan& plan) {
+  std::map<std::string, std::string> made;
+  for (const Axis& axis : plan.stage.axes) made[axis.name()] = axis.name();
+  for (const Axis& axis : plan.stage.reduction_axes) made[axis.name()] = axis.name();
+  for (const LoopTransform& t : plan.stage.transforms) {
+    if (t.kind == LoopTransform::Kind::fuse) {
+      made[t.axis] = fmt::format("{} of {} and {}", t.axis, made[t.outer], made[t.inner]);
+    } else {
+      const std::string from = made[t.axis];
+      made[t.outer] = fmt::format("{} of {}", t.outer, from);
+      made[t.inner] = fmt::format("{} of {}", t.inner, from);
+    }
+  }
+  return made;
+}
+
 // compute_with: the loops that two stages share must be the same loops of both.
 void check_shared_loops(const StagePlan& plan, const StagePlan& leader, const Directive& d) {
   const std::string &name = plan.stage.name, &other = leader.stage.name;
@@ -40,7 +57,14 @@ void check_shared_loops(const StagePlan& plan, const StagePlan& leader, const Di
                        "{}; legal: split, name and reorder the loops of one as those of the other",
                        d.axes[0], joined(mine), name, joined(theirs), other));
   }
+  std::map<std::string, std::string> my_origins = origins(plan), their_origins = origins(leader);
   for (const std::string& loop : mine) {
+    if (my_origins[loop] != their_origins[loop]) {
+      refuse(name, d,
+             fmt::format("expected loops made of the same axes by the same splits, got {} and {} "
+                         "of {}; legal: a loop outside {}, or the same splits by the same names",
+                         my_origins[loop], their_origins[loop], other, loop));
+    }
     if (plan.reduction_loops.count(loop) || leader.reduction_loops.count(loop)) {
       refuse(name, d,
              fmt::format("expected loops of axes that are not reduced, got {}; legal: reorder so "

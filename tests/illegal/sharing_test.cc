@@ -21,6 +21,7 @@ const IllegalCase kSharing[] = {
     {"ComputeWithOtherLoops", "diamond", "p.split(i, io, ii, 2)\n! p.compute_with(q, j)", "expected the same loops from the outermost to j, got io, ii, j of p and i, j of q"},
     {"ComputeWithAnotherOrder", "diamond", "p.reorder(i, j)\n! p.compute_with(q, j)", "expected the same loops from the outermost to j, got j of p and i, j of q"},
     {"ComputeWithAnotherKind", "diamond", "p.parallel(i)\n! p.compute_with(q, i)", "expected loops that are serial for both or parallel for both, got i"},
+    {"ComputeWithLoopsMadeOtherwise", "diamond", "p.split(i, o, r, 2)\nq.split(i, o, r, 2)\nq.split(o, o, n, 2)\n! p.compute_with(q, o)", "expected loops made of the same axes by the same splits, got o of i and o of o of i of q; legal: a loop outside o, or the same splits by the same names"},
     {"ComputeWithAnUnrolledLoop", "diamond", "p.unroll(j)\nq.unroll(j)\n! p.compute_with(q, j)", "expected loops that are serial for both or parallel for both, got j"},
     {"ComputeWithTwice", "diamond", "p.compute_with(q, i)\n! p.compute_with(q, j)", "expected one compute_with, got a second one"},
     {"ComputeWithAtAnotherPlace", "stencil", "b.compute_at(y, i)\n! b.compute_with(a, i)", "expected operations computed and stored at one place, got b at y.i and a at the root"},
