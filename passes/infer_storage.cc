@@ -49,6 +49,30 @@ void slide_along(const std::vector<LoopAround>& around, size_t position, StagePl
   }
 }
 
+// The outermost loop along which anything is kept; else the number of loops.
+size_t first_sliding(const StagePlan& plan, const std::vector<LoopAround>& around, size_t outside) {
+  for (size_t i = outside; i < around.size(); ++i) {
+    const std::string variable = around[i].variable();
+    if (std::count(plan.slides.begin(), plan.slides.end(), variable)) return i;
+  }
+  return around.size();
+}
+
+// Inside a loop along which a window slides, another that does not move it would compute what is
+// new again in each step.
+void check_moves(const std::vector<LoopAround>& around, size_t position, const StagePlan& plan) {
+  const std::string variable = around[position].variable();
+  const bool moves = std::any_of(plan.needed_mins.begin(), plan.needed_mins.end(),
+                                 [&](const Expr& min) { return mentions(min, variable); });
+  if (moves) return;
+  const LoopAround& outer = around[position - 1];  // the first one moves it
+  refuse(plan.stage.name,
+         plan.written(plan.store_root ? DirectiveKind::store_root : DirectiveKind::store_at),
+         fmt::format("expected loops that move the window that is kept, got {}, in each step of "
+                     "which the same would be computed again; legal: compute_at({}, {})",
+                     variable, outer.stage->stage.name, outer.axis));
+}
+
 int64_t power_of_two_from(int64_t n) {
   int64_t power = 1;
   while (power < n) power *= 2;
@@ -81,11 +105,7 @@ class StorageInferrer {
   };
 
   void store_kept() {
-    for (size_t i = around_.size(); i-- > outside_;) {
-      if (std::count(plan_.slides.begin(), plan_.slides.end(), around_[i].variable())) {
-        keeping_ = i;
-      }
-    }
+    keeping_ = first_sliding(plan_, around_, outside_);
     for (size_t d = 0; d < plan_.stage.axes.size(); ++d) store_axis(d);
   }
 
@@ -265,17 +285,14 @@ void slide_window(const NestPlan& nest, StagePlan* plan) {
   plan->slides.assign(plan->mins.size(), "");
   if (!plan->is_kept()) return;
   const std::vector<LoopAround> around = loops_around(nest, *plan);
-  for (size_t i = around.size(); i-- > loops_outside_storage(*plan, around);) {
-    slide_along(around, i, plan);
-    bool moves = false;
+  const size_t outside = loops_outside_storage(*plan, around);
+  for (size_t i = around.size(); i-- > outside;) slide_along(around, i, plan);
+  for (size_t i = first_sliding(*plan, around, outside); i < around.size(); ++i) {
+    check_moves(around, i, *plan);
     for (size_t d = 0; d < plan->mins.size(); ++d) {
       if (!mentions(plan->needed_mins[d], around[i].variable())) continue;
       plan->shrinking.insert(plan->stage.axes[d].name());
-      moves = true;
     }
-    // What a loop does not move Halide computes in its first step only: nothing, of the outermost
-    // axis, in the others.
-    if (!moves && !plan->mins.empty()) plan->shrinking.insert(plan->stage.axes[0].name());
   }
 }
 

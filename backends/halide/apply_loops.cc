@@ -66,23 +66,7 @@ class StageScheduler {
                      stage_.name);
       return;
     }
-    if (place_.computed_in == nullptr) {
-      func.compute_root();
-    } else {
-      func.compute_at(level_of(*place_.computed_in));
-      if (place_.stored_in == nullptr) {
-        func.store_root();
-      } else if (place_.stored_in != place_.computed_in) {
-        func.store_at(level_of(*place_.stored_in));
-      }
-    }
-    if (place_.reserve != nullptr) {
-      if (place_.reserved_in == nullptr) {
-        func.hoist_storage_root();
-      } else if (place_.reserved_in != place_.stored_in) {
-        func.hoist_storage(level_of(*place_.reserved_in));
-      }
-    }
+    apply_places(func);
     apply_region(func, place_.produce != nullptr ? *place_.produce : *place_.alloc);
     apply_alloc(func);
   }
@@ -179,13 +163,45 @@ class StageScheduler {
     return Halide::LoopLevel(other.func, variable_of(other, loop.axis));
   }
 
+  // Halide slides along every loop between store and compute level that it can, some of them in its
+  // own way: so that only the loops are between along which the nest slides, and what is kept over
+  // others without need of it is memory alone.
+  void apply_places(Halide::Func func) {
+    if (place_.computed_in == nullptr) {
+      func.compute_root();
+      return;
+    }
+    func.compute_at(level_of(*place_.computed_in));
+    if (place_.kept_in == nullptr) {
+      func.store_root();
+    } else if (place_.kept_in != place_.computed_in) {
+      func.store_at(level_of(*place_.kept_in));
+    }
+    if (place_.allocated_in == place_.kept_in || is_of_two_nests(place_.allocated_in)) return;
+    if (place_.allocated_in == nullptr) {
+      func.hoist_storage_root();
+    } else {
+      func.hoist_storage(level_of(*place_.allocated_in));
+    }
+  }
+
+  // A loop of the start value and of the update: Halide would look for the memory in both. It is
+  // then taken where the values are kept.
+  bool is_of_two_nests(const Node* loop) const {
+    return loop != nullptr && loop->part != Part::whole &&
+           defined_.stages().at(loop->stage).reduction_loops.count(loop->axis) == 0;
+  }
+
+  // Whether one iteration leaves values for the next.
+  bool slides() const { return place_.kept_in != place_.computed_in; }
+
   // The region that is computed each time: Halide would find one of its own, as a rule smaller at
   // the edges. Where a window slides it is left to find it.
   void apply_region(Halide::Func func, const Node& region) {
     for (size_t d = 0; d < stage_.axes.size(); ++d) {
       // Halide's bounds hold for what is stored too.
-      if (!equal(region.mins[d], place_.alloc->mins[d]) ||
-          !equal(region.extents[d], place_.alloc->extents[d])) {
+      if (slides() && (!equal(region.mins[d], place_.alloc->mins[d]) ||
+                       !equal(region.extents[d], place_.alloc->extents[d]))) {
         continue;
       }
       const Axis& axis = stage_.axes[d];
@@ -227,7 +243,7 @@ class StageScheduler {
         func.align_storage(variable, static_cast<int32_t>(layout.alignments[d]));
       }
       // A power of two is what Halide folds to by itself, with less to check.
-      const int64_t fold = layout.fold(d);
+      const int64_t fold = slides() ? layout.fold(d) : 0;
       if ((fold & (fold - 1)) != 0) func.fold_storage(variable, static_cast<int32_t>(fold));
     }
   }

@@ -14,6 +14,23 @@ bool is_loop_of(const Node& loop, const std::string& stage) {
          std::find(loop.shared.begin(), loop.shared.end(), stage) != loop.shared.end();
 }
 
+// Where among the loops around a window that is stored inside the first `stored` of them the values
+// that one iteration leaves for the next begin to matter: the outermost loop along which it slides.
+size_t first_sliding(const Node& produce, const std::vector<const Node*>& around, size_t stored) {
+  std::set<std::string> slides;
+  for (const Expr& extent : produce.extents) {
+    if (const auto found = first_iterations_in(extent)) slides.insert(found->begin(), found->end());
+  }
+  for (size_t i = stored; i < around.size(); ++i) {
+    if (slides.count(loop_variable(around[i]->stage, around[i]->axis))) return i;
+  }
+  return around.size();
+}
+
+bool is_empty(const Node* loop) {
+  return loop->extent->op == ExprOp::constant && loop->extent->int_value <= 0;
+}
+
 class Walker {
  public:
   std::map<std::string, StagePlace> places;
@@ -37,17 +54,20 @@ class Walker {
         StagePlace& place = places[node.stage];
         EMULSION_CHECK(place.alloc == nullptr, "stage {}: two allocs", node.stage);
         place.alloc = &node;
-        place.stored_in = loops_.empty() ? nullptr : loops_.back();
+        place.kept_in = innermost(loops_.size());
+        if (!place.reserved) place.allocated_in = place.kept_in;
+        stored_[node.stage] = loops_.size();
         for (const NodePtr& child : node.children) walk(*child);
         return;
       }
       case NodeKind::reserve:
-        places[node.stage].reserve = &node;
-        places[node.stage].reserved_in = loops_.empty() ? nullptr : loops_.back();
+        places[node.stage].reserved = true;
+        places[node.stage].allocated_in = innermost(loops_.size());
         for (const NodePtr& child : node.children) walk(*child);
         return;
       case NodeKind::produce:
         places[node.stage].produce = &node;
+        places[node.stage].kept_in = innermost(first_sliding(node, loops_, stored_.at(node.stage)));
         for (const NodePtr& child : node.children) walk(*child);
         return;
       case NodeKind::load:
@@ -90,6 +110,8 @@ class Walker {
     EMULSION_CHECK(!seen || place.computed_in == around, "stage {}: computed in two places",
                    uop.stage);
     place.computed_in = around;
+    // Halide leaves out what is never computed, and then misses what its memory was for.
+    if (std::any_of(loops_.begin(), own, is_empty)) place.allocated_in = place.kept_in;
     if (uop.part == Part::update) {
       EMULSION_CHECK(!place.update, "stage {}: two updates", uop.stage);
       place.update = std::move(part);
@@ -99,8 +121,12 @@ class Walker {
     }
   }
 
-  std::vector<const Node*> loops_;  // around the node at hand, outermost first
-  const Node* special_ = nullptr;   // the branch whose special case this is
+  // Of the first `count` loops around the node at hand.
+  const Node* innermost(size_t count) const { return count == 0 ? nullptr : loops_[count - 1]; }
+
+  std::vector<const Node*> loops_;        // around the node at hand, outermost first
+  std::map<std::string, size_t> stored_;  // the loops around a stage's Alloc
+  const Node* special_ = nullptr;         // the branch whose special case this is
 };
 
 }  // namespace
@@ -127,9 +153,6 @@ class EarlyLoops {
     }
     find_loops(*nest.root);
   }
-
-  // Stages of which a loop in between moves nothing: computed in its first step only.
-  const std::set<std::string>& computed_once() const { return computed_once_; }
 
   // Whether indices out of `loop` may be before the start in the body of `stage`.
   bool reach(const std::string& stage, const Node& loop) const {
@@ -165,13 +188,11 @@ class EarlyLoops {
       const auto variables = first_iterations_in(extent);
       if (variables) slides_[produce.stage].insert(variables->begin(), variables->end());
     }
-    for (size_t i = stored_.at(produce.stage); i < around_.size(); ++i) {
+    const size_t kept = first_sliding(produce, around_, stored_.at(produce.stage));
+    for (size_t i = kept; i < around_.size(); ++i) {
       const std::string variable = loop_variable(around_[i]->stage, around_[i]->axis);
       const bool as_in_nest = slides_[produce.stage].count(variable) > 0;
       if (clamped_.count(around_[i]->stage) || !as_in_nest) for_all_.insert(variable);
-      const bool moves = std::any_of(produce.mins.begin(), produce.mins.end(),
-                                     [&](const Expr& min) { return mentions(min, variable); });
-      if (!moves) computed_once_.insert(produce.stage);
     }
   }
 
@@ -179,7 +200,7 @@ class EarlyLoops {
   std::map<std::string, size_t> stored_;
   std::vector<const Node*> around_;
   std::map<std::string, std::set<std::string>> slides_;  // by the stage that slides
-  std::set<std::string> for_all_, computed_once_;
+  std::set<std::string> for_all_;
 };
 
 // Each uOp with each loop around it.
@@ -250,11 +271,6 @@ std::set<std::string> moving_axes(const Stage& stage, const StagePlace& place,
 std::map<std::string, std::set<std::string>> shrinking_axes(
     const LoopNest& nest, const std::map<std::string, StagePlace>& places) {
   std::map<std::string, std::set<std::string>> shrinking, early = axes_started_early(nest);
-  const EarlyLoops loops(nest);
-  for (const std::string& stage : loops.computed_once()) {
-    const std::vector<Axis>& axes = nest.stage(stage).axes;
-    if (!axes.empty()) shrinking[stage].insert(axes[0].name());  // the others: nothing of that one
-  }
   for (size_t i = nest.stages.size(); i-- > 0;) {
     const Stage& reader = nest.stages[i];
     const StagePlace& place = places.at(reader.name);

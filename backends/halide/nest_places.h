@@ -29,12 +29,13 @@ struct StagePlace {
   std::optional<PartLoops> update;  // reductions only
   // In the order in which they are tried; those of `update` for reductions only.
   std::vector<PartLoops> pure_cases, update_cases;
-  const Node* computed_in = nullptr;  // the innermost loop of another stage around it; null: none
-  const Node* stored_in = nullptr;    // the same for its Alloc
-  const Node* alloc = nullptr;        // null: an output
-  const Node* reserve = nullptr;      // the memory for it, when that is taken further out
-  const Node* reserved_in = nullptr;  // the innermost loop of another stage around that
-  const Node* produce = nullptr;      // what is computed each time; null: all that is stored
+  const Node* alloc = nullptr;    // null: an output
+  const Node* produce = nullptr;  // what is computed each time; null: all that is stored
+  // The innermost loops of other stages around it; null: none.
+  const Node* computed_in = nullptr;
+  const Node* kept_in = nullptr;       // around the values that one iteration leaves for the next
+  const Node* allocated_in = nullptr;  // around the memory: its Alloc, or Reserve when there is one
+  bool reserved = false;
 };
 
 // By stage. InternalError when the tree has not exactly one nest for each part of each stage, or
@@ -42,14 +43,13 @@ struct StagePlace {
 std::map<std::string, StagePlace> find_places(const LoopNest& nest);
 
 // The axes of each stage along which a reader slides, when it is outside the loops of those axes:
-// of these Halide computes less than the nest when the reader starts further on. And the outermost
-// axis of what it computes in the first of several steps only.
+// of these Halide computes less than the nest when the reader starts further on.
 std::map<std::string, std::set<std::string>> shrinking_axes(
     const LoopNest& nest, const std::map<std::string, StagePlace>& places);
 
 // The axes of each stage whose index may be outside what the nest has, in Halide. It starts a loop
 // before 0 where a window slides along it, for the window only; what else is inside then runs there
-// too. And where storage is kept over a loop along which the nest slides nothing, or one of a stage
+// too. And inside a window where the nest slides along another loop only, or along one of a stage
 // with a tail, whose index Halide clamps, Halide slides in its own way, and starts further back
 // than anything needs: the window itself is then computed there, too.
 std::map<std::string, std::set<std::string>> axes_started_early(const LoopNest& nest);

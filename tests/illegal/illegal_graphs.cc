@@ -27,6 +27,14 @@ Graph stencil() {
   return Graph(compute("y", {i, j}, b(i, j) + a(Expr(i) + 1, j)));
 }
 
+// Every column of y reads the same of a.
+Graph rows_and_columns() {
+  const Axis wide("i", 9), i("i", 7), j("j", 4);
+  Tensor x = input("x", f32, {9, 4});
+  Tensor a = compute("a", {wide, j}, x(wide, j) * 2.0f);
+  return Graph(compute("y", {i, j}, a(i, 0) + a(Expr(i) + 2, 3) + x(i, j)));
+}
+
 // Two outputs that read the same thing.
 Graph diamond() {
   const Axis i("i", 8), j("j", 6);
@@ -117,6 +125,7 @@ Graph illegal_graph(const std::string& name) {
       {"linear", [] { return linear(4, f32); }},
       {"integers", [] { return linear(4, i32); }},
       {"batch", [] { return linear(Extent::size("B"), f32); }},
+      {"rows_and_columns", rows_and_columns},
       {"stencil", stencil},
       {"diamond", diamond},
       {"rows", rows},

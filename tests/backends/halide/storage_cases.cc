@@ -177,6 +177,49 @@ void add_other_readers(std::vector<ScheduledCase>* cases) {
   }
 }
 
+// What is kept or taken further out where no iteration leaves anything for the next.
+void add_kept_memory(std::vector<ScheduledCase>* cases) {
+  const Extent rows = Extent::size("B");
+  for (const Extent& columns : {Extent(9), Extent(0)}) {
+    const Axis i("i", rows), j("j", columns), k("k", 6);
+    Tensor x = input("x", f32, {rows, 6}), z = input("z", f32, {rows, columns});
+    Tensor a = compute("a", {i}, sum(k, x(i, k)));
+    Tensor y = compute("y", {i, j}, a(i) * z(i, j));
+    const std::string of = columns == Extent(0) ? "nothing" : "columns";
+    Schedule kept(y), hoisted(y);
+    kept[a].store_root().compute_at(y, j);
+    hoisted[a].hoist_storage(y, i).compute_at(y, j);
+    cases->push_back({"kept_over_" + of, y, kept});
+    cases->push_back({"hoisted_over_" + of, y, hoisted});
+  }
+}
+
+// Of an operand, only what one step of fused reduction loops reads is staged.
+void add_fused_reductions(std::vector<ScheduledCase>* cases) {
+  const Axis fused("fused");
+  {
+    const Axis i("i", 8), j("j", 9), ky("ky", 3), kx("kx", 4);
+    Tensor x = input("x", f32, {10, 12}), w = weight("w", f32, {3, 4});
+    Tensor y = compute("y", {i, j}, sum({ky, kx}, x(i + ky, j + kx) * w(ky, kx)));
+    Schedule s(y);
+    s[y].fuse(ky, kx, fused).reorder({j, i, fused});
+    s[y].copy_in(x, "xs").copy_in(w, "ws");
+    s["xs"].compute_at("y", fused);
+    s["ws"].compute_at("y", fused);
+    cases->push_back({"staged_in_a_fused_window", y, s});
+  }
+  {
+    const Extent size = Extent::size("B");
+    const Axis r("r", size);
+    Tensor x = input("x", f32, {size});
+    Tensor y = compute("y", {}, sum(r, x(r) * input("z", f32, {size})(r)));
+    Schedule s(y);
+    s[y].split(r, ro, ri, 3, Tail::guard).fuse(ro, ri, fused).copy_in(x, "xs");
+    s["xs"].compute_at("y", fused);
+    cases->push_back({"staged_in_a_fused_guarded_sum", y, s});
+  }
+}
+
 void add_layouts(std::vector<ScheduledCase>* cases) {
   add_blur(
       "hoisted",
@@ -205,6 +248,8 @@ void add_storage(std::vector<ScheduledCase>* cases) {
   add_windows(cases);
   add_chains(cases);
   add_other_readers(cases);
+  add_kept_memory(cases);
+  add_fused_reductions(cases);
   add_layouts(cases);
 }
 
