@@ -238,14 +238,6 @@ void check_hoist(const NestPlan& nest, const StagePlan& plan) {
                        "the update; legal: a loop of a reduction axis, or one around {}",
                        plan.hoist_stage, plan.hoist_loop, plan.hoist_stage));
   }
-  for (size_t i = *place; i < around.size(); ++i) {
-    const Stage& stage = around[i].stage->stage;
-    if (stage.specializations.empty()) continue;
-    refuse(plan.stage.name, d,
-           fmt::format("expected loops without specialize between the allocation and {}.{}, where "
-                       "it is computed, got those of {}; legal: no hoist_storage",
-                       plan.at_stage, plan.at_loop, stage.name));
-  }
   for (size_t i = *place + 1; i < outside; ++i) {
     if (around[i].kind() != LoopKind::parallel) continue;
     refuse(plan.stage.name, d,

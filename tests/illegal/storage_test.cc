@@ -33,7 +33,6 @@ const IllegalCase kStorage[] = {
     {"FuseOfAWindow", "stencil", "b.compute_at(y, i)\na.compute_at(y, i)\na.store_root()\n! a.fuse(i, j, t)", "expected an axis along which no window slides, got i; legal: two loops"},
     {"RoundUpOfAWindow", "stencil", "b.compute_at(y, i)\na.compute_at(y, i)\na.store_root()\n! a.split(i, o, p, 2, round_up)", "expected an axis along which no window slides, got i; legal: guard or predicate"},
     {"WindowComputedAgainInEveryColumn", "rows_and_columns", "a.compute_at(y, j)\n! a.store_root()", "expected loops that move the window that is kept, got y.j, in each step of which the same would be computed again; legal: compute_at(y, i)"},
-    {"HoistPastASpecialCase", "batch", "y.copy_in(biased, c)\ny.specialize(B > 2)\nc.compute_at(y, n)\n! c.hoist_storage(y, m)", "expected loops without specialize between the allocation and y.n, where it is computed, got those of y; legal: no hoist_storage"},
     {"FoldLessThanAStepOfTheLoopAroundTouches", "linear", "y.split(m, mo, mi, 2)\nbiased.compute_at(y, mo)\nmm.compute_at(biased, m)\nmm.store_root()\n! mm.fold_storage(m, 1)", "expected at least 2, the indices of m that are kept at once, got 1; legal: 2"},
     {"HoistTwice", "linear", "biased.compute_at(y, n)\nbiased.hoist_storage(y, m)\n! biased.hoist_storage(y, n)", "expected one hoist_storage, got a second one"},
     {"HoistAcrossAParallelLoop", "linear", "y.parallel(n)\nbiased.compute_at(y, n)\n! biased.hoist_storage(y, m)", "expected no parallel loop between the allocation and the storage, got y.n"},

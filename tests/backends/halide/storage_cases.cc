@@ -194,6 +194,27 @@ void add_kept_memory(std::vector<ScheduledCase>* cases) {
   }
 }
 
+// Halide must not find out that one of the cases, the special one or the other, computes nothing.
+void add_special_cases(std::vector<ScheduledCase>* cases) {
+  const Expr size = size_value("B");
+  const std::pair<const char*, Expr> conditions[] = {{"some", size > 0}, {"none", size < 1}};
+  for (const auto& [of, condition] : conditions) {
+    Blur b;
+    Schedule s(b.by);
+    s[b.by].reorder({b.y, b.x}).specialize(condition);
+    s[b.bx].compute_at(b.by, b.y).hoist_storage(b.by, b.x);
+    cases->push_back({std::string("hoisted_for_") + of, b.by, s});
+  }
+  const Extent rows = Extent::size("B");
+  const Axis i("i", rows * 2 + 1), j("j", rows + 3);
+  Tensor x = input("x", i32, {rows * 2 + 1, rows});
+  Tensor y = compute("y", {i, j}, select(j >= 3, x(i, max(Expr(j) - 3, 0)), 0));
+  Schedule s(y);
+  s[y].copy_in(x, "row").specialize(size > 0);
+  s["row"].compute_at("y", i);
+  cases->push_back({"padded_for_some", y, s});
+}
+
 // Of an operand, only what one step of fused reduction loops reads is staged.
 void add_fused_reductions(std::vector<ScheduledCase>* cases) {
   const Axis fused("fused");
@@ -249,6 +270,7 @@ void add_storage(std::vector<ScheduledCase>* cases) {
   add_chains(cases);
   add_other_readers(cases);
   add_kept_memory(cases);
+  add_special_cases(cases);
   add_fused_reductions(cases);
   add_layouts(cases);
 }
