@@ -44,8 +44,8 @@ HalideBlur::HalideBlur(BlurSchedule schedule, const BlurTile& tile, const Target
                        int height, int width, const uint16_t* in, uint16_t* out)
     : compiled_(std::make_unique<Compiled>()) {
   calling_halide("the blur", [&] {
-    compiled_->in = Halide::Buffer<uint16_t>(const_cast<uint16_t*>(in), {width + 2, height + 2});
-    compiled_->out = Halide::Buffer<uint16_t>(out, {width, height});
+    compiled_->in = dense(in, {width + 2, height + 2});
+    compiled_->out = dense(out, {width, height});
     Pipeline pipeline(schedule, tile, height, width);
     compiled_->blur =
         pipeline.blur.compile_to_callable({pipeline.in}, Halide::Target(target.to_string()));

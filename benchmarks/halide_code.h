@@ -1,7 +1,8 @@
 #ifndef EMULSION_BENCHMARKS_HALIDE_CODE_H_
 #define EMULSION_BENCHMARKS_HALIDE_CODE_H_
 
-// What Halide makes of a pipeline, whoever wrote it, in a form in which two can be compared.
+// What the pipelines written in Halide have in common, and what Halide makes of one, whoever wrote
+// it, in a form in which two can be compared.
 
 #include <string>
 #include <vector>
@@ -20,6 +21,12 @@ void expect_dense(Parameter&& parameter, const std::vector<int>& extents) {
     parameter.dim(d).set_bounds(0, extent).set_stride(stride);
     stride *= extent;
   }
+}
+
+// The array that such an argument comes in.
+template <typename T>
+Halide::Buffer<T> dense(const T* data, const std::vector<int>& extents) {
+  return Halide::Buffer<T>(const_cast<T*>(data), extents);
 }
 
 // Halide's target, for which the entry does not ask whether a call is a question about bounds.

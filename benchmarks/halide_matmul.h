@@ -2,7 +2,7 @@
 #define EMULSION_BENCHMARKS_HALIDE_MATMUL_H_
 
 // A matrix product with a tile of sums in registers, written and scheduled in Halide without
-// Emulsion: what //benchmarks:matmul_vs_halide compares with.
+// Emulsion: what //benchmarks:matmul_vs_halide and //benchmarks:products compare with.
 
 #include <cstdint>
 #include <memory>
@@ -13,15 +13,19 @@
 namespace emulsion::benchmarks {
 
 struct MatmulTile {
-  int64_t rows = 0, columns = 0, lanes = 0;  // rows divide M, columns N, and lanes columns
+  int64_t rows = 0, columns = 0, lanes = 0;  // columns divide N, and lanes columns
 };
+
+// w[n / columns, k, n % columns], or w[n, k], of which each panel of columns is copied before the
+// rows of x come by.
+enum class WeightLayout : uint8_t { packed, by_columns };
 
 class HalideMatmul {
  public:
-  // y[m, n] = sum over k of x[m, k] * w[n / columns, k, n % columns], row-major, in memory that
-  // stays where it is. Error: Halide refuses.
-  HalideMatmul(int m, int n, int k, const MatmulTile& tile, const Target& target, const float* x,
-               const float* packed_w, float* y);
+  // y[m, n] = sum over k of x[m, k] * w, row-major, in memory that stays where it is. Error: Halide
+  // refuses.
+  HalideMatmul(int m, int n, int k, WeightLayout layout, const MatmulTile& tile,
+               const Target& target, const float* x, const float* w, float* y);
   ~HalideMatmul();
   HalideMatmul(const HalideMatmul&) = delete;
   HalideMatmul& operator=(const HalideMatmul&) = delete;
@@ -33,7 +37,7 @@ class HalideMatmul {
   std::unique_ptr<Compiled> compiled_;
 };
 
-// What Halide makes of it: loops_and_accesses() (halide_code.h).
+// What Halide makes of it with a packed weight: loops_and_accesses() (halide_code.h).
 std::string halide_matmul_code(int m, int n, int k, const MatmulTile& tile, const Target& target);
 
 }  // namespace emulsion::benchmarks

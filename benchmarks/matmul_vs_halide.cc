@@ -44,8 +44,9 @@ class Product {
     }
     buffers_["y"] = {y_.dtype, y_.shape, y_.bytes.data()};
     halide_ = std::make_unique<HalideMatmul>(
-        size, size, size, matmul_tile(target), target, arguments_.at("x").data<float>(),
-        arguments_.at(nest_.packs.at(0).packed).data<float>(), y_.data<float>());
+        size, size, size, WeightLayout::packed, matmul_tile(target), target,
+        arguments_.at("x").data<float>(), arguments_.at(nest_.packs.at(0).packed).data<float>(),
+        y_.data<float>());
   }
 
   void run_emulsion() { emulsion_.run(buffers_); }

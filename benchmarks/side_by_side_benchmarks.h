@@ -16,9 +16,9 @@ namespace emulsion::benchmarks {
 // The same computation, called in two ways.
 struct KernelPair {
   std::string name, peer, unit;
-  double work = 0;                // of one call, in the unit times seconds
-  std::function<void()> prepare;  // before each measurement: the number of threads
-  std::function<void()> emulsion, call_peer;
+  double work = 0;                     // of one call, in the unit times seconds
+  std::function<void()> prepare = {};  // before each measurement: the number of threads
+  std::function<void()> emulsion = {}, call_peer = {};
 };
 
 std::vector<SideBySide> measure_side_by_side(const std::vector<KernelPair>& pairs,
