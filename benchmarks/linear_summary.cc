@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "benchmarks/report_table.h"
+
 namespace emulsion::benchmarks {
 namespace {
 
@@ -120,11 +122,7 @@ std::vector<std::string> losses(const LinearRun& run, const std::vector<LinearRo
                     kernel.shape.to_string(), kernel.fused ? "fused" : "unfused",
                     kernel.until_compiled, kSecondsMark));
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::string> lines;
-  for (auto& [share, line] : found) lines.push_back(std::move(line));
-  return lines;
+  return in_order(std::move(found));
 }
 
 }  // namespace emulsion::benchmarks

@@ -108,16 +108,16 @@ int run(const std::vector<std::string>& lessons, const ProgramOptions& options) 
 }  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
-  std::vector<std::string> lessons;
-  emulsion::benchmarks::ProgramOptions options;
-  CLI::App app(
-      "Measures how long schedules take to be lowered and their nests to be verified.\n\n"
-      "Example: ./bazelw run -c opt //benchmarks:lowering -- --json=lowering.json");
-  app.add_option("--json", options.json,
-                 "Write the JSON there, and only the text to standard output");
-  app.add_option("lessons", lessons, "Programs that know --lowering=FILE");
-  CLI11_PARSE(app, argc, argv);
   try {
+    std::vector<std::string> lessons;
+    emulsion::benchmarks::ProgramOptions options;
+    CLI::App app(
+        "Measures how long schedules take to be lowered and their nests to be verified.\n\n"
+        "Example: ./bazelw run -c opt //benchmarks:lowering -- --json=lowering.json");
+    app.add_option("--json", options.json,
+                   "Write the JSON there, and only the text to standard output");
+    app.add_option("lessons", lessons, "Programs that know --lowering=FILE");
+    CLI11_PARSE(app, argc, argv);
     emulsion::benchmarks::pass_runfiles_on(argv[0]);
     return emulsion::benchmarks::run(lessons, options);
   } catch (const std::exception& error) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -38,14 +37,11 @@ std::vector<std::string> losses(const std::vector<Lowering>& all) {
   for (const Lowering& one : all) {
     const auto seconds = median(one.seconds);
     if (!seconds || *seconds < kSecondsMark) continue;
-    found.emplace_back(*seconds, fmt::format("{}, {}: {:.1f} ms, the mark is {:g} ms", one.source,
-                                             one.name, *seconds * 1e3, kSecondsMark * 1e3));
+    found.emplace_back(kSecondsMark / *seconds,
+                       fmt::format("{}, {}: {:.1f} ms, the mark is {:g} ms", one.source, one.name,
+                                   *seconds * 1e3, kSecondsMark * 1e3));
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<std::string> lines;
-  for (auto& [seconds, line] : found) lines.push_back(std::move(line));
-  return lines;
+  return in_order(std::move(found));
 }
 
 std::string report_text(const std::vector<Lowering>& all) {

@@ -108,21 +108,22 @@ void make_kernels(const Options& options) {
 }  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
-  emulsion::benchmarks::Options options;
-  CLI::App app(
-      "Compiles the linear layers that //benchmarks:linear measures.\n\n"
-      "  make_linear_kernels --target=x86-64-v4,cores=2 --set=v4 --out=/tmp/kernels 64x64x64");
-  app.add_option("--target", options.target, "The machine to derive schedules and compile for");
-  app.add_option("--set", options.set, "Ends the names of the kernels");
-  app.add_option("--out", options.directory, "Directory for the libraries, headers and the table")
-      ->required();
-  app.add_flag("--seconds", options.seconds,
-               "Print for each kernel the seconds until it was lowered and until it was compiled, "
-               "and write no table");
-  app.add_flag("--fused-only", options.fused_only, "Leave out the unfused kernels");
-  app.add_option("shapes", options.shapes, "Layers as MxNxK")->required();
-  CLI11_PARSE(app, argc, argv);
   try {
+    emulsion::benchmarks::Options options;
+    CLI::App app(
+        "Compiles the linear layers that //benchmarks:linear measures.\n\n"
+        "  make_linear_kernels --target=x86-64-v4,cores=2 --set=v4 --out=/tmp/kernels 64x64x64");
+    app.add_option("--target", options.target, "The machine to derive schedules and compile for");
+    app.add_option("--set", options.set, "Ends the names of the kernels");
+    app.add_option("--out", options.directory, "Directory for the libraries, headers and the table")
+        ->required();
+    app.add_flag(
+        "--seconds", options.seconds,
+        "Print for each kernel the seconds until it was lowered and until it was compiled, "
+        "and write no table");
+    app.add_flag("--fused-only", options.fused_only, "Leave out the unfused kernels");
+    app.add_option("shapes", options.shapes, "Layers as MxNxK")->required();
+    CLI11_PARSE(app, argc, argv);
     emulsion::benchmarks::make_kernels(options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "make_linear_kernels: %s\n", error.what());

@@ -33,6 +33,15 @@ std::string aligned(const std::vector<std::vector<std::string>>& lines) {
   return text;
 }
 
+std::vector<std::string> in_order(std::vector<std::pair<double, std::string>> numbered) {
+  std::stable_sort(numbered.begin(), numbered.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> lines;
+  lines.reserve(numbered.size());
+  for (auto& [number, line] : numbered) lines.push_back(std::move(line));
+  return lines;
+}
+
 std::string losses_text(const std::vector<std::string>& lines) {
   if (lines.empty()) return "losses: none\n";
   std::string text = "losses:\n";

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace emulsion::benchmarks {
@@ -16,6 +17,8 @@ std::string percent(const std::optional<double>& share);
 
 // Columns as wide as their widest cell, numbers to the right; lines end with a newline.
 std::string aligned(const std::vector<std::vector<std::string>>& lines);
+// The lines alone, the one with the smallest number first.
+std::vector<std::string> in_order(std::vector<std::pair<double, std::string>> numbered);
 // "losses: none", or "losses:" and a line for each.
 std::string losses_text(const std::vector<std::string>& lines);
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -49,11 +48,7 @@ std::vector<std::string> losses(const std::vector<SideBySideRow>& rows) {
     }
     found.emplace_back(*row.over_peer, std::move(text));
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<std::string> lines;
-  for (auto& [ratio, line] : found) lines.push_back(std::move(line));
-  return lines;
+  return in_order(std::move(found));
 }
 
 std::string report_text(const std::vector<SideBySide>& all) {

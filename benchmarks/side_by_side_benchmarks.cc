@@ -48,6 +48,7 @@ std::vector<SideBySide> measure_side_by_side(const std::vector<KernelPair>& pair
     return found == seconds.end() ? Samples() : found->second;
   };
   std::vector<SideBySide> all;
+  all.reserve(pairs.size());
   for (const KernelPair& pair : pairs) {
     all.push_back({pair.name, pair.peer, pair.unit, pair.work, samples(pair.name + "/emulsion"),
                    samples(pair.name + "/emulsion_again"), samples(pair.name + "/peer")});

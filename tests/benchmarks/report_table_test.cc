@@ -23,6 +23,12 @@ TEST(ReportTable, AlignsNumbersToTheRight) {
 
 TEST(ReportTable, OfNothingIsNothing) { EXPECT_EQ(aligned({}), ""); }
 
+TEST(ReportTable, PutsTheSmallestNumberFirstAndKeepsEqualOnesInOrder) {
+  EXPECT_EQ(in_order({{0.9, "c"}, {0.5, "b"}, {0.5, "a"}}),
+            (std::vector<std::string>{"b", "a", "c"}));
+  EXPECT_TRUE(in_order({}).empty());
+}
+
 TEST(ReportTable, SaysThatThereAreNoLosses) {
   EXPECT_EQ(losses_text({}), "losses: none\n");
   EXPECT_EQ(losses_text({"a", "b"}), "losses:\n  a\n  b\n");
