@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "dsl/error.h"
 #include "passes/index_arithmetic.h"
@@ -76,6 +77,34 @@ int64_t check_lanes(const StagePlan& plan, const std::map<std::string, Expr>& ex
   return lanes;
 }
 
+// Halide 21 stores and loads masked vectors in parts of the machine's length, and cannot a last
+// part of one lane: LLVM ends the process. So none is left of any machine's, 16 bytes and more.
+void check_masked_lanes(const StagePlan& plan, int64_t lanes) {
+  constexpr int64_t kLeastBytesOfAVector = 16;
+  const bool masked = std::any_of(
+      plan.stage.transforms.begin(), plan.stage.transforms.end(), [](const LoopTransform& t) {
+        return t.kind == LoopTransform::Kind::split && t.tail != Tail::round_up &&
+               t.tail != Tail::shift_inwards;
+      });
+  if (!masked) return;
+  std::set<DType> types = {plan.stage.dtype};
+  visit(plan.stage.body, [&](const Expr& e) {
+    if (e->op == ExprOp::read) types.insert(e.dtype());
+  });
+  for (DType type : types) {
+    const int64_t length = kLeastBytesOfAVector / size_in_bytes(type);
+    if (lanes <= length || lanes % length != 1) continue;
+    for (const auto& [loop, kind] : plan.kinds) {
+      if (kind != LoopKind::vectorized) continue;
+      refuse(plan.stage.name, plan.written(DirectiveKind::vectorize, {loop}),
+             fmt::format("expected masked vectors that do not leave one lane of {} over, got {} "
+                         "lanes; legal: {} or {} lanes",
+                         to_string(type), lanes, lanes - 1, lanes + 1),
+             {plan.stage.name, loop});
+    }
+  }
+}
+
 int64_t copies_of_vector(int64_t lanes) {
   if (lanes <= 1) return 1;
   return (lanes + kLanesOfAVector - 1) / kLanesOfAVector * kCopiesOfAVector;
@@ -139,7 +168,9 @@ void check_growth(const NestPlan& nest) {
   for (const StagePlan& plan : nest.stages) {
     for (const StagePlan& one : cases_of(plan)) {
       const std::map<std::string, Expr> extents = extents_of(one);
-      check_copies(one, extents, check_lanes(one, extents), copies_around(nest, plan));
+      const int64_t lanes = check_lanes(one, extents);
+      check_masked_lanes(one, lanes);
+      check_copies(one, extents, lanes, copies_around(nest, plan));
     }
     check_storage(plan);
   }

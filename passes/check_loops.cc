@@ -164,6 +164,7 @@ std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) 
     if (e->op != ExprOp::read) return;
     const StagePlan* made = nest.find(e->name);
     const Buffer* buffer = nest.find_buffer(e->name);
+    if (e->args.empty()) return;  // Halide fetches no single value
     const bool given =
         buffer && (buffer->role == BufferRole::input || buffer->role == BufferRole::weight);
     if (given || (made && !made->is_output)) names.insert(e->name);

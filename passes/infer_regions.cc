@@ -25,6 +25,7 @@ class Inferrer {
         for (const Axis& axis : plan.stage.axes) whole_axis(&plan, axis);
       }
       slide_window(nest_, &plan);
+      refuse_masked_readers_of_window(plan);
       resolve_tails(&plan);
       for (size_t d = 0; d < plan.extents.size(); ++d) {  // a tail may have rounded up
         if (plan.slides[d].empty()) plan.needed_extents[d] = plan.extents[d];
@@ -199,6 +200,50 @@ class Inferrer {
         }
       });
     }
+  }
+
+  // What a masked tail leaves out of a reader Halide counts to the window at first, and later not:
+  // it would slide over values that it never computes.
+  void refuse_masked_readers_of_window(const StagePlan& plan) {
+    for (size_t d = 0; d < plan.slides.size(); ++d) {
+      if (plan.slides[d].empty()) continue;
+      for (size_t position : readers_[plan.stage.name]) {
+        for_each_case(nest_.stages[position], [&](const StagePlan& reader) {
+          if (plan.slides[d].rfind(reader.stage.name + ".", 0) == 0) return;
+          const LoopTransform* masked = masked_split(reader, plan.stage.name, d);
+          if (masked == nullptr) return;
+          refuse(
+              plan.stage.name,
+              plan.written(plan.store_root ? DirectiveKind::store_root : DirectiveKind::store_at),
+              fmt::format("expected readers whose splits divide the part of the window that they "
+                          "read, got {}, whose split of {} by {} is masked; legal: storage where "
+                          "{} is computed, or a factor that divides",
+                          reader.stage.name, masked->axis, masked->factor, plan.stage.name));
+        });
+      }
+    }
+  }
+
+  // A split with a masked tail of an axis that moves index `d` of a read of `stage`.
+  static const LoopTransform* masked_split(const StagePlan& reader, const std::string& stage,
+                                           size_t d) {
+    std::set<std::string> moving;
+    visit(reader.stage.body, [&](const Expr& e) {
+      if (e->op != ExprOp::read || e->name != stage) return;
+      visit(e->args[d], [&](const Expr& index) {
+        if (index->op == ExprOp::axis) moving.insert(index->name);
+      });
+    });
+    for (const LoopTransform& t : reader.stage.transforms) {
+      if (t.kind == LoopTransform::Kind::fuse) {
+        if (moving.count(t.outer) + moving.count(t.inner) > 0) moving.insert(t.axis);
+        continue;
+      }
+      if (!moving.count(t.axis)) continue;
+      if (t.tail != Tail::round_up) return &t;
+      moving.insert({t.outer, t.inner});
+    }
+    return nullptr;
   }
 
   // Whether an index follows an axis of which the reader computes less than it has, with a loop of

@@ -67,7 +67,8 @@ class StageScheduler {
       return;
     }
     apply_places(func);
-    apply_region(func, place_.produce != nullptr ? *place_.produce : *place_.alloc);
+    if (!place_.is_empty)
+      apply_region(func, place_.produce != nullptr ? *place_.produce : *place_.alloc);
     apply_alloc(func);
   }
 

@@ -111,7 +111,8 @@ class Walker {
                    uop.stage);
     place.computed_in = around;
     // Halide leaves out what is never computed, and then misses what its memory was for.
-    if (std::any_of(loops_.begin(), own, is_empty)) place.allocated_in = place.kept_in;
+    place.is_empty = std::any_of(loops_.begin(), loops_.end(), is_empty);
+    if (place.is_empty) place.allocated_in = place.kept_in;
     if (uop.part == Part::update) {
       EMULSION_CHECK(!place.update, "stage {}: two updates", uop.stage);
       place.update = std::move(part);

@@ -36,6 +36,7 @@ struct StagePlace {
   const Node* kept_in = nullptr;       // around the values that one iteration leaves for the next
   const Node* allocated_in = nullptr;  // around the memory: its Alloc, or Reserve when there is one
   bool reserved = false;
+  bool is_empty = false;  // never computed: a loop around it has no steps
 };
 
 // By stage. InternalError when the tree has not exactly one nest for each part of each stage, or

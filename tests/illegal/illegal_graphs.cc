@@ -66,6 +66,11 @@ Graph batch_vector() {
   return Graph(compute("y", {i}, a(i) + 1.0f));
 }
 
+Graph scaled() {
+  const Axis i("i", 6);
+  return Graph(compute("y", {i}, weight("table", f32, {6})(i) * input("x", f32, {})()));
+}
+
 // p may be empty. Its first element is read where it is not: in an iteration over the batch, in a
 // step of a sum over it, under a condition.
 Tensor possibly_empty() {
@@ -134,6 +139,7 @@ Graph illegal_graph(const std::string& name) {
       {"first_in_rows", first_in_rows},
       {"first_in_sums", first_in_sums},
       {"first_if_there", first_if_there},
+      {"scaled", scaled},
       {"batch_sum", batch_sum},
       {"pairs", pairs},
       {"huge", huge},

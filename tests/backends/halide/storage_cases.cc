@@ -215,6 +215,22 @@ void add_special_cases(std::vector<ScheduledCase>* cases) {
   cases->push_back({"padded_for_some", y, s});
 }
 
+// Nothing of it is ever computed, whatever is said of its loops and its memory.
+void add_empty(std::vector<ScheduledCase>* cases) {
+  const Axis n("n", 0), i("i", 7), o("i", 3), k("k", 3);
+  Tensor x = input("x", f32, {0, 7});
+  Tensor a = compute("a", {n, i}, x(n, i) * 2.0f);
+  Tensor sums = compute("sums", {n, o}, sum(k, a(n, o * 2 + k)));
+  Tensor y = compute("y", {n, o}, sums(n, o) + 1.0f);
+  Schedule hoisted(y), partial(y);
+  hoisted[sums].reorder({n, o, k});
+  hoisted[a].compute_at(sums, o).hoist_storage(sums, k);
+  cases->push_back({"hoisted_for_an_empty_batch", y, hoisted});
+  partial[sums].split(k, ro, ri, 2).rfactor(ri, "part").compute_at(y, xo);
+  partial[y].split(o, xo, xi, 2, Tail::predicate);
+  cases->push_back({"partial_sums_of_an_empty_batch", y, partial});
+}
+
 // Of an operand, only what one step of fused reduction loops reads is staged.
 void add_fused_reductions(std::vector<ScheduledCase>* cases) {
   const Axis fused("fused");
@@ -270,6 +286,7 @@ void add_storage(std::vector<ScheduledCase>* cases) {
   add_chains(cases);
   add_other_readers(cases);
   add_kept_memory(cases);
+  add_empty(cases);
   add_special_cases(cases);
   add_fused_reductions(cases);
   add_layouts(cases);
