@@ -98,7 +98,7 @@ void check_masked_lanes(const StagePlan& plan, int64_t lanes) {
       if (kind != LoopKind::vectorized) continue;
       refuse(plan.stage.name, plan.written(DirectiveKind::vectorize, {loop}),
              fmt::format("expected masked vectors that do not leave one lane of {} over, got {} "
-                         "lanes; legal: {} or {} lanes",
+                         "lanes; legal: a factor of {} or {}",
                          to_string(type), lanes, lanes - 1, lanes + 1),
              {plan.stage.name, loop});
     }
