@@ -90,16 +90,32 @@ bool is_whole_loop(const Expr& index, const Axis& axis, const PartLoops& update)
   });
 }
 
-// Halide takes the bounds of f % 4 for 0 and 3 even in one step of a fused loop f. Of f - f / 4 * 4
-// it finds the one value that it has there; the promise is for those around the loop.
+// Halide takes the bounds of f % 4 for 0 and 3 even in one step of a loop f. Of f - f / 4 * 4 it
+// finds the one value that it has there; the promise is for those around the loop.
 class RemaindersOfOneStep : public Halide::Internal::IRMutator {
   using IRMutator::visit;
 
   Halide::Expr visit(const Halide::Internal::Mod* op) override {
     Halide::Expr a = mutate(op->a);
+    if (!Halide::Internal::is_const(op->b)) return a % op->b;
     return Halide::unsafe_promise_clamped(a - a / op->b * op->b, 0, op->b - 1);
   }
 };
+
+bool speaks_of_domain(const Halide::Expr& e) {
+  class Finder : public Halide::Internal::IRGraphVisitor {
+   public:
+    bool found = false;
+
+   private:
+    using IRGraphVisitor::visit;
+    void visit(const Halide::Internal::Variable* op) override {
+      found = found || op->reduction_domain.defined();
+    }
+  } finder;
+  e.accept(&finder);
+  return finder.found;
+}
 
 std::vector<Expr> reduction_guards(const Stage& stage, const Node& update) {
   const std::set<std::string> carrying = carrying_variables(stage, update);
@@ -288,15 +304,18 @@ void StageDefiner::define_update(const Stage& stage, const PartLoops& update) {
   Halide::Func func = stages_.at(stage.name).func;
   point = reversed(std::move(point));
   Halide::Expr before = func(point);
+  Halide::Expr after;
   if (contracts_with_fma(stage, update)) {
     // The factors apart, so that their product is not rounded.
     Halide::Expr a = body(stage, stage.body->args[0], axes);
     Halide::Expr b = body(stage, stage.body->args[1], axes);
-    func(point) = fused_multiply_add(a, b, before);
+    after = fused_multiply_add(a, b, before);
   } else {
-    func(point) =
-        halide_binary(combining_op(stage.combiner), before, body(stage, stage.body, axes));
+    after = halide_binary(combining_op(stage.combiner), before, body(stage, stage.body, axes));
   }
+  // A domain that nothing speaks of Halide would not run through.
+  if (!speaks_of_domain(after)) after = Halide::select(domain[0] >= 0, after, before);
+  func(point) = after;
 }
 
 // A sum of products, on a target that has the instruction, unless so many reduction steps are
@@ -392,6 +411,7 @@ Halide::Expr StageDefiner::read(const Stage& stage, const ExprNode& node,
   auto made = stages_.find(node.name);
   EMULSION_CHECK(made != stages_.end(), "stage {}: reads {} before it is defined", stage.name,
                  node.name);
+  for (Halide::Expr& arg : args) arg = RemaindersOfOneStep().mutate(arg);
   return Halide::Func(made->second.func)(args);
 }
 

@@ -231,8 +231,9 @@ void add_empty(std::vector<ScheduledCase>* cases) {
   cases->push_back({"partial_sums_of_an_empty_batch", y, partial});
 }
 
-// Of an operand, only what one step of fused reduction loops reads is staged.
-void add_fused_reductions(std::vector<ScheduledCase>* cases) {
+// Of an operand, only what one step of a loop reads is staged, whatever divisions and remainders
+// the step makes of its index; and a reduction that reads nothing by its axis.
+void add_steps(std::vector<ScheduledCase>* cases) {
   const Axis fused("fused");
   {
     const Axis i("i", 8), j("j", 9), ky("ky", 3), kx("kx", 4);
@@ -244,6 +245,21 @@ void add_fused_reductions(std::vector<ScheduledCase>* cases) {
     s["xs"].compute_at("y", fused);
     s["ws"].compute_at("y", fused);
     cases->push_back({"staged_in_a_fused_window", y, s});
+  }
+  {
+    const Axis i("i", 4), j("j", 8), flat("flat", 32);
+    Tensor a = compute("a", {i, j}, input("x", f32, {4, 8})(i, j) * 2.0f);
+    Tensor y = compute("y", {flat}, a(flat / 8, flat % 8));
+    Schedule s(y);
+    s[a].compute_at(y, flat);
+    cases->push_back({"staged_in_a_reshape", y, s});
+  }
+  {
+    const Axis i("i", 6), k("k", 5);
+    Tensor y = compute("y", {i}, sum(k, input("x", f32, {6})(i)));
+    Schedule s(y);
+    s[y].split(k, ro, ri, 4).vectorize(i, 2);
+    cases->push_back({"sum_of_what_stays", y, s});
   }
   {
     const Extent size = Extent::size("B");
@@ -288,7 +304,7 @@ void add_storage(std::vector<ScheduledCase>* cases) {
   add_kept_memory(cases);
   add_empty(cases);
   add_special_cases(cases);
-  add_fused_reductions(cases);
+  add_steps(cases);
   add_layouts(cases);
 }
 
