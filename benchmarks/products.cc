@@ -7,23 +7,18 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "backends/halide/jit.h"
-#include "backends/interpreter/interpret_nest.h"
 #include "backends/interpreter/tensor_value.h"
 #include "benchmarks/halide_matmul.h"
 #include "benchmarks/halide_memory_bound.h"
-#include "benchmarks/halide_peer.h"
 #include "benchmarks/hand_schedules.h"
-#include "benchmarks/progress.h"
+#include "benchmarks/nest_pair.h"
 #include "benchmarks/side_by_side_benchmarks.h"
-#include "dsl/error.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
 
@@ -43,8 +38,6 @@ constexpr char kHelp[] =
     "\n";
 
 using Call = std::function<void()>;
-// By name, of both kernels of a pair: so neither has the better place in memory.
-using Values = std::shared_ptr<TensorValues>;
 
 LoopNest derived(const Graph& graph) { return run_pipeline(graph, Target::host()).nest; }
 
@@ -63,49 +56,6 @@ Schedule without_copies(const Schedule& schedule) {
     }
   }
   return rest;
-}
-
-// Small whole numbers, of which no order of summation rounds, and room for y.
-Values values_of(const Graph& graph) {
-  auto values = std::make_shared<TensorValues>();
-  uint64_t seed = 0;
-  auto shape_of = [](const OpPtr& op) {
-    std::vector<int64_t> shape;
-    for (const Extent& extent : op->shape) shape.push_back(extent.evaluate({}));
-    return shape;
-  };
-  for (const OpPtr& op : graph.arguments()) {
-    values->emplace(op->name, random_integers(op->dtype, shape_of(op), ++seed));
-  }
-  for (const OpPtr& op : graph.outputs()) {
-    values->emplace(op->name, zeros(op->dtype, shape_of(op)));
-  }
-  return values;
-}
-
-// Weights are packed now.
-Call emulsion_kernel(const LoopNest& nest, const Values& values) {
-  for (auto& [name, value] : apply_packs(nest, *values)) values->emplace(name, value);
-  std::map<std::string, JitBuffer> buffers;
-  for (const Buffer* argument : nest.arguments()) {
-    TensorValue& value = values->at(argument->name);
-    buffers[argument->name] = {value.dtype, value.shape, value.bytes.data()};
-  }
-  return [kernel = JitKernel(nest), buffers, values] { kernel.run(buffers); };
-}
-
-// Adds a pair that reads and writes `values`. Error: its kernels make different ys.
-void add(KernelPair pair, const Values& values, std::vector<KernelPair>* pairs) {
-  announce(fmt::format("comparing {} with {}", pair.name, pair.peer));
-  TensorValue& y = values->at("y");
-  pair.call_peer();
-  const TensorValue expected = y;
-  fill_with_poison(&y);
-  pair.emulsion();
-  const auto difference = first_difference(expected, y);
-  if (difference) fail("{} and {} differ: {}", pair.name, pair.peer, *difference);
-  pair.prepare = [] { set_halide_threads(HalideThreads::all); };
-  pairs->push_back(std::move(pair));
 }
 
 // x[m, k] * w[n, k], as attention's scores.

@@ -8,9 +8,6 @@
 namespace emulsion {
 namespace {
 
-// Points of the op, or nothing when a run-time size decides.
-std::optional<int64_t> known_points(const Op& op) { return element_count(op.shape); }
-
 std::optional<int64_t> known_extent(const Axis& axis) {
   if (!axis.extent().is_constant()) return std::nullopt;
   return axis.extent().constant();
@@ -41,45 +38,7 @@ class ValueTypes {
   std::map<std::pair<const ExprNode*, bool>, bool> varies_;
 };
 
-// The loop that the threads share: of the leading axes, those of known short extent fused until
-// there is enough to share out. Nothing when that is one step.
-std::optional<Axis> fuse_leading(const Op& op, size_t count, const Target& target,
-                                 StageSchedule* stage) {
-  std::vector<Axis> rows = {op.axes[0]}, fused;
-  Extent extent = op.axes[0].extent();
-  for (size_t i = 1; i < count; ++i) {
-    if (!extent.is_constant() || extent.constant() >= int64_t{8} * target.cores) break;
-    if (!op.axes[i].extent().is_constant()) break;
-    rows.push_back(op.axes[i]);
-    fused.emplace_back(fresh_axis(op, "rows" + std::to_string(i)));
-    extent = extent * op.axes[i].extent();
-  }
-  if (extent == Extent(1)) return std::nullopt;
-  return fuse_rows(*stage, rows, fused);
-}
-
 constexpr int64_t kBlockedRows = 16;  // a cache line of f32
-
-// Which axis an operand lies along that vectors along the last axis would only gather, when a row
-// touches more cache lines of it than stay at hand for the next: each serves several rows, if they
-// come one after another.
-std::optional<size_t> crosses(const Op& op, size_t last, int64_t lanes, const Target& target) {
-  constexpr int64_t kLine = 64;
-  const Axis& along = op.axes[last];
-  const int64_t extent = known_extent(along).value_or(0);
-  if (extent <= lanes || extent <= target.l1_bytes / kLine) return std::nullopt;
-  std::optional<size_t> across;
-  visit(op.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || is_along(e, along)) return;
-    for (size_t i = 0; i < last; ++i) {
-      if (is_along(e, op.axes[i])) across = i;
-    }
-  });
-  if (across && known_extent(op.axes[*across]).value_or(kBlockedRows) < kBlockedRows) {
-    return std::nullopt;
-  }
-  return across;
-}
 
 // for r: for between: for i  ->  for r: for between: for i: for row: vectorized lane
 void block_rows(const Op& op, size_t across, size_t last, int64_t lanes, StageSchedule* stage) {
@@ -135,15 +94,69 @@ std::optional<Pixels> match_pixels(const Op& op, int64_t lanes) {
   return Pixels{x, *colour, at - 1};
 }
 
+size_t vector_axis(const Op& op, const Target& target) {
+  const std::optional<Pixels> pixels = match_pixels(op, value_lanes(op, target));
+  return pixels ? pixels->rows : op.axes.size() - 1;
+}
+
+std::optional<size_t> crosses(const Op& op, const Target& target) {
+  constexpr int64_t kLine = 64;
+  const size_t last = vector_axis(op, target);
+  if (last + 1 != op.axes.size()) return std::nullopt;
+  const Axis& along = op.axes[last];
+  const int64_t extent = known_extent(along).value_or(0);
+  if (extent <= value_lanes(op, target) || extent <= target.l1_bytes / kLine) return std::nullopt;
+  std::optional<size_t> across;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || is_along(e, along)) return;
+    for (size_t i = 0; i < last; ++i) {
+      if (is_along(e, op.axes[i])) across = i;
+    }
+  });
+  if (across && known_extent(op.axes[*across]).value_or(kBlockedRows) < kBlockedRows) {
+    return std::nullopt;
+  }
+  return across;
+}
+
+void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage) {
+  const int64_t lanes = value_lanes(op, target);
+  if (const std::optional<Pixels> pixels = match_pixels(op, lanes)) {
+    vectorize_pixels(*stage, along, pixels->colour, Axis(fresh_axis(op, "lane")), lanes);
+  } else {
+    vectorize_last(*stage, along, lanes);
+  }
+}
+
+bool wakes_threads(const Op& op, const Target& target) {
+  const std::optional<int64_t> points = element_count(op.shape);
+  return target.cores > 1 && (!points || *points >= kPointsForThreads);
+}
+
+size_t count_shared(const std::vector<Axis>& loops, const Target& target) {
+  Extent extent = 1;
+  size_t count = 0;
+  for (const Axis& loop : loops) {
+    const bool is_known = extent.is_constant() && loop.extent().is_constant();
+    if (count > 0 && (!is_known || extent.constant() >= int64_t{8} * target.cores)) break;
+    extent = extent * loop.extent();
+    ++count;
+  }
+  return extent == Extent(1) ? 0 : count;
+}
+
+Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSchedule* stage) {
+  std::vector<Axis> fused;
+  for (size_t i = 1; i < count; ++i) fused.emplace_back(fresh_axis(op, "rows" + std::to_string(i)));
+  loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(count), loops.end());
+  return fuse_rows(*stage, loops, fused);
+}
+
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   if (op.axes.empty()) return;
   StageSchedule& stage = (*schedule)[op.name];
-  const int64_t lanes = value_lanes(op, target);
-  const std::optional<int64_t> points = known_points(op);
-  const bool threads = target.cores > 1 && (!points || *points >= kWorkForThreads / 8);
-  const std::optional<Pixels> pixels = match_pixels(op, lanes);
-  const size_t rows = pixels ? pixels->rows : op.axes.size() - 1;
-
+  const bool threads = wakes_threads(op, target);
+  const size_t rows = vector_axis(op, target);
   Axis along = op.axes[rows];
   std::optional<Axis> shared;
   if (threads && rows == 0) {  // one long row: a block of it for each task
@@ -153,15 +166,18 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
     stage.split(along, *shared, within, kBlock, Tail::guard);
     along = within;
   }
-  if (pixels) {
-    vectorize_pixels(stage, along, pixels->colour, Axis(fresh_axis(op, "lane")), lanes);
-  } else if (const auto across = crosses(op, rows, lanes, target)) {
-    block_rows(op, *across, rows, lanes, &stage);
+  if (const auto across = crosses(op, target)) {
+    block_rows(op, *across, rows, value_lanes(op, target), &stage);
   } else {
-    vectorize_last(stage, along, lanes);
+    vectorize_points(op, along, target, &stage);
   }
-  if (threads && rows > 0) shared = fuse_leading(op, rows, target, &stage);
-  if (shared) parallel_from(stage, *shared, op.shape, kWorkForThreads / 8);
+  if (threads && rows > 0) {
+    const std::vector<Axis> loops(op.axes.begin(),
+                                  op.axes.begin() + static_cast<std::ptrdiff_t>(rows));
+    const size_t count = count_shared(loops, target);
+    if (count > 0) shared = fuse_leading(op, loops, count, &stage);
+  }
+  if (shared) parallel_from(stage, *shared, op.shape, kPointsForThreads);
 }
 
 }  // namespace emulsion

@@ -39,6 +39,47 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
 std::set<std::string> transposed_weights(const Graph& grouped);
 
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
+
+// Which axis vectors go along: the last one or, of pixels, the one before their colours.
+size_t vector_axis(const Op& op, const Target& target);
+// Which axis an operand lies along that vectors along the last axis would only gather, when a row
+// touches more cache lines of it than stay at hand for the next: each serves several rows, if they
+// come one after another.
+std::optional<size_t> crosses(const Op& op, const Target& target);
+// Vectors along `along`: the axis of vector_axis, or a loop that it was split into.
+void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage);
+// Whether the points of an operation without reductions are worth several threads, or a run-time
+// size decides.
+bool wakes_threads(const Op& op, const Target& target);
+// How many of the leading loops, which have extents, the threads share as one: those of known short
+// extent until there is enough to share out. None when that is one step.
+size_t count_shared(const std::vector<Axis>& loops, const Target& target);
+// That one loop, of the first `count` of them.
+Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSchedule* stage);
+
+// A chain of stencils: operations of a grouped graph without reductions, each read by one other of
+// the chain, the last one, `reader`, by the outside. Along `row`, an axis of all of them, each
+// reads a few neighbouring rows of the one before.
+struct WindowChain {
+  struct Producer {
+    const Op* op;
+    int64_t halo;  // rows above those of `reader` that it has to be computed for
+  };
+  const Op* reader;
+  std::vector<Producer> producers;  // each behind what reads it
+  size_t row;
+};
+// Why rows of `producer` cannot be computed one by one ahead of the rows of `reader` that need
+// them, kept in a window that slides along axis `row` of both: "expected ...", or nothing.
+std::optional<std::string> why_not_slide(const Op& producer, const Op& reader, size_t row);
+// Whether it pays: what is kept fits the cache, the producers' whole results do not, and there are
+// strips of rows enough for the threads, each much longer than the halo that it computes again.
+bool pays_to_slide(const WindowChain& chain, const Target& target);
+// The chains of a graph that can slide and for which it pays. No operation is in two.
+std::vector<WindowChain> window_chains(const Graph& grouped, const Target& target);
+//   parallel strip: alloc windows: for row: the producers' new rows; the reader's row
+void derive_windows(const WindowChain& chain, const Target& target, Schedule* schedule);
+
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 
 // Whether `axis` alone moves the last index of the read, by one element a step.
@@ -60,6 +101,8 @@ std::optional<Pixels> match_pixels(const Op& op, int64_t lanes);
 
 // Work that a second thread must have before it pays to wake it, in scalar operations.
 inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
+// The same in points that are computed without reductions.
+inline constexpr int64_t kPointsForThreads = kWorkForThreads / 8;
 
 // Threads share `loop` where the product of `extents`, over run-time sizes, reaches `least`:
 // always, never, or decided by each call (specialize). The last directive on a stage.

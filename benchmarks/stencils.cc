@@ -1,0 +1,85 @@
+// What derived schedules gain by keeping the rows that a stencil reads in windows that slide: the
+// kernel as derived beside the same operations one after the other, each in vectors and shared by
+// the threads, as they are derived operator by operator.
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "benchmarks/halide_peer.h"
+#include "benchmarks/nest_pair.h"
+#include "benchmarks/side_by_side_benchmarks.h"
+#include "dsl/operators.h"
+#include "passes/pipeline.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+constexpr char kHelp[] =
+    "Measures chains of stencils over 4096 x 2880 pixels as derived, with windows that slide,\n"
+    "against the same operations breadth first. Prints the table as text and as JSON; losses come\n"
+    "first.\n"
+    "\n"
+    "  bazel run -c opt //benchmarks:stencils -- --quick --json=/tmp/stencils.json\n"
+    "\n";
+
+constexpr int kRows = 2880, kColumns = 4096;
+
+// Three neighbours of t along the rows (0) or the columns (1), weighed.
+Tensor smoothed(const std::string& name, const Tensor& t, int rows, size_t along) {
+  const Axis i("i", rows), j("j", kColumns);
+  auto neighbour = [&](int distance) {
+    return along == 0 ? t.at({Expr(i) + distance, j}) : t.at({i, Expr(j) + distance});
+  };
+  return compute(name, {i, j},
+                 neighbour(0) + neighbour(1) * cast(t.dtype(), Expr(2)) + neighbour(2));
+}
+
+Graph blur(DType dtype) {
+  Tensor x = input("x", dtype, {kRows + 2, kColumns + 2});
+  return Graph(smoothed("y", smoothed("bx", x, kRows + 2, 1), kRows, 0));
+}
+
+// The blur, and then how much a row differs from the one below.
+Graph edges(DType dtype) {
+  Tensor x = input("x", dtype, {kRows + 3, kColumns + 2});
+  Tensor by = smoothed("by", smoothed("bx", x, kRows + 3, 1), kRows + 1, 0);
+  const Axis i("i", kRows), j("j", kColumns);
+  return Graph(compute("y", {i, j}, by.at({Expr(i) + 1, j}) - by(i, j)));
+}
+
+void add_stencils(const std::string& name, const Graph& graph, std::vector<KernelPair>* pairs) {
+  const Target target = Target::host();
+  DeriveOptions one_by_one;
+  one_by_one.fuse = false;
+  const Values values = values_of(graph);
+  KernelPair pair{name, "breadth first", "Mpixel/s", double{kRows} * kColumns * 1e-6};
+  pair.emulsion = emulsion_kernel(run_pipeline(graph, target).nest, values);
+  pair.call_peer = emulsion_kernel(run_pipeline(graph, target, one_by_one).nest, values);
+  for (HalideThreads threads : {HalideThreads::one, HalideThreads::all}) {
+    const bool one = threads == HalideThreads::one;
+    if (!one && target.cores == 1) continue;
+    pair.name = fmt::format("{}/{}", name, one ? "one_thread" : "all_threads");
+    pair.prepare = [threads] { set_halide_threads(threads); };
+    add(pair, values, pairs);
+  }
+}
+
+int run(const ProgramOptions& options) {
+  check_writable(options);
+  std::vector<KernelPair> pairs;
+  add_stencils("blur_u16", blur(u16), &pairs);
+  add_stencils("blur_f32", blur(f32), &pairs);
+  add_stencils("edges_f32", edges(f32), &pairs);
+  const std::vector<SideBySide> all = measure_side_by_side(pairs, options);
+  return report(options, report_text(all), report_json(all));
+}
+
+}  // namespace
+}  // namespace emulsion::benchmarks
+
+int main(int argc, char** argv) {
+  return emulsion::benchmarks::run_program(argc, argv, "stencils", emulsion::benchmarks::kHelp,
+                                           emulsion::benchmarks::run);
+}

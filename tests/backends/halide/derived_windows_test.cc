@@ -1,0 +1,39 @@
+// Chains of stencils whose derived schedules keep windows that slide: the kernels compute what the
+// graph says, bit for bit, at every size.
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "passes/pipeline.h"
+#include "tests/backends/halide/nest_cases.h"
+#include "tests/passes/stencil_graphs.h"
+
+namespace emulsion {
+namespace {
+
+Target on_this_machine(Target target) {
+  target.features = Target::host().features;
+  return target;
+}
+
+TEST(DerivedWindows, OfOneThread) {
+  const Target target = on_this_machine(small_cache(1));
+  for (const auto& [name, graph] : stencil_graphs()) {
+    SCOPED_TRACE(name);
+    expect_same_as_graph(graph, run_pipeline(graph, target).nest,
+                         {0, 1, 2, 3, 15, 31, 32, 33, 64, 97}, 0, target);
+  }
+}
+
+TEST(DerivedWindows, OfSeveralThreads) {
+  const Target target = on_this_machine(small_cache(4));
+  for (const auto& [name, graph] : large_stencil_graphs()) {
+    SCOPED_TRACE(name);
+    expect_same_as_graph(graph, run_pipeline(graph, target).nest, {0, 1, 2, 33}, 0, target);
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
