@@ -177,7 +177,7 @@ void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeVal
   views.reserve(ordered.size());
   std::vector<const void*> argv = {&context};
   for (const std::string& size : nest.sizes) {
-    size_values.push_back(static_cast<int32_t>(sizes.at(size)));
+    size_values.push_back(static_cast<int32_t>(Extent::size(size).evaluate(sizes)));
     argv.push_back(&size_values.back());
   }
   for (const Buffer* declared : nest.arguments()) {

@@ -53,6 +53,8 @@ class NestInterpreter {
       }
     }
     sizes_ = bind_arguments(declared, arguments, options.sizes);
+    for (const std::string& size : nest_.sizes)
+      Extent::size(size).evaluate(sizes_);  // each is known
     for (const auto& [name, value] : sizes_) variables_[name] = machine_.add_slot(value);
     storage_.resize(nest.buffers.size());
     for (size_t i = 0; i < nest.buffers.size(); ++i) add_buffer(nest.buffers[i], i, arguments);

@@ -13,6 +13,7 @@
 #include "passes/lower.h"
 #include "passes/verify_nest.h"
 #include "tests/backends/halide/nest_cases.h"
+#include "tests/passes/expect_error.h"
 
 namespace emulsion {
 namespace {
@@ -187,6 +188,15 @@ TEST(Jit, NarrowerTargetsGiveTheSameWholeNumbers) {
 TEST(Jit, RefusesAMissingArgument) {
   EXPECT_THAT(Linear().error_with([](auto* buffers) { buffers->erase("x"); }),
               HasSubstr("argument x: expected one, got none"));
+}
+
+TEST(Jit, RefusesASizeThatNoArgumentGives) {
+  const Axis i("i", 6), k("k", Extent::size("B"));
+  const Graph graph(compute("y", {i}, sum(k, input("x", f32, {6})(i))));
+  const JitKernel kernel(lower(graph, Schedule(graph)));
+  std::vector<float> x(6), y(6);
+  EXPECT_ERROR(kernel.run({{"x", {f32, {6}, x.data()}}, {"y", {f32, {6}, y.data()}}}),
+               "run-time size B: expected a value, got none");
 }
 
 TEST(Jit, RefusesAnUnknownArgument) {

@@ -198,6 +198,13 @@ TEST(InterpretNest, RefusesAMissingWeight) {
                "argument w: expected a tensor (or w_packed, already packed), got none");
 }
 
+TEST(InterpretNest, RefusesASizeThatNoArgumentGives) {
+  LoopNest nest = copy_nest(2, f32);
+  nest.sizes = {"B"};
+  EXPECT_ERROR(interpret_nest(nest, {{"x", zeros(f32, {2})}}),
+               "run-time size B: expected a value, got none");
+}
+
 TEST(InterpretNest, RefusesAWrongUserWeight) {
   TensorValues arguments = linear_arguments(5);
   arguments["w"] = zeros(f32, {3, 9});
