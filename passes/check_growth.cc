@@ -77,16 +77,30 @@ int64_t check_lanes(const StagePlan& plan, const std::map<std::string, Expr>& ex
   return lanes;
 }
 
+// Whether vectors are stored or loaded under a mask: one that differs from lane to lane, or one of
+// another loop that a tail asks for. Another loop's guard is an if around them.
+bool has_masked_vectors(const StagePlan& plan) {
+  std::set<std::string> masked;  // loops of which a mask speaks
+  bool always = false;
+  for (const LoopTransform& t : plan.stage.transforms) {
+    if (t.kind == LoopTransform::Kind::fuse) {
+      if (masked.count(t.outer) + masked.count(t.inner) > 0) masked.insert(t.axis);
+      continue;
+    }
+    const bool exact = t.tail == Tail::round_up || t.tail == Tail::shift_inwards;
+    if (!exact || masked.count(t.axis)) masked.insert({t.outer, t.inner});
+    always = always || (!exact && t.tail != Tail::guard);
+  }
+  return std::any_of(plan.kinds.begin(), plan.kinds.end(), [&](const auto& loop) {
+    return loop.second == LoopKind::vectorized && (always || masked.count(loop.first) > 0);
+  });
+}
+
 // Halide 21 stores and loads masked vectors in parts of the machine's length, and cannot a last
 // part of one lane: LLVM ends the process. So none is left of any machine's, 16 bytes and more.
 void check_masked_lanes(const StagePlan& plan, int64_t lanes) {
   constexpr int64_t kLeastBytesOfAVector = 16;
-  const bool masked = std::any_of(
-      plan.stage.transforms.begin(), plan.stage.transforms.end(), [](const LoopTransform& t) {
-        return t.kind == LoopTransform::Kind::split && t.tail != Tail::round_up &&
-               t.tail != Tail::shift_inwards;
-      });
-  if (!masked) return;
+  if (!has_masked_vectors(plan)) return;
   std::set<DType> types = {plan.stage.dtype};
   visit(plan.stage.body, [&](const Expr& e) {
     if (e->op == ExprOp::read) types.insert(e.dtype());

@@ -49,6 +49,7 @@ const IllegalCase kFactors[] = {
     {"UnrollARunTimeReduction", "batch_sum", "! y.unroll(r)", "expected a loop whose extent is a number, got B; legal: unroll(r, 8)"},
     {"MaskedVectorsThatLeaveOneLane", "large", "! y.vectorize(j, 9)", "expected masked vectors that do not leave one lane of f32 over, got 9 lanes; legal: a factor of 8 or 10"},
     {"MaskedVectorsThatLeaveOneLaneOfARunTimeSize", "batch_vector", "! a.vectorize(i, 5)", "expected masked vectors that do not leave one lane of f32 over, got 5 lanes; legal: a factor of 4 or 6"},
+    {"MasksOfAnotherLoopThatLeaveOneLane", "batch", "y.split(m, mo, mi, 4, predicate)\n! y.vectorize(n, 5)", "expected masked vectors that do not leave one lane of f32 over, got 5 lanes; legal: a factor of 4 or 6"},
     {"MaskedLoadsOfTwoSplits", "large", "a.split(i, io, ii, 3, predicate_loads)\n! a.vectorize(j, 16, predicate_loads)", "expected one split of a vectorized operation to have predicate_loads, got those of i and j; legal: guard or predicate"},
     // what grows beyond what a compiler or an index can take
     {"MoreLanesThanAVectorHas", "huge", "! y.vectorize(i, 1048576)", "expected at most 256 lanes, got 1048576; legal: vectorize("},
