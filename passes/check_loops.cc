@@ -82,6 +82,39 @@ void check_shared_loops(const StagePlan& plan, const StagePlan& leader, const Di
   }
 }
 
+const std::string& leader_of(const StagePlan& plan) {
+  return plan.with_stage.empty() ? plan.stage.name : plan.with_stage;
+}
+
+// Stages that share loops are computed together: what one of them needs must not need another, be
+// it by way of loops that others share.
+void check_order_of_shared(const NestPlan& nest, const StagePlan& plan, const Directive& d) {
+  std::set<std::string> seen;
+  std::vector<const StagePlan*> waiting;
+  auto add_group = [&](const std::string& leader) {
+    if (!seen.insert(leader).second) return;
+    for (const StagePlan& other : nest.stages) {
+      if (leader_of(other) == leader) waiting.push_back(&other);
+    }
+  };
+  add_group(plan.with_stage);
+  while (!waiting.empty()) {
+    const StagePlan& reader = *waiting.back();
+    waiting.pop_back();
+    visit(reader.stage.body, [&](const Expr& e) {
+      const StagePlan* made = e->op == ExprOp::read ? nest.find(e->name) : nullptr;
+      if (made == nullptr) return;
+      if (leader_of(*made) == plan.with_stage) {
+        refuse(plan.stage.name, d,
+               fmt::format("expected operations that can be computed together, got {} and {}, "
+                           "between which comes {}, which needs {}; legal: loops of its own",
+                           plan.stage.name, plan.with_stage, reader.stage.name, made->stage.name));
+      }
+      add_group(leader_of(*made));
+    });
+  }
+}
+
 void check_shared(const NestPlan& nest, const StagePlan& plan) {
   if (plan.with_stage.empty()) return;
   const Directive d = plan.written(DirectiveKind::compute_with);
@@ -127,6 +160,7 @@ void check_shared(const NestPlan& nest, const StagePlan& plan) {
                     "compute_at the loop",
                     name, sibling));
   }
+  check_order_of_shared(nest, plan, d);
   check_shared_loops(plan, *leader, d);
 }
 

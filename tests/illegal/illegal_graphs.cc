@@ -66,6 +66,14 @@ Graph batch_vector() {
   return Graph(compute("y", {i}, a(i) + 1.0f));
 }
 
+// Two chains, p -> u and q -> v.
+Graph two_chains() {
+  const Axis i("i", 8);
+  Tensor x = input("x", f32, {8});
+  Tensor p = compute("p", {i}, x(i) * 2.0f), q = compute("q", {i}, x(i) * 3.0f);
+  return Graph({compute("u", {i}, p(i) + 1.0f), compute("v", {i}, q(i) + 1.0f)});
+}
+
 Graph scaled() {
   const Axis i("i", 6);
   return Graph(compute("y", {i}, weight("table", f32, {6})(i) * input("x", f32, {})()));
@@ -139,6 +147,7 @@ Graph illegal_graph(const std::string& name) {
       {"first_in_rows", first_in_rows},
       {"first_in_sums", first_in_sums},
       {"first_if_there", first_if_there},
+      {"two_chains", two_chains},
       {"scaled", scaled},
       {"batch_sum", batch_sum},
       {"pairs", pairs},

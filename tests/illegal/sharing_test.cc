@@ -16,6 +16,7 @@ const IllegalCase kSharing[] = {
     {"ComputeWithItself", "diamond", "! p.compute_with(p, i)", "got p"},
     {"ComputeWithAnUnknownLoop", "diamond", "! p.compute_with(q, k)", "got k"},
     {"ComputeWithItsProducer", "linear", "! y.compute_with(biased, m)", "expected operations of which neither needs the other, got y and biased"},
+    {"ComputeWithAcrossEachOther", "two_chains", "v.compute_with(p, i)\n! u.compute_with(q, i)", "expected operations that can be computed together, got u and q, between which comes v, which needs q; legal: loops of its own"},
     {"ComputeWithItsReader", "linear", "! biased.compute_with(y, m)", "expected operations of which neither needs the other, got biased and y"},
     {"ComputeWithAReduction", "rows", "! d.compute_with(s, m)", "expected two reductions or two operations without, got d, which is not one, and s"},
     {"ComputeWithOtherLoops", "diamond", "p.split(i, io, ii, 2)\n! p.compute_with(q, j)", "expected the same loops from the outermost to j, got io, ii, j of p and i, j of q"},
