@@ -23,9 +23,15 @@ std::optional<int64_t> step_of(const Expr& index, const std::string& variable) {
   return step;
 }
 
+bool has_one_step(const LoopAround& loop) {
+  const auto extents = loop_extents(loop.stage->stage, loop.stage->extents);
+  return constant_value(extents.at(loop.axis)).value_or(2) <= 1;
+}
+
 // A region slides along a loop when the loop moves exactly one axis of it, by less than its length,
 // and no loop inside moves that axis too. Along other loops it is computed again, all of it.
 void slide_along(const std::vector<LoopAround>& around, size_t position, StagePlan* plan) {
+  if (has_one_step(around[position])) return;
   const std::string variable = around[position].variable();
   std::vector<size_t> moved;
   for (size_t d = 0; d < plan->needed_mins.size(); ++d) {
@@ -240,6 +246,13 @@ class StorageInferrer {
                               "or no fuse",
                               to_string(plan_.needed_mins[d])));
     }
+    const int64_t rounded = power_of_two_from(found->second);
+    if (rounded != found->second && has_tail_between()) {
+      refuse_fold(found->first,
+                  fmt::format("expected a power of two where a loop between has a tail, which a "
+                              "backend may start again early, got {}; legal: {}",
+                              found->second, rounded));
+    }
     // Of all that one step of the outermost loop between touches, not only of what it keeps: a
     // backend folds along that loop.
     const std::optional<Part> step = part_touched(d, std::min(outside_ + 1, around_.size()));
@@ -259,6 +272,17 @@ class StorageInferrer {
                       least, found->first, found->second));
     }
     return found->second;
+  }
+
+  // Whether a loop between is of a split that does not divide its extent.
+  bool has_tail_between() const {
+    for (size_t i = outside_; i < around_.size(); ++i) {
+      for (const LoopTransform& t : around_[i].stage->stage.transforms) {
+        if (t.kind != LoopTransform::Kind::split || t.tail == Tail::round_up) continue;
+        if (t.outer == around_[i].axis || t.inner == around_[i].axis) return true;
+      }
+    }
+    return false;
   }
 
   Directive place() const {

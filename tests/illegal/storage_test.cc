@@ -40,6 +40,7 @@ const IllegalCase kStorage[] = {
     // fold_storage
     {"FoldOfAnOutput", "stencil", "! y.fold_storage(i, 4)", "expected an operation that is not an output"},
     {"FoldOfAnUnknownAxis", "stencil", "! a.fold_storage(q, 4)", "got q; nearest: "},
+    {"FoldOverALoopWithATail", "stencil", "y.split(i, o, p, 2)\nb.compute_at(y, p)\na.compute_at(y, p)\na.store_root()\n! a.fold_storage(i, 5)", "expected a power of two where a loop between has a tail, which a backend may start again early, got 5; legal: 8"},
     {"FoldBelowTheWindow", "stencil", "b.compute_at(y, i)\na.compute_at(y, i)\na.store_root()\n! a.fold_storage(i, 2)", "expected at least 3, the indices of i that are kept at once, got 2; legal: 3"},
     {"FoldAlongWhatAFusedLoopStartsAgain", "linear", "biased.fuse(m, n, f)\nmm.compute_at(biased, f)\nmm.store_root()\n! mm.fold_storage(n, 3)", "expected an axis along which the loops between only go forward, got one that starts again in a fused loop"},
     {"FoldOfWhatIsNotKept", "stencil", "b.compute_at(y, i)\na.compute_at(y, i)\n! a.fold_storage(i, 4)", "expected storage that is kept over a loop, got storage for one computation"},
