@@ -90,6 +90,25 @@ const FoundSchedule kFound[] = {
     {"KeptOverALoopThatMovesNothing",
      "convolution",
      {"c_pad.compute_at(c, o)", "c_pad.store_at(c, x)", "c_pad.split(i0, io, ii, 1)"}},
+    // Halide slid where the nest does not: what is kept over such loops is memory alone.
+    {"KeptOverLoopsOfStartAndSum",
+     "pooled",
+     {"neg.compute_at(q, y)", "neg.store_at(q, n)", "padded.compute_inline()"}},
+    {"FoldedOverALoopOfOneStep",
+     "stencil_chain",
+     {"a.split(i, o0, i0, 8, predicate)", "a.compute_at(b, i)", "a.store_root()",
+      "a.fold_storage(i, 9)", "b.compute_at(y, i)", "b.store_at(y, i)",
+      "b.vectorize(i, 3, guard)"}},
+    // Halide looked for memory where it had found that nothing is computed.
+    {"HoistedWhereASpecialCaseIsEmpty",
+     "blur",
+     {"y.reorder(i, j)", "y.copy_in(bx, copy)", "copy.compute_at(y, i)", "copy.hoist_storage(y, j)",
+      "y.specialize(B > 0)"}},
+    // Halide took the remainder of one step for that of all.
+    {"CopyInAFusedLoopOfAGuardedReduction",
+     "dot",
+     {"y.split(r, o, i, 2, guard)", "y.fuse(o, i, f)", "y.copy_in(z, copy)",
+      "copy.compute_at(y, f)"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundSchedules, testing::ValuesIn(kFound),
