@@ -15,9 +15,9 @@ namespace {
 
 // What Halide and LLVM compile in half a minute: both take more than proportionally longer for
 // strided loads of more lanes, and for more copies of vectors than of scalars.
-constexpr int64_t kMostLanes = 256;    // of a vectorized loop
-constexpr int64_t kMostCopies = 1024;  // of a stage's body, by unrolled loops
-constexpr int64_t kCopiesOfAVector = 4, kLanesOfAVector = 64;        // what a vector counts as
+constexpr int64_t kMostLanes = 256;                         // of a vectorized loop
+constexpr int64_t kMostCopies = 1024;                       // of a stage's body, by unrolled loops
+constexpr int64_t kCopiesOfMore = 4, kLanesOfAVector = 64;  // what a vector counts as
 constexpr int64_t kMostBytes = std::numeric_limits<int32_t>::max();  // of one storage
 
 // The cases of a stage, the general one first.
@@ -121,7 +121,20 @@ void check_masked_lanes(const StagePlan& plan, int64_t lanes) {
 
 int64_t copies_of_vector(int64_t lanes) {
   if (lanes <= 1) return 1;
-  return (lanes + kLanesOfAVector - 1) / kLanesOfAVector * kCopiesOfAVector;
+  return (lanes + kLanesOfAVector - 1) / kLanesOfAVector * kCopiesOfMore;
+}
+
+// Whether what unrolled loops write out has loops of its own.
+bool copies_loops(const StagePlan& plan, const std::map<std::string, Expr>& extents,
+                  int64_t around) {
+  bool inside = around > 1;
+  for (const std::string& loop : plan.loops) {
+    if (inside && !plan.kinds.count(loop) && constant_value(extents.at(loop)).value_or(2) > 1) {
+      return true;
+    }
+    inside = inside || copies_of(plan, extents, loop) > 1;
+  }
+  return false;
 }
 
 // `around`: how often that is written out which holds the stage's loops.
@@ -131,14 +144,15 @@ void check_copies(const StagePlan& plan, const std::map<std::string, Expr>& exte
   for (const std::string& loop : plan.loops) {
     copies = saturated_product(copies, copies_of(plan, extents, loop));
   }
+  if (copies_loops(plan, extents, around)) copies = saturated_product(copies, kCopiesOfMore);
   if (copies <= kMostCopies) return;
   for (auto d = plan.directives.rbegin(); d != plan.directives.rend(); ++d) {
     if (d->kind != DirectiveKind::unroll || !plan.kinds.count(d->axes[0])) continue;
     refuse(plan.stage.name, *d,
            fmt::format("expected at most {} copies of what {} computes, by all unrolled loops, {} "
-                       "lanes counting as {} copies, got {}; legal: {} as a serial loop, or split "
-                       "first",
-                       kMostCopies, plan.stage.name, kLanesOfAVector, kCopiesOfAVector, copies,
+                       "lanes or loops inside counting as {} copies, got {}; legal: {} as a serial "
+                       "loop, or split first",
+                       kMostCopies, plan.stage.name, kLanesOfAVector, kCopiesOfMore, copies,
                        d->axes[0]),
            {plan.stage.name, d->axes[0]});
   }

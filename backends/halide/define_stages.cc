@@ -102,6 +102,20 @@ class RemaindersOfOneStep : public Halide::Internal::IRMutator {
   }
 };
 
+// Whether a condition over sizes holds where they are 0, and only there as far as tried.
+bool holds_for_nothing_only(const Expr& condition) {
+  std::map<std::string, int64_t> sizes;
+  visit(condition, [&](const Expr& e) {
+    if (e->op == ExprOp::size) sizes[e->name] = 0;
+  });
+  if (evaluate_index(condition, sizes) == 0) return false;
+  for (int64_t value : {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 32, 64, 100, 128, 1000, 1024, 4096}) {
+    for (auto& [name, size] : sizes) size = value;
+    if (evaluate_index(condition, sizes) != 0) return false;
+  }
+  return true;
+}
+
 bool speaks_of_domain(const Halide::Expr& e) {
   class Finder : public Halide::Internal::IRGraphVisitor {
    public:
@@ -183,15 +197,12 @@ const Halide::ImageParam* StageDefiner::input(const std::string& name) const {
 // Halide takes for granted what a condition says where it holds, and the opposite where it does
 // not. Of a case that computes nothing it would find just that, and then miss what its memory was
 // for, or what was bounded. What always holds, though Halide does not know it, keeps it from that:
-// no square is 2 modulo 4, or 3 modulo 8. The special case may know its condition, unless memory is
-// taken further out.
+// no square is 2 modulo 4, or 3 modulo 8. A special case may know its condition, unless that is one
+// of empty tensors.
 Halide::Expr StageDefiner::condition(const Expr& condition) const {
   const Halide::Expr size = Halide::cast<uint32_t>(sizes_.begin()->second);
   Halide::Expr holds = translate_expr(condition, index_scope({}));
-  const bool hoists = std::any_of(places_.begin(), places_.end(), [](const auto& entry) {
-    return entry.second.allocated_in != entry.second.kept_in;
-  });
-  if (hoists) holds = holds || size * size % 8 == 3;
+  if (holds_for_nothing_only(condition)) holds = holds || size * size % 8 == 3;
   return holds && size * size % 4 != 2;
 }
 

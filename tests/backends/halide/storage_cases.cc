@@ -205,6 +205,13 @@ void add_special_cases(std::vector<ScheduledCase>* cases) {
     s[b.bx].compute_at(b.by, b.y).hoist_storage(b.by, b.x);
     cases->push_back({std::string("hoisted_for_") + of, b.by, s});
   }
+  {
+    Blur b;
+    Schedule s(b.by);
+    s[b.bx].compute_at(b.by, b.x).hoist_storage(b.by, b.y);
+    s[b.by].specialize(size == 5).unroll(b.y);
+    cases->push_back({"hoisted_beside_a_known_size", b.by, s});
+  }
   const Extent rows = Extent::size("B");
   const Axis i("i", rows * 2 + 1), j("j", rows + 3);
   Tensor x = input("x", i32, {rows * 2 + 1, rows});
