@@ -174,8 +174,7 @@ void check_kept_in_one_case(const NestPlan& nest, const StagePlan& plan, const D
 // its iterations at once: they would share what they write.
 void check_store(const NestPlan& nest, const StagePlan& plan) {
   if (!plan.is_kept()) return;
-  const Directive d =
-      plan.written(plan.store_root ? DirectiveKind::store_root : DirectiveKind::store_at);
+  const Directive d = plan.written_store();
   std::vector<LoopAround> around = loops_around(nest, plan);
   if (!plan.store_root) {
     check_loop_of(nest, plan, d);

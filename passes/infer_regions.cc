@@ -213,8 +213,7 @@ class Inferrer {
           const LoopTransform* masked = masked_split(reader, plan.stage.name, d);
           if (masked == nullptr) return;
           refuse(
-              plan.stage.name,
-              plan.written(plan.store_root ? DirectiveKind::store_root : DirectiveKind::store_at),
+              plan.stage.name, plan.written_store(),
               fmt::format("expected readers whose splits divide the part of the window that they "
                           "read, got {}, whose split of {} by {} is masked; legal: storage where "
                           "{} is computed, or a factor that divides",

@@ -72,8 +72,7 @@ void check_moves(const std::vector<LoopAround>& around, size_t position, const S
                                  [&](const Expr& min) { return mentions(min, variable); });
   if (moves) return;
   const LoopAround& outer = around[position - 1];  // the first one moves it
-  refuse(plan.stage.name,
-         plan.written(plan.store_root ? DirectiveKind::store_root : DirectiveKind::store_at),
+  refuse(plan.stage.name, plan.written_store(),
          fmt::format("expected loops that move the window that is kept, got {}, in each step of "
                      "which the same would be computed again; legal: compute_at({}, {})",
                      variable, outer.stage->stage.name, outer.axis));
@@ -189,7 +188,7 @@ class StorageInferrer {
     }
     if (!whole) {
       refuse(
-          plan_.stage.name, place(),
+          plan_.stage.name, plan_.written_store(),
           fmt::format("expected a loop inside which the part of {} that is kept is bounded by the "
                       "run-time sizes, got one whose bounds are not affine; legal: an inner "
                       "loop, or a factor that divides the extent",
@@ -283,10 +282,6 @@ class StorageInferrer {
       }
     }
     return false;
-  }
-
-  Directive place() const {
-    return plan_.written(plan_.store_root ? DirectiveKind::store_root : DirectiveKind::store_at);
   }
 
   [[noreturn]] void refuse_fold(const std::string& axis, const std::string& message) const {

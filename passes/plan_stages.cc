@@ -68,6 +68,10 @@ Directive StagePlan::written(const LoopTransform& t) const {
   return written(DirectiveKind::split, {t.axis, t.outer, t.inner});
 }
 
+Directive StagePlan::written_store() const {
+  return written(store_root ? DirectiveKind::store_root : DirectiveKind::store_at);
+}
+
 StagePlan* NestPlan::find(const std::string& wanted) {
   for (StagePlan& candidate : stages) {
     if (candidate.stage.name == wanted) return &candidate;

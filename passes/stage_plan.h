@@ -62,6 +62,7 @@ struct StagePlan : LoopOrder {
   // refusal names that comes after the directives were applied.
   Directive written(DirectiveKind kind, const std::vector<std::string>& on_axes = {}) const;
   Directive written(const LoopTransform& transform) const;
+  Directive written_store() const;  // store_root or store_at
 
   bool is_kept() const {  // stored outside the loop where it is computed
     return store_root ||
