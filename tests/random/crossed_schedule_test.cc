@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -27,6 +26,7 @@
 #include "tests/random/random_graph.h"
 #include "tests/random/random_schedule.h"
 #include "tests/random/run_in_children.h"
+#include "tests/random/test_environment.h"
 
 namespace emulsion {
 namespace {
@@ -35,11 +35,6 @@ constexpr int kBatches = 10;
 constexpr uint64_t kSeed = 20261121;
 constexpr int kGraphs = 400;
 constexpr size_t kLongestGraph = 4000;  // in text: the interpreters run all of it several times
-
-uint64_t number_from(const char* variable, uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr && *text != '\0' ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 void expect_equal(const std::string& by, const TensorValues& expected, const TensorValues& actual) {
   for (const auto& [name, value] : expected) {

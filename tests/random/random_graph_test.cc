@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -24,6 +23,7 @@
 #include "passes/lower.h"
 #include "passes/recognise_op.h"
 #include "tests/random/check_recipe.h"
+#include "tests/random/test_environment.h"
 
 namespace emulsion {
 namespace {
@@ -31,11 +31,6 @@ namespace {
 constexpr int kBatches = 20;
 constexpr uint64_t kSeed = 20261121;
 constexpr int kGraphs = 500;
-
-uint64_t number_from(const char* variable, uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr && *text != '\0' ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
 int graph_count() { return static_cast<int>(number_from("EMULSION_GRAPHS", kGraphs)); }

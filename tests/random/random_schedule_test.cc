@@ -25,6 +25,7 @@
 #include "dsl/schedule.h"
 #include "passes/lower.h"
 #include "tests/random/check_schedule.h"
+#include "tests/random/test_environment.h"
 
 namespace emulsion {
 namespace {
@@ -32,11 +33,6 @@ namespace {
 constexpr int kBatches = 10;
 constexpr uint64_t kSeed = 20261121;
 constexpr int kSchedules = 300;
-
-uint64_t number_from(const char* variable, uint64_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text != nullptr && *text != '\0' ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
 
