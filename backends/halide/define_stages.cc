@@ -25,17 +25,14 @@ std::vector<T> reversed(std::vector<T> list) {
   return list;
 }
 
+bool is_empty_constant(const Buffer& buffer) {
+  return buffer.role == BufferRole::constant && buffer.data && buffer.data->empty();
+}
+
 Halide::Buffer<> constant_buffer(const Buffer& buffer) {
   std::vector<int> extents;
-  bool empty = buffer.data && buffer.data->empty();
-  for (const Extent& extent : buffer.shape) {
-    extents.push_back(std::max(static_cast<int>(extent.constant()), empty ? 1 : 0));
-  }
+  for (const Extent& extent : buffer.shape) extents.push_back(static_cast<int>(extent.constant()));
   Halide::Buffer<> result(halide_type(buffer.dtype), reversed(extents), halide_name(buffer.name));
-  if (empty) {  // there must be memory, for reads that a select leaves out
-    std::memset(result.data(), 0, result.size_in_bytes());
-    return result;
-  }
   EMULSION_CHECK(buffer.data && buffer.data->size() == result.size_in_bytes(),
                  "constant {}: {} bytes", buffer.name, buffer.data ? buffer.data->size() : 0);
   std::memcpy(result.data(), buffer.data->data(), buffer.data->size());
@@ -220,7 +217,7 @@ void StageDefiner::declare_buffer(const Buffer& buffer) {
       return;
     }
     case BufferRole::constant:
-      constants_.emplace(buffer.name, constant_buffer(buffer));
+      if (!is_empty_constant(buffer)) constants_.emplace(buffer.name, constant_buffer(buffer));
       return;
     case BufferRole::output:
     case BufferRole::internal:
@@ -385,6 +382,9 @@ bool StageDefiner::starts_early(const Stage& stage, const std::string& buffer,
 Halide::Expr StageDefiner::read(const Stage& stage, const ExprNode& node,
                                 const std::vector<Halide::Expr>& indices) const {
   const Buffer& buffer = nest_.buffer(node.name);
+  // What has no values is read by no step that runs, or by one whose select leaves it out: Halide
+  // has then no region of it to check.
+  if (is_empty_constant(buffer)) return Halide::Internal::make_zero(halide_type(buffer.dtype));
   AxisExtents domain;
   for (const Axis& axis : stage.axes) domain.emplace(axis.name(), axis.extent());
   for (const Axis& axis : stage.reduction_axes) domain.emplace(axis.name(), axis.extent());

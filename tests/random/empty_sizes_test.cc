@@ -64,6 +64,15 @@ Tensor convolved() {
   return conv2d(image(), weight("k", f32, {3, 3, 2, 4}), same, "y");
 }
 
+// The windows of a constant without values.
+Tensor pooled_nothing() {
+  const Tensor nothing = constant("c", {0, 5, 4}, std::vector<float>{});
+  const Axis n("n", 0), y("y", 4), x("x", 4), k("k", 2);
+  const Tensor s = compute("s", {n, y, x}, sum(k, nothing(n, Expr(y) + Expr(k), x)));
+  const Tensor p = compute("p", {n, y, x}, s(n, y, x) / 2.0f);
+  return compute("y", {n, y, x}, p(n, y, x) + p(n, y, x));
+}
+
 struct Scheduled {
   const char* name;
   Tensor (*program)();
@@ -106,6 +115,12 @@ const Scheduled kScheduled[] = {
     {"PooledRows", pooled, {}},
     {"PooledRowsAtTheirWindow", pooled, {"y_pad.compute_at(y, y)"}},
     {"ConvolvedRows", convolved, {}},
+    {"EmptyConstantInMaskedVectors",
+     pooled_nothing,
+     {"p.compute_at(y, n)", "p.vectorize(n, 4, predicate_stores)"}},
+    {"EmptyConstantStaged",
+     pooled_nothing,
+     {"s.copy_in(c, copy)", "copy.compute_at(s, y)", "s.vectorize(x, 4)"}},
     {"ConvolvedRowsAtTheirWindow", convolved, {"y_pad.compute_at(y, y)"}},
 };
 
