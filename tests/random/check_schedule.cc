@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 
 #include "backends/halide/jit.h"
@@ -141,32 +142,45 @@ ScheduleResult check_legal(uint64_t seed, int index) {
   return result;
 }
 
-ScheduleResult check_illegal(uint64_t seed, int index) {
+MistakeCounts check_mistakes(const Graph& graph, RandomNumbers* random, ScheduleLines* lines,
+                             const AcceptedCheck& accepted) {
   constexpr int kTries = 40;
+  MistakeCounts counts;
+  for (int tries = 0; tries < kTries && counts.refused == 0; ++tries) {
+    if (lines->empty()) {  // at first, and when the mistakes were that lines are missing
+      int ignored = 0;
+      draw_legal_schedule(graph, random, lines, &ignored);
+      continue;
+    }
+    *lines = with_a_mistake(graph, *lines, random);
+    const std::string text = schedule_text(graph, *lines);
+    announce(to_string(graph) + text);
+    std::optional<LoopNest> nest;
+    try {
+      nest = lower(graph, parse_schedule(text, graph));
+    } catch (const Error& error) {
+      ++counts.refused;
+      const std::string fault = fault_of_message(error.what());
+      if (!fault.empty()) throw std::runtime_error(fault);
+      continue;
+    }
+    accepted(*lines, *nest);
+    ++counts.accepted;
+  }
+  return counts;
+}
+
+ScheduleResult check_illegal(uint64_t seed, int index) {
   ScheduleResult result;
   const ScheduleProgram& program = program_of(index);
   RandomNumbers random = numbers_of(~seed, index);
   ScheduleLines lines;
   try {
-    for (int tries = 0; tries < kTries && result.refused == 0; ++tries) {
-      if (lines.empty()) {  // at first, and when the mistakes were that lines are missing
-        int ignored = 0;
-        draw_legal_schedule(program.graph, &random, &lines, &ignored);
-        continue;
-      }
-      lines = with_a_mistake(program.graph, lines, &random);
-      announce(describe(program, lines, ""));
-      try {
-        lower(program.graph, parse_schedule(schedule_text(program.graph, lines), program.graph));
-      } catch (const Error& error) {
-        ++result.refused;
-        const std::string fault = fault_of_message(error.what());
-        if (!fault.empty()) throw std::runtime_error(fault);
-        continue;
-      }
-      check_schedule(program, lines);
-      ++result.checked;
-    }
+    const MistakeCounts counts = check_mistakes(
+        program.graph, &random, &lines,
+        [&](const ScheduleLines& accepted, const LoopNest&) { check_schedule(program, accepted); });
+    result.refused = counts.refused;
+    result.checked = counts.accepted;
   } catch (const std::exception& error) {
     result.failure = describe(program, lines, error.what());
   }

@@ -6,6 +6,7 @@
 // program. And the random schedules of a whole run, in child processes.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,7 +45,18 @@ void draw_legal_schedule(uint64_t seed, int index, ScheduleLines* lines, int* re
 // That one, checked.
 ScheduleResult check_legal(uint64_t seed, int index);
 
-// A legal one with mistakes until it is refused. Those that are still legal are checked.
+// A legal schedule of the graph, then mistakes in it, until one is refused or 40 were not. Those
+// that are still legal are given to `accepted`, with what they lower to. std::runtime_error: a
+// refusal does not say what it has to. `lines`, empty at first, are the ones at hand when something
+// is thrown.
+using AcceptedCheck = std::function<void(const ScheduleLines& lines, const LoopNest& nest)>;
+struct MistakeCounts {
+  int refused = 0, accepted = 0;
+};
+MistakeCounts check_mistakes(const Graph& graph, RandomNumbers* random, ScheduleLines* lines,
+                             const AcceptedCheck& accepted);
+
+// That, with those that are still legal checked.
 ScheduleResult check_illegal(uint64_t seed, int index);
 
 using ScheduleCheck = ScheduleResult (*)(uint64_t seed, int index);
