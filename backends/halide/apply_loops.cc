@@ -67,8 +67,9 @@ class StageScheduler {
       return;
     }
     apply_places(func);
-    if (!place_.is_empty)
+    if (!place_.is_empty()) {
       apply_region(func, place_.produce != nullptr ? *place_.produce : *place_.alloc);
+    }
     apply_alloc(func);
   }
 
@@ -121,7 +122,8 @@ class StageScheduler {
     if (part.uop->atomic) halide_stage.atomic();
     for (const Node* loop : part.loops) {
       for (const Prefetch& prefetch : loop->prefetches) {
-        apply_prefetch(variable(loop->axis), prefetch, &halide_stage);
+        // Of what is never read, Halide would miss the memory.
+        if (!part.is_empty) apply_prefetch(variable(loop->axis), prefetch, &halide_stage);
       }
       switch (loop->loop_kind) {
         case LoopKind::serial:

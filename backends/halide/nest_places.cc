@@ -95,6 +95,7 @@ class Walker {
     PartLoops part;
     part.uop = &uop;
     part.loops.assign(own, loops_.end());
+    part.is_empty = std::any_of(loops_.begin(), loops_.end(), is_empty);
     for (const Node* loop : part.loops) {
       EMULSION_CHECK(is_loop_of(*loop, uop.stage) && loop->part == uop.part,
                      "stage {}: a loop of {} among its own", uop.stage, loop->stage);
@@ -110,9 +111,6 @@ class Walker {
     EMULSION_CHECK(!seen || place.computed_in == around, "stage {}: computed in two places",
                    uop.stage);
     place.computed_in = around;
-    // Halide leaves out what is never computed, and then misses what its memory was for.
-    place.is_empty = std::any_of(loops_.begin(), loops_.end(), is_empty);
-    if (place.is_empty) place.allocated_in = place.kept_in;
     if (uop.part == Part::update) {
       EMULSION_CHECK(!place.update, "stage {}: two updates", uop.stage);
       place.update = std::move(part);
@@ -301,6 +299,8 @@ std::map<std::string, StagePlace> find_places(const LoopNest& nest) {
     auto found = walker.places.find(stage.name);
     EMULSION_CHECK(found != walker.places.end() && found->second.pure.uop, "stage {}: not computed",
                    stage.name);
+    // Halide leaves out what is never computed, and then misses what its memory was for.
+    if (found->second.is_empty()) found->second.allocated_in = found->second.kept_in;
     EMULSION_CHECK(found->second.update.has_value() == stage.is_reduction(),
                    "stage {}: expected an update exactly for a reduction", stage.name);
   }

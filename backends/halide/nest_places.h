@@ -18,7 +18,8 @@ namespace emulsion {
 struct PartLoops {
   std::vector<const Node*> loops;  // outermost first; the outer ones may be shared
   const Node* uop = nullptr;
-  Expr condition;  // of a special case; undefined: the general one
+  Expr condition;         // of a special case; undefined: the general one
+  bool is_empty = false;  // never run: one of its loops, or of those around them, has no steps
 
   // The innermost loop that another stage leads; null: none.
   const Node* innermost_shared() const;
@@ -36,7 +37,9 @@ struct StagePlace {
   const Node* kept_in = nullptr;       // around the values that one iteration leaves for the next
   const Node* allocated_in = nullptr;  // around the memory: its Alloc, or Reserve when there is one
   bool reserved = false;
-  bool is_empty = false;  // never computed: a loop around it has no steps
+
+  // Never computed.
+  bool is_empty() const { return pure.is_empty && (!update || update->is_empty); }
 };
 
 // By stage. InternalError when the tree has not exactly one nest for each part of each stage, or

@@ -174,6 +174,14 @@ Halide::Expr float_abs(const Halide::Expr& a) {
   return Halide::reinterpret(a.type(), Halide::reinterpret(bits, a) & mask);
 }
 
+// The same value, of which Halide does not know from where to where it goes. It would follow the
+// range of what was an integer through all that is made of it, two copies of an expression for each
+// one in it, until it no longer ends.
+Halide::Expr of_unknown_range(const Halide::Expr& a) {
+  const Halide::Type bits = a.type().with_code(Halide::Type::UInt);
+  return Halide::reinterpret(a.type(), Halide::reinterpret(bits, a));
+}
+
 // By way of i32, which holds every value that the narrower types do.
 Halide::Expr float_to_integer(DType to, const Halide::Expr& a) {
   const Halide::Type type = halide_type(to);
@@ -229,15 +237,15 @@ Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a) {
       if (a.type().is_uint()) return a;
       return is_float ? float_abs(a) : Halide::cast(a.type(), Halide::abs(a));
     case ExprOp::exp:
-      return float_exp(a);
+      return float_exp(of_unknown_range(a));
     case ExprOp::log:
-      return float_log(a);
+      return float_log(of_unknown_range(a));
     case ExprOp::sqrt:
       return Halide::sqrt(a);
     case ExprOp::tanh:
-      return float_tanh(a);
+      return float_tanh(of_unknown_range(a));
     case ExprOp::erf:
-      return float_erf(a);
+      return float_erf(of_unknown_range(a));
     case ExprOp::logical_not:
       return !a;
     default:
@@ -259,7 +267,8 @@ Halide::Expr halide_cast(DType to, const Halide::Expr& a) {
     return halide_binary(ExprOp::ne, a, Halide::Internal::make_zero(a.type()));
   }
   if (is_integer(to) && a.type().is_float()) return float_to_integer(to, a);
-  return Halide::cast(type, a);
+  const Halide::Expr value = Halide::cast(type, a);
+  return type.is_float() && !a.type().is_float() ? of_unknown_range(value) : value;
 }
 
 Halide::Expr fused_multiply_add(const Halide::Expr& a, const Halide::Expr& b,

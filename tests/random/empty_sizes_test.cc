@@ -73,6 +73,11 @@ Tensor pooled_nothing() {
   return compute("y", {n, y, x}, p(n, y, x) + p(n, y, x));
 }
 
+Tensor compared() {
+  const Tensor x = input("x", i32, {kB, 5, 0});
+  return less(x, x, "y");
+}
+
 struct Scheduled {
   const char* name;
   Tensor (*program)();
@@ -121,6 +126,7 @@ const Scheduled kScheduled[] = {
     {"EmptyConstantStaged",
      pooled_nothing,
      {"s.copy_in(c, copy)", "copy.compute_at(s, y)", "s.vectorize(x, 4)"}},
+    {"NeverReadAndPrefetched", compared, {"y.prefetch(x, i1, 3)"}},
     {"ConvolvedRowsAtTheirWindow", convolved, {"y_pad.compute_at(y, y)"}},
 };
 

@@ -37,6 +37,8 @@ void add_narrow_integers(std::vector<GraphCase>* cases) {
   cases->push_back({"bytes", div(mul(u, u) - 7, max(u, 1)) + neg(u)});
   cases->push_back({"bytes_and_words", mul(cast(u, i16), s)});
   cases->push_back({"words_to_floats", cast(cast(s, f32) * 0.75, i8)});
+  // Halide followed the range of a byte through both, and did not end.
+  cases->push_back({"gelus_of_bytes", gelu(gelu(cast(u, f32), Gelu::erf), Gelu::erf)});
   cases->push_back({"sum_of_bytes", sum(u, {1})});
   cases->push_back({"largest_word", reduce_max(s, {0})});
   cases->push_back({"byte_matmul", relu(matmul(u, weight("v", u8, {131, 70})))});
