@@ -25,9 +25,11 @@ class Inferrer {
         for (const Axis& axis : plan.stage.axes) whole_axis(&plan, axis);
       }
       slide_window(nest_, &plan);
-      refuse_masked_readers_of_window(plan);
+      refuse_inexact_readers_of_window(plan);
+      const std::vector<Expr> needed = plan.extents;
       resolve_tails(&plan);
-      for (size_t d = 0; d < plan.extents.size(); ++d) {  // a tail may have rounded up
+      for (size_t d = 0; d < plan.extents.size(); ++d) {
+        if (!equal(plan.extents[d], needed[d])) plan.rounded_up.insert(plan.stage.axes[d].name());
         if (plan.slides[d].empty()) plan.needed_extents[d] = plan.extents[d];
       }
       note_loops(plan);
@@ -202,30 +204,33 @@ class Inferrer {
     }
   }
 
-  // What a masked tail leaves out of a reader Halide counts to the window at first, and later not:
-  // it would slide over values that it never computes.
-  void refuse_masked_readers_of_window(const StagePlan& plan) {
+  // What a masked tail leaves out of a reader, or what rounding up adds to it, Halide counts to the
+  // window at first, and later not: it would slide over values that it never computes.
+  void refuse_inexact_readers_of_window(const StagePlan& plan) {
     for (size_t d = 0; d < plan.slides.size(); ++d) {
       if (plan.slides[d].empty()) continue;
       for (size_t position : readers_[plan.stage.name]) {
         for_each_case(nest_.stages[position], [&](const StagePlan& reader) {
           if (plan.slides[d].rfind(reader.stage.name + ".", 0) == 0) return;
-          const LoopTransform* masked = masked_split(reader, plan.stage.name, d);
-          if (masked == nullptr) return;
+          const LoopTransform* split = inexact_split(reader, plan.stage.name, d);
+          if (split == nullptr) return;
           refuse(
               plan.stage.name, plan.written_store(),
               fmt::format("expected readers whose splits divide the part of the window that they "
-                          "read, got {}, whose split of {} by {} is masked; legal: storage where "
-                          "{} is computed, or a factor that divides",
-                          reader.stage.name, masked->axis, masked->factor, plan.stage.name));
+                          "read, got {}, whose split of {} by {} {}; legal: storage where {} is "
+                          "computed, or a factor that divides",
+                          reader.stage.name, split->axis, split->factor,
+                          split->tail == Tail::round_up ? "goes past it" : "is masked",
+                          plan.stage.name));
         });
       }
     }
   }
 
-  // A split with a masked tail of an axis that moves index `d` of a read of `stage`.
-  static const LoopTransform* masked_split(const StagePlan& reader, const std::string& stage,
-                                           size_t d) {
+  // A split of an axis that moves index `d` of a read of `stage`, with a masked tail or one that
+  // rounds up what is not a multiple.
+  static const LoopTransform* inexact_split(const StagePlan& reader, const std::string& stage,
+                                            size_t d) {
     std::set<std::string> moving;
     visit(reader.stage.body, [&](const Expr& e) {
       if (e->op != ExprOp::read || e->name != stage) return;
@@ -239,7 +244,7 @@ class Inferrer {
         continue;
       }
       if (!moving.count(t.axis)) continue;
-      if (t.tail != Tail::round_up) return &t;
+      if (t.tail != Tail::round_up || reader.rounded_up.count(t.axis)) return &t;
       moving.insert({t.outer, t.inner});
     }
     return nullptr;

@@ -57,6 +57,7 @@ struct StagePlan : LoopOrder {
   // Axes along which a window moves, its own or a reader's: a backend may compute less of them than
   // `extents` says.
   std::set<std::string> shrinking;
+  std::set<std::string> rounded_up;  // axes of which more is computed than is needed, for a split
 
   // The last directive of that kind, on these axes when some are given, as it was written: what a
   // refusal names that comes after the directives were applied.

@@ -290,12 +290,14 @@ std::vector<ReportedLoop> loops_of_nest(const LoopNest& nest) {
 
 std::vector<ReportedLoop> loops_of_halide(const LoopNest& nest) {
   std::string report;
-  call_halide("asking for the loops of " + nest.name, [&] {
+  auto ask = [&] {
     HalidePipeline built = build_pipeline(nest, true);
     std::vector<Halide::Internal::Function> outputs;
     for (const Halide::Func& output : built.outputs) outputs.push_back(output.function());
     report = Halide::Internal::print_loop_nest(outputs);
-  });
+  };
+  // Its checks are not those of the kernel: see strip_argument_checks.h.
+  call_halide("asking for the loops of " + nest.name, ask, SureFailure::ignored);
   return ReportParser().parse(report);
 }
 
