@@ -173,6 +173,9 @@ class Inferrer {
       const Axis& axis = plan->stage.axes[d];
       if (!region[d] || !(region[d]->high - region[d]->low).is_constant()) {
         refuse_masked_readers(*plan, axis, around);
+        const bool all_is_read =
+            region[d] && region[d]->high - region[d]->low + Extent(1) == axis.extent();
+        if (!all_is_read) refuse_masked_whole(*plan, axis);
         whole_axis(plan, axis);
         continue;
       }
@@ -201,6 +204,19 @@ class Inferrer {
                           plan.stage.name));
         }
       });
+    }
+  }
+
+  // What predicate_loads stores past the end Halide cannot be told: it would compute as little of
+  // the axis as it finds that is read.
+  static void refuse_masked_whole(const StagePlan& plan, const Axis& axis) {
+    for (const LoopTransform& t : plan.stage.transforms) {
+      if (t.axis != axis.name() || t.tail != Tail::predicate_loads) continue;
+      refuse(
+          plan.stage.name, plan.written(t),
+          fmt::format("expected an axis of which {} needs a part of known size, got {}, which is "
+                      "computed whole there; legal: guard or predicate, or compute_root()",
+                      loop_variable(plan.at_stage, plan.at_loop), axis.name()));
     }
   }
 

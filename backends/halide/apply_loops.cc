@@ -122,8 +122,7 @@ class StageScheduler {
     if (part.uop->atomic) halide_stage.atomic();
     for (const Node* loop : part.loops) {
       for (const Prefetch& prefetch : loop->prefetches) {
-        // Of what is never read, Halide would miss the memory.
-        if (!part.is_empty) apply_prefetch(variable(loop->axis), prefetch, &halide_stage);
+        apply_prefetch(variable(loop->axis), prefetch, &halide_stage);
       }
       switch (loop->loop_kind) {
         case LoopKind::serial:

@@ -2,6 +2,7 @@
 
 #include "backends/halide/apply_loops.h"
 #include "backends/halide/define_stages.h"
+#include "backends/halide/drop_prefetches.h"
 #include "backends/halide/nest_places.h"
 #include "backends/halide/refuse_tiles.h"
 #include "dsl/error.h"
@@ -27,6 +28,7 @@ HalidePipeline build_pipeline(const LoopNest& nest, bool has_fma) {
   }
   EMULSION_CHECK(!result.outputs.empty(), "nest {}: no outputs", nest.name);
   result.pipeline = Halide::Pipeline(result.outputs);
+  drop_prefetches(&result.pipeline);
   return result;
 }
 

@@ -14,14 +14,9 @@
 
 namespace emulsion {
 
-// What is made of the warning that a kernel would fail a check of its own whenever it ran: an
-// InternalError, unless no kernel is made.
-enum class SureFailure { error, ignored };
-
 // Runs `body`, which may call any of Halide. `what` starts the message: "compiling linear_relu".
 // Errors of our own pass through. Calls may nest on one thread.
-void call_halide(const std::string& what, const std::function<void()>& body,
-                 SureFailure sure_failure = SureFailure::error);
+void call_halide(const std::string& what, const std::function<void()>& body);
 
 }  // namespace emulsion
 

@@ -254,6 +254,14 @@ bool moves_inside(const StagePlace& reader, size_t axis, const Node* around) {
   });
 }
 
+// Of a window that is read through a clamp the nest has all that the index can be around it.
+bool is_clamped(const Expr& index) {
+  bool found = false;
+  visit(index,
+        [&](const Expr& e) { found = found || e->op == ExprOp::min || e->op == ExprOp::max; });
+  return found;
+}
+
 // The axes of a window along which it moves.
 std::set<std::string> moving_axes(const Stage& stage, const StagePlace& place,
                                   std::set<std::string> early) {
@@ -278,7 +286,11 @@ std::map<std::string, std::set<std::string>> shrinking_axes(
     visit(reader.body, [&](const Expr& e) {
       if (e->op != ExprOp::read || !places.count(e->name)) return;
       const Node* around = places.at(e->name).computed_in;
+      const bool slides = places.at(e->name).kept_in != around;
       for (size_t d = 0; d < e->args.size(); ++d) {
+        if (slides && is_clamped(e->args[d])) {
+          shrinking[e->name].insert(nest.stage(e->name).axes[d].name());
+        }
         for (size_t axis = 0; axis < reader.axes.size(); ++axis) {
           const std::string& name = reader.axes[axis].name();
           if (!moving.count(name) || !mentions(e->args[d], name)) continue;

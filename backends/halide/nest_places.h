@@ -46,8 +46,9 @@ struct StagePlace {
 // when other loops are among its own.
 std::map<std::string, StagePlace> find_places(const LoopNest& nest);
 
-// The axes of each stage along which a reader slides, when it is outside the loops of those axes:
-// of these Halide computes less than the nest when the reader starts further on.
+// The axes of each stage of which Halide may compute less than the nest: those along which a reader
+// slides, when it is outside the loops of those axes and starts further on, and of a window those
+// that are read through a clamp.
 std::map<std::string, std::set<std::string>> shrinking_axes(
     const LoopNest& nest, const std::map<std::string, StagePlace>& places);
 

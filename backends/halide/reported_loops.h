@@ -4,8 +4,9 @@
 // The loops that Halide itself reports for a nest, beside the nest's own: the proof that what is
 // printed is what runs. Halide reports loops before it unrolls and vectorises them.
 //
-// Left out of both lists, because Halide leaves some of them out before it reports: loops of a
-// single step, and loops around nothing that ever runs.
+// Left out of both lists, because Halide leaves some of them out before it reports: loops around
+// nothing that ever runs, and loops that Halide knows to have a single step. Those of the nest may
+// be none in Halide.
 
 #include <cstdint>
 #include <optional>
@@ -23,7 +24,8 @@ struct ReportedLoop {
   std::optional<int64_t>
       extent;  // where it is a number that does not depend on where the loop starts
   std::vector<std::string> around;  // the variables of the loops around it, outermost first
-  bool may_vanish = false;  // of a nest: one step, except at the first iteration of a loop around
+  // Of a nest: one step, or one in all iterations of a loop around but the first.
+  bool may_vanish = false;
 };
 
 // In the order in which they run.

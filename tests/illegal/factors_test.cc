@@ -64,6 +64,7 @@ const IllegalCase kFactors[] = {
     {"StorageAlignedBeyondABufferForAnyBatch", "batch_vector", "! a.align_storage(i, 1073741824)", "expected storage of at most 2147483647 bytes, got 4294967296"},
     {"StorageFoldedBeyondABuffer", "large", "a.store_root()\na.compute_at(y, i)\n! a.fold_storage(i, 1073741824)", "expected storage of at most 2147483647 bytes"},
     {"PredicateLoadsOfWhatIsComputedWholeInside", "batch", "biased.reorder(m, n)\nmm.compute_at(biased, n)\n! biased.split(m, mo, mi, 8, predicate_loads)", "expected that all it loads is complete, got mm, whose axis m is computed whole at biased.n; legal: guard or predicate, or mm.compute_root()"},
+    {"PredicateLoadsOfAnAxisComputedWholeInside", "repeated", "y.split(i, io, ii, 3)\na.compute_at(y, io)\n! a.split(i, ao, ai, 4, predicate_loads)", "expected an axis of which y.io needs a part of known size, got i, which is computed whole there; legal: guard or predicate, or compute_root()"},
     {"StorageRoundedUpBeyondABuffer", "large", "! a.split(j, jo, ji, 16777216, round_up)", "expected storage of at most 2147483647 bytes, got 6710886400"},
     {"StorageMaskedBeyondABuffer", "large", "! a.split(j, jo, ji, 16777216, predicate_loads)", "expected storage of at most 2147483647 bytes, got 6710886400"},
 };

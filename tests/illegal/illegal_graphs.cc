@@ -35,6 +35,12 @@ Graph rows_and_columns() {
   return Graph(compute("y", {i, j}, a(i, 0) + a(Expr(i) + 2, 3) + x(i, j)));
 }
 
+Graph repeated() {
+  const Axis half("i", 6), i("i", 12);
+  Tensor a = compute("a", {half}, input("x", f32, {6})(half) * 2.0f);
+  return Graph(compute("y", {i}, a(Expr(i) / 2)));
+}
+
 // Two outputs that read the same thing.
 Graph diamond() {
   const Axis i("i", 8), j("j", 6);
@@ -141,6 +147,7 @@ Graph illegal_graph(const std::string& name) {
       {"rows_and_columns", rows_and_columns},
       {"stencil", stencil},
       {"diamond", diamond},
+      {"repeated", repeated},
       {"rows", rows},
       {"large", large},
       {"batch_vector", batch_vector},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include <stdexcept>
 
 #include "backends/halide/jit.h"
+#include "backends/halide/reported_loops.h"
 #include "backends/interpreter/interpret_graph.h"
 #include "dsl/error.h"
 #include "dsl/graph_text.h"
@@ -102,12 +104,24 @@ void check_compiled(const ScheduleProgram& program, const LoopNest& nest) {
   }
 }
 
+void check_loops(const LoopNest& nest) {
+  for (const Stage& stage : nest.stages) {
+    const bool is_empty = std::any_of(stage.axes.begin(), stage.axes.end(), [](const Axis& axis) {
+      return axis.extent().is_constant() && axis.extent().constant() == 0;
+    });
+    if (is_empty || !stage.specializations.empty()) return;
+  }
+  const auto difference = first_difference(loops_of_nest(nest), loops_of_halide(nest));
+  if (difference) throw std::runtime_error("loops: " + *difference);
+}
+
 void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines) {
   const Schedule schedule = parse_schedule(schedule_text(program.graph, lines), program.graph);
   const LoopNest nest = lower(program.graph, schedule);
   check_interpreted(program, nest);
   if (has_tiles(schedule)) return expect_not_compiled(nest);
   check_compiled(program, nest);
+  check_loops(nest);
 }
 
 std::map<DirectiveKind, int> directive_kinds(const Graph& graph, const ScheduleLines& lines) {

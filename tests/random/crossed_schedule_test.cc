@@ -1,6 +1,7 @@
 // Random schedules of random graphs, for what the few programs of random_schedule_test have no
-// operators for: what the nest and the compiled kernel compute is NumPy's answer, and a schedule
-// with a mistake is refused or computes the same. A failure prints what reproduces it:
+// operators for: what the nest and the compiled kernel compute is NumPy's answer, Halide has the
+// loops of the nest, and a schedule with a mistake is refused or computes the same. A failure
+// prints what reproduces it:
 //
 //   ./bazelw test //tests/random:crossed_schedule_test --test_env=EMULSION_SEED=7
 //   --test_env=EMULSION_GRAPH=123
@@ -71,6 +72,7 @@ class Case {
  private:
   void check(const std::string& schedule, const LoopNest& nest) const {
     if (schedule.find("tensorize") != std::string::npos) return;  // is compiled for no CPU
+    check_loops(nest);
     const JitKernel kernel(nest, test_target());
     for (size_t run = 0; run < recipe_.runs.size(); ++run) {
       const SizeValues& sizes = recipe_.runs[run];

@@ -1,4 +1,5 @@
-// Random schedules of a dozen algorithms: legal ones change nothing, illegal ones are refused. A
+// Random schedules of a dozen algorithms: legal ones change nothing, and Halide has the loops of
+// the nest; illegal ones are refused. A
 // failure prints what reproduces it:
 //
 //   ./bazelw test //tests/random:random_schedule_test --test_env=EMULSION_SEED=7

@@ -334,6 +334,14 @@ void add_masked(std::vector<ScheduledCase>* cases) {
     s[a].compute_at(z, no).vectorize(j, 8, Tail::predicate_loads);
     cases->push_back({"masked_loads_at_a_tile", z, s});
   }
+  {
+    const Axis f("f", 7);
+    Tensor seven = compute("seven", {i, f}, x(i, f) * 3.0f);
+    Tensor z = compute("z", {i, f}, seven(i, f) + 1.0f);
+    Schedule s(z);
+    s[seven].vectorize(f, 8).fuse(i, f, t);
+    cases->push_back({"masked_columns_in_a_fused_loop", z, s});
+  }
 }
 
 // Special cases of the loops, by the batch.
