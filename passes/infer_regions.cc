@@ -25,7 +25,7 @@ class Inferrer {
         for (const Axis& axis : plan.stage.axes) whole_axis(&plan, axis);
       }
       slide_window(nest_, &plan);
-      refuse_inexact_readers_of_window(plan);
+      check_window(nest_, plan);
       const std::vector<Expr> needed = plan.extents;
       resolve_tails(&plan);
       for (size_t d = 0; d < plan.extents.size(); ++d) {
@@ -172,98 +172,18 @@ class Inferrer {
     for (size_t d = 0; d < rank; ++d) {
       const Axis& axis = plan->stage.axes[d];
       if (!region[d] || !(region[d]->high - region[d]->low).is_constant()) {
-        refuse_masked_readers(*plan, axis, around);
         const bool all_is_read =
             region[d] && region[d]->high - region[d]->low + Extent(1) == axis.extent();
-        if (!all_is_read) refuse_masked_whole(*plan, axis);
+        check_whole_axis(nest_, *plan, axis, all_is_read);
         whole_axis(plan, axis);
         continue;
       }
-      refuse_when_only_it_is_empty(*plan, axis);
+      check_partial_axis(nest_, *plan, axis);
       full_.push_back(false);
       plan->mins.push_back(start_of(*region[d]));
       plan->extents.push_back(extent_value(region[d]->high - region[d]->low + Extent(1)));
       note_reach(plan, d);
     }
-  }
-
-  // Halide asks for what masked loads past the end would read, too. Of a part of constant size that
-  // is there; a whole axis ends before it.
-  void refuse_masked_readers(const StagePlan& plan, const Axis& axis,
-                             const std::set<std::string>& around) {
-    for (size_t position : readers_[plan.stage.name]) {
-      for_each_case(nest_.stages[position], [&](const StagePlan& reader) {
-        if (!is_inside(around, reader)) return;
-        for (const LoopTransform& t : reader.stage.transforms) {
-          if (t.kind != LoopTransform::Kind::split || t.tail != Tail::predicate_loads) continue;
-          refuse(
-              reader.stage.name, reader.written(t),
-              fmt::format("expected that all it loads is complete, got {}, whose axis {} is "
-                          "computed whole at {}; legal: guard or predicate, or {}.compute_root()",
-                          plan.stage.name, axis.name(), loop_variable(plan.at_stage, plan.at_loop),
-                          plan.stage.name));
-        }
-      });
-    }
-  }
-
-  // What predicate_loads stores past the end Halide cannot be told: it would compute as little of
-  // the axis as it finds that is read.
-  static void refuse_masked_whole(const StagePlan& plan, const Axis& axis) {
-    for (const LoopTransform& t : plan.stage.transforms) {
-      if (t.axis != axis.name() || t.tail != Tail::predicate_loads) continue;
-      refuse(
-          plan.stage.name, plan.written(t),
-          fmt::format("expected an axis of which {} needs a part of known size, got {}, which is "
-                      "computed whole there; legal: guard or predicate, or compute_root()",
-                      loop_variable(plan.at_stage, plan.at_loop), axis.name()));
-    }
-  }
-
-  // What a masked tail leaves out of a reader, or what rounding up adds to it, Halide counts to the
-  // window at first, and later not: it would slide over values that it never computes.
-  void refuse_inexact_readers_of_window(const StagePlan& plan) {
-    for (size_t d = 0; d < plan.slides.size(); ++d) {
-      if (plan.slides[d].empty()) continue;
-      for (size_t position : readers_[plan.stage.name]) {
-        for_each_case(nest_.stages[position], [&](const StagePlan& reader) {
-          if (plan.slides[d].rfind(reader.stage.name + ".", 0) == 0) return;
-          const LoopTransform* split = inexact_split(reader, plan.stage.name, d);
-          if (split == nullptr) return;
-          refuse(
-              plan.stage.name, plan.written_store(),
-              fmt::format("expected readers whose splits divide the part of the window that they "
-                          "read, got {}, whose split of {} by {} {}; legal: storage where {} is "
-                          "computed, or a factor that divides",
-                          reader.stage.name, split->axis, split->factor,
-                          split->tail == Tail::round_up ? "goes past it" : "is masked",
-                          plan.stage.name));
-        });
-      }
-    }
-  }
-
-  // A split of an axis that moves index `d` of a read of `stage`, with a masked tail or one that
-  // rounds up what is not a multiple.
-  static const LoopTransform* inexact_split(const StagePlan& reader, const std::string& stage,
-                                            size_t d) {
-    std::set<std::string> moving;
-    visit(reader.stage.body, [&](const Expr& e) {
-      if (e->op != ExprOp::read || e->name != stage) return;
-      visit(e->args[d], [&](const Expr& index) {
-        if (index->op == ExprOp::axis) moving.insert(index->name);
-      });
-    });
-    for (const LoopTransform& t : reader.stage.transforms) {
-      if (t.kind == LoopTransform::Kind::fuse) {
-        if (moving.count(t.outer) + moving.count(t.inner) > 0) moving.insert(t.axis);
-        continue;
-      }
-      if (!moving.count(t.axis)) continue;
-      if (t.tail != Tail::round_up || reader.rounded_up.count(t.axis)) return &t;
-      moving.insert({t.outer, t.inner});
-    }
-    return nullptr;
   }
 
   // Whether an index follows an axis of which the reader computes less than it has, with a loop of
@@ -317,45 +237,6 @@ class Inferrer {
       }
     });
     return result;
-  }
-
-  // A tile of constant size is computed from clamped reads. When the domain can be empty at run
-  // time there is nothing to clamp to, so the loops around it must be empty then too.
-  void refuse_when_only_it_is_empty(const StagePlan& plan, const Axis& axis) const {
-    const Extent& extent = axis.extent();
-    if (extent.is_constant() || extent.lower_bound().value_or(0) > 0) return;
-    for (const StagePlan* walker = &plan; walker->place == StagePlan::Place::at;) {
-      const std::string& loop = walker->at_loop;
-      walker = nest_.find(walker->at_stage);
-      for (const std::vector<Axis>* axes : {&walker->stage.axes, &walker->stage.reduction_axes}) {
-        for (const Axis& around : *axes) {
-          if (around.extent() == extent && is_inside(*walker, loop, around.name())) return;
-        }
-      }
-    }
-    refuse(plan.stage.name, plan.written(DirectiveKind::compute_at),
-           fmt::format("expected a loop that runs 0 times whenever {} is empty, or one inside such "
-                       "a loop, got {} while axis {} has the run-time extent {}; legal: "
-                       "compute_root()",
-                       plan.stage.name, loop_variable(plan.at_stage, plan.at_loop), axis.name(),
-                       extent.to_string()));
-  }
-
-  // Whether the place at `loop` is inside a loop that runs 0 times when `axis` is empty. The same
-  // in every special case: check_places has seen to that.
-  static bool is_inside(const StagePlan& plan, const std::string& loop, const std::string& axis) {
-    std::set<std::string> empty = {axis};
-    for (const LoopTransform& t : plan.stage.transforms) {
-      const bool split = t.kind == LoopTransform::Kind::split;
-      if (split ? empty.count(t.axis) > 0 : empty.count(t.outer) + empty.count(t.inner) > 0) {
-        empty.insert(split ? t.outer : t.axis);
-      }
-    }
-    for (const std::string& around : plan.loops) {
-      if (empty.count(around)) return true;
-      if (around == loop) return false;
-    }
-    return false;
   }
 
   // The least and greatest index of axis d over the whole run.

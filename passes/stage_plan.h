@@ -147,6 +147,14 @@ void check_places(const NestPlan& plan);
 // domain would take out of bounds. Consumers first.
 void infer_regions(NestPlan* plan);
 
+// What infer_regions refuses. Of a stage that is computed at a loop: an axis computed whole there,
+// `all_is_read` when that is what its readers need; one of which a part of constant size is
+// computed. And the windows of a stage, once it is known along which loops they slide.
+void check_whole_axis(const NestPlan& nest, const StagePlan& plan, const Axis& axis,
+                      bool all_is_read);
+void check_partial_axis(const NestPlan& nest, const StagePlan& plan, const Axis& axis);
+void check_window(const NestPlan& nest, const StagePlan& plan);
+
 // How much code and how much storage the regions come to, once all are known: vectors and unrolled
 // bodies of bounded size, storage that an index of 32 bits reaches.
 void check_growth(const NestPlan& nest);
