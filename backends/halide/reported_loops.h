@@ -28,7 +28,9 @@ struct ReportedLoop {
   bool may_vanish = false;
 };
 
-// In the order in which they run.
+// In the order in which they run. Halide reports before it knows how long the loops are that are
+// fused: its report of a nest with such loops may leave out what the kernel has, or be refused with
+// an InternalError.
 std::vector<ReportedLoop> loops_of_nest(const LoopNest& nest);
 std::vector<ReportedLoop> loops_of_halide(const LoopNest& nest);
 // As text, one line a loop.

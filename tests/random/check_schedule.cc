@@ -109,7 +109,10 @@ void check_loops(const LoopNest& nest) {
     const bool is_empty = std::any_of(stage.axes.begin(), stage.axes.end(), [](const Axis& axis) {
       return axis.extent().is_constant() && axis.extent().constant() == 0;
     });
-    if (is_empty || !stage.specializations.empty()) return;
+    const bool fuses =
+        std::any_of(stage.transforms.begin(), stage.transforms.end(),
+                    [](const LoopTransform& t) { return t.kind == LoopTransform::Kind::fuse; });
+    if (is_empty || fuses || !stage.specializations.empty()) return;
   }
   const auto difference = first_difference(loops_of_nest(nest), loops_of_halide(nest));
   if (difference) throw std::runtime_error("loops: " + *difference);

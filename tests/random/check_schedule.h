@@ -22,8 +22,9 @@ namespace emulsion {
 // where it also has to keep the rules of verify_nest; compiled.
 void check_interpreted(const ScheduleProgram& program, const LoopNest& nest);
 void check_compiled(const ScheduleProgram& program, const LoopNest& nest);
-// The same of a nest whose loops are not those that Halide reports. Halide makes one of two equal
-// special cases, and has loops around some of what is empty: such nests are left out.
+// The same of a nest whose loops are not those that Halide reports. Left out are nests of which its
+// report is not that of the kernel: with special cases (of two equal ones Halide makes one), with
+// fused loops (reported_loops.h), and with stages that are empty.
 void check_loops(const LoopNest& nest);
 
 // All three, of a schedule that lowers. Tiles of a tile machine are not compiled: that has to be
