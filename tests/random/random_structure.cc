@@ -91,7 +91,8 @@ bool add_conv2d(B* b, const std::string& op) {
   params["groups"] = groups;
   int w = b->leaf(b->dtype(x), kernel, Fill::any, b->random().chance(0.7) ? "weight" : "constant");
   int64_t depth = b->count_of(kernel) / std::max<int64_t>(outputs, 1);
-  if (b->count_of(b->shape(x)) * depth * outputs / channels > 4 * kMostProducts) return false;
+  const int64_t points = b->count_of(b->shape(x)) / std::max<int64_t>(channels, 1);
+  if (points * depth * outputs > 4 * kMostProducts) return false;
   return added(b->emit(call(op, {node_arg(x), node_arg(w)}, params),
                        contraction_traits(b->traits(x), b->traits(w), depth)));
 }
