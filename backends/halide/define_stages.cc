@@ -312,17 +312,23 @@ void StageDefiner::define_update(const Stage& stage, const PartLoops& update) {
   Halide::Func func = stages_.at(stage.name).func;
   point = reversed(std::move(point));
   Halide::Expr before = func(point);
+  // A domain that nothing speaks of Halide would not run through.
+  auto in_domain = [&](const Halide::Expr& value, const Halide::Expr& otherwise) {
+    return speaks_of_domain(value) ? value : Halide::select(domain[0] >= 0, value, otherwise);
+  };
   Halide::Expr after;
   if (contracts_with_fma(stage, update)) {
     // The factors apart, so that their product is not rounded.
     Halide::Expr a = body(stage, stage.body->args[0], axes);
     Halide::Expr b = body(stage, stage.body->args[1], axes);
+    if (!speaks_of_domain(b)) a = in_domain(a, Halide::Internal::make_zero(a.type()));
     after = fused_multiply_add(a, b, before);
   } else {
-    after = halide_binary(combining_op(stage.combiner), before, body(stage, stage.body, axes));
+    const Expr identity = identity_of(stage.combiner, stage.dtype);
+    const Halide::Expr value =
+        in_domain(body(stage, stage.body, axes), translate_expr(identity, HalideScope{}));
+    after = halide_binary(combining_op(stage.combiner), before, value);
   }
-  // A domain that nothing speaks of Halide would not run through.
-  if (!speaks_of_domain(after)) after = Halide::select(domain[0] >= 0, after, before);
   func(point) = after;
 }
 

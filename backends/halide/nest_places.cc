@@ -281,6 +281,9 @@ std::map<std::string, std::set<std::string>> shrinking_axes(
   for (size_t i = nest.stages.size(); i-- > 0;) {
     const Stage& reader = nest.stages[i];
     const StagePlace& place = places.at(reader.name);
+    for (const LoopTransform& t : reader.transforms) {
+      if (t.tail == Tail::predicate_loads) shrinking[reader.name].insert(t.axis);
+    }
     std::set<std::string> moving = moving_axes(reader, place, early[reader.name]);
     moving.insert(shrinking[reader.name].begin(), shrinking[reader.name].end());
     visit(reader.body, [&](const Expr& e) {

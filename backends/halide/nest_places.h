@@ -47,8 +47,9 @@ struct StagePlace {
 std::map<std::string, StagePlace> find_places(const LoopNest& nest);
 
 // The axes of each stage of which Halide may compute less than the nest: those along which a reader
-// slides, when it is outside the loops of those axes and starts further on, and of a window those
-// that are read through a clamp.
+// slides, when it is outside the loops of those axes and starts further on; of a window those that
+// are read through a clamp; and those split with predicate_loads, of which Halide computes what is
+// read.
 std::map<std::string, std::set<std::string>> shrinking_axes(
     const LoopNest& nest, const std::map<std::string, StagePlace>& places);
 

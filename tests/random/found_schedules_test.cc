@@ -99,6 +99,10 @@ const FoundSchedule kFound[] = {
      {"a.split(i, o0, i0, 8, predicate)", "a.compute_at(b, i)", "a.store_root()",
       "a.fold_storage(i, 9)", "b.compute_at(y, i)", "b.store_at(y, i)",
       "b.vectorize(i, 3, guard)"}},
+    // Halide computes as much of it as is read.
+    {"MaskedLoadsOfMoreThanIsRead",
+     "diamond",
+     {"right.copy_in(a, copy)", "copy.tile(i, j, mo, no, mi, ni, 4, 2, predicate_loads)"}},
     // Halide looked for memory where it had found that nothing is computed.
     {"HoistedWhereASpecialCaseIsEmpty",
      "blur",

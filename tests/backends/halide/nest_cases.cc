@@ -244,6 +244,12 @@ void add_atomic(std::vector<ScheduledCase>* cases) {
     cases->push_back({"atomic_product_vectors", s, vectors});
   }
   {
+    Tensor s = compute("s", {i}, sum(r, input("z", i32, {kBatch})(i)));
+    Schedule threads(s);
+    threads[s].atomic().parallel(r);
+    cases->push_back({"atomic_sum_of_one_value", s, threads});
+  }
+  {
     Tensor s = compute("s", {}, reduce_min({i, r}, x));
     Schedule threads(s);
     threads[s].atomic().parallel(i).split(r, ro, ri, 16).vectorize(ri);
