@@ -326,6 +326,14 @@ std::vector<ReportedLoop> loops_of_halide(const LoopNest& nest) {
   return ReportParser().parse(report);
 }
 
+bool report_is_of_kernel(const LoopNest& nest) {
+  return std::none_of(nest.stages.begin(), nest.stages.end(), [](const Stage& stage) {
+    const bool is_empty = std::any_of(stage.axes.begin(), stage.axes.end(),
+                                      [](const Axis& axis) { return axis.extent() == Extent(0); });
+    return is_empty || has_fused_loops(stage) || !stage.specializations.empty();
+  });
+}
+
 std::string to_string(const std::vector<ReportedLoop>& loops) {
   std::string text;
   for (const ReportedLoop& loop : loops) text += describe(loop) + "\n";

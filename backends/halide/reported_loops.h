@@ -28,11 +28,14 @@ struct ReportedLoop {
   bool may_vanish = false;
 };
 
-// In the order in which they run. Halide reports before it knows how long the loops are that are
-// fused: its report of a nest with such loops may leave out what the kernel has, or be refused with
-// an InternalError.
+// In the order in which they run. Of a nest of which Halide's report is not that of the kernel (see
+// below) loops may be missing, or an InternalError says that Halide gave none.
 std::vector<ReportedLoop> loops_of_nest(const LoopNest& nest);
 std::vector<ReportedLoop> loops_of_halide(const LoopNest& nest);
+// Whether Halide's report has to be the nest's. Of two equal special cases Halide makes one; it
+// reports before it knows how long the loops are that are fused; and it keeps loops around some of
+// what is empty.
+bool report_is_of_kernel(const LoopNest& nest);
 // As text, one line a loop.
 std::string to_string(const std::vector<ReportedLoop>& loops);
 

@@ -36,13 +36,10 @@ RandomNumbers numbers_of(uint64_t seed, int index) {
   return RandomNumbers(RandomNumbers(seed ^ (static_cast<uint64_t>(index) << 32)).next());
 }
 
-bool has_tiles(const Schedule& schedule) {
-  for (const auto& [name, stage] : schedule.stages()) {
-    for (const Directive& d : stage.directives()) {
-      if (d.kind == DirectiveKind::tensorize) return true;
-    }
-  }
-  return false;
+bool has_tiles(const Node& node) {
+  return (node.kind == NodeKind::loop && node.loop_kind == LoopKind::tile) ||
+         std::any_of(node.children.begin(), node.children.end(),
+                     [](const NodePtr& child) { return has_tiles(*child); });
 }
 
 void expect_not_compiled(const LoopNest& nest) {
@@ -105,26 +102,23 @@ void check_compiled(const ScheduleProgram& program, const LoopNest& nest) {
 }
 
 void check_loops(const LoopNest& nest) {
-  for (const Stage& stage : nest.stages) {
-    const bool is_empty = std::any_of(stage.axes.begin(), stage.axes.end(), [](const Axis& axis) {
-      return axis.extent().is_constant() && axis.extent().constant() == 0;
-    });
-    const bool fuses =
-        std::any_of(stage.transforms.begin(), stage.transforms.end(),
-                    [](const LoopTransform& t) { return t.kind == LoopTransform::Kind::fuse; });
-    if (is_empty || fuses || !stage.specializations.empty()) return;
-  }
+  if (!report_is_of_kernel(nest)) return;
   const auto difference = first_difference(loops_of_nest(nest), loops_of_halide(nest));
   if (difference) throw std::runtime_error("loops: " + *difference);
 }
 
-void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines) {
-  const Schedule schedule = parse_schedule(schedule_text(program.graph, lines), program.graph);
-  const LoopNest nest = lower(program.graph, schedule);
+bool has_tiles(const LoopNest& nest) { return has_tiles(*nest.root); }
+
+void check_nest(const ScheduleProgram& program, const LoopNest& nest) {
   check_interpreted(program, nest);
-  if (has_tiles(schedule)) return expect_not_compiled(nest);
+  if (has_tiles(nest)) return expect_not_compiled(nest);
   check_compiled(program, nest);
   check_loops(nest);
+}
+
+void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines) {
+  const Schedule schedule = parse_schedule(schedule_text(program.graph, lines), program.graph);
+  check_nest(program, lower(program.graph, schedule));
 }
 
 std::map<DirectiveKind, int> directive_kinds(const Graph& graph, const ScheduleLines& lines) {
@@ -160,7 +154,7 @@ ScheduleResult check_legal(uint64_t seed, int index) {
 }
 
 MistakeCounts check_mistakes(const Graph& graph, RandomNumbers* random, ScheduleLines* lines,
-                             const AcceptedCheck& accepted) {
+                             const NestCheck& accepted) {
   constexpr int kTries = 40;
   MistakeCounts counts;
   for (int tries = 0; tries < kTries && counts.refused == 0; ++tries) {
@@ -181,7 +175,7 @@ MistakeCounts check_mistakes(const Graph& graph, RandomNumbers* random, Schedule
       if (!fault.empty()) throw std::runtime_error(fault);
       continue;
     }
-    accepted(*lines, *nest);
+    accepted(*nest);
     ++counts.accepted;
   }
   return counts;
@@ -194,8 +188,7 @@ ScheduleResult check_illegal(uint64_t seed, int index) {
   ScheduleLines lines;
   try {
     const MistakeCounts counts = check_mistakes(
-        program.graph, &random, &lines,
-        [&](const ScheduleLines& accepted, const LoopNest&) { check_schedule(program, accepted); });
+        program.graph, &random, &lines, [&](const LoopNest& nest) { check_nest(program, nest); });
     result.refused = counts.refused;
     result.checked = counts.accepted;
   } catch (const std::exception& error) {

@@ -22,13 +22,16 @@ namespace emulsion {
 // where it also has to keep the rules of verify_nest; compiled.
 void check_interpreted(const ScheduleProgram& program, const LoopNest& nest);
 void check_compiled(const ScheduleProgram& program, const LoopNest& nest);
-// The same of a nest whose loops are not those that Halide reports. Left out are nests of which its
-// report is not that of the kernel: with special cases (of two equal ones Halide makes one), with
-// fused loops (reported_loops.h), and with stages that are empty.
+// The same of a nest whose loops are not those that Halide reports, when its report can be held
+// against the nest (reported_loops.h).
 void check_loops(const LoopNest& nest);
 
-// All three, of a schedule that lowers. Tiles of a tile machine are not compiled: that has to be
-// refused.
+// Whether a nest is for a tile machine. Tiles are not compiled: that has to be refused.
+bool has_tiles(const LoopNest& nest);
+
+// All three, or what becomes of tiles.
+void check_nest(const ScheduleProgram& program, const LoopNest& nest);
+// The same of a schedule that lowers.
 void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines);
 
 // How many directives of each kind the schedule has.
@@ -50,15 +53,14 @@ void draw_legal_schedule(uint64_t seed, int index, ScheduleLines* lines, int* re
 ScheduleResult check_legal(uint64_t seed, int index);
 
 // A legal schedule of the graph, then mistakes in it, until one is refused or 40 were not. Those
-// that are still legal are given to `accepted`, with what they lower to. std::runtime_error: a
-// refusal does not say what it has to. `lines`, empty at first, are the ones at hand when something
-// is thrown.
-using AcceptedCheck = std::function<void(const ScheduleLines& lines, const LoopNest& nest)>;
+// that are still legal are lowered and given to `accepted`. std::runtime_error: a refusal does not
+// say what it has to. `lines`, empty at first, are the ones at hand when something is thrown.
+using NestCheck = std::function<void(const LoopNest& nest)>;
 struct MistakeCounts {
   int refused = 0, accepted = 0;
 };
 MistakeCounts check_mistakes(const Graph& graph, RandomNumbers* random, ScheduleLines* lines,
-                             const AcceptedCheck& accepted);
+                             const NestCheck& accepted);
 
 // That, with those that are still legal checked.
 ScheduleResult check_illegal(uint64_t seed, int index);

@@ -50,7 +50,6 @@ class Case {
 
   // What is wrong; empty: nothing.
   std::string fault() {
-    if (to_string(graph_).size() > kLongestGraph) return "";
     if (!answer_.error.empty()) return "the oracle failed: " + answer_.error;
     ScheduleLines lines;
     try {
@@ -58,11 +57,8 @@ class Case {
       draw_legal_schedule(graph_, &random_, &lines, &refused);
       const std::string text = schedule_text(graph_, lines);
       announce(to_string(graph_) + text);
-      check(text, lower(graph_, parse_schedule(text, graph_)));
-      check_mistakes(graph_, &random_, &lines,
-                     [&](const ScheduleLines& accepted, const LoopNest& nest) {
-                       check(schedule_text(graph_, accepted), nest);
-                     });
+      check(lower(graph_, parse_schedule(text, graph_)));
+      check_mistakes(graph_, &random_, &lines, [&](const LoopNest& nest) { check(nest); });
       return "";
     } catch (const std::exception& error) {
       return fmt::format("{}\n{}{}", error.what(), to_string(graph_), schedule_text(graph_, lines));
@@ -70,8 +66,8 @@ class Case {
   }
 
  private:
-  void check(const std::string& schedule, const LoopNest& nest) const {
-    if (schedule.find("tensorize") != std::string::npos) return;  // is compiled for no CPU
+  void check(const LoopNest& nest) const {
+    if (has_tiles(nest)) return;  // is compiled for no CPU
     check_loops(nest);
     const JitKernel kernel(nest, test_target());
     for (size_t run = 0; run < recipe_.runs.size(); ++run) {
@@ -110,8 +106,13 @@ TEST_P(CrossedSchedules, ChangeNothingOrAreRefused) {
   std::vector<Recipe> recipes;
   for (int index = GetParam(); index < count; index += kBatches) {
     if (only != UINT64_MAX && only != static_cast<uint64_t>(index)) continue;
+    const Recipe recipe = random_recipe(base_seed(), index);
+    if (to_string(build_graph(recipe)).size() > kLongestGraph) continue;
     indices.push_back(index);
-    recipes.push_back(random_recipe(base_seed(), index));
+    recipes.push_back(recipe);
+  }
+  if (only == UINT64_MAX) {
+    EXPECT_GE(static_cast<int>(recipes.size()), count / kBatches / 2);
   }
   const std::vector<Answer> answers = ask_numpy(recipes);
   ASSERT_EQ(answers.size(), recipes.size());

@@ -126,7 +126,7 @@ const Scheduled kScheduled[] = {
     {"EmptyConstantStaged",
      pooled_nothing,
      {"s.copy_in(c, copy)", "copy.compute_at(s, y)", "s.vectorize(x, 4)"}},
-    {"NeverReadAndPrefetched", compared, {"y.prefetch(x, i1, 3)"}},
+    {"NeverReadAndPrefetched", compared, {"y.prefetch(x, i1, 3)", "y.prefetch(x, i0, 1)"}},
     {"ConvolvedRowsAtTheirWindow", convolved, {"y_pad.compute_at(y, y)"}},
 };
 
