@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <sstream>
 
@@ -12,6 +13,7 @@
 #include "backends/halide/entry_module.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/kernel_target.h"
+#include "backends/halide/lower_statement.h"
 #include "backends/halide/output_files.h"
 #include "backends/halide/strip_argument_checks.h"
 #include "dsl/error.h"
@@ -22,6 +24,14 @@ namespace {
 // The object code of one body.
 Halide::Buffer<uint8_t> compile_body(const LoopNest& nest, const std::string& function,
                                      const Target& target) {
+  if (std::getenv("EMULSION_FUNCS") == nullptr) {
+    EmitOptions options;
+    options.has_fma = target.has_fma();
+    return kernel_module(nest, function,
+                         kernel_target(target).with_feature(Halide::Target::NoRuntime),
+                         Halide::LinkageType::External, options)
+        .compile_to_buffer();
+  }
   HalidePipeline built = build_pipeline(nest, target.has_fma());
   strip_argument_checks(&built);
   return built.pipeline

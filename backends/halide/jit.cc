@@ -1,12 +1,14 @@
 #include "backends/halide/jit.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 
 #include "Halide.h"
 #include "backends/halide/build_pipeline.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/kernel_target.h"
+#include "backends/halide/lower_statement.h"
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/strip_argument_checks.h"
 #include "dsl/error.h"
@@ -96,15 +98,25 @@ std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
         call_halide("releasing a kernel", [&] { delete module; });
       });
   call_halide("compiling " + nest.name, [&] {
-    HalidePipeline built = build_pipeline(nest, target.has_fma());
-    strip_argument_checks(&built);
     Halide::Target jit_target = kernel_target(target)
                                     .with_feature(Halide::Target::JIT)
                                     .with_feature(Halide::Target::UserContext);
     // Not the user's name: that may be a function of the C library.
     constexpr const char* kFunction = "emulsion_jit_kernel";
-    Halide::Module module = built.pipeline.compile_to_module(built.arguments, kFunction, jit_target,
-                                                             Halide::LinkageType::ExternalPlusArgv);
+    const char* old = std::getenv("EMULSION_FUNCS");
+    Halide::Module module("", jit_target);
+    if (old) {
+      HalidePipeline built = build_pipeline(nest, target.has_fma());
+      strip_argument_checks(&built);
+      module = built.pipeline.compile_to_module(built.arguments, kFunction, jit_target,
+                                                Halide::LinkageType::ExternalPlusArgv);
+    } else {
+      EmitOptions options;
+      options.has_fma = target.has_fma();
+      options.checked = std::getenv("EMULSION_CHECKED") != nullptr;
+      module = kernel_module(nest, kFunction, jit_target, Halide::LinkageType::ExternalPlusArgv,
+                             options);
+    }
     *result = Halide::Internal::JITModule(module, module.get_function_by_name(kFunction));
   });
   return result;

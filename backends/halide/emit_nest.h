@@ -1,0 +1,39 @@
+#ifndef EMULSION_BACKENDS_HALIDE_EMIT_NEST_H_
+#define EMULSION_BACKENDS_HALIDE_EMIT_NEST_H_
+
+// LoopNest -> Halide's own statement, node by node: a loop is a For of the same kind, start and
+// extent, an alloc an Allocate, a uOp a Store at the offset that its point names, a guard an
+// IfThenElse. Halide's scheduling and bounds inference never run, so nothing has to agree with a
+// second opinion.
+//
+// Reads nothing but the nest. Run-time sizes are scalars of the function, before its buffers.
+
+#include <string>
+#include <vector>
+
+#include "Halide.h"
+#include "passes/loop_nest.h"
+
+namespace emulsion {
+
+struct EmitOptions {
+  bool has_fma = false;  // whether the target has an instruction for a * b + c
+  bool checked = false;  // whether every offset is asserted to be inside the memory that it is of
+};
+
+// The statement, and what a function needs that holds it.
+struct EmittedNest {
+  Halide::Internal::Stmt statement;
+  std::vector<Halide::Internal::LoweredArgument> arguments;  // sizes, inputs and weights, outputs
+  std::vector<Halide::Buffer<>> constants;
+};
+
+// The name of the argument that carries a run-time size.
+std::string size_argument(const std::string& size);
+
+// To be called inside call_halide(). ScheduleError: what only a tile machine can run.
+EmittedNest emit_nest(const LoopNest& nest, const EmitOptions& options);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_HALIDE_EMIT_NEST_H_

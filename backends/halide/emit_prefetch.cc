@@ -1,0 +1,135 @@
+#include "backends/halide/emit_prefetch.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "backends/halide/scalar_ops.h"
+#include "backends/halide/translate_expr.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+namespace hi = Halide::Internal;
+using hi::Interval;
+
+// The box that one prefetch brings, found by walking the loops inside the one that it is at.
+class PrefetchBox {
+ public:
+  PrefetchBox(const LoopNest& nest, const Node& loop, const Prefetch& prefetch,
+              const EmitScope& scope)
+      : nest_(nest), loop_(loop), prefetch_(prefetch), scope_(scope) {
+    const std::string variable = loop_variable(loop.stage, loop.axis);
+    scope_.variables[variable] =
+        scope.variables.at(variable) + static_cast<int32_t>(prefetch.distance);
+  }
+
+  // By axis; empty: nothing is read.
+  std::vector<Interval> find() {
+    for (const NodePtr& child : loop_.children) walk(*child);
+    return box_;
+  }
+
+ private:
+  void walk(const Node& node) {
+    if (node.kind != NodeKind::loop) {
+      if (!node.point.empty() && node.stage == loop_.stage && node.part == loop_.part)
+        include(node);
+      for (const NodePtr& child : node.children) walk(*child);
+      return;
+    }
+    const std::string name = loop_variable(node.stage, node.axis);
+    const Halide::Expr last = scope_.index(node.extent) - 1;
+    inner_.emplace_back(halide_name(name), Interval(0, last));
+    scope_.variables[name] = hi::Variable::make(Halide::Int(32), halide_name(name));
+    for (const NodePtr& child : node.children) walk(*child);
+    inner_.pop_back();
+    scope_.variables.erase(name);
+  }
+
+  void include(const Node& uop) {
+    const Stage& stage = nest_.stage(uop.stage);
+    HalideScope body;
+    body.axis = [&](const std::string& name) {
+      for (size_t d = 0; d < uop.point.size(); ++d) {
+        const size_t pure = stage.axes.size();
+        const Axis& axis = d < pure ? stage.axes[d] : stage.reduction_axes[d - pure];
+        if (axis.name() == name) return scope_.index(uop.point[d]);
+      }
+      EMULSION_CHECK(false, "stage {}: no value for {}", stage.name, name);
+      return Halide::Expr();
+    };
+    body.size = [&](const std::string& name) { return scope_.variables.at(name); };
+    body.read = [](const ExprNode& read, const std::vector<Halide::Expr>&) {
+      // An index that is read itself: nothing is known of it.
+      return hi::Variable::make(halide_type(read.dtype), "prefetch_unknown");
+    };
+    visit(stage.body, [&](const Expr& e) {
+      if (e->op != ExprOp::read || e->name != prefetch_.buffer) return;
+      std::vector<Interval> touched;
+      for (const Expr& index : e->args) touched.push_back(range_of(translate_expr(index, body)));
+      if (box_.empty()) box_ = touched;
+      for (size_t d = 0; d < box_.size(); ++d) box_[d].include(touched[d]);
+    });
+  }
+
+  // Over all steps of the loops inside.
+  Interval range_of(const Halide::Expr& index) const {
+    Interval range = Interval::single_point(index);
+    for (size_t i = inner_.size(); i-- > 0;) {
+      hi::Scope<Interval> one;
+      one.push(inner_[i].first, inner_[i].second);
+      if (range.has_lower_bound()) range.min = hi::bounds_of_expr_in_scope(range.min, one).min;
+      if (range.has_upper_bound()) range.max = hi::bounds_of_expr_in_scope(range.max, one).max;
+    }
+    const auto unknown = [](const Halide::Expr& e) {
+      return hi::expr_uses_var(e, "prefetch_unknown");
+    };
+    if (range.has_lower_bound() && unknown(range.min)) range.min = Interval::neg_inf();
+    if (range.has_upper_bound() && unknown(range.max)) range.max = Interval::pos_inf();
+    return range;
+  }
+
+  const LoopNest& nest_;
+  const Node& loop_;
+  const Prefetch& prefetch_;
+  EmitScope scope_;
+  std::vector<std::pair<std::string, Interval>> inner_;  // outermost first
+  std::vector<Interval> box_;
+};
+
+}  // namespace
+
+hi::Stmt emit_prefetch(const LoopNest& nest, const Node& loop, const Prefetch& prefetch,
+                       const Halide::Expr& extent, const EmitScope& scope) {
+  // A constant without values has no memory.
+  if (scope.places.count(prefetch.buffer) == 0) return hi::Stmt();
+  const Place& place = scope.place(prefetch.buffer);
+  const std::vector<Interval> box = PrefetchBox(nest, loop, prefetch, scope).find();
+  if (box.size() != place.mins.size() || box.empty()) return hi::Stmt();
+  std::vector<Halide::Expr> mins;
+  std::vector<std::pair<Halide::Expr, Halide::Expr>> sides;  // stride, extent
+  for (size_t d = 0; d < box.size(); ++d) {
+    const bool folded = place.fold(d) > 0;
+    const Halide::Expr low = folded ? Halide::Expr(0) : place.mins[d];
+    const Halide::Expr high = low + place.extents[d] - 1;
+    const bool bounded = !folded && box[d].is_bounded();
+    const Halide::Expr first = bounded ? Halide::clamp(box[d].min, low, high) : low;
+    const Halide::Expr last = bounded ? Halide::clamp(box[d].max, low, high) : high;
+    mins.push_back(hi::simplify(first));
+    sides.emplace_back(place.strides[d], hi::simplify(last - first + 1));
+  }
+  std::vector<Halide::Expr> args = {hi::Variable::make(Halide::Handle(), place.memory),
+                                    hi::simplify(place.offset(mins))};
+  // Innermost first.
+  for (size_t d = sides.size(); d-- > 0;) {
+    args.push_back(sides[d].second);
+    args.push_back(sides[d].first);
+  }
+  hi::Stmt result = hi::Evaluate::make(
+      hi::Call::make(place.memory_type(), hi::Call::prefetch, args, hi::Call::Intrinsic));
+  const Halide::Expr variable = scope.variables.at(loop_variable(loop.stage, loop.axis));
+  return hi::IfThenElse::make(variable + static_cast<int32_t>(prefetch.distance) < extent, result);
+}
+
+}  // namespace emulsion

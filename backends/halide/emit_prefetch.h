@@ -1,0 +1,21 @@
+#ifndef EMULSION_BACKENDS_HALIDE_EMIT_PREFETCH_H_
+#define EMULSION_BACKENDS_HALIDE_EMIT_PREFETCH_H_
+
+// A loop's prefetch as Halide's: the smallest box around all that the update, or the only part, of
+// the loop's stage reads of a buffer in the step that is `distance` ahead.
+
+#include "Halide.h"
+#include "backends/halide/emit_uop.h"
+#include "passes/loop_nest.h"
+
+namespace emulsion {
+
+// To stand at the start of the body of `loop`, whose variable `scope` knows. Undefined where that
+// step reads nothing. `extent`: the steps of the loop.
+Halide::Internal::Stmt emit_prefetch(const LoopNest& nest, const Node& loop,
+                                     const Prefetch& prefetch, const Halide::Expr& extent,
+                                     const EmitScope& scope);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_HALIDE_EMIT_PREFETCH_H_

@@ -1,0 +1,61 @@
+#ifndef EMULSION_BACKENDS_HALIDE_EMIT_UOP_H_
+#define EMULSION_BACKENDS_HALIDE_EMIT_UOP_H_
+
+// One uOp as one store: its point becomes the offset that it is stored at, the body of its stage
+// the value.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "Halide.h"
+#include "backends/halide/emit_places.h"
+#include "dsl/schedule.h"
+#include "passes/loop_nest.h"
+
+namespace emulsion {
+
+// What the loops and allocations around a node have made known.
+struct EmitScope {
+  std::map<std::string, Halide::Expr> variables;  // loop variables and run-time sizes
+  std::map<std::string, Place> places;            // buffers that have memory here
+
+  // An integer or a condition over loop variables and sizes.
+  Halide::Expr index(const Expr& expr) const;
+  // The same of an affine extent.
+  Halide::Expr extent(const Extent& extent) const;
+  const Place& place(const std::string& buffer) const;
+};
+
+// A condition on the instances of a uOp, and what of them it leaves out.
+struct EmittedGuard {
+  Halide::Expr condition;
+  Tail tail = Tail::guard;
+
+  bool masks_loads_only() const { return tail == Tail::predicate_loads; }
+  bool masks_stores_only() const { return tail == Tail::predicate_stores; }
+};
+
+struct UopContext {
+  const LoopNest& nest;
+  const Stage& stage;  // with the transforms that hold here
+  const EmitScope& scope;
+  bool fused_multiply_add = false;  // whether an update may be one
+  bool checked = false;             // assert each offset: see compile_options.h
+};
+
+// The store, inside its checks, without the guards around it: those of masks are in it. `masks`:
+// the guards that mask its loads or its stores only.
+Halide::Internal::Stmt emit_uop(const Node& uop, const std::vector<EmittedGuard>& masks,
+                                const UopContext& context);
+
+// The indices of a read, with those brought inside the buffer that are not proved to be: a read is
+// of memory, whatever the select around it says, and its value is then not used.
+std::vector<Halide::Expr> safe_indices(const ExprNode& read,
+                                       const std::vector<Halide::Expr>& indices, const Place& place,
+                                       const Stage& stage, const EmitScope& scope);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_HALIDE_EMIT_UOP_H_

@@ -1,0 +1,22 @@
+#ifndef EMULSION_BACKENDS_HALIDE_LOWER_STATEMENT_H_
+#define EMULSION_BACKENDS_HALIDE_LOWER_STATEMENT_H_
+
+// From an emitted nest to a module that Halide generates code for: Halide's own passes from
+// storage flattening on.
+
+#include <string>
+
+#include "Halide.h"
+#include "backends/halide/emit_nest.h"
+
+namespace emulsion {
+
+// One function of that name. With Target::UserContext, its first argument is that context. To be
+// called inside call_halide().
+Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
+                             const Halide::Target& target, Halide::LinkageType linkage,
+                             const EmitOptions& options);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_HALIDE_LOWER_STATEMENT_H_
