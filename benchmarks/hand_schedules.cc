@@ -1,7 +1,7 @@
 #include "benchmarks/hand_schedules.h"
 
 #include "dsl/schedule.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 
 namespace emulsion::benchmarks {
 

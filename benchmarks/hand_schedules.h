@@ -7,7 +7,7 @@
 #include "benchmarks/halide_blur.h"
 #include "benchmarks/halide_matmul.h"
 #include "dsl/target.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion::benchmarks {
 

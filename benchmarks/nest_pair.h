@@ -10,7 +10,7 @@
 #include "backends/interpreter/tensor_value.h"
 #include "benchmarks/side_by_side_benchmarks.h"
 #include "dsl/graph.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion::benchmarks {
 

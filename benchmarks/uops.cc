@@ -7,13 +7,13 @@
 
 #include <cstdio>
 
-#include "backends/tile_machine/collect_tiles.h"
-#include "backends/tile_machine/plan_scratchpad.h"
-#include "backends/tile_machine/time_plan.h"
+#include "backends/tile_machine/plan/collect_tiles.h"
+#include "backends/tile_machine/plan/plan_scratchpad.h"
+#include "backends/tile_machine/plan/time_plan.h"
 #include "dsl/operators.h"
-#include "passes/measure_traffic.h"
+#include "passes/analyse/measure_traffic.h"
+#include "passes/analyse/uop_list.h"
 #include "passes/pipeline.h"
-#include "passes/uop_list.h"
 
 namespace emulsion {
 namespace {

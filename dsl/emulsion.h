@@ -19,8 +19,8 @@
 #include "dsl/target.h"
 #include "dsl/tensor.h"
 #include "dsl/types.h"
-#include "passes/derive_schedule.h"
-#include "passes/loop_nest.h"
-#include "passes/lower.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/loop_nest.h"
 
 #endif  // EMULSION_DSL_EMULSION_H_

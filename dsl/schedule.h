@@ -6,8 +6,8 @@
 // same schedule.
 //
 // A Schedule only records. Whether a directive can be honoured is decided by lower()
-// (passes/lower.h), which throws ScheduleError naming the directive, the operation, what was found
-// and what would be legal; nothing is silently replaced. An operation without directives is
+// (passes/lower/lower.h), which throws ScheduleError naming the directive, the operation, what was
+// found and what would be legal; nothing is silently replaced. An operation without directives is
 // computed at the root, its loops in the order of its axes, reductions innermost.
 //
 // A reduction is two nests: the start value over the pure axes, then the update over pure and

@@ -4,7 +4,7 @@
 // Schedules compose. An idiom is a free function that takes the schedule of a stage, or a whole
 // schedule where it concerns several stages, adds directives and returns it; those below are made
 // of the directives alone, have no private door, and are what the derived schedules are made of
-// (passes/derive_schedule.h). Users write their own the same way:
+// (passes/derive/derive_schedule.h). Users write their own the same way:
 //
 //   Schedule rows_of_tiles(Schedule s, const Tensor& y, const Tensor& mm) {
 //     const TileLoops loops;

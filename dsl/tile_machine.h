@@ -4,8 +4,8 @@
 // A machine that computes on tiles: an array of multipliers beside an SRAM (the scratchpad) that
 // the program fills and empties itself. Its program is a sequence of three uOps: Load (main memory
 // to SRAM), Execute (SRAM to SRAM) and Store (SRAM to main memory), each of a whole tile. Targets
-// hold one (dsl/target.h); passes/derive_tiles.h makes schedules for it, backends/tile_machine
-// plans its SRAM.
+// hold one (dsl/target.h); passes/derive/derive_tiles.h makes schedules for it,
+// backends/tile_machine plans its SRAM.
 //
 // The model of its time: a Load takes ceil(bytes / load_bytes_per_cycle) cycles, a Store likewise;
 // an Execute of tile_m x tile_n x tile_k multiply-adds takes execute_cycles whether the tile is

@@ -16,7 +16,7 @@
 #include "dsl/error.h"
 #include "dsl/schedule_text.h"
 #include "examples/measure_lowering.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 
 namespace emulsion::lesson {
 namespace {

@@ -8,8 +8,8 @@
 #include "backends/halide/reported_loops.h"
 #include "bazel/user_path.h"
 #include "dsl/error.h"
-#include "passes/lower.h"
-#include "passes/verify_nest.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/verify_nest.h"
 
 namespace emulsion::lesson {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
-#include "passes/fuse_epilogues.h"
-#include "passes/lower.h"
-#include "passes/verify_nest.h"
+#include "passes/fuse/fuse_epilogues.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/verify_nest.h"
 
 namespace emulsion {
 namespace {

@@ -9,9 +9,9 @@
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
 #include "dsl/target.h"
-#include "passes/derive_schedule.h"
-#include "passes/fusion_report.h"
-#include "passes/loop_nest.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/fuse/fusion_report.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

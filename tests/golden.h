@@ -8,7 +8,7 @@
 //
 // To write what the tests find now, then read the diff:
 //
-//   EMULSION_UPDATE_GOLDENS=$PWD ./bazelw run //tests/passes:lower_test
+//   EMULSION_UPDATE_GOLDENS=$PWD ./bazelw run //tests/passes/lower:lower_test
 
 #include <gtest/gtest.h>
 

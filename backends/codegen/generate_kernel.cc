@@ -13,8 +13,8 @@
 #include "dsl/schedule.h"
 #include "dsl/schedule_file.h"
 #include "dsl/schedule_text.h"
-#include "passes/derive_schedule.h"
-#include "passes/loop_nest.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/nest/loop_nest.h"
 #include "passes/pipeline.h"
 
 namespace emulsion {

@@ -30,7 +30,7 @@ struct KernelRequest {
   std::string label;            // for readers of the files; the name when empty
   std::vector<Target> targets;  // the best first
   std::string schedule;  // a file (schedule_file.h), for all targets; empty: derived, for each
-  bool fuse = true;      // for derived schedules (passes/derive_schedule.h)
+  bool fuse = true;      // for derived schedules (passes/derive/derive_schedule.h)
   std::map<std::string, std::string> data;  // see KernelContext
   std::string directory = ".";
 };

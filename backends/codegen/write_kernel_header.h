@@ -20,7 +20,7 @@
 
 #include "backends/codegen/count_flops.h"
 #include "dsl/target.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

@@ -8,7 +8,7 @@
 
 #include "backends/halide/define_stages.h"
 #include "backends/halide/nest_places.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

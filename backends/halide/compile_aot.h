@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "dsl/target.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

@@ -8,7 +8,7 @@
 #include "backends/halide/translate_expr.h"
 #include "dsl/affine.h"
 #include "dsl/error.h"
-#include "passes/simplify_index.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {

@@ -11,7 +11,7 @@
 #include "Halide.h"
 #include "backends/halide/nest_places.h"
 #include "backends/halide/translate_expr.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

@@ -9,8 +9,8 @@
 #include "backends/halide/refuse_tiles.h"
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
-#include "passes/guard_tails.h"
-#include "passes/simplify_index.h"
+#include "passes/index/simplify_index.h"
+#include "passes/nest/guard_tails.h"
 
 namespace emulsion {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "Halide.h"
 #include "backends/halide/emit_uop.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

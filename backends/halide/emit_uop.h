@@ -12,7 +12,7 @@
 #include "Halide.h"
 #include "backends/halide/emit_places.h"
 #include "dsl/schedule.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

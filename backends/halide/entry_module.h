@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "Halide.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

@@ -12,7 +12,7 @@
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/strip_argument_checks.h"
 #include "dsl/error.h"
-#include "passes/bind_sizes.h"
+#include "passes/index/bind_sizes.h"
 
 namespace emulsion {
 namespace {

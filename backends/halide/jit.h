@@ -15,7 +15,7 @@
 #include "dsl/extent.h"
 #include "dsl/target.h"
 #include "dsl/types.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "dsl/error.h"
-#include "passes/simplify_index.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {

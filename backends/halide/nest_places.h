@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

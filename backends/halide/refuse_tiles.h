@@ -4,7 +4,7 @@
 // A nest for a tile machine is none for a CPU, which has no scratchpad and no uOp of a whole tile:
 // said before Halide sees it.
 
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

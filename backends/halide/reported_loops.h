@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

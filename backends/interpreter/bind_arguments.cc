@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "dsl/error.h"
-#include "passes/bind_sizes.h"
+#include "passes/index/bind_sizes.h"
 
 namespace emulsion {
 namespace {

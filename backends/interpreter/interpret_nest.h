@@ -10,7 +10,7 @@
 
 #include "backends/interpreter/bind_arguments.h"
 #include "backends/interpreter/tensor_value.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

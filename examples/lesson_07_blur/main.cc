@@ -16,7 +16,7 @@
 #include "dsl/emulsion.h"
 #include "dsl/schedule_idioms.h"
 #include "examples/lesson.h"
-#include "passes/measure_work.h"
+#include "passes/analyse/measure_work.h"
 using namespace emulsion;
 
 namespace {

@@ -13,8 +13,8 @@
 #include <map>
 #include <string>
 
-#include "backends/tile_machine/draw_scratchpad.h"
-#include "backends/tile_machine/report_scratchpad.h"
+#include "backends/tile_machine/report/draw_scratchpad.h"
+#include "backends/tile_machine/report/report_scratchpad.h"
 #include "bazel/user_path.h"
 #include "dsl/error.h"
 #include "dsl/files.h"
@@ -23,11 +23,11 @@
 #include "dsl/schedule_text.h"
 #include "dsl/target.h"
 #include "examples/measure_lowering.h"
-#include "passes/check_tiles.h"
-#include "passes/lower.h"
-#include "passes/measure_traffic.h"
+#include "passes/analyse/measure_traffic.h"
+#include "passes/analyse/uop_list.h"
+#include "passes/lower/check_tiles.h"
+#include "passes/lower/lower.h"
 #include "passes/pipeline.h"
-#include "passes/uop_list.h"
 
 namespace {
 

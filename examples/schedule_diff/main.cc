@@ -16,7 +16,7 @@
 #include "dsl/files.h"
 #include "dsl/graph_text.h"
 #include "dsl/schedule_file.h"
-#include "passes/diff_schedules.h"
+#include "passes/analyse/diff_schedules.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include "dsl/error.h"
 #include "dsl/schedule.h"
 #include "dsl/schedule_text.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 
 namespace emulsion {
 namespace {

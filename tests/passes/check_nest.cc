@@ -7,10 +7,10 @@
 #include "backends/interpreter/interpret_nest.h"
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
-#include "passes/derive_schedule.h"
-#include "passes/lower.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/verify_nest.h"
 #include "passes/pipeline.h"
-#include "passes/verify_nest.h"
 #include "tests/golden.h"
 
 namespace emulsion {

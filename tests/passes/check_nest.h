@@ -15,7 +15,7 @@
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
 #include "dsl/target.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 

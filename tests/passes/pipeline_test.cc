@@ -8,7 +8,7 @@
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 #include "tests/passes/expect_error.h"
 
 namespace emulsion {

@@ -15,7 +15,7 @@
 #include "dsl/error.h"
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 #include "tests/passes/check_nest.h"
 #include "tests/random/check_recipe.h"
 #include "tests/random/guarded_run.h"
@@ -57,8 +57,8 @@ std::string describe(const ScheduleProgram& program, const ScheduleLines& lines,
                      schedule_text(program.graph, lines));
 }
 
-// What a refused schedule has to say: see passes/refusal.h. The parser's errors have a line instead
-// of a nest.
+// What a refused schedule has to say: see passes/lower/refusal.h. The parser's errors have a line
+// instead of a nest.
 std::string fault_of_message(const std::string& message) {
   const std::string first = message.substr(0, message.find('\n'));
   const std::string place = first.substr(0, first.find(": "));

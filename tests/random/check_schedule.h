@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "dsl/schedule.h"
-#include "passes/loop_nest.h"
+#include "passes/nest/loop_nest.h"
 #include "tests/random/random_schedule.h"
 #include "tests/random/schedule_programs.h"
 

@@ -22,7 +22,7 @@
 #include "backends/interpreter/interpret_nest.h"
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 #include "tests/random/check_recipe.h"
 #include "tests/random/check_schedule.h"
 #include "tests/random/guarded_run.h"

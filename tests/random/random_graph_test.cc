@@ -18,10 +18,10 @@
 
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
-#include "passes/derive_schedule.h"
-#include "passes/fuse_epilogues.h"
-#include "passes/lower.h"
-#include "passes/recognise_op.h"
+#include "passes/analyse/recognise_op.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/fuse/fuse_epilogues.h"
+#include "passes/lower/lower.h"
 #include "tests/random/check_recipe.h"
 #include "tests/random/test_environment.h"
 

@@ -24,7 +24,7 @@
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/schedule.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 #include "tests/random/check_schedule.h"
 #include "tests/random/test_environment.h"
 

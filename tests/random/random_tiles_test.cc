@@ -13,9 +13,9 @@
 #include "dsl/error.h"
 #include "dsl/graph_text.h"
 #include "dsl/target.h"
-#include "passes/measure_traffic.h"
+#include "passes/analyse/measure_traffic.h"
+#include "passes/analyse/uop_list.h"
 #include "passes/pipeline.h"
-#include "passes/uop_list.h"
 #include "tests/random/random_graph.h"
 #include "tests/random/recipe.h"
 

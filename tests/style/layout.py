@@ -19,8 +19,8 @@ WITHOUT_OWN_TEST = {
     "backends/halide/run_time_sizes": "nest_tables_test",
     "backends/halide/strip_argument_checks": "jit_test, for empty batches; aot_kernels_test",
     "backends/halide/translate_expr": "jit_test, operator by operator",
-    "passes/tile_grids": "lower_tensorize_test, derive_tiles_test",
-    "passes/uop_program": "uop_list_test walks it, measure_traffic_test sums over it",
+    "passes/lower/tile_grids": "lower_tensorize_test, derive_tiles_test",
+    "passes/analyse/uop_program": "uop_list_test walks it, measure_traffic_test sums over it",
     "dsl/emulsion": "only includes the headers that a user needs; lesson 01 is its test",
 }
 

@@ -9,7 +9,7 @@
 
 #include "dsl/error.h"
 #include "dsl/operators.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 
 namespace emulsion {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "passes/pipeline.h"
 #include "tests/backends/halide/nest_cases.h"
-#include "tests/passes/stencil_graphs.h"
+#include "tests/passes/derive/stencil_graphs.h"
 
 namespace emulsion {
 namespace {

@@ -10,8 +10,8 @@
 #include "backends/interpreter/interpret_nest.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
-#include "passes/lower.h"
-#include "passes/verify_nest.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/verify_nest.h"
 #include "tests/backends/halide/nest_cases.h"
 #include "tests/passes/expect_error.h"
 

@@ -6,7 +6,7 @@
 
 #include "backends/halide/compile_aot.h"
 #include "dsl/operators.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 
 namespace emulsion {
 namespace {

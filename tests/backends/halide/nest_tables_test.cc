@@ -10,9 +10,9 @@
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/schedule.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 #include "tests/passes/expect_error.h"
-#include "tests/passes/test_nests.h"
+#include "tests/passes/nest/test_nests.h"
 
 namespace emulsion {
 namespace {

@@ -5,7 +5,7 @@
 #include "backends/halide/jit.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 #include "tests/passes/expect_error.h"
 
 namespace emulsion {

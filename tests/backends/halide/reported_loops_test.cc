@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "dsl/error.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
 #include "tests/backends/halide/nest_cases.h"
 
 namespace emulsion {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tests/passes/expect_error.h"
-#include "tests/passes/test_nests.h"
+#include "tests/passes/nest/test_nests.h"
 
 namespace emulsion {
 namespace {

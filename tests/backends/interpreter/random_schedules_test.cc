@@ -14,9 +14,9 @@
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
 #include "dsl/target.h"
-#include "passes/lower.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/verify_nest.h"
 #include "passes/pipeline.h"
-#include "passes/verify_nest.h"
 
 namespace emulsion {
 namespace {

@@ -1,0 +1,192 @@
+#include "passes/analyse/recognise_op.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include "dsl/affine.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+// How a read goes through its tensor.
+enum class Walk : uint8_t {
+  aligned,  // whole axes in increasing order; what has no axis of the op has one element
+  plain,    // axes, each at most once, or positions without axes, in any order and extent
+  other,
+};
+
+bool uses_axis_or_read(const Expr& index) {
+  bool found = false;
+  visit(index,
+        [&](const Expr& e) { found = found || e->op == ExprOp::axis || e->op == ExprOp::read; });
+  return found;
+}
+
+Walk walk_of(const Expr& read, const std::map<std::string, size_t>& position, const Op& op) {
+  Walk walk = Walk::aligned;
+  size_t next = 0;  // the first axis that would be in order
+  std::set<size_t> used;
+  for (size_t i = 0; i < read->args.size(); ++i) {
+    const Expr& index = read->args[i];
+    const Extent& extent = read->tensor->shape[i];
+    if (index->op == ExprOp::axis) {
+      size_t axis = position.at(index->name);
+      if (!used.insert(axis).second) return Walk::other;  // a diagonal
+      if (axis < next || op.shape[axis] != extent) walk = Walk::plain;
+      next = std::max(next, axis + 1);
+    } else if (uses_axis_or_read(index)) {
+      return Walk::other;
+    } else if (extent != Extent(1)) {
+      walk = Walk::plain;
+    }
+  }
+  return walk;
+}
+
+// Whether the value is always an element of some tensor or a constant: reads under selects.
+bool only_copies(const Expr& body) {
+  std::unordered_set<const ExprNode*> seen;  // selects may share branches
+  std::vector<Expr> open = {body};
+  while (!open.empty()) {
+    Expr e = open.back();
+    open.pop_back();
+    if (!seen.insert(&e.node()).second) continue;
+    if (e->op == ExprOp::select) {
+      open.push_back(e->args[1]);
+      open.push_back(e->args[2]);
+    } else if (e->op != ExprOp::read && e->op != ExprOp::constant) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_elementwise(const Op& op) {
+  std::map<std::string, size_t> position;
+  for (size_t i = 0; i < op.axes.size(); ++i) position[op.axes[i].name()] = i;
+  Walk worst = Walk::aligned;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op == ExprOp::read) worst = std::max(worst, walk_of(e, position, op));
+  });
+  return worst == Walk::aligned || (worst == Walk::plain && !only_copies(op.body));
+}
+
+Expr without_casts(Expr e) {
+  while (e->op == ExprOp::cast) e = e->args[0];
+  return e;
+}
+
+// The axes that decide what a read yields; nothing when an index is not affine in them.
+std::optional<std::set<std::string>> axes_of(const Expr& read) {
+  std::set<std::string> axes;
+  for (const Expr& index : read->args) {
+    std::optional<Affine> affine = affine_of(index);
+    if (!affine) return std::nullopt;
+    for (const auto& [axis, coefficient] : affine->coefficients) axes.insert(axis);
+  }
+  return axes;
+}
+
+// One side of the product.
+struct Factor {
+  Expr read;
+  std::set<std::string> axes;
+  bool uses(const Axis& axis) const { return axes.count(axis.name()) > 0; }
+};
+
+// The factors as a contraction, or the reason why they are none. Of an op or a stage.
+template <typename Comprehension>
+std::string match(const Comprehension& op, Contraction* result) {
+  if (op.combiner != Combiner::sum) {
+    return fmt::format("expected the combiner sum, got {}", to_string(op.combiner));
+  }
+  if (op.body->op != ExprOp::mul) {
+    return fmt::format("expected a sum of products, got a sum of {}", to_string(op.body->op));
+  }
+  Factor factors[2];
+  for (int i = 0; i < 2; ++i) {
+    factors[i].read = without_casts(op.body->args[i]);
+    if (factors[i].read->op != ExprOp::read) {
+      return fmt::format("expected a product of exactly two reads, got {} for factor {}",
+                         to_string(factors[i].read->op), i + 1);
+    }
+    std::optional<std::set<std::string>> axes = axes_of(factors[i].read);
+    if (!axes) {
+      return fmt::format("expected affine indices, got {}", to_string(factors[i].read));
+    }
+    factors[i].axes = std::move(*axes);
+  }
+  for (const Axis& axis : op.reduction_axes) {
+    if (!factors[0].uses(axis) || !factors[1].uses(axis)) {
+      return fmt::format("expected both factors to use reduction axis {}", axis.name());
+    }
+    result->reduction_axes.push_back(axis.name());
+  }
+  if (!op.axes.empty() && factors[0].uses(op.axes.back()) && !factors[1].uses(op.axes.back())) {
+    std::swap(factors[0], factors[1]);
+  }
+  for (const Axis& axis : op.axes) {
+    bool in_a = factors[0].uses(axis);
+    bool in_b = factors[1].uses(axis);
+    if (!in_a && !in_b) return fmt::format("expected a factor to use axis {}", axis.name());
+    (in_a && in_b ? result->batch_axes
+     : in_a       ? result->row_axes
+                  : result->column_axes)
+        .push_back(axis.name());
+  }
+  if (result->row_axes.empty() && result->column_axes.empty()) {
+    return "expected an axis that one factor uses and the other does not";
+  }
+  result->a = factors[0].read;
+  result->b = factors[1].read;
+  return "";
+}
+
+void check_is_compute(const Op& op) {
+  EMULSION_CHECK(op.kind == OpKind::compute, "{} is no single comprehension", op.name);
+}
+
+}  // namespace
+
+OpClass classify(const Op& op) {
+  check_is_compute(op);
+  if (op.combiner == Combiner::none) {
+    return is_elementwise(op) ? OpClass::elementwise : OpClass::data_movement;
+  }
+  return match_contraction(op) ? OpClass::contraction : OpClass::reduction;
+}
+
+std::optional<Contraction> match_contraction(const Op& op, std::string* why_not) {
+  check_is_compute(op);
+  Contraction result;
+  std::string reason = match(op, &result);
+  if (reason.empty()) return result;
+  if (why_not) *why_not = reason;
+  return std::nullopt;
+}
+
+std::optional<Contraction> match_contraction(const Stage& stage) {
+  Contraction result;
+  if (match(stage, &result).empty()) return result;
+  return std::nullopt;
+}
+
+std::string to_string(OpClass op_class) {
+  switch (op_class) {
+    case OpClass::elementwise:
+      return "elementwise";
+    case OpClass::contraction:
+      return "contraction";
+    case OpClass::reduction:
+      return "reduction";
+    case OpClass::data_movement:
+      return "data movement";
+  }
+  EMULSION_CHECK(false, "no such class {}", static_cast<int>(op_class));
+  return "";
+}
+
+}  // namespace emulsion

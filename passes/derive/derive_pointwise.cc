@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "passes/derive/derive_stage.h"
+
+namespace emulsion {
+namespace {
+
+std::optional<int64_t> known_extent(const Axis& axis) {
+  if (!axis.extent().is_constant()) return std::nullopt;
+  return axis.extent().constant();
+}
+
+// The types of the values that an expression computes with. Not of what only says where to read,
+// nor of what is one value for all points: that needs no vector.
+class ValueTypes {
+ public:
+  std::set<DType> types;
+
+  // Whether `e` varies from point to point.
+  bool collect(const Expr& e) { return visit_once(e, true); }
+
+ private:
+  bool visit_once(const Expr& e, bool is_value) {
+    auto [known, is_new] = varies_.emplace(std::pair(&e.node(), is_value), e->op == ExprOp::axis);
+    if (!is_new) return known->second;
+    bool varies = known->second;
+    for (const Expr& arg : e->args) {
+      varies = visit_once(arg, is_value && e->op != ExprOp::read) || varies;
+    }
+    varies_[{&e.node(), is_value}] = varies;
+    if (varies && is_value) types.insert(e.dtype());
+    return varies;
+  }
+
+  std::map<std::pair<const ExprNode*, bool>, bool> varies_;
+};
+
+constexpr int64_t kBlockedRows = 16;  // a cache line of f32
+
+// for r: for between: for i  ->  for r: for between: for i: for row: vectorized lane
+void block_rows(const Op& op, size_t across, size_t last, int64_t lanes, StageSchedule* stage) {
+  const Axis& rows = op.axes[across];
+  const Axis& along = op.axes[last];
+  const Axis row(fresh_axis(op, "row")), lane(fresh_axis(op, "lane"));
+  auto exact_or = [](const Axis& axis, int64_t block, Tail tail) {
+    return axis.extent().exact_quotient(block) ? Tail::automatic : tail;
+  };
+  cache_block(*stage, {{rows, kBlockedRows, exact_or(rows, kBlockedRows, Tail::guard), rows, row},
+                       {along, lanes, exact_or(along, lanes, Tail::shift_inwards), along, lane}});
+  stage->vectorize(lane);
+  std::vector<Axis> between(op.axes.begin() + static_cast<std::ptrdiff_t>(across) + 1,
+                            op.axes.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+  std::reverse(between.begin(), between.end());
+  if (between.size() > 1) stage->reorder(between);
+}
+
+}  // namespace
+
+bool is_along(const Expr& read, const Axis& axis) {
+  if (read->args.empty()) return false;
+  const Expr& last = read->args.back();
+  return last->op == ExprOp::axis && last->name == axis.name();
+}
+
+int64_t value_lanes(const Op& op, const Target& target) {
+  ValueTypes values;
+  values.collect(op.body);
+  std::set<DType> types = std::move(values.types);
+  types.insert(op.dtype);
+  if (types.size() > 1) types.erase(DType::boolean);
+  int64_t lanes = target.vector_lanes(*types.begin());
+  for (DType type : types) lanes = std::min<int64_t>(lanes, target.vector_lanes(type));
+  return lanes;
+}
+
+std::optional<Pixels> match_pixels(const Op& op, int64_t lanes) {
+  constexpr int64_t kShortestVector = 4;
+  int64_t values = 1;  // of a pixel
+  std::optional<Axis> colour;
+  size_t at = op.axes.size();
+  for (; at > 0; --at) {
+    const Axis& axis = op.axes[at - 1];
+    const std::optional<int64_t> extent = known_extent(axis);
+    if (!extent || *extent == 0 || values * *extent >= kShortestVector) break;
+    values *= *extent;
+    if (!colour || *extent > 1) colour = axis;
+  }
+  if (at == 0 || !colour || values >= lanes) return std::nullopt;
+  const Axis& x = op.axes[at - 1];
+  if (known_extent(x).value_or(lanes) < lanes) return std::nullopt;
+  return Pixels{x, *colour, at - 1};
+}
+
+size_t vector_axis(const Op& op, const Target& target) {
+  const std::optional<Pixels> pixels = match_pixels(op, value_lanes(op, target));
+  return pixels ? pixels->rows : op.axes.size() - 1;
+}
+
+std::optional<size_t> crosses(const Op& op, const Target& target) {
+  constexpr int64_t kLine = 64;
+  const size_t last = vector_axis(op, target);
+  if (last + 1 != op.axes.size()) return std::nullopt;
+  const Axis& along = op.axes[last];
+  const int64_t extent = known_extent(along).value_or(0);
+  if (extent <= value_lanes(op, target) || extent <= target.l1_bytes / kLine) return std::nullopt;
+  std::optional<size_t> across;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || is_along(e, along)) return;
+    for (size_t i = 0; i < last; ++i) {
+      if (is_along(e, op.axes[i])) across = i;
+    }
+  });
+  if (across && known_extent(op.axes[*across]).value_or(kBlockedRows) < kBlockedRows) {
+    return std::nullopt;
+  }
+  return across;
+}
+
+void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage) {
+  const int64_t lanes = value_lanes(op, target);
+  if (const std::optional<Pixels> pixels = match_pixels(op, lanes)) {
+    vectorize_pixels(*stage, along, pixels->colour, Axis(fresh_axis(op, "lane")), lanes);
+  } else {
+    vectorize_last(*stage, along, lanes);
+  }
+}
+
+bool wakes_threads(const Op& op, const Target& target) {
+  const std::optional<int64_t> points = element_count(op.shape);
+  return target.cores > 1 && (!points || *points >= kPointsForThreads);
+}
+
+size_t count_shared(const std::vector<Axis>& loops, const Target& target) {
+  Extent extent = 1;
+  size_t count = 0;
+  for (const Axis& loop : loops) {
+    const bool is_known = extent.is_constant() && loop.extent().is_constant();
+    if (count > 0 && (!is_known || extent.constant() >= int64_t{8} * target.cores)) break;
+    extent = extent * loop.extent();
+    ++count;
+  }
+  return extent == Extent(1) ? 0 : count;
+}
+
+Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSchedule* stage) {
+  std::vector<Axis> fused;
+  for (size_t i = 1; i < count; ++i) fused.emplace_back(fresh_axis(op, "rows" + std::to_string(i)));
+  loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(count), loops.end());
+  return fuse_rows(*stage, loops, fused);
+}
+
+void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
+  if (op.axes.empty()) return;
+  StageSchedule& stage = (*schedule)[op.name];
+  const bool threads = wakes_threads(op, target);
+  const size_t rows = vector_axis(op, target);
+  Axis along = op.axes[rows];
+  std::optional<Axis> shared;
+  if (threads && rows == 0) {  // one long row: a block of it for each task
+    constexpr int64_t kBlock = 8192;
+    shared = Axis(fresh_axis(op, "block"));
+    const Axis within(fresh_axis(op, "within"), kBlock);
+    stage.split(along, *shared, within, kBlock, Tail::guard);
+    along = within;
+  }
+  if (const auto across = crosses(op, target)) {
+    block_rows(op, *across, rows, value_lanes(op, target), &stage);
+  } else {
+    vectorize_points(op, along, target, &stage);
+  }
+  if (threads && rows > 0) {
+    const std::vector<Axis> loops(op.axes.begin(),
+                                  op.axes.begin() + static_cast<std::ptrdiff_t>(rows));
+    const size_t count = count_shared(loops, target);
+    if (count > 0) shared = fuse_leading(op, loops, count, &stage);
+  }
+  if (shared) parallel_from(stage, *shared, op.shape, kPointsForThreads);
+}
+
+}  // namespace emulsion

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <optional>
+
+#include "dsl/affine.h"
+#include "passes/derive/derive_stage.h"
+
+namespace emulsion {
+namespace {
+
+// Whether some read walks memory with this axis: its last index moves by one element a step.
+bool is_contiguous_in_a_read(const Op& op, const std::string& axis) {
+  bool found = false;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->args.empty()) return;
+    auto last = affine_of(e->args.back());
+    if (!last) return;
+    auto coefficient = last->coefficients.find(axis);
+    found = found || (coefficient != last->coefficients.end() && coefficient->second == 1);
+  });
+  return found;
+}
+
+// Whether some read walks memory from pixel to pixel and within each from colour to colour.
+bool walks_pixels(const Op& op, const Pixels& pixels) {
+  const size_t behind = op.axes.size() - pixels.rows - 1;
+  bool found = false;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->args.size() <= behind) return;
+    auto moves_with = [&](const Expr& index, const Axis& axis) {
+      const auto affine = affine_of(index);
+      return affine && affine->coefficients.count(axis.name()) > 0;
+    };
+    bool walks = moves_with(e->args[e->args.size() - 1 - behind], pixels.x);
+    for (size_t i = 0; i < behind; ++i) {
+      const Axis& axis = op.axes[pixels.rows + 1 + i];
+      walks = walks && moves_with(e->args[e->args.size() - behind + i], axis);
+    }
+    found = found || walks;
+  });
+  return found;
+}
+
+// `rows`: how many of the first axes may be shared out; `last`: the loop that stands for the one
+// behind them, if that may be too.
+void share_rows(const Op& op, size_t rows, const Target& target, const std::optional<Axis>& last,
+                StageSchedule* stage) {
+  if (target.cores < 2) return;
+  std::vector<Extent> work = op.shape;
+  for (const Axis& axis : op.reduction_axes) {
+    if (axis.extent() != Extent(0)) work.push_back(axis.extent());  // the start value is left
+  }
+  for (size_t i = 0; i < rows; ++i) {
+    const Extent& extent = op.axes[i].extent();
+    if (extent.is_constant() && extent.constant() < 2) continue;
+    parallel_from(*stage, op.axes[i], work, kWorkForThreads);
+    return;
+  }
+  if (last && op.axes[rows].extent() != Extent(1)) {
+    parallel_from(*stage, *last, work, kWorkForThreads);
+  }
+}
+
+// acc of a vector of pixels, a colour in each register, and then the pixels put together:
+//   for rows: for x: alloc acc: [start value]; for k: unrolled c: acc += ...; unrolled c: y = acc
+void reduce_pixels(const Op& op, const Pixels& pixels, int64_t lanes, const Target& target,
+                   Schedule* schedule) {
+  const std::string acc = fresh_stage(*schedule, op.name + "_acc");
+  StageSchedule& stage = (*schedule)[op.name];
+  stage.cache_write(acc);
+  vectorize_pixels(stage, pixels.x, pixels.colour, Axis(fresh_axis(op, "lane")), lanes);
+  share_rows(op, pixels.rows, target, pixels.x, &stage);
+  const int64_t colours = pixels.colour.extent().constant();
+  std::vector<Axis> storage = {pixels.x};  // innermost first
+  for (size_t i = op.axes.size(); i-- > 0;) {
+    if (i != pixels.rows) storage.push_back(op.axes[i]);
+  }
+  accumulate_in_registers((*schedule)[acc], op.name, pixels.x, pixels.colour, pixels.x,
+                          op.reduction_axes, {colours, lanes, lanes})
+      .reorder_storage(storage);
+}
+
+}  // namespace
+
+void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
+  StageSchedule& stage = (*schedule)[op.name];
+  int64_t lanes = value_lanes(op, target);
+  const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
+  const Axis& last_reduction = op.reduction_axes.back();
+
+  std::optional<Axis> whole_last;
+  if (last) whole_last = *last;
+
+  const std::optional<Pixels> pixels = match_pixels(op, lanes);
+  if (pixels && walks_pixels(op, *pixels)) {
+    return reduce_pixels(op, *pixels, lanes, target, schedule);
+  }
+  const size_t rows = op.axes.empty() ? 0 : op.axes.size() - 1;
+  bool along_last = last && is_contiguous_in_a_read(op, last->name());
+  bool tileable = last && last->extent().is_constant() && last->extent().constant() >= 2;
+  if (along_last && tileable) {
+    // acc in one or more vectors, the reduction loops around nothing else:
+    //   for rows: for n_o: alloc acc: [start value]; for k: acc += ...; y = acc
+    int64_t extent = last->extent().constant();
+    std::string acc = fresh_stage(*schedule, op.name + "_acc");
+    stage.cache_write(acc);
+    int64_t width = std::min(lanes, extent);
+    for (int64_t more = 4; more >= 2 && width == lanes; more /= 2) {
+      if (extent % (lanes * more) == 0) width = lanes * more;
+    }
+    Axis outer(fresh_axis(op, "tile")), inner(fresh_axis(op, "lane"));
+    // The copy is pure, so the last tile may start earlier; the tile is never longer than the axis.
+    stage.split(*last, outer, inner, width,
+                extent % width == 0 ? Tail::automatic : Tail::shift_inwards);
+    if (width <= lanes) {
+      stage.vectorize(inner);
+    } else {
+      stage.vectorize(inner, lanes);
+    }
+    share_rows(op, rows, target, outer, &stage);
+    std::vector<Axis> order = {*last};
+    for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
+    StageSchedule& accumulate = (*schedule)[acc];
+    accumulate.compute_at(op.name, outer).reorder(order);
+    if (width <= lanes) {
+      accumulate.vectorize(*last);
+    } else {
+      accumulate.vectorize(*last, lanes);
+      accumulate.unroll(*last);
+    }
+    return;
+  }
+
+  bool lanes_of_k = last_reduction.extent().is_constant() &&
+                    last_reduction.extent().constant() >= 2 * lanes &&
+                    is_contiguous_in_a_read(op, last_reduction.name());
+  if (lanes_of_k) {
+    std::string partial = fresh_stage(*schedule, op.name + "_lanes");
+    Axis lane(fresh_axis(op, "lane"));
+    StageSchedule& part =
+        reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, partial);
+    if (last) part.compute_at(op.name, *last);
+    share_rows(op, rows, target, whole_last, &stage);
+    return;
+  }
+  // Neither way is open (short or run-time extents): vectors along the last axis, results in
+  // memory.
+  if (last && tileable) {
+    std::vector<Axis> order = {*last};
+    for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
+    stage.reorder(order);
+    vectorize_last(stage, *last, lanes, false);
+    share_rows(op, rows, target, std::nullopt, &stage);
+  } else {
+    share_rows(op, rows, target, whole_last, &stage);
+  }
+}
+
+}  // namespace emulsion

@@ -1,0 +1,151 @@
+#include "passes/derive/derive_schedule.h"
+
+#include <algorithm>
+#include <set>
+
+#include "dsl/error.h"
+#include "dsl/schedule_axes.h"
+#include "passes/derive/derive_stage.h"
+#include "passes/derive/derive_tiles.h"
+#include "passes/fuse/fuse_epilogues.h"
+
+namespace emulsion {
+namespace {
+
+void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
+               Schedule* schedule) {
+  switch (classify(op)) {
+    case OpClass::contraction:
+      if (derive_contraction({&op, &op}, target, options, schedule)) return;
+      return derive_reduction(op, target, schedule);
+    case OpClass::reduction:
+      return derive_reduction(op, target, schedule);
+    case OpClass::elementwise:
+    case OpClass::data_movement:
+      return derive_pointwise(op, target, schedule);
+  }
+}
+
+void derive_group(const Op& group, const Target& target, const DeriveOptions& options,
+                  Schedule* schedule) {
+  const Op* contraction = nullptr;
+  for (const OpPtr& member : group.members) {
+    if (member->combiner != Combiner::none) contraction = member.get();
+  }
+  const Op* result = group.members.back().get();
+  if (!fits_one_expression(group)) {
+    for (const OpPtr& member : group.members) derive_op(*member, target, options, schedule);
+    return;
+  }
+  for (const OpPtr& member : group.members) {
+    if (member.get() != contraction && member.get() != result) {
+      (*schedule)[member->name].compute_inline();
+    }
+  }
+  if (contraction && derive_contraction({contraction, result}, target, options, schedule)) return;
+  if (contraction) derive_op(*contraction, target, options, schedule);
+  derive_pointwise(*result, target, schedule);
+}
+
+// Nothing to derive: and a loop that shares out no iterations would be divided by its extent.
+bool is_always_empty(const Op& op) {
+  return std::find(op.shape.begin(), op.shape.end(), Extent(0)) != op.shape.end();
+}
+
+}  // namespace
+
+bool fits_one_expression(const Op& group) {
+  constexpr int64_t kMostNodes = 4096;
+  std::map<const Op*, int64_t> nodes;
+  for (const OpPtr& member : group.members) {
+    int64_t count = 0;
+    visit(member->body, [&](const Expr& e) {
+      auto inlined = e->op == ExprOp::read ? nodes.find(e->tensor.get()) : nodes.end();
+      count += inlined == nodes.end() ? 1 : inlined->second;
+    });
+    if (count > kMostNodes) return false;
+    nodes[member.get()] = member->combiner == Combiner::none ? count : 1;
+  }
+  return true;
+}
+
+std::vector<Axis> copy_axes(const Op& operand) {
+  if (operand.kind == OpKind::fused) return operand.members.back()->axes;
+  if (operand.kind == OpKind::compute) return operand.axes;
+  std::vector<Axis> axes;
+  for (const std::string& name : numbered_axes(operand.shape.size())) axes.emplace_back(name);
+  return axes;
+}
+
+std::string fresh_axis(const Op& op, const std::string& wanted) {
+  auto taken = [&](const std::string& name) {
+    auto is = [&](const Axis& axis) { return axis.name() == name; };
+    return std::any_of(op.axes.begin(), op.axes.end(), is) ||
+           std::any_of(op.reduction_axes.begin(), op.reduction_axes.end(), is);
+  };
+  std::string name = wanted;
+  for (int i = 1; taken(name); ++i) name = wanted + std::to_string(i);
+  return name;
+}
+
+std::string fresh_stage(const Schedule& schedule, const std::string& wanted) {
+  std::set<std::string> taken;
+  for (const OpPtr& op : schedule.graph().ops()) {
+    taken.insert(op->name);
+    for (const OpPtr& member : op->members) taken.insert(member->name);
+  }
+  for (const auto& [name, stage] : schedule.stages()) taken.insert(name);
+  for (const std::string& size : schedule.graph().sizes()) taken.insert(size);
+  std::string name = wanted;
+  for (int i = 1; taken.count(name); ++i) name = wanted + std::to_string(i);
+  return name;
+}
+
+Schedule derive_schedule(const Graph& graph, const Target& target, const DeriveOptions& options) {
+  return derive_schedule(graph, options.fuse ? fuse_epilogues(graph) : graph, target, options);
+}
+
+Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target,
+                         const DeriveOptions& options) {
+  if (target.is_tile_machine()) return derive_tiles(graph, grouped, *target.tiles);
+  Schedule schedule(graph);
+  const std::set<std::string> transposed = transposed_weights(grouped);
+  std::set<const Op*> in_windows;
+  if (options.fuse) {
+    for (const WindowChain& chain : window_chains(grouped, target)) {
+      derive_windows(chain, target, &schedule);
+      in_windows.insert(chain.reader);
+      for (const WindowChain::Producer& producer : chain.producers) in_windows.insert(producer.op);
+    }
+  }
+  for (const OpPtr& op : grouped.ops()) {
+    if (is_always_empty(*op) || in_windows.count(op.get())) continue;
+    if (transposed.count(op->name)) {
+      schedule[op->name].compute_inline();
+      continue;
+    }
+    if (op->kind == OpKind::fused) {
+      derive_group(*op, target, options, &schedule);
+    } else if (op->kind == OpKind::compute) {
+      derive_op(*op, target, options, &schedule);
+    }
+  }
+  return schedule;
+}
+
+std::vector<Schedule> derive_schedules(const Graph& graph, const std::vector<Target>& targets,
+                                       const DeriveOptions& options) {
+  std::vector<Schedule> schedules;
+  DeriveOptions same_layout = options;
+  for (const Target& target : targets) {
+    schedules.push_back(derive_schedule(graph, target, same_layout));
+    for (const auto& [name, stage] : schedules.back().stages()) {
+      for (const Directive& d : stage.directives()) {
+        if (d.kind == DirectiveKind::pack) same_layout.panels.emplace(d.target, d.factor);
+      }
+    }
+  }
+  return schedules;
+}
+
+}  // namespace emulsion

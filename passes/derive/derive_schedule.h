@@ -1,0 +1,55 @@
+#ifndef EMULSION_PASSES_DERIVE_DERIVE_SCHEDULE_H_
+#define EMULSION_PASSES_DERIVE_DERIVE_SCHEDULE_H_
+
+// A schedule for any graph on a target, from what its comprehensions are and what the machine has:
+// registers, vector lanes, cores. No search and no measurement, so the same graph and target give
+// the same schedule.
+//
+//   contraction and epilogue    a tile of accumulators in registers, computed at the tile of the
+//                               epilogue; weights packed in panels; what cannot be packed copied
+//                               by panels where that pays; threads over panels or rows
+//   elementwise, data movement  vectors along the last axis, threads along the first; rows in
+//                               blocks where an operand lies across them (transpose)
+//   reduction, last axis        partial results in lanes (rfactor), threads over rows
+//   any other reduction         accumulators in vectors along the last axis
+//   chain of stencils           the rows of the last in strips that the threads share; what it
+//                               reads row by row ahead of it, in windows that slide
+//
+// Where the last axis has fewer than four steps (the colours of a picture) vectors go along the one
+// before it: pixels side by side, one vector for each colour.
+//
+// For a tile machine (dsl/tile_machine.h) the schedule is derive_tiles.h's.
+//
+// Legal at every value of the run-time sizes from 0 up.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+#include "dsl/target.h"
+
+namespace emulsion {
+
+struct DeriveOptions {
+  // false: every operation in a nest of its own, through memory ("operator by operator").
+  bool fuse = true;
+  // Panel widths that are fixed already, by weight: a kernel for several targets has one packed
+  // layout.
+  std::map<std::string, int64_t> panels;
+};
+
+Schedule derive_schedule(const Graph& graph, const Target& target,
+                         const DeriveOptions& options = {});
+// The same for groups that are decided already: `grouped` is `graph` after fuse_epilogues().
+Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target,
+                         const DeriveOptions& options = {});
+// One schedule for each target of one library: weights are packed as the first target wants them.
+std::vector<Schedule> derive_schedules(const Graph& graph, const std::vector<Target>& targets,
+                                       const DeriveOptions& options = {});
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_DERIVE_SCHEDULE_H_

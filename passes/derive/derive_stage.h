@@ -1,0 +1,124 @@
+#ifndef EMULSION_PASSES_DERIVE_DERIVE_STAGE_H_
+#define EMULSION_PASSES_DERIVE_DERIVE_STAGE_H_
+
+// The parts of derive_schedule, one for each kind of operation. Private to passes/derive/.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+#include "dsl/schedule_idioms.h"
+#include "dsl/target.h"
+#include "passes/analyse/recognise_op.h"
+#include "passes/derive/derive_schedule.h"
+
+namespace emulsion {
+
+// The tile for a contraction of `rows` x `columns` outputs; an extent that is not known is nullopt.
+// `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is
+// left. `panel`: the panels' width when it is fixed already, which the tile's columns then divide.
+RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
+                                  std::optional<int64_t> columns, bool padded,
+                                  std::optional<int64_t> panel = std::nullopt);
+
+// One contraction and what is fused onto it; `result` is the op that the outside reads (the
+// contraction itself when nothing is fused).
+struct ContractionGroup {
+  const Op* contraction;
+  const Op* result;
+};
+
+// False when the contraction has no shape that this strategy covers; then nothing was added.
+bool derive_contraction(const ContractionGroup& group, const Target& target,
+                        const DeriveOptions& options, Schedule* schedule);
+// Operations that only permute the axes of a weight which nothing else reads, for one contraction
+// that can pack it: computed inline, so that the panels are made from the weight itself.
+std::set<std::string> transposed_weights(const Graph& grouped);
+
+void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
+
+// Which axis vectors go along: the last one or, of pixels, the one before their colours.
+size_t vector_axis(const Op& op, const Target& target);
+// Which axis an operand lies along that vectors along the last axis would only gather, when a row
+// touches more cache lines of it than stay at hand for the next: each serves several rows, if they
+// come one after another.
+std::optional<size_t> crosses(const Op& op, const Target& target);
+// Vectors along `along`: the axis of vector_axis, or a loop that it was split into.
+void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage);
+// Whether the points of an operation without reductions are worth several threads, or a run-time
+// size decides.
+bool wakes_threads(const Op& op, const Target& target);
+// How many of the leading loops, which have extents, the threads share as one: those of known short
+// extent until there is enough to share out. None when that is one step.
+size_t count_shared(const std::vector<Axis>& loops, const Target& target);
+// That one loop, of the first `count` of them.
+Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSchedule* stage);
+
+// A chain of stencils: operations of a grouped graph without reductions, each read by one other of
+// the chain, the last one, `reader`, by the outside. Along `row`, an axis of all of them, each
+// reads a few neighbouring rows of the one before.
+struct WindowChain {
+  struct Producer {
+    const Op* op;
+    int64_t halo;  // rows above those of `reader` that it has to be computed for
+  };
+  const Op* reader;
+  std::vector<Producer> producers;  // each behind what reads it
+  size_t row;
+};
+// Why rows of `producer` cannot be computed one by one ahead of the rows of `reader` that need
+// them, kept in a window that slides along axis `row` of both: "expected ...", or nothing.
+std::optional<std::string> why_not_slide(const Op& producer, const Op& reader, size_t row);
+// Whether it pays: what is kept fits the cache, the producers' whole results do not, and there are
+// strips of rows enough for the threads, each much longer than the halo that it computes again.
+bool pays_to_slide(const WindowChain& chain, const Target& target);
+// The chains of a graph that can slide and for which it pays. No operation is in two.
+std::vector<WindowChain> window_chains(const Graph& grouped, const Target& target);
+//   parallel strip: alloc windows: for row: the producers' new rows; the reader's row
+void derive_windows(const WindowChain& chain, const Target& target, Schedule* schedule);
+
+void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
+
+// Whether `axis` alone moves the last index of the read, by one element a step.
+bool is_along(const Expr& read, const Axis& axis);
+
+// Lanes of the narrowest vectors among the values that the operation computes with: its own type
+// and those of its body. What only says where to read does not count, nor what is one value for all
+// points, nor do conditions.
+int64_t value_lanes(const Op& op, const Target& target);
+
+// An operation whose last axes are together shorter than any machine's vector (the colours of a
+// picture, a last axis of 1), behind one that is long enough for vectors.
+struct Pixels {
+  Axis x;       // what vectors go along
+  Axis colour;  // of the axes behind it the one that has several steps, if any has
+  size_t rows;  // how many axes are before x
+};
+std::optional<Pixels> match_pixels(const Op& op, int64_t lanes);
+
+// Work that a second thread must have before it pays to wake it, in scalar operations.
+inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
+// The same in points that are computed without reductions.
+inline constexpr int64_t kPointsForThreads = kWorkForThreads / 8;
+
+// Threads share `loop` where the product of `extents`, over run-time sizes, reaches `least`:
+// always, never, or decided by each call (specialize). The last directive on a stage.
+void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,
+                   int64_t least);
+
+// Whether the members, each written out at every read of it, make an expression of a sane size.
+bool fits_one_expression(const Op& group);
+
+// The axes of a copy of `operand` (copy_in): an operation's own, else numbered.
+std::vector<Axis> copy_axes(const Op& operand);
+
+// A name for a loop or stage: `wanted`, with a digit when the op's axes have it already.
+std::string fresh_axis(const Op& op, const std::string& wanted);
+std::string fresh_stage(const Schedule& schedule, const std::string& wanted);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_DERIVE_STAGE_H_

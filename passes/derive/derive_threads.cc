@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "dsl/expr.h"
+#include "passes/derive/derive_stage.h"
+#include "passes/index/index_arithmetic.h"
+
+namespace emulsion {
+namespace {
+
+// The product of run-time sizes, which fits an i32 for every value of theirs: of several, each
+// counts only as far as that needs. Enough to compare with a threshold.
+Expr product_of(const std::vector<Expr>& sizes) {
+  constexpr int kBits = 30;
+  if (sizes.size() == 1) return sizes[0];
+  const int64_t most = int64_t{1} << (kBits / static_cast<int>(sizes.size()));
+  Expr product = min(sizes[0], int_constant(most));
+  for (size_t i = 1; i < sizes.size(); ++i) product = product * min(sizes[i], int_constant(most));
+  return product;
+}
+
+}  // namespace
+
+void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,
+                   int64_t least) {
+  int64_t numbers = 1, at_least = 1;
+  std::vector<Expr> sizes;
+  for (const Extent& extent : extents) {
+    if (extent.is_constant()) {
+      numbers = saturated_product(numbers, extent.constant());
+    } else {
+      sizes.push_back(extent_value(extent));
+      // 1: where there is nothing to do, there is nothing to decide.
+      at_least =
+          saturated_product(at_least, std::max<int64_t>(extent.lower_bound().value_or(1), 1));
+    }
+  }
+  if (numbers == 0) return;
+  const int64_t needed = (least - 1) / numbers + 1;
+  if (needed <= at_least) {
+    stage.parallel(loop);
+  } else if (!sizes.empty()) {
+    stage.specialize(product_of(sizes) >= int_constant(needed)).parallel(loop);
+  }
+}
+
+}  // namespace emulsion

@@ -1,0 +1,164 @@
+#include "passes/fuse/fuse_epilogues.h"
+
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "dsl/error.h"
+#include "passes/fuse/fusion_legality.h"
+
+namespace emulsion {
+namespace {
+
+using Reason = FusionLegality::Reason;
+using Replacement = std::unordered_map<const Op*, OpPtr>;
+
+// `op` reading what took the place of its operands. Looks up operands only: replace_reads() copies
+// its map for a group.
+OpPtr rewired(const OpPtr& op, const Replacement& replaced) {
+  Replacement local;
+  for (const OpPtr& operand : operands(*op)) {
+    auto found = replaced.find(operand.get());
+    if (found != replaced.end()) local.insert(*found);
+  }
+  return local.empty() ? op : replace_reads(op, local);
+}
+
+// Appends the comprehensions of `op` to `members`, rewired, and lets whoever reads `op` next read
+// the last of them.
+void append_members(const OpPtr& op, std::vector<OpPtr>* members, Replacement* replaced) {
+  for (const OpPtr& comprehension : comprehensions(op)) {
+    members->push_back(rewired(comprehension, *replaced));
+    if (members->back() != comprehension) (*replaced)[comprehension.get()] = members->back();
+  }
+  if (members->back() != op) (*replaced)[op.get()] = members->back();
+}
+
+OpPtr make_group(std::vector<OpPtr> members) {
+  const Op& result = *members.back();
+  auto group = std::make_shared<Op>();
+  group->kind = OpKind::fused;
+  group->name = result.name;
+  group->dtype = result.dtype;
+  group->shape = result.shape;
+  group->members = std::move(members);
+  return group;
+}
+
+// Groups as a forest: the consumer into which each op goes. An op that goes into another has one
+// user, so no op goes twice.
+struct Forest {
+  explicit Forest(size_t size) : into(size, kRoot) {}
+  static constexpr size_t kRoot = static_cast<size_t>(-1);
+  std::vector<size_t> into;
+  bool changed = false;
+};
+
+Forest decide(const Graph& graph, const FusionPolicy& policy, FusionReport* report,
+              size_t step_limit) {
+  const std::vector<OpPtr>& ops = graph.ops();
+  Forest forest(ops.size());
+  FusionLegality legality(graph);
+  std::unordered_map<const Op*, size_t> position;
+  std::vector<const Op*> contraction(ops.size(), nullptr);  // of the group so far
+  size_t steps = 0;
+  if (step_limit == 0) step_limit = legality.edge_count();
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const Op& consumer = *ops[i];
+    position[&consumer] = i;
+    if (!is_computed(consumer)) continue;
+    contraction[i] = legality.contraction_in(consumer);
+    for (const OpPtr& producer : operands(consumer)) {
+      if (!is_computed(*producer)) continue;
+      ++steps;
+      EMULSION_CHECK(steps <= step_limit, "fuse_epilogues takes more than {} steps", step_limit);
+      size_t p = position.at(producer.get());
+      Reason reason = legality.why_not_pair(*producer, consumer);
+      if (!reason) reason = legality.why_not_users(*producer);
+      if (!reason) reason = FusionLegality::why_not_contractions(contraction[p], contraction[i]);
+      if (!reason && !policy(*producer, consumer)) reason = "expected a policy that wants it";
+      if (report) {
+        report->decisions.push_back({producer->name, consumer.name, !reason, reason.value_or("")});
+      }
+      if (reason) continue;
+      EMULSION_CHECK(forest.into[p] == Forest::kRoot, "{} is fused twice", producer->name);
+      forest.into[p] = i;
+      forest.changed = true;
+      if (contraction[p]) contraction[i] = contraction[p];
+    }
+  }
+  return forest;
+}
+
+}  // namespace
+
+std::optional<std::string> why_not_fusable(const Graph& graph, const Op& producer,
+                                           const Op& consumer) {
+  FusionLegality legality(graph);
+  Reason reason = legality.why_not_pair(producer, consumer);
+  if (!reason) reason = legality.why_not_users(producer);
+  if (reason) return reason;
+  return FusionLegality::why_not_contractions(legality.contraction_in(producer),
+                                              legality.contraction_in(consumer));
+}
+
+OpPtr fuse(const OpPtr& producer, const OpPtr& consumer) {
+  FusionLegality legality;
+  Reason reason = legality.why_not_pair(*producer, *consumer);
+  if (!reason) {
+    reason = FusionLegality::why_not_contractions(legality.contraction_in(*producer),
+                                                  legality.contraction_in(*consumer));
+  }
+  EMULSION_CHECK(!reason, "fuse {} into {}: {}", producer->name, consumer->name, *reason);
+  std::vector<OpPtr> members;
+  Replacement replaced;
+  append_members(producer, &members, &replaced);
+  append_members(consumer, &members, &replaced);
+  return make_group(std::move(members));
+}
+
+Graph fuse_epilogues(const Graph& graph, const FusionPolicy& policy, FusionReport* report,
+                     size_t step_limit) {
+  const std::vector<OpPtr>& ops = graph.ops();
+  Forest forest = decide(graph, policy, report, step_limit);
+  if (!forest.changed) return graph;
+
+  std::vector<size_t> root(ops.size());
+  std::vector<bool> is_group(ops.size(), false);
+  for (size_t i = ops.size(); i-- > 0;) {  // a consumer comes after its producers
+    root[i] = forest.into[i] == Forest::kRoot ? i : root[forest.into[i]];
+    if (root[i] != i) is_group[root[i]] = true;
+  }
+
+  std::vector<std::vector<OpPtr>> members(ops.size());
+  std::vector<OpPtr> result;
+  std::unordered_set<const Op*> placed;
+  Replacement replaced;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    OpPtr op = ops[i];
+    if (is_group[root[i]]) {
+      append_members(op, &members[root[i]], &replaced);
+      if (root[i] != i) continue;
+      op = make_group(std::move(members[i]));
+    } else {
+      op = rewired(op, replaced);
+    }
+    if (op != ops[i]) replaced[ops[i].get()] = op;
+    for (const OpPtr& operand : operands(*op)) {
+      EMULSION_CHECK(placed.count(operand.get()), "{} reads {} in a cycle", op->name,
+                     operand->name);
+    }
+    placed.insert(op.get());
+    result.push_back(std::move(op));
+  }
+
+  std::vector<OpPtr> outputs;
+  for (const OpPtr& output : graph.outputs()) {
+    auto found = replaced.find(output.get());
+    outputs.push_back(found == replaced.end() ? output : found->second);
+  }
+  return Graph(std::move(result), std::move(outputs));
+}
+
+}  // namespace emulsion

@@ -1,0 +1,46 @@
+#ifndef EMULSION_PASSES_FUSE_FUSE_EPILOGUES_H_
+#define EMULSION_PASSES_FUSE_FUSE_EPILOGUES_H_
+
+// Fuses elementwise epilogues onto contractions, and elementwise ops onto each other:
+//
+//   mm = sum(k, x * w);  t = mm + b;  y = max(t, 0)    ->    y = fused { mm; t; y }
+//
+// A group is a tree: each member but the last has one reader, in the group, and is no output; it
+// holds at most one contraction. So all that leaves a group leaves through its last member, and a
+// path out of it and back in would be a cycle that the graph had before: fusing never makes one.
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "dsl/graph.h"
+#include "passes/fuse/fusion_report.h"
+
+namespace emulsion {
+
+// Nothing when `consumer` can take in `producer` (both ops of the graph; either may be a group
+// already), else the reason: "expected ...". Users are counted as comprehensions: members of a
+// group one by one.
+std::optional<std::string> why_not_fusable(const Graph& graph, const Op& producer,
+                                           const Op& consumer);
+
+// The group of both: kind fused, named as the consumer, members in topological order and the nodes
+// that they were. Checks what why_not_fusable() can tell without the graph; users and outputs are
+// the caller's business.
+OpPtr fuse(const OpPtr& producer, const OpPtr& consumer);
+
+// Whether a fusion that is legal pays. Sees ops of the graph as it was given to the pass.
+using FusionPolicy = std::function<bool(const Op& producer, const Op& consumer)>;
+inline bool always_fuse(const Op& /*producer*/, const Op& /*consumer*/) { return true; }
+
+// Fuses every edge that is legal and that `policy` wants, each consumer's operands in the order in
+// which it reads them (of two contractions the first). Ops that are not fused and read nothing that
+// was come back as the same nodes; a second run changes nothing. One sweep, a step for each edge; a
+// run that takes more than `step_limit` steps (0: the number of edges) throws InternalError.
+Graph fuse_epilogues(const Graph& graph, const FusionPolicy& policy = always_fuse,
+                     FusionReport* report = nullptr, size_t step_limit = 0);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_FUSE_FUSE_EPILOGUES_H_

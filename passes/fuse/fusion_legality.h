@@ -1,0 +1,64 @@
+#ifndef EMULSION_PASSES_FUSE_FUSION_LEGALITY_H_
+#define EMULSION_PASSES_FUSE_FUSION_LEGALITY_H_
+
+// When an elementwise op may take in the op that it reads, and the reason when it may not. Apart
+// from the rewrite, so that each rule stands alone, and a class, so that a sweep over a graph looks
+// at each op once: users are counted and comprehensions classified one time.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "dsl/graph.h"
+#include "passes/analyse/recognise_op.h"
+
+namespace emulsion {
+
+class FusionLegality {
+ public:
+  using Reason = std::optional<std::string>;  // "expected ...", or none
+
+  FusionLegality() = default;  // knows no users: why_not_pair() only
+  // `graph` must outlive this.
+  explicit FusionLegality(const Graph& graph);
+
+  // All that the two ops tell by themselves, but for their contractions: kinds, classes, shapes,
+  // reads.
+  Reason why_not_pair(const Op& producer, const Op& consumer);
+  // Another user, or the graph's own caller, needs the producer's value.
+  Reason why_not_users(const Op& producer) const;
+  // Both sides have a contraction: each is null or what contraction_in() gave.
+  static Reason why_not_contractions(const Op* of_producer, const Op* of_consumer);
+
+  const Op* contraction_in(const Op& op);
+  // How many times a comprehension of the graph reads an op, repeated reads not counted.
+  size_t edge_count() const { return edges_; }
+
+ private:
+  struct Read {
+    const Op* reader;  // the consumer, or a member of it
+    Expr expr;
+  };
+  OpClass class_of(const Op& op);
+  void collect_reads(const Op& consumer);
+  Reason why_not_producer(const Op& producer);
+  Reason why_not_read(const Op& producer, const Read& read);
+
+  std::unordered_map<const Op*, OpClass> classes_;
+  std::unordered_map<const Op*, std::vector<const Op*>> users_;
+  std::unordered_set<const Op*> outputs_;
+  size_t edges_ = 0;
+  const Op* consumer_ = nullptr;  // whose reads these are
+  std::unordered_map<const Op*, std::vector<Read>> reads_;
+};
+
+bool is_computed(const Op& op);  // compute or fused
+// A comprehension alone, or the members of a group.
+std::vector<OpPtr> comprehensions(const OpPtr& op);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_FUSE_FUSION_LEGALITY_H_

@@ -1,0 +1,98 @@
+#include "passes/index/size_facts.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "passes/index/simplify_index.h"
+
+namespace emulsion {
+namespace {
+
+// B % 8 == 0: B and 8.
+void note_divisor(const Expr& value, int64_t rest, SizeFacts* facts) {
+  if (value->op != ExprOp::mod || rest != 0 || value->args[0]->op != ExprOp::size) return;
+  std::optional<int64_t> divisor = constant_value(value->args[1]);
+  if (!divisor || *divisor < 1) return;
+  int64_t& known = facts->divisors.emplace(value->args[0]->name, 1).first->second;
+  known = std::lcm(known, *divisor);
+}
+
+// size <op> number
+void note_comparison(ExprOp op, const Expr& value, int64_t number, SizeFacts* facts) {
+  if (op == ExprOp::eq) note_divisor(value, number, facts);
+  if (value->op != ExprOp::size) return;
+  if (op == ExprOp::eq) facts->values.emplace(value->name, number);
+  if (op != ExprOp::ge && op != ExprOp::gt && op != ExprOp::eq) return;
+  int64_t& least = facts->least.emplace(value->name, 0).first->second;
+  least = std::max(least, op == ExprOp::gt ? number + 1 : number);
+}
+
+ExprOp mirrored(ExprOp op) {
+  switch (op) {
+    case ExprOp::lt:
+      return ExprOp::gt;
+    case ExprOp::le:
+      return ExprOp::ge;
+    case ExprOp::gt:
+      return ExprOp::lt;
+    case ExprOp::ge:
+      return ExprOp::le;
+    default:
+      return op;
+  }
+}
+
+void note(const Expr& condition, SizeFacts* facts) {
+  if (condition->op == ExprOp::logical_and) {
+    note(condition->args[0], facts);
+    note(condition->args[1], facts);
+    return;
+  }
+  if (condition->args.size() != 2) return;
+  const Expr &left = condition->args[0], &right = condition->args[1];
+  if (std::optional<int64_t> number = constant_value(right)) {
+    note_comparison(condition->op, left, *number, facts);
+  } else if (std::optional<int64_t> first = constant_value(left)) {
+    note_comparison(mirrored(condition->op), right, *first, facts);
+  }
+}
+
+}  // namespace
+
+Expr SizeFacts::assume(const Expr& expr) const {
+  if (values.empty()) return expr;
+  return simplify_index(transform(expr, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::size) return Expr();
+    auto known = values.find(e->name);
+    return known == values.end() ? Expr() : int_constant(known->second);
+  }));
+}
+
+bool SizeFacts::divides(int64_t divisor, const Extent& extent) const {
+  if (extent.constant() % divisor != 0) return false;
+  return std::all_of(extent.coefficients().begin(), extent.coefficients().end(),
+                     [&](const auto& term) {
+                       auto known = divisors.find(term.first);
+                       const int64_t multiple = known == divisors.end() ? 1 : known->second;
+                       // coefficient * multiple could overflow; its greatest common divisor cannot
+                       return divisor / std::gcd(divisor, multiple) == 1 ||
+                              term.second % (divisor / std::gcd(divisor, multiple)) == 0;
+                     });
+}
+
+std::optional<int64_t> SizeFacts::lower_bound(const Extent& extent) const {
+  Extent shifted = extent;
+  for (const auto& [name, coefficient] : extent.coefficients()) {
+    auto known = least.find(name);
+    if (known != least.end()) shifted = shifted + Extent(known->second) * Extent(coefficient);
+  }
+  return shifted.lower_bound();
+}
+
+SizeFacts facts_of(const Expr& condition) {
+  SizeFacts facts;
+  if (condition.defined()) note(condition, &facts);
+  return facts;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,477 @@
+#include <algorithm>
+
+#include "dsl/error.h"
+#include "dsl/nearest_name.h"
+#include "passes/lower/stage_plan.h"
+
+namespace emulsion {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::vector<std::string> axis_names(const std::vector<Axis>& axes) {
+  std::vector<std::string> names;
+  names.reserve(axes.size());
+  for (const Axis& axis : axes) names.push_back(axis.name());
+  return names;
+}
+
+// Applies one directive after another to one stage.
+class Applier {
+ public:
+  explicit Applier(StagePlan* plan) : plan_(*plan) {
+    // Where it stands among the directives does not matter, as in Halide.
+    has_atomic_ = std::any_of(plan->directives.begin(), plan->directives.end(),
+                              [](const Directive& d) { return d.kind == DirectiveKind::atomic; });
+  }
+
+  void apply(const Directive& d) {
+    ++applied_;
+    switch (d.kind) {
+      case DirectiveKind::split:
+        return split(d);
+      case DirectiveKind::fuse:
+        return fuse(d);
+      case DirectiveKind::reorder:
+        return reorder(d);
+      case DirectiveKind::vectorize:
+        return set_kind(d, LoopKind::vectorized);
+      case DirectiveKind::unroll:
+        return set_kind(d, LoopKind::unrolled);
+      case DirectiveKind::parallel:
+        return set_kind(d, LoopKind::parallel);
+      case DirectiveKind::tensorize:
+        return tensorize(d);
+      case DirectiveKind::atomic:
+        return atomic(d);
+      case DirectiveKind::compute_with:
+        if (!plan_.with_stage.empty())
+          refuse_here(d, "expected one compute_with, got a second one; legal: either");
+        plan_.with_stage = d.target;
+        plan_.with_loop = d.axes[0];
+        return;
+      case DirectiveKind::prefetch:
+        plan_.prefetches.push_back(d);
+        return;
+      case DirectiveKind::specialize:
+        return specialize(d);
+      case DirectiveKind::compute_at:
+      case DirectiveKind::compute_root:
+        return place(d);
+      case DirectiveKind::store_at:
+      case DirectiveKind::store_root:
+      case DirectiveKind::hoist_storage:
+      case DirectiveKind::fold_storage:
+      case DirectiveKind::reorder_storage:
+      case DirectiveKind::align_storage:
+      case DirectiveKind::store_in:
+        return store(d);
+      default:
+        EMULSION_CHECK(false, "{} is left for apply_directives", to_string(d));
+    }
+  }
+
+  void finish() {
+    if (stored_ && plan_.place != StagePlan::Place::at) {
+      refuse_here(*stored_,
+                  "expected together with compute_at; legal: compute_at the same loop, or "
+                  "one inside it, too");
+    }
+    check_kinds(plan_, applied_);
+    if (general_) close_case();
+  }
+
+ private:
+  // The state of the stage's loops: of the general case, or of the special case that is open.
+  struct Case {
+    std::vector<LoopTransform> transforms;
+    LoopOrder order;
+    std::set<std::string> used, open;
+    std::map<std::string, Tail> masked;
+  };
+
+  void specialize(const Directive& d) {
+    check_kinds(plan_, applied_);
+    const std::vector<Specialization>& closed = plan_.stage.specializations;
+    const bool again = std::any_of(closed.begin(), closed.end(), [&](const Specialization& other) {
+      return equal(other.condition, d.condition);
+    });
+    if (again || (general_ && equal(condition_, d.condition))) {
+      refuse_here(d, fmt::format("expected a condition that {} has no special case for yet, got "
+                                 "{}; legal: what stands behind it, behind the first",
+                                 plan_.stage.name, to_string(d.condition)));
+    }
+    if (general_) {
+      close_case();
+    } else {
+      general_ = Case{plan_.stage.transforms, plan_, used_, open_, masked_};
+    }
+    condition_ = d.condition;
+  }
+
+  // Puts the special case that is open into the plan's table and goes back to the general case.
+  void close_case() {
+    plan_.stage.specializations.push_back({condition_, plan_.stage.transforms});
+    plan_.special_cases.push_back(plan_);
+    plan_.stage.transforms = general_->transforms;
+    static_cast<LoopOrder&>(plan_) = general_->order;
+    used_ = general_->used;
+    open_ = general_->open;
+    masked_ = general_->masked;
+  }
+
+  [[noreturn]] void refuse_here(const Directive& d, const std::string& message) const {
+    refuse(plan_.stage.name, d, message);
+  }
+
+  // Those that are pure, as the loop is, or reduce, as it does.
+  std::vector<std::string> loops_like(const std::string& loop) const {
+    std::vector<std::string> result;
+    for (const std::string& other : plan_.loops) {
+      if (plan_.reduction_loops.count(other) == plan_.reduction_loops.count(loop)) {
+        result.push_back(other);
+      }
+    }
+    return result;
+  }
+
+  LoopKind kind_of(const std::string& loop) const {
+    auto found = plan_.kinds.find(loop);
+    return found == plan_.kinds.end() ? LoopKind::serial : found->second;
+  }
+
+  size_t position_of(const Directive& d, const std::string& axis) {
+    auto found = std::find(plan_.loops.begin(), plan_.loops.end(), axis);
+    if (found == plan_.loops.end()) {
+      refuse_here(d, expected_name("a loop of " + plan_.stage.name, plan_.loops, axis));
+    }
+    return found - plan_.loops.begin();
+  }
+
+  void require_serial(const Directive& d, const std::string& axis) {
+    static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled",
+                                         "a tile's"};
+    if (kind_of(axis) != LoopKind::serial) {
+      const bool replaces = d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse;
+      refuse_here(d, fmt::format("expected a serial loop, got {}, which is {} already; legal: {}",
+                                 axis, kNames[static_cast<int>(kind_of(axis))],
+                                 replaces ? to_string(d.kind) + " first" : "one kind for a loop"));
+    }
+  }
+
+  void require_new(const Directive& d, const std::string& name, const std::string& replaced) {
+    if (name == replaced) return;
+    if (std::find(plan_.loops.begin(), plan_.loops.end(), name) != plan_.loops.end() ||
+        used_.count(name)) {
+      refuse_here(d, fmt::format("expected a new name, got {}, which {} has or had; legal: {}_1",
+                                 name, plan_.stage.name, name));
+    }
+  }
+
+  // A reduction is over one domain in every case; and what is stored is the same in every case.
+  void check_special_case(const Directive& d, const std::string& axis) const {
+    if (!general_) return;
+    if (plan_.reduction_loops.count(axis)) {
+      refuse_here(d, fmt::format("expected a loop of no reduction axis behind specialize, got {}; "
+                                 "legal: in front of the first specialize",
+                                 axis));
+    }
+    if (d.tail == Tail::round_up || d.tail == Tail::predicate_loads) {
+      refuse_here(d,
+                  fmt::format("expected a tail that stores nothing past the end behind specialize, "
+                              "got {}; legal: guard, predicate, predicate_stores or shift_inwards",
+                              to_string(d.tail)));
+    }
+  }
+
+  void split(const Directive& d) {
+    const std::string &axis = d.axes[0], &outer = d.axes[1], &inner = d.axes[2];
+    size_t at = position_of(d, axis);
+    check_special_case(d, axis);
+    require_serial(d, axis);
+    require_new(d, outer, axis);
+    require_new(d, inner, axis);
+    bool reduction = plan_.reduction_loops.count(axis) > 0;
+    require_not_masked(d, axis);
+    if (d.tail == Tail::predicate_loads || d.tail == Tail::predicate_stores) check_mask(d);
+    if (d.tail == Tail::shift_inwards && plan_.stage.is_reduction()) {
+      refuse_here(
+          d,
+          "expected a tail of guard or predicate: a reduction cannot compute a point twice; legal: "
+          "guard");
+    }
+    if (d.tail == Tail::round_up && (plan_.is_output || reduction)) {
+      refuse_here(
+          d, fmt::format("expected a tail of guard{}: nothing past the end of {} may be {}; legal: "
+                         "guard",
+                         reduction ? " or predicate" : ", predicate or shift_inwards",
+                         reduction ? axis : plan_.stage.name, reduction ? "added" : "written"));
+    }
+    LoopTransform transform;
+    transform.kind = LoopTransform::Kind::split;
+    transform.axis = axis;
+    transform.outer = outer;
+    transform.inner = inner;
+    transform.factor = d.factor;
+    transform.tail = d.tail;  // automatic is resolved by infer_regions, which knows the extents
+    plan_.stage.transforms.push_back(transform);
+    used_.insert(axis);
+    note_mask(d);
+    plan_.loops[at] = outer;
+    plan_.loops.insert(plan_.loops.begin() + at + 1, inner);
+    if (reduction) {
+      plan_.reduction_loops.erase(axis);
+      plan_.reduction_loops.insert({outer, inner});
+    }
+  }
+
+  // predicate_loads and predicate_stores: one side of the operation runs past the end.
+  void check_mask(const Directive& d) {
+    if (plan_.stage.is_reduction()) {
+      refuse_here(d, fmt::format("expected a tail of guard or predicate: a reduction loads what it "
+                                 "stores, got {}; legal: predicate",
+                                 to_string(d.tail)));
+    }
+    if (d.tail == Tail::predicate_loads && plan_.is_output) {
+      refuse_here(
+          d,
+          fmt::format("expected a tail of guard, predicate, predicate_stores or "
+                      "shift_inwards: nothing past the end of {} may be written; legal: predicate",
+                      plan_.stage.name));
+    }
+    // What is stored past the end widens the storage, and what is loaded past it is cut off at the
+    // end: by a known amount, of a known axis.
+    const std::vector<Axis>& axes = plan_.stage.axes;
+    const std::vector<LoopTransform>& made = plan_.stage.transforms;
+    const bool is_axis = std::any_of(axes.begin(), axes.end(),
+                                     [&](const Axis& axis) { return axis.name() == d.axes[0]; });
+    const bool was_made = std::any_of(made.begin(), made.end(), [&](const LoopTransform& t) {
+      return t.axis == d.axes[0] || t.outer == d.axes[0] || t.inner == d.axes[0];
+    });
+    if (!is_axis || was_made) {
+      refuse_here(d, fmt::format("expected an axis of {} that is not split yet, got {}; legal: "
+                                 "guard or predicate",
+                                 plan_.stage.name, d.axes[0]));
+    }
+  }
+
+  // A mask holds for whole steps of the inner loop of its split.
+  void require_not_masked(const Directive& d, const std::string& axis) const {
+    auto found = masked_.find(axis);
+    if (found == masked_.end()) return;
+    refuse_here(d, fmt::format("expected a loop that no split masks, got {}, which a split with {} "
+                               "made; legal: that split with guard or predicate",
+                               axis, to_string(found->second)));
+  }
+
+  void note_mask(const Directive& split) {
+    if (split.tail != Tail::predicate_loads && split.tail != Tail::predicate_stores) return;
+    masked_[split.axes[2]] = split.tail;
+    if (split.tail != Tail::predicate_loads) return;
+    masked_[split.axes[1]] = split.tail;
+    open_.insert(split.axes[1]);
+  }
+
+  void fuse(const Directive& d) {
+    const std::string &outer = d.axes[0], &inner = d.axes[1], &fused = d.axes[2];
+    size_t at = position_of(d, outer);
+    size_t inner_at = position_of(d, inner);
+    require_serial(d, outer);
+    require_serial(d, inner);
+    require_not_masked(d, outer);
+    require_not_masked(d, inner);
+    if (inner_at != at + 1) {
+      refuse_here(d,
+                  fmt::format("expected {} directly inside {}, got the loops {}, outermost first; "
+                              "legal: reorder({}, {}) first",
+                              inner, outer, joined(plan_.loops), inner, outer));
+    }
+    check_special_case(d, outer);
+    bool reduction = plan_.reduction_loops.count(outer) > 0;
+    if (reduction != (plan_.reduction_loops.count(inner) > 0)) {
+      refuse_here(d, fmt::format("expected two pure loops or two reduction loops, got one of each; "
+                                 "legal: two of {}",
+                                 joined(loops_like(outer))));
+    }
+    if (fused != outer && fused != inner) require_new(d, fused, "");
+    LoopTransform transform;
+    transform.kind = LoopTransform::Kind::fuse;
+    transform.axis = fused;
+    transform.outer = outer;
+    transform.inner = inner;
+    plan_.stage.transforms.push_back(transform);
+    used_.insert({outer, inner});
+    plan_.loops.erase(plan_.loops.begin() + inner_at);
+    plan_.loops[at] = fused;
+    if (reduction) {
+      plan_.reduction_loops.erase(outer);
+      plan_.reduction_loops.erase(inner);
+      plan_.reduction_loops.insert(fused);
+    }
+  }
+
+  void reorder(const Directive& d) {
+    std::vector<size_t> slots;
+    for (const std::string& axis : d.axes) {
+      size_t at = position_of(d, axis);
+      slots.push_back(at);
+    }
+    std::sort(slots.rbegin(), slots.rend());  // innermost slot first, as the directive names them
+    std::vector<std::string> loops = plan_.loops;
+    for (size_t i = 0; i < slots.size(); ++i) loops[slots[i]] = d.axes[i];
+    if (general_ && reduction_loops_of(loops) != reduction_loops_of(plan_.loops)) {
+      refuse_here(d, fmt::format("expected the reduction loops in their order behind specialize, "
+                                 "{}, got {}; legal: in front of the first specialize",
+                                 joined(reduction_loops_of(plan_.loops)),
+                                 joined(reduction_loops_of(loops))));
+    }
+    plan_.loops = std::move(loops);
+  }
+
+  std::vector<std::string> reduction_loops_of(const std::vector<std::string>& loops) const {
+    std::vector<std::string> result;
+    for (const std::string& loop : loops) {
+      if (plan_.reduction_loops.count(loop)) result.push_back(loop);
+    }
+    return result;
+  }
+
+  void set_kind(const Directive& d, LoopKind kind) {
+    const std::string& axis = d.axes[0];
+    position_of(d, axis);
+    require_serial(d, axis);
+    if (plan_.reduction_loops.count(axis) && kind != LoopKind::unrolled) {
+      check_carried(plan_, d, kind, has_atomic_);
+    }
+    if (kind != LoopKind::parallel && open_.count(axis)) {
+      refuse_here(d,
+                  fmt::format("expected a loop of a constant extent, got {}, the outer loop of a "
+                              "split with predicate_loads, which backends may shorten; legal: "
+                              "that split with guard or predicate",
+                              axis));
+    }
+    plan_.kinds[axis] = kind;
+  }
+
+  // The loop and all inside it; a later reorder that takes one of them out is found by finish().
+  void tensorize(const Directive& d) {
+    for (size_t i = position_of(d, d.axes[0]); i < plan_.loops.size(); ++i) {
+      require_serial(d, plan_.loops[i]);
+      plan_.kinds[plan_.loops[i]] = LoopKind::tile;
+    }
+  }
+
+  void atomic(const Directive& d) {
+    if (!plan_.stage.is_reduction()) {
+      refuse_here(d, fmt::format("expected a reduction, got {}, which has none; legal: no atomic",
+                                 plan_.stage.name));
+    }
+    if (plan_.atomic) refuse_here(d, "expected one atomic, got a second one; legal: one");
+    plan_.atomic = true;
+  }
+
+  void place(const Directive& d) {
+    if (placed_)
+      refuse_here(d, "expected one compute_at or compute_root, got a second one; legal: either");
+    placed_ = true;
+    if (d.kind == DirectiveKind::compute_root) return;
+    if (plan_.is_output) {
+      refuse_here(d,
+                  fmt::format("expected an operation that is not an output: {} is computed at the "
+                              "root; legal: compute_root()",
+                              plan_.stage.name));
+    }
+    plan_.place = StagePlan::Place::at;
+    plan_.at_stage = d.target;
+    plan_.at_loop = d.axes[0];
+  }
+
+  // Where and how the values are kept. Places are checked when all loops are known.
+  void store(const Directive& d) {
+    if (plan_.is_output) {
+      refuse_here(
+          d,
+          "expected an operation that is not an output: the caller stores it; legal: this of "
+          "one that it reads");
+    }
+    switch (d.kind) {
+      case DirectiveKind::store_at:
+      case DirectiveKind::store_root:
+        if (stored_) {
+          refuse_here(d, "expected one store_at or store_root, got a second one; legal: either");
+        }
+        stored_ = d;
+        plan_.store_root = d.kind == DirectiveKind::store_root;
+        if (plan_.store_root) return;
+        plan_.store_stage = d.target;
+        plan_.store_loop = d.axes[0];
+        return;
+      case DirectiveKind::hoist_storage:
+        if (!plan_.hoist_stage.empty()) {
+          refuse_here(d, "expected one hoist_storage, got a second one; legal: either");
+        }
+        plan_.hoist_stage = d.target;
+        plan_.hoist_loop = d.axes[0];
+        return;
+      case DirectiveKind::fold_storage:
+        if (!plan_.fold_sizes.emplace(d.axes[0], d.factor).second) {
+          refuse_here(
+              d, fmt::format("expected one fold_storage of {}, got a second one; legal: either",
+                             d.axes[0]));
+        }
+        return;
+      case DirectiveKind::align_storage:
+        if (!plan_.alignments.emplace(d.axes[0], d.factor).second) {
+          refuse_here(d, fmt::format("expected one align_storage of {}, got a second one; legal: "
+                                     "either",
+                                     d.axes[0]));
+        }
+        return;
+      case DirectiveKind::reorder_storage:
+        if (!plan_.storage_order.empty()) {
+          refuse_here(d, "expected one reorder_storage, got a second one; legal: either");
+        }
+        if (d.axes.size() != plan_.stage.axes.size()) {
+          refuse_here(d, fmt::format("expected all {} axes of {}, got {}; legal: those of {}",
+                                     plan_.stage.axes.size(), plan_.stage.name, d.axes.size(),
+                                     joined(axis_names(plan_.stage.axes))));
+        }
+        plan_.storage_order = d.axes;
+        return;
+      default:
+        plan_.memory = d.memory;
+        return;
+    }
+  }
+
+  StagePlan& plan_;
+  std::set<std::string> open_;          // loops whose extent is left to the backend
+  std::map<std::string, Tail> masked_;  // inner loops of splits that mask one side
+  std::optional<Case> general_;         // once a special case is open
+  Expr condition_;                      // of the special case that is open
+  std::set<std::string> used_;          // names that were split or fused away
+  size_t applied_ = 0;                  // directives
+  bool placed_ = false;
+  bool has_atomic_ = false;
+  std::optional<Directive> stored_;  // store_at or store_root
+};
+
+}  // namespace
+
+void apply_directives_of(StagePlan* plan) {
+  Applier applier(plan);
+  for (const Directive& d : plan->directives) applier.apply(d);
+  applier.finish();
+}
+
+void apply_directives(NestPlan* nest) {
+  for (StagePlan& plan : nest->stages) apply_directives_of(&plan);
+  check_places(*nest);
+  check_loops(nest);
+}
+
+}  // namespace emulsion

@@ -1,0 +1,330 @@
+#include <algorithm>
+
+#include "dsl/error.h"
+#include "passes/index/simplify_index.h"
+#include "passes/lower/stage_plan.h"
+#include "passes/nest/guard_tails.h"
+
+namespace emulsion {
+
+std::vector<bool> reduction_transforms(const Stage& stage) {
+  std::vector<bool> result;
+  reduction_loops(stage, &result);
+  return result;
+}
+
+PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& region_extents) {
+  // Extents before each transform, then the transforms backwards from the loops.
+  std::map<std::string, Expr> extents = axis_extents(stage, region_extents);
+  std::vector<Expr> before;  // split: of its axis; fuse: of its inner loop
+  for (const LoopTransform& t : stage.transforms) {
+    before.push_back(extents.at(t.kind == LoopTransform::Kind::split ? t.axis : t.inner));
+    apply_transform(t, &extents);
+  }
+  PointMap result;
+  const std::set<std::string> reduction = reduction_loops(stage);
+  for (const auto& [axis, extent] : extents) {
+    if (part == Part::init && reduction.count(axis)) continue;
+    result.local[axis] = axis_value(loop_variable(stage.name, axis));
+  }
+  for (size_t i = stage.transforms.size(); i-- > 0;) {
+    const LoopTransform& t = stage.transforms[i];
+    if (t.kind == LoopTransform::Kind::split) {
+      if (!result.local.count(t.outer)) continue;
+      Expr base = result.local.at(t.outer) * int_constant(t.factor);
+      Expr inner = result.local.at(t.inner);
+      if (t.tail == Tail::shift_inwards) base = min(base, before[i] - int_constant(t.factor));
+      Expr value = simplify_index(base + inner);
+      result.local.erase(t.outer);
+      result.local.erase(t.inner);
+      result.local[t.axis] = value;
+      if (has_guard(t.tail)) result.guards.push_back(value < before[i]);
+    } else {
+      if (!result.local.count(t.axis)) continue;
+      Expr fused = result.local.at(t.axis);
+      result.local.erase(t.axis);
+      result.local[t.outer] = simplify_index(fused / before[i]);
+      result.local[t.inner] = simplify_index(fused % before[i]);
+    }
+  }
+  std::reverse(result.guards.begin(), result.guards.end());
+  return result;
+}
+
+namespace {
+
+NodePtr make_block(std::vector<NodePtr> children) {
+  if (children.size() == 1) return children.front();
+  auto node = std::make_shared<Node>();
+  node->kind = NodeKind::block;
+  node->children = std::move(children);
+  return node;
+}
+
+// The tree with other loop variables.
+NodePtr with_variables(const NodePtr& node, const std::map<std::string, Expr>& variables) {
+  auto changed = std::make_shared<Node>(*node);
+  auto change = [&](Expr* e) {
+    if (!e->defined()) return;
+    *e = substitute_axes(*e, [&](const std::string& name) {
+      auto found = variables.find(name);
+      return found == variables.end() ? Expr() : found->second;
+    });
+  };
+  change(&changed->extent);
+  for (std::vector<Expr>* list :
+       {&changed->mins, &changed->extents, &changed->point, &changed->guards}) {
+    for (Expr& e : *list) change(&e);
+  }
+  for (NodePtr& child : changed->children) child = with_variables(child, variables);
+  return changed;
+}
+
+class TreeBuilder {
+ public:
+  explicit TreeBuilder(const NestPlan& nest) : nest_(nest) {
+    for (const StagePlan& plan : nest.stages) {
+      if (!plan.with_stage.empty()) sharing_[plan.with_stage].push_back(&plan);
+      if (plan.place != StagePlan::Place::at) continue;
+      at_loop_[loop_variable(plan.at_stage, plan.at_loop)].push_back(&plan);
+      if (plan.is_kept()) {
+        stored_at_[plan.store_root ? "" : loop_variable(plan.store_stage, plan.store_loop)]
+            .push_back(&plan);
+      }
+      if (!plan.hoist_stage.empty()) {
+        reserved_at_[loop_variable(plan.hoist_stage, plan.hoist_loop)].push_back(&plan);
+      }
+    }
+  }
+
+  NodePtr root() {
+    std::vector<const StagePlan*> at_root;
+    for (const StagePlan& plan : nest_.stages) {
+      if (plan.place == StagePlan::Place::root) at_root.push_back(&plan);
+    }
+    return with_storage("", with_stages(at_root, nullptr));
+  }
+
+ private:
+  // The nests of the stages from `first` on, then `rest`, each internal one inside its Alloc.
+  NodePtr with_stages(const std::vector<const StagePlan*>& stages, const NodePtr& rest) {
+    return with_stages(grouped(stages), 0, rest);
+  }
+
+  // Stages that share loops, one after another: first those that use the loops of another, whose
+  // storage is around these loops, then that other. Everything after what it needs.
+  std::vector<const StagePlan*> grouped(std::vector<const StagePlan*> waiting) const {
+    const bool any = std::any_of(waiting.begin(), waiting.end(),
+                                 [](const StagePlan* plan) { return !plan->with_stage.empty(); });
+    if (!any) return waiting;
+    std::vector<const StagePlan*> result;
+    while (!waiting.empty()) {
+      std::vector<const StagePlan*> group;
+      for (size_t i = 0; group.empty(); ++i) {
+        EMULSION_CHECK(i < waiting.size(), "stages that share loops and need each other");
+        group = group_of(*waiting[i]);
+        if (needs_any(group, waiting)) group.clear();
+      }
+      for (const StagePlan* member : group) {
+        waiting.erase(std::find(waiting.begin(), waiting.end(), member));
+        result.push_back(member);
+      }
+    }
+    return result;
+  }
+
+  std::vector<const StagePlan*> group_of(const StagePlan& member) const {
+    const StagePlan* leader = member.with_stage.empty() ? &member : nest_.find(member.with_stage);
+    std::vector<const StagePlan*> group = stages_sharing(*leader);
+    group.push_back(leader);
+    return group;
+  }
+
+  std::vector<const StagePlan*> stages_sharing(const StagePlan& leader) const {
+    auto found = sharing_.find(leader.stage.name);
+    return found == sharing_.end() ? std::vector<const StagePlan*>() : found->second;
+  }
+
+  bool needs_any(const std::vector<const StagePlan*>& group,
+                 const std::vector<const StagePlan*>& others) const {
+    for (const StagePlan* other : others) {
+      if (std::find(group.begin(), group.end(), other) != group.end()) continue;
+      for (const StagePlan* member : group) {
+        if (needs(nest_, member->stage.name, other->stage.name)) return true;
+      }
+    }
+    return false;
+  }
+
+  NodePtr with_stages(const std::vector<const StagePlan*>& stages, size_t first,
+                      const NodePtr& rest) {
+    std::vector<NodePtr> children;
+    for (size_t i = first; i < stages.size(); ++i) {
+      if (!stages[i]->is_output) {
+        std::vector<NodePtr> inside = nests_of(*stages[i]);
+        if (NodePtr following = with_stages(stages, i + 1, rest)) inside.push_back(following);
+        NodePtr block = make_block(std::move(inside));
+        children.push_back(stages[i]->is_kept() ? block
+                                                : storage(NodeKind::alloc, *stages[i], block));
+        return make_block(std::move(children));
+      }
+      for (NodePtr& nest : nests_of(*stages[i])) children.push_back(std::move(nest));
+    }
+    if (rest) children.push_back(rest);
+    if (children.empty()) return nullptr;
+    return make_block(std::move(children));
+  }
+
+  // What is inside a loop (or the root), inside the storage that begins there.
+  NodePtr with_storage(const std::string& loop, NodePtr inside) {
+    for (const StagePlan* plan : stored_at_[loop]) {
+      inside = storage(NodeKind::alloc, *plan, std::move(inside));
+    }
+    for (const StagePlan* plan : reserved_at_[loop]) {
+      inside = storage(NodeKind::reserve, *plan, std::move(inside));
+    }
+    return inside;
+  }
+
+  static NodePtr storage(NodeKind kind, const StagePlan& plan, NodePtr child) {
+    auto node = std::make_shared<Node>();
+    node->kind = kind;
+    node->stage = plan.stage.name;
+    node->memory = plan.memory;
+    if (kind == NodeKind::alloc) node->mins = plan.stored_mins;
+    node->extents = plan.stored_extents;
+    node->layout = plan.layout;
+    node->children = {std::move(child)};
+    return node;
+  }
+
+  // Nothing of a stage that shares the loops of another: it is inside the nests of that one.
+  std::vector<NodePtr> nests_of(const StagePlan& plan) {
+    if (!plan.with_stage.empty()) return {};
+    std::vector<NodePtr> nests = cases_of(plan);
+    if (!plan.is_kept()) return nests;
+    auto node = std::make_shared<Node>();
+    node->kind = NodeKind::produce;
+    node->stage = plan.stage.name;
+    node->mins = plan.mins;
+    node->extents = plan.extents;
+    node->children = {make_block(std::move(nests))};
+    return {node};
+  }
+
+  std::vector<NodePtr> parts_of(const StagePlan& plan) {
+    if (!plan.stage.is_reduction()) return {nest_of(plan, Part::whole)};
+    return {nest_of(plan, Part::init), nest_of(plan, Part::update)};
+  }
+
+  // if the first condition: its nests; else if the second: ...; else the general nests
+  std::vector<NodePtr> cases_of(const StagePlan& plan) {
+    std::vector<NodePtr> nests = parts_of(plan);
+    for (size_t i = plan.special_cases.size(); i-- > 0;) {
+      auto branch = std::make_shared<Node>();
+      branch->kind = NodeKind::branch;
+      branch->stage = plan.stage.name;
+      branch->part = plan.stage.is_reduction() ? Part::update : Part::whole;
+      branch->condition = plan.stage.specializations[i].condition;
+      branch->children = {make_block(parts_of(specialized(plan, i))), make_block(std::move(nests))};
+      nests = {branch};
+    }
+    return nests;
+  }
+
+  // From loop `outermost` on.
+  NodePtr nest_of(const StagePlan& plan, Part part, size_t outermost = 0) {
+    std::vector<std::string> loops;
+    for (const std::string& loop : plan.loops) {
+      if (part != Part::init || !plan.reduction_loops.count(loop)) loops.push_back(loop);
+    }
+    NodePtr node = uop(plan, part);
+    auto extents = loop_extents(plan.stage, plan.extents);
+    std::vector<std::string> shared;
+    for (size_t i = loops.size(); i-- > outermost;) {
+      if (part != Part::init) {
+        auto here = at_loop_.find(loop_variable(plan.stage.name, loops[i]));
+        if (here != at_loop_.end()) node = with_stages(here->second, node);
+        node = with_storage(loop_variable(plan.stage.name, loops[i]), node);
+      }
+      for (const StagePlan* sharing : stages_sharing(plan)) {
+        if (sharing->with_loop != loops[i]) continue;
+        node = make_block({node, inside_shared(*sharing, part, plan, loops, i + 1)});
+        shared.push_back(sharing->stage.name);
+      }
+      auto loop = std::make_shared<Node>();
+      loop->kind = NodeKind::loop;
+      loop->shared = shared;
+      loop->stage = plan.stage.name;
+      loop->part = part;
+      loop->axis = loops[i];
+      auto kind = plan.kinds.find(loops[i]);
+      loop->loop_kind = kind == plan.kinds.end() ? LoopKind::serial : kind->second;
+      loop->extent = simplify_index(extents.at(loops[i]));
+      for (const Directive& d : plan.prefetches) {
+        if (part == Part::init || d.axes[0] != loops[i]) continue;
+        loop->prefetches.push_back({d.target, d.factor});
+      }
+      loop->children = {std::move(node)};
+      node = loop;
+    }
+    return node;
+  }
+
+  // A copy from the scratchpad to main memory is a Store, as an output is.
+  bool stores_a_tile(const StagePlan& plan) const {
+    if (plan.memory != Memory::heap || plan.stage.body->op != ExprOp::read) return false;
+    const StagePlan* source = nest_.find(plan.stage.body->name);
+    return source && source->memory == Memory::scratchpad;
+  }
+
+  // The nest of `plan` inside the first `count` of these loops of `leader`, which are its own too.
+  NodePtr inside_shared(const StagePlan& plan, Part part, const StagePlan& leader,
+                        const std::vector<std::string>& loops, size_t count) {
+    std::map<std::string, Expr> variables;
+    for (size_t i = 0; i < count; ++i) {
+      variables[loop_variable(plan.stage.name, loops[i])] =
+          axis_value(loop_variable(leader.stage.name, loops[i]));
+    }
+    return with_variables(nest_of(plan, part, count), variables);
+  }
+
+  NodePtr uop(const StagePlan& plan, Part part) {
+    const Stage& stage = plan.stage;
+    auto node = std::make_shared<Node>();
+    node->stage = stage.name;
+    node->part = part;
+    if (part == Part::whole && (plan.is_output || stores_a_tile(plan))) {
+      node->kind = NodeKind::store;
+    } else if (part == Part::whole && stage.body->op == ExprOp::read) {
+      node->kind = NodeKind::load;
+    } else {
+      node->kind = NodeKind::execute;
+    }
+    PointMap map = map_point(stage, part, plan.extents);
+    for (size_t i = 0; i < stage.axes.size(); ++i) {
+      node->point.push_back(simplify_index(plan.mins[i] + map.local.at(stage.axes[i].name())));
+    }
+    if (part == Part::update) {
+      for (const Axis& axis : stage.reduction_axes) {
+        node->point.push_back(map.local.at(axis.name()));
+      }
+    }
+    node->guards = map.guards;
+    node->atomic = part == Part::update && plan.atomic;
+    return node;
+  }
+
+  const NestPlan& nest_;
+  std::map<std::string, std::vector<const StagePlan*>>
+      at_loop_;  // computed there, by loop variable
+  std::map<std::string, std::vector<const StagePlan*>> sharing_;  // its loops, by stage
+  // Kept from there on, and allocated there; at the root: by the empty name.
+  std::map<std::string, std::vector<const StagePlan*>> stored_at_, reserved_at_;
+};
+
+}  // namespace
+
+NodePtr build_tree(const NestPlan& plan) { return TreeBuilder(plan).root(); }
+
+}  // namespace emulsion

@@ -1,0 +1,88 @@
+#include <algorithm>
+
+#include "dsl/error.h"
+#include "passes/lower/stage_plan.h"
+
+namespace emulsion {
+namespace {
+
+LoopKind kind_of(const StagePlan& plan, const std::string& loop) {
+  auto found = plan.kinds.find(loop);
+  return found == plan.kinds.end() ? LoopKind::serial : found->second;
+}
+
+// The last of the first `applied` directives that names one of these loops.
+const Directive& last_that_names(const StagePlan& plan, size_t applied,
+                                 const std::set<std::string>& loops) {
+  auto names = [&](const std::string& axis) { return loops.count(axis) > 0; };
+  size_t at = applied;
+  while (at > 0 && std::none_of(plan.directives[at - 1].axes.begin(),
+                                plan.directives[at - 1].axes.end(), names)) {
+    --at;
+  }
+  EMULSION_CHECK(at > 0, "no directive names one of {}", fmt::join(plan.loops, ", "));
+  return plan.directives[at - 1];
+}
+
+// A vectorized loop is one instruction: in it there is no other one, and no thread.
+[[noreturn]] void refuse_inside(const StagePlan& plan, size_t applied,
+                                const std::string& vectorized, const std::string& loop) {
+  const bool parallel = kind_of(plan, loop) == LoopKind::parallel;
+  refuse(plan.stage.name, last_that_names(plan, applied, {vectorized, loop}),
+         fmt::format("expected no {} loop inside a vectorized loop, got {} inside {}; legal: {}",
+                     parallel ? "parallel" : "vectorized", loop, vectorized,
+                     parallel ? fmt::format("reorder({}, {})", vectorized, loop)
+                              : fmt::format("unroll({})", vectorized)),
+         {plan.stage.name, loop});
+}
+
+}  // namespace
+
+void check_kinds(const StagePlan& plan, size_t applied) {
+  std::string vectorized, tile;  // the innermost one so far
+  for (const std::string& loop : plan.loops) {
+    const LoopKind kind = kind_of(plan, loop);
+    if (kind == LoopKind::tile) tile = loop;
+    if (!tile.empty() && (kind != LoopKind::tile || !vectorized.empty())) {
+      refuse(plan.stage.name, last_that_names(plan, applied, {tile, loop, vectorized}),
+             fmt::format("expected {}, a tile's loop, innermost and in no vectorized loop, got "
+                         "the loops {}, outermost first; legal: {}",
+                         tile, fmt::join(plan.loops, ", "),
+                         vectorized.empty() ? "tensorize(" + plan.loops.back() + ")"
+                                            : "a serial or parallel " + vectorized),
+             {plan.stage.name, loop});
+    }
+    const bool refused = kind == LoopKind::vectorized || kind == LoopKind::parallel;
+    if (!vectorized.empty() && refused) refuse_inside(plan, applied, vectorized, loop);
+    if (kind == LoopKind::vectorized) vectorized = loop;
+  }
+}
+
+// Every combiner is associative and commutative, but a float is rounded at each step: in what
+// order, the nest says, and neither threads nor a reduction across lanes would keep to it.
+void check_carried(const StagePlan& plan, const Directive& d, LoopKind kind, bool has_atomic) {
+  const Stage& stage = plan.stage;
+  const std::string combiner = to_string(stage.combiner);
+  const std::string& axis = d.axes[0];
+  const std::string partial = fmt::format("rfactor({}, ...) and this in the new stage", axis);
+  if (is_float(stage.dtype)) {
+    refuse(stage.name, d,
+           fmt::format("expected a loop without a dependence, got {}, which carries the {} of {}, "
+                       "rounded in the order of the loop; legal: {}",
+                       axis, combiner, stage.name, partial));
+  }
+  if (!has_atomic) {
+    refuse(stage.name, d,
+           fmt::format("expected a loop without a dependence, got {}, which carries the {} of {}; "
+                       "legal: atomic() on {}, or {}",
+                       axis, combiner, stage.name, stage.name, partial));
+  }
+  if (kind == LoopKind::parallel && stage.combiner == Combiner::product) {
+    refuse(stage.name, d,
+           fmt::format("expected a sum, a min or a max, which processors have as atomic "
+                       "operations, got a product of {}; legal: {}",
+                       to_string(stage.dtype), partial));
+  }
+}
+
+}  // namespace emulsion

@@ -1,0 +1,339 @@
+// prefetch and compute_with: what they ask of the loops, once all directives are applied.
+
+#include <algorithm>
+#include <set>
+
+#include "dsl/error.h"
+#include "passes/lower/stage_plan.h"
+
+namespace emulsion {
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// The loops of a stage from the outermost to `axis`.
+std::vector<std::string> loops_to(const StagePlan& plan, const std::string& axis) {
+  auto found = std::find(plan.loops.begin(), plan.loops.end(), axis);
+  if (found == plan.loops.end()) return plan.loops;
+  return {plan.loops.begin(), found + 1};
+}
+
+LoopKind kind_of(const StagePlan& plan, const std::string& loop) {
+  auto found = plan.kinds.find(loop);
+  return found == plan.kinds.end() ? LoopKind::serial : found->second;
+}
+
+std::string place_text(const StagePlan& plan) {
+  if (plan.place != StagePlan::Place::at) return "the root";
+  return loop_variable(plan.at_stage, plan.at_loop);
+}
+
+// By which splits and fusions of which axes a loop is made.
+std::map<std::string, std::string> origins(const StagePlan& plan) {
+  std::map<std::string, std::string> made;
+  for (const Axis& axis : plan.stage.axes) made[axis.name()] = axis.name();
+  for (const Axis& axis : plan.stage.reduction_axes) made[axis.name()] = axis.name();
+  for (const LoopTransform& t : plan.stage.transforms) {
+    if (t.kind == LoopTransform::Kind::fuse) {
+      made[t.axis] = fmt::format("{} of {} and {}", t.axis, made[t.outer], made[t.inner]);
+    } else {
+      const std::string from = made[t.axis];
+      made[t.outer] = fmt::format("{} of {}", t.outer, from);
+      made[t.inner] = fmt::format("{} of {}", t.inner, from);
+    }
+  }
+  return made;
+}
+
+// compute_with: the loops that two stages share must be the same loops of both.
+void check_shared_loops(const StagePlan& plan, const StagePlan& leader, const Directive& d) {
+  const std::string &name = plan.stage.name, &other = leader.stage.name;
+  const std::vector<std::string> mine = loops_to(plan, d.axes[0]);
+  const std::vector<std::string> theirs = loops_to(leader, d.axes[0]);
+  if (mine != theirs || mine.empty() || mine.back() != d.axes[0]) {
+    refuse(name, d,
+           fmt::format("expected the same loops from the outermost to {}, got {} of {} and {} of "
+                       "{}; legal: split, name and reorder the loops of one as those of the other",
+                       d.axes[0], joined(mine), name, joined(theirs), other));
+  }
+  std::map<std::string, std::string> my_origins = origins(plan), their_origins = origins(leader);
+  for (const std::string& loop : mine) {
+    if (my_origins[loop] != their_origins[loop]) {
+      refuse(name, d,
+             fmt::format("expected loops made of the same axes by the same splits, got {} and {} "
+                         "of {}; legal: a loop outside {}, or the same splits by the same names",
+                         my_origins[loop], their_origins[loop], other, loop));
+    }
+    if (plan.reduction_loops.count(loop) || leader.reduction_loops.count(loop)) {
+      refuse(name, d,
+             fmt::format("expected loops of axes that are not reduced, got {}; legal: reorder so "
+                         "that it is inside",
+                         loop));
+    }
+    const LoopKind kind = kind_of(plan, loop);
+    if (kind != kind_of(leader, loop) || (kind != LoopKind::serial && kind != LoopKind::parallel)) {
+      refuse(name, d,
+             fmt::format("expected loops that are serial for both or parallel for both, got {}; "
+                         "legal: a loop outside {}, or the same kind for both",
+                         loop, loop));
+    }
+  }
+}
+
+const std::string& leader_of(const StagePlan& plan) {
+  return plan.with_stage.empty() ? plan.stage.name : plan.with_stage;
+}
+
+// Stages that share loops are computed together: what one of them needs must not need another, be
+// it by way of loops that others share.
+void check_order_of_shared(const NestPlan& nest, const StagePlan& plan, const Directive& d) {
+  std::set<std::string> seen;
+  std::vector<const StagePlan*> waiting;
+  auto add_group = [&](const std::string& leader) {
+    if (!seen.insert(leader).second) return;
+    for (const StagePlan& other : nest.stages) {
+      if (leader_of(other) == leader) waiting.push_back(&other);
+    }
+  };
+  add_group(plan.with_stage);
+  while (!waiting.empty()) {
+    const StagePlan& reader = *waiting.back();
+    waiting.pop_back();
+    visit(reader.stage.body, [&](const Expr& e) {
+      const StagePlan* made = e->op == ExprOp::read ? nest.find(e->name) : nullptr;
+      if (made == nullptr) return;
+      if (leader_of(*made) == plan.with_stage) {
+        refuse(plan.stage.name, d,
+               fmt::format("expected operations that can be computed together, got {} and {}, "
+                           "between which comes {}, which needs {}; legal: loops of its own",
+                           plan.stage.name, plan.with_stage, reader.stage.name, made->stage.name));
+      }
+      add_group(leader_of(*made));
+    });
+  }
+}
+
+void check_shared(const NestPlan& nest, const StagePlan& plan) {
+  if (plan.with_stage.empty()) return;
+  const Directive d = plan.written(DirectiveKind::compute_with);
+  const std::string& name = plan.stage.name;
+  const StagePlan* leader = nest.find(d.target);
+  if (!leader || leader == &plan) {
+    refuse(name, d,
+           fmt::format("expected another operation with loops, got {}; legal: {}", d.target,
+                       nest.stage_names()));
+  }
+  if (!leader->with_stage.empty()) {
+    refuse(name, d,
+           fmt::format("expected an operation with loops of its own, got {}, which shares those of "
+                       "{}; legal: compute_with({}, {})",
+                       d.target, leader->with_stage, leader->with_stage, d.axes[0]));
+  }
+  for (const StagePlan* member : {&plan, leader}) {
+    if (member->special_cases.empty()) continue;
+    refuse(name, d,
+           fmt::format("expected operations without specialize, got {}; legal: loops of its own",
+                       member->stage.name));
+  }
+  if (leader->stage.is_reduction() != plan.stage.is_reduction()) {
+    refuse(name, d,
+           fmt::format("expected two reductions or two operations without, got {}, which {} one, "
+                       "and {}; legal: cache_write makes a copy, which is none",
+                       name, plan.stage.is_reduction() ? "is" : "is not", d.target));
+  }
+  if (place_text(plan) != place_text(*leader) || !plan.store_stage.empty() ||
+      !leader->store_stage.empty()) {
+    refuse(name, d,
+           fmt::format("expected operations computed and stored at one place, got {} at {} and {} "
+                       "at {}; legal: the same compute_at for both, without store_at",
+                       name, place_text(plan), d.target, place_text(*leader)));
+  }
+  for (const StagePlan& other : nest.stages) {
+    const std::string& sibling = other.stage.name;
+    if (&other == &plan || (&other != leader && other.with_stage != d.target)) continue;
+    if (!needs(nest, name, sibling) && !needs(nest, sibling, name)) continue;
+    refuse(
+        name, d,
+        fmt::format("expected operations of which neither needs the other, got {} and {}; legal: "
+                    "compute_at the loop",
+                    name, sibling));
+  }
+  check_order_of_shared(nest, plan, d);
+  check_shared_loops(plan, *leader, d);
+}
+
+// What is computed, stored or allocated at a loop that stages share would be inside the loops of
+// both.
+void check_outside_shared(const NestPlan& nest, const StagePlan& plan) {
+  struct Spot {
+    DirectiveKind kind;
+    const std::string &stage, &loop;
+    const char* otherwise;
+  };
+  const Spot spots[] = {
+      {DirectiveKind::compute_at, plan.at_stage, plan.at_loop, ", or compute_root()"},
+      {DirectiveKind::store_at, plan.store_stage, plan.store_loop, ", or store_root()"},
+      {DirectiveKind::hoist_storage, plan.hoist_stage, plan.hoist_loop, ""},
+  };
+  for (const Spot& spot : spots) {
+    for (const StagePlan& child : nest.stages) {
+      if (child.with_stage.empty()) continue;
+      if (spot.stage != child.stage.name && spot.stage != child.with_stage) continue;
+      const std::vector<std::string> shared = loops_to(child, child.with_loop);
+      if (std::find(shared.begin(), shared.end(), spot.loop) == shared.end()) continue;
+      refuse(plan.stage.name, plan.written(spot.kind),
+             fmt::format("expected a loop that is not shared, got {}.{}, which is a loop of {} and "
+                         "of {}; legal: a loop inside {}{}",
+                         spot.stage, spot.loop, child.with_stage, child.stage.name, child.with_loop,
+                         spot.otherwise));
+    }
+  }
+}
+
+// What a stage reads that can be prefetched, by the names that the nest has.
+std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) {
+  std::set<std::string> names;
+  visit(stage.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read) return;
+    const StagePlan* made = nest.find(e->name);
+    const Buffer* buffer = nest.find_buffer(e->name);
+    if (e->args.empty()) return;  // Halide fetches no single value
+    const bool given =
+        buffer && (buffer->role == BufferRole::input || buffer->role == BufferRole::weight);
+    if (given || (made && !made->is_output)) names.insert(e->name);
+  });
+  return {names.begin(), names.end()};
+}
+
+// Whether `made` is computed by each step of loop `axis` of `plan`.
+bool is_computed_inside(const StagePlan& made, const StagePlan& plan, const std::string& axis) {
+  if (made.place != StagePlan::Place::at || made.at_stage != plan.stage.name) return false;
+  auto at = [&](const std::string& name) {
+    return std::find(plan.loops.begin(), plan.loops.end(), name);
+  };
+  return at(made.at_loop) >= at(axis);
+}
+
+// `where`: " where B == 1", of a special case.
+void check_prefetch_loop(const StagePlan& plan, const LoopOrder& order, const std::string& where,
+                         const Directive& d) {
+  static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled", "of a tile"};
+  const std::string& axis = d.axes[0];
+  auto loop = std::find(order.loops.begin(), order.loops.end(), axis);
+  if (loop == order.loops.end()) {
+    refuse(plan.stage.name, d,
+           fmt::format("expected a loop that stays, got {}, which another directive takes{}; "
+                       "legal: {}",
+                       axis, where, order.loops.empty() ? "none" : joined(order.loops)));
+  }
+  for (auto outer = order.loops.begin(); outer <= loop; ++outer) {
+    auto kind = order.kinds.find(*outer);
+    if (kind == order.kinds.end()) continue;
+    if (*outer != axis && kind->second != LoopKind::vectorized) continue;
+    refuse(plan.stage.name, d,
+           fmt::format("expected a serial loop outside vectorized ones, got {}{}, which is {}{}; "
+                       "legal: a serial loop around it",
+                       *outer == axis ? "" : axis + " inside ", *outer,
+                       kNames[static_cast<int>(kind->second)], where));
+  }
+}
+
+// A packed weight has its new name from here on.
+void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
+  const Directive asked = *d;
+  const std::string &name = plan.stage.name, &axis = d->axes[0];
+  check_prefetch_loop(plan, plan, "", asked);
+  for (size_t i = 0; i < plan.special_cases.size(); ++i) {
+    check_prefetch_loop(plan, plan.special_cases[i],
+                        " where " + to_string(plan.stage.specializations[i].condition), asked);
+  }
+  const std::vector<std::string> legal = prefetchable(nest, plan.stage);
+  auto is_read = [&](const std::string& buffer) {
+    return std::find(legal.begin(), legal.end(), buffer) != legal.end();
+  };
+  if (!is_read(d->target) && is_read(d->target + "_packed")) d->target += "_packed";
+  if (!is_read(d->target)) {
+    refuse(name, asked,
+           fmt::format("expected an input, a weight or an inner operation that {} reads, got {}; "
+                       "legal: {}",
+                       name, d->target, legal.empty() ? "none" : joined(legal)));
+  }
+  const StagePlan* made = nest.find(d->target);
+  if (made && is_computed_inside(*made, plan, axis)) {
+    refuse(name, asked,
+           fmt::format("expected a buffer that is complete before loop {}, got {}, of which each "
+                       "step computes its part; legal: a loop inside the one where {} is computed",
+                       axis, d->target, d->target));
+  }
+  for (const Directive& other : plan.prefetches) {
+    if (&other == d) break;
+    if (other.target == d->target && other.axes == d->axes) {
+      refuse(name, asked,
+             fmt::format("expected one prefetch of {} at {}, got a second one; legal: the "
+                         "greater distance",
+                         d->target, axis));
+    }
+  }
+}
+
+// Halide joins the loops that stages share around one prefetch of each of them.
+void check_shared_prefetches(const NestPlan& nest, const StagePlan& plan) {
+  std::set<std::string> shared;
+  for (const StagePlan& child : nest.stages) {
+    if (child.with_stage.empty()) continue;
+    if (&child != &plan && child.with_stage != plan.stage.name) continue;
+    const std::vector<std::string> loops = loops_to(child, child.with_loop);
+    shared.insert(loops.begin(), loops.end());
+  }
+  const Directive* first = nullptr;
+  for (const Directive& d : plan.prefetches) {
+    if (!shared.count(d.axes[0])) continue;
+    if (first != nullptr) {
+      refuse(plan.stage.name, d,
+             fmt::format("expected one prefetch of {} in the loops that it shares, got those at {} "
+                         "and {}; legal: a loop inside them",
+                         plan.stage.name, first->axes[0], d.axes[0]));
+    }
+    first = &d;
+  }
+}
+
+// predicate_loads: what is stored past the end of a region must not be what is kept.
+// predicate_stores: what is loaded past the end is of whole buffers, into which it is clamped; the
+// part of an operation that a step needs ends where the step does.
+void check_masks(const NestPlan& nest, const StagePlan& plan) {
+  for (const Directive& d : plan.directives) {
+    if (d.kind != DirectiveKind::split) continue;
+    if (d.tail == Tail::predicate_loads && plan.is_kept()) {
+      refuse(plan.stage.name, d,
+             fmt::format("expected storage of its own for each computation, got storage of {} that "
+                         "is kept, where a step past the end stores over what is needed; legal: "
+                         "guard or predicate",
+                         plan.stage.name));
+    }
+    if (d.tail != Tail::predicate_stores) continue;
+    for (const StagePlan& other : nest.stages) {
+      if (other.place != StagePlan::Place::at || other.at_stage != plan.stage.name) continue;
+      refuse(plan.stage.name, d,
+             fmt::format("expected that all it loads is complete, got {}, which is computed at {}; "
+                         "legal: guard or predicate, or {}.compute_root()",
+                         other.stage.name, place_text(other), other.stage.name));
+    }
+  }
+}
+
+}  // namespace
+
+void check_loops(NestPlan* nest) {
+  for (StagePlan& plan : nest->stages) {
+    for (Directive& d : plan.prefetches) check_prefetch(*nest, plan, &d);
+    check_shared(*nest, plan);
+    check_shared_prefetches(*nest, plan);
+    check_outside_shared(*nest, plan);
+    check_masks(*nest, plan);
+  }
+}
+
+}  // namespace emulsion

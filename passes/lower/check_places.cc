@@ -1,0 +1,291 @@
+#include <algorithm>
+
+#include "dsl/error.h"
+#include "dsl/nearest_name.h"
+#include "passes/lower/refusal.h"
+#include "passes/lower/stage_plan.h"
+
+namespace emulsion {
+namespace {
+
+Directive at_loop(DirectiveKind kind, const std::string& stage, const std::string& loop) {
+  Directive d;
+  d.kind = kind;
+  d.target = stage;
+  d.axes = {loop};
+  return d;
+}
+
+// The loop of `consumer` around everything that stage `plan` computes there; -1 when it is not
+// inside.
+int depth_inside(const NestPlan& nest, const StagePlan& plan, const StagePlan& consumer) {
+  const StagePlan* walker = &plan;
+  for (size_t steps = 0; steps <= nest.stages.size(); ++steps) {
+    if (walker->place != StagePlan::Place::at) return -1;
+    const StagePlan* parent = nest.find(walker->at_stage);
+    if (!parent) return -1;  // refused when its own place is checked
+    if (parent == &consumer) {
+      auto found = std::find(parent->loops.begin(), parent->loops.end(), walker->at_loop);
+      return static_cast<int>(found - parent->loops.begin());
+    }
+    walker = parent;
+  }
+  return -1;
+}
+
+std::vector<std::string> other_stages(const NestPlan& nest, const std::string& name) {
+  std::vector<std::string> names;
+  for (const StagePlan& plan : nest.stages) {
+    if (plan.stage.name != name) names.push_back(plan.stage.name);
+  }
+  return names;
+}
+
+// The same directive at the loop outside loops[i]; where that is the outermost, at the root.
+std::string outside_of(const Directive& d, const std::vector<std::string>& loops, size_t i) {
+  if (i > 0) return to_string(at_loop(d.kind, d.target, loops[i - 1]));
+  return d.kind == DirectiveKind::compute_at ? "compute_root()" : "store_root()";
+}
+
+// No loop that is a vector's or a tile's may be around a place.
+void check_outside_vectors(const std::string& name, const Directive& d, const LoopOrder& order,
+                           const std::vector<std::string>& around) {
+  for (size_t i = 0; i < around.size(); ++i) {
+    const std::string& outer = around[i];
+    auto kind = order.kinds.find(outer);
+    if (kind != order.kinds.end() && kind->second == LoopKind::vectorized) {
+      refuse(name, d,
+             fmt::format("expected a loop outside the vectorized loop {} of {}, got {}; legal: {}",
+                         outer, d.target, d.axes[0], outside_of(d, around, i)));
+    }
+    if (kind != order.kinds.end() && kind->second == LoopKind::tile) {
+      refuse(name, d,
+             fmt::format("expected a loop outside the tile of {}, which is one uOp from {} on, got "
+                         "{}; legal: {}",
+                         d.target, outer, d.axes[0], outside_of(d, around, i)));
+    }
+  }
+}
+
+// Whether the outermost loops of a special case are `around`, made by the general directives.
+bool has_same_loops(const StagePlan& target, size_t i, const std::vector<std::string>& around) {
+  const std::vector<std::string>& loops = target.special_cases[i].loops;
+  if (loops.size() < around.size() || !std::equal(around.begin(), around.end(), loops.begin())) {
+    return false;
+  }
+  const std::vector<LoopTransform>& all = target.stage.specializations[i].transforms;
+  return std::none_of(all.begin() + static_cast<std::ptrdiff_t>(target.stage.transforms.size()),
+                      all.end(), [&](const LoopTransform& t) {
+                        return std::count(around.begin(), around.end(), t.axis) > 0 ||
+                               std::count(around.begin(), around.end(), t.outer) > 0 ||
+                               std::count(around.begin(), around.end(), t.inner) > 0;
+                      });
+}
+
+void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive& d) {
+  const std::string& name = plan.stage.name;
+  const StagePlan* target = nest.find(d.target);
+  if (!target || target == &plan) {
+    refuse(name, d, expected_name("another operation", other_stages(nest, name), d.target));
+  }
+  auto loop = std::find(target->loops.begin(), target->loops.end(), d.axes[0]);
+  if (loop == target->loops.end()) {
+    refuse(name, d, expected_name("a loop of " + d.target, target->loops, d.axes[0]));
+  }
+  const std::vector<std::string> around(target->loops.begin(), loop + 1);
+  check_outside_vectors(name, d, *target, around);
+  for (size_t i = 0; i < target->special_cases.size(); ++i) {
+    if (!has_same_loops(*target, i, around)) {
+      refuse(
+          name, d,
+          fmt::format("expected a loop that {} has in every case, inside the same loops, got {}, "
+                      "which specialize({}) changes; legal: compute_root()",
+                      d.target, d.axes[0], to_string(target->stage.specializations[i].condition)));
+    }
+    check_outside_vectors(name, d, target->special_cases[i], around);
+  }
+}
+
+// Every reader of a stage must be inside the loop where the stage is computed.
+void check_place(const NestPlan& nest,
+                 const std::map<std::string, std::vector<size_t>>& all_readers, size_t position) {
+  const StagePlan& plan = nest.stages[position];
+  if (plan.place != StagePlan::Place::at) return;
+  const Directive d = plan.written(DirectiveKind::compute_at);
+  check_loop_of(nest, plan, d);
+  const StagePlan& target = *nest.find(plan.at_stage);
+  int depth = static_cast<int>(std::find(target.loops.begin(), target.loops.end(), plan.at_loop) -
+                               target.loops.begin());
+  if (&target < &plan) {
+    refuse(plan.stage.name, d,
+           fmt::format("expected an operation that needs {}, got {}, which comes before it; legal: "
+                       "compute_root()",
+                       plan.stage.name, d.target));
+  }
+  bool used = false;
+  auto readers = all_readers.find(plan.stage.name);
+  for (size_t at : readers == all_readers.end() ? std::vector<size_t>{} : readers->second) {
+    const StagePlan& reader = nest.stages[at];
+    used = true;
+    if (&reader == &target) continue;
+    const int around = depth_inside(nest, reader, target);
+    if (around < depth) {
+      refuse(plan.stage.name, d,
+             fmt::format("expected a loop around everything that reads {}, got {}.{}, which is not "
+                         "around {}; legal: {}",
+                         plan.stage.name, d.target, plan.at_loop, reader.stage.name,
+                         outside_of(d, target.loops, static_cast<size_t>(around) + 1)));
+    }
+  }
+  if (!used) {
+    refuse(
+        plan.stage.name, d,
+        "expected an operation that something reads, got one that nothing reads any more; legal: "
+        "compute_root()");
+  }
+}
+
+std::string loops_text(const std::vector<LoopAround>& loops) {
+  std::string text;
+  for (const LoopAround& loop : loops) text += (text.empty() ? "" : ", ") + loop.variable();
+  return text;
+}
+
+// What a window keeps follows from the loops around it and from those of its readers: there may be
+// only one case of each.
+void check_kept_in_one_case(const NestPlan& nest, const StagePlan& plan, const Directive& d,
+                            const std::vector<LoopAround>& around) {
+  const auto refuse_cases = [&](const StagePlan& other) {
+    if (other.special_cases.empty()) return;
+    refuse(plan.stage.name, d,
+           fmt::format("expected operations without specialize where storage is kept, got {}; "
+                       "legal: store it where it is computed",
+                       other.stage.name));
+  };
+  refuse_cases(plan);
+  for (const LoopAround& loop : around) refuse_cases(*loop.stage);
+  const auto readers = readers_of(nest);
+  auto found = readers.find(plan.stage.name);
+  if (found == readers.end()) return;
+  for (size_t reader : found->second) refuse_cases(nest.stages[reader]);
+}
+
+// Storage must be around the place where its values are computed, and no loop in between may run
+// its iterations at once: they would share what they write.
+void check_store(const NestPlan& nest, const StagePlan& plan) {
+  if (!plan.is_kept()) return;
+  const Directive d = plan.written_store();
+  std::vector<LoopAround> around = loops_around(nest, plan);
+  if (!plan.store_root) {
+    check_loop_of(nest, plan, d);
+    if (!position_of(around, plan.store_stage, plan.store_loop)) {
+      refuse(plan.stage.name, d,
+             fmt::format("expected a loop around {}.{}, where it is computed ({}), got {}.{}; "
+                         "legal: store_at({}, {})",
+                         plan.at_stage, plan.at_loop, loops_text(around), plan.store_stage,
+                         plan.store_loop, plan.at_stage, plan.at_loop));
+    }
+  }
+  check_kept_in_one_case(nest, plan, d, around);
+  const bool shares = std::any_of(nest.stages.begin(), nest.stages.end(), [&](const StagePlan& s) {
+    return !s.with_stage.empty() && (&s == &plan || s.with_stage == plan.stage.name);
+  });
+  if (shares) {
+    refuse(plan.stage.name, d,
+           "expected an operation that shares no loops (compute_with), got storage that is kept; "
+           "legal: store it where it is computed");
+  }
+  for (size_t i = loops_outside_storage(plan, around); i < around.size(); ++i) {
+    const LoopAround& loop = around[i];
+    if (loop.kind() != LoopKind::parallel) continue;
+    refuse(plan.stage.name, d,
+           fmt::format("expected no parallel loop between the storage and {}.{}, where it is "
+                       "computed, got {}: its iterations would share what they write; legal: "
+                       "store_at({}, {}) or an inner loop",
+                       plan.at_stage, plan.at_loop, loop.variable(), loop.stage->stage.name,
+                       loop.axis));
+  }
+}
+
+void check_hoist(const NestPlan& nest, const StagePlan& plan) {
+  if (plan.hoist_stage.empty()) return;
+  const Directive d = plan.written(DirectiveKind::hoist_storage);
+  if (plan.place != StagePlan::Place::at) {
+    refuse(plan.stage.name, d,
+           "expected together with compute_at; legal: compute_at the same loop, or one inside it, "
+           "too");
+  }
+  check_loop_of(nest, plan, d);
+  const std::vector<LoopAround> around = loops_around(nest, plan);
+  const auto place = position_of(around, plan.hoist_stage, plan.hoist_loop);
+  const size_t outside = loops_outside_storage(plan, around);
+  if (!place || *place + 1 > outside) {
+    refuse(
+        plan.stage.name, d,
+        fmt::format("expected a loop around its storage ({}), got {}.{}; legal: {}",
+                    outside == 0 ? "none: it is at the root"
+                                 : loops_text({around.begin(), around.begin() + outside}),
+                    plan.hoist_stage, plan.hoist_loop,
+                    outside == 0 ? "no hoist_storage"
+                                 : to_string(at_loop(d.kind, around[outside - 1].stage->stage.name,
+                                                     around[outside - 1].axis))));
+  }
+  const StagePlan& target = *around[*place].stage;
+  if (target.stage.is_reduction() && !target.reduction_loops.count(plan.hoist_loop)) {
+    refuse(plan.stage.name, d,
+           fmt::format("expected a loop of one nest, got {}.{}, a loop of the start value and of "
+                       "the update; legal: a loop of a reduction axis, or one around {}",
+                       plan.hoist_stage, plan.hoist_loop, plan.hoist_stage));
+  }
+  for (size_t i = *place + 1; i < outside; ++i) {
+    if (around[i].kind() != LoopKind::parallel) continue;
+    refuse(plan.stage.name, d,
+           fmt::format("expected no parallel loop between the allocation and the storage, got {}: "
+                       "its iterations would share the memory; legal: {}.{} or an inner loop",
+                       around[i].variable(), around[i].stage->stage.name, around[i].axis));
+  }
+}
+
+}  // namespace
+
+LoopKind LoopAround::kind() const {
+  auto found = stage->kinds.find(axis);
+  return found == stage->kinds.end() ? LoopKind::serial : found->second;
+}
+
+std::vector<LoopAround> loops_around(const NestPlan& nest, const StagePlan& plan) {
+  std::vector<LoopAround> loops;  // innermost first, then turned round
+  for (const StagePlan* walker = &plan; walker->place == StagePlan::Place::at;) {
+    const StagePlan* parent = nest.find(walker->at_stage);
+    auto at = std::find(parent->loops.begin(), parent->loops.end(), walker->at_loop);
+    for (auto loop = at + 1; loop != parent->loops.begin();) loops.push_back({parent, *--loop});
+    walker = parent;
+  }
+  std::reverse(loops.begin(), loops.end());
+  return loops;
+}
+
+std::optional<size_t> position_of(const std::vector<LoopAround>& loops, const std::string& stage,
+                                  const std::string& axis) {
+  for (size_t i = 0; i < loops.size(); ++i) {
+    if (loops[i].stage->stage.name == stage && loops[i].axis == axis) return i;
+  }
+  return std::nullopt;
+}
+
+size_t loops_outside_storage(const StagePlan& plan, const std::vector<LoopAround>& loops) {
+  if (plan.store_root) return 0;
+  if (!plan.is_kept()) return loops.size();
+  return position_of(loops, plan.store_stage, plan.store_loop).value() + 1;
+}
+
+void check_places(const NestPlan& nest) {
+  const auto readers = readers_of(nest);
+  for (size_t i = 0; i < nest.stages.size(); ++i) check_place(nest, readers, i);
+  for (const StagePlan& plan : nest.stages) {
+    check_store(nest, plan);
+    check_hoist(nest, plan);
+  }
+}
+
+}  // namespace emulsion

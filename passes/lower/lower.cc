@@ -1,0 +1,84 @@
+#include "passes/lower/lower.h"
+
+#include "dsl/error.h"
+#include "dsl/schedule_axes.h"
+#include "passes/lower/refusal.h"
+#include "passes/lower/stage_plan.h"
+#include "passes/lower/tile_grids.h"
+#include "passes/nest/verify_nest.h"
+
+namespace emulsion {
+namespace {
+
+// Every directive has its axes, and names loops that are there.
+void check_axes(const Schedule& schedule) {
+  DirectivePlace place;
+  try {
+    axes_after(schedule, &place);
+  } catch (const ScheduleError& error) {
+    throw Refusal(place.stage, schedule.find(place.stage)->directives()[place.index], error.what());
+  }
+}
+
+LoopNest lower_or_refuse(const Graph& graph, const Schedule& schedule) {
+  check_axes(schedule);
+  NestPlan plan = plan_stages(graph);
+  apply_structure(schedule, &plan);
+  apply_directives(&plan);
+  const std::map<std::string, Contraction> tiled = tiled_contractions(plan);
+  infer_regions(&plan);
+  check_growth(plan);
+
+  LoopNest nest;
+  nest.name = plan.name;
+  nest.sizes = plan.sizes;
+  nest.root = build_tree(plan);
+  nest.tile_grids = tile_grids(plan, tiled);
+  for (StagePlan& stage : plan.stages) {
+    if (!stage.is_output) {
+      Shape domain;
+      for (const Axis& axis : stage.stage.axes) domain.push_back(axis.extent());
+      plan.buffers.push_back(
+          {stage.stage.name, stage.stage.dtype, BufferRole::internal, domain, nullptr});
+    }
+    nest.stages.push_back(std::move(stage.stage));
+  }
+  // Arguments, then constants, then internal ones.
+  for (BufferRole role :
+       {BufferRole::input, BufferRole::output, BufferRole::constant, BufferRole::internal}) {
+    for (const Buffer& buffer : plan.buffers) {
+      bool weight = buffer.role == BufferRole::weight && role == BufferRole::input;
+      if (buffer.role == role || weight) nest.buffers.push_back(buffer);
+    }
+  }
+  nest.packs = std::move(plan.packs);
+#ifndef NDEBUG
+  verify_nest(nest);
+#endif
+  return nest;
+}
+
+LoopNest nest_before(const Graph& graph, const Schedule& schedule, const Refusal& refusal) {
+  const std::vector<Schedule> candidates = schedules_before(schedule, refusal);
+  for (const Schedule& candidate : candidates) {
+    try {
+      return lower_or_refuse(graph, candidate);
+    } catch (const ScheduleError&) {  // another directive is illegal too; its turn comes
+      continue;
+    }
+  }
+  EMULSION_CHECK(false, "a graph without a schedule is refused: {}", refusal.what());
+  return {};
+}
+
+}  // namespace
+
+LoopNest lower(const Graph& graph, const Schedule& schedule) {
+  try {
+    return lower_or_refuse(graph, schedule);
+  } catch (const Refusal& refusal) {
+    throw ScheduleError(explain(refusal, nest_before(graph, schedule, refusal)));
+  }
+}
+
+}  // namespace emulsion

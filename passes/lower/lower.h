@@ -1,0 +1,17 @@
+#ifndef EMULSION_PASSES_LOWER_LOWER_H_
+#define EMULSION_PASSES_LOWER_LOWER_H_
+
+// Graph + Schedule -> LoopNest. Every directive is honoured or refused with a ScheduleError that
+// names it, the operation, what was found and what would be legal; nothing is silently replaced.
+
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+#include "passes/nest/loop_nest.h"
+
+namespace emulsion {
+
+LoopNest lower(const Graph& graph, const Schedule& schedule);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_LOWER_LOWER_H_

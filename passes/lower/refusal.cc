@@ -1,0 +1,126 @@
+#include "passes/lower/refusal.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "dsl/nearest_name.h"
+#include "dsl/schedule_axes.h"
+
+namespace emulsion {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+size_t indentation(const std::string& line) {
+  return std::min(line.find_first_not_of(' '), line.size());
+}
+
+// In the text of a nest the second word says what a line is about: "for y.m in 4", "alloc mm[...",
+// "execute mm[m, n] += ...".
+std::string subject_of(const std::string& line) {
+  std::istringstream words(line);
+  std::string word, subject;
+  words >> word >> subject;
+  return subject.substr(0, subject.find('['));
+}
+
+void collect_loops(const Node& node, const std::string& stage, std::vector<std::string>* loops) {
+  if (node.kind == NodeKind::loop && node.stage == stage) loops->push_back(node.axis);
+  for (const NodePtr& child : node.children) collect_loops(*child, stage, loops);
+}
+
+// What lines to mark: "y.m" for a loop, "y" for a storage and its uOps.
+std::string marked_subject(const Refusal& refusal, const LoopNest& before) {
+  const Directive& d = refusal.directive();
+  const bool elsewhere = d.kind == DirectiveKind::compute_at || d.kind == DirectiveKind::store_at ||
+                         d.kind == DirectiveKind::hoist_storage;
+  std::vector<LoopName> named;
+  if (!refusal.loop().stage.empty()) named.push_back(refusal.loop());
+  for (const std::string& axis : d.axes)
+    named.push_back({elsewhere ? d.target : refusal.stage(), axis});
+  std::string nearest;
+  for (const LoopName& name : named) {
+    std::vector<std::string> loops;
+    if (before.root) collect_loops(*before.root, name.stage, &loops);
+    if (name.axis.empty()) continue;
+    if (std::count(loops.begin(), loops.end(), name.axis)) return name.stage + "." + name.axis;
+    if (nearest.empty() && !loops.empty()) {
+      nearest = name.stage + "." + nearest_name(name.axis, loops);
+    }
+  }
+  if (!nearest.empty() && refusal.loop().stage.empty()) return nearest;
+  return refusal.loop().stage.empty() ? refusal.stage() : refusal.loop().stage;
+}
+
+// Of a long nest: what is marked, what is around it, and a few lines inside.
+std::vector<bool> lines_to_show(const std::vector<std::string>& lines,
+                                const std::vector<bool>& marked) {
+  constexpr size_t kWhole = 40, kInside = 6;
+  std::vector<bool> shown(lines.size(), lines.size() <= kWhole);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (!marked[i]) continue;
+    for (size_t at = i; at < lines.size() && at <= i + kInside; ++at) shown[at] = true;
+    size_t depth = indentation(lines[i]);
+    for (size_t at = i; at-- > 0;) {
+      if (indentation(lines[at]) >= depth) continue;
+      depth = indentation(lines[at]);
+      shown[at] = true;
+    }
+  }
+  return shown;
+}
+
+}  // namespace
+
+Refusal::Refusal(std::string stage, Directive directive, const std::string& message, LoopName loop)
+    : ScheduleError(message),
+      stage_(std::move(stage)),
+      directive_(std::move(directive)),
+      loop_(std::move(loop)) {}
+
+void refuse(const std::string& stage, const Directive& directive, const std::string& message,
+            const LoopName& loop) {
+  throw Refusal(stage, directive, stage + "." + to_string(directive) + ": " + message, loop);
+}
+
+std::vector<Schedule> schedules_before(const Schedule& schedule, const Refusal& refusal) {
+  std::vector<Schedule> result = {Schedule(schedule.graph())};
+  Schedule before(schedule.graph());
+  for (const std::string& name : stage_order(schedule.graph(), schedule.stages())) {
+    for (const Directive& d : schedule.find(name)->directives()) {
+      if (name == refusal.stage() && d == refusal.directive()) result.push_back(before);
+      before[name].add(d);
+    }
+  }
+  // The directive may be there twice; it was the second one then, unless what is before that does
+  // not lower.
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+std::string explain(const Refusal& refusal, const LoopNest& before) {
+  const std::vector<std::string> lines = lines_of(to_string(before));
+  const std::string subject = marked_subject(refusal, before);
+  std::vector<bool> marked;
+  marked.reserve(lines.size());
+  for (const std::string& line : lines) marked.push_back(subject_of(line) == subject);
+  const std::vector<bool> shown = lines_to_show(lines, marked);
+  const std::string& place = refusal.directive().place;
+  std::string text = place.empty() ? "" : place + ": ";
+  text += std::string(refusal.what()) + "\nthe nest before it:";
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (shown[i]) text += (marked[i] ? "\n--> " : "\n    ") + lines[i];
+    if (!shown[i] && (i == 0 || shown[i - 1])) text += "\n    ...";
+  }
+  return text;
+}
+
+}  // namespace emulsion

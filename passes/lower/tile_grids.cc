@@ -1,0 +1,98 @@
+#include "passes/lower/tile_grids.h"
+
+#include <algorithm>
+
+#include "dsl/error.h"
+#include "passes/index/index_interval.h"
+#include "passes/index/simplify_index.h"
+
+namespace emulsion {
+namespace {
+
+bool has_tile_loop(const StagePlan& plan) {
+  return std::any_of(plan.kinds.begin(), plan.kinds.end(),
+                     [](const auto& loop) { return loop.second == LoopKind::tile; });
+}
+
+// How many indices of each axis one tile covers.
+class TileWidths {
+ public:
+  explicit TileWidths(const StagePlan& plan) : plan_(plan) {
+    extents_ = loop_extents(plan.stage, plan.extents);
+    values_ = map_point(plan.stage, Part::update, plan.extents).local;
+  }
+
+  int64_t along(const std::string& axis) const {
+    auto range = [&](const std::string& variable) -> std::optional<Range> {
+      const std::string loop = variable.substr(plan_.stage.name.size() + 1);
+      auto kind = plan_.kinds.find(loop);
+      if (kind == plan_.kinds.end() || kind->second != LoopKind::tile) return std::nullopt;
+      return Range{0, Extent(*constant_value(extents_.at(loop)) - 1)};
+    };
+    std::optional<Interval> interval = interval_of(values_.at(axis), range);
+    if (!interval) return 1;
+    const Extent length = interval->high - interval->low + Extent(1);
+    return length.is_constant() ? std::max<int64_t>(1, length.constant()) : 1;
+  }
+
+ private:
+  const StagePlan& plan_;
+  std::map<std::string, Expr> extents_;
+  std::map<std::string, Expr> values_;
+};
+
+// One role of the contraction: how many tiles its axes make, and how long they are together.
+void add_axes(const StagePlan& plan, const std::vector<std::string>& names,
+              const TileWidths& widths, Expr* tiles, int64_t* tile) {
+  Expr product = int_constant(1);
+  for (const std::string& name : names) {
+    const Axis* axis = nullptr;
+    for (const Axis& candidate : plan.stage.axes) {
+      if (candidate.name() == name) axis = &candidate;
+    }
+    for (const Axis& candidate : plan.stage.reduction_axes) {
+      if (candidate.name() == name) axis = &candidate;
+    }
+    EMULSION_CHECK(axis != nullptr, "{} has no axis {}", plan.stage.name, name);
+    const int64_t width = widths.along(name);
+    product = product * ceil_div(extent_value(axis->extent()), width);
+    *tile *= width;
+  }
+  *tiles = simplify_index(product);
+}
+
+}  // namespace
+
+std::map<std::string, Contraction> tiled_contractions(const NestPlan& plan) {
+  std::map<std::string, Contraction> result;
+  for (const StagePlan& stage : plan.stages) {
+    if (!has_tile_loop(stage)) continue;
+    if (auto contraction = match_contraction(stage.stage)) {
+      result.emplace(stage.stage.name, *contraction);
+    }
+  }
+  return result;
+}
+
+std::vector<TileGrid> tile_grids(const NestPlan& plan,
+                                 const std::map<std::string, Contraction>& contractions) {
+  std::vector<TileGrid> grids;
+  for (const StagePlan& stage : plan.stages) {
+    auto found = contractions.find(stage.stage.name);
+    if (found == contractions.end()) continue;
+    const Contraction& c = found->second;
+    const TileWidths widths(stage);
+    TileGrid grid;
+    grid.stage = stage.stage.name;
+    grid.result = stage.place == StagePlan::Place::at ? stage.at_stage : stage.stage.name;
+    int64_t batch_tile = 1;
+    add_axes(stage, c.batch_axes, widths, &grid.batch, &batch_tile);
+    add_axes(stage, c.row_axes, widths, &grid.m, &grid.tile_m);
+    add_axes(stage, c.column_axes, widths, &grid.n, &grid.tile_n);
+    add_axes(stage, c.reduction_axes, widths, &grid.k, &grid.tile_k);
+    grids.push_back(std::move(grid));
+  }
+  return grids;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,292 @@
+#include "passes/nest/loop_nest.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "dsl/affine.h"
+#include "dsl/checked_arithmetic.h"
+#include "dsl/error.h"
+#include "passes/index/index_arithmetic.h"
+
+namespace emulsion {
+namespace {
+
+// An expression over run-time sizes as an Extent, when it is affine.
+std::optional<Extent> as_extent(const Expr& expr) {
+  std::optional<Affine> affine = affine_of(expr);
+  if (!affine || !affine->coefficients.empty()) return std::nullopt;
+  return affine->offset;
+}
+
+// ceil(extent / factor), folded as far as it goes.
+Expr ceil_quotient(const Expr& extent, int64_t factor) {
+  EMULSION_CHECK(factor > 0, "factor = {}", factor);
+  if (factor == 1) return extent;
+  if (std::optional<Extent> affine = as_extent(extent)) {
+    if (affine->is_constant()) {
+      return int_constant(floor_div(checked_add(affine->constant(), factor - 1), factor));
+    }
+    if (std::optional<Extent> exact = affine->exact_quotient(factor)) return extent_value(*exact);
+    return binary(ExprOp::div, extent_value(*affine + Extent(factor - 1)), int_constant(factor));
+  }
+  return binary(ExprOp::div, binary(ExprOp::add, extent, int_constant(factor - 1)),
+                int_constant(factor));
+}
+
+Expr product_of(const Expr& a, const Expr& b) {
+  std::optional<Extent> x = as_extent(a);
+  std::optional<Extent> y = as_extent(b);
+  if (x && y && (x->is_constant() || y->is_constant())) return extent_value(*x * *y);
+  if (x && *x == Extent(1)) return b;
+  if (y && *y == Extent(1)) return a;
+  return binary(ExprOp::mul, a, b);
+}
+
+// Whether an extent under this node depends on the first iteration of the loop `variable`.
+bool tells_first_iteration(const Node& node, const std::string& variable) {
+  const auto names = [&](const Expr& extent) {
+    auto variables = first_iterations_in(extent);
+    EMULSION_CHECK(variables, "an extent of {} varies with a loop: {}", node.stage,
+                   to_string(extent));
+    return variables->count(variable) > 0;
+  };
+  if (node.kind == NodeKind::loop && names(node.extent)) return true;
+  return std::any_of(node.children.begin(), node.children.end(),
+                     [&](const NodePtr& child) { return tells_first_iteration(*child, variable); });
+}
+
+UopCounts times(const UopCounts& counts, int64_t factor) {
+  UopCounts result;
+  result.loads = checked_mul(counts.loads, factor);
+  result.inits = checked_mul(counts.inits, factor);
+  result.executes = checked_mul(counts.executes, factor);
+  result.stores = checked_mul(counts.stores, factor);
+  return result;
+}
+
+UopCounts plus(const UopCounts& a, const UopCounts& b) {
+  UopCounts result;
+  result.loads = checked_add(a.loads, b.loads);
+  result.inits = checked_add(a.inits, b.inits);
+  result.executes = checked_add(a.executes, b.executes);
+  result.stores = checked_add(a.stores, b.stores);
+  return result;
+}
+
+// `values`: the sizes, and for each loop around that matters 0 (its first iteration) or 1.
+UopCounts count_node(const Node& node, std::map<std::string, int64_t>* values) {
+  if (node.kind == NodeKind::branch) return count_node(*chosen_side(node, *values), values);
+  UopCounts counts;
+  if (node.kind == NodeKind::loop) {
+    int64_t extent = evaluate_index(node.extent, *values);
+    if (extent <= 0) return counts;
+    if (node.loop_kind == LoopKind::tile) extent = 1;
+    const std::string variable = loop_variable(node.stage, node.axis);
+    if (!tells_first_iteration(*node.children[0], variable)) {
+      return times(count_node(*node.children[0], values), extent);
+    }
+    (*values)[variable] = 0;
+    counts = count_node(*node.children[0], values);
+    (*values)[variable] = 1;
+    counts = plus(counts, times(count_node(*node.children[0], values), extent - 1));
+    values->erase(variable);
+    return counts;
+  }
+  for (const NodePtr& child : node.children) {
+    counts = plus(counts, count_node(*child, values));
+  }
+  switch (node.kind) {
+    case NodeKind::block:
+    case NodeKind::loop:
+    case NodeKind::branch:
+    case NodeKind::alloc:
+    case NodeKind::reserve:
+    case NodeKind::produce:
+      break;
+    case NodeKind::load:
+      counts.loads = 1;
+      break;
+    case NodeKind::execute:
+      (node.part == Part::init ? counts.inits : counts.executes) = 1;
+      break;
+    case NodeKind::store:
+      counts.stores = 1;
+      break;
+  }
+  return counts;
+}
+
+}  // namespace
+
+int64_t StorageLayout::padded(size_t axis, int64_t extent) const {
+  const int64_t multiple = alignments.empty() ? 1 : std::max<int64_t>(alignments[axis], 1);
+  return checked_mul((checked_add(extent, multiple - 1)) / multiple, multiple);
+}
+
+std::vector<int64_t> StorageLayout::strides(const std::vector<int64_t>& extents) const {
+  std::vector<int64_t> result(extents.size());
+  int64_t stride = 1;
+  for (size_t i = extents.size(); i-- > 0;) {
+    const size_t axis = order.empty() ? i : order[i];
+    result[axis] = stride;
+    stride = checked_mul(stride, std::max<int64_t>(1, padded(axis, extents[axis])));
+  }
+  return result;
+}
+
+const Stage& LoopNest::stage(const std::string& stage_name) const {
+  for (const Stage& candidate : stages) {
+    if (candidate.name == stage_name) return candidate;
+  }
+  EMULSION_CHECK(false, "nest {} has no stage {}", name, stage_name);
+  return stages.front();
+}
+
+const Buffer& LoopNest::buffer(const std::string& buffer_name) const {
+  for (const Buffer& candidate : buffers) {
+    if (candidate.name == buffer_name) return candidate;
+  }
+  EMULSION_CHECK(false, "nest {} has no buffer {}", name, buffer_name);
+  return buffers.front();
+}
+
+std::vector<const Buffer*> LoopNest::arguments() const {
+  std::vector<const Buffer*> result;
+  for (const Buffer& candidate : buffers) {
+    if (candidate.role == BufferRole::input || candidate.role == BufferRole::weight ||
+        candidate.role == BufferRole::output) {
+      result.push_back(&candidate);
+    }
+  }
+  return result;
+}
+
+Stage specialized(const Stage& stage, size_t i) {
+  Stage result = stage;
+  result.transforms = stage.specializations.at(i).transforms;
+  return result;
+}
+
+const NodePtr& chosen_side(const Node& branch, const SizeValues& sizes) {
+  return branch.children.at(evaluate_index(branch.condition, sizes) != 0 ? 0 : 1);
+}
+
+std::string to_string(BufferRole role) {
+  static const char* const kNames[] = {"input", "weight", "output", "constant", "internal"};
+  return kNames[static_cast<int>(role)];
+}
+
+std::string loop_variable(const std::string& stage, const std::string& axis) {
+  return stage + "." + axis;
+}
+
+std::map<std::string, Expr> axis_extents(const Stage& stage,
+                                         const std::vector<Expr>& region_extents) {
+  EMULSION_CHECK(region_extents.size() == stage.axes.size(), "stage {}: {} extents for {} axes",
+                 stage.name, region_extents.size(), stage.axes.size());
+  std::map<std::string, Expr> extents;
+  for (size_t d = 0; d < stage.axes.size(); ++d) {
+    extents[stage.axes[d].name()] = region_extents[d];
+  }
+  for (const Axis& axis : stage.reduction_axes) {
+    extents[axis.name()] = extent_value(axis.extent());
+  }
+  return extents;
+}
+
+void apply_transform(const LoopTransform& transform, std::map<std::string, Expr>* extents) {
+  auto take = [&](const std::string& axis) {
+    auto found = extents->find(axis);
+    EMULSION_CHECK(found != extents->end(), "a transform of unknown axis {}", axis);
+    Expr extent = found->second;
+    extents->erase(found);
+    return extent;
+  };
+  switch (transform.kind) {
+    case LoopTransform::Kind::split:
+      (*extents)[transform.outer] = ceil_quotient(take(transform.axis), transform.factor);
+      (*extents)[transform.inner] = int_constant(transform.factor);
+      break;
+    case LoopTransform::Kind::fuse: {
+      Expr outer = take(transform.outer), inner = take(transform.inner);
+      (*extents)[transform.axis] = product_of(outer, inner);
+      break;
+    }
+  }
+}
+
+std::map<std::string, Expr> loop_extents(const Stage& stage,
+                                         const std::vector<Expr>& region_extents) {
+  std::map<std::string, Expr> current = axis_extents(stage, region_extents);
+  std::map<std::string, Expr> extents = current;
+  for (const LoopTransform& transform : stage.transforms) {
+    apply_transform(transform, &current);
+    for (const auto& [axis, extent] : current) extents[axis] = extent;
+  }
+  return extents;
+}
+
+UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes) {
+  std::map<std::string, int64_t> values = sizes;
+  return nest.root ? count_node(*nest.root, &values) : UopCounts();
+}
+
+std::optional<std::set<std::string>> first_iterations_in(const Expr& extent) {
+  std::set<std::string> variables;
+  const auto is_first = [](const Expr& e) {
+    return e->op == ExprOp::eq && e->args[0]->op == ExprOp::axis &&
+           e->args[1]->op == ExprOp::constant && e->args[1]->int_value == 0;
+  };
+  Expr rest = transform(extent, [&](const Expr& e) {
+    if (!is_first(e)) return Expr();
+    variables.insert(e->args[0]->name);
+    return Expr(true);
+  });
+  bool otherwise = false;
+  visit(rest, [&](const Expr& e) { otherwise = otherwise || e->op == ExprOp::axis; });
+  if (otherwise) return std::nullopt;
+  return variables;
+}
+
+namespace {
+
+// The node's value before it is brought into its type.
+int64_t evaluate_node(const Expr& expr, const std::map<std::string, int64_t>& variables) {
+  const ExprNode& node = expr.node();
+  auto argument = [&](size_t i) { return evaluate_index(node.args[i], variables); };
+  switch (node.op) {
+    case ExprOp::constant:
+      EMULSION_CHECK(!is_float(node.dtype), "{} in an index expression", node.float_value);
+      return node.int_value;
+    case ExprOp::axis:
+    case ExprOp::size: {
+      auto found = variables.find(node.name);
+      if (found == variables.end()) {
+        fail("{} {}: expected a value, got none", to_string(node.op), node.name);
+      }
+      return found->second;
+    }
+    case ExprOp::select:
+      return argument(0) != 0 ? argument(1) : argument(2);
+    case ExprOp::logical_and:
+      return argument(0) != 0 && argument(1) != 0;
+    case ExprOp::logical_or:
+      return argument(0) != 0 || argument(1) != 0;
+    default:
+      break;
+  }
+  EMULSION_CHECK(node.op != ExprOp::read && !node.args.empty() && !is_float(node.dtype),
+                 "{} in an index expression: {}", to_string(node.op), to_string(expr));
+  const int64_t a = argument(0), b = node.args.size() > 1 ? argument(1) : 0;
+  const std::optional<int64_t> value = index_operator(node.op, a, b);
+  if (!value) fail("{} of {} and {}: does not fit 64 bits", to_string(node.op), a, b);
+  return *value;
+}
+
+}  // namespace
+
+int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& variables) {
+  return index_in_type(expr.dtype(), evaluate_node(expr, variables));
+}
+
+}  // namespace emulsion

@@ -1,0 +1,259 @@
+#ifndef EMULSION_PASSES_NEST_LOOP_NEST_H_
+#define EMULSION_PASSES_NEST_LOOP_NEST_H_
+
+// The uOp loop nest: the only thing that a backend reads. What is printed is what runs.
+//
+//   nest  := buffers stages packs grids node
+//   node  := block node...                     in this order
+//          | loop stage.axis in extent: node   serial, parallel, vectorized, unrolled or tile; from
+//                                              0 up; "prefetching x 2 ahead": what step i + 2 reads
+//                                              of x is asked of memory at step i; "a.m with b.m":
+//                                              one loop of several stages, its variable a.m
+//          | branch condition: node node       the first where it holds, else the second
+//          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
+//          | reserve buffer[extent...]         memory for the allocs of that stage inside
+//          | produce stage[min, extent...]     the part that the children compute, when the storage
+//                                              is kept over a loop between: a sliding window
+//          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
+//          | execute stage[point] (op)= expr   start value, update, or a value that stays inside
+//                                              the kernel; "atomic (op)=" is an update whose
+//                                              reduction loops may be vectorized or parallel
+//          | store   stage[point] = expr       a pure value that goes to an output argument; or a
+//                                              copy from the scratchpad to a stage on the heap
+//
+// A stage is a comprehension over its axes. Its buffer has its name; its loops are its axes taken
+// through its transforms (splits and fuses, in order); its place in the tree is where it is
+// computed. A reduction is two nests at that place: `init` (no reduction loops), then `update`.
+// Loop variables are named "stage.axis" and always count from 0; `point` says what index each axis
+// of the stage has there.
+//
+// Reads in a stage's body name a buffer and use the stage's plain axis names as variables; reads in
+// `mins`, `extents`, `point` and `guards` do not occur: these are integer expressions over the
+// enclosing loops' variables and the run-time sizes. Row-major everywhere.
+//
+// A window that slides along loop v computes all that is needed at v == 0, then only what is new:
+// its region, and so the extents of loops inside, are select(v == 0, all, new).
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "dsl/expr.h"
+#include "dsl/extent.h"
+#include "dsl/schedule.h"
+#include "dsl/types.h"
+
+namespace emulsion {
+
+enum class BufferRole : uint8_t {
+  input,     // argument
+  weight,    // argument; when a Pack names it, in its packed shape
+  output,    // argument, written by the stage of the same name
+  constant,  // known values, part of the kernel
+  internal,  // the storage of a stage, made by its Alloc
+};
+
+struct Buffer {
+  std::string name;
+  DType dtype;
+  BufferRole role;
+  Shape
+      shape;  // what an index may be: 0 <= index[d] < shape[d]; internal: the stage's whole domain
+  std::shared_ptr<const std::vector<uint8_t>> data;  // constant: dense row-major bytes
+};
+
+struct LoopTransform {
+  enum class Kind : uint8_t {
+    split,  // axis -> outer * factor + inner
+    fuse,   // outer, inner -> axis = outer * extent(inner) + inner
+  };
+  Kind kind;
+  std::string axis, outer, inner;  // plain names, unique within the stage
+  int64_t factor = 0;              // split
+  Tail tail =
+      Tail::guard;  // split; never automatic. round_up also where the factor divides exactly
+};
+
+// Other loops for a stage, where a condition over the run-time sizes holds.
+struct Specialization {
+  Expr condition;
+  std::vector<LoopTransform> transforms;
+};
+
+struct Stage {
+  std::string name;
+  DType dtype;
+  std::vector<Axis> axes;            // with extents: the domain, row-major; the buffer's axes
+  std::vector<Axis> reduction_axes;  // with extents
+  Combiner combiner = Combiner::none;
+  Expr body;  // none: the value; else combined over reduction_axes, starting from
+              // identity_of(combiner)
+  std::vector<LoopTransform> transforms;  // those of reduction axes concern the update only
+
+  // In the order in which they are tried; `transforms` are those of the general case.
+  std::vector<Specialization> specializations;
+
+  bool is_reduction() const { return combiner != Combiner::none; }
+};
+
+enum class LoopKind : uint8_t {
+  serial,
+  parallel,
+  vectorized,
+  unrolled,
+  tile,  // inside ONE uOp of a tile machine: holds nothing but tile loops and that uOp
+};
+enum class Part : uint8_t { whole, init, update };  // whole: a stage that is no reduction
+enum class NodeKind : uint8_t {
+  block,
+  loop,
+  alloc,
+  load,
+  execute,
+  store,
+  reserve,
+  produce,
+  branch,
+};
+
+// Where the elements of an alloc are. Every list is empty or has one entry for each axis of the
+// stage; empty is a plain row-major block.
+struct StorageLayout {
+  std::vector<int64_t> folds;  // n > 0: the axis starts at 0, is n long, and i lives at i mod n
+  std::vector<int64_t> alignments;  // n > 1: the axis takes a multiple of n elements
+  std::vector<size_t> order;        // the axes, outermost first
+
+  // How many indices the axis is folded to; 0: it is not.
+  int64_t fold(size_t axis) const { return folds.empty() ? 0 : folds[axis]; }
+  // The elements that the axis takes in storage, given its extent.
+  int64_t padded(size_t axis, int64_t extent) const;
+  // The distance between neighbours along each axis, in elements.
+  std::vector<int64_t> strides(const std::vector<int64_t>& extents) const;
+};
+
+// At each step of a loop: what the update, or the only part, of its stage reads of `buffer` at the
+// step `distance` ahead, where there is one. Changes no value.
+struct Prefetch {
+  std::string buffer;
+  int64_t distance = 1;
+};
+
+struct Node;
+using NodePtr = std::shared_ptr<const Node>;
+
+struct Node {
+  NodeKind kind;
+  std::vector<NodePtr> children;  // block: any number; uOps: none; branch: two, the second for
+                                  // where the condition does not hold; else exactly one
+  std::string stage;        // loop, uOps: whose; alloc, reserve, produce: which; branch: whose
+  Part part = Part::whole;  // loop, uOps, branch
+  Expr condition;           // branch: over run-time sizes
+  // loop
+  std::string axis;  // plain name; the variable is stage + "." + axis
+  LoopKind loop_kind = LoopKind::serial;
+  Expr extent;  // over run-time sizes, for example (B + 5) / 6, and conditions v == 0 of loops
+                // around it
+  // alloc: element [i0, i1, ...] of the stage lives at [i0 - mins[0], i1 - mins[1], ...]
+  // produce: the region that is computed
+  Memory memory = Memory::heap;  // never automatic; of a reserve and of the allocs in it: the same
+  std::vector<Expr> mins;        // one for each axis of the stage
+  std::vector<Expr> extents;     // alloc: over run-time sizes only; a constant wherever it can be;
+                                 // produce: as a loop's extent
+  StorageLayout layout;          // alloc, reserve
+  // uOps
+  std::vector<Expr> point;   // one for each of axes, then (update) reduction_axes
+  std::vector<Expr> guards;  // all must hold, or this instance does nothing
+  bool atomic = false;       // an update whose instances may run at once
+  // loop
+  std::vector<Prefetch> prefetches;  // serial loops only
+  std::vector<std::string> shared;   // other stages whose loop `axis` of `part` this one is too
+};
+
+struct LoopNest;
+
+// How one weight argument is brought into the layout that the nest reads. `nest` has one argument
+// (the weight as the user has it) and one output (the packed buffer, under the packed name).
+struct Pack {
+  std::string weight;  // the user's name
+  std::string packed;  // the name of the buffer in the main nest
+  std::shared_ptr<const LoopNest> nest;
+};
+
+// How a contraction is cut into tiles, each one Execute of a tile machine: batch x m x n x k tiles
+// of tile_m x tile_n x tile_k points. m: all its row axes, n: its column axes, k: its reduction
+// axes (recognise_op.h); an axis that is not cut counts its whole extent in tiles of 1. The tiles
+// at the edges may be part empty.
+struct TileGrid {
+  std::string stage;  // the contraction
+  std::string
+      result;  // whose tiles its tiles become: what is fused onto it, or its copy; or itself
+  Expr batch, m, n, k;  // over run-time sizes only
+  int64_t tile_m = 1, tile_n = 1, tile_k = 1;
+};
+
+struct LoopNest {
+  std::string name;                // of the first output
+  std::vector<std::string> sizes;  // sorted names of the run-time sizes
+  std::vector<Buffer> buffers;     // arguments in the kernel's order (inputs and weights, then
+                                   // outputs), then constants, then internal ones
+  std::vector<Stage> stages;       // producers first
+  NodePtr root;
+  std::vector<Pack> packs;           // for the weights whose values are not known
+  std::vector<TileGrid> tile_grids;  // of the contractions whose update is in tile loops
+
+  const Stage& stage(const std::string& name) const;    // InternalError when it is not there
+  const Buffer& buffer(const std::string& name) const;  // InternalError when it is not there
+  std::vector<const Buffer*> arguments() const;         // inputs, weights and outputs, in order
+};
+
+// The stage as it is in its special case i: with the transforms of that case.
+Stage specialized(const Stage& stage, size_t i);
+// The side of a branch that runs.
+const NodePtr& chosen_side(const Node& branch, const SizeValues& sizes);
+
+std::string loop_variable(const std::string& stage, const std::string& axis);  // "stage.axis"
+
+// The extent of each axis of a stage, pure and reduction, before its transforms; and those extents
+// taken through one transform: what it consumes goes, what it makes comes. Over run-time sizes
+// only.
+std::map<std::string, Expr> axis_extents(const Stage& stage,
+                                         const std::vector<Expr>& region_extents);
+void apply_transform(const LoopTransform& transform, std::map<std::string, Expr>* extents);
+
+// The extent of each loop axis of a stage (pure, reduction, and those that its transforms make),
+// given the extents of the region that is computed. Over run-time sizes only.
+std::map<std::string, Expr> loop_extents(const Stage& stage,
+                                         const std::vector<Expr>& region_extents);
+
+// The program as text (see the README for an example). Stable: goldens compare it.
+std::string to_string(const LoopNest& nest);
+std::string to_string(BufferRole role);
+// "4 x 16 x 8 tiles of 32 x 32 x 32"; "B of 4 x ..." with a batch.
+std::string to_string(const TileGrid& grid);
+
+// Number of times each kind of uOp is issued (guards not counted out): arithmetic over the tree, so
+// it takes microseconds whatever the extents are. Tile loops are inside the uOp and do not
+// multiply.
+struct UopCounts {
+  int64_t loads = 0;
+  int64_t inits = 0;     // executes that set a reduction's start value
+  int64_t executes = 0;  // all others
+  int64_t stores = 0;
+
+  int64_t total() const { return loads + inits + executes + stores; }
+};
+UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes = {});
+
+// The loop variables in whose condition v == 0 an extent is selected; nothing when it speaks of a
+// loop variable in any other way.
+std::optional<std::set<std::string>> first_iterations_in(const Expr& extent);
+
+// The value of an integer expression over loop variables and sizes. Error: a name without a value.
+int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& variables);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_NEST_LOOP_NEST_H_

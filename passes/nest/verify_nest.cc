@@ -1,0 +1,473 @@
+#include "passes/nest/verify_nest.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "dsl/error.h"
+#include "passes/nest/verify_nest_bounds.h"
+#include "passes/nest/verify_nest_storage.h"
+#include "passes/nest/verify_nest_tables.h"
+
+namespace emulsion {
+namespace {
+
+// Every legal form of a uOp: a new one is not done until it has a line here.
+struct LegalUop {
+  NodeKind kind;
+  Part part;
+  BufferRole target;
+  const char* form;
+};
+constexpr LegalUop kLegalUops[] = {
+    {NodeKind::load, Part::whole, BufferRole::internal, "load of one read, into storage"},
+    {NodeKind::execute, Part::whole, BufferRole::internal, "value that stays in the kernel"},
+    {NodeKind::execute, Part::init, BufferRole::internal, "start value of an inner reduction"},
+    {NodeKind::execute, Part::update, BufferRole::internal, "update of an inner reduction"},
+    {NodeKind::execute, Part::init, BufferRole::output,
+     "start value of a reduction that is an output"},
+    {NodeKind::execute, Part::update, BufferRole::output,
+     "update of a reduction that is an output"},
+    {NodeKind::store, Part::whole, BufferRole::output, "value that goes to an output"},
+    {NodeKind::store, Part::whole, BufferRole::internal,
+     "tile copied from the scratchpad to memory"},
+};
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_uop(NodeKind kind) {
+  return kind == NodeKind::load || kind == NodeKind::execute || kind == NodeKind::store;
+}
+
+std::string name_of(NodeKind kind) {
+  static const char* const kNames[] = {"block", "loop",    "alloc",   "load",  "execute",
+                                       "store", "reserve", "produce", "branch"};
+  return kNames[static_cast<int>(kind)];
+}
+
+std::string name_of(Part part) {
+  static const char* const kNames[] = {"whole", "init", "update"};
+  return kNames[static_cast<int>(part)];
+}
+
+using StagePart = std::pair<std::string, Part>;
+
+class TreeVerifier {
+ public:
+  explicit TreeVerifier(const LoopNest& nest) : nest_(nest) {}
+
+  void verify() {
+    EMULSION_CHECK(nest_.root != nullptr, "nest {}: no root", nest_.name);
+    walk(nest_.root);
+    for (const Stage& stage : nest_.stages) {
+      for (Part part : parts_of(stage)) {
+        EMULSION_CHECK(written_.count({stage.name, part}), "nest {}: stage {} has no {} uOp",
+                       nest_.name, stage.name, name_of(part));
+      }
+    }
+  }
+
+ private:
+  static std::vector<Part> parts_of(const Stage& stage) {
+    if (stage.is_reduction()) return {Part::init, Part::update};
+    return {Part::whole};
+  }
+
+  void walk(const NodePtr& node) {
+    EMULSION_CHECK(node != nullptr, "nest {}: a child that is null", nest_.name);
+    if (node->kind == NodeKind::block) {
+      for (const NodePtr& child : node->children) walk(child);
+      return;
+    }
+    if (node->kind == NodeKind::branch) return walk_branch(*node);
+    if (is_uop(node->kind)) {
+      EMULSION_CHECK(node->children.empty(), "nest {}: a {} of {} with children", nest_.name,
+                     name_of(node->kind), node->stage);
+      check_uop(*node);
+      return;
+    }
+    EMULSION_CHECK(node->children.size() == 1, "nest {}: {} of {} with {} children, expected one",
+                   nest_.name, name_of(node->kind), node->stage, node->children.size());
+    switch (node->kind) {
+      case NodeKind::loop:
+        return walk_loop(*node);
+      case NodeKind::alloc:
+        return walk_alloc(*node);
+      case NodeKind::reserve:
+        return walk_reserve(*node);
+      default:
+        return walk_produce(*node);
+    }
+  }
+
+  // The special cases of a stage in their order, and last the general one. All sides do the same
+  // work: what is written or stored on one side is so on the other.
+  void walk_branch(const Node& branch) {
+    const Stage& stage = nest_.stage(branch.stage);
+    check_part(stage, branch);
+    EMULSION_CHECK(branch.children.size() == 2,
+                   "nest {}: branch of {} with {} children, expected two", nest_.name, stage.name,
+                   branch.children.size());
+    const size_t index = case_[stage.name];
+    EMULSION_CHECK(index < stage.specializations.size() &&
+                       equal(branch.condition, stage.specializations[index].condition),
+                   "nest {}: branch of {} where its special case {} is not", nest_.name, stage.name,
+                   index);
+    const auto allocated = allocated_;
+    const auto written = written_;
+    const auto storage = storage_;
+    special_.emplace(stage.name, specialized(stage, index));
+    walk(branch.children[0]);
+    special_.erase(stage.name);
+    const auto written_then = std::exchange(written_, written);
+    const auto allocated_then = std::exchange(allocated_, allocated);
+    storage_ = storage;
+    case_[stage.name] = index + 1;
+    walk(branch.children[1]);
+    case_[stage.name] = index;
+    EMULSION_CHECK(written_ == written_then && allocated_ == allocated_then,
+                   "nest {}: branch of {} whose sides do not compute the same stages", nest_.name,
+                   stage.name);
+  }
+
+  // A stage as it is where the walk is: in a special case, or in general.
+  const Stage& stage_here(const std::string& name) const {
+    auto special = special_.find(name);
+    return special == special_.end() ? nest_.stage(name) : special->second;
+  }
+
+  void walk_loop(const Node& loop) {
+    const Stage& stage = stage_here(loop.stage);
+    const std::string variable = loop_variable(loop.stage, loop.axis);
+    check_part(stage, loop);
+    std::set<std::string> legal = loop_axes(stage, loop.part);
+    EMULSION_CHECK(legal.count(loop.axis), "nest {}: loop {} is not a loop of {} ({}): {}",
+                   nest_.name, variable, stage.name, name_of(loop.part), fmt::join(legal, ", "));
+    EMULSION_CHECK(!in_scope(variable), "nest {}: loop {} inside itself", nest_.name, variable);
+    check_extent(loop.extent, "the extent of loop " + variable);
+    check_loop_kind(stage, loop, variable);
+    for (const std::string& name : loop.shared) check_shared(loop, nest_.stage(name));
+    for (const Prefetch& prefetch : loop.prefetches) check_prefetch(stage, loop, prefetch);
+    loops_.push_back(&loop);
+    walk(loop.children[0]);
+    loops_.pop_back();
+    std::vector<std::string> owners = loop.shared;
+    owners.push_back(loop.stage);
+    for (const std::string& owner : owners) {
+      EMULSION_CHECK(written_.count({owner, loop.part}), "nest {}: loop {} with no {} uOp of {}",
+                     nest_.name, variable, name_of(loop.part), owner);
+    }
+  }
+
+  void check_part(const Stage& stage, const Node& node) {
+    EMULSION_CHECK(stage.is_reduction() == (node.part != Part::whole),
+                   "nest {}: {} of {} with part {}, the stage is {} reduction", nest_.name,
+                   name_of(node.kind), stage.name, name_of(node.part),
+                   stage.is_reduction() ? "a" : "no");
+  }
+
+  void check_loop_kind(const Stage& stage, const Node& loop, const std::string& variable) {
+    const bool constant = loop.extent->op == ExprOp::constant;
+    const bool vectorized = loop.loop_kind == LoopKind::vectorized;
+    const bool unrolled = loop.loop_kind == LoopKind::unrolled;
+    const bool parallel = loop.loop_kind == LoopKind::parallel;
+    if (loop.loop_kind == LoopKind::tile) check_tile_loop(loop, variable);
+    EMULSION_CHECK(constant || !vectorized, "nest {}: vectorized loop {} without a constant extent",
+                   nest_.name, variable);
+    EMULSION_CHECK(constant || !unrolled, "nest {}: unrolled loop {} without a constant extent",
+                   nest_.name, variable);
+    for (const Node* outer : loops_) {
+      EMULSION_CHECK(outer->loop_kind != LoopKind::vectorized || !(vectorized || parallel),
+                     "nest {}: {} loop {} inside the vectorized loop {}", nest_.name,
+                     vectorized ? "vectorized" : "parallel", variable,
+                     loop_variable(outer->stage, outer->axis));
+    }
+    // A name may be used again (split n into n and n_v): what counts is the transform that made it
+    // last.
+    const LoopTransform* made_by = nullptr;
+    for (const LoopTransform& transform : stage.transforms) {
+      const bool split = transform.kind == LoopTransform::Kind::split;
+      if (split ? transform.outer == loop.axis || transform.inner == loop.axis
+                : transform.axis == loop.axis) {
+        made_by = &transform;
+      }
+    }
+    if (made_by == nullptr || made_by->kind != LoopTransform::Kind::split ||
+        made_by->inner != loop.axis) {
+      return;
+    }
+    EMULSION_CHECK(constant && loop.extent->int_value == made_by->factor,
+                   "nest {}: loop {} in {}, the factor of its split is {}", nest_.name, variable,
+                   to_string(loop.extent), made_by->factor);
+  }
+
+  // One uOp: nothing around it but tile loops, down to it.
+  void check_tile_loop(const Node& loop, const std::string& variable) {
+    EMULSION_CHECK(loop.extent->op == ExprOp::constant,
+                   "nest {}: tile loop {} without a constant extent", nest_.name, variable);
+    const Node& inside = *loop.children[0];
+    const bool tile = inside.kind == NodeKind::loop && inside.loop_kind == LoopKind::tile;
+    EMULSION_CHECK((tile || is_uop(inside.kind)) && inside.stage == loop.stage,
+                   "nest {}: a {} of {} in tile loop {}, expected a tile loop or a uOp of {}",
+                   nest_.name, name_of(inside.kind), inside.stage, variable, loop.stage);
+  }
+
+  void check_shared(const Node& loop, const Stage& stage) {
+    const std::string variable = loop_variable(stage.name, loop.axis);
+    check_part(stage, loop);
+    const bool reduced = loop.part == Part::update && reduction_loop_axes(stage).count(loop.axis);
+    EMULSION_CHECK(
+        stage.name != loop.stage && !reduced && loop_axes(stage, loop.part).count(loop.axis),
+        "nest {}: loop {} with {}, which is no loop to share", nest_.name,
+        loop_variable(loop.stage, loop.axis), variable);
+    EMULSION_CHECK(loop.loop_kind == LoopKind::serial || loop.loop_kind == LoopKind::parallel,
+                   "nest {}: loop {} with {}, neither serial nor parallel", nest_.name,
+                   loop_variable(loop.stage, loop.axis), variable);
+    check_loop_kind(stage, loop, variable);
+  }
+
+  void check_prefetch(const Stage& stage, const Node& loop, const Prefetch& prefetch) {
+    const std::string variable = loop_variable(loop.stage, loop.axis);
+    EMULSION_CHECK(loop.loop_kind == LoopKind::serial && loop.part != Part::init,
+                   "nest {}: a prefetch at {}, which is no serial loop that reads", nest_.name,
+                   variable);
+    EMULSION_CHECK(prefetch.distance > 0, "nest {}: a prefetch {} ahead at {}", nest_.name,
+                   prefetch.distance, variable);
+    bool read = false;
+    visit(stage.body, [&](const Expr& e) {
+      read = read || (e->op == ExprOp::read && e->name == prefetch.buffer);
+    });
+    EMULSION_CHECK(read, "nest {}: a prefetch at {} of {}, which {} does not read", nest_.name,
+                   variable, prefetch.buffer, stage.name);
+    const BufferRole role = nest_.buffer(prefetch.buffer).role;
+    EMULSION_CHECK(role != BufferRole::internal || live_.count(prefetch.buffer),
+                   "nest {}: a prefetch at {} of {}, which is stored inside", nest_.name, variable,
+                   prefetch.buffer);
+    EMULSION_CHECK(role != BufferRole::output && role != BufferRole::constant,
+                   "nest {}: a prefetch at {} of the {} {}", nest_.name, variable, to_string(role),
+                   prefetch.buffer);
+  }
+
+  void walk_alloc(const Node& alloc) {
+    const Stage& stage = nest_.stage(alloc.stage);
+    const Buffer& buffer = nest_.buffer(alloc.stage);
+    EMULSION_CHECK(buffer.role == BufferRole::internal,
+                   "nest {}: alloc of {}, which is not internal", nest_.name, alloc.stage);
+    EMULSION_CHECK(allocated_.insert(alloc.stage).second, "nest {}: a second alloc of {}",
+                   nest_.name, alloc.stage);
+    EMULSION_CHECK(
+        alloc.mins.size() == stage.axes.size() && alloc.extents.size() == stage.axes.size(),
+        "nest {}: alloc of {} with {} mins and {} extents for {} axes", nest_.name, alloc.stage,
+        alloc.mins.size(), alloc.extents.size(), stage.axes.size());
+    EMULSION_CHECK(alloc.memory != Memory::automatic, "nest {}: alloc of {} in automatic memory",
+                   nest_.name, alloc.stage);
+    for (const Expr& min : alloc.mins) check_index(min, "a min of alloc " + alloc.stage);
+    verify_layout(nest_, alloc);
+    auto reserved = reserved_.find(alloc.stage);
+    if (reserved != reserved_.end()) verify_fits(nest_, alloc, *reserved->second);
+    for (const Expr& extent : alloc.extents) {
+      check_sizes_only(extent, "an extent of alloc " + alloc.stage);
+      EMULSION_CHECK(alloc.memory == Memory::heap || extent->op == ExprOp::constant,
+                     "nest {}: alloc of {} in {} without constant extents", nest_.name, alloc.stage,
+                     to_string(alloc.memory));
+    }
+    live_[alloc.stage] = &alloc;
+    walk(alloc.children[0]);
+    live_.erase(alloc.stage);
+  }
+
+  void walk_reserve(const Node& reserve) {
+    const Stage& stage = nest_.stage(reserve.stage);
+    EMULSION_CHECK(reserve.extents.size() == stage.axes.size() && reserve.mins.empty(),
+                   "nest {}: reserve of {} with {} extents for {} axes", nest_.name, stage.name,
+                   reserve.extents.size(), stage.axes.size());
+    EMULSION_CHECK(reserved_.emplace(stage.name, &reserve).second && !allocated_.count(stage.name),
+                   "nest {}: a reserve of {} that is not around its alloc", nest_.name, stage.name);
+    verify_layout(nest_, reserve);
+    walk(reserve.children[0]);
+    EMULSION_CHECK(allocated_.count(stage.name), "nest {}: a reserve of {} without an alloc",
+                   nest_.name, stage.name);
+    reserved_.erase(stage.name);
+  }
+
+  void walk_produce(const Node& produce) {
+    const Stage& stage = nest_.stage(produce.stage);
+    EMULSION_CHECK(live_.count(stage.name), "nest {}: produce of {} outside its alloc", nest_.name,
+                   stage.name);
+    EMULSION_CHECK(
+        produce.mins.size() == stage.axes.size() && produce.extents.size() == stage.axes.size(),
+        "nest {}: produce of {} with {} mins and {} extents for {} axes", nest_.name, stage.name,
+        produce.mins.size(), produce.extents.size(), stage.axes.size());
+    for (const Expr& min : produce.mins) check_index(min, "a min of produce " + stage.name);
+    for (const Expr& extent : produce.extents) {
+      check_extent(extent, "an extent of produce " + stage.name);
+    }
+    walk(produce.children[0]);
+  }
+
+  void check_uop(const Node& uop) {
+    const Stage& stage = stage_here(uop.stage);
+    auto cases = case_.find(uop.stage);
+    const size_t passed = cases == case_.end() ? 0 : cases->second;
+    EMULSION_CHECK(special_.count(uop.stage) || passed == stage.specializations.size(),
+                   "nest {}: the {} of {} behind {} of its {} special cases", nest_.name,
+                   name_of(uop.part), uop.stage, passed, stage.specializations.size());
+    const Buffer& buffer = nest_.buffer(uop.stage);
+    check_part(stage, uop);
+    check_form(uop, stage, buffer);
+    const size_t arity =
+        stage.axes.size() + (uop.part == Part::update ? stage.reduction_axes.size() : 0);
+    EMULSION_CHECK(uop.point.size() == arity,
+                   "nest {}: {} of {} ({}) at a point of {}, expected {}", nest_.name,
+                   name_of(uop.kind), stage.name, name_of(uop.part), uop.point.size(), arity);
+    for (const Expr& index : uop.point) check_index(index, "the point of " + stage.name);
+    for (const Expr& guard : uop.guards) {
+      EMULSION_CHECK(guard.defined() && guard.dtype() == DType::boolean,
+                     "nest {}: a guard of {} that is no condition", nest_.name, stage.name);
+      check_scope(guard, "a guard of " + stage.name);
+    }
+    check_own_loops(uop, stage);
+    const Node* storage =
+        buffer.role == BufferRole::internal ? live_alloc(stage.name, stage) : nullptr;
+    if (uop.part == Part::update) {
+      EMULSION_CHECK(written_.count({stage.name, Part::init}),
+                     "nest {}: the update of {} before its start value", nest_.name, stage.name);
+      EMULSION_CHECK(storage_.at(stage.name) == storage,
+                     "nest {}: the update of {} in other storage than its start value", nest_.name,
+                     stage.name);
+    }
+    if (uop.part != Part::init) check_reads(stage);
+    storage_[stage.name] = storage;
+    EMULSION_CHECK(written_.insert({stage.name, uop.part}).second, "nest {}: a second {} uOp of {}",
+                   nest_.name, name_of(uop.part), stage.name);
+  }
+
+  void check_form(const Node& uop, const Stage& stage, const Buffer& buffer) {
+    bool legal = false;
+    for (const LegalUop& form : kLegalUops) {
+      legal =
+          legal || (form.kind == uop.kind && form.part == uop.part && form.target == buffer.role);
+    }
+    EMULSION_CHECK(legal, "nest {}: no legal form: {} of {} ({}) into {} {}", nest_.name,
+                   name_of(uop.kind), stage.name, name_of(uop.part), to_string(buffer.role),
+                   buffer.name);
+    const bool copies = uop.kind == NodeKind::load ||
+                        (uop.kind == NodeKind::store && buffer.role == BufferRole::internal);
+    EMULSION_CHECK(!copies || stage.body->op == ExprOp::read, "nest {}: {} of {} computes: {}",
+                   nest_.name, name_of(uop.kind), stage.name, to_string(stage.body));
+  }
+
+  // The loops of the stage around its uOp are exactly what its transforms leave, each once.
+  void check_own_loops(const Node& uop, const Stage& stage) {
+    std::set<std::string> expected = loop_axes(stage, uop.part);
+    const std::set<std::string> carrying = reduction_loop_axes(stage);
+    EMULSION_CHECK(uop.part == Part::update || !uop.atomic,
+                   "nest {}: an atomic {} of {} that is no update", nest_.name, name_of(uop.kind),
+                   stage.name);
+    for (const Node* loop : loops_) {
+      if (loop->stage != stage.name && !contains(loop->shared, stage.name)) continue;
+      const bool together =
+          loop->loop_kind == LoopKind::vectorized || loop->loop_kind == LoopKind::parallel;
+      EMULSION_CHECK(uop.atomic || !together || !carrying.count(loop->axis),
+                     "nest {}: {} loop {} over a reduction axis, and the update is not atomic",
+                     nest_.name,
+                     loop->loop_kind == LoopKind::vectorized ? "vectorized" : "parallel",
+                     loop_variable(loop->stage, loop->axis));
+      EMULSION_CHECK(loop->part == uop.part, "nest {}: the {} of {} inside its {} loop {}",
+                     nest_.name, name_of(uop.part), stage.name, name_of(loop->part), loop->axis);
+      expected.erase(loop->axis);
+    }
+    EMULSION_CHECK(expected.empty(), "nest {}: the {} of {} outside its loop {}", nest_.name,
+                   name_of(uop.part), stage.name, *expected.begin());
+  }
+
+  const Node* live_alloc(const std::string& buffer, const Stage& user) {
+    auto found = live_.find(buffer);
+    EMULSION_CHECK(found != live_.end(), "nest {}: {} uses {} outside its alloc", nest_.name,
+                   user.name, buffer);
+    return found->second;
+  }
+
+  void check_reads(const Stage& stage) {
+    visit(stage.body, [&](const Expr& e) {
+      if (e->op != ExprOp::read) return;
+      const Buffer& buffer = nest_.buffer(e->name);
+      if (buffer.role != BufferRole::internal && buffer.role != BufferRole::output) return;
+      for (Part part : parts_of(nest_.stage(e->name))) {
+        EMULSION_CHECK(written_.count({e->name, part}), "nest {}: {} reads {} before its {}",
+                       nest_.name, stage.name, e->name, name_of(part));
+      }
+      if (buffer.role == BufferRole::output) return;
+      EMULSION_CHECK(live_alloc(e->name, stage) == storage_.at(e->name),
+                     "nest {}: {} reads {} from other storage than it was written to", nest_.name,
+                     stage.name, e->name);
+    });
+  }
+
+  bool in_scope(const std::string& variable) const {
+    return std::any_of(loops_.begin(), loops_.end(), [&](const Node* loop) {
+      return loop_variable(loop->stage, loop->axis) == variable;
+    });
+  }
+
+  void check_index(const Expr& expr, const std::string& what) {
+    EMULSION_CHECK(expr.defined() && expr.dtype() == DType::i32, "nest {}: {} is no integer",
+                   nest_.name, what);
+    check_scope(expr, what);
+  }
+
+  void check_scope(const Expr& expr, const std::string& what) {
+    visit(expr, [&](const Expr& e) {
+      EMULSION_CHECK(e->op != ExprOp::read, "nest {}: {} reads {}", nest_.name, what, e->name);
+      EMULSION_CHECK(e->op != ExprOp::axis || in_scope(e->name),
+                     "nest {}: {} uses {}, which is not in scope", nest_.name, what, e->name);
+      EMULSION_CHECK(
+          e->op != ExprOp::size || std::count(nest_.sizes.begin(), nest_.sizes.end(), e->name),
+          "nest {}: {} uses the unknown size {}", nest_.name, what, e->name);
+    });
+  }
+
+  // Over sizes and the first iterations of loops around.
+  void check_extent(const Expr& expr, const std::string& what) {
+    check_index(expr, what);
+    if (first_iterations_in(expr)) return;
+    visit(expr, [&](const Expr& e) {
+      EMULSION_CHECK(e->op != ExprOp::axis, "nest {}: {} depends on the loop variable {}",
+                     nest_.name, what, e->name);
+    });
+  }
+
+  void check_sizes_only(const Expr& expr, const std::string& what) {
+    EMULSION_CHECK(expr.defined() && expr.dtype() == DType::i32, "nest {}: {} is no integer",
+                   nest_.name, what);
+    visit(expr, [&](const Expr& e) {
+      EMULSION_CHECK(e->op != ExprOp::axis, "nest {}: {} depends on the loop variable {}",
+                     nest_.name, what, e->name);
+    });
+    check_scope(expr, what);
+  }
+
+  const LoopNest& nest_;
+  std::vector<const Node*> loops_;           // around the node that is looked at
+  std::map<std::string, const Node*> live_;  // allocs around it
+  std::map<std::string, const Node*> reserved_;
+  std::set<std::string> allocated_;
+  std::map<std::string, Stage> special_;        // stages that are in a special case here
+  std::map<std::string, size_t> case_;          // special cases that the branches around left out
+  std::set<StagePart> written_;                 // uOps that came before it
+  std::map<std::string, const Node*> storage_;  // the alloc that each stage was written to
+};
+
+}  // namespace
+
+void verify_nest(const LoopNest& nest) {
+  verify_nest_tables(nest);
+  TreeVerifier(nest).verify();
+  verify_nest_bounds(nest);
+  verify_nest_storage(nest);
+  for (const Pack& pack : nest.packs) verify_nest(*pack.nest);
+}
+
+}  // namespace emulsion

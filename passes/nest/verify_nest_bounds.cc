@@ -1,0 +1,238 @@
+#include "passes/nest/verify_nest_bounds.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "dsl/error.h"
+#include "passes/index/index_table.h"
+#include "passes/nest/sample_loops.h"
+
+namespace emulsion {
+namespace {
+
+// Values that every run-time size takes in turn: none, small, odd, and around the usual tile sizes.
+constexpr int64_t kSizes[] = {0, 1, 3, 16, 37};
+using Sizes = std::vector<int64_t>;
+
+// The numbers in a condition are where one side takes over from the other.
+void add_sizes_around(const Expr& condition, std::set<int64_t>* sizes) {
+  constexpr int64_t kMostSize = 1024;  // a sample, not a proof
+  visit(condition, [&](const Expr& e) {
+    if (e->op != ExprOp::constant || e->int_value < 1 || e->int_value > kMostSize) return;
+    sizes->insert({e->int_value - 1, e->int_value, e->int_value + 1});
+  });
+}
+
+bool any(const PointMask& where) {
+  return std::any_of(where.begin(), where.end(), [](uint8_t here) { return here != 0; });
+}
+
+// The points of `where` at which the condition is `holds`.
+PointMask restrict(const PointMask& where, const IndexColumn& condition, bool holds) {
+  PointMask result = where;
+  for (size_t i = 0; i < result.size(); ++i) result[i] &= (condition[i] != 0) == holds ? 1 : 0;
+  return result;
+}
+
+using Allocs = std::map<std::string, const Node*>;
+
+// What one uOp writes and reads at some points.
+class AccessVerifier {
+ public:
+  AccessVerifier(const LoopNest& nest, const Allocs& allocs, const Node& uop, LoopSamples samples)
+      : nest_(nest),
+        allocs_(allocs),
+        uop_(uop),
+        stage_(nest.stage(uop.stage)),
+        table_(std::move(samples.table)),
+        runs_(std::move(samples.runs)),
+        axes_(table_.points()) {}
+
+  void verify() {
+    for (const Expr& guard : uop_.guards) {
+      if (is_index(guard)) runs_ = restrict(runs_, table_.values(guard, runs_), true);
+    }
+    if (!any(runs_)) return;
+    verify_access("writes", stage_.name, set_axes(), runs_);
+    if (uop_.part == Part::init) return;
+    std::unordered_set<const ExprNode*> seen;
+    verify_reads(stage_.body, runs_, &seen);
+  }
+
+ private:
+  using Index = std::vector<const IndexColumn*>;
+  struct Region {  // for each axis
+    std::vector<IndexColumn> mins, extents;
+  };
+
+  // What the axes of the stage are; returns the element that is written.
+  Index set_axes() {
+    Index target;
+    for (const std::string& name : nest_.sizes) axes_.set(name, table_.variables().at(name));
+    for (size_t i = 0; i < uop_.point.size(); ++i) {
+      const IndexColumn& index = table_.values(uop_.point[i], runs_);
+      const bool pure = i < stage_.axes.size();
+      const Axis& axis = pure ? stage_.axes[i] : stage_.reduction_axes[i - stage_.axes.size()];
+      axes_.set(axis.name(), index);
+      if (pure) target.push_back(&index);
+    }
+    return target;
+  }
+
+  // Of a select, the reads of its condition and of the branch that is taken; those whose index, or
+  // whose condition, is data are left out. `seen`: what has been looked at for these points.
+  void verify_reads(const Expr& e, const PointMask& where,
+                    std::unordered_set<const ExprNode*>* seen) {
+    if (!seen->insert(&e.node()).second) return;
+    if (e->op == ExprOp::select) {
+      verify_reads(e->args[0], where, seen);
+      if (is_index(e->args[0])) verify_branches(e, where);
+      return;
+    }
+    for (const Expr& argument : e->args) verify_reads(argument, where, seen);
+    if (e->op != ExprOp::read || !std::all_of(e->args.begin(), e->args.end(), is_index)) return;
+    Index index;
+    for (const Expr& argument : e->args) index.push_back(&axes_.values(argument, where));
+    verify_access("reads", e->name, index, where);
+  }
+
+  void verify_branches(const Expr& select, const PointMask& where) {
+    const IndexColumn& condition = axes_.values(select->args[0], where);
+    for (bool holds : {true, false}) {
+      const PointMask here = restrict(where, condition, holds);
+      std::unordered_set<const ExprNode*> seen;
+      if (any(here)) verify_reads(select->args[holds ? 1 : 2], here, &seen);
+    }
+  }
+
+  void verify_access(const char* action, const std::string& buffer, const Index& index,
+                     const PointMask& where) {
+    const Region& region = region_of(buffer);
+    auto alloc = allocs_.find(buffer);
+    for (size_t d = 0; d < index.size(); ++d) {
+      if (alloc != allocs_.end() && alloc->second->layout.fold(d) > 0) continue;
+      const IndexColumn &at = *index[d], &min = region.mins[d], &extent = region.extents[d];
+      for (size_t i = 0; i < where.size(); ++i) {
+        if (where[i] && (at[i] < min[i] || at[i] - min[i] >= extent[i])) {
+          fail_outside(action, buffer, index, region, i);
+        }
+      }
+    }
+  }
+
+  // What is stored of a buffer.
+  const Region& region_of(const std::string& buffer) {
+    auto [found, is_new] = regions_.try_emplace(buffer);
+    Region& region = found->second;
+    if (!is_new) return region;
+    auto alloc = allocs_.find(buffer);
+    if (alloc == allocs_.end()) {
+      for (const Extent& extent : nest_.buffer(buffer).shape) {
+        region.mins.emplace_back(table_.points(), 0);
+        region.extents.push_back(column_of(extent));
+      }
+      return region;
+    }
+    for (const Expr& min : alloc->second->mins) region.mins.push_back(table_.values(min, runs_));
+    for (const Expr& extent : alloc->second->extents) {
+      region.extents.push_back(table_.values(extent, runs_));
+    }
+    return region;
+  }
+
+  IndexColumn column_of(const Extent& extent) const {
+    IndexColumn column(table_.points(), extent.constant());
+    for (const auto& [size, coefficient] : extent.coefficients()) {
+      const IndexColumn& values = table_.variables().at(size);
+      for (size_t i = 0; i < column.size(); ++i) column[i] += coefficient * values[i];
+    }
+    return column;
+  }
+
+  void fail_outside(const char* action, const std::string& buffer, const Index& index,
+                    const Region& region, size_t point) const {
+    std::vector<int64_t> at, mins, extents;
+    for (const IndexColumn* column : index) at.push_back((*column)[point]);
+    for (const IndexColumn& column : region.mins) mins.push_back(column[point]);
+    for (const IndexColumn& column : region.extents) extents.push_back(column[point]);
+    std::string place;
+    for (const auto& [name, values] : table_.variables()) {
+      place += fmt::format("{}{} = {}", place.empty() ? ", at " : ", ", name, values[point]);
+    }
+    EMULSION_CHECK(false,
+                   "nest {}: {} {} {}[{}], outside what is stored: from [{}], [{}] on each axis{}",
+                   nest_.name, stage_.name, action, buffer, fmt::join(at, ", "),
+                   fmt::join(mins, ", "), fmt::join(extents, ", "), place);
+  }
+
+  const LoopNest& nest_;
+  const Allocs& allocs_;
+  const Node& uop_;
+  const Stage& stage_;
+  IndexTable table_;  // knows sizes and loop variables
+  PointMask runs_;    // where this instance happens
+  IndexTable axes_;   // knows sizes and the stage's axes
+  std::map<std::string, Region> regions_;
+};
+
+class BoundsVerifier {
+ public:
+  explicit BoundsVerifier(const LoopNest& nest) : nest_(nest) {}
+
+  void verify() {
+    std::set<int64_t> sizes(std::begin(kSizes), std::end(kSizes));
+    for (const Stage& stage : nest_.stages) {
+      for (const Specialization& special : stage.specializations) {
+        add_sizes_around(special.condition, &sizes);
+      }
+    }
+    walk(*nest_.root, nest_.sizes.empty() ? Sizes{0} : Sizes(sizes.begin(), sizes.end()));
+  }
+
+ private:
+  // `sizes`: those for which the node runs.
+  void walk(const Node& node, const Sizes& sizes) {
+    if (node.kind == NodeKind::branch) return walk_branch(node, sizes);
+    if (node.kind == NodeKind::loop) loops_.push_back(&node);
+    if (node.kind == NodeKind::alloc) allocs_[node.stage] = &node;
+    const bool is_uop = node.kind == NodeKind::load || node.kind == NodeKind::execute ||
+                        node.kind == NodeKind::store;
+    if (is_uop) verify_uop(node, sizes);
+    for (const NodePtr& child : node.children) walk(*child, sizes);
+    if (node.kind == NodeKind::loop) loops_.pop_back();
+    if (node.kind == NodeKind::alloc) allocs_.erase(node.stage);
+  }
+
+  void walk_branch(const Node& branch, const Sizes& sizes) {
+    for (const NodePtr& side : branch.children) {
+      Sizes here;
+      std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(here), [&](int64_t size) {
+        SizeValues values;
+        for (const std::string& name : nest_.sizes) values[name] = size;
+        return chosen_side(branch, values) == side;
+      });
+      if (!here.empty()) walk(*side, here);
+    }
+  }
+
+  void verify_uop(const Node& uop, const Sizes& sizes) {
+    AccessVerifier(nest_, allocs_, uop, sample_loops(loops_, nest_.sizes, sizes)).verify();
+  }
+
+  const LoopNest& nest_;
+  std::vector<const Node*> loops_;
+  Allocs allocs_;
+};
+
+}  // namespace
+
+void verify_nest_bounds(const LoopNest& nest) { BoundsVerifier(nest).verify(); }
+
+}  // namespace emulsion

@@ -1,0 +1,24 @@
+#ifndef EMULSION_PASSES_NEST_VERIFY_NEST_STORAGE_H_
+#define EMULSION_PASSES_NEST_VERIFY_NEST_STORAGE_H_
+
+// Whether storage that is kept over loops (a window that slides) always holds what is read of it:
+// every element read was computed before, and no other one has since taken its place along a folded
+// axis. The first iterations of the loops between storage and computation are walked in order, at
+// several values of each run-time size, over boxes of indices: what a `produce` computes, and what
+// readers read at the first and the last of their own iterations. Part of verify_nest.
+
+#include "passes/nest/loop_nest.h"
+
+namespace emulsion {
+
+// Whether the layout of an alloc or a reserve is one of the stage's axes, and its folds are as long
+// as what they fold; whether an alloc is what was reserved. InternalError, as all here.
+void verify_layout(const LoopNest& nest, const Node& node);
+void verify_fits(const LoopNest& nest, const Node& alloc, const Node& reserve);
+
+// InternalError naming the reader, the element and what was found there.
+void verify_nest_storage(const LoopNest& nest);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_NEST_VERIFY_NEST_STORAGE_H_

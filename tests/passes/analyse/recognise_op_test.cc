@@ -1,0 +1,389 @@
+#include "passes/analyse/recognise_op.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/error.h"
+#include "dsl/operators.h"
+
+namespace emulsion {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const Axis m("m", 4), n("n", 8), k("k", 6), i("i", 4), j("j", 4);
+
+OpClass class_of(const Tensor& tensor) { return classify(*tensor.op()); }
+
+Tensor lhs() { return input("x", f32, {4, 6}); }
+Tensor rhs() { return weight("w", f32, {6, 8}); }
+
+// Why a comprehension is no contraction. Each of these is a reduction instead.
+std::string why_not(const Tensor& tensor) {
+  std::string reason;
+  EXPECT_FALSE(match_contraction(*tensor.op(), &reason));
+  EXPECT_EQ(class_of(tensor), OpClass::reduction);
+  return reason;
+}
+
+// --- contractions -------------------------------------------------------------------------------
+
+TEST(RecogniseOp, MatmulByHandIsAContraction) {
+  Tensor x = lhs(), w = rhs();
+  Tensor mm = compute("mm", {m, n}, sum(k, x(m, k) * w(k, n)));
+  auto found = match_contraction(*mm.op());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(class_of(mm), OpClass::contraction);
+  EXPECT_EQ(found->a->tensor, x.op());
+  EXPECT_EQ(found->b->tensor, w.op());
+  EXPECT_THAT(found->row_axes, ElementsAre("m"));
+  EXPECT_THAT(found->column_axes, ElementsAre("n"));
+  EXPECT_THAT(found->batch_axes, IsEmpty());
+  EXPECT_THAT(found->reduction_axes, ElementsAre("k"));
+}
+
+TEST(RecogniseOp, FactorsMayStandTheOtherWayRound) {
+  Tensor x = lhs(), w = rhs();
+  Tensor mm = compute("mm", {m, n}, sum(k, w(k, n) * x(m, k)));
+  auto found = match_contraction(*mm.op());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->a->tensor, x.op());
+  EXPECT_EQ(found->b->tensor, w.op());
+}
+
+TEST(RecogniseOp, TransposedOutputSwapsTheFactors) {
+  Tensor x = lhs(), w = rhs();
+  Tensor mm = compute("mm", {n, m}, sum(k, x(m, k) * w(k, n)));
+  auto found = match_contraction(*mm.op());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->a->tensor, w.op());
+  EXPECT_THAT(found->row_axes, ElementsAre("n"));
+  EXPECT_THAT(found->column_axes, ElementsAre("m"));
+}
+
+TEST(RecogniseOp, MatmulOperatorIsAContraction) {
+  auto found = match_contraction(*matmul(lhs(), rhs()).op());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->a->tensor->name, "x");
+  EXPECT_EQ(found->row_axes.size(), 1u);
+  EXPECT_EQ(found->column_axes.size(), 1u);
+}
+
+TEST(RecogniseOp, BatchedMatmulHasABatchAxis) {
+  Tensor x = input("x", f32, {3, 4, 6}), w = input("w", f32, {3, 6, 8});
+  Axis b("b", 3);
+  auto found = match_contraction(*compute("mm", {b, m, n}, sum(k, x(b, m, k) * w(b, k, n))).op());
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->batch_axes, ElementsAre("b"));
+  EXPECT_THAT(found->row_axes, ElementsAre("m"));
+  EXPECT_THAT(found->column_axes, ElementsAre("n"));
+}
+
+TEST(RecogniseOp, BatchOfOneFactorIsARowAxis) {
+  Tensor x = input("x", f32, {3, 4, 6}), w = rhs();
+  Axis b("b", 3);
+  auto found = match_contraction(*compute("mm", {b, m, n}, sum(k, x(b, m, k) * w(k, n))).op());
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->row_axes, ElementsAre("b", "m"));
+  EXPECT_THAT(found->batch_axes, IsEmpty());
+}
+
+TEST(RecogniseOp, MatrixTimesVectorHasColumnsOnly) {
+  Tensor x = lhs(), v = input("v", f32, {6});
+  auto found = match_contraction(*compute("mv", {m}, sum(k, x(m, k) * v(k))).op());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->b->tensor, x.op());
+  EXPECT_THAT(found->row_axes, IsEmpty());
+  EXPECT_THAT(found->column_axes, ElementsAre("m"));
+}
+
+TEST(RecogniseOp, FactorsStayAsWrittenWhenTheLastAxisIsABatchAxis) {
+  Tensor x = input("x", f32, {4, 6, 8}), w = rhs();
+  auto found = match_contraction(*compute("y", {m, n}, sum(k, x(m, k, n) * w(k, n))).op());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->a->tensor, x.op());
+  EXPECT_THAT(found->row_axes, ElementsAre("m"));
+  EXPECT_THAT(found->column_axes, IsEmpty());
+  EXPECT_THAT(found->batch_axes, ElementsAre("n"));
+}
+
+TEST(RecogniseOp, TwoReductionAxesAreOneContraction) {
+  Tensor x = input("x", f32, {4, 2, 3}), w = input("w", f32, {2, 3, 8});
+  Axis p("p", 2), q("q", 3);
+  auto found = match_contraction(*compute("mm", {m, n}, sum({p, q}, x(m, p, q) * w(p, q, n))).op());
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->reduction_axes, ElementsAre("p", "q"));
+}
+
+TEST(RecogniseOp, ConvolutionIsAContraction) {
+  Tensor x = input("x", f32, {2, 9, 9, 3}), w = weight("w", f32, {3, 3, 3, 5});
+  Conv2dOptions options;
+  options.stride_h = options.stride_w = 2;
+  Tensor y = conv2d(x, w, options);
+  auto found = match_contraction(*y.op());
+  ASSERT_TRUE(found);
+  const std::vector<Axis>& axes = y.op()->axes;
+  EXPECT_EQ(found->a->tensor, x.op());
+  EXPECT_THAT(found->row_axes, ElementsAre(axes[0].name(), axes[1].name(), axes[2].name()));
+  EXPECT_THAT(found->column_axes, ElementsAre(axes[3].name()));
+  EXPECT_THAT(found->batch_axes, IsEmpty());
+  EXPECT_EQ(found->reduction_axes.size(), 3u);
+}
+
+TEST(RecogniseOp, CastsAroundReadsAreAllowed) {
+  Tensor x = lhs(), w = rhs();
+  auto found = match_contraction(
+      *compute("mm", {m, n}, sum(k, cast(f64, x(m, k)) * cast(f64, w(k, n)))).op());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->a->op, ExprOp::read);
+  EXPECT_EQ(found->a->tensor, x.op());
+}
+
+TEST(RecogniseOp, GramMatrixReadsOneTensorTwice) {
+  Tensor x = lhs();
+  Axis other("other", 4);
+  auto found = match_contraction(*compute("gram", {m, other}, sum(k, x(m, k) * x(other, k))).op());
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->row_axes, ElementsAre("m"));
+  EXPECT_THAT(found->column_axes, ElementsAre("other"));
+}
+
+TEST(RecogniseOp, EmptySumIsStillAContraction) {
+  Tensor x = input("x", f32, {4, 0}), w = input("w", f32, {0, 8});
+  Axis none("none", 0);
+  EXPECT_EQ(class_of(compute("mm", {m, n}, sum(none, x(m, none) * w(none, n)))),
+            OpClass::contraction);
+}
+
+TEST(RecogniseOp, RunTimeExtentsDoNotMatter) {
+  Extent batch = Extent::size("B");
+  Tensor x = input("x", f32, {batch, 6}), w = rhs();
+  Axis b("b", batch);
+  EXPECT_EQ(class_of(compute("mm", {b, n}, sum(k, x(b, k) * w(k, n)))), OpClass::contraction);
+}
+
+TEST(RecogniseOp, TheNameDoesNotMatter) {
+  Tensor x = lhs(), w = rhs();
+  EXPECT_EQ(class_of(compute("relu", {m, n}, sum(k, x(m, k) * w(k, n)))), OpClass::contraction);
+  EXPECT_EQ(class_of(compute("matmul", {m, k}, max(x(m, k), 0.0f))), OpClass::elementwise);
+}
+
+// --- no contractions, each by its reason --------------------------------------------------------
+
+TEST(NoContraction, WhenTheCombinerIsNotSum) {
+  Tensor x = lhs(), w = rhs();
+  EXPECT_THAT(why_not(compute("y", {m, n}, reduce_max(k, x(m, k) * w(k, n)))),
+              HasSubstr("expected the combiner sum, got max"));
+}
+
+TEST(NoContraction, WhenThereIsNoCombiner) {
+  Tensor x = input("x", f32, {4, 8});
+  std::string reason;
+  EXPECT_FALSE(match_contraction(*compute("y", {m, n}, x(m, n) * x(m, n)).op(), &reason));
+  EXPECT_THAT(reason, HasSubstr("got none"));
+}
+
+TEST(NoContraction, WhenTheBodyIsNoProduct) {
+  Tensor x = lhs(), w = rhs();
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m, k) + w(k, n)))),
+              HasSubstr("expected a sum of products, got a sum of add"));
+  EXPECT_THAT(why_not(compute("y", {m}, sum(k, x(m, k)))), HasSubstr("got a sum of read"));
+}
+
+TEST(NoContraction, WhenTheProductIsNegated) {
+  Tensor x = lhs(), w = rhs();
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, -(x(m, k) * w(k, n))))),
+              HasSubstr("got a sum of neg"));
+}
+
+TEST(NoContraction, WhenThereAreThreeFactors) {
+  Tensor x = lhs(), w = rhs(), s = input("s", f32, {6});
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m, k) * w(k, n) * s(k)))),
+              HasSubstr("exactly two reads, got mul for factor 1"));
+}
+
+TEST(NoContraction, WhenAFactorIsAConstant) {
+  Tensor x = lhs();
+  EXPECT_THAT(why_not(compute("y", {m}, sum(k, x(m, k) * 2.0f))),
+              HasSubstr("got constant for factor 2"));
+}
+
+TEST(NoContraction, WhenAFactorIsComputed) {
+  Tensor x = lhs(), w = rhs();
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m, k) * exp(w(k, n))))),
+              HasSubstr("got exp for factor 2"));
+}
+
+TEST(NoContraction, WhenAnIndexIsNotAffine) {
+  Tensor x = input("x", f32, {4, 3}), w = rhs();
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m, k / 2) * w(k, n)))),
+              HasSubstr("expected affine indices, got x["));
+}
+
+TEST(NoContraction, WhenAnIndexIsRead) {
+  Tensor x = lhs(), w = rhs(), rows = input("rows", i32, {4});
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(max(min(rows(m), 3), 0), k) * w(k, n)))),
+              HasSubstr("expected affine indices"));
+}
+
+TEST(NoContraction, WhenAReductionAxisIsInOneFactorOnly) {
+  Tensor x = input("x", f32, {4}), w = rhs();
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m) * w(k, n)))),
+              HasSubstr("expected both factors to use reduction axis k"));
+  Tensor y = lhs(), v = input("v", f32, {8});
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, y(m, k) * v(n)))),
+              HasSubstr("expected both factors to use reduction axis k"));
+}
+
+TEST(NoContraction, WhenAnAxisIsInNoFactor) {
+  Tensor x = lhs(), w = rhs();
+  Axis z("z", 2);
+  EXPECT_THAT(why_not(compute("y", {z, m, n}, sum(k, x(m, k) * w(k, n)))),
+              HasSubstr("expected a factor to use axis z"));
+}
+
+TEST(NoContraction, WhenNoElementIsUsedTwice) {
+  Tensor x = lhs(), v = input("v", f32, {6});
+  std::string expected = "expected an axis that one factor uses and the other does not";
+  EXPECT_THAT(why_not(compute("squares", {m}, sum(k, x(m, k) * x(m, k)))), HasSubstr(expected));
+  EXPECT_THAT(why_not(compute("dot", {}, sum(k, v(k) * v(k)))), HasSubstr(expected));
+}
+
+TEST(NoContraction, GroupedConvolutionIsAReduction) {
+  Tensor x = input("x", f32, {1, 5, 5, 4}), w = weight("w", f32, {3, 3, 2, 6});
+  Conv2dOptions options;
+  options.groups = 2;
+  EXPECT_THAT(why_not(conv2d(x, w, options)), HasSubstr("expected affine indices"));
+}
+
+// --- elementwise --------------------------------------------------------------------------------
+
+TEST(Elementwise, ArithmeticAtOwnAxes) {
+  Tensor x = input("x", f32, {4, 8}), b = input("b", f32, {8});
+  EXPECT_EQ(class_of(compute("y", {m, n}, max(x(m, n) + b(n), 0.0f))), OpClass::elementwise);
+  EXPECT_EQ(class_of(gelu(x)), OpClass::elementwise);
+  EXPECT_EQ(class_of(cast(x, i32)), OpClass::elementwise);
+}
+
+TEST(Elementwise, BroadcastsOfEveryKind) {
+  Tensor row = input("row", f32, {1, 8}), s = scalar(2.0f);
+  EXPECT_EQ(class_of(compute("y", {m, n}, row(0, n))), OpClass::elementwise);
+  EXPECT_EQ(class_of(compute("y", {m, n}, s())), OpClass::elementwise);
+  EXPECT_EQ(class_of(compute("y", {m, n}, row(0, n) * s())), OpClass::elementwise);
+}
+
+TEST(Elementwise, AnIdentityCopy) {
+  Tensor x = input("x", f32, {4, 8});
+  EXPECT_EQ(class_of(compute("y", {m, n}, x(m, n))), OpClass::elementwise);
+}
+
+TEST(Elementwise, AFillAndTheIndexItself) {
+  EXPECT_EQ(class_of(compute("y", {m, n}, constant(f32, 1))), OpClass::elementwise);
+  EXPECT_EQ(class_of(compute("y", {m}, Expr(m))), OpClass::elementwise);
+}
+
+TEST(Elementwise, ARankOfZero) {
+  Tensor x = input("x", f32, {});
+  EXPECT_EQ(class_of(compute("y", {}, x() + 1.0f)), OpClass::elementwise);
+}
+
+TEST(Elementwise, WhereAndMasksAtOwnAxes) {
+  Tensor c = input("c", bool_, {4}), x = input("x", f32, {4});
+  EXPECT_EQ(class_of(compute("y", {m}, select(c(m), x(m), 0.0f))), OpClass::elementwise);
+  EXPECT_EQ(class_of(compute("y", {m}, select(Expr(m) < 2, x(m), 0.0f))), OpClass::elementwise);
+}
+
+TEST(Elementwise, ArithmeticMayReadAnOperandTransposed) {
+  Tensor x = input("x", f32, {4, 4});
+  EXPECT_EQ(class_of(compute("y", {i, j}, x(i, j) + x(j, i))), OpClass::elementwise);
+}
+
+// --- data movement ------------------------------------------------------------------------------
+
+TEST(DataMovement, Transpose) {
+  Tensor x = input("x", f32, {8, 4});
+  EXPECT_EQ(class_of(compute("y", {m, n}, x(n, m))), OpClass::data_movement);
+  EXPECT_EQ(class_of(transpose(x)), OpClass::data_movement);
+}
+
+TEST(DataMovement, SquareTransposeToo) {
+  Tensor x = input("x", f32, {4, 4});
+  EXPECT_EQ(class_of(compute("y", {i, j}, x(j, i))), OpClass::data_movement);
+}
+
+TEST(DataMovement, ReshapeSlicePadAndConcat) {
+  Tensor x = input("x", f32, {4, 8});
+  EXPECT_EQ(class_of(reshape(x, {32})), OpClass::data_movement);
+  EXPECT_EQ(class_of(slice(x, {0, 2}, {4, 8})), OpClass::data_movement);
+  EXPECT_EQ(class_of(pad(x, {1, 0}, {0, 1})), OpClass::data_movement);
+  EXPECT_EQ(class_of(concat({x, input("z", f32, {2, 8})}, 0)), OpClass::data_movement);
+}
+
+TEST(DataMovement, ASliceThatStartsAtZero) {
+  Tensor x = input("x", f32, {9, 8});
+  EXPECT_EQ(class_of(compute("y", {m, n}, x(m, n))), OpClass::data_movement);
+}
+
+TEST(DataMovement, OneRowOfMany) {
+  Tensor x = input("x", f32, {4, 8});
+  EXPECT_EQ(class_of(compute("y", {n}, x(3, n))), OpClass::data_movement);
+}
+
+TEST(DataMovement, TheDiagonal) {
+  Tensor x = input("x", f32, {4, 4});
+  EXPECT_EQ(class_of(compute("y", {i}, x(i, i))), OpClass::data_movement);
+  EXPECT_EQ(class_of(compute("y", {i}, x(i, i) * 2.0f)), OpClass::data_movement);
+}
+
+TEST(DataMovement, Gather) {
+  Tensor x = input("x", f32, {4}), at = input("at", i32, {8});
+  EXPECT_EQ(class_of(compute("y", {n}, x(max(min(at(n), 3), 0)))), OpClass::data_movement);
+}
+
+TEST(DataMovement, GatherOfOneRow) {
+  Tensor x = input("x", f32, {4, 8}), at = input("at", i32, {});
+  EXPECT_EQ(class_of(compute("y", {n}, x(max(min(at(), 3), 0), n) + 1.0f)), OpClass::data_movement);
+}
+
+TEST(DataMovement, ArithmeticBetweenNeighbours) {
+  Tensor x = input("x", f32, {5});
+  EXPECT_EQ(class_of(compute("y", {m}, x(m + 1) - x(m))), OpClass::data_movement);
+}
+
+TEST(DataMovement, BranchesThatAreSharedManyTimes) {
+  Tensor x = input("x", f32, {5});
+  Expr e = x(m + 1);
+  Op op = *compute("y", {m}, e).op();
+  for (int depth = 0; depth < 100; ++depth) e = select(Expr(m) < depth, e, e);
+  op.body = e;
+  EXPECT_EQ(classify(op), OpClass::data_movement);
+}
+
+// --- the rest -----------------------------------------------------------------------------------
+
+TEST(RecogniseOp, ReductionsAreReductions) {
+  Tensor x = lhs();
+  EXPECT_EQ(class_of(sum(x, {1})), OpClass::reduction);
+  EXPECT_EQ(class_of(reduce_max(x, {0})), OpClass::reduction);
+  EXPECT_EQ(class_of(compute("p", {m}, product({k}, x(m, k)))), OpClass::reduction);
+}
+
+TEST(RecogniseOp, AnInputHasNoClass) {
+  EXPECT_THROW(classify(*lhs().op()), InternalError);
+  EXPECT_THROW(match_contraction(*lhs().op()), InternalError);
+}
+
+TEST(RecogniseOp, ClassesPrint) {
+  EXPECT_EQ(to_string(OpClass::elementwise), "elementwise");
+  EXPECT_EQ(to_string(OpClass::contraction), "contraction");
+  EXPECT_EQ(to_string(OpClass::reduction), "reduction");
+  EXPECT_EQ(to_string(OpClass::data_movement), "data movement");
+}
+
+}  // namespace
+}  // namespace emulsion

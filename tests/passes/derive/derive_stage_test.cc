@@ -1,0 +1,331 @@
+// The parts of derive_schedule: the register tile, fresh names, vectors along an axis, and what
+// each strategy writes down.
+
+#include "passes/derive/derive_stage.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+
+namespace emulsion {
+namespace {
+
+const char* const kTargets[] = {"x86-64-linux", "x86-64-v3", "x86-64-v4"};
+
+int64_t registers_of(const RegisterTile& tile) {
+  const int64_t vectors = tile.columns / tile.lanes;
+  return tile.rows * vectors + vectors + 1;  // accumulators, a row of the panel, a broadcast
+}
+
+TEST(ChooseRegisterTile, FitsTheRegisters) {
+  for (const char* name : kTargets) {
+    const Target target = Target::parse(name);
+    for (DType type : {f32, f64, i32}) {
+      for (int64_t rows : {1, 2, 3, 5, 6, 7, 12, 64, 1000}) {
+        for (int64_t columns : {1, 3, 8, 16, 17, 64, 100, 1024}) {
+          for (bool padded : {true, false}) {
+            const RegisterTile tile = choose_register_tile(target, type, rows, columns, padded);
+            const bool fused = type != i32 && target.has_fma();
+            EXPECT_LE(registers_of(tile) + (fused ? 0 : 1), target.vector_registers())
+                << name << " " << rows << " x " << columns;
+            EXPECT_EQ(tile.columns % tile.lanes, 0);
+            EXPECT_GE(tile.rows, 1);
+            EXPECT_LE(tile.rows, rows);
+            if (!padded) {
+              EXPECT_LE(tile.columns, columns);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ChooseRegisterTile, UsesMostRegistersOfALargeProduct) {
+  for (const char* name : kTargets) {
+    const Target target = Target::parse(name);
+    for (int64_t rows : {128, 512, 1024}) {
+      for (int64_t columns : {512, 1024, 3072}) {
+        const RegisterTile tile = choose_register_tile(target, f32, rows, columns, true);
+        EXPECT_EQ(tile.lanes, target.vector_lanes(f32));
+        EXPECT_GE(2 * registers_of(tile), target.vector_registers()) << name;
+        EXPECT_GE(tile.rows, 4) << name << " " << rows << " x " << columns;
+        EXPECT_GE(tile.rows * tile.columns / tile.lanes, 12)
+            << name << " " << rows << " x " << columns;
+      }
+    }
+  }
+}
+
+TEST(ChooseRegisterTile, OneRowIsWide) {
+  const RegisterTile tile = choose_register_tile(Target::parse("x86-64-v4"), f32, 1, 4096, true);
+  EXPECT_EQ(tile.rows, 1);
+  EXPECT_GE(tile.columns, 4 * 16);
+}
+
+TEST(ChooseRegisterTile, NarrowWithoutPaddingIsAsNarrowAsTheColumns) {
+  const RegisterTile tile = choose_register_tile(Target::parse("x86-64-v4"), f32, 100, 10, false);
+  EXPECT_EQ(tile.columns, 10);
+  EXPECT_EQ(tile.lanes, 10);
+}
+
+TEST(ChooseRegisterTile, NarrowWithPaddingIsAVector) {
+  const RegisterTile tile = choose_register_tile(Target::parse("x86-64-v4"), f32, 100, 10, true);
+  EXPECT_EQ(tile.columns, 16);
+}
+
+TEST(ChooseRegisterTile, DividesAPanelThatIsFixed) {
+  for (const char* name : kTargets) {
+    const Target target = Target::parse(name);
+    for (int64_t panel : {16, 32, 48, 64}) {
+      const RegisterTile tile = choose_register_tile(target, f32, 64, 512, true, panel);
+      EXPECT_EQ(panel % tile.columns, 0) << name << " " << panel;
+      EXPECT_LE(registers_of(tile), target.vector_registers()) << name << " " << panel;
+    }
+  }
+}
+
+TEST(ChooseRegisterTile, RunTimeRows) {
+  const RegisterTile tile =
+      choose_register_tile(Target::parse("x86-64-v4"), f32, std::nullopt, 512, true);
+  EXPECT_GE(tile.rows, 2);
+}
+
+TEST(FreshAxis, KeepsANameThatIsFree) {
+  Tensor y = relu(input("x", f32, {4, 5}));
+  EXPECT_EQ(fresh_axis(*y.op(), "tile"), "tile");
+}
+
+TEST(FreshAxis, NumbersOneThatIsTaken) {
+  const Axis tile("tile", 4), tile1("tile1", 5);
+  Tensor y = compute("y", {tile, tile1}, input("x", f32, {4, 5})(tile, tile1) * 2.0f);
+  EXPECT_EQ(fresh_axis(*y.op(), "tile"), "tile2");
+}
+
+TEST(FreshStage, NumbersWhatOperationsSizesAndStagesHave) {
+  Tensor x = input("acc", f32, {Extent::size("acc1"), 4});
+  Tensor y = relu(x, "y");
+  Schedule schedule(y);
+  schedule["acc2"].vectorize(Axis("i"));
+  EXPECT_EQ(fresh_stage(schedule, "acc"), "acc3");
+  EXPECT_EQ(fresh_stage(schedule, "other"), "other");
+}
+
+TEST(ValueLanes, AreThoseOfTheWidestValue) {
+  const Target target = Target::parse("x86-64-v4");
+  const Tensor bytes = input("bytes", u8, {4, 9}), floats = input("floats", f32, {4, 9});
+  auto lanes = [&](const Tensor& y) { return value_lanes(*y.op(), target); };
+  EXPECT_EQ(lanes(add(bytes, 1)), 64);  // where to read is in i32, and does not count
+  EXPECT_EQ(lanes(slice(bytes, {0, 8}, {4, -1}, {1, -1})), 64);
+  EXPECT_EQ(lanes(cast(bytes, i16)), 32);
+  EXPECT_EQ(lanes(cast(bytes, f32)), 16);
+  EXPECT_EQ(lanes(where(less(bytes, 3), bytes, bytes)), 64);
+  EXPECT_EQ(lanes(less(floats, 3)), 16);
+  EXPECT_EQ(lanes(less(bytes, 3)), 64);
+  EXPECT_EQ(lanes(less(cast(bytes, f64), 3)), 8);
+  const Expr some = size_value("B") > 0;  // one value, of i32s, for all points
+  const Axis r("r", 4), c("c", 9);
+  EXPECT_EQ(lanes(compute("y", {r, c}, select(some, bytes(r, c), 0))), 64);
+  EXPECT_EQ(lanes(compute("z", {r, c}, select(Expr(c) > 0, bytes(r, c), 0))), 16);
+  EXPECT_EQ(lanes(logical_not(input("yes", bool_, {4}))), 16);
+  const Axis i("i", 7);
+  EXPECT_EQ(lanes(compute("y", {i}, cast(u8, Expr(i)))), 16);  // an axis as a value is an i32
+}
+
+// "x | colour | rows", or "none".
+std::string pixels_of(const Shape& shape, int64_t lanes = 8) {
+  const Tensor y = relu(input("picture", f32, shape));
+  const std::optional<Pixels> pixels = match_pixels(*y.op(), lanes);
+  if (!pixels) return "none";
+  return pixels->x.name() + " " + pixels->colour.name() + " " + std::to_string(pixels->rows);
+}
+
+TEST(MatchPixels, FindsAShortLastAxisBehindALongOne) {
+  const Extent batch = Extent::size("B");
+  EXPECT_EQ(pixels_of({9, 8, 3}), "i1 i2 1");
+  EXPECT_EQ(pixels_of({9, batch, 2}), "i1 i2 1");
+  EXPECT_EQ(pixels_of({batch, 1}), "i0 i1 0");
+  EXPECT_EQ(pixels_of({9, 8, 3, 1}), "i1 i2 1");
+  EXPECT_EQ(pixels_of({9, 8, 1, 2}), "i1 i3 1");
+  EXPECT_EQ(pixels_of({9, 8, 1, 1}), "i1 i3 1");
+}
+
+TEST(MatchPixels, ALastAxisOfAVectorIsNoColour) {
+  EXPECT_EQ(pixels_of({9, 8, 4}), "none");
+  EXPECT_EQ(pixels_of({9, 8, 2, 2}), "none");
+  EXPECT_EQ(pixels_of({9, 8, 64}), "none");
+}
+
+TEST(MatchPixels, ARunTimeLastAxisIsNoColour) {
+  EXPECT_EQ(pixels_of({9, 8, Extent::size("C")}), "none");
+}
+
+TEST(MatchPixels, AsManyColoursAsLanesAreAVector) {
+  EXPECT_EQ(pixels_of({9, 8, 2}, 2), "none");
+  EXPECT_EQ(pixels_of({9, 8, 1}, 1), "none");
+}
+
+TEST(MatchPixels, FewerPixelsThanLanesAreNone) {
+  EXPECT_EQ(pixels_of({9, 7, 3}), "none");
+  EXPECT_EQ(pixels_of({9, 0, 3}), "none");
+}
+
+TEST(MatchPixels, ColoursAloneAreNoPicture) {
+  EXPECT_EQ(pixels_of({3}), "none");
+  EXPECT_EQ(pixels_of({1, 3}), "none");
+}
+
+TEST(DerivePointwise, VectorsGoAcrossThePixels) {
+  const Target target = Target::parse("x86-64-v3,cores=1");
+  const Graph graph(relu(input("picture", f32, {9, Extent::size("W"), 3}), "y"));
+  Schedule schedule(graph);
+  derive_pointwise(*graph.outputs()[0], target, &schedule);
+  EXPECT_EQ(to_string(schedule),
+            "emulsion schedule 1\ny.split(i1, i1, lane, 8, predicate)\ny.reorder(lane, i2)\n"
+            "y.vectorize(lane)\ny.unroll(i2)\n");
+}
+
+std::string pointwise(const Tensor& tensor, const Target& target) {
+  const Graph graph(tensor);
+  Schedule schedule(graph);
+  derive_pointwise(*graph.outputs()[0], target, &schedule);
+  return to_string(schedule);
+}
+
+TEST(DerivePointwise, RowsThatAnOperandLiesAcrossAreBlocked) {
+  const Target target = Target::parse("x86-64-v3,cores=1,l1=32768");
+  const std::string text = pointwise(transpose(input("x", f32, {520, 40}), {}, "y"), target);
+  EXPECT_NE(text.find("y.split(i0, i0, row, 16, guard)\ny.split(i1, i1, lane, 8)\n"
+                      "y.reorder(lane, row, i1, i0)\ny.vectorize(lane)\n"),
+            std::string::npos)
+      << text;
+  const Tensor planes = input("x", f32, {2, 600, 3, 32});
+  const std::string between = pointwise(transpose(planes, {0, 3, 2, 1}, "y"), target);
+  EXPECT_NE(between.find("y.split(i1, i1, row, 16)\ny.split(i3, i3, lane, 8)\n"
+                         "y.reorder(lane, row, i3, i1)\ny.vectorize(lane)\ny.reorder(i3, i2)\n"),
+            std::string::npos)
+      << between;
+}
+
+TEST(DerivePointwise, RowsThatAreShortFewOrContiguousAreNot) {
+  const Target target = Target::parse("x86-64-v3,cores=1,l1=32768");
+  for (const Tensor& y :
+       {transpose(input("x", f32, {512, 40})), transpose(input("x", f32, {520, 15})),
+        relu(input("x", f32, {40, 520})), transpose(input("x", f32, {Extent::size("B"), 40})),
+        transpose(input("x", f32, {3, 40, 520}), {1, 0, 2})}) {
+    EXPECT_EQ(pointwise(y, target).find("row"), std::string::npos) << pointwise(y, target);
+  }
+}
+
+TEST(DerivePointwise, ThreadsShareRowsOfPixels) {
+  const Target target = Target::parse("x86-64-v3,cores=4");
+  const Graph graph(relu(input("picture", f32, {512, 640, 3}), "y"));
+  Schedule schedule(graph);
+  derive_pointwise(*graph.outputs()[0], target, &schedule);
+  EXPECT_EQ(schedule["y"].directives().back().axes, std::vector<std::string>{"i0"});
+  EXPECT_EQ(schedule["y"].directives().back().kind, DirectiveKind::parallel);
+}
+
+TEST(DerivePointwise, ThreadsShareBlocksOfARowOfPixels) {
+  const Target target = Target::parse("x86-64-v3,cores=4");
+  const Graph graph(relu(input("points", f32, {Extent::size("B"), 3}), "y"));
+  Schedule schedule(graph);
+  derive_pointwise(*graph.outputs()[0], target, &schedule);
+  EXPECT_EQ(to_string(schedule),
+            "emulsion schedule 1\ny.split(i0, block, within, 8192, guard)\n"
+            "y.split(within, within, lane, 8)\ny.reorder(lane, i1)\ny.vectorize(lane)\n"
+            "y.unroll(i1)\ny.specialize(B >= 43691)\ny.parallel(block)\n");
+}
+
+std::string reduction_text(const Tensor& y) {
+  const Graph graph(y);
+  Schedule schedule(graph);
+  derive_reduction(*graph.outputs()[0], Target::parse("x86-64-v3,cores=1"), &schedule);
+  return to_string(schedule);
+}
+
+TEST(DeriveReduction, SumsOfPixelsAreVectorsOfEachColour) {
+  EXPECT_EQ(reduction_text(sum(input("frames", f32, {5, 9, 64, 3}), {0}, false, "y")),
+            "emulsion schedule 1\ny.cache_write(y_acc)\ny.split(i2, i2, lane, 8)\n"
+            "y.reorder(lane, i3)\ny.vectorize(lane)\ny.unroll(i3)\n"
+            "y_acc.compute_at(y, i2)\ny_acc.store_in(registers)\ny_acc.reorder(i2, i3, r0)\n"
+            "y_acc.vectorize(i2)\ny_acc.unroll(i3)\ny_acc.reorder_storage(i2, i3, i1)\n");
+}
+
+TEST(DeriveReduction, WhatDoesNotWalkPixelsIsNotTakenForThem) {
+  const Tensor over_columns = sum(input("x", f32, {64, 9, 3}), {1});
+  const Tensor long_dot = matmul(input("x", f32, {64, 512}), input("w", f32, {512, 1}));
+  for (const Tensor& y : {over_columns, long_dot}) {
+    EXPECT_TRUE(match_pixels(*y.op(), 8));
+    EXPECT_EQ(reduction_text(y).find("reorder_storage"), std::string::npos) << reduction_text(y);
+  }
+}
+
+std::string parallel_text(const std::vector<Extent>& extents, int64_t least) {
+  StageSchedule stage;
+  parallel_from(stage, Axis("i"), extents, least);
+  std::string text;
+  for (const Directive& d : stage.directives()) text += to_string(d) + ";";
+  return text;
+}
+
+TEST(ParallelFrom, NumbersDecideAtOnce) {
+  EXPECT_EQ(parallel_text({10, 10}, 100), "parallel(i);");
+  EXPECT_EQ(parallel_text({10, 10}, 101), "");
+  EXPECT_EQ(parallel_text({}, 1), "parallel(i);");
+  EXPECT_EQ(parallel_text({int64_t{1} << 62, int64_t{1} << 62}, INT64_MAX), "parallel(i);");
+}
+
+TEST(ParallelFrom, NothingIsNotShared) {
+  EXPECT_EQ(parallel_text({0, 10}, 1), "");
+  EXPECT_EQ(parallel_text({0, Extent::size("B")}, 1), "");
+}
+
+TEST(ParallelFrom, ARunTimeSizeDecidesAtEachCall) {
+  const Extent batch = Extent::size("B");
+  EXPECT_EQ(parallel_text({batch, 10}, 100), "specialize(B >= 10);parallel(i);");
+  EXPECT_EQ(parallel_text({batch, 10}, 101), "specialize(B >= 11);parallel(i);");
+  EXPECT_EQ(parallel_text({batch * 4 + 1}, 100), "specialize(4 * B + 1 >= 100);parallel(i);");
+}
+
+TEST(ParallelFrom, WhereEverySizeIsEnoughThereIsNoCase) {
+  const Extent batch = Extent::size("B");
+  EXPECT_EQ(parallel_text({batch, 100}, 100), "parallel(i);");
+  EXPECT_EQ(parallel_text({batch + 10, 10}, 100), "parallel(i);");
+}
+
+TEST(ParallelFrom, SeveralSizesCannotOverflow) {
+  EXPECT_EQ(parallel_text({Extent::size("B"), Extent::size("T")}, 100),
+            "specialize(min(B, 32768) * min(T, 32768) >= 100);parallel(i);");
+}
+
+TEST(DeriveContraction, LeavesNothingWhereItDoesNotApply) {
+  const Target target = Target::parse("x86-64-v4");
+  Tensor run_time = matmul(input("x", f32, {4, 5}), input("w", f32, {5, Extent::size("B")}));
+  Tensor empty = matmul(input("x", f32, {4, 5}), input("w", f32, {5, 0}));
+  Tensor reduction = sum(input("x", f32, {4, 5}), {1});
+  for (const Tensor& tensor : {run_time, empty, reduction}) {
+    const Graph graph(tensor);
+    Schedule schedule(graph);
+    const Op* op = graph.outputs()[0].get();
+    EXPECT_FALSE(derive_contraction({op, op}, target, {}, &schedule)) << op->name;
+    EXPECT_EQ(schedule, Schedule(graph)) << to_string(schedule);
+  }
+}
+
+TEST(DeriveContraction, LeavesAPanelThatItsVectorsDoNotDivide) {
+  const Graph graph(matmul(input("x", f32, {4, 5}), weight("w", f32, {5, 64})));
+  Schedule schedule(graph);
+  DeriveOptions options;
+  options.panels["w"] = 24;
+  const Op* op = graph.outputs()[0].get();
+  EXPECT_FALSE(derive_contraction({op, op}, Target::parse("x86-64-v4"), options, &schedule));
+  EXPECT_EQ(schedule, Schedule(graph));
+}
+
+}  // namespace
+}  // namespace emulsion

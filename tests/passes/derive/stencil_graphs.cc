@@ -1,0 +1,115 @@
+#include "tests/passes/derive/stencil_graphs.h"
+
+#include "dsl/operators.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kSize = Extent::size("B");
+
+// Three neighbours of t along its axis `along`, weighed; `axes` are those of the result.
+Expr three(const Tensor& t, const std::vector<Axis>& axes, size_t along) {
+  auto neighbour = [&](int distance) {
+    std::vector<Expr> indices(axes.begin(), axes.end());
+    indices[along] = indices[along] + distance;
+    return t.at(indices);
+  };
+  return neighbour(0) + neighbour(1) * cast(t.dtype(), Expr(2)) + neighbour(2);
+}
+
+// An operation of that shape that reads three neighbours.
+Tensor stencil(const std::string& name, const Tensor& t, const Shape& shape, size_t along) {
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < shape.size(); ++i) axes.emplace_back("i" + std::to_string(i), shape[i]);
+  return compute(name, axes, three(t, axes, along));
+}
+
+// Across the columns, then down the rows.
+Tensor blur(const Tensor& x, const Shape& shape, size_t rows, size_t columns) {
+  Shape wide = shape;
+  wide[rows] = wide[rows] + Extent(2);
+  return stencil("y", stencil("bx", x, wide, columns), shape, rows);
+}
+
+Graph chain_of_three(const Extent& rows, const Extent& columns) {
+  Tensor x = input("x", f32, {rows + Extent(4), columns + Extent(2)});
+  Tensor bx = stencil("bx", x, {rows + Extent(4), columns}, 1);
+  Tensor by = stencil("by", bx, {rows + Extent(2), columns}, 0);
+  return Graph(stencil("y", by, {rows, columns}, 0));
+}
+
+Graph two_producers(const Extent& rows, const Extent& columns) {
+  Tensor x = input("x", f32, {rows + Extent(2), columns + Extent(2)});
+  Tensor bx = stencil("bx", x, {rows + Extent(2), columns}, 1);
+  Tensor scaled = compute("gain", bx.op()->axes, x.at({bx.op()->axes[0], bx.op()->axes[1]}) * 3.0f);
+  const Axis i("i", rows), j("j", columns);
+  return Graph(
+      compute("y", {i, j}, three(bx, {i, j}, 0) - scaled.at({Expr(i) + 2, j}) + scaled(i, j)));
+}
+
+Graph down_then_across(const Extent& rows, const Extent& columns) {
+  Tensor x = input("x", f32, {rows + Extent(2), columns + Extent(2)});
+  return Graph(stencil("y", stencil("by", x, {rows, columns + Extent(2)}, 0), {rows, columns}, 1));
+}
+
+// Elementwise operations behind both stencils.
+Graph groups(const Extent& rows, const Extent& columns) {
+  Tensor x = input("x", f32, {rows + Extent(2), columns + Extent(2)});
+  Tensor bx = relu(stencil("bx", x, {rows + Extent(2), columns}, 1) - 1.0f);
+  return Graph(relu(stencil("by", bx, {rows, columns}, 0) - 2.0f, "y"));
+}
+
+// The same size as x, which is padded with zeros.
+Graph padded(const Extent& rows, const Extent& columns) {
+  Tensor x = pad(input("x", f32, {rows, columns}), {1, 1}, {1, 1}, 0.0, "padded");
+  return Graph(blur(x, {rows, columns}, 0, 1));
+}
+
+}  // namespace
+
+Graph blur_graph(const Extent& rows, const Extent& columns, DType dtype) {
+  Tensor x = input("x", dtype, {rows + Extent(2), columns + Extent(2)});
+  return Graph(blur(x, {rows, columns}, 0, 1));
+}
+
+std::vector<std::pair<std::string, Graph>> stencil_graphs() {
+  Tensor images = input("x", f32, {3, kSize + Extent(2), 26});
+  Tensor batch = input("x", f32, {kSize, 72, 26});
+  Tensor colours = input("x", u8, {kSize + Extent(2), 36, 3});
+  Tensor channels = input("x", f32, {2, kSize + Extent(2), 9, 16});
+  return {
+      {"rows", blur_graph(kSize, 24)},
+      {"columns", blur_graph(70, kSize)},
+      {"bytes", blur_graph(kSize, 67, u8)},
+      {"shorts", blur_graph(kSize, 24, i16)},
+      {"chain_of_three", chain_of_three(kSize, 24)},
+      {"chain_of_wide_columns", chain_of_three(133, kSize)},
+      {"two_producers", two_producers(kSize, 24)},
+      {"down_then_across", down_then_across(kSize, 24)},
+      {"groups", groups(kSize, 24)},
+      {"padded", padded(kSize, 24)},
+      {"images", Graph(blur(images, {3, kSize, 24}, 1, 2))},
+      {"batch", Graph(blur(batch, {kSize, 70, 24}, 1, 2))},
+      {"colours", Graph(blur(colours, {kSize, 34, 3}, 0, 1))},
+      {"channels", Graph(blur(channels, {2, kSize, 7, 16}, 1, 2))},
+  };
+}
+
+std::vector<std::pair<std::string, Graph>> large_stencil_graphs() {
+  Tensor images = input("x", u8, {2, 259, 258}), batch = input("x", u8, {kSize, 259, 258});
+  return {
+      {"wide_rows", blur_graph(kSize, 2050, u8)},
+      {"tall", blur_graph(541, 250, u8)},
+      {"images", Graph(blur(images, {2, 257, 256}, 1, 2))},
+      {"batch", Graph(blur(batch, {kSize, 257, 256}, 1, 2))},
+  };
+}
+
+Target small_cache(int cores) {
+  Target target = Target::parse("x86-64-v3");
+  target.cores = cores;
+  target.l2_bytes = 16384;
+  return target;
+}
+
+}  // namespace emulsion

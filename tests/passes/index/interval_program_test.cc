@@ -1,0 +1,115 @@
+#include "passes/index/interval_program.h"
+
+#include <gtest/gtest.h>
+
+#include "passes/nest/loop_nest.h"
+#include "tests/passes/expect_error.h"
+
+namespace emulsion {
+namespace {
+
+// i is slot 0, j is slot 1.
+int slot_of(const std::string& name) { return name == "i" ? 0 : 1; }
+
+IndexRange range(const Expr& e, IndexRange i, IndexRange j = {0, 0}) {
+  return IntervalProgram(e, slot_of).range({i, j});
+}
+
+const Expr i = axis_value("i");
+const Expr j = axis_value("j");
+
+std::vector<Expr> expressions() {
+  Expr three = int_constant(3), minus = int_constant(-2);
+  std::vector<Expr> all = {
+      i + j,
+      i - j,
+      i * j,
+      i * minus,
+      i / three,
+      i / minus,
+      i % three,
+      i % minus,
+      i / j,
+      i % j,
+      min(i, three),
+      max(i, j),
+      -i,
+      abs(i),
+      (i * three + j) / three,
+      (i + three) % three,
+      min(i * three + j, int_constant(5)) - j,
+  };
+  std::vector<Expr> conditions = {i<j, i <= j, i> j, i >= j, i == j, i != j, !(i < j)};
+  conditions.push_back(i < three && j < three);
+  conditions.push_back(i < minus || j == three);
+  for (const Expr& condition : conditions) all.push_back(select(condition, i, j * three));
+  return all;
+}
+
+// Against every value of every pair of small boxes.
+TEST(IntervalProgram, ContainsEveryValue) {
+  for (const Expr& e : expressions()) {
+    for (int64_t low = -4; low <= 4; ++low) {
+      for (int64_t high = low; high <= 4; high += 2) {
+        const IndexRange of_i{low, high}, of_j{-high, -low + 1};
+        const IndexRange found = range(e, of_i, of_j);
+        for (int64_t a = of_i.low; a <= of_i.high; ++a) {
+          for (int64_t b = of_j.low; b <= of_j.high; ++b) {
+            const int64_t value = evaluate_index(e, {{"i", a}, {"j", b}});
+            ASSERT_TRUE(found.low <= value && value <= found.high)
+                << to_string(e) << " = " << value << " at " << a << ", " << b << ": [" << found.low
+                << ", " << found.high << "]";
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(IntervalProgram, OfPointsIsTheValue) {
+  for (const Expr& e : expressions()) {
+    if (e->op == ExprOp::mod) continue;  // exact for divisors of 1 and more only
+    for (int64_t a = -4; a <= 4; ++a) {
+      for (int64_t b = -4; b <= 4; ++b) {
+        const IndexRange found = range(e, {a, a}, {b, b});
+        ASSERT_TRUE(found.is_point()) << to_string(e);
+        ASSERT_EQ(found.low, evaluate_index(e, {{"i", a}, {"j", b}})) << to_string(e);
+      }
+    }
+  }
+}
+
+TEST(IntervalProgram, IsExactWhereEachVariableOccursOnce) {
+  IndexRange tile = range(min(j * int_constant(32) + i, int_constant(99)), {0, 31}, {3, 3});
+  EXPECT_EQ(tile.low, 96);
+  EXPECT_EQ(tile.high, 99);
+  IndexRange panel = range((i + int_constant(64)) / int_constant(64), {0, 63});
+  EXPECT_EQ(panel.low, 1);
+  EXPECT_EQ(panel.high, 1);
+  IndexRange lane = range((i + int_constant(64)) % int_constant(64), {0, 63});
+  EXPECT_EQ(lane.low, 0);
+  EXPECT_EQ(lane.high, 63);
+}
+
+TEST(IntervalProgram, NamesItsSlotsOnce) {
+  EXPECT_EQ(IntervalProgram(i * int_constant(2) + i, slot_of).slots(), std::vector<int>{0});
+  EXPECT_EQ(IntervalProgram(j + i, slot_of).slots(), (std::vector<int>{1, 0}));
+  EXPECT_TRUE(IntervalProgram(int_constant(7), slot_of).slots().empty());
+}
+
+TEST(IntervalProgram, TakesLongExpressions) {
+  Expr sum = i;
+  for (int n = 0; n < 100; ++n) sum = sum + j;
+  IndexRange found = range(sum, {1, 2}, {1, 1});
+  EXPECT_EQ(found.low, 101);
+  EXPECT_EQ(found.high, 102);
+}
+
+TEST(IntervalProgramRefuses, WhatIsNoIndex) {
+  EXPECT_INTERNAL_ERROR(IntervalProgram(constant(f32, 1), slot_of), "not an index");
+  EXPECT_INTERNAL_ERROR(IntervalProgram(read_buffer("x", i32, {i}), slot_of), "not an index");
+  EXPECT_INTERNAL_ERROR(IntervalProgram(Expr(), slot_of), "not an index: nothing");
+}
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,66 @@
+#include "passes/index/relax_clamps.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace emulsion {
+namespace {
+
+const Axis y("y"), r("r"), z("z");
+
+// y in [0, N - 1], r in [0, 2], nothing known of z.
+std::optional<Range> ranges(const std::string& name) {
+  if (name == "y") return Range{0, Extent::size("N") - Extent(1)};
+  if (name == "r") return Range{0, 2};
+  return std::nullopt;
+}
+
+std::vector<std::string> relaxed(const Expr& index) {
+  std::vector<std::string> result;
+  for (const Expr& e : relax_clamps(index, ranges)) result.push_back(to_string(e));
+  return result;
+}
+
+Expr clamped(const Expr& index) {
+  return max(min(index, extent_value(Extent::size("N") - 1)), int_constant(0));
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(RelaxClamps, LeavesAnAffineIndexAlone) { EXPECT_EQ(relaxed(y + 1), Texts{"y + 1"}); }
+
+TEST(RelaxClamps, AClampThatNeverMovesGoes) { EXPECT_EQ(relaxed(clamped(y)), Texts{"y"}); }
+
+TEST(RelaxClamps, TheLastRowMovesUpByAsMuchAsItLeaves) {
+  EXPECT_EQ(relaxed(clamped(y + 2)), (Texts{"y + 2", "y"}));
+}
+
+TEST(RelaxClamps, TheFirstRowMovesDown) {
+  EXPECT_EQ(relaxed(clamped(y - 1)), (Texts{"y - 1", "y - 1 + 1"}));
+}
+
+TEST(RelaxClamps, BothEdgesOfAReduction) {  // y + r - 1 leaves by 1 on either side
+  EXPECT_EQ(relaxed(clamped(y + r - 1)).size(), 4U);
+}
+
+TEST(RelaxClamps, InsideASumOrAProduct) {
+  EXPECT_EQ(relaxed(clamped(y - 1) * 2 + r), (Texts{"(y - 1) * 2 + r", "(y - 1 + 1) * 2 + r"}));
+}
+
+TEST(RelaxClamps, KeepsWhatIsNotClampedByANumberOrASize) {
+  EXPECT_EQ(relaxed(min(y, r)), Texts{"min(y, r)"});
+}
+
+TEST(RelaxClamps, KeepsAClampOfAnAxisThatIsNotKnown) {
+  EXPECT_EQ(relaxed(max(z - 1, 0)), Texts{"max(z - 1, 0)"});
+}
+
+TEST(RelaxClamps, KeepsAClampThatMovesByARunTimeSize) {
+  EXPECT_EQ(relaxed(min(y, int_constant(7))), Texts{"min(y, 7)"});
+}
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,80 @@
+#include "passes/index/size_facts.h"
+
+#include <gtest/gtest.h>
+
+namespace emulsion {
+namespace {
+
+const Expr B = size_value("B"), C = size_value("C");
+const Extent b = Extent::size("B"), c = Extent::size("C");
+
+TEST(SizeFacts, AnEqualityIsAValueAndABound) {
+  const SizeFacts facts = facts_of(B == 4);
+  EXPECT_EQ(facts.values.at("B"), 4);
+  EXPECT_EQ(to_string(facts.assume(B * 2 + 1)), "9");
+  EXPECT_EQ(to_string(facts.assume(C * B)), "C * 4");
+  EXPECT_EQ(facts.lower_bound(b * Extent(2) + Extent(1)), 9);
+}
+
+TEST(SizeFacts, EitherSideMayBeTheNumber) {
+  EXPECT_EQ(facts_of(Expr(4) == B).values.at("B"), 4);
+  EXPECT_EQ(facts_of(Expr(4) <= B).least.at("B"), 4);
+  EXPECT_EQ(facts_of(Expr(4) < B).least.at("B"), 5);
+}
+
+TEST(SizeFacts, LowerBounds) {
+  EXPECT_EQ(facts_of(B >= 16).lower_bound(b), 16);
+  EXPECT_EQ(facts_of(B > 16).lower_bound(b), 17);
+  EXPECT_EQ(facts_of(B >= 16 && B >= 3).lower_bound(b), 16);
+  EXPECT_EQ(facts_of(B >= 16).lower_bound(c + Extent(2)), 2);
+}
+
+TEST(SizeFacts, UpperBoundsAreNoLowerBounds) {
+  EXPECT_EQ(facts_of(B <= 16).lower_bound(b), 0);
+  EXPECT_EQ(facts_of(B < 16).lower_bound(b), 0);
+  EXPECT_EQ(facts_of(B != 0).lower_bound(b), 0);
+  EXPECT_EQ(facts_of(B >= 16).lower_bound(Extent(20) - b), std::nullopt);
+}
+
+TEST(SizeFacts, Divisors) {
+  const SizeFacts facts = facts_of(B % 8 == 0);
+  EXPECT_TRUE(facts.divides(8, b));
+  EXPECT_TRUE(facts.divides(4, b));
+  EXPECT_TRUE(facts.divides(16, b * Extent(2) + Extent(32)));
+  EXPECT_TRUE(facts.divides(24, b * Extent(3)));
+  EXPECT_FALSE(facts.divides(16, b));
+  EXPECT_FALSE(facts.divides(8, b + Extent(4)));
+  EXPECT_FALSE(facts.divides(8, b + c));
+}
+
+TEST(SizeFacts, DivisorsOfOnePartAndAnother) {
+  const SizeFacts facts = facts_of(B % 4 == 0 && B % 6 == 0 && C >= 2);
+  EXPECT_TRUE(facts.divides(12, b));
+  EXPECT_FALSE(facts.divides(24, b));
+  EXPECT_EQ(facts.lower_bound(c), 2);
+}
+
+TEST(SizeFacts, WithoutConditionOnlyWhatAlwaysDivides) {
+  EXPECT_TRUE(SizeFacts().divides(4, b * Extent(8)));
+  EXPECT_FALSE(SizeFacts().divides(4, b));
+  EXPECT_TRUE(SizeFacts().divides(4, Extent(0)));
+  EXPECT_FALSE(facts_of(Expr()).divides(2, b));
+}
+
+TEST(SizeFacts, NothingFromARest) { EXPECT_FALSE(facts_of(B % 8 == 1).divides(8, b)); }
+TEST(SizeFacts, NothingFromAnUnequality) { EXPECT_FALSE(facts_of(B % 8 != 0).divides(8, b)); }
+TEST(SizeFacts, NothingFromADivisionByZero) { EXPECT_TRUE(facts_of(B % 0 == 0).divisors.empty()); }
+TEST(SizeFacts, NothingFromOneOfTwo) {
+  const SizeFacts facts = facts_of(B >= 16 || C >= 16);
+  EXPECT_EQ(facts.lower_bound(b), 0);
+}
+TEST(SizeFacts, NothingFromANegation) { EXPECT_EQ(facts_of(!(B < 16)).lower_bound(b), 0); }
+TEST(SizeFacts, NothingFromASum) { EXPECT_EQ(facts_of(B + C >= 16).lower_bound(b), 0); }
+
+TEST(SizeFacts, AnExpressionThatNothingIsKnownOfStaysTheSame) {
+  const Expr e = B + 1;
+  EXPECT_TRUE(facts_of(B >= 3).assume(e).same_as(e));
+}
+
+}  // namespace
+}  // namespace emulsion

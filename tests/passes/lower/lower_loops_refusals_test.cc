@@ -1,0 +1,340 @@
+// What the directives on how loops run refuse: rfactor, atomic, tails that mask one side, prefetch,
+// compute_with.
+
+#include <gtest/gtest.h>
+
+#include "dsl/error.h"
+#include "tests/passes/expect_error.h"
+#include "tests/passes/lower/lower_refuses.h"
+
+namespace emulsion {
+namespace {
+
+// --- rfactor -------------------------------------------------------------------------------------
+
+TEST_F(LowerRefuses, RfactorOfAPureAxis) {
+  mm().rfactor(n, "partial");
+  refused("mm.rfactor(n, partial)", "expected a reduction loop of mm (k), got n");
+}
+
+TEST_F(LowerRefuses, RfactorOfAnOperationWithoutReduction) {
+  y().rfactor(n, "partial");
+  refused("y.rfactor(n, partial)", "expected a reduction loop of y (none), got n");
+}
+
+TEST_F(LowerRefuses, RfactorIntoAStageThatIsTaken) {
+  mm().rfactor(k, "biased");
+  refused("mm.rfactor(k, biased)", "got biased");
+}
+
+TEST_F(LowerRefuses, RfactorAfterAPureLoopIsSplit) {
+  mm().split(m, mo, mi, 2).rfactor(k, "partial");
+  refused("mm.rfactor(k, partial)", "got split(m, mo, mi, 2); legal: that one after it");
+}
+
+TEST_F(LowerRefuses, RfactorAfterALoopHasAKind) {
+  mm().unroll(k).rfactor(k, "partial");
+  refused("mm.rfactor(k, partial)", "got unroll(k); legal: that one after it");
+}
+
+TEST_F(LowerRefuses, RfactorAfterATailThatIsNoGuard) {
+  mm().split(k, t, q, 4, Tail::predicate).rfactor(q, "partial");
+  refused("mm.rfactor(q, partial)", "with a tail of guard");
+}
+
+TEST_F(LowerRefuses, RfactorAfterLoopsThatAreNotNeighboursAreFused) {
+  const Axis i("i", 2), j("j", 3), r("r", 4);
+  Tensor s = compute("s", {}, sum({i, j, r}, input("x", f32, {2, 3, 4})(i, j, r)));
+  Schedule schedule(s);
+  schedule[s].fuse(i, r, t).rfactor(t, "partial");
+  refused(schedule, "s.fuse(i, r, t)", "expected r directly inside i");
+}
+
+TEST_F(LowerRefuses, RfactorOfARunTimeExtentInPieces) {
+  const Axis r("r", Extent::size("B"));
+  Tensor s = compute("s", {}, sum(r, input("x", f32, {Extent::size("B")})(r)));
+  for (const Axis& loop : {t, q}) {
+    Schedule schedule(s);
+    schedule[s].split(r, t, q, 4).rfactor(loop, "partial");
+    refused(schedule, "s.rfactor(" + loop.name() + ", partial)", "got t in (B + 3) / 4; legal:");
+  }
+}
+
+TEST_F(LowerRefuses, RfactorThatIsTooLarge) {
+  const Axis i("i", 40000), r("r", 60000);
+  Tensor s = compute("s", {i}, sum(r, input("x", f32, {40000})(i) * cast(f32, Expr(r))));
+  Schedule schedule(s);
+  schedule[s].rfactor(r, "partial");
+  refused(schedule, "s.rfactor(r, partial)", "bytes, got shape [40000, 60000]");
+}
+
+// --- atomic --------------------------------------------------------------------------------------
+
+// An integer reduction of `combiner` over r.
+Tensor reduced(Combiner combiner) {
+  const Axis i("i", 3), r("r", 8);
+  const Expr x = input("x", i32, {3, 8})(i, r);
+  switch (combiner) {
+    case Combiner::product:
+      return compute("s", {i}, product({r}, x));
+    case Combiner::max:
+      return compute("s", {i}, reduce_max(r, x));
+    default:
+      return compute("s", {i}, sum(r, x));
+  }
+}
+
+TEST_F(LowerRefuses, ReductionOfIntegersWithoutAtomic) {
+  const Axis r("r");
+  for (Combiner combiner : {Combiner::sum, Combiner::max}) {
+    Schedule vectors(reduced(combiner)), threads(reduced(combiner));
+    vectors["s"].vectorize(r);
+    refused(vectors, "s.vectorize(r)", "legal: atomic() on s, or rfactor(r, ...)");
+    threads["s"].parallel(r);
+    refused(threads, "s.parallel(r)",
+            "carries the " + to_string(combiner) + " of s; legal: atomic");
+  }
+}
+
+TEST_F(LowerRefuses, AtomicFloatsInVectorsAndThreads) {
+  mm().atomic().vectorize(k);
+  refused("mm.vectorize(k)", "rounded in the order of the loop; legal: rfactor(k, ...)");
+  Schedule threads(y_);
+  threads[mm_].parallel(k).atomic();
+  refused(threads, "mm.parallel(k)", "carries the sum of mm, rounded");
+}
+
+TEST_F(LowerRefuses, AtomicProductInThreads) {
+  Schedule schedule(reduced(Combiner::product));
+  schedule["s"].atomic().parallel(Axis("r"));
+  refused(schedule, "s.parallel(r)", "atomic operations, got a product of i32; legal: rfactor");
+}
+
+TEST_F(LowerRefuses, AtomicOfAnOperationWithoutReduction) {
+  y().atomic();
+  refused("y.atomic()", "expected a reduction, got y");
+}
+
+TEST_F(LowerRefuses, AtomicTwice) {
+  mm().atomic().atomic();
+  refused("mm.atomic()", "got a second one");
+}
+
+TEST_F(LowerRefuses, TwoVectorizedReductionLoops) {
+  const Axis r("r"), ro("ro"), ri("ri");
+  Schedule schedule(reduced(Combiner::sum));
+  schedule["s"].atomic().split(r, ro, ri, 4).vectorize(ro).vectorize(ri);
+  refused(schedule, "s.vectorize(ri): expected no vectorized loop inside a vectorized loop",
+          "got ri inside ro; legal: unroll(ro)");
+}
+
+// --- tails that mask one side -------------------------------------------------------------------
+
+TEST_F(LowerRefuses, PredicateLoadsOfAnOutput) {
+  y().split(n, no, ni, 4, Tail::predicate_loads);
+  refused("y.split(n, no, ni, 4, predicate_loads)", "nothing past the end of y may be written");
+}
+
+TEST_F(LowerRefuses, MasksOfOneSideOfAReduction) {
+  for (Tail tail : {Tail::predicate_loads, Tail::predicate_stores}) {
+    for (const Axis& axis : {n, k}) {
+      Schedule schedule(y_);
+      schedule[mm_].split(axis, t, q, 4, tail);
+      refused(schedule, "mm.split(" + axis.name() + ", t, q, 4, " + to_string(tail) + ")",
+              "expected a tail of guard or predicate: a reduction loads what it stores");
+    }
+  }
+}
+
+TEST_F(LowerRefuses, SplitOfAMaskedLoop) {
+  y().split(n, no, ni, 4, Tail::predicate_stores).split(ni, t, q, 2);
+  refused("y.split(ni, t, q, 2)", "got ni, which a split with predicate_stores made");
+}
+
+TEST_F(LowerRefuses, FuseOfAMaskedLoop) {
+  biased().split(n, no, ni, 4, Tail::predicate_loads).fuse(no, ni, t);
+  refused("biased.fuse(no, ni, t)", "got no, which a split with predicate_loads made");
+}
+
+TEST_F(LowerRefuses, PredicateStoresAroundWhatIsComputedInside) {
+  biased().compute_at(y_, m);
+  y().split(n, no, ni, 4, Tail::predicate_stores);
+  refused("y.split(n, no, ni, 4, predicate_stores)",
+          "got biased, which is computed at y.m; legal:");
+}
+
+TEST_F(LowerRefuses, PredicateLoadsIntoTheStack) {
+  biased().compute_at(y_, m).split(n, no, ni, 4, Tail::predicate_loads).store_in(Memory::stack);
+  refused("biased.store_in(stack)", "one that predicate_loads stores past; legal: heap");
+}
+
+TEST_F(LowerRefuses, PredicateLoadsAroundAnUnrolledLoop) {
+  biased().split(n, no, ni, 4, Tail::predicate_loads).unroll(no);
+  refused("biased.unroll(no)", "got no, the outer loop of a split with predicate_loads");
+}
+
+TEST_F(LowerRefuses, PredicateLoadsIntoStorageThatIsKept) {
+  biased().compute_at(y_, n).store_at(y_, m).split(n, no, ni, 4, Tail::predicate_loads);
+  refused("biased.split(n, no, ni, 4, predicate_loads)", "storage of biased that is kept");
+}
+
+TEST_F(LowerRefuses, PredicateLoadsInsideASplit) {
+  biased().split(n, no, ni, 6).split(ni, t, q, 4, Tail::predicate_loads);
+  refused("biased.split(ni, t, q, 4, predicate_loads)",
+          "expected an axis of biased that is not split yet, got ni");
+}
+
+// --- compute_with -------------------------------------------------------------------------------
+
+// p = 2 x and q = x * x, both read by z; r = p + 1.
+class LowerRefusesSharing : public LowerRefuses {
+ protected:
+  Tensor p_ = compute("p", {m, k}, x_(m, k) * 2.0f), q_ = compute("q", {m, k}, x_(m, k) * x_(m, k));
+  Tensor r_ = compute("r", {m, k}, p_(m, k) + 1.0f);
+  Tensor total_ = compute("total", {m}, sum(k, x_(m, k)));
+  Tensor z_ = compute("z", {m, k}, q_(m, k) + r_(m, k) + total_(m));
+  Schedule s_{z_};
+};
+
+TEST_F(LowerRefusesSharing, OfNoOperation) {
+  s_[p_].add(directive(DirectiveKind::compute_with, {"m"}, 0, "x"));
+  refused(s_, "p.compute_with(x, m)", "got x");
+  Schedule self(z_);
+  self[p_].compute_with(p_, m);
+  refused(self, "p.compute_with(p, m)", "got p");
+  Schedule inlined(z_);
+  inlined[p_].compute_inline();
+  inlined[q_].compute_with(p_, m);
+  refused(inlined, "q.compute_with(p, m)", "expected another operation with loops, got p");
+}
+
+TEST_F(LowerRefusesSharing, OfNoLoop) {
+  s_[q_].compute_with(p_, t);
+  refused(s_, "q.compute_with(p, t)", "expected a loop of q");
+  Schedule taken(z_);
+  taken[q_].compute_with(p_, m).split(m, mo, mi, 2);
+  refused(taken, "q.compute_with(p, m)", "got mo, mi, k of q and m of p");
+}
+
+TEST_F(LowerRefusesSharing, Twice) {
+  s_[q_].compute_with(p_, m).compute_with(p_, k);
+  refused(s_, "q.compute_with(p, k)", "expected one compute_with, got a second one");
+}
+
+TEST_F(LowerRefusesSharing, WithAnOperationThatIsNeeded) {
+  s_[r_].compute_with(p_, m);
+  refused(s_, "r.compute_with(p, m)", "neither needs the other, got r and p; legal: compute_at");
+  Schedule through(z_);
+  through[q_].compute_with(p_, m);
+  through[r_].compute_with(q_, m);
+  refused(through, "r.compute_with(q, m)", "got q, which shares those of p; legal: compute_with(p");
+  Schedule both(z_);
+  both[p_].compute_with(q_, m);
+  both[r_].compute_with(q_, m);
+  refused(both, "p.compute_with(q, m)", "got p and r");
+}
+
+TEST_F(LowerRefusesSharing, LoopsInAnotherOrder) {
+  s_[q_].reorder({m, k}).compute_with(p_, m);
+  refused(s_, "q.compute_with(p, m)", "got k, m of q and m of p; legal: split, name and reorder");
+}
+
+TEST_F(LowerRefusesSharing, LoopsOfAnotherKind) {
+  s_[q_].parallel(m).compute_with(p_, m);
+  refused(s_, "q.compute_with(p, m)", "serial for both or parallel for both, got m");
+  Schedule vectors(z_);
+  vectors[p_].vectorize(k);
+  vectors[q_].vectorize(k).compute_with(p_, k);
+  refused(vectors, "q.compute_with(p, k)", "got k; legal: a loop outside k");
+}
+
+TEST_F(LowerRefusesSharing, LoopsOfAnotherExtent) {
+  s_[p_].split(k, t, q, 2);
+  s_[q_].split(k, t, q, 3).compute_with(p_, t);
+  refused(s_, "q.compute_with(p, t)", "got t of 2 from 0 and t of 3 from 0; legal: a loop outside");
+}
+
+TEST_F(LowerRefusesSharing, AReductionAndNone) {
+  s_[total_].compute_with(p_, m);
+  refused(s_, "total.compute_with(p, m)", "two reductions or two operations without, got total");
+}
+
+TEST_F(LowerRefusesSharing, AReductionLoop) {
+  Tensor other = compute("other", {m}, reduce_max(k, x_(m, k)));
+  Tensor both = compute("both", {m}, total_(m) + other(m));
+  Schedule schedule(both);
+  schedule[other].compute_with(total_, k);
+  refused(schedule, "other.compute_with(total, k)", "axes that are not reduced, got k");
+}
+
+TEST_F(LowerRefusesSharing, AtAnotherPlace) {
+  s_[q_].compute_at(z_, m).compute_with(p_, m);
+  refused(s_, "q.compute_with(p, m)", "got q at z.m and p at the root");
+}
+
+TEST_F(LowerRefusesSharing, ComputeAtALoopThatIsShared) {
+  Tensor inner = compute("inner", {m, k}, x_(m, k) + 2.0f);
+  Tensor u = compute("u", {m, k}, inner(m, k) * 3.0f), v = compute("v", {m, k}, x_(m, k) * 4.0f);
+  Schedule schedule(compute("w", {m, k}, u(m, k) + v(m, k)));
+  schedule[v].compute_with(u, m);
+  schedule[inner].compute_at(u, m);
+  refused(schedule, "inner.compute_at(u, m)", "got u.m, which is a loop of u and of v");
+}
+
+// --- prefetch -----------------------------------------------------------------------------------
+
+TEST_F(LowerRefuses, PrefetchOfNothingAhead) {
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { mm().prefetch(x_, m, 0); },
+                                         "argument 3 (distance) of prefetch"));
+  mm().add(directive(DirectiveKind::prefetch, {"m"}, -1, "x"));
+  refused("mm.prefetch(x, m, -1)", "expected a positive integer, got -1");
+}
+
+TEST_F(LowerRefuses, PrefetchOfWhatIsNotRead) {
+  mm().prefetch(b_, m, 1);
+  refused("mm.prefetch(b, m, 1)", "that mm reads, got b; legal: w, x");
+}
+
+TEST_F(LowerRefuses, PrefetchOfAConstant) {
+  const Axis i("i", 4);
+  Tensor c = constant("c", {4}, std::vector<float>(4, 1)), s = compute("s", {i}, c(i) * 2.0f);
+  Schedule schedule(s);
+  schedule[s].prefetch(c, i, 1);
+  refused(schedule, "s.prefetch(c, i, 1)", "got c; legal: none");
+}
+
+TEST_F(LowerRefuses, PrefetchOfAnOutput) {
+  const Axis i("i", 4);
+  Tensor s = compute("s", {i}, input("x", f32, {4})(i) * 2.0f);
+  Tensor z = compute("z", {i}, s(i) + 1.0f);
+  Schedule schedule(Graph({s, z}));
+  schedule[z].prefetch(s, i, 1);
+  refused(schedule, "z.prefetch(s, i, 1)", "got s; legal: none");
+}
+
+TEST_F(LowerRefuses, PrefetchAtALoopThatIsTaken) {
+  mm().prefetch(x_, m, 1).split(m, mo, mi, 2);
+  refused("mm.prefetch(x, m, 1)", "expected a loop that stays, got m");
+}
+
+TEST_F(LowerRefuses, PrefetchAtALoopThatIsNotSerial) {
+  mm().prefetch(x_, m, 1).parallel(m);
+  refused("mm.prefetch(x, m, 1)", "got m, which is parallel; legal: a serial loop around it");
+  Schedule inside(y_);
+  inside[y_].reorder({m, n}).vectorize(n).prefetch(v_, m, 1);
+  refused(inside, "y.prefetch(v, m, 1)", "got m inside n, which is vectorized");
+}
+
+TEST_F(LowerRefuses, PrefetchOfWhatIsStoredInside) {
+  biased().compute_at(y_, m);
+  y().prefetch(biased_, m, 1);
+  refused("y.prefetch(biased, m, 1)", "got biased, of which each step computes its part");
+}
+
+TEST_F(LowerRefuses, PrefetchTwice) {
+  mm().prefetch(x_, m, 1).prefetch(x_, m, 2);
+  refused("mm.prefetch(x, m, 2)", "got a second one; legal: the greater distance");
+}
+
+}  // namespace
+}  // namespace emulsion

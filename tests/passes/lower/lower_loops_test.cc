@@ -1,0 +1,267 @@
+// Directives on how loops run: rfactor, atomic, tails that mask one side, prefetch, compute_with.
+// The goldens show what each makes of a nest; every nest is run against its graph.
+
+#include <gtest/gtest.h>
+
+#include "dsl/operators.h"
+#include "passes/lower/lower.h"
+#include "tests/passes/check_nest.h"
+
+namespace emulsion {
+namespace {
+
+const Axis m("m", 4), n("n", 10), k("k", 6);
+const Axis mo("mo"), mi("mi"), no("no"), ni("ni");
+
+Graph unused() { return Graph(compute("unused", {}, constant(f32, 0))); }
+
+// y = 2 x
+struct Doubled {
+  explicit Doubled(const Extent& rows = 4) {
+    const Axis i("m", rows);
+    x = input("x", f32, {rows, 10});
+    y = compute("y", {i, n}, x(i, n) * 2.0f);
+    schedule = Schedule(y);
+  }
+  Tensor x, y;
+  Schedule schedule{unused()};
+};
+
+// y = max(mm + b, 0), mm = x * w
+struct Linear {
+  Tensor x = input("x", f32, {4, 6}), w = weight("w", f32, {6, 10}), b = weight("b", f32, {10});
+  Tensor mm = compute("mm", {m, n}, sum(k, x(m, k) * w(k, n)));
+  Tensor y = compute("y", {m, n}, max(mm(m, n) + b(n), 0.0f));
+  Schedule schedule{y};
+};
+
+// --- rfactor -------------------------------------------------------------------------------------
+
+TEST(LowerRfactor, LanesThatDivide) {
+  const Axis i("i", 2), r("r", 8), lane("lane");
+  Tensor s = compute("s", {i}, sum(r, input("x", f32, {2, 8})(i, r)));
+  Schedule schedule(s);
+  schedule[s].split(r, r, lane, 4).rfactor(lane, "partial");
+  schedule["partial"].compute_at(s, i).reorder({lane, r}).vectorize(lane);
+  expect_nest(schedule);
+}
+
+TEST(LowerRfactor, ThatDoesNotDivide) {
+  const Axis r("r", 7), lane("lane");
+  Tensor s = compute("s", {}, reduce_max(r, input("x", f32, {7})(r)));
+  Schedule schedule(s);
+  schedule[s].split(r, r, lane, 4).rfactor(lane, "partial");
+  expect_nest(schedule);
+}
+
+TEST(LowerRfactor, OfTheOuterLoop) {
+  const Axis r("r", 7), ro("ro"), ri("ri");
+  Tensor s = compute("s", {}, sum(r, input("x", f32, {7})(r)));
+  Schedule schedule(s);
+  schedule[s].split(r, ro, ri, 4).rfactor(ro, "partial");
+  schedule["partial"].parallel(ro);
+  expect_nest(schedule);
+}
+
+TEST(LowerRfactor, OfAWholeAxisOfRunTimeExtent) {
+  const Axis r("r", Extent::size("B")), j("j", 3);
+  Tensor s = compute("s", {}, sum({r, j}, input("x", f32, {Extent::size("B"), 3})(r, j)));
+  Schedule schedule(s);
+  schedule[s].rfactor(r, "rows");
+  schedule["rows"].parallel(r);
+  expect_nest(schedule);
+}
+
+TEST(LowerRfactor, BesideAnAxisOfRunTimeExtent) {
+  const Axis r("r", Extent::size("B")), j("j", 5), jo("jo"), ji("ji");
+  Tensor s = compute("s", {}, sum({r, j}, input("x", f32, {Extent::size("B"), 5})(r, j)));
+  Schedule schedule(s);
+  schedule[s].split(j, jo, ji, 2).rfactor(ji, "partial");
+  expect_nest(schedule);
+}
+
+TEST(LowerRfactor, OfALoopThatIsAllThereIs) {
+  const Axis r("r", 7);
+  Tensor s = compute("s", {}, sum(r, input("x", f32, {7})(r)));
+  Schedule schedule(s);
+  schedule[s].rfactor(r, "copy");
+  expect_nest(schedule);
+}
+
+TEST(LowerRfactor, OfFusedLoops) {
+  const Axis i("i", 2), j("j", 3), ij("ij"), o("o"), lane("lane");
+  Tensor s = compute("s", {}, sum({i, j}, input("x", f32, {2, 3})(i, j)));
+  Schedule schedule(s);
+  schedule[s].fuse(i, j, ij).split(ij, o, lane, 4).rfactor(lane, "partial");
+  expect_nest(schedule);
+}
+
+TEST(LowerRfactor, Twice) {
+  const Axis r("r", 16), ro("ro"), ri("ri"), lane("lane");
+  Tensor s = compute("s", {}, sum(r, input("x", f32, {16})(r)));
+  Schedule schedule(s);
+  schedule[s].split(r, ro, ri, 8).rfactor(ro, "blocks");
+  schedule["blocks"].split(ri, ri, lane, 4).rfactor(lane, "lanes");
+  expect_nest(schedule);
+}
+
+// --- atomic --------------------------------------------------------------------------------------
+
+// s[i] = max of x[i, r]; integers.
+Schedule atomic_max() {
+  const Axis i("i", 3), r("r", 10);
+  Tensor s = compute("s", {i}, reduce_max(r, input("x", i32, {3, 10})(i, r)));
+  Schedule schedule(s);
+  schedule[s].atomic();
+  return schedule;
+}
+
+TEST(LowerAtomic, VectorizedReduction) {
+  Schedule schedule = atomic_max();
+  schedule["s"].split(Axis("r"), Axis("ro"), Axis("ri"), 4).vectorize(Axis("ri"));
+  expect_nest(schedule);
+}
+
+TEST(LowerAtomic, ParallelReduction) {
+  Schedule schedule = atomic_max();
+  schedule["s"].parallel(Axis("r")).reorder({Axis("i"), Axis("r")});
+  expect_nest(schedule);
+}
+
+TEST(LowerAtomic, SaidLast) {
+  const Axis i("i", 3), r("r", 8);
+  Tensor s = compute("s", {i}, product({r}, input("x", i32, {3, 8})(i, r)));
+  Schedule schedule(s);
+  schedule[s].vectorize(r).atomic();
+  expect_nest(schedule);
+}
+
+// --- tails that mask one side --------------------------------------------------------------------
+
+TEST(LowerMasks, PredicateStores) {
+  Doubled d;
+  d.schedule[d.y].split(n, no, ni, 4, Tail::predicate_stores).vectorize(ni);
+  expect_nest(d.schedule);
+}
+
+TEST(LowerMasks, PredicateStoresOfARunTimeExtent) {
+  Doubled d(Extent::size("B"));
+  d.schedule[d.y].split(m, mo, mi, 4, Tail::predicate_stores);
+  expect_nest(d.schedule);
+}
+
+TEST(LowerMasks, PredicateLoadsOfWhatIsInside) {
+  const Axis i("i", 10);
+  Tensor a = compute("a", {i}, input("x", f32, {10})(i) * 2.0f);
+  Tensor y = compute("y", {i}, a(i) + a(9 - Expr(i)));
+  Schedule schedule(y);
+  schedule[a].split(i, no, ni, 4, Tail::predicate_loads).vectorize(ni);
+  expect_nest(schedule);
+}
+// --- prefetch ------------------------------------------------------------------------------------
+
+TEST(LowerPrefetch, OfAnInput) {
+  Doubled d;
+  d.schedule[d.y].prefetch(d.x, m, 2);
+  expect_nest(d.schedule);
+}
+
+TEST(LowerPrefetch, OfAPackedWeightAndAnInputByAReduction) {
+  Linear l;
+  l.schedule[l.mm].pack(l.w, n, 5).reorder({n, k, m});
+  l.schedule[l.mm].prefetch(l.w, k, 1).prefetch(l.x, k, 3).prefetch(l.x, m, 1);
+  expect_nest(l.schedule);
+}
+
+TEST(LowerPrefetch, OfAnOperationInsideWhoseStorageItIs) {
+  Linear l;
+  l.schedule[l.y].split(n, no, ni, 5).prefetch(l.mm, no, 1);
+  l.schedule[l.mm].compute_at(l.y, m);
+  expect_nest(l.schedule);
+}
+
+// --- compute_with --------------------------------------------------------------------------------
+
+// s = a + b, a = 2 x, b = x + 1.
+struct Siblings {
+  explicit Siblings(Extent rows = 4) {
+    const Axis i("m", rows);
+    Tensor x = input("x", f32, {rows, 10});
+    a = compute("a", {i, n}, x(i, n) * 2.0f);
+    b = compute("b", {i, n}, x(i, n) + 1.0f);
+    s = compute("s", {i, n}, a(i, n) + b(i, n));
+    schedule = Schedule(s);
+  }
+  Tensor a, b, s;
+  Schedule schedule{unused()};
+};
+
+TEST(LowerComputeWith, OneLoop) {
+  Siblings t;
+  t.schedule[t.b].compute_with(t.a, m);
+  expect_nest(t.schedule);
+}
+
+TEST(LowerComputeWith, LoopsOfASplitOfARunTimeExtent) {
+  Siblings t(Extent::size("B"));
+  for (const Tensor& x : {t.a, t.b}) {
+    t.schedule[x].split(m, mo, mi, 4).reorder({mi, n, mo}).parallel(mo);
+  }
+  t.schedule[t.b].compute_with(t.a, n);
+  expect_nest(t.schedule);
+}
+
+TEST(LowerComputeWith, AtALoopOfWhatReadsThem) {
+  Siblings t;
+  t.schedule[t.a].compute_at(t.s, m).reorder({m, n});
+  t.schedule[t.b].compute_at(t.s, m).reorder({m, n}).compute_with(t.a, n);
+  expect_nest(t.schedule);
+}
+
+TEST(LowerComputeWith, TwoReductions) {
+  const Axis i("i", 3), r("r", 5);
+  const Expr x = input("x", f32, {3, 5})(i, r);
+  Tensor total = compute("total", {i}, sum(r, x)), most = compute("most", {i}, reduce_max(r, x));
+  Tensor y = compute("y", {i}, total(i) - most(i));
+  Schedule schedule(y);
+  schedule[most].compute_with(total, i);
+  expect_nest(schedule);
+}
+
+TEST(LowerComputeWith, ThreeAtDifferentDepthsOneOfThemAnOutput) {
+  const Axis i("i", 3), j("j", 4);
+  Tensor x = input("x", f32, {3, 4});
+  Tensor a = compute("a", {i, j}, x(i, j) * 2.0f), b = compute("b", {i, j}, x(i, j) * 3.0f);
+  Tensor c = compute("c", {i, j}, x(i, j) * 4.0f);
+  Tensor y = compute("y", {i, j}, a(i, j) + b(i, j));
+  Schedule schedule(Graph({c, y}));
+  schedule[b].compute_with(a, j);
+  schedule[c].compute_with(a, i);
+  expect_nest(schedule);
+}
+
+TEST(LowerComputeWith, WhatIsBetweenThemComesBeforeOrAfter) {
+  const Axis i("i", 3);
+  Tensor x = input("x", f32, {3});
+  Tensor a = compute("a", {i}, x(i) * 2.0f), reads_a = compute("reads_a", {i}, a(i) * 3.0f);
+  Tensor for_b = compute("for_b", {i}, x(i) * 4.0f), b = compute("b", {i}, for_b(i) * 5.0f);
+  Tensor y = compute("y", {i}, reads_a(i) + b(i));
+  Schedule schedule(y);
+  schedule[b].compute_with(a, i);
+  expect_nest(schedule);
+}
+
+TEST(LowerComputeWith, AStageInsideTheLoopsOfTheSibling) {
+  const Axis i("i", 3), j("j", 6);
+  Tensor x = input("x", f32, {3, 6});
+  Tensor inner = compute("inner", {i, j}, x(i, j) * 2.0f);
+  Tensor a = compute("a", {i, j}, x(i, j) * 3.0f), b = compute("b", {i, j}, inner(i, j) * 5.0f);
+  Tensor y = compute("y", {i, j}, a(i, j) + b(i, j));
+  Schedule schedule(y);
+  schedule[b].compute_with(a, i);
+  schedule[inner].compute_at(b, j);
+  expect_nest(schedule);
+}
+
+}  // namespace
+}  // namespace emulsion

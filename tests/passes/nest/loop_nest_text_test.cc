@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include "passes/nest/loop_nest.h"
+#include "tests/passes/nest/test_nests.h"
+
+namespace emulsion {
+namespace {
+
+const Extent B = Extent::size("B");
+
+// The text without its first line.
+std::string tree_of(const LoopNest& nest) {
+  std::string text = to_string(nest);
+  return text.substr(text.find('\n') + 1);
+}
+
+TEST(LoopNestText, PrintsAFusedNest) {
+  EXPECT_EQ(to_string(linear_nest()),
+            R"(kernel y(x: f32[5, 3], w: f32[3, 8], b: f32[8]) -> y: f32[5, 8]
+parallel y.mo in 3
+  alloc mm[y.mo * 2 .. +2, 0 .. +8] in stack
+    unrolled mm.m in 2
+      vectorized mm.n in 8
+        execute mm[m, n] = 0f  where m = y.mo * 2 + mm.m
+    for mm.k in 3
+      unrolled mm.m in 2
+        vectorized mm.n in 8
+          execute mm[m, n] += x[min(m, 4), k] * w[k, n]  where m = y.mo * 2 + mm.m
+    for y.mi in 2
+      vectorized y.n in 8
+        store y[m, n] = max(mm[m, n] + b[n], 0f)  where m = y.mo * 2 + y.mi  if m < 5
+)");
+}
+
+TEST(LoopNestText, PrintsRunTimeSizes) {
+  std::string text = to_string(linear_nest(B));
+  EXPECT_NE(text.find("kernel y(x: f32[B, 3]"), std::string::npos) << text;
+  EXPECT_NE(text.find("parallel y.mo in (B + 1) / 2\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("x[min(m, B - 1), k]"), std::string::npos) << text;
+  EXPECT_NE(text.find("if m < B\n"), std::string::npos) << text;
+}
+
+TEST(LoopNestText, PrintsPacks) {
+  std::string text = to_string(packed_nest());
+  EXPECT_NE(text.find("w_packed: f32[2, 3, 4]"), std::string::npos) << text;
+  EXPECT_NE(text.find("\npack w -> w_packed\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("w_packed[n / 4, k, n % 4]"), std::string::npos) << text;
+}
+
+TEST(LoopNestText, PrintsConstants) {
+  LoopNest nest = copy_nest(2);
+  nest.buffers.push_back({"c", DType::i32, BufferRole::constant, {2}, nullptr});
+  EXPECT_EQ(to_string(nest), R"(kernel y(x: f32[2]) -> y: f32[2]
+constant c: i32[2]
+for y.i in 2
+  store y[i] = x[i]
+)");
+}
+
+TEST(LoopNestText, PrintsReductionsIntoTheOutput) {
+  EXPECT_EQ(tree_of(reduction_nest(Combiner::max, 4, DType::i32)),
+            "execute y[] = -2147483648\nfor y.k in 4\n  execute y[] max= x[k]\n");
+}
+
+TEST(LoopNestText, NamesEveryCombiner) {
+  EXPECT_NE(to_string(reduction_nest(Combiner::sum, 4)).find("y[] += x[k]"), std::string::npos);
+  EXPECT_NE(to_string(reduction_nest(Combiner::product, 4)).find("y[] *= x[k]"), std::string::npos);
+  EXPECT_NE(to_string(reduction_nest(Combiner::min, 4)).find("y[] min= x[k]"), std::string::npos);
+}
+
+TEST(LoopNestText, PrintsLoads) {
+  LoopNest nest = copy_nest(4);
+  nest.root = edit(nest.root, [](Node* node) {
+    if (node->kind == NodeKind::store) node->kind = NodeKind::load;
+  });
+  EXPECT_EQ(tree_of(nest), "for y.i in 4\n  load y[i] = x[i]\n");
+}
+
+TEST(LoopNestText, PutsAnAllocsExtentInParenthesesWhereItNeedsThem) {
+  LoopNest nest = copy_nest(4);
+  nest.root = alloc_node("y", {int_constant(0)}, {size_value("B") + 1}, nest.root);
+  EXPECT_EQ(tree_of(nest),
+            "alloc y[0 .. +(B + 1)] in heap\n  for y.i in 4\n    store y[i] = x[i]\n");
+}
+
+TEST(LoopNestText, JoinsGuards) {
+  LoopNest nest = copy_nest(4);
+  nest.root = edit(nest.root, [](Node* node) {
+    if (node->kind == NodeKind::store) node->guards = {v("y", "i") < 3, v("z", "q") + 0 >= 1};
+  });
+  EXPECT_EQ(tree_of(nest), "for y.i in 4\n  store y[i] = x[i]  if i < 3 and z.q >= 1\n");
+}
+
+TEST(LoopNestText, PrintsABlockWithoutALineOfItsOwn) {
+  LoopNest nest = copy_nest(4);
+  NodePtr loop = nest.root;
+  nest.root = block_node({loop, block_node({loop})});
+  EXPECT_EQ(tree_of(nest),
+            "for y.i in 4\n  store y[i] = x[i]\nfor y.i in 4\n  store y[i] = x[i]\n");
+}
+
+TEST(LoopNestText, PrintsANestWithoutATree) {
+  LoopNest nest = copy_nest(4);
+  nest.root = nullptr;
+  EXPECT_EQ(to_string(nest), "kernel y(x: f32[4]) -> y: f32[4]\n");
+}
+
+}  // namespace
+}  // namespace emulsion

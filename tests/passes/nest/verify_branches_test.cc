@@ -1,0 +1,105 @@
+// What verify_nest says of branches: each broken nest is refused by the rule that it breaks.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "dsl/operators.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/verify_nest.h"
+#include "tests/passes/expect_error.h"
+
+namespace emulsion {
+namespace {
+
+const Expr kBatch = size_value("B");
+
+// y = 2 x, with two special cases.
+LoopNest branched() {
+  const Axis m("m", Extent::size("B"));
+  Tensor y = compute("y", {m}, input("x", f32, {Extent::size("B")})(m) * 2.0f);
+  Schedule schedule(y);
+  schedule[y].specialize(kBatch == 4).unroll(m).specialize(kBatch >= 8).parallel(m);
+  return lower(y, schedule);
+}
+
+// The nest with its outermost branch changed.
+LoopNest changed(const std::function<void(Node*)>& change) {
+  LoopNest nest = branched();
+  auto copy = std::make_shared<Node>(*nest.root);
+  change(copy.get());
+  nest.root = copy;
+  return nest;
+}
+
+TEST(VerifyBranches, AcceptsWhatLowerMakes) { EXPECT_NO_THROW(verify_nest(branched())); }
+
+TEST(VerifyBranches, RefusesOneSide) {
+  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Node* n) { n->children.pop_back(); })),
+                        "branch of y with 1 children, expected two");
+}
+
+TEST(VerifyBranches, RefusesAConditionThatIsNotTheStages) {
+  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Node* n) { n->condition = kBatch == 5; })),
+                        "branch of y where its special case 0 is not");
+}
+
+TEST(VerifyBranches, RefusesSidesInAnotherOrder) {
+  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Node* n) { *n = Node(*n->children[1]); })),
+                        "where its special case 0 is not");
+}
+
+TEST(VerifyBranches, RefusesACaseThatNoBranchHas) {
+  EXPECT_INTERNAL_ERROR(
+      verify_nest(changed([](Node* n) { n->children[1] = n->children[1]->children[1]; })),
+      "behind 1 of its 2 special cases");
+}
+
+TEST(VerifyBranches, RefusesACaseThatTheStageHasNot) {
+  LoopNest nest = branched();
+  nest.stages[0].specializations.clear();
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "where its special case 0 is not");
+}
+
+TEST(VerifyBranches, RefusesASideThatComputesNothing) {
+  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Node* n) {
+                          auto block = std::make_shared<Node>();
+                          block->kind = NodeKind::block;
+                          n->children[0] = block;
+                        })),
+                        "whose sides do not compute the same stages");
+}
+
+TEST(VerifyBranches, RefusesAnUnknownSize) {
+  LoopNest nest = branched();
+  nest.stages[0].specializations[0].condition = size_value("C") == 4;
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "uses the unknown size C");
+}
+
+TEST(VerifyBranches, RefusesANumberForACondition) {
+  LoopNest nest = branched();
+  nest.stages[0].specializations[0].condition = kBatch;
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a specialization that is no condition");
+}
+
+TEST(VerifyBranches, RefusesATransformOfALoopThatTheCaseHasNot) {
+  LoopNest nest = branched();
+  nest.stages[0].specializations[1].transforms.push_back(
+      {LoopTransform::Kind::split, "q", "qo", "qi", 4, Tail::guard});
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a transform of q, which is no loop");
+}
+
+// Only B = 7 and 8 show it: between the sizes that are always tried.
+TEST(VerifyBranches, TriesTheSizesThatConditionsName) {
+  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Node* n) {
+                          auto loop = std::make_shared<Node>(*n->children[0]);
+                          auto uop = std::make_shared<Node>(*loop->children[0]);
+                          uop->point[0] = uop->point[0] + 1;
+                          loop->children[0] = uop;
+                          n->children[0] = loop;
+                        })),
+                        "outside what is stored");
+}
+
+}  // namespace
+}  // namespace emulsion
