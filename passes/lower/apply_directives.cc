@@ -7,18 +7,15 @@
 namespace emulsion {
 namespace {
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 std::vector<std::string> axis_names(const std::vector<Axis>& axes) {
   std::vector<std::string> names;
   names.reserve(axes.size());
   for (const Axis& axis : axes) names.push_back(axis.name());
   return names;
 }
+
+// Of a directive that names a place.
+LoopLevel level_of(const Directive& d) { return {d.target, d.axes[0]}; }
 
 // Applies one directive after another to one stage.
 class Applier {
@@ -49,10 +46,9 @@ class Applier {
       case DirectiveKind::atomic:
         return atomic(d);
       case DirectiveKind::compute_with:
-        if (!plan_.with_stage.empty())
+        if (plan_.compute_with)
           refuse_here(d, "expected one compute_with, got a second one; legal: either");
-        plan_.with_stage = d.target;
-        plan_.with_loop = d.axes[0];
+        plan_.compute_with = level_of(d);
         return;
       case DirectiveKind::prefetch:
         plan_.prefetches.push_back(d);
@@ -76,7 +72,7 @@ class Applier {
   }
 
   void finish() {
-    if (stored_ && plan_.place != StagePlan::Place::at) {
+    if (stored_ && !plan_.compute_at) {
       refuse_here(*stored_,
                   "expected together with compute_at; legal: compute_at the same loop, or "
                   "one inside it, too");
@@ -89,7 +85,7 @@ class Applier {
   // The state of the stage's loops: of the general case, or of the special case that is open.
   struct Case {
     std::vector<LoopTransform> transforms;
-    LoopOrder order;
+    std::vector<Loop> loops;
     std::set<std::string> used, open;
     std::map<std::string, Tail> masked;
   };
@@ -108,7 +104,7 @@ class Applier {
     if (general_) {
       close_case();
     } else {
-      general_ = Case{plan_.stage.transforms, plan_, used_, open_, masked_};
+      general_ = Case{plan_.stage.transforms, plan_.loops, used_, open_, masked_};
     }
     condition_ = d.condition;
   }
@@ -116,9 +112,9 @@ class Applier {
   // Puts the special case that is open into the plan's table and goes back to the general case.
   void close_case() {
     plan_.stage.specializations.push_back({condition_, plan_.stage.transforms});
-    plan_.special_cases.push_back(plan_);
+    plan_.special_cases.push_back(plan_.loops);
     plan_.stage.transforms = general_->transforms;
-    static_cast<LoopOrder&>(plan_) = general_->order;
+    plan_.loops = general_->loops;
     used_ = general_->used;
     open_ = general_->open;
     masked_ = general_->masked;
@@ -129,56 +125,48 @@ class Applier {
   }
 
   // Those that are pure, as the loop is, or reduce, as it does.
-  std::vector<std::string> loops_like(const std::string& loop) const {
+  std::vector<std::string> loops_like(const Loop& loop) const {
     std::vector<std::string> result;
-    for (const std::string& other : plan_.loops) {
-      if (plan_.reduction_loops.count(other) == plan_.reduction_loops.count(loop)) {
-        result.push_back(other);
-      }
+    for (const Loop& other : plan_.loops) {
+      if (other.is_reduction == loop.is_reduction) result.push_back(other.name);
     }
     return result;
   }
 
-  LoopKind kind_of(const std::string& loop) const {
-    auto found = plan_.kinds.find(loop);
-    return found == plan_.kinds.end() ? LoopKind::serial : found->second;
-  }
-
-  size_t position_of(const Directive& d, const std::string& axis) {
-    auto found = std::find(plan_.loops.begin(), plan_.loops.end(), axis);
-    if (found == plan_.loops.end()) {
-      refuse_here(d, expected_name("a loop of " + plan_.stage.name, plan_.loops, axis));
+  size_t require_loop(const Directive& d, const std::string& axis) const {
+    const std::optional<size_t> found = position_of(plan_.loops, axis);
+    if (!found) {
+      refuse_here(d, expected_name("a loop of " + plan_.stage.name, names_of(plan_.loops), axis));
     }
-    return found - plan_.loops.begin();
+    return *found;
   }
 
-  void require_serial(const Directive& d, const std::string& axis) {
+  void require_serial(const Directive& d, const Loop& loop) const {
     static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled",
                                          "a tile's"};
-    if (kind_of(axis) != LoopKind::serial) {
+    if (loop.kind != LoopKind::serial) {
       const bool replaces = d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse;
       refuse_here(d, fmt::format("expected a serial loop, got {}, which is {} already; legal: {}",
-                                 axis, kNames[static_cast<int>(kind_of(axis))],
+                                 loop.name, kNames[static_cast<int>(loop.kind)],
                                  replaces ? to_string(d.kind) + " first" : "one kind for a loop"));
     }
   }
 
   void require_new(const Directive& d, const std::string& name, const std::string& replaced) {
     if (name == replaced) return;
-    if (std::find(plan_.loops.begin(), plan_.loops.end(), name) != plan_.loops.end() ||
-        used_.count(name)) {
+    if (position_of(plan_.loops, name) || used_.count(name)) {
       refuse_here(d, fmt::format("expected a new name, got {}, which {} has or had; legal: {}_1",
                                  name, plan_.stage.name, name));
     }
   }
 
   // A reduction is over one domain in every case; and what is stored is the same in every case.
-  void check_special_case(const Directive& d, const std::string& axis) const {
+  void check_special_case(const Directive& d, const Loop& loop) const {
     if (!general_) return;
-    if (plan_.reduction_loops.count(axis)) {
+    if (loop.is_reduction) {
       refuse_here(d, fmt::format("expected a loop of no reduction axis behind specialize, got {}; "
                                  "legal: in front of the first specialize",
-                                 axis));
+                                 loop.name));
     }
     if (d.tail == Tail::round_up || d.tail == Tail::predicate_loads) {
       refuse_here(d,
@@ -190,12 +178,12 @@ class Applier {
 
   void split(const Directive& d) {
     const std::string &axis = d.axes[0], &outer = d.axes[1], &inner = d.axes[2];
-    size_t at = position_of(d, axis);
-    check_special_case(d, axis);
-    require_serial(d, axis);
+    const size_t at = require_loop(d, axis);
+    check_special_case(d, plan_.loops[at]);
+    require_serial(d, plan_.loops[at]);
     require_new(d, outer, axis);
     require_new(d, inner, axis);
-    bool reduction = plan_.reduction_loops.count(axis) > 0;
+    const bool reduction = plan_.loops[at].is_reduction;
     require_not_masked(d, axis);
     if (d.tail == Tail::predicate_loads || d.tail == Tail::predicate_stores) check_mask(d);
     if (d.tail == Tail::shift_inwards && plan_.stage.is_reduction()) {
@@ -221,12 +209,8 @@ class Applier {
     plan_.stage.transforms.push_back(transform);
     used_.insert(axis);
     note_mask(d);
-    plan_.loops[at] = outer;
-    plan_.loops.insert(plan_.loops.begin() + at + 1, inner);
-    if (reduction) {
-      plan_.reduction_loops.erase(axis);
-      plan_.reduction_loops.insert({outer, inner});
-    }
+    plan_.loops[at].name = outer;
+    plan_.loops.insert(plan_.loops.begin() + at + 1, {inner, LoopKind::serial, reduction});
   }
 
   // predicate_loads and predicate_stores: one side of the operation runs past the end.
@@ -278,24 +262,23 @@ class Applier {
 
   void fuse(const Directive& d) {
     const std::string &outer = d.axes[0], &inner = d.axes[1], &fused = d.axes[2];
-    size_t at = position_of(d, outer);
-    size_t inner_at = position_of(d, inner);
-    require_serial(d, outer);
-    require_serial(d, inner);
+    const size_t at = require_loop(d, outer);
+    const size_t inner_at = require_loop(d, inner);
+    require_serial(d, plan_.loops[at]);
+    require_serial(d, plan_.loops[inner_at]);
     require_not_masked(d, outer);
     require_not_masked(d, inner);
     if (inner_at != at + 1) {
       refuse_here(d,
                   fmt::format("expected {} directly inside {}, got the loops {}, outermost first; "
                               "legal: reorder({}, {}) first",
-                              inner, outer, joined(plan_.loops), inner, outer));
+                              inner, outer, joined(names_of(plan_.loops)), inner, outer));
     }
-    check_special_case(d, outer);
-    bool reduction = plan_.reduction_loops.count(outer) > 0;
-    if (reduction != (plan_.reduction_loops.count(inner) > 0)) {
+    check_special_case(d, plan_.loops[at]);
+    if (plan_.loops[at].is_reduction != plan_.loops[inner_at].is_reduction) {
       refuse_here(d, fmt::format("expected two pure loops or two reduction loops, got one of each; "
                                  "legal: two of {}",
-                                 joined(loops_like(outer))));
+                                 joined(loops_like(plan_.loops[at]))));
     }
     if (fused != outer && fused != inner) require_new(d, fused, "");
     LoopTransform transform;
@@ -306,23 +289,19 @@ class Applier {
     plan_.stage.transforms.push_back(transform);
     used_.insert({outer, inner});
     plan_.loops.erase(plan_.loops.begin() + inner_at);
-    plan_.loops[at] = fused;
-    if (reduction) {
-      plan_.reduction_loops.erase(outer);
-      plan_.reduction_loops.erase(inner);
-      plan_.reduction_loops.insert(fused);
-    }
+    plan_.loops[at].name = fused;
   }
 
   void reorder(const Directive& d) {
     std::vector<size_t> slots;
+    std::vector<Loop> wanted;  // innermost first, as the directive names them
     for (const std::string& axis : d.axes) {
-      size_t at = position_of(d, axis);
-      slots.push_back(at);
+      slots.push_back(require_loop(d, axis));
+      wanted.push_back(plan_.loops[slots.back()]);
     }
-    std::sort(slots.rbegin(), slots.rend());  // innermost slot first, as the directive names them
-    std::vector<std::string> loops = plan_.loops;
-    for (size_t i = 0; i < slots.size(); ++i) loops[slots[i]] = d.axes[i];
+    std::sort(slots.rbegin(), slots.rend());
+    std::vector<Loop> loops = plan_.loops;
+    for (size_t i = 0; i < slots.size(); ++i) loops[slots[i]] = wanted[i];
     if (general_ && reduction_loops_of(loops) != reduction_loops_of(plan_.loops)) {
       refuse_here(d, fmt::format("expected the reduction loops in their order behind specialize, "
                                  "{}, got {}; legal: in front of the first specialize",
@@ -332,19 +311,19 @@ class Applier {
     plan_.loops = std::move(loops);
   }
 
-  std::vector<std::string> reduction_loops_of(const std::vector<std::string>& loops) const {
+  static std::vector<std::string> reduction_loops_of(const std::vector<Loop>& loops) {
     std::vector<std::string> result;
-    for (const std::string& loop : loops) {
-      if (plan_.reduction_loops.count(loop)) result.push_back(loop);
+    for (const Loop& loop : loops) {
+      if (loop.is_reduction) result.push_back(loop.name);
     }
     return result;
   }
 
   void set_kind(const Directive& d, LoopKind kind) {
     const std::string& axis = d.axes[0];
-    position_of(d, axis);
-    require_serial(d, axis);
-    if (plan_.reduction_loops.count(axis) && kind != LoopKind::unrolled) {
+    Loop& loop = plan_.loops[require_loop(d, axis)];
+    require_serial(d, loop);
+    if (loop.is_reduction && kind != LoopKind::unrolled) {
       check_carried(plan_, d, kind, has_atomic_);
     }
     if (kind != LoopKind::parallel && open_.count(axis)) {
@@ -354,14 +333,14 @@ class Applier {
                               "that split with guard or predicate",
                               axis));
     }
-    plan_.kinds[axis] = kind;
+    loop.kind = kind;
   }
 
   // The loop and all inside it; a later reorder that takes one of them out is found by finish().
   void tensorize(const Directive& d) {
-    for (size_t i = position_of(d, d.axes[0]); i < plan_.loops.size(); ++i) {
+    for (size_t i = require_loop(d, d.axes[0]); i < plan_.loops.size(); ++i) {
       require_serial(d, plan_.loops[i]);
-      plan_.kinds[plan_.loops[i]] = LoopKind::tile;
+      plan_.loops[i].kind = LoopKind::tile;
     }
   }
 
@@ -385,9 +364,7 @@ class Applier {
                               "root; legal: compute_root()",
                               plan_.stage.name));
     }
-    plan_.place = StagePlan::Place::at;
-    plan_.at_stage = d.target;
-    plan_.at_loop = d.axes[0];
+    plan_.compute_at = level_of(d);
   }
 
   // Where and how the values are kept. Places are checked when all loops are known.
@@ -406,16 +383,13 @@ class Applier {
         }
         stored_ = d;
         plan_.store_root = d.kind == DirectiveKind::store_root;
-        if (plan_.store_root) return;
-        plan_.store_stage = d.target;
-        plan_.store_loop = d.axes[0];
+        if (!plan_.store_root) plan_.store_at = level_of(d);
         return;
       case DirectiveKind::hoist_storage:
-        if (!plan_.hoist_stage.empty()) {
+        if (plan_.hoist_at) {
           refuse_here(d, "expected one hoist_storage, got a second one; legal: either");
         }
-        plan_.hoist_stage = d.target;
-        plan_.hoist_loop = d.axes[0];
+        plan_.hoist_at = level_of(d);
         return;
       case DirectiveKind::fold_storage:
         if (!plan_.fold_sizes.emplace(d.axes[0], d.factor).second) {

@@ -64,27 +64,17 @@ std::vector<Expr> own_axes(const std::vector<Axis>& axes) {
   return std::vector<Expr>(axes.begin(), axes.end());
 }
 
-void reset_loops(StagePlan* plan) {
-  plan->loops.clear();
-  plan->reduction_loops.clear();
-  for (const Axis& axis : plan->stage.axes) plan->loops.push_back(axis.name());
-  for (const Axis& axis : plan->stage.reduction_axes) {
-    plan->loops.push_back(axis.name());
-    plan->reduction_loops.insert(axis.name());
-  }
-}
-
 // y = reduce(...)  ->  acc = reduce(...); y = acc
 StagePlan cache_write(StagePlan* plan, const Directive& d) {
   require_first(*plan, d);
   StagePlan made;
   made.stage = plan->stage;
   made.stage.name = d.target;
-  reset_loops(&made);
+  made.loops = loops_of_axes(made.stage);
   plan->stage.reduction_axes.clear();
   plan->stage.combiner = Combiner::none;
   plan->stage.body = read_buffer(d.target, plan->stage.dtype, own_axes(plan->stage.axes));
-  reset_loops(plan);
+  plan->loops = loops_of_axes(plan->stage);
   return made;
 }
 
@@ -118,7 +108,7 @@ StagePlan copy_in(const NestPlan& plan, StagePlan* reader, const Directive& d) {
     }
   }
   made.stage.body = read_buffer(d.operand, made.stage.dtype, own_axes(made.stage.axes));
-  reset_loops(&made);
+  made.loops = loops_of_axes(made.stage);
   Stage& stage = reader->stage;
   stage.body = transform(stage.body, [&](const Expr& e) -> Expr {
     if (e->op != ExprOp::read || e->name != d.operand) return Expr();
@@ -132,7 +122,10 @@ StagePlan with_reduction_transforms(StagePlan* plan, const Directive& rfactor) {
   StagePlan result = *plan;
   result.directives.clear();
   std::vector<Directive> others;
-  std::set<std::string> reduction = plan->reduction_loops;
+  std::set<std::string> reduction;
+  for (const Loop& loop : plan->loops) {
+    if (loop.is_reduction) reduction.insert(loop.name);
+  }
   for (const Directive& d : plan->directives) {
     if (!is_loop_directive(d)) {
       others.push_back(d);
@@ -219,9 +212,9 @@ StagePlan rfactor(StagePlan* plan, const Directive& d) {
   const std::map<std::string, Expr> extents = whole_extents(&made.stage);
   const Axis lane = loop_as_axis(plan->stage, d, d.axes[0], extents);
   std::vector<Axis> left;
-  for (const std::string& loop : made.loops) {
-    if (!made.reduction_loops.count(loop) || loop == lane.name()) continue;
-    left.push_back(loop_as_axis(plan->stage, d, loop, extents));
+  for (const Loop& loop : made.loops) {
+    if (!loop.is_reduction || loop.name == lane.name()) continue;
+    left.push_back(loop_as_axis(plan->stage, d, loop.name, extents));
   }
   Shape shape;
   for (const Axis& axis : plan->stage.axes) shape.push_back(axis.extent());
@@ -236,13 +229,13 @@ StagePlan rfactor(StagePlan* plan, const Directive& d) {
   made.stage.transforms.clear();
   made.directives.clear();
   made.is_output = false;
-  reset_loops(&made);
+  made.loops = loops_of_axes(made.stage);
 
   std::vector<Expr> indices = own_axes(plan->stage.axes);
   indices.emplace_back(lane);
   plan->stage.body = read_buffer(d.target, plan->stage.dtype, std::move(indices));
   plan->stage.reduction_axes = {lane};
-  reset_loops(plan);
+  plan->loops = loops_of_axes(plan->stage);
   return made;
 }
 

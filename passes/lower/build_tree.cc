@@ -84,23 +84,20 @@ class TreeBuilder {
  public:
   explicit TreeBuilder(const NestPlan& nest) : nest_(nest) {
     for (const StagePlan& plan : nest.stages) {
-      if (!plan.with_stage.empty()) sharing_[plan.with_stage].push_back(&plan);
-      if (plan.place != StagePlan::Place::at) continue;
-      at_loop_[loop_variable(plan.at_stage, plan.at_loop)].push_back(&plan);
+      if (plan.compute_with) sharing_[plan.compute_with->stage].push_back(&plan);
+      if (!plan.compute_at) continue;
+      at_loop_[plan.compute_at->variable()].push_back(&plan);
       if (plan.is_kept()) {
-        stored_at_[plan.store_root ? "" : loop_variable(plan.store_stage, plan.store_loop)]
-            .push_back(&plan);
+        stored_at_[plan.store_root ? "" : plan.store_at->variable()].push_back(&plan);
       }
-      if (!plan.hoist_stage.empty()) {
-        reserved_at_[loop_variable(plan.hoist_stage, plan.hoist_loop)].push_back(&plan);
-      }
+      if (plan.hoist_at) reserved_at_[plan.hoist_at->variable()].push_back(&plan);
     }
   }
 
   NodePtr root() {
     std::vector<const StagePlan*> at_root;
     for (const StagePlan& plan : nest_.stages) {
-      if (plan.place == StagePlan::Place::root) at_root.push_back(&plan);
+      if (!plan.compute_at) at_root.push_back(&plan);
     }
     return with_storage("", with_stages(at_root, nullptr));
   }
@@ -114,8 +111,9 @@ class TreeBuilder {
   // Stages that share loops, one after another: first those that use the loops of another, whose
   // storage is around these loops, then that other. Everything after what it needs.
   std::vector<const StagePlan*> grouped(std::vector<const StagePlan*> waiting) const {
-    const bool any = std::any_of(waiting.begin(), waiting.end(),
-                                 [](const StagePlan* plan) { return !plan->with_stage.empty(); });
+    const bool any = std::any_of(waiting.begin(), waiting.end(), [](const StagePlan* plan) {
+      return plan->compute_with.has_value();
+    });
     if (!any) return waiting;
     std::vector<const StagePlan*> result;
     while (!waiting.empty()) {
@@ -134,7 +132,8 @@ class TreeBuilder {
   }
 
   std::vector<const StagePlan*> group_of(const StagePlan& member) const {
-    const StagePlan* leader = member.with_stage.empty() ? &member : nest_.find(member.with_stage);
+    const StagePlan* leader =
+        member.compute_with ? nest_.find(member.compute_with->stage) : &member;
     std::vector<const StagePlan*> group = stages_sharing(*leader);
     group.push_back(leader);
     return group;
@@ -200,7 +199,7 @@ class TreeBuilder {
 
   // Nothing of a stage that shares the loops of another: it is inside the nests of that one.
   std::vector<NodePtr> nests_of(const StagePlan& plan) {
-    if (!plan.with_stage.empty()) return {};
+    if (plan.compute_with) return {};
     std::vector<NodePtr> nests = cases_of(plan);
     if (!plan.is_kept()) return nests;
     auto node = std::make_shared<Node>();
@@ -234,21 +233,22 @@ class TreeBuilder {
 
   // From loop `outermost` on.
   NodePtr nest_of(const StagePlan& plan, Part part, size_t outermost = 0) {
-    std::vector<std::string> loops;
-    for (const std::string& loop : plan.loops) {
-      if (part != Part::init || !plan.reduction_loops.count(loop)) loops.push_back(loop);
+    std::vector<Loop> loops;
+    for (const Loop& loop : plan.loops) {
+      if (part != Part::init || !loop.is_reduction) loops.push_back(loop);
     }
     NodePtr node = uop(plan, part);
     auto extents = loop_extents(plan.stage, plan.extents);
     std::vector<std::string> shared;
     for (size_t i = loops.size(); i-- > outermost;) {
+      const std::string& name = loops[i].name;
       if (part != Part::init) {
-        auto here = at_loop_.find(loop_variable(plan.stage.name, loops[i]));
+        auto here = at_loop_.find(loop_variable(plan.stage.name, name));
         if (here != at_loop_.end()) node = with_stages(here->second, node);
-        node = with_storage(loop_variable(plan.stage.name, loops[i]), node);
+        node = with_storage(loop_variable(plan.stage.name, name), node);
       }
       for (const StagePlan* sharing : stages_sharing(plan)) {
-        if (sharing->with_loop != loops[i]) continue;
+        if (sharing->compute_with->loop != name) continue;
         node = make_block({node, inside_shared(*sharing, part, plan, loops, i + 1)});
         shared.push_back(sharing->stage.name);
       }
@@ -257,12 +257,11 @@ class TreeBuilder {
       loop->shared = shared;
       loop->stage = plan.stage.name;
       loop->part = part;
-      loop->axis = loops[i];
-      auto kind = plan.kinds.find(loops[i]);
-      loop->loop_kind = kind == plan.kinds.end() ? LoopKind::serial : kind->second;
-      loop->extent = simplify_index(extents.at(loops[i]));
+      loop->axis = name;
+      loop->loop_kind = loops[i].kind;
+      loop->extent = simplify_index(extents.at(name));
       for (const Directive& d : plan.prefetches) {
-        if (part == Part::init || d.axes[0] != loops[i]) continue;
+        if (part == Part::init || d.axes[0] != name) continue;
         loop->prefetches.push_back({d.target, d.factor});
       }
       loop->children = {std::move(node)};
@@ -280,11 +279,11 @@ class TreeBuilder {
 
   // The nest of `plan` inside the first `count` of these loops of `leader`, which are its own too.
   NodePtr inside_shared(const StagePlan& plan, Part part, const StagePlan& leader,
-                        const std::vector<std::string>& loops, size_t count) {
+                        const std::vector<Loop>& loops, size_t count) {
     std::map<std::string, Expr> variables;
     for (size_t i = 0; i < count; ++i) {
-      variables[loop_variable(plan.stage.name, loops[i])] =
-          axis_value(loop_variable(leader.stage.name, loops[i]));
+      variables[loop_variable(plan.stage.name, loops[i].name)] =
+          axis_value(loop_variable(leader.stage.name, loops[i].name));
     }
     return with_variables(nest_of(plan, part, count), variables);
   }

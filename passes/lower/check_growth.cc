@@ -32,19 +32,17 @@ std::map<std::string, Expr> extents_of(const StagePlan& plan) {
 }
 
 // How many of a loop's bodies are written out: its extent when it is unrolled.
-int64_t copies_of(const StagePlan& plan, const std::map<std::string, Expr>& extents,
-                  const std::string& loop) {
-  auto kind = plan.kinds.find(loop);
-  if (kind == plan.kinds.end() || kind->second != LoopKind::unrolled) return 1;
-  return std::max<int64_t>(constant_value(extents.at(loop)).value_or(1), 1);
+int64_t copies_of(const std::map<std::string, Expr>& extents, const Loop& loop) {
+  if (loop.kind != LoopKind::unrolled) return 1;
+  return std::max<int64_t>(constant_value(extents.at(loop.name)).value_or(1), 1);
 }
 
 // The copies of what is computed at a loop of `plan`: the most of any case.
 int64_t copies_at(const NestPlan& nest, const StagePlan& plan, const std::string& at_loop);
 
 int64_t copies_around(const NestPlan& nest, const StagePlan& plan) {
-  if (plan.place != StagePlan::Place::at) return 1;
-  return copies_at(nest, *nest.find(plan.at_stage), plan.at_loop);
+  if (!plan.compute_at) return 1;
+  return copies_at(nest, *nest.find(plan.compute_at->stage), plan.compute_at->loop);
 }
 
 int64_t copies_at(const NestPlan& nest, const StagePlan& plan, const std::string& at_loop) {
@@ -52,9 +50,9 @@ int64_t copies_at(const NestPlan& nest, const StagePlan& plan, const std::string
   for (const StagePlan& one : cases_of(plan)) {
     const std::map<std::string, Expr> extents = extents_of(one);
     int64_t copies = 1;
-    for (const std::string& loop : one.loops) {
-      copies = saturated_product(copies, copies_of(one, extents, loop));
-      if (loop == at_loop) break;
+    for (const Loop& loop : one.loops) {
+      copies = saturated_product(copies, copies_of(extents, loop));
+      if (loop.name == at_loop) break;
     }
     most = std::max(most, copies);
   }
@@ -64,15 +62,15 @@ int64_t copies_at(const NestPlan& nest, const StagePlan& plan, const std::string
 // The lanes of the vectorized loop; 1 when there is none.
 int64_t check_lanes(const StagePlan& plan, const std::map<std::string, Expr>& extents) {
   int64_t lanes = 1;
-  for (const auto& [loop, kind] : plan.kinds) {
-    if (kind != LoopKind::vectorized) continue;
-    lanes = constant_value(extents.at(loop)).value_or(1);
+  for (const Loop& loop : plan.loops) {
+    if (loop.kind != LoopKind::vectorized) continue;
+    lanes = constant_value(extents.at(loop.name)).value_or(1);
     if (lanes <= kMostLanes) continue;
-    refuse(plan.stage.name, plan.written(DirectiveKind::vectorize, {loop}),
+    refuse(plan.stage.name, plan.written(DirectiveKind::vectorize, {loop.name}),
            fmt::format("expected at most {} lanes, got {}; legal: vectorize({}, 8), which splits "
                        "it first",
-                       kMostLanes, lanes, loop),
-           {plan.stage.name, loop});
+                       kMostLanes, lanes, loop.name),
+           {plan.stage.name, loop.name});
   }
   return lanes;
 }
@@ -91,8 +89,8 @@ bool has_masked_vectors(const StagePlan& plan) {
     if (!exact || masked.count(t.axis)) masked.insert({t.outer, t.inner});
     always = always || (!exact && t.tail != Tail::guard);
   }
-  return std::any_of(plan.kinds.begin(), plan.kinds.end(), [&](const auto& loop) {
-    return loop.second == LoopKind::vectorized && (always || masked.count(loop.first) > 0);
+  return std::any_of(plan.loops.begin(), plan.loops.end(), [&](const Loop& loop) {
+    return loop.kind == LoopKind::vectorized && (always || masked.count(loop.name) > 0);
   });
 }
 
@@ -108,13 +106,13 @@ void check_masked_lanes(const StagePlan& plan, int64_t lanes) {
   for (DType type : types) {
     const int64_t length = kLeastBytesOfAVector / size_in_bytes(type);
     if (lanes <= length || lanes % length != 1) continue;
-    for (const auto& [loop, kind] : plan.kinds) {
-      if (kind != LoopKind::vectorized) continue;
-      refuse(plan.stage.name, plan.written(DirectiveKind::vectorize, {loop}),
+    for (const Loop& loop : plan.loops) {
+      if (loop.kind != LoopKind::vectorized) continue;
+      refuse(plan.stage.name, plan.written(DirectiveKind::vectorize, {loop.name}),
              fmt::format("expected masked vectors that do not leave one lane of {} over, got {} "
                          "lanes; legal: a factor of {} or {}",
                          to_string(type), lanes, lanes - 1, lanes + 1),
-             {plan.stage.name, loop});
+             {plan.stage.name, loop.name});
     }
   }
 }
@@ -128,11 +126,10 @@ int64_t copies_of_vector(int64_t lanes) {
 bool copies_loops(const StagePlan& plan, const std::map<std::string, Expr>& extents,
                   int64_t around) {
   bool inside = around > 1;
-  for (const std::string& loop : plan.loops) {
-    if (inside && !plan.kinds.count(loop) && constant_value(extents.at(loop)).value_or(2) > 1) {
-      return true;
-    }
-    inside = inside || copies_of(plan, extents, loop) > 1;
+  for (const Loop& loop : plan.loops) {
+    const bool serial = loop.kind == LoopKind::serial;
+    if (inside && serial && constant_value(extents.at(loop.name)).value_or(2) > 1) return true;
+    inside = inside || copies_of(extents, loop) > 1;
   }
   return false;
 }
@@ -141,13 +138,15 @@ bool copies_loops(const StagePlan& plan, const std::map<std::string, Expr>& exte
 void check_copies(const StagePlan& plan, const std::map<std::string, Expr>& extents, int64_t lanes,
                   int64_t around) {
   int64_t copies = saturated_product(around, copies_of_vector(lanes));
-  for (const std::string& loop : plan.loops) {
-    copies = saturated_product(copies, copies_of(plan, extents, loop));
+  for (const Loop& loop : plan.loops) {
+    copies = saturated_product(copies, copies_of(extents, loop));
   }
   if (copies_loops(plan, extents, around)) copies = saturated_product(copies, kCopiesOfMore);
   if (copies <= kMostCopies) return;
   for (auto d = plan.directives.rbegin(); d != plan.directives.rend(); ++d) {
-    if (d->kind != DirectiveKind::unroll || !plan.kinds.count(d->axes[0])) continue;
+    if (d->kind != DirectiveKind::unroll) continue;
+    const Loop* loop = find_loop(plan.loops, d->axes[0]);
+    if (loop == nullptr || loop->kind == LoopKind::serial) continue;
     refuse(plan.stage.name, *d,
            fmt::format("expected at most {} copies of what {} computes, by all unrolled loops, {} "
                        "lanes or loops inside counting as {} copies, got {}; legal: {} as a serial "
@@ -173,7 +172,7 @@ Directive culprit(const StagePlan& plan) {
 
 // At the least: an axis of a run-time extent counts as one index.
 void check_storage(const StagePlan& plan) {
-  if (plan.is_output || plan.place == StagePlan::Place::inlined) return;
+  if (plan.is_output) return;
   int64_t bytes = size_in_bytes(plan.stage.dtype);
   for (size_t d = 0; d < plan.stored_extents.size(); ++d) {
     int64_t extent = std::max<int64_t>(constant_value(plan.stored_extents[d]).value_or(1), 1);

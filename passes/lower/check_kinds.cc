@@ -6,11 +6,6 @@
 namespace emulsion {
 namespace {
 
-LoopKind kind_of(const StagePlan& plan, const std::string& loop) {
-  auto found = plan.kinds.find(loop);
-  return found == plan.kinds.end() ? LoopKind::serial : found->second;
-}
-
 // The last of the first `applied` directives that names one of these loops.
 const Directive& last_that_names(const StagePlan& plan, size_t applied,
                                  const std::set<std::string>& loops) {
@@ -20,41 +15,40 @@ const Directive& last_that_names(const StagePlan& plan, size_t applied,
                                 plan.directives[at - 1].axes.end(), names)) {
     --at;
   }
-  EMULSION_CHECK(at > 0, "no directive names one of {}", fmt::join(plan.loops, ", "));
+  EMULSION_CHECK(at > 0, "no directive names one of {}", joined(names_of(plan.loops)));
   return plan.directives[at - 1];
 }
 
 // A vectorized loop is one instruction: in it there is no other one, and no thread.
 [[noreturn]] void refuse_inside(const StagePlan& plan, size_t applied,
-                                const std::string& vectorized, const std::string& loop) {
-  const bool parallel = kind_of(plan, loop) == LoopKind::parallel;
-  refuse(plan.stage.name, last_that_names(plan, applied, {vectorized, loop}),
+                                const std::string& vectorized, const Loop& loop) {
+  const bool parallel = loop.kind == LoopKind::parallel;
+  refuse(plan.stage.name, last_that_names(plan, applied, {vectorized, loop.name}),
          fmt::format("expected no {} loop inside a vectorized loop, got {} inside {}; legal: {}",
-                     parallel ? "parallel" : "vectorized", loop, vectorized,
-                     parallel ? fmt::format("reorder({}, {})", vectorized, loop)
+                     parallel ? "parallel" : "vectorized", loop.name, vectorized,
+                     parallel ? fmt::format("reorder({}, {})", vectorized, loop.name)
                               : fmt::format("unroll({})", vectorized)),
-         {plan.stage.name, loop});
+         {plan.stage.name, loop.name});
 }
 
 }  // namespace
 
 void check_kinds(const StagePlan& plan, size_t applied) {
   std::string vectorized, tile;  // the innermost one so far
-  for (const std::string& loop : plan.loops) {
-    const LoopKind kind = kind_of(plan, loop);
-    if (kind == LoopKind::tile) tile = loop;
-    if (!tile.empty() && (kind != LoopKind::tile || !vectorized.empty())) {
-      refuse(plan.stage.name, last_that_names(plan, applied, {tile, loop, vectorized}),
+  for (const Loop& loop : plan.loops) {
+    if (loop.kind == LoopKind::tile) tile = loop.name;
+    if (!tile.empty() && (loop.kind != LoopKind::tile || !vectorized.empty())) {
+      refuse(plan.stage.name, last_that_names(plan, applied, {tile, loop.name, vectorized}),
              fmt::format("expected {}, a tile's loop, innermost and in no vectorized loop, got "
                          "the loops {}, outermost first; legal: {}",
-                         tile, fmt::join(plan.loops, ", "),
-                         vectorized.empty() ? "tensorize(" + plan.loops.back() + ")"
+                         tile, joined(names_of(plan.loops)),
+                         vectorized.empty() ? "tensorize(" + plan.loops.back().name + ")"
                                             : "a serial or parallel " + vectorized),
-             {plan.stage.name, loop});
+             {plan.stage.name, loop.name});
     }
-    const bool refused = kind == LoopKind::vectorized || kind == LoopKind::parallel;
+    const bool refused = loop.kind == LoopKind::vectorized || loop.kind == LoopKind::parallel;
     if (!vectorized.empty() && refused) refuse_inside(plan, applied, vectorized, loop);
-    if (kind == LoopKind::vectorized) vectorized = loop;
+    if (loop.kind == LoopKind::vectorized) vectorized = loop.name;
   }
 }
 

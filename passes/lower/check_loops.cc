@@ -9,25 +9,15 @@
 namespace emulsion {
 namespace {
 
-std::string joined(const std::vector<std::string>& names) {
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-// The loops of a stage from the outermost to `axis`.
-std::vector<std::string> loops_to(const StagePlan& plan, const std::string& axis) {
-  auto found = std::find(plan.loops.begin(), plan.loops.end(), axis);
-  if (found == plan.loops.end()) return plan.loops;
-  return {plan.loops.begin(), found + 1};
-}
-
-LoopKind kind_of(const StagePlan& plan, const std::string& loop) {
-  auto found = plan.kinds.find(loop);
-  return found == plan.kinds.end() ? LoopKind::serial : found->second;
+// The loops of a stage from the outermost to `axis`; all when it has no such loop.
+std::vector<Loop> loops_to(const StagePlan& plan, const std::string& axis) {
+  const std::optional<size_t> found = position_of(plan.loops, axis);
+  if (!found) return plan.loops;
+  return {plan.loops.begin(), plan.loops.begin() + static_cast<std::ptrdiff_t>(*found) + 1};
 }
 
 std::string place_text(const StagePlan& plan) {
-  if (plan.place != StagePlan::Place::at) return "the root";
-  return loop_variable(plan.at_stage, plan.at_loop);
+  return plan.compute_at ? plan.compute_at->variable() : "the root";
 }
 
 // By which splits and fusions of which axes a loop is made.
@@ -50,30 +40,31 @@ std::map<std::string, std::string> origins(const StagePlan& plan) {
 // compute_with: the loops that two stages share must be the same loops of both.
 void check_shared_loops(const StagePlan& plan, const StagePlan& leader, const Directive& d) {
   const std::string &name = plan.stage.name, &other = leader.stage.name;
-  const std::vector<std::string> mine = loops_to(plan, d.axes[0]);
-  const std::vector<std::string> theirs = loops_to(leader, d.axes[0]);
-  if (mine != theirs || mine.empty() || mine.back() != d.axes[0]) {
+  const std::vector<Loop> mine = loops_to(plan, d.axes[0]);
+  const std::vector<Loop> theirs = loops_to(leader, d.axes[0]);
+  if (names_of(mine) != names_of(theirs) || mine.empty() || mine.back().name != d.axes[0]) {
     refuse(name, d,
            fmt::format("expected the same loops from the outermost to {}, got {} of {} and {} of "
                        "{}; legal: split, name and reorder the loops of one as those of the other",
-                       d.axes[0], joined(mine), name, joined(theirs), other));
+                       d.axes[0], joined(names_of(mine)), name, joined(names_of(theirs)), other));
   }
   std::map<std::string, std::string> my_origins = origins(plan), their_origins = origins(leader);
-  for (const std::string& loop : mine) {
+  for (size_t i = 0; i < mine.size(); ++i) {
+    const std::string& loop = mine[i].name;
     if (my_origins[loop] != their_origins[loop]) {
       refuse(name, d,
              fmt::format("expected loops made of the same axes by the same splits, got {} and {} "
                          "of {}; legal: a loop outside {}, or the same splits by the same names",
                          my_origins[loop], their_origins[loop], other, loop));
     }
-    if (plan.reduction_loops.count(loop) || leader.reduction_loops.count(loop)) {
+    if (mine[i].is_reduction || theirs[i].is_reduction) {
       refuse(name, d,
              fmt::format("expected loops of axes that are not reduced, got {}; legal: reorder so "
                          "that it is inside",
                          loop));
     }
-    const LoopKind kind = kind_of(plan, loop);
-    if (kind != kind_of(leader, loop) || (kind != LoopKind::serial && kind != LoopKind::parallel)) {
+    const LoopKind kind = mine[i].kind;
+    if (kind != theirs[i].kind || (kind != LoopKind::serial && kind != LoopKind::parallel)) {
       refuse(name, d,
              fmt::format("expected loops that are serial for both or parallel for both, got {}; "
                          "legal: a loop outside {}, or the same kind for both",
@@ -83,7 +74,7 @@ void check_shared_loops(const StagePlan& plan, const StagePlan& leader, const Di
 }
 
 const std::string& leader_of(const StagePlan& plan) {
-  return plan.with_stage.empty() ? plan.stage.name : plan.with_stage;
+  return plan.compute_with ? plan.compute_with->stage : plan.stage.name;
 }
 
 // Stages that share loops are computed together: what one of them needs must not need another, be
@@ -97,18 +88,19 @@ void check_order_of_shared(const NestPlan& nest, const StagePlan& plan, const Di
       if (leader_of(other) == leader) waiting.push_back(&other);
     }
   };
-  add_group(plan.with_stage);
+  add_group(plan.compute_with->stage);
   while (!waiting.empty()) {
     const StagePlan& reader = *waiting.back();
     waiting.pop_back();
     visit(reader.stage.body, [&](const Expr& e) {
       const StagePlan* made = e->op == ExprOp::read ? nest.find(e->name) : nullptr;
       if (made == nullptr) return;
-      if (leader_of(*made) == plan.with_stage) {
+      if (leader_of(*made) == plan.compute_with->stage) {
         refuse(plan.stage.name, d,
                fmt::format("expected operations that can be computed together, got {} and {}, "
                            "between which comes {}, which needs {}; legal: loops of its own",
-                           plan.stage.name, plan.with_stage, reader.stage.name, made->stage.name));
+                           plan.stage.name, plan.compute_with->stage, reader.stage.name,
+                           made->stage.name));
       }
       add_group(leader_of(*made));
     });
@@ -116,7 +108,7 @@ void check_order_of_shared(const NestPlan& nest, const StagePlan& plan, const Di
 }
 
 void check_shared(const NestPlan& nest, const StagePlan& plan) {
-  if (plan.with_stage.empty()) return;
+  if (!plan.compute_with) return;
   const Directive d = plan.written(DirectiveKind::compute_with);
   const std::string& name = plan.stage.name;
   const StagePlan* leader = nest.find(d.target);
@@ -125,11 +117,12 @@ void check_shared(const NestPlan& nest, const StagePlan& plan) {
            fmt::format("expected another operation with loops, got {}; legal: {}", d.target,
                        nest.stage_names()));
   }
-  if (!leader->with_stage.empty()) {
-    refuse(name, d,
-           fmt::format("expected an operation with loops of its own, got {}, which shares those of "
-                       "{}; legal: compute_with({}, {})",
-                       d.target, leader->with_stage, leader->with_stage, d.axes[0]));
+  if (leader->compute_with) {
+    refuse(
+        name, d,
+        fmt::format("expected an operation with loops of its own, got {}, which shares those of "
+                    "{}; legal: compute_with({}, {})",
+                    d.target, leader->compute_with->stage, leader->compute_with->stage, d.axes[0]));
   }
   for (const StagePlan* member : {&plan, leader}) {
     if (member->special_cases.empty()) continue;
@@ -143,8 +136,7 @@ void check_shared(const NestPlan& nest, const StagePlan& plan) {
                        "and {}; legal: cache_write makes a copy, which is none",
                        name, plan.stage.is_reduction() ? "is" : "is not", d.target));
   }
-  if (place_text(plan) != place_text(*leader) || !plan.store_stage.empty() ||
-      !leader->store_stage.empty()) {
+  if (place_text(plan) != place_text(*leader) || plan.store_at || leader->store_at) {
     refuse(name, d,
            fmt::format("expected operations computed and stored at one place, got {} at {} and {} "
                        "at {}; legal: the same compute_at for both, without store_at",
@@ -152,7 +144,7 @@ void check_shared(const NestPlan& nest, const StagePlan& plan) {
   }
   for (const StagePlan& other : nest.stages) {
     const std::string& sibling = other.stage.name;
-    if (&other == &plan || (&other != leader && other.with_stage != d.target)) continue;
+    if (&other == &plan || (&other != leader && leader_of(other) != d.target)) continue;
     if (!needs(nest, name, sibling) && !needs(nest, sibling, name)) continue;
     refuse(
         name, d,
@@ -169,25 +161,27 @@ void check_shared(const NestPlan& nest, const StagePlan& plan) {
 void check_outside_shared(const NestPlan& nest, const StagePlan& plan) {
   struct Spot {
     DirectiveKind kind;
-    const std::string &stage, &loop;
+    const std::optional<LoopLevel>& level;
     const char* otherwise;
   };
   const Spot spots[] = {
-      {DirectiveKind::compute_at, plan.at_stage, plan.at_loop, ", or compute_root()"},
-      {DirectiveKind::store_at, plan.store_stage, plan.store_loop, ", or store_root()"},
-      {DirectiveKind::hoist_storage, plan.hoist_stage, plan.hoist_loop, ""},
+      {DirectiveKind::compute_at, plan.compute_at, ", or compute_root()"},
+      {DirectiveKind::store_at, plan.store_at, ", or store_root()"},
+      {DirectiveKind::hoist_storage, plan.hoist_at, ""},
   };
   for (const Spot& spot : spots) {
+    if (!spot.level) continue;
     for (const StagePlan& child : nest.stages) {
-      if (child.with_stage.empty()) continue;
-      if (spot.stage != child.stage.name && spot.stage != child.with_stage) continue;
-      const std::vector<std::string> shared = loops_to(child, child.with_loop);
-      if (std::find(shared.begin(), shared.end(), spot.loop) == shared.end()) continue;
+      if (!child.compute_with) continue;
+      if (spot.level->stage != child.stage.name && spot.level->stage != child.compute_with->stage) {
+        continue;
+      }
+      if (!find_loop(loops_to(child, child.compute_with->loop), spot.level->loop)) continue;
       refuse(plan.stage.name, plan.written(spot.kind),
-             fmt::format("expected a loop that is not shared, got {}.{}, which is a loop of {} and "
+             fmt::format("expected a loop that is not shared, got {}, which is a loop of {} and "
                          "of {}; legal: a loop inside {}{}",
-                         spot.stage, spot.loop, child.with_stage, child.stage.name, child.with_loop,
-                         spot.otherwise));
+                         spot.level->variable(), child.compute_with->stage, child.stage.name,
+                         child.compute_with->loop, spot.otherwise));
     }
   }
 }
@@ -209,34 +203,32 @@ std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) 
 
 // Whether `made` is computed by each step of loop `axis` of `plan`.
 bool is_computed_inside(const StagePlan& made, const StagePlan& plan, const std::string& axis) {
-  if (made.place != StagePlan::Place::at || made.at_stage != plan.stage.name) return false;
-  auto at = [&](const std::string& name) {
-    return std::find(plan.loops.begin(), plan.loops.end(), name);
-  };
-  return at(made.at_loop) >= at(axis);
+  if (!made.compute_at || made.compute_at->stage != plan.stage.name) return false;
+  return position_of(plan.loops, made.compute_at->loop).value() >=
+         position_of(plan.loops, axis).value();
 }
 
 // `where`: " where B == 1", of a special case.
-void check_prefetch_loop(const StagePlan& plan, const LoopOrder& order, const std::string& where,
-                         const Directive& d) {
+void check_prefetch_loop(const StagePlan& plan, const std::vector<Loop>& loops,
+                         const std::string& where, const Directive& d) {
   static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled", "of a tile"};
   const std::string& axis = d.axes[0];
-  auto loop = std::find(order.loops.begin(), order.loops.end(), axis);
-  if (loop == order.loops.end()) {
+  const std::optional<size_t> position = position_of(loops, axis);
+  if (!position) {
     refuse(plan.stage.name, d,
            fmt::format("expected a loop that stays, got {}, which another directive takes{}; "
                        "legal: {}",
-                       axis, where, order.loops.empty() ? "none" : joined(order.loops)));
+                       axis, where, loops.empty() ? "none" : joined(names_of(loops))));
   }
-  for (auto outer = order.loops.begin(); outer <= loop; ++outer) {
-    auto kind = order.kinds.find(*outer);
-    if (kind == order.kinds.end()) continue;
-    if (*outer != axis && kind->second != LoopKind::vectorized) continue;
+  for (size_t i = 0; i <= *position; ++i) {
+    const Loop& loop = loops[i];
+    if (loop.kind == LoopKind::serial) continue;
+    if (i != *position && loop.kind != LoopKind::vectorized) continue;
     refuse(plan.stage.name, d,
            fmt::format("expected a serial loop outside vectorized ones, got {}{}, which is {}{}; "
                        "legal: a serial loop around it",
-                       *outer == axis ? "" : axis + " inside ", *outer,
-                       kNames[static_cast<int>(kind->second)], where));
+                       i == *position ? "" : axis + " inside ", loop.name,
+                       kNames[static_cast<int>(loop.kind)], where));
   }
 }
 
@@ -244,7 +236,7 @@ void check_prefetch_loop(const StagePlan& plan, const LoopOrder& order, const st
 void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
   const Directive asked = *d;
   const std::string &name = plan.stage.name, &axis = d->axes[0];
-  check_prefetch_loop(plan, plan, "", asked);
+  check_prefetch_loop(plan, plan.loops, "", asked);
   for (size_t i = 0; i < plan.special_cases.size(); ++i) {
     check_prefetch_loop(plan, plan.special_cases[i],
                         " where " + to_string(plan.stage.specializations[i].condition), asked);
@@ -282,10 +274,9 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
 void check_shared_prefetches(const NestPlan& nest, const StagePlan& plan) {
   std::set<std::string> shared;
   for (const StagePlan& child : nest.stages) {
-    if (child.with_stage.empty()) continue;
-    if (&child != &plan && child.with_stage != plan.stage.name) continue;
-    const std::vector<std::string> loops = loops_to(child, child.with_loop);
-    shared.insert(loops.begin(), loops.end());
+    if (!child.compute_with) continue;
+    if (&child != &plan && child.compute_with->stage != plan.stage.name) continue;
+    for (const Loop& loop : loops_to(child, child.compute_with->loop)) shared.insert(loop.name);
   }
   const Directive* first = nullptr;
   for (const Directive& d : plan.prefetches) {
@@ -315,7 +306,7 @@ void check_masks(const NestPlan& nest, const StagePlan& plan) {
     }
     if (d.tail != Tail::predicate_stores) continue;
     for (const StagePlan& other : nest.stages) {
-      if (other.place != StagePlan::Place::at || other.at_stage != plan.stage.name) continue;
+      if (!other.compute_at || other.compute_at->stage != plan.stage.name) continue;
       refuse(plan.stage.name, d,
              fmt::format("expected that all it loads is complete, got {}, which is computed at {}; "
                          "legal: guard or predicate, or {}.compute_root()",

@@ -8,11 +8,11 @@
 namespace emulsion {
 namespace {
 
-Directive at_loop(DirectiveKind kind, const std::string& stage, const std::string& loop) {
+Directive at_loop(DirectiveKind kind, const LoopLevel& level) {
   Directive d;
   d.kind = kind;
-  d.target = stage;
-  d.axes = {loop};
+  d.target = level.stage;
+  d.axes = {level.loop};
   return d;
 }
 
@@ -21,12 +21,12 @@ Directive at_loop(DirectiveKind kind, const std::string& stage, const std::strin
 int depth_inside(const NestPlan& nest, const StagePlan& plan, const StagePlan& consumer) {
   const StagePlan* walker = &plan;
   for (size_t steps = 0; steps <= nest.stages.size(); ++steps) {
-    if (walker->place != StagePlan::Place::at) return -1;
-    const StagePlan* parent = nest.find(walker->at_stage);
+    if (!walker->compute_at) return -1;
+    const StagePlan* parent = nest.find(walker->compute_at->stage);
     if (!parent) return -1;  // refused when its own place is checked
     if (parent == &consumer) {
-      auto found = std::find(parent->loops.begin(), parent->loops.end(), walker->at_loop);
-      return static_cast<int>(found - parent->loops.begin());
+      const auto found = position_of(parent->loops, walker->compute_at->loop);
+      return static_cast<int>(found.value_or(parent->loops.size()));
     }
     walker = parent;
   }
@@ -42,34 +42,33 @@ std::vector<std::string> other_stages(const NestPlan& nest, const std::string& n
 }
 
 // The same directive at the loop outside loops[i]; where that is the outermost, at the root.
-std::string outside_of(const Directive& d, const std::vector<std::string>& loops, size_t i) {
-  if (i > 0) return to_string(at_loop(d.kind, d.target, loops[i - 1]));
+std::string outside_of(const Directive& d, const std::vector<Loop>& loops, size_t i) {
+  if (i > 0) return to_string(at_loop(d.kind, {d.target, loops[i - 1].name}));
   return d.kind == DirectiveKind::compute_at ? "compute_root()" : "store_root()";
 }
 
-// No loop that is a vector's or a tile's may be around a place.
-void check_outside_vectors(const std::string& name, const Directive& d, const LoopOrder& order,
-                           const std::vector<std::string>& around) {
-  for (size_t i = 0; i < around.size(); ++i) {
-    const std::string& outer = around[i];
-    auto kind = order.kinds.find(outer);
-    if (kind != order.kinds.end() && kind->second == LoopKind::vectorized) {
+// No loop that is a vector's or a tile's may be around a place: of `loops`, the first `count`.
+void check_outside_vectors(const std::string& name, const Directive& d,
+                           const std::vector<Loop>& loops, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const Loop& outer = loops[i];
+    if (outer.kind == LoopKind::vectorized) {
       refuse(name, d,
              fmt::format("expected a loop outside the vectorized loop {} of {}, got {}; legal: {}",
-                         outer, d.target, d.axes[0], outside_of(d, around, i)));
+                         outer.name, d.target, d.axes[0], outside_of(d, loops, i)));
     }
-    if (kind != order.kinds.end() && kind->second == LoopKind::tile) {
+    if (outer.kind == LoopKind::tile) {
       refuse(name, d,
              fmt::format("expected a loop outside the tile of {}, which is one uOp from {} on, got "
                          "{}; legal: {}",
-                         d.target, outer, d.axes[0], outside_of(d, around, i)));
+                         d.target, outer.name, d.axes[0], outside_of(d, loops, i)));
     }
   }
 }
 
 // Whether the outermost loops of a special case are `around`, made by the general directives.
 bool has_same_loops(const StagePlan& target, size_t i, const std::vector<std::string>& around) {
-  const std::vector<std::string>& loops = target.special_cases[i].loops;
+  const std::vector<std::string> loops = names_of(target.special_cases[i]);
   if (loops.size() < around.size() || !std::equal(around.begin(), around.end(), loops.begin())) {
     return false;
   }
@@ -88,12 +87,13 @@ void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive&
   if (!target || target == &plan) {
     refuse(name, d, expected_name("another operation", other_stages(nest, name), d.target));
   }
-  auto loop = std::find(target->loops.begin(), target->loops.end(), d.axes[0]);
-  if (loop == target->loops.end()) {
-    refuse(name, d, expected_name("a loop of " + d.target, target->loops, d.axes[0]));
-  }
-  const std::vector<std::string> around(target->loops.begin(), loop + 1);
-  check_outside_vectors(name, d, *target, around);
+  const std::vector<std::string> loops = names_of(target->loops);
+  const std::optional<size_t> position = position_of(target->loops, d.axes[0]);
+  if (!position) refuse(name, d, expected_name("a loop of " + d.target, loops, d.axes[0]));
+  const size_t count = *position + 1;
+  const std::vector<std::string> around(loops.begin(),
+                                        loops.begin() + static_cast<std::ptrdiff_t>(count));
+  check_outside_vectors(name, d, target->loops, count);
   for (size_t i = 0; i < target->special_cases.size(); ++i) {
     if (!has_same_loops(*target, i, around)) {
       refuse(
@@ -102,7 +102,7 @@ void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive&
                       "which specialize({}) changes; legal: compute_root()",
                       d.target, d.axes[0], to_string(target->stage.specializations[i].condition)));
     }
-    check_outside_vectors(name, d, target->special_cases[i], around);
+    check_outside_vectors(name, d, target->special_cases[i], count);
   }
 }
 
@@ -110,12 +110,11 @@ void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive&
 void check_place(const NestPlan& nest,
                  const std::map<std::string, std::vector<size_t>>& all_readers, size_t position) {
   const StagePlan& plan = nest.stages[position];
-  if (plan.place != StagePlan::Place::at) return;
+  if (!plan.compute_at) return;
   const Directive d = plan.written(DirectiveKind::compute_at);
   check_loop_of(nest, plan, d);
-  const StagePlan& target = *nest.find(plan.at_stage);
-  int depth = static_cast<int>(std::find(target.loops.begin(), target.loops.end(), plan.at_loop) -
-                               target.loops.begin());
+  const StagePlan& target = *nest.find(plan.compute_at->stage);
+  const int depth = static_cast<int>(position_of(target.loops, plan.compute_at->loop).value());
   if (&target < &plan) {
     refuse(plan.stage.name, d,
            fmt::format("expected an operation that needs {}, got {}, which comes before it; legal: "
@@ -131,9 +130,9 @@ void check_place(const NestPlan& nest,
     const int around = depth_inside(nest, reader, target);
     if (around < depth) {
       refuse(plan.stage.name, d,
-             fmt::format("expected a loop around everything that reads {}, got {}.{}, which is not "
+             fmt::format("expected a loop around everything that reads {}, got {}, which is not "
                          "around {}; legal: {}",
-                         plan.stage.name, d.target, plan.at_loop, reader.stage.name,
+                         plan.stage.name, plan.compute_at->variable(), reader.stage.name,
                          outside_of(d, target.loops, static_cast<size_t>(around) + 1)));
     }
   }
@@ -178,17 +177,17 @@ void check_store(const NestPlan& nest, const StagePlan& plan) {
   std::vector<LoopAround> around = loops_around(nest, plan);
   if (!plan.store_root) {
     check_loop_of(nest, plan, d);
-    if (!position_of(around, plan.store_stage, plan.store_loop)) {
+    if (!position_of(around, *plan.store_at)) {
       refuse(plan.stage.name, d,
-             fmt::format("expected a loop around {}.{}, where it is computed ({}), got {}.{}; "
-                         "legal: store_at({}, {})",
-                         plan.at_stage, plan.at_loop, loops_text(around), plan.store_stage,
-                         plan.store_loop, plan.at_stage, plan.at_loop));
+             fmt::format("expected a loop around {}, where it is computed ({}), got {}; legal: "
+                         "store_at({}, {})",
+                         plan.compute_at->variable(), loops_text(around), plan.store_at->variable(),
+                         plan.compute_at->stage, plan.compute_at->loop));
     }
   }
   check_kept_in_one_case(nest, plan, d, around);
   const bool shares = std::any_of(nest.stages.begin(), nest.stages.end(), [&](const StagePlan& s) {
-    return !s.with_stage.empty() && (&s == &plan || s.with_stage == plan.stage.name);
+    return s.compute_with && (&s == &plan || s.compute_with->stage == plan.stage.name);
   });
   if (shares) {
     refuse(plan.stage.name, d,
@@ -196,79 +195,70 @@ void check_store(const NestPlan& nest, const StagePlan& plan) {
            "legal: store it where it is computed");
   }
   for (size_t i = loops_outside_storage(plan, around); i < around.size(); ++i) {
-    const LoopAround& loop = around[i];
-    if (loop.kind() != LoopKind::parallel) continue;
+    if (around[i].loop.kind != LoopKind::parallel) continue;
+    const LoopLevel level = around[i].level();
     refuse(plan.stage.name, d,
-           fmt::format("expected no parallel loop between the storage and {}.{}, where it is "
+           fmt::format("expected no parallel loop between the storage and {}, where it is "
                        "computed, got {}: its iterations would share what they write; legal: "
                        "store_at({}, {}) or an inner loop",
-                       plan.at_stage, plan.at_loop, loop.variable(), loop.stage->stage.name,
-                       loop.axis));
+                       plan.compute_at->variable(), level.variable(), level.stage, level.loop));
   }
 }
 
 void check_hoist(const NestPlan& nest, const StagePlan& plan) {
-  if (plan.hoist_stage.empty()) return;
+  if (!plan.hoist_at) return;
   const Directive d = plan.written(DirectiveKind::hoist_storage);
-  if (plan.place != StagePlan::Place::at) {
+  if (!plan.compute_at) {
     refuse(plan.stage.name, d,
            "expected together with compute_at; legal: compute_at the same loop, or one inside it, "
            "too");
   }
   check_loop_of(nest, plan, d);
   const std::vector<LoopAround> around = loops_around(nest, plan);
-  const auto place = position_of(around, plan.hoist_stage, plan.hoist_loop);
+  const auto place = position_of(around, *plan.hoist_at);
   const size_t outside = loops_outside_storage(plan, around);
   if (!place || *place + 1 > outside) {
-    refuse(
-        plan.stage.name, d,
-        fmt::format("expected a loop around its storage ({}), got {}.{}; legal: {}",
-                    outside == 0 ? "none: it is at the root"
-                                 : loops_text({around.begin(), around.begin() + outside}),
-                    plan.hoist_stage, plan.hoist_loop,
-                    outside == 0 ? "no hoist_storage"
-                                 : to_string(at_loop(d.kind, around[outside - 1].stage->stage.name,
-                                                     around[outside - 1].axis))));
-  }
-  const StagePlan& target = *around[*place].stage;
-  if (target.stage.is_reduction() && !target.reduction_loops.count(plan.hoist_loop)) {
     refuse(plan.stage.name, d,
-           fmt::format("expected a loop of one nest, got {}.{}, a loop of the start value and of "
+           fmt::format("expected a loop around its storage ({}), got {}; legal: {}",
+                       outside == 0 ? "none: it is at the root"
+                                    : loops_text({around.begin(), around.begin() + outside}),
+                       plan.hoist_at->variable(),
+                       outside == 0 ? "no hoist_storage"
+                                    : to_string(at_loop(d.kind, around[outside - 1].level()))));
+  }
+  const LoopAround& target = around[*place];
+  if (target.stage->stage.is_reduction() && !target.loop.is_reduction) {
+    refuse(plan.stage.name, d,
+           fmt::format("expected a loop of one nest, got {}, a loop of the start value and of "
                        "the update; legal: a loop of a reduction axis, or one around {}",
-                       plan.hoist_stage, plan.hoist_loop, plan.hoist_stage));
+                       plan.hoist_at->variable(), plan.hoist_at->stage));
   }
   for (size_t i = *place + 1; i < outside; ++i) {
-    if (around[i].kind() != LoopKind::parallel) continue;
+    if (around[i].loop.kind != LoopKind::parallel) continue;
     refuse(plan.stage.name, d,
-           fmt::format("expected no parallel loop between the allocation and the storage, got {}: "
-                       "its iterations would share the memory; legal: {}.{} or an inner loop",
-                       around[i].variable(), around[i].stage->stage.name, around[i].axis));
+           fmt::format("expected no parallel loop between the allocation and the storage, got {0}: "
+                       "its iterations would share the memory; legal: {0} or an inner loop",
+                       around[i].variable()));
   }
 }
 
 }  // namespace
 
-LoopKind LoopAround::kind() const {
-  auto found = stage->kinds.find(axis);
-  return found == stage->kinds.end() ? LoopKind::serial : found->second;
-}
-
 std::vector<LoopAround> loops_around(const NestPlan& nest, const StagePlan& plan) {
   std::vector<LoopAround> loops;  // innermost first, then turned round
-  for (const StagePlan* walker = &plan; walker->place == StagePlan::Place::at;) {
-    const StagePlan* parent = nest.find(walker->at_stage);
-    auto at = std::find(parent->loops.begin(), parent->loops.end(), walker->at_loop);
-    for (auto loop = at + 1; loop != parent->loops.begin();) loops.push_back({parent, *--loop});
+  for (const StagePlan* walker = &plan; walker->compute_at;) {
+    const StagePlan* parent = nest.find(walker->compute_at->stage);
+    const size_t innermost = position_of(parent->loops, walker->compute_at->loop).value();
+    for (size_t i = innermost + 1; i-- > 0;) loops.push_back({parent, parent->loops[i]});
     walker = parent;
   }
   std::reverse(loops.begin(), loops.end());
   return loops;
 }
 
-std::optional<size_t> position_of(const std::vector<LoopAround>& loops, const std::string& stage,
-                                  const std::string& axis) {
+std::optional<size_t> position_of(const std::vector<LoopAround>& loops, const LoopLevel& level) {
   for (size_t i = 0; i < loops.size(); ++i) {
-    if (loops[i].stage->stage.name == stage && loops[i].axis == axis) return i;
+    if (loops[i].level() == level) return i;
   }
   return std::nullopt;
 }
@@ -276,7 +266,7 @@ std::optional<size_t> position_of(const std::vector<LoopAround>& loops, const st
 size_t loops_outside_storage(const StagePlan& plan, const std::vector<LoopAround>& loops) {
   if (plan.store_root) return 0;
   if (!plan.is_kept()) return loops.size();
-  return position_of(loops, plan.store_stage, plan.store_loop).value() + 1;
+  return position_of(loops, *plan.store_at).value() + 1;
 }
 
 void check_places(const NestPlan& nest) {

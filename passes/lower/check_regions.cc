@@ -37,11 +37,11 @@ void refuse_masked_readers(const NestPlan& nest, const StagePlan& plan, const Ax
     if (!is_inside) return;
     for (const LoopTransform& t : reader.stage.transforms) {
       if (t.kind != LoopTransform::Kind::split || t.tail != Tail::predicate_loads) continue;
-      refuse(reader.stage.name, reader.written(t),
-             fmt::format("expected that all it loads is complete, got {}, whose axis {} is "
-                         "computed whole at {}; legal: guard or predicate, or {}.compute_root()",
-                         plan.stage.name, axis.name(), loop_variable(plan.at_stage, plan.at_loop),
-                         plan.stage.name));
+      refuse(
+          reader.stage.name, reader.written(t),
+          fmt::format("expected that all it loads is complete, got {}, whose axis {} is "
+                      "computed whole at {}; legal: guard or predicate, or {}.compute_root()",
+                      plan.stage.name, axis.name(), plan.compute_at->variable(), plan.stage.name));
     }
   });
 }
@@ -54,7 +54,7 @@ void refuse_masked_whole(const StagePlan& plan, const Axis& axis) {
     refuse(plan.stage.name, plan.written(t),
            fmt::format("expected an axis of which {} needs a part of known size, got {}, which is "
                        "computed whole there; legal: guard or predicate, or compute_root()",
-                       loop_variable(plan.at_stage, plan.at_loop), axis.name()));
+                       plan.compute_at->variable(), axis.name()));
   }
 }
 
@@ -68,9 +68,9 @@ bool is_inside(const StagePlan& plan, const std::string& loop, const std::string
       empty.insert(split ? t.outer : t.axis);
     }
   }
-  for (const std::string& around : plan.loops) {
-    if (empty.count(around)) return true;
-    if (around == loop) return false;
+  for (const Loop& around : plan.loops) {
+    if (empty.count(around.name)) return true;
+    if (around.name == loop) return false;
   }
   return false;
 }
@@ -110,20 +110,20 @@ void check_whole_axis(const NestPlan& nest, const StagePlan& plan, const Axis& a
 void check_partial_axis(const NestPlan& nest, const StagePlan& plan, const Axis& axis) {
   const Extent& extent = axis.extent();
   if (extent.is_constant() || extent.lower_bound().value_or(0) > 0) return;
-  for (const StagePlan* walker = &plan; walker->place == StagePlan::Place::at;) {
-    const std::string& loop = walker->at_loop;
-    walker = nest.find(walker->at_stage);
+  for (const StagePlan* walker = &plan; walker->compute_at;) {
+    const std::string& loop = walker->compute_at->loop;
+    walker = nest.find(walker->compute_at->stage);
     for (const std::vector<Axis>* axes : {&walker->stage.axes, &walker->stage.reduction_axes}) {
       for (const Axis& around : *axes) {
         if (around.extent() == extent && is_inside(*walker, loop, around.name())) return;
       }
     }
   }
-  refuse(plan.stage.name, plan.written(DirectiveKind::compute_at),
-         fmt::format("expected a loop that runs 0 times whenever {} is empty, or one inside such a "
-                     "loop, got {} while axis {} has the run-time extent {}; legal: compute_root()",
-                     plan.stage.name, loop_variable(plan.at_stage, plan.at_loop), axis.name(),
-                     extent.to_string()));
+  refuse(
+      plan.stage.name, plan.written(DirectiveKind::compute_at),
+      fmt::format("expected a loop that runs 0 times whenever {} is empty, or one inside such a "
+                  "loop, got {} while axis {} has the run-time extent {}; legal: compute_root()",
+                  plan.stage.name, plan.compute_at->variable(), axis.name(), extent.to_string()));
 }
 
 // What a masked tail leaves out of a reader, or what rounding up adds to it, Halide counts to the

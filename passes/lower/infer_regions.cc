@@ -19,7 +19,7 @@ class Inferrer {
     for (size_t i = nest_.stages.size(); i-- > 0;) {
       StagePlan& plan = nest_.stages[i];
       full_.clear();
-      if (plan.place == StagePlan::Place::at) {
+      if (plan.compute_at) {
         region_for_readers(&plan);
       } else {
         for (const Axis& axis : plan.stage.axes) whole_axis(&plan, axis);
@@ -96,8 +96,8 @@ class Inferrer {
   }
 
   static bool is_inside(const std::set<std::string>& around, const StagePlan& plan) {
-    return std::any_of(plan.loops.begin(), plan.loops.end(), [&](const std::string& loop) {
-      return around.count(loop_variable(plan.stage.name, loop)) > 0;
+    return std::any_of(plan.loops.begin(), plan.loops.end(), [&](const Loop& loop) {
+      return around.count(loop_variable(plan.stage.name, loop.name)) > 0;
     });
   }
 
@@ -196,8 +196,8 @@ class Inferrer {
       if (reader.slides[i].empty() && !reader.shrinking.count(axis)) continue;
       if (!mentions(index, axis)) continue;
       const bool moves =
-          std::any_of(reader.loops.begin(), reader.loops.end(), [&](const std::string& loop) {
-            const std::string variable = loop_variable(reader.stage.name, loop);
+          std::any_of(reader.loops.begin(), reader.loops.end(), [&](const Loop& loop) {
+            const std::string variable = loop_variable(reader.stage.name, loop.name);
             return !around.count(variable) && mentions(values.at(axis), variable);
           });
       if (moves) return true;
@@ -231,9 +231,9 @@ class Inferrer {
     bool result = false;
     visit(index, [&](const Expr& e) {
       if (e->op != ExprOp::axis) return;
-      for (const auto& [loop, kind] : plan.kinds) {
-        result = result ||
-                 (kind == LoopKind::vectorized && e->name == loop_variable(plan.stage.name, loop));
+      for (const Loop& loop : plan.loops) {
+        result = result || (loop.kind == LoopKind::vectorized &&
+                            e->name == loop_variable(plan.stage.name, loop.name));
       }
     });
     return result;
@@ -266,9 +266,9 @@ class Inferrer {
 
   // compute_with: one loop has one extent, and an axis that is not split one start.
   void check_shared(const StagePlan& plan) const {
-    if (plan.with_stage.empty()) return;
-    const StagePlan& leader = *nest_.find(plan.with_stage);
-    for (const std::string& loop : plan.loops) {
+    if (!plan.compute_with) return;
+    const StagePlan& leader = *nest_.find(plan.compute_with->stage);
+    for (const std::string& loop : names_of(plan.loops)) {
       const Expr mine = loop_extents_.at(loop_variable(plan.stage.name, loop));
       const Expr theirs = loop_extents_.at(loop_variable(leader.stage.name, loop));
       const Expr start = start_of_axis(plan, loop), their_start = start_of_axis(leader, loop);
@@ -279,7 +279,7 @@ class Inferrer {
                            loop, to_string(mine), to_string(start), loop, to_string(theirs),
                            to_string(their_start)));
       }
-      if (loop == plan.with_loop) return;
+      if (loop == plan.compute_with->loop) return;
     }
   }
 

@@ -25,7 +25,7 @@ std::optional<int64_t> step_of(const Expr& index, const std::string& variable) {
 
 bool has_one_step(const LoopAround& loop) {
   const auto extents = loop_extents(loop.stage->stage, loop.stage->extents);
-  return constant_value(extents.at(loop.axis)).value_or(2) <= 1;
+  return constant_value(extents.at(loop.loop.name)).value_or(2) <= 1;
 }
 
 // A region slides along a loop when the loop moves exactly one axis of it, by less than its length,
@@ -71,11 +71,11 @@ void check_moves(const std::vector<LoopAround>& around, size_t position, const S
   const bool moves = std::any_of(plan.needed_mins.begin(), plan.needed_mins.end(),
                                  [&](const Expr& min) { return mentions(min, variable); });
   if (moves) return;
-  const LoopAround& outer = around[position - 1];  // the first one moves it
+  const LoopLevel outer = around[position - 1].level();  // the first one moves it
   refuse(plan.stage.name, plan.written_store(),
          fmt::format("expected loops that move the window that is kept, got {}, in each step of "
                      "which the same would be computed again; legal: compute_at({}, {})",
-                     variable, outer.stage->stage.name, outer.axis));
+                     variable, outer.stage, outer.loop));
 }
 
 int64_t power_of_two_from(int64_t n) {
@@ -216,7 +216,7 @@ class StorageInferrer {
     });
     bool small = known && bytes <= kStackBytes && !widened;
     if (plan_.memory == Memory::automatic) {
-      plan_.memory = small && plan_.place == StagePlan::Place::at ? Memory::stack : Memory::heap;
+      plan_.memory = small && plan_.compute_at ? Memory::stack : Memory::heap;
     }
     const bool fits = plan_.memory == Memory::scratchpad ? known && !widened : small;
     if (plan_.memory == Memory::heap || fits) return;
@@ -278,7 +278,8 @@ class StorageInferrer {
     for (size_t i = outside_; i < around_.size(); ++i) {
       for (const LoopTransform& t : around_[i].stage->stage.transforms) {
         if (t.kind != LoopTransform::Kind::split || t.tail == Tail::round_up) continue;
-        if (t.outer == around_[i].axis || t.inner == around_[i].axis) return true;
+        const std::string& loop = around_[i].loop.name;
+        if (t.outer == loop || t.inner == loop) return true;
       }
     }
     return false;

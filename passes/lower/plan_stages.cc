@@ -41,15 +41,43 @@ StagePlan stage_of(const Op& op, bool is_output) {
   plan.stage.combiner = op.combiner;
   plan.stage.body = in_buffers(op.body);
   plan.is_output = is_output;
-  for (const Axis& axis : op.axes) plan.loops.push_back(axis.name());
-  for (const Axis& axis : op.reduction_axes) {
-    plan.loops.push_back(axis.name());
-    plan.reduction_loops.insert(axis.name());
-  }
+  plan.loops = loops_of_axes(plan.stage);
   return plan;
 }
 
 }  // namespace
+
+std::optional<size_t> position_of(const std::vector<Loop>& loops, const std::string& name) {
+  for (size_t i = 0; i < loops.size(); ++i) {
+    if (loops[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+const Loop* find_loop(const std::vector<Loop>& loops, const std::string& name) {
+  const std::optional<size_t> position = position_of(loops, name);
+  return position ? &loops[*position] : nullptr;
+}
+
+std::vector<std::string> names_of(const std::vector<Loop>& loops) {
+  std::vector<std::string> names;
+  names.reserve(loops.size());
+  for (const Loop& loop : loops) names.push_back(loop.name);
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<Loop> loops_of_axes(const Stage& stage) {
+  std::vector<Loop> loops;
+  for (const Axis& axis : stage.axes) loops.push_back({axis.name()});
+  for (const Axis& axis : stage.reduction_axes) {
+    loops.push_back({axis.name(), LoopKind::serial, true});
+  }
+  return loops;
+}
 
 Directive StagePlan::written(DirectiveKind kind, const std::vector<std::string>& on_axes) const {
   for (auto d = directives.rbegin(); d != directives.rend(); ++d) {
@@ -98,7 +126,7 @@ std::string NestPlan::stage_names() const {
 
 StagePlan specialized(const StagePlan& plan, size_t i) {
   StagePlan result = plan;
-  static_cast<LoopOrder&>(result) = plan.special_cases.at(i);
+  result.loops = plan.special_cases.at(i);
   result.stage = specialized(plan.stage, i);
   result.special_cases.clear();
   result.stage.specializations.clear();

@@ -14,16 +14,15 @@ DirectiveKind directive_of(LoopKind kind) {
   return kind == LoopKind::tile ? DirectiveKind::tensorize : DirectiveKind::unroll;
 }
 
-[[noreturn]] void refuse_extent(const StagePlan& plan, const std::string& loop,
-                                const std::string& found) {
-  const DirectiveKind asked = directive_of(plan.kinds.at(loop));
+[[noreturn]] void refuse_extent(const StagePlan& plan, const Loop& loop, const std::string& found) {
+  const DirectiveKind asked = directive_of(loop.kind);
   const bool tile = asked == DirectiveKind::tensorize;
-  refuse(
-      plan.stage.name, tile ? plan.written(asked) : plan.written(asked, {loop}),
-      fmt::format("expected a loop whose extent is a number, got {}; legal: {}", found,
-                  tile ? "split it first"
-                       : fmt::format("{}({}, 8), which splits it first", to_string(asked), loop)),
-      {plan.stage.name, loop});
+  refuse(plan.stage.name, tile ? plan.written(asked) : plan.written(asked, {loop.name}),
+         fmt::format(
+             "expected a loop whose extent is a number, got {}; legal: {}", found,
+             tile ? "split it first"
+                  : fmt::format("{}({}, 8), which splits it first", to_string(asked), loop.name)),
+         {plan.stage.name, loop.name});
 }
 
 // Loop variables are 32 bits.
@@ -99,8 +98,8 @@ void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool wh
 
 // Halide 21 drops the mask of one of two: the vectors would then read past the end.
 void check_masked_loads(const StagePlan& plan) {
-  const bool vectors = std::any_of(plan.kinds.begin(), plan.kinds.end(), [](const auto& kind) {
-    return kind.second == LoopKind::vectorized;
+  const bool vectors = std::any_of(plan.loops.begin(), plan.loops.end(), [](const Loop& loop) {
+    return loop.kind == LoopKind::vectorized;
   });
   const LoopTransform* first = nullptr;
   for (const LoopTransform& t : plan.stage.transforms) {
@@ -149,12 +148,11 @@ void resolve_case(StagePlan* plan, const SizeFacts& facts) {
     apply_transform(t, &extents);
   }
   check_masked_loads(*plan);
-  for (const std::string& loop : plan->loops) {
-    auto kind = plan->kinds.find(loop);
-    if (kind == plan->kinds.end() || kind->second == LoopKind::parallel) continue;
-    const bool known = constant_value(extents.at(loop)).has_value();
-    if (known && !shrinking.count(loop)) continue;
-    const std::string extent = to_string(extents.at(loop));
+  for (const Loop& loop : plan->loops) {
+    if (loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel) continue;
+    const bool known = constant_value(extents.at(loop.name)).has_value();
+    if (known && !shrinking.count(loop.name)) continue;
+    const std::string extent = to_string(extents.at(loop.name));
     refuse_extent(*plan, loop, known ? extent + ", or less where a window slides" : extent);
   }
 }

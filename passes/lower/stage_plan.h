@@ -19,28 +19,45 @@
 
 namespace emulsion {
 
-// The loops of one case of a stage.
-struct LoopOrder {
-  std::vector<std::string> loops;         // plain names, outermost first; an update's loops
-  std::map<std::string, LoopKind> kinds;  // those that are not serial
-  std::set<std::string> reduction_loops;  // loops of reduction axes: not in the start value's nest
+// One loop of a stage.
+struct Loop {
+  std::string name;  // plain, unique within the stage
+  LoopKind kind = LoopKind::serial;
+  bool is_reduction = false;  // of a reduction axis: not in the start value's nest
+};
+// Where the loop of that name is among `loops`; nothing when it is not there.
+std::optional<size_t> position_of(const std::vector<Loop>& loops, const std::string& name);
+// That loop; null when it is not there.
+const Loop* find_loop(const std::vector<Loop>& loops, const std::string& name);
+std::vector<std::string> names_of(const std::vector<Loop>& loops);
+// "m, n, k", for error messages.
+std::string joined(const std::vector<std::string>& names);
+// The loops of a stage before any directive: its axes in order, those that it reduces over inside.
+std::vector<Loop> loops_of_axes(const Stage& stage);
+
+// A place: inside that loop of that stage.
+struct LoopLevel {
+  std::string stage, loop;
+
+  std::string variable() const { return loop_variable(stage, loop); }
+  bool operator==(const LoopLevel& other) const {
+    return stage == other.stage && loop == other.loop;
+  }
 };
 
-struct StagePlan : LoopOrder {
-  enum class Place : uint8_t { root, at, inlined };
-
+struct StagePlan {
   Stage stage;
+  std::vector<Loop> loops;  // outermost first; of a reduction, those of the update
   bool is_output = false;
-  std::vector<Directive> directives;     // those on loops and places, as they were written
-  std::vector<LoopOrder> special_cases;  // one for each of stage.specializations
-  bool atomic = false;                   // its update
+  std::vector<Directive> directives;             // those on loops and places, as they were written
+  std::vector<std::vector<Loop>> special_cases;  // the loops of each of stage.specializations
+  bool atomic = false;                           // its update
   std::vector<Directive> prefetches;
-  std::string with_stage, with_loop;  // compute_with; empty: none
-  Place place = Place::root;
-  std::string at_stage, at_loop;        // place == at
-  std::string store_stage, store_loop;  // empty: where it is computed, or store_root
+  std::optional<LoopLevel> compute_with;  // the innermost loop that is shared
+  std::optional<LoopLevel> compute_at;    // nothing: the root
+  std::optional<LoopLevel> store_at;      // nothing: where it is computed, or store_root
   bool store_root = false;
-  std::string hoist_stage, hoist_loop;  // empty: the allocation is where it is stored
+  std::optional<LoopLevel> hoist_at;  // nothing: the allocation is where it is stored
   std::map<std::string, int64_t> fold_sizes, alignments;  // by axis
   std::vector<std::string> storage_order;                 // innermost first
   Memory memory = Memory::automatic;
@@ -66,8 +83,7 @@ struct StagePlan : LoopOrder {
   Directive written_store() const;  // store_root or store_at
 
   bool is_kept() const {  // stored outside the loop where it is computed
-    return store_root ||
-           (!store_stage.empty() && (store_stage != at_stage || store_loop != at_loop));
+    return store_root || (store_at && !(store_at == compute_at));
   }
 };
 
@@ -88,16 +104,15 @@ struct NestPlan {
 // One loop around the place where a stage is computed.
 struct LoopAround {
   const StagePlan* stage;
-  std::string axis;  // plain name
+  Loop loop;
 
-  std::string variable() const { return loop_variable(stage->stage.name, axis); }
-  LoopKind kind() const;
+  LoopLevel level() const { return {stage->stage.name, loop.name}; }
+  std::string variable() const { return level().variable(); }
 };
 // Those loops, outermost first.
 std::vector<LoopAround> loops_around(const NestPlan& nest, const StagePlan& plan);
 // Where a loop is among them; nothing when it is not around the stage.
-std::optional<size_t> position_of(const std::vector<LoopAround>& loops, const std::string& stage,
-                                  const std::string& axis);
+std::optional<size_t> position_of(const std::vector<LoopAround>& loops, const LoopLevel& level);
 // How many of them are outside the storage of the stage. The loops between: the others.
 size_t loops_outside_storage(const StagePlan& plan, const std::vector<LoopAround>& loops);
 // The plan as it is in the stage's special case i: its transforms, its loops, and in its extents

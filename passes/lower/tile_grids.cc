@@ -10,8 +10,8 @@ namespace emulsion {
 namespace {
 
 bool has_tile_loop(const StagePlan& plan) {
-  return std::any_of(plan.kinds.begin(), plan.kinds.end(),
-                     [](const auto& loop) { return loop.second == LoopKind::tile; });
+  return std::any_of(plan.loops.begin(), plan.loops.end(),
+                     [](const Loop& loop) { return loop.kind == LoopKind::tile; });
 }
 
 // How many indices of each axis one tile covers.
@@ -24,10 +24,9 @@ class TileWidths {
 
   int64_t along(const std::string& axis) const {
     auto range = [&](const std::string& variable) -> std::optional<Range> {
-      const std::string loop = variable.substr(plan_.stage.name.size() + 1);
-      auto kind = plan_.kinds.find(loop);
-      if (kind == plan_.kinds.end() || kind->second != LoopKind::tile) return std::nullopt;
-      return Range{0, Extent(*constant_value(extents_.at(loop)) - 1)};
+      const Loop* loop = find_loop(plan_.loops, variable.substr(plan_.stage.name.size() + 1));
+      if (loop == nullptr || loop->kind != LoopKind::tile) return std::nullopt;
+      return Range{0, Extent(*constant_value(extents_.at(loop->name)) - 1)};
     };
     std::optional<Interval> interval = interval_of(values_.at(axis), range);
     if (!interval) return 1;
@@ -84,7 +83,7 @@ std::vector<TileGrid> tile_grids(const NestPlan& plan,
     const TileWidths widths(stage);
     TileGrid grid;
     grid.stage = stage.stage.name;
-    grid.result = stage.place == StagePlan::Place::at ? stage.at_stage : stage.stage.name;
+    grid.result = stage.compute_at ? stage.compute_at->stage : stage.stage.name;
     int64_t batch_tile = 1;
     add_axes(stage, c.batch_axes, widths, &grid.batch, &batch_tile);
     add_axes(stage, c.row_axes, widths, &grid.m, &grid.tile_m);
