@@ -78,6 +78,7 @@ class IntervalOf {
   std::optional<Interval> multiple_of(const Expr& variable, int64_t factor) const {
     auto range = range_(variable->name);
     if (!range) return scale(opaque(variable), factor);
+    if (!range->is_known) return std::nullopt;
     if (factor % range->divisor != 0) return std::nullopt;
     return scale(Interval{{}, range->low, range->high}, factor / range->divisor);
   }
@@ -164,6 +165,15 @@ std::optional<Extent> as_extent(const Expr& e) {
   auto affine = affine_of(e);
   if (!affine || !affine->coefficients.empty()) return std::nullopt;
   return affine->offset;
+}
+
+Range range_below(const Expr& extent) {
+  if (auto affine = as_extent(extent)) return {0, *affine - Extent(1)};
+  if (extent->op != ExprOp::div) return Range::unknown();
+  auto dividend = as_extent(extent->args[0]);
+  auto divisor = constant_value(extent->args[1]);
+  if (!dividend || !divisor || *divisor < 1) return Range::unknown();
+  return {0, *dividend - Extent(*divisor), *divisor};  // v <= floor(E / d) - 1
 }
 
 std::optional<Interval> interval_of(const Expr& index, const VariableRange& range) {

@@ -27,13 +27,19 @@ struct Interval {
 // What a variable is to the interval: nothing (it stays fixed), or the range that it takes.
 struct Range {
   Extent low, high;
-  int64_t divisor = 1;  // d > 1: only d times the variable is known to be in [low, high]
+  int64_t divisor = 1;   // d > 1: only d times the variable is known to be in [low, high]
+  bool is_known = true;  // else it varies, nobody can say how far: there is no interval
+
+  static Range unknown() { return {0, 0, 1, false}; }
 };
 using VariableRange = std::function<std::optional<Range>(const std::string&)>;
 
 std::optional<Interval> interval_of(const Expr& index, const VariableRange& range);
 // The smallest interval around both; nothing when their starts cannot be ordered.
 std::optional<Interval> unite(const std::optional<Interval>& a, const std::optional<Interval>& b);
+// The range of a loop's variable, from 0 up, given the loop's extent: known when that is affine in
+// the run-time sizes, or a quotient of what is.
+Range range_below(const Expr& extent);
 // The first index, simplified: fixed + low.
 Expr start_of(const Interval& interval);
 // An expression over run-time sizes as an Extent, when it is affine.

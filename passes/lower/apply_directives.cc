@@ -20,7 +20,7 @@ LoopLevel level_of(const Directive& d) { return {d.target, d.axes[0]}; }
 // Applies one directive after another to one stage.
 class Applier {
  public:
-  explicit Applier(StagePlan* plan) : plan_(*plan) {
+  explicit Applier(ScheduledStage* plan) : plan_(*plan) {
     // Where it stands among the directives does not matter, as in Halide.
     has_atomic_ = std::any_of(plan->directives.begin(), plan->directives.end(),
                               [](const Directive& d) { return d.kind == DirectiveKind::atomic; });
@@ -422,7 +422,7 @@ class Applier {
     }
   }
 
-  StagePlan& plan_;
+  ScheduledStage& plan_;
   std::set<std::string> open_;          // loops whose extent is left to the backend
   std::map<std::string, Tail> masked_;  // inner loops of splits that mask one side
   std::optional<Case> general_;         // once a special case is open
@@ -436,14 +436,14 @@ class Applier {
 
 }  // namespace
 
-void apply_directives_of(StagePlan* plan) {
+void apply_directives_of(ScheduledStage* plan) {
   Applier applier(plan);
   for (const Directive& d : plan->directives) applier.apply(d);
   applier.finish();
 }
 
 void apply_directives(NestPlan* nest) {
-  for (StagePlan& plan : nest->stages) apply_directives_of(&plan);
+  for (ScheduledStage& plan : nest->stages) apply_directives_of(&plan);
   check_places(*nest);
   check_loops(nest);
 }

@@ -20,7 +20,7 @@ bool is_loop_directive(const Directive& d) {
 
 void require_new_name(const NestPlan& plan, const std::string& stage, const Directive& d) {
   bool taken = plan.find_buffer(d.target) != nullptr;
-  for (const StagePlan& other : plan.stages) taken = taken || other.stage.name == d.target;
+  for (const ScheduledStage& other : plan.stages) taken = taken || other.stage.name == d.target;
   taken = taken || std::count(plan.sizes.begin(), plan.sizes.end(), d.target) > 0;
   if (taken) {
     refuse(stage, d,
@@ -28,7 +28,7 @@ void require_new_name(const NestPlan& plan, const std::string& stage, const Dire
   }
 }
 
-void require_first(const StagePlan& plan, const Directive& d) {
+void require_first(const ScheduledStage& plan, const Directive& d) {
   if (std::any_of(plan.directives.begin(), plan.directives.end(), is_loop_directive)) {
     refuse(plan.stage.name, d,
            fmt::format("expected before the directives on this operation's loops; legal: {} first",
@@ -65,9 +65,9 @@ std::vector<Expr> own_axes(const std::vector<Axis>& axes) {
 }
 
 // y = reduce(...)  ->  acc = reduce(...); y = acc
-StagePlan cache_write(StagePlan* plan, const Directive& d) {
+ScheduledStage cache_write(ScheduledStage* plan, const Directive& d) {
   require_first(*plan, d);
-  StagePlan made;
+  ScheduledStage made;
   made.stage = plan->stage;
   made.stage.name = d.target;
   made.loops = loops_of_axes(made.stage);
@@ -78,7 +78,7 @@ StagePlan cache_write(StagePlan* plan, const Directive& d) {
   return made;
 }
 
-void require_operand(const NestPlan& plan, const StagePlan& reader, const Directive& d) {
+void require_operand(const NestPlan& plan, const ScheduledStage& reader, const Directive& d) {
   const std::set<std::string> legal = buffers_read_by(reader.stage);
   if (legal.count(d.operand)) return;
   const bool packed = !plan.find_buffer(d.operand) && legal.count(packed_name(d.operand));
@@ -92,11 +92,11 @@ void require_operand(const NestPlan& plan, const StagePlan& reader, const Direct
 }
 
 // y = f(x[m, k])  ->  copy = x; y = f(copy[m, k])
-StagePlan copy_in(const NestPlan& plan, StagePlan* reader, const Directive& d) {
+ScheduledStage copy_in(const NestPlan& plan, ScheduledStage* reader, const Directive& d) {
   require_operand(plan, *reader, d);
-  StagePlan made;
+  ScheduledStage made;
   made.stage.name = d.target;
-  if (const StagePlan* computed = plan.find(d.operand)) {
+  if (const ScheduledStage* computed = plan.find(d.operand)) {
     made.stage.dtype = computed->stage.dtype;
     made.stage.axes = computed->stage.axes;
   } else {
@@ -118,8 +118,8 @@ StagePlan copy_in(const NestPlan& plan, StagePlan* reader, const Directive& d) {
 }
 
 // The splits and fuses of reduction loops that stand before rfactor, applied; they leave `plan`.
-StagePlan with_reduction_transforms(StagePlan* plan, const Directive& rfactor) {
-  StagePlan result = *plan;
+ScheduledStage with_reduction_transforms(ScheduledStage* plan, const Directive& rfactor) {
+  ScheduledStage result = *plan;
   result.directives.clear();
   std::vector<Directive> others;
   std::set<std::string> reduction;
@@ -207,8 +207,8 @@ Expr body_over_loops(const Stage& stage) {
 }
 
 // s = sum({ko, ki}, e)  ->  partial[.., ki] = sum(ko, e); s = sum(ki, partial)
-StagePlan rfactor(StagePlan* plan, const Directive& d) {
-  StagePlan made = with_reduction_transforms(plan, d);
+ScheduledStage rfactor(ScheduledStage* plan, const Directive& d) {
+  ScheduledStage made = with_reduction_transforms(plan, d);
   const std::map<std::string, Expr> extents = whole_extents(&made.stage);
   const Axis lane = loop_as_axis(plan->stage, d, d.axes[0], extents);
   std::vector<Axis> left;
@@ -308,7 +308,7 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
     size_t made = 0;  // new stages, directly before this one
     bool reduced_elsewhere = false;
     for (const Directive& d : directives->directives()) {
-      StagePlan& self = plan->stages[i + made];
+      ScheduledStage& self = plan->stages[i + made];
       require_factor(name, d);
       if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::rfactor) {
         require_new_name(*plan, name, d);
@@ -318,13 +318,13 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
                              "one; legal: {} of {}",
                              to_string(d.kind), plan->stages[i].stage.name));
         }
-        StagePlan stage =
+        ScheduledStage stage =
             d.kind == DirectiveKind::cache_write ? cache_write(&self, d) : rfactor(&self, d);
         plan->stages.insert(plan->stages.begin() + i + made++, std::move(stage));
         reduced_elsewhere = true;
       } else if (d.kind == DirectiveKind::copy_in) {
         require_new_name(*plan, name, d);
-        StagePlan stage = copy_in(*plan, &self, d);
+        ScheduledStage stage = copy_in(*plan, &self, d);
         plan->stages.insert(plan->stages.begin() + i + made++, std::move(stage));
       } else if (d.kind == DirectiveKind::pack) {
         if (buffers_read_by(self.stage).count(d.target) == 0) {
@@ -354,7 +354,7 @@ void apply_structure(const Schedule& schedule, NestPlan* plan) {
   for (const auto& [name, directives] : schedule.stages()) {
     if (!seen.count(name) && !directives.directives().empty()) {
       std::vector<std::string> legal;
-      for (const StagePlan& stage : plan->stages) legal.push_back(stage.stage.name);
+      for (const ScheduledStage& stage : plan->stages) legal.push_back(stage.stage.name);
       refuse(name, directives.directives().front(),
              expected_name("an operation of the graph", legal, name));
     }

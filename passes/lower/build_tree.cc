@@ -2,7 +2,7 @@
 
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
-#include "passes/lower/stage_plan.h"
+#include "passes/lower/stage_storage.h"
 #include "passes/nest/guard_tails.h"
 
 namespace emulsion {
@@ -82,8 +82,10 @@ NodePtr with_variables(const NodePtr& node, const std::map<std::string, Expr>& v
 
 class TreeBuilder {
  public:
-  explicit TreeBuilder(const NestPlan& nest) : nest_(nest) {
-    for (const StagePlan& plan : nest.stages) {
+  TreeBuilder(const NestPlan& nest, const std::vector<StageRegion>& regions,
+              const std::vector<StageStorage>& storage)
+      : nest_(nest), regions_(regions), storage_(storage) {
+    for (const ScheduledStage& plan : nest.stages) {
       if (plan.compute_with) sharing_[plan.compute_with->stage].push_back(&plan);
       if (!plan.compute_at) continue;
       at_loop_[plan.compute_at->variable()].push_back(&plan);
@@ -95,8 +97,8 @@ class TreeBuilder {
   }
 
   NodePtr root() {
-    std::vector<const StagePlan*> at_root;
-    for (const StagePlan& plan : nest_.stages) {
+    std::vector<const ScheduledStage*> at_root;
+    for (const ScheduledStage& plan : nest_.stages) {
       if (!plan.compute_at) at_root.push_back(&plan);
     }
     return with_storage("", with_stages(at_root, nullptr));
@@ -104,26 +106,26 @@ class TreeBuilder {
 
  private:
   // The nests of the stages from `first` on, then `rest`, each internal one inside its Alloc.
-  NodePtr with_stages(const std::vector<const StagePlan*>& stages, const NodePtr& rest) {
+  NodePtr with_stages(const std::vector<const ScheduledStage*>& stages, const NodePtr& rest) {
     return with_stages(grouped(stages), 0, rest);
   }
 
   // Stages that share loops, one after another: first those that use the loops of another, whose
   // storage is around these loops, then that other. Everything after what it needs.
-  std::vector<const StagePlan*> grouped(std::vector<const StagePlan*> waiting) const {
-    const bool any = std::any_of(waiting.begin(), waiting.end(), [](const StagePlan* plan) {
+  std::vector<const ScheduledStage*> grouped(std::vector<const ScheduledStage*> waiting) const {
+    const bool any = std::any_of(waiting.begin(), waiting.end(), [](const ScheduledStage* plan) {
       return plan->compute_with.has_value();
     });
     if (!any) return waiting;
-    std::vector<const StagePlan*> result;
+    std::vector<const ScheduledStage*> result;
     while (!waiting.empty()) {
-      std::vector<const StagePlan*> group;
+      std::vector<const ScheduledStage*> group;
       for (size_t i = 0; group.empty(); ++i) {
         EMULSION_CHECK(i < waiting.size(), "stages that share loops and need each other");
         group = group_of(*waiting[i]);
         if (needs_any(group, waiting)) group.clear();
       }
-      for (const StagePlan* member : group) {
+      for (const ScheduledStage* member : group) {
         waiting.erase(std::find(waiting.begin(), waiting.end(), member));
         result.push_back(member);
       }
@@ -131,31 +133,31 @@ class TreeBuilder {
     return result;
   }
 
-  std::vector<const StagePlan*> group_of(const StagePlan& member) const {
-    const StagePlan* leader =
+  std::vector<const ScheduledStage*> group_of(const ScheduledStage& member) const {
+    const ScheduledStage* leader =
         member.compute_with ? nest_.find(member.compute_with->stage) : &member;
-    std::vector<const StagePlan*> group = stages_sharing(*leader);
+    std::vector<const ScheduledStage*> group = stages_sharing(*leader);
     group.push_back(leader);
     return group;
   }
 
-  std::vector<const StagePlan*> stages_sharing(const StagePlan& leader) const {
+  std::vector<const ScheduledStage*> stages_sharing(const ScheduledStage& leader) const {
     auto found = sharing_.find(leader.stage.name);
-    return found == sharing_.end() ? std::vector<const StagePlan*>() : found->second;
+    return found == sharing_.end() ? std::vector<const ScheduledStage*>() : found->second;
   }
 
-  bool needs_any(const std::vector<const StagePlan*>& group,
-                 const std::vector<const StagePlan*>& others) const {
-    for (const StagePlan* other : others) {
+  bool needs_any(const std::vector<const ScheduledStage*>& group,
+                 const std::vector<const ScheduledStage*>& others) const {
+    for (const ScheduledStage* other : others) {
       if (std::find(group.begin(), group.end(), other) != group.end()) continue;
-      for (const StagePlan* member : group) {
+      for (const ScheduledStage* member : group) {
         if (needs(nest_, member->stage.name, other->stage.name)) return true;
       }
     }
     return false;
   }
 
-  NodePtr with_stages(const std::vector<const StagePlan*>& stages, size_t first,
+  NodePtr with_stages(const std::vector<const ScheduledStage*>& stages, size_t first,
                       const NodePtr& rest) {
     std::vector<NodePtr> children;
     for (size_t i = first; i < stages.size(); ++i) {
@@ -176,69 +178,80 @@ class TreeBuilder {
 
   // What is inside a loop (or the root), inside the storage that begins there.
   NodePtr with_storage(const std::string& loop, NodePtr inside) {
-    for (const StagePlan* plan : stored_at_[loop]) {
+    for (const ScheduledStage* plan : stored_at_[loop]) {
       inside = storage(NodeKind::alloc, *plan, std::move(inside));
     }
-    for (const StagePlan* plan : reserved_at_[loop]) {
+    for (const ScheduledStage* plan : reserved_at_[loop]) {
       inside = storage(NodeKind::reserve, *plan, std::move(inside));
     }
     return inside;
   }
 
-  static NodePtr storage(NodeKind kind, const StagePlan& plan, NodePtr child) {
+  const StageRegion& region_of(const ScheduledStage& plan) const {
+    return regions_[nest_.position(plan.stage.name)];
+  }
+
+  const StageStorage& storage_of(const ScheduledStage& plan) const {
+    return storage_[nest_.position(plan.stage.name)];
+  }
+
+  NodePtr storage(NodeKind kind, const ScheduledStage& plan, NodePtr child) const {
+    const StageStorage& stored = storage_of(plan);
     auto node = std::make_shared<Node>();
     node->kind = kind;
     node->stage = plan.stage.name;
-    node->memory = plan.memory;
-    if (kind == NodeKind::alloc) node->mins = plan.stored_mins;
-    node->extents = plan.stored_extents;
-    node->layout = plan.layout;
+    node->memory = stored.memory;
+    if (kind == NodeKind::alloc) node->mins = stored.mins;
+    node->extents = stored.extents;
+    node->layout = stored.layout;
     node->children = {std::move(child)};
     return node;
   }
 
   // Nothing of a stage that shares the loops of another: it is inside the nests of that one.
-  std::vector<NodePtr> nests_of(const StagePlan& plan) {
+  std::vector<NodePtr> nests_of(const ScheduledStage& plan) {
     if (plan.compute_with) return {};
-    std::vector<NodePtr> nests = cases_of(plan);
+    std::vector<NodePtr> nests = branches_of(plan);
     if (!plan.is_kept()) return nests;
     auto node = std::make_shared<Node>();
     node->kind = NodeKind::produce;
     node->stage = plan.stage.name;
-    node->mins = plan.mins;
-    node->extents = plan.extents;
+    node->mins = region_of(plan).mins();
+    node->extents = region_of(plan).extents();
     node->children = {make_block(std::move(nests))};
     return {node};
   }
 
-  std::vector<NodePtr> parts_of(const StagePlan& plan) {
-    if (!plan.stage.is_reduction()) return {nest_of(plan, Part::whole)};
-    return {nest_of(plan, Part::init), nest_of(plan, Part::update)};
+  std::vector<NodePtr> parts_of(const ScheduledStage& plan, const StageCase& one) {
+    if (!plan.stage.is_reduction()) return {nest_of(plan, one, Part::whole)};
+    return {nest_of(plan, one, Part::init), nest_of(plan, one, Part::update)};
   }
 
   // if the first condition: its nests; else if the second: ...; else the general nests
-  std::vector<NodePtr> cases_of(const StagePlan& plan) {
-    std::vector<NodePtr> nests = parts_of(plan);
+  std::vector<NodePtr> branches_of(const ScheduledStage& plan) {
+    const std::vector<StageCase> cases = cases_of(plan, region_of(plan));
+    std::vector<NodePtr> nests = parts_of(plan, cases.front());
     for (size_t i = plan.special_cases.size(); i-- > 0;) {
       auto branch = std::make_shared<Node>();
       branch->kind = NodeKind::branch;
       branch->stage = plan.stage.name;
       branch->part = plan.stage.is_reduction() ? Part::update : Part::whole;
       branch->condition = plan.stage.specializations[i].condition;
-      branch->children = {make_block(parts_of(specialized(plan, i))), make_block(std::move(nests))};
+      branch->children = {make_block(parts_of(plan, cases[i + 1])), make_block(std::move(nests))};
       nests = {branch};
     }
     return nests;
   }
 
   // From loop `outermost` on.
-  NodePtr nest_of(const StagePlan& plan, Part part, size_t outermost = 0) {
+  NodePtr nest_of(const ScheduledStage& plan, const StageCase& one, Part part,
+                  size_t outermost = 0) {
     std::vector<Loop> loops;
-    for (const Loop& loop : plan.loops) {
+    for (const Loop& loop : one.loops) {
       if (part != Part::init || !loop.is_reduction) loops.push_back(loop);
     }
-    NodePtr node = uop(plan, part);
-    auto extents = loop_extents(plan.stage, plan.extents);
+    NodePtr node = uop(plan, one, part);
+    auto extents = loop_extents(one.stage, one.extents);
     std::vector<std::string> shared;
     for (size_t i = loops.size(); i-- > outermost;) {
       const std::string& name = loops[i].name;
@@ -247,7 +260,7 @@ class TreeBuilder {
         if (here != at_loop_.end()) node = with_stages(here->second, node);
         node = with_storage(loop_variable(plan.stage.name, name), node);
       }
-      for (const StagePlan* sharing : stages_sharing(plan)) {
+      for (const ScheduledStage* sharing : stages_sharing(plan)) {
         if (sharing->compute_with->loop != name) continue;
         node = make_block({node, inside_shared(*sharing, part, plan, loops, i + 1)});
         shared.push_back(sharing->stage.name);
@@ -271,25 +284,27 @@ class TreeBuilder {
   }
 
   // A copy from the scratchpad to main memory is a Store, as an output is.
-  bool stores_a_tile(const StagePlan& plan) const {
-    if (plan.memory != Memory::heap || plan.stage.body->op != ExprOp::read) return false;
-    const StagePlan* source = nest_.find(plan.stage.body->name);
-    return source && source->memory == Memory::scratchpad;
+  bool stores_a_tile(const ScheduledStage& plan) const {
+    const bool in_heap = storage_of(plan).memory == Memory::heap;
+    if (!in_heap || plan.stage.body->op != ExprOp::read) return false;
+    const ScheduledStage* source = nest_.find(plan.stage.body->name);
+    return source && storage_of(*source).memory == Memory::scratchpad;
   }
 
   // The nest of `plan` inside the first `count` of these loops of `leader`, which are its own too.
-  NodePtr inside_shared(const StagePlan& plan, Part part, const StagePlan& leader,
+  NodePtr inside_shared(const ScheduledStage& plan, Part part, const ScheduledStage& leader,
                         const std::vector<Loop>& loops, size_t count) {
     std::map<std::string, Expr> variables;
     for (size_t i = 0; i < count; ++i) {
       variables[loop_variable(plan.stage.name, loops[i].name)] =
           axis_value(loop_variable(leader.stage.name, loops[i].name));
     }
-    return with_variables(nest_of(plan, part, count), variables);
+    const StageCase general = cases_of(plan, region_of(plan)).front();
+    return with_variables(nest_of(plan, general, part, count), variables);
   }
 
-  NodePtr uop(const StagePlan& plan, Part part) {
-    const Stage& stage = plan.stage;
+  NodePtr uop(const ScheduledStage& plan, const StageCase& one, Part part) const {
+    const Stage& stage = one.stage;
     auto node = std::make_shared<Node>();
     node->stage = stage.name;
     node->part = part;
@@ -300,9 +315,10 @@ class TreeBuilder {
     } else {
       node->kind = NodeKind::execute;
     }
-    PointMap map = map_point(stage, part, plan.extents);
+    PointMap map = map_point(stage, part, one.extents);
+    const std::vector<Expr> mins = region_of(plan).mins();
     for (size_t i = 0; i < stage.axes.size(); ++i) {
-      node->point.push_back(simplify_index(plan.mins[i] + map.local.at(stage.axes[i].name())));
+      node->point.push_back(simplify_index(mins[i] + map.local.at(stage.axes[i].name())));
     }
     if (part == Part::update) {
       for (const Axis& axis : stage.reduction_axes) {
@@ -315,15 +331,20 @@ class TreeBuilder {
   }
 
   const NestPlan& nest_;
-  std::map<std::string, std::vector<const StagePlan*>>
+  const std::vector<StageRegion>& regions_;
+  const std::vector<StageStorage>& storage_;
+  std::map<std::string, std::vector<const ScheduledStage*>>
       at_loop_;  // computed there, by loop variable
-  std::map<std::string, std::vector<const StagePlan*>> sharing_;  // its loops, by stage
+  std::map<std::string, std::vector<const ScheduledStage*>> sharing_;  // its loops, by stage
   // Kept from there on, and allocated there; at the root: by the empty name.
-  std::map<std::string, std::vector<const StagePlan*>> stored_at_, reserved_at_;
+  std::map<std::string, std::vector<const ScheduledStage*>> stored_at_, reserved_at_;
 };
 
 }  // namespace
 
-NodePtr build_tree(const NestPlan& plan) { return TreeBuilder(plan).root(); }
+NodePtr build_tree(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                   const std::vector<StageStorage>& storage) {
+  return TreeBuilder(nest, regions, storage).root();
+}
 
 }  // namespace emulsion

@@ -7,7 +7,7 @@ namespace emulsion {
 namespace {
 
 // The last of the first `applied` directives that names one of these loops.
-const Directive& last_that_names(const StagePlan& plan, size_t applied,
+const Directive& last_that_names(const ScheduledStage& plan, size_t applied,
                                  const std::set<std::string>& loops) {
   auto names = [&](const std::string& axis) { return loops.count(axis) > 0; };
   size_t at = applied;
@@ -20,7 +20,7 @@ const Directive& last_that_names(const StagePlan& plan, size_t applied,
 }
 
 // A vectorized loop is one instruction: in it there is no other one, and no thread.
-[[noreturn]] void refuse_inside(const StagePlan& plan, size_t applied,
+[[noreturn]] void refuse_inside(const ScheduledStage& plan, size_t applied,
                                 const std::string& vectorized, const Loop& loop) {
   const bool parallel = loop.kind == LoopKind::parallel;
   refuse(plan.stage.name, last_that_names(plan, applied, {vectorized, loop.name}),
@@ -33,7 +33,7 @@ const Directive& last_that_names(const StagePlan& plan, size_t applied,
 
 }  // namespace
 
-void check_kinds(const StagePlan& plan, size_t applied) {
+void check_kinds(const ScheduledStage& plan, size_t applied) {
   std::string vectorized, tile;  // the innermost one so far
   for (const Loop& loop : plan.loops) {
     if (loop.kind == LoopKind::tile) tile = loop.name;
@@ -54,7 +54,7 @@ void check_kinds(const StagePlan& plan, size_t applied) {
 
 // Every combiner is associative and commutative, but a float is rounded at each step: in what
 // order, the nest says, and neither threads nor a reduction across lanes would keep to it.
-void check_carried(const StagePlan& plan, const Directive& d, LoopKind kind, bool has_atomic) {
+void check_carried(const ScheduledStage& plan, const Directive& d, LoopKind kind, bool has_atomic) {
   const Stage& stage = plan.stage;
   const std::string combiner = to_string(stage.combiner);
   const std::string& axis = d.axes[0];

@@ -10,18 +10,18 @@ namespace emulsion {
 namespace {
 
 // The loops of a stage from the outermost to `axis`; all when it has no such loop.
-std::vector<Loop> loops_to(const StagePlan& plan, const std::string& axis) {
+std::vector<Loop> loops_to(const ScheduledStage& plan, const std::string& axis) {
   const std::optional<size_t> found = position_of(plan.loops, axis);
   if (!found) return plan.loops;
   return {plan.loops.begin(), plan.loops.begin() + static_cast<std::ptrdiff_t>(*found) + 1};
 }
 
-std::string place_text(const StagePlan& plan) {
+std::string place_text(const ScheduledStage& plan) {
   return plan.compute_at ? plan.compute_at->variable() : "the root";
 }
 
 // By which splits and fusions of which axes a loop is made.
-std::map<std::string, std::string> origins(const StagePlan& plan) {
+std::map<std::string, std::string> origins(const ScheduledStage& plan) {
   std::map<std::string, std::string> made;
   for (const Axis& axis : plan.stage.axes) made[axis.name()] = axis.name();
   for (const Axis& axis : plan.stage.reduction_axes) made[axis.name()] = axis.name();
@@ -38,7 +38,8 @@ std::map<std::string, std::string> origins(const StagePlan& plan) {
 }
 
 // compute_with: the loops that two stages share must be the same loops of both.
-void check_shared_loops(const StagePlan& plan, const StagePlan& leader, const Directive& d) {
+void check_shared_loops(const ScheduledStage& plan, const ScheduledStage& leader,
+                        const Directive& d) {
   const std::string &name = plan.stage.name, &other = leader.stage.name;
   const std::vector<Loop> mine = loops_to(plan, d.axes[0]);
   const std::vector<Loop> theirs = loops_to(leader, d.axes[0]);
@@ -73,27 +74,27 @@ void check_shared_loops(const StagePlan& plan, const StagePlan& leader, const Di
   }
 }
 
-const std::string& leader_of(const StagePlan& plan) {
+const std::string& leader_of(const ScheduledStage& plan) {
   return plan.compute_with ? plan.compute_with->stage : plan.stage.name;
 }
 
 // Stages that share loops are computed together: what one of them needs must not need another, be
 // it by way of loops that others share.
-void check_order_of_shared(const NestPlan& nest, const StagePlan& plan, const Directive& d) {
+void check_order_of_shared(const NestPlan& nest, const ScheduledStage& plan, const Directive& d) {
   std::set<std::string> seen;
-  std::vector<const StagePlan*> waiting;
+  std::vector<const ScheduledStage*> waiting;
   auto add_group = [&](const std::string& leader) {
     if (!seen.insert(leader).second) return;
-    for (const StagePlan& other : nest.stages) {
+    for (const ScheduledStage& other : nest.stages) {
       if (leader_of(other) == leader) waiting.push_back(&other);
     }
   };
   add_group(plan.compute_with->stage);
   while (!waiting.empty()) {
-    const StagePlan& reader = *waiting.back();
+    const ScheduledStage& reader = *waiting.back();
     waiting.pop_back();
     visit(reader.stage.body, [&](const Expr& e) {
-      const StagePlan* made = e->op == ExprOp::read ? nest.find(e->name) : nullptr;
+      const ScheduledStage* made = e->op == ExprOp::read ? nest.find(e->name) : nullptr;
       if (made == nullptr) return;
       if (leader_of(*made) == plan.compute_with->stage) {
         refuse(plan.stage.name, d,
@@ -107,11 +108,11 @@ void check_order_of_shared(const NestPlan& nest, const StagePlan& plan, const Di
   }
 }
 
-void check_shared(const NestPlan& nest, const StagePlan& plan) {
+void check_shared(const NestPlan& nest, const ScheduledStage& plan) {
   if (!plan.compute_with) return;
   const Directive d = plan.written(DirectiveKind::compute_with);
   const std::string& name = plan.stage.name;
-  const StagePlan* leader = nest.find(d.target);
+  const ScheduledStage* leader = nest.find(d.target);
   if (!leader || leader == &plan) {
     refuse(name, d,
            fmt::format("expected another operation with loops, got {}; legal: {}", d.target,
@@ -124,7 +125,7 @@ void check_shared(const NestPlan& nest, const StagePlan& plan) {
                     "{}; legal: compute_with({}, {})",
                     d.target, leader->compute_with->stage, leader->compute_with->stage, d.axes[0]));
   }
-  for (const StagePlan* member : {&plan, leader}) {
+  for (const ScheduledStage* member : {&plan, leader}) {
     if (member->special_cases.empty()) continue;
     refuse(name, d,
            fmt::format("expected operations without specialize, got {}; legal: loops of its own",
@@ -142,7 +143,7 @@ void check_shared(const NestPlan& nest, const StagePlan& plan) {
                        "at {}; legal: the same compute_at for both, without store_at",
                        name, place_text(plan), d.target, place_text(*leader)));
   }
-  for (const StagePlan& other : nest.stages) {
+  for (const ScheduledStage& other : nest.stages) {
     const std::string& sibling = other.stage.name;
     if (&other == &plan || (&other != leader && leader_of(other) != d.target)) continue;
     if (!needs(nest, name, sibling) && !needs(nest, sibling, name)) continue;
@@ -158,7 +159,7 @@ void check_shared(const NestPlan& nest, const StagePlan& plan) {
 
 // What is computed, stored or allocated at a loop that stages share would be inside the loops of
 // both.
-void check_outside_shared(const NestPlan& nest, const StagePlan& plan) {
+void check_outside_shared(const NestPlan& nest, const ScheduledStage& plan) {
   struct Spot {
     DirectiveKind kind;
     const std::optional<LoopLevel>& level;
@@ -171,7 +172,7 @@ void check_outside_shared(const NestPlan& nest, const StagePlan& plan) {
   };
   for (const Spot& spot : spots) {
     if (!spot.level) continue;
-    for (const StagePlan& child : nest.stages) {
+    for (const ScheduledStage& child : nest.stages) {
       if (!child.compute_with) continue;
       if (spot.level->stage != child.stage.name && spot.level->stage != child.compute_with->stage) {
         continue;
@@ -191,7 +192,7 @@ std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) 
   std::set<std::string> names;
   visit(stage.body, [&](const Expr& e) {
     if (e->op != ExprOp::read) return;
-    const StagePlan* made = nest.find(e->name);
+    const ScheduledStage* made = nest.find(e->name);
     const Buffer* buffer = nest.find_buffer(e->name);
     if (e->args.empty()) return;  // Halide fetches no single value
     const bool given =
@@ -202,14 +203,15 @@ std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) 
 }
 
 // Whether `made` is computed by each step of loop `axis` of `plan`.
-bool is_computed_inside(const StagePlan& made, const StagePlan& plan, const std::string& axis) {
+bool is_computed_inside(const ScheduledStage& made, const ScheduledStage& plan,
+                        const std::string& axis) {
   if (!made.compute_at || made.compute_at->stage != plan.stage.name) return false;
   return position_of(plan.loops, made.compute_at->loop).value() >=
          position_of(plan.loops, axis).value();
 }
 
 // `where`: " where B == 1", of a special case.
-void check_prefetch_loop(const StagePlan& plan, const std::vector<Loop>& loops,
+void check_prefetch_loop(const ScheduledStage& plan, const std::vector<Loop>& loops,
                          const std::string& where, const Directive& d) {
   static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled", "of a tile"};
   const std::string& axis = d.axes[0];
@@ -233,7 +235,7 @@ void check_prefetch_loop(const StagePlan& plan, const std::vector<Loop>& loops,
 }
 
 // A packed weight has its new name from here on.
-void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
+void check_prefetch(const NestPlan& nest, const ScheduledStage& plan, Directive* d) {
   const Directive asked = *d;
   const std::string &name = plan.stage.name, &axis = d->axes[0];
   check_prefetch_loop(plan, plan.loops, "", asked);
@@ -252,7 +254,7 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
                        "legal: {}",
                        name, d->target, legal.empty() ? "none" : joined(legal)));
   }
-  const StagePlan* made = nest.find(d->target);
+  const ScheduledStage* made = nest.find(d->target);
   if (made && is_computed_inside(*made, plan, axis)) {
     refuse(name, asked,
            fmt::format("expected a buffer that is complete before loop {}, got {}, of which each "
@@ -271,9 +273,9 @@ void check_prefetch(const NestPlan& nest, const StagePlan& plan, Directive* d) {
 }
 
 // Halide joins the loops that stages share around one prefetch of each of them.
-void check_shared_prefetches(const NestPlan& nest, const StagePlan& plan) {
+void check_shared_prefetches(const NestPlan& nest, const ScheduledStage& plan) {
   std::set<std::string> shared;
-  for (const StagePlan& child : nest.stages) {
+  for (const ScheduledStage& child : nest.stages) {
     if (!child.compute_with) continue;
     if (&child != &plan && child.compute_with->stage != plan.stage.name) continue;
     for (const Loop& loop : loops_to(child, child.compute_with->loop)) shared.insert(loop.name);
@@ -294,7 +296,7 @@ void check_shared_prefetches(const NestPlan& nest, const StagePlan& plan) {
 // predicate_loads: what is stored past the end of a region must not be what is kept.
 // predicate_stores: what is loaded past the end is of whole buffers, into which it is clamped; the
 // part of an operation that a step needs ends where the step does.
-void check_masks(const NestPlan& nest, const StagePlan& plan) {
+void check_masks(const NestPlan& nest, const ScheduledStage& plan) {
   for (const Directive& d : plan.directives) {
     if (d.kind != DirectiveKind::split) continue;
     if (d.tail == Tail::predicate_loads && plan.is_kept()) {
@@ -305,7 +307,7 @@ void check_masks(const NestPlan& nest, const StagePlan& plan) {
                          plan.stage.name));
     }
     if (d.tail != Tail::predicate_stores) continue;
-    for (const StagePlan& other : nest.stages) {
+    for (const ScheduledStage& other : nest.stages) {
       if (!other.compute_at || other.compute_at->stage != plan.stage.name) continue;
       refuse(plan.stage.name, d,
              fmt::format("expected that all it loads is complete, got {}, which is computed at {}; "
@@ -318,7 +320,7 @@ void check_masks(const NestPlan& nest, const StagePlan& plan) {
 }  // namespace
 
 void check_loops(NestPlan* nest) {
-  for (StagePlan& plan : nest->stages) {
+  for (ScheduledStage& plan : nest->stages) {
     for (Directive& d : plan.prefetches) check_prefetch(*nest, plan, &d);
     check_shared(*nest, plan);
     check_shared_prefetches(*nest, plan);

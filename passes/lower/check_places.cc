@@ -18,11 +18,11 @@ Directive at_loop(DirectiveKind kind, const LoopLevel& level) {
 
 // The loop of `consumer` around everything that stage `plan` computes there; -1 when it is not
 // inside.
-int depth_inside(const NestPlan& nest, const StagePlan& plan, const StagePlan& consumer) {
-  const StagePlan* walker = &plan;
+int depth_inside(const NestPlan& nest, const ScheduledStage& plan, const ScheduledStage& consumer) {
+  const ScheduledStage* walker = &plan;
   for (size_t steps = 0; steps <= nest.stages.size(); ++steps) {
     if (!walker->compute_at) return -1;
-    const StagePlan* parent = nest.find(walker->compute_at->stage);
+    const ScheduledStage* parent = nest.find(walker->compute_at->stage);
     if (!parent) return -1;  // refused when its own place is checked
     if (parent == &consumer) {
       const auto found = position_of(parent->loops, walker->compute_at->loop);
@@ -35,7 +35,7 @@ int depth_inside(const NestPlan& nest, const StagePlan& plan, const StagePlan& c
 
 std::vector<std::string> other_stages(const NestPlan& nest, const std::string& name) {
   std::vector<std::string> names;
-  for (const StagePlan& plan : nest.stages) {
+  for (const ScheduledStage& plan : nest.stages) {
     if (plan.stage.name != name) names.push_back(plan.stage.name);
   }
   return names;
@@ -67,7 +67,8 @@ void check_outside_vectors(const std::string& name, const Directive& d,
 }
 
 // Whether the outermost loops of a special case are `around`, made by the general directives.
-bool has_same_loops(const StagePlan& target, size_t i, const std::vector<std::string>& around) {
+bool has_same_loops(const ScheduledStage& target, size_t i,
+                    const std::vector<std::string>& around) {
   const std::vector<std::string> loops = names_of(target.special_cases[i]);
   if (loops.size() < around.size() || !std::equal(around.begin(), around.end(), loops.begin())) {
     return false;
@@ -81,9 +82,9 @@ bool has_same_loops(const StagePlan& target, size_t i, const std::vector<std::st
                       });
 }
 
-void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive& d) {
+void check_loop_of(const NestPlan& nest, const ScheduledStage& plan, const Directive& d) {
   const std::string& name = plan.stage.name;
-  const StagePlan* target = nest.find(d.target);
+  const ScheduledStage* target = nest.find(d.target);
   if (!target || target == &plan) {
     refuse(name, d, expected_name("another operation", other_stages(nest, name), d.target));
   }
@@ -109,11 +110,11 @@ void check_loop_of(const NestPlan& nest, const StagePlan& plan, const Directive&
 // Every reader of a stage must be inside the loop where the stage is computed.
 void check_place(const NestPlan& nest,
                  const std::map<std::string, std::vector<size_t>>& all_readers, size_t position) {
-  const StagePlan& plan = nest.stages[position];
+  const ScheduledStage& plan = nest.stages[position];
   if (!plan.compute_at) return;
   const Directive d = plan.written(DirectiveKind::compute_at);
   check_loop_of(nest, plan, d);
-  const StagePlan& target = *nest.find(plan.compute_at->stage);
+  const ScheduledStage& target = *nest.find(plan.compute_at->stage);
   const int depth = static_cast<int>(position_of(target.loops, plan.compute_at->loop).value());
   if (&target < &plan) {
     refuse(plan.stage.name, d,
@@ -124,7 +125,7 @@ void check_place(const NestPlan& nest,
   bool used = false;
   auto readers = all_readers.find(plan.stage.name);
   for (size_t at : readers == all_readers.end() ? std::vector<size_t>{} : readers->second) {
-    const StagePlan& reader = nest.stages[at];
+    const ScheduledStage& reader = nest.stages[at];
     used = true;
     if (&reader == &target) continue;
     const int around = depth_inside(nest, reader, target);
@@ -144,17 +145,17 @@ void check_place(const NestPlan& nest,
   }
 }
 
-std::string loops_text(const std::vector<LoopAround>& loops) {
+std::string loops_text(const std::vector<EnclosingLoop>& loops) {
   std::string text;
-  for (const LoopAround& loop : loops) text += (text.empty() ? "" : ", ") + loop.variable();
+  for (const EnclosingLoop& loop : loops) text += (text.empty() ? "" : ", ") + loop.variable();
   return text;
 }
 
 // What a window keeps follows from the loops around it and from those of its readers: there may be
 // only one case of each.
-void check_kept_in_one_case(const NestPlan& nest, const StagePlan& plan, const Directive& d,
-                            const std::vector<LoopAround>& around) {
-  const auto refuse_cases = [&](const StagePlan& other) {
+void check_kept_in_one_case(const NestPlan& nest, const ScheduledStage& plan, const Directive& d,
+                            const std::vector<EnclosingLoop>& around) {
+  const auto refuse_cases = [&](const ScheduledStage& other) {
     if (other.special_cases.empty()) return;
     refuse(plan.stage.name, d,
            fmt::format("expected operations without specialize where storage is kept, got {}; "
@@ -162,7 +163,7 @@ void check_kept_in_one_case(const NestPlan& nest, const StagePlan& plan, const D
                        other.stage.name));
   };
   refuse_cases(plan);
-  for (const LoopAround& loop : around) refuse_cases(*loop.stage);
+  for (const EnclosingLoop& loop : around) refuse_cases(*loop.stage);
   const auto readers = readers_of(nest);
   auto found = readers.find(plan.stage.name);
   if (found == readers.end()) return;
@@ -171,10 +172,10 @@ void check_kept_in_one_case(const NestPlan& nest, const StagePlan& plan, const D
 
 // Storage must be around the place where its values are computed, and no loop in between may run
 // its iterations at once: they would share what they write.
-void check_store(const NestPlan& nest, const StagePlan& plan) {
+void check_store(const NestPlan& nest, const ScheduledStage& plan) {
   if (!plan.is_kept()) return;
   const Directive d = plan.written_store();
-  std::vector<LoopAround> around = loops_around(nest, plan);
+  std::vector<EnclosingLoop> around = loops_around(nest, plan);
   if (!plan.store_root) {
     check_loop_of(nest, plan, d);
     if (!position_of(around, *plan.store_at)) {
@@ -186,9 +187,10 @@ void check_store(const NestPlan& nest, const StagePlan& plan) {
     }
   }
   check_kept_in_one_case(nest, plan, d, around);
-  const bool shares = std::any_of(nest.stages.begin(), nest.stages.end(), [&](const StagePlan& s) {
-    return s.compute_with && (&s == &plan || s.compute_with->stage == plan.stage.name);
-  });
+  const bool shares =
+      std::any_of(nest.stages.begin(), nest.stages.end(), [&](const ScheduledStage& s) {
+        return s.compute_with && (&s == &plan || s.compute_with->stage == plan.stage.name);
+      });
   if (shares) {
     refuse(plan.stage.name, d,
            "expected an operation that shares no loops (compute_with), got storage that is kept; "
@@ -205,7 +207,7 @@ void check_store(const NestPlan& nest, const StagePlan& plan) {
   }
 }
 
-void check_hoist(const NestPlan& nest, const StagePlan& plan) {
+void check_hoist(const NestPlan& nest, const ScheduledStage& plan) {
   if (!plan.hoist_at) return;
   const Directive d = plan.written(DirectiveKind::hoist_storage);
   if (!plan.compute_at) {
@@ -214,7 +216,7 @@ void check_hoist(const NestPlan& nest, const StagePlan& plan) {
            "too");
   }
   check_loop_of(nest, plan, d);
-  const std::vector<LoopAround> around = loops_around(nest, plan);
+  const std::vector<EnclosingLoop> around = loops_around(nest, plan);
   const auto place = position_of(around, *plan.hoist_at);
   const size_t outside = loops_outside_storage(plan, around);
   if (!place || *place + 1 > outside) {
@@ -226,7 +228,7 @@ void check_hoist(const NestPlan& nest, const StagePlan& plan) {
                        outside == 0 ? "no hoist_storage"
                                     : to_string(at_loop(d.kind, around[outside - 1].level()))));
   }
-  const LoopAround& target = around[*place];
+  const EnclosingLoop& target = around[*place];
   if (target.stage->stage.is_reduction() && !target.loop.is_reduction) {
     refuse(plan.stage.name, d,
            fmt::format("expected a loop of one nest, got {}, a loop of the start value and of "
@@ -244,26 +246,29 @@ void check_hoist(const NestPlan& nest, const StagePlan& plan) {
 
 }  // namespace
 
-std::vector<LoopAround> loops_around(const NestPlan& nest, const StagePlan& plan) {
-  std::vector<LoopAround> loops;  // innermost first, then turned round
-  for (const StagePlan* walker = &plan; walker->compute_at;) {
-    const StagePlan* parent = nest.find(walker->compute_at->stage);
+std::vector<EnclosingLoop> loops_around(const NestPlan& nest, const ScheduledStage& plan) {
+  std::vector<EnclosingLoop> loops;  // innermost first, then turned round
+  for (const ScheduledStage* walker = &plan; walker->compute_at;) {
+    const size_t position = nest.position(walker->compute_at->stage);
+    const ScheduledStage* parent = &nest.stages[position];
     const size_t innermost = position_of(parent->loops, walker->compute_at->loop).value();
-    for (size_t i = innermost + 1; i-- > 0;) loops.push_back({parent, parent->loops[i]});
+    for (size_t i = innermost + 1; i-- > 0;) {
+      loops.push_back({position, parent, parent->loops[i]});
+    }
     walker = parent;
   }
   std::reverse(loops.begin(), loops.end());
   return loops;
 }
 
-std::optional<size_t> position_of(const std::vector<LoopAround>& loops, const LoopLevel& level) {
+std::optional<size_t> position_of(const std::vector<EnclosingLoop>& loops, const LoopLevel& level) {
   for (size_t i = 0; i < loops.size(); ++i) {
     if (loops[i].level() == level) return i;
   }
   return std::nullopt;
 }
 
-size_t loops_outside_storage(const StagePlan& plan, const std::vector<LoopAround>& loops) {
+size_t loops_outside_storage(const ScheduledStage& plan, const std::vector<EnclosingLoop>& loops) {
   if (plan.store_root) return 0;
   if (!plan.is_kept()) return loops.size();
   return position_of(loops, *plan.store_at).value() + 1;
@@ -272,7 +277,7 @@ size_t loops_outside_storage(const StagePlan& plan, const std::vector<LoopAround
 void check_places(const NestPlan& nest) {
   const auto readers = readers_of(nest);
   for (size_t i = 0; i < nest.stages.size(); ++i) check_place(nest, readers, i);
-  for (const StagePlan& plan : nest.stages) {
+  for (const ScheduledStage& plan : nest.stages) {
     check_store(nest, plan);
     check_hoist(nest, plan);
   }

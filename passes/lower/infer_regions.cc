@@ -1,277 +1,224 @@
 #include <algorithm>
-#include <functional>
 
-#include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
-#include "passes/lower/stage_plan.h"
+#include "passes/lower/stage_region.h"
 
 namespace emulsion {
 namespace {
 
+// One case of a stage that reads the stage at hand.
+struct Reader {
+  StageCase one;
+  const StageRegion* region;
+  std::map<std::string, Range> ranges;  // of its loops, by variable, when it is a special case
+  std::map<std::string, Expr> values;   // of its axes, as they are seen from the place at hand
+  std::vector<Expr> reads;
+};
+
+// The smallest interval around all; nothing when one of them is unknown, or there is none.
+std::optional<Interval> unite_all(const std::vector<std::optional<Interval>>& parts) {
+  if (parts.empty()) return std::nullopt;
+  std::optional<Interval> result = parts.front();
+  for (size_t i = 1; i < parts.size(); ++i) result = unite(result, parts[i]);
+  return result;
+}
+
 class Inferrer {
  public:
-  explicit Inferrer(NestPlan* nest) : nest_(*nest), readers_(readers_of(*nest)) {}
+  explicit Inferrer(const NestPlan& nest)
+      : nest_(nest), readers_(readers_of(nest)), regions_(nest.stages.size()) {}
 
-  void run() {
-    for (size_t i = nest_.stages.size(); i-- > 0;) {
-      StagePlan& plan = nest_.stages[i];
-      full_.clear();
-      if (plan.compute_at) {
-        region_for_readers(&plan);
-      } else {
-        for (const Axis& axis : plan.stage.axes) whole_axis(&plan, axis);
-      }
-      slide_window(nest_, &plan);
-      check_window(nest_, plan);
-      const std::vector<Expr> needed = plan.extents;
-      resolve_tails(&plan);
-      for (size_t d = 0; d < plan.extents.size(); ++d) {
-        if (!equal(plan.extents[d], needed[d])) plan.rounded_up.insert(plan.stage.axes[d].name());
-        if (plan.slides[d].empty()) plan.needed_extents[d] = plan.extents[d];
-      }
-      note_loops(plan);
-      for (size_t d = 0; d < plan.stage.axes.size(); ++d) {
-        if (full_[d]) clamp_readers(plan.stage.name, d, plan.stage.axes[d].extent());
-      }
-      infer_storage(
-          nest_, [this](const std::string& variable) { return range_of(variable); },
-          vectorized_axes(plan), &plan);
+  std::vector<StageRegion> infer() {
+    for (size_t i = nest_.stages.size(); i-- > 0;) {  // consumers first
+      regions_[i] = region_of(nest_.stages[i]);
+      record_ranges(regions_[i]);
     }
-    for (const StagePlan& plan : nest_.stages) check_shared(plan);
-    for (const Buffer& buffer : nest_.buffers) {
-      if (buffer.role == BufferRole::output) continue;
-      for (size_t d = 0; d < buffer.shape.size(); ++d)
-        clamp_readers(buffer.name, d, buffer.shape[d]);
+    for (const ScheduledStage& plan : nest_.stages) check_shared(plan);
+    for (size_t i = 0; i < regions_.size(); ++i) {
+      regions_[i].stage.body = clamped_body(nest_, regions_, i);
     }
+    return std::move(regions_);
   }
 
  private:
-  void whole_axis(StagePlan* plan, const Axis& axis) {
-    plan->mins.push_back(int_constant(0));
-    plan->extents.push_back(extent_value(axis.extent()));
-    plan->lowest.emplace_back(0);
-    plan->highest.emplace_back(axis.extent() - Extent(1));
-    full_.push_back(true);
-  }
-
-  // Variables of the loops around the place where a stage is computed.
-  std::set<std::string> variables_around(const StagePlan& plan) const {
-    std::set<std::string> result;
-    for (const LoopAround& loop : loops_around(nest_, plan)) result.insert(loop.variable());
-    return result;
-  }
-
-  // How a variable ranges; nothing when its extent is neither affine in the sizes nor a quotient of
-  // what is.
-  std::optional<Range> range_of(const std::string& variable) const {
-    auto special = special_extents_.find(variable);
-    auto found = special == special_extents_.end() ? loop_extents_.find(variable) : special;
-    EMULSION_CHECK(found != loop_extents_.end(), "no loop {}", variable);
-    auto extent = as_extent(found->second);
-    if (extent) return Range{0, *extent - Extent(1)};
-    if (found->second->op != ExprOp::div) return std::nullopt;
-    auto dividend = as_extent(found->second->args[0]);
-    auto divisor = constant_value(found->second->args[1]);
-    if (!dividend || !divisor || *divisor < 1) return std::nullopt;
-    return Range{0, *dividend - Extent(*divisor), *divisor};  // v <= floor(E / d) - 1
-  }
-
-  // The value of each axis of a stage, in loop variables, as seen from `around`: from inside its
-  // own loops what they compute; from outside all that is there, also what earlier iterations
-  // computed.
-  std::map<std::string, Expr> axis_values(const StagePlan& plan,
-                                          const std::set<std::string>& around) const {
-    const bool inside = is_inside(around, plan);
-    Part part = plan.stage.is_reduction() ? Part::update : Part::whole;
-    std::map<std::string, Expr> values =
-        map_point(plan.stage, part, inside ? plan.extents : plan.needed_extents).local;
-    for (size_t i = 0; i < plan.stage.axes.size(); ++i) {
-      Expr& value = values.at(plan.stage.axes[i].name());
-      value = simplify_index((inside ? plan.mins[i] : plan.needed_mins[i]) + value);
+  StageRegion region_of(const ScheduledStage& plan) {
+    StageRegion region;
+    region.stage = plan.stage;
+    region.axes.resize(plan.stage.axes.size());
+    if (plan.compute_at) {
+      set_needed(plan, &region);
+    } else {
+      for (size_t d = 0; d < region.axes.size(); ++d)
+        set_whole(plan.stage.axes[d], &region.axes[d]);
     }
-    return values;
+    slide_window(nest_, regions_, plan, &region);
+    check_window(nest_, regions_, plan, region);
+    resolve_tails(plan, &region);
+    for (AxisRegion& axis : region.axes) {
+      if (axis.slides_along.empty()) axis.needed_extent = axis.extent;
+    }
+    for (const auto& [loop, extent] : loop_extents(region.stage, region.needed_extents())) {
+      region.loop_extents[loop] = simplify_index(extent);
+    }
+    return region;
   }
 
-  static bool is_inside(const std::set<std::string>& around, const StagePlan& plan) {
-    return std::any_of(plan.loops.begin(), plan.loops.end(), [&](const Loop& loop) {
-      return around.count(loop_variable(plan.stage.name, loop.name)) > 0;
+  static void set_whole(const Axis& axis, AxisRegion* region) {
+    region->min = int_constant(0);
+    region->extent = extent_value(axis.extent());
+    region->lowest = Extent(0);
+    region->highest = axis.extent() - Extent(1);
+    region->is_whole = true;
+  }
+
+  // What the readers of a stage need of it where it is computed.
+  void set_needed(const ScheduledStage& plan, StageRegion* region) {
+    std::set<std::string> around;
+    for (const EnclosingLoop& loop : loops_around(nest_, plan)) around.insert(loop.variable());
+    const std::vector<Reader> readers = readers_seen_from(around, plan.stage.name);
+    for (size_t d = 0; d < region->axes.size(); ++d) {
+      std::vector<std::optional<Interval>> parts;
+      for (const Reader& reader : readers) {
+        for (const Expr& read : reader.reads) {
+          parts.push_back(indices_of(reader, read->args[d], around));
+          if (follows_slide(reader, read->args[d], around)) region->axes[d].may_shrink = true;
+        }
+      }
+      set_axis(plan, plan.stage.axes[d], unite_all(parts), &region->axes[d]);
+    }
+  }
+
+  void set_axis(const ScheduledStage& plan, const Axis& axis, const std::optional<Interval>& needed,
+                AxisRegion* region) {
+    if (!needed || !(needed->high - needed->low).is_constant()) {
+      const bool all_is_read = needed && needed->high - needed->low + Extent(1) == axis.extent();
+      check_whole_axis(nest_, regions_, plan, axis, all_is_read);
+      set_whole(axis, region);
+      return;
+    }
+    check_partial_axis(nest_, plan, axis);
+    const Extent length = needed->high - needed->low + Extent(1);
+    region->min = start_of(*needed);
+    region->extent = extent_value(length);
+    const std::optional<Interval> starts =
+        interval_of(region->min, [this](const std::string& name) { return range_of(name); });
+    if (!starts || !starts->fixed.empty()) return;
+    region->lowest = starts->low;
+    region->highest = starts->high + length - Extent(1);
+  }
+
+  // The general case of each reader, then its special ones, each with its own loops. What is
+  // computed inside a reader is computed for all of them; so sizes are not narrowed to a case here.
+  std::vector<Reader> readers_seen_from(const std::set<std::string>& around,
+                                        const std::string& stage) {
+    std::vector<Reader> readers;
+    for (size_t position : readers_[stage]) {
+      const StageRegion& region = regions_[position];
+      for (StageCase& one : cases_of(nest_.stages[position], region)) {
+        const bool general = readers.empty() || readers.back().region != &region;
+        Reader reader;
+        if (!general) reader.ranges = ranges_of_loops(one.stage, region.extents());
+        reader.values = axis_values(one.stage, region, is_inside(around, one));
+        reader.reads = reads_of(one.stage, stage);
+        reader.region = &region;
+        reader.one = std::move(one);
+        readers.push_back(std::move(reader));
+      }
+    }
+    return readers;
+  }
+
+  static bool is_inside(const std::set<std::string>& around, const StageCase& one) {
+    return std::any_of(one.loops.begin(), one.loops.end(), [&](const Loop& loop) {
+      return around.count(loop_variable(one.stage.name, loop.name)) > 0;
     });
   }
 
+  // The indices that a reader's index takes at one place; nothing when they are not known.
+  std::optional<Interval> indices_of(const Reader& reader, const Expr& index,
+                                     const std::set<std::string>& around) const {
+    const VariableRange range = [&](const std::string& variable) -> std::optional<Range> {
+      if (around.count(variable)) return std::nullopt;
+      auto own = reader.ranges.find(variable);
+      return own == reader.ranges.end() ? range_of(variable) : own->second;
+    };
+    std::vector<std::optional<Interval>> parts;
+    for (const Expr& part : relax_clamps(index, ranges_of_axes(*reader.region))) {
+      const Expr in_loops =
+          substitute_axes(part, [&](const std::string& axis) { return reader.values.at(axis); });
+      parts.push_back(interval_of(simplify_index(in_loops), range));
+    }
+    return unite_all(parts);
+  }
+
   // How an axis of a stage ranges over the whole run.
-  static VariableRange ranges_of(const StagePlan& plan) {
-    return [&plan](const std::string& name) -> std::optional<Range> {
-      for (size_t i = 0; i < plan.stage.axes.size(); ++i) {
-        if (plan.stage.axes[i].name() != name) continue;
-        if (!plan.lowest[i] || !plan.highest[i]) return std::nullopt;
-        return Range{*plan.lowest[i], *plan.highest[i]};
+  static VariableRange ranges_of_axes(const StageRegion& region) {
+    return [&region](const std::string& name) -> std::optional<Range> {
+      for (size_t i = 0; i < region.axes.size(); ++i) {
+        if (region.stage.axes[i].name() != name) continue;
+        const AxisRegion& axis = region.axes[i];
+        if (!axis.lowest || !axis.highest) return std::nullopt;
+        return Range{*axis.lowest, *axis.highest};
       }
-      for (const Axis& axis : plan.stage.reduction_axes) {
+      for (const Axis& axis : region.stage.reduction_axes) {
         if (axis.name() == name) return Range{0, axis.extent() - Extent(1)};
       }
       return std::nullopt;
     };
   }
 
-  // The general case of a stage, then its special ones, each with its own loops. What is computed
-  // inside the stage is computed for all of them; so sizes are not narrowed to a case here.
-  void for_each_case(const StagePlan& plan, const std::function<void(const StagePlan&)>& act) {
-    act(plan);
-    for (size_t i = 0; i < plan.special_cases.size(); ++i) {
-      StagePlan special = specialized(plan, i);
-      special.extents = plan.extents;
-      for (const auto& [axis, extent] : loop_extents(special.stage, special.extents)) {
-        special_extents_[loop_variable(plan.stage.name, axis)] = simplify_index(extent);
-      }
-      act(special);
-      special_extents_.clear();
-    }
-  }
-
-  void region_for_readers(StagePlan* plan) {
-    std::set<std::string> around = variables_around(*plan);
-    bool unknown = false;
-    VariableRange range([&](const std::string& variable) -> std::optional<Range> {
-      if (around.count(variable)) return std::nullopt;
-      std::optional<Range> known = range_of(variable);
-      if (!known) unknown = true;
-      return known ? known : Range{0, 0};
-    });
-    size_t rank = plan->stage.axes.size();
-    std::vector<std::optional<Interval>> region(rank);
-    bool first = true;
-    for (size_t position : readers_[plan->stage.name]) {
-      for_each_case(nest_.stages[position], [&](const StagePlan& reader) {
-        std::map<std::string, Expr> values = axis_values(reader, around);
-        visit(reader.stage.body, [&](const Expr& e) {
-          if (e->op != ExprOp::read || e->name != plan->stage.name) return;
-          for (size_t d = 0; d < rank; ++d) {
-            std::optional<Interval> needed;
-            bool first_part = true;
-            for (const Expr& part : relax_clamps(e->args[d], ranges_of(reader))) {
-              Expr index =
-                  substitute_axes(part, [&](const std::string& axis) { return values.at(axis); });
-              unknown = false;
-              std::optional<Interval> interval = interval_of(simplify_index(index), range);
-              if (unknown) interval = std::nullopt;
-              needed = first_part ? interval : unite(needed, interval);
-              first_part = false;
-            }
-            region[d] = first ? needed : unite(region[d], needed);
-            if (follows_slide(reader, e->args[d], values, around)) {
-              plan->shrinking.insert(plan->stage.axes[d].name());
-            }
-          }
-          first = false;
-        });
-      });
-    }
-    for (size_t d = 0; d < rank; ++d) {
-      const Axis& axis = plan->stage.axes[d];
-      if (!region[d] || !(region[d]->high - region[d]->low).is_constant()) {
-        const bool all_is_read =
-            region[d] && region[d]->high - region[d]->low + Extent(1) == axis.extent();
-        check_whole_axis(nest_, *plan, axis, all_is_read);
-        whole_axis(plan, axis);
-        continue;
-      }
-      check_partial_axis(nest_, *plan, axis);
-      full_.push_back(false);
-      plan->mins.push_back(start_of(*region[d]));
-      plan->extents.push_back(extent_value(region[d]->high - region[d]->low + Extent(1)));
-      note_reach(plan, d);
-    }
-  }
-
   // Whether an index follows an axis of which the reader computes less than it has, with a loop of
   // the reader that is not around.
-  static bool follows_slide(const StagePlan& reader, const Expr& index,
-                            const std::map<std::string, Expr>& values,
+  static bool follows_slide(const Reader& reader, const Expr& index,
                             const std::set<std::string>& around) {
-    for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
-      const std::string& axis = reader.stage.axes[i].name();
-      if (reader.slides[i].empty() && !reader.shrinking.count(axis)) continue;
+    const Stage& stage = reader.one.stage;
+    for (size_t i = 0; i < stage.axes.size(); ++i) {
+      const AxisRegion& region = reader.region->axes[i];
+      const std::string& axis = stage.axes[i].name();
+      if (region.slides_along.empty() && !region.may_shrink) continue;
       if (!mentions(index, axis)) continue;
       const bool moves =
-          std::any_of(reader.loops.begin(), reader.loops.end(), [&](const Loop& loop) {
-            const std::string variable = loop_variable(reader.stage.name, loop.name);
-            return !around.count(variable) && mentions(values.at(axis), variable);
+          std::any_of(reader.one.loops.begin(), reader.one.loops.end(), [&](const Loop& loop) {
+            const std::string variable = loop_variable(stage.name, loop.name);
+            return !around.count(variable) && mentions(reader.values.at(axis), variable);
           });
       if (moves) return true;
     }
     return false;
   }
 
-  // The axes of a stage along which it is written or read by vectors.
-  std::set<std::string> vectorized_axes(const StagePlan& plan) {
-    std::set<std::string> result;
-    for (size_t d = 0; d < plan.stage.axes.size(); ++d) {
-      const std::string& axis = plan.stage.axes[d].name();
-      bool vectors = is_vectorized(plan, axis_values(plan, {}).at(axis));
-      for (size_t position : readers_[plan.stage.name]) {
-        const StagePlan& reader = nest_.stages[position];
-        const std::map<std::string, Expr> values = axis_values(reader, {});
-        visit(reader.stage.body, [&](const Expr& e) {
-          if (e->op != ExprOp::read || e->name != plan.stage.name) return;
-          vectors = vectors ||
-                    is_vectorized(reader, substitute_axes(e->args[d], [&](const std::string& name) {
-                                    return values.at(name);
-                                  }));
-        });
-      }
-      if (vectors) result.insert(axis);
+  static std::map<std::string, Range> ranges_of_loops(const Stage& stage,
+                                                      const std::vector<Expr>& extents) {
+    std::map<std::string, Range> ranges;
+    for (const auto& [loop, extent] : loop_extents(stage, extents)) {
+      ranges[loop_variable(stage.name, loop)] = range_below(simplify_index(extent));
     }
-    return result;
+    return ranges;
   }
 
-  static bool is_vectorized(const StagePlan& plan, const Expr& index) {
-    bool result = false;
-    visit(index, [&](const Expr& e) {
-      if (e->op != ExprOp::axis) return;
-      for (const Loop& loop : plan.loops) {
-        result = result || (loop.kind == LoopKind::vectorized &&
-                            e->name == loop_variable(plan.stage.name, loop.name));
-      }
-    });
-    return result;
+  const Range& range_of(const std::string& variable) const {
+    auto found = ranges_.find(variable);
+    EMULSION_CHECK(found != ranges_.end(), "no loop {}", variable);
+    return found->second;
   }
 
-  // The least and greatest index of axis d over the whole run.
-  void note_reach(StagePlan* plan, size_t d) {
-    bool unknown = false;
-    VariableRange overall([&](const std::string& variable) -> std::optional<Range> {
-      std::optional<Range> known = range_of(variable);
-      if (!known) unknown = true;
-      return known ? known : Range{0, 0};
-    });
-    std::optional<Interval> starts = interval_of(plan->mins[d], overall);
-    auto extent = as_extent(plan->extents[d]);
-    if (unknown || !starts || !starts->fixed.empty() || !extent) {
-      plan->lowest.emplace_back(std::nullopt);
-      plan->highest.emplace_back(std::nullopt);
-      return;
-    }
-    plan->lowest.emplace_back(starts->low);
-    plan->highest.emplace_back(starts->high + *extent - Extent(1));
-  }
-
-  void note_loops(const StagePlan& plan) {
-    for (const auto& [axis, extent] : loop_extents(plan.stage, plan.needed_extents)) {
-      loop_extents_[loop_variable(plan.stage.name, axis)] = simplify_index(extent);
+  void record_ranges(const StageRegion& region) {
+    for (const auto& [loop, extent] : region.loop_extents) {
+      ranges_[loop_variable(region.stage.name, loop)] = range_below(extent);
     }
   }
 
   // compute_with: one loop has one extent, and an axis that is not split one start.
-  void check_shared(const StagePlan& plan) const {
+  void check_shared(const ScheduledStage& plan) const {
     if (!plan.compute_with) return;
-    const StagePlan& leader = *nest_.find(plan.compute_with->stage);
+    const StageRegion& own = regions_[nest_.position(plan.stage.name)];
+    const StageRegion& leader = regions_[nest_.position(plan.compute_with->stage)];
     for (const std::string& loop : names_of(plan.loops)) {
-      const Expr mine = loop_extents_.at(loop_variable(plan.stage.name, loop));
-      const Expr theirs = loop_extents_.at(loop_variable(leader.stage.name, loop));
-      const Expr start = start_of_axis(plan, loop), their_start = start_of_axis(leader, loop);
+      const Expr mine = own.loop_extents.at(loop), theirs = leader.loop_extents.at(loop);
+      const Expr start = start_of_axis(own, loop), their_start = start_of_axis(leader, loop);
       if (!equal(mine, theirs) || !equal(start, their_start)) {
         refuse(plan.stage.name, plan.written(DirectiveKind::compute_with),
                fmt::format("expected loops of the same extent and start, got {} of {} from {} and "
@@ -283,92 +230,25 @@ class Inferrer {
     }
   }
 
-  static Expr start_of_axis(const StagePlan& plan, const std::string& loop) {
-    const std::vector<LoopTransform>& made = plan.stage.transforms;
+  static Expr start_of_axis(const StageRegion& region, const std::string& loop) {
+    const std::vector<LoopTransform>& made = region.stage.transforms;
     const bool transformed = std::any_of(made.begin(), made.end(), [&](const LoopTransform& t) {
       return t.axis == loop || t.outer == loop || t.inner == loop;
     });
-    for (size_t i = 0; i < plan.stage.axes.size() && !transformed; ++i) {
-      if (plan.stage.axes[i].name() == loop) return plan.mins[i];
+    for (size_t i = 0; i < region.axes.size() && !transformed; ++i) {
+      if (region.stage.axes[i].name() == loop) return region.axes[i].min;
     }
     return int_constant(0);
   }
 
-  // Axes of a reader that may leave their domain: there, the values do not matter, but the reads
-  // must be legal. The axis is clamped inside the index, so that it is hoisted out of the loops it
-  // does not vary in.
-  void clamp_readers(const std::string& buffer, size_t dimension, const Extent& extent) {
-    for (size_t position : readers_[buffer]) {
-      StagePlan& reader = nest_.stages[position];
-      std::set<std::string> leaving;
-      for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
-        const Extent last = reader.stage.axes[i].extent() - Extent(1);
-        bool inside = reader.lowest[i] && reader.highest[i] && *reader.lowest[i] == Extent(0);
-        if (inside) {
-          Extent spare = last - *reader.highest[i];
-          inside = spare.is_constant() && spare.constant() >= 0;
-        }
-        if (!inside) leaving.insert(reader.stage.axes[i].name());
-      }
-      if (leaving.empty()) continue;
-      reader.stage.body = transform(reader.stage.body, [&](const Expr& e) -> Expr {
-        if (e->op != ExprOp::read || e->name != buffer) return Expr();
-        if (stays_inside(reader, e->args[dimension], extent)) return Expr();
-        std::vector<Expr> indices = e->args;
-        indices[dimension] = substitute_axes(indices[dimension], [&](const std::string& axis) {
-          return leaving.count(axis) ? clamped(reader, axis) : Expr();
-        });
-        return read_buffer(e->name, e->dtype, std::move(indices));
-      });
-    }
-  }
-
-  static Expr clamped(const StagePlan& reader, const std::string& axis) {
-    for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
-      if (reader.stage.axes[i].name() != axis) continue;
-      Expr result = min(axis_value(axis), extent_value(reader.stage.axes[i].extent() - Extent(1)));
-      // The low side too, unless every index is known to be 0 or greater.
-      bool from_zero = reader.lowest[i] && reader.lowest[i]->lower_bound().value_or(-1) >= 0;
-      return from_zero || is_sum_of_loops(reader.needed_mins[i]) ? result
-                                                                 : max(result, int_constant(0));
-    }
-    return Expr();
-  }
-
-  // A sum of loop variables with positive coefficients and no negative constant is never below 0.
-  static bool is_sum_of_loops(const Expr& e) {
-    auto affine = affine_of(e);
-    if (!affine || affine->offset.lower_bound().value_or(-1) < 0) return false;
-    return std::all_of(affine->coefficients.begin(), affine->coefficients.end(),
-                       [](const auto& term) { return term.second > 0; });
-  }
-
-  static bool stays_inside(const StagePlan& reader, const Expr& index, const Extent& extent) {
-    AxisExtents axes;
-    for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
-      if (!reader.lowest[i] || !reader.highest[i] || *reader.lowest[i] != Extent(0)) {
-        bool used = false;
-        visit(index, [&](const Expr& e) {
-          used = used || (e->op == ExprOp::axis && e->name == reader.stage.axes[i].name());
-        });
-        if (used) return false;
-        continue;
-      }
-      axes.emplace(reader.stage.axes[i].name(), *reader.highest[i] + Extent(1));
-    }
-    for (const Axis& axis : reader.stage.reduction_axes) axes.emplace(axis.name(), axis.extent());
-    return proves_in_bounds(index, extent, axes);
-  }
-
-  NestPlan& nest_;
-  std::map<std::string, std::vector<size_t>> readers_;  // clamping changes indices, not who reads
-  std::vector<bool> full_;                              // of the stage at hand: axes computed whole
-  std::map<std::string, Expr> loop_extents_;            // by variable
-  std::map<std::string, Expr> special_extents_;         // in the special case at hand, before those
+  const NestPlan& nest_;
+  std::map<std::string, std::vector<size_t>> readers_;
+  std::vector<StageRegion> regions_;
+  std::map<std::string, Range> ranges_;  // of the loops of the stages that are done, by variable
 };
 
 }  // namespace
 
-void infer_regions(NestPlan* nest) { Inferrer(nest).run(); }
+std::vector<StageRegion> infer_regions(const NestPlan& nest) { return Inferrer(nest).infer(); }
 
 }  // namespace emulsion

@@ -1,82 +1,13 @@
 #include <algorithm>
 
 #include "dsl/error.h"
+#include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/refusal.h"
-#include "passes/lower/stage_plan.h"
+#include "passes/lower/stage_storage.h"
 
 namespace emulsion {
 namespace {
-
-// How far an index moves from one iteration of a loop to the next; nothing when that varies.
-std::optional<int64_t> step_of(const Expr& index, const std::string& variable) {
-  auto terms = interval_of(index, [](const std::string&) { return std::nullopt; });
-  if (!terms) return std::nullopt;
-  int64_t step = 0;
-  for (const auto& [text, term] : terms->fixed) {
-    if (term.first->op == ExprOp::axis && term.first->name == variable) {
-      step = term.second;
-    } else if (mentions(term.first, variable)) {
-      return std::nullopt;
-    }
-  }
-  return step;
-}
-
-bool has_one_step(const LoopAround& loop) {
-  const auto extents = loop_extents(loop.stage->stage, loop.stage->extents);
-  return constant_value(extents.at(loop.loop.name)).value_or(2) <= 1;
-}
-
-// A region slides along a loop when the loop moves exactly one axis of it, by less than its length,
-// and no loop inside moves that axis too. Along other loops it is computed again, all of it.
-void slide_along(const std::vector<LoopAround>& around, size_t position, StagePlan* plan) {
-  if (has_one_step(around[position])) return;
-  const std::string variable = around[position].variable();
-  std::vector<size_t> moved;
-  for (size_t d = 0; d < plan->needed_mins.size(); ++d) {
-    if (mentions(plan->needed_mins[d], variable)) moved.push_back(d);
-  }
-  if (moved.size() != 1) return;
-  const size_t d = moved[0];
-  const Expr& start = plan->needed_mins[d];
-  for (size_t inner = position + 1; inner < around.size(); ++inner) {
-    if (mentions(start, around[inner].variable())) return;
-  }
-  const std::optional<int64_t> length = constant_value(plan->needed_extents[d]);
-  const int64_t step = step_of(start, variable).value_or(0);
-  const int64_t fresh = step < 0 ? -step : step;
-  if (!length || fresh == 0 || fresh >= *length) return;
-  const Expr first = axis_value(variable) == int_constant(0);
-  plan->slides[d] = variable;
-  plan->extents[d] = select(first, int_constant(*length), int_constant(fresh));
-  if (step > 0) {
-    plan->mins[d] = start + select(first, int_constant(0), int_constant(*length - fresh));
-  }
-}
-
-// The outermost loop along which anything is kept; else the number of loops.
-size_t first_sliding(const StagePlan& plan, const std::vector<LoopAround>& around, size_t outside) {
-  for (size_t i = outside; i < around.size(); ++i) {
-    const std::string variable = around[i].variable();
-    if (std::count(plan.slides.begin(), plan.slides.end(), variable)) return i;
-  }
-  return around.size();
-}
-
-// Inside a loop along which a window slides, another that does not move it would compute what is
-// new again in each step.
-void check_moves(const std::vector<LoopAround>& around, size_t position, const StagePlan& plan) {
-  const std::string variable = around[position].variable();
-  const bool moves = std::any_of(plan.needed_mins.begin(), plan.needed_mins.end(),
-                                 [&](const Expr& min) { return mentions(min, variable); });
-  if (moves) return;
-  const LoopLevel outer = around[position - 1].level();  // the first one moves it
-  refuse(plan.stage.name, plan.written_store(),
-         fmt::format("expected loops that move the window that is kept, got {}, in each step of "
-                     "which the same would be computed again; legal: compute_at({}, {})",
-                     variable, outer.stage, outer.loop));
-}
 
 int64_t power_of_two_from(int64_t n) {
   int64_t power = 1;
@@ -84,23 +15,57 @@ int64_t power_of_two_from(int64_t n) {
   return power;
 }
 
+// Whether an index moves with a vectorized loop of the stage.
+bool is_vectorized(const ScheduledStage& plan, const Expr& index) {
+  return std::any_of(plan.loops.begin(), plan.loops.end(), [&](const Loop& loop) {
+    return loop.kind == LoopKind::vectorized &&
+           mentions(index, loop_variable(plan.stage.name, loop.name));
+  });
+}
+
+// The axes of a stage along which it is written or read by vectors.
+std::set<std::string> vectorized_axes(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                                      const std::vector<size_t>& readers, size_t position) {
+  const ScheduledStage& plan = nest.stages[position];
+  const std::map<std::string, Expr> own =
+      axis_values(regions[position].stage, regions[position], false);
+  std::set<std::string> result;
+  for (const Axis& axis : plan.stage.axes) {
+    if (is_vectorized(plan, own.at(axis.name()))) result.insert(axis.name());
+  }
+  for (size_t at : readers) {
+    const StageRegion& reader = regions[at];
+    const std::map<std::string, Expr> values = axis_values(reader.stage, reader, false);
+    for (const Expr& read : reads_of(reader.stage, plan.stage.name)) {
+      for (size_t d = 0; d < plan.stage.axes.size(); ++d) {
+        const Expr index = substitute_axes(
+            read->args[d], [&](const std::string& axis) { return values.at(axis); });
+        if (is_vectorized(nest.stages[at], index)) result.insert(plan.stage.axes[d].name());
+      }
+    }
+  }
+  return result;
+}
+
 class StorageInferrer {
  public:
-  StorageInferrer(const NestPlan& nest, VariableRange range,
-                  const std::set<std::string>& vectorized, StagePlan* plan)
-      : range_(std::move(range)),
+  StorageInferrer(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                  const std::set<std::string>& vectorized, size_t position)
+      : regions_(regions),
         vectorized_(vectorized),
-        plan_(*plan),
-        around_(loops_around(nest, *plan)),
-        outside_(loops_outside_storage(*plan, around_)),
+        plan_(nest.stages[position]),
+        region_(regions[position]),
+        around_(loops_around(nest, plan_)),
+        outside_(loops_outside_storage(plan_, around_)),
         keeping_(around_.size()) {}
 
-  void run() {
-    plan_.stored_mins = plan_.needed_mins;
-    plan_.stored_extents = plan_.needed_extents;
+  StageStorage infer() {
+    storage_.mins = region_.needed_mins();
+    storage_.extents = region_.needed_extents();
     lay_out();
     if (plan_.is_kept()) store_kept();
     choose_memory();
+    return std::move(storage_);
   }
 
  private:
@@ -110,13 +75,13 @@ class StorageInferrer {
   };
 
   void store_kept() {
-    keeping_ = first_sliding(plan_, around_, outside_);
+    keeping_ = first_sliding(region_, around_, outside_);
     for (size_t d = 0; d < plan_.stage.axes.size(); ++d) store_axis(d);
   }
 
   void lay_out() {
     const std::vector<Axis>& axes = plan_.stage.axes;
-    StorageLayout& layout = plan_.layout;
+    StorageLayout& layout = storage_.layout;
     if (!plan_.is_kept() && !plan_.fold_sizes.empty()) {
       refuse_fold(plan_.fold_sizes.begin()->first,
                   "expected storage that is kept over a loop, got storage for one computation; "
@@ -139,19 +104,16 @@ class StorageInferrer {
 
   // What is touched of axis d while the loops between from position `first` on run.
   std::optional<Part> part_touched(size_t d, size_t first) const {
-    bool unknown = false;
-    VariableRange inner = [&](const std::string& variable) -> std::optional<Range> {
+    const VariableRange inner = [&](const std::string& variable) -> std::optional<Range> {
       for (size_t i = first; i < around_.size(); ++i) {
         if (around_[i].variable() != variable) continue;
-        std::optional<Range> range = range_(variable);
-        unknown = unknown || !range;
-        return range;
+        return range_below(regions_[around_[i].position].loop_extents.at(around_[i].loop.name));
       }
       return std::nullopt;
     };
-    auto starts = interval_of(plan_.needed_mins[d], inner);
-    auto length = as_extent(plan_.needed_extents[d]);
-    if (!starts || !length || unknown) return std::nullopt;
+    auto starts = interval_of(region_.axes[d].needed_min, inner);
+    auto length = as_extent(region_.axes[d].needed_extent);
+    if (!starts || !length) return std::nullopt;
     return Part{start_of({starts->fixed, starts->low, starts->low}),
                 starts->high - starts->low + *length};
   }
@@ -166,7 +128,7 @@ class StorageInferrer {
 
   bool moves(size_t d) const {
     for (size_t i = outside_; i < around_.size() && i <= keeping_; ++i) {
-      if (mentions(plan_.needed_mins[d], around_[i].variable())) return true;
+      if (mentions(region_.axes[d].needed_min, around_[i].variable())) return true;
     }
     return false;
   }
@@ -180,10 +142,10 @@ class StorageInferrer {
       if (whole && whole->extent.is_constant() && whole->extent.constant() <= fold) fold = 0;
     }
     if (fold > 0) {
-      plan_.layout.folds.resize(plan_.stage.axes.size());
-      plan_.layout.folds[d] = fold;
-      plan_.stored_mins[d] = int_constant(0);
-      plan_.stored_extents[d] = int_constant(fold);
+      storage_.layout.folds.resize(plan_.stage.axes.size());
+      storage_.layout.folds[d] = fold;
+      storage_.mins[d] = int_constant(0);
+      storage_.extents[d] = int_constant(fold);
       return;
     }
     if (!whole) {
@@ -194,33 +156,34 @@ class StorageInferrer {
                       "loop, or a factor that divides the extent",
                       axis));
     }
-    plan_.stored_mins[d] = whole->min;
-    plan_.stored_extents[d] = extent_value(whole->extent);
+    storage_.mins[d] = whole->min;
+    storage_.extents[d] = extent_value(whole->extent);
   }
 
   void choose_memory() {
     constexpr int64_t kStackBytes = int64_t{32} << 10;
     int64_t bytes = size_in_bytes(plan_.stage.dtype);
     bool known = true;
-    for (size_t d = 0; d < plan_.stored_extents.size(); ++d) {
-      std::optional<int64_t> value = constant_value(plan_.stored_extents[d]);
+    for (size_t d = 0; d < storage_.extents.size(); ++d) {
+      std::optional<int64_t> value = constant_value(storage_.extents[d]);
       known = known && value.has_value();
       if (bytes <= kStackBytes) {
-        bytes *= std::max<int64_t>(plan_.layout.padded(d, value.value_or(1)), 1);
+        bytes *= std::max<int64_t>(storage_.layout.padded(d, value.value_or(1)), 1);
       }
     }
     // With predicate_loads a backend stores past the end of the region: how far, it knows alone.
-    const std::vector<LoopTransform>& made = plan_.stage.transforms;
+    const std::vector<LoopTransform>& made = region_.stage.transforms;
     const bool widened = std::any_of(made.begin(), made.end(), [](const LoopTransform& t) {
       return t.tail == Tail::predicate_loads;
     });
     bool small = known && bytes <= kStackBytes && !widened;
+    storage_.memory = plan_.memory;
     if (plan_.memory == Memory::automatic) {
-      plan_.memory = small && plan_.compute_at ? Memory::stack : Memory::heap;
+      storage_.memory = small && plan_.compute_at ? Memory::stack : Memory::heap;
     }
-    const bool fits = plan_.memory == Memory::scratchpad ? known && !widened : small;
-    if (plan_.memory == Memory::heap || fits) return;
-    const bool scratchpad = plan_.memory == Memory::scratchpad;
+    const bool scratchpad = storage_.memory == Memory::scratchpad;
+    const bool fits = scratchpad ? known && !widened : small;
+    if (storage_.memory == Memory::heap || fits) return;
     refuse(
         plan_.stage.name, plan_.written(DirectiveKind::store_in),
         fmt::format("expected a region of a constant size{}, got {}; legal: heap, or compute_at an "
@@ -236,14 +199,14 @@ class StorageInferrer {
     auto found = plan_.fold_sizes.find(plan_.stage.axes[d].name());
     if (found == plan_.fold_sizes.end()) return 0;
     bool turns_back = false;
-    visit(plan_.needed_mins[d],
+    visit(region_.axes[d].needed_min,
           [&](const Expr& e) { turns_back = turns_back || e->op == ExprOp::mod; });
     if (turns_back) {
       refuse_fold(found->first,
                   fmt::format("expected an axis along which the loops between only go forward, got "
                               "one that starts again in a fused loop ({}); legal: no fold_storage, "
                               "or no fuse",
-                              to_string(plan_.needed_mins[d])));
+                              to_string(region_.axes[d].needed_min)));
     }
     const int64_t rounded = power_of_two_from(found->second);
     if (rounded != found->second && has_tail_between()) {
@@ -260,7 +223,7 @@ class StorageInferrer {
           found->first,
           fmt::format("expected an axis of which one iteration keeps a constant number of "
                       "indices, got {}; legal: no fold_storage",
-                      step ? step->extent.to_string() : to_string(plan_.needed_extents[d])));
+                      step ? step->extent.to_string() : to_string(region_.axes[d].needed_extent)));
     }
     const int64_t least = step->extent.constant();
     if (found->second < least) {
@@ -276,7 +239,7 @@ class StorageInferrer {
   // Whether a loop between is of a split that does not divide its extent.
   bool has_tail_between() const {
     for (size_t i = outside_; i < around_.size(); ++i) {
-      for (const LoopTransform& t : around_[i].stage->stage.transforms) {
+      for (const LoopTransform& t : regions_[around_[i].position].stage.transforms) {
         if (t.kind != LoopTransform::Kind::split || t.tail == Tail::round_up) continue;
         const std::string& loop = around_[i].loop.name;
         if (t.outer == loop || t.inner == loop) return true;
@@ -289,36 +252,30 @@ class StorageInferrer {
     refuse(plan_.stage.name, plan_.written(DirectiveKind::fold_storage, {axis}), message);
   }
 
-  VariableRange range_;
+  const std::vector<StageRegion>& regions_;
   const std::set<std::string>& vectorized_;
-  StagePlan& plan_;
-  std::vector<LoopAround> around_;
+  const ScheduledStage& plan_;
+  const StageRegion& region_;
+  StageStorage storage_;
+  std::vector<EnclosingLoop> around_;
   size_t outside_;  // loops around the storage; the loops between follow
   size_t keeping_;  // the outermost loop along which something is kept; else the number of loops
 };
 
 }  // namespace
 
-void slide_window(const NestPlan& nest, StagePlan* plan) {
-  plan->needed_mins = plan->mins;
-  plan->needed_extents = plan->extents;
-  plan->slides.assign(plan->mins.size(), "");
-  if (!plan->is_kept()) return;
-  const std::vector<LoopAround> around = loops_around(nest, *plan);
-  const size_t outside = loops_outside_storage(*plan, around);
-  for (size_t i = around.size(); i-- > outside;) slide_along(around, i, plan);
-  for (size_t i = first_sliding(*plan, around, outside); i < around.size(); ++i) {
-    check_moves(around, i, *plan);
-    for (size_t d = 0; d < plan->mins.size(); ++d) {
-      if (!mentions(plan->needed_mins[d], around[i].variable())) continue;
-      plan->shrinking.insert(plan->stage.axes[d].name());
-    }
+std::vector<StageStorage> infer_storage(const NestPlan& nest,
+                                        const std::vector<StageRegion>& regions) {
+  auto readers = readers_of(nest);
+  std::vector<StageStorage> storage(nest.stages.size());
+  for (size_t i = nest.stages.size(); i-- > 0;) {
+    const ScheduledStage& plan = nest.stages[i];
+    storage[i].memory = plan.memory;
+    if (plan.is_output) continue;
+    const auto vectorized = vectorized_axes(nest, regions, readers[plan.stage.name], i);
+    storage[i] = StorageInferrer(nest, regions, vectorized, i).infer();
   }
-}
-
-void infer_storage(const NestPlan& nest, const VariableRange& range,
-                   const std::set<std::string>& vectorized, StagePlan* plan) {
-  if (!plan->is_output) StorageInferrer(nest, range, vectorized, plan).run();
+  return storage;
 }
 
 }  // namespace emulsion

@@ -4,6 +4,8 @@
 #include "dsl/schedule_axes.h"
 #include "passes/lower/refusal.h"
 #include "passes/lower/stage_plan.h"
+#include "passes/lower/stage_region.h"
+#include "passes/lower/stage_storage.h"
 #include "passes/lower/tile_grids.h"
 #include "passes/nest/verify_nest.h"
 
@@ -25,24 +27,23 @@ LoopNest lower_or_refuse(const Graph& graph, const Schedule& schedule) {
   NestPlan plan = plan_stages(graph);
   apply_structure(schedule, &plan);
   apply_directives(&plan);
-  const std::map<std::string, Contraction> tiled = tiled_contractions(plan);
-  infer_regions(&plan);
-  check_growth(plan);
+  std::vector<StageRegion> regions = infer_regions(plan);
+  const std::vector<StageStorage> storage = infer_storage(plan, regions);
+  check_growth(plan, regions, storage);
 
   LoopNest nest;
   nest.name = plan.name;
   nest.sizes = plan.sizes;
-  nest.root = build_tree(plan);
-  nest.tile_grids = tile_grids(plan, tiled);
-  for (StagePlan& stage : plan.stages) {
-    if (!stage.is_output) {
-      Shape domain;
-      for (const Axis& axis : stage.stage.axes) domain.push_back(axis.extent());
-      plan.buffers.push_back(
-          {stage.stage.name, stage.stage.dtype, BufferRole::internal, domain, nullptr});
-    }
-    nest.stages.push_back(std::move(stage.stage));
+  nest.root = build_tree(plan, regions, storage);
+  nest.tile_grids = tile_grids(plan, regions);
+  for (const ScheduledStage& stage : plan.stages) {
+    if (stage.is_output) continue;
+    Shape domain;
+    for (const Axis& axis : stage.stage.axes) domain.push_back(axis.extent());
+    plan.buffers.push_back(
+        {stage.stage.name, stage.stage.dtype, BufferRole::internal, domain, nullptr});
   }
+  for (StageRegion& region : regions) nest.stages.push_back(std::move(region.stage));
   // Arguments, then constants, then internal ones.
   for (BufferRole role :
        {BufferRole::input, BufferRole::output, BufferRole::constant, BufferRole::internal}) {

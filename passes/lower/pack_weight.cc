@@ -47,7 +47,7 @@ std::vector<std::string> weights_read_by(const NestPlan& nest, const Stage& stag
 }
 
 // Which index of the weight is exactly the axis; the same one in every read.
-size_t packed_dimension(const NestPlan& nest, const StagePlan& plan, const Directive& d) {
+size_t packed_dimension(const NestPlan& nest, const ScheduledStage& plan, const Directive& d) {
   std::optional<size_t> dimension;
   std::vector<std::string> alone;  // axes that are an index of it
   visit(plan.stage.body, [&](const Expr& e) {
@@ -128,7 +128,7 @@ std::shared_ptr<const LoopNest> pack_nest(const Buffer& weight_buffer, const std
 
 }  // namespace
 
-void pack_weight(NestPlan* plan, const StagePlan& stage, const Directive& d) {
+void pack_weight(NestPlan* plan, const ScheduledStage& stage, const Directive& d) {
   Buffer* buffer = nullptr;
   for (Buffer& candidate : plan->buffers) {
     if (candidate.name == d.target) buffer = &candidate;
@@ -178,7 +178,7 @@ void pack_weight(NestPlan* plan, const StagePlan& stage, const Directive& d) {
     indices.push_back(simplify_index(e->args[dimension] % factor));
     return read_buffer(packed, e->dtype, std::move(indices));
   };
-  for (StagePlan& user : plan->stages) user.stage.body = transform(user.stage.body, in_packed);
+  for (ScheduledStage& user : plan->stages) user.stage.body = transform(user.stage.body, in_packed);
 }
 
 }  // namespace emulsion

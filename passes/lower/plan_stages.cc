@@ -1,7 +1,6 @@
 #include <cstring>
 
 #include "dsl/error.h"
-#include "passes/index/size_facts.h"
 #include "passes/lower/stage_plan.h"
 
 namespace emulsion {
@@ -32,8 +31,8 @@ Buffer buffer_of(const Op& op, BufferRole role) {
   return Buffer{op.name, op.dtype, role, op.shape, op.data};
 }
 
-StagePlan stage_of(const Op& op, bool is_output) {
-  StagePlan plan;
+ScheduledStage stage_of(const Op& op, bool is_output) {
+  ScheduledStage plan;
   plan.stage.name = op.name;
   plan.stage.dtype = op.dtype;
   plan.stage.axes = op.axes;
@@ -79,7 +78,8 @@ std::vector<Loop> loops_of_axes(const Stage& stage) {
   return loops;
 }
 
-Directive StagePlan::written(DirectiveKind kind, const std::vector<std::string>& on_axes) const {
+Directive ScheduledStage::written(DirectiveKind kind,
+                                  const std::vector<std::string>& on_axes) const {
   for (auto d = directives.rbegin(); d != directives.rend(); ++d) {
     if (d->kind == kind && (on_axes.empty() || d->axes == on_axes)) return *d;
   }
@@ -89,26 +89,34 @@ Directive StagePlan::written(DirectiveKind kind, const std::vector<std::string>&
   return implied;
 }
 
-Directive StagePlan::written(const LoopTransform& t) const {
+Directive ScheduledStage::written(const LoopTransform& t) const {
   if (t.kind == LoopTransform::Kind::fuse) {
     return written(DirectiveKind::fuse, {t.outer, t.inner, t.axis});
   }
   return written(DirectiveKind::split, {t.axis, t.outer, t.inner});
 }
 
-Directive StagePlan::written_store() const {
+Directive ScheduledStage::written_store() const {
   return written(store_root ? DirectiveKind::store_root : DirectiveKind::store_at);
 }
 
-StagePlan* NestPlan::find(const std::string& wanted) {
-  for (StagePlan& candidate : stages) {
+ScheduledStage* NestPlan::find(const std::string& wanted) {
+  for (ScheduledStage& candidate : stages) {
     if (candidate.stage.name == wanted) return &candidate;
   }
   return nullptr;
 }
 
-const StagePlan* NestPlan::find(const std::string& wanted) const {
+const ScheduledStage* NestPlan::find(const std::string& wanted) const {
   return const_cast<NestPlan*>(this)->find(wanted);
+}
+
+size_t NestPlan::position(const std::string& wanted) const {
+  for (size_t i = 0; i < stages.size(); ++i) {
+    if (stages[i].stage.name == wanted) return i;
+  }
+  EMULSION_CHECK(false, "no stage {}", wanted);
+  return 0;
 }
 
 const Buffer* NestPlan::find_buffer(const std::string& wanted) const {
@@ -120,19 +128,8 @@ const Buffer* NestPlan::find_buffer(const std::string& wanted) const {
 
 std::string NestPlan::stage_names() const {
   std::string names;
-  for (const StagePlan& plan : stages) names += (names.empty() ? "" : ", ") + plan.stage.name;
+  for (const ScheduledStage& plan : stages) names += (names.empty() ? "" : ", ") + plan.stage.name;
   return names;
-}
-
-StagePlan specialized(const StagePlan& plan, size_t i) {
-  StagePlan result = plan;
-  result.loops = plan.special_cases.at(i);
-  result.stage = specialized(plan.stage, i);
-  result.special_cases.clear();
-  result.stage.specializations.clear();
-  const SizeFacts facts = facts_of(plan.stage.specializations[i].condition);
-  for (Expr& extent : result.extents) extent = facts.assume(extent);
-  return result;
 }
 
 std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan) {
@@ -147,11 +144,19 @@ std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan) {
   return readers;
 }
 
+std::vector<Expr> reads_of(const Stage& stage, const std::string& buffer) {
+  std::vector<Expr> reads;
+  visit(stage.body, [&](const Expr& e) {
+    if (e->op == ExprOp::read && e->name == buffer) reads.push_back(e);
+  });
+  return reads;
+}
+
 bool needs(const NestPlan& plan, const std::string& stage, const std::string& other) {
   std::set<std::string> seen = {stage};
   std::vector<std::string> waiting = {stage};
   while (!waiting.empty()) {
-    const StagePlan* reader = plan.find(waiting.back());
+    const ScheduledStage* reader = plan.find(waiting.back());
     waiting.pop_back();
     if (!reader) continue;  // an argument or a constant
     visit(reader->stage.body, [&](const Expr& e) {

@@ -4,7 +4,7 @@
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
 #include "passes/lower/refusal.h"
-#include "passes/lower/stage_plan.h"
+#include "passes/lower/stage_region.h"
 
 namespace emulsion {
 namespace {
@@ -14,7 +14,8 @@ DirectiveKind directive_of(LoopKind kind) {
   return kind == LoopKind::tile ? DirectiveKind::tensorize : DirectiveKind::unroll;
 }
 
-[[noreturn]] void refuse_extent(const StagePlan& plan, const Loop& loop, const std::string& found) {
+[[noreturn]] void refuse_extent(const ScheduledStage& plan, const Loop& loop,
+                                const std::string& found) {
   const DirectiveKind asked = directive_of(loop.kind);
   const bool tile = asked == DirectiveKind::tensorize;
   refuse(plan.stage.name, tile ? plan.written(asked) : plan.written(asked, {loop.name}),
@@ -26,7 +27,7 @@ DirectiveKind directive_of(LoopKind kind) {
 }
 
 // Loop variables are 32 bits.
-void require_index(const StagePlan& plan, const LoopTransform& t, const Expr& outer,
+void require_index(const ScheduledStage& plan, const LoopTransform& t, const Expr& outer,
                    const Expr& inner) {
   auto x = constant_value(outer), y = constant_value(inner);
   if (x && y && *x * *y > std::numeric_limits<int32_t>::max()) {
@@ -36,7 +37,7 @@ void require_index(const StagePlan& plan, const LoopTransform& t, const Expr& ou
   }
 }
 
-void require_index(const StagePlan& plan, const LoopTransform& t, const Extent& extent) {
+void require_index(const ScheduledStage& plan, const LoopTransform& t, const Extent& extent) {
   if (!extent.is_constant()) return;
   int64_t rounded = (extent.constant() + t.factor - 1) / t.factor * t.factor;
   if (rounded <= std::numeric_limits<int32_t>::max()) return;
@@ -48,7 +49,7 @@ void require_index(const StagePlan& plan, const LoopTransform& t, const Extent& 
 }
 
 // A backend may compute less of such an axis than the nest says.
-[[noreturn]] void refuse_window(const StagePlan& plan, const LoopTransform& t,
+[[noreturn]] void refuse_window(const ScheduledStage& plan, const LoopTransform& t,
                                 const std::string& loop, const std::string& legal) {
   refuse(
       plan.stage.name, plan.written(t),
@@ -56,12 +57,12 @@ void require_index(const StagePlan& plan, const LoopTransform& t, const Extent& 
 }
 
 // `whole`: no earlier transform has made what is split of an axis.
-void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool whole, bool shrinking,
-                  const SizeFacts& facts) {
+void resolve_tail(const ScheduledStage& plan, LoopTransform* t, const Expr& extent, bool whole,
+                  bool shrinking, const SizeFacts& facts, StageRegion* region) {
   auto affine = as_extent(extent);
-  if (affine) require_index(*plan, *t, *affine);
+  if (affine) require_index(plan, *t, *affine);
   if (shrinking && (t->tail == Tail::round_up || t->tail == Tail::shift_inwards)) {
-    refuse_window(*plan, *t, t->axis, "guard or predicate");
+    refuse_window(plan, *t, t->axis, "guard or predicate");
   }
   bool exact = !shrinking && affine && facts.divides(t->factor, *affine);
   if (exact) {
@@ -73,36 +74,36 @@ void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool wh
     auto least = affine ? facts.lower_bound(*affine) : std::nullopt;
     if (!least || *least < t->factor) {
       const bool some = least && *least > 0;
-      refuse(plan->stage.name, plan->written(*t),
+      refuse(plan.stage.name, plan.written(*t),
              fmt::format("expected an extent of at least {}, got {}; legal: guard or predicate{}",
                          t->factor, to_string(extent),
                          some ? fmt::format(", or a factor of {}", *least) : ""));
     }
   }
   if (t->tail != Tail::round_up) return;
-  for (size_t i = 0; i < plan->stage.axes.size(); ++i) {
-    bool first = whole && plan->stage.axes[i].name() == t->axis;
+  for (size_t i = 0; i < region->axes.size(); ++i) {
+    bool first = whole && plan.stage.axes[i].name() == t->axis;
     if (!first || !affine || !affine->is_constant()) continue;
     int64_t rounded = (affine->constant() + t->factor - 1) / t->factor * t->factor;
-    plan->extents[i] = int_constant(rounded);
-    if (plan->highest[i]) {
-      plan->highest[i] = *plan->highest[i] + Extent(rounded - affine->constant());
-    }
+    AxisRegion& axis = region->axes[i];
+    axis.extent = int_constant(rounded);
+    axis.is_rounded_up = true;
+    if (axis.highest) axis.highest = *axis.highest + Extent(rounded - affine->constant());
     return;
   }
-  refuse(plan->stage.name, plan->written(*t),
+  refuse(plan.stage.name, plan.written(*t),
          fmt::format("expected an axis of {} of constant extent, got {} of extent {}; legal: guard "
                      "or predicate",
-                     plan->stage.name, t->axis, to_string(extent)));
+                     plan.stage.name, t->axis, to_string(extent)));
 }
 
 // Halide 21 drops the mask of one of two: the vectors would then read past the end.
-void check_masked_loads(const StagePlan& plan) {
-  const bool vectors = std::any_of(plan.loops.begin(), plan.loops.end(), [](const Loop& loop) {
+void check_masked_loads(const ScheduledStage& plan, const StageCase& one) {
+  const bool vectors = std::any_of(one.loops.begin(), one.loops.end(), [](const Loop& loop) {
     return loop.kind == LoopKind::vectorized;
   });
   const LoopTransform* first = nullptr;
-  for (const LoopTransform& t : plan.stage.transforms) {
+  for (const LoopTransform& t : one.stage.transforms) {
     if (!vectors || t.kind != LoopTransform::Kind::split || t.tail != Tail::predicate_loads)
       continue;
     if (first != nullptr) {
@@ -116,18 +117,24 @@ void check_masked_loads(const StagePlan& plan) {
   }
 }
 
-void resolve_case(StagePlan* plan, const SizeFacts& facts) {
-  Stage& stage = plan->stage;
-  std::map<std::string, Expr> extents = axis_extents(stage, plan->extents);
-  std::set<std::string> shrinking = plan->shrinking;  // and the loops that cover those axes
-  std::map<std::string, std::set<size_t>> sources;    // the axes that a loop comes from
-  std::set<std::string> made;                         // loops that transforms have made
-  for (size_t i = 0; i < stage.axes.size(); ++i) sources[stage.axes[i].name()] = {i};
+// The transforms of a case of the stage, with every tail chosen. What that makes of the region it
+// changes.
+std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase one,
+                                        const SizeFacts& facts, StageRegion* region) {
+  Stage& stage = one.stage;
+  std::map<std::string, Expr> extents = axis_extents(stage, one.extents);
+  std::set<std::string> shrinking;                  // axes that may shrink, loops that cover them
+  std::map<std::string, std::set<size_t>> sources;  // the axes that a loop comes from
+  std::set<std::string> made;                       // loops that transforms have made
+  for (size_t i = 0; i < stage.axes.size(); ++i) {
+    sources[stage.axes[i].name()] = {i};
+    if (region->axes[i].may_shrink) shrinking.insert(stage.axes[i].name());
+  }
   for (LoopTransform& t : stage.transforms) {
     if (t.kind == LoopTransform::Kind::fuse) {
-      require_index(*plan, t, extents.at(t.outer), extents.at(t.inner));
+      require_index(plan, t, extents.at(t.outer), extents.at(t.inner));
       for (const std::string& loop : {t.outer, t.inner}) {
-        if (shrinking.count(loop)) refuse_window(*plan, t, loop, "two loops");
+        if (shrinking.count(loop)) refuse_window(plan, t, loop, "two loops");
       }
       std::set<size_t> both = sources[t.outer];
       both.insert(sources[t.inner].begin(), sources[t.inner].end());
@@ -135,11 +142,11 @@ void resolve_case(StagePlan* plan, const SizeFacts& facts) {
       made.insert(t.axis);
     } else {
       resolve_tail(plan, &t, extents.at(t.axis), !made.count(t.axis), shrinking.count(t.axis) > 0,
-                   facts);
+                   facts, region);
       made.insert({t.outer, t.inner});
       // What is loaded past the end is clamped.
       if (t.tail == Tail::predicate_stores) {
-        for (size_t axis : sources[t.axis]) plan->highest[axis] = std::nullopt;
+        for (size_t axis : sources[t.axis]) region->axes[axis].highest = std::nullopt;
       }
       sources[t.outer] = sources[t.inner] = std::set<size_t>(sources[t.axis]);
       if (shrinking.count(t.axis)) shrinking.insert(t.outer);
@@ -147,39 +154,35 @@ void resolve_case(StagePlan* plan, const SizeFacts& facts) {
     }
     apply_transform(t, &extents);
   }
-  check_masked_loads(*plan);
-  for (const Loop& loop : plan->loops) {
+  check_masked_loads(plan, one);
+  for (const Loop& loop : one.loops) {
     if (loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel) continue;
     const bool known = constant_value(extents.at(loop.name)).has_value();
     if (known && !shrinking.count(loop.name)) continue;
     const std::string extent = to_string(extents.at(loop.name));
-    refuse_extent(*plan, loop, known ? extent + ", or less where a window slides" : extent);
+    refuse_extent(plan, loop, known ? extent + ", or less where a window slides" : extent);
   }
+  return stage.transforms;
 }
 
 // What a condition says of the sizes decides tails and what may be unrolled or vectorized. The
 // region is that of the general case, and so is the domain of a reduction.
-void resolve_special_cases(StagePlan* plan) {
-  for (size_t i = 0; i < plan->special_cases.size(); ++i) {
-    StagePlan special = specialized(*plan, i);
-    resolve_case(&special, facts_of(plan->stage.specializations[i].condition));
-    std::vector<LoopTransform>& resolved = plan->stage.specializations[i].transforms;
-    resolved = special.stage.transforms;
-    const std::vector<bool> of_reduction = reduction_transforms(plan->stage);
-    for (size_t t = 0; t < of_reduction.size(); ++t) {
-      if (of_reduction[t]) resolved[t] = plan->stage.transforms[t];
-    }
-    for (size_t axis = 0; axis < plan->highest.size(); ++axis) {
-      if (!special.highest[axis]) plan->highest[axis] = std::nullopt;
-    }
+void resolve_special_case(const ScheduledStage& plan, size_t i, StageRegion* region) {
+  Specialization& special = region->stage.specializations[i];
+  special.transforms =
+      resolve_case(plan, cases_of(plan, *region)[i + 1], facts_of(special.condition), region);
+  const std::vector<bool> of_reduction = reduction_transforms(region->stage);
+  for (size_t t = 0; t < of_reduction.size(); ++t) {
+    if (of_reduction[t]) special.transforms[t] = region->stage.transforms[t];
   }
 }
 
 }  // namespace
 
-void resolve_tails(StagePlan* plan) {
-  resolve_case(plan, SizeFacts());
-  resolve_special_cases(plan);
+void resolve_tails(const ScheduledStage& plan, StageRegion* region) {
+  region->stage.transforms =
+      resolve_case(plan, cases_of(plan, *region).front(), SizeFacts(), region);
+  for (size_t i = 0; i < plan.special_cases.size(); ++i) resolve_special_case(plan, i, region);
 }
 
 }  // namespace emulsion

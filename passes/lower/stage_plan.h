@@ -1,10 +1,9 @@
 #ifndef EMULSION_PASSES_LOWER_STAGE_PLAN_H_
 #define EMULSION_PASSES_LOWER_STAGE_PLAN_H_
 
-// What lower() knows about each stage between the schedule and the tree: the stage, its loops in
-// order, and where it goes. Filled in by plan_stages (the graph), apply_structure (directives that
-// change what the stages are), apply_directives (directives on loops) and infer_regions (how much
-// of each stage is computed); read by build_tree. Private to passes/lower/.
+// The stages of a nest as they are scheduled: each with its loops in order and where it goes. The
+// first of the values that lower() makes one of another; the regions of the stages (stage_region.h)
+// and their storage (stage_storage.h) follow. Private to passes/lower/.
 
 #include <map>
 #include <optional>
@@ -13,7 +12,6 @@
 #include <vector>
 
 #include "dsl/schedule.h"
-#include "passes/index/index_interval.h"
 #include "passes/lower/refusal.h"
 #include "passes/nest/loop_nest.h"
 
@@ -45,8 +43,8 @@ struct LoopLevel {
   }
 };
 
-struct StagePlan {
-  Stage stage;
+struct ScheduledStage {
+  Stage stage;              // tails as they were asked for, also automatic ones
   std::vector<Loop> loops;  // outermost first; of a reduction, those of the update
   bool is_output = false;
   std::vector<Directive> directives;             // those on loops and places, as they were written
@@ -60,21 +58,7 @@ struct StagePlan {
   std::optional<LoopLevel> hoist_at;  // nothing: the allocation is where it is stored
   std::map<std::string, int64_t> fold_sizes, alignments;  // by axis
   std::vector<std::string> storage_order;                 // innermost first
-  Memory memory = Memory::automatic;
-  std::vector<Expr> mins, extents;  // the region computed each time, one for each axis
-  // The region that is then there: more than what is computed where a window slides.
-  std::vector<Expr> needed_mins, needed_extents;
-  std::vector<std::string> slides;  // the loop variable along which each axis slides; empty: none
-  // What is stored, when that is kept over loops between (is_kept); else the region computed.
-  std::vector<Expr> stored_mins, stored_extents;
-  StorageLayout layout;
-  // The least and the greatest index of each axis over the whole run, when they are known and
-  // affine: a region of constant size may reach past the domain.
-  std::vector<std::optional<Extent>> lowest, highest;
-  // Axes along which a window moves, its own or a reader's: a backend may compute less of them than
-  // `extents` says.
-  std::set<std::string> shrinking;
-  std::set<std::string> rounded_up;  // axes of which more is computed than is needed, for a split
+  Memory memory = Memory::automatic;                      // as it was asked for
 
   // The last directive of that kind, on these axes when some are given, as it was written: what a
   // refusal names that comes after the directives were applied.
@@ -90,38 +74,38 @@ struct StagePlan {
 struct NestPlan {
   std::string name;
   std::vector<std::string> sizes;
-  std::vector<Buffer> buffers;    // arguments, outputs, constants
-  std::vector<StagePlan> stages;  // producers first
+  std::vector<Buffer> buffers;         // arguments, outputs, constants
+  std::vector<ScheduledStage> stages;  // producers first
   std::vector<Pack> packs;
 
-  StagePlan* find(const std::string& name);
-  const StagePlan* find(const std::string& name) const;
+  ScheduledStage* find(const std::string& name);
+  const ScheduledStage* find(const std::string& name) const;
+  size_t position(const std::string& name) const;  // InternalError when it is not there
   const Buffer* find_buffer(const std::string& name) const;
   // Names of the stages, for error messages: "mm, y".
   std::string stage_names() const;
 };
 
 // One loop around the place where a stage is computed.
-struct LoopAround {
-  const StagePlan* stage;
+struct EnclosingLoop {
+  size_t position;  // of its stage
+  const ScheduledStage* stage;
   Loop loop;
 
   LoopLevel level() const { return {stage->stage.name, loop.name}; }
   std::string variable() const { return level().variable(); }
 };
 // Those loops, outermost first.
-std::vector<LoopAround> loops_around(const NestPlan& nest, const StagePlan& plan);
+std::vector<EnclosingLoop> loops_around(const NestPlan& nest, const ScheduledStage& plan);
 // Where a loop is among them; nothing when it is not around the stage.
-std::optional<size_t> position_of(const std::vector<LoopAround>& loops, const LoopLevel& level);
+std::optional<size_t> position_of(const std::vector<EnclosingLoop>& loops, const LoopLevel& level);
 // How many of them are outside the storage of the stage. The loops between: the others.
-size_t loops_outside_storage(const StagePlan& plan, const std::vector<LoopAround>& loops);
-// The plan as it is in the stage's special case i: its transforms, its loops, and in its extents
-// what the condition says of the sizes.
-StagePlan specialized(const StagePlan& plan, size_t i);
-
+size_t loops_outside_storage(const ScheduledStage& plan, const std::vector<EnclosingLoop>& loops);
 // Which stages read each buffer or stage, by name, as positions in `stages`.
 std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan);
 
+// The reads of that buffer or stage in a stage's body.
+std::vector<Expr> reads_of(const Stage& stage, const std::string& buffer);
 // Whether `stage` reads `other`, or a stage that does.
 bool needs(const NestPlan& plan, const std::string& stage, const std::string& other);
 
@@ -134,7 +118,7 @@ NestPlan plan_stages(const Graph& graph);
 void apply_structure(const Schedule& schedule, NestPlan* plan);
 
 // One of them, pack: the weight becomes a buffer in another layout, which every stage then reads.
-void pack_weight(NestPlan* plan, const StagePlan& stage, const Directive& d);
+void pack_weight(NestPlan* plan, const ScheduledStage& stage, const Directive& d);
 // The name of a packed weight's buffer.
 std::string packed_name(const std::string& weight);
 std::set<std::string> buffers_read_by(const Stage& stage);
@@ -143,49 +127,20 @@ void require_size(const std::string& stage, const Directive& d, const Shape& sha
 
 // What may be inside what, as far as the first `applied` directives of a stage say: a later one can
 // mend an earlier one.
-void check_kinds(const StagePlan& plan, size_t applied);
+void check_kinds(const ScheduledStage& plan, size_t applied);
 // Whether the steps of a reduction loop may be taken together, as directive `d` asks. `has_atomic`:
 // whether the stage has that directive, anywhere.
-void check_carried(const StagePlan& plan, const Directive& d, LoopKind kind, bool has_atomic);
+void check_carried(const ScheduledStage& plan, const Directive& d, LoopKind kind, bool has_atomic);
 
 // The rest: loops, their kinds, places and memories. Checks each directive as it comes.
 void apply_directives(NestPlan* plan);
 // What prefetch and compute_with ask of the loops of several stages. Called by apply_directives.
 void check_loops(NestPlan* plan);
 // The same as apply_directives of one stage, without the checks that concern several.
-void apply_directives_of(StagePlan* plan);
+void apply_directives_of(ScheduledStage* plan);
 
 // Where every stage is computed, stored and allocated: checked, now that all loops are known.
 void check_places(const NestPlan& plan);
-
-// The region of each stage that its place needs, and clamps on the reads that a region beyond the
-// domain would take out of bounds. Consumers first.
-void infer_regions(NestPlan* plan);
-
-// What infer_regions refuses. Of a stage that is computed at a loop: an axis computed whole there,
-// `all_is_read` when that is what its readers need; one of which a part of constant size is
-// computed. And the windows of a stage, once it is known along which loops they slide.
-void check_whole_axis(const NestPlan& nest, const StagePlan& plan, const Axis& axis,
-                      bool all_is_read);
-void check_partial_axis(const NestPlan& nest, const StagePlan& plan, const Axis& axis);
-void check_window(const NestPlan& nest, const StagePlan& plan);
-
-// How much code and how much storage the regions come to, once all are known: vectors and unrolled
-// bodies of bounded size, storage that an index of 32 bits reaches.
-void check_growth(const NestPlan& nest);
-
-// What happens where a factor does not divide: open tails chosen, all of them checked, also those
-// of special cases. A tail that rounds up makes the region larger.
-void resolve_tails(StagePlan* plan);
-
-// Sliding windows: of a stage whose storage is kept over loops between, only what is new is
-// computed. From `mins` and `extents`, the region needed, to the region computed, and the needed
-// one.
-void slide_window(const NestPlan& nest, StagePlan* plan);
-// What is stored and how it is laid out, once all regions of the stage are known. `range`: how a
-// loop variable ranges. `vectorized`: the axes along which vectors are read or written.
-void infer_storage(const NestPlan& nest, const VariableRange& range,
-                   const std::set<std::string>& vectorized, StagePlan* plan);
 
 // The value of each axis of a stage at its innermost point, in loop variables: the axis counted
 // from the region's start, and the guards that keep it inside the region.
@@ -196,8 +151,6 @@ struct PointMap {
 // For each transform of a stage, whether it is of a reduction axis.
 std::vector<bool> reduction_transforms(const Stage& stage);
 PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& region_extents);
-
-NodePtr build_tree(const NestPlan& plan);
 
 }  // namespace emulsion
 

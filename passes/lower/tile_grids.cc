@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "dsl/error.h"
+#include "passes/analyse/recognise_op.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
 
-bool has_tile_loop(const StagePlan& plan) {
+bool has_tile_loop(const ScheduledStage& plan) {
   return std::any_of(plan.loops.begin(), plan.loops.end(),
                      [](const Loop& loop) { return loop.kind == LoopKind::tile; });
 }
@@ -17,9 +18,9 @@ bool has_tile_loop(const StagePlan& plan) {
 // How many indices of each axis one tile covers.
 class TileWidths {
  public:
-  explicit TileWidths(const StagePlan& plan) : plan_(plan) {
-    extents_ = loop_extents(plan.stage, plan.extents);
-    values_ = map_point(plan.stage, Part::update, plan.extents).local;
+  TileWidths(const ScheduledStage& plan, const StageRegion& region) : plan_(plan) {
+    extents_ = loop_extents(region.stage, region.extents());
+    values_ = map_point(region.stage, Part::update, region.extents()).local;
   }
 
   int64_t along(const std::string& axis) const {
@@ -35,13 +36,13 @@ class TileWidths {
   }
 
  private:
-  const StagePlan& plan_;
+  const ScheduledStage& plan_;
   std::map<std::string, Expr> extents_;
   std::map<std::string, Expr> values_;
 };
 
 // One role of the contraction: how many tiles its axes make, and how long they are together.
-void add_axes(const StagePlan& plan, const std::vector<std::string>& names,
+void add_axes(const ScheduledStage& plan, const std::vector<std::string>& names,
               const TileWidths& widths, Expr* tiles, int64_t* tile) {
   Expr product = int_constant(1);
   for (const std::string& name : names) {
@@ -62,25 +63,16 @@ void add_axes(const StagePlan& plan, const std::vector<std::string>& names,
 
 }  // namespace
 
-std::map<std::string, Contraction> tiled_contractions(const NestPlan& plan) {
-  std::map<std::string, Contraction> result;
-  for (const StagePlan& stage : plan.stages) {
-    if (!has_tile_loop(stage)) continue;
-    if (auto contraction = match_contraction(stage.stage)) {
-      result.emplace(stage.stage.name, *contraction);
-    }
-  }
-  return result;
-}
-
-std::vector<TileGrid> tile_grids(const NestPlan& plan,
-                                 const std::map<std::string, Contraction>& contractions) {
+std::vector<TileGrid> tile_grids(const NestPlan& nest, const std::vector<StageRegion>& regions) {
   std::vector<TileGrid> grids;
-  for (const StagePlan& stage : plan.stages) {
-    auto found = contractions.find(stage.stage.name);
-    if (found == contractions.end()) continue;
-    const Contraction& c = found->second;
-    const TileWidths widths(stage);
+  for (size_t i = 0; i < nest.stages.size(); ++i) {
+    const ScheduledStage& stage = nest.stages[i];
+    if (!has_tile_loop(stage)) continue;
+    // Of the stage as scheduled: the clamps of a region hide what a read is.
+    const std::optional<Contraction> found = match_contraction(stage.stage);
+    if (!found) continue;
+    const Contraction& c = *found;
+    const TileWidths widths(stage, regions[i]);
     TileGrid grid;
     grid.stage = stage.stage.name;
     grid.result = stage.compute_at ? stage.compute_at->stage : stage.stage.name;

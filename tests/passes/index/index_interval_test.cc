@@ -10,10 +10,11 @@ namespace {
 
 const Expr o = axis_value("o"), i = axis_value("i"), j = axis_value("j");
 
-// `o` stays fixed; i takes 0 to 3, j takes 0 to B - 1.
+// `o` stays fixed; i takes 0 to 3, j takes 0 to B - 1; u varies, nobody knows how far.
 std::optional<Range> range(const std::string& name) {
   if (name == "i") return Range{0, 3};
   if (name == "j") return Range{0, Extent::size("B") - Extent(1)};
+  if (name == "u") return Range::unknown();
   return std::nullopt;
 }
 
@@ -55,6 +56,8 @@ TEST(IndexInterval, NothingWhereItCannotTell) {
   EXPECT_EQ(of((o * 3 + i) / 5), "none");
   EXPECT_EQ(of(min(o, i)), "none");
   EXPECT_EQ(of(j / 2), "none");
+  EXPECT_EQ(of(o + axis_value("u")), "none");
+  EXPECT_EQ(of(axis_value("u") % 4), "none");
   EXPECT_EQ(of(read_buffer("table", DType::i32, {o})), "none");
 }
 
@@ -74,6 +77,17 @@ TEST(AsExtent, OfSizesOnly) {
   EXPECT_EQ(as_extent(size_value("B") * 2 + 1), Extent::size("B") * Extent(2) + Extent(1));
   EXPECT_FALSE(as_extent(o));
   EXPECT_FALSE(as_extent((size_value("B") + 3) / 4));
+}
+
+TEST(IndexInterval, TheRangeOfALoop) {
+  const Expr size = size_value("B");
+  EXPECT_EQ(range_below(int_constant(4)).high, Extent(3));
+  EXPECT_EQ(range_below(size).high, Extent::size("B") - Extent(1));
+  const Range tiles = range_below((size + 3) / 4);
+  EXPECT_EQ(tiles.divisor, 4);
+  EXPECT_EQ(tiles.high, Extent::size("B") - Extent(1));
+  EXPECT_FALSE(range_below((size + 3) / 4 * 10).is_known);
+  EXPECT_FALSE(range_below(size / size).is_known);
 }
 
 }  // namespace

@@ -1,0 +1,97 @@
+// Clamps: where a region is larger than the domain, the values beyond it do not matter, but the
+// reads that they are computed from must be legal.
+
+#include <algorithm>
+
+#include "dsl/affine.h"
+#include "passes/index/simplify_index.h"
+#include "passes/lower/stage_region.h"
+
+namespace emulsion {
+namespace {
+
+// A sum of loop variables with positive coefficients and no negative constant is never below 0.
+bool is_sum_of_loops(const Expr& e) {
+  auto affine = affine_of(e);
+  if (!affine || affine->offset.lower_bound().value_or(-1) < 0) return false;
+  return std::all_of(affine->coefficients.begin(), affine->coefficients.end(),
+                     [](const auto& term) { return term.second > 0; });
+}
+
+// Whether all indices of an axis that are computed are in its domain.
+bool is_in_domain(const Axis& axis, const AxisRegion& region) {
+  if (!region.lowest || !region.highest || !(*region.lowest == Extent(0))) return false;
+  const Extent spare = axis.extent() - Extent(1) - *region.highest;
+  return spare.is_constant() && spare.constant() >= 0;
+}
+
+// An axis inside its domain.
+Expr clamped(const Axis& axis, const AxisRegion& region) {
+  Expr result = min(axis_value(axis.name()), extent_value(axis.extent() - Extent(1)));
+  // The low side too, unless every index is known to be 0 or greater.
+  const bool from_zero = region.lowest && region.lowest->lower_bound().value_or(-1) >= 0;
+  return from_zero || is_sum_of_loops(region.needed_min) ? result : max(result, int_constant(0));
+}
+
+// Whether an index is inside a dimension of that extent, whatever of the region is computed.
+bool stays_inside(const StageRegion& reader, const Expr& index, const Extent& extent) {
+  AxisExtents axes;
+  for (size_t i = 0; i < reader.axes.size(); ++i) {
+    const std::string& name = reader.stage.axes[i].name();
+    const AxisRegion& axis = reader.axes[i];
+    if (!axis.lowest || !axis.highest || !(*axis.lowest == Extent(0))) {
+      if (mentions(index, name)) return false;
+      continue;
+    }
+    axes.emplace(name, *axis.highest + Extent(1));
+  }
+  for (const Axis& axis : reader.stage.reduction_axes) axes.emplace(axis.name(), axis.extent());
+  return proves_in_bounds(index, extent, axes);
+}
+
+// How long each dimension of a buffer is; nothing for those of which all that is read is computed.
+std::vector<std::optional<Extent>> limits_of(const NestPlan& nest,
+                                             const std::vector<StageRegion>& regions,
+                                             const std::string& name) {
+  std::vector<std::optional<Extent>> limits;
+  if (const ScheduledStage* stage = nest.find(name)) {
+    const StageRegion& region = regions[nest.position(name)];
+    for (size_t d = 0; d < region.axes.size(); ++d) {
+      limits.push_back(region.axes[d].is_whole ? std::optional(stage->stage.axes[d].extent())
+                                               : std::nullopt);
+    }
+    return limits;
+  }
+  const Shape& shape = nest.find_buffer(name)->shape;
+  return {shape.begin(), shape.end()};
+}
+
+}  // namespace
+
+// The axis is clamped inside the index, so that it is hoisted out of the loops it does not vary in.
+Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions, size_t stage) {
+  const StageRegion& reader = regions[stage];
+  std::map<std::string, Expr> leaving;  // the axes that may leave their domain, clamped
+  for (size_t i = 0; i < reader.axes.size(); ++i) {
+    const Axis& axis = reader.stage.axes[i];
+    if (!is_in_domain(axis, reader.axes[i])) leaving[axis.name()] = clamped(axis, reader.axes[i]);
+  }
+  if (leaving.empty()) return reader.stage.body;
+  return transform(reader.stage.body, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::read) return Expr();
+    const std::vector<std::optional<Extent>> limits = limits_of(nest, regions, e->name);
+    std::vector<Expr> indices = e->args;
+    bool changed = false;
+    for (size_t d = 0; d < indices.size(); ++d) {
+      if (!limits[d] || stays_inside(reader, indices[d], *limits[d])) continue;
+      changed = true;
+      indices[d] = substitute_axes(indices[d], [&](const std::string& axis) {
+        auto found = leaving.find(axis);
+        return found == leaving.end() ? Expr() : found->second;
+      });
+    }
+    return changed ? read_buffer(e->name, e->dtype, std::move(indices)) : Expr();
+  });
+}
+
+}  // namespace emulsion

@@ -1,0 +1,108 @@
+// Windows: what of a stage is still to be computed when its storage is kept over loops between.
+
+#include <algorithm>
+
+#include "dsl/error.h"
+#include "passes/index/simplify_index.h"
+#include "passes/lower/stage_region.h"
+
+namespace emulsion {
+namespace {
+
+// How far an index moves from one iteration of a loop to the next; nothing when that varies.
+std::optional<int64_t> step_of(const Expr& index, const std::string& variable) {
+  auto terms = interval_of(index, [](const std::string&) { return std::nullopt; });
+  if (!terms) return std::nullopt;
+  int64_t step = 0;
+  for (const auto& [text, term] : terms->fixed) {
+    if (term.first->op == ExprOp::axis && term.first->name == variable) {
+      step = term.second;
+    } else if (mentions(term.first, variable)) {
+      return std::nullopt;
+    }
+  }
+  return step;
+}
+
+bool has_one_step(const StageRegion& region, const Loop& loop) {
+  const auto extents = loop_extents(region.stage, region.extents());
+  return constant_value(extents.at(loop.name)).value_or(2) <= 1;
+}
+
+// A region slides along a loop when the loop moves exactly one axis of it, by less than its length,
+// and no loop inside moves that axis too. Along other loops it is computed again, all of it.
+void slide_along(const std::vector<EnclosingLoop>& around, size_t position, StageRegion* region) {
+  const std::string variable = around[position].variable();
+  AxisRegion* moved = nullptr;
+  for (AxisRegion& axis : region->axes) {
+    if (!mentions(axis.needed_min, variable)) continue;
+    if (moved != nullptr) return;
+    moved = &axis;
+  }
+  if (moved == nullptr) return;
+  const Expr& start = moved->needed_min;
+  for (size_t inner = position + 1; inner < around.size(); ++inner) {
+    if (mentions(start, around[inner].variable())) return;
+  }
+  const std::optional<int64_t> length = constant_value(moved->needed_extent);
+  const int64_t step = step_of(start, variable).value_or(0);
+  const int64_t fresh = step < 0 ? -step : step;
+  if (!length || fresh == 0 || fresh >= *length) return;
+  const Expr first = axis_value(variable) == int_constant(0);
+  moved->slides_along = variable;
+  moved->extent = select(first, int_constant(*length), int_constant(fresh));
+  if (step > 0) {
+    moved->min = start + select(first, int_constant(0), int_constant(*length - fresh));
+  }
+}
+
+// Inside a loop along which a window slides, another that does not move it would compute what is
+// new again in each step.
+void check_moves(const std::vector<EnclosingLoop>& around, size_t position,
+                 const ScheduledStage& plan, const StageRegion& region) {
+  const std::string variable = around[position].variable();
+  const bool moves =
+      std::any_of(region.axes.begin(), region.axes.end(),
+                  [&](const AxisRegion& axis) { return mentions(axis.needed_min, variable); });
+  if (moves) return;
+  const LoopLevel outer = around[position - 1].level();  // the first one moves it
+  refuse(plan.stage.name, plan.written_store(),
+         fmt::format("expected loops that move the window that is kept, got {}, in each step of "
+                     "which the same would be computed again; legal: compute_at({}, {})",
+                     variable, outer.stage, outer.loop));
+}
+
+}  // namespace
+
+size_t first_sliding(const StageRegion& region, const std::vector<EnclosingLoop>& around,
+                     size_t outside) {
+  for (size_t i = outside; i < around.size(); ++i) {
+    const std::string variable = around[i].variable();
+    for (const AxisRegion& axis : region.axes) {
+      if (axis.slides_along == variable) return i;
+    }
+  }
+  return around.size();
+}
+
+void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                  const ScheduledStage& plan, StageRegion* region) {
+  for (AxisRegion& axis : region->axes) {
+    axis.needed_min = axis.min;
+    axis.needed_extent = axis.extent;
+  }
+  if (!plan.is_kept()) return;
+  const std::vector<EnclosingLoop> around = loops_around(nest, plan);
+  const size_t outside = loops_outside_storage(plan, around);
+  for (size_t i = around.size(); i-- > outside;) {
+    if (!has_one_step(regions[around[i].position], around[i].loop)) slide_along(around, i, region);
+  }
+  for (size_t i = first_sliding(*region, around, outside); i < around.size(); ++i) {
+    check_moves(around, i, plan, *region);
+    for (AxisRegion& axis : region->axes) {
+      if (mentions(axis.needed_min, around[i].variable())) axis.may_shrink = true;
+    }
+  }
+}
+
+}  // namespace emulsion

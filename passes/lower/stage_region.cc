@@ -1,0 +1,52 @@
+#include "passes/lower/stage_region.h"
+
+#include "passes/index/simplify_index.h"
+#include "passes/index/size_facts.h"
+
+namespace emulsion {
+namespace {
+
+std::vector<Expr> collect(const std::vector<AxisRegion>& axes, Expr AxisRegion::*member) {
+  std::vector<Expr> result;
+  result.reserve(axes.size());
+  for (const AxisRegion& axis : axes) result.push_back(axis.*member);
+  return result;
+}
+
+}  // namespace
+
+std::vector<Expr> StageRegion::mins() const { return collect(axes, &AxisRegion::min); }
+std::vector<Expr> StageRegion::extents() const { return collect(axes, &AxisRegion::extent); }
+std::vector<Expr> StageRegion::needed_mins() const {
+  return collect(axes, &AxisRegion::needed_min);
+}
+std::vector<Expr> StageRegion::needed_extents() const {
+  return collect(axes, &AxisRegion::needed_extent);
+}
+
+std::vector<StageCase> cases_of(const ScheduledStage& plan, const StageRegion& region) {
+  std::vector<StageCase> cases = {{region.stage, plan.loops, region.extents()}};
+  for (size_t i = 0; i < plan.special_cases.size(); ++i) {
+    StageCase one{specialized(region.stage, i), plan.special_cases[i], region.extents()};
+    one.stage.specializations.clear();
+    const SizeFacts facts = facts_of(region.stage.specializations[i].condition);
+    for (Expr& extent : one.extents) extent = facts.assume(extent);
+    cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& region,
+                                        bool inside) {
+  const Part part = stage.is_reduction() ? Part::update : Part::whole;
+  std::map<std::string, Expr> values =
+      map_point(stage, part, inside ? region.extents() : region.needed_extents()).local;
+  for (size_t i = 0; i < stage.axes.size(); ++i) {
+    const AxisRegion& axis = region.axes[i];
+    Expr& value = values.at(stage.axes[i].name());
+    value = simplify_index((inside ? axis.min : axis.needed_min) + value);
+  }
+  return values;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,88 @@
+#ifndef EMULSION_PASSES_LOWER_STAGE_REGION_H_
+#define EMULSION_PASSES_LOWER_STAGE_REGION_H_
+
+// How much of each stage is computed: what infer_regions() makes of the stages as they are
+// scheduled (stage_plan.h), and what is refused of it. Private to passes/lower/.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "passes/index/index_interval.h"
+#include "passes/lower/stage_plan.h"
+#include "passes/nest/loop_nest.h"
+
+namespace emulsion {
+
+// What is computed of one axis of a stage.
+struct AxisRegion {
+  Expr min, extent;  // each time
+  // What is then there: more than what is computed where a window slides.
+  Expr needed_min, needed_extent;
+  std::string slides_along;  // the loop variable; empty: it does not slide
+  // The least and the greatest index over the whole run, when they are known and affine: a region
+  // of constant size may reach past the domain.
+  std::optional<Extent> lowest, highest;
+  bool is_whole = false;  // the whole domain; else a part of constant size
+  // A window moves along it, its own or a reader's: a backend may compute less than `extent` says.
+  bool may_shrink = false;
+  bool is_rounded_up = false;  // more is computed than is needed, for a split
+};
+
+struct StageRegion {
+  Stage stage;  // as scheduled, but every tail is chosen, and reads are clamped to what is there
+  std::vector<AxisRegion> axes;              // one for each of stage.axes
+  std::map<std::string, Expr> loop_extents;  // by loop: over what is needed
+
+  std::vector<Expr> mins() const;
+  std::vector<Expr> extents() const;
+  std::vector<Expr> needed_mins() const;
+  std::vector<Expr> needed_extents() const;
+};
+
+// The regions of all stages, in the order of nest.stages.
+std::vector<StageRegion> infer_regions(const NestPlan& nest);
+
+// A case of a stage: its loops, where a condition over the sizes holds.
+struct StageCase {
+  Stage stage;  // with the transforms of the case
+  std::vector<Loop> loops;
+  std::vector<Expr> extents;  // of the region computed, in what the condition says of the sizes
+};
+// The general case, then one for each of stage.specializations.
+std::vector<StageCase> cases_of(const ScheduledStage& plan, const StageRegion& region);
+
+// The value of each axis of a stage, or of a case of it, in loop variables: `inside` its own loops
+// what they compute; outside all that is there, also what earlier iterations computed.
+std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& region, bool inside);
+
+// The steps of infer_regions, for one stage; `regions` has those of the stages behind it.
+
+// Sliding windows: of a stage whose storage is kept over loops between, only what is new is
+// computed. From the region needed to the region computed.
+void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                  const ScheduledStage& plan, StageRegion* region);
+// The outermost of the loops around a stage, from position `outside` on, along which anything is
+// kept; else the number of loops.
+size_t first_sliding(const StageRegion& region, const std::vector<EnclosingLoop>& around,
+                     size_t outside);
+// What happens where a factor does not divide: open tails chosen, all of them checked, also those
+// of special cases. A tail that rounds up makes the region larger.
+void resolve_tails(const ScheduledStage& plan, StageRegion* region);
+// The body of a stage with clamps on the reads that its region, where it is beyond the domain,
+// would take out of bounds. Once all regions are known.
+Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions, size_t stage);
+
+// What infer_regions refuses. Of a stage that is computed at a loop: an axis computed whole there,
+// `all_is_read` when that is what its readers need; one of which a part of constant size is
+// computed. And the windows of a stage, once it is known along which loops they slide.
+void check_whole_axis(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                      const ScheduledStage& plan, const Axis& axis, bool all_is_read);
+void check_partial_axis(const NestPlan& nest, const ScheduledStage& plan, const Axis& axis);
+void check_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                  const ScheduledStage& plan, const StageRegion& region);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_LOWER_STAGE_REGION_H_

@@ -1,0 +1,38 @@
+#ifndef EMULSION_PASSES_LOWER_STAGE_STORAGE_H_
+#define EMULSION_PASSES_LOWER_STAGE_STORAGE_H_
+
+// Where the values of each stage are kept, once all regions are known (stage_region.h), and the
+// last steps of lower(), which read both. Private to passes/lower/.
+
+#include <vector>
+
+#include "passes/lower/stage_plan.h"
+#include "passes/lower/stage_region.h"
+#include "passes/nest/loop_nest.h"
+
+namespace emulsion {
+
+// Of an output, which the caller stores: no axes.
+struct StageStorage {
+  // The part that is stored, by axis: the region needed; when it is kept over loops between, what
+  // is touched while they run.
+  std::vector<Expr> mins, extents;
+  StorageLayout layout;
+  Memory memory = Memory::automatic;
+};
+
+// The storage of all stages, in the order of nest.stages.
+std::vector<StageStorage> infer_storage(const NestPlan& nest,
+                                        const std::vector<StageRegion>& regions);
+
+// How much code and how much storage the regions come to: vectors and unrolled bodies of bounded
+// size, storage that an index of 32 bits reaches.
+void check_growth(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                  const std::vector<StageStorage>& storage);
+
+NodePtr build_tree(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                   const std::vector<StageStorage>& storage);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_LOWER_STAGE_STORAGE_H_
