@@ -263,8 +263,7 @@ class NestEmitter {
     std::vector<EmittedGuard> guards, masks;
     for (size_t i = 0; i < uop.guards.size(); ++i) {
       EmittedGuard guard{scope_.index(uop.guards[i]), i < tails.size() ? tails[i] : Tail::guard};
-      const bool masks_one = guard.masks_loads_only() || guard.masks_stores_only();
-      (masks_one ? masks : guards).push_back(std::move(guard));
+      (guard.masks_stores_only() ? masks : guards).push_back(std::move(guard));
     }
     const UopContext context{nest_, stage, scope_, contracts_with_fma(stage, uop),
                              options_.checked};

@@ -10,12 +10,12 @@ namespace hi = Halide::Internal;
 using hi::Stmt;
 
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are
-// those that look for what a nest never has (GPU loops, asynchronous producers, tuples, tracing).
+// those that look for what an
+// emitted nest never has (GPU loops, asynchronous producers, tuples, tracing, prefetches of boxes).
 // When Halide is upgraded, compare this list with that file.
 Stmt run_passes(Stmt s, const Halide::Target& target) {
   s = hi::simplify(s);
   s = hi::unify_duplicate_lets(s);
-  s = hi::reduce_prefetch_dimension(s, target);
   s = hi::simplify_correlated_differences(s);
   s = hi::bound_constant_extent_loops(s);
   s = hi::unroll_loops(s);
