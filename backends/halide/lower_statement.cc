@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "passes/nest/verify_nest.h"
+
 namespace emulsion {
 namespace {
 
@@ -51,6 +53,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
 Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
                              const Halide::Target& target, Halide::LinkageType linkage,
                              const EmitOptions& options) {
+  verify_nest(nest);
   EmittedNest emitted = emit_nest(nest, options);
   Stmt statement = run_passes(emitted.statement, target);
   std::vector<hi::LoweredFunc> closures;  // the bodies of parallel loops

@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 #include "backends/halide/jit.h"
-#include "backends/halide/reported_loops.h"
 #include "backends/interpreter/interpret_graph.h"
 #include "dsl/error.h"
 #include "dsl/graph_text.h"
@@ -101,19 +100,12 @@ void check_compiled(const ScheduleProgram& program, const LoopNest& nest) {
   }
 }
 
-void check_loops(const LoopNest& nest) {
-  if (!report_is_of_kernel(nest)) return;
-  const auto difference = first_difference(loops_of_nest(nest), loops_of_halide(nest));
-  if (difference) throw std::runtime_error("loops: " + *difference);
-}
-
 bool has_tiles(const LoopNest& nest) { return has_tiles(*nest.root); }
 
 void check_nest(const ScheduleProgram& program, const LoopNest& nest) {
   check_interpreted(program, nest);
   if (has_tiles(nest)) return expect_not_compiled(nest);
   check_compiled(program, nest);
-  check_loops(nest);
 }
 
 void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines) {
