@@ -77,48 +77,6 @@ int64_t check_lanes(const StagePlan& plan, const std::map<std::string, Expr>& ex
   return lanes;
 }
 
-// Whether vectors are stored or loaded under a mask: one that differs from lane to lane, or one of
-// another loop that a tail asks for. Another loop's guard is an if around them.
-bool has_masked_vectors(const StagePlan& plan) {
-  std::set<std::string> masked;  // loops of which a mask speaks
-  bool always = false;
-  for (const LoopTransform& t : plan.stage.transforms) {
-    if (t.kind == LoopTransform::Kind::fuse) {
-      if (masked.count(t.outer) + masked.count(t.inner) > 0) masked.insert(t.axis);
-      continue;
-    }
-    const bool exact = t.tail == Tail::round_up || t.tail == Tail::shift_inwards;
-    if (!exact || masked.count(t.axis)) masked.insert({t.outer, t.inner});
-    always = always || (!exact && t.tail != Tail::guard);
-  }
-  return std::any_of(plan.kinds.begin(), plan.kinds.end(), [&](const auto& loop) {
-    return loop.second == LoopKind::vectorized && (always || masked.count(loop.first) > 0);
-  });
-}
-
-// Halide 21 stores and loads masked vectors in parts of the machine's length, and cannot a last
-// part of one lane: LLVM ends the process. So none is left of any machine's, 16 bytes and more.
-void check_masked_lanes(const StagePlan& plan, int64_t lanes) {
-  constexpr int64_t kLeastBytesOfAVector = 16;
-  if (!has_masked_vectors(plan)) return;
-  std::set<DType> types = {plan.stage.dtype};
-  visit(plan.stage.body, [&](const Expr& e) {
-    if (e->op == ExprOp::read) types.insert(e.dtype());
-  });
-  for (DType type : types) {
-    const int64_t length = kLeastBytesOfAVector / size_in_bytes(type);
-    if (lanes <= length || lanes % length != 1) continue;
-    for (const auto& [loop, kind] : plan.kinds) {
-      if (kind != LoopKind::vectorized) continue;
-      refuse(plan.stage.name, plan.written(DirectiveKind::vectorize, {loop}),
-             fmt::format("expected masked vectors that do not leave one lane of {} over, got {} "
-                         "lanes; legal: a factor of {} or {}",
-                         to_string(type), lanes, lanes - 1, lanes + 1),
-             {plan.stage.name, loop});
-    }
-  }
-}
-
 int64_t copies_of_vector(int64_t lanes) {
   if (lanes <= 1) return 1;
   return (lanes + kLanesOfAVector - 1) / kLanesOfAVector * kCopiesOfMore;
@@ -197,7 +155,6 @@ void check_growth(const NestPlan& nest) {
     for (const StagePlan& one : cases_of(plan)) {
       const std::map<std::string, Expr> extents = extents_of(one);
       const int64_t lanes = check_lanes(one, extents);
-      check_masked_lanes(one, lanes);
       check_copies(one, extents, lanes, copies_around(nest, plan));
     }
     check_storage(plan);

@@ -1,4 +1,4 @@
-// What is illegal of a stage's region, by who reads it and how. Called by infer_regions, stage by
+// What is illegal of a stage's region, by where it is computed. Called by infer_regions, stage by
 // stage, before the stage's tails are settled and after those of its readers.
 
 #include <fmt/format.h>
@@ -12,51 +12,6 @@
 
 namespace emulsion {
 namespace {
-
-// The general case of each reader of a stage, then its special ones.
-void for_each_reader(const NestPlan& nest, const std::string& stage,
-                     const std::function<void(const StagePlan&)>& act) {
-  const auto readers = readers_of(nest);
-  const auto found = readers.find(stage);
-  if (found == readers.end()) return;
-  for (size_t position : found->second) {
-    const StagePlan& reader = nest.stages[position];
-    act(reader);
-    for (size_t i = 0; i < reader.special_cases.size(); ++i) act(specialized(reader, i));
-  }
-}
-
-// Halide asks for what masked loads past the end would read, too. Of a part of constant size that
-// is there; a whole axis ends before it.
-void refuse_masked_readers(const NestPlan& nest, const StagePlan& plan, const Axis& axis) {
-  const std::vector<LoopAround> around = loops_around(nest, plan);
-  for_each_reader(nest, plan.stage.name, [&](const StagePlan& reader) {
-    const bool is_inside = std::any_of(around.begin(), around.end(), [&](const LoopAround& loop) {
-      return loop.stage->stage.name == reader.stage.name;
-    });
-    if (!is_inside) return;
-    for (const LoopTransform& t : reader.stage.transforms) {
-      if (t.kind != LoopTransform::Kind::split || t.tail != Tail::predicate_loads) continue;
-      refuse(reader.stage.name, reader.written(t),
-             fmt::format("expected that all it loads is complete, got {}, whose axis {} is "
-                         "computed whole at {}; legal: guard or predicate, or {}.compute_root()",
-                         plan.stage.name, axis.name(), loop_variable(plan.at_stage, plan.at_loop),
-                         plan.stage.name));
-    }
-  });
-}
-
-// What predicate_loads stores past the end Halide cannot be told: it would compute as little of the
-// axis as it finds that is read.
-void refuse_masked_whole(const StagePlan& plan, const Axis& axis) {
-  for (const LoopTransform& t : plan.stage.transforms) {
-    if (t.axis != axis.name() || t.tail != Tail::predicate_loads) continue;
-    refuse(plan.stage.name, plan.written(t),
-           fmt::format("expected an axis of which {} needs a part of known size, got {}, which is "
-                       "computed whole there; legal: guard or predicate, or compute_root()",
-                       loop_variable(plan.at_stage, plan.at_loop), axis.name()));
-  }
-}
 
 // Whether the place at `loop` is inside a loop that runs 0 times when `axis` is empty. The same in
 // every special case: check_places has seen to that.
@@ -75,35 +30,7 @@ bool is_inside(const StagePlan& plan, const std::string& loop, const std::string
   return false;
 }
 
-// A split of an axis that moves index `d` of a read of `stage`, with a masked tail or one that
-// rounds up what is not a multiple.
-const LoopTransform* inexact_split(const StagePlan& reader, const std::string& stage, size_t d) {
-  std::set<std::string> moving;
-  visit(reader.stage.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->name != stage) return;
-    visit(e->args[d], [&](const Expr& index) {
-      if (index->op == ExprOp::axis) moving.insert(index->name);
-    });
-  });
-  for (const LoopTransform& t : reader.stage.transforms) {
-    if (t.kind == LoopTransform::Kind::fuse) {
-      if (moving.count(t.outer) + moving.count(t.inner) > 0) moving.insert(t.axis);
-      continue;
-    }
-    if (!moving.count(t.axis)) continue;
-    if (t.tail != Tail::round_up || reader.rounded_up.count(t.axis)) return &t;
-    moving.insert({t.outer, t.inner});
-  }
-  return nullptr;
-}
-
 }  // namespace
-
-void check_whole_axis(const NestPlan& nest, const StagePlan& plan, const Axis& axis,
-                      bool all_is_read) {
-  refuse_masked_readers(nest, plan, axis);
-  if (!all_is_read) refuse_masked_whole(plan, axis);
-}
 
 // It is computed from clamped reads. When the domain can be empty at run time there is nothing to
 // clamp to, so the loops around it must be empty then too.
@@ -124,26 +51,6 @@ void check_partial_axis(const NestPlan& nest, const StagePlan& plan, const Axis&
                      "loop, got {} while axis {} has the run-time extent {}; legal: compute_root()",
                      plan.stage.name, loop_variable(plan.at_stage, plan.at_loop), axis.name(),
                      extent.to_string()));
-}
-
-// What a masked tail leaves out of a reader, or what rounding up adds to it, Halide counts to the
-// window at first, and later not: it would slide over values that it never computes.
-void check_window(const NestPlan& nest, const StagePlan& plan) {
-  for (size_t d = 0; d < plan.slides.size(); ++d) {
-    if (plan.slides[d].empty()) continue;
-    for_each_reader(nest, plan.stage.name, [&](const StagePlan& reader) {
-      if (plan.slides[d].rfind(reader.stage.name + ".", 0) == 0) return;
-      const LoopTransform* split = inexact_split(reader, plan.stage.name, d);
-      if (split == nullptr) return;
-      refuse(plan.stage.name, plan.written_store(),
-             fmt::format("expected readers whose splits divide the part of the window that they "
-                         "read, got {}, whose split of {} by {} {}; legal: storage where {} is "
-                         "computed, or a factor that divides",
-                         reader.stage.name, split->axis, split->factor,
-                         split->tail == Tail::round_up ? "goes past it" : "is masked",
-                         plan.stage.name));
-    });
-  }
 }
 
 }  // namespace emulsion

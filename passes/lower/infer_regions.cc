@@ -25,11 +25,8 @@ class Inferrer {
         for (const Axis& axis : plan.stage.axes) whole_axis(&plan, axis);
       }
       slide_window(nest_, &plan);
-      check_window(nest_, plan);
-      const std::vector<Expr> needed = plan.extents;
       resolve_tails(&plan);
       for (size_t d = 0; d < plan.extents.size(); ++d) {
-        if (!equal(plan.extents[d], needed[d])) plan.rounded_up.insert(plan.stage.axes[d].name());
         if (plan.slides[d].empty()) plan.needed_extents[d] = plan.extents[d];
       }
       note_loops(plan);
@@ -161,9 +158,6 @@ class Inferrer {
               first_part = false;
             }
             region[d] = first ? needed : unite(region[d], needed);
-            if (follows_slide(reader, e->args[d], values, around)) {
-              plan->shrinking.insert(plan->stage.axes[d].name());
-            }
           }
           first = false;
         });
@@ -172,9 +166,6 @@ class Inferrer {
     for (size_t d = 0; d < rank; ++d) {
       const Axis& axis = plan->stage.axes[d];
       if (!region[d] || !(region[d]->high - region[d]->low).is_constant()) {
-        const bool all_is_read =
-            region[d] && region[d]->high - region[d]->low + Extent(1) == axis.extent();
-        check_whole_axis(nest_, *plan, axis, all_is_read);
         whole_axis(plan, axis);
         continue;
       }
@@ -184,25 +175,6 @@ class Inferrer {
       plan->extents.push_back(extent_value(region[d]->high - region[d]->low + Extent(1)));
       note_reach(plan, d);
     }
-  }
-
-  // Whether an index follows an axis of which the reader computes less than it has, with a loop of
-  // the reader that is not around.
-  static bool follows_slide(const StagePlan& reader, const Expr& index,
-                            const std::map<std::string, Expr>& values,
-                            const std::set<std::string>& around) {
-    for (size_t i = 0; i < reader.stage.axes.size(); ++i) {
-      const std::string& axis = reader.stage.axes[i].name();
-      if (reader.slides[i].empty() && !reader.shrinking.count(axis)) continue;
-      if (!mentions(index, axis)) continue;
-      const bool moves =
-          std::any_of(reader.loops.begin(), reader.loops.end(), [&](const std::string& loop) {
-            const std::string variable = loop_variable(reader.stage.name, loop);
-            return !around.count(variable) && mentions(values.at(axis), variable);
-          });
-      if (moves) return true;
-    }
-    return false;
   }
 
   // The axes of a stage along which it is written or read by vectors.

@@ -64,20 +64,6 @@ size_t first_sliding(const StagePlan& plan, const std::vector<LoopAround>& aroun
   return around.size();
 }
 
-// Inside a loop along which a window slides, another that does not move it would compute what is
-// new again in each step.
-void check_moves(const std::vector<LoopAround>& around, size_t position, const StagePlan& plan) {
-  const std::string variable = around[position].variable();
-  const bool moves = std::any_of(plan.needed_mins.begin(), plan.needed_mins.end(),
-                                 [&](const Expr& min) { return mentions(min, variable); });
-  if (moves) return;
-  const LoopAround& outer = around[position - 1];  // the first one moves it
-  refuse(plan.stage.name, plan.written_store(),
-         fmt::format("expected loops that move the window that is kept, got {}, in each step of "
-                     "which the same would be computed again; legal: compute_at({}, {})",
-                     variable, outer.stage->stage.name, outer.axis));
-}
-
 int64_t power_of_two_from(int64_t n) {
   int64_t power = 1;
   while (power < n) power *= 2;
@@ -245,43 +231,21 @@ class StorageInferrer {
                               "or no fuse",
                               to_string(plan_.needed_mins[d])));
     }
-    const int64_t rounded = power_of_two_from(found->second);
-    if (rounded != found->second && has_tail_between()) {
+    const std::optional<int64_t> least = window(d);
+    if (!least) {
       refuse_fold(found->first,
-                  fmt::format("expected a power of two where a loop between has a tail, which a "
-                              "backend may start again early, got {}; legal: {}",
-                              found->second, rounded));
+                  fmt::format("expected an axis of which one iteration keeps a constant number of "
+                              "indices, got {}; legal: no fold_storage",
+                              to_string(plan_.needed_extents[d])));
     }
-    // Of all that one step of the outermost loop between touches, not only of what it keeps: a
-    // backend folds along that loop.
-    const std::optional<Part> step = part_touched(d, std::min(outside_ + 1, around_.size()));
-    if (!step || !step->extent.is_constant()) {
-      refuse_fold(
-          found->first,
-          fmt::format("expected an axis of which one iteration keeps a constant number of "
-                      "indices, got {}; legal: no fold_storage",
-                      step ? step->extent.to_string() : to_string(plan_.needed_extents[d])));
-    }
-    const int64_t least = step->extent.constant();
-    if (found->second < least) {
+    if (found->second < *least) {
       refuse_fold(
           found->first,
           fmt::format("expected at least {0}, the indices of {1} that are kept at once, got "
                       "{2}; legal: {0}",
-                      least, found->first, found->second));
+                      *least, found->first, found->second));
     }
     return found->second;
-  }
-
-  // Whether a loop between is of a split that does not divide its extent.
-  bool has_tail_between() const {
-    for (size_t i = outside_; i < around_.size(); ++i) {
-      for (const LoopTransform& t : around_[i].stage->stage.transforms) {
-        if (t.kind != LoopTransform::Kind::split || t.tail == Tail::round_up) continue;
-        if (t.outer == around_[i].axis || t.inner == around_[i].axis) return true;
-      }
-    }
-    return false;
   }
 
   [[noreturn]] void refuse_fold(const std::string& axis, const std::string& message) const {
@@ -306,13 +270,6 @@ void slide_window(const NestPlan& nest, StagePlan* plan) {
   const std::vector<LoopAround> around = loops_around(nest, *plan);
   const size_t outside = loops_outside_storage(*plan, around);
   for (size_t i = around.size(); i-- > outside;) slide_along(around, i, plan);
-  for (size_t i = first_sliding(*plan, around, outside); i < around.size(); ++i) {
-    check_moves(around, i, *plan);
-    for (size_t d = 0; d < plan->mins.size(); ++d) {
-      if (!mentions(plan->needed_mins[d], around[i].variable())) continue;
-      plan->shrinking.insert(plan->stage.axes[d].name());
-    }
-  }
 }
 
 void infer_storage(const NestPlan& nest, const VariableRange& range,

@@ -48,23 +48,12 @@ void require_index(const StagePlan& plan, const LoopTransform& t, const Extent& 
                      extent.constant()));
 }
 
-// A backend may compute less of such an axis than the nest says.
-[[noreturn]] void refuse_window(const StagePlan& plan, const LoopTransform& t,
-                                const std::string& loop, const std::string& legal) {
-  refuse(
-      plan.stage.name, plan.written(t),
-      fmt::format("expected an axis along which no window slides, got {}; legal: {}", loop, legal));
-}
-
 // `whole`: no earlier transform has made what is split of an axis.
-void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool whole, bool shrinking,
+void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool whole,
                   const SizeFacts& facts) {
   auto affine = as_extent(extent);
   if (affine) require_index(*plan, *t, *affine);
-  if (shrinking && (t->tail == Tail::round_up || t->tail == Tail::shift_inwards)) {
-    refuse_window(*plan, *t, t->axis, "guard or predicate");
-  }
-  bool exact = !shrinking && affine && facts.divides(t->factor, *affine);
+  const bool exact = affine && facts.divides(t->factor, *affine);
   if (exact) {
     t->tail = Tail::round_up;
     return;
@@ -97,65 +86,35 @@ void resolve_tail(StagePlan* plan, LoopTransform* t, const Expr& extent, bool wh
                      plan->stage.name, t->axis, to_string(extent)));
 }
 
-// Halide 21 drops the mask of one of two: the vectors would then read past the end.
-void check_masked_loads(const StagePlan& plan) {
-  const bool vectors = std::any_of(plan.kinds.begin(), plan.kinds.end(), [](const auto& kind) {
-    return kind.second == LoopKind::vectorized;
-  });
-  const LoopTransform* first = nullptr;
-  for (const LoopTransform& t : plan.stage.transforms) {
-    if (!vectors || t.kind != LoopTransform::Kind::split || t.tail != Tail::predicate_loads)
-      continue;
-    if (first != nullptr) {
-      refuse(
-          plan.stage.name, plan.written(t),
-          fmt::format("expected one split of a vectorized operation to have predicate_loads, got "
-                      "those of {} and {}; legal: guard or predicate",
-                      first->axis, t.axis));
-    }
-    first = &t;
-  }
-}
-
 void resolve_case(StagePlan* plan, const SizeFacts& facts) {
   Stage& stage = plan->stage;
   std::map<std::string, Expr> extents = axis_extents(stage, plan->extents);
-  std::set<std::string> shrinking = plan->shrinking;  // and the loops that cover those axes
-  std::map<std::string, std::set<size_t>> sources;    // the axes that a loop comes from
-  std::set<std::string> made;                         // loops that transforms have made
+  std::map<std::string, std::set<size_t>> sources;  // the axes that a loop comes from
+  std::set<std::string> made;                       // loops that transforms have made
   for (size_t i = 0; i < stage.axes.size(); ++i) sources[stage.axes[i].name()] = {i};
   for (LoopTransform& t : stage.transforms) {
     if (t.kind == LoopTransform::Kind::fuse) {
       require_index(*plan, t, extents.at(t.outer), extents.at(t.inner));
-      for (const std::string& loop : {t.outer, t.inner}) {
-        if (shrinking.count(loop)) refuse_window(*plan, t, loop, "two loops");
-      }
       std::set<size_t> both = sources[t.outer];
       both.insert(sources[t.inner].begin(), sources[t.inner].end());
       sources[t.axis] = both;
       made.insert(t.axis);
     } else {
-      resolve_tail(plan, &t, extents.at(t.axis), !made.count(t.axis), shrinking.count(t.axis) > 0,
-                   facts);
+      resolve_tail(plan, &t, extents.at(t.axis), !made.count(t.axis), facts);
       made.insert({t.outer, t.inner});
       // What is loaded past the end is clamped.
       if (t.tail == Tail::predicate_stores) {
         for (size_t axis : sources[t.axis]) plan->highest[axis] = std::nullopt;
       }
       sources[t.outer] = sources[t.inner] = std::set<size_t>(sources[t.axis]);
-      if (shrinking.count(t.axis)) shrinking.insert(t.outer);
-      shrinking.erase(t.inner);
     }
     apply_transform(t, &extents);
   }
-  check_masked_loads(*plan);
   for (const std::string& loop : plan->loops) {
     auto kind = plan->kinds.find(loop);
     if (kind == plan->kinds.end() || kind->second == LoopKind::parallel) continue;
-    const bool known = constant_value(extents.at(loop)).has_value();
-    if (known && !shrinking.count(loop)) continue;
-    const std::string extent = to_string(extents.at(loop));
-    refuse_extent(*plan, loop, known ? extent + ", or less where a window slides" : extent);
+    if (constant_value(extents.at(loop))) continue;
+    refuse_extent(*plan, loop, to_string(extents.at(loop)));
   }
 }
 

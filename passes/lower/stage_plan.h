@@ -54,10 +54,6 @@ struct StagePlan : LoopOrder {
   // The least and the greatest index of each axis over the whole run, when they are known and
   // affine: a region of constant size may reach past the domain.
   std::vector<std::optional<Extent>> lowest, highest;
-  // Axes along which a window moves, its own or a reader's: a backend may compute less of them than
-  // `extents` says.
-  std::set<std::string> shrinking;
-  std::set<std::string> rounded_up;  // axes of which more is computed than is needed, for a split
 
   // The last directive of that kind, on these axes when some are given, as it was written: what a
   // refusal names that comes after the directives were applied.
@@ -147,13 +143,9 @@ void check_places(const NestPlan& plan);
 // domain would take out of bounds. Consumers first.
 void infer_regions(NestPlan* plan);
 
-// What infer_regions refuses. Of a stage that is computed at a loop: an axis computed whole there,
-// `all_is_read` when that is what its readers need; one of which a part of constant size is
-// computed. And the windows of a stage, once it is known along which loops they slide.
-void check_whole_axis(const NestPlan& nest, const StagePlan& plan, const Axis& axis,
-                      bool all_is_read);
+// What infer_regions refuses of a stage that is computed at a loop: an axis of which a part of
+// constant size is computed, where there may be nothing to compute.
 void check_partial_axis(const NestPlan& nest, const StagePlan& plan, const Axis& axis);
-void check_window(const NestPlan& nest, const StagePlan& plan);
 
 // How much code and how much storage the regions come to, once all are known: vectors and unrolled
 // bodies of bounded size, storage that an index of 32 bits reaches.

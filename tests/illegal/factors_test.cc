@@ -47,10 +47,6 @@ const IllegalCase kFactors[] = {
     {"VectorizeTheOuterPartOfARunTimeExtent", "batch", "y.split(m, mo, mi, 2)\n! y.vectorize(mo)", "expected a loop whose extent is a number, got (B + 1) / 2"},
     {"VectorizeAFusedRunTimeExtent", "batch", "y.fuse(m, n, t)\n! y.vectorize(t)", "expected a loop whose extent is a number, got 10 * B"},
     {"UnrollARunTimeReduction", "batch_sum", "! y.unroll(r)", "expected a loop whose extent is a number, got B; legal: unroll(r, 8)"},
-    {"MaskedVectorsThatLeaveOneLane", "large", "! y.vectorize(j, 9)", "expected masked vectors that do not leave one lane of f32 over, got 9 lanes; legal: a factor of 8 or 10"},
-    {"MaskedVectorsThatLeaveOneLaneOfARunTimeSize", "batch_vector", "! a.vectorize(i, 5)", "expected masked vectors that do not leave one lane of f32 over, got 5 lanes; legal: a factor of 4 or 6"},
-    {"MasksOfAnotherLoopThatLeaveOneLane", "batch", "y.split(m, mo, mi, 4, predicate)\n! y.vectorize(n, 5)", "expected masked vectors that do not leave one lane of f32 over, got 5 lanes; legal: a factor of 4 or 6"},
-    {"MaskedLoadsOfTwoSplits", "large", "a.split(i, io, ii, 3, predicate_loads)\n! a.vectorize(j, 16, predicate_loads)", "expected one split of a vectorized operation to have predicate_loads, got those of i and j; legal: guard or predicate"},
     // what grows beyond what a compiler or an index can take
     {"MoreLanesThanAVectorHas", "huge", "! y.vectorize(i, 1048576)", "expected at most 256 lanes, got 1048576; legal: vectorize("},
     {"MoreLanesThanAVectorHasOfAnAxis", "huge", "! y.vectorize(i)", "expected at most 256 lanes, got 1500000000; legal: vectorize(i, 8), which splits it first"},
@@ -63,8 +59,6 @@ const IllegalCase kFactors[] = {
     {"StorageAlignedBeyondABuffer", "large", "! a.align_storage(j, 1073741824)", "expected storage of at most 2147483647 bytes, got 429496729600; legal: a smaller factor"},
     {"StorageAlignedBeyondABufferForAnyBatch", "batch_vector", "! a.align_storage(i, 1073741824)", "expected storage of at most 2147483647 bytes, got 4294967296"},
     {"StorageFoldedBeyondABuffer", "large", "a.store_root()\na.compute_at(y, i)\n! a.fold_storage(i, 1073741824)", "expected storage of at most 2147483647 bytes"},
-    {"PredicateLoadsOfWhatIsComputedWholeInside", "batch", "biased.reorder(m, n)\nmm.compute_at(biased, n)\n! biased.split(m, mo, mi, 8, predicate_loads)", "expected that all it loads is complete, got mm, whose axis m is computed whole at biased.n; legal: guard or predicate, or mm.compute_root()"},
-    {"PredicateLoadsOfAnAxisComputedWholeInside", "repeated", "y.split(i, io, ii, 3)\na.compute_at(y, io)\n! a.split(i, ao, ai, 4, predicate_loads)", "expected an axis of which y.io needs a part of known size, got i, which is computed whole there; legal: guard or predicate, or compute_root()"},
     {"StorageRoundedUpBeyondABuffer", "large", "! a.split(j, jo, ji, 16777216, round_up)", "expected storage of at most 2147483647 bytes, got 6710886400"},
     {"StorageMaskedBeyondABuffer", "large", "! a.split(j, jo, ji, 16777216, predicate_loads)", "expected storage of at most 2147483647 bytes, got 6710886400"},
 };
