@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "Halide.h"
+#include "backends/halide/check_code_size.h"
 #include "backends/halide/descriptor_text.h"
 #include "backends/halide/entry_module.h"
 #include "backends/halide/halide_call.h"
@@ -21,6 +22,7 @@ namespace {
 // The object code of one body.
 Halide::Buffer<uint8_t> compile_body(const LoopNest& nest, const std::string& function,
                                      const Target& target, const CompileOptions& options) {
+  check_code_size(nest, code_limits(target));
   const EmitOptions emit{target.has_fma(), options.checked};
   return kernel_module(nest, function,
                        kernel_target(target).with_feature(Halide::Target::NoRuntime),

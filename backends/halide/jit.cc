@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "Halide.h"
+#include "backends/halide/check_code_size.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/kernel_target.h"
 #include "backends/halide/lower_statement.h"
@@ -90,6 +91,7 @@ void check_data(const std::map<std::string, const JitBuffer*>& arguments, const 
 std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
                                                            const Target& target,
                                                            const CompileOptions& options) {
+  check_code_size(nest, code_limits(target));
   // Taken down under the same lock as it is made.
   std::shared_ptr<Halide::Internal::JITModule> result(
       new Halide::Internal::JITModule(), [](Halide::Internal::JITModule* module) {

@@ -147,8 +147,8 @@ void infer_regions(NestPlan* plan);
 // constant size is computed, where there may be nothing to compute.
 void check_partial_axis(const NestPlan& nest, const StagePlan& plan, const Axis& axis);
 
-// How much code and how much storage the regions come to, once all are known: vectors and unrolled
-// bodies of bounded size, storage that an index of 32 bits reaches.
+// How much storage the regions come to, once all are known: no more than an index of 32 bits
+// reaches.
 void check_growth(const NestPlan& nest);
 
 // What happens where a factor does not divide: open tails chosen, all of them checked, also those

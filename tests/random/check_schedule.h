@@ -23,10 +23,11 @@ namespace emulsion {
 void check_interpreted(const ScheduleProgram& program, const LoopNest& nest);
 void check_compiled(const ScheduleProgram& program, const LoopNest& nest);
 
-// Whether a nest is for a tile machine. Tiles are not compiled: that has to be refused.
-bool has_tiles(const LoopNest& nest);
+// Whether a CPU's backend compiles the nest: it has no tiles of a tile machine and comes to no more
+// code than a compiler finishes. The others have to be refused.
+bool is_compiled(const LoopNest& nest);
 
-// Both, or what becomes of tiles.
+// Both, or that refusal.
 void check_nest(const ScheduleProgram& program, const LoopNest& nest);
 // The same of a schedule that lowers.
 void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines);
