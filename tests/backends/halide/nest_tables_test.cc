@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "backends/halide/descriptor_text.h"
-#include "backends/halide/nest_places.h"
 #include "backends/halide/run_time_sizes.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
