@@ -2,9 +2,8 @@
 #define EMULSION_EXAMPLES_LESSON_H_
 
 // What every lesson does with a schedule: it prints the schedule and the loop nest, compiles the
-// nest into this process, and checks that what is printed is what runs: the interpreter and the
-// compiled kernel give the numbers of the definition, and the loops that Halide reports are the
-// loops of the nest, axis by axis.
+// nest into this process, and checks that the interpreter and the compiled kernel give the numbers
+// of the definition.
 
 #include <string>
 #include <vector>
@@ -35,8 +34,6 @@ struct Step {
 Step show(const std::string& title, const Schedule& schedule, const std::vector<Trial>& trials,
           double relative = 0);
 
-// Error: the first loop of the nest, or of a pack, that is not Halide's.
-void check_loops(const LoopNest& nest);
 // Error: the first element of an output, interpreted or compiled, that is not as expected.
 void check_values(const Step& step, const Trial& trial, double relative = 0);
 

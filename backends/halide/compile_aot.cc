@@ -3,19 +3,17 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <sstream>
 
 #include "Halide.h"
-#include "backends/halide/build_pipeline.h"
+#include "backends/halide/check_code_size.h"
 #include "backends/halide/descriptor_text.h"
 #include "backends/halide/entry_module.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/kernel_target.h"
 #include "backends/halide/lower_statement.h"
 #include "backends/halide/output_files.h"
-#include "backends/halide/strip_argument_checks.h"
 #include "dsl/error.h"
 
 namespace emulsion {
@@ -23,21 +21,12 @@ namespace {
 
 // The object code of one body.
 Halide::Buffer<uint8_t> compile_body(const LoopNest& nest, const std::string& function,
-                                     const Target& target) {
-  if (std::getenv("EMULSION_FUNCS") == nullptr) {
-    EmitOptions options;
-    options.has_fma = target.has_fma();
-    return kernel_module(nest, function,
-                         kernel_target(target).with_feature(Halide::Target::NoRuntime),
-                         Halide::LinkageType::External, options)
-        .compile_to_buffer();
-  }
-  HalidePipeline built = build_pipeline(nest, target.has_fma());
-  strip_argument_checks(&built);
-  return built.pipeline
-      .compile_to_module(built.arguments, function,
-                         kernel_target(target).with_feature(Halide::Target::NoRuntime),
-                         Halide::LinkageType::External)
+                                     const Target& target, const CompileOptions& options) {
+  check_code_size(nest, code_limits(target));
+  const EmitOptions emit{target.has_fma(), options.checked};
+  return kernel_module(nest, function,
+                       kernel_target(target).with_feature(Halide::Target::NoRuntime),
+                       Halide::LinkageType::External, emit)
       .compile_to_buffer();
 }
 
@@ -102,8 +91,9 @@ void check_same_arguments(const std::string& name, const LoopNest& first, const 
 // Compiles the functions of one library, one after another.
 class LibraryCompiler {
  public:
-  LibraryCompiler(const std::string& name, const std::vector<Target>& targets, OutputFiles* files)
-      : name_(name), targets_(targets), files_(*files) {}
+  LibraryCompiler(const std::string& name, const std::vector<Target>& targets,
+                  const CompileOptions& options, OutputFiles* files)
+      : name_(name), targets_(targets), options_(options), files_(*files) {}
 
   // `nests`: one for each target.
   void add(const std::vector<const LoopNest*>& nests, const std::string& function) {
@@ -112,7 +102,7 @@ class LibraryCompiler {
     Entry entry{nests.front(), function, {}};
     for (size_t i = 0; i < targets_.size(); ++i) {
       std::string body = fmt::format("{}_emulsion_body_{}", function, i);
-      Halide::Buffer<uint8_t> object = compile_body(*nests[i], body, targets_[i]);
+      Halide::Buffer<uint8_t> object = compile_body(*nests[i], body, targets_[i], options_);
       add_object(body, object);
       entry.bodies.push_back({body, kernel_target(targets_[i])});
     }
@@ -136,6 +126,7 @@ class LibraryCompiler {
 
   const std::string& name_;
   const std::vector<Target>& targets_;
+  const CompileOptions& options_;
   OutputFiles& files_;
   std::vector<Entry> entries_;
   std::vector<std::string> objects_;
@@ -144,7 +135,8 @@ class LibraryCompiler {
 }  // namespace
 
 void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
-                 const std::vector<Target>& targets, const std::string& directory) {
+                 const std::vector<Target>& targets, const std::string& directory,
+                 const CompileOptions& options) {
   check_identifier("kernel", name);
   check_targets(name, targets);
   if (nests.size() != targets.size()) {
@@ -159,7 +151,7 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
   }
   OutputFiles files(directory);
   call_halide("compiling " + name, [&] {
-    LibraryCompiler library(name, targets, &files);
+    LibraryCompiler library(name, targets, options, &files);
     library.add(kernels, name);
     for (size_t p = 0; p < nests.front().packs.size(); ++p) {
       std::vector<const LoopNest*> packs;
@@ -173,13 +165,13 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
 }
 
 void compile_aot(const LoopNest& nest, const std::string& name, const std::vector<Target>& targets,
-                 const std::string& directory) {
-  compile_aot(std::vector<LoopNest>(targets.size(), nest), name, targets, directory);
+                 const std::string& directory, const CompileOptions& options) {
+  compile_aot(std::vector<LoopNest>(targets.size(), nest), name, targets, directory, options);
 }
 
 void compile_aot(const LoopNest& nest, const std::string& name, const Target& target,
-                 const std::string& directory) {
-  compile_aot(nest, name, std::vector<Target>{target}, directory);
+                 const std::string& directory, const CompileOptions& options) {
+  compile_aot(nest, name, std::vector<Target>{target}, directory, options);
 }
 
 }  // namespace emulsion

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/halide/compile_options.h"
 #include "dsl/target.h"
 #include "passes/nest/loop_nest.h"
 
@@ -24,13 +25,14 @@ namespace emulsion {
 // Error: a name that is no C identifier or that a function of the library has already, no target, a
 // target twice, a directory that cannot be written.
 void compile_aot(const LoopNest& nest, const std::string& name, const std::vector<Target>& targets,
-                 const std::string& directory);
+                 const std::string& directory, const CompileOptions& options = {});
 void compile_aot(const LoopNest& nest, const std::string& name, const Target& target,
-                 const std::string& directory);
+                 const std::string& directory, const CompileOptions& options = {});
 // A nest for each target, since a schedule is made for one: nests[i] is what targets[i] runs.
 // Error, besides: nests that differ in their arguments or packs.
 void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
-                 const std::vector<Target>& targets, const std::string& directory);
+                 const std::vector<Target>& targets, const std::string& directory,
+                 const CompileOptions& options = {});
 
 }  // namespace emulsion
 

@@ -66,6 +66,21 @@ Stmt inside(const std::vector<EmittedGuard>& guards, Stmt statement) {
   return statement;
 }
 
+// Whether any of it is left out for some steps.
+bool is_masked(const Stmt& statement) {
+  class Finder : public hi::IRVisitor {
+   public:
+    bool found = false;
+
+   private:
+    using IRVisitor::visit;
+    void visit(const hi::IfThenElse*) override { found = true; }
+    void visit(const hi::Store* op) override { found = found || !hi::is_const_one(op->predicate); }
+  } finder;
+  statement.accept(&finder);
+  return finder.found;
+}
+
 class NestEmitter {
  public:
   NestEmitter(const LoopNest& nest, const EmitOptions& options) : nest_(nest), options_(options) {}
@@ -175,11 +190,30 @@ class NestEmitter {
     hi::ForType type = for_type(loop.loop_kind);
     // Halide makes no vector of one step.
     if (steps && *steps == 1) type = hi::ForType::Serial;
+    if (type == hi::ForType::Vectorized && *steps % 2 == 1 && is_masked(statement)) {
+      return {hi::Block::make(for_loop(name, static_cast<int32_t>(*steps - 1), type, statement),
+                              last_lane(loop, *steps)),
+              outside};
+    }
     EMULSION_CHECK(steps || type == hi::ForType::Serial || type == hi::ForType::Parallel,
                    "stage {}: the loop {} of {}", loop.stage, loop.axis, to_string(loop.extent));
-    statement = hi::For::make(name, 0, extent, type, Halide::Partition::Auto,
-                              Halide::DeviceAPI::None, statement);
-    return {statement, outside};
+    return {for_loop(name, extent, type, statement), outside};
+  }
+
+  static Stmt for_loop(const std::string& name, const Halide::Expr& extent, hi::ForType type,
+                       const Stmt& body) {
+    return hi::For::make(name, 0, extent, type, Halide::Partition::Auto, Halide::DeviceAPI::None,
+                         body);
+  }
+
+  // Halide 21 stores and loads masked vectors in parts of the machine's length, and cannot a last
+  // part of one lane: LLVM would end the process. Of an odd number of lanes the last is apart.
+  Stmt last_lane(const Node& loop, int64_t steps) {
+    const std::string variable = loop_variable(loop.stage, loop.axis);
+    scope_.variables[variable] = static_cast<int32_t>(steps - 1);
+    const Stmt statement = closed(*loop.children[0]);
+    scope_.variables.erase(variable);
+    return statement;
   }
 
   // Where a window slides along loop v, all of it is computed at v == 0 and less in every other
@@ -263,8 +297,7 @@ class NestEmitter {
     std::vector<EmittedGuard> guards, masks;
     for (size_t i = 0; i < uop.guards.size(); ++i) {
       EmittedGuard guard{scope_.index(uop.guards[i]), i < tails.size() ? tails[i] : Tail::guard};
-      const bool masks_one = guard.masks_loads_only() || guard.masks_stores_only();
-      (masks_one ? masks : guards).push_back(std::move(guard));
+      (guard.masks_stores_only() ? masks : guards).push_back(std::move(guard));
     }
     const UopContext context{nest_, stage, scope_, contracts_with_fma(stage, uop),
                              options_.checked};

@@ -98,6 +98,32 @@ class PrefetchBox {
   std::vector<Interval> box_;
 };
 
+// Asks memory for a box, one cache line at a time.
+hi::Stmt touch(const Place& place, const std::vector<Halide::Expr>& mins,
+               const std::vector<Halide::Expr>& extents, const std::string& name) {
+  constexpr int kLineBytes = 64;
+  const Halide::Type type = place.memory_type();
+  Halide::Expr offset = place.offset(mins);
+  std::vector<std::pair<std::string, Halide::Expr>> loops;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    const int step = hi::is_const_one(place.strides[d]) ? kLineBytes / type.bytes() : 1;
+    const Halide::Expr steps = hi::simplify((extents[d] + (step - 1)) / step);
+    if (hi::is_const_one(steps)) continue;
+    loops.emplace_back(name + "." + std::to_string(d), steps);
+    const Halide::Expr variable = hi::Variable::make(Halide::Int(32), loops.back().first);
+    offset += variable * step * place.strides[d];
+  }
+  hi::Stmt result = hi::Evaluate::make(hi::Call::make(
+      type, hi::Call::prefetch,
+      {hi::Variable::make(Halide::Handle(), place.memory), hi::simplify(offset), 1, 1},
+      hi::Call::Intrinsic));
+  for (size_t i = loops.size(); i-- > 0;) {
+    result = hi::For::make(loops[i].first, 0, loops[i].second, hi::ForType::Serial,
+                           Halide::Partition::Auto, Halide::DeviceAPI::None, result);
+  }
+  return result;
+}
+
 }  // namespace
 
 hi::Stmt emit_prefetch(const LoopNest& nest, const Node& loop, const Prefetch& prefetch,
@@ -107,8 +133,7 @@ hi::Stmt emit_prefetch(const LoopNest& nest, const Node& loop, const Prefetch& p
   const Place& place = scope.place(prefetch.buffer);
   const std::vector<Interval> box = PrefetchBox(nest, loop, prefetch, scope).find();
   if (box.size() != place.mins.size() || box.empty()) return hi::Stmt();
-  std::vector<Halide::Expr> mins;
-  std::vector<std::pair<Halide::Expr, Halide::Expr>> sides;  // stride, extent
+  std::vector<Halide::Expr> mins, extents;
   for (size_t d = 0; d < box.size(); ++d) {
     const bool folded = place.fold(d) > 0;
     const Halide::Expr low = folded ? Halide::Expr(0) : place.mins[d];
@@ -117,17 +142,9 @@ hi::Stmt emit_prefetch(const LoopNest& nest, const Node& loop, const Prefetch& p
     const Halide::Expr first = bounded ? Halide::clamp(box[d].min, low, high) : low;
     const Halide::Expr last = bounded ? Halide::clamp(box[d].max, low, high) : high;
     mins.push_back(hi::simplify(first));
-    sides.emplace_back(place.strides[d], hi::simplify(last - first + 1));
+    extents.push_back(hi::simplify(last - first + 1));
   }
-  std::vector<Halide::Expr> args = {hi::Variable::make(Halide::Handle(), place.memory),
-                                    hi::simplify(place.offset(mins))};
-  // Innermost first.
-  for (size_t d = sides.size(); d-- > 0;) {
-    args.push_back(sides[d].second);
-    args.push_back(sides[d].first);
-  }
-  hi::Stmt result = hi::Evaluate::make(
-      hi::Call::make(place.memory_type(), hi::Call::prefetch, args, hi::Call::Intrinsic));
+  const hi::Stmt result = touch(place, mins, extents, "prefetch_" + halide_name(loop.axis));
   const Halide::Expr variable = scope.variables.at(loop_variable(loop.stage, loop.axis));
   return hi::IfThenElse::make(variable + static_cast<int32_t>(prefetch.distance) < extent, result);
 }

@@ -1,16 +1,14 @@
 #include "backends/halide/jit.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <mutex>
 
 #include "Halide.h"
-#include "backends/halide/build_pipeline.h"
+#include "backends/halide/check_code_size.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/kernel_target.h"
 #include "backends/halide/lower_statement.h"
 #include "backends/halide/scalar_ops.h"
-#include "backends/halide/strip_argument_checks.h"
 #include "dsl/error.h"
 #include "passes/index/bind_sizes.h"
 
@@ -91,7 +89,9 @@ void check_data(const std::map<std::string, const JitBuffer*>& arguments, const 
 }
 
 std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
-                                                           const Target& target) {
+                                                           const Target& target,
+                                                           const CompileOptions& options) {
+  check_code_size(nest, code_limits(target));
   // Taken down under the same lock as it is made.
   std::shared_ptr<Halide::Internal::JITModule> result(
       new Halide::Internal::JITModule(), [](Halide::Internal::JITModule* module) {
@@ -103,20 +103,9 @@ std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
                                     .with_feature(Halide::Target::UserContext);
     // Not the user's name: that may be a function of the C library.
     constexpr const char* kFunction = "emulsion_jit_kernel";
-    const char* old = std::getenv("EMULSION_FUNCS");
-    Halide::Module module("", jit_target);
-    if (old) {
-      HalidePipeline built = build_pipeline(nest, target.has_fma());
-      strip_argument_checks(&built);
-      module = built.pipeline.compile_to_module(built.arguments, kFunction, jit_target,
-                                                Halide::LinkageType::ExternalPlusArgv);
-    } else {
-      EmitOptions options;
-      options.has_fma = target.has_fma();
-      options.checked = std::getenv("EMULSION_CHECKED") != nullptr;
-      module = kernel_module(nest, kFunction, jit_target, Halide::LinkageType::ExternalPlusArgv,
-                             options);
-    }
+    const EmitOptions emit{target.has_fma(), options.checked};
+    Halide::Module module =
+        kernel_module(nest, kFunction, jit_target, Halide::LinkageType::ExternalPlusArgv, emit);
     *result = Halide::Internal::JITModule(module, module.get_function_by_name(kFunction));
   });
   return result;
@@ -129,18 +118,20 @@ struct JitKernel::Compiled {
   std::shared_ptr<const Halide::Internal::JITModule> module;
   std::map<std::string, JitKernel> packs;  // by packed name
 
-  Compiled(const LoopNest& source, const Target& target)
-      : nest(source), module(compile(source, target)) {
-    for (const Pack& pack : nest.packs) packs.emplace(pack.packed, JitKernel(*pack.nest, target));
+  Compiled(const LoopNest& source, const Target& target, const CompileOptions& options)
+      : nest(source), module(compile(source, target, options)) {
+    for (const Pack& pack : nest.packs) {
+      packs.emplace(pack.packed, JitKernel(*pack.nest, target, options));
+    }
   }
 };
 
-JitKernel::JitKernel(const LoopNest& nest, const Target& target) {
+JitKernel::JitKernel(const LoopNest& nest, const Target& target, const CompileOptions& options) {
   if (!runs_on_this_machine(target)) {
     fail("target \"{}\": expected one that this machine is, got one with other features",
          target.to_string());
   }
-  compiled_ = std::make_shared<const Compiled>(nest, target);
+  compiled_ = std::make_shared<const Compiled>(nest, target, options);
 }
 
 void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeValues& known) const {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/halide/compile_options.h"
 #include "dsl/extent.h"
 #include "dsl/target.h"
 #include "dsl/types.h"
@@ -29,7 +30,8 @@ struct JitBuffer {
 class JitKernel {
  public:
   // Error: a target that this machine is not.
-  explicit JitKernel(const LoopNest& nest, const Target& target = Target::host());
+  explicit JitKernel(const LoopNest& nest, const Target& target = Target::host(),
+                     const CompileOptions& options = {});
 
   // Runs once. `arguments` holds every input, weight and output by name. A weight that the nest
   // packs comes as the user has it, and is packed here on every call, or packed already under its

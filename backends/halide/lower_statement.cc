@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "passes/nest/verify_nest.h"
+
 namespace emulsion {
 namespace {
 
@@ -10,12 +12,12 @@ namespace hi = Halide::Internal;
 using hi::Stmt;
 
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are
-// those that look for what a nest never has (GPU loops, asynchronous producers, tuples, tracing).
+// those that look for what an
+// emitted nest never has (GPU loops, asynchronous producers, tuples, tracing, prefetches of boxes).
 // When Halide is upgraded, compare this list with that file.
 Stmt run_passes(Stmt s, const Halide::Target& target) {
   s = hi::simplify(s);
   s = hi::unify_duplicate_lets(s);
-  s = hi::reduce_prefetch_dimension(s, target);
   s = hi::simplify_correlated_differences(s);
   s = hi::bound_constant_extent_loops(s);
   s = hi::unroll_loops(s);
@@ -51,6 +53,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
 Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
                              const Halide::Target& target, Halide::LinkageType linkage,
                              const EmitOptions& options) {
+  verify_nest(nest);
   EmittedNest emitted = emit_nest(nest, options);
   Stmt statement = run_passes(emitted.statement, target);
   std::vector<hi::LoweredFunc> closures;  // the bodies of parallel loops

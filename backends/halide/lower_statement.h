@@ -11,8 +11,8 @@
 
 namespace emulsion {
 
-// One function of that name. With Target::UserContext, its first argument is that context. To be
-// called inside call_halide().
+// One function of that name. The nest is verified first: nothing behind it looks for mistakes. With
+// Target::UserContext, its first argument is that context. To be called inside call_halide().
 Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
                              const Halide::Target& target, Halide::LinkageType linkage,
                              const EmitOptions& options);

@@ -272,27 +272,6 @@ void check_prefetch(const NestPlan& nest, const ScheduledStage& plan, Directive*
   }
 }
 
-// Halide joins the loops that stages share around one prefetch of each of them.
-void check_shared_prefetches(const NestPlan& nest, const ScheduledStage& plan) {
-  std::set<std::string> shared;
-  for (const ScheduledStage& child : nest.stages) {
-    if (!child.compute_with) continue;
-    if (&child != &plan && child.compute_with->stage != plan.stage.name) continue;
-    for (const Loop& loop : loops_to(child, child.compute_with->loop)) shared.insert(loop.name);
-  }
-  const Directive* first = nullptr;
-  for (const Directive& d : plan.prefetches) {
-    if (!shared.count(d.axes[0])) continue;
-    if (first != nullptr) {
-      refuse(plan.stage.name, d,
-             fmt::format("expected one prefetch of {} in the loops that it shares, got those at {} "
-                         "and {}; legal: a loop inside them",
-                         plan.stage.name, first->axes[0], d.axes[0]));
-    }
-    first = &d;
-  }
-}
-
 // predicate_loads: what is stored past the end of a region must not be what is kept.
 // predicate_stores: what is loaded past the end is of whole buffers, into which it is clamped; the
 // part of an operation that a step needs ends where the step does.
@@ -323,7 +302,6 @@ void check_loops(NestPlan* nest) {
   for (ScheduledStage& plan : nest->stages) {
     for (Directive& d : plan.prefetches) check_prefetch(*nest, plan, &d);
     check_shared(*nest, plan);
-    check_shared_prefetches(*nest, plan);
     check_outside_shared(*nest, plan);
     check_masks(*nest, plan);
   }

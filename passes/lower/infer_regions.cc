@@ -55,7 +55,6 @@ class Inferrer {
         set_whole(plan.stage.axes[d], &region.axes[d]);
     }
     slide_window(nest_, regions_, plan, &region);
-    check_window(nest_, regions_, plan, region);
     resolve_tails(plan, &region);
     for (AxisRegion& axis : region.axes) {
       if (axis.slides_along.empty()) axis.needed_extent = axis.extent;
@@ -84,7 +83,6 @@ class Inferrer {
       for (const Reader& reader : readers) {
         for (const Expr& read : reader.reads) {
           parts.push_back(indices_of(reader, read->args[d], around));
-          if (follows_slide(reader, read->args[d], around)) region->axes[d].may_shrink = true;
         }
       }
       set_axis(plan, plan.stage.axes[d], unite_all(parts), &region->axes[d]);
@@ -94,8 +92,6 @@ class Inferrer {
   void set_axis(const ScheduledStage& plan, const Axis& axis, const std::optional<Interval>& needed,
                 AxisRegion* region) {
     if (!needed || !(needed->high - needed->low).is_constant()) {
-      const bool all_is_read = needed && needed->high - needed->low + Extent(1) == axis.extent();
-      check_whole_axis(nest_, regions_, plan, axis, all_is_read);
       set_whole(axis, region);
       return;
     }
@@ -168,26 +164,6 @@ class Inferrer {
       }
       return std::nullopt;
     };
-  }
-
-  // Whether an index follows an axis of which the reader computes less than it has, with a loop of
-  // the reader that is not around.
-  static bool follows_slide(const Reader& reader, const Expr& index,
-                            const std::set<std::string>& around) {
-    const Stage& stage = reader.one.stage;
-    for (size_t i = 0; i < stage.axes.size(); ++i) {
-      const AxisRegion& region = reader.region->axes[i];
-      const std::string& axis = stage.axes[i].name();
-      if (region.slides_along.empty() && !region.may_shrink) continue;
-      if (!mentions(index, axis)) continue;
-      const bool moves =
-          std::any_of(reader.one.loops.begin(), reader.one.loops.end(), [&](const Loop& loop) {
-            const std::string variable = loop_variable(stage.name, loop.name);
-            return !around.count(variable) && mentions(reader.values.at(axis), variable);
-          });
-      if (moves) return true;
-    }
-    return false;
   }
 
   static std::map<std::string, Range> ranges_of_loops(const Stage& stage,

@@ -9,6 +9,19 @@
 namespace emulsion {
 namespace {
 
+// The outermost of the loops around a stage, from position `outside` on, along which anything is
+// kept; else the number of loops.
+size_t first_sliding(const StageRegion& region, const std::vector<EnclosingLoop>& around,
+                     size_t outside) {
+  for (size_t i = outside; i < around.size(); ++i) {
+    const std::string variable = around[i].variable();
+    for (const AxisRegion& axis : region.axes) {
+      if (axis.slides_along == variable) return i;
+    }
+  }
+  return around.size();
+}
+
 int64_t power_of_two_from(int64_t n) {
   int64_t power = 1;
   while (power < n) power *= 2;
@@ -208,44 +221,21 @@ class StorageInferrer {
                               "or no fuse",
                               to_string(region_.axes[d].needed_min)));
     }
-    const int64_t rounded = power_of_two_from(found->second);
-    if (rounded != found->second && has_tail_between()) {
+    const std::optional<int64_t> least = window(d);
+    if (!least) {
       refuse_fold(found->first,
-                  fmt::format("expected a power of two where a loop between has a tail, which a "
-                              "backend may start again early, got {}; legal: {}",
-                              found->second, rounded));
+                  fmt::format("expected an axis of which one iteration keeps a constant number of "
+                              "indices, got {}; legal: no fold_storage",
+                              to_string(region_.axes[d].needed_extent)));
     }
-    // Of all that one step of the outermost loop between touches, not only of what it keeps: a
-    // backend folds along that loop.
-    const std::optional<Part> step = part_touched(d, std::min(outside_ + 1, around_.size()));
-    if (!step || !step->extent.is_constant()) {
-      refuse_fold(
-          found->first,
-          fmt::format("expected an axis of which one iteration keeps a constant number of "
-                      "indices, got {}; legal: no fold_storage",
-                      step ? step->extent.to_string() : to_string(region_.axes[d].needed_extent)));
-    }
-    const int64_t least = step->extent.constant();
-    if (found->second < least) {
+    if (found->second < *least) {
       refuse_fold(
           found->first,
           fmt::format("expected at least {0}, the indices of {1} that are kept at once, got "
                       "{2}; legal: {0}",
-                      least, found->first, found->second));
+                      *least, found->first, found->second));
     }
     return found->second;
-  }
-
-  // Whether a loop between is of a split that does not divide its extent.
-  bool has_tail_between() const {
-    for (size_t i = outside_; i < around_.size(); ++i) {
-      for (const LoopTransform& t : regions_[around_[i].position].stage.transforms) {
-        if (t.kind != LoopTransform::Kind::split || t.tail == Tail::round_up) continue;
-        const std::string& loop = around_[i].loop.name;
-        if (t.outer == loop || t.inner == loop) return true;
-      }
-    }
-    return false;
   }
 
   [[noreturn]] void refuse_fold(const std::string& axis, const std::string& message) const {

@@ -48,23 +48,12 @@ void require_index(const ScheduledStage& plan, const LoopTransform& t, const Ext
                      extent.constant()));
 }
 
-// A backend may compute less of such an axis than the nest says.
-[[noreturn]] void refuse_window(const ScheduledStage& plan, const LoopTransform& t,
-                                const std::string& loop, const std::string& legal) {
-  refuse(
-      plan.stage.name, plan.written(t),
-      fmt::format("expected an axis along which no window slides, got {}; legal: {}", loop, legal));
-}
-
 // `whole`: no earlier transform has made what is split of an axis.
 void resolve_tail(const ScheduledStage& plan, LoopTransform* t, const Expr& extent, bool whole,
-                  bool shrinking, const SizeFacts& facts, StageRegion* region) {
+                  const SizeFacts& facts, StageRegion* region) {
   auto affine = as_extent(extent);
   if (affine) require_index(plan, *t, *affine);
-  if (shrinking && (t->tail == Tail::round_up || t->tail == Tail::shift_inwards)) {
-    refuse_window(plan, *t, t->axis, "guard or predicate");
-  }
-  bool exact = !shrinking && affine && facts.divides(t->factor, *affine);
+  const bool exact = affine && facts.divides(t->factor, *affine);
   if (exact) {
     t->tail = Tail::round_up;
     return;
@@ -87,7 +76,6 @@ void resolve_tail(const ScheduledStage& plan, LoopTransform* t, const Expr& exte
     int64_t rounded = (affine->constant() + t->factor - 1) / t->factor * t->factor;
     AxisRegion& axis = region->axes[i];
     axis.extent = int_constant(rounded);
-    axis.is_rounded_up = true;
     if (axis.highest) axis.highest = *axis.highest + Extent(rounded - affine->constant());
     return;
   }
@@ -97,70 +85,37 @@ void resolve_tail(const ScheduledStage& plan, LoopTransform* t, const Expr& exte
                      plan.stage.name, t->axis, to_string(extent)));
 }
 
-// Halide 21 drops the mask of one of two: the vectors would then read past the end.
-void check_masked_loads(const ScheduledStage& plan, const StageCase& one) {
-  const bool vectors = std::any_of(one.loops.begin(), one.loops.end(), [](const Loop& loop) {
-    return loop.kind == LoopKind::vectorized;
-  });
-  const LoopTransform* first = nullptr;
-  for (const LoopTransform& t : one.stage.transforms) {
-    if (!vectors || t.kind != LoopTransform::Kind::split || t.tail != Tail::predicate_loads)
-      continue;
-    if (first != nullptr) {
-      refuse(
-          plan.stage.name, plan.written(t),
-          fmt::format("expected one split of a vectorized operation to have predicate_loads, got "
-                      "those of {} and {}; legal: guard or predicate",
-                      first->axis, t.axis));
-    }
-    first = &t;
-  }
-}
-
 // The transforms of a case of the stage, with every tail chosen. What that makes of the region it
 // changes.
 std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase one,
                                         const SizeFacts& facts, StageRegion* region) {
   Stage& stage = one.stage;
   std::map<std::string, Expr> extents = axis_extents(stage, one.extents);
-  std::set<std::string> shrinking;                  // axes that may shrink, loops that cover them
   std::map<std::string, std::set<size_t>> sources;  // the axes that a loop comes from
   std::set<std::string> made;                       // loops that transforms have made
-  for (size_t i = 0; i < stage.axes.size(); ++i) {
-    sources[stage.axes[i].name()] = {i};
-    if (region->axes[i].may_shrink) shrinking.insert(stage.axes[i].name());
-  }
+  for (size_t i = 0; i < stage.axes.size(); ++i) sources[stage.axes[i].name()] = {i};
   for (LoopTransform& t : stage.transforms) {
     if (t.kind == LoopTransform::Kind::fuse) {
       require_index(plan, t, extents.at(t.outer), extents.at(t.inner));
-      for (const std::string& loop : {t.outer, t.inner}) {
-        if (shrinking.count(loop)) refuse_window(plan, t, loop, "two loops");
-      }
       std::set<size_t> both = sources[t.outer];
       both.insert(sources[t.inner].begin(), sources[t.inner].end());
       sources[t.axis] = both;
       made.insert(t.axis);
     } else {
-      resolve_tail(plan, &t, extents.at(t.axis), !made.count(t.axis), shrinking.count(t.axis) > 0,
-                   facts, region);
+      resolve_tail(plan, &t, extents.at(t.axis), !made.count(t.axis), facts, region);
       made.insert({t.outer, t.inner});
       // What is loaded past the end is clamped.
       if (t.tail == Tail::predicate_stores) {
         for (size_t axis : sources[t.axis]) region->axes[axis].highest = std::nullopt;
       }
       sources[t.outer] = sources[t.inner] = std::set<size_t>(sources[t.axis]);
-      if (shrinking.count(t.axis)) shrinking.insert(t.outer);
-      shrinking.erase(t.inner);
     }
     apply_transform(t, &extents);
   }
-  check_masked_loads(plan, one);
   for (const Loop& loop : one.loops) {
     if (loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel) continue;
-    const bool known = constant_value(extents.at(loop.name)).has_value();
-    if (known && !shrinking.count(loop.name)) continue;
-    const std::string extent = to_string(extents.at(loop.name));
-    refuse_extent(plan, loop, known ? extent + ", or less where a window slides" : extent);
+    if (constant_value(extents.at(loop.name))) continue;
+    refuse_extent(plan, loop, to_string(extents.at(loop.name)));
   }
   return stage.transforms;
 }

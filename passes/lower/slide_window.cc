@@ -56,34 +56,7 @@ void slide_along(const std::vector<EnclosingLoop>& around, size_t position, Stag
   }
 }
 
-// Inside a loop along which a window slides, another that does not move it would compute what is
-// new again in each step.
-void check_moves(const std::vector<EnclosingLoop>& around, size_t position,
-                 const ScheduledStage& plan, const StageRegion& region) {
-  const std::string variable = around[position].variable();
-  const bool moves =
-      std::any_of(region.axes.begin(), region.axes.end(),
-                  [&](const AxisRegion& axis) { return mentions(axis.needed_min, variable); });
-  if (moves) return;
-  const LoopLevel outer = around[position - 1].level();  // the first one moves it
-  refuse(plan.stage.name, plan.written_store(),
-         fmt::format("expected loops that move the window that is kept, got {}, in each step of "
-                     "which the same would be computed again; legal: compute_at({}, {})",
-                     variable, outer.stage, outer.loop));
-}
-
 }  // namespace
-
-size_t first_sliding(const StageRegion& region, const std::vector<EnclosingLoop>& around,
-                     size_t outside) {
-  for (size_t i = outside; i < around.size(); ++i) {
-    const std::string variable = around[i].variable();
-    for (const AxisRegion& axis : region.axes) {
-      if (axis.slides_along == variable) return i;
-    }
-  }
-  return around.size();
-}
 
 void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
                   const ScheduledStage& plan, StageRegion* region) {
@@ -96,12 +69,6 @@ void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
   const size_t outside = loops_outside_storage(plan, around);
   for (size_t i = around.size(); i-- > outside;) {
     if (!has_one_step(regions[around[i].position], around[i].loop)) slide_along(around, i, region);
-  }
-  for (size_t i = first_sliding(*region, around, outside); i < around.size(); ++i) {
-    check_moves(around, i, plan, *region);
-    for (AxisRegion& axis : region->axes) {
-      if (mentions(axis.needed_min, around[i].variable())) axis.may_shrink = true;
-    }
   }
 }
 

@@ -25,9 +25,6 @@ struct AxisRegion {
   // of constant size may reach past the domain.
   std::optional<Extent> lowest, highest;
   bool is_whole = false;  // the whole domain; else a part of constant size
-  // A window moves along it, its own or a reader's: a backend may compute less than `extent` says.
-  bool may_shrink = false;
-  bool is_rounded_up = false;  // more is computed than is needed, for a split
 };
 
 struct StageRegion {
@@ -63,10 +60,6 @@ std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& r
 // computed. From the region needed to the region computed.
 void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
                   const ScheduledStage& plan, StageRegion* region);
-// The outermost of the loops around a stage, from position `outside` on, along which anything is
-// kept; else the number of loops.
-size_t first_sliding(const StageRegion& region, const std::vector<EnclosingLoop>& around,
-                     size_t outside);
 // What happens where a factor does not divide: open tails chosen, all of them checked, also those
 // of special cases. A tail that rounds up makes the region larger.
 void resolve_tails(const ScheduledStage& plan, StageRegion* region);
@@ -74,14 +67,9 @@ void resolve_tails(const ScheduledStage& plan, StageRegion* region);
 // would take out of bounds. Once all regions are known.
 Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions, size_t stage);
 
-// What infer_regions refuses. Of a stage that is computed at a loop: an axis computed whole there,
-// `all_is_read` when that is what its readers need; one of which a part of constant size is
-// computed. And the windows of a stage, once it is known along which loops they slide.
-void check_whole_axis(const NestPlan& nest, const std::vector<StageRegion>& regions,
-                      const ScheduledStage& plan, const Axis& axis, bool all_is_read);
+// What infer_regions refuses of a stage that is computed at a loop: an axis of which a part of
+// constant size is computed, where there may be nothing to compute.
 void check_partial_axis(const NestPlan& nest, const ScheduledStage& plan, const Axis& axis);
-void check_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
-                  const ScheduledStage& plan, const StageRegion& region);
 
 }  // namespace emulsion
 

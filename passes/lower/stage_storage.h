@@ -25,8 +25,7 @@ struct StageStorage {
 std::vector<StageStorage> infer_storage(const NestPlan& nest,
                                         const std::vector<StageRegion>& regions);
 
-// How much code and how much storage the regions come to: vectors and unrolled bodies of bounded
-// size, storage that an index of 32 bits reaches.
+// How much storage the regions come to: no more than an index of 32 bits reaches.
 void check_growth(const NestPlan& nest, const std::vector<StageRegion>& regions,
                   const std::vector<StageStorage>& storage);
 

@@ -32,7 +32,6 @@ const IllegalCase kSharing[] = {
     // prefetch
     {"PrefetchOfNobody", "linear", "! mm.prefetch(nobody, m, 1)", "got nobody"},
     {"PrefetchOfWhatItDoesNotRead", "linear", "! mm.prefetch(b, m, 1)", "expected an input, a weight or an inner operation that mm reads, got b; legal: w, x"},
-    {"PrefetchTwiceInSharedLoops", "diamond", "p.prefetch(a, i, 1)\np.compute_with(q, j)\n! p.prefetch(a, j, 1)", "expected one prefetch of p in the loops that it shares, got those at i and j; legal: a loop inside them"},
     {"PrefetchOfASingleValue", "scaled", "! y.prefetch(x, i, 1)", "expected an input, a weight or an inner operation that y reads, got x; legal: table"},
     {"PrefetchAtAnUnknownLoop", "linear", "! mm.prefetch(w, q, 1)", "got q"},
     {"PrefetchAtAVectorizedLoop", "linear", "mm.vectorize(n)\n! mm.prefetch(w, n, 1)", "expected a serial loop outside vectorized ones, got n, which is vectorized"},

@@ -22,14 +22,12 @@ namespace emulsion {
 // where it also has to keep the rules of verify_nest; compiled.
 void check_interpreted(const ScheduleProgram& program, const LoopNest& nest);
 void check_compiled(const ScheduleProgram& program, const LoopNest& nest);
-// The same of a nest whose loops are not those that Halide reports, when its report can be held
-// against the nest (reported_loops.h).
-void check_loops(const LoopNest& nest);
 
-// Whether a nest is for a tile machine. Tiles are not compiled: that has to be refused.
-bool has_tiles(const LoopNest& nest);
+// Whether a CPU's backend compiles the nest: it has no tiles of a tile machine and comes to no more
+// code than a compiler finishes. The others have to be refused.
+bool is_compiled(const LoopNest& nest);
 
-// All three, or what becomes of tiles.
+// Both, or that refusal.
 void check_nest(const ScheduleProgram& program, const LoopNest& nest);
 // The same of a schedule that lowers.
 void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines);

@@ -9,15 +9,14 @@ LIBRARY = ("dsl", "passes", "backends")
 
 # Headers that need no test of the same stem, each with the reason.
 WITHOUT_OWN_TEST = {
-    "backends/halide/apply_loops": "its effect is Halide's loops: reported_loops_test",
-    "backends/halide/build_pipeline": "the sum of its parts: jit_test runs it, reported_loops_test looks at it",
-    "backends/halide/define_stages": "its effect is what a kernel computes: jit_test",
     "backends/halide/descriptor_text": "nest_tables_test",
+    "backends/halide/emit_places": "emit_nest_test reads offsets off the statement",
+    "backends/halide/emit_prefetch": "emit_nest_test",
+    "backends/halide/emit_uop": "emit_nest_test; jit_test runs it",
     "backends/halide/entry_module": "compile_aot_test, and aot_kernels_test calls what it makes",
     "backends/halide/kernel_target": "compile_aot_test",
-    "backends/halide/nest_places": "nest_tables_test",
+    "backends/halide/lower_statement": "jit_test, aot_kernels_test",
     "backends/halide/run_time_sizes": "nest_tables_test",
-    "backends/halide/strip_argument_checks": "jit_test, for empty batches; aot_kernels_test",
     "backends/halide/translate_expr": "jit_test, operator by operator",
     "passes/lower/tile_grids": "lower_tensorize_test, derive_tiles_test",
     "passes/analyse/uop_program": "uop_list_test walks it, measure_traffic_test sums over it",

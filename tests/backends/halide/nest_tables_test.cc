@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "backends/halide/descriptor_text.h"
-#include "backends/halide/nest_places.h"
 #include "backends/halide/run_time_sizes.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
@@ -30,89 +29,6 @@ LoopNest with_arguments(const std::vector<Shape>& shapes, std::vector<std::strin
                             output ? BufferRole::output : BufferRole::input, shapes[i], nullptr});
   }
   return nest;
-}
-
-TEST(NestPlaces, AnOutputIsAtTheRootAndItsTileInsideIt) {
-  LoopNest nest = linear_nest(kB);
-  std::map<std::string, StagePlace> places = find_places(nest);
-  EXPECT_EQ(places.at("y").computed_in, nullptr);
-  EXPECT_EQ(places.at("y").alloc, nullptr);
-  EXPECT_EQ(places.at("y").pure.loops.size(), 3u);
-  ASSERT_NE(places.at("mm").computed_in, nullptr);
-  EXPECT_EQ(places.at("mm").computed_in->axis, "mo");
-  EXPECT_EQ(places.at("mm").kept_in, places.at("mm").computed_in);
-  EXPECT_EQ(places.at("mm").allocated_in, places.at("mm").computed_in);
-  EXPECT_EQ(places.at("mm").pure.loops.size(), 2u);
-  ASSERT_TRUE(places.at("mm").update.has_value());
-  EXPECT_EQ(places.at("mm").update->loops.size(), 3u);
-}
-
-// y = rows of a, rows + 1 and rows + 2 when it is a window
-LoopNest kept_over_blocks(bool window, const Extent& blocks) {
-  const Axis j("j", blocks * Extent(4)), o("o"), i("i");
-  const Extent all = blocks * Extent(4) + Extent(2);
-  const Axis k("k", all);
-  Tensor a = compute("a", {k}, input("x", f32, {all})(k) * 2.0f);
-  Tensor y = compute("y", {j}, window ? a(j) + a(j + 2) : a(j) * 3.0f);
-  Schedule s(y);
-  s[y].split(j, o, i, 4);
-  s[a].store_root().compute_at(y, i);
-  return lower(Graph(y), s);
-}
-
-TEST(NestPlaces, AWindowIsKeptOverTheLoopsAlongWhichItSlides) {
-  const LoopNest nest = kept_over_blocks(true, Extent(3));
-  const StagePlace a = find_places(nest).at("a");
-  ASSERT_NE(a.computed_in, nullptr);
-  EXPECT_EQ(a.computed_in->axis, "i");
-  ASSERT_NE(a.kept_in, nullptr);
-  EXPECT_EQ(a.kept_in->axis, "o");
-  EXPECT_EQ(a.allocated_in, nullptr);
-}
-
-TEST(NestPlaces, WhatNeverSlidesIsKeptForOneStepInMemoryFromFurtherOut) {
-  const LoopNest nest = kept_over_blocks(false, Extent(3));
-  const StagePlace a = find_places(nest).at("a");
-  ASSERT_NE(a.computed_in, nullptr);
-  EXPECT_EQ(a.kept_in, a.computed_in);
-  EXPECT_EQ(a.allocated_in, nullptr);
-}
-
-TEST(NestPlaces, NoMemoryIsTakenFurtherOutForWhatIsNeverComputed) {
-  const LoopNest nest = kept_over_blocks(false, Extent(0));
-  const StagePlace a = find_places(nest).at("a");
-  EXPECT_EQ(a.allocated_in, a.kept_in);
-}
-
-TEST(NestPlaces, NoTreeIsAnInternalError) {
-  LoopNest nest = linear_nest();
-  nest.root = nullptr;
-  EXPECT_INTERNAL_ERROR(find_places(nest), "no tree");
-}
-
-TEST(NestPlaces, AStageWithoutANestIsAnInternalError) {
-  LoopNest nest = linear_nest();
-  nest.stages.push_back(nest.stages.front());
-  nest.stages.back().name = "lost";
-  EXPECT_INTERNAL_ERROR(find_places(nest), "stage lost: not computed");
-}
-
-TEST(NestPlaces, AnUnknownStageIsAnInternalError) {
-  LoopNest nest = linear_nest();
-  nest.stages.pop_back();
-  EXPECT_INTERNAL_ERROR(find_places(nest), "unknown stages");
-}
-
-TEST(NestPlaces, AStageComputedTwiceIsAnInternalError) {
-  LoopNest nest = copy_nest(Extent(4));
-  nest.root = block_node({nest.root, nest.root});
-  EXPECT_INTERNAL_ERROR(find_places(nest), "two nests");
-}
-
-TEST(NestPlaces, AReductionWithoutAnUpdateIsAnInternalError) {
-  LoopNest nest = copy_nest(Extent(4));
-  nest.stages.front().combiner = Combiner::sum;
-  EXPECT_INTERNAL_ERROR(find_places(nest), "expected an update exactly for a reduction");
 }
 
 TEST(RunTimeSizes, ASizeIsTheFirstExtentThatIsIt) {

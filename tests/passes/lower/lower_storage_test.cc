@@ -226,20 +226,6 @@ TEST(LowerStorage, RefusesToUnrollALoopThatVaries) {
   refused(b.schedule, "bx.unroll(y)", "got select(by.y == 0, 3, 1)");
 }
 
-TEST(LowerStorage, RefusesToUnrollWhatAReaderThatSlidesNeedsLessOf) {
-  const Axis i("i", 6), j("j", 8), l("l", 10);
-  Tensor a = compute("a", {l}, input("in", f32, {10})(l) * 2.0f);
-  Tensor c = compute("c", {j}, a(j) + a(j + 1) + a(j + 2));
-  Tensor z = compute("z", {i}, c(i) + c(i + 1) + c(i + 2));
-  Schedule schedule(z);
-  schedule[c].store_root().compute_at(z, i);
-  schedule[a].compute_at(z, i).unroll(l);
-  refused(schedule, "a.unroll(l)", "got 5, or less where a window slides");
-  schedule[a] = StageSchedule();
-  schedule[a].compute_at(z, i).split(l, yo, yi, 5, Tail::round_up);
-  refused(schedule, "a.split(l, yo, yi, 5, round_up)", "along which no window slides");
-}
-
 TEST(LowerStorage, RefusesARunTimeSizeInTheScratchpad) {
   Blur b(Extent::size("B"));
   b.schedule[b.bx].store_in(Memory::scratchpad);

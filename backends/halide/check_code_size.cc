@@ -1,0 +1,81 @@
+#include "backends/halide/check_code_size.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "dsl/error.h"
+#include "passes/index/index_arithmetic.h"
+#include "passes/index/simplify_index.h"
+
+namespace emulsion {
+namespace {
+
+class SizeChecker {
+ public:
+  explicit SizeChecker(const CodeLimits& limits) : limits_(limits) {}
+
+  void walk(const Node& node) {
+    if (node.kind == NodeKind::loop) {
+      check_lanes(node);
+      around_.push_back(&node);
+    }
+    if (!node.point.empty() || node.kind == NodeKind::store) check_copies(node);
+    for (const NodePtr& child : node.children) walk(*child);
+    if (node.kind == NodeKind::loop) around_.pop_back();
+  }
+
+ private:
+  static int64_t steps_of(const Node& loop) { return constant_value(loop.extent).value_or(2); }
+
+  void check_lanes(const Node& loop) const {
+    if (loop.loop_kind != LoopKind::vectorized || steps_of(loop) <= limits_.lanes) return;
+    throw ScheduleError(
+        fmt::format("{0}.vectorize({1}): expected at most {2} lanes, got {3}; legal: "
+                    "vectorize({1}, 8), which splits it first",
+                    loop.stage, loop.axis, limits_.lanes, steps_of(loop)));
+  }
+
+  void check_copies(const Node& uop) const {
+    int64_t copies = 1, lanes = 1;
+    bool has_loops = false;
+    const Node* unrolled = nullptr;
+    for (const Node* loop : around_) {
+      const int64_t steps = std::max<int64_t>(steps_of(*loop), 1);
+      if (loop->loop_kind == LoopKind::vectorized) {
+        lanes = saturated_product(lanes, steps);
+      } else if (loop->loop_kind != LoopKind::unrolled) {
+        has_loops = has_loops || (copies > 1 && steps > 1);
+      } else if (steps > 1) {
+        copies = saturated_product(copies, steps);
+        unrolled = loop;
+      }
+    }
+    if (unrolled == nullptr) return;
+    if (lanes > 1) {
+      const int64_t vectors = (lanes + limits_.lanes_of_a_vector - 1) / limits_.lanes_of_a_vector;
+      copies = saturated_product(copies, vectors * limits_.copies_of_more);
+    }
+    if (has_loops) copies = saturated_product(copies, limits_.copies_of_more);
+    if (copies <= limits_.copies) return;
+    throw ScheduleError(fmt::format(
+        "{}.unroll({}): expected at most {} copies of what {} computes, by all unrolled loops, {} "
+        "lanes or loops inside counting as {} copies, got {}; legal: {} as a serial loop, or split "
+        "first",
+        unrolled->stage, unrolled->axis, limits_.copies, uop.stage, limits_.lanes_of_a_vector,
+        limits_.copies_of_more, copies, unrolled->axis));
+  }
+
+  const CodeLimits& limits_;
+  std::vector<const Node*> around_;  // loops, outermost first
+};
+
+}  // namespace
+
+// Measured on x86-64, where vectors of 16, 32 and 64 bytes differ by less than the margin.
+CodeLimits code_limits(const Target&) { return CodeLimits(); }
+
+void check_code_size(const LoopNest& nest, const CodeLimits& limits) {
+  if (nest.root) SizeChecker(limits).walk(*nest.root);
+}
+
+}  // namespace emulsion

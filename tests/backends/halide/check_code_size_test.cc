@@ -1,0 +1,65 @@
+#include "backends/halide/check_code_size.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/halide/jit.h"
+#include "dsl/error.h"
+#include "dsl/schedule_text.h"
+#include "passes/lower/lower.h"
+#include "tests/illegal/illegal_case.h"
+#include "tests/passes/expect_error.h"
+
+namespace emulsion {
+namespace {
+
+LoopNest nest_of(const std::string& graph_name, const std::string& directives) {
+  const Graph graph = illegal_graph(graph_name);
+  return lower(graph, parse_schedule("emulsion schedule 1\n" + directives, graph));
+}
+
+struct LargeCode {
+  const char *name, *graph, *schedule, *cause;
+};
+
+class TooMuchCode : public testing::TestWithParam<LargeCode> {};
+
+// The nest is legal; what compiles it has to say no, and nothing is compiled.
+TEST_P(TooMuchCode, IsRefusedByTheBackend) {
+  const LoopNest nest = nest_of(GetParam().graph, GetParam().schedule);
+  EXPECT_TRUE(
+      throws_with<ScheduleError>([&] { check_code_size(nest, CodeLimits()); }, GetParam().cause));
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { JitKernel kernel(nest); }, GetParam().cause));
+}
+
+// clang-format off
+const LargeCode kCases[] = {
+    {"MoreLanesThanAVectorHas", "huge", "y.vectorize(i, 1048576)", "expected at most 256 lanes, got 1048576; legal: vectorize("},
+    {"MoreLanesThanAVectorHasOfAnAxis", "huge", "y.vectorize(i)", "y.vectorize(i): expected at most 256 lanes, got 1500000000; legal: vectorize(i, 8), which splits it first"},
+    {"MoreLanesInASpecialization", "batch_vector", "y.specialize(B == 2048)\ny.vectorize(i)", "expected at most 256 lanes, got 2048; legal: vectorize(i, 8)"},
+    {"MoreCopiesThanAreCompiled", "huge", "y.unroll(i, 1025)", "expected at most 1024 copies of what y computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, got 1025; legal: i_u as a serial loop"},
+    {"MoreCopiesOfLoops", "large", "y.unroll(i, 257)", "expected at most 1024 copies of what y computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, got 1028; legal: i_u as a serial loop"},
+    {"MoreCopiesByTwoLoops", "large", "y.unroll(i)\ny.unroll(j)", "copies, got 10000"},
+    {"MoreCopiesByALoopAround", "large", "y.split(i, io, ii, 50)\ny.unroll(ii)\na.compute_at(y, ii)\na.unroll(j)", "expected at most 1024 copies of what a computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, got 5000; legal: j as a serial loop"},
+    {"MoreCopiesOfVectors", "batch_vector", "y.vectorize(i, 128)\ny.unroll(i, 132)", "copies, got 1056"},
+};
+// clang-format on
+
+INSTANTIATE_TEST_SUITE_P(All, TooMuchCode, testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(CheckCodeSize, AcceptsWhatIsAtTheLimit) {
+  EXPECT_NO_THROW(check_code_size(nest_of("large", "y.unroll(j, 64)"), CodeLimits()));
+  EXPECT_NO_THROW(check_code_size(nest_of("huge", "y.vectorize(i, 256)"), CodeLimits()));
+  EXPECT_NO_THROW(check_code_size(nest_of("huge", "y.unroll(i, 1024)"), CodeLimits()));
+}
+
+TEST(CheckCodeSize, AnotherLimitIsAnotherAnswer) {
+  CodeLimits narrow;
+  narrow.lanes = 8;
+  const LoopNest nest = nest_of("huge", "y.vectorize(i, 16)");
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { check_code_size(nest, narrow); },
+                                         "expected at most 8 lanes, got 16"));
+}
+
+}  // namespace
+}  // namespace emulsion

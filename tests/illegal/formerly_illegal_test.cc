@@ -1,0 +1,61 @@
+// Schedules that were refused while Halide inferred bounds of its own, or that its code generator
+// could not finish. A nest says all that is needed for them: each computes what its graph says,
+// interpreted and compiled, at the edges of guarded memory, with every offset checked.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/illegal/illegal_case.h"
+#include "tests/random/check_schedule.h"
+
+namespace emulsion {
+namespace {
+
+struct LegalCase {
+  const char* name;
+  const char* graph;  // by its name in illegal_graph()
+  ScheduleLines lines;
+};
+
+class FormerlyIllegal : public testing::TestWithParam<LegalCase> {};
+
+TEST_P(FormerlyIllegal, ChangesNothing) {
+  const Graph graph = illegal_graph(GetParam().graph);
+  std::vector<SizeValues> runs;
+  for (int64_t size : {0, 1, 5, 9}) runs.push_back({{"B", size}});
+  if (graph.sizes().empty()) runs = {{}};
+  check_schedule(ScheduleProgram{GetParam().name, graph, runs}, GetParam().lines);
+}
+
+// clang-format off
+const LegalCase kCases[] = {
+    {"MaskedLoadsOfTwoSplits", "large", {"a.split(i, io, ii, 3, predicate_loads)", "a.vectorize(j, 16, predicate_loads)"}},
+    {"MaskedVectorsThatLeaveOneLane", "large", {"y.vectorize(j, 9)"}},
+    {"MaskedVectorsThatLeaveOneLaneOfARunTimeSize", "batch_vector", {"a.vectorize(i, 5)"}},
+    {"MasksOfAnotherLoopThatLeaveOneLane", "batch", {"y.split(m, mo, mi, 4, predicate)", "y.vectorize(n, 5)"}},
+    {"PredicateLoadsOfAnAxisComputedWholeInside", "repeated", {"y.split(i, io, ii, 3)", "a.compute_at(y, io)", "a.split(i, ao, ai, 4, predicate_loads)"}},
+    {"PredicateLoadsOfWhatIsComputedWholeInside", "batch", {"biased.reorder(m, n)", "mm.compute_at(biased, n)", "biased.split(m, mo, mi, 8, predicate_loads)"}},
+    {"PrefetchTwiceInSharedLoops", "diamond", {"p.prefetch(a, i, 1)", "p.compute_with(q, j)", "p.prefetch(a, j, 1)"}},
+    {"FoldLessThanAStepOfTheLoopAroundTouches", "linear", {"y.split(m, mo, mi, 2)", "biased.compute_at(y, mo)", "mm.compute_at(biased, m)", "mm.store_root()", "mm.fold_storage(m, 1)"}},
+    {"FoldOverALoopWithATail", "stencil", {"y.split(i, o, p, 2)", "b.compute_at(y, p)", "a.compute_at(y, p)", "a.store_root()", "a.fold_storage(i, 5)"}},
+    {"FuseOfAWindow", "stencil", {"b.compute_at(y, i)", "a.compute_at(y, i)", "a.store_root()", "a.fuse(i, j, t)"}},
+    {"WindowComputedAgainInEveryColumn", "rows_and_columns", {"a.compute_at(y, j)", "a.store_root()"}},
+    {"WindowOfAMaskedReader", "stencil", {"b.compute_at(y, i)", "b.split(i, o, p, 2)", "a.compute_at(y, i)", "a.store_root()"}},
+    {"WindowOfAReaderThatRoundsUp", "stencil", {"b.compute_at(y, i)", "b.split(i, o, p, 2, round_up)", "a.compute_at(y, i)", "a.store_root()"}},
+    {"UnrollOfWhatAReaderThatSlidesNeedsLessOf", "stencil", {"b.compute_at(y, i)", "b.store_root()", "a.compute_at(y, i)", "a.unroll(i)"}},
+    {"RoundUpOfWhatAReaderThatSlidesNeedsLessOf", "stencil", {"b.compute_at(y, i)", "b.store_root()", "a.compute_at(y, i)", "a.split(i, o, p, 3, round_up)"}},
+    {"WindowOfAReaderWithMaskedLoads", "stencil", {"b.compute_at(y, i)", "b.split(i, o, p, 2, predicate_loads)", "a.compute_at(y, i)", "a.store_root()"}},
+    {"MaskedVectorsOf9Lanes", "large", {"y.vectorize(j, 9, predicate)", "a.vectorize(j, 9, predicate_stores)"}},
+    {"MaskedVectorsOf13Lanes", "large", {"y.vectorize(j, 13, predicate)", "a.vectorize(j, 13, predicate_stores)"}},
+    {"MaskedVectorsOf17Lanes", "large", {"y.vectorize(j, 17, predicate)", "a.vectorize(j, 17, predicate_stores)"}},
+    {"MaskedVectorsOf33Lanes", "large", {"y.vectorize(j, 33, predicate)", "a.vectorize(j, 33, predicate_stores)"}},
+};
+// clang-format on
+
+INSTANTIATE_TEST_SUITE_P(All, FormerlyIllegal, testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace emulsion
