@@ -48,11 +48,22 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
   dump("fuse_epilogues", grouped);
   Schedule schedule = derive_schedule(graph, grouped, target, options);
   dump("derive_schedule", schedule);
-  LoopNest nest = lower(graph, schedule);
+  LoopNest nest = lower(grouped, schedule);
   dump("lower", nest);
   verify_graph(grouped);
   verify_nest(nest);
   return {grouped, report, schedule, nest};
+}
+
+std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,
+                                  const DeriveOptions& options) {
+  std::vector<Lowered> lowered;
+  DeriveOptions same_layout = options;
+  for (const Target& target : targets) {
+    lowered.push_back(run_pipeline(graph, target, same_layout));
+    keep_layout(lowered.back().schedule, &same_layout);
+  }
+  return lowered;
 }
 
 LoopNest run_pipeline(const Graph& graph, const Schedule& schedule) {

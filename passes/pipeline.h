@@ -5,6 +5,7 @@
 // prints the representation to standard error after each step that changed it.
 
 #include <optional>
+#include <vector>
 
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
@@ -16,7 +17,7 @@
 namespace emulsion {
 
 struct Lowered {
-  Graph grouped;  // after fusion
+  Graph grouped;  // after fusion: what is lowered
   FusionReport fusion;
   Schedule schedule;
   LoopNest nest;
@@ -24,6 +25,9 @@ struct Lowered {
 
 // Derives the schedule for `target`.
 Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options = {});
+// For each target, with weights packed as for the first: see derive_schedules.
+std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,
+                                  const DeriveOptions& options = {});
 // With a schedule made by hand or read from a file.
 LoopNest run_pipeline(const Graph& graph, const Schedule& schedule);
 

@@ -36,13 +36,24 @@ void check_label(const std::string& label) {
   }
 }
 
-std::vector<Schedule> schedules_for(const KernelRequest& request, const Graph& graph) {
+struct ScheduledNest {
+  Schedule schedule;
+  LoopNest nest;
+};
+
+// One for each target.
+std::vector<ScheduledNest> nests_for(const KernelRequest& request, const Graph& graph) {
   if (!request.schedule.empty()) {
-    return {request.targets.size(), read_schedule(request.schedule, graph)};
+    const Schedule schedule = read_schedule(request.schedule, graph);
+    return {request.targets.size(), {schedule, run_pipeline(graph, schedule)}};
   }
   DeriveOptions options;
   options.fuse = request.fuse;
-  return derive_schedules(graph, request.targets, options);
+  std::vector<ScheduledNest> nests;
+  for (Lowered& lowered : run_pipeline(graph, request.targets, options)) {
+    nests.push_back({std::move(lowered.schedule), std::move(lowered.nest)});
+  }
+  return nests;
 }
 
 std::string file_name(const std::string& name, size_t target, const char* suffix) {
@@ -73,15 +84,15 @@ void generate_kernel(const KernelRequest& request, const KernelFunction& kernel)
   }
   OutputFiles files(request.directory);
   const Graph graph = kernel(KernelContext(request.targets, request.data));
-  const std::vector<Schedule> schedules = schedules_for(request, graph);
   std::vector<LoopNest> nests;
   std::vector<TargetSchedule> texts;
   KernelDescription description;
   description.name = request.name;
   description.label = request.label.empty() ? request.name : request.label;
-  for (size_t i = 0; i < schedules.size(); ++i) {
-    nests.push_back(run_pipeline(graph, schedules[i]));
-    texts.push_back({to_string(schedules[i]), request.schedule.empty()});
+  for (ScheduledNest& made : nests_for(request, graph)) {
+    const size_t i = nests.size();
+    nests.push_back(std::move(made.nest));
+    texts.push_back({to_string(made.schedule), request.schedule.empty()});
     const std::string head =
         "# " + description.label + " for " + request.targets[i].to_string_with_machine() + "\n";
     write(&files, file_name(request.name, i, ".schedule.txt"), head + texts.back().text);

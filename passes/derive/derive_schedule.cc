@@ -139,13 +139,17 @@ std::vector<Schedule> derive_schedules(const Graph& graph, const std::vector<Tar
   DeriveOptions same_layout = options;
   for (const Target& target : targets) {
     schedules.push_back(derive_schedule(graph, target, same_layout));
-    for (const auto& [name, stage] : schedules.back().stages()) {
-      for (const Directive& d : stage.directives()) {
-        if (d.kind == DirectiveKind::pack) same_layout.panels.emplace(d.target, d.factor);
-      }
-    }
+    keep_layout(schedules.back(), &same_layout);
   }
   return schedules;
+}
+
+void keep_layout(const Schedule& schedule, DeriveOptions* options) {
+  for (const auto& [name, stage] : schedule.stages()) {
+    for (const Directive& d : stage.directives()) {
+      if (d.kind == DirectiveKind::pack) options->panels.emplace(d.target, d.factor);
+    }
+  }
 }
 
 }  // namespace emulsion

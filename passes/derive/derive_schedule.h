@@ -49,6 +49,8 @@ Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target&
 // One schedule for each target of one library: weights are packed as the first target wants them.
 std::vector<Schedule> derive_schedules(const Graph& graph, const std::vector<Target>& targets,
                                        const DeriveOptions& options = {});
+// Lets what is derived next pack weights as this schedule does.
+void keep_layout(const Schedule& schedule, DeriveOptions* options);
 
 }  // namespace emulsion
 
