@@ -59,6 +59,8 @@ def _generate(ctx, kernel, outputs):
         arguments.add(ctx.file.schedule, format = "--schedule=%s")
     if not ctx.attr.fuse:
         arguments.add("--no-fuse")
+    if ctx.attr.checked:
+        arguments.add("--checked")
     ctx.actions.run(
         arguments = [arguments],
         env = {
@@ -136,6 +138,7 @@ def _kernel_impl(ctx):
 _emulsion_kernel = rule(
     implementation = _kernel_impl,
     attrs = {
+        "checked": attr.bool(default = False, doc = "Whether the kernel looks at each of its offsets."),
         "data": attr.label_list(allow_files = True, doc = "What the generator may read."),
         "fuse": attr.bool(default = True, doc = "For derived schedules."),
         # Not cfg = "exec": that compiles the DSL, the passes and the backends a second time, and a kernel is
@@ -214,6 +217,7 @@ def emulsion_library(
         data = [],
         deps = [],
         fuse = True,
+        checked = False,
         test = True,
         test_tolerance = None,
         test_size = "small",
@@ -243,6 +247,9 @@ def emulsion_library(
       data: files that the source reads, such as weights: KernelContext::constant and path find them.
       deps: more that the source needs.
       fuse: False derives schedules that compute every operation by itself, through memory.
+      checked: True makes a kernel that compares every offset with the memory that it goes to, before it uses it,
+        and returns a code and a message instead of leaving that memory. For finding mistakes: such a kernel is
+        many times slower.
       test: whether to make <name>_test and <name>_benchmark.
       test_tolerance: how far a result may be from the interpreter's, as a part of the largest; where sums are
         exact nothing may differ, whatever this says.
@@ -275,6 +282,7 @@ def emulsion_library(
     )
     _emulsion_kernel(
         name = name,
+        checked = checked,
         data = data,
         fuse = fuse,
         generator = ":" + name + "_generator",

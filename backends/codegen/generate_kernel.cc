@@ -103,7 +103,7 @@ void generate_kernel(const KernelRequest& request, const KernelFunction& kernel)
   description.flops = count_flops(graph);
   write(&files, request.name + "_kernel.h", kernel_header(description));
   write(&files, request.name + ".json", kernel_manifest(description, texts));
-  compile_aot(nests, request.name, request.targets, files.scratch_path(""));
+  compile_aot(nests, request.name, request.targets, files.scratch_path(""), request.compile);
   files.commit(kernel_files(request.name, request.targets.size()));
 }
 

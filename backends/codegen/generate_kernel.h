@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "backends/codegen/kernel_context.h"
+#include "backends/halide/compile_options.h"
 #include "dsl/graph.h"
 #include "dsl/target.h"
 
@@ -29,8 +30,9 @@ struct KernelRequest {
   std::string name;             // of the kernel's C function
   std::string label;            // for readers of the files; the name when empty
   std::vector<Target> targets;  // the best first
-  std::string schedule;  // a file (schedule_file.h), for all targets; empty: derived, for each
-  bool fuse = true;      // for derived schedules (passes/derive/derive_schedule.h)
+  std::string schedule;    // a file (schedule_file.h), for all targets; empty: derived, for each
+  bool fuse = true;        // for derived schedules (passes/derive/derive_schedule.h)
+  CompileOptions compile;  // of the kernel's code
   std::map<std::string, std::string> data;  // see KernelContext
   std::string directory = ".";
 };

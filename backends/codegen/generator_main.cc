@@ -67,6 +67,9 @@ int generate(int argc, char** argv) {
                  "What the kernel is made from, for the readers of the files");
   app.add_flag("--no-fuse", no_fuse,
                "Derived schedules compute every operation by itself, through memory");
+  app.add_flag("--checked", request.compile.checked,
+               "The kernel compares every offset with the memory that it goes to, before it uses "
+               "it: for tests, many times slower");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

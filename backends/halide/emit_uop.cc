@@ -123,6 +123,11 @@ class UopEmitter {
     return place.load(place.offset(safe), load_mask_);
   }
 
+  static Halide::Expr text_of(const std::vector<Halide::Expr>& parts) {
+    return hi::Call::make(Halide::type_of<const char*>(), hi::Call::stringify, parts,
+                          hi::Call::PureIntrinsic);
+  }
+
   // In checked code: that the offset is inside the memory of the place.
   void check(const Place& place, const std::vector<Halide::Expr>& indices,
              const Halide::Expr& mask) {
@@ -131,12 +136,16 @@ class UopEmitter {
     for (size_t d = 0; d < relative.size(); ++d) {
       Halide::Expr inside = relative[d] >= 0 && relative[d] < Halide::max(place.extents[d], 1);
       if (!hi::is_const_one(mask)) inside = inside || !mask;
-      const Halide::Expr message = hi::requirement_failed_error(
-          inside, {Halide::Expr("stage " + stage_.name + ", axis " + std::to_string(d) + " of " +
-                                place.buffer + ": expected an index from 0 to less than "),
-                   place.extents[d], Halide::Expr(", counted from "), place.mins[d],
-                   Halide::Expr(", got "), relative[d]});
-      checks_.push_back(hi::AssertStmt::make(inside, message));
+      const std::string where =
+          "stage " + stage_.name + ", axis " + std::to_string(d) + " of " + place.buffer;
+      // What the runtime puts in front: of the condition itself, passes leave "false".
+      const Halide::Expr what = text_of({Halide::Expr("an index inside its memory")});
+      const Halide::Expr message = text_of(
+          {Halide::Expr(where + ": expected an index from 0 to less than "), place.extents[d],
+           Halide::Expr(", counted from "), place.mins[d], Halide::Expr(", got "), relative[d]});
+      const Halide::Expr fail = hi::Call::make(Halide::Int(32), "halide_error_requirement_failed",
+                                               {what, message}, hi::Call::Extern);
+      checks_.push_back(hi::AssertStmt::make(inside, fail));
     }
   }
 

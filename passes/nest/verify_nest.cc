@@ -8,6 +8,7 @@
 #include "passes/nest/verify_nest_bounds.h"
 #include "passes/nest/verify_nest_storage.h"
 #include "passes/nest/verify_nest_tables.h"
+#include "passes/nest/verify_nest_written.h"
 
 namespace emulsion {
 namespace {
@@ -467,6 +468,7 @@ void verify_nest(const LoopNest& nest) {
   TreeVerifier(nest).verify();
   verify_nest_bounds(nest);
   verify_nest_storage(nest);
+  verify_nest_written(nest);
   for (const Pack& pack : nest.packs) verify_nest(*pack.nest);
 }
 

@@ -35,26 +35,6 @@ bool reads(const Stage& stage, const std::string& buffer) {
   return found;
 }
 
-// The reads that happen at a point, as far as the axes decide it: of a select, those of its
-// condition and of the branch that is taken; those whose index is data are left out.
-void visit_reads(
-    const Expr& body, const Values& axes,
-    const std::function<void(const Expr& read, const std::vector<int64_t>& index)>& visit) {
-  if (body->op == ExprOp::select) {
-    visit_reads(body->args[0], axes, visit);
-    if (!is_index(body->args[0])) return;  // which branch runs, only data decide
-    bool chosen = evaluate_index(body->args[0], axes) != 0;
-    visit_reads(body->args[chosen ? 1 : 2], axes, visit);
-    return;
-  }
-  for (const Expr& argument : body->args) visit_reads(argument, axes, visit);
-  if (body->op != ExprOp::read) return;
-  if (!std::all_of(body->args.begin(), body->args.end(), is_index)) return;
-  std::vector<int64_t> index;
-  for (const Expr& argument : body->args) index.push_back(evaluate_index(argument, axes));
-  visit(body, index);
-}
-
 // The storage of one stage, and what of it has been computed, oldest first.
 class KeptStorage {
  public:
@@ -220,6 +200,24 @@ class StorageVerifier {
 };
 
 }  // namespace
+
+void visit_reads(
+    const Expr& body, const std::map<std::string, int64_t>& axes,
+    const std::function<void(const Expr& read, const std::vector<int64_t>& index)>& visit) {
+  if (body->op == ExprOp::select) {
+    visit_reads(body->args[0], axes, visit);
+    if (!is_index(body->args[0])) return;  // which branch runs, only data decide
+    bool chosen = evaluate_index(body->args[0], axes) != 0;
+    visit_reads(body->args[chosen ? 1 : 2], axes, visit);
+    return;
+  }
+  for (const Expr& argument : body->args) visit_reads(argument, axes, visit);
+  if (body->op != ExprOp::read) return;
+  if (!std::all_of(body->args.begin(), body->args.end(), is_index)) return;
+  std::vector<int64_t> index;
+  for (const Expr& argument : body->args) index.push_back(evaluate_index(argument, axes));
+  visit(body, index);
+}
 
 void verify_layout(const LoopNest& nest, const Node& node) {
   const size_t rank = nest.stage(node.stage).axes.size();

@@ -7,6 +7,12 @@
 // several values of each run-time size, over boxes of indices: what a `produce` computes, and what
 // readers read at the first and the last of their own iterations. Part of verify_nest.
 
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
 #include "passes/nest/loop_nest.h"
 
 namespace emulsion {
@@ -15,6 +21,12 @@ namespace emulsion {
 // as what they fold; whether an alloc is what was reserved. InternalError, as all here.
 void verify_layout(const LoopNest& nest, const Node& node);
 void verify_fits(const LoopNest& nest, const Node& alloc, const Node& reserve);
+
+// The reads that happen at a point, as far as the axes decide it: of a select, those of its
+// condition and of the branch that is taken; those whose index is data are left out.
+void visit_reads(
+    const Expr& body, const std::map<std::string, int64_t>& axes,
+    const std::function<void(const Expr& read, const std::vector<int64_t>& index)>& visit);
 
 // InternalError naming the reader, the element and what was found there.
 void verify_nest_storage(const LoopNest& nest);

@@ -7,6 +7,8 @@ generator=$PWD/$1
 bias=$PWD/$2
 schedule=$PWD/$3
 schedule_json=$PWD/$4
+fused_rows=$PWD/$5
+fused_rows_checked=$PWD/$6
 work=${TEST_TMPDIR:?}
 failures=0
 
@@ -46,6 +48,11 @@ for file in $expected; do
   cmp "$work/a/$file" "$work/b/c/$file" || problem "$file differs"
 done
 cd "$work" || exit 1
+
+# A checked kernel has the words of its checks in it: of those that nothing proves, and this one has such.
+words="stage y, axis 0 of y: expected an index from 0 to less than"
+grep -qF "$words" "$fused_rows_checked" || problem "checked = True: no checks"
+if grep -qF "$words" "$fused_rows"; then problem "checks in a kernel that has not asked for them"; fi
 
 # A schedule that it wrote is one that it reads, and gives the same kernel.
 generate "$work/again" --schedule="$work/a/tiny.schedule.txt" || problem "cannot read its own schedule"

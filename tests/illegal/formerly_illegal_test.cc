@@ -26,7 +26,7 @@ TEST_P(FormerlyIllegal, ChangesNothing) {
   std::vector<SizeValues> runs;
   for (int64_t size : {0, 1, 5, 9}) runs.push_back({{"B", size}});
   if (graph.sizes().empty()) runs = {{}};
-  check_schedule(ScheduleProgram{GetParam().name, graph, runs}, GetParam().lines);
+  check_both_codes(ScheduleProgram{GetParam().name, graph, runs}, GetParam().lines);
 }
 
 // clang-format off

@@ -81,7 +81,11 @@ std::string fault_of_message(const std::string& message) {
 }
 
 json to_json(const ScheduleResult& result) {
-  return {result.failure, result.refused, result.checked, result.kinds};
+  return {result.failure, result.refused, result.checked, result.kinds, numbers_of(result.emitted)};
+}
+
+CompileOptions options_of(int index) {
+  return options_of_turn(index / static_cast<int>(schedule_programs().size()));
 }
 
 }  // namespace
@@ -93,13 +97,20 @@ void check_interpreted(const ScheduleProgram& program, const LoopNest& nest) {
   }
 }
 
-void check_compiled(const ScheduleProgram& program, const LoopNest& nest) {
-  const JitKernel kernel(nest, test_target());
+CompileOptions options_of_turn(int turn) {
+  CompileOptions options;
+  options.checked = turn % 2 == 0;
+  return options;
+}
+
+void check_compiled(const ScheduleProgram& program, const LoopNest& nest,
+                    const CompileOptions& options) {
+  const JitKernel kernel(nest, test_target(), options);
   for (const SizeValues& sizes : program.runs) {
     const TensorValues arguments = integer_arguments(program.graph, sizes);
-    InterpretOptions options;
-    options.sizes = sizes;
-    const TensorValues expected = interpret_graph(program.graph, arguments, options);
+    InterpretOptions with_sizes;
+    with_sizes.sizes = sizes;
+    const TensorValues expected = interpret_graph(program.graph, arguments, with_sizes);
     for (auto side : {GuardedBuffer::Side::start, GuardedBuffer::Side::end}) {
       const TensorValues actual = run_guarded(kernel, program.graph, arguments, sizes, side);
       for (const auto& [name, value] : expected) {
@@ -112,15 +123,35 @@ void check_compiled(const ScheduleProgram& program, const LoopNest& nest) {
 
 bool is_compiled(const LoopNest& nest) { return !has_tiles(*nest.root) && !is_too_large(nest); }
 
-void check_nest(const ScheduleProgram& program, const LoopNest& nest) {
-  check_interpreted(program, nest);
-  if (!is_compiled(nest)) return expect_not_compiled(nest);
-  check_compiled(program, nest);
+EmittedCounts check_statement(const LoopNest& nest) {
+  const EmittedCheck check = check_emitted(nest);
+  if (check.difference.empty()) return check.counts;
+  throw std::runtime_error("statement: " + check.difference + "\n" + to_string(nest));
 }
 
-void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines) {
+EmittedCounts check_nest(const ScheduleProgram& program, const LoopNest& nest,
+                         const CompileOptions& options) {
+  check_interpreted(program, nest);
+  if (!is_compiled(nest)) {
+    expect_not_compiled(nest);
+    return {};
+  }
+  check_compiled(program, nest, options);
+  return check_statement(nest);
+}
+
+EmittedCounts check_schedule(const ScheduleProgram& program, const ScheduleLines& lines,
+                             const CompileOptions& options) {
   const Schedule schedule = parse_schedule(schedule_text(program.graph, lines), program.graph);
-  check_nest(program, lower(program.graph, schedule));
+  return check_nest(program, lower(program.graph, schedule), options);
+}
+
+void check_both_codes(const ScheduleProgram& program, const ScheduleLines& lines) {
+  CompileOptions options;
+  for (bool checked : {false, true}) {
+    options.checked = checked;
+    check_schedule(program, lines, options);
+  }
 }
 
 std::map<DirectiveKind, int> directive_kinds(const Graph& graph, const ScheduleLines& lines) {
@@ -144,7 +175,7 @@ ScheduleResult check_legal(uint64_t seed, int index) {
   try {
     draw_legal_schedule(seed, index, &lines, &result.refused);
     announce(describe(program, lines, ""));
-    check_schedule(program, lines);
+    result.emitted += check_schedule(program, lines, options_of(index));
     ++result.checked;
     for (const auto& [kind, count] : directive_kinds(program.graph, lines)) {
       result.kinds[to_string(kind)] += count;
@@ -189,8 +220,10 @@ ScheduleResult check_illegal(uint64_t seed, int index) {
   RandomNumbers random = numbers_of(~seed, index);
   ScheduleLines lines;
   try {
-    const MistakeCounts counts = check_mistakes(
-        program.graph, &random, &lines, [&](const LoopNest& nest) { check_nest(program, nest); });
+    const MistakeCounts counts =
+        check_mistakes(program.graph, &random, &lines, [&](const LoopNest& nest) {
+          result.emitted += check_nest(program, nest, options_of(index));
+        });
     result.refused = counts.refused;
     result.checked = counts.accepted;
   } catch (const std::exception& error) {
@@ -218,6 +251,7 @@ std::vector<ScheduleResult> check_in_children(ScheduleCheck check, uint64_t seed
     values[1].get_to(results[i].refused);
     values[2].get_to(results[i].checked);
     values[3].get_to(results[i].kinds);
+    results[i].emitted = counts_of(values[4].get<std::vector<int64_t>>());
   }
   return results;
 }

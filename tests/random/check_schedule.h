@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "backends/halide/compile_options.h"
 #include "dsl/schedule.h"
 #include "passes/nest/loop_nest.h"
+#include "tests/backends/halide/check_emitted.h"
 #include "tests/random/random_schedule.h"
 #include "tests/random/schedule_programs.h"
 
@@ -21,16 +23,27 @@ namespace emulsion {
 // Throw std::runtime_error when the nest does not compute what the program does: run step by step,
 // where it also has to keep the rules of verify_nest; compiled.
 void check_interpreted(const ScheduleProgram& program, const LoopNest& nest);
-void check_compiled(const ScheduleProgram& program, const LoopNest& nest);
+void check_compiled(const ScheduleProgram& program, const LoopNest& nest,
+                    const CompileOptions& options = {});
+// The same of a nest whose statement for Halide is not what it says (check_emitted.h). Returns what
+// was compared.
+EmittedCounts check_statement(const LoopNest& nest);
 
 // Whether a CPU's backend compiles the nest: it has no tiles of a tile machine and comes to no more
 // code than a compiler finishes. The others have to be refused.
 bool is_compiled(const LoopNest& nest);
 
-// Both, or that refusal.
-void check_nest(const ScheduleProgram& program, const LoopNest& nest);
+// All three, or that refusal.
+EmittedCounts check_nest(const ScheduleProgram& program, const LoopNest& nest,
+                         const CompileOptions& options = {});
 // The same of a schedule that lowers.
-void check_schedule(const ScheduleProgram& program, const ScheduleLines& lines);
+EmittedCounts check_schedule(const ScheduleProgram& program, const ScheduleLines& lines,
+                             const CompileOptions& options = {});
+// That for plain and for checked code.
+void check_both_codes(const ScheduleProgram& program, const ScheduleLines& lines);
+// Checked code for one half of all, so that none leaves its memory unseen; and plain code for the
+// other, since checked code has other vectors. `turn`: how often the same program was there before.
+CompileOptions options_of_turn(int turn);
 
 // How many directives of each kind the schedule has.
 std::map<DirectiveKind, int> directive_kinds(const Graph& graph, const ScheduleLines& lines);
@@ -41,6 +54,7 @@ struct ScheduleResult {
   int refused = 0;                   // directives or schedules that were, each with an Error
   int checked = 0;                   // schedules that were accepted and change nothing
   std::map<std::string, int> kinds;  // directives of the accepted legal schedule, by their names
+  EmittedCounts emitted;             // of the checked schedules
 };
 
 // Legal schedule `index` of a run from `seed`, drawn for program index % number of programs, into

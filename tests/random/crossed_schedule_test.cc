@@ -1,7 +1,7 @@
 // Random schedules of random graphs, for what the few programs of random_schedule_test have no
-// operators for: what the nest and the compiled kernel compute is NumPy's answer, Halide has the
-// loops of the nest, and a schedule with a mistake is refused or computes the same. A failure
-// prints what reproduces it:
+// operators for: what the nest and the compiled kernel compute is NumPy's answer, the statement for
+// Halide is what the nest says, and a schedule with a mistake is refused or computes the same. A
+// failure prints what reproduces it:
 //
 //   ./bazelw test //tests/random:crossed_schedule_test --test_env=EMULSION_SEED=7
 //   --test_env=EMULSION_GRAPH=123
@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
 #include "passes/lower/lower.h"
+#include "tests/backends/halide/check_emitted.h"
 #include "tests/random/check_recipe.h"
 #include "tests/random/check_schedule.h"
 #include "tests/random/guarded_run.h"
@@ -45,8 +47,12 @@ uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
 // One graph and what NumPy says of it.
 class Case {
  public:
-  Case(const Recipe& recipe, const Answer& answer, uint64_t seed)
-      : recipe_(recipe), answer_(answer), graph_(build_graph(recipe)), random_(seed) {}
+  Case(const Recipe& recipe, const Answer& answer, uint64_t seed, const CompileOptions& options)
+      : recipe_(recipe),
+        answer_(answer),
+        graph_(build_graph(recipe)),
+        random_(seed),
+        options_(options) {}
 
   // What is wrong; empty: nothing.
   std::string fault() {
@@ -65,10 +71,14 @@ class Case {
     }
   }
 
+  // What was compared of the statements.
+  const EmittedCounts& emitted() const { return emitted_; }
+
  private:
-  void check(const LoopNest& nest) const {
+  void check(const LoopNest& nest) {
     if (!is_compiled(nest)) return;
-    const JitKernel kernel(nest, test_target());
+    emitted_ += check_statement(nest);
+    const JitKernel kernel(nest, test_target(), options_);
     for (size_t run = 0; run < recipe_.runs.size(); ++run) {
       const SizeValues& sizes = recipe_.runs[run];
       const TensorValues arguments = arguments_of(recipe_, graph_, sizes);
@@ -94,6 +104,8 @@ class Case {
   const Answer& answer_;
   const Graph graph_;
   RandomNumbers random_;
+  const CompileOptions options_;
+  EmittedCounts emitted_;
 };
 
 class CrossedSchedules : public testing::TestWithParam<int> {};
@@ -118,17 +130,31 @@ TEST_P(CrossedSchedules, ChangeNothingOrAreRefused) {
   std::vector<std::function<std::string()>> tasks;
   for (size_t i = 0; i < recipes.size(); ++i) {
     const uint64_t seed = base_seed() * 1000003 + static_cast<uint64_t>(indices[i]);
-    tasks.emplace_back([&, i, seed] { return Case(recipes[i], answers[i], seed).fault(); });
+    tasks.emplace_back([&, i, seed] {
+      Case one(recipes[i], answers[i], seed, options_of_turn(static_cast<int>(i)));
+      const std::string fault = one.fault();
+      return nlohmann::json({fault, numbers_of(one.emitted())}).dump();
+    });
   }
   const std::vector<TaskResult> results = run_in_children(tasks);
   ASSERT_EQ(results.size(), tasks.size());
+  EmittedCounts emitted;
   for (size_t i = 0; i < results.size(); ++i) {
-    const std::string fault = results[i].crash + results[i].text;
+    std::string fault = results[i].crash;
+    if (fault.empty()) {
+      const auto values = nlohmann::json::parse(results[i].text);
+      values[0].get_to(fault);
+      emitted += counts_of(values[1].get<std::vector<int64_t>>());
+    }
     if (fault.empty()) continue;
     ADD_FAILURE() << "EMULSION_SEED=" << base_seed() << " EMULSION_GRAPH=" << indices[i] << "\n"
                   << fault;
   }
-  fmt::print("seed {}: {} graphs run\n", base_seed(), results.size());
+  fmt::print("seed {}: {} graphs run\n{}\n", base_seed(), results.size(), to_string(emitted));
+  // The least of one graph whose schedule and whose mistakes are compared.
+  if (only == UINT64_MAX) {
+    EXPECT_GE(emitted.uops, static_cast<int64_t>(results.size()));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CrossedSchedules, testing::Range(0, kBatches));

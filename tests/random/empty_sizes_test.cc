@@ -95,7 +95,7 @@ class EmptySizes : public testing::TestWithParam<Scheduled> {
 
 TEST_P(EmptySizes, ComputeTheSame) {
   const Graph graph(GetParam().program());
-  EXPECT_NO_THROW(check_schedule(program(graph), GetParam().lines));
+  EXPECT_NO_THROW(check_both_codes(program(graph), GetParam().lines));
 }
 
 const Scheduled kScheduled[] = {

@@ -22,7 +22,7 @@ TEST_P(FoundSchedules, ChangeNothing) {
   const FoundSchedule& found = GetParam();
   for (const ScheduleProgram& program : schedule_programs()) {
     if (program.name != found.program) continue;
-    EXPECT_NO_THROW(check_schedule(program, found.lines));
+    EXPECT_NO_THROW(check_both_codes(program, found.lines));
     return;
   }
   FAIL() << "no program " << found.program;

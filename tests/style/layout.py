@@ -9,6 +9,7 @@ LIBRARY = ("dsl", "passes", "backends")
 
 # Headers that need no test of the same stem, each with the reason.
 WITHOUT_OWN_TEST = {
+    "backends/halide/compile_options": "jit_test, compile_aot_test, aot_kernels_test: of a nest that is wrong",
     "backends/halide/descriptor_text": "nest_tables_test",
     "backends/halide/emit_places": "emit_nest_test reads offsets off the statement",
     "backends/halide/emit_prefetch": "emit_nest_test",
@@ -37,6 +38,8 @@ HALIDE_BESIDE = {
     "benchmarks/halide_matmul.cc": "the same",
     "benchmarks/halide_memory_bound.cc": "the same",
     "benchmarks/halide_peer.cc": "the same",
+    "tests/backends/halide/emitted_items.h": "reads a statement as it is before Halide's passes",
+    "tests/backends/halide/evaluate_halide.h": "the same, in numbers",
     "tests/backends/halide/halide_call_test.cc": "throws Halide's own exceptions",
     "tests/backends/runtime/make_test_kernels.cc": "async and extern stages, which no nest of ours has, meet our hooks",
     "tests/bazel/smoke_test.cc": "uses every library from outside once, so that a broken repository rule shows there",

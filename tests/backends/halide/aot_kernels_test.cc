@@ -11,6 +11,7 @@
 #include "backends/runtime/emulsion_runtime.h"
 #include "backends/runtime/kernel_runtime.h"
 #include "dsl/target.h"
+#include "tests/backends/halide/test_checked.h"
 #include "tests/backends/halide/test_concat.h"
 #include "tests/backends/halide/test_linear.h"
 #include "tests/backends/halide/test_picky.h"
@@ -205,6 +206,30 @@ TEST(AotKernel, MemoryThatRanOutIsACode) {
 TEST(AotKernel, NoRowsAtAll) {
   View empty_a(nullptr, 5, 0), empty_b(nullptr, 5, 0), rows(nullptr, 5, 0), sums(nullptr, 0);
   EXPECT_EQ(test_concat(empty_a, empty_b, rows, sums), 0) << emulsion_last_error();
+}
+
+// Its storage has room for 40 rows.
+int run_checked(int rows, std::vector<float>* y) {
+  std::vector<float> x(static_cast<size_t>(rows * 5), 3);
+  y->assign(x.size(), 0);
+  View vx(x.data(), 5, rows), vy(y->data(), 5, rows);
+  return test_checked(vx, vy);
+}
+
+TEST(AotKernel, CheckedCodeThatStaysInItsMemoryRuns) {
+  std::vector<float> y;
+  for (int rows : {0, 1, 40}) {
+    EXPECT_EQ(run_checked(rows, &y), 0) << emulsion_last_error();
+    EXPECT_THAT(y, Each(7));
+  }
+}
+
+TEST(AotKernel, CheckedCodeReturnsACodeBeforeItLeavesItsMemory) {
+  std::vector<float> y;
+  EXPECT_NE(run_checked(41, &y), 0);
+  EXPECT_THAT(emulsion_last_error(),
+              HasSubstr("stage a, axis 0 of a: expected an index from 0 to less than 40, counted "
+                        "from 0, got 40"));
 }
 
 TEST(AotKernel, TheMetadataNamesTheKernel) {

@@ -10,6 +10,7 @@
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "passes/lower/lower.h"
+#include "tests/backends/halide/wrong_nest.h"
 
 namespace emulsion {
 namespace {
@@ -107,6 +108,17 @@ TEST_F(CompileAot, OneLibraryHoldsABodyForEachTarget) {
   EXPECT_THAT(archive, HasSubstr("linear_emulsion_body_0"));
   EXPECT_THAT(archive, HasSubstr("linear_emulsion_body_1"));
   EXPECT_THAT(archive, HasSubstr("halide_can_use_target_features"));
+}
+
+TEST_F(CompileAot, CheckedCodeHasTheWordsOfItsChecks) {
+  CompileOptions checked;
+  checked.checked = true;
+  const LoopNest nest = nest_that_is_wrong_for_many_rows();
+  compile_aot(nest, "rows", {kAvx512, kPlain}, folder("checked"), checked);
+  compile_aot(nest, "rows", {kAvx512, kPlain}, folder("plain"));
+  const std::string words = "stage a, axis 0 of a: expected an index from 0 to less than";
+  EXPECT_NE(contents("checked/rows.a").find(words), std::string::npos);
+  EXPECT_EQ(contents("plain/rows.a").find(words), std::string::npos);
 }
 
 TEST_F(CompileAot, APlainTargetAsksNothingOfTheProcessor) {

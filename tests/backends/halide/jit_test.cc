@@ -13,7 +13,9 @@
 #include "passes/lower/lower.h"
 #include "passes/nest/verify_nest.h"
 #include "tests/backends/halide/nest_cases.h"
+#include "tests/backends/halide/wrong_nest.h"
 #include "tests/passes/expect_error.h"
+#include "tests/passes/nest/test_nests.h"
 
 namespace emulsion {
 namespace {
@@ -277,6 +279,38 @@ TEST(Jit, ATooSmallAllocIsAnInternalErrorOrACode) {
   };
   nest.root = shrink(nest.root);
   EXPECT_ANY_THROW(run_by_jit(nest, linear.arguments(1), 1));
+}
+
+// y[m, n] = x[m, n] * 2 + 1 of as many rows, by the nest that has room for 40.
+void run_checked(const LoopNest& nest, int64_t rows) {
+  std::vector<float> x(static_cast<size_t>(rows * 5), 3), y(x.size());
+  CompileOptions options;
+  options.checked = true;
+  const JitKernel kernel(nest, Target::host(), options);
+  kernel.run({{"x", {f32, {rows, 5}, x.data()}}, {"y", {f32, {rows, 5}, y.data()}}});
+  EXPECT_EQ(y, std::vector<float>(x.size(), 7));
+}
+
+TEST(JitChecked, RunsWhatStaysInItsMemory) {
+  for (int64_t rows : {0, 1, 40}) run_checked(nest_that_is_wrong_for_many_rows(), rows);
+}
+
+TEST(JitChecked, SaysWhichIndexLeavesItsMemory) {
+  EXPECT_ERROR(run_checked(nest_that_is_wrong_for_many_rows(), 41),
+               "stage a, axis 0 of a: expected an index from 0 to less than 40, counted from 0, "
+               "got 40");
+  EXPECT_ERROR(run_checked(nest_that_is_wrong_for_many_rows(), 41), "kernel y: code -27:");
+}
+
+TEST(JitChecked, LooksAtReads) {
+  // All that is written is inside, and what is read is not.
+  LoopNest nest = nest_that_is_wrong_for_many_rows();
+  nest.root = edit(nest.root, [](Node* node) {
+    if (node->stage == "a" && !node->point.empty()) node->point[0] = min(node->point[0], 39);
+  });
+  EXPECT_ERROR(run_checked(nest, 41),
+               "stage y, axis 0 of a: expected an index from 0 to less than "
+               "40, counted from 0, got 40");
 }
 
 }  // namespace

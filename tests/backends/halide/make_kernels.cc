@@ -7,6 +7,7 @@
 #include "backends/halide/compile_aot.h"
 #include "dsl/operators.h"
 #include "passes/lower/lower.h"
+#include "tests/backends/halide/wrong_nest.h"
 
 namespace emulsion {
 namespace {
@@ -47,6 +48,11 @@ void make_picky(const char* folder) {
               Target::parse("x86-64-linux-avx512_sapphirerapids-avx512_zen5"), folder);
 }
 
+// Checked, and wrong for more than 40 rows, which is more than the verifier tries.
+void make_checked(const char* folder) {
+  compile_aot(nest_that_is_wrong_for_many_rows(), "test_checked", targets(), folder, {true});
+}
+
 }  // namespace
 }  // namespace emulsion
 
@@ -59,6 +65,7 @@ int main(int argc, char** argv) {
     emulsion::make_linear(argv[1]);
     emulsion::make_concat(argv[1]);
     emulsion::make_picky(argv[1]);
+    emulsion::make_checked(argv[1]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "make_kernels: %s\n", error.what());
     return 1;

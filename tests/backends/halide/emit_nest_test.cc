@@ -1,0 +1,298 @@
+#include "backends/halide/emit_nest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <iostream>
+
+#include "dsl/target.h"
+#include "passes/lower/lower.h"
+#include "passes/pipeline.h"
+#include "tests/backends/halide/check_emitted.h"
+#include "tests/backends/halide/nest_cases.h"
+#include "tests/passes/nest/test_nests.h"
+
+namespace emulsion {
+namespace {
+
+using testing::HasSubstr;
+
+void expect_as_printed(const LoopNest& nest, EmittedCounts* total) {
+  const EmittedCheck check = check_emitted(nest);
+  EXPECT_EQ(check.difference, "") << to_string(nest);
+  *total += check.counts;
+}
+
+TEST(EmitNest, SchedulesByHandAreWhatTheNestSays) {
+  EmittedCounts total;
+  for (const ScheduledCase& c : scheduled_cases()) {
+    SCOPED_TRACE(c.name);
+    expect_as_printed(lower(c.graph, c.schedule), &total);
+  }
+  std::cout << to_string(total) << "\n";
+  EXPECT_GE(total.loops, 480);
+  EXPECT_GE(total.uops, 200);
+  EXPECT_GE(total.allocs, 95);
+  EXPECT_GE(total.branches, 10);
+  EXPECT_GE(total.prefetches, 4);
+  EXPECT_GE(total.points, 18000);
+  // Branches in branches for sizes that rule each other out, and loops around what is empty.
+  EXPECT_LE(total.unreached, 9);
+}
+
+TEST(EmitNest, OperatorsAreWhatTheNestSays) {
+  EmittedCounts total;
+  for (const GraphCase& c : operator_cases()) {
+    SCOPED_TRACE(c.name);
+    expect_as_printed(lower(c.graph, Schedule(c.graph)), &total);
+  }
+  std::cout << to_string(total) << "\n";
+  EXPECT_GE(total.loops, 340);
+  EXPECT_GE(total.uops, 150);
+  EXPECT_GE(total.allocs, 60);
+  EXPECT_EQ(total.unreached, 0);
+}
+
+TEST(EmitNest, DerivedSchedulesAreWhatTheNestSays) {
+  EmittedCounts total;
+  const Target target = Target::parse("x86-64-v3");
+  for (const GraphCase& c : operator_cases()) {
+    SCOPED_TRACE(c.name);
+    expect_as_printed(run_pipeline(c.graph, target).nest, &total);
+  }
+  std::cout << to_string(total) << "\n";
+  EXPECT_GE(total.loops, 400);
+  EXPECT_GE(total.uops, 140);
+  EXPECT_GE(total.allocs, 45);
+  EXPECT_EQ(total.unreached, 0);
+}
+
+// --- What the check notices: a nest that is not the one that was emitted.
+
+using Change = std::function<void(Node*)>;
+
+std::string difference_after(const LoopNest& nest, const Change& change) {
+  LoopNest changed = nest;
+  changed.root = edit(nest.root, change);
+  return check_emitted(changed, nest).difference;
+}
+
+LoopNest rows() { return linear_nest(Extent::size("B")); }
+
+Change at_loop(const std::string& stage, const std::string& axis, const Change& change) {
+  return [=](Node* node) {
+    if (node->kind == NodeKind::loop && node->stage == stage && node->axis == axis) change(node);
+  };
+}
+
+Change at(NodeKind kind, const std::string& stage, const Change& change) {
+  return [=](Node* node) {
+    if (node->kind == kind && node->stage == stage) change(node);
+  };
+}
+
+LoopNest nest_of_case(const std::string& name) {
+  for (const ScheduledCase& c : scheduled_cases()) {
+    if (c.name == name) return lower(c.graph, c.schedule);
+  }
+  ADD_FAILURE() << "no case " << name;
+  return rows();
+}
+
+TEST(CheckEmitted, CountsAHandWrittenNest) {
+  const EmittedCheck check = check_emitted(rows());
+  EXPECT_EQ(check.difference, "");
+  EXPECT_EQ(check.counts.loops, 8);
+  EXPECT_EQ(check.counts.uops, 3);
+  EXPECT_EQ(check.counts.allocs, 1);
+  EXPECT_EQ(check.counts.unreached, 0);
+}
+
+TEST(CheckEmitted, NoticesAnotherKind) {
+  EXPECT_THAT(difference_after(
+                  rows(), at_loop("y", "mo", [](Node* n) { n->loop_kind = LoopKind::serial; })),
+              HasSubstr("loop e_y.mo at depth 0: another kind of loop"));
+}
+
+TEST(CheckEmitted, NoticesAnotherOrder) {
+  const LoopNest nest = rows();
+  EXPECT_THAT(difference_after(nest, at_loop("y", "mi",
+                                             [](Node* mi) {
+                                               Node outer = *mi->children[0];
+                                               Node inner = *mi;
+                                               inner.children = outer.children;
+                                               outer.children = {std::make_shared<Node>(inner)};
+                                               *mi = outer;
+                                             })),
+              HasSubstr("the nest has \"loop e_y.n at depth 2\", the statement \"loop e_y.mi"));
+}
+
+TEST(CheckEmitted, NoticesAnotherExtent) {
+  EXPECT_THAT(
+      difference_after(rows(), at_loop("y", "n", [](Node* n) { n->extent = int_constant(7); })),
+      HasSubstr("expected 7 steps, got 8"));
+}
+
+TEST(CheckEmitted, NoticesAnExtentOfAnotherSize) {
+  EXPECT_THAT(difference_after(
+                  rows(), at_loop("y", "mo", [](Node* n) { n->extent = size_value("B") / 2; })),
+              HasSubstr("loop e_y.mo at depth 0: expected 0 steps, got 1 at B = 1"));
+}
+
+TEST(CheckEmitted, NoticesAMissingAlloc) {
+  EXPECT_THAT(difference_after(
+                  rows(), at(NodeKind::alloc, "mm", [](Node* n) { *n = Node(*n->children[0]); })),
+              HasSubstr("the statement \"alloc e_mm at depth 1\""));
+}
+
+TEST(CheckEmitted, NoticesMoreElements) {
+  EXPECT_THAT(difference_after(rows(), at(NodeKind::alloc, "mm",
+                                          [](Node* n) { n->extents[1] = int_constant(9); })),
+              HasSubstr("alloc e_mm at depth 1: expected 18 elements, got 16"));
+}
+
+TEST(CheckEmitted, NoticesOtherMemory) {
+  EXPECT_THAT(difference_after(
+                  rows(), at(NodeKind::alloc, "mm", [](Node* n) { n->memory = Memory::heap; })),
+              HasSubstr("other memory"));
+}
+
+TEST(CheckEmitted, NoticesAnotherLayout) {
+  EXPECT_THAT(difference_after(rows(), at(NodeKind::alloc, "mm",
+                                          [](Node* n) {
+                                            n->layout.order = {1, 0};
+                                          })),
+              HasSubstr("expected a store at offset"));
+}
+
+TEST(CheckEmitted, NoticesStorageThatStartsElsewhere) {
+  EXPECT_THAT(difference_after(rows(), at(NodeKind::alloc, "mm",
+                                          [](Node* n) { n->mins[1] = int_constant(-1); })),
+              HasSubstr("mm"));
+}
+
+TEST(CheckEmitted, NoticesADroppedGuard) {
+  EXPECT_THAT(
+      difference_after(rows(), at(NodeKind::store, "y", [](Node* n) { n->guards.clear(); })),
+      HasSubstr("the nest's guards hold, those of the store do not"));
+}
+
+TEST(CheckEmitted, NoticesAGuardTooMany) {
+  EXPECT_THAT(difference_after(rows(), at(NodeKind::execute, "mm",
+                                          [](Node* n) { n->guards = {n->point[1] < 5}; })),
+              HasSubstr("the nest's guards do not hold, those of the store hold"));
+}
+
+TEST(CheckEmitted, NoticesAnotherOffset) {
+  EXPECT_THAT(difference_after(
+                  rows(), at(NodeKind::store, "y", [](Node* n) { n->point[1] = 7 - n->point[1]; })),
+              HasSubstr("uop e_y at depth 4: expected a store at offset 7, got 0"));
+}
+
+TEST(CheckEmitted, NoticesAnotherRead) {
+  const LoopNest nest = rows();
+  LoopNest other = nest;
+  for (Stage& stage : other.stages) {
+    stage.body = transform(stage.body, [](const Expr& e) {
+      if (e->op != ExprOp::read || e->name != "b") return Expr();
+      return read_buffer("b", f32, {7 - e->args[0]});
+    });
+  }
+  EXPECT_THAT(check_emitted(other, nest).difference,
+              HasSubstr("a load from e_b at offset 0, which the nest does not read"));
+}
+
+TEST(CheckEmitted, NoticesAMissingRead) {
+  const LoopNest nest = rows();
+  LoopNest other = nest;
+  other.stages.back().body = other.stages.back().body + read_buffer("w", f32, {0, 0});
+  EXPECT_THAT(check_emitted(other, nest).difference,
+              HasSubstr("expected a load from e_w at offset 0, got none"));
+}
+
+TEST(CheckEmitted, NoticesAMissingUop) {
+  EXPECT_THAT(difference_after(rows(), at_loop("y", "mi", [](Node* n) { *n = *block_node({}); })),
+              HasSubstr("the nest has \"nothing\", the statement \"loop e_y.mi"));
+}
+
+TEST(CheckEmitted, NoticesAnUpdateThatIsNotAtomic) {
+  EXPECT_THAT(difference_after(nest_of_case("atomic_sum_vectors"),
+                               [](Node* node) { node->atomic = false; }),
+              HasSubstr("is atomic"));
+}
+
+TEST(CheckEmitted, NoticesAnotherCondition) {
+  EXPECT_THAT(
+      difference_after(nest_of_case("special_cases_of_an_epilogue"),
+                       at(NodeKind::branch, "y",
+                          [](Node* n) { n->condition = n->condition || size_value("B") == 3; })),
+      HasSubstr("for its condition"));
+}
+
+Change with_prefetches(const std::function<void(std::vector<Prefetch>*)>& change) {
+  return [=](Node* node) {
+    if (node->kind == NodeKind::loop && !node->prefetches.empty()) change(&node->prefetches);
+  };
+}
+
+TEST(CheckEmitted, NoticesAPrefetchOneStepOff) {
+  for (size_t which : {0, 1}) {
+    for (int64_t off : {-1, 1}) {
+      EXPECT_THAT(difference_after(nest_of_case("prefetching"), with_prefetches([&](auto* all) {
+                                     all->at(which).distance += off;
+                                   })),
+                  HasSubstr("prefetch e_"));
+    }
+  }
+}
+
+TEST(CheckEmitted, NoticesAddressesOneStepOff) {
+  // Of the same number of steps, so that the condition holds as it did.
+  EXPECT_THAT(difference_after(nest_of_case("prefetching"),
+                               [](Node* node) {
+                                 if (node->kind == NodeKind::execute && node->stage == "mm" &&
+                                     node->part == Part::update) {
+                                   node->point[2] = node->point[2] - 1;
+                                 }
+                               }),
+              HasSubstr("prefetch e_"));
+}
+
+TEST(CheckEmitted, NoticesAMissingPrefetch) {
+  EXPECT_THAT(difference_after(nest_of_case("prefetching"),
+                               with_prefetches([](auto* all) { all->pop_back(); })),
+              HasSubstr("the statement \"prefetch"));
+}
+
+// y[i] = x[i] * 2 of 20, in vectors of as many lanes.
+LoopNest masked_lanes(int64_t lanes) {
+  const Axis i("i", 20);
+  Func y("y");
+  y(i) = input("x", f32, {20})(i) * 2.0f;
+  Schedule s(y);
+  s[y].vectorize(i, lanes, Tail::predicate);
+  return lower(Graph(y), s);
+}
+
+TEST(CheckEmitted, FollowsTheLastLaneOfAnOddNumber) {
+  for (int64_t lanes : {8, 9}) {
+    const EmittedCheck check = check_emitted(masked_lanes(lanes));
+    EXPECT_EQ(check.difference, "");
+    EXPECT_EQ(check.counts.last_lanes, lanes % 2);
+    EXPECT_EQ(check.counts.unreached, 0);
+  }
+}
+
+TEST(CheckEmitted, NoticesALastLaneThatIsMissing) {
+  EXPECT_THAT(check_emitted(masked_lanes(9), masked_lanes(8)).difference,
+              HasSubstr("the nest has \"uop e_y at depth 1\", the statement \"nothing\""));
+}
+
+TEST(CheckEmitted, CountsWhatHasNoStatement) {
+  EXPECT_EQ(check_emitted(copy_nest(Extent(0))).counts.empty_loops, 1);
+}
+
+}  // namespace
+}  // namespace emulsion

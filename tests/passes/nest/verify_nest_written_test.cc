@@ -1,0 +1,106 @@
+#include "passes/nest/verify_nest_written.h"
+
+#include <gtest/gtest.h>
+
+#include "passes/nest/verify_nest.h"
+#include "tests/passes/expect_error.h"
+#include "tests/passes/nest/test_nests.h"
+
+namespace emulsion {
+namespace {
+
+using Change = std::function<void(Node*)>;
+
+LoopNest edited(const Change& change) {
+  LoopNest nest = linear_nest();
+  nest.root = edit(nest.root, change);
+  return nest;
+}
+
+// Each passes all of verify_nest but this.
+void refused(const LoopNest& nest, const std::string& cause) {
+  EXPECT_INTERNAL_ERROR(verify_nest_written(nest), cause);
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), cause);
+}
+
+TEST(VerifyNestWritten, AcceptsHandWrittenNests) {
+  for (const Extent& rows : {Extent(5), Extent(1), Extent(0), Extent::size("B")}) {
+    EXPECT_NO_THROW(verify_nest_written(linear_nest(rows)));
+  }
+  EXPECT_NO_THROW(verify_nest_written(packed_nest()));
+}
+
+TEST(VerifyNestWritten, AcceptsASumOfNothing) {
+  EXPECT_NO_THROW(verify_nest_written(edited([](Node* node) {
+    if (node->kind == NodeKind::loop && node->axis == "k") node->extent = int_constant(0);
+  })));
+}
+
+Change one_row_of(Part part) {
+  return [=](Node* node) {
+    const bool loop = node->kind == NodeKind::loop && node->stage == "mm" && node->axis == "m";
+    if (loop && node->part == part) node->extent = int_constant(1);
+  };
+}
+
+TEST(VerifyNestWritten, FindsAStartValueThatIsMissing) {
+  refused(edited(one_row_of(Part::init)), "mm reads mm[1, 7], of which no start value is written");
+}
+
+TEST(VerifyNestWritten, FindsAnUpdateThatIsMissing) {
+  refused(edited(one_row_of(Part::update)), "y reads mm[1, 7], of which no update is written");
+}
+
+TEST(VerifyNestWritten, FindsARegionThatStartsElsewhere) {
+  refused(edited([](Node* node) {
+            const bool uop = node->kind == NodeKind::execute && node->stage == "mm";
+            if (uop) node->point[1] = min(node->point[1] + 1, 7);
+          }),
+          "y reads mm[0, 0], of which no start value is written");
+}
+
+// z[i] = x[i] for the first five of eight, and y[i] = z[i] for `read` of them.
+LoopNest half_written(const Expr& read) {
+  LoopNest nest = copy_nest(8);
+  nest.buffers.push_back({"z", DType::f32, BufferRole::internal, {8}, nullptr});
+  Stage staged = nest.stages[0];
+  staged.name = "z";
+  nest.stages[0].body = read;
+  nest.stages.insert(nest.stages.begin(), staged);
+  const NodePtr load = loop_node("z", "i", int_constant(5),
+                                 uop_node(NodeKind::load, "z", Part::whole, {v("z", "i")}));
+  nest.root = alloc_node("z", {int_constant(0)}, {int_constant(8)}, block_node({load, nest.root}));
+  return nest;
+}
+
+TEST(VerifyNestWritten, FindsAValueThatIsMissing) {
+  refused(half_written(read_buffer("z", DType::f32, {axis_value("i")})),
+          "y reads z[7], of which no value is written");
+}
+
+TEST(VerifyNestWritten, AcceptsAReadThatIsNotReached) {
+  const Expr i = axis_value("i");
+  EXPECT_NO_THROW(
+      verify_nest(half_written(select(i < 5, read_buffer("z", DType::f32, {i}), 0.0f))));
+  EXPECT_NO_THROW(verify_nest(half_written(read_buffer("z", DType::f32, {min(i, 4)}))));
+  EXPECT_NO_THROW(verify_nest(half_written(read_buffer("z", DType::f32, {i % 5}))));
+}
+
+// Points that are not sums of loops.
+TEST(VerifyNestWritten, FollowsQuotientsAndRemainders) {
+  LoopNest nest = linear_nest();
+  nest.root = edit(nest.root, [](Node* node) {
+    if (node->kind != NodeKind::execute || node->stage != "mm") return;
+    const Expr n = node->point[1];
+    node->point[1] = n / 4 * 4 + n % 4;
+  });
+  EXPECT_NO_THROW(verify_nest_written(nest));
+  nest.root = edit(nest.root, [](Node* node) {
+    if (node->kind != NodeKind::execute || node->stage != "mm") return;
+    node->point[1] = node->point[1] % 4;
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_written(nest), "of which no start value is written");
+}
+
+}  // namespace
+}  // namespace emulsion
