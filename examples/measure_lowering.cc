@@ -9,15 +9,16 @@
 #include "dsl/error.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/verify_nest.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion::lesson {
 namespace {
 
 std::string lowering_file;  // empty: nothing is measured
 
-int64_t count_loops(const Node& node) {
-  int64_t loops = node.kind == NodeKind::loop ? 1 : 0;
-  for (const NodePtr& child : node.children) loops += count_loops(*child);
+int64_t count_loops(const Node& root) {
+  int64_t loops = 0;
+  for_each_node(root, [&](const Node& node) { loops += node.as<Loop>() ? 1 : 0; });
   return loops;
 }
 

@@ -6,44 +6,44 @@
 #include "dsl/error.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
 
-class SizeChecker {
+class SizeChecker : public NestVisitor {
  public:
   explicit SizeChecker(const CodeLimits& limits) : limits_(limits) {}
 
-  void walk(const Node& node) {
-    if (node.kind == NodeKind::loop) {
-      check_lanes(node);
-      around_.push_back(&node);
-    }
-    if (!node.point.empty() || node.kind == NodeKind::store) check_copies(node);
-    for (const NodePtr& child : node.children) walk(*child);
-    if (node.kind == NodeKind::loop) around_.pop_back();
+ private:
+  void visit_loop(const Loop& loop) override {
+    check_lanes(loop);
+    around_.push_back(&loop);
+    walk(*loop.body);
+    around_.pop_back();
   }
 
- private:
-  static int64_t steps_of(const Node& loop) { return constant_value(loop.extent).value_or(2); }
+  void visit_uop(const UopNode& uop) override { check_copies(uop); }
 
-  void check_lanes(const Node& loop) const {
-    if (loop.loop_kind != LoopKind::vectorized || steps_of(loop) <= limits_.lanes) return;
+  static int64_t steps_of(const Loop& loop) { return constant_value(loop.extent).value_or(2); }
+
+  void check_lanes(const Loop& loop) const {
+    if (loop.kind != LoopKind::vectorized || steps_of(loop) <= limits_.lanes) return;
     throw ScheduleError(
         fmt::format("{0}.vectorize({1}): expected at most {2} lanes, got {3}; legal: "
                     "vectorize({1}, 8), which splits it first",
                     loop.stage, loop.axis, limits_.lanes, steps_of(loop)));
   }
 
-  void check_copies(const Node& uop) const {
+  void check_copies(const UopNode& uop) const {
     int64_t copies = 1, lanes = 1;
     bool has_loops = false;
-    const Node* unrolled = nullptr;
-    for (const Node* loop : around_) {
+    const Loop* unrolled = nullptr;
+    for (const Loop* loop : around_) {
       const int64_t steps = std::max<int64_t>(steps_of(*loop), 1);
-      if (loop->loop_kind == LoopKind::vectorized) {
+      if (loop->kind == LoopKind::vectorized) {
         lanes = saturated_product(lanes, steps);
-      } else if (loop->loop_kind != LoopKind::unrolled) {
+      } else if (loop->kind != LoopKind::unrolled) {
         has_loops = has_loops || (copies > 1 && steps > 1);
       } else if (steps > 1) {
         copies = saturated_product(copies, steps);
@@ -66,7 +66,7 @@ class SizeChecker {
   }
 
   const CodeLimits& limits_;
-  std::vector<const Node*> around_;  // loops, outermost first
+  std::vector<const Loop*> around_;  // loops, outermost first
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
-#include "passes/nest/guard_tails.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -142,39 +142,27 @@ class NestEmitter {
   }
 
   Guarded emit(const Node& node) {
-    switch (node.kind) {
-      case NodeKind::block: {
-        std::vector<Stmt> children;
-        for (const NodePtr& child : node.children) children.push_back(closed(*child));
-        return {hi::Block::make(children), {}};
-      }
-      case NodeKind::loop:
-        return emit_loop(node);
-      case NodeKind::branch:
-        return {emit_branch(node), {}};
-      case NodeKind::alloc:
-        return {emit_alloc(node), {}};
-      case NodeKind::reserve:
-        return {emit_reserve(node), {}};
-      case NodeKind::produce:
-        return emit(*node.children[0]);
-      case NodeKind::load:
-      case NodeKind::execute:
-      case NodeKind::store:
-        return emit_instance(node);
-    }
-    return {nothing(), {}};
+    if (const Loop* loop = node.as<Loop>()) return emit_loop(*loop);
+    if (const UopNode* uop = node.as<UopNode>()) return emit_instance(*uop);
+    if (const WindowNode* window = node.as<WindowNode>()) return emit(*window->body);
+    if (const Branch* branch = node.as<Branch>()) return {emit_branch(*branch), {}};
+    if (const Alloc* alloc = node.as<Alloc>()) return {emit_alloc(*alloc), {}};
+    if (const auto* hoisted = node.as<HoistedAlloc>()) return {emit_hoisted(*hoisted), {}};
+    std::vector<Stmt> children;
+    for_each_child(node, [&](const NodePtr& child) { children.push_back(closed(*child)); });
+    return {hi::Block::make(children), {}};
   }
 
-  Guarded emit_loop(const Node& loop) {
-    const std::string variable = loop_variable(loop.stage, loop.axis);
+  Guarded emit_loop(const Loop& loop) {
+    const std::string variable = loop.variable();
     const std::string name = unique(halide_name(variable));
+    const Halide::Expr min = hi::simplify(scope_.index(loop.min));
     const Halide::Expr extent = loop_extent(loop.extent);
     const auto steps = hi::as_const_int(extent);
     if (steps && *steps <= 0) return {nothing(), {}};
     scope_.variables[variable] = hi::Variable::make(Halide::Int(32), name);
     loops_.push_back(&loop);
-    Guarded body = emit(*loop.children[0]);
+    Guarded body = emit(*loop.body);
     loops_.pop_back();
     std::vector<EmittedGuard> here, outside;
     for (EmittedGuard& guard : body.guards) {
@@ -183,36 +171,37 @@ class NestEmitter {
     }
     Stmt statement = inside(here, body.statement);
     for (size_t i = loop.prefetches.size(); i-- > 0;) {
-      const Stmt prefetch = emit_prefetch(nest_, loop, loop.prefetches[i], extent, scope_);
+      const Halide::Expr end = hi::is_const_zero(min) ? extent : min + extent;
+      const Stmt prefetch = emit_prefetch(nest_, loop, loop.prefetches[i], end, scope_);
       if (prefetch.defined()) statement = hi::Block::make(prefetch, statement);
     }
     scope_.variables.erase(variable);
-    hi::ForType type = for_type(loop.loop_kind);
+    hi::ForType type = for_type(loop.kind);
     // Halide makes no vector of one step.
     if (steps && *steps == 1) type = hi::ForType::Serial;
     if (type == hi::ForType::Vectorized && *steps % 2 == 1 && is_masked(statement)) {
-      return {hi::Block::make(for_loop(name, static_cast<int32_t>(*steps - 1), type, statement),
-                              last_lane(loop, *steps)),
+      const auto even = static_cast<int32_t>(*steps - 1);
+      return {hi::Block::make(for_loop(name, min, even, type, statement),
+                              last_lane(loop, hi::simplify(min + even))),
               outside};
     }
     EMULSION_CHECK(steps || type == hi::ForType::Serial || type == hi::ForType::Parallel,
                    "stage {}: the loop {} of {}", loop.stage, loop.axis, to_string(loop.extent));
-    return {for_loop(name, extent, type, statement), outside};
+    return {for_loop(name, min, extent, type, statement), outside};
   }
 
-  static Stmt for_loop(const std::string& name, const Halide::Expr& extent, hi::ForType type,
-                       const Stmt& body) {
-    return hi::For::make(name, 0, extent, type, Halide::Partition::Auto, Halide::DeviceAPI::None,
+  static Stmt for_loop(const std::string& name, const Halide::Expr& min, const Halide::Expr& extent,
+                       hi::ForType type, const Stmt& body) {
+    return hi::For::make(name, min, extent, type, Halide::Partition::Auto, Halide::DeviceAPI::None,
                          body);
   }
 
   // Halide 21 stores and loads masked vectors in parts of the machine's length, and cannot a last
   // part of one lane: LLVM would end the process. Of an odd number of lanes the last is apart.
-  Stmt last_lane(const Node& loop, int64_t steps) {
-    const std::string variable = loop_variable(loop.stage, loop.axis);
-    scope_.variables[variable] = static_cast<int32_t>(steps - 1);
-    const Stmt statement = closed(*loop.children[0]);
-    scope_.variables.erase(variable);
+  Stmt last_lane(const Loop& loop, const Halide::Expr& last) {
+    scope_.variables[loop.variable()] = last;
+    const Stmt statement = closed(*loop.body);
+    scope_.variables.erase(loop.variable());
     return statement;
   }
 
@@ -230,20 +219,20 @@ class NestEmitter {
     return hi::simplify(scope_.index(extent));
   }
 
-  Stmt emit_branch(const Node& branch) {
+  Stmt emit_branch(const Branch& branch) {
     const Halide::Expr condition = scope_.index(branch.condition);
     const Stage& stage = nest_.stage(branch.stage);
     size_t& passed = passed_[branch.stage];
     specialized_.insert_or_assign(branch.stage, specialized(stage, passed));
-    const Stmt holds = closed(*branch.children[0]);
+    const Stmt holds = closed(*branch.holds);
     specialized_.erase(branch.stage);
     ++passed;
-    const Stmt otherwise = closed(*branch.children[1]);
+    const Stmt otherwise = closed(*branch.otherwise);
     --passed_[branch.stage];
     return hi::IfThenElse::make(condition, holds, otherwise);
   }
 
-  Stmt emit_alloc(const Node& alloc) {
+  Stmt emit_alloc(const Alloc& alloc) {
     Place place;
     place.buffer = alloc.stage;
     const Buffer& buffer = nest_.buffer(alloc.stage);
@@ -256,33 +245,33 @@ class NestEmitter {
     Halide::Expr elements;
     place.strides = storage_strides(alloc.layout, place.extents, &elements);
     place.folds = alloc.layout.folds;
-    auto reserved = reserved_.find(alloc.stage);
-    const bool has_memory = reserved != reserved_.end();
-    place.memory = has_memory ? reserved->second : unique(halide_name(alloc.stage));
+    auto hoisted = hoisted_.find(alloc.stage);
+    const bool has_memory = hoisted != hoisted_.end();
+    place.memory = has_memory ? hoisted->second : unique(halide_name(alloc.stage));
     const Halide::Type type = place.memory_type();
     const std::string memory = place.memory;
     const Halide::MemoryType where = memory_type(alloc.memory);
     scope_.places.insert_or_assign(alloc.stage, std::move(place));
-    const Stmt body = closed(*alloc.children[0]);
+    const Stmt body = closed(*alloc.body);
     scope_.places.erase(alloc.stage);
     if (has_memory) return body;
     return hi::Allocate::make(memory, type, where, {elements}, hi::const_true(), body);
   }
 
-  Stmt emit_reserve(const Node& reserve) {
-    const std::string memory = unique(halide_name(reserve.stage));
+  Stmt emit_hoisted(const HoistedAlloc& hoisted) {
+    const std::string memory = unique(halide_name(hoisted.stage));
     std::vector<Halide::Expr> extents;
-    for (const Expr& extent : reserve.extents) {
+    for (const Expr& extent : hoisted.extents) {
       extents.push_back(hi::simplify(scope_.index(extent)));
     }
     Halide::Expr elements;
-    storage_strides(reserve.layout, extents, &elements);
+    storage_strides(hoisted.layout, extents, &elements);
     Place place;
-    place.type = halide_type(nest_.buffer(reserve.stage).dtype);
-    reserved_.emplace(reserve.stage, memory);
-    const Stmt body = closed(*reserve.children[0]);
-    reserved_.erase(reserve.stage);
-    return hi::Allocate::make(memory, place.memory_type(), memory_type(reserve.memory), {elements},
+    place.type = halide_type(nest_.buffer(hoisted.stage).dtype);
+    hoisted_.emplace(hoisted.stage, memory);
+    const Stmt body = closed(*hoisted.body);
+    hoisted_.erase(hoisted.stage);
+    return hi::Allocate::make(memory, place.memory_type(), memory_type(hoisted.memory), {elements},
                               hi::const_true(), body);
   }
 
@@ -291,13 +280,12 @@ class NestEmitter {
     return found == specialized_.end() ? nest_.stage(name) : found->second;
   }
 
-  Guarded emit_instance(const Node& uop) {
+  Guarded emit_instance(const UopNode& uop) {
     const Stage& stage = stage_here(uop.stage);
-    const std::vector<Tail> tails = guard_tails(stage, uop.part);
     std::vector<EmittedGuard> guards, masks;
-    for (size_t i = 0; i < uop.guards.size(); ++i) {
-      EmittedGuard guard{scope_.index(uop.guards[i]), i < tails.size() ? tails[i] : Tail::guard};
-      (guard.masks_stores_only() ? masks : guards).push_back(std::move(guard));
+    for (const Guard& guard : uop.guards) {
+      const bool stores_only = guard.mask == GuardMask::stores;
+      (stores_only ? masks : guards).push_back({scope_.index(guard.condition), guard.mask});
     }
     const UopContext context{nest_, stage, scope_, contracts_with_fma(stage, uop),
                              options_.checked};
@@ -306,14 +294,14 @@ class NestEmitter {
 
   // A sum of products, on a target that has the instruction, unless so many reduction steps are
   // unrolled that LLVM would not find the vectors again.
-  bool contracts_with_fma(const Stage& stage, const Node& uop) const {
+  bool contracts_with_fma(const Stage& stage, const UopNode& uop) const {
     if (!options_.has_fma || uop.part != Part::update || stage.combiner != Combiner::sum)
       return false;
     if (!is_float(stage.dtype) || stage.body->op != ExprOp::mul) return false;
     int64_t unrolled = 1;
-    for (const Node* loop : loops_) {
-      if (loop->loop_kind != LoopKind::unrolled) continue;
-      const std::string variable = loop_variable(loop->stage, loop->axis);
+    for (const Loop* loop : loops_) {
+      if (loop->kind != LoopKind::unrolled) continue;
+      const std::string variable = loop->variable();
       const bool carries = std::any_of(
           uop.point.begin() + static_cast<std::ptrdiff_t>(stage.axes.size()), uop.point.end(),
           [&](const Expr& index) { return mentions(index, variable); });
@@ -332,10 +320,10 @@ class NestEmitter {
   const EmitOptions& options_;
   EmittedNest result_;
   EmitScope scope_;
-  std::vector<const Node*> loops_;            // around the node at hand, outermost first
-  std::map<std::string, Stage> specialized_;  // stages that are in a specialization here
-  std::map<std::string, size_t> passed_;      // specializations that the branches around left out
-  std::map<std::string, std::string> reserved_;  // memory by stage
+  std::vector<const Loop*> loops_;              // around the node at hand, outermost first
+  std::map<std::string, Stage> specialized_;    // stages that are in a specialization here
+  std::map<std::string, size_t> passed_;        // specializations that the branches around left out
+  std::map<std::string, std::string> hoisted_;  // memory by stage
   std::map<std::string, int> uses_;
 };
 

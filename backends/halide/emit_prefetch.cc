@@ -6,6 +6,7 @@
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/translate_expr.h"
 #include "dsl/error.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -14,40 +15,35 @@ namespace hi = Halide::Internal;
 using hi::Interval;
 
 // The box that one prefetch brings, found by walking the loops inside the one that it is at.
-class PrefetchBox {
+class PrefetchBox : public NestVisitor {
  public:
-  PrefetchBox(const LoopNest& nest, const Node& loop, const Prefetch& prefetch,
+  PrefetchBox(const LoopNest& nest, const Loop& loop, const Prefetch& prefetch,
               const EmitScope& scope)
       : nest_(nest), loop_(loop), prefetch_(prefetch), scope_(scope) {
-    const std::string variable = loop_variable(loop.stage, loop.axis);
+    const std::string variable = loop.variable();
     scope_.variables[variable] =
         scope.variables.at(variable) + static_cast<int32_t>(prefetch.distance);
   }
 
   // By axis; empty: nothing is read.
   std::vector<Interval> find() {
-    for (const NodePtr& child : loop_.children) walk(*child);
+    walk(*loop_.body);
     return box_;
   }
 
  private:
-  void walk(const Node& node) {
-    if (node.kind != NodeKind::loop) {
-      if (!node.point.empty() && node.stage == loop_.stage && node.part == loop_.part)
-        include(node);
-      for (const NodePtr& child : node.children) walk(*child);
-      return;
-    }
-    const std::string name = loop_variable(node.stage, node.axis);
-    const Halide::Expr last = scope_.index(node.extent) - 1;
-    inner_.emplace_back(halide_name(name), Interval(0, last));
+  void visit_loop(const Loop& loop) override {
+    const std::string name = loop.variable();
+    const Halide::Expr first = scope_.index(loop.min);
+    inner_.emplace_back(halide_name(name), Interval(first, first + scope_.index(loop.extent) - 1));
     scope_.variables[name] = hi::Variable::make(Halide::Int(32), halide_name(name));
-    for (const NodePtr& child : node.children) walk(*child);
+    walk(*loop.body);
     inner_.pop_back();
     scope_.variables.erase(name);
   }
 
-  void include(const Node& uop) {
+  void visit_uop(const UopNode& uop) override {
+    if (uop.stage != loop_.stage || uop.part != loop_.part) return;
     const Stage& stage = nest_.stage(uop.stage);
     HalideScope body;
     body.axis = [&](const std::string& name) {
@@ -91,7 +87,7 @@ class PrefetchBox {
   }
 
   const LoopNest& nest_;
-  const Node& loop_;
+  const Loop& loop_;
   const Prefetch& prefetch_;
   EmitScope scope_;
   std::vector<std::pair<std::string, Interval>> inner_;  // outermost first
@@ -126,8 +122,8 @@ hi::Stmt touch(const Place& place, const std::vector<Halide::Expr>& mins,
 
 }  // namespace
 
-hi::Stmt emit_prefetch(const LoopNest& nest, const Node& loop, const Prefetch& prefetch,
-                       const Halide::Expr& extent, const EmitScope& scope) {
+hi::Stmt emit_prefetch(const LoopNest& nest, const Loop& loop, const Prefetch& prefetch,
+                       const Halide::Expr& end, const EmitScope& scope) {
   // A constant without values has no memory.
   if (scope.places.count(prefetch.buffer) == 0) return hi::Stmt();
   const Place& place = scope.place(prefetch.buffer);
@@ -145,8 +141,8 @@ hi::Stmt emit_prefetch(const LoopNest& nest, const Node& loop, const Prefetch& p
     extents.push_back(hi::simplify(last - first + 1));
   }
   const hi::Stmt result = touch(place, mins, extents, "prefetch_" + halide_name(loop.axis));
-  const Halide::Expr variable = scope.variables.at(loop_variable(loop.stage, loop.axis));
-  return hi::IfThenElse::make(variable + static_cast<int32_t>(prefetch.distance) < extent, result);
+  const Halide::Expr variable = scope.variables.at(loop.variable());
+  return hi::IfThenElse::make(variable + static_cast<int32_t>(prefetch.distance) < end, result);
 }
 
 }  // namespace emulsion

@@ -11,9 +11,9 @@
 namespace emulsion {
 
 // To stand at the start of the body of `loop`, whose variable `scope` knows. Undefined where that
-// step reads nothing. `extent`: the steps of the loop.
-Halide::Internal::Stmt emit_prefetch(const LoopNest& nest, const Node& loop,
-                                     const Prefetch& prefetch, const Halide::Expr& extent,
+// step reads nothing. `end`: of the loop's variable.
+Halide::Internal::Stmt emit_prefetch(const LoopNest& nest, const Loop& loop,
+                                     const Prefetch& prefetch, const Halide::Expr& end,
                                      const EmitScope& scope);
 
 }  // namespace emulsion

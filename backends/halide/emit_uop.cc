@@ -48,12 +48,12 @@ bool shifts_inwards(const Stage& stage) {
 
 class UopEmitter {
  public:
-  UopEmitter(const Node& uop, const std::vector<EmittedGuard>& masks, const UopContext& context)
+  UopEmitter(const UopNode& uop, const std::vector<EmittedGuard>& masks, const UopContext& context)
       : uop_(uop), context_(context), stage_(context.stage), scope_(context.scope) {
     load_mask_ = store_mask_ = hi::const_true();
     for (const EmittedGuard& mask : masks) {
       const Halide::Expr condition = Halide::likely(mask.condition);
-      if (!mask.masks_stores_only()) load_mask_ = both(load_mask_, condition);
+      if (mask.mask != GuardMask::stores) load_mask_ = both(load_mask_, condition);
       // Also of predicate_loads: memory ends where the region does.
       store_mask_ = both(store_mask_, condition);
     }
@@ -85,7 +85,7 @@ class UopEmitter {
   }
 
   Halide::Expr value(const Place& target, const Halide::Expr& offset) {
-    if (uop_.part == Part::whole) return body(stage_.body);
+    if (uop_.part == Part::pure) return body(stage_.body);
     if (uop_.part == Part::init) {
       return translate_expr(identity_of(stage_.combiner, stage_.dtype), HalideScope{});
     }
@@ -149,7 +149,7 @@ class UopEmitter {
     }
   }
 
-  const Node& uop_;
+  const UopNode& uop_;
   const UopContext& context_;
   const Stage& stage_;
   const EmitScope& scope_;
@@ -210,7 +210,8 @@ std::vector<Halide::Expr> safe_indices(const ExprNode& read,
   return result;
 }
 
-Stmt emit_uop(const Node& uop, const std::vector<EmittedGuard>& masks, const UopContext& context) {
+Stmt emit_uop(const UopNode& uop, const std::vector<EmittedGuard>& masks,
+              const UopContext& context) {
   return UopEmitter(uop, masks, context).emit();
 }
 

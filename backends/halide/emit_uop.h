@@ -31,10 +31,7 @@ struct EmitScope {
 // A condition on the instances of a uOp, and what of them it leaves out.
 struct EmittedGuard {
   Halide::Expr condition;
-  Tail tail = Tail::guard;
-
-  bool masks_loads_only() const { return tail == Tail::predicate_loads; }
-  bool masks_stores_only() const { return tail == Tail::predicate_stores; }
+  GuardMask mask = GuardMask::instance;
 };
 
 struct UopContext {
@@ -47,7 +44,7 @@ struct UopContext {
 
 // The store, inside its checks, without the guards around it: those of masks are in it. `masks`:
 // the guards that mask its loads or its stores only.
-Halide::Internal::Stmt emit_uop(const Node& uop, const std::vector<EmittedGuard>& masks,
+Halide::Internal::Stmt emit_uop(const UopNode& uop, const std::vector<EmittedGuard>& masks,
                                 const UopContext& context);
 
 // The indices of a read, with those brought inside the buffer that are not proved to be: a read is

@@ -1,30 +1,32 @@
 #include "backends/halide/refuse_tiles.h"
 
 #include "dsl/error.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
 
-void walk(const Node& node) {
-  if (node.kind == NodeKind::alloc && node.memory == Memory::scratchpad) {
+void refuse_node(const Node& node) {
+  const Alloc* alloc = node.as<Alloc>();
+  if (alloc && alloc->memory == Memory::scratchpad) {
     throw ScheduleError(
         fmt::format("{}.store_in(scratchpad): expected memory that a CPU has (heap, stack or "
                     "registers), got the scratchpad of a tile machine",
-                    node.stage));
+                    alloc->stage));
   }
-  if (node.kind == NodeKind::loop && node.loop_kind == LoopKind::tile) {
+  const Loop* loop = node.as<Loop>();
+  if (loop && loop->kind == LoopKind::tile) {
     throw ScheduleError(
         fmt::format("{}.tensorize({}): expected loops that a CPU runs (vectorize, unroll or "
                     "parallel), got one uOp of a tile machine",
-                    node.stage, node.axis));
+                    loop->stage, loop->axis));
   }
-  for (const NodePtr& child : node.children) walk(*child);
 }
 
 }  // namespace
 
 void refuse_tiles(const LoopNest& nest) {
-  if (nest.root) walk(*nest.root);
+  if (nest.root) for_each_node(*nest.root, refuse_node);
 }
 
 }  // namespace emulsion

@@ -7,6 +7,7 @@
 
 #include "backends/interpreter/evaluate_expr.h"
 #include "dsl/error.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -15,11 +16,12 @@ using Program = ExprMachine::Program;
 
 // A node, ready to run: names resolved to slots, expressions compiled, extents evaluated.
 struct Step {
-  NodeKind kind = NodeKind::block;
+  enum class Kind : uint8_t { sequence, loop, alloc, uop };
+  Kind kind = Kind::sequence;
   std::vector<Step> children;
   // loop
   int slot = 0;
-  Program extent;
+  Program min, extent;
   bool backwards = false;
   // alloc
   int buffer = 0;
@@ -136,74 +138,64 @@ class NestInterpreter {
   }
 
   Step compile(const Node& node) {
-    if (node.kind == NodeKind::branch) return compile(*chosen_side(node, sizes_));
+    if (const Branch* branch = node.as<Branch>()) return compile(*chosen_side(*branch, sizes_));
+    if (const Loop* loop = node.as<Loop>()) return compile_loop(*loop);
+    // What a hoisted alloc holds is poison at first, as without it.
     Step step;
-    step.kind = node.kind;
-    switch (node.kind) {
-      case NodeKind::block:
-      case NodeKind::reserve:  // what an alloc in it holds is poison at first, as without it
-      case NodeKind::produce:
-      case NodeKind::branch:
-        break;
-      case NodeKind::loop: {
-        std::string variable = loop_variable(node.stage, node.axis);
-        EMULSION_CHECK(variables_.count(variable) == 0, "loop {} inside itself", variable);
-        step.extent = machine_.compile_index(node.extent, scope_of(node.stage, variables_));
-        step.slot = machine_.add_slot();
-        step.backwards = options_.reverse_parallel && node.loop_kind == LoopKind::parallel;
-        variables_[variable] = step.slot;
-        compile_children(node, &step);
-        variables_.erase(variable);
-        return step;
-      }
-      case NodeKind::alloc:
-        compile_alloc(node, &step);
-        break;
-      case NodeKind::load:
-      case NodeKind::execute:
-      case NodeKind::store:
-        compile_uop(node, &step);
-        break;
-    }
-    compile_children(node, &step);
+    if (const Alloc* alloc = node.as<Alloc>()) compile_alloc(*alloc, &step);
+    if (const UopNode* uop = node.as<UopNode>()) compile_uop(*uop, &step);
+    for_each_child(node, [&](const NodePtr& child) { step.children.push_back(compile(*child)); });
     return step;
   }
 
-  void compile_children(const Node& node, Step* step) {
-    for (const NodePtr& child : node.children) step->children.push_back(compile(*child));
+  Step compile_loop(const Loop& loop) {
+    const std::string variable = loop.variable();
+    EMULSION_CHECK(variables_.count(variable) == 0, "loop {} inside itself", variable);
+    Step step;
+    step.kind = Step::Kind::loop;
+    step.min = machine_.compile_index(loop.min, scope_of(loop.stage, variables_));
+    step.extent = machine_.compile_index(loop.extent, scope_of(loop.stage, variables_));
+    step.slot = machine_.add_slot();
+    step.backwards = options_.reverse_parallel && loop.kind == LoopKind::parallel;
+    variables_[variable] = step.slot;
+    step.children.push_back(compile(*loop.body));
+    variables_.erase(variable);
+    return step;
   }
 
-  void compile_alloc(const Node& node, Step* step) {
-    ExprMachine::Scope scope = scope_of(node.stage, variables_);
-    step->buffer = buffer_id(node.stage);
+  void compile_alloc(const Alloc& alloc, Step* step) {
+    step->kind = Step::Kind::alloc;
+    ExprMachine::Scope scope = scope_of(alloc.stage, variables_);
+    step->buffer = buffer_id(alloc.stage);
     EMULSION_CHECK(nest_.buffers[static_cast<size_t>(step->buffer)].role == BufferRole::internal,
-                   "alloc of {}, which is not internal", node.stage);
-    EMULSION_CHECK(node.mins.size() == node.extents.size() &&
-                       node.mins.size() == nest_.stage(node.stage).axes.size(),
-                   "alloc of {} with {} mins and {} extents", node.stage, node.mins.size(),
-                   node.extents.size());
-    for (const Expr& min : node.mins) step->mins.push_back(machine_.compile_index(min, scope));
-    for (const Expr& extent : node.extents) {
+                   "alloc of {}, which is not internal", alloc.stage);
+    EMULSION_CHECK(alloc.mins.size() == alloc.extents.size() &&
+                       alloc.mins.size() == nest_.stage(alloc.stage).axes.size(),
+                   "alloc of {} with {} mins and {} extents", alloc.stage, alloc.mins.size(),
+                   alloc.extents.size());
+    for (const Expr& min : alloc.mins) step->mins.push_back(machine_.compile_index(min, scope));
+    for (const Expr& extent : alloc.extents) {
       step->extents.push_back(std::max<int64_t>(0, evaluate_index(extent, sizes_)));
     }
-    step->layout = node.layout;
+    step->layout = alloc.layout;
   }
 
-  void compile_uop(const Node& node, Step* step) {
-    const Stage& stage = nest_.stage(node.stage);
+  void compile_uop(const UopNode& uop, Step* step) {
+    step->kind = Step::Kind::uop;
+    const Stage& stage = nest_.stage(uop.stage);
     ExprMachine::Scope loops = scope_of(stage.name, variables_);
-    for (const Expr& guard : node.guards) {
-      step->guards.push_back(machine_.compile_index(guard, loops));
+    for (const Guard& guard : uop.guards) {
+      step->guards.push_back(machine_.compile_index(guard.condition, loops));
     }
-    for (const Expr& index : node.point) {
+    for (const Expr& index : uop.point) {
       step->point.push_back(machine_.compile_index(index, loops));
     }
     std::vector<Axis> axes = stage.axes;
-    if (node.part == Part::update) {
+    if (uop.part == Part::update) {
       axes.insert(axes.end(), stage.reduction_axes.begin(), stage.reduction_axes.end());
     }
-    EMULSION_CHECK(node.point.size() == axes.size(), "stage {}: a point of {} for {} axes",
-                   stage.name, node.point.size(), axes.size());
+    EMULSION_CHECK(uop.point.size() == axes.size(), "stage {}: a point of {} for {} axes",
+                   stage.name, uop.point.size(), axes.size());
     std::map<std::string, int> names;
     for (const std::string& size : nest_.sizes) {
       if (variables_.count(size)) names[size] = variables_.at(size);
@@ -214,8 +206,8 @@ class NestInterpreter {
       if (own_index.size() < stage.axes.size()) own_index.push_back(axis_value(axis.name()));
     }
     Expr value = stage.body;
-    if (node.part == Part::init) value = identity_of(stage.combiner, stage.dtype);
-    if (node.part == Part::update) {
+    if (uop.part == Part::init) value = identity_of(stage.combiner, stage.dtype);
+    if (uop.part == Part::update) {
       value = combine(stage.combiner, read_buffer(stage.name, stage.dtype, own_index), stage.body);
     }
     step->assignment.value = machine_.compile(value, scope_of(stage.name, names));
@@ -239,30 +231,29 @@ class NestInterpreter {
 
   void execute(Step& step) {
     switch (step.kind) {
-      case NodeKind::block:
-      case NodeKind::reserve:
-      case NodeKind::produce:
-      case NodeKind::branch:
+      case Step::Kind::sequence:
         for (Step& child : step.children) execute(child);
         return;
-      case NodeKind::loop: {
-        const int64_t extent = machine_.run_index(step.extent);
-        for (int64_t i = 0; i < extent; ++i) {
-          for (Step& child : step.children) {
-            machine_.integer(step.slot) = step.backwards ? extent - 1 - i : i;
-            execute(child);
-          }
-        }
+      case Step::Kind::loop:
+        execute_loop(step);
         return;
-      }
-      case NodeKind::alloc:
+      case Step::Kind::alloc:
         execute_alloc(step);
         return;
-      case NodeKind::load:
-      case NodeKind::execute:
-      case NodeKind::store:
+      case Step::Kind::uop:
         execute_uop(step);
         return;
+    }
+  }
+
+  void execute_loop(Step& step) {
+    const int64_t min = machine_.run_index(step.min);
+    const int64_t extent = machine_.run_index(step.extent);
+    for (int64_t i = 0; i < extent; ++i) {
+      for (Step& child : step.children) {
+        machine_.integer(step.slot) = min + (step.backwards ? extent - 1 - i : i);
+        execute(child);
+      }
     }
   }
 

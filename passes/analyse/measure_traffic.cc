@@ -36,16 +36,16 @@ class SiteFinder {
 
   void walk(const UopStep& step, int pass) {
     if (step.never) return;
-    const bool loop = step.kind == NodeKind::loop;
+    const bool loop = step.kind == UopStep::Kind::loop;
     if (pass < 0 && (loop || step.site >= 0)) pass = pass_of(step);
     if (loop) loops_.push_back(&step);
-    if (step.kind == NodeKind::alloc) allocs_.push_back(&step);
+    if (step.kind == UopStep::Kind::alloc) allocs_.push_back(&step);
     if (step.site >= 0) {
       found.push_back({&program_.sites()[static_cast<size_t>(step.site)], loops_, allocs_, pass});
     }
     for (const UopStep& child : step.children) walk(child, pass);
     if (loop) loops_.pop_back();
-    if (step.kind == NodeKind::alloc) allocs_.pop_back();
+    if (step.kind == UopStep::Kind::alloc) allocs_.pop_back();
   }
 
   const UopProgram& program_;
@@ -66,8 +66,10 @@ class SiteEvaluator {
   void set_all_loops_to_their_ranges() {
     for (const UopStep* loop : context_.loops) set(*loop, {0, extent(*loop) - 1});
   }
-  void set(const UopStep& loop, IndexRange range) {
-    slots_[static_cast<size_t>(loop.slot)] = range;
+  // `steps`: from 0.
+  void set(const UopStep& loop, IndexRange steps) {
+    const int64_t min = loop.min.range(slots_).low;
+    slots_[static_cast<size_t>(loop.slot)] = {min + steps.low, min + steps.high};
   }
   int64_t extent(const UopStep& loop) const {
     return std::max<int64_t>(0, loop.extent.range(slots_).high);
@@ -149,7 +151,7 @@ class BoxSum {
     for (const UopStep* loop : context.loops) {
       at_.set(*loop, {0, 0});
       extents_.push_back(at_.extent(*loop));
-      plain_ = plain_ && loop_slots(loop->extent).empty();
+      plain_ = plain_ && loop_slots(loop->min).empty() && loop_slots(loop->extent).empty();
     }
   }
 

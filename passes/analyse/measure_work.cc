@@ -8,6 +8,7 @@
 
 #include "dsl/checked_arithmetic.h"
 #include "passes/nest/verify_nest_tables.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -27,13 +28,110 @@ int64_t operations_in(const Expr& e) {
   return count;
 }
 
+int64_t bytes_of(const LoopNest& nest, const Storage& storage, const SizeValues& sizes) {
+  int64_t bytes = size_in_bytes(nest.stage(storage.stage).dtype);
+  for (size_t d = 0; d < storage.extents.size(); ++d) {
+    const int64_t extent = std::max<int64_t>(0, evaluate_index(storage.extents[d], sizes));
+    bytes = checked_mul(bytes, storage.layout.padded(d, extent));
+  }
+  return bytes;
+}
+
+// Where a stage is in the tree: the loops around its uOps, and around its storage.
+struct StagePlace {
+  std::vector<const Loop*> loops;  // around the update, or the only uOp; outermost first
+  const Alloc* alloc = nullptr;
+  const WindowNode* window = nullptr;
+  size_t loops_around_alloc = 0, loops_around_window = 0;
+};
+
+class PlaceFinder : public NestVisitor {
+ public:
+  explicit PlaceFinder(const SizeValues& sizes) : sizes_(sizes) {}
+  std::map<std::string, StagePlace> places;
+  std::set<std::string> slid_along;  // loop variables
+
+ private:
+  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, sizes_)); }
+
+  void visit_alloc(const Alloc& alloc) override {
+    StagePlace& place = places[alloc.stage];
+    place.alloc = &alloc;
+    place.loops_around_alloc = around_.size();
+    walk(*alloc.body);
+  }
+
+  void visit_window(const WindowNode& window) override {
+    StagePlace& place = places[window.stage];
+    place.window = &window;
+    place.loops_around_window = around_.size();
+    for (const Expr& extent : window.extents) {
+      const auto slides = first_iterations_in(extent);
+      if (slides) slid_along.insert(slides->begin(), slides->end());
+    }
+    walk(*window.body);
+  }
+
+  void visit_loop(const Loop& loop) override {
+    around_.push_back(&loop);
+    walk(*loop.body);
+    around_.pop_back();
+  }
+
+  void visit_uop(const UopNode& uop) override {
+    if (uop.part != Part::init) places[uop.stage].loops = around_;
+  }
+
+  const SizeValues& sizes_;
+  std::vector<const Loop*> around_;
+};
+
+// The most storage that is live at once.
+class PeakFinder : public NestVisitor {
+ public:
+  PeakFinder(const LoopNest& nest, const SizeValues& sizes) : nest_(nest), sizes_(sizes) {}
+
+  int64_t find() {
+    walk(*nest_.root);
+    return most_;
+  }
+
+ private:
+  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, sizes_)); }
+
+  void visit_alloc(const Alloc& alloc) override {
+    hold(hoisted_.count(alloc.stage) ? 0 : bytes_of(nest_, alloc, sizes_), *alloc.body);
+  }
+
+  void visit_hoisted_alloc(const HoistedAlloc& hoisted) override {
+    hoisted_.insert(hoisted.stage);
+    hold(bytes_of(nest_, hoisted, sizes_), *hoisted.body);
+    hoisted_.erase(hoisted.stage);
+  }
+
+  void hold(int64_t bytes, const Node& body) {
+    live_ = checked_add(live_, bytes);
+    most_ = std::max(most_, live_);
+    walk(body);
+    live_ -= bytes;
+  }
+
+  const LoopNest& nest_;
+  const SizeValues& sizes_;
+  std::set<std::string> hoisted_;
+  int64_t live_ = 0, most_ = 0;
+};
+
 class WorkMeter {
  public:
   WorkMeter(const LoopNest& nest, const SizeValues& sizes) : nest_(nest), sizes_(sizes) {
     for (const Stage& stage : nest.stages) {
       per_step_[stage.name] = operations_in(stage.body) + (stage.is_reduction() ? 1 : 0);
     }
-    find_places(*nest.root);
+    PlaceFinder finder(sizes);
+    finder.walk(*nest.root);
+    places_ = std::move(finder.places);
+    slid_along_ = std::move(finder.slid_along);
   }
 
   Work run() {
@@ -53,42 +151,11 @@ class WorkMeter {
       measure_place(stage, &one);
       work.stages.push_back(one);
     }
-    work.peak_bytes = peak_bytes(*nest_.root, {});
+    work.peak_bytes = PeakFinder(nest_, sizes_).find();
     return work;
   }
 
  private:
-  // Where a stage is in the tree: the loops around its uOps, and around its storage.
-  struct Place {
-    std::vector<const Node*> loops;  // around the update, or the only uOp; outermost first
-    const Node* alloc = nullptr;
-    const Node* produce = nullptr;
-    size_t loops_around_alloc = 0, loops_around_produce = 0;
-  };
-
-  void find_places(const Node& node) {
-    Place& place = places_[node.stage];
-    if (node.kind == NodeKind::branch) return find_places(*chosen_side(node, sizes_));
-    if (node.kind == NodeKind::alloc) {
-      place.alloc = &node;
-      place.loops_around_alloc = around_.size();
-    }
-    if (node.kind == NodeKind::produce) {
-      place.produce = &node;
-      place.loops_around_produce = around_.size();
-    }
-    if (node.children.empty() && node.part != Part::init) place.loops = around_;
-    for (const Expr& extent : node.kind == NodeKind::produce ? node.extents : std::vector<Expr>()) {
-      const auto slides = first_iterations_in(extent);
-      if (slides) slid_along_.insert(slides->begin(), slides->end());
-    }
-    if (node.kind == NodeKind::loop) around_.push_back(&node);
-    for (const NodePtr& child : node.children) find_places(*child);
-    if (node.kind == NodeKind::loop) around_.pop_back();
-  }
-
-  static std::string variable_of(const Node& loop) { return loop_variable(loop.stage, loop.axis); }
-
   int64_t reduction_steps(const Stage& stage) const {
     int64_t result = 1;
     for (const Axis& axis : stage.reduction_axes) {
@@ -104,43 +171,52 @@ class WorkMeter {
     return result;
   }
 
-  // How often each body under a node is evaluated. What an alloc or a produce says is computed
+  // How often each body under a node is evaluated. What an alloc or a window says is computed
   // counts, not the loops inside: they may go past it, guarded. `values`: of the loops around 0 in
   // the first iteration, 1 in all others.
   Steps steps_of(const Node& node, Values* values) {
-    if (node.kind == NodeKind::branch) return steps_of(*chosen_side(node, *values), values);
-    if (node.kind == NodeKind::loop) return steps_of_loop(node, values);
-    Steps steps;
-    if (node.children.empty() && node.kind != NodeKind::block && node.part != Part::init) {
-      steps[node.stage] = 1;
+    if (const Branch* branch = node.as<Branch>()) {
+      return steps_of(*chosen_side(*branch, *values), values);
     }
-    for (const NodePtr& child : node.children) add(steps_of(*child, values), 1, &steps);
-    const bool computes = node.kind == NodeKind::produce ||
-                          (node.kind == NodeKind::alloc && !places_[node.stage].produce);
-    if (computes) {
-      int64_t region = reduction_steps(nest_.stage(node.stage));
-      for (const Expr& extent : node.extents) {
-        region = checked_mul(region, std::max<int64_t>(0, evaluate_index(extent, *values)));
-      }
-      steps[node.stage] = region;
+    if (const Loop* loop = node.as<Loop>()) return steps_of_loop(*loop, values);
+    Steps steps;
+    if (const UopNode* uop = node.as<UopNode>()) {
+      if (uop->part != Part::init) steps[uop->stage] = 1;
+    }
+    for_each_child(node, [&](const NodePtr& child) { add(steps_of(*child, values), 1, &steps); });
+    if (const WindowNode* window = node.as<WindowNode>()) {
+      steps[window->stage] = steps_of_region(window->stage, window->extents, *values);
+    }
+    const Alloc* alloc = node.as<Alloc>();
+    if (alloc && !places_[alloc->stage].window) {
+      steps[alloc->stage] = steps_of_region(alloc->stage, alloc->extents, *values);
     }
     return steps;
   }
 
-  Steps steps_of_loop(const Node& loop, Values* values) {
+  int64_t steps_of_region(const std::string& stage, const std::vector<Expr>& extents,
+                          const Values& values) const {
+    int64_t region = reduction_steps(nest_.stage(stage));
+    for (const Expr& extent : extents) {
+      region = checked_mul(region, std::max<int64_t>(0, evaluate_index(extent, values)));
+    }
+    return region;
+  }
+
+  Steps steps_of_loop(const Loop& loop, Values* values) {
     const int64_t extent = evaluate_index(loop.extent, *values);
     Steps steps;
     if (extent <= 0) return steps;
-    const std::string variable = variable_of(loop);
+    const std::string variable = loop.variable();
     if (!slid_along_.count(variable)) {
-      add(steps_of(*loop.children[0], values), extent, &steps);
+      add(steps_of(*loop.body, values), extent, &steps);
       return steps;
     }
     (*values)[variable] = 0;
-    add(steps_of(*loop.children[0], values), 1, &steps);
+    add(steps_of(*loop.body, values), 1, &steps);
     if (extent > 1) {
       (*values)[variable] = 1;
-      add(steps_of(*loop.children[0], values), extent - 1, &steps);
+      add(steps_of(*loop.body, values), extent - 1, &steps);
     }
     values->erase(variable);
     return steps;
@@ -153,7 +229,7 @@ class WorkMeter {
   }
 
   // Operations of one pass through a node, in the steady state of the loops around it.
-  int64_t operations_of(const Node& node, const std::vector<const Node*>& around) {
+  int64_t operations_of(const Node& node, const std::vector<const Loop*>& around) {
     int64_t result = 0;
     Values values = steady(around);
     for (const auto& [stage, steps] : steps_of(node, &values)) {
@@ -162,107 +238,78 @@ class WorkMeter {
     return result;
   }
 
-  Values steady(const std::vector<const Node*>& around) const {
+  Values steady(const std::vector<const Loop*>& around) const {
     Values values = sizes_;
-    for (const Node* loop : around) values[variable_of(*loop)] = 1;
+    for (const Loop* loop : around) values[loop->variable()] = 1;
     return values;
   }
 
   void measure_place(const Stage& stage, StageWork* work) {
-    const Place& place = places_[stage.name];
+    const StagePlace& place = places_[stage.name];
     if (place.alloc) {
-      work->bytes = bytes_of(*place.alloc);
+      work->bytes = bytes_of(nest_, *place.alloc, sizes_);
       work->reuse_distance = reuse_distance(place);
     }
     const std::set<std::string> reduced = reduction_loop_axes(stage);
-    std::vector<const Node*> around;
-    for (const Node* loop : place.loops) {
+    std::vector<const Loop*> around;
+    for (const Loop* loop : place.loops) {
       const Values values = steady(around);
       const int64_t extent = std::max<int64_t>(0, evaluate_index(loop->extent, values));
       around.push_back(loop);
       const bool own = loop->stage == stage.name;
-      if (loop->loop_kind == LoopKind::parallel)
-        work->parallel = checked_mul(work->parallel, extent);
-      if (loop->loop_kind == LoopKind::vectorized && own)
-        work->lanes = checked_mul(work->lanes, extent);
+      if (loop->kind == LoopKind::parallel) work->parallel = checked_mul(work->parallel, extent);
+      if (loop->kind == LoopKind::vectorized && own) work->lanes = checked_mul(work->lanes, extent);
       if (own && reduced.count(loop->axis)) continue;
       if (!carries_window(*loop)) work->span = checked_mul(work->span, extent);
     }
   }
 
   // Whether storage from outside a loop is filled inside it: its iterations need their order.
-  bool carries_window(const Node& loop) const {
+  bool carries_window(const Loop& loop) const {
     for (const auto& [stage, place] : places_) {
-      if (!place.produce) continue;
-      for (size_t i = place.loops_around_alloc; i < place.loops_around_produce; ++i) {
+      if (!place.window) continue;
+      for (size_t i = place.loops_around_alloc; i < place.loops_around_window; ++i) {
         if (loops_around(stage)[i] == &loop) return true;
       }
     }
     return false;
   }
 
-  const std::vector<const Node*>& loops_around(const std::string& stage) const {
+  const std::vector<const Loop*>& loops_around(const std::string& stage) const {
     return places_.at(stage).loops;
   }
 
-  int64_t reuse_distance(const Place& place) {
-    const std::vector<const Node*>& loops = place.loops;
-    if (!place.produce) {
-      return operations_of(*place.alloc->children[0],
+  int64_t reuse_distance(const StagePlace& place) {
+    const std::vector<const Loop*>& loops = place.loops;
+    if (!place.window) {
+      return operations_of(*place.alloc->body,
                            {loops.begin(), loops.begin() + place.loops_around_alloc});
     }
     // The outermost loop along which the window slides, and for how many of its steps a value
     // lives.
-    for (size_t i = place.loops_around_alloc; i < place.loops_around_produce; ++i) {
-      for (const Expr& extent : place.produce->extents) {
+    for (size_t i = place.loops_around_alloc; i < place.loops_around_window; ++i) {
+      for (const Expr& extent : place.window->extents) {
         const auto slides = first_iterations_in(extent);
-        if (!slides || !slides->count(variable_of(*loops[i]))) continue;
-        Values first = steady({loops.begin(), loops.begin() + place.loops_around_produce});
+        if (!slides || !slides->count(loops[i]->variable())) continue;
+        Values first = steady({loops.begin(), loops.begin() + place.loops_around_window});
         const int64_t fresh = evaluate_index(extent, first);
-        first[variable_of(*loops[i])] = 0;
+        first[loops[i]->variable()] = 0;
         const int64_t window = evaluate_index(extent, first);
         const int64_t lives = (window + fresh - 1) / fresh;
         return checked_mul(lives, one_iteration(loops, i));
       }
     }
-    return one_iteration(loops, place.loops_around_produce - 1);
+    return one_iteration(loops, place.loops_around_window - 1);
   }
 
-  int64_t one_iteration(const std::vector<const Node*>& loops, size_t position) {
-    return operations_of(*loops[position]->children[0],
-                         {loops.begin(), loops.begin() + position + 1});
-  }
-
-  int64_t bytes_of(const Node& node) const {
-    std::vector<int64_t> padded;
-    int64_t bytes = size_in_bytes(nest_.stage(node.stage).dtype);
-    for (size_t d = 0; d < node.extents.size(); ++d) {
-      const int64_t extent = std::max<int64_t>(0, evaluate_index(node.extents[d], sizes_));
-      bytes = checked_mul(bytes, node.layout.padded(d, extent));
-    }
-    return bytes;
-  }
-
-  int64_t peak_bytes(const Node& node, const std::set<std::string>& reserved) {
-    if (node.kind == NodeKind::branch) return peak_bytes(*chosen_side(node, sizes_), reserved);
-    std::set<std::string> inside = reserved;
-    int64_t here = 0;
-    if (node.kind == NodeKind::reserve) {
-      inside.insert(node.stage);
-      here = bytes_of(node);
-    } else if (node.kind == NodeKind::alloc && !reserved.count(node.stage)) {
-      here = bytes_of(node);
-    }
-    int64_t most = 0;
-    for (const NodePtr& child : node.children) most = std::max(most, peak_bytes(*child, inside));
-    return checked_add(here, most);
+  int64_t one_iteration(const std::vector<const Loop*>& loops, size_t position) {
+    return operations_of(*loops[position]->body, {loops.begin(), loops.begin() + position + 1});
   }
 
   const LoopNest& nest_;
   const SizeValues& sizes_;
   std::map<std::string, int64_t> per_step_;
-  std::map<std::string, Place> places_;
-  std::vector<const Node*> around_;  // while places are found
+  std::map<std::string, StagePlace> places_;
   std::set<std::string> slid_along_;
 };
 

@@ -41,8 +41,9 @@ class UopList::Iterator::Walk {
         continue;
       }
       const UopStep& step = *frame.step;
-      const bool loop = step.kind == NodeKind::loop;
-      if (loop) slots_[static_cast<size_t>(step.slot)] = {frame.at, frame.at};
+      const bool loop = step.kind == UopStep::Kind::loop;
+      const int64_t value = frame.first + frame.at;
+      if (loop) slots_[static_cast<size_t>(step.slot)] = {value, value};
       const UopStep& child = step.children[loop ? 0 : static_cast<size_t>(frame.at)];
       ++frame.at;
       if (enter(child)) return true;
@@ -56,17 +57,18 @@ class UopList::Iterator::Walk {
   struct Frame {
     const UopStep* step;
     int64_t at, end;
+    int64_t first;  // of a loop: the value of its variable at 0
   };
 
   // True when `step` is a uOp: then it is the one at hand.
   bool enter(const UopStep& step) {
     if (step.never) return false;
     if (step.site < 0) {
-      if (step.kind == NodeKind::alloc) UopProgram::enter_alloc(step, slots_, &boxes_);
-      const bool loop = step.kind == NodeKind::loop;
+      if (step.kind == UopStep::Kind::alloc) UopProgram::enter_alloc(step, slots_, &boxes_);
+      const bool loop = step.kind == UopStep::Kind::loop;
       const int64_t end = loop ? std::max<int64_t>(0, step.extent.range(slots_).low)
                                : static_cast<int64_t>(step.children.size());
-      frames_.push_back({&step, 0, end});
+      frames_.push_back({&step, 0, end, loop ? step.min.range(slots_).low : 0});
       return false;
     }
     program_.make_uop(program_.sites()[static_cast<size_t>(step.site)], &slots_, boxes_, &uop_);

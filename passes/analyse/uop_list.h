@@ -41,10 +41,10 @@ struct UopRegion {
 };
 
 struct Uop {
-  NodeKind kind = NodeKind::execute;  // load, execute or store
-  Part part = Part::whole;            // of an execute: start value, update, or neither
-  int32_t stage = -1;                 // position in LoopNest::stages
-  int64_t index = 0;                  // position in the list, from 0
+  UopKind kind = UopKind::execute;
+  Part part = Part::pure;  // of an execute: start value, update, or neither
+  int32_t stage = -1;      // position in LoopNest::stages
+  int64_t index = 0;       // position in the list, from 0
   // Each buffer once, in the order of first read; not the accumulator that an update adds to.
   std::vector<UopRegion> reads;
   UopRegion write;
@@ -60,7 +60,7 @@ struct Uop {
 // "3: load x_tile[0 .. +32, 64 .. +32] <- x[0 .. +32, 64 .. +32], 4096 bytes".
 std::string to_string(const Uop& uop, const LoopNest& nest);
 // One JSON object, without a line break: {"index": 3, "kind": "load", "stage": "x_tile", "part":
-// "whole", "reads": [{"buffer": "x", "min": [0, 64], "extent": [32, 32]}], "write": {...}, "bytes":
+// "pure", "reads": [{"buffer": "x", "min": [0, 64], "extent": [32, 32]}], "write": {...}, "bytes":
 // 4096, "macs": 0}; "reduction": {"min": [64], "extent": [32]} for an update.
 std::string to_json(const Uop& uop, const LoopNest& nest);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dsl/error.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -83,79 +84,86 @@ int32_t UopProgram::buffer_id(const std::string& name) const {
 }
 
 UopStep UopProgram::compile(const Node& node) {
-  if (node.kind == NodeKind::loop) return compile_loop(node);
-  if (node.kind == NodeKind::branch) return compile(*chosen_side(node, sizes_));
+  if (const Loop* loop = node.as<Loop>()) return compile_loop(*loop);
+  if (const Branch* branch = node.as<Branch>()) return compile(*chosen_side(*branch, sizes_));
+  if (const Alloc* alloc = node.as<Alloc>()) return compile_alloc(*alloc);
   UopStep step;
-  step.kind = node.kind;
-  auto slot = [&](const std::string& name) { return names_.at(name); };
-  if (node.kind == NodeKind::alloc) {
-    step.buffer = buffer_id(node.stage);
-    main_memory_[static_cast<size_t>(step.buffer)] = node.memory == Memory::heap;
-    for (size_t d = 0; d < node.mins.size(); ++d) {
-      const bool folded = node.layout.fold(d) > 0;  // any index has a place there
-      step.mins.emplace_back(folded ? int_constant(-kAnyIndex) : node.mins[d], slot);
-      step.extents.emplace_back(folded ? int_constant(2 * kAnyIndex) : node.extents[d], slot);
-    }
-  } else if (node.kind == NodeKind::load || node.kind == NodeKind::execute ||
-             node.kind == NodeKind::store) {
-    compile_site(node);
+  if (const UopNode* uop = node.as<UopNode>()) {
+    step.kind = UopStep::Kind::uop;
+    compile_site(*uop);
     step.site = static_cast<int>(sites_.size()) - 1;
   }
-  for (const NodePtr& child : node.children) step.children.push_back(compile(*child));
+  for_each_child(node, [&](const NodePtr& child) { step.children.push_back(compile(*child)); });
   return step;
 }
 
-UopStep UopProgram::compile_loop(const Node& node) {
-  const std::string variable = loop_variable(node.stage, node.axis);
+UopStep UopProgram::compile_alloc(const Alloc& alloc) {
   UopStep step;
-  step.kind = NodeKind::loop;
-  step.extent =
-      IntervalProgram(node.extent, [&](const std::string& name) { return names_.at(name); });
-  step.never = !depends_on_loops(node.extent) && evaluate_index(node.extent, sizes_) <= 0;
-  step.slot = add_slot(variable, {0, 0});
-  std::vector<std::string> variables = {variable};
-  for (const std::string& other : node.shared) {  // of stages computed with this one
-    variables.push_back(loop_variable(other, node.axis));
+  step.kind = UopStep::Kind::alloc;
+  step.buffer = buffer_id(alloc.stage);
+  main_memory_[static_cast<size_t>(step.buffer)] = alloc.memory == Memory::heap;
+  auto slot = [&](const std::string& name) { return names_.at(name); };
+  for (size_t d = 0; d < alloc.mins.size(); ++d) {
+    const bool folded = alloc.layout.fold(d) > 0;  // any index has a place there
+    step.mins.emplace_back(folded ? int_constant(-kAnyIndex) : alloc.mins[d], slot);
+    step.extents.emplace_back(folded ? int_constant(2 * kAnyIndex) : alloc.extents[d], slot);
+  }
+  step.children.push_back(compile(*alloc.body));
+  return step;
+}
+
+UopStep UopProgram::compile_loop(const Loop& loop) {
+  auto slot = [&](const std::string& name) { return names_.at(name); };
+  UopStep step;
+  step.kind = UopStep::Kind::loop;
+  step.min = IntervalProgram(loop.min, slot);
+  step.extent = IntervalProgram(loop.extent, slot);
+  step.never = !depends_on_loops(loop.extent) && evaluate_index(loop.extent, sizes_) <= 0;
+  step.slot = add_slot(loop.variable(), {0, 0});
+  std::vector<std::string> variables = {loop.variable()};
+  for (const std::string& other : loop.shared) {  // of stages computed with this one
+    variables.push_back(loop_variable(other, loop.axis));
     names_[variables.back()] = step.slot;
   }
-  if (node.loop_kind != LoopKind::tile) {
-    step.children.push_back(compile(*node.children[0]));
+  if (loop.kind != LoopKind::tile) {
+    step.children.push_back(compile(*loop.body));
     for (const std::string& name : variables) names_.erase(name);
     step.never = step.never || step.children[0].never;
     return step;
   }
   // Inside the uOp: the loop is a range of its variable, and the tree goes on with what it holds.
-  tile_.push_back({step.slot, evaluate_index(node.extent, sizes_)});
-  UopStep inside = compile(*node.children[0]);
+  tile_.push_back(
+      {step.slot, evaluate_index(loop.min, sizes_), evaluate_index(loop.extent, sizes_)});
+  UopStep inside = compile(*loop.body);
   inside.never = inside.never || step.never;
   tile_.pop_back();
   for (const std::string& name : variables) names_.erase(name);
   return inside;
 }
 
-void UopProgram::compile_site(const Node& node) {
+void UopProgram::compile_site(const UopNode& uop) {
   UopSite site;
-  site.kind = node.kind;
-  site.part = node.part;
-  site.of = &nest_.stage(node.stage);
+  site.kind = uop.kind;
+  site.part = uop.part;
+  site.of = &nest_.stage(uop.stage);
   site.stage = static_cast<int32_t>(site.of - nest_.stages.data());
-  site.write = buffer_id(node.stage);
+  site.write = buffer_id(uop.stage);
   site.tile = tile_;
   auto loops = [&](const std::string& name) { return names_.at(name); };
-  for (const Expr& guard : node.guards) site.guards.emplace_back(guard, loops);
-  for (const Expr& index : node.point) site.point.emplace_back(index, loops);
+  for (const Guard& guard : uop.guards) site.guards.emplace_back(guard.condition, loops);
+  for (const Expr& index : uop.point) site.point.emplace_back(index, loops);
   std::map<std::string, int> own;
   for (const std::string& size : nest_.sizes) own[size] = names_.at(size);
   std::vector<Axis> axes = site.of->axes;
-  if (node.part == Part::update) {
+  if (uop.part == Part::update) {
     require_rank(site.of->name, site.of->reduction_axes.size());
     axes.insert(axes.end(), site.of->reduction_axes.begin(), site.of->reduction_axes.end());
   }
   for (const Axis& axis : axes) site.domain.push_back(axis.extent().evaluate(sizes_));
-  EMULSION_CHECK(axes.size() == node.point.size(), "stage {}: a point of {} for {} axes",
-                 node.stage, node.point.size(), axes.size());
+  EMULSION_CHECK(axes.size() == uop.point.size(), "stage {}: a point of {} for {} axes", uop.stage,
+                 uop.point.size(), axes.size());
   for (const Axis& axis : axes) site.axis_slots.push_back(own[axis.name()] = add_slot("", {0, 0}));
-  if (node.part != Part::init) {
+  if (uop.part != Part::init) {
     visit(site.of->body, [&](const Expr& e) {
       if (e->op != ExprOp::read) return;
       UopSite::Read read;
@@ -181,7 +189,7 @@ void UopProgram::enter_alloc(const UopStep& alloc, const std::vector<IndexRange>
 void UopProgram::make_uop(const UopSite& site, std::vector<IndexRange>* slots,
                           const std::vector<IndexBox>& boxes, Uop* uop) const {
   for (const UopSite::TileLoop& loop : site.tile) {
-    (*slots)[static_cast<size_t>(loop.slot)] = {0, loop.extent - 1};
+    (*slots)[static_cast<size_t>(loop.slot)] = {loop.min, loop.min + loop.extent - 1};
   }
   const bool issued =
       std::none_of(site.guards.begin(), site.guards.end(),

@@ -16,7 +16,7 @@ namespace emulsion {
 
 // Every index expression of one uOp. Slots: sizes, loops, then the axes of the stage at hand.
 struct UopSite {
-  NodeKind kind;
+  UopKind kind;
   Part part;
   int32_t stage = 0;
   const Stage* of = nullptr;
@@ -26,7 +26,7 @@ struct UopSite {
   };
   struct TileLoop {
     int slot = 0;
-    int64_t extent = 0;
+    int64_t min = 0, extent = 0;
   };
   std::vector<TileLoop> tile;  // the loops inside the uOp
   std::vector<IntervalProgram> guards;
@@ -38,11 +38,12 @@ struct UopSite {
 };
 
 struct UopStep {
-  NodeKind kind;
+  enum class Kind : uint8_t { sequence, loop, alloc, uop };
+  Kind kind = Kind::sequence;
   std::vector<UopStep> children;
   // loop
   int slot = 0;
-  IntervalProgram extent;
+  IntervalProgram min, extent;
   bool never = false;  // nothing is issued inside
   // alloc: of this buffer
   int32_t buffer = 0;
@@ -80,8 +81,9 @@ class UopProgram {
 
  private:
   UopStep compile(const Node& node);
-  UopStep compile_loop(const Node& node);
-  void compile_site(const Node& node);
+  UopStep compile_loop(const Loop& loop);
+  UopStep compile_alloc(const Alloc& alloc);
+  void compile_site(const UopNode& uop);
   int add_slot(const std::string& name, IndexRange range);
   int32_t buffer_id(const std::string& name) const;
 

@@ -19,14 +19,14 @@ std::string box_text(const UopRegion& region, const LoopNest& nest) {
 }
 
 std::string kind_text(const Uop& uop) {
-  if (uop.kind == NodeKind::load) return "load";
-  if (uop.kind == NodeKind::store) return "store";
+  if (uop.kind == UopKind::load) return "load";
+  if (uop.kind == UopKind::store) return "store";
   return uop.part == Part::init ? "init" : "execute";
 }
 
 std::string part_text(Part part) {
   if (part == Part::init) return "init";
-  return part == Part::update ? "update" : "whole";
+  return part == Part::update ? "update" : "pure";
 }
 
 Json box_json(const UopRegion& region, const LoopNest& nest) {

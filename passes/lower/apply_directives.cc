@@ -85,7 +85,7 @@ class Applier {
   // The state of the stage's loops: of the general case, or of the special case that is open.
   struct Case {
     std::vector<LoopTransform> transforms;
-    std::vector<Loop> loops;
+    std::vector<ScheduledLoop> loops;
     std::set<std::string> used, open;
     std::map<std::string, Tail> masked;
   };
@@ -125,9 +125,9 @@ class Applier {
   }
 
   // Those that are pure, as the loop is, or reduce, as it does.
-  std::vector<std::string> loops_like(const Loop& loop) const {
+  std::vector<std::string> loops_like(const ScheduledLoop& loop) const {
     std::vector<std::string> result;
-    for (const Loop& other : plan_.loops) {
+    for (const ScheduledLoop& other : plan_.loops) {
       if (other.is_reduction == loop.is_reduction) result.push_back(other.name);
     }
     return result;
@@ -141,7 +141,7 @@ class Applier {
     return *found;
   }
 
-  void require_serial(const Directive& d, const Loop& loop) const {
+  void require_serial(const Directive& d, const ScheduledLoop& loop) const {
     static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled",
                                          "a tile's"};
     if (loop.kind != LoopKind::serial) {
@@ -161,7 +161,7 @@ class Applier {
   }
 
   // A reduction is over one domain in every case; and what is stored is the same in every case.
-  void check_special_case(const Directive& d, const Loop& loop) const {
+  void check_special_case(const Directive& d, const ScheduledLoop& loop) const {
     if (!general_) return;
     if (loop.is_reduction) {
       refuse_here(d, fmt::format("expected a loop of no reduction axis behind specialize, got {}; "
@@ -294,13 +294,13 @@ class Applier {
 
   void reorder(const Directive& d) {
     std::vector<size_t> slots;
-    std::vector<Loop> wanted;  // innermost first, as the directive names them
+    std::vector<ScheduledLoop> wanted;  // innermost first, as the directive names them
     for (const std::string& axis : d.axes) {
       slots.push_back(require_loop(d, axis));
       wanted.push_back(plan_.loops[slots.back()]);
     }
     std::sort(slots.rbegin(), slots.rend());
-    std::vector<Loop> loops = plan_.loops;
+    std::vector<ScheduledLoop> loops = plan_.loops;
     for (size_t i = 0; i < slots.size(); ++i) loops[slots[i]] = wanted[i];
     if (general_ && reduction_loops_of(loops) != reduction_loops_of(plan_.loops)) {
       refuse_here(d, fmt::format("expected the reduction loops in their order behind specialize, "
@@ -311,9 +311,9 @@ class Applier {
     plan_.loops = std::move(loops);
   }
 
-  static std::vector<std::string> reduction_loops_of(const std::vector<Loop>& loops) {
+  static std::vector<std::string> reduction_loops_of(const std::vector<ScheduledLoop>& loops) {
     std::vector<std::string> result;
-    for (const Loop& loop : loops) {
+    for (const ScheduledLoop& loop : loops) {
       if (loop.is_reduction) result.push_back(loop.name);
     }
     return result;
@@ -321,7 +321,7 @@ class Applier {
 
   void set_kind(const Directive& d, LoopKind kind) {
     const std::string& axis = d.axes[0];
-    Loop& loop = plan_.loops[require_loop(d, axis)];
+    ScheduledLoop& loop = plan_.loops[require_loop(d, axis)];
     require_serial(d, loop);
     if (loop.is_reduction && kind != LoopKind::unrolled) {
       check_carried(plan_, d, kind, has_atomic_);

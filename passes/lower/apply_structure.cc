@@ -123,7 +123,7 @@ ScheduledStage with_reduction_transforms(ScheduledStage* plan, const Directive& 
   result.directives.clear();
   std::vector<Directive> others;
   std::set<std::string> reduction;
-  for (const Loop& loop : plan->loops) {
+  for (const ScheduledLoop& loop : plan->loops) {
     if (loop.is_reduction) reduction.insert(loop.name);
   }
   for (const Directive& d : plan->directives) {
@@ -212,7 +212,7 @@ ScheduledStage rfactor(ScheduledStage* plan, const Directive& d) {
   const std::map<std::string, Expr> extents = whole_extents(&made.stage);
   const Axis lane = loop_as_axis(plan->stage, d, d.axes[0], extents);
   std::vector<Axis> left;
-  for (const Loop& loop : made.loops) {
+  for (const ScheduledLoop& loop : made.loops) {
     if (!loop.is_reduction || loop.name == lane.name()) continue;
     left.push_back(loop_as_axis(plan->stage, d, loop.name, extents));
   }

@@ -4,6 +4,7 @@
 #include "passes/index/simplify_index.h"
 #include "passes/lower/stage_storage.h"
 #include "passes/nest/guard_tails.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 
@@ -55,29 +56,17 @@ namespace {
 
 NodePtr make_block(std::vector<NodePtr> children) {
   if (children.size() == 1) return children.front();
-  auto node = std::make_shared<Node>();
-  node->kind = NodeKind::block;
-  node->children = std::move(children);
-  return node;
+  return make_node(Block{std::move(children)});
 }
 
 // The tree with other loop variables.
 NodePtr with_variables(const NodePtr& node, const std::map<std::string, Expr>& variables) {
-  auto changed = std::make_shared<Node>(*node);
-  auto change = [&](Expr* e) {
-    if (!e->defined()) return;
-    *e = substitute_axes(*e, [&](const std::string& name) {
+  return change_expressions(node, [&](const Expr& e) {
+    return substitute_axes(e, [&](const std::string& name) {
       auto found = variables.find(name);
       return found == variables.end() ? Expr() : found->second;
     });
-  };
-  change(&changed->extent);
-  for (std::vector<Expr>* list :
-       {&changed->mins, &changed->extents, &changed->point, &changed->guards}) {
-    for (Expr& e : *list) change(&e);
-  }
-  for (NodePtr& child : changed->children) child = with_variables(child, variables);
-  return changed;
+  });
 }
 
 class TreeBuilder {
@@ -92,7 +81,7 @@ class TreeBuilder {
       if (plan.is_kept()) {
         stored_at_[plan.store_root ? "" : plan.store_at->variable()].push_back(&plan);
       }
-      if (plan.hoist_at) reserved_at_[plan.hoist_at->variable()].push_back(&plan);
+      if (plan.hoist_at) hoisted_at_[plan.hoist_at->variable()].push_back(&plan);
     }
   }
 
@@ -165,8 +154,7 @@ class TreeBuilder {
         std::vector<NodePtr> inside = nests_of(*stages[i]);
         if (NodePtr following = with_stages(stages, i + 1, rest)) inside.push_back(following);
         NodePtr block = make_block(std::move(inside));
-        children.push_back(stages[i]->is_kept() ? block
-                                                : storage(NodeKind::alloc, *stages[i], block));
+        children.push_back(stages[i]->is_kept() ? block : alloc(*stages[i], block));
         return make_block(std::move(children));
       }
       for (NodePtr& nest : nests_of(*stages[i])) children.push_back(std::move(nest));
@@ -178,11 +166,12 @@ class TreeBuilder {
 
   // What is inside a loop (or the root), inside the storage that begins there.
   NodePtr with_storage(const std::string& loop, NodePtr inside) {
-    for (const ScheduledStage* plan : stored_at_[loop]) {
-      inside = storage(NodeKind::alloc, *plan, std::move(inside));
-    }
-    for (const ScheduledStage* plan : reserved_at_[loop]) {
-      inside = storage(NodeKind::reserve, *plan, std::move(inside));
+    for (const ScheduledStage* plan : stored_at_[loop]) inside = alloc(*plan, std::move(inside));
+    for (const ScheduledStage* plan : hoisted_at_[loop]) {
+      HoistedAlloc hoisted;
+      set_storage(*plan, &hoisted);
+      hoisted.body = std::move(inside);
+      inside = make_node(std::move(hoisted));
     }
     return inside;
   }
@@ -195,17 +184,20 @@ class TreeBuilder {
     return storage_[nest_.position(plan.stage.name)];
   }
 
-  NodePtr storage(NodeKind kind, const ScheduledStage& plan, NodePtr child) const {
+  NodePtr alloc(const ScheduledStage& plan, NodePtr body) const {
+    Alloc alloc;
+    set_storage(plan, &alloc);
+    alloc.mins = storage_of(plan).mins;
+    alloc.body = std::move(body);
+    return make_node(std::move(alloc));
+  }
+
+  void set_storage(const ScheduledStage& plan, Storage* storage) const {
     const StageStorage& stored = storage_of(plan);
-    auto node = std::make_shared<Node>();
-    node->kind = kind;
-    node->stage = plan.stage.name;
-    node->memory = stored.memory;
-    if (kind == NodeKind::alloc) node->mins = stored.mins;
-    node->extents = stored.extents;
-    node->layout = stored.layout;
-    node->children = {std::move(child)};
-    return node;
+    storage->stage = plan.stage.name;
+    storage->memory = stored.memory;
+    storage->extents = stored.extents;
+    storage->layout = stored.layout;
   }
 
   // Nothing of a stage that shares the loops of another: it is inside the nests of that one.
@@ -213,17 +205,12 @@ class TreeBuilder {
     if (plan.compute_with) return {};
     std::vector<NodePtr> nests = branches_of(plan);
     if (!plan.is_kept()) return nests;
-    auto node = std::make_shared<Node>();
-    node->kind = NodeKind::produce;
-    node->stage = plan.stage.name;
-    node->mins = region_of(plan).mins();
-    node->extents = region_of(plan).extents();
-    node->children = {make_block(std::move(nests))};
-    return {node};
+    return {make_node(WindowNode{plan.stage.name, region_of(plan).mins(), region_of(plan).extents(),
+                                 make_block(std::move(nests))})};
   }
 
   std::vector<NodePtr> parts_of(const ScheduledStage& plan, const StageCase& one) {
-    if (!plan.stage.is_reduction()) return {nest_of(plan, one, Part::whole)};
+    if (!plan.stage.is_reduction()) return {nest_of(plan, one, Part::pure)};
     return {nest_of(plan, one, Part::init), nest_of(plan, one, Part::update)};
   }
 
@@ -232,13 +219,13 @@ class TreeBuilder {
     const std::vector<StageCase> cases = cases_of(plan, region_of(plan));
     std::vector<NodePtr> nests = parts_of(plan, cases.front());
     for (size_t i = plan.special_cases.size(); i-- > 0;) {
-      auto branch = std::make_shared<Node>();
-      branch->kind = NodeKind::branch;
-      branch->stage = plan.stage.name;
-      branch->part = plan.stage.is_reduction() ? Part::update : Part::whole;
-      branch->condition = plan.stage.specializations[i].condition;
-      branch->children = {make_block(parts_of(plan, cases[i + 1])), make_block(std::move(nests))};
-      nests = {branch};
+      Branch branch;
+      branch.stage = plan.stage.name;
+      branch.part = plan.stage.is_reduction() ? Part::update : Part::pure;
+      branch.condition = plan.stage.specializations[i].condition;
+      branch.holds = make_block(parts_of(plan, cases[i + 1]));
+      branch.otherwise = make_block(std::move(nests));
+      nests = {make_node(std::move(branch))};
     }
     return nests;
   }
@@ -246,8 +233,8 @@ class TreeBuilder {
   // From loop `outermost` on.
   NodePtr nest_of(const ScheduledStage& plan, const StageCase& one, Part part,
                   size_t outermost = 0) {
-    std::vector<Loop> loops;
-    for (const Loop& loop : one.loops) {
+    std::vector<ScheduledLoop> loops;
+    for (const ScheduledLoop& loop : one.loops) {
       if (part != Part::init || !loop.is_reduction) loops.push_back(loop);
     }
     NodePtr node = uop(plan, one, part);
@@ -265,20 +252,19 @@ class TreeBuilder {
         node = make_block({node, inside_shared(*sharing, part, plan, loops, i + 1)});
         shared.push_back(sharing->stage.name);
       }
-      auto loop = std::make_shared<Node>();
-      loop->kind = NodeKind::loop;
-      loop->shared = shared;
-      loop->stage = plan.stage.name;
-      loop->part = part;
-      loop->axis = name;
-      loop->loop_kind = loops[i].kind;
-      loop->extent = simplify_index(extents.at(name));
+      Loop loop;
+      loop.shared = shared;
+      loop.stage = plan.stage.name;
+      loop.part = part;
+      loop.axis = name;
+      loop.kind = loops[i].kind;
+      loop.extent = simplify_index(extents.at(name));
       for (const Directive& d : plan.prefetches) {
         if (part == Part::init || d.axes[0] != name) continue;
-        loop->prefetches.push_back({d.target, d.factor});
+        loop.prefetches.push_back({d.target, d.factor});
       }
-      loop->children = {std::move(node)};
-      node = loop;
+      loop.body = std::move(node);
+      node = make_node(std::move(loop));
     }
     return node;
   }
@@ -293,7 +279,7 @@ class TreeBuilder {
 
   // The nest of `plan` inside the first `count` of these loops of `leader`, which are its own too.
   NodePtr inside_shared(const ScheduledStage& plan, Part part, const ScheduledStage& leader,
-                        const std::vector<Loop>& loops, size_t count) {
+                        const std::vector<ScheduledLoop>& loops, size_t count) {
     std::map<std::string, Expr> variables;
     for (size_t i = 0; i < count; ++i) {
       variables[loop_variable(plan.stage.name, loops[i].name)] =
@@ -305,29 +291,30 @@ class TreeBuilder {
 
   NodePtr uop(const ScheduledStage& plan, const StageCase& one, Part part) const {
     const Stage& stage = one.stage;
-    auto node = std::make_shared<Node>();
-    node->stage = stage.name;
-    node->part = part;
-    if (part == Part::whole && (plan.is_output || stores_a_tile(plan))) {
-      node->kind = NodeKind::store;
-    } else if (part == Part::whole && stage.body->op == ExprOp::read) {
-      node->kind = NodeKind::load;
-    } else {
-      node->kind = NodeKind::execute;
+    UopNode node;
+    node.stage = stage.name;
+    node.part = part;
+    if (part == Part::pure && (plan.is_output || stores_a_tile(plan))) {
+      node.kind = UopKind::store;
+    } else if (part == Part::pure && stage.body->op == ExprOp::read) {
+      node.kind = UopKind::load;
     }
     PointMap map = map_point(stage, part, one.extents);
     const std::vector<Expr> mins = region_of(plan).mins();
     for (size_t i = 0; i < stage.axes.size(); ++i) {
-      node->point.push_back(simplify_index(mins[i] + map.local.at(stage.axes[i].name())));
+      node.point.push_back(simplify_index(mins[i] + map.local.at(stage.axes[i].name())));
     }
     if (part == Part::update) {
       for (const Axis& axis : stage.reduction_axes) {
-        node->point.push_back(map.local.at(axis.name()));
+        node.point.push_back(map.local.at(axis.name()));
       }
     }
-    node->guards = map.guards;
-    node->atomic = part == Part::update && plan.atomic;
-    return node;
+    const std::vector<Tail> tails = guard_tails(stage, part);
+    for (size_t i = 0; i < map.guards.size(); ++i) {
+      node.guards.push_back({map.guards[i], mask_of(tails.at(i))});
+    }
+    node.atomic = part == Part::update && plan.atomic;
+    return make_node(std::move(node));
   }
 
   const NestPlan& nest_;
@@ -337,7 +324,7 @@ class TreeBuilder {
       at_loop_;  // computed there, by loop variable
   std::map<std::string, std::vector<const ScheduledStage*>> sharing_;  // its loops, by stage
   // Kept from there on, and allocated there; at the root: by the empty name.
-  std::map<std::string, std::vector<const ScheduledStage*>> stored_at_, reserved_at_;
+  std::map<std::string, std::vector<const ScheduledStage*>> stored_at_, hoisted_at_;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ const Directive& last_that_names(const ScheduledStage& plan, size_t applied,
 
 // A vectorized loop is one instruction: in it there is no other one, and no thread.
 [[noreturn]] void refuse_inside(const ScheduledStage& plan, size_t applied,
-                                const std::string& vectorized, const Loop& loop) {
+                                const std::string& vectorized, const ScheduledLoop& loop) {
   const bool parallel = loop.kind == LoopKind::parallel;
   refuse(plan.stage.name, last_that_names(plan, applied, {vectorized, loop.name}),
          fmt::format("expected no {} loop inside a vectorized loop, got {} inside {}; legal: {}",
@@ -35,7 +35,7 @@ const Directive& last_that_names(const ScheduledStage& plan, size_t applied,
 
 void check_kinds(const ScheduledStage& plan, size_t applied) {
   std::string vectorized, tile;  // the innermost one so far
-  for (const Loop& loop : plan.loops) {
+  for (const ScheduledLoop& loop : plan.loops) {
     if (loop.kind == LoopKind::tile) tile = loop.name;
     if (!tile.empty() && (loop.kind != LoopKind::tile || !vectorized.empty())) {
       refuse(plan.stage.name, last_that_names(plan, applied, {tile, loop.name, vectorized}),

@@ -10,7 +10,7 @@ namespace emulsion {
 namespace {
 
 // The loops of a stage from the outermost to `axis`; all when it has no such loop.
-std::vector<Loop> loops_to(const ScheduledStage& plan, const std::string& axis) {
+std::vector<ScheduledLoop> loops_to(const ScheduledStage& plan, const std::string& axis) {
   const std::optional<size_t> found = position_of(plan.loops, axis);
   if (!found) return plan.loops;
   return {plan.loops.begin(), plan.loops.begin() + static_cast<std::ptrdiff_t>(*found) + 1};
@@ -41,8 +41,8 @@ std::map<std::string, std::string> origins(const ScheduledStage& plan) {
 void check_shared_loops(const ScheduledStage& plan, const ScheduledStage& leader,
                         const Directive& d) {
   const std::string &name = plan.stage.name, &other = leader.stage.name;
-  const std::vector<Loop> mine = loops_to(plan, d.axes[0]);
-  const std::vector<Loop> theirs = loops_to(leader, d.axes[0]);
+  const std::vector<ScheduledLoop> mine = loops_to(plan, d.axes[0]);
+  const std::vector<ScheduledLoop> theirs = loops_to(leader, d.axes[0]);
   if (names_of(mine) != names_of(theirs) || mine.empty() || mine.back().name != d.axes[0]) {
     refuse(name, d,
            fmt::format("expected the same loops from the outermost to {}, got {} of {} and {} of "
@@ -211,7 +211,7 @@ bool is_computed_inside(const ScheduledStage& made, const ScheduledStage& plan,
 }
 
 // `where`: " where B == 1", of a special case.
-void check_prefetch_loop(const ScheduledStage& plan, const std::vector<Loop>& loops,
+void check_prefetch_loop(const ScheduledStage& plan, const std::vector<ScheduledLoop>& loops,
                          const std::string& where, const Directive& d) {
   static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled", "of a tile"};
   const std::string& axis = d.axes[0];
@@ -223,7 +223,7 @@ void check_prefetch_loop(const ScheduledStage& plan, const std::vector<Loop>& lo
                        axis, where, loops.empty() ? "none" : joined(names_of(loops))));
   }
   for (size_t i = 0; i <= *position; ++i) {
-    const Loop& loop = loops[i];
+    const ScheduledLoop& loop = loops[i];
     if (loop.kind == LoopKind::serial) continue;
     if (i != *position && loop.kind != LoopKind::vectorized) continue;
     refuse(plan.stage.name, d,

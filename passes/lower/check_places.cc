@@ -42,16 +42,16 @@ std::vector<std::string> other_stages(const NestPlan& nest, const std::string& n
 }
 
 // The same directive at the loop outside loops[i]; where that is the outermost, at the root.
-std::string outside_of(const Directive& d, const std::vector<Loop>& loops, size_t i) {
+std::string outside_of(const Directive& d, const std::vector<ScheduledLoop>& loops, size_t i) {
   if (i > 0) return to_string(at_loop(d.kind, {d.target, loops[i - 1].name}));
   return d.kind == DirectiveKind::compute_at ? "compute_root()" : "store_root()";
 }
 
 // No loop that is a vector's or a tile's may be around a place: of `loops`, the first `count`.
 void check_outside_vectors(const std::string& name, const Directive& d,
-                           const std::vector<Loop>& loops, size_t count) {
+                           const std::vector<ScheduledLoop>& loops, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    const Loop& outer = loops[i];
+    const ScheduledLoop& outer = loops[i];
     if (outer.kind == LoopKind::vectorized) {
       refuse(name, d,
              fmt::format("expected a loop outside the vectorized loop {} of {}, got {}; legal: {}",

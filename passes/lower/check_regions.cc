@@ -22,7 +22,7 @@ bool is_inside(const ScheduledStage& plan, const std::string& loop, const std::s
       empty.insert(split ? t.outer : t.axis);
     }
   }
-  for (const Loop& around : plan.loops) {
+  for (const ScheduledLoop& around : plan.loops) {
     if (empty.count(around.name)) return true;
     if (around.name == loop) return false;
   }

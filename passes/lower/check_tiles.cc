@@ -5,6 +5,7 @@
 
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -13,7 +14,7 @@ int64_t rounded_up(int64_t bytes, int64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-int64_t bytes_of(const LoopNest& nest, const Node& alloc) {
+int64_t bytes_of(const LoopNest& nest, const Storage& alloc) {
   int64_t bytes = size_in_bytes(nest.stage(alloc.stage).dtype);
   for (const Expr& extent : alloc.extents) {
     std::optional<int64_t> value = constant_value(extent);
@@ -23,7 +24,7 @@ int64_t bytes_of(const LoopNest& nest, const Node& alloc) {
   return bytes;
 }
 
-class NeedFinder {
+class NeedFinder : public NestVisitor {
  public:
   NeedFinder(const LoopNest& nest, const TileMachine& machine) : nest_(nest), machine_(machine) {}
 
@@ -33,17 +34,15 @@ class NeedFinder {
   }
 
  private:
-  void walk(const Node& node) {
-    const bool tile = node.kind == NodeKind::alloc && node.memory == Memory::scratchpad;
-    if (tile) {
-      const int64_t bytes = rounded_up(bytes_of(nest_, node), machine_.alignment);
-      live_.tiles.push_back({node.stage, bytes});
-      live_.bytes += bytes * (machine_.double_buffer ? 2 : 1);
-      if (live_.bytes > most_.bytes) most_ = live_;
-    }
-    for (const NodePtr& child : node.children) walk(*child);
-    if (!tile) return;
-    live_.bytes -= live_.tiles.back().bytes * (machine_.double_buffer ? 2 : 1);
+  void visit_alloc(const Alloc& alloc) override {
+    if (alloc.memory != Memory::scratchpad) return walk(*alloc.body);
+    const int64_t bytes = rounded_up(bytes_of(nest_, alloc), machine_.alignment);
+    const int64_t held = bytes * (machine_.double_buffer ? 2 : 1);
+    live_.tiles.push_back({alloc.stage, bytes});
+    live_.bytes += held;
+    if (live_.bytes > most_.bytes) most_ = live_;
+    walk(*alloc.body);
+    live_.bytes -= held;
     live_.tiles.pop_back();
   }
 
@@ -52,7 +51,7 @@ class NeedFinder {
   ScratchpadNeed live_, most_;
 };
 
-class TileChecker {
+class TileChecker : public NestVisitor {
  public:
   TileChecker(const LoopNest& nest, const TileMachine& machine) : nest_(nest), machine_(machine) {
     for (const Buffer& buffer : nest.buffers) {
@@ -61,7 +60,7 @@ class TileChecker {
   }
 
   std::optional<std::string> check() {
-    if (nest_.root) walk(*nest_.root, 1);
+    if (nest_.root) walk(*nest_.root);
     if (!problem_) check_alignment();
     if (!problem_) check_capacity();
     return problem_;
@@ -73,25 +72,29 @@ class TileChecker {
     if (!problem_) problem_ = fmt::format(format, std::forward<Args>(args)...);
   }
 
-  void walk(const Node& node, int64_t points) {
-    if (node.kind == NodeKind::alloc) memory_[node.stage] = node.memory;
-    if (node.kind == NodeKind::execute) check_execute(node, points);
-    if (node.kind == NodeKind::loop) {
-      const std::optional<int64_t> extent = constant_value(node.extent);
-      if (extent && *extent <= 0) return;  // nothing is issued
-      if (node.loop_kind == LoopKind::tile) points *= extent.value_or(1);
-    }
-    for (const NodePtr& child : node.children) walk(*child, points);
+  void visit_alloc(const Alloc& alloc) override {
+    memory_[alloc.stage] = alloc.memory;
+    walk(*alloc.body);
   }
 
-  void check_execute(const Node& uop, int64_t points) {
+  void visit_loop(const Loop& loop) override {
+    const std::optional<int64_t> extent = constant_value(loop.extent);
+    if (extent && *extent <= 0) return;  // nothing is issued
+    const int64_t outside = points_;
+    if (loop.kind == LoopKind::tile) points_ *= extent.value_or(1);
+    walk(*loop.body);
+    points_ = outside;
+  }
+
+  void visit_uop(const UopNode& uop) override {
+    if (uop.kind != UopKind::execute) return;
     const Stage& stage = nest_.stage(uop.stage);
     const int64_t most = machine_.tile_m * machine_.tile_n * machine_.tile_k;
-    if (uop.part == Part::update && points > most) {
+    if (uop.part == Part::update && points_ > most) {
       report(
           "tile machine, tile: an Execute of {} has {} multiply-adds, the limit is {} x {} x {} = "
           "{}",
-          stage.name, points, machine_.tile_m, machine_.tile_n, machine_.tile_k, most);
+          stage.name, points_, machine_.tile_m, machine_.tile_n, machine_.tile_k, most);
     }
     require_scratchpad(stage.name, "writes", stage.name,
                        "store_in(scratchpad), and cache_write for what goes to memory");
@@ -144,6 +147,7 @@ class TileChecker {
   const LoopNest& nest_;
   const TileMachine& machine_;
   std::map<std::string, Memory> memory_;
+  int64_t points_ = 1;  // of the tile loops around the node at hand
   std::optional<std::string> problem_;
 };
 

@@ -128,7 +128,7 @@ class Inferrer {
   }
 
   static bool is_inside(const std::set<std::string>& around, const StageCase& one) {
-    return std::any_of(one.loops.begin(), one.loops.end(), [&](const Loop& loop) {
+    return std::any_of(one.loops.begin(), one.loops.end(), [&](const ScheduledLoop& loop) {
       return around.count(loop_variable(one.stage.name, loop.name)) > 0;
     });
   }

@@ -30,7 +30,7 @@ int64_t power_of_two_from(int64_t n) {
 
 // Whether an index moves with a vectorized loop of the stage.
 bool is_vectorized(const ScheduledStage& plan, const Expr& index) {
-  return std::any_of(plan.loops.begin(), plan.loops.end(), [&](const Loop& loop) {
+  return std::any_of(plan.loops.begin(), plan.loops.end(), [&](const ScheduledLoop& loop) {
     return loop.kind == LoopKind::vectorized &&
            mentions(index, loop_variable(plan.stage.name, loop.name));
   });

@@ -8,6 +8,7 @@
 
 #include "dsl/nearest_name.h"
 #include "dsl/schedule_axes.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -32,9 +33,14 @@ std::string subject_of(const std::string& line) {
   return subject.substr(0, subject.find('['));
 }
 
-void collect_loops(const Node& node, const std::string& stage, std::vector<std::string>* loops) {
-  if (node.kind == NodeKind::loop && node.stage == stage) loops->push_back(node.axis);
-  for (const NodePtr& child : node.children) collect_loops(*child, stage, loops);
+std::vector<std::string> loops_of(const LoopNest& nest, const std::string& stage) {
+  std::vector<std::string> loops;
+  if (!nest.root) return loops;
+  for_each_node(*nest.root, [&](const Node& node) {
+    const Loop* loop = node.as<Loop>();
+    if (loop && loop->stage == stage) loops.push_back(loop->axis);
+  });
+  return loops;
 }
 
 // What lines to mark: "y.m" for a loop, "y" for a storage and its uOps.
@@ -48,8 +54,7 @@ std::string marked_subject(const Refusal& refusal, const LoopNest& before) {
     named.push_back({elsewhere ? d.target : refusal.stage(), axis});
   std::string nearest;
   for (const LoopName& name : named) {
-    std::vector<std::string> loops;
-    if (before.root) collect_loops(*before.root, name.stage, &loops);
+    const std::vector<std::string> loops = loops_of(before, name.stage);
     if (name.axis.empty()) continue;
     if (std::count(loops.begin(), loops.end(), name.axis)) return name.stage + "." + name.axis;
     if (nearest.empty() && !loops.empty()) {

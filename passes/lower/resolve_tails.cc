@@ -14,7 +14,7 @@ DirectiveKind directive_of(LoopKind kind) {
   return kind == LoopKind::tile ? DirectiveKind::tensorize : DirectiveKind::unroll;
 }
 
-[[noreturn]] void refuse_extent(const ScheduledStage& plan, const Loop& loop,
+[[noreturn]] void refuse_extent(const ScheduledStage& plan, const ScheduledLoop& loop,
                                 const std::string& found) {
   const DirectiveKind asked = directive_of(loop.kind);
   const bool tile = asked == DirectiveKind::tensorize;
@@ -112,7 +112,7 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
     }
     apply_transform(t, &extents);
   }
-  for (const Loop& loop : one.loops) {
+  for (const ScheduledLoop& loop : one.loops) {
     if (loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel) continue;
     if (constant_value(extents.at(loop.name))) continue;
     refuse_extent(plan, loop, to_string(extents.at(loop.name)));

@@ -24,7 +24,7 @@ std::optional<int64_t> step_of(const Expr& index, const std::string& variable) {
   return step;
 }
 
-bool has_one_step(const StageRegion& region, const Loop& loop) {
+bool has_one_step(const StageRegion& region, const ScheduledLoop& loop) {
   const auto extents = loop_extents(region.stage, region.extents());
   return constant_value(extents.at(loop.name)).value_or(2) <= 1;
 }

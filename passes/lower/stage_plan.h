@@ -18,20 +18,20 @@
 namespace emulsion {
 
 // One loop of a stage.
-struct Loop {
+struct ScheduledLoop {
   std::string name;  // plain, unique within the stage
   LoopKind kind = LoopKind::serial;
   bool is_reduction = false;  // of a reduction axis: not in the start value's nest
 };
 // Where the loop of that name is among `loops`; nothing when it is not there.
-std::optional<size_t> position_of(const std::vector<Loop>& loops, const std::string& name);
+std::optional<size_t> position_of(const std::vector<ScheduledLoop>& loops, const std::string& name);
 // That loop; null when it is not there.
-const Loop* find_loop(const std::vector<Loop>& loops, const std::string& name);
-std::vector<std::string> names_of(const std::vector<Loop>& loops);
+const ScheduledLoop* find_loop(const std::vector<ScheduledLoop>& loops, const std::string& name);
+std::vector<std::string> names_of(const std::vector<ScheduledLoop>& loops);
 // "m, n, k", for error messages.
 std::string joined(const std::vector<std::string>& names);
 // The loops of a stage before any directive: its axes in order, those that it reduces over inside.
-std::vector<Loop> loops_of_axes(const Stage& stage);
+std::vector<ScheduledLoop> loops_of_axes(const Stage& stage);
 
 // A place: inside that loop of that stage.
 struct LoopLevel {
@@ -44,12 +44,13 @@ struct LoopLevel {
 };
 
 struct ScheduledStage {
-  Stage stage;              // tails as they were asked for, also automatic ones
-  std::vector<Loop> loops;  // outermost first; of a reduction, those of the update
+  Stage stage;                       // tails as they were asked for, also automatic ones
+  std::vector<ScheduledLoop> loops;  // outermost first; of a reduction, those of the update
   bool is_output = false;
-  std::vector<Directive> directives;             // those on loops and places, as they were written
-  std::vector<std::vector<Loop>> special_cases;  // the loops of each of stage.specializations
-  bool atomic = false;                           // its update
+  std::vector<Directive> directives;  // those on loops and places, as they were written
+  std::vector<std::vector<ScheduledLoop>>
+      special_cases;    // the loops of each of stage.specializations
+  bool atomic = false;  // its update
   std::vector<Directive> prefetches;
   std::optional<LoopLevel> compute_with;  // the innermost loop that is shared
   std::optional<LoopLevel> compute_at;    // nothing: the root
@@ -90,7 +91,7 @@ struct NestPlan {
 struct EnclosingLoop {
   size_t position;  // of its stage
   const ScheduledStage* stage;
-  Loop loop;
+  ScheduledLoop loop;
 
   LoopLevel level() const { return {stage->stage.name, loop.name}; }
   std::string variable() const { return level().variable(); }

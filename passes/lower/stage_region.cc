@@ -38,7 +38,7 @@ std::vector<StageCase> cases_of(const ScheduledStage& plan, const StageRegion& r
 
 std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& region,
                                         bool inside) {
-  const Part part = stage.is_reduction() ? Part::update : Part::whole;
+  const Part part = stage.is_reduction() ? Part::update : Part::pure;
   std::map<std::string, Expr> values =
       map_point(stage, part, inside ? region.extents() : region.needed_extents()).local;
   for (size_t i = 0; i < stage.axes.size(); ++i) {

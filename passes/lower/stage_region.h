@@ -44,7 +44,7 @@ std::vector<StageRegion> infer_regions(const NestPlan& nest);
 // A case of a stage: its loops, where a condition over the sizes holds.
 struct StageCase {
   Stage stage;  // with the transforms of the case
-  std::vector<Loop> loops;
+  std::vector<ScheduledLoop> loops;
   std::vector<Expr> extents;  // of the region computed, in what the condition says of the sizes
 };
 // The general case, then one for each of stage.specializations.

@@ -12,7 +12,7 @@ namespace {
 
 bool has_tile_loop(const ScheduledStage& plan) {
   return std::any_of(plan.loops.begin(), plan.loops.end(),
-                     [](const Loop& loop) { return loop.kind == LoopKind::tile; });
+                     [](const ScheduledLoop& loop) { return loop.kind == LoopKind::tile; });
 }
 
 // How many indices of each axis one tile covers.
@@ -25,7 +25,8 @@ class TileWidths {
 
   int64_t along(const std::string& axis) const {
     auto range = [&](const std::string& variable) -> std::optional<Range> {
-      const Loop* loop = find_loop(plan_.loops, variable.substr(plan_.stage.name.size() + 1));
+      const ScheduledLoop* loop =
+          find_loop(plan_.loops, variable.substr(plan_.stage.name.size() + 1));
       if (loop == nullptr || loop->kind != LoopKind::tile) return std::nullopt;
       return Range{0, Extent(*constant_value(extents_.at(loop->name)) - 1)};
     };

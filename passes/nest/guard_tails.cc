@@ -2,6 +2,19 @@
 
 namespace emulsion {
 
+GuardMask mask_of(Tail tail) {
+  switch (tail) {
+    case Tail::predicate:
+      return GuardMask::loads_and_stores;
+    case Tail::predicate_loads:
+      return GuardMask::loads;
+    case Tail::predicate_stores:
+      return GuardMask::stores;
+    default:
+      return GuardMask::instance;
+  }
+}
+
 bool has_guard(Tail tail) { return tail != Tail::round_up && tail != Tail::shift_inwards; }
 
 std::set<std::string> reduction_loops(const Stage& stage, std::vector<bool>* of_reduction) {

@@ -11,6 +11,8 @@
 
 namespace emulsion {
 
+// What a guard of that tail masks.
+GuardMask mask_of(Tail tail);
 // Whether a split with that tail leaves out iterations past the end: by a guard of its uOps.
 bool has_guard(Tail tail);
 // The reduction axes of a stage and whatever its transforms make of them; `of_reduction`, when

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "dsl/affine.h"
 #include "dsl/checked_arithmetic.h"
 #include "dsl/error.h"
 #include "passes/index/index_arithmetic.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -43,16 +45,15 @@ Expr product_of(const Expr& a, const Expr& b) {
 }
 
 // Whether an extent under this node depends on the first iteration of the loop `variable`.
-bool tells_first_iteration(const Node& node, const std::string& variable) {
-  const auto names = [&](const Expr& extent) {
-    auto variables = first_iterations_in(extent);
-    EMULSION_CHECK(variables, "an extent of {} varies with a loop: {}", node.stage,
-                   to_string(extent));
+bool tells_first_iteration(const Node& root, const std::string& variable) {
+  return any_node(root, [&](const Node& node) {
+    const Loop* loop = node.as<Loop>();
+    if (!loop) return false;
+    auto variables = first_iterations_in(loop->extent);
+    EMULSION_CHECK(variables, "an extent of {} varies with a loop: {}", loop->stage,
+                   to_string(loop->extent));
     return variables->count(variable) > 0;
-  };
-  if (node.kind == NodeKind::loop && names(node.extent)) return true;
-  return std::any_of(node.children.begin(), node.children.end(),
-                     [&](const NodePtr& child) { return tells_first_iteration(*child, variable); });
+  });
 }
 
 UopCounts times(const UopCounts& counts, int64_t factor) {
@@ -73,48 +74,52 @@ UopCounts plus(const UopCounts& a, const UopCounts& b) {
   return result;
 }
 
-// `values`: the sizes, and for each loop around that matters 0 (its first iteration) or 1.
-UopCounts count_node(const Node& node, std::map<std::string, int64_t>* values) {
-  if (node.kind == NodeKind::branch) return count_node(*chosen_side(node, *values), values);
-  UopCounts counts;
-  if (node.kind == NodeKind::loop) {
-    int64_t extent = evaluate_index(node.extent, *values);
-    if (extent <= 0) return counts;
-    if (node.loop_kind == LoopKind::tile) extent = 1;
-    const std::string variable = loop_variable(node.stage, node.axis);
-    if (!tells_first_iteration(*node.children[0], variable)) {
-      return times(count_node(*node.children[0], values), extent);
+class UopCounter : public NestVisitor {
+ public:
+  explicit UopCounter(const SizeValues& sizes) : values_(sizes) {}
+
+  UopCounts count(const Node& node) {
+    const UopCounts outside = std::exchange(counts_, UopCounts());
+    walk(node);
+    return std::exchange(counts_, outside);
+  }
+
+ private:
+  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
+
+  void visit_loop(const Loop& loop) override {
+    int64_t extent = evaluate_index(loop.extent, values_);
+    if (extent <= 0) return;
+    if (loop.kind == LoopKind::tile) extent = 1;
+    if (!tells_first_iteration(*loop.body, loop.variable())) {
+      counts_ = plus(counts_, times(count(*loop.body), extent));
+      return;
     }
-    (*values)[variable] = 0;
-    counts = count_node(*node.children[0], values);
-    (*values)[variable] = 1;
-    counts = plus(counts, times(count_node(*node.children[0], values), extent - 1));
-    values->erase(variable);
-    return counts;
+    values_[loop.variable()] = 0;
+    counts_ = plus(counts_, count(*loop.body));
+    values_[loop.variable()] = 1;
+    counts_ = plus(counts_, times(count(*loop.body), extent - 1));
+    values_.erase(loop.variable());
   }
-  for (const NodePtr& child : node.children) {
-    counts = plus(counts, count_node(*child, values));
+
+  void visit_uop(const UopNode& uop) override {
+    switch (uop.kind) {
+      case UopKind::load:
+        ++counts_.loads;
+        break;
+      case UopKind::execute:
+        ++(uop.part == Part::init ? counts_.inits : counts_.executes);
+        break;
+      case UopKind::store:
+        ++counts_.stores;
+        break;
+    }
   }
-  switch (node.kind) {
-    case NodeKind::block:
-    case NodeKind::loop:
-    case NodeKind::branch:
-    case NodeKind::alloc:
-    case NodeKind::reserve:
-    case NodeKind::produce:
-      break;
-    case NodeKind::load:
-      counts.loads = 1;
-      break;
-    case NodeKind::execute:
-      (node.part == Part::init ? counts.inits : counts.executes) = 1;
-      break;
-    case NodeKind::store:
-      counts.stores = 1;
-      break;
-  }
-  return counts;
-}
+
+  // The sizes, and for each loop around that matters 0 (its first iteration) or 1.
+  std::map<std::string, int64_t> values_;
+  UopCounts counts_;
+};
 
 }  // namespace
 
@@ -167,8 +172,8 @@ Stage specialized(const Stage& stage, size_t i) {
   return result;
 }
 
-const NodePtr& chosen_side(const Node& branch, const SizeValues& sizes) {
-  return branch.children.at(evaluate_index(branch.condition, sizes) != 0 ? 0 : 1);
+const NodePtr& chosen_side(const Branch& branch, const SizeValues& sizes) {
+  return evaluate_index(branch.condition, sizes) != 0 ? branch.holds : branch.otherwise;
 }
 
 std::string to_string(BufferRole role) {
@@ -227,8 +232,7 @@ std::map<std::string, Expr> loop_extents(const Stage& stage,
 }
 
 UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes) {
-  std::map<std::string, int64_t> values = sizes;
-  return nest.root ? count_node(*nest.root, &values) : UopCounts();
+  return nest.root ? UopCounter(sizes).count(*nest.root) : UopCounts();
 }
 
 std::optional<std::set<std::string>> first_iterations_in(const Expr& extent) {

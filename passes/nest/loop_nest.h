@@ -6,9 +6,10 @@
 //   nest  := buffers stages packs grids node
 //   node  := block node...                     in this order
 //          | loop stage.axis in extent: node   serial, parallel, vectorized, unrolled or tile; from
-//                                              0 up; "prefetching x 2 ahead": what step i + 2 reads
-//                                              of x is asked of memory at step i; "a.m with b.m":
-//                                              one loop of several stages, its variable a.m
+//                                              0 up, or "in min .. +extent"; "prefetching x 2
+//                                              ahead": what step i + 2 reads of x is asked of
+//                                              memory at step i; "a.m with b.m": one loop of
+//                                              several stages, its variable a.m
 //          | branch condition: node node       the first where it holds, else the second
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
 //          | reserve buffer[extent...]         memory for the allocs of that stage inside
@@ -24,8 +25,7 @@
 // A stage is a comprehension over its axes. Its buffer has its name; its loops are its axes taken
 // through its transforms (splits and fuses, in order); its place in the tree is where it is
 // computed. A reduction is two nests at that place: `init` (no reduction loops), then `update`.
-// Loop variables are named "stage.axis" and always count from 0; `point` says what index each axis
-// of the stage has there.
+// Loop variables are named "stage.axis"; `point` says what index each axis of the stage has there.
 //
 // Reads in a stage's body name a buffer and use the stage's plain axis names as variables; reads in
 // `mins`, `extents`, `point` and `guards` do not occur: these are integer expressions over the
@@ -39,6 +39,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "dsl/expr.h"
@@ -106,17 +108,19 @@ enum class LoopKind : uint8_t {
   unrolled,
   tile,  // inside ONE uOp of a tile machine: holds nothing but tile loops and that uOp
 };
-enum class Part : uint8_t { whole, init, update };  // whole: a stage that is no reduction
-enum class NodeKind : uint8_t {
-  block,
-  loop,
-  alloc,
-  load,
-  execute,
-  store,
-  reserve,
-  produce,
-  branch,
+enum class Part : uint8_t { pure, init, update };  // pure: a stage that is no reduction
+enum class UopKind : uint8_t { load, execute, store };
+
+// What of an instance of a uOp a guard leaves out where its condition does not hold.
+enum class GuardMask : uint8_t {
+  instance,          // all of it: a branch around it
+  loads_and_stores,  // all of it too, as a mask of its loads and its store
+  loads,
+  stores,
+};
+struct Guard {
+  Expr condition;
+  GuardMask mask = GuardMask::instance;
 };
 
 // Where the elements of an alloc are. Every list is empty or has one entry for each axis of the
@@ -144,33 +148,91 @@ struct Prefetch {
 struct Node;
 using NodePtr = std::shared_ptr<const Node>;
 
-struct Node {
-  NodeKind kind;
-  std::vector<NodePtr> children;  // block: any number; uOps: none; branch: two, the second for
-                                  // where the condition does not hold; else exactly one
-  std::string stage;        // loop, uOps: whose; alloc, reserve, produce: which; branch: whose
-  Part part = Part::whole;  // loop, uOps, branch
-  Expr condition;           // branch: over run-time sizes
-  // loop
+// Its children, one after another.
+struct Block {
+  std::vector<NodePtr> children;
+};
+
+// Its body, once for each value of its variable from `min` on.
+struct Loop {
+  std::string stage;
+  Part part = Part::pure;
   std::string axis;  // plain name; the variable is stage + "." + axis
-  LoopKind loop_kind = LoopKind::serial;
-  Expr extent;  // over run-time sizes, for example (B + 5) / 6, and conditions v == 0 of loops
-                // around it
-  // alloc: element [i0, i1, ...] of the stage lives at [i0 - mins[0], i1 - mins[1], ...]
-  // produce: the region that is computed
-  Memory memory = Memory::heap;  // never automatic; of a reserve and of the allocs in it: the same
-  std::vector<Expr> mins;        // one for each axis of the stage
-  std::vector<Expr> extents;     // alloc: over run-time sizes only; a constant wherever it can be;
-                                 // produce: as a loop's extent
-  StorageLayout layout;          // alloc, reserve
-  // uOps
-  std::vector<Expr> point;   // one for each of axes, then (update) reduction_axes
-  std::vector<Expr> guards;  // all must hold, or this instance does nothing
-  bool atomic = false;       // an update whose instances may run at once
-  // loop
+  LoopKind kind = LoopKind::serial;
+  Expr min = int_constant(0);        // over run-time sizes and the loops around it
+  Expr extent;                       // over run-time sizes, for example (B + 5) / 6, and conditions
+                                     // v == 0 of loops around it
   std::vector<Prefetch> prefetches;  // serial loops only
   std::vector<std::string> shared;   // other stages whose loop `axis` of `part` this one is too
+  NodePtr body;
+
+  std::string variable() const { return stage + "." + axis; }
 };
+
+// One of two ways to do the same work.
+struct Branch {
+  std::string stage;
+  Part part = Part::pure;
+  Expr condition;            // over run-time sizes
+  NodePtr holds, otherwise;  // where the condition holds, and where it does not
+};
+
+// The memory of a stage.
+struct Storage {
+  std::string stage;
+  Memory memory = Memory::heap;  // never automatic
+  std::vector<Expr> extents;     // for each axis of the stage, over run-time sizes only; a constant
+                                 // wherever it can be
+  StorageLayout layout;
+};
+
+// Storage that lives while the body runs: element [i0, i1, ...] of the stage is at [i0 - mins[0],
+// i1 - mins[1], ...]. Inside a HoistedAlloc of the stage it is in that memory.
+struct Alloc : Storage {
+  std::vector<Expr> mins;
+  NodePtr body;
+};
+
+// Memory for the alloc of the stage that is inside: of the same memory, extents and layout.
+struct HoistedAlloc : Storage {
+  NodePtr body;
+};
+
+// The part of a stage that the body computes, where the storage is kept over a loop between.
+struct WindowNode {
+  std::string stage;
+  std::vector<Expr> mins, extents;  // as a loop's
+  NodePtr body;
+};
+
+// One element of a stage is loaded, computed or stored.
+struct UopNode {
+  UopKind kind = UopKind::execute;
+  std::string stage;
+  Part part = Part::pure;
+  std::vector<Expr> point;    // one for each of axes, then (update) reduction_axes
+  std::vector<Guard> guards;  // all must hold, or what they mask does not happen
+  bool atomic = false;        // an update whose instances may run at once
+};
+
+// node.as<Loop>() is null where the node is no loop. passes/nest/visit_nest.h walks and rewrites.
+struct Node {
+  std::variant<Block, Loop, Branch, Alloc, HoistedAlloc, WindowNode, UopNode> kind;
+
+  template <typename Kind>
+  const Kind* as() const {
+    return std::get_if<Kind>(&kind);
+  }
+  template <typename Kind>
+  Kind* as() {
+    return std::get_if<Kind>(&kind);
+  }
+};
+
+template <typename Kind>
+NodePtr make_node(Kind kind) {
+  return std::make_shared<const Node>(Node{std::move(kind)});
+}
 
 struct LoopNest;
 
@@ -209,10 +271,10 @@ struct LoopNest {
   std::vector<const Buffer*> arguments() const;         // inputs, weights and outputs, in order
 };
 
-// The stage as it is in its special case i: with the transforms of that case.
+// The stage as it is in its specialization i: with its transforms.
 Stage specialized(const Stage& stage, size_t i);
 // The side of a branch that runs.
-const NodePtr& chosen_side(const Node& branch, const SizeValues& sizes);
+const NodePtr& chosen_side(const Branch& branch, const SizeValues& sizes);
 
 std::string loop_variable(const std::string& stage, const std::string& axis);  // "stage.axis"
 

@@ -7,8 +7,8 @@
 
 #include "dsl/error.h"
 #include "passes/index/collect_terms.h"
-#include "passes/nest/guard_tails.h"
 #include "passes/nest/loop_nest.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -53,17 +53,31 @@ std::string loop_word(LoopKind kind) {
   return "for";
 }
 
-std::string uop_word(NodeKind kind) {
+std::string uop_word(UopKind kind) {
   switch (kind) {
-    case NodeKind::load:
+    case UopKind::load:
       return "load";
-    case NodeKind::execute:
+    case UopKind::execute:
       return "execute";
-    case NodeKind::store:
+    case UopKind::store:
       return "store";
-    default:
-      return "?";
   }
+  return "?";
+}
+
+// "if m < 128 (predicate)": the schedule's word for what it masks.
+std::string mask_text(GuardMask mask) {
+  switch (mask) {
+    case GuardMask::instance:
+      return "";
+    case GuardMask::loads_and_stores:
+      return " (predicate)";
+    case GuardMask::loads:
+      return " (predicate_loads)";
+    case GuardMask::stores:
+      return " (predicate_stores)";
+  }
+  return "";
 }
 
 std::string assignment(Combiner combiner) {
@@ -82,19 +96,19 @@ std::string assignment(Combiner combiner) {
   return "=";
 }
 
-class Printer {
+class Printer : public NestVisitor {
  public:
   explicit Printer(const LoopNest& nest) : nest_(nest) {}
 
   std::string print() {
     print_header();
-    if (nest_.root) print_node(*nest_.root, 0);
+    if (nest_.root) walk(*nest_.root);
     return std::move(text_);
   }
 
  private:
-  void line(int depth, const std::string& content) {
-    text_ += std::string(static_cast<size_t>(2 * depth), ' ') + content + "\n";
+  void line(const std::string& content) {
+    text_ += std::string(static_cast<size_t>(2 * depth_), ' ') + content + "\n";
   }
 
   void print_header() {
@@ -102,80 +116,70 @@ class Printer {
     for (const Buffer* argument : nest_.arguments()) {
       (argument->role == BufferRole::output ? outputs : inputs).push_back(declaration(*argument));
     }
-    line(0,
-         fmt::format("kernel {}({}) -> {}", nest_.name, join(inputs, ", "), join(outputs, ", ")));
+    line(fmt::format("kernel {}({}) -> {}", nest_.name, join(inputs, ", "), join(outputs, ", ")));
     for (const Buffer& buffer : nest_.buffers) {
-      if (buffer.role == BufferRole::constant) line(0, "constant " + declaration(buffer));
+      if (buffer.role == BufferRole::constant) line("constant " + declaration(buffer));
     }
     for (const Pack& pack : nest_.packs) {
-      line(0, fmt::format("pack {} -> {}", pack.weight, pack.packed));
+      line(fmt::format("pack {} -> {}", pack.weight, pack.packed));
     }
     for (const TileGrid& grid : nest_.tile_grids) {
       const std::string inside = grid.result == grid.stage ? "" : " (" + grid.stage + ")";
-      line(0, fmt::format("grid {}{}: {}", grid.result, inside, to_string(grid)));
+      line(fmt::format("grid {}{}: {}", grid.result, inside, to_string(grid)));
     }
   }
 
-  void print_node(const Node& node, int depth) {
-    switch (node.kind) {
-      case NodeKind::block:
-        for (const NodePtr& child : node.children) print_node(*child, depth);
-        return;
-      case NodeKind::loop:
-        line(depth, fmt::format("{} {}{} in {}{}", loop_word(node.loop_kind),
-                                loop_variable(node.stage, node.axis), shared_text(node),
-                                index_text(node.extent), prefetch_text(node)));
-        break;
-      case NodeKind::branch:
-        print_branch(node, depth, "if ");
-        return;
-      case NodeKind::alloc:
-        line(depth, alloc_text(node));
-        break;
-      case NodeKind::reserve:
-        line(depth, fmt::format("reserve {}[{}] in {}{}", node.stage, join(extents_of(node), ", "),
-                                to_string(node.memory), order_text(node)));
-        break;
-      case NodeKind::produce:
-        line(depth, fmt::format("produce {}[{}]", node.stage, join(ranges_of(node), ", ")));
-        break;
-      case NodeKind::load:
-      case NodeKind::execute:
-      case NodeKind::store:
-        line(depth, uop_text(node));
-        break;
-    }
-    if (node.kind == NodeKind::reserve) reserved_.insert(node.stage);
-    for (const NodePtr& child : node.children) print_node(*child, depth + 1);
-    if (node.kind == NodeKind::reserve) reserved_.erase(node.stage);
+  void print_inside(const Node& node) {
+    ++depth_;
+    walk(node);
+    --depth_;
   }
+
+  void visit_loop(const Loop& loop) override {
+    line(fmt::format("{} {}{} in {}{}", loop_word(loop.kind), loop.variable(), shared_text(loop),
+                     steps_text(loop), prefetch_text(loop)));
+    print_inside(*loop.body);
+  }
+
+  void visit_alloc(const Alloc& alloc) override {
+    line(alloc_text(alloc));
+    print_inside(*alloc.body);
+  }
+
+  void visit_hoisted_alloc(const HoistedAlloc& alloc) override {
+    line(fmt::format("reserve {}[{}] in {}{}", alloc.stage, join(extents_of(alloc), ", "),
+                     to_string(alloc.memory), order_text(alloc)));
+    hoisted_.insert(alloc.stage);
+    print_inside(*alloc.body);
+    hoisted_.erase(alloc.stage);
+  }
+
+  void visit_window(const WindowNode& window) override {
+    std::vector<std::string> ranges;
+    for (size_t d = 0; d < window.extents.size(); ++d) {
+      ranges.push_back(range_text(window.mins[d], window.extents[d]));
+    }
+    line(fmt::format("produce {}[{}]", window.stage, join(ranges, ", ")));
+    print_inside(*window.body);
+  }
+
+  void visit_uop(const UopNode& uop) override { line(uop_text(uop)); }
+
+  void visit_branch(const Branch& branch) override { print_branch(branch, "if "); }
 
   // "if B == 1", "else if B % 8 == 0", "else"
-  void print_branch(const Node& node, int depth, const std::string& word) {
-    line(depth, word + to_string(node.condition));
-    const Stage& stage = nest_.stage(node.stage);
-    size_t& index = case_[node.stage];
-    if (index < stage.specializations.size()) {
-      special_.insert_or_assign(node.stage, specialized(stage, index));
-    }
-    print_node(*node.children[0], depth + 1);
-    special_.erase(node.stage);
-    ++index;
-    print_other_side(node, depth);
-    --index;
-  }
-
-  void print_other_side(const Node& node, int depth) {
-    const Node& other = *node.children[1];
-    if (other.kind == NodeKind::branch) {
-      print_branch(other, depth, "else if ");
+  void print_branch(const Branch& branch, const std::string& word) {
+    line(word + to_string(branch.condition));
+    print_inside(*branch.holds);
+    if (const Branch* other = branch.otherwise->as<Branch>()) {
+      print_branch(*other, "else if ");
     } else {
-      line(depth, "else");
-      print_node(other, depth + 1);
+      line("else");
+      print_inside(*branch.otherwise);
     }
   }
 
-  static std::string shared_text(const Node& loop) {
+  static std::string shared_text(const Loop& loop) {
     std::string text;
     for (const std::string& stage : loop.shared) {
       text += (text.empty() ? " with " : ", ") + loop_variable(stage, loop.axis);
@@ -183,7 +187,13 @@ class Printer {
     return text;
   }
 
-  static std::string prefetch_text(const Node& loop) {
+  // "8"; of a loop that does not start at 0 "2 .. +8"
+  std::string steps_text(const Loop& loop) {
+    const bool from_0 = loop.min->op == ExprOp::constant && loop.min->int_value == 0;
+    return from_0 ? index_text(loop.extent) : range_text(loop.min, loop.extent);
+  }
+
+  static std::string prefetch_text(const Loop& loop) {
     std::string text;
     for (const Prefetch& prefetch : loop.prefetches) {
       text += fmt::format(", prefetching {} {} ahead", prefetch.buffer, prefetch.distance);
@@ -192,43 +202,41 @@ class Printer {
   }
 
   // "alloc mm[y.mo * 6 .. +6, 0 .. +64] in registers"; a folded axis: "bx[fold 4, 0 .. +64]"
-  std::string alloc_text(const Node& node) {
-    if (reserved_.count(node.stage)) {
-      return fmt::format("alloc {}[{}] in reserved", node.stage, join(ranges_of(node), ", "));
-    }
-    return fmt::format("alloc {}[{}] in {}{}", node.stage, join(ranges_of(node), ", "),
-                       to_string(node.memory), order_text(node));
-  }
-
-  std::vector<std::string> ranges_of(const Node& node) {
-    std::vector<std::string> ranges = extents_of(node);
+  std::string alloc_text(const Alloc& alloc) {
+    std::vector<std::string> ranges = extents_of(alloc);
     for (size_t d = 0; d < ranges.size(); ++d) {
-      if (node.layout.fold(d) == 0) ranges[d] = index_text(node.mins[d]) + " .. " + ranges[d];
+      if (alloc.layout.fold(d) == 0) ranges[d] = index_text(alloc.mins[d]) + " .. " + ranges[d];
     }
-    return ranges;
+    const std::string where =
+        hoisted_.count(alloc.stage) ? "reserved" : to_string(alloc.memory) + order_text(alloc);
+    return fmt::format("alloc {}[{}] in {}", alloc.stage, join(ranges, ", "), where);
   }
 
   // "+64", "fold 4", "+60 align 16"
-  std::vector<std::string> extents_of(const Node& node) {
+  std::vector<std::string> extents_of(const Storage& storage) {
     std::vector<std::string> extents;
-    for (size_t d = 0; d < node.extents.size(); ++d) {
-      const int64_t fold = node.layout.fold(d);
+    for (size_t d = 0; d < storage.extents.size(); ++d) {
+      const int64_t fold = storage.layout.fold(d);
       extents.push_back(fold > 0 ? fmt::format("fold {}", fold)
-                                 : "+" + extent_text(node.extents[d]));
-      const int64_t multiple = node.layout.alignments.empty() ? 0 : node.layout.alignments[d];
+                                 : "+" + extent_text(storage.extents[d]));
+      const int64_t multiple = storage.layout.alignments.empty() ? 0 : storage.layout.alignments[d];
       if (multiple > 1) extents.back() += fmt::format(" align {}", multiple);
     }
     return extents;
   }
 
   // ", order (n, m)": outermost first, when it is not that of the axes.
-  std::string order_text(const Node& node) {
-    if (node.layout.order.empty()) return "";
+  std::string order_text(const Storage& storage) {
+    if (storage.layout.order.empty()) return "";
     std::vector<std::string> names;
-    for (size_t axis : node.layout.order) {
-      names.push_back(nest_.stage(node.stage).axes[axis].name());
+    for (size_t axis : storage.layout.order) {
+      names.push_back(nest_.stage(storage.stage).axes[axis].name());
     }
     return fmt::format(", order ({})", join(names, ", "));
+  }
+
+  std::string range_text(const Expr& min, const Expr& extent) {
+    return index_text(min) + " .. +" + extent_text(extent);
   }
 
   std::string extent_text(const Expr& extent) {
@@ -238,69 +246,57 @@ class Printer {
     return is_sum ? "(" + to_string(shown) + ")" : to_string(shown);
   }
 
-  std::string uop_text(const Node& node) {
-    const Stage& stage = nest_.stage(node.stage);
+  std::string uop_text(const UopNode& uop) {
+    const Stage& stage = nest_.stage(uop.stage);
     std::vector<std::string> names;
     for (const Axis& axis : stage.axes) names.push_back(axis.name());
-    std::string text =
-        fmt::format("{} {}[{}] ", uop_word(node.kind), stage.name, join(names, ", "));
-    if (node.part == Part::init) {
+    std::string text = fmt::format("{} {}[{}] ", uop_word(uop.kind), stage.name, join(names, ", "));
+    if (uop.part == Part::init) {
       text += "= " + to_string(identity_of(stage.combiner, stage.dtype));
     } else {
-      text += (node.atomic ? "atomic " : "") + assignment(stage.combiner) + " " +
-              value_text(stage.body);
+      text +=
+          (uop.atomic ? "atomic " : "") + assignment(stage.combiner) + " " + value_text(stage.body);
     }
     for (const Axis& axis : stage.reduction_axes) names.push_back(axis.name());
-    return text + where_text(node, stage, names) + guard_text(node, names);
+    return text + where_text(uop, stage, names) + guard_text(uop, names);
   }
 
-  std::string where_text(const Node& node, const Stage& stage,
+  std::string where_text(const UopNode& uop, const Stage& stage,
                          const std::vector<std::string>& names) {
     std::vector<std::string> bindings;
-    for (size_t i = 0; i < node.point.size() && i < names.size(); ++i) {
-      std::string index = index_text(node.point[i]);
+    for (size_t i = 0; i < uop.point.size() && i < names.size(); ++i) {
+      std::string index = index_text(uop.point[i]);
       if (index != loop_variable(stage.name, names[i]))
         bindings.push_back(names[i] + " = " + index);
     }
     return bindings.empty() ? "" : "  where " + join(bindings, ", ");
   }
 
-  // The tails of its guards. In a nest that is broken, too: what verify_nest refuses can be shown.
-  std::vector<Tail> tails_of(const Node& node) const {
-    auto special = special_.find(node.stage);
-    std::vector<Tail> tails = guard_tails(
-        special == special_.end() ? nest_.stage(node.stage) : special->second, node.part);
-    if (tails.size() != node.guards.size()) tails.assign(node.guards.size(), Tail::guard);
-    return tails;
-  }
-
   // A guard speaks of the stage's axes where it can: "if m < 128". One that is a mask says so: "if
   // m < 128 (predicate)".
-  std::string guard_text(const Node& node, const std::vector<std::string>& names) {
+  std::string guard_text(const UopNode& uop, const std::vector<std::string>& names) {
     std::vector<std::string> conditions;
-    const std::vector<Tail> tails = tails_of(node);
-    for (size_t i = 0; i < node.guards.size(); ++i) {
-      Expr shown = collect_terms(node.guards[i]);
+    for (const Guard& guard : uop.guards) {
+      Expr shown = collect_terms(guard.condition);
       auto copy = std::make_shared<ExprNode>(shown.node());
-      for (Expr& side : copy->args) side = axis_name_of(side, node, names);
-      conditions.push_back(to_string(Expr(std::shared_ptr<const ExprNode>(std::move(copy)))));
-      if (tails[i] != Tail::guard) conditions.back() += " (" + to_string(tails[i]) + ")";
+      for (Expr& side : copy->args) side = axis_name_of(side, uop, names);
+      conditions.push_back(to_string(Expr(std::shared_ptr<const ExprNode>(std::move(copy)))) +
+                           mask_text(guard.mask));
     }
     return conditions.empty() ? "" : "  if " + join(conditions, " and ");
   }
 
-  Expr axis_name_of(const Expr& index, const Node& node, const std::vector<std::string>& names) {
+  Expr axis_name_of(const Expr& index, const UopNode& uop, const std::vector<std::string>& names) {
     if (index->op == ExprOp::constant || index->op == ExprOp::size) return index;
-    for (size_t i = 0; i < node.point.size() && i < names.size(); ++i) {
-      if (equal(collect_terms(node.point[i]), index)) return axis_value(names[i]);
+    for (size_t i = 0; i < uop.point.size() && i < names.size(); ++i) {
+      if (equal(collect_terms(uop.point[i]), index)) return axis_value(names[i]);
     }
     return index;
   }
 
   const LoopNest& nest_;
-  std::set<std::string> reserved_;        // stages whose reserve is around the node at hand
-  std::map<std::string, Stage> special_;  // stages that are in a special case there
-  std::map<std::string, size_t> case_;    // how many of its special cases are behind
+  std::set<std::string> hoisted_;  // stages whose HoistedAlloc is around the node at hand
+  int depth_ = 0;
   std::string text_;
 };
 

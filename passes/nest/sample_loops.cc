@@ -43,11 +43,9 @@ class Sample {
   uint64_t rest_;
 };
 
-std::string variable_of(const Node& loop) { return loop_variable(loop.stage, loop.axis); }
-
 class LoopSampler {
  public:
-  LoopSampler(const std::vector<const Node*>& loops, const std::vector<std::string>& names,
+  LoopSampler(const std::vector<const Loop*>& loops, const std::vector<std::string>& names,
               const std::vector<int64_t>& sizes)
       : loops_(loops), names_(names), sizes_(sizes) {}
 
@@ -62,14 +60,15 @@ class LoopSampler {
     }
     LoopSamples result{IndexTable(samples.size()), PointMask(samples.size(), 1)};
     set_sizes(samples, &result.table);
-    for (const Node* loop : loops_) {
+    for (const Loop* loop : loops_) {
+      const IndexColumn& mins = result.table.values(loop->min, result.runs);
       const IndexColumn& extents = result.table.values(loop->extent, result.runs);
       IndexColumn iterations(samples.size());
       for (size_t i = 0; i < samples.size(); ++i) {
-        iterations[i] = samples[i].next_iteration(extents[i]);
+        iterations[i] = mins[i] + samples[i].next_iteration(extents[i]);
         result.runs[i] &= extents[i] > 0 ? 1 : 0;
       }
-      result.table.set(variable_of(*loop), std::move(iterations));
+      result.table.set(loop->variable(), std::move(iterations));
     }
     return result;
   }
@@ -87,9 +86,9 @@ class LoopSampler {
       at.insert(at.end(), {0, 1});
     }
     for (const std::string& name : names_) table.set(name, size_column);
-    for (const Node* loop : loops_) table.set(variable_of(*loop), at);
+    for (const Loop* loop : loops_) table.set(loop->variable(), at);
     std::vector<int64_t> combinations(sizes_.size(), 1);
-    for (const Node* loop : loops_) {
+    for (const Loop* loop : loops_) {
       const IndexColumn& extents = table.values(loop->extent, PointMask(table.points(), 1));
       for (size_t i = 0; i < sizes_.size(); ++i) {
         const int64_t longest = std::max({int64_t{0}, extents[2 * i], extents[2 * i + 1]});
@@ -106,14 +105,14 @@ class LoopSampler {
     for (const std::string& name : names_) table->set(name, column);
   }
 
-  const std::vector<const Node*>& loops_;
+  const std::vector<const Loop*>& loops_;
   const std::vector<std::string>& names_;
   const std::vector<int64_t>& sizes_;
 };
 
 }  // namespace
 
-LoopSamples sample_loops(const std::vector<const Node*>& loops,
+LoopSamples sample_loops(const std::vector<const Loop*>& loops,
                          const std::vector<std::string>& names, const std::vector<int64_t>& sizes) {
   return LoopSampler(loops, names, sizes).samples();
 }

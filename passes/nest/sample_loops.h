@@ -21,7 +21,7 @@ struct LoopSamples {
 // Iterations of loops, outermost first: of each the first, the last and the one between, for every
 // value that the sizes (`names`) take all together. All combinations where they are few; else the
 // first of all loops, the last of all, and others at random.
-LoopSamples sample_loops(const std::vector<const Node*>& loops,
+LoopSamples sample_loops(const std::vector<const Loop*>& loops,
                          const std::vector<std::string>& names, const std::vector<int64_t>& sizes);
 
 }  // namespace emulsion

@@ -9,59 +9,54 @@
 #include "passes/nest/verify_nest_storage.h"
 #include "passes/nest/verify_nest_tables.h"
 #include "passes/nest/verify_nest_written.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
 
 // Every legal form of a uOp: a new one is not done until it has a line here.
 struct LegalUop {
-  NodeKind kind;
+  UopKind kind;
   Part part;
   BufferRole target;
   const char* form;
 };
 constexpr LegalUop kLegalUops[] = {
-    {NodeKind::load, Part::whole, BufferRole::internal, "load of one read, into storage"},
-    {NodeKind::execute, Part::whole, BufferRole::internal, "value that stays in the kernel"},
-    {NodeKind::execute, Part::init, BufferRole::internal, "start value of an inner reduction"},
-    {NodeKind::execute, Part::update, BufferRole::internal, "update of an inner reduction"},
-    {NodeKind::execute, Part::init, BufferRole::output,
+    {UopKind::load, Part::pure, BufferRole::internal, "load of one read, into storage"},
+    {UopKind::execute, Part::pure, BufferRole::internal, "value that stays in the kernel"},
+    {UopKind::execute, Part::init, BufferRole::internal, "start value of an inner reduction"},
+    {UopKind::execute, Part::update, BufferRole::internal, "update of an inner reduction"},
+    {UopKind::execute, Part::init, BufferRole::output,
      "start value of a reduction that is an output"},
-    {NodeKind::execute, Part::update, BufferRole::output,
-     "update of a reduction that is an output"},
-    {NodeKind::store, Part::whole, BufferRole::output, "value that goes to an output"},
-    {NodeKind::store, Part::whole, BufferRole::internal,
-     "tile copied from the scratchpad to memory"},
+    {UopKind::execute, Part::update, BufferRole::output, "update of a reduction that is an output"},
+    {UopKind::store, Part::pure, BufferRole::output, "value that goes to an output"},
+    {UopKind::store, Part::pure, BufferRole::internal, "tile copied from the scratchpad to memory"},
 };
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_uop(NodeKind kind) {
-  return kind == NodeKind::load || kind == NodeKind::execute || kind == NodeKind::store;
-}
-
-std::string name_of(NodeKind kind) {
-  static const char* const kNames[] = {"block", "loop",    "alloc",   "load",  "execute",
-                                       "store", "reserve", "produce", "branch"};
+std::string name_of(UopKind kind) {
+  static const char* const kNames[] = {"load", "execute", "store"};
   return kNames[static_cast<int>(kind)];
 }
 
 std::string name_of(Part part) {
-  static const char* const kNames[] = {"whole", "init", "update"};
+  static const char* const kNames[] = {"pure", "init", "update"};
   return kNames[static_cast<int>(part)];
 }
 
 using StagePart = std::pair<std::string, Part>;
 
-class TreeVerifier {
+class TreeVerifier : public NestVisitor {
  public:
   explicit TreeVerifier(const LoopNest& nest) : nest_(nest) {}
 
   void verify() {
     EMULSION_CHECK(nest_.root != nullptr, "nest {}: no root", nest_.name);
-    walk(nest_.root);
+    check_children(*nest_.root);
+    walk(*nest_.root);
     for (const Stage& stage : nest_.stages) {
       for (Part part : parts_of(stage)) {
         EMULSION_CHECK(written_.count({stage.name, part}), "nest {}: stage {} has no {} uOp",
@@ -73,86 +68,64 @@ class TreeVerifier {
  private:
   static std::vector<Part> parts_of(const Stage& stage) {
     if (stage.is_reduction()) return {Part::init, Part::update};
-    return {Part::whole};
+    return {Part::pure};
   }
 
-  void walk(const NodePtr& node) {
-    EMULSION_CHECK(node != nullptr, "nest {}: a child that is null", nest_.name);
-    if (node->kind == NodeKind::block) {
-      for (const NodePtr& child : node->children) walk(child);
-      return;
-    }
-    if (node->kind == NodeKind::branch) return walk_branch(*node);
-    if (is_uop(node->kind)) {
-      EMULSION_CHECK(node->children.empty(), "nest {}: a {} of {} with children", nest_.name,
-                     name_of(node->kind), node->stage);
-      check_uop(*node);
-      return;
-    }
-    EMULSION_CHECK(node->children.size() == 1, "nest {}: {} of {} with {} children, expected one",
-                   nest_.name, name_of(node->kind), node->stage, node->children.size());
-    switch (node->kind) {
-      case NodeKind::loop:
-        return walk_loop(*node);
-      case NodeKind::alloc:
-        return walk_alloc(*node);
-      case NodeKind::reserve:
-        return walk_reserve(*node);
-      default:
-        return walk_produce(*node);
-    }
+  void check_children(const Node& node) {
+    for_each_child(node, [&](const NodePtr& child) {
+      EMULSION_CHECK(child != nullptr, "nest {}: a child that is null", nest_.name);
+      check_children(*child);
+    });
   }
 
-  // The special cases of a stage in their order, and last the general one. All sides do the same
+  // The specializations of a stage in their order, and last the general case. All sides do the same
   // work: what is written or stored on one side is so on the other.
-  void walk_branch(const Node& branch) {
+  void visit_branch(const Branch& branch) override {
     const Stage& stage = nest_.stage(branch.stage);
-    check_part(stage, branch);
-    EMULSION_CHECK(branch.children.size() == 2,
-                   "nest {}: branch of {} with {} children, expected two", nest_.name, stage.name,
-                   branch.children.size());
+    check_part(stage, "branch", branch.part);
     const size_t index = case_[stage.name];
     EMULSION_CHECK(index < stage.specializations.size() &&
                        equal(branch.condition, stage.specializations[index].condition),
-                   "nest {}: branch of {} where its special case {} is not", nest_.name, stage.name,
-                   index);
+                   "nest {}: branch of {} where its specialization {} is not", nest_.name,
+                   stage.name, index);
     const auto allocated = allocated_;
     const auto written = written_;
     const auto storage = storage_;
     special_.emplace(stage.name, specialized(stage, index));
-    walk(branch.children[0]);
+    walk(*branch.holds);
     special_.erase(stage.name);
     const auto written_then = std::exchange(written_, written);
     const auto allocated_then = std::exchange(allocated_, allocated);
     storage_ = storage;
     case_[stage.name] = index + 1;
-    walk(branch.children[1]);
+    walk(*branch.otherwise);
     case_[stage.name] = index;
     EMULSION_CHECK(written_ == written_then && allocated_ == allocated_then,
                    "nest {}: branch of {} whose sides do not compute the same stages", nest_.name,
                    stage.name);
   }
 
-  // A stage as it is where the walk is: in a special case, or in general.
+  // A stage as it is where the walk is: in a specialization, or in general.
   const Stage& stage_here(const std::string& name) const {
     auto special = special_.find(name);
     return special == special_.end() ? nest_.stage(name) : special->second;
   }
 
-  void walk_loop(const Node& loop) {
+  void visit_loop(const Loop& loop) override {
     const Stage& stage = stage_here(loop.stage);
-    const std::string variable = loop_variable(loop.stage, loop.axis);
-    check_part(stage, loop);
+    const std::string variable = loop.variable();
+    check_part(stage, "loop", loop.part);
     std::set<std::string> legal = loop_axes(stage, loop.part);
     EMULSION_CHECK(legal.count(loop.axis), "nest {}: loop {} is not a loop of {} ({}): {}",
                    nest_.name, variable, stage.name, name_of(loop.part), fmt::join(legal, ", "));
     EMULSION_CHECK(!in_scope(variable), "nest {}: loop {} inside itself", nest_.name, variable);
+    check_index(loop.min, "the min of loop " + variable);
     check_extent(loop.extent, "the extent of loop " + variable);
     check_loop_kind(stage, loop, variable);
     for (const std::string& name : loop.shared) check_shared(loop, nest_.stage(name));
     for (const Prefetch& prefetch : loop.prefetches) check_prefetch(stage, loop, prefetch);
     loops_.push_back(&loop);
-    walk(loop.children[0]);
+    walk(*loop.body);
     loops_.pop_back();
     std::vector<std::string> owners = loop.shared;
     owners.push_back(loop.stage);
@@ -162,28 +135,26 @@ class TreeVerifier {
     }
   }
 
-  void check_part(const Stage& stage, const Node& node) {
-    EMULSION_CHECK(stage.is_reduction() == (node.part != Part::whole),
-                   "nest {}: {} of {} with part {}, the stage is {} reduction", nest_.name,
-                   name_of(node.kind), stage.name, name_of(node.part),
-                   stage.is_reduction() ? "a" : "no");
+  void check_part(const Stage& stage, const std::string& what, Part part) {
+    EMULSION_CHECK(stage.is_reduction() == (part != Part::pure),
+                   "nest {}: {} of {} with part {}, the stage is {} reduction", nest_.name, what,
+                   stage.name, name_of(part), stage.is_reduction() ? "a" : "no");
   }
 
-  void check_loop_kind(const Stage& stage, const Node& loop, const std::string& variable) {
+  void check_loop_kind(const Stage& stage, const Loop& loop, const std::string& variable) {
     const bool constant = loop.extent->op == ExprOp::constant;
-    const bool vectorized = loop.loop_kind == LoopKind::vectorized;
-    const bool unrolled = loop.loop_kind == LoopKind::unrolled;
-    const bool parallel = loop.loop_kind == LoopKind::parallel;
-    if (loop.loop_kind == LoopKind::tile) check_tile_loop(loop, variable);
+    const bool vectorized = loop.kind == LoopKind::vectorized;
+    const bool unrolled = loop.kind == LoopKind::unrolled;
+    const bool parallel = loop.kind == LoopKind::parallel;
+    if (loop.kind == LoopKind::tile) check_tile_loop(loop, variable);
     EMULSION_CHECK(constant || !vectorized, "nest {}: vectorized loop {} without a constant extent",
                    nest_.name, variable);
     EMULSION_CHECK(constant || !unrolled, "nest {}: unrolled loop {} without a constant extent",
                    nest_.name, variable);
-    for (const Node* outer : loops_) {
-      EMULSION_CHECK(outer->loop_kind != LoopKind::vectorized || !(vectorized || parallel),
+    for (const Loop* outer : loops_) {
+      EMULSION_CHECK(outer->kind != LoopKind::vectorized || !(vectorized || parallel),
                      "nest {}: {} loop {} inside the vectorized loop {}", nest_.name,
-                     vectorized ? "vectorized" : "parallel", variable,
-                     loop_variable(outer->stage, outer->axis));
+                     vectorized ? "vectorized" : "parallel", variable, outer->variable());
     }
     // A name may be used again (split n into n and n_v): what counts is the transform that made it
     // last.
@@ -205,33 +176,34 @@ class TreeVerifier {
   }
 
   // One uOp: nothing around it but tile loops, down to it.
-  void check_tile_loop(const Node& loop, const std::string& variable) {
-    EMULSION_CHECK(loop.extent->op == ExprOp::constant,
+  void check_tile_loop(const Loop& loop, const std::string& variable) {
+    EMULSION_CHECK(loop.min->op == ExprOp::constant && loop.extent->op == ExprOp::constant,
                    "nest {}: tile loop {} without a constant extent", nest_.name, variable);
-    const Node& inside = *loop.children[0];
-    const bool tile = inside.kind == NodeKind::loop && inside.loop_kind == LoopKind::tile;
-    EMULSION_CHECK((tile || is_uop(inside.kind)) && inside.stage == loop.stage,
-                   "nest {}: a {} of {} in tile loop {}, expected a tile loop or a uOp of {}",
-                   nest_.name, name_of(inside.kind), inside.stage, variable, loop.stage);
+    const Loop* inner = loop.body->as<Loop>();
+    const UopNode* uop = loop.body->as<UopNode>();
+    const bool tile = inner && inner->kind == LoopKind::tile && inner->stage == loop.stage;
+    EMULSION_CHECK(tile || (uop && uop->stage == loop.stage),
+                   "nest {}: {} in tile loop {}, expected a tile loop or a uOp of {}", nest_.name,
+                   inner ? "another loop" : "no loop", variable, loop.stage);
   }
 
-  void check_shared(const Node& loop, const Stage& stage) {
+  void check_shared(const Loop& loop, const Stage& stage) {
     const std::string variable = loop_variable(stage.name, loop.axis);
-    check_part(stage, loop);
+    check_part(stage, "loop", loop.part);
     const bool reduced = loop.part == Part::update && reduction_loop_axes(stage).count(loop.axis);
     EMULSION_CHECK(
         stage.name != loop.stage && !reduced && loop_axes(stage, loop.part).count(loop.axis),
-        "nest {}: loop {} with {}, which is no loop to share", nest_.name,
-        loop_variable(loop.stage, loop.axis), variable);
-    EMULSION_CHECK(loop.loop_kind == LoopKind::serial || loop.loop_kind == LoopKind::parallel,
+        "nest {}: loop {} with {}, which is no loop to share", nest_.name, loop.variable(),
+        variable);
+    EMULSION_CHECK(loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel,
                    "nest {}: loop {} with {}, neither serial nor parallel", nest_.name,
-                   loop_variable(loop.stage, loop.axis), variable);
+                   loop.variable(), variable);
     check_loop_kind(stage, loop, variable);
   }
 
-  void check_prefetch(const Stage& stage, const Node& loop, const Prefetch& prefetch) {
-    const std::string variable = loop_variable(loop.stage, loop.axis);
-    EMULSION_CHECK(loop.loop_kind == LoopKind::serial && loop.part != Part::init,
+  void check_prefetch(const Stage& stage, const Loop& loop, const Prefetch& prefetch) {
+    const std::string variable = loop.variable();
+    EMULSION_CHECK(loop.kind == LoopKind::serial && loop.part != Part::init,
                    "nest {}: a prefetch at {}, which is no serial loop that reads", nest_.name,
                    variable);
     EMULSION_CHECK(prefetch.distance > 0, "nest {}: a prefetch {} ahead at {}", nest_.name,
@@ -251,7 +223,7 @@ class TreeVerifier {
                    prefetch.buffer);
   }
 
-  void walk_alloc(const Node& alloc) {
+  void visit_alloc(const Alloc& alloc) override {
     const Stage& stage = nest_.stage(alloc.stage);
     const Buffer& buffer = nest_.buffer(alloc.stage);
     EMULSION_CHECK(buffer.role == BufferRole::internal,
@@ -266,8 +238,8 @@ class TreeVerifier {
                    nest_.name, alloc.stage);
     for (const Expr& min : alloc.mins) check_index(min, "a min of alloc " + alloc.stage);
     verify_layout(nest_, alloc);
-    auto reserved = reserved_.find(alloc.stage);
-    if (reserved != reserved_.end()) verify_fits(nest_, alloc, *reserved->second);
+    auto hoisted = hoisted_.find(alloc.stage);
+    if (hoisted != hoisted_.end()) verify_fits(nest_, alloc, *hoisted->second);
     for (const Expr& extent : alloc.extents) {
       check_sizes_only(extent, "an extent of alloc " + alloc.stage);
       EMULSION_CHECK(alloc.memory == Memory::heap || extent->op == ExprOp::constant,
@@ -275,48 +247,49 @@ class TreeVerifier {
                      to_string(alloc.memory));
     }
     live_[alloc.stage] = &alloc;
-    walk(alloc.children[0]);
+    walk(*alloc.body);
     live_.erase(alloc.stage);
   }
 
-  void walk_reserve(const Node& reserve) {
-    const Stage& stage = nest_.stage(reserve.stage);
-    EMULSION_CHECK(reserve.extents.size() == stage.axes.size() && reserve.mins.empty(),
-                   "nest {}: reserve of {} with {} extents for {} axes", nest_.name, stage.name,
-                   reserve.extents.size(), stage.axes.size());
-    EMULSION_CHECK(reserved_.emplace(stage.name, &reserve).second && !allocated_.count(stage.name),
-                   "nest {}: a reserve of {} that is not around its alloc", nest_.name, stage.name);
-    verify_layout(nest_, reserve);
-    walk(reserve.children[0]);
-    EMULSION_CHECK(allocated_.count(stage.name), "nest {}: a reserve of {} without an alloc",
+  void visit_hoisted_alloc(const HoistedAlloc& hoisted) override {
+    const Stage& stage = nest_.stage(hoisted.stage);
+    EMULSION_CHECK(hoisted.extents.size() == stage.axes.size(),
+                   "nest {}: hoisted alloc of {} with {} extents for {} axes", nest_.name,
+                   stage.name, hoisted.extents.size(), stage.axes.size());
+    EMULSION_CHECK(hoisted_.emplace(stage.name, &hoisted).second && !allocated_.count(stage.name),
+                   "nest {}: a hoisted alloc of {} that is not around its alloc", nest_.name,
+                   stage.name);
+    verify_layout(nest_, hoisted);
+    walk(*hoisted.body);
+    EMULSION_CHECK(allocated_.count(stage.name), "nest {}: a hoisted alloc of {} without an alloc",
                    nest_.name, stage.name);
-    reserved_.erase(stage.name);
+    hoisted_.erase(stage.name);
   }
 
-  void walk_produce(const Node& produce) {
-    const Stage& stage = nest_.stage(produce.stage);
-    EMULSION_CHECK(live_.count(stage.name), "nest {}: produce of {} outside its alloc", nest_.name,
+  void visit_window(const WindowNode& window) override {
+    const Stage& stage = nest_.stage(window.stage);
+    EMULSION_CHECK(live_.count(stage.name), "nest {}: window of {} outside its alloc", nest_.name,
                    stage.name);
     EMULSION_CHECK(
-        produce.mins.size() == stage.axes.size() && produce.extents.size() == stage.axes.size(),
-        "nest {}: produce of {} with {} mins and {} extents for {} axes", nest_.name, stage.name,
-        produce.mins.size(), produce.extents.size(), stage.axes.size());
-    for (const Expr& min : produce.mins) check_index(min, "a min of produce " + stage.name);
-    for (const Expr& extent : produce.extents) {
-      check_extent(extent, "an extent of produce " + stage.name);
+        window.mins.size() == stage.axes.size() && window.extents.size() == stage.axes.size(),
+        "nest {}: window of {} with {} mins and {} extents for {} axes", nest_.name, stage.name,
+        window.mins.size(), window.extents.size(), stage.axes.size());
+    for (const Expr& min : window.mins) check_index(min, "a min of window " + stage.name);
+    for (const Expr& extent : window.extents) {
+      check_extent(extent, "an extent of window " + stage.name);
     }
-    walk(produce.children[0]);
+    walk(*window.body);
   }
 
-  void check_uop(const Node& uop) {
+  void visit_uop(const UopNode& uop) override {
     const Stage& stage = stage_here(uop.stage);
     auto cases = case_.find(uop.stage);
     const size_t passed = cases == case_.end() ? 0 : cases->second;
     EMULSION_CHECK(special_.count(uop.stage) || passed == stage.specializations.size(),
-                   "nest {}: the {} of {} behind {} of its {} special cases", nest_.name,
+                   "nest {}: the {} part of {} behind {} of its {} specializations", nest_.name,
                    name_of(uop.part), uop.stage, passed, stage.specializations.size());
     const Buffer& buffer = nest_.buffer(uop.stage);
-    check_part(stage, uop);
+    check_part(stage, name_of(uop.kind), uop.part);
     check_form(uop, stage, buffer);
     const size_t arity =
         stage.axes.size() + (uop.part == Part::update ? stage.reduction_axes.size() : 0);
@@ -324,13 +297,13 @@ class TreeVerifier {
                    "nest {}: {} of {} ({}) at a point of {}, expected {}", nest_.name,
                    name_of(uop.kind), stage.name, name_of(uop.part), uop.point.size(), arity);
     for (const Expr& index : uop.point) check_index(index, "the point of " + stage.name);
-    for (const Expr& guard : uop.guards) {
-      EMULSION_CHECK(guard.defined() && guard.dtype() == DType::boolean,
+    for (const Guard& guard : uop.guards) {
+      EMULSION_CHECK(guard.condition.defined() && guard.condition.dtype() == DType::boolean,
                      "nest {}: a guard of {} that is no condition", nest_.name, stage.name);
-      check_scope(guard, "a guard of " + stage.name);
+      check_scope(guard.condition, "a guard of " + stage.name);
     }
     check_own_loops(uop, stage);
-    const Node* storage =
+    const Alloc* storage =
         buffer.role == BufferRole::internal ? live_alloc(stage.name, stage) : nullptr;
     if (uop.part == Part::update) {
       EMULSION_CHECK(written_.count({stage.name, Part::init}),
@@ -345,7 +318,7 @@ class TreeVerifier {
                    nest_.name, name_of(uop.part), stage.name);
   }
 
-  void check_form(const Node& uop, const Stage& stage, const Buffer& buffer) {
+  void check_form(const UopNode& uop, const Stage& stage, const Buffer& buffer) {
     bool legal = false;
     for (const LegalUop& form : kLegalUops) {
       legal =
@@ -354,37 +327,35 @@ class TreeVerifier {
     EMULSION_CHECK(legal, "nest {}: no legal form: {} of {} ({}) into {} {}", nest_.name,
                    name_of(uop.kind), stage.name, name_of(uop.part), to_string(buffer.role),
                    buffer.name);
-    const bool copies = uop.kind == NodeKind::load ||
-                        (uop.kind == NodeKind::store && buffer.role == BufferRole::internal);
+    const bool copies = uop.kind == UopKind::load ||
+                        (uop.kind == UopKind::store && buffer.role == BufferRole::internal);
     EMULSION_CHECK(!copies || stage.body->op == ExprOp::read, "nest {}: {} of {} computes: {}",
                    nest_.name, name_of(uop.kind), stage.name, to_string(stage.body));
   }
 
   // The loops of the stage around its uOp are exactly what its transforms leave, each once.
-  void check_own_loops(const Node& uop, const Stage& stage) {
+  void check_own_loops(const UopNode& uop, const Stage& stage) {
     std::set<std::string> expected = loop_axes(stage, uop.part);
     const std::set<std::string> carrying = reduction_loop_axes(stage);
     EMULSION_CHECK(uop.part == Part::update || !uop.atomic,
                    "nest {}: an atomic {} of {} that is no update", nest_.name, name_of(uop.kind),
                    stage.name);
-    for (const Node* loop : loops_) {
+    for (const Loop* loop : loops_) {
       if (loop->stage != stage.name && !contains(loop->shared, stage.name)) continue;
-      const bool together =
-          loop->loop_kind == LoopKind::vectorized || loop->loop_kind == LoopKind::parallel;
+      const bool together = loop->kind == LoopKind::vectorized || loop->kind == LoopKind::parallel;
       EMULSION_CHECK(uop.atomic || !together || !carrying.count(loop->axis),
                      "nest {}: {} loop {} over a reduction axis, and the update is not atomic",
-                     nest_.name,
-                     loop->loop_kind == LoopKind::vectorized ? "vectorized" : "parallel",
-                     loop_variable(loop->stage, loop->axis));
-      EMULSION_CHECK(loop->part == uop.part, "nest {}: the {} of {} inside its {} loop {}",
+                     nest_.name, loop->kind == LoopKind::vectorized ? "vectorized" : "parallel",
+                     loop->variable());
+      EMULSION_CHECK(loop->part == uop.part, "nest {}: the {} part of {} inside its {} loop {}",
                      nest_.name, name_of(uop.part), stage.name, name_of(loop->part), loop->axis);
       expected.erase(loop->axis);
     }
-    EMULSION_CHECK(expected.empty(), "nest {}: the {} of {} outside its loop {}", nest_.name,
+    EMULSION_CHECK(expected.empty(), "nest {}: the {} part of {} outside its loop {}", nest_.name,
                    name_of(uop.part), stage.name, *expected.begin());
   }
 
-  const Node* live_alloc(const std::string& buffer, const Stage& user) {
+  const Alloc* live_alloc(const std::string& buffer, const Stage& user) {
     auto found = live_.find(buffer);
     EMULSION_CHECK(found != live_.end(), "nest {}: {} uses {} outside its alloc", nest_.name,
                    user.name, buffer);
@@ -408,9 +379,8 @@ class TreeVerifier {
   }
 
   bool in_scope(const std::string& variable) const {
-    return std::any_of(loops_.begin(), loops_.end(), [&](const Node* loop) {
-      return loop_variable(loop->stage, loop->axis) == variable;
-    });
+    return std::any_of(loops_.begin(), loops_.end(),
+                       [&](const Loop* loop) { return loop->variable() == variable; });
   }
 
   void check_index(const Expr& expr, const std::string& what) {
@@ -451,14 +421,14 @@ class TreeVerifier {
   }
 
   const LoopNest& nest_;
-  std::vector<const Node*> loops_;           // around the node that is looked at
-  std::map<std::string, const Node*> live_;  // allocs around it
-  std::map<std::string, const Node*> reserved_;
+  std::vector<const Loop*> loops_;            // around the node that is looked at
+  std::map<std::string, const Alloc*> live_;  // allocs around it
+  std::map<std::string, const HoistedAlloc*> hoisted_;
   std::set<std::string> allocated_;
-  std::map<std::string, Stage> special_;        // stages that are in a special case here
-  std::map<std::string, size_t> case_;          // special cases that the branches around left out
-  std::set<StagePart> written_;                 // uOps that came before it
-  std::map<std::string, const Node*> storage_;  // the alloc that each stage was written to
+  std::map<std::string, Stage> special_;  // stages that are in a specialization here
+  std::map<std::string, size_t> case_;    // specializations that the branches around left out
+  std::set<StagePart> written_;           // uOps that came before it
+  std::map<std::string, const Alloc*> storage_;  // the alloc that each stage was written to
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "dsl/error.h"
 #include "passes/index/index_table.h"
 #include "passes/nest/sample_loops.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -41,12 +42,13 @@ PointMask restrict(const PointMask& where, const IndexColumn& condition, bool ho
   return result;
 }
 
-using Allocs = std::map<std::string, const Node*>;
+using Allocs = std::map<std::string, const Alloc*>;
 
 // What one uOp writes and reads at some points.
 class AccessVerifier {
  public:
-  AccessVerifier(const LoopNest& nest, const Allocs& allocs, const Node& uop, LoopSamples samples)
+  AccessVerifier(const LoopNest& nest, const Allocs& allocs, const UopNode& uop,
+                 LoopSamples samples)
       : nest_(nest),
         allocs_(allocs),
         uop_(uop),
@@ -56,8 +58,9 @@ class AccessVerifier {
         axes_(table_.points()) {}
 
   void verify() {
-    for (const Expr& guard : uop_.guards) {
-      if (is_index(guard)) runs_ = restrict(runs_, table_.values(guard, runs_), true);
+    for (const Guard& guard : uop_.guards) {
+      if (!is_index(guard.condition)) continue;
+      runs_ = restrict(runs_, table_.values(guard.condition, runs_), true);
     }
     if (!any(runs_)) return;
     verify_access("writes", stage_.name, set_axes(), runs_);
@@ -174,7 +177,7 @@ class AccessVerifier {
 
   const LoopNest& nest_;
   const Allocs& allocs_;
-  const Node& uop_;
+  const UopNode& uop_;
   const Stage& stage_;
   IndexTable table_;  // knows sizes and loop variables
   PointMask runs_;    // where this instance happens
@@ -182,7 +185,7 @@ class AccessVerifier {
   std::map<std::string, Region> regions_;
 };
 
-class BoundsVerifier {
+class BoundsVerifier : public NestVisitor {
  public:
   explicit BoundsVerifier(const LoopNest& nest) : nest_(nest) {}
 
@@ -193,41 +196,45 @@ class BoundsVerifier {
         add_sizes_around(special.condition, &sizes);
       }
     }
-    walk(*nest_.root, nest_.sizes.empty() ? Sizes{0} : Sizes(sizes.begin(), sizes.end()));
+    sizes_ = nest_.sizes.empty() ? Sizes{0} : Sizes(sizes.begin(), sizes.end());
+    walk(*nest_.root);
   }
 
  private:
-  // `sizes`: those for which the node runs.
-  void walk(const Node& node, const Sizes& sizes) {
-    if (node.kind == NodeKind::branch) return walk_branch(node, sizes);
-    if (node.kind == NodeKind::loop) loops_.push_back(&node);
-    if (node.kind == NodeKind::alloc) allocs_[node.stage] = &node;
-    const bool is_uop = node.kind == NodeKind::load || node.kind == NodeKind::execute ||
-                        node.kind == NodeKind::store;
-    if (is_uop) verify_uop(node, sizes);
-    for (const NodePtr& child : node.children) walk(*child, sizes);
-    if (node.kind == NodeKind::loop) loops_.pop_back();
-    if (node.kind == NodeKind::alloc) allocs_.erase(node.stage);
+  void visit_loop(const Loop& loop) override {
+    loops_.push_back(&loop);
+    walk(*loop.body);
+    loops_.pop_back();
   }
 
-  void walk_branch(const Node& branch, const Sizes& sizes) {
-    for (const NodePtr& side : branch.children) {
+  void visit_alloc(const Alloc& alloc) override {
+    allocs_[alloc.stage] = &alloc;
+    walk(*alloc.body);
+    allocs_.erase(alloc.stage);
+  }
+
+  void visit_branch(const Branch& branch) override {
+    for (const NodePtr* side : {&branch.holds, &branch.otherwise}) {
       Sizes here;
-      std::copy_if(sizes.begin(), sizes.end(), std::back_inserter(here), [&](int64_t size) {
+      std::copy_if(sizes_.begin(), sizes_.end(), std::back_inserter(here), [&](int64_t size) {
         SizeValues values;
         for (const std::string& name : nest_.sizes) values[name] = size;
-        return chosen_side(branch, values) == side;
+        return &chosen_side(branch, values) == side;
       });
-      if (!here.empty()) walk(*side, here);
+      if (here.empty()) continue;
+      std::swap(sizes_, here);
+      walk(**side);
+      std::swap(sizes_, here);
     }
   }
 
-  void verify_uop(const Node& uop, const Sizes& sizes) {
-    AccessVerifier(nest_, allocs_, uop, sample_loops(loops_, nest_.sizes, sizes)).verify();
+  void visit_uop(const UopNode& uop) override {
+    AccessVerifier(nest_, allocs_, uop, sample_loops(loops_, nest_.sizes, sizes_)).verify();
   }
 
   const LoopNest& nest_;
-  std::vector<const Node*> loops_;
+  Sizes sizes_;  // those for which the node at hand runs
+  std::vector<const Loop*> loops_;
   Allocs allocs_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "dsl/error.h"
 #include "passes/index/index_table.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -22,10 +23,11 @@ constexpr int64_t kSizes[] = {0, 1, 7, 37};
 // overwritten where a folded axis is one too short.
 constexpr int64_t kIterations = 4;
 
-bool produces(const Node& node, const std::string& stage) {
-  if (node.kind == NodeKind::produce && node.stage == stage) return true;
-  return std::any_of(node.children.begin(), node.children.end(),
-                     [&](const NodePtr& child) { return produces(*child, stage); });
+bool has_window(const Node& root, const std::string& stage) {
+  return any_node(root, [&](const Node& node) {
+    const WindowNode* window = node.as<WindowNode>();
+    return window && window->stage == stage;
+  });
 }
 
 bool reads(const Stage& stage, const std::string& buffer) {
@@ -36,36 +38,24 @@ bool reads(const Stage& stage, const std::string& buffer) {
 }
 
 // The storage of one stage, and what of it has been computed, oldest first.
-class KeptStorage {
+class KeptStorage : public NestVisitor {
  public:
-  KeptStorage(const LoopNest& nest, const Node& alloc) : nest_(nest), alloc_(alloc) {}
-
-  void walk(const Node& node, Values* values) {
-    if (node.kind == NodeKind::branch) return walk(*chosen_side(node, *values), values);
-    switch (node.kind) {
-      case NodeKind::loop:
-        return walk_loop(node, values);
-      case NodeKind::produce:
-        if (node.stage != alloc_.stage) break;
-        return produce(region_of(node, *values));
-      case NodeKind::load:
-      case NodeKind::execute:
-      case NodeKind::store:
-        return check_uop(node, *values);
-      case NodeKind::branch:
-        return walk(*chosen_side(node, *values), values);
-      default:
-        break;
-    }
-    for (const NodePtr& child : node.children) walk(*child, values);
-  }
+  KeptStorage(const LoopNest& nest, const Alloc& alloc, const Values& values)
+      : nest_(nest), alloc_(alloc), values_(values) {}
 
  private:
   struct Region {
     std::vector<int64_t> mins, extents;
   };
 
-  void produce(Region region) {
+  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
+
+  void visit_window(const WindowNode& window) override {
+    if (window.stage == alloc_.stage) return compute(region_of(window));
+    walk(*window.body);
+  }
+
+  void compute(Region region) {
     for (size_t d = 0; d < region.extents.size(); ++d) {
       const int64_t fold = alloc_.layout.fold(d);
       EMULSION_CHECK(fold == 0 || region.extents[d] <= fold,
@@ -75,43 +65,43 @@ class KeptStorage {
     computed_.push_back(std::move(region));
   }
 
-  Region region_of(const Node& node, const Values& values) const {
+  Region region_of(const WindowNode& window) const {
     Region region;
-    for (const Expr& min : node.mins) region.mins.push_back(evaluate_index(min, values));
-    for (const Expr& extent : node.extents) {
-      region.extents.push_back(evaluate_index(extent, values));
+    for (const Expr& min : window.mins) region.mins.push_back(evaluate_index(min, values_));
+    for (const Expr& extent : window.extents) {
+      region.extents.push_back(evaluate_index(extent, values_));
     }
     return region;
   }
 
-  void walk_loop(const Node& loop, Values* values) {
-    const int64_t extent = evaluate_index(loop.extent, *values);
-    const std::string variable = loop_variable(loop.stage, loop.axis);
-    const bool between = produces(loop, alloc_.stage);
+  void visit_loop(const Loop& loop) override {
+    const int64_t min = evaluate_index(loop.min, values_);
+    const int64_t extent = evaluate_index(loop.extent, values_);
+    const bool between = has_window(*loop.body, alloc_.stage);
     std::vector<int64_t> iterations;  // in order
     for (int64_t i = 0; i < std::min(extent, between ? kIterations : 1); ++i) {
       iterations.push_back(i);
     }
     if (!between && extent > 1) iterations.push_back(extent - 1);
     for (int64_t i : iterations) {
-      (*values)[variable] = i;
-      walk(*loop.children[0], values);
+      values_[loop.variable()] = min + i;
+      walk(*loop.body);
     }
-    values->erase(variable);
+    values_.erase(loop.variable());
   }
 
-  void check_uop(const Node& uop, const Values& values) const {
+  void visit_uop(const UopNode& uop) override {
     const Stage& stage = nest_.stage(uop.stage);
     if (uop.part == Part::init || !reads(stage, alloc_.stage)) return;
-    for (const Expr& guard : uop.guards) {
-      if (evaluate_index(guard, values) == 0) return;
+    for (const Guard& guard : uop.guards) {
+      if (evaluate_index(guard.condition, values_) == 0) return;
     }
     Values axes;
-    for (const std::string& size : nest_.sizes) axes[size] = values.at(size);
+    for (const std::string& size : nest_.sizes) axes[size] = values_.at(size);
     for (size_t i = 0; i < uop.point.size(); ++i) {
       const bool pure = i < stage.axes.size();
       const Axis& axis = pure ? stage.axes[i] : stage.reduction_axes[i - stage.axes.size()];
-      axes[axis.name()] = evaluate_index(uop.point[i], values);
+      axes[axis.name()] = evaluate_index(uop.point[i], values_);
     }
     visit_reads(stage.body, axes, [&](const Expr& read, const std::vector<int64_t>& index) {
       if (read->name == alloc_.stage) check_read(stage, index);
@@ -151,11 +141,17 @@ class KeptStorage {
   }
 
   const LoopNest& nest_;
-  const Node& alloc_;
+  const Alloc& alloc_;
+  Values values_;
   std::vector<Region> computed_;
 };
 
-class StorageVerifier {
+bool keeps_storage(const Node& node) {
+  const Alloc* alloc = node.as<Alloc>();
+  return alloc && has_window(*alloc->body, alloc->stage);
+}
+
+class StorageVerifier : public NestVisitor {
  public:
   explicit StorageVerifier(const LoopNest& nest) : nest_(nest) {}
 
@@ -169,30 +165,25 @@ class StorageVerifier {
   }
 
  private:
-  // The loops around an alloc are at their first iterations, then at their second ones.
-  void walk(const Node& node) {
-    if (node.kind == NodeKind::branch) return walk(*chosen_side(node, values_));
-    if (node.kind == NodeKind::alloc && produces(node, node.stage)) {
-      Values values = values_;
-      KeptStorage(nest_, node).walk(*node.children[0], &values);
+  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
+
+  void visit_alloc(const Alloc& alloc) override {
+    if (has_window(*alloc.body, alloc.stage)) {
+      KeptStorage(nest_, alloc, values_).walk(*alloc.body);
     }
-    if (node.kind != NodeKind::loop) {
-      for (const NodePtr& child : node.children) walk(*child);
-      return;
-    }
-    const std::string variable = loop_variable(node.stage, node.axis);
-    const int64_t extent = evaluate_index(node.extent, values_);
-    if (!std::any_of(node.children.begin(), node.children.end(), keeps_storage)) return;
-    for (int64_t i = 0; i < std::min<int64_t>(extent, 2); ++i) {
-      values_[variable] = i;
-      walk(*node.children[0]);
-    }
-    values_.erase(variable);
+    walk(*alloc.body);
   }
 
-  static bool keeps_storage(const NodePtr& node) {
-    if (node->kind == NodeKind::alloc && produces(*node, node->stage)) return true;
-    return std::any_of(node->children.begin(), node->children.end(), keeps_storage);
+  // The loops around an alloc are at their first iterations, then at their second ones.
+  void visit_loop(const Loop& loop) override {
+    if (!any_node(*loop.body, keeps_storage)) return;
+    const int64_t min = evaluate_index(loop.min, values_);
+    const int64_t extent = evaluate_index(loop.extent, values_);
+    for (int64_t i = 0; i < std::min<int64_t>(extent, 2); ++i) {
+      values_[loop.variable()] = min + i;
+      walk(*loop.body);
+    }
+    values_.erase(loop.variable());
   }
 
   const LoopNest& nest_;
@@ -219,31 +210,32 @@ void visit_reads(
   visit(body, index);
 }
 
-void verify_layout(const LoopNest& nest, const Node& node) {
-  const size_t rank = nest.stage(node.stage).axes.size();
-  const StorageLayout& layout = node.layout;
+void verify_layout(const LoopNest& nest, const Storage& storage) {
+  const size_t rank = nest.stage(storage.stage).axes.size();
+  const StorageLayout& layout = storage.layout;
   EMULSION_CHECK((layout.folds.empty() || layout.folds.size() == rank) &&
                      (layout.alignments.empty() || layout.alignments.size() == rank) &&
                      (layout.order.empty() || layout.order.size() == rank),
                  "nest {}: storage of {} with a layout that is not one of {} axes", nest.name,
-                 node.stage, rank);
+                 storage.stage, rank);
   for (size_t d = 0; d < rank; ++d) {
     EMULSION_CHECK(layout.order.empty() || std::count(layout.order.begin(), layout.order.end(), d),
-                   "nest {}: storage of {} in an order without axis {}", nest.name, node.stage, d);
+                   "nest {}: storage of {} in an order without axis {}", nest.name, storage.stage,
+                   d);
     const int64_t fold = layout.fold(d);
-    EMULSION_CHECK(fold == 0 || (fold > 0 && node.extents[d]->op == ExprOp::constant &&
-                                 node.extents[d]->int_value == fold),
-                   "nest {}: storage of {} folded to {}, the extent is {}", nest.name, node.stage,
-                   fold, to_string(node.extents[d]));
+    EMULSION_CHECK(fold == 0 || (fold > 0 && storage.extents[d]->op == ExprOp::constant &&
+                                 storage.extents[d]->int_value == fold),
+                   "nest {}: storage of {} folded to {}, the extent is {}", nest.name,
+                   storage.stage, fold, to_string(storage.extents[d]));
   }
 }
 
-void verify_fits(const LoopNest& nest, const Node& alloc, const Node& reserve) {
-  bool same = alloc.memory == reserve.memory && alloc.extents.size() == reserve.extents.size();
+void verify_fits(const LoopNest& nest, const Alloc& alloc, const HoistedAlloc& hoisted) {
+  bool same = alloc.memory == hoisted.memory && alloc.extents.size() == hoisted.extents.size();
   for (size_t d = 0; same && d < alloc.extents.size(); ++d) {
-    same = equal(alloc.extents[d], reserve.extents[d]);
+    same = equal(alloc.extents[d], hoisted.extents[d]);
   }
-  EMULSION_CHECK(same, "nest {}: an alloc of {} that its reserve does not fit", nest.name,
+  EMULSION_CHECK(same, "nest {}: an alloc of {} that its hoisted alloc does not fit", nest.name,
                  alloc.stage);
 }
 

@@ -17,10 +17,11 @@
 
 namespace emulsion {
 
-// Whether the layout of an alloc or a reserve is one of the stage's axes, and its folds are as long
-// as what they fold; whether an alloc is what was reserved. InternalError, as all here.
-void verify_layout(const LoopNest& nest, const Node& node);
-void verify_fits(const LoopNest& nest, const Node& alloc, const Node& reserve);
+// Whether the layout of an alloc or a hoisted alloc is one of the stage's axes, and its folds are
+// as long as what they fold; whether an alloc is what was hoisted allocd. InternalError, as all
+// here.
+void verify_layout(const LoopNest& nest, const Storage& storage);
+void verify_fits(const LoopNest& nest, const Alloc& alloc, const HoistedAlloc& hoisted);
 
 // The reads that happen at a point, as far as the axes decide it: of a select, those of its
 // condition and of the branch that is taken; those whose index is data are left out.

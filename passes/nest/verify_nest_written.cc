@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "dsl/error.h"
 #include "passes/nest/verify_nest_storage.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -84,64 +87,126 @@ void include(const Box& added, Box* box) {
   }
 }
 
-// One alloc, where the loops around it and the sizes have these values.
-class WrittenRegion {
- public:
-  WrittenRegion(const LoopNest& nest, const Node& alloc, const Values& values)
-      : nest_(nest), alloc_(alloc), values_(values) {}
+using Written = std::map<Part, Box>;
 
-  void verify() {
-    Ranges ranges;
-    for (const auto& [name, value] : values_) ranges[name] = {value, value};
-    collect(*alloc_.children[0], &ranges);
-    for (mixture_ = 0; mixture_ < kMixtures; ++mixture_) check(*alloc_.children[0], 0);
+// Which stages have uOps inside each loop, and who reads what: so that the check of one alloc looks
+// only into the loops that write or read it.
+class StagesInLoops : public NestVisitor {
+ public:
+  explicit StagesInLoops(const LoopNest& nest) {
+    for (const Stage& stage : nest.stages) {
+      users_[stage.name].insert(stage.name);
+      visit(stage.body, [&](const Expr& e) {
+        if (e->op == ExprOp::read) users_[e->name].insert(stage.name);
+      });
+    }
+    walk(*nest.root);
+  }
+
+  bool uses(const std::string& user, const std::string& stage) const {
+    return users_.at(stage).count(user) > 0;
+  }
+  bool any_uses(const Loop& loop, const std::string& stage) const {
+    const std::set<std::string>& inside = inside_.at(&loop);
+    return std::any_of(inside.begin(), inside.end(),
+                       [&](const std::string& user) { return uses(user, stage); });
   }
 
  private:
-  // The writes, guards or none: what is outside of them is written by nobody.
-  void collect(const Node& node, Ranges* ranges) {
-    if (node.kind == NodeKind::branch) return collect(*chosen_side(node, values_), ranges);
-    if (node.kind == NodeKind::loop) {
-      const auto extent = range_of(node.extent, *ranges);
-      if (extent && extent->high <= 0) return;
-      const std::string variable = loop_variable(node.stage, node.axis);
-      if (extent) (*ranges)[variable] = {0, extent->high - 1};
-      collect(*node.children[0], ranges);
-      ranges->erase(variable);
-      return;
-    }
-    if (node.stage == alloc_.stage && !node.point.empty()) {
-      Box box;
-      for (size_t d = 0; d < alloc_.extents.size(); ++d) {
-        box.push_back(range_of(node.point[d], *ranges));
-      }
-      auto [found, first] = written_.emplace(node.part, box);
-      if (!first) include(box, &found->second);
-    }
-    for (const NodePtr& child : node.children) collect(*child, ranges);
+  void visit_loop(const Loop& loop) override {
+    around_.push_back(&inside_[&loop]);
+    walk(*loop.body);
+    around_.pop_back();
   }
 
-  void check(const Node& node, unsigned depth) {
-    if (node.kind == NodeKind::branch) return check(*chosen_side(node, values_), depth);
-    if (node.kind == NodeKind::loop) {
-      const int64_t extent = evaluate_index(node.extent, values_);
-      if (extent <= 0) return;
-      // All first, all last, then by bits that differ from loop to loop.
-      const unsigned bits = mixture_ * 0x9e3779b9u >> (depth % 16 + 8);
-      const bool last = mixture_ == 1 || (mixture_ > 1 && bits % 2 == 1);
-      const std::string variable = loop_variable(node.stage, node.axis);
-      values_[variable] = last ? extent - 1 : 0;
-      check(*node.children[0], depth + 1);
-      values_.erase(variable);
-      return;
-    }
-    if (!node.point.empty()) check_uop(node);
-    for (const NodePtr& child : node.children) check(*child, depth);
+  void visit_uop(const UopNode& uop) override {
+    for (std::set<std::string>* inside : around_) inside->insert(uop.stage);
   }
 
-  void check_uop(const Node& uop) const {
-    const bool runs = std::all_of(uop.guards.begin(), uop.guards.end(), [&](const Expr& guard) {
-      return evaluate_index(guard, values_) != 0;
+  std::map<std::string, std::set<std::string>> users_;  // by what is read; a stage uses itself
+  std::unordered_map<const Loop*, std::set<std::string>> inside_;
+  std::vector<std::set<std::string>*> around_;
+};
+
+// The writes to one alloc, guards or none: what is outside of them is written by nobody.
+class WriteCollector : public NestVisitor {
+ public:
+  WriteCollector(const StagesInLoops& stages, const Alloc& alloc, const Values& values)
+      : stages_(stages), alloc_(alloc), values_(values) {
+    for (const auto& [name, value] : values) ranges_[name] = {value, value};
+  }
+
+  Written collect() {
+    walk(*alloc_.body);
+    return std::move(written_);
+  }
+
+ private:
+  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
+
+  void visit_loop(const Loop& loop) override {
+    if (!stages_.any_uses(loop, alloc_.stage)) return;
+    const auto min = range_of(loop.min, ranges_);
+    const auto extent = range_of(loop.extent, ranges_);
+    if (extent && extent->high <= 0) return;
+    const std::string variable = loop.variable();
+    if (min && extent) ranges_[variable] = {min->low, min->high + extent->high - 1};
+    walk(*loop.body);
+    ranges_.erase(variable);
+  }
+
+  void visit_uop(const UopNode& uop) override {
+    if (uop.stage != alloc_.stage) return;
+    Box box;
+    for (size_t d = 0; d < alloc_.extents.size(); ++d) {
+      box.push_back(range_of(uop.point[d], ranges_));
+    }
+    auto [found, first] = written_.emplace(uop.part, box);
+    if (!first) include(box, &found->second);
+  }
+
+  const StagesInLoops& stages_;
+  const Alloc& alloc_;
+  const Values& values_;
+  Ranges ranges_;
+  Written written_;
+};
+
+// One alloc, where the loops around it and the sizes have these values.
+class WrittenRegion : public NestVisitor {
+ public:
+  WrittenRegion(const LoopNest& nest, const StagesInLoops& stages, const Alloc& alloc,
+                const Values& values)
+      : nest_(nest), stages_(stages), alloc_(alloc), values_(values) {}
+
+  void verify() {
+    written_ = WriteCollector(stages_, alloc_, values_).collect();
+    for (mixture_ = 0; mixture_ < kMixtures; ++mixture_) walk(*alloc_.body);
+  }
+
+ private:
+  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
+
+  void visit_loop(const Loop& loop) override {
+    if (!stages_.any_uses(loop, alloc_.stage)) return;
+    const int64_t min = evaluate_index(loop.min, values_);
+    const int64_t extent = evaluate_index(loop.extent, values_);
+    if (extent <= 0) return;
+    // All first, all last, then by bits that differ from loop to loop.
+    const unsigned bits = mixture_ * 0x9e3779b9u >> (depth_ % 16 + 8);
+    const bool last = mixture_ == 1 || (mixture_ > 1 && bits % 2 == 1);
+    const std::string variable = loop.variable();
+    values_[variable] = last ? min + extent - 1 : min;
+    ++depth_;
+    walk(*loop.body);
+    --depth_;
+    values_.erase(variable);
+  }
+
+  void visit_uop(const UopNode& uop) override {
+    if (!stages_.uses(uop.stage, alloc_.stage)) return;
+    const bool runs = std::all_of(uop.guards.begin(), uop.guards.end(), [&](const Guard& guard) {
+      return evaluate_index(guard.condition, values_) != 0;
     });
     if (!runs || uop.part == Part::init) return;
     const Stage& stage = nest_.stage(uop.stage);
@@ -160,7 +225,7 @@ class WrittenRegion {
     }
     visit_reads(stage.body, axes, [&](const Expr& read, const std::vector<int64_t>& index) {
       if (read->name != alloc_.stage) return;
-      if (!nest_.stage(alloc_.stage).is_reduction()) return check_read(stage, index, Part::whole);
+      if (!nest_.stage(alloc_.stage).is_reduction()) return check_read(stage, index, Part::pure);
       check_read(stage, index, Part::init);
       check_read(stage, index, Part::update);
     });
@@ -183,45 +248,52 @@ class WrittenRegion {
   }
 
   const LoopNest& nest_;
-  const Node& alloc_;
+  const StagesInLoops& stages_;
+  const Alloc& alloc_;
   Values values_;
-  std::map<Part, Box> written_;
+  Written written_;
   unsigned mixture_ = 0;
+  unsigned depth_ = 0;  // of loops inside the alloc
 };
 
-class WrittenVerifier {
+class WrittenVerifier : public NestVisitor {
  public:
-  explicit WrittenVerifier(const LoopNest& nest) : nest_(nest) {}
+  explicit WrittenVerifier(const LoopNest& nest) : nest_(nest), stages_(nest) {}
 
   void verify() {
     for (int64_t size : kSizes) {
       for (bool last : {false, true}) {
+        last_ = last;
         values_.clear();
         for (const std::string& name : nest_.sizes) values_[name] = size;
-        walk(*nest_.root, last);
+        walk(*nest_.root);
       }
       if (nest_.sizes.empty()) return;
     }
   }
 
  private:
-  void walk(const Node& node, bool last) {
-    if (node.kind == NodeKind::branch) return walk(*chosen_side(node, values_), last);
-    if (node.kind == NodeKind::loop) {
-      const int64_t extent = evaluate_index(node.extent, values_);
-      if (extent <= 0) return;
-      const std::string variable = loop_variable(node.stage, node.axis);
-      values_[variable] = last ? extent - 1 : 0;
-      walk(*node.children[0], last);
-      values_.erase(variable);
-      return;
-    }
-    if (node.kind == NodeKind::alloc) WrittenRegion(nest_, node, values_).verify();
-    for (const NodePtr& child : node.children) walk(*child, last);
+  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
+
+  void visit_loop(const Loop& loop) override {
+    const int64_t min = evaluate_index(loop.min, values_);
+    const int64_t extent = evaluate_index(loop.extent, values_);
+    if (extent <= 0) return;
+    const std::string variable = loop.variable();
+    values_[variable] = last_ ? min + extent - 1 : min;
+    walk(*loop.body);
+    values_.erase(variable);
+  }
+
+  void visit_alloc(const Alloc& alloc) override {
+    WrittenRegion(nest_, stages_, alloc, values_).verify();
+    walk(*alloc.body);
   }
 
   const LoopNest& nest_;
+  const StagesInLoops stages_;
   Values values_;
+  bool last_ = false;  // the iterations of the loops: all last, or all first
 };
 
 }  // namespace

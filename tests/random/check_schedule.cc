@@ -16,6 +16,7 @@
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
 #include "passes/lower/lower.h"
+#include "passes/nest/visit_nest.h"
 #include "tests/passes/check_nest.h"
 #include "tests/random/check_recipe.h"
 #include "tests/random/guarded_run.h"
@@ -36,10 +37,11 @@ RandomNumbers numbers_of(uint64_t seed, int index) {
   return RandomNumbers(RandomNumbers(seed ^ (static_cast<uint64_t>(index) << 32)).next());
 }
 
-bool has_tiles(const Node& node) {
-  return (node.kind == NodeKind::loop && node.loop_kind == LoopKind::tile) ||
-         std::any_of(node.children.begin(), node.children.end(),
-                     [](const NodePtr& child) { return has_tiles(*child); });
+bool has_tiles(const Node& root) {
+  return any_node(root, [](const Node& node) {
+    const Loop* loop = node.as<Loop>();
+    return loop && loop->kind == LoopKind::tile;
+  });
 }
 
 void expect_not_compiled(const LoopNest& nest) {

@@ -54,7 +54,7 @@ void check_uops(const LoopNest& nest, const SizeValues& sizes) {
   for (const Uop& uop : list) {
     ++length;
     bytes += uop.bytes;
-    EXPECT_EQ(uop.kind == NodeKind::execute ? uop.bytes : 0, 0) << to_string(uop, nest);
+    EXPECT_EQ(uop.kind == UopKind::execute ? uop.bytes : 0, 0) << to_string(uop, nest);
   }
   EXPECT_EQ(length, list.size());
   EXPECT_EQ(bytes, measure_traffic(nest, sizes, TrafficModel::uop).bytes());

@@ -119,8 +119,8 @@ class Collector {
 
   void add(const Uop& uop) {
     const std::optional<TileBox> box = box_of(uop.write);
-    if (uop.kind == NodeKind::load) builder_.count_load();
-    if (uop.kind == NodeKind::store) builder_.count_store();
+    if (uop.kind == UopKind::load) builder_.count_load();
+    if (uop.kind == UopKind::store) builder_.count_store();
     if (!box) return;
     const Stage& stage = nest_.stages[static_cast<size_t>(uop.stage)];
     const auto buffer = static_cast<size_t>(uop.write.buffer);

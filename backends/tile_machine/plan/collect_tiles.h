@@ -27,7 +27,7 @@ namespace emulsion {
 // What a step computes, for whoever runs it: the stage's body over the box of the written tile.
 struct StepWork {
   int32_t stage = -1;  // position in LoopNest::stages
-  Part part = Part::whole;
+  Part part = Part::pure;
   // update: the box of the reduction axes
   std::vector<int64_t> reduction_mins, reduction_extents;
   // Which operand stands for each buffer that the body reads: position in LoopNest::buffers, and in

@@ -133,7 +133,7 @@ class PlanRunner {
     const int32_t loader = tiles_.loaders[tile.buffer];
     if (uop.kind == PlannedKind::load && loader >= 0) {
       view_home(buffer_id(nest_.stages[static_cast<size_t>(loader)].body->name));
-      compute(loader, Part::whole, static_cast<int>(tile.buffer), tile, uop.address, {}, {});
+      compute(loader, Part::pure, static_cast<int>(tile.buffer), tile, uop.address, {}, {});
       return;
     }
     copy_rows(tile, uop.address, uop.kind == PlannedKind::load);

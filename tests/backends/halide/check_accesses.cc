@@ -48,7 +48,7 @@ class AccessCheck {
       : pair_(pair),
         item_(pair.wanted[item]),
         found_(pair.found[item]),
-        uop_(*item_.node),
+        uop_(*item_.uop),
         stage_(pair.nest.stage(uop_.stage)),
         store_(*found_.statement.as<hi::Store>()),
         loads_(loads),
@@ -56,8 +56,8 @@ class AccessCheck {
 
   bool check() {
     bool wanted = true;
-    for (const Expr& guard : uop_.guards) {
-      wanted = wanted && evaluate_index(guard, point_.nest) != 0;
+    for (const Guard& guard : uop_.guards) {
+      wanted = wanted && evaluate_index(guard.condition, point_.nest) != 0;
     }
     bool inside = true;
     for (const Halide::Expr& guard : found_.guards) inside = inside && value(guard) != 0;
@@ -150,7 +150,7 @@ class AccessCheck {
   const EmittedPair& pair_;
   const NestItem& item_;
   const StatementItem& found_;
-  const Node& uop_;
+  const UopNode& uop_;
   const Stage& stage_;
   const hi::Store& store_;
   const std::vector<EmittedLoad>& loads_;

@@ -28,9 +28,9 @@ void expect(bool holds, const char* text, const Arguments&... arguments) {
   if (!holds) throw std::runtime_error(fmt::format(fmt::runtime(text), arguments...));
 }
 
-hi::ForType type_of(const Node& loop, const Halide::Expr& extent) {
+hi::ForType type_of(const Loop& loop, const Halide::Expr& extent) {
   if (hi::is_const_one(extent)) return hi::ForType::Serial;  // of one step
-  switch (loop.loop_kind) {
+  switch (loop.kind) {
     case LoopKind::parallel:
       return hi::ForType::Parallel;
     case LoopKind::vectorized:
@@ -113,25 +113,26 @@ class EmittedChecker {
 
   // What needs no numbers.
   void check_form(size_t i) const {
-    const Node& node = *wanted_[i].node;
+    const NestItem& item = wanted_[i];
     const std::string name = to_string(wanted_[i]);
     if (wanted_[i].kind == ItemKind::loop) {
       const auto& loop = *found_[i].statement.as<hi::For>();
-      expect(loop.for_type == type_of(node, loop.extent), "{}: another kind of loop", name);
+      expect(loop.for_type == type_of(*item.loop, loop.extent), "{}: another kind of loop", name);
       expect(hi::is_const_zero(loop.min), "{}: not from 0", name);
     } else if (wanted_[i].kind == ItemKind::alloc) {
       const auto& allocate = *found_[i].statement.as<hi::Allocate>();
-      const DType dtype = pair_.nest.buffer(node.stage).dtype;
+      const DType dtype = pair_.nest.buffer(item.storage->stage).dtype;
       const Halide::Type type = halide_type(dtype);
       expect(allocate.type == type.with_bits(static_cast<int>(8 * size_in_bytes(dtype))),
              "{}: another type", name);
-      const bool heap = node.memory == Memory::heap;
+      const bool heap = item.storage->memory == Memory::heap;
       expect(allocate.memory_type == (heap ? Halide::MemoryType::Heap : Halide::MemoryType::Stack),
              "{}: other memory", name);
       expect(hi::is_const_one(allocate.condition), "{}: only under a condition", name);
     } else if (wanted_[i].kind == ItemKind::uop) {
-      expect(found_[i].atomic == (node.atomic ? found_[i].full_name : ""), "{}: {} atomic", name,
-             node.atomic ? "not" : "is");
+      const bool atomic = item.uop->atomic;
+      expect(found_[i].atomic == (atomic ? found_[i].full_name : ""), "{}: {} atomic", name,
+             atomic ? "not" : "is");
     }
   }
 
@@ -142,7 +143,7 @@ class EmittedChecker {
     switch (item.kind) {
       case ItemKind::loop: {
         const Halide::Expr& extent = found_[i].statement.as<hi::For>()->extent;
-        const int64_t steps = evaluate_index(item.node->extent, point.nest);
+        const int64_t steps = evaluate_index(item.loop->extent, point.nest);
         expect_equal("steps", item.last_lane_apart ? steps - 1 : steps, extent, point);
         return true;
       }
@@ -151,13 +152,13 @@ class EmittedChecker {
         for (const Halide::Expr& extent : found_[i].statement.as<hi::Allocate>()->extents) {
           elements *= extent;
         }
-        const std::vector<int64_t> extents = values_of(item.node->extents, point.nest);
-        expect_equal("elements", elements_of(item.node->layout, extents), elements, point);
+        const std::vector<int64_t> extents = values_of(item.storage->extents, point.nest);
+        expect_equal("elements", elements_of(item.storage->layout, extents), elements, point);
         return true;
       }
       case ItemKind::branch: {
         const Halide::Expr& condition = found_[i].statement.as<hi::IfThenElse>()->condition;
-        const bool holds = evaluate_index(item.node->condition, point.nest) != 0;
+        const bool holds = evaluate_index(item.branch->condition, point.nest) != 0;
         expect_equal("for its condition", holds ? 1 : 0, condition, point);
         return true;
       }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "passes/index/index_table.h"
+#include "passes/nest/visit_nest.h"
 #include "tests/backends/halide/check_accesses.h"
 #include "tests/backends/halide/evaluate_halide.h"
 
@@ -32,12 +33,12 @@ struct Box {
 };
 
 // What is read of the buffer in one step of the prefetch's loop: all steps of the loops inside.
-class StepReads {
+class StepReads final : public NestVisitor {
  public:
-  StepReads(const LoopNest& nest, const Node& loop, const std::string& buffer,
+  StepReads(const LoopNest& nest, const Loop& loop, const std::string& buffer,
             std::map<std::string, int64_t> variables)
       : nest_(nest), loop_(loop), buffer_(buffer), variables_(std::move(variables)) {
-    walk(*loop.children[0]);
+    walk(*loop.body);
   }
 
   Box guarded;        // by uOps that run
@@ -45,15 +46,14 @@ class StepReads {
   bool exact = true;  // whether the indices grow with every loop, so that the ends are those of all
 
  private:
-  void walk(const Node& node) {
-    if (node.kind == NodeKind::branch) return walk(*chosen_side(node, variables_));
-    if (node.kind == NodeKind::loop) return walk_loop(node);
-    if (!node.point.empty() && node.stage == loop_.stage && node.part == loop_.part) include(node);
-    for (const NodePtr& child : node.children) walk(*child);
+  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, variables_)); }
+
+  void visit_uop(const UopNode& uop) override {
+    if (!uop.point.empty() && uop.stage == loop_.stage && uop.part == loop_.part) include(uop);
   }
 
-  void walk_loop(const Node& loop) {
-    const std::string variable = loop_variable(loop.stage, loop.axis);
+  void visit_loop(const Loop& loop) override {
+    const std::string variable = loop.variable();
     const int64_t extent = evaluate_index(loop.extent, variables_);
     // Of many, the ends.
     const bool all = steps_ * extent <= kMostSteps;
@@ -61,15 +61,15 @@ class StepReads {
     steps_ *= std::max<int64_t>(1, all ? extent : 2);
     for (int64_t step = 0; step < extent; step += stride) {
       variables_[variable] = step;
-      walk(*loop.children[0]);
+      walk(*loop.body);
     }
     steps_ /= std::max<int64_t>(1, all ? extent : 2);
     variables_.erase(variable);
   }
 
-  void include(const Node& uop) {
-    const bool runs = std::all_of(uop.guards.begin(), uop.guards.end(), [&](const Expr& guard) {
-      return evaluate_index(guard, variables_) != 0;
+  void include(const UopNode& uop) {
+    const bool runs = std::all_of(uop.guards.begin(), uop.guards.end(), [&](const Guard& guard) {
+      return evaluate_index(guard.condition, variables_) != 0;
     });
     for (const Expr& index : uop.point) exact = exact && is_affine(index);
     const std::map<std::string, int64_t> axes = axis_values(nest_, uop, variables_);
@@ -102,7 +102,7 @@ class StepReads {
   }
 
   const LoopNest& nest_;
-  const Node& loop_;
+  const Loop& loop_;
   const std::string& buffer_;
   std::map<std::string, int64_t> variables_;
   int64_t steps_ = 1;
@@ -174,8 +174,8 @@ bool check_prefetch(const EmittedPair& pair, size_t item, const EmittedPoint& po
   const NestItem& wanted = pair.wanted[item];
   const StatementItem& found = pair.found[item];
   const auto* condition = found.statement.as<hi::IfThenElse>();
-  const Node& loop = *wanted.node;
-  const std::string variable = loop_variable(loop.stage, loop.axis);
+  const Loop& loop = *wanted.loop;
+  const std::string variable = loop.variable();
   const int64_t step = point.nest.at(variable) + wanted.prefetch->distance;
   const bool there = step < evaluate_index(loop.extent, point.nest);
   const bool asked = evaluate_halide(condition->condition, point.halide) != 0;

@@ -9,6 +9,7 @@
 
 #include "dsl/target.h"
 #include "passes/lower/lower.h"
+#include "passes/nest/visit_nest.h"
 #include "passes/pipeline.h"
 #include "tests/backends/halide/check_emitted.h"
 #include "tests/backends/halide/nest_cases.h"
@@ -71,24 +72,46 @@ TEST(EmitNest, DerivedSchedulesAreWhatTheNestSays) {
 
 // --- What the check notices: a nest that is not the one that was emitted.
 
-using Change = std::function<void(Node*)>;
+template <typename Kind>
+using Change = std::function<void(Kind*)>;
 
-std::string difference_after(const LoopNest& nest, const Change& change) {
+template <typename Kind>
+std::string difference_after(const LoopNest& nest, const Change<Kind>& change) {
   LoopNest changed = nest;
-  changed.root = edit(nest.root, change);
+  changed.root = edit<Kind>(nest.root, change);
+  return check_emitted(changed, nest).difference;
+}
+
+// With other nodes in the place of those that `find` knows; null: not of this one.
+std::string difference_with(const LoopNest& nest, const std::function<NodePtr(const Node&)>& find) {
+  const std::function<NodePtr(const NodePtr&)> replace = [&](const NodePtr& root) {
+    const NodePtr node = change_children(root, replace);
+    const NodePtr other = find(*node);
+    return other ? other : node;
+  };
+  LoopNest changed = nest;
+  changed.root = replace(nest.root);
   return check_emitted(changed, nest).difference;
 }
 
 LoopNest rows() { return linear_nest(Extent::size("B")); }
 
-Change at_loop(const std::string& stage, const std::string& axis, const Change& change) {
-  return [=](Node* node) {
-    if (node->kind == NodeKind::loop && node->stage == stage && node->axis == axis) change(node);
+Change<Loop> at_loop(const std::string& stage, const std::string& axis,
+                     const Change<Loop>& change) {
+  return [=](Loop* loop) {
+    if (loop->stage == stage && loop->axis == axis) change(loop);
   };
 }
 
-Change at(NodeKind kind, const std::string& stage, const Change& change) {
-  return [=](Node* node) {
+template <typename Kind>
+Change<Kind> at(const std::string& stage, const Change<Kind>& change) {
+  return [=](Kind* node) {
+    if (node->stage == stage) change(node);
+  };
+}
+
+Change<UopNode> at_uop(UopKind kind, const std::string& stage, const Change<UopNode>& change) {
+  return [=](UopNode* node) {
     if (node->kind == kind && node->stage == stage) change(node);
   };
 }
@@ -111,19 +134,19 @@ TEST(CheckEmitted, CountsAHandWrittenNest) {
 }
 
 TEST(CheckEmitted, NoticesAnotherKind) {
-  EXPECT_THAT(difference_after(
-                  rows(), at_loop("y", "mo", [](Node* n) { n->loop_kind = LoopKind::serial; })),
-              HasSubstr("loop e_y.mo at depth 0: another kind of loop"));
+  EXPECT_THAT(
+      difference_after(rows(), at_loop("y", "mo", [](Loop* n) { n->kind = LoopKind::serial; })),
+      HasSubstr("loop e_y.mo at depth 0: another kind of loop"));
 }
 
 TEST(CheckEmitted, NoticesAnotherOrder) {
   const LoopNest nest = rows();
   EXPECT_THAT(difference_after(nest, at_loop("y", "mi",
-                                             [](Node* mi) {
-                                               Node outer = *mi->children[0];
-                                               Node inner = *mi;
-                                               inner.children = outer.children;
-                                               outer.children = {std::make_shared<Node>(inner)};
+                                             [](Loop* mi) {
+                                               Loop outer = *mi->body->as<Loop>();
+                                               Loop inner = *mi;
+                                               inner.body = outer.body;
+                                               outer.body = make_node(inner);
                                                *mi = outer;
                                              })),
               HasSubstr("the nest has \"loop e_y.n at depth 2\", the statement \"loop e_y.mi"));
@@ -131,63 +154,66 @@ TEST(CheckEmitted, NoticesAnotherOrder) {
 
 TEST(CheckEmitted, NoticesAnotherExtent) {
   EXPECT_THAT(
-      difference_after(rows(), at_loop("y", "n", [](Node* n) { n->extent = int_constant(7); })),
+      difference_after(rows(), at_loop("y", "n", [](Loop* n) { n->extent = int_constant(7); })),
       HasSubstr("expected 7 steps, got 8"));
 }
 
 TEST(CheckEmitted, NoticesAnExtentOfAnotherSize) {
   EXPECT_THAT(difference_after(
-                  rows(), at_loop("y", "mo", [](Node* n) { n->extent = size_value("B") / 2; })),
+                  rows(), at_loop("y", "mo", [](Loop* n) { n->extent = size_value("B") / 2; })),
               HasSubstr("loop e_y.mo at depth 0: expected 0 steps, got 1 at B = 1"));
 }
 
 TEST(CheckEmitted, NoticesAMissingAlloc) {
-  EXPECT_THAT(difference_after(
-                  rows(), at(NodeKind::alloc, "mm", [](Node* n) { *n = Node(*n->children[0]); })),
+  EXPECT_THAT(difference_with(rows(),
+                              [](const Node& n) {
+                                const Alloc* alloc = n.as<Alloc>();
+                                return alloc && alloc->stage == "mm" ? alloc->body : nullptr;
+                              }),
               HasSubstr("the statement \"alloc e_mm at depth 1\""));
 }
 
 TEST(CheckEmitted, NoticesMoreElements) {
-  EXPECT_THAT(difference_after(rows(), at(NodeKind::alloc, "mm",
-                                          [](Node* n) { n->extents[1] = int_constant(9); })),
-              HasSubstr("alloc e_mm at depth 1: expected 18 elements, got 16"));
+  EXPECT_THAT(
+      difference_after(rows(), at<Alloc>("mm", [](Alloc* n) { n->extents[1] = int_constant(9); })),
+      HasSubstr("alloc e_mm at depth 1: expected 18 elements, got 16"));
 }
 
 TEST(CheckEmitted, NoticesOtherMemory) {
-  EXPECT_THAT(difference_after(
-                  rows(), at(NodeKind::alloc, "mm", [](Node* n) { n->memory = Memory::heap; })),
+  EXPECT_THAT(difference_after(rows(), at<Alloc>("mm", [](Alloc* n) { n->memory = Memory::heap; })),
               HasSubstr("other memory"));
 }
 
 TEST(CheckEmitted, NoticesAnotherLayout) {
-  EXPECT_THAT(difference_after(rows(), at(NodeKind::alloc, "mm",
-                                          [](Node* n) {
-                                            n->layout.order = {1, 0};
-                                          })),
+  EXPECT_THAT(difference_after(rows(), at<Alloc>("mm",
+                                                 [](Alloc* n) {
+                                                   n->layout.order = {1, 0};
+                                                 })),
               HasSubstr("expected a store at offset"));
 }
 
 TEST(CheckEmitted, NoticesStorageThatStartsElsewhere) {
-  EXPECT_THAT(difference_after(rows(), at(NodeKind::alloc, "mm",
-                                          [](Node* n) { n->mins[1] = int_constant(-1); })),
-              HasSubstr("mm"));
+  EXPECT_THAT(
+      difference_after(rows(), at<Alloc>("mm", [](Alloc* n) { n->mins[1] = int_constant(-1); })),
+      HasSubstr("mm"));
 }
 
 TEST(CheckEmitted, NoticesADroppedGuard) {
   EXPECT_THAT(
-      difference_after(rows(), at(NodeKind::store, "y", [](Node* n) { n->guards.clear(); })),
+      difference_after(rows(), at_uop(UopKind::store, "y", [](UopNode* n) { n->guards.clear(); })),
       HasSubstr("the nest's guards hold, those of the store do not"));
 }
 
 TEST(CheckEmitted, NoticesAGuardTooMany) {
-  EXPECT_THAT(difference_after(rows(), at(NodeKind::execute, "mm",
-                                          [](Node* n) { n->guards = {n->point[1] < 5}; })),
+  EXPECT_THAT(difference_after(
+                  rows(), at_uop(UopKind::execute, "mm",
+                                 [](UopNode* n) { n->guards = guards_of({n->point[1] < 5}); })),
               HasSubstr("the nest's guards do not hold, those of the store hold"));
 }
 
 TEST(CheckEmitted, NoticesAnotherOffset) {
-  EXPECT_THAT(difference_after(
-                  rows(), at(NodeKind::store, "y", [](Node* n) { n->point[1] = 7 - n->point[1]; })),
+  EXPECT_THAT(difference_after(rows(), at_uop(UopKind::store, "y",
+                                              [](UopNode* n) { n->point[1] = 7 - n->point[1]; })),
               HasSubstr("uop e_y at depth 4: expected a store at offset 7, got 0"));
 }
 
@@ -213,27 +239,32 @@ TEST(CheckEmitted, NoticesAMissingRead) {
 }
 
 TEST(CheckEmitted, NoticesAMissingUop) {
-  EXPECT_THAT(difference_after(rows(), at_loop("y", "mi", [](Node* n) { *n = *block_node({}); })),
+  EXPECT_THAT(difference_with(rows(),
+                              [](const Node& n) {
+                                const Loop* loop = n.as<Loop>();
+                                const bool mi = loop && loop->variable() == "y.mi";
+                                return mi ? block_node({}) : nullptr;
+                              }),
               HasSubstr("the nest has \"nothing\", the statement \"loop e_y.mi"));
 }
 
 TEST(CheckEmitted, NoticesAnUpdateThatIsNotAtomic) {
-  EXPECT_THAT(difference_after(nest_of_case("atomic_sum_vectors"),
-                               [](Node* node) { node->atomic = false; }),
+  EXPECT_THAT(difference_after<UopNode>(nest_of_case("atomic_sum_vectors"),
+                                        [](UopNode* node) { node->atomic = false; }),
               HasSubstr("is atomic"));
 }
 
 TEST(CheckEmitted, NoticesAnotherCondition) {
   EXPECT_THAT(
-      difference_after(nest_of_case("special_cases_of_an_epilogue"),
-                       at(NodeKind::branch, "y",
-                          [](Node* n) { n->condition = n->condition || size_value("B") == 3; })),
+      difference_after(
+          nest_of_case("special_cases_of_an_epilogue"),
+          at<Branch>("y", [](Branch* n) { n->condition = n->condition || size_value("B") == 3; })),
       HasSubstr("for its condition"));
 }
 
-Change with_prefetches(const std::function<void(std::vector<Prefetch>*)>& change) {
-  return [=](Node* node) {
-    if (node->kind == NodeKind::loop && !node->prefetches.empty()) change(&node->prefetches);
+Change<Loop> with_prefetches(const std::function<void(std::vector<Prefetch>*)>& change) {
+  return [=](Loop* loop) {
+    if (!loop->prefetches.empty()) change(&loop->prefetches);
   };
 }
 
@@ -250,13 +281,13 @@ TEST(CheckEmitted, NoticesAPrefetchOneStepOff) {
 
 TEST(CheckEmitted, NoticesAddressesOneStepOff) {
   // Of the same number of steps, so that the condition holds as it did.
-  EXPECT_THAT(difference_after(nest_of_case("prefetching"),
-                               [](Node* node) {
-                                 if (node->kind == NodeKind::execute && node->stage == "mm" &&
-                                     node->part == Part::update) {
-                                   node->point[2] = node->point[2] - 1;
-                                 }
-                               }),
+  EXPECT_THAT(difference_after<UopNode>(nest_of_case("prefetching"),
+                                        [](UopNode* node) {
+                                          if (node->kind == UopKind::execute &&
+                                              node->stage == "mm" && node->part == Part::update) {
+                                            node->point[2] = node->point[2] - 1;
+                                          }
+                                        }),
               HasSubstr("prefetch e_"));
 }
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "backends/halide/emit_places.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -17,7 +18,7 @@ bool has_no_elements(const Buffer& buffer) {
   return buffer.role == BufferRole::constant && buffer.data && buffer.data->empty();
 }
 
-class NestWalk {
+class NestWalk : public NestVisitor {
  public:
   NestWalk(const LoopNest& nest, const std::vector<StatementItem>& found)
       : nest_(nest), found_(found) {}
@@ -25,19 +26,18 @@ class NestWalk {
   NestItems items() {
     for (const Buffer& buffer : nest_.buffers) {
       if (buffer.role == BufferRole::internal || has_no_elements(buffer)) continue;
-      add(ItemKind::pointer, halide_name(buffer.name), nullptr);
+      add(ItemKind::pointer, halide_name(buffer.name));
     }
     walk(*nest_.root);
     return std::move(result_);
   }
 
  private:
-  NestItem& add(ItemKind kind, const std::string& name, const Node* node) {
+  NestItem& add(ItemKind kind, const std::string& name) {
     NestItem item;
     item.kind = kind;
     item.name = name;
     item.depth = depth_;
-    item.node = node;
     item.loops = loops_;
     item.loop_items = loop_items_;
     item.branches = branches_;
@@ -46,26 +46,8 @@ class NestWalk {
     return result_.items.back();
   }
 
-  void walk(const Node& node) {
-    switch (node.kind) {
-      case NodeKind::block:
-      case NodeKind::produce:
-        for (const NodePtr& child : node.children) walk(*child);
-        return;
-      case NodeKind::loop:
-        return walk_loop(node);
-      case NodeKind::branch:
-        return walk_branch(node);
-      case NodeKind::alloc:
-        return walk_alloc(node);
-      case NodeKind::reserve:
-        return walk_reserve(node);
-      case NodeKind::load:
-      case NodeKind::execute:
-      case NodeKind::store:
-        add(ItemKind::uop, halide_name(node.stage), &node);
-        return;
-    }
+  void visit_uop(const UopNode& uop) override {
+    add(ItemKind::uop, halide_name(uop.stage)).uop = &uop;
   }
 
   void inside(const Node& child) {
@@ -74,15 +56,16 @@ class NestWalk {
     --depth_;
   }
 
-  void walk_loop(const Node& loop) {
+  void visit_loop(const Loop& loop) override {
     if (never_runs(loop.extent)) {
       ++result_.empty_loops;
       return;
     }
     const size_t position = result_.items.size();
     const bool apart = last_lane_is_apart(loop, position);
-    add(ItemKind::loop, halide_name(loop_variable(loop.stage, loop.axis)), &loop).last_lane_apart =
-        apart;
+    NestItem& item = add(ItemKind::loop, halide_name(loop.variable()));
+    item.loop = &loop;
+    item.last_lane_apart = apart;
     loop_items_.push_back(position);
     loops_.push_back(&loop);
     ++depth_;
@@ -92,22 +75,24 @@ class NestWalk {
         ++result_.empty_prefetches;
         continue;
       }
-      add(ItemKind::prefetch, halide_name(prefetch.buffer), &loop).prefetch = &prefetch;
+      NestItem& ahead = add(ItemKind::prefetch, halide_name(prefetch.buffer));
+      ahead.loop = &loop;
+      ahead.prefetch = &prefetch;
     }
     --depth_;
-    inside(*loop.children[0]);
+    inside(*loop.body);
     if (apart) {
       ++result_.last_lanes;
       loop_items_.back() = kLastLane;
-      walk(*loop.children[0]);
+      walk(*loop.body);
     }
     loops_.pop_back();
     loop_items_.pop_back();
   }
 
   // Whether the item there is a loop of all lanes but the last of an odd number.
-  bool last_lane_is_apart(const Node& loop, size_t position) const {
-    if (loop.loop_kind != LoopKind::vectorized || loop.extent->op != ExprOp::constant) return false;
+  bool last_lane_is_apart(const Loop& loop, size_t position) const {
+    if (loop.kind != LoopKind::vectorized || loop.extent->op != ExprOp::constant) return false;
     const int64_t lanes = loop.extent->int_value;
     if (lanes % 2 == 0 || lanes == 1 || position >= found_.size()) return false;
     const auto* found = found_[position].statement.as<hi::For>();
@@ -122,47 +107,47 @@ class NestWalk {
     return constant && evaluate_index(extent, {}) <= 0;
   }
 
-  void walk_branch(const Node& branch) {
-    add(ItemKind::branch, "", &branch);
+  void visit_branch(const Branch& branch) override {
+    add(ItemKind::branch, "").branch = &branch;
     branches_.emplace_back(&branch, true);
-    inside(*branch.children[0]);
+    inside(*branch.holds);
     branches_.pop_back();
-    add(ItemKind::otherwise, "", &branch);
+    add(ItemKind::otherwise, "").branch = &branch;
     branches_.emplace_back(&branch, false);
-    inside(*branch.children[1]);
+    inside(*branch.otherwise);
     branches_.pop_back();
   }
 
-  void walk_alloc(const Node& alloc) {
-    auto reserved = reserved_.find(alloc.stage);
-    const bool has_memory = reserved != reserved_.end();
+  void visit_alloc(const Alloc& alloc) override {
+    auto hoisted = hoisted_.find(alloc.stage);
+    const bool has_memory = hoisted != hoisted_.end();
     LiveAlloc live{&alloc, &alloc, result_.items.size()};
     if (has_memory) {
-      live.memory = reserved->second.memory;
-      live.item = reserved->second.item;
+      live.memory = hoisted->second.memory;
+      live.item = hoisted->second.item;
     } else {
-      add(ItemKind::alloc, halide_name(alloc.stage), &alloc);
+      add(ItemKind::alloc, halide_name(alloc.stage)).storage = &alloc;
     }
     live_[alloc.stage] = live;
-    has_memory ? walk(*alloc.children[0]) : inside(*alloc.children[0]);
+    has_memory ? walk(*alloc.body) : inside(*alloc.body);
     live_.erase(alloc.stage);
   }
 
-  void walk_reserve(const Node& reserve) {
-    reserved_[reserve.stage] = {nullptr, &reserve, result_.items.size()};
-    add(ItemKind::alloc, halide_name(reserve.stage), &reserve);
-    inside(*reserve.children[0]);
-    reserved_.erase(reserve.stage);
+  void visit_hoisted_alloc(const HoistedAlloc& hoisted) override {
+    hoisted_[hoisted.stage] = {nullptr, &hoisted, result_.items.size()};
+    add(ItemKind::alloc, halide_name(hoisted.stage)).storage = &hoisted;
+    inside(*hoisted.body);
+    hoisted_.erase(hoisted.stage);
   }
 
   const LoopNest& nest_;
   const std::vector<StatementItem>& found_;
   NestItems result_;
   int depth_ = 0;
-  std::vector<const Node*> loops_;
+  std::vector<const Loop*> loops_;
   std::vector<size_t> loop_items_;
-  std::vector<std::pair<const Node*, bool>> branches_;
-  std::map<std::string, LiveAlloc> live_, reserved_;
+  std::vector<std::pair<const Branch*, bool>> branches_;
+  std::map<std::string, LiveAlloc> live_, hoisted_;
 };
 
 // The call, if the statement is one address or a box of them.

@@ -29,8 +29,8 @@ std::string to_string(const Item& item);
 
 // Memory of a stage that is live: its alloc, and the item that made the memory.
 struct LiveAlloc {
-  const Node* alloc = nullptr;
-  const Node* memory = nullptr;  // the alloc or the reserve around it
+  const Alloc* alloc = nullptr;
+  const Storage* memory = nullptr;  // the alloc or the hoisted one around it
   size_t item = 0;
 };
 
@@ -39,13 +39,17 @@ struct LiveAlloc {
 constexpr size_t kLastLane = static_cast<size_t>(-1);
 
 struct NestItem : Item {
-  const Node* node = nullptr;
-  const Prefetch* prefetch = nullptr;  // of a loop, which is `node`
-  std::vector<const Node*> loops;      // around it, outermost first
+  // What it is: one of these, of its kind.
+  const Loop* loop = nullptr;  // also of a prefetch: the loop that it is at
+  const Storage* storage = nullptr;
+  const Branch* branch = nullptr;
+  const UopNode* uop = nullptr;
+  const Prefetch* prefetch = nullptr;  // of `loop`
+  std::vector<const Loop*> loops;      // around it, outermost first
   std::vector<size_t> loop_items;      // their positions in the list, or kLastLane
   bool last_lane_apart = false;        // of a loop: it has a step less than the nest's
   // Around it, and whether their condition holds.
-  std::vector<std::pair<const Node*, bool>> branches;
+  std::vector<std::pair<const Branch*, bool>> branches;
   std::map<std::string, LiveAlloc> live;
 };
 

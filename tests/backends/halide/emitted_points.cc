@@ -81,7 +81,7 @@ std::vector<EmittedPoint> points_of(const EmittedPair& pair, const NestItem& ite
       }
       bool runs = true;
       for (size_t i = 0; runs && i < item.loops.size(); ++i) {
-        const Node& loop = *item.loops[i];
+        const Loop& loop = *item.loops[i];
         const int64_t extent = evaluate_index(loop.extent, point.nest);
         runs = extent > 0;
         const size_t position = item.loop_items[i];
@@ -89,7 +89,7 @@ std::vector<EmittedPoint> points_of(const EmittedPair& pair, const NestItem& ite
         const bool shorter = !last_lane && pair.wanted[position].last_lane_apart;
         const int64_t step =
             last_lane ? extent - 1 : step_of(number, i, shorter ? extent - 1 : extent);
-        point.nest[loop_variable(loop.stage, loop.axis)] = step;
+        point.nest[loop.variable()] = step;
         if (!last_lane) point.halide[pair.found[position].full_name] = step;
       }
       if (runs) points.push_back(std::move(point));
@@ -157,8 +157,8 @@ Region region_of(const EmittedPair& pair, const NestItem& item, const std::strin
     }
     return region;
   }
-  const Node& alloc = *live->second.alloc;
-  const Node& memory = *live->second.memory;
+  const Alloc& alloc = *live->second.alloc;
+  const Storage& memory = *live->second.memory;
   region.memory = pair.found[live->second.item].full_name;
   region.mins = values_of(alloc.mins, point.nest);
   region.extents = values_of(alloc.extents, point.nest);
@@ -168,7 +168,7 @@ Region region_of(const EmittedPair& pair, const NestItem& item, const std::strin
   return region;
 }
 
-std::map<std::string, int64_t> axis_values(const LoopNest& nest, const Node& uop,
+std::map<std::string, int64_t> axis_values(const LoopNest& nest, const UopNode& uop,
                                            const std::map<std::string, int64_t>& variables) {
   std::map<std::string, int64_t> values;
   for (const std::string& size : nest.sizes) values[size] = variables.at(size);

@@ -55,7 +55,7 @@ std::vector<int64_t> values_of(const std::vector<Expr>& exprs,
                                const std::map<std::string, int64_t>& variables);
 
 // What the axes of the uOp's stage are, and the run-time sizes.
-std::map<std::string, int64_t> axis_values(const LoopNest& nest, const Node& uop,
+std::map<std::string, int64_t> axis_values(const LoopNest& nest, const UopNode& uop,
                                            const std::map<std::string, int64_t>& variables);
 
 }  // namespace emulsion

@@ -270,14 +270,9 @@ TEST(Jit, ATooSmallAllocIsAnInternalErrorOrACode) {
   // mm needs 20 columns and would get 4.
   Linear linear;
   LoopNest nest = linear.nest;
-  std::function<NodePtr(const NodePtr&)> shrink = [&](const NodePtr& node) -> NodePtr {
-    auto copy = std::make_shared<Node>(*node);
-    if (copy->kind == NodeKind::alloc && copy->stage == "mm")
-      copy->extents.back() = int_constant(4);
-    for (NodePtr& child : copy->children) child = shrink(child);
-    return copy;
-  };
-  nest.root = shrink(nest.root);
+  nest.root = edit<Alloc>(nest.root, [](Alloc* alloc) {
+    if (alloc->stage == "mm") alloc->extents.back() = int_constant(4);
+  });
   EXPECT_ANY_THROW(run_by_jit(nest, linear.arguments(1), 1));
 }
 
@@ -305,8 +300,8 @@ TEST(JitChecked, SaysWhichIndexLeavesItsMemory) {
 TEST(JitChecked, LooksAtReads) {
   // All that is written is inside, and what is read is not.
   LoopNest nest = nest_that_is_wrong_for_many_rows();
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->stage == "a" && !node->point.empty()) node->point[0] = min(node->point[0], 39);
+  nest.root = edit<UopNode>(nest.root, [](UopNode* uop) {
+    if (uop->stage == "a") uop->point[0] = min(uop->point[0], 39);
   });
   EXPECT_ERROR(run_checked(nest, 41),
                "stage y, axis 0 of a: expected an index from 0 to less than "

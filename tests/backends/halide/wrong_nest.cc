@@ -16,9 +16,8 @@ LoopNest nest_that_is_wrong_for_many_rows() {
   s[a].compute_root();
   s[y].vectorize(n, 4);
   LoopNest nest = lower(Graph(y), s);
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::alloc) node->extents[0] = min(node->extents[0], 40);
-  });
+  nest.root =
+      edit<Alloc>(nest.root, [](Alloc* node) { node->extents[0] = min(node->extents[0], 40); });
   return nest;
 }
 

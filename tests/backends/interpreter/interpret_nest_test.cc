@@ -43,11 +43,11 @@ TensorValue vector_of(const Floats& values) {
   return make_tensor({static_cast<int64_t>(values.size())}, values);
 }
 
-// linear_nest() with every node of one kind changed.
-LoopNest changed(NodeKind kind, const std::function<void(Node*)>& change) {
+// linear_nest() with every uOp of one kind changed.
+LoopNest changed(UopKind kind, const std::function<void(UopNode*)>& change) {
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, [&](Node* node) {
-    if (node->kind == kind) change(node);
+  nest.root = edit<UopNode>(nest.root, [&](UopNode* uop) {
+    if (uop->kind == kind) change(uop);
   });
   return nest;
 }
@@ -71,12 +71,22 @@ TEST(InterpretNest, ParallelLoopsMayRunBackwards) {
   EXPECT_EQ(run(linear_nest(), arguments, options), linear_reference(arguments));
 }
 
+TEST(InterpretNest, LoopsMayStartAnywhere) {
+  LoopNest nest = copy_nest(3);
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    loop->min = int_constant(1);
+    loop->extent = int_constant(2);
+  });
+  const Floats y = run(nest, {{"x", vector_of({7, 8, 9})}});
+  EXPECT_TRUE(std::isnan(y[0]));
+  EXPECT_EQ(y[1], 8);
+  EXPECT_EQ(y[2], 9);
+}
+
 // A loop whose iterations depend on their order, which no lowered nest has: it shows the order.
 TEST(InterpretNest, RunsLoopsInOrderUnlessTold) {
   LoopNest nest = reduction_nest(Combiner::sum, 4);
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::loop) node->loop_kind = LoopKind::parallel;
-  });
+  nest.root = edit<Loop>(nest.root, [](Loop* node) { node->kind = LoopKind::parallel; });
   const TensorValues arguments = {{"x", vector_of({1e8f, -1e8f, 1, 2})}};
   InterpretOptions backwards;
   backwards.reverse_parallel = true;
@@ -135,8 +145,8 @@ TEST(InterpretNest, TheOracleAgreesOnWholeNumbers) {
 
 TEST(InterpretNest, WhatNobodyWritesIsPoison) {
   LoopNest nest = copy_nest(3);
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::store) node->guards = {v("y", "i") != 1};
+  nest.root = edit<UopNode>(nest.root, [](UopNode* node) {
+    if (node->kind == UopKind::store) node->guards = guards_of({v("y", "i") != 1});
   });
   Floats y = run(nest, {{"x", vector_of({7, 8, 9})}});
   EXPECT_EQ(y[0], 7);
@@ -146,8 +156,8 @@ TEST(InterpretNest, WhatNobodyWritesIsPoison) {
 
 TEST(InterpretNest, StorageStartsAsPoisonInEveryIteration) {
   // Without the start value the sums are poison, in the second tile as well as in the first.
-  LoopNest nest = changed(NodeKind::execute, [](Node* node) {
-    if (node->part == Part::init) node->guards = {v("y", "mo") < 1};
+  LoopNest nest = changed(UopKind::execute, [](UopNode* node) {
+    if (node->part == Part::init) node->guards = guards_of({v("y", "mo") < 1});
   });
   nest.stages[1].body = read_buffer("mm", DType::f32, {axis_value("m"), axis_value("n")});
   Floats y = run(nest, linear_arguments(5));
@@ -229,7 +239,7 @@ TEST(InterpretNest, NoticesAReadOutsideAnArgument) {
 }
 
 TEST(InterpretNest, NoticesAWriteOutsideTheOutput) {
-  LoopNest nest = changed(NodeKind::store, [](Node* node) { node->guards.clear(); });
+  LoopNest nest = changed(UopKind::store, [](UopNode* node) { node->guards.clear(); });
   EXPECT_INTERNAL_ERROR(interpret_nest(nest, linear_arguments(5)), "y writes y[5, 0]");
 }
 
@@ -240,15 +250,16 @@ TEST(InterpretNest, NoticesAReadOutsideTheStorage) {
 }
 
 TEST(InterpretNest, NoticesAWriteOutsideTheStorage) {
-  LoopNest nest = changed(NodeKind::alloc, [](Node* node) { node->extents[1] = int_constant(7); });
+  LoopNest nest = linear_nest();
+  nest.root = edit<Alloc>(nest.root, [](Alloc* alloc) { alloc->extents[1] = int_constant(7); });
   EXPECT_INTERNAL_ERROR(interpret_nest(nest, linear_arguments(5)), "mm writes mm[0, 7]");
 }
 
 TEST(InterpretNest, NoticesStorageThatIsNotLive) {
   LoopNest nest = linear_nest();
-  nest.root = nest.root->children[0]->children[0]->children[2];  // y.mi, without y.mo and the alloc
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::store) {
+  nest.root = child_of(child_of(child_of(nest.root)), 2);  // y.mi, without y.mo and the alloc
+  nest.root = edit<UopNode>(nest.root, [](UopNode* node) {
+    if (node->kind == UopKind::store) {
       node->point[0] = v("y", "mi");
       node->guards.clear();
     }
@@ -259,13 +270,13 @@ TEST(InterpretNest, NoticesStorageThatIsNotLive) {
 
 TEST(InterpretNest, NoticesAVariableThatIsNotInScope) {
   LoopNest nest = copy_nest(3);
-  nest.root = nest.root->children[0];
+  nest.root = child_of(nest.root);
   EXPECT_INTERNAL_ERROR(interpret_nest(nest, {{"x", vector_of({1, 2, 3})}}),
                         "stage y: y.i is not in scope");
 }
 
 TEST(InterpretNest, NoticesAPointOfAnotherRank) {
-  LoopNest nest = changed(NodeKind::store, [](Node* node) { node->point.pop_back(); });
+  LoopNest nest = changed(UopKind::store, [](UopNode* node) { node->point.pop_back(); });
   EXPECT_INTERNAL_ERROR(interpret_nest(nest, linear_arguments(5)), "a point of 1 for 2 axes");
 }
 

@@ -44,14 +44,14 @@ TEST(UopRegion, IsEqualInEveryPart) {
 TEST(UopText, NamesWhatIsReadAndWritten) {
   const LoopNest nest = copy_nest(Extent(64));
   Uop uop;
-  uop.kind = NodeKind::store;
+  uop.kind = UopKind::store;
   uop.stage = 0;
   uop.index = 3;
   uop.write = box(1, {32}, {16});
   uop.reads = {box(0, {32}, {16})};
   uop.bytes = 128;
   EXPECT_EQ(to_string(uop, nest), "3: store y[32 .. +16] <- x[32 .. +16], 128 bytes");
-  uop.kind = NodeKind::execute;
+  uop.kind = UopKind::execute;
   uop.part = Part::init;
   uop.reads.clear();
   uop.bytes = 0;
@@ -170,8 +170,8 @@ int64_t resident_kilobytes() {
 // 2^20 cubed tiles: an entry each would fill any memory.
 TEST(UopList, OfAHugeNestStopsEarlyInConstantMemory) {
   LoopNest nest = matmul_of(4096);
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::loop && node->loop_kind == LoopKind::serial) {
+  nest.root = edit<Loop>(nest.root, [](Loop* node) {
+    if (node->kind == LoopKind::serial) {
       node->extent = int_constant(int64_t{1} << 20);
     }
   });
@@ -216,7 +216,7 @@ TEST(UopJson, IsOneObjectALine) {
   ASSERT_EQ(objects.size(), 10U);
   EXPECT_EQ(objects[1].dump(),
             nlohmann::json::parse(
-                R"({"index": 1, "kind": "load", "stage": "x_tile", "part": "whole",
+                R"({"index": 1, "kind": "load", "stage": "x_tile", "part": "pure",
                     "reads": [{"buffer": "x", "min": [0, 0], "extent": [4, 4]}],
                     "write": {"buffer": "x_tile", "min": [0, 0], "extent": [4, 4]},
                     "bytes": 64, "macs": 0})")

@@ -13,6 +13,7 @@
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "passes/lower/lower.h"
+#include "passes/nest/visit_nest.h"
 #include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
 
@@ -202,10 +203,14 @@ TEST(DeriveSchedule, OneParallelLoopWhereThereIsWork) {
 
 // Whether any of the loops that run for these sizes is parallel.
 bool wakes_threads(const Node& node, const SizeValues& sizes) {
-  if (node.kind == NodeKind::branch) return wakes_threads(*chosen_side(node, sizes), sizes);
-  if (node.kind == NodeKind::loop && node.loop_kind == LoopKind::parallel) return true;
-  return std::any_of(node.children.begin(), node.children.end(),
-                     [&](const NodePtr& child) { return wakes_threads(*child, sizes); });
+  if (const Branch* branch = node.as<Branch>()) {
+    return wakes_threads(*chosen_side(*branch, sizes), sizes);
+  }
+  const Loop* loop = node.as<Loop>();
+  bool wakes = loop && loop->kind == LoopKind::parallel;
+  for_each_child(node,
+                 [&](const NodePtr& child) { wakes = wakes || wakes_threads(*child, sizes); });
+  return wakes;
 }
 
 TEST(DeriveSchedule, ABatchWakesTheThreadsFromTheWorkOnThatPays) {

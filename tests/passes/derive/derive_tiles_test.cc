@@ -42,7 +42,7 @@ TEST_P(DeriveTiles, ExecutesTouchNoMemory) {
   SizeValues sizes;
   for (const std::string& size : GetParam().graph.sizes()) sizes[size] = 9;
   for (const Uop& uop : UopList(nest, sizes)) {
-    EXPECT_EQ(uop.kind == NodeKind::execute ? uop.bytes : 0, 0) << to_string(uop, nest);
+    EXPECT_EQ(uop.kind == UopKind::execute ? uop.bytes : 0, 0) << to_string(uop, nest);
   }
 }
 

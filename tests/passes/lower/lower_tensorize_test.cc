@@ -135,17 +135,15 @@ TEST(TileGrids, AreVerified) {
 
 TEST(VerifyTileLoops, RefusesAnythingElseInside) {
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::loop && node->axis == "mi") node->loop_kind = LoopKind::tile;
+  nest.root = edit<Loop>(nest.root, [](Loop* node) {
+    if (node->axis == "mi") node->kind = LoopKind::tile;
   });
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "in tile loop y.mi, expected a tile loop or a uOp of y");
 }
 
 TEST(VerifyTileLoops, RefusesAnExtentThatIsNoNumber) {
   LoopNest nest = copy_nest(Extent::size("B"));
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::loop) node->loop_kind = LoopKind::tile;
-  });
+  nest.root = edit<Loop>(nest.root, [](Loop* node) { node->kind = LoopKind::tile; });
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "without a constant extent");
 }
 

@@ -64,7 +64,7 @@ Stage stage_with(const std::vector<LoopTransform>& transforms) {
 TEST(MapPoint, SplitWithAGuard) {
   const PointMap map =
       map_point(stage_with({{LoopTransform::Kind::split, "n", "no", "ni", 4, Tail::guard}}),
-                Part::whole, {int_constant(10)});
+                Part::pure, {int_constant(10)});
   EXPECT_EQ(to_string(map.local.at("n")), "s.no * 4 + s.ni");
   ASSERT_EQ(map.guards.size(), 1U);
   EXPECT_EQ(to_string(map.guards[0]), "s.no * 4 + s.ni < 10");
@@ -73,7 +73,7 @@ TEST(MapPoint, SplitWithAGuard) {
 TEST(MapPoint, ShiftInwardsNeedsNoGuard) {
   const PointMap map =
       map_point(stage_with({{LoopTransform::Kind::split, "n", "no", "ni", 4, Tail::shift_inwards}}),
-                Part::whole, {int_constant(10)});
+                Part::pure, {int_constant(10)});
   EXPECT_EQ(to_string(map.local.at("n")), "min(s.no * 4, 6) + s.ni");
   EXPECT_TRUE(map.guards.empty());
 }

@@ -155,10 +155,7 @@ TEST(CountUops, RefusesASizeWithoutAValue) {
 
 TEST(CountUops, RefusesACountThatDoesNotFit) {
   LoopNest nest = copy_nest(B);
-  Node loop = *nest.root;
-  auto outer = std::make_shared<Node>(loop);
-  outer->children = {nest.root};
-  nest.root = outer;
+  nest.root = change_children(nest.root, [&](const NodePtr&) { return nest.root; });
   EXPECT_ERROR(count_uops(nest, {{"B", int64_t{1} << 40}}), "does not fit 64 bits");
 }
 

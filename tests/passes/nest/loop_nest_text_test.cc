@@ -70,8 +70,8 @@ TEST(LoopNestText, NamesEveryCombiner) {
 
 TEST(LoopNestText, PrintsLoads) {
   LoopNest nest = copy_nest(4);
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::store) node->kind = NodeKind::load;
+  nest.root = edit<UopNode>(nest.root, [](UopNode* node) {
+    if (node->kind == UopKind::store) node->kind = UopKind::load;
   });
   EXPECT_EQ(tree_of(nest), "for y.i in 4\n  load y[i] = x[i]\n");
 }
@@ -85,10 +85,34 @@ TEST(LoopNestText, PutsAnAllocsExtentInParenthesesWhereItNeedsThem) {
 
 TEST(LoopNestText, JoinsGuards) {
   LoopNest nest = copy_nest(4);
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::store) node->guards = {v("y", "i") < 3, v("z", "q") + 0 >= 1};
+  nest.root = edit<UopNode>(nest.root, [](UopNode* node) {
+    if (node->kind == UopKind::store)
+      node->guards = guards_of({v("y", "i") < 3, v("z", "q") + 0 >= 1});
   });
   EXPECT_EQ(tree_of(nest), "for y.i in 4\n  store y[i] = x[i]  if i < 3 and z.q >= 1\n");
+}
+
+TEST(LoopNestText, PrintsWhereALoopStarts) {
+  LoopNest nest = copy_nest(4);
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    loop->min = int_constant(1);
+    loop->extent = size_value("B") - 1;
+  });
+  EXPECT_EQ(tree_of(nest), "for y.i in 1 .. +(B - 1)\n  store y[i] = x[i]\n");
+}
+
+TEST(LoopNestText, SaysWhatAGuardMasks) {
+  LoopNest nest = copy_nest(4);
+  const auto with = [&](GuardMask mask) {
+    nest.root = edit<UopNode>(nest.root, [&](UopNode* uop) {
+      uop->guards = {{v("y", "i") < 3, mask}};
+    });
+    return tree_of(nest).substr(tree_of(nest).find("  if ") + 2);
+  };
+  EXPECT_EQ(with(GuardMask::instance), "if i < 3\n");
+  EXPECT_EQ(with(GuardMask::loads_and_stores), "if i < 3 (predicate)\n");
+  EXPECT_EQ(with(GuardMask::loads), "if i < 3 (predicate_loads)\n");
+  EXPECT_EQ(with(GuardMask::stores), "if i < 3 (predicate_stores)\n");
 }
 
 TEST(LoopNestText, PrintsABlockWithoutALineOfItsOwn) {

@@ -19,8 +19,9 @@ class Chain {
     for (size_t i = extents.size(); i-- > 0;) {
       node = loop_node("y", std::string(1, static_cast<char>('a' + i)), extents[i], node);
     }
-    for (root_ = node; node->kind == NodeKind::loop; node = node->children[0]) {
-      loops_.push_back(node.get());
+    root_ = node;
+    for (const Loop* loop = node->as<Loop>(); loop; loop = loop->body->as<Loop>()) {
+      loops_.push_back(loop);
     }
   }
 
@@ -34,7 +35,7 @@ class Chain {
     for (size_t i = 0; i < samples.table.points(); ++i) {
       if (!samples.runs[i]) continue;
       Point point;
-      for (const Node* loop : loops_) {
+      for (const Loop* loop : loops_) {
         point.push_back(samples.table.variables().at("y." + loop->axis)[i]);
       }
       result.push_back(point);
@@ -44,7 +45,7 @@ class Chain {
 
  private:
   NodePtr root_;
-  std::vector<const Node*> loops_;
+  std::vector<const Loop*> loops_;
 };
 
 std::set<Point> set_of(const std::vector<Point>& points) { return {points.begin(), points.end()}; }
@@ -52,6 +53,13 @@ std::set<Point> set_of(const std::vector<Point>& points) { return {points.begin(
 TEST(SampleLoops, TakesTheEndsAndTheMiddle) {
   const Chain chain({int_constant(10)});
   EXPECT_EQ(chain.points(chain.samples()), (std::vector<Point>{{0}, {9}, {5}}));
+}
+
+TEST(SampleLoops, StartsWhereTheLoopDoes) {
+  NodePtr node = edit<Loop>(loop_node("y", "a", int_constant(10), block_node({})),
+                            [](Loop* loop) { loop->min = int_constant(5); });
+  const LoopSamples samples = sample_loops({node->as<Loop>()}, {}, {0});
+  EXPECT_EQ(samples.table.variables().at("y.a"), (IndexColumn{5, 14, 10}));
 }
 
 TEST(SampleLoops, TakesEveryIterationOfAShortLoop) {

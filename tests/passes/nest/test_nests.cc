@@ -5,14 +5,6 @@
 namespace emulsion {
 namespace {
 
-std::shared_ptr<Node> make_node(NodeKind kind, const std::string& stage, Part part) {
-  auto node = std::make_shared<Node>();
-  node->kind = kind;
-  node->stage = stage;
-  node->part = part;
-  return node;
-}
-
 Stage matmul_stage(const Extent& rows) {
   Stage stage;
   stage.name = "mm";
@@ -45,38 +37,40 @@ Stage relu_stage(const Extent& rows) {
 
 }  // namespace
 
-NodePtr block_node(std::vector<NodePtr> children) {
-  auto node = make_node(NodeKind::block, "", Part::whole);
-  node->children = std::move(children);
-  return node;
-}
+NodePtr block_node(std::vector<NodePtr> children) { return make_node(Block{std::move(children)}); }
 
 NodePtr loop_node(const std::string& stage, const std::string& axis, Expr extent, NodePtr child,
                   LoopKind kind, Part part) {
-  auto node = make_node(NodeKind::loop, stage, part);
-  node->axis = axis;
-  node->extent = std::move(extent);
-  node->loop_kind = kind;
-  node->children = {std::move(child)};
-  return node;
+  Loop loop;
+  loop.stage = stage;
+  loop.part = part;
+  loop.axis = axis;
+  loop.extent = std::move(extent);
+  loop.kind = kind;
+  loop.body = std::move(child);
+  return make_node(std::move(loop));
 }
 
 NodePtr alloc_node(const std::string& stage, std::vector<Expr> mins, std::vector<Expr> extents,
                    NodePtr child, Memory memory) {
-  auto node = make_node(NodeKind::alloc, stage, Part::whole);
-  node->mins = std::move(mins);
-  node->extents = std::move(extents);
-  node->memory = memory;
-  node->children = {std::move(child)};
-  return node;
+  Alloc alloc;
+  alloc.stage = stage;
+  alloc.mins = std::move(mins);
+  alloc.extents = std::move(extents);
+  alloc.memory = memory;
+  alloc.body = std::move(child);
+  return make_node(std::move(alloc));
 }
 
-NodePtr uop_node(NodeKind kind, const std::string& stage, Part part, std::vector<Expr> point,
+NodePtr uop_node(UopKind kind, const std::string& stage, Part part, std::vector<Expr> point,
                  std::vector<Expr> guards) {
-  auto node = make_node(kind, stage, part);
-  node->point = std::move(point);
-  node->guards = std::move(guards);
-  return node;
+  return make_node(UopNode{kind, stage, part, std::move(point), guards_of(guards)});
+}
+
+std::vector<Guard> guards_of(const std::vector<Expr>& conditions) {
+  std::vector<Guard> guards;
+  for (const Expr& condition : conditions) guards.push_back({condition, GuardMask::instance});
+  return guards;
 }
 
 Expr v(const std::string& stage, const std::string& axis) {
@@ -102,14 +96,14 @@ LoopNest linear_nest(const Extent& rows) {
     return loop_node("mm", "m", two, loop_node("mm", "n", eight, body, LoopKind::vectorized, part),
                      LoopKind::unrolled, part);
   };
-  NodePtr init = tile(Part::init, uop_node(NodeKind::execute, "mm", Part::init, {mm_m, mm_n}));
+  NodePtr init = tile(Part::init, uop_node(UopKind::execute, "mm", Part::init, {mm_m, mm_n}));
   NodePtr update = loop_node("mm", "k", int_constant(3),
-                             tile(Part::update, uop_node(NodeKind::execute, "mm", Part::update,
+                             tile(Part::update, uop_node(UopKind::execute, "mm", Part::update,
                                                          {mm_m, mm_n, v("mm", "k")})),
                              LoopKind::serial, Part::update);
   Expr m = v("y", "mo") * 2 + v("y", "mi");
   NodePtr store =
-      uop_node(NodeKind::store, "y", Part::whole, {m, v("y", "n")}, {m < extent_value(rows)});
+      uop_node(UopKind::store, "y", Part::pure, {m, v("y", "n")}, {m < extent_value(rows)});
   NodePtr epilogue =
       loop_node("y", "mi", two, loop_node("y", "n", eight, store, LoopKind::vectorized));
   NodePtr storage = alloc_node("mm", {v("y", "mo") * 2, int_constant(0)}, {two, eight},
@@ -132,7 +126,7 @@ LoopNest pointwise_nest(const Extent& extent, const Expr& body, DType dtype) {
   stage.body = body;
   nest.stages = {stage};
   nest.root = loop_node("y", "i", extent_value(extent),
-                        uop_node(NodeKind::store, "y", Part::whole, {v("y", "i")}));
+                        uop_node(UopKind::store, "y", Part::pure, {v("y", "i")}));
   return nest;
 }
 
@@ -153,9 +147,9 @@ LoopNest reduction_nest(Combiner combiner, const Extent& extent, DType dtype) {
   stage.combiner = combiner;
   stage.body = read_buffer("x", dtype, {axis_value("k")});
   nest.stages = {stage};
-  NodePtr update = uop_node(NodeKind::execute, "y", Part::update, {v("y", "k")});
+  NodePtr update = uop_node(UopKind::execute, "y", Part::update, {v("y", "k")});
   nest.root = block_node(
-      {uop_node(NodeKind::execute, "y", Part::init, {}),
+      {uop_node(UopKind::execute, "y", Part::init, {}),
        loop_node("y", "k", extent_value(extent), update, LoopKind::serial, Part::update)});
   return nest;
 }
@@ -172,7 +166,7 @@ LoopNest packed_nest() {
   stage.body =
       read_buffer("w", DType::f32, {axis_value("k"), axis_value("panel") * 4 + axis_value("lane")});
   pack.stages = {stage};
-  NodePtr node = uop_node(NodeKind::store, "w_packed", Part::whole,
+  NodePtr node = uop_node(UopKind::store, "w_packed", Part::pure,
                           {v("w_packed", "panel"), v("w_packed", "k"), v("w_packed", "lane")});
   for (const char* axis : {"lane", "k", "panel"}) {
     int extent = *axis == 'l' ? 4 : *axis == 'k' ? 3 : 2;
@@ -191,11 +185,10 @@ LoopNest packed_nest() {
   return nest;
 }
 
-NodePtr edit(const NodePtr& root, const std::function<void(Node*)>& change) {
-  auto copy = std::make_shared<Node>(*root);
-  for (NodePtr& child : copy->children) child = edit(child, change);
-  change(copy.get());
-  return copy;
+NodePtr child_of(const NodePtr& node, size_t i) {
+  std::vector<NodePtr> children;
+  for_each_child(*node, [&](const NodePtr& child) { children.push_back(child); });
+  return children.at(i);
 }
 
 }  // namespace emulsion

@@ -8,16 +8,19 @@
 #include <vector>
 
 #include "passes/nest/loop_nest.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 
 NodePtr block_node(std::vector<NodePtr> children);
 NodePtr loop_node(const std::string& stage, const std::string& axis, Expr extent, NodePtr child,
-                  LoopKind kind = LoopKind::serial, Part part = Part::whole);
+                  LoopKind kind = LoopKind::serial, Part part = Part::pure);
 NodePtr alloc_node(const std::string& stage, std::vector<Expr> mins, std::vector<Expr> extents,
                    NodePtr child, Memory memory = Memory::heap);
-NodePtr uop_node(NodeKind kind, const std::string& stage, Part part, std::vector<Expr> point,
+NodePtr uop_node(UopKind kind, const std::string& stage, Part part, std::vector<Expr> point,
                  std::vector<Expr> guards = {});
+// Guards that leave out the whole instance.
+std::vector<Guard> guards_of(const std::vector<Expr>& conditions);
 // The variable of a loop: v("y", "mo") is y.mo.
 Expr v(const std::string& stage, const std::string& axis);
 
@@ -40,8 +43,18 @@ LoopNest reduction_nest(Combiner combiner, const Extent& extent, DType dtype = D
 // linear_nest(5) whose weight is packed in panels of 4: w_packed[n / 4, k, n % 4].
 LoopNest packed_nest();
 
-// The tree with `change` applied to a copy of every node, children first.
-NodePtr edit(const NodePtr& root, const std::function<void(Node*)>& change);
+// The tree with `change` applied to a copy of every node of one kind, children first.
+template <typename Kind>
+NodePtr edit(const NodePtr& root, const std::function<void(Kind*)>& change) {
+  const NodePtr node =
+      change_children(root, [&](const NodePtr& child) { return edit<Kind>(child, change); });
+  if (!node->as<Kind>()) return node;
+  Node copy = *node;
+  change(copy.as<Kind>());
+  return std::make_shared<const Node>(copy);
+}
+// Child number i of a node.
+NodePtr child_of(const NodePtr& node, size_t i = 0);
 
 }  // namespace emulsion
 

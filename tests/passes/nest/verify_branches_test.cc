@@ -8,13 +8,14 @@
 #include "passes/lower/lower.h"
 #include "passes/nest/verify_nest.h"
 #include "tests/passes/expect_error.h"
+#include "tests/passes/nest/test_nests.h"
 
 namespace emulsion {
 namespace {
 
 const Expr kBatch = size_value("B");
 
-// y = 2 x, with two special cases.
+// y = 2 x, with two specializations.
 LoopNest branched() {
   const Axis m("m", Extent::size("B"));
   Tensor y = compute("y", {m}, input("x", f32, {Extent::size("B")})(m) * 2.0f);
@@ -24,49 +25,46 @@ LoopNest branched() {
 }
 
 // The nest with its outermost branch changed.
-LoopNest changed(const std::function<void(Node*)>& change) {
+LoopNest changed(const std::function<void(Branch*)>& change) {
   LoopNest nest = branched();
-  auto copy = std::make_shared<Node>(*nest.root);
-  change(copy.get());
-  nest.root = copy;
+  Branch branch = *nest.root->as<Branch>();
+  change(&branch);
+  nest.root = make_node(branch);
   return nest;
 }
 
 TEST(VerifyBranches, AcceptsWhatLowerMakes) { EXPECT_NO_THROW(verify_nest(branched())); }
 
 TEST(VerifyBranches, RefusesOneSide) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Node* n) { n->children.pop_back(); })),
-                        "branch of y with 1 children, expected two");
+  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Branch* n) { n->otherwise = nullptr; })),
+                        "a child that is null");
 }
 
 TEST(VerifyBranches, RefusesAConditionThatIsNotTheStages) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Node* n) { n->condition = kBatch == 5; })),
-                        "branch of y where its special case 0 is not");
+  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Branch* n) { n->condition = kBatch == 5; })),
+                        "branch of y where its specialization 0 is not");
 }
 
 TEST(VerifyBranches, RefusesSidesInAnotherOrder) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Node* n) { *n = Node(*n->children[1]); })),
-                        "where its special case 0 is not");
+  EXPECT_INTERNAL_ERROR(
+      verify_nest(changed([](Branch* n) { *n = Branch(*n->otherwise->as<Branch>()); })),
+      "where its specialization 0 is not");
 }
 
 TEST(VerifyBranches, RefusesACaseThatNoBranchHas) {
   EXPECT_INTERNAL_ERROR(
-      verify_nest(changed([](Node* n) { n->children[1] = n->children[1]->children[1]; })),
-      "behind 1 of its 2 special cases");
+      verify_nest(changed([](Branch* n) { n->otherwise = n->otherwise->as<Branch>()->otherwise; })),
+      "behind 1 of its 2 specializations");
 }
 
 TEST(VerifyBranches, RefusesACaseThatTheStageHasNot) {
   LoopNest nest = branched();
   nest.stages[0].specializations.clear();
-  EXPECT_INTERNAL_ERROR(verify_nest(nest), "where its special case 0 is not");
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "where its specialization 0 is not");
 }
 
 TEST(VerifyBranches, RefusesASideThatComputesNothing) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Node* n) {
-                          auto block = std::make_shared<Node>();
-                          block->kind = NodeKind::block;
-                          n->children[0] = block;
-                        })),
+  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Branch* n) { n->holds = make_node(Block()); })),
                         "whose sides do not compute the same stages");
 }
 
@@ -91,12 +89,9 @@ TEST(VerifyBranches, RefusesATransformOfALoopThatTheCaseHasNot) {
 
 // Only B = 7 and 8 show it: between the sizes that are always tried.
 TEST(VerifyBranches, TriesTheSizesThatConditionsName) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Node* n) {
-                          auto loop = std::make_shared<Node>(*n->children[0]);
-                          auto uop = std::make_shared<Node>(*loop->children[0]);
-                          uop->point[0] = uop->point[0] + 1;
-                          loop->children[0] = uop;
-                          n->children[0] = loop;
+  EXPECT_INTERNAL_ERROR(verify_nest(changed([](Branch* n) {
+                          n->holds = edit<UopNode>(
+                              n->holds, [](UopNode* uop) { uop->point[0] = uop->point[0] + 1; });
                         })),
                         "outside what is stored");
 }

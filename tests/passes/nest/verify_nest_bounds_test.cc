@@ -70,21 +70,17 @@ TEST(VerifyNestBounds, RefusesAReadInTheBranchForTheRest) {
   EXPECT_OUTSIDE(pointwise_nest(8, select(kI < 7, 0.0f, read_x(kI + 1))), "y reads x[8]");
 }
 
-// copy_nest(B) with a special case for B >= 1000, each side shifted by so much.
+// copy_nest(B) with a specialization for B >= 1000, each side shifted by so much.
 LoopNest branched_nest(int shifted_there, int shifted_else) {
   LoopNest nest = copy_nest(B);
   const Expr condition = size_value("B") >= 1000;
   nest.stages[0].specializations = {{condition, {}}};
   const auto side = [&](int shift) {
     return loop_node("y", "i", size_value("B"),
-                     uop_node(NodeKind::store, "y", Part::whole, {v("y", "i") + shift}));
+                     uop_node(UopKind::store, "y", Part::pure, {v("y", "i") + shift}));
   };
-  auto branch = std::make_shared<Node>();
-  branch->kind = NodeKind::branch;
-  branch->stage = "y";
-  branch->condition = condition;
-  branch->children = {side(shifted_there), side(shifted_else)};
-  nest.root = branch;
+  nest.root =
+      make_node(Branch{"y", Part::pure, condition, side(shifted_there), side(shifted_else)});
   return nest;
 }
 
@@ -107,15 +103,13 @@ TEST(VerifyNestBounds, RefusesAReadInACondition) {
 
 TEST(VerifyNestBounds, RefusesAWritePastTheEndOfTheOutput) {
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, [](Node* node) { node->guards.clear(); });
+  nest.root = edit<UopNode>(nest.root, [](UopNode* node) { node->guards.clear(); });
   EXPECT_OUTSIDE(nest, "y writes y[5, 0]");
 }
 
 TEST(VerifyNestBounds, RefusesAWriteOutsideItsStorage) {
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::alloc) node->extents[1] = int_constant(7);
-  });
+  nest.root = edit<Alloc>(nest.root, [](Alloc* node) { node->extents[1] = int_constant(7); });
   EXPECT_OUTSIDE(nest, "mm writes mm[0, 7], outside what is stored: from [0, 0], [2, 7]");
 }
 
@@ -127,9 +121,7 @@ TEST(VerifyNestBounds, RefusesAReadOutsideTheStorage) {
 
 TEST(VerifyNestBounds, RefusesStorageThatStartsElsewhere) {
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::alloc) node->mins[0] = v("y", "mo");
-  });
+  nest.root = edit<Alloc>(nest.root, [](Alloc* node) { node->mins[0] = v("y", "mo"); });
   EXPECT_OUTSIDE(nest, "mm writes mm[");
 }
 
@@ -138,9 +130,9 @@ TEST(VerifyNestBounds, SamplesNestsThatAreTooDeepToEnumerate) {
   LoopNest nest = copy_nest(64);
   std::vector<LoopTransform> transforms;
   Expr index = int_constant(0);
-  NodePtr node = uop_node(NodeKind::store, "y", Part::whole, {index});
+  NodePtr node = uop_node(UopKind::store, "y", Part::pure, {index});
   for (int bit = 0; bit < 6; ++bit) index = index * 2 + v("y", "b" + std::to_string(bit));
-  node = uop_node(NodeKind::store, "y", Part::whole, {index + 1});
+  node = uop_node(UopKind::store, "y", Part::pure, {index + 1});
   for (int bit = 5; bit >= 0; --bit) {
     node = loop_node("y", "b" + std::to_string(bit), int_constant(2), node);
   }

@@ -20,38 +20,36 @@ TEST(VerifyNestRefusals, RefusesAStageThatNothingComputes) {
   nest.buffers.push_back({"lost", DType::f32, BufferRole::internal, {4}, nullptr});
   nest.stages.push_back(nest.stages.front());
   nest.stages.back().name = "lost";
-  EXPECT_INTERNAL_ERROR(verify_nest(nest), "stage lost has no whole uOp");
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "stage lost has no pure uOp");
 }
 
 TEST(VerifyNestRefusals, RefusesAReductionWithoutAnUpdate) {
   LoopNest nest = reduction_nest(Combiner::sum, 4);
-  nest.root = nest.root->children[0];
+  nest.root = nest.root->as<Block>()->children[0];
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "stage y has no update uOp");
 }
 
 TEST(VerifyNestRefusals, RefusesAReductionThatIsComputedAsAValue) {
   LoopNest nest = copy_nest(4);
   nest.stages.front().combiner = Combiner::sum;
-  EXPECT_INTERNAL_ERROR(verify_nest(nest), "loop of y with part whole, the stage is a reduction");
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "loop of y with part pure, the stage is a reduction");
 }
 
 TEST(VerifyNestRefusals, RefusesAnAllocThatIsTooSmall) {
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::alloc) node->extents[1] = int_constant(7);
-  });
+  nest.root = edit<Alloc>(nest.root, [](Alloc* alloc) { alloc->extents[1] = int_constant(7); });
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "mm writes mm[0, 7], outside what is stored");
 }
 
 TEST(VerifyNestRefusals, RefusesAStageThatIsComputedTwice) {
   LoopNest nest = copy_nest(4);
   nest.root = block_node({nest.root, nest.root});
-  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a second whole uOp of y");
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a second pure uOp of y");
 }
 
 TEST(VerifyNestRefusals, RefusesAUopOfAnUnknownStage) {
   LoopNest nest = copy_nest(4);
-  const NodePtr other = uop_node(NodeKind::store, "q", Part::whole, {int_constant(0)});
+  const NodePtr other = uop_node(UopKind::store, "q", Part::pure, {int_constant(0)});
   nest.root = block_node({nest.root, other});
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "no stage q");
 }
@@ -59,9 +57,8 @@ TEST(VerifyNestRefusals, RefusesAUopOfAnUnknownStage) {
 TEST(VerifyNestRefusals, RefusesARegionThatIsReadBeforeItIsWritten) {
   // y reads row 1 of a tile of which only row 0 is.
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, [](Node* node) {
-    const bool loop = node->kind == NodeKind::loop && node->stage == "mm" && node->axis == "m";
-    if (loop) node->extent = int_constant(1);
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    if (loop->stage == "mm" && loop->axis == "m") loop->extent = int_constant(1);
   });
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "y reads mm[1, 7], of which no start value is written");
 }

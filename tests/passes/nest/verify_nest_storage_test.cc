@@ -25,9 +25,10 @@ LoopNest sliding_nest(const Extent& extent = 6) {
   return lower(z, schedule);
 }
 
-LoopNest edited(const std::function<void(Node*)>& change, const Extent& extent = 6) {
+template <typename Kind>
+LoopNest edited(const std::function<void(Kind*)>& change, const Extent& extent = 6) {
   LoopNest nest = sliding_nest(extent);
-  nest.root = edit(nest.root, change);
+  nest.root = edit<Kind>(nest.root, change);
   return nest;
 }
 
@@ -41,96 +42,82 @@ TEST(VerifyNestStorage, AcceptsAWindow) {
 }
 
 TEST(VerifyNestStorage, AcceptsStorageOfEverything) {
-  EXPECT_NO_THROW(verify_nest_storage(edited([](Node* node) {
-    if (node->kind != NodeKind::alloc) return;
+  EXPECT_NO_THROW(verify_nest_storage(edited<Alloc>([](Alloc* node) {
     node->layout.folds = {0};
     node->extents = {int_constant(8)};
   })));
 }
 
-void fold_to(Node* node, int64_t size) {
-  if (node->kind != NodeKind::alloc) return;
+void fold_to(Alloc* node, int64_t size) {
   node->layout.folds = {size};
   node->extents = {int_constant(size)};
 }
 
 TEST(VerifyNestStorage, AcceptsTheSmallestFold) {
-  EXPECT_NO_THROW(verify_nest_storage(edited([](Node* node) { fold_to(node, 3); })));
+  EXPECT_NO_THROW(verify_nest_storage(edited<Alloc>([](Alloc* node) { fold_to(node, 3); })));
 }
 
 TEST(VerifyNestStorage, FindsAFoldTooSmallForOneComputation) {
-  refused(edited([](Node* node) { fold_to(node, 2); }),
+  refused(edited<Alloc>([](Alloc* node) { fold_to(node, 2); }),
           "3 indices of a at once in storage folded to 2");
 }
 
 TEST(VerifyNestStorage, FindsAnElementWhosePlaceWasTaken) {
   // One new index an iteration, also in the first: two places, three are needed.
-  refused(edited([](Node* node) {
-            fold_to(node, 2);
-            if (node->kind == NodeKind::produce) node->extents = {int_constant(2)};
-          }),
-          "whose place was taken by another element");
+  LoopNest nest = edited<Alloc>([](Alloc* node) { fold_to(node, 2); });
+  nest.root =
+      edit<WindowNode>(nest.root, [](WindowNode* node) { node->extents = {int_constant(2)}; });
+  refused(nest, "whose place was taken by another element");
 }
 
 TEST(VerifyNestStorage, FindsWhatTheFirstIterationLeavesOut) {
-  refused(edited([](Node* node) {
-            if (node->kind == NodeKind::produce) node->extents = {int_constant(1)};
-          }),
+  refused(edited<WindowNode>([](WindowNode* node) { node->extents = {int_constant(1)}; }),
           "z reads a[2] before it is computed");
 }
 
 TEST(VerifyNestStorage, FindsWhatALaterIterationLeavesOut) {
-  refused(edited([](Node* node) {
-            if (node->kind == NodeKind::produce) {
-              const Expr first = axis_value("z.i") == int_constant(0);
-              node->extents = {select(first, int_constant(3), int_constant(0))};
-            }
+  refused(edited<WindowNode>([](WindowNode* node) {
+            const Expr first = axis_value("z.i") == int_constant(0);
+            node->extents = {select(first, int_constant(3), int_constant(0))};
           }),
           "z reads a[3]");
 }
 
-// What verify_nest asks of layouts and reserved memory.
-void misfits(const std::function<void(Node*)>& change, const std::string& cause) {
-  EXPECT_TRUE(throws_with<InternalError>([&] { verify_nest(edited(change)); }, cause));
+// What verify_nest asks of layouts and hoisted allocs.
+void misfits(const std::function<void(Alloc*)>& change, const std::string& cause) {
+  EXPECT_TRUE(throws_with<InternalError>([&] { verify_nest(edited<Alloc>(change)); }, cause));
 }
 
 TEST(VerifyNestStorage, FindsAFoldThatIsNotItsExtent) {
-  misfits(
-      [](Node* node) {
-        if (node->kind == NodeKind::alloc) node->layout.folds = {8};
-      },
-      "storage of a folded to 8, the extent is 4");
+  misfits([](Alloc* node) { node->layout.folds = {8}; },
+          "storage of a folded to 8, the extent is 4");
 }
 
 TEST(VerifyNestStorage, FindsALayoutOfOtherAxes) {
   misfits(
-      [](Node* node) {
-        if (node->kind == NodeKind::alloc) node->layout.alignments = {1, 16};
+      [](Alloc* node) {
+        node->layout.alignments = {1, 16};
       },
       "with a layout that is not one of 1 axes");
 }
 
 TEST(VerifyNestStorage, FindsAnOrderWithoutAnAxis) {
-  misfits(
-      [](Node* node) {
-        if (node->kind == NodeKind::alloc) node->layout.order = {1};
-      },
-      "in an order without axis 0");
+  misfits([](Alloc* node) { node->layout.order = {1}; }, "in an order without axis 0");
 }
 
-TEST(VerifyNestStorage, FindsAnAllocThatItsReserveDoesNotFit) {
+TEST(VerifyNestStorage, FindsAnAllocThatItsHoistedAllocDoesNotFit) {
   LoopNest nest = sliding_nest();
-  auto reserve = std::make_shared<Node>();
-  reserve->kind = NodeKind::reserve;
-  reserve->stage = "a";
-  reserve->extents = {int_constant(2)};
-  reserve->children = {nest.root};
-  nest.root = reserve;
-  EXPECT_TRUE(throws_with<InternalError>([&] { verify_nest(nest); }, "its reserve does not fit"));
+  HoistedAlloc hoisted;
+  hoisted.stage = "a";
+  hoisted.extents = {int_constant(2)};
+  hoisted.body = nest.root;
+  nest.root = make_node(hoisted);
+  EXPECT_TRUE(
+      throws_with<InternalError>([&] { verify_nest(nest); }, "its hoisted alloc does not fit"));
 }
 
 TEST(VerifyNestStorage, LooksAtRunTimeSizes) {
-  refused(edited([](Node* node) { fold_to(node, 2); }, Extent::size("B")), "folded to 2");
+  refused(edited<Alloc>([](Alloc* node) { fold_to(node, 2); }, Extent::size("B")), "folded to 2");
 }
 
 }  // namespace

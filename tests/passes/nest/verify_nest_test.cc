@@ -10,38 +10,38 @@ namespace {
 
 const Extent B = Extent::size("B");
 
-using Change = std::function<void(Node*)>;
-
-// linear_nest() with every node of one kind, stage and part changed.
-LoopNest changed(NodeKind kind, const std::string& stage, Part part, const Change& change) {
+// linear_nest() with every uOp of one kind, stage and part changed.
+LoopNest changed(UopKind kind, const std::string& stage, Part part,
+                 const std::function<void(UopNode*)>& change) {
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, [&](Node* node) {
-    if (node->kind == kind && node->stage == stage && node->part == part) change(node);
+  nest.root = edit<UopNode>(nest.root, [&](UopNode* uop) {
+    if (uop->kind == kind && uop->stage == stage && uop->part == part) change(uop);
   });
   return nest;
 }
 
-LoopNest changed_loop(const std::string& stage, const std::string& axis, const Change& change) {
+LoopNest changed_loop(const std::string& stage, const std::string& axis,
+                      const std::function<void(Loop*)>& change) {
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, [&](Node* node) {
-    if (node->kind == NodeKind::loop && node->stage == stage && node->axis == axis) change(node);
+  nest.root = edit<Loop>(nest.root, [&](Loop* loop) {
+    if (loop->stage == stage && loop->axis == axis) change(loop);
   });
   return nest;
 }
 
-LoopNest changed_alloc(const Change& change) {
-  return changed(NodeKind::alloc, "mm", Part::whole, change);
+LoopNest changed_alloc(const std::function<void(Alloc*)>& change) {
+  LoopNest nest = linear_nest();
+  nest.root = edit<Alloc>(nest.root, change);
+  return nest;
 }
 
 // The parts of linear_nest() inside its alloc, to be put together in another way.
 std::vector<NodePtr> parts_of(const LoopNest& nest) {
-  return nest.root->children[0]->children[0]->children;
+  return child_of(child_of(nest.root))->as<Block>()->children;
 }
 
-NodePtr around(const NodePtr& outer, std::vector<NodePtr> children) {
-  auto copy = std::make_shared<Node>(*outer);
-  copy->children = std::move(children);
-  return copy;
+NodePtr around(const NodePtr& outer, const NodePtr& inside) {
+  return change_children(outer, [&](const NodePtr&) { return inside; });
 }
 
 TEST(VerifyNest, AcceptsAFusedNest) { EXPECT_NO_THROW(verify_nest(linear_nest())); }
@@ -66,8 +66,8 @@ TEST(VerifyNest, AcceptsALoadIntoStorage) {
   staged.name = "z";
   nest.stages[0].body = read_buffer("z", DType::f32, {axis_value("i")});
   nest.stages.insert(nest.stages.begin(), staged);
-  NodePtr load = loop_node("z", "i", int_constant(4),
-                           uop_node(NodeKind::load, "z", Part::whole, {v("z", "i")}));
+  NodePtr load =
+      loop_node("z", "i", int_constant(4), uop_node(UopKind::load, "z", Part::pure, {v("z", "i")}));
   nest.root = alloc_node("z", {int_constant(0)}, {int_constant(4)}, block_node({load, nest.root}));
   EXPECT_NO_THROW(verify_nest(nest));
 }
@@ -76,7 +76,7 @@ TEST(VerifyNest, AcceptsALoopNameThatIsUsedAgain) {
   LoopNest nest = copy_nest(12);
   nest.stages[0].transforms = {{LoopTransform::Kind::split, "i", "io", "i", 6, Tail::guard},
                                {LoopTransform::Kind::split, "i", "i", "iv", 2, Tail::guard}};
-  NodePtr store = uop_node(NodeKind::store, "y", Part::whole,
+  NodePtr store = uop_node(UopKind::store, "y", Part::pure,
                            {v("y", "io") * 6 + v("y", "i") * 2 + v("y", "iv")});
   NodePtr inner = loop_node("y", "iv", int_constant(2), store, LoopKind::vectorized);
   nest.root = loop_node("y", "io", int_constant(2), loop_node("y", "i", int_constant(3), inner));
@@ -97,88 +97,78 @@ TEST(VerifyNest, RefusesANullChild) {
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "a child that is null");
 }
 
-TEST(VerifyNest, RefusesALoopWithoutAChild) {
+TEST(VerifyNest, RefusesALoopWithoutABody) {
   EXPECT_INTERNAL_ERROR(
-      verify_nest(changed_loop("y", "n", [](Node* loop) { loop->children.clear(); })),
-      "loop of y with 0 children");
-}
-
-TEST(VerifyNest, RefusesAUopWithAChild) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed(NodeKind::store, "y", Part::whole,
-                                            [](Node* uop) { uop->children = {block_node({})}; })),
-                        "a store of y with children");
+      verify_nest(changed_loop("y", "n", [](Loop* loop) { loop->body = nullptr; })),
+      "a child that is null");
 }
 
 TEST(VerifyNest, RefusesAnUnknownStage) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed_loop("y", "n", [](Node* loop) { loop->stage = "q"; })),
+  EXPECT_INTERNAL_ERROR(verify_nest(changed_loop("y", "n", [](Loop* loop) { loop->stage = "q"; })),
                         "no stage q");
 }
 
 // --- Loops
 
 TEST(VerifyNest, RefusesALoopThatIsNoLeafOfTheTransforms) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed_loop("y", "mi", [](Node* loop) { loop->axis = "m"; })),
-                        "loop y.m is not a loop of y (whole): mi, mo, n");
+  EXPECT_INTERNAL_ERROR(verify_nest(changed_loop("y", "mi", [](Loop* loop) { loop->axis = "m"; })),
+                        "loop y.m is not a loop of y (pure): mi, mo, n");
 }
 
 TEST(VerifyNest, RefusesAReductionLoopInTheStartValue) {
   LoopNest nest = linear_nest();
   std::vector<NodePtr> parts = parts_of(nest);
   parts[0] = loop_node("mm", "k", int_constant(3), parts[0], LoopKind::serial, Part::init);
-  nest.root = around(nest.root, {around(nest.root->children[0], {block_node(parts)})});
+  nest.root = around(nest.root, around(child_of(nest.root), block_node(parts)));
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "loop mm.k is not a loop of mm (init)");
 }
 
 TEST(VerifyNest, RefusesALoopInsideItself) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed_loop("y", "mi",
-                                                 [](Node* loop) {
-                                                   Node inner = *loop;
-                                                   loop->children = {std::make_shared<Node>(inner)};
-                                                 })),
-                        "loop y.mi inside itself");
+  EXPECT_INTERNAL_ERROR(
+      verify_nest(changed_loop("y", "mi", [](Loop* loop) { loop->body = make_node(Loop(*loop)); })),
+      "loop y.mi inside itself");
 }
 
 TEST(VerifyNest, RefusesAMissingLoop) {
   LoopNest nest = linear_nest();
   std::vector<NodePtr> parts = parts_of(nest);
-  parts[2] = parts[2]->children[0];  // without y.mi
-  nest.root = around(nest.root, {around(nest.root->children[0], {block_node(parts)})});
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::store) node->point[0] = v("y", "mo") * 2, node->guards.clear();
+  parts[2] = child_of(parts[2]);  // without y.mi
+  nest.root = around(nest.root, around(child_of(nest.root), block_node(parts)));
+  nest.root = edit<UopNode>(nest.root, [](UopNode* node) {
+    if (node->kind == UopKind::store) node->point[0] = v("y", "mo") * 2, node->guards.clear();
   });
-  EXPECT_INTERNAL_ERROR(verify_nest(nest), "the whole of y outside its loop mi");
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "the pure part of y outside its loop mi");
 }
 
 TEST(VerifyNest, RefusesALoopAroundNoUopOfItsStage) {
   LoopNest nest = linear_nest();
   nest.root = block_node({loop_node("y", "mi", int_constant(2), block_node({})), nest.root});
-  EXPECT_INTERNAL_ERROR(verify_nest(nest), "loop y.mi with no whole uOp of y");
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "loop y.mi with no pure uOp of y");
 }
 
 TEST(VerifyNest, RefusesAnExtentThatDependsOnALoop) {
   EXPECT_INTERNAL_ERROR(
-      verify_nest(changed_loop("y", "mi", [](Node* loop) { loop->extent = v("y", "mo") + 1; })),
+      verify_nest(changed_loop("y", "mi", [](Loop* loop) { loop->extent = v("y", "mo") + 1; })),
       "the extent of loop y.mi depends on the loop variable y.mo");
 }
 
 TEST(VerifyNest, RefusesAnExtentWithAnUnknownSize) {
   EXPECT_INTERNAL_ERROR(
-      verify_nest(changed_loop("y", "mo", [](Node* loop) { loop->extent = size_value("Q"); })),
+      verify_nest(changed_loop("y", "mo", [](Loop* loop) { loop->extent = size_value("Q"); })),
       "the extent of loop y.mo uses the unknown size Q");
 }
 
 TEST(VerifyNest, RefusesAnExtentThatIsNoInteger) {
   EXPECT_INTERNAL_ERROR(
-      verify_nest(changed_loop("y", "mo", [](Node* loop) { loop->extent = Expr(); })),
+      verify_nest(changed_loop("y", "mo", [](Loop* loop) { loop->extent = Expr(); })),
       "the extent of loop y.mo is no integer");
 }
 
 TEST(VerifyNest, RefusesAVectorizedLoopWithoutAConstantExtent) {
   LoopNest nest = linear_nest(B);
-  nest.root = around(nest.root, nest.root->children);
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::loop && node->axis == "mo") {
-      node->loop_kind = LoopKind::vectorized;
+  nest.root = edit<Loop>(nest.root, [](Loop* node) {
+    if (node->axis == "mo") {
+      node->kind = LoopKind::vectorized;
     }
   });
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "vectorized loop y.mo without a constant extent");
@@ -186,40 +176,39 @@ TEST(VerifyNest, RefusesAVectorizedLoopWithoutAConstantExtent) {
 
 TEST(VerifyNest, RefusesAnUnrolledLoopWithoutAConstantExtent) {
   LoopNest nest = linear_nest(B);
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::loop && node->axis == "mo") node->loop_kind = LoopKind::unrolled;
+  nest.root = edit<Loop>(nest.root, [](Loop* node) {
+    if (node->axis == "mo") node->kind = LoopKind::unrolled;
   });
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "unrolled loop y.mo without a constant extent");
 }
 
 TEST(VerifyNest, RefusesAVectorizedLoopInsideAnother) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed_loop(
-                            "y", "mi", [](Node* loop) { loop->loop_kind = LoopKind::vectorized; })),
-                        "vectorized loop y.n inside the vectorized loop y.mi");
+  EXPECT_INTERNAL_ERROR(
+      verify_nest(changed_loop("y", "mi", [](Loop* loop) { loop->kind = LoopKind::vectorized; })),
+      "vectorized loop y.n inside the vectorized loop y.mi");
 }
 
 TEST(VerifyNest, RefusesAParallelLoopInsideAVectorizedOne) {
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind != NodeKind::loop || node->stage != "y") return;
-    if (node->axis == "mi") node->loop_kind = LoopKind::vectorized;
-    if (node->axis == "n") node->loop_kind = LoopKind::parallel;
+  nest.root = edit<Loop>(nest.root, [](Loop* node) {
+    if (node->stage != "y") return;
+    if (node->axis == "mi") node->kind = LoopKind::vectorized;
+    if (node->axis == "n") node->kind = LoopKind::parallel;
   });
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "parallel loop y.n inside the vectorized loop y.mi");
 }
 
 TEST(VerifyNest, RefusesAParallelReduction) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed_loop(
-                            "mm", "k", [](Node* loop) { loop->loop_kind = LoopKind::parallel; })),
-                        "parallel loop mm.k over a reduction axis, and the update is not atomic");
+  EXPECT_INTERNAL_ERROR(
+      verify_nest(changed_loop("mm", "k", [](Loop* loop) { loop->kind = LoopKind::parallel; })),
+      "parallel loop mm.k over a reduction axis, and the update is not atomic");
 }
 
 TEST(VerifyNest, AcceptsAParallelReductionThatIsAtomic) {
   LoopNest nest = reduction_nest(Combiner::sum, 8, i32);
-  nest.root = edit(nest.root, [](Node* node) {
-    node->atomic = node->kind == NodeKind::execute && node->part == Part::update;
-    if (node->kind == NodeKind::loop) node->loop_kind = LoopKind::parallel;
-  });
+  nest.root =
+      edit<UopNode>(nest.root, [](UopNode* node) { node->atomic = node->part == Part::update; });
+  nest.root = edit<Loop>(nest.root, [](Loop* node) { node->kind = LoopKind::parallel; });
   EXPECT_NO_THROW(verify_nest(nest));
 }
 
@@ -231,12 +220,10 @@ LoopNest shared_nest() {
   z_buffer.name = z.name = "z";
   nest.buffers.push_back(z_buffer);
   nest.stages.push_back(z);
-  NodePtr y_uop = uop_node(NodeKind::store, "y", Part::whole, {v("y", "i")});
-  NodePtr z_uop = uop_node(NodeKind::store, "z", Part::whole, {v("y", "i")});
-  nest.root =
-      edit(loop_node("y", "i", int_constant(4), block_node({y_uop, z_uop})), [](Node* node) {
-        if (node->kind == NodeKind::loop) node->shared = {"z"};
-      });
+  NodePtr y_uop = uop_node(UopKind::store, "y", Part::pure, {v("y", "i")});
+  NodePtr z_uop = uop_node(UopKind::store, "z", Part::pure, {v("y", "i")});
+  nest.root = edit<Loop>(loop_node("y", "i", int_constant(4), block_node({y_uop, z_uop})),
+                         [](Loop* node) { node->shared = {"z"}; });
   return nest;
 }
 
@@ -245,10 +232,9 @@ TEST(VerifyNest, AcceptsSharedLoops) { EXPECT_NO_THROW(verify_nest(shared_nest()
 TEST(VerifyNest, RefusesSharedLoopsThatAreNone) {
   auto sharing = [](const std::vector<std::string>& shared, LoopKind kind) {
     LoopNest nest = shared_nest();
-    nest.root = edit(nest.root, [&](Node* node) {
-      if (node->kind != NodeKind::loop) return;
+    nest.root = edit<Loop>(nest.root, [&](Loop* node) {
       node->shared = shared;
-      node->loop_kind = kind;
+      node->kind = kind;
     });
     return nest;
   };
@@ -259,7 +245,7 @@ TEST(VerifyNest, RefusesSharedLoopsThatAreNone) {
 
 // linear_nest with a prefetch at every loop `axis` of `stage`.
 LoopNest prefetching(const std::string& stage, const std::string& axis, const Prefetch& prefetch) {
-  return changed_loop(stage, axis, [&](Node* loop) { loop->prefetches = {prefetch}; });
+  return changed_loop(stage, axis, [&](Loop* loop) { loop->prefetches = {prefetch}; });
 }
 
 TEST(VerifyNest, AcceptsAPrefetch) {
@@ -276,20 +262,33 @@ TEST(VerifyNest, RefusesPrefetchesThatMeanNothing) {
 
 TEST(VerifyNest, RefusesAnAtomicStartValue) {
   LoopNest nest = reduction_nest(Combiner::sum, 8, i32);
-  nest.root = edit(nest.root, [](Node* node) { node->atomic = node->part == Part::init; });
+  nest.root =
+      edit<UopNode>(nest.root, [](UopNode* node) { node->atomic = node->part == Part::init; });
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "that is no update");
 }
 
 TEST(VerifyNest, RefusesAnInnerLoopThatIsNotTheFactor) {
   EXPECT_INTERNAL_ERROR(
-      verify_nest(changed_loop("y", "mi", [](Node* loop) { loop->extent = int_constant(3); })),
+      verify_nest(changed_loop("y", "mi", [](Loop* loop) { loop->extent = int_constant(3); })),
       "loop y.mi in 3, the factor of its split is 2");
 }
 
 TEST(VerifyNest, RefusesAPartThatTheStageHasNot) {
   EXPECT_INTERNAL_ERROR(
-      verify_nest(changed_loop("y", "mi", [](Node* loop) { loop->part = Part::update; })),
+      verify_nest(changed_loop("y", "mi", [](Loop* loop) { loop->part = Part::update; })),
       "loop of y with part update, the stage is no reduction");
+}
+
+TEST(VerifyNest, RefusesAMinThatIsNotAnInteger) {
+  EXPECT_INTERNAL_ERROR(
+      verify_nest(changed_loop("y", "mo", [](Loop* loop) { loop->min = Expr(); })),
+      "the min of loop y.mo is no integer");
+}
+
+TEST(VerifyNest, RefusesALoopThatStartsBeyondItsStorage) {
+  EXPECT_INTERNAL_ERROR(
+      verify_nest(changed_loop("mm", "m", [](Loop* loop) { loop->min = int_constant(1); })),
+      "mm writes mm[2, 0], outside what is stored");
 }
 
 // --- Allocs
@@ -308,56 +307,54 @@ TEST(VerifyNest, RefusesASecondAlloc) {
 }
 
 TEST(VerifyNest, RefusesAnAllocOfAnotherRank) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed_alloc([](Node* alloc) { alloc->mins.pop_back(); })),
+  EXPECT_INTERNAL_ERROR(verify_nest(changed_alloc([](Alloc* alloc) { alloc->mins.pop_back(); })),
                         "alloc of mm with 1 mins and 2 extents for 2 axes");
 }
 
 TEST(VerifyNest, RefusesAutomaticMemory) {
   EXPECT_INTERNAL_ERROR(
-      verify_nest(changed_alloc([](Node* alloc) { alloc->memory = Memory::automatic; })),
+      verify_nest(changed_alloc([](Alloc* alloc) { alloc->memory = Memory::automatic; })),
       "alloc of mm in automatic memory");
 }
 
 TEST(VerifyNest, RefusesAMinThatIsNotInScope) {
   EXPECT_INTERNAL_ERROR(
-      verify_nest(changed_alloc([](Node* alloc) { alloc->mins[0] = v("y", "mi"); })),
+      verify_nest(changed_alloc([](Alloc* alloc) { alloc->mins[0] = v("y", "mi"); })),
       "a min of alloc mm uses y.mi, which is not in scope");
 }
 
 TEST(VerifyNest, RefusesAnAllocExtentThatDependsOnALoop) {
   EXPECT_INTERNAL_ERROR(
-      verify_nest(changed_alloc([](Node* alloc) { alloc->extents[0] = v("y", "mo") + 2; })),
+      verify_nest(changed_alloc([](Alloc* alloc) { alloc->extents[0] = v("y", "mo") + 2; })),
       "an extent of alloc mm depends on the loop variable y.mo");
 }
 
 TEST(VerifyNest, RefusesTheStackWithoutConstantExtents) {
   LoopNest nest = linear_nest(B);
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::alloc) node->extents[0] = size_value("B") + 1;
-  });
+  nest.root = edit<Alloc>(nest.root, [](Alloc* node) { node->extents[0] = size_value("B") + 1; });
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "alloc of mm in stack without constant extents");
 }
 
 // --- uOps
 
 TEST(VerifyNest, RefusesAStoreIntoStorage) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed(NodeKind::execute, "mm", Part::init,
-                                            [](Node* uop) { uop->kind = NodeKind::store; })),
+  EXPECT_INTERNAL_ERROR(verify_nest(changed(UopKind::execute, "mm", Part::init,
+                                            [](UopNode* uop) { uop->kind = UopKind::store; })),
                         "no legal form: store of mm (init) into internal mm");
 }
 
 TEST(VerifyNest, RefusesAnExecuteOfAPureOutput) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed(NodeKind::store, "y", Part::whole,
-                                            [](Node* uop) { uop->kind = NodeKind::execute; })),
-                        "no legal form: execute of y (whole) into output y");
+  EXPECT_INTERNAL_ERROR(verify_nest(changed(UopKind::store, "y", Part::pure,
+                                            [](UopNode* uop) { uop->kind = UopKind::execute; })),
+                        "no legal form: execute of y (pure) into output y");
 }
 
 TEST(VerifyNest, RefusesALoadIntoAnOutput) {
   LoopNest nest = copy_nest(4);
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind == NodeKind::store) node->kind = NodeKind::load;
+  nest.root = edit<UopNode>(nest.root, [](UopNode* node) {
+    if (node->kind == UopKind::store) node->kind = UopKind::load;
   });
-  EXPECT_INTERNAL_ERROR(verify_nest(nest), "no legal form: load of y (whole) into output y");
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "no legal form: load of y (pure) into output y");
 }
 
 TEST(VerifyNest, RefusesALoadThatComputes) {
@@ -371,47 +368,49 @@ TEST(VerifyNest, RefusesALoadThatComputes) {
   NodePtr load =
       loop_node("z", "m", int_constant(5),
                 loop_node("z", "n", int_constant(8),
-                          uop_node(NodeKind::load, "z", Part::whole, {v("z", "m"), v("z", "n")})));
+                          uop_node(UopKind::load, "z", Part::pure, {v("z", "m"), v("z", "n")})));
   nest.root = alloc_node("z", {int_constant(0), int_constant(0)},
                          {int_constant(5), int_constant(8)}, block_node({load, nest.root}));
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "load of z computes: mm[m, n] * 2f");
 }
 
 TEST(VerifyNest, RefusesAPointOfAnotherRank) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed(NodeKind::execute, "mm", Part::update,
-                                            [](Node* uop) { uop->point.pop_back(); })),
+  EXPECT_INTERNAL_ERROR(verify_nest(changed(UopKind::execute, "mm", Part::update,
+                                            [](UopNode* uop) { uop->point.pop_back(); })),
                         "execute of mm (update) at a point of 2, expected 3");
 }
 
 TEST(VerifyNest, RefusesAPointThatIsNotInScope) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed(NodeKind::execute, "mm", Part::init,
-                                            [](Node* uop) { uop->point[0] = v("mm", "k"); })),
+  EXPECT_INTERNAL_ERROR(verify_nest(changed(UopKind::execute, "mm", Part::init,
+                                            [](UopNode* uop) { uop->point[0] = v("mm", "k"); })),
                         "the point of mm uses mm.k, which is not in scope");
 }
 
 TEST(VerifyNest, RefusesAPointThatIsNoInteger) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed(NodeKind::execute, "mm", Part::init,
-                                            [](Node* uop) { uop->point[0] = Expr(1.0f); })),
+  EXPECT_INTERNAL_ERROR(verify_nest(changed(UopKind::execute, "mm", Part::init,
+                                            [](UopNode* uop) { uop->point[0] = Expr(1.0f); })),
                         "the point of mm is no integer");
 }
 
 TEST(VerifyNest, RefusesAPointThatReads) {
   EXPECT_INTERNAL_ERROR(
-      verify_nest(changed(NodeKind::store, "y", Part::whole,
-                          [](Node* uop) { uop->point[0] = read_buffer("b", DType::i32, {}); })),
+      verify_nest(changed(UopKind::store, "y", Part::pure,
+                          [](UopNode* uop) { uop->point[0] = read_buffer("b", DType::i32, {}); })),
       "the point of y reads b");
 }
 
 TEST(VerifyNest, RefusesAGuardThatIsNoCondition) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed(NodeKind::store, "y", Part::whole,
-                                            [](Node* uop) { uop->guards = {v("y", "mo")}; })),
-                        "a guard of y that is no condition");
+  EXPECT_INTERNAL_ERROR(
+      verify_nest(changed(UopKind::store, "y", Part::pure,
+                          [](UopNode* uop) { uop->guards = guards_of({v("y", "mo")}); })),
+      "a guard of y that is no condition");
 }
 
 TEST(VerifyNest, RefusesAGuardThatIsNotInScope) {
-  EXPECT_INTERNAL_ERROR(verify_nest(changed(NodeKind::store, "y", Part::whole,
-                                            [](Node* uop) { uop->guards = {v("mm", "m") < 5}; })),
-                        "a guard of y uses mm.m, which is not in scope");
+  EXPECT_INTERNAL_ERROR(
+      verify_nest(changed(UopKind::store, "y", Part::pure,
+                          [](UopNode* uop) { uop->guards = guards_of({v("mm", "m") < 5}); })),
+      "a guard of y uses mm.m, which is not in scope");
 }
 
 TEST(VerifyNest, RefusesAMissingUop) {
@@ -423,12 +422,12 @@ TEST(VerifyNest, RefusesAMissingUop) {
 TEST(VerifyNest, RefusesASecondUop) {
   LoopNest nest = copy_nest(4);
   nest.root = block_node({nest.root, nest.root});
-  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a second whole uOp of y");
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a second pure uOp of y");
 }
 
 TEST(VerifyNest, RefusesAnUpdateBeforeItsStartValue) {
   LoopNest nest = reduction_nest(Combiner::sum, 4);
-  nest.root = block_node({nest.root->children[1], nest.root->children[0]});
+  nest.root = block_node({child_of(nest.root, 1), child_of(nest.root, 0)});
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "the update of y before its start value");
 }
 
@@ -436,21 +435,21 @@ TEST(VerifyNest, RefusesAReaderBeforeWhatItReads) {
   LoopNest nest = linear_nest();
   std::vector<NodePtr> parts = parts_of(nest);
   std::swap(parts[1], parts[2]);
-  nest.root = around(nest.root, {around(nest.root->children[0], {block_node(parts)})});
+  nest.root = around(nest.root, around(child_of(nest.root), block_node(parts)));
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "y reads mm before its update");
 }
 
 TEST(VerifyNest, RefusesStorageThatIsNotLive) {
   LoopNest nest = linear_nest();
   std::vector<NodePtr> parts = parts_of(nest);
-  NodePtr alloc = around(nest.root->children[0], {block_node({parts[0], parts[1]})});
-  nest.root = around(nest.root, {block_node({alloc, parts[2]})});
+  NodePtr alloc = around(child_of(nest.root), block_node({parts[0], parts[1]}));
+  nest.root = around(nest.root, block_node({alloc, parts[2]}));
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "y uses mm outside its alloc");
 }
 
 TEST(VerifyNest, RefusesAStageWithoutStorage) {
   LoopNest nest = linear_nest();
-  nest.root = around(nest.root, {block_node(parts_of(nest))});
+  nest.root = around(nest.root, block_node(parts_of(nest)));
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "mm uses mm outside its alloc");
 }
 

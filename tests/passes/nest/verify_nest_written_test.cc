@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+
 #include "passes/nest/verify_nest.h"
 #include "tests/passes/expect_error.h"
 #include "tests/passes/nest/test_nests.h"
@@ -9,11 +12,10 @@
 namespace emulsion {
 namespace {
 
-using Change = std::function<void(Node*)>;
-
-LoopNest edited(const Change& change) {
+template <typename Kind>
+LoopNest edited(const std::function<void(Kind*)>& change) {
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, change);
+  nest.root = edit<Kind>(nest.root, change);
   return nest;
 }
 
@@ -31,30 +33,32 @@ TEST(VerifyNestWritten, AcceptsHandWrittenNests) {
 }
 
 TEST(VerifyNestWritten, AcceptsASumOfNothing) {
-  EXPECT_NO_THROW(verify_nest_written(edited([](Node* node) {
-    if (node->kind == NodeKind::loop && node->axis == "k") node->extent = int_constant(0);
+  EXPECT_NO_THROW(verify_nest_written(edited<Loop>([](Loop* node) {
+    if (node->axis == "k") node->extent = int_constant(0);
   })));
 }
 
-Change one_row_of(Part part) {
-  return [=](Node* node) {
-    const bool loop = node->kind == NodeKind::loop && node->stage == "mm" && node->axis == "m";
-    if (loop && node->part == part) node->extent = int_constant(1);
+std::function<void(Loop*)> one_row_of(Part part) {
+  return [=](Loop* node) {
+    const bool rows = node->stage == "mm" && node->axis == "m";
+    if (rows && node->part == part) node->extent = int_constant(1);
   };
 }
 
 TEST(VerifyNestWritten, FindsAStartValueThatIsMissing) {
-  refused(edited(one_row_of(Part::init)), "mm reads mm[1, 7], of which no start value is written");
+  refused(edited<Loop>(one_row_of(Part::init)),
+          "mm reads mm[1, 7], of which no start value is written");
 }
 
 TEST(VerifyNestWritten, FindsAnUpdateThatIsMissing) {
-  refused(edited(one_row_of(Part::update)), "y reads mm[1, 7], of which no update is written");
+  refused(edited<Loop>(one_row_of(Part::update)),
+          "y reads mm[1, 7], of which no update is written");
 }
 
 TEST(VerifyNestWritten, FindsARegionThatStartsElsewhere) {
-  refused(edited([](Node* node) {
-            const bool uop = node->kind == NodeKind::execute && node->stage == "mm";
-            if (uop) node->point[1] = min(node->point[1] + 1, 7);
+  refused(edited<UopNode>([](UopNode* node) {
+            const bool execute = node->kind == UopKind::execute && node->stage == "mm";
+            if (execute) node->point[1] = min(node->point[1] + 1, 7);
           }),
           "y reads mm[0, 0], of which no start value is written");
 }
@@ -67,8 +71,8 @@ LoopNest half_written(const Expr& read) {
   staged.name = "z";
   nest.stages[0].body = read;
   nest.stages.insert(nest.stages.begin(), staged);
-  const NodePtr load = loop_node("z", "i", int_constant(5),
-                                 uop_node(NodeKind::load, "z", Part::whole, {v("z", "i")}));
+  const NodePtr load =
+      loop_node("z", "i", int_constant(5), uop_node(UopKind::load, "z", Part::pure, {v("z", "i")}));
   nest.root = alloc_node("z", {int_constant(0)}, {int_constant(8)}, block_node({load, nest.root}));
   return nest;
 }
@@ -89,14 +93,14 @@ TEST(VerifyNestWritten, AcceptsAReadThatIsNotReached) {
 // Points that are not sums of loops.
 TEST(VerifyNestWritten, FollowsQuotientsAndRemainders) {
   LoopNest nest = linear_nest();
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind != NodeKind::execute || node->stage != "mm") return;
+  nest.root = edit<UopNode>(nest.root, [](UopNode* node) {
+    if (node->kind != UopKind::execute || node->stage != "mm") return;
     const Expr n = node->point[1];
     node->point[1] = n / 4 * 4 + n % 4;
   });
   EXPECT_NO_THROW(verify_nest_written(nest));
-  nest.root = edit(nest.root, [](Node* node) {
-    if (node->kind != NodeKind::execute || node->stage != "mm") return;
+  nest.root = edit<UopNode>(nest.root, [](UopNode* node) {
+    if (node->kind != UopKind::execute || node->stage != "mm") return;
     node->point[1] = node->point[1] % 4;
   });
   EXPECT_INTERNAL_ERROR(verify_nest_written(nest), "of which no start value is written");

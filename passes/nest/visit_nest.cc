@@ -1,0 +1,156 @@
+#include "passes/nest/visit_nest.h"
+
+#include <type_traits>
+#include <utility>
+
+namespace emulsion {
+namespace {
+
+// Calls `use` with each child of a node: `Kind` is one of the structs, const or not.
+template <typename Kind, typename Use>
+void children_of(Kind& kind, const Use& use) {
+  using Plain = std::remove_const_t<Kind>;
+  if constexpr (std::is_same_v<Plain, Block>) {
+    for (auto& child : kind.children) use(child);
+  } else if constexpr (std::is_same_v<Plain, Branch>) {
+    use(kind.holds);
+    use(kind.otherwise);
+  } else if constexpr (!std::is_same_v<Plain, UopNode>) {
+    use(kind.body);
+  }
+}
+
+// Calls `use` with each expression of a node.
+template <typename Kind, typename Use>
+void expressions_of(Kind& kind, const Use& use) {
+  if constexpr (std::is_same_v<Kind, Loop>) {
+    use(kind.min);
+    use(kind.extent);
+  } else if constexpr (std::is_same_v<Kind, Branch>) {
+    use(kind.condition);
+  } else if constexpr (std::is_same_v<Kind, Alloc> || std::is_same_v<Kind, WindowNode>) {
+    for (Expr& min : kind.mins) use(min);
+    for (Expr& extent : kind.extents) use(extent);
+  } else if constexpr (std::is_same_v<Kind, HoistedAlloc>) {
+    for (Expr& extent : kind.extents) use(extent);
+  } else if constexpr (std::is_same_v<Kind, UopNode>) {
+    for (Expr& index : kind.point) use(index);
+    for (Guard& guard : kind.guards) use(guard.condition);
+  }
+}
+
+class ExpressionChanger : public NestMutator {
+ public:
+  explicit ExpressionChanger(const std::function<Expr(const Expr&)>& change) : change_(change) {}
+
+ private:
+  Expr mutate_expr(const Expr& expr) override { return change_(expr); }
+
+  const std::function<Expr(const Expr&)>& change_;
+};
+
+}  // namespace
+
+void for_each_child(const Node& node, const std::function<void(const NodePtr&)>& visit) {
+  std::visit([&](const auto& kind) { children_of(kind, visit); }, node.kind);
+}
+
+void for_each_node(const Node& root, const std::function<void(const Node&)>& visit) {
+  visit(root);
+  for_each_child(root, [&](const NodePtr& child) { for_each_node(*child, visit); });
+}
+
+bool any_node(const Node& root, const std::function<bool(const Node&)>& holds) {
+  bool found = holds(root);
+  for_each_child(root, [&](const NodePtr& child) { found = found || any_node(*child, holds); });
+  return found;
+}
+
+void NestVisitor::walk(const Node& node) {
+  if (const Block* block = node.as<Block>()) return visit_block(*block);
+  if (const Loop* loop = node.as<Loop>()) return visit_loop(*loop);
+  if (const Branch* branch = node.as<Branch>()) return visit_branch(*branch);
+  if (const Alloc* alloc = node.as<Alloc>()) return visit_alloc(*alloc);
+  if (const HoistedAlloc* alloc = node.as<HoistedAlloc>()) return visit_hoisted_alloc(*alloc);
+  if (const WindowNode* window = node.as<WindowNode>()) return visit_window(*window);
+  visit_uop(std::get<UopNode>(node.kind));
+}
+
+void NestVisitor::visit_block(const Block& block) {
+  for (const NodePtr& child : block.children) walk(*child);
+}
+void NestVisitor::visit_loop(const Loop& loop) { walk(*loop.body); }
+void NestVisitor::visit_branch(const Branch& branch) {
+  walk(*branch.holds);
+  walk(*branch.otherwise);
+}
+void NestVisitor::visit_alloc(const Alloc& alloc) { walk(*alloc.body); }
+void NestVisitor::visit_hoisted_alloc(const HoistedAlloc& alloc) { walk(*alloc.body); }
+void NestVisitor::visit_window(const WindowNode& window) { walk(*window.body); }
+void NestVisitor::visit_uop(const UopNode&) {}
+
+NodePtr NestMutator::mutate(const NodePtr& node) {
+  if (const Block* block = node->as<Block>()) return mutate_block(node, *block);
+  if (const Loop* loop = node->as<Loop>()) return mutate_loop(node, *loop);
+  if (const Branch* branch = node->as<Branch>()) return mutate_branch(node, *branch);
+  if (const Alloc* alloc = node->as<Alloc>()) return mutate_alloc(node, *alloc);
+  if (const auto* alloc = node->as<HoistedAlloc>()) return mutate_hoisted_alloc(node, *alloc);
+  if (const WindowNode* window = node->as<WindowNode>()) return mutate_window(node, *window);
+  return mutate_uop(node, std::get<UopNode>(node->kind));
+}
+
+NodePtr NestMutator::mutate_block(const NodePtr& node, const Block&) { return mutate_inside(node); }
+NodePtr NestMutator::mutate_loop(const NodePtr& node, const Loop&) { return mutate_inside(node); }
+NodePtr NestMutator::mutate_branch(const NodePtr& node, const Branch&) {
+  return mutate_inside(node);
+}
+NodePtr NestMutator::mutate_alloc(const NodePtr& node, const Alloc&) { return mutate_inside(node); }
+NodePtr NestMutator::mutate_hoisted_alloc(const NodePtr& node, const HoistedAlloc&) {
+  return mutate_inside(node);
+}
+NodePtr NestMutator::mutate_window(const NodePtr& node, const WindowNode&) {
+  return mutate_inside(node);
+}
+NodePtr NestMutator::mutate_uop(const NodePtr& node, const UopNode&) { return mutate_inside(node); }
+Expr NestMutator::mutate_expr(const Expr& expr) { return expr; }
+
+NodePtr NestMutator::mutate_inside(const NodePtr& node) {
+  Node changed = *node;
+  bool same = true;
+  const auto change_expr = [&](Expr& expr) {
+    if (!expr.defined()) return;
+    Expr made = mutate_expr(expr);
+    same = same && made.same_as(expr);
+    expr = std::move(made);
+  };
+  const auto change_child = [&](NodePtr& child) {
+    NodePtr made = mutate(child);
+    same = same && made == child;
+    child = std::move(made);
+  };
+  std::visit(
+      [&](auto& kind) {
+        expressions_of(kind, change_expr);
+        children_of(kind, change_child);
+      },
+      changed.kind);
+  return same ? node : std::make_shared<const Node>(std::move(changed));
+}
+
+NodePtr change_expressions(const NodePtr& root, const std::function<Expr(const Expr&)>& change) {
+  return ExpressionChanger(change).mutate(root);
+}
+
+NodePtr change_children(const NodePtr& node, const std::function<NodePtr(const NodePtr&)>& change) {
+  Node changed = *node;
+  bool same = true;
+  const auto change_child = [&](NodePtr& child) {
+    NodePtr made = change(child);
+    same = same && made == child;
+    child = std::move(made);
+  };
+  std::visit([&](auto& kind) { children_of(kind, change_child); }, changed.kind);
+  return same ? node : std::make_shared<const Node>(std::move(changed));
+}
+
+}  // namespace emulsion

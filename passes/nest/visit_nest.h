@@ -1,0 +1,66 @@
+#ifndef EMULSION_PASSES_NEST_VISIT_NEST_H_
+#define EMULSION_PASSES_NEST_VISIT_NEST_H_
+
+// Walks and rewrites of a nest's tree: every analysis and every pass goes down the tree by one of
+// these, so that each says only what it does at the nodes that it is about.
+
+#include <functional>
+#include <string>
+
+#include "passes/nest/loop_nest.h"
+
+namespace emulsion {
+
+// The nodes right below one, in their order: of a branch, where its condition holds first.
+void for_each_child(const Node& node, const std::function<void(const NodePtr&)>& visit);
+// A node and all below it, from above, in order.
+void for_each_node(const Node& root, const std::function<void(const Node&)>& visit);
+// Whether something holds of a node or one below it.
+bool any_node(const Node& root, const std::function<bool(const Node&)>& holds);
+
+// Overrides what it is about; everything else goes on to the children.
+class NestVisitor {
+ public:
+  virtual ~NestVisitor() = default;
+  void walk(const Node& node);
+
+ protected:
+  virtual void visit_block(const Block& block);
+  virtual void visit_loop(const Loop& loop);
+  virtual void visit_branch(const Branch& branch);
+  virtual void visit_alloc(const Alloc& alloc);
+  virtual void visit_hoisted_alloc(const HoistedAlloc& alloc);
+  virtual void visit_window(const WindowNode& window);
+  virtual void visit_uop(const UopNode& uop);
+};
+
+// Overrides what it changes. Whatever comes back unchanged is the same node.
+class NestMutator {
+ public:
+  virtual ~NestMutator() = default;
+  NodePtr mutate(const NodePtr& node);
+
+ protected:
+  // Each gets the node and what it is.
+  virtual NodePtr mutate_block(const NodePtr& node, const Block& block);
+  virtual NodePtr mutate_loop(const NodePtr& node, const Loop& loop);
+  virtual NodePtr mutate_branch(const NodePtr& node, const Branch& branch);
+  virtual NodePtr mutate_alloc(const NodePtr& node, const Alloc& alloc);
+  virtual NodePtr mutate_hoisted_alloc(const NodePtr& node, const HoistedAlloc& alloc);
+  virtual NodePtr mutate_window(const NodePtr& node, const WindowNode& window);
+  virtual NodePtr mutate_uop(const NodePtr& node, const UopNode& uop);
+  // Each expression of a node: conditions, mins, extents, points.
+  virtual Expr mutate_expr(const Expr& expr);
+
+  // The node with its expressions, then its children mutated: what the functions above do.
+  NodePtr mutate_inside(const NodePtr& node);
+};
+
+// The tree with `change` applied to each expression of each node.
+NodePtr change_expressions(const NodePtr& root, const std::function<Expr(const Expr&)>& change);
+// A node with `change` applied to each of its children.
+NodePtr change_children(const NodePtr& node, const std::function<NodePtr(const NodePtr&)>& change);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_NEST_VISIT_NEST_H_
