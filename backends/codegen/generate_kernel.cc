@@ -51,7 +51,7 @@ std::vector<ScheduledNest> nests_for(const KernelRequest& request, const Graph& 
   options.fuse = request.fuse;
   std::vector<ScheduledNest> nests;
   for (Lowered& lowered : run_pipeline(graph, request.targets, options)) {
-    nests.push_back({std::move(lowered.schedule), std::move(lowered.nest)});
+    nests.push_back({lowered.schedule, std::move(lowered.nest)});
   }
   return nests;
 }

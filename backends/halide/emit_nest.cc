@@ -200,7 +200,7 @@ class NestEmitter {
   // part of one lane: LLVM would end the process. Of an odd number of lanes the last is apart.
   Stmt last_lane(const Loop& loop, const Halide::Expr& last) {
     scope_.variables[loop.variable()] = last;
-    const Stmt statement = closed(*loop.body);
+    Stmt statement = closed(*loop.body);
     scope_.variables.erase(loop.variable());
     return statement;
   }
@@ -252,7 +252,7 @@ class NestEmitter {
     const std::string memory = place.memory;
     const Halide::MemoryType where = memory_type(alloc.memory);
     scope_.places.insert_or_assign(alloc.stage, std::move(place));
-    const Stmt body = closed(*alloc.body);
+    Stmt body = closed(*alloc.body);
     scope_.places.erase(alloc.stage);
     if (has_memory) return body;
     return hi::Allocate::make(memory, type, where, {elements}, hi::const_true(), body);
