@@ -50,8 +50,8 @@ class Prover {
  public:
   Prover(const AxisExtents& axes, const std::vector<Extent>& not_empty)
       : axes_(axes), not_empty_(not_empty) {
-    for (const auto& [name, extent] : axes) note_positive(extent);
-    for (const Extent& extent : not_empty) note_positive(extent);
+    for (const auto& [name, extent] : axes) record_positive(extent);
+    for (const Extent& extent : not_empty) record_positive(extent);
   }
 
   // e >= low
@@ -116,8 +116,8 @@ class Prover {
         const Expr& c = positive_number(e->args[1]) ? e->args[1] : e->args[0];
         if (!positive_number(c)) return false;
         if (auto quotient = high.exact_quotient(*number(c))) return at_most(a, *quotient);
-        if (high.is_constant() && high.constant() >= 0) {
-          return at_most(a, high.constant() / *number(c));
+        if (high.is_constant() && high.constant_term() >= 0) {
+          return at_most(a, high.constant_term() / *number(c));
         }
         return false;
       }
@@ -150,15 +150,15 @@ class Prover {
   static std::optional<int64_t> number(const Expr& e) {
     auto affine = affine_of(e);
     if (!affine || !is_number(*affine)) return std::nullopt;
-    return affine->offset.constant();
+    return affine->offset.constant_term();
   }
   static bool positive_number(const Expr& e) { return number(e).value_or(0) > 0; }
 
   Extent extreme(const Affine& a, bool largest) const { return extreme_value(a, axes_, largest); }
 
   // An extent that is at least 1 bounds a size only when no other can be what makes it so.
-  void note_positive(const Extent& extent) {
-    if (extent.constant() > 0) return;
+  void record_positive(const Extent& extent) {
+    if (extent.constant_term() > 0) return;
     std::vector<std::string> names;
     for (const auto& [name, coefficient] : extent.coefficients()) {
       if (coefficient > 0) names.push_back(name);
@@ -174,12 +174,12 @@ class Prover {
   }
 
   bool non_negative_by_sizes(const Extent& e) const {
-    Extent at_smallest = Extent(e.constant());
+    Extent at_smallest = Extent(e.constant_term());
     for (const auto& [name, coefficient] : e.coefficients()) {
       if (coefficient < 0) return false;
       if (positive_.count(name)) at_smallest = at_smallest + Extent(coefficient);
     }
-    return at_smallest.constant() >= 0;
+    return at_smallest.constant_term() >= 0;
   }
 
   const AxisExtents& axes_;
@@ -223,8 +223,8 @@ std::optional<Affine> affine_of(const Expr& index) {
       auto a = affine_of(index->args[0]);
       auto b = affine_of(index->args[1]);
       if (!a || !b) return std::nullopt;
-      if (is_number(*b)) return scaled(*a, b->offset.constant());
-      if (is_number(*a)) return scaled(*b, a->offset.constant());
+      if (is_number(*b)) return scaled(*a, b->offset.constant_term());
+      if (is_number(*a)) return scaled(*b, a->offset.constant_term());
       return std::nullopt;
     }
     default:

@@ -105,8 +105,8 @@ Axis::Axis(const std::string& name) : name_(name) { check_identifier("axis", nam
 
 Axis::Axis(const std::string& name, Extent extent) : name_(name), extent_(std::move(extent)) {
   check_identifier("axis", name);
-  if (extent_->is_constant() && extent_->constant() < 0) {
-    fail("axis {}: expected an extent of 0 or greater, got {}", name, extent_->constant());
+  if (extent_->is_constant() && extent_->constant_term() < 0) {
+    fail("axis {}: expected an extent of 0 or greater, got {}", name, extent_->constant_term());
   }
 }
 
@@ -165,10 +165,10 @@ Expr extent_value(const Extent& extent) {
     if (coefficient != 1) term = int_constant(coefficient) * term;
     result = result.defined() ? result + term : term;
   }
-  if (!result.defined()) return int_constant(extent.constant());
-  if (extent.constant() == 0) return result;
-  return extent.constant() > 0 ? result + int_constant(extent.constant())
-                               : result - int_constant(-extent.constant());
+  if (!result.defined()) return int_constant(extent.constant_term());
+  if (extent.constant_term() == 0) return result;
+  return extent.constant_term() > 0 ? result + int_constant(extent.constant_term())
+                                    : result - int_constant(-extent.constant_term());
 }
 
 Expr unary(ExprOp op, Expr a) {

@@ -149,10 +149,10 @@ std::optional<int64_t> element_count(const Shape& shape) {
   for (const Extent& extent : shape) constant = constant && extent.is_constant();
   if (!constant) return std::nullopt;
   for (const Extent& extent : shape) {
-    if (extent.constant() == 0) return 0;
+    if (extent.constant_term() == 0) return 0;
   }
   for (const Extent& extent : shape) {
-    if (__builtin_mul_overflow(count, extent.constant(), &count)) {
+    if (__builtin_mul_overflow(count, extent.constant_term(), &count)) {
       fail("shape {}: the number of elements does not fit 64 bits", to_string(shape));
     }
   }

@@ -23,8 +23,12 @@ class Extent {
   static Extent size(const std::string& name);
 
   bool is_constant() const { return coefficients_.empty(); }
-  // The constant term; the whole value when is_constant().
-  int64_t constant() const { return constant_; }
+  // The number that this extent is, when no size occurs in it.
+  std::optional<int64_t> as_constant() const {
+    return is_constant() ? std::optional<int64_t>(constant_) : std::nullopt;
+  }
+  // What stands beside the sizes: 1 of 2*B + 1; the whole value when is_constant().
+  int64_t constant_term() const { return constant_; }
   // Name -> coefficient, never 0.
   const std::map<std::string, int64_t>& coefficients() const { return coefficients_; }
 

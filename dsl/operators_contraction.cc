@@ -30,7 +30,7 @@ struct Convolution {
     check_options(call, o);
     for (int i = 0; i < 2; ++i) {
       const Extent& k = w.shape()[i];
-      if (!k.is_constant() || k.constant() < 1 || k.constant() > kFurthest) {
+      if (!k.is_constant() || k.constant_term() < 1 || k.constant_term() > kFurthest) {
         call.refuse(kW, "{}: expected a number of 1 or more, got {}", i == 0 ? "KH" : "KW",
                     k.to_string());
       }
@@ -39,10 +39,12 @@ struct Convolution {
     low = {0, o.pad_top, o.pad_left, 0};
     high = {0, o.pad_bottom, o.pad_right, 0};
     padded = padded_shape(x.shape(), low, high);
-    out_h = window_extent(call, kX, "H", padded[1],
-                          int64_t{o.dilation_h} * (w.shape()[0].constant() - 1) + 1, o.stride_h);
-    out_w = window_extent(call, kX, "W", padded[2],
-                          int64_t{o.dilation_w} * (w.shape()[1].constant() - 1) + 1, o.stride_w);
+    out_h =
+        window_extent(call, kX, "H", padded[1],
+                      int64_t{o.dilation_h} * (w.shape()[0].constant_term() - 1) + 1, o.stride_h);
+    out_w =
+        window_extent(call, kX, "W", padded[2],
+                      int64_t{o.dilation_w} * (w.shape()[1].constant_term() - 1) + 1, o.stride_w);
   }
 
   bool pads() const { return padded_anywhere(low) || padded_anywhere(high); }
@@ -87,7 +89,7 @@ struct Convolution {
                   to_string(w.shape()));
     }
     const Extent& outputs = w.shape()[3];
-    if (groups > 1 && (!outputs.is_constant() || outputs.constant() % groups != 0)) {
+    if (groups > 1 && (!outputs.is_constant() || outputs.constant_term() % groups != 0)) {
       call.refuse(kW, "expected a number of output channels that {} groups divide, got {}", groups,
                   to_string(w.shape()));
     }
@@ -97,8 +99,8 @@ struct Convolution {
 // The input channel that output channel o meets at position c of its group.
 Expr input_channel(const Axis& o, const Axis& c, int groups) {
   if (groups == 1) return c;
-  int64_t outputs_each = o.extent().constant() / groups;
-  int64_t inputs_each = c.extent().constant();
+  int64_t outputs_each = o.extent().constant_term() / groups;
+  int64_t inputs_each = c.extent().constant_term();
   if (outputs_each == 0) return c;  // no output channels: nothing is ever read
   Expr group = outputs_each == 1 ? Expr(o) : o / int_constant(outputs_each);
   return inputs_each == 1 ? group + c : group * int_constant(inputs_each) + c;

@@ -24,7 +24,7 @@ Extent slice_extent(const OperatorCall& call, const Tensor& x, size_t axis, cons
                     const Extent& end, int64_t step) {
   const Extent& extent = x.shape()[axis];
   auto check = [&](Argument argument, const Extent& value, const Extent& low, const Extent& high) {
-    bool near = value.constant() <= kFurthest && value.constant() >= -kFurthest;
+    bool near = value.constant_term() <= kFurthest && value.constant_term() >= -kFurthest;
     if (!near || !never_negative(value - low) || !never_negative(high - value)) {
       call.refuse(argument, "axis {}: expected a position from {} to {} whatever the sizes, got {}",
                   axis, low.to_string(), high.to_string(), value.to_string());

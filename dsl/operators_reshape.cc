@@ -15,8 +15,8 @@ const Extent kOne(1);
 // How often b fits into a, when that is a whole number whatever the sizes are.
 std::optional<int64_t> ratio(const Extent& a, const Extent& b) {
   int64_t factor = 0;
-  if (b.constant() != 0) {
-    factor = a.constant() / b.constant();
+  if (b.constant_term() != 0) {
+    factor = a.constant_term() / b.constant_term();
   } else if (!b.is_constant()) {
     const auto& [name, coefficient] = *b.coefficients().begin();
     auto found = a.coefficients().find(name);
@@ -74,7 +74,7 @@ Shape resolve(const OperatorCall& call, const Shape& from, const Shape& to) {
     if (to[i] == Extent(-1)) {
       if (unknown >= 0) call.refuse(kShape, "expected at most one -1, got {}", to_string(to));
       unknown = static_cast<int>(i);
-    } else if (to[i].is_constant() && to[i].constant() < 0) {
+    } else if (to[i].is_constant() && to[i].constant_term() < 0) {
       call.refuse(kShape, "expected extents of 0 or more, or one -1, got {}", to_string(to));
     }
   }
@@ -91,7 +91,7 @@ Shape resolve(const OperatorCall& call, const Shape& from, const Shape& to) {
   std::optional<Extent> known = product(rest_to);
   std::optional<Extent> quotient;
   if (left && known && known->is_constant()) {
-    quotient = left->exact_quotient(known->constant());
+    quotient = left->exact_quotient(known->constant_term());
   } else if (left && known) {
     if (auto factor = ratio(*left, *known)) quotient = Extent(*factor);
   }
@@ -167,7 +167,7 @@ std::vector<Expr> matched_indices(const OperatorCall& call, const Shape& from,
     if (j < to.size()) theirs = to[j++];
     while (mine != theirs) {
       bool grow_mine = theirs.is_constant()
-                           ? mine.is_constant() && mine.constant() < theirs.constant()
+                           ? mine.is_constant() && mine.constant_term() < theirs.constant_term()
                            : mine.is_constant() || ratio(theirs, mine).has_value();
       std::optional<Extent> grown;
       if (grow_mine && i < from.size()) grown = product(mine, from[i++]);

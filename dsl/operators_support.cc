@@ -197,7 +197,7 @@ Expr read_broadcast(const Tensor& x, const std::vector<Axis>& axes) {
 }
 
 std::optional<Extent> floor_quotient(const Extent& extent, int64_t divisor) {
-  int64_t remainder = extent.constant() % divisor;
+  int64_t remainder = extent.constant_term() % divisor;
   if (remainder < 0) remainder += divisor;
   return (extent - Extent(remainder)).exact_quotient(divisor);
 }
@@ -230,7 +230,7 @@ Expr count_value(const std::vector<Extent>& extents, DType dtype) {
   Expr run_time;
   for (const Extent& extent : extents) {
     if (extent.is_constant()) {
-      number *= static_cast<double>(extent.constant());
+      number *= static_cast<double>(extent.constant_term());
     } else {
       // Multiplied as floats: a product of sizes need not fit i32.
       Expr value = cast(dtype, extent_value(extent));

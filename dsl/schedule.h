@@ -159,7 +159,7 @@ class StageSchedule {
   // The same around all loops.
   StageSchedule& store_root();
   // Only the allocation moves out, to a loop around the one of store_at; nothing is kept in it.
-  //   for y: alloc p: ...   ->  reserve p: for y: alloc p in reserved: ...
+  //   for y: alloc p: ...   ->  hoisted_alloc p: for y: alloc p in hoisted: ...
   StageSchedule& hoist_storage(const Tensor& consumer, const Axis& axis);
   StageSchedule& hoist_storage(const std::string& consumer, const Axis& axis);
   // alloc p[0 .. +64]     ->  alloc p[fold 4]                 by fold_storage(m, 4)
@@ -229,14 +229,14 @@ class StageSchedule {
   StageSchedule& compute_with(const Tensor& sibling, const Axis& axis);
   StageSchedule& compute_with(const std::string& sibling, const Axis& axis);
 
-  // for m: y = ..         ->  if B == 1: <loops of the special case>  else: for m: y = ..
+  // for m: y = ..         ->  if B == 1: <loops of the specialization>  else: for m: y = ..
   // What stands behind it holds only where `condition` does; that case starts from a copy of what
   // stands in front of the first specialize. Of several, the first that holds is taken. Only
   // directives on loops may stand behind it: split, tile, fuse, reorder, vectorize, unroll,
-  // parallel. In the special case a size is what the condition says: after B == 4 a loop in B may
+  // parallel. In the specialization a size is what the condition says: after B == 4 a loop in B may
   // be unrolled, after B >= 16 a split by 16 may shift inwards, after B % 8 == 0 a split by 8 needs
   // no tail. `condition`: comparisons of run-time sizes, as expressions (size_value("B") == 1).
-  // Halide: y.specialize(condition), which returns the special case.
+  // Halide: y.specialize(condition), which returns the specialization.
   StageSchedule& specialize(const Expr& condition);
 
   StageSchedule& add(Directive directive);

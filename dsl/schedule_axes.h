@@ -23,8 +23,8 @@ struct StageAxes {
   std::vector<std::string> reduction;  // its reduction axes, likewise
   std::vector<std::string> loops;  // now: pure, then reduction, taken through the directives so far
   std::set<std::string> reduction_loops;  // those of `loops` that come from a reduction axis
-  // Behind specialize, `loops` are those of the last special case: these are those of the general
-  // case, then of the special cases before it.
+  // Behind specialize, `loops` are those of the last specialization: these are those of the general
+  // case, then of the specializations before it.
   std::vector<std::vector<std::string>> other_cases;
   std::set<std::string> general_reduction_loops;
 };

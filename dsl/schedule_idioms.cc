@@ -117,8 +117,8 @@ StageSchedule& parallel_blocks(StageSchedule& stage, const Axis& axis, int64_t b
 
 StageSchedule& vectorize_last(StageSchedule& stage, const Axis& axis, int64_t lanes, bool pure) {
   const Extent& extent = axis.extent();
-  if (extent.is_constant() && extent.constant() < 2) return stage;
-  if (extent.is_constant() && extent.constant() <= lanes) return stage.vectorize(axis);
+  if (extent.is_constant() && extent.constant_term() < 2) return stage;
+  if (extent.is_constant() && extent.constant_term() <= lanes) return stage.vectorize(axis);
   return stage.vectorize(axis, lanes, vector_tail(extent, lanes, pure));
 }
 

@@ -20,8 +20,9 @@ void check_shape(const std::string& what, DType dtype, const Shape& shape) {
     fail("{}: expected rank {} or less, got {}", what, kMaxRank, shape.size());
   }
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i].is_constant() && shape[i].constant() < 0) {
-      fail("{}: axis {}: expected an extent of 0 or greater, got {}", what, i, shape[i].constant());
+    if (shape[i].is_constant() && shape[i].constant_term() < 0) {
+      fail("{}: axis {}: expected an extent of 0 or greater, got {}", what, i,
+           shape[i].constant_term());
     }
   }
   std::optional<int64_t> count;

@@ -96,8 +96,8 @@ class HeaderWriter {
       const std::string term = coefficient == 1 ? name : fmt::format("{} * {}", coefficient, name);
       sum += (sum.empty() ? "" : " + ") + term;
     }
-    if (extent.constant() != 0 || sum.empty()) {
-      sum += (sum.empty() ? "" : " + ") + std::to_string(extent.constant());
+    if (extent.constant_term() != 0 || sum.empty()) {
+      sum += (sum.empty() ? "" : " + ") + std::to_string(extent.constant_term());
     }
     return sum;
   }

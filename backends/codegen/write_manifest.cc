@@ -13,7 +13,7 @@ using nlohmann::ordered_json;
 
 // A number, or text over the run-time sizes.
 ordered_json extent_json(const Extent& extent) {
-  if (extent.is_constant()) return extent.constant();
+  if (extent.is_constant()) return extent.constant_term();
   return extent.to_string();
 }
 

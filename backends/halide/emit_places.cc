@@ -16,7 +16,7 @@ Halide::Expr simplified(const Halide::Expr& e) { return hi::simplify(e); }
 Halide::Buffer<> constant_image(const Buffer& buffer, const std::string& name) {
   std::vector<int> extents;
   for (size_t d = buffer.shape.size(); d-- > 0;) {
-    extents.push_back(static_cast<int>(buffer.shape[d].constant()));
+    extents.push_back(static_cast<int>(buffer.shape[d].constant_term()));
   }
   Halide::Buffer<> result(halide_type(buffer.dtype), extents, name);
   EMULSION_CHECK(buffer.data && buffer.data->size() == result.size_in_bytes(),

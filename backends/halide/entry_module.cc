@@ -79,7 +79,7 @@ class EntryBuilder {
       int dimension = static_cast<int>(arguments[argument]->shape.size() - 1 - source.axis);
       Halide::Expr value = Call::make(Halide::Int(32), Call::buffer_get_extent,
                                       {buffers_[argument], dimension}, Call::Extern);
-      value = value - static_cast<int32_t>(source.rest.constant());
+      value = value - static_cast<int32_t>(source.rest.constant_term());
       for (const auto& [size, coefficient] : source.rest.coefficients()) {
         value = value - size_value(size) * static_cast<int32_t>(coefficient);
       }

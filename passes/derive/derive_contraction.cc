@@ -10,7 +10,7 @@ namespace emulsion {
 namespace {
 
 std::optional<int64_t> number(const Extent& extent) {
-  return extent.is_constant() ? std::optional<int64_t>(extent.constant()) : std::nullopt;
+  return extent.is_constant() ? std::optional<int64_t>(extent.constant_term()) : std::nullopt;
 }
 
 double used_share(std::optional<int64_t> extent, int64_t tile) {
@@ -65,7 +65,7 @@ bool can_pack(const Expr& read, const std::string& column) {
   if (op.kind == OpKind::constant && element_count(op.shape) == 1) return false;
   for (size_t i = 0; i < read->args.size(); ++i) {
     if (read->args[i]->op == ExprOp::axis && read->args[i]->name == column) {
-      return op.shape[i].is_constant() && op.shape[i].constant() > 0;
+      return op.shape[i].is_constant() && op.shape[i].constant_term() > 0;
     }
   }
   return false;
@@ -162,7 +162,7 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
   double bytes = static_cast<double>(columns) * size_in_bytes(operand.dtype);
   for (const Axis& axis : op.reduction_axes) {
     if (!axis.extent().is_constant()) return std::nullopt;
-    bytes *= static_cast<double>(axis.extent().constant());
+    bytes *= static_cast<double>(axis.extent().constant_term());
   }
   return bytes >= static_cast<double>(kPagesAtHand * kPage) ? column_at : std::nullopt;
 }
@@ -173,7 +173,7 @@ bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& colu
                             const Target& target) {
   const Axis& last = op.reduction_axes.back();
   return !is_along(c.b, column) && is_along(c.b, last) && last.extent().is_constant() &&
-         last.extent().constant() >= int64_t{2} * target.vector_lanes(op.dtype);
+         last.extent().constant_term() >= int64_t{2} * target.vector_lanes(op.dtype);
 }
 
 // for panel: for tile: use w  ->  for panel: load w_panel; for tile: use w_panel

@@ -10,7 +10,7 @@ namespace {
 
 std::optional<int64_t> known_extent(const Axis& axis) {
   if (!axis.extent().is_constant()) return std::nullopt;
-  return axis.extent().constant();
+  return axis.extent().constant_term();
 }
 
 // The types of the values that an expression computes with. Not of what only says where to read,
@@ -138,7 +138,7 @@ size_t count_shared(const std::vector<Axis>& loops, const Target& target) {
   size_t count = 0;
   for (const Axis& loop : loops) {
     const bool is_known = extent.is_constant() && loop.extent().is_constant();
-    if (count > 0 && (!is_known || extent.constant() >= int64_t{8} * target.cores)) break;
+    if (count > 0 && (!is_known || extent.constant_term() >= int64_t{8} * target.cores)) break;
     extent = extent * loop.extent();
     ++count;
   }

@@ -51,7 +51,7 @@ void share_rows(const Op& op, size_t rows, const Target& target, const std::opti
   }
   for (size_t i = 0; i < rows; ++i) {
     const Extent& extent = op.axes[i].extent();
-    if (extent.is_constant() && extent.constant() < 2) continue;
+    if (extent.is_constant() && extent.constant_term() < 2) continue;
     parallel_from(*stage, op.axes[i], work, kWorkForThreads);
     return;
   }
@@ -69,7 +69,7 @@ void reduce_pixels(const Op& op, const Pixels& pixels, int64_t lanes, const Targ
   stage.cache_write(acc);
   vectorize_pixels(stage, pixels.x, pixels.colour, Axis(fresh_axis(op, "lane")), lanes);
   share_rows(op, pixels.rows, target, pixels.x, &stage);
-  const int64_t colours = pixels.colour.extent().constant();
+  const int64_t colours = pixels.colour.extent().constant_term();
   std::vector<Axis> storage = {pixels.x};  // innermost first
   for (size_t i = op.axes.size(); i-- > 0;) {
     if (i != pixels.rows) storage.push_back(op.axes[i]);
@@ -96,11 +96,11 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   }
   const size_t rows = op.axes.empty() ? 0 : op.axes.size() - 1;
   bool along_last = last && is_contiguous_in_a_read(op, last->name());
-  bool tileable = last && last->extent().is_constant() && last->extent().constant() >= 2;
+  bool tileable = last && last->extent().is_constant() && last->extent().constant_term() >= 2;
   if (along_last && tileable) {
     // acc in one or more vectors, the reduction loops around nothing else:
     //   for rows: for n_o: alloc acc: [start value]; for k: acc += ...; y = acc
-    int64_t extent = last->extent().constant();
+    int64_t extent = last->extent().constant_term();
     std::string acc = fresh_stage(*schedule, op.name + "_acc");
     stage.cache_write(acc);
     int64_t width = std::min(lanes, extent);
@@ -131,7 +131,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   }
 
   bool lanes_of_k = last_reduction.extent().is_constant() &&
-                    last_reduction.extent().constant() >= 2 * lanes &&
+                    last_reduction.extent().constant_term() >= 2 * lanes &&
                     is_contiguous_in_a_read(op, last_reduction.name());
   if (lanes_of_k) {
     std::string partial = fresh_stage(*schedule, op.name + "_lanes");

@@ -26,7 +26,7 @@ void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Ext
   std::vector<Expr> sizes;
   for (const Extent& extent : extents) {
     if (extent.is_constant()) {
-      numbers = saturated_product(numbers, extent.constant());
+      numbers = saturated_product(numbers, extent.constant_term());
     } else {
       sizes.push_back(extent_value(extent));
       // 1: where there is nothing to do, there is nothing to decide.

@@ -18,7 +18,7 @@ namespace {
 int64_t tile_along(const Axis& axis, int64_t tile) {
   const Extent& extent = axis.extent();
   if (!extent.is_constant()) return tile;
-  return std::max<int64_t>(1, std::min(tile, extent.constant()));
+  return std::max<int64_t>(1, std::min(tile, extent.constant_term()));
 }
 
 const Axis* find_axis(const std::vector<Axis>& axes, const std::string& name) {

@@ -109,10 +109,10 @@ Reason why_not_reads(const Op& producer, const std::vector<Axis>& axes, size_t r
 int64_t window_rows(const Op& producer, const Op& reader, size_t row) {
   const auto reads = reads_of(producer, reader);
   EMULSION_CHECK(reads && !reads->empty(), "{} has no window of {}", reader.name, producer.name);
-  int64_t least = reads->front()[row].offset.constant(), greatest = least;
+  int64_t least = reads->front()[row].offset.constant_term(), greatest = least;
   for (const Indices& read : *reads) {
-    least = std::min(least, read[row].offset.constant());
-    greatest = std::max(greatest, read[row].offset.constant());
+    least = std::min(least, read[row].offset.constant_term());
+    greatest = std::max(greatest, read[row].offset.constant_term());
   }
   return greatest - least + 1;
 }
@@ -142,8 +142,8 @@ int64_t rows_of_strip(const WindowChain& chain) {
   }
   const Extent& extent = chain.reader->shape[chain.row];
   if (!extent.is_constant()) return rows;
-  const int64_t strips = std::max<int64_t>(extent.constant() / rows, 1);
-  return (extent.constant() + strips - 1) / strips;
+  const int64_t strips = std::max<int64_t>(extent.constant_term() / rows, 1);
+  return (extent.constant_term() + strips - 1) / strips;
 }
 
 // The loops around the rows of a strip, the strips innermost; what is not known has the extent of
@@ -153,8 +153,9 @@ std::vector<Axis> loops_of_strips(const WindowChain& chain, int64_t rows) {
   std::vector<Axis> loops(op.axes.begin(),
                           op.axes.begin() + static_cast<std::ptrdiff_t>(chain.row));
   const Extent& extent = op.shape[chain.row];
-  loops.emplace_back(fresh_axis(op, "strip"),
-                     extent.is_constant() ? Extent((extent.constant() + rows - 1) / rows) : extent);
+  loops.emplace_back(
+      fresh_axis(op, "strip"),
+      extent.is_constant() ? Extent((extent.constant_term() + rows - 1) / rows) : extent);
   return loops;
 }
 
@@ -242,16 +243,16 @@ bool pays_to_slide(const WindowChain& chain, const Target& target) {
   const size_t shared = count_shared(loops, target);
   if (elements_from(*chain.reader, 0)) {
     int64_t tasks = 1;
-    for (size_t i = 0; i < shared; ++i) tasks *= loops[i].extent().constant();
+    for (size_t i = 0; i < shared; ++i) tasks *= loops[i].extent().constant_term();
     return tasks >= kTasksForThread * target.cores;
   }
-  // Storage is not kept around a special case (specialize), which would wake the threads for some
+  // Storage is not kept around a specialization (specialize), which would wake the threads for some
   // sizes only. So two tasks are work enough.
   std::optional<int64_t> work = elements_from(*chain.reader, chain.row + 1);
   if (work) *work *= 2 * rows;
   for (size_t i = shared; work && i < loops.size(); ++i) {
     if (!loops[i].extent().is_constant()) return false;
-    *work *= loops[i].extent().constant();
+    *work *= loops[i].extent().constant_term();
   }
   return work && *work >= kPointsForThreads;
 }

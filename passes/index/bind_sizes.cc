@@ -66,7 +66,7 @@ class Binder {
     }
     if (!unknown) return false;
     int64_t coefficient = rest.coefficients().at(*unknown);
-    int64_t difference = (Extent(dimension.actual) - Extent(rest.constant())).constant();
+    int64_t difference = (Extent(dimension.actual) - Extent(rest.constant_term())).constant_term();
     if (difference % coefficient != 0 || difference / coefficient < 0) {
       fail("{}: expected {} with a whole number {} of 0 or greater, got {}", dimension.place(),
            dimension.declared.to_string(), *unknown, dimension.actual);

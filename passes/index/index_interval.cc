@@ -38,8 +38,8 @@ class IntervalOf {
         auto a = (*this)(e->args[0]);
         auto b = (*this)(e->args[1]);
         if (!a || !b) return std::nullopt;
-        if (is_number(*b)) return scale(*a, b->low.constant());
-        if (is_number(*a)) return scale(*b, a->low.constant());
+        if (is_number(*b)) return scale(*a, b->low.constant_term());
+        if (is_number(*a)) return scale(*b, a->low.constant_term());
         return unless_varying(e);
       }
       case ExprOp::min:
@@ -51,8 +51,8 @@ class IntervalOf {
             return e->op == ExprOp::min ? std::min(x, y) : std::max(x, y);
           };
           return Interval{{},
-                          pick(a->low.constant(), b->low.constant()),
-                          pick(a->high.constant(), b->high.constant())};
+                          pick(a->low.constant_term(), b->low.constant_term()),
+                          pick(a->high.constant_term(), b->high.constant_term())};
         }
         return unless_varying(e);
       }
@@ -128,8 +128,8 @@ class IntervalOf {
     if (auto fixed = unless_varying(e)) return fixed;
     auto a = (*this)(e->args[0]);
     auto b = (*this)(e->args[1]);
-    if (!a || !b || !is_number(*b) || b->low.constant() <= 0) return unless_varying(e);
-    int64_t c = b->low.constant();
+    if (!a || !b || !is_number(*b) || b->low.constant_term() <= 0) return unless_varying(e);
+    int64_t c = b->low.constant_term();
     bool divides = a->low.is_constant() && a->high.is_constant();
     for (const auto& [text, term] : a->fixed) divides = divides && term.second % c == 0;
     if (!divides) {
@@ -137,10 +137,10 @@ class IntervalOf {
       return unless_varying(e);
     }
     auto floor_div = [&](int64_t x) { return x >= 0 ? x / c : -((-x + c - 1) / c); };
-    int64_t low = floor_div(a->low.constant()), high = floor_div(a->high.constant());
+    int64_t low = floor_div(a->low.constant_term()), high = floor_div(a->high.constant_term());
     if (e->op == ExprOp::mod) {
       if (low != high) return Interval{{}, 0, c - 1};
-      return Interval{{}, a->low.constant() - low * c, a->high.constant() - low * c};
+      return Interval{{}, a->low.constant_term() - low * c, a->high.constant_term() - low * c};
     }
     Interval result{{}, low, high};
     for (const auto& [text, term] : a->fixed) {
@@ -156,7 +156,7 @@ class IntervalOf {
 std::optional<Extent> ordered(const Extent& a, const Extent& b, bool larger) {
   Extent difference = a - b;
   if (!difference.is_constant()) return std::nullopt;
-  return (difference.constant() >= 0) == larger ? a : b;
+  return (difference.constant_term() >= 0) == larger ? a : b;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ class Relaxer {
       if (!values) return {clamp};
       const Extent beyond = is_min ? values->high - *bound : *bound - values->low;
       if (!beyond.is_constant()) return {clamp};
-      farthest = std::max(farthest, beyond.constant());
+      farthest = std::max(farthest, beyond.constant_term());
     }
     if (farthest == 0) return result;
     for (size_t i = 0, count = result.size(); i < count; ++i) {

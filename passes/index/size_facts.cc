@@ -9,7 +9,7 @@ namespace emulsion {
 namespace {
 
 // B % 8 == 0: B and 8.
-void note_divisor(const Expr& value, int64_t rest, SizeFacts* facts) {
+void record_divisor(const Expr& value, int64_t rest, SizeFacts* facts) {
   if (value->op != ExprOp::mod || rest != 0 || value->args[0]->op != ExprOp::size) return;
   std::optional<int64_t> divisor = constant_value(value->args[1]);
   if (!divisor || *divisor < 1) return;
@@ -18,8 +18,8 @@ void note_divisor(const Expr& value, int64_t rest, SizeFacts* facts) {
 }
 
 // size <op> number
-void note_comparison(ExprOp op, const Expr& value, int64_t number, SizeFacts* facts) {
-  if (op == ExprOp::eq) note_divisor(value, number, facts);
+void record_comparison(ExprOp op, const Expr& value, int64_t number, SizeFacts* facts) {
+  if (op == ExprOp::eq) record_divisor(value, number, facts);
   if (value->op != ExprOp::size) return;
   if (op == ExprOp::eq) facts->values.emplace(value->name, number);
   if (op != ExprOp::ge && op != ExprOp::gt && op != ExprOp::eq) return;
@@ -51,9 +51,9 @@ void note(const Expr& condition, SizeFacts* facts) {
   if (condition->args.size() != 2) return;
   const Expr &left = condition->args[0], &right = condition->args[1];
   if (std::optional<int64_t> number = constant_value(right)) {
-    note_comparison(condition->op, left, *number, facts);
+    record_comparison(condition->op, left, *number, facts);
   } else if (std::optional<int64_t> first = constant_value(left)) {
-    note_comparison(mirrored(condition->op), right, *first, facts);
+    record_comparison(mirrored(condition->op), right, *first, facts);
   }
 }
 
@@ -69,7 +69,7 @@ Expr SizeFacts::assume(const Expr& expr) const {
 }
 
 bool SizeFacts::divides(int64_t divisor, const Extent& extent) const {
-  if (extent.constant() % divisor != 0) return false;
+  if (extent.constant_term() % divisor != 0) return false;
   return std::all_of(extent.coefficients().begin(), extent.coefficients().end(),
                      [&](const auto& term) {
                        auto known = divisors.find(term.first);

@@ -82,7 +82,7 @@ class Applier {
   }
 
  private:
-  // The state of the stage's loops: of the general case, or of the special case that is open.
+  // The state of the stage's loops: of the general case, or of the specialization that is open.
   struct Case {
     std::vector<LoopTransform> transforms;
     std::vector<ScheduledLoop> loops;
@@ -97,7 +97,7 @@ class Applier {
       return equal(other.condition, d.condition);
     });
     if (again || (general_ && equal(condition_, d.condition))) {
-      refuse_here(d, fmt::format("expected a condition that {} has no special case for yet, got "
+      refuse_here(d, fmt::format("expected a condition that {} has no specialization for yet, got "
                                  "{}; legal: what stands behind it, behind the first",
                                  plan_.stage.name, to_string(d.condition)));
     }
@@ -109,10 +109,10 @@ class Applier {
     condition_ = d.condition;
   }
 
-  // Puts the special case that is open into the plan's table and goes back to the general case.
+  // Puts the specialization that is open into the plan's table and goes back to the general case.
   void close_case() {
     plan_.stage.specializations.push_back({condition_, plan_.stage.transforms});
-    plan_.special_cases.push_back(plan_.loops);
+    plan_.specialized_loops.push_back(plan_.loops);
     plan_.stage.transforms = general_->transforms;
     plan_.loops = general_->loops;
     used_ = general_->used;
@@ -161,7 +161,7 @@ class Applier {
   }
 
   // A reduction is over one domain in every case; and what is stored is the same in every case.
-  void check_special_case(const Directive& d, const ScheduledLoop& loop) const {
+  void check_specialization(const Directive& d, const ScheduledLoop& loop) const {
     if (!general_) return;
     if (loop.is_reduction) {
       refuse_here(d, fmt::format("expected a loop of no reduction axis behind specialize, got {}; "
@@ -179,7 +179,7 @@ class Applier {
   void split(const Directive& d) {
     const std::string &axis = d.axes[0], &outer = d.axes[1], &inner = d.axes[2];
     const size_t at = require_loop(d, axis);
-    check_special_case(d, plan_.loops[at]);
+    check_specialization(d, plan_.loops[at]);
     require_serial(d, plan_.loops[at]);
     require_new(d, outer, axis);
     require_new(d, inner, axis);
@@ -208,7 +208,7 @@ class Applier {
     transform.tail = d.tail;  // automatic is resolved by infer_regions, which knows the extents
     plan_.stage.transforms.push_back(transform);
     used_.insert(axis);
-    note_mask(d);
+    record_mask(d);
     plan_.loops[at].name = outer;
     plan_.loops.insert(plan_.loops.begin() + at + 1, {inner, LoopKind::serial, reduction});
   }
@@ -252,7 +252,7 @@ class Applier {
                                axis, to_string(found->second)));
   }
 
-  void note_mask(const Directive& split) {
+  void record_mask(const Directive& split) {
     if (split.tail != Tail::predicate_loads && split.tail != Tail::predicate_stores) return;
     masked_[split.axes[2]] = split.tail;
     if (split.tail != Tail::predicate_loads) return;
@@ -274,7 +274,7 @@ class Applier {
                               "legal: reorder({}, {}) first",
                               inner, outer, joined(names_of(plan_.loops)), inner, outer));
     }
-    check_special_case(d, plan_.loops[at]);
+    check_specialization(d, plan_.loops[at]);
     if (plan_.loops[at].is_reduction != plan_.loops[inner_at].is_reduction) {
       refuse_here(d, fmt::format("expected two pure loops or two reduction loops, got one of each; "
                                  "legal: two of {}",
@@ -425,8 +425,8 @@ class Applier {
   ScheduledStage& plan_;
   std::set<std::string> open_;          // loops whose extent is left to the backend
   std::map<std::string, Tail> masked_;  // inner loops of splits that mask one side
-  std::optional<Case> general_;         // once a special case is open
-  Expr condition_;                      // of the special case that is open
+  std::optional<Case> general_;         // once a specialization is open
+  Expr condition_;                      // of the specialization that is open
   std::set<std::string> used_;          // names that were split or fused away
   size_t applied_ = 0;                  // directives
   bool placed_ = false;

@@ -78,7 +78,7 @@ class TreeBuilder {
       if (plan.compute_with) sharing_[plan.compute_with->stage].push_back(&plan);
       if (!plan.compute_at) continue;
       at_loop_[plan.compute_at->variable()].push_back(&plan);
-      if (plan.is_kept()) {
+      if (plan.outlives_compute_loop()) {
         stored_at_[plan.store_root ? "" : plan.store_at->variable()].push_back(&plan);
       }
       if (plan.hoist_at) hoisted_at_[plan.hoist_at->variable()].push_back(&plan);
@@ -140,7 +140,7 @@ class TreeBuilder {
     for (const ScheduledStage* other : others) {
       if (std::find(group.begin(), group.end(), other) != group.end()) continue;
       for (const ScheduledStage* member : group) {
-        if (needs(nest_, member->stage.name, other->stage.name)) return true;
+        if (depends_on(nest_, member->stage.name, other->stage.name)) return true;
       }
     }
     return false;
@@ -154,7 +154,7 @@ class TreeBuilder {
         std::vector<NodePtr> inside = nests_of(*stages[i]);
         if (NodePtr following = with_stages(stages, i + 1, rest)) inside.push_back(following);
         NodePtr block = make_block(std::move(inside));
-        children.push_back(stages[i]->is_kept() ? block : alloc(*stages[i], block));
+        children.push_back(stages[i]->outlives_compute_loop() ? block : alloc(*stages[i], block));
         return make_block(std::move(children));
       }
       for (NodePtr& nest : nests_of(*stages[i])) children.push_back(std::move(nest));
@@ -204,7 +204,7 @@ class TreeBuilder {
   std::vector<NodePtr> nests_of(const ScheduledStage& plan) {
     if (plan.compute_with) return {};
     std::vector<NodePtr> nests = branches_of(plan);
-    if (!plan.is_kept()) return nests;
+    if (!plan.outlives_compute_loop()) return nests;
     return {make_node(WindowNode{plan.stage.name, region_of(plan).mins(), region_of(plan).extents(),
                                  make_block(std::move(nests))})};
   }
@@ -218,7 +218,7 @@ class TreeBuilder {
   std::vector<NodePtr> branches_of(const ScheduledStage& plan) {
     const std::vector<StageCase> cases = cases_of(plan, region_of(plan));
     std::vector<NodePtr> nests = parts_of(plan, cases.front());
-    for (size_t i = plan.special_cases.size(); i-- > 0;) {
+    for (size_t i = plan.specialized_loops.size(); i-- > 0;) {
       Branch branch;
       branch.stage = plan.stage.name;
       branch.part = plan.stage.is_reduction() ? Part::update : Part::pure;

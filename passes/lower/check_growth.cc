@@ -22,9 +22,10 @@ Directive culprit(const ScheduledStage& plan, const Stage& stage) {
     }
   }
   for (const LoopTransform& t : stage.transforms) {
-    if (t.tail == Tail::round_up || t.tail == Tail::predicate_loads) return plan.written(t);
+    if (t.tail == Tail::round_up || t.tail == Tail::predicate_loads)
+      return plan.source_directive(t);
   }
-  return plan.written(DirectiveKind::compute_at);
+  return plan.source_directive(DirectiveKind::compute_at);
 }
 
 // At the least: an axis of a run-time extent counts as one index.

@@ -110,7 +110,7 @@ void check_order_of_shared(const NestPlan& nest, const ScheduledStage& plan, con
 
 void check_shared(const NestPlan& nest, const ScheduledStage& plan) {
   if (!plan.compute_with) return;
-  const Directive d = plan.written(DirectiveKind::compute_with);
+  const Directive d = plan.source_directive(DirectiveKind::compute_with);
   const std::string& name = plan.stage.name;
   const ScheduledStage* leader = nest.find(d.target);
   if (!leader || leader == &plan) {
@@ -126,7 +126,7 @@ void check_shared(const NestPlan& nest, const ScheduledStage& plan) {
                     d.target, leader->compute_with->stage, leader->compute_with->stage, d.axes[0]));
   }
   for (const ScheduledStage* member : {&plan, leader}) {
-    if (member->special_cases.empty()) continue;
+    if (member->specialized_loops.empty()) continue;
     refuse(name, d,
            fmt::format("expected operations without specialize, got {}; legal: loops of its own",
                        member->stage.name));
@@ -146,7 +146,7 @@ void check_shared(const NestPlan& nest, const ScheduledStage& plan) {
   for (const ScheduledStage& other : nest.stages) {
     const std::string& sibling = other.stage.name;
     if (&other == &plan || (&other != leader && leader_of(other) != d.target)) continue;
-    if (!needs(nest, name, sibling) && !needs(nest, sibling, name)) continue;
+    if (!depends_on(nest, name, sibling) && !depends_on(nest, sibling, name)) continue;
     refuse(
         name, d,
         fmt::format("expected operations of which neither needs the other, got {} and {}; legal: "
@@ -178,7 +178,7 @@ void check_outside_shared(const NestPlan& nest, const ScheduledStage& plan) {
         continue;
       }
       if (!find_loop(loops_to(child, child.compute_with->loop), spot.level->loop)) continue;
-      refuse(plan.stage.name, plan.written(spot.kind),
+      refuse(plan.stage.name, plan.source_directive(spot.kind),
              fmt::format("expected a loop that is not shared, got {}, which is a loop of {} and "
                          "of {}; legal: a loop inside {}{}",
                          spot.level->variable(), child.compute_with->stage, child.stage.name,
@@ -210,7 +210,7 @@ bool is_computed_inside(const ScheduledStage& made, const ScheduledStage& plan,
          position_of(plan.loops, axis).value();
 }
 
-// `where`: " where B == 1", of a special case.
+// `where`: " where B == 1", of a specialization.
 void check_prefetch_loop(const ScheduledStage& plan, const std::vector<ScheduledLoop>& loops,
                          const std::string& where, const Directive& d) {
   static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled", "of a tile"};
@@ -239,8 +239,8 @@ void check_prefetch(const NestPlan& nest, const ScheduledStage& plan, Directive*
   const Directive asked = *d;
   const std::string &name = plan.stage.name, &axis = d->axes[0];
   check_prefetch_loop(plan, plan.loops, "", asked);
-  for (size_t i = 0; i < plan.special_cases.size(); ++i) {
-    check_prefetch_loop(plan, plan.special_cases[i],
+  for (size_t i = 0; i < plan.specialized_loops.size(); ++i) {
+    check_prefetch_loop(plan, plan.specialized_loops[i],
                         " where " + to_string(plan.stage.specializations[i].condition), asked);
   }
   const std::vector<std::string> legal = prefetchable(nest, plan.stage);
@@ -278,7 +278,7 @@ void check_prefetch(const NestPlan& nest, const ScheduledStage& plan, Directive*
 void check_masks(const NestPlan& nest, const ScheduledStage& plan) {
   for (const Directive& d : plan.directives) {
     if (d.kind != DirectiveKind::split) continue;
-    if (d.tail == Tail::predicate_loads && plan.is_kept()) {
+    if (d.tail == Tail::predicate_loads && plan.outlives_compute_loop()) {
       refuse(plan.stage.name, d,
              fmt::format("expected storage of its own for each computation, got storage of {} that "
                          "is kept, where a step past the end stores over what is needed; legal: "

@@ -66,10 +66,10 @@ void check_outside_vectors(const std::string& name, const Directive& d,
   }
 }
 
-// Whether the outermost loops of a special case are `around`, made by the general directives.
+// Whether the outermost loops of a specialization are `around`, made by the general directives.
 bool has_same_loops(const ScheduledStage& target, size_t i,
                     const std::vector<std::string>& around) {
-  const std::vector<std::string> loops = names_of(target.special_cases[i]);
+  const std::vector<std::string> loops = names_of(target.specialized_loops[i]);
   if (loops.size() < around.size() || !std::equal(around.begin(), around.end(), loops.begin())) {
     return false;
   }
@@ -95,7 +95,7 @@ void check_loop_of(const NestPlan& nest, const ScheduledStage& plan, const Direc
   const std::vector<std::string> around(loops.begin(),
                                         loops.begin() + static_cast<std::ptrdiff_t>(count));
   check_outside_vectors(name, d, target->loops, count);
-  for (size_t i = 0; i < target->special_cases.size(); ++i) {
+  for (size_t i = 0; i < target->specialized_loops.size(); ++i) {
     if (!has_same_loops(*target, i, around)) {
       refuse(
           name, d,
@@ -103,7 +103,7 @@ void check_loop_of(const NestPlan& nest, const ScheduledStage& plan, const Direc
                       "which specialize({}) changes; legal: compute_root()",
                       d.target, d.axes[0], to_string(target->stage.specializations[i].condition)));
     }
-    check_outside_vectors(name, d, target->special_cases[i], count);
+    check_outside_vectors(name, d, target->specialized_loops[i], count);
   }
 }
 
@@ -112,7 +112,7 @@ void check_place(const NestPlan& nest,
                  const std::map<std::string, std::vector<size_t>>& all_readers, size_t position) {
   const ScheduledStage& plan = nest.stages[position];
   if (!plan.compute_at) return;
-  const Directive d = plan.written(DirectiveKind::compute_at);
+  const Directive d = plan.source_directive(DirectiveKind::compute_at);
   check_loop_of(nest, plan, d);
   const ScheduledStage& target = *nest.find(plan.compute_at->stage);
   const int depth = static_cast<int>(position_of(target.loops, plan.compute_at->loop).value());
@@ -156,7 +156,7 @@ std::string loops_text(const std::vector<EnclosingLoop>& loops) {
 void check_kept_in_one_case(const NestPlan& nest, const ScheduledStage& plan, const Directive& d,
                             const std::vector<EnclosingLoop>& around) {
   const auto refuse_cases = [&](const ScheduledStage& other) {
-    if (other.special_cases.empty()) return;
+    if (other.specialized_loops.empty()) return;
     refuse(plan.stage.name, d,
            fmt::format("expected operations without specialize where storage is kept, got {}; "
                        "legal: store it where it is computed",
@@ -173,8 +173,8 @@ void check_kept_in_one_case(const NestPlan& nest, const ScheduledStage& plan, co
 // Storage must be around the place where its values are computed, and no loop in between may run
 // its iterations at once: they would share what they write.
 void check_store(const NestPlan& nest, const ScheduledStage& plan) {
-  if (!plan.is_kept()) return;
-  const Directive d = plan.written_store();
+  if (!plan.outlives_compute_loop()) return;
+  const Directive d = plan.source_storage_directive();
   std::vector<EnclosingLoop> around = loops_around(nest, plan);
   if (!plan.store_root) {
     check_loop_of(nest, plan, d);
@@ -209,7 +209,7 @@ void check_store(const NestPlan& nest, const ScheduledStage& plan) {
 
 void check_hoist(const NestPlan& nest, const ScheduledStage& plan) {
   if (!plan.hoist_at) return;
-  const Directive d = plan.written(DirectiveKind::hoist_storage);
+  const Directive d = plan.source_directive(DirectiveKind::hoist_storage);
   if (!plan.compute_at) {
     refuse(plan.stage.name, d,
            "expected together with compute_at; legal: compute_at the same loop, or one inside it, "
@@ -270,7 +270,7 @@ std::optional<size_t> position_of(const std::vector<EnclosingLoop>& loops, const
 
 size_t loops_outside_storage(const ScheduledStage& plan, const std::vector<EnclosingLoop>& loops) {
   if (plan.store_root) return 0;
-  if (!plan.is_kept()) return loops.size();
+  if (!plan.outlives_compute_loop()) return loops.size();
   return position_of(loops, *plan.store_at).value() + 1;
 }
 

@@ -13,7 +13,7 @@ namespace emulsion {
 namespace {
 
 // Whether the place at `loop` is inside a loop that runs 0 times when `axis` is empty. The same in
-// every special case: check_places has seen to that.
+// every specialization: check_places has seen to that.
 bool is_inside(const ScheduledStage& plan, const std::string& loop, const std::string& axis) {
   std::set<std::string> empty = {axis};
   for (const LoopTransform& t : plan.stage.transforms) {
@@ -46,7 +46,7 @@ void check_partial_axis(const NestPlan& nest, const ScheduledStage& plan, const 
     }
   }
   refuse(
-      plan.stage.name, plan.written(DirectiveKind::compute_at),
+      plan.stage.name, plan.source_directive(DirectiveKind::compute_at),
       fmt::format("expected a loop that runs 0 times whenever {} is empty, or one inside such a "
                   "loop, got {} while axis {} has the run-time extent {}; legal: compute_root()",
                   plan.stage.name, plan.compute_at->variable(), axis.name(), extent.to_string()));

@@ -22,7 +22,7 @@ bool is_sum_of_loops(const Expr& e) {
 bool is_in_domain(const Axis& axis, const AxisRegion& region) {
   if (!region.lowest || !region.highest || !(*region.lowest == Extent(0))) return false;
   const Extent spare = axis.extent() - Extent(1) - *region.highest;
-  return spare.is_constant() && spare.constant() >= 0;
+  return spare.is_constant() && spare.constant_term() >= 0;
 }
 
 // An axis inside its domain.

@@ -13,7 +13,7 @@ namespace {
 struct Reader {
   StageCase one;
   const StageRegion* region;
-  std::map<std::string, Range> ranges;  // of its loops, by variable, when it is a special case
+  std::map<std::string, Range> ranges;  // of its loops, by variable, when it is a specialization
   std::map<std::string, Expr> values;   // of its axes, as they are seen from the place at hand
   std::vector<Expr> reads;
 };
@@ -196,7 +196,7 @@ class Inferrer {
       const Expr mine = own.loop_extents.at(loop), theirs = leader.loop_extents.at(loop);
       const Expr start = start_of_axis(own, loop), their_start = start_of_axis(leader, loop);
       if (!equal(mine, theirs) || !equal(start, their_start)) {
-        refuse(plan.stage.name, plan.written(DirectiveKind::compute_with),
+        refuse(plan.stage.name, plan.source_directive(DirectiveKind::compute_with),
                fmt::format("expected loops of the same extent and start, got {} of {} from {} and "
                            "{} of {} from {}; legal: a loop outside it",
                            loop, to_string(mine), to_string(start), loop, to_string(theirs),

@@ -76,7 +76,7 @@ class StorageInferrer {
     storage_.mins = region_.needed_mins();
     storage_.extents = region_.needed_extents();
     lay_out();
-    if (plan_.is_kept()) store_kept();
+    if (plan_.outlives_compute_loop()) store_kept();
     choose_memory();
     return std::move(storage_);
   }
@@ -95,7 +95,7 @@ class StorageInferrer {
   void lay_out() {
     const std::vector<Axis>& axes = plan_.stage.axes;
     StorageLayout& layout = storage_.layout;
-    if (!plan_.is_kept() && !plan_.fold_sizes.empty()) {
+    if (!plan_.outlives_compute_loop() && !plan_.fold_sizes.empty()) {
       refuse_fold(plan_.fold_sizes.begin()->first,
                   "expected storage that is kept over a loop, got storage for one computation; "
                   "legal: with store_at, store_root");
@@ -136,7 +136,7 @@ class StorageInferrer {
   std::optional<int64_t> window(size_t d) const {
     std::optional<Part> part = part_touched(d, std::min(keeping_ + 1, around_.size()));
     if (!part || !part->extent.is_constant()) return std::nullopt;
-    return part->extent.constant();
+    return part->extent.constant_term();
   }
 
   bool moves(size_t d) const {
@@ -152,7 +152,7 @@ class StorageInferrer {
     int64_t fold = explicit_fold(d);
     if (fold == 0 && moves(d) && window(d) && !vectorized_.count(axis)) {
       fold = power_of_two_from(*window(d));
-      if (whole && whole->extent.is_constant() && whole->extent.constant() <= fold) fold = 0;
+      if (whole && whole->extent.is_constant() && whole->extent.constant_term() <= fold) fold = 0;
     }
     if (fold > 0) {
       storage_.layout.folds.resize(plan_.stage.axes.size());
@@ -163,7 +163,7 @@ class StorageInferrer {
     }
     if (!whole) {
       refuse(
-          plan_.stage.name, plan_.written_store(),
+          plan_.stage.name, plan_.source_storage_directive(),
           fmt::format("expected a loop inside which the part of {} that is kept is bounded by the "
                       "run-time sizes, got one whose bounds are not affine; legal: an inner "
                       "loop, or a factor that divides the extent",
@@ -198,7 +198,7 @@ class StorageInferrer {
     const bool fits = scratchpad ? known && !widened : small;
     if (storage_.memory == Memory::heap || fits) return;
     refuse(
-        plan_.stage.name, plan_.written(DirectiveKind::store_in),
+        plan_.stage.name, plan_.source_directive(DirectiveKind::store_in),
         fmt::format("expected a region of a constant size{}, got {}; legal: heap, or compute_at an "
                     "inner loop",
                     scratchpad ? "" : fmt::format(" of at most {} bytes", kStackBytes),
@@ -239,7 +239,7 @@ class StorageInferrer {
   }
 
   [[noreturn]] void refuse_fold(const std::string& axis, const std::string& message) const {
-    refuse(plan_.stage.name, plan_.written(DirectiveKind::fold_storage, {axis}), message);
+    refuse(plan_.stage.name, plan_.source_directive(DirectiveKind::fold_storage, {axis}), message);
   }
 
   const std::vector<StageRegion>& regions_;

@@ -72,7 +72,7 @@ size_t packed_dimension(const NestPlan& nest, const ScheduledStage& plan, const 
 
 // w[.., n, ..]  ->  w_packed[n / factor, .., n % factor], padded with zeros.
 Shape packed_shape(const Shape& shape, size_t dimension, int64_t factor) {
-  Shape result = {Extent((shape[dimension].constant() + factor - 1) / factor)};
+  Shape result = {Extent((shape[dimension].constant_term() + factor - 1) / factor)};
   for (size_t i = 0; i < shape.size(); ++i) {
     if (i != dimension) result.push_back(shape[i]);
   }
@@ -84,9 +84,10 @@ std::vector<uint8_t> packed_bytes(const Buffer& buffer, size_t dimension, int64_
                                   const Shape& packed) {
   int64_t item = size_in_bytes(buffer.dtype);
   std::vector<uint8_t> result(*element_count(packed) * item);
-  int64_t before = 1, after = 1, extent = buffer.shape[dimension].constant();
-  for (size_t i = 0; i < dimension; ++i) before *= buffer.shape[i].constant();
-  for (size_t i = dimension + 1; i < buffer.shape.size(); ++i) after *= buffer.shape[i].constant();
+  int64_t before = 1, after = 1, extent = buffer.shape[dimension].constant_term();
+  for (size_t i = 0; i < dimension; ++i) before *= buffer.shape[i].constant_term();
+  for (size_t i = dimension + 1; i < buffer.shape.size(); ++i)
+    after *= buffer.shape[i].constant_term();
   // packed index: [n / factor][before][after][n % factor]
   for (int64_t b = 0; b < before; ++b) {
     for (int64_t n = 0; n < extent; ++n) {
@@ -103,7 +104,7 @@ std::vector<uint8_t> packed_bytes(const Buffer& buffer, size_t dimension, int64_
 std::shared_ptr<const LoopNest> pack_nest(const Buffer& weight_buffer, const std::string& packed,
                                           size_t dimension, int64_t factor) {
   Tensor w = weight(weight_buffer.name, weight_buffer.dtype, weight_buffer.shape);
-  int64_t extent = weight_buffer.shape[dimension].constant();
+  int64_t extent = weight_buffer.shape[dimension].constant_term();
   Axis no("panel", Extent((extent + factor - 1) / factor)), ni("lane", Extent(factor));
   Expr n = Expr(no) * int_constant(factor) + Expr(ni);
   Expr clamped = extent % factor == 0 ? n : min(n, int_constant(std::max<int64_t>(extent - 1, 0)));

@@ -79,8 +79,8 @@ std::vector<ScheduledLoop> loops_of_axes(const Stage& stage) {
   return loops;
 }
 
-Directive ScheduledStage::written(DirectiveKind kind,
-                                  const std::vector<std::string>& on_axes) const {
+Directive ScheduledStage::source_directive(DirectiveKind kind,
+                                           const std::vector<std::string>& on_axes) const {
   for (auto d = directives.rbegin(); d != directives.rend(); ++d) {
     if (d->kind == kind && (on_axes.empty() || d->axes == on_axes)) return *d;
   }
@@ -90,15 +90,15 @@ Directive ScheduledStage::written(DirectiveKind kind,
   return implied;
 }
 
-Directive ScheduledStage::written(const LoopTransform& t) const {
+Directive ScheduledStage::source_directive(const LoopTransform& t) const {
   if (t.kind == LoopTransform::Kind::fuse) {
-    return written(DirectiveKind::fuse, {t.outer, t.inner, t.axis});
+    return source_directive(DirectiveKind::fuse, {t.outer, t.inner, t.axis});
   }
-  return written(DirectiveKind::split, {t.axis, t.outer, t.inner});
+  return source_directive(DirectiveKind::split, {t.axis, t.outer, t.inner});
 }
 
-Directive ScheduledStage::written_store() const {
-  return written(store_root ? DirectiveKind::store_root : DirectiveKind::store_at);
+Directive ScheduledStage::source_storage_directive() const {
+  return source_directive(store_root ? DirectiveKind::store_root : DirectiveKind::store_at);
 }
 
 ScheduledStage* NestPlan::find(const std::string& wanted) {
@@ -153,7 +153,7 @@ std::vector<Expr> reads_of(const Stage& stage, const std::string& buffer) {
   return reads;
 }
 
-bool needs(const NestPlan& plan, const std::string& stage, const std::string& other) {
+bool depends_on(const NestPlan& plan, const std::string& stage, const std::string& other) {
   std::set<std::string> seen = {stage};
   std::vector<std::string> waiting = {stage};
   while (!waiting.empty()) {

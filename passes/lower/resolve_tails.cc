@@ -18,7 +18,8 @@ DirectiveKind directive_of(LoopKind kind) {
                                 const std::string& found) {
   const DirectiveKind asked = directive_of(loop.kind);
   const bool tile = asked == DirectiveKind::tensorize;
-  refuse(plan.stage.name, tile ? plan.written(asked) : plan.written(asked, {loop.name}),
+  refuse(plan.stage.name,
+         tile ? plan.source_directive(asked) : plan.source_directive(asked, {loop.name}),
          fmt::format(
              "expected a loop whose extent is a number, got {}; legal: {}", found,
              tile ? "split it first"
@@ -31,7 +32,7 @@ void require_index(const ScheduledStage& plan, const LoopTransform& t, const Exp
                    const Expr& inner) {
   auto x = constant_value(outer), y = constant_value(inner);
   if (x && y && *x * *y > std::numeric_limits<int32_t>::max()) {
-    refuse(plan.stage.name, plan.written(t),
+    refuse(plan.stage.name, plan.source_directive(t),
            fmt::format("expected an extent of at most {}, got {}; legal: two loops",
                        std::numeric_limits<int32_t>::max(), *x * *y));
   }
@@ -39,13 +40,13 @@ void require_index(const ScheduledStage& plan, const LoopTransform& t, const Exp
 
 void require_index(const ScheduledStage& plan, const LoopTransform& t, const Extent& extent) {
   if (!extent.is_constant()) return;
-  int64_t rounded = (extent.constant() + t.factor - 1) / t.factor * t.factor;
+  int64_t rounded = (extent.constant_term() + t.factor - 1) / t.factor * t.factor;
   if (rounded <= std::numeric_limits<int32_t>::max()) return;
-  refuse(plan.stage.name, plan.written(t),
+  refuse(plan.stage.name, plan.source_directive(t),
          fmt::format("expected a factor that takes {}, {} long, to at most {}, got {}; legal: a "
                      "factor of {}",
-                     t.axis, extent.constant(), std::numeric_limits<int32_t>::max(), rounded,
-                     extent.constant()));
+                     t.axis, extent.constant_term(), std::numeric_limits<int32_t>::max(), rounded,
+                     extent.constant_term()));
 }
 
 // `whole`: no earlier transform has made what is split of an axis.
@@ -63,7 +64,7 @@ void resolve_tail(const ScheduledStage& plan, LoopTransform* t, const Expr& exte
     auto least = affine ? facts.lower_bound(*affine) : std::nullopt;
     if (!least || *least < t->factor) {
       const bool some = least && *least > 0;
-      refuse(plan.stage.name, plan.written(*t),
+      refuse(plan.stage.name, plan.source_directive(*t),
              fmt::format("expected an extent of at least {}, got {}; legal: guard or predicate{}",
                          t->factor, to_string(extent),
                          some ? fmt::format(", or a factor of {}", *least) : ""));
@@ -73,13 +74,13 @@ void resolve_tail(const ScheduledStage& plan, LoopTransform* t, const Expr& exte
   for (size_t i = 0; i < region->axes.size(); ++i) {
     bool first = whole && plan.stage.axes[i].name() == t->axis;
     if (!first || !affine || !affine->is_constant()) continue;
-    int64_t rounded = (affine->constant() + t->factor - 1) / t->factor * t->factor;
+    int64_t rounded = (affine->constant_term() + t->factor - 1) / t->factor * t->factor;
     AxisRegion& axis = region->axes[i];
     axis.extent = int_constant(rounded);
-    if (axis.highest) axis.highest = *axis.highest + Extent(rounded - affine->constant());
+    if (axis.highest) axis.highest = *axis.highest + Extent(rounded - affine->constant_term());
     return;
   }
-  refuse(plan.stage.name, plan.written(*t),
+  refuse(plan.stage.name, plan.source_directive(*t),
          fmt::format("expected an axis of {} of constant extent, got {} of extent {}; legal: guard "
                      "or predicate",
                      plan.stage.name, t->axis, to_string(extent)));
@@ -122,7 +123,7 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
 
 // What a condition says of the sizes decides tails and what may be unrolled or vectorized. The
 // region is that of the general case, and so is the domain of a reduction.
-void resolve_special_case(const ScheduledStage& plan, size_t i, StageRegion* region) {
+void resolve_specialization(const ScheduledStage& plan, size_t i, StageRegion* region) {
   Specialization& special = region->stage.specializations[i];
   special.transforms =
       resolve_case(plan, cases_of(plan, *region)[i + 1], facts_of(special.condition), region);
@@ -137,7 +138,8 @@ void resolve_special_case(const ScheduledStage& plan, size_t i, StageRegion* reg
 void resolve_tails(const ScheduledStage& plan, StageRegion* region) {
   region->stage.transforms =
       resolve_case(plan, cases_of(plan, *region).front(), SizeFacts(), region);
-  for (size_t i = 0; i < plan.special_cases.size(); ++i) resolve_special_case(plan, i, region);
+  for (size_t i = 0; i < plan.specialized_loops.size(); ++i)
+    resolve_specialization(plan, i, region);
 }
 
 }  // namespace emulsion

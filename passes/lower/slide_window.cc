@@ -64,7 +64,7 @@ void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
     axis.needed_min = axis.min;
     axis.needed_extent = axis.extent;
   }
-  if (!plan.is_kept()) return;
+  if (!plan.outlives_compute_loop()) return;
   const std::vector<EnclosingLoop> around = loops_around(nest, plan);
   const size_t outside = loops_outside_storage(plan, around);
   for (size_t i = around.size(); i-- > outside;) {

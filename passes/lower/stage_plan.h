@@ -49,8 +49,8 @@ struct ScheduledStage {
   bool is_output = false;
   std::vector<Directive> directives;  // those on loops and places, as they were written
   std::vector<std::vector<ScheduledLoop>>
-      special_cases;    // the loops of each of stage.specializations
-  bool atomic = false;  // its update
+      specialized_loops;  // the loops of each of stage.specializations
+  bool atomic = false;    // its update
   std::vector<Directive> prefetches;
   std::optional<LoopLevel> compute_with;  // the innermost loop that is shared
   std::optional<LoopLevel> compute_at;    // nothing: the root
@@ -63,11 +63,12 @@ struct ScheduledStage {
 
   // The last directive of that kind, on these axes when some are given, as it was written: what a
   // refusal names that comes after the directives were applied.
-  Directive written(DirectiveKind kind, const std::vector<std::string>& on_axes = {}) const;
-  Directive written(const LoopTransform& transform) const;
-  Directive written_store() const;  // store_root or store_at
+  Directive source_directive(DirectiveKind kind,
+                             const std::vector<std::string>& on_axes = {}) const;
+  Directive source_directive(const LoopTransform& transform) const;
+  Directive source_storage_directive() const;  // store_root or store_at
 
-  bool is_kept() const {  // stored outside the loop where it is computed
+  bool outlives_compute_loop() const {  // stored outside the loop where it is computed
     return store_root || (store_at && !(store_at == compute_at));
   }
 };
@@ -108,7 +109,7 @@ std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan);
 // The reads of that buffer or stage in a stage's body.
 std::vector<Expr> reads_of(const Stage& stage, const std::string& buffer);
 // Whether `stage` reads `other`, or a stage that does.
-bool needs(const NestPlan& plan, const std::string& stage, const std::string& other);
+bool depends_on(const NestPlan& plan, const std::string& stage, const std::string& other);
 
 // The stages of a graph, members of fused operations included, each computed at the root in the
 // order of its axes. Constants of one element become literals.

@@ -26,8 +26,8 @@ std::vector<Expr> StageRegion::needed_extents() const {
 
 std::vector<StageCase> cases_of(const ScheduledStage& plan, const StageRegion& region) {
   std::vector<StageCase> cases = {{region.stage, plan.loops, region.extents()}};
-  for (size_t i = 0; i < plan.special_cases.size(); ++i) {
-    StageCase one{specialized(region.stage, i), plan.special_cases[i], region.extents()};
+  for (size_t i = 0; i < plan.specialized_loops.size(); ++i) {
+    StageCase one{specialized(region.stage, i), plan.specialized_loops[i], region.extents()};
     one.stage.specializations.clear();
     const SizeFacts facts = facts_of(region.stage.specializations[i].condition);
     for (Expr& extent : one.extents) extent = facts.assume(extent);

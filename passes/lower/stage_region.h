@@ -61,7 +61,7 @@ std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& r
 void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
                   const ScheduledStage& plan, StageRegion* region);
 // What happens where a factor does not divide: open tails chosen, all of them checked, also those
-// of special cases. A tail that rounds up makes the region larger.
+// of specializations. A tail that rounds up makes the region larger.
 void resolve_tails(const ScheduledStage& plan, StageRegion* region);
 // The body of a stage with clamps on the reads that its region, where it is beyond the domain,
 // would take out of bounds. Once all regions are known.

@@ -33,7 +33,7 @@ class TileWidths {
     std::optional<Interval> interval = interval_of(values_.at(axis), range);
     if (!interval) return 1;
     const Extent length = interval->high - interval->low + Extent(1);
-    return length.is_constant() ? std::max<int64_t>(1, length.constant()) : 1;
+    return length.is_constant() ? std::max<int64_t>(1, length.constant_term()) : 1;
   }
 
  private:

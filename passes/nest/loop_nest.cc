@@ -26,7 +26,7 @@ Expr ceil_quotient(const Expr& extent, int64_t factor) {
   if (factor == 1) return extent;
   if (std::optional<Extent> affine = as_extent(extent)) {
     if (affine->is_constant()) {
-      return int_constant(floor_div(checked_add(affine->constant(), factor - 1), factor));
+      return int_constant(floor_div(checked_add(affine->constant_term(), factor - 1), factor));
     }
     if (std::optional<Extent> exact = affine->exact_quotient(factor)) return extent_value(*exact);
     return binary(ExprOp::div, extent_value(*affine + Extent(factor - 1)), int_constant(factor));

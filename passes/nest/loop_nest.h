@@ -12,8 +12,8 @@
 //                                              several stages, its variable a.m
 //          | branch condition: node node       the first where it holds, else the second
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
-//          | reserve buffer[extent...]         memory for the allocs of that stage inside
-//          | produce stage[min, extent...]     the part that the children compute, when the storage
+//          | hoisted_alloc buffer[extent...]   memory for the allocs of that stage inside
+//          | window stage[min, extent...]     the part that the children compute, when the storage
 //                                              is kept over a loop between: a sliding window
 //          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
 //          | execute stage[point] (op)= expr   start value, update, or a value that stays inside

@@ -147,7 +147,7 @@ class Printer : public NestVisitor {
   }
 
   void visit_hoisted_alloc(const HoistedAlloc& alloc) override {
-    line(fmt::format("reserve {}[{}] in {}{}", alloc.stage, join(extents_of(alloc), ", "),
+    line(fmt::format("hoisted_alloc {}[{}] in {}{}", alloc.stage, join(extents_of(alloc), ", "),
                      to_string(alloc.memory), order_text(alloc)));
     hoisted_.insert(alloc.stage);
     print_inside(*alloc.body);
@@ -159,7 +159,7 @@ class Printer : public NestVisitor {
     for (size_t d = 0; d < window.extents.size(); ++d) {
       ranges.push_back(range_text(window.mins[d], window.extents[d]));
     }
-    line(fmt::format("produce {}[{}]", window.stage, join(ranges, ", ")));
+    line(fmt::format("window {}[{}]", window.stage, join(ranges, ", ")));
     print_inside(*window.body);
   }
 
@@ -208,7 +208,7 @@ class Printer : public NestVisitor {
       if (alloc.layout.fold(d) == 0) ranges[d] = index_text(alloc.mins[d]) + " .. " + ranges[d];
     }
     const std::string where =
-        hoisted_.count(alloc.stage) ? "reserved" : to_string(alloc.memory) + order_text(alloc);
+        hoisted_.count(alloc.stage) ? "hoisted" : to_string(alloc.memory) + order_text(alloc);
     return fmt::format("alloc {}[{}] in {}", alloc.stage, join(ranges, ", "), where);
   }
 

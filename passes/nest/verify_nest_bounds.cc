@@ -151,7 +151,7 @@ class AccessVerifier {
   }
 
   IndexColumn column_of(const Extent& extent) const {
-    IndexColumn column(table_.points(), extent.constant());
+    IndexColumn column(table_.points(), extent.constant_term());
     for (const auto& [size, coefficient] : extent.coefficients()) {
       const IndexColumn& values = table_.variables().at(size);
       for (size_t i = 0; i < column.size(); ++i) column[i] += coefficient * values[i];

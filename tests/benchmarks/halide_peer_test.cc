@@ -18,7 +18,7 @@ namespace {
 std::thread::id caller;
 std::atomic<int> stores_by_others, stores;
 
-int32_t note_thread(Halide::JITUserContext* /*context*/, const halide_trace_event_t* event) {
+int32_t record_thread(Halide::JITUserContext* /*context*/, const halide_trace_event_t* event) {
   if (event->event == halide_trace_store) {
     ++stores;
     if (std::this_thread::get_id() != caller) ++stores_by_others;
@@ -34,7 +34,7 @@ void run_parallel_loop() {
   Halide::Func f("f");
   f(i) = i * i;
   f.parallel(i).trace_stores();
-  f.jit_handlers().custom_trace = note_thread;
+  f.jit_handlers().custom_trace = record_thread;
   caller = std::this_thread::get_id();
   stores = 0;
   stores_by_others = 0;

@@ -101,7 +101,7 @@ Tensor batched() {
   return compute("y", {b, l}, input("x", f32, {Extent::size("B"), 3})(b, l) * 2.0f);
 }
 
-TEST(ScheduleAxes, ASpecialCaseStartsFromTheGeneralLoops) {
+TEST(ScheduleAxes, ASpecializationStartsFromTheGeneralLoops) {
   const Expr B = size_value("B");
   Schedule s(batched());
   s["y"]

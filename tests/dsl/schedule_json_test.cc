@@ -156,7 +156,7 @@ TEST(ScheduleJson, APlaceIsAnOperationAndALoop) {
             R"({"kind":"ComputeAt","func":"mm","at_func":"y","at_var":{"name":"m","rvar":false}})");
 }
 
-TEST(ScheduleJson, WhatIsInASpecialCaseNamesIt) {
+TEST(ScheduleJson, WhatIsInASpecializationNamesIt) {
   Schedule s(Linear().y);
   s["y"].specialize(size_value("B") == 1).parallel(n);
   EXPECT_EQ(first_entry(s),

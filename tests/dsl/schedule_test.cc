@@ -84,7 +84,7 @@ TEST(Schedule, ACopyOfAnotherOperandIsAnotherDirective) {
   EXPECT_FALSE(a == b);
 }
 
-TEST(Schedule, SpecialCasesAreLinesOfTheirOwn) {
+TEST(Schedule, SpecializationsAreLinesOfTheirOwn) {
   const Expr B = size_value("B");
   Schedule s(Linear().y);
   s["y"].parallel(m).specialize(B == 1).unroll(n).specialize(B >= 16 && B % 8 == 0).vectorize(n);

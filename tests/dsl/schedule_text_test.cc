@@ -138,7 +138,7 @@ TEST(ScheduleText, ConditionsParseBack) {
   }
 }
 
-TEST(ScheduleText, ASpecialCaseEndsAtTheNext) {
+TEST(ScheduleText, ASpecializationEndsAtTheNext) {
   Schedule s = parse_batched(
       "y.specialize(B == 1)  # one row\ny.split(b, bo, bi, 4)\ny.specialize(B == "
       "2)\ny.parallel(b)\n");
@@ -274,7 +274,8 @@ INSTANTIATE_TEST_SUITE_P(
                "y.parallel(bo)\n");
          },
          "line 5, column 1: y.parallel(bo): expected a loop of y (b), got bo"},
-        {"PlaceInASpecialCase", [] { parse_batched("y.specialize(B == 1)\ny.compute_root()\n"); },
+        {"PlaceInASpecialization",
+         [] { parse_batched("y.specialize(B == 1)\ny.compute_root()\n"); },
          "line 3, column 1: y.compute_root(): expected a directive on loops"},
         {"UnknownWeight", [] { parse("mm.pack(v, n, 64)\n"); },
          "mm.pack(v, n, 64): expected a weight or a constant (w), got v"},

@@ -38,7 +38,7 @@ const LegalCase kCases[] = {
     {"PredicateLoadsOfAnAxisComputedWholeInside", "repeated", {"y.split(i, io, ii, 3)", "a.compute_at(y, io)", "a.split(i, ao, ai, 4, predicate_loads)"}},
     {"PredicateLoadsOfWhatIsComputedWholeInside", "batch", {"biased.reorder(m, n)", "mm.compute_at(biased, n)", "biased.split(m, mo, mi, 8, predicate_loads)"}},
     {"PrefetchTwiceInSharedLoops", "diamond", {"p.prefetch(a, i, 1)", "p.compute_with(q, j)", "p.prefetch(a, j, 1)"}},
-    {"FoldLessThanAStepOfTheLoopAroundTouches", "linear", {"y.split(m, mo, mi, 2)", "biased.compute_at(y, mo)", "mm.compute_at(biased, m)", "mm.store_root()", "mm.fold_storage(m, 1)"}},
+    {"FoldLessThanAStepOfTheEnclosingLoopTouches", "linear", {"y.split(m, mo, mi, 2)", "biased.compute_at(y, mo)", "mm.compute_at(biased, m)", "mm.store_root()", "mm.fold_storage(m, 1)"}},
     {"FoldOverALoopWithATail", "stencil", {"y.split(i, o, p, 2)", "b.compute_at(y, p)", "a.compute_at(y, p)", "a.store_root()", "a.fold_storage(i, 5)"}},
     {"FuseOfAWindow", "stencil", {"b.compute_at(y, i)", "a.compute_at(y, i)", "a.store_root()", "a.fuse(i, j, t)"}},
     {"WindowComputedAgainInEveryColumn", "rows_and_columns", {"a.compute_at(y, j)", "a.store_root()"}},

@@ -22,7 +22,7 @@ const IllegalCase kPlaces[] = {
     {"ComputeAtAProducer", "linear", "! biased.compute_at(mm, m)", "expected an operation that needs biased, got mm, which comes before it; legal: compute_root()"},
     {"ComputeAtSomethingUnrelated", "diamond", "! a.compute_at(p, i)", "expected a loop around everything that reads a, got p.i, which is not around q; legal: compute_root()"},
     {"ComputeAtAReaderOfSeveral", "stencil", "! a.compute_at(b, i)", "expected a loop around everything that reads a, got b.i, which is not around y"},
-    {"ComputeAtALoopAroundOneOfTwoReaders", "stencil", "b.compute_at(y, i)\n! a.compute_at(y, j)", "got y.j, which is not around b; legal: compute_at(y, i)"},
+    {"ComputeAtAnEnclosingLoopOneOfTwoReaders", "stencil", "b.compute_at(y, i)\n! a.compute_at(y, j)", "got y.j, which is not around b; legal: compute_at(y, i)"},
     {"ComputeAtInsideTheReadersPlace", "linear", "biased.compute_at(y, m)\n! mm.compute_at(y, n)", "got y.n, which is not around biased; legal: compute_at(y, m)"},
     {"ComputeAtATileInsideTheReadersPlace", "linear", "y.tile(m, n, mo, no, mi, ni, 2, 5)\nbiased.compute_at(y, no)\n! mm.compute_at(y, mi)", "got y.mi, which is not around biased; legal: compute_at(y, no)"},
     {"ComputeAtInsideAVectorized", "linear", "y.vectorize(n)\n! biased.compute_at(y, n)", "expected a loop outside the vectorized loop n of y, got n; legal: compute_at(y, m)"},

@@ -348,7 +348,7 @@ class MoveWriter {
     std::vector<Pair> pairs;
     for (const std::string& one : names_) {
       for (const std::string& other : names_) {
-        if (one == other || needs(one, other) || needs(other, one)) continue;
+        if (one == other || depends_on(one, other) || depends_on(other, one)) continue;
         const StageAxes &mine = stages_.at(one), &theirs = stages_.at(other);
         if (mine.reduction.empty() != theirs.reduction.empty()) continue;
         for (size_t i = 0; i < std::min(mine.loops.size(), theirs.loops.size()); ++i) {
@@ -372,11 +372,11 @@ class MoveWriter {
     line("compute_with({}, {})", pair.sibling, splits ? fresh("o") : pair.loop);
   }
 
-  bool needs(const std::string& stage, const std::string& other) const {
+  bool depends_on(const std::string& stage, const std::string& other) const {
     auto found = reads_.find(stage);
     return found != reads_.end() &&
            std::any_of(found->second.begin(), found->second.end(), [&](const std::string& from) {
-             return from == other || needs(from, other);
+             return from == other || depends_on(from, other);
            });
   }
 

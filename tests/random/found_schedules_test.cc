@@ -104,7 +104,7 @@ const FoundSchedule kFound[] = {
      "diamond",
      {"right.copy_in(a, copy)", "copy.tile(i, j, mo, no, mi, ni, 4, 2, predicate_loads)"}},
     // Halide looked for memory where it had found that nothing is computed.
-    {"HoistedWhereASpecialCaseIsEmpty",
+    {"HoistedWhereASpecializationIsEmpty",
      "blur",
      {"y.reorder(i, j)", "y.copy_in(bx, copy)", "copy.compute_at(y, i)", "copy.hoist_storage(y, j)",
       "y.specialize(B > 0)"}},

@@ -73,8 +73,8 @@ Shape GraphBuilder::random_shape(int low_rank, int high_rank) {
   // What is too large shrinks, some axis at a time.
   while (count_of(shape) > kMostElements / 2) {
     Extent& extent = shape[static_cast<size_t>(random_.below(rank))];
-    extent =
-        extent.is_constant() ? Extent(1 + extent.constant() / 3) : Extent(random_.between(1, 3));
+    extent = extent.is_constant() ? Extent(1 + extent.constant_term() / 3)
+                                  : Extent(random_.between(1, 3));
   }
   return shape;
 }

@@ -54,7 +54,7 @@ int image(B* b, bool floats) {
       return false;
     for (int axis : {1, 2}) {
       const Extent& extent = b->shape(node)[static_cast<size_t>(axis)];
-      if (!extent.is_constant() || extent.constant() < 3) return false;
+      if (!extent.is_constant() || extent.constant_term() < 3) return false;
     }
     return b->shape(node)[3].is_constant();
   };
@@ -70,7 +70,7 @@ int image(B* b, bool floats) {
 
 bool add_conv2d(B* b, const std::string& op) {
   int x = image(b, false);
-  int64_t channels = b->shape(x)[3].constant();
+  int64_t channels = b->shape(x)[3].constant_term();
   int groups = 1;
   if (channels > 1 && b->random().chance(0.4)) {
     groups = b->random().chance(0.5) ? static_cast<int>(channels) : channels % 2 == 0 ? 2 : 1;
@@ -79,7 +79,7 @@ bool add_conv2d(B* b, const std::string& op) {
   Shape kernel = {b->random().between(1, 3), b->random().between(1, 3), channels / groups, outputs};
   json params;
   params["stride"] = {b->random().between(1, 2), b->random().between(1, 3)};
-  bool wide = kernel[0].constant() == 1 && kernel[1].constant() == 1;
+  bool wide = kernel[0].constant_term() == 1 && kernel[1].constant_term() == 1;
   int dilation = b->random().chance(wide ? 0.5 : 0.2) ? 2 : 1;
   std::vector<int> pad = {0, 0, 0, 0};
   if (dilation == 2) pad = {1, 1, 1, 1};  // so that 5 rows fit
@@ -182,12 +182,12 @@ bool add_slice(B* b, const std::string& op) {
     if (least > 0 && b->random().chance(0.6))
       begin = Extent(b->random().between(0, static_cast<int>(least)));
     if (extent.is_constant() && b->random().chance(0.5)) {
-      end =
-          Extent(b->random().between(static_cast<int>(begin.constant()), static_cast<int>(least)));
+      end = Extent(
+          b->random().between(static_cast<int>(begin.constant_term()), static_cast<int>(least)));
       step = b->random().between(1, 3);
       if (least > 0 && b->random().chance(0.3)) {  // downwards
         begin = Extent(b->random().between(0, static_cast<int>(least) - 1));
-        end = Extent(b->random().between(-1, static_cast<int>(begin.constant())));
+        end = Extent(b->random().between(-1, static_cast<int>(begin.constant_term())));
         step = -step;
       }
     }

@@ -246,7 +246,7 @@ double element(const Recipe& recipe, const Step& leaf, RandomNumbers* random) {
 }  // namespace
 
 json extent_to_json(const Extent& extent) {
-  return json::array({extent.constant(), extent.coefficients()});
+  return json::array({extent.constant_term(), extent.coefficients()});
 }
 
 std::string leaf_name(const Step& leaf) {

@@ -39,7 +39,7 @@ const LargeCode kCases[] = {
     {"MoreCopiesThanAreCompiled", "huge", "y.unroll(i, 1025)", "expected at most 1024 copies of what y computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, got 1025; legal: i_u as a serial loop"},
     {"MoreCopiesOfLoops", "large", "y.unroll(i, 257)", "expected at most 1024 copies of what y computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, got 1028; legal: i_u as a serial loop"},
     {"MoreCopiesByTwoLoops", "large", "y.unroll(i)\ny.unroll(j)", "copies, got 10000"},
-    {"MoreCopiesByALoopAround", "large", "y.split(i, io, ii, 50)\ny.unroll(ii)\na.compute_at(y, ii)\na.unroll(j)", "expected at most 1024 copies of what a computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, got 5000; legal: j as a serial loop"},
+    {"MoreCopiesByAnEnclosingLoop", "large", "y.split(i, io, ii, 50)\ny.unroll(ii)\na.compute_at(y, ii)\na.unroll(j)", "expected at most 1024 copies of what a computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, got 5000; legal: j as a serial loop"},
     {"MoreCopiesOfVectors", "batch_vector", "y.vectorize(i, 128)\ny.unroll(i, 132)", "copies, got 1056"},
 };
 // clang-format on

@@ -350,7 +350,7 @@ void add_masked(std::vector<ScheduledCase>* cases) {
   }
 }
 
-// Special cases of the loops, by the batch.
+// Specializations of the loops, by the batch.
 void add_special_cases(std::vector<ScheduledCase>* cases) {
   const Expr batch = size_value("B");
   {

@@ -1,4 +1,4 @@
-// Special cases of a stage's loops, by conditions over the run-time sizes: the branches that they
+// Specializations of a stage's loops, by conditions over the run-time sizes: the branches that they
 // make, what each may do with what its condition says, and what is refused.
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ TEST(LowerSpecialize, WhatIsComputedInsideCoversEveryCase) {
   for (int64_t batch : kBatches) EXPECT_TRUE(lowers(l.y, l.schedule, {{"B", batch}}));
 }
 
-TEST(LowerSpecialize, ASpecialCaseInsideASpecialCase) {
+TEST(LowerSpecialize, ASpecializationInsideASpecialization) {
   Linear l;
   l.schedule[l.y].split(l.m, mo, mi, 2).specialize(kBatch >= 3).parallel(mo);
   l.schedule[l.mm].compute_at(l.y, mo).specialize(kBatch == 8).unroll(l.m).specialize(kBatch == 4);

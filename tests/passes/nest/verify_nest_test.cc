@@ -140,7 +140,7 @@ TEST(VerifyNest, RefusesAMissingLoop) {
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "the pure part of y outside its loop mi");
 }
 
-TEST(VerifyNest, RefusesALoopAroundNoUopOfItsStage) {
+TEST(VerifyNest, RefusesAnEnclosingLoopNoUopOfItsStage) {
   LoopNest nest = linear_nest();
   nest.root = block_node({loop_node("y", "mi", int_constant(2), block_node({})), nest.root});
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "loop y.mi with no pure uOp of y");

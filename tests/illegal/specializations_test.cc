@@ -10,7 +10,7 @@ namespace {
 TEST_P(Illegal, IsRefusedForItsCause) { EXPECT_TRUE(refuses(GetParam())); }
 
 // clang-format off
-const IllegalCase kSpecialCases[] = {
+const IllegalCase kSpecializations[] = {
     {"ConditionOverAnAxis", "batch", "! y.specialize(m == 1)", "m"},
     {"ConditionWithoutASize", "batch", "! y.specialize(1 == 1)", "expected a condition over run-time sizes"},
     {"ConditionThatIsANumber", "batch", "! y.specialize(B)", "expected a condition over run-time sizes"},
@@ -22,8 +22,8 @@ const IllegalCase kSpecialCases[] = {
     {"RfactorBehindIt", "batch", "mm.specialize(B == 1)\n! mm.rfactor(k, part)", "behind specialize, got rfactor; legal: in front"},
     {"ReductionSplitBehindIt", "batch", "mm.specialize(B == 1)\n! mm.split(k, ko, ki, 2)", "expected a loop of no reduction axis behind specialize, got k"},
     {"ReductionLoopsReorderedBehindIt", "batch", "mm.split(k, ko, ki, 5)\nmm.specialize(B == 1)\n! mm.reorder(ko, n, ki)", "expected the reduction loops in their order behind specialize, ko, ki, got ki, ko; legal: in front of the first specialize"},
-    {"ConditionTwice", "batch", "y.specialize(B == 1)\n! y.specialize(B == 1)", "expected a condition that y has no special case for yet, got B == 1; legal: what stands behind it, behind the first"},
-    {"ConditionTwiceWithAnotherBetween", "batch", "y.specialize(B == 1)\ny.specialize(B >= 8)\ny.unroll(n)\n! y.specialize(B == 1)", "expected a condition that y has no special case for yet, got B == 1"},
+    {"ConditionTwice", "batch", "y.specialize(B == 1)\n! y.specialize(B == 1)", "expected a condition that y has no specialization for yet, got B == 1; legal: what stands behind it, behind the first"},
+    {"ConditionTwiceWithAnotherBetween", "batch", "y.specialize(B == 1)\ny.specialize(B >= 8)\ny.unroll(n)\n! y.specialize(B == 1)", "expected a condition that y has no specialization for yet, got B == 1"},
     {"PrefetchAtALoopThatACaseRunsInParallel", "batch", "! mm.prefetch(x, m, 1)\nmm.specialize(B >= 8)\nmm.parallel(m)", "expected a serial loop outside vectorized ones, got m, which is parallel where B >= 8; legal: a serial loop around it"},
     {"PrefetchAtALoopThatACaseUnrolls", "batch", "! mm.prefetch(x, m, 1)\nmm.specialize(B == 4)\nmm.unroll(m)", "got m, which is unrolled where B == 4"},
     {"PrefetchInsideALoopThatACaseVectorizes", "batch", "! mm.prefetch(w, k, 1)\nmm.specialize(B == 4)\nmm.vectorize(m)", "got k inside m, which is vectorized where B == 4"},
@@ -41,7 +41,8 @@ const IllegalCase kSpecialCases[] = {
 };
 // clang-format on
 
-INSTANTIATE_TEST_SUITE_P(SpecialCases, Illegal, testing::ValuesIn(kSpecialCases), name_of_case);
+INSTANTIATE_TEST_SUITE_P(Specializations, Illegal, testing::ValuesIn(kSpecializations),
+                         name_of_case);
 
 }  // namespace
 }  // namespace emulsion
