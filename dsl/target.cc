@@ -186,6 +186,12 @@ bool cpu_lists_f16c() {
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
 
+// A compiler that is told of Zen 4 writes SSE4a too, which no processor of Intel's has.
+bool cpu_has_sse4a() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(0x80000001U, &a, &b, &c, &d) != 0 && (c & (1U << 6)) != 0;
+}
+
 std::set<std::string> host_features() {
   __builtin_cpu_init();
   bool base = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512cd");
@@ -193,7 +199,7 @@ std::set<std::string> host_features() {
                  __builtin_cpu_supports("avx512dq");
   bool cannonlake =
       skylake && __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vbmi");
-  bool zen4 = cannonlake && __builtin_cpu_supports("avx512bf16") &&
+  bool zen4 = cannonlake && cpu_has_sse4a() && __builtin_cpu_supports("avx512bf16") &&
               __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bitalg") &&
               __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq");
   // zen5 and sapphirerapids stay unclaimed: what they add is of no use to the types that have

@@ -113,8 +113,20 @@ class EntryBuilder {
     Halide::Expr array =
         Call::make(Halide::type_of<uint64_t*>(), Call::make_struct, values, Call::Intrinsic);
     Halide::Expr count = static_cast<int32_t>(words.size());
-    return Call::make(Halide::Int(32), "halide_can_use_target_features", {count, array},
-                      Call::Extern) != 0;
+    const Halide::Expr has = Call::make(Halide::Int(32), "halide_can_use_target_features",
+                                        {count, array}, Call::Extern) != 0;
+    const int zen = zen_generation(target);
+    if (zen == 0) return has;
+    // Halide's test ignores these two features outside AMD's processors
+    // (backends/runtime/processor.h).
+    return has && Call::make(Halide::Int(32), "emulsion_zen_generation", {}, Call::Extern) >= zen;
+  }
+
+  static int zen_generation(const Halide::Target& target) {
+    if (target.has_feature(Halide::Target::AVX512_Zen5)) return 5;
+    // Sapphire Rapids implies zen4's AVX-512, but its code is Intel's.
+    const bool intel = target.has_feature(Halide::Target::AVX512_SapphireRapids);
+    return target.has_feature(Halide::Target::AVX512_Zen4) && !intel ? 4 : 0;
   }
 
   hi::Stmt dispatch() const {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -118,6 +120,14 @@ TEST(Target, HostParsesBack) {
   Target host = Target::host();
   EXPECT_EQ(Target::parse(host.to_string_with_machine()), host);
   EXPECT_EQ(Target::host(), host);
+}
+
+// Code for Zen 4 holds SSE4a, which Intel's processors do not have, whatever of AVX-512 they have.
+TEST(Target, HostIsZenOnlyWithTheInstructionsOfAmd) {
+  std::ifstream file("/proc/cpuinfo");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (text.find(" sse4a") != std::string::npos) GTEST_SKIP() << "needs a processor without sse4a";
+  EXPECT_FALSE(Target::host().has("avx512_zen4"));
 }
 
 TEST(Target, HostHasCachesAndCores) {
