@@ -42,7 +42,8 @@ EmittedCounts check_schedule(const ScheduleProgram& program, const ScheduleLines
 // That for plain and for checked code.
 void check_both_codes(const ScheduleProgram& program, const ScheduleLines& lines);
 // Checked code for one half of all, so that none leaves its memory unseen; and plain code for the
-// other, since checked code has other vectors. `turn`: how often the same program was there before.
+// other, since checked code has other vectors; for all with EMULSION_CHECKED=1. `turn`: how often
+// the same program was there before.
 CompileOptions options_of_turn(int turn);
 
 // How many directives of each kind the schedule has.
