@@ -201,9 +201,18 @@ def _check(name, targets):
     if not legal:
         fail(("emulsion_library {}: expected a name that can be a C function, a letter and then letters, digits " +
               "and single underscores").format(name))
+    if type(targets) != "list":
+        fail("emulsion_library {}: targets: expected a list such as [\"x86-64-v3\"], got the {} {}".format(
+            name,
+            type(targets),
+            repr(targets),
+        ))
     if not targets:
         fail("emulsion_library {}: expected at least one target, got none".format(name))
     for target in targets:
+        if target == "tile-machine" or target.startswith("tile-machine,"):
+            fail(("emulsion_library {}: target \"{}\": expected instruction sets of a processor, such as " +
+                  "\"x86-64-v3\": there is no code generator for the tile machine").format(name, target))
         if target == "host" or target.startswith("host-"):
             fail(("emulsion_library {}: target \"{}\": expected explicit instruction sets, such as \"x86-64-v3\": " +
                   "what is built must not depend on the machine that builds it").format(name, target))
@@ -235,7 +244,8 @@ def emulsion_library(
       <name>_benchmark: time and GFLOP/s; manual, so that it has to be asked for.
 
     Args:
-      name: of the library and of its C function.
+      name: of the library and of its C function. Two different kernels of one name do not link into one program,
+        whatever packages they are in ("multiple definition of `<name>'").
       src: a C++ file that includes "backends/codegen/kernel_context.h" and defines
         `emulsion::Graph emulsion_kernel(const emulsion::KernelContext& context)`.
       targets: instruction sets as Halide spells them ("x86-64-linux-avx2-fma") or levels ("x86-64-v3"), the best

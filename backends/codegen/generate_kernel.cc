@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "backends/codegen/count_flops.h"
+#include "backends/codegen/exception_text.h"
 #include "backends/codegen/write_kernel_header.h"
 #include "backends/codegen/write_manifest.h"
 #include "backends/halide/compile_aot.h"
@@ -33,6 +34,20 @@ void check_label(const std::string& label) {
     if (std::iscntrl(static_cast<unsigned char>(c))) {
       fail("label: expected one line of text, got a control character");
     }
+  }
+}
+
+// What the user's function makes. Whatever it throws is the user's to mend, with the function's
+// name and the type of what was thrown; an InternalError is ours.
+Graph graph_of(const KernelFunction& kernel, const KernelContext& context) {
+  try {
+    return kernel(context);
+  } catch (const Error&) {
+    throw;
+  } catch (const InternalError&) {
+    throw;
+  } catch (...) {
+    fail("emulsion_kernel(): expected a graph, got an exception: {}", current_exception_text());
   }
 }
 
@@ -83,7 +98,7 @@ void generate_kernel(const KernelRequest& request, const KernelFunction& kernel)
     fail("kernel {}: expected at least one target, got none", request.name);
   }
   OutputFiles files(request.directory);
-  const Graph graph = kernel(KernelContext(request.targets, request.data));
+  const Graph graph = graph_of(kernel, KernelContext(request.targets, request.data));
   std::vector<LoopNest> nests;
   std::vector<TargetSchedule> texts;
   KernelDescription description;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/codegen/exception_text.h"
 #include "backends/codegen/generate_kernel.h"
 #include "backends/codegen/kernel_context.h"
 #include "dsl/error.h"
@@ -16,6 +17,11 @@
 extern char** environ;
 
 namespace {
+
+// Before the static objects of the kernel's source are made: they may throw.
+__attribute__((constructor(101))) void before_static_objects() {
+  emulsion::report_uncaught_exceptions();
+}
 
 using emulsion::Error;
 using emulsion::KernelRequest;

@@ -53,6 +53,9 @@ class HeaderWriter {
         "when an");
     line("// argument is wrong; it may be made from several threads at once.");
     line("");
+    line("// Outside the guard, so that another kernel of this name is noticed.");
+    line("#include \"{}.h\"", kernel_.name);
+    line("");
     line("#ifndef {}", guard());
     line("#define {}", guard());
     line("");
@@ -61,7 +64,6 @@ class HeaderWriter {
     line("#include <cstdint>");
     line("");
     line("#include \"backends/runtime/kernel_call.h\"");
-    line("#include \"{}.h\"", kernel_.name);
     line("");
     line("namespace emulsion::kernels::{} {{", kernel_.name);
     line("");

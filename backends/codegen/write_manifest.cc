@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dsl/error.h"
+#include "dsl/text_hash.h"
 
 namespace emulsion {
 namespace {
@@ -31,12 +32,6 @@ ordered_json buffer_json(const Buffer& buffer) {
 }
 
 }  // namespace
-
-std::string text_hash(const std::string& text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
-}
 
 std::string kernel_manifest(const KernelDescription& kernel,
                             const std::vector<TargetSchedule>& schedules) {

@@ -25,9 +25,6 @@ struct TargetSchedule {
 std::string kernel_manifest(const KernelDescription& kernel,
                             const std::vector<TargetSchedule>& schedules);
 
-// 64 bits of FNV-1a as 16 hexadecimal digits: tells schedules apart, keeps nobody out.
-std::string text_hash(const std::string& text);
-
 }  // namespace emulsion
 
 #endif  // EMULSION_BACKENDS_CODEGEN_WRITE_MANIFEST_H_

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <sstream>
+#include <string_view>
 
 #include "Halide.h"
 #include "backends/halide/check_code_size.h"
@@ -15,6 +16,7 @@
 #include "backends/halide/lower_statement.h"
 #include "backends/halide/output_files.h"
 #include "dsl/error.h"
+#include "dsl/text_hash.h"
 
 namespace emulsion {
 namespace {
@@ -30,12 +32,24 @@ Halide::Buffer<uint8_t> compile_body(const LoopNest& nest, const std::string& fu
       .compile_to_buffer();
 }
 
-std::string header_of(const Halide::Module& module) {
+// What Halide declares, and a reference that keeps two kernels of one name out of one program. A
+// linker takes `name` from the first archive that has it, whatever header was included. The
+// reference makes it take the archive of this header too, where `name` is then defined twice. It
+// has internal linkage: every source file that includes the header refers to its own kernel.
+std::string header_of(const Halide::Module& module, const std::string& identity) {
   std::ostringstream text;
-  std::string guard = "EMULSION_KERNEL_" + module.name() + "_H_";
+  const std::string function = identity_function(module.name(), identity);
+  const std::string guard = "EMULSION_KERNEL_" + function + "_H_";
   Halide::Internal::CodeGen_C(text, module.target(), Halide::Internal::CodeGen_C::CHeader, guard)
       .compile(module);
-  return text.str();
+  std::string header = text.str();
+  const size_t end = header.rfind("#endif");
+  EMULSION_CHECK(end != std::string::npos, "header of {}: expected an include guard",
+                 module.name());
+  header.insert(end, fmt::format("// Two kernels of one name do not link into one program.\n"
+                                 "__attribute__((used)) static int (*const {}_here)() = {};\n\n",
+                                 function, function));
+  return header;
 }
 
 // A kernel of such a name would take the place of that function in every program that links it.
@@ -104,15 +118,18 @@ class LibraryCompiler {
       std::string body = fmt::format("{}_emulsion_body_{}", function, i);
       Halide::Buffer<uint8_t> object = compile_body(*nests[i], body, targets_[i], options_);
       add_object(body, object);
+      const std::string_view code(reinterpret_cast<const char*>(object.data()),
+                                  object.size_in_bytes());
+      identity_ = text_hash(identity_ + text_hash(code));
       entry.bodies.push_back({body, kernel_target(targets_[i])});
     }
     entries_.push_back(std::move(entry));
   }
 
   void finish() {
-    Halide::Module module = entry_module(name_, entries_);
+    Halide::Module module = entry_module(name_, entries_, identity_);
     add_object(name_, module.compile_to_buffer());
-    std::string header = header_of(module);
+    std::string header = header_of(module, identity_);
     files_.write_scratch(name_ + ".h", header.data(), header.size());
     Halide::create_static_library(objects_, module.target(), files_.scratch_path(name_ + ".a"),
                                   /*deterministic=*/true);
@@ -130,6 +147,7 @@ class LibraryCompiler {
   OutputFiles& files_;
   std::vector<Entry> entries_;
   std::vector<std::string> objects_;
+  std::string identity_;  // a hash of all bodies' code, in order
 };
 
 }  // namespace

@@ -10,6 +10,9 @@
 // Each returns 0, or a code and a message (backends/runtime/emulsion_runtime.h), and leaves its
 // output alone when an argument is wrong. Linked with //backends/runtime. Equal inputs give equal
 // bytes, wherever and whenever they are compiled.
+//
+// Two different kernels of one NAME do not link into one program ("multiple definition of NAME"),
+// once a source file of it includes the header of each.
 
 #include <string>
 #include <vector>

@@ -158,13 +158,21 @@ class EntryBuilder {
 
 }  // namespace
 
-Halide::Module entry_module(const std::string& name, const std::vector<Entry>& entries) {
+std::string identity_function(const std::string& name, const std::string& identity) {
+  return name + "_is_" + identity;
+}
+
+Halide::Module entry_module(const std::string& name, const std::vector<Entry>& entries,
+                            const std::string& identity) {
   // With assertions: they are how a statement of Halide's leaves a function.
   Halide::Module module(name, Halide::Target("x86-64-linux-no_bounds_query-no_runtime"));
   for (const Entry& entry : entries) {
     EMULSION_CHECK(!entry.bodies.empty(), "entry {}: no bodies", entry.name);
     module.append(EntryBuilder(entry).build());
   }
+  module.append(hi::LoweredFunc(identity_function(name, identity),
+                                std::vector<hi::LoweredArgument>(), hi::Evaluate::make(0),
+                                Halide::LinkageType::External, Halide::NameMangling::C));
   return module;
 }
 

@@ -10,6 +10,10 @@
 //     the body for the first target whose features the processor has, whose code is returned
 //     or else: an error that names the instruction sets that would do
 //   }
+//
+// and a function that does nothing, whose name says which kernel of that name it is:
+//
+//   int name_is_9c1f...()
 
 #include <string>
 #include <vector>
@@ -31,8 +35,11 @@ struct Entry {
   std::vector<TargetBody> bodies;
 };
 
-// To be called inside call_halide().
-Halide::Module entry_module(const std::string& name, const std::vector<Entry>& entries);
+// To be called inside call_halide(). `identity`: a hash of the bodies' code.
+Halide::Module entry_module(const std::string& name, const std::vector<Entry>& entries,
+                            const std::string& identity);
+// The function that is there in this kernel only.
+std::string identity_function(const std::string& name, const std::string& identity);
 
 }  // namespace emulsion
 

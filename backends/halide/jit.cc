@@ -66,7 +66,9 @@ int64_t bytes_of(const std::string& name, const JitBuffer& buffer) {
   return bytes;
 }
 
-void check_data(const std::map<std::string, const JitBuffer*>& arguments, const LoopNest& nest) {
+// `arguments` are the kernel's; `given` the caller's, where a weight may still be unpacked.
+void check_data(const std::map<std::string, const JitBuffer*>& arguments,
+                const std::map<std::string, JitBuffer>& given, const LoopNest& nest) {
   auto first = [](const JitBuffer& b) { return reinterpret_cast<uintptr_t>(b.data); };
   for (const Buffer* declared : nest.arguments()) {
     const JitBuffer& buffer = *arguments.at(declared->name);
@@ -75,14 +77,13 @@ void check_data(const std::map<std::string, const JitBuffer*>& arguments, const 
       fail("argument {}: expected data, got a null pointer", declared->name);
     }
     if (declared->role != BufferRole::output || bytes == 0) continue;
-    for (const Buffer* other : nest.arguments()) {
-      const JitBuffer& shared = *arguments.at(other->name);
-      int64_t length = bytes_of(other->name, shared);
-      if (other == declared || length == 0) continue;
+    for (const auto& [other, shared] : given) {
+      int64_t length = bytes_of(other, shared);
+      if (other == declared->name || length == 0) continue;
       if (first(buffer) < first(shared) + static_cast<uintptr_t>(length) &&
           first(shared) < first(buffer) + static_cast<uintptr_t>(bytes)) {
         fail("argument {}: expected memory of its own, got memory that {} has too", declared->name,
-             other->name);
+             other);
       }
     }
   }
@@ -170,7 +171,7 @@ void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeVal
     if (!ordered.count(name)) fail("argument {}: expected an argument of {}", name, nest.name);
   }
   SizeValues sizes = bind_sizes(shapes, actual, known);
-  check_data(ordered, nest);
+  check_data(ordered, given, nest);
 
   ErrorCapture capture;
   Halide::JITUserContext* context = &capture;

@@ -1,6 +1,8 @@
 #include "backends/runtime/kernel_runtime.h"
 
+#include <dirent.h>
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -111,6 +113,33 @@ int run_on_team(ParallelLoop& loop, int threads) {
   return code;
 }
 
+// fork() copies one thread. In the child, OpenMP of GCC goes on waiting for the team that the
+// thread had in the parent. So that thread runs kernels alone in the child; threads that the child
+// starts have teams of their own. A parent of one thread had no team.
+std::atomic<bool> forking_with_threads{false};
+
+int count_threads_of_process() {
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return 2;  // nobody knows: as if there were a team
+  int count = 0;
+  while (const dirent* entry = readdir(tasks)) count += entry->d_name[0] != '.' ? 1 : 0;
+  closedir(tasks);
+  return count;
+}
+
+void before_fork() { forking_with_threads = count_threads_of_process() > 1; }
+
+void in_child() {
+  if (forking_with_threads) thread_state().lost_team = true;
+}
+
+[[maybe_unused]] const int atfork_code = pthread_atfork(before_fork, nullptr, in_child);
+
+int threads_for(int size) {
+  if (size <= 1 || thread_state().lost_team || omp_in_parallel() != 0) return 1;
+  return thread_limit(size);
+}
+
 bool try_acquire(const halide_parallel_task_t& task) {
   for (int i = 0; i < task.num_semaphores; ++i) {
     const halide_semaphore_acquire_t& wanted = task.semaphores[i];
@@ -147,7 +176,7 @@ namespace runtime = emulsion::runtime;
 extern "C" {
 
 int halide_do_par_for(void* user_context, halide_task_t task, int min, int size, uint8_t* closure) {
-  const int threads = size > 1 && !omp_in_parallel() ? runtime::thread_limit(size) : 1;
+  const int threads = runtime::threads_for(size);
   if (threads <= 1) return runtime::run_on_this_thread(user_context, task, min, size, closure);
 
   runtime::ParallelLoop loop;

@@ -10,6 +10,10 @@
 // what follows lets a test look at allocations and make one fail. Handlers installed with Halide's
 // halide_set_custom_... functions for these hooks are not consulted.
 
+// After fork() in a process of several threads, the thread that the child starts with runs kernels
+// by itself: its OpenMP team stayed in the parent. Threads that the child starts run them on teams
+// of their own.
+
 #include <cstdint>
 
 namespace emulsion::runtime {

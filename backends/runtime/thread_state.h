@@ -37,6 +37,8 @@ struct ThreadState {
   uint64_t errors = 0;
   int max_threads = 0;         // 0: no limit of our own
   uint64_t refused_bytes = 0;  // the size of the allocation that failed last
+  // This thread came through fork(), and its OpenMP may still count on threads that did not.
+  bool lost_team = false;
 };
 
 ThreadState& thread_state();

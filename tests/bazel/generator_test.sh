@@ -9,6 +9,7 @@ schedule=$PWD/$3
 schedule_json=$PWD/$4
 fused_rows=$PWD/$5
 fused_rows_checked=$PWD/$6
+throwing_static=$PWD/$7
 work=${TEST_TMPDIR:?}
 failures=0
 
@@ -48,6 +49,13 @@ for file in $expected; do
   cmp "$work/a/$file" "$work/b/c/$file" || problem "$file differs"
 done
 cd "$work" || exit 1
+
+# A static object of the user's source that throws ends with a message too.
+"$throwing_static" --name=thrown --target=x86-64-v3 --out="$work/thrown" >"$work/said" 2>&1
+code=$?
+[ "$code" = 1 ] || problem "a throwing static: expected exit code 1, got $code"
+grep -qF "uncaught exception: std::runtime_error: no table" "$work/said" ||
+  problem "a throwing static: $(cat "$work/said")"
 
 # A checked kernel has the words of its checks in it: of those that nothing proves, and this one has such.
 words="stage y, axis 0 of y: expected an index from 0 to less than"

@@ -146,5 +146,24 @@ TEST(GenerateKernelTest, RefusesADirectoryThatCannotBeMade) {
               ThrowsMessage<Error>(HasSubstr("output directory")));
 }
 
+TEST(GenerateKernelTest, SaysWhatTheGraphFunctionThrew) {
+  expect_refusal(
+      request(""),
+      "emulsion_kernel(): expected a graph, got an exception: std::runtime_error: no such layer",
+      [](const KernelContext&) -> Graph { throw std::runtime_error("no such layer"); });
+  expect_refusal(request(""), "emulsion_kernel(): expected a graph, got an exception: int",
+                 [](const KernelContext&) -> Graph { throw 42; });
+}
+
+TEST(GenerateKernelTest, LeavesAnErrorOfTheGraphFunctionAsItIs) {
+  expect_refusal(request(""), "expected something else",
+                 [](const KernelContext&) -> Graph { throw Error("expected something else"); });
+}
+
+TEST(GenerateKernelTest, OurOwnFaultsStayOurs) {
+  const KernelFunction kernel = [](const KernelContext&) -> Graph { throw InternalError("ours"); };
+  EXPECT_THROW(generate_kernel(request(directory("ours")), kernel), InternalError);
+}
+
 }  // namespace
 }  // namespace emulsion

@@ -57,13 +57,6 @@ TEST(WriteManifestTest, EscapesAnyLabel) {
   }
 }
 
-TEST(WriteManifestTest, TellsSchedulesApart) {
-  // Published values of FNV-1a.
-  EXPECT_EQ(text_hash(""), "cbf29ce484222325");
-  EXPECT_EQ(text_hash("a"), "af63dc4c8601ec8c");
-  EXPECT_NE(text_hash("y.parallel(m)"), text_hash("y.parallel(n)"));
-}
-
 TEST(WriteManifestTest, RefusesAScheduleTooFew) {
   const LoopNest kernel = nest();
   EXPECT_THROW(kernel_manifest(describe(kernel, "f"), {}), InternalError);

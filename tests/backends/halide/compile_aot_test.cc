@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -235,6 +236,59 @@ TEST_F(CompileAot, RefusesAFileNameThatIsAFolder) {
   fs::create_directories(folder_ / "out" / "linear.a" / "x");
   EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "linear", kPlain, folder()); }),
               HasSubstr("linear.a: expected one that can be replaced"));
+}
+
+// Links programs out of kernels called `same`, by the C compiler.
+class KernelsOfOneName : public CompileAot {
+ protected:
+  // folder/same.h and same.a, and folder/main.o, which includes that header from two files deep.
+  void make(const std::string& where, const Tensor& result) {
+    const Graph graph(result);
+    compile_aot(lower(graph, Schedule(graph)), "same", kPlain, folder(where));
+    std::ofstream(folder(where) + "/use.c")
+        << "#include \"same.h\"\nint use_" << where << "(void) { return 0; }\n";
+    ASSERT_EQ(run("cc -O2 -Wall -Wextra -Werror -c " + folder(where) + "/use.c -o " + folder(where) +
+                  "/use.o"),
+              "");
+  }
+  // What the linker says; empty when it links. What kernels call is left open.
+  std::string link(const std::vector<std::string>& folders) {
+    std::ofstream(folder(folders.front()) + "/main.c") << "int main(void) { return 0; }\n";
+    std::string command = "cc -Wl,--unresolved-symbols=ignore-all -o " + folder(folders.front()) +
+                          "/program " + folder(folders.front()) + "/main.c";
+    for (const std::string& where : folders) command += " " + folder(where) + "/use.o";
+    for (const std::string& where : folders) command += " " + folder(where) + "/same.a";
+    return run(command);
+  }
+  // What a command prints when it fails.
+  std::string run(const std::string& command) const {
+    const std::string said = folder("said.txt");
+    const int code = std::system((command + " >" + said + " 2>&1").c_str());
+    return code == 0 ? "" : "failed: " + contents("said.txt");
+  }
+};
+
+TEST_F(KernelsOfOneName, DoNotLinkIntoOneProgram) {
+  const Tensor x = input("x", f32, {8});
+  make("one", relu(x, "y"));
+  make("other", abs(x, "y"));
+  EXPECT_EQ(link({"one"}), "");
+  EXPECT_EQ(link({"other"}), "");
+  EXPECT_THAT(link({"one", "other"}), HasSubstr("multiple definition of `same'"));
+}
+
+TEST_F(KernelsOfOneName, ThatDifferInAConstantOnlyDoNotLinkEither) {
+  const Tensor x = input("x", f32, {2});
+  make("one", add(x, constant("c", {2}, std::vector<float>{1, 2}), "y"));
+  make("other", add(x, constant("c", {2}, std::vector<float>{1, 3}), "y"));
+  EXPECT_THAT(link({"one", "other"}), HasSubstr("multiple definition of `same'"));
+}
+
+TEST_F(KernelsOfOneName, ThatAreEqualAreOne) {
+  const Tensor x = input("x", f32, {8});
+  make("one", relu(x, "y"));
+  make("other", relu(x, "y"));
+  EXPECT_EQ(link({"one", "other"}), "");
 }
 
 }  // namespace

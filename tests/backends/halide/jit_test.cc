@@ -239,6 +239,13 @@ TEST(Jit, RefusesAnOutputThatSharesMemory) {
       HasSubstr("expected memory of its own"));
 }
 
+// The kernel reads the packed copy; the caller still loses the weight.
+TEST(Jit, RefusesAnOutputThatSharesMemoryWithAWeightThatItPacks) {
+  EXPECT_THAT(
+      Linear().error_with([](auto* buffers) { (*buffers)["y"].data = (*buffers)["w"].data; }),
+      HasSubstr("argument y: expected memory of its own, got memory that w has too"));
+}
+
 TEST(Jit, RefusesAWrongShapeOfAWeightThatItPacks) {
   EXPECT_THAT(Linear().error_with([](auto* buffers) {
     (*buffers)["w"].shape = {20, 2};

@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <set>
@@ -113,6 +116,51 @@ TEST_F(LinkedKernels, HonourTheThreadLimit) {
   EXPECT_EQ(emulsion_set_max_threads(0), 1);
   EXPECT_THAT(seen.team_sizes, ::testing::ElementsAre(1, 2));
   EXPECT_EQ(wrong_values(), 0);
+}
+
+// What a child process returns; it is ended after some seconds when it hangs.
+template <typename Callable>
+int code_of_child(Callable&& callable) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(callable());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+TEST_F(LinkedKernels, RunInAChildOfAProcessWithATeam) {
+  ASSERT_EQ(checked_twice(&x.raw, &y.raw), 0);  // makes the team
+  EXPECT_EQ(code_of_child([&] {
+              std::fill_n(y.data<float>(), kRows * kColumns, 0.0f);
+              return checked_twice(&x.raw, &y.raw) != 0 ? 1 : wrong_values() != 0 ? 2 : 0;
+            }),
+            0);
+  ASSERT_EQ(checked_twice(&x.raw, &y.raw), 0);  // the parent's team is still there
+}
+
+TEST_F(LinkedKernels, RunInAChildOfAProcessWhoseTeamIsTheApplications) {
+  std::atomic<int> threads{0};
+#pragma omp parallel num_threads(4)
+  ++threads;
+  EXPECT_EQ(code_of_child([&] { return checked_twice(&x.raw, &y.raw); }), 0);
+}
+
+TEST_F(LinkedKernels, RunOnATeamInAThreadThatTheChildStarts) {
+  ASSERT_EQ(checked_twice(&x.raw, &y.raw), 0);
+  EXPECT_EQ(code_of_child([&] {
+              Visits seen;
+              visits = &seen;
+              int code = 1;
+              std::thread([&] {
+                omp_set_num_threads(4);  // each thread has its own number
+                code = checked_twice(&x.raw, &y.raw);
+              }).join();
+              return code != 0 ? 1 : seen.team_sizes == std::set<int>{4} ? 0 : 2;
+            }),
+            0);
 }
 
 TEST_F(LinkedKernels, RunFromSixtyFourThreadsAtOnce) {
