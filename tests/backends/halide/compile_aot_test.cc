@@ -247,8 +247,8 @@ class KernelsOfOneName : public CompileAot {
     compile_aot(lower(graph, Schedule(graph)), "same", kPlain, folder(where));
     std::ofstream(folder(where) + "/use.c")
         << "#include \"same.h\"\nint use_" << where << "(void) { return 0; }\n";
-    ASSERT_EQ(run("cc -O2 -Wall -Wextra -Werror -c " + folder(where) + "/use.c -o " + folder(where) +
-                  "/use.o"),
+    ASSERT_EQ(run("cc -O2 -Wall -Wextra -Werror -c " + folder(where) + "/use.c -o " +
+                  folder(where) + "/use.o"),
               "");
   }
   // What the linker says; empty when it links. What kernels call is left open.
