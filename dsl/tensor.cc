@@ -252,7 +252,10 @@ Func::Func(const std::string& name) : name_(name) { check_identifier("function",
 
 const Tensor& Func::tensor() const {
   if (!tensor_.defined()) {
-    fail("function {}: expected a definition before its use, as in {}(m, n) = ...", name_, name_);
+    fail(
+        "function {}: expected a definition before its use, as in {}(m, n) = ...; it cannot read "
+        "itself: legal: a reduction over an axis (sum, product, reduce_max, reduce_min)",
+        name_, name_);
   }
   return tensor_;
 }

@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "dsl/expr.h"
@@ -103,12 +104,20 @@ class Func {
     std::vector<Axis> axes_;
   };
 
-  // With axes only, the left-hand side of the definition or a read; with other indices, a read.
-  template <typename... Axes>
-  Definition operator()(const Axis& first, const Axes&... rest) {
-    return Definition(this, {first, rest...});
+  // With axes only, the left-hand side of the definition or a read; with other indices (axes,
+  // expressions and numbers in any mix), a read: bx(y + 1, x), table(0).
+  template <typename... Indices>
+  auto operator()(const Indices&... indices) {
+    if constexpr ((std::is_same_v<Indices, Axis> && ...)) {
+      return Definition(this, {indices...});
+    } else {
+      return at({Expr(indices)...});
+    }
   }
-  Definition operator()() { return Definition(this, {}); }
+  template <typename... Indices>
+  Expr operator()(const Indices&... indices) const {
+    return at({Expr(indices)...});
+  }
   Expr at(std::vector<Expr> indices) const { return tensor().at(std::move(indices)); }
   const std::string& name() const { return name_; }
   const Tensor& tensor() const;                        // Error before the definition

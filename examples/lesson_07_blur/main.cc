@@ -69,8 +69,8 @@ void print_table(const std::vector<Row>& rows) {
 void teach() {
   Tensor in = input("in", u16, {kRows + 2, kColumns + 2});
   Func bx("bx"), by("by");
-  bx(halo, x) = (in(halo, x) + in(halo, Expr(x) + 1) + in(halo, Expr(x) + 2)) / 3;
-  by(y, x) = (bx(y, x) + bx.at({Expr(y) + 1, x}) + bx.at({Expr(y) + 2, x})) / 3;
+  bx(halo, x) = (in(halo, x) + in(halo, x + 1) + in(halo, x + 2)) / 3;
+  by(y, x) = (bx(y, x) + bx(y + 1, x) + bx(y + 2, x)) / 3;
   const int lanes = Target::host().vector_lanes(u16);
 
   std::vector<lesson::Trial> trials;

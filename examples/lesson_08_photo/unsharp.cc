@@ -37,7 +37,7 @@ Expr weighted(const std::function<Expr(int tap)>& at) {
 
 // The nearest index inside the picture of one that may lie beyond its edge.
 Expr nearest(const Axis& with_border, const Extent& extent) {
-  return max(min(Expr(with_border) - kRadius, extent_value(extent) - 1), 0);
+  return max(min(with_border - kRadius, extent_value(extent) - 1), 0);
 }
 
 }  // namespace
@@ -54,13 +54,12 @@ Graph unsharp_mask() {
   // A picture without pixels has no edge to repeat.
   border(v, u, c) = select(extent_value(height) > 0 && extent_value(width) > 0,
                            photo(nearest(v, height), nearest(u, width), c), 0);
-  auto channel = [&](int which) { return cast(u16, border.at({v, u, which})); };
+  auto channel = [&](int which) { return cast(u16, border(v, u, which)); };
   grey(v, u) = channel(0) * 77 + channel(1) * 150 + channel(2) * 29;
-  blur_y(y, u) = weighted([&](int tap) { return cast(f32, grey.at({Expr(y) + tap, u})); });
-  blur(y, x) = weighted([&](int tap) { return blur_y.at({y, Expr(x) + tap}); });
-  Expr edges =
-      (cast(f32, grey.at({Expr(y) + kRadius, Expr(x) + kRadius})) - blur(y, x)) * (1.0f / 256);
-  sharper(y, x, c) = cast(u8, cast(f32, photo(y, x, c)) + amount.at({}) * edges + 0.5f);
+  blur_y(y, u) = weighted([&](int tap) { return cast(f32, grey(y + tap, u)); });
+  blur(y, x) = weighted([&](int tap) { return blur_y(y, x + tap); });
+  Expr edges = (cast(f32, grey(y + kRadius, x + kRadius)) - blur(y, x)) * (1.0f / 256);
+  sharper(y, x, c) = cast(u8, cast(f32, photo(y, x, c)) + amount() * edges + 0.5f);
   return Graph(sharper);
 }
 

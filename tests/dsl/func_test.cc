@@ -27,6 +27,28 @@ TEST(Func, ReadsLikeATensorOnceItIsDefined) {
   EXPECT_EQ(to_string(g.tensor().op()->body), "max(f[m, n] + f[3 - m, n], 0f)");
 }
 
+TEST(Func, IsReadAtAnyMixOfAxesExpressionsAndNumbers) {
+  Func f("f"), g("g");
+  f(m, n) = cast(f32, m + n);
+  g(m, n) = f(m, n) + f(3 - m, n) + f(m, 0) + f(0, 5) + f(m, min(n + 1, 5));
+  EXPECT_EQ(to_string(g.tensor().op()->body),
+            "f[m, n] + f[3 - m, n] + f[m, 0] + f[0, 5] + f[m, min(n + 1, 5)]");
+}
+
+TEST(Func, IsReadThroughAConstReference) {
+  Func f("f"), g("g");
+  f(m) = cast(f32, m);
+  const Func& read = f;
+  g(m) = read(m) + read(3 - m) + read(0);
+  EXPECT_EQ(to_string(g.tensor().op()->body), "f[m] + f[3 - m] + f[0]");
+}
+
+TEST(Func, AxesTakePartInArithmeticAndComparisonsOnEitherSide) {
+  Func f("f");
+  f(m, n) = select(m + 1 < n && 2 * n != m, 1 + m, -n % 3) - n;
+  EXPECT_EQ(to_string(f.tensor().op()->body), "select(m + 1 < n && 2 * n != m, 1 + m, -n % 3) - n");
+}
+
 TEST(Func, MayHaveNoAxes) {
   Func f("f"), g("g");
   f() = sum(k, input("v", f32, {5})(k));
@@ -51,6 +73,25 @@ INSTANTIATE_TEST_SUITE_P(
            f(m) = f(m) + 1.0f;
          },
          "function f: expected a definition before its use"},
+        {"Recursion",
+         [] {
+           Func f("f");
+           f(m) = f(m - 1) + 1.0f;
+         },
+         "it cannot read itself: legal: a reduction over an axis (sum, product, reduce_max"},
+        {"ReadOfUndefinedAtNumbers",
+         [] {
+           Func f("f"), g("g");
+           g(m) = f(0) + 1.0f;
+         },
+         "function f: expected a definition before its use"},
+        {"TooManyIndices",
+         [] {
+           Func f("f"), g("g");
+           f(m) = cast(f32, m);
+           g(m) = f(m, 0);
+         },
+         "read of f: expected 1 indices for shape [4], got 2"},
         {"SecondDefinition",
          [] {
            Func f("f");
