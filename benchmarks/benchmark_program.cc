@@ -1,10 +1,12 @@
 #include "benchmarks/benchmark_program.h"
 
+#include <benchmark/benchmark.h>
+
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -15,11 +17,19 @@
 namespace emulsion::benchmarks {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kSilence{5};
+
 // The counter of a repetition that did nothing.
 constexpr char kInterrupted[] = "interrupted";
 
+// Set by Ctrl-C while calls are measured: the others are left out. A second one ends the process.
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set by a signal handler");
+
+const Clock::time_point program_start = Clock::now();
+Clock::time_point last_line = program_start;
 
 constexpr char kCommonHelp[] =
     "  --json=FILE   write the JSON there, and only the text to standard output\n"
@@ -35,6 +45,10 @@ constexpr char kCommonHelp[] =
 
 std::string help_text;  // Google Benchmark asks for a function without arguments
 void print_help() { std::fputs(help_text.c_str(), stdout); }
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Keeps the seconds of every repetition, and passes everything on to `next`, which may be null.
 class SampleCollector : public benchmark::BenchmarkReporter {
@@ -63,13 +77,57 @@ class SampleCollector : public benchmark::BenchmarkReporter {
   benchmark::BenchmarkReporter* next_;
 };
 
-// Takes Google Benchmark's options, then ours. Nothing: the program ends with *status. `arguments`
-// has to live as long as the benchmarks, which keep a pointer into it.
-std::optional<ProgramOptions> parse_options(const std::string& name,
-                                            std::vector<std::string>* arguments, int* status) {
-  auto given = [arguments](const std::string& flag) {
-    for (const std::string& argument : *arguments) {
-      if (argument == flag || argument.rfind(flag + "=", 0) == 0) return true;
+// Repeats one call.
+class Repeater {
+ public:
+  explicit Repeater(const TimedCall& call) : call_(call) {}
+
+  void operator()(benchmark::State& state) {
+    if (interrupted) return give_up(state);
+    report_progress(call_.name);
+    if (call_.prepare) call_.prepare();
+    call_.call();  // the first call after another benchmark finds nothing in the caches
+    for (auto _ : state) {
+      if (!call_.before_call) {
+        call_.call();
+        continue;
+      }
+      call_.before_call();
+      const Clock::time_point start = Clock::now();
+      call_.call();
+      state.SetIterationTime(seconds_since(start));
+    }
+    iterations_ = state.max_iterations;
+  }
+
+ private:
+  // Google Benchmark wants as many iterations from each repetition, also from those that failed.
+  void give_up(benchmark::State& state) const {
+    if (iterations_ != state.max_iterations) return state.SkipWithError(kInterrupted);
+    for (auto _ : state) {
+      if (call_.before_call) state.SetIterationTime(0);
+    }
+    state.counters[kInterrupted] = 1;
+  }
+
+  const TimedCall& call_;
+  benchmark::IterationCount iterations_ = 0;  // of the last complete repetition
+};
+
+void catch_interrupt() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupted = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+}
+
+// Takes Google Benchmark's options, then ours. Nothing: the program ends with *status. `words` has
+// to live as long as the benchmarks, which keep a pointer into it.
+std::optional<ProgramOptions> parse_options(const Program& program, std::vector<std::string>* words,
+                                            int* status) {
+  auto given = [words](const std::string& flag) {
+    for (const std::string& word : *words) {
+      if (word == flag || word.rfind(flag + "=", 0) == 0) return true;
     }
     return false;
   };
@@ -78,12 +136,12 @@ std::optional<ProgramOptions> parse_options(const std::string& name,
   options.raw = given("--benchmark_format");
   options.list = given("--benchmark_list_tests");
   // Ahead of the user's, which then win.
-  arguments->insert(arguments->begin() + 1,
-                    {quick ? "--benchmark_repetitions=3" : "--benchmark_repetitions=25",
-                     quick ? "--benchmark_min_time=0.005" : "--benchmark_min_time=0.05",
-                     "--benchmark_enable_random_interleaving=true"});
+  words->insert(words->begin() + 1,
+                {quick ? "--benchmark_repetitions=3" : "--benchmark_repetitions=25",
+                 quick ? "--benchmark_min_time=0.005" : "--benchmark_min_time=0.05",
+                 "--benchmark_enable_random_interleaving=true"});
   std::vector<char*> pointers;
-  for (std::string& argument : *arguments) pointers.push_back(argument.data());
+  for (std::string& word : *words) pointers.push_back(word.data());
   int count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
   benchmark::Initialize(&count, pointers.data(), print_help);
@@ -93,10 +151,11 @@ std::optional<ProgramOptions> parse_options(const std::string& name,
   app.add_flag("--help,-h", help);
   app.add_option("--json", options.json);
   app.add_flag("--quick", options.quick);
+  if (!program.arguments.empty()) app.add_option("arguments", options.arguments);
   try {
     app.parse(count, pointers.data());
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "%s: %s; see --help\n", name.c_str(), error.what());
+    std::fprintf(stderr, "%s: %s; see --help\n", program.name.c_str(), error.what());
     *status = 2;
     return std::nullopt;
   }
@@ -105,70 +164,74 @@ std::optional<ProgramOptions> parse_options(const std::string& name,
   return std::nullopt;
 }
 
+// Prints, or writes, both forms.
+void print(const Report& report, const ProgramOptions& options) {
+  std::fputs(report_text(report).c_str(), options.raw ? stderr : stdout);
+  if (!options.json.empty()) {
+    write_file("results", user_path(options.json), report_json(report));
+  } else if (!options.raw) {
+    std::printf("\n%s", report_json(report).c_str());
+  }
+}
+
 }  // namespace
 
-int run_program(int argc, char** argv, const std::string& name, const std::string& help,
-                const std::function<int(const ProgramOptions&)>& run) {
-  help_text = help + kCommonHelp;
+int run_program(int argc, char** argv, const Program& program) {
+  help_text = program.measures +
+              "\n\nExample:\n  ./bazelw run -c opt //benchmarks:" + program.name + " -- " +
+              program.example + "\n\n";
+  if (!program.arguments.empty()) help_text += "  ...           " + program.arguments + '\n';
+  help_text += kCommonHelp;
   int status = 0;
-  std::vector<std::string> arguments(argv, argv + argc);
-  const std::optional<ProgramOptions> options = parse_options(name, &arguments, &status);
+  std::vector<std::string> words(argv, argv + argc);
+  const std::optional<ProgramOptions> options = parse_options(program, &words, &status);
   if (!options) return status;
   try {
-    return run(*options);
+    // Before minutes of measuring, not after.
+    if (!options->json.empty()) check_writable("results", user_path(options->json));
+    Report report = program.run(*options);
+    if (interrupted) report.warnings.emplace_back("interrupted: not everything was measured");
+    if (!options->list) print(report, *options);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+    std::fprintf(stderr, "%s: %s\n", program.name.c_str(), error.what());
     return 1;
   }
+  constexpr int kInterruptedStatus = 128 + SIGINT;
+  return interrupted ? kInterruptedStatus : 0;
 }
 
-void catch_interrupt() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupted = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-}
-
-bool benchmarks_interrupted() { return interrupted; }
-
-bool Interruptible::stop(benchmark::State& state) const {
-  if (!interrupted) return false;
-  if (iterations_ != state.max_iterations) {
-    state.SkipWithError("interrupted");
-    return true;
+std::map<std::string, Samples> measure(const std::vector<TimedCall>& calls,
+                                       const ProgramOptions& options) {
+  for (const TimedCall& call : calls) {
+    auto* added = benchmark::RegisterBenchmark(
+        call.name.c_str(), [repeater = std::make_shared<Repeater>(call)](benchmark::State& state) {
+          (*repeater)(state);
+        });
+    if (call.before_call) {
+      added->UseManualTime();
+    } else {
+      added->UseRealTime();
+    }
   }
-  // Google Benchmark wants as many iterations from each repetition, also from those that failed.
-  for (auto _ : state) {
-  }
-  state.counters[kInterrupted] = 1;
-  return true;
-}
-
-std::map<std::string, Samples> measure(const ProgramOptions& options) {
+  catch_interrupt();
+  if (!options.list) announce("measuring; Ctrl-C prints what there is");
   std::unique_ptr<benchmark::BenchmarkReporter> display;
   if (options.raw) display.reset(benchmark::CreateDefaultDisplayReporter());
   SampleCollector collector(display.get());
   benchmark::RunSpecifiedBenchmarks(&collector);
+  benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
   return std::move(collector.seconds);
 }
 
-void check_writable(const ProgramOptions& options) {
-  if (!options.json.empty()) emulsion::check_writable("results", user_path(options.json));
+void announce(const std::string& what) {
+  last_line = Clock::now();
+  const double seconds = std::chrono::duration<double>(last_line - program_start).count();
+  std::fprintf(stderr, "%4.0f s  %s\n", seconds, what.c_str());
 }
 
-int report(const ProgramOptions& options, const std::string& text, const std::string& json) {
-  if (options.list) return 0;
-  const std::string remark =
-      benchmarks_interrupted() ? "interrupted: not everything was measured\n" : "";
-  std::fputs((remark + text).c_str(), options.raw ? stderr : stdout);
-  if (!options.json.empty()) {
-    write_file("results", user_path(options.json), json);
-  } else if (!options.raw) {
-    std::printf("\n%s", json.c_str());
-  }
-  constexpr int kInterruptedStatus = 128 + SIGINT;
-  return benchmarks_interrupted() ? kInterruptedStatus : 0;
+void report_progress(const std::string& what) {
+  if (Clock::now() - last_line >= kSilence) announce(what);
 }
 
 }  // namespace emulsion::benchmarks

@@ -1,24 +1,22 @@
 #ifndef EMULSION_BENCHMARKS_BENCHMARK_PROGRAM_H_
 #define EMULSION_BENCHMARKS_BENCHMARK_PROGRAM_H_
 
-// What every benchmark is as a program: Google Benchmark's options and ours, repetitions in random
-// order over the whole run (what disturbs the machine for a while disturbs all alike), Ctrl-C that
-// prints what there is, and a report at the end, as text and as JSON.
+// What every benchmark is as a program: Google Benchmark's options and ours, and a report at the
+// end, as text and as JSON.
 //
 //   --json=FILE   write the JSON there, and only the text to standard output
 //   --quick       short measurements: to see that it works, not to quote
-//   --help        the program's own text
+//   --help        what it measures, with an example
 //
 // With --benchmark_format Google Benchmark's report goes to standard output, the text to standard
-// error.
-
-#include <benchmark/benchmark.h>
+// error. Ctrl-C prints what has been measured by then.
 
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "benchmarks/report.h"
 #include "benchmarks/samples.h"
 
 namespace emulsion::benchmarks {
@@ -28,36 +26,38 @@ struct ProgramOptions {
   bool quick = false;
   bool raw = false;   // --benchmark_format was given
   bool list = false;  // --benchmark_list_tests was given
+  std::vector<std::string> arguments;
 };
 
-// Calls `run` with the options and turns what it throws into a message. The options that all have
-// stand below the program's own `help`. Returns what main() returns.
-int run_program(int argc, char** argv, const std::string& name, const std::string& help,
-                const std::function<int(const ProgramOptions&)>& run);
-
-// Set by Ctrl-C, from catch_interrupt() on: what has not been measured is left out. A second Ctrl-C
-// ends the process.
-void catch_interrupt();
-bool benchmarks_interrupted();
-
-// One registered benchmark, as far as interruption goes; keep it where it is while they run.
-class Interruptible {
- public:
-  // Whether the user has had enough: then the repetition is over.
-  bool stop(benchmark::State& state) const;
-  void finished(const benchmark::State& state) { iterations_ = state.max_iterations; }
-
- private:
-  benchmark::IterationCount iterations_ = 0;  // of the last complete repetition
+struct Program {
+  std::string name;      // //benchmarks:name
+  std::string measures;  // lines for --help
+  std::string example;   // the options of an example
+  std::function<Report(const ProgramOptions&)> run;
+  std::string arguments = {};  // what its arguments are; empty: it takes none
 };
 
-// Runs what is registered; the seconds of one call in each repetition, by the benchmark's name.
-std::map<std::string, Samples> measure(const ProgramOptions& options);
+// Reads the options, runs the program, and prints its report or what went wrong. Returns what
+// main() returns.
+int run_program(int argc, char** argv, const Program& program);
 
-// Error when options.json cannot be written: before minutes of measuring, not after.
-void check_writable(const ProgramOptions& options);
-// Prints, or writes, both forms of the result. Returns what main() returns.
-int report(const ProgramOptions& options, const std::string& text, const std::string& json);
+// What is timed: `call`, many times in each repetition.
+struct TimedCall {
+  std::string name;
+  std::function<void()> prepare;      // before each repetition; or nothing
+  std::function<void()> before_call;  // before each call, outside its time; or nothing
+  std::function<void()> call;
+};
+
+// Repeats all of them in random order, as Google Benchmark does. The seconds of one call in each
+// repetition, by name; what a filter or Ctrl-C left out has none.
+std::map<std::string, Samples> measure(const std::vector<TimedCall>& calls,
+                                       const ProgramOptions& options);
+
+// A run takes minutes, and its result comes at the end. These lines on standard error say that it
+// is alive: the first at most once in a few seconds, the second at once.
+void report_progress(const std::string& what);
+void announce(const std::string& what);
 
 }  // namespace emulsion::benchmarks
 

@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "benchmarks/benchmark_program.h"
 #include "benchmarks/child_program.h"
-#include "benchmarks/progress.h"
 #include "dsl/error.h"
 
 namespace emulsion::benchmarks {

@@ -9,9 +9,15 @@
 #include <vector>
 
 #include "benchmarks/linear_kernel.h"
-#include "benchmarks/linear_summary.h"
+#include "benchmarks/linear_shape.h"
 
 namespace emulsion::benchmarks {
+
+struct KernelSeconds {
+  LinearShape shape;
+  bool fused = true;
+  double until_lowered = 0, until_compiled = 0;  // from the graph
+};
 
 // "512x512x512 fused 0.004 0.61", as `make_linear_kernels --seconds` prints it. Error: anything
 // else.

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "backends/runtime/emulsion_runtime.h"
-#include "benchmarks/memory_traffic.h"
-#include "benchmarks/plain_linear.h"
+#include "benchmarks/peers/memory_traffic.h"
+#include "benchmarks/peers/plain_linear.h"
 
 namespace emulsion::benchmarks {
 namespace {

@@ -1,25 +1,21 @@
 // How long a schedule takes to become a verified loop nest: every step of the lessons and of
 // mlp_fused, each program asked in its own process, and derived schedules of larger graphs.
 
-#include <CLI/CLI.hpp>
-#include <cstdio>
+#include <fmt/format.h>
+
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "benchmarks/benchmark_program.h"
-#include "benchmarks/child_program.h"
-#include "benchmarks/lowering_report.h"
-#include "benchmarks/progress.h"
-#include "dsl/error.h"
+#include "benchmarks/comparison.h"
+#include "benchmarks/lesson_lowering.h"
 #include "dsl/operators.h"
 #include "dsl/target.h"
-#include "examples/measure_lowering.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/verify_nest.h"
 #include "passes/pipeline.h"
 #include "tools/cpp/runfiles/runfiles.h"
 
@@ -29,6 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 using bazel::tools::cpp::runfiles::Runfiles;
 
+constexpr char kMeasures[] =
+    "Measures how long schedules take to be lowered and their nests to be verified.";
+
 // Programs find their data through the runfiles of this one.
 void pass_runfiles_on(const char* program) {
   std::string error;
@@ -37,23 +36,6 @@ void pass_runfiles_on(const char* program) {
   for (const auto& [name, value] : runfiles->EnvVars()) {
     setenv(name.c_str(), fs::absolute(value).c_str(), 1);
   }
-  unsetenv("BUILD_WORKING_DIRECTORY");  // nor do they leave files with the user
-}
-
-std::vector<Lowering> lowerings_of_lesson(const std::string& program) {
-  const std::string lesson = fs::path(program).filename();
-  announce("running " + lesson);
-  const ScratchDirectory scratch;
-  const std::string file = scratch.path() + "/lowering";
-  run_program_lines(program,
-                    "cd " + quoted(scratch.path()) + " && " + quoted(fs::absolute(program)) +
-                        " --lowering=" + quoted(file),
-                    [](const std::string&) {});
-  std::vector<Lowering> all;
-  std::ifstream lines(file);
-  for (std::string line; std::getline(lines, line);) all.push_back(parse_lowering(lesson, line));
-  if (all.empty()) fail("{}: expected at least one step, got none", program);
-  return all;
 }
 
 Tensor linear(const Tensor& x, int64_t from, int64_t to, const std::string& name) {
@@ -88,40 +70,33 @@ std::vector<NamedGraph> graphs() {
   };
 }
 
-Lowering lowering_of(const NamedGraph& named) {
-  const Lowered lowered = run_pipeline(Graph(named.output), Target::host());
-  lesson::LoweringTimes times = lesson::time_lowering(lowered.schedule);
-  return {"derived", named.name, times.loops, std::move(times.seconds)};
-}
-
-int run(const std::vector<std::string>& lessons, const ProgramOptions& options) {
-  check_writable(options);
-  std::vector<Lowering> all;
-  for (const std::string& lesson : lessons) {
-    for (Lowering& one : lowerings_of_lesson(lesson)) all.push_back(std::move(one));
+Report run(const ProgramOptions& options) {
+  Report report;
+  if (!options.list) {
+    for (const std::string& lesson : options.arguments) {
+      announce("running " + lesson);
+      for (Row& row : lowerings_of_lesson(lesson)) report.rows.push_back(std::move(row));
+    }
   }
-  for (const NamedGraph& named : graphs()) all.push_back(lowering_of(named));
-  return report(options, report_text(all), report_json(all));
+  std::vector<Comparison> derived;
+  for (const NamedGraph& named : graphs()) {
+    Comparison one{fmt::format("derived, {}", named.name), "ms"};
+    one.limit = kLoweringLimit;
+    const Schedule schedule = run_pipeline(Graph(named.output), Target::host()).schedule;
+    one.emulsion.call = [schedule] { verify_nest(lower(schedule.graph(), schedule)); };
+    derived.push_back(std::move(one));
+  }
+  for (Row& row : measure(derived, options)) report.rows.push_back(std::move(row));
+  return report;
 }
 
 }  // namespace
 }  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
-  try {
-    std::vector<std::string> lessons;
-    emulsion::benchmarks::ProgramOptions options;
-    CLI::App app(
-        "Measures how long schedules take to be lowered and their nests to be verified.\n\n"
-        "Example: ./bazelw run -c opt //benchmarks:lowering -- --json=lowering.json");
-    app.add_option("--json", options.json,
-                   "Write the JSON there, and only the text to standard output");
-    app.add_option("lessons", lessons, "Programs that know --lowering=FILE");
-    CLI11_PARSE(app, argc, argv);
-    emulsion::benchmarks::pass_runfiles_on(argv[0]);
-    return emulsion::benchmarks::run(lessons, options);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "lowering: %s\n", error.what());
-    return 1;
-  }
+  using namespace emulsion::benchmarks;
+  pass_runfiles_on(argv[0]);
+  return run_program(argc, argv,
+                     {"lowering", kMeasures, "--json=lowering.json", run,
+                      "programs that know --lowering=FILE, as the lessons do"});
 }

@@ -14,30 +14,24 @@
 #include <vector>
 
 #include "backends/interpreter/tensor_value.h"
-#include "benchmarks/halide_matmul.h"
-#include "benchmarks/halide_memory_bound.h"
-#include "benchmarks/hand_schedules.h"
-#include "benchmarks/nest_pair.h"
-#include "benchmarks/side_by_side_benchmarks.h"
+#include "benchmarks/nest_kernel.h"
+#include "benchmarks/peers/halide_matmul.h"
+#include "benchmarks/peers/halide_memory_bound.h"
+#include "benchmarks/peers/hand_schedules.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
 
 namespace emulsion::benchmarks {
 namespace {
 
-constexpr char kHelp[] =
-    "Measures kernels as derived: a transpose, a product with a transposed weight, one with a "
+constexpr char kMeasures[] =
+    "Measures kernels as derived. A transpose, a product with a transposed weight, one with a "
     "vector\n"
-    "and attention's scores against Halide, scheduled by hand; products of two inputs, of which "
-    "the\n"
-    "second is copied by panels, against the same without the copies and against a weight that "
-    "was\n"
-    "packed before. Prints the table as text and as JSON; losses come first.\n"
-    "\n"
-    "  bazel run -c opt //benchmarks:products -- --quick --json=/tmp/products.json\n"
-    "\n";
-
-using Call = std::function<void()>;
+    "and attention's scores stand against Halide, scheduled by hand. Products of two inputs, of "
+    "which\n"
+    "the second is copied by panels, stand against the same without the copies and against a "
+    "weight\n"
+    "that was packed before.";
 
 LoopNest derived(const Graph& graph) { return run_pipeline(graph, Target::host()).nest; }
 
@@ -67,25 +61,24 @@ Tensor scores(const Tensor& x, const Tensor& w) {
 double gigaflops(int64_t m, int64_t n, int64_t k) { return 2e-9 * static_cast<double>(m * n * k); }
 
 void add_without_copies(const std::string& name, const Graph& graph, double work,
-                        std::vector<KernelPair>* pairs) {
+                        std::vector<Comparison>* all) {
   const Values values = values_of(graph);
-  KernelPair pair{name + "/in_place", "the same without copies", "GF/s", work};
-  pair.emulsion = emulsion_kernel(derived(graph), values);
+  Comparison one{name + "/in_place", "GF/s", work};
+  one.emulsion.call = kernel_call(derived(graph), values);
   const Schedule rest = without_copies(run_pipeline(graph, Target::host()).schedule);
-  pair.call_peer = emulsion_kernel(run_pipeline(graph, rest), values);
-  add(std::move(pair), values, pairs);
+  one.peers.push_back({"the same without copies", kernel_call(run_pipeline(graph, rest), values)});
+  add(std::move(one), values, all);
 }
 
-void add_packed_before(int64_t n, std::vector<KernelPair>* pairs) {
+void add_packed_before(int64_t n, std::vector<Comparison>* all) {
   const Tensor x = input("x", f32, {n, n});
   const Graph graph(matmul(x, input("w", f32, {n, n}), "y"));
   const Graph weighed(matmul(x, weight("w", f32, {n, n}), "y"));
   const Values values = values_of(graph);
-  KernelPair pair{fmt::format("by_rows/{}/packed", n), "a packed weight", "GF/s",
-                  gigaflops(n, n, n)};
-  pair.emulsion = emulsion_kernel(derived(graph), values);
-  pair.call_peer = emulsion_kernel(derived(weighed), values);
-  add(std::move(pair), values, pairs);
+  Comparison one{fmt::format("by_rows/{}/packed", n), "GF/s", gigaflops(n, n, n)};
+  one.emulsion.call = kernel_call(derived(graph), values);
+  one.peers.push_back({"a packed weight", kernel_call(derived(weighed), values)});
+  add(std::move(one), values, all);
 }
 
 // w[n, k] as the packed weight of HalideMatmul.
@@ -103,95 +96,94 @@ TensorValue panels_of(const TensorValue& w, int64_t columns) {
 
 // A graph's derived kernel against what `make_peer` makes of its values.
 void add_against_halide(const std::string& name, const Graph& graph, const std::string& unit,
-                        double work, const std::function<Call(TensorValues*)>& make_peer,
-                        std::vector<KernelPair>* pairs) {
+                        double work, const std::function<Call(KernelValues*)>& make_peer,
+                        std::vector<Comparison>* all) {
   const Values values = values_of(graph);
-  KernelPair pair{name, "Halide by hand", unit, work};
-  pair.call_peer = make_peer(values.get());
-  pair.emulsion = emulsion_kernel(derived(graph), values);
-  add(std::move(pair), values, pairs);
-}
-
-float* data_of(TensorValues* values, const std::string& name) {
-  return values->at(name).data<float>();
+  Comparison one{name, unit, work};
+  one.peers.push_back({"Halide by hand", make_peer(values.get())});
+  one.emulsion.call = kernel_call(derived(graph), values);
+  add(std::move(one), values, all);
 }
 
 // x[m, k] * w[n, k]
-Call halide_product(int m, int n, int k, WeightLayout layout, TensorValues* values,
+Call halide_product(int m, int n, int k, WeightLayout layout, KernelValues* values,
                     const std::string& w) {
   const Target target = Target::host();
   auto product = std::make_shared<HalideMatmul>(m, n, k, layout, matmul_tile(target), target,
-                                                data_of(values, "x"), data_of(values, w),
-                                                data_of(values, "y"));
+                                                values->data<float>("x"), values->data<float>(w),
+                                                values->data<float>("y"));
   return [product] { product->run(); };
 }
 
-void add_transpose(int n, std::vector<KernelPair>* pairs) {
+void add_transpose(int n, std::vector<Comparison>* all) {
   add_against_halide(
       fmt::format("transpose/{}", n), Graph(transpose(input("x", f32, {n, n}), {}, "y")), "GB/s",
       8e-9 * n * n,
-      [n](TensorValues* values) {
-        return halide_transpose(n, n, Target::host(), data_of(values, "x"), data_of(values, "y"));
+      [n](KernelValues* values) {
+        return halide_transpose(n, n, Target::host(), values->data<float>("x"),
+                                values->data<float>("y"));
       },
-      pairs);
+      all);
 }
 
-void add_transposed_weight(int n, std::vector<KernelPair>* pairs) {
+void add_transposed_weight(int n, std::vector<Comparison>* all) {
   const Tensor w = weight("w", f32, {n, n});
   add_against_halide(
       fmt::format("transposed_weight/{}", n),
       Graph(matmul(input("x", f32, {n, n}), transpose(w), "y")), "GF/s", gigaflops(n, n, n),
-      [n](TensorValues* values) {
+      [n](KernelValues* values) {
         const int64_t columns = matmul_tile(Target::host()).columns;
-        values->emplace("panels", panels_of(values->at("w"), columns));
+        values->by_name.emplace("panels", panels_of(values->by_name.at("w"), columns));
         return halide_product(n, n, n, WeightLayout::packed, values, "panels");
       },
-      pairs);
+      all);
 }
 
-void add_matrix_vector(int n, std::vector<KernelPair>* pairs) {
+void add_matrix_vector(int n, std::vector<Comparison>* all) {
   add_against_halide(
       fmt::format("matrix_vector/{}", n),
       Graph(matmul(input("x", f32, {n, n}), input("v", f32, {n}), "y")), "GB/s", 4e-9 * n * n,
-      [n](TensorValues* values) {
-        return halide_matrix_vector(n, n, Target::host(), data_of(values, "x"),
-                                    data_of(values, "v"), data_of(values, "y"));
+      [n](KernelValues* values) {
+        return halide_matrix_vector(n, n, Target::host(), values->data<float>("x"),
+                                    values->data<float>("v"), values->data<float>("y"));
       },
-      pairs);
+      all);
 }
 
-void add_scores(int m, int k, int n, std::vector<KernelPair>* pairs) {
+void add_scores(int m, int k, int n, std::vector<Comparison>* all) {
   add_against_halide(
       fmt::format("scores/{}x{}x{}", m, k, n),
       Graph(scores(input("x", f32, {m, k}), input("w", f32, {n, k}))), "GF/s", gigaflops(m, n, k),
-      [=](TensorValues* values) {
+      [=](KernelValues* values) {
         return halide_product(m, n, k, WeightLayout::by_columns, values, "w");
       },
-      pairs);
+      all);
 }
 
-int run(const ProgramOptions& options) {
-  check_writable(options);
-  std::vector<KernelPair> pairs;
-  add_transpose(2048, &pairs);
-  add_transposed_weight(1024, &pairs);
-  add_matrix_vector(4096, &pairs);
-  add_scores(1024, 64, 1024, &pairs);
+Report run(const ProgramOptions& options) {
+  std::vector<Comparison> all;
+  add_transpose(2048, &all);
+  add_transposed_weight(1024, &all);
+  add_matrix_vector(4096, &all);
+  add_scores(1024, 64, 1024, &all);
   for (int64_t n : {256, 512, 1024, 2048}) {
     const Graph graph(matmul(input("x", f32, {n, n}), input("w", f32, {n, n}), "y"));
-    add_without_copies(fmt::format("by_rows/{}", n), graph, gigaflops(n, n, n), &pairs);
-    add_packed_before(n, &pairs);
+    add_without_copies(fmt::format("by_rows/{}", n), graph, gigaflops(n, n, n), &all);
+    add_packed_before(n, &all);
   }
   const Graph by_columns(scores(input("x", f32, {512, 512}), input("w", f32, {512, 512})));
-  add_without_copies("by_columns/512", by_columns, gigaflops(512, 512, 512), &pairs);
-  const std::vector<SideBySide> all = measure_side_by_side(pairs, options);
-  return report(options, report_text(all), report_json(all));
+  add_without_copies("by_columns/512", by_columns, gigaflops(512, 512, 512), &all);
+  Report report;
+  report.rows = measure(all, options);
+  return report;
 }
 
 }  // namespace
 }  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
-  return emulsion::benchmarks::run_program(argc, argv, "products", emulsion::benchmarks::kHelp,
-                                           emulsion::benchmarks::run);
+  using namespace emulsion::benchmarks;
+  return run_program(
+      argc, argv,
+      {"products", kMeasures, "--benchmark_filter='transpose|matrix_vector|scores'", run});
 }

@@ -2,27 +2,19 @@
 // kernel as derived beside the same operations one after the other, each in vectors and shared by
 // the threads, as they are derived operator by operator.
 
-#include <fmt/format.h>
-
 #include <string>
 #include <vector>
 
-#include "benchmarks/halide_peer.h"
-#include "benchmarks/nest_pair.h"
-#include "benchmarks/side_by_side_benchmarks.h"
+#include "benchmarks/nest_kernel.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
 
 namespace emulsion::benchmarks {
 namespace {
 
-constexpr char kHelp[] =
+constexpr char kMeasures[] =
     "Measures chains of stencils over 4096 x 2880 pixels as derived, with windows that slide,\n"
-    "against the same operations breadth first. Prints the table as text and as JSON; losses come\n"
-    "first.\n"
-    "\n"
-    "  bazel run -c opt //benchmarks:stencils -- --quick --json=/tmp/stencils.json\n"
-    "\n";
+    "against the same operations breadth first.";
 
 constexpr int kRows = 2880, kColumns = 4096;
 
@@ -49,37 +41,32 @@ Graph edges(DType dtype) {
   return Graph(compute("y", {i, j}, by.at({Expr(i) + 1, j}) - by(i, j)));
 }
 
-void add_stencils(const std::string& name, const Graph& graph, std::vector<KernelPair>* pairs) {
+void add_stencils(const std::string& name, const Graph& graph, std::vector<Comparison>* all) {
   const Target target = Target::host();
   DeriveOptions one_by_one;
   one_by_one.fuse = false;
   const Values values = values_of(graph);
-  KernelPair pair{name, "breadth first", "Mpixel/s", double{kRows} * kColumns * 1e-6};
-  pair.emulsion = emulsion_kernel(run_pipeline(graph, target).nest, values);
-  pair.call_peer = emulsion_kernel(run_pipeline(graph, target, one_by_one).nest, values);
-  for (HalideThreads threads : {HalideThreads::one, HalideThreads::all}) {
-    const bool one = threads == HalideThreads::one;
-    if (!one && target.cores == 1) continue;
-    pair.name = fmt::format("{}/{}", name, one ? "one_thread" : "all_threads");
-    pair.prepare = [threads] { set_halide_threads(threads); };
-    add(pair, values, pairs);
-  }
+  Comparison chain{name, "Mpixel/s", double{kRows} * kColumns * 1e-6};
+  chain.emulsion.call = kernel_call(run_pipeline(graph, target).nest, values);
+  chain.peers.push_back(
+      {"breadth first", kernel_call(run_pipeline(graph, target, one_by_one).nest, values)});
+  add_on_one_and_all_threads(chain, values, all);
 }
 
-int run(const ProgramOptions& options) {
-  check_writable(options);
-  std::vector<KernelPair> pairs;
-  add_stencils("blur_u16", blur(u16), &pairs);
-  add_stencils("blur_f32", blur(f32), &pairs);
-  add_stencils("edges_f32", edges(f32), &pairs);
-  const std::vector<SideBySide> all = measure_side_by_side(pairs, options);
-  return report(options, report_text(all), report_json(all));
+Report run(const ProgramOptions& options) {
+  std::vector<Comparison> all;
+  add_stencils("blur_u16", blur(u16), &all);
+  add_stencils("blur_f32", blur(f32), &all);
+  add_stencils("edges_f32", edges(f32), &all);
+  Report report;
+  report.rows = measure(all, options);
+  return report;
 }
 
 }  // namespace
 }  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
-  return emulsion::benchmarks::run_program(argc, argv, "stencils", emulsion::benchmarks::kHelp,
-                                           emulsion::benchmarks::run);
+  using namespace emulsion::benchmarks;
+  return run_program(argc, argv, {"stencils", kMeasures, "--quick --json=/tmp/stencils.json", run});
 }

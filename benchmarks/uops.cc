@@ -1,100 +1,91 @@
-// What it costs to ask a nest for a tile machine about its uOps, for square matmuls: counting and
-// the first uOp take microseconds at any size, because no list is built; walking the list takes
+// What it costs to ask a nest for a tile machine about its uOps, for square matmuls. Counting and
+// the first uOp take microseconds at any size, because no list is built. Walking the list takes
 // time for each uOp and no memory. Planning its scratchpad takes time and memory for each.
-// `executes` is the count itself: 2,097,152 for 4096 cubed in tiles of 32.
 
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
-#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "backends/tile_machine/plan/collect_tiles.h"
 #include "backends/tile_machine/plan/plan_scratchpad.h"
 #include "backends/tile_machine/plan/time_plan.h"
+#include "benchmarks/comparison.h"
 #include "dsl/operators.h"
 #include "passes/analyse/measure_traffic.h"
 #include "passes/analyse/uop_list.h"
 #include "passes/pipeline.h"
 
-namespace emulsion {
+namespace emulsion::benchmarks {
 namespace {
+
+constexpr char kMeasures[] =
+    "Measures what it costs to derive, count, weigh, list and plan the uOps of a tile machine, "
+    "for\n"
+    "square matmuls in tiles of 32.";
 
 LoopNest matmul_nest(int64_t n) {
   const Graph graph(matmul(input("x", f32, {n, n}), weight("w", f32, {n, n}), "y"));
   return run_pipeline(graph, Target::tile_machine()).nest;
 }
 
-void BM_DeriveAndLower(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(matmul_nest(state.range(0)));
-}
-BENCHMARK(BM_DeriveAndLower)->Arg(4096)->Unit(benchmark::kMicrosecond);
-
-void BM_CountUops(benchmark::State& state) {
-  const LoopNest nest = matmul_nest(state.range(0));
-  UopCounts counts;
-  for (auto _ : state) benchmark::DoNotOptimize(counts = count_uops(nest));
-  state.counters["executes"] = static_cast<double>(counts.executes);
-  state.counters["uops"] = static_cast<double>(counts.total());
-}
-BENCHMARK(BM_CountUops)->Arg(128)->Arg(1024)->Arg(4096)->Arg(16384)->Unit(benchmark::kMicrosecond);
-
-void BM_MeasureTraffic(benchmark::State& state) {
-  const LoopNest nest = matmul_nest(state.range(0));
-  Traffic traffic;
-  for (auto _ : state) traffic = measure_traffic(nest, {}, TrafficModel::uop);
-  state.counters["elements"] = static_cast<double>(traffic.elements());
-}
-BENCHMARK(BM_MeasureTraffic)->Arg(128)->Arg(4096)->Unit(benchmark::kMicrosecond);
-
-void BM_FirstUop(benchmark::State& state) {
-  const LoopNest nest = matmul_nest(state.range(0));
-  for (auto _ : state) {
-    const UopList list(nest);
-    benchmark::DoNotOptimize(list.begin()->bytes);
-  }
-}
-BENCHMARK(BM_FirstUop)->Arg(128)->Arg(4096)->Unit(benchmark::kMicrosecond);
-
-void BM_WalkUops(benchmark::State& state) {
-  const LoopNest nest = matmul_nest(state.range(0));
-  const UopList list(nest);
+void walk(const UopList& list) {
   int64_t bytes = 0;
-  for (auto _ : state) {
-    for (const Uop& uop : list) bytes += uop.bytes;
-  }
+  for (const Uop& uop : list) bytes += uop.bytes;
   benchmark::DoNotOptimize(bytes);
-  state.SetItemsProcessed(state.iterations() * list.size());
 }
-BENCHMARK(BM_WalkUops)->Arg(512)->Arg(1024)->Unit(benchmark::kMillisecond);
 
-// Addresses and cycles for every uOp, Belady's choice of what leaves SRAM.
-void BM_PlanScratchpad(benchmark::State& state) {
-  const TileProgram program = collect_tiles(matmul_nest(state.range(0))).program;
-  PlanTiming timing;
-  for (auto _ : state) {
-    timing = time_plan(program, plan_scratchpad(program, TileMachine{}));
+Report run(const ProgramOptions& options) {
+  Report report;
+  std::vector<Comparison> all;
+  // With no work what counts is the time of a call; else how many uOps a second.
+  auto add = [&all](const std::string& what, int64_t n, Call call, double uops = 0) {
+    Comparison one{fmt::format("{}/{}", what, n), uops > 0 ? "Muop/s" : "us", uops * 1e-6};
+    one.emulsion.call = std::move(call);
+    all.push_back(std::move(one));
+  };
+  auto nest_of = [](int64_t n) { return std::make_shared<const LoopNest>(matmul_nest(n)); };
+  add("derive_and_lower", 4096, [] { benchmark::DoNotOptimize(matmul_nest(4096)); });
+  for (int64_t n : {128, 1024, 4096, 16384}) {
+    const auto nest = nest_of(n);
+    add("count", n, [nest] { benchmark::DoNotOptimize(count_uops(*nest)); });
+    const UopCounts counts = count_uops(*nest);
+    report.notes.push_back(fmt::format(
+        "a matmul of {0}x{0}x{0}: {1} executes, {2} uOps, {3} elements moved", n, counts.executes,
+        counts.total(), measure_traffic(*nest, {}, TrafficModel::uop).elements()));
   }
-  state.counters["cycles"] = static_cast<double>(timing.total);
-  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(program.steps.size()));
+  for (int64_t n : {128, 4096}) {
+    const auto nest = nest_of(n);
+    add("weigh", n, [nest] {
+      benchmark::DoNotOptimize(measure_traffic(*nest, {}, TrafficModel::uop).elements());
+    });
+    add("first", n, [nest] { benchmark::DoNotOptimize(UopList(*nest).begin()->bytes); });
+  }
+  for (int64_t n : {512, 1024}) {
+    const auto nest = nest_of(n);
+    const auto list = std::make_shared<const UopList>(*nest);
+    add(
+        "walk", n, [nest, list] { walk(*list); }, static_cast<double>(list->size()));
+  }
+  // Addresses and cycles for every uOp, and Belady's choice of what leaves SRAM.
+  for (int64_t n : {1024, 4096}) {
+    const auto program = std::make_shared<const TileProgram>(collect_tiles(*nest_of(n)).program);
+    auto plan = [program] { return time_plan(*program, plan_scratchpad(*program, TileMachine{})); };
+    add(
+        "plan", n, [plan] { benchmark::DoNotOptimize(plan()); },
+        static_cast<double>(program->steps.size()));
+  }
+  report.rows = measure(all, options);
+  return report;
 }
-BENCHMARK(BM_PlanScratchpad)->Arg(1024)->Arg(4096)->Unit(benchmark::kMillisecond);
 
 }  // namespace
-}  // namespace emulsion
+}  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv, [] {
-    std::puts(
-        "Measures what it costs to derive, count, weigh, list and plan the uOps of a tile "
-        "machine.\n"
-        "\n"
-        "Examples:\n"
-        "  ./bazelw run -c opt //benchmarks:uops -- --benchmark_filter=BM_CountUops\n"
-        "  ./bazelw run -c opt //benchmarks:uops -- --benchmark_format=json\n"
-        "\n"
-        "The options are Google Benchmark's; --benchmark_list_tests prints the names.");
-  });
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
+  using namespace emulsion::benchmarks;
+  return run_program(argc, argv, {"uops", kMeasures, "--benchmark_filter=count", run});
 }

@@ -33,17 +33,17 @@ HALIDE_HEADERS = {
 
 # Programs beside the library that include Halide.h, each with the reason.
 HALIDE_BESIDE = {
-    "benchmarks/halide_blur.cc": "the same schedule in Halide's own words, to compare with",
-    "benchmarks/halide_code.h": "what Halide makes of either, to compare",
-    "benchmarks/halide_matmul.cc": "the same",
-    "benchmarks/halide_memory_bound.cc": "the same",
-    "benchmarks/halide_peer.cc": "the same",
+    "benchmarks/peers/halide_blur.cc": "the same schedule in Halide's own words, to compare with",
+    "benchmarks/peers/halide_code.h": "what Halide makes of either, to compare",
+    "benchmarks/peers/halide_matmul.cc": "the same",
+    "benchmarks/peers/halide_memory_bound.cc": "the same",
+    "benchmarks/peers/halide_peer.cc": "the same",
     "tests/backends/halide/emitted_items.h": "reads a statement as it is before Halide's passes",
     "tests/backends/halide/evaluate_halide.h": "the same, in numbers",
     "tests/backends/halide/halide_call_test.cc": "throws Halide's own exceptions",
     "tests/backends/runtime/make_test_kernels.cc": "async and extern stages, which no nest of ours has, meet our hooks",
     "tests/bazel/smoke_test.cc": "uses every library from outside once, so that a broken repository rule shows there",
-    "tests/benchmarks/halide_peer_test.cc": "traces a kernel in Halide's own words",
+    "tests/benchmarks/peers/halide_peer_test.cc": "traces a kernel in Halide's own words",
 }
 
 MAY_INCLUDE = {

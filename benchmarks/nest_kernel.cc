@@ -1,0 +1,78 @@
+#include "benchmarks/nest_kernel.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "backends/halide/jit.h"
+#include "backends/interpreter/interpret_nest.h"
+#include "benchmarks/peers/halide_peer.h"
+#include "dsl/error.h"
+#include "dsl/target.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+void add(Comparison one, HalideThreads threads, const Values& values,
+         std::vector<Comparison>* all) {
+  one.prepare = [threads] { set_halide_threads(threads); };
+  one.prepare();
+  TensorValue& output = values->by_name.at(values->output);
+  for (const Contender& peer : one.peers) {
+    announce(fmt::format("comparing {} with {}", one.name, peer.name));
+    peer.call();
+    const TensorValue expected = output;
+    fill_with_poison(&output);
+    one.emulsion.call();
+    const auto difference = first_difference(expected, output);
+    if (difference) fail("{} and {} differ: {}", one.name, peer.name, *difference);
+  }
+  all->push_back(std::move(one));
+}
+
+}  // namespace
+
+Values values_of(const Graph& graph) {
+  auto values = std::make_shared<KernelValues>();
+  uint64_t seed = 0;
+  for (const OpPtr& op : graph.arguments()) {
+    const std::vector<int64_t> shape = evaluate_shape(op->name, op->shape, {});
+    values->by_name[op->name] = op->dtype == DType::u16
+                                    ? random_integers(op->dtype, shape, ++seed, 0, 65535)
+                                    : random_integers(op->dtype, shape, ++seed);
+  }
+  const OpPtr& output = graph.outputs().at(0);
+  values->output = output->name;
+  values->by_name[output->name] =
+      zeros(output->dtype, evaluate_shape(output->name, output->shape, {}));
+  return values;
+}
+
+Call kernel_call(const LoopNest& nest, const Values& values) {
+  for (auto& [name, value] : apply_packs(nest, values->by_name)) {
+    values->by_name.emplace(name, value);
+  }
+  std::map<std::string, JitBuffer> buffers;
+  for (const Buffer* argument : nest.arguments()) {
+    TensorValue& value = values->by_name.at(argument->name);
+    buffers[argument->name] = {value.dtype, value.shape, value.bytes.data()};
+  }
+  return [kernel = JitKernel(nest), buffers, values] { kernel.run(buffers); };
+}
+
+void add(Comparison one, const Values& values, std::vector<Comparison>* all) {
+  add(std::move(one), HalideThreads::all, values, all);
+}
+
+void add_on_one_and_all_threads(const Comparison& one, const Values& values,
+                                std::vector<Comparison>* all) {
+  Comparison threaded = one;
+  threaded.name = one.name + "/one_thread";
+  add(threaded, HalideThreads::one, values, all);
+  if (Target::host().cores == 1) return;
+  threaded.name = one.name + "/all_threads";
+  add(std::move(threaded), HalideThreads::all, values, all);
+}
+
+}  // namespace emulsion::benchmarks

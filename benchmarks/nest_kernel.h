@@ -1,0 +1,43 @@
+#ifndef EMULSION_BENCHMARKS_NEST_KERNEL_H_
+#define EMULSION_BENCHMARKS_NEST_KERNEL_H_
+
+// Kernels of nests beside peers that compute the same from the same values.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/interpreter/tensor_value.h"
+#include "benchmarks/comparison.h"
+#include "dsl/graph.h"
+#include "passes/nest/loop_nest.h"
+
+namespace emulsion::benchmarks {
+
+// All kernels of a comparison share them, so none has the better place in memory.
+struct KernelValues {
+  TensorValues by_name;
+  std::string output;
+
+  template <typename T>
+  T* data(const std::string& name) {
+    return by_name.at(name).data<T>();
+  }
+};
+using Values = std::shared_ptr<KernelValues>;
+
+// Whole numbers, of which no order of summation rounds, and room for the graph's one output.
+Values values_of(const Graph& graph);
+// Compiled into this process. Weights are packed now, into `values` too.
+Call kernel_call(const LoopNest& nest, const Values& values);
+
+// Adds a comparison of calls that read and write `values`, on all threads. Error: its calls compute
+// different outputs.
+void add(Comparison one, const Values& values, std::vector<Comparison>* all);
+// Adds it twice: on one thread, and on all where there are more.
+void add_on_one_and_all_threads(const Comparison& one, const Values& values,
+                                std::vector<Comparison>* all);
+
+}  // namespace emulsion::benchmarks
+
+#endif  // EMULSION_BENCHMARKS_NEST_KERNEL_H_
