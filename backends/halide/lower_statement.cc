@@ -11,11 +11,26 @@ namespace {
 namespace hi = Halide::Internal;
 using hi::Stmt;
 
+// Names what the value of a store uses more than once. An emitted value is a graph (a maximum uses
+// its operand twice), and Halide's passes would walk a chain of maxima as a tree of 2^n operations.
+// Halide does this where a Func is defined. Atomic updates are found by their form and stay as they
+// are.
+class ShareValues : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Stmt visit(const hi::Store* op) override {
+    return hi::Store::make(op->name, hi::common_subexpression_elimination(op->value), op->index,
+                           op->param, op->predicate, op->alignment);
+  }
+  Stmt visit(const hi::Atomic* op) override { return op; }
+};
+
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are
-// those that look for what an
-// emitted nest never has (GPU loops, asynchronous producers, tuples, tracing, prefetches of boxes).
+// those that look for what an emitted nest never has (GPU loops, asynchronous producers, tuples,
+// tracing, prefetches of boxes).
 // When Halide is upgraded, compare this list with that file.
 Stmt run_passes(Stmt s, const Halide::Target& target) {
+  s = ShareValues().mutate(s);
   s = hi::simplify(s);
   s = hi::unify_duplicate_lets(s);
   s = hi::simplify_correlated_differences(s);

@@ -60,6 +60,20 @@ TEST(Jit, ReadsNothingOfAnEmptyConstant) {
   expect_same_as_graph(graph, Schedule(graph));
 }
 
+// Each maximum uses its operand twice: as a tree, this would be 2^100 operations.
+TEST(Jit, CompilesAChainOfMaximaAsOneExpression) {
+  Tensor y = input("x", f32, {4});
+  for (int i = 0; i < 100; ++i) y = relu(y + -1.0f + 1.5f);
+  const Graph graph(y);
+  Schedule schedule(graph);
+  for (const OpPtr& op : graph.ops()) {
+    if (op->kind == OpKind::compute && op != graph.outputs()[0]) {
+      schedule[op->name].compute_inline();
+    }
+  }
+  expect_same_as_graph(graph, schedule);
+}
+
 class OperatorTest : public testing::TestWithParam<size_t> {};
 
 TEST_P(OperatorTest, AgreesWithTheGraph) {
