@@ -1,29 +1,78 @@
-"""emulsion_cc_test: a GoogleTest suite that states how many cases it executes at least."""
+"""Test suites that state how many cases they execute at least: emulsion_cc_test and emulsion_sh_test."""
 
 load("@rules_cc//cc:defs.bzl", "cc_test")
 load(":copts.bzl", "EMULSION_COPTS")
 
-def emulsion_cc_test(name, srcs, floor, deps = [], copts = EMULSION_COPTS, env = {}, size = "small", **kwargs):
+def _floor_env(name, floor, env, args):
+    if floor < 1:
+        fail("floor of {}: expected at least 1 test case, got {}".format(name, floor))
+    for argument in args:
+        if argument.startswith("--gtest_filter"):
+            fail("args of {}: a filter takes the floor away; only by hand: {}".format(name, argument))
+    if "GTEST_FILTER" in env:
+        fail("env of {}: a filter takes the floor away; only by hand: GTEST_FILTER".format(name))
+    return dict(env, EMULSION_TEST_FLOOR = str(floor))
+
+def emulsion_cc_test(
+        name,
+        srcs,
+        floor,
+        deps = [],
+        copts = EMULSION_COPTS,
+        env = {},
+        args = [],
+        size = "small",
+        needs_host = False,
+        **kwargs):
     """A cc_test with GoogleTest, GoogleMock and a main() that enforces the floor.
 
     Args:
       name: of the test, `<stem>_test`.
       srcs: its source files.
-      floor: how many cases have to be executed when the whole suite runs; skipped ones do not count.
+      floor: how many cases have to be executed when the whole suite runs, over all of its shards; skipped ones
+        do not count.
       deps: what is tested. GoogleTest is among them already.
       copts: EMULSION_COPTS or EMULSION_OPENMP_COPTS.
       env: more environment for the test.
+      args: as for cc_test, without a filter.
       size: as for cc_test.
+      needs_host: whether it runs kernels made for Target::host(). Where the test run takes that for a target which
+        the machine is not, it is skipped, and says what is missing.
       **kwargs: anything else that cc_test takes.
     """
-    if floor < 1:
-        fail("floor of {}: expected at least 1 test case, got {}".format(name, floor))
+    if needs_host:
+        env = dict(env, EMULSION_TEST_NEEDS_HOST = "1")
     cc_test(
         name = name,
         size = size,
         srcs = srcs,
+        args = args,
         copts = copts,
-        env = dict(env, EMULSION_TEST_FLOOR = str(floor)),
+        env = _floor_env(name, floor, env, args),
         deps = [Label("//bazel/testing:floor_main"), Label("@googletest//:gtest")] + deps,
+        **kwargs
+    )
+
+def emulsion_sh_test(name, srcs, floor, data = [], env = {}, needs_host = False, **kwargs):
+    """A sh_test whose script counts its cases: with bazel/testing/cases.sh, or Report of tests/style in Python.
+
+    Args:
+      name: of the test, `<stem>_test`.
+      srcs: its script.
+      floor: how many cases have to be executed; skipped ones do not count.
+      data: files that it reads. cases.sh is among them already.
+      env: more environment for the test.
+      needs_host: as for emulsion_cc_test; only with cases.sh.
+      **kwargs: anything else that sh_test takes.
+    """
+    if needs_host:
+        why_not_host = Label("//bazel/testing:why_not_host")
+        data = data + [why_not_host]
+        env = dict(env, EMULSION_TEST_WHY_NOT_HOST = "$(rootpath {})".format(why_not_host))
+    native.sh_test(
+        name = name,
+        srcs = srcs,
+        data = data + [Label("//bazel/testing:cases.sh")],
+        env = _floor_env(name, floor, env, []),
         **kwargs
     )

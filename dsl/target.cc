@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <map>
@@ -231,6 +232,22 @@ std::set<std::string> host_features() {
   return result;
 }
 
+// Those of the processor, or of the one that it is to be taken for.
+std::set<std::string> chosen_features() {
+  const char* setting = std::getenv("EMULSION_HOST_TARGET");
+  if (setting == nullptr || *setting == '\0') return host_features();
+  const std::string text = setting;
+  if (text.find(',') != std::string::npos || text == kTileMachine) {
+    fail("EMULSION_HOST_TARGET: expected instruction sets alone, such as x86-64-v3, got \"{}\"",
+         shown(text));
+  }
+  try {
+    return Target::parse(text).features;
+  } catch (const Error& error) {
+    fail("EMULSION_HOST_TARGET: {}", error.what());
+  }
+}
+
 // What the kernel lists for core 0; nothing where it lists no such cache.
 std::optional<int64_t> listed_cache_bytes(int level) {
   for (int i = 0; i < 16; ++i) {
@@ -271,7 +288,7 @@ int usable_cores() {
 
 Target Target::host() {
   Target target;
-  target.features = host_features();
+  target.features = chosen_features();
   target.l1_bytes = cache_bytes(1, _SC_LEVEL1_DCACHE_SIZE, target.l1_bytes);
   target.l2_bytes = cache_bytes(2, _SC_LEVEL2_CACHE_SIZE, target.l2_bytes);
   target.l3_bytes = cache_bytes(3, _SC_LEVEL3_CACHE_SIZE, target.l3_bytes);

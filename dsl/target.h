@@ -30,7 +30,8 @@ struct Target {
   std::optional<TileMachine> tiles;
 
   // The machine that runs this program: its features, caches, and the cores that this process may
-  // use.
+  // use. EMULSION_HOST_TARGET=x86-64-v3 in the environment takes it for one of these features: a
+  // test run tries them so, also those that this machine has not. Error: a value that is no target.
   static Target host();
   // Error: a machine that check_tile_machine() refuses.
   static Target tile_machine(const TileMachine& machine = {});

@@ -2,13 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
+
+#include "tests/scoped_variable.h"
 
 namespace emulsion {
 namespace {
+
+constexpr const char* kUpdate = "EMULSION_UPDATE_GOLDENS";
 
 TEST(Golden, IsNamedByTheTest) {
   EXPECT_EQ(golden_path(), "tests/golden/Golden/IsNamedByTheTest.txt");
@@ -17,14 +21,14 @@ TEST(Golden, IsNamedByTheTest) {
 TEST(Golden, MatchesTheSameText) { EXPECT_TRUE(matches_golden("one line\n")); }
 
 TEST(Golden, RefusesAnotherText) {
-  if (std::getenv("EMULSION_UPDATE_GOLDENS") != nullptr) GTEST_SKIP();
+  const ScopedVariable none(kUpdate, std::nullopt);
   const testing::AssertionResult result = matches_golden("another line\n");
   EXPECT_FALSE(result);
   EXPECT_NE(std::string(result.message()).find("got\nanother line"), std::string::npos);
 }
 
 TEST(Golden, RefusesAMissingGolden) {
-  if (std::getenv("EMULSION_UPDATE_GOLDENS") != nullptr) GTEST_SKIP();
+  const ScopedVariable none(kUpdate, std::nullopt);
   const testing::AssertionResult result = matches_golden("text\n");
   EXPECT_FALSE(result);
   EXPECT_NE(std::string(result.message()).find("not there"), std::string::npos);
@@ -32,13 +36,9 @@ TEST(Golden, RefusesAMissingGolden) {
 
 // The flag names the folder to write into; without it nothing is ever written.
 TEST(Golden, WritesWhereTheFlagSays) {
-  const char* flag = std::getenv("EMULSION_UPDATE_GOLDENS");
-  const std::string before = flag != nullptr ? flag : "";
   const std::string root = testing::TempDir();
-  setenv("EMULSION_UPDATE_GOLDENS", root.c_str(), 1);
+  const ScopedVariable flag(kUpdate, root);
   const testing::AssertionResult written = matches_golden("what is found now\n");
-  if (flag != nullptr) setenv("EMULSION_UPDATE_GOLDENS", before.c_str(), 1);
-  if (flag == nullptr) unsetenv("EMULSION_UPDATE_GOLDENS");
   EXPECT_TRUE(written);
   std::ifstream file(root + "/" + golden_path());
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "what is found now\n");

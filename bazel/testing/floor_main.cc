@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "bazel/testing/floor.h"
+#include "bazel/testing/needs.h"
 
 namespace {
 
@@ -25,46 +28,107 @@ std::string SkipReason(const testing::TestResult& result) {
   return "";
 }
 
-SuiteRun Describe(const testing::UnitTest& unit_test) {
-  SuiteRun run;
-  for (int s = 0; s < unit_test.total_test_suite_count(); ++s) {
-    const testing::TestSuite& suite = *unit_test.GetTestSuite(s);
-    for (int t = 0; t < suite.total_test_count(); ++t) {
-      const testing::TestInfo& info = *suite.GetTestInfo(t);
-      if (!info.should_run()) continue;
-      if (info.result()->Skipped()) {
-        run.skipped.push_back(
-            {std::string(suite.name()) + "." + info.name(), SkipReason(*info.result())});
-      } else {
-        ++run.executed;
-      }
-    }
-  }
-  const char* shards = std::getenv("GTEST_TOTAL_SHARDS");
-  if (shards == nullptr) shards = std::getenv("TEST_TOTAL_SHARDS");
-  run.partial = GTEST_FLAG_GET(filter) != "*" || GTEST_FLAG_GET(list_tests) ||
-                (shards != nullptr && std::atoi(shards) > 1);
-  run.floor = std::getenv("EMULSION_TEST_FLOOR");
-  return run;
+// GoogleTest's own variables, which Bazel's test setup derives from its own: a process that has
+// only Bazel's runs all cases, and has the whole floor.
+int NumberFromEnvironment(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
 }
+
+// Counts what really ended: a case that GoogleTest selected and then left out, because an
+// environment or its suite was skipped, has no result that says so.
+class EndedCases : public testing::EmptyTestEventListener {
+ public:
+  void OnTestIterationStart(const testing::UnitTest& /*unit_test*/, int /*iteration*/) override {
+    executed_ = 0;
+    skipped_.clear();
+  }
+  void OnTestEnd(const testing::TestInfo& info) override {
+    if (!info.result()->Skipped()) {
+      ++executed_;
+      return;
+    }
+    skipped_.push_back(
+        {std::string(info.test_suite_name()) + "." + info.name(), SkipReason(*info.result())});
+  }
+
+  SuiteRun Describe() const {
+    const testing::UnitTest& unit_test = *testing::UnitTest::GetInstance();
+    SuiteRun run;
+    run.registered = unit_test.total_test_count();
+    if (!GTEST_FLAG_GET(also_run_disabled_tests)) run.registered -= unit_test.disabled_test_count();
+    run.executed = executed_;
+    run.skipped = skipped_;
+    run.shards = std::max(NumberFromEnvironment("GTEST_TOTAL_SHARDS", 1), 1);
+    run.shard = NumberFromEnvironment("GTEST_SHARD_INDEX", 0);
+    run.filtered = GTEST_FLAG_GET(filter) != "*";
+    run.floor = std::getenv("EMULSION_TEST_FLOOR");
+    return run;
+  }
+
+ private:
+  int executed_ = 0;
+  std::vector<Skip> skipped_;
+};
 
 // As an environment, its failure is one of the suite, and is in the XML report too.
 class Floor : public testing::Environment {
  public:
+  explicit Floor(const EndedCases* ended) : ended_(ended) {}
+
   void TearDown() override {
-    const SuiteRun run = Describe(*testing::UnitTest::GetInstance());
+    const SuiteRun run = ended_->Describe();
     for (const Skip& skip : run.skipped) {
       std::printf("[ SKIPPED  ] %s: %s\n", skip.name.c_str(), skip.reason.c_str());
     }
     const std::string why = emulsion::testing::WhyBelowFloor(run);
     if (!why.empty()) ADD_FAILURE() << why;
+    if (run.filtered && run.floor != nullptr) {
+      std::printf("[ FILTERED ] %d test cases executed; the floor of %s is for all %d\n",
+                  run.executed, run.floor, run.registered);
+    }
   }
+
+ private:
+  const EndedCases* ended_;
 };
+
+// GoogleTest sets no environment up or down when there is no case to run.
+int StatusWithoutCases(const EndedCases& ended) {
+  const std::string why = emulsion::testing::WhyBelowFloor(ended.Describe());
+  if (why.empty()) return 0;
+  std::printf("FAILED: %s\n", why.c_str());
+  return 1;
+}
+
+// A suite with `needs_host` runs kernels for Target::host(). Where that is a target which this
+// machine is not, one case is all that is left, and it is skipped with the need.
+class HostCase : public testing::Test {
+ public:
+  void TestBody() override { SKIP_UNLESS_IT_RUNS(emulsion::Target::host()); }
+};
+
+void LeaveOnlyTheHostCase() {
+  testing::RegisterTest("NeedsHost", "Runs", nullptr, nullptr, __FILE__, __LINE__,
+                        [] { return new HostCase; });
+  GTEST_FLAG_SET(filter, "NeedsHost.Runs");
+}
+
+bool IsMissingItsHost() {
+  const char* needs = std::getenv("EMULSION_TEST_NEEDS_HOST");
+  return needs != nullptr && !emulsion::testing::WhyItDoesNotRun(emulsion::Target::host()).empty();
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);
-  testing::AddGlobalTestEnvironment(new Floor);
-  return RUN_ALL_TESTS();
+  auto* ended = new EndedCases;  // GoogleTest's from here on, as the environment is
+  testing::UnitTest::GetInstance()->listeners().Append(ended);
+  testing::AddGlobalTestEnvironment(new Floor(ended));
+  if (IsMissingItsHost()) LeaveOnlyTheHostCase();
+  const int status = RUN_ALL_TESTS();
+  const bool ran_none = testing::UnitTest::GetInstance()->test_to_run_count() == 0;
+  return status == 0 && ran_none && !GTEST_FLAG_GET(list_tests) ? StatusWithoutCases(*ended)
+                                                                : status;
 }

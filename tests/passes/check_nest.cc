@@ -1,7 +1,9 @@
 #include "tests/passes/check_nest.h"
 
 #include <exception>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "backends/interpreter/interpret_graph.h"
 #include "backends/interpreter/interpret_nest.h"
@@ -16,18 +18,29 @@
 namespace emulsion {
 namespace {
 
-testing::AssertionResult same_values(const LoopNest& nest, const Graph& graph,
-                                     const SizeValues& sizes, double tolerance) {
-  const TensorValues arguments = integer_arguments(graph, sizes);
+// Arguments of a graph and what its comprehensions make of them.
+struct Sample {
+  SizeValues sizes;
+  TensorValues arguments, expected;
+};
+
+Sample sample_of(const Graph& graph, const SizeValues& sizes) {
   InterpretOptions options;
   options.sizes = sizes;
-  const TensorValues expected = interpret_graph(graph, arguments, options);
+  Sample sample{sizes, integer_arguments(graph, sizes), {}};
+  sample.expected = interpret_graph(graph, sample.arguments, options);
+  return sample;
+}
+
+testing::AssertionResult same_values(const LoopNest& nest, const Sample& sample, double tolerance) {
   const bool parallel = to_string(nest).find("parallel ") != std::string::npos;
+  InterpretOptions options;
+  options.sizes = sample.sizes;
   for (bool reverse : {false, true}) {
     if (reverse && !parallel) break;
     options.reverse_parallel = reverse;
-    const TensorValues actual = interpret_nest(nest, arguments, options);
-    for (const auto& [name, value] : expected) {
+    const TensorValues actual = interpret_nest(nest, sample.arguments, options);
+    for (const auto& [name, value] : sample.expected) {
       const auto difference = first_difference(value, actual.at(name), tolerance, tolerance);
       if (difference) {
         return testing::AssertionFailure()
@@ -62,7 +75,7 @@ testing::AssertionResult computes(const LoopNest& nest, const Graph& graph, cons
                                   double tolerance) {
   try {
     verify_nest(nest);
-    return same_values(nest, graph, sizes, tolerance);
+    return same_values(nest, sample_of(graph, sizes), tolerance);
   } catch (const std::exception& error) {
     return testing::AssertionFailure() << error.what() << "\nwith" << text_of(sizes) << "\n"
                                        << to_string(graph) << to_string(nest);
@@ -96,29 +109,35 @@ void expect_nest(const Schedule& schedule, const std::vector<int64_t>& batches) 
 
 testing::AssertionResult derives(const Graph& graph, const Target& target,
                                  const std::vector<int64_t>& batches, double tolerance) {
-  for (bool fuse : {true, false}) {
-    DeriveOptions options;
-    options.fuse = fuse;
-    LoopNest nest;
-    Schedule schedule(graph);
-    try {
+  Schedule schedule(graph);
+  SizeValues sizes;
+  try {
+    // By text: where nothing is fused, both are one nest.
+    std::map<std::string, std::pair<Schedule, LoopNest>> nests;
+    for (bool fuse : {true, false}) {
+      DeriveOptions options;
+      options.fuse = fuse;
       schedule = derive_schedule(graph, target, options);
       if (!(parse_schedule(to_string(schedule), graph) == schedule)) {
         return testing::AssertionFailure() << "the text does not parse back to the schedule\n"
                                            << to_string(schedule);
       }
-      nest = run_pipeline(graph, schedule);
-    } catch (const std::exception& error) {
-      return testing::AssertionFailure() << error.what() << "\n"
-                                         << to_string(graph) << to_string(schedule);
+      const LoopNest nest = run_pipeline(graph, schedule);
+      if (nests.try_emplace(to_string(nest), schedule, nest).second) verify_nest(nest);
     }
     for (int64_t batch : batches) {
-      SizeValues sizes;
       for (const std::string& name : graph.sizes()) sizes[name] = batch;
-      testing::AssertionResult result = computes(nest, graph, sizes, tolerance);
-      if (!result) return result << "\n" << to_string(schedule) << "with" << text_of(sizes);
+      const Sample sample = sample_of(graph, sizes);
+      for (const auto& [text, derived] : nests) {
+        schedule = derived.first;
+        testing::AssertionResult result = same_values(derived.second, sample, tolerance);
+        if (!result) return result << "\n" << to_string(schedule) << "with" << text_of(sizes);
+      }
       if (sizes.empty()) break;
     }
+  } catch (const std::exception& error) {
+    return testing::AssertionFailure() << error.what() << "\nwith" << text_of(sizes) << "\n"
+                                       << to_string(graph) << to_string(schedule);
   }
   return testing::AssertionSuccess();
 }

@@ -21,11 +21,13 @@ def main():
     status = os.path.abspath(sys.argv[1])
     with open(status, encoding="utf-8") as text:
         reason = text.read().strip()
+    paths = source_tree.files("BUILD", ".bzl", ".BUILD", "WORKSPACE") + ["BUILD", "WORKSPACE"]
+    report.case("FindsFiles", [] if "bazel/testing.bzl" in paths else ["no file found"])
     if reason != "ready":
         report.skip("Formats", reason)
+        report.skip("Lints", reason)
         report.finish()
     tool = os.path.join(os.path.dirname(status), "tool")
-    paths = source_tree.files("BUILD", ".bzl", ".BUILD", "WORKSPACE") + ["BUILD", "WORKSPACE"]
     for name, flags in (
         ("Formats", ["-mode=check"]),
         ("Lints", ["-mode=check", "-lint=warn", "-warnings=" + ",".join("-" + w for w in OFF)]),

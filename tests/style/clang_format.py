@@ -14,7 +14,7 @@ def main():
         problems = [line for line in run.stderr.splitlines() if "error:" in line]
         if run.returncode and not problems:
             problems = [run.stderr.strip() or "clang-format ended with {}".format(run.returncode)]
-        report.case("Formats" + suffix[1:].capitalize(), problems if paths else [])
+        report.case("Formats" + suffix[1:].capitalize(), problems if paths else ["no file found"])
     report.finish()
 
 

@@ -103,7 +103,8 @@ def main():
             for folder in FOLDERS:
                 paths = source_tree.files(".cc", folders=(folder,))
                 found = pool.map(lambda p: check(p, compiler_flags, settings.digest(), fix), paths)
-                report.case(folder.capitalize(), sorted({line for lines in found for line in lines}))
+                problems = sorted({line for lines in found for line in lines})
+                report.case(folder.capitalize(), problems if paths else ["no file found"])
     report.finish()
 
 

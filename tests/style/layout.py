@@ -223,10 +223,12 @@ def readme_code_that_is_no_example():
 
 
 def without_floor():
-    for path in source_tree.files("/BUILD", folders=("tests",)):
-        for line in re.findall(r"^(?:native\.)?cc_test\(\n\s*name = (\"\w+\")", source_tree.read(path), re.MULTILINE):
-            yield "{}: {} is a cc_test; use emulsion_cc_test of //bazel:testing.bzl, which has a floor".format(
-                path, line
+    for path in source_tree.files("/BUILD", ".bzl"):
+        for kind, line in re.findall(
+            r"^(?:native\.)?(cc|sh)_test\(\n\s*name = (\"\w+\")", source_tree.read(path), re.MULTILINE
+        ):
+            yield "{0}: {2} is a {1}_test; use emulsion_{1}_test of //bazel:testing.bzl, which has a floor".format(
+                path, kind, line
             )
 
 

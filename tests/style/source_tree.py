@@ -38,7 +38,10 @@ def read(path):
 
 
 class Report:
-    """One test case for each rule, with all its problems; `finish` prints them and writes Bazel's XML."""
+    """One test case for each rule, with all its problems; `finish` prints them and writes Bazel's XML.
+
+    Fewer executed cases than EMULSION_TEST_FLOOR are a failure; by hand, without the variable, any number will do.
+    """
 
     def __init__(self, suite):
         self.suite = suite
@@ -50,7 +53,14 @@ class Report:
     def skip(self, name, reason):
         self.cases.append((name, [], reason))
 
+    def hold_against_floor(self):
+        executed = sum(1 for _, _, skipped in self.cases if skipped is None)
+        floor = int(os.environ.get("EMULSION_TEST_FLOOR", "0"))
+        if executed < floor:
+            self.case("Floor", ["executed {} test cases, the floor is {}".format(executed, floor)])
+
     def finish(self):
+        self.hold_against_floor()
         suite = ElementTree.Element("testsuite", name=self.suite, tests=str(len(self.cases)))
         failed = False
         for name, problems, skipped in self.cases:

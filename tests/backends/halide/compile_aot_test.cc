@@ -222,7 +222,7 @@ TEST_F(CompileAot, RefusesAFolderThatCannotBeWritten) {
               HasSubstr("output directory /proc/self: expected one that can be written"));
 }
 
-TEST_F(CompileAot, AFailureLeavesTheOldFiles) {
+TEST_F(CompileAot, ANestThatIsWrongLeavesTheOldFiles) {
   compile_aot(linear_nest(), "linear", kPlain, folder());
   std::string before = contents("out/linear.a");
   LoopNest broken = linear_nest();

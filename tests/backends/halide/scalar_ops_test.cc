@@ -10,7 +10,9 @@
 
 #include "backends/halide/halide_call.h"
 #include "backends/halide/kernel_target.h"
+#include "bazel/testing/needs.h"
 #include "dsl/error.h"
+#include "dsl/target.h"
 
 namespace emulsion {
 namespace {
@@ -40,6 +42,8 @@ class SpecialValues : public testing::Test {
             T(3)};
   }
 
+  Target target_ = Target::host();
+
   static bool same(T a, T b) { return (a != a && b != b) || std::memcmp(&a, &b, sizeof(T)) == 0; }
 
   void expect(const Build& build, const Reference& reference) {
@@ -56,8 +60,7 @@ class SpecialValues : public testing::Test {
         Halide::Func f("f");
         f(i) = build(a(i), b(i));
         if (vectorized) f.vectorize(i, 16, Halide::TailStrategy::GuardWithIf);
-        f.realize(Halide::Pipeline::RealizationArg(out.raw_buffer()),
-                  kernel_target(Target::host()));
+        f.realize(Halide::Pipeline::RealizationArg(out.raw_buffer()), kernel_target(target_));
       });
       for (int i = 0; i < n * n; ++i) {
         EXPECT_PRED2(same, reference(a(i), b(i)), out(i))
@@ -153,7 +156,8 @@ TYPED_TEST(SpecialValues, Signs) {
 }
 
 TYPED_TEST(SpecialValues, FusedMultiplyAddRoundsOnce) {
-  if (!Target::host().has_fma()) GTEST_SKIP() << "no FMA here";
+  this->target_ = Target::parse(Target::host().to_string() + "-fma");
+  SKIP_UNLESS_IT_RUNS(this->target_);
   using T = TypeParam;
   this->expect(
       [](const Halide::Expr& a, const Halide::Expr& b) { return fused_multiply_add(a, b, a); },

@@ -63,7 +63,8 @@ TEST_F(Threads, AllAreHalidesPoolAgain) {
   set_halide_threads(HalideThreads::one);
   run_parallel_loop();
   set_halide_threads(HalideThreads::all);
-  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core: nobody else could run";
+  if (std::thread::hardware_concurrency() < 2)
+    GTEST_SKIP() << "needs two cores; this machine has one";
   for (int turn = 0; turn < 1000 && stores_by_others == 0; ++turn) run_parallel_loop();
   EXPECT_GT(stores_by_others, 0);
 }

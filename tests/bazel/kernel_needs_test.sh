@@ -1,0 +1,20 @@
+#!/bin/bash
+# The test of a kernel for two targets, of which no processor has the first: its cases are skipped, with what they
+# need, and count; those of the second run.
+#   kernel_needs_test.sh KERNEL_TEST
+. bazel/testing/cases.sh
+
+kernel_test() {
+  env -u XML_OUTPUT_FILE EMULSION_TEST_FLOOR="$1" "./$kernel" "${@:2}"
+}
+kernel=$1
+
+# Its cases: as many of each target, and one more.
+cases=$(kernel_test 1 --gtest_list_tests | grep -c '^  ')
+of_each=$((cases / 2))
+ends_with 0 "the floor is all cases" kernel_test "$cases"
+says "[  PASSED  ] $((of_each + 1)) tests" "[  SKIPPED ] $of_each tests" \
+  "KernelTest.AgreesWithTheInterpreter/target0" \
+  "needs x86-64-linux-avx-avx2-avx512-" "; this CPU has no "
+ends_with 1 "one case more" kernel_test "$((cases + 1))"
+says "the suite has $cases test cases, the floor is $((cases + 1))"
