@@ -38,8 +38,8 @@ enum class Tail : uint8_t {
   predicate,         // masked loads and stores (Halide: Predicate)
   round_up,          // compute past the end; only for what is not an output (Halide: RoundUp)
   shift_inwards,     // the last tile starts earlier; pure operations of at least `factor` points
-  predicate_loads,   // only the loads are masked: what is stored past the end is never read; not
-                     // for outputs (Halide: PredicateLoads)
+  predicate_loads,   // only the loads are masked: what is stored past the end is never read, and
+                     // the storage is widened for it; not for outputs (Halide: PredicateLoads)
   predicate_stores,  // only the stores are masked: what is loaded past the end is clamped into the
                      // buffer (Halide: PredicateStores)
 };

@@ -68,14 +68,21 @@ Stmt inside(const std::vector<EmittedGuard>& guards, Stmt statement) {
 
 // Whether any of it is left out for some steps.
 bool is_masked(const Stmt& statement) {
-  class Finder : public hi::IRVisitor {
+  class Finder : public hi::IRGraphVisitor {
    public:
     bool found = false;
 
    private:
-    using IRVisitor::visit;
+    using IRGraphVisitor::visit;
     void visit(const hi::IfThenElse*) override { found = true; }
-    void visit(const hi::Store* op) override { found = found || !hi::is_const_one(op->predicate); }
+    void visit(const hi::Load* op) override {
+      found = found || !hi::is_const_one(op->predicate);
+      IRGraphVisitor::visit(op);
+    }
+    void visit(const hi::Store* op) override {
+      found = found || !hi::is_const_one(op->predicate);
+      IRGraphVisitor::visit(op);
+    }
   } finder;
   statement.accept(&finder);
   return finder.found;
@@ -284,8 +291,8 @@ class NestEmitter {
     const Stage& stage = stage_here(uop.stage);
     std::vector<EmittedGuard> guards, masks;
     for (const Guard& guard : uop.guards) {
-      const bool stores_only = guard.mask == GuardMask::stores;
-      (stores_only ? masks : guards).push_back({scope_.index(guard.condition), guard.mask});
+      const bool of_one_side = guard.mask == GuardMask::loads || guard.mask == GuardMask::stores;
+      (of_one_side ? masks : guards).push_back({scope_.index(guard.condition), guard.mask});
     }
     const UopContext context{nest_, stage, scope_, contracts_with_fma(stage, uop),
                              options_.checked};

@@ -53,9 +53,8 @@ class UopEmitter {
     load_mask_ = store_mask_ = hi::const_true();
     for (const EmittedGuard& mask : masks) {
       const Halide::Expr condition = Halide::likely(mask.condition);
-      if (mask.mask != GuardMask::stores) load_mask_ = both(load_mask_, condition);
-      // Also of predicate_loads: memory ends where the region does.
-      store_mask_ = both(store_mask_, condition);
+      Halide::Expr* masked = mask.mask == GuardMask::loads ? &load_mask_ : &store_mask_;
+      *masked = both(*masked, condition);
     }
   }
 

@@ -1,10 +1,12 @@
 #include "backends/interpreter/evaluate_expr.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <unordered_map>
 
 #include "backends/interpreter/scalar_functions.h"
+#include "backends/interpreter/tensor_value.h"
 #include "dsl/error.h"
 
 namespace emulsion {
@@ -285,11 +287,22 @@ Scalar ExprMachine::read(const Program& program, const Instruction& instruction)
   return result;
 }
 
+uint8_t* ExprMachine::locate_target(const Assignment& assignment) {
+  return locate(buffers_[static_cast<size_t>(assignment.buffer)], assignment.index.data(),
+                assignment.index.size(), assignment.value.owner, "writes");
+}
+
+void ExprMachine::run_store(const Assignment& assignment) {
+  const BufferView& view = buffers_[static_cast<size_t>(assignment.buffer)];
+  std::vector<uint8_t> poison(static_cast<size_t>(view.element_size()));
+  fill_with_poison(view.wide ? DType::f64 : view.dtype, &poison);
+  std::copy(poison.begin(), poison.end(), locate_target(assignment));
+}
+
 void ExprMachine::run(const Assignment& assignment) {
   Scalar value = evaluate(assignment.value);
   const BufferView& view = buffers_[static_cast<size_t>(assignment.buffer)];
-  uint8_t* to = locate(view, assignment.index.data(), assignment.index.size(),
-                       assignment.value.owner, "writes");
+  uint8_t* to = locate_target(assignment);
   if (view.dtype == DType::f32 && view.wide) {
     store_as(to, value.d);
     return;

@@ -90,10 +90,15 @@ class ExprMachine {
 
   int64_t run_index(const Program& program);
   void run(const Assignment& assignment);
+  // Only what it loads: nothing is written.
+  void run_loads(const Assignment& assignment) { evaluate(assignment.value); }
+  // Only its store, of poison: nothing is loaded.
+  void run_store(const Assignment& assignment);
 
  private:
   friend class ExprCompiler;
   Scalar evaluate(const Program& program);
+  uint8_t* locate_target(const Assignment& assignment);
   // Where the element is; refuses an index outside the view.
   uint8_t* locate(const BufferView& view, const int* index_slots, size_t rank,
                   const std::string& owner, const char* action);

@@ -29,7 +29,7 @@ struct Step {
   std::vector<int64_t> extents;
   StorageLayout layout;
   // uOps
-  std::vector<Program> guards;
+  std::vector<std::pair<Program, GuardMask>> guards;
   std::vector<Program> point;
   std::vector<int> axis_slots;  // the stage's axes, set from `point`
   ExprMachine::Assignment assignment;
@@ -185,7 +185,7 @@ class NestInterpreter {
     const Stage& stage = nest_.stage(uop.stage);
     ExprMachine::Scope loops = scope_of(stage.name, variables_);
     for (const Guard& guard : uop.guards) {
-      step->guards.push_back(machine_.compile_index(guard.condition, loops));
+      step->guards.emplace_back(machine_.compile_index(guard.condition, loops), guard.mask);
     }
     for (const Expr& index : uop.point) {
       step->point.push_back(machine_.compile_index(index, loops));
@@ -279,13 +279,23 @@ class NestInterpreter {
   }
 
   void execute_uop(Step& step) {
-    for (const Program& guard : step.guards) {
-      if (machine_.run_index(guard) == 0) return;
+    bool loads = true, stores = true;
+    for (const auto& [condition, mask] : step.guards) {
+      if (machine_.run_index(condition) != 0) continue;
+      loads = loads && mask == GuardMask::stores;
+      stores = stores && mask == GuardMask::loads;
+      if (!loads && !stores) return;
     }
     for (size_t i = 0; i < step.point.size(); ++i) {
       machine_.integer(step.axis_slots[i]) = machine_.run_index(step.point[i]);
     }
-    machine_.run(step.assignment);
+    if (!stores) {
+      machine_.run_loads(step.assignment);
+    } else if (!loads) {
+      machine_.run_store(step.assignment);
+    } else {
+      machine_.run(step.assignment);
+    }
   }
 
   const LoopNest& nest_;

@@ -86,8 +86,7 @@ class Applier {
   struct Case {
     std::vector<LoopTransform> transforms;
     std::vector<ScheduledLoop> loops;
-    std::set<std::string> used, open;
-    std::map<std::string, Tail> masked;
+    std::set<std::string> used;
   };
 
   void specialize(const Directive& d) {
@@ -104,7 +103,7 @@ class Applier {
     if (general_) {
       close_case();
     } else {
-      general_ = Case{plan_.stage.transforms, plan_.loops, used_, open_, masked_};
+      general_ = Case{plan_.stage.transforms, plan_.loops, used_};
     }
     condition_ = d.condition;
   }
@@ -116,8 +115,6 @@ class Applier {
     plan_.stage.transforms = general_->transforms;
     plan_.loops = general_->loops;
     used_ = general_->used;
-    open_ = general_->open;
-    masked_ = general_->masked;
   }
 
   [[noreturn]] void refuse_here(const Directive& d, const std::string& message) const {
@@ -184,7 +181,6 @@ class Applier {
     require_new(d, outer, axis);
     require_new(d, inner, axis);
     const bool reduction = plan_.loops[at].is_reduction;
-    require_not_masked(d, axis);
     if (d.tail == Tail::predicate_loads || d.tail == Tail::predicate_stores) check_mask(d);
     if (d.tail == Tail::shift_inwards && plan_.stage.is_reduction()) {
       refuse_here(
@@ -208,7 +204,6 @@ class Applier {
     transform.tail = d.tail;  // automatic is resolved by infer_regions, which knows the extents
     plan_.stage.transforms.push_back(transform);
     used_.insert(axis);
-    record_mask(d);
     plan_.loops[at].name = outer;
     plan_.loops.insert(plan_.loops.begin() + at + 1, {inner, LoopKind::serial, reduction});
   }
@@ -243,31 +238,12 @@ class Applier {
     }
   }
 
-  // A mask holds for whole steps of the inner loop of its split.
-  void require_not_masked(const Directive& d, const std::string& axis) const {
-    auto found = masked_.find(axis);
-    if (found == masked_.end()) return;
-    refuse_here(d, fmt::format("expected a loop that no split masks, got {}, which a split with {} "
-                               "made; legal: that split with guard or predicate",
-                               axis, to_string(found->second)));
-  }
-
-  void record_mask(const Directive& split) {
-    if (split.tail != Tail::predicate_loads && split.tail != Tail::predicate_stores) return;
-    masked_[split.axes[2]] = split.tail;
-    if (split.tail != Tail::predicate_loads) return;
-    masked_[split.axes[1]] = split.tail;
-    open_.insert(split.axes[1]);
-  }
-
   void fuse(const Directive& d) {
     const std::string &outer = d.axes[0], &inner = d.axes[1], &fused = d.axes[2];
     const size_t at = require_loop(d, outer);
     const size_t inner_at = require_loop(d, inner);
     require_serial(d, plan_.loops[at]);
     require_serial(d, plan_.loops[inner_at]);
-    require_not_masked(d, outer);
-    require_not_masked(d, inner);
     if (inner_at != at + 1) {
       refuse_here(d,
                   fmt::format("expected {} directly inside {}, got the loops {}, outermost first; "
@@ -325,13 +301,6 @@ class Applier {
     require_serial(d, loop);
     if (loop.is_reduction && kind != LoopKind::unrolled) {
       check_carried(plan_, d, kind, has_atomic_);
-    }
-    if (kind != LoopKind::parallel && open_.count(axis)) {
-      refuse_here(d,
-                  fmt::format("expected a loop of a constant extent, got {}, the outer loop of a "
-                              "split with predicate_loads, which backends may shorten; legal: "
-                              "that split with guard or predicate",
-                              axis));
     }
     loop.kind = kind;
   }
@@ -423,12 +392,10 @@ class Applier {
   }
 
   ScheduledStage& plan_;
-  std::set<std::string> open_;          // loops whose extent is left to the backend
-  std::map<std::string, Tail> masked_;  // inner loops of splits that mask one side
-  std::optional<Case> general_;         // once a specialization is open
-  Expr condition_;                      // of the specialization that is open
-  std::set<std::string> used_;          // names that were split or fused away
-  size_t applied_ = 0;                  // directives
+  std::optional<Case> general_;  // once a specialization is open
+  Expr condition_;               // of the specialization that is open
+  std::set<std::string> used_;   // names that were split or fused away
+  size_t applied_ = 0;           // directives
   bool placed_ = false;
   bool has_atomic_ = false;
   std::optional<Directive> stored_;  // store_at or store_root

@@ -33,11 +33,7 @@ void check_storage(const ScheduledStage& plan, const Stage& stage, const StageSt
   if (plan.is_output) return;
   int64_t bytes = size_in_bytes(stage.dtype);
   for (size_t d = 0; d < storage.extents.size(); ++d) {
-    int64_t extent = std::max<int64_t>(constant_value(storage.extents[d]).value_or(1), 1);
-    for (const LoopTransform& t : stage.transforms) {  // what is stored past the end
-      if (t.axis != stage.axes[d].name() || t.tail != Tail::predicate_loads) continue;
-      extent = (extent + t.factor - 1) / t.factor * t.factor;
-    }
+    const int64_t extent = std::max<int64_t>(constant_value(storage.extents[d]).value_or(1), 1);
     bytes = saturated_product(bytes, storage.layout.padded(d, extent));
   }
   if (bytes <= kMostBytes) return;

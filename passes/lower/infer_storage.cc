@@ -75,6 +75,7 @@ class StorageInferrer {
   StageStorage infer() {
     storage_.mins = region_.needed_mins();
     storage_.extents = region_.needed_extents();
+    widen();
     lay_out();
     if (plan_.outlives_compute_loop()) store_kept();
     choose_memory();
@@ -86,6 +87,20 @@ class StorageInferrer {
     Expr min;
     Extent extent;
   };
+
+  // With predicate_loads the last step stores past the end of the region. check_loops refuses that
+  // of storage that is kept, where it would be over what is needed.
+  void widen() {
+    for (const LoopTransform& t : region_.stage.transforms) {
+      if (t.kind != LoopTransform::Kind::split || t.tail != Tail::predicate_loads) continue;
+      for (size_t d = 0; d < storage_.extents.size(); ++d) {
+        if (plan_.stage.axes[d].name() != t.axis) continue;
+        const Expr steps =
+            (storage_.extents[d] + int_constant(t.factor - 1)) / int_constant(t.factor);
+        storage_.extents[d] = simplify_index(steps * int_constant(t.factor));
+      }
+    }
+  }
 
   void store_kept() {
     keeping_ = first_sliding(region_, around_, outside_);
@@ -184,28 +199,21 @@ class StorageInferrer {
         bytes *= std::max<int64_t>(storage_.layout.padded(d, value.value_or(1)), 1);
       }
     }
-    // With predicate_loads a backend stores past the end of the region: how far, it knows alone.
-    const std::vector<LoopTransform>& made = region_.stage.transforms;
-    const bool widened = std::any_of(made.begin(), made.end(), [](const LoopTransform& t) {
-      return t.tail == Tail::predicate_loads;
-    });
-    bool small = known && bytes <= kStackBytes && !widened;
+    const bool small = known && bytes <= kStackBytes;
     storage_.memory = plan_.memory;
     if (plan_.memory == Memory::automatic) {
       storage_.memory = small && plan_.compute_at ? Memory::stack : Memory::heap;
     }
     const bool scratchpad = storage_.memory == Memory::scratchpad;
-    const bool fits = scratchpad ? known && !widened : small;
+    const bool fits = scratchpad ? known : small;
     if (storage_.memory == Memory::heap || fits) return;
-    refuse(
-        plan_.stage.name, plan_.source_directive(DirectiveKind::store_in),
-        fmt::format("expected a region of a constant size{}, got {}; legal: heap, or compute_at an "
-                    "inner loop",
-                    scratchpad ? "" : fmt::format(" of at most {} bytes", kStackBytes),
-                    widened ? "one that predicate_loads stores past"
-                    : known ? std::to_string(bytes) + " bytes"
-                            : "one that depends on a run-time size"),
-        {plan_.stage.name, ""});
+    refuse(plan_.stage.name, plan_.source_directive(DirectiveKind::store_in),
+           fmt::format(
+               "expected a region of a constant size{}, got {}; legal: heap, or compute_at an "
+               "inner loop",
+               scratchpad ? "" : fmt::format(" of at most {} bytes", kStackBytes),
+               known ? std::to_string(bytes) + " bytes" : "one that depends on a run-time size"),
+           {plan_.stage.name, ""});
   }
 
   int64_t explicit_fold(size_t d) const {

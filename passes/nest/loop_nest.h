@@ -111,12 +111,13 @@ enum class LoopKind : uint8_t {
 enum class Part : uint8_t { pure, init, update };  // pure: a stage that is no reduction
 enum class UopKind : uint8_t { load, execute, store };
 
-// What of an instance of a uOp a guard leaves out where its condition does not hold.
+// What of an instance of a uOp a guard leaves out where its condition does not hold. Only the
+// uOps of stages that are no reductions mask one side: an update loads what it stores.
 enum class GuardMask : uint8_t {
   instance,          // all of it: a branch around it
   loads_and_stores,  // all of it too, as a mask of its loads and its store
-  loads,
-  stores,
+  loads,   // stores nevertheless: any value, at a place that its storage has and nobody reads
+  stores,  // loads nevertheless, from places that are there
 };
 struct Guard {
   Expr condition;

@@ -65,17 +65,17 @@ std::string uop_word(UopKind kind) {
   return "?";
 }
 
-// "if m < 128 (predicate)": the schedule's word for what it masks.
+// "if m < 128 (loads)": only the loads are left out where it does not hold.
 std::string mask_text(GuardMask mask) {
   switch (mask) {
     case GuardMask::instance:
       return "";
     case GuardMask::loads_and_stores:
-      return " (predicate)";
+      return " (loads and stores)";
     case GuardMask::loads:
-      return " (predicate_loads)";
+      return " (loads)";
     case GuardMask::stores:
-      return " (predicate_stores)";
+      return " (stores)";
   }
   return "";
 }

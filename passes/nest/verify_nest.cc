@@ -278,7 +278,9 @@ class TreeVerifier : public NestVisitor {
     for (const Expr& extent : window.extents) {
       check_extent(extent, "an extent of window " + stage.name);
     }
+    kept_.insert(stage.name);
     walk(*window.body);
+    kept_.erase(stage.name);
   }
 
   void visit_uop(const UopNode& uop) override {
@@ -301,6 +303,7 @@ class TreeVerifier : public NestVisitor {
       EMULSION_CHECK(guard.condition.defined() && guard.condition.dtype() == DType::boolean,
                      "nest {}: a guard of {} that is no condition", nest_.name, stage.name);
       check_scope(guard.condition, "a guard of " + stage.name);
+      check_mask(guard.mask, uop);
     }
     check_own_loops(uop, stage);
     const Alloc* storage =
@@ -316,6 +319,17 @@ class TreeVerifier : public NestVisitor {
     storage_[stage.name] = storage;
     EMULSION_CHECK(written_.insert({stage.name, uop.part}).second, "nest {}: a second {} uOp of {}",
                    nest_.name, name_of(uop.part), stage.name);
+  }
+
+  void check_mask(GuardMask mask, const UopNode& uop) const {
+    const bool of_one_side = mask == GuardMask::loads || mask == GuardMask::stores;
+    EMULSION_CHECK(!of_one_side || uop.part == Part::pure,
+                   "nest {}: a mask of one side of the {} of {}, which loads what it stores",
+                   nest_.name, name_of(uop.part), uop.stage);
+    EMULSION_CHECK(mask != GuardMask::loads || !kept_.count(uop.stage),
+                   "nest {}: a mask of the loads of {}, whose storage is kept: it stores any value "
+                   "over what is needed",
+                   nest_.name, uop.stage);
   }
 
   void check_form(const UopNode& uop, const Stage& stage, const Buffer& buffer) {
@@ -423,6 +437,7 @@ class TreeVerifier : public NestVisitor {
   const LoopNest& nest_;
   std::vector<const Loop*> loops_;            // around the node that is looked at
   std::map<std::string, const Alloc*> live_;  // allocs around it
+  std::set<std::string> kept_;                // stages of the windows around it
   std::map<std::string, const HoistedAlloc*> hoisted_;
   std::set<std::string> allocated_;
   std::map<std::string, Stage> special_;  // stages that are in a specialization here

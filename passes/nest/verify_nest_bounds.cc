@@ -58,15 +58,19 @@ class AccessVerifier {
         axes_(table_.points()) {}
 
   void verify() {
+    PointMask loads = runs_, stores = runs_;
     for (const Guard& guard : uop_.guards) {
       if (!is_index(guard.condition)) continue;
-      runs_ = restrict(runs_, table_.values(guard.condition, runs_), true);
+      const IndexColumn& condition = table_.values(guard.condition, runs_);
+      if (guard.mask != GuardMask::stores) loads = restrict(loads, condition, true);
+      if (guard.mask != GuardMask::loads) stores = restrict(stores, condition, true);
     }
+    for (size_t i = 0; i < runs_.size(); ++i) runs_[i] = loads[i] | stores[i];
     if (!any(runs_)) return;
-    verify_access("writes", stage_.name, set_axes(), runs_);
+    verify_access("writes", stage_.name, set_axes(), stores);
     if (uop_.part == Part::init) return;
     std::unordered_set<const ExprNode*> seen;
-    verify_reads(stage_.body, runs_, &seen);
+    if (any(loads)) verify_reads(stage_.body, loads, &seen);
   }
 
  private:
@@ -180,7 +184,7 @@ class AccessVerifier {
   const UopNode& uop_;
   const Stage& stage_;
   IndexTable table_;  // knows sizes and loop variables
-  PointMask runs_;    // where this instance happens
+  PointMask runs_;    // where this instance happens, or a side of it that is not masked
   IndexTable axes_;   // knows sizes and the stage's axes
   std::map<std::string, Region> regions_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "passes/index/simplify_index.h"
 #include "passes/nest/verify_nest_storage.h"
 #include "passes/nest/visit_nest.h"
 
@@ -128,7 +130,8 @@ class StagesInLoops : public NestVisitor {
   std::vector<std::set<std::string>*> around_;
 };
 
-// The writes to one alloc, guards or none: what is outside of them is written by nobody.
+// The writes to one alloc, guards or none: what is outside of them is written by nobody. Only what
+// is stored without having been loaded does not count.
 class WriteCollector : public NestVisitor {
  public:
   WriteCollector(const StagesInLoops& stages, const Alloc& alloc, const Values& values)
@@ -160,9 +163,25 @@ class WriteCollector : public NestVisitor {
     Box box;
     for (size_t d = 0; d < alloc_.extents.size(); ++d) {
       box.push_back(range_of(uop.point[d], ranges_));
+      if (box.back()) box.back()->high = std::min(box.back()->high, last_loaded(uop, d));
     }
     auto [found, first] = written_.emplace(uop.part, box);
     if (!first) include(box, &found->second);
+  }
+
+  // The last index that guards of loads leave: where one is local < extent, and the index a known
+  // distance from the local one.
+  int64_t last_loaded(const UopNode& uop, size_t axis) const {
+    int64_t last = std::numeric_limits<int64_t>::max();
+    for (const Guard& guard : uop.guards) {
+      if (guard.mask != GuardMask::loads || guard.condition->op != ExprOp::lt) continue;
+      const Expr &local = guard.condition->args[0], &extent = guard.condition->args[1];
+      const auto distance = range_of(simplify_index(uop.point[axis] - local), ranges_);
+      const auto end = range_of(extent, ranges_);
+      if (!distance || !end || distance->low != distance->high) continue;
+      last = std::min(last, distance->low + end->high - 1);
+    }
+    return last;
   }
 
   const StagesInLoops& stages_;

@@ -55,19 +55,25 @@ class AccessCheck {
         point_(point) {}
 
   bool check() {
-    bool wanted = true;
+    bool stores = true, loads = true;
     for (const Guard& guard : uop_.guards) {
-      wanted = wanted && evaluate_index(guard.condition, point_.nest) != 0;
+      if (evaluate_index(guard.condition, point_.nest) != 0) continue;
+      stores = stores && guard.mask == GuardMask::loads;
+      loads = loads && guard.mask == GuardMask::stores;
     }
     bool inside = true;
     for (const Halide::Expr& guard : found_.guards) inside = inside && value(guard) != 0;
-    const bool runs = inside && value(store_.predicate) != 0;
-    expect(runs == wanted, "the nest's guards {}, those of the store {}",
-           wanted ? "hold" : "do not hold", runs ? "hold" : "do not");
+    const bool stored = inside && value(store_.predicate) != 0;
+    expect(stored == stores, "the nest's guards {}, those of the store {}",
+           stores ? "hold" : "do not hold", stored ? "hold" : "do not");
     const std::map<std::string, int64_t> axes = axis_values(pair_.nest, uop_, point_.nest);
-    if (wanted) check_store(axes);
-    if (inside) check_loads(axes, wanted);
-    return wanted;
+    if (stores) check_store(axes);
+    if (inside) {
+      check_loads(axes, loads);
+    } else {
+      expect(!loads, "the nest loads, and the statement does nothing");
+    }
+    return stores;
   }
 
  private:
@@ -90,7 +96,8 @@ class AccessCheck {
     if (uop_.part == Part::update) wanted_.insert({target.memory, offset});
   }
 
-  void check_loads(const std::map<std::string, int64_t>& axes, bool runs) {
+  // `wanted`: the nest's guards of its loads hold.
+  void check_loads(const std::map<std::string, int64_t>& axes, bool wanted) {
     std::set<std::string> anywhere;  // memory that is also read where only data decide, or clamped
     if (uop_.part != Part::init) {
       visit(stage_.body, [&](const Expr& e) {
@@ -105,15 +112,15 @@ class AccessCheck {
       }
       const int64_t offset = value(load.index);
       const bool predicate = value(load.predicate) != 0;
-      expect(predicate || !runs, "a load from {} that is masked though the uOp runs", load.memory);
+      expect(predicate == wanted, "the nest's guards of its loads {}, those of a load from {} {}",
+             wanted ? "hold" : "do not hold", load.memory, predicate ? "hold" : "do not");
       if (!predicate) continue;
       check_inside(load.memory, offset);
-      if (!runs) continue;
       expect(wanted_.count({load.memory, offset}) > 0 || anywhere.count(load.memory) > 0,
              "a load from {} at offset {}, which the nest does not read", load.memory, offset);
       found.insert({load.memory, offset});
     }
-    if (!runs) return;
+    if (!wanted) return;
     for (const Access& access : wanted_) {
       expect(found.count(access) > 0, "expected a load from {} at offset {}, got none",
              access.memory, access.offset);

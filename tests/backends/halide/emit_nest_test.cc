@@ -321,6 +321,42 @@ TEST(CheckEmitted, NoticesALastLaneThatIsMissing) {
               HasSubstr("the nest has \"uop e_y at depth 1\", the statement \"nothing\""));
 }
 
+// masked_loads_nest() that masks something else.
+LoopNest masked(GuardMask mask) {
+  LoopNest nest = masked_loads_nest();
+  nest.root = edit<UopNode>(nest.root, [=](UopNode* uop) {
+    for (Guard& guard : uop->guards) guard.mask = mask;
+  });
+  return nest;
+}
+
+TEST(CheckEmitted, MasksWhatTheNestMasks) {
+  // Loads past the end are legal of some stages only: here they are clamped.
+  LoopNest stores = masked(GuardMask::stores);
+  stores.stages[0].body = read_buffer("x", f32, {min(axis_value("i"), 9)});
+  EXPECT_EQ(check_emitted(stores).difference, "");
+  for (GuardMask mask : {GuardMask::instance, GuardMask::loads_and_stores, GuardMask::loads}) {
+    EXPECT_EQ(check_emitted(masked(mask)).difference, "");
+  }
+}
+
+TEST(CheckEmitted, NoticesAStoreThatIsMaskedToo) {
+  EXPECT_THAT(check_emitted(masked(GuardMask::loads), masked(GuardMask::instance)).difference,
+              HasSubstr("the nest's guards hold, those of the store do not"));
+}
+
+TEST(CheckEmitted, NoticesLoadsThatAreNotMasked) {
+  EXPECT_THAT(check_emitted(masked(GuardMask::instance), masked(GuardMask::stores)).difference,
+              HasSubstr("the nest's guards of its loads do not hold, those of a load from e_x"));
+}
+
+TEST(CheckEmitted, NoticesLoadsThatAreMasked) {
+  LoopNest stores = masked(GuardMask::stores);
+  stores.stages[0].body = read_buffer("x", f32, {min(axis_value("i"), 9)});
+  EXPECT_THAT(check_emitted(stores, masked(GuardMask::loads_and_stores)).difference,
+              HasSubstr("the nest loads, and the statement does nothing"));
+}
+
 TEST(CheckEmitted, CountsWhatHasNoStatement) {
   EXPECT_EQ(check_emitted(copy_nest(Extent(0))).counts.empty_loops, 1);
 }

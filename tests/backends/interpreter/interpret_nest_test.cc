@@ -166,6 +166,45 @@ TEST(InterpretNest, StorageStartsAsPoisonInEveryIteration) {
   EXPECT_TRUE(std::isnan(y[4 * 8]));
 }
 
+// masked_loads_nest() with as many elements in its storage.
+LoopNest masked_loads_nest_of(int64_t elements) {
+  LoopNest nest = masked_loads_nest();
+  nest.root =
+      edit<Alloc>(nest.root, [=](Alloc* alloc) { alloc->extents[0] = int_constant(elements); });
+  return nest;
+}
+
+const Floats kTen = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+
+TEST(InterpretNest, MasksOnlyTheLoads) {
+  const Floats doubled = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18};
+  EXPECT_EQ(run(masked_loads_nest(), {{"x", vector_of(kTen)}}), doubled);
+}
+
+TEST(InterpretNest, StoresPoisonWhereLoadsAreMasked) {
+  LoopNest nest = masked_loads_nest();
+  nest.stages[1].body = read_buffer("a", f32, {axis_value("i") + 2});
+  const Floats y = run(nest, {{"x", vector_of(kTen)}});
+  EXPECT_EQ(y[7], 18);
+  EXPECT_TRUE(std::isnan(y[8]));
+}
+
+TEST(InterpretNest, NoticesAStorePastTheStorageWhereLoadsAreMasked) {
+  EXPECT_INTERNAL_ERROR(run(masked_loads_nest_of(11), {{"x", vector_of(kTen)}}),
+                        "a writes a[11]: expected an index from [0], [11] of them on each axis");
+}
+
+TEST(InterpretNest, LoadsWhereStoresAreMasked) {
+  LoopNest nest = masked_loads_nest();
+  nest.root = edit<UopNode>(nest.root, [](UopNode* uop) {
+    for (Guard& guard : uop->guards) guard.mask = GuardMask::stores;
+  });
+  EXPECT_INTERNAL_ERROR(run(nest, {{"x", vector_of(kTen)}}), "a reads x[10]");
+  nest.stages[0].body = read_buffer("x", f32, {min(axis_value("i"), 9)});
+  nest.root = edit<Alloc>(nest.root, [](Alloc* alloc) { alloc->extents[0] = int_constant(10); });
+  EXPECT_EQ(run(nest, {{"x", vector_of(kTen)}}), kTen);
+}
+
 TEST(InterpretNest, TakesConstants) {
   LoopNest nest = pointwise_nest(2, read_buffer("c", DType::f32, {axis_value("i")}));
   TensorValue c = vector_of({5, 6});

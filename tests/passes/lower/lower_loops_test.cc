@@ -158,6 +158,26 @@ TEST(LowerMasks, PredicateLoadsOfWhatIsInside) {
   schedule[a].split(i, no, ni, 4, Tail::predicate_loads).vectorize(ni);
   expect_nest(schedule);
 }
+
+TEST(LowerMasks, PredicateLoadsOfARunTimeExtent) {
+  const Axis i("i", Extent::size("B"));
+  Tensor a = compute("a", {i}, input("x", f32, {Extent::size("B")})(i) * 2.0f);
+  Tensor y = compute("y", {i}, a(i) + a(0));
+  Schedule schedule(y);
+  schedule[a].split(i, no, ni, 4, Tail::predicate_loads).vectorize(ni);
+  expect_nest(schedule);
+}
+
+TEST(LowerMasks, PredicateLoadsOfWhatIsComputedInside) {
+  const Axis i("i", 20);
+  Tensor a = compute("a", {i}, input("x", f32, {20})(i) * 2.0f);
+  Tensor y = compute("y", {i}, a(i) + 1.0f);
+  Schedule schedule(y);
+  schedule[y].split(i, mo, mi, 6);
+  schedule[a].compute_at(y, mo).split(i, no, ni, 4, Tail::predicate_loads).vectorize(ni);
+  expect_nest(schedule);
+}
+
 // --- prefetch ------------------------------------------------------------------------------------
 
 TEST(LowerPrefetch, OfAnInput) {

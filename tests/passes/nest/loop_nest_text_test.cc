@@ -110,9 +110,9 @@ TEST(LoopNestText, SaysWhatAGuardMasks) {
     return tree_of(nest).substr(tree_of(nest).find("  if ") + 2);
   };
   EXPECT_EQ(with(GuardMask::instance), "if i < 3\n");
-  EXPECT_EQ(with(GuardMask::loads_and_stores), "if i < 3 (predicate)\n");
-  EXPECT_EQ(with(GuardMask::loads), "if i < 3 (predicate_loads)\n");
-  EXPECT_EQ(with(GuardMask::stores), "if i < 3 (predicate_stores)\n");
+  EXPECT_EQ(with(GuardMask::loads_and_stores), "if i < 3 (loads and stores)\n");
+  EXPECT_EQ(with(GuardMask::loads), "if i < 3 (loads)\n");
+  EXPECT_EQ(with(GuardMask::stores), "if i < 3 (stores)\n");
 }
 
 TEST(LoopNestText, PrintsABlockWithoutALineOfItsOwn) {

@@ -154,6 +154,38 @@ LoopNest reduction_nest(Combiner combiner, const Extent& extent, DType dtype) {
   return nest;
 }
 
+LoopNest masked_loads_nest() {
+  LoopNest nest;
+  nest.name = "y";
+  nest.buffers = {
+      {"x", DType::f32, BufferRole::input, {10}, nullptr},
+      {"y", DType::f32, BufferRole::output, {10}, nullptr},
+      {"a", DType::f32, BufferRole::internal, {10}, nullptr},
+  };
+  const Axis i("i", 10);
+  const auto read = [](const std::string& buffer) {
+    return read_buffer(buffer, DType::f32, {axis_value("i")});
+  };
+  Stage a, y;
+  a.name = "a";
+  y.name = "y";
+  a.dtype = y.dtype = DType::f32;
+  a.axes = y.axes = {i};
+  a.body = read("x") * 2.0f;
+  y.body = read("a");
+  a.transforms = {{LoopTransform::Kind::split, "i", "io", "ii", 4, Tail::predicate_loads}};
+  nest.stages = {a, y};
+  const Expr index = v("a", "io") * 4 + v("a", "ii");
+  UopNode execute{UopKind::execute, "a", Part::pure, {index}, {{index < 10, GuardMask::loads}}};
+  NodePtr steps =
+      loop_node("a", "ii", int_constant(4), make_node(std::move(execute)), LoopKind::vectorized);
+  NodePtr stored = loop_node("y", "i", int_constant(10),
+                             uop_node(UopKind::store, "y", Part::pure, {v("y", "i")}));
+  nest.root = alloc_node("a", {int_constant(0)}, {int_constant(12)},
+                         block_node({loop_node("a", "io", int_constant(3), steps), stored}));
+  return nest;
+}
+
 LoopNest packed_nest() {
   LoopNest pack;
   pack.name = "w_packed";

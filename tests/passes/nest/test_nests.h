@@ -40,6 +40,12 @@ LoopNest copy_nest(const Extent& extent, DType dtype = DType::f32);
 LoopNest pointwise_nest(const Extent& extent, const Expr& body, DType dtype = DType::f32);
 // y = combiner over k of x[k], rank 0, into the output itself.
 LoopNest reduction_nest(Combiner combiner, const Extent& extent, DType dtype = DType::f32);
+// y = a, a = x * 2 over 10, in steps of 4 where only the loads are masked past the end:
+//
+//   alloc a[0 .. +12] in heap
+//     for a.io in 3: vectorized a.ii in 4: execute a[i] = x[i] * 2  if i < 10 (loads)
+//     for y.i in 10: store y[i] = a[i]
+LoopNest masked_loads_nest();
 // linear_nest(5) whose weight is packed in panels of 4: w_packed[n / 4, k, n % 4].
 LoopNest packed_nest();
 

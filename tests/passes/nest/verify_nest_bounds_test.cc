@@ -113,6 +113,40 @@ TEST(VerifyNestBounds, RefusesAWriteOutsideItsStorage) {
   EXPECT_OUTSIDE(nest, "mm writes mm[0, 7], outside what is stored: from [0, 0], [2, 7]");
 }
 
+// masked_loads_nest() with another mask.
+LoopNest masked_nest(GuardMask mask) {
+  LoopNest nest = masked_loads_nest();
+  nest.root = edit<UopNode>(nest.root, [=](UopNode* uop) {
+    for (Guard& guard : uop->guards) guard.mask = mask;
+  });
+  return nest;
+}
+
+TEST(VerifyNestBounds, AcceptsStoresPastTheEndThatStorageHas) {
+  EXPECT_NO_THROW(verify_nest_bounds(masked_loads_nest()));
+  EXPECT_NO_THROW(verify_nest_bounds(masked_nest(GuardMask::instance)));
+  EXPECT_NO_THROW(verify_nest_bounds(masked_nest(GuardMask::loads_and_stores)));
+}
+
+TEST(VerifyNestBounds, RefusesAStorePastTheAllocWhereOnlyLoadsAreMasked) {
+  LoopNest nest = masked_loads_nest();
+  nest.root = edit<Alloc>(nest.root, [](Alloc* node) { node->extents[0] = int_constant(10); });
+  EXPECT_OUTSIDE(nest, "a writes a[11], outside what is stored: from [0], [10] on each axis");
+}
+
+TEST(VerifyNestBounds, RefusesAStorePastTheOutputWhereOnlyLoadsAreMasked) {
+  LoopNest nest = linear_nest();
+  nest.root = edit<UopNode>(nest.root, [](UopNode* uop) {
+    for (Guard& guard : uop->guards) guard.mask = GuardMask::loads;
+  });
+  EXPECT_OUTSIDE(nest, "y writes y[5, 0]");
+}
+
+TEST(VerifyNestBounds, RefusesALoadPastTheEndWhereOnlyStoresAreMasked) {
+  EXPECT_OUTSIDE(masked_nest(GuardMask::stores),
+                 "a reads x[11], outside what is stored: from [0], [10] on each axis");
+}
+
 TEST(VerifyNestBounds, RefusesAReadOutsideTheStorage) {
   LoopNest nest = linear_nest();
   nest.stages[1].body = read_buffer("mm", DType::f32, {axis_value("m") + 1, axis_value("n")});

@@ -41,6 +41,24 @@ TEST(VerifyNestRefusals, RefusesAnAllocThatIsTooSmall) {
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "mm writes mm[0, 7], outside what is stored");
 }
 
+TEST(VerifyNestRefusals, RefusesAMaskOfOneSideOfAReduction) {
+  for (GuardMask mask : {GuardMask::loads, GuardMask::stores}) {
+    LoopNest nest = linear_nest();
+    nest.root = edit<UopNode>(nest.root, [&](UopNode* uop) {
+      if (uop->part == Part::update) uop->guards = {{v("mm", "m") < 2, mask}};
+    });
+    EXPECT_INTERNAL_ERROR(verify_nest(nest), "a mask of one side of the update of mm");
+  }
+}
+
+TEST(VerifyNestRefusals, RefusesMaskedLoadsIntoStorageThatIsKept) {
+  LoopNest nest = masked_loads_nest();
+  nest.root = edit<Alloc>(nest.root, [](Alloc* alloc) {
+    alloc->body = make_node(WindowNode{"a", {int_constant(0)}, {int_constant(10)}, alloc->body});
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a mask of the loads of a, whose storage is kept");
+}
+
 TEST(VerifyNestRefusals, RefusesAStageThatIsComputedTwice) {
   LoopNest nest = copy_nest(4);
   nest.root = block_node({nest.root, nest.root});

@@ -55,6 +55,14 @@ TEST(VerifyNestWritten, FindsAnUpdateThatIsMissing) {
           "y reads mm[1, 7], of which no update is written");
 }
 
+// What is stored past the end where loads are masked is any value.
+TEST(VerifyNestWritten, FindsAReadOfWhatIsStoredWithoutALoad) {
+  EXPECT_NO_THROW(verify_nest(masked_loads_nest()));
+  LoopNest nest = masked_loads_nest();
+  nest.stages[1].body = read_buffer("a", DType::f32, {axis_value("i") + 1});
+  refused(nest, "y reads a[10], of which no value is written");
+}
+
 TEST(VerifyNestWritten, FindsARegionThatStartsElsewhere) {
   refused(edited<UopNode>([](UopNode* node) {
             const bool execute = node->kind == UopKind::execute && node->stage == "mm";
