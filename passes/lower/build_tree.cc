@@ -258,6 +258,7 @@ class TreeBuilder {
       loop.part = part;
       loop.axis = name;
       loop.kind = loops[i].kind;
+      loop.partition = loops[i].partition;
       loop.extent = simplify_index(extents.at(name));
       for (const Directive& d : plan.prefetches) {
         if (part == Part::init || d.axes[0] != name) continue;

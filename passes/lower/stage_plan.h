@@ -22,6 +22,7 @@ struct ScheduledLoop {
   std::string name;  // plain, unique within the stage
   LoopKind kind = LoopKind::serial;
   bool is_reduction = false;  // of a reduction axis: not in the start value's nest
+  bool partition = false;     // to become an interior without guards, and edges
 };
 // Where the loop of that name is among `loops`; nothing when it is not there.
 std::optional<size_t> position_of(const std::vector<ScheduledLoop>& loops, const std::string& name);

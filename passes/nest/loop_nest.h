@@ -9,7 +9,8 @@
 //                                              0 up, or "in min .. +extent"; "prefetching x 2
 //                                              ahead": what step i + 2 reads of x is asked of
 //                                              memory at step i; "a.m with b.m": one loop of
-//                                              several stages, its variable a.m
+//                                              several stages, its variable a.m; "partition": to
+//                                              become an interior and edges
 //          | branch condition: node node       the first where it holds, else the second
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
 //          | hoisted_alloc buffer[extent...]   memory for the allocs of that stage inside
@@ -165,6 +166,7 @@ struct Loop {
                                      // v == 0 of loops around it
   std::vector<Prefetch> prefetches;  // serial loops only
   std::vector<std::string> shared;   // other stages whose loop `axis` of `part` this one is too
+  bool partition = false;            // to become several loops where that spares guards or clamps
   NodePtr body;
 
   std::string variable() const { return stage + "." + axis; }

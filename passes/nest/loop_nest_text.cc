@@ -136,8 +136,8 @@ class Printer : public NestVisitor {
   }
 
   void visit_loop(const Loop& loop) override {
-    line(fmt::format("{} {}{} in {}{}", loop_word(loop.kind), loop.variable(), shared_text(loop),
-                     steps_text(loop), prefetch_text(loop)));
+    line(fmt::format("{} {}{} in {}{}{}", loop_word(loop.kind), loop.variable(), shared_text(loop),
+                     steps_text(loop), prefetch_text(loop), loop.partition ? ", partition" : ""));
     print_inside(*loop.body);
   }
 

@@ -40,6 +40,13 @@ TEST(LoopNestText, PrintsRunTimeSizes) {
   EXPECT_NE(text.find("if m < B\n"), std::string::npos) << text;
 }
 
+TEST(LoopNestText, SaysThatALoopIsToBePartitioned) {
+  LoopNest nest = linear_nest(B);
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) { loop->partition = loop->axis == "mo"; });
+  EXPECT_NE(to_string(nest).find("parallel y.mo in (B + 1) / 2, partition\n"), std::string::npos)
+      << to_string(nest);
+}
+
 TEST(LoopNestText, PrintsPacks) {
   std::string text = to_string(packed_nest());
   EXPECT_NE(text.find("w_packed: f32[2, 3, 4]"), std::string::npos) << text;
