@@ -4,7 +4,7 @@
 
 #include "bazel/testing/needs.h"
 
-namespace emulsion::testing {
+namespace emulsion::test_run {
 namespace {
 
 // How many of the first `floor` cases GoogleTest gives to this shard.
@@ -53,4 +53,4 @@ std::string WhyBelowFloor(const SuiteRun& run) {
   return why;
 }
 
-}  // namespace emulsion::testing
+}  // namespace emulsion::test_run

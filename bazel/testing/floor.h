@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace emulsion::testing {
+namespace emulsion::test_run {
 
 struct Skip {
   std::string name;
@@ -41,6 +41,6 @@ struct SuiteRun {
 // What is wrong with the run, one sentence; empty when nothing is.
 std::string WhyBelowFloor(const SuiteRun& run);
 
-}  // namespace emulsion::testing
+}  // namespace emulsion::test_run
 
 #endif  // EMULSION_BAZEL_TESTING_FLOOR_H_

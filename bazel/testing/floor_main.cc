@@ -14,8 +14,8 @@
 
 namespace {
 
-using emulsion::testing::Skip;
-using emulsion::testing::SuiteRun;
+using emulsion::test_run::Skip;
+using emulsion::test_run::SuiteRun;
 
 std::string SkipReason(const testing::TestResult& result) {
   for (int i = 0; i < result.total_part_count(); ++i) {
@@ -81,7 +81,7 @@ class Floor : public testing::Environment {
     for (const Skip& skip : run.skipped) {
       std::printf("[ SKIPPED  ] %s: %s\n", skip.name.c_str(), skip.reason.c_str());
     }
-    const std::string why = emulsion::testing::WhyBelowFloor(run);
+    const std::string why = emulsion::test_run::WhyBelowFloor(run);
     if (!why.empty()) ADD_FAILURE() << why;
     if (run.filtered && run.floor != nullptr) {
       std::printf("[ FILTERED ] %d test cases executed; the floor of %s is for all %d\n",
@@ -95,7 +95,7 @@ class Floor : public testing::Environment {
 
 // GoogleTest sets no environment up or down when there is no case to run.
 int StatusWithoutCases(const EndedCases& ended) {
-  const std::string why = emulsion::testing::WhyBelowFloor(ended.Describe());
+  const std::string why = emulsion::test_run::WhyBelowFloor(ended.Describe());
   if (why.empty()) return 0;
   std::printf("FAILED: %s\n", why.c_str());
   return 1;
@@ -116,7 +116,7 @@ void LeaveOnlyTheHostCase() {
 
 bool IsMissingItsHost() {
   const char* needs = std::getenv("EMULSION_TEST_NEEDS_HOST");
-  return needs != nullptr && !emulsion::testing::WhyItDoesNotRun(emulsion::Target::host()).empty();
+  return needs != nullptr && !emulsion::test_run::WhyItDoesNotRun(emulsion::Target::host()).empty();
 }
 
 }  // namespace

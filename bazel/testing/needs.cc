@@ -2,7 +2,7 @@
 
 #include "dsl/error.h"
 
-namespace emulsion::testing {
+namespace emulsion::test_run {
 namespace {
 
 constexpr const char* kNeeds = "needs ";
@@ -33,4 +33,4 @@ Need JudgeNeed(const std::string& reason) {
   }
 }
 
-}  // namespace emulsion::testing
+}  // namespace emulsion::test_run

@@ -12,11 +12,11 @@
 #include "dsl/target.h"
 
 // Ends the test case, skipped, when this machine cannot run code for `target`.
-#define SKIP_UNLESS_IT_RUNS(target)                                                     \
-  if (const std::string why = emulsion::testing::WhyItDoesNotRun(target); !why.empty()) \
+#define SKIP_UNLESS_IT_RUNS(target)                                                      \
+  if (const std::string why = emulsion::test_run::WhyItDoesNotRun(target); !why.empty()) \
   GTEST_SKIP() << why
 
-namespace emulsion::testing {
+namespace emulsion::test_run {
 
 // "needs x86-64-linux-avx512...; this CPU has no avx512"; empty when the target runs here.
 std::string WhyItDoesNotRun(const Target& target);
@@ -29,6 +29,6 @@ enum class Need {
 // Reads what WhyItDoesNotRun() wrote.
 Need JudgeNeed(const std::string& reason);
 
-}  // namespace emulsion::testing
+}  // namespace emulsion::test_run
 
 #endif  // EMULSION_BAZEL_TESTING_NEEDS_H_

@@ -7,7 +7,7 @@
 
 int main() {
   try {
-    std::puts(emulsion::testing::WhyItDoesNotRun(emulsion::Target::host()).c_str());
+    std::puts(emulsion::test_run::WhyItDoesNotRun(emulsion::Target::host()).c_str());
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

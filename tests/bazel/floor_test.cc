@@ -8,7 +8,7 @@
 
 #include "bazel/testing/needs.h"
 
-namespace emulsion::testing {
+namespace emulsion::test_run {
 namespace {
 
 using ::testing::HasSubstr;
@@ -140,4 +140,4 @@ TEST(NeedsTest, AnotherArchitectureIsNamed) {
 }
 
 }  // namespace
-}  // namespace emulsion::testing
+}  // namespace emulsion::test_run
