@@ -262,12 +262,17 @@ std::set<std::string> transposed_weights(const Graph& grouped) {
   return found;
 }
 
+bool has_register_tiles(const Op& op) {
+  const std::optional<Contraction> c = match_contraction(op);
+  return c && !c->column_axes.empty() && op.axes.back().name() == c->column_axes.back();
+}
+
 bool derive_contraction(const ContractionGroup& group, const Target& target,
                         const DeriveOptions& options, Schedule* schedule) {
   const Op& op = *group.contraction;
   const Op& result = *group.result;
+  if (!has_register_tiles(op)) return false;
   std::optional<Contraction> c = match_contraction(op);
-  if (!c || c->column_axes.empty() || op.axes.back().name() != c->column_axes.back()) return false;
   size_t column_at = op.axes.size() - 1;
   std::optional<int64_t> columns = number(op.shape[column_at]);
   if (!columns || *columns == 0) return false;

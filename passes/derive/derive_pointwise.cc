@@ -119,12 +119,14 @@ std::optional<size_t> crosses(const Op& op, const Target& target) {
   return across;
 }
 
-void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage) {
+void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
+                      bool whole_rows) {
   const int64_t lanes = value_lanes(op, target);
   if (const std::optional<Pixels> pixels = match_pixels(op, lanes)) {
-    vectorize_pixels(*stage, along, pixels->colour, Axis(fresh_axis(op, "lane")), lanes);
+    vectorize_pixels(*stage, along, pixels->colour, Axis(fresh_axis(op, "lane")), lanes,
+                     whole_rows);
   } else {
-    vectorize_last(*stage, along, lanes);
+    vectorize_last(*stage, along, lanes, whole_rows);
   }
 }
 

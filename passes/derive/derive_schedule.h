@@ -12,8 +12,9 @@
 //                               blocks where an operand lies across them (transpose)
 //   reduction, last axis        partial results in lanes (rfactor), threads over rows
 //   any other reduction         accumulators in vectors along the last axis
-//   chain of stencils           the rows of the last in strips that the threads share; what it
-//                               reads row by row ahead of it, in windows that slide
+//   chain of stencils,          the rows of the last in strips that the threads share; what it
+//   depthwise convolutions,     reads row by row ahead of it, in windows that slide, sums in
+//   poolings                    registers
 //
 // Where the last axis has fewer than four steps (the colours of a picture) vectors go along the one
 // before it: pixels side by side, one vector for each colour.

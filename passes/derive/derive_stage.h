@@ -14,6 +14,7 @@
 #include "dsl/target.h"
 #include "passes/analyse/recognise_op.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/derive/window_chains.h"
 
 namespace emulsion {
 
@@ -34,6 +35,8 @@ struct ContractionGroup {
 // False when the contraction has no shape that this strategy covers; then nothing was added.
 bool derive_contraction(const ContractionGroup& group, const Target& target,
                         const DeriveOptions& options, Schedule* schedule);
+// Whether it has the shape that register tiles are for: columns that only one operand has.
+bool has_register_tiles(const Op& op);
 // Operations that only permute the axes of a weight which nothing else reads, for one contraction
 // that can pack it: computed inline, so that the panels are made from the weight itself.
 std::set<std::string> transposed_weights(const Graph& grouped);
@@ -46,8 +49,10 @@ size_t vector_axis(const Op& op, const Target& target);
 // touches more cache lines of it than stay at hand for the next: each serves several rows, if they
 // come one after another.
 std::optional<size_t> crosses(const Op& op, const Target& target);
-// Vectors along `along`: the axis of vector_axis, or a loop that it was split into.
-void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage);
+// Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
+// `whole_rows` less of the axis may be computed than it has.
+void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
+                      bool whole_rows = true);
 // Whether the points of an operation without reductions are worth several threads, or a run-time
 // size decides.
 bool wakes_threads(const Op& op, const Target& target);
@@ -57,30 +62,18 @@ size_t count_shared(const std::vector<Axis>& loops, const Target& target);
 // That one loop, of the first `count` of them.
 Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSchedule* stage);
 
-// A chain of stencils: operations of a grouped graph without reductions, each read by one other of
-// the chain, the last one, `reader`, by the outside. Along `row`, an axis of all of them, each
-// reads a few neighbouring rows of the one before.
-struct WindowChain {
-  struct Producer {
-    const Op* op;
-    int64_t halo;  // rows above those of `reader` that it has to be computed for
-  };
-  const Op* reader;
-  std::vector<Producer> producers;  // each behind what reads it
-  size_t row;
-};
-// Why rows of `producer` cannot be computed one by one ahead of the rows of `reader` that need
-// them, kept in a window that slides along axis `row` of both: "expected ...", or nothing.
-std::optional<std::string> why_not_slide(const Op& producer, const Op& reader, size_t row);
-// Whether it pays: what is kept fits the cache, the producers' whole results do not, and there are
-// strips of rows enough for the threads, each much longer than the halo that it computes again.
-bool pays_to_slide(const WindowChain& chain, const Target& target);
-// The chains of a graph that can slide and for which it pays. No operation is in two.
-std::vector<WindowChain> window_chains(const Graph& grouped, const Target& target);
+// A chain of operations whose rows slide (window_chains.h):
 //   parallel strip: alloc windows: for row: the producers' new rows; the reader's row
 void derive_windows(const WindowChain& chain, const Target& target, Schedule* schedule);
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
+// Whether derive_sums can keep the sums of a reduction in registers, a vector or a few at a time.
+bool keeps_sums_in_registers(const Op& op, const Target& target);
+// Those sums and what is fused onto them, `result`, or the same operation again:
+//   for rows: for tile: alloc sums: [start value]; for k: sums += ...; vectors of the result
+// Returns the loop around a tile. `whole_rows`: as of vectorize_points.
+Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool whole_rows,
+                 Schedule* schedule);
 
 // Whether `axis` alone moves the last index of the read, by one element a step.
 bool is_along(const Expr& read, const Axis& axis);

@@ -41,7 +41,9 @@ void check_partial_axis(const NestPlan& nest, const ScheduledStage& plan, const 
     walker = nest.find(walker->compute_at->stage);
     for (const std::vector<Axis>* axes : {&walker->stage.axes, &walker->stage.reduction_axes}) {
       for (const Axis& around : *axes) {
-        if (around.extent() == extent && is_inside(*walker, loop, around.name())) return;
+        const Extent longer = extent - around.extent();
+        const bool never_shorter = longer.lower_bound().value_or(-1) >= 0;
+        if (never_shorter && is_inside(*walker, loop, around.name())) return;
       }
     }
   }

@@ -65,6 +65,66 @@ Graph padded(const Extent& rows, const Extent& columns) {
   return Graph(blur(x, {rows, columns}, 0, 1));
 }
 
+// 3 x 3 of each channel by itself.
+Tensor depthwise(const Tensor& x, const std::string& weights, const std::string& name) {
+  const Extent& channels = x.shape()[3];
+  Conv2dOptions options;
+  options.groups = static_cast<int>(channels.constant_term());
+  return conv2d(x, weight(weights, f32, {3, 3, 1, channels}), options, name);
+}
+
+// `rows` x `columns` of `channels` in `images`, from what is larger by 4.
+Graph depthwise_twice(const Extent& images, const Extent& rows, int columns, int channels) {
+  Tensor x = input("x", f32, {images, rows + Extent(4), columns + 4, channels});
+  return Graph(depthwise(depthwise(x, "w1", "dw"), "w2", "y"));
+}
+
+// The first convolution has a bias and a ReLU, which are one operation with it.
+Graph depthwise_groups(const Extent& rows) {
+  Tensor x = input("x", f32, {1, rows + Extent(4), 11, 16});
+  Tensor first = relu(depthwise(x, "w1", "dw") + weight("b", f32, {16}), "relu");
+  return Graph(depthwise(first, "w2", "y"));
+}
+
+PoolOptions windows(int size, int stride, int padding = 0) {
+  PoolOptions options;
+  options.window_h = options.window_w = size;
+  options.stride_h = options.stride_w = stride;
+  options.pad_top = options.pad_bottom = options.pad_left = options.pad_right = padding;
+  return options;
+}
+
+// Of `columns` columns; with 15, the last one is read by none.
+Graph pooled(const Extent& rows, int columns, int window) {
+  const Extent height = rows * Extent(2) + Extent(window - 2);
+  Tensor x = input("x", f32, {2, height + Extent(2), columns + 2, 8});
+  return Graph(max_pool(depthwise(x, "w", "dw"), windows(window, 2), "y"));
+}
+
+Graph every_second_row(const Extent& rows, const Extent& columns) {
+  Tensor x = input("x", f32, {rows * Extent(2) + Extent(1), columns + Extent(2)});
+  Tensor bx = stencil("bx", x, {rows * Extent(2) + Extent(1), columns}, 1);
+  const Axis i("i0", rows), j("i1", columns);
+  return Graph(compute("y", {i, j}, bx(i * 2, j) - bx(i * 2 + 1, j) + bx(i * 2 + 2, j)));
+}
+
+// All but two columns of bx are read.
+Graph parts_of_rows(const Extent& rows) {
+  Tensor x = input("x", f32, {rows + Extent(2), 29});
+  Tensor bx = stencil("bx", x, {rows + Extent(2), 27}, 1);
+  const Axis i("i0", rows), j("i1", 25);
+  return Graph(compute("y", {i, j}, bx.at({i, Expr(j) + 1}) - bx.at({Expr(i) + 2, Expr(j) + 1})));
+}
+
+// What the blur takes away: bx is read by by and by y.
+Graph two_readers(const Extent& rows, const Extent& columns) {
+  Tensor x = input("x", f32, {rows + Extent(4), columns + Extent(2)});
+  Tensor bx = stencil("bx", x, {rows + Extent(4), columns}, 1);
+  Tensor by = stencil("by", bx, {rows + Extent(2), columns}, 0);
+  const Axis i("i0", rows), j("i1", columns);
+  return Graph(compute("y", {i, j}, three(by, {i, j}, 0) - bx.at({Expr(i) + 2, j})));
+}
+
 }  // namespace
 
 Graph blur_graph(const Extent& rows, const Extent& columns, DType dtype) {
@@ -77,6 +137,7 @@ std::vector<std::pair<std::string, Graph>> stencil_graphs() {
   Tensor batch = input("x", f32, {kSize, 72, 26});
   Tensor colours = input("x", u8, {kSize + Extent(2), 36, 3});
   Tensor channels = input("x", f32, {2, kSize + Extent(2), 9, 16});
+  Tensor picture = input("x", u8, {1, kSize + Extent(2), 36, 3});
   return {
       {"rows", blur_graph(kSize, 24)},
       {"columns", blur_graph(70, kSize)},
@@ -92,6 +153,20 @@ std::vector<std::pair<std::string, Graph>> stencil_graphs() {
       {"batch", Graph(blur(batch, {kSize, 70, 24}, 1, 2))},
       {"colours", Graph(blur(colours, {kSize, 34, 3}, 0, 1))},
       {"channels", Graph(blur(channels, {2, kSize, 7, 16}, 1, 2))},
+      {"depthwise", depthwise_twice(1, kSize, 7, 16)},
+      {"depthwise_of_five", depthwise_twice(1, kSize, 7, 5)},
+      {"depthwise_of_images", depthwise_twice(kSize, 61, 3, 8)},
+      {"depthwise_groups", depthwise_groups(kSize)},
+      {"pooled", pooled(kSize, 14, 2)},
+      {"pooled_windows_of_three", pooled(kSize, 15, 3)},
+      {"pooled_parts_of_rows", pooled(kSize, 16, 3)},
+      {"averages", Graph(avg_pool(input("x", f32, {2, kSize, 12, 8}), windows(3, 1, 1), "y"))},
+      {"colours_of_windows",
+       Graph(
+           max_pool(stencil("bx", picture, {1, kSize + Extent(2), 34, 3}, 2), windows(3, 1), "y"))},
+      {"every_second_row", every_second_row(kSize, 24)},
+      {"parts_of_rows", parts_of_rows(kSize)},
+      {"two_readers", two_readers(kSize, 24)},
   };
 }
 
@@ -102,6 +177,7 @@ std::vector<std::pair<std::string, Graph>> large_stencil_graphs() {
       {"tall", blur_graph(541, 250, u8)},
       {"images", Graph(blur(images, {2, 257, 256}, 1, 2))},
       {"batch", Graph(blur(batch, {kSize, 257, 256}, 1, 2))},
+      {"depthwise", depthwise_twice(8, 64, 4, 8)},
   };
 }
 
