@@ -84,16 +84,17 @@ class UopEmitter {
   }
 
   Halide::Expr value(const Place& target, const Halide::Expr& offset) {
-    if (uop_.part == Part::pure) return body(stage_.body);
+    const Expr& own = body_of(stage_, uop_);
+    if (uop_.part == Part::pure) return body(own);
     if (uop_.part == Part::init) {
       return translate_expr(identity_of(stage_.combiner, stage_.dtype), HalideScope{});
     }
     const Halide::Expr before = target.load(offset, load_mask_);
     if (context_.fused_multiply_add) {
       // The factors apart, so that their product is not rounded.
-      return fused_multiply_add(body(stage_.body->args[0]), body(stage_.body->args[1]), before);
+      return fused_multiply_add(body(own->args[0]), body(own->args[1]), before);
     }
-    return halide_binary(combining_op(stage_.combiner), before, body(stage_.body));
+    return halide_binary(combining_op(stage_.combiner), before, body(own));
   }
 
   Halide::Expr body(const Expr& expr) {
@@ -117,9 +118,23 @@ class UopEmitter {
       return hi::make_zero(halide_type(buffer.dtype));
     }
     const Place& place = scope_.place(node.name);
-    const std::vector<Halide::Expr> safe = safe_indices(node, indices, place, stage_, scope_);
+    std::vector<bool> known;
+    for (size_t d = 0; d < indices.size(); ++d) known.push_back(is_own_index(node, d));
+    const std::vector<Halide::Expr> safe =
+        safe_indices(node, indices, known, place, stage_, scope_);
     check(place, safe, load_mask_);
     return place.load(place.offset(safe), load_mask_);
+  }
+
+  // Whether the index is not one of the body of the stage: the pass that made it proved that it
+  // stays inside the buffer (partition_loops).
+  bool is_own_index(const ExprNode& node, size_t d) const {
+    bool own = uop_.body.defined();
+    visit(stage_.body, [&](const Expr& e) {
+      const bool same_buffer = e->op == ExprOp::read && e->name == node.name;
+      own = own && !(same_buffer && equal(e->args[d], node.args[d]));
+    });
+    return own;
   }
 
   static Halide::Expr text_of(const std::vector<Halide::Expr>& parts) {
@@ -181,7 +196,8 @@ const Place& EmitScope::place(const std::string& buffer) const {
 }
 
 std::vector<Halide::Expr> safe_indices(const ExprNode& read,
-                                       const std::vector<Halide::Expr>& indices, const Place& place,
+                                       const std::vector<Halide::Expr>& indices,
+                                       const std::vector<bool>& known, const Place& place,
                                        const Stage& stage, const EmitScope& scope) {
   AxisExtents domain;
   for (const Axis& axis : stage.axes) domain.emplace(axis.name(), axis.extent());
@@ -194,7 +210,7 @@ std::vector<Halide::Expr> safe_indices(const ExprNode& read,
       const Halide::Expr some = scope.extent(place.shape[d]) > 0;
       has_elements = has_elements.defined() ? has_elements && some : some;
     }
-    if (proves_in_bounds(read.args[d], place.shape[d], domain)) continue;
+    if (known[d] || proves_in_bounds(read.args[d], place.shape[d], domain)) continue;
     proved = false;
     // Of storage only the region is there.
     const Halide::Expr low = place.fold(d) > 0 ? Halide::Expr(0) : place.mins[d];

@@ -48,9 +48,11 @@ Halide::Internal::Stmt emit_uop(const UopNode& uop, const std::vector<EmittedGua
                                 const UopContext& context);
 
 // The indices of a read, with those brought inside the buffer that are not proved to be: a read is
-// of memory, whatever the select around it says, and its value is then not used.
+// of memory, whatever the select around it says, and its value is then not used. `known`: those
+// that are inside though nothing here proves it.
 std::vector<Halide::Expr> safe_indices(const ExprNode& read,
-                                       const std::vector<Halide::Expr>& indices, const Place& place,
+                                       const std::vector<Halide::Expr>& indices,
+                                       const std::vector<bool>& known, const Place& place,
                                        const Stage& stage, const EmitScope& scope);
 
 }  // namespace emulsion

@@ -205,10 +205,10 @@ class NestInterpreter {
       step->axis_slots.push_back(names[axis.name()] = machine_.add_slot());
       if (own_index.size() < stage.axes.size()) own_index.push_back(axis_value(axis.name()));
     }
-    Expr value = stage.body;
+    Expr value = body_of(stage, uop);
     if (uop.part == Part::init) value = identity_of(stage.combiner, stage.dtype);
     if (uop.part == Part::update) {
-      value = combine(stage.combiner, read_buffer(stage.name, stage.dtype, own_index), stage.body);
+      value = combine(stage.combiner, read_buffer(stage.name, stage.dtype, own_index), value);
     }
     step->assignment.value = machine_.compile(value, scope_of(stage.name, names));
     step->assignment.buffer = buffer_id(stage.name);

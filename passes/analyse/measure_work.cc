@@ -50,6 +50,8 @@ class PlaceFinder : public NestVisitor {
   explicit PlaceFinder(const SizeValues& sizes) : sizes_(sizes) {}
   std::map<std::string, StagePlace> places;
   std::set<std::string> slid_along;  // loop variables
+  // The loops of which each is a part; not there: it is all of its loop.
+  std::map<const Loop*, std::vector<const Loop*>> parts;
 
  private:
   void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, sizes_)); }
@@ -70,6 +72,19 @@ class PlaceFinder : public NestVisitor {
       if (slides) slid_along.insert(slides->begin(), slides->end());
     }
     walk(*window.body);
+  }
+
+  void visit_block(const Block& block) override {
+    for (size_t first = 0; first < block.children.size();) {
+      const size_t count = parts_from(block, first);
+      std::vector<const Loop*> loops;
+      for (size_t i = first; count > 1 && i < first + count; ++i) {
+        loops.push_back(block.children[i]->as<Loop>());
+      }
+      for (const Loop* loop : loops) parts[loop] = loops;
+      for (size_t i = first; i < first + count; ++i) walk(*block.children[i]);
+      first += count;
+    }
   }
 
   void visit_loop(const Loop& loop) override {
@@ -132,6 +147,7 @@ class WorkMeter {
     finder.walk(*nest.root);
     places_ = std::move(finder.places);
     slid_along_ = std::move(finder.slid_along);
+    parts_ = std::move(finder.parts);
   }
 
   Work run() {
@@ -212,13 +228,25 @@ class WorkMeter {
       add(steps_of(*loop.body, values), extent, &steps);
       return steps;
     }
-    (*values)[variable] = 0;
-    add(steps_of(*loop.body, values), 1, &steps);
-    if (extent > 1) {
-      (*values)[variable] = 1;
-      add(steps_of(*loop.body, values), extent - 1, &steps);
+    // A part of a loop may start behind the first iteration.
+    const int64_t first = evaluate_index(loop.min, *values) == 0 ? 1 : 0;
+    for (int64_t value : {0, 1}) {
+      const int64_t count = value == 0 ? first : extent - first;
+      (*values)[variable] = value;
+      if (count > 0) add(steps_of(*loop.body, values), count, &steps);
     }
     values->erase(variable);
+    return steps;
+  }
+
+  // Of all parts of a loop together.
+  int64_t steps_of_parts(const Loop& loop, const Values& values) const {
+    auto found = parts_.find(&loop);
+    if (found == parts_.end()) return std::max<int64_t>(0, evaluate_index(loop.extent, values));
+    int64_t steps = 0;
+    for (const Loop* part : found->second) {
+      steps += std::max<int64_t>(0, evaluate_index(part->extent, values));
+    }
     return steps;
   }
 
@@ -253,8 +281,7 @@ class WorkMeter {
     const std::set<std::string> reduced = reduction_loop_axes(stage);
     std::vector<const Loop*> around;
     for (const Loop* loop : place.loops) {
-      const Values values = steady(around);
-      const int64_t extent = std::max<int64_t>(0, evaluate_index(loop->extent, values));
+      const int64_t extent = steps_of_parts(*loop, steady(around));
       around.push_back(loop);
       const bool own = loop->stage == stage.name;
       if (loop->kind == LoopKind::parallel) work->parallel = checked_mul(work->parallel, extent);
@@ -311,6 +338,7 @@ class WorkMeter {
   std::map<std::string, int64_t> per_step_;
   std::map<std::string, StagePlace> places_;
   std::set<std::string> slid_along_;
+  std::map<const Loop*, std::vector<const Loop*>> parts_;
 };
 
 std::string bytes_text(int64_t bytes) {

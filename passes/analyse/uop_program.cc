@@ -164,7 +164,7 @@ void UopProgram::compile_site(const UopNode& uop) {
                  uop.point.size(), axes.size());
   for (const Axis& axis : axes) site.axis_slots.push_back(own[axis.name()] = add_slot("", {0, 0}));
   if (uop.part != Part::init) {
-    visit(site.of->body, [&](const Expr& e) {
+    visit(body_of(*site.of, uop), [&](const Expr& e) {
       if (e->op != ExprOp::read) return;
       UopSite::Read read;
       read.buffer = buffer_id(e->name);

@@ -7,6 +7,7 @@
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/stage_plan.h"
+#include "passes/nest/map_point.h"
 
 namespace emulsion {
 namespace {

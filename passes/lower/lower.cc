@@ -7,6 +7,7 @@
 #include "passes/lower/stage_region.h"
 #include "passes/lower/stage_storage.h"
 #include "passes/lower/tile_grids.h"
+#include "passes/nest/partition_loops.h"
 #include "passes/nest/verify_nest.h"
 
 namespace emulsion {
@@ -53,6 +54,7 @@ LoopNest lower_or_refuse(const Graph& graph, const Schedule& schedule) {
     }
   }
   nest.packs = std::move(plan.packs);
+  nest = partition_loops(nest);
 #ifndef NDEBUG
   verify_nest(nest);
 #endif

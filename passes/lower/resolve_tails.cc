@@ -5,8 +5,16 @@
 #include "passes/index/size_facts.h"
 #include "passes/lower/refusal.h"
 #include "passes/lower/stage_region.h"
+#include "passes/nest/guard_tails.h"
 
 namespace emulsion {
+
+std::vector<bool> reduction_transforms(const Stage& stage) {
+  std::vector<bool> result;
+  reduction_loops(stage, &result);
+  return result;
+}
+
 namespace {
 
 DirectiveKind directive_of(LoopKind kind) {

@@ -145,15 +145,8 @@ void apply_directives_of(ScheduledStage* plan);
 // Where every stage is computed, stored and allocated: checked, now that all loops are known.
 void check_places(const NestPlan& plan);
 
-// The value of each axis of a stage at its innermost point, in loop variables: the axis counted
-// from the region's start, and the guards that keep it inside the region.
-struct PointMap {
-  std::map<std::string, Expr> local;
-  std::vector<Expr> guards;
-};
 // For each transform of a stage, whether it is of a reduction axis.
 std::vector<bool> reduction_transforms(const Stage& stage);
-PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& region_extents);
 
 }  // namespace emulsion
 

@@ -2,6 +2,7 @@
 
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
+#include "passes/nest/map_point.h"
 
 namespace emulsion {
 namespace {

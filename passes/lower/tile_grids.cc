@@ -6,6 +6,7 @@
 #include "passes/analyse/recognise_op.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/map_point.h"
 
 namespace emulsion {
 namespace {

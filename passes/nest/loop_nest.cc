@@ -95,10 +95,12 @@ class UopCounter : public NestVisitor {
       counts_ = plus(counts_, times(count(*loop.body), extent));
       return;
     }
-    values_[loop.variable()] = 0;
-    counts_ = plus(counts_, count(*loop.body));
-    values_[loop.variable()] = 1;
-    counts_ = plus(counts_, times(count(*loop.body), extent - 1));
+    // A part of a loop may start behind the first iteration.
+    const int64_t first = evaluate_index(loop.min, values_) == 0 ? 1 : 0;
+    for (int64_t value : {0, 1}) {
+      values_[loop.variable()] = value;
+      counts_ = plus(counts_, times(count(*loop.body), value == 0 ? first : extent - first));
+    }
     values_.erase(loop.variable());
   }
 
@@ -170,6 +172,10 @@ Stage specialized(const Stage& stage, size_t i) {
   Stage result = stage;
   result.transforms = stage.specializations.at(i).transforms;
   return result;
+}
+
+const Expr& body_of(const Stage& stage, const UopNode& uop) {
+  return uop.body.defined() ? uop.body : stage.body;
 }
 
 const NodePtr& chosen_side(const Branch& branch, const SizeValues& sizes) {

@@ -27,6 +27,8 @@
 // through its transforms (splits and fuses, in order); its place in the tree is where it is
 // computed. A reduction is two nests at that place: `init` (no reduction loops), then `update`.
 // Loop variables are named "stage.axis"; `point` says what index each axis of the stage has there.
+// Several loops of one variable, one right after another, are the parts of one loop: each goes on
+// where the one before it ends, and all compute the same stages.
 //
 // Reads in a stage's body name a buffer and use the stage's plain axis names as variables; reads in
 // `mins`, `extents`, `point` and `guards` do not occur: these are integer expressions over the
@@ -216,6 +218,9 @@ struct UopNode {
   std::vector<Expr> point;    // one for each of axes, then (update) reduction_axes
   std::vector<Guard> guards;  // all must hold, or what they mask does not happen
   bool atomic = false;        // an update whose instances may run at once
+  // What it evaluates in place of the body of its stage: the same but for indices of reads, which
+  // have the same values wherever this uOp runs. Undefined: the body itself.
+  Expr body;
 };
 
 // node.as<Loop>() is null where the node is no loop. passes/nest/visit_nest.h walks and rewrites.
@@ -276,6 +281,8 @@ struct LoopNest {
 
 // The stage as it is in its specialization i: with its transforms.
 Stage specialized(const Stage& stage, size_t i);
+// What a uOp evaluates, over the axes of its stage.
+const Expr& body_of(const Stage& stage, const UopNode& uop);
 // The side of a branch that runs.
 const NodePtr& chosen_side(const Branch& branch, const SizeValues& sizes);
 

@@ -254,8 +254,8 @@ class Printer : public NestVisitor {
     if (uop.part == Part::init) {
       text += "= " + to_string(identity_of(stage.combiner, stage.dtype));
     } else {
-      text +=
-          (uop.atomic ? "atomic " : "") + assignment(stage.combiner) + " " + value_text(stage.body);
+      text += (uop.atomic ? "atomic " : "") + assignment(stage.combiner) + " " +
+              value_text(body_of(stage, uop));
     }
     for (const Axis& axis : stage.reduction_axes) names.push_back(axis.name());
     return text + where_text(uop, stage, names) + guard_text(uop, names);

@@ -6,6 +6,7 @@
 
 #include "dsl/error.h"
 #include "passes/nest/verify_nest_bounds.h"
+#include "passes/nest/verify_nest_loops.h"
 #include "passes/nest/verify_nest_storage.h"
 #include "passes/nest/verify_nest_tables.h"
 #include "passes/nest/verify_nest_written.h"
@@ -78,6 +79,30 @@ class TreeVerifier : public NestVisitor {
     });
   }
 
+  void visit_block(const Block& block) override {
+    for (size_t first = 0; first < block.children.size();) {
+      const size_t parts = parts_from(block, first);
+      walk_parts(block, first, parts);
+      first += parts;
+    }
+  }
+
+  // Each part of a loop does for its steps what the others do for theirs.
+  void walk_parts(const Block& block, size_t first, size_t count) {
+    if (count == 1) return walk(*block.children[first]);
+    const auto allocated = allocated_;
+    const auto written = written_;
+    walk(*block.children[first]);
+    for (size_t i = 1; i < count; ++i) {
+      const auto written_before = std::exchange(written_, written);
+      const auto allocated_before = std::exchange(allocated_, allocated);
+      walk(*block.children[first + i]);
+      EMULSION_CHECK(written_ == written_before && allocated_ == allocated_before,
+                     "nest {}: loop {} whose parts do not compute the same stages", nest_.name,
+                     block.children[first]->as<Loop>()->variable());
+    }
+  }
+
   // The specializations of a stage in their order, and last the general case. All sides do the same
   // work: what is written or stored on one side is so on the other.
   void visit_branch(const Branch& branch) override {
@@ -121,7 +146,7 @@ class TreeVerifier : public NestVisitor {
     EMULSION_CHECK(!in_scope(variable), "nest {}: loop {} inside itself", nest_.name, variable);
     check_index(loop.min, "the min of loop " + variable);
     check_extent(loop.extent, "the extent of loop " + variable);
-    check_loop_kind(stage, loop, variable);
+    check_loop_kind(loop, variable);
     for (const std::string& name : loop.shared) check_shared(loop, nest_.stage(name));
     for (const Prefetch& prefetch : loop.prefetches) check_prefetch(stage, loop, prefetch);
     loops_.push_back(&loop);
@@ -141,7 +166,7 @@ class TreeVerifier : public NestVisitor {
                    stage.name, name_of(part), stage.is_reduction() ? "a" : "no");
   }
 
-  void check_loop_kind(const Stage& stage, const Loop& loop, const std::string& variable) {
+  void check_loop_kind(const Loop& loop, const std::string& variable) {
     const bool constant = loop.extent->op == ExprOp::constant;
     const bool vectorized = loop.kind == LoopKind::vectorized;
     const bool unrolled = loop.kind == LoopKind::unrolled;
@@ -156,23 +181,6 @@ class TreeVerifier : public NestVisitor {
                      "nest {}: {} loop {} inside the vectorized loop {}", nest_.name,
                      vectorized ? "vectorized" : "parallel", variable, outer->variable());
     }
-    // A name may be used again (split n into n and n_v): what counts is the transform that made it
-    // last.
-    const LoopTransform* made_by = nullptr;
-    for (const LoopTransform& transform : stage.transforms) {
-      const bool split = transform.kind == LoopTransform::Kind::split;
-      if (split ? transform.outer == loop.axis || transform.inner == loop.axis
-                : transform.axis == loop.axis) {
-        made_by = &transform;
-      }
-    }
-    if (made_by == nullptr || made_by->kind != LoopTransform::Kind::split ||
-        made_by->inner != loop.axis) {
-      return;
-    }
-    EMULSION_CHECK(constant && loop.extent->int_value == made_by->factor,
-                   "nest {}: loop {} in {}, the factor of its split is {}", nest_.name, variable,
-                   to_string(loop.extent), made_by->factor);
   }
 
   // One uOp: nothing around it but tile loops, down to it.
@@ -198,7 +206,7 @@ class TreeVerifier : public NestVisitor {
     EMULSION_CHECK(loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel,
                    "nest {}: loop {} with {}, neither serial nor parallel", nest_.name,
                    loop.variable(), variable);
-    check_loop_kind(stage, loop, variable);
+    check_loop_kind(loop, variable);
   }
 
   void check_prefetch(const Stage& stage, const Loop& loop, const Prefetch& prefetch) {
@@ -454,6 +462,7 @@ void verify_nest(const LoopNest& nest) {
   verify_nest_bounds(nest);
   verify_nest_storage(nest);
   verify_nest_written(nest);
+  verify_nest_loops(nest);
   for (const Pack& pack : nest.packs) verify_nest(*pack.nest);
 }
 

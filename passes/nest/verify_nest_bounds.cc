@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <map>
-#include <set>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -12,24 +10,10 @@
 
 #include "dsl/error.h"
 #include "passes/index/index_table.h"
-#include "passes/nest/sample_loops.h"
-#include "passes/nest/visit_nest.h"
+#include "passes/nest/verify_nest_context.h"
 
 namespace emulsion {
 namespace {
-
-// Values that every run-time size takes in turn: none, small, odd, and around the usual tile sizes.
-constexpr int64_t kSizes[] = {0, 1, 3, 16, 37};
-using Sizes = std::vector<int64_t>;
-
-// The numbers in a condition are where one side takes over from the other.
-void add_sizes_around(const Expr& condition, std::set<int64_t>* sizes) {
-  constexpr int64_t kMostSize = 1024;  // a sample, not a proof
-  visit(condition, [&](const Expr& e) {
-    if (e->op != ExprOp::constant || e->int_value < 1 || e->int_value > kMostSize) return;
-    sizes->insert({e->int_value - 1, e->int_value, e->int_value + 1});
-  });
-}
 
 bool any(const PointMask& where) {
   return std::any_of(where.begin(), where.end(), [](uint8_t here) { return here != 0; });
@@ -70,7 +54,7 @@ class AccessVerifier {
     verify_access("writes", stage_.name, set_axes(), stores);
     if (uop_.part == Part::init) return;
     std::unordered_set<const ExprNode*> seen;
-    if (any(loads)) verify_reads(stage_.body, loads, &seen);
+    if (any(loads)) verify_reads(body_of(stage_, uop_), loads, &seen);
   }
 
  private:
@@ -189,57 +173,16 @@ class AccessVerifier {
   std::map<std::string, Region> regions_;
 };
 
-class BoundsVerifier : public NestVisitor {
+class BoundsVerifier : public ContextVisitor {
  public:
-  explicit BoundsVerifier(const LoopNest& nest) : nest_(nest) {}
+  explicit BoundsVerifier(const LoopNest& nest) : ContextVisitor(nest) {}
 
-  void verify() {
-    std::set<int64_t> sizes(std::begin(kSizes), std::end(kSizes));
-    for (const Stage& stage : nest_.stages) {
-      for (const Specialization& special : stage.specializations) {
-        add_sizes_around(special.condition, &sizes);
-      }
-    }
-    sizes_ = nest_.sizes.empty() ? Sizes{0} : Sizes(sizes.begin(), sizes.end());
-    walk(*nest_.root);
-  }
+  void verify() { walk(*nest_.root); }
 
  private:
-  void visit_loop(const Loop& loop) override {
-    loops_.push_back(&loop);
-    walk(*loop.body);
-    loops_.pop_back();
-  }
-
-  void visit_alloc(const Alloc& alloc) override {
-    allocs_[alloc.stage] = &alloc;
-    walk(*alloc.body);
-    allocs_.erase(alloc.stage);
-  }
-
-  void visit_branch(const Branch& branch) override {
-    for (const NodePtr* side : {&branch.holds, &branch.otherwise}) {
-      Sizes here;
-      std::copy_if(sizes_.begin(), sizes_.end(), std::back_inserter(here), [&](int64_t size) {
-        SizeValues values;
-        for (const std::string& name : nest_.sizes) values[name] = size;
-        return &chosen_side(branch, values) == side;
-      });
-      if (here.empty()) continue;
-      std::swap(sizes_, here);
-      walk(**side);
-      std::swap(sizes_, here);
-    }
-  }
-
   void visit_uop(const UopNode& uop) override {
-    AccessVerifier(nest_, allocs_, uop, sample_loops(loops_, nest_.sizes, sizes_)).verify();
+    AccessVerifier(nest_, allocs_, uop, samples()).verify();
   }
-
-  const LoopNest& nest_;
-  Sizes sizes_;  // those for which the node at hand runs
-  std::vector<const Loop*> loops_;
-  Allocs allocs_;
 };
 
 }  // namespace

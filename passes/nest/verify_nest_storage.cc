@@ -74,12 +74,25 @@ class KeptStorage : public NestVisitor {
     return region;
   }
 
+  // Of a loop in parts all steps: each part builds upon what the one before has computed.
+  void visit_block(const Block& block) override {
+    for (size_t first = 0; first < block.children.size();) {
+      const size_t count = parts_from(block, first);
+      const bool all = std::exchange(all_steps_, count > 1);
+      for (size_t i = first; i < first + count; ++i) walk(*block.children[i]);
+      all_steps_ = all;
+      first += count;
+    }
+  }
+
   void visit_loop(const Loop& loop) override {
+    const bool all_steps = std::exchange(all_steps_, false);
     const int64_t min = evaluate_index(loop.min, values_);
     const int64_t extent = evaluate_index(loop.extent, values_);
     const bool between = has_window(*loop.body, alloc_.stage);
+    const int64_t most = !between ? 1 : all_steps ? extent : kIterations;
     std::vector<int64_t> iterations;  // in order
-    for (int64_t i = 0; i < std::min(extent, between ? kIterations : 1); ++i) {
+    for (int64_t i = 0; i < std::min(extent, most); ++i) {
       iterations.push_back(i);
     }
     if (!between && extent > 1) iterations.push_back(extent - 1);
@@ -87,6 +100,7 @@ class KeptStorage : public NestVisitor {
       values_[loop.variable()] = min + i;
       walk(*loop.body);
     }
+    all_steps_ = all_steps;
     values_.erase(loop.variable());
   }
 
@@ -103,9 +117,10 @@ class KeptStorage : public NestVisitor {
       const Axis& axis = pure ? stage.axes[i] : stage.reduction_axes[i - stage.axes.size()];
       axes[axis.name()] = evaluate_index(uop.point[i], values_);
     }
-    visit_reads(stage.body, axes, [&](const Expr& read, const std::vector<int64_t>& index) {
-      if (read->name == alloc_.stage) check_read(stage, index);
-    });
+    visit_reads(body_of(stage, uop), axes,
+                [&](const Expr& read, const std::vector<int64_t>& index) {
+                  if (read->name == alloc_.stage) check_read(stage, index);
+                });
   }
 
   // The newest region that covers the place of an element must cover the element itself.
@@ -144,6 +159,7 @@ class KeptStorage : public NestVisitor {
   const Alloc& alloc_;
   Values values_;
   std::vector<Region> computed_;
+  bool all_steps_ = false;  // whether the loop at hand is a part of one
 };
 
 bool keeps_storage(const Node& node) {

@@ -242,12 +242,14 @@ class WrittenRegion : public NestVisitor {
       if (uop.part == Part::update) check_read(stage, target, Part::init);
       return;
     }
-    visit_reads(stage.body, axes, [&](const Expr& read, const std::vector<int64_t>& index) {
-      if (read->name != alloc_.stage) return;
-      if (!nest_.stage(alloc_.stage).is_reduction()) return check_read(stage, index, Part::pure);
-      check_read(stage, index, Part::init);
-      check_read(stage, index, Part::update);
-    });
+    visit_reads(body_of(stage, uop), axes,
+                [&](const Expr& read, const std::vector<int64_t>& index) {
+                  if (read->name != alloc_.stage) return;
+                  if (!nest_.stage(alloc_.stage).is_reduction())
+                    return check_read(stage, index, Part::pure);
+                  check_read(stage, index, Part::init);
+                  check_read(stage, index, Part::update);
+                });
   }
 
   void check_read(const Stage& reader, const std::vector<int64_t>& index, Part part) const {

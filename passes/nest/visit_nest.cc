@@ -66,6 +66,16 @@ bool any_node(const Node& root, const std::function<bool(const Node&)>& holds) {
   return found;
 }
 
+size_t parts_from(const Block& block, size_t first) {
+  const Loop* loop = block.children[first]->as<Loop>();
+  size_t count = 1;
+  for (; loop && first + count < block.children.size(); ++count) {
+    const Loop* other = block.children[first + count]->as<Loop>();
+    if (!other || other->variable() != loop->variable() || other->part != loop->part) break;
+  }
+  return count;
+}
+
 void NestVisitor::walk(const Node& node) {
   if (const Block* block = node.as<Block>()) return visit_block(*block);
   if (const Loop* loop = node.as<Loop>()) return visit_loop(*loop);

@@ -18,6 +18,10 @@ void for_each_node(const Node& root, const std::function<void(const Node&)>& vis
 // Whether something holds of a node or one below it.
 bool any_node(const Node& root, const std::function<bool(const Node&)>& holds);
 
+// How many children of a block, from `first` on, are parts of one loop: loops of one variable of
+// one part of a stage. 1 where the child is no loop.
+size_t parts_from(const Block& block, size_t first);
+
 // Overrides what it is about; everything else goes on to the children.
 class NestVisitor {
  public:

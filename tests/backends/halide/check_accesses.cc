@@ -100,7 +100,7 @@ class AccessCheck {
   void check_loads(const std::map<std::string, int64_t>& axes, bool wanted) {
     std::set<std::string> anywhere;  // memory that is also read where only data decide, or clamped
     if (uop_.part != Part::init) {
-      visit(stage_.body, [&](const Expr& e) {
+      visit(body_of(stage_, uop_), [&](const Expr& e) {
         if (e->op == ExprOp::read) add_read(e.node(), axes, &anywhere);
       });
     }

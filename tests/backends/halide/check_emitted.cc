@@ -118,7 +118,6 @@ class EmittedChecker {
     if (wanted_[i].kind == ItemKind::loop) {
       const auto& loop = *found_[i].statement.as<hi::For>();
       expect(loop.for_type == type_of(*item.loop, loop.extent), "{}: another kind of loop", name);
-      expect(hi::is_const_zero(loop.min), "{}: not from 0", name);
     } else if (wanted_[i].kind == ItemKind::alloc) {
       const auto& allocate = *found_[i].statement.as<hi::Allocate>();
       const DType dtype = pair_.nest.buffer(item.storage->stage).dtype;
@@ -144,6 +143,8 @@ class EmittedChecker {
       case ItemKind::loop: {
         const Halide::Expr& extent = found_[i].statement.as<hi::For>()->extent;
         const int64_t steps = evaluate_index(item.loop->extent, point.nest);
+        expect_equal("as its start", evaluate_index(item.loop->min, point.nest),
+                     found_[i].statement.as<hi::For>()->min, point);
         expect_equal("steps", item.last_lane_apart ? steps - 1 : steps, extent, point);
         return true;
       }

@@ -89,8 +89,9 @@ std::vector<EmittedPoint> points_of(const EmittedPair& pair, const NestItem& ite
         const bool shorter = !last_lane && pair.wanted[position].last_lane_apart;
         const int64_t step =
             last_lane ? extent - 1 : step_of(number, i, shorter ? extent - 1 : extent);
-        point.nest[loop.variable()] = step;
-        if (!last_lane) point.halide[pair.found[position].full_name] = step;
+        const int64_t at = evaluate_index(loop.min, point.nest) + step;
+        point.nest[loop.variable()] = at;
+        if (!last_lane) point.halide[pair.found[position].full_name] = at;
       }
       if (runs) points.push_back(std::move(point));
     }

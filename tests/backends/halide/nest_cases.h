@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/halide/compile_options.h"
 #include "backends/interpreter/tensor_value.h"
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
@@ -43,7 +44,8 @@ TensorValues run_by_jit(const LoopNest& nest, const TensorValues& arguments, int
 // `batches`, or once when it has no run-time size.
 void expect_same_as_graph(const Graph& graph, const LoopNest& nest,
                           const std::vector<int64_t>& batches, double tolerance,
-                          const Target& target = Target::host());
+                          const Target& target = Target::host(),
+                          const CompileOptions& options = {});
 
 }  // namespace emulsion
 

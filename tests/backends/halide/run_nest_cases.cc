@@ -87,13 +87,13 @@ TensorValues run_by_jit(const LoopNest& nest, const TensorValues& arguments, int
 
 void expect_same_as_graph(const Graph& graph, const LoopNest& nest,
                           const std::vector<int64_t>& batches, double tolerance,
-                          const Target& target) {
-  const JitKernel kernel(nest, target);
+                          const Target& target, const CompileOptions& options) {
+  const JitKernel kernel(nest, target, options);
   for (int64_t batch : graph.sizes().empty() ? std::vector<int64_t>{1} : batches) {
     const TensorValues arguments = arguments_for(graph, batch, 7);
-    InterpretOptions options;
-    for (const std::string& size : graph.sizes()) options.sizes[size] = batch;
-    const TensorValues expected = interpret_graph(graph, arguments, options);
+    InterpretOptions sizes;
+    for (const std::string& size : graph.sizes()) sizes.sizes[size] = batch;
+    const TensorValues expected = interpret_graph(graph, arguments, sizes);
     const TensorValues actual = run_kernel(kernel, nest, arguments, batch);
     ASSERT_EQ(expected.size(), actual.size());
     for (const auto& [name, value] : expected) {

@@ -7,6 +7,7 @@
 
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/nest/map_point.h"
 
 namespace emulsion {
 namespace {

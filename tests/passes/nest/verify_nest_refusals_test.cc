@@ -62,7 +62,7 @@ TEST(VerifyNestRefusals, RefusesMaskedLoadsIntoStorageThatIsKept) {
 TEST(VerifyNestRefusals, RefusesAStageThatIsComputedTwice) {
   LoopNest nest = copy_nest(4);
   nest.root = block_node({nest.root, nest.root});
-  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a second pure uOp of y");
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "loop y.i: step 0 is taken twice");
 }
 
 TEST(VerifyNestRefusals, RefusesAUopOfAnUnknownStage) {

@@ -270,7 +270,7 @@ TEST(VerifyNest, RefusesAnAtomicStartValue) {
 TEST(VerifyNest, RefusesAnInnerLoopThatIsNotTheFactor) {
   EXPECT_INTERNAL_ERROR(
       verify_nest(changed_loop("y", "mi", [](Loop* loop) { loop->extent = int_constant(3); })),
-      "loop y.mi in 3, the factor of its split is 2");
+      "y reads mm[2, 0], outside what is stored");
 }
 
 TEST(VerifyNest, RefusesAPartThatTheStageHasNot) {
@@ -422,7 +422,7 @@ TEST(VerifyNest, RefusesAMissingUop) {
 TEST(VerifyNest, RefusesASecondUop) {
   LoopNest nest = copy_nest(4);
   nest.root = block_node({nest.root, nest.root});
-  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a second pure uOp of y");
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "loop y.i: step 0 is taken twice");
 }
 
 TEST(VerifyNest, RefusesAnUpdateBeforeItsStartValue) {

@@ -93,9 +93,9 @@ TEST(VerifyNestWritten, FindsAValueThatIsMissing) {
 TEST(VerifyNestWritten, AcceptsAReadThatIsNotReached) {
   const Expr i = axis_value("i");
   EXPECT_NO_THROW(
-      verify_nest(half_written(select(i < 5, read_buffer("z", DType::f32, {i}), 0.0f))));
-  EXPECT_NO_THROW(verify_nest(half_written(read_buffer("z", DType::f32, {min(i, 4)}))));
-  EXPECT_NO_THROW(verify_nest(half_written(read_buffer("z", DType::f32, {i % 5}))));
+      verify_nest_written(half_written(select(i < 5, read_buffer("z", DType::f32, {i}), 0.0f))));
+  EXPECT_NO_THROW(verify_nest_written(half_written(read_buffer("z", DType::f32, {min(i, 4)}))));
+  EXPECT_NO_THROW(verify_nest_written(half_written(read_buffer("z", DType::f32, {i % 5}))));
 }
 
 // Points that are not sums of loops.

@@ -1,0 +1,285 @@
+// Loops become an interior without guards and clamps, and edges: what that makes of nests, when
+// nothing is gained, and that every nest still means what its graph means, whatever the sizes.
+
+#include "passes/nest/partition_loops.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "passes/analyse/measure_traffic.h"
+#include "passes/analyse/measure_work.h"
+#include "passes/analyse/uop_list.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/verify_nest.h"
+#include "passes/nest/visit_nest.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/expect_error.h"
+#include "tests/passes/nest/partition_graphs.h"
+#include "tests/passes/nest/test_nests.h"
+
+namespace emulsion {
+namespace {
+
+const Extent B = Extent::size("B");
+
+std::string tree_of(const LoopNest& nest) {
+  const std::string text = to_string(nest);
+  return text.substr(text.find('\n') + 1);
+}
+
+LoopNest lowered(const Schedule& schedule) { return lower(schedule.graph(), schedule); }
+
+// Whether it is the same for every size, and the nests of `schedule` too.
+void expect_values(const Schedule& schedule, const std::vector<std::string>& variables,
+                   const std::vector<int64_t>& sizes) {
+  const LoopNest nest = lowered(schedule);
+  const LoopNest parts = partition_loops(nest, variables);
+  EXPECT_NE(parts.root, nest.root) << to_string(nest);
+  for (int64_t size : sizes) {
+    SizeValues values;
+    for (const std::string& name : nest.sizes) values[name] = size;
+    EXPECT_TRUE(computes(parts, schedule.graph(), values)) << "at " << size;
+    EXPECT_EQ(count_uops(parts, values).total(), count_uops(nest, values).total()) << size;
+  }
+}
+
+TEST(PartitionLoops, SparesTheInteriorTheGuardOfARemainder) {
+  const LoopNest nest = partition_loops(lowered(doubled(10)), {"y.io"});
+  EXPECT_EQ(tree_of(nest), R"(for y.io in 2
+  for y.ii in 4
+    store y[i] = x[i] * 2f  where i = y.io * 4 + y.ii
+for y.io in 2 .. +1
+  for y.ii in 4
+    store y[i] = x[i] * 2f  where i = y.io * 4 + y.ii  if i < 10
+)");
+}
+
+TEST(PartitionLoops, SparesTheInteriorTheGuardWhateverTheSizeIs) {
+  const LoopNest nest = partition_loops(lowered(doubled(B)), {"y.io"});
+  EXPECT_EQ(tree_of(nest), R"(for y.io in B / 4
+  for y.ii in 4
+    store y[i] = x[i] * 2f  where i = y.io * 4 + y.ii
+for y.io in B / 4 .. +((B + 3) / 4 - B / 4)
+  for y.ii in 4
+    store y[i] = x[i] * 2f  where i = y.io * 4 + y.ii  if i < B
+)");
+}
+
+TEST(PartitionLoops, SparesTheInteriorMasks) {
+  for (Tail tail : {Tail::predicate, Tail::predicate_stores}) {
+    const LoopNest nest = partition_loops(lowered(doubled(10, tail)), {"y.io"});
+    const std::string text = tree_of(nest);
+    const std::string interior = text.substr(0, text.find("for y.io in 2 .. +1"));
+    EXPECT_EQ(interior.find(" if "), std::string::npos) << text;
+    EXPECT_EQ(interior.find("min("), std::string::npos) << text;
+    EXPECT_NE(text.find("if i < 10"), std::string::npos) << text;
+  }
+}
+
+TEST(PartitionLoops, SparesTheInteriorTheClampsOfAStencil) {
+  const LoopNest nest = partition_loops(lowered(Schedule(stencil(8))), {"y.i"});
+  EXPECT_EQ(tree_of(nest), R"(for y.i in 1
+  store y[i] = x[max(min(i - 1, 7), 0)] + x[max(min(i + 1, 7), 0)]
+for y.i in 1 .. +6
+  store y[i] = x[i - 1] + x[i + 1]
+for y.i in 7 .. +1
+  store y[i] = x[max(min(i - 1, 7), 0)] + x[max(min(i + 1, 7), 0)]
+)");
+}
+
+TEST(PartitionLoops, SparesTheInteriorTheClampsWhateverTheSizeIs) {
+  const LoopNest nest = partition_loops(lowered(Schedule(stencil(B))), {"y.i"});
+  const std::string text = tree_of(nest);
+  EXPECT_EQ(text.find("for y.i in min(1, B)\n"), 0U) << text;
+  EXPECT_NE(text.find("for y.i in 1 .. +max(B - 2, 0)\n  store y[i] = x[i - 1] + x[i + 1]\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("for y.i in max(B - 1, 1) .. +"), std::string::npos) << text;
+}
+
+TEST(PartitionLoops, PartitionsTheInteriorInTurn) {
+  const LoopNest nest = partition_loops(lowered(Schedule(blur(5, 6))), {"y.i", "y.j"});
+  const std::string text = tree_of(nest);
+  // Three of rows, and in the middle one three of columns.
+  std::vector<std::string> loops;
+  for_each_node(*nest.root, [&](const Node& node) {
+    const Loop* loop = node.as<Loop>();
+    if (loop == nullptr) return;
+    loops.push_back(loop->axis + to_string(loop->min) + "+" + to_string(loop->extent));
+  });
+  EXPECT_EQ(loops, (std::vector<std::string>{"i0+1", "j0+6", "i1+3", "j0+1", "j1+4", "j5+1", "i4+1",
+                                             "j0+6"}))
+      << text;
+  EXPECT_NE(text.find("x[i - 1, j - 1]"), std::string::npos) << text;
+}
+
+TEST(PartitionLoops, SparesWhatIsComputedInsideItsClamps) {
+  const LoopNest nest = partition_loops(lowered(product(13)), {"y.io"});
+  const std::string text = tree_of(nest);
+  const size_t edge = text.find("for y.io in 2 .. +1");
+  ASSERT_NE(edge, std::string::npos) << text;
+  EXPECT_EQ(text.substr(0, edge).find("x[min(m, 12), k]"), std::string::npos) << text;
+  EXPECT_NE(text.substr(edge).find("x[min(m, 12), k]"), std::string::npos) << text;
+  EXPECT_NO_THROW(verify_nest(nest));
+}
+
+TEST(PartitionLoops, SparesTheGuardOfAReduction) {
+  const Axis i("i", 3), k("k", 10), ko("ko"), ki("ki");
+  Tensor x = input("x", f32, {3, 10});
+  Schedule schedule(compute("y", {i}, sum(k, x(i, k))));
+  schedule["y"].split(k, ko, ki, 4);
+  const LoopNest nest = partition_loops(lowered(schedule), {"y.ko"});
+  EXPECT_EQ(tree_of(nest), R"(for y.i in 3
+  execute y[i] = 0f
+for y.i in 3
+  for y.ko in 2
+    for y.ki in 4
+      execute y[i] += x[i, k]  where k = y.ko * 4 + y.ki
+  for y.ko in 2 .. +1
+    for y.ki in 4
+      execute y[i] += x[i, k]  where k = y.ko * 4 + y.ki  if k < 10
+)");
+}
+
+TEST(PartitionLoops, TakesTheShiftOutOfThePoint) {
+  const LoopNest nest = partition_loops(lowered(doubled(10, Tail::shift_inwards)), {"y.io"});
+  EXPECT_EQ(tree_of(nest), R"(for y.io in 2
+  for y.ii in 4
+    store y[i] = x[i] * 2f  where i = y.io * 4 + y.ii
+for y.io in 2 .. +1
+  for y.ii in 4
+    store y[i] = x[i] * 2f  where i = min(y.io * 4, 6) + y.ii
+)");
+}
+
+TEST(PartitionLoops, DropsWhatAlwaysHolds) {
+  const LoopNest nest = pointwise_nest(8, read_buffer("x", DType::f32, {min(axis_value("i"), 7)}));
+  EXPECT_EQ(tree_of(partition_loops(nest, {"y.i"})), "for y.i in 8\n  store y[i] = x[i]\n");
+}
+
+TEST(PartitionLoops, TakesLoopsThatAreMarkedAndAnswersTheMarks) {
+  LoopNest nest = lowered(Schedule(blur(5, 6)));
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) { loop->partition = true; });
+  const LoopNest parts = partition_loops(nest);
+  EXPECT_EQ(to_string(parts),
+            to_string(partition_loops(lowered(Schedule(blur(5, 6))), {"y.i", "y.j"})));
+  EXPECT_EQ(to_string(parts).find("partition"), std::string::npos);
+  EXPECT_EQ(partition_loops(parts).root, parts.root);
+}
+
+// --- nothing gained: the same node --------------------------------------------------------------
+
+TEST(PartitionLoops, LeavesANestInWhichNothingIsMarked) {
+  const LoopNest nest = lowered(doubled(10));
+  EXPECT_EQ(partition_loops(nest).root, nest.root);
+}
+
+TEST(PartitionLoops, LeavesALoopWithoutGuardsAndClamps) {
+  const LoopNest nest = lowered(doubled(8));
+  EXPECT_EQ(partition_loops(nest, {"y.io"}).root, nest.root);
+}
+
+TEST(PartitionLoops, LeavesALoopThatTheGuardsDoNotDependOn) {
+  const LoopNest nest = lowered(product(13));
+  EXPECT_EQ(partition_loops(nest, {"mm.k"}).root, nest.root);
+}
+
+TEST(PartitionLoops, LeavesVectorizedAndUnrolledLoops) {
+  Schedule schedule = doubled(10);
+  schedule["y"].unroll(Axis("ii")).vectorize(Axis("io"));
+  const LoopNest nest = lowered(schedule);
+  EXPECT_EQ(partition_loops(nest, {"y.io", "y.ii"}).root, nest.root);
+}
+
+TEST(PartitionLoops, LeavesAnIndexThatIsData) {
+  const Expr data = cast(i32, read_buffer("x", DType::f32, {axis_value("i")}));
+  const LoopNest nest = pointwise_nest(8, read_buffer("x", DType::f32, {max(min(data, 7), 0)}));
+  EXPECT_EQ(partition_loops(nest, {"y.i"}).root, nest.root);
+}
+
+TEST(PartitionLoops, LeavesALoopOfWhichNoStepIsInside) {
+  const LoopNest nest = lowered(Schedule(stencil(2)));
+  EXPECT_EQ(partition_loops(nest, {"y.i"}).root, nest.root);
+}
+
+TEST(PartitionLoops, LeavesPartsAsTheyAre) {
+  for (const Extent& extent : {Extent(10), B}) {
+    const LoopNest once = partition_loops(lowered(doubled(extent)), {"y.io"});
+    EXPECT_EQ(to_string(partition_loops(once, {"y.io"})), to_string(once));
+  }
+}
+
+TEST(PartitionLoops, RefusesALoopThatIsNotThere) {
+  EXPECT_ERROR(partition_loops(lowered(doubled(10)), {"y.oi"}),
+               "expected one of its loops, got y.oi; legal: y.ii, y.io");
+}
+
+// --- values -------------------------------------------------------------------------------------
+
+TEST(PartitionLoops, ComputesRemainders) {
+  for (Tail tail : {Tail::guard, Tail::predicate, Tail::predicate_stores}) {
+    expect_values(doubled(10, tail), {"y.io"}, {0});
+    expect_values(doubled(B, tail), {"y.io"}, {0, 1, 3, 4, 5, 8, 23});
+  }
+  expect_values(doubled(10, Tail::shift_inwards), {"y.io"}, {0});
+}
+
+TEST(PartitionLoops, ComputesStencils) {
+  expect_values(Schedule(stencil(3)), {"y.i"}, {0});
+  expect_values(Schedule(stencil(B)), {"y.i"}, {0, 1, 2, 3, 4, 9});
+  expect_values(Schedule(blur(5, 6)), {"y.i", "y.j"}, {0});
+  expect_values(Schedule(blur(B, 6)), {"y.i", "y.j"}, {0, 1, 2, 3, 7});
+  expect_values(Schedule(blur(B, B)), {"y.j", "y.i"}, {0, 1, 2, 3, 7});
+}
+
+TEST(PartitionLoops, ComputesStencilsInTiles) {
+  Schedule schedule(blur(B, 11));
+  const Axis i("i"), j("j"), io("io"), jo("jo"), ii("ii"), ji("ji");
+  schedule["y"].tile(i, j, io, jo, ii, ji, 4, 3).parallel(io);
+  expect_values(schedule, {"y.io", "y.jo"}, {0, 1, 3, 4, 5, 13});
+}
+
+TEST(PartitionLoops, ComputesProductsInTiles) {
+  expect_values(product(13), {"y.io", "y.jo"}, {0});
+  expect_values(product(B), {"y.io"}, {0, 1, 5, 6, 7, 12, 20});
+  expect_values(product(B), {"y.io", "y.jo"}, {0, 1, 5, 6, 7, 12, 20});
+}
+
+TEST(PartitionLoops, ComputesSpecializedStages) {
+  Schedule schedule = doubled(B);
+  schedule["y"].specialize(size_value("B") >= 16);
+  expect_values(schedule, {"y.io"}, {0, 1, 4, 15, 16, 19});
+}
+
+TEST(PartitionLoops, ComputesSlidingWindows) {
+  // A window slides along the loop that is partitioned: only its first step computes all of it.
+  const Axis i("i", 20);
+  Tensor x = input("x", f32, {20});
+  const auto clamped = [](const Expr& index) { return max(min(index, 19), 0); };
+  Tensor p = compute("p", {i}, x(clamped(Expr(i) - 1)) + x(clamped(Expr(i) + 1)));
+  const Axis o("i", 18);
+  Tensor y = compute("y", {o}, p(o) + p(Expr(o) + 2));
+  Schedule schedule(y);
+  schedule[p].store_root().compute_at(y, o);
+  expect_values(schedule, {"y.i"}, {0});
+}
+
+// --- what else reads nests ----------------------------------------------------------------------
+
+TEST(PartitionLoops, ChangesNoMeasure) {
+  for (int64_t size : {0, 1, 5, 6, 7, 20}) {
+    const SizeValues sizes = {{"B", size}};
+    const LoopNest nest = lowered(product(B));
+    const LoopNest parts = partition_loops(nest, {"y.io"});
+    EXPECT_EQ(to_string(measure_work(parts, sizes)), to_string(measure_work(nest, sizes)));
+    EXPECT_EQ(measure_traffic(parts, sizes, TrafficModel::pass).bytes(),
+              measure_traffic(nest, sizes, TrafficModel::pass).bytes());
+    EXPECT_EQ(UopList(parts, sizes).size(), UopList(nest, sizes).size());
+  }
+}
+
+}  // namespace
+}  // namespace emulsion

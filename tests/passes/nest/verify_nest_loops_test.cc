@@ -1,0 +1,237 @@
+// A nest that is wrong by one step, one guard or one index is refused.
+
+#include "passes/nest/verify_nest_loops.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/partition_loops.h"
+#include "passes/nest/verify_nest.h"
+#include "tests/passes/expect_error.h"
+#include "tests/passes/nest/test_nests.h"
+
+namespace emulsion {
+namespace {
+
+const Extent B = Extent::size("B");
+
+// y[i] = x[i - 1] clamped, in tiles of 4: an edge, an interior and an edge.
+LoopNest three_parts(const Extent& extent) {
+  const Axis i("i", extent), io("io"), ii("ii");
+  Tensor x = input("x", f32, {extent});
+  Schedule schedule(compute("y", {i}, x(max(Expr(i) - 1, 0))));
+  schedule["y"].split(i, io, ii, 4);
+  return partition_loops(lower(schedule.graph(), schedule), {"y.io"});
+}
+
+// A sum over k in tiles of 4: the update's outer loop in two parts.
+LoopNest sum_in_parts() {
+  const Axis k("k", 10), ko("ko"), ki("ki");
+  Schedule schedule(compute("y", {}, sum(k, input("x", f32, {10})(k))));
+  schedule["y"].split(k, ko, ki, 4);
+  return partition_loops(lower(schedule.graph(), schedule), {"y.ko"});
+}
+
+LoopNest linear_in_parts() { return partition_loops(linear_nest(B), {"y.mo"}); }
+
+// The nest with the children of the first block that holds parts of `axis` changed.
+LoopNest changed(LoopNest nest, const std::function<void(std::vector<NodePtr>*)>& change) {
+  bool done = false;
+  nest.root = edit<Block>(nest.root, [&](Block* block) {
+    for (size_t i = 0; !done && i < block->children.size(); ++i) {
+      if (parts_from(*block, i) == 1) continue;
+      done = true;
+      change(&block->children);
+    }
+  });
+  EXPECT_TRUE(done);
+  return nest;
+}
+
+NodePtr with_steps(const NodePtr& node, Expr min, Expr extent) {
+  Loop loop = *node->as<Loop>();
+  loop.min = std::move(min);
+  loop.extent = std::move(extent);
+  return make_node(std::move(loop));
+}
+
+NodePtr longer(const NodePtr& node, int64_t by) {
+  const Loop& loop = *node->as<Loop>();
+  return with_steps(node, loop.min, loop.extent + int_constant(by));
+}
+
+NodePtr later(const NodePtr& node, int64_t by) {
+  const Loop& loop = *node->as<Loop>();
+  return with_steps(node, loop.min + int_constant(by), loop.extent);
+}
+
+TEST(VerifyNestLoops, AcceptsParts) {
+  EXPECT_NO_THROW(verify_nest(three_parts(18)));
+  EXPECT_NO_THROW(verify_nest(three_parts(B)));
+  EXPECT_NO_THROW(verify_nest(sum_in_parts()));
+  EXPECT_NO_THROW(verify_nest(linear_in_parts()));
+}
+
+TEST(VerifyNestLoops, RefusesAGap) {
+  for (const Extent& extent : {Extent(18), B}) {
+    EXPECT_INTERNAL_ERROR(
+        verify_nest_loops(
+            changed(three_parts(extent), [](auto* parts) { (*parts)[1] = later((*parts)[1], 1); })),
+        "loop y.io: step 1 is left out");
+  }
+}
+
+TEST(VerifyNestLoops, RefusesAnOverlap) {
+  EXPECT_INTERNAL_ERROR(
+      verify_nest_loops(
+          changed(three_parts(18), [](auto* parts) { (*parts)[0] = longer((*parts)[0], 1); })),
+      "loop y.io: step 1 is taken twice");
+}
+
+TEST(VerifyNestLoops, RefusesAnInteriorThatIsOneStepTooLong) {
+  const auto too_long = [](const Extent& extent) {
+    return changed(three_parts(extent), [](auto* parts) { (*parts)[1] = longer((*parts)[1], 1); });
+  };
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(too_long(18)), "loop y.io: step 4 is taken twice");
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(too_long(B)), "loop y.io: step 0 is left out, at B = 0");
+}
+
+TEST(VerifyNestLoops, RefusesAnInteriorThatTakesAStepOfTheEdge) {
+  // Each step is taken once, but the last one is not guarded.
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(changed(three_parts(18),
+                                                  [](auto* parts) {
+                                                    (*parts)[1] = longer((*parts)[1], 1);
+                                                    (*parts)[2] = longer(later((*parts)[2], 1), -1);
+                                                  })),
+                        "the guards of y do not leave it out");
+}
+
+TEST(VerifyNestLoops, RefusesAnInteriorThatTakesAStepOfTheFirstEdge) {
+  // There the index without its clamp is another.
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(changed(three_parts(18),
+                                                  [](auto* parts) {
+                                                    (*parts)[0] = longer((*parts)[0], -1);
+                                                    (*parts)[1] = longer(later((*parts)[1], -1), 1);
+                                                  })),
+                        "a uOp of y reads at i - 1 = -1, its stage at max(i - 1, 0) = 0");
+}
+
+TEST(VerifyNestLoops, RefusesAMissingEdge) {
+  for (size_t edge : {0, 2}) {
+    const LoopNest nest = changed(three_parts(18), [&](auto* parts) {
+      parts->erase(parts->begin() + static_cast<std::ptrdiff_t>(edge));
+    });
+    EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), edge == 0 ? "step 0 is left out" : "expected 5");
+  }
+}
+
+TEST(VerifyNestLoops, RefusesStepsPastTheEnd) {
+  EXPECT_INTERNAL_ERROR(
+      verify_nest_loops(
+          changed(three_parts(18), [](auto* parts) { (*parts)[2] = longer((*parts)[2], 1); })),
+      "loop y.io: 6 steps, expected 5");
+}
+
+TEST(VerifyNestLoops, RefusesAnotherOrderOfAnAccumulation) {
+  EXPECT_INTERNAL_ERROR(
+      verify_nest_loops(changed(sum_in_parts(),
+                                [](auto* children) { std::swap((*children)[1], (*children)[2]); })),
+      "loop y.ko: step 0 is left out");
+}
+
+TEST(VerifyNestLoops, RefusesAPartBeforeTheStartValue) {
+  EXPECT_INTERNAL_ERROR(
+      verify_nest(changed(sum_in_parts(),
+                          [](auto* children) { std::swap((*children)[0], (*children)[1]); })),
+      "the update of y before its start value");
+}
+
+TEST(VerifyNestLoops, RefusesPartsThatAreApart) {
+  // The start value again between them: what the first part added is lost.
+  EXPECT_INTERNAL_ERROR(
+      verify_nest(changed(
+          sum_in_parts(),
+          [](auto* children) { children->insert(children->begin() + 2, children->front()); })),
+      "a second init uOp of y");
+}
+
+TEST(VerifyNestLoops, RefusesAPartWithoutTheProductThatItReads) {
+  const LoopNest nest = changed(linear_in_parts(), [](auto* parts) {
+    (*parts)[1] = edit<Block>((*parts)[1], [](Block* block) {
+      block->children.erase(block->children.begin() + 1);  // the update of mm
+    });
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "y reads mm before its update");
+}
+
+TEST(VerifyNestLoops, RefusesPartsThatDoNotComputeTheSameStages) {
+  const Axis i("i", 10), j("j", 3), io("io"), ii("ii");
+  Tensor y = compute("y", {i}, input("x", f32, {10})(i));
+  Tensor z = compute("z", {j}, input("v", f32, {3})(j));
+  Schedule schedule(Graph({y, z}));
+  schedule[y].split(i, io, ii, 4);
+  const LoopNest parts = partition_loops(lower(schedule.graph(), schedule), {"y.io"});
+  EXPECT_NO_THROW(verify_nest(parts));
+  const LoopNest nest = changed(parts, [](auto* children) {
+    ASSERT_EQ(children->size(), 3U);
+    Loop edge = *(*children)[1]->template as<Loop>();
+    edge.body = make_node(Block{{edge.body, (*children)[2]}});
+    *children = {(*children)[0], make_node(std::move(edge))};
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "loop y.io whose parts do not compute the same stages");
+}
+
+TEST(VerifyNestLoops, RefusesALoopThatIsTooShort) {
+  LoopNest nest = copy_nest(B);
+  nest.root =
+      edit<Loop>(nest.root, [](Loop* loop) { loop->extent = loop->extent - int_constant(1); });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "loop y.i: 0 steps, expected 1, at B = 1");
+}
+
+TEST(VerifyNestLoops, RefusesAnInnerLoopThatIsNotTheFactor) {
+  LoopNest nest = linear_nest();
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    if (loop->axis == "mi") loop->extent = int_constant(3);
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "loop y.mi: 3 steps, expected 2");
+}
+
+TEST(VerifyNestLoops, RefusesAGuardThatLeavesOutTooMuch) {
+  LoopNest nest = linear_nest();
+  nest.root = edit<UopNode>(nest.root, [](UopNode* uop) {
+    for (Guard& guard : uop->guards) guard.condition = guard.condition->args[0] < int_constant(4);
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "the guards of y leave it out");
+}
+
+TEST(VerifyNestLoops, RefusesABodyThatIsNotThatOfTheStage) {
+  LoopNest nest = copy_nest(8);
+  const Expr x = read_buffer("x", DType::f32, {axis_value("i")});
+  const auto with_body = [&](const Expr& body) {
+    LoopNest other = nest;
+    other.root = edit<UopNode>(nest.root, [&](UopNode* uop) { uop->body = body; });
+    return other;
+  };
+  EXPECT_NO_THROW(verify_nest(with_body(x)));
+  EXPECT_NO_THROW(verify_nest(with_body(read_buffer("x", DType::f32, {min(axis_value("i"), 7)}))));
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(with_body(x + 1.0f)), "a uOp of y evaluates");
+  EXPECT_INTERNAL_ERROR(
+      verify_nest_loops(with_body(read_buffer("x", DType::f32, {min(axis_value("i"), 6)}))),
+      "a uOp of y reads at min(i, 6) = 6, its stage at i = 7");
+}
+
+TEST(VerifyNestLoops, RefusesAStartValueWithABody) {
+  LoopNest nest = reduction_nest(Combiner::sum, 4);
+  nest.root = edit<UopNode>(nest.root, [&](UopNode* uop) {
+    if (uop->part == Part::init) uop->body = nest.stages[0].body;
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "a uOp of y evaluates");
+}
+
+}  // namespace
+}  // namespace emulsion
