@@ -55,6 +55,24 @@ class ReporterScope {
 
 int ReporterScope::depth_ = 0;  // guarded by halide_mutex()
 
+// Halide walks statements recursively, and the caller's stack may be small. Pages that nothing
+// touches cost nothing.
+constexpr size_t kStackBytes = size_t{256} << 20;
+
+// Halide runs its own compilation on a stack of its own; so does this what stands in front of it.
+class StackScope {
+ public:
+  StackScope() : before_(Halide::get_compiler_stack_size()) {
+    Halide::set_compiler_stack_size(kStackBytes);
+  }
+  ~StackScope() { Halide::set_compiler_stack_size(before_); }
+  StackScope(const StackScope&) = delete;
+  StackScope& operator=(const StackScope&) = delete;
+
+ private:
+  const size_t before_;  // the application's
+};
+
 std::string without_trailing_newlines(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -71,7 +89,8 @@ void call_halide(const std::string& what, const std::function<void()>& body) {
   ReporterScope scope;
   ReporterScope::reporter().take_warnings();
   try {
-    body();
+    const StackScope stack;
+    Halide::Internal::run_with_large_stack(body);
   } catch (const HalideFailure& failure) {
     fail_internally(what, failure.what());
   } catch (const Halide::Error& failure) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+
 #include <limits>
 #include <thread>
 
@@ -72,6 +74,32 @@ TEST(Jit, CompilesAChainOfMaximaAsOneExpression) {
     }
   }
   expect_same_as_graph(graph, schedule);
+}
+
+// Halide walks what it compiles recursively; the caller's stack is not used for that.
+TEST(Jit, CompilesALongExpressionOnASmallStack) {
+  Tensor x = input("x", f32, {4});
+  Axis i("i", 4);
+  Expr body = x(i);
+  for (int k = 0; k < 300; ++k) body = body * 0.5f + x(i);
+  const Graph graph(compute("y", {i}, body));
+  const LoopNest nest = lower(graph, Schedule(graph));
+  std::string error = "not run";
+  auto compile = [&] { error = error_of([&] { JitKernel kernel(nest); }); };
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 192 << 10);
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(
+                &thread, &attributes,
+                [](void* run) -> void* {
+                  (*static_cast<decltype(compile)*>(run))();
+                  return nullptr;
+                },
+                &compile),
+            0);
+  pthread_join(thread, nullptr);
+  EXPECT_EQ(error, "no Error");
 }
 
 class OperatorTest : public testing::TestWithParam<size_t> {};
