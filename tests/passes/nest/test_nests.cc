@@ -176,7 +176,8 @@ LoopNest masked_loads_nest() {
   a.transforms = {{LoopTransform::Kind::split, "i", "io", "ii", 4, Tail::predicate_loads}};
   nest.stages = {a, y};
   const Expr index = v("a", "io") * 4 + v("a", "ii");
-  UopNode execute{UopKind::execute, "a", Part::pure, {index}, {{index < 10, GuardMask::loads}}};
+  UopNode execute{
+      UopKind::execute, "a", Part::pure, {index}, {{index < 10, GuardMask::loads}}, false, Expr()};
   NodePtr steps =
       loop_node("a", "ii", int_constant(4), make_node(std::move(execute)), LoopKind::vectorized);
   NodePtr stored = loop_node("y", "i", int_constant(10),
