@@ -8,6 +8,7 @@
 
 #include "dsl/error.h"
 #include "dsl/operators.h"
+#include "tests/passes/fuse/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -63,12 +64,12 @@ TEST(FuseEpilogues, MatmulBiasReluByHand) {
   Graph before(y);
   Graph after = fused(before);
   EXPECT_THAT(names(after.ops()), ElementsAre("x", "w", "b", "y"));
-  const Op& group = **after.find("y");
+  const Op& group = *op_of(after, "y");
   EXPECT_EQ(group.kind, OpKind::fused);
   EXPECT_EQ(group.shape, y.shape());
   EXPECT_EQ(group.dtype, f32);
-  EXPECT_THAT(group.members, ElementsAre(*before.find("mm"), *before.find("y")));
-  EXPECT_EQ(after.outputs().front(), *after.find("y"));
+  EXPECT_THAT(group.members, ElementsAre(op_of(before, "mm"), op_of(before, "y")));
+  EXPECT_EQ(after.outputs().front(), op_of(after, "y"));
 }
 
 TEST(FuseEpilogues, OperatorsFuseAsTheirComprehensions) {
@@ -107,7 +108,7 @@ TEST(FuseEpilogues, BiasOnTheRowsOfASquareProduct) {
   Graph before(compute("y", {i, j}, mm(i, j) + b(i)));
   Graph after = fused(before);
   ASSERT_THAT(members(after, "y"), ElementsAre("mm", "y"));
-  EXPECT_EQ((*after.find("y"))->members[1], *before.find("y"));  // still reads b[i]
+  EXPECT_EQ(op_of(after, "y")->members.at(1), op_of(before, "y"));  // still reads b[i]
 }
 
 TEST(FuseEpilogues, AnOperandMayBeReadTransposed) {
@@ -132,9 +133,9 @@ TEST(FuseEpilogues, CastsStay) {
   EXPECT_THAT(members(after, "square"), ElementsAre("no such op"));  // inside y
   EXPECT_THAT(members(after, "y"), ElementsAre("mm", "wide", "square", "y"));
   std::vector<DType> types;
-  for (const OpPtr& member : (*after.find("y"))->members) types.push_back(member->dtype);
+  for (const OpPtr& member : op_of(after, "y")->members) types.push_back(member->dtype);
   EXPECT_THAT(types, ElementsAre(f32, f64, f64, f32));
-  EXPECT_EQ((*after.find("y"))->dtype, f32);
+  EXPECT_EQ(op_of(after, "y")->dtype, f32);
 }
 
 TEST(FuseEpilogues, RunTimeAndEmptyExtents) {
@@ -156,7 +157,7 @@ TEST(FuseEpilogues, ResidualWithOneContractionAndAnElementwiseBranch) {
   Tensor skip = relu_of("skip", input("r", f32, {4, 8}));
   Graph after = fused(compute("y", {m, n}, skip(m, n) + l.mm(m, n)));
   EXPECT_THAT(members(after, "y"), ::testing::UnorderedElementsAre("skip", "mm", "y"));
-  EXPECT_EQ((*after.find("y"))->members.back()->name, "y");
+  EXPECT_EQ(op_of(after, "y")->members.back()->name, "y");
 }
 
 TEST(FuseEpilogues, OfTwoContractionsTheFirstThatIsRead) {
@@ -165,7 +166,7 @@ TEST(FuseEpilogues, OfTwoContractionsTheFirstThatIsRead) {
   FusionReport report;
   Graph after = fused(relu_of("y", compute("t", {m, n}, l.mm(m, n) + other(m, n))), &report);
   EXPECT_THAT(members(after, "y"), ElementsAre("mm", "t", "y"));
-  EXPECT_EQ((*after.find("other"))->kind, OpKind::compute);
+  EXPECT_EQ(op_of(after, "other")->kind, OpKind::compute);
   EXPECT_EQ(report.fused_count(), 2);
   EXPECT_THAT(to_string(report), HasSubstr("other -> t: not fused: expected at most one "
                                            "contraction in a group, got mm and other"));
@@ -181,7 +182,8 @@ TEST(FuseEpilogues, LayersFollowEachOther) {
   EXPECT_THAT(names(after.ops()), ElementsAre("x", "w", "hidden", "w2", "y"));
   EXPECT_THAT(members(after, "hidden"), ElementsAre("mm", "hidden"));
   EXPECT_THAT(members(after, "y"), ElementsAre("mm2", "y"));
-  EXPECT_THAT(operands(**after.find("y")), ElementsAre(*after.find("hidden"), *after.find("w2")));
+  EXPECT_THAT(operands(*op_of(after, "y")),
+              ElementsAre(op_of(after, "hidden"), op_of(after, "w2")));
 }
 
 TEST(FuseEpilogues, SharedWeightsAndInputs) {
@@ -195,10 +197,10 @@ TEST(FuseEpilogues, SharedWeightsAndInputs) {
 TEST(FuseEpilogues, AFurtherConsumerJoinsAGroup) {
   Linear l;
   Graph before(relu_of("y", compute("t", {m, n}, l.mm(m, n) + l.b(n))));
-  OpPtr first = fuse(*before.find("mm"), *before.find("t"));
+  OpPtr first = fuse(op_of(before, "mm"), op_of(before, "t"));
   EXPECT_THAT(names(first->members), ElementsAre("mm", "t"));
-  OpPtr reads_group = replace_reads(*before.find("y"), {{before.find("t")->get(), first}});
-  Graph half({*before.find("x"), *before.find("w"), *before.find("b"), first, reads_group},
+  OpPtr reads_group = replace_reads(op_of(before, "y"), {{op_of(before, "t").get(), first}});
+  Graph half({op_of(before, "x"), op_of(before, "w"), op_of(before, "b"), first, reads_group},
              {reads_group});
   verify_graph(half);
   EXPECT_EQ(why_not_fusable(half, *first, *reads_group), std::nullopt);
@@ -213,10 +215,10 @@ TEST(FuseEpilogues, AGroupGrowsWhileWhatItReadsIsFused) {
   Tensor mm2 = compute("mm2", {m, q}, sum(p, hidden(m, p) * w2(p, q)));
   Tensor t = compute("t", {m, q}, exp(mm2(m, q)));
   Graph before(compute("y", {m, q}, t(m, q) * 2.0f));
-  OpPtr group = fuse(*before.find("mm2"), *before.find("t"));
-  OpPtr y = replace_reads(*before.find("y"), {{before.find("t")->get(), group}});
+  OpPtr group = fuse(op_of(before, "mm2"), op_of(before, "t"));
+  OpPtr y = replace_reads(op_of(before, "y"), {{op_of(before, "t").get(), group}});
   std::vector<OpPtr> ops;
-  for (const char* name : {"x", "w", "mm", "hidden", "w2"}) ops.push_back(*before.find(name));
+  for (const char* name : {"x", "w", "mm", "hidden", "w2"}) ops.push_back(op_of(before, name));
   ops.push_back(group);
   ops.push_back(y);
   Graph after = fused(Graph(ops, {y}));
@@ -240,7 +242,7 @@ TEST(FuseEpilogues, OpsBesideAGroupAreTheSameNodes) {
   Graph before(std::vector<Tensor>{relu_of("y", l.mm), total});
   Graph after = fused(before);
   for (const char* name : {"x", "w", "z", "total"}) {
-    EXPECT_EQ(*after.find(name), *before.find(name)) << name;
+    EXPECT_EQ(op_of(after, name), op_of(before, name)) << name;
   }
 }
 
@@ -264,7 +266,7 @@ TEST(FuseEpilogues, APolicyDecides) {
   verify_graph(after);
   EXPECT_THAT(asked, ElementsAre("mm>t", "t>y"));
   EXPECT_THAT(members(after, "t"), ElementsAre("mm", "t"));
-  EXPECT_EQ((*after.find("y"))->kind, OpKind::compute);
+  EXPECT_EQ(op_of(after, "y")->kind, OpKind::compute);
   EXPECT_THAT(to_string(report), HasSubstr("t -> y: not fused: expected a policy that wants it"));
 }
 

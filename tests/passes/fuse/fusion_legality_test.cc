@@ -11,6 +11,7 @@
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "tests/passes/fuse/op_of.h"
 
 namespace emulsion {
 namespace {
@@ -37,7 +38,7 @@ class DoesNotFuse : public ::testing::Test {
   // Why `consumer` cannot take in `producer`; empty when it can.
   static std::string why_not(const Graph& graph, const std::string& producer,
                              const std::string& consumer) {
-    return why_not_fusable(graph, **graph.find(producer), **graph.find(consumer)).value_or("");
+    return why_not_fusable(graph, *op_of(graph, producer), *op_of(graph, consumer)).value_or("");
   }
 
   // The reason is the expected one, and the pass leaves both ops alone and reports the same.
@@ -51,7 +52,7 @@ class DoesNotFuse : public ::testing::Test {
     verify_graph(after);
     const OpPtr* kept = after.find(producer);
     ASSERT_NE(kept, nullptr) << producer << " was fused";
-    EXPECT_EQ(*kept, *graph.find(producer));
+    EXPECT_EQ(*kept, op_of(graph, producer));
     bool reported = false;
     for (const FusionDecision& d : report.decisions) {
       if (d.producer != producer || d.consumer != consumer) continue;
@@ -80,9 +81,9 @@ TEST_F(DoesNotFuse, WhenAnIntermediateOfAChainIsAnOutput) {
   EXPECT_THAT(why_not(graph, "t", "y"), HasSubstr("expected t to be no output"));
   Graph after = fuse_epilogues(graph);
   verify_graph(after);
-  EXPECT_EQ((*after.find("t"))->members.size(), 2u);  // with mm: that much is legal
-  EXPECT_EQ((*after.find("y"))->kind, OpKind::compute);
-  EXPECT_EQ(operands(**after.find("y")).front(), *after.find("t"));
+  EXPECT_EQ(op_of(after, "t")->members.size(), 2u);  // with mm: that much is legal
+  EXPECT_EQ(op_of(after, "y")->kind, OpKind::compute);
+  EXPECT_EQ(operands(*op_of(after, "y")).front(), op_of(after, "t"));
 }
 
 TEST_F(DoesNotFuse, TheTopOfADiamond) {
@@ -91,7 +92,7 @@ TEST_F(DoesNotFuse, TheTopOfADiamond) {
   Graph graph(compute("y", {m, n}, left(m, n) * right(m, n)));
   expect_refused(graph, "mm", "left", "got 2 (left, right)");
   Graph after = fuse_epilogues(graph);
-  EXPECT_EQ((*after.find("y"))->members.size(), 3u);  // left, right and y
+  EXPECT_EQ(op_of(after, "y")->members.size(), 3u);  // left, right and y
 }
 
 TEST_F(DoesNotFuse, TheTopOfADiamondWithAShortSide) {
@@ -105,7 +106,7 @@ TEST_F(DoesNotFuse, TwoContractions) {
   Tensor other = dot("other", input("x2", f32, {4, 6}), weight("w2", f32, {6, 8}));
   Graph graph(compute("y", {m, n}, mm(m, n) + other(m, n)));
   Graph after = fuse_epilogues(graph);
-  EXPECT_THAT(why_not_fusable(after, **after.find("other"), **after.find("y")).value_or(""),
+  EXPECT_THAT(why_not_fusable(after, *op_of(after, "other"), *op_of(after, "y")).value_or(""),
               HasSubstr("expected at most one contraction in a group, got mm and other"));
 }
 
@@ -200,30 +201,30 @@ TEST_F(DoesNotFuse, WhatIsNotRead) {
 TEST_F(DoesNotFuse, AnOpOfAnotherGraph) {
   Graph graph(relu_of("y", mm));
   Graph empty(input("z", f32, {4}));
-  EXPECT_THAT(why_not_fusable(empty, **graph.find("mm"), **graph.find("y")).value_or(""),
+  EXPECT_THAT(why_not_fusable(empty, *op_of(graph, "mm"), *op_of(graph, "y")).value_or(""),
               HasSubstr("expected mm to have one user, got 0"));
 }
 
 TEST_F(DoesNotFuse, AfterTwoUsersBecameOneGroup) {
   Tensor gate = compute("gate", {m, n}, tanh(mm(m, n)));
   Graph after = fuse_epilogues(compute("y", {m, n}, mm(m, n) * gate(m, n)));
-  ASSERT_EQ((*after.find("y"))->members.size(), 2u);  // gate and y, both reading mm
+  ASSERT_EQ(op_of(after, "y")->members.size(), 2u);  // gate and y, both reading mm
   expect_refused(after, "mm", "y", "got 2 (gate, y)");
 }
 
 TEST_F(DoesNotFuse, ByForce) {
   Tensor s = compute("s", {m}, sum(k, x(m, k)));
   Graph graph(compute("y", {m}, exp(s(m))));
-  EXPECT_THAT([&] { fuse(*graph.find("s"), *graph.find("y")); },
+  EXPECT_THAT([&] { fuse(op_of(graph, "s"), op_of(graph, "y")); },
               ThrowsMessage<InternalError>(HasSubstr("fuse s into y: expected a contraction")));
-  EXPECT_THAT([&] { fuse(*graph.find("x"), *graph.find("s")); },
+  EXPECT_THAT([&] { fuse(op_of(graph, "x"), op_of(graph, "s")); },
               ThrowsMessage<InternalError>(HasSubstr("got input x")));
 }
 
 TEST_F(DoesNotFuse, TwoContractionsByForce) {
   Tensor other = dot("other", input("x2", f32, {4, 6}), weight("w2", f32, {6, 8}));
   Graph after = fuse_epilogues(compute("y", {m, n}, mm(m, n) + other(m, n)));
-  EXPECT_THAT([&] { fuse(*after.find("other"), *after.find("y")); },
+  EXPECT_THAT([&] { fuse(op_of(after, "other"), op_of(after, "y")); },
               ThrowsMessage<InternalError>(HasSubstr("at most one contraction")));
 }
 
@@ -231,11 +232,11 @@ TEST(FusionLegality, FindsTheContractionOfAGroup) {
   Tensor x = input("x", f32, {4, 6}), w = weight("w", f32, {6, 8});
   Graph graph(relu(dot("mm", x, w), "y"));
   FusionLegality legality(graph);
-  EXPECT_EQ(legality.contraction_in(**graph.find("mm")), graph.find("mm")->get());
-  EXPECT_EQ(legality.contraction_in(**graph.find("y")), nullptr);
+  EXPECT_EQ(legality.contraction_in(*op_of(graph, "mm")), op_of(graph, "mm").get());
+  EXPECT_EQ(legality.contraction_in(*op_of(graph, "y")), nullptr);
   EXPECT_EQ(legality.edge_count(), 3u);
   Graph after = fuse_epilogues(graph);
-  EXPECT_EQ(legality.contraction_in(**after.find("y")), graph.find("mm")->get());
+  EXPECT_EQ(legality.contraction_in(*op_of(after, "y")), op_of(graph, "mm").get());
 }
 
 }  // namespace
