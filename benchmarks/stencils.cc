@@ -58,9 +58,7 @@ Report run(const ProgramOptions& options) {
   add_stencils("blur_u16", blur(u16), &all);
   add_stencils("blur_f32", blur(f32), &all);
   add_stencils("edges_f32", edges(f32), &all);
-  Report report;
-  report.rows = measure(all, options);
-  return report;
+  return {measure(all, options)};
 }
 
 }  // namespace
