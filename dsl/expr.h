@@ -59,6 +59,7 @@ enum class ExprOp : uint8_t {
   mul,
   div,
   mod,
+  pow,
   min,
   max,
   eq,
@@ -91,6 +92,9 @@ class Axis {
   std::string name_;
   std::optional<Extent> extent_;
 };
+
+// Where the axis of this name stands among them, if it does.
+std::optional<size_t> axis_index(const std::vector<Axis>& axes, const std::string& name);
 
 struct Op;  // an operation of a graph: dsl/tensor.h
 using OpPtr = std::shared_ptr<const Op>;
@@ -165,6 +169,7 @@ Expr operator!=(Expr a, Expr b);
 Expr operator&&(Expr a, Expr b);
 Expr operator||(Expr a, Expr b);
 Expr operator!(Expr a);
+Expr pow(Expr a, Expr b);  // a to the power of b: f32 or f64
 Expr min(Expr a, Expr b);
 Expr max(Expr a, Expr b);
 Expr exp(Expr a);

@@ -18,6 +18,14 @@ Expr i() { return axis_value("i"); }
 Expr byte() { return read_buffer("b", u8, {}); }
 Expr yes() { return i() < 3; }
 
+TEST(AxisIndex, IsWhereTheNameStands) {
+  const std::vector<Axis> axes = {Axis("m"), Axis("n"), Axis("m")};
+  EXPECT_EQ(axis_index(axes, "m"), size_t{0});
+  EXPECT_EQ(axis_index(axes, "n"), size_t{1});
+  EXPECT_EQ(axis_index(axes, "k"), std::nullopt);
+  EXPECT_EQ(axis_index({}, "m"), std::nullopt);
+}
+
 TEST(Axis, HasANameAndPerhapsAnExtent) {
   EXPECT_EQ(Axis("m").name(), "m");
   EXPECT_FALSE(Axis("m").has_extent());
@@ -111,6 +119,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"NegativeBool", [] { -yes(); }, "argument 1 of neg"},
         {"AbsOfBool", [] { abs(yes()); }, "argument 1 of abs"},
         {"ExpOfInteger", [] { exp(i()); }, "argument 1 of exp: expected f32 or f64, got i32"},
+        {"PowOfIntegers", [] { pow(i(), i()); }, "arguments of pow: expected f32 or f64, got i32"},
+        {"PowOfTwoTypes", [] { pow(f(), d()); }, "arguments of pow: expected one type"},
         {"ErfOfBool", [] { erf(yes()); }, "argument 1 of erf: expected f32 or f64, got bool"},
         {"SelectWithoutCondition", [] { select(f(), f(), f()); },
          "argument 1 (condition) of select: expected bool, got f32"},
