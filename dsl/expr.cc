@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -221,6 +222,9 @@ Expr binary(ExprOp op, Expr a, Expr b) {
   if (op == ExprOp::mod && !is_integer(a.dtype())) {
     fail("arguments of mod: expected {}, got {}", integer_dtypes(), to_string(a.dtype()));
   }
+  if (op == ExprOp::pow && !is_float(a.dtype())) {
+    fail("arguments of pow: expected f32 or f64, got {}", to_string(a.dtype()));
+  }
   DType result = is_comparison(op) ? DType::boolean : a.dtype();
   return Expr(make_node(op, result, {std::move(a), std::move(b)}));
 }
@@ -280,6 +284,7 @@ Expr operator!=(Expr a, Expr b) { return binary(ExprOp::ne, std::move(a), std::m
 Expr operator&&(Expr a, Expr b) { return binary(ExprOp::logical_and, std::move(a), std::move(b)); }
 Expr operator||(Expr a, Expr b) { return binary(ExprOp::logical_or, std::move(a), std::move(b)); }
 Expr operator!(Expr a) { return unary(ExprOp::logical_not, std::move(a)); }
+Expr pow(Expr a, Expr b) { return binary(ExprOp::pow, std::move(a), std::move(b)); }
 Expr min(Expr a, Expr b) { return binary(ExprOp::min, std::move(a), std::move(b)); }
 Expr max(Expr a, Expr b) { return binary(ExprOp::max, std::move(a), std::move(b)); }
 Expr exp(Expr a) { return unary(ExprOp::exp, std::move(a)); }
@@ -304,9 +309,10 @@ Expr reduce_min(std::vector<Axis> axes, Expr body) {
 
 std::string to_string(ExprOp op) {
   static const char* const kNames[] = {
-      "constant", "axis", "size", "read", "neg", "abs", "exp", "log", "sqrt",   "tanh",
-      "erf",      "not",  "cast", "add",  "sub", "mul", "div", "mod", "min",    "max",
-      "eq",       "ne",   "lt",   "le",   "gt",  "ge",  "and", "or",  "select", "reduce"};
+      "constant", "axis", "size", "read", "neg", "abs", "exp", "log",    "sqrt",  "tanh", "erf",
+      "not",      "cast", "add",  "sub",  "mul", "div", "mod", "pow",    "min",   "max",  "eq",
+      "ne",       "lt",   "le",   "gt",   "ge",  "and", "or",  "select", "reduce"};
+  static_assert(std::size(kNames) == static_cast<size_t>(ExprOp::reduce) + 1, "a name for each");
   return kNames[static_cast<int>(op)];
 }
 

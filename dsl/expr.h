@@ -59,6 +59,7 @@ enum class ExprOp : uint8_t {
   mul,
   div,
   mod,
+  pow,
   min,
   max,
   eq,
@@ -165,6 +166,7 @@ Expr operator!=(Expr a, Expr b);
 Expr operator&&(Expr a, Expr b);
 Expr operator||(Expr a, Expr b);
 Expr operator!(Expr a);
+Expr pow(Expr a, Expr b);  // a to the power of b: f32 or f64
 Expr min(Expr a, Expr b);
 Expr max(Expr a, Expr b);
 Expr exp(Expr a);

@@ -28,12 +28,13 @@ constexpr InfixToken kInfix[] = {
 
 constexpr ExprOp kUnaryFunctions[] = {ExprOp::abs,  ExprOp::exp,  ExprOp::log,
                                       ExprOp::sqrt, ExprOp::tanh, ExprOp::erf};
+constexpr ExprOp kBinaryFunctions[] = {ExprOp::pow, ExprOp::min, ExprOp::max};
 constexpr Combiner kCombiners[] = {Combiner::sum, Combiner::product, Combiner::min, Combiner::max};
 
 constexpr const char* kExpression = "an expression";
 
 std::string functions() {
-  return "abs, exp, log, sqrt, tanh, erf, min, max, select, size, inf, nan or a type (" +
+  return "abs, exp, log, sqrt, tanh, erf, pow, min, max, select, size, inf, nan or a type (" +
          computable_dtypes() + ")";
 }
 
@@ -171,9 +172,12 @@ class ExprParser {
     std::string name = token.str();
     if (name == "size") return {parse_size(), 1};
     std::optional<DType> to = parse_dtype(name);
-    const ExprOp* function = nullptr;
+    const ExprOp *function = nullptr, *of_two = nullptr;
     for (const ExprOp& op : kUnaryFunctions) {
       if (to_string(op) == name) function = &op;
+    }
+    for (const ExprOp& op : kBinaryFunctions) {
+      if (to_string(op) == name) of_two = &op;
     }
     bool reduction = false;
     for (Combiner combiner : kCombiners) reduction = reduction || to_string(combiner) == name;
@@ -185,7 +189,7 @@ class ExprParser {
                                  "behind '='",
                                  name));
     }
-    size_t arity = name == "select" ? 3 : (name == "min" || name == "max") ? 2 : 1;
+    size_t arity = name == "select" ? 3 : of_two ? 2 : 1;
     if (arity == 1 && !to && !function) fail_expected(token, functions());
 
     int height = 0;
@@ -197,8 +201,8 @@ class ExprParser {
     return grow(token, height, [&] {
       if (to) return cast(*to, args[0]);
       if (function) return unary(*function, args[0]);
-      if (name == "select") return select(args[0], args[1], args[2]);
-      return binary(name == "min" ? ExprOp::min : ExprOp::max, args[0], args[1]);
+      if (of_two) return binary(*of_two, args[0], args[1]);
+      return select(args[0], args[1], args[2]);
     });
   }
 

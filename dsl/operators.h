@@ -62,6 +62,11 @@ Tensor sub(const Operand& a, const Operand& b, const std::string& name = "");
 Tensor mul(const Operand& a, const Operand& b, const std::string& name = "");
 // Integers: rounds towards minus infinity; by zero gives 0.
 Tensor div(const Operand& a, const Operand& b, const std::string& name = "");
+// a to the power of b, as NumPy has it for floats: f32 or f64 only. An integer tensor is cast
+// first. pow(x, 0) and pow(1, x) are 1 whatever x is, NaN too. A negative base has a power for
+// whole exponents only, else NaN. pow(0, b) is infinite for b < 0; with an odd b it keeps the sign
+// of -0.
+Tensor pow(const Operand& a, const Operand& b, const std::string& name = "");
 Tensor min(const Operand& a, const Operand& b, const std::string& name = "");
 Tensor max(const Operand& a, const Operand& b, const std::string& name = "");
 

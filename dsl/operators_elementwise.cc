@@ -97,6 +97,9 @@ Tensor mul(const Operand& a, const Operand& b, const std::string& name) {
 Tensor div(const Operand& a, const Operand& b, const std::string& name) {
   return two("div", ExprOp::div, Types::numeric, a, b, name);
 }
+Tensor pow(const Operand& a, const Operand& b, const std::string& name) {
+  return two("pow", ExprOp::pow, Types::floats, a, b, name);
+}
 Tensor min(const Operand& a, const Operand& b, const std::string& name) {
   return two("min", ExprOp::min, Types::numeric, a, b, name);
 }

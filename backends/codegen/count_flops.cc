@@ -23,6 +23,7 @@ bool is_arithmetic(const Expr& node) {
     case ExprOp::mul:
     case ExprOp::div:
     case ExprOp::mod:
+    case ExprOp::pow:
     case ExprOp::min:
     case ExprOp::max:
       return true;

@@ -31,6 +31,7 @@ bool keeps_whole(const ExprNode& node) {
     case ExprOp::div:
     case ExprOp::exp:
     case ExprOp::log:
+    case ExprOp::pow:
     case ExprOp::sqrt:
     case ExprOp::tanh:
     case ExprOp::erf:

@@ -49,6 +49,14 @@ Halide::Expr less_or_equal(const Halide::Expr& a, const Halide::Expr& b) {
   return strict_comparison(Call::strict_lt, a, b) || strict_comparison(Call::strict_eq, a, b);
 }
 
+// The same value, of which Halide does not know from where to where it goes. It would follow the
+// range of what was an integer through all that is made of it, two copies of an expression for each
+// one in it, until it no longer ends.
+Halide::Expr of_unknown_range(const Halide::Expr& a) {
+  const Halide::Type bits = a.type().with_code(Halide::Type::UInt);
+  return Halide::reinterpret(a.type(), Halide::reinterpret(bits, a));
+}
+
 Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
   switch (op) {
     case ExprOp::add:
@@ -63,6 +71,8 @@ Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& 
       return float_choice(a, b, strict_comparison(Call::strict_lt, b, a));
     case ExprOp::max:
       return float_choice(a, b, strict_comparison(Call::strict_lt, a, b));
+    case ExprOp::pow:
+      return float_pow(of_unknown_range(a), of_unknown_range(b));
     case ExprOp::eq:
       return strict_comparison(Call::strict_eq, a, b);
     case ExprOp::ne:
@@ -172,14 +182,6 @@ Halide::Expr float_abs(const Halide::Expr& a) {
   Halide::Type bits = a.type().with_code(Halide::Type::UInt);
   Halide::Expr mask = Halide::Internal::make_const(bits, std::numeric_limits<int64_t>::max());
   return Halide::reinterpret(a.type(), Halide::reinterpret(bits, a) & mask);
-}
-
-// The same value, of which Halide does not know from where to where it goes. It would follow the
-// range of what was an integer through all that is made of it, two copies of an expression for each
-// one in it, until it no longer ends.
-Halide::Expr of_unknown_range(const Halide::Expr& a) {
-  const Halide::Type bits = a.type().with_code(Halide::Type::UInt);
-  return Halide::reinterpret(a.type(), Halide::reinterpret(bits, a));
 }
 
 // By way of i32, which holds every value that the narrower types do.

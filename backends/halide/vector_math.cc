@@ -22,10 +22,11 @@ HExpr mul(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::mul, a,
 HExpr div(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::div, a, b); }
 HExpr less(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::lt, a, b); }
 
-// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule.
-HExpr polynomial(const HExpr& x, const std::vector<float>& c) {
-  HExpr sum = c.back();
-  for (size_t i = c.size() - 1; i-- > 0;) sum = add(mul(sum, x), c[i]);
+// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule; T is the type of x.
+template <typename T = float>
+HExpr polynomial(const HExpr& x, const std::vector<T>& c) {
+  HExpr sum(c.back());
+  for (size_t i = c.size() - 1; i-- > 0;) sum = add(mul(sum, x), HExpr(c[i]));
   return sum;
 }
 
@@ -35,13 +36,49 @@ constexpr float kLn2Low = -2.12194440e-4f;
 constexpr int kMantissaBits = 23;
 constexpr int kExponentBias = 127;
 
+// Of f64.
+constexpr double kLn2 = 0.69314718055994531;
+constexpr int kWideMantissaBits = 52;
+constexpr int kWideExponentBias = 1023;
+
 // 2^n for a whole number n between the exponents of normal numbers.
 HExpr power_of_two(const HExpr& n) {
   return reinterpret(Float(32), (n + kExponentBias) << kMantissaBits);
 }
 
-HExpr f64_call(const char* function, const HExpr& x) {
-  return Halide::Internal::Call::make(Float(64), function, {x}, Halide::Internal::Call::PureExtern);
+HExpr f64_call(const char* function, const std::vector<HExpr>& arguments) {
+  return Halide::Internal::Call::make(Float(64), function, arguments,
+                                      Halide::Internal::Call::PureExtern);
+}
+
+// log2(x) of an f64 that holds an f32 >= 0, which is then no subnormal number. As in float_log, x =
+// 2^k m and log(m) = 2 artanh(s); at |s| < 0.172 nine terms of the series leave 2^-52.
+HExpr wide_log2(const HExpr& x) {
+  const HExpr sqrt_half_bits = Halide::Internal::make_const(Int(64), 0x3fe6a09e667f3bcd);
+  HExpr bits = reinterpret(Int(64), x);
+  HExpr k = cast(Int(32), (bits - sqrt_half_bits) >> kWideMantissaBits);
+  HExpr m = reinterpret(Float(64), bits - (cast(Int(64), k) << kWideMantissaBits));
+  HExpr f = sub(m, HExpr(1.0));
+  HExpr s = div(f, add(f, HExpr(2.0)));
+  std::vector<double> artanh;
+  for (int i = 0; i < 9; ++i) artanh.push_back(2 / kLn2 / (2 * i + 1));
+  HExpr value = add(cast(Float(64), k), mul(s, polynomial(mul(s, s), artanh)));
+  const double infinity = std::numeric_limits<double>::infinity();
+  value = select(halide_binary(ExprOp::eq, x, HExpr(infinity)), HExpr(infinity), value);
+  return select(halide_binary(ExprOp::eq, x, HExpr(0.0)), HExpr(-infinity), value);
+}
+
+// 2^x as f64, for what becomes an f32: below -160 that is 0, above 130 infinity. 2^r for |r| <= 0.5
+// is the Taylor series of exp(r ln 2), of which eleven terms leave 2^-42.
+HExpr wide_exp2(const HExpr& x) {
+  const HExpr least(-160.0), greatest(130.0);
+  HExpr bounded = select(less(x, least), least, select(less(greatest, x), greatest, x));
+  HExpr whole = Halide::floor(add(bounded, HExpr(0.5)));
+  std::vector<double> taylor = {1};
+  for (int i = 1; i <= 10; ++i) taylor.push_back(taylor.back() * kLn2 / i);
+  HExpr series = polynomial(sub(bounded, whole), taylor);
+  HExpr exponent = cast(Int(64), cast(Int(32), whole) + kWideExponentBias);
+  return mul(series, reinterpret(Float(64), exponent << kWideMantissaBits));
 }
 
 }  // namespace
@@ -50,7 +87,7 @@ HExpr f64_call(const char* function, const HExpr& x) {
 // 2^n is applied as two factors, since 2^128 and the scale of a subnormal result are no floats
 // themselves.
 HExpr float_exp(const HExpr& x) {
-  if (x.type().bits() == 64) return f64_call("exp", x);
+  if (x.type().bits() == 64) return f64_call("exp", {x});
   const float overflow = 89.0f, underflow = -104.0f;
   HExpr bounded = select(less(x, underflow), underflow, select(less(overflow, x), overflow, x));
   HExpr whole = Halide::floor(add(mul(bounded, 1.44269504f), 0.5f));
@@ -67,7 +104,7 @@ HExpr float_exp(const HExpr& x) {
 // artanh(s), whose series in s^2 is rearranged as f - s (f - t), because f is exact and the rest is
 // small beside it.
 HExpr float_log(const HExpr& x) {
-  if (x.type().bits() == 64) return f64_call("log", x);
+  if (x.type().bits() == 64) return f64_call("log", {x});
   const int sqrt_half_bits = 0x3f3504f3;
   HExpr is_subnormal = less(x, std::numeric_limits<float>::min());
   HExpr scaled = select(is_subnormal, mul(x, 8388608.0f), x);
@@ -88,9 +125,31 @@ HExpr float_log(const HExpr& x) {
   return select(halide_is_nan(x), x, value);
 }
 
+// |x|^y = 2^(y log2 |x|) in f64, rounded to f32 once; then the sign, and what C and NumPy say of
+// NaN. 0 and infinity have an infinite logarithm, from which their powers follow.
+HExpr float_pow(const HExpr& x, const HExpr& y) {
+  if (x.type().bits() == 64) return f64_call("pow", {x, y});
+  auto equal = [](const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::eq, a, b); };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  HExpr size = Halide::abs(x);
+  HExpr power = mul(cast(Float(64), y), wide_log2(cast(Float(64), size)));
+  // 0 times an infinite y would be NaN.
+  HExpr value = cast(Float(32), wide_exp2(select(equal(size, 1.0f), HExpr(0.0), power)));
+  // Infinite and very large exponents are even.
+  HExpr half = mul(y, 0.5f);
+  HExpr is_whole = equal(Halide::floor(y), y);
+  HExpr is_odd = is_whole && !equal(Halide::floor(half), half);
+  HExpr has_sign = reinterpret(Int(32), x) < 0;
+  value = select(is_odd && has_sign, halide_unary(ExprOp::neg, value), value);
+  value = select(less(x, 0.0f) && less(-infinity, x) && !is_whole, nan, value);
+  value = select(halide_is_nan(x) || halide_is_nan(y), nan, value);
+  return select(equal(y, 0.0f) || equal(x, 1.0f), 1.0f, value);
+}
+
 // Near zero Lambert's continued fraction, cut off and written as one quotient; elsewhere by exp.
 HExpr float_tanh(const HExpr& x) {
-  if (x.type().bits() == 64) return f64_call("tanh", x);
+  if (x.type().bits() == 64) return f64_call("tanh", {x});
   HExpr z = mul(x, x);
   HExpr near = div(mul(x, polynomial(z, {135135.0f, 17325.0f, 378.0f, 1.0f})),
                    polynomial(z, {135135.0f, 62370.0f, 3150.0f, 28.0f}));
@@ -104,7 +163,7 @@ HExpr float_tanh(const HExpr& x) {
 // where erf is 1 for a float, the polynomial that interpolates erf - 1 at 16 Chebyshev nodes, in u
 // = (|x| - 2.5) / 1.5.
 HExpr float_erf(const HExpr& x) {
-  if (x.type().bits() == 64) return f64_call("erf", x);
+  if (x.type().bits() == 64) return f64_call("erf", {x});
   std::vector<float> maclaurin;
   double factorial = 1;
   for (int n = 0; n <= 10; ++n) {

@@ -1,12 +1,13 @@
 #ifndef EMULSION_BACKENDS_HALIDE_VECTOR_MATH_H_
 #define EMULSION_BACKENDS_HALIDE_VECTOR_MATH_H_
 
-// exp, log, tanh and erf of floats. Of f32 they are ours: Halide's exp and log turn NaN and
+// exp, log, pow, tanh and erf of floats. Of f32 they are ours: Halide's exp and log turn NaN and
 // infinity into numbers, its tanh is a call for every element, its erf loses bits. Every operation
 // in them is strict, so one value has one result, in scalar and in vector code, on every target. Of
 // f64 they are libm's, element by element.
 //
-// Bound, by the test: 4 units in the last place, subnormal results of exp included.
+// Bounds, by the test: 4 units in the last place, subnormal results of exp included. Of pow 0.501,
+// subnormal results included: it is computed in f64, so what is a float comes out exactly.
 
 #include "Halide.h"
 
@@ -14,6 +15,7 @@ namespace emulsion {
 
 Halide::Expr float_exp(const Halide::Expr& x);
 Halide::Expr float_log(const Halide::Expr& x);
+Halide::Expr float_pow(const Halide::Expr& x, const Halide::Expr& y);
 Halide::Expr float_tanh(const Halide::Expr& x);
 Halide::Expr float_erf(const Halide::Expr& x);
 

@@ -151,6 +151,11 @@ Scalar math_value(Scalar a, Scalar) {
   return Kind::make(function(Kind::get(a)));
 }
 
+template <typename Kind>
+Scalar power_value(Scalar a, Scalar b) {
+  return Kind::make(std::pow(Kind::get(a), Kind::get(b)));
+}
+
 // Comparisons: IEEE on NaN, so only ne is true.
 template <typename Kind>
 ScalarFunction comparison(ExprOp op) {
@@ -226,6 +231,8 @@ ScalarFunction float_function(ExprOp op) {
       return math_value<Kind, static_cast<T (*)(T)>(std::tanh)>;
     case ExprOp::erf:
       return math_value<Kind, static_cast<T (*)(T)>(std::erf)>;
+    case ExprOp::pow:
+      return power_value<Kind>;
     default:
       return arithmetic<Kind>(op);
   }

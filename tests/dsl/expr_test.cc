@@ -111,6 +111,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"NegativeBool", [] { -yes(); }, "argument 1 of neg"},
         {"AbsOfBool", [] { abs(yes()); }, "argument 1 of abs"},
         {"ExpOfInteger", [] { exp(i()); }, "argument 1 of exp: expected f32 or f64, got i32"},
+        {"PowOfIntegers", [] { pow(i(), i()); }, "arguments of pow: expected f32 or f64, got i32"},
+        {"PowOfTwoTypes", [] { pow(f(), d()); }, "arguments of pow: expected one type"},
         {"ErfOfBool", [] { erf(yes()); }, "argument 1 of erf: expected f32 or f64, got bool"},
         {"SelectWithoutCondition", [] { select(f(), f(), f()); },
          "argument 1 (condition) of select: expected bool, got f32"},

@@ -244,8 +244,13 @@ class Generator {
       DType of = std::vector<DType>{f32, f64, i32}[below(3)];
       return binary(kOps[below(4)], next(of), next(of));
     }
-    static const ExprOp kOps[] = {ExprOp::add, ExprOp::sub, ExprOp::mul, ExprOp::div,
-                                  ExprOp::min, ExprOp::max, ExprOp::mod};
+    const ExprOp ops[] = {ExprOp::add,
+                          ExprOp::sub,
+                          ExprOp::mul,
+                          ExprOp::div,
+                          ExprOp::min,
+                          ExprOp::max,
+                          type == i32 ? ExprOp::mod : ExprOp::pow};
     static const ExprOp kUnary[] = {ExprOp::neg, ExprOp::abs,  ExprOp::exp,
                                     ExprOp::log, ExprOp::tanh, ExprOp::erf};
     switch (below(5)) {
@@ -254,7 +259,7 @@ class Generator {
       case 1:
         return unary(kUnary[below(type == i32 ? 2 : 6)], next(type));
       default:
-        return binary(kOps[below(type == i32 ? 7 : 6)], next(type), next(type));
+        return binary(ops[below(7)], next(type), next(type));
     }
   }
 

@@ -94,6 +94,13 @@ INSTANTIATE_TEST_SUITE_P(
         {"Log", [] { return log(in({2}, f64)); }, "f64[2]"},
         {"Sqrt", [] { return sqrt(in({2})); }, "f32[2]"},
         {"Tanh", [] { return tanh(in({2})); }, "f32[2]"},
+        {"PowBroadcasts",
+         [] {
+           return pow(in({2, 1}), in({3}));
+         },
+         "f32[2, 3]"},
+        {"PowOfANumber", [] { return pow(2, in({kB}, f64)); }, "f64[B]"},
+        {"PowToANumber", [] { return pow(in({2}), -0.5); }, "f32[2]"},
         {"Sigmoid", [] { return sigmoid(in({kB})); }, "f32[B]"},
         {"GeluTanh", [] { return gelu(in({2}, f64)); }, "f64[2]"},
         {"GeluErf", [] { return gelu(in({2}), Gelu::erf); }, "f32[2]"},
@@ -181,6 +188,24 @@ INSTANTIATE_TEST_SUITE_P(
          [] { return log(in({2}, bool_)); },
          {"(x) of log: expected f32 or f64, got bool"}},
         {"SqrtOfInteger", [] { return sqrt(in({2}, i32)); }, {"(x) of sqrt: expected f32 or f64"}},
+        {"PowOfInteger",
+         [] { return pow(in({2}, i32), 2); },
+         {"argument 1 (a) of pow: expected f32 or f64, got i32"}},
+        {"PowToAnInteger",
+         [] { return pow(2.0, in({2}, u8)); },
+         {"argument 2 (b) of pow: expected f32 or f64, got u8"}},
+        {"PowOfTwoTypes",
+         [] { return pow(in({2}), in({2}, f64)); },
+         {"argument 2 (b) of pow: expected f32, the type of a, got f64"}},
+        {"PowOfTwoNumbers",
+         [] { return pow(Operand(2), Operand(3)); },
+         {"(a) of pow", "two numbers"}},
+        {"PowToWhatF32DoesNotHold",
+         [] { return pow(in({2}), 1e300); },
+         {"(b) of pow", "f32 holds"}},
+        {"PowOfOtherExtents",
+         [] { return pow(in({2}), in({3})); },
+         {"argument 2 (b) of pow: ", "axis -1 is 3, not 2 or 1"}},
         {"TanhOfInteger", [] { return tanh(in({2}, i32)); }, {"(x) of tanh: expected f32 or f64"}},
         {"SigmoidOfInteger",
          [] { return sigmoid(in({2}, i32)); },
@@ -241,6 +266,11 @@ TEST(ElementwiseTest, NumbersTakeTheTypeOfTheTensor) {
 TEST(ElementwiseTest, ReluAndClampAreMaxAndMin) {
   EXPECT_EQ(body_of(relu(in({2}))), "max(x[i0], 0f)");
   EXPECT_EQ(body_of(clamp(in({2}), -1, 1)), "min(max(x[i0], -1f), 1f)");
+}
+
+TEST(ElementwiseTest, PowKeepsItsExponent) {
+  EXPECT_EQ(body_of(pow(in({2}), 2)), "pow(x[i0], 2f)");
+  EXPECT_EQ(body_of(pow(in({2}, f64), 0.5f)), "pow(x[i0], 0.5d)");
 }
 
 TEST(ElementwiseTest, SigmoidTakesTheExponentialOfNothingPositive) {

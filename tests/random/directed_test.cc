@@ -224,7 +224,7 @@ std::vector<Case> extremes() {
     return Case{"SpecialValuesThrough_" + op, [=] {
                   Maker m(false, true);
                   int x = m.input({67});
-                  if (op == "min" || op == "max")
+                  if (op == "min" || op == "max" || op == "pow")
                     return m.outputs({m.call(op, {x, m.input({67})})});
                   if (op == "clamp")
                     return m.outputs({m.call(op, {x}, {{"low", -1}, {"high", 1}})});
@@ -236,7 +236,7 @@ std::vector<Case> extremes() {
                 }};
   };
   std::vector<Case> cases;
-  for (const char* op : {"relu", "min", "max", "clamp", "abs", "exp", "log", "sqrt", "tanh",
+  for (const char* op : {"relu", "min", "max", "clamp", "abs", "exp", "log", "pow", "sqrt", "tanh",
                          "sigmoid", "gelu_tanh", "gelu_erf", "reduce_max", "reduce_min", "sum"}) {
     cases.push_back(of_specials(op));
   }

@@ -258,7 +258,7 @@ OPERATORS = {
     "logical_or": logical(np.logical_or),
     "logical_not": logical(np.logical_not),
 }
-for name in ("add", "sub", "mul", "div", "min", "max"):
+for name in ("add", "sub", "mul", "div", "pow", "min", "max"):
     OPERATORS[name] = lambda c, name=name: nv.binary(name, *c.args)
 for name in nv.COMPARE:
     OPERATORS[name] = lambda c, name=name: nv.compare(name, *c.args)

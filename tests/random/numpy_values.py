@@ -4,7 +4,7 @@ Every element is a value `v` (float64; int64 for integers, bool for bool) and a 
 computes it in its own type. The 8- and 16-bit integers wrap around, and NumPy's own conversion of the int64 result
 to the type says how: they are always exact. Each operation hands the bounds of its operands on and adds its own rounding, in units
 of u = 2^-24 (f32) or 2^-53 (f64): 1 for + - * / sqrt and conversions, n for a sum of n terms in whatever order,
-ULPS for exp, log, tanh and erf. Nothing is added where the result is known to be exact: operands without error,
+ULPS for exp, log, pow, tanh and erf. Nothing is added where the result is known to be exact: operands without error,
 and a result (for a sum: all partial sums) that f32 holds. So whole numbers give e = 0, and such results are
 compared bit for bit.
 
@@ -20,7 +20,7 @@ U = {"f32": 2.0**-24, "f64": 2.0**-53}
 TINY = {"f32": 2.0**-125, "f64": 2.0**-1020}  # what results near 0 may lose to a flush of denormals
 MAX = {"f32": float(np.finfo(np.float32).max), "f64": np.inf}
 SLACK = 1.25  # for terms of second order in u, and for float64's own rounding
-ULPS = 16  # exp, log, tanh, erf: 8 units in the last place are 16 u at the worst
+ULPS = 16  # exp, log, pow, tanh, erf: 8 units in the last place are 16 u at the worst
 INTEGERS = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32}
 WRAPPING = ("i8", "u8", "i16", "u16")
 QUANTA = [2.0**q for q in (0, 1, 2, 4, 6, 8, 10, 12)]
@@ -98,6 +98,8 @@ def binary(op, a, b):
     if op in ("min", "max"):
         v = np.minimum(x, y) if op == "min" else np.maximum(x, y)
         return settle(dtype, v, np.maximum(ea, eb), unknown, ulps=0)
+    if op == "pow":
+        return power(dtype, x, ea, y, eb, unknown)
     if op != "div":
         raise ValueError(op)
     if dtype in INTEGERS:  # towards minus infinity; by zero 0
@@ -106,6 +108,21 @@ def binary(op, a, b):
     e = (ea + abs(v) * eb) / (abs(y) - eb)
     # Which infinity x / 0 is depends on the sign of the 0, and that of max(0, -0) is nobody's promise.
     return settle(dtype, v, e, unknown | may_be_zero(b) | ((y == 0) & (x != 0) & ~np.isnan(x)))
+
+
+def power(dtype, x, ea, y, eb, unknown):
+    """x ** y, with bounds on its operands."""
+    w = np.power(x, y)
+    # What has a bound may be on the other side of where the power jumps.
+    near_zero = (ea > 0) & (abs(x) <= ea)
+    near_one = (ea > 0) & (abs(abs(x) - 1) <= ea) & (np.isinf(y) | np.isnan(y))
+    between_whole = (eb > 0) & (x <= 0)
+    near_no_power = (eb > 0) & (abs(y) <= eb) & ~np.isfinite(x)
+    # Which infinity 0 ** -1 is depends on the sign of the 0, as in a division.
+    pole = (x == 0) & (y < 0)
+    unknown = unknown | near_zero | near_one | between_whole | near_no_power | pole
+    relative = (abs(y) + eb) * -np.log1p(-np.where(ea > 0, ea / abs(x), 0)) + np.where(eb > 0, abs(np.log(abs(x))) * eb, 0)
+    return settle(dtype, w, abs(w) * np.expm1(np.where(relative > 0, relative, 0)), unknown, ulps=ULPS, exact=False)
 
 
 COMPARE = {

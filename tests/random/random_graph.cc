@@ -106,9 +106,9 @@ Recipe random_recipe(uint64_t base_seed, int index) {
   const std::vector<std::string>& names = operator_names();
   const std::string& first = names[static_cast<size_t>(index) % names.size()];
   // An operator that makes no whole numbers of whole numbers has its turn in a recipe of reals.
-  static const std::vector<std::string> kReals = {"exp",        "log",       "sqrt",     "tanh",
-                                                  "sigmoid",    "gelu_tanh", "gelu_erf", "softmax",
-                                                  "layer_norm", "rms_norm"};
+  static const std::vector<std::string> kReals = {"exp",     "log",        "pow",       "sqrt",
+                                                  "tanh",    "sigmoid",    "gelu_tanh", "gelu_erf",
+                                                  "softmax", "layer_norm", "rms_norm"};
   bool needs_reals = std::find(kReals.begin(), kReals.end(), first) != kReals.end();
   bool exact = !needs_reals && numbers.chance(0.6);
   B builder(seed, exact, !exact && numbers.chance(0.25));

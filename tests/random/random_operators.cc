@@ -75,6 +75,36 @@ bool add_division(B* b, const std::string& op) {
   return added(b->emit(call(op, {node_arg(x), node_arg(y)}), result));
 }
 
+// Mostly of positive bases; a negative one gives NaN but for whole exponents.
+bool add_power(B* b, const std::string& op) {
+  if (only_reals(b)) return false;
+  auto positive = [&](int node) { return is_float(b->dtype(node)) && b->traits(node).positive; };
+  int x = b->random().chance(0.7) ? b->pick(positive) : b->floating();
+  if (x < 0) x = b->leaf(DType::f32, b->random_shape(0, 5), Fill::positive);
+  const Traits own = b->traits(x);
+  const double largest = std::max(own.bound, 10.0);  // of x and of 1 / x
+  if (b->random().chance(0.2)) {                     // 2 ** x
+    if (own.bound > 10) return false;
+    return added(
+        b->emit(call(op, {number_arg(2), node_arg(x)}), {std::exp2(own.bound), 0, own.bound <= 3}));
+  }
+  Arg exponent;
+  double power = 3;
+  if (b->random().chance(0.5)) {
+    static const std::vector<double> kPowers = {-2, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3};
+    exponent = number_arg(b->random().of(kPowers));
+    power = std::abs(exponent.number);
+  } else {
+    const int y = b->partner(x);
+    exponent = node_arg(y);
+    power = b->traits(y).bound;
+  }
+  const double bound = std::pow(largest, power);
+  if (bound > 1e5) return false;
+  return added(b->emit(call(op, {node_arg(x), exponent}),
+                       {bound, 0, own.positive && power <= 0.5 && own.bound <= 100}));
+}
+
 bool add_comparison(B* b, const std::string& op) {
   int x = (op == "equal" || op == "not_equal") && b->random().chance(0.2)
               ? b->boolean(b->random_shape(0, 4))
@@ -247,6 +277,7 @@ const std::map<std::string, Adder>& elementwise_adders() {
       {"min", add_arithmetic},
       {"max", add_arithmetic},
       {"div", add_division},
+      {"pow", add_power},
       {"less", add_comparison},
       {"less_equal", add_comparison},
       {"greater", add_comparison},

@@ -135,6 +135,7 @@ const std::map<std::string, Caller>& callers() {
       {"neg", [](const A& a) { return a.infix() ? -a.tensor(0) : neg(a.tensor(0), a.name()); }},
       {"min", two([](auto... x) { return min(x...); })},
       {"max", two([](auto... x) { return max(x...); })},
+      {"pow", two([](auto... x) { return pow(x...); })},
       {"less", two(less)},
       {"less_equal", two(less_equal)},
       {"greater", two(greater)},

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -134,6 +135,109 @@ TEST(VectorMath, ErfAtTheEnds) {
   expect_exactly(float_erf, -0.0f, -0.0f);
 }
 
+// One function of two arguments.
+std::vector<float> powers(const std::vector<float>& x, const std::vector<float>& y, bool vectorized,
+                          const Target& target = Target::host()) {
+  const int count = static_cast<int>(x.size());
+  Halide::Buffer<float> bases(count), exponents(count), out(count);
+  std::copy(x.begin(), x.end(), bases.data());
+  std::copy(y.begin(), y.end(), exponents.data());
+  call_halide("test", [&] {
+    Halide::Var i("i");
+    Halide::Func f("f");
+    f(i) = float_pow(bases(i), exponents(i));
+    if (vectorized) f.vectorize(i, 16, Halide::TailStrategy::GuardWithIf);
+    f.realize(Halide::Pipeline::RealizationArg(out.raw_buffer()), kernel_target(target));
+  });
+  return std::vector<float>(out.data(), out.data() + count);
+}
+
+// Bases and exponents at random: of x ** y and of the result all sizes, subnormal ones too.
+void random_powers(size_t count, std::vector<float>* x, std::vector<float>* y) {
+  std::mt19937 random(1);
+  auto real = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(random()) * 0x1p-32;
+  };
+  for (size_t i = 0; i < count; ++i) {
+    const bool near_one = i % 3 == 0;
+    const double exponent = near_one ? real(-0.5, 0.5) : real(-149, 128);
+    x->push_back(static_cast<float>(std::exp2(exponent)));
+    // The result lies between 2^-150 and 2^128.
+    const double result = real(-150, 128);
+    y->push_back(static_cast<float>(i % 2 == 0 ? result / exponent : real(-4, 4)));
+    if (random() % 4 == 0) y->back() = std::round(y->back());
+    if (random() % 4 == 0) x->back() = -x->back();
+  }
+}
+
+TEST(VectorMath, Pow) {
+  std::vector<float> x, y;
+  random_powers(400000, &x, &y);
+  const std::vector<float> z = powers(x, y, true);
+  double worst = 0;
+  size_t where = 0, compared = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double exact = std::pow(double{x[i]}, double{y[i]});
+    const float rounded = static_cast<float>(exact);
+    if (std::isnan(rounded) || std::isinf(rounded)) {
+      EXPECT_TRUE(std::isnan(rounded) ? std::isnan(z[i]) : z[i] == rounded)
+          << x[i] << " ** " << y[i] << " gave " << z[i];
+      continue;
+    }
+    ++compared;
+    EXPECT_EQ(std::signbit(z[i]), std::signbit(rounded)) << x[i] << " ** " << y[i];
+    const double error = units_in_the_last_place(exact, z[i]);
+    if (error <= worst) continue;
+    worst = error;
+    where = i;
+  }
+  EXPECT_LE(worst, 0.501) << x[where] << " ** " << y[where] << " gave " << z[where];
+  EXPECT_GE(compared, 200000U);
+}
+
+// What is a float comes out exactly.
+TEST(VectorMath, PowOfWholeNumbers) {
+  std::vector<float> x, y, expected;
+  for (int base = -40; base <= 40; ++base) {
+    for (int exponent = -8; exponent <= 24; ++exponent) {
+      const double power = std::pow(base, exponent);
+      if (power != static_cast<double>(static_cast<float>(power)) && std::isfinite(power)) continue;
+      x.push_back(static_cast<float>(base));
+      y.push_back(static_cast<float>(exponent));
+      expected.push_back(static_cast<float>(power));
+    }
+  }
+  EXPECT_GE(x.size(), 500U);
+  EXPECT_EQ(powers(x, y, true), expected);
+}
+
+// Every pair of them, as C and NumPy have it.
+TEST(VectorMath, PowAtTheEnds) {
+  std::vector<float> ends, x, y;
+  const float greatest = std::numeric_limits<float>::max();
+  const float least = std::numeric_limits<float>::denorm_min();
+  for (float v : {0.0f, least, 1e-20f, 0.5f, 0x1.fffffep-1f, 1.0f, 0x1.000002p0f, 1.5f, 2.0f, 3.0f,
+                  8388607.0f, 8388608.5f, 16777215.0f, 16777216.0f, 1e20f, greatest, kInfinity}) {
+    ends.insert(ends.end(), {v, -v});
+  }
+  ends.push_back(kNan);
+  for (float base : ends) {
+    for (float exponent : ends) {
+      x.push_back(base);
+      y.push_back(exponent);
+    }
+  }
+  for (bool vectorized : {false, true}) {
+    const std::vector<float> z = powers(x, y, vectorized);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float expected = static_cast<float>(std::pow(double{x[i]}, double{y[i]}));
+      const bool same = std::memcmp(&z[i], &expected, sizeof(float)) == 0;
+      EXPECT_TRUE(same || (std::isnan(z[i]) && std::isnan(expected)))
+          << x[i] << " ** " << y[i] << " gave " << z[i] << ", not " << expected;
+    }
+  }
+}
+
 // Numbers for which each function has one, subnormals and both ends among them.
 std::vector<float> samples_of(Build build) {
   if (build == float_log) {
@@ -164,6 +268,21 @@ TEST_P(VectorMathOfTarget, ScalarsAndVectorsAgreeToTheBitWithTheBaseline) {
   }
 }
 
+TEST_P(VectorMathOfTarget, PowsOfScalarsAndVectorsAgreeToTheBitWithTheBaseline) {
+  const Target target = Target::parse(GetParam());
+  SKIP_UNLESS_IT_RUNS(target);
+  std::vector<float> x, y;
+  random_powers(20011, &x, &y);
+  const std::vector<float> baseline = powers(x, y, false, Target::parse("x86-64-linux"));
+  for (bool vectorized : {false, true}) {
+    const std::vector<float> z = powers(x, y, vectorized, target);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const bool same = std::memcmp(&z[i], &baseline[i], sizeof(float)) == 0;
+      EXPECT_TRUE(same || (std::isnan(z[i]) && std::isnan(baseline[i]))) << x[i] << " ** " << y[i];
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, VectorMathOfTarget,
                          testing::Values("x86-64-linux", "x86-64-v2", "x86-64-v3", "x86-64-v4"));
 
@@ -178,6 +297,27 @@ TEST(VectorMath, DoublesAreThoseOfLibm) {
       const double expected = exact(x[i]);
       const bool same = std::memcmp(&y[i], &expected, sizeof expected) == 0;
       ASSERT_TRUE(same || (y[i] != y[i] && expected != expected)) << x[i];
+    }
+  }
+}
+
+TEST(VectorMath, PowsOfDoublesAreThoseOfLibm) {
+  const std::vector<double> values = {-2.5, -1, -0.0, 0, 0.3, 1, 2, 33, NAN, INFINITY, -INFINITY};
+  for (double base : values) {
+    const int count = static_cast<int>(values.size());
+    Halide::Buffer<double> exponents(count), out(count);
+    std::copy(values.begin(), values.end(), exponents.data());
+    call_halide("test", [&] {
+      Halide::Var i("i");
+      Halide::Func f("f");
+      f(i) = float_pow(Halide::Internal::make_const(Halide::Float(64), base), exponents(i));
+      f.vectorize(i, 8, Halide::TailStrategy::GuardWithIf);
+      f.realize(Halide::Pipeline::RealizationArg(out.raw_buffer()), kernel_target(Target::host()));
+    });
+    for (int i = 0; i < count; ++i) {
+      const double expected = std::pow(base, values[static_cast<size_t>(i)]);
+      EXPECT_TRUE(out(i) == expected || (std::isnan(out(i)) && std::isnan(expected)))
+          << base << " ** " << values[static_cast<size_t>(i)];
     }
   }
 }

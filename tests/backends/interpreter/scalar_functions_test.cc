@@ -130,6 +130,18 @@ TEST(ScalarFunctions, Transcendental) {
   EXPECT_TRUE(std::isnan(f32_result(ExprOp::sqrt, -1)));
 }
 
+TEST(ScalarFunctions, PowIsThatOfNumpy) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(f32_result(ExprOp::pow, -2, 3), -8);
+  EXPECT_TRUE(std::isnan(f32_result(ExprOp::pow, -2, 0.5f)));
+  EXPECT_EQ(f32_result(ExprOp::pow, kNan, 0), 1);
+  EXPECT_EQ(f32_result(ExprOp::pow, 1, kNan), 1);
+  EXPECT_EQ(f32_result(ExprOp::pow, 0, -1), infinity);
+  EXPECT_EQ(f32_result(ExprOp::pow, -0.0f, -1), -infinity);
+  ScalarFunction pow = scalar_function(ExprOp::pow, ScalarKind::f64);
+  EXPECT_EQ(pow(f64_scalar(3), f64_scalar(33)).d, 5559060566555523);
+}
+
 TEST(ScalarFunctions, Logic) {
   auto logic = [](ExprOp op, int64_t a, int64_t b) {
     return scalar_function(op, ScalarKind::integer)(integer(a), integer(b)).i;
@@ -250,6 +262,7 @@ TEST(ScalarFunctions, CastsBetweenFloats) {
 
 TEST(ScalarFunctions, RefusesAnOperatorWithoutAMeaning) {
   EXPECT_INTERNAL_ERROR(scalar_function(ExprOp::mod, ScalarKind::f32), "mod has no meaning");
+  EXPECT_INTERNAL_ERROR(scalar_function(ExprOp::pow, ScalarKind::i32), "pow has no meaning");
   EXPECT_INTERNAL_ERROR(scalar_function(ExprOp::exp, ScalarKind::i32), "exp has no meaning");
   EXPECT_INTERNAL_ERROR(scalar_function(ExprOp::logical_not, ScalarKind::f64),
                         "not has no meaning");
