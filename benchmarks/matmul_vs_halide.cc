@@ -35,9 +35,7 @@ Report run(const ProgramOptions& options) {
     product.peers.push_back({"Halide", [halide] { halide->run(); }});
     add_on_one_and_all_threads(product, values, &all);
   }
-  Report report;
-  report.rows = measure(all, options);
-  return report;
+  return {measure(all, options)};
 }
 
 }  // namespace

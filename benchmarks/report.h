@@ -33,9 +33,9 @@ struct Row {
 };
 
 struct Report {
+  std::vector<Row> rows = {};
   std::vector<std::string> warnings = {};  // why the numbers are no results
   std::vector<std::string> notes = {};     // what was measured
-  std::vector<Row> rows = {};
 };
 
 // A peer's mark where nothing else is said: noise takes a few percent.

@@ -109,9 +109,7 @@ Report run(const ProgramOptions& options) {
   add_stencils("depthwise_strided", depthwise_twice(2), kAllImages, &all);
   add_stencils("depthwise_pooled_2", depthwise_pooled(2, 2), kAllImages, &all);
   add_stencils("depthwise_pooled_3", depthwise_pooled(3, 2), kAllImages, &all);
-  Report report;
-  report.rows = measure(all, options);
-  return report;
+  return {measure(all, options)};
 }
 
 }  // namespace

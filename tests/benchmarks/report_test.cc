@@ -29,7 +29,7 @@ Row lasting(double seconds) {
   return row;
 }
 
-Report report_of(std::vector<Row> rows) { return {{}, {}, std::move(rows)}; }
+Report report_of(std::vector<Row> rows) { return {std::move(rows)}; }
 std::vector<std::string> losses_of(std::vector<Row> rows) {
   return losses(report_of(std::move(rows)));
 }
