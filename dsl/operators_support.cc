@@ -229,8 +229,8 @@ Expr count_value(const std::vector<Extent>& extents, DType dtype) {
   double number = 1;
   Expr run_time;
   for (const Extent& extent : extents) {
-    if (extent.is_constant()) {
-      number *= static_cast<double>(extent.constant_term());
+    if (const auto known = extent.as_constant()) {
+      number *= static_cast<double>(*known);
     } else {
       // Multiplied as floats: a product of sizes need not fit i32.
       Expr value = cast(dtype, extent_value(extent));

@@ -14,7 +14,7 @@ using nlohmann::ordered_json;
 
 // A number, or text over the run-time sizes.
 ordered_json extent_json(const Extent& extent) {
-  if (extent.is_constant()) return extent.constant_term();
+  if (const auto number = extent.as_constant()) return *number;
   return extent.to_string();
 }
 

@@ -8,11 +8,6 @@
 namespace emulsion {
 namespace {
 
-std::optional<int64_t> known_extent(const Axis& axis) {
-  if (!axis.extent().is_constant()) return std::nullopt;
-  return axis.extent().constant_term();
-}
-
 // The types of the values that an expression computes with. Not of what only says where to read,
 // nor of what is one value for all points: that needs no vector.
 class ValueTypes {
@@ -83,14 +78,14 @@ std::optional<Pixels> match_pixels(const Op& op, int64_t lanes) {
   size_t at = op.axes.size();
   for (; at > 0; --at) {
     const Axis& axis = op.axes[at - 1];
-    const std::optional<int64_t> extent = known_extent(axis);
+    const std::optional<int64_t> extent = axis.extent().as_constant();
     if (!extent || *extent == 0 || values * *extent >= kShortestVector) break;
     values *= *extent;
     if (!colour || *extent > 1) colour = axis;
   }
   if (at == 0 || !colour || values >= lanes) return std::nullopt;
   const Axis& x = op.axes[at - 1];
-  if (known_extent(x).value_or(lanes) < lanes) return std::nullopt;
+  if (x.extent().as_constant().value_or(lanes) < lanes) return std::nullopt;
   return Pixels{x, *colour, at - 1};
 }
 
@@ -104,7 +99,7 @@ std::optional<size_t> crosses(const Op& op, const Target& target) {
   const size_t last = vector_axis(op, target);
   if (last + 1 != op.axes.size()) return std::nullopt;
   const Axis& along = op.axes[last];
-  const int64_t extent = known_extent(along).value_or(0);
+  const int64_t extent = along.extent().as_constant().value_or(0);
   if (extent <= value_lanes(op, target) || extent <= target.l1_bytes / kLine) return std::nullopt;
   std::optional<size_t> across;
   visit(op.body, [&](const Expr& e) {
@@ -113,7 +108,7 @@ std::optional<size_t> crosses(const Op& op, const Target& target) {
       if (is_along(e, op.axes[i])) across = i;
     }
   });
-  if (across && known_extent(op.axes[*across]).value_or(kBlockedRows) < kBlockedRows) {
+  if (across && op.axes[*across].extent().as_constant().value_or(kBlockedRows) < kBlockedRows) {
     return std::nullopt;
   }
   return across;

@@ -25,8 +25,8 @@ void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Ext
   int64_t numbers = 1, at_least = 1;
   std::vector<Expr> sizes;
   for (const Extent& extent : extents) {
-    if (extent.is_constant()) {
-      numbers = saturated_product(numbers, extent.constant_term());
+    if (const auto number = extent.as_constant()) {
+      numbers = saturated_product(numbers, *number);
     } else {
       sizes.push_back(extent_value(extent));
       // 1: where there is nothing to do, there is nothing to decide.
