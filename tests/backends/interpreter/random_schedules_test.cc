@@ -1,6 +1,9 @@
 // Random schedules for random graphs: what lower() accepts keeps every rule of verify_nest and
 // means what the graph means, for every batch, forwards and backwards; what it refuses is a
 // ScheduleError.
+//
+// Unlike those of tests/random the schedules are drawn blindly, for ten times as many graphs, and
+// the derived ones are for three processors, whatever the machine. Nothing is compiled.
 
 #include "tests/backends/interpreter/random_schedules.h"
 
