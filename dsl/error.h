@@ -20,10 +20,18 @@ class Error : public std::runtime_error {
   explicit Error(const std::string& message) : std::runtime_error(message) {}
 };
 
-// A schedule that cannot be honoured: the message starts with the directive as it was written.
+// A schedule that cannot be honoured: the message starts with the directive as it was written. What
+// lower() throws shows the nest too; what() is then the message, a line break and the nest.
 class ScheduleError : public Error {
  public:
-  using Error::Error;
+  explicit ScheduleError(const std::string& message, const std::string& nest = "")
+      : Error(nest.empty() ? message : message + '\n' + nest), message_(message), nest_(nest) {}
+
+  const std::string& message() const { return message_; }  // without the nest
+  const std::string& nest() const { return nest_; }        // empty when nothing is shown
+
+ private:
+  std::string message_, nest_;
 };
 
 // Our fault.

@@ -117,6 +117,13 @@ const Extent& Axis::extent() const {
   return *extent_;
 }
 
+std::optional<size_t> axis_index(const std::vector<Axis>& axes, const std::string& name) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].name() == name) return i;
+  }
+  return std::nullopt;
+}
+
 Expr::Expr(int value) : Expr(weak_constant(DType::i32, 0, value)) {}
 Expr::Expr(float value) : Expr(weak_constant(DType::f32, value, 0)) {}
 Expr::Expr(double value) : Expr(weak_constant(DType::f64, value, 0)) {}

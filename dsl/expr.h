@@ -93,6 +93,9 @@ class Axis {
   std::optional<Extent> extent_;
 };
 
+// Where the axis of this name stands among them, if it does.
+std::optional<size_t> axis_index(const std::vector<Axis>& axes, const std::string& name);
+
 struct Op;  // an operation of a graph: dsl/tensor.h
 using OpPtr = std::shared_ptr<const Op>;
 struct ExprNode;

@@ -127,9 +127,7 @@ class ExprParser {
 
   Expr parse_name(const Token& token) {
     std::string name = token.str();
-    for (const Axis& axis : scope_.axes) {
-      if (axis.name() == name) return axis_value(name);
-    }
+    if (axis_index(scope_.axes, name)) return axis_value(name);
     if (scope_.sizes.count(name)) return size_value(name);
     if (scope_.tensors.count(name)) {
       fail_at(lexer_.peek(), fmt::format("expected '[' and the indices of {}, got {}", name,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "dsl/error.h"
@@ -8,10 +9,6 @@
 
 namespace emulsion {
 namespace {
-
-std::optional<int64_t> number(const Extent& extent) {
-  return extent.is_constant() ? std::optional<int64_t>(extent.constant_term()) : std::nullopt;
-}
 
 double used_share(std::optional<int64_t> extent, int64_t tile) {
   if (!extent || *extent == 0) return 1;
@@ -39,11 +36,9 @@ bool fits_registers(const Target& target, DType dtype, int64_t rows, int64_t vec
 }
 
 size_t position_of(const Op& op, const std::string& axis) {
-  for (size_t i = 0; i < op.axes.size(); ++i) {
-    if (op.axes[i].name() == axis) return i;
-  }
-  EMULSION_CHECK(false, "{} has no axis {}", op.name, axis);
-  return 0;
+  const std::optional<size_t> position = axis_index(op.axes, axis);
+  EMULSION_CHECK(position, "{} has no axis {}", op.name, axis);
+  return *position;
 }
 
 // The factor of an earlier pack of this weight, by another operation.
@@ -112,7 +107,7 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
                      const Target& target) {
   std::optional<int64_t> depth = 1;
   for (const Axis& axis : op.reduction_axes) {
-    auto extent = number(axis.extent());
+    auto extent = axis.extent().as_constant();
     depth = depth && extent ? std::optional<int64_t>(*depth * *extent) : std::nullopt;
   }
   bool known = depth && rows && (!has_outer || outer);
@@ -274,11 +269,12 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   if (!has_register_tiles(op)) return false;
   std::optional<Contraction> c = match_contraction(op);
   size_t column_at = op.axes.size() - 1;
-  std::optional<int64_t> columns = number(op.shape[column_at]);
+  std::optional<int64_t> columns = op.shape[column_at].as_constant();
   if (!columns || *columns == 0) return false;
   std::optional<size_t> row_at;
   if (!c->row_axes.empty()) row_at = position_of(op, c->row_axes.back());
-  std::optional<int64_t> rows = row_at ? number(op.shape[*row_at]) : std::optional<int64_t>(1);
+  std::optional<int64_t> rows =
+      row_at ? op.shape[*row_at].as_constant() : std::optional<int64_t>(1);
   if (rows && *rows == 0) return false;
 
   const std::string& column = op.axes[column_at].name();
@@ -303,7 +299,7 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   for (size_t i = 0; i < op.axes.size(); ++i) {
     if (i == column_at || (row_at && i == *row_at)) continue;
     outer_axes.push_back(i);
-    auto extent = number(op.shape[i]);
+    auto extent = op.shape[i].as_constant();
     outer_extent =
         outer_extent && extent ? std::optional<int64_t>(*outer_extent * *extent) : std::nullopt;
   }

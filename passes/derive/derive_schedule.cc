@@ -79,9 +79,7 @@ std::vector<Axis> copy_axes(const Op& operand) {
 
 std::string fresh_axis(const Op& op, const std::string& wanted) {
   auto taken = [&](const std::string& name) {
-    auto is = [&](const Axis& axis) { return axis.name() == name; };
-    return std::any_of(op.axes.begin(), op.axes.end(), is) ||
-           std::any_of(op.reduction_axes.begin(), op.reduction_axes.end(), is);
+    return axis_index(op.axes, name) || axis_index(op.reduction_axes, name);
   };
   std::string name = wanted;
   for (int i = 1; taken(name); ++i) name = wanted + std::to_string(i);

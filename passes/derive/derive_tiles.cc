@@ -16,16 +16,8 @@ namespace {
 
 // How long a tile is along an axis: the machine's, or the whole axis.
 int64_t tile_along(const Axis& axis, int64_t tile) {
-  const Extent& extent = axis.extent();
-  if (!extent.is_constant()) return tile;
-  return std::max<int64_t>(1, std::min(tile, extent.constant_term()));
-}
-
-const Axis* find_axis(const std::vector<Axis>& axes, const std::string& name) {
-  for (const Axis& axis : axes) {
-    if (axis.name() == name) return &axis;
-  }
-  return nullptr;
+  const std::optional<int64_t> extent = axis.extent().as_constant();
+  return extent ? std::max<int64_t>(1, std::min(tile, *extent)) : tile;
 }
 
 // What leaves a group through its last member, and the reduction in it, if there is one.
@@ -81,7 +73,7 @@ class GroupTiler {
     if (!c || group_.core->axes.size() != rank) return;
     auto position = [&](const std::vector<std::string>& axes) -> std::optional<size_t> {
       if (axes.empty()) return std::nullopt;
-      return find_axis(group_.core->axes, axes.back()) - group_.core->axes.data();
+      return axis_index(group_.core->axes, axes.back());
     };
     row_ = position(c->row_axes);
     column_ = position(c->column_axes);
@@ -200,11 +192,10 @@ LoopNest lower_tiles(const Graph& graph, const Schedule& schedule) {
   try {
     return lower(graph, schedule);
   } catch (const ScheduleError& error) {
-    const std::string message = error.what();
     fail(
         "tile machine, regions: expected operands of which a tile needs a part of constant size; "
         "{}",
-        message.substr(0, message.find('\n')));
+        error.message());
   }
 }
 

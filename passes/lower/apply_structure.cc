@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "dsl/error.h"
 #include "dsl/nearest_name.h"
@@ -252,10 +253,8 @@ Expr with_inlined(const Expr& body, const Stage& inlined) {
     }
     copies.emplace_back(e->args,
                         substitute_axes(inlined.body, [&](const std::string& axis) -> Expr {
-                          for (size_t i = 0; i < inlined.axes.size(); ++i) {
-                            if (inlined.axes[i].name() == axis) return e->args[i];
-                          }
-                          return Expr();
+                          const std::optional<size_t> i = axis_index(inlined.axes, axis);
+                          return i ? e->args[*i] : Expr();
                         }));
     return copies.back().second;
   });

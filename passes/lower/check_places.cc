@@ -116,7 +116,7 @@ void check_place(const NestPlan& nest,
   check_loop_of(nest, plan, d);
   const ScheduledStage& target = *nest.find(plan.compute_at->stage);
   const int depth = static_cast<int>(position_of(target.loops, plan.compute_at->loop).value());
-  if (&target < &plan) {
+  if (nest.position(d.target) < position) {
     refuse(plan.stage.name, d,
            fmt::format("expected an operation that needs {}, got {}, which comes before it; legal: "
                        "compute_root()",

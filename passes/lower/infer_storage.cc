@@ -122,10 +122,7 @@ class StorageInferrer {
       }
     }
     for (size_t i = plan_.storage_order.size(); i-- > 0;) {
-      auto found = std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) {
-        return axis.name() == plan_.storage_order[i];
-      });
-      layout.order.push_back(found - axes.begin());
+      layout.order.push_back(axis_index(axes, plan_.storage_order[i]).value());
     }
     if (std::is_sorted(layout.order.begin(), layout.order.end())) layout.order.clear();
   }
@@ -150,8 +147,7 @@ class StorageInferrer {
   // anything is kept.
   std::optional<int64_t> window(size_t d) const {
     std::optional<Part> part = part_touched(d, std::min(keeping_ + 1, around_.size()));
-    if (!part || !part->extent.is_constant()) return std::nullopt;
-    return part->extent.constant_term();
+    return part ? part->extent.as_constant() : std::nullopt;
   }
 
   bool moves(size_t d) const {

@@ -80,7 +80,7 @@ LoopNest lower(const Graph& graph, const Schedule& schedule) {
   try {
     return lower_or_refuse(graph, schedule);
   } catch (const Refusal& refusal) {
-    throw ScheduleError(explain(refusal, nest_before(graph, schedule, refusal)));
+    throw explain(refusal, nest_before(graph, schedule, refusal));
   }
 }
 

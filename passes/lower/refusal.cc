@@ -111,7 +111,7 @@ std::vector<Schedule> schedules_before(const Schedule& schedule, const Refusal& 
   return result;
 }
 
-std::string explain(const Refusal& refusal, const LoopNest& before) {
+ScheduleError explain(const Refusal& refusal, const LoopNest& before) {
   const std::vector<std::string> lines = lines_of(to_string(before));
   const std::string subject = marked_subject(refusal, before);
   std::vector<bool> marked;
@@ -119,13 +119,12 @@ std::string explain(const Refusal& refusal, const LoopNest& before) {
   for (const std::string& line : lines) marked.push_back(subject_of(line) == subject);
   const std::vector<bool> shown = lines_to_show(lines, marked);
   const std::string& place = refusal.directive().place;
-  std::string text = place.empty() ? "" : place + ": ";
-  text += std::string(refusal.what()) + "\nthe nest before it:";
+  std::string text = "the nest before it:";
   for (size_t i = 0; i < lines.size(); ++i) {
     if (shown[i]) text += (marked[i] ? "\n--> " : "\n    ") + lines[i];
     if (!shown[i] && (i == 0 || shown[i - 1])) text += "\n    ...";
   }
-  return text;
+  return ScheduleError((place.empty() ? "" : place + ": ") + refusal.message(), text);
 }
 
 }  // namespace emulsion

@@ -55,8 +55,8 @@ class Refusal : public ScheduleError {
 // the empty schedule, which always does.
 std::vector<Schedule> schedules_before(const Schedule& schedule, const Refusal& refusal);
 
-// The message with its place in front and that nest behind it.
-std::string explain(const Refusal& refusal, const LoopNest& before);
+// The message with its place in front, and that nest.
+ScheduleError explain(const Refusal& refusal, const LoopNest& before);
 
 }  // namespace emulsion
 

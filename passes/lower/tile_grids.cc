@@ -1,6 +1,7 @@
 #include "passes/lower/tile_grids.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "dsl/error.h"
 #include "passes/analyse/recognise_op.h"
@@ -34,7 +35,7 @@ class TileWidths {
     std::optional<Interval> interval = interval_of(values_.at(axis), range);
     if (!interval) return 1;
     const Extent length = interval->high - interval->low + Extent(1);
-    return length.is_constant() ? std::max<int64_t>(1, length.constant_term()) : 1;
+    return std::max<int64_t>(1, length.as_constant().value_or(1));
   }
 
  private:
@@ -48,16 +49,12 @@ void add_axes(const ScheduledStage& plan, const std::vector<std::string>& names,
               const TileWidths& widths, Expr* tiles, int64_t* tile) {
   Expr product = int_constant(1);
   for (const std::string& name : names) {
-    const Axis* axis = nullptr;
-    for (const Axis& candidate : plan.stage.axes) {
-      if (candidate.name() == name) axis = &candidate;
-    }
-    for (const Axis& candidate : plan.stage.reduction_axes) {
-      if (candidate.name() == name) axis = &candidate;
-    }
-    EMULSION_CHECK(axis != nullptr, "{} has no axis {}", plan.stage.name, name);
+    const std::vector<Axis>& pure = plan.stage.axes;
+    const std::vector<Axis>& axes = axis_index(pure, name) ? pure : plan.stage.reduction_axes;
+    const std::optional<size_t> at = axis_index(axes, name);
+    EMULSION_CHECK(at, "{} has no axis {}", plan.stage.name, name);
     const int64_t width = widths.along(name);
-    product = product * ceil_div(extent_value(axis->extent()), width);
+    product = product * ceil_div(extent_value(axes[*at].extent()), width);
     *tile *= width;
   }
   *tiles = simplify_index(product);

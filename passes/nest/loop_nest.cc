@@ -4,21 +4,14 @@
 #include <optional>
 #include <utility>
 
-#include "dsl/affine.h"
 #include "dsl/checked_arithmetic.h"
 #include "dsl/error.h"
 #include "passes/index/index_arithmetic.h"
+#include "passes/index/index_interval.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
-
-// An expression over run-time sizes as an Extent, when it is affine.
-std::optional<Extent> as_extent(const Expr& expr) {
-  std::optional<Affine> affine = affine_of(expr);
-  if (!affine || !affine->coefficients.empty()) return std::nullopt;
-  return affine->offset;
-}
 
 // ceil(extent / factor), folded as far as it goes.
 Expr ceil_quotient(const Expr& extent, int64_t factor) {

@@ -26,6 +26,14 @@ TEST(Error, CatchesScheduleErrors) {
               ThrowsMessage<Error>(HasSubstr("y.split(m)")));
 }
 
+TEST(Error, OfAScheduleMayShowTheNest) {
+  const ScheduleError plain("y.split(m): expected"), shown("y.split(m): expected", "for y.m");
+  EXPECT_STREQ(plain.what(), "y.split(m): expected");
+  EXPECT_EQ(plain.nest(), "");
+  EXPECT_STREQ(shown.what(), "y.split(m): expected\nfor y.m");
+  EXPECT_EQ(shown.message(), "y.split(m): expected");
+}
+
 TEST(Check, ThrowsWithPlaceConditionAndValues) {
   int i = 3;
   auto broken = [&] { EMULSION_CHECK(i < 2, "i = {}", i); };

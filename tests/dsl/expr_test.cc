@@ -18,6 +18,14 @@ Expr i() { return axis_value("i"); }
 Expr byte() { return read_buffer("b", u8, {}); }
 Expr yes() { return i() < 3; }
 
+TEST(AxisIndex, IsWhereTheNameStands) {
+  const std::vector<Axis> axes = {Axis("m"), Axis("n"), Axis("m")};
+  EXPECT_EQ(axis_index(axes, "m"), size_t{0});
+  EXPECT_EQ(axis_index(axes, "n"), size_t{1});
+  EXPECT_EQ(axis_index(axes, "k"), std::nullopt);
+  EXPECT_EQ(axis_index({}, "m"), std::nullopt);
+}
+
 TEST(Axis, HasANameAndPerhapsAnExtent) {
   EXPECT_EQ(Axis("m").name(), "m");
   EXPECT_FALSE(Axis("m").has_extent());

@@ -48,6 +48,19 @@ TEST_F(Refusals, TheFirstLineStandsAlone) {
             "y.vectorize(nn): expected a loop of y (m or n), got nn; nearest: n");
 }
 
+TEST_F(Refusals, HaveTheFirstLineAndTheNestApart) {
+  y().vectorize(Axis("nn"));
+  try {
+    lower(schedule_.graph(), schedule_);
+    FAIL() << "expected a ScheduleError";
+  } catch (const ScheduleError& error) {
+    EXPECT_EQ(error.message(),
+              "y.vectorize(nn): expected a loop of y (m or n), got nn; nearest: n");
+    EXPECT_EQ(error.nest().substr(0, 19), "the nest before it:");
+    EXPECT_EQ(error.what(), error.message() + '\n' + error.nest());
+  }
+}
+
 TEST_F(Refusals, ShowTheNestBeforeTheDirective) {
   const Axis i("i", 4), j("j", 10);
   y_ = compute("y", {i, j}, b_(j) * 2.0f);
