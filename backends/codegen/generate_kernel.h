@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "backends/codegen/kernel_context.h"
-#include "backends/halide/compile_options.h"
+#include "backends/entry/compile_options.h"
 #include "dsl/graph.h"
 #include "dsl/target.h"
 

@@ -1,21 +1,17 @@
 #include "backends/halide/compile_aot.h"
 
-#include <dlfcn.h>
-
-#include <algorithm>
-#include <memory>
 #include <sstream>
 #include <string_view>
 
 #include "Halide.h"
-#include "backends/halide/check_code_size.h"
-#include "backends/halide/descriptor_text.h"
+#include "backends/entry/check_cpu_limits.h"
+#include "backends/entry/check_library.h"
 #include "backends/halide/entry_module.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/kernel_target.h"
 #include "backends/halide/lower_statement.h"
-#include "backends/halide/output_files.h"
 #include "dsl/error.h"
+#include "dsl/output_files.h"
 #include "dsl/text_hash.h"
 
 namespace emulsion {
@@ -24,7 +20,7 @@ namespace {
 // The object code of one body.
 Halide::Buffer<uint8_t> compile_body(const LoopNest& nest, const std::string& function,
                                      const Target& target, const CompileOptions& options) {
-  check_code_size(nest, code_limits(target));
+  check_cpu_limits(nest, code_limits(target));
   const EmitOptions emit{target.has_fma(), options.checked};
   return kernel_module(nest, function,
                        kernel_target(target).with_feature(Halide::Target::NoRuntime),
@@ -52,56 +48,6 @@ std::string header_of(const Halide::Module& module, const std::string& identity)
   return header;
 }
 
-// A kernel of such a name would take the place of that function in every program that links it.
-void check_not_of_the_c_library(const std::string& function) {
-  for (const char* library : {"libc.so.6", "libm.so.6"}) {
-    std::unique_ptr<void, int (*)(void*)> opened(dlopen(library, RTLD_LAZY), dlclose);
-    if (opened && dlsym(opened.get(), function.c_str()) != nullptr) {
-      fail("kernel {}: expected a name of its own, got that of a function of the C library ({})",
-           function, library);
-    }
-  }
-}
-
-// Whether every machine that runs code for `target` runs that for `least`, too.
-bool runs_wherever(const Target& least, const Target& target) {
-  return least.arch == target.arch && least.os == target.os &&
-         std::includes(target.features.begin(), target.features.end(), least.features.begin(),
-                       least.features.end());
-}
-
-void check_targets(const std::string& name, const std::vector<Target>& targets) {
-  if (targets.empty()) fail("kernel {}: expected at least one target, got none", name);
-  for (size_t later = 0; later < targets.size(); ++later) {
-    for (size_t first = 0; first < later; ++first) {
-      const std::string one = targets[first].to_string(), other = targets[later].to_string();
-      if (one == other) fail("kernel {}: expected distinct targets, got {} twice", name, one);
-      if (runs_wherever(targets[first], targets[later])) {
-        fail(
-            "kernel {}: expected the best target first, got {} before {}, which would never be "
-            "run; legal: {} before {}",
-            name, one, other, other, one);
-      }
-    }
-  }
-}
-
-void check_same_arguments(const std::string& name, const LoopNest& first, const LoopNest& other) {
-  std::string expected = descriptor_text(first, name), found = descriptor_text(other, name);
-  if (found != expected) {
-    fail(
-        "kernel {}: expected the same arguments for every target, weights packed for the widest "
-        "vectors; legal: that target first; got\n{}and\n{}",
-        name, expected, found);
-  }
-  bool same = first.packs.size() == other.packs.size();
-  for (size_t i = 0; same && i < first.packs.size(); ++i) {
-    same = first.packs[i].weight == other.packs[i].weight &&
-           to_string(*first.packs[i].nest) == to_string(*other.packs[i].nest);
-  }
-  if (!same) fail("kernel {}: expected the same packed weights for every target", name);
-}
-
 // Compiles the functions of one library, one after another.
 class LibraryCompiler {
  public:
@@ -111,8 +57,7 @@ class LibraryCompiler {
 
   // `nests`: one for each target.
   void add(const std::vector<const LoopNest*>& nests, const std::string& function) {
-    check_identifier("kernel", function);
-    check_not_of_the_c_library(function);
+    check_kernel_name(function);
     Entry entry{nests.front(), function, {}};
     for (size_t i = 0; i < targets_.size(); ++i) {
       std::string body = fmt::format("{}_emulsion_body_{}", function, i);
@@ -155,7 +100,7 @@ class LibraryCompiler {
 void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
                  const std::vector<Target>& targets, const std::string& directory,
                  const CompileOptions& options) {
-  check_identifier("kernel", name);
+  check_kernel_name(name);
   check_targets(name, targets);
   if (nests.size() != targets.size()) {
     fail("kernel {}: expected a nest for each of {} targets, got {}", name, targets.size(),

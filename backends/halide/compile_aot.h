@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/halide/compile_options.h"
+#include "backends/entry/compile_options.h"
 #include "dsl/target.h"
 #include "passes/nest/loop_nest.h"
 

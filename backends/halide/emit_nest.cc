@@ -6,7 +6,6 @@
 
 #include "backends/halide/emit_prefetch.h"
 #include "backends/halide/emit_uop.h"
-#include "backends/halide/refuse_tiles.h"
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
@@ -93,7 +92,6 @@ class NestEmitter {
   NestEmitter(const LoopNest& nest, const EmitOptions& options) : nest_(nest), options_(options) {}
 
   EmittedNest emit() {
-    refuse_tiles(nest_);
     EMULSION_CHECK(nest_.root != nullptr, "nest {}: no tree", nest_.name);
     for (const std::string& size : nest_.sizes) {
       const std::string name = size_argument(size);
@@ -255,14 +253,11 @@ class NestEmitter {
     auto hoisted = hoisted_.find(alloc.stage);
     const bool has_memory = hoisted != hoisted_.end();
     place.memory = has_memory ? hoisted->second : unique(halide_name(alloc.stage));
-    const Halide::Type type = place.memory_type();
     const std::string memory = place.memory;
-    const Halide::MemoryType where = memory_type(alloc.memory);
     scope_.places.insert_or_assign(alloc.stage, std::move(place));
     Stmt body = closed(*alloc.body);
     scope_.places.erase(alloc.stage);
-    if (has_memory) return body;
-    return hi::Allocate::make(memory, type, where, {elements}, hi::const_true(), body);
+    return has_memory ? body : allocate(alloc, memory, elements, body);
   }
 
   Stmt emit_hoisted(const HoistedAlloc& hoisted) {
@@ -273,12 +268,16 @@ class NestEmitter {
     }
     Halide::Expr elements;
     storage_strides(hoisted.layout, extents, &elements);
-    Place place;
-    place.type = halide_type(nest_.buffer(hoisted.stage).dtype);
     hoisted_.emplace(hoisted.stage, memory);
     const Stmt body = closed(*hoisted.body);
     hoisted_.erase(hoisted.stage);
-    return hi::Allocate::make(memory, place.memory_type(), memory_type(hoisted.memory), {elements},
+    return allocate(hoisted, memory, elements, body);
+  }
+
+  Stmt allocate(const Storage& storage, const std::string& memory, const Halide::Expr& elements,
+                const Stmt& body) const {
+    const Halide::Type type = type_in_memory(halide_type(nest_.buffer(storage.stage).dtype));
+    return hi::Allocate::make(memory, type, memory_type(storage.memory), {elements},
                               hi::const_true(), body);
   }
 

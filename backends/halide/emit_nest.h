@@ -31,7 +31,7 @@ struct EmittedNest {
 // The name of the argument that carries a run-time size.
 std::string size_argument(const std::string& size);
 
-// To be called inside call_halide(). ScheduleError: what only a tile machine can run.
+// To be called inside call_halide(), of a nest that check_cpu_limits.h accepts.
 EmittedNest emit_nest(const LoopNest& nest, const EmitOptions& options);
 
 }  // namespace emulsion

@@ -76,7 +76,11 @@ Place dense_place(const Buffer& buffer, const std::vector<Halide::Expr>& extents
   return place;
 }
 
-Halide::Type Place::memory_type() const { return type.with_bits((type.bits() + 7) / 8 * 8); }
+Halide::Type type_in_memory(const Halide::Type& type) {
+  return type.with_bits((type.bits() + 7) / 8 * 8);
+}
+
+Halide::Type Place::memory_type() const { return type_in_memory(type); }
 
 std::vector<Halide::Expr> Place::relative(const std::vector<Halide::Expr>& indices) const {
   EMULSION_CHECK(indices.size() == mins.size(), "{}: {} indices for {} axes", buffer,

@@ -22,7 +22,7 @@ inline std::string halide_name(const std::string& name) { return "e_" + name; }
 struct Place {
   std::string buffer;  // its name in the nest
   std::string memory;  // Halide's name of the pointer
-  Halide::Type type;   // of one element as a value; a bool takes a byte in memory
+  Halide::Type type;   // of one element as a value
   BufferRole role = BufferRole::internal;
   Shape shape;  // what an index may be
   std::vector<Halide::Expr> mins;
@@ -33,7 +33,6 @@ struct Place {
   Halide::Buffer<> image;       // of constants
   Halide::Expr has_elements;    // undefined: always
 
-  bool is_internal() const { return role == BufferRole::internal; }
   int64_t fold(size_t axis) const { return folds.empty() ? 0 : folds[axis]; }
   // How far the index is from the start along each axis: from 0 to less than the extent.
   std::vector<Halide::Expr> relative(const std::vector<Halide::Expr>& indices) const;
@@ -43,9 +42,11 @@ struct Place {
   Halide::Expr load(const Halide::Expr& at_offset, const Halide::Expr& predicate) const;
   Halide::Internal::Stmt store(const Halide::Expr& value, const Halide::Expr& at_offset,
                                const Halide::Expr& predicate) const;
-  // What one element takes in memory.
-  Halide::Type memory_type() const;
+  Halide::Type memory_type() const;  // of one element
 };
+
+// A value of that type as it is in memory: a bool takes a byte.
+Halide::Type type_in_memory(const Halide::Type& type);
 
 // An argument or a constant: dense and row-major from 0. `extents`: those of its shape.
 Place dense_place(const Buffer& buffer, const std::vector<Halide::Expr>& extents);

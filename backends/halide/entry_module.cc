@@ -1,7 +1,7 @@
 #include "backends/halide/entry_module.h"
 
-#include "backends/halide/descriptor_text.h"
-#include "backends/halide/run_time_sizes.h"
+#include "backends/entry/descriptor_text.h"
+#include "backends/entry/run_time_sizes.h"
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
 

@@ -4,13 +4,12 @@
 #include <mutex>
 
 #include "Halide.h"
-#include "backends/halide/check_code_size.h"
+#include "backends/entry/check_cpu_limits.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/kernel_target.h"
 #include "backends/halide/lower_statement.h"
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
-#include "passes/index/bind_sizes.h"
 
 namespace emulsion {
 namespace {
@@ -53,46 +52,10 @@ struct BufferView {
   }
 };
 
-int64_t bytes_of(const std::string& name, const JitBuffer& buffer) {
-  int64_t bytes = size_in_bytes(buffer.dtype);
-  bool empty = std::count(buffer.shape.begin(), buffer.shape.end(), 0) > 0;
-  if (empty) return 0;
-  for (int64_t extent : buffer.shape) {
-    if (extent < 0 || extent > INT32_MAX / bytes) {
-      fail("argument {}: expected fewer than 2^31 bytes, got an extent of {}", name, extent);
-    }
-    bytes *= extent;
-  }
-  return bytes;
-}
-
-// `arguments` are the kernel's; `given` the caller's, where a weight may still be unpacked.
-void check_data(const std::map<std::string, const JitBuffer*>& arguments,
-                const std::map<std::string, JitBuffer>& given, const LoopNest& nest) {
-  auto first = [](const JitBuffer& b) { return reinterpret_cast<uintptr_t>(b.data); };
-  for (const Buffer* declared : nest.arguments()) {
-    const JitBuffer& buffer = *arguments.at(declared->name);
-    int64_t bytes = bytes_of(declared->name, buffer);
-    if (bytes > 0 && buffer.data == nullptr) {
-      fail("argument {}: expected data, got a null pointer", declared->name);
-    }
-    if (declared->role != BufferRole::output || bytes == 0) continue;
-    for (const auto& [other, shared] : given) {
-      int64_t length = bytes_of(other, shared);
-      if (other == declared->name || length == 0) continue;
-      if (first(buffer) < first(shared) + static_cast<uintptr_t>(length) &&
-          first(shared) < first(buffer) + static_cast<uintptr_t>(bytes)) {
-        fail("argument {}: expected memory of its own, got memory that {} has too", declared->name,
-             other);
-      }
-    }
-  }
-}
-
 std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
                                                            const Target& target,
                                                            const CompileOptions& options) {
-  check_code_size(nest, code_limits(target));
+  check_cpu_limits(nest, code_limits(target));
   // Taken down under the same lock as it is made.
   std::shared_ptr<Halide::Internal::JITModule> result(
       new Halide::Internal::JITModule(), [](Halide::Internal::JITModule* module) {
@@ -153,39 +116,20 @@ void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeVal
     arguments.emplace(pack.packed, packed);
   }
 
-  std::vector<std::pair<std::string, Shape>> shapes;
-  std::vector<std::vector<int64_t>> actual;
-  std::map<std::string, const JitBuffer*> ordered;
-  for (const Buffer* declared : nest.arguments()) {
-    auto found = arguments.find(declared->name);
-    if (found == arguments.end()) fail("argument {}: expected one, got none", declared->name);
-    if (found->second.dtype != declared->dtype) {
-      fail("argument {}: expected {}, got {}", declared->name, to_string(declared->dtype),
-           to_string(found->second.dtype));
-    }
-    shapes.emplace_back(declared->name, declared->shape);
-    actual.push_back(found->second.shape);
-    ordered.emplace(declared->name, &found->second);
-  }
-  for (const auto& [name, buffer] : arguments) {
-    if (!ordered.count(name)) fail("argument {}: expected an argument of {}", name, nest.name);
-  }
-  SizeValues sizes = bind_sizes(shapes, actual, known);
-  check_data(ordered, given, nest);
-
+  const BoundBuffers bound = bind_buffers(nest, arguments, given, known);
   ErrorCapture capture;
   Halide::JITUserContext* context = &capture;
   std::vector<int32_t> size_values;
   std::vector<BufferView> views;
   size_values.reserve(nest.sizes.size());
-  views.reserve(ordered.size());
+  views.reserve(bound.buffers.size());
   std::vector<const void*> argv = {&context};
   for (const std::string& size : nest.sizes) {
-    size_values.push_back(static_cast<int32_t>(Extent::size(size).evaluate(sizes)));
+    size_values.push_back(static_cast<int32_t>(Extent::size(size).evaluate(bound.sizes)));
     argv.push_back(&size_values.back());
   }
-  for (const Buffer* declared : nest.arguments()) {
-    views.emplace_back(*ordered.at(declared->name));
+  for (const JitBuffer* buffer : bound.buffers) {
+    views.emplace_back(*buffer);
     argv.push_back(&views.back().buffer);
   }
   int code = compiled_->module->argv_function()(argv.data());

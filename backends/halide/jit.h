@@ -6,26 +6,17 @@
 //
 // A JitKernel may be run from several threads at once. Compiling waits for other compilations.
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "backends/halide/compile_options.h"
+#include "backends/entry/bind_buffers.h"
+#include "backends/entry/compile_options.h"
 #include "dsl/extent.h"
 #include "dsl/target.h"
-#include "dsl/types.h"
 #include "passes/nest/loop_nest.h"
 
 namespace emulsion {
-
-// Dense and row-major; memory of the caller. `data` may be null when there are no elements.
-struct JitBuffer {
-  DType dtype = DType::f32;
-  std::vector<int64_t> shape;
-  void* data = nullptr;
-};
 
 class JitKernel {
  public:

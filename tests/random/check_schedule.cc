@@ -9,7 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "backends/halide/check_code_size.h"
+#include "backends/entry/check_cpu_limits.h"
 #include "backends/halide/jit.h"
 #include "backends/interpreter/interpret_graph.h"
 #include "dsl/error.h"
@@ -56,7 +56,7 @@ void expect_not_compiled(const LoopNest& nest) {
 
 bool is_too_large(const LoopNest& nest) {
   try {
-    check_code_size(nest, code_limits(test_target()));
+    check_cpu_limits(nest, code_limits(test_target()));
     return false;
   } catch (const ScheduleError&) {
     return true;

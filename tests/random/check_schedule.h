@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/halide/compile_options.h"
+#include "backends/entry/compile_options.h"
 #include "dsl/schedule.h"
 #include "passes/nest/loop_nest.h"
 #include "tests/backends/halide/check_emitted.h"

@@ -9,15 +9,16 @@ LIBRARY = ("dsl", "passes", "backends")
 
 # Headers that need no test of the same stem, each with the reason.
 WITHOUT_OWN_TEST = {
-    "backends/halide/compile_options": "jit_test, compile_aot_test, aot_kernels_test: of a nest that is wrong",
-    "backends/halide/descriptor_text": "nest_tables_test",
+    "backends/entry/bind_buffers": "jit_test",
+    "backends/entry/check_library": "compile_aot_test",
+    "backends/entry/compile_options": "jit_test, compile_aot_test, aot_kernels_test: of a nest that is wrong",
     "backends/halide/emit_places": "emit_nest_test reads offsets off the statement",
     "backends/halide/emit_prefetch": "emit_nest_test",
     "backends/halide/emit_uop": "emit_nest_test; jit_test runs it",
     "backends/halide/entry_module": "compile_aot_test, and aot_kernels_test calls what it makes",
     "backends/halide/kernel_target": "compile_aot_test",
     "backends/halide/lower_statement": "jit_test, aot_kernels_test",
-    "backends/halide/run_time_sizes": "nest_tables_test",
+    "backends/entry/run_time_sizes": "descriptor_text_test",
     "backends/halide/translate_expr": "jit_test, operator by operator",
     "passes/lower/tile_grids": "lower_tensorize_test, derive_tiles_test",
     "passes/analyse/uop_program": "uop_list_test walks it, measure_traffic_test sums over it",

@@ -1,4 +1,4 @@
-#include "backends/halide/check_code_size.h"
+#include "backends/entry/check_cpu_limits.h"
 
 #include <algorithm>
 #include <vector>
@@ -11,12 +11,28 @@
 namespace emulsion {
 namespace {
 
-class SizeChecker : public NestVisitor {
+class LimitChecker : public NestVisitor {
  public:
-  explicit SizeChecker(const CodeLimits& limits) : limits_(limits) {}
+  explicit LimitChecker(const CodeLimits& limits) : limits_(limits) {}
 
  private:
+  void visit_alloc(const Alloc& alloc) override {
+    if (alloc.memory == Memory::scratchpad) {
+      throw ScheduleError(
+          fmt::format("{}.store_in(scratchpad): expected memory that a CPU has (heap, stack or "
+                      "registers), got the scratchpad of a tile machine",
+                      alloc.stage));
+    }
+    walk(*alloc.body);
+  }
+
   void visit_loop(const Loop& loop) override {
+    if (loop.kind == LoopKind::tile) {
+      throw ScheduleError(
+          fmt::format("{}.tensorize({}): expected loops that a CPU runs (vectorize, unroll or "
+                      "parallel), got one uOp of a tile machine",
+                      loop.stage, loop.axis));
+    }
     check_lanes(loop);
     around_.push_back(&loop);
     walk(*loop.body);
@@ -74,8 +90,8 @@ class SizeChecker : public NestVisitor {
 // Measured on x86-64, where vectors of 16, 32 and 64 bytes differ by less than the margin.
 CodeLimits code_limits(const Target&) { return CodeLimits(); }
 
-void check_code_size(const LoopNest& nest, const CodeLimits& limits) {
-  if (nest.root) SizeChecker(limits).walk(*nest.root);
+void check_cpu_limits(const LoopNest& nest, const CodeLimits& limits) {
+  if (nest.root) LimitChecker(limits).walk(*nest.root);
 }
 
 }  // namespace emulsion

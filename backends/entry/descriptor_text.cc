@@ -1,4 +1,4 @@
-#include "backends/halide/descriptor_text.h"
+#include "backends/entry/descriptor_text.h"
 
 #include <algorithm>
 

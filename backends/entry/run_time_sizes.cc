@@ -1,4 +1,4 @@
-#include "backends/halide/run_time_sizes.h"
+#include "backends/entry/run_time_sizes.h"
 
 #include <set>
 

@@ -1,5 +1,5 @@
-#ifndef EMULSION_BACKENDS_HALIDE_DESCRIPTOR_TEXT_H_
-#define EMULSION_BACKENDS_HALIDE_DESCRIPTOR_TEXT_H_
+#ifndef EMULSION_BACKENDS_ENTRY_DESCRIPTOR_TEXT_H_
+#define EMULSION_BACKENDS_ENTRY_DESCRIPTOR_TEXT_H_
 
 // What a kernel expects of its arguments, as the text that emulsion_check_arguments reads (the
 // grammar is in backends/runtime/descriptor.h).
@@ -15,4 +15,4 @@ std::string descriptor_text(const LoopNest& nest, const std::string& kernel);
 
 }  // namespace emulsion
 
-#endif  // EMULSION_BACKENDS_HALIDE_DESCRIPTOR_TEXT_H_
+#endif  // EMULSION_BACKENDS_ENTRY_DESCRIPTOR_TEXT_H_

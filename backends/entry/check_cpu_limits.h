@@ -1,8 +1,10 @@
-#ifndef EMULSION_BACKENDS_HALIDE_CHECK_CODE_SIZE_H_
-#define EMULSION_BACKENDS_HALIDE_CHECK_CODE_SIZE_H_
+#ifndef EMULSION_BACKENDS_ENTRY_CHECK_CPU_LIMITS_H_
+#define EMULSION_BACKENDS_ENTRY_CHECK_CPU_LIMITS_H_
 
-// A factor that is legal by itself can ask for more code than a compiler finishes. The limits are
-// those of what compiles the nest, so they stand here: a tile machine or the interpreter has none.
+// What of a nest a CPU cannot run, or its compiler not finish, said before Halide sees it. A factor
+// that is legal by itself can ask for too much code; the scratchpad and the uOps of whole tiles are
+// a tile machine's. The limits are those of what compiles the nest, so they stand here: a tile
+// machine or the interpreter has none.
 
 #include <cstdint>
 
@@ -24,9 +26,10 @@ struct CodeLimits {
 };
 CodeLimits code_limits(const Target& target);
 
-// ScheduleError: more than the limits of the target, with the stage, the loop and what is legal.
-void check_code_size(const LoopNest& nest, const CodeLimits& limits);
+// ScheduleError: a stage stored in the scratchpad, loops of a tile, or more than the limits of the
+// target, with the stage, the loop and what is legal.
+void check_cpu_limits(const LoopNest& nest, const CodeLimits& limits);
 
 }  // namespace emulsion
 
-#endif  // EMULSION_BACKENDS_HALIDE_CHECK_CODE_SIZE_H_
+#endif  // EMULSION_BACKENDS_ENTRY_CHECK_CPU_LIMITS_H_

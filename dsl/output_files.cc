@@ -1,4 +1,4 @@
-#include "backends/halide/output_files.h"
+#include "dsl/output_files.h"
 
 #include <cerrno>
 #include <cstdio>

@@ -1,5 +1,5 @@
-#ifndef EMULSION_BACKENDS_HALIDE_OUTPUT_FILES_H_
-#define EMULSION_BACKENDS_HALIDE_OUTPUT_FILES_H_
+#ifndef EMULSION_DSL_OUTPUT_FILES_H_
+#define EMULSION_DSL_OUTPUT_FILES_H_
 
 // Files that are there completely or not at all: written under a name of their own in the directory
 // where they are wanted, and renamed when everything has been written.
@@ -35,4 +35,4 @@ class OutputFiles {
 
 }  // namespace emulsion
 
-#endif  // EMULSION_BACKENDS_HALIDE_OUTPUT_FILES_H_
+#endif  // EMULSION_DSL_OUTPUT_FILES_H_

@@ -1,5 +1,5 @@
-#ifndef EMULSION_BACKENDS_HALIDE_COMPILE_OPTIONS_H_
-#define EMULSION_BACKENDS_HALIDE_COMPILE_OPTIONS_H_
+#ifndef EMULSION_BACKENDS_ENTRY_COMPILE_OPTIONS_H_
+#define EMULSION_BACKENDS_ENTRY_COMPILE_OPTIONS_H_
 
 // How a nest is compiled, ahead of time or into this process.
 
@@ -14,4 +14,4 @@ struct CompileOptions {
 
 }  // namespace emulsion
 
-#endif  // EMULSION_BACKENDS_HALIDE_COMPILE_OPTIONS_H_
+#endif  // EMULSION_BACKENDS_ENTRY_COMPILE_OPTIONS_H_

@@ -1,9 +1,10 @@
-#include "backends/halide/check_code_size.h"
+#include "backends/entry/check_cpu_limits.h"
 
 #include <gtest/gtest.h>
 
 #include "backends/halide/jit.h"
 #include "dsl/error.h"
+#include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "passes/lower/lower.h"
 #include "tests/illegal/illegal_case.h"
@@ -27,7 +28,7 @@ class TooMuchCode : public testing::TestWithParam<LargeCode> {};
 TEST_P(TooMuchCode, IsRefusedByTheBackend) {
   const LoopNest nest = nest_of(GetParam().graph, GetParam().schedule);
   EXPECT_TRUE(
-      throws_with<ScheduleError>([&] { check_code_size(nest, CodeLimits()); }, GetParam().cause));
+      throws_with<ScheduleError>([&] { check_cpu_limits(nest, CodeLimits()); }, GetParam().cause));
   EXPECT_TRUE(throws_with<ScheduleError>([&] { JitKernel kernel(nest); }, GetParam().cause));
 }
 
@@ -47,18 +48,51 @@ const LargeCode kCases[] = {
 INSTANTIATE_TEST_SUITE_P(All, TooMuchCode, testing::ValuesIn(kCases),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST(CheckCodeSize, AcceptsWhatIsAtTheLimit) {
-  EXPECT_NO_THROW(check_code_size(nest_of("large", "y.unroll(j, 64)"), CodeLimits()));
-  EXPECT_NO_THROW(check_code_size(nest_of("huge", "y.vectorize(i, 256)"), CodeLimits()));
-  EXPECT_NO_THROW(check_code_size(nest_of("huge", "y.unroll(i, 1024)"), CodeLimits()));
+TEST(CheckCpuLimits, AcceptsWhatIsAtTheLimit) {
+  EXPECT_NO_THROW(check_cpu_limits(nest_of("large", "y.unroll(j, 64)"), CodeLimits()));
+  EXPECT_NO_THROW(check_cpu_limits(nest_of("huge", "y.vectorize(i, 256)"), CodeLimits()));
+  EXPECT_NO_THROW(check_cpu_limits(nest_of("huge", "y.unroll(i, 1024)"), CodeLimits()));
 }
 
-TEST(CheckCodeSize, AnotherLimitIsAnotherAnswer) {
+TEST(CheckCpuLimits, AnotherLimitIsAnotherAnswer) {
   CodeLimits narrow;
   narrow.lanes = 8;
   const LoopNest nest = nest_of("huge", "y.vectorize(i, 16)");
-  EXPECT_TRUE(throws_with<ScheduleError>([&] { check_code_size(nest, narrow); },
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { check_cpu_limits(nest, narrow); },
                                          "expected at most 8 lanes, got 16"));
+}
+
+// y = 2 x, t = 2 x computed at a row of y.
+Schedule two_stages() {
+  Axis m("m", 4), n("n", 8);
+  Tensor t = compute("t", {m, n}, input("x", f32, {4, 8})(m, n) * 2.0f);
+  Schedule schedule(compute("y", {m, n}, t(m, n) + 1.0f));
+  schedule["t"].compute_at("y", m);
+  return schedule;
+}
+
+TEST(CheckCpuLimits, AcceptsACpuNest) {
+  const Schedule schedule = two_stages();
+  EXPECT_NO_THROW(check_cpu_limits(lower(schedule.graph(), schedule), CodeLimits()));
+}
+
+TEST(CheckCpuLimits, NamesTheStageInTheScratchpad) {
+  Schedule schedule = two_stages();
+  schedule["t"].store_in(Memory::scratchpad);
+  const LoopNest nest = lower(schedule.graph(), schedule);
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { check_cpu_limits(nest, CodeLimits()); },
+                                         "t.store_in(scratchpad): expected memory that a CPU has"));
+  EXPECT_TRUE(
+      throws_with<ScheduleError>([&] { JitKernel kernel(nest); }, "t.store_in(scratchpad)"));
+}
+
+TEST(CheckCpuLimits, NamesTheLoopOfATile) {
+  Schedule schedule = two_stages();
+  schedule["y"].tensorize(Axis("n"));
+  const LoopNest nest = lower(schedule.graph(), schedule);
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { check_cpu_limits(nest, CodeLimits()); },
+                                         "y.tensorize(n): expected loops that a CPU runs"));
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { JitKernel kernel(nest); }, "y.tensorize(n)"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-#ifndef EMULSION_BACKENDS_HALIDE_RUN_TIME_SIZES_H_
-#define EMULSION_BACKENDS_HALIDE_RUN_TIME_SIZES_H_
+#ifndef EMULSION_BACKENDS_ENTRY_RUN_TIME_SIZES_H_
+#define EMULSION_BACKENDS_ENTRY_RUN_TIME_SIZES_H_
 
 // Where a kernel learns its run-time sizes from: the extents of its arguments, solved in the order
 // that backends/runtime/descriptor.h prescribes, so that the check of the arguments and the kernel
@@ -27,4 +27,4 @@ std::vector<SizeSource> size_sources(const LoopNest& nest);
 
 }  // namespace emulsion
 
-#endif  // EMULSION_BACKENDS_HALIDE_RUN_TIME_SIZES_H_
+#endif  // EMULSION_BACKENDS_ENTRY_RUN_TIME_SIZES_H_

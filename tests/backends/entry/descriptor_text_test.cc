@@ -1,11 +1,12 @@
 // What the backend reads off a nest before Halide is asked anything: places, run-time sizes, the
 // descriptor.
 
+#include "backends/entry/descriptor_text.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/halide/descriptor_text.h"
-#include "backends/halide/run_time_sizes.h"
+#include "backends/entry/run_time_sizes.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/schedule.h"

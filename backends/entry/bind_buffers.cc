@@ -1,0 +1,78 @@
+#include "backends/entry/bind_buffers.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "dsl/error.h"
+#include "passes/index/bind_sizes.h"
+
+namespace emulsion {
+namespace {
+
+void check_data(const LoopNest& nest, const std::vector<const JitBuffer*>& buffers,
+                const std::map<std::string, JitBuffer>& given) {
+  const std::vector<const Buffer*> arguments = nest.arguments();
+  const auto first = [](const JitBuffer& b) { return reinterpret_cast<uintptr_t>(b.data); };
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& name = arguments[i]->name;
+    const JitBuffer& buffer = *buffers[i];
+    const int64_t bytes = bytes_of(name, buffer);
+    if (bytes > 0 && buffer.data == nullptr) {
+      fail("argument {}: expected data, got a null pointer", name);
+    }
+    if (arguments[i]->role != BufferRole::output || bytes == 0) continue;
+    for (const auto& [other, shared] : given) {
+      const int64_t length = bytes_of(other, shared);
+      if (other == name || length == 0) continue;
+      if (first(buffer) < first(shared) + static_cast<uintptr_t>(length) &&
+          first(shared) < first(buffer) + static_cast<uintptr_t>(bytes)) {
+        fail("argument {}: expected memory of its own, got memory that {} has too", name, other);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+int64_t bytes_of(const std::string& name, const JitBuffer& buffer) {
+  int64_t bytes = size_in_bytes(buffer.dtype);
+  const bool empty = std::count(buffer.shape.begin(), buffer.shape.end(), 0) > 0;
+  if (empty) return 0;
+  for (int64_t extent : buffer.shape) {
+    if (extent < 0 || extent > INT32_MAX / bytes) {
+      fail("argument {}: expected fewer than 2^31 bytes, got an extent of {}", name, extent);
+    }
+    bytes *= extent;
+  }
+  return bytes;
+}
+
+BoundBuffers bind_buffers(const LoopNest& nest, const std::map<std::string, JitBuffer>& arguments,
+                          const std::map<std::string, JitBuffer>& given, const SizeValues& known) {
+  BoundBuffers bound;
+  std::vector<std::pair<std::string, Shape>> shapes;
+  std::vector<std::vector<int64_t>> actual;
+  std::set<std::string> declared_names;
+  for (const Buffer* declared : nest.arguments()) {
+    auto found = arguments.find(declared->name);
+    if (found == arguments.end()) fail("argument {}: expected one, got none", declared->name);
+    if (found->second.dtype != declared->dtype) {
+      fail("argument {}: expected {}, got {}", declared->name, to_string(declared->dtype),
+           to_string(found->second.dtype));
+    }
+    shapes.emplace_back(declared->name, declared->shape);
+    actual.push_back(found->second.shape);
+    bound.buffers.push_back(&found->second);
+    declared_names.insert(declared->name);
+  }
+  for (const auto& [name, buffer] : arguments) {
+    if (declared_names.count(name)) continue;
+    fail("argument {}: expected an argument of {}", name, nest.name);
+  }
+  bound.sizes = bind_sizes(shapes, actual, known);
+  check_data(nest, bound.buffers, given);
+  return bound;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,71 @@
+#include "backends/entry/check_library.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "backends/entry/descriptor_text.h"
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+// A kernel of such a name would take the place of that function in every program that links it.
+void check_not_of_the_c_library(const std::string& function) {
+  for (const char* library : {"libc.so.6", "libm.so.6"}) {
+    std::unique_ptr<void, int (*)(void*)> opened(dlopen(library, RTLD_LAZY), dlclose);
+    if (opened && dlsym(opened.get(), function.c_str()) != nullptr) {
+      fail("kernel {}: expected a name of its own, got that of a function of the C library ({})",
+           function, library);
+    }
+  }
+}
+
+// Whether every machine that runs code for `target` runs that for `least`, too.
+bool runs_wherever(const Target& least, const Target& target) {
+  return least.arch == target.arch && least.os == target.os &&
+         std::includes(target.features.begin(), target.features.end(), least.features.begin(),
+                       least.features.end());
+}
+
+}  // namespace
+
+void check_kernel_name(const std::string& function) {
+  check_identifier("kernel", function);
+  check_not_of_the_c_library(function);
+}
+
+void check_targets(const std::string& name, const std::vector<Target>& targets) {
+  if (targets.empty()) fail("kernel {}: expected at least one target, got none", name);
+  for (size_t later = 0; later < targets.size(); ++later) {
+    for (size_t first = 0; first < later; ++first) {
+      const std::string one = targets[first].to_string(), other = targets[later].to_string();
+      if (one == other) fail("kernel {}: expected distinct targets, got {} twice", name, one);
+      if (runs_wherever(targets[first], targets[later])) {
+        fail(
+            "kernel {}: expected the best target first, got {} before {}, which would never be "
+            "run; legal: {} before {}",
+            name, one, other, other, one);
+      }
+    }
+  }
+}
+
+void check_same_arguments(const std::string& name, const LoopNest& first, const LoopNest& other) {
+  std::string expected = descriptor_text(first, name), found = descriptor_text(other, name);
+  if (found != expected) {
+    fail(
+        "kernel {}: expected the same arguments for every target, weights packed for the widest "
+        "vectors; legal: that target first; got\n{}and\n{}",
+        name, expected, found);
+  }
+  bool same = first.packs.size() == other.packs.size();
+  for (size_t i = 0; same && i < first.packs.size(); ++i) {
+    same = first.packs[i].weight == other.packs[i].weight &&
+           to_string(*first.packs[i].nest) == to_string(*other.packs[i].nest);
+  }
+  if (!same) fail("kernel {}: expected the same packed weights for every target", name);
+}
+
+}  // namespace emulsion

@@ -1,0 +1,24 @@
+#ifndef EMULSION_BACKENDS_ENTRY_CHECK_LIBRARY_H_
+#define EMULSION_BACKENDS_ENTRY_CHECK_LIBRARY_H_
+
+// What can be said of a library before any of it is compiled.
+
+#include <string>
+#include <vector>
+
+#include "dsl/target.h"
+#include "passes/nest/loop_nest.h"
+
+namespace emulsion {
+
+// Error: no C identifier, or the name of a function of the C library.
+void check_kernel_name(const std::string& function);
+// Error: no target, a target twice, one that is never run because the one before runs wherever it
+// would.
+void check_targets(const std::string& name, const std::vector<Target>& targets);
+// Error: two nests for one function whose arguments or packs differ.
+void check_same_arguments(const std::string& name, const LoopNest& first, const LoopNest& other);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_ENTRY_CHECK_LIBRARY_H_
