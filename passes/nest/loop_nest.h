@@ -220,7 +220,7 @@ struct UopNode {
   bool atomic = false;        // an update whose instances may run at once
   // What it evaluates in place of the body of its stage: the same but for indices of reads, which
   // have the same values wherever this uOp runs. Undefined: the body itself.
-  Expr body;
+  Expr body = Expr();
 };
 
 // node.as<Loop>() is null where the node is no loop. passes/nest/visit_nest.h walks and rewrites.

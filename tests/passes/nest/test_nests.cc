@@ -64,7 +64,7 @@ NodePtr alloc_node(const std::string& stage, std::vector<Expr> mins, std::vector
 
 NodePtr uop_node(UopKind kind, const std::string& stage, Part part, std::vector<Expr> point,
                  std::vector<Expr> guards) {
-  return make_node(UopNode{kind, stage, part, std::move(point), guards_of(guards), false, Expr()});
+  return make_node(UopNode{kind, stage, part, std::move(point), guards_of(guards)});
 }
 
 std::vector<Guard> guards_of(const std::vector<Expr>& conditions) {
