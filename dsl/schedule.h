@@ -19,10 +19,9 @@
 // results, then theirs), the same for every number of threads; what would leave the order open is
 // refused. A float min or max differs at most in which of two equal zeros or NaNs is kept.
 
+#include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "dsl/expr.h"
@@ -52,6 +51,7 @@ enum class Memory : uint8_t {
   scratchpad,  // the SRAM of a tile machine (dsl/target.h); a CPU has none
 };
 
+// What each looks like: dsl/directive_table.cc.
 enum class DirectiveKind : uint8_t {
   split,       // axes: axis, outer, inner; factor; tail
   fuse,        // axes: outer, inner, fused
@@ -79,6 +79,7 @@ enum class DirectiveKind : uint8_t {
   align_storage,    // axes: axis of the operation as it was written; factor
   specialize,       // condition: over run-time sizes; what follows holds only there
 };
+constexpr size_t kDirectiveKinds = static_cast<size_t>(DirectiveKind::specialize) + 1;
 
 struct Directive {
   DirectiveKind kind;
@@ -108,8 +109,6 @@ std::string to_string(const Directive& directive);
 std::string to_string(Tail tail);
 std::string to_string(Memory memory);
 std::string to_string(DirectiveKind kind);
-// The kind with that name; nothing when there is none.
-std::optional<DirectiveKind> directive_kind_of(std::string_view name);
 
 class Schedule;
 

@@ -47,6 +47,7 @@
 #include "dsl/expr.h"
 #include "dsl/extent.h"
 #include "dsl/schedule.h"
+#include "dsl/stage_loops.h"
 #include "dsl/types.h"
 
 namespace emulsion {
@@ -102,13 +103,6 @@ struct Stage {
   bool is_reduction() const { return combiner != Combiner::none; }
 };
 
-enum class LoopKind : uint8_t {
-  serial,
-  parallel,
-  vectorized,
-  unrolled,
-  tile,  // inside ONE uOp of a tile machine: holds nothing but tile loops and that uOp
-};
 enum class Part : uint8_t { pure, init, update };  // pure: a stage that is no reduction
 enum class UopKind : uint8_t { load, execute, store };
 

@@ -129,6 +129,7 @@ TEST(ScheduleJson, ANameThatIsGivenAgainReadsBack) {
   Schedule s(Linear().y);
   s["mm"]
       .split(k, Axis("ko"), Axis("ki"), 4)
+      .rfactor(Axis("ki"), "part")
       .fuse(m, n, k)
       .parallel(k)
       .specialize(size_value("B") == 1);

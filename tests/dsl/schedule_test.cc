@@ -102,15 +102,6 @@ TEST(Schedule, AnotherConditionIsAnotherDirective) {
   EXPECT_TRUE(a == c);
 }
 
-TEST(Schedule, EveryKindIsFoundByItsName) {
-  for (int i = 0; i <= static_cast<int>(DirectiveKind::specialize); ++i) {
-    const auto kind = static_cast<DirectiveKind>(i);
-    EXPECT_EQ(directive_kind_of(to_string(kind)), kind);
-  }
-  EXPECT_EQ(directive_kind_of("vectorise"), std::nullopt);
-  EXPECT_EQ(directive_kind_of(""), std::nullopt);
-}
-
 TEST(Schedule, SaysWhereAndHowAnOperationIsStored) {
   Linear l;
   Schedule s(l.y);

@@ -122,7 +122,7 @@ TEST(RandomScheduleCensus, EveryDirectiveIsAccepted) {
   }
   for (const auto& [kind, count] : kinds) fmt::print("{:6} {}\n", count, to_string(kind));
   fmt::print("{:6} refused\n", refused);
-  for (int i = 0; i <= static_cast<int>(DirectiveKind::specialize); ++i) {
+  for (size_t i = 0; i < kDirectiveKinds; ++i) {
     const auto kind = static_cast<DirectiveKind>(i);
     ASSERT_TRUE(kAccepted.count(kind)) << to_string(kind);
     EXPECT_GE(kinds[kind], kAccepted.at(kind)) << to_string(kind);
