@@ -103,6 +103,8 @@ constexpr DirectiveForm row(DirectiveKind kind) {
               {{kStoredAxis, {Argument::factor, "multiple"}}}};
     case DirectiveKind::specialize:
       return {"specialize", "Specialize", Scope::nest, {{{Argument::condition, "condition"}}}};
+    case DirectiveKind::partition:
+      return {"partition", "Partition", Scope::loop, {{kLoop}}};
   }
   return {};
 }

@@ -54,10 +54,11 @@ struct DirectiveArgument {
 // In the order of the text form; those that are not used are none, at the end.
 using DirectiveArguments = std::array<DirectiveArgument, 9>;
 
+// Without defaults, so that a row that forgets one of these does not compile.
 struct DirectiveForm {
-  const char* name = nullptr;       // in schedules
-  const char* json_kind = nullptr;  // its "kind" in JSON: Halide's name, where it has one
-  DirectiveScope scope = DirectiveScope::loop;
+  const char* name;       // in schedules
+  const char* json_kind;  // its "kind" in JSON: Halide's name, where it has one
+  DirectiveScope scope;
   DirectiveArguments arguments = {};
 };
 

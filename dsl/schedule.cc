@@ -160,6 +160,10 @@ StageSchedule& StageSchedule::parallel(const Axis& axis) {
   return add(make(DirectiveKind::parallel, {axis.name()}));
 }
 
+StageSchedule& StageSchedule::partition(const Axis& axis) {
+  return add(make(DirectiveKind::partition, {axis.name()}));
+}
+
 StageSchedule& StageSchedule::tensorize(const Axis& axis) {
   return add(make(DirectiveKind::tensorize, {axis.name()}));
 }

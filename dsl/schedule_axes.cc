@@ -31,11 +31,11 @@ StageLoops loops_of(const Op& op) {
   return {op.name, std::move(pure), std::move(reduction)};
 }
 
-// One directive on one stage: what it does beside changing the loops of that stage.
-class Applier {
+// One directive on one stage: the loops of that stage, and the stage that it makes.
+class StageStep {
  public:
-  Applier(const std::string& name, const Directive& directive, const Graph& graph,
-          LoopsOfStages* stages)
+  StageStep(const std::string& name, const Directive& directive, const Graph& graph,
+            LoopsOfStages* stages)
       : name_(name),
         directive_(directive),
         graph_(graph),
@@ -178,7 +178,7 @@ void apply_to_loops(const std::string& name, const Directive& directive, const G
                        list_names(legal), name, leaf ? ", which is given and not computed" : "",
                        nearest_name(name, legal)));
   }
-  Applier(name, directive, graph, stages).apply();
+  StageStep(name, directive, graph, stages).apply();
 }
 
 void check_target(const std::string& name, const Directive& directive,

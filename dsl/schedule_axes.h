@@ -22,9 +22,8 @@ using LoopsOfStages = std::map<std::string, StageLoops>;
 LoopsOfStages initial_loops(const Graph& graph);
 
 // The loops of stage `name` after `directive`. When the directive makes a new stage, that is added.
-// Throws ScheduleRefusal when it names an axis that is not there (the
-// legal ones are listed), gives a new axis a name in use, or a new stage a name in use. Where a
-// compute_at or store_at points is not looked at: see check_target.
+// Throws ScheduleRefusal when StageLoops refuses it, or when it gives a new stage a name in use.
+// Where a compute_at or store_at points is not looked at: see check_target.
 void apply_to_loops(const std::string& name, const Directive& directive, const Graph& graph,
                     LoopsOfStages* stages);
 

@@ -56,8 +56,8 @@ StageLoops::StageLoops(std::string stage, std::vector<std::string> pure,
                        std::vector<std::string> reduction)
     : stage_(std::move(stage)), pure_(std::move(pure)), reduction_(std::move(reduction)) {
   std::vector<ScheduledLoop>& loops = cases_.back().loops;
-  for (const std::string& axis : pure_) loops.push_back({axis});
-  for (const std::string& axis : reduction_) loops.push_back({axis, LoopKind::serial, true});
+  for (const std::string& axis : pure_) loops.emplace_back(axis);
+  for (const std::string& axis : reduction_) loops.emplace_back(axis, true);
 }
 
 std::set<std::string> StageLoops::reduction_loops() const {
@@ -207,7 +207,7 @@ void StageLoops::replace(const Directive& directive) {
         is_reduction = is_reduction || find_loop(now.loops, name)->is_reduction;
       }
       for (const std::string& name : axes_of_kind(directive, ArgumentKind::new_loop)) {
-        loops.push_back({name, LoopKind::serial, is_reduction});
+        loops.emplace_back(name, is_reduction);
       }
     } else if (!contains(replaced, loop.name)) {
       loops.push_back(loop);
@@ -242,7 +242,7 @@ void StageLoops::reduce_only(const std::vector<std::string>& reduction) {
   for (const ScheduledLoop& loop : now.loops) {
     if (!loop.is_reduction) kept.push_back(loop);
   }
-  for (const std::string& axis : reduction) kept.push_back({axis, LoopKind::serial, true});
+  for (const std::string& axis : reduction) kept.emplace_back(axis, true);
   now = {std::move(kept), {}};
   reduction_ = reduction;
 }

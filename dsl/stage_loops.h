@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/schedule.h"
@@ -25,12 +26,19 @@ enum class LoopKind : uint8_t {
   tile,  // inside ONE uOp of a tile machine: holds nothing but tile loops and that uOp
 };
 
-// One loop of a stage.
-struct ScheduledLoop {
-  std::string name;  // plain, unique within the stage
+// What directives say of a loop, which the nest says of it too.
+struct LoopMarks {
   LoopKind kind = LoopKind::serial;
-  bool is_reduction = false;  // of a reduction axis: not in the start value's nest
-  bool partition = false;     // to become an interior without guards, and edges
+  bool partition = false;  // to become several loops where that spares guards or clamps
+};
+
+// One loop of a stage.
+struct ScheduledLoop : LoopMarks {
+  explicit ScheduledLoop(std::string plain_name, bool reduces = false)
+      : name(std::move(plain_name)), is_reduction(reduces) {}
+
+  std::string name;   // plain, unique within the stage
+  bool is_reduction;  // of a reduction axis: not in the start value's nest
 };
 
 // Where the loop of that name is among `loops`; nothing when it is not there.

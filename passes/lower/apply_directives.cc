@@ -43,6 +43,7 @@ class Applier {
                   "one inside it, too");
     }
     check_kinds(plan_, loops_.loops(), applied_);
+    check_shared();
     plan_.specialized_loops = loops_.all_cases();
     plan_.loops = std::move(plan_.specialized_loops.front());
     plan_.specialized_loops.erase(plan_.specialized_loops.begin());
@@ -74,6 +75,8 @@ class Applier {
         return set_kind(d, LoopKind::unrolled);
       case DirectiveKind::parallel:
         return set_kind(d, LoopKind::parallel);
+      case DirectiveKind::partition:
+        return partition(d);
       case DirectiveKind::tensorize:
         return tensorize(d);
       case DirectiveKind::atomic:
@@ -137,14 +140,23 @@ class Applier {
     return *find_loop(loops_.loops(), axis);
   }
 
-  void require_serial(const Directive& d, const ScheduledLoop& loop) const {
+  static std::string word(LoopKind kind) {
     static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled",
                                          "a tile's"};
+    return kNames[static_cast<int>(kind)];
+  }
+
+  // Only a loop that is run step by step can be partitioned, and only such a loop replaced.
+  void require_serial(const Directive& d, const ScheduledLoop& loop) const {
+    const bool replaces = d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse;
     if (loop.kind != LoopKind::serial) {
-      const bool replaces = d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse;
       refuse_here(d, fmt::format("expected a serial loop, got {}, which is {} already; legal: {}",
-                                 loop.name, kNames[static_cast<int>(loop.kind)],
+                                 loop.name, word(loop.kind),
                                  replaces ? to_string(d.kind) + " first" : "one kind for a loop"));
+    }
+    if (loop.partition && d.kind != DirectiveKind::parallel) {
+      refuse_here(d, fmt::format("expected a loop that is not partitioned, got {}; legal: {}",
+                                 loop.name, replaces ? to_string(d.kind) + " first" : "either"));
     }
   }
 
@@ -279,6 +291,36 @@ class Applier {
       check_carried(plan_, d, kind, has_atomic_);
     }
     loop.kind = kind;
+  }
+
+  void partition(const Directive& d) {
+    ScheduledLoop& loop = loops_.loop(d.axes[0]);
+    if (loop.partition) {
+      refuse_here(
+          d, fmt::format("expected one partition of {}, got a second one; legal: one", loop.name));
+    }
+    if (loop.kind != LoopKind::serial && loop.kind != LoopKind::parallel) {
+      refuse_here(d, fmt::format("expected a serial or parallel loop, got {}, which is {}; legal: "
+                                 "a loop around it",
+                                 loop.name, word(loop.kind)));
+    }
+    loop.partition = true;
+  }
+
+  // The loops that it shares are marked by the stage that has them.
+  void check_shared() const {
+    if (!plan_.compute_with) return;
+    const auto& [leader, innermost] = *plan_.compute_with;
+    for (const ScheduledLoop& loop : loops_.loops()) {
+      if (loop.partition) {
+        refuse_here(
+            plan_.source_directive(DirectiveKind::partition, {loop.name}),
+            fmt::format("expected a loop of its own, got {}, which {} shares with {}; legal: "
+                        "{}.partition({})",
+                        loop.name, plan_.stage.name, leader, leader, loop.name));
+      }
+      if (loop.name == innermost) return;
+    }
   }
 
   // The loop and all inside it; a later reorder that takes one of them out is found by finish().

@@ -150,11 +150,10 @@ struct Block {
 };
 
 // Its body, once for each value of its variable from `min` on.
-struct Loop {
+struct Loop : LoopMarks {
   std::string stage;
   Part part = Part::pure;
-  std::string axis;  // plain name; the variable is stage + "." + axis
-  LoopKind kind = LoopKind::serial;
+  std::string axis;                  // plain name; the variable is stage + "." + axis
   Expr min = int_constant(0);        // over run-time sizes and the loops around it
   Expr extent;                       // over run-time sizes, for example (B + 5) / 6, and conditions
                                      // v == 0 of loops around it

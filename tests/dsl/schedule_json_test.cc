@@ -137,6 +137,14 @@ TEST(ScheduleJson, ANameThatIsGivenAgainReadsBack) {
   expect_round_trip(s);
 }
 
+TEST(ScheduleJson, APartitionNamesItsLoop) {
+  Schedule s(Linear().y);
+  s["mm"].partition(k);
+  EXPECT_EQ(first_entry(s),
+            R"({"kind":"Partition","func":"mm","stage":1,"vars":[{"name":"k","rvar":true}]})");
+  expect_round_trip(s);
+}
+
 TEST(ScheduleJson, AFusionNamesTheInnerLoopFirst) {
   Schedule s(Linear().y);
   s["y"].fuse(m, n, Axis("t"));

@@ -93,6 +93,12 @@ TEST(Schedule, SpecializationsAreLinesOfTheirOwn) {
             "vectorize(n)\n");
 }
 
+TEST(Schedule, APartitionNamesItsLoop) {
+  Schedule s(Linear().y);
+  s["y"].parallel(m).partition(m);
+  EXPECT_EQ(text_of(s["y"]), "parallel(m)\npartition(m)\n");
+}
+
 TEST(Schedule, AnotherConditionIsAnotherDirective) {
   Schedule a(Linear().y), b(Linear().y), c(Linear().y);
   a["y"].specialize(size_value("B") == 1);

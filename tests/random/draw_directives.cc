@@ -63,6 +63,7 @@ class MoveWriter {
         {11, &MoveWriter::vectorize},
         {8, &MoveWriter::unroll},
         {6, &MoveWriter::parallel},
+        {5, &MoveWriter::partition},
         {1, &MoveWriter::tensorize},
         {14, &MoveWriter::compute_at},
         {2, &MoveWriter::compute_root},
@@ -204,6 +205,7 @@ class MoveWriter {
   }
 
   void parallel() { line("parallel({})", loop()); }
+  void partition() { line("partition({})", loop()); }
   void tensorize() { line("tensorize({})", loop()); }
 
   void compute_at() {
