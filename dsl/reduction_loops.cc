@@ -2,41 +2,32 @@
 
 #include <utility>
 
+#include "dsl/directive_table.h"
 #include "dsl/error.h"
 
 namespace emulsion {
 namespace {
 
-bool is_place(DirectiveKind kind) {
-  return kind == DirectiveKind::compute_at || kind == DirectiveKind::store_at ||
-         kind == DirectiveKind::hoist_storage || kind == DirectiveKind::compute_with;
-}
-
-bool is_layout(DirectiveKind kind) {
-  return kind == DirectiveKind::fold_storage || kind == DirectiveKind::reorder_storage ||
-         kind == DirectiveKind::align_storage;
-}
-
-std::set<std::string> names_for(DirectiveKind kind, const StageAxes& axes) {
-  if (is_layout(kind)) return {};
-  if (kind == DirectiveKind::pack) return {axes.reduction.begin(), axes.reduction.end()};
-  return axes.reduction_loops;
+std::set<std::string> names_for(DirectiveKind kind, const StageLoops& loops) {
+  if (form_of(kind).scope == DirectiveScope::layout) return {};
+  if (kind == DirectiveKind::pack) return {loops.reduction().begin(), loops.reduction().end()};
+  return loops.reduction_loops();
 }
 
 }  // namespace
 
-ReductionLoops::ReductionLoops(const Schedule& schedule) : after_(initial_axes(schedule.graph())) {
+ReductionLoops::ReductionLoops(const Schedule& schedule) : after_(initial_loops(schedule.graph())) {
   for (const std::string& stage : stage_order(schedule.graph(), schedule.stages())) {
     for (const Directive& directive : schedule.find(stage)->directives()) {
       Entry entry;
-      if (is_place(directive.kind)) entry.target = directive.target;
+      if (has_argument(directive.kind, ArgumentKind::consumer)) entry.target = directive.target;
       auto note = [&] {
-        auto axes = after_.find(stage);
-        if (axes != after_.end()) entry.names.merge(names_for(directive.kind, axes->second));
+        auto loops = after_.find(stage);
+        if (loops != after_.end()) entry.names.merge(names_for(directive.kind, loops->second));
       };
       note();
       try {
-        apply_axes(stage, directive, schedule.graph(), &after_);
+        apply_to_loops(stage, directive, schedule.graph(), &after_);
         note();
       } catch (const ScheduleError&) {
         // Whoever uses the schedule says so; here it makes no loops.
@@ -54,7 +45,7 @@ bool ReductionLoops::has(const std::string& stage, size_t index, const std::stri
   const Entry& entry = entries_.at(stage).at(index);
   if (entry.target.empty()) return entry.names.count(axis) > 0;
   auto target = after_.find(entry.target);
-  return target != after_.end() && target->second.reduction_loops.count(axis) > 0;
+  return target != after_.end() && target->second.reduction_loops().count(axis) > 0;
 }
 
 }  // namespace emulsion

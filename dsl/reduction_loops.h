@@ -32,7 +32,7 @@ class ReductionLoops {
     std::string target;  // of a place
   };
   std::map<std::string, std::vector<Entry>> entries_;  // of the directives of each stage
-  AxesOfStages after_;                                 // after all directives
+  LoopsOfStages after_;                                // after all directives
 };
 
 }  // namespace emulsion

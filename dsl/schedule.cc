@@ -1,32 +1,16 @@
 #include "dsl/schedule.h"
 
-#include <iterator>
-
+#include "dsl/directive_table.h"
 #include "dsl/error.h"
 
 namespace emulsion {
 namespace {
-
-// In the order of DirectiveKind.
-constexpr const char* kDirectiveNames[] = {
-    "split",         "fuse",         "reorder",         "vectorize",     "unroll",
-    "parallel",      "compute_at",   "store_at",        "compute_root",  "compute_inline",
-    "store_in",      "pack",         "cache_write",     "rfactor",       "tensorize",
-    "copy_in",       "atomic",       "prefetch",        "compute_with",  "store_root",
-    "hoist_storage", "fold_storage", "reorder_storage", "align_storage", "specialize",
-};
 
 std::vector<std::string> names_of(const std::vector<Axis>& axes) {
   std::vector<std::string> names;
   names.reserve(axes.size());
   for (const Axis& axis : axes) names.push_back(axis.name());
   return names;
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
 }
 
 Directive make(DirectiveKind kind, std::vector<std::string> axes = {}, int64_t factor = 0,
@@ -82,44 +66,43 @@ std::string to_string(Memory memory) {
   return kNames[static_cast<int>(memory)];
 }
 
-std::string to_string(DirectiveKind kind) { return kDirectiveNames[static_cast<int>(kind)]; }
-
-std::optional<DirectiveKind> directive_kind_of(std::string_view name) {
-  for (size_t i = 0; i < std::size(kDirectiveNames); ++i) {
-    if (name == kDirectiveNames[i]) return static_cast<DirectiveKind>(i);
-  }
-  return std::nullopt;
-}
+std::string to_string(DirectiveKind kind) { return form_of(kind).name; }
 
 std::string to_string(const Directive& d) {
   std::vector<std::string> parts;
-  switch (d.kind) {
-    case DirectiveKind::compute_at:
-    case DirectiveKind::store_at:
-    case DirectiveKind::hoist_storage:
-    case DirectiveKind::pack:
-    case DirectiveKind::prefetch:
-    case DirectiveKind::compute_with:
-    case DirectiveKind::cache_write:
-      parts.push_back(d.target);
-      break;
-    case DirectiveKind::store_in:
-      parts.push_back(to_string(d.memory));
-      break;
-    case DirectiveKind::copy_in:
-      parts = {d.operand, d.target};
-      break;
-    case DirectiveKind::specialize:
-      parts.push_back(to_string(d.condition));
-      break;
-    default:
-      break;
+  bool has_axes = false;
+  for (const DirectiveArgument& argument : form_of(d.kind).arguments) {
+    if (is_axis(argument.kind)) {
+      if (!has_axes) parts.insert(parts.end(), d.axes.begin(), d.axes.end());
+      has_axes = true;
+      continue;
+    }
+    switch (argument.kind) {
+      case ArgumentKind::consumer:
+      case ArgumentKind::buffer:
+      case ArgumentKind::new_stage:
+        parts.push_back(d.target);
+        break;
+      case ArgumentKind::operand:
+        parts.push_back(d.operand);
+        break;
+      case ArgumentKind::factor:
+        if (d.factor != 0) parts.push_back(std::to_string(d.factor));
+        break;
+      case ArgumentKind::tail:
+        if (d.tail != Tail::automatic) parts.push_back(to_string(d.tail));
+        break;
+      case ArgumentKind::memory:
+        parts.push_back(to_string(d.memory));
+        break;
+      case ArgumentKind::condition:
+        parts.push_back(to_string(d.condition));
+        break;
+      default:
+        break;
+    }
   }
-  parts.insert(parts.end(), d.axes.begin(), d.axes.end());
-  if (d.kind == DirectiveKind::rfactor) parts.push_back(d.target);
-  if (d.factor != 0) parts.push_back(std::to_string(d.factor));
-  if (d.tail != Tail::automatic) parts.push_back(to_string(d.tail));
-  return to_string(d.kind) + "(" + joined(parts) + ")";
+  return fmt::format("{}({})", to_string(d.kind), fmt::join(parts, ", "));
 }
 
 StageSchedule& StageSchedule::add(Directive directive) {
@@ -175,6 +158,10 @@ StageSchedule& StageSchedule::unroll(const Axis& axis, int64_t factor, Tail tail
 
 StageSchedule& StageSchedule::parallel(const Axis& axis) {
   return add(make(DirectiveKind::parallel, {axis.name()}));
+}
+
+StageSchedule& StageSchedule::partition(const Axis& axis) {
+  return add(make(DirectiveKind::partition, {axis.name()}));
 }
 
 StageSchedule& StageSchedule::tensorize(const Axis& axis) {

@@ -19,10 +19,9 @@
 // results, then theirs), the same for every number of threads; what would leave the order open is
 // refused. A float min or max differs at most in which of two equal zeros or NaNs is kept.
 
+#include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "dsl/expr.h"
@@ -52,6 +51,7 @@ enum class Memory : uint8_t {
   scratchpad,  // the SRAM of a tile machine (dsl/target.h); a CPU has none
 };
 
+// What each looks like: dsl/directive_table.cc.
 enum class DirectiveKind : uint8_t {
   split,       // axes: axis, outer, inner; factor; tail
   fuse,        // axes: outer, inner, fused
@@ -78,7 +78,9 @@ enum class DirectiveKind : uint8_t {
   reorder_storage,  // axes of the operation as it was written: innermost first
   align_storage,    // axes: axis of the operation as it was written; factor
   specialize,       // condition: over run-time sizes; what follows holds only there
+  partition,        // axes: axis
 };
+constexpr size_t kDirectiveKinds = static_cast<size_t>(DirectiveKind::partition) + 1;
 
 struct Directive {
   DirectiveKind kind;
@@ -108,8 +110,6 @@ std::string to_string(const Directive& directive);
 std::string to_string(Tail tail);
 std::string to_string(Memory memory);
 std::string to_string(DirectiveKind kind);
-// The kind with that name; nothing when there is none.
-std::optional<DirectiveKind> directive_kind_of(std::string_view name);
 
 class Schedule;
 
@@ -137,6 +137,12 @@ class StageSchedule {
   StageSchedule& unroll(const Axis& axis, int64_t factor, Tail tail = Tail::automatic);
   // for m                 ->  parallel m
   StageSchedule& parallel(const Axis& axis);
+  // for m in 17: .. if m*8 + i < 130
+  //                       ->  for m in 16: ..; for m in 16 .. +1: .. if m*8 + i < 130
+  // The loop, serial or parallel, becomes its interior, without the guards and the clamps that only
+  // its ends need, and edges that keep them. Where nothing can be spared it stays as it is.
+  // Halide: partition(m, Partition::Always).
+  StageSchedule& partition(const Axis& axis);
   // for mo: for mi: for ni  ->  for mo: tile mi: tile ni    by tensorize(mi)
   // The loop and all of this operation's loops inside it are one uOp of a tile machine: one Load,
   // Execute or Store of a tile. Their extents are numbers, and nothing else is computed inside.
@@ -233,10 +239,10 @@ class StageSchedule {
   // What stands behind it holds only where `condition` does; that case starts from a copy of what
   // stands in front of the first specialize. Of several, the first that holds is taken. Only
   // directives on loops may stand behind it: split, tile, fuse, reorder, vectorize, unroll,
-  // parallel. In the specialization a size is what the condition says: after B == 4 a loop in B may
-  // be unrolled, after B >= 16 a split by 16 may shift inwards, after B % 8 == 0 a split by 8 needs
-  // no tail. `condition`: comparisons of run-time sizes, as expressions (size_value("B") == 1).
-  // Halide: y.specialize(condition), which returns the specialization.
+  // parallel, partition. In the specialization a size is what the condition says: after B == 4 a
+  // loop in B may be unrolled, after B >= 16 a split by 16 may shift inwards, after B % 8 == 0 a
+  // split by 8 needs no tail. `condition`: comparisons of run-time sizes, as expressions
+  // (size_value("B") == 1). Halide: y.specialize(condition), which returns the specialization.
   StageSchedule& specialize(const Expr& condition);
 
   StageSchedule& add(Directive directive);

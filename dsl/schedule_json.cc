@@ -5,9 +5,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "dsl/directive_table.h"
 #include "dsl/error.h"
 #include "dsl/expr_parser.h"
 #include "dsl/nearest_name.h"
@@ -22,67 +24,64 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-// Where a directive's arguments go, one letter each: v vars (loops), a vars (axes as they were
-// written), e exprs (the factor), t tail (may be left out), m memory_type, @ at_func and at_var, p
-// produces, r ref_funcs (one), c condition.
-struct Form {
-  DirectiveKind kind;
-  const char* name;  // Halide's, where it has one
-  const char* fields;
-};
-
-constexpr Form kForms[] = {
-    {DirectiveKind::split, "Split", "vet"},
-    {DirectiveKind::fuse, "Fuse", "v"},
-    {DirectiveKind::reorder, "Reorder", "v"},
-    {DirectiveKind::vectorize, "Vectorize", "v"},
-    {DirectiveKind::unroll, "Unroll", "v"},
-    {DirectiveKind::parallel, "Parallel", "v"},
-    {DirectiveKind::compute_at, "ComputeAt", "@"},
-    {DirectiveKind::store_at, "StoreAt", "@"},
-    {DirectiveKind::compute_root, "ComputeRoot", ""},
-    {DirectiveKind::compute_inline, "ComputeInline", ""},
-    {DirectiveKind::store_in, "StoreIn", "m"},
-    {DirectiveKind::pack, "Pack", "rae"},
-    {DirectiveKind::cache_write, "CacheWrite", "p"},
-    {DirectiveKind::rfactor, "Rfactor", "vp"},
-    {DirectiveKind::tensorize, "Tensorize", "v"},
-    {DirectiveKind::copy_in, "In", "rp"},
-    {DirectiveKind::atomic, "Atomic", ""},
-    {DirectiveKind::prefetch, "Prefetch", "rve"},
-    {DirectiveKind::compute_with, "ComputeWith", "@"},
-    {DirectiveKind::store_root, "StoreRoot", ""},
-    {DirectiveKind::hoist_storage, "HoistStorage", "@"},
-    {DirectiveKind::fold_storage, "FoldStorage", "ae"},
-    {DirectiveKind::reorder_storage, "ReorderStorage", "a"},
-    {DirectiveKind::align_storage, "AlignStorage", "ae"},
-    {DirectiveKind::specialize, "Specialize", "c"},
-};
-
-const Form& form_of(DirectiveKind kind) {
-  for (const Form& form : kForms) {
-    if (form.kind == kind) return form;
+// The field that holds an argument.
+const char* field_of(ArgumentKind kind) {
+  switch (kind) {
+    case ArgumentKind::none:
+      return nullptr;
+    case ArgumentKind::loop:
+    case ArgumentKind::loops:
+    case ArgumentKind::reduction_loop:
+    case ArgumentKind::new_loop:
+    case ArgumentKind::axis:
+    case ArgumentKind::stored_axis:
+    case ArgumentKind::stored_axes:
+      return "vars";
+    case ArgumentKind::consumer:
+      return "at_func";
+    case ArgumentKind::consumer_loop:
+    case ArgumentKind::shared_loop:
+      return "at_var";
+    case ArgumentKind::buffer:
+    case ArgumentKind::operand:
+      return "ref_funcs";
+    case ArgumentKind::new_stage:
+      return "produces";
+    case ArgumentKind::factor:
+      return "exprs";
+    case ArgumentKind::tail:
+      return "tail";
+    case ArgumentKind::memory:
+      return "memory_type";
+    case ArgumentKind::condition:
+      return "condition";
   }
-  EMULSION_CHECK(false, "no JSON form of {}", to_string(kind));
-  return kForms[0];
+  return nullptr;
 }
 
-std::vector<std::string> fields_of(const Form& form) {
-  static const std::map<char, std::vector<std::string>> kFields = {
-      {'v', {"vars"}},      {'a', {"vars"}},        {'e', {"exprs"}},
-      {'t', {"tail"}},      {'m', {"memory_type"}}, {'p', {"produces"}},
-      {'r', {"ref_funcs"}}, {'c', {"condition"}},   {'@', {"at_func", "at_var"}},
-  };
-  std::vector<std::string> fields = {"kind", "func", "stage", "specialize"};
-  for (const char* letter = form.fields; *letter; ++letter) {
-    const std::vector<std::string>& more = kFields.at(*letter);
-    fields.insert(fields.end(), more.begin(), more.end());
+// One argument for each field, in the order of the arguments: "vars" may hold several.
+std::vector<ArgumentKind> fields_of(DirectiveKind kind) {
+  std::vector<ArgumentKind> fields;
+  for (const DirectiveArgument& argument : form_of(kind).arguments) {
+    if (argument.kind == ArgumentKind::none) break;
+    auto same = [&](ArgumentKind field) {
+      return std::string_view(field_of(field)) == field_of(argument.kind);
+    };
+    if (std::none_of(fields.begin(), fields.end(), same)) fields.push_back(argument.kind);
   }
   return fields;
 }
 
-bool has(const Form& form, char field) {
-  return std::string(form.fields).find(field) != std::string::npos;
+std::vector<std::string> field_names(DirectiveKind kind) {
+  std::vector<std::string> names = {"kind", "func", "stage", "specialize"};
+  for (ArgumentKind field : fields_of(kind)) names.emplace_back(field_of(field));
+  return names;
+}
+
+// Whether some of its "vars" are loops, which a reduction has in its update.
+bool has_loops(DirectiveKind kind) {
+  return has_argument(kind, ArgumentKind::loop) || has_argument(kind, ArgumentKind::loops) ||
+         has_argument(kind, ArgumentKind::reduction_loop);
 }
 
 // Halide names the inner loop of a fusion first, and copies belong to what is copied.
@@ -119,29 +118,47 @@ class Writer {
     auto variable = [&](const std::string& axis) -> Json {
       return {{"name", axis}, {"rvar", reductions_.has(stage, index, axis)}};
     };
-    const Form& form = form_of(d.kind);
-    Json json = {{"kind", form.name}};
-    json["func"] = d.kind == DirectiveKind::copy_in ? d.operand : stage;
-    if (has(form, 'v') && !reductions_.own(stage, index).empty()) json["stage"] = 1;
-    if (has(form, 'r')) {
-      json["ref_funcs"] = Json::array({d.kind == DirectiveKind::copy_in ? stage : d.target});
-    }
-    if (has(form, 'v') || has(form, 'a')) {
-      Json vars = Json::array();
-      for (const std::string& axis : swapped_for_fuse(d.kind, d.axes)) {
-        vars.push_back(variable(axis));
+    const bool copies = has_argument(d.kind, ArgumentKind::operand);
+    Json json = {{"kind", form_of(d.kind).json_kind}};
+    json["func"] = copies ? d.operand : stage;
+    if (has_loops(d.kind) && !reductions_.own(stage, index).empty()) json["stage"] = 1;
+    for (ArgumentKind field : fields_of(d.kind)) {
+      if (field == ArgumentKind::tail && d.tail == Tail::automatic) continue;
+      Json& value = json[field_of(field)];
+      switch (field) {
+        case ArgumentKind::operand:
+          value = Json::array({stage});
+          break;
+        case ArgumentKind::buffer:
+          value = Json::array({d.target});
+          break;
+        case ArgumentKind::consumer:
+        case ArgumentKind::new_stage:
+          value = d.target;
+          break;
+        case ArgumentKind::consumer_loop:
+        case ArgumentKind::shared_loop:
+          value = variable(d.axes.empty() ? "" : d.axes[0]);
+          break;
+        case ArgumentKind::factor:
+          value = Json::array({d.factor});
+          break;
+        case ArgumentKind::tail:
+          value = to_string(d.tail);
+          break;
+        case ArgumentKind::memory:
+          value = to_string(d.memory);
+          break;
+        case ArgumentKind::condition:
+          value = to_string(d.condition);
+          break;
+        default:
+          value = Json::array();
+          for (const std::string& axis : swapped_for_fuse(d.kind, d.axes)) {
+            value.push_back(variable(axis));
+          }
       }
-      json["vars"] = std::move(vars);
     }
-    if (has(form, 'e')) json["exprs"] = Json::array({d.factor});
-    if (has(form, 't') && d.tail != Tail::automatic) json["tail"] = to_string(d.tail);
-    if (has(form, 'm')) json["memory_type"] = to_string(d.memory);
-    if (has(form, '@')) {
-      json["at_func"] = d.target;
-      json["at_var"] = variable(d.axes.empty() ? "" : d.axes[0]);
-    }
-    if (has(form, 'c')) json["condition"] = to_string(d.condition);
-    if (has(form, 'p')) json["produces"] = d.target;
     if (!condition.empty() && d.kind != DirectiveKind::specialize) {
       json["specialize"] = Json::array({condition});
     }
@@ -244,7 +261,7 @@ class Reader {
   void check_names() const {
     DirectivePlace place;
     try {
-      axes_after(schedule_, &place);
+      loops_after(schedule_, &place);
     } catch (const ScheduleError& error) {
       fail_here<ScheduleError>(places_.at(place.stage).at(place.index), "{}", error.what());
     }
@@ -319,13 +336,14 @@ class Reader {
     fail_here(place, "expected {}, got \"{}\"", list_names(legal), wanted);
   }
 
-  const Form& form(const Json& entry) const {
+  DirectiveKind kind(const Json& entry) const {
     if (!entry.is_object()) fail_here(place_, "expected an object, got {}", kind_of(entry));
     const std::string wanted = string(place_ + "/kind", field(place_, entry, "kind"));
     std::vector<std::string> legal;
-    for (const Form& candidate : kForms) {
-      if (wanted == candidate.name) return candidate;
-      legal.emplace_back(candidate.name);
+    for (size_t i = 0; i < kDirectiveKinds; ++i) {
+      const auto candidate = static_cast<DirectiveKind>(i);
+      legal.emplace_back(form_of(candidate).json_kind);
+      if (wanted == legal.back()) return candidate;
     }
     fail_here(place_ + "/kind", "{}", expected_name("a directive", legal, wanted));
   }
@@ -357,31 +375,13 @@ class Reader {
   }
 
   void add(const Json& entry) {
-    const Form& shape = form(entry);
-    require_object(place_, entry, fields_of(shape));
     Directive d;
-    d.kind = shape.kind;
+    d.kind = kind(entry);
+    require_object(place_, entry, field_names(d.kind));
     const size_t earlier = rvars_.size();
     std::string stage = name_field("operation", entry, "func");
     check_stage(entry);
-    if (has(shape, 'r')) {
-      const std::string place = place_ + "/ref_funcs/0";
-      d.target = name("operation", place, array(entry, "ref_funcs", 1)[0]);
-    }
-    if (d.kind == DirectiveKind::copy_in) {
-      d.operand = stage;
-      stage = d.target;
-    }
-    if (has(shape, 'v') || has(shape, 'a')) d.axes = axes(entry, d.kind);
-    if (has(shape, 'e')) d.factor = factor(entry);
-    if (has(shape, 't') && entry.contains("tail")) d.tail = word<Tail>(entry, "tail", kTails);
-    if (has(shape, 'm')) d.memory = word<Memory>(entry, "memory_type", kMemories);
-    if (has(shape, '@')) {
-      d.target = name_field("operation", entry, "at_func");
-      d.axes = {variable(place_ + "/at_var", field(place_, entry, "at_var"))};
-    }
-    if (has(shape, 'c')) d.condition = condition(entry);
-    if (has(shape, 'p')) d.target = name_field("operation", entry, "produces");
+    for (ArgumentKind field : fields_of(d.kind)) read_field(field, entry, &stage, &d);
     check_case(stage, entry, d);
     for (size_t i = earlier; i < rvars_.size(); ++i) {
       rvars_[i].stage = stage;
@@ -390,6 +390,44 @@ class Reader {
     d.place = origin_ + place_;
     schedule_[stage].add(std::move(d));
     places_[stage].push_back(place_);
+  }
+
+  // Of a copy, "func" is what is copied, and the operation is the one that it is for.
+  void read_field(ArgumentKind kind, const Json& entry, std::string* stage, Directive* d) {
+    switch (kind) {
+      case ArgumentKind::operand:
+        d->operand = std::exchange(*stage, referred(entry));
+        return;
+      case ArgumentKind::buffer:
+        d->target = referred(entry);
+        return;
+      case ArgumentKind::consumer:
+      case ArgumentKind::new_stage:
+        d->target = name_field("operation", entry, field_of(kind));
+        return;
+      case ArgumentKind::consumer_loop:
+      case ArgumentKind::shared_loop:
+        d->axes = {variable(place_ + "/at_var", field(place_, entry, "at_var"))};
+        return;
+      case ArgumentKind::factor:
+        d->factor = factor(entry);
+        return;
+      case ArgumentKind::tail:
+        if (entry.contains("tail")) d->tail = word<Tail>(entry, "tail", kTails);
+        return;
+      case ArgumentKind::memory:
+        d->memory = word<Memory>(entry, "memory_type", kMemories);
+        return;
+      case ArgumentKind::condition:
+        d->condition = condition(entry);
+        return;
+      default:
+        d->axes = axes(entry, d->kind, is_list(kind));
+    }
+  }
+
+  std::string referred(const Json& entry) const {
+    return name("operation", place_ + "/ref_funcs/0", array(entry, "ref_funcs", 1)[0]);
   }
 
   void check_stage(const Json& entry) const {
@@ -401,9 +439,8 @@ class Reader {
     }
   }
 
-  std::vector<std::string> axes(const Json& entry, DirectiveKind kind) {
-    const bool any = kind == DirectiveKind::reorder || kind == DirectiveKind::reorder_storage;
-    const Json& vars = array(entry, "vars", any ? 0 : axis_count(kind));
+  std::vector<std::string> axes(const Json& entry, DirectiveKind kind, bool any_number) {
+    const Json& vars = array(entry, "vars", any_number ? 0 : axis_count(kind));
     std::vector<std::string> names;
     for (size_t i = 0; i < vars.size(); ++i) {
       names.push_back(variable(place_ + "/vars/" + std::to_string(i), vars[i]));

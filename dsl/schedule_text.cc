@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/directive_table.h"
 #include "dsl/error.h"
 #include "dsl/expr_parser.h"
 #include "dsl/nearest_name.h"
@@ -16,45 +17,66 @@ namespace {
 
 constexpr int kVersion = 1;
 
-// What a directive looks like. In `arguments`, one letter each: a axis, t name of an operation or
-// stage, o name of an
-// operand, f factor, m memory, c condition, * one axis or more, l tail (last, and may be left out).
-struct Form {
+// What may be written: a directive as the table has it, or a spelling of several.
+struct Spelling {
   const char* name;
-  const char* arguments;
-  const char* usage;
+  DirectiveArguments arguments;
+  // Nothing: the directive is its kind and its arguments.
+  void (*add)(const Directive& named, const std::vector<int64_t>& factors,
+              StageSchedule* stage) = nullptr;
 };
 
-constexpr Form kForms[] = {
-    {"split", "aaafl", "split(axis, outer, inner, factor[, tail])"},
-    {"tile", "aaaaaaffl", "tile(axis, axis, outer, outer, inner, inner, factor, factor[, tail])"},
-    {"fuse", "aaa", "fuse(outer, inner, fused)"},
-    {"reorder", "*", "reorder(innermost axis, ..., outermost axis)"},
-    {"vectorize", "a", "vectorize(axis) or vectorize(axis, factor[, tail])"},
-    {"vectorize", "afl", "vectorize(axis) or vectorize(axis, factor[, tail])"},
-    {"unroll", "a", "unroll(axis) or unroll(axis, factor[, tail])"},
-    {"unroll", "afl", "unroll(axis) or unroll(axis, factor[, tail])"},
-    {"parallel", "a", "parallel(axis)"},
-    {"tensorize", "a", "tensorize(axis)"},
-    {"compute_at", "ta", "compute_at(operation, axis)"},
-    {"store_at", "ta", "store_at(operation, axis)"},
-    {"compute_root", "", "compute_root()"},
-    {"compute_inline", "", "compute_inline()"},
-    {"store_in", "m", "store_in(memory)"},
-    {"pack", "taf", "pack(weight, axis, factor)"},
-    {"cache_write", "t", "cache_write(new stage)"},
-    {"rfactor", "at", "rfactor(reduction axis, new stage)"},
-    {"atomic", "", "atomic()"},
-    {"copy_in", "ot", "copy_in(operand, new stage)"},
-    {"prefetch", "taf", "prefetch(buffer, axis, distance)"},
-    {"compute_with", "ta", "compute_with(operation, axis)"},
-    {"store_root", "", "store_root()"},
-    {"hoist_storage", "ta", "hoist_storage(operation, axis)"},
-    {"fold_storage", "af", "fold_storage(axis, size)"},
-    {"reorder_storage", "*", "reorder_storage(innermost axis, ..., outermost axis)"},
-    {"align_storage", "af", "align_storage(axis, multiple)"},
-    {"specialize", "c", "specialize(condition)"},
-};
+void add_tile(const Directive& d, const std::vector<int64_t>& factors, StageSchedule* stage) {
+  const std::vector<Axis> axes(d.axes.begin(), d.axes.end());
+  stage->tile(axes[0], axes[1], axes[2], axes[3], axes[4], axes[5], factors[0], factors[1], d.tail);
+}
+
+void add_vectorize(const Directive& d, const std::vector<int64_t>& factors, StageSchedule* stage) {
+  stage->vectorize(Axis(d.axes[0]), factors[0], d.tail);
+}
+
+void add_unroll(const Directive& d, const std::vector<int64_t>& factors, StageSchedule* stage) {
+  stage->unroll(Axis(d.axes[0]), factors[0], d.tail);
+}
+
+std::vector<Spelling> all_spellings() {
+  constexpr DirectiveArgument kLoop = {ArgumentKind::loop, "axis"};
+  constexpr DirectiveArgument kOuter = {ArgumentKind::new_loop, "outer"};
+  constexpr DirectiveArgument kInner = {ArgumentKind::new_loop, "inner"};
+  constexpr DirectiveArgument kFactor = {ArgumentKind::factor, "factor"};
+  constexpr DirectiveArgument kTail = {ArgumentKind::tail, "tail"};
+  std::vector<Spelling> all;
+  for (size_t i = 0; i < kDirectiveKinds; ++i) {
+    const auto kind = static_cast<DirectiveKind>(i);
+    const DirectiveForm& form = form_of(kind);
+    all.push_back({form.name, form.arguments});
+    if (kind == DirectiveKind::split) {
+      all.push_back({"tile",
+                     {{kLoop, kLoop, kOuter, kOuter, kInner, kInner, kFactor, kFactor, kTail}},
+                     add_tile});
+    } else if (kind == DirectiveKind::vectorize) {
+      all.push_back({form.name, {{kLoop, kFactor, kTail}}, add_vectorize});
+    } else if (kind == DirectiveKind::unroll) {
+      all.push_back({form.name, {{kLoop, kFactor, kTail}}, add_unroll});
+    }
+  }
+  return all;
+}
+
+const std::vector<Spelling>& spellings() {
+  static const std::vector<Spelling> kAll = all_spellings();
+  return kAll;
+}
+
+// "vectorize(axis) or vectorize(axis, factor[, tail])": every spelling of that name.
+std::string usage(std::string_view name) {
+  std::string text;
+  for (const Spelling& spelling : spellings()) {
+    if (name != spelling.name) continue;
+    text += (text.empty() ? "" : " or ") + usage_of(name, spelling.arguments);
+  }
+  return text;
+}
 
 constexpr Tail kTails[] = {Tail::automatic,       Tail::guard,         Tail::predicate,
                            Tail::round_up,        Tail::shift_inwards, Tail::predicate_loads,
@@ -84,7 +106,7 @@ class ScheduleParser {
     }
     DirectivePlace place;
     try {
-      axes_after(schedule_, &place);
+      loops_after(schedule_, &place);
     } catch (const ScheduleError& error) {
       const Token& stage = places_[place.stage][place.index];
       throw ScheduleError(fmt::format("{}: {}", place_of(stage), error.what()));
@@ -105,8 +127,7 @@ class ScheduleParser {
     Token name = lexer_.expect_name("a directive");
     if (name.is("specialize")) return parse_specialize(stage);
     std::vector<Argument> arguments = parse_arguments();
-    const Form& form = find_form(name, arguments);
-    append(stage, form, arguments);
+    append(stage, find_spelling(name, arguments), arguments);
     lexer_.expect_end_of_line();
   }
 
@@ -152,89 +173,105 @@ class ScheduleParser {
     return arguments;
   }
 
-  static bool fits(const Form& form, size_t count) {
-    std::string_view kinds = form.arguments;
-    if (kinds == "*") return count > 0;
-    bool tail = !kinds.empty() && kinds.back() == 'l';
-    return count == kinds.size() || (tail && count + 1 == kinds.size());
+  static bool fits(const Spelling& spelling, size_t count) {
+    size_t most = 0, least = 0;
+    for (const DirectiveArgument& argument : spelling.arguments) {
+      if (is_list(argument.kind)) return count > 0;
+      if (argument.kind == ArgumentKind::none) break;
+      ++most;
+      if (argument.kind != ArgumentKind::tail) ++least;
+    }
+    return least <= count && count <= most;
   }
 
-  static const Form& find_form(const Token& name, const std::vector<Argument>& arguments) {
-    const Form* same_name = nullptr;
+  static const Spelling& find_spelling(const Token& name, const std::vector<Argument>& arguments) {
+    bool is_there = false;
     std::vector<std::string> legal;
-    for (const Form& form : kForms) {
-      if (legal.empty() || legal.back() != form.name) legal.emplace_back(form.name);
-      if (name.text != form.name) continue;
-      same_name = &form;
-      if (fits(form, arguments.size())) return form;
+    for (const Spelling& spelling : spellings()) {
+      if (legal.empty() || legal.back() != spelling.name) legal.emplace_back(spelling.name);
+      if (name.text != spelling.name) continue;
+      is_there = true;
+      if (fits(spelling, arguments.size())) return spelling;
     }
     if (name.text == "split_reduction") {
       fail_at(name,
               "expected split(axis, axis, lane, factor) and rfactor(lane, new stage), got "
               "split_reduction, which is no longer a directive");
     }
-    if (!same_name) fail_at(name, expected_name("a directive", legal, name.str()));
-    fail_at(name, fmt::format("expected {}, got {} argument{}", same_name->usage, arguments.size(),
+    if (!is_there) fail_at(name, expected_name("a directive", legal, name.str()));
+    fail_at(name, fmt::format("expected {}, got {} argument{}", usage(name.text), arguments.size(),
                               arguments.size() == 1 ? "" : "s"));
   }
 
-  void append(const Token& stage, const Form& form, const std::vector<Argument>& arguments) {
+  void append(const Token& stage, const Spelling& spelling,
+              const std::vector<Argument>& arguments) {
     Directive directive;
     std::vector<int64_t> factors;
     for (size_t i = 0; i < arguments.size(); ++i) {
       const Token& token = arguments[i].token;
-      char kind = form.arguments[0] == '*' ? 'a' : form.arguments[i];
-      if (kind == 'f') {
-        factors.push_back(factor_of(form, i, arguments[i]));
-      } else if (kind == 'l') {
-        directive.tail = parse_word(token, kTails, "a tail");
-      } else if (kind == 'm') {
-        directive.memory = parse_word(token, kMemories, "a memory");
-      } else {
-        if (token.kind != TokenKind::name) {
-          fail_expected(token,
-                        fmt::format("{} for argument {} of {}",
-                                    kind == 'a' ? "an axis" : "an operation", i + 1, form.usage));
-        }
-        at_place(token, [&] { check_identifier(kind == 'a' ? "axis" : "operation", token.str()); });
-        if (kind == 'a') directive.axes.push_back(token.str());
-        if (kind == 't') directive.target = token.str();
-        if (kind == 'o') directive.operand = token.str();
+      // A list is the only argument.
+      const ArgumentKind first = spelling.arguments[0].kind;
+      const ArgumentKind kind = is_list(first) ? first : spelling.arguments[i].kind;
+      switch (kind) {
+        case ArgumentKind::factor:
+          factors.push_back(factor_of(spelling, i, arguments[i]));
+          break;
+        case ArgumentKind::tail:
+          directive.tail = parse_word(token, kTails, "a tail");
+          break;
+        case ArgumentKind::memory:
+          directive.memory = parse_word(token, kMemories, "a memory");
+          break;
+        case ArgumentKind::operand:
+          directive.operand = name_of("operation", spelling, i, token);
+          break;
+        case ArgumentKind::consumer:
+        case ArgumentKind::buffer:
+        case ArgumentKind::new_stage:
+          directive.target = name_of("operation", spelling, i, token);
+          break;
+        default:
+          EMULSION_CHECK(is_axis(kind), "no text form of argument {} of {}", i + 1, spelling.name);
+          directive.axes.push_back(name_of("axis", spelling, i, token));
       }
     }
     if (!factors.empty()) directive.factor = factors[0];
-    record(stage, form, directive, factors);
+    record(stage, spelling, directive, factors);
   }
 
-  static int64_t factor_of(const Form& form, size_t i, const Argument& argument) {
+  // `what`: "axis" or "operation".
+  static std::string name_of(const std::string& what, const Spelling& spelling, size_t i,
+                             const Token& token) {
+    if (token.kind != TokenKind::name) {
+      fail_expected(token,
+                    fmt::format("an {} for argument {} of {}", what, i + 1, usage(spelling.name)));
+    }
+    at_place(token, [&] { check_identifier(what, token.str()); });
+    return token.str();
+  }
+
+  static int64_t factor_of(const Spelling& spelling, size_t i, const Argument& argument) {
     if (argument.token.kind != TokenKind::number) {
       fail_expected(argument.token,
-                    fmt::format("an integer for argument {} of {}", i + 1, form.usage));
+                    fmt::format("an integer for argument {} of {}", i + 1, usage(spelling.name)));
     }
     if (argument.number < 1) {
       throw ScheduleError(
           fmt::format("{}: argument {} (factor) of {}: expected a positive integer, got {}",
-                      place_of(argument.token), i + 1, form.name, argument.number));
+                      place_of(argument.token), i + 1, spelling.name, argument.number));
     }
     return argument.number;
   }
 
-  void record(const Token& token, const Form& form, Directive directive,
+  void record(const Token& token, const Spelling& spelling, Directive directive,
               const std::vector<int64_t>& factors) {
     StageSchedule stage;
-    std::string_view name = form.name;
-    auto axis = [&](size_t i) { return Axis(directive.axes[i]); };
     at_place(token, [&] {
-      if (name == "tile") {
-        stage.tile(axis(0), axis(1), axis(2), axis(3), axis(4), axis(5), factors[0], factors[1],
-                   directive.tail);
-      } else if (name == "vectorize" && !factors.empty()) {
-        stage.vectorize(axis(0), factors[0], directive.tail);
-      } else if (name == "unroll" && !factors.empty()) {
-        stage.unroll(axis(0), factors[0], directive.tail);
+      if (spelling.add != nullptr) {
+        spelling.add(directive, factors, &stage);
       } else {
-        directive.kind = *directive_kind_of(name);
-        stage.add(directive);
+        directive.kind = *directive_kind_of(spelling.name);
+        stage.add(std::move(directive));
       }
     });
     add(token, stage);

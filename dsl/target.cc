@@ -59,12 +59,6 @@ void add_feature(const std::string& feature, std::set<std::string>* features) {
   for (const std::string& implied : implications().at(feature)) add_feature(implied, features);
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string result;
-  for (const std::string& word : words) result += (result.empty() ? "" : ", ") + word;
-  return result;
-}
-
 template <typename Map>
 std::vector<std::string> keys(const Map& map) {
   std::vector<std::string> result;
@@ -104,7 +98,7 @@ std::string shown(const std::string& word) {
       nearest = candidate;
     }
   }
-  fail("target \"{}\": expected {} ({}), got \"{}\"{}", shown(text), what, joined(legal),
+  fail("target \"{}\": expected {} ({}), got \"{}\"{}", shown(text), what, fmt::join(legal, ", "),
        shown(word), word.empty() ? "" : "; the nearest is " + nearest);
 }
 

@@ -20,7 +20,10 @@ LoopLevel level_of(const Directive& d) { return {d.target, d.axes[0]}; }
 // Applies one directive after another to one stage.
 class Applier {
  public:
-  explicit Applier(ScheduledStage* plan) : plan_(*plan) {
+  explicit Applier(ScheduledStage* plan)
+      : plan_(*plan),
+        loops_(plan->stage.name, axis_names(plan->stage.axes),
+               axis_names(plan->stage.reduction_axes)) {
     // Where it stands among the directives does not matter, as in Halide.
     has_atomic_ = std::any_of(plan->directives.begin(), plan->directives.end(),
                               [](const Directive& d) { return d.kind == DirectiveKind::atomic; });
@@ -28,6 +31,37 @@ class Applier {
 
   void apply(const Directive& d) {
     ++applied_;
+    loops_.check(d);
+    honour(d);
+    loops_.apply(d);
+  }
+
+  void finish() {
+    if (stored_ && !plan_.compute_at) {
+      refuse_here(*stored_,
+                  "expected together with compute_at; legal: compute_at the same loop, or "
+                  "one inside it, too");
+    }
+    check_kinds(plan_, loops_.loops(), applied_);
+    check_shared();
+    plan_.specialized_loops = loops_.all_cases();
+    plan_.loops = std::move(plan_.specialized_loops.front());
+    plan_.specialized_loops.erase(plan_.specialized_loops.begin());
+    plan_.stage.transforms = std::move(cases_.front().transforms);
+    for (size_t i = 1; i < cases_.size(); ++i) {
+      plan_.stage.specializations.push_back({cases_[i].condition, std::move(cases_[i].transforms)});
+    }
+  }
+
+ private:
+  // What is known beside the loops: of the general case, or of a specialization.
+  struct Case {
+    Expr condition;
+    std::vector<LoopTransform> transforms;
+  };
+
+  // Whether the directive is legal, and all that it does but to change the loops.
+  void honour(const Directive& d) {
     switch (d.kind) {
       case DirectiveKind::split:
         return split(d);
@@ -41,6 +75,8 @@ class Applier {
         return set_kind(d, LoopKind::unrolled);
       case DirectiveKind::parallel:
         return set_kind(d, LoopKind::parallel);
+      case DirectiveKind::partition:
+        return partition(d);
       case DirectiveKind::tensorize:
         return tensorize(d);
       case DirectiveKind::atomic:
@@ -66,55 +102,25 @@ class Applier {
       case DirectiveKind::align_storage:
       case DirectiveKind::store_in:
         return store(d);
-      default:
+      case DirectiveKind::compute_inline:
+      case DirectiveKind::pack:
+      case DirectiveKind::cache_write:
+      case DirectiveKind::rfactor:
+      case DirectiveKind::copy_in:
         EMULSION_CHECK(false, "{} is left for apply_directives", to_string(d));
     }
   }
 
-  void finish() {
-    if (stored_ && !plan_.compute_at) {
-      refuse_here(*stored_,
-                  "expected together with compute_at; legal: compute_at the same loop, or "
-                  "one inside it, too");
-    }
-    check_kinds(plan_, applied_);
-    if (general_) close_case();
-  }
-
- private:
-  // The state of the stage's loops: of the general case, or of the specialization that is open.
-  struct Case {
-    std::vector<LoopTransform> transforms;
-    std::vector<ScheduledLoop> loops;
-    std::set<std::string> used;
-  };
-
   void specialize(const Directive& d) {
-    check_kinds(plan_, applied_);
-    const std::vector<Specialization>& closed = plan_.stage.specializations;
-    const bool again = std::any_of(closed.begin(), closed.end(), [&](const Specialization& other) {
-      return equal(other.condition, d.condition);
-    });
-    if (again || (general_ && equal(condition_, d.condition))) {
+    check_kinds(plan_, loops_.loops(), applied_);
+    for (size_t i = 1; i < cases_.size(); ++i) {
+      if (!equal(cases_[i].condition, d.condition)) continue;
       refuse_here(d, fmt::format("expected a condition that {} has no specialization for yet, got "
                                  "{}; legal: what stands behind it, behind the first",
                                  plan_.stage.name, to_string(d.condition)));
     }
-    if (general_) {
-      close_case();
-    } else {
-      general_ = Case{plan_.stage.transforms, plan_.loops, used_};
-    }
-    condition_ = d.condition;
-  }
-
-  // Puts the specialization that is open into the plan's table and goes back to the general case.
-  void close_case() {
-    plan_.stage.specializations.push_back({condition_, plan_.stage.transforms});
-    plan_.specialized_loops.push_back(plan_.loops);
-    plan_.stage.transforms = general_->transforms;
-    plan_.loops = general_->loops;
-    used_ = general_->used;
+    cases_.push_back(cases_.front());
+    cases_.back().condition = d.condition;
   }
 
   [[noreturn]] void refuse_here(const Directive& d, const std::string& message) const {
@@ -124,42 +130,39 @@ class Applier {
   // Those that are pure, as the loop is, or reduce, as it does.
   std::vector<std::string> loops_like(const ScheduledLoop& loop) const {
     std::vector<std::string> result;
-    for (const ScheduledLoop& other : plan_.loops) {
+    for (const ScheduledLoop& other : loops_.loops()) {
       if (other.is_reduction == loop.is_reduction) result.push_back(other.name);
     }
     return result;
   }
 
-  size_t require_loop(const Directive& d, const std::string& axis) const {
-    const std::optional<size_t> found = position_of(plan_.loops, axis);
-    if (!found) {
-      refuse_here(d, expected_name("a loop of " + plan_.stage.name, names_of(plan_.loops), axis));
-    }
-    return *found;
+  const ScheduledLoop& loop_of(const std::string& axis) const {
+    return *find_loop(loops_.loops(), axis);
   }
 
-  void require_serial(const Directive& d, const ScheduledLoop& loop) const {
+  static std::string word(LoopKind kind) {
     static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled",
                                          "a tile's"};
-    if (loop.kind != LoopKind::serial) {
-      const bool replaces = d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse;
-      refuse_here(d, fmt::format("expected a serial loop, got {}, which is {} already; legal: {}",
-                                 loop.name, kNames[static_cast<int>(loop.kind)],
-                                 replaces ? to_string(d.kind) + " first" : "one kind for a loop"));
-    }
+    return kNames[static_cast<int>(kind)];
   }
 
-  void require_new(const Directive& d, const std::string& name, const std::string& replaced) {
-    if (name == replaced) return;
-    if (position_of(plan_.loops, name) || used_.count(name)) {
-      refuse_here(d, fmt::format("expected a new name, got {}, which {} has or had; legal: {}_1",
-                                 name, plan_.stage.name, name));
+  // Only a loop that is run step by step can be partitioned, and only such a loop replaced.
+  void require_serial(const Directive& d, const ScheduledLoop& loop) const {
+    const bool replaces = d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse;
+    if (loop.kind != LoopKind::serial) {
+      refuse_here(d, fmt::format("expected a serial loop, got {}, which is {} already; legal: {}",
+                                 loop.name, word(loop.kind),
+                                 replaces ? to_string(d.kind) + " first" : "one kind for a loop"));
+    }
+    if (loop.partition && d.kind != DirectiveKind::parallel) {
+      refuse_here(d, fmt::format("expected a loop that is not partitioned, got {}; legal: {}",
+                                 loop.name, replaces ? to_string(d.kind) + " first" : "either"));
     }
   }
 
   // A reduction is over one domain in every case; and what is stored is the same in every case.
   void check_specialization(const Directive& d, const ScheduledLoop& loop) const {
-    if (!general_) return;
+    if (!loops_.is_specialized()) return;
     if (loop.is_reduction) {
       refuse_here(d, fmt::format("expected a loop of no reduction axis behind specialize, got {}; "
                                  "legal: in front of the first specialize",
@@ -175,12 +178,9 @@ class Applier {
 
   void split(const Directive& d) {
     const std::string &axis = d.axes[0], &outer = d.axes[1], &inner = d.axes[2];
-    const size_t at = require_loop(d, axis);
-    check_specialization(d, plan_.loops[at]);
-    require_serial(d, plan_.loops[at]);
-    require_new(d, outer, axis);
-    require_new(d, inner, axis);
-    const bool reduction = plan_.loops[at].is_reduction;
+    const ScheduledLoop& loop = loop_of(axis);
+    check_specialization(d, loop);
+    require_serial(d, loop);
     if (d.tail == Tail::predicate_loads || d.tail == Tail::predicate_stores) check_mask(d);
     if (d.tail == Tail::shift_inwards && plan_.stage.is_reduction()) {
       refuse_here(
@@ -188,12 +188,13 @@ class Applier {
           "expected a tail of guard or predicate: a reduction cannot compute a point twice; legal: "
           "guard");
     }
-    if (d.tail == Tail::round_up && (plan_.is_output || reduction)) {
+    if (d.tail == Tail::round_up && (plan_.is_output || loop.is_reduction)) {
       refuse_here(
           d, fmt::format("expected a tail of guard{}: nothing past the end of {} may be {}; legal: "
                          "guard",
-                         reduction ? " or predicate" : ", predicate or shift_inwards",
-                         reduction ? axis : plan_.stage.name, reduction ? "added" : "written"));
+                         loop.is_reduction ? " or predicate" : ", predicate or shift_inwards",
+                         loop.is_reduction ? axis : plan_.stage.name,
+                         loop.is_reduction ? "added" : "written"));
     }
     LoopTransform transform;
     transform.kind = LoopTransform::Kind::split;
@@ -202,10 +203,7 @@ class Applier {
     transform.inner = inner;
     transform.factor = d.factor;
     transform.tail = d.tail;  // automatic is resolved by infer_regions, which knows the extents
-    plan_.stage.transforms.push_back(transform);
-    used_.insert(axis);
-    plan_.loops[at].name = outer;
-    plan_.loops.insert(plan_.loops.begin() + at + 1, {inner, LoopKind::serial, reduction});
+    cases_.back().transforms.push_back(transform);
   }
 
   // predicate_loads and predicate_stores: one side of the operation runs past the end.
@@ -225,7 +223,7 @@ class Applier {
     // What is stored past the end widens the storage, and what is loaded past it is cut off at the
     // end: by a known amount, of a known axis.
     const std::vector<Axis>& axes = plan_.stage.axes;
-    const std::vector<LoopTransform>& made = plan_.stage.transforms;
+    const std::vector<LoopTransform>& made = cases_.back().transforms;
     const bool is_axis = std::any_of(axes.begin(), axes.end(),
                                      [&](const Axis& axis) { return axis.name() == d.axes[0]; });
     const bool was_made = std::any_of(made.begin(), made.end(), [&](const LoopTransform& t) {
@@ -240,51 +238,41 @@ class Applier {
 
   void fuse(const Directive& d) {
     const std::string &outer = d.axes[0], &inner = d.axes[1], &fused = d.axes[2];
-    const size_t at = require_loop(d, outer);
-    const size_t inner_at = require_loop(d, inner);
-    require_serial(d, plan_.loops[at]);
-    require_serial(d, plan_.loops[inner_at]);
+    const std::vector<ScheduledLoop>& loops = loops_.loops();
+    const size_t at = position_of(loops, outer).value(),
+                 inner_at = position_of(loops, inner).value();
+    require_serial(d, loops[at]);
+    require_serial(d, loops[inner_at]);
     if (inner_at != at + 1) {
       refuse_here(d,
                   fmt::format("expected {} directly inside {}, got the loops {}, outermost first; "
                               "legal: reorder({}, {}) first",
-                              inner, outer, joined(names_of(plan_.loops)), inner, outer));
+                              inner, outer, joined(names_of(loops)), inner, outer));
     }
-    check_specialization(d, plan_.loops[at]);
-    if (plan_.loops[at].is_reduction != plan_.loops[inner_at].is_reduction) {
+    check_specialization(d, loops[at]);
+    if (loops[at].is_reduction != loops[inner_at].is_reduction) {
       refuse_here(d, fmt::format("expected two pure loops or two reduction loops, got one of each; "
                                  "legal: two of {}",
-                                 joined(loops_like(plan_.loops[at]))));
+                                 joined(loops_like(loops[at]))));
     }
-    if (fused != outer && fused != inner) require_new(d, fused, "");
     LoopTransform transform;
     transform.kind = LoopTransform::Kind::fuse;
     transform.axis = fused;
     transform.outer = outer;
     transform.inner = inner;
-    plan_.stage.transforms.push_back(transform);
-    used_.insert({outer, inner});
-    plan_.loops.erase(plan_.loops.begin() + inner_at);
-    plan_.loops[at].name = fused;
+    cases_.back().transforms.push_back(transform);
   }
 
-  void reorder(const Directive& d) {
-    std::vector<size_t> slots;
-    std::vector<ScheduledLoop> wanted;  // innermost first, as the directive names them
-    for (const std::string& axis : d.axes) {
-      slots.push_back(require_loop(d, axis));
-      wanted.push_back(plan_.loops[slots.back()]);
-    }
-    std::sort(slots.rbegin(), slots.rend());
-    std::vector<ScheduledLoop> loops = plan_.loops;
-    for (size_t i = 0; i < slots.size(); ++i) loops[slots[i]] = wanted[i];
-    if (general_ && reduction_loops_of(loops) != reduction_loops_of(plan_.loops)) {
-      refuse_here(d, fmt::format("expected the reduction loops in their order behind specialize, "
-                                 "{}, got {}; legal: in front of the first specialize",
-                                 joined(reduction_loops_of(plan_.loops)),
-                                 joined(reduction_loops_of(loops))));
-    }
-    plan_.loops = std::move(loops);
+  void reorder(const Directive& d) const {
+    if (!loops_.is_specialized()) return;
+    StageLoops after = loops_;
+    after.apply(d);
+    const std::vector<std::string> asked = reduction_loops_of(after.loops());
+    const std::vector<std::string> now = reduction_loops_of(loops_.loops());
+    if (asked == now) return;
+    refuse_here(d, fmt::format("expected the reduction loops in their order behind specialize, "
+                               "{}, got {}; legal: in front of the first specialize",
+                               joined(now), joined(asked)));
   }
 
   static std::vector<std::string> reduction_loops_of(const std::vector<ScheduledLoop>& loops) {
@@ -297,7 +285,7 @@ class Applier {
 
   void set_kind(const Directive& d, LoopKind kind) {
     const std::string& axis = d.axes[0];
-    ScheduledLoop& loop = plan_.loops[require_loop(d, axis)];
+    ScheduledLoop& loop = loops_.loop(axis);
     require_serial(d, loop);
     if (loop.is_reduction && kind != LoopKind::unrolled) {
       check_carried(plan_, d, kind, has_atomic_);
@@ -305,11 +293,44 @@ class Applier {
     loop.kind = kind;
   }
 
+  void partition(const Directive& d) {
+    ScheduledLoop& loop = loops_.loop(d.axes[0]);
+    if (loop.partition) {
+      refuse_here(
+          d, fmt::format("expected one partition of {}, got a second one; legal: one", loop.name));
+    }
+    if (loop.kind != LoopKind::serial && loop.kind != LoopKind::parallel) {
+      refuse_here(d, fmt::format("expected a serial or parallel loop, got {}, which is {}; legal: "
+                                 "a loop around it",
+                                 loop.name, word(loop.kind)));
+    }
+    loop.partition = true;
+  }
+
+  // The loops that it shares are marked by the stage that has them.
+  void check_shared() const {
+    if (!plan_.compute_with) return;
+    const auto& [leader, innermost] = *plan_.compute_with;
+    for (const ScheduledLoop& loop : loops_.loops()) {
+      if (loop.partition) {
+        refuse_here(
+            plan_.source_directive(DirectiveKind::partition, {loop.name}),
+            fmt::format("expected a loop of its own, got {}, which {} shares with {}; legal: "
+                        "{}.partition({})",
+                        loop.name, plan_.stage.name, leader, leader, loop.name));
+      }
+      if (loop.name == innermost) return;
+    }
+  }
+
   // The loop and all inside it; a later reorder that takes one of them out is found by finish().
   void tensorize(const Directive& d) {
-    for (size_t i = require_loop(d, d.axes[0]); i < plan_.loops.size(); ++i) {
-      require_serial(d, plan_.loops[i]);
-      plan_.loops[i].kind = LoopKind::tile;
+    bool is_inside = false;
+    for (const std::string& axis : names_of(loops_.loops())) {
+      is_inside = is_inside || axis == d.axes[0];
+      if (!is_inside) continue;
+      require_serial(d, loop_of(axis));
+      loops_.loop(axis).kind = LoopKind::tile;
     }
   }
 
@@ -392,10 +413,9 @@ class Applier {
   }
 
   ScheduledStage& plan_;
-  std::optional<Case> general_;  // once a specialization is open
-  Expr condition_;               // of the specialization that is open
-  std::set<std::string> used_;   // names that were split or fused away
-  size_t applied_ = 0;           // directives
+  StageLoops loops_;
+  std::vector<Case> cases_ = {{}};  // the general one, then the specializations
+  size_t applied_ = 0;              // directives
   bool placed_ = false;
   bool has_atomic_ = false;
   std::optional<Directive> stored_;  // store_at or store_root

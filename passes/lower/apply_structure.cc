@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "dsl/directive_table.h"
 #include "dsl/error.h"
 #include "dsl/nearest_name.h"
 #include "dsl/schedule_axes.h"
@@ -14,10 +15,8 @@ namespace emulsion {
 namespace {
 
 bool is_loop_directive(const Directive& d) {
-  return d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse ||
-         d.kind == DirectiveKind::reorder || d.kind == DirectiveKind::vectorize ||
-         d.kind == DirectiveKind::unroll || d.kind == DirectiveKind::parallel ||
-         d.kind == DirectiveKind::atomic || d.kind == DirectiveKind::prefetch;
+  const DirectiveScope scope = form_of(d.kind).scope;
+  return scope == DirectiveScope::loop || scope == DirectiveScope::nest;
 }
 
 void require_new_name(const NestPlan& plan, const std::string& stage, const Directive& d) {
@@ -41,13 +40,10 @@ void require_first(const ScheduledStage& plan, const Directive& d) {
 // Indices, and so extents, are 32 bits.
 void require_factor(const std::string& stage, const Directive& d) {
   constexpr int64_t kMostFactor = int64_t{1} << 30;
+  const int argument = argument_position(d.kind, ArgumentKind::factor);
+  if (argument == 0) return;
   const bool layout =  // their least factor depends on the storage: infer_storage
-      d.kind == DirectiveKind::fold_storage || d.kind == DirectiveKind::align_storage;
-  if (d.kind != DirectiveKind::split && d.kind != DirectiveKind::pack &&
-      d.kind != DirectiveKind::prefetch && !layout) {
-    return;
-  }
-  const int argument = d.kind == DirectiveKind::split ? 4 : layout ? 2 : 3;
+      form_of(d.kind).scope == DirectiveScope::layout;
   if (d.factor < 1 && !layout) {
     refuse(stage, d,
            fmt::format("argument {} (factor): expected a positive integer, got {}; legal: a factor "
@@ -72,11 +68,9 @@ ScheduledStage cache_write(ScheduledStage* plan, const Directive& d) {
   ScheduledStage made;
   made.stage = plan->stage;
   made.stage.name = d.target;
-  made.loops = loops_of_axes(made.stage);
   plan->stage.reduction_axes.clear();
   plan->stage.combiner = Combiner::none;
   plan->stage.body = read_buffer(d.target, plan->stage.dtype, own_axes(plan->stage.axes));
-  plan->loops = loops_of_axes(plan->stage);
   return made;
 }
 
@@ -110,7 +104,6 @@ ScheduledStage copy_in(const NestPlan& plan, ScheduledStage* reader, const Direc
     }
   }
   made.stage.body = read_buffer(d.operand, made.stage.dtype, own_axes(made.stage.axes));
-  made.loops = loops_of_axes(made.stage);
   Stage& stage = reader->stage;
   stage.body = transform(stage.body, [&](const Expr& e) -> Expr {
     if (e->op != ExprOp::read || e->name != d.operand) return Expr();
@@ -125,9 +118,7 @@ ScheduledStage with_reduction_transforms(ScheduledStage* plan, const Directive& 
   result.directives.clear();
   std::vector<Directive> others;
   std::set<std::string> reduction;
-  for (const ScheduledLoop& loop : plan->loops) {
-    if (loop.is_reduction) reduction.insert(loop.name);
-  }
+  for (const Axis& axis : plan->stage.reduction_axes) reduction.insert(axis.name());
   for (const Directive& d : plan->directives) {
     if (!is_loop_directive(d)) {
       others.push_back(d);
@@ -231,13 +222,11 @@ ScheduledStage rfactor(ScheduledStage* plan, const Directive& d) {
   made.stage.transforms.clear();
   made.directives.clear();
   made.is_output = false;
-  made.loops = loops_of_axes(made.stage);
 
   std::vector<Expr> indices = own_axes(plan->stage.axes);
   indices.emplace_back(lane);
   plan->stage.body = read_buffer(d.target, plan->stage.dtype, std::move(indices));
   plan->stage.reduction_axes = {lane};
-  plan->loops = loops_of_axes(plan->stage);
   return made;
 }
 

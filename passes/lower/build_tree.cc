@@ -214,8 +214,7 @@ class TreeBuilder {
       loop.stage = plan.stage.name;
       loop.part = part;
       loop.axis = name;
-      loop.kind = loops[i].kind;
-      loop.partition = loops[i].partition;
+      static_cast<LoopMarks&>(loop) = loops[i];
       loop.extent = simplify_index(extents.at(name));
       for (const Directive& d : plan.prefetches) {
         if (part == Part::init || d.axes[0] != name) continue;

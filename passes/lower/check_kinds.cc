@@ -15,7 +15,7 @@ const Directive& last_that_names(const ScheduledStage& plan, size_t applied,
                                 plan.directives[at - 1].axes.end(), names)) {
     --at;
   }
-  EMULSION_CHECK(at > 0, "no directive names one of {}", joined(names_of(plan.loops)));
+  EMULSION_CHECK(at > 0, "no directive of {} names such a loop", plan.stage.name);
   return plan.directives[at - 1];
 }
 
@@ -33,16 +33,17 @@ const Directive& last_that_names(const ScheduledStage& plan, size_t applied,
 
 }  // namespace
 
-void check_kinds(const ScheduledStage& plan, size_t applied) {
+void check_kinds(const ScheduledStage& plan, const std::vector<ScheduledLoop>& loops,
+                 size_t applied) {
   std::string vectorized, tile;  // the innermost one so far
-  for (const ScheduledLoop& loop : plan.loops) {
+  for (const ScheduledLoop& loop : loops) {
     if (loop.kind == LoopKind::tile) tile = loop.name;
     if (!tile.empty() && (loop.kind != LoopKind::tile || !vectorized.empty())) {
       refuse(plan.stage.name, last_that_names(plan, applied, {tile, loop.name, vectorized}),
              fmt::format("expected {}, a tile's loop, innermost and in no vectorized loop, got "
                          "the loops {}, outermost first; legal: {}",
-                         tile, joined(names_of(plan.loops)),
-                         vectorized.empty() ? "tensorize(" + plan.loops.back().name + ")"
+                         tile, joined(names_of(loops)),
+                         vectorized.empty() ? "tensorize(" + loops.back().name + ")"
                                             : "a serial or parallel " + vectorized),
              {plan.stage.name, loop.name});
     }

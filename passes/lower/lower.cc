@@ -13,18 +13,8 @@
 namespace emulsion {
 namespace {
 
-// Every directive has its axes, and names loops that are there.
-void check_axes(const Schedule& schedule) {
-  DirectivePlace place;
-  try {
-    axes_after(schedule, &place);
-  } catch (const ScheduleError& error) {
-    throw Refusal(place.stage, schedule.find(place.stage)->directives()[place.index], error.what());
-  }
-}
-
 LoopNest lower_or_refuse(const Graph& graph, const Schedule& schedule) {
-  check_axes(schedule);
+  loops_after(schedule);  // every directive has its axes, and names loops that are there
   NestPlan plan = plan_stages(graph);
   apply_structure(schedule, &plan);
   apply_directives(&plan);
@@ -61,7 +51,7 @@ LoopNest lower_or_refuse(const Graph& graph, const Schedule& schedule) {
   return nest;
 }
 
-LoopNest nest_before(const Graph& graph, const Schedule& schedule, const Refusal& refusal) {
+LoopNest nest_before(const Graph& graph, const Schedule& schedule, const ScheduleRefusal& refusal) {
   const std::vector<Schedule> candidates = schedules_before(schedule, refusal);
   for (const Schedule& candidate : candidates) {
     try {
@@ -79,7 +69,7 @@ LoopNest nest_before(const Graph& graph, const Schedule& schedule, const Refusal
 LoopNest lower(const Graph& graph, const Schedule& schedule) {
   try {
     return lower_or_refuse(graph, schedule);
-  } catch (const Refusal& refusal) {
+  } catch (const ScheduleRefusal& refusal) {
     throw explain(refusal, nest_before(graph, schedule, refusal));
   }
 }

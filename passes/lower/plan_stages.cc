@@ -40,43 +40,13 @@ ScheduledStage stage_of(const Op& op, bool is_output) {
   plan.stage.combiner = op.combiner;
   plan.stage.body = in_buffers(op.body);
   plan.is_output = is_output;
-  plan.loops = loops_of_axes(plan.stage);
   return plan;
 }
 
 }  // namespace
 
-std::optional<size_t> position_of(const std::vector<ScheduledLoop>& loops,
-                                  const std::string& name) {
-  for (size_t i = 0; i < loops.size(); ++i) {
-    if (loops[i].name == name) return i;
-  }
-  return std::nullopt;
-}
-
-const ScheduledLoop* find_loop(const std::vector<ScheduledLoop>& loops, const std::string& name) {
-  const std::optional<size_t> position = position_of(loops, name);
-  return position ? &loops[*position] : nullptr;
-}
-
-std::vector<std::string> names_of(const std::vector<ScheduledLoop>& loops) {
-  std::vector<std::string> names;
-  names.reserve(loops.size());
-  for (const ScheduledLoop& loop : loops) names.push_back(loop.name);
-  return names;
-}
-
 std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
-}
-
-std::vector<ScheduledLoop> loops_of_axes(const Stage& stage) {
-  std::vector<ScheduledLoop> loops;
-  for (const Axis& axis : stage.axes) loops.push_back({axis.name()});
-  for (const Axis& axis : stage.reduction_axes) {
-    loops.push_back({axis.name(), LoopKind::serial, true});
-  }
-  return loops;
 }
 
 Directive ScheduledStage::source_directive(DirectiveKind kind,

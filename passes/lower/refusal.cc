@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <set>
 #include <sstream>
-#include <utility>
 
+#include "dsl/directive_table.h"
 #include "dsl/nearest_name.h"
 #include "dsl/schedule_axes.h"
 #include "passes/nest/visit_nest.h"
@@ -44,10 +44,9 @@ std::vector<std::string> loops_of(const LoopNest& nest, const std::string& stage
 }
 
 // What lines to mark: "y.m" for a loop, "y" for a storage and its uOps.
-std::string marked_subject(const Refusal& refusal, const LoopNest& before) {
+std::string marked_subject(const ScheduleRefusal& refusal, const LoopNest& before) {
   const Directive& d = refusal.directive();
-  const bool elsewhere = d.kind == DirectiveKind::compute_at || d.kind == DirectiveKind::store_at ||
-                         d.kind == DirectiveKind::hoist_storage;
+  const bool elsewhere = has_argument(d.kind, ArgumentKind::consumer_loop);
   std::vector<LoopName> named;
   if (!refusal.loop().stage.empty()) named.push_back(refusal.loop());
   for (const std::string& axis : d.axes)
@@ -85,18 +84,7 @@ std::vector<bool> lines_to_show(const std::vector<std::string>& lines,
 
 }  // namespace
 
-Refusal::Refusal(std::string stage, Directive directive, const std::string& message, LoopName loop)
-    : ScheduleError(message),
-      stage_(std::move(stage)),
-      directive_(std::move(directive)),
-      loop_(std::move(loop)) {}
-
-void refuse(const std::string& stage, const Directive& directive, const std::string& message,
-            const LoopName& loop) {
-  throw Refusal(stage, directive, stage + "." + to_string(directive) + ": " + message, loop);
-}
-
-std::vector<Schedule> schedules_before(const Schedule& schedule, const Refusal& refusal) {
+std::vector<Schedule> schedules_before(const Schedule& schedule, const ScheduleRefusal& refusal) {
   std::vector<Schedule> result = {Schedule(schedule.graph())};
   Schedule before(schedule.graph());
   for (const std::string& name : stage_order(schedule.graph(), schedule.stages())) {
@@ -111,7 +99,7 @@ std::vector<Schedule> schedules_before(const Schedule& schedule, const Refusal& 
   return result;
 }
 
-ScheduleError explain(const Refusal& refusal, const LoopNest& before) {
+ScheduleError explain(const ScheduleRefusal& refusal, const LoopNest& before) {
   const std::vector<std::string> lines = lines_of(to_string(before));
   const std::string subject = marked_subject(refusal, before);
   std::vector<bool> marked;

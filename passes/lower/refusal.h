@@ -1,8 +1,9 @@
 #ifndef EMULSION_PASSES_LOWER_REFUSAL_H_
 #define EMULSION_PASSES_LOWER_REFUSAL_H_
 
-// How lower() says no. Everything that finds a directive illegal calls refuse(); lower() alone adds
-// the picture: the nest as it stood before that directive, with the loop in question marked.
+// How lower() says no. Everything that finds a directive illegal calls refuse()
+// (dsl/schedule_refusal.h); lower() alone adds the picture: the nest as it stood before that
+// directive, with the loop in question marked.
 //
 //   y.split(n, no, ni, 5): expected a serial loop, got n, which is vectorized already; legal: ...
 //   the nest before it:
@@ -19,44 +20,19 @@
 #include <string>
 #include <vector>
 
-#include "dsl/error.h"
 #include "dsl/schedule.h"
+#include "dsl/schedule_refusal.h"
 #include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 
-// One loop of a stage; without an axis, the storage and the uOps of the stage.
-struct LoopName {
-  std::string stage, axis;
-};
-
-class Refusal : public ScheduleError {
- public:
-  // `message`: the whole first line.
-  Refusal(std::string stage, Directive directive, const std::string& message, LoopName loop = {});
-
-  const std::string& stage() const { return stage_; }
-  const Directive& directive() const { return directive_; }
-  const LoopName& loop() const { return loop_; }  // no stage: the one that the directive names
-
- private:
-  std::string stage_;
-  Directive directive_;
-  LoopName loop_;
-};
-
-// Throws Refusal "mm.compute_at(y, q): <message>". `directive` is the one of the schedule, as it
-// was written. `loop` only where the trouble is with another loop than the directive names first.
-[[noreturn]] void refuse(const std::string& stage, const Directive& directive,
-                         const std::string& message, const LoopName& loop = {});
-
 // What stands before the refused directive, in the order in which a schedule prints (consumers
 // first), the longest first: the first of these that lowers is the nest to show. The last one is
 // the empty schedule, which always does.
-std::vector<Schedule> schedules_before(const Schedule& schedule, const Refusal& refusal);
+std::vector<Schedule> schedules_before(const Schedule& schedule, const ScheduleRefusal& refusal);
 
 // The message with its place in front, and that nest.
-ScheduleError explain(const Refusal& refusal, const LoopNest& before);
+ScheduleError explain(const ScheduleRefusal& refusal, const LoopNest& before);
 
 }  // namespace emulsion
 

@@ -12,27 +12,14 @@
 #include <vector>
 
 #include "dsl/schedule.h"
+#include "dsl/stage_loops.h"
 #include "passes/lower/refusal.h"
 #include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 
-// One loop of a stage.
-struct ScheduledLoop {
-  std::string name;  // plain, unique within the stage
-  LoopKind kind = LoopKind::serial;
-  bool is_reduction = false;  // of a reduction axis: not in the start value's nest
-  bool partition = false;     // to become an interior without guards, and edges
-};
-// Where the loop of that name is among `loops`; nothing when it is not there.
-std::optional<size_t> position_of(const std::vector<ScheduledLoop>& loops, const std::string& name);
-// That loop; null when it is not there.
-const ScheduledLoop* find_loop(const std::vector<ScheduledLoop>& loops, const std::string& name);
-std::vector<std::string> names_of(const std::vector<ScheduledLoop>& loops);
 // "m, n, k", for error messages.
 std::string joined(const std::vector<std::string>& names);
-// The loops of a stage before any directive: its axes in order, those that it reduces over inside.
-std::vector<ScheduledLoop> loops_of_axes(const Stage& stage);
 
 // A place: inside that loop of that stage.
 struct LoopLevel {
@@ -46,7 +33,7 @@ struct LoopLevel {
 
 struct ScheduledStage {
   Stage stage;                       // tails as they were asked for, also automatic ones
-  std::vector<ScheduledLoop> loops;  // outermost first; of a reduction, those of the update
+  std::vector<ScheduledLoop> loops;  // made by apply_directives; of a reduction, of the update
   bool is_output = false;
   std::vector<Directive> directives;  // those on loops and places, as they were written
   std::vector<std::vector<ScheduledLoop>>
@@ -128,9 +115,10 @@ std::set<std::string> buffers_read_by(const Stage& stage);
 // Refuses what is too large for a buffer, as every tensor of the graph would be.
 void require_size(const std::string& stage, const Directive& d, const Shape& shape, DType dtype);
 
-// What may be inside what, as far as the first `applied` directives of a stage say: a later one can
-// mend an earlier one.
-void check_kinds(const ScheduledStage& plan, size_t applied);
+// What may be inside what, of the loops that a stage has after its first `applied` directives: a
+// later one can mend an earlier one.
+void check_kinds(const ScheduledStage& plan, const std::vector<ScheduledLoop>& loops,
+                 size_t applied);
 // Whether the steps of a reduction loop may be taken together, as directive `d` asks. `has_atomic`:
 // whether the stage has that directive, anywhere.
 void check_carried(const ScheduledStage& plan, const Directive& d, LoopKind kind, bool has_atomic);

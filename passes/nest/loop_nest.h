@@ -49,6 +49,7 @@
 #include "dsl/expr.h"
 #include "dsl/extent.h"
 #include "dsl/schedule.h"
+#include "dsl/stage_loops.h"
 #include "dsl/types.h"
 
 namespace emulsion {
@@ -104,13 +105,6 @@ struct Stage {
   bool is_reduction() const { return combiner != Combiner::none; }
 };
 
-enum class LoopKind : uint8_t {
-  serial,
-  parallel,
-  vectorized,
-  unrolled,
-  tile,  // inside ONE uOp of a tile machine: holds nothing but tile loops and that uOp
-};
 enum class Part : uint8_t { pure, init, update };  // pure: a stage that is no reduction
 enum class UopKind : uint8_t { load, execute, store };
 
@@ -158,11 +152,10 @@ struct Block {
 };
 
 // Its body, once for each value of its variable from `min` on.
-struct Loop {
+struct Loop : LoopMarks {
   std::string stage;
   Part part = Part::pure;
-  std::string axis;  // plain name; the variable is stage + "." + axis
-  LoopKind kind = LoopKind::serial;
+  std::string axis;                  // plain name; the variable is stage + "." + axis
   Expr min = int_constant(0);        // over run-time sizes and the loops around it
   Expr extent;                       // over run-time sizes, for example (B + 5) / 6, and conditions
                                      // v == 0 of loops around it

@@ -23,14 +23,14 @@ Tensor linear() {
 }
 
 Names loops(const Schedule& schedule, const std::string& stage) {
-  return axes_after(schedule).at(stage).loops;
+  return names_of(loops_after(schedule).at(stage).loops());
 }
 
 TEST(ScheduleAxes, StartWithPureThenReduction) {
   Schedule s(linear());
   EXPECT_EQ(loops(s, "mm"), (Names{"m", "n", "k", "l"}));
   EXPECT_EQ(loops(s, "y"), (Names{"m", "n"}));
-  EXPECT_EQ(axes_after(s).count("x"), 0u);
+  EXPECT_EQ(loops_after(s).count("x"), 0u);
 }
 
 TEST(ScheduleAxes, SplitAndFuseReplace) {
@@ -110,10 +110,13 @@ TEST(ScheduleAxes, ASpecializationStartsFromTheGeneralLoops) {
       .split(mi, no, ni, 2)
       .specialize(B == 2)
       .reorder({Axis("b"), mi});
-  const StageAxes axes = axes_after(s).at("y");
-  EXPECT_EQ(axes.loops, (Names{"mi", "mo", "b"}));
-  EXPECT_EQ(axes.other_cases, (std::vector<Names>{{"b", "mo", "mi"}, {"b", "mo", "no", "ni"}}));
-  EXPECT_EQ(common_loops(axes), (Names{"mo", "b"}));
+  const StageLoops y = loops_after(s).at("y");
+  EXPECT_EQ(names_of(y.loops()), (Names{"mi", "mo", "b"}));
+  std::vector<Names> cases;
+  for (const std::vector<ScheduledLoop>& loops : y.all_cases()) cases.push_back(names_of(loops));
+  EXPECT_EQ(cases,
+            (std::vector<Names>{{"b", "mo", "mi"}, {"b", "mo", "no", "ni"}, {"mi", "mo", "b"}}));
+  EXPECT_EQ(y.common_loops(), (Names{"mo", "b"}));
 }
 
 TEST(ScheduleAxes, AStageMayComeFromAStageThatADirectiveMade) {
@@ -128,7 +131,7 @@ TEST(ScheduleAxes, TargetsAreCheckedAgainstTheLoopsAtTheEnd) {
   Schedule s(linear());
   s["mm"].compute_at(linear(), no);
   s["y"].tile(m, n, mo, no, mi, ni, 6, 64);
-  EXPECT_NO_THROW(axes_after(s));
+  EXPECT_NO_THROW(loops_after(s));
 }
 
 TEST(ScheduleAxes, StagesComeConsumersFirst) {
@@ -143,7 +146,7 @@ TEST(ScheduleAxes, StagesComeConsumersFirst) {
 void check(const std::string& stage, const std::function<void(StageSchedule&)>& directives) {
   Schedule s(linear());
   directives(s[stage]);
-  axes_after(s);
+  loops_after(s);
 }
 
 void check_raw(DirectiveKind kind, const Names& axes, const std::string& target) {
@@ -190,13 +193,13 @@ INSTANTIATE_TEST_SUITE_P(
            Schedule s(linear());
            s["mm"].copy_in("w", "c");
            s["c"].unroll(Axis("i2"));
-           axes_after(s);
+           loops_after(s);
          }, "c.unroll(i2): expected a loop of c (i0 or i1), got i2"},
         {"CopyInsideALoopOfItsInput", [] {
            Schedule s(linear());
            s["mm"].copy_in("x", "c");
            s["c"].compute_at("x", m);
-           axes_after(s);
+           loops_after(s);
          }, "c.compute_at(x, m): expected another operation that has loops"},
         {"ComputeWithNoLoop", [] { check_raw(DirectiveKind::compute_with, {"k"}, "y"); },
          "mm.compute_with(y, k): expected a loop of y (m or n), got k"},
@@ -246,7 +249,7 @@ TEST(ScheduleAxes, SaysWhichDirectiveWasRefused) {
   Schedule s(linear());
   s["y"].parallel(m).unroll(n).unroll(k);
   DirectivePlace place;
-  expect_refusal([&] { axes_after(s, &place); }, "y.unroll(k)");
+  expect_refusal([&] { loops_after(s, &place); }, "y.unroll(k)");
   EXPECT_EQ(place.stage, "y");
   EXPECT_EQ(place.index, 2u);
 }

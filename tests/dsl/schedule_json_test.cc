@@ -129,10 +129,19 @@ TEST(ScheduleJson, ANameThatIsGivenAgainReadsBack) {
   Schedule s(Linear().y);
   s["mm"]
       .split(k, Axis("ko"), Axis("ki"), 4)
+      .rfactor(Axis("ki"), "part")
       .fuse(m, n, k)
       .parallel(k)
       .specialize(size_value("B") == 1);
   s["mm"].unroll(Axis("ki"));
+  expect_round_trip(s);
+}
+
+TEST(ScheduleJson, APartitionNamesItsLoop) {
+  Schedule s(Linear().y);
+  s["mm"].partition(k);
+  EXPECT_EQ(first_entry(s),
+            R"({"kind":"Partition","func":"mm","stage":1,"vars":[{"name":"k","rvar":true}]})");
   expect_round_trip(s);
 }
 

@@ -93,6 +93,12 @@ TEST(Schedule, SpecializationsAreLinesOfTheirOwn) {
             "vectorize(n)\n");
 }
 
+TEST(Schedule, APartitionNamesItsLoop) {
+  Schedule s(Linear().y);
+  s["y"].parallel(m).partition(m);
+  EXPECT_EQ(text_of(s["y"]), "parallel(m)\npartition(m)\n");
+}
+
 TEST(Schedule, AnotherConditionIsAnotherDirective) {
   Schedule a(Linear().y), b(Linear().y), c(Linear().y);
   a["y"].specialize(size_value("B") == 1);
@@ -100,15 +106,6 @@ TEST(Schedule, AnotherConditionIsAnotherDirective) {
   c["y"].specialize(size_value("B") == 1);
   EXPECT_FALSE(a == b);
   EXPECT_TRUE(a == c);
-}
-
-TEST(Schedule, EveryKindIsFoundByItsName) {
-  for (int i = 0; i <= static_cast<int>(DirectiveKind::specialize); ++i) {
-    const auto kind = static_cast<DirectiveKind>(i);
-    EXPECT_EQ(directive_kind_of(to_string(kind)), kind);
-  }
-  EXPECT_EQ(directive_kind_of("vectorise"), std::nullopt);
-  EXPECT_EQ(directive_kind_of(""), std::nullopt);
 }
 
 TEST(Schedule, SaysWhereAndHowAnOperationIsStored) {

@@ -29,6 +29,7 @@ const IllegalCase kSharing[] = {
     {"ComputedAtASharedLoop", "diamond", "p.copy_in(a, c)\np.compute_with(q, i)\n! c.compute_at(p, i)", "expected a loop that is not shared, got p.i, which is a loop of q and of p; legal: a loop inside i, or compute_root()"},
     {"StoredAtASharedLoop", "diamond", "p.copy_in(a, c)\nc.compute_at(p, j)\np.compute_with(q, i)\n! c.store_at(p, i)", "expected a loop that is not shared, got p.i, which is a loop of q and of p; legal: a loop inside i, or store_root()"},
     {"HoistedToASharedLoop", "diamond", "p.copy_in(a, c)\nc.compute_at(p, j)\np.compute_with(q, i)\n! c.hoist_storage(p, i)", "expected a loop that is not shared, got p.i, which is a loop of q and of p; legal: a loop inside i"},
+    {"PartitionOfASharedLoop", "diamond", "p.compute_with(q, i)\n! p.partition(i)", "expected a loop of its own, got i, which p shares with q; legal: q.partition(i)"},
     // prefetch
     {"PrefetchOfNobody", "linear", "! mm.prefetch(nobody, m, 1)", "got nobody"},
     {"PrefetchOfWhatItDoesNotRead", "linear", "! mm.prefetch(b, m, 1)", "expected an input, a weight or an inner operation that mm reads, got b; legal: w, x"},

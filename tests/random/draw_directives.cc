@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace emulsion {
@@ -38,7 +39,7 @@ std::map<std::string, Names> reads_of(const Graph& graph, const Schedule& schedu
 
 class MoveWriter {
  public:
-  MoveWriter(const Graph& graph, const Schedule& schedule, const AxesOfStages& stages,
+  MoveWriter(const Graph& graph, const Schedule& schedule, const LoopsOfStages& stages,
              RandomNumbers* random, int number)
       : graph_(graph),
         stages_(stages),
@@ -62,6 +63,7 @@ class MoveWriter {
         {11, &MoveWriter::vectorize},
         {8, &MoveWriter::unroll},
         {6, &MoveWriter::parallel},
+        {5, &MoveWriter::partition},
         {1, &MoveWriter::tensorize},
         {14, &MoveWriter::compute_at},
         {2, &MoveWriter::compute_root},
@@ -97,10 +99,16 @@ class MoveWriter {
  private:
   void choose(const std::string& stage) {
     stage_ = stage;
-    const StageAxes& axes = stages_.at(stage);
-    loops_ = axes.loops;
-    reduction_.assign(axes.reduction_loops.begin(), axes.reduction_loops.end());
-    pure_ = axes.pure;
+    const StageLoops& loops = stages_.at(stage);
+    const std::set<std::string> reduction = loops.reduction_loops();
+    loops_ = loops_of(stage);
+    reduction_.assign(reduction.begin(), reduction.end());
+    pure_ = loops.pure();
+  }
+
+  Names loops_of(const std::string& stage) const { return names_of(stages_.at(stage).loops()); }
+  bool is_reduction(const std::string& stage) const {
+    return !stages_.at(stage).reduction().empty();
   }
 
   template <typename... Args>
@@ -157,7 +165,7 @@ class MoveWriter {
   void choose_reduction() {
     Names reductions;
     for (const std::string& name : names_) {
-      if (!stages_.at(name).reduction_loops.empty()) reductions.push_back(name);
+      if (!stages_.at(name).reduction_loops().empty()) reductions.push_back(name);
     }
     if (!reductions.empty()) choose(random_.of(reductions));
   }
@@ -197,12 +205,13 @@ class MoveWriter {
   }
 
   void parallel() { line("parallel({})", loop()); }
+  void partition() { line("partition({})", loop()); }
   void tensorize() { line("tensorize({})", loop()); }
 
   void compute_at() {
     choose_inner();
     const std::string target = reader();
-    line("compute_at({}, {})", target, any(stages_.at(target).loops));
+    line("compute_at({}, {})", target, any(loops_of(target)));
   }
 
   void compute_root() { line("compute_root()"); }
@@ -241,7 +250,7 @@ class MoveWriter {
   }
 
   std::pair<std::string, std::string> two_loops(const std::string& stage) {
-    const Names& loops = stages_.at(stage).loops;
+    const Names loops = loops_of(stage);
     if (loops.empty()) return {"none", "none"};
     const int inner = random_.below(static_cast<int>(loops.size()));
     return {loops[static_cast<size_t>(random_.below(inner + 1))],
@@ -256,9 +265,9 @@ class MoveWriter {
       case 0:
         return line("store_root()");
       case 1:
-        return line("store_at({}, {})", target, any(stages_.at(target).loops));
+        return line("store_at({}, {})", target, any(loops_of(target)));
       case 2:
-        return line("hoist_storage({}, {})", target, any(stages_.at(target).loops));
+        return line("hoist_storage({}, {})", target, any(loops_of(target)));
       default:
         return line("fold_storage({}, {})", any(pure_), random_.between(2, 9));
     }
@@ -349,11 +358,11 @@ class MoveWriter {
     for (const std::string& one : names_) {
       for (const std::string& other : names_) {
         if (one == other || depends_on(one, other) || depends_on(other, one)) continue;
-        const StageAxes &mine = stages_.at(one), &theirs = stages_.at(other);
-        if (mine.reduction.empty() != theirs.reduction.empty()) continue;
-        for (size_t i = 0; i < std::min(mine.loops.size(), theirs.loops.size()); ++i) {
-          if (mine.loops[i] != theirs.loops[i]) break;
-          pairs.push_back({one, other, mine.loops[i]});
+        if (is_reduction(one) != is_reduction(other)) continue;
+        const Names mine = loops_of(one), theirs = loops_of(other);
+        for (size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i) {
+          if (mine[i] != theirs[i]) break;
+          pairs.push_back({one, other, mine[i]});
         }
       }
     }
@@ -381,7 +390,7 @@ class MoveWriter {
   }
 
   const Graph& graph_;
-  const AxesOfStages& stages_;
+  const LoopsOfStages& stages_;
   std::map<std::string, Names> reads_;
   RandomNumbers& random_;
   int number_;
@@ -393,7 +402,7 @@ class MoveWriter {
 }  // namespace
 
 ScheduleLines draw_directives(const Graph& graph, const Schedule& schedule,
-                              const AxesOfStages& stages, RandomNumbers* random, int number) {
+                              const LoopsOfStages& stages, RandomNumbers* random, int number) {
   return MoveWriter(graph, schedule, stages, random, number).draw();
 }
 

@@ -21,7 +21,7 @@ using ScheduleLines = std::vector<std::string>;
 // Lines to put behind a schedule whose stages have the loops `stages`; none when nothing fits.
 // `number`: of the move, part of the names of new loops and stages.
 ScheduleLines draw_directives(const Graph& graph, const Schedule& schedule,
-                              const AxesOfStages& stages, RandomNumbers* random, int number);
+                              const LoopsOfStages& stages, RandomNumbers* random, int number);
 
 }  // namespace emulsion
 

@@ -59,7 +59,7 @@ std::string schedule_text(const Graph& graph, const ScheduleLines& lines) {
 void draw_legal_schedule(const Graph& graph, RandomNumbers* random, ScheduleLines* lines,
                          int* refused) {
   Schedule schedule(graph);
-  AxesOfStages stages = initial_axes(graph);
+  LoopsOfStages stages = initial_loops(graph);
   const int moves = random->between(4, 24);
   for (int i = 0; i < moves; ++i) {
     const ScheduleLines move = draw_directives(graph, schedule, stages, random, i);
@@ -69,7 +69,7 @@ void draw_legal_schedule(const Graph& graph, RandomNumbers* random, ScheduleLine
     try {
       const Schedule longer = parse_schedule(schedule_text(graph, *lines), graph);
       lower(graph, longer);
-      stages = axes_after(longer);
+      stages = loops_after(longer);
       schedule = longer;
     } catch (const Error&) {
       lines->resize(before);

@@ -106,7 +106,7 @@ const std::map<DirectiveKind, int> kAccepted = {
     {DirectiveKind::compute_with, 10},    {DirectiveKind::store_root, 35},
     {DirectiveKind::hoist_storage, 45},   {DirectiveKind::fold_storage, 20},
     {DirectiveKind::reorder_storage, 70}, {DirectiveKind::align_storage, 70},
-    {DirectiveKind::specialize, 65},
+    {DirectiveKind::specialize, 65},      {DirectiveKind::partition, 50},
 };
 
 // The schedules that LegalOnesChangeNothing checks.
@@ -122,7 +122,7 @@ TEST(RandomScheduleCensus, EveryDirectiveIsAccepted) {
   }
   for (const auto& [kind, count] : kinds) fmt::print("{:6} {}\n", count, to_string(kind));
   fmt::print("{:6} refused\n", refused);
-  for (int i = 0; i <= static_cast<int>(DirectiveKind::specialize); ++i) {
+  for (size_t i = 0; i < kDirectiveKinds; ++i) {
     const auto kind = static_cast<DirectiveKind>(i);
     ASSERT_TRUE(kAccepted.count(kind)) << to_string(kind);
     EXPECT_GE(kinds[kind], kAccepted.at(kind)) << to_string(kind);

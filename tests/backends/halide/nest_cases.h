@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/halide/compile_options.h"
+#include "backends/entry/compile_options.h"
 #include "backends/interpreter/tensor_value.h"
 #include "dsl/graph.h"
 #include "dsl/schedule.h"

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "dsl/directive_table.h"
 #include "dsl/error.h"
 #include "dsl/graph_text.h"
 #include "dsl/operators.h"
-#include "dsl/schedule_axes.h"
 #include "dsl/schedule_text.h"
 #include "passes/lower/lower.h"
 #include "tests/passes/check_nest.h"
@@ -78,10 +78,10 @@ class RandomDirectives {
     static const std::vector<int64_t> kFactors = {1, 2, 2,  3, 4,  4,
                                                   5, 7, 16, 0, -2, int64_t{1} << 31};
     Directive d;
-    d.kind = static_cast<DirectiveKind>(engine_() %
-                                        (static_cast<uint32_t>(DirectiveKind::specialize) + 1));
+    d.kind = static_cast<DirectiveKind>(engine_() % kDirectiveKinds);
     auto count = static_cast<int>(axis_count(d.kind));
-    if (d.kind == DirectiveKind::reorder || d.kind == DirectiveKind::reorder_storage) {
+    if (has_argument(d.kind, ArgumentKind::loops) ||
+        has_argument(d.kind, ArgumentKind::stored_axes)) {
       count += static_cast<int>(engine_() % 3);
     }
     if (engine_() % 30 == 0) count += static_cast<int>(engine_() % 3) - 1;

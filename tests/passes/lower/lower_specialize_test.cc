@@ -141,10 +141,10 @@ TEST_F(SpecializeRefused, NegationSaysNothing) {
 TEST_F(SpecializeRefused, PlaceBehindIt) {
   Linear l;
   l.schedule[l.mm].specialize(kBatch == 1).compute_at(l.y, l.m);
-  refused(
-      l.schedule, "mm.compute_at(y, m)",
-      "expected a directive on loops (split, tile, fuse, reorder, vectorize, unroll or parallel) "
-      "behind specialize, got compute_at; legal: in front of the first specialize");
+  refused(l.schedule, "mm.compute_at(y, m)",
+          "expected a directive on loops (split, fuse, reorder, vectorize, unroll, parallel or "
+          "partition) "
+          "behind specialize, got compute_at; legal: in front of the first specialize");
 }
 
 TEST_F(SpecializeRefused, NewStageBehindIt) {

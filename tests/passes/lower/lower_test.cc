@@ -208,6 +208,28 @@ TEST(LowerKinds, Parallel) {
   expect_nest(d.schedule);
 }
 
+TEST(LowerKinds, Partition) {
+  Doubled d;
+  d.schedule[d.y].split(m, mo, mi, 3).parallel(mo).partition(mo).partition(n);
+  expect_nest(d.schedule);
+}
+
+TEST(LowerKinds, PartitionBeforeParallelAndReorder) {
+  Doubled d;
+  d.schedule[d.y].partition(m).parallel(m).reorder({m, n});
+  const std::string text = to_string(lower(d.schedule.graph(), d.schedule));
+  EXPECT_NE(text.find("for y.n in 10\n  parallel y.m in 4, partition\n"), std::string::npos)
+      << text;
+}
+
+TEST(LowerKinds, PartitionOfAReductionIsOfItsUpdate) {
+  Tensor mm = Linear().mm;
+  Schedule schedule(mm);
+  schedule[mm].split(k, Axis("ko"), Axis("ki"), 2).partition(Axis("ko"));
+  const std::string text = to_string(lower(schedule.graph(), schedule));
+  EXPECT_NE(text.find("for mm.ko in 2, partition\n"), std::string::npos) << text;
+}
+
 // --- places -------------------------------------------------------------------------------------
 
 TEST(LowerPlace, AccumulatorsAtATile) {

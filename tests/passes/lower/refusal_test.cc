@@ -203,7 +203,7 @@ TEST(SchedulesBefore, EndWithTheEmptyOne) {
   Schedule schedule(y);
   schedule[y].split(i, Axis("io"), Axis("ii"), 2).unroll(Axis("ii"));
   const Directive unroll = schedule[y].directives()[1];
-  const auto before = schedules_before(schedule, Refusal("y", unroll, "why"));
+  const auto before = schedules_before(schedule, ScheduleRefusal("y", unroll, "why"));
   ASSERT_EQ(before.size(), 2U);
   EXPECT_EQ(to_string(before[0]), "emulsion schedule 1\ny.split(i, io, ii, 2)\n");
   EXPECT_EQ(to_string(before[1]), "emulsion schedule 1\n");
