@@ -161,7 +161,6 @@ struct Loop : LoopMarks {
                                      // v == 0 of loops around it
   std::vector<Prefetch> prefetches;  // serial loops only
   std::vector<std::string> shared;   // other stages whose loop `axis` of `part` this one is too
-  bool partition = false;            // to become several loops where that spares guards or clamps
   NodePtr body;
 
   std::string variable() const { return stage + "." + axis; }

@@ -227,7 +227,7 @@ TEST(LowerKinds, PartitionOfAReductionIsOfItsUpdate) {
   Schedule schedule(mm);
   schedule[mm].split(k, Axis("ko"), Axis("ki"), 2).partition(Axis("ko"));
   const std::string text = to_string(lower(schedule.graph(), schedule));
-  EXPECT_NE(text.find("for mm.ko in 2, partition\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("for mm.ko in 3, partition\n"), std::string::npos) << text;
 }
 
 // --- places -------------------------------------------------------------------------------------
