@@ -34,7 +34,8 @@ void pass_runfiles_on(const char* program) {
   const std::unique_ptr<Runfiles> runfiles(Runfiles::Create(program, &error));
   if (!runfiles) return;  // started without Bazel: those that need data say so
   for (const auto& [name, value] : runfiles->EnvVars()) {
-    setenv(name.c_str(), fs::absolute(value).c_str(), 1);
+    // Of a folder and a manifest there may be only one.
+    if (!value.empty()) setenv(name.c_str(), fs::absolute(value).c_str(), 1);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "dsl/nearest_name.h"
 #include "dsl/reduction_loops.h"
 #include "dsl/schedule_axes.h"
+#include "dsl/strict_json.h"
 #include "dsl/text_lexer.h"
 
 namespace emulsion {
@@ -89,9 +90,6 @@ std::vector<std::string> swapped_for_fuse(DirectiveKind kind, std::vector<std::s
   if (kind == DirectiveKind::fuse && axes.size() == 3) std::swap(axes[0], axes[1]);
   return axes;
 }
-
-// --- writing
-// --------------------------------------------------------------------------------------
 
 class Writer {
  public:
@@ -169,9 +167,6 @@ class Writer {
   const ReductionLoops reductions_;
 };
 
-// --- reading
-// --------------------------------------------------------------------------------------
-
 template <typename Failure = Error, typename... Args>
 [[noreturn]] void fail_here(const std::string& place, fmt::format_string<Args...> format,
                             Args&&... args) {
@@ -179,54 +174,12 @@ template <typename Failure = Error, typename... Args>
                             fmt::format(format, std::forward<Args>(args)...)));
 }
 
-std::string kind_of(const Json& value) {
-  switch (value.type()) {
-    case Json::value_t::null:
-      return "null";
-    case Json::value_t::object:
-      return "an object";
-    case Json::value_t::array:
-      return "an array";
-    case Json::value_t::string:
-      return "a string";
-    case Json::value_t::boolean:
-      return "a boolean";
-    case Json::value_t::number_integer:
-    case Json::value_t::number_unsigned:
-      return "an integer";
-    case Json::value_t::number_float:
-      return "a number with a fraction";
-    default:
-      return "something else";
-  }
-}
-
-// nlohmann keeps the last of two fields of one name; here that is a mistake.
-Json parse_strictly(const std::string& text) {
-  std::vector<std::set<std::string>> open;  // the fields so far, of each object around
-  auto watch = [&](int, Json::parse_event_t event, Json& value) {
-    if (event == Json::parse_event_t::object_start) open.emplace_back();
-    if (event == Json::parse_event_t::object_end) open.pop_back();
-    if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
-      fail("expected each field once, got \"{}\" twice", value.get<std::string>());
-    }
-    return true;
-  };
-  try {
-    return Json::parse(text, watch);
-  } catch (const Json::exception& error) {
-    const std::string what = error.what();
-    const size_t message = what.find("] ");
-    fail("{}", message == std::string::npos ? what : what.substr(message + 2));
-  }
-}
-
 class Reader {
  public:
   Reader(const Graph& graph, std::string origin) : schedule_(graph), origin_(std::move(origin)) {}
 
   Schedule read(const std::string& text) {
-    const Json root = parse_strictly(text);
+    const Json root = parse_strict_json(text);
     require_object("", root, {"version", "directives"});
     const int64_t version = integer("/version", field("", root, "version"));
     if (version != kVersion) {
@@ -238,7 +191,7 @@ class Reader {
     }
     const Json& directives = field("", root, "directives");
     if (!directives.is_array()) {
-      fail_here("/directives", "expected an array, got {}", kind_of(directives));
+      fail_here("/directives", "expected an array, got {}", json_kind_of(directives));
     }
     for (size_t i = 0; i < directives.size(); ++i) {
       place_ = "/directives/" + std::to_string(i);
@@ -281,7 +234,7 @@ class Reader {
 
   static void require_object(const std::string& place, const Json& value,
                              const std::vector<std::string>& fields) {
-    if (!value.is_object()) fail_here(place, "expected an object, got {}", kind_of(value));
+    if (!value.is_object()) fail_here(place, "expected an object, got {}", json_kind_of(value));
     for (const auto& [name, ignored] : value.items()) {
       if (std::find(fields.begin(), fields.end(), name) == fields.end()) {
         fail_here(place, "expected a field of these: {}; got \"{}\"", list_names(fields), name);
@@ -296,7 +249,7 @@ class Reader {
   }
 
   static std::string string(const std::string& place, const Json& value) {
-    if (!value.is_string()) fail_here(place, "expected a string, got {}", kind_of(value));
+    if (!value.is_string()) fail_here(place, "expected a string, got {}", json_kind_of(value));
     return value.get<std::string>();
   }
 
@@ -305,7 +258,7 @@ class Reader {
                            value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()};
     if (!value.is_number_integer() || too_large) {
       fail_here(place, "expected an integer of 64 bits, got {}",
-                too_large ? value.dump() : kind_of(value));
+                too_large ? value.dump() : json_kind_of(value));
     }
     return value.get<int64_t>();
   }
@@ -337,7 +290,7 @@ class Reader {
   }
 
   DirectiveKind kind(const Json& entry) const {
-    if (!entry.is_object()) fail_here(place_, "expected an object, got {}", kind_of(entry));
+    if (!entry.is_object()) fail_here(place_, "expected an object, got {}", json_kind_of(entry));
     const std::string wanted = string(place_ + "/kind", field(place_, entry, "kind"));
     std::vector<std::string> legal;
     for (size_t i = 0; i < kDirectiveKinds; ++i) {
@@ -355,7 +308,7 @@ class Reader {
     if (rvar == value.end()) return axis;
     if (!rvar->is_boolean()) {
       fail_here(place + "/rvar", "expected a boolean, got {}; legal: true, false, or no \"rvar\"",
-                kind_of(*rvar));
+                json_kind_of(*rvar));
     }
     rvars_.push_back({place + "/rvar", axis, rvar->get<bool>(), "", 0});
     return axis;
@@ -365,7 +318,7 @@ class Reader {
   const Json& array(const Json& entry, const char* field_name, size_t count) const {
     const std::string place = place_ + "/" + field_name;
     const Json& value = field(place_, entry, field_name);
-    if (!value.is_array()) fail_here(place, "expected an array, got {}", kind_of(value));
+    if (!value.is_array()) fail_here(place, "expected an array, got {}", json_kind_of(value));
     if (count == 0 ? value.empty() : value.size() != count) {
       fail_here(place, "expected {}, got {} elements",
                 count == 0 ? "at least one element" : fmt::format("{} element(s)", count),

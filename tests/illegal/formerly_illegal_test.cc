@@ -42,6 +42,7 @@ const LegalCase kCases[] = {
     {"PredicateLoadsOfVectorsOf9Lanes", "large", {"a.vectorize(j, 9, predicate_loads)"}},
     {"PredicateLoadsAroundAnUnrolledLoop", "linear", {"biased.split(n, no, ni, 4, predicate_loads)", "biased.unroll(no)"}},
     {"SplitOfALoopOfMaskedStores", "linear", {"y.split(n, no, ni, 4, predicate_stores)", "y.split(ni, a, b, 3)"}},
+    {"FuseOfALoopOfMaskedStores", "linear", {"y.split(n, no, ni, 4, predicate_stores)", "y.reorder(no, ni, m)", "y.fuse(ni, no, t)"}},
     {"SplitOfALoopOfMaskedLoads", "linear", {"biased.split(n, no, ni, 8, predicate_loads)", "biased.split(ni, a, b, 3)", "biased.vectorize(b)"}},
     {"FuseOfALoopOfMaskedLoads", "linear", {"biased.split(n, no, ni, 4, predicate_loads)", "biased.fuse(no, ni, t)"}},
     {"PrefetchTwiceInSharedLoops", "diamond", {"p.prefetch(a, i, 1)", "p.compute_with(q, j)", "p.prefetch(a, j, 1)"}},

@@ -36,7 +36,6 @@ const IllegalCase kReductions[] = {
     {"PredicateLoadsInsideASplit", "linear", "biased.split(n, no, ni, 6)\n! biased.split(ni, a, b, 4, predicate_loads)", "expected an axis of biased that is not split yet, got ni"},
     {"PredicateStoresOfALoopThatASplitMade", "linear", "y.split(n, n, ni, 5)\n! y.split(n, no, a, 4, predicate_stores)", "expected an axis of y that is not split yet, got n; legal: guard or predicate"},
     {"PredicateStoresOfAFusedLoop", "linear", "y.fuse(m, n, t)\n! y.vectorize(t, 16, predicate_stores)", "expected an axis of y that is not split yet, got t"},
-    {"FuseOfAMaskedLoop", "linear", "y.split(n, no, ni, 4, predicate_stores)\ny.reorder(no, ni, m)\n! y.fuse(ni, no, t)", "expected a loop that no split masks, got ni"},
 };
 // clang-format on
 

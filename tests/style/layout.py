@@ -20,6 +20,8 @@ WITHOUT_OWN_TEST = {
     "backends/halide/lower_statement": "jit_test, aot_kernels_test",
     "backends/entry/run_time_sizes": "descriptor_text_test",
     "backends/halide/translate_expr": "jit_test, operator by operator",
+    "passes/nest/map_point": "verify_nest_loops_test and partition_loops_test; lower's tests",
+    "passes/nest/verify_nest_context": "verify_nest_test, and the tests of the other parts of the verifier",
     "passes/lower/tile_grids": "lower_tensorize_test, derive_tiles_test",
     "passes/analyse/uop_program": "uop_list_test walks it, measure_traffic_test sums over it",
     "dsl/emulsion": "only includes the headers that a user needs; lesson 01 is its test",

@@ -1,0 +1,56 @@
+#include "dsl/strict_json.h"
+
+#include <set>
+#include <vector>
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+}  // namespace
+
+nlohmann::ordered_json parse_strict_json(const std::string& text) {
+  std::vector<std::set<std::string>> open;  // the fields so far, of each object around
+  auto watch = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) open.emplace_back();
+    if (event == Json::parse_event_t::object_end) open.pop_back();
+    if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
+      fail("expected each field once, got \"{}\" twice", value.get<std::string>());
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, watch);
+  } catch (const Json::exception& error) {
+    const std::string what = error.what();
+    const size_t message = what.find("] ");
+    fail("{}", message == std::string::npos ? what : what.substr(message + 2));
+  }
+}
+
+std::string json_kind_of(const nlohmann::ordered_json& value) {
+  switch (value.type()) {
+    case Json::value_t::null:
+      return "null";
+    case Json::value_t::object:
+      return "an object";
+    case Json::value_t::array:
+      return "an array";
+    case Json::value_t::string:
+      return "a string";
+    case Json::value_t::boolean:
+      return "a boolean";
+    case Json::value_t::number_integer:
+    case Json::value_t::number_unsigned:
+      return "an integer";
+    case Json::value_t::number_float:
+      return "a number with a fraction";
+    default:
+      return "something else";
+  }
+}
+
+}  // namespace emulsion

@@ -1,0 +1,33 @@
+#include "dsl/strict_json.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/dsl/refusal.h"
+
+namespace emulsion {
+namespace {
+
+TEST(StrictJson, KeepsTheOrderOfFields) {
+  EXPECT_EQ(parse_strict_json(R"({"b": 1, "a": {"b": [true]}})").dump(),
+            R"({"b":1,"a":{"b":[true]}})");
+}
+
+TEST(StrictJson, NamesKinds) {
+  EXPECT_EQ(json_kind_of(parse_strict_json("[]")), "an array");
+  EXPECT_EQ(json_kind_of(parse_strict_json("1")), "an integer");
+  EXPECT_EQ(json_kind_of(parse_strict_json("1.5")), "a number with a fraction");
+  EXPECT_EQ(json_kind_of(parse_strict_json("null")), "null");
+}
+
+TEST(StrictJson, RefusesAFieldTwice) {
+  expect_refusal([] { parse_strict_json(R"({"a": 1, "a": 2})"); },
+                 "expected each field once, got \"a\" twice");
+}
+
+TEST(StrictJson, RefusesWhatIsNoJson) {
+  expect_refusal([] { parse_strict_json("{"); }, "parse error");
+  expect_refusal([] { parse_strict_json(""); }, "parse error");
+}
+
+}  // namespace
+}  // namespace emulsion
