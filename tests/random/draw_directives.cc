@@ -64,10 +64,10 @@ class MoveWriter {
         {8, &MoveWriter::unroll},
         {6, &MoveWriter::parallel},
         {5, &MoveWriter::partition},
-        {1, &MoveWriter::tensorize},
+        {2, &MoveWriter::tensorize},
         {14, &MoveWriter::compute_at},
         {2, &MoveWriter::compute_root},
-        {6, &MoveWriter::compute_inline},
+        {7, &MoveWriter::compute_inline},
         {4, &MoveWriter::store_in},
         {12, &MoveWriter::window},
         {6, &MoveWriter::hoisted},
@@ -82,7 +82,7 @@ class MoveWriter {
         {6, &MoveWriter::atomic},
         {8, &MoveWriter::prefetch},
         {5, &MoveWriter::specialize},
-        {10, &MoveWriter::compute_with},
+        {12, &MoveWriter::compute_with},
     };
     int total = 0;
     for (const Move& move : kMoves) total += move.weight;

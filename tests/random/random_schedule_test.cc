@@ -106,7 +106,7 @@ const std::map<DirectiveKind, int> kAccepted = {
     {DirectiveKind::compute_with, 10},    {DirectiveKind::store_root, 35},
     {DirectiveKind::hoist_storage, 45},   {DirectiveKind::fold_storage, 20},
     {DirectiveKind::reorder_storage, 70}, {DirectiveKind::align_storage, 70},
-    {DirectiveKind::specialize, 65},      {DirectiveKind::partition, 50},
+    {DirectiveKind::specialize, 65},      {DirectiveKind::partition, 70},
 };
 
 // The schedules that LegalOnesChangeNothing checks.
