@@ -1,5 +1,7 @@
 #include "backends/halide/lower_statement.h"
 
+#include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,18 +13,72 @@ namespace {
 namespace hi = Halide::Internal;
 using hi::Stmt;
 
-// Names what the value of a store uses more than once. An emitted value is a graph (a maximum uses
-// its operand twice), and Halide's passes would walk a chain of maxima as a tree of 2^n operations.
-// Halide does this where a Func is defined. Atomic updates are found by their form and stay as they
-// are.
-class ShareValues : public hi::IRMutator {
+// A vectorized loop around a store.
+struct Lanes {
+  std::string variable;
+  Halide::Expr min;
+  int64_t count;
+};
+
+// Halide's vectorizer takes the lanes of a load from its index, and cannot give a load of one
+// element a mask of many. Such a load is needed when any of the lanes is.
+class MasksOfOneElement : public hi::IRGraphMutator {
+ public:
+  explicit MasksOfOneElement(const std::vector<Lanes>& lanes) : lanes_(lanes) {}
+
+ private:
+  using hi::IRGraphMutator::visit;
+
+  Halide::Expr visit(const hi::Load* op) override {
+    if (hi::is_const_one(op->predicate)) return op;
+    Halide::Expr mask = op->predicate;
+    for (const Lanes& lanes : lanes_) {
+      const bool of_lanes = hi::expr_uses_var(mask, lanes.variable);
+      if (of_lanes && !hi::expr_uses_var(op->index, lanes.variable)) mask = any(mask, lanes);
+    }
+    return hi::Load::make(op->type, op->name, op->index, op->image, op->param, mask, op->alignment);
+  }
+
+  // Whether the mask holds in any lane: where it only falls or only rises, in the first or the
+  // last.
+  static Halide::Expr any(const Halide::Expr& mask, const Lanes& lanes) {
+    auto at = [&](int64_t lane) {
+      return hi::substitute(lanes.variable, lanes.min + static_cast<int32_t>(lane), mask);
+    };
+    const hi::Monotonic change = hi::is_monotonic(mask, lanes.variable);
+    if (change == hi::Monotonic::Decreasing) return at(0);
+    if (change == hi::Monotonic::Increasing) return at(lanes.count - 1);
+    Halide::Expr result = at(0);
+    for (int64_t lane = 1; lane < lanes.count; ++lane) result = result || at(lane);
+    return result;
+  }
+
+  const std::vector<Lanes>& lanes_;
+};
+
+// Prepares the values of stores for Halide's passes. Names what a value uses more than once: an
+// emitted value is a graph (a maximum uses its operand twice), and the passes would walk a chain of
+// maxima as a tree of 2^n operations. Halide does this where a Func is defined. Atomic updates are
+// found by their form and stay as they are.
+class PrepareValues : public hi::IRMutator {
   using hi::IRMutator::visit;
 
+  Stmt visit(const hi::For* op) override {
+    const auto count = hi::as_const_int(op->extent);
+    if (op->for_type != hi::ForType::Vectorized || !count) return hi::IRMutator::visit(op);
+    lanes_.push_back({op->name, op->min, *count});
+    Stmt result = hi::IRMutator::visit(op);
+    lanes_.pop_back();
+    return result;
+  }
   Stmt visit(const hi::Store* op) override {
-    return hi::Store::make(op->name, hi::common_subexpression_elimination(op->value), op->index,
+    const Halide::Expr value = MasksOfOneElement(lanes_).mutate(op->value);
+    return hi::Store::make(op->name, hi::common_subexpression_elimination(value), op->index,
                            op->param, op->predicate, op->alignment);
   }
   Stmt visit(const hi::Atomic* op) override { return op; }
+
+  std::vector<Lanes> lanes_;  // outermost first
 };
 
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are
@@ -30,7 +86,7 @@ class ShareValues : public hi::IRMutator {
 // tracing, prefetches of boxes).
 // When Halide is upgraded, compare this list with that file.
 Stmt run_passes(Stmt s, const Halide::Target& target) {
-  s = ShareValues().mutate(s);
+  s = PrepareValues().mutate(s);
   s = hi::simplify(s);
   s = hi::unify_duplicate_lets(s);
   s = hi::simplify_correlated_differences(s);

@@ -39,6 +39,8 @@ const FoundSchedule kFound[] = {
      "two_outputs",
      {"a.cache_write(acc)", "acc.split(i1, o, i1, 4, predicate_loads)"}},
     {"LoadsMaskedOverABatch", "rows", {"d.unroll(i0, 4, predicate_loads)"}},
+    // Halide's vectorizer has no mask of many lanes for a load of one element.
+    {"LoadOfOneElementInMaskedLanes", "rows", {"d.vectorize(i1, 4, predicate_loads)"}},
     {"LoadsMaskedAtALoop",
      "convolution",
      {"c_pad.split(i0, o, i, 3, predicate_loads)", "c_pad.compute_at(c, kx)"}},
