@@ -113,8 +113,8 @@ class EntryBuilder {
     Halide::Expr array =
         Call::make(Halide::type_of<uint64_t*>(), Call::make_struct, values, Call::Intrinsic);
     Halide::Expr count = static_cast<int32_t>(words.size());
-    const Halide::Expr has = Call::make(Halide::Int(32), "halide_can_use_target_features",
-                                        {count, array}, Call::Extern) != 0;
+    Halide::Expr has = Call::make(Halide::Int(32), "halide_can_use_target_features", {count, array},
+                                  Call::Extern) != 0;
     const int zen = zen_generation(target);
     if (zen == 0) return has;
     // Halide's test ignores these two features outside AMD's processors

@@ -61,6 +61,7 @@ HExpr wide_log2(const HExpr& x) {
   HExpr f = sub(m, HExpr(1.0));
   HExpr s = div(f, add(f, HExpr(2.0)));
   std::vector<double> artanh;
+  artanh.reserve(9);
   for (int i = 0; i < 9; ++i) artanh.push_back(2 / kLn2 / (2 * i + 1));
   HExpr value = add(cast(Float(64), k), mul(s, polynomial(mul(s, s), artanh)));
   const double infinity = std::numeric_limits<double>::infinity();

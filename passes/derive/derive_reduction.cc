@@ -63,7 +63,7 @@ void share_rows(const Op& op, size_t rows, const Target& target, const std::opti
 // The stage that sums: where nothing is fused onto the sums, the result is a copy of it.
 std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule) {
   if (&sums != &result) return sums.name;
-  const std::string acc = fresh_stage(*schedule, sums.name + "_acc");
+  std::string acc = fresh_stage(*schedule, sums.name + "_acc");
   (*schedule)[result.name].cache_write(acc);
   return acc;
 }
@@ -102,7 +102,8 @@ Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_row
     if (extent % (lanes * more) == 0) width = lanes * more;
   }
   const std::string acc = accumulator_of(sums, result, schedule);
-  const Axis outer(fresh_axis(result, "tile")), inner(fresh_axis(result, "lane"));
+  Axis outer(fresh_axis(result, "tile"));
+  const Axis inner(fresh_axis(result, "lane"));
   StageSchedule& stage = (*schedule)[result.name];
   // The result is pure, so the last tile may start earlier, where all of the axis is computed: the
   // tile is never longer than that.

@@ -323,7 +323,7 @@ class Partitioner : public NestMutator {
   }
 
   static NodePtr without_marks(const NodePtr& node) {
-    const NodePtr inside = change_children(node, without_marks);
+    NodePtr inside = change_children(node, without_marks);
     const Loop* loop = inside->as<Loop>();
     if (!loop || !loop->partition) return inside;
     Loop unmarked = *loop;

@@ -54,13 +54,14 @@ class StepReads final : public NestVisitor {
 
   void visit_loop(const Loop& loop) override {
     const std::string variable = loop.variable();
+    const int64_t min = evaluate_index(loop.min, variables_);
     const int64_t extent = evaluate_index(loop.extent, variables_);
     // Of many, the ends.
     const bool all = steps_ * extent <= kMostSteps;
     const int64_t stride = all ? 1 : std::max<int64_t>(1, extent - 1);
     steps_ *= std::max<int64_t>(1, all ? extent : 2);
     for (int64_t step = 0; step < extent; step += stride) {
-      variables_[variable] = step;
+      variables_[variable] = min + step;
       walk(*loop.body);
     }
     steps_ /= std::max<int64_t>(1, all ? extent : 2);
@@ -177,7 +178,9 @@ bool check_prefetch(const EmittedPair& pair, size_t item, const EmittedPoint& po
   const Loop& loop = *wanted.loop;
   const std::string variable = loop.variable();
   const int64_t step = point.nest.at(variable) + wanted.prefetch->distance;
-  const bool there = step < evaluate_index(loop.extent, point.nest);
+  const int64_t end =
+      evaluate_index(loop.min, point.nest) + evaluate_index(loop.extent, point.nest);
+  const bool there = step < end;
   const bool asked = evaluate_halide(condition->condition, point.halide) != 0;
   expect(there == asked, "step {} is {}, and is {}", step, there ? "there" : "not there",
          asked ? "asked for" : "not asked for");
