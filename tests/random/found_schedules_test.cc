@@ -39,6 +39,10 @@ const FoundSchedule kFound[] = {
      "two_outputs",
      {"a.cache_write(acc)", "acc.split(i1, o, i1, 4, predicate_loads)"}},
     {"LoadsMaskedOverABatch", "rows", {"d.unroll(i0, 4, predicate_loads)"}},
+    // Three loads had one mask, which lost its name on the way.
+    {"LoadsThatShareAMask",
+     "blur",
+     {"bx.tile(i, j, mo0, no0, mi0, ni0, 5, 4, predicate_loads)", "bx.unroll(no0)"}},
     // Halide's vectorizer has no mask of many lanes for a load of one element.
     {"LoadOfOneElementInMaskedLanes", "rows", {"d.vectorize(i1, 4, predicate_loads)"}},
     {"LoadsMaskedAtALoop",
