@@ -39,7 +39,7 @@ const FoundSchedule kFound[] = {
      "two_outputs",
      {"a.cache_write(acc)", "acc.split(i1, o, i1, 4, predicate_loads)"}},
     {"LoadsMaskedOverABatch", "rows", {"d.unroll(i0, 4, predicate_loads)"}},
-    // Three loads had one mask, which lost its name on the way.
+    // A name for the mask of three loads hid it from the partition of loops, which dropped it.
     {"LoadsThatShareAMask",
      "blur",
      {"bx.tile(i, j, mo0, no0, mi0, ni0, 5, 4, predicate_loads)", "bx.unroll(no0)"}},
