@@ -8,6 +8,7 @@
 #include "dsl/schedule_text.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/lower/lower.h"
+#include "passes/nest/nest_passes.h"
 #include "passes/nest/verify_nest.h"
 
 namespace emulsion {
@@ -38,6 +39,18 @@ class Dump {
   std::string last_;
 };
 
+// make_nest, then every pass over the nest.
+LoopNest lower_in_steps(const Graph& graph, const Schedule& schedule, Dump* dump) {
+  LoopNest nest = make_nest(graph, schedule);
+  (*dump)("make_nest", nest);
+  for (const NestPass& pass : nest_passes()) {
+    nest = pass.run(nest);
+    (*dump)(pass.name, nest);
+  }
+  verify_nest(nest);
+  return nest;
+}
+
 }  // namespace
 
 Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options) {
@@ -48,10 +61,8 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
   dump("fuse_epilogues", grouped);
   Schedule schedule = derive_schedule(graph, grouped, target, options);
   dump("derive_schedule", schedule);
-  LoopNest nest = lower(grouped, schedule);
-  dump("lower", nest);
+  LoopNest nest = lower_in_steps(grouped, schedule, &dump);
   verify_graph(grouped);
-  verify_nest(nest);
   return {grouped, report, schedule, nest};
 }
 
@@ -70,10 +81,7 @@ LoopNest run_pipeline(const Graph& graph, const Schedule& schedule) {
   Dump dump;
   dump("graph", graph);
   dump("schedule", schedule);
-  LoopNest nest = lower(graph, schedule);
-  dump("lower", nest);
-  verify_nest(nest);
-  return nest;
+  return lower_in_steps(graph, schedule, &dump);
 }
 
 }  // namespace emulsion

@@ -149,7 +149,7 @@ class NestEmitter {
   Guarded emit(const Node& node) {
     if (const Loop* loop = node.as<Loop>()) return emit_loop(*loop);
     if (const UopNode* uop = node.as<UopNode>()) return emit_instance(*uop);
-    if (const WindowNode* window = node.as<WindowNode>()) return emit(*window->body);
+    if (const WindowNode* window = node.as<WindowNode>()) return emit_window(*window);
     if (const Branch* branch = node.as<Branch>()) return {emit_branch(*branch), {}};
     if (const Alloc* alloc = node.as<Alloc>()) return {emit_alloc(*alloc), {}};
     if (const auto* hoisted = node.as<HoistedAlloc>()) return {emit_hoisted(*hoisted), {}};
@@ -162,7 +162,7 @@ class NestEmitter {
     const std::string variable = loop.variable();
     const std::string name = unique(halide_name(variable));
     const Halide::Expr min = hi::simplify(scope_.index(loop.min));
-    const Halide::Expr extent = loop_extent(loop.extent);
+    const Halide::Expr extent = loop_extent(loop);
     const auto steps = hi::as_const_int(extent);
     if (steps && *steps <= 0) return {nothing(), {}};
     scope_.variables[variable] = hi::Variable::make(Halide::Int(32), name);
@@ -210,16 +210,31 @@ class NestEmitter {
     return statement;
   }
 
+  Guarded emit_window(const WindowNode& window) {
+    windows_[window.stage] = &window;
+    Guarded made = emit(*window.body);
+    windows_.erase(window.stage);
+    return made;
+  }
+
+  Halide::Expr loop_extent(const Loop& loop) const {
+    auto window = windows_.find(loop.stage);
+    return window == windows_.end() ? hi::simplify(scope_.index(loop.extent))
+                                    : extent_in(*window->second, 0, loop.extent);
+  }
+
   // Where a window slides along loop v, all of it is computed at v == 0 and less in every other
-  // step: that is where the loop is to be fast.
-  Halide::Expr loop_extent(const Expr& extent) const {
-    if (extent->op == ExprOp::select) {
-      const Expr& first = extent->args[0];
-      if (first->op == ExprOp::eq && first->args[0]->op == ExprOp::axis) {
-        return Halide::select(scope_.index(first->args[0]) > 0,
-                              Halide::likely(loop_extent(extent->args[2])),
-                              loop_extent(extent->args[1]));
-      }
+  // step: that is where the loop is to be fast. `first`: of the slides that are still to be told.
+  Halide::Expr extent_in(const WindowNode& window, size_t first, const Expr& extent) const {
+    for (size_t i = first; i < window.slides.size(); ++i) {
+      const std::string& loop = window.slides[i].loop;
+      if (!mentions(extent, loop)) continue;
+      const auto at = [&](int64_t step) {
+        return extent_in(window, i + 1, substitute_axes(extent, [&](const std::string& name) {
+                           return name == loop ? int_constant(step) : Expr();
+                         }));
+      };
+      return Halide::select(scope_.variables.at(loop) > 0, Halide::likely(at(1)), at(0));
     }
     return hi::simplify(scope_.index(extent));
   }
@@ -326,8 +341,9 @@ class NestEmitter {
   const EmitOptions& options_;
   EmittedNest result_;
   EmitScope scope_;
-  std::vector<const Loop*> loops_;              // around the node at hand, outermost first
-  std::map<std::string, Stage> specialized_;    // stages that are in a specialization here
+  std::vector<const Loop*> loops_;                    // around the node at hand, outermost first
+  std::map<std::string, const WindowNode*> windows_;  // around it, by stage
+  std::map<std::string, Stage> specialized_;          // stages that are in a specialization here
   std::map<std::string, size_t> passed_;        // specializations that the branches around left out
   std::map<std::string, std::string> hoisted_;  // memory by stage
   std::map<std::string, int> uses_;

@@ -67,10 +67,7 @@ class PlaceFinder : public NestVisitor {
     StagePlace& place = places[window.stage];
     place.window = &window;
     place.loops_around_window = around_.size();
-    for (const Expr& extent : window.extents) {
-      const auto slides = first_iterations_in(extent);
-      if (slides) slid_along.insert(slides->begin(), slides->end());
-    }
+    for (const Window& slide : window.slides) slid_along.insert(slide.loop);
     walk(*window.body);
   }
 
@@ -201,7 +198,7 @@ class WorkMeter {
     }
     for_each_child(node, [&](const NodePtr& child) { add(steps_of(*child, values), 1, &steps); });
     if (const WindowNode* window = node.as<WindowNode>()) {
-      steps[window->stage] = steps_of_region(window->stage, window->extents, *values);
+      steps[window->stage] = steps_of_region(window->stage, window->computed_extents(), *values);
     }
     const Alloc* alloc = node.as<Alloc>();
     if (alloc && !places_[alloc->stage].window) {
@@ -315,14 +312,9 @@ class WorkMeter {
     // The outermost loop along which the window slides, and for how many of its steps a value
     // lives.
     for (size_t i = place.loops_around_alloc; i < place.loops_around_window; ++i) {
-      for (const Expr& extent : place.window->extents) {
-        const auto slides = first_iterations_in(extent);
-        if (!slides || !slides->count(loops[i]->variable())) continue;
-        Values first = steady({loops.begin(), loops.begin() + place.loops_around_window});
-        const int64_t fresh = evaluate_index(extent, first);
-        first[loops[i]->variable()] = 0;
-        const int64_t window = evaluate_index(extent, first);
-        const int64_t lives = (window + fresh - 1) / fresh;
+      for (const Window& slide : place.window->slides) {
+        if (slide.loop != loops[i]->variable()) continue;
+        const int64_t lives = (slide.length + slide.fresh() - 1) / slide.fresh();
         return checked_mul(lives, one_iteration(loops, i));
       }
     }

@@ -3,8 +3,7 @@
 
 // Integer expressions as a person would write them: sums with equal terms collected, in order of
 // first appearance, and quotients taken of what is divisible, so (y.mo * 6 + y.mi + 6) - y.mi is
-// y.mo * 6 + 6. What a nest prints goes through here; what it runs does not. The value stays the
-// same for all values of the names.
+// y.mo * 6 + 6. The value stays the same for all values of the names.
 
 #include "dsl/expr.h"
 

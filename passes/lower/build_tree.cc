@@ -16,15 +16,31 @@ NodePtr make_block(std::vector<NodePtr> children) {
   return make_node(Block{std::move(children)});
 }
 
-// The tree with other loop variables.
-NodePtr with_variables(const NodePtr& node, const std::map<std::string, Expr>& variables) {
-  return change_expressions(node, [&](const Expr& e) {
-    return substitute_axes(e, [&](const std::string& name) {
-      auto found = variables.find(name);
-      return found == variables.end() ? Expr() : found->second;
+// Takes some loop variables for others.
+class VariableChanger : public NestMutator {
+ public:
+  explicit VariableChanger(const std::map<std::string, std::string>& variables)
+      : variables_(variables) {}
+
+ private:
+  NodePtr mutate_window(const NodePtr& node, const WindowNode& window) override {
+    WindowNode changed = window;
+    for (Window& slide : changed.slides) {
+      auto found = variables_.find(slide.loop);
+      if (found != variables_.end()) slide.loop = found->second;
+    }
+    return mutate_inside(changed.slides.empty() ? node : make_node(std::move(changed)));
+  }
+
+  Expr mutate_expr(const Expr& expr) override {
+    return substitute_axes(expr, [&](const std::string& name) {
+      auto found = variables_.find(name);
+      return found == variables_.end() ? Expr() : axis_value(found->second);
     });
-  });
-}
+  }
+
+  const std::map<std::string, std::string>& variables_;
+};
 
 class TreeBuilder {
  public:
@@ -162,8 +178,9 @@ class TreeBuilder {
     if (plan.compute_with) return {};
     std::vector<NodePtr> nests = branches_of(plan);
     if (!plan.outlives_compute_loop()) return nests;
-    return {make_node(WindowNode{plan.stage.name, region_of(plan).mins(), region_of(plan).extents(),
-                                 make_block(std::move(nests))})};
+    const StageRegion& region = region_of(plan);
+    return {make_node(WindowNode{plan.stage.name, region.needed_mins(), region.needed_extents(),
+                                 region.windows(), make_block(std::move(nests))})};
   }
 
   std::vector<NodePtr> parts_of(const ScheduledStage& plan, const StageCase& one) {
@@ -237,13 +254,13 @@ class TreeBuilder {
   // The nest of `plan` inside the first `count` of these loops of `leader`, which are its own too.
   NodePtr inside_shared(const ScheduledStage& plan, Part part, const ScheduledStage& leader,
                         const std::vector<ScheduledLoop>& loops, size_t count) {
-    std::map<std::string, Expr> variables;
+    std::map<std::string, std::string> variables;
     for (size_t i = 0; i < count; ++i) {
       variables[loop_variable(plan.stage.name, loops[i].name)] =
-          axis_value(loop_variable(leader.stage.name, loops[i].name));
+          loop_variable(leader.stage.name, loops[i].name);
     }
     const StageCase general = cases_of(plan, region_of(plan)).front();
-    return with_variables(nest_of(plan, general, part, count), variables);
+    return VariableChanger(variables).mutate(nest_of(plan, general, part, count));
   }
 
   NodePtr uop(const ScheduledStage& plan, const StageCase& one, Part part) const {

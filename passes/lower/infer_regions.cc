@@ -56,9 +56,6 @@ class Inferrer {
     }
     slide_window(nest_, regions_, plan, &region);
     resolve_tails(plan, &region);
-    for (AxisRegion& axis : region.axes) {
-      if (axis.slides_along.empty()) axis.needed_extent = axis.extent;
-    }
     for (const auto& [loop, extent] : loop_extents(region.stage, region.needed_extents())) {
       region.loop_extents[loop] = simplify_index(extent);
     }
@@ -66,8 +63,8 @@ class Inferrer {
   }
 
   static void set_whole(const Axis& axis, AxisRegion* region) {
-    region->min = int_constant(0);
-    region->extent = extent_value(axis.extent());
+    region->needed_min = int_constant(0);
+    region->needed_extent = extent_value(axis.extent());
     region->lowest = Extent(0);
     region->highest = axis.extent() - Extent(1);
     region->is_whole = true;
@@ -97,10 +94,10 @@ class Inferrer {
     }
     check_partial_axis(nest_, plan, axis);
     const Extent length = needed->high - needed->low + Extent(1);
-    region->min = start_of(*needed);
-    region->extent = extent_value(length);
+    region->needed_min = start_of(*needed);
+    region->needed_extent = extent_value(length);
     const std::optional<Interval> starts =
-        interval_of(region->min, [this](const std::string& name) { return range_of(name); });
+        interval_of(region->needed_min, [this](const std::string& name) { return range_of(name); });
     if (!starts || !starts->fixed.empty()) return;
     region->lowest = starts->low;
     region->highest = starts->high + length - Extent(1);
@@ -212,7 +209,7 @@ class Inferrer {
       return t.axis == loop || t.outer == loop || t.inner == loop;
     });
     for (size_t i = 0; i < region.axes.size() && !transformed; ++i) {
-      if (region.stage.axes[i].name() == loop) return region.axes[i].min;
+      if (region.stage.axes[i].name() == loop) return region.axes[i].min();
     }
     return int_constant(0);
   }

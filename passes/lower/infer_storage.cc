@@ -16,7 +16,7 @@ size_t first_sliding(const StageRegion& region, const std::vector<EnclosingLoop>
   for (size_t i = outside; i < around.size(); ++i) {
     const std::string variable = around[i].variable();
     for (const AxisRegion& axis : region.axes) {
-      if (axis.slides_along == variable) return i;
+      if (axis.window && axis.window->loop == variable) return i;
     }
   }
   return around.size();

@@ -7,13 +7,13 @@
 #include "passes/lower/stage_region.h"
 #include "passes/lower/stage_storage.h"
 #include "passes/lower/tile_grids.h"
-#include "passes/nest/partition_loops.h"
+#include "passes/nest/nest_passes.h"
 #include "passes/nest/verify_nest.h"
 
 namespace emulsion {
 namespace {
 
-LoopNest lower_or_refuse(const Graph& graph, const Schedule& schedule) {
+LoopNest make_nest_or_refuse(const Graph& graph, const Schedule& schedule) {
   loops_after(schedule);  // every directive has its axes, and names loops that are there
   NestPlan plan = plan_stages(graph);
   apply_structure(schedule, &plan);
@@ -44,10 +44,6 @@ LoopNest lower_or_refuse(const Graph& graph, const Schedule& schedule) {
     }
   }
   nest.packs = std::move(plan.packs);
-  nest = partition_loops(nest);
-#ifndef NDEBUG
-  verify_nest(nest);
-#endif
   return nest;
 }
 
@@ -55,7 +51,7 @@ LoopNest nest_before(const Graph& graph, const Schedule& schedule, const Schedul
   const std::vector<Schedule> candidates = schedules_before(schedule, refusal);
   for (const Schedule& candidate : candidates) {
     try {
-      return lower_or_refuse(graph, candidate);
+      return run_nest_passes(make_nest_or_refuse(graph, candidate));
     } catch (const ScheduleError&) {  // another directive is illegal too; its turn comes
       continue;
     }
@@ -66,12 +62,20 @@ LoopNest nest_before(const Graph& graph, const Schedule& schedule, const Schedul
 
 }  // namespace
 
-LoopNest lower(const Graph& graph, const Schedule& schedule) {
+LoopNest make_nest(const Graph& graph, const Schedule& schedule) {
   try {
-    return lower_or_refuse(graph, schedule);
+    return make_nest_or_refuse(graph, schedule);
   } catch (const ScheduleRefusal& refusal) {
     throw explain(refusal, nest_before(graph, schedule, refusal));
   }
+}
+
+LoopNest lower(const Graph& graph, const Schedule& schedule) {
+  LoopNest nest = run_nest_passes(make_nest(graph, schedule));
+#ifndef NDEBUG
+  verify_nest(nest);
+#endif
+  return nest;
 }
 
 }  // namespace emulsion

@@ -10,7 +10,10 @@
 
 namespace emulsion {
 
+// The nest that a backend gets: make_nest, then the passes of nest_passes.h.
 LoopNest lower(const Graph& graph, const Schedule& schedule);
+// Before those passes.
+LoopNest make_nest(const Graph& graph, const Schedule& schedule);
 
 }  // namespace emulsion
 

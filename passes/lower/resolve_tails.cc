@@ -84,7 +84,7 @@ void resolve_tail(const ScheduledStage& plan, LoopTransform* t, const Expr& exte
     if (!first || !affine || !affine->is_constant()) continue;
     int64_t rounded = (affine->constant_term() + t->factor - 1) / t->factor * t->factor;
     AxisRegion& axis = region->axes[i];
-    axis.extent = int_constant(rounded);
+    axis.needed_extent = int_constant(rounded);
     if (axis.highest) axis.highest = *axis.highest + Extent(rounded - affine->constant_term());
     return;
   }

@@ -48,22 +48,17 @@ void slide_along(const std::vector<EnclosingLoop>& around, size_t position, Stag
   const int64_t step = step_of(start, variable).value_or(0);
   const int64_t fresh = step < 0 ? -step : step;
   if (!length || fresh == 0 || fresh >= *length) return;
-  const Expr first = axis_value(variable) == int_constant(0);
-  moved->slides_along = variable;
-  moved->extent = select(first, int_constant(*length), int_constant(fresh));
-  if (step > 0) {
-    moved->min = start + select(first, int_constant(0), int_constant(*length - fresh));
-  }
+  Window window;
+  window.loop = variable;
+  window.length = *length;
+  window.step = step;
+  moved->window = window;
 }
 
 }  // namespace
 
 void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
                   const ScheduledStage& plan, StageRegion* region) {
-  for (AxisRegion& axis : region->axes) {
-    axis.needed_min = axis.min;
-    axis.needed_extent = axis.extent;
-  }
   if (!plan.outlives_compute_loop()) return;
   const std::vector<EnclosingLoop> around = loops_around(nest, plan);
   const size_t outside = loops_outside_storage(plan, around);

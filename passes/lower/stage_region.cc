@@ -7,22 +7,37 @@
 namespace emulsion {
 namespace {
 
-std::vector<Expr> collect(const std::vector<AxisRegion>& axes, Expr AxisRegion::*member) {
+template <typename Get>
+std::vector<Expr> collect(const std::vector<AxisRegion>& axes, const Get& get) {
   std::vector<Expr> result;
   result.reserve(axes.size());
-  for (const AxisRegion& axis : axes) result.push_back(axis.*member);
+  for (const AxisRegion& axis : axes) result.push_back(get(axis));
   return result;
 }
 
 }  // namespace
 
-std::vector<Expr> StageRegion::mins() const { return collect(axes, &AxisRegion::min); }
-std::vector<Expr> StageRegion::extents() const { return collect(axes, &AxisRegion::extent); }
+std::vector<Expr> StageRegion::mins() const {
+  return collect(axes, [](const AxisRegion& axis) { return axis.min(); });
+}
+std::vector<Expr> StageRegion::extents() const {
+  return collect(axes, [](const AxisRegion& axis) { return axis.extent(); });
+}
 std::vector<Expr> StageRegion::needed_mins() const {
-  return collect(axes, &AxisRegion::needed_min);
+  return collect(axes, [](const AxisRegion& axis) { return axis.needed_min; });
 }
 std::vector<Expr> StageRegion::needed_extents() const {
-  return collect(axes, &AxisRegion::needed_extent);
+  return collect(axes, [](const AxisRegion& axis) { return axis.needed_extent; });
+}
+
+std::vector<Window> StageRegion::windows() const {
+  std::vector<Window> result;
+  for (size_t d = 0; d < axes.size(); ++d) {
+    if (!axes[d].window) continue;
+    result.push_back(*axes[d].window);
+    result.back().axis = d;
+  }
+  return result;
 }
 
 std::vector<StageCase> cases_of(const ScheduledStage& plan, const StageRegion& region) {
@@ -45,7 +60,7 @@ std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& r
   for (size_t i = 0; i < stage.axes.size(); ++i) {
     const AxisRegion& axis = region.axes[i];
     Expr& value = values.at(stage.axes[i].name());
-    value = simplify_index((inside ? axis.min : axis.needed_min) + value);
+    value = simplify_index((inside ? axis.min() : axis.needed_min) + value);
   }
   return values;
 }

@@ -15,16 +15,19 @@
 
 namespace emulsion {
 
-// What is computed of one axis of a stage.
+// What is needed and what is computed of one axis of a stage.
 struct AxisRegion {
-  Expr min, extent;  // each time
-  // What is then there: more than what is computed where a window slides.
+  // What is there each time: more than what is computed where a window slides.
   Expr needed_min, needed_extent;
-  std::string slides_along;  // the loop variable; empty: it does not slide
+  std::optional<Window> window;  // how it slides; its axis is not set
   // The least and the greatest index over the whole run, when they are known and affine: a region
   // of constant size may reach past the domain.
   std::optional<Extent> lowest, highest;
   bool is_whole = false;  // the whole domain; else a part of constant size
+
+  // What is computed each time.
+  Expr min() const { return window ? computed_min(*window, needed_min) : needed_min; }
+  Expr extent() const { return window ? computed_extent(*window) : needed_extent; }
 };
 
 struct StageRegion {
@@ -36,6 +39,7 @@ struct StageRegion {
   std::vector<Expr> extents() const;
   std::vector<Expr> needed_mins() const;
   std::vector<Expr> needed_extents() const;
+  std::vector<Window> windows() const;
 };
 
 // The regions of all stages, in the order of nest.stages.
@@ -57,7 +61,7 @@ std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& r
 // The steps of infer_regions, for one stage; `regions` has those of the stages behind it.
 
 // Sliding windows: of a stage whose storage is kept over loops between, only what is new is
-// computed. From the region needed to the region computed.
+// computed.
 void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
                   const ScheduledStage& plan, StageRegion* region);
 // What happens where a factor does not divide: open tails chosen, all of them checked, also those

@@ -37,15 +37,12 @@ Expr product_of(const Expr& a, const Expr& b) {
   return binary(ExprOp::mul, a, b);
 }
 
-// Whether an extent under this node depends on the first iteration of the loop `variable`.
-bool tells_first_iteration(const Node& root, const std::string& variable) {
+// Whether a window under this node slides along the loop `variable`: its first step is another.
+bool has_window_along(const Node& root, const std::string& variable) {
   return any_node(root, [&](const Node& node) {
-    const Loop* loop = node.as<Loop>();
-    if (!loop) return false;
-    auto variables = first_iterations_in(loop->extent);
-    EMULSION_CHECK(variables, "an extent of {} varies with a loop: {}", loop->stage,
-                   to_string(loop->extent));
-    return variables->count(variable) > 0;
+    const WindowNode* window = node.as<WindowNode>();
+    return window && std::any_of(window->slides.begin(), window->slides.end(),
+                                 [&](const Window& slide) { return slide.loop == variable; });
   });
 }
 
@@ -84,7 +81,7 @@ class UopCounter : public NestVisitor {
     int64_t extent = evaluate_index(loop.extent, values_);
     if (extent <= 0) return;
     if (loop.kind == LoopKind::tile) extent = 1;
-    if (!tells_first_iteration(*loop.body, loop.variable())) {
+    if (!has_window_along(*loop.body, loop.variable())) {
       counts_ = plus(counts_, times(count(*loop.body), extent));
       return;
     }
@@ -131,6 +128,31 @@ std::vector<int64_t> StorageLayout::strides(const std::vector<int64_t>& extents)
     result[axis] = stride;
     stride = checked_mul(stride, std::max<int64_t>(1, padded(axis, extents[axis])));
   }
+  return result;
+}
+
+Expr computed_min(const Window& window, const Expr& min) {
+  if (window.step < 0) return min;
+  const Expr first = axis_value(window.loop) == int_constant(0);
+  return min + select(first, int_constant(0), int_constant(window.kept()));
+}
+
+Expr computed_extent(const Window& window) {
+  const Expr first = axis_value(window.loop) == int_constant(0);
+  return select(first, int_constant(window.length), int_constant(window.fresh()));
+}
+
+std::vector<Expr> WindowNode::computed_mins() const {
+  std::vector<Expr> result = mins;
+  for (const Window& slide : slides) {
+    result[slide.axis] = computed_min(slide, result[slide.axis]);
+  }
+  return result;
+}
+
+std::vector<Expr> WindowNode::computed_extents() const {
+  std::vector<Expr> result = extents;
+  for (const Window& slide : slides) result[slide.axis] = computed_extent(slide);
   return result;
 }
 
@@ -232,23 +254,6 @@ std::map<std::string, Expr> loop_extents(const Stage& stage,
 
 UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes) {
   return nest.root ? UopCounter(sizes).count(*nest.root) : UopCounts();
-}
-
-std::optional<std::set<std::string>> first_iterations_in(const Expr& extent) {
-  std::set<std::string> variables;
-  const auto is_first = [](const Expr& e) {
-    return e->op == ExprOp::eq && e->args[0]->op == ExprOp::axis &&
-           e->args[1]->op == ExprOp::constant && e->args[1]->int_value == 0;
-  };
-  Expr rest = transform(extent, [&](const Expr& e) {
-    if (!is_first(e)) return Expr();
-    variables.insert(e->args[0]->name);
-    return Expr(true);
-  });
-  bool otherwise = false;
-  visit(rest, [&](const Expr& e) { otherwise = otherwise || e->op == ExprOp::axis; });
-  if (otherwise) return std::nullopt;
-  return variables;
 }
 
 namespace {

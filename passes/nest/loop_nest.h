@@ -14,8 +14,10 @@
 //          | branch condition: node node       the first where it holds, else the second
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
 //          | hoisted_alloc buffer[extent...]   memory for the allocs of that stage inside
-//          | window stage[min, extent...]     the part that the children compute, when the storage
-//                                              is kept over a loop between: a sliding window
+//          | window stage[min, extent...]     what is there once the children are done, when the
+//                                              storage is kept over a loop between; "m slides along
+//                                              y.m: 3 at first, then 1": what the steps before have
+//                                              computed of axis m is not computed again
 //          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
 //          | execute stage[point] (op)= expr   start value, update, or a value that stays inside
 //                                              the kernel; "atomic (op)=" is an update whose
@@ -33,14 +35,10 @@
 // Reads in a stage's body name a buffer and use the stage's plain axis names as variables; reads in
 // `mins`, `extents`, `point` and `guards` do not occur: these are integer expressions over the
 // enclosing loops' variables and the run-time sizes. Row-major everywhere.
-//
-// A window that slides along loop v computes all that is needed at v == 0, then only what is new:
-// its region, and so the extents of loops inside, are select(v == 0, all, new).
 
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -158,7 +156,7 @@ struct Loop : LoopMarks {
   std::string axis;                  // plain name; the variable is stage + "." + axis
   Expr min = int_constant(0);        // over run-time sizes and the loops around it
   Expr extent;                       // over run-time sizes, for example (B + 5) / 6, and conditions
-                                     // v == 0 of loops around it
+                                     // v == 0 of loops that a window of the stage slides along
   std::vector<Prefetch> prefetches;  // serial loops only
   std::vector<std::string> shared;   // other stages whose loop `axis` of `part` this one is too
   NodePtr body;
@@ -195,11 +193,35 @@ struct HoistedAlloc : Storage {
   NodePtr body;
 };
 
-// The part of a stage that the body computes, where the storage is kept over a loop between.
+// How the part of a stage that is there slides along a loop: at the loop's step 0 all of it is
+// computed; at every other step only what the step before did not leave there.
+struct Window {
+  size_t axis = 0;     // of the stage: the one along which it slides
+  std::string loop;    // its variable
+  int64_t length = 0;  // of the part along the axis
+  int64_t step = 0;  // how far it moves with each step of the loop; below 0: towards lower indices
+
+  int64_t fresh() const { return step < 0 ? -step : step; }  // how much of it is then computed
+  int64_t kept() const { return length - fresh(); }
+};
+
+// Of a region along axis `window.axis`, which starts at `min`: where what is computed starts, and
+// how long it is. The only expressions that know what a window is: select(loop == 0, all, fresh).
+Expr computed_min(const Window& window, const Expr& min);
+Expr computed_extent(const Window& window);
+
+// The part of a stage that is there once the body has run, where the storage is kept over a loop
+// between, and how much of it the body computes.
 struct WindowNode {
   std::string stage;
-  std::vector<Expr> mins, extents;  // as a loop's
+  std::vector<Expr> mins;     // over run-time sizes and the loops around it
+  std::vector<Expr> extents;  // over run-time sizes
+  std::vector<Window> slides;
   NodePtr body;
+
+  // What the body computes.
+  std::vector<Expr> computed_mins() const;
+  std::vector<Expr> computed_extents() const;
 };
 
 // One element of a stage is loaded, computed or stored.
@@ -310,10 +332,6 @@ struct UopCounts {
   int64_t total() const { return loads + inits + executes + stores; }
 };
 UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes = {});
-
-// The loop variables in whose condition v == 0 an extent is selected; nothing when it speaks of a
-// loop variable in any other way.
-std::optional<std::set<std::string>> first_iterations_in(const Expr& extent);
 
 // The value of an integer expression over loop variables and sizes. Error: a name without a value.
 int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& variables);

@@ -1,31 +1,16 @@
 // A LoopNest as text: one header line with the arguments and outputs, constants, packs, then the
-// tree. Index expressions are shown simplified (the tree itself keeps what lowering wrote); a
-// stage's axis whose index is just the loop of the same name is left out of the `where`.
+// tree. A stage's axis whose index is just the loop of the same name is left out of the
+// `where`.
 
 #include <set>
 #include <utility>
 
 #include "dsl/error.h"
-#include "passes/index/collect_terms.h"
 #include "passes/nest/loop_nest.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
-
-std::string index_text(const Expr& expr) { return to_string(collect_terms(expr)); }
-
-// The right-hand side: only the indices of its reads are simplified.
-std::string value_text(const Expr& body) {
-  return to_string(transform(body, [](const Expr& e) {
-    if (e->op != ExprOp::read) return Expr();
-    std::vector<Expr> indices;
-    for (const Expr& index : e->args) indices.push_back(collect_terms(index));
-    auto node = std::make_shared<ExprNode>(e.node());
-    node->args = std::move(indices);
-    return Expr(std::shared_ptr<const ExprNode>(std::move(node)));
-  }));
-}
 
 std::string join(const std::vector<std::string>& parts, const std::string& separator) {
   std::string text;
@@ -159,7 +144,13 @@ class Printer : public NestVisitor {
     for (size_t d = 0; d < window.extents.size(); ++d) {
       ranges.push_back(range_text(window.mins[d], window.extents[d]));
     }
-    line(fmt::format("window {}[{}]", window.stage, join(ranges, ", ")));
+    std::string slides;
+    for (const Window& slide : window.slides) {
+      slides += fmt::format(", {} slides along {}: {} at first, then {}",
+                            nest_.stage(window.stage).axes[slide.axis].name(), slide.loop,
+                            slide.length, slide.fresh());
+    }
+    line(fmt::format("window {}[{}]{}", window.stage, join(ranges, ", "), slides));
     print_inside(*window.body);
   }
 
@@ -190,7 +181,7 @@ class Printer : public NestVisitor {
   // "8"; of a loop that does not start at 0 "2 .. +8"
   std::string steps_text(const Loop& loop) {
     const bool from_0 = loop.min->op == ExprOp::constant && loop.min->int_value == 0;
-    return from_0 ? index_text(loop.extent) : range_text(loop.min, loop.extent);
+    return from_0 ? to_string(loop.extent) : range_text(loop.min, loop.extent);
   }
 
   static std::string prefetch_text(const Loop& loop) {
@@ -205,7 +196,7 @@ class Printer : public NestVisitor {
   std::string alloc_text(const Alloc& alloc) {
     std::vector<std::string> ranges = extents_of(alloc);
     for (size_t d = 0; d < ranges.size(); ++d) {
-      if (alloc.layout.fold(d) == 0) ranges[d] = index_text(alloc.mins[d]) + " .. " + ranges[d];
+      if (alloc.layout.fold(d) == 0) ranges[d] = to_string(alloc.mins[d]) + " .. " + ranges[d];
     }
     const std::string where =
         hoisted_.count(alloc.stage) ? "hoisted" : to_string(alloc.memory) + order_text(alloc);
@@ -236,14 +227,13 @@ class Printer : public NestVisitor {
   }
 
   std::string range_text(const Expr& min, const Expr& extent) {
-    return index_text(min) + " .. +" + extent_text(extent);
+    return to_string(min) + " .. +" + extent_text(extent);
   }
 
   std::string extent_text(const Expr& extent) {
-    const Expr shown = collect_terms(extent);
     const bool is_sum =
-        shown->args.size() == 2 && shown->op != ExprOp::min && shown->op != ExprOp::max;
-    return is_sum ? "(" + to_string(shown) + ")" : to_string(shown);
+        extent->args.size() == 2 && extent->op != ExprOp::min && extent->op != ExprOp::max;
+    return is_sum ? "(" + to_string(extent) + ")" : to_string(extent);
   }
 
   std::string uop_text(const UopNode& uop) {
@@ -255,7 +245,7 @@ class Printer : public NestVisitor {
       text += "= " + to_string(identity_of(stage.combiner, stage.dtype));
     } else {
       text += (uop.atomic ? "atomic " : "") + assignment(stage.combiner) + " " +
-              value_text(body_of(stage, uop));
+              to_string(body_of(stage, uop));
     }
     for (const Axis& axis : stage.reduction_axes) names.push_back(axis.name());
     return text + where_text(uop, stage, names) + guard_text(uop, names);
@@ -265,7 +255,7 @@ class Printer : public NestVisitor {
                          const std::vector<std::string>& names) {
     std::vector<std::string> bindings;
     for (size_t i = 0; i < uop.point.size() && i < names.size(); ++i) {
-      std::string index = index_text(uop.point[i]);
+      std::string index = to_string(uop.point[i]);
       if (index != loop_variable(stage.name, names[i]))
         bindings.push_back(names[i] + " = " + index);
     }
@@ -277,8 +267,7 @@ class Printer : public NestVisitor {
   std::string guard_text(const UopNode& uop, const std::vector<std::string>& names) {
     std::vector<std::string> conditions;
     for (const Guard& guard : uop.guards) {
-      Expr shown = collect_terms(guard.condition);
-      auto copy = std::make_shared<ExprNode>(shown.node());
+      auto copy = std::make_shared<ExprNode>(guard.condition.node());
       for (Expr& side : copy->args) side = axis_name_of(side, uop, names);
       conditions.push_back(to_string(Expr(std::shared_ptr<const ExprNode>(std::move(copy)))) +
                            mask_text(guard.mask));
@@ -289,7 +278,7 @@ class Printer : public NestVisitor {
   Expr axis_name_of(const Expr& index, const UopNode& uop, const std::vector<std::string>& names) {
     if (index->op == ExprOp::constant || index->op == ExprOp::size) return index;
     for (size_t i = 0; i < uop.point.size() && i < names.size(); ++i) {
-      if (equal(collect_terms(uop.point[i]), index)) return axis_value(names[i]);
+      if (equal(uop.point[i], index)) return axis_value(names[i]);
     }
     return index;
   }
@@ -305,8 +294,8 @@ class Printer : public NestVisitor {
 std::string to_string(const TileGrid& grid) {
   const bool batched = grid.batch->op != ExprOp::constant || grid.batch->int_value != 1;
   return fmt::format("{}{} x {} x {} tiles of {} x {} x {}",
-                     batched ? index_text(grid.batch) + " of " : "", index_text(grid.m),
-                     index_text(grid.n), index_text(grid.k), grid.tile_m, grid.tile_n, grid.tile_k);
+                     batched ? to_string(grid.batch) + " of " : "", to_string(grid.m),
+                     to_string(grid.n), to_string(grid.k), grid.tile_m, grid.tile_n, grid.tile_k);
 }
 
 std::string to_string(const LoopNest& nest) { return Printer(nest).print(); }

@@ -145,7 +145,7 @@ class TreeVerifier : public NestVisitor {
                    nest_.name, variable, stage.name, name_of(loop.part), fmt::join(legal, ", "));
     EMULSION_CHECK(!in_scope(variable), "nest {}: loop {} inside itself", nest_.name, variable);
     check_index(loop.min, "the min of loop " + variable);
-    check_extent(loop.extent, "the extent of loop " + variable);
+    check_extent(loop);
     check_loop_kind(loop, variable);
     for (const std::string& name : loop.shared) check_shared(loop, nest_.stage(name));
     for (const Prefetch& prefetch : loop.prefetches) check_prefetch(stage, loop, prefetch);
@@ -284,11 +284,29 @@ class TreeVerifier : public NestVisitor {
         window.mins.size(), window.extents.size(), stage.axes.size());
     for (const Expr& min : window.mins) check_index(min, "a min of window " + stage.name);
     for (const Expr& extent : window.extents) {
-      check_extent(extent, "an extent of window " + stage.name);
+      check_sizes_only(extent, "an extent of window " + stage.name);
     }
-    kept_.insert(stage.name);
+    std::set<size_t> axes;
+    for (const Window& slide : window.slides) check_slide(window, slide, &axes);
+    windows_.emplace(stage.name, &window);
     walk(*window.body);
-    kept_.erase(stage.name);
+    windows_.erase(stage.name);
+  }
+
+  // `axes`: of the windows of the same node before it.
+  void check_slide(const WindowNode& window, const Window& slide, std::set<size_t>* axes) const {
+    EMULSION_CHECK(slide.axis < window.extents.size() && axes->insert(slide.axis).second,
+                   "nest {}: window of {} that slides twice along axis {}, or has no such axis",
+                   nest_.name, window.stage, slide.axis);
+    EMULSION_CHECK(in_scope(slide.loop),
+                   "nest {}: window of {} that slides along {}, which is not "
+                   "around it",
+                   nest_.name, window.stage, slide.loop);
+    const Expr& extent = window.extents[slide.axis];
+    EMULSION_CHECK(extent->op == ExprOp::constant && extent->int_value == slide.length &&
+                       slide.fresh() > 0 && slide.kept() > 0,
+                   "nest {}: window of {} of {} that slides by {} of {}", nest_.name, window.stage,
+                   to_string(extent), slide.step, slide.length);
   }
 
   void visit_uop(const UopNode& uop) override {
@@ -334,7 +352,7 @@ class TreeVerifier : public NestVisitor {
     EMULSION_CHECK(!of_one_side || uop.part == Part::pure,
                    "nest {}: a mask of one side of the {} of {}, which loads what it stores",
                    nest_.name, name_of(uop.part), uop.stage);
-    EMULSION_CHECK(mask != GuardMask::loads || !kept_.count(uop.stage),
+    EMULSION_CHECK(mask != GuardMask::loads || !windows_.count(uop.stage),
                    "nest {}: a mask of the loads of {}, whose storage is kept: it stores any value "
                    "over what is needed",
                    nest_.name, uop.stage);
@@ -422,13 +440,19 @@ class TreeVerifier : public NestVisitor {
     });
   }
 
-  // Over sizes and the first iterations of loops around.
-  void check_extent(const Expr& expr, const std::string& what) {
-    check_index(expr, what);
-    if (first_iterations_in(expr)) return;
-    visit(expr, [&](const Expr& e) {
-      EMULSION_CHECK(e->op != ExprOp::axis, "nest {}: {} depends on the loop variable {}",
-                     nest_.name, what, e->name);
+  // Over sizes, and the loops along which a window of the stage slides.
+  void check_extent(const Loop& loop) {
+    const std::string what = "the extent of loop " + loop.variable();
+    check_index(loop.extent, what);
+    auto window = windows_.find(loop.stage);
+    visit(loop.extent, [&](const Expr& e) {
+      if (e->op != ExprOp::axis) return;
+      bool slides = false;
+      if (window != windows_.end()) {
+        for (const Window& slide : window->second->slides) slides |= slide.loop == e->name;
+      }
+      EMULSION_CHECK(slides, "nest {}: {} depends on the loop variable {}", nest_.name, what,
+                     e->name);
     });
   }
 
@@ -443,9 +467,9 @@ class TreeVerifier : public NestVisitor {
   }
 
   const LoopNest& nest_;
-  std::vector<const Loop*> loops_;            // around the node that is looked at
-  std::map<std::string, const Alloc*> live_;  // allocs around it
-  std::set<std::string> kept_;                // stages of the windows around it
+  std::vector<const Loop*> loops_;                    // around the node that is looked at
+  std::map<std::string, const Alloc*> live_;          // allocs around it
+  std::map<std::string, const WindowNode*> windows_;  // around it, by stage
   std::map<std::string, const HoistedAlloc*> hoisted_;
   std::set<std::string> allocated_;
   std::map<std::string, Stage> special_;  // stages that are in a specialization here

@@ -76,7 +76,7 @@ class LoopsVerifier : public ContextVisitor {
   // The extents of what is computed of a stage at once.
   std::vector<Expr> region_of(const Stage& stage) const {
     if (auto window = windows_.find(stage.name); window != windows_.end()) {
-      return window->second->extents;
+      return window->second->computed_extents();
     }
     if (auto alloc = allocs_.find(stage.name); alloc != allocs_.end()) {
       return alloc->second->extents;

@@ -67,8 +67,9 @@ class KeptStorage : public NestVisitor {
 
   Region region_of(const WindowNode& window) const {
     Region region;
-    for (const Expr& min : window.mins) region.mins.push_back(evaluate_index(min, values_));
-    for (const Expr& extent : window.extents) {
+    for (const Expr& min : window.computed_mins())
+      region.mins.push_back(evaluate_index(min, values_));
+    for (const Expr& extent : window.computed_extents()) {
       region.extents.push_back(evaluate_index(extent, values_));
     }
     return region;

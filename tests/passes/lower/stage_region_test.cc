@@ -28,7 +28,7 @@ struct Blur {
 };
 
 std::string text(const AxisRegion& axis) {
-  return "[" + to_string(axis.min) + ", " + to_string(axis.extent) + "]";
+  return "[" + to_string(axis.min()) + ", " + to_string(axis.extent()) + "]";
 }
 
 std::string needed_text(const AxisRegion& axis) {
@@ -64,9 +64,13 @@ TEST(StageRegion, WhereAWindowSlidesOnlyWhatIsNew) {
   Blur b;
   b.schedule[b.bx].store_root().compute_at(b.by, y);
   const AxisRegion rows = infer_regions(b.plan())[0].axes[0];
-  EXPECT_EQ(rows.slides_along, "by.y");
+  ASSERT_TRUE(rows.window.has_value());
+  EXPECT_EQ(rows.window->loop, "by.y");
+  EXPECT_EQ(rows.window->length, 3);
+  EXPECT_EQ(rows.window->step, 1);
+  EXPECT_EQ(rows.window->kept(), 2);
   EXPECT_EQ(needed_text(rows), "[by.y, 3]");
-  EXPECT_EQ(to_string(rows.extent), "select(by.y == 0, 3, 1)");
+  EXPECT_EQ(to_string(rows.extent()), "select(by.y == 0, 3, 1)");
 }
 
 TEST(StageRegion, ClampsAreOfTheRegionNotOfTheStage) {

@@ -54,7 +54,8 @@ TEST(VerifyNestRefusals, RefusesAMaskOfOneSideOfAReduction) {
 TEST(VerifyNestRefusals, RefusesMaskedLoadsIntoStorageThatIsKept) {
   LoopNest nest = masked_loads_nest();
   nest.root = edit<Alloc>(nest.root, [](Alloc* alloc) {
-    alloc->body = make_node(WindowNode{"a", {int_constant(0)}, {int_constant(10)}, alloc->body});
+    alloc->body =
+        make_node(WindowNode{"a", {int_constant(0)}, {int_constant(10)}, {}, alloc->body});
   });
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "a mask of the loads of a, whose storage is kept");
 }

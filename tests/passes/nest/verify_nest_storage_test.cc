@@ -9,6 +9,7 @@
 #include "dsl/tensor.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/verify_nest.h"
+#include "passes/nest/visit_nest.h"
 #include "tests/passes/expect_error.h"
 #include "tests/passes/nest/test_nests.h"
 
@@ -62,25 +63,87 @@ TEST(VerifyNestStorage, FindsAFoldTooSmallForOneComputation) {
           "3 indices of a at once in storage folded to 2");
 }
 
+// Each iteration computes `length` indices, from where the loop is.
+void make_still(WindowNode* node, int64_t length) {
+  node->slides.clear();
+  node->extents = {int_constant(length)};
+}
+
 TEST(VerifyNestStorage, FindsAnElementWhosePlaceWasTaken) {
   // One new index an iteration, also in the first: two places, three are needed.
   LoopNest nest = edited<Alloc>([](Alloc* node) { fold_to(node, 2); });
-  nest.root =
-      edit<WindowNode>(nest.root, [](WindowNode* node) { node->extents = {int_constant(2)}; });
+  nest.root = edit<WindowNode>(nest.root, [](WindowNode* node) { make_still(node, 2); });
   refused(nest, "whose place was taken by another element");
 }
 
 TEST(VerifyNestStorage, FindsWhatTheFirstIterationLeavesOut) {
-  refused(edited<WindowNode>([](WindowNode* node) { node->extents = {int_constant(1)}; }),
+  refused(edited<WindowNode>([](WindowNode* node) { make_still(node, 1); }),
           "z reads a[2] before it is computed");
 }
 
 TEST(VerifyNestStorage, FindsWhatALaterIterationLeavesOut) {
-  refused(edited<WindowNode>([](WindowNode* node) {
-            const Expr first = axis_value("z.i") == int_constant(0);
-            node->extents = {select(first, int_constant(3), int_constant(0))};
-          }),
-          "z reads a[3]");
+  refused(edited<WindowNode>([](WindowNode* node) { node->slides[0].step = 0; }), "z reads a[3]");
+}
+
+// What verify_nest asks of a window that slides.
+void no_window(const std::function<void(WindowNode*)>& change, const std::string& cause) {
+  EXPECT_TRUE(throws_with<InternalError>([&] { verify_nest(edited<WindowNode>(change)); }, cause));
+}
+
+TEST(VerifyNestWindow, TellsWhatIsThereFromWhatIsComputed) {
+  const LoopNest nest = sliding_nest();
+  const WindowNode* window = nullptr;
+  for_each_node(*nest.root, [&](const Node& node) {
+    if (node.as<WindowNode>()) window = node.as<WindowNode>();
+  });
+  ASSERT_NE(window, nullptr);
+  EXPECT_EQ(to_string(window->mins[0]), "z.i");
+  EXPECT_EQ(to_string(window->extents[0]), "3");
+  ASSERT_EQ(window->slides.size(), 1U);
+  EXPECT_EQ(window->slides[0].loop, "z.i");
+  EXPECT_EQ(window->slides[0].kept(), 2);
+  for (int64_t step : {0, 4}) {
+    const std::map<std::string, int64_t> at = {{"z.i", step}};
+    EXPECT_EQ(evaluate_index(window->computed_mins()[0], at), step == 0 ? 0 : step + 2);
+    EXPECT_EQ(evaluate_index(window->computed_extents()[0], at), step == 0 ? 3 : 1);
+  }
+}
+
+TEST(VerifyNestWindow, OneThatSlidesDownComputesItsStart) {
+  const Window window{0, "z.i", 3, -1};
+  EXPECT_EQ(window.fresh(), 1);
+  EXPECT_EQ(to_string(computed_min(window, int_constant(5))), "5");
+  EXPECT_EQ(to_string(computed_extent(window)), "select(z.i == 0, 3, 1)");
+}
+
+TEST(VerifyNestWindow, RefusesOneAlongALoopThatIsNotAroundIt) {
+  no_window([](WindowNode* node) { node->slides[0].loop = "z.j"; },
+            "window of a that slides along z.j, which is not around it");
+}
+
+TEST(VerifyNestWindow, RefusesAnAxisTwiceAndOneThatIsNotThere) {
+  no_window([](WindowNode* node) { node->slides.push_back(node->slides[0]); },
+            "window of a that slides twice along axis 0");
+  no_window([](WindowNode* node) { node->slides[0].axis = 1; }, "or has no such axis");
+}
+
+TEST(VerifyNestWindow, RefusesAnotherLengthThanThatOfTheRegion) {
+  no_window([](WindowNode* node) { node->slides[0].length = 4; },
+            "window of a of 3 that slides by 1 of 4");
+}
+
+TEST(VerifyNestWindow, RefusesAStepThatKeepsAllOrNothing) {
+  for (int64_t step : {0, 3, -3, 5}) {
+    no_window([&](WindowNode* node) { node->slides[0].step = step; },
+              "that slides by " + std::to_string(step) + " of 3");
+  }
+}
+
+TEST(VerifyNestWindow, RefusesALoopWhoseExtentSelectsWhereNoWindowSlides) {
+  LoopNest nest = sliding_nest();
+  nest.root = edit<WindowNode>(nest.root, [](WindowNode* node) { node->slides.clear(); });
+  EXPECT_TRUE(throws_with<InternalError>(
+      [&] { verify_nest(nest); }, "the extent of loop a.j depends on the loop variable z.i"));
 }
 
 // What verify_nest asks of layouts and hoisted allocs.

@@ -20,7 +20,7 @@ std::string name_of(const Node& node) {
 // A nest with one node of every kind.
 NodePtr every_kind() {
   const NodePtr uop = uop_node(UopKind::store, "y", Part::pure, {v("y", "i")}, {v("y", "i") < 3});
-  const NodePtr window = make_node(WindowNode{"a", {v("y", "i")}, {int_constant(1)}, uop});
+  const NodePtr window = make_node(WindowNode{"a", {v("y", "i")}, {int_constant(1)}, {}, uop});
   const NodePtr branch = make_node(Branch{"y", Part::pure, size_value("B") == 4, window, uop});
   HoistedAlloc hoisted;
   hoisted.stage = "a";

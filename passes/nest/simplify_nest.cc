@@ -1,0 +1,80 @@
+#include "passes/nest/simplify_nest.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "dsl/affine.h"
+#include "passes/index/collect_terms.h"
+#include "passes/nest/visit_nest.h"
+
+namespace emulsion {
+namespace {
+
+Expr simplified(const Expr& expr) {
+  Expr made = collect_terms(expr);
+  return equal(made, expr) ? expr : made;
+}
+
+// The indices of the reads of a body. One that is proved to stay inside its buffer stays so.
+Expr with_simple_reads(const Expr& body, const LoopNest& nest, const Stage& stage) {
+  AxisExtents domain;
+  for (const Axis& axis : stage.axes) domain.emplace(axis.name(), axis.extent());
+  for (const Axis& axis : stage.reduction_axes) domain.emplace(axis.name(), axis.extent());
+  return transform(body, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::read) return Expr();
+    const Shape& shape = nest.buffer(e->name).shape;
+    std::vector<Expr> indices = e->args;
+    bool same = true;
+    for (size_t d = 0; d < indices.size(); ++d) {
+      Expr simple = simplified(indices[d]);
+      if (simple.same_as(indices[d])) continue;
+      if (proves_in_bounds(indices[d], shape[d], domain) &&
+          !proves_in_bounds(simple, shape[d], domain)) {
+        continue;
+      }
+      indices[d] = std::move(simple);
+      same = false;
+    }
+    return same ? Expr() : read_buffer(e->name, e->dtype, std::move(indices));
+  });
+}
+
+class Simplifier : public NestMutator {
+ public:
+  explicit Simplifier(const LoopNest& nest) : nest_(nest) {}
+
+ private:
+  // Its condition is the one that the stage's specialization has.
+  NodePtr mutate_branch(const NodePtr& node, const Branch&) override {
+    return change_children(node, [&](const NodePtr& child) { return mutate(child); });
+  }
+
+  NodePtr mutate_uop(const NodePtr& node, const UopNode& uop) override {
+    if (!uop.body.defined()) return mutate_inside(node);
+    UopNode made = uop;
+    made.body = with_simple_reads(uop.body, nest_, nest_.stage(uop.stage));
+    return mutate_inside(made.body.same_as(uop.body) ? node : make_node(std::move(made)));
+  }
+
+  Expr mutate_expr(const Expr& expr) override { return simplified(expr); }
+
+  const LoopNest& nest_;
+};
+
+}  // namespace
+
+LoopNest simplify_nest(const LoopNest& nest) {
+  LoopNest result = nest;
+  if (nest.root) result.root = Simplifier(nest).mutate(nest.root);
+  for (Stage& stage : result.stages) stage.body = with_simple_reads(stage.body, nest, stage);
+  for (TileGrid& grid : result.tile_grids) {
+    for (Expr* count : {&grid.batch, &grid.m, &grid.n, &grid.k}) *count = simplified(*count);
+  }
+  for (Pack& pack : result.packs) {
+    pack.nest = std::make_shared<const LoopNest>(simplify_nest(*pack.nest));
+  }
+  return result;
+}
+
+}  // namespace emulsion
