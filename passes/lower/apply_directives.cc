@@ -7,43 +7,37 @@
 namespace emulsion {
 namespace {
 
-std::vector<std::string> axis_names(const std::vector<Axis>& axes) {
-  std::vector<std::string> names;
-  names.reserve(axes.size());
-  for (const Axis& axis : axes) names.push_back(axis.name());
-  return names;
-}
-
-// Of a directive that names a place.
-LoopLevel level_of(const Directive& d) { return {d.target, d.axes[0]}; }
-
 // Applies one directive after another to one stage.
 class Applier {
  public:
-  explicit Applier(ScheduledStage* plan)
-      : plan_(*plan),
-        loops_(plan->stage.name, axis_names(plan->stage.axes),
-               axis_names(plan->stage.reduction_axes)) {
-    // Where it stands among the directives does not matter, as in Halide.
-    has_atomic_ = std::any_of(plan->directives.begin(), plan->directives.end(),
-                              [](const Directive& d) { return d.kind == DirectiveKind::atomic; });
+  explicit Applier(WrittenStage written) {
+    static_cast<WrittenStage&>(plan_) = std::move(written);
+    loops_ = StageLoops(plan_.stage.name, axis_names(plan_.stage.axes),
+                        axis_names(plan_.stage.reduction_axes));
   }
 
-  void apply(const Directive& d) {
-    ++applied_;
-    loops_.check(d);
-    honour(d);
-    loops_.apply(d);
+  ScheduledStage apply() {
+    for (const Directive& d : plan_.directives) {
+      ++applied_;
+      loops_.check(d);
+      honour(d);
+      loops_.apply(d);
+    }
+    finish();
+    return std::move(plan_);
   }
 
+ private:
   void finish() {
-    if (stored_ && !plan_.compute_at) {
-      refuse_here(*stored_,
+    for (DirectiveKind kind :
+         {DirectiveKind::store_at, DirectiveKind::store_root, DirectiveKind::hoist_storage}) {
+      const Directive* stored = plan_.find_directive(kind);
+      if (!stored || plan_.find_directive(DirectiveKind::compute_at)) continue;
+      refuse_here(*stored,
                   "expected together with compute_at; legal: compute_at the same loop, or "
                   "one inside it, too");
     }
     check_kinds(plan_, loops_.loops(), applied_);
-    check_shared();
     plan_.specialized_loops = loops_.all_cases();
     plan_.loops = std::move(plan_.specialized_loops.front());
     plan_.specialized_loops.erase(plan_.specialized_loops.begin());
@@ -53,7 +47,6 @@ class Applier {
     }
   }
 
- private:
   // What is known beside the loops: of the general case, or of a specialization.
   struct Case {
     Expr condition;
@@ -82,10 +75,7 @@ class Applier {
       case DirectiveKind::atomic:
         return atomic(d);
       case DirectiveKind::compute_with:
-        if (plan_.compute_with)
-          refuse_here(d, "expected one compute_with, got a second one; legal: either");
-        plan_.compute_with = level_of(d);
-        return;
+        return require_first(d, {d.kind});
       case DirectiveKind::prefetch:
         plan_.prefetches.push_back(d);
         return;
@@ -108,6 +98,24 @@ class Applier {
       case DirectiveKind::rfactor:
       case DirectiveKind::copy_in:
         EMULSION_CHECK(false, "{} is left for apply_directives", to_string(d));
+    }
+  }
+
+  // Refuses a second directive of these kinds, which say the same thing: of an axis of the storage,
+  // when they speak of one.
+  void require_first(const Directive& d, const std::vector<DirectiveKind>& kinds,
+                     const std::string& legal = "either") const {
+    const bool of_axis =
+        d.kind == DirectiveKind::fold_storage || d.kind == DirectiveKind::align_storage;
+    for (size_t i = 0; i + 1 < applied_; ++i) {
+      const Directive& earlier = plan_.directives[i];
+      if (!std::count(kinds.begin(), kinds.end(), earlier.kind)) continue;
+      if (of_axis && earlier.axes != d.axes) continue;
+      std::vector<std::string> names;
+      for (DirectiveKind kind : kinds) names.push_back(to_string(kind));
+      refuse_here(
+          d, fmt::format("expected one {}{}, got a second one; legal: {}", fmt::join(names, " or "),
+                         of_axis ? " of " + d.axes[0] : "", legal));
     }
   }
 
@@ -224,12 +232,10 @@ class Applier {
     // end: by a known amount, of a known axis.
     const std::vector<Axis>& axes = plan_.stage.axes;
     const std::vector<LoopTransform>& made = cases_.back().transforms;
-    const bool is_axis = std::any_of(axes.begin(), axes.end(),
-                                     [&](const Axis& axis) { return axis.name() == d.axes[0]; });
     const bool was_made = std::any_of(made.begin(), made.end(), [&](const LoopTransform& t) {
       return t.axis == d.axes[0] || t.outer == d.axes[0] || t.inner == d.axes[0];
     });
-    if (!is_axis || was_made) {
+    if (!axis_index(axes, d.axes[0]) || was_made) {
       refuse_here(d, fmt::format("expected an axis of {} that is not split yet, got {}; legal: "
                                  "guard or predicate",
                                  plan_.stage.name, d.axes[0]));
@@ -288,7 +294,7 @@ class Applier {
     ScheduledLoop& loop = loops_.loop(axis);
     require_serial(d, loop);
     if (loop.is_reduction && kind != LoopKind::unrolled) {
-      check_carried(plan_, d, kind, has_atomic_);
+      check_carried(plan_, d, kind);
     }
     loop.kind = kind;
   }
@@ -307,22 +313,6 @@ class Applier {
     loop.partition = true;
   }
 
-  // The loops that it shares are marked by the stage that has them.
-  void check_shared() const {
-    if (!plan_.compute_with) return;
-    const auto& [leader, innermost] = *plan_.compute_with;
-    for (const ScheduledLoop& loop : loops_.loops()) {
-      if (loop.partition) {
-        refuse_here(
-            plan_.source_directive(DirectiveKind::partition, {loop.name}),
-            fmt::format("expected a loop of its own, got {}, which {} shares with {}; legal: "
-                        "{}.partition({})",
-                        loop.name, plan_.stage.name, leader, leader, loop.name));
-      }
-      if (loop.name == innermost) return;
-    }
-  }
-
   // The loop and all inside it; a later reorder that takes one of them out is found by finish().
   void tensorize(const Directive& d) {
     bool is_inside = false;
@@ -339,14 +329,13 @@ class Applier {
       refuse_here(d, fmt::format("expected a reduction, got {}, which has none; legal: no atomic",
                                  plan_.stage.name));
     }
-    if (plan_.atomic) refuse_here(d, "expected one atomic, got a second one; legal: one");
+    require_first(d, {d.kind}, "one");
     plan_.atomic = true;
   }
 
-  void place(const Directive& d) {
-    if (placed_)
-      refuse_here(d, "expected one compute_at or compute_root, got a second one; legal: either");
-    placed_ = true;
+  // The loops that places name are found when all loops are known: find_places.
+  void place(const Directive& d) const {
+    require_first(d, {DirectiveKind::compute_at, DirectiveKind::compute_root});
     if (d.kind == DirectiveKind::compute_root) return;
     if (plan_.is_output) {
       refuse_here(d,
@@ -354,10 +343,9 @@ class Applier {
                               "root; legal: compute_root()",
                               plan_.stage.name));
     }
-    plan_.compute_at = level_of(d);
   }
 
-  // Where and how the values are kept. Places are checked when all loops are known.
+  // Where and how the values are kept.
   void store(const Directive& d) {
     if (plan_.is_output) {
       refuse_here(
@@ -365,74 +353,75 @@ class Applier {
           "expected an operation that is not an output: the caller stores it; legal: this of "
           "one that it reads");
     }
+    const std::vector<Axis>& axes = plan_.stage.axes;
     switch (d.kind) {
       case DirectiveKind::store_at:
       case DirectiveKind::store_root:
-        if (stored_) {
-          refuse_here(d, "expected one store_at or store_root, got a second one; legal: either");
-        }
-        stored_ = d;
+        require_first(d, {DirectiveKind::store_at, DirectiveKind::store_root});
         plan_.store_root = d.kind == DirectiveKind::store_root;
-        if (!plan_.store_root) plan_.store_at = level_of(d);
-        return;
-      case DirectiveKind::hoist_storage:
-        if (plan_.hoist_at) {
-          refuse_here(d, "expected one hoist_storage, got a second one; legal: either");
-        }
-        plan_.hoist_at = level_of(d);
         return;
       case DirectiveKind::fold_storage:
-        if (!plan_.fold_sizes.emplace(d.axes[0], d.factor).second) {
-          refuse_here(
-              d, fmt::format("expected one fold_storage of {}, got a second one; legal: either",
-                             d.axes[0]));
-        }
+        require_first(d, {d.kind});
+        plan_.layout.folds.resize(axes.size(), 0);
+        plan_.layout.folds[axis_index(axes, d.axes[0]).value()] = d.factor;
         return;
       case DirectiveKind::align_storage:
-        if (!plan_.alignments.emplace(d.axes[0], d.factor).second) {
-          refuse_here(d, fmt::format("expected one align_storage of {}, got a second one; legal: "
-                                     "either",
-                                     d.axes[0]));
-        }
+        require_first(d, {d.kind});
+        plan_.layout.alignments.resize(axes.size(), 1);
+        plan_.layout.alignments[axis_index(axes, d.axes[0]).value()] = d.factor;
         return;
       case DirectiveKind::reorder_storage:
-        if (!plan_.storage_order.empty()) {
-          refuse_here(d, "expected one reorder_storage, got a second one; legal: either");
+        require_first(d, {d.kind});
+        if (d.axes.size() != axes.size()) {
+          refuse_here(
+              d, fmt::format("expected all {} axes of {}, got {}; legal: those of {}", axes.size(),
+                             plan_.stage.name, d.axes.size(), joined(axis_names(axes))));
         }
-        if (d.axes.size() != plan_.stage.axes.size()) {
-          refuse_here(d, fmt::format("expected all {} axes of {}, got {}; legal: those of {}",
-                                     plan_.stage.axes.size(), plan_.stage.name, d.axes.size(),
-                                     joined(axis_names(plan_.stage.axes))));
+        for (auto axis = d.axes.rbegin(); axis != d.axes.rend(); ++axis) {
+          plan_.layout.order.push_back(axis_index(axes, *axis).value());
         }
-        plan_.storage_order = d.axes;
         return;
-      default:
+      case DirectiveKind::store_in:
         plan_.memory = d.memory;
         return;
+      default:  // hoist_storage
+        require_first(d, {d.kind});
     }
   }
 
-  ScheduledStage& plan_;
+  ScheduledStage plan_;
   StageLoops loops_;
   std::vector<Case> cases_ = {{}};  // the general one, then the specializations
   size_t applied_ = 0;              // directives
-  bool placed_ = false;
-  bool has_atomic_ = false;
-  std::optional<Directive> stored_;  // store_at or store_root
 };
 
 }  // namespace
 
-void apply_directives_of(ScheduledStage* plan) {
-  Applier applier(plan);
-  for (const Directive& d : plan->directives) applier.apply(d);
-  applier.finish();
+ScheduledStage apply_directives_of(WrittenStage written) {
+  return Applier(std::move(written)).apply();
 }
 
-void apply_directives(NestPlan* nest) {
-  for (ScheduledStage& plan : nest->stages) apply_directives_of(&plan);
-  check_places(*nest);
-  check_loops(nest);
+NestPlan apply_directives(WrittenNest nest) {
+  NestPlan plan;
+  static_cast<NestTables&>(plan) = std::move(static_cast<NestTables&>(nest));
+  for (WrittenStage& written : nest.stages) {
+    plan.ids.emplace(written.stage.name, plan.stages.size());
+    plan.stages.push_back(apply_directives_of(std::move(written)));
+  }
+  for (StageId reader = 0; reader < plan.stages.size(); ++reader) {
+    visit(plan.stages[reader].stage.body, [&](const Expr& e) {
+      const auto producer = e->op == ExprOp::read ? plan.find(e->name) : std::nullopt;
+      if (!producer) return;
+      std::vector<StageId>& readers = plan.stages[*producer].readers;
+      if (!readers.empty() && readers.back() == reader) return;
+      readers.push_back(reader);
+      plan.stages[reader].producers.push_back(*producer);
+    });
+  }
+  find_places(&plan);
+  check_places(plan);
+  check_loops(plan);
+  return plan;
 }
 
 }  // namespace emulsion

@@ -19,17 +19,16 @@ bool is_loop_directive(const Directive& d) {
   return scope == DirectiveScope::loop || scope == DirectiveScope::nest;
 }
 
-void require_new_name(const NestPlan& plan, const std::string& stage, const Directive& d) {
-  bool taken = plan.find_buffer(d.target) != nullptr;
-  for (const ScheduledStage& other : plan.stages) taken = taken || other.stage.name == d.target;
-  taken = taken || std::count(plan.sizes.begin(), plan.sizes.end(), d.target) > 0;
+void require_new_name(const WrittenNest& nest, const std::string& stage, const Directive& d) {
+  const bool taken = nest.find_buffer(d.target) != nullptr || nest.find(d.target) != nullptr ||
+                     std::count(nest.sizes.begin(), nest.sizes.end(), d.target) > 0;
   if (taken) {
     refuse(stage, d,
            fmt::format("expected a new name, got {0}, which is taken; legal: {0}_1", d.target));
   }
 }
 
-void require_first(const ScheduledStage& plan, const Directive& d) {
+void require_first(const WrittenStage& plan, const Directive& d) {
   if (std::any_of(plan.directives.begin(), plan.directives.end(), is_loop_directive)) {
     refuse(plan.stage.name, d,
            fmt::format("expected before the directives on this operation's loops; legal: {} first",
@@ -42,9 +41,7 @@ void require_factor(const std::string& stage, const Directive& d) {
   constexpr int64_t kMostFactor = int64_t{1} << 30;
   const int argument = argument_position(d.kind, ArgumentKind::factor);
   if (argument == 0) return;
-  const bool layout =  // their least factor depends on the storage: infer_storage
-      form_of(d.kind).scope == DirectiveScope::layout;
-  if (d.factor < 1 && !layout) {
+  if (d.factor < 1) {
     refuse(stage, d,
            fmt::format("argument {} (factor): expected a positive integer, got {}; legal: a factor "
                        "of 1",
@@ -63,9 +60,9 @@ std::vector<Expr> own_axes(const std::vector<Axis>& axes) {
 }
 
 // y = reduce(...)  ->  acc = reduce(...); y = acc
-ScheduledStage cache_write(ScheduledStage* plan, const Directive& d) {
+WrittenStage cache_write(WrittenStage* plan, const Directive& d) {
   require_first(*plan, d);
-  ScheduledStage made;
+  WrittenStage made;
   made.stage = plan->stage;
   made.stage.name = d.target;
   plan->stage.reduction_axes.clear();
@@ -74,10 +71,10 @@ ScheduledStage cache_write(ScheduledStage* plan, const Directive& d) {
   return made;
 }
 
-void require_operand(const NestPlan& plan, const ScheduledStage& reader, const Directive& d) {
+void require_operand(const WrittenNest& nest, const WrittenStage& reader, const Directive& d) {
   const std::set<std::string> legal = buffers_read_by(reader.stage);
   if (legal.count(d.operand)) return;
-  const bool packed = !plan.find_buffer(d.operand) && legal.count(packed_name(d.operand));
+  const bool packed = !nest.find_buffer(d.operand) && legal.count(packed_name(d.operand));
   refuse(reader.stage.name, d,
          packed ? fmt::format(
                       "expected an operand that {} reads ({}), got {}, which is packed; legal: "
@@ -88,15 +85,15 @@ void require_operand(const NestPlan& plan, const ScheduledStage& reader, const D
 }
 
 // y = f(x[m, k])  ->  copy = x; y = f(copy[m, k])
-ScheduledStage copy_in(const NestPlan& plan, ScheduledStage* reader, const Directive& d) {
-  require_operand(plan, *reader, d);
-  ScheduledStage made;
+WrittenStage copy_in(const WrittenNest& nest, WrittenStage* reader, const Directive& d) {
+  require_operand(nest, *reader, d);
+  WrittenStage made;
   made.stage.name = d.target;
-  if (const ScheduledStage* computed = plan.find(d.operand)) {
+  if (const WrittenStage* computed = nest.find(d.operand)) {
     made.stage.dtype = computed->stage.dtype;
     made.stage.axes = computed->stage.axes;
   } else {
-    const Buffer& given = *plan.find_buffer(d.operand);
+    const Buffer& given = *nest.find_buffer(d.operand);
     made.stage.dtype = given.dtype;
     const std::vector<std::string> names = numbered_axes(given.shape.size());
     for (size_t i = 0; i < names.size(); ++i) {
@@ -113,8 +110,8 @@ ScheduledStage copy_in(const NestPlan& plan, ScheduledStage* reader, const Direc
 }
 
 // The splits and fuses of reduction loops that stand before rfactor, applied; they leave `plan`.
-ScheduledStage with_reduction_transforms(ScheduledStage* plan, const Directive& rfactor) {
-  ScheduledStage result = *plan;
+ScheduledStage with_reduction_transforms(WrittenStage* plan, const Directive& rfactor) {
+  WrittenStage result = *plan;
   result.directives.clear();
   std::vector<Directive> others;
   std::set<std::string> reduction;
@@ -135,9 +132,8 @@ ScheduledStage with_reduction_transforms(ScheduledStage* plan, const Directive& 
     reduction.insert(d.axes.begin(), d.axes.end());
     result.directives.push_back(d);
   }
-  apply_directives_of(&result);
   plan->directives = std::move(others);
-  return result;
+  return apply_directives_of(std::move(result));
 }
 
 // The extents of the loops of a reduction, before any region is known: those of whole tensors.
@@ -200,12 +196,13 @@ Expr body_over_loops(const Stage& stage) {
 }
 
 // s = sum({ko, ki}, e)  ->  partial[.., ki] = sum(ko, e); s = sum(ki, partial)
-ScheduledStage rfactor(ScheduledStage* plan, const Directive& d) {
-  ScheduledStage made = with_reduction_transforms(plan, d);
-  const std::map<std::string, Expr> extents = whole_extents(&made.stage);
+WrittenStage rfactor(WrittenStage* plan, const Directive& d) {
+  ScheduledStage transformed = with_reduction_transforms(plan, d);
+  Stage& stage = transformed.stage;
+  const std::map<std::string, Expr> extents = whole_extents(&stage);
   const Axis lane = loop_as_axis(plan->stage, d, d.axes[0], extents);
   std::vector<Axis> left;
-  for (const ScheduledLoop& loop : made.loops) {
+  for (const ScheduledLoop& loop : transformed.loops) {
     if (!loop.is_reduction || loop.name == lane.name()) continue;
     left.push_back(loop_as_axis(plan->stage, d, loop.name, extents));
   }
@@ -214,57 +211,59 @@ ScheduledStage rfactor(ScheduledStage* plan, const Directive& d) {
   shape.push_back(lane.extent());
   require_size(plan->stage.name, d, shape, plan->stage.dtype);
 
-  made.stage.name = d.target;
-  made.stage.body = body_over_loops(made.stage);
-  made.stage.axes.push_back(lane);
-  made.stage.reduction_axes = std::move(left);
-  if (made.stage.reduction_axes.empty()) made.stage.combiner = Combiner::none;
-  made.stage.transforms.clear();
-  made.directives.clear();
-  made.is_output = false;
+  stage.name = d.target;
+  stage.body = body_over_loops(stage);
+  stage.axes.push_back(lane);
+  stage.reduction_axes = std::move(left);
+  if (stage.reduction_axes.empty()) stage.combiner = Combiner::none;
+  stage.transforms.clear();
 
   std::vector<Expr> indices = own_axes(plan->stage.axes);
   indices.emplace_back(lane);
   plan->stage.body = read_buffer(d.target, plan->stage.dtype, std::move(indices));
   plan->stage.reduction_axes = {lane};
+  WrittenStage made;
+  made.stage = std::move(stage);
   return made;
 }
 
-// Every read of the stage becomes its body at those indices.
-Expr with_inlined(const Expr& body, const Stage& inlined) {
+// The body of a stage where it is read at those indices.
+Expr body_at(const Stage& stage, const std::vector<Expr>& indices) {
+  auto is_own = [](const Axis& axis, const Expr& index) {
+    return index->op == ExprOp::axis && index->name == axis.name();
+  };
+  // Or a long chain of such reads would be gone through again at each link.
+  if (std::equal(stage.axes.begin(), stage.axes.end(), indices.begin(), is_own)) return stage.body;
+  return substitute_axes(stage.body, [&](const std::string& axis) -> Expr {
+    const std::optional<size_t> i = axis_index(stage.axes, axis);
+    return i ? indices[*i] : Expr();
+  });
+}
+
+// Every read of one of these stages, by name, becomes its body at those indices.
+Expr with_inlined(const Expr& body, const std::map<std::string, Stage>& inlined) {
   // Reads at equal indices share one copy of the body, or a chain of squares would double at each
   // link.
-  std::vector<std::pair<std::vector<Expr>, Expr>> copies;
+  std::map<std::string, std::vector<std::pair<std::vector<Expr>, Expr>>> all_copies;
   return transform(body, [&](const Expr& e) -> Expr {
-    if (e->op != ExprOp::read || e->name != inlined.name) return Expr();
+    auto stage = e->op == ExprOp::read ? inlined.find(e->name) : inlined.end();
+    if (stage == inlined.end()) return Expr();
+    auto& copies = all_copies[e->name];
     for (const auto& [indices, copy] : copies) {
       if (std::equal(indices.begin(), indices.end(), e->args.begin(), equal)) return copy;
     }
-    copies.emplace_back(e->args,
-                        substitute_axes(inlined.body, [&](const std::string& axis) -> Expr {
-                          const std::optional<size_t> i = axis_index(inlined.axes, axis);
-                          return i ? e->args[*i] : Expr();
-                        }));
+    copies.emplace_back(e->args, body_at(stage->second, e->args));
     return copies.back().second;
   });
 }
 
-void inline_stage(NestPlan* plan, size_t position) {
-  const Stage inlined = plan->stages[position].stage;
-  for (size_t i = position + 1; i < plan->stages.size(); ++i) {
-    Stage& user = plan->stages[i].stage;
-    user.body = with_inlined(user.body, inlined);
-  }
-  plan->stages.erase(plan->stages.begin() + position);
-}
-
 // A weight that a stage reads through operations that are computed inline (`inlined`, producers
 // first) is packed as the stage will read it.
-void read_directly(const NestPlan& plan, const std::vector<std::string>& inlined,
+void read_directly(const WrittenNest& nest, const std::vector<std::string>& inlined,
                    const std::string& weight, Stage* stage) {
   Stage direct = *stage;
   for (size_t i = inlined.size(); i-- > 0;) {
-    direct.body = with_inlined(direct.body, plan.find(inlined[i])->stage);
+    direct.body = with_inlined(direct.body, {{inlined[i], nest.find(inlined[i])->stage}});
   }
   if (buffers_read_by(direct).count(weight) > 0) *stage = std::move(direct);
 }
@@ -282,80 +281,128 @@ void read_directly(const NestPlan& plan, const std::vector<std::string>& inlined
                      to_string(other)));
 }
 
-}  // namespace
+// Takes the stages through the directives that change what the stages are.
+class StructureApplier {
+ public:
+  StructureApplier(WrittenNest nest, const Schedule& schedule)
+      : nest_(std::move(nest)), schedule_(schedule) {}
 
-void apply_structure(const Schedule& schedule, NestPlan* plan) {
-  std::set<std::string> seen;
-  std::vector<std::string> inlined;
-  for (size_t i = 0; i < plan->stages.size();) {
-    std::string name = plan->stages[i].stage.name;
-    const StageSchedule* directives = schedule.find(name);
-    if (!directives || !seen.insert(name).second) {
-      ++i;
-      continue;
+  WrittenNest apply() {
+    for (size_t i = 0; i < nest_.stages.size();) {
+      const std::string name = nest_.stages[i].stage.name;
+      const StageSchedule* written = schedule_.find(name);
+      if (!written || !seen_.insert(name).second) {
+        ++i;
+        continue;
+      }
+      // What it makes stands at its position then, with directives of its own.
+      apply_to(i, written->directives());
     }
-    size_t made = 0;  // new stages, directly before this one
+    check_names();
+    inline_stages();
+    return std::move(nest_);
+  }
+
+ private:
+  void apply_to(const size_t first, const std::vector<Directive>& directives) {
+    size_t at = first;  // behind what it makes
     bool reduced_elsewhere = false;
-    for (const Directive& d : directives->directives()) {
-      ScheduledStage& self = plan->stages[i + made];
+    for (const Directive& d : directives) {
+      WrittenStage& self = nest_.stages[at];
+      const std::string name = self.stage.name;
       require_factor(name, d);
-      if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::rfactor) {
-        require_new_name(*plan, name, d);
-        if (reduced_elsewhere) {
-          refuse(name, d,
-                 fmt::format("expected one cache_write or rfactor for each operation, got a second "
-                             "one; legal: {} of {}",
-                             to_string(d.kind), plan->stages[i].stage.name));
-        }
-        ScheduledStage stage =
-            d.kind == DirectiveKind::cache_write ? cache_write(&self, d) : rfactor(&self, d);
-        plan->stages.insert(plan->stages.begin() + i + made++, std::move(stage));
-        reduced_elsewhere = true;
-      } else if (d.kind == DirectiveKind::copy_in) {
-        require_new_name(*plan, name, d);
-        ScheduledStage stage = copy_in(*plan, &self, d);
-        plan->stages.insert(plan->stages.begin() + i + made++, std::move(stage));
-      } else if (d.kind == DirectiveKind::pack) {
-        if (buffers_read_by(self.stage).count(d.target) == 0) {
-          read_directly(*plan, inlined, d.target, &self.stage);
-        }
-        pack_weight(plan, self, d);
-      } else if (d.kind == DirectiveKind::compute_inline) {
-        if (std::count(inlined.begin(), inlined.end(), name) > 0) {
-          refuse(name, d, "expected one compute_inline, got a second one; legal: one");
-        }
-        if (self.is_output) {
-          refuse(name, d, "expected an operation that is not an output; legal: compute_root()");
-        }
-        if (self.stage.is_reduction()) {
-          refuse(name, d,
-                 fmt::format("expected an operation without a reduction, got a {}; legal: "
-                             "compute_at a loop of what reads it",
-                             to_string(self.stage.combiner)));
-        }
-        inlined.push_back(name);
-      } else {
-        self.directives.push_back(d);
+      switch (d.kind) {
+        case DirectiveKind::cache_write:
+        case DirectiveKind::rfactor:
+          require_new_name(nest_, name, d);
+          if (reduced_elsewhere) {
+            refuse(name, d,
+                   fmt::format("expected one cache_write or rfactor for each operation, got a "
+                               "second one; legal: {} of {}",
+                               to_string(d.kind), nest_.stages[first].stage.name));
+          }
+          reduced_elsewhere = true;
+          insert(at++,
+                 d.kind == DirectiveKind::cache_write ? cache_write(&self, d) : rfactor(&self, d));
+          break;
+        case DirectiveKind::copy_in:
+          require_new_name(nest_, name, d);
+          insert(at++, copy_in(nest_, &self, d));
+          break;
+        case DirectiveKind::pack:
+          if (buffers_read_by(self.stage).count(d.target) == 0) {
+            read_directly(nest_, inlined_, d.target, &self.stage);
+          }
+          pack_weight(&nest_, self, d);
+          break;
+        case DirectiveKind::compute_inline:
+          compute_inline(self, d);
+          break;
+        default:
+          self.directives.push_back(d);
       }
     }
-    // A stage that was just made has directives of its own: the same position comes again.
   }
-  for (const auto& [name, directives] : schedule.stages()) {
-    if (!seen.count(name) && !directives.directives().empty()) {
-      std::vector<std::string> legal;
-      for (const ScheduledStage& stage : plan->stages) legal.push_back(stage.stage.name);
-      refuse(name, directives.directives().front(),
-             expected_name("an operation of the graph", legal, name));
+
+  void insert(size_t position, WrittenStage made) {
+    nest_.stages.insert(nest_.stages.begin() + static_cast<std::ptrdiff_t>(position),
+                        std::move(made));
+  }
+
+  void compute_inline(const WrittenStage& self, const Directive& d) {
+    const std::string& name = self.stage.name;
+    if (!inlined_.empty() && inlined_.back() == name) {
+      refuse(name, d, "expected one compute_inline, got a second one; legal: one");
+    }
+    if (self.is_output) {
+      refuse(name, d, "expected an operation that is not an output; legal: compute_root()");
+    }
+    if (self.stage.is_reduction()) {
+      refuse(name, d,
+             fmt::format("expected an operation without a reduction, got a {}; legal: "
+                         "compute_at a loop of what reads it",
+                         to_string(self.stage.combiner)));
+    }
+    inlined_.push_back(name);
+  }
+
+  void check_names() const {
+    for (const auto& [name, written] : schedule_.stages()) {
+      if (seen_.count(name) > 0 || written.directives().empty()) continue;
+      refuse(name, written.directives().front(),
+             expected_name("an operation of the graph", stage_names(nest_.stages), name));
     }
   }
-  for (const std::string& name : inlined) {
-    size_t position = 0;
-    while (plan->stages[position].stage.name != name) ++position;
-    if (!plan->stages[position].directives.empty()) {
-      refuse_beside_inline(*schedule.find(name), name, plan->stages[position].directives.front());
+
+  void inline_stages() {
+    const std::set<std::string> names(inlined_.begin(), inlined_.end());
+    std::map<std::string, Stage> inlined;
+    std::vector<WrittenStage> left;
+    for (WrittenStage& plan : nest_.stages) {
+      plan.stage.body = with_inlined(plan.stage.body, inlined);
+      const std::string name = plan.stage.name;
+      if (names.count(name) == 0) {
+        left.push_back(std::move(plan));
+        continue;
+      }
+      if (!plan.directives.empty()) {
+        refuse_beside_inline(*schedule_.find(name), name, plan.directives.front());
+      }
+      inlined.emplace(name, std::move(plan.stage));
     }
-    inline_stage(plan, position);
+    nest_.stages = std::move(left);
   }
+
+  WrittenNest nest_;
+  const Schedule& schedule_;
+  std::set<std::string> seen_;        // stages whose directives have been looked at
+  std::vector<std::string> inlined_;  // in the order of their directives
+};
+
+}  // namespace
+
+WrittenNest apply_structure(WrittenNest nest, const Schedule& schedule) {
+  return StructureApplier(std::move(nest), schedule).apply();
 }
 
 }  // namespace emulsion

@@ -7,7 +7,7 @@ namespace emulsion {
 namespace {
 
 // The last of the first `applied` directives that names one of these loops.
-const Directive& last_that_names(const ScheduledStage& plan, size_t applied,
+const Directive& last_that_names(const WrittenStage& plan, size_t applied,
                                  const std::set<std::string>& loops) {
   auto names = [&](const std::string& axis) { return loops.count(axis) > 0; };
   size_t at = applied;
@@ -20,7 +20,7 @@ const Directive& last_that_names(const ScheduledStage& plan, size_t applied,
 }
 
 // A vectorized loop is one instruction: in it there is no other one, and no thread.
-[[noreturn]] void refuse_inside(const ScheduledStage& plan, size_t applied,
+[[noreturn]] void refuse_inside(const WrittenStage& plan, size_t applied,
                                 const std::string& vectorized, const ScheduledLoop& loop) {
   const bool parallel = loop.kind == LoopKind::parallel;
   refuse(plan.stage.name, last_that_names(plan, applied, {vectorized, loop.name}),
@@ -33,7 +33,7 @@ const Directive& last_that_names(const ScheduledStage& plan, size_t applied,
 
 }  // namespace
 
-void check_kinds(const ScheduledStage& plan, const std::vector<ScheduledLoop>& loops,
+void check_kinds(const WrittenStage& plan, const std::vector<ScheduledLoop>& loops,
                  size_t applied) {
   std::string vectorized, tile;  // the innermost one so far
   for (const ScheduledLoop& loop : loops) {
@@ -55,7 +55,7 @@ void check_kinds(const ScheduledStage& plan, const std::vector<ScheduledLoop>& l
 
 // Every combiner is associative and commutative, but a float is rounded at each step: in what
 // order, the nest says, and neither threads nor a reduction across lanes would keep to it.
-void check_carried(const ScheduledStage& plan, const Directive& d, LoopKind kind, bool has_atomic) {
+void check_carried(const WrittenStage& plan, const Directive& d, LoopKind kind) {
   const Stage& stage = plan.stage;
   const std::string combiner = to_string(stage.combiner);
   const std::string& axis = d.axes[0];
@@ -66,7 +66,8 @@ void check_carried(const ScheduledStage& plan, const Directive& d, LoopKind kind
                        "rounded in the order of the loop; legal: {}",
                        axis, combiner, stage.name, partial));
   }
-  if (!has_atomic) {
+  // Where it stands among the directives does not matter, as in Halide.
+  if (!plan.find_directive(DirectiveKind::atomic)) {
     refuse(stage.name, d,
            fmt::format("expected a loop without a dependence, got {}, which carries the {} of {}; "
                        "legal: atomic() on {}, or {}",

@@ -8,60 +8,41 @@
 namespace emulsion {
 namespace {
 
-Directive at_loop(DirectiveKind kind, const LoopLevel& level) {
-  Directive d;
-  d.kind = kind;
-  d.target = level.stage;
-  d.axes = {level.loop};
-  return d;
+// The directive that says this place.
+std::string at_loop(DirectiveKind kind, const NestPlan& nest, const LoopLevel& level) {
+  return fmt::format("{}({}, {})", to_string(kind), nest.name_of(level.stage),
+                     nest.loop(level).name);
 }
 
-// The loop of `consumer` around everything that stage `plan` computes there; -1 when it is not
-// inside.
-int depth_inside(const NestPlan& nest, const ScheduledStage& plan, const ScheduledStage& consumer) {
-  const ScheduledStage* walker = &plan;
-  for (size_t steps = 0; steps <= nest.stages.size(); ++steps) {
-    if (!walker->compute_at) return -1;
-    const ScheduledStage* parent = nest.find(walker->compute_at->stage);
-    if (!parent) return -1;  // refused when its own place is checked
-    if (parent == &consumer) {
-      const auto found = position_of(parent->loops, walker->compute_at->loop);
-      return static_cast<int>(found.value_or(parent->loops.size()));
-    }
-    walker = parent;
+// The loop of `consumer` around everything that a stage computes there; nothing when the stage is
+// not inside.
+std::optional<size_t> loop_around(const NestPlan& nest, StageId id, StageId consumer) {
+  while (const std::optional<LoopLevel>& at = nest.stages[id].compute_at) {
+    if (at->stage == consumer) return at->loop;
+    if (at->stage <= id) break;  // refused when its own place is checked
+    id = at->stage;
   }
-  return -1;
+  return std::nullopt;
 }
 
-std::vector<std::string> other_stages(const NestPlan& nest, const std::string& name) {
-  std::vector<std::string> names;
-  for (const ScheduledStage& plan : nest.stages) {
-    if (plan.stage.name != name) names.push_back(plan.stage.name);
-  }
-  return names;
-}
-
-// The same directive at the loop outside loops[i]; where that is the outermost, at the root.
-std::string outside_of(const Directive& d, const std::vector<ScheduledLoop>& loops, size_t i) {
-  if (i > 0) return to_string(at_loop(d.kind, {d.target, loops[i - 1].name}));
-  return d.kind == DirectiveKind::compute_at ? "compute_root()" : "store_root()";
-}
-
-// No loop that is a vector's or a tile's may be around a place: of `loops`, the first `count`.
-void check_outside_vectors(const std::string& name, const Directive& d,
-                           const std::vector<ScheduledLoop>& loops, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
+// No loop that is a vector's or a tile's may be around a place: of `loops`, those up to `level`.
+void check_outside_vectors(const NestPlan& nest, const std::string& name, const Directive& d,
+                           const std::vector<ScheduledLoop>& loops, const LoopLevel& level) {
+  for (size_t i = 0; i <= level.loop; ++i) {
     const ScheduledLoop& outer = loops[i];
+    const std::string legal = i > 0 ? at_loop(d.kind, nest, {level.stage, i - 1})
+                              : d.kind == DirectiveKind::compute_at ? "compute_root()"
+                                                                    : "store_root()";
     if (outer.kind == LoopKind::vectorized) {
       refuse(name, d,
              fmt::format("expected a loop outside the vectorized loop {} of {}, got {}; legal: {}",
-                         outer.name, d.target, d.axes[0], outside_of(d, loops, i)));
+                         outer.name, d.target, d.axes[0], legal));
     }
     if (outer.kind == LoopKind::tile) {
       refuse(name, d,
              fmt::format("expected a loop outside the tile of {}, which is one uOp from {} on, got "
                          "{}; legal: {}",
-                         d.target, outer.name, d.axes[0], outside_of(d, loops, i)));
+                         d.target, outer.name, d.axes[0], legal));
     }
   }
 }
@@ -82,62 +63,48 @@ bool has_same_loops(const ScheduledStage& target, size_t i,
                       });
 }
 
-void check_loop_of(const NestPlan& nest, const ScheduledStage& plan, const Directive& d) {
-  const std::string& name = plan.stage.name;
-  const ScheduledStage* target = nest.find(d.target);
-  if (!target || target == &plan) {
-    refuse(name, d, expected_name("another operation", other_stages(nest, name), d.target));
-  }
-  const std::vector<std::string> loops = names_of(target->loops);
-  const std::optional<size_t> position = position_of(target->loops, d.axes[0]);
-  if (!position) refuse(name, d, expected_name("a loop of " + d.target, loops, d.axes[0]));
-  const size_t count = *position + 1;
-  const std::vector<std::string> around(loops.begin(),
-                                        loops.begin() + static_cast<std::ptrdiff_t>(count));
-  check_outside_vectors(name, d, target->loops, count);
-  for (size_t i = 0; i < target->specialized_loops.size(); ++i) {
-    if (!has_same_loops(*target, i, around)) {
+void check_loop(const NestPlan& nest, const std::string& name, const Directive& d,
+                const LoopLevel& level) {
+  const ScheduledStage& target = nest.stages[level.stage];
+  check_outside_vectors(nest, name, d, target.loops, level);
+  std::vector<std::string> around = names_of(target.loops);
+  around.resize(level.loop + 1);
+  for (size_t i = 0; i < target.specialized_loops.size(); ++i) {
+    if (!has_same_loops(target, i, around)) {
       refuse(
           name, d,
           fmt::format("expected a loop that {} has in every case, inside the same loops, got {}, "
                       "which specialize({}) changes; legal: compute_root()",
-                      d.target, d.axes[0], to_string(target->stage.specializations[i].condition)));
+                      d.target, d.axes[0], to_string(target.stage.specializations[i].condition)));
     }
-    check_outside_vectors(name, d, target->specialized_loops[i], count);
+    check_outside_vectors(nest, name, d, target.specialized_loops[i], level);
   }
 }
 
 // Every reader of a stage must be inside the loop where the stage is computed.
-void check_place(const NestPlan& nest,
-                 const std::map<std::string, std::vector<size_t>>& all_readers, size_t position) {
-  const ScheduledStage& plan = nest.stages[position];
+void check_place(const NestPlan& nest, StageId id) {
+  const ScheduledStage& plan = nest.stages[id];
   if (!plan.compute_at) return;
   const Directive d = plan.source_directive(DirectiveKind::compute_at);
-  check_loop_of(nest, plan, d);
-  const ScheduledStage& target = *nest.find(plan.compute_at->stage);
-  const int depth = static_cast<int>(position_of(target.loops, plan.compute_at->loop).value());
-  if (nest.position(d.target) < position) {
+  const auto& [target, loop] = *plan.compute_at;
+  check_loop(nest, plan.stage.name, d, *plan.compute_at);
+  if (target < id) {
     refuse(plan.stage.name, d,
            fmt::format("expected an operation that needs {}, got {}, which comes before it; legal: "
                        "compute_root()",
                        plan.stage.name, d.target));
   }
-  bool used = false;
-  auto readers = all_readers.find(plan.stage.name);
-  for (size_t at : readers == all_readers.end() ? std::vector<size_t>{} : readers->second) {
-    const ScheduledStage& reader = nest.stages[at];
-    used = true;
-    if (&reader == &target) continue;
-    const int around = depth_inside(nest, reader, target);
-    if (around < depth) {
-      refuse(plan.stage.name, d,
-             fmt::format("expected a loop around everything that reads {}, got {}, which is not "
-                         "around {}; legal: {}",
-                         plan.stage.name, plan.compute_at->variable(), reader.stage.name,
-                         outside_of(d, target.loops, static_cast<size_t>(around) + 1)));
-    }
+  for (StageId reader : plan.readers) {
+    if (reader == target) continue;
+    const std::optional<size_t> around = loop_around(nest, reader, target);
+    if (around >= loop) continue;
+    refuse(plan.stage.name, d,
+           fmt::format("expected a loop around everything that reads {}, got {}, which is not "
+                       "around {}; legal: {}",
+                       plan.stage.name, nest.variable(*plan.compute_at), nest.name_of(reader),
+                       around ? at_loop(d.kind, nest, {target, *around}) : "compute_root()"));
   }
-  if (!used) {
+  if (plan.readers.empty()) {
     refuse(
         plan.stage.name, d,
         "expected an operation that something reads, got one that nothing reads any more; legal: "
@@ -145,141 +112,179 @@ void check_place(const NestPlan& nest,
   }
 }
 
-std::string loops_text(const std::vector<EnclosingLoop>& loops) {
-  std::string text;
-  for (const EnclosingLoop& loop : loops) text += (text.empty() ? "" : ", ") + loop.variable();
-  return text;
+std::string loops_text(const NestPlan& nest, const std::vector<LoopLevel>& loops) {
+  std::vector<std::string> variables;
+  for (const LoopLevel& level : loops) variables.push_back(nest.variable(level));
+  return joined(variables);
 }
 
 // What a window keeps follows from the loops around it and from those of its readers: there may be
 // only one case of each.
-void check_kept_in_one_case(const NestPlan& nest, const ScheduledStage& plan, const Directive& d,
-                            const std::vector<EnclosingLoop>& around) {
-  const auto refuse_cases = [&](const ScheduledStage& other) {
-    if (other.specialized_loops.empty()) return;
-    refuse(plan.stage.name, d,
+void check_kept_in_one_case(const NestPlan& nest, StageId id, const Directive& d,
+                            const std::vector<LoopLevel>& around) {
+  const std::string& name = nest.name_of(id);
+  const auto refuse_cases = [&](StageId other) {
+    if (nest.stages[other].specialized_loops.empty()) return;
+    refuse(name, d,
            fmt::format("expected operations without specialize where storage is kept, got {}; "
                        "legal: store it where it is computed",
-                       other.stage.name));
+                       nest.name_of(other)));
   };
-  refuse_cases(plan);
-  for (const EnclosingLoop& loop : around) refuse_cases(*loop.stage);
-  const auto readers = readers_of(nest);
-  auto found = readers.find(plan.stage.name);
-  if (found == readers.end()) return;
-  for (size_t reader : found->second) refuse_cases(nest.stages[reader]);
+  refuse_cases(id);
+  for (const LoopLevel& level : around) refuse_cases(level.stage);
+  for (StageId reader : nest.stages[id].readers) refuse_cases(reader);
 }
 
 // Storage must be around the place where its values are computed, and no loop in between may run
 // its iterations at once: they would share what they write.
-void check_store(const NestPlan& nest, const ScheduledStage& plan) {
+void check_store(const NestPlan& nest, StageId id) {
+  const ScheduledStage& plan = nest.stages[id];
   if (!plan.outlives_compute_loop()) return;
   const Directive d = plan.source_storage_directive();
-  std::vector<EnclosingLoop> around = loops_around(nest, plan);
+  const std::vector<LoopLevel> around = loops_around(nest, id);
+  const std::string place = nest.variable(*plan.compute_at);
   if (!plan.store_root) {
-    check_loop_of(nest, plan, d);
+    check_loop(nest, plan.stage.name, d, *plan.store_at);
     if (!position_of(around, *plan.store_at)) {
       refuse(plan.stage.name, d,
-             fmt::format("expected a loop around {}, where it is computed ({}), got {}; legal: "
-                         "store_at({}, {})",
-                         plan.compute_at->variable(), loops_text(around), plan.store_at->variable(),
-                         plan.compute_at->stage, plan.compute_at->loop));
+             fmt::format("expected a loop around {}, where it is computed ({}), got {}; legal: {}",
+                         place, loops_text(nest, around), nest.variable(*plan.store_at),
+                         at_loop(d.kind, nest, *plan.compute_at)));
     }
   }
-  check_kept_in_one_case(nest, plan, d, around);
-  const bool shares =
-      std::any_of(nest.stages.begin(), nest.stages.end(), [&](const ScheduledStage& s) {
-        return s.compute_with && (&s == &plan || s.compute_with->stage == plan.stage.name);
-      });
-  if (shares) {
+  check_kept_in_one_case(nest, id, d, around);
+  if (plan.compute_with || !plan.sharing.empty()) {
     refuse(plan.stage.name, d,
            "expected an operation that shares no loops (compute_with), got storage that is kept; "
            "legal: store it where it is computed");
   }
   for (size_t i = loops_outside_storage(plan, around); i < around.size(); ++i) {
-    if (around[i].loop.kind != LoopKind::parallel) continue;
-    const LoopLevel level = around[i].level();
+    if (nest.loop(around[i]).kind != LoopKind::parallel) continue;
     refuse(plan.stage.name, d,
            fmt::format("expected no parallel loop between the storage and {}, where it is "
                        "computed, got {}: its iterations would share what they write; legal: "
-                       "store_at({}, {}) or an inner loop",
-                       plan.compute_at->variable(), level.variable(), level.stage, level.loop));
+                       "{} or an inner loop",
+                       place, nest.variable(around[i]),
+                       at_loop(DirectiveKind::store_at, nest, around[i])));
   }
 }
 
-void check_hoist(const NestPlan& nest, const ScheduledStage& plan) {
+void check_hoist(const NestPlan& nest, StageId id) {
+  const ScheduledStage& plan = nest.stages[id];
   if (!plan.hoist_at) return;
   const Directive d = plan.source_directive(DirectiveKind::hoist_storage);
-  if (!plan.compute_at) {
-    refuse(plan.stage.name, d,
-           "expected together with compute_at; legal: compute_at the same loop, or one inside it, "
-           "too");
-  }
-  check_loop_of(nest, plan, d);
-  const std::vector<EnclosingLoop> around = loops_around(nest, plan);
+  check_loop(nest, plan.stage.name, d, *plan.hoist_at);
+  const std::vector<LoopLevel> around = loops_around(nest, id);
   const auto place = position_of(around, *plan.hoist_at);
   const size_t outside = loops_outside_storage(plan, around);
   if (!place || *place + 1 > outside) {
+    const std::vector<LoopLevel> legal(around.begin(),
+                                       around.begin() + static_cast<std::ptrdiff_t>(outside));
     refuse(plan.stage.name, d,
            fmt::format("expected a loop around its storage ({}), got {}; legal: {}",
-                       outside == 0 ? "none: it is at the root"
-                                    : loops_text({around.begin(), around.begin() + outside}),
-                       plan.hoist_at->variable(),
-                       outside == 0 ? "no hoist_storage"
-                                    : to_string(at_loop(d.kind, around[outside - 1].level()))));
+                       legal.empty() ? "none: it is at the root" : loops_text(nest, legal),
+                       nest.variable(*plan.hoist_at),
+                       legal.empty() ? "no hoist_storage" : at_loop(d.kind, nest, legal.back())));
   }
-  const EnclosingLoop& target = around[*place];
-  if (target.stage->stage.is_reduction() && !target.loop.is_reduction) {
+  if (nest.stages[plan.hoist_at->stage].stage.is_reduction() &&
+      !nest.loop(*plan.hoist_at).is_reduction) {
     refuse(plan.stage.name, d,
            fmt::format("expected a loop of one nest, got {}, a loop of the start value and of "
                        "the update; legal: a loop of a reduction axis, or one around {}",
-                       plan.hoist_at->variable(), plan.hoist_at->stage));
+                       nest.variable(*plan.hoist_at), d.target));
   }
   for (size_t i = *place + 1; i < outside; ++i) {
-    if (around[i].loop.kind != LoopKind::parallel) continue;
+    if (nest.loop(around[i]).kind != LoopKind::parallel) continue;
     refuse(plan.stage.name, d,
            fmt::format("expected no parallel loop between the allocation and the storage, got {0}: "
                        "its iterations would share the memory; legal: {0} or an inner loop",
-                       around[i].variable()));
+                       nest.variable(around[i])));
   }
+}
+
+// The loop that the directive of that kind names, when the stage has one.
+std::optional<LoopLevel> find_place(const NestPlan& nest, StageId id, DirectiveKind kind) {
+  const Directive* d = nest.stages[id].find_directive(kind);
+  if (!d) return std::nullopt;
+  const std::string& name = nest.name_of(id);
+  const std::optional<StageId> target = nest.find(d->target);
+  if (!target || *target == id) {
+    std::vector<std::string> others = stage_names(nest.stages);
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(id));
+    refuse(name, *d, expected_name("another operation", others, d->target));
+  }
+  const std::vector<ScheduledLoop>& loops = nest.stages[*target].loops;
+  const std::optional<size_t> loop = position_of(loops, d->axes[0]);
+  if (!loop) refuse(name, *d, expected_name("a loop of " + d->target, names_of(loops), d->axes[0]));
+  return LoopLevel{*target, *loop};
+}
+
+// The loops that compute_with names are the same ones of both stages.
+std::optional<LoopLevel> find_shared_loop(const NestPlan& nest, StageId id) {
+  const ScheduledStage& plan = nest.stages[id];
+  const Directive* d = plan.find_directive(DirectiveKind::compute_with);
+  if (!d) return std::nullopt;
+  const std::optional<StageId> leader = nest.find(d->target);
+  if (!leader || *leader == id) {
+    refuse(plan.stage.name, *d,
+           fmt::format("expected another operation with loops, got {}; legal: {}", d->target,
+                       joined(stage_names(nest.stages))));
+  }
+  // From the outermost to the one named; all when that one is not there.
+  auto names_to = [&](const ScheduledStage& stage) {
+    std::vector<std::string> names = names_of(stage.loops);
+    const std::optional<size_t> last = position_of(stage.loops, d->axes[0]);
+    if (last) names.resize(*last + 1);
+    return names;
+  };
+  const std::vector<std::string> mine = names_to(plan), theirs = names_to(nest.stages[*leader]);
+  if (mine != theirs || mine.empty() || mine.back() != d->axes[0]) {
+    refuse(plan.stage.name, *d,
+           fmt::format("expected the same loops from the outermost to {}, got {} of {} and {} of "
+                       "{}; legal: split, name and reorder the loops of one as those of the other",
+                       d->axes[0], joined(mine), plan.stage.name, joined(theirs), d->target));
+  }
+  return LoopLevel{*leader, mine.size() - 1};
 }
 
 }  // namespace
 
-std::vector<EnclosingLoop> loops_around(const NestPlan& nest, const ScheduledStage& plan) {
-  std::vector<EnclosingLoop> loops;  // innermost first, then turned round
-  for (const ScheduledStage* walker = &plan; walker->compute_at;) {
-    const size_t position = nest.position(walker->compute_at->stage);
-    const ScheduledStage* parent = &nest.stages[position];
-    const size_t innermost = position_of(parent->loops, walker->compute_at->loop).value();
-    for (size_t i = innermost + 1; i-- > 0;) {
-      loops.push_back({position, parent, parent->loops[i]});
-    }
-    walker = parent;
+std::vector<LoopLevel> loops_around(const NestPlan& nest, StageId id) {
+  std::vector<LoopLevel> loops;  // innermost first, then turned round
+  for (auto at = nest.stages[id].compute_at; at; at = nest.stages[at->stage].compute_at) {
+    for (size_t i = at->loop + 1; i-- > 0;) loops.push_back({at->stage, i});
   }
   std::reverse(loops.begin(), loops.end());
   return loops;
 }
 
-std::optional<size_t> position_of(const std::vector<EnclosingLoop>& loops, const LoopLevel& level) {
-  for (size_t i = 0; i < loops.size(); ++i) {
-    if (loops[i].level() == level) return i;
-  }
-  return std::nullopt;
+std::optional<size_t> position_of(const std::vector<LoopLevel>& around, const LoopLevel& level) {
+  const auto found = std::find(around.begin(), around.end(), level);
+  return found == around.end() ? std::nullopt : std::optional<size_t>(found - around.begin());
 }
 
-size_t loops_outside_storage(const ScheduledStage& plan, const std::vector<EnclosingLoop>& loops) {
+size_t loops_outside_storage(const ScheduledStage& plan, const std::vector<LoopLevel>& around) {
   if (plan.store_root) return 0;
-  if (!plan.outlives_compute_loop()) return loops.size();
-  return position_of(loops, *plan.store_at).value() + 1;
+  if (!plan.outlives_compute_loop()) return around.size();
+  return position_of(around, *plan.store_at).value() + 1;
+}
+
+void find_places(NestPlan* nest) {
+  for (StageId id = 0; id < nest->stages.size(); ++id) {
+    ScheduledStage& plan = nest->stages[id];
+    plan.compute_at = find_place(*nest, id, DirectiveKind::compute_at);
+    plan.store_at = find_place(*nest, id, DirectiveKind::store_at);
+    plan.hoist_at = find_place(*nest, id, DirectiveKind::hoist_storage);
+    plan.compute_with = find_shared_loop(*nest, id);
+    if (plan.compute_with) nest->stages[plan.compute_with->stage].sharing.push_back(id);
+  }
 }
 
 void check_places(const NestPlan& nest) {
-  const auto readers = readers_of(nest);
-  for (size_t i = 0; i < nest.stages.size(); ++i) check_place(nest, readers, i);
-  for (const ScheduledStage& plan : nest.stages) {
-    check_store(nest, plan);
-    check_hoist(nest, plan);
+  for (StageId id = 0; id < nest.stages.size(); ++id) check_place(nest, id);
+  for (StageId id = 0; id < nest.stages.size(); ++id) {
+    check_store(nest, id);
+    check_hoist(nest, id);
   }
 }
 

@@ -12,9 +12,9 @@
 namespace emulsion {
 namespace {
 
-// Whether the place at `loop` is inside a loop that runs 0 times when `axis` is empty. The same in
-// every specialization: check_places has seen to that.
-bool is_inside(const ScheduledStage& plan, const std::string& loop, const std::string& axis) {
+// Whether the place at loop `innermost` is inside a loop that runs 0 times when `axis` is empty.
+// The same in every specialization: check_places has seen to that.
+bool is_inside(const ScheduledStage& plan, size_t innermost, const std::string& axis) {
   std::set<std::string> empty = {axis};
   for (const LoopTransform& t : plan.stage.transforms) {
     const bool split = t.kind == LoopTransform::Kind::split;
@@ -22,36 +22,34 @@ bool is_inside(const ScheduledStage& plan, const std::string& loop, const std::s
       empty.insert(split ? t.outer : t.axis);
     }
   }
-  for (const ScheduledLoop& around : plan.loops) {
-    if (empty.count(around.name)) return true;
-    if (around.name == loop) return false;
-  }
-  return false;
+  return std::any_of(plan.loops.begin(),
+                     plan.loops.begin() + static_cast<std::ptrdiff_t>(innermost) + 1,
+                     [&](const ScheduledLoop& loop) { return empty.count(loop.name) > 0; });
 }
 
 }  // namespace
 
 // It is computed from clamped reads. When the domain can be empty at run time there is nothing to
 // clamp to, so the loops around it must be empty then too.
-void check_partial_axis(const NestPlan& nest, const ScheduledStage& plan, const Axis& axis) {
+void check_partial_axis(const NestPlan& nest, StageId id, const Axis& axis) {
   const Extent& extent = axis.extent();
   if (extent.is_constant() || extent.lower_bound().value_or(0) > 0) return;
-  for (const ScheduledStage* walker = &plan; walker->compute_at;) {
-    const std::string& loop = walker->compute_at->loop;
-    walker = nest.find(walker->compute_at->stage);
-    for (const std::vector<Axis>* axes : {&walker->stage.axes, &walker->stage.reduction_axes}) {
+  for (auto at = nest.stages[id].compute_at; at; at = nest.stages[at->stage].compute_at) {
+    const ScheduledStage& walker = nest.stages[at->stage];
+    for (const std::vector<Axis>* axes : {&walker.stage.axes, &walker.stage.reduction_axes}) {
       for (const Axis& around : *axes) {
         const Extent longer = extent - around.extent();
         const bool never_shorter = longer.lower_bound().value_or(-1) >= 0;
-        if (never_shorter && is_inside(*walker, loop, around.name())) return;
+        if (never_shorter && is_inside(walker, at->loop, around.name())) return;
       }
     }
   }
-  refuse(
-      plan.stage.name, plan.source_directive(DirectiveKind::compute_at),
-      fmt::format("expected a loop that runs 0 times whenever {} is empty, or one inside such a "
-                  "loop, got {} while axis {} has the run-time extent {}; legal: compute_root()",
-                  plan.stage.name, plan.compute_at->variable(), axis.name(), extent.to_string()));
+  const ScheduledStage& plan = nest.stages[id];
+  refuse(plan.stage.name, plan.source_directive(DirectiveKind::compute_at),
+         fmt::format("expected a loop that runs 0 times whenever {} is empty, or one inside such a "
+                     "loop, got {} while axis {} has the run-time extent {}; legal: compute_root()",
+                     plan.stage.name, nest.variable(*plan.compute_at), axis.name(),
+                     extent.to_string()));
 }
 
 }  // namespace emulsion

@@ -54,10 +54,10 @@ std::vector<std::optional<Extent>> limits_of(const NestPlan& nest,
                                              const std::vector<StageRegion>& regions,
                                              const std::string& name) {
   std::vector<std::optional<Extent>> limits;
-  if (const ScheduledStage* stage = nest.find(name)) {
-    const StageRegion& region = regions[nest.position(name)];
+  if (const std::optional<StageId> id = nest.find(name)) {
+    const StageRegion& region = regions[*id];
     for (size_t d = 0; d < region.axes.size(); ++d) {
-      limits.push_back(region.axes[d].is_whole ? std::optional(stage->stage.axes[d].extent())
+      limits.push_back(region.axes[d].is_whole ? std::optional(region.stage.axes[d].extent())
                                                : std::nullopt);
     }
     return limits;
@@ -69,8 +69,8 @@ std::vector<std::optional<Extent>> limits_of(const NestPlan& nest,
 }  // namespace
 
 // The axis is clamped inside the index, so that it is hoisted out of the loops it does not vary in.
-Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions, size_t stage) {
-  const StageRegion& reader = regions[stage];
+Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions, StageId id) {
+  const StageRegion& reader = regions[id];
   std::map<std::string, Expr> leaving;  // the axes that may leave their domain, clamped
   for (size_t i = 0; i < reader.axes.size(); ++i) {
     const Axis& axis = reader.stage.axes[i];

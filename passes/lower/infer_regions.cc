@@ -28,15 +28,14 @@ std::optional<Interval> unite_all(const std::vector<std::optional<Interval>>& pa
 
 class Inferrer {
  public:
-  explicit Inferrer(const NestPlan& nest)
-      : nest_(nest), readers_(readers_of(nest)), regions_(nest.stages.size()) {}
+  explicit Inferrer(const NestPlan& nest) : nest_(nest), regions_(nest.stages.size()) {}
 
   std::vector<StageRegion> infer() {
     for (size_t i = nest_.stages.size(); i-- > 0;) {  // consumers first
-      regions_[i] = region_of(nest_.stages[i]);
-      record_ranges(regions_[i]);
+      regions_[i] = region_of(i);
+      record_ranges(i);
     }
-    for (const ScheduledStage& plan : nest_.stages) check_shared(plan);
+    for (StageId id = 0; id < regions_.size(); ++id) check_shared(id);
     for (size_t i = 0; i < regions_.size(); ++i) {
       regions_[i].stage.body = clamped_body(nest_, regions_, i);
     }
@@ -44,20 +43,22 @@ class Inferrer {
   }
 
  private:
-  StageRegion region_of(const ScheduledStage& plan) {
+  StageRegion region_of(StageId id) {
+    const ScheduledStage& plan = nest_.stages[id];
     StageRegion region;
     region.stage = plan.stage;
     region.axes.resize(plan.stage.axes.size());
     if (plan.compute_at) {
-      set_needed(plan, &region);
+      set_needed(id, &region);
     } else {
       for (size_t d = 0; d < region.axes.size(); ++d)
         set_whole(plan.stage.axes[d], &region.axes[d]);
     }
-    slide_window(nest_, regions_, plan, &region);
+    slide_window(nest_, regions_, id, &region);
     resolve_tails(plan, &region);
-    for (const auto& [loop, extent] : loop_extents(region.stage, region.needed_extents())) {
-      region.loop_extents[loop] = simplify_index(extent);
+    const auto extents = loop_extents(region.stage, region.needed_extents());
+    for (const ScheduledLoop& loop : plan.loops) {
+      region.loop_extents.push_back(simplify_index(extents.at(loop.name)));
     }
     return region;
   }
@@ -71,10 +72,10 @@ class Inferrer {
   }
 
   // What the readers of a stage need of it where it is computed.
-  void set_needed(const ScheduledStage& plan, StageRegion* region) {
-    std::set<std::string> around;
-    for (const EnclosingLoop& loop : loops_around(nest_, plan)) around.insert(loop.variable());
-    const std::vector<Reader> readers = readers_seen_from(around, plan.stage.name);
+  void set_needed(StageId id, StageRegion* region) {
+    std::set<std::string> around;  // variables
+    for (const LoopLevel& level : loops_around(nest_, id)) around.insert(nest_.variable(level));
+    const std::vector<Reader> readers = readers_seen_from(around, id);
     for (size_t d = 0; d < region->axes.size(); ++d) {
       std::vector<std::optional<Interval>> parts;
       for (const Reader& reader : readers) {
@@ -82,17 +83,17 @@ class Inferrer {
           parts.push_back(indices_of(reader, read->args[d], around));
         }
       }
-      set_axis(plan, plan.stage.axes[d], unite_all(parts), &region->axes[d]);
+      set_axis(id, region->stage.axes[d], unite_all(parts), &region->axes[d]);
     }
   }
 
-  void set_axis(const ScheduledStage& plan, const Axis& axis, const std::optional<Interval>& needed,
+  void set_axis(StageId id, const Axis& axis, const std::optional<Interval>& needed,
                 AxisRegion* region) {
     if (!needed || !(needed->high - needed->low).is_constant()) {
       set_whole(axis, region);
       return;
     }
-    check_partial_axis(nest_, plan, axis);
+    check_partial_axis(nest_, id, axis);
     const Extent length = needed->high - needed->low + Extent(1);
     region->needed_min = start_of(*needed);
     region->needed_extent = extent_value(length);
@@ -105,17 +106,16 @@ class Inferrer {
 
   // The general case of each reader, then its special ones, each with its own loops. What is
   // computed inside a reader is computed for all of them; so sizes are not narrowed to a case here.
-  std::vector<Reader> readers_seen_from(const std::set<std::string>& around,
-                                        const std::string& stage) {
+  std::vector<Reader> readers_seen_from(const std::set<std::string>& around, StageId id) const {
     std::vector<Reader> readers;
-    for (size_t position : readers_[stage]) {
-      const StageRegion& region = regions_[position];
-      for (StageCase& one : cases_of(nest_.stages[position], region)) {
+    for (StageId reader_id : nest_.stages[id].readers) {
+      const StageRegion& region = regions_[reader_id];
+      for (StageCase& one : cases_of(nest_.stages[reader_id], region)) {
         const bool general = readers.empty() || readers.back().region != &region;
         Reader reader;
         if (!general) reader.ranges = ranges_of_loops(one.stage, region.extents());
         reader.values = axis_values(one.stage, region, is_inside(around, one));
-        reader.reads = reads_of(one.stage, stage);
+        reader.reads = reads_of(one.stage, nest_.name_of(id));
         reader.region = &region;
         reader.one = std::move(one);
         readers.push_back(std::move(reader));
@@ -150,16 +150,14 @@ class Inferrer {
   // How an axis of a stage ranges over the whole run.
   static VariableRange ranges_of_axes(const StageRegion& region) {
     return [&region](const std::string& name) -> std::optional<Range> {
-      for (size_t i = 0; i < region.axes.size(); ++i) {
-        if (region.stage.axes[i].name() != name) continue;
-        const AxisRegion& axis = region.axes[i];
+      if (const std::optional<size_t> d = axis_index(region.stage.axes, name)) {
+        const AxisRegion& axis = region.axes[*d];
         if (!axis.lowest || !axis.highest) return std::nullopt;
         return Range{*axis.lowest, *axis.highest};
       }
-      for (const Axis& axis : region.stage.reduction_axes) {
-        if (axis.name() == name) return Range{0, axis.extent() - Extent(1)};
-      }
-      return std::nullopt;
+      const std::vector<Axis>& reduction = region.stage.reduction_axes;
+      const std::optional<size_t> d = axis_index(reduction, name);
+      return d ? std::optional(Range{0, reduction[*d].extent() - Extent(1)}) : std::nullopt;
     };
   }
 
@@ -178,44 +176,42 @@ class Inferrer {
     return found->second;
   }
 
-  void record_ranges(const StageRegion& region) {
-    for (const auto& [loop, extent] : region.loop_extents) {
-      ranges_[loop_variable(region.stage.name, loop)] = range_below(extent);
+  void record_ranges(StageId id) {
+    for (size_t i = 0; i < regions_[id].loop_extents.size(); ++i) {
+      ranges_[nest_.variable({id, i})] = range_below(regions_[id].loop_extents[i]);
     }
   }
 
   // compute_with: one loop has one extent, and an axis that is not split one start.
-  void check_shared(const ScheduledStage& plan) const {
+  void check_shared(StageId id) const {
+    const ScheduledStage& plan = nest_.stages[id];
     if (!plan.compute_with) return;
-    const StageRegion& own = regions_[nest_.position(plan.stage.name)];
-    const StageRegion& leader = regions_[nest_.position(plan.compute_with->stage)];
-    for (const std::string& loop : names_of(plan.loops)) {
-      const Expr mine = own.loop_extents.at(loop), theirs = leader.loop_extents.at(loop);
+    const StageRegion& own = regions_[id];
+    const StageRegion& leader = regions_[plan.compute_with->stage];
+    for (size_t i = 0; i <= plan.compute_with->loop; ++i) {
+      const std::string& loop = plan.loops[i].name;
+      const Expr mine = own.loop_extents[i], theirs = leader.loop_extents[i];
       const Expr start = start_of_axis(own, loop), their_start = start_of_axis(leader, loop);
-      if (!equal(mine, theirs) || !equal(start, their_start)) {
-        refuse(plan.stage.name, plan.source_directive(DirectiveKind::compute_with),
-               fmt::format("expected loops of the same extent and start, got {} of {} from {} and "
-                           "{} of {} from {}; legal: a loop outside it",
-                           loop, to_string(mine), to_string(start), loop, to_string(theirs),
-                           to_string(their_start)));
-      }
-      if (loop == plan.compute_with->loop) return;
+      if (equal(mine, theirs) && equal(start, their_start)) continue;
+      refuse(plan.stage.name, plan.source_directive(DirectiveKind::compute_with),
+             fmt::format("expected loops of the same extent and start, got {} of {} from {} and "
+                         "{} of {} from {}; legal: a loop outside it",
+                         loop, to_string(mine), to_string(start), loop, to_string(theirs),
+                         to_string(their_start)));
     }
   }
 
+  // Of a loop that is an axis; what splits and fuses make starts at 0.
   static Expr start_of_axis(const StageRegion& region, const std::string& loop) {
     const std::vector<LoopTransform>& made = region.stage.transforms;
     const bool transformed = std::any_of(made.begin(), made.end(), [&](const LoopTransform& t) {
       return t.axis == loop || t.outer == loop || t.inner == loop;
     });
-    for (size_t i = 0; i < region.axes.size() && !transformed; ++i) {
-      if (region.stage.axes[i].name() == loop) return region.axes[i].min();
-    }
-    return int_constant(0);
+    const std::optional<size_t> d = axis_index(region.stage.axes, loop);
+    return d && !transformed ? region.axes[*d].min() : int_constant(0);
   }
 
   const NestPlan& nest_;
-  std::map<std::string, std::vector<size_t>> readers_;
   std::vector<StageRegion> regions_;
   std::map<std::string, Range> ranges_;  // of the loops of the stages that are done, by variable
 };

@@ -11,12 +11,11 @@ namespace {
 
 // The outermost of the loops around a stage, from position `outside` on, along which anything is
 // kept; else the number of loops.
-size_t first_sliding(const StageRegion& region, const std::vector<EnclosingLoop>& around,
+size_t first_sliding(const StageRegion& region, const std::vector<std::string>& around,
                      size_t outside) {
   for (size_t i = outside; i < around.size(); ++i) {
-    const std::string variable = around[i].variable();
     for (const AxisRegion& axis : region.axes) {
-      if (axis.window && axis.window->loop == variable) return i;
+      if (axis.window && axis.window->loop == around[i]) return i;
     }
   }
   return around.size();
@@ -36,24 +35,23 @@ bool is_vectorized(const ScheduledStage& plan, const Expr& index) {
   });
 }
 
-// The axes of a stage along which it is written or read by vectors.
-std::set<std::string> vectorized_axes(const NestPlan& nest, const std::vector<StageRegion>& regions,
-                                      const std::vector<size_t>& readers, size_t position) {
-  const ScheduledStage& plan = nest.stages[position];
-  const std::map<std::string, Expr> own =
-      axis_values(regions[position].stage, regions[position], false);
-  std::set<std::string> result;
+// Of each axis of a stage, whether it is written or read along it by vectors.
+std::vector<bool> vectorized_axes(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                                  StageId id) {
+  const ScheduledStage& plan = nest.stages[id];
+  const std::map<std::string, Expr> own = axis_values(regions[id].stage, regions[id], false);
+  std::vector<bool> result;
   for (const Axis& axis : plan.stage.axes) {
-    if (is_vectorized(plan, own.at(axis.name()))) result.insert(axis.name());
+    result.push_back(is_vectorized(plan, own.at(axis.name())));
   }
-  for (size_t at : readers) {
+  for (StageId at : plan.readers) {
     const StageRegion& reader = regions[at];
     const std::map<std::string, Expr> values = axis_values(reader.stage, reader, false);
     for (const Expr& read : reads_of(reader.stage, plan.stage.name)) {
-      for (size_t d = 0; d < plan.stage.axes.size(); ++d) {
+      for (size_t d = 0; d < result.size(); ++d) {
         const Expr index = substitute_axes(
             read->args[d], [&](const std::string& axis) { return values.at(axis); });
-        if (is_vectorized(nest.stages[at], index)) result.insert(plan.stage.axes[d].name());
+        result[d] = result[d] || is_vectorized(nest.stages[at], index);
       }
     }
   }
@@ -62,15 +60,16 @@ std::set<std::string> vectorized_axes(const NestPlan& nest, const std::vector<St
 
 class StorageInferrer {
  public:
-  StorageInferrer(const NestPlan& nest, const std::vector<StageRegion>& regions,
-                  const std::set<std::string>& vectorized, size_t position)
+  StorageInferrer(const NestPlan& nest, const std::vector<StageRegion>& regions, StageId id)
       : regions_(regions),
-        vectorized_(vectorized),
-        plan_(nest.stages[position]),
-        region_(regions[position]),
-        around_(loops_around(nest, plan_)),
+        vectorized_(vectorized_axes(nest, regions, id)),
+        plan_(nest.stages[id]),
+        region_(regions[id]),
+        around_(loops_around(nest, id)),
         outside_(loops_outside_storage(plan_, around_)),
-        keeping_(around_.size()) {}
+        keeping_(around_.size()) {
+    for (const LoopLevel& level : around_) variables_.push_back(nest.variable(level));
+  }
 
   StageStorage infer() {
     storage_.mins = region_.needed_mins();
@@ -103,38 +102,33 @@ class StorageInferrer {
   }
 
   void store_kept() {
-    keeping_ = first_sliding(region_, around_, outside_);
+    keeping_ = first_sliding(region_, variables_, outside_);
     for (size_t d = 0; d < plan_.stage.axes.size(); ++d) store_axis(d);
   }
 
   void lay_out() {
-    const std::vector<Axis>& axes = plan_.stage.axes;
-    StorageLayout& layout = storage_.layout;
-    if (!plan_.outlives_compute_loop() && !plan_.fold_sizes.empty()) {
-      refuse_fold(plan_.fold_sizes.begin()->first,
+    const StorageLayout& asked = plan_.layout;
+    const auto folded =
+        std::find_if(asked.folds.begin(), asked.folds.end(), [](int64_t n) { return n > 0; });
+    if (!plan_.outlives_compute_loop() && folded != asked.folds.end()) {
+      refuse_fold(static_cast<size_t>(folded - asked.folds.begin()),
                   "expected storage that is kept over a loop, got storage for one computation; "
                   "legal: with store_at, store_root");
     }
-    if (!plan_.alignments.empty()) {
-      for (const Axis& axis : axes) {
-        auto found = plan_.alignments.find(axis.name());
-        layout.alignments.push_back(found == plan_.alignments.end() ? 1 : found->second);
-      }
+    storage_.layout.alignments = asked.alignments;
+    if (!std::is_sorted(asked.order.begin(), asked.order.end())) {
+      storage_.layout.order = asked.order;
     }
-    for (size_t i = plan_.storage_order.size(); i-- > 0;) {
-      layout.order.push_back(axis_index(axes, plan_.storage_order[i]).value());
-    }
-    if (std::is_sorted(layout.order.begin(), layout.order.end())) layout.order.clear();
   }
 
   // What is touched of axis d while the loops between from position `first` on run.
   std::optional<Part> part_touched(size_t d, size_t first) const {
     const VariableRange inner = [&](const std::string& variable) -> std::optional<Range> {
-      for (size_t i = first; i < around_.size(); ++i) {
-        if (around_[i].variable() != variable) continue;
-        return range_below(regions_[around_[i].position].loop_extents.at(around_[i].loop.name));
-      }
-      return std::nullopt;
+      const auto found = std::find(variables_.begin() + static_cast<std::ptrdiff_t>(first),
+                                   variables_.end(), variable);
+      if (found == variables_.end()) return std::nullopt;
+      const auto& [stage, loop] = around_[found - variables_.begin()];
+      return range_below(regions_[stage].loop_extents[loop]);
     };
     auto starts = interval_of(region_.axes[d].needed_min, inner);
     auto length = as_extent(region_.axes[d].needed_extent);
@@ -152,16 +146,15 @@ class StorageInferrer {
 
   bool moves(size_t d) const {
     for (size_t i = outside_; i < around_.size() && i <= keeping_; ++i) {
-      if (mentions(region_.axes[d].needed_min, around_[i].variable())) return true;
+      if (mentions(region_.axes[d].needed_min, variables_[i])) return true;
     }
     return false;
   }
 
   void store_axis(size_t d) {
-    const std::string& axis = plan_.stage.axes[d].name();
     const std::optional<Part> whole = part_touched(d, outside_);
     int64_t fold = explicit_fold(d);
-    if (fold == 0 && moves(d) && window(d) && !vectorized_.count(axis)) {
+    if (fold == 0 && moves(d) && window(d) && !vectorized_[d]) {
       fold = power_of_two_from(*window(d));
       if (whole && whole->extent.is_constant() && whole->extent.constant_term() <= fold) fold = 0;
     }
@@ -178,7 +171,7 @@ class StorageInferrer {
           fmt::format("expected a loop inside which the part of {} that is kept is bounded by the "
                       "run-time sizes, got one whose bounds are not affine; legal: an inner "
                       "loop, or a factor that divides the extent",
-                      axis));
+                      plan_.stage.axes[d].name()));
     }
     storage_.mins[d] = whole->min;
     storage_.extents[d] = extent_value(whole->extent);
@@ -213,13 +206,13 @@ class StorageInferrer {
   }
 
   int64_t explicit_fold(size_t d) const {
-    auto found = plan_.fold_sizes.find(plan_.stage.axes[d].name());
-    if (found == plan_.fold_sizes.end()) return 0;
+    const int64_t fold = plan_.layout.fold(d);
+    if (fold == 0) return 0;
     bool turns_back = false;
     visit(region_.axes[d].needed_min,
           [&](const Expr& e) { turns_back = turns_back || e->op == ExprOp::mod; });
     if (turns_back) {
-      refuse_fold(found->first,
+      refuse_fold(d,
                   fmt::format("expected an axis along which the loops between only go forward, got "
                               "one that starts again in a fused loop ({}); legal: no fold_storage, "
                               "or no fuse",
@@ -227,32 +220,32 @@ class StorageInferrer {
     }
     const std::optional<int64_t> least = window(d);
     if (!least) {
-      refuse_fold(found->first,
+      refuse_fold(d,
                   fmt::format("expected an axis of which one iteration keeps a constant number of "
                               "indices, got {}; legal: no fold_storage",
                               to_string(region_.axes[d].needed_extent)));
     }
-    if (found->second < *least) {
-      refuse_fold(
-          found->first,
-          fmt::format("expected at least {0}, the indices of {1} that are kept at once, got "
-                      "{2}; legal: {0}",
-                      *least, found->first, found->second));
+    if (fold < *least) {
+      refuse_fold(d, fmt::format("expected at least {0}, the indices of {1} that are kept at once, "
+                                 "got {2}; legal: {0}",
+                                 *least, plan_.stage.axes[d].name(), fold));
     }
-    return found->second;
+    return fold;
   }
 
-  [[noreturn]] void refuse_fold(const std::string& axis, const std::string& message) const {
+  [[noreturn]] void refuse_fold(size_t d, const std::string& message) const {
+    const std::string& axis = plan_.stage.axes[d].name();
     refuse(plan_.stage.name, plan_.source_directive(DirectiveKind::fold_storage, {axis}), message);
   }
 
   const std::vector<StageRegion>& regions_;
-  const std::set<std::string>& vectorized_;
+  const std::vector<bool> vectorized_;  // by axis
   const ScheduledStage& plan_;
   const StageRegion& region_;
   StageStorage storage_;
-  std::vector<EnclosingLoop> around_;
-  size_t outside_;  // loops around the storage; the loops between follow
+  std::vector<LoopLevel> around_;
+  std::vector<std::string> variables_;  // of these loops
+  size_t outside_;                      // loops around the storage; the loops between follow
   size_t keeping_;  // the outermost loop along which something is kept; else the number of loops
 };
 
@@ -260,14 +253,11 @@ class StorageInferrer {
 
 std::vector<StageStorage> infer_storage(const NestPlan& nest,
                                         const std::vector<StageRegion>& regions) {
-  auto readers = readers_of(nest);
   std::vector<StageStorage> storage(nest.stages.size());
-  for (size_t i = nest.stages.size(); i-- > 0;) {
-    const ScheduledStage& plan = nest.stages[i];
-    storage[i].memory = plan.memory;
-    if (plan.is_output) continue;
-    const auto vectorized = vectorized_axes(nest, regions, readers[plan.stage.name], i);
-    storage[i] = StorageInferrer(nest, regions, vectorized, i).infer();
+  for (StageId id = nest.stages.size(); id-- > 0;) {
+    storage[id].memory = nest.stages[id].memory;
+    if (nest.stages[id].is_output) continue;
+    storage[id] = StorageInferrer(nest, regions, id).infer();
   }
   return storage;
 }

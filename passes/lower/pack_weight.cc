@@ -14,12 +14,8 @@ namespace emulsion {
 
 std::string packed_name(const std::string& weight) { return weight + "_packed"; }
 
-std::set<std::string> buffers_read_by(const Stage& stage) {
-  std::set<std::string> names;
-  visit(stage.body, [&](const Expr& e) {
-    if (e->op == ExprOp::read) names.insert(e->name);
-  });
-  return names;
+std::string prefetched_buffer(const Stage& stage, const Directive& d) {
+  return buffers_read_by(stage).count(d.target) > 0 ? d.target : packed_name(d.target);
 }
 
 // What a directive makes must be small enough for a buffer, as every tensor of the graph is.
@@ -35,7 +31,7 @@ void require_size(const std::string& stage, const Directive& d, const Shape& sha
 
 namespace {
 
-std::vector<std::string> weights_read_by(const NestPlan& nest, const Stage& stage) {
+std::vector<std::string> weights_read_by(const WrittenNest& nest, const Stage& stage) {
   std::vector<std::string> names;
   for (const std::string& name : buffers_read_by(stage)) {
     const Buffer* buffer = nest.find_buffer(name);
@@ -47,7 +43,7 @@ std::vector<std::string> weights_read_by(const NestPlan& nest, const Stage& stag
 }
 
 // Which index of the weight is exactly the axis; the same one in every read.
-size_t packed_dimension(const NestPlan& nest, const ScheduledStage& plan, const Directive& d) {
+size_t packed_dimension(const WrittenNest& nest, const WrittenStage& plan, const Directive& d) {
   std::optional<size_t> dimension;
   std::vector<std::string> alone;  // axes that are an index of it
   visit(plan.stage.body, [&](const Expr& e) {
@@ -129,22 +125,22 @@ std::shared_ptr<const LoopNest> pack_nest(const Buffer& weight_buffer, const std
 
 }  // namespace
 
-void pack_weight(NestPlan* plan, const ScheduledStage& stage, const Directive& d) {
+void pack_weight(WrittenNest* nest, const WrittenStage& stage, const Directive& d) {
   Buffer* buffer = nullptr;
-  for (Buffer& candidate : plan->buffers) {
+  for (Buffer& candidate : nest->buffers) {
     if (candidate.name == d.target) buffer = &candidate;
   }
   if (!buffer || (buffer->role != BufferRole::weight && buffer->role != BufferRole::constant)) {
-    const bool again = plan->find_buffer(packed_name(d.target)) != nullptr;
+    const bool again = nest->find_buffer(packed_name(d.target)) != nullptr;
     refuse(stage.stage.name, d,
            again
                ? fmt::format("expected a weight or a constant, not packed yet, got {}; legal: one "
                              "pack",
                              d.target)
-               : expected_name("a weight or a constant", weights_read_by(*plan, stage.stage),
+               : expected_name("a weight or a constant", weights_read_by(*nest, stage.stage),
                                d.target));
   }
-  size_t dimension = packed_dimension(*plan, stage, d);
+  size_t dimension = packed_dimension(*nest, stage, d);
   if (!buffer->shape[dimension].is_constant()) {
     refuse(stage.stage.name, d,
            fmt::format("expected an extent that is a number, got {}; legal: no pack",
@@ -152,7 +148,7 @@ void pack_weight(NestPlan* plan, const ScheduledStage& stage, const Directive& d
   }
   const Buffer original = *buffer;
   std::string packed = packed_name(original.name);
-  if (plan->find_buffer(packed) || plan->find(packed)) {
+  if (nest->find_buffer(packed) || nest->find(packed)) {
     refuse(
         stage.stage.name, d,
         fmt::format("expected that no buffer is called {0}, got one; legal: another name for {0}",
@@ -166,7 +162,7 @@ void pack_weight(NestPlan* plan, const ScheduledStage& stage, const Directive& d
     buffer->data = std::make_shared<const std::vector<uint8_t>>(
         packed_bytes(original, dimension, d.factor, shape));
   } else {
-    plan->packs.push_back(
+    nest->packs.push_back(
         {original.name, packed, pack_nest(original, packed, dimension, d.factor)});
   }
   auto in_packed = [&](const Expr& e) -> Expr {
@@ -179,7 +175,7 @@ void pack_weight(NestPlan* plan, const ScheduledStage& stage, const Directive& d
     indices.push_back(simplify_index(e->args[dimension] % factor));
     return read_buffer(packed, e->dtype, std::move(indices));
   };
-  for (ScheduledStage& user : plan->stages) user.stage.body = transform(user.stage.body, in_packed);
+  for (WrittenStage& user : nest->stages) user.stage.body = transform(user.stage.body, in_packed);
 }
 
 }  // namespace emulsion

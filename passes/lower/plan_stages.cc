@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "dsl/error.h"
@@ -31,8 +32,8 @@ Buffer buffer_of(const Op& op, BufferRole role) {
   return Buffer{op.name, op.dtype, role, op.shape, op.data};
 }
 
-ScheduledStage stage_of(const Op& op, bool is_output) {
-  ScheduledStage plan;
+WrittenStage stage_of(const Op& op, bool is_output) {
+  WrittenStage plan;
   plan.stage.name = op.name;
   plan.stage.dtype = op.dtype;
   plan.stage.axes = op.axes;
@@ -45,22 +46,24 @@ ScheduledStage stage_of(const Op& op, bool is_output) {
 
 }  // namespace
 
-std::string joined(const std::vector<std::string>& names) {
-  return fmt::format("{}", fmt::join(names, ", "));
+const Directive* WrittenStage::find_directive(DirectiveKind kind,
+                                              const std::vector<std::string>& on_axes) const {
+  for (auto d = directives.rbegin(); d != directives.rend(); ++d) {
+    if (d->kind == kind && (on_axes.empty() || d->axes == on_axes)) return &*d;
+  }
+  return nullptr;
 }
 
-Directive ScheduledStage::source_directive(DirectiveKind kind,
-                                           const std::vector<std::string>& on_axes) const {
-  for (auto d = directives.rbegin(); d != directives.rend(); ++d) {
-    if (d->kind == kind && (on_axes.empty() || d->axes == on_axes)) return *d;
-  }
+Directive WrittenStage::source_directive(DirectiveKind kind,
+                                         const std::vector<std::string>& on_axes) const {
+  if (const Directive* found = find_directive(kind, on_axes)) return *found;
   Directive implied;  // no line of its own
   implied.kind = kind;
   implied.axes = on_axes;
   return implied;
 }
 
-Directive ScheduledStage::source_directive(const LoopTransform& t) const {
+Directive WrittenStage::source_directive(const LoopTransform& t) const {
   if (t.kind == LoopTransform::Kind::fuse) {
     return source_directive(DirectiveKind::fuse, {t.outer, t.inner, t.axis});
   }
@@ -71,48 +74,44 @@ Directive ScheduledStage::source_storage_directive() const {
   return source_directive(store_root ? DirectiveKind::store_root : DirectiveKind::store_at);
 }
 
-ScheduledStage* NestPlan::find(const std::string& wanted) {
-  for (ScheduledStage& candidate : stages) {
-    if (candidate.stage.name == wanted) return &candidate;
-  }
-  return nullptr;
-}
-
-const ScheduledStage* NestPlan::find(const std::string& wanted) const {
-  return const_cast<NestPlan*>(this)->find(wanted);
-}
-
-size_t NestPlan::position(const std::string& wanted) const {
-  for (size_t i = 0; i < stages.size(); ++i) {
-    if (stages[i].stage.name == wanted) return i;
-  }
-  EMULSION_CHECK(false, "no stage {}", wanted);
-  return 0;
-}
-
-const Buffer* NestPlan::find_buffer(const std::string& wanted) const {
+const Buffer* NestTables::find_buffer(const std::string& wanted) const {
   for (const Buffer& candidate : buffers) {
     if (candidate.name == wanted) return &candidate;
   }
   return nullptr;
 }
 
-std::string NestPlan::stage_names() const {
-  std::string names;
-  for (const ScheduledStage& plan : stages) names += (names.empty() ? "" : ", ") + plan.stage.name;
-  return names;
+const WrittenStage* WrittenNest::find(const std::string& wanted) const {
+  for (const WrittenStage& candidate : stages) {
+    if (candidate.stage.name == wanted) return &candidate;
+  }
+  return nullptr;
 }
 
-std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan) {
-  std::map<std::string, std::vector<size_t>> readers;
-  for (size_t i = 0; i < plan.stages.size(); ++i) {
-    visit(plan.stages[i].stage.body, [&](const Expr& e) {
-      if (e->op != ExprOp::read) return;
-      std::vector<size_t>& mine = readers[e->name];
-      if (mine.empty() || mine.back() != i) mine.push_back(i);
-    });
-  }
-  return readers;
+std::optional<StageId> NestPlan::find(const std::string& wanted) const {
+  auto found = ids.find(wanted);
+  return found == ids.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string NestPlan::variable(const LoopLevel& level) const {
+  return loop_variable(name_of(level.stage), loop(level).name);
+}
+
+std::vector<StageId> NestPlan::group_of(StageId leader) const {
+  std::vector<StageId> group = stages[leader].sharing;
+  group.insert(std::lower_bound(group.begin(), group.end(), leader), leader);
+  return group;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::vector<std::string> axis_names(const std::vector<Axis>& axes) {
+  std::vector<std::string> names;
+  names.reserve(axes.size());
+  for (const Axis& axis : axes) names.push_back(axis.name());
+  return names;
 }
 
 std::vector<Expr> reads_of(const Stage& stage, const std::string& buffer) {
@@ -123,22 +122,28 @@ std::vector<Expr> reads_of(const Stage& stage, const std::string& buffer) {
   return reads;
 }
 
-bool depends_on(const NestPlan& plan, const std::string& stage, const std::string& other) {
-  std::set<std::string> seen = {stage};
-  std::vector<std::string> waiting = {stage};
-  while (!waiting.empty()) {
-    const ScheduledStage* reader = plan.find(waiting.back());
-    waiting.pop_back();
-    if (!reader) continue;  // an argument or a constant
-    visit(reader->stage.body, [&](const Expr& e) {
-      if (e->op == ExprOp::read && seen.insert(e->name).second) waiting.push_back(e->name);
-    });
-  }
-  return stage != other && seen.count(other) > 0;
+std::set<std::string> buffers_read_by(const Stage& stage) {
+  std::set<std::string> names;
+  visit(stage.body, [&](const Expr& e) {
+    if (e->op == ExprOp::read) names.insert(e->name);
+  });
+  return names;
 }
 
-NestPlan plan_stages(const Graph& graph) {
-  NestPlan plan;
+// Producers come first: nothing in front of `other` reads it.
+bool depends_on(const NestPlan& nest, StageId stage, StageId other) {
+  std::set<StageId> waiting = {stage};
+  while (!waiting.empty() && *waiting.rbegin() > other) {
+    const StageId reader = *waiting.rbegin();
+    waiting.erase(reader);
+    const std::vector<StageId>& producers = nest.stages[reader].producers;
+    waiting.insert(producers.begin(), producers.end());
+  }
+  return stage != other && waiting.count(other) > 0;
+}
+
+WrittenNest plan_stages(const Graph& graph) {
+  WrittenNest plan;
   plan.sizes = graph.sizes();
   plan.name = graph.outputs().front()->name;
   for (const OpPtr& op : graph.arguments()) {

@@ -8,13 +8,6 @@
 #include "passes/nest/guard_tails.h"
 
 namespace emulsion {
-
-std::vector<bool> reduction_transforms(const Stage& stage) {
-  std::vector<bool> result;
-  reduction_loops(stage, &result);
-  return result;
-}
-
 namespace {
 
 DirectiveKind directive_of(LoopKind kind) {
@@ -79,11 +72,10 @@ void resolve_tail(const ScheduledStage& plan, LoopTransform* t, const Expr& exte
     }
   }
   if (t->tail != Tail::round_up) return;
-  for (size_t i = 0; i < region->axes.size(); ++i) {
-    bool first = whole && plan.stage.axes[i].name() == t->axis;
-    if (!first || !affine || !affine->is_constant()) continue;
+  const std::optional<size_t> d = axis_index(plan.stage.axes, t->axis);
+  if (d && whole && affine && affine->is_constant()) {
     int64_t rounded = (affine->constant_term() + t->factor - 1) / t->factor * t->factor;
-    AxisRegion& axis = region->axes[i];
+    AxisRegion& axis = region->axes[*d];
     axis.needed_extent = int_constant(rounded);
     if (axis.highest) axis.highest = *axis.highest + Extent(rounded - affine->constant_term());
     return;
@@ -135,7 +127,8 @@ void resolve_specialization(const ScheduledStage& plan, size_t i, StageRegion* r
   Specialization& special = region->stage.specializations[i];
   special.transforms =
       resolve_case(plan, cases_of(plan, *region)[i + 1], facts_of(special.condition), region);
-  const std::vector<bool> of_reduction = reduction_transforms(region->stage);
+  std::vector<bool> of_reduction;
+  reduction_loops(region->stage, &of_reduction);
   for (size_t t = 0; t < of_reduction.size(); ++t) {
     if (of_reduction[t]) special.transforms[t] = region->stage.transforms[t];
   }

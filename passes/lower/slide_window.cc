@@ -24,15 +24,16 @@ std::optional<int64_t> step_of(const Expr& index, const std::string& variable) {
   return step;
 }
 
-bool has_one_step(const StageRegion& region, const ScheduledLoop& loop) {
+bool has_one_step(const StageRegion& region, const std::string& loop) {
   const auto extents = loop_extents(region.stage, region.extents());
-  return constant_value(extents.at(loop.name)).value_or(2) <= 1;
+  return constant_value(extents.at(loop)).value_or(2) <= 1;
 }
 
 // A region slides along a loop when the loop moves exactly one axis of it, by less than its length,
 // and no loop inside moves that axis too. Along other loops it is computed again, all of it.
-void slide_along(const std::vector<EnclosingLoop>& around, size_t position, StageRegion* region) {
-  const std::string variable = around[position].variable();
+void slide_along(const NestPlan& nest, const std::vector<LoopLevel>& around, size_t position,
+                 StageRegion* region) {
+  const std::string variable = nest.variable(around[position]);
   AxisRegion* moved = nullptr;
   for (AxisRegion& axis : region->axes) {
     if (!mentions(axis.needed_min, variable)) continue;
@@ -42,7 +43,7 @@ void slide_along(const std::vector<EnclosingLoop>& around, size_t position, Stag
   if (moved == nullptr) return;
   const Expr& start = moved->needed_min;
   for (size_t inner = position + 1; inner < around.size(); ++inner) {
-    if (mentions(start, around[inner].variable())) return;
+    if (mentions(start, nest.variable(around[inner]))) return;
   }
   const std::optional<int64_t> length = constant_value(moved->needed_extent);
   const int64_t step = step_of(start, variable).value_or(0);
@@ -57,13 +58,14 @@ void slide_along(const std::vector<EnclosingLoop>& around, size_t position, Stag
 
 }  // namespace
 
-void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
-                  const ScheduledStage& plan, StageRegion* region) {
+void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions, StageId id,
+                  StageRegion* region) {
+  const ScheduledStage& plan = nest.stages[id];
   if (!plan.outlives_compute_loop()) return;
-  const std::vector<EnclosingLoop> around = loops_around(nest, plan);
-  const size_t outside = loops_outside_storage(plan, around);
-  for (size_t i = around.size(); i-- > outside;) {
-    if (!has_one_step(regions[around[i].position], around[i].loop)) slide_along(around, i, region);
+  const std::vector<LoopLevel> around = loops_around(nest, id);
+  for (size_t i = around.size(); i-- > loops_outside_storage(plan, around);) {
+    const bool moves = !has_one_step(regions[around[i].stage], nest.loop(around[i]).name);
+    if (moves) slide_along(nest, around, i, region);
   }
 }
 

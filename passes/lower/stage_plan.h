@@ -1,14 +1,21 @@
 #ifndef EMULSION_PASSES_LOWER_STAGE_PLAN_H_
 #define EMULSION_PASSES_LOWER_STAGE_PLAN_H_
 
-// The stages of a nest as they are scheduled: each with its loops in order and where it goes. The
-// first of the values that lower() makes one of another; the regions of the stages (stage_region.h)
-// and their storage (stage_storage.h) follow. Private to passes/lower/.
+// The stages of a nest: as they were written, with the directives on each (WrittenNest), and as
+// they are scheduled, each with its loops in order and where it goes (NestPlan). The first of the
+// values that lower() makes one of another; the regions of the stages (stage_region.h) and their
+// storage (stage_storage.h) follow. Private to passes/lower/.
+//
+// In a WrittenNest stages come and go, and have names. In a NestPlan they stay: a stage is its
+// position there, a loop its position in its stage, an axis its position in the stage's axes. Names
+// are left where names are what is asked for: in directives, expressions and messages.
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "dsl/schedule.h"
@@ -18,42 +25,73 @@
 
 namespace emulsion {
 
-// "m, n, k", for error messages.
-std::string joined(const std::vector<std::string>& names);
-
-// A place: inside that loop of that stage.
-struct LoopLevel {
-  std::string stage, loop;
-
-  std::string variable() const { return loop_variable(stage, loop); }
-  bool operator==(const LoopLevel& other) const {
-    return stage == other.stage && loop == other.loop;
-  }
-};
-
-struct ScheduledStage {
-  Stage stage;                       // tails as they were asked for, also automatic ones
-  std::vector<ScheduledLoop> loops;  // made by apply_directives; of a reduction, of the update
+// A stage and its directives, as they were written; those that change what the stages are go when
+// apply_structure has honoured them.
+struct WrittenStage {
+  Stage stage;  // tails as they were asked for, also automatic ones
   bool is_output = false;
-  std::vector<Directive> directives;  // those on loops and places, as they were written
-  std::vector<std::vector<ScheduledLoop>>
-      specialized_loops;  // the loops of each of stage.specializations
-  bool atomic = false;    // its update
-  std::vector<Directive> prefetches;
-  std::optional<LoopLevel> compute_with;  // the innermost loop that is shared
-  std::optional<LoopLevel> compute_at;    // nothing: the root
-  std::optional<LoopLevel> store_at;      // nothing: where it is computed, or store_root
-  bool store_root = false;
-  std::optional<LoopLevel> hoist_at;  // nothing: the allocation is where it is stored
-  std::map<std::string, int64_t> fold_sizes, alignments;  // by axis
-  std::vector<std::string> storage_order;                 // innermost first
-  Memory memory = Memory::automatic;                      // as it was asked for
+  std::vector<Directive> directives;
 
-  // The last directive of that kind, on these axes when some are given, as it was written: what a
-  // refusal names that comes after the directives were applied.
+  // The last directive of that kind, on these axes when some are given; null when there is none.
+  const Directive* find_directive(DirectiveKind kind,
+                                  const std::vector<std::string>& on_axes = {}) const;
+  // The same; when there is none, what would say it. What a refusal names that comes after the
+  // directives were applied.
   Directive source_directive(DirectiveKind kind,
                              const std::vector<std::string>& on_axes = {}) const;
   Directive source_directive(const LoopTransform& transform) const;
+};
+
+// What a nest has beside its stages.
+struct NestTables {
+  std::string name;
+  std::vector<std::string> sizes;
+  std::vector<Buffer> buffers;  // arguments, outputs, constants
+  std::vector<Pack> packs;
+
+  const Buffer* find_buffer(const std::string& wanted) const;
+};
+
+struct WrittenNest : NestTables {
+  std::vector<WrittenStage> stages;  // producers first
+
+  const WrittenStage* find(const std::string& wanted) const;
+};
+
+// A stage of a NestPlan: its position among the stages.
+using StageId = size_t;
+
+// A place: inside that loop of that stage.
+struct LoopLevel {
+  StageId stage;
+  size_t loop;  // its position in ScheduledStage::loops
+
+  bool operator==(const LoopLevel& other) const {
+    return stage == other.stage && loop == other.loop;
+  }
+  bool operator<(const LoopLevel& other) const {
+    return std::tie(stage, loop) < std::tie(other.stage, other.loop);
+  }
+};
+
+struct ScheduledStage : WrittenStage {
+  std::vector<ScheduledLoop> loops;  // of a reduction, of the update
+  // The loops of each of stage.specializations.
+  std::vector<std::vector<ScheduledLoop>> specialized_loops;
+  bool atomic = false;  // its update
+  std::vector<Directive> prefetches;
+  // The innermost loop that is shared: the loops of both stages are the same up to there.
+  std::optional<LoopLevel> compute_with;
+  std::optional<LoopLevel> compute_at;  // nothing: the root
+  std::optional<LoopLevel> store_at;    // nothing: where it is computed, or store_root
+  bool store_root = false;
+  std::optional<LoopLevel> hoist_at;  // nothing: the allocation is where it is stored
+  StorageLayout layout;               // as it was asked for
+  Memory memory = Memory::automatic;  // as it was asked for
+  // The stages that its body reads, those that read it, and those that share its loops
+  // (compute_with); each once.
+  std::vector<StageId> producers, readers, sharing;
+
   Directive source_storage_directive() const;  // store_root or store_at
 
   bool outlives_compute_loop() const {  // stored outside the loop where it is computed
@@ -61,80 +99,84 @@ struct ScheduledStage {
   }
 };
 
-struct NestPlan {
-  std::string name;
-  std::vector<std::string> sizes;
-  std::vector<Buffer> buffers;         // arguments, outputs, constants
+struct NestPlan : NestTables {
   std::vector<ScheduledStage> stages;  // producers first
-  std::vector<Pack> packs;
+  std::map<std::string, StageId> ids;  // by name
 
-  ScheduledStage* find(const std::string& name);
-  const ScheduledStage* find(const std::string& name) const;
-  size_t position(const std::string& name) const;  // InternalError when it is not there
-  const Buffer* find_buffer(const std::string& name) const;
-  // Names of the stages, for error messages: "mm, y".
-  std::string stage_names() const;
+  std::optional<StageId> find(const std::string& wanted) const;
+  const std::string& name_of(StageId id) const { return stages[id].stage.name; }
+  const ScheduledLoop& loop(const LoopLevel& level) const {
+    return stages[level.stage].loops[level.loop];
+  }
+  std::string variable(const LoopLevel& level) const;  // "y.m"
+  // Whose loops it has: its own, but for compute_with.
+  StageId leader_of(StageId id) const {
+    return stages[id].compute_with ? stages[id].compute_with->stage : id;
+  }
+  // A stage with loops of its own, and those that share them.
+  std::vector<StageId> group_of(StageId leader) const;
 };
 
-// One loop around the place where a stage is computed.
-struct EnclosingLoop {
-  size_t position;  // of its stage
-  const ScheduledStage* stage;
-  ScheduledLoop loop;
+// The names of the stages, in their order.
+template <typename AnyStage>
+std::vector<std::string> stage_names(const std::vector<AnyStage>& stages) {
+  std::vector<std::string> names;
+  names.reserve(stages.size());
+  for (const AnyStage& plan : stages) names.push_back(plan.stage.name);
+  return names;
+}
+std::vector<std::string> axis_names(const std::vector<Axis>& axes);
+// "m, n, k", for error messages.
+std::string joined(const std::vector<std::string>& names);
 
-  LoopLevel level() const { return {stage->stage.name, loop.name}; }
-  std::string variable() const { return level().variable(); }
-};
-// Those loops, outermost first.
-std::vector<EnclosingLoop> loops_around(const NestPlan& nest, const ScheduledStage& plan);
+// The loops around the place where a stage is computed, outermost first.
+std::vector<LoopLevel> loops_around(const NestPlan& nest, StageId id);
 // Where a loop is among them; nothing when it is not around the stage.
-std::optional<size_t> position_of(const std::vector<EnclosingLoop>& loops, const LoopLevel& level);
+std::optional<size_t> position_of(const std::vector<LoopLevel>& around, const LoopLevel& level);
 // How many of them are outside the storage of the stage. The loops between: the others.
-size_t loops_outside_storage(const ScheduledStage& plan, const std::vector<EnclosingLoop>& loops);
-// Which stages read each buffer or stage, by name, as positions in `stages`.
-std::map<std::string, std::vector<size_t>> readers_of(const NestPlan& plan);
+size_t loops_outside_storage(const ScheduledStage& plan, const std::vector<LoopLevel>& around);
 
 // The reads of that buffer or stage in a stage's body.
 std::vector<Expr> reads_of(const Stage& stage, const std::string& buffer);
+std::set<std::string> buffers_read_by(const Stage& stage);
 // Whether `stage` reads `other`, or a stage that does.
-bool depends_on(const NestPlan& plan, const std::string& stage, const std::string& other);
+bool depends_on(const NestPlan& nest, StageId stage, StageId other);
 
-// The stages of a graph, members of fused operations included, each computed at the root in the
-// order of its axes. Constants of one element become literals.
-NestPlan plan_stages(const Graph& graph);
+// The stages of a graph, members of fused operations included, with what a schedule says of each.
+// Constants of one element become literals.
+WrittenNest plan_stages(const Graph& graph);
 
-// cache_write, rfactor, copy_in, pack and compute_inline: directives that change what the stages
-// are.
-void apply_structure(const Schedule& schedule, NestPlan* plan);
+// Honours cache_write, rfactor, copy_in, pack and compute_inline, which change what the stages are.
+// The other directives of the schedule are then those of the stages that there are.
+WrittenNest apply_structure(WrittenNest nest, const Schedule& schedule);
 
 // One of them, pack: the weight becomes a buffer in another layout, which every stage then reads.
-void pack_weight(NestPlan* plan, const ScheduledStage& stage, const Directive& d);
+void pack_weight(WrittenNest* nest, const WrittenStage& stage, const Directive& d);
 // The name of a packed weight's buffer.
 std::string packed_name(const std::string& weight);
-std::set<std::string> buffers_read_by(const Stage& stage);
 // Refuses what is too large for a buffer, as every tensor of the graph would be.
 void require_size(const std::string& stage, const Directive& d, const Shape& shape, DType dtype);
 
 // What may be inside what, of the loops that a stage has after its first `applied` directives: a
 // later one can mend an earlier one.
-void check_kinds(const ScheduledStage& plan, const std::vector<ScheduledLoop>& loops,
-                 size_t applied);
-// Whether the steps of a reduction loop may be taken together, as directive `d` asks. `has_atomic`:
-// whether the stage has that directive, anywhere.
-void check_carried(const ScheduledStage& plan, const Directive& d, LoopKind kind, bool has_atomic);
+void check_kinds(const WrittenStage& plan, const std::vector<ScheduledLoop>& loops, size_t applied);
+// Whether the steps of a reduction loop may be taken together, as directive `d` asks.
+void check_carried(const WrittenStage& plan, const Directive& d, LoopKind kind);
 
-// The rest: loops, their kinds, places and memories. Checks each directive as it comes.
-void apply_directives(NestPlan* plan);
-// What prefetch and compute_with ask of the loops of several stages. Called by apply_directives.
-void check_loops(NestPlan* plan);
-// The same as apply_directives of one stage, without the checks that concern several.
-void apply_directives_of(ScheduledStage* plan);
+// The directives on loops, their kinds, places and memories. Checks each as it comes.
+NestPlan apply_directives(WrittenNest nest);
+// The same of one stage, without what concerns several: its places, its producers and readers.
+ScheduledStage apply_directives_of(WrittenStage written);
 
+// The loops that directives name: refused where they are not there.
+void find_places(NestPlan* nest);
 // Where every stage is computed, stored and allocated: checked, now that all loops are known.
-void check_places(const NestPlan& plan);
+void check_places(const NestPlan& nest);
+// What prefetch and compute_with ask of the loops of several stages.
+void check_loops(const NestPlan& nest);
 
-// For each transform of a stage, whether it is of a reduction axis.
-std::vector<bool> reduction_transforms(const Stage& stage);
+// The buffer that a prefetch of the stage names: a packed weight by its new name.
+std::string prefetched_buffer(const Stage& stage, const Directive& d);
 
 }  // namespace emulsion
 

@@ -32,8 +32,8 @@ struct AxisRegion {
 
 struct StageRegion {
   Stage stage;  // as scheduled, but every tail is chosen, and reads are clamped to what is there
-  std::vector<AxisRegion> axes;              // one for each of stage.axes
-  std::map<std::string, Expr> loop_extents;  // by loop: over what is needed
+  std::vector<AxisRegion> axes;    // one for each of stage.axes
+  std::vector<Expr> loop_extents;  // one for each of the stage's loops: over what is needed
 
   std::vector<Expr> mins() const;
   std::vector<Expr> extents() const;
@@ -62,18 +62,18 @@ std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& r
 
 // Sliding windows: of a stage whose storage is kept over loops between, only what is new is
 // computed.
-void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
-                  const ScheduledStage& plan, StageRegion* region);
+void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions, StageId id,
+                  StageRegion* region);
 // What happens where a factor does not divide: open tails chosen, all of them checked, also those
 // of specializations. A tail that rounds up makes the region larger.
 void resolve_tails(const ScheduledStage& plan, StageRegion* region);
 // The body of a stage with clamps on the reads that its region, where it is beyond the domain,
 // would take out of bounds. Once all regions are known.
-Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions, size_t stage);
+Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions, StageId id);
 
 // What infer_regions refuses of a stage that is computed at a loop: an axis of which a part of
 // constant size is computed, where there may be nothing to compute.
-void check_partial_axis(const NestPlan& nest, const ScheduledStage& plan, const Axis& axis);
+void check_partial_axis(const NestPlan& nest, StageId id, const Axis& axis);
 
 }  // namespace emulsion
 

@@ -74,7 +74,7 @@ std::vector<TileGrid> tile_grids(const NestPlan& nest, const std::vector<StageRe
     const TileWidths widths(stage, regions[i]);
     TileGrid grid;
     grid.stage = stage.stage.name;
-    grid.result = stage.compute_at ? stage.compute_at->stage : stage.stage.name;
+    grid.result = nest.name_of(stage.compute_at ? stage.compute_at->stage : i);
     int64_t batch_tile = 1;
     add_axes(stage, c.batch_axes, widths, &grid.batch, &batch_tile);
     add_axes(stage, c.row_axes, widths, &grid.m, &grid.tile_m);

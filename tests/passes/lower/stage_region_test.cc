@@ -20,10 +20,7 @@ struct Blur {
   Schedule schedule{Graph(by)};
 
   NestPlan plan() const {
-    NestPlan plan = plan_stages(Graph(by));
-    apply_structure(schedule, &plan);
-    apply_directives(&plan);
-    return plan;
+    return apply_directives(apply_structure(plan_stages(Graph(by)), schedule));
   }
 };
 
@@ -57,7 +54,7 @@ TEST(StageRegion, AtALoopWhatItsReadersNeed) {
   EXPECT_EQ(*rows.lowest, Extent(0));
   EXPECT_EQ(*rows.highest, Extent(9));  // past the end: 8 rows
   EXPECT_EQ(text(regions[0].axes[1]), "[0, 8]");
-  EXPECT_EQ(to_string(regions[0].loop_extents.at("y")), "6");
+  EXPECT_EQ(to_string(regions[0].loop_extents[0]), "6");
 }
 
 TEST(StageRegion, WhereAWindowSlidesOnlyWhatIsNew) {
@@ -79,7 +76,7 @@ TEST(StageRegion, ClampsAreOfTheRegionNotOfTheStage) {
   b.schedule[b.bx].compute_at(b.by, yo);
   const NestPlan plan = b.plan();
   const StageRegion region = infer_regions(plan)[0];
-  EXPECT_EQ(to_string(plan.find("bx")->stage.body).find("min("), std::string::npos);
+  EXPECT_EQ(to_string(plan.stages[*plan.find("bx")].stage.body).find("min("), std::string::npos);
   EXPECT_EQ(to_string(region.stage.body).find("image[min(y, 7), x]"), 0U)
       << to_string(region.stage.body);
 }
@@ -90,7 +87,7 @@ TEST(StageRegion, ChoosesTailsAndRoundsUp) {
   b.schedule[b.bx].split(r, yo, yi, 3, Tail::round_up);
   const NestPlan plan = b.plan();
   const std::vector<StageRegion> regions = infer_regions(plan);
-  EXPECT_EQ(plan.find("by")->stage.transforms[0].tail, Tail::automatic);
+  EXPECT_EQ(plan.stages[*plan.find("by")].stage.transforms[0].tail, Tail::automatic);
   EXPECT_EQ(regions[1].stage.transforms[0].tail, Tail::guard);
   EXPECT_EQ(text(regions[0].axes[0]), "[0, 9]");
 }
@@ -101,9 +98,7 @@ TEST(CasesOf, TheGeneralOneFirst) {
   Tensor out = compute("out", {b}, in(b)*2.0f);
   Schedule schedule{Graph(out)};
   schedule[out].specialize(size_value("B") == 8).split(b, yo, yi, 4);
-  NestPlan plan = plan_stages(Graph(out));
-  apply_structure(schedule, &plan);
-  apply_directives(&plan);
+  const NestPlan plan = apply_directives(apply_structure(plan_stages(Graph(out)), schedule));
   const std::vector<StageCase> cases = cases_of(plan.stages[0], infer_regions(plan)[0]);
   ASSERT_EQ(cases.size(), 2U);
   EXPECT_EQ(joined(names_of(cases[0].loops)), "b");

@@ -20,9 +20,7 @@ struct Blur {
   Schedule schedule{Graph(by)};
 
   std::vector<StageStorage> storage() const {
-    NestPlan plan = plan_stages(Graph(by));
-    apply_structure(schedule, &plan);
-    apply_directives(&plan);
+    const NestPlan plan = apply_directives(apply_structure(plan_stages(Graph(by)), schedule));
     return infer_storage(plan, infer_regions(plan));
   }
 };
