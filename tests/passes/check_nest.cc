@@ -11,6 +11,7 @@
 #include "backends/interpreter/interpret_nest.h"
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
+#include "passes/analyse/measure_traffic.h"
 #include "passes/analyse/measure_work.h"
 #include "passes/derive/derive_schedule.h"
 #include "passes/lower/lower.h"
@@ -122,6 +123,9 @@ testing::AssertionResult is_measured_right(const LoopNest& nest, const SizeValue
       return testing::AssertionFailure() << "measure_work: expected " << points << " points of "
                                          << work.stage << ", got " << work.points << "\n"
                                          << to_string(nest);
+    }
+    for (TrafficModel model : {TrafficModel::pass, TrafficModel::uop}) {
+      measure_traffic(nest, sizes, model);  // of any nest
     }
     return testing::AssertionSuccess();
   }
