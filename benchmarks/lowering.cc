@@ -43,6 +43,13 @@ Tensor linear(const Tensor& x, int64_t from, int64_t to, const std::string& name
   return matmul(x, weight("w_" + name, f32, {from, to})) + weight("b_" + name, f32, {to});
 }
 
+// Fused in groups of bounded size: the time grows with the length.
+Tensor chain(int length) {
+  Tensor value = input("x", f32, {1024});
+  for (int i = 0; i < length; ++i) value = relu(value);
+  return value;
+}
+
 struct NamedGraph {
   const char* name;
   Tensor output;
@@ -85,6 +92,12 @@ Report run(const ProgramOptions& options) {
     one.limit = kLoweringLimit;
     const Schedule schedule = run_pipeline(Graph(named.output), Target::host()).schedule;
     one.emulsion.call = [schedule] { verify_nest(lower(schedule.graph(), schedule)); };
+    derived.push_back(std::move(one));
+  }
+  for (int length : {10, 100, 1000, 10000}) {
+    Comparison one{fmt::format("derived and lowered, a chain of {}", length), "ms"};
+    const Graph graph(chain(length));
+    one.emulsion.call = [graph] { run_pipeline(graph, Target::host()); };
     derived.push_back(std::move(one));
   }
   for (Row& row : measure(derived, options)) report.rows.push_back(std::move(row));

@@ -82,21 +82,26 @@ Expr reduce(Combiner combiner, std::vector<Axis> axes, Expr body) {
 
 }  // namespace
 
-// An operation owns what it reads: letting go of the last of a hundred thousand operations in a row
-// would go that deep into the stack. So the first release on a thread empties a list to which the
-// others add.
+// An expression owns its arguments, and an operation what it reads: letting go of the last of a
+// hundred thousand in a row would go that deep into the stack. So the first release on a thread
+// empties a list to which the others add.
 ExprNode::~ExprNode() {
-  if (!tensor) return;
-  thread_local std::vector<OpPtr>* pending = nullptr;
+  if (!tensor && args.empty()) return;
+  using Owned = std::vector<std::shared_ptr<const void>>;
+  thread_local Owned* pending = nullptr;
+  const auto give_away = [this](Owned* list) {
+    if (tensor) list->push_back(std::move(tensor));
+    for (Expr& arg : args) list->push_back(std::move(arg.node_));
+  };
   if (pending) {
-    pending->push_back(std::move(tensor));
+    give_away(pending);
     return;
   }
-  std::vector<OpPtr> list;
+  Owned list;
   pending = &list;
-  list.push_back(std::move(tensor));
+  give_away(&list);
   while (!list.empty()) {
-    OpPtr released = std::move(list.back());
+    const std::shared_ptr<const void> released = std::move(list.back());
     list.pop_back();
   }
   pending = nullptr;

@@ -117,6 +117,7 @@ class Expr {
   bool same_as(const Expr& other) const { return node_ == other.node_; }
 
  private:
+  friend struct ExprNode;  // takes its arguments apart
   std::shared_ptr<const ExprNode> node_;
 };
 
@@ -208,6 +209,21 @@ Expr combine(Combiner combiner, Expr a, Expr b);
 Expr transform(const Expr& root, const std::function<Expr(const Expr&)>& rewrite);
 // Calls `visit` on every node, arguments before their user.
 void visit(const Expr& root, const std::function<void(const Expr&)>& visit);
+// How large an expression is when it is written out: what is used twice counts twice.
+struct ExprSize {
+  int64_t nodes = 1;  // no more than kMostNodes + 1 is told
+  int64_t height = 1;
+
+  // What an operation may be made of. Most walks go down an expression by recursion, and its text
+  // is written out.
+  static constexpr int64_t kMostNodes = 100000;
+  static constexpr int64_t kMostHeight = 1000;
+};
+// `of_read`, where given: the size of what stands in the place of a read, or nothing. Takes time
+// and memory of the nodes that there are, and no stack.
+ExprSize size_of(const Expr& root,
+                 const std::function<std::optional<ExprSize>(const Expr&)>& of_read = {});
+
 // Replaces axes by name.
 Expr substitute_axes(const Expr& root, const std::function<Expr(const std::string&)>& value);
 bool equal(const Expr& a, const Expr& b);  // structural

@@ -10,7 +10,7 @@ namespace {
 // Everything that walks an expression does so by recursion: these keep hostile text off the stack's
 // end.
 constexpr int kMaxNesting = 500;  // parentheses, brackets, unary operators
-constexpr int kMaxHeight = 1000;  // of the tree: also a + b + c + ...
+constexpr auto kMaxHeight = static_cast<int>(ExprSize::kMostHeight);  // also a + b + c + ...
 
 struct InfixToken {
   const char* symbol;

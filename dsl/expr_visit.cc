@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -44,6 +47,30 @@ void visit(const Expr& root, const std::function<void(const Expr&)>& visit) {
     visit(e);
   };
   go(root);
+}
+
+ExprSize size_of(const Expr& root,
+                 const std::function<std::optional<ExprSize>(const Expr&)>& of_read) {
+  std::unordered_map<const ExprNode*, ExprSize> done;
+  std::vector<const Expr*> stack = {&root};
+  while (!stack.empty()) {
+    const Expr& e = *stack.back();
+    const size_t before = stack.size();
+    for (const Expr& arg : e->args) {
+      if (!done.count(&arg.node())) stack.push_back(&arg);
+    }
+    if (stack.size() > before) continue;
+    stack.pop_back();
+    ExprSize size;
+    for (const Expr& arg : e->args) {
+      const ExprSize& part = done.at(&arg.node());
+      size.nodes = std::min(size.nodes + part.nodes, ExprSize::kMostNodes + 1);
+      size.height = std::max(size.height, part.height + 1);
+    }
+    const auto in_its_place = of_read && e->op == ExprOp::read ? of_read(e) : std::nullopt;
+    done[&e.node()] = in_its_place.value_or(size);
+  }
+  return done.at(&root.node());
 }
 
 Expr substitute_axes(const Expr& root, const std::function<Expr(const std::string&)>& value) {

@@ -94,6 +94,22 @@ Tensor scalar_of(T value) {
   return Tensor(OpPtr(std::move(op)));
 }
 
+void check_size(const std::string& what, const Expr& body) {
+  const ExprSize size = size_of(body);
+  if (size.height > ExprSize::kMostHeight) {
+    fail(
+        "{}: expected at most {} operations inside one another, got {}; legal: a reduction over an "
+        "axis, or parts of it as functions of their own",
+        what, ExprSize::kMostHeight, size.height);
+  }
+  if (size.nodes > ExprSize::kMostNodes) {
+    fail(
+        "{}: expected at most {} operations when it is written out (what is used twice counts "
+        "twice), got more; legal: what is used often as a function of its own",
+        what, ExprSize::kMostNodes);
+  }
+}
+
 // Takes reductions out of an expression: each becomes an operation over those axes in scope that it
 // uses.
 class Lifter {
@@ -238,6 +254,7 @@ Tensor compute(const std::string& name, std::vector<Axis> axes, Expr body,
     }
     body = body->args[0];
   }
+  check_size(what, body);
   body = Lifter(what).lift(body, scope);
   op->dtype = body.dtype();
   op->body = body;

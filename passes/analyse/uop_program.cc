@@ -106,7 +106,7 @@ UopStep UopProgram::compile_alloc(const Alloc& alloc) {
   for (size_t d = 0; d < alloc.mins.size(); ++d) {
     const bool folded = alloc.layout.fold(d) > 0;  // any index has a place there
     step.mins.emplace_back(folded ? int_constant(-kAnyIndex) : alloc.mins[d], slot);
-    step.extents.emplace_back(folded ? int_constant(2 * kAnyIndex) : alloc.extents[d], slot);
+    step.extents.emplace_back(folded ? int_constant(2 * kAnyIndex - 1) : alloc.extents[d], slot);
   }
   step.children.push_back(compile(*alloc.body));
   return step;

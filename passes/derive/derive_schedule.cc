@@ -8,6 +8,7 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_tiles.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/fusion_legality.h"
 
 namespace emulsion {
 namespace {
@@ -55,18 +56,7 @@ bool is_always_empty(const Op& op) {
 }  // namespace
 
 bool fits_one_expression(const Op& group) {
-  constexpr int64_t kMostNodes = 4096;
-  std::map<const Op*, int64_t> nodes;
-  for (const OpPtr& member : group.members) {
-    int64_t count = 0;
-    visit(member->body, [&](const Expr& e) {
-      auto inlined = e->op == ExprOp::read ? nodes.find(e->tensor.get()) : nodes.end();
-      count += inlined == nodes.end() ? 1 : inlined->second;
-    });
-    if (count > kMostNodes) return false;
-    nodes[member.get()] = member->combiner == Combiner::none ? count : 1;
-  }
-  return true;
+  return FusionLegality::written_out(group, {}).nodes <= FusionLegality::kMostOperations;
 }
 
 std::vector<Axis> copy_axes(const Op& operand) {

@@ -62,6 +62,7 @@ Forest decide(const Graph& graph, const FusionPolicy& policy, FusionReport* repo
   FusionLegality legality(graph);
   std::unordered_map<const Op*, size_t> position;
   std::vector<const Op*> contraction(ops.size(), nullptr);  // of the group so far
+  std::vector<ExprSize> size(ops.size());                   // of what its group writes out
   size_t steps = 0;
   if (step_limit == 0) step_limit = legality.edge_count();
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -69,6 +70,8 @@ Forest decide(const Graph& graph, const FusionPolicy& policy, FusionReport* repo
     position[&consumer] = i;
     if (!is_computed(consumer)) continue;
     contraction[i] = legality.contraction_in(consumer);
+    FusionLegality::Sizes taken_in;
+    size[i] = FusionLegality::written_out(consumer, taken_in);
     for (const OpPtr& producer : operands(consumer)) {
       if (!is_computed(*producer)) continue;
       ++steps;
@@ -77,6 +80,13 @@ Forest decide(const Graph& graph, const FusionPolicy& policy, FusionReport* repo
       Reason reason = legality.why_not_pair(*producer, consumer);
       if (!reason) reason = legality.why_not_users(*producer);
       if (!reason) reason = FusionLegality::why_not_contractions(contraction[p], contraction[i]);
+      ExprSize together;
+      if (!reason) {
+        FusionLegality::Sizes with = taken_in;
+        with[producer.get()] = size[p];
+        together = FusionLegality::written_out(consumer, with);
+        reason = FusionLegality::why_not_size(*producer, consumer, together);
+      }
       if (!reason && !policy(*producer, consumer)) reason = "expected a policy that wants it";
       if (report) {
         report->decisions.push_back({producer->name, consumer.name, !reason, reason.value_or("")});
@@ -85,6 +95,8 @@ Forest decide(const Graph& graph, const FusionPolicy& policy, FusionReport* repo
       EMULSION_CHECK(forest.into[p] == Forest::kRoot, "{} is fused twice", producer->name);
       forest.into[p] = i;
       forest.changed = true;
+      taken_in[producer.get()] = size[p];
+      size[i] = together;
       if (contraction[p]) contraction[i] = contraction[p];
     }
   }

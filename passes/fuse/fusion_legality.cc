@@ -135,6 +135,31 @@ Reason FusionLegality::why_not_contractions(const Op* of_producer, const Op* of_
                      of_consumer->name, of_producer->name);
 }
 
+ExprSize FusionLegality::written_out(const Op& op, const Sizes& sizes) {
+  if (op.combiner != Combiner::none) return ExprSize();  // stored, and read
+  Sizes inside = sizes;
+  const auto size_in = [&](const Op& one) {
+    return size_of(one.body, [&](const Expr& read) -> std::optional<ExprSize> {
+      auto found = inside.find(read->tensor.get());
+      if (found == inside.end()) return ExprSize();  // as one operation
+      return found->second;
+    });
+  };
+  if (op.kind != OpKind::fused) return size_in(op);
+  for (const OpPtr& member : op.members) {
+    const bool stored = member->combiner != Combiner::none;
+    inside[member.get()] = stored ? ExprSize() : size_in(*member);
+  }
+  return inside.at(op.members.back().get());
+}
+
+Reason FusionLegality::why_not_size(const Op& producer, const Op& consumer,
+                                    const ExprSize& together) {
+  if (together.nodes <= kMostOperations) return std::nullopt;
+  return fmt::format("expected at most {} operations when {} is written out in {}, got {}",
+                     kMostOperations, producer.name, consumer.name, together.nodes);
+}
+
 Reason FusionLegality::why_not_users(const Op& producer) const {
   if (outputs_.count(&producer)) {
     return fmt::format("expected {} to be no output of the graph", producer.name);

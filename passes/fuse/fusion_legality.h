@@ -6,6 +6,7 @@
 // at each op once: users are counted and comprehensions classified one time.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -32,6 +33,16 @@ class FusionLegality {
   Reason why_not_users(const Op& producer) const;
   // Both sides have a contraction: each is null or what contraction_in() gave.
   static Reason why_not_contractions(const Op* of_producer, const Op* of_consumer);
+
+  // A group is computed as one expression, each member written out where it is read: of at most
+  // this many operations. So a long chain becomes several groups, and the time that it takes to
+  // compile grows with its length.
+  static constexpr int64_t kMostOperations = 1000;
+  // `sizes`: of what the readers of an op write out, when it is in a group with them.
+  using Sizes = std::unordered_map<const Op*, ExprSize>;
+  static Reason why_not_size(const Op& producer, const Op& consumer, const ExprSize& together);
+  // What the readers of an op, or group, write out.
+  static ExprSize written_out(const Op& op, const Sizes& sizes);
 
   const Op* contraction_in(const Op& op);
   // How many times a comprehension of the graph reads an op, repeated reads not counted.

@@ -1,5 +1,7 @@
 #include "tests/passes/check_nest.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <map>
 #include <string>
@@ -9,9 +11,12 @@
 #include "backends/interpreter/interpret_nest.h"
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
+#include "passes/analyse/measure_traffic.h"
+#include "passes/analyse/measure_work.h"
 #include "passes/derive/derive_schedule.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/verify_nest.h"
+#include "passes/nest/visit_nest.h"
 #include "passes/pipeline.h"
 #include "tests/golden.h"
 
@@ -52,6 +57,85 @@ testing::AssertionResult same_values(const LoopNest& nest, const Sample& sample,
   return testing::AssertionSuccess();
 }
 
+// The uOps that are issued and the points that are computed, step by step: what count_uops() and
+// measure_work() work out by arithmetic.
+class UopStepper : public NestVisitor {
+ public:
+  explicit UopStepper(const SizeValues& sizes) : values_(sizes) {}
+
+  UopCounts counts;
+  std::map<std::string, int64_t> points;  // of internal stages, by name
+
+ private:
+  void visit_alloc(const Alloc& alloc) override {
+    const bool has_window = any_node(*alloc.body, [&](const Node& node) {
+      return node.as<WindowNode>() && node.as<WindowNode>()->stage == alloc.stage;
+    });
+    if (!has_window) points[alloc.stage] += product_of(alloc.extents);
+    walk(*alloc.body);
+  }
+
+  void visit_window(const WindowNode& window) override {
+    points[window.stage] += product_of(window.computed_extents());
+    walk(*window.body);
+  }
+
+  int64_t product_of(const std::vector<Expr>& extents) const {
+    int64_t product = 1;
+    for (const Expr& extent : extents) {
+      product *= std::max<int64_t>(evaluate_index(extent, values_), 0);
+    }
+    return product;
+  }
+
+  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
+
+  void visit_loop(const Loop& loop) override {
+    const int64_t min = evaluate_index(loop.min, values_);
+    const int64_t extent = evaluate_index(loop.extent, values_);
+    const int64_t steps = loop.kind == LoopKind::tile ? std::min<int64_t>(extent, 1) : extent;
+    for (int64_t step = 0; step < steps; ++step) {
+      values_[loop.variable()] = min + step;
+      walk(*loop.body);
+    }
+    values_.erase(loop.variable());
+  }
+
+  void visit_uop(const UopNode& uop) override {
+    if (uop.kind == UopKind::load) ++counts.loads;
+    if (uop.kind == UopKind::store) ++counts.stores;
+    if (uop.kind == UopKind::execute) ++(uop.part == Part::init ? counts.inits : counts.executes);
+  }
+
+  SizeValues values_;
+};
+
+testing::AssertionResult is_measured_right(const LoopNest& nest, const SizeValues& sizes) {
+  UopStepper stepper(sizes);
+  stepper.walk(*nest.root);
+  const UopCounts counted = count_uops(nest, sizes), &issued = stepper.counts;
+  if (counted.loads == issued.loads && counted.inits == issued.inits &&
+      counted.executes == issued.executes && counted.stores == issued.stores) {
+    for (const StageWork& work : measure_work(nest, sizes).stages) {
+      if (nest.buffer(work.stage).role == BufferRole::output) continue;
+      const int64_t points = stepper.points[work.stage];
+      if (work.points == points || points == 0) continue;
+      return testing::AssertionFailure() << "measure_work: expected " << points << " points of "
+                                         << work.stage << ", got " << work.points << "\n"
+                                         << to_string(nest);
+    }
+    for (TrafficModel model : {TrafficModel::pass, TrafficModel::uop}) {
+      measure_traffic(nest, sizes, model);  // of any nest
+    }
+    return testing::AssertionSuccess();
+  }
+  return testing::AssertionFailure()
+         << "count_uops: expected " << issued.loads << " loads, " << issued.inits << " inits, "
+         << issued.executes << " executes and " << issued.stores << " stores, got " << counted.loads
+         << ", " << counted.inits << ", " << counted.executes << " and " << counted.stores << "\n"
+         << to_string(nest);
+}
+
 std::string text_of(const SizeValues& sizes) {
   std::string text;
   for (const auto& [name, value] : sizes) text += " " + name + " = " + std::to_string(value);
@@ -75,6 +159,8 @@ testing::AssertionResult computes(const LoopNest& nest, const Graph& graph, cons
                                   double tolerance) {
   try {
     verify_nest(nest);
+    const testing::AssertionResult measured = is_measured_right(nest, sizes);
+    if (!measured) return measured;
     return same_values(nest, sample_of(graph, sizes), tolerance);
   } catch (const std::exception& error) {
     return testing::AssertionFailure() << error.what() << "\nwith" << text_of(sizes) << "\n"

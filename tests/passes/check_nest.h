@@ -2,8 +2,9 @@
 #define EMULSION_TESTS_PASSES_CHECK_NEST_H_
 
 // Whether a nest means what its graph means: it keeps every rule of verify_nest, and run step by
-// step it gives what the comprehensions give. Arguments are small whole numbers, so sums are exact
-// in any order and results are compared bit for bit.
+// step it gives what the comprehensions give, in as many uOps and points as
+// count_uops() and measure_work() say. Arguments are
+// small whole numbers, so sums are exact in any order and results are compared bit for bit.
 
 #include <gtest/gtest.h>
 

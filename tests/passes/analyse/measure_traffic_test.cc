@@ -37,6 +37,23 @@ const BufferTraffic& row(const Traffic& traffic, const std::string& buffer) {
   throw InternalError("no row " + buffer);
 }
 
+// z[i] = a[i] + a[i + 2] of a window of three elements that lives at four places on the heap.
+TEST(TrafficOfFoldedStorage, CountsEachElementOfAWindowOnce) {
+  const Axis i("i", 6), j("j", 8);
+  Tensor a = compute("a", {j}, input("in", f32, {8})(j) * 2.0f);
+  Tensor z = compute("z", {i}, a(i) + a(i + 2));
+  Schedule schedule(z);
+  schedule[a].store_root().compute_at(z, i).store_in(Memory::heap);
+  const LoopNest nest = lower(schedule.graph(), schedule);
+  ASSERT_NE(to_string(nest).find("fold 4"), std::string::npos) << to_string(nest);
+  const Traffic accesses = measure_traffic(nest, {}, TrafficModel::uop);
+  EXPECT_EQ(row(accesses, "a").written, 8);
+  EXPECT_EQ(row(accesses, "a").read, 6 * 3);  // the smallest box around both reads
+  EXPECT_EQ(row(accesses, "in").read, 8);
+  const Traffic least = measure_traffic(nest);
+  EXPECT_EQ(least.elements(), 8 + 6);  // the window stays in the cache of its pass
+}
+
 TEST(TrafficOfPasses, AnUnfusedEpilogueWritesReadsAndWrites) {
   const Traffic traffic = measure_traffic(unfused(biased_matmul()));
   EXPECT_EQ(row(traffic, "mm").written, 65536);

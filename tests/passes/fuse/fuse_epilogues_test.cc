@@ -291,9 +291,25 @@ TEST(FuseEpilogues, StopsAtItsStepLimit) {
 TEST(FuseEpilogues, TenThousandOpsInARow) {
   Tensor t = input("x", f32, {4, 8});
   for (int i = 0; i < 10000; ++i) t = relu_of("t" + std::to_string(i), t);
-  Graph after = fused(t);
-  EXPECT_EQ(after.ops().size(), 2u);
-  EXPECT_EQ(after.outputs().front()->members.size(), 10000u);
+  FusionReport report;
+  Graph after = fuse_epilogues(t, always_fuse, &report);
+  // Two operations each, and one read: groups of 499.
+  EXPECT_EQ(after.ops().size(), 22u);
+  for (const OpPtr& op : after.ops()) {
+    EXPECT_LE(op->members.size(), 499u) << op->name;
+  }
+  EXPECT_EQ(report.decisions.at(497).reason, "");
+  EXPECT_EQ(report.decisions.at(498).reason,
+            "expected at most 1000 operations when t498 is written out in t499, got 1001");
+}
+
+TEST(FuseEpilogues, AnOperandThatIsReadTwiceCountsTwice) {
+  Tensor t = input("x", f32, {4, 8});
+  for (int i = 0; i < 64; ++i) {
+    t = compute("t" + std::to_string(i), {m, n}, t(m, n) * t(m, n));
+  }
+  // A group of 8: 2^8 reads.
+  EXPECT_EQ(fused(t).ops().size(), 9u);
 }
 
 TEST(FuseEpilogues, ThousandsOfGroupsInARow) {

@@ -141,6 +141,33 @@ TEST(LowerStorage, ClampedEdgesAreAHalo) {
   EXPECT_EQ(count_uops(lower(z, schedule), {{"B", 100}}).executes, 102);
 }
 
+// Steps of a Jacobi iteration, each a stencil of three rows with the one before it in a window: the
+// first step of the grid computes a pyramid of rows, every other step one row of each stage.
+TEST(LowerStorage, TheWindowsOfAJacobiIterationAreCountedStepByStep) {
+  constexpr int kSteps = 8, kRows = 40, kColumns = 4;
+  const Axis c("c", kColumns);
+  Tensor before = input("grid", f32, {kRows + 2 * kSteps, kColumns});
+  std::vector<Tensor> stages;
+  std::vector<Axis> rows;
+  for (int i = 0; i < kSteps; ++i) {
+    rows.emplace_back("r", kRows + 2 * (kSteps - 1 - i));
+    const Axis& r = rows.back();
+    before = compute("u" + std::to_string(i), {r, c},
+                     before(r, c) + before(r + 1, c) + before(r + 2, c));
+    stages.push_back(before);
+  }
+  Schedule schedule(stages.back());
+  int64_t points = 0;
+  for (int i = 0; i + 1 < kSteps; ++i) {
+    schedule[stages[i]].store_root().compute_at(stages.back(), rows.back());
+    points += (kRows + 2 * (kSteps - 1 - i)) * kColumns;
+  }
+  const LoopNest nest = lower(schedule.graph(), schedule);
+  EXPECT_EQ(count_uops(nest).executes, points);
+  EXPECT_EQ(count_uops(nest).stores, kRows * kColumns);
+  EXPECT_TRUE(computes(nest, schedule.graph()));
+}
+
 TEST(LowerStorage, WithoutOverlapEachIterationComputesItsOwn) {
   const Axis i("i", 4), j("j", 8);
   Tensor a = compute("a", {j}, input("in", f32, {8})(j) * 2.0f);

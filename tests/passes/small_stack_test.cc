@@ -1,0 +1,96 @@
+// Large expressions and long chains on a thread whose stack has 1 MiB, as threads have by default
+// on some systems.
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "dsl/graph_text.h"
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/pipeline.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/expect_error.h"
+
+namespace emulsion {
+namespace {
+
+const Target kTarget = Target::parse("x86-64-v3,cores=2");
+
+void* call(void* work) {
+  (*static_cast<const std::function<void()>*>(work))();
+  return nullptr;
+}
+
+void on_small_stack(const std::function<void()>& work) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, size_t{1} << 20);
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(&thread, &attributes, call, const_cast<std::function<void()>*>(&work)),
+            0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+// y(i) = x(i) + 1 * x(i) + 2 * x(i) + ...
+Tensor terms(int count) {
+  const Axis i("i", 16);
+  const Tensor x = input("x", f32, {16});
+  Expr value = x(i);
+  for (int n = 1; n < count; ++n) value = value + x(i) * static_cast<float>(n % 3);
+  return compute("y", {i}, value);
+}
+
+Graph chain(int length) {
+  Tensor value = input("x", f32, {16});
+  for (int n = 0; n < length; ++n) value = relu(value);
+  return Graph(value);
+}
+
+TEST(SmallStack, AnExpressionAtTheLimitIsLoweredPrintedAndRun) {
+  on_small_stack([] {
+    const Graph graph(terms(ExprSize::kMostHeight - 2));
+    EXPECT_EQ(to_string(parse_graph(to_string(graph))), to_string(graph));
+    const Lowered lowered = run_pipeline(graph, kTarget);
+    EXPECT_FALSE(to_string(lowered.nest).empty());
+    EXPECT_TRUE(computes(lowered.nest, graph));
+  });
+}
+
+TEST(SmallStack, RefusesAnExpressionBeyondIt) {
+  on_small_stack([] {
+    for (int count : {1000, 5000, 100000}) {
+      EXPECT_TRUE(throws_with<Error>(
+          [&] { terms(count); }, "y: expected at most 1000 operations inside one another, got " +
+                                     std::to_string(count + 2)));
+    }
+  });
+}
+
+TEST(SmallStack, RefusesAnExpressionThatDoublesAgainAndAgain) {
+  const Axis i("i", 16);
+  Expr value = input("x", f32, {16})(i);
+  for (int n = 0; n < 60; ++n) value = value + value;
+  EXPECT_TRUE(throws_with<Error>([&] { compute("y", {i}, value); },
+                                 "y: expected at most 100000 operations when it is written out"));
+}
+
+TEST(SmallStack, AChainOfManyOperationsIsLoweredPrintedAndRun) {
+  on_small_stack([] {
+    const Graph graph = chain(1000);
+    EXPECT_EQ(to_string(parse_graph(to_string(graph))), to_string(graph));
+    const Lowered lowered = run_pipeline(graph, kTarget);
+    EXPECT_LE(lowered.grouped.ops().size(), 6U);
+    EXPECT_FALSE(to_string(lowered.nest).empty());
+    EXPECT_TRUE(computes(lowered.nest, graph));
+    EXPECT_FALSE(to_string(run_pipeline(graph, Schedule(graph))).empty());
+  });
+}
+
+}  // namespace
+}  // namespace emulsion
