@@ -72,13 +72,24 @@ class LimitChecker : public NestVisitor {
       copies = saturated_product(copies, vectors * limits_.copies_of_more);
     }
     if (has_loops) copies = saturated_product(copies, limits_.copies_of_more);
+    if (is_guarded_in_copies(uop)) copies = saturated_product(copies, limits_.copies_of_guarded);
     if (copies <= limits_.copies) return;
     throw ScheduleError(fmt::format(
         "{}.unroll({}): expected at most {} copies of what {} computes, by all unrolled loops, {} "
-        "lanes or loops inside counting as {} copies, got {}; legal: {} as a serial loop, or split "
-        "first",
+        "lanes or loops inside counting as {} copies, a guard or mask as {}, got {}; legal: {} as "
+        "a serial loop, or split first",
         unrolled->stage, unrolled->axis, limits_.copies, uop.stage, limits_.lanes_of_a_vector,
-        limits_.copies_of_more, copies, unrolled->axis));
+        limits_.copies_of_more, limits_.copies_of_guarded, copies, unrolled->axis));
+  }
+
+  // Whether each copy has a condition of its own.
+  bool is_guarded_in_copies(const UopNode& uop) const {
+    return std::any_of(around_.begin(), around_.end(), [&](const Loop* loop) {
+      return loop->kind == LoopKind::unrolled &&
+             std::any_of(uop.guards.begin(), uop.guards.end(), [&](const Guard& guard) {
+               return mentions(guard.condition, loop->variable());
+             });
+    });
   }
 
   const CodeLimits& limits_;

@@ -21,10 +21,9 @@ namespace {
 Halide::Buffer<uint8_t> compile_body(const LoopNest& nest, const std::string& function,
                                      const Target& target, const CompileOptions& options) {
   check_cpu_limits(nest, code_limits(target));
-  const EmitOptions emit{target.has_fma(), options.checked};
   return kernel_module(nest, function,
                        kernel_target(target).with_feature(Halide::Target::NoRuntime),
-                       Halide::LinkageType::External, emit)
+                       Halide::LinkageType::External, options)
       .compile_to_buffer();
 }
 
@@ -33,19 +32,17 @@ Halide::Buffer<uint8_t> compile_body(const LoopNest& nest, const std::string& fu
 // reference makes it take the archive of this header too, where `name` is then defined twice. It
 // has internal linkage: every source file that includes the header refers to its own kernel.
 std::string header_of(const Halide::Module& module, const std::string& identity) {
-  std::ostringstream text;
-  const std::string function = identity_function(module.name(), identity);
-  const std::string guard = "EMULSION_KERNEL_" + function + "_H_";
-  Halide::Internal::CodeGen_C(text, module.target(), Halide::Internal::CodeGen_C::CHeader, guard)
-      .compile(module);
-  std::string header = text.str();
-  const size_t end = header.rfind("#endif");
-  EMULSION_CHECK(end != std::string::npos, "header of {}: expected an include guard",
-                 module.name());
-  header.insert(end, fmt::format("// Two kernels of one name do not link into one program.\n"
-                                 "__attribute__((used)) static int (*const {}_here)() = {};\n\n",
-                                 function, function));
-  return header;
+  std::ostringstream header;
+  {
+    Halide::Internal::CodeGen_C writer(header, module.target(),
+                                       Halide::Internal::CodeGen_C::CHeader,
+                                       "EMULSION_KERNEL_" + identity + "_H_");
+    writer.compile(module);
+    header << "// Two kernels of one name do not link into one program.\n"
+           << "__attribute__((used)) static int (*const " << identity << "_here)() = " << identity
+           << ";\n\n";
+  }  // The writer ends what it has opened.
+  return header.str();
 }
 
 // Compiles the functions of one library, one after another.
@@ -66,15 +63,16 @@ class LibraryCompiler {
       const std::string_view code(reinterpret_cast<const char*>(object.data()),
                                   object.size_in_bytes());
       identity_ = text_hash(identity_ + text_hash(code));
-      entry.bodies.push_back({body, kernel_target(targets_[i])});
+      entry.bodies.push_back({body, targets_[i]});
     }
     entries_.push_back(std::move(entry));
   }
 
   void finish() {
-    Halide::Module module = entry_module(name_, entries_, identity_);
+    const std::string identity = name_ + "_is_" + identity_;
+    Halide::Module module = entry_module(name_, entries_, identity);
     add_object(name_, module.compile_to_buffer());
-    std::string header = header_of(module, identity_);
+    std::string header = header_of(module, identity);
     files_.write_scratch(name_ + ".h", header.data(), header.size());
     Halide::create_static_library(objects_, module.target(), files_.scratch_path(name_ + ".a"),
                                   /*deterministic=*/true);

@@ -1,14 +1,14 @@
 #include "backends/halide/emit_nest.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
+#include "backends/entry/contracts_with_fma.h"
+#include "backends/halide/emit_places.h"
 #include "backends/halide/emit_prefetch.h"
 #include "backends/halide/emit_uop.h"
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
-#include "passes/index/simplify_index.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -16,15 +16,6 @@ namespace {
 
 namespace hi = Halide::Internal;
 using hi::Stmt;
-
-// Deeper chains of calls than this LLVM no longer makes vectors of.
-constexpr int64_t kLongestFmaChain = 8;
-
-Stmt nothing() { return hi::Evaluate::make(0); }
-
-Halide::Expr handle_of(const Place& place) {
-  return hi::Variable::make(Halide::type_of<halide_buffer_t*>(), place.memory + ".buffer");
-}
 
 hi::ForType for_type(LoopKind kind) {
   switch (kind) {
@@ -89,7 +80,8 @@ bool is_masked(const Stmt& statement) {
 
 class NestEmitter {
  public:
-  NestEmitter(const LoopNest& nest, const EmitOptions& options) : nest_(nest), options_(options) {}
+  NestEmitter(const LoopNest& nest, bool has_fma, const CompileOptions& options)
+      : nest_(nest), has_fma_(has_fma), options_(options) {}
 
   EmittedNest emit() {
     EMULSION_CHECK(nest_.root != nullptr, "nest {}: no tree", nest_.name);
@@ -119,11 +111,7 @@ class NestEmitter {
     if (buffer.role == BufferRole::constant) {
       result_.constants.push_back(place.image);
     } else {
-      const auto kind = buffer.role == BufferRole::output ? Halide::Argument::OutputBuffer
-                                                          : Halide::Argument::InputBuffer;
-      result_.arguments.emplace_back(place.memory, kind, place.type,
-                                     static_cast<uint8_t>(buffer.shape.size()),
-                                     Halide::ArgumentEstimates{});
+      result_.arguments.push_back(buffer_argument(buffer, place.memory));
     }
     return &scope_.places.insert_or_assign(buffer.name, std::move(place)).first->second;
   }
@@ -131,7 +119,7 @@ class NestEmitter {
   // Of an argument without elements the pointer may be null, and a read that a select leaves out
   // goes to element 0: let that be the descriptor of the argument.
   static Stmt with_pointer(const Place& place, const Stmt& rest) {
-    const Halide::Expr handle = handle_of(place);
+    const Halide::Expr handle = buffer_handle(place.memory);
     Halide::Expr host = hi::Call::make(Halide::type_of<void*>(), hi::Call::buffer_get_host,
                                        {handle}, hi::Call::Extern);
     if (place.has_elements.defined() && place.role != BufferRole::constant) {
@@ -162,9 +150,9 @@ class NestEmitter {
     const std::string variable = loop.variable();
     const std::string name = unique(halide_name(variable));
     const Halide::Expr min = hi::simplify(scope_.index(loop.min));
-    const Halide::Expr extent = loop_extent(loop);
+    const Halide::Expr extent = loop_extent(loop.extent);
     const auto steps = hi::as_const_int(extent);
-    if (steps && *steps <= 0) return {nothing(), {}};
+    if (steps && *steps <= 0) return {hi::Evaluate::make(0), {}};
     scope_.variables[variable] = hi::Variable::make(Halide::Int(32), name);
     loops_.push_back(&loop);
     Guarded body = emit(*loop.body);
@@ -211,28 +199,24 @@ class NestEmitter {
   }
 
   Guarded emit_window(const WindowNode& window) {
-    windows_[window.stage] = &window;
+    for (const Window& slide : window.slides) slid_along_.push_back(slide.loop);
     Guarded made = emit(*window.body);
-    windows_.erase(window.stage);
+    slid_along_.resize(slid_along_.size() - window.slides.size());
     return made;
   }
 
-  Halide::Expr loop_extent(const Loop& loop) const {
-    auto window = windows_.find(loop.stage);
-    return window == windows_.end() ? hi::simplify(scope_.index(loop.extent))
-                                    : extent_in(*window->second, 0, loop.extent);
-  }
-
   // Where a window slides along loop v, all of it is computed at v == 0 and less in every other
-  // step: that is where the loop is to be fast. `first`: of the slides that are still to be told.
-  Halide::Expr extent_in(const WindowNode& window, size_t first, const Expr& extent) const {
-    for (size_t i = first; i < window.slides.size(); ++i) {
-      const std::string& loop = window.slides[i].loop;
+  // step: that is where the loop is to be fast. `first`: of slid_along_, still to be told.
+  Halide::Expr loop_extent(const Expr& extent, size_t first = 0) const {
+    for (size_t i = first; i < slid_along_.size(); ++i) {
+      const std::string& loop = slid_along_[i];
       if (!mentions(extent, loop)) continue;
       const auto at = [&](int64_t step) {
-        return extent_in(window, i + 1, substitute_axes(extent, [&](const std::string& name) {
-                           return name == loop ? int_constant(step) : Expr();
-                         }));
+        return loop_extent(substitute_axes(extent,
+                                           [&](const std::string& name) {
+                                             return name == loop ? int_constant(step) : Expr();
+                                           }),
+                           i + 1);
       };
       return Halide::select(scope_.variables.at(loop) > 0, Halide::likely(at(1)), at(0));
     }
@@ -241,15 +225,7 @@ class NestEmitter {
 
   Stmt emit_branch(const Branch& branch) {
     const Halide::Expr condition = scope_.index(branch.condition);
-    const Stage& stage = nest_.stage(branch.stage);
-    size_t& passed = passed_[branch.stage];
-    specialized_.insert_or_assign(branch.stage, specialized(stage, passed));
-    const Stmt holds = closed(*branch.holds);
-    specialized_.erase(branch.stage);
-    ++passed;
-    const Stmt otherwise = closed(*branch.otherwise);
-    --passed_[branch.stage];
-    return hi::IfThenElse::make(condition, holds, otherwise);
+    return hi::IfThenElse::make(condition, closed(*branch.holds), closed(*branch.otherwise));
   }
 
   Stmt emit_alloc(const Alloc& alloc) {
@@ -258,35 +234,35 @@ class NestEmitter {
     const Buffer& buffer = nest_.buffer(alloc.stage);
     place.type = halide_type(buffer.dtype);
     place.shape = buffer.shape;
-    for (size_t d = 0; d < alloc.extents.size(); ++d) {
-      place.mins.push_back(hi::simplify(scope_.index(alloc.mins[d])));
-      place.extents.push_back(hi::simplify(scope_.index(alloc.extents[d])));
-    }
+    place.mins = simplified(alloc.mins);
+    place.extents = simplified(alloc.extents);
     Halide::Expr elements;
     place.strides = storage_strides(alloc.layout, place.extents, &elements);
     place.folds = alloc.layout.folds;
     auto hoisted = hoisted_.find(alloc.stage);
     const bool has_memory = hoisted != hoisted_.end();
     place.memory = has_memory ? hoisted->second : unique(halide_name(alloc.stage));
-    const std::string memory = place.memory;
-    scope_.places.insert_or_assign(alloc.stage, std::move(place));
+    scope_.places.insert_or_assign(alloc.stage, place);
     Stmt body = closed(*alloc.body);
     scope_.places.erase(alloc.stage);
-    return has_memory ? body : allocate(alloc, memory, elements, body);
+    return has_memory ? body : allocate(alloc, place.memory, elements, body);
   }
 
   Stmt emit_hoisted(const HoistedAlloc& hoisted) {
     const std::string memory = unique(halide_name(hoisted.stage));
-    std::vector<Halide::Expr> extents;
-    for (const Expr& extent : hoisted.extents) {
-      extents.push_back(hi::simplify(scope_.index(extent)));
-    }
     Halide::Expr elements;
-    storage_strides(hoisted.layout, extents, &elements);
+    storage_strides(hoisted.layout, simplified(hoisted.extents), &elements);
     hoisted_.emplace(hoisted.stage, memory);
     const Stmt body = closed(*hoisted.body);
     hoisted_.erase(hoisted.stage);
     return allocate(hoisted, memory, elements, body);
+  }
+
+  std::vector<Halide::Expr> simplified(const std::vector<Expr>& indices) const {
+    std::vector<Halide::Expr> result;
+    result.reserve(indices.size());
+    for (const Expr& index : indices) result.push_back(hi::simplify(scope_.index(index)));
+    return result;
   }
 
   Stmt allocate(const Storage& storage, const std::string& memory, const Halide::Expr& elements,
@@ -296,39 +272,16 @@ class NestEmitter {
                               hi::const_true(), body);
   }
 
-  const Stage& stage_here(const std::string& name) const {
-    auto found = specialized_.find(name);
-    return found == specialized_.end() ? nest_.stage(name) : found->second;
-  }
-
   Guarded emit_instance(const UopNode& uop) {
-    const Stage& stage = stage_here(uop.stage);
+    const Stage& stage = nest_.stage(uop.stage);
     std::vector<EmittedGuard> guards, masks;
     for (const Guard& guard : uop.guards) {
       const bool of_one_side = guard.mask == GuardMask::loads || guard.mask == GuardMask::stores;
       (of_one_side ? masks : guards).push_back({scope_.index(guard.condition), guard.mask});
     }
-    const UopContext context{nest_, stage, scope_, contracts_with_fma(stage, uop),
-                             options_.checked};
+    const bool fma = has_fma_ && contracts_with_fma(stage, uop, loops_);
+    const UopContext context{nest_, stage, scope_, fma, options_.checked};
     return {emit_uop(uop, masks, context), guards};
-  }
-
-  // A sum of products, on a target that has the instruction, unless so many reduction steps are
-  // unrolled that LLVM would not find the vectors again.
-  bool contracts_with_fma(const Stage& stage, const UopNode& uop) const {
-    if (!options_.has_fma || uop.part != Part::update || stage.combiner != Combiner::sum)
-      return false;
-    if (!is_float(stage.dtype) || stage.body->op != ExprOp::mul) return false;
-    int64_t unrolled = 1;
-    for (const Loop* loop : loops_) {
-      if (loop->kind != LoopKind::unrolled) continue;
-      const std::string variable = loop->variable();
-      const bool carries = std::any_of(
-          uop.point.begin() + static_cast<std::ptrdiff_t>(stage.axes.size()), uop.point.end(),
-          [&](const Expr& index) { return mentions(index, variable); });
-      if (carries) unrolled *= std::max<int64_t>(1, evaluate_index(loop->extent, {}));
-    }
-    return unrolled <= kLongestFmaChain;
   }
 
   // Halide's passes take equal names for equal things.
@@ -338,13 +291,12 @@ class NestEmitter {
   }
 
   const LoopNest& nest_;
-  const EmitOptions& options_;
+  const bool has_fma_;
+  const CompileOptions& options_;
   EmittedNest result_;
   EmitScope scope_;
-  std::vector<const Loop*> loops_;                    // around the node at hand, outermost first
-  std::map<std::string, const WindowNode*> windows_;  // around it, by stage
-  std::map<std::string, Stage> specialized_;          // stages that are in a specialization here
-  std::map<std::string, size_t> passed_;        // specializations that the branches around left out
+  std::vector<const Loop*> loops_;              // around the node at hand, outermost first
+  std::vector<std::string> slid_along_;         // loops, by the windows around it
   std::map<std::string, std::string> hoisted_;  // memory by stage
   std::map<std::string, int> uses_;
 };
@@ -353,8 +305,8 @@ class NestEmitter {
 
 std::string size_argument(const std::string& size) { return "size_" + size; }
 
-EmittedNest emit_nest(const LoopNest& nest, const EmitOptions& options) {
-  return NestEmitter(nest, options).emit();
+EmittedNest emit_nest(const LoopNest& nest, bool has_fma, const CompileOptions& options) {
+  return NestEmitter(nest, has_fma, options).emit();
 }
 
 }  // namespace emulsion

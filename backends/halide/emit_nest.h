@@ -12,14 +12,10 @@
 #include <vector>
 
 #include "Halide.h"
+#include "backends/entry/compile_options.h"
 #include "passes/nest/loop_nest.h"
 
 namespace emulsion {
-
-struct EmitOptions {
-  bool has_fma = false;  // whether the target has an instruction for a * b + c
-  bool checked = false;  // whether every offset is asserted to be inside the memory that it is of
-};
 
 // The statement, and what a function needs that holds it.
 struct EmittedNest {
@@ -31,8 +27,9 @@ struct EmittedNest {
 // The name of the argument that carries a run-time size.
 std::string size_argument(const std::string& size);
 
-// To be called inside call_halide(), of a nest that check_cpu_limits.h accepts.
-EmittedNest emit_nest(const LoopNest& nest, const EmitOptions& options);
+// To be called inside call_halide(), of a nest that check_cpu_limits.h accepts. `has_fma`: whether
+// the target has an instruction for a * b + c.
+EmittedNest emit_nest(const LoopNest& nest, bool has_fma, const CompileOptions& options);
 
 }  // namespace emulsion
 

@@ -11,8 +11,6 @@ namespace {
 
 namespace hi = Halide::Internal;
 
-Halide::Expr simplified(const Halide::Expr& e) { return hi::simplify(e); }
-
 Halide::Buffer<> constant_image(const Buffer& buffer, const std::string& name) {
   std::vector<int> extents;
   for (size_t d = buffer.shape.size(); d-- > 0;) {
@@ -23,12 +21,6 @@ Halide::Buffer<> constant_image(const Buffer& buffer, const std::string& name) {
                  "constant {}: {} bytes", buffer.name, buffer.data ? buffer.data->size() : 0);
   std::memcpy(result.data(), buffer.data->data(), buffer.data->size());
   return result;
-}
-
-// Alignment is that of one element: of an argument nothing more is known, and a constant lies in
-// the object file, where Halide aligns it to less than its widest vector.
-Halide::Parameter parameter_of(const Place& place) {
-  return Halide::Parameter(place.type, true, static_cast<int>(place.shape.size()), place.memory);
 }
 
 }  // namespace
@@ -47,7 +39,7 @@ std::vector<Halide::Expr> storage_strides(const StorageLayout& layout,
       const int32_t m = static_cast<int32_t>(multiple);
       extent = (extent + (m - 1)) / m * m;
     }
-    stride = simplified(stride * Halide::max(extent, 1));
+    stride = hi::simplify(stride * Halide::max(extent, 1));
   }
   if (elements != nullptr) *elements = stride;
   return strides;
@@ -66,21 +58,33 @@ Place dense_place(const Buffer& buffer, const std::vector<Halide::Expr>& extents
   Halide::Expr stride = 1;
   for (size_t d = extents.size(); d-- > 0;) {
     place.strides[d] = stride;
-    stride = simplified(stride * extents[d]);
+    stride = hi::simplify(stride * extents[d]);
     if (hi::is_const(extents[d])) continue;
     Halide::Expr some = extents[d] > 0;
     place.has_elements = place.has_elements.defined() ? place.has_elements && some : some;
   }
-  place.parameter = parameter_of(place);
+  // Its alignment is that of one element: of an argument nothing more is known, and a constant lies
+  // in the object file, where Halide aligns it to less than its widest vector.
+  place.parameter =
+      Halide::Parameter(place.type, true, static_cast<int>(extents.size()), place.memory);
   if (buffer.role == BufferRole::constant) place.image = constant_image(buffer, place.memory);
   return place;
+}
+
+Halide::Expr buffer_handle(const std::string& argument) {
+  return hi::Variable::make(Halide::type_of<halide_buffer_t*>(), argument + ".buffer");
+}
+
+hi::LoweredArgument buffer_argument(const Buffer& buffer, const std::string& name) {
+  const auto kind = buffer.role == BufferRole::output ? Halide::Argument::OutputBuffer
+                                                      : Halide::Argument::InputBuffer;
+  return {name, kind, halide_type(buffer.dtype), static_cast<uint8_t>(buffer.shape.size()),
+          Halide::ArgumentEstimates{}};
 }
 
 Halide::Type type_in_memory(const Halide::Type& type) {
   return type.with_bits((type.bits() + 7) / 8 * 8);
 }
-
-Halide::Type Place::memory_type() const { return type_in_memory(type); }
 
 std::vector<Halide::Expr> Place::relative(const std::vector<Halide::Expr>& indices) const {
   EMULSION_CHECK(indices.size() == mins.size(), "{}: {} indices for {} axes", buffer,
@@ -116,15 +120,16 @@ Halide::Expr Place::offset(const std::vector<Halide::Expr>& indices) const {
 }
 
 Halide::Expr Place::load(const Halide::Expr& at_offset, const Halide::Expr& predicate) const {
-  Halide::Expr value = hi::Load::make(memory_type(), memory, at_offset, image, parameter, predicate,
-                                      hi::ModulusRemainder());
+  Halide::Expr value = hi::Load::make(type_in_memory(type), memory, at_offset, image, parameter,
+                                      predicate, hi::ModulusRemainder());
   return value.type() == type ? value : hi::Cast::make(type, value);
 }
 
 hi::Stmt Place::store(const Halide::Expr& value, const Halide::Expr& at_offset,
                       const Halide::Expr& predicate) const {
   EMULSION_CHECK(value.type() == type, "a store of another type to {}", buffer);
-  Halide::Expr stored = type == memory_type() ? value : hi::Cast::make(memory_type(), value);
+  const Halide::Type stored_type = type_in_memory(type);
+  Halide::Expr stored = type == stored_type ? value : hi::Cast::make(stored_type, value);
   return hi::Store::make(memory, stored, at_offset, parameter, predicate, hi::ModulusRemainder());
 }
 

@@ -42,11 +42,14 @@ struct Place {
   Halide::Expr load(const Halide::Expr& at_offset, const Halide::Expr& predicate) const;
   Halide::Internal::Stmt store(const Halide::Expr& value, const Halide::Expr& at_offset,
                                const Halide::Expr& predicate) const;
-  Halide::Type memory_type() const;  // of one element
 };
 
 // A value of that type as it is in memory: a bool takes a byte.
 Halide::Type type_in_memory(const Halide::Type& type);
+
+// What Halide knows the descriptor of an argument as, and the argument itself.
+Halide::Expr buffer_handle(const std::string& argument);
+Halide::Internal::LoweredArgument buffer_argument(const Buffer& buffer, const std::string& name);
 
 // An argument or a constant: dense and row-major from 0. `extents`: those of its shape.
 Place dense_place(const Buffer& buffer, const std::vector<Halide::Expr>& extents);

@@ -1,6 +1,5 @@
 #include "backends/halide/emit_prefetch.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "backends/halide/scalar_ops.h"
@@ -45,17 +44,7 @@ class PrefetchBox : public NestVisitor {
   void visit_uop(const UopNode& uop) override {
     if (uop.stage != loop_.stage || uop.part != loop_.part) return;
     const Stage& stage = nest_.stage(uop.stage);
-    HalideScope body;
-    body.axis = [&](const std::string& name) {
-      for (size_t d = 0; d < uop.point.size(); ++d) {
-        const size_t pure = stage.axes.size();
-        const Axis& axis = d < pure ? stage.axes[d] : stage.reduction_axes[d - pure];
-        if (axis.name() == name) return scope_.index(uop.point[d]);
-      }
-      EMULSION_CHECK(false, "stage {}: no value for {}", stage.name, name);
-      return Halide::Expr();
-    };
-    body.size = [&](const std::string& name) { return scope_.variables.at(name); };
+    HalideScope body = scope_.body_at(stage, scope_.indices(uop.point));
     body.read = [](const ExprNode& read, const std::vector<Halide::Expr>&) {
       // An index that is read itself: nothing is known of it.
       return hi::Variable::make(halide_type(read.dtype), "prefetch_unknown");
@@ -98,7 +87,7 @@ class PrefetchBox : public NestVisitor {
 hi::Stmt touch(const Place& place, const std::vector<Halide::Expr>& mins,
                const std::vector<Halide::Expr>& extents, const std::string& name) {
   constexpr int kLineBytes = 64;
-  const Halide::Type type = place.memory_type();
+  const Halide::Type type = type_in_memory(place.type);
   Halide::Expr offset = place.offset(mins);
   std::vector<std::pair<std::string, Halide::Expr>> loops;
   for (size_t d = 0; d < extents.size(); ++d) {

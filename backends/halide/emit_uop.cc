@@ -1,6 +1,8 @@
 #include "backends/halide/emit_uop.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
 #include <utility>
 
 #include "backends/halide/scalar_ops.h"
@@ -15,20 +17,7 @@ namespace hi = Halide::Internal;
 using hi::Stmt;
 
 ExprOp combining_op(Combiner combiner) {
-  switch (combiner) {
-    case Combiner::sum:
-      return ExprOp::add;
-    case Combiner::product:
-      return ExprOp::mul;
-    case Combiner::min:
-      return ExprOp::min;
-    case Combiner::max:
-      return ExprOp::max;
-    case Combiner::none:
-      break;
-  }
-  EMULSION_CHECK(false, "an update without a combiner");
-  return ExprOp::add;
+  return combine(combiner, axis_value("before"), axis_value("value"))->op;
 }
 
 // A tile that starts earlier so as not to reach past the end does so in the last step only: Halide
@@ -41,9 +30,14 @@ class ShiftMarker : public hi::IRMutator {
   }
 };
 
+// In the general case or in a specialization.
 bool shifts_inwards(const Stage& stage) {
-  return std::any_of(stage.transforms.begin(), stage.transforms.end(),
-                     [](const LoopTransform& t) { return t.tail == Tail::shift_inwards; });
+  const auto shifts = [](const auto& one) {
+    return std::any_of(one.transforms.begin(), one.transforms.end(),
+                       [](const LoopTransform& t) { return t.tail == Tail::shift_inwards; });
+  };
+  return shifts(stage) ||
+         std::any_of(stage.specializations.begin(), stage.specializations.end(), shifts);
 }
 
 class UopEmitter {
@@ -60,17 +54,14 @@ class UopEmitter {
 
   Stmt emit() {
     const Place& target = scope_.place(stage_.name);
-    for (size_t d = 0; d < stage_.axes.size(); ++d) {
-      point_.push_back(scope_.index(uop_.point[d]));
-      if (shifts_inwards(stage_)) point_.back() = ShiftMarker().mutate(point_.back());
-      axes_.emplace(stage_.axes[d].name(), point_.back());
+    point_ = scope_.indices(uop_.point);
+    const auto reductions = point_.begin() + static_cast<std::ptrdiff_t>(stage_.axes.size());
+    for (auto index = point_.begin(); index != reductions; ++index) {
+      if (shifts_inwards(stage_)) *index = ShiftMarker().mutate(*index);
     }
-    for (size_t d = stage_.axes.size(); d < uop_.point.size(); ++d) {
-      axes_.emplace(stage_.reduction_axes[d - stage_.axes.size()].name(),
-                    scope_.index(uop_.point[d]));
-    }
-    const Halide::Expr offset = target.offset(point_);
-    check(target, point_, store_mask_);
+    const std::vector<Halide::Expr> element(point_.begin(), reductions);
+    const Halide::Expr offset = target.offset(element);
+    check(target, element, store_mask_);
     Stmt result = target.store(value(target, offset), offset, store_mask_);
     // No mutex: every combiner is one that Halide makes an atomic instruction or loop of.
     if (uop_.atomic) result = hi::Atomic::make(target.memory, "", result);
@@ -98,13 +89,7 @@ class UopEmitter {
   }
 
   Halide::Expr body(const Expr& expr) {
-    HalideScope scope;
-    scope.axis = [this](const std::string& name) {
-      auto found = axes_.find(name);
-      EMULSION_CHECK(found != axes_.end(), "stage {}: no value for {}", stage_.name, name);
-      return found->second;
-    };
-    scope.size = [this](const std::string& name) { return scope_.variables.at(name); };
+    HalideScope scope = scope_.body_at(stage_, point_);
     scope.read = [this](const ExprNode& node, const std::vector<Halide::Expr>& indices) {
       return read(node, indices);
     };
@@ -118,12 +103,41 @@ class UopEmitter {
       return hi::make_zero(halide_type(buffer.dtype));
     }
     const Place& place = scope_.place(node.name);
-    std::vector<bool> known;
-    for (size_t d = 0; d < indices.size(); ++d) known.push_back(is_own_index(node, d));
-    const std::vector<Halide::Expr> safe =
-        safe_indices(node, indices, known, place, stage_, scope_);
+    const std::vector<Halide::Expr> safe = safe_indices(node, indices, place);
     check(place, safe, load_mask_);
     return place.load(place.offset(safe), load_mask_);
+  }
+
+  // The indices of a read, with those brought inside the buffer that are not proved to be: a read
+  // is of memory, whatever the select around it says, and its value is then not used.
+  std::vector<Halide::Expr> safe_indices(const ExprNode& read,
+                                         const std::vector<Halide::Expr>& indices,
+                                         const Place& place) const {
+    AxisExtents domain;
+    for (const Axis& axis : stage_.axes) domain.emplace(axis.name(), axis.extent());
+    for (const Axis& axis : stage_.reduction_axes) domain.emplace(axis.name(), axis.extent());
+    std::vector<Halide::Expr> result = indices;
+    bool proved = true;
+    Halide::Expr has_elements = hi::const_true();
+    for (size_t d = 0; d < indices.size(); ++d) {
+      const Extent& shape = place.shape[d];
+      if (!proves_in_bounds(int_constant(0), shape, domain)) {
+        has_elements = both(has_elements, scope_.extent(shape) > 0);
+      }
+      if (is_own_index(read, d) || proves_in_bounds(read.args[d], shape, domain)) continue;
+      proved = false;
+      // Of storage only the region is there.
+      const bool folded = place.fold(d) > 0;
+      const Halide::Expr low = folded ? Halide::Expr(0) : place.mins[d];
+      const Halide::Expr length = folded ? scope_.extent(shape) : place.extents[d];
+      result[d] = Halide::max(Halide::min(indices[d], low + length - 1), low);
+    }
+    if (proved || hi::is_const_one(has_elements)) return result;
+    // One element is there even of an empty buffer.
+    for (size_t d = 0; d < result.size(); ++d) {
+      result[d] = Halide::select(has_elements, result[d], place.mins[d]);
+    }
+    return result;
   }
 
   // Whether the index is not one of the body of the stage: the pass that made it proved that it
@@ -168,8 +182,7 @@ class UopEmitter {
   const Stage& stage_;
   const EmitScope& scope_;
   Halide::Expr load_mask_, store_mask_;
-  std::vector<Halide::Expr> point_;
-  std::map<std::string, Halide::Expr> axes_;
+  std::vector<Halide::Expr> point_;  // with that of the reduction axes
   std::vector<Stmt> checks_;
 };
 
@@ -185,6 +198,29 @@ Halide::Expr EmitScope::index(const Expr& expr) const {
   return translate_expr(expr, scope);
 }
 
+std::vector<Halide::Expr> EmitScope::indices(const std::vector<Expr>& exprs) const {
+  std::vector<Halide::Expr> result;
+  result.reserve(exprs.size());
+  for (const Expr& expr : exprs) result.push_back(index(expr));
+  return result;
+}
+
+HalideScope EmitScope::body_at(const Stage& stage, const std::vector<Halide::Expr>& point) const {
+  std::map<std::string, Halide::Expr> axes;
+  const size_t pure = stage.axes.size();
+  for (size_t d = 0; d < point.size(); ++d) {
+    axes.emplace((d < pure ? stage.axes[d] : stage.reduction_axes[d - pure]).name(), point[d]);
+  }
+  HalideScope body;
+  body.axis = [axes, stage = stage.name](const std::string& name) {
+    auto found = axes.find(name);
+    EMULSION_CHECK(found != axes.end(), "stage {}: no value for {}", stage, name);
+    return found->second;
+  };
+  body.size = [this](const std::string& name) { return variables.at(name); };
+  return body;
+}
+
 Halide::Expr EmitScope::extent(const Extent& extent) const {
   return hi::simplify(index(extent_value(extent)));
 }
@@ -193,36 +229,6 @@ const Place& EmitScope::place(const std::string& buffer) const {
   auto found = places.find(buffer);
   EMULSION_CHECK(found != places.end(), "{} has no memory here", buffer);
   return found->second;
-}
-
-std::vector<Halide::Expr> safe_indices(const ExprNode& read,
-                                       const std::vector<Halide::Expr>& indices,
-                                       const std::vector<bool>& known, const Place& place,
-                                       const Stage& stage, const EmitScope& scope) {
-  AxisExtents domain;
-  for (const Axis& axis : stage.axes) domain.emplace(axis.name(), axis.extent());
-  for (const Axis& axis : stage.reduction_axes) domain.emplace(axis.name(), axis.extent());
-  std::vector<Halide::Expr> result = indices;
-  bool proved = true;
-  Halide::Expr has_elements;
-  for (size_t d = 0; d < indices.size(); ++d) {
-    if (!proves_in_bounds(int_constant(0), place.shape[d], domain)) {
-      const Halide::Expr some = scope.extent(place.shape[d]) > 0;
-      has_elements = has_elements.defined() ? has_elements && some : some;
-    }
-    if (known[d] || proves_in_bounds(read.args[d], place.shape[d], domain)) continue;
-    proved = false;
-    // Of storage only the region is there.
-    const Halide::Expr low = place.fold(d) > 0 ? Halide::Expr(0) : place.mins[d];
-    const Halide::Expr length = place.fold(d) > 0 ? scope.extent(place.shape[d]) : place.extents[d];
-    result[d] = Halide::max(Halide::min(indices[d], low + length - 1), low);
-  }
-  if (proved || !has_elements.defined()) return result;
-  // One element is there even of an empty buffer.
-  for (size_t d = 0; d < result.size(); ++d) {
-    result[d] = Halide::select(has_elements, result[d], place.mins[d]);
-  }
-  return result;
 }
 
 Stmt emit_uop(const UopNode& uop, const std::vector<EmittedGuard>& masks,

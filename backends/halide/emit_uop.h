@@ -4,13 +4,13 @@
 // One uOp as one store: its point becomes the offset that it is stored at, the body of its stage
 // the value.
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "Halide.h"
 #include "backends/halide/emit_places.h"
+#include "backends/halide/translate_expr.h"
 #include "dsl/schedule.h"
 #include "passes/nest/loop_nest.h"
 
@@ -23,9 +23,13 @@ struct EmitScope {
 
   // An integer or a condition over loop variables and sizes.
   Halide::Expr index(const Expr& expr) const;
+  std::vector<Halide::Expr> indices(const std::vector<Expr>& exprs) const;
   // The same of an affine extent.
   Halide::Expr extent(const Extent& extent) const;
   const Place& place(const std::string& buffer) const;
+  // What the names in the body of a stage mean at a point, one index for each of its axes, then its
+  // reduction axes. How the body reads is left to say.
+  HalideScope body_at(const Stage& stage, const std::vector<Halide::Expr>& point) const;
 };
 
 // A condition on the instances of a uOp, and what of them it leaves out.
@@ -36,7 +40,7 @@ struct EmittedGuard {
 
 struct UopContext {
   const LoopNest& nest;
-  const Stage& stage;  // with the transforms that hold here
+  const Stage& stage;
   const EmitScope& scope;
   bool fused_multiply_add = false;  // whether an update may be one
   bool checked = false;             // assert each offset: see compile_options.h
@@ -46,14 +50,6 @@ struct UopContext {
 // the guards that mask its loads or its stores only.
 Halide::Internal::Stmt emit_uop(const UopNode& uop, const std::vector<EmittedGuard>& masks,
                                 const UopContext& context);
-
-// The indices of a read, with those brought inside the buffer that are not proved to be: a read is
-// of memory, whatever the select around it says, and its value is then not used. `known`: those
-// that are inside though nothing here proves it.
-std::vector<Halide::Expr> safe_indices(const ExprNode& read,
-                                       const std::vector<Halide::Expr>& indices,
-                                       const std::vector<bool>& known, const Place& place,
-                                       const Stage& stage, const EmitScope& scope);
 
 }  // namespace emulsion
 

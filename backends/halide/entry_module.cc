@@ -2,7 +2,7 @@
 
 #include "backends/entry/descriptor_text.h"
 #include "backends/entry/run_time_sizes.h"
-#include "backends/halide/scalar_ops.h"
+#include "backends/halide/emit_places.h"
 #include "dsl/error.h"
 
 namespace emulsion {
@@ -11,38 +11,18 @@ namespace {
 namespace hi = Halide::Internal;
 using hi::Call;
 
-constexpr Halide::Target::Feature kInstructionSets[] = {
-    Halide::Target::SSE41,
-    Halide::Target::AVX,
-    Halide::Target::AVX2,
-    Halide::Target::AVXVNNI,
-    Halide::Target::FMA,
-    Halide::Target::F16C,
-    Halide::Target::AVX512,
-    Halide::Target::AVX512_Skylake,
-    Halide::Target::AVX512_Cannonlake,
-    Halide::Target::AVX512_SapphireRapids,
-    Halide::Target::AVX512_Zen4,
-    Halide::Target::AVX512_Zen5,
-};
-
 class EntryBuilder {
  public:
   explicit EntryBuilder(const Entry& entry) : entry_(entry) {
     for (const Buffer* argument : entry.nest->arguments()) {
-      buffers_.push_back(
-          hi::Variable::make(Halide::type_of<halide_buffer_t*>(), argument->name + ".buffer"));
+      buffers_.push_back(buffer_handle(argument->name));
     }
   }
 
   hi::LoweredFunc build() {
     std::vector<hi::LoweredArgument> arguments;
     for (const Buffer* argument : entry_.nest->arguments()) {
-      auto kind = argument->role == BufferRole::output ? Halide::Argument::OutputBuffer
-                                                       : Halide::Argument::InputBuffer;
-      arguments.emplace_back(argument->name, kind, halide_type(argument->dtype),
-                             static_cast<uint8_t>(argument->shape.size()),
-                             Halide::ArgumentEstimates{});
+      arguments.push_back(buffer_argument(*argument, argument->name));
     }
     Halide::Expr descriptor = hi::StringImm::make(descriptor_text(*entry_.nest, entry_.name));
     Halide::Expr array = Call::make(Halide::type_of<halide_buffer_t**>(), Call::make_struct,
@@ -98,15 +78,13 @@ class EntryBuilder {
   }
 
   // Undefined when any processor will do.
-  static Halide::Expr can_run(const Halide::Target& target) {
+  static Halide::Expr can_run(const Target& target) {
+    if (target.features.empty()) return Halide::Expr();
     std::vector<uint64_t> words((Halide::Target::FeatureEnd + 63) / 64, 0);
-    bool any = false;
-    for (Halide::Target::Feature feature : kInstructionSets) {
-      if (!target.has_feature(feature)) continue;
+    for (const std::string& name : target.features) {
+      const Halide::Target::Feature feature = Halide::Target::feature_from_name(name);
       words[feature / 64] |= uint64_t{1} << (feature % 64);
-      any = true;
     }
-    if (!any) return Halide::Expr();
     std::vector<Halide::Expr> values;
     values.reserve(words.size());
     for (uint64_t word : words) values.emplace_back(hi::UIntImm::make(Halide::UInt(64), word));
@@ -122,22 +100,17 @@ class EntryBuilder {
     return has && Call::make(Halide::Int(32), "emulsion_zen_generation", {}, Call::Extern) >= zen;
   }
 
-  static int zen_generation(const Halide::Target& target) {
-    if (target.has_feature(Halide::Target::AVX512_Zen5)) return 5;
+  static int zen_generation(const Target& target) {
+    if (target.has("avx512_zen5")) return 5;
     // Sapphire Rapids implies zen4's AVX-512, but its code is Intel's.
-    const bool intel = target.has_feature(Halide::Target::AVX512_SapphireRapids);
-    return target.has_feature(Halide::Target::AVX512_Zen4) && !intel ? 4 : 0;
+    return target.has("avx512_zen4") && !target.has("avx512_sapphirerapids") ? 4 : 0;
   }
 
   hi::Stmt dispatch() const {
     std::string legal;
     for (const TargetBody& body : entry_.bodies) {
-      std::string text;
-      for (Halide::Target::Feature feature : kInstructionSets) {
-        if (!body.target.has_feature(feature)) continue;
-        text += (text.empty() ? "" : "-") + Halide::Target::feature_to_name(feature);
-      }
-      legal += (legal.empty() ? "" : " or ") + text;
+      legal +=
+          fmt::format("{}{}", legal.empty() ? "" : " or ", fmt::join(body.target.features, "-"));
     }
     Halide::Expr refusal = Call::make(
         Halide::Int(32), "halide_error_requirement_failed",
@@ -158,10 +131,6 @@ class EntryBuilder {
 
 }  // namespace
 
-std::string identity_function(const std::string& name, const std::string& identity) {
-  return name + "_is_" + identity;
-}
-
 Halide::Module entry_module(const std::string& name, const std::vector<Entry>& entries,
                             const std::string& identity) {
   // With assertions: they are how a statement of Halide's leaves a function.
@@ -170,8 +139,7 @@ Halide::Module entry_module(const std::string& name, const std::vector<Entry>& e
     EMULSION_CHECK(!entry.bodies.empty(), "entry {}: no bodies", entry.name);
     module.append(EntryBuilder(entry).build());
   }
-  module.append(hi::LoweredFunc(identity_function(name, identity),
-                                std::vector<hi::LoweredArgument>(), hi::Evaluate::make(0),
+  module.append(hi::LoweredFunc(identity, std::vector<hi::LoweredArgument>(), hi::Evaluate::make(0),
                                 Halide::LinkageType::External, Halide::NameMangling::C));
   return module;
 }

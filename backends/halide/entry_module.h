@@ -19,14 +19,15 @@
 #include <vector>
 
 #include "Halide.h"
+#include "dsl/target.h"
 #include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 
 // One body for each target, the best first.
 struct TargetBody {
-  std::string function;   // int function(sizes..., buffers...)
-  Halide::Target target;  // its instruction sets are what the processor is asked for
+  std::string function;  // int function(sizes..., buffers...)
+  Target target;         // its features are what the processor is asked for
 };
 
 struct Entry {
@@ -35,11 +36,9 @@ struct Entry {
   std::vector<TargetBody> bodies;
 };
 
-// To be called inside call_halide(). `identity`: a hash of the bodies' code.
+// To be called inside call_halide(). `identity`: the function that is there in this kernel only.
 Halide::Module entry_module(const std::string& name, const std::vector<Entry>& entries,
                             const std::string& identity);
-// The function that is there in this kernel only.
-std::string identity_function(const std::string& name, const std::string& identity);
 
 }  // namespace emulsion
 

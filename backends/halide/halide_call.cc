@@ -73,13 +73,9 @@ class StackScope {
   const size_t before_;  // the application's
 };
 
-std::string without_trailing_newlines(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
-
 [[noreturn]] void fail_internally(const std::string& what, const std::string& message) {
-  throw InternalError(what + ": Halide: " + without_trailing_newlines(message));
+  const size_t end = message.find_last_not_of('\n') + 1;  // 0 where there is no such character
+  throw InternalError(what + ": Halide: " + message.substr(0, end));
 }
 
 }  // namespace

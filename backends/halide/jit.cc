@@ -1,6 +1,5 @@
 #include "backends/halide/jit.h"
 
-#include <algorithm>
 #include <mutex>
 
 #include "Halide.h"
@@ -31,26 +30,11 @@ struct ErrorCapture : Halide::JITUserContext {
   }
 };
 
-// A halide_buffer_t over the caller's memory.
-struct BufferView {
-  std::vector<halide_dimension_t> dimensions;
-  halide_buffer_t buffer = {};
-
-  explicit BufferView(const JitBuffer& from) : dimensions(from.shape.size()) {
-    int64_t stride = 1;
-    for (size_t d = 0; d < dimensions.size(); ++d) {
-      int64_t extent = from.shape[from.shape.size() - 1 - d];
-      dimensions[d].min = 0;
-      dimensions[d].extent = static_cast<int32_t>(extent);
-      dimensions[d].stride = static_cast<int32_t>(stride);
-      stride *= std::max<int64_t>(extent, 1);
-    }
-    buffer.host = static_cast<uint8_t*>(from.data);
-    buffer.type = halide_type(from.dtype);
-    buffer.dimensions = static_cast<int>(dimensions.size());
-    buffer.dim = dimensions.data();
-  }
-};
+// A descriptor of the caller's memory.
+Halide::Runtime::Buffer<> view_of(const JitBuffer& buffer) {
+  const std::vector<int> extents(buffer.shape.rbegin(), buffer.shape.rend());
+  return Halide::Runtime::Buffer<>(halide_type(buffer.dtype), buffer.data, extents);
+}
 
 std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
                                                            const Target& target,
@@ -67,9 +51,8 @@ std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
                                     .with_feature(Halide::Target::UserContext);
     // Not the user's name: that may be a function of the C library.
     constexpr const char* kFunction = "emulsion_jit_kernel";
-    const EmitOptions emit{target.has_fma(), options.checked};
     Halide::Module module =
-        kernel_module(nest, kFunction, jit_target, Halide::LinkageType::ExternalPlusArgv, emit);
+        kernel_module(nest, kFunction, jit_target, Halide::LinkageType::ExternalPlusArgv, options);
     *result = Halide::Internal::JITModule(module, module.get_function_by_name(kFunction));
   });
   return result;
@@ -120,7 +103,7 @@ void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeVal
   ErrorCapture capture;
   Halide::JITUserContext* context = &capture;
   std::vector<int32_t> size_values;
-  std::vector<BufferView> views;
+  std::vector<Halide::Runtime::Buffer<>> views;
   size_values.reserve(nest.sizes.size());
   views.reserve(bound.buffers.size());
   std::vector<const void*> argv = {&context};
@@ -129,8 +112,8 @@ void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeVal
     argv.push_back(&size_values.back());
   }
   for (const JitBuffer* buffer : bound.buffers) {
-    views.emplace_back(*buffer);
-    argv.push_back(&views.back().buffer);
+    views.push_back(view_of(*buffer));
+    argv.push_back(views.back().raw_buffer());
   }
   int code = compiled_->module->argv_function()(argv.data());
   if (code != 0) {

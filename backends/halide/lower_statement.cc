@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/halide/emit_nest.h"
 #include "passes/nest/verify_nest.h"
 
 namespace emulsion {
@@ -130,9 +131,9 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
 
 Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
                              const Halide::Target& target, Halide::LinkageType linkage,
-                             const EmitOptions& options) {
+                             const CompileOptions& options) {
   verify_nest(nest);
-  EmittedNest emitted = emit_nest(nest, options);
+  EmittedNest emitted = emit_nest(nest, target.has_feature(Halide::Target::FMA), options);
   Stmt statement = run_passes(emitted.statement, target);
   std::vector<hi::LoweredFunc> closures;  // the bodies of parallel loops
   statement = hi::lower_parallel_tasks(statement, closures, function, target);

@@ -7,7 +7,8 @@
 #include <string>
 
 #include "Halide.h"
-#include "backends/halide/emit_nest.h"
+#include "backends/entry/compile_options.h"
+#include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 
@@ -15,7 +16,7 @@ namespace emulsion {
 // Target::UserContext, its first argument is that context. To be called inside call_halide().
 Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
                              const Halide::Target& target, Halide::LinkageType linkage,
-                             const EmitOptions& options);
+                             const CompileOptions& options);
 
 }  // namespace emulsion
 

@@ -81,10 +81,6 @@ Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& 
       return strict_comparison(Call::strict_lt, a, b);
     case ExprOp::le:
       return less_or_equal(a, b);
-    case ExprOp::gt:
-      return strict_comparison(Call::strict_lt, b, a);
-    case ExprOp::ge:
-      return less_or_equal(b, a);
     default:
       EMULSION_CHECK(false, "{} of floats", to_string(op));
       return a;
@@ -140,10 +136,6 @@ Halide::Expr integer_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr
       return a < b;
     case ExprOp::le:
       return a <= b;
-    case ExprOp::gt:
-      return a > b;
-    case ExprOp::ge:
-      return a >= b;
     case ExprOp::logical_and:
       return a && b;
     case ExprOp::logical_or:
@@ -165,12 +157,8 @@ Halide::Expr bool_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b
       return a || b;
     case ExprOp::lt:
       return !a && b;
-    case ExprOp::gt:
-      return a && !b;
     case ExprOp::le:
       return !a || b;
-    case ExprOp::ge:
-      return a || !b;
     default:
       return integer_binary(op, a, b);
   }
@@ -258,6 +246,8 @@ Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a) {
 
 Halide::Expr halide_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
   EMULSION_CHECK(a.type() == b.type(), "{}: two types", to_string(op));
+  if (op == ExprOp::gt) return halide_binary(ExprOp::lt, b, a);
+  if (op == ExprOp::ge) return halide_binary(ExprOp::le, b, a);
   if (a.type().is_float()) return float_binary(op, a, b);
   return a.type().is_bool() ? bool_binary(op, a, b) : integer_binary(op, a, b);
 }

@@ -88,7 +88,8 @@ class StorageInferrer {
   };
 
   // With predicate_loads the last step stores past the end of the region. check_loops refuses that
-  // of storage that is kept, where it would be over what is needed.
+  // of storage that is kept, where it would be over what is needed. The loop that is split is the
+  // axis itself, and none that was given its name: apply_directives refuses any other.
   void widen() {
     for (const LoopTransform& t : region_.stage.transforms) {
       if (t.kind != LoopTransform::Kind::split || t.tail != Tail::predicate_loads) continue;

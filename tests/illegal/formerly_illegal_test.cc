@@ -44,6 +44,8 @@ const LegalCase kCases[] = {
     {"SplitOfALoopOfMaskedStores", "linear", {"y.split(n, no, ni, 4, predicate_stores)", "y.split(ni, a, b, 3)"}},
     {"FuseOfALoopOfMaskedStores", "linear", {"y.split(n, no, ni, 4, predicate_stores)", "y.reorder(no, ni, m)", "y.fuse(ni, no, t)"}},
     {"SplitOfALoopOfMaskedLoads", "linear", {"biased.split(n, no, ni, 8, predicate_loads)", "biased.split(ni, a, b, 3)", "biased.vectorize(b)"}},
+    {"SplitOfALoopOfMaskedLoadsNamedAsItsAxis", "linear", {"biased.split(n, no, n, 8, predicate_loads)", "biased.split(n, n, b, 3)", "biased.vectorize(b)"}},
+    {"FuseOfALoopOfMaskedLoadsNamedAsItsAxis", "linear", {"biased.split(n, n, ni, 4, predicate_loads)", "biased.fuse(n, ni, n)", "biased.split(n, n, b, 5)"}},
     {"FuseOfALoopOfMaskedLoads", "linear", {"biased.split(n, no, ni, 4, predicate_loads)", "biased.fuse(no, ni, t)"}},
     {"PrefetchTwiceInSharedLoops", "diamond", {"p.prefetch(a, i, 1)", "p.compute_with(q, j)", "p.prefetch(a, j, 1)"}},
     {"FoldLessThanAStepOfTheEnclosingLoopTouches", "linear", {"y.split(m, mo, mi, 2)", "biased.compute_at(y, mo)", "mm.compute_at(biased, m)", "mm.store_root()", "mm.fold_storage(m, 1)"}},

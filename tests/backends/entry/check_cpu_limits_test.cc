@@ -37,11 +37,15 @@ const LargeCode kCases[] = {
     {"MoreLanesThanAVectorHas", "huge", "y.vectorize(i, 1048576)", "expected at most 256 lanes, got 1048576; legal: vectorize("},
     {"MoreLanesThanAVectorHasOfAnAxis", "huge", "y.vectorize(i)", "y.vectorize(i): expected at most 256 lanes, got 1500000000; legal: vectorize(i, 8), which splits it first"},
     {"MoreLanesInASpecialization", "batch_vector", "y.specialize(B == 2048)\ny.vectorize(i)", "expected at most 256 lanes, got 2048; legal: vectorize(i, 8)"},
-    {"MoreCopiesThanAreCompiled", "huge", "y.unroll(i, 1025)", "expected at most 1024 copies of what y computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, got 1025; legal: i_u as a serial loop"},
-    {"MoreCopiesOfLoops", "large", "y.unroll(i, 257)", "expected at most 1024 copies of what y computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, got 1028; legal: i_u as a serial loop"},
-    {"MoreCopiesByTwoLoops", "large", "y.unroll(i)\ny.unroll(j)", "copies, got 10000"},
-    {"MoreCopiesByAnEnclosingLoop", "large", "y.split(i, io, ii, 50)\ny.unroll(ii)\na.compute_at(y, ii)\na.unroll(j)", "expected at most 1024 copies of what a computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, got 5000; legal: j as a serial loop"},
-    {"MoreCopiesOfVectors", "batch_vector", "y.vectorize(i, 128)\ny.unroll(i, 132)", "copies, got 1056"},
+    {"MoreCopiesThanAreCompiled", "huge", "y.unroll(i, 1200)", "expected at most 1024 copies of what y computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, a guard or mask as 2, got 1200; legal: i_u as a serial loop"},
+    {"MoreCopiesOfLoops", "large", "y.unroll(i, 257)", "expected at most 1024 copies of what y computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, a guard or mask as 2, got 2056; legal: i_u as a serial loop"},
+    {"MoreCopiesByTwoLoops", "large", "y.unroll(i)\ny.unroll(j)", "a guard or mask as 2, got 10000"},
+    {"MoreCopiesByAnEnclosingLoop", "large", "y.split(i, io, ii, 50)\ny.unroll(ii)\na.compute_at(y, ii)\na.unroll(j)", "expected at most 1024 copies of what a computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, a guard or mask as 2, got 5000; legal: j as a serial loop"},
+    {"MoreCopiesUnderGuards", "huge", "y.unroll(i, 513)", "a guard or mask as 2, got 1026; legal: i_u as a serial loop"},
+    {"MoreCopiesOfMaskedLoads", "batch_vector", "a.unroll(i, 1000, predicate_loads)", "copies of what a computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, a guard or mask as 2, got 2000"},
+    {"MoreCopiesOfMaskedStores", "batch_vector", "y.unroll(i, 513, predicate_stores)", "got 1026"},
+    {"MoreMaskedCopies", "batch_vector", "y.unroll(i, 600, predicate)", "got 1200"},
+    {"MoreCopiesOfVectors", "batch_vector", "y.vectorize(i, 128)\ny.unroll(i, 132)", "a guard or mask as 2, got 2112"},
 };
 // clang-format on
 
@@ -51,7 +55,19 @@ INSTANTIATE_TEST_SUITE_P(All, TooMuchCode, testing::ValuesIn(kCases),
 TEST(CheckCpuLimits, AcceptsWhatIsAtTheLimit) {
   EXPECT_NO_THROW(check_cpu_limits(nest_of("large", "y.unroll(j, 64)"), CodeLimits()));
   EXPECT_NO_THROW(check_cpu_limits(nest_of("huge", "y.vectorize(i, 256)"), CodeLimits()));
-  EXPECT_NO_THROW(check_cpu_limits(nest_of("huge", "y.unroll(i, 1024)"), CodeLimits()));
+  EXPECT_NO_THROW(check_cpu_limits(nest_of("huge", "y.unroll(i, 1000)"), CodeLimits()));
+}
+
+TEST(CheckCpuLimits, AcceptsGuardedCopiesAtTheLimit) {
+  for (const char* schedule :
+       {"a.unroll(i, 512)", "a.unroll(i, 512, predicate)", "a.unroll(i, 512, predicate_loads)",
+        "y.unroll(i, 512, predicate_stores)"}) {
+    EXPECT_NO_THROW(check_cpu_limits(nest_of("batch_vector", schedule), CodeLimits())) << schedule;
+  }
+  // The guard of a loop around the copies is no condition of each of them.
+  CodeLimits ten;
+  ten.copies = 10;
+  EXPECT_NO_THROW(check_cpu_limits(nest_of("linear", "y.split(m, mo, mi, 3)\ny.unroll(n)"), ten));
 }
 
 TEST(CheckCpuLimits, AnotherLimitIsAnotherAnswer) {

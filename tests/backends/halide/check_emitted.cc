@@ -219,9 +219,7 @@ EmittedCheck check_emitted(const LoopNest& nest) { return check_emitted(nest, ne
 EmittedCheck check_emitted(const LoopNest& nest, const LoopNest& emitted) {
   EmittedCheck result;
   call_halide("emitting " + nest.name, [&] {
-    EmitOptions options;
-    options.has_fma = true;
-    const EmittedNest made = emit_nest(emitted, options);
+    const EmittedNest made = emit_nest(emitted, /*has_fma=*/true, CompileOptions());
     const std::vector<StatementItem> found = items_of(made.statement);
     const NestItems wanted = items_of(nest, found);
     result = EmittedChecker(nest, wanted, found).check();

@@ -21,8 +21,7 @@ namespace {
 std::string code_of(const Schedule& schedule, const Target& target) {
   const LoopNest nest = lower(schedule.graph(), schedule);
   return loops_and_accesses(kernel_module(nest, "kernel", kernel_target(target),
-                                          Halide::LinkageType::ExternalPlusArgv,
-                                          EmitOptions{target.has_fma(), false}));
+                                          Halide::LinkageType::ExternalPlusArgv, CompileOptions()));
 }
 
 constexpr int kHeight = 64, kWidth = 512;
