@@ -7,7 +7,7 @@
 #include <set>
 
 #include "dsl/checked_arithmetic.h"
-#include "passes/nest/verify_nest_tables.h"
+#include "passes/nest/map_point.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {

@@ -190,8 +190,10 @@ Expr body_over_loops(const Stage& stage) {
     return found == values.end() ? Expr() : found->second;
   });
   if (point.guards.empty()) return body;
-  Expr inside = over_axes(point.guards.front());
-  for (size_t i = 1; i < point.guards.size(); ++i) inside = inside && over_axes(point.guards[i]);
+  Expr inside = over_axes(point.guards.front().condition);
+  for (size_t i = 1; i < point.guards.size(); ++i) {
+    inside = inside && over_axes(point.guards[i].condition);
+  }
   return select(inside, body, identity_of(stage.combiner, stage.dtype));
 }
 

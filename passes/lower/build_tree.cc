@@ -3,7 +3,6 @@
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/stage_storage.h"
-#include "passes/nest/guard_tails.h"
 #include "passes/nest/map_point.h"
 #include "passes/nest/visit_nest.h"
 
@@ -252,10 +251,7 @@ class TreeBuilder {
         node.point.push_back(map.local.at(axis.name()));
       }
     }
-    const std::vector<Tail> tails = guard_tails(stage, part);
-    for (size_t i = 0; i < map.guards.size(); ++i) {
-      node.guards.push_back({map.guards[i], mask_of(tails.at(i))});
-    }
+    node.guards = std::move(map.guards);
     node.atomic = part == Part::update && plan.atomic;
     return make_node(std::move(node));
   }

@@ -5,7 +5,6 @@
 #include "passes/index/size_facts.h"
 #include "passes/lower/refusal.h"
 #include "passes/lower/stage_region.h"
-#include "passes/nest/guard_tails.h"
 
 namespace emulsion {
 namespace {
@@ -87,15 +86,18 @@ void resolve_tail(const ScheduledStage& plan, LoopTransform* t, const Expr& exte
 }
 
 // The transforms of a case of the stage, with every tail chosen. What that makes of the region it
-// changes.
+// changes. A reduction is over one domain in every case: its transforms are those of `general`,
+// when that is chosen already.
 std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase one,
+                                        const std::vector<LoopTransform>& general,
                                         const SizeFacts& facts, StageRegion* region) {
   Stage& stage = one.stage;
   std::map<std::string, Expr> extents = axis_extents(stage, one.extents);
   std::map<std::string, std::set<size_t>> sources;  // the axes that a loop comes from
   std::set<std::string> made;                       // loops that transforms have made
   for (size_t i = 0; i < stage.axes.size(); ++i) sources[stage.axes[i].name()] = {i};
-  for (LoopTransform& t : stage.transforms) {
+  for (size_t i = 0; i < stage.transforms.size(); ++i) {
+    LoopTransform& t = stage.transforms[i];
     if (t.kind == LoopTransform::Kind::fuse) {
       require_index(plan, t, extents.at(t.outer), extents.at(t.inner));
       std::set<size_t> both = sources[t.outer];
@@ -104,6 +106,7 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
       made.insert(t.axis);
     } else {
       resolve_tail(plan, &t, extents.at(t.axis), !made.count(t.axis), facts, region);
+      if (i < general.size() && sources[t.axis].empty()) t = general[i];
       made.insert({t.outer, t.inner});
       // What is loaded past the end is clamped.
       if (t.tail == Tail::predicate_stores) {
@@ -122,23 +125,18 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
 }
 
 // What a condition says of the sizes decides tails and what may be unrolled or vectorized. The
-// region is that of the general case, and so is the domain of a reduction.
+// region is that of the general case.
 void resolve_specialization(const ScheduledStage& plan, size_t i, StageRegion* region) {
   Specialization& special = region->stage.specializations[i];
-  special.transforms =
-      resolve_case(plan, cases_of(plan, *region)[i + 1], facts_of(special.condition), region);
-  std::vector<bool> of_reduction;
-  reduction_loops(region->stage, &of_reduction);
-  for (size_t t = 0; t < of_reduction.size(); ++t) {
-    if (of_reduction[t]) special.transforms[t] = region->stage.transforms[t];
-  }
+  special.transforms = resolve_case(plan, cases_of(plan, *region)[i + 1], region->stage.transforms,
+                                    facts_of(special.condition), region);
 }
 
 }  // namespace
 
 void resolve_tails(const ScheduledStage& plan, StageRegion* region) {
   region->stage.transforms =
-      resolve_case(plan, cases_of(plan, *region).front(), SizeFacts(), region);
+      resolve_case(plan, cases_of(plan, *region).front(), {}, SizeFacts(), region);
   for (size_t i = 0; i < plan.specialized_loops.size(); ++i)
     resolve_specialization(plan, i, region);
 }

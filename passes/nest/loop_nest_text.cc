@@ -12,12 +12,6 @@
 namespace emulsion {
 namespace {
 
-std::string join(const std::vector<std::string>& parts, const std::string& separator) {
-  std::string text;
-  for (size_t i = 0; i < parts.size(); ++i) text += (i ? separator : "") + parts[i];
-  return text;
-}
-
 std::string declaration(const Buffer& buffer) {
   return fmt::format("{}: {}{}", buffer.name, to_string(buffer.dtype), to_string(buffer.shape));
 }
@@ -101,7 +95,8 @@ class Printer : public NestVisitor {
     for (const Buffer* argument : nest_.arguments()) {
       (argument->role == BufferRole::output ? outputs : inputs).push_back(declaration(*argument));
     }
-    line(fmt::format("kernel {}({}) -> {}", nest_.name, join(inputs, ", "), join(outputs, ", ")));
+    line(fmt::format("kernel {}({}) -> {}", nest_.name, fmt::join(inputs, ", "),
+                     fmt::join(outputs, ", ")));
     for (const Buffer& buffer : nest_.buffers) {
       if (buffer.role == BufferRole::constant) line("constant " + declaration(buffer));
     }
@@ -132,8 +127,9 @@ class Printer : public NestVisitor {
   }
 
   void visit_hoisted_alloc(const HoistedAlloc& alloc) override {
-    line(fmt::format("hoisted_alloc {}[{}] in {}{}", alloc.stage, join(extents_of(alloc), ", "),
-                     to_string(alloc.memory), order_text(alloc)));
+    line(fmt::format("hoisted_alloc {}[{}] in {}{}", alloc.stage,
+                     fmt::join(extents_of(alloc), ", "), to_string(alloc.memory),
+                     order_text(alloc)));
     hoisted_.insert(alloc.stage);
     print_inside(*alloc.body);
     hoisted_.erase(alloc.stage);
@@ -150,7 +146,7 @@ class Printer : public NestVisitor {
                             nest_.stage(window.stage).axes[slide.axis].name(), slide.loop,
                             slide.length, slide.fresh());
     }
-    line(fmt::format("window {}[{}]{}", window.stage, join(ranges, ", "), slides));
+    line(fmt::format("window {}[{}]{}", window.stage, fmt::join(ranges, ", "), slides));
     print_inside(*window.body);
   }
 
@@ -200,7 +196,7 @@ class Printer : public NestVisitor {
     }
     const std::string where =
         hoisted_.count(alloc.stage) ? "hoisted" : to_string(alloc.memory) + order_text(alloc);
-    return fmt::format("alloc {}[{}] in {}", alloc.stage, join(ranges, ", "), where);
+    return fmt::format("alloc {}[{}] in {}", alloc.stage, fmt::join(ranges, ", "), where);
   }
 
   // "+64", "fold 4", "+60 align 16"
@@ -223,7 +219,7 @@ class Printer : public NestVisitor {
     for (size_t axis : storage.layout.order) {
       names.push_back(nest_.stage(storage.stage).axes[axis].name());
     }
-    return fmt::format(", order ({})", join(names, ", "));
+    return fmt::format(", order ({})", fmt::join(names, ", "));
   }
 
   std::string range_text(const Expr& min, const Expr& extent) {
@@ -240,7 +236,8 @@ class Printer : public NestVisitor {
     const Stage& stage = nest_.stage(uop.stage);
     std::vector<std::string> names;
     for (const Axis& axis : stage.axes) names.push_back(axis.name());
-    std::string text = fmt::format("{} {}[{}] ", uop_word(uop.kind), stage.name, join(names, ", "));
+    std::string text =
+        fmt::format("{} {}[{}] ", uop_word(uop.kind), stage.name, fmt::join(names, ", "));
     if (uop.part == Part::init) {
       text += "= " + to_string(identity_of(stage.combiner, stage.dtype));
     } else {
@@ -259,7 +256,7 @@ class Printer : public NestVisitor {
       if (index != loop_variable(stage.name, names[i]))
         bindings.push_back(names[i] + " = " + index);
     }
-    return bindings.empty() ? "" : "  where " + join(bindings, ", ");
+    return bindings.empty() ? "" : fmt::format("  where {}", fmt::join(bindings, ", "));
   }
 
   // A guard speaks of the stage's axes where it can: "if m < 128". One that is a mask says so: "if
@@ -272,7 +269,7 @@ class Printer : public NestVisitor {
       conditions.push_back(to_string(Expr(std::shared_ptr<const ExprNode>(std::move(copy)))) +
                            mask_text(guard.mask));
     }
-    return conditions.empty() ? "" : "  if " + join(conditions, " and ");
+    return conditions.empty() ? "" : fmt::format("  if {}", fmt::join(conditions, " and "));
   }
 
   Expr axis_name_of(const Expr& index, const UopNode& uop, const std::vector<std::string>& names) {

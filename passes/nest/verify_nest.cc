@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dsl/error.h"
+#include "passes/nest/map_point.h"
 #include "passes/nest/verify_nest_bounds.h"
 #include "passes/nest/verify_nest_loops.h"
 #include "passes/nest/verify_nest_storage.h"

@@ -133,8 +133,8 @@ class LoopsVerifier : public ContextVisitor {
     }
     PointMask expected = here.runs, found = here.runs;
     const Stage& stage = stage_here(uop.stage);
-    for (const Expr& guard : map_point(stage, uop.part, region_of(stage)).guards) {
-      restrict_to(here.table.values(guard, here.runs), &expected);
+    for (const Guard& guard : map_point(stage, uop.part, region_of(stage)).guards) {
+      restrict_to(here.table.values(guard.condition, here.runs), &expected);
     }
     for (const Guard& guard : uop.guards) {
       restrict_to(here.table.values(guard.condition, here.runs), &found);

@@ -174,9 +174,7 @@ class TableVerifier {
                    "nest {}: the body of stage {} is not of type {}", nest_.name, stage.name,
                    to_string(stage.dtype));
     auto is_axis = [&](const std::string& name) {
-      auto same = [&](const Axis& axis) { return axis.name() == name; };
-      return std::any_of(stage.axes.begin(), stage.axes.end(), same) ||
-             std::any_of(stage.reduction_axes.begin(), stage.reduction_axes.end(), same);
+      return axis_index(stage.axes, name) || axis_index(stage.reduction_axes, name);
     };
     visit(stage.body, [&](const Expr& e) {
       EMULSION_CHECK(e->op != ExprOp::reduce, "nest {}: stage {} with a reduction in its body",
@@ -226,37 +224,7 @@ class TableVerifier {
   const LoopNest& nest_;
 };
 
-std::set<std::string> transformed(const Stage& stage, std::set<std::string> loops) {
-  for (const LoopTransform& transform : stage.transforms) {
-    if (transform.kind == LoopTransform::Kind::fuse) {
-      if (loops.erase(transform.outer) + loops.erase(transform.inner) == 2) {
-        loops.insert(transform.axis);
-      }
-    } else if (loops.erase(transform.axis) == 1) {
-      loops.insert(transform.outer);
-      loops.insert(transform.inner);
-    }
-  }
-  return loops;
-}
-
-std::set<std::string> names_of(const std::vector<Axis>& axes) {
-  std::set<std::string> names;
-  for (const Axis& axis : axes) names.insert(axis.name());
-  return names;
-}
-
 }  // namespace
-
-std::set<std::string> reduction_loop_axes(const Stage& stage) {
-  return transformed(stage, names_of(stage.reduction_axes));
-}
-
-std::set<std::string> loop_axes(const Stage& stage, Part part) {
-  std::set<std::string> loops = transformed(stage, names_of(stage.axes));
-  if (part == Part::update) loops.merge(reduction_loop_axes(stage));
-  return loops;
-}
 
 void verify_nest_tables(const LoopNest& nest) { TableVerifier(nest).verify(); }
 

@@ -7,7 +7,6 @@
 
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
-#include "passes/nest/map_point.h"
 
 namespace emulsion {
 namespace {
@@ -112,39 +111,6 @@ TEST(ApplyDirectives, AStageKnowsWhatItReadsAndWhatReadsIt) {
   EXPECT_TRUE(plan.stages[0].producers.empty());  // an input is no stage
   EXPECT_EQ(plan.find("b"), StageId{1});
   EXPECT_EQ(plan.find("x"), std::nullopt);
-}
-
-Stage stage_with(const std::vector<LoopTransform>& transforms) {
-  Stage stage;
-  stage.name = "s";
-  stage.axes = {Axis("n", 10)};
-  stage.transforms = transforms;
-  return stage;
-}
-
-TEST(MapPoint, SplitWithAGuard) {
-  const PointMap map =
-      map_point(stage_with({{LoopTransform::Kind::split, "n", "no", "ni", 4, Tail::guard}}),
-                Part::pure, {int_constant(10)});
-  EXPECT_EQ(to_string(map.local.at("n")), "s.no * 4 + s.ni");
-  ASSERT_EQ(map.guards.size(), 1U);
-  EXPECT_EQ(to_string(map.guards[0]), "s.no * 4 + s.ni < 10");
-}
-
-TEST(MapPoint, ShiftInwardsNeedsNoGuard) {
-  const PointMap map =
-      map_point(stage_with({{LoopTransform::Kind::split, "n", "no", "ni", 4, Tail::shift_inwards}}),
-                Part::pure, {int_constant(10)});
-  EXPECT_EQ(to_string(map.local.at("n")), "min(s.no * 4, 6) + s.ni");
-  EXPECT_TRUE(map.guards.empty());
-}
-
-TEST(MapPoint, TheStartValueHasNoReductionLoops) {
-  Stage stage = stage_with({});
-  stage.combiner = Combiner::sum;
-  stage.reduction_axes = {Axis("k", 6)};
-  EXPECT_EQ(map_point(stage, Part::init, {int_constant(10)}).local.count("k"), 0U);
-  EXPECT_EQ(map_point(stage, Part::update, {int_constant(10)}).local.count("k"), 1U);
 }
 
 }  // namespace

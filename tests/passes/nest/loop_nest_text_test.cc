@@ -93,8 +93,7 @@ TEST(LoopNestText, PutsAnAllocsExtentInParenthesesWhereItNeedsThem) {
 TEST(LoopNestText, JoinsGuards) {
   LoopNest nest = copy_nest(4);
   nest.root = edit<UopNode>(nest.root, [](UopNode* node) {
-    if (node->kind == UopKind::store)
-      node->guards = guards_of({v("y", "i") < 3, v("z", "q") >= 1});
+    if (node->kind == UopKind::store) node->guards = guards_of({v("y", "i") < 3, v("z", "q") >= 1});
   });
   EXPECT_EQ(tree_of(nest), "for y.i in 4\n  store y[i] = x[i]  if i < 3 and z.q >= 1\n");
 }

@@ -28,15 +28,6 @@ TEST(VerifyNestTables, AcceptsHandWrittenNests) {
   EXPECT_NO_THROW(verify_nest_tables(reduction_nest(Combiner::min, Extent::size("K"))));
 }
 
-TEST(VerifyNestTables, KnowsTheLoopsOfEachPart) {
-  Stage stage = linear_nest().stages[0];
-  stage.transforms = {{LoopTransform::Kind::split, "k", "ko", "ki", 2, Tail::guard},
-                      {LoopTransform::Kind::fuse, "t", "m", "n", 0, Tail::guard}};
-  EXPECT_EQ(loop_axes(stage, Part::init), (std::set<std::string>{"t"}));
-  EXPECT_EQ(loop_axes(stage, Part::update), (std::set<std::string>{"t", "ko", "ki"}));
-  EXPECT_EQ(reduction_loop_axes(stage), (std::set<std::string>{"ko", "ki"}));
-}
-
 TEST(VerifyNestTables, RefusesUnsortedSizes) {
   EXPECT_BROKEN("not sorted or not unique: C, B", nest->sizes = {"C", "B"});
 }
