@@ -61,6 +61,8 @@ def _generate(ctx, kernel, outputs):
         arguments.add("--no-fuse")
     if ctx.attr.checked:
         arguments.add("--checked")
+    if ctx.attr.check_reproducible:
+        arguments.add("--check_reproducible")
     ctx.actions.run(
         arguments = [arguments],
         env = {
@@ -138,6 +140,7 @@ def _kernel_impl(ctx):
 _emulsion_kernel = rule(
     implementation = _kernel_impl,
     attrs = {
+        "check_reproducible": attr.bool(default = False, doc = "Whether the graph is made twice and compared."),
         "checked": attr.bool(default = False, doc = "Whether the kernel looks at each of its offsets."),
         "data": attr.label_list(allow_files = True, doc = "What the generator may read."),
         "fuse": attr.bool(default = True, doc = "For derived schedules."),
@@ -227,6 +230,7 @@ def emulsion_library(
         deps = [],
         fuse = True,
         checked = False,
+        check_reproducible = False,
         test = True,
         test_tolerance = None,
         test_size = "small",
@@ -260,6 +264,8 @@ def emulsion_library(
       checked: True makes a kernel that compares every offset with the memory that it goes to, before it uses it,
         and returns a code and a message instead of leaving that memory. For finding mistakes: such a kernel is
         many times slower.
+      check_reproducible: True makes the graph in a second process, too, later and with other variables, and
+        refuses when it is another one. It takes a second or two.
       test: whether to make <name>_test and <name>_benchmark.
       test_tolerance: how far a result may be from the interpreter's, as a part of the largest; where sums are
         exact nothing may differ, whatever this says.
@@ -292,6 +298,7 @@ def emulsion_library(
     )
     _emulsion_kernel(
         name = name,
+        check_reproducible = check_reproducible,
         checked = checked,
         data = data,
         fuse = fuse,

@@ -28,7 +28,8 @@ constexpr char kMeasures[] =
     "square matmuls in tiles of 32.";
 
 LoopNest matmul_nest(int64_t n) {
-  const Graph graph(matmul(input("x", f32, {n, n}), weight("w", f32, {n, n}), "y"));
+  Tensor x = input("x", f32, {n, n}), w = weight("w", f32, {n, n});
+  const Graph graph(matmul(x, w, "y"));
   return run_pipeline(graph, Target::tile_machine()).nest;
 }
 

@@ -47,6 +47,14 @@ std::vector<OpPtr> topological_order(const std::vector<OpPtr>& outputs) {
   return order;
 }
 
+bool is_argument(const Op& op) { return op.kind == OpKind::input || op.kind == OpKind::weight; }
+
+std::string names_of(const std::vector<OpPtr>& ops) {
+  std::string names;
+  for (const OpPtr& op : ops) names += (names.empty() ? "" : ", ") + op->name;
+  return names.empty() ? "none" : names;
+}
+
 std::vector<OpPtr> ops_of(const std::vector<Tensor>& tensors) {
   std::vector<OpPtr> ops;
   for (const Tensor& tensor : tensors) {
@@ -176,7 +184,10 @@ Graph::Graph(const std::vector<Tensor>& outputs) {
     auto found = renamed.find(op.get());
     outputs_.push_back(found == renamed.end() ? op : found->second);
   }
-  index();
+  std::vector<OpPtr> declared = arguments();
+  std::stable_sort(declared.begin(), declared.end(),
+                   [](const OpPtr& a, const OpPtr& b) { return a->declared < b->declared; });
+  put_first(declared);
 }
 
 Graph::Graph(std::vector<OpPtr> ops, std::vector<OpPtr> outputs)
@@ -192,11 +203,52 @@ void Graph::index() {
   }
 }
 
+void Graph::put_first(const std::vector<OpPtr>& arguments) {
+  std::vector<OpPtr> ops = arguments;
+  for (const OpPtr& op : ops_) {
+    if (!is_argument(*op)) ops.push_back(op);
+  }
+  ops_ = std::move(ops);
+  index();
+}
+
 std::vector<OpPtr> Graph::arguments() const {
   std::vector<OpPtr> result;
   for (const OpPtr& op : ops_) {
-    if (op->kind == OpKind::input || op->kind == OpKind::weight) result.push_back(op);
+    if (is_argument(*op)) result.push_back(op);
   }
+  return result;
+}
+
+Graph Graph::arguments(const std::vector<Tensor>& order) const {
+  const std::vector<OpPtr> own = arguments();
+  const std::string legal = names_of(own);
+  std::vector<OpPtr> stated;
+  for (const Tensor& tensor : order) {
+    const auto found = names_of_originals_.find(tensor.op().get());
+    const OpPtr* op = found == names_of_originals_.end() ? nullptr : find(found->second);
+    if (op == nullptr || !is_argument(**op)) {
+      fail("arguments: expected inputs and weights of the graph, got {}; legal: {}, in any order",
+           !tensor.defined() ? "an undefined tensor"
+           : op == nullptr   ? tensor.name() + ", which no output needs"
+                             : (*op)->name + ", which is neither",
+           legal);
+    }
+    if (std::count(stated.begin(), stated.end(), *op)) {
+      fail("arguments: expected each input and weight once, got {} twice; legal: {}, in any order",
+           (*op)->name, legal);
+    }
+    stated.push_back(*op);
+  }
+  for (const OpPtr& op : own) {
+    if (std::count(stated.begin(), stated.end(), op)) continue;
+    fail(
+        "arguments: expected every input and weight of the graph, got {} without {}; legal: {}, "
+        "in any order",
+        names_of(stated), op->name, legal);
+  }
+  Graph result = *this;
+  result.put_first(stated);
   return result;
 }
 
@@ -227,9 +279,7 @@ std::string Graph::name_of(const Tensor& tensor) const {
     // ambiguous.
     if (!tensor.op()->auto_named && find(tensor.name())) return tensor.name();
   }
-  std::string known;
-  for (const OpPtr& op : ops_) known += (known.empty() ? "" : ", ") + op->name;
-  fail("graph: expected one of its operations ({}), got {}", known,
+  fail("graph: expected one of its operations ({}), got {}", names_of(ops_),
        tensor.defined() ? tensor.name() : "an undefined tensor");
 }
 

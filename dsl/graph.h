@@ -2,9 +2,9 @@
 #define EMULSION_DSL_GRAPH_H_
 
 // A graph: the outputs a user asked for and everything they need, in topological order, with unique
-// names. Making a Graph is where names become final: an op that the user named keeps its name (two
-// of the same name are an Error), an op that an operator named gets a number when the name is
-// taken. Immutable.
+// names. Inputs and weights come first, in the order in which the kernel takes them. Making a Graph
+// is where names become final: an op that the user named keeps its name (two of the same name are
+// an Error), an op that an operator named gets a number when the name is taken. Immutable.
 
 #include <string>
 #include <unordered_map>
@@ -24,8 +24,12 @@ class Graph {
 
   const std::vector<OpPtr>& ops() const { return ops_; }  // producers before users
   const std::vector<OpPtr>& outputs() const { return outputs_; }
-  // Kernel arguments in order: inputs and weights as first met from the outputs, then outputs.
-  std::vector<OpPtr> arguments() const;  // inputs and weights only
+  // What the kernel takes, in order: inputs and weights as they were declared (tensor.h), or as the
+  // function below says. The outputs follow them, in the order of outputs().
+  std::vector<OpPtr> arguments() const;
+  // The same graph with its inputs and weights in this order: Graph(y).arguments({fg, bg, alpha}).
+  // Error: one that is left out, named twice, or none of its inputs and weights.
+  [[nodiscard]] Graph arguments(const std::vector<Tensor>& order) const;
   const OpPtr* find(const std::string& name) const;
   bool is_output(const Op& op) const;
   // How many ops read `op` (each once), plus one for each time it is an output.
@@ -38,6 +42,8 @@ class Graph {
 
  private:
   void index();
+  // `arguments`: the graph's inputs and weights, each once.
+  void put_first(const std::vector<OpPtr>& arguments);
   std::vector<OpPtr> ops_;
   std::vector<OpPtr> outputs_;
   std::unordered_map<const Op*, std::string> names_of_originals_;

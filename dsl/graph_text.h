@@ -6,7 +6,8 @@
 //
 //   emulsion graph 1                                the format's version
 //   size B                                          every run-time size, before its use
-//   input x: f32[B, 256]                            also: weight
+//   input x: f32[B, 256]                            also: weight; in the order in which the kernel
+//                                                   takes them
 //   constant c: f32[2] = {1.5f, nan(f32)}           up to 16 values
 //   constant d: f32[20] = hex {                     more: one word an element, most significant
 //   digit first

@@ -1,5 +1,6 @@
 #include "dsl/tensor.h"
 
+#include <atomic>
 #include <cstring>
 #include <set>
 #include <unordered_map>
@@ -54,6 +55,17 @@ Tensor leaf(OpKind kind, const std::string& what, const std::string& name, DType
   op->name = name;
   op->dtype = dtype;
   op->shape = std::move(shape);
+  return Tensor(OpPtr(std::move(op)));
+}
+
+// An input or a weight. One count for all threads: what one thread makes, or several that wait for
+// each other, has an order.
+Tensor argument(OpKind kind, const std::string& what, const std::string& name, DType dtype,
+                Shape shape) {
+  static std::atomic<uint64_t> last = 0;
+  const Tensor made = leaf(kind, what, name, dtype, std::move(shape));
+  auto op = std::make_shared<Op>(*made.op());
+  op->declared = ++last;
   return Tensor(OpPtr(std::move(op)));
 }
 
@@ -187,11 +199,11 @@ Expr Tensor::at(std::vector<Expr> indices) const {
 }
 
 Tensor input(const std::string& name, DType dtype, Shape shape) {
-  return leaf(OpKind::input, "input", name, dtype, std::move(shape));
+  return argument(OpKind::input, "input", name, dtype, std::move(shape));
 }
 
 Tensor weight(const std::string& name, DType dtype, Shape shape) {
-  return leaf(OpKind::weight, "weight", name, dtype, std::move(shape));
+  return argument(OpKind::weight, "weight", name, dtype, std::move(shape));
 }
 
 Tensor constant(const std::string& name, DType dtype, const Shape& shape,

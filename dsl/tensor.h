@@ -29,6 +29,7 @@ struct Op {
   OpKind kind;
   std::string name;         // unique within a Graph (Graph makes it so)
   bool auto_named = false;  // the user gave no name: a Graph may number it
+  uint64_t declared = 0;    // input, weight: greater than that of each one made before it
   DType dtype;
   Shape shape;  // row-major; the extents of `axes` for a compute op
   // constant: element_count * size_in_bytes(dtype) bytes, row-major, host byte order
@@ -65,6 +66,10 @@ class Tensor {
 
 // Leaves. Error: an illegal name, a type that has no kernels yet, a negative or overflowing shape
 // (more than 2^31 - 1 bytes), a constant whose data do not fit its shape.
+//
+// A kernel takes inputs and weights in the order in which these functions were called, unless
+// Graph::arguments() says another. So each is declared in a statement of its own: C++ leaves open
+// which argument of matmul(input(..), weight(..)) is made first.
 Tensor input(const std::string& name, DType dtype, Shape shape);
 Tensor weight(const std::string& name, DType dtype, Shape shape);
 Tensor constant(const std::string& name, DType dtype, const Shape& shape,

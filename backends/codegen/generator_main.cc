@@ -6,13 +6,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <string>
 #include <vector>
 
+#include "backends/codegen/check_reproducible.h"
 #include "backends/codegen/exception_text.h"
 #include "backends/codegen/generate_kernel.h"
 #include "backends/codegen/kernel_context.h"
 #include "dsl/error.h"
+#include "dsl/graph.h"
+#include "dsl/graph_text.h"
 
 extern char** environ;
 
@@ -24,6 +28,8 @@ __attribute__((constructor(101))) void before_static_objects() {
 }
 
 using emulsion::Error;
+using emulsion::Graph;
+using emulsion::KernelContext;
 using emulsion::KernelRequest;
 using emulsion::Target;
 
@@ -47,8 +53,28 @@ void add_data(const std::string& text, KernelRequest* request) {
   request->data[text.substr(0, equals)] = text.substr(equals + 1);
 }
 
+// The graph's text, and no kernel. Not by way of a file beside it: `path` may be one without a
+// name.
+void write_graph(const KernelRequest& request, const std::string& path) {
+  std::ofstream file(path);
+  file << to_string(emulsion_kernel(KernelContext(request.targets, request.data)));
+  file.close();
+  if (!file) emulsion::fail("--graph: expected a file that can be written, got \"{}\"", path);
+}
+
+// Before a kernel is made of it.
+Graph checked_kernel(const std::string& name, const std::vector<std::string>& command,
+                     const KernelContext& context) {
+  const Graph graph = emulsion_kernel(context);
+  emulsion::check_same_graph(name, to_string(graph),
+                             emulsion::graph_text_of_another_process(command));
+  return graph;
+}
+
 int generate(int argc, char** argv) {
   KernelRequest request;
+  bool check_reproducible = false;
+  std::string graph;
   std::vector<std::string> targets;
   std::vector<std::string> data;
   bool no_fuse = false;
@@ -76,6 +102,10 @@ int generate(int argc, char** argv) {
   app.add_flag("--checked", request.compile.checked,
                "The kernel compares every offset with the memory that it goes to, before it uses "
                "it: for tests, many times slower");
+  app.add_flag("--check_reproducible", check_reproducible,
+               "Runs emulsion_kernel() in a second process, too, later and with other variables, "
+               "and refuses when it makes another graph there");
+  app.add_option("--graph", graph, "Writes the graph's text to this file, and no kernel");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -84,7 +114,16 @@ int generate(int argc, char** argv) {
   request.fuse = !no_fuse;
   for (const std::string& target : targets) request.targets.push_back(Target::parse(target));
   for (const std::string& file : data) add_data(file, &request);
-  emulsion::generate_kernel(request, emulsion_kernel);
+  if (!graph.empty()) {
+    write_graph(request, graph);
+  } else if (check_reproducible) {
+    const std::vector<std::string> command(argv + 1, argv + argc);
+    emulsion::generate_kernel(request, [&](const KernelContext& context) {
+      return checked_kernel(request.name, command, context);
+    });
+  } else {
+    emulsion::generate_kernel(request, emulsion_kernel);
+  }
   return 0;
 }
 

@@ -7,8 +7,14 @@
 //   emulsion::Graph emulsion_kernel(const emulsion::KernelContext& context);
 //
 // and everything else is generated: the library, its headers, its test and its benchmark. The
-// function is called by the generator and again by the test, so it depends on nothing but the
-// context.
+// function is called by the generator and again by the test, in other processes, so it depends on
+// nothing but the context: not on the clock, the process id, the environment or random numbers
+// without a seed, nor on the order of pointers (as in a std::set of them, or what a hash of them
+// iterates in). It reads no file but those of context.path(). The generator's --check_reproducible
+// (check_reproducible = True of emulsion_library) runs it twice and refuses when the graphs differ.
+//
+// The kernel takes its inputs and weights in the order in which the function declares them, or as
+// Graph::arguments() says.
 
 #include <map>
 #include <string>

@@ -26,6 +26,7 @@ class HeaderWriter {
     opening();
     shapes();
     flops();
+    packed_types();
     runs();
     packs();
     info();
@@ -87,7 +88,21 @@ class HeaderWriter {
     return fmt::format("::emulsion::Span<{}{}, {}>", is_output ? "" : "const ",
                        cpp_type(buffer.dtype), buffer.shape.size());
   }
-  static std::string span(const Buffer& buffer) {
+
+  const Pack* pack_of(const Buffer& buffer) const {
+    for (const Pack& pack : nest_.packs) {
+      if (pack.packed == buffer.name) return &pack;
+    }
+    return nullptr;
+  }
+
+  std::string packed_type(const Pack& pack) const {
+    return fmt::format("::emulsion::kernels::{}::packed_{}", kernel_.name, pack.weight);
+  }
+
+  // Of an argument of run().
+  std::string argument_type(const Buffer& buffer) const {
+    if (const Pack* pack = pack_of(buffer)) return packed_type(*pack);
     return span(buffer, buffer.role == BufferRole::output);
   }
 
@@ -161,9 +176,10 @@ class HeaderWriter {
   }
 
   void runs() {
+    line("// To be filled by name. One that is left out is refused, as a null buffer.");
     line("struct Arguments {{");
     for (const Buffer* argument : arguments_) {
-      line("  {} {};  // {}", span(*argument), argument->name, to_string(argument->shape));
+      line("  {} {};  // {}", argument_type(*argument), argument->name, to_string(argument->shape));
     }
     line("}};");
     line("");
@@ -171,7 +187,8 @@ class HeaderWriter {
     std::string raw;
     for (size_t i = 0; i < arguments_.size(); ++i) {
       const Buffer& argument = *arguments_[i];
-      buffer(i, "arguments." + argument.name, argument);
+      buffer(i, "arguments." + argument.name + (pack_of(argument) != nullptr ? ".span()" : ""),
+             argument);
       raw += fmt::format("{}a{}.raw()", raw.empty() ? "" : ", ", i);
     }
     line("  return ::emulsion::runtime::status_of(::{}({}));", kernel_.name, raw);
@@ -181,7 +198,7 @@ class HeaderWriter {
     std::string values;
     for (const Buffer* argument : arguments_) {
       const std::string comma = parameters.empty() ? "" : ", ";
-      parameters += comma + span(*argument) + " " + argument->name;
+      parameters += comma + argument_type(*argument) + " " + argument->name;
       values += comma + argument->name;
     }
     line("inline ::emulsion::Status run({}) {{", parameters);
@@ -197,20 +214,37 @@ class HeaderWriter {
          kernel_.name, buffer.name);
   }
 
+  // Declared before Arguments, which holds them.
+  void packed_types() {
+    for (const Pack& pack : nest_.packs) {
+      const Buffer& packed = nest_.buffer(pack.packed);
+      line("// The weight {} in the layout in which the kernel reads it: {}. pack_{}() makes it.",
+           pack.weight, to_string(packed.shape), pack.weight);
+      line("struct packed_{}_tag;", pack.weight);
+      line("using packed_{0} = ::emulsion::Packed<{1}, {2}, packed_{0}_tag>;", pack.weight,
+           cpp_type(packed.dtype), packed.shape.size());
+      line("");
+    }
+  }
+
   void packs() {
     for (const Pack& pack : nest_.packs) {
       const Buffer& weight = packed_weight(pack);
       const Buffer& packed = nest_.buffer(pack.packed);
       line(
-          "// {} {} -> {} {}, the layout in which the kernel reads it. To be done once for each "
-          "value.",
-          pack.weight, to_string(weight.shape), pack.packed, to_string(packed.shape));
-      line("inline ::emulsion::Status pack_{}({} {}, {} {}) {{", pack.weight, span(weight, false),
-           pack.weight, span(packed, true), pack.packed);
-      buffer(0, pack.weight, weight);
-      buffer(1, pack.packed, packed);
-      line("  return ::emulsion::runtime::status_of(::{}_pack_{}(a0.raw(), a1.raw()));",
-           kernel_.name, pack.weight);
+          "// {} {} -> {} {}, in memory of {}_shape(). To be done once for each value. The memory "
+          "stays",
+          pack.weight, to_string(weight.shape), pack.packed, to_string(packed.shape), pack.packed);
+      line("// the caller's, and is needed as long as *packed is.");
+      line("inline ::emulsion::Status pack_{}({} weight, {} memory, {}* packed) {{", pack.weight,
+           span(weight, false), span(packed, true), packed_type(pack));
+      buffer(0, "weight", weight);
+      buffer(1, "memory", packed);
+      line("  const ::emulsion::Status status =");
+      line("      ::emulsion::runtime::status_of(::{}_pack_{}(a0.raw(), a1.raw()));", kernel_.name,
+           pack.weight);
+      line("  if (status.ok()) *packed = {}::assume_packed(memory);", packed_type(pack));
+      line("  return status;");
       line("}}");
       std::string product;
       for (const Extent& extent : packed.shape) {

@@ -8,10 +8,11 @@
 //   namespace emulsion::kernels::NAME {
 //   constexpr std::array<int64_t, 2> x_shape(int64_t B);    one for each argument
 //   constexpr int64_t flops(int64_t B);
-//   struct Arguments { Span<const float, 2> x; ... };
+//   using packed_w = Packed<float, 3, ...>;                 one for each packed weight
+//   struct Arguments { Span<const float, 2> x; packed_w w_packed; ... };
 //   Status run(const Arguments& arguments);
 //   Status run(Span<const float, 2> x, ...);
-//   Status pack_w(Span<const float, 2> w, Span<float, 3> w_packed);    one for each packed weight
+//   Status pack_w(Span<const float, 2> w, Span<float, 3> memory, packed_w* packed);
 //   const runtime::KernelInfo& info();                      all of this as a table
 //   }
 

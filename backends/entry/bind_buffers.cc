@@ -33,6 +33,16 @@ void check_data(const LoopNest& nest, const std::vector<const JitBuffer*>& buffe
   }
 }
 
+// "; legal: w, which is packed here" for what a weight is packed to.
+std::string packing(const LoopNest& nest, const Buffer& declared) {
+  for (const Pack& pack : nest.packs) {
+    if (pack.packed != declared.name) continue;
+    return fmt::format("; legal: {}, which is packed on each call, or {} as its pack makes it",
+                       pack.weight, pack.packed);
+  }
+  return "";
+}
+
 }  // namespace
 
 int64_t bytes_of(const std::string& name, const JitBuffer& buffer) {
@@ -56,10 +66,17 @@ BoundBuffers bind_buffers(const LoopNest& nest, const std::map<std::string, JitB
   std::set<std::string> declared_names;
   for (const Buffer* declared : nest.arguments()) {
     auto found = arguments.find(declared->name);
-    if (found == arguments.end()) fail("argument {}: expected one, got none", declared->name);
+    if (found == arguments.end()) {
+      fail("argument {}: expected one, got none{}", declared->name, packing(nest, *declared));
+    }
     if (found->second.dtype != declared->dtype) {
       fail("argument {}: expected {}, got {}", declared->name, to_string(declared->dtype),
            to_string(found->second.dtype));
+    }
+    const std::string packed = packing(nest, *declared);
+    if (!packed.empty() && found->second.shape.size() != declared->shape.size()) {
+      fail("argument {}: expected rank {}, got {}{}", declared->name, declared->shape.size(),
+           found->second.shape.size(), packed);
     }
     shapes.emplace_back(declared->name, declared->shape);
     actual.push_back(found->second.shape);

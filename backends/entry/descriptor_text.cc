@@ -21,7 +21,10 @@ std::string descriptor_text(const LoopNest& nest, const std::string& kernel) {
   for (size_t i = 0; i < nest.sizes.size(); ++i) text += (i ? "," : "") + nest.sizes[i];
   text += "\n";
   for (const Buffer* argument : nest.arguments()) {
-    const char* direction = argument->role == BufferRole::output ? "o" : "i";
+    std::string direction = argument->role == BufferRole::output ? "o" : "i";
+    for (const Pack& pack : nest.packs) {
+      if (pack.packed == argument->name) direction = "p " + pack.weight;
+    }
     // Generated code reads and writes whatever alignment the element has.
     text += fmt::format("{} {} {} 0 {}", direction, argument->name, to_string(argument->dtype),
                         argument->shape.size());

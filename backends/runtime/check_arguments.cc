@@ -63,6 +63,7 @@ class Checker {
   ErrorMessage& about(int argument, int axis) const {
     return about(argument) << ", axis " << int64_t{axis};
   }
+  void append_packing(int argument, ErrorMessage* message) const;
   void append_origins(const ArgumentExtent& extent, int except, ErrorMessage* message) const;
   int refuse_extent(int argument, int axis, int64_t wanted) const;
   int refuse_binding(const SizeBinding& binding) const;
@@ -79,6 +80,14 @@ int refuse(int code, const ErrorMessage& /*message*/) { return code; }
 ErrorMessage& Checker::about(int argument) const {
   return new_error() << "kernel " << descriptor_.kernel << ": argument " << int64_t{argument} + 1
                      << " (" << spec(argument).name << ")";
+}
+
+// A weight that is not packed is what is there by mistake.
+void Checker::append_packing(int argument, ErrorMessage* message) const {
+  const std::string& weight = spec(argument).packed_from;
+  if (weight.empty()) return;
+  *message << "; legal: what " << descriptor_.kernel << "_pack_" << weight << "() makes of "
+           << weight;
 }
 
 // " (B = 4 from argument 1 (x) axis 0)" for every size in the extent.
@@ -105,9 +114,10 @@ int Checker::check_header(int argument) const {
     return refuse(EMULSION_ERROR_NULL_BUFFER, about(argument) << ": expected a buffer, got null");
   }
   if (buffer->dimensions != rank(argument)) {
-    return refuse(EMULSION_ERROR_BAD_DIMENSIONS,
-                  about(argument) << ": expected rank " << int64_t{rank(argument)} << ", got "
-                                  << int64_t{buffer->dimensions});
+    ErrorMessage& message = about(argument) << ": expected rank " << int64_t{rank(argument)}
+                                            << ", got " << int64_t{buffer->dimensions};
+    append_packing(argument, &message);
+    return refuse(EMULSION_ERROR_BAD_DIMENSIONS, message);
   }
   if (buffer->dim == nullptr && rank(argument) > 0) {
     return refuse(EMULSION_ERROR_NULL_DIMENSIONS, about(argument) << ": expected an array of "
@@ -193,6 +203,7 @@ int Checker::refuse_extent(int argument, int axis, int64_t wanted) const {
   if (!extent.terms.empty()) message << " = " << wanted;
   message << ", got " << int64_t{dimension(argument, axis).extent};
   append_origins(extent, -1, &message);
+  append_packing(argument, &message);
   return refuse(
       extent.terms.empty() ? EMULSION_ERROR_CONSTRAINT_VIOLATED : EMULSION_ERROR_INCONSISTENT_SIZE,
       message);

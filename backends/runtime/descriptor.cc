@@ -144,8 +144,13 @@ bool parse_sizes(std::string_view line, Descriptor* descriptor, ErrorMessage* re
 const char* parse_argument(std::string_view line, const Descriptor& descriptor,
                            ArgumentSpec* argument) {
   const std::string_view direction = take_until(' ', &line);
-  if (direction != "i" && direction != "o") return "expected i or o";
+  if (direction != "i" && direction != "o" && direction != "p") return "expected i, o or p";
   argument->is_output = direction == "o";
+  if (direction == "p") {
+    const std::string_view weight = take_until(' ', &line);
+    if (!is_name(weight)) return "expected the weight's name";
+    argument->packed_from = std::string(weight);
+  }
 
   const std::string_view name = take_until(' ', &line);
   if (!is_name(name)) return "expected the argument's name";

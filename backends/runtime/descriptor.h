@@ -7,10 +7,13 @@
 //
 //   descriptor := kernel_name '\n' sizes '\n' (argument '\n')*
 //   sizes      := the names of the run-time sizes, separated by ',', or nothing
-//   argument   := ('i'|'o') ' ' name ' ' dtype ' ' alignment_bytes ' ' rank (' ' extent)*
-//   dtype      := bool | i8 | u8 | i16 | u16 | i32 | bf16 | f32 | f64
-//   extent     := ['-'] term (('+'|'-') term)*     without spaces: 256, B, 2*B+1, B+T-3, -1*B+8
-//   term       := number | size | number '*' size
+//   argument   := ('i'|'o'|'p' ' ' weight) ' ' name ' ' dtype ' ' alignment_bytes ' ' rank (' '
+//   extent)* dtype      := bool | i8 | u8 | i16 | u16 | i32 | bf16 | f32 | f64 extent     := ['-']
+//   term (('+'|'-') term)*     without spaces: 256, B, 2*B+1, B+T-3, -1*B+8 term       := number |
+//   size | number '*' size
+//
+// i: an input or a weight; o: an output; p: a weight in the layout that the kernel's pack function
+// for `weight` makes.
 //
 // An alignment of 0 asks for the element's own. The value of a size is taken from the first
 // dimension, in the order of arguments and axes, in which it is the only size that is not known
@@ -38,6 +41,7 @@ struct ArgumentExtent {
 
 struct ArgumentSpec {
   bool is_output = false;
+  std::string packed_from;  // the name of the weight; empty when it is not packed
   std::string name;
   std::string dtype;
   halide_type_t type;

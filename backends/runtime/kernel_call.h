@@ -16,6 +16,7 @@
 
 #include "HalideRuntime.h"
 #include "backends/runtime/emulsion_runtime.h"
+#include "backends/runtime/packed.h"
 #include "backends/runtime/span.h"
 #include "backends/runtime/status.h"
 
@@ -103,18 +104,21 @@ class KernelBuffer {
  public:
   template <typename T>
   explicit KernelBuffer(const Span<T, Rank>& span)
-      : fits_(set_dimensions(span.shape().data(), Rank, dimensions_.data())) {
+      : defined_(span.defined()),
+        fits_(set_dimensions(span.shape().data(), Rank, dimensions_.data())) {
     set_buffer(element_type<T>(), span.data(), Rank, dimensions_.data(), &raw_);
   }
   KernelBuffer(const KernelBuffer&) = delete;
   KernelBuffer& operator=(const KernelBuffer&) = delete;
 
-  halide_buffer_t* raw() { return &raw_; }
+  // Null for an argument that is missing, which the kernel refuses.
+  halide_buffer_t* raw() { return defined_ ? &raw_ : nullptr; }
   bool fits() const { return fits_; }
 
  private:
   std::array<halide_dimension_t, Rank == 0 ? 1 : Rank> dimensions_ = {};
   halide_buffer_t raw_ = {};
+  bool defined_;
   bool fits_;
 };
 

@@ -20,12 +20,15 @@ class Span {
  public:
   Span() = default;
   // `data` may be null when the span has no elements.
-  Span(T* data, const std::array<int64_t, Rank>& shape) : data_(data), shape_(shape) {}
+  Span(T* data, const std::array<int64_t, Rank>& shape)
+      : data_(data), shape_(shape), defined_(true) {}
   // A span that may be written is one that may be read.
   template <typename U, typename = std::enable_if_t<std::is_same_v<const U, T>>>
   Span(const Span<U, Rank>& other)  // NOLINT: f(output) where f takes Span<const float, 2>
-      : data_(other.data()), shape_(other.shape()) {}
+      : data_(other.data()), shape_(other.shape()), defined_(other.defined()) {}
 
+  // False for Span(), which a kernel refuses as an argument that is missing.
+  bool defined() const { return defined_; }
   T* data() const { return data_; }
   const std::array<int64_t, Rank>& shape() const { return shape_; }
   int64_t extent(size_t axis) const { return shape_[axis]; }
@@ -48,6 +51,7 @@ class Span {
  private:
   T* data_ = nullptr;
   std::array<int64_t, Rank> shape_{};
+  bool defined_ = false;
 };
 
 }  // namespace emulsion

@@ -12,8 +12,9 @@ int main() {
   // The kernel reads its weight in a layout of its own, which is made once.
   std::vector<float> w(16 * 8, 0.25f);
   std::vector<float> packed(kernel::packed_w_elements(0));
-  const emulsion::Span<float, 3> w_packed(packed.data(), kernel::w_packed_shape(0));
-  emulsion::Status status = kernel::pack_w({w.data(), {16, 8}}, w_packed);
+  kernel::packed_w w_packed;
+  emulsion::Status status =
+      kernel::pack_w({w.data(), {16, 8}}, {packed.data(), kernel::w_packed_shape(0)}, &w_packed);
   if (!status.ok()) {
     std::fprintf(stderr, "%s\n", status.message.c_str());
     return 1;
@@ -21,7 +22,11 @@ int main() {
   for (int64_t batch : {0, 1, 7, 33}) {
     std::vector<float> x(batch * 16, 0.5f);
     std::vector<float> y(batch * 8);
-    status = kernel::run({x.data(), {batch, 16}}, w_packed, {y.data(), {batch, 8}});
+    kernel::Arguments arguments;
+    arguments.x = {x.data(), {batch, 16}};
+    arguments.w_packed = w_packed;
+    arguments.scores = {y.data(), {batch, 8}};
+    status = kernel::run(arguments);
     if (!status.ok()) {
       std::fprintf(stderr, "%s\n", status.message.c_str());
       return 1;

@@ -216,6 +216,9 @@ class TableVerifier {
                        arguments[1]->name == pack.packed,
                    "nest {}: pack of {} whose nest does not take {} to {}", nest_.name, pack.weight,
                    pack.weight, pack.packed);
+    EMULSION_CHECK(arguments[0]->shape.size() != packed.shape.size(),
+                   "nest {}: pack of {} makes one of the same rank, which no caller could tell",
+                   nest_.name, pack.weight);
     EMULSION_CHECK(arguments[1]->shape == packed.shape && arguments[1]->dtype == packed.dtype,
                    "nest {}: pack of {} makes {}, the nest reads {}", nest_.name, pack.weight,
                    to_string(arguments[1]->shape), to_string(packed.shape));

@@ -10,6 +10,7 @@ schedule_json=$PWD/$4
 fused_rows=$PWD/$5
 fused_rows_checked=$PWD/$6
 throwing_static=$PWD/$7
+restless=$PWD/$8
 work=$TEST_TMPDIR
 
 generate() {
@@ -47,6 +48,31 @@ cd "$work" || exit 1
 # A static object of the user's source that throws ends with a message too.
 ends_with 1 "a throwing static" "$throwing_static" --name=thrown --target=x86-64-v3 --out="$work/thrown"
 says "uncaught exception: std::runtime_error: no table"
+
+# A graph that is another one each time is refused, with what differs.
+look_at() {
+  echo "$1" >"$work/kind"
+  rm -rf "$work/restless"
+  "$restless" --name=restless --target=x86-64-v3 --out="$work/restless" --data=kind="$work/kind" --check_reproducible
+}
+for kind in clock process environment address random; do
+  ends_with 1 "a graph that depends on: $kind" look_at "$kind"
+  says "kernel restless: expected that emulsion_kernel() makes the same graph each time"
+  says "from line 3 on:"
+  says "  y[i0: 8] = x[i0] * "
+  check "$kind: leaves nothing" [ -z "$(ls -A "$work/restless" 2>/dev/null)" ]
+done
+ends_with 0 "a graph that depends on a seed" look_at seeded
+check "its kernel" [ -s "$work/restless/restless.a" ]
+ends_with 1 "a graph function that fails" look_at nothing
+says 'expected something to look at, got "nothing"'
+ends_with 0 "--check_reproducible" generate "$work/twice" --check_reproducible
+check "the kernel that was checked" cmp "$work/a/tiny.a" "$work/twice/tiny.a"
+ends_with 0 "--graph" generate "$work/graph" --graph="$work/graph.txt"
+check "the graph's text" grep -q "^input x: f32\[B, 20\]" "$work/graph.txt"
+check "no kernel beside it" [ ! -e "$work/graph" ]
+ends_with 1 "a graph that cannot be written" generate "$work/graph" --graph="$work/no/graph.txt"
+says "--graph: expected a file that can be written"
 
 # A checked kernel has the words of its checks in it: of those that nothing proves, and this one has such.
 words="stage y, axis 0 of y: expected an index from 0 to less than"

@@ -3,14 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <vector>
 
 #include "backends/runtime/emulsion_runtime.h"
+#include "backends/runtime/kernel_call.h"
+#include "tests/bazel/tiny_blend_kernel.h"
 #include "tests/bazel/tiny_bytes_kernel.h"
 #include "tests/bazel/tiny_linear_kernel.h"
+#include "tests/bazel/tiny_reproducible_kernel.h"
 #include "tests/bazel/tiny_scheduled_kernel.h"
 #include "tests/bazel/two_results_kernel.h"
 
@@ -65,12 +70,59 @@ TEST(KernelLibraryTest, TakesNamedArguments) {
   EXPECT_EQ(tiny.y, tiny.expected());
 }
 
+// The source reads, top to bottom, as the call does: what is declared first comes first.
+TEST(KernelLibraryTest, TakesArgumentsInTheOrderOfTheirDeclarations) {
+  const std::vector<float> fg = {8, 8}, bg = {4, 0}, alpha = {1, 0.5f};
+  std::vector<float> mix(2);
+  const Status status = kernels::tiny_blend::run({fg.data(), {2}}, {bg.data(), {2}},
+                                                 {alpha.data(), {2}}, {mix.data(), {2}});
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_EQ(mix, (std::vector<float>{8, 4}));
+}
+
+TEST(KernelLibraryTest, RefusesANamedArgumentThatIsLeftOut) {
+  namespace kernel = kernels::tiny_blend;
+  const std::vector<float> values = {1, 2};
+  std::vector<float> mix = {7, 7};
+  for (const std::string& missing : std::vector<std::string>{"fg", "bg", "alpha", "mix"}) {
+    kernel::Arguments arguments;
+    if (missing != "fg") arguments.fg = {values.data(), {2}};
+    if (missing != "bg") arguments.bg = {values.data(), {2}};
+    if (missing != "alpha") arguments.alpha = {values.data(), {2}};
+    if (missing != "mix") arguments.mix = {mix.data(), {2}};
+    const Status status = kernel::run(arguments);
+    EXPECT_EQ(status.code, EMULSION_ERROR_NULL_BUFFER);
+    EXPECT_THAT(status.message, HasSubstr("(" + missing + "): expected a buffer, got null"));
+  }
+  EXPECT_EQ(mix, (std::vector<float>{7, 7}));
+}
+
+TEST(KernelLibraryTest, RefusesAPackedWeightThatIsLeftOut) {
+  Tiny tiny(1);
+  kernels::tiny_linear::Arguments arguments;
+  arguments.x = tiny.x_span();
+  arguments.y = tiny.y_span();
+  const Status status = kernels::tiny_linear::run(arguments);
+  EXPECT_EQ(status.code, EMULSION_ERROR_NULL_BUFFER);
+  EXPECT_THAT(status.message, HasSubstr("(w_packed): expected a buffer, got null"));
+}
+
+// No elements is not no argument.
+TEST(KernelLibraryTest, TakesEmptyArgumentsWithoutMemory) {
+  kernels::tiny_blend::Arguments arguments;
+  arguments.fg = arguments.bg = arguments.alpha = {nullptr, {0}};
+  arguments.mix = {nullptr, {0}};
+  const Status status = kernels::tiny_blend::run(arguments);
+  EXPECT_TRUE(status.ok()) << status.message;
+}
+
 TEST(KernelLibraryTest, PacksAWeightOnce) {
   namespace kernel = kernels::tiny_linear;
   Tiny tiny(11);
   std::vector<float> packed(kernel::packed_w_elements(11));
-  const Span<float, 3> w_packed(packed.data(), kernel::w_packed_shape(11));
-  const Status pack = kernel::pack_w(tiny.w_span(), w_packed);
+  kernel::packed_w w_packed;
+  const Status pack =
+      kernel::pack_w(tiny.w_span(), {packed.data(), kernel::w_packed_shape(11)}, &w_packed);
   ASSERT_TRUE(pack.ok()) << pack.message;
   for (int call = 0; call < 2; ++call) {
     const Status status = kernel::run(tiny.x_span(), w_packed, tiny.y_span());
@@ -83,10 +135,53 @@ TEST(KernelLibraryTest, RefusesAWeightOfAnotherShapeToBePacked) {
   namespace kernel = kernels::tiny_linear;
   Tiny tiny(1);
   std::vector<float> packed(kernel::packed_w_elements(1), 7);
-  const Span<float, 3> w_packed(packed.data(), kernel::w_packed_shape(1));
-  const Status status = kernel::pack_w({tiny.w.data(), {24, 20}}, w_packed);
+  kernel::packed_w w_packed;
+  const Status status = kernel::pack_w({tiny.w.data(), {24, 20}},
+                                       {packed.data(), kernel::w_packed_shape(1)}, &w_packed);
   EXPECT_EQ(status.code, EMULSION_ERROR_CONSTRAINT_VIOLATED);
   EXPECT_EQ(packed, std::vector<float>(packed.size(), 7));
+  EXPECT_FALSE(w_packed.span().defined());
+}
+
+TEST(KernelLibraryTest, TakesAWeightThatWasPackedBefore) {
+  namespace kernel = kernels::tiny_linear;
+  Tiny tiny(5);
+  std::vector<float> memory(kernel::packed_w_elements(5));
+  kernel::packed_w w_packed;
+  ASSERT_TRUE(
+      kernel::pack_w(tiny.w_span(), {memory.data(), kernel::w_packed_shape(5)}, &w_packed).ok());
+  const std::vector<float> from_a_file = memory;
+  kernel::Arguments arguments;
+  arguments.x = tiny.x_span();
+  arguments.w_packed =
+      kernel::packed_w::assume_packed({from_a_file.data(), kernel::w_packed_shape(5)});
+  arguments.y = tiny.y_span();
+  const Status status = kernel::run(arguments);
+  ASSERT_TRUE(status.ok()) << status.message;
+  EXPECT_EQ(tiny.y, tiny.expected());
+}
+
+// What is not packed, or packed for another kernel, does not compile.
+TEST(KernelLibraryTest, OnlyItsPackFunctionMakesAPackedWeight) {
+  namespace kernel = kernels::tiny_linear;
+  using Packed = kernel::packed_w;
+  static_assert(!std::is_convertible_v<Span<const float, 3>, Packed>);
+  static_assert(!std::is_convertible_v<Span<float, 3>, Packed>);
+  static_assert(!std::is_constructible_v<Packed, const float*, std::array<int64_t, 3>>);
+  static_assert(!std::is_convertible_v<kernels::tiny_reproducible::packed_w, Packed>);
+  static_assert(!std::is_assignable_v<decltype(kernel::Arguments::w_packed)&, Span<float, 3>>);
+  static_assert(std::is_same_v<decltype(kernel::Arguments::w_packed), Packed>);
+}
+
+// Behind the C entry there are no types: an unpacked weight is told by its rank.
+TEST(KernelLibraryTest, TheCEntryRefusesAWeightThatIsNotPacked) {
+  Tiny tiny(1);
+  runtime::KernelBuffer<2> x(tiny.x_span()), w(tiny.w_span()), y(tiny.y_span());
+  EXPECT_EQ(::tiny_linear(x.raw(), w.raw(), y.raw()), EMULSION_ERROR_BAD_DIMENSIONS);
+  EXPECT_STREQ(emulsion_last_error(),
+               "kernel tiny_linear: argument 2 (w_packed): expected rank 3, got 2; legal: what "
+               "tiny_linear_pack_w() makes of w");
+  EXPECT_EQ(tiny.y, std::vector<float>(24, -1));
 }
 
 TEST(KernelLibraryTest, SaysShapesAndArithmeticAtCompileTime) {

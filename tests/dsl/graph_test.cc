@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -40,13 +41,92 @@ struct Diamond {
 TEST(Graph, ProducersComeBeforeUsers) {
   Diamond d;
   Graph graph(d.y);
-  EXPECT_EQ(names_of(graph.ops()), (Names{"x", "a", "w", "b", "y"}));
+  EXPECT_EQ(names_of(graph.ops()), (Names{"x", "w", "a", "b", "y"}));
   verify_graph(graph);
 }
 
-TEST(Graph, ArgumentsAreInputsAndWeightsAsFirstMet) {
-  Diamond d;
-  EXPECT_EQ(names_of(Graph(d.y).arguments()), (Names{"x", "w"}));
+// fg * alpha + bg * (1 - alpha), which meets alpha before bg.
+struct Blend {
+  Tensor fg = input("fg", f32, {Extent::size("B"), 8});
+  Tensor bg = input("bg", f32, {Extent::size("B"), 8});
+  Tensor alpha = weight("alpha", f32, {Extent::size("B"), 8});
+  Tensor unread = input("unread", f32, {8});
+  Tensor mix = compute("mix", {m, n}, bg(m, n) * (1.0f - alpha(m, n)));
+  Tensor y = compute("y", {m, n}, fg(m, n) * alpha(m, n) + mix(m, n));
+};
+
+TEST(Graph, ArgumentsComeAsTheyWereDeclared) {
+  Blend b;
+  EXPECT_EQ(names_of(Graph(b.y).arguments()), (Names{"fg", "bg", "alpha"}));
+  EXPECT_EQ(names_of(Graph(b.y).ops()), (Names{"fg", "bg", "alpha", "mix", "y"}));
+  EXPECT_EQ(names_of(Graph({b.mix, b.y}).arguments()), (Names{"fg", "bg", "alpha"}));
+}
+
+// Another way to write the same, whose first operand is another.
+TEST(Graph, AnotherExpressionKeepsTheOrderOfArguments) {
+  Blend b;
+  Tensor y = compute("y", {m, n}, b.mix(m, n) + b.alpha(m, n) * b.fg(m, n));
+  EXPECT_EQ(names_of(Graph(y).arguments()), (Names{"fg", "bg", "alpha"}));
+}
+
+// What other threads declare in the meantime changes numbers, not the order.
+TEST(Graph, ArgumentsKeepTheirOrderAmongManyThreads) {
+  std::vector<Names> found(8);
+  std::vector<std::thread> threads;
+  threads.reserve(found.size());
+  for (Names& names : found) {
+    threads.emplace_back([&names] {
+      for (int i = 0; i < 50; ++i) names = names_of(Graph(Blend().y).arguments());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Names& names : found) EXPECT_EQ(names, (Names{"fg", "bg", "alpha"}));
+}
+
+TEST(Graph, ArgumentsComeAsTheUserStatesThem) {
+  Blend b;
+  const Graph graph = Graph(b.y).arguments({b.alpha, b.fg, b.bg});
+  EXPECT_EQ(names_of(graph.arguments()), (Names{"alpha", "fg", "bg"}));
+  EXPECT_EQ(names_of(graph.ops()), (Names{"alpha", "fg", "bg", "mix", "y"}));
+  EXPECT_EQ(graph.name_of(b.mix), "mix");
+  EXPECT_EQ((*graph.find("bg"))->name, "bg");
+  verify_graph(graph);
+  const Graph copy = graph;
+  EXPECT_EQ(names_of(copy.arguments()), (Names{"alpha", "fg", "bg"}));
+  EXPECT_EQ(names_of(copy.arguments({b.bg, b.alpha, b.fg}).arguments()),
+            (Names{"bg", "alpha", "fg"}));
+}
+
+TEST(Graph, StatedArgumentsMayBeTheGraphsOwn) {
+  const Graph graph(Blend().y);
+  const Graph other = graph.arguments(
+      {Tensor(*graph.find("bg")), Tensor(*graph.find("alpha")), Tensor(*graph.find("fg"))});
+  EXPECT_EQ(names_of(other.arguments()), (Names{"bg", "alpha", "fg"}));
+}
+
+TEST(Graph, StatedArgumentsAreAllOfThemAndEachOnce) {
+  Blend b;
+  const Graph graph(b.y);
+  const auto refusal_of = [&](const std::vector<Tensor>& order) {
+    return [&graph, order] { (void)graph.arguments(order); };
+  };
+  const auto says = [](const std::string& words) {
+    return ThrowsMessage<Error>("arguments: expected " + words +
+                                "; legal: fg, bg, alpha, in any order");
+  };
+  EXPECT_THAT(refusal_of({b.fg, b.bg}),
+              says("every input and weight of the graph, got fg, bg without alpha"));
+  EXPECT_THAT(refusal_of({}), says("every input and weight of the graph, got none without fg"));
+  EXPECT_THAT(refusal_of({b.fg, b.bg, b.fg}), says("each input and weight once, got fg twice"));
+  EXPECT_THAT(refusal_of({b.fg, b.unread}),
+              says("inputs and weights of the graph, got unread, which no output needs"));
+  EXPECT_THAT(refusal_of({b.fg, b.bg, b.alpha, b.y}),
+              says("inputs and weights of the graph, got y, which is neither"));
+  EXPECT_THAT(refusal_of({b.fg, Tensor()}),
+              says("inputs and weights of the graph, got an undefined tensor"));
+  // One of the same name is not the same.
+  EXPECT_THAT(refusal_of({Blend().fg}),
+              says("inputs and weights of the graph, got fg, which no output needs"));
 }
 
 TEST(Graph, CountsEachUserOnceAndEachOutput) {

@@ -81,8 +81,8 @@ TEST(GraphText, ReadsAsItIsWritten) {
             "size B\n"
             "input x: f32[B, 256]\n"
             "weight w: f32[256, 512]\n"
-            "mm[m: B, n: 512] = sum(k: 256) x[m, k] * w[k, n]\n"
             "weight b: f32[512]\n"
+            "mm[m: B, n: 512] = sum(k: 256) x[m, k] * w[k, n]\n"
             "y[m: B, n: 512] = max(mm[m, n] + b[n], 0f)\n"
             "output y\n");
 }
@@ -111,6 +111,21 @@ TEST(GraphText, KeepsTheOrderOfOperationsThatAPassChose) {
   Graph graph(ops, plain.outputs());
   expect_round_trip(graph);
   EXPECT_EQ(parse_graph(to_string(graph)).arguments()[0]->name, "b");
+}
+
+TEST(GraphText, KeepsTheOrderOfArguments) {
+  Tensor x = input("x", f32, {4}), y = input("y", f32, {4});
+  Axis i("i", 4);
+  const Graph graph(compute("z", {i}, y(i) - x(i)));
+  const Graph stated = graph.arguments({y, x});
+  const std::string head = "emulsion graph 1\n", x_line = "input x: f32[4]\n",
+                    y_line = "input y: f32[4]\n", rest = "z[i: 4] = y[i] - x[i]\noutput z\n";
+  EXPECT_EQ(to_string(graph), head + x_line + y_line + rest);
+  EXPECT_EQ(to_string(stated), head + y_line + x_line + rest);
+  expect_round_trip(stated);
+  // What is built of the tensors of a text takes them in the order of its lines, too.
+  const Graph parsed = parse_graph(to_string(stated));
+  EXPECT_EQ(to_string(Graph({Tensor(*parsed.find("z"))})), to_string(stated));
 }
 
 TEST(GraphText, ConstantsKeepEveryBit) {

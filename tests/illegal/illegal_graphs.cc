@@ -82,7 +82,8 @@ Graph two_chains() {
 
 Graph scaled() {
   const Axis i("i", 6);
-  return Graph(compute("y", {i}, weight("table", f32, {6})(i) * input("x", f32, {})()));
+  const Tensor table = weight("table", f32, {6}), x = input("x", f32, {});
+  return Graph(compute("y", {i}, table(i) * x()));
 }
 
 // p may be empty. Its first element is read where it is not: in an iteration over the batch, in a

@@ -13,7 +13,8 @@ Graph linear_graph(const Extent& rows, const Extent& depth, const Extent& column
 namespace {
 
 Graph matmul_graph(const Shape& a, const Shape& b, DType dtype = f32) {
-  return Graph(matmul(input("x", dtype, a), weight("w", dtype, b), "y"));
+  Tensor x = input("x", dtype, a), w = weight("w", dtype, b);
+  return Graph(matmul(x, w, "y"));
 }
 
 // A matmul in index notation, its axes in another order and of other names than matmul's.

@@ -70,8 +70,11 @@ TEST(WriteKernelHeaderTest, DeclaresEveryType) {
 
 TEST(WriteKernelHeaderTest, DeclaresAPackForEachPackedWeight) {
   const std::string text = header(packed_nest());
-  EXPECT_THAT(text, HasSubstr("pack_w(::emulsion::Span<const float, 2> w, "
-                              "::emulsion::Span<float, 3> w_packed)"));
+  EXPECT_THAT(text, HasSubstr("using packed_w = ::emulsion::Packed<float, 3, packed_w_tag>;"));
+  EXPECT_THAT(text, HasSubstr("::emulsion::kernels::kernel_of_test::packed_w w_packed;"));
+  EXPECT_THAT(text, HasSubstr("pack_w(::emulsion::Span<const float, 2> weight, "
+                              "::emulsion::Span<float, 3> memory, "
+                              "::emulsion::kernels::kernel_of_test::packed_w* packed)"));
   EXPECT_THAT(text, HasSubstr("packed_w_elements("));
   EXPECT_THAT(text, HasSubstr("::kernel_of_test_pack_w("));
 }

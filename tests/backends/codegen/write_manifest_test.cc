@@ -29,6 +29,20 @@ LoopNest nest() {
   return lower(y, Schedule(y));
 }
 
+TEST(WriteManifestTest, KeepsTheOrderOfArguments) {
+  const Tensor a = input("a", f32, {8}), b = input("b", f32, {8});
+  const auto names_of = [](const Graph& graph) {
+    const LoopNest kernel = lower(graph, Schedule(graph));
+    const json manifest = json::parse(kernel_manifest(describe(kernel, "//a:f"), {{"text", true}}));
+    std::vector<std::string> names;
+    for (const json& argument : manifest["arguments"]) names.push_back(argument["name"]);
+    return names;
+  };
+  const Graph graph(sub(b, a, "y"));
+  EXPECT_EQ(names_of(graph), (std::vector<std::string>{"a", "b", "y"}));
+  EXPECT_EQ(names_of(graph.arguments({b, a})), (std::vector<std::string>{"b", "a", "y"}));
+}
+
 TEST(WriteManifestTest, DescribesTheKernel) {
   const LoopNest kernel = nest();
   const json manifest = json::parse(kernel_manifest(describe(kernel, "//a:f"), {{"text", true}}));

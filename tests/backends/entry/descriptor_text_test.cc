@@ -87,5 +87,15 @@ TEST(DescriptorText, ALeadingNegativeCoefficientNeedsNoSpaceEither) {
   EXPECT_EQ(descriptor_text(nest, "kernel"), "kernel\nB\ni x0 f32 0 1 B\no y f32 0 1 -1*B+8\n");
 }
 
+TEST(DescriptorText, SaysWhatIsPacked) {
+  const Tensor x = input("x", f32, {kB, 20});
+  const Tensor w = weight("w", f32, {20, 24});
+  const Tensor y = matmul(x, w, "y");
+  Schedule schedule(y);
+  schedule[y].pack(w, Axis("n"), 8);
+  EXPECT_EQ(descriptor_text(lower(y, schedule), "kernel"),
+            "kernel\nB\ni x f32 0 2 B 20\np w w_packed f32 0 3 3 20 8\no y f32 0 2 B 24\n");
+}
+
 }  // namespace
 }  // namespace emulsion

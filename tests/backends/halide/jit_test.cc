@@ -233,6 +233,20 @@ TEST(Jit, RefusesAMissingArgument) {
               HasSubstr("argument x: expected one, got none"));
 }
 
+TEST(Jit, RefusesAMissingWeightByItsName) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) { buffers->erase("w"); }),
+              HasSubstr("argument w_packed: expected one, got none; legal: w, which is packed on "
+                        "each call, or w_packed as its pack makes it"));
+}
+
+TEST(Jit, RefusesAWeightThatIsNotPackedInThePlaceOfAPackedOne) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) {
+    buffers->emplace("w_packed", buffers->at("w"));
+    buffers->erase("w");
+  }),
+              HasSubstr("argument w_packed: expected rank 3, got 2; legal: w, which is packed"));
+}
+
 TEST(Jit, RefusesASizeThatNoArgumentGives) {
   const Axis i("i", 6), k("k", Extent::size("B"));
   const Graph graph(compute("y", {i}, sum(k, input("x", f32, {6})(i))));

@@ -46,6 +46,14 @@ TEST(Descriptor, ReadsEveryField) {
   EXPECT_EQ(y.extents[1].terms[1].coefficient, 2);
 }
 
+TEST(Descriptor, KnowsWhatIsPacked) {
+  const Descriptor descriptor = parse("k\n\np w w_packed f32 0 1 8\ni p f32 0 0\n");
+  EXPECT_EQ(descriptor.arguments[0].name, "w_packed");
+  EXPECT_EQ(descriptor.arguments[0].packed_from, "w");
+  EXPECT_FALSE(descriptor.arguments[0].is_output);
+  EXPECT_EQ(descriptor.arguments[1].packed_from, "");
+}
+
 TEST(Descriptor, BindsSizesInTheOrderOfArgumentsAndAxes) {
   const Descriptor descriptor =
       parse("k\nB,T\ni x f32 0 2 8 B+T\ni y f32 0 2 T T\no z f32 0 1 B\n");
@@ -99,10 +107,11 @@ const Malformed kMalformed[] = {
     {"NumberAsSize", "k\n4B\n", "line 2: expected the names"},
     {"SizeTwice", "k\nB,B\n", "line 2: size B occurs twice"},
     {"TooManySizes", many_sizes(), "line 2: expected at most 64 run-time sizes, got 65"},
-    {"EmptyLine", "k\n\n\n", "line 3: expected i or o"},
-    {"UnknownDirection", "k\n\ni x f32 0 0\nx y f32 0 0\n", "line 4: expected i or o"},
+    {"EmptyLine", "k\n\n\n", "line 3: expected i, o or p"},
+    {"UnknownDirection", "k\n\ni x f32 0 0\nx y f32 0 0\n", "line 4: expected i, o or p"},
     {"NoName", "k\n\ni\n", "line 3: expected the argument's name"},
     {"NameThatIsNone", "k\n\ni x* f32 0 0\n", "line 3: expected the argument's name"},
+    {"PackedFromNothing", "k\n\np\n", "line 3: expected the weight's name"},
     {"NoType", "k\n\ni x\n", "line 3: expected a type"},
     {"UnknownType", "k\n\ni x f16 0 0\n", "line 3: expected a type"},
     {"NoAlignment", "k\n\ni x f32\n", "line 3: expected a power of two"},

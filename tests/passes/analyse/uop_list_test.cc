@@ -71,7 +71,8 @@ LoopNest tiled(const Graph& graph) {
 }
 
 LoopNest matmul_of(int64_t n) {
-  Graph graph(matmul(input("x", f32, {n, n}), weight("w", f32, {n, n}), "y"));
+  Tensor x = input("x", f32, {n, n}), w = weight("w", f32, {n, n});
+  Graph graph(matmul(x, w, "y"));
   return run_pipeline(graph, Target::tile_machine()).nest;
 }
 

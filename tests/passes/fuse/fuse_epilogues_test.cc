@@ -56,6 +56,14 @@ std::vector<std::string> members(const Graph& graph, const std::string& group) {
   return found ? names((*found)->members) : std::vector<std::string>{"no such op"};
 }
 
+TEST(FuseEpilogues, ArgumentsKeepTheirOrder) {
+  Linear l;
+  const Graph graph(compute("y", {m, n}, l.b(n) + l.mm(m, n)));
+  EXPECT_THAT(names(fused(graph).arguments()), ElementsAre("x", "w", "b"));
+  const Graph stated = graph.arguments({l.b, l.x, l.w});
+  EXPECT_THAT(names(fused(stated).arguments()), ElementsAre("b", "x", "w"));
+}
+
 // --- what fuses ---------------------------------------------------------------------------------
 
 TEST(FuseEpilogues, MatmulBiasReluByHand) {
@@ -179,7 +187,7 @@ TEST(FuseEpilogues, LayersFollowEachOther) {
   Tensor w2 = weight("w2", f32, {8, 3});
   Tensor mm2 = compute("mm2", {m, q}, sum(p, hidden(m, p) * w2(p, q)));
   Graph after = fused(compute("y", {m, q}, exp(mm2(m, q))));
-  EXPECT_THAT(names(after.ops()), ElementsAre("x", "w", "hidden", "w2", "y"));
+  EXPECT_THAT(names(after.ops()), ElementsAre("x", "w", "w2", "hidden", "y"));
   EXPECT_THAT(members(after, "hidden"), ElementsAre("mm", "hidden"));
   EXPECT_THAT(members(after, "y"), ElementsAre("mm2", "y"));
   EXPECT_THAT(operands(*op_of(after, "y")),

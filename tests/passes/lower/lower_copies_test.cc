@@ -18,12 +18,14 @@ const Axis mo("mo"), mi("mi"), no("no"), ni("ni"), i0("i0"), i1("i1");
 struct Linear {
   explicit Linear(const Extent& rows = 4) : i("m", rows) {
     x = input("x", f32, {rows, 6});
+    w = weight("w", f32, {6, 10});
+    b = weight("b", f32, {10});
     mm = compute("mm", {i, n}, sum(k, x(i, k) * w(k, n)));
     y = compute("y", {i, n}, max(mm(i, n) + b(n), 0.0f));
     schedule = Schedule(y);
   }
   Axis i;
-  Tensor x, w = weight("w", f32, {6, 10}), b = weight("b", f32, {10}), mm, y;
+  Tensor x, w, b, mm, y;
   Schedule schedule{compute("unused", {}, constant(f32, 0))};
 };
 
@@ -114,10 +116,10 @@ TEST(LowerCopies, PackedThroughItsCopy) {
 
 TEST(LowerCopies, PackedThroughOperationsThatAreInline) {
   const Axis m("m", Extent::size("B")), c("c", 7), d("d", 3);
-  Tensor w = weight("w", f32, {7, 3});
+  Tensor x = input("x", f32, {m.extent(), 3}), w = weight("w", f32, {7, 3});
   Tensor t = transpose(w, {}, "t");
   Tensor u = compute("u", {d, c}, t(d, c));
-  Tensor y = compute("y", {m, c}, sum(d, input("x", f32, {m.extent(), 3})(m, d) * u(d, c)));
+  Tensor y = compute("y", {m, c}, sum(d, x(m, d) * u(d, c)));
   Schedule schedule(y);
   schedule[t].compute_inline();
   schedule[u].compute_inline();

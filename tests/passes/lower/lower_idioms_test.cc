@@ -19,12 +19,13 @@ const RegisterTile kTile{2, 8, 4};
 struct Linear {
   explicit Linear(const Extent& rows) : m("m", rows) {
     x = input("x", f32, {rows, 5});
+    w = weight("w", f32, {5, 12});
     mm = compute("mm", {m, n}, sum(k, x(m, k) * w(k, n)));
     y = compute("y", {m, n}, max(mm(m, n), 0.0f));
     schedule = Schedule(y);
   }
   Axis m;
-  Tensor x, w = weight("w", f32, {5, 12}), mm, y;
+  Tensor x, w, mm, y;
   Schedule schedule{compute("unused", {}, constant(f32, 0))};
 };
 

@@ -1,0 +1,13 @@
+// fg over bg: declared in an order that its formula does not meet them in.
+
+#include "backends/codegen/kernel_context.h"
+
+using namespace emulsion;
+
+Graph emulsion_kernel(const KernelContext& /*context*/) {
+  const Shape shape = {Extent::size("N")};
+  const Tensor fg = input("fg", f32, shape);
+  const Tensor bg = input("bg", f32, shape);
+  const Tensor alpha = input("alpha", f32, shape);
+  return add(mul(fg, alpha), mul(bg, sub(1.0f, alpha)), "mix");
+}
