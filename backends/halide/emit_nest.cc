@@ -212,11 +212,10 @@ class NestEmitter {
       const std::string& loop = slid_along_[i];
       if (!mentions(extent, loop)) continue;
       const auto at = [&](int64_t step) {
-        return loop_extent(substitute_axes(extent,
-                                           [&](const std::string& name) {
-                                             return name == loop ? int_constant(step) : Expr();
-                                           }),
-                           i + 1);
+        const auto value = [&](const std::string& name) {
+          return name == loop ? int_constant(step) : Expr();
+        };
+        return loop_extent(substitute_axes(extent, value), i + 1);
       };
       return Halide::select(scope_.variables.at(loop) > 0, Halide::likely(at(1)), at(0));
     }

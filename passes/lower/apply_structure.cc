@@ -381,7 +381,9 @@ class StructureApplier {
     std::map<std::string, Stage> inlined;
     std::vector<WrittenStage> left;
     for (WrittenStage& plan : nest_.stages) {
-      plan.stage.body = with_inlined(plan.stage.body, inlined);
+      const Expr body = with_inlined(plan.stage.body, inlined);
+      check_size(plan.stage, body, inlined);
+      plan.stage.body = body;
       const std::string name = plan.stage.name;
       if (names.count(name) == 0) {
         left.push_back(std::move(plan));
@@ -393,6 +395,27 @@ class StructureApplier {
       inlined.emplace(name, std::move(plan.stage));
     }
     nest_.stages = std::move(left);
+  }
+
+  // `body`: of the stage, with what it reads inline.
+  void check_size(const Stage& stage, const Expr& body,
+                  const std::map<std::string, Stage>& inlined) const {
+    const ExprSize size = size_of(body);
+    const bool is_high = size.height > ExprSize::kMostHeight;
+    if (!is_high && size.nodes <= ExprSize::kMostNodes) return;
+    for (const std::string& name : buffers_read_by(stage)) {
+      if (inlined.count(name) == 0) continue;
+      const std::vector<Directive>& written = schedule_.find(name)->directives();
+      const auto d = std::find_if(written.begin(), written.end(), [](const Directive& one) {
+        return one.kind == DirectiveKind::compute_inline;
+      });
+      refuse(name, *d,
+             fmt::format("expected {} with at most {} operations {}, got {}; legal: compute_at a "
+                         "loop of {}, or compute_root",
+                         stage.name, is_high ? ExprSize::kMostHeight : ExprSize::kMostNodes,
+                         is_high ? "inside one another" : "when it is written out",
+                         is_high ? std::to_string(size.height) : "more", stage.name));
+    }
   }
 
   WrittenNest nest_;

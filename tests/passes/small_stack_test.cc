@@ -92,5 +92,57 @@ TEST(SmallStack, AChainOfManyOperationsIsLoweredPrintedAndRun) {
   });
 }
 
+// Stages one behind another, all but the last computed inline.
+Schedule all_inline(int count, const std::function<Expr(const Tensor&, const Axis&)>& next) {
+  const Axis m("m", 64);
+  Tensor value = input("x", f32, {64});
+  std::vector<Tensor> stages;
+  for (int n = 0; n < count; ++n) {
+    value = compute("a" + std::to_string(n), {m}, next(value, m));
+    stages.push_back(value);
+  }
+  Schedule schedule(value);
+  stages.pop_back();
+  for (const Tensor& stage : stages) schedule[stage].compute_inline();
+  return schedule;
+}
+
+void refuses(const Schedule& schedule, const std::string& directive, const std::string& cause) {
+  for (const std::string& part : {directive, cause}) {
+    EXPECT_TRUE(
+        throws_with<ScheduleError>([&] { run_pipeline(schedule.graph(), schedule); }, part));
+  }
+}
+
+TEST(LargeInline, AChainThatIsTooHighIsRefusedByTheDirectiveThatMadeItSo) {
+  on_small_stack([] {
+    const auto next = [](const Tensor& a, const Axis& m) { return -a(m); };
+    EXPECT_NO_THROW(run_pipeline(all_inline(990, next).graph(), all_inline(990, next)));
+    refuses(all_inline(2000, next), "a998.compute_inline()",
+            "expected a999 with at most 1000 operations inside one another, got 1002; legal: "
+            "compute_at a loop of a999, or compute_root");
+  });
+}
+
+TEST(LargeInline, ReadsThatDoubleAreRefused) {
+  const auto next = [](const Tensor& a, const Axis& m) { return a(m) + a(m); };
+  refuses(all_inline(60, next), "compute_inline()",
+          "with at most 100000 operations when it is written out, got more");
+}
+
+TEST(LargeInline, IndicesThatDoubleAreRefused) {
+  const auto next = [](const Tensor& a, const Axis& m) { return a(select(m < 32, m, 63 - m)); };
+  refuses(all_inline(60, next), "compute_inline()",
+          "with at most 100000 operations when it is written out, got more");
+}
+
+TEST(LargeInline, StencilsAreRefusedBeforeTheyAreWrittenOut) {
+  const auto next = [](const Tensor& a, const Axis& m) {
+    return a(max(m - 1, 0)) + a(m) + a(min(m + 1, 63));
+  };
+  refuses(all_inline(60, next), "compute_inline()",
+          "with at most 100000 operations when it is written out, got more");
+}
+
 }  // namespace
 }  // namespace emulsion
