@@ -9,6 +9,7 @@
 #include "backends/halide/emit_uop.h"
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
+#include "passes/index/simplify_index.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -95,9 +96,8 @@ class NestEmitter {
     for (const Buffer& buffer : nest_.buffers) {
       if (const Place* place = declare(buffer)) dense.push_back(place);
     }
-    Stmt statement = closed(*nest_.root);
+    Stmt& statement = result_.statement = closed(*nest_.root);
     for (size_t i = dense.size(); i-- > 0;) statement = with_pointer(*dense[i], statement);
-    result_.statement = statement;
     return std::move(result_);
   }
 
