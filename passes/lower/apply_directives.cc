@@ -112,6 +112,7 @@ class Applier {
       if (!std::count(kinds.begin(), kinds.end(), earlier.kind)) continue;
       if (of_axis && earlier.axes != d.axes) continue;
       std::vector<std::string> names;
+      names.reserve(kinds.size());
       for (DirectiveKind kind : kinds) names.push_back(to_string(kind));
       refuse_here(
           d, fmt::format("expected one {}{}, got a second one; legal: {}", fmt::join(names, " or "),

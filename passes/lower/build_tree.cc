@@ -61,7 +61,7 @@ class TreeBuilder {
 
   // What is inside a loop, or the root: the stages that are computed there, then `rest`, in the
   // storage that begins there.
-  NodePtr with_places(const std::optional<LoopLevel>& place, NodePtr rest) {
+  NodePtr with_places(const std::optional<LoopLevel>& place, const NodePtr& rest) {
     NodePtr inside = with_stages(grouped(computed_at_[place]), 0, rest);
     for (StageId id : stored_at_[place]) inside = alloc(id, std::move(inside));
     for (StageId id : hoisted_at_[place]) {

@@ -114,6 +114,7 @@ void check_place(const NestPlan& nest, StageId id) {
 
 std::string loops_text(const NestPlan& nest, const std::vector<LoopLevel>& loops) {
   std::vector<std::string> variables;
+  variables.reserve(loops.size());
   for (const LoopLevel& level : loops) variables.push_back(nest.variable(level));
   return joined(variables);
 }
