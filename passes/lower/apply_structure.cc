@@ -283,6 +283,9 @@ void read_directly(const WrittenNest& nest, const std::vector<std::string>& inli
                      to_string(other)));
 }
 
+// Of what is inline, one inside another: twice what a function may be by itself.
+constexpr int64_t kMostInlineHeight = 2 * ExprSize::kMostHeight;
+
 // Takes the stages through the directives that change what the stages are.
 class StructureApplier {
  public:
@@ -401,7 +404,7 @@ class StructureApplier {
   void check_size(const Stage& stage, const Expr& body,
                   const std::map<std::string, Stage>& inlined) const {
     const ExprSize size = size_of(body);
-    const bool is_high = size.height > ExprSize::kMostHeight;
+    const bool is_high = size.height > kMostInlineHeight;
     if (!is_high && size.nodes <= ExprSize::kMostNodes) return;
     for (const std::string& name : buffers_read_by(stage)) {
       if (inlined.count(name) == 0) continue;
@@ -412,7 +415,7 @@ class StructureApplier {
       refuse(name, *d,
              fmt::format("expected {} with at most {} operations {}, got {}; legal: compute_at a "
                          "loop of {}, or compute_root",
-                         stage.name, is_high ? ExprSize::kMostHeight : ExprSize::kMostNodes,
+                         stage.name, is_high ? kMostInlineHeight : ExprSize::kMostNodes,
                          is_high ? "inside one another" : "when it is written out",
                          is_high ? std::to_string(size.height) : "more", stage.name));
     }

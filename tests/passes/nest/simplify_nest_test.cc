@@ -5,8 +5,6 @@
 #include "dsl/schedule.h"
 #include "dsl/tensor.h"
 #include "passes/lower/lower.h"
-#include "passes/nest/nest_passes.h"
-#include "passes/nest/verify_nest.h"
 #include "tests/passes/nest/test_nests.h"
 
 namespace emulsion {
@@ -66,15 +64,6 @@ TEST(SimplifyNest, ANestWithoutATreeStaysSo) {
   LoopNest nest = copy_nest(4);
   nest.root = nullptr;
   EXPECT_EQ(simplify_nest(nest).root, nullptr);
-}
-
-TEST(NestPasses, AreThoseOfLowerAndLeaveANestThatVerifies) {
-  const LoopNest nest = run_nest_passes(tiled());
-  EXPECT_NO_THROW(verify_nest(nest));
-  EXPECT_EQ(to_string(run_nest_passes(nest)), to_string(nest));
-  ASSERT_EQ(nest_passes().size(), 2U);
-  EXPECT_STREQ(nest_passes()[0].name, "partition_loops");
-  EXPECT_STREQ(nest_passes()[1].name, "simplify_nest");
 }
 
 }  // namespace
