@@ -17,8 +17,6 @@
 
 #include "dsl/error.h"
 
-extern char** environ;
-
 namespace emulsion {
 namespace {
 

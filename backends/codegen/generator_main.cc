@@ -65,7 +65,7 @@ void write_graph(const KernelRequest& request, const std::string& path) {
 // Before a kernel is made of it.
 Graph checked_kernel(const std::string& name, const std::vector<std::string>& command,
                      const KernelContext& context) {
-  const Graph graph = emulsion_kernel(context);
+  Graph graph = emulsion_kernel(context);
   emulsion::check_same_graph(name, to_string(graph),
                              emulsion::graph_text_of_another_process(command));
   return graph;
