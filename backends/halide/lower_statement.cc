@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/halide/emit_nest.h"
+#include "backends/halide/scalar_ops.h"
 #include "passes/nest/verify_nest.h"
 
 namespace emulsion {
@@ -89,6 +90,19 @@ class PrepareValues : public hi::IRMutator {
   std::vector<Lanes> lanes_;  // outermost first
 };
 
+// Halide refuses a division by a zero that it can see. A masked load of which no lane is left has
+// become one.
+class Divisions : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Halide::Expr visit(const hi::Call* op) override {
+    const Halide::Expr made = hi::IRMutator::visit(op);
+    if (!op->is_intrinsic(hi::Call::strict_div)) return made;
+    const std::vector<Halide::Expr>& args = made.as<hi::Call>()->args;
+    return halide_binary(ExprOp::div, args[0], args[1]);
+  }
+};
+
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are
 // those that look for what an emitted nest never has (GPU loops, asynchronous producers, tuples,
 // tracing, prefetches of boxes).
@@ -124,7 +138,8 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
   s = hi::hoist_loop_invariant_if_statements(s);
   // After the last simplification, which would make divisions of the shifts again.
   s = hi::find_intrinsics(s);
-  return hi::hoist_prefetches(s);
+  s = hi::hoist_prefetches(s);
+  return Divisions().mutate(s);
 }
 
 }  // namespace

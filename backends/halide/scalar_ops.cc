@@ -41,7 +41,7 @@ Halide::Expr float_choice(const Halide::Expr& a, const Halide::Expr& b,
                           const Halide::Expr& b_is_better) {
   double value = 0;
   bool b_is_number = literal_value(b, &value) && !std::isnan(value);
-  return Halide::select(b_is_number ? b_is_better : b_is_better || halide_is_nan(b), b, a);
+  return halide_select(b_is_number ? b_is_better : b_is_better || halide_is_nan(b), b, a);
 }
 
 // Halide 21 compiles strict_le as "not greater", which is true of NaN.
@@ -214,6 +214,11 @@ Halide::Type halide_type(DType dtype) {
 
 Halide::Expr halide_is_nan(const Halide::Expr& a) {
   return !strict_comparison(Call::strict_eq, a, a);
+}
+
+Halide::Expr halide_select(const Halide::Expr& condition, const Halide::Expr& a,
+                           const Halide::Expr& b) {
+  return Halide::select(condition, Halide::likely(a), Halide::likely(b));
 }
 
 Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a) {

@@ -36,6 +36,7 @@ class Translator {
         return halide_cast(node.dtype, translate(node.args[0]));
       case ExprOp::select: {
         std::vector<Halide::Expr> args = translate_all(node.args);
+        if (compares_floats(node.args[0])) return halide_select(args[0], args[1], args[2]);
         return Halide::select(args[0], args[1], args[2]);
       }
       case ExprOp::reduce:
@@ -47,6 +48,15 @@ class Translator {
     std::vector<Halide::Expr> args = translate_all(node.args);
     return args.size() == 1 ? halide_unary(node.op, args[0])
                             : halide_binary(node.op, args[0], args[1]);
+  }
+
+  static bool compares_floats(const Expr& condition) {
+    bool found = false;
+    visit(condition, [&](const Expr& e) {
+      found = found ||
+              (e.dtype() == DType::boolean && e->args.size() == 2 && is_float(e->args[0].dtype()));
+    });
+    return found;
   }
 
   static Halide::Expr literal(const ExprNode& node) {

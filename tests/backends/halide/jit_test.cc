@@ -184,6 +184,47 @@ TEST(Jit, NanInTheBiasPassesReluAndMax) {
   EXPECT_FALSE(std::isnan(y.value(18)));
 }
 
+// Rows of vectors whose last one is shifted inwards, compared with one element of each row.
+// Halide's partition of loops took a comparison with NaN for one of numbers (random graph 174 of
+// seed 20261121, where the processor is no AVX-512 one).
+TEST(Jit, NanInOneElementOfARowReachesTheRow) {
+  const Axis i("i", 3), j("j", 15);
+  const Tensor x = input("x", f32, {3, 15});
+  const Expr one = x(i, 1) - 0.5f, all = x(i, j) - 0.5f;
+  Tensor greatest = compute("greatest", {i, j}, max(all, one));
+  Tensor least = compute("least", {i, j}, min(all, one));
+  Tensor equal = compute("equal", {i, j}, select(one == one, all, one));
+  Schedule schedule(Graph({greatest, least, equal}));
+  for (const Tensor& stage : {greatest, least, equal}) {
+    schedule[stage].vectorize(j, 8, Tail::shift_inwards);
+  }
+  TensorValues arguments;
+  arguments["x"] = random_integers(f32, {3, 15}, 1, -3, 3);
+  arguments["x"].set_value(15 + 1, kNan);
+  const LoopNest nest = lower(schedule.graph(), schedule);
+  for (const auto& [name, value] : run_by_jit(nest, arguments, 1)) {
+    for (int64_t at = 0; at < 45; ++at) {
+      EXPECT_EQ(std::isnan(value.value(at)), at / 15 == 1) << name << " at " << at;
+    }
+  }
+}
+
+// A vector with lanes that no element is loaded for divides nothing by nothing there.
+TEST(Jit, DividesByLanesThatAreNotLoaded) {
+  const Axis i("i", 5), j("j", 1);
+  const Tensor x = input("x", f32, {5, 1}), z = input("z", f32, {5, 1});
+  Tensor quotient = compute("quotient", {i, j}, x(i, j) / z(i, j));
+  Tensor y = compute("y", {i, j}, quotient(i, j) + 1.0f);
+  Schedule schedule(y);
+  schedule[quotient].vectorize(j, 3, Tail::predicate_loads);
+  TensorValues arguments;
+  arguments["x"] = random_integers(f32, {5, 1}, 1, 2, 2);
+  arguments["z"] = random_integers(f32, {5, 1}, 1, 4, 4);
+  const LoopNest nest = lower(schedule.graph(), schedule);
+  const TensorValue result = run_by_jit(nest, arguments, 1).at("y");
+  for (float value : result.to_vector<float>()) EXPECT_EQ(value, 1.5f);
+}
+
 TEST(Jit, AWeightMayComePacked) {
   Linear linear;
   TensorValues arguments = linear.arguments(2);
