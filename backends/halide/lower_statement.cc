@@ -96,7 +96,7 @@ class Divisions : public hi::IRMutator {
   using hi::IRMutator::visit;
 
   Halide::Expr visit(const hi::Call* op) override {
-    const Halide::Expr made = hi::IRMutator::visit(op);
+    Halide::Expr made = hi::IRMutator::visit(op);
     if (!op->is_intrinsic(hi::Call::strict_div)) return made;
     const std::vector<Halide::Expr>& args = made.as<hi::Call>()->args;
     return halide_binary(ExprOp::div, args[0], args[1]);
