@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "backends/halide/halide_call.h"
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/translate_expr.h"
 #include "dsl/affine.h"
@@ -167,7 +168,7 @@ class UopEmitter {
       const std::string where =
           "stage " + stage_.name + ", axis " + std::to_string(d) + " of " + place.buffer;
       // What the runtime puts in front: of the condition itself, passes leave "false".
-      const Halide::Expr what = text_of({Halide::Expr("an index inside its memory")});
+      const Halide::Expr what = text_of({Halide::Expr(kIndexCheck)});
       const Halide::Expr message = text_of(
           {Halide::Expr(where + ": expected an index from 0 to less than "), place.extents[d],
            Halide::Expr(", counted from "), place.mins[d], Halide::Expr(", got "), relative[d]});

@@ -14,6 +14,9 @@
 
 namespace emulsion {
 
+// What the check of an index in checked mode calls itself.
+inline constexpr const char* kIndexCheck = "an index inside its memory";
+
 // Runs `body`, which may call any of Halide. `what` starts the message: "compiling linear_relu".
 // Errors of our own pass through. Calls may nest on one thread.
 void call_halide(const std::string& what, const std::function<void()>& body);

@@ -54,6 +54,10 @@ const FoundSchedule kFound[] = {
      "convolution",
      {"c.split(kx, kx, kxi, 5)", "c.unroll(ky, 4, predicate)"}},
     // Halide made a kernel for at least one row, and B was 0.
+    {"InteriorWithoutSteps",
+     "stencil_chain",
+     {"b.split(i, o0, i0, 4)", "b.partition(o0)", "b.specialize(B > 0)", "y.parallel(i)",
+      "a.split(i, o5, i5, 5)", "b.unroll(i0)", "a.compute_at(b, i0)"}},
     {"ClampedReadOverABatch",
      "two_layers",
      {"b1.vectorize(i0, 2, predicate_stores)", "h.copy_in(b1, copy)", "b1.compute_at(copy, i0)"}},

@@ -67,6 +67,14 @@ TEST(HalideCall, AKernelThatIsKnownToFailIsAnInternalError) {
               HasSubstr("guaranteed to fail"));
 }
 
+// It may stand where no step of a loop comes.
+TEST(HalideCall, TheCheckOfAnIndexMayBeKnownToFail) {
+  EXPECT_NO_THROW(call_halide("checked", [] {
+    Halide::Internal::issue_warning(
+        "This pipeline is guaranteed to fail an assertion at runtime: an index inside its memory");
+  }));
+}
+
 TEST(HalideCall, OurOwnErrorsPassThrough) {
   EXPECT_THROW(call_halide("x", [] { fail("expected a, got b"); }), Error);
   EXPECT_THROW(call_halide("x", [] { EMULSION_CHECK(false); }), InternalError);
