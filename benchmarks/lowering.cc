@@ -43,7 +43,7 @@ Tensor linear(const Tensor& x, int64_t from, int64_t to, const std::string& name
   return matmul(x, weight("w_" + name, f32, {from, to})) + weight("b_" + name, f32, {to});
 }
 
-// Fused in groups of bounded size: the time grows with the length.
+// As many operations, which are fused in groups of bounded size.
 Tensor chain(int length) {
   Tensor value = input("x", f32, {1024});
   for (int i = 0; i < length; ++i) value = relu(value);

@@ -89,20 +89,13 @@ class HeaderWriter {
                        cpp_type(buffer.dtype), buffer.shape.size());
   }
 
-  const Pack* pack_of(const Buffer& buffer) const {
-    for (const Pack& pack : nest_.packs) {
-      if (pack.packed == buffer.name) return &pack;
-    }
-    return nullptr;
-  }
-
   std::string packed_type(const Pack& pack) const {
     return fmt::format("::emulsion::kernels::{}::packed_{}", kernel_.name, pack.weight);
   }
 
   // Of an argument of run().
   std::string argument_type(const Buffer& buffer) const {
-    if (const Pack* pack = pack_of(buffer)) return packed_type(*pack);
+    if (const Pack* pack = nest_.find_pack(buffer.name)) return packed_type(*pack);
     return span(buffer, buffer.role == BufferRole::output);
   }
 
@@ -187,7 +180,9 @@ class HeaderWriter {
     std::string raw;
     for (size_t i = 0; i < arguments_.size(); ++i) {
       const Buffer& argument = *arguments_[i];
-      buffer(i, "arguments." + argument.name + (pack_of(argument) != nullptr ? ".span()" : ""),
+      buffer(i,
+             "arguments." + argument.name +
+                 (nest_.find_pack(argument.name) != nullptr ? ".span()" : ""),
              argument);
       raw += fmt::format("{}a{}.raw()", raw.empty() ? "" : ", ", i);
     }

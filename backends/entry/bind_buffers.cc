@@ -35,12 +35,10 @@ void check_data(const LoopNest& nest, const std::vector<const JitBuffer*>& buffe
 
 // "; legal: w, which is packed here" for what a weight is packed to.
 std::string packing(const LoopNest& nest, const Buffer& declared) {
-  for (const Pack& pack : nest.packs) {
-    if (pack.packed != declared.name) continue;
-    return fmt::format("; legal: {}, which is packed on each call, or {} as its pack makes it",
-                       pack.weight, pack.packed);
-  }
-  return "";
+  const Pack* pack = nest.find_pack(declared.name);
+  if (!pack) return "";
+  return fmt::format("; legal: {}, which is packed on each call, or {} as its pack makes it",
+                     pack->weight, pack->packed);
 }
 
 }  // namespace

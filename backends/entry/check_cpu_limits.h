@@ -23,8 +23,8 @@ struct CodeLimits {
   // with a loop between it and an unrolled one.
   int64_t copies_of_more = 4;
   int64_t lanes_of_a_vector = 64;
-  // So many copies count those of a uOp that a guard leaves out or masks one by one: LLVM takes
-  // 20 s for 512 branches, and more than a minute for 1,000.
+  // As so many copies counts one that a guard leaves out or masks by itself: it is a branch or a
+  // masked store of its own, which takes LLVM longer.
   int64_t copies_of_guarded = 2;
 };
 CodeLimits code_limits(const Target& target);

@@ -22,9 +22,7 @@ std::string descriptor_text(const LoopNest& nest, const std::string& kernel) {
   text += "\n";
   for (const Buffer* argument : nest.arguments()) {
     std::string direction = argument->role == BufferRole::output ? "o" : "i";
-    for (const Pack& pack : nest.packs) {
-      if (pack.packed == argument->name) direction = "p " + pack.weight;
-    }
+    if (const Pack* pack = nest.find_pack(argument->name)) direction = "p " + pack->weight;
     // Generated code reads and writes whatever alignment the element has.
     text += fmt::format("{} {} {} 0 {}", direction, argument->name, to_string(argument->dtype),
                         argument->shape.size());

@@ -10,6 +10,7 @@
 #include "backends/halide/translate_expr.h"
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "passes/nest/read_indices.h"
 
 namespace emulsion {
 namespace {
@@ -114,9 +115,7 @@ class UopEmitter {
   std::vector<Halide::Expr> safe_indices(const ExprNode& read,
                                          const std::vector<Halide::Expr>& indices,
                                          const Place& place) const {
-    AxisExtents domain;
-    for (const Axis& axis : stage_.axes) domain.emplace(axis.name(), axis.extent());
-    for (const Axis& axis : stage_.reduction_axes) domain.emplace(axis.name(), axis.extent());
+    const AxisExtents domain = domain_of(stage_);
     std::vector<Halide::Expr> result = indices;
     bool proved = true;
     Halide::Expr has_elements = hi::const_true();

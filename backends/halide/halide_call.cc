@@ -18,7 +18,8 @@ struct HalideFailure : std::runtime_error {
 // Throwing is what Halide's own reporter does, and the only way not to return to Halide.
 class Reporter : public Halide::CompileTimeErrorReporter {
  public:
-  // But for the check of an index, which may stand in a part of a loop that has no steps.
+  // Keeps all but one: that the check of an index is known to fail. It may stand in a part of a
+  // loop that has no steps.
   void warning(const char* message) override {
     if (std::string(message).find(kIndexCheck) == std::string::npos) warnings_ += message;
   }

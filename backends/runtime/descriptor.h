@@ -7,13 +7,14 @@
 //
 //   descriptor := kernel_name '\n' sizes '\n' (argument '\n')*
 //   sizes      := the names of the run-time sizes, separated by ',', or nothing
-//   argument   := ('i'|'o'|'p' ' ' weight) ' ' name ' ' dtype ' ' alignment_bytes ' ' rank (' '
-//   extent)* dtype      := bool | i8 | u8 | i16 | u16 | i32 | bf16 | f32 | f64 extent     := ['-']
-//   term (('+'|'-') term)*     without spaces: 256, B, 2*B+1, B+T-3, -1*B+8 term       := number |
-//   size | number '*' size
+//   argument   := kind ' ' name ' ' dtype ' ' alignment_bytes ' ' rank (' ' extent)*
+//   kind       := 'i' | 'o' | 'p' ' ' weight
+//   dtype      := bool | i8 | u8 | i16 | u16 | i32 | bf16 | f32 | f64
+//   extent     := ['-'] term (('+'|'-') term)*     without spaces: 256, B, 2*B+1, B+T-3, -1*B+8
+//   term       := number | size | number '*' size
 //
-// i: an input or a weight; o: an output; p: a weight in the layout that the kernel's pack function
-// for `weight` makes.
+// The kinds: i, an input or a weight; o, an output; p, a weight as the kernel's pack function for
+// `weight` makes it.
 //
 // An alignment of 0 asks for the element's own. The value of a size is taken from the first
 // dimension, in the order of arguments and axes, in which it is the only size that is not known

@@ -82,20 +82,21 @@ Forest decide(const Graph& graph, const FusionPolicy& policy, FusionReport* repo
       if (!reason) reason = FusionLegality::why_not_contractions(contraction[p], contraction[i]);
       ExprSize together;
       if (!reason) {
-        FusionLegality::Sizes with = taken_in;
-        with[producer.get()] = size[p];
-        together = FusionLegality::written_out(consumer, with);
+        taken_in[producer.get()] = size[p];
+        together = FusionLegality::written_out(consumer, taken_in);
         reason = FusionLegality::why_not_size(*producer, consumer, together);
       }
       if (!reason && !policy(*producer, consumer)) reason = "expected a policy that wants it";
       if (report) {
         report->decisions.push_back({producer->name, consumer.name, !reason, reason.value_or("")});
       }
-      if (reason) continue;
+      if (reason) {
+        taken_in.erase(producer.get());
+        continue;
+      }
       EMULSION_CHECK(forest.into[p] == Forest::kRoot, "{} is fused twice", producer->name);
       forest.into[p] = i;
       forest.changed = true;
-      taken_in[producer.get()] = size[p];
       size[i] = together;
       if (contraction[p]) contraction[i] = contraction[p];
     }

@@ -6,8 +6,10 @@
 //   mm = sum(k, x * w);  t = mm + b;  y = max(t, 0)    ->    y = fused { mm; t; y }
 //
 // A group is a tree: each member but the last has one reader, in the group, and is no output; it
-// holds at most one contraction. So all that leaves a group leaves through its last member, and a
-// path out of it and back in would be a cycle that the graph had before: fusing never makes one.
+// holds at most one contraction. The sweep, which alone knows what is in a group already, ends it
+// before its members, written out, are more than FusionLegality::kMostOperations operations. So all
+// that leaves a group leaves through its last member, and a path out of it and back in would be a
+// cycle that the graph had before: fusing never makes one.
 
 #include <cstddef>
 #include <functional>

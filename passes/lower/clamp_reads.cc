@@ -6,6 +6,7 @@
 #include "dsl/affine.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/stage_region.h"
+#include "passes/nest/read_indices.h"
 
 namespace emulsion {
 namespace {
@@ -77,20 +78,17 @@ Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions,
     if (!is_in_domain(axis, reader.axes[i])) leaving[axis.name()] = clamped(axis, reader.axes[i]);
   }
   if (leaving.empty()) return reader.stage.body;
-  return transform(reader.stage.body, [&](const Expr& e) -> Expr {
-    if (e->op != ExprOp::read) return Expr();
-    const std::vector<std::optional<Extent>> limits = limits_of(nest, regions, e->name);
-    std::vector<Expr> indices = e->args;
-    bool changed = false;
+  return with_indices(reader.stage.body, [&](const Expr& read) {
+    const std::vector<std::optional<Extent>> limits = limits_of(nest, regions, read->name);
+    std::vector<Expr> indices = read->args;
     for (size_t d = 0; d < indices.size(); ++d) {
       if (!limits[d] || stays_inside(reader, indices[d], *limits[d])) continue;
-      changed = true;
       indices[d] = substitute_axes(indices[d], [&](const std::string& axis) {
         auto found = leaving.find(axis);
         return found == leaving.end() ? Expr() : found->second;
       });
     }
-    return changed ? read_buffer(e->name, e->dtype, std::move(indices)) : Expr();
+    return indices;
   });
 }
 

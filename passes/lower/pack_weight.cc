@@ -120,7 +120,7 @@ std::shared_ptr<const LoopNest> pack_nest(const Buffer& weight_buffer, const std
     value = select(n < int_constant(extent), value, constant(weight_buffer.dtype, 0));
   }
   Graph graph(compute(packed, axes, value));
-  return std::make_shared<const LoopNest>(lower(graph, Schedule(graph)));
+  return std::make_shared<const LoopNest>(make_nest(graph, Schedule(graph)));
 }
 
 }  // namespace

@@ -49,11 +49,8 @@ void slide_along(const NestPlan& nest, const std::vector<LoopLevel>& around, siz
   const int64_t step = step_of(start, variable).value_or(0);
   const int64_t fresh = step < 0 ? -step : step;
   if (!length || fresh == 0 || fresh >= *length) return;
-  Window window;
-  window.loop = variable;
-  window.length = *length;
-  window.step = step;
-  moved->window = window;
+  const auto axis = static_cast<size_t>(moved - region->axes.data());
+  moved->window = Window{axis, variable, *length, step};
 }
 
 }  // namespace

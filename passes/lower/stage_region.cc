@@ -32,10 +32,8 @@ std::vector<Expr> StageRegion::needed_extents() const {
 
 std::vector<Window> StageRegion::windows() const {
   std::vector<Window> result;
-  for (size_t d = 0; d < axes.size(); ++d) {
-    if (!axes[d].window) continue;
-    result.push_back(*axes[d].window);
-    result.back().axis = d;
+  for (const AxisRegion& axis : axes) {
+    if (axis.window) result.push_back(*axis.window);
   }
   return result;
 }

@@ -19,7 +19,7 @@ namespace emulsion {
 struct AxisRegion {
   // What is there each time: more than what is computed where a window slides.
   Expr needed_min, needed_extent;
-  std::optional<Window> window;  // how it slides; its axis is not set
+  std::optional<Window> window;  // how it slides
   // The least and the greatest index over the whole run, when they are known and affine: a region
   // of constant size may reach past the domain.
   std::optional<Extent> lowest, highest;

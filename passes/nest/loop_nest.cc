@@ -172,6 +172,12 @@ const Buffer& LoopNest::buffer(const std::string& buffer_name) const {
   return buffers.front();
 }
 
+const Pack* LoopNest::find_pack(const std::string& packed) const {
+  const auto found = std::find_if(packs.begin(), packs.end(),
+                                  [&](const Pack& pack) { return pack.packed == packed; });
+  return found == packs.end() ? nullptr : &*found;
+}
+
 std::vector<const Buffer*> LoopNest::arguments() const {
   std::vector<const Buffer*> result;
   for (const Buffer& candidate : buffers) {

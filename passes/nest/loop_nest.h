@@ -288,9 +288,10 @@ struct LoopNest {
   std::vector<Pack> packs;           // for the weights whose values are not known
   std::vector<TileGrid> tile_grids;  // of the contractions whose update is in tile loops
 
-  const Stage& stage(const std::string& name) const;    // InternalError when it is not there
-  const Buffer& buffer(const std::string& name) const;  // InternalError when it is not there
-  std::vector<const Buffer*> arguments() const;         // inputs, weights and outputs, in order
+  const Stage& stage(const std::string& name) const;       // InternalError when it is not there
+  const Buffer& buffer(const std::string& name) const;     // InternalError when it is not there
+  std::vector<const Buffer*> arguments() const;            // inputs, weights and outputs, in order
+  const Pack* find_pack(const std::string& packed) const;  // that makes this buffer, or null
 };
 
 // The stage as it is in its specialization i: with its transforms.

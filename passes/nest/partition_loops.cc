@@ -12,6 +12,7 @@
 #include "dsl/error.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/read_indices.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -152,28 +153,24 @@ class Interior : public NestMutator {
   Expr body_without_clamps(const Expr& body, const UopNode& uop) {
     const Stage& stage = nest_.stage(uop.stage);
     std::map<std::string, Expr> point;
-    AxisExtents domain;
+    const AxisExtents domain = domain_of(stage);
     for (size_t i = 0; i < uop.point.size(); ++i) {
       const bool pure = i < stage.axes.size();
       const Axis& axis = pure ? stage.axes[i] : stage.reduction_axes[i - stage.axes.size()];
       point[axis.name()] = uop.point[i];
-      domain.emplace(axis.name(), axis.extent());
     }
     const auto in_loops = [&](const Expr& e) {
       return mutate_expr(
           substitute_axes(e, [&](const std::string& axis) { return point.at(axis); }));
     };
-    return transform(body, [&](const Expr& e) -> Expr {
-      if (e->op != ExprOp::read) return Expr();
-      const Shape& shape = nest_.buffer(e->name).shape;
-      std::vector<Expr> indices = e->args;
-      bool same = true;
+    return with_indices(body, [&](const Expr& read) {
+      const Shape& shape = nest_.buffer(read->name).shape;
+      std::vector<Expr> indices = read->args;
       for (size_t d = 0; d < indices.size(); ++d) {
         if (!proves_in_bounds(indices[d], shape[d], domain)) continue;
         indices[d] = without_clamps(indices[d], in_loops);
-        same = same && indices[d].same_as(e->args[d]);
       }
-      return same ? Expr() : read_buffer(e->name, e->dtype, std::move(indices));
+      return indices;
     });
   }
 

@@ -6,6 +6,7 @@
 
 #include "dsl/affine.h"
 #include "passes/index/collect_terms.h"
+#include "passes/nest/read_indices.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -18,25 +19,18 @@ Expr simplified(const Expr& expr) {
 
 // The indices of the reads of a body. One that is proved to stay inside its buffer stays so.
 Expr with_simple_reads(const Expr& body, const LoopNest& nest, const Stage& stage) {
-  AxisExtents domain;
-  for (const Axis& axis : stage.axes) domain.emplace(axis.name(), axis.extent());
-  for (const Axis& axis : stage.reduction_axes) domain.emplace(axis.name(), axis.extent());
-  return transform(body, [&](const Expr& e) -> Expr {
-    if (e->op != ExprOp::read) return Expr();
-    const Shape& shape = nest.buffer(e->name).shape;
-    std::vector<Expr> indices = e->args;
-    bool same = true;
+  const AxisExtents domain = domain_of(stage);
+  return with_indices(body, [&](const Expr& read) {
+    const Shape& shape = nest.buffer(read->name).shape;
+    std::vector<Expr> indices = read->args;
     for (size_t d = 0; d < indices.size(); ++d) {
       Expr simple = simplified(indices[d]);
       if (simple.same_as(indices[d])) continue;
-      if (proves_in_bounds(indices[d], shape[d], domain) &&
-          !proves_in_bounds(simple, shape[d], domain)) {
-        continue;
-      }
+      const bool was_proved = proves_in_bounds(indices[d], shape[d], domain);
+      if (was_proved && !proves_in_bounds(simple, shape[d], domain)) continue;
       indices[d] = std::move(simple);
-      same = false;
     }
-    return same ? Expr() : read_buffer(e->name, e->dtype, std::move(indices));
+    return indices;
   });
 }
 

@@ -300,9 +300,8 @@ class TreeVerifier : public NestVisitor {
                    "nest {}: window of {} that slides twice along axis {}, or has no such axis",
                    nest_.name, window.stage, slide.axis);
     EMULSION_CHECK(in_scope(slide.loop),
-                   "nest {}: window of {} that slides along {}, which is not "
-                   "around it",
-                   nest_.name, window.stage, slide.loop);
+                   "nest {}: window of {} that slides along {}, which is not around it", nest_.name,
+                   window.stage, slide.loop);
     const Expr& extent = window.extents[slide.axis];
     EMULSION_CHECK(extent->op == ExprOp::constant && extent->int_value == slide.length &&
                        slide.fresh() > 0 && slide.kept() > 0,
@@ -448,10 +447,9 @@ class TreeVerifier : public NestVisitor {
     auto window = windows_.find(loop.stage);
     visit(loop.extent, [&](const Expr& e) {
       if (e->op != ExprOp::axis) return;
-      bool slides = false;
-      if (window != windows_.end()) {
-        for (const Window& slide : window->second->slides) slides |= slide.loop == e->name;
-      }
+      const bool slides = window != windows_.end() &&
+                          std::any_of(window->second->slides.begin(), window->second->slides.end(),
+                                      [&](const Window& slide) { return slide.loop == e->name; });
       EMULSION_CHECK(slides, "nest {}: {} depends on the loop variable {}", nest_.name, what,
                      e->name);
     });

@@ -1,8 +1,9 @@
 // Large expressions and long chains on a thread whose stack has 1 MiB, as threads have by default
 // on some systems.
 
+#include "tests/small_stack.h"
+
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <functional>
 #include <stdexcept>
@@ -21,21 +22,7 @@ namespace {
 
 const Target kTarget = Target::parse("x86-64-v3,cores=2");
 
-void* call(void* work) {
-  (*static_cast<const std::function<void()>*>(work))();
-  return nullptr;
-}
-
-void on_small_stack(const std::function<void()>& work) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, size_t{1} << 20);
-  pthread_t thread;
-  ASSERT_EQ(pthread_create(&thread, &attributes, call, const_cast<std::function<void()>*>(&work)),
-            0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-}
+constexpr size_t kStackBytes = size_t{1} << 20;
 
 // y(i) = x(i) + 1 * x(i) + 2 * x(i) + ...
 Tensor terms(int count) {
@@ -53,7 +40,7 @@ Graph chain(int length) {
 }
 
 TEST(SmallStack, AnExpressionAtTheLimitIsLoweredPrintedAndRun) {
-  on_small_stack([] {
+  run_on_stack(kStackBytes, [] {
     const Graph graph(terms(ExprSize::kMostHeight - 2));
     EXPECT_EQ(to_string(parse_graph(to_string(graph))), to_string(graph));
     const Lowered lowered = run_pipeline(graph, kTarget);
@@ -63,7 +50,7 @@ TEST(SmallStack, AnExpressionAtTheLimitIsLoweredPrintedAndRun) {
 }
 
 TEST(SmallStack, RefusesAnExpressionBeyondIt) {
-  on_small_stack([] {
+  run_on_stack(kStackBytes, [] {
     for (int count : {1000, 5000, 100000}) {
       EXPECT_TRUE(throws_with<Error>(
           [&] { terms(count); }, "y: expected at most 1000 operations inside one another, got " +
@@ -81,7 +68,7 @@ TEST(SmallStack, RefusesAnExpressionThatDoublesAgainAndAgain) {
 }
 
 TEST(SmallStack, AChainOfManyOperationsIsLoweredPrintedAndRun) {
-  on_small_stack([] {
+  run_on_stack(kStackBytes, [] {
     const Graph graph = chain(1000);
     EXPECT_EQ(to_string(parse_graph(to_string(graph))), to_string(graph));
     const Lowered lowered = run_pipeline(graph, kTarget);
@@ -116,7 +103,7 @@ void refuses(const Schedule& schedule, const std::string& directive, const std::
 
 TEST(LargeInline, AChainThatIsTooHighIsRefusedByTheDirectiveThatMadeItSo) {
   const auto next = [](const Tensor& a, const Axis& m) { return -a(m); };
-  on_small_stack([&] {
+  run_on_stack(kStackBytes, [&] {
     EXPECT_NO_THROW(run_pipeline(all_inline(1998, next).graph(), all_inline(1998, next)));
   });
   refuses(all_inline(2200, next), "a1997.compute_inline()",

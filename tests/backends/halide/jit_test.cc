@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include <limits>
 #include <thread>
@@ -17,6 +16,7 @@
 #include "tests/backends/halide/wrong_nest.h"
 #include "tests/passes/expect_error.h"
 #include "tests/passes/nest/test_nests.h"
+#include "tests/small_stack.h"
 
 namespace emulsion {
 namespace {
@@ -84,20 +84,7 @@ TEST(Jit, CompilesALongExpressionOnASmallStack) {
   const Graph graph(compute("y", {i}, body));
   const LoopNest nest = lower(graph, Schedule(graph));
   std::string error = "not run";
-  auto compile = [&] { error = error_of([&] { JitKernel kernel(nest); }); };
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 192 << 10);
-  pthread_t thread;
-  ASSERT_EQ(pthread_create(
-                &thread, &attributes,
-                [](void* run) -> void* {
-                  (*static_cast<decltype(compile)*>(run))();
-                  return nullptr;
-                },
-                &compile),
-            0);
-  pthread_join(thread, nullptr);
+  run_on_stack(192 << 10, [&] { error = error_of([&] { JitKernel kernel(nest); }); });
   EXPECT_EQ(error, "no Error");
 }
 
@@ -186,7 +173,7 @@ TEST(Jit, NanInTheBiasPassesReluAndMax) {
 
 // Rows of vectors whose last one is shifted inwards, compared with one element of each row.
 // Halide's partition of loops took a comparison with NaN for one of numbers (random graph 174 of
-// seed 20261121, where the processor is no AVX-512 one).
+// seed 20261121, with the host taken for x86-64-v3).
 TEST(Jit, NanInOneElementOfARowReachesTheRow) {
   const Axis i("i", 3), j("j", 15);
   const Tensor x = input("x", f32, {3, 15});
@@ -202,9 +189,12 @@ TEST(Jit, NanInOneElementOfARowReachesTheRow) {
   arguments["x"] = random_integers(f32, {3, 15}, 1, -3, 3);
   arguments["x"].set_value(15 + 1, kNan);
   const LoopNest nest = lower(schedule.graph(), schedule);
-  for (const auto& [name, value] : run_by_jit(nest, arguments, 1)) {
-    for (int64_t at = 0; at < 45; ++at) {
-      EXPECT_EQ(std::isnan(value.value(at)), at / 15 == 1) << name << " at " << at;
+  for (const Target& target : {Target::parse("x86-64-v2"), Target::host()}) {
+    const TensorValues values = run_by_jit(nest, arguments, 1, target);
+    for (const auto& [name, value] : values) {
+      for (int64_t at = 0; at < 45; ++at) {
+        EXPECT_EQ(std::isnan(value.value(at)), at / 15 == 1) << name << " at " << at;
+      }
     }
   }
 }

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "tests/backends/runtime/emulsion_test_nested.h"
 #include "tests/backends/runtime/emulsion_test_twice.h"
 #include "tests/backends/runtime/test_buffer.h"
+#include "tests/small_stack.h"
 
 namespace emulsion::runtime {
 namespace {
@@ -183,35 +183,17 @@ TEST_F(LinkedKernels, RunFromSixtyFourThreadsAtOnce) {
   EXPECT_EQ(failures, 0);
 }
 
-struct SmallStackCall {
-  TestBuffer* x;
-  TestBuffer* y;
+TEST_F(LinkedKernels, RunOnASmallStack) {
   int code = -1;
   std::string message;
-};
-
-void* call_on_small_stack(void* argument) {
-  auto* call = static_cast<SmallStackCall*>(argument);
-  omp_set_num_threads(2);
-  call->code = checked_twice(&call->x->raw, &call->y->raw);
-  call->x->raw.dim[1].extent = 1;
-  if (checked_twice(&call->x->raw, &call->y->raw) != 0) call->message = emulsion_last_error();
-  return nullptr;
-}
-
-TEST_F(LinkedKernels, RunOnASmallStack) {
-  SmallStackCall call;
-  call.x = &x;
-  call.y = &y;
-  pthread_attr_t attributes;
-  pthread_t thread;
-  pthread_attr_init(&attributes);
-  ASSERT_EQ(pthread_attr_setstacksize(&attributes, 64 * 1024), 0);
-  ASSERT_EQ(pthread_create(&thread, &attributes, call_on_small_stack, &call), 0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-  EXPECT_EQ(call.code, 0);
-  EXPECT_THAT(call.message, HasSubstr("expected extent B = 1, got 64"));
+  run_on_stack(64 << 10, [&] {
+    omp_set_num_threads(2);
+    code = checked_twice(&x.raw, &y.raw);
+    x.raw.dim[1].extent = 1;
+    if (checked_twice(&x.raw, &y.raw) != 0) message = emulsion_last_error();
+  });
+  EXPECT_EQ(code, 0);
+  EXPECT_THAT(message, HasSubstr("expected extent B = 1, got 64"));
   EXPECT_EQ(wrong_values(), 0);
 }
 

@@ -1,0 +1,26 @@
+#include "passes/nest/read_indices.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace emulsion {
+
+AxisExtents domain_of(const Stage& stage) {
+  AxisExtents domain;
+  for (const Axis& axis : stage.axes) domain.emplace(axis.name(), axis.extent());
+  for (const Axis& axis : stage.reduction_axes) domain.emplace(axis.name(), axis.extent());
+  return domain;
+}
+
+Expr with_indices(const Expr& body,
+                  const std::function<std::vector<Expr>(const Expr& read)>& indices) {
+  return transform(body, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::read) return Expr();
+    std::vector<Expr> made = indices(e);
+    const bool same = std::equal(made.begin(), made.end(), e->args.begin(), e->args.end(),
+                                 [](const Expr& a, const Expr& b) { return a.same_as(b); });
+    return same ? Expr() : read_buffer(e->name, e->dtype, std::move(made));
+  });
+}
+
+}  // namespace emulsion

@@ -1,0 +1,24 @@
+#ifndef EMULSION_PASSES_NEST_READ_INDICES_H_
+#define EMULSION_PASSES_NEST_READ_INDICES_H_
+
+// The indices of the reads of a stage's body.
+
+#include <functional>
+#include <vector>
+
+#include "dsl/affine.h"
+#include "passes/nest/loop_nest.h"
+
+namespace emulsion {
+
+// The extent of each axis of a stage, pure and reduction: what proves_in_bounds() is told.
+AxisExtents domain_of(const Stage& stage);
+
+// A body each of whose reads has the indices that `indices` gives for it, one for each axis. A body
+// whose indices stay the same nodes comes back as it is.
+Expr with_indices(const Expr& body,
+                  const std::function<std::vector<Expr>(const Expr& read)>& indices);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_NEST_READ_INDICES_H_
