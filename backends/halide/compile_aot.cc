@@ -8,7 +8,6 @@
 #include "backends/entry/check_library.h"
 #include "backends/halide/entry_module.h"
 #include "backends/halide/halide_call.h"
-#include "backends/halide/kernel_target.h"
 #include "backends/halide/lower_statement.h"
 #include "dsl/error.h"
 #include "dsl/output_files.h"

@@ -100,12 +100,6 @@ std::vector<Halide::Expr> Place::relative(const std::vector<Halide::Expr>& indic
   return result;
 }
 
-Halide::Expr Place::offset_of_relative(const std::vector<Halide::Expr>& relative) const {
-  Halide::Expr offset = 0;
-  for (size_t d = 0; d < relative.size(); ++d) offset += relative[d] * strides[d];
-  return offset;
-}
-
 Halide::Expr Place::offset(const std::vector<Halide::Expr>& indices) const {
   // Constants apart, so that neighbouring elements share the address that they are counted from.
   Halide::Expr shift = 0;
@@ -116,7 +110,10 @@ Halide::Expr Place::offset(const std::vector<Halide::Expr>& indices) const {
     shift += sum->b * strides[d];
     rest[d] = sum->a;
   }
-  return offset_of_relative(relative(rest)) + shift;
+  const std::vector<Halide::Expr> steps = relative(rest);
+  Halide::Expr offset = 0;
+  for (size_t d = 0; d < steps.size(); ++d) offset += steps[d] * strides[d];
+  return offset + shift;
 }
 
 Halide::Expr Place::load(const Halide::Expr& at_offset, const Halide::Expr& predicate) const {

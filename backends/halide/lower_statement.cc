@@ -7,6 +7,7 @@
 
 #include "backends/halide/emit_nest.h"
 #include "backends/halide/scalar_ops.h"
+#include "dsl/error.h"
 #include "passes/nest/verify_nest.h"
 
 namespace emulsion {
@@ -143,6 +144,16 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
 }
 
 }  // namespace
+
+Halide::Target kernel_target(const Target& target) {
+  const std::string text = target.to_string();
+  if (!Halide::Target::validate_target_string(text)) {
+    fail("target \"{}\": expected a target that Halide knows", text);
+  }
+  return Halide::Target(text)
+      .with_feature(Halide::Target::StrictFloat)
+      .with_feature(Halide::Target::NoBoundsQuery);
+}
 
 Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
                              const Halide::Target& target, Halide::LinkageType linkage,
