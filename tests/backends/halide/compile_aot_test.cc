@@ -127,6 +127,14 @@ TEST_F(CompileAot, APlainTargetAsksNothingOfTheProcessor) {
   EXPECT_THAT(contents("out/linear.a"), Not(HasSubstr("halide_can_use_target_features")));
 }
 
+// Where the target has no such instruction, LLVM would call the C library for each element.
+TEST_F(CompileAot, CallsNoFunctionForMultiplyAdds) {
+  for (const Target& target : {kPlain, Target::parse("x86-64-v2"), kAvx2}) {
+    compile_aot(linear_nest(), "linear", target, folder());
+    EXPECT_EQ(contents("out/linear.a").find("fmaf"), std::string::npos) << target.to_string();
+  }
+}
+
 TEST_F(CompileAot, ReplacesWhatWasThere) {
   compile_aot(linear_nest(), "linear", kPlain, folder());
   std::string before = contents("out/linear.a");
