@@ -117,7 +117,9 @@ Halide::Expr Place::offset(const std::vector<Halide::Expr>& indices) const {
 }
 
 Halide::Expr Place::load(const Halide::Expr& at_offset, const Halide::Expr& predicate) const {
-  Halide::Expr value = hi::Load::make(type_in_memory(type), memory, at_offset, image, parameter,
+  // What has a Parameter never changes, Halide thinks: an output has its own when passes are done.
+  const Halide::Parameter read = role == BufferRole::output ? Halide::Parameter() : parameter;
+  Halide::Expr value = hi::Load::make(type_in_memory(type), memory, at_offset, image, read,
                                       predicate, hi::ModulusRemainder());
   return value.type() == type ? value : hi::Cast::make(type, value);
 }

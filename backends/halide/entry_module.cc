@@ -1,5 +1,6 @@
 #include "backends/halide/entry_module.h"
 
+#include "backends/entry/check_library.h"
 #include "backends/entry/descriptor_text.h"
 #include "backends/entry/run_time_sizes.h"
 #include "backends/halide/emit_nest.h"
@@ -97,12 +98,6 @@ class EntryBuilder {
     // Halide's test ignores these two features outside AMD's processors
     // (backends/runtime/processor.h).
     return has && call("emulsion_zen_generation", {}) >= zen;
-  }
-
-  static int zen_generation(const Target& target) {
-    if (target.has("avx512_zen5")) return 5;
-    // Sapphire Rapids implies zen4's AVX-512, but its code is Intel's.
-    return target.has("avx512_zen4") && !target.has("avx512_sapphirerapids") ? 4 : 0;
   }
 
   hi::Stmt dispatch() const {

@@ -84,23 +84,17 @@ Halide::Expr floor_adjustment(const Halide::Expr& a, const Halide::Expr& b) {
   return b < 0 && a % b != 0;
 }
 
-bool is_positive_literal(const Halide::Expr& e) {
-  auto number = Halide::Internal::as_const_int(e);
-  return number && *number > 0;
-}
-
-// Constants of the operands' own type: beside an i32, Halide would compute all of it in i32.
-Halide::Expr integer_div(const Halide::Expr& a, const Halide::Expr& b) {
-  if (a.type().is_uint() || is_positive_literal(b)) return a / b;
-  Halide::Expr zero = Halide::Internal::make_zero(a.type());
-  Halide::Expr one = Halide::Internal::make_one(a.type());
-  return Halide::select(b == 0, zero, a / b - Halide::select(floor_adjustment(a, b), one, zero));
-}
-
-Halide::Expr integer_mod(const Halide::Expr& a, const Halide::Expr& b) {
-  if (a.type().is_uint() || is_positive_literal(b)) return a % b;
-  Halide::Expr zero = Halide::Internal::make_zero(a.type());
-  return Halide::select(b == 0, zero, a % b + Halide::select(floor_adjustment(a, b), b, zero));
+// Division and remainder. Constants of the operands' own type: beside an i32, Halide would compute
+// all of it in i32.
+Halide::Expr integer_quotient(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  const bool divides = op == ExprOp::div;
+  const Halide::Expr plain = divides ? a / b : a % b;
+  const auto number = Halide::Internal::as_const_int(b);
+  if (a.type().is_uint() || (number && *number > 0)) return plain;
+  const Halide::Expr zero = Halide::Internal::make_zero(a.type());
+  const Halide::Expr change = divides ? Halide::Internal::make_const(a.type(), -1) : b;
+  const Halide::Expr adjusted = plain + Halide::select(floor_adjustment(a, b), change, zero);
+  return Halide::select(b == 0, zero, adjusted);
 }
 
 Halide::Expr integer_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
@@ -112,9 +106,8 @@ Halide::Expr integer_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr
     case ExprOp::mul:
       return a * b;
     case ExprOp::div:
-      return integer_div(a, b);
     case ExprOp::mod:
-      return integer_mod(a, b);
+      return integer_quotient(op, a, b);
     case ExprOp::min:
       return Halide::min(a, b);
     case ExprOp::max:
