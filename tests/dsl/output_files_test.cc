@@ -150,6 +150,18 @@ TEST_F(OutputFilesTest, KillsAtAnyMomentLeaveWholeFiles) {
   EXPECT_EQ(entries(), 2u);
 }
 
+// A generator compiles into the folder in which it has written its own files.
+TEST_F(OutputFilesTest, AScratchFolderMayBeAnOutputDirectory) {
+  OutputFiles files(folder_.string());
+  {
+    OutputFiles inside(files.scratch_path(""));
+    inside.write_scratch("a", "123", 3);
+    inside.commit({"a"});
+  }
+  files.commit({"a"});
+  EXPECT_EQ(contents("a"), "123");
+}
+
 TEST_F(OutputFilesTest, RefusesAFolderInsideAFile) {
   fs::create_directories(folder_);
   std::ofstream(folder_ / "a") << "file";
