@@ -63,11 +63,29 @@ class MasksOfOneElement : public hi::IRGraphMutator {
   bool found_masks_ = false;
 };
 
-// Prepares the values of stores for Halide's passes. Names what a value uses more than once: an
-// emitted value is a graph (a maximum uses its operand twice), and the passes would walk a chain of
-// maxima as a tree of 2^n operations. Halide does this where a Func is defined. Atomic updates are
-// found by their form and stay as they are.
-class PrepareValues : public hi::IRMutator {
+// Names what the value of a store uses more than once, before Halide's passes walk it: an emitted
+// value is a graph (a maximum uses its operand twice), and the passes would walk a chain of maxima
+// as a tree of 2^n operations. Halide does this where a Func is defined. Atomic updates are found
+// by their form and stay as they are.
+class NameSharedValues : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Stmt visit(const hi::Store* op) override {
+    // A name for the mask of several loads would hide it from the partition of loops, which then
+    // makes an interior without it (random schedule 1848 of seed 770001 read past the end).
+    const std::vector<Lanes> none;
+    MasksOfOneElement masks(none);
+    masks.mutate(op->value);
+    if (masks.found_masks()) return op;
+    return hi::Store::make(op->name, hi::common_subexpression_elimination(op->value), op->index,
+                           op->param, op->predicate, op->alignment);
+  }
+  Stmt visit(const hi::Atomic* op) override { return op; }
+};
+
+// In the loops that are about to become vectors: simplification has left the lanes out of the
+// indices by then that do not depend on them.
+class MaskVectors : public hi::IRMutator {
   using hi::IRMutator::visit;
 
   Stmt visit(const hi::For* op) override {
@@ -79,14 +97,9 @@ class PrepareValues : public hi::IRMutator {
     return result;
   }
   Stmt visit(const hi::Store* op) override {
-    MasksOfOneElement masks(lanes_);
-    Halide::Expr value = masks.mutate(op->value);
-    // A name for the mask of several loads would hide it from the partition of loops, which then
-    // makes an interior without it (random schedule 1848 of seed 770001 read past the end).
-    if (!masks.found_masks()) value = hi::common_subexpression_elimination(value);
-    return hi::Store::make(op->name, value, op->index, op->param, op->predicate, op->alignment);
+    return hi::Store::make(op->name, MasksOfOneElement(lanes_).mutate(op->value), op->index,
+                           op->param, op->predicate, op->alignment);
   }
-  Stmt visit(const hi::Atomic* op) override { return op; }
 
   std::vector<Lanes> lanes_;  // outermost first
 };
@@ -125,12 +138,13 @@ class PrepareForCode : public hi::IRMutator {
 // tracing, prefetches of boxes).
 // When Halide is upgraded, compare this list with that file.
 Stmt run_passes(Stmt s, const Halide::Target& target) {
-  s = PrepareValues().mutate(s);
+  s = NameSharedValues().mutate(s);
   s = hi::simplify(s);
   s = hi::unify_duplicate_lets(s);
   s = hi::simplify_correlated_differences(s);
   s = hi::bound_constant_extent_loops(s);
   s = hi::unroll_loops(s);
+  s = MaskVectors().mutate(s);
   s = hi::vectorize_loops(s, {});
   s = hi::simplify(s);
   s = hi::rewrite_interleavings(s);
