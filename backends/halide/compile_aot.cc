@@ -98,21 +98,19 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
     fail("kernel {}: expected a nest for each of {} targets, got {}", name, targets.size(),
          nests.size());
   }
-  std::vector<const LoopNest*> kernels;
-  kernels.reserve(nests.size());
-  for (const LoopNest& nest : nests) {
-    check_same_arguments(name, nests.front(), nest);
-    kernels.push_back(&nest);
-  }
+  for (const LoopNest& nest : nests) check_same_arguments(name, nests.front(), nest);
   OutputFiles files(directory);
   call_halide("compiling " + name, [&] {
     LibraryCompiler library(name, targets, options, &files);
-    library.add(kernels, name);
+    const auto add = [&](const std::string& function, const auto& nest_of) {
+      std::vector<const LoopNest*> functions;
+      for (const LoopNest& nest : nests) functions.push_back(nest_of(nest));
+      library.add(functions, function);
+    };
+    add(name, [](const LoopNest& nest) { return &nest; });
     for (size_t p = 0; p < nests.front().packs.size(); ++p) {
-      std::vector<const LoopNest*> packs;
-      packs.reserve(nests.size());
-      for (const LoopNest& nest : nests) packs.push_back(nest.packs[p].nest.get());
-      library.add(packs, name + "_pack_" + nests.front().packs[p].weight);
+      add(name + "_pack_" + nests.front().packs[p].weight,
+          [p](const LoopNest& nest) { return nest.packs[p].nest.get(); });
     }
     library.finish();
   });

@@ -50,28 +50,6 @@ Stmt inside(const std::vector<EmittedGuard>& guards, Stmt statement) {
   return statement;
 }
 
-// Whether any of it is left out for some steps.
-bool is_masked(const Stmt& statement) {
-  class Finder : public hi::IRGraphVisitor {
-   public:
-    bool found = false;
-
-   private:
-    using IRGraphVisitor::visit;
-    void visit(const hi::IfThenElse*) override { found = true; }
-    void visit(const hi::Load* op) override {
-      found = found || !hi::is_const_one(op->predicate);
-      IRGraphVisitor::visit(op);
-    }
-    void visit(const hi::Store* op) override {
-      found = found || !hi::is_const_one(op->predicate);
-      IRGraphVisitor::visit(op);
-    }
-  } finder;
-  statement.accept(&finder);
-  return finder.found;
-}
-
 class NestEmitter {
  public:
   NestEmitter(const LoopNest& nest, bool has_fma, const CompileOptions& options)
@@ -252,9 +230,8 @@ class NestEmitter {
   }
 
   std::vector<Halide::Expr> simplified(const std::vector<Expr>& indices) const {
-    std::vector<Halide::Expr> result;
-    result.reserve(indices.size());
-    for (const Expr& index : indices) result.push_back(hi::simplify(scope_.index(index)));
+    std::vector<Halide::Expr> result = scope_.indices(indices);
+    for (Halide::Expr& index : result) index = hi::simplify(index);
     return result;
   }
 
@@ -297,6 +274,27 @@ class NestEmitter {
 }  // namespace
 
 std::string size_argument(const std::string& size) { return "size_" + size; }
+
+bool is_masked(const Stmt& statement) {
+  class Finder : public hi::IRGraphVisitor {
+   public:
+    bool found = false;
+
+   private:
+    using IRGraphVisitor::visit;
+    void visit(const hi::IfThenElse*) override { found = true; }
+    void visit(const hi::Load* op) override {
+      found = found || !hi::is_const_one(op->predicate);
+      IRGraphVisitor::visit(op);
+    }
+    void visit(const hi::Store* op) override {
+      found = found || !hi::is_const_one(op->predicate);
+      IRGraphVisitor::visit(op);
+    }
+  } finder;
+  statement.accept(&finder);
+  return finder.found;
+}
 
 EmittedNest emit_nest(const LoopNest& nest, bool has_fma, const CompileOptions& options) {
   return NestEmitter(nest, has_fma, options).emit();

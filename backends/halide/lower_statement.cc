@@ -29,14 +29,11 @@ class MasksOfOneElement : public hi::IRGraphMutator {
  public:
   explicit MasksOfOneElement(const std::vector<Lanes>& lanes) : lanes_(lanes) {}
 
-  bool found_masks() const { return found_masks_; }
-
  private:
   using hi::IRGraphMutator::visit;
 
   Halide::Expr visit(const hi::Load* op) override {
     if (hi::is_const_one(op->predicate)) return op;
-    found_masks_ = true;
     Halide::Expr mask = op->predicate;
     for (const Lanes& lanes : lanes_) {
       const bool of_lanes = hi::expr_uses_var(mask, lanes.variable);
@@ -60,7 +57,6 @@ class MasksOfOneElement : public hi::IRGraphMutator {
   }
 
   const std::vector<Lanes>& lanes_;
-  bool found_masks_ = false;
 };
 
 // Names what the value of a store uses more than once, before Halide's passes walk it: an emitted
@@ -73,10 +69,7 @@ class NameSharedValues : public hi::IRMutator {
   Stmt visit(const hi::Store* op) override {
     // A name for the mask of several loads would hide it from the partition of loops, which then
     // makes an interior without it (random schedule 1848 of seed 770001 read past the end).
-    const std::vector<Lanes> none;
-    MasksOfOneElement masks(none);
-    masks.mutate(op->value);
-    if (masks.found_masks()) return op;
+    if (is_masked(hi::Evaluate::make(op->value))) return op;
     return hi::Store::make(op->name, hi::common_subexpression_elimination(op->value), op->index,
                            op->param, op->predicate, op->alignment);
   }
