@@ -20,20 +20,13 @@ namespace hi = Halide::Internal;
 using hi::Stmt;
 
 hi::ForType for_type(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::serial:
-      return hi::ForType::Serial;
-    case LoopKind::parallel:
-      return hi::ForType::Parallel;
-    case LoopKind::vectorized:
-      return hi::ForType::Vectorized;
-    case LoopKind::unrolled:
-      return hi::ForType::Unrolled;
-    case LoopKind::tile:
-      break;
-  }
-  EMULSION_CHECK(false, "a loop of a tile");
-  return hi::ForType::Serial;
+  static const std::map<LoopKind, hi::ForType> kTypes = {
+      {LoopKind::serial, hi::ForType::Serial},
+      {LoopKind::parallel, hi::ForType::Parallel},
+      {LoopKind::vectorized, hi::ForType::Vectorized},
+      {LoopKind::unrolled, hi::ForType::Unrolled}};
+  EMULSION_CHECK(kTypes.count(kind) > 0, "a loop of a tile");
+  return kTypes.at(kind);
 }
 
 Halide::MemoryType memory_type(Memory memory) {
@@ -114,6 +107,7 @@ class NestEmitter {
     } else {
       result_.arguments.push_back(buffer_argument(buffer, place.memory));
     }
+    if (buffer.role == BufferRole::output) result_.outputs[place.memory] = place.parameter;
     return &scope_.places.insert_or_assign(buffer.name, std::move(place)).first->second;
   }
 

@@ -8,6 +8,7 @@
 //
 // Reads nothing but the nest. Run-time sizes are scalars of the function, before its buffers.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct EmittedNest {
   Halide::Internal::Stmt statement;
   std::vector<Halide::Internal::LoweredArgument> arguments;  // sizes, inputs and weights, outputs
   std::vector<Halide::Buffer<>> constants;
+  std::map<std::string, Halide::Parameter> outputs;  // by name of the pointer
 };
 
 // The name of the argument that carries a run-time size.

@@ -5,7 +5,6 @@
 #include "Halide.h"
 #include "backends/entry/check_cpu_limits.h"
 #include "backends/halide/halide_call.h"
-#include "backends/halide/kernel_target.h"
 #include "backends/halide/lower_statement.h"
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"

@@ -7,6 +7,7 @@
 
 #include "backends/halide/emit_nest.h"
 #include "backends/halide/scalar_ops.h"
+#include "dsl/error.h"
 #include "passes/nest/verify_nest.h"
 
 namespace emulsion {
@@ -90,17 +91,33 @@ class PrepareValues : public hi::IRMutator {
   std::vector<Lanes> lanes_;  // outermost first
 };
 
-// Halide refuses a division by a zero that it can see. A masked load of which no lane is left has
-// become one.
-class Divisions : public hi::IRMutator {
+// What the code generator is to see, and the passes are not.
+class PrepareForCode : public hi::IRMutator {
+ public:
+  explicit PrepareForCode(const EmittedNest& nest) : nest_(nest) {}
+
+ private:
   using hi::IRMutator::visit;
 
+  // Without its Parameter, a load of an output would be taken to be aligned. With it, the passes
+  // took two loads between which there is a store for one: the maxima of an unrolled loop.
+  Halide::Expr visit(const hi::Load* op) override {
+    auto output = nest_.outputs.find(op->name);
+    if (output == nest_.outputs.end()) return hi::IRMutator::visit(op);
+    return hi::Load::make(op->type, op->name, mutate(op->index), op->image, output->second,
+                          mutate(op->predicate), op->alignment);
+  }
+
+  // Halide refuses a division by a zero that it can see. A masked load of which no lane is left has
+  // become one.
   Halide::Expr visit(const hi::Call* op) override {
     Halide::Expr made = hi::IRMutator::visit(op);
     if (!op->is_intrinsic(hi::Call::strict_div)) return made;
     const std::vector<Halide::Expr>& args = made.as<hi::Call>()->args;
     return halide_binary(ExprOp::div, args[0], args[1]);
   }
+
+  const EmittedNest& nest_;
 };
 
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are
@@ -139,17 +156,27 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
   // After the last simplification, which would make divisions of the shifts again.
   s = hi::find_intrinsics(s);
   s = hi::hoist_prefetches(s);
-  return Divisions().mutate(s);
+  return s;
 }
 
 }  // namespace
+
+Halide::Target kernel_target(const Target& target) {
+  const std::string text = target.to_string();
+  if (!Halide::Target::validate_target_string(text)) {
+    fail("target \"{}\": expected a target that Halide knows", text);
+  }
+  return Halide::Target(text)
+      .with_feature(Halide::Target::StrictFloat)
+      .with_feature(Halide::Target::NoBoundsQuery);
+}
 
 Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
                              const Halide::Target& target, Halide::LinkageType linkage,
                              const CompileOptions& options) {
   verify_nest(nest);
   EmittedNest emitted = emit_nest(nest, target.has_feature(Halide::Target::FMA), options);
-  Stmt statement = run_passes(emitted.statement, target);
+  Stmt statement = PrepareForCode(emitted).mutate(run_passes(emitted.statement, target));
   std::vector<hi::LoweredFunc> closures;  // the bodies of parallel loops
   statement = hi::lower_parallel_tasks(statement, closures, function, target);
   std::vector<hi::LoweredArgument> arguments = std::move(emitted.arguments);

@@ -12,25 +12,16 @@ namespace {
 using Halide::Internal::Call;
 
 Halide::Expr strict(Call::IntrinsicOp op, const Halide::Expr& a, const Halide::Expr& b) {
-  return Call::make(a.type(), op, {a, b}, Call::PureIntrinsic);
-}
-
-Halide::Expr strict_comparison(Call::IntrinsicOp op, const Halide::Expr& a, const Halide::Expr& b) {
-  return Call::make(Halide::Bool(a.type().lanes()), op, {a, b}, Call::PureIntrinsic);
-}
-
-bool literal_value(const Halide::Expr& e, double* value) {
-  auto number = Halide::Internal::as_const_float(e);
-  if (!number) return false;
-  *value = *number;
-  return true;
+  const bool compares = op == Call::strict_eq || op == Call::strict_lt;
+  const Halide::Type type = compares ? Halide::Bool(a.type().lanes()) : a.type();
+  return Call::make(type, op, {a, b}, Call::PureIntrinsic);
 }
 
 // Halide refuses to compile a division by a zero that it can see. x / 0 is x * inf in every case.
 Halide::Expr float_div(const Halide::Expr& a, const Halide::Expr& b) {
-  double divisor = 0;
-  if (literal_value(b, &divisor) && divisor == 0) {
-    double infinity = std::copysign(INFINITY, divisor);
+  const auto divisor = Halide::Internal::as_const_float(b);
+  if (divisor && *divisor == 0) {
+    const double infinity = std::copysign(INFINITY, *divisor);
     return strict(Call::strict_mul, a, Halide::Internal::make_const(a.type(), infinity));
   }
   return strict(Call::strict_div, a, b);
@@ -39,14 +30,14 @@ Halide::Expr float_div(const Halide::Expr& a, const Halide::Expr& b) {
 // `better`: whether b goes before a. A NaN on either side wins, as in NumPy; a tie gives a.
 Halide::Expr float_choice(const Halide::Expr& a, const Halide::Expr& b,
                           const Halide::Expr& b_is_better) {
-  double value = 0;
-  bool b_is_number = literal_value(b, &value) && !std::isnan(value);
+  const auto value = Halide::Internal::as_const_float(b);
+  const bool b_is_number = value && !std::isnan(*value);
   return halide_select(b_is_number ? b_is_better : b_is_better || halide_is_nan(b), b, a);
 }
 
 // Halide 21 compiles strict_le as "not greater", which is true of NaN.
 Halide::Expr less_or_equal(const Halide::Expr& a, const Halide::Expr& b) {
-  return strict_comparison(Call::strict_lt, a, b) || strict_comparison(Call::strict_eq, a, b);
+  return strict(Call::strict_lt, a, b) || strict(Call::strict_eq, a, b);
 }
 
 // The same value, of which Halide does not know from where to where it goes. It would follow the
@@ -68,17 +59,17 @@ Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& 
     case ExprOp::div:
       return float_div(a, b);
     case ExprOp::min:
-      return float_choice(a, b, strict_comparison(Call::strict_lt, b, a));
+      return float_choice(a, b, strict(Call::strict_lt, b, a));
     case ExprOp::max:
-      return float_choice(a, b, strict_comparison(Call::strict_lt, a, b));
+      return float_choice(a, b, strict(Call::strict_lt, a, b));
     case ExprOp::pow:
       return float_pow(of_unknown_range(a), of_unknown_range(b));
     case ExprOp::eq:
-      return strict_comparison(Call::strict_eq, a, b);
+      return strict(Call::strict_eq, a, b);
     case ExprOp::ne:
-      return !strict_comparison(Call::strict_eq, a, b);
+      return !strict(Call::strict_eq, a, b);
     case ExprOp::lt:
-      return strict_comparison(Call::strict_lt, a, b);
+      return strict(Call::strict_lt, a, b);
     case ExprOp::le:
       return less_or_equal(a, b);
     default:
@@ -93,23 +84,17 @@ Halide::Expr floor_adjustment(const Halide::Expr& a, const Halide::Expr& b) {
   return b < 0 && a % b != 0;
 }
 
-bool is_positive_literal(const Halide::Expr& e) {
-  auto number = Halide::Internal::as_const_int(e);
-  return number && *number > 0;
-}
-
-// Constants of the operands' own type: beside an i32, Halide would compute all of it in i32.
-Halide::Expr integer_div(const Halide::Expr& a, const Halide::Expr& b) {
-  if (a.type().is_uint() || is_positive_literal(b)) return a / b;
-  Halide::Expr zero = Halide::Internal::make_zero(a.type());
-  Halide::Expr one = Halide::Internal::make_one(a.type());
-  return Halide::select(b == 0, zero, a / b - Halide::select(floor_adjustment(a, b), one, zero));
-}
-
-Halide::Expr integer_mod(const Halide::Expr& a, const Halide::Expr& b) {
-  if (a.type().is_uint() || is_positive_literal(b)) return a % b;
-  Halide::Expr zero = Halide::Internal::make_zero(a.type());
-  return Halide::select(b == 0, zero, a % b + Halide::select(floor_adjustment(a, b), b, zero));
+// Division and remainder. Constants of the operands' own type: beside an i32, Halide would compute
+// all of it in i32.
+Halide::Expr integer_quotient(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  const bool divides = op == ExprOp::div;
+  const Halide::Expr plain = divides ? a / b : a % b;
+  const auto number = Halide::Internal::as_const_int(b);
+  if (a.type().is_uint() || (number && *number > 0)) return plain;
+  const Halide::Expr zero = Halide::Internal::make_zero(a.type());
+  const Halide::Expr change = divides ? Halide::Internal::make_const(a.type(), -1) : b;
+  const Halide::Expr adjusted = plain + Halide::select(floor_adjustment(a, b), change, zero);
+  return Halide::select(b == 0, zero, adjusted);
 }
 
 Halide::Expr integer_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
@@ -121,9 +106,8 @@ Halide::Expr integer_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr
     case ExprOp::mul:
       return a * b;
     case ExprOp::div:
-      return integer_div(a, b);
     case ExprOp::mod:
-      return integer_mod(a, b);
+      return integer_quotient(op, a, b);
     case ExprOp::min:
       return Halide::min(a, b);
     case ExprOp::max:
@@ -180,8 +164,8 @@ Halide::Expr float_to_integer(DType to, const Halide::Expr& a) {
       Halide::Internal::make_const(a.type(), static_cast<double>(range.highest) + 1);
   Halide::Expr low = Halide::Internal::make_const(a.type(), static_cast<double>(range.lowest));
   Halide::Expr value = Halide::cast(type, Halide::cast(Halide::Int(32), a));
-  value = Halide::select(!strict_comparison(Call::strict_lt, a, above), type.max(), value);
-  value = Halide::select(strict_comparison(Call::strict_lt, a, low), type.min(), value);
+  value = Halide::select(!strict(Call::strict_lt, a, above), type.max(), value);
+  value = Halide::select(strict(Call::strict_lt, a, low), type.min(), value);
   return Halide::select(halide_is_nan(a), Halide::Internal::make_zero(type), value);
 }
 
@@ -212,9 +196,7 @@ Halide::Type halide_type(DType dtype) {
   return Halide::Type();
 }
 
-Halide::Expr halide_is_nan(const Halide::Expr& a) {
-  return !strict_comparison(Call::strict_eq, a, a);
-}
+Halide::Expr halide_is_nan(const Halide::Expr& a) { return !strict(Call::strict_eq, a, a); }
 
 Halide::Expr halide_select(const Halide::Expr& condition, const Halide::Expr& a,
                            const Halide::Expr& b) {
