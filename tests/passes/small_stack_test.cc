@@ -91,9 +91,9 @@ TEST(SmallStack, TenThousandStoredStagesAreLoweredVerifiedPrintedAndRun) {
     const Graph graph = chain(kStages);
     const LoopNest nest = lower(graph, Schedule(graph));
     EXPECT_NO_THROW(verify_nest(nest));
-    const std::string text = to_string(nest);
+    const std::string text = to_string(nest);  // indented all the way it would be 300 MB
     EXPECT_NE(text.find("\n" + std::string(200, ' ') + "[9999] "), std::string::npos);
-    EXPECT_LT(text.size(), size_t{kStages} * 600);
+    EXPECT_LT(text.size(), size_t{kStages} * 1000);
     EXPECT_TRUE(computes(nest, graph));
     EXPECT_EQ(count_uops(nest).total(), kStages * 16);
     const Work work = measure_work(nest);
