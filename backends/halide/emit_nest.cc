@@ -10,6 +10,7 @@
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -107,6 +108,12 @@ class NestEmitter {
   }
 
   Guarded emit(const Node& node) {
+    Guarded made;
+    with_stack_room([&] { made = emit_kind(node); });
+    return made;
+  }
+
+  Guarded emit_kind(const Node& node) {
     if (const Loop* loop = node.as<Loop>()) return emit_loop(*loop);
     if (const UopNode* uop = node.as<UopNode>()) return emit_instance(*uop);
     if (const WindowNode* window = node.as<WindowNode>()) return emit_window(*window);
