@@ -97,6 +97,55 @@ class MaskVectors : public hi::IRMutator {
   std::vector<Lanes> lanes_;  // outermost first
 };
 
+// A vector of neighbours up to an end, and past it the last one again: what a read beyond a domain
+// is clamped to. Element by element it would be gathered. The same values are those of a masked
+// vector and, in the lanes past the end, the one element that the last lane reads.
+class ClampedVectors : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Halide::Expr visit(const hi::Load* op) override {
+    const Halide::Expr made = hi::IRMutator::visit(op);
+    const hi::Load* load = made.as<hi::Load>();
+    constexpr int kLeastBits = 32;  // of the elements that every vector unit with masks can mask
+    const bool is_open = load != nullptr && hi::is_const_one(load->predicate);
+    const int lanes = op->type.lanes();
+    // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
+    if (!is_open || lanes < 2 || lanes % 2 == 1 || op->type.bits() < kLeastBits) return made;
+    Halide::Expr rest;
+    const hi::Min* clamp = clamp_in(load->index, &rest);
+    if (clamp == nullptr) return made;
+    const auto* ramp = clamp->a.as<hi::Ramp>();
+    const auto* end = clamp->b.as<hi::Broadcast>();
+    if (ramp == nullptr || end == nullptr || !hi::is_const_one(ramp->stride)) return made;
+    const Halide::Expr inside = clamp->a <= clamp->b;
+    const auto at = [&](const Halide::Expr& index, const Halide::Type& type,
+                        const Halide::Expr& mask) {
+      return hi::Load::make(type, load->name, hi::simplify(index), load->image, load->param, mask,
+                            hi::ModulusRemainder());
+    };
+    const Halide::Expr last = min(ramp->base + (lanes - 1), end->value);
+    const Halide::Expr first = rest.defined() ? ramp->base + rest : ramp->base;
+    return hi::Select::make(inside, at(hi::Ramp::make(first, 1, lanes), op->type, inside),
+                            hi::Broadcast::make(at(rest.defined() ? last + rest : last,
+                                                   op->type.element_of(), hi::const_true()),
+                                                lanes));
+  }
+
+  // The clamp of an index that is one, or one and what is the same in all lanes.
+  static const hi::Min* clamp_in(const Halide::Expr& index, Halide::Expr* rest) {
+    if (const auto* clamp = index.as<hi::Min>()) return clamp;
+    const auto* sum = index.as<hi::Add>();
+    if (sum == nullptr) return nullptr;
+    for (const auto& [one, other] : {std::pair(sum->a, sum->b), std::pair(sum->b, sum->a)}) {
+      const auto* same = other.as<hi::Broadcast>();
+      if (same == nullptr || !one.as<hi::Min>()) continue;
+      *rest = same->value;
+      return one.as<hi::Min>();
+    }
+    return nullptr;
+  }
+};
+
 // What the code generator is to see, and the passes are not.
 class PrepareForCode : public hi::IRMutator {
  public:
@@ -142,6 +191,8 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
   s = hi::simplify(s);
   s = hi::rewrite_interleavings(s);
   s = hi::simplify(s);
+  // Without masks in the instruction set a masked load is a branch for each lane.
+  if (target.has_feature(Halide::Target::AVX)) s = ClampedVectors().mutate(s);
   // After vectors: what is likely is then known for whole vectors. Must run wherever something is
   // marked as likely, since code generation does not know the mark.
   s = hi::partition_loops(s);
