@@ -8,6 +8,7 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/index/relax_clamps.h"
 
 namespace emulsion {
 namespace {
@@ -53,26 +54,54 @@ WrittenOut written_out(const Op& op) {
   return result;
 }
 
-// How one operation reads another.
+// How one operation reads another: what is read lies between these.
 struct Reads {
   std::vector<Indices> all;
   std::vector<Axis> axes;      // of the reader
   AxisExtents reduction_axes;  // of the reader
+
+  AxisExtents extents() const {
+    AxisExtents result = reduction_axes;
+    for (const Axis& axis : axes) result[axis.name()] = axis.extent();
+    return result;
+  }
 };
 
-// Nothing when an index is not affine.
+// The first and the last place of an index that a clamp may have moved, the index alone without
+// one. Nothing when they are not affine.
+std::optional<Indices> ends_of(const Expr& index, const AxisExtents& extents) {
+  Indices ends;
+  for (const Expr& end : relax_clamps(index, extents)) {
+    const std::optional<Affine> affine = affine_of(end);
+    if (!affine) return std::nullopt;
+    ends.push_back(*affine);
+  }
+  return ends;
+}
+
+// Nothing when an index is not affine, but for clamps.
 std::optional<Reads> reads_of(const Op& producer, const Op& reader) {
   const WrittenOut written = written_out(reader);
   Reads reads{{}, result_of(reader).axes, written.reduction_axes};
+  const AxisExtents extents = reads.extents();
   bool affine = true;
   visit(written.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->tensor->name != producer.name) return;
-    reads.all.emplace_back();
+    if (e->op != ExprOp::read || e->tensor->name != producer.name || !affine) return;
+    std::vector<Indices> corners = {{}};
     for (const Expr& index : e->args) {
-      const std::optional<Affine> value = affine_of(index);
-      affine = affine && value;
-      reads.all.back().push_back(value.value_or(Affine()));
+      const std::optional<Indices> ends = ends_of(index, extents);
+      affine = affine && ends;
+      if (!affine) return;
+      std::vector<Indices> longer;
+      for (const Indices& corner : corners) {
+        for (const Affine& end : *ends) {
+          longer.push_back(corner);
+          longer.back().push_back(end);
+        }
+      }
+      corners = std::move(longer);
     }
+    reads.all.insert(reads.all.end(), corners.begin(), corners.end());
   });
   return affine ? std::optional(std::move(reads)) : std::nullopt;
 }
@@ -149,10 +178,13 @@ Reason why_not_reads(const Op& producer, const Reads& reads, size_t row) {
   return std::nullopt;
 }
 
-// Whether the first and the last element of every dimension behind the rows are read.
+// Whether the first and the last element of every dimension behind the rows are read, or places
+// beyond them if no clamp were there.
 bool reads_whole_rows(const Op& producer, const Reads& reads, size_t row) {
-  AxisExtents extents = reads.reduction_axes;
-  for (const Axis& axis : reads.axes) extents[axis.name()] = axis.extent();
+  const AxisExtents extents = reads.extents();
+  const auto reaches = [](const Extent& place, const Extent& end) {
+    return (place - end).lower_bound().value_or(-1) >= 0;
+  };
   for (size_t at = row + 1; at < producer.shape.size(); ++at) {
     bool has_first = false, has_last = false;
     for (const Indices& read : reads.all) {
@@ -160,16 +192,22 @@ bool reads_whole_rows(const Op& producer, const Reads& reads, size_t row) {
       for (const auto& [axis, factor] : read[at].coefficients) {
         opposite.coefficients[axis] = -factor;
       }
-      has_first = has_first || largest_value(opposite, extents) == Extent(0);
-      has_last = has_last || largest_value(read[at], extents) + Extent(1) == producer.shape[at];
+      has_first = has_first || reaches(largest_value(opposite, extents), Extent(0));
+      has_last =
+          has_last || reaches(largest_value(read[at], extents) + Extent(1), producer.shape[at]);
     }
     if (!has_first || !has_last) return false;
   }
   return true;
 }
 
-// Whether it combines the places of a window that moves with one of its axes: x[i + k].
+// Whether it combines the places of a window that moves with one of its axes: x[i + k], clamped or
+// not.
 bool combines_windows(const Op& op) {
+  AxisExtents extents;
+  for (const std::vector<Axis>* axes : {&op.axes, &op.reduction_axes}) {
+    for (const Axis& axis : *axes) extents.emplace(axis.name(), axis.extent());
+  }
   const auto mentions_one = [](const Affine& index, const std::vector<Axis>& axes) {
     return std::any_of(axes.begin(), axes.end(),
                        [&](const Axis& axis) { return index.coefficients.count(axis.name()) > 0; });
@@ -178,9 +216,9 @@ bool combines_windows(const Op& op) {
   visit(op.body, [&](const Expr& e) {
     if (e->op != ExprOp::read) return;
     for (const Expr& argument : e->args) {
-      const std::optional<Affine> index = affine_of(argument);
-      found = found ||
-              (index && mentions_one(*index, op.axes) && mentions_one(*index, op.reduction_axes));
+      const std::optional<Indices> ends = ends_of(argument, extents);
+      found = found || (ends && mentions_one(ends->front(), op.axes) &&
+                        mentions_one(ends->front(), op.reduction_axes));
     }
   });
   return found;
@@ -328,7 +366,9 @@ std::optional<std::string> why_not_slide(const Op& producer, const Op& reader, s
     }
   }
   const std::optional<Reads> reads = reads_of(producer, reader);
-  if (!reads) return fmt::format("expected indices of {} that are affine", producer.name);
+  if (!reads) {
+    return fmt::format("expected indices of {} that are affine, but for clamps", producer.name);
+  }
   if (reads->all.empty()) return fmt::format("expected {} to read {}", reader.name, producer.name);
   return why_not_reads(producer, *reads, row);
 }
