@@ -107,35 +107,29 @@ class ClampedVectors : public hi::IRMutator {
     const Halide::Expr made = hi::IRMutator::visit(op);
     const hi::Load* load = made.as<hi::Load>();
     constexpr int kLeastBits = 32;  // of the elements that every vector unit with masks can mask
-    const bool is_open = load != nullptr && hi::is_const_one(load->predicate);
     const int lanes = op->type.lanes();
     // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
-    if (!is_open || lanes < 2 || lanes % 2 == 1 || op->type.bits() < kLeastBits) return made;
-    Halide::Expr rest;
+    const bool can_mask = lanes % 2 == 0 && op->type.bits() >= kLeastBits;
+    Halide::Expr rest = 0;
     const hi::Min* clamp = clamp_in(load->index, &rest);
-    if (clamp == nullptr) return made;
+    if (!can_mask || !hi::is_const_one(load->predicate) || clamp == nullptr) return made;
     const auto* ramp = clamp->a.as<hi::Ramp>();
     const auto* end = clamp->b.as<hi::Broadcast>();
     if (ramp == nullptr || end == nullptr || !hi::is_const_one(ramp->stride)) return made;
-    const Halide::Expr inside = clamp->a <= clamp->b;
-    const auto at = [&](const Halide::Expr& index, const Halide::Type& type,
-                        const Halide::Expr& mask) {
-      return hi::Load::make(type, load->name, hi::simplify(index), load->image, load->param, mask,
-                            hi::ModulusRemainder());
+    const auto at = [&](const Halide::Expr& index, const Halide::Expr& mask) {
+      return hi::Load::make(op->type.with_lanes(index.type().lanes()), load->name,
+                            hi::simplify(index), load->image, load->param, mask, {});
     };
-    const Halide::Expr last = min(ramp->base + (lanes - 1), end->value);
-    const Halide::Expr first = rest.defined() ? ramp->base + rest : ramp->base;
-    return hi::Select::make(inside, at(hi::Ramp::make(first, 1, lanes), op->type, inside),
-                            hi::Broadcast::make(at(rest.defined() ? last + rest : last,
-                                                   op->type.element_of(), hi::const_true()),
-                                                lanes));
+    const Halide::Expr inside = clamp->a <= clamp->b;
+    const Halide::Expr last = min(ramp->base + (lanes - 1), end->value) + rest;
+    return hi::Select::make(inside, at(hi::Ramp::make(ramp->base + rest, 1, lanes), inside),
+                            hi::Broadcast::make(at(last, hi::const_true()), lanes));
   }
 
   // The clamp of an index that is one, or one and what is the same in all lanes.
   static const hi::Min* clamp_in(const Halide::Expr& index, Halide::Expr* rest) {
-    if (const auto* clamp = index.as<hi::Min>()) return clamp;
     const auto* sum = index.as<hi::Add>();
-    if (sum == nullptr) return nullptr;
+    if (sum == nullptr) return index.as<hi::Min>();
     for (const auto& [one, other] : {std::pair(sum->a, sum->b), std::pair(sum->b, sum->a)}) {
       const auto* same = other.as<hi::Broadcast>();
       if (same == nullptr || !one.as<hi::Min>()) continue;

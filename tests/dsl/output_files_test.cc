@@ -113,6 +113,15 @@ TEST_F(OutputFilesTest, WhatAKilledProcessLeavesIsTakenAway) {
   EXPECT_FALSE(fs::exists(fs::path(files.scratch_path("a"))));
 }
 
+TEST_F(OutputFilesTest, WhatWasLeftBeforeItWasLockedIsTakenAway) {
+  fs::create_directories(folder_ / ".emulsion-abcdef" / "deep");
+  std::ofstream(folder_ / ".emulsion-abcdef" / "a.o") << "half";
+  std::ofstream(folder_ / "of-the-user") << "kept";
+  const OutputFiles files(folder_.string());
+  EXPECT_EQ(entries(), 2u);
+  EXPECT_TRUE(fs::exists(folder_ / "of-the-user"));
+}
+
 TEST_F(OutputFilesTest, WhatIsBeingWrittenStays) {
   const OutputFiles first(folder_.string());
   first.write_scratch("a", "123", 3);
