@@ -4,6 +4,7 @@
 
 #include "Halide.h"
 #include "backends/entry/check_cpu_limits.h"
+#include "backends/entry/storage_needs.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/lower_statement.h"
 #include "backends/halide/scalar_ops.h"
@@ -55,11 +56,12 @@ std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
 
 struct JitKernel::Compiled {
   LoopNest nest;
+  std::vector<StorageNeed> storage;
   std::shared_ptr<const Halide::Internal::JITModule> module;
   std::map<std::string, JitKernel> packs;  // by packed name
 
   Compiled(const LoopNest& source, const Target& target, const CompileOptions& options)
-      : nest(source), module(compile(source, target, options)) {
+      : nest(source), storage(storage_needs(source)), module(compile(source, target, options)) {
     for (const Pack& pack : nest.packs) {
       packs.emplace(pack.packed, JitKernel(*pack.nest, target, options));
     }
@@ -67,9 +69,10 @@ struct JitKernel::Compiled {
 };
 
 JitKernel::JitKernel(const LoopNest& nest, const Target& target, const CompileOptions& options) {
-  if (!runs_on_this_machine(target)) {
-    fail("target \"{}\": expected one that this machine is, got one with other features",
-         target.to_string());
+  const std::vector<std::string> missing = missing_on_this_machine(target);
+  if (!missing.empty()) {
+    fail("target \"{}\": expected one that this machine is, got {}, which it has not",
+         target.to_string(), fmt::join(missing, ", "));
   }
   compiled_ = std::make_shared<const Compiled>(nest, target, options);
 }
@@ -93,6 +96,7 @@ void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeVal
   }
 
   const BoundBuffers bound = bind_buffers(nest, arguments, given, known);
+  check_storage(nest.name, compiled_->storage, bound.sizes);
   ErrorCapture capture;
   Halide::JITUserContext* context = &capture;
   std::vector<int32_t> size_values;

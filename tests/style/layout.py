@@ -23,6 +23,8 @@ WITHOUT_OWN_TEST = {
     "passes/nest/verify_nest_context": "verify_nest_test, and the tests of the other parts of the verifier",
     "passes/lower/tile_grids": "lower_tensorize_test, derive_tiles_test",
     "passes/analyse/uop_program": "uop_list_test walks it, measure_traffic_test sums over it",
+    "dsl/reserved_names": "extent_test; hostile_names_test asks the compiler",
+    "dsl/version": "generator_test asks a generator, sdk_test the packages",
     "dsl/emulsion": "only includes the headers that a user needs; lesson 01 is its test",
 }
 
