@@ -16,7 +16,6 @@ WITHOUT_OWN_TEST = {
     "backends/halide/emit_prefetch": "emit_nest_test",
     "backends/halide/emit_uop": "emit_nest_test; jit_test runs it",
     "backends/halide/entry_module": "compile_aot_test, and aot_kernels_test calls what it makes",
-    "backends/halide/lower_statement": "jit_test, aot_kernels_test",
     "backends/entry/run_time_sizes": "descriptor_text_test",
     "backends/runtime/packed": "kernel_library_test packs with it, write_kernel_header_test what does not compile",
     "backends/halide/translate_expr": "jit_test, operator by operator",
