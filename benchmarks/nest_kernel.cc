@@ -25,7 +25,8 @@ void add(Comparison one, HalideThreads threads, const Values& values,
     const TensorValue expected = output;
     fill_with_poison(&output);
     one.emulsion.call();
-    const auto difference = first_difference(expected, output);
+    const auto difference =
+        first_difference(expected, output, values->tolerance, values->tolerance);
     if (difference) fail("{} and {} differ: {}", one.name, peer.name, *difference);
   }
   all->push_back(std::move(one));
@@ -33,11 +34,11 @@ void add(Comparison one, HalideThreads threads, const Values& values,
 
 }  // namespace
 
-Values values_of(const Graph& graph) {
+Values values_of(const Graph& graph, const SizeValues& sizes) {
   auto values = std::make_shared<KernelValues>();
   uint64_t seed = 0;
   for (const OpPtr& op : graph.arguments()) {
-    const std::vector<int64_t> shape = evaluate_shape(op->name, op->shape, {});
+    const std::vector<int64_t> shape = evaluate_shape(op->name, op->shape, sizes);
     values->by_name[op->name] = op->dtype == DType::u16
                                     ? random_integers(op->dtype, shape, ++seed, 0, 65535)
                                     : random_integers(op->dtype, shape, ++seed);
@@ -45,7 +46,7 @@ Values values_of(const Graph& graph) {
   const OpPtr& output = graph.outputs().at(0);
   values->output = output->name;
   values->by_name[output->name] =
-      zeros(output->dtype, evaluate_shape(output->name, output->shape, {}));
+      zeros(output->dtype, evaluate_shape(output->name, output->shape, sizes));
   return values;
 }
 

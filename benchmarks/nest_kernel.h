@@ -9,6 +9,7 @@
 
 #include "backends/interpreter/tensor_value.h"
 #include "benchmarks/comparison.h"
+#include "dsl/extent.h"
 #include "dsl/graph.h"
 #include "passes/nest/loop_nest.h"
 
@@ -18,6 +19,7 @@ namespace emulsion::benchmarks {
 struct KernelValues {
   TensorValues by_name;
   std::string output;
+  double tolerance = 0;  // relative and absolute, of outputs that are compared
 
   template <typename T>
   T* data(const std::string& name) {
@@ -27,7 +29,7 @@ struct KernelValues {
 using Values = std::shared_ptr<KernelValues>;
 
 // Whole numbers, of which no order of summation rounds, and room for the graph's one output.
-Values values_of(const Graph& graph);
+Values values_of(const Graph& graph, const SizeValues& sizes = {});
 // Compiled into this process. Weights are packed now, into `values` too.
 Call kernel_call(const LoopNest& nest, const Values& values);
 
