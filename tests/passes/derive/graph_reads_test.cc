@@ -20,8 +20,9 @@ Reads reads(const Tensor& y, size_t dimensions = 2) {
 }
 
 bool whole(const Tensor& y, size_t first) {
-  const Graph grouped = fuse_epilogues(Graph(y));
-  return reads_whole(**grouped.find("p"), reads(y), first);
+  const Graph graph(y);
+  const Op& p = **graph.find("p");
+  return reads_whole(p, reads_of(p, **graph.find("y"), 2).value(), first);
 }
 
 TEST(GraphReads, EachReadByItself) {

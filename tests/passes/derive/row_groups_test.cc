@@ -19,9 +19,20 @@ const Extent kSize = Extent::size("B");
 const Target kV3 = Target::parse("x86-64-v3,cores=1");
 const Axis i("i", 8), j("j", 64), k("k", 64);
 
-std::vector<RowGroup> groups_of(const Graph& graph, const Target& target = kV3) {
-  return row_groups(fuse_epilogues(graph), target);
-}
+// The groups of a graph, and the grouped graph whose operations they are.
+struct Groups {
+  Groups(const Graph& graph, const Target& target)
+      : grouped(fuse_epilogues(graph)), all(row_groups(grouped, target)) {}
+
+  size_t size() const { return all.size(); }
+  bool empty() const { return all.empty(); }
+  const RowGroup& operator[](size_t at) const { return all[at]; }
+
+  Graph grouped;
+  std::vector<RowGroup> all;
+};
+
+Groups groups_of(const Graph& graph, const Target& target = kV3) { return {graph, target}; }
 
 // Why rows of the operation p of a graph cannot be computed ahead of those of y; "" when they can.
 std::string why_not(const Tensor& y, size_t rows = 1) {
@@ -99,11 +110,11 @@ TEST(WhyNotByRows, NotWhatIsGivenOrEmpty) {
 TEST(RowGroups, AllOfASoftmaxOrANorm) {
   for (const Extent& columns : {Extent(64), Extent(100), kSize}) {
     for (const auto& [name, graph] : row_graphs(kSize, columns)) {
-      const std::vector<RowGroup> groups = groups_of(graph);
+      const Groups groups = groups_of(graph);
       ASSERT_EQ(groups.size(), 1U) << name;
       EXPECT_EQ(groups[0].reader->name, "y") << name;
       size_t computed = 0;
-      for (const OpPtr& op : fuse_epilogues(graph).ops()) {
+      for (const OpPtr& op : groups.grouped.ops()) {
         if (op->kind == OpKind::compute || op->kind == OpKind::fused) ++computed;
       }
       EXPECT_EQ(groups[0].producers.size() + 1, computed) << name;
@@ -113,7 +124,7 @@ TEST(RowGroups, AllOfASoftmaxOrANorm) {
 
 TEST(RowGroups, AllAxesInFrontOfTheRowSayWhichRow) {
   for (const auto& [name, graph] : row_graphs(5, 64)) {
-    const std::vector<RowGroup> groups = groups_of(graph);
+    const Groups groups = groups_of(graph);
     ASSERT_EQ(groups.size(), 1U) << name;
     EXPECT_EQ(groups[0].rows, name == "softmax_of_heads" ? 3U : 1U) << name;
   }
@@ -122,10 +133,11 @@ TEST(RowGroups, AllAxesInFrontOfTheRowSayWhichRow) {
 TEST(RowGroups, OneBehindAnother) {
   Tensor normal = rms_norm(x(), input("gamma", f32, {64}), 1e-5, "normal");
   Tensor t = transpose(softmax(normal, -1, "y"), {}, "t");
-  const std::vector<RowGroup> groups = groups_of(Graph(t));
+  const Groups groups = groups_of(Graph(t));
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_EQ(groups[0].reader->name, "y");
-  Tensor columns = softmax(transpose(softmax(x(), -1, "y"), {}, "t"), -1, "z");
+  Tensor columns =
+      softmax(transpose(softmax(input("x", f32, {64, 64}), -1, "y"), {}, "t"), -1, "z");
   EXPECT_EQ(groups_of(Graph(columns)).size(), 2U);
 }
 
@@ -161,7 +173,10 @@ TEST(RowGroups, NotRowsThatNoCacheHolds) {
   Target target = kV3;
   target.l2_bytes = 16384;
   EXPECT_EQ(groups_of(softmax_by_hand(64, 1000), target).size(), 1U);
-  EXPECT_TRUE(groups_of(softmax_by_hand(64, 2000), target).empty());
+  const Groups parts = groups_of(softmax_by_hand(64, 2000), target);
+  ASSERT_EQ(parts.size(), 1U);
+  EXPECT_EQ(parts[0].reader->name, "p") << "which alone fits";
+  EXPECT_TRUE(groups_of(softmax_by_hand(64, 5000), target).empty());
 }
 
 TEST(RowGroups, NotFewerRowsThanThreadsCanShare) {
@@ -175,7 +190,10 @@ TEST(RowGroups, NotFewerRowsThanThreadsCanShare) {
 TEST(RowGroups, NotWhatIsTakenAlready) {
   const Graph grouped = fuse_epilogues(softmax_by_hand(64, 64));
   const Op* p = grouped.find("p")->get();
-  EXPECT_TRUE(row_groups(grouped, kV3, {p}).empty());
+  const std::vector<RowGroup> groups = row_groups(grouped, kV3, {p});
+  ASSERT_EQ(groups.size(), 1U);
+  ASSERT_EQ(groups[0].producers.size(), 1U);
+  EXPECT_EQ(groups[0].producers[0].op->name, "total");
 }
 
 }  // namespace
