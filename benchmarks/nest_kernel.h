@@ -19,7 +19,6 @@ namespace emulsion::benchmarks {
 struct KernelValues {
   TensorValues by_name;
   std::string output;
-  double tolerance = 0;  // relative and absolute, of outputs that are compared
 
   template <typename T>
   T* data(const std::string& name) {
@@ -36,9 +35,13 @@ Call kernel_call(const LoopNest& nest, const Values& values);
 // Adds a comparison of calls that read and write `values`, on all threads. Error: its calls compute
 // different outputs.
 void add(Comparison one, const Values& values, std::vector<Comparison>* all);
+// Adds it on one thread. Of its results that are not whole numbers `tolerance` says how far apart,
+// relative and absolute, they may be.
+void add_on_one_thread(const Comparison& one, const Values& values, double tolerance,
+                       std::vector<Comparison>* all);
 // Adds it twice: on one thread, and on all where there are more.
 void add_on_one_and_all_threads(const Comparison& one, const Values& values,
-                                std::vector<Comparison>* all);
+                                std::vector<Comparison>* all, double tolerance = 0);
 
 }  // namespace emulsion::benchmarks
 

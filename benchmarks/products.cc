@@ -2,7 +2,8 @@
 // weight, one with a vector and attention's scores beside Halide, scheduled by hand; and products
 // of two inputs, whose derived schedule copies the second one by panels, beside the same schedule
 // without the copies and beside a weight that was packed before, which is as fast as a copy can
-// get.
+// get; products of run-time sizes beside the same with numbers, and of few columns beside the same
+// padded to a vector.
 
 #include <fmt/format.h>
 
@@ -31,7 +32,8 @@ constexpr char kMeasures[] =
     "which\n"
     "the second is copied by panels, stand against the same without the copies and against a "
     "weight\n"
-    "that was packed before.";
+    "that was packed before; those of run-time sizes against the same with numbers, and those of\n"
+    "few columns against as many as a vector holds.";
 
 LoopNest derived(const Graph& graph) { return run_pipeline(graph, Target::host()).nest; }
 
@@ -160,6 +162,36 @@ void add_scores(int m, int k, int n, std::vector<Comparison>* all) {
       all);
 }
 
+// The same product with its columns, or all its extents, of a run-time size, and with numbers.
+void add_run_time_sizes(const std::string& name, int64_t m, int64_t k, int64_t n, bool all_sizes,
+                        std::vector<Comparison>* all) {
+  const Extent rows = all_sizes ? Extent::size("M") : Extent(m);
+  const Extent depth = all_sizes ? Extent::size("K") : Extent(k);
+  const Graph sizes(
+      matmul(input("x", f32, {rows, depth}), input("w", f32, {depth, Extent::size("N")}), "y"));
+  const Graph numbers(matmul(input("x", f32, {m, k}), input("w", f32, {k, n}), "y"));
+  const Values values = values_of(numbers);
+  Comparison one{fmt::format("{}/{}x{}x{}", name, m, k, n), "GF/s", gigaflops(m, n, k)};
+  one.emulsion.call = kernel_call(derived(sizes), values);
+  one.peers.push_back({"extents that are numbers", kernel_call(derived(numbers), values)});
+  add(std::move(one), values, all);
+}
+
+// A product of few columns, and the same with as many columns as a vector has lanes, of which the
+// first are taken: what padding would cost.
+void add_few_columns(int64_t m, int64_t k, int64_t n, std::vector<Comparison>* all) {
+  const int64_t lanes = Target::host().vector_lanes(f32);
+  const Tensor x = input("x", f32, {m, k});
+  const Graph graph(matmul(x, input("w", f32, {k, n}), "y"));
+  const Graph padded(slice(matmul(x, pad(input("w", f32, {k, n}), {0, 0}, {0, lanes - n}), "mm"),
+                           {0, 0}, {m, n}, {1, 1}, "y"));
+  const Values values = values_of(graph);
+  Comparison one{fmt::format("few_columns/{}x{}x{}", m, k, n), "GF/s", gigaflops(m, n, k)};
+  one.emulsion.call = kernel_call(derived(graph), values);
+  one.peers.push_back({"columns padded to a vector", kernel_call(derived(padded), values)});
+  add(std::move(one), values, all);
+}
+
 Report run(const ProgramOptions& options) {
   std::vector<Comparison> all;
   add_transpose(2048, &all);
@@ -172,6 +204,10 @@ Report run(const ProgramOptions& options) {
     add_packed_before(n, &all);
   }
   const Graph by_columns(scores(input("x", f32, {512, 512}), input("w", f32, {512, 512})));
+  for (int64_t n : {17, 64, 500, 512})
+    add_run_time_sizes("run_time_columns", 128, 64, n, false, &all);
+  add_run_time_sizes("run_time_sizes", 512, 512, 512, true, &all);
+  for (int64_t n : {1, 2, 3, 4, 7}) add_few_columns(512, 512, n, &all);
   add_without_copies("by_columns/512", by_columns, gigaflops(512, 512, 512), &all);
   return {measure(all, options)};
 }

@@ -32,13 +32,12 @@ void add_rows(const std::string& name, int64_t rows, int64_t columns, double byt
     const Graph one = at_run_time ? graph(Extent::size("R"), Extent::size("C"))
                                   : graph(Extent(rows), Extent(columns));
     const Values values = values_of(one, at_run_time ? sizes : SizeValues());
-    values->tolerance = 1e-4;
     Comparison comparison{
         fmt::format("{}/{}x{}/{}", name, rows, columns, at_run_time ? "run_time" : "constant"),
         "GB/s", bytes * 1e-9};
     comparison.emulsion.call = kernel_call(run_pipeline(one, Target::host()).nest, values);
     comparison.peers.push_back({"plain C++", [plain, values] { plain(values.get()); }});
-    add_on_one_and_all_threads(comparison, values, all);
+    add_on_one_and_all_threads(comparison, values, all, 1e-4);
   }
 }
 

@@ -1,17 +1,108 @@
 #include "dsl/output_files.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "dsl/error.h"
 
 namespace emulsion {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char kScratch[] = ".emulsion-";
+
+// A lock that ends with its owner, however that ends, of a file or a folder. Its descriptor, or -1:
+// somebody else has it, it is not there, or the file system has no locks.
+int lock(const std::string& path, int how, int flags = 0) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | flags, 0600);
+  if (file >= 0 && flock(file, how) == 0) return file;
+  if (file >= 0) close(file);
+  return -1;
+}
+
+// What a scratch folder's owner locks. Not the folder itself: another OutputFiles may be inside.
+std::string lock_of(const std::string& scratch) { return (fs::path(scratch) / ".lock").string(); }
+
+// As long as it lives, no other process makes scratch folders in the directory or renames files.
+class Alone {
+ public:
+  explicit Alone(const std::string& directory) : lock_(lock(directory, LOCK_EX)) {}
+  ~Alone() {
+    if (lock_ >= 0) close(lock_);
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  const int lock_;
+};
+
+// What processes have left that are no more. A folder without a lock was left before it had one:
+// nobody makes one meanwhile.
+void remove_leftovers(const std::string& directory) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
+    if (entry.path().filename().string().rfind(kScratch, 0) != 0) continue;
+    const std::string its_lock = lock_of(entry.path().string());
+    const int dead = lock(its_lock, LOCK_EX | LOCK_NB);
+    if (dead < 0 && fs::exists(its_lock, ignored)) continue;
+    fs::remove_all(entry.path(), ignored);
+    if (dead >= 0) close(dead);
+  }
+}
+
+// Files that have been replaced; they come back unless that is to stay.
+class Replacements {
+ public:
+  // `kept`: a folder for what was there.
+  explicit Replacements(fs::path kept) : kept_(std::move(kept)) {
+    std::error_code ignored;
+    fs::create_directory(kept_, ignored);
+  }
+  ~Replacements() {
+    std::error_code ignored;
+    for (size_t i = done_.size(); i-- > 0;) {
+      const fs::path old = kept_ / std::to_string(i);
+      if (fs::exists(old, ignored)) {
+        fs::rename(old, done_[i], ignored);
+      } else {
+        fs::remove(done_[i], ignored);
+      }
+    }
+  }
+  Replacements(const Replacements&) = delete;
+  Replacements& operator=(const Replacements&) = delete;
+
+  // In one step for whoever reads `to`.
+  void replace(const fs::path& to, const fs::path& from) {
+    std::error_code error;
+    fs::create_hard_link(to, kept_ / std::to_string(done_.size()), error);
+    fs::rename(from, to, error);
+    if (error) {
+      fail("output file {}: expected one that can be replaced, got: {}", to.string(),
+           error.message());
+    }
+    done_.push_back(to);
+  }
+  void keep() { done_.clear(); }
+
+ private:
+  const fs::path kept_;
+  std::vector<fs::path> done_;
+};
+
+}  // namespace
 
 OutputFiles::OutputFiles(const std::string& directory)
     : directory_(directory.empty() ? "." : directory) {
@@ -21,17 +112,21 @@ OutputFiles::OutputFiles(const std::string& directory)
     fail("output directory {}: expected one that can be made, got: {}", directory_,
          error.message());
   }
-  std::string pattern = (fs::path(directory_) / ".emulsion-XXXXXX").string();
+  const Alone alone(directory_);
+  remove_leftovers(directory_);
+  std::string pattern = (fs::path(directory_) / (std::string(kScratch) + "XXXXXX")).string();
   if (mkdtemp(pattern.data()) == nullptr) {
     fail("output directory {}: expected one that can be written, got: {}", directory_,
          std::strerror(errno));
   }
   scratch_ = pattern;
+  lock_ = lock(lock_of(scratch_), LOCK_EX, O_CREAT);
 }
 
 OutputFiles::~OutputFiles() {
   std::error_code ignored;
   fs::remove_all(scratch_, ignored);
+  if (lock_ >= 0) close(lock_);
 }
 
 std::string OutputFiles::scratch_path(const std::string& name) const {
@@ -57,15 +152,12 @@ void OutputFiles::write_scratch(const std::string& name, const void* data, size_
 }
 
 void OutputFiles::commit(const std::vector<std::string>& names) {
+  const Alone alone(directory_);
+  Replacements replacements(fs::path(scratch_) / ".replaced");
   for (const std::string& name : names) {
-    std::error_code error;
-    fs::path to = fs::path(directory_) / name;
-    fs::rename(scratch_path(name), to, error);
-    if (error) {
-      fail("output file {}: expected one that can be replaced, got: {}", to.string(),
-           error.message());
-    }
+    replacements.replace(fs::path(directory_) / name, scratch_path(name));
   }
+  replacements.keep();
 }
 
 }  // namespace emulsion

@@ -1,8 +1,10 @@
 #ifndef EMULSION_DSL_OUTPUT_FILES_H_
 #define EMULSION_DSL_OUTPUT_FILES_H_
 
-// Files that are there completely or not at all: written under a name of their own in the directory
-// where they are wanted, and renamed when everything has been written.
+// Files that are there completely or not at all: written into a folder of their own in the
+// directory where they are wanted, and renamed when everything has been written. A file in it is
+// locked while somebody uses it; what a killed process has left is not, and the next one takes it
+// away.
 
 #include <cstddef>
 #include <string>
@@ -25,12 +27,14 @@ class OutputFiles {
   std::string scratch_path(const std::string& name) const;
   // Error: it cannot be written.
   void write_scratch(const std::string& name, const void* data, size_t size) const;
-  // Renames scratch files to files of the directory, in this order. Error: one cannot be.
+  // Renames scratch files to files of the directory, in this order; of two processes that do so at
+  // once, one comes after the other. Error: one cannot be; then all are again as they were before.
   void commit(const std::vector<std::string>& names);
 
  private:
   std::string directory_;
   std::string scratch_;
+  int lock_ = -1;  // of the scratch folder
 };
 
 }  // namespace emulsion

@@ -52,6 +52,12 @@ void check_targets(const std::string& name, const std::vector<Target>& targets) 
   }
 }
 
+int zen_generation(const Target& target) {
+  if (target.has("avx512_zen5")) return 5;
+  // Sapphire Rapids implies zen4's AVX-512, but its code is Intel's.
+  return target.has("avx512_zen4") && !target.has("avx512_sapphirerapids") ? 4 : 0;
+}
+
 void check_same_arguments(const std::string& name, const LoopNest& first, const LoopNest& other) {
   std::string expected = descriptor_text(first, name), found = descriptor_text(other, name);
   if (found != expected) {

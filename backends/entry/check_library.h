@@ -16,6 +16,9 @@ void check_kernel_name(const std::string& function);
 // Error: no target, a target twice, one that is never run because the one before runs wherever it
 // would.
 void check_targets(const std::string& name, const std::vector<Target>& targets);
+// Which generation of AMD's Zen must run the code of a target; 0: any processor that has its
+// features. Halide's test of a processor ignores the two features outside AMD's own.
+int zen_generation(const Target& target);
 // Error: two nests for one function whose arguments or packs differ.
 void check_same_arguments(const std::string& name, const LoopNest& first, const LoopNest& other);
 

@@ -1,14 +1,13 @@
 #include "backends/halide/compile_aot.h"
 
 #include <sstream>
-#include <string_view>
 
 #include "Halide.h"
 #include "backends/entry/check_cpu_limits.h"
 #include "backends/entry/check_library.h"
+#include "backends/entry/static_archive.h"
 #include "backends/halide/entry_module.h"
 #include "backends/halide/halide_call.h"
-#include "backends/halide/kernel_target.h"
 #include "backends/halide/lower_statement.h"
 #include "dsl/error.h"
 #include "dsl/output_files.h"
@@ -17,14 +16,18 @@
 namespace emulsion {
 namespace {
 
+std::string object_code(const Halide::Module& module) {
+  const Halide::Buffer<uint8_t> object = module.compile_to_buffer();
+  return {reinterpret_cast<const char*>(object.data()), object.size_in_bytes()};
+}
+
 // The object code of one body.
-Halide::Buffer<uint8_t> compile_body(const LoopNest& nest, const std::string& function,
-                                     const Target& target, const CompileOptions& options) {
+std::string compile_body(const LoopNest& nest, const std::string& function, const Target& target,
+                         const CompileOptions& options) {
   check_cpu_limits(nest, code_limits(target));
-  return kernel_module(nest, function,
-                       kernel_target(target).with_feature(Halide::Target::NoRuntime),
-                       Halide::LinkageType::External, options)
-      .compile_to_buffer();
+  return object_code(kernel_module(nest, function,
+                                   kernel_target(target).with_feature(Halide::Target::NoRuntime),
+                                   Halide::LinkageType::External, options));
 }
 
 // What Halide declares, and a reference that keeps two kernels of one name out of one program. A
@@ -58,11 +61,8 @@ class LibraryCompiler {
     Entry entry{nests.front(), function, {}};
     for (size_t i = 0; i < targets_.size(); ++i) {
       std::string body = fmt::format("{}_emulsion_body_{}", function, i);
-      Halide::Buffer<uint8_t> object = compile_body(*nests[i], body, targets_[i], options_);
-      add_object(body, object);
-      const std::string_view code(reinterpret_cast<const char*>(object.data()),
-                                  object.size_in_bytes());
-      identity_ = text_hash(identity_ + text_hash(code));
+      objects_.push_back({body + ".o", compile_body(*nests[i], body, targets_[i], options_)});
+      identity_ = text_hash(identity_ + text_hash(objects_.back().code));
       entry.bodies.push_back({body, targets_[i]});
     }
     entries_.push_back(std::move(entry));
@@ -71,25 +71,19 @@ class LibraryCompiler {
   void finish() {
     const std::string identity = name_ + "_is_" + identity_;
     Halide::Module module = entry_module(name_, entries_, identity);
-    add_object(name_, module.compile_to_buffer());
-    std::string header = header_of(module, identity);
+    objects_.push_back({name_ + ".o", object_code(module)});
+    const std::string header = header_of(module, identity), archive = static_archive(objects_);
     files_.write_scratch(name_ + ".h", header.data(), header.size());
-    Halide::create_static_library(objects_, module.target(), files_.scratch_path(name_ + ".a"),
-                                  /*deterministic=*/true);
+    files_.write_scratch(name_ + ".a", archive.data(), archive.size());
   }
 
  private:
-  void add_object(const std::string& stem, const Halide::Buffer<uint8_t>& object) {
-    files_.write_scratch(stem + ".o", object.data(), object.size_in_bytes());
-    objects_.push_back(files_.scratch_path(stem + ".o"));
-  }
-
   const std::string& name_;
   const std::vector<Target>& targets_;
   const CompileOptions& options_;
   OutputFiles& files_;
   std::vector<Entry> entries_;
-  std::vector<std::string> objects_;
+  std::vector<ArchiveMember> objects_;
   std::string identity_;  // a hash of all bodies' code, in order
 };
 
@@ -104,21 +98,19 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
     fail("kernel {}: expected a nest for each of {} targets, got {}", name, targets.size(),
          nests.size());
   }
-  std::vector<const LoopNest*> kernels;
-  kernels.reserve(nests.size());
-  for (const LoopNest& nest : nests) {
-    check_same_arguments(name, nests.front(), nest);
-    kernels.push_back(&nest);
-  }
+  for (const LoopNest& nest : nests) check_same_arguments(name, nests.front(), nest);
   OutputFiles files(directory);
   call_halide("compiling " + name, [&] {
     LibraryCompiler library(name, targets, options, &files);
-    library.add(kernels, name);
+    const auto add = [&](const std::string& function, const auto& nest_of) {
+      std::vector<const LoopNest*> functions;
+      for (const LoopNest& nest : nests) functions.push_back(nest_of(nest));
+      library.add(functions, function);
+    };
+    add(name, [](const LoopNest& nest) { return &nest; });
     for (size_t p = 0; p < nests.front().packs.size(); ++p) {
-      std::vector<const LoopNest*> packs;
-      packs.reserve(nests.size());
-      for (const LoopNest& nest : nests) packs.push_back(nest.packs[p].nest.get());
-      library.add(packs, name + "_pack_" + nests.front().packs[p].weight);
+      add(name + "_pack_" + nests.front().packs[p].weight,
+          [p](const LoopNest& nest) { return nest.packs[p].nest.get(); });
     }
     library.finish();
   });

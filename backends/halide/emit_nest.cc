@@ -10,6 +10,7 @@
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -19,20 +20,13 @@ namespace hi = Halide::Internal;
 using hi::Stmt;
 
 hi::ForType for_type(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::serial:
-      return hi::ForType::Serial;
-    case LoopKind::parallel:
-      return hi::ForType::Parallel;
-    case LoopKind::vectorized:
-      return hi::ForType::Vectorized;
-    case LoopKind::unrolled:
-      return hi::ForType::Unrolled;
-    case LoopKind::tile:
-      break;
-  }
-  EMULSION_CHECK(false, "a loop of a tile");
-  return hi::ForType::Serial;
+  static const std::map<LoopKind, hi::ForType> kTypes = {
+      {LoopKind::serial, hi::ForType::Serial},
+      {LoopKind::parallel, hi::ForType::Parallel},
+      {LoopKind::vectorized, hi::ForType::Vectorized},
+      {LoopKind::unrolled, hi::ForType::Unrolled}};
+  EMULSION_CHECK(kTypes.count(kind) > 0, "a loop of a tile");
+  return kTypes.at(kind);
 }
 
 Halide::MemoryType memory_type(Memory memory) {
@@ -55,28 +49,6 @@ Stmt inside(const std::vector<EmittedGuard>& guards, Stmt statement) {
     statement = hi::IfThenElse::make(Halide::likely(guards[i].condition), statement);
   }
   return statement;
-}
-
-// Whether any of it is left out for some steps.
-bool is_masked(const Stmt& statement) {
-  class Finder : public hi::IRGraphVisitor {
-   public:
-    bool found = false;
-
-   private:
-    using IRGraphVisitor::visit;
-    void visit(const hi::IfThenElse*) override { found = true; }
-    void visit(const hi::Load* op) override {
-      found = found || !hi::is_const_one(op->predicate);
-      IRGraphVisitor::visit(op);
-    }
-    void visit(const hi::Store* op) override {
-      found = found || !hi::is_const_one(op->predicate);
-      IRGraphVisitor::visit(op);
-    }
-  } finder;
-  statement.accept(&finder);
-  return finder.found;
 }
 
 class NestEmitter {
@@ -113,6 +85,7 @@ class NestEmitter {
     } else {
       result_.arguments.push_back(buffer_argument(buffer, place.memory));
     }
+    if (buffer.role == BufferRole::output) result_.outputs[place.memory] = place.parameter;
     return &scope_.places.insert_or_assign(buffer.name, std::move(place)).first->second;
   }
 
@@ -135,6 +108,12 @@ class NestEmitter {
   }
 
   Guarded emit(const Node& node) {
+    Guarded made;
+    with_stack_room([&] { made = emit_kind(node); });
+    return made;
+  }
+
+  Guarded emit_kind(const Node& node) {
     if (const Loop* loop = node.as<Loop>()) return emit_loop(*loop);
     if (const UopNode* uop = node.as<UopNode>()) return emit_instance(*uop);
     if (const WindowNode* window = node.as<WindowNode>()) return emit_window(*window);
@@ -258,9 +237,8 @@ class NestEmitter {
   }
 
   std::vector<Halide::Expr> simplified(const std::vector<Expr>& indices) const {
-    std::vector<Halide::Expr> result;
-    result.reserve(indices.size());
-    for (const Expr& index : indices) result.push_back(hi::simplify(scope_.index(index)));
+    std::vector<Halide::Expr> result = scope_.indices(indices);
+    for (Halide::Expr& index : result) index = hi::simplify(index);
     return result;
   }
 
@@ -303,6 +281,27 @@ class NestEmitter {
 }  // namespace
 
 std::string size_argument(const std::string& size) { return "size_" + size; }
+
+bool is_masked(const Stmt& statement) {
+  class Finder : public hi::IRGraphVisitor {
+   public:
+    bool found = false;
+
+   private:
+    using IRGraphVisitor::visit;
+    void visit(const hi::IfThenElse*) override { found = true; }
+    void visit(const hi::Load* op) override {
+      found = found || !hi::is_const_one(op->predicate);
+      IRGraphVisitor::visit(op);
+    }
+    void visit(const hi::Store* op) override {
+      found = found || !hi::is_const_one(op->predicate);
+      IRGraphVisitor::visit(op);
+    }
+  } finder;
+  statement.accept(&finder);
+  return finder.found;
+}
 
 EmittedNest emit_nest(const LoopNest& nest, bool has_fma, const CompileOptions& options) {
   return NestEmitter(nest, has_fma, options).emit();

@@ -8,6 +8,7 @@
 //
 // Reads nothing but the nest. Run-time sizes are scalars of the function, before its buffers.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,14 @@ struct EmittedNest {
   Halide::Internal::Stmt statement;
   std::vector<Halide::Internal::LoweredArgument> arguments;  // sizes, inputs and weights, outputs
   std::vector<Halide::Buffer<>> constants;
+  std::map<std::string, Halide::Parameter> outputs;  // by name of the pointer
 };
 
 // The name of the argument that carries a run-time size.
 std::string size_argument(const std::string& size);
+
+// Whether any of it is left out for some steps.
+bool is_masked(const Halide::Internal::Stmt& statement);
 
 // To be called inside call_halide(), of a nest that check_cpu_limits.h accepts. `has_fma`: whether
 // the target has an instruction for a * b + c.

@@ -100,12 +100,6 @@ std::vector<Halide::Expr> Place::relative(const std::vector<Halide::Expr>& indic
   return result;
 }
 
-Halide::Expr Place::offset_of_relative(const std::vector<Halide::Expr>& relative) const {
-  Halide::Expr offset = 0;
-  for (size_t d = 0; d < relative.size(); ++d) offset += relative[d] * strides[d];
-  return offset;
-}
-
 Halide::Expr Place::offset(const std::vector<Halide::Expr>& indices) const {
   // Constants apart, so that neighbouring elements share the address that they are counted from.
   Halide::Expr shift = 0;
@@ -116,11 +110,16 @@ Halide::Expr Place::offset(const std::vector<Halide::Expr>& indices) const {
     shift += sum->b * strides[d];
     rest[d] = sum->a;
   }
-  return offset_of_relative(relative(rest)) + shift;
+  const std::vector<Halide::Expr> steps = relative(rest);
+  Halide::Expr offset = 0;
+  for (size_t d = 0; d < steps.size(); ++d) offset += steps[d] * strides[d];
+  return offset + shift;
 }
 
 Halide::Expr Place::load(const Halide::Expr& at_offset, const Halide::Expr& predicate) const {
-  Halide::Expr value = hi::Load::make(type_in_memory(type), memory, at_offset, image, parameter,
+  // What has a Parameter never changes, Halide thinks: an output has its own when passes are done.
+  const Halide::Parameter read = role == BufferRole::output ? Halide::Parameter() : parameter;
+  Halide::Expr value = hi::Load::make(type_in_memory(type), memory, at_offset, image, read,
                                       predicate, hi::ModulusRemainder());
   return value.type() == type ? value : hi::Cast::make(type, value);
 }

@@ -37,8 +37,6 @@ struct Place {
   // How far the index is from the start along each axis: from 0 to less than the extent.
   std::vector<Halide::Expr> relative(const std::vector<Halide::Expr>& indices) const;
   Halide::Expr offset(const std::vector<Halide::Expr>& indices) const;
-  // The same from what relative() gives.
-  Halide::Expr offset_of_relative(const std::vector<Halide::Expr>& relative) const;
   Halide::Expr load(const Halide::Expr& at_offset, const Halide::Expr& predicate) const;
   Halide::Internal::Stmt store(const Halide::Expr& value, const Halide::Expr& at_offset,
                                const Halide::Expr& predicate) const;

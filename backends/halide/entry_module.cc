@@ -1,7 +1,9 @@
 #include "backends/halide/entry_module.h"
 
+#include "backends/entry/check_library.h"
 #include "backends/entry/descriptor_text.h"
 #include "backends/entry/run_time_sizes.h"
+#include "backends/halide/emit_nest.h"
 #include "backends/halide/emit_places.h"
 #include "dsl/error.h"
 
@@ -27,8 +29,7 @@ class EntryBuilder {
     Halide::Expr descriptor = hi::StringImm::make(descriptor_text(*entry_.nest, entry_.name));
     Halide::Expr array = Call::make(Halide::type_of<halide_buffer_t**>(), Call::make_struct,
                                     buffers_, Call::Intrinsic);
-    Halide::Expr check =
-        Call::make(Halide::Int(32), "emulsion_check_arguments", {descriptor, array}, Call::Extern);
+    Halide::Expr check = call("emulsion_check_arguments", {descriptor, array});
     hi::Stmt body = returning_code_of("check", check, with_sizes(dispatch()));
     return hi::LoweredFunc(entry_.name, arguments, body, Halide::LinkageType::ExternalPlusMetadata,
                            Halide::NameMangling::C);
@@ -43,10 +44,12 @@ class EntryBuilder {
     return hi::LetStmt::make(name, call, rest.defined() ? hi::Block::make(leave, rest) : leave);
   }
 
-  static std::string size_variable(const std::string& size) { return "size_" + size; }
+  static Halide::Expr call(const std::string& function, const std::vector<Halide::Expr>& args) {
+    return Call::make(Halide::Int(32), function, args, Call::Extern);
+  }
 
   static Halide::Expr size_value(const std::string& size) {
-    return hi::Variable::make(Halide::Int(32), size_variable(size));
+    return hi::Variable::make(Halide::Int(32), size_argument(size));
   }
 
   hi::Stmt with_sizes(hi::Stmt rest) const {
@@ -57,14 +60,13 @@ class EntryBuilder {
       size_t argument = 0;
       while (arguments[argument]->name != source.argument) ++argument;
       int dimension = static_cast<int>(arguments[argument]->shape.size() - 1 - source.axis);
-      Halide::Expr value = Call::make(Halide::Int(32), Call::buffer_get_extent,
-                                      {buffers_[argument], dimension}, Call::Extern);
+      Halide::Expr value = call(Call::buffer_get_extent, {buffers_[argument], dimension});
       value = value - static_cast<int32_t>(source.rest.constant_term());
       for (const auto& [size, coefficient] : source.rest.coefficients()) {
         value = value - size_value(size) * static_cast<int32_t>(coefficient);
       }
       value = value / static_cast<int32_t>(source.coefficient);
-      rest = hi::LetStmt::make(size_variable(source.size), value, rest);
+      rest = hi::LetStmt::make(size_argument(source.size), value, rest);
     }
     return rest;
   }
@@ -73,8 +75,7 @@ class EntryBuilder {
     std::vector<Halide::Expr> arguments;
     for (const std::string& size : entry_.nest->sizes) arguments.push_back(size_value(size));
     arguments.insert(arguments.end(), buffers_.begin(), buffers_.end());
-    Halide::Expr call = Call::make(Halide::Int(32), target_body.function, arguments, Call::Extern);
-    return returning_code_of("result", call, hi::Stmt());
+    return returning_code_of("result", call(target_body.function, arguments), hi::Stmt());
   }
 
   // Undefined when any processor will do.
@@ -91,19 +92,12 @@ class EntryBuilder {
     Halide::Expr array =
         Call::make(Halide::type_of<uint64_t*>(), Call::make_struct, values, Call::Intrinsic);
     Halide::Expr count = static_cast<int32_t>(words.size());
-    Halide::Expr has = Call::make(Halide::Int(32), "halide_can_use_target_features", {count, array},
-                                  Call::Extern) != 0;
+    Halide::Expr has = call("halide_can_use_target_features", {count, array}) != 0;
     const int zen = zen_generation(target);
     if (zen == 0) return has;
     // Halide's test ignores these two features outside AMD's processors
     // (backends/runtime/processor.h).
-    return has && Call::make(Halide::Int(32), "emulsion_zen_generation", {}, Call::Extern) >= zen;
-  }
-
-  static int zen_generation(const Target& target) {
-    if (target.has("avx512_zen5")) return 5;
-    // Sapphire Rapids implies zen4's AVX-512, but its code is Intel's.
-    return target.has("avx512_zen4") && !target.has("avx512_sapphirerapids") ? 4 : 0;
+    return has && call("emulsion_zen_generation", {}) >= zen;
   }
 
   hi::Stmt dispatch() const {
@@ -112,15 +106,13 @@ class EntryBuilder {
       legal +=
           fmt::format("{}{}", legal.empty() ? "" : " or ", fmt::join(body.target.features, "-"));
     }
-    Halide::Expr refusal = Call::make(
-        Halide::Int(32), "halide_error_requirement_failed",
-        {hi::StringImm::make("the processor has " + legal), hi::StringImm::make(entry_.name)},
-        Call::Extern);
+    Halide::Expr refusal = call("halide_error_requirement_failed",
+                                {Halide::Expr("the processor has " + legal), entry_.name});
     hi::Stmt otherwise = returning_code_of("refused", refusal, hi::Stmt());
     for (size_t i = entry_.bodies.size(); i-- > 0;) {
       Halide::Expr condition = can_run(entry_.bodies[i].target);
-      hi::Stmt call = call_body(entry_.bodies[i]);
-      otherwise = condition.defined() ? hi::IfThenElse::make(condition, call, otherwise) : call;
+      const hi::Stmt body = call_body(entry_.bodies[i]);
+      otherwise = condition.defined() ? hi::IfThenElse::make(condition, body, otherwise) : body;
     }
     return otherwise;
   }

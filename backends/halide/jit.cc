@@ -5,7 +5,6 @@
 #include "Halide.h"
 #include "backends/entry/check_cpu_limits.h"
 #include "backends/halide/halide_call.h"
-#include "backends/halide/kernel_target.h"
 #include "backends/halide/lower_statement.h"
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
@@ -29,12 +28,6 @@ struct ErrorCapture : Halide::JITUserContext {
     Halide::Internal::JITSharedRuntime::populate_jit_handlers(this, handlers);
   }
 };
-
-// A descriptor of the caller's memory.
-Halide::Runtime::Buffer<> view_of(const JitBuffer& buffer) {
-  const std::vector<int> extents(buffer.shape.rbegin(), buffer.shape.rend());
-  return Halide::Runtime::Buffer<>(halide_type(buffer.dtype), buffer.data, extents);
-}
 
 std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
                                                            const Target& target,
@@ -103,7 +96,7 @@ void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeVal
   ErrorCapture capture;
   Halide::JITUserContext* context = &capture;
   std::vector<int32_t> size_values;
-  std::vector<Halide::Runtime::Buffer<>> views;
+  std::vector<Halide::Runtime::Buffer<>> views;  // of the caller's memory
   size_values.reserve(nest.sizes.size());
   views.reserve(bound.buffers.size());
   std::vector<const void*> argv = {&context};
@@ -112,7 +105,8 @@ void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeVal
     argv.push_back(&size_values.back());
   }
   for (const JitBuffer* buffer : bound.buffers) {
-    views.push_back(view_of(*buffer));
+    const std::vector<int> extents(buffer->shape.rbegin(), buffer->shape.rend());
+    views.emplace_back(halide_type(buffer->dtype), buffer->data, extents);
     argv.push_back(views.back().raw_buffer());
   }
   int code = compiled_->module->argv_function()(argv.data());

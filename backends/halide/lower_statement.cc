@@ -7,6 +7,7 @@
 
 #include "backends/halide/emit_nest.h"
 #include "backends/halide/scalar_ops.h"
+#include "dsl/error.h"
 #include "passes/nest/verify_nest.h"
 
 namespace emulsion {
@@ -28,14 +29,11 @@ class MasksOfOneElement : public hi::IRGraphMutator {
  public:
   explicit MasksOfOneElement(const std::vector<Lanes>& lanes) : lanes_(lanes) {}
 
-  bool found_masks() const { return found_masks_; }
-
  private:
   using hi::IRGraphMutator::visit;
 
   Halide::Expr visit(const hi::Load* op) override {
     if (hi::is_const_one(op->predicate)) return op;
-    found_masks_ = true;
     Halide::Expr mask = op->predicate;
     for (const Lanes& lanes : lanes_) {
       const bool of_lanes = hi::expr_uses_var(mask, lanes.variable);
@@ -59,14 +57,28 @@ class MasksOfOneElement : public hi::IRGraphMutator {
   }
 
   const std::vector<Lanes>& lanes_;
-  bool found_masks_ = false;
 };
 
-// Prepares the values of stores for Halide's passes. Names what a value uses more than once: an
-// emitted value is a graph (a maximum uses its operand twice), and the passes would walk a chain of
-// maxima as a tree of 2^n operations. Halide does this where a Func is defined. Atomic updates are
-// found by their form and stay as they are.
-class PrepareValues : public hi::IRMutator {
+// Names what the value of a store uses more than once, before Halide's passes walk it: an emitted
+// value is a graph (a maximum uses its operand twice), and the passes would walk a chain of maxima
+// as a tree of 2^n operations. Halide does this where a Func is defined. Atomic updates are found
+// by their form and stay as they are.
+class NameSharedValues : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Stmt visit(const hi::Store* op) override {
+    // A name for the mask of several loads would hide it from the partition of loops, which then
+    // makes an interior without it (random schedule 1848 of seed 770001 read past the end).
+    if (is_masked(hi::Evaluate::make(op->value))) return op;
+    return hi::Store::make(op->name, hi::common_subexpression_elimination(op->value), op->index,
+                           op->param, op->predicate, op->alignment);
+  }
+  Stmt visit(const hi::Atomic* op) override { return op; }
+};
+
+// In the loops that are about to become vectors: simplification has left the lanes out of the
+// indices by then that do not depend on them.
+class MaskVectors : public hi::IRMutator {
   using hi::IRMutator::visit;
 
   Stmt visit(const hi::For* op) override {
@@ -78,29 +90,83 @@ class PrepareValues : public hi::IRMutator {
     return result;
   }
   Stmt visit(const hi::Store* op) override {
-    MasksOfOneElement masks(lanes_);
-    Halide::Expr value = masks.mutate(op->value);
-    // A name for the mask of several loads would hide it from the partition of loops, which then
-    // makes an interior without it (random schedule 1848 of seed 770001 read past the end).
-    if (!masks.found_masks()) value = hi::common_subexpression_elimination(value);
-    return hi::Store::make(op->name, value, op->index, op->param, op->predicate, op->alignment);
+    return hi::Store::make(op->name, MasksOfOneElement(lanes_).mutate(op->value), op->index,
+                           op->param, op->predicate, op->alignment);
   }
-  Stmt visit(const hi::Atomic* op) override { return op; }
 
   std::vector<Lanes> lanes_;  // outermost first
 };
 
-// Halide refuses a division by a zero that it can see. A masked load of which no lane is left has
-// become one.
-class Divisions : public hi::IRMutator {
+// A vector of neighbours up to an end, and past it the last one again: what a read beyond a domain
+// is clamped to. Element by element it would be gathered. The same values are those of a masked
+// vector and, in the lanes past the end, the one element that the last lane reads.
+class ClampedVectors : public hi::IRMutator {
   using hi::IRMutator::visit;
 
+  Halide::Expr visit(const hi::Load* op) override {
+    const Halide::Expr made = hi::IRMutator::visit(op);
+    const hi::Load* load = made.as<hi::Load>();
+    constexpr int kLeastBits = 32;  // of the elements that every vector unit with masks can mask
+    const int lanes = op->type.lanes();
+    // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
+    const bool can_mask = lanes % 2 == 0 && op->type.bits() >= kLeastBits;
+    Halide::Expr rest = 0;
+    const hi::Min* clamp = clamp_in(load->index, &rest);
+    if (!can_mask || !hi::is_const_one(load->predicate) || clamp == nullptr) return made;
+    const auto* ramp = clamp->a.as<hi::Ramp>();
+    const auto* end = clamp->b.as<hi::Broadcast>();
+    if (ramp == nullptr || end == nullptr || !hi::is_const_one(ramp->stride)) return made;
+    const auto at = [&](const Halide::Expr& index, const Halide::Expr& mask) {
+      return hi::Load::make(op->type.with_lanes(index.type().lanes()), load->name,
+                            hi::simplify(index), load->image, load->param, mask, {});
+    };
+    const Halide::Expr inside = clamp->a <= clamp->b;
+    const Halide::Expr last = min(ramp->base + (lanes - 1), end->value) + rest;
+    return hi::Select::make(inside, at(hi::Ramp::make(ramp->base + rest, 1, lanes), inside),
+                            hi::Broadcast::make(at(last, hi::const_true()), lanes));
+  }
+
+  // The clamp of an index that is one, or one and what is the same in all lanes.
+  static const hi::Min* clamp_in(const Halide::Expr& index, Halide::Expr* rest) {
+    const auto* sum = index.as<hi::Add>();
+    if (sum == nullptr) return index.as<hi::Min>();
+    for (const auto& [one, other] : {std::pair(sum->a, sum->b), std::pair(sum->b, sum->a)}) {
+      const auto* same = other.as<hi::Broadcast>();
+      if (same == nullptr || !one.as<hi::Min>()) continue;
+      *rest = same->value;
+      return one.as<hi::Min>();
+    }
+    return nullptr;
+  }
+};
+
+// What the code generator is to see, and the passes are not.
+class PrepareForCode : public hi::IRMutator {
+ public:
+  explicit PrepareForCode(const EmittedNest& nest) : nest_(nest) {}
+
+ private:
+  using hi::IRMutator::visit;
+
+  // Without its Parameter, a load of an output would be taken to be aligned. With it, the passes
+  // took two loads between which there is a store for one: the maxima of an unrolled loop.
+  Halide::Expr visit(const hi::Load* op) override {
+    auto output = nest_.outputs.find(op->name);
+    if (output == nest_.outputs.end()) return hi::IRMutator::visit(op);
+    return hi::Load::make(op->type, op->name, mutate(op->index), op->image, output->second,
+                          mutate(op->predicate), op->alignment);
+  }
+
+  // Halide refuses a division by a zero that it can see. A masked load of which no lane is left has
+  // become one.
   Halide::Expr visit(const hi::Call* op) override {
     Halide::Expr made = hi::IRMutator::visit(op);
     if (!op->is_intrinsic(hi::Call::strict_div)) return made;
     const std::vector<Halide::Expr>& args = made.as<hi::Call>()->args;
     return halide_binary(ExprOp::div, args[0], args[1]);
   }
+
+  const EmittedNest& nest_;
 };
 
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are
@@ -108,16 +174,19 @@ class Divisions : public hi::IRMutator {
 // tracing, prefetches of boxes).
 // When Halide is upgraded, compare this list with that file.
 Stmt run_passes(Stmt s, const Halide::Target& target) {
-  s = PrepareValues().mutate(s);
+  s = NameSharedValues().mutate(s);
   s = hi::simplify(s);
   s = hi::unify_duplicate_lets(s);
   s = hi::simplify_correlated_differences(s);
   s = hi::bound_constant_extent_loops(s);
   s = hi::unroll_loops(s);
+  s = MaskVectors().mutate(s);
   s = hi::vectorize_loops(s, {});
   s = hi::simplify(s);
   s = hi::rewrite_interleavings(s);
   s = hi::simplify(s);
+  // Without masks in the instruction set a masked load is a branch for each lane.
+  if (target.has_feature(Halide::Target::AVX)) s = ClampedVectors().mutate(s);
   // After vectors: what is likely is then known for whole vectors. Must run wherever something is
   // marked as likely, since code generation does not know the mark.
   s = hi::partition_loops(s);
@@ -139,17 +208,27 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
   // After the last simplification, which would make divisions of the shifts again.
   s = hi::find_intrinsics(s);
   s = hi::hoist_prefetches(s);
-  return Divisions().mutate(s);
+  return s;
 }
 
 }  // namespace
+
+Halide::Target kernel_target(const Target& target) {
+  const std::string text = target.to_string();
+  if (!Halide::Target::validate_target_string(text)) {
+    fail("target \"{}\": expected a target that Halide knows", text);
+  }
+  return Halide::Target(text)
+      .with_feature(Halide::Target::StrictFloat)
+      .with_feature(Halide::Target::NoBoundsQuery);
+}
 
 Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
                              const Halide::Target& target, Halide::LinkageType linkage,
                              const CompileOptions& options) {
   verify_nest(nest);
   EmittedNest emitted = emit_nest(nest, target.has_feature(Halide::Target::FMA), options);
-  Stmt statement = run_passes(emitted.statement, target);
+  Stmt statement = PrepareForCode(emitted).mutate(run_passes(emitted.statement, target));
   std::vector<hi::LoweredFunc> closures;  // the bodies of parallel loops
   statement = hi::lower_parallel_tasks(statement, closures, function, target);
   std::vector<hi::LoweredArgument> arguments = std::move(emitted.arguments);

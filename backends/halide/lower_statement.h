@@ -8,9 +8,15 @@
 
 #include "Halide.h"
 #include "backends/entry/compile_options.h"
+#include "dsl/target.h"
 #include "passes/nest/loop_nest.h"
 
 namespace emulsion {
+
+// What a kernel's body is compiled for. Besides the instruction sets: strict floats; no query of
+// bounds, which the nest knows. Assertions stay on: they are how a kernel notices that memory ran
+// out. Error: a feature that Halide does not know.
+Halide::Target kernel_target(const Target& target);
 
 // One function of that name. The nest is verified first: nothing behind it looks for mistakes. With
 // Target::UserContext, its first argument is that context. To be called inside call_halide().

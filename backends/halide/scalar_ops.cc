@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "backends/halide/vector_math.h"
 #include "dsl/error.h"
@@ -12,25 +13,16 @@ namespace {
 using Halide::Internal::Call;
 
 Halide::Expr strict(Call::IntrinsicOp op, const Halide::Expr& a, const Halide::Expr& b) {
-  return Call::make(a.type(), op, {a, b}, Call::PureIntrinsic);
-}
-
-Halide::Expr strict_comparison(Call::IntrinsicOp op, const Halide::Expr& a, const Halide::Expr& b) {
-  return Call::make(Halide::Bool(a.type().lanes()), op, {a, b}, Call::PureIntrinsic);
-}
-
-bool literal_value(const Halide::Expr& e, double* value) {
-  auto number = Halide::Internal::as_const_float(e);
-  if (!number) return false;
-  *value = *number;
-  return true;
+  const bool compares = op == Call::strict_eq || op == Call::strict_lt;
+  const Halide::Type type = compares ? Halide::Bool(a.type().lanes()) : a.type();
+  return Call::make(type, op, {a, b}, Call::PureIntrinsic);
 }
 
 // Halide refuses to compile a division by a zero that it can see. x / 0 is x * inf in every case.
 Halide::Expr float_div(const Halide::Expr& a, const Halide::Expr& b) {
-  double divisor = 0;
-  if (literal_value(b, &divisor) && divisor == 0) {
-    double infinity = std::copysign(INFINITY, divisor);
+  const auto divisor = Halide::Internal::as_const_float(b);
+  if (divisor && *divisor == 0) {
+    const double infinity = std::copysign(INFINITY, *divisor);
     return strict(Call::strict_mul, a, Halide::Internal::make_const(a.type(), infinity));
   }
   return strict(Call::strict_div, a, b);
@@ -39,14 +31,14 @@ Halide::Expr float_div(const Halide::Expr& a, const Halide::Expr& b) {
 // `better`: whether b goes before a. A NaN on either side wins, as in NumPy; a tie gives a.
 Halide::Expr float_choice(const Halide::Expr& a, const Halide::Expr& b,
                           const Halide::Expr& b_is_better) {
-  double value = 0;
-  bool b_is_number = literal_value(b, &value) && !std::isnan(value);
+  const auto value = Halide::Internal::as_const_float(b);
+  const bool b_is_number = value && !std::isnan(*value);
   return halide_select(b_is_number ? b_is_better : b_is_better || halide_is_nan(b), b, a);
 }
 
 // Halide 21 compiles strict_le as "not greater", which is true of NaN.
 Halide::Expr less_or_equal(const Halide::Expr& a, const Halide::Expr& b) {
-  return strict_comparison(Call::strict_lt, a, b) || strict_comparison(Call::strict_eq, a, b);
+  return strict(Call::strict_lt, a, b) || strict(Call::strict_eq, a, b);
 }
 
 // The same value, of which Halide does not know from where to where it goes. It would follow the
@@ -58,27 +50,25 @@ Halide::Expr of_unknown_range(const Halide::Expr& a) {
 }
 
 Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  static const std::map<ExprOp, Call::IntrinsicOp> kStrict = {{ExprOp::add, Call::strict_add},
+                                                              {ExprOp::sub, Call::strict_sub},
+                                                              {ExprOp::mul, Call::strict_mul},
+                                                              {ExprOp::eq, Call::strict_eq},
+                                                              {ExprOp::lt, Call::strict_lt}};
+  if (const auto found = kStrict.find(op); found != kStrict.end()) {
+    return strict(found->second, a, b);
+  }
   switch (op) {
-    case ExprOp::add:
-      return strict(Call::strict_add, a, b);
-    case ExprOp::sub:
-      return strict(Call::strict_sub, a, b);
-    case ExprOp::mul:
-      return strict(Call::strict_mul, a, b);
     case ExprOp::div:
       return float_div(a, b);
     case ExprOp::min:
-      return float_choice(a, b, strict_comparison(Call::strict_lt, b, a));
+      return float_choice(a, b, strict(Call::strict_lt, b, a));
     case ExprOp::max:
-      return float_choice(a, b, strict_comparison(Call::strict_lt, a, b));
+      return float_choice(a, b, strict(Call::strict_lt, a, b));
     case ExprOp::pow:
       return float_pow(of_unknown_range(a), of_unknown_range(b));
-    case ExprOp::eq:
-      return strict_comparison(Call::strict_eq, a, b);
     case ExprOp::ne:
-      return !strict_comparison(Call::strict_eq, a, b);
-    case ExprOp::lt:
-      return strict_comparison(Call::strict_lt, a, b);
+      return !strict(Call::strict_eq, a, b);
     case ExprOp::le:
       return less_or_equal(a, b);
     default:
@@ -93,75 +83,47 @@ Halide::Expr floor_adjustment(const Halide::Expr& a, const Halide::Expr& b) {
   return b < 0 && a % b != 0;
 }
 
-bool is_positive_literal(const Halide::Expr& e) {
-  auto number = Halide::Internal::as_const_int(e);
-  return number && *number > 0;
-}
-
-// Constants of the operands' own type: beside an i32, Halide would compute all of it in i32.
-Halide::Expr integer_div(const Halide::Expr& a, const Halide::Expr& b) {
-  if (a.type().is_uint() || is_positive_literal(b)) return a / b;
-  Halide::Expr zero = Halide::Internal::make_zero(a.type());
-  Halide::Expr one = Halide::Internal::make_one(a.type());
-  return Halide::select(b == 0, zero, a / b - Halide::select(floor_adjustment(a, b), one, zero));
-}
-
-Halide::Expr integer_mod(const Halide::Expr& a, const Halide::Expr& b) {
-  if (a.type().is_uint() || is_positive_literal(b)) return a % b;
-  Halide::Expr zero = Halide::Internal::make_zero(a.type());
-  return Halide::select(b == 0, zero, a % b + Halide::select(floor_adjustment(a, b), b, zero));
+// Division and remainder. Constants of the operands' own type: beside an i32, Halide would compute
+// all of it in i32.
+Halide::Expr integer_quotient(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  const bool divides = op == ExprOp::div;
+  const Halide::Expr plain = divides ? a / b : a % b;
+  const auto number = Halide::Internal::as_const_int(b);
+  if (a.type().is_uint() || (number && *number > 0)) return plain;
+  const Halide::Expr zero = Halide::Internal::make_zero(a.type());
+  const Halide::Expr change = divides ? Halide::Internal::make_const(a.type(), -1) : b;
+  const Halide::Expr adjusted = plain + Halide::select(floor_adjustment(a, b), change, zero);
+  return Halide::select(b == 0, zero, adjusted);
 }
 
 Halide::Expr integer_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
-  switch (op) {
-    case ExprOp::add:
-      return a + b;
-    case ExprOp::sub:
-      return a - b;
-    case ExprOp::mul:
-      return a * b;
-    case ExprOp::div:
-      return integer_div(a, b);
-    case ExprOp::mod:
-      return integer_mod(a, b);
-    case ExprOp::min:
-      return Halide::min(a, b);
-    case ExprOp::max:
-      return Halide::max(a, b);
-    case ExprOp::eq:
-      return a == b;
-    case ExprOp::ne:
-      return a != b;
-    case ExprOp::lt:
-      return a < b;
-    case ExprOp::le:
-      return a <= b;
-    case ExprOp::logical_and:
-      return a && b;
-    case ExprOp::logical_or:
-      return a || b;
-    default:
-      EMULSION_CHECK(false, "{} of integers", to_string(op));
-      return a;
-  }
+  using E = const Halide::Expr&;
+  static const std::map<ExprOp, Halide::Expr (*)(E, E)> kOperators = {
+      {ExprOp::add, [](E x, E y) { return x + y; }},
+      {ExprOp::sub, [](E x, E y) { return x - y; }},
+      {ExprOp::mul, [](E x, E y) { return x * y; }},
+      {ExprOp::div, [](E x, E y) { return integer_quotient(ExprOp::div, x, y); }},
+      {ExprOp::mod, [](E x, E y) { return integer_quotient(ExprOp::mod, x, y); }},
+      {ExprOp::min, [](E x, E y) { return Halide::min(x, y); }},
+      {ExprOp::max, [](E x, E y) { return Halide::max(x, y); }},
+      {ExprOp::eq, [](E x, E y) { return x == y; }},
+      {ExprOp::ne, [](E x, E y) { return x != y; }},
+      {ExprOp::lt, [](E x, E y) { return x < y; }},
+      {ExprOp::le, [](E x, E y) { return x <= y; }},
+      {ExprOp::logical_and, [](E x, E y) { return x && y; }},
+      {ExprOp::logical_or, [](E x, E y) { return x || y; }},
+  };
+  const auto found = kOperators.find(op);
+  EMULSION_CHECK(found != kOperators.end(), "{} of integers", to_string(op));
+  return found->second(a, b);
 }
 
 // Of bool there are only logic and comparisons; min and max are logic too.
 Halide::Expr bool_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
-  switch (op) {
-    case ExprOp::min:
-    case ExprOp::mul:
-      return a && b;
-    case ExprOp::max:
-    case ExprOp::add:
-      return a || b;
-    case ExprOp::lt:
-      return !a && b;
-    case ExprOp::le:
-      return !a || b;
-    default:
-      return integer_binary(op, a, b);
-  }
+  if (op == ExprOp::min || op == ExprOp::mul) return a && b;
+  if (op == ExprOp::max || op == ExprOp::add) return a || b;
+  if (op == ExprOp::lt) return !a && b;
+  return op == ExprOp::le ? !a || b : integer_binary(op, a, b);
 }
 
 // Halide's abs keeps the sign of a double -0.
@@ -180,41 +142,21 @@ Halide::Expr float_to_integer(DType to, const Halide::Expr& a) {
       Halide::Internal::make_const(a.type(), static_cast<double>(range.highest) + 1);
   Halide::Expr low = Halide::Internal::make_const(a.type(), static_cast<double>(range.lowest));
   Halide::Expr value = Halide::cast(type, Halide::cast(Halide::Int(32), a));
-  value = Halide::select(!strict_comparison(Call::strict_lt, a, above), type.max(), value);
-  value = Halide::select(strict_comparison(Call::strict_lt, a, low), type.min(), value);
+  value = Halide::select(!strict(Call::strict_lt, a, above), type.max(), value);
+  value = Halide::select(strict(Call::strict_lt, a, low), type.min(), value);
   return Halide::select(halide_is_nan(a), Halide::Internal::make_zero(type), value);
 }
 
 }  // namespace
 
 Halide::Type halide_type(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-      return Halide::Bool();
-    case DType::i8:
-      return Halide::Int(8);
-    case DType::u8:
-      return Halide::UInt(8);
-    case DType::i16:
-      return Halide::Int(16);
-    case DType::u16:
-      return Halide::UInt(16);
-    case DType::i32:
-      return Halide::Int(32);
-    case DType::bf16:
-      return Halide::BFloat(16);
-    case DType::f32:
-      return Halide::Float(32);
-    case DType::f64:
-      return Halide::Float(64);
-  }
-  EMULSION_CHECK(false, "no such type {}", static_cast<int>(dtype));
-  return Halide::Type();
+  if (dtype == DType::boolean) return Halide::Bool();
+  const int bits = 8 * static_cast<int>(size_in_bytes(dtype));
+  if (is_float(dtype)) return dtype == DType::bf16 ? Halide::BFloat(bits) : Halide::Float(bits);
+  return integer_range(dtype).lowest < 0 ? Halide::Int(bits) : Halide::UInt(bits);
 }
 
-Halide::Expr halide_is_nan(const Halide::Expr& a) {
-  return !strict_comparison(Call::strict_eq, a, a);
-}
+Halide::Expr halide_is_nan(const Halide::Expr& a) { return !strict(Call::strict_eq, a, a); }
 
 Halide::Expr halide_select(const Halide::Expr& condition, const Halide::Expr& a,
                            const Halide::Expr& b) {

@@ -7,8 +7,8 @@ Schedule blur_by_hand(BlurSchedule how, const BlurTile& tile, int height, int wi
   Axis y("y", height), x("x", width), v("v", height + 2), u("u", width);
   Axis yo("yo"), xo("xo"), yi("yi"), xi("xi");
   Func rows("rows"), blur("blur");
-  rows(v, u) = (in(v, u) + in(v, Expr(u) + 1) + in(v, Expr(u) + 2)) / 3;
-  blur(y, x) = (rows.at({y, x}) + rows.at({Expr(y) + 1, x}) + rows.at({Expr(y) + 2, x})) / 3;
+  rows(v, u) = (in(v, u) + in(v, u + 1) + in(v, u + 2)) / 3;
+  blur(y, x) = (rows(y, x) + rows(y + 1, x) + rows(y + 2, x)) / 3;
   Schedule schedule(blur);
   if (how == BlurSchedule::tiles) {
     schedule[blur]

@@ -90,23 +90,54 @@ std::optional<std::set<std::string>> axes_of(const Expr& read) {
   return axes;
 }
 
-// One side of the product.
-struct Factor {
+// What one operand is read at, wherever the body reads it so.
+struct Operand {
   Expr read;
   std::set<std::string> axes;
   bool uses(const Axis& axis) const { return axes.count(axis.name()) > 0; }
 };
 
-// The factors as a contraction, or the reason why they are none. Of an op or a stage.
+// The roles of the axes, when the two operands have the shape of a contraction's, or the reason why
+// they have not. Of an op or a stage.
 template <typename Comprehension>
-std::string match(const Comprehension& op, Contraction* result) {
+std::string match_roles(const Comprehension& op, Operand a, Operand b, Contraction* result) {
+  for (const Axis& axis : op.reduction_axes) {
+    if (!a.uses(axis) || !b.uses(axis)) {
+      return fmt::format("expected both operands to use reduction axis {}", axis.name());
+    }
+    result->reduction_axes.push_back(axis.name());
+  }
+  if (!op.axes.empty() && a.uses(op.axes.back()) && !b.uses(op.axes.back())) std::swap(a, b);
+  for (const Axis& axis : op.axes) {
+    const bool in_a = a.uses(axis), in_b = b.uses(axis);
+    if (!in_a && !in_b) return fmt::format("expected an operand to use axis {}", axis.name());
+    (in_a && in_b ? result->batch_axes
+     : in_a       ? result->row_axes
+                  : result->column_axes)
+        .push_back(axis.name());
+  }
+  if (result->row_axes.empty() && result->column_axes.empty()) {
+    return "expected an axis that one operand uses and the other does not";
+  }
+  result->a = a.read;
+  result->b = b.read;
+  return "";
+}
+
+std::string not_affine(const Expr& read) {
+  return fmt::format("expected affine indices, got {}", to_string(read));
+}
+
+// A sum of a product of two reads.
+template <typename Comprehension>
+std::string match_factors(const Comprehension& op, Contraction* result) {
   if (op.combiner != Combiner::sum) {
     return fmt::format("expected the combiner sum, got {}", to_string(op.combiner));
   }
   if (op.body->op != ExprOp::mul) {
     return fmt::format("expected a sum of products, got a sum of {}", to_string(op.body->op));
   }
-  Factor factors[2];
+  Operand factors[2];
   for (int i = 0; i < 2; ++i) {
     factors[i].read = without_casts(op.body->args[i]);
     if (factors[i].read->op != ExprOp::read) {
@@ -114,35 +145,76 @@ std::string match(const Comprehension& op, Contraction* result) {
                          to_string(factors[i].read->op), i + 1);
     }
     std::optional<std::set<std::string>> axes = axes_of(factors[i].read);
-    if (!axes) {
-      return fmt::format("expected affine indices, got {}", to_string(factors[i].read));
-    }
+    if (!axes) return not_affine(factors[i].read);
     factors[i].axes = std::move(*axes);
   }
-  for (const Axis& axis : op.reduction_axes) {
-    if (!factors[0].uses(axis) || !factors[1].uses(axis)) {
-      return fmt::format("expected both factors to use reduction axis {}", axis.name());
+  return match_roles(op, std::move(factors[0]), std::move(factors[1]), result);
+}
+
+// Whether a tile of such values can be computed in registers beside a tile of results: what is left
+// out takes many operations and registers for each value, or values of another width.
+bool is_cheap(const Expr& e) {
+  switch (e->op) {
+    case ExprOp::constant:
+    case ExprOp::size:
+    case ExprOp::axis:
+    case ExprOp::read:
+    case ExprOp::add:
+    case ExprOp::sub:
+    case ExprOp::mul:
+    case ExprOp::min:
+    case ExprOp::max:
+    case ExprOp::neg:
+    case ExprOp::abs:
+      return true;
+    case ExprOp::cast:
+      return without_casts(e)->op == ExprOp::read;
+    default:
+      return false;
+  }
+}
+
+// The operands of a body and nothing else, or the reason why it is none of two operands.
+std::string find_operands(const Expr& body, std::vector<Operand>* operands) {
+  constexpr size_t kMostOperations = 12;
+  std::unordered_set<const ExprNode*> seen;
+  std::vector<Expr> open = {body};
+  while (!open.empty()) {
+    const Expr e = open.back();
+    open.pop_back();
+    if (!seen.insert(&e.node()).second) continue;
+    if (seen.size() > kMostOperations) {
+      return fmt::format("expected a body of at most {} operations, got more", kMostOperations);
     }
-    result->reduction_axes.push_back(axis.name());
+    if (!is_cheap(e)) {
+      return fmt::format(
+          "expected a body of sums, differences, products, minima, maxima and signs, got {}",
+          to_string(e->op));
+    }
+    if (e->op != ExprOp::read) {
+      open.insert(open.end(), e->args.rbegin(), e->args.rend());
+      continue;
+    }
+    const bool is_known =
+        std::any_of(operands->begin(), operands->end(),
+                    [&](const Operand& operand) { return equal(operand.read, e); });
+    if (is_known) continue;
+    std::optional<std::set<std::string>> axes = axes_of(e);
+    if (!axes) return not_affine(e);
+    operands->push_back({e, std::move(*axes)});
   }
-  if (!op.axes.empty() && factors[0].uses(op.axes.back()) && !factors[1].uses(op.axes.back())) {
-    std::swap(factors[0], factors[1]);
-  }
-  for (const Axis& axis : op.axes) {
-    bool in_a = factors[0].uses(axis);
-    bool in_b = factors[1].uses(axis);
-    if (!in_a && !in_b) return fmt::format("expected a factor to use axis {}", axis.name());
-    (in_a && in_b ? result->batch_axes
-     : in_a       ? result->row_axes
-                  : result->column_axes)
-        .push_back(axis.name());
-  }
-  if (result->row_axes.empty() && result->column_axes.empty()) {
-    return "expected an axis that one factor uses and the other does not";
-  }
-  result->a = factors[0].read;
-  result->b = factors[1].read;
-  return "";
+  if (operands->size() == 2) return "";
+  return fmt::format("expected a body of two operands, got {}", operands->size());
+}
+
+// A reduction of any cheap body over two operands.
+template <typename Comprehension>
+std::string match_body(const Comprehension& op, Contraction* result) {
+  if (op.combiner == Combiner::none) return "expected a combiner, got none";
+  std::vector<Operand> operands;
+  std::string reason = find_operands(op.body, &operands);
+  if (!reason.empty()) return reason;
+  return match_roles(op, std::move(operands[0]), std::move(operands[1]), result);
 }
 
 void check_is_compute(const Op& op) {
@@ -162,15 +234,24 @@ OpClass classify(const Op& op) {
 std::optional<Contraction> match_contraction(const Op& op, std::string* why_not) {
   check_is_compute(op);
   Contraction result;
-  std::string reason = match(op, &result);
+  const std::string reason = match_body(op, &result);
   if (reason.empty()) return result;
   if (why_not) *why_not = reason;
   return std::nullopt;
 }
 
-std::optional<Contraction> match_contraction(const Stage& stage) {
+std::optional<Contraction> match_product(const Op& op, std::string* why_not) {
+  check_is_compute(op);
   Contraction result;
-  if (match(stage, &result).empty()) return result;
+  const std::string reason = match_factors(op, &result);
+  if (reason.empty()) return result;
+  if (why_not) *why_not = reason;
+  return std::nullopt;
+}
+
+std::optional<Contraction> match_product(const Stage& stage) {
+  Contraction result;
+  if (match_factors(stage, &result).empty()) return result;
   return std::nullopt;
 }
 

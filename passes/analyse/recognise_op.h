@@ -19,7 +19,8 @@ enum class OpClass : uint8_t {
   // (broadcast). A body that computes may read them in any order (a[i, j] + b[j, i]); one that only
   // selects and copies must read whole axes in increasing order (a copy, a broadcast, a mask).
   elementwise,
-  // What match_contraction() accepts: matmul, batched or not, convolution, matrix times vector.
+  // What match_contraction() accepts: matmul, batched or not, convolution, matrix times vector,
+  // distances of all pairs.
   contraction,
   // Any other op with a combiner.
   reduction,
@@ -28,9 +29,9 @@ enum class OpClass : uint8_t {
   data_movement,
 };
 
-// out[axes] = sum over reduction_axes of a * b, with every pure axis in exactly one of the three
-// lists, each in the order of the op's axes. The last pure axis, contiguous in the output, is a
-// column axis unless it is a batch axis; so a and b may be the other way round than written.
+// out[axes] = combined over reduction_axes, f(a, b), with every pure axis in exactly one of the
+// three lists, each in the order of the op's axes. The last pure axis, contiguous in the output, is
+// a column axis unless it is a batch axis; so a and b may be the other way round than written.
 struct Contraction {
   Expr a, b;                                // the reads; casts around them are left out
   std::vector<std::string> row_axes;        // only in a
@@ -42,14 +43,19 @@ struct Contraction {
 // Of an op of kind compute; anything else is our bug.
 OpClass classify(const Op& op);
 
-// A sum of a product of exactly two reads (casts around them allowed), indices affine, in which
-// every reduction axis is used by both reads, every pure axis by at least one and some pure axis by
+// A reduction of whatever combiner, whose body reads exactly two operands, each at the same affine
+// indices wherever it is read, and computes with sums, differences, products, minima, maxima and
+// signs alone (casts around reads allowed): sum(x * w), sum((x - y) * (x - y)), max(x + w). Every
+// reduction axis is used by both operands, every pure axis by at least one and some pure axis by
 // exactly one (otherwise no element is used twice, as in sum(x * x): a reduction). If it is none,
 // `why_not` says why: "expected ...".
 std::optional<Contraction> match_contraction(const Op& op, std::string* why_not = nullptr);
 
+// Those that are a sum of a product of exactly two reads: what a unit for products can execute.
+std::optional<Contraction> match_product(const Op& op, std::string* why_not = nullptr);
+
 // The same of a nest's stage.
-std::optional<Contraction> match_contraction(const Stage& stage);
+std::optional<Contraction> match_product(const Stage& stage);
 
 std::string to_string(
     OpClass op_class);  // "elementwise", "contraction", "reduction", "data movement"

@@ -28,11 +28,20 @@ double tile_rate(int64_t rows, int64_t vectors) {
          (1 - kLoadCost * std::max(0.0, std::min(loads, 1.0) - kFreeLoads));
 }
 
-// Besides the accumulators: the vectors of the panel, one broadcast, and the product where it is no
-// part of a fused multiply-add.
-bool fits_registers(const Target& target, DType dtype, int64_t rows, int64_t vectors) {
-  const int64_t product = is_float(dtype) && target.has_fma() ? 0 : 1;
-  return rows * vectors <= target.vector_registers() - vectors - 1 - product;
+// Besides the accumulators: the vectors of the panel, one broadcast, and the values between.
+bool fits_registers(const Target& target, int64_t between, int64_t rows, int64_t vectors) {
+  return rows * vectors <= target.vector_registers() - vectors - 1 - between;
+}
+
+// Of a product, where it is no part of a fused multiply-add.
+int64_t registers_of_product(const Target& target, DType dtype) {
+  return is_float(dtype) && target.has_fma() ? 0 : 1;
+}
+
+// How many registers the values between the operands and the sums take: of any other body than a
+// product, one for what is computed and one for a constant that it takes.
+int64_t registers_between(const Op& op, const Target& target) {
+  return match_product(op) ? registers_of_product(target, op.dtype) : 2;
 }
 
 size_t position_of(const Op& op, const std::string& axis) {
@@ -103,23 +112,28 @@ double balance(int64_t tasks, int64_t cores) {
 // What the threads share, if anything: whole outer iterations, panels of columns, or tiles of rows.
 // `copied`: a panel is copied before its first tile of rows, so it should have them all.
 Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64_t> rows,
-                     int64_t columns, bool has_outer, std::optional<int64_t> outer, bool copied,
-                     const Target& target) {
+                     std::optional<int64_t> columns, bool has_outer, std::optional<int64_t> outer,
+                     bool copied, const Target& target) {
   std::optional<int64_t> depth = 1;
   for (const Axis& axis : op.reduction_axes) {
     auto extent = axis.extent().as_constant();
     depth = depth && extent ? std::optional<int64_t>(*depth * *extent) : std::nullopt;
   }
-  bool known = depth && rows && (!has_outer || outer);
+  bool known = depth && rows && columns && (!has_outer || outer);
   if (target.cores < 2) return Shared::nothing;
-  if (known && *depth * *rows * columns * outer.value_or(1) < kWorkForThreads) {
+  if (known && *depth * *rows * *columns * outer.value_or(1) < kWorkForThreads) {
     return Shared::nothing;
   }
   if (has_outer && (!outer || *outer >= target.cores)) return Shared::outer;
-  int64_t panels = (columns + tile.columns - 1) / tile.columns;
+  if (!columns) {
+    // Few rows are no work for all threads, however many columns a call brings.
+    const bool few_rows = rows && (*rows + tile.rows - 1) / tile.rows < 4 * int64_t{target.cores};
+    return few_rows || copied ? Shared::columns : Shared::rows;
+  }
+  int64_t panels = (*columns + tile.columns - 1) / tile.columns;
   if (!rows) {
     // Panels are shared whatever the batch: so one row must be worth the threads.
-    bool wide = !depth || *depth * columns >= kWorkForThreads / 4;
+    bool wide = !depth || *depth * *columns >= kWorkForThreads / 4;
     return wide && panels >= target.cores ? Shared::columns : Shared::rows;
   }
   if (copied && panels >= target.cores) return Shared::columns;
@@ -131,30 +145,27 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
 // Which axis of the operand is the columns', when each of its indices is an axis of the operation
 // and it is not read in any other way.
 std::optional<size_t> column_of_operand(const Op& op, const Expr& read, const std::string& column) {
-  int reads = 0;
-  visit(op.body, [&](const Expr& e) {
-    if (e->op == ExprOp::read && e->tensor->name == read->tensor->name) ++reads;
-  });
   std::optional<size_t> found;
   for (size_t i = 0; i < read->args.size(); ++i) {
     if (read->args[i]->op != ExprOp::axis) return std::nullopt;
     if (read->args[i]->name == column) found = i;
   }
-  return reads == 1 ? found : std::nullopt;
+  return is_read_otherwise(op, read) ? std::nullopt : found;
 }
 
 // Which axis of the columns' operand is theirs, if it pays to copy panels of it. What is not packed
 // is read in steps of a whole row of it, each from another page, again for every tile of rows.
 std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const std::string& column,
                                           const RegisterTile& tile, std::optional<int64_t> rows,
-                                          int64_t columns) {
+                                          std::optional<int64_t> columns) {
   constexpr int64_t kLeastReuse = 4, kPagesAtHand = 64, kPage = 4096;
+  constexpr int64_t kManyColumns = 1024;  // of a run-time size: rows of a page
   std::optional<size_t> column_at = column_of_operand(op, read, column);
   if (!column_at || (rows && *rows < kLeastReuse * tile.rows)) return std::nullopt;
   const Op& operand = *read->tensor;
   if (*column_at + 1 != operand.shape.size()) return column_at;  // a copy is gathered only once
   if (!rows) return std::nullopt;
-  double bytes = static_cast<double>(columns) * size_in_bytes(operand.dtype);
+  double bytes = static_cast<double>(columns.value_or(kManyColumns)) * size_in_bytes(operand.dtype);
   for (const Axis& axis : op.reduction_axes) {
     if (!axis.extent().is_constant()) return std::nullopt;
     bytes *= static_cast<double>(axis.extent().constant_term());
@@ -169,6 +180,45 @@ bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& colu
   const Axis& last = op.reduction_axes.back();
   return !is_along(c.b, column) && is_along(c.b, last) && last.extent().is_constant() &&
          last.extent().constant_term() >= int64_t{2} * target.vector_lanes(op.dtype);
+}
+
+// Whether a value is chosen by comparing: of floats several operations, with a mask between.
+bool compares(const Op& op) {
+  bool found = op.combiner == Combiner::min || op.combiner == Combiner::max;
+  visit(op.body, [&](const Expr& e) {
+    found = found || ((e->op == ExprOp::min || e->op == ExprOp::max) && is_float(e.dtype()));
+  });
+  return found && is_float(op.dtype);
+}
+
+// The sums of a tile, or whatever else is accumulated, of which a row is one vector (see the
+// idiom). LLVM cannot keep the masks of such a wide one in registers: where values are compared a
+// row is as many vectors as it takes.
+//   for m: for n: for k  ->  in loop `at` of the consumer: for k: unrolled m: unrolled n: lanes
+void accumulate_tile(const Op& op, const std::string& consumer, const Axis& at,
+                     const std::optional<Axis>& m, const Axis& n, const RegisterTile& tile,
+                     StageSchedule* acc) {
+  if (tile.columns == tile.lanes || !compares(op)) {
+    accumulate_in_registers(*acc, consumer, at, m, n, op.reduction_axes, tile);
+    return;
+  }
+  std::vector<Axis> order = {n};
+  if (m) order.push_back(*m);
+  order.insert(order.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
+  acc->compute_at(consumer, at).store_in(Memory::registers).reorder(order);
+  const Axis lane(fresh_axis(op, "lane"));
+  acc->split(n, n, lane, tile.lanes).vectorize(lane).unroll(n);
+  if (m && tile.rows > 1) acc->unroll(*m);
+}
+
+// Whether columns that are fewer than a vector's lanes, and not half or a quarter as many, should
+// be a vector with a mask: short ones of such lengths are put together element by element.
+bool pays_to_mask(const Op& op, const Expr& b, size_t column_at, const Target& target) {
+  const int64_t lanes = target.vector_lanes(op.dtype);
+  const int64_t columns = op.shape[column_at].as_constant().value_or(lanes);
+  const bool is_part = columns > 1 && lanes % columns == 0;
+  return target.has("avx") && columns < lanes && !is_part && size_in_bytes(op.dtype) >= 4 &&
+         is_along(b, op.axes[column_at]);
 }
 
 // for panel: for tile: use w  ->  for panel: load w_panel; for tile: use w_panel
@@ -203,25 +253,28 @@ void copy_panels(const Op& operand, size_t column_at, const std::string& reader,
 
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
                                   std::optional<int64_t> columns, bool padded,
-                                  std::optional<int64_t> panel) {
+                                  std::optional<int64_t> panel, std::optional<int64_t> between) {
+  constexpr int64_t kMostRows = 12;  // beyond, compilers spill
   int64_t lanes = target.vector_lanes(dtype);
   if (columns && *columns < lanes && !padded) {
-    RegisterTile narrow{std::min<int64_t>(rows.value_or(4), 4), *columns, *columns};
-    return narrow;
+    return {std::min<int64_t>(rows.value_or(kMostRows), kMostRows), *columns, *columns};
   }
+  const int64_t temporaries = between.value_or(registers_of_product(target, dtype));
   RegisterTile best{1, lanes, lanes};
   double best_rate = 0;
-  constexpr int64_t kMostRows = 12;  // beyond, compilers spill
   int64_t most_rows = std::min<int64_t>(rows.value_or(kMostRows), kMostRows);
   for (int64_t vectors = 1; vectors <= 8; ++vectors) {
     for (int64_t r = 1; r <= most_rows; ++r) {
       if (vectors > 4 && r > 1) continue;  // a single row needs width to have accumulators enough
-      if (!fits_registers(target, dtype, r, vectors)) continue;
+      if (!fits_registers(target, temporaries, r, vectors)) continue;
       int64_t width = vectors * lanes;
       if (!padded && columns && width > *columns) continue;
       if (panel && *panel % width != 0) continue;
+      if (!columns && vectors == 3) continue;  // sizes are more often multiples of 2 or 4
       double rate = tile_rate(r, vectors) * used_share(rows, r) * used_share(columns, width);
-      if (!rows) rate *= 1 - 0.01 * static_cast<double>(r);  // the run-time extent may be short
+      // A run-time extent may be short.
+      if (!rows) rate *= 1 - 0.01 * static_cast<double>(r);
+      if (!columns) rate *= 1 - 0.01 * static_cast<double>(vectors);
       if (rate > best_rate + 1e-9) {
         best_rate = rate;
         best = {r, width, lanes};
@@ -257,6 +310,15 @@ std::set<std::string> transposed_weights(const Graph& grouped) {
   return found;
 }
 
+bool is_read_otherwise(const Op& op, const Expr& read) {
+  bool found = false;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->tensor->name != read->tensor->name) return;
+    found = found || !equal(e, read);
+  });
+  return found;
+}
+
 bool has_register_tiles(const Op& op) {
   const std::optional<Contraction> c = match_contraction(op);
   return c && !c->column_axes.empty() && op.axes.back().name() == c->column_axes.back();
@@ -270,7 +332,7 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   std::optional<Contraction> c = match_contraction(op);
   size_t column_at = op.axes.size() - 1;
   std::optional<int64_t> columns = op.shape[column_at].as_constant();
-  if (!columns || *columns == 0) return false;
+  if (columns && *columns == 0) return false;
   std::optional<size_t> row_at;
   if (!c->row_axes.empty()) row_at = position_of(op, c->row_axes.back());
   std::optional<int64_t> rows =
@@ -291,7 +353,14 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
     if (earlier) panel = earlier;
     if (panel && *panel % target.vector_lanes(op.dtype) != 0) return false;
   }
-  RegisterTile tile = choose_register_tile(target, op.dtype, rows, columns, packed, panel);
+  const std::optional<Dots> narrow = match_dots(op, *c, packed, target);
+  if (narrow && narrow->columns && !panel) {
+    derive_dots(group, *narrow, *c, target, schedule);
+    return true;
+  }
+  const bool masked = !packed && pays_to_mask(op, c->b, column_at, target);
+  const RegisterTile tile = choose_register_tile(target, op.dtype, rows, columns, packed || masked,
+                                                 panel, registers_between(op, target));
 
   // The result's loops: outer.., no, mo, mi, ni, lane (or mo outside no).
   std::vector<size_t> outer_axes;
@@ -304,12 +373,15 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
         outer_extent && extent ? std::optional<int64_t>(*outer_extent * *extent) : std::nullopt;
   }
   std::optional<size_t> copied;
-  if (!packed) copied = pays_to_copy_panels(op, c->b, column, tile, rows, *columns);
+  if (!packed) copied = pays_to_copy_panels(op, c->b, column, tile, rows, columns);
   const size_t copied_axis = copied.value_or(0);
   const bool contiguous = copied && copied_axis + 1 == c->b->args.size();
-  if (!packed && !copied && is_better_as_reduction(op, *c, op.axes[column_at], target))
-    return false;
-  Shared over = choose_shares(op, tile, rows, *columns, !outer_axes.empty(), outer_extent,
+  if (!packed && !copied && is_better_as_reduction(op, *c, op.axes[column_at], target)) {
+    if (!narrow) return false;
+    derive_dots(group, *narrow, *c, target, schedule);
+    return true;
+  }
+  Shared over = choose_shares(op, tile, rows, columns, !outer_axes.empty(), outer_extent,
                               copied.has_value(), target);
 
   std::string accumulator = op.name;
@@ -330,12 +402,21 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   if (m) outside.insert(rows_outside ? outside.end() : outside.begin(), row_loop(*m, tile, loops));
   const Axis innermost = outside.front();
   for (size_t i = outer_axes.size(); i-- > 0;) outside.push_back(result.axes[outer_axes[i]]);
-  const bool exact = *columns % tile.columns == 0;
+  const bool exact = op.shape[column_at].exact_quotient(tile.columns).has_value();
+  const bool shifted = !packed && !masked && columns;
   register_tile(y, m, result.axes[column_at], tile, loops, outside,
-                exact ? Tail::automatic : (packed ? Tail::predicate : Tail::shift_inwards));
+                exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate));
+  // Only the last of many panels has masks.
+  if (!exact && !columns) y.partition(loops.panel);
   std::vector<Extent> work = op.shape;
   for (const Axis& axis : op.reduction_axes) work.push_back(axis.extent());
-  if (over == Shared::columns) y.parallel(loops.panel);
+  if (over == Shared::columns) {
+    if (columns) {
+      y.parallel(loops.panel);
+    } else {
+      parallel_from(y, loops.panel, work, kWorkForThreads);
+    }
+  }
   if (rows_outside) parallel_from(y, row_loop(*m, tile, loops), work, kWorkForThreads);
   if (over == Shared::outer) {
     std::vector<Axis> shared, fused;
@@ -347,8 +428,7 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   }
 
   StageSchedule& acc = (*schedule)[accumulator];
-  accumulate_in_registers(acc, result.name, innermost, rows_of_acc, op.axes[column_at],
-                          op.reduction_axes, tile);
+  accumulate_tile(op, result.name, innermost, rows_of_acc, op.axes[column_at], tile, &acc);
   if (packed && !earlier) {
     acc.pack(c->b->tensor->name, Axis(column), panel.value_or(tile.columns));
   }

@@ -7,7 +7,12 @@
 //
 //   contraction and epilogue    a tile of accumulators in registers, computed at the tile of the
 //                               epilogue; weights packed in panels; what cannot be packed copied
-//                               by panels where that pays; threads over panels or rows
+//                               by panels where that pays; threads over panels or rows. Of any
+//                               body over two operands (distances of all pairs), and of any
+//                               extents: of run-time columns the last panel alone has masks
+//   contraction with few        partial results in lanes (rfactor) of several rows at a time,
+//   columns, or few rows by     where both operands lie, or can be turned to lie, along the
+//   columns                     reduction; else, where masks are, one vector with a mask
 //   elementwise, data movement  vectors along the last axis, threads along the first; rows in
 //                               blocks where an operand lies across them (transpose)
 //   softmax, norms, losses:     row by row, everything at the row of the last operation; vectors

@@ -22,9 +22,12 @@ namespace emulsion {
 // The tile for a contraction of `rows` x `columns` outputs; an extent that is not known is nullopt.
 // `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is
 // left. `panel`: the panels' width when it is fixed already, which the tile's columns then divide.
+// `between`: how many registers the values between operands and sums take, when it is not a
+// product.
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
                                   std::optional<int64_t> columns, bool padded,
-                                  std::optional<int64_t> panel = std::nullopt);
+                                  std::optional<int64_t> panel = std::nullopt,
+                                  std::optional<int64_t> between = std::nullopt);
 
 // One contraction and what is fused onto it; `result` is the op that the outside reads (the
 // contraction itself when nothing is fused).
@@ -38,6 +41,24 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
                         const DeriveOptions& options, Schedule* schedule);
 // Whether it has the shape that register tiles are for: columns that only one operand has.
 bool has_register_tiles(const Op& op);
+// Whether the body reads the tensor of that read at other indices too.
+bool is_read_otherwise(const Op& op, const Expr& read);
+
+// Products of vectors: the reduction in lanes, several rows at a time, all columns of each.
+struct Dots {
+  size_t rows;                    // position of the axis that the rows of a tile are of
+  std::optional<size_t> columns;  // position of the few columns
+  bool copied;                    // whether the columns' operand is turned, to lie along them
+};
+// Where that is faster than a tile with vectors along the columns. `is_weight`: the columns'
+// operand can be packed, and is wherever this says nothing.
+std::optional<Dots> match_dots(const Op& op, const Contraction& c, bool is_weight,
+                               const Target& target);
+//   for outer: for tile: alloc lanes: [start]; for k: unrolled row: unrolled column: lanes += ...;
+//                        alloc sums: for lane: unrolled row, column: sums += lanes; results
+void derive_dots(const ContractionGroup& group, const Dots& dots, const Contraction& c,
+                 const Target& target, Schedule* schedule);
+
 // Operations that only permute the axes of a weight which nothing else reads, for one contraction
 // that can pack it: computed inline, so that the panels are made from the weight itself.
 std::set<std::string> transposed_weights(const Graph& grouped);

@@ -69,7 +69,7 @@ class GroupTiler {
     if (rank > 0) column_ = rank - 1;
     if (rank > 1) row_ = rank - 2;
     std::optional<Contraction> c;
-    if (group_.core) c = match_contraction(*group_.core);
+    if (group_.core) c = match_product(*group_.core);
     if (!c || group_.core->axes.size() != rank) return;
     auto position = [&](const std::vector<std::string>& axes) -> std::optional<size_t> {
       if (axes.empty()) return std::nullopt;

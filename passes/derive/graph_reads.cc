@@ -7,9 +7,12 @@
 #include <utility>
 
 #include "dsl/expr.h"
+#include "passes/index/relax_clamps.h"
 
 namespace emulsion {
 namespace {
+
+using Indices = std::vector<Affine>;  // of one read
 
 // What is computed at each point: of a group, all members written out in the axes of the last.
 struct WrittenOut {
@@ -49,6 +52,18 @@ WrittenOut written_out(const Op& op) {
   return result;
 }
 
+// The first and the last place of an index that a clamp may have moved, the index alone without
+// one. Nothing when they are not affine.
+std::optional<Indices> ends_of(const Expr& index, const AxisExtents& extents) {
+  Indices ends;
+  for (const Expr& end : relax_clamps(index, extents)) {
+    const std::optional<Affine> affine = affine_of(end);
+    if (!affine) return std::nullopt;
+    ends.push_back(*affine);
+  }
+  return ends;
+}
+
 }  // namespace
 
 const Op& result_of(const Op& op) { return op.kind == OpKind::fused ? *op.members.back() : op; }
@@ -61,18 +76,34 @@ const Op* sums_of(const Op& op) {
   return nullptr;
 }
 
+AxisExtents Reads::extents() const {
+  AxisExtents result = reduction_axes;
+  for (const Axis& axis : axes) result[axis.name()] = axis.extent();
+  return result;
+}
+
 std::optional<Reads> reads_of(const Op& producer, const Op& reader, size_t dimensions) {
   const WrittenOut written = written_out(reader);
   Reads reads{{}, result_of(reader).axes, written.reduction_axes};
+  const AxisExtents extents = reads.extents();
   bool affine = true;
   visit(written.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->tensor->name != producer.name) return;
-    reads.all.emplace_back();
+    if (e->op != ExprOp::read || e->tensor->name != producer.name || !affine) return;
+    std::vector<Indices> corners = {{}};
     for (size_t i = 0; i < dimensions; ++i) {
-      const std::optional<Affine> value = affine_of(e->args[i]);
-      affine = affine && value;
-      reads.all.back().push_back(value.value_or(Affine()));
+      const std::optional<Indices> ends = ends_of(e->args[i], extents);
+      affine = affine && ends;
+      if (!affine) return;
+      std::vector<Indices> longer;
+      for (const Indices& corner : corners) {
+        for (const Affine& end : *ends) {
+          longer.push_back(corner);
+          longer.back().push_back(end);
+        }
+      }
+      corners = std::move(longer);
     }
+    reads.all.insert(reads.all.end(), corners.begin(), corners.end());
   });
   return affine ? std::optional(std::move(reads)) : std::nullopt;
 }
@@ -83,17 +114,20 @@ bool is_axis(const Affine& index, const Axis& axis) {
 }
 
 bool reads_whole(const Op& producer, const Reads& reads, size_t first) {
-  AxisExtents extents = reads.reduction_axes;
-  for (const Axis& axis : reads.axes) extents[axis.name()] = axis.extent();
+  const AxisExtents extents = reads.extents();
+  const auto reaches = [](const Extent& place, const Extent& end) {
+    return (place - end).lower_bound().value_or(-1) >= 0;
+  };
   for (size_t at = first; at < producer.shape.size(); ++at) {
     bool has_first = false, has_last = false;
-    for (const std::vector<Affine>& read : reads.all) {
+    for (const Indices& read : reads.all) {
       Affine opposite{{}, Extent(0) - read[at].offset};
       for (const auto& [axis, factor] : read[at].coefficients) {
         opposite.coefficients[axis] = -factor;
       }
-      has_first = has_first || largest_value(opposite, extents) == Extent(0);
-      has_last = has_last || largest_value(read[at], extents) + Extent(1) == producer.shape[at];
+      has_first = has_first || reaches(largest_value(opposite, extents), Extent(0));
+      has_last =
+          has_last || reaches(largest_value(read[at], extents) + Extent(1), producer.shape[at]);
     }
     if (!has_first || !has_last) return false;
   }
@@ -105,6 +139,10 @@ std::optional<int64_t> elements_from(const Op& op, size_t from) {
 }
 
 bool combines_windows(const Op& op) {
+  AxisExtents extents;
+  for (const std::vector<Axis>* axes : {&op.axes, &op.reduction_axes}) {
+    for (const Axis& axis : *axes) extents.emplace(axis.name(), axis.extent());
+  }
   const auto mentions_one = [](const Affine& index, const std::vector<Axis>& axes) {
     return std::any_of(axes.begin(), axes.end(),
                        [&](const Axis& axis) { return index.coefficients.count(axis.name()) > 0; });
@@ -113,9 +151,9 @@ bool combines_windows(const Op& op) {
   visit(op.body, [&](const Expr& e) {
     if (e->op != ExprOp::read) return;
     for (const Expr& argument : e->args) {
-      const std::optional<Affine> index = affine_of(argument);
-      found = found ||
-              (index && mentions_one(*index, op.axes) && mentions_one(*index, op.reduction_axes));
+      const std::optional<Indices> ends = ends_of(argument, extents);
+      found = found || (ends && mentions_one(ends->front(), op.axes) &&
+                        mentions_one(ends->front(), op.reduction_axes));
     }
   });
   return found;

@@ -22,23 +22,27 @@ const Op* sums_of(const Op& op);
 
 // The elements of the dimensions from `from` on; nothing when a run-time size decides.
 std::optional<int64_t> elements_from(const Op& op, size_t from);
-// Whether it combines the places of a window that moves with one of its axes: x[i + k].
+// Whether it combines the places of a window that moves with one of its axes: x[i + k], clamped or
+// not.
 bool combines_windows(const Op& op);
 
-// How one operation reads another.
+// How one operation reads another: what is read lies between these.
 struct Reads {
   std::vector<std::vector<Affine>> all;  // the indices of each read
   std::vector<Axis> axes;                // of the reader
   AxisExtents reduction_axes;            // of the reader, under names of their own
+
+  AxisExtents extents() const;  // of both
 };
 
 // All reads, of a group those of its members, in the axes of the last one. Of each the indices of
-// the first `dimensions`; nothing when one of these is not affine.
+// the first `dimensions`; nothing when one of these is not affine, but for clamps.
 std::optional<Reads> reads_of(const Op& producer, const Op& reader, size_t dimensions);
 
 // Whether an index is that axis and nothing else.
 bool is_axis(const Affine& index, const Axis& axis);
-// Whether the first and the last element of every dimension from `first` on are read.
+// Whether the first and the last element of every dimension from `first` on are read, or
+// places beyond them if no clamp were there.
 bool reads_whole(const Op& producer, const Reads& reads, size_t first);
 
 // Who reads what, once for the whole graph.

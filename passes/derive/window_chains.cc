@@ -193,7 +193,9 @@ std::optional<std::string> why_not_slide(const Op& producer, const Op& reader, s
     }
   }
   const std::optional<Reads> reads = reads_of(producer, reader, producer.shape.size());
-  if (!reads) return fmt::format("expected indices of {} that are affine", producer.name);
+  if (!reads) {
+    return fmt::format("expected indices of {} that are affine, but for clamps", producer.name);
+  }
   if (reads->all.empty()) return fmt::format("expected {} to read {}", reader.name, producer.name);
   return why_not_reads(producer, *reads, row);
 }

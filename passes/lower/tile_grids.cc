@@ -68,7 +68,7 @@ std::vector<TileGrid> tile_grids(const NestPlan& nest, const std::vector<StageRe
     const ScheduledStage& stage = nest.stages[i];
     if (!has_tile_loop(stage)) continue;
     // Of the stage as scheduled: the clamps of a region hide what a read is.
-    const std::optional<Contraction> found = match_contraction(stage.stage);
+    const std::optional<Contraction> found = match_product(stage.stage);
     if (!found) continue;
     const Contraction& c = *found;
     const TileWidths widths(stage, regions[i]);

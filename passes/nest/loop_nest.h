@@ -252,9 +252,12 @@ struct Node {
   }
 };
 
+// Takes the node. Letting go of a deep tree takes no recursion.
+NodePtr share_node(Node node);
+
 template <typename Kind>
 NodePtr make_node(Kind kind) {
-  return std::make_shared<const Node>(Node{std::move(kind)});
+  return share_node(Node{std::move(kind)});
 }
 
 struct LoopNest;

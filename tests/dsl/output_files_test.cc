@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -76,6 +79,96 @@ TEST_F(OutputFilesTest, ACommitReplacesAFile) {
   EXPECT_EQ(contents("a"), "old");
   files.commit({"a"});
   EXPECT_EQ(contents("a"), "new");
+}
+
+// The second file cannot be replaced: the first is as it was, and what was new is gone.
+TEST_F(OutputFilesTest, AllFilesAreReplacedOrNone) {
+  fs::create_directories(folder_ / "c");
+  std::ofstream(folder_ / "a") << "old";
+  {
+    OutputFiles files(folder_.string());
+    for (const char* name : {"a", "b", "c"}) files.write_scratch(name, "new", 3);
+    EXPECT_THAT(error_of([&] {
+                  files.commit({"a", "b", "c"});
+                }),
+                HasSubstr("expected one that can be replaced"));
+  }
+  EXPECT_EQ(contents("a"), "old");
+  EXPECT_FALSE(fs::exists(folder_ / "b"));
+  EXPECT_EQ(entries(), 2u);
+}
+
+TEST_F(OutputFilesTest, WhatAKilledProcessLeavesIsTakenAway) {
+  const pid_t child = fork();
+  if (child == 0) {
+    OutputFiles files(folder_.string());
+    files.write_scratch("a", "123", 3);
+    raise(SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(entries(), 1u);
+  const OutputFiles files(folder_.string());
+  EXPECT_EQ(entries(), 1u);
+  EXPECT_FALSE(fs::exists(fs::path(files.scratch_path("a"))));
+}
+
+TEST_F(OutputFilesTest, WhatWasLeftBeforeItWasLockedIsTakenAway) {
+  fs::create_directories(folder_ / ".emulsion-abcdef" / "deep");
+  std::ofstream(folder_ / ".emulsion-abcdef" / "a.o") << "half";
+  std::ofstream(folder_ / "of-the-user") << "kept";
+  const OutputFiles files(folder_.string());
+  EXPECT_EQ(entries(), 2u);
+  EXPECT_TRUE(fs::exists(folder_ / "of-the-user"));
+}
+
+TEST_F(OutputFilesTest, WhatIsBeingWrittenStays) {
+  const OutputFiles first(folder_.string());
+  first.write_scratch("a", "123", 3);
+  const OutputFiles second(folder_.string());
+  EXPECT_EQ(entries(), 2u);
+  EXPECT_TRUE(fs::exists(fs::path(first.scratch_path("a"))));
+}
+
+// Two processes that write the same files again and again, one of them killed at any moment: the
+// files are always those of one of them, and never cut off.
+TEST_F(OutputFilesTest, KillsAtAnyMomentLeaveWholeFiles) {
+  const std::string text(1 << 16, 'x');
+  const auto write = [&](char who) {
+    OutputFiles files(folder_.string());
+    const std::string mine = who + text;
+    for (const char* name : {"a", "b"}) files.write_scratch(name, mine.data(), mine.size());
+    files.commit({"a", "b"});
+  };
+  write('0');
+  for (int round = 0; round < 200; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      while (true) write('1');
+    }
+    usleep(static_cast<useconds_t>(round * 37 % 3000));
+    if (round % 2 == 0) write('2');
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    for (const char* name : {"a", "b"}) ASSERT_EQ(contents(name).substr(1), text) << round;
+  }
+  write('3');
+  EXPECT_EQ(contents("a")[0], '3');
+  EXPECT_EQ(contents("b")[0], '3');
+  EXPECT_EQ(entries(), 2u);
+}
+
+// A generator compiles into the folder in which it has written its own files.
+TEST_F(OutputFilesTest, AScratchFolderMayBeAnOutputDirectory) {
+  OutputFiles files(folder_.string());
+  {
+    OutputFiles inside(files.scratch_path(""));
+    inside.write_scratch("a", "123", 3);
+    inside.commit({"a"});
+  }
+  files.commit({"a"});
+  EXPECT_EQ(contents("a"), "123");
 }
 
 TEST_F(OutputFilesTest, RefusesAFolderInsideAFile) {

@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "Halide.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "passes/lower/lower.h"
@@ -125,6 +128,51 @@ TEST_F(CompileAot, CheckedCodeHasTheWordsOfItsChecks) {
 TEST_F(CompileAot, APlainTargetAsksNothingOfTheProcessor) {
   compile_aot(linear_nest(), "linear", kPlain, folder());
   EXPECT_THAT(contents("out/linear.a"), Not(HasSubstr("halide_can_use_target_features")));
+}
+
+// Where the target has no such instruction, LLVM would call the C library for each element.
+TEST_F(CompileAot, CallsNoFunctionForMultiplyAdds) {
+  for (const Target& target : {kPlain, Target::parse("x86-64-v2"), kAvx2}) {
+    compile_aot(linear_nest(), "linear", target, folder());
+    EXPECT_EQ(contents("out/linear.a").find("fmaf"), std::string::npos) << target.to_string();
+  }
+}
+
+// LLVM's own writer makes the same bytes of the same objects.
+TEST_F(CompileAot, TheArchiveIsTheOneThatLlvmWrites) {
+  compile_aot(linear_nest(), "linear", {kAvx512, kPlain}, folder());
+  const std::string archive = contents("out/linear.a");
+  std::vector<std::string> names = {"linear_emulsion_body_0.o", "linear_emulsion_body_1.o",
+                                    "linear_pack_w_emulsion_body_0.o",
+                                    "linear_pack_w_emulsion_body_1.o", "linear.o"};
+  const std::string objects = folder("objects");
+  fs::create_directories(objects);
+  const std::string extract = "cd " + objects + " && ar x ../out/linear.a";
+  ASSERT_EQ(std::system(extract.c_str()), 0);
+  for (std::string& name : names) name = objects + "/" + name;
+  Halide::Internal::run_with_large_stack([&] {
+    Halide::create_static_library(names, Halide::Target("x86-64-linux"), objects + "/llvm.a", true);
+  });
+  EXPECT_EQ(archive, contents("objects/llvm.a"));
+}
+
+// What is written beyond the limit fails as it does on a disk that is full.
+TEST_F(CompileAot, AFullDiskIsAnErrorAndLeavesTheOldFiles) {
+  compile_aot(linear_nest(16, "z"), "linear", kAvx2, folder());
+  const std::string header = contents("out/linear.h"), archive = contents("out/linear.a");
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit few = {1000, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
+  const std::string message =
+      error_of([&] { compile_aot(linear_nest(), "linear", kAvx2, folder()); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(message, HasSubstr("bytes to be written, got: File too large"));
+  EXPECT_EQ(contents("out/linear.h"), header);
+  EXPECT_EQ(contents("out/linear.a"), archive);
+  EXPECT_THAT(files_in("out"), UnorderedElementsAre("linear.h", "linear.a"));
 }
 
 TEST_F(CompileAot, ReplacesWhatWasThere) {

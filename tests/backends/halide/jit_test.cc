@@ -171,6 +171,50 @@ TEST(Jit, NanInTheBiasPassesReluAndMax) {
   EXPECT_FALSE(std::isnan(y.value(18)));
 }
 
+// Halide's simplifier took loads of an output, between which there is a store, for one load (random
+// graph 936 of seed 557001).
+TEST(Jit, UnrolledUpdatesOfAnOutputFollowOneAnother) {
+  const Extent rows = Extent::size("B");
+  const Axis i("i", rows), j("j", 20), r("r", 5), lane("lane");
+  for (DType type : {f32, f64, i32}) {
+    const Tensor x = input("x", type, {rows, 20, 5});
+    for (const Expr& value : {reduce_max(r, x(i, j, r)), reduce_min(r, x(i, j, r))}) {
+      Tensor y = compute("y", {i, j}, value);
+      Schedule scalars(y), vectors(y);
+      scalars[y].unroll(r);
+      vectors[y].unroll(r).split(j, j, lane, 4).reorder({lane, r, j, i}).vectorize(lane);
+      for (const Schedule& schedule : {scalars, vectors}) {
+        expect_same_as_graph(Graph(y), lower(Graph(y), schedule), {1, 2, 5}, 0);
+      }
+    }
+  }
+}
+
+// Vectors of an output that are read again, at an address that is a multiple of an element only.
+TEST(Jit, AnOutputThatIsReadMayLieAnywhere) {
+  const Axis m("m", 3), n("n", 64), k("k", 5);
+  const Tensor x = input("x", f32, {3, 5}), w = input("w", f32, {5, 64});
+  Schedule schedule(compute("y", {m, n}, sum(k, x(m, k) * w(k, n))));
+  schedule["y"].reorder({n, k, m}).vectorize(n, 16).unroll(k);
+  const LoopNest nest = lower(schedule.graph(), schedule);
+  TensorValues arguments = {{"x", random_integers(f32, {3, 5}, 1)},
+                            {"w", random_integers(f32, {5, 64}, 2)}};
+  const std::vector<float> expected =
+      interpret_graph(schedule.graph(), arguments).at("y").to_vector<float>();
+  std::vector<float> memory(3 * 64 + 32);
+  const JitKernel kernel(nest);
+  for (size_t shift = 0; shift < 32; ++shift) {
+    std::map<std::string, JitBuffer> buffers = {
+        {"x", {f32, {3, 5}, arguments.at("x").bytes.data()}},
+        {"w", {f32, {5, 64}, arguments.at("w").bytes.data()}},
+        {"y", {f32, {3, 64}, memory.data() + shift}}};
+    kernel.run(buffers);
+    EXPECT_EQ(std::vector<float>(memory.begin() + static_cast<std::ptrdiff_t>(shift),
+                                 memory.begin() + static_cast<std::ptrdiff_t>(shift) + 192),
+              expected);
+  }
+}
+
 // Rows of vectors whose last one is shifted inwards, compared with one element of each row.
 // Halide's partition of loops took a comparison with NaN for one of numbers (random graph 174 of
 // seed 20261121, with the host taken for x86-64-v3).

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backends/halide/halide_call.h"
-#include "backends/halide/kernel_target.h"
+#include "backends/halide/lower_statement.h"
 #include "bazel/testing/needs.h"
 #include "dsl/error.h"
 #include "dsl/target.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "backends/halide/halide_call.h"
-#include "backends/halide/kernel_target.h"
+#include "backends/halide/lower_statement.h"
 #include "bazel/testing/needs.h"
 #include "dsl/target.h"
 

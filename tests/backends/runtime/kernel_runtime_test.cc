@@ -5,8 +5,10 @@
 #include <omp.h>
 
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -20,6 +22,21 @@
 #ifdef __SANITIZE_ADDRESS__
 // A malloc that refuses is what some of the tests are about.
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+#endif
+
+#ifndef __SANITIZE_ADDRESS__
+// Takes the place of the C library's, to see what the runtime asks for: how much memory there is
+// behind a block cannot be seen by reading it.
+namespace {
+thread_local uintptr_t asked_from = 0, asked_to = 0;
+}
+extern "C" void* aligned_alloc(size_t alignment, size_t size) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment, size) != 0) return nullptr;
+  asked_from = reinterpret_cast<uintptr_t>(memory);
+  asked_to = asked_from + size;
+  return memory;
+}
 #endif
 
 namespace emulsion::runtime {
@@ -170,10 +187,53 @@ TEST_F(KernelRuntime, ReturnsTheCodeOfAnIterationThatFailed) {
   EXPECT_EQ(emulsion_last_error(), "iteration " + std::to_string(-100 - code));
 }
 
+// Two iterations fail at once: code and message are those of one of them.
+TEST_F(KernelRuntime, TheMessageIsThatOfTheCode) {
+  struct Meeting {
+    std::atomic<int> waiting{0};
+  };
+  const auto task = [](void*, int index, uint8_t* closure) -> int {
+    auto& meeting = *reinterpret_cast<Meeting*>(closure);
+    ++meeting.waiting;
+    while (meeting.waiting < 2) std::this_thread::yield();
+    halide_error(nullptr, ("iteration " + std::to_string(index)).c_str());
+    return -100 - index;
+  };
+  omp_set_num_threads(2);
+  for (int round = 0; round < 100; ++round) {
+    Meeting meeting;
+    const int code = halide_do_par_for(nullptr, task, 0, 2, reinterpret_cast<uint8_t*>(&meeting));
+    ASSERT_EQ(emulsion_last_error(), "iteration " + std::to_string(-100 - code)) << round;
+  }
+}
+
 TEST_F(KernelRuntime, StopsSoonAfterAFailure) {
   record.fail_from = 0;
   EXPECT_LE(halide_do_par_for(nullptr, note, 0, 100000, record.closure()), -100);
   EXPECT_LE(record.indices.size(), 4u);
+}
+
+// Only one iteration fails; the others of all threads are still to come.
+TEST_F(KernelRuntime, StopsWhatOtherThreadsStillHaveToDo) {
+  struct Progress {
+    std::atomic<bool> failed{false};
+    std::atomic<int> done{0};
+  };
+  const auto task = [](void*, int index, uint8_t* closure) -> int {
+    auto& progress = *reinterpret_cast<Progress*>(closure);
+    if (index == 0) {
+      progress.failed = true;
+      return -5;
+    }
+    while (!progress.failed) std::this_thread::yield();
+    ++progress.done;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return 0;
+  };
+  Progress progress;
+  auto* closure = reinterpret_cast<uint8_t*>(&progress);
+  EXPECT_EQ(halide_do_par_for(nullptr, task, 0, 4000, closure), -5);
+  EXPECT_LT(progress.done, 3000);
 }
 
 TEST_F(KernelRuntime, StopsAtAFailureOnTheCallingThread) {
@@ -226,6 +286,19 @@ TEST_F(KernelRuntime, AllocatesAlignedMemoryThatMayBeReadAround) {
   }
   halide_free(nullptr, nullptr);
 }
+
+#ifndef __SANITIZE_ADDRESS__
+// Halide's vectors may read 8 bytes before a block, and 8 behind its last 64.
+TEST_F(KernelRuntime, AsksForMemoryAroundWhatItAllocates) {
+  for (const size_t size : {0, 1, 64, 100, 128, 256, 4096}) {
+    void* memory = halide_malloc(nullptr, size);
+    const auto start = reinterpret_cast<uintptr_t>(memory);
+    EXPECT_GE(start, asked_from + 8) << size;
+    EXPECT_GE(asked_to, start + (size + 63) / 64 * 64 + 8) << size;
+    halide_free(nullptr, memory);
+  }
+}
+#endif
 
 TEST_F(KernelRuntime, RefusesSizesThatOverflow) {
   for (const size_t size : {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 127, SIZE_MAX - 400,
@@ -305,6 +378,24 @@ TEST_F(KernelRuntime, AsyncTasksWaitForTheirSemaphores) {
   tasks[0].num_semaphores = 1;
   EXPECT_EQ(halide_do_parallel_tasks(nullptr, 2, tasks, nullptr), 0) << emulsion_last_error();
   EXPECT_EQ(stages.order, "ppppcc");
+}
+
+// The only slot is free again when the one who took it cannot go on.
+TEST_F(KernelRuntime, AnAsyncTaskKeepsNoSemaphoreWhileItWaits) {
+  Stages stages;
+  halide_semaphore_t slot = {};
+  halide_semaphore_init(&stages.full, 0);
+  halide_semaphore_init(&slot, 1);
+  halide_semaphore_acquire_t both[] = {{&slot, 1}, {&stages.full, 1}};
+  halide_semaphore_acquire_t one = {&slot, 1};
+  halide_parallel_task_t tasks[] = {make_task(consume, &stages, 1), make_task(produce, &stages, 1)};
+  tasks[0].semaphores = both;
+  tasks[0].num_semaphores = 2;
+  tasks[1].semaphores = &one;
+  tasks[1].num_semaphores = 1;
+  // The consumer then has no slot: it took none while it waited, so the producer could take it.
+  EXPECT_EQ(halide_do_parallel_tasks(nullptr, 2, tasks, nullptr), halide_error_code_unimplemented);
+  EXPECT_EQ(stages.order, "p");
 }
 
 TEST_F(KernelRuntime, AsyncTasksThatNothingCanReleaseAreAnError) {

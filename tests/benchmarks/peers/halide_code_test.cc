@@ -10,7 +10,6 @@
 
 #include <string>
 
-#include "backends/halide/kernel_target.h"
 #include "backends/halide/lower_statement.h"
 #include "benchmarks/peers/hand_schedules.h"
 #include "passes/lower/lower.h"

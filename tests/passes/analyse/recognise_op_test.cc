@@ -23,6 +23,14 @@ OpClass class_of(const Tensor& tensor) { return classify(*tensor.op()); }
 Tensor lhs() { return input("x", f32, {4, 6}); }
 Tensor rhs() { return weight("w", f32, {6, 8}); }
 
+// Why a comprehension is no sum of products, and whether it is a contraction of another body.
+std::string why_no_product(const Tensor& tensor, bool is_contraction = false) {
+  std::string reason;
+  EXPECT_FALSE(match_product(*tensor.op(), &reason));
+  EXPECT_EQ(match_contraction(*tensor.op()).has_value(), is_contraction);
+  return reason;
+}
+
 // Why a comprehension is no contraction. Each of these is a reduction instead.
 std::string why_not(const Tensor& tensor) {
   std::string reason;
@@ -173,50 +181,136 @@ TEST(RecogniseOp, TheNameDoesNotMatter) {
   EXPECT_EQ(class_of(compute("matmul", {m, k}, max(x(m, k), 0.0f))), OpClass::elementwise);
 }
 
-// --- no contractions, each by its reason --------------------------------------------------------
+// --- contractions of other bodies ---------------------------------------------------------------
 
-TEST(NoContraction, WhenTheCombinerIsNotSum) {
+TEST(RecogniseOp, DistancesOfAllPairsAreAContraction) {
+  Tensor x = input("x", f32, {4, 6}), y = input("y", f32, {8, 6});
+  const Expr apart = x(m, k) - y(n, k);
+  for (const Tensor& distance :
+       {compute("d", {m, n}, sum(k, apart * apart)), compute("d", {m, n}, sum(k, abs(apart))),
+        compute("d", {m, n}, reduce_max(k, abs(apart))),
+        compute("d", {m, n}, sum(k, (x(m, k) - y(n, k)) * (x(m, k) - y(n, k)))),
+        compute("d", {m, n}, reduce_min(k, x(m, k) + y(n, k)))}) {
+    auto found = match_contraction(*distance.op());
+    ASSERT_TRUE(found);
+    EXPECT_FALSE(match_product(*distance.op()));
+    EXPECT_EQ(class_of(distance), OpClass::contraction);
+    EXPECT_EQ(found->a->tensor, x.op());
+    EXPECT_EQ(found->b->tensor, y.op());
+    EXPECT_THAT(found->row_axes, ElementsAre("m"));
+    EXPECT_THAT(found->column_axes, ElementsAre("n"));
+    EXPECT_THAT(found->reduction_axes, ElementsAre("k"));
+  }
+}
+
+TEST(RecogniseOp, APairOfOneTensorIsTwoOperands) {
+  Tensor x = lhs();
+  const Axis other("other", 4);
+  auto found =
+      match_contraction(*compute("d", {m, other}, reduce_min(k, abs(x(m, k) - x(other, k)))).op());
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->row_axes, ElementsAre("m"));
+  EXPECT_THAT(found->column_axes, ElementsAre("other"));
+}
+
+TEST(RecogniseOp, AProductIsAContractionOfTheSameRoles) {
+  const Axis b("b", 3);
+  Tensor x = input("x", f32, {3, 4, 6}), w = input("w", f32, {3, 6, 8});
+  const Tensor mm = compute("mm", {b, m, n}, sum(k, x(b, m, k) * w(b, k, n)));
+  const auto product = match_product(*mm.op()), any = match_contraction(*mm.op());
+  ASSERT_TRUE(product && any);
+  EXPECT_TRUE(equal(product->a, any->a) && equal(product->b, any->b));
+  EXPECT_EQ(product->row_axes, any->row_axes);
+  EXPECT_EQ(product->column_axes, any->column_axes);
+  EXPECT_EQ(product->batch_axes, any->batch_axes);
+  EXPECT_EQ(product->reduction_axes, any->reduction_axes);
+}
+
+// --- no products, each by its reason ------------------------------------------------------------
+
+TEST(NoProduct, WhenTheCombinerIsNotSum) {
   Tensor x = lhs(), w = rhs();
-  EXPECT_THAT(why_not(compute("y", {m, n}, reduce_max(k, x(m, k) * w(k, n)))),
+  EXPECT_THAT(why_no_product(compute("y", {m, n}, reduce_max(k, x(m, k) * w(k, n))), true),
               HasSubstr("expected the combiner sum, got max"));
 }
+
+TEST(NoProduct, WhenThereIsNoCombiner) {
+  Tensor x = input("x", f32, {4, 8});
+  EXPECT_THAT(why_no_product(compute("y", {m, n}, x(m, n) * x(m, n))), HasSubstr("got none"));
+}
+
+TEST(NoProduct, WhenTheBodyIsNone) {
+  Tensor x = lhs(), w = rhs();
+  EXPECT_THAT(why_no_product(compute("y", {m, n}, sum(k, x(m, k) + w(k, n))), true),
+              HasSubstr("expected a sum of products, got a sum of add"));
+  EXPECT_THAT(why_no_product(compute("y", {m}, sum(k, x(m, k)))), HasSubstr("got a sum of read"));
+}
+
+TEST(NoProduct, WhenTheProductIsNegated) {
+  Tensor x = lhs(), w = rhs();
+  EXPECT_THAT(why_no_product(compute("y", {m, n}, sum(k, -(x(m, k) * w(k, n)))), true),
+              HasSubstr("got a sum of neg"));
+}
+
+TEST(NoProduct, WhenThereAreThreeFactors) {
+  Tensor x = lhs(), w = rhs(), s = input("s", f32, {6});
+  EXPECT_THAT(why_no_product(compute("y", {m, n}, sum(k, x(m, k) * w(k, n) * s(k)))),
+              HasSubstr("exactly two reads, got mul for factor 1"));
+}
+
+TEST(NoProduct, WhenAFactorIsAConstantOrComputed) {
+  Tensor x = lhs(), w = rhs();
+  EXPECT_THAT(why_no_product(compute("y", {m}, sum(k, x(m, k) * 2.0f))),
+              HasSubstr("got constant for factor 2"));
+  EXPECT_THAT(why_no_product(compute("y", {m, n}, sum(k, x(m, k) * exp(w(k, n))))),
+              HasSubstr("got exp for factor 2"));
+}
+
+TEST(NoProduct, WhenAnIndexIsNotAffine) {
+  Tensor x = input("x", f32, {4, 3}), w = rhs();
+  EXPECT_THAT(why_no_product(compute("y", {m, n}, sum(k, x(m, k / 2) * w(k, n)))),
+              HasSubstr("expected affine indices, got x["));
+}
+
+// --- no contractions, each by its reason --------------------------------------------------------
 
 TEST(NoContraction, WhenThereIsNoCombiner) {
   Tensor x = input("x", f32, {4, 8});
   std::string reason;
   EXPECT_FALSE(match_contraction(*compute("y", {m, n}, x(m, n) * x(m, n)).op(), &reason));
-  EXPECT_THAT(reason, HasSubstr("got none"));
+  EXPECT_THAT(reason, HasSubstr("expected a combiner, got none"));
 }
 
-TEST(NoContraction, WhenTheBodyIsNoProduct) {
-  Tensor x = lhs(), w = rhs();
-  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m, k) + w(k, n)))),
-              HasSubstr("expected a sum of products, got a sum of add"));
-  EXPECT_THAT(why_not(compute("y", {m}, sum(k, x(m, k)))), HasSubstr("got a sum of read"));
-}
-
-TEST(NoContraction, WhenTheProductIsNegated) {
-  Tensor x = lhs(), w = rhs();
-  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, -(x(m, k) * w(k, n))))),
-              HasSubstr("got a sum of neg"));
-}
-
-TEST(NoContraction, WhenThereAreThreeFactors) {
+TEST(NoContraction, WhenThereIsOneOperandOrMoreThanTwo) {
   Tensor x = lhs(), w = rhs(), s = input("s", f32, {6});
+  EXPECT_THAT(why_not(compute("y", {m}, sum(k, x(m, k)))),
+              HasSubstr("expected a body of two operands, got 1"));
+  EXPECT_THAT(why_not(compute("y", {m}, sum(k, x(m, k) * 2.0f))), HasSubstr("got 1"));
   EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m, k) * w(k, n) * s(k)))),
-              HasSubstr("exactly two reads, got mul for factor 1"));
+              HasSubstr("expected a body of two operands, got 3"));
 }
 
-TEST(NoContraction, WhenAFactorIsAConstant) {
-  Tensor x = lhs();
-  EXPECT_THAT(why_not(compute("y", {m}, sum(k, x(m, k) * 2.0f))),
-              HasSubstr("got constant for factor 2"));
-}
-
-TEST(NoContraction, WhenAFactorIsComputed) {
+TEST(NoContraction, WhenTheBodyTakesLong) {
   Tensor x = lhs(), w = rhs();
   EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m, k) * exp(w(k, n))))),
-              HasSubstr("got exp for factor 2"));
+              HasSubstr("expected a body of sums, differences, products, minima, maxima and signs, "
+                        "got exp"));
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, select(x(m, k) > 0, w(k, n), 0.0f)))),
+              HasSubstr("got select"));
+}
+
+TEST(NoContraction, WhenAValueBetweenHasAnotherType) {
+  Tensor x = lhs(), w = rhs();
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, cast(f64, x(m, k) * w(k, n))))),
+              HasSubstr("got cast"));
+}
+
+TEST(NoContraction, WhenTheBodyIsLong) {
+  Tensor x = lhs(), w = rhs();
+  Expr body = x(m, k);
+  for (int step = 0; step < 6; ++step) body = body * w(k, n) + static_cast<float>(step);
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, body))),
+              HasSubstr("expected a body of at most 12 operations, got more"));
 }
 
 TEST(NoContraction, WhenAnIndexIsNotAffine) {
@@ -231,27 +325,28 @@ TEST(NoContraction, WhenAnIndexIsRead) {
               HasSubstr("expected affine indices"));
 }
 
-TEST(NoContraction, WhenAReductionAxisIsInOneFactorOnly) {
+TEST(NoContraction, WhenAReductionAxisIsInOneOperandOnly) {
   Tensor x = input("x", f32, {4}), w = rhs();
   EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m) * w(k, n)))),
-              HasSubstr("expected both factors to use reduction axis k"));
+              HasSubstr("expected both operands to use reduction axis k"));
   Tensor y = lhs(), v = input("v", f32, {8});
-  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, y(m, k) * v(n)))),
-              HasSubstr("expected both factors to use reduction axis k"));
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, abs(y(m, k) - v(n))))),
+              HasSubstr("expected both operands to use reduction axis k"));
 }
 
-TEST(NoContraction, WhenAnAxisIsInNoFactor) {
+TEST(NoContraction, WhenAnAxisIsInNoOperand) {
   Tensor x = lhs(), w = rhs();
   Axis z("z", 2);
   EXPECT_THAT(why_not(compute("y", {z, m, n}, sum(k, x(m, k) * w(k, n)))),
-              HasSubstr("expected a factor to use axis z"));
+              HasSubstr("expected an operand to use axis z"));
 }
 
 TEST(NoContraction, WhenNoElementIsUsedTwice) {
-  Tensor x = lhs(), v = input("v", f32, {6});
-  std::string expected = "expected an axis that one factor uses and the other does not";
-  EXPECT_THAT(why_not(compute("squares", {m}, sum(k, x(m, k) * x(m, k)))), HasSubstr(expected));
-  EXPECT_THAT(why_not(compute("dot", {}, sum(k, v(k) * v(k)))), HasSubstr(expected));
+  Tensor x = lhs(), v = input("v", f32, {6}), u = input("u", f32, {6});
+  EXPECT_THAT(why_not(compute("squares", {m}, sum(k, x(m, k) * x(m, k)))),
+              HasSubstr("expected a body of two operands, got 1"));
+  EXPECT_THAT(why_not(compute("dot", {}, sum(k, u(k) * v(k)))),
+              HasSubstr("expected an axis that one operand uses and the other does not"));
 }
 
 TEST(NoContraction, GroupedConvolutionIsAReduction) {

@@ -146,6 +146,16 @@ TEST(FuseEpilogues, CastsStay) {
   EXPECT_EQ(op_of(after, "y")->dtype, f32);
 }
 
+TEST(FuseEpilogues, AGroupHasTheTypeAndTheShapeOfItsResult) {
+  const Tensor x = input("x", i32, {4, 6}), w = weight("w", i32, {6, 8});
+  Tensor scaled = compute("scaled", {m, n}, cast(f32, dot("mm", x, w)(m, n)) * 0.5f);
+  const Graph after = fused(Graph(scaled));
+  const Op& group = *op_of(after, "scaled");
+  EXPECT_EQ(group.kind, OpKind::fused);
+  EXPECT_EQ(group.dtype, f32);
+  EXPECT_EQ(group.members.front()->dtype, i32);
+}
+
 TEST(FuseEpilogues, RunTimeAndEmptyExtents) {
   Axis b("b", Extent::size("B")), none("none", 0);
   Tensor x = input("x", f32, {Extent::size("B"), 0}), w = weight("w", f32, {0, 8});

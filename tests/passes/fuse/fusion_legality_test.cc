@@ -175,6 +175,14 @@ TEST_F(DoesNotFuse, WhenOneOfTwoReadsIsTransposed) {
                  "got square[j, i]");
 }
 
+TEST_F(DoesNotFuse, WhenOnlyTheLastIndexIsTheConsumersOwn) {
+  const Axis i("i", 4), j("j", 4), l("l", 4);
+  const Tensor cube = input("cube", f32, {4, 4, 4});
+  Tensor t = compute("t", {i, j, l}, cube(i, j, l) + 1.0f);
+  expect_refused(compute("y", {i, j, l}, exp(t(j, i, l))), "t", "y",
+                 "expected y to read t at its own axes [i, j, l], got t[j, i, l]");
+}
+
 TEST_F(DoesNotFuse, WhenOneElementIsBroadcastOverAnExtentOfOne) {
   Axis one("one", 1);
   Tensor t = compute("t", {one}, input("s", f32, {1})(one) + 1.0f);

@@ -266,6 +266,51 @@ TEST_F(LowerRefusesSharing, AtAnotherPlace) {
   refused(s_, "q.compute_with(p, m)", "got q at z.m and p at the root");
 }
 
+// What is refused of an operation is refused of the one whose loops it shares.
+TEST_F(LowerRefusesSharing, StorageThatIsKept) {
+  for (const Tensor& kept : {p_, q_}) {
+    Schedule schedule(z_);
+    schedule[r_].compute_inline();
+    schedule[p_].compute_at(z_, k);
+    schedule[q_].compute_at(z_, k).compute_with(p_, m);
+    schedule[kept].store_at(z_, k);
+    refused(schedule, "q.compute_with(p, m)", "got q at z.k and p at z.k; legal: the same");
+    Schedule at_the_root(z_);
+    at_the_root[r_].compute_inline();
+    at_the_root[p_].compute_at(z_, k);
+    at_the_root[q_].compute_at(z_, k).compute_with(p_, m);
+    at_the_root[kept].store_root();
+    refused(at_the_root, kept.name() + ".store_root()", "that shares no loops (compute_with)");
+  }
+}
+
+TEST_F(LowerRefusesSharing, WhatIsSpecialized) {
+  const Axis i("i", Extent::size("B"));
+  const Tensor in = input("in", f32, {Extent::size("B")});
+  const Tensor u = compute("u", {i}, in(i)*2.0f), v = compute("v", {i}, in(i)*3.0f);
+  const Tensor w = compute("w", {i}, u(i) + v(i));
+  for (const Tensor& special : {u, v}) {
+    Schedule schedule(w);
+    schedule[v].compute_with(u, i);
+    schedule[special].specialize(size_value("B") == 1);
+    refused(schedule, "v.compute_with(u, i)",
+            "expected operations without specialize, got " + special.name());
+  }
+}
+
+TEST_F(LowerRefusesSharing, WhatAnotherSiblingNeeds) {
+  Tensor third = compute("third", {m, k}, q_(m, k) * 3.0f);
+  Schedule schedule(compute("w", {m, k}, p_(m, k) + third(m, k)));
+  schedule[q_].compute_with(p_, m);
+  schedule[third].compute_with(p_, m);
+  refused(schedule, "q.compute_with(p, m)", "got q and third; legal: compute_at the loop");
+}
+
+TEST_F(LowerRefusesSharing, APartitionOfALoopThatIsShared) {
+  s_[q_].compute_with(p_, m).partition(m);
+  refused(s_, "q.partition(m)", "got m, which q shares with p; legal: p.partition(m)");
+}
+
 TEST_F(LowerRefusesSharing, ComputeAtALoopThatIsShared) {
   Tensor inner = compute("inner", {m, k}, x_(m, k) + 2.0f);
   Tensor u = compute("u", {m, k}, inner(m, k) * 3.0f), v = compute("v", {m, k}, x_(m, k) * 4.0f);
@@ -317,6 +362,18 @@ TEST_F(LowerRefuses, PrefetchAtALoopThatIsNotSerial) {
   Schedule inside(y_);
   inside[y_].reorder({m, n}).vectorize(n).prefetch(v_, m, 1);
   refused(inside, "y.prefetch(v, m, 1)", "got m inside n, which is vectorized");
+}
+
+TEST_F(LowerRefuses, PrefetchAtALoopThatASpecializationTakes) {
+  const Axis i("i", Extent::size("B"));
+  const Tensor in = input("in", f32, {Extent::size("B")});
+  const Tensor s = compute("s", {i}, in(i)*2.0f);
+  Schedule parallel(s);
+  parallel[s].prefetch(in, i, 1).specialize(size_value("B") >= 8).parallel(i);
+  refused(parallel, "s.prefetch(in, i, 1)", "got i, which is parallel where B >= 8");
+  Schedule taken(s);
+  taken[s].prefetch(in, i, 1).specialize(size_value("B") >= 8).split(i, mo, mi, 4);
+  refused(taken, "s.prefetch(in, i, 1)", "got i, which another directive takes where B >= 8");
 }
 
 TEST_F(LowerRefuses, PrefetchOfWhatIsStoredInside) {

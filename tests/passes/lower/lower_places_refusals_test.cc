@@ -129,6 +129,24 @@ TEST_F(LowerRefuses, StoreAtOverAParallelLoop) {
           "store_at(y, n) or an inner loop");
 }
 
+// b, whose storage is kept, is computed inside the loops of y, where c reads it.
+TEST_F(LowerRefuses, KeptStorageBesideASpecialization) {
+  const Axis i("i", Extent::size("B"));
+  const Tensor in = input("in", f32, {Extent::size("B") + Extent(2)});
+  const Axis wide("wide", Extent::size("B") + Extent(2)), j("j", Extent::size("B"));
+  const Tensor b = compute("b", {wide}, in(wide)*2.0f);
+  const Tensor c = compute("c", {j}, b(j) + b(Expr(j) + 2));
+  const Tensor y = compute("y", {i}, c(i) * 2.0f);
+  for (const Tensor& special : {b, c, y}) {
+    Schedule schedule(y);
+    schedule[b].compute_at(y, i).store_root();
+    schedule[c].compute_at(y, i);
+    schedule[special].specialize(size_value("B") >= 8);
+    refused(schedule, "b.store_root()",
+            "without specialize where storage is kept, got " + special.name());
+  }
+}
+
 TEST_F(LowerRefuses, StoreRootOfAnOutput) {
   y().store_root();
   refused("y.store_root()", "not an output");

@@ -110,6 +110,14 @@ TEST(LowerSpecialize, TwoSizes) {
   }
 }
 
+// The general case clamps nothing: the masked stores of the specialization alone load past the end.
+TEST(LowerSpecialize, MaskedStoresOfOneCaseClampItsLoads) {
+  Doubled d;
+  d.schedule[d.y].specialize(kBatch >= 3).split(d.m, mo, mi, 4, Tail::predicate_stores);
+  const LoopNest nest = lower(d.schedule.graph(), d.schedule);
+  EXPECT_EQ(to_string(nest.stage("y").body), "x[min(m, B - 1)] * 2f");
+}
+
 TEST(LowerSpecialize, CountsTheSideThatRuns) {
   Doubled d;
   d.schedule[d.y].specialize(kBatch == 3).split(d.m, mo, mi, 2);

@@ -186,6 +186,18 @@ TEST(LowerStorage, AWindowThatMovesUnevenlyIsComputedAgain) {
   expect_nest(schedule);
 }
 
+// Of a corner that moves along the diagonal, a row and a column are new: all of it is computed.
+TEST(LowerStorage, AWindowThatMovesAlongTwoAxesIsComputedAgain) {
+  const Axis i("i", 5), r("r", 6), c("c", 6);
+  Tensor a = compute("a", {r, c}, input("in", f32, {6, 6})(r, c) * 2.0f);
+  Tensor z = compute("z", {i}, a(i, i) + a(i, i + 1) * 3.0f + a(i + 1, i) * 5.0f);
+  Schedule schedule(z);
+  schedule[a].store_root().compute_at(z, i);
+  const LoopNest nest = lower(schedule.graph(), schedule);
+  EXPECT_EQ(count_uops(nest).executes, 5 * 4);
+  EXPECT_TRUE(computes(nest, schedule.graph()));
+}
+
 TEST(LowerStorage, AnAccumulatorThatSlides) {
   const Axis i("i", 4), j("j", 6), k("k", 5);
   Tensor a = compute("a", {j}, sum(k, input("in", f32, {6, 5})(j, k)));

@@ -1,0 +1,23 @@
+#ifndef EMULSION_BACKENDS_ENTRY_STATIC_ARCHIVE_H_
+#define EMULSION_BACKENDS_ENTRY_STATIC_ARCHIVE_H_
+
+// A static library from object code, as bytes: what `ar` writes in its GNU form, with an index of
+// the symbols. Made in memory, since LLVM's own writer ends the process when the disk is full. No
+// times, owners or modes: equal objects make equal archives.
+
+#include <string>
+#include <vector>
+
+namespace emulsion {
+
+struct ArchiveMember {
+  std::string name;  // "linear.o"
+  std::string code;  // an ELF object of 64 bits, little-endian
+};
+
+// Error: what is no such object, or a file of 4 GiB or more, which the index does not reach.
+std::string static_archive(const std::vector<ArchiveMember>& members);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_ENTRY_STATIC_ARCHIVE_H_

@@ -1,0 +1,128 @@
+// Contractions whose operands both lie along the reduction and that have few columns, or none: each
+// result is a product of two vectors, several of which are summed at a time.
+
+#include <algorithm>
+#include <utility>
+
+#include "passes/derive/derive_stage.h"
+
+namespace emulsion {
+namespace {
+
+// Whether a step of `axis` is a step to the next element: what stands behind it has one index.
+bool steps_along(const Expr& read, const Axis& axis) {
+  size_t last = read->args.size();
+  while (last > 0 && read->tensor->shape[last - 1] == Extent(1)) --last;
+  return last > 0 && read->args[last - 1]->op == ExprOp::axis &&
+         read->args[last - 1]->name == axis.name();
+}
+
+// A shorter reduction takes more time to add its lanes up than in them. As long as the longest
+// vector there is, so that of a weight every target says the same.
+bool is_long(const Axis& reduction) {
+  constexpr int64_t kLeastSteps = 64;
+  return reduction.extent().as_constant().value_or(0) >= kLeastSteps;
+}
+
+// Threads share the outer loops or, where those are few, the tiles.
+void share_tiles(const Op& op, const Op& result, const std::vector<Axis>& outer, const Axis& tile,
+                 const Target& target, StageSchedule* y) {
+  if (target.cores < 2) return;
+  std::vector<Extent> work = op.shape;
+  for (const Axis& axis : op.reduction_axes) work.push_back(axis.extent());
+  const size_t count = count_shared(outer, target);
+  if (count == 0) return parallel_from(*y, tile, work, kWorkForThreads);
+  parallel_from(*y, fuse_leading(result, outer, count, y), work, kWorkForThreads);
+}
+
+// b[k, n]: n contiguous  ->  k contiguous, before all loops. Its columns are its last axis.
+void copy_columns(const Op& operand, const std::string& reader, Schedule* schedule) {
+  const std::string copy = fresh_stage(*schedule, operand.name + "_columns");
+  (*schedule)[reader].copy_in(operand.name, copy);
+  std::vector<Axis> order = copy_axes(operand);  // outermost first
+  std::reverse(order.begin(), order.end());
+  std::swap(order[0], order[1]);
+  (*schedule)[copy].reorder_storage(order).reorder(order);
+}
+
+}  // namespace
+
+std::optional<Dots> match_dots(const Op& op, const Contraction& c, bool is_weight,
+                               const Target& target) {
+  constexpr int64_t kMostColumns = 4;
+  const Axis& reduction = op.reduction_axes.back();
+  const size_t last = op.axes.size() - 1;
+  const std::optional<int64_t> columns = op.shape[last].as_constant();
+  if (!is_long(reduction) || !steps_along(c.a, reduction)) return std::nullopt;
+  const bool b_along = steps_along(c.b, reduction);
+  if (c.row_axes.empty() || !columns || *columns > kMostColumns) {
+    // Few rows by columns, or a vector by columns.
+    return !is_weight && b_along ? std::optional(Dots{last, std::nullopt, false}) : std::nullopt;
+  }
+  // A packed weight lies as every target wants it, so whether it is packed no target decides.
+  const size_t rows = axis_index(op.axes, c.row_axes.back()).value();
+  if (*columns == 1) return b_along ? std::optional(Dots{rows, last, false}) : std::nullopt;
+  const bool few = kMostColumns * *columns <= target.vector_lanes(op.dtype);
+  if (*columns > 2 && (is_weight || !few)) return std::nullopt;
+  if (b_along) return Dots{rows, last, false};
+  // A copy turns a matrix, no more, and each of its elements is to be read several times.
+  constexpr int64_t kLeastReuse = 16;
+  const bool pays = op.shape[rows].as_constant().value_or(0) >= kLeastReuse;
+  const std::vector<Expr>& indices = c.b->args;
+  if (!pays || indices.size() != 2 || !is_along(c.b, op.axes[last])) return std::nullopt;
+  const bool by_rows = indices[0]->op == ExprOp::axis && indices[0]->name == reduction.name();
+  return by_rows && !is_read_otherwise(op, c.b) ? std::optional(Dots{rows, last, true})
+                                                : std::nullopt;
+}
+
+void derive_dots(const ContractionGroup& group, const Dots& dots, const Contraction& c,
+                 const Target& target, Schedule* schedule) {
+  constexpr int64_t kMostRows = 4;
+  const Op& op = *group.contraction;
+  const Op& result = *group.result;
+  const int64_t count = std::min(op.shape[dots.rows].as_constant().value_or(kMostRows), kMostRows);
+  std::string sums = op.name;
+  StageSchedule& y = (*schedule)[result.name];
+  if (&op == &result) {
+    sums = fresh_stage(*schedule, op.name + "_acc");
+    y.cache_write(sums);
+  }
+  // The result's loops, innermost first: the columns, the rows of a tile, the tiles, the rest.
+  const Axis tile(fresh_axis(result, "tile")), row(fresh_axis(result, "row"));
+  std::vector<Axis> order, few, outer;
+  if (dots.columns) few.push_back(op.axes[*dots.columns]);
+  few.push_back(op.axes[dots.rows]);
+  if (dots.columns) order.push_back(result.axes[*dots.columns]);
+  y.split(result.axes[dots.rows], tile, row, count, Tail::guard).unroll(row);
+  if (dots.columns) y.unroll(result.axes[*dots.columns]);
+  order.insert(order.end(), {row, tile});
+  for (size_t i = 0; i < op.axes.size(); ++i) {
+    if (i != dots.rows && i != dots.columns) outer.push_back(result.axes[i]);
+  }
+  order.insert(order.end(), outer.rbegin(), outer.rend());
+  y.reorder(order);
+  share_tiles(op, result, outer, tile, target, &y);
+
+  // The sums of a tile in lanes, and then of the lanes, all results side by side.
+  const Axis lane(fresh_axis(op, "lane"));
+  const int64_t lanes = target.vector_lanes(op.dtype);
+  const std::string in_lanes = fresh_stage(*schedule, op.name + "_lanes");
+  StageSchedule& part = reduce_in_lanes(*schedule, sums, op.reduction_axes, lane, lanes, in_lanes);
+  StageSchedule& whole = (*schedule)[sums];
+  whole.compute_at(result.name, tile);
+  part.compute_at(result.name, tile).store_in(Memory::registers);
+  std::vector<Axis> in_registers = {lane};
+  in_registers.insert(in_registers.end(), few.begin(), few.end());
+  in_registers.insert(in_registers.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
+  part.reorder(in_registers);
+  std::vector<Axis> by_lane = few;
+  by_lane.push_back(lane);
+  whole.reorder(by_lane);
+  for (const Axis& axis : few) {
+    part.unroll(axis);
+    whole.unroll(axis);
+  }
+  if (dots.copied) copy_columns(*c.b->tensor, in_lanes, schedule);
+}
+
+}  // namespace emulsion

@@ -1,0 +1,83 @@
+// What Halide's passes and ours make of an emitted nest: how vectors past an end are loaded.
+
+#include "backends/halide/lower_statement.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "backends/halide/kernel_target.h"
+#include "dsl/operators.h"
+#include "passes/pipeline.h"
+
+namespace emulsion {
+namespace {
+
+namespace hi = Halide::Internal;
+
+// How the vectors of a kernel are loaded.
+struct VectorLoads : hi::IRVisitor {
+  using hi::IRVisitor::visit;
+  int dense = 0, masked = 0, gathered = 0;
+
+  void visit(const hi::Load* op) override {
+    hi::IRVisitor::visit(op);
+    if (op->type.lanes() < 2) return;
+    const auto* ramp = op->index.as<hi::Ramp>();
+    const bool is_dense = ramp != nullptr && hi::is_const_one(ramp->stride);
+    ++(!is_dense ? gathered : hi::is_const_one(op->predicate) ? dense : masked);
+  }
+};
+
+VectorLoads loads_of(const Tensor& y, const char* target_name) {
+  const Target target = Target::parse(target_name);
+  const LoopNest nest = run_pipeline(Graph(y), target).nest;
+  const Halide::Module module = kernel_module(nest, "kernel", kernel_target(target),
+                                              Halide::LinkageType::ExternalPlusArgv, {});
+  VectorLoads loads;
+  for (const hi::LoweredFunc& function : module.functions()) function.body.accept(&loads);
+  return loads;
+}
+
+Tensor product(DType type, const Extent& columns) {
+  return matmul(input("x", type, {64, 20}), input("w", type, {20, columns}));
+}
+
+TEST(LowerStatement, ThePanelAtTheEndIsLoadedUnderAMask) {
+  for (const char* target : {"x86-64-v3,cores=1", "x86-64-v4,cores=1"}) {
+    for (DType type : {f32, f64, i32}) {
+      const VectorLoads loads = loads_of(product(type, Extent::size("N")), target);
+      EXPECT_EQ(loads.gathered, 0) << target;
+      EXPECT_GT(loads.masked, 0) << target;
+      EXPECT_GT(loads.dense, 0) << target;
+    }
+  }
+}
+
+TEST(LowerStatement, WithoutAnEndThereIsNoMask) {
+  for (const char* target : {"x86-64-linux,cores=1", "x86-64-v4,cores=1"}) {
+    const VectorLoads loads = loads_of(product(f32, 64), target);
+    EXPECT_EQ(loads.gathered + loads.masked, 0) << target;
+  }
+}
+
+// A masked load would be a branch for each lane.
+TEST(LowerStatement, WhereNoInstructionMasksElementsAreGathered) {
+  EXPECT_GT(loads_of(product(f32, Extent::size("N")), "x86-64-linux,cores=1").gathered, 0);
+  EXPECT_GT(loads_of(product(i8, Extent::size("N")), "x86-64-v4,cores=1").gathered, 0);
+}
+
+// Not along the vector, or not by one element a step: what is read is not together.
+TEST(LowerStatement, WhatIsNotTogetherIsGathered) {
+  const Axis i("i", 64);
+  for (const Expr& at : {min(Expr(i) * 2, 90), max(min(63 - min(Expr(i), 40), 90), 0)}) {
+    const VectorLoads loads =
+        loads_of(compute("y", {i}, input("x", f32, {91})(at)), "x86-64-v4,cores=1");
+    EXPECT_EQ(loads.masked, 0);
+    EXPECT_GT(loads.gathered, 0);
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
