@@ -71,13 +71,13 @@ void add_on_one_thread(const Comparison& one, const Values& values, double toler
 }
 
 void add_on_one_and_all_threads(const Comparison& one, const Values& values,
-                                std::vector<Comparison>* all) {
+                                std::vector<Comparison>* all, double tolerance) {
   Comparison threaded = one;
   threaded.name = one.name + "/one_thread";
-  add(threaded, HalideThreads::one, values, 0, all);
+  add(threaded, HalideThreads::one, values, tolerance, all);
   if (Target::host().cores == 1) return;
   threaded.name = one.name + "/all_threads";
-  add(std::move(threaded), HalideThreads::all, values, 0, all);
+  add(std::move(threaded), HalideThreads::all, values, tolerance, all);
 }
 
 }  // namespace emulsion::benchmarks

@@ -41,7 +41,7 @@ void add_on_one_thread(const Comparison& one, const Values& values, double toler
                        std::vector<Comparison>* all);
 // Adds it twice: on one thread, and on all where there are more.
 void add_on_one_and_all_threads(const Comparison& one, const Values& values,
-                                std::vector<Comparison>* all);
+                                std::vector<Comparison>* all, double tolerance = 0);
 
 }  // namespace emulsion::benchmarks
 

@@ -187,7 +187,13 @@ class WorkMeter {
   int64_t reduction_steps(const Stage& stage) const {
     int64_t result = 1;
     for (const Axis& axis : stage.reduction_axes) {
-      result = checked_mul(result, axis.extent().evaluate(sizes_));
+      const auto step = std::find_if(
+          stage.transforms.begin(), stage.transforms.end(), [&](const LoopTransform& t) {
+            return t.kind == LoopTransform::Kind::step && t.axis == axis.name();
+          });
+      const int64_t extent = axis.extent().evaluate(sizes_);
+      const int64_t factor = step == stage.transforms.end() ? 1 : step->factor;
+      result = checked_mul(result, (extent + factor - 1) / factor);
     }
     return result;
   }

@@ -140,7 +140,7 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
       both.insert(sources[t.inner].begin(), sources[t.inner].end());
       sources[t.axis] = both;
       made.insert(t.axis);
-    } else {
+    } else if (t.kind == LoopTransform::Kind::split) {
       resolve_tail(plan, &t, extents.at(t.axis), !made.count(t.axis), facts, region);
       if (i < general.size() && sources[t.axis].empty()) t = general[i];
       made.insert({t.outer, t.inner});

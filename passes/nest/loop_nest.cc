@@ -259,6 +259,9 @@ void apply_transform(const LoopTransform& transform, std::map<std::string, Expr>
       (*extents)[transform.outer] = ceil_quotient(take(transform.axis), transform.factor);
       (*extents)[transform.inner] = int_constant(transform.factor);
       break;
+    case LoopTransform::Kind::step:
+      (*extents)[transform.outer] = ceil_quotient(take(transform.axis), transform.factor);
+      break;
     case LoopTransform::Kind::fuse: {
       Expr outer = take(transform.outer), inner = take(transform.inner);
       (*extents)[transform.axis] = product_of(outer, inner);
