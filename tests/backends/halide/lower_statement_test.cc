@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "backends/halide/kernel_target.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
 
