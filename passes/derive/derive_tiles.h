@@ -16,8 +16,8 @@
 // each line one uOp of a whole tile (tensorize). The same shape serves every operation:
 //
 //   sum of products    rows x columns x reduction in tile_m x tile_n x tile_k: the last axis of
-//                      each role; batch axes, further rows (of an image) and further reduction axes (of
-//                      a filter) are loops around. Recognised by structure (recognise_op.h)
+//                      each role; batch axes, further rows (of an image) and further reduction axes
+//                      (of a filter) are loops around. Recognised by structure (recognise_op.h)
 //   other reduction    the last two axes in tile_m x tile_n, the last reduction axis in tile_k
 //   elementwise        the last two axes in tile_m x tile_n: Load each operand, Execute, Store
 //   a copy             (transpose, slice): Load in the other order, Store

@@ -296,6 +296,18 @@ TEST(DeriveContraction, EveryTargetPacksANarrowWeightOrNone) {
   }
 }
 
+// By one reader in panels, and as it lies by another.
+TEST(DeriveContraction, AWeightMayBeReadPackedAndNot) {
+  const Axis m("m", 9), n("n", 1), k("k", 96);
+  const Tensor w = weight("w", f32, {96, 1}), across = input("z", f32, {96, 9});
+  const Tensor packed = compute("packed", {m, n}, sum(k, across(k, m) * w(k, n)));
+  const Graph graph({matmul(input("x", f32, {9, 96}), w, "dots"), packed});
+  const Target target = Target::parse("x86-64-v4,cores=1");
+  const Schedule schedule = derive_schedule(graph, target);
+  EXPECT_TRUE(has(schedule, DirectiveKind::pack) && has(schedule, DirectiveKind::rfactor));
+  EXPECT_TRUE(derives(graph, target));
+}
+
 TEST(DeriveContraction, APanelThatIsAskedForIsPacked) {
   const Graph graph(matmul(input("x", f32, {100, 96}), weight("w", f32, {96, 1}), "y"));
   DeriveOptions options;
