@@ -29,9 +29,9 @@ EmulsionKernelInfo = provider(
     },
 )
 
-def _declare_texts(ctx, name, kind):
+def _declare_texts(ctx, name, suffix):
     return [
-        ctx.actions.declare_file("{}{}.{}.txt".format(name, "." + str(i) if i else "", kind))
+        ctx.actions.declare_file("{}{}{}".format(name, "." + str(i) if i else "", suffix))
         for i in range(len(ctx.attr.targets))
     ]
 
@@ -42,12 +42,22 @@ def _declare(ctx, name):
         header = ctx.actions.declare_file(name + "_kernel.h"),
         manifest = ctx.actions.declare_file(name + ".json"),
         name = name,
-        nests = _declare_texts(ctx, name, "nest"),
-        schedules = _declare_texts(ctx, name, "schedule"),
+        nests = _declare_texts(ctx, name, ".nest.txt"),
+        schedules = _declare_texts(ctx, name, ".schedule.txt"),
         targets = ctx.attr.targets,
     )
 
-def _generate(ctx, kernel, outputs):
+def _generate(ctx, kernel, outputs, mnemonic, makes, options = []):
+    """One run of the generator.
+
+    Args:
+      ctx: of the rule.
+      kernel: what it is about.
+      outputs: the files that it makes.
+      mnemonic: of the action.
+      makes: for whoever watches the build: "Compiling kernel".
+      options: more arguments, such as those that ask for texts instead of a kernel.
+    """
     arguments = ctx.actions.args()
     arguments.add(kernel.name, format = "--name=%s")
     arguments.add(str(ctx.label), format = "--label=%s")
@@ -61,8 +71,7 @@ def _generate(ctx, kernel, outputs):
         arguments.add("--no-fuse")
     if ctx.attr.checked:
         arguments.add("--checked")
-    if ctx.attr.check_reproducible:
-        arguments.add("--check_reproducible")
+    arguments.add_all(options)
     ctx.actions.run(
         arguments = [arguments],
         env = {
@@ -72,10 +81,31 @@ def _generate(ctx, kernel, outputs):
         },
         executable = ctx.executable.generator,
         inputs = ctx.files.data + ([ctx.file.schedule] if ctx.file.schedule else []),
-        mnemonic = "EmulsionKernel",
+        mnemonic = mnemonic,
         outputs = outputs,
-        progress_message = "Compiling kernel %s for %s" % (ctx.label, ", ".join(kernel.targets)),
+        progress_message = "%s %s for %s" % (makes, ctx.label, ", ".join(kernel.targets)),
     )
+
+def _inspect(ctx, kernel):
+    """Texts that are made only when their output group is asked for.
+
+    Args:
+      ctx: of the rule.
+      kernel: what they are about.
+
+    Returns:
+      The files by output group.
+    """
+    graph = ctx.actions.declare_file(kernel.name + ".graph.txt")
+    dump = ctx.actions.declare_file(kernel.name + ".dump.txt")
+    _generate(ctx, kernel, [graph, dump], "EmulsionDump", "Dumping kernel", [
+        "--graph=" + graph.path,
+        "--dump=" + dump.path,
+    ])
+    statements = _declare_texts(ctx, kernel.name, ".stmt.txt")
+    assembly = _declare_texts(ctx, kernel.name, ".s")
+    _generate(ctx, kernel, statements + assembly, "EmulsionCode", "Writing the code of kernel", ["--code"])
+    return {"asm": assembly, "dump": [dump], "graph": [graph], "stmt": statements}
 
 def _root(ctx):
     """The folder below which the outputs' paths are those that are written behind #include."""
@@ -118,7 +148,9 @@ def _kernel_impl(ctx):
     kernel = _declare(ctx, ctx.label.name)
     headers = [kernel.c_header, kernel.header]
     outputs = [kernel.archive] + headers + kernel.schedules + kernel.nests + [kernel.manifest]
-    _generate(ctx, kernel, outputs)
+    checks = ["--check_reproducible"] if ctx.attr.check_reproducible else []
+    _generate(ctx, kernel, outputs, "EmulsionKernel", "Compiling kernel", checks)
+    texts = _inspect(ctx, kernel)
     return [
         DefaultInfo(
             # For a program that has the kernel among its `data` to read; nothing for one that links it.
@@ -128,10 +160,14 @@ def _kernel_impl(ctx):
         ),
         OutputGroupInfo(
             archive = depset([kernel.archive]),
+            asm = depset(texts["asm"]),
+            dump = depset(texts["dump"]),
+            graph = depset(texts["graph"]),
             headers = depset(headers),
             manifest = depset([kernel.manifest]),
             nest = depset(kernel.nests),
             schedule = depset(kernel.schedules),
+            stmt = depset(texts["stmt"]),
         ),
         _cc_info(ctx, kernel),
         kernel,
@@ -241,8 +277,8 @@ def emulsion_library(
 
     Makes these targets:
       <name>: a library with the C function <name>; include "<package>/<name>_kernel.h" (typed, C++17) or
-        "<package>/<name>.h" (C, as Halide writes it). `--output_groups=schedule`, `nest` and `manifest` are
-        the texts that tell how it computes.
+        "<package>/<name>.h" (C, as Halide writes it). `--output_groups=schedule`, `nest`, `manifest`, `graph`,
+        `dump`, `stmt` and `asm` are the texts that tell how it computes.
       <name>_test: compares the kernel with the interpreter, for awkward sizes and for each target. It takes as
         long as the interpreter does, which is slow: not for kernels of more than about a billion operations.
       <name>_benchmark: time and GFLOP/s; manual, so that it has to be asked for.
@@ -278,7 +314,8 @@ def emulsion_library(
     cc_library(
         name = name + "_graph",
         srcs = [src],
-        copts = EMULSION_COPTS,
+        # A function that needs nothing of its context may name it nevertheless.
+        copts = EMULSION_COPTS + ["-Wno-unused-parameter"],
         tags = tags,
         testonly = testonly,
         visibility = ["//visibility:private"],

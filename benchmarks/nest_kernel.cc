@@ -14,7 +14,7 @@
 namespace emulsion::benchmarks {
 namespace {
 
-void add(Comparison one, HalideThreads threads, const Values& values,
+void add(Comparison one, HalideThreads threads, const Values& values, double tolerance,
          std::vector<Comparison>* all) {
   one.prepare = [threads] { set_halide_threads(threads); };
   one.prepare();
@@ -25,7 +25,7 @@ void add(Comparison one, HalideThreads threads, const Values& values,
     const TensorValue expected = output;
     fill_with_poison(&output);
     one.emulsion.call();
-    const auto difference = first_difference(expected, output);
+    const auto difference = first_difference(expected, output, tolerance, tolerance);
     if (difference) fail("{} and {} differ: {}", one.name, peer.name, *difference);
   }
   all->push_back(std::move(one));
@@ -33,11 +33,11 @@ void add(Comparison one, HalideThreads threads, const Values& values,
 
 }  // namespace
 
-Values values_of(const Graph& graph) {
+Values values_of(const Graph& graph, const SizeValues& sizes) {
   auto values = std::make_shared<KernelValues>();
   uint64_t seed = 0;
   for (const OpPtr& op : graph.arguments()) {
-    const std::vector<int64_t> shape = evaluate_shape(op->name, op->shape, {});
+    const std::vector<int64_t> shape = evaluate_shape(op->name, op->shape, sizes);
     values->by_name[op->name] = op->dtype == DType::u16
                                     ? random_integers(op->dtype, shape, ++seed, 0, 65535)
                                     : random_integers(op->dtype, shape, ++seed);
@@ -45,7 +45,7 @@ Values values_of(const Graph& graph) {
   const OpPtr& output = graph.outputs().at(0);
   values->output = output->name;
   values->by_name[output->name] =
-      zeros(output->dtype, evaluate_shape(output->name, output->shape, {}));
+      zeros(output->dtype, evaluate_shape(output->name, output->shape, sizes));
   return values;
 }
 
@@ -62,17 +62,22 @@ Call kernel_call(const LoopNest& nest, const Values& values) {
 }
 
 void add(Comparison one, const Values& values, std::vector<Comparison>* all) {
-  add(std::move(one), HalideThreads::all, values, all);
+  add(std::move(one), HalideThreads::all, values, 0, all);
+}
+
+void add_on_one_thread(const Comparison& one, const Values& values, double tolerance,
+                       std::vector<Comparison>* all) {
+  add(one, HalideThreads::one, values, tolerance, all);
 }
 
 void add_on_one_and_all_threads(const Comparison& one, const Values& values,
-                                std::vector<Comparison>* all) {
+                                std::vector<Comparison>* all, double tolerance) {
   Comparison threaded = one;
   threaded.name = one.name + "/one_thread";
-  add(threaded, HalideThreads::one, values, all);
+  add(threaded, HalideThreads::one, values, tolerance, all);
   if (Target::host().cores == 1) return;
   threaded.name = one.name + "/all_threads";
-  add(std::move(threaded), HalideThreads::all, values, all);
+  add(std::move(threaded), HalideThreads::all, values, tolerance, all);
 }
 
 }  // namespace emulsion::benchmarks

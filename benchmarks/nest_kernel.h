@@ -9,6 +9,7 @@
 
 #include "backends/interpreter/tensor_value.h"
 #include "benchmarks/comparison.h"
+#include "dsl/extent.h"
 #include "dsl/graph.h"
 #include "passes/nest/loop_nest.h"
 
@@ -27,16 +28,20 @@ struct KernelValues {
 using Values = std::shared_ptr<KernelValues>;
 
 // Whole numbers, of which no order of summation rounds, and room for the graph's one output.
-Values values_of(const Graph& graph);
+Values values_of(const Graph& graph, const SizeValues& sizes = {});
 // Compiled into this process. Weights are packed now, into `values` too.
 Call kernel_call(const LoopNest& nest, const Values& values);
 
 // Adds a comparison of calls that read and write `values`, on all threads. Error: its calls compute
 // different outputs.
 void add(Comparison one, const Values& values, std::vector<Comparison>* all);
+// Adds it on one thread. Of its results that are not whole numbers `tolerance` says how far apart,
+// relative and absolute, they may be.
+void add_on_one_thread(const Comparison& one, const Values& values, double tolerance,
+                       std::vector<Comparison>* all);
 // Adds it twice: on one thread, and on all where there are more.
 void add_on_one_and_all_threads(const Comparison& one, const Values& values,
-                                std::vector<Comparison>* all);
+                                std::vector<Comparison>* all, double tolerance = 0);
 
 }  // namespace emulsion::benchmarks
 

@@ -58,6 +58,21 @@ Graph details(DType dtype) {
   return Graph(compute("y", {i, j}, bx.at({Expr(i) + 1, j}) * cast(dtype, Expr(4)) - by(i, j)));
 }
 
+// Down the rows, along the columns and down the rows of a picture as large as the result: where
+// there is no neighbour, the border is taken.
+Graph clamped() {
+  const Axis i("i", kRows), j("j", kColumns);
+  const auto stencil = [&](const std::string& name, const Tensor& t, bool down) {
+    const auto neighbour = [&](int distance) {
+      return down ? t(min(max(i + distance, 0), kRows - 1), j)
+                  : t(i, min(max(j + distance, 0), kColumns - 1));
+    };
+    return compute(name, {i, j}, neighbour(-1) + t(i, j) * 2.0F + neighbour(1));
+  };
+  Tensor x = input("x", f32, {kRows, kColumns});
+  return Graph(stencil("y", stencil("t", stencil("s", x, true), false), true));
+}
+
 constexpr int kImages = 4, kHeight = 256, kWidth = 256, kChannels = 32;
 
 // 3 x 3 of each channel by itself.
@@ -104,6 +119,7 @@ Report run(const ProgramOptions& options) {
   add_stencils("edges_f32", edges(f32), kPicture, &all);
   add_stencils("halved_f32", halved(f32), kPicture, &all);
   add_stencils("details_f32", details(f32), kPicture, &all);
+  add_stencils("clamped_f32", clamped(), kPicture, &all);
   constexpr double kAllImages = double{kImages} * kHeight * kWidth;
   add_stencils("depthwise_twice", depthwise_twice(1), kAllImages, &all);
   add_stencils("depthwise_strided", depthwise_twice(2), kAllImages, &all);

@@ -19,6 +19,7 @@
 #include "dsl/target.h"
 #include "dsl/tensor.h"
 #include "dsl/types.h"
+#include "dsl/version.h"
 #include "passes/derive/derive_schedule.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/loop_nest.h"

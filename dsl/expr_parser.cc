@@ -100,8 +100,10 @@ class ExprParser {
     if (starts_literal(lexer_)) return parse_constant();
     Token token = lexer_.peek();
     if (token.kind == TokenKind::symbol && (token.text == "-" || token.text == "!")) {
-      Nested nested(this, token);
       lexer_.next();
+      // "-(" is one level: "--a" prints as "-(-a)", and what can be read can be read again.
+      std::optional<Nested> nested;
+      if (!lexer_.peek().is("(")) nested.emplace(this, token);
       Tree operand = parse_unary();
       ExprOp op = token.text == "-" ? ExprOp::neg : ExprOp::logical_not;
       return grow(token, operand.height, [&] { return unary(op, operand.expr); });

@@ -1,11 +1,11 @@
 #include "dsl/extent.h"
 
-#include <array>
 #include <cctype>
 #include <cstring>
 
 #include "dsl/checked_arithmetic.h"
 #include "dsl/error.h"
+#include "dsl/reserved_names.h"
 
 namespace emulsion {
 namespace {
@@ -14,41 +14,6 @@ namespace {
 uint64_t magnitude(int64_t a) {
   return a < 0 ? 0 - static_cast<uint64_t>(a) : static_cast<uint64_t>(a);
 }
-
-// Words that cannot be the name of a function or variable in the generated C and C++.
-constexpr std::array<const char*, 97> kReserved = {"alignas",      "alignof",   "and",
-                                                   "and_eq",       "asm",       "auto",
-                                                   "bitand",       "bitor",     "bool",
-                                                   "break",        "case",      "catch",
-                                                   "char",         "char16_t",  "char32_t",
-                                                   "class",        "compl",     "concept",
-                                                   "const",        "constexpr", "const_cast",
-                                                   "continue",     "decltype",  "default",
-                                                   "delete",       "do",        "double",
-                                                   "dynamic_cast", "else",      "enum",
-                                                   "explicit",     "export",    "extern",
-                                                   "false",        "float",     "for",
-                                                   "friend",       "goto",      "if",
-                                                   "inline",       "int",       "long",
-                                                   "mutable",      "namespace", "new",
-                                                   "noexcept",     "not",       "not_eq",
-                                                   "nullptr",      "operator",  "or",
-                                                   "or_eq",        "private",   "protected",
-                                                   "public",       "register",  "requires",
-                                                   "return",       "short",     "signed",
-                                                   "sizeof",       "static",    "static_assert",
-                                                   "static_cast",  "struct",    "switch",
-                                                   "template",     "this",      "thread_local",
-                                                   "throw",        "true",      "try",
-                                                   "typedef",      "typeid",    "typename",
-                                                   "union",        "unsigned",  "using",
-                                                   "virtual",      "void",      "volatile",
-                                                   "wchar_t",      "while",     "xor",
-                                                   "xor_eq",       "char8_t",   "consteval",
-                                                   "constinit",    "co_await",  "co_return",
-                                                   "co_yield",     "restrict",  "inf",
-                                                   "nan",          "main",      "reinterpret_cast",
-                                                   "emulsion"};
 
 }  // namespace
 
@@ -163,7 +128,11 @@ void check_identifier(const std::string& what, const std::string& name) {
   bool legal = !name.empty() && name.size() <= 128 && name.find("__") == std::string::npos &&
                std::isalpha(static_cast<unsigned char>(name[0]));
   for (char c : name) legal = legal && (std::isalnum(static_cast<unsigned char>(c)) || c == '_');
-  for (const char* word : kReserved) legal = legal && name != word;
+  legal = legal && !is_cpp_keyword(name);
+  if (legal && is_macro(name)) {
+    fail("{} '{}': expected a name of its own, got a macro of the C library's headers or of ours",
+         what, name);
+  }
   if (!legal) {
     std::string shown = name.substr(0, 40);
     for (char& c : shown) c = std::isprint(static_cast<unsigned char>(c)) ? c : '?';

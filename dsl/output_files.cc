@@ -22,19 +22,22 @@ namespace {
 
 constexpr char kScratch[] = ".emulsion-";
 
-// A lock that ends with its owner, however that ends. The folder's descriptor, or -1: somebody else
-// has it, or the file system has no locks.
-int lock_folder(const std::string& path, int how) {
-  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0 && flock(folder, how) == 0) return folder;
-  if (folder >= 0) close(folder);
+// A lock that ends with its owner, however that ends, of a file or a folder. Its descriptor, or -1:
+// somebody else has it, it is not there, or the file system has no locks.
+int lock(const std::string& path, int how, int flags = 0) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | flags, 0600);
+  if (file >= 0 && flock(file, how) == 0) return file;
+  if (file >= 0) close(file);
   return -1;
 }
+
+// What a scratch folder's owner locks. Not the folder itself: another OutputFiles may be inside.
+std::string lock_of(const std::string& scratch) { return (fs::path(scratch) / ".lock").string(); }
 
 // As long as it lives, no other process makes scratch folders in the directory or renames files.
 class Alone {
  public:
-  explicit Alone(const std::string& directory) : lock_(lock_folder(directory, LOCK_EX)) {}
+  explicit Alone(const std::string& directory) : lock_(lock(directory, LOCK_EX)) {}
   ~Alone() {
     if (lock_ >= 0) close(lock_);
   }
@@ -45,15 +48,17 @@ class Alone {
   const int lock_;
 };
 
-// What processes have left that are no more.
+// What processes have left that are no more. A folder without a lock was left before it had one:
+// nobody makes one meanwhile.
 void remove_leftovers(const std::string& directory) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
     if (entry.path().filename().string().rfind(kScratch, 0) != 0) continue;
-    const int lock = lock_folder(entry.path().string(), LOCK_EX | LOCK_NB);
-    if (lock < 0) continue;
+    const std::string its_lock = lock_of(entry.path().string());
+    const int dead = lock(its_lock, LOCK_EX | LOCK_NB);
+    if (dead < 0 && fs::exists(its_lock, ignored)) continue;
     fs::remove_all(entry.path(), ignored);
-    close(lock);
+    if (dead >= 0) close(dead);
   }
 }
 
@@ -115,7 +120,7 @@ OutputFiles::OutputFiles(const std::string& directory)
          std::strerror(errno));
   }
   scratch_ = pattern;
-  lock_ = lock_folder(scratch_, LOCK_EX);
+  lock_ = lock(lock_of(scratch_), LOCK_EX, O_CREAT);
 }
 
 OutputFiles::~OutputFiles() {

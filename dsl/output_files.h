@@ -2,7 +2,7 @@
 #define EMULSION_DSL_OUTPUT_FILES_H_
 
 // Files that are there completely or not at all: written into a folder of their own in the
-// directory where they are wanted, and renamed when everything has been written. The folder is
+// directory where they are wanted, and renamed when everything has been written. A file in it is
 // locked while somebody uses it; what a killed process has left is not, and the next one takes it
 // away.
 

@@ -159,6 +159,9 @@ class ScheduleParser {
     std::vector<Argument> arguments;
     lexer_.expect("(");
     if (lexer_.accept(")")) return arguments;
+    if (lexer_.peek().text == "{") {
+      fail_expected(lexer_.peek(), "names without the braces of C++, as in y.reorder(n, m)");
+    }
     do {
       Argument argument{lexer_.peek(), 0};
       if (argument.token.kind == TokenKind::name) {

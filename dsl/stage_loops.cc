@@ -18,6 +18,9 @@ bool contains(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// More than anybody writes by hand; each is a level of the tree, and analyses walk all pairs.
+constexpr size_t kMostLoops = 100;
+
 // What the directive replaces, or makes, by the kind of the arguments. It has all its axes.
 Names axes_of_kind(const Directive& directive, ArgumentKind kind) {
   Names names;
@@ -168,6 +171,11 @@ void StageLoops::check_new_loops(const Directive& directive) const {
   Names rest;
   for (const ScheduledLoop& loop : loops()) {
     if (!contains(replaced, loop.name)) rest.push_back(loop.name);
+  }
+  if (rest.size() + made.size() > std::max(kMostLoops, loops().size())) {
+    refuse(stage_, directive,
+           fmt::format("expected at most {} loops of {}, got {}; legal: a fuse first", kMostLoops,
+                       stage_, rest.size() + made.size()));
   }
   for (size_t i = 0; i < made.size(); ++i) {
     if (std::count(made.begin(), made.begin() + static_cast<std::ptrdiff_t>(i), made[i]) > 0) {

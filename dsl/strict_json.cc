@@ -10,6 +10,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// What nlohmann says of a text that is not UTF-8 quotes the bytes that are not: as "\xff" here, so
+// that the message itself is text.
+std::string with_bytes_named(const std::string& message) {
+  std::string result;
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += byte < 0x80 ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+  }
+  return result;
+}
+
 }  // namespace
 
 nlohmann::ordered_json parse_strict_json(const std::string& text) {
@@ -25,7 +36,8 @@ nlohmann::ordered_json parse_strict_json(const std::string& text) {
   try {
     return Json::parse(text, watch);
   } catch (const Json::exception& error) {
-    const std::string what = error.what();
+    std::string what = error.what();
+    if (what.find("ill-formed UTF-8") != std::string::npos) what = with_bytes_named(what);
     const size_t message = what.find("] ");
     fail("{}", message == std::string::npos ? what : what.substr(message + 2));
   }

@@ -98,8 +98,10 @@ std::string shown(const std::string& word) {
       nearest = candidate;
     }
   }
+  // Of two words that share less than half, neither is meant to be the other.
+  const bool is_near = 2 * distance(shown(word), nearest) <= std::max(word.size(), nearest.size());
   fail("target \"{}\": expected {} ({}), got \"{}\"{}", shown(text), what, fmt::join(legal, ", "),
-       shown(word), word.empty() ? "" : "; the nearest is " + nearest);
+       shown(word), word.empty() || !is_near ? "" : "; the nearest is " + nearest);
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -342,10 +344,16 @@ bool Target::operator==(const Target& other) const {
          cores == other.cores && tiles == other.tiles;
 }
 
-bool runs_on_this_machine(const Target& target) {
+std::vector<std::string> missing_on_this_machine(const Target& target) {
   static const std::set<std::string> kHost = host_features();
-  return target.arch == kArch && target.os == kOs &&
-         std::includes(kHost.begin(), kHost.end(), target.features.begin(), target.features.end());
+  if (target.arch != kArch) return {target.arch};
+  if (target.os != kOs) return {target.os};
+  std::vector<std::string> missing;
+  std::set_difference(target.features.begin(), target.features.end(), kHost.begin(), kHost.end(),
+                      std::back_inserter(missing));
+  return missing;
 }
+
+bool runs_on_this_machine(const Target& target) { return missing_on_this_machine(target).empty(); }
 
 }  // namespace emulsion

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "dsl/tile_machine.h"
 #include "dsl/types.h"
@@ -66,6 +67,8 @@ struct Target {
 
 // Whether this machine has every feature of `target`.
 bool runs_on_this_machine(const Target& target);
+// Which it has not; of another architecture or operating system, that.
+std::vector<std::string> missing_on_this_machine(const Target& target);
 
 }  // namespace emulsion
 

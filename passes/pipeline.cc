@@ -15,27 +15,29 @@ namespace emulsion {
 namespace {
 
 // Prints a representation under the name of the step that made it, when it differs from the one
-// before.
+// before: to standard error when the environment says so, and to `text` when there is one.
 class Dump {
  public:
-  Dump() {
+  explicit Dump(std::string* text) : text_(text) {
     const char* value = std::getenv("EMULSION_DUMP");
-    on_ = value && std::string(value) == "1";
+    prints_ = value && std::string(value) == "1";
   }
 
   template <typename Ir>
-  const Ir& operator()(const char* step, const Ir& ir) {
-    if (!on_) return ir;
-    std::string text = to_string(ir);
-    bool same = text == last_;
-    std::fprintf(stderr, "--- after %s%s\n%s", step, same ? " (unchanged)\n" : "",
-                 same ? "" : text.c_str());
-    last_ = std::move(text);
-    return ir;
+  void operator()(const char* step, const Ir& ir) {
+    if (!prints_ && text_ == nullptr) return;
+    std::string made = to_string(ir);
+    const bool same = made == last_;
+    const std::string shown =
+        std::string("--- after ") + step + (same ? " (unchanged)\n" : "\n") + (same ? "" : made);
+    if (prints_) std::fputs(shown.c_str(), stderr);
+    if (text_ != nullptr) *text_ += shown;
+    last_ = std::move(made);
   }
 
  private:
-  bool on_;
+  std::string* text_;
+  bool prints_;
   std::string last_;
 };
 
@@ -53,8 +55,9 @@ LoopNest lower_in_steps(const Graph& graph, const Schedule& schedule, Dump* dump
 
 }  // namespace
 
-Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options) {
-  Dump dump;
+Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options,
+                     std::string* dump_text) {
+  Dump dump(dump_text);
   FusionReport report;
   dump("graph", graph);
   Graph grouped = options.fuse ? fuse_epilogues(graph, always_fuse, &report) : graph;
@@ -67,18 +70,19 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
 }
 
 std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,
-                                  const DeriveOptions& options) {
+                                  const DeriveOptions& options, std::string* dump) {
   std::vector<Lowered> lowered;
   DeriveOptions same_layout = options;
   for (const Target& target : targets) {
-    lowered.push_back(run_pipeline(graph, target, same_layout));
+    if (dump != nullptr) *dump += "=== for " + target.to_string_with_machine() + "\n";
+    lowered.push_back(run_pipeline(graph, target, same_layout, dump));
     keep_layout(lowered.back().schedule, &same_layout);
   }
   return lowered;
 }
 
-LoopNest run_pipeline(const Graph& graph, const Schedule& schedule) {
-  Dump dump;
+LoopNest run_pipeline(const Graph& graph, const Schedule& schedule, std::string* dump_text) {
+  Dump dump(dump_text);
   dump("graph", graph);
   dump("schedule", schedule);
   return lower_in_steps(graph, schedule, &dump);

@@ -2,9 +2,11 @@
 #define EMULSION_PASSES_PIPELINE_H_
 
 // From a graph to the loop nest that runs, every pass in order. EMULSION_DUMP=1 in the environment
-// prints the representation to standard error after each step that changed it.
+// prints the representation to standard error after each step that changed it; the same is appended
+// to `dump` where there is one.
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "dsl/graph.h"
@@ -24,12 +26,13 @@ struct Lowered {
 };
 
 // Derives the schedule for `target`.
-Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options = {});
+Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options = {},
+                     std::string* dump = nullptr);
 // For each target, with weights packed as for the first: see derive_schedules.
 std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,
-                                  const DeriveOptions& options = {});
+                                  const DeriveOptions& options = {}, std::string* dump = nullptr);
 // With a schedule made by hand or read from a file.
-LoopNest run_pipeline(const Graph& graph, const Schedule& schedule);
+LoopNest run_pipeline(const Graph& graph, const Schedule& schedule, std::string* dump = nullptr);
 
 }  // namespace emulsion
 

@@ -51,21 +51,30 @@ Graph graph_of(const KernelFunction& kernel, const KernelContext& context) {
   }
 }
 
+void check_request(const KernelRequest& request) {
+  check_name(request.name);
+  check_label(request.label);
+  if (request.targets.empty()) {
+    fail("kernel {}: expected at least one target, got none", request.name);
+  }
+}
+
 struct ScheduledNest {
   Schedule schedule;
   LoopNest nest;
 };
 
 // One for each target.
-std::vector<ScheduledNest> nests_for(const KernelRequest& request, const Graph& graph) {
+std::vector<ScheduledNest> nests_for(const KernelRequest& request, const Graph& graph,
+                                     std::string* dump = nullptr) {
   if (!request.schedule.empty()) {
     const Schedule schedule = read_schedule(request.schedule, graph);
-    return {request.targets.size(), {schedule, run_pipeline(graph, schedule)}};
+    return {request.targets.size(), {schedule, run_pipeline(graph, schedule, dump)}};
   }
   DeriveOptions options;
   options.fuse = request.fuse;
   std::vector<ScheduledNest> nests;
-  for (Lowered& lowered : run_pipeline(graph, request.targets, options)) {
+  for (Lowered& lowered : run_pipeline(graph, request.targets, options, dump)) {
     nests.push_back({lowered.schedule, std::move(lowered.nest)});
   }
   return nests;
@@ -92,11 +101,7 @@ std::vector<std::string> kernel_files(const std::string& name, size_t target_cou
 }
 
 void generate_kernel(const KernelRequest& request, const KernelFunction& kernel) {
-  check_name(request.name);
-  check_label(request.label);
-  if (request.targets.empty()) {
-    fail("kernel {}: expected at least one target, got none", request.name);
-  }
+  check_request(request);
   OutputFiles files(request.directory);
   const Graph graph = graph_of(kernel, KernelContext(request.targets, request.data));
   std::vector<LoopNest> nests;
@@ -120,6 +125,21 @@ void generate_kernel(const KernelRequest& request, const KernelFunction& kernel)
   write(&files, request.name + ".json", kernel_manifest(description, texts));
   compile_aot(nests, request.name, request.targets, files.scratch_path(""), request.compile);
   files.commit(kernel_files(request.name, request.targets.size()));
+}
+
+std::string dump_kernel(const KernelRequest& request, const KernelFunction& kernel) {
+  check_request(request);
+  std::string dump;
+  nests_for(request, graph_of(kernel, KernelContext(request.targets, request.data)), &dump);
+  return dump;
+}
+
+void generate_code(const KernelRequest& request, const KernelFunction& kernel) {
+  check_request(request);
+  const Graph graph = graph_of(kernel, KernelContext(request.targets, request.data));
+  std::vector<LoopNest> nests;
+  for (ScheduledNest& made : nests_for(request, graph)) nests.push_back(std::move(made.nest));
+  write_code(nests, request.name, request.targets, request.directory, request.compile);
 }
 
 }  // namespace emulsion

@@ -42,6 +42,13 @@ using KernelFunction = std::function<Graph(const KernelContext&)>;
 // Error: whatever is wrong with the request, the data, the graph, the schedule or the directory.
 void generate_kernel(const KernelRequest& request, const KernelFunction& kernel);
 
+// What every pass makes of the graph on its way to the kernel, as EMULSION_DUMP=1 prints it, for
+// each target. Errors as above; nothing is written.
+std::string dump_kernel(const KernelRequest& request, const KernelFunction& kernel);
+
+// Instead of the kernel, its code to be read: see write_code() in backends/halide/compile_aot.h.
+void generate_code(const KernelRequest& request, const KernelFunction& kernel);
+
 // The names of the files, in order.
 std::vector<std::string> kernel_files(const std::string& name, size_t target_count);
 

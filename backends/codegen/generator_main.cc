@@ -17,6 +17,7 @@
 #include "dsl/error.h"
 #include "dsl/graph.h"
 #include "dsl/graph_text.h"
+#include "dsl/version.h"
 
 extern char** environ;
 
@@ -53,14 +54,30 @@ void add_data(const std::string& text, KernelRequest* request) {
   request->data[text.substr(0, equals)] = text.substr(equals + 1);
 }
 
-// The graph's text, and no kernel. Not by way of a file beside it: `path` may be one without a
-// name.
-void write_graph(const KernelRequest& request, const std::string& path) {
+// Not by way of a file beside it: `path` may be one without a name.
+void write_text(const std::string& option, const std::string& path, const std::string& text) {
   std::ofstream file(path);
-  file << to_string(emulsion_kernel(KernelContext(request.targets, request.data)));
+  file << text;
   file.close();
-  if (!file) emulsion::fail("--graph: expected a file that can be written, got \"{}\"", path);
+  if (!file) emulsion::fail("{}: expected a file that can be written, got \"{}\"", option, path);
 }
+
+// Where the texts go that are asked for instead of a kernel; empty: nowhere.
+struct Texts {
+  std::string graph, dump;
+  bool code = false;
+
+  bool any() const { return !graph.empty() || !dump.empty() || code; }
+
+  void write(const KernelRequest& request) const {
+    if (!graph.empty()) {
+      const Graph made = emulsion_kernel(KernelContext(request.targets, request.data));
+      write_text("--graph", graph, to_string(made));
+    }
+    if (!dump.empty()) write_text("--dump", dump, dump_kernel(request, emulsion_kernel));
+    if (code) generate_code(request, emulsion_kernel);
+  }
+};
 
 // Before a kernel is made of it.
 Graph checked_kernel(const std::string& name, const std::vector<std::string>& command,
@@ -74,7 +91,7 @@ Graph checked_kernel(const std::string& name, const std::vector<std::string>& co
 int generate(int argc, char** argv) {
   KernelRequest request;
   bool check_reproducible = false;
-  std::string graph;
+  Texts texts;
   std::vector<std::string> targets;
   std::vector<std::string> data;
   bool no_fuse = false;
@@ -105,7 +122,15 @@ int generate(int argc, char** argv) {
   app.add_flag("--check_reproducible", check_reproducible,
                "Runs emulsion_kernel() in a second process, too, later and with other variables, "
                "and refuses when it makes another graph there");
-  app.add_option("--graph", graph, "Writes the graph's text to this file, and no kernel");
+  app.add_option("--graph", texts.graph, "Writes the graph's text to this file, and no kernel");
+  app.add_option(
+      "--dump", texts.dump,
+      "Writes what every pass makes of the graph to this file, as EMULSION_DUMP=1 prints "
+      "it, and no kernel");
+  app.add_flag("--code", texts.code,
+               "Writes NAME.stmt.txt and NAME.s, then NAME.1.stmt.txt and so on for other targets: "
+               "what Halide is given and the assembly it makes; and no kernel");
+  app.set_version_flag("--version", "Emulsion " EMULSION_VERSION);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -114,8 +139,8 @@ int generate(int argc, char** argv) {
   request.fuse = !no_fuse;
   for (const std::string& target : targets) request.targets.push_back(Target::parse(target));
   for (const std::string& file : data) add_data(file, &request);
-  if (!graph.empty()) {
-    write_graph(request, graph);
+  if (texts.any()) {
+    texts.write(request);
   } else if (check_reproducible) {
     const std::vector<std::string> command(argv + 1, argv + argc);
     emulsion::generate_kernel(request, [&](const KernelContext& context) {

@@ -7,6 +7,7 @@
 
 #include "backends/entry/descriptor_text.h"
 #include "dsl/error.h"
+#include "dsl/reserved_names.h"
 
 namespace emulsion {
 namespace {
@@ -22,6 +23,18 @@ void check_not_of_the_c_library(const std::string& function) {
   }
 }
 
+// Nor of what headers declare outside of all namespaces, or of a header: NAME.h would be found in
+// its place.
+void check_not_of_headers(const std::string& function) {
+  if (is_declared_by_headers(function)) {
+    fail("kernel {}: expected a name of its own, got one that headers of C or C++ declare",
+         function);
+  }
+  if (is_header(function)) {
+    fail("kernel {0}: expected a name of its own, got that of the header {0}.h", function);
+  }
+}
+
 // Whether every machine that runs code for `target` runs that for `least`, too.
 bool runs_wherever(const Target& least, const Target& target) {
   return least.arch == target.arch && least.os == target.os &&
@@ -34,6 +47,7 @@ bool runs_wherever(const Target& least, const Target& target) {
 void check_kernel_name(const std::string& function) {
   check_identifier("kernel", function);
   check_not_of_the_c_library(function);
+  check_not_of_headers(function);
 }
 
 void check_targets(const std::string& name, const std::vector<Target>& targets) {
@@ -72,6 +86,17 @@ void check_same_arguments(const std::string& name, const LoopNest& first, const 
            to_string(*first.packs[i].nest) == to_string(*other.packs[i].nest);
   }
   if (!same) fail("kernel {}: expected the same packed weights for every target", name);
+}
+
+void check_library(const std::vector<LoopNest>& nests, const std::string& name,
+                   const std::vector<Target>& targets) {
+  check_kernel_name(name);
+  check_targets(name, targets);
+  if (nests.size() != targets.size()) {
+    fail("kernel {}: expected a nest for each of {} targets, got {}", name, targets.size(),
+         nests.size());
+  }
+  for (const LoopNest& nest : nests) check_same_arguments(name, nests.front(), nest);
 }
 
 }  // namespace emulsion

@@ -11,7 +11,7 @@
 
 namespace emulsion {
 
-// Error: no C identifier, or the name of a function of the C library.
+// Error: no C identifier, or the name of something that the C or C++ library declares.
 void check_kernel_name(const std::string& function);
 // Error: no target, a target twice, one that is never run because the one before runs wherever it
 // would.
@@ -21,6 +21,10 @@ void check_targets(const std::string& name, const std::vector<Target>& targets);
 int zen_generation(const Target& target);
 // Error: two nests for one function whose arguments or packs differ.
 void check_same_arguments(const std::string& name, const LoopNest& first, const LoopNest& other);
+
+// All of these, of the nests that one library is made of: one for each target.
+void check_library(const std::vector<LoopNest>& nests, const std::string& name,
+                   const std::vector<Target>& targets);
 
 }  // namespace emulsion
 

@@ -16,18 +16,22 @@
 namespace emulsion {
 namespace {
 
+std::string body_name(const std::string& function, size_t target) {
+  return fmt::format("{}_emulsion_body_{}", function, target);
+}
+
 std::string object_code(const Halide::Module& module) {
   const Halide::Buffer<uint8_t> object = module.compile_to_buffer();
   return {reinterpret_cast<const char*>(object.data()), object.size_in_bytes()};
 }
 
-// The object code of one body.
-std::string compile_body(const LoopNest& nest, const std::string& function, const Target& target,
-                         const CompileOptions& options) {
+// What Halide makes one body of.
+Halide::Module body_module(const LoopNest& nest, const std::string& function, const Target& target,
+                           const CompileOptions& options) {
   check_cpu_limits(nest, code_limits(target));
-  return object_code(kernel_module(nest, function,
-                                   kernel_target(target).with_feature(Halide::Target::NoRuntime),
-                                   Halide::LinkageType::External, options));
+  return kernel_module(nest, function,
+                       kernel_target(target).with_feature(Halide::Target::NoRuntime),
+                       Halide::LinkageType::External, options);
 }
 
 // What Halide declares, and a reference that keeps two kernels of one name out of one program. A
@@ -60,10 +64,11 @@ class LibraryCompiler {
     check_kernel_name(function);
     Entry entry{nests.front(), function, {}};
     for (size_t i = 0; i < targets_.size(); ++i) {
-      std::string body = fmt::format("{}_emulsion_body_{}", function, i);
-      objects_.push_back({body + ".o", compile_body(*nests[i], body, targets_[i], options_)});
+      const std::string body = body_name(function, i);
+      objects_.push_back(
+          {body + ".o", object_code(body_module(*nests[i], body, targets_[i], options_))});
       identity_ = text_hash(identity_ + text_hash(objects_.back().code));
-      entry.bodies.push_back({body, targets_[i]});
+      entry.bodies.push_back({body, targets_[i], nests[i]});
     }
     entries_.push_back(std::move(entry));
   }
@@ -92,27 +97,19 @@ class LibraryCompiler {
 void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
                  const std::vector<Target>& targets, const std::string& directory,
                  const CompileOptions& options) {
-  check_kernel_name(name);
-  check_targets(name, targets);
-  if (nests.size() != targets.size()) {
-    fail("kernel {}: expected a nest for each of {} targets, got {}", name, targets.size(),
-         nests.size());
-  }
-  std::vector<const LoopNest*> kernels;
-  kernels.reserve(nests.size());
-  for (const LoopNest& nest : nests) {
-    check_same_arguments(name, nests.front(), nest);
-    kernels.push_back(&nest);
-  }
+  check_library(nests, name, targets);
   OutputFiles files(directory);
   call_halide("compiling " + name, [&] {
     LibraryCompiler library(name, targets, options, &files);
-    library.add(kernels, name);
+    const auto add = [&](const std::string& function, const auto& nest_of) {
+      std::vector<const LoopNest*> functions;
+      for (const LoopNest& nest : nests) functions.push_back(nest_of(nest));
+      library.add(functions, function);
+    };
+    add(name, [](const LoopNest& nest) { return &nest; });
     for (size_t p = 0; p < nests.front().packs.size(); ++p) {
-      std::vector<const LoopNest*> packs;
-      packs.reserve(nests.size());
-      for (const LoopNest& nest : nests) packs.push_back(nest.packs[p].nest.get());
-      library.add(packs, name + "_pack_" + nests.front().packs[p].weight);
+      add(name + "_pack_" + nests.front().packs[p].weight,
+          [p](const LoopNest& nest) { return nest.packs[p].nest.get(); });
     }
     library.finish();
   });
@@ -127,6 +124,25 @@ void compile_aot(const LoopNest& nest, const std::string& name, const std::vecto
 void compile_aot(const LoopNest& nest, const std::string& name, const Target& target,
                  const std::string& directory, const CompileOptions& options) {
   compile_aot(nest, name, std::vector<Target>{target}, directory, options);
+}
+
+void write_code(const std::vector<LoopNest>& nests, const std::string& name,
+                const std::vector<Target>& targets, const std::string& directory,
+                const CompileOptions& options) {
+  check_library(nests, name, targets);
+  OutputFiles files(directory);
+  std::vector<std::string> written;
+  call_halide("compiling " + name, [&] {
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const std::string stem = i == 0 ? name : fmt::format("{}.{}", name, i);
+      written.push_back(stem + ".stmt.txt");
+      written.push_back(stem + ".s");
+      body_module(nests[i], body_name(name, i), targets[i], options)
+          .compile({{Halide::OutputFileType::stmt, files.scratch_path(stem + ".stmt.txt")},
+                    {Halide::OutputFileType::assembly, files.scratch_path(stem + ".s")}});
+    }
+  });
+  files.commit(written);
 }
 
 }  // namespace emulsion

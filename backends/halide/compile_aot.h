@@ -37,6 +37,13 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
                  const std::vector<Target>& targets, const std::string& directory,
                  const CompileOptions& options = {});
 
+// What is compiled, to be read: for each target what Halide's code generator is given, as text, and
+// the assembly that LLVM makes of it. NAME.stmt.txt and NAME.s for the first target,
+// NAME.1.stmt.txt and NAME.1.s for the second, and so on. Errors as above.
+void write_code(const std::vector<LoopNest>& nests, const std::string& name,
+                const std::vector<Target>& targets, const std::string& directory,
+                const CompileOptions& options = {});
+
 }  // namespace emulsion
 
 #endif  // EMULSION_BACKENDS_HALIDE_COMPILE_AOT_H_

@@ -10,6 +10,7 @@
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -48,28 +49,6 @@ Stmt inside(const std::vector<EmittedGuard>& guards, Stmt statement) {
     statement = hi::IfThenElse::make(Halide::likely(guards[i].condition), statement);
   }
   return statement;
-}
-
-// Whether any of it is left out for some steps.
-bool is_masked(const Stmt& statement) {
-  class Finder : public hi::IRGraphVisitor {
-   public:
-    bool found = false;
-
-   private:
-    using IRGraphVisitor::visit;
-    void visit(const hi::IfThenElse*) override { found = true; }
-    void visit(const hi::Load* op) override {
-      found = found || !hi::is_const_one(op->predicate);
-      IRGraphVisitor::visit(op);
-    }
-    void visit(const hi::Store* op) override {
-      found = found || !hi::is_const_one(op->predicate);
-      IRGraphVisitor::visit(op);
-    }
-  } finder;
-  statement.accept(&finder);
-  return finder.found;
 }
 
 class NestEmitter {
@@ -129,6 +108,12 @@ class NestEmitter {
   }
 
   Guarded emit(const Node& node) {
+    Guarded made;
+    with_stack_room([&] { made = emit_kind(node); });
+    return made;
+  }
+
+  Guarded emit_kind(const Node& node) {
     if (const Loop* loop = node.as<Loop>()) return emit_loop(*loop);
     if (const UopNode* uop = node.as<UopNode>()) return emit_instance(*uop);
     if (const WindowNode* window = node.as<WindowNode>()) return emit_window(*window);
@@ -252,9 +237,8 @@ class NestEmitter {
   }
 
   std::vector<Halide::Expr> simplified(const std::vector<Expr>& indices) const {
-    std::vector<Halide::Expr> result;
-    result.reserve(indices.size());
-    for (const Expr& index : indices) result.push_back(hi::simplify(scope_.index(index)));
+    std::vector<Halide::Expr> result = scope_.indices(indices);
+    for (Halide::Expr& index : result) index = hi::simplify(index);
     return result;
   }
 
@@ -297,6 +281,27 @@ class NestEmitter {
 }  // namespace
 
 std::string size_argument(const std::string& size) { return "size_" + size; }
+
+bool is_masked(const Stmt& statement) {
+  class Finder : public hi::IRGraphVisitor {
+   public:
+    bool found = false;
+
+   private:
+    using IRGraphVisitor::visit;
+    void visit(const hi::IfThenElse*) override { found = true; }
+    void visit(const hi::Load* op) override {
+      found = found || !hi::is_const_one(op->predicate);
+      IRGraphVisitor::visit(op);
+    }
+    void visit(const hi::Store* op) override {
+      found = found || !hi::is_const_one(op->predicate);
+      IRGraphVisitor::visit(op);
+    }
+  } finder;
+  statement.accept(&finder);
+  return finder.found;
+}
 
 EmittedNest emit_nest(const LoopNest& nest, bool has_fma, const CompileOptions& options) {
   return NestEmitter(nest, has_fma, options).emit();

@@ -29,6 +29,9 @@ struct EmittedNest {
 // The name of the argument that carries a run-time size.
 std::string size_argument(const std::string& size);
 
+// Whether any of it is left out for some steps.
+bool is_masked(const Halide::Internal::Stmt& statement);
+
 // To be called inside call_halide(), of a nest that check_cpu_limits.h accepts. `has_fma`: whether
 // the target has an instruction for a * b + c.
 EmittedNest emit_nest(const LoopNest& nest, bool has_fma, const CompileOptions& options);

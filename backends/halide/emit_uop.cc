@@ -28,9 +28,17 @@ class ShiftMarker : public hi::IRMutator {
   using hi::IRMutator::visit;
 
   Halide::Expr visit(const hi::Min* op) override {
+    if (!op->type.is_int()) return hi::IRMutator::visit(op);
     return hi::Min::make(Halide::likely_if_innermost(op->a), op->b);
   }
 };
+
+// Whether what is combined is masked: as in the last step of lanes that go past the end of an axis
+// (rfactor).
+bool is_masked(const Stage& stage, const Expr& body) {
+  return body->op == ExprOp::select &&
+         equal(body->args[2], identity_of(stage.combiner, stage.dtype));
+}
 
 // In the general case or in a specialization.
 bool shifts_inwards(const Stage& stage) {
@@ -87,7 +95,14 @@ class UopEmitter {
       // The factors apart, so that their product is not rounded.
       return fused_multiply_add(body(own->args[0]), body(own->args[1]), before);
     }
-    return halide_binary(combining_op(stage_.combiner), before, body(own));
+    return halide_binary(combining_op(stage_.combiner), before,
+                         is_masked(stage_, own) ? masked(own) : body(own));
+  }
+
+  // Halide is to make two loops of it: one without the mask, and the steps at the edge.
+  Halide::Expr masked(const Expr& own) {
+    const Halide::Expr inside = ShiftMarker().mutate(body(own->args[1]));
+    return hi::Select::make(body(own->args[0]), Halide::likely(inside), body(own->args[2]));
   }
 
   Halide::Expr body(const Expr& expr) {

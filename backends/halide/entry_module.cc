@@ -3,8 +3,10 @@
 #include "backends/entry/check_library.h"
 #include "backends/entry/descriptor_text.h"
 #include "backends/entry/run_time_sizes.h"
+#include "backends/entry/storage_needs.h"
 #include "backends/halide/emit_nest.h"
 #include "backends/halide/emit_places.h"
+#include "backends/halide/translate_expr.h"
 #include "dsl/error.h"
 
 namespace emulsion {
@@ -12,6 +14,21 @@ namespace {
 
 namespace hi = Halide::Internal;
 using hi::Call;
+
+// The same expression in 64 bits, where no extent overflows.
+Halide::Expr in_64_bits(const Halide::Expr& expr) {
+  class Widener : public hi::IRMutator {
+    using hi::IRMutator::visit;
+
+    Halide::Expr visit(const hi::IntImm* op) override {
+      return hi::IntImm::make(Halide::Int(64), op->value);
+    }
+    Halide::Expr visit(const hi::Variable* op) override {
+      return hi::Cast::make(Halide::Int(64), op);
+    }
+  } widener;
+  return widener.mutate(expr);
+}
 
 class EntryBuilder {
  public:
@@ -75,7 +92,29 @@ class EntryBuilder {
     std::vector<Halide::Expr> arguments;
     for (const std::string& size : entry_.nest->sizes) arguments.push_back(size_value(size));
     arguments.insert(arguments.end(), buffers_.begin(), buffers_.end());
-    return returning_code_of("result", call(target_body.function, arguments), hi::Stmt());
+    std::vector<hi::Stmt> steps;
+    for (const StorageNeed& need : storage_needs(*target_body.nest)) {
+      steps.push_back(check_storage(need));
+    }
+    steps.push_back(returning_code_of("result", call(target_body.function, arguments), hi::Stmt()));
+    return hi::Block::make(steps);
+  }
+
+  hi::Stmt check_storage(const StorageNeed& need) const {
+    HalideScope scope;
+    scope.size = size_value;
+    std::vector<Halide::Expr> extents;
+    for (const Expr& e : need.extents) extents.push_back(in_64_bits(translate_expr(e, scope)));
+    const Halide::Expr array =
+        Call::make(Halide::type_of<int64_t*>(), Call::make_struct, extents, Call::Intrinsic);
+    const hi::Stmt check = returning_code_of(
+        "fits",
+        call("emulsion_check_storage", {entry_.name, need.stage, to_string(need.dtype),
+                                        static_cast<int32_t>(size_in_bytes(need.dtype)),
+                                        static_cast<int32_t>(extents.size()), array}),
+        hi::Stmt());
+    if (!need.when.defined()) return check;
+    return hi::IfThenElse::make(in_64_bits(translate_expr(need.when, scope)), check);
   }
 
   // Undefined when any processor will do.

@@ -7,7 +7,9 @@
 //   int name(buffers...) {
 //     code = emulsion_check_arguments(descriptor, {buffers...});   if (code) return code;
 //     sizes... = from the buffers' extents
-//     the body for the first target whose features the processor has, whose code is returned
+//     for the first target whose features the processor has:
+//       code = emulsion_check_storage(...) for what its nest stores;   if (code) return code;
+//       its body, whose code is returned
 //     or else: an error that names the instruction sets that would do
 //   }
 //
@@ -26,8 +28,9 @@ namespace emulsion {
 
 // One body for each target, the best first.
 struct TargetBody {
-  std::string function;  // int function(sizes..., buffers...)
-  Target target;         // its features are what the processor is asked for
+  std::string function;            // int function(sizes..., buffers...)
+  Target target;                   // its features are what the processor is asked for
+  const LoopNest* nest = nullptr;  // what it computes
 };
 
 struct Entry {

@@ -4,6 +4,7 @@
 
 #include "Halide.h"
 #include "backends/entry/check_cpu_limits.h"
+#include "backends/entry/storage_needs.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/lower_statement.h"
 #include "backends/halide/scalar_ops.h"
@@ -28,12 +29,6 @@ struct ErrorCapture : Halide::JITUserContext {
     Halide::Internal::JITSharedRuntime::populate_jit_handlers(this, handlers);
   }
 };
-
-// A descriptor of the caller's memory.
-Halide::Runtime::Buffer<> view_of(const JitBuffer& buffer) {
-  const std::vector<int> extents(buffer.shape.rbegin(), buffer.shape.rend());
-  return Halide::Runtime::Buffer<>(halide_type(buffer.dtype), buffer.data, extents);
-}
 
 std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
                                                            const Target& target,
@@ -61,11 +56,12 @@ std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
 
 struct JitKernel::Compiled {
   LoopNest nest;
+  std::vector<StorageNeed> storage;
   std::shared_ptr<const Halide::Internal::JITModule> module;
   std::map<std::string, JitKernel> packs;  // by packed name
 
   Compiled(const LoopNest& source, const Target& target, const CompileOptions& options)
-      : nest(source), module(compile(source, target, options)) {
+      : nest(source), storage(storage_needs(source)), module(compile(source, target, options)) {
     for (const Pack& pack : nest.packs) {
       packs.emplace(pack.packed, JitKernel(*pack.nest, target, options));
     }
@@ -73,9 +69,10 @@ struct JitKernel::Compiled {
 };
 
 JitKernel::JitKernel(const LoopNest& nest, const Target& target, const CompileOptions& options) {
-  if (!runs_on_this_machine(target)) {
-    fail("target \"{}\": expected one that this machine is, got one with other features",
-         target.to_string());
+  const std::vector<std::string> missing = missing_on_this_machine(target);
+  if (!missing.empty()) {
+    fail("target \"{}\": expected one that this machine is, got {}, which it has not",
+         target.to_string(), fmt::join(missing, ", "));
   }
   compiled_ = std::make_shared<const Compiled>(nest, target, options);
 }
@@ -99,10 +96,11 @@ void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeVal
   }
 
   const BoundBuffers bound = bind_buffers(nest, arguments, given, known);
+  check_storage(nest.name, compiled_->storage, bound.sizes);
   ErrorCapture capture;
   Halide::JITUserContext* context = &capture;
   std::vector<int32_t> size_values;
-  std::vector<Halide::Runtime::Buffer<>> views;
+  std::vector<Halide::Runtime::Buffer<>> views;  // of the caller's memory
   size_values.reserve(nest.sizes.size());
   views.reserve(bound.buffers.size());
   std::vector<const void*> argv = {&context};
@@ -111,7 +109,8 @@ void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeVal
     argv.push_back(&size_values.back());
   }
   for (const JitBuffer* buffer : bound.buffers) {
-    views.push_back(view_of(*buffer));
+    const std::vector<int> extents(buffer->shape.rbegin(), buffer->shape.rend());
+    views.emplace_back(halide_type(buffer->dtype), buffer->data, extents);
     argv.push_back(views.back().raw_buffer());
   }
   int code = compiled_->module->argv_function()(argv.data());

@@ -27,8 +27,8 @@ class JitKernel {
   // Runs once. `arguments` holds every input, weight and output by name. A weight that the nest
   // packs comes as the user has it, and is packed here on every call, or packed already under its
   // packed name. `known`: sizes that no shape gives, and a check of those that one does. Error:
-  // arguments that do not fit, named; an output that shares memory with another argument; memory
-  // that ran out.
+  // arguments that do not fit, named; an output that shares memory with another argument; storage
+  // that is too large for these sizes; memory that ran out.
   void run(const std::map<std::string, JitBuffer>& arguments, const SizeValues& known = {}) const;
 
  private:

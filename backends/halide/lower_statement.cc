@@ -29,14 +29,11 @@ class MasksOfOneElement : public hi::IRGraphMutator {
  public:
   explicit MasksOfOneElement(const std::vector<Lanes>& lanes) : lanes_(lanes) {}
 
-  bool found_masks() const { return found_masks_; }
-
  private:
   using hi::IRGraphMutator::visit;
 
   Halide::Expr visit(const hi::Load* op) override {
     if (hi::is_const_one(op->predicate)) return op;
-    found_masks_ = true;
     Halide::Expr mask = op->predicate;
     for (const Lanes& lanes : lanes_) {
       const bool of_lanes = hi::expr_uses_var(mask, lanes.variable);
@@ -60,14 +57,28 @@ class MasksOfOneElement : public hi::IRGraphMutator {
   }
 
   const std::vector<Lanes>& lanes_;
-  bool found_masks_ = false;
 };
 
-// Prepares the values of stores for Halide's passes. Names what a value uses more than once: an
-// emitted value is a graph (a maximum uses its operand twice), and the passes would walk a chain of
-// maxima as a tree of 2^n operations. Halide does this where a Func is defined. Atomic updates are
-// found by their form and stay as they are.
-class PrepareValues : public hi::IRMutator {
+// Names what the value of a store uses more than once, before Halide's passes walk it: an emitted
+// value is a graph (a maximum uses its operand twice), and the passes would walk a chain of maxima
+// as a tree of 2^n operations. Halide does this where a Func is defined. Atomic updates are found
+// by their form and stay as they are.
+class NameSharedValues : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Stmt visit(const hi::Store* op) override {
+    // A name for the mask of several loads would hide it from the partition of loops, which then
+    // makes an interior without it (random schedule 1848 of seed 770001 read past the end).
+    if (is_masked(hi::Evaluate::make(op->value))) return op;
+    return hi::Store::make(op->name, hi::common_subexpression_elimination(op->value), op->index,
+                           op->param, op->predicate, op->alignment);
+  }
+  Stmt visit(const hi::Atomic* op) override { return op; }
+};
+
+// In the loops that are about to become vectors: simplification has left the lanes out of the
+// indices by then that do not depend on them.
+class MaskVectors : public hi::IRMutator {
   using hi::IRMutator::visit;
 
   Stmt visit(const hi::For* op) override {
@@ -79,14 +90,9 @@ class PrepareValues : public hi::IRMutator {
     return result;
   }
   Stmt visit(const hi::Store* op) override {
-    MasksOfOneElement masks(lanes_);
-    Halide::Expr value = masks.mutate(op->value);
-    // A name for the mask of several loads would hide it from the partition of loops, which then
-    // makes an interior without it (random schedule 1848 of seed 770001 read past the end).
-    if (!masks.found_masks()) value = hi::common_subexpression_elimination(value);
-    return hi::Store::make(op->name, value, op->index, op->param, op->predicate, op->alignment);
+    return hi::Store::make(op->name, MasksOfOneElement(lanes_).mutate(op->value), op->index,
+                           op->param, op->predicate, op->alignment);
   }
-  Stmt visit(const hi::Atomic* op) override { return op; }
 
   std::vector<Lanes> lanes_;  // outermost first
 };
@@ -101,35 +107,29 @@ class ClampedVectors : public hi::IRMutator {
     const Halide::Expr made = hi::IRMutator::visit(op);
     const hi::Load* load = made.as<hi::Load>();
     constexpr int kLeastBits = 32;  // of the elements that every vector unit with masks can mask
-    const bool is_open = load != nullptr && hi::is_const_one(load->predicate);
     const int lanes = op->type.lanes();
     // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
-    if (!is_open || lanes < 2 || lanes % 2 == 1 || op->type.bits() < kLeastBits) return made;
-    Halide::Expr rest;
+    const bool can_mask = lanes % 2 == 0 && op->type.bits() >= kLeastBits;
+    Halide::Expr rest = 0;
     const hi::Min* clamp = clamp_in(load->index, &rest);
-    if (clamp == nullptr) return made;
+    if (!can_mask || !hi::is_const_one(load->predicate) || clamp == nullptr) return made;
     const auto* ramp = clamp->a.as<hi::Ramp>();
     const auto* end = clamp->b.as<hi::Broadcast>();
     if (ramp == nullptr || end == nullptr || !hi::is_const_one(ramp->stride)) return made;
-    const Halide::Expr inside = clamp->a <= clamp->b;
-    const auto at = [&](const Halide::Expr& index, const Halide::Type& type,
-                        const Halide::Expr& mask) {
-      return hi::Load::make(type, load->name, hi::simplify(index), load->image, load->param, mask,
-                            hi::ModulusRemainder());
+    const auto at = [&](const Halide::Expr& index, const Halide::Expr& mask) {
+      return hi::Load::make(op->type.with_lanes(index.type().lanes()), load->name,
+                            hi::simplify(index), load->image, load->param, mask, {});
     };
-    const Halide::Expr last = min(ramp->base + (lanes - 1), end->value);
-    const Halide::Expr first = rest.defined() ? ramp->base + rest : ramp->base;
-    return hi::Select::make(inside, at(hi::Ramp::make(first, 1, lanes), op->type, inside),
-                            hi::Broadcast::make(at(rest.defined() ? last + rest : last,
-                                                   op->type.element_of(), hi::const_true()),
-                                                lanes));
+    const Halide::Expr inside = clamp->a <= clamp->b;
+    const Halide::Expr last = min(ramp->base + (lanes - 1), end->value) + rest;
+    return hi::Select::make(inside, at(hi::Ramp::make(ramp->base + rest, 1, lanes), inside),
+                            hi::Broadcast::make(at(last, hi::const_true()), lanes));
   }
 
   // The clamp of an index that is one, or one and what is the same in all lanes.
   static const hi::Min* clamp_in(const Halide::Expr& index, Halide::Expr* rest) {
-    if (const auto* clamp = index.as<hi::Min>()) return clamp;
     const auto* sum = index.as<hi::Add>();
-    if (sum == nullptr) return nullptr;
+    if (sum == nullptr) return index.as<hi::Min>();
     for (const auto& [one, other] : {std::pair(sum->a, sum->b), std::pair(sum->b, sum->a)}) {
       const auto* same = other.as<hi::Broadcast>();
       if (same == nullptr || !one.as<hi::Min>()) continue;
@@ -174,12 +174,13 @@ class PrepareForCode : public hi::IRMutator {
 // tracing, prefetches of boxes).
 // When Halide is upgraded, compare this list with that file.
 Stmt run_passes(Stmt s, const Halide::Target& target) {
-  s = PrepareValues().mutate(s);
+  s = NameSharedValues().mutate(s);
   s = hi::simplify(s);
   s = hi::unify_duplicate_lets(s);
   s = hi::simplify_correlated_differences(s);
   s = hi::bound_constant_extent_loops(s);
   s = hi::unroll_loops(s);
+  s = MaskVectors().mutate(s);
   s = hi::vectorize_loops(s, {});
   s = hi::simplify(s);
   s = hi::rewrite_interleavings(s);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "backends/halide/vector_math.h"
 #include "dsl/error.h"
@@ -49,13 +50,15 @@ Halide::Expr of_unknown_range(const Halide::Expr& a) {
 }
 
 Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  static const std::map<ExprOp, Call::IntrinsicOp> kStrict = {{ExprOp::add, Call::strict_add},
+                                                              {ExprOp::sub, Call::strict_sub},
+                                                              {ExprOp::mul, Call::strict_mul},
+                                                              {ExprOp::eq, Call::strict_eq},
+                                                              {ExprOp::lt, Call::strict_lt}};
+  if (const auto found = kStrict.find(op); found != kStrict.end()) {
+    return strict(found->second, a, b);
+  }
   switch (op) {
-    case ExprOp::add:
-      return strict(Call::strict_add, a, b);
-    case ExprOp::sub:
-      return strict(Call::strict_sub, a, b);
-    case ExprOp::mul:
-      return strict(Call::strict_mul, a, b);
     case ExprOp::div:
       return float_div(a, b);
     case ExprOp::min:
@@ -64,12 +67,8 @@ Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& 
       return float_choice(a, b, strict(Call::strict_lt, a, b));
     case ExprOp::pow:
       return float_pow(of_unknown_range(a), of_unknown_range(b));
-    case ExprOp::eq:
-      return strict(Call::strict_eq, a, b);
     case ExprOp::ne:
       return !strict(Call::strict_eq, a, b);
-    case ExprOp::lt:
-      return strict(Call::strict_lt, a, b);
     case ExprOp::le:
       return less_or_equal(a, b);
     default:
@@ -98,54 +97,33 @@ Halide::Expr integer_quotient(ExprOp op, const Halide::Expr& a, const Halide::Ex
 }
 
 Halide::Expr integer_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
-  switch (op) {
-    case ExprOp::add:
-      return a + b;
-    case ExprOp::sub:
-      return a - b;
-    case ExprOp::mul:
-      return a * b;
-    case ExprOp::div:
-    case ExprOp::mod:
-      return integer_quotient(op, a, b);
-    case ExprOp::min:
-      return Halide::min(a, b);
-    case ExprOp::max:
-      return Halide::max(a, b);
-    case ExprOp::eq:
-      return a == b;
-    case ExprOp::ne:
-      return a != b;
-    case ExprOp::lt:
-      return a < b;
-    case ExprOp::le:
-      return a <= b;
-    case ExprOp::logical_and:
-      return a && b;
-    case ExprOp::logical_or:
-      return a || b;
-    default:
-      EMULSION_CHECK(false, "{} of integers", to_string(op));
-      return a;
-  }
+  using E = const Halide::Expr&;
+  static const std::map<ExprOp, Halide::Expr (*)(E, E)> kOperators = {
+      {ExprOp::add, [](E x, E y) { return x + y; }},
+      {ExprOp::sub, [](E x, E y) { return x - y; }},
+      {ExprOp::mul, [](E x, E y) { return x * y; }},
+      {ExprOp::div, [](E x, E y) { return integer_quotient(ExprOp::div, x, y); }},
+      {ExprOp::mod, [](E x, E y) { return integer_quotient(ExprOp::mod, x, y); }},
+      {ExprOp::min, [](E x, E y) { return Halide::min(x, y); }},
+      {ExprOp::max, [](E x, E y) { return Halide::max(x, y); }},
+      {ExprOp::eq, [](E x, E y) { return x == y; }},
+      {ExprOp::ne, [](E x, E y) { return x != y; }},
+      {ExprOp::lt, [](E x, E y) { return x < y; }},
+      {ExprOp::le, [](E x, E y) { return x <= y; }},
+      {ExprOp::logical_and, [](E x, E y) { return x && y; }},
+      {ExprOp::logical_or, [](E x, E y) { return x || y; }},
+  };
+  const auto found = kOperators.find(op);
+  EMULSION_CHECK(found != kOperators.end(), "{} of integers", to_string(op));
+  return found->second(a, b);
 }
 
 // Of bool there are only logic and comparisons; min and max are logic too.
 Halide::Expr bool_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
-  switch (op) {
-    case ExprOp::min:
-    case ExprOp::mul:
-      return a && b;
-    case ExprOp::max:
-    case ExprOp::add:
-      return a || b;
-    case ExprOp::lt:
-      return !a && b;
-    case ExprOp::le:
-      return !a || b;
-    default:
-      return integer_binary(op, a, b);
-  }
+  if (op == ExprOp::min || op == ExprOp::mul) return a && b;
+  if (op == ExprOp::max || op == ExprOp::add) return a || b;
+  if (op == ExprOp::lt) return !a && b;
+  return op == ExprOp::le ? !a || b : integer_binary(op, a, b);
 }
 
 // Halide's abs keeps the sign of a double -0.
@@ -172,28 +150,10 @@ Halide::Expr float_to_integer(DType to, const Halide::Expr& a) {
 }  // namespace
 
 Halide::Type halide_type(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-      return Halide::Bool();
-    case DType::i8:
-      return Halide::Int(8);
-    case DType::u8:
-      return Halide::UInt(8);
-    case DType::i16:
-      return Halide::Int(16);
-    case DType::u16:
-      return Halide::UInt(16);
-    case DType::i32:
-      return Halide::Int(32);
-    case DType::bf16:
-      return Halide::BFloat(16);
-    case DType::f32:
-      return Halide::Float(32);
-    case DType::f64:
-      return Halide::Float(64);
-  }
-  EMULSION_CHECK(false, "no such type {}", static_cast<int>(dtype));
-  return Halide::Type();
+  if (dtype == DType::boolean) return Halide::Bool();
+  const int bits = 8 * static_cast<int>(size_in_bytes(dtype));
+  if (is_float(dtype)) return dtype == DType::bf16 ? Halide::BFloat(bits) : Halide::Float(bits);
+  return integer_range(dtype).lowest < 0 ? Halide::Int(bits) : Halide::UInt(bits);
 }
 
 Halide::Expr halide_is_nan(const Halide::Expr& a) { return !strict(Call::strict_eq, a, a); }

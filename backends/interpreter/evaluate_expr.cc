@@ -19,7 +19,6 @@ std::string brackets(const std::vector<int64_t>& values) {
   return fmt::format("[{}]", fmt::join(values, ", "));
 }
 
-// What a load or a store of one element does, by how the element is stored.
 template <typename T>
 T load_as(const uint8_t* from) {
   T value;
@@ -32,7 +31,55 @@ void store_as(uint8_t* to, T value) {
   std::memcpy(to, &value, sizeof(T));
 }
 
+// An element stored as T, held as a double where floats are (`in_double`) or as what it is.
+template <typename T, bool in_double>
+Scalar load_element(const uint8_t* from) {
+  Scalar result;
+  if constexpr (std::is_same_v<T, bool>) {
+    result.i = *from != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    result.i = load_as<T>(from);  // NOLINT(bugprone-signed-char-misuse): the sign stays
+  } else if constexpr (std::is_same_v<T, double> || in_double) {
+    result.d = load_as<T>(from);
+  } else {
+    result.f = static_cast<float>(load_as<T>(from));
+  }
+  return result;
+}
+
+template <typename T, bool in_double>
+void store_element(uint8_t* to, Scalar value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    *to = value.i != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    store_as(to, static_cast<T>(value.i));
+  } else if constexpr (std::is_same_v<T, double> || in_double) {
+    store_as(to, static_cast<T>(value.d));
+  } else {
+    store_as(to, static_cast<T>(value.f));
+  }
+}
+
+Scalar load_rounded(const uint8_t* from) {
+  Scalar result;
+  result.d = static_cast<float>(load_as<double>(from));
+  return result;
+}
+
 }  // namespace
+
+void BufferView::set_block(const std::vector<int64_t>& mins, const std::vector<int64_t>& extents) {
+  axes.resize(extents.size());
+  int64_t stride = 1;
+  for (size_t d = extents.size(); d-- > 0;) {
+    axes[d] = {mins[d], extents[d], stride, false};
+    stride *= extents[d];
+  }
+}
+
+void BufferView::set_block(const std::vector<int64_t>& extents) {
+  set_block(std::vector<int64_t>(extents.size(), 0), extents);
+}
 
 // Compiles one expression. A shared subtree is evaluated once; what is computed inside a branch of
 // a select is forgotten after it, since the branch may not have run.
@@ -126,9 +173,9 @@ class ExprCompiler {
     const BufferView& view = machine_.buffer(read.args[0]);
     EMULSION_CHECK(view.dtype == node.dtype, "{} reads {} as {}, it is {}", scope_.owner, view.name,
                    to_string(node.dtype), to_string(view.dtype));
-    EMULSION_CHECK(view.extents.size() == slots.size(), "{} reads {} with {} indices for {} axes",
-                   scope_.owner, view.name, slots.size(), view.extents.size());
-    read.round = view.wide && view.name != scope_.owner;
+    EMULSION_CHECK(view.axes.size() == slots.size(), "{} reads {} with {} indices for {} axes",
+                   scope_.owner, view.name, slots.size(), view.axes.size());
+    read.load = machine_.load_function(view, scope_.owner);
     read.result = machine_.add_slot();
     program_.index_slots.insert(program_.index_slots.end(), slots.begin(), slots.end());
     program_.code.push_back(read);
@@ -223,7 +270,9 @@ Scalar ExprMachine::evaluate(const Program& program) {
             instruction.compute(slots[instruction.args[0]], slots[instruction.args[1]]);
         break;
       case Control::read:
-        slots[instruction.result] = read(program, instruction);
+        slots[instruction.result] = instruction.load(
+            locate(buffers_[static_cast<size_t>(instruction.args[0])],
+                   program.index_slots.data() + instruction.args[1], program.owner, "reads"));
         break;
       case Control::jump:
         at = static_cast<size_t>(instruction.args[1]);
@@ -236,60 +285,57 @@ Scalar ExprMachine::evaluate(const Program& program) {
   return slots[program.result];
 }
 
-uint8_t* ExprMachine::locate(const BufferView& view, const int* index_slots, size_t rank,
-                             const std::string& owner, const char* action) {
+uint8_t* ExprMachine::locate(const BufferView& view, const int* index_slots,
+                             const std::string& owner, const char* action) const {
+  if (!view.live) refuse_index(view, index_slots, owner, action);
   int64_t offset = 0;
-  bool inside = view.live;
-  for (size_t d = 0; inside && d < rank; ++d) {
-    int64_t index = integer(index_slots[d]) - view.mins[d];
-    if (!view.folded.empty() && view.folded[d]) {
-      index = (index % view.extents[d] + view.extents[d]) % view.extents[d];
-    }
-    inside = index >= 0 && index < view.extents[d];
-    offset =
-        view.strides.empty() ? offset * view.extents[d] + index : offset + index * view.strides[d];
+  const int* slot = index_slots;
+  for (const BufferView::AxisView& axis : view.axes) {
+    int64_t index = slots_[static_cast<size_t>(*slot++)].i - axis.min;
+    if (axis.folded) index = (index % axis.extent + axis.extent) % axis.extent;
+    if (index < 0 || index >= axis.extent) refuse_index(view, index_slots, owner, action);
+    offset += index * axis.stride;
   }
-  if (inside) return view.data + offset * view.element_size();
-  std::vector<int64_t> index;
-  for (size_t d = 0; d < rank; ++d) index.push_back(integer(index_slots[d]));
+  return view.data + offset * view.element_size();
+}
+
+void ExprMachine::refuse_index(const BufferView& view, const int* index_slots,
+                               const std::string& owner, const char* action) const {
+  std::vector<int64_t> index, mins, extents;
+  for (const BufferView::AxisView& axis : view.axes) {
+    index.push_back(slots_[static_cast<size_t>(*index_slots++)].i);
+    mins.push_back(axis.min);
+    extents.push_back(axis.extent);
+  }
   std::string message =
-      view.live ? fmt::format("{} {} {}{}: expected an index from {}, {} of them on each axis",
-                              owner, action, view.name, brackets(index), brackets(view.mins),
-                              brackets(view.extents))
-                : fmt::format("{} {} {}{}: no storage is live here", owner, action, view.name,
-                              brackets(index));
+      view.live
+          ? fmt::format("{} {} {}{}: expected an index from {}, {} of them on each axis", owner,
+                        action, view.name, brackets(index), brackets(mins), brackets(extents))
+          : fmt::format("{} {} {}{}: no storage is live here", owner, action, view.name,
+                        brackets(index));
   if (out_of_bounds_ == OutOfBounds::error) throw Error(message);
   throw InternalError(message);
 }
 
-Scalar ExprMachine::read(const Program& program, const Instruction& instruction) {
-  const BufferView& view = buffers_[static_cast<size_t>(instruction.args[0])];
-  const uint8_t* from = locate(view, program.index_slots.data() + instruction.args[1],
-                               view.extents.size(), program.owner, "reads");
-  Scalar result;
-  if (view.dtype == DType::f32 && view.wide) {
-    double value = load_as<double>(from);
-    result.d = instruction.round ? static_cast<float>(value) : value;
-    return result;
-  }
-  visit_element(view.dtype, [&](auto type) {
+LoadFunction ExprMachine::load_function(const BufferView& view, const std::string& reader) const {
+  if (view.wide) return view.name == reader ? load_element<double, true> : load_rounded;
+  return visit_element(view.dtype, [&](auto type) -> LoadFunction {
     using T = decltype(type);
-    if constexpr (std::is_same_v<T, bool>) {
-      result.i = *from != 0;
-    } else if constexpr (std::is_integral_v<T>) {
-      result.i = load_as<T>(from);  // NOLINT(bugprone-signed-char-misuse): the sign stays
-    } else if (std::is_same_v<T, double> || f64_arithmetic_) {
-      result.d = load_as<T>(from);
-    } else {
-      result.f = static_cast<float>(load_as<T>(from));
-    }
+    return f64_arithmetic_ ? load_element<T, true> : load_element<T, false>;
   });
-  return result;
+}
+
+StoreFunction ExprMachine::store_function(const BufferView& view) const {
+  if (view.wide) return store_element<double, true>;
+  return visit_element(view.dtype, [&](auto type) -> StoreFunction {
+    using T = decltype(type);
+    return f64_arithmetic_ ? store_element<T, true> : store_element<T, false>;
+  });
 }
 
 uint8_t* ExprMachine::locate_target(const Assignment& assignment) {
   return locate(buffers_[static_cast<size_t>(assignment.buffer)], assignment.index.data(),
-                assignment.index.size(), assignment.value.owner, "writes");
+                assignment.value.owner, "writes");
 }
 
 void ExprMachine::run_store(const Assignment& assignment) {
@@ -300,25 +346,9 @@ void ExprMachine::run_store(const Assignment& assignment) {
 }
 
 void ExprMachine::run(const Assignment& assignment) {
-  Scalar value = evaluate(assignment.value);
+  const Scalar value = evaluate(assignment.value);
   const BufferView& view = buffers_[static_cast<size_t>(assignment.buffer)];
-  uint8_t* to = locate_target(assignment);
-  if (view.dtype == DType::f32 && view.wide) {
-    store_as(to, value.d);
-    return;
-  }
-  visit_element(view.dtype, [&](auto type) {
-    using T = decltype(type);
-    if constexpr (std::is_same_v<T, bool>) {
-      *to = value.i != 0;
-    } else if constexpr (std::is_integral_v<T>) {
-      store_as(to, static_cast<T>(value.i));
-    } else if (std::is_same_v<T, double> || f64_arithmetic_) {
-      store_as(to, static_cast<T>(value.d));
-    } else {
-      store_as(to, static_cast<T>(value.f));
-    }
-  });
+  store_function(view)(locate_target(assignment), value);
 }
 
 }  // namespace emulsion

@@ -22,21 +22,31 @@
 
 namespace emulsion {
 
-// The elements of one tensor, or of the part of it that is stored: element [i0, i1, ...] lives at
-// [i0 - mins[0], i1 - mins[1], ...] of a block of `extents`; along a folded axis at i mod extent.
+// The elements of one tensor, or of the part of it that is stored: along each axis `extent` of them
+// from `min` on, `stride` elements apart; along a folded axis any index, i where i mod extent is.
 struct BufferView {
+  struct AxisView {
+    int64_t min = 0, extent = 0, stride = 0;
+    bool folded = false;
+  };
+
   std::string name;
   DType dtype = DType::f32;
   bool wide = false;  // f32 stored as double: an accumulator, rounded when another stage reads it
   uint8_t* data = nullptr;  // null: not live now
   bool live = false;
-  std::vector<int64_t> mins;
-  std::vector<int64_t> extents;
-  std::vector<int64_t> strides;  // in elements; empty: dense and row-major
-  std::vector<bool> folded;      // of each axis; empty: none is
+  std::vector<AxisView> axes;
 
   int element_size() const { return wide ? 8 : size_in_bytes(dtype); }
+  // A dense row-major block.
+  void set_block(const std::vector<int64_t>& mins, const std::vector<int64_t>& extents);
+  // One that starts at 0.
+  void set_block(const std::vector<int64_t>& extents);
 };
+
+// How the bytes of an element become a value, and a value the bytes of an element.
+using LoadFunction = Scalar (*)(const uint8_t* from);
+using StoreFunction = void (*)(uint8_t* to, Scalar value);
 
 // Whose fault an index outside its buffer is: of the graph's author (Error), or ours
 // (InternalError).
@@ -47,8 +57,10 @@ class ExprMachine {
   struct Instruction {
     enum class Control : uint8_t { compute, read, jump, jump_if_zero };
     Control control = Control::compute;
-    bool round = false;  // read: an f32 that is stored wide
-    ScalarFunction compute = nullptr;
+    union {
+      ScalarFunction compute = nullptr;
+      LoadFunction load;  // read
+    };
     int result = 0;
     int args[2] = {0, 0};  // slots; read: buffer, position in index_slots; jumps: slot, target
   };
@@ -100,9 +112,12 @@ class ExprMachine {
   Scalar evaluate(const Program& program);
   uint8_t* locate_target(const Assignment& assignment);
   // Where the element is; refuses an index outside the view.
-  uint8_t* locate(const BufferView& view, const int* index_slots, size_t rank,
-                  const std::string& owner, const char* action);
-  Scalar read(const Program& program, const Instruction& instruction);
+  uint8_t* locate(const BufferView& view, const int* index_slots, const std::string& owner,
+                  const char* action) const;
+  [[noreturn]] void refuse_index(const BufferView& view, const int* index_slots,
+                                 const std::string& owner, const char* action) const;
+  LoadFunction load_function(const BufferView& view, const std::string& reader) const;
+  StoreFunction store_function(const BufferView& view) const;
 
   bool f64_arithmetic_;
   OutOfBounds out_of_bounds_;

@@ -88,8 +88,7 @@ class GraphInterpreter {
     view.name = op.name;
     view.dtype = op.dtype;
     view.live = true;
-    view.extents = evaluate_shape(op.name, op.shape, sizes_);
-    view.mins.assign(view.extents.size(), 0);
+    view.set_block(evaluate_shape(op.name, op.shape, sizes_));
     storage_.push_back(std::move(bytes));
     view.data = storage_.back().data();
     return buffers_[&op] = machine_.add_buffer(std::move(view));

@@ -7,6 +7,7 @@
 
 #include "backends/interpreter/evaluate_expr.h"
 #include "dsl/error.h"
+#include "passes/nest/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -18,7 +19,7 @@ using Program = ExprMachine::Program;
 struct Step {
   enum class Kind : uint8_t { sequence, loop, alloc, uop };
   Kind kind = Kind::sequence;
-  std::vector<Step> children;
+  std::vector<size_t> children;  // positions in the list of all steps
   // loop
   int slot = 0;
   Program min, extent;
@@ -64,8 +65,7 @@ class NestInterpreter {
 
   TensorValues run() {
     EMULSION_CHECK(nest_.root != nullptr, "nest {} has no root", nest_.name);
-    Step root = compile(*nest_.root);
-    execute(root);
+    execute(compile(*nest_.root));
     TensorValues outputs;
     for (size_t i = 0; i < nest_.buffers.size(); ++i) {
       if (nest_.buffers[i].role == BufferRole::output) {
@@ -81,8 +81,7 @@ class NestInterpreter {
     BufferView view;
     view.name = buffer.name;
     view.dtype = buffer.dtype;
-    view.mins.assign(buffer.shape.size(), 0);
-    view.extents.assign(buffer.shape.size(), 0);
+    std::vector<int64_t> extents(buffer.shape.size(), 0);
     std::vector<uint8_t>& bytes = storage_[position];
     switch (buffer.role) {
       case BufferRole::input:
@@ -101,8 +100,8 @@ class NestInterpreter {
     }
     if (buffer.role != BufferRole::internal) {
       bool output = buffer.role == BufferRole::output;
-      view.extents = evaluate_shape((output ? "output " : "") + buffer.name, buffer.shape, sizes_);
-      size_t size = count_of(view.extents) * static_cast<size_t>(view.element_size());
+      extents = evaluate_shape((output ? "output " : "") + buffer.name, buffer.shape, sizes_);
+      size_t size = count_of(extents) * static_cast<size_t>(view.element_size());
       if (output) {
         bytes.resize(size);
         fill_with_poison(view.wide ? DType::f64 : view.dtype, &bytes);
@@ -112,6 +111,7 @@ class NestInterpreter {
       view.live = true;
       view.data = bytes.data();
     }
+    view.set_block(extents);
     machine_.add_buffer(std::move(view));
   }
 
@@ -125,7 +125,8 @@ class NestInterpreter {
 
   TensorValue output_value(size_t position) {
     const BufferView& view = machine_.buffer(static_cast<int>(position));
-    TensorValue value = zeros(view.dtype, view.extents);
+    TensorValue value =
+        zeros(view.dtype, evaluate_shape(view.name, nest_.buffers[position].shape, sizes_));
     if (!view.wide) {
       value.bytes = storage_[position];
       return value;
@@ -137,7 +138,14 @@ class NestInterpreter {
     return value;
   }
 
-  Step compile(const Node& node) {
+  // The position of the step that the node becomes.
+  size_t compile(const Node& node) {
+    size_t position = 0;
+    with_stack_room([&] { position = compile_here(node); });
+    return position;
+  }
+
+  size_t compile_here(const Node& node) {
     if (const Branch* branch = node.as<Branch>()) return compile(*chosen_side(*branch, sizes_));
     if (const Loop* loop = node.as<Loop>()) return compile_loop(*loop);
     // What a hoisted alloc holds is poison at first, as without it.
@@ -145,10 +153,10 @@ class NestInterpreter {
     if (const Alloc* alloc = node.as<Alloc>()) compile_alloc(*alloc, &step);
     if (const UopNode* uop = node.as<UopNode>()) compile_uop(*uop, &step);
     for_each_child(node, [&](const NodePtr& child) { step.children.push_back(compile(*child)); });
-    return step;
+    return add_step(std::move(step));
   }
 
-  Step compile_loop(const Loop& loop) {
+  size_t compile_loop(const Loop& loop) {
     const std::string variable = loop.variable();
     EMULSION_CHECK(variables_.count(variable) == 0, "loop {} inside itself", variable);
     Step step;
@@ -160,7 +168,12 @@ class NestInterpreter {
     variables_[variable] = step.slot;
     step.children.push_back(compile(*loop.body));
     variables_.erase(variable);
-    return step;
+    return add_step(std::move(step));
+  }
+
+  size_t add_step(Step step) {
+    steps_.push_back(std::move(step));
+    return steps_.size() - 1;
   }
 
   void compile_alloc(const Alloc& alloc, Step* step) {
@@ -229,16 +242,17 @@ class NestInterpreter {
     return scope;
   }
 
-  void execute(Step& step) {
+  void execute(size_t position) {
+    const Step& step = steps_[position];
     switch (step.kind) {
       case Step::Kind::sequence:
-        for (Step& child : step.children) execute(child);
+        for (size_t child : step.children) execute(child);
         return;
       case Step::Kind::loop:
         execute_loop(step);
         return;
       case Step::Kind::alloc:
-        execute_alloc(step);
+        with_stack_room([&] { execute_alloc(step); });
         return;
       case Step::Kind::uop:
         execute_uop(step);
@@ -246,39 +260,37 @@ class NestInterpreter {
     }
   }
 
-  void execute_loop(Step& step) {
+  void execute_loop(const Step& step) {
     const int64_t min = machine_.run_index(step.min);
     const int64_t extent = machine_.run_index(step.extent);
     for (int64_t i = 0; i < extent; ++i) {
-      for (Step& child : step.children) {
+      for (size_t child : step.children) {
         machine_.integer(step.slot) = min + (step.backwards ? extent - 1 - i : i);
         execute(child);
       }
     }
   }
 
-  void execute_alloc(Step& step) {
+  void execute_alloc(const Step& step) {
     BufferView& view = machine_.buffer(step.buffer);
     EMULSION_CHECK(!view.live, "alloc of {} inside another", view.name);
-    for (size_t d = 0; d < step.mins.size(); ++d) view.mins[d] = machine_.run_index(step.mins[d]);
-    view.extents = step.extents;
-    view.folded.clear();
+    const std::vector<int64_t> strides = step.layout.strides(step.extents);
     std::vector<int64_t> padded;
-    for (size_t d = 0; d < view.extents.size(); ++d) {
-      view.folded.push_back(step.layout.fold(d) > 0);
-      padded.push_back(step.layout.padded(d, view.extents[d]));
+    for (size_t d = 0; d < step.extents.size(); ++d) {
+      padded.push_back(step.layout.padded(d, step.extents[d]));
+      view.axes[d] = {machine_.run_index(step.mins[d]), step.extents[d], strides[d],
+                      step.layout.fold(d) > 0};
     }
-    view.strides = step.layout.strides(view.extents);
     std::vector<uint8_t>& bytes = storage_[static_cast<size_t>(step.buffer)];
     bytes.resize(count_of(padded) * static_cast<size_t>(view.element_size()));
     fill_with_poison(view.wide ? DType::f64 : view.dtype, &bytes);
     view.data = bytes.data();
     view.live = true;
-    for (Step& child : step.children) execute(child);
+    for (size_t child : step.children) execute(child);
     view.live = false;
   }
 
-  void execute_uop(Step& step) {
+  void execute_uop(const Step& step) {
     bool loads = true, stores = true;
     for (const auto& [condition, mask] : step.guards) {
       if (machine_.run_index(condition) != 0) continue;
@@ -304,6 +316,7 @@ class NestInterpreter {
   SizeValues sizes_;
   std::map<std::string, int> variables_;  // sizes, and the loops around the node being compiled
   std::vector<std::vector<uint8_t>> storage_;
+  std::vector<Step> steps_;
 };
 
 }  // namespace

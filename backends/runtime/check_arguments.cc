@@ -346,3 +346,20 @@ int emulsion_check_arguments(const char* descriptor, const halide_buffer_t* cons
                   new_error() << "a check of a kernel's arguments threw an exception");
   }
 }
+
+int emulsion_check_storage(const char* kernel, const char* stage, const char* dtype,
+                           int element_bytes, int rank, const int64_t* extents) {
+  const auto extent_of = [&](int axis) { return extents[axis] > 1 ? extents[axis] : int64_t{1}; };
+  int64_t bytes = element_bytes;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (__builtin_mul_overflow(bytes, extent_of(axis), &bytes)) bytes = kSaturated;
+  }
+  if (bytes <= kMaxBytes) return EMULSION_OK;
+  ErrorMessage& message = new_error() << "kernel " << kernel << ": storage of " << stage
+                                      << ": expected at most " << kMaxBytes << " bytes, got "
+                                      << bytes << " for shape [";
+  for (int axis = 0; axis < rank; ++axis) message << (axis == 0 ? "" : ", ") << extent_of(axis);
+  return refuse(EMULSION_ERROR_ALLOCATION_TOO_LARGE,
+                message << "] of " << dtype
+                        << "; legal: smaller run-time sizes, or a schedule that stores less");
+}

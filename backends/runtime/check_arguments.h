@@ -7,6 +7,8 @@
  * it.
  */
 
+#include <stdint.h>  // NOLINT(modernize-deprecated-headers): plain C
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -24,6 +26,12 @@ struct halide_buffer_t;
  * another argument. An axis of extent 1 may have any stride, and a buffer without elements any
  * strides and host pointer. */
 int emulsion_check_arguments(const char* descriptor, const struct halide_buffer_t* const* buffers);
+
+/* The next thing, for what a kernel stores between its operations, where its size depends on the
+ * run-time sizes. Returns 0, or a code with emulsion_last_error() set when the storage of `stage`,
+ * `rank` extents of elements of `dtype` that take `element_bytes`, has 2^31 bytes or more. */
+int emulsion_check_storage(const char* kernel, const char* stage, const char* dtype,
+                           int element_bytes, int rank, const int64_t* extents);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -10,6 +10,9 @@ using emulsion::runtime::thread_state;
 // The codes that both sides name: a number that moved in Halide must not compile.
 static_assert(int{EMULSION_ERROR_GENERIC} == int{halide_error_code_generic_error});
 static_assert(int{EMULSION_ERROR_BAD_TYPE} == int{halide_error_code_bad_type});
+static_assert(int{EMULSION_ERROR_ALLOCATION_TOO_LARGE} ==
+              int{halide_error_code_buffer_allocation_too_large});
+static_assert(int{EMULSION_ERROR_REQUIREMENT_FAILED} == int{halide_error_code_requirement_failed});
 static_assert(int{EMULSION_ERROR_CONSTRAINT_VIOLATED} ==
               int{halide_error_code_constraint_violated});
 static_assert(int{EMULSION_ERROR_OUT_OF_MEMORY} == int{halide_error_code_out_of_memory});
@@ -29,11 +32,13 @@ constexpr CodeName kCodeNames[] = {
     {EMULSION_OK, "success"},
     {EMULSION_ERROR_GENERIC, "error"},
     {EMULSION_ERROR_BAD_TYPE, "bad type"},
+    {EMULSION_ERROR_ALLOCATION_TOO_LARGE, "allocation too large"},
     {EMULSION_ERROR_CONSTRAINT_VIOLATED, "constraint violated"},
     {EMULSION_ERROR_OUT_OF_MEMORY, "out of memory"},
     {EMULSION_ERROR_NULL_BUFFER, "null buffer"},
     {EMULSION_ERROR_INTERNAL, "internal error"},
     {EMULSION_ERROR_UNALIGNED_HOST, "unaligned host pointer"},
+    {EMULSION_ERROR_REQUIREMENT_FAILED, "requirement failed"},
     {EMULSION_ERROR_NULL_HOST, "null host pointer"},
     {EMULSION_ERROR_BAD_DIMENSIONS, "bad rank"},
     {EMULSION_ERROR_ALIASED_OUTPUT, "aliased output"},
@@ -47,7 +52,6 @@ constexpr CodeName kCodeNames[] = {
     // Halide's own, from a check inside a kernel's body that ours did not foresee.
     {halide_error_code_explicit_bounds_too_small, "explicit bounds too small"},
     {halide_error_code_access_out_of_bounds, "access out of bounds"},
-    {halide_error_code_buffer_allocation_too_large, "allocation too large"},
     {halide_error_code_buffer_extents_too_large, "extents too large"},
     {halide_error_code_constraints_make_required_region_smaller, "required region too small"},
     {halide_error_code_param_too_small, "parameter too small"},
@@ -56,7 +60,6 @@ constexpr CodeName kCodeNames[] = {
     {halide_error_code_symbol_not_found, "symbol not found"},
     {halide_error_code_bad_fold, "bad fold"},
     {halide_error_code_fold_factor_too_small, "fold factor too small"},
-    {halide_error_code_requirement_failed, "requirement failed"},
     {halide_error_code_buffer_extents_negative, "negative extents"},
     {halide_error_code_specialize_fail, "no specialization applies"},
     {halide_error_code_bad_extern_fold, "bad fold of an extern stage"},

@@ -23,11 +23,15 @@ enum emulsion_error_code {
   EMULSION_OK = 0,
   EMULSION_ERROR_GENERIC = -1,
   EMULSION_ERROR_BAD_TYPE = -3,
-  EMULSION_ERROR_CONSTRAINT_VIOLATED = -8, /* an extent that the kernel fixes to a number */
+  EMULSION_ERROR_ALLOCATION_TOO_LARGE = -5, /* 2^31 bytes or more to store inside the kernel */
+  EMULSION_ERROR_CONSTRAINT_VIOLATED = -8,  /* an extent that the kernel fixes to a number */
   EMULSION_ERROR_OUT_OF_MEMORY = -11,
   EMULSION_ERROR_NULL_BUFFER = -12,
   EMULSION_ERROR_INTERNAL = -22, /* our mistake, not the caller's */
   EMULSION_ERROR_UNALIGNED_HOST = -24,
+  /* the processor is none of the kernel's targets; of a checked kernel: an index outside its memory
+   */
+  EMULSION_ERROR_REQUIREMENT_FAILED = -27,
   EMULSION_ERROR_NULL_HOST = -34,
   EMULSION_ERROR_BAD_DIMENSIONS = -43, /* a wrong rank */
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <omp.h>
 #include <pthread.h>
+#include <xmmintrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -51,6 +52,7 @@ struct ParallelLoop {
   void* user_context = nullptr;
   halide_task_t task = nullptr;
   uint8_t* closure = nullptr;
+  unsigned float_control = _mm_getcsr();  // the caller's
   int range_count = 0;
   Range ranges[kMaxRanges];
   std::atomic<int> code{0};  // of the first iteration that failed
@@ -81,7 +83,26 @@ int run_on_this_thread(void* user_context, halide_task_t task, int min, int size
   return 0;
 }
 
+// Flags of float operations that have happened are the thread's own; how it rounds and what it does
+// with denormal numbers is the caller's, so that each thread gives the same bits.
+constexpr unsigned kFloatFlags = 0x3f;
+
+// As long as it lives, the thread computes floats as `control` says.
+class FloatControl {
+ public:
+  explicit FloatControl(unsigned control) : before_(_mm_getcsr()) {
+    _mm_setcsr((control & ~kFloatFlags) | (before_ & kFloatFlags));
+  }
+  ~FloatControl() { _mm_setcsr((before_ & ~kFloatFlags) | (_mm_getcsr() & kFloatFlags)); }
+  FloatControl(const FloatControl&) = delete;
+  FloatControl& operator=(const FloatControl&) = delete;
+
+ private:
+  const unsigned before_;
+};
+
 void work_as(int thread, ParallelLoop& loop) {
+  const FloatControl as_the_caller(loop.float_control);
   for (int visited = 0; visited < loop.range_count; ++visited) {
     Range& range = loop.ranges[(thread + visited) % loop.range_count];
     while (loop.code.load(std::memory_order_relaxed) == 0) {

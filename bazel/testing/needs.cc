@@ -11,14 +11,9 @@ constexpr const char* kThisCpu = "; this CPU has no ";
 }  // namespace
 
 std::string WhyItDoesNotRun(const Target& target) {
-  if (runs_on_this_machine(target)) return "";
-  std::string missing;
-  for (const std::string& feature : target.features) {
-    Target one;
-    one.features = {feature};
-    if (!runs_on_this_machine(one)) missing += (missing.empty() ? "" : ", ") + feature;
-  }
-  return kNeeds + target.to_string() + kThisCpu + (missing.empty() ? target.arch : missing);
+  const std::vector<std::string> missing = missing_on_this_machine(target);
+  if (missing.empty()) return "";
+  return fmt::format("{}{}{}{}", kNeeds, target.to_string(), kThisCpu, fmt::join(missing, ", "));
 }
 
 Need JudgeNeed(const std::string& reason) {

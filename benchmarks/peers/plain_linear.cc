@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "benchmarks/peers/best_instructions.h"
+
 namespace emulsion::benchmarks {
 
 // Whole rows of w are added up, so that the innermost loop runs along memory and becomes vectors.
-__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3"))) void
-plain_linear(const LinearShape& shape, const float* __restrict x, const float* __restrict w,
-             const float* __restrict bias, float* __restrict y) {
+EMULSION_BEST_INSTRUCTIONS void plain_linear(const LinearShape& shape, const float* __restrict x,
+                                             const float* __restrict w,
+                                             const float* __restrict bias, float* __restrict y) {
   for (int64_t m = 0; m < shape.m; ++m) {
     float* row = y + m * shape.n;
     for (int64_t n = 0; n < shape.n; ++n) row[n] = bias[n];

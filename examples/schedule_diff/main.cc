@@ -16,6 +16,7 @@
 #include "dsl/files.h"
 #include "dsl/graph_text.h"
 #include "dsl/schedule_file.h"
+#include "dsl/version.h"
 #include "passes/analyse/diff_schedules.h"
 
 namespace {
@@ -54,6 +55,7 @@ int main(int argc, char** argv) {
   std::string graph_path, left_path, right_path;
   std::vector<std::string> sizes;
   bool as_json = false;
+  app.set_version_flag("--version", "Emulsion " EMULSION_VERSION);
   app.add_option("graph", graph_path, "the graph, as text")->required();
   app.add_option("left", left_path, "a schedule: text, or JSON when it ends in .json")->required();
   app.add_option("right", right_path, "another schedule of that graph")->required();

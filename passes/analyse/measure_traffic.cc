@@ -7,11 +7,12 @@
 
 #include "dsl/error.h"
 #include "passes/analyse/uop_program.h"
+#include "passes/nest/stack_room.h"
 
 namespace emulsion {
 namespace {
 
-// One uOp of the tree with what is around it.
+// One uOp of the tree with what is around it: the loops, and the allocs of what it reads or writes.
 struct SiteContext {
   const UopSite* site;
   std::vector<const UopStep*> loops, allocs;
@@ -29,7 +30,7 @@ class SiteFinder {
   // The first loop or uOp on the way down opens a pass, or continues that of its stage.
   int pass_of(const UopStep& step) {
     const UopStep* leaf = &step;
-    while (leaf->site < 0 && !leaf->children.empty()) leaf = &leaf->children.back();
+    while (leaf->site < 0 && !leaf->children.empty()) leaf = leaf->children.back();
     const int32_t stage = leaf->site < 0 ? -1 : program_.sites()[leaf->site].stage;
     return passes_.emplace(stage, static_cast<int>(passes_.size())).first->second;
   }
@@ -41,11 +42,25 @@ class SiteFinder {
     if (loop) loops_.push_back(&step);
     if (step.kind == UopStep::Kind::alloc) allocs_.push_back(&step);
     if (step.site >= 0) {
-      found.push_back({&program_.sites()[static_cast<size_t>(step.site)], loops_, allocs_, pass});
+      const UopSite& site = program_.sites()[static_cast<size_t>(step.site)];
+      found.push_back({&site, loops_, allocs_of(site), pass});
     }
-    for (const UopStep& child : step.children) walk(child, pass);
+    for (const UopStep* child : step.children) {
+      with_stack_room([&] { walk(*child, pass); });
+    }
     if (loop) loops_.pop_back();
     if (step.kind == UopStep::Kind::alloc) allocs_.pop_back();
+  }
+
+  std::vector<const UopStep*> allocs_of(const UopSite& site) const {
+    std::vector<const UopStep*> result;
+    for (const UopStep* alloc : allocs_) {
+      const auto reads = [&](const UopSite::Read& read) { return read.buffer == alloc->buffer; };
+      const bool used =
+          alloc->buffer == site.write || std::any_of(site.reads.begin(), site.reads.end(), reads);
+      if (used) result.push_back(alloc);
+    }
+    return result;
   }
 
   const UopProgram& program_;

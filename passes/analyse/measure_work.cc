@@ -5,16 +5,18 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "dsl/checked_arithmetic.h"
 #include "passes/nest/map_point.h"
+#include "passes/nest/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
 
 using Values = std::map<std::string, int64_t>;
-using Steps = std::map<std::string, int64_t>;  // by stage: how often its body is evaluated
 
 // Operators that work on values: none inside an index, and no condition that indices decide.
 int64_t operations_in(const Expr& e) {
@@ -36,6 +38,12 @@ int64_t bytes_of(const LoopNest& nest, const Storage& storage, const SizeValues&
   }
   return bytes;
 }
+
+// What happens under a node.
+struct Steps {
+  std::map<std::string, int64_t> by_stage;  // how often its body is evaluated
+  int64_t operations = 0;                   // of all stages together
+};
 
 // Where a stage is in the tree: the loops around its uOps, and around its storage.
 struct StagePlace {
@@ -145,11 +153,18 @@ class WorkMeter {
     places_ = std::move(finder.places);
     slid_along_ = std::move(finder.slid_along);
     parts_ = std::move(finder.parts);
+    // Storage from outside a loop is filled inside it: its iterations need their order.
+    for (const auto& [stage, place] : places_) {
+      if (!place.window) continue;
+      for (size_t i = place.loops_around_alloc; i < place.loops_around_window; ++i) {
+        carrying_.insert(place.loops[i]);
+      }
+    }
   }
 
   Work run() {
     Values values = sizes_;
-    Steps all = steps_of(*nest_.root, &values);
+    std::map<std::string, int64_t> all = steps_of(*nest_.root, &values).by_stage;
     Work work;
     for (const Stage& stage : nest_.stages) {
       StageWork one;
@@ -172,7 +187,13 @@ class WorkMeter {
   int64_t reduction_steps(const Stage& stage) const {
     int64_t result = 1;
     for (const Axis& axis : stage.reduction_axes) {
-      result = checked_mul(result, axis.extent().evaluate(sizes_));
+      const auto step = std::find_if(
+          stage.transforms.begin(), stage.transforms.end(), [&](const LoopTransform& t) {
+            return t.kind == LoopTransform::Kind::step && t.axis == axis.name();
+          });
+      const int64_t extent = axis.extent().evaluate(sizes_);
+      const int64_t factor = step == stage.transforms.end() ? 1 : step->factor;
+      result = checked_mul(result, (extent + factor - 1) / factor);
     }
     return result;
   }
@@ -184,27 +205,51 @@ class WorkMeter {
     return result;
   }
 
-  // How often each body under a node is evaluated. What an alloc or a window says is computed
-  // counts, not the loops inside: they may go past it, guarded. `values`: of the loops around 0 in
-  // the first iteration, 1 in all others.
+  // What happens under a node. What an alloc or a window says is computed counts, not the loops
+  // inside: they may go past it, guarded. `values`: of the loops around 0 in the first iteration, 1
+  // in all others.
   Steps steps_of(const Node& node, Values* values) {
+    Steps steps;
+    with_stack_room([&] { steps = steps_of_kind(node, values); });
+    if (is_steady(*values)) operations_[&node] = steps.operations;
+    return steps;
+  }
+
+  // Whether the loops around that matter are past their first iterations.
+  bool is_steady(const Values& values) const {
+    return std::all_of(slid_along_.begin(), slid_along_.end(), [&](const std::string& variable) {
+      const auto value = values.find(variable);
+      return value == values.end() || value->second == 1;
+    });
+  }
+
+  Steps steps_of_kind(const Node& node, Values* values) {
     if (const Branch* branch = node.as<Branch>()) {
       return steps_of(*chosen_side(*branch, *values), values);
     }
     if (const Loop* loop = node.as<Loop>()) return steps_of_loop(*loop, values);
     Steps steps;
     if (const UopNode* uop = node.as<UopNode>()) {
-      if (uop->part != Part::init) steps[uop->stage] = 1;
+      if (uop->part != Part::init) set(uop->stage, 1, &steps);
     }
     for_each_child(node, [&](const NodePtr& child) { add(steps_of(*child, values), 1, &steps); });
     if (const WindowNode* window = node.as<WindowNode>()) {
-      steps[window->stage] = steps_of_region(window->stage, window->computed_extents(), *values);
+      set(window->stage, steps_of_region(window->stage, window->computed_extents(), *values),
+          &steps);
     }
     const Alloc* alloc = node.as<Alloc>();
     if (alloc && !places_[alloc->stage].window) {
-      steps[alloc->stage] = steps_of_region(alloc->stage, alloc->extents, *values);
+      set(alloc->stage, steps_of_region(alloc->stage, alloc->extents, *values), &steps);
     }
     return steps;
+  }
+
+  void set(const std::string& stage, int64_t count, Steps* steps) {
+    int64_t& known = steps->by_stage[stage];
+    const int64_t each = per_step_[stage];
+    steps->operations =
+        checked_add(steps->operations - checked_mul(known, each), checked_mul(count, each));
+    known = count;
   }
 
   int64_t steps_of_region(const std::string& stage, const std::vector<Expr>& extents,
@@ -247,20 +292,27 @@ class WorkMeter {
     return steps;
   }
 
-  static void add(const Steps& more, int64_t factor, Steps* steps) {
-    for (const auto& [stage, count] : more) {
-      (*steps)[stage] = checked_add((*steps)[stage], checked_mul(count, factor));
+  // The longer list takes in the shorter one.
+  static void add(Steps more, int64_t factor, Steps* steps) {
+    if (factor != 1) {
+      for (auto& [stage, count] : more.by_stage) count = checked_mul(count, factor);
+      more.operations = checked_mul(more.operations, factor);
     }
+    if (more.by_stage.size() > steps->by_stage.size()) std::swap(more, *steps);
+    for (const auto& [stage, count] : more.by_stage) {
+      int64_t& sum = steps->by_stage[stage];
+      sum = checked_add(sum, count);
+    }
+    steps->operations = checked_add(steps->operations, more.operations);
   }
 
-  // Operations of one pass through a node, in the steady state of the loops around it.
+  // Operations of one pass through a node, in the steady state of the loops around it. Nearly
+  // always run() has met it so.
   int64_t operations_of(const Node& node, const std::vector<const Loop*>& around) {
-    int64_t result = 0;
+    const auto known = operations_.find(&node);
+    if (known != operations_.end()) return known->second;
     Values values = steady(around);
-    for (const auto& [stage, steps] : steps_of(node, &values)) {
-      result = checked_add(result, checked_mul(steps, per_step_[stage]));
-    }
-    return result;
+    return steps_of(node, &values).operations;
   }
 
   Values steady(const std::vector<const Loop*>& around) const {
@@ -284,23 +336,8 @@ class WorkMeter {
       if (loop->kind == LoopKind::parallel) work->parallel = checked_mul(work->parallel, extent);
       if (loop->kind == LoopKind::vectorized && own) work->lanes = checked_mul(work->lanes, extent);
       if (own && reduced.count(loop->axis)) continue;
-      if (!carries_window(*loop)) work->span = checked_mul(work->span, extent);
+      if (!carrying_.count(loop)) work->span = checked_mul(work->span, extent);
     }
-  }
-
-  // Whether storage from outside a loop is filled inside it: its iterations need their order.
-  bool carries_window(const Loop& loop) const {
-    for (const auto& [stage, place] : places_) {
-      if (!place.window) continue;
-      for (size_t i = place.loops_around_alloc; i < place.loops_around_window; ++i) {
-        if (loops_around(stage)[i] == &loop) return true;
-      }
-    }
-    return false;
-  }
-
-  const std::vector<const Loop*>& loops_around(const std::string& stage) const {
-    return places_.at(stage).loops;
   }
 
   int64_t reuse_distance(const StagePlace& place) {
@@ -331,6 +368,8 @@ class WorkMeter {
   std::map<std::string, StagePlace> places_;
   std::set<std::string> slid_along_;
   std::map<const Loop*, std::vector<const Loop*>> parts_;
+  std::set<const Loop*> carrying_;                       // whose iterations need their order
+  std::unordered_map<const Node*, int64_t> operations_;  // in the steady state
 };
 
 std::string bytes_text(int64_t bytes) {

@@ -44,7 +44,7 @@ class UopList::Iterator::Walk {
       const bool loop = step.kind == UopStep::Kind::loop;
       const int64_t value = frame.first + frame.at;
       if (loop) slots_[static_cast<size_t>(step.slot)] = {value, value};
-      const UopStep& child = step.children[loop ? 0 : static_cast<size_t>(frame.at)];
+      const UopStep& child = *step.children[loop ? 0 : static_cast<size_t>(frame.at)];
       ++frame.at;
       if (enter(child)) return true;
     }

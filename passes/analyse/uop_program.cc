@@ -1,8 +1,10 @@
 #include "passes/analyse/uop_program.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dsl/error.h"
+#include "passes/nest/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -83,7 +85,18 @@ int32_t UopProgram::buffer_id(const std::string& name) const {
   return -1;
 }
 
-UopStep UopProgram::compile(const Node& node) {
+UopStep* UopProgram::keep(UopStep step) {
+  steps_.push_back(std::move(step));
+  return &steps_.back();
+}
+
+UopStep* UopProgram::compile(const Node& node) {
+  UopStep* made = nullptr;
+  with_stack_room([&] { made = compile_kind(node); });
+  return made;
+}
+
+UopStep* UopProgram::compile_kind(const Node& node) {
   if (const Loop* loop = node.as<Loop>()) return compile_loop(*loop);
   if (const Branch* branch = node.as<Branch>()) return compile(*chosen_side(*branch, sizes_));
   if (const Alloc* alloc = node.as<Alloc>()) return compile_alloc(*alloc);
@@ -94,10 +107,10 @@ UopStep UopProgram::compile(const Node& node) {
     step.site = static_cast<int>(sites_.size()) - 1;
   }
   for_each_child(node, [&](const NodePtr& child) { step.children.push_back(compile(*child)); });
-  return step;
+  return keep(std::move(step));
 }
 
-UopStep UopProgram::compile_alloc(const Alloc& alloc) {
+UopStep* UopProgram::compile_alloc(const Alloc& alloc) {
   UopStep step;
   step.kind = UopStep::Kind::alloc;
   step.buffer = buffer_id(alloc.stage);
@@ -109,10 +122,10 @@ UopStep UopProgram::compile_alloc(const Alloc& alloc) {
     step.extents.emplace_back(folded ? int_constant(2 * kAnyIndex - 1) : alloc.extents[d], slot);
   }
   step.children.push_back(compile(*alloc.body));
-  return step;
+  return keep(std::move(step));
 }
 
-UopStep UopProgram::compile_loop(const Loop& loop) {
+UopStep* UopProgram::compile_loop(const Loop& loop) {
   auto slot = [&](const std::string& name) { return names_.at(name); };
   UopStep step;
   step.kind = UopStep::Kind::loop;
@@ -128,14 +141,14 @@ UopStep UopProgram::compile_loop(const Loop& loop) {
   if (loop.kind != LoopKind::tile) {
     step.children.push_back(compile(*loop.body));
     for (const std::string& name : variables) names_.erase(name);
-    step.never = step.never || step.children[0].never;
-    return step;
+    step.never = step.never || step.children[0]->never;
+    return keep(std::move(step));
   }
   // Inside the uOp: the loop is a range of its variable, and the tree goes on with what it holds.
   tile_.push_back(
       {step.slot, evaluate_index(loop.min, sizes_), evaluate_index(loop.extent, sizes_)});
-  UopStep inside = compile(*loop.body);
-  inside.never = inside.never || step.never;
+  UopStep* inside = compile(*loop.body);
+  inside->never = inside->never || step.never;
   tile_.pop_back();
   for (const std::string& name : variables) names_.erase(name);
   return inside;

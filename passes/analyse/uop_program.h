@@ -4,6 +4,7 @@
 // A nest's tree ready to be walked uOp by uOp: names resolved to slots, expressions compiled. What
 // UopList walks and what measure_traffic sums over. Private to passes/analyse/.
 
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,7 +41,7 @@ struct UopSite {
 struct UopStep {
   enum class Kind : uint8_t { sequence, loop, alloc, uop };
   Kind kind = Kind::sequence;
-  std::vector<UopStep> children;
+  std::vector<const UopStep*> children;
   // loop
   int slot = 0;
   IntervalProgram min, extent;
@@ -60,7 +61,7 @@ class UopProgram {
  public:
   UopProgram(const LoopNest& nest, const SizeValues& sizes);
 
-  const UopStep& root() const { return root_; }
+  const UopStep& root() const { return *root_; }
   bool has_root() const { return nest_.root != nullptr; }
   const std::vector<UopSite>& sites() const { return sites_; }
   // Values of all slots, sizes set; and, by buffer, what an index may be: whole shapes, and for an
@@ -80,16 +81,19 @@ class UopProgram {
                 const std::vector<IndexBox>& boxes, Uop* uop) const;
 
  private:
-  UopStep compile(const Node& node);
-  UopStep compile_loop(const Loop& loop);
-  UopStep compile_alloc(const Alloc& alloc);
+  UopStep* compile(const Node& node);
+  UopStep* compile_kind(const Node& node);
+  UopStep* compile_loop(const Loop& loop);
+  UopStep* compile_alloc(const Alloc& alloc);
+  UopStep* keep(UopStep step);
   void compile_site(const UopNode& uop);
   int add_slot(const std::string& name, IndexRange range);
   int32_t buffer_id(const std::string& name) const;
 
   const LoopNest& nest_;
   SizeValues sizes_;
-  UopStep root_;
+  std::deque<UopStep> steps_;  // all; each stays where it is
+  const UopStep* root_ = nullptr;
   std::vector<UopSite> sites_;
   std::vector<UopSite::TileLoop> tile_;  // around the node that is compiled
   std::map<std::string, int> names_;

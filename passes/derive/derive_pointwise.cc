@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "passes/derive/derive_stage.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -104,6 +105,8 @@ std::optional<size_t> crosses(const Op& op, const Target& target) {
   std::optional<size_t> across;
   visit(op.body, [&](const Expr& e) {
     if (e->op != ExprOp::read || is_along(e, along)) return;
+    const auto moves = [&](const Expr& index) { return mentions(index, along.name()); };
+    if (std::none_of(e->args.begin(), e->args.end(), moves)) return;  // one value for a row
     for (size_t i = 0; i < last; ++i) {
       if (is_along(e, op.axes[i])) across = i;
     }
@@ -135,7 +138,10 @@ size_t count_shared(const std::vector<Axis>& loops, const Target& target) {
   size_t count = 0;
   for (const Axis& loop : loops) {
     const bool is_known = extent.is_constant() && loop.extent().is_constant();
-    if (count > 0 && (!is_known || extent.constant_term() >= int64_t{8} * target.cores)) break;
+    if (count > 0 && extent != Extent(1) &&
+        (!is_known || extent.constant_term() >= int64_t{8} * target.cores)) {
+      break;
+    }
     extent = extent * loop.extent();
     ++count;
   }

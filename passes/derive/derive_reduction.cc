@@ -3,19 +3,30 @@
 
 #include "dsl/affine.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/index/index_arithmetic.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
 
-// Whether some read walks memory with this axis: its last index moves by one element a step.
-bool is_contiguous_in_a_read(const Op& op, const std::string& axis) {
+bool moves_with_the_reduction(const Op& op, const Expr& read) {
+  return std::any_of(op.reduction_axes.begin(), op.reduction_axes.end(), [&](const Axis& axis) {
+    return std::any_of(read->args.begin(), read->args.end(),
+                       [&](const Expr& index) { return mentions(index, axis.name()); });
+  });
+}
+
+// Whether some read walks memory with this axis, its last index moving by one element a step: one
+// that is read again at each step of the reduction, where `reduced`.
+bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced) {
   bool found = false;
   visit(op.body, [&](const Expr& e) {
     if (e->op != ExprOp::read || e->args.empty()) return;
     auto last = affine_of(e->args.back());
     if (!last) return;
     auto coefficient = last->coefficients.find(axis);
-    found = found || (coefficient != last->coefficients.end() && coefficient->second == 1);
+    const bool walks = coefficient != last->coefficients.end() && coefficient->second == 1;
+    found = found || (walks && (!reduced || moves_with_the_reduction(op, e)));
   });
   return found;
 }
@@ -41,23 +52,28 @@ bool walks_pixels(const Op& op, const Pixels& pixels) {
 }
 
 // `rows`: how many of the first axes may be shared out; `last`: the loop that stands for the one
-// behind them, if that may be too.
-void share_rows(const Op& op, size_t rows, const Target& target, const std::optional<Axis>& last,
-                StageSchedule* stage) {
-  if (target.cores < 2) return;
+// behind them, if that may be too. Returns the loop that the first axes have become, where all of
+// them are shared.
+std::optional<Axis> share_rows(const Op& op, size_t rows, const Target& target,
+                               const std::optional<Axis>& last, StageSchedule* stage) {
+  if (target.cores < 2) return std::nullopt;
   std::vector<Extent> work = op.shape;
   for (const Axis& axis : op.reduction_axes) {
     if (axis.extent() != Extent(0)) work.push_back(axis.extent());  // the start value is left
   }
-  for (size_t i = 0; i < rows; ++i) {
-    const Extent& extent = op.axes[i].extent();
-    if (extent.is_constant() && extent.constant_term() < 2) continue;
-    parallel_from(*stage, op.axes[i], work, kWorkForThreads);
-    return;
+  const std::optional<int64_t> known = element_count(work);
+  if (known && *known < kReducedForThreads) return std::nullopt;
+  const std::vector<Axis> loops(op.axes.begin(),
+                                op.axes.begin() + static_cast<std::ptrdiff_t>(rows));
+  if (const size_t count = count_shared(loops, target); count > 0) {
+    const Axis tasks = fuse_leading(op, loops, count, stage);
+    parallel_from(*stage, tasks, work, kReducedForThreads);
+    return count == rows ? std::optional(tasks) : std::nullopt;
   }
   if (last && op.axes[rows].extent() != Extent(1)) {
-    parallel_from(*stage, *last, work, kWorkForThreads);
+    parallel_from(*stage, *last, work, kReducedForThreads);
   }
+  return std::nullopt;
 }
 
 // The stage that sums: where nothing is fused onto the sums, the result is a copy of it.
@@ -91,6 +107,15 @@ Axis sum_pixels(const Op& sums, const Op& result, const Pixels& pixels, int64_t 
   return x;
 }
 
+bool is_long(const Op& sums) {
+  constexpr int64_t kLong = 64;
+  int64_t steps = 1;
+  for (const Axis& axis : sums.reduction_axes) {
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(kLong));
+  }
+  return steps >= kLong;
+}
+
 // Along the last axis, acc in one or more vectors, the reduction loops around nothing else:
 //   for rows: for tile: alloc acc: [start value]; for k: acc += ...; y = acc
 Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_rows,
@@ -98,7 +123,8 @@ Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_row
   const Axis& last = sums.axes.back();
   const int64_t extent = last.extent().constant_term();
   int64_t width = std::min(lanes, extent);
-  for (int64_t more = 4; more >= 2 && width == lanes; more /= 2) {
+  // Of a long sum each vector more saves a walk through what is summed.
+  for (int64_t more = is_long(sums) ? 8 : 4; more >= 2 && width == lanes; more /= 2) {
     if (extent % (lanes * more) == 0) width = lanes * more;
   }
   const std::string acc = accumulator_of(sums, result, schedule);
@@ -139,8 +165,9 @@ bool keeps_sums_in_registers(const Op& op, const Target& target) {
   if (op.axes.empty()) return false;
   if (pixels_to_sum(op, value_lanes(op, target))) return true;
   const Axis& last = op.axes.back();
-  return is_contiguous_in_a_read(op, last.name()) && last.extent().is_constant() &&
-         last.extent().constant_term() >= 2;
+  if (!last.extent().is_constant() || last.extent().constant_term() < 2) return false;
+  return is_contiguous_in_a_read(op, last.name(), true) ||
+         (is_contiguous_in_a_read(op, last.name(), false) && !has_sums_in_lanes(op, target));
 }
 
 Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool whole_rows,
@@ -152,44 +179,49 @@ Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool wh
   return sum_columns(sums, result, lanes, whole_rows, schedule);
 }
 
+bool has_sums_in_lanes(const Op& op, const Target& target) {
+  const Axis& last = op.reduction_axes.back();
+  const std::optional<int64_t> extent = last.extent().as_constant();
+  return (!extent || *extent >= 2 * value_lanes(op, target)) &&
+         is_contiguous_in_a_read(op, last.name(), true);
+}
+
+StageSchedule& derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule) {
+  const std::string partial = fresh_stage(*schedule, op.name + "_lanes");
+  const Axis lane(fresh_axis(op, "lane"));
+  return reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, value_lanes(op, target),
+                         partial);
+}
+
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
-  const int64_t lanes = value_lanes(op, target);
-  const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
-  const Axis& last_reduction = op.reduction_axes.back();
-
-  std::optional<Axis> whole_last;
-  if (last) whole_last = *last;
-  if (keeps_sums_in_registers(op, target)) {
-    const std::optional<Pixels> pixels = pixels_to_sum(op, lanes);
-    const Axis around = derive_sums(op, op, target, true, schedule);
-    return share_rows(op, pixels ? pixels->rows : op.axes.size() - 1, target, around, &stage);
-  }
   const size_t rows = op.axes.empty() ? 0 : op.axes.size() - 1;
-  const bool tileable = last && last->extent().is_constant() && last->extent().constant_term() >= 2;
-  bool lanes_of_k = last_reduction.extent().is_constant() &&
-                    last_reduction.extent().constant_term() >= 2 * lanes &&
-                    is_contiguous_in_a_read(op, last_reduction.name());
-  if (lanes_of_k) {
-    std::string partial = fresh_stage(*schedule, op.name + "_lanes");
-    Axis lane(fresh_axis(op, "lane"));
-    StageSchedule& part =
-        reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, partial);
-    if (last) part.compute_at(op.name, *last);
-    share_rows(op, rows, target, whole_last, &stage);
+  if (keeps_sums_in_registers(op, target)) {
+    const std::optional<Pixels> pixels = pixels_to_sum(op, value_lanes(op, target));
+    const Axis around = derive_sums(op, op, target, true, schedule);
+    share_rows(op, pixels ? pixels->rows : rows, target, around, &stage);
     return;
   }
-  // Neither way is open (short or run-time extents): vectors along the last axis, results in
-  // memory.
-  if (last && tileable) {
-    std::vector<Axis> order = {*last};
-    for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
-    stage.reorder(order);
-    vectorize_last(stage, *last, lanes, false);
-    share_rows(op, rows, target, std::nullopt, &stage);
-  } else {
-    share_rows(op, rows, target, whole_last, &stage);
+  if (has_sums_in_lanes(op, target)) {
+    StageSchedule& lanes = derive_sums_in_lanes(op, target, schedule);
+    const std::optional<Axis> tasks = share_rows(op, op.axes.size(), target, std::nullopt, &stage);
+    if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()));
+    return;
   }
+  // Neither way is open: vectors along the last axis, results in memory.
+  const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
+  const std::optional<int64_t> columns = last ? last->extent().as_constant() : std::nullopt;
+  const bool tileable =
+      columns ? *columns >= 2 : last && is_contiguous_in_a_read(op, last->name(), true);
+  if (!tileable) {
+    share_rows(op, op.axes.size(), target, std::nullopt, &stage);
+    return;
+  }
+  std::vector<Axis> order = {*last};
+  for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
+  stage.reorder(order);
+  vectorize_last(stage, *last, value_lanes(op, target), false);
+  share_rows(op, rows, target, std::nullopt, &stage);
 }
 
 }  // namespace emulsion

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_set>
 
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
@@ -98,16 +99,21 @@ Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target&
   if (target.is_tile_machine()) return derive_tiles(graph, grouped, *target.tiles);
   Schedule schedule(graph);
   const std::set<std::string> transposed = transposed_weights(grouped);
-  std::set<const Op*> in_windows;
+  std::unordered_set<const Op*> done;
   if (options.fuse) {
     for (const WindowChain& chain : window_chains(grouped, target)) {
       derive_windows(chain, target, &schedule);
-      in_windows.insert(chain.reader);
-      for (const WindowChain::Producer& producer : chain.producers) in_windows.insert(producer.op);
+      done.insert(chain.reader);
+      for (const WindowChain::Producer& producer : chain.producers) done.insert(producer.op);
+    }
+    for (const RowGroup& group : row_groups(grouped, target, done)) {
+      derive_rows(group, target, &schedule);
+      done.insert(group.reader);
+      for (const RowGroup::Producer& producer : group.producers) done.insert(producer.op);
     }
   }
   for (const OpPtr& op : grouped.ops()) {
-    if (is_always_empty(*op) || in_windows.count(op.get())) continue;
+    if (is_always_empty(*op) || done.count(op.get())) continue;
     if (transposed.count(op->name)) {
       schedule[op->name].compute_inline();
       continue;

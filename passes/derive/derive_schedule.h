@@ -15,7 +15,12 @@
 //   columns                     reduction; else, where masks are, one vector with a mask
 //   elementwise, data movement  vectors along the last axis, threads along the first; rows in
 //                               blocks where an operand lies across them (transpose)
-//   reduction, last axis        partial results in lanes (rfactor), threads over rows
+//   softmax, norms, losses:     row by row, everything at the row of the last operation; vectors
+//   what combines rows and      along the row, sums in lanes, one row at a time in a cache; threads
+//   goes on with them           over rows
+//   reduction, last axis        partial results in lanes (rfactor), at run-time lengths too;
+//   threads
+//                               over rows
 //   any other reduction         accumulators in vectors along the last axis
 //   chain of stencils,          the rows of the last in strips that the threads share; what it
 //   depthwise convolutions,     reads row by row ahead of it, in windows that slide, sums in

@@ -14,6 +14,7 @@
 #include "dsl/target.h"
 #include "passes/analyse/recognise_op.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/derive/row_groups.h"
 #include "passes/derive/window_chains.h"
 
 namespace emulsion {
@@ -87,6 +88,10 @@ Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSche
 //   parallel strip: alloc windows: for row: the producers' new rows; the reader's row
 void derive_windows(const WindowChain& chain, const Target& target, Schedule* schedule);
 
+// A group whose operations are computed row by row (row_groups.h):
+//   parallel rows: the producers' row; the reader's row
+void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule);
+
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 // Whether derive_sums can keep the sums of a reduction in registers, a vector or a few at a time.
 bool keeps_sums_in_registers(const Op& op, const Target& target);
@@ -95,6 +100,13 @@ bool keeps_sums_in_registers(const Op& op, const Target& target);
 // Returns the loop around a tile. `whole_rows`: as of vectorize_points.
 Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool whole_rows,
                  Schedule* schedule);
+
+// Whether partial sums can lie in lanes along the last reduction axis.
+bool has_sums_in_lanes(const Op& op, const Target& target);
+//   lanes: [start values]; for k: vector of lanes += ...
+//   s = sum of the lanes
+// Returns the stage of the lanes, which has no place yet.
+StageSchedule& derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule);
 
 // Whether `axis` alone moves the last index of the read, by one element a step.
 bool is_along(const Expr& read, const Axis& axis);
@@ -117,6 +129,9 @@ std::optional<Pixels> match_pixels(const Op& op, int64_t lanes);
 inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
 // The same in points that are computed without reductions.
 inline constexpr int64_t kPointsForThreads = kWorkForThreads / 8;
+
+// The same in elements that are summed up in vectors.
+inline constexpr int64_t kReducedForThreads = kWorkForThreads / 4;
 
 // Threads share `loop` where the product of `extents`, over run-time sizes, reaches `least`:
 // always, never, or decided by each call (specialize). The last directive on a stage.

@@ -1,16 +1,12 @@
 #include <algorithm>
 
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
 #include "passes/derive/window_chains.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {
-
-// The elements of the dimensions from `from` on; nothing when a run-time size decides.
-std::optional<int64_t> elements_from(const Op& op, size_t from) {
-  return element_count(Shape(op.shape.begin() + static_cast<std::ptrdiff_t>(from), op.shape.end()));
-}
 
 // What one element costs, in scalar operations of its sum; nothing when a run-time size decides.
 std::optional<int64_t> steps_of(const Op& op) {

@@ -1,86 +1,18 @@
 #include "passes/derive/window_chains.h"
 
-#include <map>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
 
 namespace emulsion {
 namespace {
 
 using Reason = std::optional<std::string>;
-using Indices = std::vector<Affine>;  // of one read
-
-// What is computed at each point: of a group, all members written out in the axes of the last.
-struct WrittenOut {
-  Expr body;
-  AxisExtents reduction_axes;  // under names of their own
-};
-
-WrittenOut written_out(const Op& op) {
-  WrittenOut result;
-  std::unordered_map<const Op*, Expr> bodies;
-  const auto write = [&](const Op& member) {
-    const auto own_name = [&](const std::string& axis) { return member.name + "." + axis; };
-    std::set<std::string> reduced;
-    for (const Axis& axis : member.reduction_axes) {
-      reduced.insert(axis.name());
-      result.reduction_axes.emplace(own_name(axis.name()), axis.extent());
-    }
-    const Expr body = substitute_axes(member.body, [&](const std::string& axis) {
-      return reduced.count(axis) ? axis_value(own_name(axis)) : Expr();
-    });
-    bodies[&member] = transform(body, [&](const Expr& e) {
-      auto read = e->op == ExprOp::read ? bodies.find(e->tensor.get()) : bodies.end();
-      if (read == bodies.end()) return Expr();
-      std::map<std::string, Expr> indices;
-      for (size_t i = 0; i < e->args.size(); ++i) {
-        indices[read->first->axes[i].name()] = e->args[i];
-      }
-      return substitute_axes(read->second, [&](const std::string& axis) {
-        auto index = indices.find(axis);
-        return index == indices.end() ? Expr() : index->second;
-      });
-    });
-  };
-  if (op.kind == OpKind::compute) write(op);
-  for (const OpPtr& member : op.members) write(*member);
-  result.body = bodies.at(&result_of(op));
-  return result;
-}
-
-// How one operation reads another.
-struct Reads {
-  std::vector<Indices> all;
-  std::vector<Axis> axes;      // of the reader
-  AxisExtents reduction_axes;  // of the reader
-};
-
-// Nothing when an index is not affine.
-std::optional<Reads> reads_of(const Op& producer, const Op& reader) {
-  const WrittenOut written = written_out(reader);
-  Reads reads{{}, result_of(reader).axes, written.reduction_axes};
-  bool affine = true;
-  visit(written.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->tensor->name != producer.name) return;
-    reads.all.emplace_back();
-    for (const Expr& index : e->args) {
-      const std::optional<Affine> value = affine_of(index);
-      affine = affine && value;
-      reads.all.back().push_back(value.value_or(Affine()));
-    }
-  });
-  return affine ? std::optional(std::move(reads)) : std::nullopt;
-}
-
-bool is_axis(const Affine& index, const Axis& axis) {
-  return index.coefficients == std::map<std::string, int64_t>{{axis.name(), 1}} &&
-         index.offset == Extent(0);
-}
 
 // The rows that one read touches of its producer; nothing when they do not go forward with the
 // reader's, or how far away they are is not known.
@@ -111,7 +43,7 @@ std::optional<RowWindow> unite(const RowWindow& a, const RowWindow& b) {
 // The rows that a row of the reader needs.
 std::optional<RowWindow> rows_read(const Reads& reads, size_t row) {
   std::optional<RowWindow> all;
-  for (const Indices& read : reads.all) {
+  for (const std::vector<Affine>& read : reads.all) {
     const std::optional<RowWindow> one = rows_of_read(reads, read[row], row);
     if (one) all = all ? unite(*all, *one) : one;
     if (!one || !all) return std::nullopt;
@@ -122,7 +54,7 @@ std::optional<RowWindow> rows_read(const Reads& reads, size_t row) {
 Reason why_not_reads(const Op& producer, const Reads& reads, size_t row) {
   const std::string& along = reads.axes[row].name();
   std::optional<int64_t> step;
-  for (const Indices& read : reads.all) {
+  for (const std::vector<Affine>& read : reads.all) {
     for (size_t i = 0; i < row; ++i) {
       if (is_axis(read[i], reads.axes[i])) continue;
       return fmt::format("expected reads of {} at the same {}", producer.name,
@@ -149,43 +81,6 @@ Reason why_not_reads(const Op& producer, const Reads& reads, size_t row) {
   return std::nullopt;
 }
 
-// Whether the first and the last element of every dimension behind the rows are read.
-bool reads_whole_rows(const Op& producer, const Reads& reads, size_t row) {
-  AxisExtents extents = reads.reduction_axes;
-  for (const Axis& axis : reads.axes) extents[axis.name()] = axis.extent();
-  for (size_t at = row + 1; at < producer.shape.size(); ++at) {
-    bool has_first = false, has_last = false;
-    for (const Indices& read : reads.all) {
-      Affine opposite{{}, Extent(0) - read[at].offset};
-      for (const auto& [axis, factor] : read[at].coefficients) {
-        opposite.coefficients[axis] = -factor;
-      }
-      has_first = has_first || largest_value(opposite, extents) == Extent(0);
-      has_last = has_last || largest_value(read[at], extents) + Extent(1) == producer.shape[at];
-    }
-    if (!has_first || !has_last) return false;
-  }
-  return true;
-}
-
-// Whether it combines the places of a window that moves with one of its axes: x[i + k].
-bool combines_windows(const Op& op) {
-  const auto mentions_one = [](const Affine& index, const std::vector<Axis>& axes) {
-    return std::any_of(axes.begin(), axes.end(),
-                       [&](const Axis& axis) { return index.coefficients.count(axis.name()) > 0; });
-  };
-  bool found = false;
-  visit(op.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read) return;
-    for (const Expr& argument : e->args) {
-      const std::optional<Affine> index = affine_of(argument);
-      found = found ||
-              (index && mentions_one(*index, op.axes) && mentions_one(*index, op.reduction_axes));
-    }
-  });
-  return found;
-}
-
 Reason why_not_operation(const Op& op, const Target& target) {
   if (op.kind != OpKind::compute && op.kind != OpKind::fused) {
     return fmt::format("expected {} to be computed", op.name);
@@ -206,26 +101,6 @@ Reason why_not_operation(const Op& op, const Target& target) {
   }
   return std::nullopt;
 }
-
-// Who reads what, once for the whole graph.
-class Readers {
- public:
-  explicit Readers(const Graph& graph) {
-    for (const OpPtr& op : graph.ops()) {
-      for (const OpPtr& operand : operands(*op)) readers_[operand.get()].push_back(op.get());
-    }
-    for (const OpPtr& output : graph.outputs()) outputs_.insert(output.get());
-  }
-
-  // Nothing of what the outside reads.
-  const std::vector<const Op*>* only_readers(const Op& producer) const {
-    return outputs_.count(&producer) ? nullptr : &readers_.at(&producer);
-  }
-
- private:
-  std::unordered_map<const Op*, std::vector<const Op*>> readers_;
-  std::unordered_set<const Op*> outputs_;
-};
 
 // The chain that ends in an operation, along one of its axes, as long as it goes.
 class ChainBuilder {
@@ -260,7 +135,7 @@ class ChainBuilder {
       if (member == members_.end() || why_not_slide(op, *reader, chain_.row, target_)) {
         return std::nullopt;
       }
-      const std::optional<Reads> reads = reads_of(op, *reader);
+      const std::optional<Reads> reads = reads_of(op, *reader, op.shape.size());
       EMULSION_CHECK(reads, "{} has no window of {}", reader->name, op.name);
       const std::optional<RowWindow> rows = rows_read(*reads, chain_.row);
       EMULSION_CHECK(rows, "{} has no window of {}", reader->name, op.name);
@@ -270,7 +145,7 @@ class ChainBuilder {
                              rows->step * of_reader.last + rows->last};
       const std::optional<RowWindow> all = result ? unite(result->window, window) : window;
       if (!all) return std::nullopt;
-      const bool whole = member->second.whole_rows && reads_whole_rows(op, *reads, chain_.row);
+      const bool whole = member->second.whole_rows && reads_whole(op, *reads, chain_.row + 1);
       result = WindowChain::Producer{&op, *all, whole && (!result || result->whole_rows)};
     }
     return result;
@@ -300,16 +175,6 @@ std::optional<WindowChain> chain_of(const Op& reader, const Readers& readers,
 
 }  // namespace
 
-const Op& result_of(const Op& op) { return op.kind == OpKind::fused ? *op.members.back() : op; }
-
-const Op* sums_of(const Op& op) {
-  if (op.kind == OpKind::compute && op.combiner != Combiner::none) return &op;
-  for (const OpPtr& member : op.members) {
-    if (member->combiner != Combiner::none) return member.get();
-  }
-  return nullptr;
-}
-
 size_t vectors_of(const Op& op, const Target& target) {
   const size_t of_result = vector_axis(result_of(op), target);
   const Op* sums = sums_of(op);
@@ -327,8 +192,10 @@ std::optional<std::string> why_not_slide(const Op& producer, const Op& reader, s
       return fmt::format("expected {} to have elements", op->name);
     }
   }
-  const std::optional<Reads> reads = reads_of(producer, reader);
-  if (!reads) return fmt::format("expected indices of {} that are affine", producer.name);
+  const std::optional<Reads> reads = reads_of(producer, reader, producer.shape.size());
+  if (!reads) {
+    return fmt::format("expected indices of {} that are affine, but for clamps", producer.name);
+  }
   if (reads->all.empty()) return fmt::format("expected {} to read {}", reader.name, producer.name);
   return why_not_reads(producer, *reads, row);
 }

@@ -16,11 +16,6 @@
 
 namespace emulsion {
 
-// The comprehension whose loops an operation of a grouped graph has.
-const Op& result_of(const Op& op);
-// What it sums up, or combines otherwise: itself, or a member; null of what is pointwise.
-const Op* sums_of(const Op& op);
-
 // The axis that its vectors go along.
 size_t vectors_of(const Op& op, const Target& target);
 

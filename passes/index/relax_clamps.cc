@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
+#include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -10,7 +12,7 @@ namespace {
 
 class Relaxer {
  public:
-  explicit Relaxer(const VariableRange& range) : range_(range) {}
+  explicit Relaxer(const AxisExtents& axes) : axes_(axes) {}
 
   std::vector<Expr> relax(const Expr& index) const {
     switch (index->op) {
@@ -34,41 +36,58 @@ class Relaxer {
   }
 
  private:
-  // min(a, c) = a - max(0, a - c), and max(a, c) = a + max(0, c - a).
+  // min(a, c) = a - max(0, a - c), and max(a, c) = a + max(0, c - a). Of two around each other only
+  // one moves an index.
   std::vector<Expr> relax_clamp(const Expr& clamp) const {
-    const bool is_min = clamp->op == ExprOp::min;
-    const bool bound_first = as_extent(clamp->args[0]).has_value();
-    const std::optional<Extent> bound = as_extent(clamp->args[bound_first ? 0 : 1]);
-    if (!bound) return {clamp};
-    std::vector<Expr> result = relax(clamp->args[bound_first ? 1 : 0]);
-    int64_t farthest = 0;
-    for (const Expr& index : result) {
-      const std::optional<Interval> values = over_the_run(index);
-      if (!values) return {clamp};
-      const Extent beyond = is_min ? values->high - *bound : *bound - values->low;
-      if (!beyond.is_constant()) return {clamp};
-      farthest = std::max(farthest, beyond.constant_term());
+    Expr inner = clamp;
+    std::optional<Extent> least, most;
+    while (inner->op == ExprOp::min || inner->op == ExprOp::max) {
+      const bool bound_first = as_extent(inner->args[0]).has_value();
+      const std::optional<Extent> bound = as_extent(inner->args[bound_first ? 0 : 1]);
+      std::optional<Extent>& side = inner->op == ExprOp::min ? most : least;
+      if (!bound || side) break;
+      side = bound;
+      inner = Expr(inner->args[bound_first ? 1 : 0]);
     }
-    if (farthest == 0) return result;
-    for (size_t i = 0, count = result.size(); i < count; ++i) {
-      result.push_back(simplify_index(result[i] + int_constant(is_min ? -farthest : farthest)));
+    if (!least && !most) return {clamp};
+    std::vector<Expr> result = relax(inner);
+    int64_t up = 0, down = 0;
+    for (const Expr& index : result) {
+      const std::optional<Interval> values = everywhere(index);
+      if (!values) return {clamp};
+      const Extent below = least ? *least - values->low : Extent(0);
+      const Extent above = most ? values->high - *most : Extent(0);
+      if (!below.is_constant() || !above.is_constant()) return {clamp};
+      up = std::max(up, below.constant_term());
+      down = std::max(down, above.constant_term());
+    }
+    const size_t count = result.size();
+    for (const int64_t moved : {up, -down}) {
+      for (size_t i = 0; moved != 0 && i < count; ++i) {
+        result.push_back(simplify_index(result[i] + int_constant(moved)));
+      }
     }
     return result;
   }
 
-  std::optional<Interval> over_the_run(const Expr& index) const {
-    std::optional<Interval> values = interval_of(index, range_);
+  std::optional<Interval> everywhere(const Expr& index) const {
+    std::optional<Interval> values =
+        interval_of(index, [this](const std::string& axis) -> std::optional<Range> {
+          auto extent = axes_.find(axis);
+          if (extent == axes_.end()) return std::nullopt;
+          return Range{0, extent->second - Extent(1)};
+        });
     if (!values || !values->fixed.empty()) return std::nullopt;
     return values;
   }
 
-  const VariableRange& range_;
+  const AxisExtents& axes_;
 };
 
 }  // namespace
 
-std::vector<Expr> relax_clamps(const Expr& index, const VariableRange& range) {
-  return Relaxer(range).relax(index);
+std::vector<Expr> relax_clamps(const Expr& index, const AxisExtents& axes) {
+  return Relaxer(axes).relax(index);
 }
 
 }  // namespace emulsion

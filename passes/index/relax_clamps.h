@@ -2,20 +2,20 @@
 #define EMULSION_PASSES_INDEX_RELAX_CLAMPS_H_
 
 // Reads at the edges of a picture: max(min(y + 1, N - 1), 0) follows y, except where it would
-// leave. A clamp moves an index at most as far as the index could leave, over the whole run, so
-// the index lies between two affine ones: here y and y + 1.
+// leave. A clamp moves an index at most as far as the index could leave anywhere, so the index lies
+// between two affine ones: here y and y + 1.
 
 #include <vector>
 
+#include "dsl/affine.h"
 #include "dsl/expr.h"
-#include "passes/index/index_interval.h"
 
 namespace emulsion {
 
-// Indices without clamps, the least and greatest of which have `index` between them at every point;
-// `index` alone when it has no clamp or how far that moves is no constant. `range`: of each axis,
-// over the whole run; nothing when it is not known.
-std::vector<Expr> relax_clamps(const Expr& index, const VariableRange& range);
+// Indices without clamps, the least and greatest of which have `index` between them wherever the
+// axes are inside their extents; `index` alone when it has no clamp or how far that moves is no
+// constant.
+std::vector<Expr> relax_clamps(const Expr& index, const AxisExtents& axes);
 
 }  // namespace emulsion
 

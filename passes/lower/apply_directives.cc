@@ -14,6 +14,7 @@ class Applier {
     static_cast<WrittenStage&>(plan_) = std::move(written);
     loops_ = StageLoops(plan_.stage.name, axis_names(plan_.stage.axes),
                         axis_names(plan_.stage.reduction_axes));
+    cases_.front().transforms = plan_.stage.transforms;  // of rfactor
   }
 
   ScheduledStage apply() {

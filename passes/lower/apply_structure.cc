@@ -153,17 +153,55 @@ std::map<std::string, Expr> whole_extents(Stage* stage) {
   return extents;
 }
 
-// The axis that a loop of a reduction becomes.
-Axis loop_as_axis(const Stage& stage, const Directive& d, const std::string& loop,
+// The axis that the loop of a reduction becomes that rfactor names.
+Axis lane_as_axis(const Stage& stage, const Directive& d,
                   const std::map<std::string, Expr>& extents) {
+  const std::string& loop = d.axes[0];
   std::optional<Extent> extent = as_extent(extents.at(loop));
   if (!extent) {
     refuse(stage.name, d,
-           fmt::format("expected loops whose extents are affine in the run-time sizes, got {} in "
-                       "{}; legal: a split that divides, or rfactor of an axis that is not split",
+           fmt::format("expected a loop whose extent is affine in the run-time sizes, got {} in "
+                       "{}; legal: the inner loop of a split, or an axis that is not split",
                        loop, to_string(extents.at(loop))));
   }
   return Axis(loop, *extent);
+}
+
+// The reduction axis that another loop becomes. What is no whole number of steps for every size, as
+// (K + 15) / 16, becomes an axis as long as what is split, of which only each 16th element counts.
+struct LeftAxis {
+  Axis axis;
+  int64_t step = 1;
+};
+
+LeftAxis loop_left(const Stage& stage, const Directive& d, const std::string& loop,
+                   const Expr& steps) {
+  if (const std::optional<Extent> extent = as_extent(steps)) return {Axis(loop, *extent)};
+  const Expr quotient = simplify_index(steps);
+  if (quotient->op == ExprOp::div) {
+    const std::optional<Extent> rounded_up = as_extent(quotient->args[0]);
+    const std::optional<int64_t> step = constant_value(quotient->args[1]);
+    if (rounded_up && step && *step > 0) {
+      return {Axis(loop, *rounded_up - Extent(*step - 1)), *step};
+    }
+  }
+  refuse(stage.name, d,
+         fmt::format("expected loops whose extents are affine in the run-time sizes, or that over "
+                     "a number, got {} in {}; legal: rfactor of an axis that is not split",
+                     loop, to_string(steps)));
+}
+
+// An expression over loops, when `loop` takes the multiples of `step` and not their numbers.
+Expr in_steps(const Expr& expr, const std::string& loop, int64_t step) {
+  const Expr number = axis_value(loop) / int_constant(step);
+  const Expr numbered = substitute_axes(
+      expr, [&](const std::string& name) { return name == loop ? number : Expr(); });
+  return transform(numbered, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::mul || !equal(e->args[0], number)) return Expr();
+    const std::optional<int64_t> factor = constant_value(e->args[1]);
+    if (!factor || *factor % step != 0) return Expr();
+    return simplify_index(axis_value(loop) * int_constant(*factor / step));
+  });
 }
 
 // The body with the reduction axes in terms of the loops. Past the end of an axis it is the
@@ -202,11 +240,19 @@ WrittenStage rfactor(WrittenStage* plan, const Directive& d) {
   ScheduledStage transformed = with_reduction_transforms(plan, d);
   Stage& stage = transformed.stage;
   const std::map<std::string, Expr> extents = whole_extents(&stage);
-  const Axis lane = loop_as_axis(plan->stage, d, d.axes[0], extents);
+  const Axis lane = lane_as_axis(plan->stage, d, extents);
   std::vector<Axis> left;
+  std::vector<LoopTransform> steps;
   for (const ScheduledLoop& loop : transformed.loops) {
     if (!loop.is_reduction || loop.name == lane.name()) continue;
-    left.push_back(loop_as_axis(plan->stage, d, loop.name, extents));
+    LeftAxis made = loop_left(plan->stage, d, loop.name, extents.at(loop.name));
+    left.push_back(std::move(made.axis));
+    if (made.step == 1) continue;
+    LoopTransform step;
+    step.kind = LoopTransform::Kind::step;
+    step.axis = step.outer = loop.name;
+    step.factor = made.step;
+    steps.push_back(std::move(step));
   }
   Shape shape;
   for (const Axis& axis : plan->stage.axes) shape.push_back(axis.extent());
@@ -215,10 +261,11 @@ WrittenStage rfactor(WrittenStage* plan, const Directive& d) {
 
   stage.name = d.target;
   stage.body = body_over_loops(stage);
+  for (const LoopTransform& t : steps) stage.body = in_steps(stage.body, t.axis, t.factor);
   stage.axes.push_back(lane);
   stage.reduction_axes = std::move(left);
   if (stage.reduction_axes.empty()) stage.combiner = Combiner::none;
-  stage.transforms.clear();
+  stage.transforms = std::move(steps);
 
   std::vector<Expr> indices = own_axes(plan->stage.axes);
   indices.emplace_back(lane);

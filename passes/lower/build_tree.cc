@@ -62,7 +62,7 @@ class TreeBuilder {
   // What is inside a loop, or the root: the stages that are computed there, then `rest`, in the
   // storage that begins there.
   NodePtr with_places(const std::optional<LoopLevel>& place, const NodePtr& rest) {
-    NodePtr inside = with_stages(grouped(computed_at_[place]), 0, rest);
+    NodePtr inside = with_stages(grouped(computed_at_[place]), rest);
     for (StageId id : stored_at_[place]) inside = alloc(id, std::move(inside));
     for (StageId id : hoisted_at_[place]) {
       HoistedAlloc hoisted;
@@ -108,24 +108,24 @@ class TreeBuilder {
     return false;
   }
 
-  // The nests of the stages from `first` on, then `rest`, each internal one inside its Alloc.
-  NodePtr with_stages(const std::vector<StageId>& stages, size_t first, const NodePtr& rest) {
-    std::vector<NodePtr> children;
-    for (size_t i = first; i < stages.size(); ++i) {
+  // The nests of the stages, then `rest`, each internal one inside its Alloc, which holds all that
+  // comes behind it: from the last stage on.
+  NodePtr with_stages(const std::vector<StageId>& stages, const NodePtr& rest) {
+    std::vector<NodePtr> behind;
+    if (rest) behind.push_back(rest);
+    for (size_t i = stages.size(); i-- > 0;) {
       const ScheduledStage& plan = nest_.stages[stages[i]];
       std::vector<NodePtr> nests = nests_of(stages[i]);
       if (plan.is_output) {
-        for (NodePtr& nest : nests) children.push_back(std::move(nest));
+        behind.insert(behind.begin(), nests.begin(), nests.end());
         continue;
       }
-      if (NodePtr following = with_stages(stages, i + 1, rest)) nests.push_back(following);
+      if (!behind.empty()) nests.push_back(make_block(std::move(behind)));
       NodePtr block = make_block(std::move(nests));
-      children.push_back(plan.outlives_compute_loop() ? block : alloc(stages[i], block));
-      return make_block(std::move(children));
+      behind = {plan.outlives_compute_loop() ? std::move(block)
+                                             : alloc(stages[i], std::move(block))};
     }
-    if (rest) children.push_back(rest);
-    if (children.empty()) return nullptr;
-    return make_block(std::move(children));
+    return behind.empty() ? nullptr : make_block(std::move(behind));
   }
 
   NodePtr alloc(StageId id, NodePtr body) const {

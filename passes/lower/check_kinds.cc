@@ -61,10 +61,13 @@ void check_carried(const WrittenStage& plan, const Directive& d, LoopKind kind) 
   const std::string& axis = d.axes[0];
   const std::string partial = fmt::format("rfactor({}, ...) and this in the new stage", axis);
   if (is_float(stage.dtype)) {
-    refuse(stage.name, d,
-           fmt::format("expected a loop without a dependence, got {}, which carries the {} of {}, "
-                       "rounded in the order of the loop; legal: {}",
-                       axis, combiner, stage.name, partial));
+    refuse(
+        stage.name, d,
+        fmt::format("expected a loop without a dependence, got {}, which carries the {} of {}, "
+                    "rounded in the order of the loop{}; legal: {}",
+                    axis, combiner, stage.name,
+                    plan.find_directive(DirectiveKind::atomic) ? " (atomic() is for integers)" : "",
+                    partial));
   }
   // Where it stands among the directives does not matter, as in Halide.
   if (!plan.find_directive(DirectiveKind::atomic)) {

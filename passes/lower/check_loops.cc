@@ -21,6 +21,8 @@ std::map<std::string, std::string> origins(const ScheduledStage& plan) {
   for (const LoopTransform& t : plan.stage.transforms) {
     if (t.kind == LoopTransform::Kind::fuse) {
       made[t.axis] = fmt::format("{} of {} and {}", t.axis, made[t.outer], made[t.inner]);
+    } else if (t.kind == LoopTransform::Kind::step) {
+      made[t.outer] = fmt::format("{} of every {}th of {}", t.outer, t.factor, made[t.axis]);
     } else {
       const std::string from = made[t.axis];
       made[t.outer] = fmt::format("{} of {}", t.outer, from);

@@ -17,9 +17,9 @@ namespace {
 bool is_inside(const ScheduledStage& plan, size_t innermost, const std::string& axis) {
   std::set<std::string> empty = {axis};
   for (const LoopTransform& t : plan.stage.transforms) {
-    const bool split = t.kind == LoopTransform::Kind::split;
-    if (split ? empty.count(t.axis) > 0 : empty.count(t.outer) + empty.count(t.inner) > 0) {
-      empty.insert(split ? t.outer : t.axis);
+    const bool fuse = t.kind == LoopTransform::Kind::fuse;
+    if (fuse ? empty.count(t.outer) + empty.count(t.inner) > 0 : empty.count(t.axis) > 0) {
+      empty.insert(fuse ? t.axis : t.outer);
     }
   }
   return std::any_of(plan.loops.begin(),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dsl/affine.h"
+#include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/stage_region.h"
 #include "passes/nest/read_indices.h"
@@ -67,6 +68,19 @@ std::vector<std::optional<Extent>> limits_of(const NestPlan& nest,
   return {shape.begin(), shape.end()};
 }
 
+// A clamped index, kept between the places that infer_regions() takes it to be between: beyond the
+// domain of the reader's axes its clamp may move it farther.
+Expr inside_region(const StageRegion& reader, const Expr& index) {
+  const std::vector<Expr> places = relax_clamps(index, domain_of(reader.stage));
+  if (places.size() == 1) return places.front();
+  Expr least = places.front(), most = places.front();
+  for (size_t i = 1; i < places.size(); ++i) {
+    least = min(least, places[i]);
+    most = max(most, places[i]);
+  }
+  return min(max(index, simplify_index(least)), simplify_index(most));
+}
+
 }  // namespace
 
 // The axis is clamped inside the index, so that it is hoisted out of the loops it does not vary in.
@@ -82,7 +96,14 @@ Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions,
     const std::vector<std::optional<Extent>> limits = limits_of(nest, regions, read->name);
     std::vector<Expr> indices = read->args;
     for (size_t d = 0; d < indices.size(); ++d) {
-      if (!limits[d] || stays_inside(reader, indices[d], *limits[d])) continue;
+      if (!limits[d]) {
+        const bool may_leave = std::any_of(leaving.begin(), leaving.end(), [&](const auto& axis) {
+          return mentions(indices[d], axis.first);
+        });
+        if (may_leave) indices[d] = inside_region(reader, indices[d]);
+        continue;
+      }
+      if (stays_inside(reader, indices[d], *limits[d])) continue;
       indices[d] = substitute_axes(indices[d], [&](const std::string& axis) {
         auto found = leaving.find(axis);
         return found == leaving.end() ? Expr() : found->second;

@@ -5,6 +5,7 @@
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/stage_region.h"
+#include "passes/nest/read_indices.h"
 
 namespace emulsion {
 namespace {
@@ -89,7 +90,7 @@ class Inferrer {
 
   void set_axis(StageId id, const Axis& axis, const std::optional<Interval>& needed,
                 AxisRegion* region) {
-    if (!needed || !(needed->high - needed->low).is_constant()) {
+    if (!needed || !(needed->high - needed->low).is_constant() || surrounds(*needed, axis)) {
       set_whole(axis, region);
       return;
     }
@@ -102,6 +103,14 @@ class Inferrer {
     if (!starts || !starts->fixed.empty()) return;
     region->lowest = starts->low;
     region->highest = starts->high + length - Extent(1);
+  }
+
+  // Whether these are all indices of an axis and more: what reads beyond it is clamped.
+  static bool surrounds(const Interval& needed, const Axis& axis) {
+    if (!needed.fixed.empty()) return false;
+    const int64_t before = (Extent(0) - needed.low).lower_bound().value_or(-1);
+    const int64_t behind = (needed.high + Extent(1) - axis.extent()).lower_bound().value_or(-1);
+    return before >= 0 && behind >= 0 && before + behind > 0;
   }
 
   // The general case of each reader, then its special ones, each with its own loops. What is
@@ -139,26 +148,14 @@ class Inferrer {
       return own == reader.ranges.end() ? range_of(variable) : own->second;
     };
     std::vector<std::optional<Interval>> parts;
-    for (const Expr& part : relax_clamps(index, ranges_of_axes(*reader.region))) {
+    // What a reader computes beyond its domain does not matter (clamped_body), so no clamp moves an
+    // index farther than inside.
+    for (const Expr& part : relax_clamps(index, domain_of(reader.region->stage))) {
       const Expr in_loops =
           substitute_axes(part, [&](const std::string& axis) { return reader.values.at(axis); });
       parts.push_back(interval_of(simplify_index(in_loops), range));
     }
     return unite_all(parts);
-  }
-
-  // How an axis of a stage ranges over the whole run.
-  static VariableRange ranges_of_axes(const StageRegion& region) {
-    return [&region](const std::string& name) -> std::optional<Range> {
-      if (const std::optional<size_t> d = axis_index(region.stage.axes, name)) {
-        const AxisRegion& axis = region.axes[*d];
-        if (!axis.lowest || !axis.highest) return std::nullopt;
-        return Range{*axis.lowest, *axis.highest};
-      }
-      const std::vector<Axis>& reduction = region.stage.reduction_axes;
-      const std::optional<size_t> d = axis_index(reduction, name);
-      return d ? std::optional(Range{0, reduction[*d].extent() - Extent(1)}) : std::nullopt;
-    };
   }
 
   static std::map<std::string, Range> ranges_of_loops(const Stage& stage,

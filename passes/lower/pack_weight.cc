@@ -6,6 +6,7 @@
 
 #include "dsl/error.h"
 #include "dsl/nearest_name.h"
+#include "dsl/text_lexer.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/lower.h"
 #include "passes/lower/stage_plan.h"
@@ -42,6 +43,14 @@ std::vector<std::string> weights_read_by(const WrittenNest& nest, const Stage& s
   return names;
 }
 
+std::vector<std::string> stages_that_read(const WrittenNest& nest, const std::string& weight) {
+  std::vector<std::string> names;
+  for (const WrittenStage& stage : nest.stages) {
+    if (buffers_read_by(stage.stage).count(weight) > 0) names.push_back(stage.stage.name);
+  }
+  return names;
+}
+
 // Which index of the weight is exactly the axis; the same one in every read.
 size_t packed_dimension(const WrittenNest& nest, const WrittenStage& plan, const Directive& d) {
   std::optional<size_t> dimension;
@@ -56,8 +65,14 @@ size_t packed_dimension(const WrittenNest& nest, const WrittenStage& plan, const
   });
   const std::vector<std::string> weights = weights_read_by(nest, plan.stage);
   if (std::count(weights.begin(), weights.end(), d.target) == 0) {
-    refuse(plan.stage.name, d,
-           expected_name("a weight that " + plan.stage.name + " reads", weights, d.target));
+    const std::vector<std::string> readers = stages_that_read(nest, d.target);
+    refuse(
+        plan.stage.name, d,
+        readers.empty()
+            ? expected_name("a weight that " + plan.stage.name + " reads", weights, d.target)
+            : fmt::format("expected a weight that {} reads ({}), got {}; legal: pack of {} by {}",
+                          plan.stage.name, list_names(weights), d.target, d.target,
+                          list_names(readers)));
   }
   if (!dimension) {
     refuse(plan.stage.name, d,

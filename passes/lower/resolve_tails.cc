@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <limits>
 
 #include "dsl/error.h"
+#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/size_facts.h"
 #include "passes/lower/refusal.h"
@@ -47,6 +49,38 @@ void require_index(const ScheduledStage& plan, const LoopTransform& t, const Ext
                      "factor of {}",
                      t.axis, extent.constant_term(), std::numeric_limits<int32_t>::max(), rounded,
                      extent.constant_term()));
+}
+
+int64_t least_steps(const Expr& extent) {
+  return std::max<int64_t>(constant_value(extent).value_or(1), 1);
+}
+
+// Of an axis that is split again and again each part may be small, and yet the index that they make
+// together too large: index arithmetic has 32 bits. At the least: a loop of a run-time extent
+// counts as one step. `extents`: of the loops that the transforms leave, the last of which is
+// checked; `inner`: of what each one, a fuse, had inside.
+void require_indices(const ScheduledStage& plan, const std::vector<LoopTransform>& transforms,
+                     const std::vector<int64_t>& inner,
+                     const std::map<std::string, Expr>& extents) {
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  std::map<std::string, int64_t> highest;
+  for (const auto& [loop, extent] : extents) highest[loop] = least_steps(extent) - 1;
+  for (size_t i = inner.size(); i-- > 0;) {
+    const LoopTransform& t = transforms[i];
+    if (t.kind == LoopTransform::Kind::fuse) {
+      highest[t.outer] = highest.at(t.axis) / inner[i];
+      highest[t.inner] = inner[i] - 1;
+      continue;
+    }
+    int64_t index = saturated_product(highest.at(t.outer), t.factor);
+    if (index < kMost) index += highest.at(t.inner);
+    highest[t.axis] = index;
+    if (index < kMost) continue;
+    refuse(plan.stage.name, plan.source_directive(transforms[inner.size() - 1]),
+           fmt::format("expected loops that take {} to at most {}, got {}; legal: smaller factors, "
+                       "or fewer splits",
+                       t.axis, kMost, index));
+  }
 }
 
 // `whole`: no earlier transform has made what is split of an axis.
@@ -96,15 +130,17 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
   std::map<std::string, std::set<size_t>> sources;  // the axes that a loop comes from
   std::set<std::string> made;                       // loops that transforms have made
   for (size_t i = 0; i < stage.axes.size(); ++i) sources[stage.axes[i].name()] = {i};
+  std::vector<int64_t> inner;  // of each transform so far: the extent of what a fuse has inside
   for (size_t i = 0; i < stage.transforms.size(); ++i) {
     LoopTransform& t = stage.transforms[i];
+    inner.push_back(t.kind == LoopTransform::Kind::fuse ? least_steps(extents.at(t.inner)) : 1);
     if (t.kind == LoopTransform::Kind::fuse) {
       require_index(plan, t, extents.at(t.outer), extents.at(t.inner));
       std::set<size_t> both = sources[t.outer];
       both.insert(sources[t.inner].begin(), sources[t.inner].end());
       sources[t.axis] = both;
       made.insert(t.axis);
-    } else {
+    } else if (t.kind == LoopTransform::Kind::split) {
       resolve_tail(plan, &t, extents.at(t.axis), !made.count(t.axis), facts, region);
       if (i < general.size() && sources[t.axis].empty()) t = general[i];
       made.insert({t.outer, t.inner});
@@ -115,6 +151,7 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
       sources[t.outer] = sources[t.inner] = std::set<size_t>(sources[t.axis]);
     }
     apply_transform(t, &extents);
+    require_indices(plan, stage.transforms, inner, extents);
   }
   for (const ScheduledLoop& loop : one.loops) {
     if (loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel) continue;

@@ -68,7 +68,8 @@ void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions,
 // of specializations. A tail that rounds up makes the region larger.
 void resolve_tails(const ScheduledStage& plan, StageRegion* region);
 // The body of a stage with clamps on the reads that its region, where it is beyond the domain,
-// would take out of bounds. Once all regions are known.
+// would take out of bounds, or out of what is computed of another stage. Once all regions are
+// known.
 Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions, StageId id);
 
 // What infer_regions refuses of a stage that is computed at a loop: an axis of which a part of

@@ -13,6 +13,24 @@
 namespace emulsion {
 namespace {
 
+// The nodes below one are released while it is, as deep as there are; the first release on a thread
+// takes the others in turn.
+void release(const Node* node) {
+  thread_local std::vector<const Node*>* pending = nullptr;
+  if (pending) {
+    pending->push_back(node);
+    return;
+  }
+  std::vector<const Node*> list = {node};
+  pending = &list;
+  while (!list.empty()) {
+    const Node* next = list.back();
+    list.pop_back();
+    delete next;
+  }
+  pending = nullptr;
+}
+
 // ceil(extent / factor), folded as far as it goes.
 Expr ceil_quotient(const Expr& extent, int64_t factor) {
   EMULSION_CHECK(factor > 0, "factor = {}", factor);
@@ -114,6 +132,8 @@ class UopCounter : public NestVisitor {
 };
 
 }  // namespace
+
+NodePtr share_node(Node node) { return {new Node(std::move(node)), release}; }
 
 int64_t StorageLayout::padded(size_t axis, int64_t extent) const {
   const int64_t multiple = alignments.empty() ? 1 : std::max<int64_t>(alignments[axis], 1);
@@ -238,6 +258,9 @@ void apply_transform(const LoopTransform& transform, std::map<std::string, Expr>
     case LoopTransform::Kind::split:
       (*extents)[transform.outer] = ceil_quotient(take(transform.axis), transform.factor);
       (*extents)[transform.inner] = int_constant(transform.factor);
+      break;
+    case LoopTransform::Kind::step:
+      (*extents)[transform.outer] = ceil_quotient(take(transform.axis), transform.factor);
       break;
     case LoopTransform::Kind::fuse: {
       Expr outer = take(transform.outer), inner = take(transform.inner);

@@ -73,10 +73,11 @@ struct LoopTransform {
   enum class Kind : uint8_t {
     split,  // axis -> outer * factor + inner
     fuse,   // outer, inner -> axis = outer * extent(inner) + inner
+    step,   // axis -> outer * factor: only the multiples of the factor (rfactor)
   };
   Kind kind;
   std::string axis, outer, inner;  // plain names, unique within the stage
-  int64_t factor = 0;              // split
+  int64_t factor = 0;              // split, step
   Tail tail =
       Tail::guard;  // split; never automatic. round_up also where the factor divides exactly
 };
@@ -251,9 +252,12 @@ struct Node {
   }
 };
 
+// Takes the node. Letting go of a deep tree takes no recursion.
+NodePtr share_node(Node node);
+
 template <typename Kind>
 NodePtr make_node(Kind kind) {
-  return std::make_shared<const Node>(Node{std::move(kind)});
+  return share_node(Node{std::move(kind)});
 }
 
 struct LoopNest;

@@ -2,6 +2,7 @@
 // tree. A stage's axis whose index is just the loop of the same name is left out of the
 // `where`.
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -86,8 +87,12 @@ class Printer : public NestVisitor {
   }
 
  private:
+  // From some depth on the lines say how deep they are, or the text would be mostly blanks.
   void line(const std::string& content) {
-    text_ += std::string(static_cast<size_t>(2 * depth_), ' ') + content + "\n";
+    constexpr int kDeepest = 100;
+    text_ += std::string(static_cast<size_t>(2 * std::min(depth_, kDeepest)), ' ');
+    if (depth_ > kDeepest) text_ += fmt::format("[{}] ", depth_);
+    text_ += content + "\n";
   }
 
   void print_header() {

@@ -35,7 +35,7 @@ std::set<std::string> transformed(const Stage& stage, std::set<std::string> loop
       }
     } else if (loops.erase(transform.axis) == 1) {
       loops.insert(transform.outer);
-      loops.insert(transform.inner);
+      if (transform.kind == LoopTransform::Kind::split) loops.insert(transform.inner);
     }
   }
   return loops;
@@ -54,7 +54,7 @@ PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& regio
   std::map<std::string, Expr> extents = axis_extents(stage, region_extents);
   std::vector<Expr> before;  // split: of its axis; fuse: of its inner loop
   for (const LoopTransform& t : stage.transforms) {
-    before.push_back(extents.at(t.kind == LoopTransform::Kind::split ? t.axis : t.inner));
+    before.push_back(extents.at(t.kind == LoopTransform::Kind::fuse ? t.inner : t.axis));
     apply_transform(t, &extents);
   }
   PointMap result;
@@ -73,6 +73,12 @@ PointMap map_point(const Stage& stage, Part part, const std::vector<Expr>& regio
       result.local.erase(t.inner);
       result.local[t.axis] = value;
       if (const auto mask = mask_of(t.tail)) result.guards.push_back({value < before[i], *mask});
+    } else if (t.kind == LoopTransform::Kind::step) {
+      auto loop = result.local.find(t.outer);
+      if (loop == result.local.end()) continue;
+      const Expr value = simplify_index(loop->second * int_constant(t.factor));
+      result.local.erase(loop);
+      result.local[t.axis] = value;
     } else {
       if (!result.local.count(t.axis)) continue;
       Expr fused = result.local.at(t.axis);

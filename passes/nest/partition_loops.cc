@@ -13,6 +13,7 @@
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/read_indices.h"
+#include "passes/nest/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -320,7 +321,8 @@ class Partitioner : public NestMutator {
   }
 
   static NodePtr without_marks(const NodePtr& node) {
-    NodePtr inside = change_children(node, without_marks);
+    NodePtr inside;
+    with_stack_room([&] { inside = change_children(node, without_marks); });
     const Loop* loop = inside->as<Loop>();
     if (!loop || !loop->partition) return inside;
     Loop unmarked = *loop;

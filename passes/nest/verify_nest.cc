@@ -73,10 +73,11 @@ class TreeVerifier : public NestVisitor {
     return {Part::pure};
   }
 
-  void check_children(const Node& node) {
-    for_each_child(node, [&](const NodePtr& child) {
-      EMULSION_CHECK(child != nullptr, "nest {}: a child that is null", nest_.name);
-      check_children(*child);
+  void check_children(const Node& root) {
+    for_each_node(root, [&](const Node& node) {
+      for_each_child(node, [&](const NodePtr& child) {
+        EMULSION_CHECK(child != nullptr, "nest {}: a child that is null", nest_.name);
+      });
     });
   }
 

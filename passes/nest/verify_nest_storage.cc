@@ -163,16 +163,16 @@ class KeptStorage : public NestVisitor {
   bool all_steps_ = false;  // whether the loop at hand is a part of one
 };
 
-bool keeps_storage(const Node& node) {
-  const Alloc* alloc = node.as<Alloc>();
-  return alloc && has_window(*alloc->body, alloc->stage);
-}
-
 class StorageVerifier : public NestVisitor {
  public:
-  explicit StorageVerifier(const LoopNest& nest) : nest_(nest) {}
+  explicit StorageVerifier(const LoopNest& nest) : nest_(nest) {
+    for_each_node(*nest.root, [&](const Node& node) {
+      if (const WindowNode* window = node.as<WindowNode>()) slides_.insert(window->stage);
+    });
+  }
 
   void verify() {
+    if (slides_.empty()) return;
     for (int64_t size : kSizes) {
       values_.clear();
       for (const std::string& name : nest_.sizes) values_[name] = size;
@@ -185,7 +185,7 @@ class StorageVerifier : public NestVisitor {
   void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
 
   void visit_alloc(const Alloc& alloc) override {
-    if (has_window(*alloc.body, alloc.stage)) {
+    if (keeps(alloc)) {
       KeptStorage(nest_, alloc, values_).walk(*alloc.body);
     }
     walk(*alloc.body);
@@ -193,7 +193,11 @@ class StorageVerifier : public NestVisitor {
 
   // The loops around an alloc are at their first iterations, then at their second ones.
   void visit_loop(const Loop& loop) override {
-    if (!any_node(*loop.body, keeps_storage)) return;
+    const bool any = any_node(*loop.body, [&](const Node& node) {
+      const Alloc* alloc = node.as<Alloc>();
+      return alloc && keeps(*alloc);
+    });
+    if (!any) return;
     const int64_t min = evaluate_index(loop.min, values_);
     const int64_t extent = evaluate_index(loop.extent, values_);
     for (int64_t i = 0; i < std::min<int64_t>(extent, 2); ++i) {
@@ -203,8 +207,13 @@ class StorageVerifier : public NestVisitor {
     values_.erase(loop.variable());
   }
 
+  bool keeps(const Alloc& alloc) const {
+    return slides_.count(alloc.stage) > 0 && has_window(*alloc.body, alloc.stage);
+  }
+
   const LoopNest& nest_;
   Values values_;
+  std::set<std::string> slides_;  // stages that have a window somewhere
 };
 
 }  // namespace

@@ -160,7 +160,7 @@ class TableVerifier {
       }
       take(transform.axis);
       make(transform.outer);
-      make(transform.inner);
+      if (transform.kind == LoopTransform::Kind::split) make(transform.inner);
       EMULSION_CHECK(transform.factor > 0, "nest {}: stage {}: a split of {} by {}", nest_.name,
                      stage.name, transform.axis, transform.factor);
       EMULSION_CHECK(transform.tail != Tail::automatic,

@@ -91,50 +91,65 @@ void include(const Box& added, Box* box) {
 
 using Written = std::map<Part, Box>;
 
-// Which stages have uOps inside each loop, and who reads what: so that the check of one alloc looks
-// only into the loops that write or read it.
-class StagesInLoops : public NestVisitor {
+// Who reads what, and where in the tree: so that the check of one alloc looks only into the loops
+// and the allocs that write or read it. UOps are counted in the order of the tree, so that what is
+// inside a node is a range of numbers.
+class StageUses : public NestVisitor {
  public:
-  explicit StagesInLoops(const LoopNest& nest) {
+  explicit StageUses(const LoopNest& nest) {
     for (const Stage& stage : nest.stages) {
+      stages_[stage.name] = &stage;
       users_[stage.name].insert(stage.name);
       visit(stage.body, [&](const Expr& e) {
         if (e->op == ExprOp::read) users_[e->name].insert(stage.name);
       });
     }
+    for (const auto& [stage, users] : users_) {
+      for (const std::string& user : users) used_by_[user].push_back(&uses_[stage]);
+    }
     walk(*nest.root);
   }
 
+  const Stage& stage(const std::string& name) const { return *stages_.at(name); }
   bool uses(const std::string& user, const std::string& stage) const {
     return users_.at(stage).count(user) > 0;
   }
-  bool any_uses(const Loop& loop, const std::string& stage) const {
-    const std::set<std::string>& inside = inside_.at(&loop);
-    return std::any_of(inside.begin(), inside.end(),
-                       [&](const std::string& user) { return uses(user, stage); });
+  // `node`: a Loop or an Alloc of the tree.
+  bool any_uses(const void* node, const std::string& stage) const {
+    const auto& [first, end] = inside_.at(node);
+    const std::vector<size_t>& uses = uses_.at(stage);
+    const auto next = std::lower_bound(uses.begin(), uses.end(), first);
+    return next != uses.end() && *next < end;
   }
 
  private:
-  void visit_loop(const Loop& loop) override {
-    around_.push_back(&inside_[&loop]);
-    walk(*loop.body);
-    around_.pop_back();
+  void visit_loop(const Loop& loop) override { walk_inside(&loop, *loop.body); }
+  void visit_alloc(const Alloc& alloc) override { walk_inside(&alloc, *alloc.body); }
+
+  void walk_inside(const void* node, const Node& body) {
+    const size_t first = uops_;
+    walk(body);
+    inside_[node] = {first, uops_};
   }
 
   void visit_uop(const UopNode& uop) override {
-    for (std::set<std::string>* inside : around_) inside->insert(uop.stage);
+    for (std::vector<size_t>* uses : used_by_[uop.stage]) uses->push_back(uops_);
+    ++uops_;
   }
 
+  std::unordered_map<std::string, const Stage*> stages_;
   std::map<std::string, std::set<std::string>> users_;  // by what is read; a stage uses itself
-  std::unordered_map<const Loop*, std::set<std::string>> inside_;
-  std::vector<std::set<std::string>*> around_;
+  std::map<std::string, std::vector<size_t>> uses_;     // of a stage: the numbers of the uOps
+  std::map<std::string, std::vector<std::vector<size_t>*>> used_by_;  // by user: lists of uses_
+  std::unordered_map<const void*, std::pair<size_t, size_t>> inside_;
+  size_t uops_ = 0;
 };
 
 // The writes to one alloc, guards or none: what is outside of them is written by nobody. Only what
 // is stored without having been loaded does not count.
 class WriteCollector : public NestVisitor {
  public:
-  WriteCollector(const StagesInLoops& stages, const Alloc& alloc, const Values& values)
+  WriteCollector(const StageUses& stages, const Alloc& alloc, const Values& values)
       : stages_(stages), alloc_(alloc), values_(values) {
     for (const auto& [name, value] : values) ranges_[name] = {value, value};
   }
@@ -147,8 +162,12 @@ class WriteCollector : public NestVisitor {
  private:
   void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
 
+  void visit_alloc(const Alloc& alloc) override {
+    if (stages_.any_uses(&alloc, alloc_.stage)) walk(*alloc.body);
+  }
+
   void visit_loop(const Loop& loop) override {
-    if (!stages_.any_uses(loop, alloc_.stage)) return;
+    if (!stages_.any_uses(&loop, alloc_.stage)) return;
     const auto min = range_of(loop.min, ranges_);
     const auto extent = range_of(loop.extent, ranges_);
     if (extent && extent->high <= 0) return;
@@ -184,7 +203,7 @@ class WriteCollector : public NestVisitor {
     return last;
   }
 
-  const StagesInLoops& stages_;
+  const StageUses& stages_;
   const Alloc& alloc_;
   const Values& values_;
   Ranges ranges_;
@@ -194,7 +213,7 @@ class WriteCollector : public NestVisitor {
 // One alloc, where the loops around it and the sizes have these values.
 class WrittenRegion : public NestVisitor {
  public:
-  WrittenRegion(const LoopNest& nest, const StagesInLoops& stages, const Alloc& alloc,
+  WrittenRegion(const LoopNest& nest, const StageUses& stages, const Alloc& alloc,
                 const Values& values)
       : nest_(nest), stages_(stages), alloc_(alloc), values_(values) {}
 
@@ -206,8 +225,12 @@ class WrittenRegion : public NestVisitor {
  private:
   void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
 
+  void visit_alloc(const Alloc& alloc) override {
+    if (stages_.any_uses(&alloc, alloc_.stage)) walk(*alloc.body);
+  }
+
   void visit_loop(const Loop& loop) override {
-    if (!stages_.any_uses(loop, alloc_.stage)) return;
+    if (!stages_.any_uses(&loop, alloc_.stage)) return;
     const int64_t min = evaluate_index(loop.min, values_);
     const int64_t extent = evaluate_index(loop.extent, values_);
     if (extent <= 0) return;
@@ -228,7 +251,7 @@ class WrittenRegion : public NestVisitor {
       return evaluate_index(guard.condition, values_) != 0;
     });
     if (!runs || uop.part == Part::init) return;
-    const Stage& stage = nest_.stage(uop.stage);
+    const Stage& stage = stages_.stage(uop.stage);
     Values axes;
     for (const std::string& size : nest_.sizes) axes[size] = values_.at(size);
     std::vector<int64_t> target;
@@ -245,7 +268,7 @@ class WrittenRegion : public NestVisitor {
     visit_reads(body_of(stage, uop), axes,
                 [&](const Expr& read, const std::vector<int64_t>& index) {
                   if (read->name != alloc_.stage) return;
-                  if (!nest_.stage(alloc_.stage).is_reduction())
+                  if (!stages_.stage(alloc_.stage).is_reduction())
                     return check_read(stage, index, Part::pure);
                   check_read(stage, index, Part::init);
                   check_read(stage, index, Part::update);
@@ -269,7 +292,7 @@ class WrittenRegion : public NestVisitor {
   }
 
   const LoopNest& nest_;
-  const StagesInLoops& stages_;
+  const StageUses& stages_;
   const Alloc& alloc_;
   Values values_;
   Written written_;
@@ -312,7 +335,7 @@ class WrittenVerifier : public NestVisitor {
   }
 
   const LoopNest& nest_;
-  const StagesInLoops stages_;
+  const StageUses stages_;
   Values values_;
   bool last_ = false;  // the iterations of the loops: all last, or all first
 };

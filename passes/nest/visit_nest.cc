@@ -3,6 +3,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "passes/nest/stack_room.h"
+
 namespace emulsion {
 namespace {
 
@@ -56,13 +58,18 @@ void for_each_child(const Node& node, const std::function<void(const NodePtr&)>&
 }
 
 void for_each_node(const Node& root, const std::function<void(const Node&)>& visit) {
-  visit(root);
-  for_each_child(root, [&](const NodePtr& child) { for_each_node(*child, visit); });
+  with_stack_room([&] {
+    visit(root);
+    for_each_child(root, [&](const NodePtr& child) { for_each_node(*child, visit); });
+  });
 }
 
 bool any_node(const Node& root, const std::function<bool(const Node&)>& holds) {
-  bool found = holds(root);
-  for_each_child(root, [&](const NodePtr& child) { found = found || any_node(*child, holds); });
+  bool found = false;
+  with_stack_room([&] {
+    found = holds(root);
+    for_each_child(root, [&](const NodePtr& child) { found = found || any_node(*child, holds); });
+  });
   return found;
 }
 
@@ -77,6 +84,10 @@ size_t parts_from(const Block& block, size_t first) {
 }
 
 void NestVisitor::walk(const Node& node) {
+  with_stack_room([&] { visit_kind(node); });
+}
+
+void NestVisitor::visit_kind(const Node& node) {
   if (const Block* block = node.as<Block>()) return visit_block(*block);
   if (const Loop* loop = node.as<Loop>()) return visit_loop(*loop);
   if (const Branch* branch = node.as<Branch>()) return visit_branch(*branch);
@@ -100,6 +111,12 @@ void NestVisitor::visit_window(const WindowNode& window) { walk(*window.body); }
 void NestVisitor::visit_uop(const UopNode&) {}
 
 NodePtr NestMutator::mutate(const NodePtr& node) {
+  NodePtr result;
+  with_stack_room([&] { result = mutate_kind(node); });
+  return result;
+}
+
+NodePtr NestMutator::mutate_kind(const NodePtr& node) {
   if (const Block* block = node->as<Block>()) return mutate_block(node, *block);
   if (const Loop* loop = node->as<Loop>()) return mutate_loop(node, *loop);
   if (const Branch* branch = node->as<Branch>()) return mutate_branch(node, *branch);
@@ -144,7 +161,7 @@ NodePtr NestMutator::mutate_inside(const NodePtr& node) {
         children_of(kind, change_child);
       },
       changed.kind);
-  return same ? node : std::make_shared<const Node>(std::move(changed));
+  return same ? node : share_node(std::move(changed));
 }
 
 NodePtr change_expressions(const NodePtr& root, const std::function<Expr(const Expr&)>& change) {
@@ -160,7 +177,7 @@ NodePtr change_children(const NodePtr& node, const std::function<NodePtr(const N
     child = std::move(made);
   };
   std::visit([&](auto& kind) { children_of(kind, change_child); }, changed.kind);
-  return same ? node : std::make_shared<const Node>(std::move(changed));
+  return same ? node : share_node(std::move(changed));
 }
 
 }  // namespace emulsion

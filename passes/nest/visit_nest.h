@@ -2,7 +2,9 @@
 #define EMULSION_PASSES_NEST_VISIT_NEST_H_
 
 // Walks and rewrites of a nest's tree: every analysis and every pass goes down the tree by one of
-// these, so that each says only what it does at the nodes that it is about.
+// these, so that each says only what it does at the nodes that it is about. A tree may be deeper
+// than a thread's stack: they see to it (stack_room.h), and so does what recurses by for_each_child
+// or change_children.
 
 #include <functional>
 #include <string>
@@ -36,6 +38,9 @@ class NestVisitor {
   virtual void visit_hoisted_alloc(const HoistedAlloc& alloc);
   virtual void visit_window(const WindowNode& window);
   virtual void visit_uop(const UopNode& uop);
+
+ private:
+  void visit_kind(const Node& node);
 };
 
 // Overrides what it changes. Whatever comes back unchanged is the same node.
@@ -58,6 +63,9 @@ class NestMutator {
 
   // The node with its expressions, then its children mutated: what the functions above do.
   NodePtr mutate_inside(const NodePtr& node);
+
+ private:
+  NodePtr mutate_kind(const NodePtr& node);
 };
 
 // The tree with `change` applied to each expression of each node.

@@ -33,6 +33,16 @@ ends_with 0 "//:app" nested run "${settings[@]}" //:app
 says "33 rows: ok" "refused: "
 ends_with 0 "//:scores_test" nested test "${settings[@]}" --test_output=errors //:scores_test
 
+# What runs with kernels is optimised in any mode: the last of its flags says so, also behind -O0.
+last_optimisation_is_O2() {
+  awk '/^action .Compiling/ { actions++; if (last != "" && last != "-O2") bad = 1; last = "-O" }
+       $1 ~ /^-O[0-9sgz]$/ { last = $1 }
+       END { exit bad || last != "-O2" || actions < 10 }' "$1"
+}
+ends_with 0 "the commands that compile the interpreter and the runtime" nested aquery "${settings[@]}" \
+  'mnemonic(CppCompile, filter("//backends/(interpreter|runtime):", deps(//:scores_test)))'
+check "the interpreter and the runtime are optimised" last_optimisation_is_O2 "$said"
+
 # Not explicit, so refused before anything is built.
 sed -i 's/"x86-64-v3"/"host"/' "$work/BUILD"
 ends_with 1 "the target host" nested build "${settings[@]}" //:app

@@ -11,6 +11,7 @@ fused_rows=$PWD/$5
 fused_rows_checked=$PWD/$6
 throwing_static=$PWD/$7
 restless=$PWD/$8
+version=$PWD/$9
 work=$TEST_TMPDIR
 
 generate() {
@@ -74,6 +75,26 @@ check "no kernel beside it" [ ! -e "$work/graph" ]
 ends_with 1 "a graph that cannot be written" generate "$work/graph" --graph="$work/no/graph.txt"
 says "--graph: expected a file that can be written"
 
+# Texts instead of a kernel.
+ends_with 0 "--dump" generate "$work/dump" --dump="$work/dump.txt"
+for step in graph fuse_epilogues derive_schedule make_nest; do
+  check "the dump after $step" grep -qx -- "--- after $step" "$work/dump.txt"
+done
+check "the dump names its target" grep -q "^=== for x86-64-linux-.*avx2" "$work/dump.txt"
+check "no kernel beside the dump" [ ! -e "$work/dump" ]
+ends_with 1 "a dump that cannot be written" generate "$work/dump" --dump="$work/no/dump.txt"
+says "--dump: expected a file that can be written"
+ends_with 0 "the dump of a schedule of its own" generate "$work/dump" --dump="$work/dump.txt" --schedule="$schedule"
+check "the schedule in it" grep -qx -- "--- after schedule" "$work/dump.txt"
+ends_with 0 "--code" generate "$work/code" --code --target=x86-64-linux
+found=$(cd "$work/code" && printf '%s\n' * | LC_ALL=C sort | tr '\n' ' ')
+check "the code: $found" [ "$found" = "tiny.1.s tiny.1.stmt.txt tiny.s tiny.stmt.txt " ]
+check "the statement" grep -q "tiny_emulsion_body_0" "$work/code/tiny.stmt.txt"
+check "the assembly" grep -q "^tiny_emulsion_body_0:" "$work/code/tiny.s"
+check "of each target" grep -q "^tiny_emulsion_body_1:" "$work/code/tiny.1.s"
+ends_with 0 "the code again" generate "$work/code_again" --code --target=x86-64-linux
+check "the same code" diff -r "$work/code" "$work/code_again"
+
 # A checked kernel has the words of its checks in it: of those that nothing proves, and this one has such.
 words="stage y, axis 0 of y: expected an index from 0 to less than"
 check "checked = True: checks" grep -qF "$words" "$fused_rows_checked"
@@ -118,5 +139,7 @@ says "output directory $work/file/below"
 ends_with 1 "a directory that cannot be written" generate /proc/emulsion
 says "/proc/emulsion"
 
+ends_with 0 "--version" "$generator" --version
+check "the version is that of dsl/version.h" grep -qx "Emulsion $(sed -n 's/^#define EMULSION_VERSION "\(.*\)"/\1/p' "$version")" "$said"
 ends_with 0 "--help" "$generator" --help
 says "--target=x86-64-v4"

@@ -74,6 +74,14 @@ TEST(ExprParser, ALongSumIsNotDeepNesting) {
   EXPECT_EQ(to_string(parse(text)), text);
 }
 
+std::string repeated(const std::string& unit, int count);
+
+TEST(ExprParser, WhatCanBeReadCanBeReadAgain) {
+  const std::string text = to_string(parse(repeated("- ", 300) + "m"));
+  EXPECT_EQ(text.substr(0, 5), "-(-(-");
+  EXPECT_EQ(to_string(parse(text)), text);
+}
+
 std::string repeated(const std::string& unit, int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += unit;

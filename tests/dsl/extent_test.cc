@@ -81,7 +81,8 @@ TEST(Shape, CountsElements) {
 TEST(Shape, AZeroMakesItEmptyHoweverLongTheRest) { EXPECT_EQ(element_count({kMax, kMax, 0}), 0); }
 
 TEST(Identifier, AcceptsWhatGeneratedCodeCanHold) {
-  for (const char* name : {"x", "W1", "a_b", "mm_lanes", "sum", "exp2"}) {
+  for (const char* name :
+       {"x", "W1", "a_b", "mm_lanes", "sum", "exp2", "std", "int8_t", "E", "I_MAX"}) {
     EXPECT_NO_THROW(check_identifier("name", name)) << name;
   }
   EXPECT_NO_THROW(check_identifier("name", std::string(128, 'a')));
@@ -124,6 +125,9 @@ INSTANTIATE_TEST_SUITE_P(
          "number of elements"},
         {"EmptyName", [] { Extent::size(""); }, "run-time size ''"},
         {"KeywordAsSize", [] { Extent::size("while"); }, "no C or C++ keyword"},
+        {"MacroAsSize", [] { Extent::size("EOF"); },
+         "run-time size 'EOF': expected a name of its own, got a macro"},
+        {"MacroOfOurs", [] { identifier("HALIDE_X"); }, "expected a name of its own, got a macro"},
         {"DigitFirst", [] { identifier("1x"); }, "axis '1x': expected a letter"},
         {"UnderscoreFirst", [] { identifier("_x"); }, "expected a letter"},
         {"DoubleUnderscore", [] { identifier("a__b"); }, "single underscores"},

@@ -78,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
            Func f("f");
            f(m) = f(m - 1) + 1.0f;
          },
-         "it cannot read itself: legal: a reduction over an axis (sum, product, reduce_max"},
+         "recursion, as in f(i) = f(i - 1) + x(i), is not possible; legal: a reduction over an "
+         "axis"},
         {"ReadOfUndefinedAtNumbers",
          [] {
            Func f("f"), g("g");

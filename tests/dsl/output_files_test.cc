@@ -113,6 +113,15 @@ TEST_F(OutputFilesTest, WhatAKilledProcessLeavesIsTakenAway) {
   EXPECT_FALSE(fs::exists(fs::path(files.scratch_path("a"))));
 }
 
+TEST_F(OutputFilesTest, WhatWasLeftBeforeItWasLockedIsTakenAway) {
+  fs::create_directories(folder_ / ".emulsion-abcdef" / "deep");
+  std::ofstream(folder_ / ".emulsion-abcdef" / "a.o") << "half";
+  std::ofstream(folder_ / "of-the-user") << "kept";
+  const OutputFiles files(folder_.string());
+  EXPECT_EQ(entries(), 2u);
+  EXPECT_TRUE(fs::exists(folder_ / "of-the-user"));
+}
+
 TEST_F(OutputFilesTest, WhatIsBeingWrittenStays) {
   const OutputFiles first(folder_.string());
   first.write_scratch("a", "123", 3);
@@ -148,6 +157,18 @@ TEST_F(OutputFilesTest, KillsAtAnyMomentLeaveWholeFiles) {
   EXPECT_EQ(contents("a")[0], '3');
   EXPECT_EQ(contents("b")[0], '3');
   EXPECT_EQ(entries(), 2u);
+}
+
+// A generator compiles into the folder in which it has written its own files.
+TEST_F(OutputFilesTest, AScratchFolderMayBeAnOutputDirectory) {
+  OutputFiles files(folder_.string());
+  {
+    OutputFiles inside(files.scratch_path(""));
+    inside.write_scratch("a", "123", 3);
+    inside.commit({"a"});
+  }
+  files.commit({"a"});
+  EXPECT_EQ(contents("a"), "123");
 }
 
 TEST_F(OutputFilesTest, RefusesAFolderInsideAFile) {

@@ -141,6 +141,24 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     refusal_name);
 
+StageLoops split_again_and_again(int count) {
+  return after(matmul(), [&](StageSchedule& y) {
+    for (int i = 0; i < count; ++i) y.split(m, m, Axis("m" + std::to_string(i)), 1);
+  });
+}
+
+TEST(StageLoops, AHundredLoops) {
+  EXPECT_EQ(split_again_and_again(97).loops().size(), 100U);
+  // Fewer may come in the place of more.
+  EXPECT_NO_THROW(after(split_again_and_again(97), [](StageSchedule& y) { y.fuse(n, k, a); }));
+}
+
+TEST(StageLoops, RefusesMore) {
+  expect_refusal([] { split_again_and_again(98); },
+                 "y.split(m, m, m97, 1): expected at most 100 loops of y, got 101; legal: a fuse "
+                 "first");
+}
+
 TEST(StageLoops, ARefusalChangesNothing) {
   StageLoops loops = matmul();
   EXPECT_THROW(loops.apply(raw(DirectiveKind::split, {"m", "a", "n"})), ScheduleError);

@@ -29,5 +29,9 @@ TEST(StrictJson, RefusesWhatIsNoJson) {
   expect_refusal([] { parse_strict_json(""); }, "parse error");
 }
 
+TEST(StrictJson, NamesBytesThatAreNoText) {
+  expect_refusal([] { parse_strict_json("{\"a\": \"b\xff\xc3\"}"); }, "last read: '\"b\\xff'");
+}
+
 }  // namespace
 }  // namespace emulsion

@@ -207,12 +207,14 @@ TEST(Target, FeaturesThatAreNotHereDoNotRun) {
   Target target = Target::host();
   target.features.insert("avx512_of_the_year_2100");
   EXPECT_FALSE(runs_on_this_machine(target));
+  EXPECT_THAT(missing_on_this_machine(target), testing::ElementsAre("avx512_of_the_year_2100"));
 }
 
 TEST(Target, OtherSystemsDoNotRun) {
   Target target;
   target.os = "windows";
   EXPECT_FALSE(runs_on_this_machine(target));
+  EXPECT_THAT(missing_on_this_machine(target), testing::ElementsAre("windows"));
   target = Target();
   target.arch = "arm-64";
   EXPECT_FALSE(runs_on_this_machine(target));
@@ -227,6 +229,11 @@ TEST(TargetRefuses, AnUnknownFeature) {
 
 TEST(TargetRefuses, AFeatureInCapitals) {
   EXPECT_THAT(refusal("x86-64-linux-AVX2"), HasSubstr("the nearest is avx2"));
+}
+
+TEST(TargetRefuses, ASystemThatIsNearToNothing) {
+  EXPECT_THAT(refusal("x86-64-osx"), testing::EndsWith("(linux, v2, v3, v4), got \"osx\""));
+  EXPECT_THAT(refusal("x86-64-linus"), HasSubstr("; the nearest is linux"));
 }
 
 TEST(TargetRefuses, AFeatureWithoutDashes) {

@@ -36,5 +36,7 @@ BUILD_WORKING_DIRECTORY=$files ends_with 1 "paths from where the user is" \
 ends_with 2 "a schedule for a graph" "$program" "$naive" "$naive" "$tiled"
 says "naive.schedule: line 1, column 10: expected 'emulsion graph 1'"
 
+ends_with 0 "--version" "$program" --version
+says "Emulsion "
 ends_with 0 "--help" "$program" --help
 says "bazelw run //examples/schedule_diff"

@@ -2,12 +2,24 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "tests/illegal/illegal_case.h"
 
 namespace emulsion {
 namespace {
 
 TEST_P(Illegal, IsRefusedForItsCause) { EXPECT_TRUE(refuses(GetParam())); }
+
+// m, which is 4 long, split by two again and again: the last one is refused.
+std::string splits_by_two(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    text += (i + 1 == count ? "! " : "") + ("y.split(m, m, m" + std::to_string(i)) + ", 2)\n";
+  }
+  return text;
+}
+const std::string kSplitsByTwo = splits_by_two(31);
 
 // clang-format off
 const IllegalCase kFactors[] = {
@@ -26,6 +38,9 @@ const IllegalCase kFactors[] = {
     {"PackBeyondABuffer", "linear", "! mm.pack(w, n, 1073741824)", "expected at most 2147483647 bytes, got shape [1, 6, 1073741824] of f32"},
     {"PackOfAConstantBeyondABuffer", "leaves", "! y.pack(c, j, 1073741824)", "expected at most 2147483647 bytes, got shape [1, 2, 1073741824] of f32"},
     {"SplitThatRoundsBeyond32Bits", "huge", "! y.split(i, io, ii, 1073741824)", "expected a factor that takes i, 1500000000 long, to at most 2147483647, got 2147483648; legal: a factor of 1500000000"},
+    {"SplitsThatTogetherLeave32Bits", "linear", "y.split(m, a, b, 1073741824)\n! y.split(a, c, d, 1073741824)", "expected loops that take m to at most 2147483647, got 1152921503533105152; legal: smaller factors, or fewer splits"},
+    {"SplitsOfARunTimeAxisThatLeave32Bits", "batch", "y.split(m, a, b, 1073741824)\n! y.split(a, c, d, 1073741824)", "expected loops that take m to at most 2147483647, got 1152921503533105152"},
+    {"ManySplitsThatTogetherLeave32Bits", "linear", kSplitsByTwo.c_str(), "expected loops that take m to at most 2147483647, got 2147483647"},
     {"FuseBeyond32Bits", "pairs", "! y.fuse(r, s, t)", "expected an extent of at most 2147483647, got 2500000000"},
     // tails
     {"ShiftInwardsOfAReductionAxis", "linear", "! mm.split(k, ko, ki, 4, shift_inwards)", "a reduction cannot compute a point twice; legal: guard"},

@@ -20,7 +20,8 @@ const IllegalCase kStages[] = {
     {"PackAlongASplitLoop", "linear", "mm.split(n, no, ni, 5)\n! mm.pack(w, ni, 5)", "expected an axis of mm as it was written (m, n or k), got ni"},
     {"PackAlongAnIndexThatIsNotAlone", "leaves", "! y.pack(s, j, 2)", "expected an axis that indexes s alone (none), got j"},
     {"PackTwice", "linear", "mm.pack(w, n, 5)\n! mm.pack(w, n, 2)", "expected a weight or a constant, not packed yet, got w"},
-    {"PackOfAWeightThatItDoesNotRead", "linear", "! mm.pack(b, n, 5)", "expected a weight that mm reads (w), got b; nearest: w"},
+    {"PackOfAWeightThatItDoesNotRead", "linear", "! mm.pack(b, n, 5)", "expected a weight that mm reads (w), got b; legal: pack of b by biased"},
+    {"PackByAnotherThanItsReader", "linear", "! y.pack(w, n, 5)", "expected a weight that y reads (v), got w; legal: pack of w by mm"},
     {"PackOfARunTimeExtent", "batch_vector", "! a.pack(table, i, 2)", "expected an extent that is a number, got B"},
     {"PackWhoseNameIsTaken", "leaves", "! y.pack(b, j, 3)", "expected that no buffer is called b_packed, got one; legal: another name for b_packed"},
     // cache_write

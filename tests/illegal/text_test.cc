@@ -17,6 +17,7 @@ const IllegalCase kText[] = {
     {"TooManyArguments", "linear", "! y.parallel(m, n)", "expected parallel(axis), got 2 arguments"},
     {"TooFewArguments", "linear", "! y.split(n, no, ni)", "expected split(axis, outer, inner, factor[, tail]), got 3 arguments"},
     {"ReorderOfNothing", "linear", "! y.reorder()", "expected reorder(innermost axis, ..., outermost axis), got 0 arguments"},
+    {"BracesOfCpp", "linear", "! y.reorder({n, m})", "expected names without the braces of C++, as in y.reorder(n, m), got '{'"},
     {"NumberForAnAxis", "linear", "! y.vectorize(4)", "expected an axis for argument 1 of vectorize"},
     {"NumberForAnOperation", "linear", "! mm.compute_at(4, m)", "expected an operation for argument 1 of compute_at(operation, axis)"},
     {"NameForAFactor", "linear", "! y.split(n, no, ni, four)", "expected an integer for argument 4 of split"},

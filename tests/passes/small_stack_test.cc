@@ -13,6 +13,11 @@
 #include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
+#include "passes/analyse/measure_traffic.h"
+#include "passes/analyse/measure_work.h"
+#include "passes/analyse/uop_list.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/verify_nest.h"
 #include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/expect_error.h"
@@ -76,6 +81,33 @@ TEST(SmallStack, AChainOfManyOperationsIsLoweredPrintedAndRun) {
     EXPECT_FALSE(to_string(lowered.nest).empty());
     EXPECT_TRUE(computes(lowered.nest, graph));
     EXPECT_FALSE(to_string(run_pipeline(graph, Schedule(graph))).empty());
+  });
+}
+
+// All of them in storage of their own, each of which is inside that of the one before.
+TEST(SmallStack, TenThousandStoredStagesAreLoweredVerifiedPrintedAndRun) {
+  run_on_stack(kStackBytes, [] {
+    constexpr int kStages = 10000;
+    const Graph graph = chain(kStages);
+    const LoopNest nest = lower(graph, Schedule(graph));
+    EXPECT_NO_THROW(verify_nest(nest));
+    const std::string text = to_string(nest);  // indented all the way it would be 300 MB
+    EXPECT_NE(text.find("\n" + std::string(200, ' ') + "[9999] "), std::string::npos);
+    EXPECT_LT(text.size(), size_t{kStages} * 1000);
+    EXPECT_TRUE(computes(nest, graph));
+    EXPECT_EQ(count_uops(nest).total(), kStages * 16);
+    const Work work = measure_work(nest);
+    EXPECT_EQ(work.operations(), kStages * 16);
+    EXPECT_EQ(work.stages.front().reuse_distance, kStages * 16);
+    EXPECT_EQ(UopList(nest).size(), kStages * 16);
+  });
+}
+
+TEST(SmallStack, TheTrafficOfManyStoredStagesIsMeasured) {
+  run_on_stack(kStackBytes, [] {
+    constexpr int kStages = 2000;
+    const Graph graph = chain(kStages);
+    EXPECT_EQ(measure_traffic(lower(graph, Schedule(graph))).buffers.size(), size_t{kStages} + 1);
   });
 }
 

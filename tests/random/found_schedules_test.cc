@@ -45,6 +45,11 @@ const FoundSchedule kFound[] = {
      {"bx.tile(i, j, mo0, no0, mi0, ni0, 5, 4, predicate_loads)", "bx.unroll(no0)"}},
     // Halide's vectorizer has no mask of many lanes for a load of one element.
     {"LoadOfOneElementInMaskedLanes", "rows", {"d.vectorize(i1, 4, predicate_loads)"}},
+    // The same where it takes a simplification to see that it is one element.
+    {"LoadOfWhatBecomesOneElement",
+     "pyramid",
+     {"up.compute_at(y, j)", "y.split(i, o5, i5, 2, predicate)", "down.compute_at(up, j)",
+      "wide.compute_at(y, i5)", "y.unroll(o5, 8)", "down.vectorize(i, 3, predicate_loads)"}},
     {"LoadsMaskedAtALoop",
      "convolution",
      {"c_pad.split(i0, o, i, 3, predicate_loads)", "c_pad.compute_at(c, kx)"}},

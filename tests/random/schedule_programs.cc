@@ -29,6 +29,23 @@ Graph stencil_chain() {
   return Graph(value);
 }
 
+// Neighbours down the rows, along the columns and down the rows twice, those at the border where
+// there are none.
+Graph clamped_chain() {
+  const Axis i("i", kB), j("j", 9);
+  const auto inside = [](const Expr& index, const Extent& extent) {
+    return min(max(index, 0), extent_value(extent - Extent(1)));
+  };
+  Tensor value = input("x", i32, {kB, 9});
+  for (const char* name : {"a", "b", "c", "y"}) {
+    const auto at = [&, columns = *name == 'b'](int distance) {
+      return columns ? value(i, inside(j + distance, 9)) : value(inside(i + distance, kB), j);
+    };
+    value = compute(name, {i, j}, at(-1) - value(i, j) * 2 + at(1));
+  }
+  return Graph(value);
+}
+
 Graph two_layers() {
   Tensor x = input("x", f32, {kB, 5}), b = weight("b", f32, {7});
   Tensor h = relu(add(matmul(x, weight("w1", f32, {5, 7}), "m1"), b, "b1"), "h");
@@ -149,6 +166,7 @@ const std::vector<ScheduleProgram>& schedule_programs() {
         {"pooled", pooled()},
         {"batched", batched()},
         {"residual", residual()},
+        {"clamped_chain", clamped_chain()},
     };
     for (const auto& [name, graph] : graphs) made->push_back({name, graph, runs_of(graph)});
     return made;

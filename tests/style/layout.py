@@ -16,13 +16,14 @@ WITHOUT_OWN_TEST = {
     "backends/halide/emit_prefetch": "emit_nest_test",
     "backends/halide/emit_uop": "emit_nest_test; jit_test runs it",
     "backends/halide/entry_module": "compile_aot_test, and aot_kernels_test calls what it makes",
-    "backends/halide/lower_statement": "jit_test, aot_kernels_test",
     "backends/entry/run_time_sizes": "descriptor_text_test",
     "backends/runtime/packed": "kernel_library_test packs with it, write_kernel_header_test what does not compile",
     "backends/halide/translate_expr": "jit_test, operator by operator",
     "passes/nest/verify_nest_context": "verify_nest_test, and the tests of the other parts of the verifier",
     "passes/lower/tile_grids": "lower_tensorize_test, derive_tiles_test",
     "passes/analyse/uop_program": "uop_list_test walks it, measure_traffic_test sums over it",
+    "dsl/reserved_names": "extent_test; hostile_names_test asks the compiler",
+    "dsl/version": "generator_test asks a generator, sdk_test the packages",
     "dsl/emulsion": "only includes the headers that a user needs; lesson 01 is its test",
 }
 

@@ -159,8 +159,7 @@ class PlanRunner {
     TensorValue& home = homes_[static_cast<size_t>(buffer)];
     view.live = true;
     view.data = home.bytes.data();
-    view.mins.assign(home.shape.size(), 0);
-    view.extents = home.shape;
+    view.set_block(home.shape);
   }
 
   // One tile of it, in SRAM.
@@ -168,8 +167,7 @@ class PlanRunner {
     BufferView& view = machine_.buffer(buffer);
     view.live = true;
     view.data = sram_.data() + address;
-    view.mins = tile.mins;
-    view.extents = tile.extents;
+    view.set_block(tile.mins, tile.extents);
   }
 
   void execute(const PlannedUop& uop) {

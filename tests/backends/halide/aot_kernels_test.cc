@@ -15,6 +15,7 @@
 #include "tests/backends/halide/test_concat.h"
 #include "tests/backends/halide/test_linear.h"
 #include "tests/backends/halide/test_picky.h"
+#include "tests/backends/halide/test_squares.h"
 
 namespace emulsion {
 namespace {
@@ -235,6 +236,33 @@ TEST(AotKernel, CheckedCodeReturnsACodeBeforeItLeavesItsMemory) {
 TEST(AotKernel, TheMetadataNamesTheKernel) {
   EXPECT_STREQ(test_linear_metadata()->name, "test_linear");
   EXPECT_EQ(test_linear_metadata()->num_arguments, 4);
+}
+
+// y[a, i] = z[a] * sum over j of x[i] * x[j], with all products of x stored.
+int run_squares(std::vector<float> z, int columns, std::vector<float>* y) {
+  std::vector<float> x(static_cast<size_t>(columns), 1.0f);
+  const int rows = static_cast<int>(z.size());
+  y->assign(z.size() * x.size(), 77.0f);
+  View vx(x.data(), columns), vz(z.data(), rows), vy(y->data(), columns, rows);
+  return test_squares(vx, vz, vy);
+}
+
+TEST(AotKernel, RefusesSizesWhoseStorageIsTooLarge) {
+  std::vector<float> y;
+  EXPECT_EQ(run_squares({2, 3}, 40000, &y), EMULSION_ERROR_ALLOCATION_TOO_LARGE);
+  EXPECT_STREQ(emulsion_last_error(),
+               "kernel test_squares: storage of square: expected at most 2147483647 bytes, got "
+               "6400000000 for shape [40000, 40000] of f32; legal: smaller run-time sizes, or a "
+               "schedule that stores less");
+  EXPECT_THAT(y, Each(77.0f));
+  EXPECT_EQ(run_squares({2}, 23171, &y), EMULSION_ERROR_ALLOCATION_TOO_LARGE);
+  EXPECT_EQ(run_squares({2, 3}, 2, &y), EMULSION_OK) << emulsion_last_error();
+  EXPECT_THAT(y, testing::ElementsAre(4, 4, 6, 6));
+}
+
+TEST(AotKernel, NeedsNoStorageForWhatItDoesNotReach) {
+  std::vector<float> y;
+  EXPECT_EQ(run_squares({}, 40000, &y), EMULSION_OK) << emulsion_last_error();
 }
 
 }  // namespace

@@ -53,6 +53,18 @@ void make_checked(const char* folder) {
   compile_aot(nest_that_is_wrong_for_many_rows(), "test_checked", targets(), folder, {true});
 }
 
+// Stores a square of B x B for each a.
+void make_squares(const char* folder) {
+  const Extent rows = Extent::size("A"), columns = Extent::size("B");
+  const Tensor x = input("x", f32, {columns}), z = input("z", f32, {rows});
+  const Axis a("a", rows), i("i", columns), j("j", columns);
+  const Tensor square = compute("square", {i, j}, x(i) * x(j));
+  Graph graph(compute("y", {a, i}, sum(j, square(i, j) * z(a))));
+  Schedule s(graph);
+  s["square"].compute_at(Tensor(*graph.find("y")), a);
+  compile_aot(lower(graph, s), "test_squares", targets(), folder);
+}
+
 }  // namespace
 }  // namespace emulsion
 
@@ -66,6 +78,7 @@ int main(int argc, char** argv) {
     emulsion::make_concat(argv[1]);
     emulsion::make_picky(argv[1]);
     emulsion::make_checked(argv[1]);
+    emulsion::make_squares(argv[1]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "make_kernels: %s\n", error.what());
     return 1;

@@ -40,13 +40,12 @@ class Machine {
   float y_value = 0;
 
  private:
-  int add_buffer(const std::string& name, void* data, std::vector<int64_t> extents) {
+  int add_buffer(const std::string& name, void* data, const std::vector<int64_t>& extents) {
     BufferView view;
     view.name = name;
     view.data = static_cast<uint8_t*>(data);
     view.live = true;
-    view.mins.assign(extents.size(), 0);
-    view.extents = std::move(extents);
+    view.set_block(extents);
     return machine_.add_buffer(std::move(view));
   }
 
@@ -110,7 +109,7 @@ TEST(EvaluateExpr, ComputesF32InDoubleWhenAsked) {
 
 TEST(EvaluateExpr, FindsElementsOfAPartThatIsStored) {
   Machine machine;
-  machine.x().mins = {100};
+  machine.x().set_block({100}, {4});
   EXPECT_EQ(machine.value(x_at(kI), 102), 30);
 }
 
@@ -119,7 +118,7 @@ TEST(EvaluateExpr, RoundsAWideAccumulatorForOthersOnly) {
   Machine machine(true);
   machine.x().data = reinterpret_cast<uint8_t*>(&wide);
   machine.x().wide = true;
-  machine.x().extents = {1};
+  machine.x().set_block({1});
   EXPECT_EQ(machine.value((x_at(0) - 1.0f) * 1e12f), 0);
 }
 

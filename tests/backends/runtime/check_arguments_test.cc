@@ -210,6 +210,22 @@ TEST(CheckArguments, RefusesTwoOutputsInOneBuffer) {
   EXPECT_THAT(emulsion_last_error(), HasSubstr("argument 2 (z)"));
 }
 
+// Neighbours are apart; one byte in common is an overlap, from either side.
+TEST(CheckArguments, RefusesMemoryThatSharesOneByte) {
+  constexpr const char* kTwice = "twice\n\ni x u8 0 1 8\no y u8 0 1 8\n";
+  TestBuffer memory({halide_type_uint, 8}, {32}), x({halide_type_uint, 8}, {8});
+  TestBuffer y({halide_type_uint, 8}, {8});
+  const halide_buffer_t* arguments[] = {&x.raw, &y.raw};
+  x.raw.host = memory.raw.host + 8;
+  for (const int distance : {-8, -7, 7, 8}) {
+    y.raw.host = x.raw.host + distance;
+    const bool apart = distance == -8 || distance == 8;
+    EXPECT_EQ(emulsion_check_arguments(kTwice, arguments),
+              apart ? EMULSION_OK : EMULSION_ERROR_ALIASED_OUTPUT)
+        << distance;
+  }
+}
+
 TEST(CheckArguments, AcceptsHostDirtyBuffers) {
   Linear linear;
   linear.x.raw.flags = halide_buffer_flag_host_dirty;

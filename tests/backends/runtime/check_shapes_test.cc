@@ -238,5 +238,38 @@ TEST(CheckShapes, CutsALongMessageInsteadOfFailing) {
   EXPECT_LT(std::string(emulsion_last_error()).size(), 1024u);
 }
 
+int check_storage(const std::vector<int64_t>& extents) {
+  return emulsion_check_storage("k", "scores", "f32", 4, static_cast<int>(extents.size()),
+                                extents.data());
+}
+
+TEST(CheckStorage, TakesWhatFits) {
+  EXPECT_EQ(check_storage({}), EMULSION_OK);
+  EXPECT_EQ(check_storage({536870911}), EMULSION_OK);
+  EXPECT_EQ(check_storage({16384, 32767}), EMULSION_OK);
+}
+
+// A stage of nothing has room for one element.
+TEST(CheckStorage, CountsAnEmptyAxisAsOne) {
+  EXPECT_EQ(check_storage({0, 536870911}), EMULSION_OK);
+  EXPECT_EQ(check_storage({-3, 0, 1}), EMULSION_OK);
+  EXPECT_EQ(check_storage({0, 536870912}), EMULSION_ERROR_ALLOCATION_TOO_LARGE);
+}
+
+TEST(CheckStorage, RefusesWhatIsTooLarge) {
+  EXPECT_EQ(check_storage({2, 16384, 16384}), EMULSION_ERROR_ALLOCATION_TOO_LARGE);
+  EXPECT_STREQ(emulsion_last_error(),
+               "kernel k: storage of scores: expected at most 2147483647 bytes, got 2147483648 for "
+               "shape [2, 16384, 16384] of f32; legal: smaller run-time sizes, or a schedule that "
+               "stores less");
+}
+
+TEST(CheckStorage, DoesNotWrap) {
+  const int64_t most = 2147483647;
+  EXPECT_EQ(check_storage({most, most, most, most}), EMULSION_ERROR_ALLOCATION_TOO_LARGE);
+  EXPECT_EQ(check_storage({int64_t{1} << 62, 4, 4}), EMULSION_ERROR_ALLOCATION_TOO_LARGE);
+  EXPECT_EQ(check_storage({int64_t{1} << 62, 4, 0}), EMULSION_ERROR_ALLOCATION_TOO_LARGE);
+}
+
 }  // namespace
 }  // namespace emulsion::runtime

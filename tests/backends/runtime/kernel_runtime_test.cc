@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
@@ -210,6 +211,29 @@ TEST_F(KernelRuntime, StopsSoonAfterAFailure) {
   record.fail_from = 0;
   EXPECT_LE(halide_do_par_for(nullptr, note, 0, 100000, record.closure()), -100);
   EXPECT_LE(record.indices.size(), 4u);
+}
+
+// Only one iteration fails; the others of all threads are still to come.
+TEST_F(KernelRuntime, StopsWhatOtherThreadsStillHaveToDo) {
+  struct Progress {
+    std::atomic<bool> failed{false};
+    std::atomic<int> done{0};
+  };
+  const auto task = [](void*, int index, uint8_t* closure) -> int {
+    auto& progress = *reinterpret_cast<Progress*>(closure);
+    if (index == 0) {
+      progress.failed = true;
+      return -5;
+    }
+    while (!progress.failed) std::this_thread::yield();
+    ++progress.done;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return 0;
+  };
+  Progress progress;
+  auto* closure = reinterpret_cast<uint8_t*>(&progress);
+  EXPECT_EQ(halide_do_par_for(nullptr, task, 0, 4000, closure), -5);
+  EXPECT_LT(progress.done, 3000);
 }
 
 TEST_F(KernelRuntime, StopsAtAFailureOnTheCallingThread) {

@@ -67,6 +67,17 @@ TEST(DeriveWindows, OfAStrideAsManyRowsStayAsOneReads) {
   expect_in_nest("every_second_row", "alloc bx[fold 4, 0 .. +24]");
 }
 
+TEST(DeriveWindows, OfClampedReadsNoMoreColumnsThanThereAre) {
+  expect_in_nest("clamped_chain", "alloc across[fold 4, 0 .. +24]");
+  expect_in_nest("clamped_chain", "alloc down[fold 4, 0 .. +24]");
+}
+
+// Also where the last strip is longer than what is left of the rows.
+TEST(DeriveWindows, OfClampedReadsNoMoreRowsThanOneReads) {
+  expect_in_nest("clamped_rows", "window second[y.i0 + y.strip * 64 - 1 .. +3,");
+  expect_in_nest("clamped_rows", "window first[y.i0 + y.strip * 64 - 2 .. +5,");
+}
+
 TEST(DeriveWindows, MasksVectorsOfPartsOfRows) {
   const std::string text = [] {
     for (const auto& [name, graph] : stencil_graphs()) {

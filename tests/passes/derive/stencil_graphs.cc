@@ -125,6 +125,49 @@ Graph two_readers(const Extent& rows, const Extent& columns) {
   return Graph(compute("y", {i, j}, three(by, {i, j}, 0) - bx.at({Expr(i) + 2, j})));
 }
 
+// Three neighbours along an axis; those at the border where there are none.
+Tensor clamped(const std::string& name, const Tensor& t, size_t along) {
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < t.shape().size(); ++i) {
+    axes.emplace_back("i" + std::to_string(i), t.shape()[i]);
+  }
+  auto neighbour = [&](int distance) {
+    std::vector<Expr> indices(axes.begin(), axes.end());
+    const Expr last = extent_value(t.shape()[along] - Extent(1));
+    indices[along] = min(max(indices[along] + distance, 0), last);
+    return t.at(indices);
+  };
+  return compute(name, axes,
+                 neighbour(-1) + neighbour(0) * cast(t.dtype(), Expr(2)) - neighbour(1));
+}
+
+// Down the rows, along the columns, down the rows.
+Graph clamped_chain(const Shape& shape, size_t rows, DType dtype = DType::f32) {
+  Tensor down = clamped("down", input("x", dtype, shape), rows);
+  return Graph(clamped("y", clamped("across", down, rows + 1), rows));
+}
+
+// Down the rows three times.
+Graph clamped_rows(const Extent& rows, const Extent& columns) {
+  Tensor x = input("x", f32, {rows, columns});
+  return Graph(clamped("y", clamped("second", clamped("first", x, 0), 0), 0));
+}
+
+// x and what a blur takes away.
+Graph clamped_unsharp(const Extent& rows, const Extent& columns) {
+  Tensor x = input("x", f32, {rows, columns});
+  Tensor blurred = clamped("down", clamped("across", x * 2.0f, 1), 0);
+  return Graph(add(x, (x - blurred) * 3.0f, "y"));
+}
+
+// All columns but the last are read, and the one before it twice.
+Graph clamped_parts(const Extent& rows) {
+  Tensor bx = stencil("bx", input("x", f32, {rows, 29}), {rows, 27}, 1);
+  const Axis i("i0", rows), j("i1", 25);
+  const Expr last = extent_value(rows - Extent(1)), column = max(j - 1, 0);
+  return Graph(compute("y", {i, j}, bx(min(i + 1, last), column) - bx(i, min(j + 3, 25))));
+}
+
 }  // namespace
 
 Graph blur_graph(const Extent& rows, const Extent& columns, DType dtype) {
@@ -167,6 +210,12 @@ std::vector<std::pair<std::string, Graph>> stencil_graphs() {
       {"every_second_row", every_second_row(kSize, 24)},
       {"parts_of_rows", parts_of_rows(kSize)},
       {"two_readers", two_readers(kSize, 24)},
+      {"clamped_chain", clamped_chain({kSize, 24}, 0)},
+      {"clamped_columns", clamped_chain({40, kSize}, 0)},
+      {"clamped_images", clamped_chain({2, kSize, 24}, 1)},
+      {"clamped_rows", clamped_rows(kSize, 24)},
+      {"clamped_unsharp", clamped_unsharp(kSize, 24)},
+      {"clamped_parts", clamped_parts(kSize)},
   };
 }
 
@@ -178,6 +227,8 @@ std::vector<std::pair<std::string, Graph>> large_stencil_graphs() {
       {"images", Graph(blur(images, {2, 257, 256}, 1, 2))},
       {"batch", Graph(blur(batch, {kSize, 257, 256}, 1, 2))},
       {"depthwise", depthwise_twice(8, 64, 4, 8)},
+      {"clamped_rows", clamped_chain({kSize, 2050}, 0, u8)},
+      {"clamped_tall", clamped_rows(1100, 120)},
   };
 }
 

@@ -79,6 +79,62 @@ TEST(WhyNotSlide, PartsOfRowsSlide) {
   EXPECT_EQ(why_not(compute("y", {i, j}, p(i, Expr(j) + 1) + p(Expr(i) + 2, Expr(j) + 1))), "");
 }
 
+// An index inside [0, extent).
+Expr clamped(const Expr& index, const Extent& extent) {
+  return min(max(index, 0), extent_value(extent - Extent(1)));
+}
+
+TEST(WhyNotSlide, RowsThatAreClampedAtTheBorderSlide) {
+  Tensor p = producer(8);
+  EXPECT_EQ(why_not(compute("y", {i, j}, p(clamped(i - 1, 8), j) + p(clamped(i + 1, 8), j))), "");
+  EXPECT_EQ(why_not(compute("y", {i, j}, p(max(i - 1, 0), j) + p(min(i + 1, 7), j))), "");
+  EXPECT_EQ(why_not(compute("y", {i, j}, reduce_max(k, p(clamped(i + k - 1, 8), j)))), "");
+  const Axis size("i", kSize), half("i", 4);
+  Tensor long_p = producer(kSize);
+  EXPECT_EQ(why_not(compute("y", {size, j}, long_p(clamped(size + 1, kSize), j))), "");
+  EXPECT_EQ(why_not(compute("y", {half, j}, p(clamped(half * 2 + 1, 8), j) + p(half * 2, j))), "");
+}
+
+TEST(WhyNotSlide, ColumnsThatAreClampedAtTheBorderSlide) {
+  Tensor p = producer();
+  EXPECT_EQ(why_not(compute("y", {i, j}, p(i, clamped(j - 1, 6)) + p(i + 2, clamped(j + 1, 6)))),
+            "");
+}
+
+TEST(WhyNotSlide, NotRowsClampedAtARunTimeDistance) {
+  const Axis size("i", kSize);
+  Tensor p = producer(kSize);
+  EXPECT_EQ(why_not(compute("y", {size, j}, p(min(size, 3), j) + p(size, j))),
+            "expected indices of p that are affine, but for clamps");
+}
+
+TEST(WhyNotSlide, NotRowsClampedFromTheLastToTheFirst) {
+  Tensor p = producer(8);
+  EXPECT_EQ(why_not(compute("y", {i, j}, p(clamped(8 - Expr(i), 8), j) + p(i, j))),
+            "expected reads of p at constant distances from a multiple of i");
+}
+
+TEST(WhyNotSlide, NotClampedRowsAtTwoRates) {
+  const Axis half("i", 4);
+  Tensor p = producer(8);
+  EXPECT_EQ(why_not(compute("y", {half, j}, p(clamped(half * 2 + 1, 8), j) + p(half, j))),
+            "expected reads of p that go down its rows at one rate, got 2 and 1");
+}
+
+TEST(WhyNotSlide, NotAnotherImageAtTheBorder) {
+  const Axis b("b", 4), wide("i", 10);
+  Tensor x = input("x", f32, {4, 10, 6});
+  Tensor p = compute("p", {b, wide, j}, x(b, wide, j) + 1.0f);
+  EXPECT_EQ(why_not(compute("y", {b, i, j}, p(clamped(b + 1, 4), i + 2, j)), 1),
+            "expected reads of p at the same b");
+}
+
+TEST(WhyNotSlide, NotClampedColumnsThatAreOtherOnesForEachRow) {
+  Tensor p = producer(10, 13);
+  EXPECT_EQ(why_not(compute("y", {i, j}, p(i, clamped(i + j + 1, 13)) + p(i + 2, j))),
+            "expected columns of p that are the same for each i");
+}
+
 TEST(WhyNotSlide, NotWhatSumsUpWholeAxes) {
   Tensor x = input("x", f32, {10, 6, 3});
   const Axis wide("i", 10);
@@ -133,7 +189,7 @@ TEST(WhyNotSlide, NotRowsThatAreGathered) {
   Tensor rows = input("rows", u8, {8});
   const Expr row = min(cast(i32, rows(i)), 9);
   EXPECT_EQ(why_not(compute("y", {i, j}, p.at({row, j}) + p(i, j))),
-            "expected indices of p that are affine");
+            "expected indices of p that are affine, but for clamps");
 }
 
 TEST(WhyNotSlide, NotRowsAtTwoRates) {
@@ -212,6 +268,9 @@ TEST(WindowChains, AsLongAsTheyGo) {
   EXPECT_EQ(found["pooled"], Strings{"dw -> y along 1"});
   EXPECT_EQ(found["averages"], Strings{"y_pad y_sum -> y along 1"});
   EXPECT_EQ(found["two_readers"], Strings{"bx by -> y along 0"});
+  EXPECT_EQ(found["clamped_chain"], Strings{"down across -> y along 0"});
+  EXPECT_EQ(found["clamped_images"], Strings{"down across -> y along 1"});
+  EXPECT_EQ(found["clamped_rows"], Strings{"first second -> y along 0"});
 }
 
 TEST(WindowChains, NotWithAnotherReader) {

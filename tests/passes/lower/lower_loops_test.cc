@@ -72,6 +72,42 @@ TEST(LowerRfactor, OfAWholeAxisOfRunTimeExtent) {
   expect_nest(schedule);
 }
 
+TEST(LowerRfactor, LanesOfARunTimeExtent) {
+  const Axis i("i", 2), r("r", Extent::size("B")), lane("lane");
+  Tensor s = compute("s", {i}, sum(r, input("x", f32, {2, Extent::size("B")})(i, r)));
+  Schedule schedule(s);
+  schedule[s].split(r, r, lane, 4).rfactor(lane, "partial");
+  schedule["partial"].compute_at(s, i).reorder({lane, r}).vectorize(lane);
+  expect_nest(schedule, {0, 1, 3, 4, 5, 8, 9});
+}
+
+TEST(LowerRfactor, LoopsThatAreLeftOfARunTimeExtentAreSplitAgain) {
+  const Extent size = Extent::size("B");
+  const Axis r("r", size * Extent(2) + Extent(1)), lane("lane"), four("four");
+  Tensor s = compute("s", {}, reduce_max(r, input("x", f32, {size * Extent(2) + Extent(1)})(r)));
+  Schedule schedule(s);
+  schedule[s].split(r, r, lane, 2).rfactor(lane, "partial");
+  schedule["partial"].split(r, r, four, 4).reorder({lane, four, r}).unroll(four).vectorize(lane);
+  expect_nest(schedule, {0, 1, 3, 8, 10});
+}
+
+TEST(LowerRfactor, LanesOfAFusedRunTimeExtent) {
+  const Extent size = Extent::size("B");
+  const Axis r("r", size), j("j", 3), both("both"), lane("lane");
+  Tensor s = compute("s", {}, sum({r, j}, input("x", f32, {size, 3})(r, j)));
+  Schedule schedule(s);
+  schedule[s].fuse(r, j, both).split(both, both, lane, 4).rfactor(lane, "partial");
+  expect_nest(schedule, {0, 1, 2, 3, 5});
+}
+
+TEST(LowerRfactor, OfTheInnermostOfTwoSplitsOfARunTimeExtent) {
+  const Axis r("r", Extent::size("B")), middle("middle"), lane("lane");
+  Tensor s = compute("s", {}, sum(r, input("x", f32, {Extent::size("B")})(r)));
+  Schedule schedule(s);
+  schedule[s].split(r, r, middle, 6).split(middle, middle, lane, 2).rfactor(lane, "partial");
+  expect_nest(schedule, {0, 1, 5, 6, 7, 13});
+}
+
 TEST(LowerRfactor, BesideAnAxisOfRunTimeExtent) {
   const Axis r("r", Extent::size("B")), j("j", 5), jo("jo"), ji("ji");
   Tensor s = compute("s", {}, sum({r, j}, input("x", f32, {Extent::size("B"), 5})(r, j)));

@@ -57,7 +57,7 @@ NodePtr edit(const NodePtr& root, const std::function<void(Kind*)>& change) {
   if (!node->as<Kind>()) return node;
   Node copy = *node;
   change(copy.as<Kind>());
-  return std::make_shared<const Node>(copy);
+  return share_node(std::move(copy));
 }
 // Child number i of a node.
 NodePtr child_of(const NodePtr& node, size_t i = 0);

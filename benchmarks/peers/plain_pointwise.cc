@@ -1,0 +1,124 @@
+#include "benchmarks/peers/plain_pointwise.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "benchmarks/peers/best_instructions.h"
+
+namespace emulsion::benchmarks {
+
+EMULSION_BEST_INSTRUCTIONS void plain_relu(int64_t count, const float* __restrict x,
+                                           float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) y[i] = std::max(x[i], 0.0F);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_gelu(int64_t count, const float* __restrict x,
+                                           float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float inner = 0.79788456F * (x[i] + 0.044715F * x[i] * x[i] * x[i]);
+    y[i] = x[i] / 2 * (1 + std::tanh(inner));
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_silu(int64_t count, const float* __restrict x,
+                                           const float* __restrict z, float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) y[i] = x[i] / (1 + std::exp(-x[i])) * z[i];
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_sums(int64_t count, const float* __restrict a,
+                                           const float* __restrict b, const float* __restrict c,
+                                           const float* __restrict d, float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) y[i] = std::max(a[i] + b[i] + c[i] - d[i], 0.0F);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_pixels(int64_t count, const uint8_t* __restrict x,
+                                             float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(x[i]) / 255 - 0.5F;
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_integers(int64_t count, const int32_t* __restrict a,
+                                               const int32_t* __restrict b, int32_t* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) y[i] = std::max(3 * a[i] - b[i], 7);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_choice(int64_t count, const float* __restrict a,
+                                             const float* __restrict b, float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) y[i] = a[i] < b[i] ? a[i] : b[i] * b[i];
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_batch_norm(
+    int64_t rows, int64_t channels, const float* __restrict x, const float* __restrict mean,
+    const float* __restrict variance, const float* __restrict gamma, const float* __restrict beta,
+    float* __restrict y) {
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t c = 0; c < channels; ++c) {
+      const float scale = gamma[c] / std::sqrt(variance[c] + 1e-5F);
+      y[i * channels + c] = (x[i * channels + c] - mean[c]) * scale + beta[c];
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_transpose(int64_t rows, int64_t columns,
+                                                const float* __restrict x, float* __restrict y) {
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int64_t r = 0; r < rows; ++r) y[c * rows + r] = x[r * columns + c];
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_heads(int64_t steps, int64_t heads, int64_t depth,
+                                            const float* __restrict x, float* __restrict y) {
+  for (int64_t h = 0; h < heads; ++h) {
+    for (int64_t s = 0; s < steps; ++s) {
+      for (int64_t d = 0; d < depth; ++d) {
+        y[(h * steps + s) * depth + d] = x[(s * heads + h) * depth + d];
+      }
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_interleave(int64_t colours, int64_t pixels,
+                                                 const uint8_t* __restrict x,
+                                                 uint8_t* __restrict y) {
+  for (int64_t p = 0; p < pixels; ++p) {
+    for (int64_t c = 0; c < colours; ++c) y[p * colours + c] = x[c * pixels + p];
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b,
+                                             const float* __restrict a, const float* __restrict b,
+                                             float* __restrict y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    float* row = y + r * (columns_a + columns_b);
+    std::copy_n(a + r * columns_a, columns_a, row);
+    std::copy_n(b + r * columns_b, columns_b, row + columns_a);
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_slice(int64_t rows, int64_t columns,
+                                            const float* __restrict x, float* __restrict y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns / 2; ++c) {
+      y[r * (columns / 2) + c] = x[(rows - 1 - r) * columns + c * 2];
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_pad(int64_t rows, int64_t columns, int64_t border,
+                                          const float* __restrict x, float* __restrict y) {
+  const int64_t width = columns + 2 * border;
+  std::fill_n(y, (rows + 2 * border) * width, 0.0F);
+  for (int64_t r = 0; r < rows; ++r) {
+    std::copy_n(x + r * columns, columns, y + (r + border) * width + border);
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_gather(int64_t count, int64_t rows, int64_t columns,
+                                             const int32_t* __restrict index,
+                                             const float* __restrict table, float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t row = std::clamp<int64_t>(index[i], 0, rows - 1);
+    std::copy_n(table + row * columns, columns, y + i * columns);
+  }
+}
+
+}  // namespace emulsion::benchmarks

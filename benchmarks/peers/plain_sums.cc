@@ -1,0 +1,186 @@
+#include "benchmarks/peers/plain_sums.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "benchmarks/peers/best_instructions.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+// Inlined into each function's clones, for their instructions.
+
+template <typename T>
+inline __attribute__((always_inline)) void sum_rows(int64_t rows, int64_t columns,
+                                                    const T* __restrict x, T* __restrict y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    T sum = 0;
+    for (int64_t c = 0; c < columns; ++c) sum += x[r * columns + c];
+    y[r] = sum;
+  }
+}
+
+// Whole rows of w are added up, so that the innermost loop runs along memory and becomes vectors.
+template <typename T>
+inline __attribute__((always_inline)) void matmul(int64_t m, int64_t n, int64_t k,
+                                                  const T* __restrict x, const T* __restrict w,
+                                                  T* __restrict y) {
+  for (int64_t i = 0; i < m; ++i) {
+    T* __restrict row = y + i * n;
+    std::fill_n(row, n, T(0));
+    for (int64_t p = 0; p < k; ++p) {
+      const T factor = x[i * k + p];
+      for (int64_t j = 0; j < n; ++j) row[j] += factor * w[p * n + j];
+    }
+  }
+}
+
+inline __attribute__((always_inline)) void softmax(int64_t columns, const float* x, float* y) {
+  float largest = x[0];
+  for (int64_t c = 0; c < columns; ++c) largest = std::max(largest, x[c]);
+  float sum = 0;
+  for (int64_t c = 0; c < columns; ++c) {
+    y[c] = std::exp(x[c] - largest);
+    sum += y[c];
+  }
+  for (int64_t c = 0; c < columns; ++c) y[c] /= sum;
+}
+
+}  // namespace
+
+EMULSION_BEST_INSTRUCTIONS void plain_sum_rows(int64_t rows, int64_t columns,
+                                               const float* __restrict x, float* __restrict y) {
+  sum_rows(rows, columns, x, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_sum_rows(int64_t rows, int64_t columns,
+                                               const double* __restrict x, double* __restrict y) {
+  sum_rows(rows, columns, x, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_sum_columns(int64_t rows, int64_t columns,
+                                                  const float* __restrict x, float* __restrict y) {
+  std::fill_n(y, columns, 0.0F);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) y[c] += x[r * columns + c];
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_max_rows(int64_t rows, int64_t columns,
+                                               const float* __restrict x, float* __restrict y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    float largest = x[r * columns];
+    for (int64_t c = 0; c < columns; ++c) largest = std::max(largest, x[r * columns + c]);
+    y[r] = largest;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_softmax(int64_t rows, int64_t columns,
+                                              const float* __restrict x, float* __restrict y) {
+  for (int64_t r = 0; r < rows; ++r) softmax(columns, x + r * columns, y + r * columns);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_layer_norm(int64_t rows, int64_t columns,
+                                                 const float* __restrict x,
+                                                 const float* __restrict gamma,
+                                                 const float* __restrict beta,
+                                                 float* __restrict y) {
+  const auto count = static_cast<float>(columns);
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* row = x + r * columns;
+    float sum = 0;
+    for (int64_t c = 0; c < columns; ++c) sum += row[c];
+    const float mean = sum / count;
+    float squares = 0;
+    for (int64_t c = 0; c < columns; ++c) squares += (row[c] - mean) * (row[c] - mean);
+    const float scale = 1 / std::sqrt(squares / count + 1e-5F);
+    for (int64_t c = 0; c < columns; ++c) {
+      y[r * columns + c] = (row[c] - mean) * scale * gamma[c] + beta[c];
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_rms_norm(int64_t rows, int64_t columns,
+                                               const float* __restrict x,
+                                               const float* __restrict gamma, float* __restrict y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* row = x + r * columns;
+    float squares = 0;
+    for (int64_t c = 0; c < columns; ++c) squares += row[c] * row[c];
+    const float scale = 1 / std::sqrt(squares / static_cast<float>(columns) + 1e-5F);
+    for (int64_t c = 0; c < columns; ++c) y[r * columns + c] = row[c] * scale * gamma[c];
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_matmul(int64_t m, int64_t n, int64_t k,
+                                             const float* __restrict x, const float* __restrict w,
+                                             float* __restrict y) {
+  matmul(m, n, k, x, w, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_matmul(int64_t m, int64_t n, int64_t k,
+                                             const double* __restrict x, const double* __restrict w,
+                                             double* __restrict y) {
+  matmul(m, n, k, x, w, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_matmul(int64_t m, int64_t n, int64_t k,
+                                             const int32_t* __restrict x,
+                                             const int32_t* __restrict w, int32_t* __restrict y) {
+  matmul(m, n, k, x, w, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_matrix_vector(int64_t m, int64_t k, const float* __restrict x,
+                                                    const float* __restrict w,
+                                                    float* __restrict y) {
+  for (int64_t i = 0; i < m; ++i) {
+    float sum = 0;
+    for (int64_t p = 0; p < k; ++p) sum += x[i * k + p] * w[p];
+    y[i] = sum;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_distances(int64_t m, int64_t n, int64_t d,
+                                                const float* __restrict x,
+                                                const float* __restrict z, float* __restrict y) {
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int64_t p = 0; p < d; ++p) {
+        const float difference = x[i * d + p] - z[j * d + p];
+        sum += difference * difference;
+      }
+      y[i * n + j] = sum;
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_attention(int64_t steps, int64_t heads, int64_t depth,
+                                                const float* __restrict q,
+                                                const float* __restrict k,
+                                                const float* __restrict v, float* __restrict scores,
+                                                float* __restrict y) {
+  const int64_t row = heads * depth;
+  const float scale = 1 / std::sqrt(static_cast<float>(depth));
+  for (int64_t h = 0; h < heads; ++h) {
+    for (int64_t i = 0; i < steps; ++i) {
+      for (int64_t j = 0; j < steps; ++j) {
+        float sum = 0;
+        for (int64_t d = 0; d < depth; ++d) {
+          sum += q[i * row + h * depth + d] * k[j * row + h * depth + d];
+        }
+        scores[j] = sum * scale;
+      }
+      softmax(steps, scores, scores);
+      float* result = y + i * row + h * depth;
+      std::fill_n(result, depth, 0.0F);
+      for (int64_t j = 0; j < steps; ++j) {
+        for (int64_t d = 0; d < depth; ++d) {
+          result[d] += scores[j] * v[j * row + h * depth + d];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace emulsion::benchmarks

@@ -1,0 +1,35 @@
+#ifndef EMULSION_BENCHMARKS_PEERS_PLAIN_SUMS_H_
+#define EMULSION_BENCHMARKS_PEERS_PLAIN_SUMS_H_
+
+// Reductions, norms and products as a C++ programmer writes them first, for one thread and without
+// a library. Arrays are dense and row-major; extents come first, results last.
+
+#include <cstdint>
+
+namespace emulsion::benchmarks {
+
+void plain_sum_rows(int64_t rows, int64_t columns, const float* x, float* y);
+void plain_sum_rows(int64_t rows, int64_t columns, const double* x, double* y);
+void plain_sum_columns(int64_t rows, int64_t columns, const float* x, float* y);
+void plain_max_rows(int64_t rows, int64_t columns, const float* x, float* y);
+void plain_softmax(int64_t rows, int64_t columns, const float* x, float* y);
+void plain_layer_norm(int64_t rows, int64_t columns, const float* x, const float* gamma,
+                      const float* beta, float* y);
+void plain_rms_norm(int64_t rows, int64_t columns, const float* x, const float* gamma, float* y);
+
+// y[m, n] = sum over k of x[m, k] * w[k, n].
+void plain_matmul(int64_t m, int64_t n, int64_t k, const float* x, const float* w, float* y);
+void plain_matmul(int64_t m, int64_t n, int64_t k, const double* x, const double* w, double* y);
+void plain_matmul(int64_t m, int64_t n, int64_t k, const int32_t* x, const int32_t* w, int32_t* y);
+// y[m] = sum over k of x[m, k] * w[k].
+void plain_matrix_vector(int64_t m, int64_t k, const float* x, const float* w, float* y);
+// y[m, n] = sum over d of (x[m, d] - z[n, d])^2.
+void plain_distances(int64_t m, int64_t n, int64_t d, const float* x, const float* z, float* y);
+// Of the rows of q, k and v, [steps, heads * depth], each head by itself:
+// softmax(q * transposed(k) / sqrt(depth)) * v. `scores` has room for `steps`.
+void plain_attention(int64_t steps, int64_t heads, int64_t depth, const float* q, const float* k,
+                     const float* v, float* scores, float* y);
+
+}  // namespace emulsion::benchmarks
+
+#endif  // EMULSION_BENCHMARKS_PEERS_PLAIN_SUMS_H_

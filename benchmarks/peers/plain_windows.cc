@@ -1,0 +1,157 @@
+#include "benchmarks/peers/plain_windows.h"
+
+#include <algorithm>
+
+#include "benchmarks/peers/best_instructions.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+inline __attribute__((always_inline)) void weigh_rows(int64_t height, int64_t width,
+                                                      const float* __restrict x,
+                                                      float* __restrict y) {
+  for (int64_t i = 0; i < height; ++i) {
+    const float* above = x + std::max<int64_t>(i - 1, 0) * width;
+    const float* below = x + std::min(i + 1, height - 1) * width;
+    for (int64_t j = 0; j < width; ++j) {
+      y[i * width + j] = above[j] + 2 * x[i * width + j] + below[j];
+    }
+  }
+}
+
+inline __attribute__((always_inline)) float weigh_columns(int64_t width,
+                                                          const float* __restrict row, int64_t j) {
+  return row[std::max<int64_t>(j - 1, 0)] + 2 * row[j] + row[std::min(j + 1, width - 1)];
+}
+
+}  // namespace
+
+EMULSION_BEST_INSTRUCTIONS void plain_conv(const PlainWindow& window, const float* __restrict x,
+                                           const float* __restrict w, float* __restrict y) {
+  const int64_t columns = window.width + window.size - 1;
+  const int64_t in = window.in / window.groups, out = window.out / window.groups;
+  for (int64_t i = 0; i < window.height; ++i) {
+    for (int64_t j = 0; j < window.width; ++j) {
+      float* __restrict pixel = y + (i * window.width + j) * window.out;
+      std::fill_n(pixel, window.out, 0.0F);
+      for (int64_t ky = 0; ky < window.size; ++ky) {
+        for (int64_t kx = 0; kx < window.size; ++kx) {
+          const float* from = x + ((i + ky) * columns + j + kx) * window.in;
+          const float* weights = w + (ky * window.size + kx) * in * window.out;
+          for (int64_t g = 0; g < window.groups; ++g) {
+            for (int64_t c = 0; c < in; ++c) {
+              const float factor = from[g * in + c];
+              for (int64_t o = g * out; o < (g + 1) * out; ++o) {
+                pixel[o] += factor * weights[c * window.out + o];
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_depthwise(int64_t height, int64_t width, int64_t channels,
+                                                const float* __restrict x,
+                                                const float* __restrict w, float* __restrict y) {
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      float* __restrict pixel = y + (i * width + j) * channels;
+      std::fill_n(pixel, channels, 0.0F);
+      for (int64_t ky = 0; ky < 3; ++ky) {
+        for (int64_t kx = 0; kx < 3; ++kx) {
+          const float* from = x + ((i + ky) * (width + 2) + j + kx) * channels;
+          const float* weights = w + (ky * 3 + kx) * channels;
+          for (int64_t c = 0; c < channels; ++c) pixel[c] += from[c] * weights[c];
+        }
+      }
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_max_pool(int64_t height, int64_t width, int64_t channels,
+                                               const float* __restrict x, float* __restrict y) {
+  const int64_t row = 2 * width * channels;
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      const float* from = x + 2 * i * row + 2 * j * channels;
+      for (int64_t c = 0; c < channels; ++c) {
+        y[(i * width + j) * channels + c] =
+            std::max(std::max(from[c], from[channels + c]),
+                     std::max(from[row + c], from[row + channels + c]));
+      }
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_avg_pool(int64_t height, int64_t width, int64_t channels,
+                                               const float* __restrict x, float* __restrict y) {
+  const int64_t row = 2 * width * channels;
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      const float* from = x + 2 * i * row + 2 * j * channels;
+      for (int64_t c = 0; c < channels; ++c) {
+        y[(i * width + j) * channels + c] =
+            (from[c] + from[channels + c] + from[row + c] + from[row + channels + c]) / 4;
+      }
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_blur(int64_t height, int64_t width,
+                                           const uint16_t* __restrict x, uint16_t* __restrict t,
+                                           uint16_t* __restrict y) {
+  for (int64_t i = 0; i < height + 2; ++i) {
+    const uint16_t* from = x + i * (width + 2);
+    for (int64_t j = 0; j < width; ++j) {
+      t[i * width + j] =
+          static_cast<uint16_t>(static_cast<uint16_t>(from[j] + from[j + 1] + from[j + 2]) / 3);
+    }
+  }
+  for (int64_t i = 0; i < height; ++i) {
+    const uint16_t* from = t + i * width;
+    for (int64_t j = 0; j < width; ++j) {
+      y[i * width + j] = static_cast<uint16_t>(
+          static_cast<uint16_t>(from[j] + from[width + j] + from[2 * width + j]) / 3);
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_jacobi(int64_t height, int64_t width,
+                                             const float* __restrict x, float* __restrict y) {
+  std::copy_n(x, height * width, y);
+  for (int64_t i = 1; i + 1 < height; ++i) {
+    for (int64_t j = 1; j + 1 < width; ++j) {
+      const float* at = x + i * width + j;
+      y[i * width + j] = (at[-width] + at[width] + at[-1] + at[1]) * 0.25F;
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_clamped(int64_t height, int64_t width,
+                                              const float* __restrict x, float* __restrict s,
+                                              float* __restrict t, float* __restrict y) {
+  weigh_rows(height, width, x, s);
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      t[i * width + j] = weigh_columns(width, s + i * width, j);
+    }
+  }
+  weigh_rows(height, width, t, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_unsharp(int64_t height, int64_t width,
+                                              const float* __restrict x, float* __restrict s,
+                                              float* __restrict y) {
+  weigh_rows(height, width, x, s);
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      const float blurred = weigh_columns(width, s + i * width, j) / 16;
+      const float pixel = x[i * width + j];
+      y[i * width + j] = pixel + (pixel - blurred) * 1.5F;
+    }
+  }
+}
+
+}  // namespace emulsion::benchmarks

@@ -1,0 +1,42 @@
+#ifndef EMULSION_BENCHMARKS_PEERS_PLAIN_WINDOWS_H_
+#define EMULSION_BENCHMARKS_PEERS_PLAIN_WINDOWS_H_
+
+// Convolutions, poolings and stencils as a C++ programmer writes them first, for one thread and
+// without a library. Arrays are dense and row-major; extents come first, results last.
+
+#include <cstdint>
+
+namespace emulsion::benchmarks {
+
+// A picture of `height` x `width` results: x has as many rows and columns more as the window takes.
+struct PlainWindow {
+  int64_t height, width;
+  int64_t in, out;     // channels
+  int64_t size;        // rows and columns of the window
+  int64_t groups = 1;  // of channels
+};
+
+// w[ky, kx, in / groups, out].
+void plain_conv(const PlainWindow& window, const float* x, const float* w, float* y);
+// 3 x 3, each channel by itself: w[ky, kx, channel].
+void plain_depthwise(int64_t height, int64_t width, int64_t channels, const float* x,
+                     const float* w, float* y);
+// 2 x 2, side by side.
+void plain_max_pool(int64_t height, int64_t width, int64_t channels, const float* x, float* y);
+void plain_avg_pool(int64_t height, int64_t width, int64_t channels, const float* x, float* y);
+
+// The mean of three neighbours along the columns (`t`), and of three of those down the rows; x has
+// two rows and two columns more.
+void plain_blur(int64_t height, int64_t width, const uint16_t* x, uint16_t* t, uint16_t* y);
+// One step of Jacobi's method: the mean of the four neighbours, inside a border that stays.
+void plain_jacobi(int64_t height, int64_t width, const float* x, float* y);
+// Three times neighbours, weighed 1, 2, 1: down the rows, along the columns, and down the rows.
+// Where there are none, those at the border are taken.
+void plain_clamped(int64_t height, int64_t width, const float* x, float* s, float* t, float* y);
+// x + (x - blurred x) * 1.5, blurred as in plain_clamped, down the rows (`s`) and along the
+// columns.
+void plain_unsharp(int64_t height, int64_t width, const float* x, float* s, float* y);
+
+}  // namespace emulsion::benchmarks
+
+#endif  // EMULSION_BENCHMARKS_PEERS_PLAIN_WINDOWS_H_

@@ -1,0 +1,164 @@
+// Elementwise operations and those that only move data.
+
+#include "benchmarks/peers/plain_pointwise.h"
+#include "benchmarks/small_programs.h"
+#include "dsl/operators.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+constexpr int kRows = 256, kColumns = 1024, kCount = kRows * kColumns;
+constexpr double kTolerance = 1e-5;
+
+Tensor matrix(const std::string& name, DType dtype = f32) {
+  return input(name, dtype, {kRows, kColumns});
+}
+
+SmallProgram relu_program() {
+  return {"relu", Graph(relu(matrix("x"), "y")),
+          [](KernelValues& v) { plain_relu(kCount, v.data<float>("x"), v.data<float>("y")); }};
+}
+
+SmallProgram gelu_program() {
+  return {"gelu",
+          Graph(gelu(matrix("x"), Gelu::tanh, "y")),
+          [](KernelValues& v) { plain_gelu(kCount, v.data<float>("x"), v.data<float>("y")); },
+          {},
+          kTolerance};
+}
+
+SmallProgram silu_program() {
+  const Tensor x = matrix("x"), z = matrix("z");
+  return {"silu",
+          Graph(mul(x * sigmoid(x), z, "y")),
+          [](KernelValues& v) {
+            plain_silu(kCount, v.data<float>("x"), v.data<float>("z"), v.data<float>("y"));
+          },
+          {},
+          kTolerance};
+}
+
+SmallProgram sums_program() {
+  const Tensor a = matrix("a"), b = matrix("b"), c = matrix("c"), d = matrix("d");
+  return {"sums", Graph(relu(a + b + c - d, "y")), [](KernelValues& v) {
+            plain_sums(kCount, v.data<float>("a"), v.data<float>("b"), v.data<float>("c"),
+                       v.data<float>("d"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram pixels_program() {
+  return {"pixels_u8_f32",
+          Graph(sub(cast(matrix("x", u8), f32) / 255, 0.5F, "y")),
+          [](KernelValues& v) { plain_pixels(kCount, v.data<uint8_t>("x"), v.data<float>("y")); },
+          {},
+          kTolerance};
+}
+
+SmallProgram integers_program() {
+  const Tensor a = matrix("a", i32), b = matrix("b", i32);
+  return {"integers_i32", Graph(max(a * 3 - b, 7, "y")), [](KernelValues& v) {
+            plain_integers(kCount, v.data<int32_t>("a"), v.data<int32_t>("b"),
+                           v.data<int32_t>("y"));
+          }};
+}
+
+SmallProgram choice_program() {
+  const Tensor a = matrix("a"), b = matrix("b");
+  return {"choice", Graph(where(less(a, b), a, b * b, "y")), [](KernelValues& v) {
+            plain_choice(kCount, v.data<float>("a"), v.data<float>("b"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram batch_norm_program() {
+  constexpr int kChannels = 64, kPixels = kCount / kChannels;
+  const Tensor x = input("x", f32, {kPixels, kChannels});
+  const Tensor mean = weight("mean", f32, {kChannels});
+  const Tensor variance = weight("variance", f32, {kChannels});
+  const Tensor gamma = weight("gamma", f32, {kChannels});
+  const Tensor beta = weight("beta", f32, {kChannels});
+  SmallProgram program = {
+      "batch_norm", Graph(batch_norm(x, mean, variance, gamma, beta, 1e-5, -1, "y")),
+      [](KernelValues& v) {
+        plain_batch_norm(kPixels, kChannels, v.data<float>("x"), v.data<float>("mean"),
+                         v.data<float>("variance"), v.data<float>("gamma"), v.data<float>("beta"),
+                         v.data<float>("y"));
+      }};
+  program.tolerance = kTolerance;
+  program.fill = [](KernelValues& v) {
+    v.by_name["variance"] = random_integers(f32, {kChannels}, 1, 1, 4);
+  };
+  return program;
+}
+
+SmallProgram transpose_program() {
+  return {"transpose", Graph(transpose(matrix("x"), {1, 0}, "y")), [](KernelValues& v) {
+            plain_transpose(kRows, kColumns, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram heads_program() {
+  constexpr int kSteps = 512, kHeads = 8, kDepth = 64;
+  const Tensor x = input("x", f32, {kSteps, kHeads, kDepth});
+  return {"heads", Graph(transpose(x, {1, 0, 2}, "y")), [](KernelValues& v) {
+            plain_heads(kSteps, kHeads, kDepth, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram interleave_program() {
+  const Tensor x = input("x", u8, {3, kRows, kColumns});
+  return {"interleave_u8", Graph(transpose(x, {1, 2, 0}, "y")), [](KernelValues& v) {
+            plain_interleave(3, kCount, v.data<uint8_t>("x"), v.data<uint8_t>("y"));
+          }};
+}
+
+SmallProgram concat_program() {
+  const Tensor a = input("a", f32, {kRows, 700}), b = input("b", f32, {kRows, 300});
+  return {"concat", Graph(concat({a, b}, 1, "y")), [](KernelValues& v) {
+            plain_concat(kRows, 700, 300, v.data<float>("a"), v.data<float>("b"),
+                         v.data<float>("y"));
+          }};
+}
+
+SmallProgram slice_program() {
+  return {"slice", Graph(slice(matrix("x"), {kRows - 1, 0}, {-1, kColumns}, {-1, 2}, "y")),
+          [](KernelValues& v) {
+            plain_slice(kRows, kColumns, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram pad_program() {
+  return {"pad", Graph(pad(matrix("x"), {3, 3}, {3, 3}, 0, "y")), [](KernelValues& v) {
+            plain_pad(kRows, kColumns, 3, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram gather_program() {
+  constexpr int kWords = 1000, kWidth = 256;
+  const Tensor index = input("index", i32, {kRows});
+  const Tensor table = weight("table", f32, {kWords, kWidth});
+  const Axis i("i", kRows), j("j", kWidth);
+  const Expr row = min(max(index(i), 0), kWords - 1);
+  SmallProgram program = {"gather", Graph(compute("y", {i, j}, table(row, j))),
+                          [](KernelValues& v) {
+                            plain_gather(kRows, kWords, kWidth, v.data<int32_t>("index"),
+                                         v.data<float>("table"), v.data<float>("y"));
+                          }};
+  program.fill = [](KernelValues& v) {
+    v.by_name["index"] = random_integers(i32, {kRows}, 1, 0, kWords - 1);
+  };
+  return program;
+}
+
+}  // namespace
+
+std::vector<SmallProgram> pointwise_programs() {
+  return {relu_program(),   gelu_program(),     silu_program(),   sums_program(),
+          pixels_program(), integers_program(), choice_program(), batch_norm_program()};
+}
+
+std::vector<SmallProgram> movement_programs() {
+  return {transpose_program(), heads_program(), interleave_program(), concat_program(),
+          slice_program(),     pad_program(),   gather_program()};
+}
+
+}  // namespace emulsion::benchmarks

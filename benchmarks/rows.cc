@@ -1,0 +1,103 @@
+// Kernels as derived that combine the elements of rows, or of columns, beside the same in plain
+// C++: with extents that are numbers, and with extents that are known when the kernel is called.
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benchmarks/nest_kernel.h"
+#include "benchmarks/peers/plain_rows.h"
+#include "dsl/operators.h"
+#include "passes/pipeline.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+constexpr char kMeasures[] =
+    "Measures softmax, norms and sums of rows, and sums of columns, as derived, with extents that "
+    "are\n"
+    "numbers and with extents that are known at run time, against the same in plain C++.";
+
+using MakeGraph = std::function<Graph(const Extent& rows, const Extent& columns)>;
+
+// On one thread, and on all where there are more; the peer has one.
+void add_rows(const std::string& name, int64_t rows, int64_t columns, double bytes,
+              const MakeGraph& graph, const std::function<void(KernelValues*)>& plain,
+              std::vector<Comparison>* all) {
+  const SizeValues sizes = {{"R", rows}, {"C", columns}};
+  for (const bool at_run_time : {false, true}) {
+    const Graph one = at_run_time ? graph(Extent::size("R"), Extent::size("C"))
+                                  : graph(Extent(rows), Extent(columns));
+    const Values values = values_of(one, at_run_time ? sizes : SizeValues());
+    Comparison comparison{
+        fmt::format("{}/{}x{}/{}", name, rows, columns, at_run_time ? "run_time" : "constant"),
+        "GB/s", bytes * 1e-9};
+    comparison.emulsion.call = kernel_call(run_pipeline(one, Target::host()).nest, values);
+    comparison.peers.push_back({"plain C++", [plain, values] { plain(values.get()); }});
+    add_on_one_and_all_threads(comparison, values, all, 1e-4);
+  }
+}
+
+Report run(const ProgramOptions& options) {
+  std::vector<Comparison> all;
+  for (const auto& [r, c] : {std::pair<int64_t, int64_t>{64, 1000}, {4096, 128}}) {
+    const int64_t rows = r, columns = c;
+    const double read = 4.0 * static_cast<double>(rows * columns);
+    const auto x_of = [](const Extent& m, const Extent& n) { return input("x", f32, {m, n}); };
+    add_rows(
+        "softmax", rows, columns, 2 * read,
+        [&](const Extent& m, const Extent& n) { return Graph(softmax(x_of(m, n), -1, "y")); },
+        [=](KernelValues* values) {
+          plain_softmax(rows, columns, values->data<float>("x"), values->data<float>("y"));
+        },
+        &all);
+    add_rows(
+        "layer_norm", rows, columns, 2 * read,
+        [&](const Extent& m, const Extent& n) {
+          return Graph(
+              layer_norm(x_of(m, n), input("gamma", f32, {n}), input("beta", f32, {n}), 1e-5, "y"));
+        },
+        [=](KernelValues* values) {
+          plain_layer_norm(rows, columns, values->data<float>("x"), values->data<float>("gamma"),
+                           values->data<float>("beta"), values->data<float>("y"));
+        },
+        &all);
+    add_rows(
+        "rms_norm", rows, columns, 2 * read,
+        [&](const Extent& m, const Extent& n) {
+          return Graph(rms_norm(x_of(m, n), input("gamma", f32, {n}), 1e-5, "y"));
+        },
+        [=](KernelValues* values) {
+          plain_rms_norm(rows, columns, values->data<float>("x"), values->data<float>("gamma"),
+                         values->data<float>("y"));
+        },
+        &all);
+    add_rows(
+        "sum_of_rows", rows, columns, read,
+        [&](const Extent& m, const Extent& n) { return Graph(sum(x_of(m, n), {1}, false, "y")); },
+        [=](KernelValues* values) {
+          plain_sum_of_rows(rows, columns, values->data<float>("x"), values->data<float>("y"));
+        },
+        &all);
+    add_rows(
+        "sum_of_columns", rows, columns, read,
+        [&](const Extent& m, const Extent& n) { return Graph(sum(x_of(m, n), {0}, false, "y")); },
+        [=](KernelValues* values) {
+          plain_sum_of_columns(rows, columns, values->data<float>("x"), values->data<float>("y"));
+        },
+        &all);
+  }
+  return {measure(all, options)};
+}
+
+}  // namespace
+}  // namespace emulsion::benchmarks
+
+int main(int argc, char** argv) {
+  using namespace emulsion::benchmarks;
+  return run_program(argc, argv,
+                     {"rows", kMeasures, "--benchmark_filter='softmax|layer_norm'", run});
+}

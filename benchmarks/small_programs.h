@@ -1,0 +1,33 @@
+#ifndef EMULSION_BENCHMARKS_SMALL_PROGRAMS_H_
+#define EMULSION_BENCHMARKS_SMALL_PROGRAMS_H_
+
+// Small programs of all kinds, each written twice: as a graph and as plain loops (peers/plain_*.h).
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "benchmarks/nest_kernel.h"
+#include "dsl/extent.h"
+#include "dsl/graph.h"
+
+namespace emulsion::benchmarks {
+
+struct SmallProgram {
+  std::string name;
+  Graph graph;
+  std::function<void(KernelValues&)> plain;  // reads the graph's arguments, writes its output
+  SizeValues sizes = {};
+  double tolerance = 0;                          // of results that are not whole numbers
+  std::function<void(KernelValues&)> fill = {};  // arguments that small whole numbers are not for
+};
+
+std::vector<SmallProgram> pointwise_programs();
+std::vector<SmallProgram> movement_programs();
+std::vector<SmallProgram> reduction_programs();
+std::vector<SmallProgram> product_programs();
+std::vector<SmallProgram> window_programs();
+
+}  // namespace emulsion::benchmarks
+
+#endif  // EMULSION_BENCHMARKS_SMALL_PROGRAMS_H_

@@ -1,0 +1,128 @@
+// Convolutions, poolings and stencils.
+
+#include <memory>
+#include <vector>
+
+#include "benchmarks/peers/plain_windows.h"
+#include "benchmarks/small_programs.h"
+#include "dsl/operators.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+constexpr int kHeight = 512, kWidth = 768;  // of the pictures
+
+SmallProgram conv_program(const std::string& name, const PlainWindow& window) {
+  const Tensor x = input(
+      "x", f32, {1, window.height + window.size - 1, window.width + window.size - 1, window.in});
+  const Tensor w =
+      weight("w", f32, {window.size, window.size, window.in / window.groups, window.out});
+  Conv2dOptions options;
+  options.groups = static_cast<int>(window.groups);
+  return {name, Graph(conv2d(x, w, options, "y")), [window](KernelValues& v) {
+            plain_conv(window, v.data<float>("x"), v.data<float>("w"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram depthwise_program() {
+  constexpr int kSize = 64, kChannels = 64;
+  const Tensor x = input("x", f32, {1, kSize + 2, kSize + 2, kChannels});
+  const Tensor w = weight("w", f32, {3, 3, 1, kChannels});
+  Conv2dOptions options;
+  options.groups = kChannels;
+  return {"conv_depthwise", Graph(conv2d(x, w, options, "y")), [](KernelValues& v) {
+            plain_depthwise(kSize, kSize, kChannels, v.data<float>("x"), v.data<float>("w"),
+                            v.data<float>("y"));
+          }};
+}
+
+constexpr int kPooled = 64, kPooledChannels = 32;
+
+template <typename Pool, typename Plain>
+SmallProgram pool_program(const std::string& name, Pool pool, Plain plain) {
+  const Tensor x = input("x", f32, {1, 2 * kPooled, 2 * kPooled, kPooledChannels});
+  PoolOptions options;
+  options.window_h = options.window_w = options.stride_h = options.stride_w = 2;
+  return {name, Graph(pool(x, options, "y")), [plain](KernelValues& v) {
+            plain(kPooled, kPooled, kPooledChannels, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram blur_program() {
+  const Tensor x = input("x", u16, {kHeight + 2, kWidth + 2});
+  const Axis above("i", kHeight + 2), i("i", kHeight), j("j", kWidth);
+  const Expr third = cast(u16, Expr(3));
+  Func t("t"), y("y");
+  t(above, j) = (x(above, j) + x(above, j + 1) + x(above, j + 2)) / third;
+  y(i, j) = (t(i, j) + t(i + 1, j) + t(i + 2, j)) / third;
+  const auto between = std::make_shared<std::vector<uint16_t>>((kHeight + 2) * kWidth);
+  return {"blur_u16", Graph(y), [between](KernelValues& v) {
+            plain_blur(kHeight, kWidth, v.data<uint16_t>("x"), between->data(),
+                       v.data<uint16_t>("y"));
+          }};
+}
+
+SmallProgram jacobi_program() {
+  const Tensor x = input("x", f32, {kHeight, kWidth});
+  const Axis i("i", kHeight), j("j", kWidth);
+  const Expr inside = i > 0 && i < kHeight - 1 && j > 0 && j < kWidth - 1;
+  const auto at = [&](const Expr& row, const Expr& column) {
+    return x(min(max(row, 0), kHeight - 1), min(max(column, 0), kWidth - 1));
+  };
+  const Expr mean = (at(i - 1, j) + at(i + 1, j) + at(i, j - 1) + at(i, j + 1)) * 0.25F;
+  return {"jacobi", Graph(compute("y", {i, j}, select(inside, mean, x(i, j)))),
+          [](KernelValues& v) {
+            plain_jacobi(kHeight, kWidth, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
+// Neighbours of t weighed 1, 2, 1, along the rows (0) or the columns (1), those at the border taken
+// where there are none.
+Tensor weighed(const std::string& name, const Tensor& t, int along) {
+  const Axis i("i", kHeight), j("j", kWidth);
+  const auto at = [&](int distance) {
+    return along == 0 ? t(min(max(i + distance, 0), kHeight - 1), j)
+                      : t(i, min(max(j + distance, 0), kWidth - 1));
+  };
+  return compute(name, {i, j}, at(-1) + t(i, j) * 2.0F + at(1));
+}
+
+SmallProgram clamped_program() {
+  const Tensor x = input("x", f32, {kHeight, kWidth});
+  const auto s = std::make_shared<std::vector<float>>(kHeight * kWidth);
+  const auto t = std::make_shared<std::vector<float>>(kHeight * kWidth);
+  return {"clamped_stencils", Graph(weighed("y", weighed("t", weighed("s", x, 0), 1), 0)),
+          [s, t](KernelValues& v) {
+            plain_clamped(kHeight, kWidth, v.data<float>("x"), s->data(), t->data(),
+                          v.data<float>("y"));
+          }};
+}
+
+SmallProgram unsharp_program() {
+  const Tensor x = input("x", f32, {kHeight, kWidth});
+  const Axis i("i", kHeight), j("j", kWidth);
+  const Tensor blurred = weighed("t", weighed("s", x, 0), 1);
+  const Expr detail = x(i, j) - blurred(i, j) * 0.0625F;
+  const auto s = std::make_shared<std::vector<float>>(kHeight * kWidth);
+  return {"unsharp_mask", Graph(compute("y", {i, j}, x(i, j) + detail * 1.5F)),
+          [s](KernelValues& v) {
+            plain_unsharp(kHeight, kWidth, v.data<float>("x"), s->data(), v.data<float>("y"));
+          }};
+}
+
+}  // namespace
+
+std::vector<SmallProgram> window_programs() {
+  return {conv_program("conv_1x1", {32, 32, 64, 64, 1}),
+          conv_program("conv_3x3", {32, 32, 32, 32, 3}),
+          conv_program("conv_grouped", {32, 32, 32, 32, 3, 4}),
+          depthwise_program(),
+          pool_program("max_pool", max_pool, plain_max_pool),
+          pool_program("avg_pool", avg_pool, plain_avg_pool),
+          blur_program(),
+          jacobi_program(),
+          clamped_program(),
+          unsharp_program()};
+}
+
+}  // namespace emulsion::benchmarks

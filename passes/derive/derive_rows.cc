@@ -1,0 +1,145 @@
+#include <algorithm>
+
+#include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
+#include "passes/derive/row_groups.h"
+#include "passes/index/index_arithmetic.h"
+
+namespace emulsion {
+namespace {
+
+std::vector<const Op*> members_of(const RowGroup& group) {
+  std::vector<const Op*> members = {group.reader};
+  for (const RowGroup::Producer& producer : group.producers) members.push_back(producer.op);
+  return members;
+}
+
+// Whether vectors go along the rows, and not across them: what has no elements behind the axes that
+// say which row needs none.
+bool has_vectors_in_rows(const Op& op, size_t rows, const Target& target) {
+  const Op& result = result_of(op);
+  const Op* sums = sums_of(op);
+  const bool along = result.axes.size() == rows || vector_axis(result, target) >= rows;
+  if (sums == nullptr) return along && (result.axes.size() == rows || !crosses(result, target));
+  if (!keeps_sums_in_registers(*sums, target)) return has_sums_in_lanes(*sums, target);
+  return along && vector_axis(*sums, target) >= rows && sums->axes.size() > rows;
+}
+
+// What the rows of a member take: of sums the extents that they are of, too.
+std::vector<Extent> points_of(const Op& op) {
+  std::vector<Extent> extents = op.shape;
+  if (const Op* sums = sums_of(op)) {
+    for (const Axis& axis : sums->reduction_axes) {
+      if (axis.extent() != Extent(0)) extents.push_back(axis.extent());
+    }
+  }
+  return extents;
+}
+
+// The points of the member that has most; run-time sizes count as one.
+std::vector<Extent> most_points(const RowGroup& group) {
+  const auto numbers = [](const std::vector<Extent>& extents) {
+    int64_t product = 1;
+    for (const Extent& e : extents)
+      product = saturated_product(product, e.as_constant().value_or(1));
+    return product;
+  };
+  std::vector<Extent> most;
+  for (const Op* op : members_of(group)) {
+    std::vector<Extent> points = points_of(*op);
+    const bool more = points.size() > most.size() ||
+                      (points.size() == most.size() && numbers(points) > numbers(most));
+    if (more) most = std::move(points);
+  }
+  return most;
+}
+
+// The points of that member from which threads pay: all members have about as many.
+int64_t points_for_threads(const RowGroup& group) {
+  return std::max<int64_t>(kPointsForThreads / static_cast<int64_t>(group.producers.size() + 1), 1);
+}
+
+bool wakes_threads(const RowGroup& group, const Target& target) {
+  const std::optional<int64_t> points = element_count(most_points(group));
+  return target.cores > 1 && (!points || *points >= points_for_threads(group));
+}
+
+std::vector<Axis> row_axes(const RowGroup& group) {
+  const Op& reader = result_of(*group.reader);
+  return {reader.axes.begin(), reader.axes.begin() + static_cast<std::ptrdiff_t>(group.rows)};
+}
+
+// The vectors of a member along its rows, and what is computed for it inside. Returns the stage of
+// partial sums that place_sums has to place, if there is one.
+StageSchedule* derive_member(const Op& op, size_t rows, bool whole_rows, const Target& target,
+                             Schedule* schedule) {
+  const Op& result = result_of(op);
+  const Op* sums = sums_of(op);
+  for (const OpPtr& member : op.members) {
+    if (member.get() != &result && member.get() != sums) (*schedule)[member->name].compute_inline();
+  }
+  if (sums != nullptr && keeps_sums_in_registers(*sums, target)) {
+    derive_sums(*sums, result, target, whole_rows, schedule);
+    return nullptr;
+  }
+  if (sums != nullptr) return &derive_sums_in_lanes(*sums, target, schedule);
+  if (result.axes.size() > rows) {
+    vectorize_points(result, result.axes[vector_axis(result, target)], target,
+                     &(*schedule)[result.name], whole_rows);
+  }
+  return nullptr;
+}
+
+// `row`: the innermost of the loops of a member that say which row.
+void place_sums(const Op& op, size_t rows, const Axis& row, StageSchedule* lanes,
+                Schedule* schedule) {
+  if (lanes == nullptr) return;
+  const Op& result = result_of(op);
+  const Op& sums = *sums_of(op);
+  const Axis& at = result.axes.size() == rows ? row : result.axes.back();
+  if (&sums == &result) {
+    lanes->compute_at(result.name, at);
+  } else {
+    (*schedule)[sums.name].compute_at(result.name, at);
+    lanes->compute_at(sums.name, sums.axes.back());
+  }
+}
+
+}  // namespace
+
+bool pays_to_group(const RowGroup& group, const Target& target) {
+  int64_t bytes = 0;  // what a run-time size decides is taken for short
+  for (const Op* op : members_of(group)) {
+    if (!has_vectors_in_rows(*op, group.rows, target)) return false;
+    bytes += elements_from(*op, group.rows).value_or(0) * size_in_bytes(op->dtype);
+  }
+  if (bytes > target.l2_bytes / 2) return false;
+  if (!wakes_threads(group, target)) return true;
+  const Shape rows(group.reader->shape.begin(),
+                   group.reader->shape.begin() + static_cast<std::ptrdiff_t>(group.rows));
+  return element_count(rows).value_or(2 * target.cores) >= 2 * target.cores;
+}
+
+void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule) {
+  const Op& reader = result_of(*group.reader);
+  StageSchedule& stage = (*schedule)[reader.name];
+  StageSchedule* const lanes = derive_member(*group.reader, group.rows, true, target, schedule);
+  const std::vector<Axis> loops = row_axes(group);
+  const size_t shared = wakes_threads(group, target) ? count_shared(loops, target) : 0;
+  Axis row = loops.back();
+  if (shared > 0) {
+    const Axis tasks = fuse_leading(reader, loops, shared, &stage);
+    parallel_from(stage, tasks, most_points(group), points_for_threads(group));
+    if (shared == loops.size()) row = tasks;
+  }
+  place_sums(*group.reader, group.rows, row, lanes, schedule);
+  for (const RowGroup::Producer& producer : group.producers) {
+    const Op& op = result_of(*producer.op);
+    StageSchedule* const partial =
+        derive_member(*producer.op, group.rows, producer.whole_rows, target, schedule);
+    (*schedule)[op.name].compute_at(reader.name, row);
+    place_sums(*producer.op, group.rows, op.axes[group.rows - 1], partial, schedule);
+  }
+}
+
+}  // namespace emulsion

@@ -1,0 +1,173 @@
+#include "passes/derive/graph_reads.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "dsl/expr.h"
+#include "passes/index/relax_clamps.h"
+
+namespace emulsion {
+namespace {
+
+using Indices = std::vector<Affine>;  // of one read
+
+// What is computed at each point: of a group, all members written out in the axes of the last.
+struct WrittenOut {
+  Expr body;
+  AxisExtents reduction_axes;  // under names of their own
+};
+
+WrittenOut written_out(const Op& op) {
+  WrittenOut result;
+  std::unordered_map<const Op*, Expr> bodies;
+  const auto write = [&](const Op& member) {
+    const auto own_name = [&](const std::string& axis) { return member.name + "." + axis; };
+    std::set<std::string> reduced;
+    for (const Axis& axis : member.reduction_axes) {
+      reduced.insert(axis.name());
+      result.reduction_axes.emplace(own_name(axis.name()), axis.extent());
+    }
+    const Expr body = substitute_axes(member.body, [&](const std::string& axis) {
+      return reduced.count(axis) ? axis_value(own_name(axis)) : Expr();
+    });
+    bodies[&member] = transform(body, [&](const Expr& e) {
+      auto read = e->op == ExprOp::read ? bodies.find(e->tensor.get()) : bodies.end();
+      if (read == bodies.end()) return Expr();
+      std::map<std::string, Expr> indices;
+      for (size_t i = 0; i < e->args.size(); ++i) {
+        indices[read->first->axes[i].name()] = e->args[i];
+      }
+      return substitute_axes(read->second, [&](const std::string& axis) {
+        auto index = indices.find(axis);
+        return index == indices.end() ? Expr() : index->second;
+      });
+    });
+  };
+  if (op.kind == OpKind::compute) write(op);
+  for (const OpPtr& member : op.members) write(*member);
+  result.body = bodies.at(&result_of(op));
+  return result;
+}
+
+// The first and the last place of an index that a clamp may have moved, the index alone without
+// one. Nothing when they are not affine.
+std::optional<Indices> ends_of(const Expr& index, const AxisExtents& extents) {
+  Indices ends;
+  for (const Expr& end : relax_clamps(index, extents)) {
+    const std::optional<Affine> affine = affine_of(end);
+    if (!affine) return std::nullopt;
+    ends.push_back(*affine);
+  }
+  return ends;
+}
+
+}  // namespace
+
+const Op& result_of(const Op& op) { return op.kind == OpKind::fused ? *op.members.back() : op; }
+
+const Op* sums_of(const Op& op) {
+  if (op.kind == OpKind::compute && op.combiner != Combiner::none) return &op;
+  for (const OpPtr& member : op.members) {
+    if (member->combiner != Combiner::none) return member.get();
+  }
+  return nullptr;
+}
+
+AxisExtents Reads::extents() const {
+  AxisExtents result = reduction_axes;
+  for (const Axis& axis : axes) result[axis.name()] = axis.extent();
+  return result;
+}
+
+std::optional<Reads> reads_of(const Op& producer, const Op& reader, size_t dimensions) {
+  const WrittenOut written = written_out(reader);
+  Reads reads{{}, result_of(reader).axes, written.reduction_axes};
+  const AxisExtents extents = reads.extents();
+  bool affine = true;
+  visit(written.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->tensor->name != producer.name || !affine) return;
+    std::vector<Indices> corners = {{}};
+    for (size_t i = 0; i < dimensions; ++i) {
+      const std::optional<Indices> ends = ends_of(e->args[i], extents);
+      affine = affine && ends;
+      if (!affine) return;
+      std::vector<Indices> longer;
+      for (const Indices& corner : corners) {
+        for (const Affine& end : *ends) {
+          longer.push_back(corner);
+          longer.back().push_back(end);
+        }
+      }
+      corners = std::move(longer);
+    }
+    reads.all.insert(reads.all.end(), corners.begin(), corners.end());
+  });
+  return affine ? std::optional(std::move(reads)) : std::nullopt;
+}
+
+bool is_axis(const Affine& index, const Axis& axis) {
+  return index.coefficients == std::map<std::string, int64_t>{{axis.name(), 1}} &&
+         index.offset == Extent(0);
+}
+
+bool reads_whole(const Op& producer, const Reads& reads, size_t first) {
+  const AxisExtents extents = reads.extents();
+  const auto reaches = [](const Extent& place, const Extent& end) {
+    return (place - end).lower_bound().value_or(-1) >= 0;
+  };
+  for (size_t at = first; at < producer.shape.size(); ++at) {
+    bool has_first = false, has_last = false;
+    for (const Indices& read : reads.all) {
+      Affine opposite{{}, Extent(0) - read[at].offset};
+      for (const auto& [axis, factor] : read[at].coefficients) {
+        opposite.coefficients[axis] = -factor;
+      }
+      has_first = has_first || reaches(largest_value(opposite, extents), Extent(0));
+      has_last =
+          has_last || reaches(largest_value(read[at], extents) + Extent(1), producer.shape[at]);
+    }
+    if (!has_first || !has_last) return false;
+  }
+  return true;
+}
+
+std::optional<int64_t> elements_from(const Op& op, size_t from) {
+  return element_count(Shape(op.shape.begin() + static_cast<std::ptrdiff_t>(from), op.shape.end()));
+}
+
+bool combines_windows(const Op& op) {
+  AxisExtents extents;
+  for (const std::vector<Axis>* axes : {&op.axes, &op.reduction_axes}) {
+    for (const Axis& axis : *axes) extents.emplace(axis.name(), axis.extent());
+  }
+  const auto mentions_one = [](const Affine& index, const std::vector<Axis>& axes) {
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](const Axis& axis) { return index.coefficients.count(axis.name()) > 0; });
+  };
+  bool found = false;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read) return;
+    for (const Expr& argument : e->args) {
+      const std::optional<Indices> ends = ends_of(argument, extents);
+      found = found || (ends && mentions_one(ends->front(), op.axes) &&
+                        mentions_one(ends->front(), op.reduction_axes));
+    }
+  });
+  return found;
+}
+
+Readers::Readers(const Graph& graph) {
+  for (const OpPtr& op : graph.ops()) {
+    for (const OpPtr& operand : operands(*op)) readers_[operand.get()].push_back(op.get());
+  }
+  for (const OpPtr& output : graph.outputs()) outputs_.insert(output.get());
+}
+
+const std::vector<const Op*>* Readers::only_readers(const Op& producer) const {
+  return outputs_.count(&producer) ? nullptr : &readers_.at(&producer);
+}
+
+}  // namespace emulsion

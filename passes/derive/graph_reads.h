@@ -1,0 +1,63 @@
+#ifndef EMULSION_PASSES_DERIVE_GRAPH_READS_H_
+#define EMULSION_PASSES_DERIVE_GRAPH_READS_H_
+
+// How the operations of a grouped graph read one another: from this the legality of computing
+// several of them together is told (window_chains.h, row_groups.h). Private to passes/derive/.
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "dsl/affine.h"
+#include "dsl/graph.h"
+
+namespace emulsion {
+
+// The comprehension whose loops an operation of a grouped graph has.
+const Op& result_of(const Op& op);
+// What it sums up, or combines otherwise: itself, or a member; null of what is pointwise.
+const Op* sums_of(const Op& op);
+
+// The elements of the dimensions from `from` on; nothing when a run-time size decides.
+std::optional<int64_t> elements_from(const Op& op, size_t from);
+// Whether it combines the places of a window that moves with one of its axes: x[i + k], clamped or
+// not.
+bool combines_windows(const Op& op);
+
+// How one operation reads another: what is read lies between these.
+struct Reads {
+  std::vector<std::vector<Affine>> all;  // the indices of each read
+  std::vector<Axis> axes;                // of the reader
+  AxisExtents reduction_axes;            // of the reader, under names of their own
+
+  AxisExtents extents() const;  // of both
+};
+
+// All reads, of a group those of its members, in the axes of the last one. Of each the indices of
+// the first `dimensions`; nothing when one of these is not affine, but for clamps.
+std::optional<Reads> reads_of(const Op& producer, const Op& reader, size_t dimensions);
+
+// Whether an index is that axis and nothing else.
+bool is_axis(const Affine& index, const Axis& axis);
+// Whether the first and the last element of every dimension from `first` on are read, or
+// places beyond them if no clamp were there.
+bool reads_whole(const Op& producer, const Reads& reads, size_t first);
+
+// Who reads what, once for the whole graph.
+class Readers {
+ public:
+  explicit Readers(const Graph& graph);
+
+  // Nothing of what the outside reads.
+  const std::vector<const Op*>* only_readers(const Op& producer) const;
+
+ private:
+  std::unordered_map<const Op*, std::vector<const Op*>> readers_;
+  std::unordered_set<const Op*> outputs_;
+};
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_GRAPH_READS_H_

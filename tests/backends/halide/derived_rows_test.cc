@@ -1,0 +1,66 @@
+// What is derived to be computed row by row, and sums in lanes of run-time lengths: the kernels
+// compute what the graph says at every size.
+
+#include <gtest/gtest.h>
+
+#include "dsl/operators.h"
+#include "passes/pipeline.h"
+#include "tests/backends/halide/nest_cases.h"
+#include "tests/passes/derive/row_graphs.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kSize = Extent::size("B");
+
+Target with_cores(int cores) {
+  Target target = Target::host();
+  target.cores = cores;
+  return target;
+}
+
+void expect_same(const Graph& graph, int cores) {
+  const Target target = with_cores(cores);
+  expect_same_as_graph(graph, run_pipeline(graph, target).nest,
+                       {0, 1, 2, 3, 15, 16, 17, 31, 33, 64, 97}, 1e-4, target);
+}
+
+TEST(DerivedRows, OfAnyNumber) {
+  for (const auto& [name, graph] : row_graphs(kSize, 100)) {
+    SCOPED_TRACE(name);
+    expect_same(graph, 1);
+  }
+}
+
+TEST(DerivedRows, OfAnyLength) {
+  for (const auto& [name, graph] : row_graphs(5, kSize)) {
+    SCOPED_TRACE(name);
+    expect_same(graph, 1);
+  }
+}
+
+TEST(DerivedRows, OfAnyNumberAndLengthInThreads) {
+  for (const auto& [name, graph] : row_graphs(kSize, kSize)) {
+    SCOPED_TRACE(name);
+    expect_same(graph, 4);
+  }
+}
+
+TEST(DerivedRows, InThreads) {
+  for (const auto& [name, graph] : row_graphs(64, 1000)) {
+    SCOPED_TRACE(name);
+    expect_same(graph, 4);
+  }
+}
+
+TEST(DerivedRows, SumsOfRowsAndColumnsOfAnyLength) {
+  Tensor x = input("x", f32, {kSize, kSize}), bytes = input("x", u8, {kSize, kSize});
+  for (const Graph& graph : {Graph(sum(x, {0})), Graph(sum(x, {1})), Graph(sum(x, {0, 1})),
+                             Graph(reduce_max(bytes, {1})), Graph(reduce_min(bytes, {0}))}) {
+    expect_same(graph, 1);
+    expect_same(graph, 4);
+  }
+}
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,87 @@
+// What the data and the sizes of one call decide.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "backends/halide/jit.h"
+#include "dsl/error.h"
+#include "dsl/operators.h"
+#include "dsl/schedule.h"
+#include "passes/lower/lower.h"
+
+namespace emulsion {
+namespace {
+
+template <typename Callable>
+std::string error_of(Callable&& callable) {
+  try {
+    callable();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no Error";
+}
+
+TEST(JitCalls, RefusesSizesWhoseStorageIsTooLarge) {
+  const Extent rows = Extent::size("A"), columns = Extent::size("B");
+  const Tensor x = input("x", f32, {columns}), z = input("z", f32, {rows});
+  const Axis a("a", rows), i("i", columns), j("j", columns);
+  const Tensor square = compute("square", {i, j}, x(i) * x(j));
+  const Graph graph(compute("y", {a, i}, sum(j, square(i, j) * z(a))));
+  Schedule schedule(graph);
+  schedule[square].compute_at(Tensor(*graph.find("y")), a);
+  const JitKernel kernel(lower(graph, schedule));
+  const auto run = [&](int64_t height, int64_t width) {
+    std::vector<float> xs(static_cast<size_t>(width), 1), zs(static_cast<size_t>(height), 2);
+    std::vector<float> ys(xs.size() * zs.size(), 77);
+    const std::string error = error_of([&] {
+      kernel.run({{"x", {f32, {width}, xs.data()}},
+                  {"z", {f32, {height}, zs.data()}},
+                  {"y", {f32, {height, width}, ys.data()}}});
+    });
+    const float expected = error == "no Error" ? 2 * static_cast<float>(width) : 77;
+    EXPECT_THAT(ys, testing::Each(expected));
+    return error;
+  };
+  EXPECT_EQ(run(2, 40000),
+            "kernel y: storage of square: expected at most 2147483647 bytes, got 6400000000 for "
+            "shape [40000, 40000] of f32; legal: smaller run-time sizes, or a schedule that stores "
+            "less");
+  EXPECT_EQ(run(2, 3), "no Error");
+  EXPECT_EQ(run(0, 40000), "no Error");  // nothing is computed, so nothing is stored
+}
+
+// The data say where to read: an index that is clamped is inside, whatever they are.
+TEST(JitCalls, ReadsWhereTheDataSay) {
+  const Extent rows = Extent::size("B");
+  const Tensor table = input("table", f32, {5}), which = input("which", i32, {rows});
+  const Axis i("i", rows);
+  const Graph graph(compute("y", {i}, table(max(min(which(i), 4), 0))));
+  std::vector<float> values = {10, 11, 12, 13, 14}, y(6, 77);
+  std::vector<int32_t> indices = {4, 0, -7, 2, 99, 1};
+  JitKernel(lower(graph, Schedule(graph)))
+      .run({{"table", {f32, {5}, values.data()}},
+            {"which", {i32, {6}, indices.data()}},
+            {"y", {f32, {6}, y.data()}}});
+  EXPECT_THAT(y, testing::ElementsAre(14, 10, 10, 12, 14, 11));
+}
+
+// The place of the first greatest element of each row: two reductions.
+TEST(JitCalls, FindsAPlaceByTwoReductions) {
+  const Extent rows = Extent::size("B");
+  const Tensor x = input("x", f32, {rows, 4});
+  const Axis i("i", rows), j("j", 4);
+  const Tensor top = compute("top", {i}, reduce_max(j, x(i, j)));
+  const Graph graph(compute("place", {i}, reduce_min(j, select(x(i, j) == top(i), Expr(j), 4))));
+  std::vector<float> values = {1, 9, 3, 9, 5, 4, 4, 5, -1, -2, -3, 0};
+  std::vector<int32_t> place(3, 77);
+  JitKernel(lower(graph, Schedule(graph)))
+      .run({{"x", {f32, {3, 4}, values.data()}}, {"place", {i32, {3}, place.data()}}});
+  EXPECT_THAT(place, testing::ElementsAre(1, 0, 3));
+}
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,166 @@
+// The promises of the README on bits: the same for every number of threads, and for every batch
+// that a row is part of; and workers compute as the caller does.
+
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <xmmintrin.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "backends/runtime/emulsion_runtime.h"
+#include "tests/bazel/same_bits_kernel.h"
+
+namespace emulsion {
+namespace {
+
+constexpr int64_t kRows = 120;  // work enough to wake threads
+constexpr int64_t kIn = 96, kOut = 200, kPicture = 10 * 10 * 8, kConvolved = 8 * 8 * 24;
+
+std::vector<float> numbers(int64_t count, unsigned seed, float scale = 1) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<float> distribution(0, scale);
+  std::vector<float> values(static_cast<size_t>(count));
+  for (float& value : values) value = distribution(engine);
+  return values;
+}
+
+// What one call gives, one result behind the other, each with so many values a row.
+struct Results {
+  static constexpr std::array<int64_t, 5> kWidths = {kOut, kOut, kOut, 1, kConvolved};
+  std::array<std::vector<float>, 5> values;
+
+  explicit Results(int64_t rows) {
+    for (size_t i = 0; i < kWidths.size(); ++i) {
+      values[i].resize(static_cast<size_t>(rows * kWidths[i]));
+    }
+  }
+};
+
+// Whether the results are those of rows from `first` on of all rows, bit for bit.
+testing::AssertionResult are_rows_of(const Results& part, const Results& all, int64_t first) {
+  for (size_t i = 0; i < part.values.size(); ++i) {
+    const float* expected = all.values[i].data() + first * Results::kWidths[i];
+    const size_t bytes = part.values[i].size() * sizeof(float);
+    if (bytes == 0 || std::memcmp(part.values[i].data(), expected, bytes) == 0) continue;
+    return testing::AssertionFailure() << "result " << i << " has other bits";
+  }
+  return testing::AssertionSuccess();
+}
+
+class SameBits : public testing::Test {
+ protected:
+  void SetUp() override {
+    omp_set_num_threads(8);
+    ASSERT_TRUE(
+        kernels::same_bits::pack_w({w_.data(), {kIn, kOut}}, w_memory_.span(), &w_packed_).ok());
+    ASSERT_TRUE(kernels::same_bits::pack_filter({filter_.data(), {3, 3, 8, 24}},
+                                                filter_memory_.span(), &filter_packed_)
+                    .ok());
+  }
+  void TearDown() override { emulsion_set_max_threads(0); }
+
+  Results run(int64_t first, int64_t rows, int threads) {
+    emulsion_set_max_threads(threads);
+    Results results(rows);
+    auto& [layer, softmax, normalised, sums, convolved] = results.values;
+    kernels::same_bits::Arguments arguments;
+    arguments.x = {x_.data() + first * kIn, {rows, kIn}};
+    arguments.pixels = {pixels_.data() + first * kPicture, {rows, 10, 10, 8}};
+    arguments.w_packed = w_packed_;
+    arguments.bias = {bias_.data(), {kOut}};
+    arguments.gamma = {gamma_.data(), {kOut}};
+    arguments.filter_packed = filter_packed_;
+    arguments.layer = {layer.data(), {rows, kOut}};
+    arguments.rows = {softmax.data(), {rows, kOut}};
+    arguments.normalised = {normalised.data(), {rows, kOut}};
+    arguments.sums = {sums.data(), {rows}};
+    arguments.convolved = {convolved.data(), {rows, 8, 8, 24}};
+    const Status status = kernels::same_bits::run(arguments);
+    EXPECT_TRUE(status.ok()) << status.message;
+    return results;
+  }
+
+  std::vector<float> x_ = numbers(kRows * kIn, 1), pixels_ = numbers(kRows * kPicture, 2);
+  std::vector<float> w_ = numbers(kIn * kOut, 3, 0.1F), bias_ = numbers(kOut, 4);
+  std::vector<float> gamma_ = numbers(kOut, 5), filter_ = numbers(3 * 3 * 8 * 24, 6, 0.1F);
+
+ private:
+  // Memory for a packed weight, on a line of the cache.
+  template <size_t Rank>
+  class Memory {
+   public:
+    explicit Memory(const std::array<int64_t, Rank>& shape) : shape_(shape) {
+      int64_t count = 1;
+      for (int64_t extent : shape) count *= extent;
+      values_.resize(static_cast<size_t>(count) + 16);
+    }
+    Span<float, Rank> span() {
+      const auto address = reinterpret_cast<uintptr_t>(values_.data());
+      return {values_.data() + (64 - address % 64) % 64 / sizeof(float), shape_};
+    }
+
+   private:
+    const std::array<int64_t, Rank> shape_;
+    std::vector<float> values_;
+  };
+  Memory<3> w_memory_{kernels::same_bits::w_packed_shape(1)};
+  Memory<5> filter_memory_{kernels::same_bits::filter_packed_shape(1)};
+  kernels::same_bits::packed_w w_packed_;
+  kernels::same_bits::packed_filter filter_packed_;
+};
+
+TEST_F(SameBits, ForEveryNumberOfThreads) {
+  const Results alone = run(0, kRows, 1);
+  for (int threads : {2, 3, 8})
+    EXPECT_TRUE(are_rows_of(run(0, kRows, threads), alone, 0)) << threads;
+}
+
+TEST_F(SameBits, ForEveryBatchThatARowIsPartOf) {
+  const Results all = run(0, kRows, 1);
+  for (int64_t rows : {1, 2, 3, 5, 8, 16, 43, 64, 119}) {
+    for (int64_t first = 0; first + rows <= kRows; first += rows < 8 ? 7 : 13) {
+      for (int threads : {1, 8}) {
+        ASSERT_TRUE(are_rows_of(run(first, rows, threads), all, first))
+            << rows << " rows from " << first << ", " << threads << " threads";
+      }
+    }
+  }
+}
+
+// A program that takes denormal numbers for zero (as -ffast-math has it) does so on all threads.
+TEST_F(SameBits, WhereDenormalNumbersAreZero) {
+  for (float& value : x_) value *= 1e-38F;
+  for (float& value : bias_) value *= 1e-39F;
+  for (float& value : pixels_) value *= 1e-37F;
+  const unsigned before = _mm_getcsr();
+  const Results with_denormals = run(0, kRows, 1);
+  _mm_setcsr(before | 0x8040);  // flush to zero, denormals are zero
+  const Results alone = run(0, kRows, 1);
+  std::vector<testing::AssertionResult> found;
+  for (int round = 0; round < 20; ++round) found.push_back(are_rows_of(run(0, kRows, 8), alone, 0));
+  _mm_setcsr(before);
+  EXPECT_FALSE(are_rows_of(alone, with_denormals, 0));
+  for (const testing::AssertionResult& same : found) EXPECT_TRUE(same);
+}
+
+// And a kernel leaves the application's threads as they were.
+TEST_F(SameBits, ThreadsKeepTheirOwnWayToRound) {
+  constexpr unsigned kPlain = 0x1f80, kFlush = 0x8040, kControl = 0xffc0;
+  std::vector<unsigned> after(8);
+#pragma omp parallel num_threads(8)
+  _mm_setcsr(kPlain);
+  _mm_setcsr(kPlain | kFlush);
+  run(0, kRows, 8);
+  _mm_setcsr(kPlain);
+#pragma omp parallel num_threads(8)
+  after[static_cast<size_t>(omp_get_thread_num())] = _mm_getcsr() & kControl;
+  EXPECT_EQ(after, std::vector<unsigned>(8, kPlain));
+}
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,103 @@
+// Sums of their own in derived schedules: in lanes or in columns, at run-time extents too, and
+// which of their loops the threads share.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/derive/derive_schedule.h"
+#include "tests/passes/check_nest.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kSize = Extent::size("B");
+const Target kV3 = Target::parse("x86-64-v3,cores=1");
+const Target kFour = Target::parse("x86-64-v3,cores=4");
+
+std::string derived(const Tensor& y, const Target& target = kV3) {
+  return to_string(derive_schedule(Graph(y), target));
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(DeriveReduction, RowsOfRunTimeLengthAreSummedInLanes) {
+  for (const char* level : {"v2", "v3", "v4"}) {
+    const Target target = Target::parse("x86-64-" + std::string(level) + ",cores=1");
+    const std::string text = derived(sum(input("x", f32, {5, kSize}), {1}, false, "s"), target);
+    EXPECT_TRUE(has(text, "lane, " + std::to_string(target.vector_lanes(f32)) + ")\n")) << text;
+    EXPECT_TRUE(has(text, "s.rfactor(lane, s_lanes)\n")) << text;
+    EXPECT_TRUE(has(text, "s_lanes.vectorize(lane)\n")) << text;
+  }
+}
+
+TEST(DeriveReduction, ColumnsOfRunTimeNumberAreSummedInVectors) {
+  const std::string text = derived(sum(input("x", f32, {5, kSize}), {0}, false, "s"));
+  EXPECT_TRUE(has(text, "s.reorder(i1, r0)\ns.split(i1, i1, i1_v, 8, predicate)\n")) << text;
+}
+
+TEST(DeriveReduction, WhatWalksNoMemoryAtARunTimeLengthIsNotInVectors) {
+  const Axis i("i", kSize), r("r", kSize);
+  Tensor x = input("x", f32, {kSize, kSize * Extent(2)});
+  const std::string text = derived(compute("s", {i}, sum(r, x(r, i * 2))));
+  EXPECT_FALSE(has(text, "vectorize")) << text;
+}
+
+TEST(DeriveReduction, WhatStaysTheSameAllAlongASumIsNoReasonForColumns) {
+  const Axis i("i", 32), r("r", 64);
+  Tensor x = input("x", f32, {32, 64}), means = input("means", f32, {32});
+  const std::string text = derived(compute("s", {i}, sum(r, x(i, r) - means(i))));
+  EXPECT_TRUE(has(text, "s.rfactor(lane, s_lanes)\n")) << text;
+  const Axis few("r", 3);
+  Tensor y = input("x", f32, {3});
+  EXPECT_FALSE(has(derived(compute("s", {i}, sum(few, y(few) * means(i)))), "rfactor"));
+}
+
+TEST(DeriveReduction, LongSumsOfColumnsTakeMoreVectorsAtATime) {
+  EXPECT_TRUE(has(derived(sum(input("x", f32, {64, 128}), {0}, false, "s")), "tile, lane, 64)\n"));
+  EXPECT_TRUE(has(derived(sum(input("x", f32, {63, 128}), {0}, false, "s")), "tile, lane, 32)\n"));
+}
+
+TEST(DeriveReduction, ThreadsShareShortAxesTogether) {
+  const std::string text = derived(sum(input("x", f32, {2, 3, 65536}), {2}, false, "s"), kFour);
+  EXPECT_TRUE(has(text, "s.fuse(i0, i1, rows1)\ns.parallel(rows1)\n")) << text;
+  EXPECT_TRUE(has(text, "s_lanes.compute_at(s, rows1)\n")) << text;
+}
+
+TEST(DeriveReduction, ThreadsShareWhatIsBehindAnAxisOfOne) {
+  for (const Tensor& y : {sum(input("x", f32, {1, kSize, 512}), {2}, false, "s"),
+                          relu(input("x", f32, {1, kSize, 512}), "s")}) {
+    EXPECT_TRUE(has(derived(y, kFour), ".parallel(rows1)\n")) << derived(y, kFour);
+  }
+}
+
+TEST(DeriveReduction, ThreadsShareAGroupedConvolution) {
+  Conv2dOptions options;
+  options.groups = 4;
+  Tensor y =
+      conv2d(input("x", f32, {1, 30, 30, 64}), weight("w", f32, {3, 3, 16, 64}), options, "y");
+  EXPECT_TRUE(has(derived(y, kFour), ".parallel(")) << derived(y, kFour);
+}
+
+TEST(DeriveReduction, NoThreadsForLittleWorkOrOneStep) {
+  EXPECT_FALSE(has(derived(sum(input("x", f32, {64, 512}), {1}), kFour), "parallel"));
+  EXPECT_FALSE(has(derived(sum(input("x", f32, {1, 1 << 20}), {1}), kFour), "parallel"));
+}
+
+TEST(DeriveReduction, ComputesWhatTheGraphSays) {
+  Tensor square = input("x", f32, {kSize, kSize}), deep = input("x", f32, {1, 3, kSize});
+  for (const Target& target : {kV3, kFour}) {
+    for (const Tensor& y :
+         {sum(square, {0}), sum(square, {1}), sum(square, {0, 1}), sum(deep, {2}), sum(deep, {1}),
+          reduce_max(square, {1}), reduce_min(input("x", u8, {kSize, 33}), {0})}) {
+      EXPECT_TRUE(derives(Graph(y), target, {0, 1, 7, 8, 9, 33}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,81 @@
+#include "tests/passes/derive/row_graphs.h"
+
+#include "dsl/operators.h"
+
+namespace emulsion {
+namespace {
+
+Tensor matrix(const Extent& rows, const Extent& columns) {
+  return input("x", f32, {rows, columns});
+}
+
+Graph layer_norm_of(const Extent& rows, const Extent& columns) {
+  return Graph(layer_norm(matrix(rows, columns), input("gamma", f32, {columns}),
+                          input("beta", f32, {columns}), 1e-5, "y"));
+}
+
+Graph rms_norm_then_relu(const Extent& rows, const Extent& columns) {
+  return Graph(relu(rms_norm(matrix(rows, columns), weight("gamma", f32, {columns})), "y"));
+}
+
+// What the softmax reads is computed too, and read twice.
+Graph masked_softmax(const Extent& rows, const Extent& columns) {
+  Tensor masked = add(mul(matrix(rows, columns), 0.5f), input("mask", f32, {columns}), "masked");
+  return Graph(softmax(masked, -1, "y"));
+}
+
+// log(sum of exp(x - max)) + max of each row: the last operation has nothing behind the rows.
+Graph log_of_sums(const Extent& rows, const Extent& columns) {
+  const Axis i("i", rows), k("k", columns);
+  Tensor x = matrix(rows, columns);
+  Tensor highest = compute("highest", {i}, reduce_max(k, x(i, k)));
+  Tensor powers = compute("powers", {i, k}, exp(x(i, k) - highest(i)));
+  Tensor total = compute("total", {i}, sum(k, powers(i, k)));
+  return Graph(compute("y", {i}, log(total(i)) + highest(i)));
+}
+
+// The last operation is itself a sum, of squares of what has its mean taken away.
+Graph variances(const Extent& rows, const Extent& columns) {
+  const Axis i("i", rows), k("k", columns);
+  Tensor x = matrix(rows, columns);
+  Tensor total = compute("total", {i}, sum(k, x(i, k)));
+  Tensor centred = compute("centred", {i, k}, x(i, k) * 64.0f - total(i));
+  return Graph(compute("y", {i}, sum(k, centred(i, k) * centred(i, k))));
+}
+
+Graph softmax_of_heads(const Extent& rows, const Extent& columns) {
+  return Graph(softmax(input("x", f32, {2, rows, 3, columns}), -1, "y"));
+}
+
+Graph norm_of_two_axes(const Extent& rows, const Extent& columns) {
+  Tensor x = input("x", f32, {rows, 3, columns});
+  return Graph(layer_norm(x, input("gamma", f32, {3, columns}), input("beta", f32, {3, columns}),
+                          1e-5, "y"));
+}
+
+}  // namespace
+
+Graph softmax_by_hand(const Extent& rows, const Extent& columns) {
+  const Axis i("i", rows), k("k", columns), r("r", columns);
+  Tensor x = matrix(rows, columns);
+  Tensor highest = compute("highest", {i}, reduce_max(r, x(i, r)));
+  Tensor p = compute("p", {i, k}, exp(x(i, k) - highest(i)));
+  Tensor total = compute("total", {i}, sum(r, p(i, r)));
+  return Graph(compute("y", {i, k}, p(i, k) / total(i)));
+}
+
+std::vector<std::pair<std::string, Graph>> row_graphs(const Extent& rows, const Extent& columns) {
+  return {
+      {"softmax", Graph(softmax(matrix(rows, columns), -1, "y"))},
+      {"softmax_by_hand", softmax_by_hand(rows, columns)},
+      {"softmax_of_heads", softmax_of_heads(rows, columns)},
+      {"masked_softmax", masked_softmax(rows, columns)},
+      {"layer_norm", layer_norm_of(rows, columns)},
+      {"rms_norm_then_relu", rms_norm_then_relu(rows, columns)},
+      {"norm_of_two_axes", norm_of_two_axes(rows, columns)},
+      {"log_of_sums", log_of_sums(rows, columns)},
+      {"variances", variances(rows, columns)},
+  };
+}
+
+}  // namespace emulsion

@@ -1,0 +1,21 @@
+#ifndef EMULSION_TESTS_PASSES_DERIVE_ROW_GRAPHS_H_
+#define EMULSION_TESTS_PASSES_DERIVE_ROW_GRAPHS_H_
+
+// Graphs whose operations combine rows and go on with them, for tests of what is computed by rows.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dsl/graph.h"
+
+namespace emulsion {
+
+// p[i, k] = exp(x[i, k] - max of row i), y[i, k] = p[i, k] / sum of row i of p, in index notation.
+Graph softmax_by_hand(const Extent& rows, const Extent& columns);
+// By name, each with rows of x as long as `columns`; all are one group, the reader is y.
+std::vector<std::pair<std::string, Graph>> row_graphs(const Extent& rows, const Extent& columns);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_TESTS_PASSES_DERIVE_ROW_GRAPHS_H_
