@@ -158,7 +158,8 @@ class UopEmitter {
   // Whether the index is not one of the body of the stage: the pass that made it proved that it
   // stays inside the buffer (partition_loops).
   bool is_own_index(const ExprNode& node, size_t d) const {
-    bool own = uop_.body.defined();
+    if (!uop_.body.defined()) return false;
+    bool own = true;
     visit(stage_.body, [&](const Expr& e) {
       const bool same_buffer = e->op == ExprOp::read && e->name == node.name;
       own = own && !(same_buffer && equal(e->args[d], node.args[d]));
