@@ -73,7 +73,7 @@ void require_indices(const ScheduledStage& plan, const std::vector<LoopTransform
       continue;
     }
     int64_t index = saturated_product(highest.at(t.outer), t.factor);
-    if (index < kMost) index += highest.at(t.inner);
+    if (index < kMost && t.kind == LoopTransform::Kind::split) index += highest.at(t.inner);
     highest[t.axis] = index;
     if (index < kMost) continue;
     refuse(plan.stage.name, plan.source_directive(transforms[inner.size() - 1]),

@@ -80,7 +80,8 @@ TEST_P(RandomSchedules, LegalOnesChangeNothing) {
   EXPECT_GE(compared.uops, 3 * total.checked);
   EXPECT_GE(compared.allocs, 2 * total.checked);
   EXPECT_GE(compared.prefetches, total.checked / 10);
-  EXPECT_LE(20 * compared.unreached, compared.loops + compared.uops);
+  // What only many steps or certain sizes reach, of windows and specializations.
+  EXPECT_LE(10 * compared.unreached, compared.loops + compared.uops);
 }
 
 TEST_P(RandomSchedules, IllegalOnesAreRefused) {
