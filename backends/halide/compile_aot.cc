@@ -103,6 +103,7 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
     LibraryCompiler library(name, targets, options, &files);
     const auto add = [&](const std::string& function, const auto& nest_of) {
       std::vector<const LoopNest*> functions;
+      functions.reserve(nests.size());
       for (const LoopNest& nest : nests) functions.push_back(nest_of(nest));
       library.add(functions, function);
     };

@@ -107,7 +107,7 @@ class EntryBuilder {
     for (const Expr& e : need.extents) extents.push_back(in_64_bits(translate_expr(e, scope)));
     const Halide::Expr array =
         Call::make(Halide::type_of<int64_t*>(), Call::make_struct, extents, Call::Intrinsic);
-    const hi::Stmt check = returning_code_of(
+    hi::Stmt check = returning_code_of(
         "fits",
         call("emulsion_check_storage", {entry_.name, need.stage, to_string(need.dtype),
                                         static_cast<int32_t>(size_in_bytes(need.dtype)),

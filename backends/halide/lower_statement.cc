@@ -104,7 +104,7 @@ class ClampedVectors : public hi::IRMutator {
   using hi::IRMutator::visit;
 
   Halide::Expr visit(const hi::Load* op) override {
-    const Halide::Expr made = hi::IRMutator::visit(op);
+    Halide::Expr made = hi::IRMutator::visit(op);
     const hi::Load* load = made.as<hi::Load>();
     constexpr int kLeastBits = 32;  // of the elements that every vector unit with masks can mask
     const int lanes = op->type.lanes();

@@ -87,7 +87,7 @@ Halide::Expr floor_adjustment(const Halide::Expr& a, const Halide::Expr& b) {
 // all of it in i32.
 Halide::Expr integer_quotient(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
   const bool divides = op == ExprOp::div;
-  const Halide::Expr plain = divides ? a / b : a % b;
+  Halide::Expr plain = divides ? a / b : a % b;
   const auto number = Halide::Internal::as_const_int(b);
   if (a.type().is_uint() || (number && *number > 0)) return plain;
   const Halide::Expr zero = Halide::Internal::make_zero(a.type());

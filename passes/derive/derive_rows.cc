@@ -117,7 +117,8 @@ bool pays_to_group(const RowGroup& group, const Target& target) {
   if (!wakes_threads(group, target)) return true;
   const Shape rows(group.reader->shape.begin(),
                    group.reader->shape.begin() + static_cast<std::ptrdiff_t>(group.rows));
-  return element_count(rows).value_or(2 * target.cores) >= 2 * target.cores;
+  const int64_t least = int64_t{2} * target.cores;
+  return element_count(rows).value_or(least) >= least;
 }
 
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule) {

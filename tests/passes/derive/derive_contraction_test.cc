@@ -352,5 +352,20 @@ INSTANTIATE_TEST_SUITE_P(Targets, DeriveContractions,
                          testing::Values("x86-64-linux,cores=1", "x86-64-v3,cores=4",
                                          "x86-64-v4,cores=1", "x86-64-v4,cores=4"));
 
+// As many products as cores are one for each; fewer leave a core idle, and their tiles are shared.
+TEST(DeriveContraction, ThreadsTakeWholeProductsWhenThereIsOneForEachCore) {
+  const Target target = Target::parse("x86-64-v3,cores=4");
+  const auto shared = [&](int64_t products) {
+    const Axis b("b", products), m("m", 128), n("n", 128), k("k", 128);
+    const Tensor x = input("x", f32, {products, 128, 128}),
+                 w = input("w", f32, {products, 128, 128});
+    const Tensor y = compute("y", {b, m, n}, sum(k, x(b, m, k) * w(b, k, n)));
+    return shared_by(derive_schedule(Graph(y), target));
+  };
+  EXPECT_EQ(shared(5), "b");
+  EXPECT_EQ(shared(4), "b");
+  EXPECT_NE(shared(3), "b");
+}
+
 }  // namespace
 }  // namespace emulsion

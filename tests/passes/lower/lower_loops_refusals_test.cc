@@ -106,7 +106,8 @@ TEST_F(LowerRefuses, ReductionOfIntegersWithoutAtomic) {
 
 TEST_F(LowerRefuses, AtomicFloatsInVectorsAndThreads) {
   mm().atomic().vectorize(k);
-  refused("mm.vectorize(k)", "rounded in the order of the loop (atomic() is for integers); legal: ");
+  refused("mm.vectorize(k)",
+          "rounded in the order of the loop (atomic() is for integers); legal: ");
   Schedule threads(y_);
   threads[mm_].parallel(k).atomic();
   refused(threads, "mm.parallel(k)", "carries the sum of mm, rounded");
