@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "dsl/error.h"
@@ -34,10 +36,19 @@ int lock(const std::string& path, int how, int flags = 0) {
 // What a scratch folder's owner locks. Not the folder itself: another OutputFiles may be inside.
 std::string lock_of(const std::string& scratch) { return (fs::path(scratch) / ".lock").string(); }
 
-// As long as it lives, no other process makes scratch folders in the directory or renames files.
+// As long as it lives, no other OutputFiles makes scratch folders in the directory or renames
+// files. They do so for moments: who has the lock for seconds is somebody else (a script that runs
+// us under flock), and not to be waited for.
 class Alone {
  public:
-  explicit Alone(const std::string& directory) : lock_(lock(directory, LOCK_EX)) {}
+  explicit Alone(const std::string& directory) {
+    constexpr int kTries = 500;
+    for (int i = 0; i < kTries && lock_ < 0; ++i) {
+      lock_ = lock(directory, LOCK_EX | LOCK_NB);
+      if (lock_ < 0 && errno != EWOULDBLOCK) break;  // there are no locks here
+      if (lock_ < 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
   ~Alone() {
     if (lock_ >= 0) close(lock_);
   }
@@ -45,7 +56,7 @@ class Alone {
   Alone& operator=(const Alone&) = delete;
 
  private:
-  const int lock_;
+  int lock_ = -1;
 };
 
 // What processes have left that are no more. A folder without a lock was left before it had one:

@@ -66,6 +66,7 @@ WrittenStage cache_write(WrittenStage* plan, const Directive& d) {
   made.stage = plan->stage;
   made.stage.name = d.target;
   plan->stage.reduction_axes.clear();
+  plan->stage.transforms.clear();  // steps of these axes
   plan->stage.combiner = Combiner::none;
   plan->stage.body = read_buffer(d.target, plan->stage.dtype, own_axes(plan->stage.axes));
   return made;
@@ -271,6 +272,7 @@ WrittenStage rfactor(WrittenStage* plan, const Directive& d) {
   indices.emplace_back(lane);
   plan->stage.body = read_buffer(d.target, plan->stage.dtype, std::move(indices));
   plan->stage.reduction_axes = {lane};
+  plan->stage.transforms.clear();  // steps of the axes before
   WrittenStage made;
   made.stage = std::move(stage);
   return made;

@@ -1,7 +1,9 @@
 #include "dsl/output_files.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,6 +122,20 @@ TEST_F(OutputFilesTest, WhatWasLeftBeforeItWasLockedIsTakenAway) {
   const OutputFiles files(folder_.string());
   EXPECT_EQ(entries(), 2u);
   EXPECT_TRUE(fs::exists(folder_ / "of-the-user"));
+}
+
+TEST_F(OutputFilesTest, AScriptMayHaveLockedTheDirectory) {
+  fs::create_directories(folder_);
+  const int directory = open(folder_.c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(flock(directory, LOCK_EX), 0);
+  {
+    OutputFiles files(folder_.string());
+    files.write_scratch("a", "123", 3);
+    files.commit({"a"});
+  }
+  close(directory);
+  EXPECT_EQ(contents("a"), "123");
+  EXPECT_EQ(entries(), 1u);
 }
 
 TEST_F(OutputFilesTest, WhatIsBeingWrittenStays) {

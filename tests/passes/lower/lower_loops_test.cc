@@ -141,6 +141,23 @@ TEST(LowerRfactor, Twice) {
   expect_nest(schedule);
 }
 
+// The steps in which an axis is left belong to the stage that reduces it.
+TEST(LowerRfactor, OfARunTimeExtentThenAnotherStage) {
+  const Extent rows = Extent::size("B");
+  const Axis r("r", rows), j("j", 3), ro("ro"), ri("ri");
+  Tensor s = compute("s", {}, sum({r, j}, input("x", i32, {rows, 3})(r, j)));
+  Schedule copied(s), twice(s);
+  copied[s].split(r, ro, ri, 4).rfactor(ri, "part");
+  copied["part"].cache_write("sums");
+  twice[s].split(r, ro, ri, 4).rfactor(ri, "part");
+  twice["part"].rfactor(j, "columns");
+  for (const Schedule& schedule : {copied, twice}) {
+    const LoopNest nest = lower(schedule.graph(), schedule);
+    for (int64_t batch : {0, 1, 4, 7})
+      EXPECT_TRUE(computes(nest, schedule.graph(), {{"B", batch}}));
+  }
+}
+
 // --- atomic --------------------------------------------------------------------------------------
 
 // s[i] = max of x[i, r]; integers.
