@@ -10,6 +10,7 @@
 #include "backends/halide/translate_expr.h"
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "passes/index/index_table.h"
 #include "passes/nest/read_indices.h"
 
 namespace emulsion {
@@ -33,10 +34,11 @@ class ShiftMarker : public hi::IRMutator {
   }
 };
 
-// Whether what is combined is masked: as in the last step of lanes that go past the end of an axis
-// (rfactor).
-bool is_masked(const Stage& stage, const Expr& body) {
-  return body->op == ExprOp::select &&
+// Whether some steps combine nothing, by their place: as the last ones of lanes that go past the
+// end of an axis (rfactor). Where data decide, Halide's partition of loops would take a comparison
+// with NaN for one of numbers.
+bool has_idle_steps(const Stage& stage, const Expr& body) {
+  return body->op == ExprOp::select && is_index(body->args[0]) &&
          equal(body->args[2], identity_of(stage.combiner, stage.dtype));
 }
 
@@ -96,11 +98,11 @@ class UopEmitter {
       return fused_multiply_add(body(own->args[0]), body(own->args[1]), before);
     }
     return halide_binary(combining_op(stage_.combiner), before,
-                         is_masked(stage_, own) ? masked(own) : body(own));
+                         has_idle_steps(stage_, own) ? without_idle_steps(own) : body(own));
   }
 
-  // Halide is to make two loops of it: one without the mask, and the steps at the edge.
-  Halide::Expr masked(const Expr& own) {
+  // Halide is to make two loops of it: one without the condition, and the steps at the edge.
+  Halide::Expr without_idle_steps(const Expr& own) {
     const Halide::Expr inside = ShiftMarker().mutate(body(own->args[1]));
     return hi::Select::make(body(own->args[0]), Halide::likely(inside), body(own->args[2]));
   }

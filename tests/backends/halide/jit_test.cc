@@ -215,6 +215,29 @@ TEST(Jit, AnOutputThatIsReadMayLieAnywhere) {
   }
 }
 
+// Data decide which values are summed, and a comparison with NaN is false. The steps that lanes have
+// past the end of an axis are a select of the same form, which indices decide.
+TEST(Jit, SumsOfWhatComparesLeaveOutTheOthers) {
+  const Axis i("i", 3), r("r", 40);
+  const Tensor x = input("x", f32, {3, 40});
+  const Expr one = x(i, r), first = x(i, 1);
+  Tensor numbers = compute("numbers", {i}, sum(r, select(one == one, one, 0.0f)));
+  Tensor greater = compute("greater", {i}, sum(r, select(one > first, one, 0.0f)));
+  Tensor rows = compute("rows", {i}, sum(r, select(first == first, one, 0.0f)));
+  const Graph graph({numbers, greater, rows});
+  TensorValues arguments;
+  arguments["x"] = random_integers(f32, {3, 40}, 1, -3, 3);
+  for (size_t at : {5, 39, 41, 81}) arguments["x"].set_value(at, kNan);
+  const LoopNest nest = lower(graph, Schedule(graph));
+  const TensorValues expected = interpret_graph(graph, arguments);
+  for (const Target& target : {Target::parse("x86-64-v2"), Target::host()}) {
+    for (const auto& [name, value] : run_by_jit(nest, arguments, 1, target)) {
+      const auto difference = first_difference(expected.at(name), value);
+      EXPECT_FALSE(difference) << name << ": " << *difference;
+    }
+  }
+}
+
 // Rows of vectors whose last one is shifted inwards, compared with one element of each row.
 // Halide's partition of loops took a comparison with NaN for one of numbers (random graph 174 of
 // seed 20261121, with the host taken for x86-64-v3).
