@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "benchmarks/peers/plain_pointwise.h"
-#include "benchmarks/peers/plain_sums.h"
+#include "benchmarks/peers/plain_reductions.h"
 #include "benchmarks/small_programs.h"
 #include "dsl/operators.h"
 

@@ -1,6 +1,6 @@
 // Reductions and norms.
 
-#include "benchmarks/peers/plain_sums.h"
+#include "benchmarks/peers/plain_reductions.h"
 #include "benchmarks/small_programs.h"
 #include "dsl/operators.h"
 

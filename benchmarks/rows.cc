@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "benchmarks/nest_kernel.h"
-#include "benchmarks/peers/plain_rows.h"
+#include "benchmarks/peers/plain_reductions.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
 
@@ -79,14 +79,14 @@ Report run(const ProgramOptions& options) {
         "sum_of_rows", rows, columns, read,
         [&](const Extent& m, const Extent& n) { return Graph(sum(x_of(m, n), {1}, false, "y")); },
         [=](KernelValues* values) {
-          plain_sum_of_rows(rows, columns, values->data<float>("x"), values->data<float>("y"));
+          plain_sum_rows(rows, columns, values->data<float>("x"), values->data<float>("y"));
         },
         &all);
     add_rows(
         "sum_of_columns", rows, columns, read,
         [&](const Extent& m, const Extent& n) { return Graph(sum(x_of(m, n), {0}, false, "y")); },
         [=](KernelValues* values) {
-          plain_sum_of_columns(rows, columns, values->data<float>("x"), values->data<float>("y"));
+          plain_sum_columns(rows, columns, values->data<float>("x"), values->data<float>("y"));
         },
         &all);
   }

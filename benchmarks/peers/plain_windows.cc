@@ -24,6 +24,23 @@ inline __attribute__((always_inline)) float weigh_columns(int64_t width,
   return row[std::max<int64_t>(j - 1, 0)] + 2 * row[j] + row[std::min(j + 1, width - 1)];
 }
 
+// Each result is of a square of four pixels.
+template <typename Combine>
+inline __attribute__((always_inline)) void pool(int64_t height, int64_t width, int64_t channels,
+                                                const float* __restrict x, float* __restrict y,
+                                                Combine combine) {
+  const int64_t row = 2 * width * channels;
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      const float* from = x + 2 * i * row + 2 * j * channels;
+      for (int64_t c = 0; c < channels; ++c) {
+        y[(i * width + j) * channels + c] =
+            combine(from[c], from[channels + c], from[row + c], from[row + channels + c]);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 EMULSION_BEST_INSTRUCTIONS void plain_conv(const PlainWindow& window, const float* __restrict x,
@@ -72,31 +89,14 @@ EMULSION_BEST_INSTRUCTIONS void plain_depthwise(int64_t height, int64_t width, i
 
 EMULSION_BEST_INSTRUCTIONS void plain_max_pool(int64_t height, int64_t width, int64_t channels,
                                                const float* __restrict x, float* __restrict y) {
-  const int64_t row = 2 * width * channels;
-  for (int64_t i = 0; i < height; ++i) {
-    for (int64_t j = 0; j < width; ++j) {
-      const float* from = x + 2 * i * row + 2 * j * channels;
-      for (int64_t c = 0; c < channels; ++c) {
-        y[(i * width + j) * channels + c] =
-            std::max(std::max(from[c], from[channels + c]),
-                     std::max(from[row + c], from[row + channels + c]));
-      }
-    }
-  }
+  pool(height, width, channels, x, y,
+       [](float a, float b, float c, float d) { return std::max(std::max(a, b), std::max(c, d)); });
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_avg_pool(int64_t height, int64_t width, int64_t channels,
                                                const float* __restrict x, float* __restrict y) {
-  const int64_t row = 2 * width * channels;
-  for (int64_t i = 0; i < height; ++i) {
-    for (int64_t j = 0; j < width; ++j) {
-      const float* from = x + 2 * i * row + 2 * j * channels;
-      for (int64_t c = 0; c < channels; ++c) {
-        y[(i * width + j) * channels + c] =
-            (from[c] + from[channels + c] + from[row + c] + from[row + channels + c]) / 4;
-      }
-    }
-  }
+  pool(height, width, channels, x, y,
+       [](float a, float b, float c, float d) { return (a + b + c + d) / 4; });
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_blur(int64_t height, int64_t width,

@@ -1,5 +1,5 @@
-#ifndef EMULSION_BENCHMARKS_PEERS_PLAIN_SUMS_H_
-#define EMULSION_BENCHMARKS_PEERS_PLAIN_SUMS_H_
+#ifndef EMULSION_BENCHMARKS_PEERS_PLAIN_REDUCTIONS_H_
+#define EMULSION_BENCHMARKS_PEERS_PLAIN_REDUCTIONS_H_
 
 // Reductions, norms and products as a C++ programmer writes them first, for one thread and without
 // a library. Arrays are dense and row-major; extents come first, results last.
@@ -8,13 +8,19 @@
 
 namespace emulsion::benchmarks {
 
+// y[r] = sum over c of x[r, c].
 void plain_sum_rows(int64_t rows, int64_t columns, const float* x, float* y);
 void plain_sum_rows(int64_t rows, int64_t columns, const double* x, double* y);
+// y[c] = sum over r of x[r, c].
 void plain_sum_columns(int64_t rows, int64_t columns, const float* x, float* y);
+// y[r] = max over c of x[r, c].
 void plain_max_rows(int64_t rows, int64_t columns, const float* x, float* y);
+// y[r, c] = exp(x[r, c] - max of row r) / sum of the row's.
 void plain_softmax(int64_t rows, int64_t columns, const float* x, float* y);
+// y[r, c] = (x[r, c] - mean of row r) / sqrt(its variance + 1e-5) * gamma[c] + beta[c].
 void plain_layer_norm(int64_t rows, int64_t columns, const float* x, const float* gamma,
                       const float* beta, float* y);
+// y[r, c] = x[r, c] / sqrt(mean of the squares of row r + 1e-5) * gamma[c].
 void plain_rms_norm(int64_t rows, int64_t columns, const float* x, const float* gamma, float* y);
 
 // y[m, n] = sum over k of x[m, k] * w[k, n].
@@ -32,4 +38,4 @@ void plain_attention(int64_t steps, int64_t heads, int64_t depth, const float* q
 
 }  // namespace emulsion::benchmarks
 
-#endif  // EMULSION_BENCHMARKS_PEERS_PLAIN_SUMS_H_
+#endif  // EMULSION_BENCHMARKS_PEERS_PLAIN_REDUCTIONS_H_

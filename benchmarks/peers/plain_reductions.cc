@@ -1,12 +1,15 @@
-#include "benchmarks/peers/plain_sums.h"
+#include "benchmarks/peers/plain_reductions.h"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "benchmarks/peers/best_instructions.h"
 
 namespace emulsion::benchmarks {
 namespace {
+
+constexpr float kEpsilon = 1e-5F, kLowest = -std::numeric_limits<float>::infinity();
 
 // Inlined into each function's clones, for their instructions.
 
@@ -36,9 +39,8 @@ inline __attribute__((always_inline)) void matmul(int64_t m, int64_t n, int64_t 
 }
 
 inline __attribute__((always_inline)) void softmax(int64_t columns, const float* x, float* y) {
-  float largest = x[0];
+  float largest = kLowest, sum = 0;
   for (int64_t c = 0; c < columns; ++c) largest = std::max(largest, x[c]);
-  float sum = 0;
   for (int64_t c = 0; c < columns; ++c) {
     y[c] = std::exp(x[c] - largest);
     sum += y[c];
@@ -69,7 +71,7 @@ EMULSION_BEST_INSTRUCTIONS void plain_sum_columns(int64_t rows, int64_t columns,
 EMULSION_BEST_INSTRUCTIONS void plain_max_rows(int64_t rows, int64_t columns,
                                                const float* __restrict x, float* __restrict y) {
   for (int64_t r = 0; r < rows; ++r) {
-    float largest = x[r * columns];
+    float largest = kLowest;
     for (int64_t c = 0; c < columns; ++c) largest = std::max(largest, x[r * columns + c]);
     y[r] = largest;
   }
@@ -93,7 +95,7 @@ EMULSION_BEST_INSTRUCTIONS void plain_layer_norm(int64_t rows, int64_t columns,
     const float mean = sum / count;
     float squares = 0;
     for (int64_t c = 0; c < columns; ++c) squares += (row[c] - mean) * (row[c] - mean);
-    const float scale = 1 / std::sqrt(squares / count + 1e-5F);
+    const float scale = 1 / std::sqrt(squares / count + kEpsilon);
     for (int64_t c = 0; c < columns; ++c) {
       y[r * columns + c] = (row[c] - mean) * scale * gamma[c] + beta[c];
     }
@@ -107,7 +109,7 @@ EMULSION_BEST_INSTRUCTIONS void plain_rms_norm(int64_t rows, int64_t columns,
     const float* row = x + r * columns;
     float squares = 0;
     for (int64_t c = 0; c < columns; ++c) squares += row[c] * row[c];
-    const float scale = 1 / std::sqrt(squares / static_cast<float>(columns) + 1e-5F);
+    const float scale = 1 / std::sqrt(squares / static_cast<float>(columns) + kEpsilon);
     for (int64_t c = 0; c < columns; ++c) y[r * columns + c] = row[c] * scale * gamma[c];
   }
 }
