@@ -27,6 +27,17 @@ testing::AssertionResult throws_with(const Statement& statement, const std::stri
   return testing::AssertionFailure() << "the message: " << found << "\ndoes not name: " << cause;
 }
 
+// The message of the Error that `callable` throws, or "no Error". Any other exception goes on.
+template <typename Callable>
+std::string error_of(const Callable& callable) {
+  try {
+    callable();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no Error";
+}
+
 }  // namespace emulsion
 
 #define EXPECT_ERROR(statement, cause) \

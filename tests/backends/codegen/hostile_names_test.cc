@@ -17,6 +17,7 @@
 #include "dsl/error.h"
 #include "dsl/extent.h"
 #include "dsl/operators.h"
+#include "tests/passes/expect_error.h"
 
 namespace emulsion {
 namespace {
@@ -124,16 +125,6 @@ Graph with_sizes(const std::vector<std::string>& names) {
 Graph with_weight(const std::string& name) {
   const Tensor x = input("x", f32, {Extent::size("B"), 20});
   return Graph(matmul(x, weight(name, f32, {20, 24}), "result"));
-}
-
-template <typename Callable>
-std::string error_of(Callable&& callable) {
-  try {
-    callable();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no Error";
 }
 
 TEST(HostileNames, MacrosAreRefusedEverywhere) {

@@ -15,6 +15,7 @@
 #include "dsl/operators.h"
 #include "passes/lower/lower.h"
 #include "tests/backends/halide/wrong_nest.h"
+#include "tests/passes/expect_error.h"
 
 namespace emulsion {
 namespace {
@@ -28,16 +29,6 @@ using testing::UnorderedElementsAre;
 const Target kPlain = Target::parse("x86-64-linux");
 const Target kAvx2 = Target::parse("x86-64-v3");
 const Target kAvx512 = Target::parse("x86-64-v4");
-
-template <typename Callable>
-std::string error_of(Callable&& callable) {
-  try {
-    callable();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no Error";
-}
 
 // relu(x w + b), w packed in panels.
 LoopNest linear_nest(int64_t panel = 16, const std::string& output = "y") {

@@ -11,19 +11,10 @@
 #include "dsl/operators.h"
 #include "dsl/schedule.h"
 #include "passes/lower/lower.h"
+#include "tests/passes/expect_error.h"
 
 namespace emulsion {
 namespace {
-
-template <typename Callable>
-std::string error_of(Callable&& callable) {
-  try {
-    callable();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no Error";
-}
 
 TEST(JitCalls, RefusesSizesWhoseStorageIsTooLarge) {
   const Extent rows = Extent::size("A"), columns = Extent::size("B");

@@ -26,16 +26,6 @@ using testing::HasSubstr;
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 const float kInfinity = std::numeric_limits<float>::infinity();
 
-template <typename Callable>
-std::string error_of(Callable&& callable) {
-  try {
-    callable();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no Error";
-}
-
 // The schedule's nest against the graph's meaning, for batches down to none.
 void expect_same_as_graph(const Graph& graph, const Schedule& schedule) {
   const LoopNest nest = lower(graph, schedule);
@@ -215,8 +205,8 @@ TEST(Jit, AnOutputThatIsReadMayLieAnywhere) {
   }
 }
 
-// Data decide which values are summed, and a comparison with NaN is false. The steps that lanes have
-// past the end of an axis are a select of the same form, which indices decide.
+// Data decide which values are summed, and a comparison with NaN is false. The steps that lanes
+// have past the end of an axis are a select of the same form, which indices decide.
 TEST(Jit, SumsOfWhatComparesLeaveOutTheOthers) {
   const Axis i("i", 3), r("r", 40);
   const Tensor x = input("x", f32, {3, 40});

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "dsl/error.h"
+#include "tests/passes/expect_error.h"
 #include "tests/small_stack.h"
 
 namespace emulsion {
@@ -53,13 +54,8 @@ TEST(StackRoom, ThereIsAsMuchAsIsAskedFor) {
 
 TEST(StackRoom, WhatIsThrownThereIsThrownHere) {
   run_on_stack(kSmall, [] {
-    std::string said;
-    try {
-      with_stack_room([] { fail("thrown elsewhere"); });
-    } catch (const Error& error) {
-      said = error.what();
-    }
-    EXPECT_EQ(said, "thrown elsewhere");
+    EXPECT_EQ(error_of([] { with_stack_room([] { fail("thrown elsewhere"); }); }),
+              "thrown elsewhere");
   });
 }
 
