@@ -20,13 +20,20 @@ namespace hi = Halide::Internal;
 using hi::Stmt;
 
 hi::ForType for_type(LoopKind kind) {
-  static const std::map<LoopKind, hi::ForType> kTypes = {
-      {LoopKind::serial, hi::ForType::Serial},
-      {LoopKind::parallel, hi::ForType::Parallel},
-      {LoopKind::vectorized, hi::ForType::Vectorized},
-      {LoopKind::unrolled, hi::ForType::Unrolled}};
-  EMULSION_CHECK(kTypes.count(kind) > 0, "a loop of a tile");
-  return kTypes.at(kind);
+  switch (kind) {
+    case LoopKind::serial:
+      return hi::ForType::Serial;
+    case LoopKind::parallel:
+      return hi::ForType::Parallel;
+    case LoopKind::vectorized:
+      return hi::ForType::Vectorized;
+    case LoopKind::unrolled:
+      return hi::ForType::Unrolled;
+    case LoopKind::tile:
+      break;
+  }
+  EMULSION_CHECK(false, "a loop of a tile");
+  return hi::ForType::Serial;
 }
 
 Halide::MemoryType memory_type(Memory memory) {

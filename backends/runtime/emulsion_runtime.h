@@ -29,8 +29,8 @@ enum emulsion_error_code {
   EMULSION_ERROR_NULL_BUFFER = -12,
   EMULSION_ERROR_INTERNAL = -22, /* our mistake, not the caller's */
   EMULSION_ERROR_UNALIGNED_HOST = -24,
-  /* the processor is none of the kernel's targets; of a checked kernel: an index outside its memory
-   */
+  /* the processor is none of the kernel's targets; in a checked kernel also: an index is outside
+   * its memory */
   EMULSION_ERROR_REQUIREMENT_FAILED = -27,
   EMULSION_ERROR_NULL_HOST = -34,
   EMULSION_ERROR_BAD_DIMENSIONS = -43, /* a wrong rank */

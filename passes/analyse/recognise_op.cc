@@ -208,8 +208,7 @@ std::string find_operands(const Expr& body, std::vector<Operand>* operands) {
 }
 
 // A reduction of any cheap body over two operands.
-template <typename Comprehension>
-std::string match_body(const Comprehension& op, Contraction* result) {
+std::string match_body(const Op& op, Contraction* result) {
   if (op.combiner == Combiner::none) return "expected a combiner, got none";
   std::vector<Operand> operands;
   std::string reason = find_operands(op.body, &operands);
@@ -219,6 +218,16 @@ std::string match_body(const Comprehension& op, Contraction* result) {
 
 void check_is_compute(const Op& op) {
   EMULSION_CHECK(op.kind == OpKind::compute, "{} is no single comprehension", op.name);
+}
+
+std::optional<Contraction> match_op(const Op& op, std::string (*match)(const Op&, Contraction*),
+                                    std::string* why_not) {
+  check_is_compute(op);
+  Contraction result;
+  const std::string reason = match(op, &result);
+  if (reason.empty()) return result;
+  if (why_not) *why_not = reason;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -232,21 +241,11 @@ OpClass classify(const Op& op) {
 }
 
 std::optional<Contraction> match_contraction(const Op& op, std::string* why_not) {
-  check_is_compute(op);
-  Contraction result;
-  const std::string reason = match_body(op, &result);
-  if (reason.empty()) return result;
-  if (why_not) *why_not = reason;
-  return std::nullopt;
+  return match_op(op, match_body, why_not);
 }
 
 std::optional<Contraction> match_product(const Op& op, std::string* why_not) {
-  check_is_compute(op);
-  Contraction result;
-  const std::string reason = match_factors(op, &result);
-  if (reason.empty()) return result;
-  if (why_not) *why_not = reason;
-  return std::nullopt;
+  return match_op(op, match_factors, why_not);
 }
 
 std::optional<Contraction> match_product(const Stage& stage) {

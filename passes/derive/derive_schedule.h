@@ -19,8 +19,7 @@
 //   what combines rows and      along the row, sums in lanes, one row at a time in a cache; threads
 //   goes on with them           over rows
 //   reduction, last axis        partial results in lanes (rfactor), at run-time lengths too;
-//   threads
-//                               over rows
+//                               threads over rows
 //   any other reduction         accumulators in vectors along the last axis
 //   chain of stencils,          the rows of the last in strips that the threads share; what it
 //   depthwise convolutions,     reads row by row ahead of it, in windows that slide, sums in

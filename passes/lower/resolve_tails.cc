@@ -56,9 +56,9 @@ int64_t least_steps(const Expr& extent) {
 }
 
 // Of an axis that is split again and again each part may be small, and yet the index that they make
-// together too large: index arithmetic has 32 bits. At the least: a loop of a run-time extent
-// counts as one step. `extents`: of the loops that the transforms leave, the last of which is
-// checked; `inner`: of what each one, a fuse, had inside.
+// together too large: index arithmetic has 32 bits. A loop of a run-time extent counts as one step.
+// Checks the last transform so far. `extents`: of the loops that the transforms so far leave.
+// `inner`: one entry for each of them; of a fuse, the extent of its inner loop.
 void require_indices(const ScheduledStage& plan, const std::vector<LoopTransform>& transforms,
                      const std::vector<int64_t>& inner,
                      const std::map<std::string, Expr>& extents) {
@@ -130,7 +130,7 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
   std::map<std::string, std::set<size_t>> sources;  // the axes that a loop comes from
   std::set<std::string> made;                       // loops that transforms have made
   for (size_t i = 0; i < stage.axes.size(); ++i) sources[stage.axes[i].name()] = {i};
-  std::vector<int64_t> inner;  // of each transform so far: the extent of what a fuse has inside
+  std::vector<int64_t> inner;  // see require_indices
   for (size_t i = 0; i < stage.transforms.size(); ++i) {
     LoopTransform& t = stage.transforms[i];
     inner.push_back(t.kind == LoopTransform::Kind::fuse ? least_steps(extents.at(t.inner)) : 1);
