@@ -136,8 +136,7 @@ void write_code(const std::vector<LoopNest>& nests, const std::string& name,
   call_halide("compiling " + name, [&] {
     for (size_t i = 0; i < targets.size(); ++i) {
       const std::string stem = i == 0 ? name : fmt::format("{}.{}", name, i);
-      written.push_back(stem + ".stmt.txt");
-      written.push_back(stem + ".s");
+      written.insert(written.end(), {stem + ".stmt.txt", stem + ".s"});
       body_module(nests[i], body_name(name, i), targets[i], options)
           .compile({{Halide::OutputFileType::stmt, files.scratch_path(stem + ".stmt.txt")},
                     {Halide::OutputFileType::assembly, files.scratch_path(stem + ".s")}});
