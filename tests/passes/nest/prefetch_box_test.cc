@@ -64,6 +64,7 @@ TEST(PrefetchBox, FollowsClampsQuotientsAndSelects) {
   EXPECT_EQ(box_of({max(n - 2, int_constant(0))}), (Texts{"0 .. 5"}));
   EXPECT_EQ(box_of({n / 2}), (Texts{"0 .. 3"}));
   EXPECT_EQ(box_of({n % 3}), (Texts{"0 .. 2"}));
+  EXPECT_EQ(box_of({9 - min(n, int_constant(5))}), (Texts{"4 .. 9"}));
   EXPECT_EQ(box_of({select(n < 4, n, n + 8)}), (Texts{"0 .. 15"}));
 }
 
