@@ -99,7 +99,7 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
                  const CompileOptions& options) {
   check_library(nests, name, targets);
   OutputFiles files(directory);
-  call_halide("compiling " + name, [&] {
+  (options.isolate ? call_halide_in_child : call_halide)("compiling " + name, [&] {
     LibraryCompiler library(name, targets, options, &files);
     const auto add = [&](const std::string& function, const auto& nest_of) {
       std::vector<const LoopNest*> functions;
