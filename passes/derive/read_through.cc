@@ -108,6 +108,7 @@ std::vector<Expr> reads_of_move(const Expr& body, const Op& move) {
 struct Reader {
   const Op* op = nullptr;
   AxisExtents extents;
+  bool reads_many = false;           // so that each move would go through a long body again
   bool beside_sums = false;          // in a group with a reduction: vectors are the tile's
   Expr body;                         // of a contraction with register tiles: as written
   std::optional<Contraction> tiles;  // its operands, of such a contraction
@@ -141,7 +142,13 @@ class Finder {
 
  private:
   void add_reader(const Op& op, bool beside_sums) {
-    Reader reader{&op, extents_of(op), beside_sums, op.body, std::nullopt, false};
+    constexpr size_t kMany = 64;
+    Reader reader;
+    reader.op = &op;
+    reader.extents = extents_of(op);
+    reader.reads_many = operands(op).size() > kMany;
+    reader.beside_sums = beside_sums;
+    reader.body = op.body;
     if (op.combiner != Combiner::none && has_register_tiles(op)) {
       reader.tiles = match_contraction(op);
     }
@@ -160,7 +167,7 @@ class Finder {
         in_a_row = std::max(in_a_row, in_a_row_[reader.op] + 1);
         continue;  // those who read that are among the readers
       }
-      if (!suits(reader, move)) return;
+      if (reader.reads_many || !suits(reader, move)) return;
       for (const Expr& read : reads_of_move(reader.body, move)) {
         if (size_of(composed(read, move, reader.extents)).nodes > kMostOperations) return;
       }

@@ -50,9 +50,9 @@ Tensor x() { return input("x", f32, {24, 64}); }
 Tensor w(int rows, int columns) { return weight("w", f32, {rows, columns}); }
 
 // Self-attention with heads, as frameworks write it: nine moves.
-Graph attention(const Extent& batch, int steps, int heads, int depth, bool rows_of_all) {
+Graph attention(const Extent& batch, const Extent& steps, int heads, int depth, bool rows_of_all) {
   const int width = heads * depth;
-  const Tensor tokens = rows_of_all ? input("x", f32, {batch * Extent(steps), width})
+  const Tensor tokens = rows_of_all ? input("x", f32, {batch * steps, width})
                                     : input("x", f32, {batch, steps, width});
   const auto project = [&](const Tensor& from, const std::string& name) {
     const Tensor all = weight("w" + name, f32, {width, width});
@@ -68,7 +68,7 @@ Graph attention(const Extent& batch, int steps, int heads, int depth, bool rows_
   const Tensor scores = softmax(mul(matmul(q, k, "scores"), 0.25F));
   const Tensor said =
       transpose(matmul(scores, in_heads("v"), "said"), {0, 2, 1, 3}, "said_by_step");
-  const Shape rows = rows_of_all ? Shape{batch * Extent(steps), width} : Shape{batch, steps, width};
+  const Shape rows = rows_of_all ? Shape{batch * steps, width} : Shape{batch, steps, width};
   return Graph(project(reshape(said, rows, "rows"), "y"));
 }
 
@@ -78,6 +78,8 @@ TEST(ReadThrough, AttentionStoresNoMove) {
   EXPECT_EQ(moves_of(attention(2, 48, 2, 16, true), 1e-4), moves);
   EXPECT_EQ(moves_of(attention(Extent::size("B"), 48, 2, 16, true), 1e-4), moves);
   EXPECT_EQ(moves_of(attention(2, 50, 3, 10, true), 1e-4), moves);
+  EXPECT_EQ(moves_of(attention(2, Extent::size("S"), 2, 16, false), 1e-4), moves);
+  EXPECT_EQ(moves_of(attention(Extent::size("B"), Extent::size("S"), 3, 10, false), 1e-4), moves);
 }
 
 TEST(ReadThrough, AttentionOfFewStepsIsRightToo) {
