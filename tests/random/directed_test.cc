@@ -251,8 +251,35 @@ std::vector<Case> extremes() {
   return cases;
 }
 
+// Self-attention as frameworks write it, of which nothing is stored that only moves elements.
+Recipe attention(int steps, int heads, int depth) {
+  Maker m(false);
+  m.sizes({0, 1, 3});
+  const int width = heads * depth;
+  const auto reshaped = [&](int x, const Shape& shape) {
+    json extents = json::array();
+    for (const Extent& extent : shape) extents.push_back(extent_to_json(extent));
+    return m.call("reshape", {x}, {{"shape", extents}, {"resolved", extents}});
+  };
+  const auto transposed = [&](int x, const std::vector<int>& perm) {
+    return m.call("transpose", {x}, {{"perm", perm}});
+  };
+  const int x = m.input({kB * steps, width});
+  const auto in_heads = [&] {
+    const int rows = m.times(m.call("matmul", {x, m.weight({width, width})}), 1.0 / 64);
+    return transposed(reshaped(rows, {kB, steps, heads, depth}), {0, 2, 1, 3});
+  };
+  const int q = in_heads(), k = in_heads(), v = in_heads();
+  const int scores = m.call("matmul", {q, transposed(k, {0, 1, 3, 2})});
+  const int said = m.call("matmul", {m.call("softmax", {scores}, {{"axis", -1}}), v});
+  const int rows = reshaped(transposed(said, {0, 2, 1, 3}), {kB * steps, width});
+  return m.outputs({m.call("matmul", {rows, m.weight({width, width})})});
+}
+
 std::vector<Case> shapes() {
   return {
+      {"AttentionWithHeads", [] { return attention(50, 2, 16); }},
+      {"AttentionWithHeadsThatNoVectorFits", [] { return attention(7, 3, 10); }},
       {"MeanOfNothingIsNaN",
        [] {
          Maker m(false);
