@@ -30,7 +30,7 @@ class WorkingGraph {
   }
 
   const std::vector<Id>& order() const { return order_; }
-  void set_order(std::vector<Id> order) {
+  void set_order(const std::vector<Id>& order) {
     order_.clear();
     std::copy_if(order.begin(), order.end(), std::back_inserter(order_),
                  [&](Id id) { return nodes_[id].alive; });
@@ -40,21 +40,22 @@ class WorkingGraph {
   Id id_of(const Op& op) const { return ids_.at(&op); }
   bool is_known(const Op& op) const { return nodes_[id_of(op)].is_known; }
 
-  // The op, reading what took the place of what it read.
-  const OpPtr& current(Id id) {
-    Node& node = nodes_[id];
-    std::unordered_map<const Op*, OpPtr> moved;
-    for (const OpPtr& operand : operands(*node.op)) {
-      auto found = ids_.find(operand.get());
-      const OpPtr& now = nodes_[forwarded(found->second)].op;
-      if (now != operand) moved[operand.get()] = now;
-    }
-    if (!moved.empty()) {
+  const OpPtr& op(Id id) const { return nodes_[id].op; }
+
+  // Lets every op read what took the place of what it read.
+  void rewire() {
+    for (Id id : order_) {
+      Node& node = nodes_[id];
+      std::unordered_map<const Op*, OpPtr> moved;
+      for (const OpPtr& operand : operands(*node.op)) {
+        const OpPtr& now = nodes_[forwarded(id_of(*operand))].op;
+        if (now != operand) moved[operand.get()] = now;
+      }
+      if (moved.empty()) continue;
       node.op = replace_reads(node.op, moved);
       ids_[node.op.get()] = id;
       kept_.push_back(node.op);
     }
-    return node.op;
   }
 
   std::string new_name(const std::string& proposal) {
@@ -216,23 +217,24 @@ class Sweeper {
   bool sweep() {
     const size_t before = applied_.size();
     refused_.clear();
-    std::vector<Id> order;
-    for (Id id : graph_.order()) {
-      std::vector<Id> open = {id};  // the next one last
+    std::vector<Id> order;  // users first
+    for (size_t i = graph_.order().size(); i-- > 0;) {
+      std::vector<Id> open = {graph_.order()[i]};  // the next one last
       while (!open.empty()) {
-        const Id next = open.back();
+        const Id id = open.back();
         open.pop_back();
-        if (!graph_.is_alive(next)) continue;
-        const OpPtr op = graph_.current(next);
+        if (!graph_.is_alive(id)) continue;
+        const OpPtr op = graph_.op(id);
         std::vector<Id> made;
-        if (op->kind == OpKind::compute && rewrite(next, op, &made)) {
-          open.insert(open.end(), made.rbegin(), made.rend());
+        if (op->kind == OpKind::compute && rewrite(id, op, &made)) {
+          open.insert(open.end(), made.begin(), made.end());
         } else {
-          order.push_back(next);
+          order.push_back(id);
         }
       }
     }
-    graph_.set_order(std::move(order));
+    graph_.set_order({order.rbegin(), order.rend()});
+    graph_.rewire();
     return applied_.size() > before;
   }
 

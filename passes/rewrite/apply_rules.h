@@ -1,9 +1,10 @@
 #ifndef EMULSION_PASSES_REWRITE_APPLY_RULES_H_
 #define EMULSION_PASSES_REWRITE_APPLY_RULES_H_
 
-// The one driver of all rewrites. It sweeps over a graph, producers first, and puts the replacement
-// of the first rule that matches in the place of each operation; what it makes is tried again. It
-// sweeps until a whole sweep changes nothing, so that a second run changes nothing either.
+// The one driver of all rewrites. It sweeps over a graph, users before what they read, and puts the
+// replacement of the first rule that matches in the place of each operation: so of a pattern and a
+// longer one that ends later, the longer one is found. What it makes is tried again. It sweeps
+// until a whole sweep changes nothing, so that a second run changes nothing either.
 
 #include <cstddef>
 #include <string>

@@ -12,33 +12,25 @@
 namespace emulsion {
 namespace {
 
-Expr constant_node(DType dtype, double float_value, int64_t int_value) {
-  auto node = std::make_shared<ExprNode>();
-  node->op = ExprOp::constant;
-  node->dtype = dtype;
-  node->float_value = float_value;
-  node->int_value = int_value;
-  return Expr(std::shared_ptr<const ExprNode>(std::move(node)));
-}
+using Folded = std::optional<Number>;
 
-std::optional<Expr> float_result(DType dtype, double value) {
+Folded float_result(DType dtype, double value) {
   // The sum, product, quotient or root of two floats in double, rounded again, is the float one:
   // double has more than twice the digits.
-  return constant_node(dtype, dtype == DType::f32 ? static_cast<float>(value) : value, 0);
+  if (std::isnan(value)) return std::nullopt;
+  return Number{dtype, dtype == DType::f32 ? static_cast<float>(value) : value, 0};
 }
 
-std::optional<Expr> bool_result(bool value) {
-  return constant_node(DType::boolean, 0, value ? 1 : 0);
-}
+Folded bool_result(bool value) { return Number{DType::boolean, 0, value ? 1 : 0}; }
 
 // The narrow types wrap; what leaves i32 is unspecified, so nobody may rely on it, and it is kept.
-std::optional<Expr> integer_result(DType dtype, int64_t value) {
+Folded integer_result(DType dtype, int64_t value) {
   if (dtype == DType::i32 && !integer_range(dtype).contains(value)) return std::nullopt;
-  return constant_node(dtype, 0, wrap_integer(dtype, value));
+  return Number{dtype, 0, wrap_integer(dtype, value)};
 }
 
 template <typename T>
-std::optional<Expr> compared(ExprOp op, T a, T b) {
+Folded compared(ExprOp op, T a, T b) {
   switch (op) {
     case ExprOp::eq:
       return bool_result(a == b);
@@ -57,7 +49,7 @@ std::optional<Expr> compared(ExprOp op, T a, T b) {
   }
 }
 
-std::optional<Expr> fold_floats(ExprOp op, DType dtype, double a, double b) {
+Folded fold_floats(ExprOp op, DType dtype, double a, double b) {
   switch (op) {
     case ExprOp::neg:
       return float_result(dtype, -a);
@@ -75,8 +67,7 @@ std::optional<Expr> fold_floats(ExprOp op, DType dtype, double a, double b) {
       return float_result(dtype, a / b);
     case ExprOp::min:
     case ExprOp::max:
-      // Which zero the smaller of +0 and -0 is, and which NaN: a kernel's own.
-      if (std::isnan(a) || std::isnan(b) || (a == 0 && b == 0)) return std::nullopt;
+      if (a == 0 && b == 0) return std::nullopt;
       return float_result(dtype, op == ExprOp::min ? std::min(a, b) : std::max(a, b));
     default:
       return compared(op, a, b);
@@ -90,7 +81,7 @@ int64_t floor_quotient(int64_t a, int64_t b) {
 }
 
 // Values of at most 32 bits: nothing here leaves 64.
-std::optional<Expr> fold_integers(ExprOp op, DType dtype, int64_t a, int64_t b) {
+Folded fold_integers(ExprOp op, DType dtype, int64_t a, int64_t b) {
   switch (op) {
     case ExprOp::neg:
       return integer_result(dtype, -a);
@@ -121,41 +112,65 @@ std::optional<Expr> fold_integers(ExprOp op, DType dtype, int64_t a, int64_t b) 
   }
 }
 
-std::optional<Expr> fold_cast(DType to, const Expr& from) {
-  const bool is_from_float = is_float(from.dtype());
+Folded fold_cast(DType to, const Number& from) {
+  const bool is_from_float = is_float(from.dtype);
   if (to == DType::boolean) {
-    return bool_result(is_from_float ? from->float_value != 0 : from->int_value != 0);
+    return bool_result(is_from_float ? from.float_value != 0 : from.int_value != 0);
   }
   if (is_float(to)) {
-    return float_result(to,
-                        is_from_float ? from->float_value : static_cast<double>(from->int_value));
+    return float_result(to, is_from_float ? from.float_value : static_cast<double>(from.int_value));
   }
-  if (!is_from_float) return constant_node(to, 0, wrap_integer(to, from->int_value));
-  if (std::isnan(from->float_value)) return constant_node(to, 0, 0);
+  if (!is_from_float) return Number{to, 0, wrap_integer(to, from.int_value)};
   const IntegerRange range = integer_range(to);
-  const double whole = std::clamp(std::trunc(from->float_value), static_cast<double>(range.lowest),
+  const double whole = std::clamp(std::trunc(from.float_value), static_cast<double>(range.lowest),
                                   static_cast<double>(range.highest));
-  return constant_node(to, 0, static_cast<int64_t>(whole));
+  return Number{to, 0, static_cast<int64_t>(whole)};
+}
+
+int arity(ExprOp op) {
+  if (op == ExprOp::select) return 3;
+  const bool is_unary = op == ExprOp::neg || op == ExprOp::abs || op == ExprOp::sqrt ||
+                        op == ExprOp::logical_not || op == ExprOp::cast;
+  return is_unary ? 1 : 2;
 }
 
 }  // namespace
 
-std::optional<Expr> fold_operation(ExprOp op, DType dtype, const std::vector<Expr>& constants) {
-  const auto is_constant = [](const Expr& e) { return e->op == ExprOp::constant; };
-  if (constants.empty() || !std::all_of(constants.begin(), constants.end(), is_constant)) {
-    return std::nullopt;
-  }
-  const Expr& a = constants.front();
+std::optional<Number> number_of(const Expr& constant) {
+  if (constant->op != ExprOp::constant || std::isnan(constant->float_value)) return std::nullopt;
+  return Number{constant.dtype(), constant->float_value, constant->int_value};
+}
+
+Expr constant_of(const Number& number) {
+  auto node = std::make_shared<ExprNode>();
+  node->op = ExprOp::constant;
+  node->dtype = number.dtype;
+  node->float_value = number.float_value;
+  node->int_value = number.int_value;
+  return Expr(std::shared_ptr<const ExprNode>(std::move(node)));
+}
+
+std::optional<Number> fold_operation(ExprOp op, DType dtype, const Number* numbers) {
+  const Number& a = numbers[0];
   if (op == ExprOp::cast) return fold_cast(dtype, a);
-  if (op == ExprOp::select) return constants[a->int_value != 0 ? 1 : 2];
-  const Expr& b = constants.back();
-  if (is_float(a.dtype())) return fold_floats(op, dtype, a->float_value, b->float_value);
-  return fold_integers(op, dtype, a->int_value, b->int_value);
+  if (op == ExprOp::select) return numbers[a.int_value != 0 ? 1 : 2];
+  const Number& b = numbers[arity(op) - 1];
+  if (is_float(a.dtype)) return fold_floats(op, dtype, a.float_value, b.float_value);
+  return fold_integers(op, dtype, a.int_value, b.int_value);
 }
 
 Expr fold_scalars(const Expr& root) {
   return transform(root, [](const Expr& e) {
-    return fold_operation(e->op, e.dtype(), e->args).value_or(Expr());
+    if (e->args.empty() || e->op == ExprOp::read || e->op == ExprOp::reduce) return Expr();
+    std::vector<Number> numbers;
+    for (const Expr& arg : e->args) {
+      const std::optional<Number> number = number_of(arg);
+      if (!number) return Expr();
+      numbers.push_back(*number);
+    }
+    if (static_cast<int>(numbers.size()) < arity(e->op)) return Expr();
+    const std::optional<Number> folded = fold_operation(e->op, e.dtype(), numbers.data());
+    return folded ? constant_of(*folded) : Expr();
   });
 }
 

@@ -89,17 +89,29 @@ TEST(ApplyRules, OneRewriteMayMakeWayForAnother) {
 }
 
 TEST(ApplyRules, ARefusalIsLiftedWhenTheOtherUserGoes) {
-  // exp(a) has a user outside of its square until that one is rewritten, later in the graph.
+  // exp(a) has a user outside of its square until that one is rewritten, later in the sweep.
   Tensor a = input("a", f32, {4});
   Tensor e = exp(a, "e");
-  Tensor square = mul(e, e, "square");
   Tensor x = wildcard(), y = input("y", f32, {});
   const RewriteRule drop{"drop", min(max(x, y), x), x};
-  const Rewritten result =
-      rewritten(Graph({min(max(square, e), square, "out")}), {square_of_exp(), drop}, 1e-6);
+  const Rewritten result = rewritten(Graph({min(max(a, e), a, "first"), mul(e, e, "square")}),
+                                     {square_of_exp(), drop}, 1e-6);
   std::vector<std::string> rules;
-  for (const RewriteDecision& decision : result.matches()) rules.push_back(decision.rule);
+  for (const RewriteDecision& decision : result.decisions) rules.push_back(decision.rule);
   EXPECT_THAT(rules, ElementsAre("drop", "square_of_exp"));
+}
+
+TEST(ApplyRules, TheLongerPatternIsFoundFirst) {
+  Tensor x = wildcard(), y = input("y", f32, {});
+  const RewriteRule longer{"longer", relu(exp(x) + y), max(y - -exp(x), 0)};
+  Tensor a = input("a", f32, {4}), b = input("b", f32, {4});
+  const RewriteRule one_step{"one_step", exp(x) + y, y - -exp(x)};
+  for (const std::vector<RewriteRule>& rules :
+       {std::vector<RewriteRule>{longer, one_step}, std::vector<RewriteRule>{one_step, longer}}) {
+    const Rewritten both = rewritten(Graph(relu(exp(a) + b)), rules);
+    ASSERT_EQ(both.matches().size(), 1u);
+    EXPECT_EQ(both.matches()[0].rule, "longer");
+  }
 }
 
 TEST(ApplyRules, TheFirstRuleWins) {
@@ -118,7 +130,7 @@ TEST(ApplyRules, NamesOfWhatIsMadeAreNew) {
   const Rewritten result = apply_rules(Graph({tanh(taken, "y_"), tanh(a, "y")}), {rule});
   verify_graph(result.graph);
   EXPECT_THAT(computed(result.graph),
-              ElementsAre("y_inner", "y_inner_1", "y_neg", "y_", "y_inner_2", "y_neg_1", "y"));
+              ElementsAre("y_inner", "y_inner_2", "y_neg_1", "y_", "y_inner_1", "y_neg", "y"));
 }
 
 TEST(ApplyRules, ArgumentsKeepTheirOrder) {
