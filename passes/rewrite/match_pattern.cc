@@ -418,15 +418,43 @@ class Matcher {
   std::deque<Goal> goals_;
 };
 
-// Without looking far: nearly every operation is none of nearly every pattern.
+// How far may_fit() looks, and through how many operations: nearly every operation is none of
+// nearly every pattern, and that has to be seen quickly.
+constexpr int kLooksDown = 4;
+constexpr int kLooksThrough = 8;
+
+// False: `e` is not what the pattern says, whatever its names stand for.
+bool may_fit(const Expr& pattern, const Expr& e, int depth) {
+  if (depth == 0 || pattern->args.empty() || pattern->op == ExprOp::read) return true;
+  const Expr* value = &e;
+  for (int i = 0; (*value)->op == ExprOp::read; ++i) {
+    const Op& op = *(*value)->tensor;
+    if (op.kind != OpKind::compute) return op.kind == OpKind::constant;
+    if (pattern->op == ExprOp::reduce && op.combiner == pattern->combiner) {
+      return may_fit(pattern->args[0], op.body, depth - 1);
+    }
+    if (op.combiner != Combiner::none) return false;
+    if (i == kLooksThrough) return true;
+    value = &op.body;
+  }
+  const Expr& found = *value;
+  if (found->op == ExprOp::constant) return true;  // what the sizes of the pattern may be
+  const auto args_fit = [&](size_t first, size_t second) {
+    return may_fit(pattern->args[0], found->args[first], depth - 1) &&
+           may_fit(pattern->args[1], found->args[second], depth - 1);
+  };
+  if (flipped(pattern->op) == found->op) return args_fit(1, 0);
+  if (found->op != pattern->op || found->args.size() != pattern->args.size()) return false;
+  if (pattern->args.size() != 2) return may_fit(pattern->args[0], found->args[0], depth - 1);
+  return args_fit(0, 1) || (is_commutative(pattern->op) && args_fit(1, 0));
+}
+
 bool can_match(const CheckedRule& rule, const Op& result) {
   const Expr& pattern = rule.value;
   if (result.dtype != pattern.dtype()) return false;
   if (!rule.pointwise && result.shape.size() != rule.axes.size()) return false;
-  const bool copies = result.combiner == Combiner::none && result.body->op == ExprOp::read;
-  if (pattern->op == ExprOp::reduce) return copies || result.combiner == pattern->combiner;
-  if (result.combiner != Combiner::none) return false;
-  return copies || result.body->op == pattern->op || flipped(pattern->op) == result.body->op;
+  if (result.combiner == Combiner::none) return may_fit(pattern, result.body, kLooksDown);
+  return pattern->op == ExprOp::reduce && result.combiner == pattern->combiner;
 }
 
 }  // namespace

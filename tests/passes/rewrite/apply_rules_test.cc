@@ -71,6 +71,15 @@ TEST(ApplyRules, AnOperandThatBroadcastsIsCopied) {
   EXPECT_EQ(op_of(result.graph, "div")->shape, (Shape{3, 4}));
 }
 
+TEST(ApplyRules, AnOperandOfAnotherShapeIsCopied) {
+  Tensor a = input("a", f32, {4});
+  const Axis three("three", 3);
+  Tensor part = compute("part", {three}, -(-a(three)));
+  const Rewritten result = rewritten(exp(part, "y"), {double_negation()});
+  EXPECT_EQ(result.matches().size(), 1u);
+  EXPECT_THAT(computed(result.graph), ElementsAre("part", "y"));
+}
+
 TEST(ApplyRules, WhatNobodyNeedsGoesButNoArgument) {
   Tensor x = wildcard(), y = input("y", f32, {});
   const RewriteRule drop{"drop", min(max(x, y), x), x};

@@ -365,7 +365,9 @@ TEST(MatchPattern, GivesUpWhatTakesTooManyComparisons) {
     wildcards.push_back(input("x" + std::to_string(i), f32, {}));
     values.push_back(input("a" + std::to_string(i), f32, {4}));
   }
-  Tensor total = balanced_sum(wildcards), own = balanced_sum(values), other = own - 1;
+  Tensor total = balanced_sum(wildcards), own = balanced_sum(values);
+  values.back() = input("other", f32, {4});
+  Tensor other = balanced_sum(values);
   const RewriteRule rule{"many", total * 2 + exp(total), total + total + exp(total)};
   EXPECT_THAT(refusal(own * 2 + exp(other), rule), HasSubstr("expected at most 20000 comparisons"));
 }
