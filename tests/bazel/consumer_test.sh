@@ -54,3 +54,9 @@ check "the interpreter and the runtime are optimised" last_optimisation_is_O2 "$
 sed -i 's/"x86-64-v3"/"host"/' "$work/BUILD"
 ends_with 1 "the target host" nested build "${settings[@]}" //:app
 says "expected explicit instruction sets"
+sed -i 's/"host"/"tile-machine"/' "$work/BUILD"
+ends_with 1 "the target tile-machine" nested build "${settings[@]}" //:app
+says 'target "tile-machine": expected instruction sets of a processor'
+sed -i '/targets = \[/,/\],/c\    targets = "x86-64-v3",' "$work/BUILD"
+ends_with 1 "targets that are a string" nested build "${settings[@]}" //:app
+says 'targets: expected a list such as ["x86-64-v3"], got the string "x86-64-v3"'
