@@ -18,6 +18,12 @@ def _sanitize_impl(settings, attr):
         linkopt: settings[linkopt] + flags,
     }
 
+# g++ 12's thread sanitizer knows only some of the places that Linux may load a program at.
+_LAUNCHER = """#!/bin/sh
+setarch -R true 2>/dev/null && exec setarch -R "{program}" "$@"
+exec "{program}" "$@"
+"""
+
 _sanitize = transition(
     implementation = _sanitize_impl,
     inputs = ["//command_line_option:copt", "//command_line_option:linkopt"],
@@ -26,8 +32,9 @@ _sanitize = transition(
 
 def _emulsion_sanitized_test_impl(ctx):
     test = ctx.attr.test[0][DefaultInfo]
-    program = ctx.actions.declare_file(ctx.label.name)
-    ctx.actions.symlink(output = program, target_file = test.files_to_run.executable, is_executable = True)
+    program = test.files_to_run.executable
+    launcher = ctx.actions.declare_file(ctx.label.name)
+    ctx.actions.write(launcher, _LAUNCHER.format(program = program.short_path), is_executable = True)
     environment = dict(
         ctx.attr.env,
         EMULSION_TEST_FLOOR = str(ctx.attr.floor),
@@ -36,7 +43,7 @@ def _emulsion_sanitized_test_impl(ctx):
         UBSAN_OPTIONS = "print_stacktrace=1",
     )
     return [
-        DefaultInfo(executable = program, runfiles = test.default_runfiles),
+        DefaultInfo(executable = launcher, runfiles = ctx.runfiles([program]).merge(test.default_runfiles)),
         testing.TestEnvironment(environment),
     ]
 
