@@ -22,8 +22,15 @@ nested() {
 }
 trap 'status=$?; nested shutdown >/dev/null 2>&1; (exit "$status"); finish' EXIT
 
+# Where whoever runs this has told Bazel to keep what it compiles, the nested one finds what an earlier run of this
+# test has compiled, in whatever output base.
+home=$(getent passwd "$(id -u)" | cut -d: -f6)
+disk_cache=$(sed -n 's/^ *\(build\|common\|test\).* --disk_cache=\([^ ]*\).*/\2/p' \
+  /etc/bazel.bazelrc "$home/.bazelrc" "$source/user.bazelrc" 2>/dev/null | tail -1)
+
 settings=(
   --override_repository=halide="$halide"
+  ${disk_cache:+--disk_cache="$disk_cache"}
   --symlink_prefix=/
   --copt=-O0 --host_copt=-O0 # quicker to build; the kernel does not depend on it
   --noshow_progress --nosandbox_debug --verbose_failures
