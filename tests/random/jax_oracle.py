@@ -262,7 +262,7 @@ def main(folder):
                         finite = np.abs(value[np.isfinite(value)])
                         scale = 1 + (finite.max() if finite.size else 0)
                         bound = np.where(np.isfinite(value), 1e-9 * scale, np.inf)
-                        outputs.append({"dtype": "f64", "shape": value.shape, "offset": offset})
+                        outputs.append({"dtype": "f64", "shape": value.shape, "offset": offset, "signs": False})
                         for part in (value, bound):
                             offset += data.write(np.ascontiguousarray(part, np.float64).tobytes())
                     answer["runs"].append(outputs)
