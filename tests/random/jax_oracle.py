@@ -157,6 +157,11 @@ def sliced(c):
     return c.args[0][tuple(axes)]
 
 
+def pad(c):
+    x, around = c.args[0], list(zip(c.params["low"], c.params["high"]))
+    return jnp.pad(x, around, constant_values=float(c.params["value"])) if around else x
+
+
 def reshape(c):
     x = c.args[0]
     return x.reshape([c.extent(e) for e in c.params["shape" if x.size else "resolved"]])
@@ -212,9 +217,7 @@ OPERATORS = {
     "reshape": reshape,
     "slice": sliced,
     "concat": lambda c: jnp.concatenate(c.args, axis=c.params["axis"]),
-    "pad": lambda c: jnp.pad(
-        c.args[0], list(zip(c.params["low"], c.params["high"])), constant_values=float(c.params["value"])
-    ),
+    "pad": pad,
 }
 
 
