@@ -62,5 +62,28 @@ TEST(DerivedRows, SumsOfRowsAndColumnsOfAnyLength) {
   }
 }
 
+// Enough of them for threads, and columns that fill the last vector and that do not.
+TEST(DerivedRows, SumsOfManyRowsInThreads) {
+  for (const Extent& columns : {Extent(4096), Extent(4101), kSize}) {
+    for (int cores : {1, 2}) {
+      const Graph graph(sum(input("x", f32, {67, columns}), {0}));
+      const Target target = with_cores(cores);
+      expect_same_as_graph(graph, run_pipeline(graph, target).nest, {1, 4096, 4101}, 1e-4, target);
+    }
+  }
+}
+
+TEST(DerivedRows, MeansOfWindows) {
+  PoolOptions options;
+  options.window_h = options.window_w = 3;
+  options.stride_h = options.stride_w = 2;
+  options.pad_top = options.pad_left = 1;
+  for (int64_t channels : {1, 3, 16, 35}) {
+    const Graph graph(relu(avg_pool(input("x", f32, {kSize, 9, 33, channels}), options)));
+    expect_same(graph, 1);
+    expect_same(graph, 4);
+  }
+}
+
 }  // namespace
 }  // namespace emulsion
