@@ -9,6 +9,7 @@ A repository that the calling workspace has declared before is left as it is.
 
 load(":debian.bzl", "debian_files", "debian_tree")
 load(":npm.bzl", "npm_tool")
+load(":python_packages.bzl", "python_packages")
 load(":wheel.bzl", "pinned_wheel")
 
 def _maybe(rule, name, **kwargs):
@@ -142,6 +143,21 @@ def _wheels():
         version = "1.9.1",
     )
 
+# What gradients are compared with, and a peer of examples/train_digits. Nothing is built of it.
+def _test_oracles():
+    _maybe(
+        python_packages,
+        name = "emulsion_test_jax",
+        hashes = {
+            "jax==0.10.2": "724d73c4678d8b06f6a6ab4db1b8a2fea8cd4f1e2c2564f99601634ec7b8d1c6",
+            "jaxlib==0.10.2": "1faca3c5d4662cb4a6130a68105d68bb520764817e165d6eebfd6786c0d1f30f",
+            "ml_dtypes==0.6.0": "6c8e39b53e90afda8ce52859c93de4dba3e02b76d85dcf091cc469f9184c6dae",
+            "numpy==2.4.6": "89cd468399cfd2504718f0ba50e410dca55a170b61a02ad92bb18c8a65186e93",
+            "opt_einsum==3.4.0": "69bb92469f86a1565195ece4ac0323943e83477171b91d24c35afe028a90d7cd",
+            "scipy==1.17.1": "43af8d1f3bea642559019edfe64e9b11192a8978efbd1539d7bc2aaa23d92de4",
+        },
+    )
+
 def _style_tools():
     _maybe(
         npm_tool,
@@ -157,4 +173,5 @@ def emulsion_repositories():
     _bazel_rules()
     _cpp_libraries()
     _wheels()
+    _test_oracles()
     _style_tools()

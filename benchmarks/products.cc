@@ -2,7 +2,8 @@
 // weight, one with a vector and attention's scores beside Halide, scheduled by hand; and products
 // of two inputs, whose derived schedule copies the second one by panels, beside the same schedule
 // without the copies and beside a weight that was packed before, which is as fast as a copy can
-// get; products of run-time sizes beside the same with numbers, and of few columns beside the same
+// get; attention, which reads through its reshapes and transposes, beside the same that stores
+// them; products of run-time sizes beside the same with numbers, and of few columns beside the same
 // padded to a vector.
 
 #include <fmt/format.h>
@@ -32,7 +33,8 @@ constexpr char kMeasures[] =
     "which\n"
     "the second is copied by panels, stand against the same without the copies and against a "
     "weight\n"
-    "that was packed before; those of run-time sizes against the same with numbers, and those of\n"
+    "that was packed before; attention, which reads through its transposes, against storing them;\n"
+    "products of run-time sizes against the same with numbers, and those of\n"
     "few columns against as many as a vector holds.";
 
 LoopNest derived(const Graph& graph) { return run_pipeline(graph, Target::host()).nest; }
@@ -192,8 +194,53 @@ void add_few_columns(int64_t m, int64_t k, int64_t n, std::vector<Comparison>* a
   add(std::move(one), values, all);
 }
 
+// Self-attention, as frameworks write it, and the reshapes and transposes in it.
+struct Attention {
+  Tensor said;
+  std::vector<Tensor> moves;
+};
+
+Attention attention(int batch, int steps, int heads, int depth) {
+  const int width = heads * depth;
+  const Tensor x = input("x", f32, {batch * steps, width});
+  std::vector<Tensor> moves;
+  const auto moved = [&](const Tensor& move) { return moves.emplace_back(move); };
+  const auto in_heads = [&](const char* name) {
+    const Tensor rows = matmul(x, weight(name, f32, {width, width})) * (1.0F / 64);
+    const Tensor split = moved(reshape(rows, {batch, steps, heads, depth}));
+    return moved(transpose(split, {0, 2, 1, 3}));
+  };
+  const Tensor q = in_heads("wq"), k = in_heads("wk"), v = in_heads("wv");
+  const Tensor scores = matmul(q, moved(transpose(k, {0, 1, 3, 2}))) * 0.125F;
+  const Tensor said = moved(transpose(matmul(softmax(scores), v), {0, 2, 1, 3}));
+  const Tensor rows = moved(reshape(said, {batch * steps, width}));
+  return {matmul(rows, weight("wo", f32, {width, width}), "y"), std::move(moves)};
+}
+
+// As derived, and as derived where each move is stored, as an output would be.
+void add_attention(int batch, int steps, int heads, int depth, std::vector<Comparison>* all) {
+  const auto [said, moves] = attention(batch, steps, heads, depth);
+  const Graph graph(said);
+  std::vector<Tensor> kept = {said};
+  kept.insert(kept.end(), moves.begin(), moves.end());
+  const Schedule derived_kept = run_pipeline(Graph(kept), Target::host()).schedule;
+  Schedule stored(graph);
+  for (const auto& [name, stage] : derived_kept.stages()) {
+    for (const Directive& d : stage.directives()) stored[name].add(d);
+  }
+  const Values values = values_of(graph);
+  Comparison one{fmt::format("attention/{}x{}x{}x{}", batch, steps, heads, depth), "us"};
+  one.emulsion.call = kernel_call(derived(graph), values);
+  one.peers.push_back(
+      {"reshapes and transposes stored", kernel_call(run_pipeline(graph, stored), values)});
+  add_on_one_and_all_threads(one, values, all, 1e-4);
+}
+
 Report run(const ProgramOptions& options) {
   std::vector<Comparison> all;
+  for (int steps : {1, 32, 128, 512}) add_attention(1, steps, 4, 64, &all);
+  add_attention(4, 128, 8, 32, &all);
+  add_attention(2, 200, 6, 40, &all);
   add_transpose(2048, &all);
   add_transposed_weight(1024, &all);
   add_matrix_vector(4096, &all);

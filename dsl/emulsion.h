@@ -21,6 +21,7 @@
 #include "dsl/types.h"
 #include "dsl/version.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/differentiate/differentiate.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/loop_nest.h"
 

@@ -6,7 +6,9 @@
 
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
+#include "passes/fuse/expect_fused.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/fusion_config.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/nest_passes.h"
 #include "passes/nest/verify_nest.h"
@@ -60,7 +62,9 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
   Dump dump(dump_text);
   FusionReport report;
   dump("graph", graph);
-  Graph grouped = options.fuse ? fuse_epilogues(graph, always_fuse, &report) : graph;
+  const FusionConfig config = fusion_config_from_environment();
+  Graph grouped = options.fuse ? fuse_epilogues(graph, policy_of(config), &report) : graph;
+  if (options.fuse) expect_fused(graph, grouped, report, config.fail_on_unfused);
   dump("fuse_epilogues", grouped);
   Schedule schedule = derive_schedule(graph, grouped, target, options);
   dump("derive_schedule", schedule);

@@ -3,7 +3,7 @@
 
 // From a graph to the loop nest that runs, every pass in order. EMULSION_DUMP=1 in the environment
 // prints the representation to standard error after each step that changed it; the same is appended
-// to `dump` where there is one.
+// to `dump` where there is one. EMULSION_FUSION says what may be fused (fuse/fusion_config.h).
 
 #include <optional>
 #include <string>

@@ -137,6 +137,7 @@ int generate(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 1;
   }
   request.fuse = !no_fuse;
+  request.compile.isolate = true;
   for (const std::string& target : targets) request.targets.push_back(Target::parse(target));
   for (const std::string& file : data) add_data(file, &request);
   if (texts.any()) {

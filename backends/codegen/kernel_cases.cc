@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "backends/codegen/kernel_context.h"
 #include "backends/runtime/emulsion_runtime.h"
@@ -24,6 +25,51 @@ bool has_a_shape(const Graph& graph, const SizeValues& sizes) {
                        [&](const Extent& extent) { return extent.evaluate(sizes) >= 0; });
   };
   return std::all_of(graph.ops().begin(), graph.ops().end(), fits);
+}
+
+// How many operations of expressions the interpreter runs, about.
+int64_t interpreted_operations(const Graph& graph, const SizeValues& sizes) {
+  double total = 0;
+  const auto count = [&](const Op& op) {
+    if (op.kind != OpKind::compute) return;
+    auto operations = static_cast<double>(size_of(op.body).nodes);
+    for (const std::vector<Axis>* axes : {&op.axes, &op.reduction_axes}) {
+      for (const Axis& axis : *axes) {
+        operations *= static_cast<double>(axis.extent().evaluate(sizes));
+      }
+    }
+    total += operations;
+  };
+  for (const OpPtr& op : graph.ops()) {
+    count(*op);
+    for (const OpPtr& member : op->members) count(*member);
+  }
+  constexpr double kMost = 1e18;
+  return static_cast<int64_t>(std::min(total, kMost));
+}
+
+// The sizes that the interpreter is done with in seconds: all, or the smaller ones, of which at
+// least a few.
+std::vector<SizeValues> within_seconds(const Graph& graph, std::vector<SizeValues> all) {
+  constexpr int64_t kMostOperations = int64_t{1} << 28;
+  constexpr size_t kLeast = 4;
+  const int64_t times = keeps_whole_numbers(graph) ? 2 : 1;  // in both precisions
+  std::vector<std::pair<int64_t, size_t>> by_work;
+  for (size_t i = 0; i < all.size(); ++i) {
+    by_work.emplace_back(times * interpreted_operations(graph, all[i]), i);
+  }
+  std::sort(by_work.begin(), by_work.end());
+  std::vector<size_t> kept;
+  int64_t total = 0;
+  for (const auto& [work, at] : by_work) {
+    total += work;
+    if (total > kMostOperations && kept.size() >= kLeast) break;
+    kept.push_back(at);
+  }
+  std::sort(kept.begin(), kept.end());
+  std::vector<SizeValues> result;
+  for (size_t at : kept) result.push_back(std::move(all[at]));
+  return result;
 }
 
 bool keeps_whole(const ExprNode& node) {
@@ -98,7 +144,7 @@ std::vector<SizeValues> awkward_sizes(const Graph& graph) {
       if (has_a_shape(graph, sizes)) result.push_back(sizes);
     }
   }
-  return result;
+  return within_seconds(graph, std::move(result));
 }
 
 TensorValues make_arguments(const Graph& graph, const SizeValues& sizes, uint64_t seed) {

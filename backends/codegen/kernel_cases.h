@@ -28,7 +28,8 @@ Graph graph_under_test();
 
 // 0, 1, primes, powers of two and their neighbours for every run-time size; with several sizes also
 // unequal values. One empty set for a graph without sizes. Values that make an extent negative are
-// left out.
+// left out, and so are the largest where the interpreter would take longer than a small test may: a
+// convolution has enough to compute in each element of a batch.
 std::vector<SizeValues> awkward_sizes(const Graph& graph);
 
 // Every input and weight, filled with small whole numbers.

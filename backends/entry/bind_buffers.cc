@@ -10,6 +10,20 @@
 namespace emulsion {
 namespace {
 
+// Error: 2^31 bytes or more. `name` is for its message.
+int64_t bytes_of(const std::string& name, const JitBuffer& buffer) {
+  int64_t bytes = size_in_bytes(buffer.dtype);
+  const bool empty = std::count(buffer.shape.begin(), buffer.shape.end(), 0) > 0;
+  if (empty) return 0;
+  for (int64_t extent : buffer.shape) {
+    if (extent < 0 || extent > INT32_MAX / bytes) {
+      fail("argument {}: expected fewer than 2^31 bytes, got an extent of {}", name, extent);
+    }
+    bytes *= extent;
+  }
+  return bytes;
+}
+
 void check_data(const LoopNest& nest, const std::vector<const JitBuffer*>& buffers,
                 const std::map<std::string, JitBuffer>& given) {
   const std::vector<const Buffer*> arguments = nest.arguments();
@@ -43,17 +57,12 @@ std::string packing(const LoopNest& nest, const Buffer& declared) {
 
 }  // namespace
 
-int64_t bytes_of(const std::string& name, const JitBuffer& buffer) {
-  int64_t bytes = size_in_bytes(buffer.dtype);
-  const bool empty = std::count(buffer.shape.begin(), buffer.shape.end(), 0) > 0;
-  if (empty) return 0;
-  for (int64_t extent : buffer.shape) {
-    if (extent < 0 || extent > INT32_MAX / bytes) {
-      fail("argument {}: expected fewer than 2^31 bytes, got an extent of {}", name, extent);
-    }
-    bytes *= extent;
-  }
-  return bytes;
+OwnedBuffer make_buffer(const Buffer& declared, const SizeValues& sizes) {
+  OwnedBuffer made{{declared.dtype, {}, nullptr}, {}};
+  for (const Extent& extent : declared.shape) made.buffer.shape.push_back(extent.evaluate(sizes));
+  made.memory.resize(static_cast<size_t>(bytes_of(declared.name, made.buffer) / 8 + 1));
+  made.buffer.data = made.memory.data();
+  return made;
 }
 
 BoundBuffers bind_buffers(const LoopNest& nest, const std::map<std::string, JitBuffer>& arguments,

@@ -22,8 +22,13 @@ struct JitBuffer {
   void* data = nullptr;
 };
 
-// Error: 2^31 bytes or more. `name` is for its message.
-int64_t bytes_of(const std::string& name, const JitBuffer& buffer);
+// A buffer with memory of its own.
+struct OwnedBuffer {
+  JitBuffer buffer;
+  std::vector<uint64_t> memory;
+};
+// Of what a nest declares. Error: a size that is not among them; 2^31 bytes or more.
+OwnedBuffer make_buffer(const Buffer& declared, const SizeValues& sizes);
 
 struct BoundBuffers {
   SizeValues sizes;

@@ -99,7 +99,7 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
                  const CompileOptions& options) {
   check_library(nests, name, targets);
   OutputFiles files(directory);
-  call_halide("compiling " + name, [&] {
+  (options.isolate ? call_halide_in_child : call_halide)("compiling " + name, [&] {
     LibraryCompiler library(name, targets, options, &files);
     const auto add = [&](const std::string& function, const auto& nest_of) {
       std::vector<const LoopNest*> functions;
@@ -136,8 +136,7 @@ void write_code(const std::vector<LoopNest>& nests, const std::string& name,
   call_halide("compiling " + name, [&] {
     for (size_t i = 0; i < targets.size(); ++i) {
       const std::string stem = i == 0 ? name : fmt::format("{}.{}", name, i);
-      written.push_back(stem + ".stmt.txt");
-      written.push_back(stem + ".s");
+      written.insert(written.end(), {stem + ".stmt.txt", stem + ".s"});
       body_module(nests[i], body_name(name, i), targets[i], options)
           .compile({{Halide::OutputFileType::stmt, files.scratch_path(stem + ".stmt.txt")},
                     {Halide::OutputFileType::assembly, files.scratch_path(stem + ".s")}});

@@ -1,6 +1,5 @@
 #include "backends/halide/emit_nest.h"
 
-#include <map>
 #include <utility>
 
 #include "backends/entry/contracts_with_fma.h"

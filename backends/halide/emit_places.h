@@ -34,6 +34,8 @@ struct Place {
   Halide::Expr has_elements;    // undefined: always
 
   int64_t fold(size_t axis) const { return folds.empty() ? 0 : folds[axis]; }
+  // The least index that is in memory.
+  Halide::Expr lowest(size_t axis) const { return fold(axis) > 0 ? Halide::Expr(0) : mins[axis]; }
   // How far the index is from the start along each axis: from 0 to less than the extent.
   std::vector<Halide::Expr> relative(const std::vector<Halide::Expr>& indices) const;
   Halide::Expr offset(const std::vector<Halide::Expr>& indices) const;

@@ -2,86 +2,12 @@
 
 #include <vector>
 
-#include "backends/halide/scalar_ops.h"
-#include "backends/halide/translate_expr.h"
-#include "dsl/error.h"
-#include "passes/nest/visit_nest.h"
+#include "passes/nest/prefetch_box.h"
 
 namespace emulsion {
 namespace {
 
 namespace hi = Halide::Internal;
-using hi::Interval;
-
-// The box that one prefetch brings, found by walking the loops inside the one that it is at.
-class PrefetchBox : public NestVisitor {
- public:
-  PrefetchBox(const LoopNest& nest, const Loop& loop, const Prefetch& prefetch,
-              const EmitScope& scope)
-      : nest_(nest), loop_(loop), prefetch_(prefetch), scope_(scope) {
-    const std::string variable = loop.variable();
-    scope_.variables[variable] =
-        scope.variables.at(variable) + static_cast<int32_t>(prefetch.distance);
-  }
-
-  // By axis; empty: nothing is read.
-  std::vector<Interval> find() {
-    walk(*loop_.body);
-    return box_;
-  }
-
- private:
-  void visit_loop(const Loop& loop) override {
-    const std::string name = loop.variable();
-    const Halide::Expr first = scope_.index(loop.min);
-    inner_.emplace_back(halide_name(name), Interval(first, first + scope_.index(loop.extent) - 1));
-    scope_.variables[name] = hi::Variable::make(Halide::Int(32), halide_name(name));
-    walk(*loop.body);
-    inner_.pop_back();
-    scope_.variables.erase(name);
-  }
-
-  void visit_uop(const UopNode& uop) override {
-    if (uop.stage != loop_.stage || uop.part != loop_.part) return;
-    const Stage& stage = nest_.stage(uop.stage);
-    HalideScope body = scope_.body_at(stage, scope_.indices(uop.point));
-    body.read = [](const ExprNode& read, const std::vector<Halide::Expr>&) {
-      // An index that is read itself: nothing is known of it.
-      return hi::Variable::make(halide_type(read.dtype), "prefetch_unknown");
-    };
-    visit(stage.body, [&](const Expr& e) {
-      if (e->op != ExprOp::read || e->name != prefetch_.buffer) return;
-      std::vector<Interval> touched;
-      for (const Expr& index : e->args) touched.push_back(range_of(translate_expr(index, body)));
-      if (box_.empty()) box_ = touched;
-      for (size_t d = 0; d < box_.size(); ++d) box_[d].include(touched[d]);
-    });
-  }
-
-  // Over all steps of the loops inside.
-  Interval range_of(const Halide::Expr& index) const {
-    Interval range = Interval::single_point(index);
-    for (size_t i = inner_.size(); i-- > 0;) {
-      hi::Scope<Interval> one;
-      one.push(inner_[i].first, inner_[i].second);
-      if (range.has_lower_bound()) range.min = hi::bounds_of_expr_in_scope(range.min, one).min;
-      if (range.has_upper_bound()) range.max = hi::bounds_of_expr_in_scope(range.max, one).max;
-    }
-    const auto unknown = [](const Halide::Expr& e) {
-      return hi::expr_uses_var(e, "prefetch_unknown");
-    };
-    if (range.has_lower_bound() && unknown(range.min)) range.min = Interval::neg_inf();
-    if (range.has_upper_bound() && unknown(range.max)) range.max = Interval::pos_inf();
-    return range;
-  }
-
-  const LoopNest& nest_;
-  const Loop& loop_;
-  const Prefetch& prefetch_;
-  EmitScope scope_;
-  std::vector<std::pair<std::string, Interval>> inner_;  // outermost first
-  std::vector<Interval> box_;
-};
 
 // Asks memory for a box, one cache line at a time.
 hi::Stmt touch(const Place& place, const std::vector<Halide::Expr>& mins,
@@ -116,22 +42,23 @@ hi::Stmt emit_prefetch(const LoopNest& nest, const Loop& loop, const Prefetch& p
   // A constant without values has no memory.
   if (scope.places.count(prefetch.buffer) == 0) return hi::Stmt();
   const Place& place = scope.place(prefetch.buffer);
-  const std::vector<Interval> box = PrefetchBox(nest, loop, prefetch, scope).find();
+  const auto box = prefetch_box(nest, loop, prefetch.buffer);
   if (box.size() != place.mins.size() || box.empty()) return hi::Stmt();
+  const Halide::Expr then =
+      scope.variables.at(loop.variable()) + static_cast<int32_t>(prefetch.distance);
+  EmitScope ahead = scope;
+  ahead.variables[loop.variable()] = then;
   std::vector<Halide::Expr> mins, extents;
   for (size_t d = 0; d < box.size(); ++d) {
-    const bool folded = place.fold(d) > 0;
-    const Halide::Expr low = folded ? Halide::Expr(0) : place.mins[d];
-    const Halide::Expr high = low + place.extents[d] - 1;
-    const bool bounded = !folded && box[d].is_bounded();
-    const Halide::Expr first = bounded ? Halide::clamp(box[d].min, low, high) : low;
-    const Halide::Expr last = bounded ? Halide::clamp(box[d].max, low, high) : high;
+    const Halide::Expr low = place.lowest(d), high = low + place.extents[d] - 1;
+    const bool bounded = place.fold(d) == 0 && box[d];
+    const Halide::Expr first = bounded ? clamp(ahead.index(box[d]->first), low, high) : low;
+    const Halide::Expr last = bounded ? clamp(ahead.index(box[d]->last), low, high) : high;
     mins.push_back(hi::simplify(first));
     extents.push_back(hi::simplify(last - first + 1));
   }
-  const hi::Stmt result = touch(place, mins, extents, "prefetch_" + halide_name(loop.axis));
-  const Halide::Expr variable = scope.variables.at(loop.variable());
-  return hi::IfThenElse::make(variable + static_cast<int32_t>(prefetch.distance) < end, result);
+  return hi::IfThenElse::make(then < end,
+                              touch(place, mins, extents, "prefetch_" + halide_name(loop.axis)));
 }
 
 }  // namespace emulsion

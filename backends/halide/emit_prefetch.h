@@ -1,8 +1,7 @@
 #ifndef EMULSION_BACKENDS_HALIDE_EMIT_PREFETCH_H_
 #define EMULSION_BACKENDS_HALIDE_EMIT_PREFETCH_H_
 
-// A loop's prefetch as Halide's: the smallest box around all that the update, or the only part, of
-// the loop's stage reads of a buffer in the step that is `distance` ahead.
+// A loop's prefetch as Halide's: of the box that the step `distance` ahead reads.
 
 #include "Halide.h"
 #include "backends/halide/emit_uop.h"

@@ -1,6 +1,5 @@
 #include "backends/halide/emit_uop.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -40,16 +39,6 @@ class ShiftMarker : public hi::IRMutator {
 bool has_idle_steps(const Stage& stage, const Expr& body) {
   return body->op == ExprOp::select && is_index(body->args[0]) &&
          equal(body->args[2], identity_of(stage.combiner, stage.dtype));
-}
-
-// In the general case or in a specialization.
-bool shifts_inwards(const Stage& stage) {
-  const auto shifts = [](const auto& one) {
-    return std::any_of(one.transforms.begin(), one.transforms.end(),
-                       [](const LoopTransform& t) { return t.tail == Tail::shift_inwards; });
-  };
-  return shifts(stage) ||
-         std::any_of(stage.specializations.begin(), stage.specializations.end(), shifts);
 }
 
 class UopEmitter {
@@ -141,12 +130,12 @@ class UopEmitter {
       if (!proves_in_bounds(int_constant(0), shape, domain)) {
         has_elements = both(has_elements, scope_.extent(shape) > 0);
       }
-      if (is_own_index(read, d) || proves_in_bounds(read.args[d], shape, domain)) continue;
+      const bool proved_by_pass = uop_.body.defined() && !is_own_index(stage_, read, d);
+      if (proved_by_pass || proves_in_bounds(read.args[d], shape, domain)) continue;
       proved = false;
       // Of storage only the region is there.
-      const bool folded = place.fold(d) > 0;
-      const Halide::Expr low = folded ? Halide::Expr(0) : place.mins[d];
-      const Halide::Expr length = folded ? scope_.extent(shape) : place.extents[d];
+      const Halide::Expr low = place.lowest(d);
+      const Halide::Expr length = place.fold(d) > 0 ? scope_.extent(shape) : place.extents[d];
       result[d] = Halide::max(Halide::min(indices[d], low + length - 1), low);
     }
     if (proved || hi::is_const_one(has_elements)) return result;
@@ -155,18 +144,6 @@ class UopEmitter {
       result[d] = Halide::select(has_elements, result[d], place.mins[d]);
     }
     return result;
-  }
-
-  // Whether the index is not one of the body of the stage: the pass that made it proved that it
-  // stays inside the buffer (partition_loops).
-  bool is_own_index(const ExprNode& node, size_t d) const {
-    if (!uop_.body.defined()) return false;
-    bool own = true;
-    visit(stage_.body, [&](const Expr& e) {
-      const bool same_buffer = e->op == ExprOp::read && e->name == node.name;
-      own = own && !(same_buffer && equal(e->args[d], node.args[d]));
-    });
-    return own;
   }
 
   static Halide::Expr text_of(const std::vector<Halide::Expr>& parts) {
@@ -225,10 +202,7 @@ std::vector<Halide::Expr> EmitScope::indices(const std::vector<Expr>& exprs) con
 
 HalideScope EmitScope::body_at(const Stage& stage, const std::vector<Halide::Expr>& point) const {
   std::map<std::string, Halide::Expr> axes;
-  const size_t pure = stage.axes.size();
-  for (size_t d = 0; d < point.size(); ++d) {
-    axes.emplace((d < pure ? stage.axes[d] : stage.reduction_axes[d - pure]).name(), point[d]);
-  }
+  for (size_t d = 0; d < point.size(); ++d) axes.emplace(axis_at(stage, d).name(), point[d]);
   HalideScope body;
   body.axis = [axes, stage = stage.name](const std::string& name) {
     auto found = axes.find(name);

@@ -55,7 +55,7 @@ class EntryBuilder {
  private:
   // let name = call in { leave with it when it is not 0; rest }
   static hi::Stmt returning_code_of(const std::string& name, const Halide::Expr& call,
-                                    const hi::Stmt& rest) {
+                                    const hi::Stmt& rest = hi::Stmt()) {
     Halide::Expr code = hi::Variable::make(Halide::Int(32), name);
     hi::Stmt leave = hi::AssertStmt::make(code == 0, code);
     return hi::LetStmt::make(name, call, rest.defined() ? hi::Block::make(leave, rest) : leave);
@@ -96,7 +96,7 @@ class EntryBuilder {
     for (const StorageNeed& need : storage_needs(*target_body.nest)) {
       steps.push_back(check_storage(need));
     }
-    steps.push_back(returning_code_of("result", call(target_body.function, arguments), hi::Stmt()));
+    steps.push_back(returning_code_of("result", call(target_body.function, arguments)));
     return hi::Block::make(steps);
   }
 
@@ -108,11 +108,9 @@ class EntryBuilder {
     const Halide::Expr array =
         Call::make(Halide::type_of<int64_t*>(), Call::make_struct, extents, Call::Intrinsic);
     hi::Stmt check = returning_code_of(
-        "fits",
-        call("emulsion_check_storage", {entry_.name, need.stage, to_string(need.dtype),
-                                        static_cast<int32_t>(size_in_bytes(need.dtype)),
-                                        static_cast<int32_t>(extents.size()), array}),
-        hi::Stmt());
+        "fits", call("emulsion_check_storage", {entry_.name, need.stage, to_string(need.dtype),
+                                                static_cast<int32_t>(size_in_bytes(need.dtype)),
+                                                static_cast<int32_t>(extents.size()), array}));
     if (!need.when.defined()) return check;
     return hi::IfThenElse::make(in_64_bits(translate_expr(need.when, scope)), check);
   }
@@ -125,9 +123,7 @@ class EntryBuilder {
       const Halide::Target::Feature feature = Halide::Target::feature_from_name(name);
       words[feature / 64] |= uint64_t{1} << (feature % 64);
     }
-    std::vector<Halide::Expr> values;
-    values.reserve(words.size());
-    for (uint64_t word : words) values.emplace_back(hi::UIntImm::make(Halide::UInt(64), word));
+    const std::vector<Halide::Expr> values(words.begin(), words.end());
     Halide::Expr array =
         Call::make(Halide::type_of<uint64_t*>(), Call::make_struct, values, Call::Intrinsic);
     Halide::Expr count = static_cast<int32_t>(words.size());
@@ -147,7 +143,7 @@ class EntryBuilder {
     }
     Halide::Expr refusal = call("halide_error_requirement_failed",
                                 {Halide::Expr("the processor has " + legal), entry_.name});
-    hi::Stmt otherwise = returning_code_of("refused", refusal, hi::Stmt());
+    hi::Stmt otherwise = returning_code_of("refused", refusal);
     for (size_t i = entry_.bodies.size(); i-- > 0;) {
       Halide::Expr condition = can_run(entry_.bodies[i].target);
       const hi::Stmt body = call_body(entry_.bodies[i]);

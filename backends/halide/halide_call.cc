@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "Halide.h"
+#include "backends/entry/run_in_child.h"
 #include "dsl/error.h"
 
 namespace emulsion {
@@ -30,51 +31,44 @@ class Reporter : public Halide::CompileTimeErrorReporter {
   std::string warnings_;
 };
 
-std::recursive_mutex& halide_mutex() {
-  static auto* mutex = new std::recursive_mutex;
+std::mutex& halide_mutex() {
+  static auto* mutex = new std::mutex;
   return *mutex;
 }
 
-// Installs the reporter for the outermost call, and takes it away: the application may use Halide
-// too.
-class ReporterScope {
- public:
-  ReporterScope() {
-    if (depth_++ == 0) Halide::set_custom_compile_time_error_reporter(&reporter());
-  }
-  ~ReporterScope() {
-    if (--depth_ == 0) Halide::set_custom_compile_time_error_reporter(nullptr);
-  }
-  ReporterScope(const ReporterScope&) = delete;
-  ReporterScope& operator=(const ReporterScope&) = delete;
-
-  static Reporter& reporter() {
-    static auto* reporter = new Reporter;
-    return *reporter;
-  }
-
- private:
-  static int depth_;
-};
-
-int ReporterScope::depth_ = 0;  // guarded by halide_mutex()
+Reporter& reporter() {
+  static auto* reporter = new Reporter;
+  return *reporter;
+}
 
 // Halide walks statements recursively, and the caller's stack may be small. Pages that nothing
 // touches cost nothing.
 constexpr size_t kStackBytes = size_t{256} << 20;
 
-// Halide runs its own compilation on a stack of its own; so does this what stands in front of it.
-class StackScope {
+thread_local int call_depth = 0;
+
+// The outermost call of a thread has Halide, its errors and its stack for itself; the application
+// may use Halide too. No recursive mutex: to one, a child process is another thread.
+class CallScope {
  public:
-  StackScope() : before_(Halide::get_compiler_stack_size()) {
+  CallScope() {
+    if (call_depth++ > 0) return;
+    halide_mutex().lock();
+    Halide::set_custom_compile_time_error_reporter(&reporter());
+    stack_before_ = Halide::get_compiler_stack_size();
     Halide::set_compiler_stack_size(kStackBytes);
   }
-  ~StackScope() { Halide::set_compiler_stack_size(before_); }
-  StackScope(const StackScope&) = delete;
-  StackScope& operator=(const StackScope&) = delete;
+  ~CallScope() {
+    if (--call_depth > 0) return;
+    Halide::set_compiler_stack_size(stack_before_);
+    Halide::set_custom_compile_time_error_reporter(nullptr);
+    halide_mutex().unlock();
+  }
+  CallScope(const CallScope&) = delete;
+  CallScope& operator=(const CallScope&) = delete;
 
  private:
-  const size_t before_;  // the application's
+  size_t stack_before_ = 0;
 };
 
 [[noreturn]] void fail_internally(const std::string& what, const std::string& message) {
@@ -85,11 +79,10 @@ class StackScope {
 }  // namespace
 
 void call_halide(const std::string& what, const std::function<void()>& body) {
-  std::lock_guard<std::recursive_mutex> lock(halide_mutex());
-  ReporterScope scope;
-  ReporterScope::reporter().take_warnings();
+  const CallScope scope;
+  reporter().take_warnings();
+  require_memory(what, 3 * kStackBytes);  // its code generator takes one more, besides the heap
   try {
-    const StackScope stack;
     Halide::Internal::run_with_large_stack(body);
   } catch (const HalideFailure& failure) {
     fail_internally(what, failure.what());
@@ -97,8 +90,13 @@ void call_halide(const std::string& what, const std::function<void()>& body) {
     fail_internally(what, failure.what());
   }
   // The one kind of warning that is never noise: the kernel is known to fail its own check.
-  std::string warnings = ReporterScope::reporter().take_warnings();
+  std::string warnings = reporter().take_warnings();
   if (warnings.find("guaranteed to fail") != std::string::npos) fail_internally(what, warnings);
+}
+
+void call_halide_in_child(const std::string& what, const std::function<void()>& body) {
+  const CallScope scope;  // so that no other thread is in a call
+  run_in_child(what, [&] { call_halide(what, body); });
 }
 
 }  // namespace emulsion

@@ -20,6 +20,8 @@ inline constexpr const char* kIndexCheck = "an index inside its memory";
 // Runs `body`, which may call any of Halide. `what` starts the message: "compiling linear_relu".
 // Errors of our own pass through. Calls may nest on one thread.
 void call_halide(const std::string& what, const std::function<void()>& body);
+// In a child process (run_in_child.h): of what `body` does, only files stay.
+void call_halide_in_child(const std::string& what, const std::function<void()>& body);
 
 }  // namespace emulsion
 

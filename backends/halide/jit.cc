@@ -80,19 +80,16 @@ JitKernel::JitKernel(const LoopNest& nest, const Target& target, const CompileOp
 void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeValues& known) const {
   const LoopNest& nest = compiled_->nest;
   std::map<std::string, JitBuffer> arguments = given;
-  std::vector<std::vector<uint64_t>> storage;  // of packed weights
+  std::vector<OwnedBuffer> packed;
   for (const Pack& pack : nest.packs) {
     auto unpacked = arguments.find(pack.weight);
     if (arguments.count(pack.packed) || unpacked == arguments.end()) continue;
-    const Buffer& declared = nest.buffer(pack.packed);
-    JitBuffer packed{declared.dtype, {}, nullptr};
-    for (const Extent& extent : declared.shape) packed.shape.push_back(extent.evaluate(known));
-    storage.emplace_back(static_cast<size_t>(bytes_of(pack.packed, packed) / 8 + 1));
-    packed.data = storage.back().data();
+    const JitBuffer& made =
+        packed.emplace_back(make_buffer(nest.buffer(pack.packed), known)).buffer;
     compiled_->packs.at(pack.packed)
-        .run({{pack.weight, unpacked->second}, {pack.packed, packed}}, known);
+        .run({{pack.weight, unpacked->second}, {pack.packed, made}}, known);
     arguments.erase(unpacked);
-    arguments.emplace(pack.packed, packed);
+    arguments.emplace(pack.packed, made);
   }
 
   const BoundBuffers bound = bind_buffers(nest, arguments, given, known);

@@ -183,13 +183,15 @@ std::optional<std::string> first_difference(const TensorValue& expected, const T
                        shape_text(actual.shape));
   }
   const int64_t count = expected.element_count();
+  const bool exactly = relative == 0 && absolute == 0;
   int64_t differences = 0;
   std::string first;
   for (int64_t i = 0; i < count; ++i) {
     double e = expected.value(i);
     double a = actual.value(i);
-    if (e == a || (std::isnan(e) && std::isnan(a))) continue;
-    bool finite = std::isfinite(e) && std::isfinite(a);
+    const bool signs_differ = exactly && std::signbit(e) != std::signbit(a);
+    if ((e == a && !signs_differ) || (std::isnan(e) && std::isnan(a))) continue;
+    bool finite = std::isfinite(e) && std::isfinite(a) && !signs_differ;
     if (finite && std::fabs(a - e) <= absolute + relative * std::fabs(e)) continue;
     if (differences++ == 0) {
       first = fmt::format("{}: expected {}, got {}", index_text(expected.shape, i), e, a);

@@ -72,7 +72,7 @@ void fill_with_poison(TensorValue* tensor);
 
 // Nothing when the tensors agree, else what the first difference is: "[3, 1]: expected 2, got 2.5".
 // NaN agrees with NaN, infinities with themselves; |actual - expected| <= absolute + relative *
-// |expected|.
+// |expected|. Without a tolerance the sign of a zero counts, too.
 std::optional<std::string> first_difference(const TensorValue& expected, const TensorValue& actual,
                                             double relative = 0, double absolute = 0);
 

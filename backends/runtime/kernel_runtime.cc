@@ -12,6 +12,11 @@
 #include "HalideRuntime.h"
 #include "backends/runtime/thread_state.h"
 
+#ifdef __SANITIZE_THREAD__
+extern "C" void __tsan_acquire(void* of);
+extern "C" void __tsan_release(void* of);
+#endif
+
 namespace emulsion::runtime {
 namespace {
 
@@ -125,9 +130,29 @@ int thread_limit(int size) {
   return limit > 0 ? std::min(threads, limit) : threads;
 }
 
-int run_on_team(ParallelLoop& loop, int threads) {
+// What a team of OpenMP's does in its region comes behind all before it and before all behind it.
+// The thread sanitizer does not see that in libgomp, and is told.
+#ifdef __SANITIZE_THREAD__
+void comes_behind(void* what) { __tsan_acquire(what); }
+void comes_before(void* what) { __tsan_release(what); }
+#define EMULSION_UNSEEN_BY_TSAN __attribute__((no_sanitize("thread")))
+#else
+void comes_behind(void* /*what*/) {}
+void comes_before(void* /*what*/) {}
+#define EMULSION_UNSEEN_BY_TSAN
+#endif
+
+EMULSION_UNSEEN_BY_TSAN int run_on_team(ParallelLoop& loop, int threads) {
+  void* const start = &loop.task;
+  void* const end = &loop.code;
+  comes_before(start);
 #pragma omp parallel num_threads(threads)
-  work_as(omp_get_thread_num(), loop);
+  {
+    comes_behind(start);
+    work_as(omp_get_thread_num(), loop);
+    comes_before(end);
+  }
+  comes_behind(end);
   // The end of the region is a barrier: code and message are visible here.
   const int code = loop.code.load(std::memory_order_relaxed);
   if (code != 0) new_error() = loop.message;

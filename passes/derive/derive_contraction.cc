@@ -6,6 +6,7 @@
 
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/read_through.h"
 
 namespace emulsion {
 namespace {
@@ -155,15 +156,17 @@ std::optional<size_t> column_of_operand(const Op& op, const Expr& read, const st
 
 // Which axis of the columns' operand is theirs, if it pays to copy panels of it. What is not packed
 // is read in steps of a whole row of it, each from another page, again for every tile of rows.
+// `lies_across`: its elements come from where neighbouring columns are no neighbours.
 std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const std::string& column,
                                           const RegisterTile& tile, std::optional<int64_t> rows,
-                                          std::optional<int64_t> columns) {
+                                          std::optional<int64_t> columns, bool lies_across) {
   constexpr int64_t kLeastReuse = 4, kPagesAtHand = 64, kPage = 4096;
   constexpr int64_t kManyColumns = 1024;  // of a run-time size: rows of a page
   std::optional<size_t> column_at = column_of_operand(op, read, column);
   if (!column_at || (rows && *rows < kLeastReuse * tile.rows)) return std::nullopt;
   const Op& operand = *read->tensor;
-  if (*column_at + 1 != operand.shape.size()) return column_at;  // a copy is gathered only once
+  // A copy is gathered only once.
+  if (*column_at + 1 != operand.shape.size() || lies_across) return column_at;
   if (!rows) return std::nullopt;
   double bytes = static_cast<double>(columns.value_or(kManyColumns)) * size_in_bytes(operand.dtype);
   for (const Axis& axis : op.reduction_axes) {
@@ -178,7 +181,7 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
 bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,
                             const Target& target) {
   const Axis& last = op.reduction_axes.back();
-  return !is_along(c.b, column) && is_along(c.b, last) && last.extent().is_constant() &&
+  return !is_along(c.b, column) && steps_along(c.b, last, c) && last.extent().is_constant() &&
          last.extent().constant_term() >= int64_t{2} * target.vector_lanes(op.dtype);
 }
 
@@ -373,9 +376,10 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
         outer_extent && extent ? std::optional<int64_t>(*outer_extent * *extent) : std::nullopt;
   }
   std::optional<size_t> copied;
-  if (!packed) copied = pays_to_copy_panels(op, c->b, column, tile, rows, columns);
+  const bool lies_across = is_inline(*schedule, c->b->tensor->name) && !keeps_rows(*c->b->tensor);
+  if (!packed) copied = pays_to_copy_panels(op, c->b, column, tile, rows, columns, lies_across);
   const size_t copied_axis = copied.value_or(0);
-  const bool contiguous = copied && copied_axis + 1 == c->b->args.size();
+  const bool contiguous = copied && copied_axis + 1 == c->b->args.size() && !lies_across;
   if (!packed && !copied && is_better_as_reduction(op, *c, op.axes[column_at], target)) {
     if (!narrow) return false;
     derive_dots(group, *narrow, *c, target, schedule);

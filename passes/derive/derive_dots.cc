@@ -4,18 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "dsl/affine.h"
 #include "passes/derive/derive_stage.h"
 
 namespace emulsion {
 namespace {
-
-// Whether a step of `axis` is a step to the next element: what stands behind it has one index.
-bool steps_along(const Expr& read, const Axis& axis) {
-  size_t last = read->args.size();
-  while (last > 0 && read->tensor->shape[last - 1] == Extent(1)) --last;
-  return last > 0 && read->args[last - 1]->op == ExprOp::axis &&
-         read->args[last - 1]->name == axis.name();
-}
 
 // A shorter reduction takes more time to add its lanes up than in them. As long as the longest
 // vector there is, so that of a weight every target says the same.
@@ -47,14 +40,27 @@ void copy_columns(const Op& operand, const std::string& reader, Schedule* schedu
 
 }  // namespace
 
+bool steps_along(const Expr& read, const Axis& axis, const Contraction& c) {
+  size_t last = read->args.size();
+  while (last > 0 && read->tensor->shape[last - 1] == Extent(1)) --last;
+  const std::optional<Affine> index = last > 0 ? affine_of(read->args[last - 1]) : std::nullopt;
+  if (!index) return false;
+  return std::all_of(index->coefficients.begin(), index->coefficients.end(),
+                     [&](const auto& term) {
+                       if (term.first == axis.name()) return term.second == 1;
+                       return std::count(c.batch_axes.begin(), c.batch_axes.end(), term.first) > 0;
+                     }) &&
+         index->coefficients.count(axis.name()) > 0;
+}
+
 std::optional<Dots> match_dots(const Op& op, const Contraction& c, bool is_weight,
                                const Target& target) {
   constexpr int64_t kMostColumns = 4;
   const Axis& reduction = op.reduction_axes.back();
   const size_t last = op.axes.size() - 1;
   const std::optional<int64_t> columns = op.shape[last].as_constant();
-  if (!is_long(reduction) || !steps_along(c.a, reduction)) return std::nullopt;
-  const bool b_along = steps_along(c.b, reduction);
+  if (!is_long(reduction) || !steps_along(c.a, reduction, c)) return std::nullopt;
+  const bool b_along = steps_along(c.b, reduction, c);
   if (c.row_axes.empty() || !columns || *columns > kMostColumns) {
     // Few rows by columns, or a vector by columns.
     return !is_weight && b_along ? std::optional(Dots{last, std::nullopt, false}) : std::nullopt;

@@ -12,6 +12,7 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_tiles.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/read_through.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fusion_legality.h"
 
@@ -145,11 +146,13 @@ Schedule derive_schedule(const Graph& graph, const Target& target, const DeriveO
   return derive_schedule(graph, options.fuse ? fuse_epilogues(graph) : graph, target, options);
 }
 
-Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target,
+Schedule derive_schedule(const Graph& graph, const Graph& as_grouped, const Target& target,
                          const DeriveOptions& options) {
-  if (target.is_tile_machine()) return derive_tiles(graph, grouped, *target.tiles);
+  if (target.is_tile_machine()) return derive_tiles(graph, as_grouped, *target.tiles);
   Schedule schedule(graph);
-  const std::set<std::string> transposed = transposed_weights(grouped);
+  const auto [grouped, moves] =
+      options.fuse ? read_through(as_grouped, target) : ReadThrough{as_grouped, {}};
+  std::set<std::string> inlined = transposed_weights(grouped);
   std::unordered_set<const Op*> done;
   if (options.fuse) {
     for (const WindowChain& chain : window_chains(grouped, target)) {
@@ -157,6 +160,17 @@ Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target&
       done.insert(chain.reader);
       for (const WindowChain::Producer& producer : chain.producers) done.insert(producer.op);
     }
+  }
+  for (const std::string& name : moves) {
+    const OpPtr* op = grouped.find(name);
+    if (op != nullptr && done.count(op->get())) continue;  // in a window of its readers
+    inlined.insert(name);
+  }
+  for (const std::string& name : inlined) {
+    schedule[name].compute_inline();
+    if (const OpPtr* op = grouped.find(name)) done.insert(op->get());
+  }
+  if (options.fuse) {
     for (const RowGroup& group : row_groups(grouped, target, done)) {
       derive_rows(group, target, &schedule);
       done.insert(group.reader);
@@ -170,10 +184,6 @@ Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target&
   }
   for (const OpPtr& op : grouped.ops()) {
     if (is_always_empty(*op) || done.count(op.get())) continue;
-    if (transposed.count(op->name)) {
-      schedule[op->name].compute_inline();
-      continue;
-    }
     if (op->kind == OpKind::fused) {
       derive_group(*op, target, options, &schedule);
     } else if (op->kind == OpKind::compute) {

@@ -16,6 +16,11 @@
 //   elementwise, data movement  vectors along the last axis, threads along the first; rows in
 //                               blocks where an operand lies across them (transpose); loops cut at
 //                               the borders of what is joined, padded or masked
+//   reshape, transpose, slice   read through (inline), where vectors stay vectors of neighbours; a
+//   and broadcast between the   contraction copies panels of what lies across its columns, sums
+//   others                      up along the reduction what has few rows, and else, as for a
+//                               weight (to be packed) and for rows that vectors would cross, the
+//                               move is stored
 //   softmax, norms, losses:     row by row, everything at the row of the last operation; vectors
 //   what combines rows and      along the row, sums in lanes, one row at a time in a cache; threads
 //   goes on with them           over rows

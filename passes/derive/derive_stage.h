@@ -44,6 +44,10 @@ bool has_register_tiles(const Op& op);
 // Whether the body reads the tensor of that read at other indices too.
 bool is_read_otherwise(const Op& op, const Expr& read);
 
+// Whether a step of `axis` in an operand is a step to the next element: what stands behind it has
+// one index. Axes of both operands may be in the index, too (heads side by side).
+bool steps_along(const Expr& read, const Axis& axis, const Contraction& c);
+
 // Products of vectors: the reduction in lanes, several rows at a time, all columns of each.
 struct Dots {
   size_t rows;                    // position of the axis that the rows of a tile are of

@@ -63,6 +63,7 @@ Forest decide(const Graph& graph, const FusionPolicy& policy, FusionReport* repo
   std::unordered_map<const Op*, size_t> position;
   std::vector<const Op*> contraction(ops.size(), nullptr);  // of the group so far
   std::vector<ExprSize> size(ops.size());                   // of what its group writes out
+  std::vector<int64_t> members(ops.size(), 0);
   size_t steps = 0;
   if (step_limit == 0) step_limit = legality.edge_count();
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -70,6 +71,7 @@ Forest decide(const Graph& graph, const FusionPolicy& policy, FusionReport* repo
     position[&consumer] = i;
     if (!is_computed(consumer)) continue;
     contraction[i] = legality.contraction_in(consumer);
+    members[i] = consumer.kind == OpKind::fused ? static_cast<int64_t>(consumer.members.size()) : 1;
     FusionLegality::Sizes taken_in;
     size[i] = FusionLegality::written_out(consumer, taken_in);
     for (const OpPtr& producer : operands(consumer)) {
@@ -86,9 +88,11 @@ Forest decide(const Graph& graph, const FusionPolicy& policy, FusionReport* repo
         together = FusionLegality::written_out(consumer, taken_in);
         reason = FusionLegality::why_not_size(*producer, consumer, together);
       }
-      if (!reason && !policy(*producer, consumer)) reason = "expected a policy that wants it";
+      const std::string& pattern = legality.pattern_of(*producer);
+      if (!reason) reason = policy({*producer, consumer, pattern, members[p] + members[i]});
       if (report) {
-        report->decisions.push_back({producer->name, consumer.name, !reason, reason.value_or("")});
+        report->decisions.push_back(
+            {producer->name, consumer.name, !reason, reason.value_or(""), pattern});
       }
       if (reason) {
         taken_in.erase(producer.get());
@@ -98,6 +102,7 @@ Forest decide(const Graph& graph, const FusionPolicy& policy, FusionReport* repo
       forest.into[p] = i;
       forest.changed = true;
       size[i] = together;
+      members[i] += members[p];
       if (contraction[p]) contraction[i] = contraction[p];
     }
   }

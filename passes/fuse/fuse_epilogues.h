@@ -12,6 +12,7 @@
 // cycle that the graph had before: fusing never makes one.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -32,9 +33,18 @@ std::optional<std::string> why_not_fusable(const Graph& graph, const Op& produce
 // the caller's business.
 OpPtr fuse(const OpPtr& producer, const OpPtr& consumer);
 
-// Whether a fusion that is legal pays. Sees ops of the graph as it was given to the pass.
-using FusionPolicy = std::function<bool(const Op& producer, const Op& consumer)>;
-inline bool always_fuse(const Op& /*producer*/, const Op& /*consumer*/) { return true; }
+// A fusion that is legal. The ops are those of the graph as it was given to the pass.
+struct FusionCandidate {
+  const Op& producer;
+  const Op& consumer;
+  const std::string& pattern;  // of fusion_patterns()
+  int64_t members;             // how many comprehensions the group would hold
+};
+// Why a fusion that is legal is not wanted: "expected ..."; nothing when it is.
+using FusionPolicy = std::function<std::optional<std::string>(const FusionCandidate&)>;
+inline std::optional<std::string> always_fuse(const FusionCandidate& /*candidate*/) {
+  return std::nullopt;
+}
 
 // Fuses every edge that is legal and that `policy` wants, each consumer's operands in the order in
 // which it reads them (of two contractions the first). Ops that are not fused and read nothing that

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dsl/error.h"
+#include "passes/fuse/fusion_report.h"
 
 namespace emulsion {
 namespace {
@@ -61,6 +62,13 @@ const Op* FusionLegality::contraction_in(const Op& op) {
     if (class_of(*member) == OpClass::contraction) return member.get();
   }
   return nullptr;
+}
+
+const std::string& FusionLegality::pattern_of(const Op& producer) {
+  static const std::string kNone;
+  if (contraction_in(producer)) return fusion_patterns()[0];
+  const Op& result = producer.kind == OpKind::fused ? *producer.members.back() : producer;
+  return class_of(result) == OpClass::elementwise ? fusion_patterns()[1] : kNone;
 }
 
 void FusionLegality::collect_reads(const Op& consumer) {

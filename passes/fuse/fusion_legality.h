@@ -45,6 +45,8 @@ class FusionLegality {
   static ExprSize written_out(const Op& op, const Sizes& sizes);
 
   const Op* contraction_in(const Op& op);
+  // Which of fusion_patterns() a fusion of this producer is; empty when it is of none.
+  const std::string& pattern_of(const Op& producer);
   // How many times a comprehension of the graph reads an op, repeated reads not counted.
   size_t edge_count() const { return edges_; }
 

@@ -5,6 +5,11 @@
 
 namespace emulsion {
 
+const std::vector<std::string>& fusion_patterns() {
+  static const std::vector<std::string> kPatterns = {"contraction epilogue", "elementwise chain"};
+  return kPatterns;
+}
+
 int FusionReport::fused_count() const {
   return static_cast<int>(std::count_if(decisions.begin(), decisions.end(),
                                         [](const FusionDecision& d) { return d.fused; }));
@@ -13,7 +18,8 @@ int FusionReport::fused_count() const {
 std::string to_string(const FusionReport& report) {
   std::string text;
   for (const FusionDecision& d : report.decisions) {
-    text += d.producer + " -> " + d.consumer + (d.fused ? ": fused" : ": not fused: " + d.reason);
+    text += (d.pattern.empty() ? "" : d.pattern + ", ") + d.producer + " -> " + d.consumer +
+            (d.fused ? ": fused" : ": not fused: " + d.reason);
     text += "\n";
   }
   return text;
@@ -25,7 +31,8 @@ std::string to_json(const FusionReport& report) {
     decisions.push_back({{"producer", d.producer},
                          {"consumer", d.consumer},
                          {"fused", d.fused},
-                         {"reason", d.reason}});
+                         {"reason", d.reason},
+                         {"pattern", d.pattern}});
   }
   const int fused = report.fused_count();
   nlohmann::ordered_json json = {{"fused", fused},

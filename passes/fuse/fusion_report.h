@@ -13,7 +13,8 @@ struct FusionDecision {
   std::string producer;
   std::string consumer;
   bool fused = false;
-  std::string reason;  // why not; empty when fused
+  std::string reason;   // why not; empty when fused
+  std::string pattern;  // of fusion_patterns(); empty when the producer fits none
 };
 
 struct FusionReport {
@@ -23,10 +24,14 @@ struct FusionReport {
   int fused_count() const;
 };
 
-// One line an edge: "mm -> y: fused", "mm -> z: not fused: expected ...".
+// What fuse_epilogues() fuses: "contraction epilogue", an elementwise op onto a matmul, a
+// convolution and the like, and "elementwise chain".
+const std::vector<std::string>& fusion_patterns();
+
+// One line an edge: "contraction epilogue, mm -> y: fused", "s -> z: not fused: expected ...".
 std::string to_string(const FusionReport& report);
 // {"fused": 1, "refused": 1, "decisions": [{"producer": "mm", "consumer": "y", "fused": true,
-// "reason": ""}, ...]}
+// "reason": "", "pattern": "contraction epilogue"}, ...]}
 std::string to_json(const FusionReport& report);
 
 }  // namespace emulsion

@@ -8,8 +8,10 @@
 #include "dsl/text_lexer.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
+#include "passes/index/simplify_quotients.h"
 #include "passes/lower/stage_plan.h"
 #include "passes/nest/map_point.h"
+#include "passes/nest/read_indices.h"
 
 namespace emulsion {
 namespace {
@@ -308,6 +310,16 @@ Expr with_inlined(const Expr& body, const std::map<std::string, Stage>& inlined)
   });
 }
 
+// The indices of what is read through a reshape are those of one reshape of another.
+Expr with_simple_reads(const Expr& body, const Stage& stage) {
+  const AxisExtents domain = domain_of(stage);
+  return with_indices(body, [&](const Expr& read) {
+    std::vector<Expr> indices = read->args;
+    for (Expr& index : indices) index = simplify_quotients(index, domain);
+    return indices;
+  });
+}
+
 // A weight that a stage reads through operations that are computed inline (`inlined`, producers
 // first) is packed as the stage will read it.
 void read_directly(const WrittenNest& nest, const std::vector<std::string>& inlined,
@@ -435,7 +447,7 @@ class StructureApplier {
     for (WrittenStage& plan : nest_.stages) {
       const Expr body = with_inlined(plan.stage.body, inlined);
       check_size(plan.stage, body, inlined);
-      plan.stage.body = body;
+      if (!body.same_as(plan.stage.body)) plan.stage.body = with_simple_reads(body, plan.stage);
       const std::string name = plan.stage.name;
       if (names.count(name) == 0) {
         left.push_back(std::move(plan));

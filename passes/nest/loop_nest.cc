@@ -209,6 +209,20 @@ std::vector<const Buffer*> LoopNest::arguments() const {
   return result;
 }
 
+const Axis& axis_at(const Stage& stage, size_t d) {
+  const size_t pure = stage.axes.size();
+  return d < pure ? stage.axes[d] : stage.reduction_axes[d - pure];
+}
+
+bool shifts_inwards(const Stage& stage) {
+  const auto shifts = [](const auto& one) {
+    return std::any_of(one.transforms.begin(), one.transforms.end(),
+                       [](const LoopTransform& t) { return t.tail == Tail::shift_inwards; });
+  };
+  return shifts(stage) ||
+         std::any_of(stage.specializations.begin(), stage.specializations.end(), shifts);
+}
+
 Stage specialized(const Stage& stage, size_t i) {
   Stage result = stage;
   result.transforms = stage.specializations.at(i).transforms;

@@ -299,6 +299,11 @@ struct LoopNest {
   const Pack* find_pack(const std::string& packed) const;  // that makes this buffer, or null
 };
 
+// The axis that index d of a point of the stage is of: its axes, then its reduction axes.
+const Axis& axis_at(const Stage& stage, size_t d);
+// Whether a split of it, in the general case or in a specialization, starts its last tile earlier
+// so as not to reach past the end.
+bool shifts_inwards(const Stage& stage);
 // The stage as it is in its specialization i: with its transforms.
 Stage specialized(const Stage& stage, size_t i);
 // What a uOp evaluates, over the axes of its stage.

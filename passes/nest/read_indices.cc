@@ -12,6 +12,15 @@ AxisExtents domain_of(const Stage& stage) {
   return domain;
 }
 
+bool is_own_index(const Stage& stage, const ExprNode& read, size_t d) {
+  bool own = false;
+  visit(stage.body, [&](const Expr& e) {
+    const bool same_buffer = e->op == ExprOp::read && e->name == read.name;
+    own = own || (same_buffer && equal(e->args[d], read.args[d]));
+  });
+  return own;
+}
+
 Expr with_indices(const Expr& body,
                   const std::function<std::vector<Expr>(const Expr& read)>& indices) {
   return transform(body, [&](const Expr& e) -> Expr {

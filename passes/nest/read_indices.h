@@ -14,6 +14,10 @@ namespace emulsion {
 // The extent of each axis of a stage, pure and reduction: what proves_in_bounds() is told.
 AxisExtents domain_of(const Stage& stage);
 
+// Whether index `d` of a read is one of the stage's own body. Where it is not, the pass that gave
+// the uOp a body of its own proved that it stays inside the buffer (partition_loops).
+bool is_own_index(const Stage& stage, const ExprNode& read, size_t d);
+
 // A body each of whose reads has the indices that `indices` gives for it, one for each axis. A body
 // whose indices stay the same nodes comes back as it is.
 Expr with_indices(const Expr& body,

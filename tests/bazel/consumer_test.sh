@@ -22,8 +22,15 @@ nested() {
 }
 trap 'status=$?; nested shutdown >/dev/null 2>&1; (exit "$status"); finish' EXIT
 
+# Where whoever runs this has told Bazel to keep what it compiles, the nested one finds what an earlier run of this
+# test has compiled, in whatever output base.
+home=$(getent passwd "$(id -u)" | cut -d: -f6)
+disk_cache=$(sed -n 's/^ *\(build\|common\|test\).* --disk_cache=\([^ ]*\).*/\2/p' \
+  /etc/bazel.bazelrc "$home/.bazelrc" "$source/user.bazelrc" 2>/dev/null | tail -1)
+
 settings=(
   --override_repository=halide="$halide"
+  ${disk_cache:+--disk_cache="$disk_cache"}
   --symlink_prefix=/
   --copt=-O0 --host_copt=-O0 # quicker to build; the kernel does not depend on it
   --noshow_progress --nosandbox_debug --verbose_failures
@@ -47,3 +54,9 @@ check "the interpreter and the runtime are optimised" last_optimisation_is_O2 "$
 sed -i 's/"x86-64-v3"/"host"/' "$work/BUILD"
 ends_with 1 "the target host" nested build "${settings[@]}" //:app
 says "expected explicit instruction sets"
+sed -i 's/"host"/"tile-machine"/' "$work/BUILD"
+ends_with 1 "the target tile-machine" nested build "${settings[@]}" //:app
+says 'target "tile-machine": expected instruction sets of a processor'
+sed -i '/targets = \[/,/\],/c\    targets = "x86-64-v3",' "$work/BUILD"
+ends_with 1 "targets that are a string" nested build "${settings[@]}" //:app
+says 'targets: expected a list such as ["x86-64-v3"], got the string "x86-64-v3"'

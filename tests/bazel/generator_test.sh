@@ -46,6 +46,22 @@ for file in $expected; do
 done
 cd "$work" || exit 1
 
+# same_bytes WHAT COMMAND...: COMMAND, which runs the generator, makes every file as above.
+same_bytes() {
+  local what=$1
+  shift
+  rm -rf "$work/same place"
+  ends_with 0 "$what" "$@" --name=tiny --target=x86-64-v3 --out="$work/same place" --data=tests/bazel/tiny_bias.npy="$bias"
+  check "$what: the same bytes" diff -r "$work/a" "$work/same place"
+}
+private() { (umask 077 && "$@"); }
+same_bytes "without any environment" env -i "$generator"
+same_bytes "somewhere else in the world" env LC_ALL=C.UTF-8 LANG=tr_TR.UTF-8 TZ=Pacific/Chatham "$generator"
+same_bytes "for somebody without a home" env USER=nobody LOGNAME=nobody HOME=/nonexistent TMPDIR=/nonexistent "$generator"
+same_bytes "readable for nobody else" private "$generator"
+same_bytes "with addresses that do not change" setarch -R "$generator"
+for time in 1 2 3 4 5; do same_bytes "time $time" "$generator"; done
+
 # A static object of the user's source that throws ends with a message too.
 ends_with 1 "a throwing static" "$throwing_static" --name=thrown --target=x86-64-v3 --out="$work/thrown"
 says "uncaught exception: std::runtime_error: no table"

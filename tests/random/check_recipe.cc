@@ -19,6 +19,7 @@
 #include "passes/nest/verify_nest.h"
 #include "tests/random/guarded_run.h"
 #include "tests/random/run_in_children.h"
+#include "tests/random/wrong_step.h"
 
 namespace emulsion {
 namespace {
@@ -64,16 +65,25 @@ class Runner {
   }
 
  private:
-  void check(const std::string& way, const SizeValues& sizes, const std::vector<Expected>& expected,
-             const TensorValues& actual) const {
+  // Empty where they agree.
+  std::string difference(const std::vector<Expected>& expected, const TensorValues& actual) const {
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       const std::string& name = graph_.outputs()[i]->name;
-      auto difference = first_difference(expected[i], actual.at(name));
-      if (!difference) continue;
-      std::string sizes_text;
-      for (const auto& [size, value] : sizes) sizes_text += fmt::format(" {} = {}", size, value);
-      throw Difference(fmt::format("{}:{} {}{}", way, sizes_text, name, *difference));
+      if (const auto found = first_difference(expected[i], actual.at(name))) return name + *found;
     }
+    return "";
+  }
+
+  void check(const std::string& way, const SizeValues& sizes, const std::vector<Expected>& expected,
+             const TensorValues& actual) const {
+    const std::string found = difference(expected, actual);
+    if (found.empty()) return;
+    std::string sizes_text;
+    for (const auto& [size, value] : sizes) sizes_text += fmt::format(" {} = {}", size, value);
+    const std::string step = first_wrong_step(
+        graph_, schedule_, arguments_of(recipe_, graph_, sizes), sizes,
+        [&](const TensorValues& results) { return difference(expected, results).empty(); });
+    throw Difference(fmt::format("{}:{} {}\nfirst wrong after: {}", way, sizes_text, found, step));
   }
 
   const Recipe& recipe_;
@@ -180,26 +190,34 @@ std::vector<CheckResult> check_recipes(const std::vector<Recipe>& recipes,
   return results;
 }
 
-Recipe smallest_failure(const Recipe& recipe) {
+std::vector<bool> recipes_that_fail(const std::vector<Recipe>& recipes) {
+  std::vector<bool> fails;
+  for (const CheckResult& result : check_recipes(recipes, ask_numpy(recipes))) {
+    fails.push_back(!result.failure.empty());
+  }
+  return fails;
+}
+
+Recipe smallest_failure(const Recipe& recipe, const FindFailures& fails) {
   std::vector<Recipe> parts;
   for (size_t node = 0; node < recipe.nodes.size(); ++node) {
     if (recipe.nodes[node].is_leaf()) continue;
     parts.push_back(with_outputs(recipe, {static_cast<int>(node)}));
   }
-  std::vector<CheckResult> results = check_recipes(parts, ask_numpy(parts));
+  const std::vector<bool> failed = fails(parts);
   for (size_t i = 0; i < parts.size(); ++i) {
-    if (!results[i].failure.empty()) return parts[i];
+    if (failed[i]) return parts[i];
   }
   Recipe smallest = recipe;
   for (size_t i = 0; i < smallest.outputs.size();) {
     std::vector<int> fewer = smallest.outputs;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
     if (fewer.empty()) break;
-    std::vector<Recipe> part = {with_outputs(smallest, fewer)};
-    if (check_recipes(part, ask_numpy(part))[0].failure.empty()) {
-      ++i;
+    const Recipe part = with_outputs(smallest, fewer);
+    if (fails({part})[0]) {
+      smallest = part;
     } else {
-      smallest = part[0];
+      ++i;
     }
   }
   return smallest;

@@ -3,9 +3,11 @@
 
 // Runs one recipe in every way that the library has and compares each with NumPy's answer: the
 // graph interpreter, the nest interpreter without a schedule and with the derived one, and the JIT
-// with the derived one. The JIT's buffers lie between pages that nobody may touch.
+// with the derived one. The JIT's buffers lie between pages that nobody may touch. A difference
+// comes with the step of the pipeline that made it (wrong_step.h).
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,9 +31,13 @@ struct CheckResult {
 std::vector<CheckResult> check_recipes(const std::vector<Recipe>& recipes,
                                        const std::vector<Answer>& answers);
 
+// Which of the recipes fail: check_recipes with NumPy's answers, or a test's own idea.
+using FindFailures = std::function<std::vector<bool>(const std::vector<Recipe>& recipes)>;
+std::vector<bool> recipes_that_fail(const std::vector<Recipe>& recipes);
+
 // A part of a recipe that fails, too: the first of its values that fails as the only output; when
 // there is none, as few of its outputs as fail together.
-Recipe smallest_failure(const Recipe& recipe);
+Recipe smallest_failure(const Recipe& recipe, const FindFailures& fails = recipes_that_fail);
 
 }  // namespace emulsion
 

@@ -22,6 +22,7 @@
 #include "tests/random/guarded_run.h"
 #include "tests/random/run_in_children.h"
 #include "tests/random/test_environment.h"
+#include "tests/random/wrong_step.h"
 
 namespace emulsion {
 namespace {
@@ -81,6 +82,25 @@ std::string fault_of_message(const std::string& message) {
   if (!choice) return "a refusal without the nearest legal choice: " + message;
   const bool nest = message.find("\nthe nest before it:\n") != std::string::npos;
   return nest ? "" : "a refusal without a nest: " + message;
+}
+
+// For the first run of the program that a step is wrong for.
+std::string first_wrong_step(const ScheduleProgram& program, const Schedule& schedule) {
+  std::string step;
+  for (const SizeValues& sizes : program.runs) {
+    const TensorValues arguments = integer_arguments(program.graph, sizes);
+    InterpretOptions options;
+    options.sizes = sizes;
+    const TensorValues expected = interpret_graph(program.graph, arguments, options);
+    const auto agrees = [&](const TensorValues& results) {
+      return std::all_of(expected.begin(), expected.end(), [&](const auto& output) {
+        return !first_difference(output.second, results.at(output.first));
+      });
+    };
+    step = first_wrong_step(program.graph, schedule, arguments, sizes, agrees);
+    if (step != "a backend") break;
+  }
+  return step;
 }
 
 json to_json(const ScheduleResult& result) {
@@ -146,7 +166,13 @@ EmittedCounts check_nest(const ScheduleProgram& program, const LoopNest& nest,
 EmittedCounts check_schedule(const ScheduleProgram& program, const ScheduleLines& lines,
                              const CompileOptions& options) {
   const Schedule schedule = parse_schedule(schedule_text(program.graph, lines), program.graph);
-  return check_nest(program, lower(program.graph, schedule), options);
+  const LoopNest nest = lower(program.graph, schedule);
+  try {
+    return check_nest(program, nest, options);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(fmt::format("{}\nfirst wrong after: {}", error.what(),
+                                         first_wrong_step(program, schedule)));
+  }
 }
 
 void check_both_codes(const ScheduleProgram& program, const ScheduleLines& lines) {

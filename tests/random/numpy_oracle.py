@@ -292,8 +292,10 @@ def main(folder):
             try:
                 for run in graph["runs"]:
                     outputs = []
+                    nv.signs.known = True
                     for value in evaluate(graph, run, inputs):
-                        outputs.append({"dtype": value.dtype, "shape": value.shape, "offset": offset})
+                        entry = {"dtype": value.dtype, "shape": value.shape, "offset": offset}
+                        outputs.append(dict(entry, signs=nv.signs.known and value.is_float()))
                         for part in (value.v, value.e):
                             offset += data.write(np.ascontiguousarray(part, np.float64).tobytes())
                     answer["runs"].append(outputs)

@@ -10,6 +10,10 @@ compared bit for bit.
 
 e = inf says that nothing is known: a comparison of two values closer than their bounds, a cast of what i32 does not
 hold, i32 that overflows, a pole inside the bound. NaN and infinity have e = 0: they have to be met exactly.
+
+A zero with e = 0 has the sign that it has to have, while signs.known: of two equal operands max and min give the first,
+and sums begin with +0. It is no longer known once a maximum was taken of zeros of both signs, whose order is nobody's
+promise, or a zero was multiplied by what has a bound on both sides of 0.
 """
 
 import math
@@ -24,6 +28,15 @@ ULPS = 16  # exp, log, pow, tanh, erf: 8 units in the last place are 16 u at the
 INTEGERS = {"i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16, "i32": np.int32}
 WRAPPING = ("i8", "u8", "i16", "u16")
 QUANTA = [2.0**q for q in (0, 1, 2, 4, 6, 8, 10, 12)]
+
+
+class Signs:
+    """Whether the signs of zeros are known, for the run at hand."""
+
+    known = True
+
+
+signs = Signs()
 
 erf_of = np.vectorize(math.erf, otypes=[np.float64])
 
@@ -94,9 +107,12 @@ def binary(op, a, b):
         return settle(dtype, x + y if op == "add" else x - y, ea + eb, unknown)
     if op == "mul":
         unknown = unknown | (np.isinf(x) & may_be_zero(b)) | (np.isinf(y) & may_be_zero(a))
+        if (((x == 0) & may_be_zero(b)) | ((y == 0) & may_be_zero(a))).any():
+            signs.known = False
         return settle(dtype, x * y, abs(x) * eb + ea * abs(y) + ea * eb, unknown)
     if op in ("min", "max"):
-        v = np.minimum(x, y) if op == "min" else np.maximum(x, y)
+        second = (y < x) if op == "min" else (x < y)
+        v = np.where(np.isnan(x) | ~(second | np.isnan(y)), x, y)
         return settle(dtype, v, np.maximum(ea, eb), unknown, ulps=0)
     if op == "pow":
         return power(dtype, x, ea, y, eb, unknown)
@@ -106,7 +122,7 @@ def binary(op, a, b):
         return settle(dtype, np.floor_divide(x, y), 0.0, unknown)
     v = x / y
     e = (ea + abs(v) * eb) / (abs(y) - eb)
-    # Which infinity x / 0 is depends on the sign of the 0, and that of max(0, -0) is nobody's promise.
+    # Which infinity x / 0 is depends on the sign of the 0, and that may not be known.
     return settle(dtype, v, e, unknown | may_be_zero(b) | ((y == 0) & (x != 0) & ~np.isnan(x)))
 
 
@@ -207,7 +223,7 @@ def exact_sum(terms, axes, keepdims):
 def reduce_sum(x, axes, keepdims):
     unknown = x.unknown().any(axis=axes, keepdims=keepdims)
     v = np.where(x.unknown(), 0, x.v)
-    total = v.sum(axis=axes, keepdims=keepdims)
+    total = v.sum(axis=axes, keepdims=keepdims) + 0
     if not x.is_float():
         overflows = x.dtype == "i32" and abs(v).sum(axis=axes, keepdims=keepdims) >= 2**31
         return settle(x.dtype, total, 0.0, unknown | overflows)
@@ -228,6 +244,8 @@ def reduce_extreme(op, x, axes, keepdims):
     v = np.where(x.unknown(), 0, x.v)
     e = np.where(x.unknown(), 0, x.e).max(axis=axes, keepdims=keepdims, initial=0)
     unknown = x.unknown().any(axis=axes, keepdims=keepdims)
+    if x.is_float() and (((v == 0) & np.signbit(v)).any() and ((v == 0) & ~np.signbit(v)).any()):
+        signs.known = False
     if op == "max":
         v = v.max(axis=axes, keepdims=keepdims, initial=lowest)
     else:
@@ -244,7 +262,7 @@ def contract(a, b):
     ua, ub = a.unknown(), b.unknown()
     x, y = np.where(ua, 0, a.v), np.where(ub, 0, b.v)
     unknown = ua.any(axis=-1)[..., :, None] | ub.any(axis=-2)[..., None, :]
-    v = np.einsum(product, x, y)
+    v = np.einsum(product, x, y) + 0
     if not a.is_float():
         overflows = a.dtype == "i32" and np.einsum(product, abs(x), abs(y)) >= 2**31
         return settle(a.dtype, v, 0.0, unknown | overflows)

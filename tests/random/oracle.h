@@ -20,6 +20,7 @@ struct Expected {
   std::string dtype;
   std::vector<int64_t> shape;
   std::vector<double> values, bounds;
+  bool signs = false;  // whether a zero without a bound has the sign that it has to have
 };
 
 struct Answer {
@@ -31,7 +32,8 @@ struct Answer {
 std::vector<Answer> ask_numpy(const std::vector<Recipe>& recipes);
 
 // Nothing when they agree, else the first difference: "[3, 1]: expected 2 +- 1e-6, got 2.5". NaN
-// has to meet NaN; what the oracle does not know agrees with anything. -0 is 0.
+// has to meet NaN, and a zero whose sign is known a zero of that sign; what the oracle does not
+// know agrees with anything.
 std::optional<std::string> first_difference(const Expected& expected, const TensorValue& actual);
 
 }  // namespace emulsion

@@ -80,8 +80,10 @@ TEST_P(RandomSchedules, LegalOnesChangeNothing) {
   EXPECT_GE(compared.uops, 3 * total.checked);
   EXPECT_GE(compared.allocs, 2 * total.checked);
   EXPECT_GE(compared.prefetches, total.checked / 10);
-  // What only many steps or certain sizes reach, of windows and specializations.
-  EXPECT_LE(10 * compared.unreached, compared.loops + compared.uops);
+  // What only many steps reach, of windows and prefetches; and what nothing does: the side of a
+  // specialization that its own loops give no steps.
+  EXPECT_LE(40 * compared.unreached, compared.loops + compared.uops);
+  EXPECT_LE(10 * compared.dead, compared.loops + compared.uops);
 }
 
 TEST_P(RandomSchedules, IllegalOnesAreRefused) {

@@ -20,6 +20,8 @@ WITHOUT_OWN_TEST = {
     "backends/runtime/packed": "kernel_library_test packs with it, write_kernel_header_test what does not compile",
     "backends/halide/translate_expr": "jit_test, operator by operator",
     "passes/nest/verify_nest_context": "verify_nest_test, and the tests of the other parts of the verifier",
+    "passes/rewrite/literal_of": "match_pattern_test of scalars, fold_constants_test of elements",
+    "passes/rewrite/make_replacement": "apply_rules_test, match_pattern_test: every match is replaced and run",
     "passes/lower/tile_grids": "lower_tensorize_test, derive_tiles_test",
     "passes/analyse/uop_program": "uop_list_test walks it, measure_traffic_test sums over it",
     "dsl/reserved_names": "extent_test; hostile_names_test asks the compiler",

@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -99,7 +98,7 @@ void expect_compiles(const std::vector<std::string>& kernels) {
   EXPECT_EQ(complaints(ours + others + calls, "-std=c++20"), "");
 }
 
-// y = the sum of the first elements of inputs with these names.
+// The sum of the first elements of inputs with these names.
 Graph with_arguments(const std::vector<std::string>& names) {
   const Axis i("i", 1);
   Expr body = constant(DType::f32, 0);

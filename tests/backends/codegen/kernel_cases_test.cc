@@ -85,6 +85,25 @@ TEST(KernelCasesTest, HasOneCaseWithoutSizes) {
   EXPECT_THAT(awkward_sizes(Graph(neg(input("x", f32, {3})))), ::testing::SizeIs(1));
 }
 
+TEST(KernelCasesTest, LeavesOutWhatTakesTheInterpreterLong) {
+  const Extent batch = Extent::size("B");
+  const Tensor x = input("x", f32, {batch, 64, 64, 8}), w = weight("w", f32, {3, 3, 8, 32});
+  const std::vector<SizeValues> few = awkward_sizes(Graph(conv2d(x, w)));
+  EXPECT_THAT(few, ::testing::SizeIs(::testing::AllOf(::testing::Ge(4), ::testing::Lt(10))));
+  EXPECT_EQ(few.front().at("B"), 0);
+  EXPECT_EQ(few[3].at("B"), 3);
+  const Tensor rows = input("x", f32, {batch, 64});
+  EXPECT_THAT(awkward_sizes(Graph(matmul(rows, weight("w", f32, {64, 128})))),
+              ::testing::SizeIs(14));
+}
+
+TEST(KernelCasesTest, TriesAFewSizesHoweverLongTheyTake) {
+  const Tensor x = input("x", f32, {Extent::size("B"), 4096});
+  EXPECT_THAT(awkward_sizes(Graph(matmul(x, weight("w", f32, {4096, 4096})))),
+              ::testing::ElementsAre(SizeValues{{"B", 0}}, SizeValues{{"B", 1}},
+                                     SizeValues{{"B", 2}}, SizeValues{{"B", 3}}));
+}
+
 TEST(KernelCasesTest, RunsAKernel) {
   const TensorValues y = run_kernel(info(negate), arguments(5), {{"B", 5}});
   EXPECT_EQ(y.size(), 1);

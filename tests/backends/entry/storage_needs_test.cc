@@ -11,20 +11,11 @@
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "passes/lower/lower.h"
+#include "tests/backends/entry/squares_nest.h"
 #include "tests/passes/expect_error.h"
 
 namespace emulsion {
 namespace {
-
-// y[a, i] = sum over j of square[i, j] * z[a], square[i, j] = x[i] * x[j], both B long.
-LoopNest squares(const std::string& directives) {
-  const Extent rows = Extent::size("A"), columns = Extent::size("B");
-  const Tensor x = input("x", f32, {columns}), z = input("z", f32, {rows});
-  const Axis a("a", rows), i("i", columns), j("j", columns);
-  const Tensor square = compute("square", {i, j}, x(i) * x(j));
-  const Graph graph(compute("y", {a, i}, sum(j, square(i, j) * z(a))));
-  return lower(graph, parse_schedule("emulsion schedule 1\n" + directives, graph));
-}
 
 // "square: B, B if A > 0", one for each.
 std::vector<std::string> needs_of(const LoopNest& nest) {
@@ -41,38 +32,38 @@ std::vector<std::string> needs_of(const LoopNest& nest) {
 using Needs = std::vector<std::string>;
 
 TEST(StorageNeeds, AreThoseOfStagesThatGrow) {
-  EXPECT_EQ(needs_of(squares("")), (Needs{"square: B B"}));
+  EXPECT_EQ(needs_of(squares_nest("")), (Needs{"square: B B"}));
 }
 
 TEST(StorageNeeds, OfConstantSizeNeedNoCheck) {
-  EXPECT_EQ(needs_of(squares("square.compute_at(y, j)\n")), Needs{});
+  EXPECT_EQ(needs_of(squares_nest("square.compute_at(y, j)\n")), Needs{});
 }
 
 TEST(StorageNeeds, AreNoneOfWhatIsInline) {
-  EXPECT_EQ(needs_of(squares("square.compute_inline()\n")), Needs{});
+  EXPECT_EQ(needs_of(squares_nest("square.compute_inline()\n")), Needs{});
 }
 
 TEST(StorageNeeds, HoldWhereTheLoopsAroundHaveSteps) {
-  EXPECT_EQ(needs_of(squares("square.compute_at(y, a)\n")), (Needs{"square: B B if A > 0"}));
-  EXPECT_EQ(needs_of(squares("square.compute_at(y, i)\n")),
+  EXPECT_EQ(needs_of(squares_nest("square.compute_at(y, a)\n")), (Needs{"square: B B if A > 0"}));
+  EXPECT_EQ(needs_of(squares_nest("square.compute_at(y, i)\n")),
             (Needs{"square: 1 B if A > 0 && B > 0"}));
 }
 
 TEST(StorageNeeds, OfHoistedMemoryAreThoseOfItsPlace) {
   const std::string inside = "y.reorder(i, a, j)\nsquare.compute_at(y, a)\n";
-  EXPECT_EQ(needs_of(squares(inside)), (Needs{"square: B 1 if B > 0 && A > 0"}));
-  EXPECT_EQ(needs_of(squares(inside + "square.hoist_storage(y, j)\n")),
+  EXPECT_EQ(needs_of(squares_nest(inside)), (Needs{"square: B 1 if B > 0 && A > 0"}));
+  EXPECT_EQ(needs_of(squares_nest(inside + "square.hoist_storage(y, j)\n")),
             (Needs{"square: B 1 if B > 0"}));
 }
 
 TEST(StorageNeeds, CountWhatIsRoundedUp) {
-  EXPECT_EQ(needs_of(squares("square.align_storage(j, 16)\n")),
+  EXPECT_EQ(needs_of(squares_nest("square.align_storage(j, 16)\n")),
             (Needs{"square: B (B + 15) / 16 * 16"}));
 }
 
 TEST(StorageNeeds, HoldWhereTheBranchIsTaken) {
   const Needs needs =
-      needs_of(squares("y.specialize(A == 1)\ny.parallel(i)\nsquare.compute_at(y, a)\n"));
+      needs_of(squares_nest("y.specialize(A == 1)\ny.parallel(i)\nsquare.compute_at(y, a)\n"));
   for (const std::string& need : needs)
     EXPECT_NE(need.find("square: B B if"), std::string::npos) << need;
   EXPECT_FALSE(needs.empty());
@@ -82,18 +73,18 @@ void check(const LoopNest& nest, int64_t rows, int64_t columns) {
   check_storage("k", storage_needs(nest), {{"A", rows}, {"B", columns}});
 }
 
-TEST(CheckStorage, TakesWhatFits) { EXPECT_NO_THROW(check(squares(""), 1, 23170)); }
+TEST(CheckStorage, TakesWhatFits) { EXPECT_NO_THROW(check(squares_nest(""), 1, 23170)); }
 
 TEST(CheckStorage, RefusesWhatDoesNot) {
-  EXPECT_ERROR(check(squares(""), 0, 23171),
+  EXPECT_ERROR(check(squares_nest(""), 0, 23171),
                "kernel k: storage of square: expected at most 2147483647 bytes, got 2147580964 for "
                "shape [23171, 23171] of f32; legal: smaller run-time sizes");
-  EXPECT_ERROR(check(squares("square.align_storage(j, 4096)\n"), 1, 23170),
+  EXPECT_ERROR(check(squares_nest("square.align_storage(j, 4096)\n"), 1, 23170),
                "[23170, 24576] of f32");
 }
 
 TEST(CheckStorage, TakesWhatIsNotReached) {
-  const LoopNest nest = squares("square.compute_at(y, a)\n");
+  const LoopNest nest = squares_nest("square.compute_at(y, a)\n");
   EXPECT_NO_THROW(check(nest, 0, 40000));
   EXPECT_ERROR(check(nest, 1, 40000), "storage of square");
 }

@@ -19,9 +19,10 @@ namespace {
 namespace hi = Halide::Internal;
 
 constexpr int64_t EmittedCounts::*kNumbers[] = {
-    &EmittedCounts::loops,     &EmittedCounts::uops,        &EmittedCounts::allocs,
-    &EmittedCounts::branches,  &EmittedCounts::prefetches,  &EmittedCounts::points,
-    &EmittedCounts::unreached, &EmittedCounts::empty_loops, &EmittedCounts::last_lanes};
+    &EmittedCounts::loops,     &EmittedCounts::uops,       &EmittedCounts::allocs,
+    &EmittedCounts::branches,  &EmittedCounts::prefetches, &EmittedCounts::points,
+    &EmittedCounts::unreached, &EmittedCounts::dead,       &EmittedCounts::empty_loops,
+    &EmittedCounts::last_lanes};
 
 template <typename... Arguments>
 void expect(bool holds, const char* text, const Arguments&... arguments) {
@@ -80,7 +81,8 @@ class EmittedChecker {
     std::vector<EmittedLoad> loads;
     if (wanted_[i].kind == ItemKind::uop) loads = loads_of(*found_[i].statement.as<hi::Store>());
     bool reached = false;
-    for (const EmittedPoint& point : points_of(pair_, wanted_[i])) {
+    const std::vector<EmittedPoint> points = points_of(pair_, wanted_[i]);
+    for (const EmittedPoint& point : points) {
       try {
         reached = check_numbers(i, loads, point) || reached;
       } catch (const std::runtime_error& difference) {
@@ -89,7 +91,11 @@ class EmittedChecker {
       ++counts_.points;
     }
     ++*count;
-    counts_.unreached += reached ? 0 : 1;
+    if (points.empty()) {
+      ++counts_.dead;
+    } else if (!reached) {
+      ++counts_.unreached;
+    }
   }
 
   int64_t* count_of(ItemKind kind) {
@@ -195,10 +201,10 @@ EmittedCounts& EmittedCounts::operator+=(const EmittedCounts& other) {
 
 std::string to_string(const EmittedCounts& counts) {
   return fmt::format(
-      "{} loops, {} uops, {} allocs, {} branches and {} prefetches at {} points, {} never reached; "
-      "{} empty loops, {} vectors whose last lane is apart",
+      "{} loops, {} uops, {} allocs, {} branches and {} prefetches at {} points; {} never "
+      "reached, {} dead, {} empty loops, {} vectors whose last lane is apart",
       counts.loops, counts.uops, counts.allocs, counts.branches, counts.prefetches, counts.points,
-      counts.unreached, counts.empty_loops, counts.last_lanes);
+      counts.unreached, counts.dead, counts.empty_loops, counts.last_lanes);
 }
 
 std::vector<int64_t> numbers_of(const EmittedCounts& counts) {

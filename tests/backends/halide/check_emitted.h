@@ -24,6 +24,8 @@ struct EmittedCounts {
   int64_t prefetches = 0;
   int64_t points = 0;       // at which numbers were
   int64_t unreached = 0;    // of the above: at no point that was tried
+  int64_t dead = 0;         // of the above: no size of those tried has a step that gets there, as
+                            // in B steps where a branch says that B is 0
   int64_t last_lanes = 0;   // vectors of an odd number of lanes that have the last one apart
   int64_t empty_loops = 0;  // never have a step: no statement, and nothing in them is compared
 

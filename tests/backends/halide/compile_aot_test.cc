@@ -166,6 +166,78 @@ TEST_F(CompileAot, AFullDiskIsAnErrorAndLeavesTheOldFiles) {
   EXPECT_THAT(files_in("out"), UnorderedElementsAre("linear.h", "linear.a"));
 }
 
+CompileOptions isolated() {
+  CompileOptions options;
+  options.isolate = true;
+  return options;
+}
+
+TEST_F(CompileAot, MakesTheSameBytesInAProcessOfItsOwn) {
+  compile_aot(linear_nest(), "linear", {kAvx512, kPlain}, folder());
+  const std::string header = contents("out/linear.h"), archive = contents("out/linear.a");
+  compile_aot(linear_nest(), "linear", {kAvx512, kPlain}, folder("child"), isolated());
+  EXPECT_EQ(contents("child/linear.h"), header);
+  EXPECT_TRUE(contents("child/linear.a") == archive);
+}
+
+// Memory that this process may have, besides what it has.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(rlim_t more) {
+    getrlimit(RLIMIT_DATA, &before_);
+    std::ifstream status("/proc/self/status");
+    rlim_t kilobytes = 0;
+    for (std::string word; status >> word;) {
+      if (word == "VmData:") status >> kilobytes;
+    }
+    const rlimit little = {kilobytes * 1024 + more, before_.rlim_max};
+    setrlimit(RLIMIT_DATA, &little);
+  }
+  ~MemoryLimit() { setrlimit(RLIMIT_DATA, &before_); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+constexpr rlim_t kMegabyte = 1 << 20;
+
+// Whatever runs out, LLVM's memory or ours, this process lives on, and the next one compiles.
+TEST_F(CompileAot, InAProcessOfItsOwnMemoryThatRunsOutIsAnError) {
+  compile_aot(linear_nest(16, "z"), "linear", kAvx2, folder());
+  const std::string old = contents("out/linear.a");
+  for (rlim_t megabytes : {100, 768, 769, 771}) {
+    const std::string message = error_of([&] {
+      const MemoryLimit limit(megabytes * kMegabyte);
+      compile_aot(linear_nest(), "linear", kAvx2, folder(), isolated());
+    });
+    if (megabytes > 500 && message == "no Error") continue;  // what earlier calls left is enough
+    EXPECT_THAT(message, HasSubstr("compiling linear: expected")) << megabytes;
+    EXPECT_TRUE(contents("out/linear.a") == old) << megabytes;
+    EXPECT_THAT(files_in("out"), UnorderedElementsAre("linear.h", "linear.a"));
+  }
+  compile_aot(linear_nest(), "linear", kAvx2, folder(), isolated());
+  EXPECT_FALSE(contents("out/linear.a") == old);
+}
+
+TEST_F(CompileAot, NoRoomForHalidesStackIsAnErrorAndTheNextOneCompiles) {
+  const std::string message = error_of([&] {
+    const MemoryLimit limit(100 * kMegabyte);
+    compile_aot(linear_nest(), "linear", kAvx2, folder());
+  });
+  EXPECT_EQ(message, "compiling linear: expected 768 MiB of memory, got none");
+  compile_aot(linear_nest(), "linear", kAvx2, folder());
+  EXPECT_THAT(files_in("out"), UnorderedElementsAre("linear.h", "linear.a"));
+}
+
+TEST_F(CompileAot, ErrorsOfAProcessOfItsOwnAreThoseOfThisOne) {
+  const auto message = [&](const CompileOptions& options) {
+    return error_of([&] { compile_aot(linear_nest(), "exp", kPlain, folder(), options); });
+  };
+  EXPECT_EQ(message(isolated()), message({}));
+}
+
 TEST_F(CompileAot, ReplacesWhatWasThere) {
   compile_aot(linear_nest(), "linear", kPlain, folder());
   std::string before = contents("out/linear.a");

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -159,6 +160,25 @@ TEST_P(DerivedContractions, OfAttention) {
   const Tensor scores = compute("scores", {h, s, t}, sum(d, q(h, s, d) * k(h, t, d)));
   const Graph graph(compute("mixed", {h, s, d}, sum(t, scores(h, s, t) * v(h, t, d))));
   expect_same_as_graph(graph, run_pipeline(graph, target_).nest, {0, 1, 17, 70}, 1e-4, target_);
+}
+
+// As frameworks write it, with nine reshapes and transposes that are read through.
+TEST_P(DerivedContractions, OfAttentionWithHeads) {
+  const Extent batch = Extent::size("B");
+  for (const auto& [steps, heads, depth] : {std::tuple(50, 3, 10), {9, 2, 16}, {1, 2, 64}}) {
+    const int width = heads * depth;
+    const Tensor x = input("x", f32, {batch * Extent(steps), width});
+    const auto in_heads = [&, steps = steps, heads = heads, depth = depth](const char* name) {
+      const Tensor rows = matmul(x, weight(name, f32, {width, width})) * 0.0625F;
+      return transpose(reshape(rows, {batch, steps, heads, depth}), {0, 2, 1, 3});
+    };
+    const Tensor q = in_heads("wq"), k = in_heads("wk"), v = in_heads("wv");
+    const Tensor scores = softmax(matmul(q, transpose(k, {0, 1, 3, 2})) * 0.25F);
+    const Tensor said = transpose(matmul(scores, v), {0, 2, 1, 3});
+    const Graph graph(
+        matmul(reshape(said, {batch * Extent(steps), width}), weight("wo", f32, {width, width})));
+    expect_same_as_graph(graph, run_pipeline(graph, target_).nest, {0, 1, 3}, 1e-4, target_);
+  }
 }
 
 // Whatever is beyond the clamp, the values are those of the clamped index.

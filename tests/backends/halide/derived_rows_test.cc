@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "bazel/testing/needs.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
 #include "tests/backends/halide/nest_cases.h"
@@ -13,47 +16,49 @@ namespace {
 
 const Extent kSize = Extent::size("B");
 
-Target with_cores(int cores) {
-  Target target = Target::host();
-  target.cores = cores;
-  return target;
-}
+class DerivedRows : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { SKIP_UNLESS_IT_RUNS(target_); }
 
-void expect_same(const Graph& graph, int cores) {
-  const Target target = with_cores(cores);
-  expect_same_as_graph(graph, run_pipeline(graph, target).nest,
-                       {0, 1, 2, 3, 15, 16, 17, 31, 33, 64, 97}, 1e-4, target);
-}
+  void expect_same(const Graph& graph, int cores,
+                   const std::vector<int64_t>& sizes = {0, 1, 2, 3, 15, 16, 17, 31, 33, 64, 97}) {
+    target_.cores = cores;
+    expect_same_as_graph(graph, run_pipeline(graph, target_).nest, sizes, 1e-4, target_);
+  }
 
-TEST(DerivedRows, OfAnyNumber) {
+ private:
+  Target target_ = Target::parse(GetParam());
+};
+
+TEST_P(DerivedRows, OfAnyNumber) {
   for (const auto& [name, graph] : row_graphs(kSize, 100)) {
     SCOPED_TRACE(name);
     expect_same(graph, 1);
   }
 }
 
-TEST(DerivedRows, OfAnyLength) {
+TEST_P(DerivedRows, OfAnyLength) {
   for (const auto& [name, graph] : row_graphs(5, kSize)) {
     SCOPED_TRACE(name);
     expect_same(graph, 1);
   }
 }
 
-TEST(DerivedRows, OfAnyNumberAndLengthInThreads) {
+TEST_P(DerivedRows, OfAnyNumberAndLengthInThreads) {
   for (const auto& [name, graph] : row_graphs(kSize, kSize)) {
     SCOPED_TRACE(name);
     expect_same(graph, 4);
   }
 }
 
-TEST(DerivedRows, InThreads) {
+TEST_P(DerivedRows, InThreads) {
   for (const auto& [name, graph] : row_graphs(64, 1000)) {
     SCOPED_TRACE(name);
     expect_same(graph, 4);
   }
 }
 
-TEST(DerivedRows, SumsOfRowsAndColumnsOfAnyLength) {
+TEST_P(DerivedRows, SumsOfRowsAndColumnsOfAnyLength) {
   Tensor x = input("x", f32, {kSize, kSize}), bytes = input("x", u8, {kSize, kSize});
   for (const Graph& graph : {Graph(sum(x, {0})), Graph(sum(x, {1})), Graph(sum(x, {0, 1})),
                              Graph(reduce_max(bytes, {1})), Graph(reduce_min(bytes, {0}))}) {
@@ -63,27 +68,26 @@ TEST(DerivedRows, SumsOfRowsAndColumnsOfAnyLength) {
 }
 
 // Enough of them for threads, and columns that fill the last vector and that do not.
-TEST(DerivedRows, SumsOfManyRowsInThreads) {
+TEST_P(DerivedRows, SumsOfManyRowsInThreads) {
   for (const Extent& columns : {Extent(4096), Extent(4101), kSize}) {
-    for (int cores : {1, 2}) {
-      const Graph graph(sum(input("x", f32, {67, columns}), {0}));
-      const Target target = with_cores(cores);
-      expect_same_as_graph(graph, run_pipeline(graph, target).nest, {1, 4096, 4101}, 1e-4, target);
-    }
+    const Graph graph(sum(input("x", f32, {67, columns}), {0}));
+    for (int cores : {1, 2}) expect_same(graph, cores, {1, 4096, 4101});
   }
 }
 
-TEST(DerivedRows, MeansOfWindows) {
+TEST_P(DerivedRows, MeansOfWindows) {
   PoolOptions options;
   options.window_h = options.window_w = 3;
   options.stride_h = options.stride_w = 2;
   options.pad_top = options.pad_left = 1;
   for (int64_t channels : {1, 3, 16, 35}) {
     const Graph graph(relu(avg_pool(input("x", f32, {kSize, 9, 33, channels}), options)));
-    expect_same(graph, 1);
-    expect_same(graph, 4);
+    for (int cores : {1, 4}) expect_same(graph, cores, {0, 1, 3});
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Targets, DerivedRows,
+                         testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4"));
 
 }  // namespace
 }  // namespace emulsion

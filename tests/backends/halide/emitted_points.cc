@@ -12,9 +12,10 @@ namespace {
 constexpr int64_t kSizes[] = {0, 1, 3, 16, 37};
 constexpr int kPoints = 8;  // of each item for each choice of sizes
 
-// The numbers in a condition are where one side takes over from the other.
-void add_sizes_around(const Expr& condition, std::set<int64_t>* sizes) {
-  visit(condition, [&](const Expr& e) {
+// The numbers in a condition are where one side takes over from the other, and those in an extent
+// where a loop gets its first step.
+void add_sizes_around(const Expr& expr, std::set<int64_t>* sizes) {
+  visit(expr, [&](const Expr& e) {
     if (e->op != ExprOp::constant || e->int_value < 1 || e->int_value > 1024) return;
     sizes->insert({e->int_value - 1, e->int_value, e->int_value + 1});
   });
@@ -33,6 +34,7 @@ bool has_all_shapes(const LoopNest& nest, const SizeValues& sizes) {
 std::vector<SizeValues> sizes_of(const LoopNest& nest, const NestItem& item) {
   std::set<int64_t> values(std::begin(kSizes), std::end(kSizes));
   for (const auto& [branch, holds] : item.branches) add_sizes_around(branch->condition, &values);
+  for (const Loop* loop : item.loops) add_sizes_around(loop->extent, &values);
   std::vector<SizeValues> result;
   for (int64_t value : values) {
     SizeValues sizes;

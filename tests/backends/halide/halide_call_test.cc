@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -114,6 +118,34 @@ TEST(HalideCall, ThreadsTakeTurns) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(most, 1);
+}
+
+// While another thread may be in Halide: the child waits for nobody.
+TEST(HalideCallInChild, LosesWhatTheBodyDoesToMemoryAndOutlivesIt) {
+  int runs = 0;
+  call_halide_in_child("counting", [&] { ++runs; });
+  EXPECT_EQ(runs, 0);
+  EXPECT_THROW(call_halide_in_child("ending", [] { std::abort(); }), Error);
+  call_halide("counting", [&] { ++runs; });
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(HalideCallInChild, WhatHalideRefusesThereIsAnInternalErrorHere) {
+  EXPECT_THROW(call_halide_in_child("making", ask_for_the_impossible), InternalError);
+}
+
+TEST(HalideCallInChild, WorksBesideThreadsThatCompile) {
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([thread] {
+      for (int turn = 0; turn < 5; ++turn) {
+        const auto body = [] { EXPECT_THROW(ask_for_the_impossible(), std::exception); };
+        (thread % 2 == 0 ? call_halide : call_halide_in_child)("making a kernel", body);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

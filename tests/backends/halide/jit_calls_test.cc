@@ -11,20 +11,14 @@
 #include "dsl/operators.h"
 #include "dsl/schedule.h"
 #include "passes/lower/lower.h"
+#include "tests/backends/entry/squares_nest.h"
 #include "tests/passes/expect_error.h"
 
 namespace emulsion {
 namespace {
 
 TEST(JitCalls, RefusesSizesWhoseStorageIsTooLarge) {
-  const Extent rows = Extent::size("A"), columns = Extent::size("B");
-  const Tensor x = input("x", f32, {columns}), z = input("z", f32, {rows});
-  const Axis a("a", rows), i("i", columns), j("j", columns);
-  const Tensor square = compute("square", {i, j}, x(i) * x(j));
-  const Graph graph(compute("y", {a, i}, sum(j, square(i, j) * z(a))));
-  Schedule schedule(graph);
-  schedule[square].compute_at(Tensor(*graph.find("y")), a);
-  const JitKernel kernel(lower(graph, schedule));
+  const JitKernel kernel(squares_nest("square.compute_at(y, a)\n"));
   const auto run = [&](int64_t height, int64_t width) {
     std::vector<float> xs(static_cast<size_t>(width), 1), zs(static_cast<size_t>(height), 2);
     std::vector<float> ys(xs.size() * zs.size(), 77);

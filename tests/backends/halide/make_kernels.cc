@@ -7,6 +7,7 @@
 #include "backends/halide/compile_aot.h"
 #include "dsl/operators.h"
 #include "passes/lower/lower.h"
+#include "tests/backends/entry/squares_nest.h"
 #include "tests/backends/halide/wrong_nest.h"
 
 namespace emulsion {
@@ -55,14 +56,7 @@ void make_checked(const char* folder) {
 
 // Stores a square of B x B for each a.
 void make_squares(const char* folder) {
-  const Extent rows = Extent::size("A"), columns = Extent::size("B");
-  const Tensor x = input("x", f32, {columns}), z = input("z", f32, {rows});
-  const Axis a("a", rows), i("i", columns), j("j", columns);
-  const Tensor square = compute("square", {i, j}, x(i) * x(j));
-  Graph graph(compute("y", {a, i}, sum(j, square(i, j) * z(a))));
-  Schedule s(graph);
-  s["square"].compute_at(Tensor(*graph.find("y")), a);
-  compile_aot(lower(graph, s), "test_squares", targets(), folder);
+  compile_aot(squares_nest("square.compute_at(y, a)\n"), "test_squares", targets(), folder);
 }
 
 }  // namespace

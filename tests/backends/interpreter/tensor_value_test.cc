@@ -115,7 +115,13 @@ TEST(TensorValue, RefusesTheValueOfATypeWithoutKernels) {
 }
 
 TEST(FirstDifference, OfEqualTensorsIsNone) {
-  EXPECT_EQ(difference({1, -0.0f, kNan, kInf}, {1, 0.0f, kNan, kInf}), "");
+  EXPECT_EQ(difference({1, -0.0f, kNan, kInf}, {1, -0.0f, kNan, kInf}), "");
+}
+
+TEST(FirstDifference, SeesTheSignOfZeroUnlessThereIsATolerance) {
+  EXPECT_EQ(difference({1, -0.0f}, {1, 0.0f}), "[1]: expected -0, got 0 (1 of 2 elements differ)");
+  EXPECT_EQ(difference({1, -0.0f}, {1, 0.0f}, 1e-6), "");
+  EXPECT_EQ(difference({1, -0.0f}, {1, 0.0f}, 0, 1e-6), "");
 }
 
 TEST(FirstDifference, NamesTheFirstElementAndCounts) {

@@ -275,24 +275,28 @@ TEST(FuseEpilogues, APolicyDecides) {
   Linear l;
   Graph before(relu_of("y", compute("t", {m, n}, l.mm(m, n) + l.b(n))));
   std::vector<std::string> asked;
-  auto policy = [&](const Op& producer, const Op& consumer) {
-    asked.push_back(producer.name + ">" + consumer.name);
-    return producer.name == "mm";
+  auto policy = [&](const FusionCandidate& candidate) -> std::optional<std::string> {
+    asked.push_back(candidate.pattern + ", " + candidate.producer.name + ">" +
+                    candidate.consumer.name + ": " + std::to_string(candidate.members));
+    if (candidate.producer.name == "mm") return std::nullopt;
+    return "expected mm, got " + candidate.producer.name;
   };
   FusionReport report;
   Graph after = fuse_epilogues(before, policy, &report);
   verify_graph(after);
-  EXPECT_THAT(asked, ElementsAre("mm>t", "t>y"));
+  EXPECT_THAT(asked, ElementsAre("contraction epilogue, mm>t: 2", "elementwise chain, t>y: 3"));
   EXPECT_THAT(members(after, "t"), ElementsAre("mm", "t"));
   EXPECT_EQ(op_of(after, "y")->kind, OpKind::compute);
-  EXPECT_THAT(to_string(report), HasSubstr("t -> y: not fused: expected a policy that wants it"));
+  EXPECT_THAT(to_string(report),
+              HasSubstr("elementwise chain, t -> y: not fused: expected mm, got t"));
 }
 
 TEST(FuseEpilogues, APolicyIsNotAskedWhatIsIllegal) {
   Linear l;
   Graph before(std::vector<Tensor>{l.mm, relu_of("y", l.mm)});
-  Graph after =
-      fuse_epilogues(before, [](const Op&, const Op&) -> bool { throw InternalError("asked"); });
+  Graph after = fuse_epilogues(before, [](const FusionCandidate&) -> std::optional<std::string> {
+    throw InternalError("asked");
+  });
   EXPECT_EQ(after.ops(), before.ops());
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 FusionReport two_decisions() {
   FusionReport report;
-  report.decisions.push_back({"mm", "y", true, ""});
-  report.decisions.push_back({"s", "z", false, "expected an \"elementwise\" producer"});
+  report.decisions.push_back({"mm", "y", true, "", "contraction epilogue"});
+  report.decisions.push_back({"s", "z", false, "expected an \"elementwise\" producer", ""});
   return report;
 }
 
@@ -21,7 +21,8 @@ TEST(FusionReport, CountsFusions) {
 
 TEST(FusionReport, PrintsALineForEachEdge) {
   EXPECT_EQ(to_string(two_decisions()),
-            "mm -> y: fused\ns -> z: not fused: expected an \"elementwise\" producer\n");
+            "contraction epilogue, mm -> y: fused\ns -> z: not fused: expected an \"elementwise\" "
+            "producer\n");
 }
 
 TEST(FusionReport, AnEmptyReportPrintsNothing) { EXPECT_EQ(to_string(FusionReport()), ""); }
@@ -33,6 +34,7 @@ TEST(FusionReport, JsonParsesBack) {
   ASSERT_EQ(json["decisions"].size(), 2u);
   EXPECT_EQ(json["decisions"][0]["producer"], "mm");
   EXPECT_EQ(json["decisions"][0]["fused"], true);
+  EXPECT_EQ(json["decisions"][0]["pattern"], "contraction epilogue");
   EXPECT_EQ(json["decisions"][1]["consumer"], "z");
   EXPECT_EQ(json["decisions"][1]["reason"], "expected an \"elementwise\" producer");
 }

@@ -163,6 +163,33 @@ TEST(PlanScratchpad, ACopyOfWhatIsWrittenGoes) {
   EXPECT_EQ(plan.counts.loads, 2);
 }
 
+// Tiles that share elements are copies of the same memory: while nobody writes it, none makes the
+// other one go.
+TEST(PlanScratchpad, TilesThatShareElementsAreLoadedOnceEach) {
+  for (EvictionPolicy policy : kPolicies) {
+    TileProgramBuilder builder;
+    const BufferId h = builder.add_buffer("h", 4);
+    const BufferId y = builder.add_buffer("y", 4, true);
+    auto read = [&](TileId tile, int64_t row) {
+      builder.add_execute("y", {tile}, builder.add_tile(y, {16 * row}, {16}), false, 0);
+    };
+    builder.add_execute("h", {}, builder.add_tile(h, {0}, {32}), false, 0);
+    const TileId low = builder.add_tile(h, {4}, {16});
+    const TileId high = builder.add_tile(h, {8}, {16});
+    for (int64_t turn = 0; turn < 3; ++turn) {
+      read(low, 2 * turn);
+      read(high, 2 * turn + 1);
+    }
+    builder.add_execute("h", {}, builder.add_tile(h, {20}, {12}), false, 0);  // of high, not of low
+    read(low, 6);
+    read(high, 7);
+    const ScratchpadPlan plan = checked_plan(builder.take(), machine_with(8192), policy);
+    EXPECT_EQ(plan.counts.cold_loads, 2);
+    EXPECT_EQ(count(plan, PlannedKind::load, PlannedReason::again), 1);
+    EXPECT_EQ(count(plan, PlannedKind::drop, PlannedReason::stale), 2);  // the first of h, and high
+  }
+}
+
 TEST(PlanScratchpad, HolesThatAreTooSmallAreRepacked) {
   TileProgramBuilder builder;
   const BufferId x = builder.add_buffer("x", 4);

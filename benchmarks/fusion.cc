@@ -1,0 +1,140 @@
+// What fusion gains: each graph as derived, beside the same operation by operation, through memory.
+// The notes say what the traffic between memory and the arithmetic allows at best.
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benchmarks/nest_kernel.h"
+#include "dsl/operators.h"
+#include "passes/analyse/measure_traffic.h"
+#include "passes/analyse/measure_work.h"
+#include "passes/pipeline.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+constexpr char kMeasures[] =
+    "Measures the four classical pairs (add + relu, mul + relu, matmul + bias + relu, affine +\n"
+    "relu), chains, norms, softmax, attention and an MLP as derived, fused, against the same\n"
+    "operation by operation, at sizes in and out of the caches. Notes give the traffic of both,\n"
+    "the gain that it allows, and what is stored between operations.";
+
+constexpr double kNeverSlower = 0.97;  // of the unfused kernel's speed
+constexpr double kTolerance = 1e-4;    // exp() and the order of sums
+
+struct FusedProgram {
+  std::string name;
+  Graph graph;
+  double literature = 0;  // the gain that is told of it where memory is the limit; 0: none
+};
+
+Tensor matrix(const std::string& name, int rows, int columns) {
+  return input(name, f32, {rows, columns});
+}
+
+// y = max(x1 * 0.5 + x2, 0) and so on: one step more for each number.
+Graph chain_of(int length, int rows, int columns) {
+  Tensor x = matrix("x", rows, columns);
+  for (int step = 1; step < length; ++step)
+    x = x * 0.5F + matrix(fmt::format("x{}", step), rows, columns);
+  return Graph(relu(x, "y"));
+}
+
+// Each head's rows: softmax(q k^T) v.
+Graph attention(int heads, int rows, int width) {
+  const Axis h("h", heads), s("s", rows), t("t", rows), d("d", width);
+  const Shape shape = {heads, rows, width};
+  const Tensor q = input("q", f32, shape), k = input("k", f32, shape), v = input("v", f32, shape);
+  const Tensor scores = compute("scores", {h, s, t}, sum(d, q(h, s, d) * k(h, t, d)));
+  const Tensor weights = softmax(scores * 0.125F);
+  return Graph(compute("y", {h, s, d}, sum(t, weights(h, s, t) * v(h, t, d))));
+}
+
+Graph mlp(int rows, int width) {
+  Tensor layer = matrix("x", rows, width);
+  for (const char* number : {"1", "2"}) {
+    const std::string suffix = number;
+    layer = relu(matmul(layer, weight("w" + suffix, f32, {width, width})) +
+                     weight("b" + suffix, f32, {width}),
+                 "y" + suffix);
+  }
+  return Graph(layer);
+}
+
+std::vector<FusedProgram> programs_of(int rows, int columns) {
+  constexpr int kInner = 32;  // few, so that the product does not hide what is around it
+  const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
+  const Tensor bias = input("bias", f32, {columns}), scale = input("scale", f32, {columns});
+  const Tensor product =
+      matmul(matrix("a", rows, kInner), weight("w", f32, {kInner, columns}), "mm");
+  return {{"add_relu", Graph(relu(add(x, z), "y")), 1.5},
+          {"mul_relu", Graph(relu(mul(x, z), "y")), 1.5},
+          {"matmul_bias_relu", Graph(relu(product + bias, "y")), 2.0},
+          {"affine_relu", Graph(relu(x * scale + bias, "y")), 1.4},
+          {"chain_of_3", chain_of(3, rows, columns)},
+          {"chain_of_8", chain_of(8, rows, columns)},
+          {"layer_norm_relu", Graph(relu(layer_norm(x, scale, bias), "y"))},
+          {"rms_norm_residual", Graph(add(rms_norm(x, scale), z, "y"))},
+          {"softmax", Graph(softmax(x, -1, "y"))}};
+}
+
+// A kernel each way, and a note on what the traffic allows.
+void add_program(const FusedProgram& program, const std::string& size, std::vector<Comparison>* all,
+                 std::vector<std::string>* notes) {
+  const Target target = Target::host();
+  DeriveOptions one_by_one;
+  one_by_one.fuse = false;
+  const LoopNest fused = run_pipeline(program.graph, target).nest;
+  const LoopNest unfused = run_pipeline(program.graph, target, one_by_one).nest;
+  const double after = static_cast<double>(measure_traffic(fused).bytes());
+  const double before = static_cast<double>(measure_traffic(unfused).bytes());
+  const std::string name = program.name + "/" + size;
+  const std::string told =
+      program.literature > 0 ? fmt::format("; told of it: {}", program.literature) : "";
+  notes->push_back(fmt::format(
+      "{}: {:.2f} MB of traffic to {:.2f}, so at most {:.2f} times as fast where memory is the "
+      "limit{}; {:.2f} MB stored between operations to {:.2f}",
+      name, before * 1e-6, after * 1e-6, before / after, told,
+      static_cast<double>(measure_work(unfused).peak_bytes) * 1e-6,
+      static_cast<double>(measure_work(fused).peak_bytes) * 1e-6));
+  const Values values = values_of(program.graph);
+  Comparison comparison{name, "GB/s", after * 1e-9};
+  comparison.emulsion.call = kernel_call(fused, values);
+  comparison.peers.push_back({"unfused", kernel_call(unfused, values), {}, kNeverSlower});
+  add_on_one_and_all_threads(comparison, values, all, kTolerance);
+}
+
+Report run(const ProgramOptions& options) {
+  std::vector<Comparison> all;
+  std::vector<std::string> notes = {
+      "GB/s: of the traffic that the fused kernel needs, so the ratio is one of times"};
+  // 128 KiB, 4 MiB and 64 MiB a matrix.
+  for (const auto& [rows, columns] : {std::pair(64, 512), {1024, 1024}, {8192, 2048}}) {
+    for (const FusedProgram& program : programs_of(rows, columns)) {
+      add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
+    }
+  }
+  for (const auto& [heads, rows] : {std::pair(8, 64), {8, 512}}) {
+    add_program({"attention", attention(heads, rows, 64)}, fmt::format("{}x{}x64", heads, rows),
+                &all, &notes);
+  }
+  for (const auto& [rows, width] : {std::pair(64, 128), {1024, 512}}) {
+    add_program({"mlp", mlp(rows, width)}, fmt::format("{}x{}", rows, width), &all, &notes);
+  }
+  Report report{measure(all, options)};
+  report.notes = std::move(notes);
+  return report;
+}
+
+}  // namespace
+}  // namespace emulsion::benchmarks
+
+int main(int argc, char** argv) {
+  using namespace emulsion::benchmarks;
+  return run_program(argc, argv,
+                     {"fusion", kMeasures, "--quick --benchmark_filter='relu/8192'", run});
+}

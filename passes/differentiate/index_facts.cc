@@ -1,0 +1,190 @@
+#include "passes/differentiate/index_facts.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "dsl/error.h"
+#include "dsl/tensor.h"
+#include "passes/differentiate/invert_index.h"
+
+namespace emulsion {
+namespace {
+
+// An extent that an expression of sizes and numbers is.
+std::optional<Extent> extent_of(const Expr& e) {
+  const std::optional<Affine> affine = affine_of(e);
+  if (!affine || !affine->coefficients.empty()) return std::nullopt;
+  return affine->offset;
+}
+
+// x / m or x % m with m an extent, at least 1 where anything is read.
+bool is_digit(const Expr& e) {
+  if (e->op != ExprOp::div && e->op != ExprOp::mod) return false;
+  const std::optional<Extent> m = extent_of(e->args[1]);
+  return m && m->lower_bound().value_or(-1) >= 0;
+}
+
+bool is_data(const Expr& e) {
+  bool found = false;
+  visit(e, [&](const Expr& node) { found = found || node->op == ExprOp::read; });
+  return found;
+}
+
+bool is_comparison(ExprOp op) { return op >= ExprOp::eq && op <= ExprOp::ge; }
+
+// Whether an affine expression is 0 or more in every iteration.
+bool never_negative(const Affine& affine, const Expr& e, const AxisExtents& axes) {
+  const bool in_scope = std::all_of(affine.coefficients.begin(), affine.coefficients.end(),
+                                    [&](const auto& term) { return axes.count(term.first) > 0; });
+  return in_scope && proves_in_bounds(e, largest_value(affine, axes) + Extent(1), axes);
+}
+
+}  // namespace
+
+IndexFacts::IndexFacts(const std::vector<Axis>& axes) {
+  for (const Axis& axis : axes) axes_.emplace(axis.name(), axis.extent());
+}
+
+void IndexFacts::add(const Expr& condition, bool holds) {
+  const std::vector<Expr>& args = condition->args;
+  const auto add_at_least = [&](const Expr& a, const Expr& b, int more) {
+    if (a.dtype() != DType::i32) return;  // narrow integers wrap around
+    const Expr fact = a - b - int_constant(more);
+    if (affine_of(fact)) facts_.push_back(fact);
+  };
+  switch (condition->op) {
+    case ExprOp::logical_not:
+      return add(args[0], !holds);
+    case ExprOp::logical_and:
+    case ExprOp::logical_or:
+      if (holds == (condition->op == ExprOp::logical_and)) {
+        for (const Expr& part : args) add(part, holds);
+      }
+      return;
+    case ExprOp::lt:
+      return holds ? add_at_least(args[1], args[0], 1) : add_at_least(args[0], args[1], 0);
+    case ExprOp::le:
+      return holds ? add_at_least(args[1], args[0], 0) : add_at_least(args[0], args[1], 1);
+    case ExprOp::gt:
+      return holds ? add_at_least(args[0], args[1], 1) : add_at_least(args[1], args[0], 0);
+    case ExprOp::ge:
+      return holds ? add_at_least(args[0], args[1], 0) : add_at_least(args[1], args[0], 1);
+    case ExprOp::eq:
+    case ExprOp::ne:
+      if (holds != (condition->op == ExprOp::eq)) return;
+      add_at_least(args[0], args[1], 0);
+      return add_at_least(args[1], args[0], 0);
+    default:
+      return;
+  }
+}
+
+bool IndexFacts::at_least(const Expr& a, const Expr& b) const {
+  const Expr difference = a - b;
+  if (const auto affine = affine_of(difference)) {
+    if (never_negative(*affine, difference, axes_)) return true;
+    return std::any_of(facts_.begin(), facts_.end(), [&](const Expr& fact) {
+      const Expr rest = difference - fact;
+      return never_negative(*affine_of(rest), rest, axes_);
+    });
+  }
+  if (is_digit(a) && extent_of(b) == Extent(0)) {
+    return a->op == ExprOp::mod || at_least(a->args[0], int_constant(0));
+  }
+  return is_quotient_at_most(b, a);
+}
+
+bool IndexFacts::is_quotient_at_most(const Expr& e, const Expr& most) const {
+  const auto limit = extent_of(most);
+  if (!limit || !is_digit(e)) return false;
+  const auto m = extent_of(e->args[1]);
+  if (e->op == ExprOp::mod) return at_least(most, extent_value(*m - Extent(1)));
+  if (!m->is_constant() && !limit->is_constant()) return false;
+  return at_least(extent_value((*limit + Extent(1)) * *m - Extent(1)), e->args[0]);
+}
+
+std::optional<bool> IndexFacts::decided(const Expr& condition) const {
+  const std::vector<Expr>& args = condition->args;
+  const auto both = [&](bool settles) -> std::optional<bool> {
+    const std::optional<bool> a = decided(args[0]), b = decided(args[1]);
+    if (a == settles || b == settles) return settles;
+    return a && b ? std::optional<bool>(!settles) : std::nullopt;
+  };
+  const auto less = [&](const Expr& a, const Expr& b) -> std::optional<bool> {
+    if (a.dtype() != DType::i32) return std::nullopt;
+    if (at_least(b, a + int_constant(1))) return true;
+    return at_least(a, b) ? std::optional<bool>(false) : std::nullopt;
+  };
+  const auto inverted = [](std::optional<bool> value) -> std::optional<bool> {
+    return value ? std::optional<bool>(!*value) : std::nullopt;
+  };
+  switch (condition->op) {
+    case ExprOp::logical_not:
+      return inverted(decided(args[0]));
+    case ExprOp::logical_and:
+      return both(false);
+    case ExprOp::logical_or:
+      return both(true);
+    case ExprOp::lt:
+      return less(args[0], args[1]);
+    case ExprOp::gt:
+      return less(args[1], args[0]);
+    case ExprOp::ge:
+      return inverted(less(args[0], args[1]));
+    case ExprOp::le:
+      return inverted(less(args[1], args[0]));
+    case ExprOp::eq:
+      if (args[0].dtype() == DType::i32 && equal(args[0], args[1])) return true;
+      if (less(args[0], args[1]) == true || less(args[1], args[0]) == true) return false;
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+Expr IndexFacts::settled(const Expr& e, std::vector<Extent>* may_be_empty) const {
+  return transform(e, [&](const Expr& node) { return settled_node(node, may_be_empty); });
+}
+
+Expr IndexFacts::settled_node(const Expr& e, std::vector<Extent>* may_be_empty) const {
+  switch (e->op) {
+    case ExprOp::read:
+      return settled_read(e, may_be_empty);
+    case ExprOp::select: {
+      const std::optional<bool> side = decided(e->args[0]);
+      return side ? e->args[*side ? 1 : 2] : Expr();
+    }
+    case ExprOp::logical_and:
+    case ExprOp::logical_or: {
+      const bool neutral = e->op == ExprOp::logical_and;
+      if (decided(e->args[0]) == neutral) return e->args[1];
+      return decided(e->args[1]) == neutral ? e->args[0] : Expr();
+    }
+    default:
+      if (!is_comparison(e->op) || e->args[0].dtype() != DType::i32 || is_data(e)) return Expr();
+      return binary(e->op, tidy_index(e->args[0]), tidy_index(e->args[1]));
+  }
+}
+
+Expr IndexFacts::settled_read(const Expr& e, std::vector<Extent>* may_be_empty) const {
+  const Shape& shape = e->tensor->shape;
+  std::vector<Expr> indices;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    Expr index = tidy_index(e->args[i]);
+    if (!proves_in_bounds(index, shape[i], axes_, {shape[i]})) {
+      const Expr last = extent_value(shape[i] - Extent(1));
+      if (!at_least(last, index)) index = min(index, last);
+      if (!proves_in_bounds(index, shape[i], axes_, {shape[i]}))
+        index = max(index, int_constant(0));
+    }
+    if (!proves_in_bounds(index, shape[i], axes_) &&
+        std::find(may_be_empty->begin(), may_be_empty->end(), shape[i]) == may_be_empty->end()) {
+      may_be_empty->push_back(shape[i]);
+    }
+    indices.push_back(std::move(index));
+  }
+  return read_op(e->tensor, std::move(indices));
+}
+
+}  // namespace emulsion

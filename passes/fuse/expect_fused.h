@@ -1,0 +1,26 @@
+#ifndef EMULSION_PASSES_FUSE_EXPECT_FUSED_H_
+#define EMULSION_PASSES_FUSE_EXPECT_FUSED_H_
+
+// The strict mode of fusion: what a user names has to be there, and in one group.
+
+#include <string>
+#include <vector>
+
+#include "dsl/graph.h"
+#include "passes/fuse/fusion_report.h"
+
+namespace emulsion {
+
+// `names`: a contraction and what follows it, "matmul+bias+relu", "conv+tanh". The contraction is a
+// sum of products over one axis (matmul) or three (conv), of any number of rows; then come bias,
+// relu, gelu, sigmoid and tanh, in any order. `grouped` is `graph` after fuse_epilogues(), and
+// `report` what that said.
+//
+// Error: a name that is none of these; a graph that holds no such thing; one that did not become a
+// group, with the reason from the report.
+void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& report,
+                  const std::vector<std::string>& names);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_FUSE_EXPECT_FUSED_H_

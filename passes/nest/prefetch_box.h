@@ -1,0 +1,29 @@
+#ifndef EMULSION_PASSES_NEST_PREFETCH_BOX_H_
+#define EMULSION_PASSES_NEST_PREFETCH_BOX_H_
+
+// What one step of a loop reads of a buffer, for a prefetch of it: the smallest box around the
+// indices of all reads, over all steps of the loops inside.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "passes/nest/loop_nest.h"
+
+namespace emulsion {
+
+// From `first` to `last`, both included.
+struct IndexRange {
+  Expr first, last;
+};
+
+// The range of each axis of the buffer, row-major, over run-time sizes, the loops around `loop` and
+// its own variable. No range: the index is not known, for it is itself read or no bound of it is.
+// Empty: the update, or the only part, of the loop's stage reads nothing of the buffer. Guards are
+// not looked at: the box of a tile that goes past an end goes past it too.
+std::vector<std::optional<IndexRange>> prefetch_box(const LoopNest& nest, const Loop& loop,
+                                                    const std::string& buffer);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_NEST_PREFETCH_BOX_H_

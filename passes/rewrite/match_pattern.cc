@@ -1,0 +1,468 @@
+#include "passes/rewrite/match_pattern.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "dsl/affine.h"
+#include "dsl/error.h"
+#include "passes/rewrite/bindings.h"
+#include "passes/rewrite/fold_scalars.h"
+#include "passes/rewrite/literal_of.h"
+
+namespace emulsion {
+namespace {
+
+struct Env;
+
+// An expression of the graph, and what its axes stand for: an operation that is seen through is not
+// written out, only read with its axes in mind.
+struct Term {
+  Expr e;
+  const Env* env;  // null: axes stand for themselves, as "@0" does
+};
+
+struct Env {
+  const Op* op;
+  std::vector<Term> axes, reduction_axes;
+};
+
+struct Goal {
+  Expr pattern;
+  Term term;
+  const Goal* next;
+};
+
+struct State {
+  std::unordered_map<std::string, Expr> axes;  // of the pattern -> "@3"
+  SizeBindings sizes;
+  std::map<std::string, Expr> wildcards;
+  std::vector<OpPtr> inner;                            // each once, the result first
+  std::vector<std::pair<Extent, Extent>> extents;      // to be compared when all sizes are known
+  std::vector<std::pair<Expr, Expr>> values_of_sizes;  // the same
+};
+
+bool is_commutative(ExprOp op) {
+  switch (op) {
+    case ExprOp::add:
+    case ExprOp::mul:
+    case ExprOp::min:
+    case ExprOp::max:
+    case ExprOp::eq:
+    case ExprOp::ne:
+    case ExprOp::logical_and:
+    case ExprOp::logical_or:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// a > b is b < a.
+std::optional<ExprOp> flipped(ExprOp op) {
+  switch (op) {
+    case ExprOp::lt:
+      return ExprOp::gt;
+    case ExprOp::gt:
+      return ExprOp::lt;
+    case ExprOp::le:
+      return ExprOp::ge;
+    case ExprOp::ge:
+      return ExprOp::le;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_wildcard(const Expr& e) {
+  return e->op == ExprOp::read &&
+         (e->tensor->kind == OpKind::input || e->tensor->kind == OpKind::weight);
+}
+
+// Whether it says how large something is: sizes and numbers, no axis and no read.
+bool is_value_of_sizes(const Expr& e) {
+  bool has_size = false, has_other = false;
+  visit(e, [&](const Expr& node) {
+    has_size = has_size || node->op == ExprOp::size;
+    has_other = has_other || node->op == ExprOp::axis || node->op == ExprOp::read ||
+                node->op == ExprOp::reduce;
+  });
+  return has_size && !has_other;
+}
+
+bool same_data(const Op& a, const Op& b) {
+  return a.kind == b.kind && a.dtype == b.dtype && a.shape == b.shape && *a.data == *b.data;
+}
+
+class Matcher {
+ public:
+  Matcher(const CheckedRule& rule, const OpPtr& result, const GraphAround& around)
+      : rule_(rule), result_(result), around_(around) {}
+
+  MatchResult run() {
+    State state;
+    std::vector<Expr> indices;
+    for (const Axis& axis : result_->axes) indices.push_back(new_axis(axis.extent()));
+    if (!rule_.pointwise) {
+      for (size_t i = 0; i < rule_.axes.size(); ++i) {
+        if (!bind_axis(rule_.axes[i], i, &state)) return {};
+      }
+    }
+    const Goal goal{rule_.value, {read_op(result_, indices), nullptr}, nullptr};
+    if (!solve(&goal, std::move(state)) && comparisons_ > kMostComparisons) {
+      refuse(fmt::format("expected at most {} comparisons with {}, got more", kMostComparisons,
+                         result_->name));
+    }
+    return std::move(found_);
+  }
+
+ private:
+  // --- axes and extents of the graph -------------------------------------------------------------
+
+  Expr new_axis(const Extent& extent) {
+    extents_.push_back(extent);
+    return axis_value(result_axis_name(extents_.size() - 1));
+  }
+
+  bool bind_axis(const Axis& pattern, size_t axis, State* state) {
+    state->axes[pattern.name()] = axis_value(result_axis_name(axis));
+    return bind_extent(pattern.extent(), extents_[axis], state);
+  }
+
+  static bool bind_extent(const Extent& pattern, const Extent& extent, State* state) {
+    const std::optional<bool> bound = unify(pattern, extent, &state->sizes);
+    if (!bound) state->extents.emplace_back(pattern, extent);
+    return bound.value_or(true);
+  }
+
+  // --- terms of the graph ------------------------------------------------------------------------
+
+  static Term value_of_axis(const Env& env, const std::string& name) {
+    if (auto i = axis_index(env.op->axes, name)) return env.axes[*i];
+    return env.reduction_axes[axis_index(env.op->reduction_axes, name).value()];
+  }
+
+  static Term resolved(Term term) {
+    while (term.env != nullptr && term.e->op == ExprOp::axis) {
+      term = value_of_axis(*term.env, term.e->name);
+    }
+    if (auto literal = literal_of(term.e)) term.e = *literal;
+    return term;
+  }
+
+  // The same without an environment: at axes "@0", ...
+  Expr written_out(const Term& term) {
+    ++comparisons_;
+    if (term.env == nullptr) return term.e;
+    return substitute_axes(term.e, [&](const std::string& name) {
+      return written_out(value_of_axis(*term.env, name));
+    });
+  }
+
+  const Env* env_of(const Term& read) {
+    envs_.push_back({read.e->tensor.get(), {}, {}});
+    for (const Expr& index : read.e->args) envs_.back().axes.push_back({index, read.env});
+    return &envs_.back();
+  }
+
+  static void add_inner(const OpPtr& op, State* state) {
+    const auto& inner = state->inner;
+    if (std::find(inner.begin(), inner.end(), op) == inner.end()) state->inner.push_back(op);
+  }
+
+  static bool reads_comprehension(const Expr& e) {
+    return e->op == ExprOp::read && e->tensor->kind == OpKind::compute;
+  }
+
+  // --- goals -------------------------------------------------------------------------------------
+
+  const Goal* goal(const Expr& pattern, const Term& term, const Goal* next) {
+    goals_.push_back({pattern, term, next});
+    return &goals_.back();
+  }
+
+  // Whether all of the goals can be reached together. Deterministic steps stay in the loop; a
+  // choice is tried on a copy of the state.
+  bool solve(const Goal* open, State state) {
+    for (; open != nullptr;) {
+      if (++comparisons_ > kMostComparisons) return false;
+      const Goal current = *open;
+      open = current.next;
+      const Expr& pattern = current.pattern;
+      Term term = resolved(current.term);
+      if (is_wildcard(pattern)) {
+        if (!bind_wildcard(pattern, term, &open, &state)) return false;
+        continue;
+      }
+      if (is_value_of_sizes(pattern)) {
+        state.values_of_sizes.emplace_back(pattern, written_out(term));
+        continue;
+      }
+      if (pattern->op == ExprOp::axis) {
+        if (!same_value(state.axes.at(pattern->name), written_out(term))) return false;
+        continue;
+      }
+      while (reads_comprehension(term.e) && term.e->tensor->combiner == Combiner::none) {
+        if (++comparisons_ > kMostComparisons) return false;
+        add_inner(term.e->tensor, &state);
+        term = resolved({term.e->tensor->body, env_of(term)});
+      }
+      if (pattern->op == ExprOp::reduce) return match_reduction(pattern, term, open, state);
+      if (term.e.dtype() != pattern.dtype()) return false;
+      if (pattern->op == ExprOp::constant) {
+        if (term.e->op != ExprOp::constant || !same_value(pattern, term.e)) return false;
+        continue;
+      }
+      if (pattern->op == ExprOp::read) {  // a constant with several elements
+        if (term.e->op != ExprOp::read || !same_data(*pattern->tensor, *term.e->tensor)) {
+          return false;
+        }
+        open = goals_for_args(pattern->args, term, open);
+        continue;
+      }
+      const std::vector<Expr>& args = pattern->args;
+      if (flipped(pattern->op) == term.e->op && term.e->args.size() == 2) {
+        open = goals_for_args({args[1], args[0]}, term, open);
+        continue;
+      }
+      if (term.e->op != pattern->op || term.e->args.size() != args.size()) return false;
+      if (is_commutative(pattern->op)) {
+        return solve(goals_for_args(args, term, open), state) ||
+               solve(goals_for_args({args[1], args[0]}, term, open), std::move(state));
+      }
+      open = goals_for_args(args, term, open);
+    }
+    return accept(state);
+  }
+
+  const Goal* goals_for_args(const std::vector<Expr>& args, const Term& term, const Goal* next) {
+    for (size_t i = args.size(); i-- > 0;) {
+      next = goal(args[i], {term.e->args[i], term.env}, next);
+    }
+    return next;
+  }
+
+  // Every order of the reduction axes in turn, that of the graph first.
+  bool match_reduction(const Expr& pattern, const Term& term, const Goal* open,
+                       const State& state) {
+    if (!reads_comprehension(term.e)) return false;
+    const OpPtr& op = term.e->tensor;
+    if (op->combiner != pattern->combiner || op->dtype != pattern.dtype() ||
+        op->reduction_axes.size() != pattern->axes.size()) {
+      return false;
+    }
+    const Env* read = env_of(term);
+    Env env = *read;
+    const size_t first = extents_.size();
+    for (const Axis& axis : op->reduction_axes) {
+      env.reduction_axes.push_back({new_axis(axis.extent()), nullptr});
+    }
+    envs_.push_back(std::move(env));
+    const Goal* body = goal(pattern->args[0], {op->body, &envs_.back()}, open);
+    std::vector<size_t> order(pattern->axes.size());
+    std::iota(order.begin(), order.end(), first);
+    do {
+      State tried = state;
+      add_inner(op, &tried);
+      bool fits = true;
+      for (size_t i = 0; i < order.size() && fits; ++i) {
+        fits = bind_axis(pattern->axes[i], order[i], &tried);
+      }
+      if (fits && solve(body, std::move(tried))) return true;
+    } while (comparisons_++ <= kMostComparisons &&
+             std::next_permutation(order.begin(), order.end()));
+    return false;
+  }
+
+  // --- wildcards ---------------------------------------------------------------------------------
+
+  bool bind_wildcard(const Expr& pattern, const Term& term, const Goal** open, State* state) {
+    const Op& wildcard = *pattern->tensor;
+    if (term.e.dtype() != wildcard.dtype) return false;
+    const auto bound = state->wildcards.find(wildcard.name);
+    if (bound != state->wildcards.end()) {
+      std::vector<Expr> indices;
+      for (const Expr& index : pattern->args) indices.push_back(at_graph_axes(index, *state));
+      return same_value(value_at(bound->second, indices), written_out(term));
+    }
+    const Expr value = written_out(term);
+    if (size_of(value).nodes > kMostPatternNodes) return false;
+    std::optional<Expr> function = as_function(pattern, value, *state);
+    if (!function) {
+      if (term.e->op != ExprOp::read || !bind_shape(wildcard, *term.e->tensor, state)) return false;
+      std::vector<Expr> parameters;
+      for (size_t i = 0; i < wildcard.shape.size(); ++i) {
+        parameters.push_back(axis_value(parameter_name(i)));
+      }
+      function = read_op(term.e->tensor, parameters);
+      *open = goals_for_args(pattern->args, term, *open);
+    }
+    if (wildcard.kind == OpKind::weight && !is_known(*function)) return false;
+    state->wildcards[wildcard.name] = *function;
+    return true;
+  }
+
+  static Expr at_graph_axes(const Expr& index, const State& state) {
+    return with_known_sizes(
+        substitute_axes(index, [&](const std::string& name) { return state.axes.at(name); }),
+        state.sizes);
+  }
+
+  static Expr with_known_sizes(const Expr& e, const SizeBindings& sizes) {
+    return transform(e, [&](const Expr& node) {
+      if (node->op != ExprOp::size) return Expr();
+      auto found = sizes.find(node->name);
+      return found == sizes.end() ? Expr() : extent_value(found->second);
+    });
+  }
+
+  // The value at "$0", "$1", ..., when the pattern reads each dimension of the wildcard from end to
+  // end at an axis of its own, or the one place that there is: then whatever the graph has there
+  // will do, as long as it depends on these axes only. Nothing: it is not so.
+  std::optional<Expr> as_function(const Expr& pattern, const Expr& value, const State& state) {
+    if (rule_.pointwise) return value;
+    const Op& wildcard = *pattern->tensor;
+    std::unordered_map<std::string, Expr> parameters;
+    for (size_t i = 0; i < wildcard.shape.size(); ++i) {
+      const Expr& index = pattern->args[i];
+      if (index->op == ExprOp::constant && wildcard.shape[i] == Extent(1)) continue;
+      if (index->op != ExprOp::axis) return std::nullopt;
+      const Expr axis = state.axes.at(index->name);
+      const Extent& extent = extents_[std::stoul(axis->name.substr(1))];
+      SizeBindings sizes = state.sizes;
+      if (unify(wildcard.shape[i], extent, &sizes) != true || sizes != state.sizes) {
+        return std::nullopt;
+      }
+      if (!parameters.emplace(axis->name, axis_value(parameter_name(i))).second) {
+        return std::nullopt;  // a diagonal
+      }
+    }
+    bool depends_on_others = false;
+    const Expr function = substitute_axes(value, [&](const std::string& name) {
+      auto found = parameters.find(name);
+      depends_on_others = depends_on_others || found == parameters.end();
+      return found == parameters.end() ? Expr() : found->second;
+    });
+    return depends_on_others ? std::nullopt : std::optional<Expr>(function);
+  }
+
+  static bool bind_shape(const Op& wildcard, const Op& tensor, State* state) {
+    if (wildcard.shape.size() != tensor.shape.size()) return false;
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      if (!bind_extent(wildcard.shape[i], tensor.shape[i], state)) return false;
+    }
+    return true;
+  }
+
+  bool is_known(const Expr& value) const {
+    bool known = true;
+    visit(value, [&](const Expr& e) {
+      if (e->op == ExprOp::read) known = known && around_.is_known(*e->tensor);
+    });
+    return known;
+  }
+
+  // --- the end -----------------------------------------------------------------------------------
+
+  bool accept(State state) {
+    for (const auto& [pattern, extent] : state.extents) {
+      if (unify(pattern, extent, &state.sizes) != true) return false;
+    }
+    for (const auto& [pattern, value] : state.values_of_sizes) {
+      for (const std::string& name : sizes_in(pattern)) {
+        if (!state.sizes.count(name)) return false;
+      }
+      const Expr expected = fold_scalars(with_sizes(pattern, state.sizes));
+      if (!same_value(expected, fold_scalars(value))) return false;
+    }
+    for (const std::string& size : rule_.rule->pattern.sizes()) {
+      if (!state.sizes.count(size)) return false;
+    }
+    Match match{rule_.rule->name, result_, {}, std::move(state.wildcards), std::move(state.sizes)};
+    for (const OpPtr& op : state.inner) {
+      if (op != result_) match.inner.push_back(op);
+    }
+    std::optional<std::string> reason = around_.why_not(match);
+    if (!reason && rule_.rule->why_not) reason = rule_.rule->why_not(match);
+    if (reason) {
+      refuse(*reason);
+      return false;
+    }
+    found_ = {std::move(match), ""};
+    return true;
+  }
+
+  static std::vector<std::string> sizes_in(const Expr& e) {
+    std::vector<std::string> names;
+    visit(e, [&](const Expr& node) {
+      if (node->op == ExprOp::size) names.push_back(node->name);
+    });
+    return names;
+  }
+
+  void refuse(const std::string& reason) {
+    if (found_.refused.empty()) found_.refused = reason;
+  }
+
+  const CheckedRule& rule_;
+  const OpPtr& result_;
+  const GraphAround& around_;
+  MatchResult found_;
+  int64_t comparisons_ = 0;
+  std::vector<Extent> extents_;  // of "@0", "@1", ...
+  std::deque<Env> envs_;         // pointers into them stay good
+  std::deque<Goal> goals_;
+};
+
+// How far may_fit() looks, and through how many operations: nearly every operation is none of
+// nearly every pattern, and that has to be seen quickly.
+constexpr int kLooksDown = 4;
+constexpr int kLooksThrough = 8;
+
+// False: `e` is not what the pattern says, whatever its names stand for.
+bool may_fit(const Expr& pattern, const Expr& e, int depth) {
+  if (depth == 0 || pattern->args.empty() || pattern->op == ExprOp::read) return true;
+  const Expr* value = &e;
+  for (int i = 0; (*value)->op == ExprOp::read; ++i) {
+    const Op& op = *(*value)->tensor;
+    if (op.kind != OpKind::compute) return op.kind == OpKind::constant;
+    if (pattern->op == ExprOp::reduce && op.combiner == pattern->combiner) {
+      return may_fit(pattern->args[0], op.body, depth - 1);
+    }
+    if (op.combiner != Combiner::none) return false;
+    if (i == kLooksThrough) return true;
+    value = &op.body;
+  }
+  const Expr& found = *value;
+  if (found->op == ExprOp::constant) return true;  // what the sizes of the pattern may be
+  const auto args_fit = [&](size_t first, size_t second) {
+    return may_fit(pattern->args[0], found->args[first], depth - 1) &&
+           may_fit(pattern->args[1], found->args[second], depth - 1);
+  };
+  if (flipped(pattern->op) == found->op) return args_fit(1, 0);
+  if (found->op != pattern->op || found->args.size() != pattern->args.size()) return false;
+  if (pattern->args.size() != 2) return may_fit(pattern->args[0], found->args[0], depth - 1);
+  return args_fit(0, 1) || (is_commutative(pattern->op) && args_fit(1, 0));
+}
+
+bool can_match(const CheckedRule& rule, const Op& result) {
+  const Expr& pattern = rule.value;
+  if (result.dtype != pattern.dtype()) return false;
+  if (!rule.pointwise && result.shape.size() != rule.axes.size()) return false;
+  if (result.combiner == Combiner::none) return may_fit(pattern, result.body, kLooksDown);
+  return pattern->op == ExprOp::reduce && result.combiner == pattern->combiner;
+}
+
+}  // namespace
+
+MatchResult match_pattern(const CheckedRule& rule, const OpPtr& result, const GraphAround& around) {
+  EMULSION_CHECK(result->kind == OpKind::compute, "{} is no comprehension", result->name);
+  if (!can_match(rule, *result)) return {};
+  return Matcher(rule, result, around).run();
+}
+
+}  // namespace emulsion
