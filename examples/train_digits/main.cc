@@ -109,6 +109,7 @@ int run(const Options& options, const Runfiles& runfiles) {
   fmt::print("network   64-128-64-10, ReLU between the layers, f32\n");
   fmt::print("training  {} images in batches of {}, rate {}, on {} thread{}\n", split.train.size(),
              options.batch, options.rate, options.threads, options.threads == 1 ? "" : "s");
+  std::fflush(stdout);
   Trainer trainer(split.train, options.batch, options.seed);
   const Progress progress(options.epochs);
   std::vector<double> seconds;

@@ -385,8 +385,10 @@ Graph differentiate(const Graph& graph, const std::vector<Tensor>& by) {
   std::vector<Tensor> arguments;
   for (const OpPtr& op : graph.arguments()) arguments.emplace_back(op);
   for (const Tensor& cotangent : cotangents) {
-    const bool is_needed = cotangent.defined() && result.find(cotangent.name()) != nullptr;
-    if (is_needed) arguments.push_back(cotangent);
+    if (!cotangent.defined()) continue;
+    // By that name there may be an operation that was numbered, when no gradient needs the input.
+    const OpPtr* op = result.find(cotangent.name());
+    if (op != nullptr && (*op)->kind == OpKind::input) arguments.push_back(cotangent);
   }
   return result.arguments(arguments);
 }

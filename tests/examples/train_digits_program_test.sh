@@ -26,7 +26,7 @@ check "the same seed gives the same losses" test "$(first_losses)" = "$(first_lo
 
 # A few tenths of a second after its first line, in the middle of very many epochs.
 interrupted() {
-  "$program" --epochs=10000 --no-jax >"$TEST_TMPDIR/interrupted" 2>&1 &
+  "$program" --epochs=10000 --threads=1 --no-jax >"$TEST_TMPDIR/interrupted" 2>&1 &
   local child=$!
   while ! grep -q '^training' "$TEST_TMPDIR/interrupted"; do sleep 0.1; done
   kill -INT "$child"

@@ -21,7 +21,9 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kPython = "/usr/bin/python3";
-constexpr const char* kScript = "tests/random/numpy_oracle.py";  // from the root of the runfiles
+// From the root of the runfiles.
+constexpr const char* kNumpyScript = "tests/random/numpy_oracle.py";
+constexpr const char* kJaxScript = "tests/random/jax_oracle.py";
 
 std::string make_folder() {
   const char* base = std::getenv("TEST_TMPDIR");
@@ -60,10 +62,12 @@ void write_questions(const std::string& folder, const std::vector<Recipe>& recip
   std::ofstream(folder + "/recipes.json") << json{{"graphs", graphs}};
 }
 
-void run_python(const std::string& folder) {
+// The script is given the folder, and then the other arguments.
+void run_python(const std::string& script, const std::string& folder,
+                const std::vector<std::string>& others) {
   std::string log = folder + "/log";
-  std::string folder_argument = folder;
-  std::vector<std::string> words = {kPython, "-I", kScript, folder};
+  std::vector<std::string> words = {kPython, "-I", script, folder};
+  words.insert(words.end(), others.begin(), others.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -80,7 +84,7 @@ void run_python(const std::string& folder) {
   int status = 0;
   waitpid(child, &status, 0);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw std::runtime_error(fmt::format("{} failed: {}", kScript, read_file(log)));
+    throw std::runtime_error(fmt::format("{} failed: {}", script, read_file(log)));
   }
 }
 
@@ -101,12 +105,11 @@ Expected read_expected(const json& entry, const std::string& data) {
   return expected;
 }
 
-}  // namespace
-
-std::vector<Answer> ask_numpy(const std::vector<Recipe>& recipes) {
+std::vector<Answer> ask(const std::string& script, const std::vector<Recipe>& recipes,
+                        const std::vector<std::string>& others) {
   std::string folder = make_folder();
   write_questions(folder, recipes);
-  run_python(folder);
+  run_python(script, folder, others);
   std::string data = read_file(folder + "/expected.bin");
   json answers = json::parse(read_file(folder + "/expected.json")).at("graphs");
   for (const char* file : {"inputs.bin", "recipes.json", "expected.bin", "expected.json", "log"}) {
@@ -124,6 +127,16 @@ std::vector<Answer> ask_numpy(const std::vector<Recipe>& recipes) {
     }
   }
   return result;
+}
+
+}  // namespace
+
+std::vector<Answer> ask_numpy(const std::vector<Recipe>& recipes) {
+  return ask(kNumpyScript, recipes, {});
+}
+
+std::vector<Answer> ask_jax(const std::vector<Recipe>& recipes, const std::string& site) {
+  return ask(kJaxScript, recipes, {site});
 }
 
 std::optional<std::string> first_difference(const Expected& expected, const TensorValue& actual) {

@@ -30,6 +30,14 @@ struct Answer {
 
 // Throws std::runtime_error, saying why, when Python or NumPy is missing or fails.
 std::vector<Answer> ask_numpy(const std::vector<Recipe>& recipes);
+// The gradients in JAX, of recipes whose floats are f64: in place of outputs one for each input and
+// weight of f64, in the order of the nodes, of the sum over outputs of f64 times the cotangent.
+// `site`: the folder that holds JAX.
+std::vector<Answer> ask_jax(const std::vector<Recipe>& recipes, const std::string& site);
+// What both take for the cotangent of an output at this row-major position.
+inline double cotangent_at(int64_t position) {
+  return static_cast<double>((position * 7 + 3) % 11 - 5) / 4;
+}
 
 // Nothing when they agree, else the first difference: "[3, 1]: expected 2 +- 1e-6, got 2.5". NaN
 // has to meet NaN, and a zero whose sign is known a zero of that sign; what the oracle does not

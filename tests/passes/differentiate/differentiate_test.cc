@@ -82,6 +82,16 @@ TEST(Differentiate, ANameThatIsTakenGetsANumber) {
   EXPECT_EQ(graph.outputs()[1]->name, "grad_grad_y");
 }
 
+TEST(Differentiate, ACotangentThatNothingNeedsIsNoArgumentWhateverElseHasItsName) {
+  const Tensor x = input("x", f32, {3});
+  const Tensor constant = pow(x, 0, "x_1"), square = mul(x, x, "y");
+  const Tensor t = mul(square, square);
+  const Graph graph = differentiate(Graph({constant, mul(t, t, "z")}), {x});
+  std::vector<std::string> names;
+  for (const OpPtr& op : graph.arguments()) names.push_back(op->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"x", "grad_z"}));
+}
+
 TEST(Gradients, OfMatmulAreContractionsOfPlainReads) {
   const Tensor x = input("x", f32, {Extent::size("B"), 4}), w = weight("w", f32, {4, 2});
   const Graph graph = differentiate(matmul(x, w, "y"), {x, w});
