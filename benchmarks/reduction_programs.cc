@@ -8,7 +8,7 @@ namespace emulsion::benchmarks {
 namespace {
 
 constexpr int kRows = 256, kColumns = 1024;
-constexpr double kTolerance = 1e-5;
+constexpr double kTolerance = 1e-4;  // sums in another order
 
 Tensor matrix(DType dtype = f32) { return input("x", dtype, {kRows, kColumns}); }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "dsl/operators.h"
@@ -149,11 +150,14 @@ Tensor concat(const std::vector<Tensor>& tensors, int axis, const std::string& n
     offset = offset + extent;
     ends.push_back(offset);
   }
-  Expr body = reads.back();
-  for (size_t p = parts.size() - 1; p-- > 0;) {
-    body = select(axes[along] < extent_value(ends[p]), reads[p], body);
-  }
-  return call.result(axes, body);
+  // By halves, so that of many parts few comparisons lead to each.
+  const std::function<Expr(size_t, size_t)> choose = [&](size_t first, size_t count) {
+    if (count == 1) return reads[first];
+    const size_t half = count / 2;
+    return select(axes[along] < extent_value(ends[first + half - 1]), choose(first, half),
+                  choose(first + half, count - half));
+  };
+  return call.result(axes, choose(0, parts.size()));
 }
 
 Tensor pad(const Tensor& x, const std::vector<int64_t>& low, const std::vector<int64_t>& high,

@@ -140,8 +140,9 @@ class StageSchedule {
   // for m in 17: .. if m*8 + i < 130
   //                       ->  for m in 16: ..; for m in 16 .. +1: .. if m*8 + i < 130
   // The loop, serial or parallel, becomes its interior, without the guards and the clamps that only
-  // its ends need, and edges that keep them. Where nothing can be spared it stays as it is.
-  // Halide: partition(m, Partition::Always).
+  // its ends need, and edges that keep them; and before, where a select decides by its steps what
+  // is computed (concat, pad), pieces with one choice each. Where nothing can be spared it stays as
+  // it is. Halide: partition(m, Partition::Always).
   StageSchedule& partition(const Axis& axis);
   // for mo: for mi: for ni  ->  for mo: tile mi: tile ni    by tensorize(mi)
   // The loop and all of this operation's loops inside it are one uOp of a tile machine: one Load,

@@ -53,6 +53,39 @@ void block_rows(const Op& op, size_t across, size_t last, int64_t lanes, StageSc
   if (between.size() > 1) stage->reorder(between);
 }
 
+// How many comparisons with that axis alone decide what is computed: the borders of what is
+// concatenated or padded, masks.
+std::map<std::string, int64_t> borders_by_axis(const Op& op) {
+  std::map<std::string, int64_t> borders;
+  const auto add = [&](const Expr& condition) {
+    visit(condition, [&](const Expr& e) {
+      const bool compares =
+          e->op == ExprOp::lt || e->op == ExprOp::le || e->op == ExprOp::gt || e->op == ExprOp::ge;
+      if (!compares) return;
+      std::set<std::string> axes;
+      bool is_index = true;
+      visit(e, [&](const Expr& part) {
+        if (part->op == ExprOp::axis) axes.insert(part->name);
+        is_index = is_index && part->op != ExprOp::read;
+      });
+      if (is_index && axes.size() == 1) ++borders[*axes.begin()];
+    });
+  };
+  visit(op.body, [&](const Expr& e) {
+    if (e->op == ExprOp::select) add(e->args[0]);
+  });
+  return borders;
+}
+
+// Whether vectors along the axis leave no loop behind.
+bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
+  const std::optional<int64_t> extent = axis.extent().as_constant();
+  return extent && *extent <= value_lanes(op, target);
+}
+
+// Threads are woken for each piece of a loop that they share.
+constexpr int64_t kMostBordersOfShared = 4;
+
 }  // namespace
 
 bool is_along(const Expr& read, const Axis& axis) {
@@ -160,7 +193,14 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
   const bool threads = wakes_threads(op, target);
   const size_t rows = vector_axis(op, target);
+  const std::map<std::string, int64_t> borders = borders_by_axis(op);
+  const auto borders_of = [&](const Axis& axis) {
+    const auto found = borders.find(axis.name());
+    return found == borders.end() ? 0 : found->second;
+  };
   Axis along = op.axes[rows];
+  std::vector<Axis> cut;  // the loops that say on which side of a border they are
+  if (borders_of(along) > 0 && !is_one_vector(op, along, target)) cut.push_back(along);
   std::optional<Axis> shared;
   if (threads && rows == 0) {  // one long row: a block of it for each task
     constexpr int64_t kBlock = 8192;
@@ -168,18 +208,28 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
     const Axis within(fresh_axis(op, "within"), kBlock);
     stage.split(along, *shared, within, kBlock, Tail::guard);
     along = within;
+    if (!cut.empty()) cut = {*shared};
   }
-  if (const auto across = crosses(op, target)) {
+  const auto across = crosses(op, target);
+  if (across) {
     block_rows(op, *across, rows, value_lanes(op, target), &stage);
+    cut.clear();
   } else {
     vectorize_points(op, along, target, &stage);
   }
+  size_t count = 0;  // of the leading loops that the threads share
   if (threads && rows > 0) {
-    const std::vector<Axis> loops(op.axes.begin(),
-                                  op.axes.begin() + static_cast<std::ptrdiff_t>(rows));
-    const size_t count = count_shared(loops, target);
+    std::vector<Axis> loops;
+    while (loops.size() < rows && borders_of(op.axes[loops.size()]) <= kMostBordersOfShared) {
+      loops.push_back(op.axes[loops.size()]);
+    }
+    count = count_shared(loops, target);
     if (count > 0) shared = fuse_leading(op, loops, count, &stage);
   }
+  for (size_t i = count > 1 ? count : 0; i < rows && !across; ++i) {
+    if (borders_of(op.axes[i]) > 0) cut.push_back(op.axes[i]);
+  }
+  for (const Axis& loop : cut) stage.partition(loop);
   if (shared) parallel_from(stage, *shared, op.shape, kPointsForThreads);
 }
 

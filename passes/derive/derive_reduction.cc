@@ -16,21 +16,6 @@ bool moves_with_the_reduction(const Op& op, const Expr& read) {
   });
 }
 
-// Whether some read walks memory with this axis, its last index moving by one element a step: one
-// that is read again at each step of the reduction, where `reduced`.
-bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced) {
-  bool found = false;
-  visit(op.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->args.empty()) return;
-    auto last = affine_of(e->args.back());
-    if (!last) return;
-    auto coefficient = last->coefficients.find(axis);
-    const bool walks = coefficient != last->coefficients.end() && coefficient->second == 1;
-    found = found || (walks && (!reduced || moves_with_the_reduction(op, e)));
-  });
-  return found;
-}
-
 // Whether some read walks memory from pixel to pixel and within each from colour to colour.
 bool walks_pixels(const Op& op, const Pixels& pixels) {
   const size_t behind = op.axes.size() - pixels.rows - 1;
@@ -49,31 +34,6 @@ bool walks_pixels(const Op& op, const Pixels& pixels) {
     found = found || walks;
   });
   return found;
-}
-
-// `rows`: how many of the first axes may be shared out; `last`: the loop that stands for the one
-// behind them, if that may be too. Returns the loop that the first axes have become, where all of
-// them are shared.
-std::optional<Axis> share_rows(const Op& op, size_t rows, const Target& target,
-                               const std::optional<Axis>& last, StageSchedule* stage) {
-  if (target.cores < 2) return std::nullopt;
-  std::vector<Extent> work = op.shape;
-  for (const Axis& axis : op.reduction_axes) {
-    if (axis.extent() != Extent(0)) work.push_back(axis.extent());  // the start value is left
-  }
-  const std::optional<int64_t> known = element_count(work);
-  if (known && *known < kReducedForThreads) return std::nullopt;
-  const std::vector<Axis> loops(op.axes.begin(),
-                                op.axes.begin() + static_cast<std::ptrdiff_t>(rows));
-  if (const size_t count = count_shared(loops, target); count > 0) {
-    const Axis tasks = fuse_leading(op, loops, count, stage);
-    parallel_from(*stage, tasks, work, kReducedForThreads);
-    return count == rows ? std::optional(tasks) : std::nullopt;
-  }
-  if (last && op.axes[rows].extent() != Extent(1)) {
-    parallel_from(*stage, *last, work, kReducedForThreads);
-  }
-  return std::nullopt;
 }
 
 // The stage that sums: where nothing is fused onto the sums, the result is a copy of it.
@@ -116,17 +76,32 @@ bool is_long(const Op& sums) {
   return steps >= kLong;
 }
 
+// The extents of what is summed up.
+std::vector<Extent> work_of(const Op& op) {
+  std::vector<Extent> work = op.shape;
+  for (const Axis& axis : op.reduction_axes) {
+    if (axis.extent() != Extent(0)) work.push_back(axis.extent());  // the start value is left
+  }
+  return work;
+}
+
+// How many sums along an axis of that extent are in registers at a time: one or more vectors. Of a
+// long sum each vector more saves a walk through what is summed.
+int64_t sums_at_a_time(int64_t extent, int64_t lanes, bool is_long) {
+  int64_t width = std::min(lanes, extent);
+  for (int64_t more = is_long ? 8 : 4; more >= 2 && width == lanes; more /= 2) {
+    if (extent % (lanes * more) == 0) width = lanes * more;
+  }
+  return width;
+}
+
 // Along the last axis, acc in one or more vectors, the reduction loops around nothing else:
 //   for rows: for tile: alloc acc: [start value]; for k: acc += ...; y = acc
 Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_rows,
                  Schedule* schedule) {
   const Axis& last = sums.axes.back();
   const int64_t extent = last.extent().constant_term();
-  int64_t width = std::min(lanes, extent);
-  // Of a long sum each vector more saves a walk through what is summed.
-  for (int64_t more = is_long(sums) ? 8 : 4; more >= 2 && width == lanes; more /= 2) {
-    if (extent % (lanes * more) == 0) width = lanes * more;
-  }
+  const int64_t width = sums_at_a_time(extent, lanes, is_long(sums));
   const std::string acc = accumulator_of(sums, result, schedule);
   Axis outer(fresh_axis(result, "tile"));
   const Axis inner(fresh_axis(result, "lane"));
@@ -160,6 +135,47 @@ std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes) {
 }
 
 }  // namespace
+
+bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced) {
+  bool found = false;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->args.empty()) return;
+    auto last = affine_of(e->args.back());
+    if (!last) return;
+    auto coefficient = last->coefficients.find(axis);
+    const bool walks = coefficient != last->coefficients.end() && coefficient->second == 1;
+    found = found || (walks && (!reduced || moves_with_the_reduction(op, e)));
+  });
+  return found;
+}
+
+bool wakes_threads_to_sum(const Op& op, const Target& target) {
+  const std::optional<int64_t> known = element_count(work_of(op));
+  return target.cores > 1 && (!known || *known >= kReducedForThreads);
+}
+
+std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, const Target& target,
+                               const std::optional<Axis>& last, StageSchedule* stage) {
+  if (!wakes_threads_to_sum(sums, target)) return std::nullopt;
+  const std::vector<Axis> loops(result.axes.begin(),
+                                result.axes.begin() + static_cast<std::ptrdiff_t>(rows));
+  if (const size_t count = count_shared(loops, target); count > 0) {
+    const Axis tasks = fuse_leading(result, loops, count, stage);
+    parallel_from(*stage, tasks, work_of(sums), kReducedForThreads);
+    return count == rows ? std::optional(tasks) : std::nullopt;
+  }
+  if (last && result.axes[rows].extent() != Extent(1)) {
+    parallel_from(*stage, *last, work_of(sums), kReducedForThreads);
+  }
+  return std::nullopt;
+}
+
+bool fills_registers(const Op& op, const Target& target) {
+  const int64_t lanes = value_lanes(op, target);
+  if (pixels_to_sum(op, lanes)) return true;
+  const std::optional<int64_t> extent = op.axes.back().extent().as_constant();
+  return extent && sums_at_a_time(*extent, lanes, is_long(op)) == *extent;
+}
 
 bool keeps_sums_in_registers(const Op& op, const Target& target) {
   if (op.axes.empty()) return false;
@@ -195,16 +211,14 @@ StageSchedule& derive_sums_in_lanes(const Op& op, const Target& target, Schedule
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
-  const size_t rows = op.axes.empty() ? 0 : op.axes.size() - 1;
+  if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
   if (keeps_sums_in_registers(op, target)) {
-    const std::optional<Pixels> pixels = pixels_to_sum(op, value_lanes(op, target));
-    const Axis around = derive_sums(op, op, target, true, schedule);
-    share_rows(op, pixels ? pixels->rows : rows, target, around, &stage);
-    return;
+    return derive_shared_sums(op, op, target, schedule);
   }
   if (has_sums_in_lanes(op, target)) {
     StageSchedule& lanes = derive_sums_in_lanes(op, target, schedule);
-    const std::optional<Axis> tasks = share_rows(op, op.axes.size(), target, std::nullopt, &stage);
+    const std::optional<Axis> tasks =
+        share_sums(op, op, op.axes.size(), target, std::nullopt, &stage);
     if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()));
     return;
   }
@@ -214,14 +228,22 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   const bool tileable =
       columns ? *columns >= 2 : last && is_contiguous_in_a_read(op, last->name(), true);
   if (!tileable) {
-    share_rows(op, op.axes.size(), target, std::nullopt, &stage);
+    share_sums(op, op, op.axes.size(), target, std::nullopt, &stage);
     return;
   }
   std::vector<Axis> order = {*last};
   for (size_t i = op.reduction_axes.size(); i-- > 0;) order.push_back(op.reduction_axes[i]);
   stage.reorder(order);
   vectorize_last(stage, *last, value_lanes(op, target), false);
-  share_rows(op, rows, target, std::nullopt, &stage);
+  share_sums(op, op, op.axes.size() - 1, target, std::nullopt, &stage);
+}
+
+void derive_shared_sums(const Op& sums, const Op& result, const Target& target,
+                        Schedule* schedule) {
+  const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target));
+  const Axis around = derive_sums(sums, result, target, true, schedule);
+  const size_t rows = pixels ? pixels->rows : sums.axes.size() - 1;
+  share_sums(sums, result, rows, target, around, &(*schedule)[result.name]);
 }
 
 }  // namespace emulsion

@@ -1,13 +1,17 @@
 #include "passes/derive/derive_schedule.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_tiles.h"
+#include "passes/derive/graph_reads.h"
 #include "passes/derive/read_through.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fusion_legality.h"
@@ -53,6 +57,53 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
 // Nothing to derive: and a loop that shares out no iterations would be divided by its extent.
 bool is_always_empty(const Op& op) {
   return std::find(op.shape.begin(), op.shape.end(), Extent(0)) != op.shape.end();
+}
+
+// Whether what is summed up at every place of `reader` is read there and nowhere else.
+bool reads_at_own_place(const Op& sums, const Op& reader) {
+  const Op& result = result_of(reader);
+  const std::optional<Reads> reads = reads_of(sums, reader, sums.shape.size());
+  if (!reads || reads->all.empty() || result.shape != sums.shape) return false;
+  return std::all_of(reads->all.begin(), reads->all.end(), [&](const std::vector<Affine>& read) {
+    for (size_t i = 0; i < read.size(); ++i) {
+      if (!is_axis(read[i], reads->axes[i])) return false;
+    }
+    return true;
+  });
+}
+
+struct SumsAndReader {
+  const Op *sums, *reader;
+};
+
+// Sums that can be in registers while what alone reads them is computed there.
+std::vector<SumsAndReader> sums_with_readers(const Graph& grouped, const Target& target) {
+  const Readers readers(grouped);
+  std::vector<SumsAndReader> found;
+  for (const OpPtr& op : grouped.ops()) {
+    if (op->kind != OpKind::compute || op->combiner == Combiner::none || is_always_empty(*op) ||
+        has_register_tiles(*op) || !keeps_sums_in_registers(*op, target) ||
+        combines_many_rows(*op, target)) {
+      continue;
+    }
+    const std::vector<const Op*>* const reading = readers.only_readers(*op);
+    if (reading == nullptr || reading->size() != 1) continue;
+    const Op& reader = *reading->front();
+    if (reader.kind == OpKind::fused && !fits_one_expression(reader)) continue;
+    if (sums_of(reader) != nullptr || crosses(result_of(reader), target)) continue;
+    if (reads_at_own_place(*op, reader)) found.push_back({op.get(), &reader});
+  }
+  return found;
+}
+
+// The sums, and what reads them at its own places.
+void derive_with_reader(const Op& sums, const Op& reader, const Target& target,
+                        Schedule* schedule) {
+  const Op& result = result_of(reader);
+  for (const OpPtr& member : reader.members) {
+    if (member.get() != &result) (*schedule)[member->name].compute_inline();
+  }
+  derive_shared_sums(sums, result, target, schedule);
 }
 
 }  // namespace
@@ -124,6 +175,11 @@ Schedule derive_schedule(const Graph& graph, const Graph& as_grouped, const Targ
       derive_rows(group, target, &schedule);
       done.insert(group.reader);
       for (const RowGroup::Producer& producer : group.producers) done.insert(producer.op);
+    }
+    for (const auto& [sums, reader] : sums_with_readers(grouped, target)) {
+      if (done.count(reader) || done.count(sums)) continue;
+      derive_with_reader(*sums, *reader, target, &schedule);
+      done.insert({reader, sums});
     }
   }
   for (const OpPtr& op : grouped.ops()) {

@@ -14,7 +14,8 @@
 //   columns, or few rows by     where both operands lie, or can be turned to lie, along the
 //   columns                     reduction; else, where masks are, one vector with a mask
 //   elementwise, data movement  vectors along the last axis, threads along the first; rows in
-//                               blocks where an operand lies across them (transpose)
+//                               blocks where an operand lies across them (transpose); loops cut at
+//                               the borders of what is joined, padded or masked
 //   reshape, transpose, slice   read through (inline), where vectors stay vectors of neighbours; a
 //   and broadcast between the   contraction copies panels of what lies across its columns, sums
 //   others                      up along the reduction what has few rows, and else, as for a
@@ -25,7 +26,11 @@
 //   goes on with them           over rows
 //   reduction, last axis        partial results in lanes (rfactor), at run-time lengths too;
 //                               threads over rows
-//   any other reduction         accumulators in vectors along the last axis
+//   reduction of many rows,     vectors along the columns, several rows at a time, results in
+//   more columns than fit       memory; threads over other axes, or wide blocks of columns
+//   registers
+//   any other reduction         accumulators in vectors along the last axis; what alone reads them,
+//                               at its own places, is computed while they are in registers (a mean)
 //   chain of stencils,          the rows of the last in strips that the threads share; what it
 //   depthwise convolutions,     reads row by row ahead of it, in windows that slide, sums in
 //   poolings                    registers

@@ -97,6 +97,25 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule);
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
+// Whether some read walks memory with this axis, its last index moving by one element a step: one
+// that is read again at each step of the reduction, where `reduced`.
+bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced);
+// Whether a reduction is worth several threads, or a run-time size decides.
+bool wakes_threads_to_sum(const Op& op, const Target& target);
+// Where it is, threads share the loops of `result` over `sums`. `rows`: how many of the first axes
+// may be shared out; `last`: the loop that stands for the one behind them, if that may be too.
+// Returns the loop that the first axes have become, where all of them are shared.
+std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, const Target& target,
+                               const std::optional<Axis>& last, StageSchedule* stage);
+// Whether all sums along the last axis are in registers at a time.
+bool fills_registers(const Op& op, const Target& target);
+
+// A reduction of many rows that lie one after another in memory, with more results in each than
+// registers hold: several rows at a time, results in memory.
+//   for r: for c: y[c] += x[r, c]  ->  for r: for c: unrolled row: vectorized lane
+bool combines_many_rows(const Op& op, const Target& target);
+void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule);
+
 // Whether derive_sums can keep the sums of a reduction in registers, a vector or a few at a time.
 bool keeps_sums_in_registers(const Op& op, const Target& target);
 // Those sums and what is fused onto them, `result`, or the same operation again:
@@ -104,6 +123,8 @@ bool keeps_sums_in_registers(const Op& op, const Target& target);
 // Returns the loop around a tile. `whole_rows`: as of vectorize_points.
 Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool whole_rows,
                  Schedule* schedule);
+// The same, of whole rows, with threads over the loops of the result.
+void derive_shared_sums(const Op& sums, const Op& result, const Target& target, Schedule* schedule);
 
 // Whether partial sums can lie in lanes along the last reduction axis.
 bool has_sums_in_lanes(const Op& op, const Target& target);
@@ -137,6 +158,9 @@ inline constexpr int64_t kPointsForThreads = kWorkForThreads / 8;
 // The same in elements that are summed up in vectors.
 inline constexpr int64_t kReducedForThreads = kWorkForThreads / 4;
 
+// Whether the product of `extents`, over run-time sizes, reaches `least`: always (an undefined
+// expression), never (nothing), or where a condition over the sizes holds.
+std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least);
 // Threads share `loop` where the product of `extents`, over run-time sizes, reaches `least`:
 // always, never, or decided by each call (specialize). The last directive on a stage.
 void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "dsl/expr.h"
 #include "passes/derive/derive_stage.h"
@@ -20,8 +22,7 @@ Expr product_of(const std::vector<Expr>& sizes) {
 
 }  // namespace
 
-void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,
-                   int64_t least) {
+std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least) {
   int64_t numbers = 1, at_least = 1;
   std::vector<Expr> sizes;
   for (const Extent& extent : extents) {
@@ -34,13 +35,18 @@ void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Ext
           saturated_product(at_least, std::max<int64_t>(extent.lower_bound().value_or(1), 1));
     }
   }
-  if (numbers == 0) return;
+  if (numbers == 0) return std::nullopt;
   const int64_t needed = (least - 1) / numbers + 1;
-  if (needed <= at_least) {
-    stage.parallel(loop);
-  } else if (!sizes.empty()) {
-    stage.specialize(product_of(sizes) >= int_constant(needed)).parallel(loop);
-  }
+  if (needed <= at_least) return Expr();
+  if (sizes.empty()) return std::nullopt;
+  return product_of(sizes) >= int_constant(needed);
+}
+
+void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,
+                   int64_t least) {
+  const std::optional<Expr> condition = reaches(extents, least);
+  if (!condition) return;
+  (condition->defined() ? stage.specialize(*condition) : stage).parallel(loop);
 }
 
 }  // namespace emulsion

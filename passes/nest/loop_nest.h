@@ -234,7 +234,8 @@ struct UopNode {
   std::vector<Guard> guards;  // all must hold, or what they mask does not happen
   bool atomic = false;        // an update whose instances may run at once
   // What it evaluates in place of the body of its stage: the same but for indices of reads, which
-  // have the same values wherever this uOp runs. Undefined: the body itself.
+  // have the same values wherever this uOp runs, and for selects, of which one branch is taken
+  // there. Undefined: the body itself.
   Expr body = Expr();
 };
 

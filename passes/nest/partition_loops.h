@@ -10,6 +10,9 @@
 //         where m = y.mo * 8 + y.mi  if m < 130  for y.mo in 16 .. +1
 //                                                  for y.mi in 8
 //                                                    store y[m] = x[min(m, 129)] ... if m < 130
+//
+// A loop with selects that its steps decide, as of what is concatenated, is cut into pieces before
+// (split_choices.h).
 
 #include <string>
 #include <vector>
@@ -21,7 +24,7 @@ namespace emulsion {
 // Every serial and parallel loop that is marked. The parts are one right after another, in order,
 // and no longer marked; what is inside an edge is left as it is. Where the bounds of the interior
 // depend on run-time sizes it may be empty, and so may the edges. A loop in which no guard and no
-// clamp can be spared comes back unchanged, as the same node.
+// clamp can be spared, and no select decided, comes back unchanged, as the same node.
 LoopNest partition_loops(const LoopNest& nest);
 // Those of these variables ("y.mo"), marked or not. Error: no such loop.
 LoopNest partition_loops(const LoopNest& nest, const std::vector<std::string>& variables);

@@ -24,24 +24,68 @@ std::string place_of(const IndexTable& table, size_t point) {
   return place;
 }
 
-// Whether two bodies are the same but for indices of reads; those, pairwise.
-bool same_but_for_indices(const Expr& a, const Expr& b,
-                          std::vector<std::pair<Expr, Expr>>* indices) {
-  if (a.same_as(b)) return true;
-  const bool reads = a->op == ExprOp::read;
-  if (a->op != b->op || a->dtype != b->dtype || a->name != b->name ||
-      a->args.size() != b->args.size()) {
-    return false;
+// Compares the body that a uOp evaluates with its stage's: the same but for indices of reads, and
+// for selects of which one branch is taken wherever the uOp runs.
+class BodyMatcher {
+ public:
+  // `axes`: what the axes of the stage are at each point; `runs`: at which the uOp runs.
+  BodyMatcher(IndexTable* axes, const PointMask& runs) : axes_(*axes), runs_(runs) {}
+
+  std::vector<std::pair<Expr, Expr>> indices;  // that differ, pairwise
+
+  // Leaves no indices behind where it fails.
+  bool matches(const Expr& own, const Expr& of_stage) {
+    if (own.same_as(of_stage)) return true;
+    const size_t known = indices.size();
+    if (has_same_form(own, of_stage)) return true;
+    indices.resize(known);
+    if (of_stage->op != ExprOp::select || !is_index(of_stage->args[0])) return false;
+    const Expr& condition = of_stage->args[0];
+    return (is_always(condition, true) && matches(own, of_stage->args[1])) ||
+           (is_always(condition, false) && matches(own, of_stage->args[2]));
   }
-  if (a->args.empty()) return equal(a, b);
-  for (size_t i = 0; i < a->args.size(); ++i) {
-    const Expr &x = a->args[i], &y = b->args[i];
-    const bool index = reads && is_index(x) && is_index(y);
-    if (index && !equal(x, y)) indices->emplace_back(x, y);
-    if (!index && !same_but_for_indices(x, y, indices)) return false;
+
+ private:
+  bool has_same_form(const Expr& own, const Expr& of_stage) {
+    if (own->op != of_stage->op || own->dtype != of_stage->dtype || own->name != of_stage->name ||
+        own->args.size() != of_stage->args.size()) {
+      return false;
+    }
+    if (own->args.empty()) return equal(own, of_stage);
+    const bool reads = own->op == ExprOp::read;
+    const bool chooses = own->op == ExprOp::select && is_index(of_stage->args[0]);
+    if (chooses && !has_same_condition(own, of_stage)) return false;
+    for (size_t i = chooses ? 1 : 0; i < own->args.size(); ++i) {
+      const Expr &x = own->args[i], &y = of_stage->args[i];
+      const bool is_place = reads && is_index(x) && is_index(y);
+      if (!is_place && !matches(x, y)) return false;
+      if (is_place && !equal(x, y)) indices.emplace_back(x, y);
+    }
+    return true;
   }
-  return true;
-}
+
+  bool has_same_condition(const Expr& own, const Expr& of_stage) {
+    if (!is_index(own->args[0])) return false;
+    if (equal(own->args[0], of_stage->args[0])) return true;
+    const IndexColumn x = axes_.values(own->args[0], runs_);
+    const IndexColumn& y = axes_.values(of_stage->args[0], runs_);
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      if (runs_[i] && (x[i] != 0) != (y[i] != 0)) return false;
+    }
+    return true;
+  }
+
+  bool is_always(const Expr& condition, bool holds) {
+    const IndexColumn& values = axes_.values(condition, runs_);
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      if (runs_[i] && (values[i] != 0) != holds) return false;
+    }
+    return true;
+  }
+
+  IndexTable& axes_;
+  const PointMask& runs_;
+};
 
 class LoopsVerifier : public ContextVisitor {
  public:
@@ -154,10 +198,6 @@ class LoopsVerifier : public ContextVisitor {
 
   void verify_body(const UopNode& uop, const Stage& stage, const PointMask& runs,
                    IndexTable* table) const {
-    std::vector<std::pair<Expr, Expr>> indices;
-    EMULSION_CHECK(uop.part != Part::init && same_but_for_indices(uop.body, stage.body, &indices),
-                   "nest {}: a uOp of {} evaluates {}, its stage {}", nest_.name, uop.stage,
-                   to_string(uop.body), to_string(stage.body));
     IndexTable axes(table->points());
     for (const std::string& size : nest_.sizes) axes.set(size, table->variables().at(size));
     for (size_t i = 0; i < uop.point.size(); ++i) {
@@ -165,7 +205,11 @@ class LoopsVerifier : public ContextVisitor {
       const Axis& axis = pure ? stage.axes[i] : stage.reduction_axes[i - stage.axes.size()];
       axes.set(axis.name(), table->values(uop.point[i], runs));
     }
-    for (const auto& [own, of_stage] : indices) {
+    BodyMatcher matcher(&axes, runs);
+    EMULSION_CHECK(uop.part != Part::init && matcher.matches(uop.body, stage.body),
+                   "nest {}: a uOp of {} evaluates {}, its stage {}", nest_.name, uop.stage,
+                   to_string(uop.body), to_string(stage.body));
+    for (const auto& [own, of_stage] : matcher.indices) {
       const IndexColumn x = axes.values(own, runs);
       const IndexColumn& y = axes.values(of_stage, runs);
       for (size_t i = 0; i < runs.size(); ++i) {

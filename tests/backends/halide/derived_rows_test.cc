@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "bazel/testing/needs.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
@@ -18,10 +20,10 @@ class DerivedRows : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { SKIP_UNLESS_IT_RUNS(target_); }
 
-  void expect_same(const Graph& graph, int cores) {
+  void expect_same(const Graph& graph, int cores,
+                   const std::vector<int64_t>& sizes = {0, 1, 2, 3, 15, 16, 17, 31, 33, 64, 97}) {
     target_.cores = cores;
-    expect_same_as_graph(graph, run_pipeline(graph, target_).nest,
-                         {0, 1, 2, 3, 15, 16, 17, 31, 33, 64, 97}, 1e-4, target_);
+    expect_same_as_graph(graph, run_pipeline(graph, target_).nest, sizes, 1e-4, target_);
   }
 
  private:
@@ -62,6 +64,25 @@ TEST_P(DerivedRows, SumsOfRowsAndColumnsOfAnyLength) {
                              Graph(reduce_max(bytes, {1})), Graph(reduce_min(bytes, {0}))}) {
     expect_same(graph, 1);
     expect_same(graph, 4);
+  }
+}
+
+// Enough of them for threads, and columns that fill the last vector and that do not.
+TEST_P(DerivedRows, SumsOfManyRowsInThreads) {
+  for (const Extent& columns : {Extent(4096), Extent(4101), kSize}) {
+    const Graph graph(sum(input("x", f32, {67, columns}), {0}));
+    for (int cores : {1, 2}) expect_same(graph, cores, {1, 4096, 4101});
+  }
+}
+
+TEST_P(DerivedRows, MeansOfWindows) {
+  PoolOptions options;
+  options.window_h = options.window_w = 3;
+  options.stride_h = options.stride_w = 2;
+  options.pad_top = options.pad_left = 1;
+  for (int64_t channels : {1, 3, 16, 35}) {
+    const Graph graph(relu(avg_pool(input("x", f32, {kSize, 9, 33, channels}), options)));
+    for (int cores : {1, 4}) expect_same(graph, cores, {0, 1, 3});
   }
 }
 

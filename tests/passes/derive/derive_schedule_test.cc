@@ -288,9 +288,9 @@ TEST(DeriveSchedule, ColumnSumsUseVectorsOfColumns) {
   EXPECT_TRUE(first(schedule, DirectiveKind::vectorize));
 }
 
-TEST(DeriveSchedule, ThreadsShareTheTilesOfAColumnSum) {
+TEST(DeriveSchedule, ThreadsShareTheColumnsOfAColumnSum) {
   const Schedule schedule = derive_schedule(Graph(sum(input("x", f32, {4096, 512}), {0})), kV4);
-  EXPECT_EQ(all(schedule, DirectiveKind::parallel), Strings{"sum.parallel(tile)"});
+  EXPECT_EQ(all(schedule, DirectiveKind::parallel), Strings{"sum.parallel(block)"});
 }
 
 TEST(DeriveSchedule, ASharedWeightIsPackedOnce) {

@@ -1,0 +1,142 @@
+// Reductions of many rows that lie one after another in memory, with a result for each column: more
+// results than registers hold.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/expr.h"
+#include "passes/derive/derive_stage.h"
+
+namespace emulsion {
+namespace {
+
+// How many rows are combined at a time: each is read as it lies in memory, a stream of its own, and
+// the results are loaded and stored once for all of them. Rows of a power of two all fall into one
+// set of the first cache, which holds eight lines at least.
+int64_t rows_at_a_time(const Extent& rows) {
+  constexpr int64_t kMost = 8;
+  for (int64_t count = kMost; count > kMost / 2; --count) {
+    if (rows.exact_quotient(count)) return count;
+  }
+  return kMost;
+}
+
+// The loops of one stage that combines rows, for that many columns.
+class RowBlocks {
+ public:
+  RowBlocks(const Op& op, const Extent& columns, int64_t lanes)
+      : rows_(op.reduction_axes.back()),
+        last_(op.axes.back()),
+        lane_(fresh_axis(op, "lane")),
+        row_(fresh_axis(op, "row")),
+        lanes_(lanes),
+        count_(rows_at_a_time(rows_.extent())),
+        reductions_(op.reduction_axes.rbegin(), op.reduction_axes.rend()),
+        all_rows_(rows_.extent().exact_quotient(count_)),
+        all_lanes_(columns.exact_quotient(lanes)) {}
+
+  // for r: for c: y[c] += x[r, c]  ->  for r: for c: unrolled row: vectorized lane
+  void combine(StageSchedule* stage) const {
+    stage->split(rows_, rows_, row_, count_, all_rows_ ? Tail::automatic : Tail::guard);
+    stage->split(last_, last_, lane_, lanes_, all_lanes_ ? Tail::automatic : Tail::predicate);
+    std::vector<Axis> order = {lane_, row_, last_};
+    order.insert(order.end(), reductions_.begin(), reductions_.end());
+    stage->reorder(order).vectorize(lane_).unroll(row_);
+  }
+
+  // Only the last rows have guards, and only the last vector of a row has masks.
+  void partition(StageSchedule* stage) const {
+    if (!all_rows_) stage->partition(rows_);
+    if (!all_lanes_) stage->partition(last_);
+  }
+
+  // for r: for c  ->  parallel block: for r: for c
+  void share(const Op& op, StageSchedule* stage) const {
+    const Axis block(fresh_axis(op, "block"));
+    stage->split(last_, block, last_, kVectorsOfTask, Tail::guard);
+    std::vector<Axis> order = {last_};
+    order.insert(order.end(), reductions_.begin(), reductions_.end());
+    order.push_back(block);
+    stage->reorder(order).parallel(block).partition(block);
+    if (!all_rows_) stage->partition(rows_);
+  }
+
+  static constexpr int64_t kVectorsOfTask = 128;
+
+ private:
+  Axis rows_, last_, lane_, row_;
+  int64_t lanes_, count_;
+  std::vector<Axis> reductions_;  // innermost first
+  bool all_rows_, all_lanes_;
+};
+
+// for block: alloc acc: for r: for c: acc[c] += x[r, c]; y[block] = acc
+// Threads share the blocks, which are as wide as they can be: of each row a thread walks through
+// one long part.
+void share_columns(const Op& op, int64_t width, int64_t lanes, Schedule* schedule) {
+  const std::string acc = fresh_stage(*schedule, op.name + "_acc");
+  const Axis block(fresh_axis(op, "block")), within(fresh_axis(op, "within"), width);
+  StageSchedule& y = (*schedule)[op.name];
+  const bool exact = op.axes.back().extent().exact_quotient(width).has_value();
+  y.cache_write(acc).split(op.axes.back(), block, within, width,
+                           exact ? Tail::automatic : Tail::shift_inwards);
+  vectorize_last(y, within, lanes);
+  y.parallel(block);
+  const RowBlocks blocks(op, width, lanes);
+  StageSchedule& combined = (*schedule)[acc].compute_at(op.name, block);
+  blocks.combine(&combined);
+  blocks.partition(&combined);
+}
+
+// Of a run-time number of columns: where there are enough for several threads, these share them.
+void share_run_time_columns(const Op& op, int64_t lanes, StageSchedule* stage) {
+  constexpr int64_t kLeastTasks = 2;
+  const RowBlocks blocks(op, op.axes.back().extent(), lanes);
+  blocks.combine(stage);
+  const Expr columns = extent_value(op.axes.back().extent());
+  std::vector<Extent> work = op.shape;
+  for (const Axis& axis : op.reduction_axes) work.push_back(axis.extent());
+  if (const std::optional<Expr> enough = reaches(work, kReducedForThreads)) {
+    const int64_t least = kLeastTasks * RowBlocks::kVectorsOfTask * lanes;
+    const Expr wide = columns >= int_constant(least);
+    blocks.share(op, &stage->specialize(enough->defined() ? *enough && wide : wide));
+  }
+  blocks.partition(&stage->specialize(columns >= int_constant(lanes)));
+}
+
+}  // namespace
+
+bool combines_many_rows(const Op& op, const Target& target) {
+  constexpr int64_t kManyRows = 64;
+  if (op.axes.empty()) return false;
+  const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
+  return rows.extent().as_constant().value_or(kManyRows) >= kManyRows &&
+         last.extent() != Extent(0) && !fills_registers(op, target) &&
+         is_contiguous_in_a_read(op, last.name(), true) &&
+         !is_contiguous_in_a_read(op, rows.name(), true);
+}
+
+void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule) {
+  constexpr int64_t kLeastVectors = 8;  // of the columns of a thread
+  const int64_t lanes = value_lanes(op, target);
+  StageSchedule& stage = (*schedule)[op.name];
+  const std::vector<Axis> outer(op.axes.begin(), op.axes.end() - 1);
+  const Extent& columns = op.axes.back().extent();
+  if (wakes_threads_to_sum(op, target) && count_shared(outer, target) == 0) {
+    if (!columns.is_constant()) return share_run_time_columns(op, lanes, &stage);
+    const int64_t all = columns.constant_term();
+    const int64_t tasks = std::min<int64_t>(target.cores, all / (kLeastVectors * lanes));
+    if (tasks > 1) {
+      const int64_t vectors = ((all + tasks - 1) / tasks + lanes - 1) / lanes;
+      return share_columns(op, vectors * lanes, lanes, schedule);
+    }
+  }
+  const RowBlocks blocks(op, columns, lanes);
+  blocks.combine(&stage);
+  blocks.partition(&stage);
+  share_sums(op, op, outer.size(), target, std::nullopt, &stage);
+}
+
+}  // namespace emulsion

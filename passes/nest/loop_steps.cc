@@ -1,0 +1,157 @@
+#include "passes/nest/loop_steps.h"
+
+#include <algorithm>
+
+#include "passes/index/simplify_index.h"
+
+namespace emulsion {
+namespace {
+
+// floor(dividend / divisor), over run-time sizes.
+struct Quotient {
+  Extent dividend;
+  int64_t divisor;
+};
+
+std::optional<Quotient> as_quotient(const Expr& e) {
+  if (auto affine = as_extent(e)) return Quotient{*affine, 1};
+  if (e->op != ExprOp::div) return std::nullopt;
+  const auto dividend = as_extent(e->args[0]);
+  const auto divisor = constant_value(e->args[1]);
+  if (!dividend || !divisor || *divisor < 1) return std::nullopt;
+  return Quotient{*dividend, *divisor};
+}
+
+bool never_negative(const Extent& extent) { return extent.lower_bound().value_or(-1) >= 0; }
+
+// With a variable in the place of each select between two numbers: it may be either.
+Expr without_choices(const Expr& expr, std::map<std::string, Range>* ranges) {
+  return transform(expr, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::select) return Expr();
+    const auto a = constant_value(e->args[1]), b = constant_value(e->args[2]);
+    if (!a || !b) return Expr();
+    const std::string name = "choice " + std::to_string(ranges->size());
+    ranges->emplace(name, Range{Extent(std::min(*a, *b)), Extent(std::max(*a, *b))});
+    return axis_value(name);
+  });
+}
+
+}  // namespace
+
+Expr floor_of(const Extent& dividend, int64_t divisor) {
+  if (auto exact = dividend.exact_quotient(divisor)) return extent_value(*exact);
+  return simplify_index(extent_value(dividend) / int_constant(divisor));
+}
+
+bool at_least(const Expr& a, const Expr& b) {
+  if (equal(a, b)) return true;
+  if (b->op == ExprOp::min && (at_least(a, b->args[0]) || at_least(a, b->args[1]))) return true;
+  if (a->op == ExprOp::max && (at_least(a->args[0], b) || at_least(a->args[1], b))) return true;
+  if (b->op == ExprOp::max) return at_least(a, b->args[0]) && at_least(a, b->args[1]);
+  if (a->op == ExprOp::min) return at_least(a->args[0], b) && at_least(a->args[1], b);
+  const auto x = as_quotient(a), y = as_quotient(b);
+  if (!x || !y) return false;
+  if (x->divisor == y->divisor && never_negative(x->dividend - y->dividend)) return true;
+  // floor(n / d) >= c where n >= c * d, and floor(n / d) <= c where n < (c + 1) * d.
+  if (auto least = constant_value(b)) {
+    return never_negative(x->dividend - Extent(*least * x->divisor));
+  }
+  if (auto most = constant_value(a)) {
+    return never_negative(Extent((*most + 1) * y->divisor - 1) - y->dividend);
+  }
+  return false;
+}
+
+Expr least_of(const Expr& a, const Expr& b) {
+  if (at_least(b, a)) return a;
+  return at_least(a, b) ? b : min(a, b);
+}
+
+Expr greatest_of(const Expr& a, const Expr& b) {
+  if (at_least(a, b)) return a;
+  return at_least(b, a) ? b : max(a, b);
+}
+
+Expr difference(const Expr& a, const Expr& b) {
+  const auto x = as_extent(a), y = as_extent(b);
+  if (x && y) return extent_value(*x - *y);
+  if (b->op == ExprOp::max) {
+    return least_of(difference(a, b->args[0]), difference(a, b->args[1]));
+  }
+  if (a->op == ExprOp::min) {
+    return least_of(difference(a->args[0], b), difference(a->args[1], b));
+  }
+  return simplify_index(a - b);
+}
+
+Expr steps_between(const Expr& from, const Expr& to) {
+  const Expr steps = difference(to, from);
+  return at_least(to, from) ? steps : greatest_of(steps, int_constant(0));
+}
+
+Range range_of(const Loop& loop) {
+  Range range = range_below(loop.extent);
+  if (!range.is_known) {  // of a stage whose window slides: at most as many steps as at first
+    const auto steps =
+        interval_of(loop.extent, [](const std::string&) { return Range::unknown(); });
+    if (steps && steps->fixed.empty()) range = {0, steps->high - Extent(1)};
+  }
+  const auto min = as_extent(loop.min);
+  if (!min || !range.is_known) return Range::unknown();
+  if (range.divisor > 1) return *min == Extent(0) ? range : Range::unknown();
+  return {range.low + *min, range.high + *min};
+}
+
+std::optional<Slope> slope_along(const Expr& index, const std::string& variable,
+                                 const std::map<std::string, Range>& ranges) {
+  std::map<std::string, Range> known = ranges;
+  const Expr sum = without_choices(index, &known);
+  const auto interval = interval_of(sum, [&](const std::string& name) -> std::optional<Range> {
+    if (name == variable) return std::nullopt;
+    auto found = known.find(name);
+    return found == known.end() ? Range::unknown() : found->second;
+  });
+  if (!interval || interval->fixed.size() != 1) return std::nullopt;
+  const auto& [term, factor] = interval->fixed.begin()->second;
+  if (term->op != ExprOp::axis || term->name != variable) return std::nullopt;
+  return Slope{factor, interval->low, interval->high};
+}
+
+bool SparedSteps::restrict_to(const Expr& spare) {
+  const std::optional<Slope> slope = slope_along(spare, variable_, *others_);
+  if (!slope) return false;
+  const auto& [factor, low, high] = *slope;
+  // factor * v + low >= 0
+  if (factor > 0) {
+    const Expr least = floor_of(Extent(factor - 1) - low, factor);
+    first = first ? greatest_of(*first, least) : least;
+  } else {
+    const Expr past = floor_of(low + Extent(-factor), -factor);
+    end = end ? least_of(*end, past) : past;
+  }
+  return true;
+}
+
+Expr SparedSteps::without_clamps(const Expr& index,
+                                 const std::function<Expr(const Expr&)>& in_loops) {
+  return transform(index, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::min && e->op != ExprOp::max) return Expr();
+    const bool bound_first = as_extent(e->args[0]).has_value();
+    const Expr &value = e->args[bound_first ? 1 : 0], &bound = e->args[bound_first ? 0 : 1];
+    if (!as_extent(bound)) return Expr();
+    const Expr at = in_loops ? in_loops(value) : value;
+    return restrict_to(e->op == ExprOp::min ? bound - at : at - bound) ? value : Expr();
+  });
+}
+
+std::map<std::string, Expr> point_of(const Stage& stage, const UopNode& uop) {
+  std::map<std::string, Expr> point;
+  for (size_t i = 0; i < uop.point.size(); ++i) {
+    const bool pure = i < stage.axes.size();
+    const Axis& axis = pure ? stage.axes[i] : stage.reduction_axes[i - stage.axes.size()];
+    point[axis.name()] = uop.point[i];
+  }
+  return point;
+}
+
+}  // namespace emulsion

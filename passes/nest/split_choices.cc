@@ -1,0 +1,288 @@
+#include "passes/nest/split_choices.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "passes/index/index_table.h"
+#include "passes/index/simplify_index.h"
+#include "passes/nest/loop_steps.h"
+#include "passes/nest/visit_nest.h"
+
+namespace emulsion {
+namespace {
+
+// When a condition holds: at no step before `from` and at every one from `to` on, or the other way
+// round.
+struct Turn {
+  bool rises;
+  Expr from, to;
+  // At other steps a tail keeps the indices inside, and nothing is said.
+  std::optional<Expr> first, end;
+};
+
+using Key = std::pair<const UopNode*, const ExprNode*>;  // a comparison in the body of a uOp
+using Turns = std::map<Key, std::optional<Turn>>;        // nothing: it cannot be told
+
+bool is_logical(ExprOp op) {
+  return op == ExprOp::logical_and || op == ExprOp::logical_or || op == ExprOp::logical_not;
+}
+
+// The comparisons that decide which branches of selects are taken inside a loop.
+class TurnFinder : public NestVisitor {
+ public:
+  TurnFinder(const LoopNest& nest, const std::vector<const Loop*>& around, const Loop& loop)
+      : nest_(nest), variable_(loop.variable()) {
+    for (const Loop* outer : around) ranges_.insert_or_assign(outer->variable(), range_of(*outer));
+  }
+
+  Turns turns;
+
+ private:
+  void visit_loop(const Loop& loop) override {
+    ranges_.insert_or_assign(loop.variable(), range_of(loop));
+    NestVisitor::visit_loop(loop);
+    ranges_.erase(loop.variable());
+  }
+
+  void visit_uop(const UopNode& uop) override {
+    if (uop.part == Part::init) return;
+    const Stage& stage = nest_.stage(uop.stage);
+    SparedSteps steps(variable_, &ranges_);
+    std::map<std::string, Expr> point = point_of(stage, uop);
+    for (auto& [axis, index] : point) index = steps.without_clamps(index);
+    visit(body_of(stage, uop), [&](const Expr& e) {
+      if (e->op == ExprOp::select && is_index(e->args[0])) add(uop, point, steps, e->args[0]);
+    });
+  }
+
+  void add(const UopNode& uop, const std::map<std::string, Expr>& point, const SparedSteps& steps,
+           const Expr& condition) {
+    if (is_logical(condition->op)) {
+      for (const Expr& part : condition->args) add(uop, point, steps, part);
+      return;
+    }
+    std::optional<Turn> turn = turn_of(condition, point);
+    if (turn) turn->first = steps.first, turn->end = steps.end;
+    auto [known, is_new] = turns.try_emplace({&uop, &condition.node()}, turn);
+    if (is_new || !known->second) return;
+    // The node is at several places of the tree, or of the body.
+    if (!turn || !is_same(*known->second, *turn)) known->second.reset();
+  }
+
+  static bool is_same(const Turn& a, const Turn& b) {
+    const auto same = [](const std::optional<Expr>& x, const std::optional<Expr>& y) {
+      return x && y ? equal(*x, *y) : !x && !y;
+    };
+    return a.rises == b.rises && equal(a.from, b.from) && equal(a.to, b.to) &&
+           same(a.first, b.first) && same(a.end, b.end);
+  }
+
+  std::optional<Turn> turn_of(const Expr& condition,
+                              const std::map<std::string, Expr>& point) const {
+    const std::optional<Expr> spare = spare_of(condition, point);
+    if (!spare) return std::nullopt;
+    const std::optional<Slope> slope = slope_along(*spare, variable_, ranges_);
+    if (!slope) return std::nullopt;
+    const auto& [factor, low, high] = *slope;
+    // It holds where factor * v + [low, high] is not negative.
+    if (factor > 0) {
+      return Turn{true,
+                  floor_of(Extent(factor - 1) - high, factor),
+                  floor_of(Extent(factor - 1) - low, factor),
+                  {},
+                  {}};
+    }
+    return Turn{false,
+                floor_of(low - Extent(factor), -factor),
+                floor_of(high - Extent(factor), -factor),
+                {},
+                {}};
+  }
+
+  // What is not negative where the condition holds.
+  static std::optional<Expr> spare_of(const Expr& condition,
+                                      const std::map<std::string, Expr>& point) {
+    const ExprOp op = condition->op;
+    const bool is_less = op == ExprOp::lt || op == ExprOp::le;
+    if (!is_less && op != ExprOp::gt && op != ExprOp::ge) return std::nullopt;
+    if (condition->args[0].dtype() != DType::i32) return std::nullopt;
+    const auto in_loops = [&](const Expr& e) {
+      return substitute_axes(e, [&](const std::string& axis) { return point.at(axis); });
+    };
+    const Expr a = in_loops(condition->args[0]), b = in_loops(condition->args[1]);
+    const Expr spare = is_less ? b - a : a - b;
+    return op == ExprOp::le || op == ExprOp::ge ? spare : spare - int_constant(1);
+  }
+
+  const LoopNest& nest_;
+  const std::string variable_;
+  std::map<std::string, Range> ranges_;  // of the other loops
+};
+
+// All steps at which something changes, in order as far as that can be told.
+std::vector<Expr> borders_of(const Turns& turns) {
+  std::vector<int64_t> numbers;
+  std::vector<Expr> others;
+  for (const auto& [key, turn] : turns) {
+    if (!turn) continue;
+    for (const std::optional<Expr>& border :
+         {std::optional(turn->from), std::optional(turn->to), turn->first, turn->end}) {
+      if (!border) continue;
+      const Expr& step = *border;
+      if (const auto number = constant_value(step)) {
+        numbers.push_back(*number);
+      } else {
+        others.push_back(step);
+      }
+    }
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  std::vector<Expr> borders;
+  for (int64_t number : numbers) borders.push_back(int_constant(number));
+  for (const Expr& step : others) {
+    const auto behind = std::find_if(borders.begin(), borders.end(),
+                                     [&](const Expr& border) { return at_least(border, step); });
+    if (behind == borders.end() || !equal(*behind, step)) borders.insert(behind, step);
+  }
+  return borders;
+}
+
+// The steps of a piece: from each of the `least` on, before `past`.
+struct Steps {
+  std::vector<Expr> least;
+  Expr past;
+};
+
+// Writes the bodies of the uOps inside a piece.
+class Chooser : public NestMutator {
+ public:
+  Chooser(const LoopNest& nest, const Turns& turns, const Steps& steps)
+      : nest_(nest), turns_(turns), steps_(steps) {}
+
+ private:
+  NodePtr mutate_uop(const NodePtr& node, const UopNode& uop) override {
+    if (uop.part == Part::init) return node;
+    done_.clear();
+    uop_ = &uop;
+    const Expr& body = body_of(nest_.stage(uop.stage), uop);
+    Expr chosen = choose(body);
+    if (chosen.same_as(body)) return node;
+    UopNode made = uop;
+    made.body = std::move(chosen);
+    return make_node(std::move(made));
+  }
+
+  // From above: what is not chosen is not looked at.
+  Expr choose(const Expr& e) {
+    if (e->op == ExprOp::select) {
+      if (const auto holds = truth_of(e->args[0])) return choose(e->args[*holds ? 1 : 2]);
+    }
+    if (auto found = done_.find(&e.node()); found != done_.end()) return found->second;
+    std::vector<Expr> args;
+    bool same = true;
+    for (size_t i = 0; i < e->args.size(); ++i) {
+      const bool is_condition = e->op == ExprOp::select && i == 0;
+      args.push_back(is_condition ? without_known(e->args[i]) : choose(e->args[i]));
+      same = same && args.back().same_as(e->args[i]);
+    }
+    Expr result = e;
+    if (!same) {
+      auto node = std::make_shared<ExprNode>(e.node());
+      node->args = std::move(args);
+      result = Expr(std::shared_ptr<const ExprNode>(std::move(node)));
+    }
+    done_.emplace(&e.node(), result);
+    return result;
+  }
+
+  // Of a && b, where a holds, b.
+  Expr without_known(const Expr& condition) const {
+    const bool both = condition->op == ExprOp::logical_and;
+    if (!both && condition->op != ExprOp::logical_or) return condition;
+    const Expr &a = condition->args[0], &b = condition->args[1];
+    if (truth_of(a) == both) return without_known(b);
+    if (truth_of(b) == both) return without_known(a);
+    const Expr x = without_known(a), y = without_known(b);
+    if (x.same_as(a) && y.same_as(b)) return condition;
+    return both ? x && y : x || y;
+  }
+
+  std::optional<bool> truth_of(const Expr& condition) const {
+    switch (condition->op) {
+      case ExprOp::logical_not: {
+        const std::optional<bool> holds = truth_of(condition->args[0]);
+        return holds ? std::optional(!*holds) : std::nullopt;
+      }
+      case ExprOp::logical_and:
+      case ExprOp::logical_or: {
+        const bool decides = condition->op == ExprOp::logical_or;
+        const auto a = truth_of(condition->args[0]), b = truth_of(condition->args[1]);
+        if (a == decides || b == decides) return decides;
+        return a && b ? std::optional(!decides) : std::nullopt;
+      }
+      default:
+        break;
+    }
+    auto found = turns_.find({uop_, &condition.node()});
+    if (found == turns_.end() || !found->second) return std::nullopt;
+    const Turn& turn = *found->second;
+    if (turn.first && !starts_from(*turn.first)) return std::nullopt;
+    if (turn.end && !at_least(*turn.end, steps_.past)) return std::nullopt;
+    if (at_least(turn.from, steps_.past)) return !turn.rises;
+    return starts_from(turn.to) ? std::optional(turn.rises) : std::nullopt;
+  }
+
+  // Whether all steps of the piece are at that one or behind it.
+  bool starts_from(const Expr& step) const {
+    return std::any_of(steps_.least.begin(), steps_.least.end(),
+                       [&](const Expr& least) { return at_least(least, step); });
+  }
+
+  const LoopNest& nest_;
+  const Turns& turns_;
+  const Steps& steps_;
+  const UopNode* uop_ = nullptr;
+  std::unordered_map<const ExprNode*, Expr> done_;
+};
+
+}  // namespace
+
+std::vector<Loop> split_at_choices(const LoopNest& nest, const std::vector<const Loop*>& around,
+                                   const Loop& loop) {
+  TurnFinder finder(nest, around, loop);
+  finder.walk(*loop.body);
+  const Expr past = simplify_index(loop.min + loop.extent);
+  std::vector<Expr> borders = borders_of(finder.turns);
+  if (borders.empty()) return {};
+  borders.push_back(past);
+  std::vector<Loop> pieces;
+  Steps steps{{loop.min}, past};
+  Expr begin = loop.min;
+  bool changed = false;
+  for (const Expr& border : borders) {
+    // Borders that cannot be ordered may be before this one, or behind the end.
+    const Expr end = least_of(greatest_of(border, begin), past);
+    if (!at_least(begin, end)) {
+      steps.past = border;
+      Loop piece = loop;
+      piece.partition = false;
+      piece.min = begin;
+      piece.extent = steps_between(begin, end);
+      piece.body = Chooser(nest, finder.turns, steps).mutate(loop.body);
+      changed = changed || piece.body != loop.body;
+      pieces.push_back(std::move(piece));
+      begin = end;
+    }
+    // All numbers are in order.
+    if (constant_value(border) && constant_value(steps.least.back())) steps.least.pop_back();
+    steps.least.push_back(border);
+  }
+  return changed ? pieces : std::vector<Loop>{};
+}
+
+}  // namespace emulsion

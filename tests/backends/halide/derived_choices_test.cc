@@ -1,0 +1,54 @@
+// What is joined or padded, as derived: the kernels compute what the graph says at every size.
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "dsl/operators.h"
+#include "passes/pipeline.h"
+#include "tests/backends/halide/nest_cases.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kSize = Extent::size("B");
+
+void expect_same(const Graph& graph) {
+  for (int cores : {1, 4}) {
+    Target target = Target::host();
+    target.cores = cores;
+    expect_same_as_graph(graph, run_pipeline(graph, target).nest, {0, 1, 3, 15, 16, 17, 33, 50}, 0,
+                         target);
+  }
+}
+
+Tensor joined(const std::vector<Extent>& extents, int axis, const Extent& other) {
+  std::vector<Tensor> parts;
+  for (const Extent& extent : extents) {
+    const Shape shape = axis == 0 ? Shape{extent, other} : Shape{other, extent};
+    parts.push_back(input("x" + std::to_string(parts.size()), f32, shape));
+  }
+  return concat(parts, axis);
+}
+
+TEST(DerivedChoices, JoinedRowsAndColumns) {
+  for (int axis : {0, 1}) {
+    expect_same(Graph(joined({37, 1, 90}, axis, kSize)));
+    expect_same(Graph(joined({kSize, 13}, axis, 19)));
+    expect_same(Graph(joined({700, 301}, axis, 256)));
+  }
+  expect_same(Graph(concat({input("a", f32, {100000}), input("b", f32, {70001})}, 0)));
+}
+
+TEST(DerivedChoices, ManyParts) {
+  for (int axis : {0, 1}) expect_same(Graph(joined(std::vector<Extent>(40, 3), axis, 5)));
+}
+
+TEST(DerivedChoices, Frames) {
+  expect_same(Graph(pad(input("x", f32, {kSize, kSize}), {3, 2}, {1, 9}, 2)));
+  expect_same(Graph(pad(input("x", u8, {5, kSize, 3}), {1, 2, 0}, {0, 3, 0}, 2)));
+  expect_same(Graph(pad(input("x", f32, {400, 700}), {3, 2}, {1, 9}, 2)));
+}
+
+}  // namespace
+}  // namespace emulsion

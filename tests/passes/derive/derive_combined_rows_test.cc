@@ -1,0 +1,162 @@
+// Reductions of many rows with a result for each column, and reductions whose results are read
+// where they are made: in derived schedules.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/derive/derive_schedule.h"
+#include "tests/passes/check_nest.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kSize = Extent::size("B");
+const char* const kLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+
+Target target_of(const std::string& level, int cores) {
+  return Target::parse(level + ",cores=" + std::to_string(cores));
+}
+
+std::string derived(const Tensor& y, const Target& target) {
+  return to_string(derive_schedule(Graph(y), target));
+}
+
+Tensor sum_of_columns(const Extent& rows, const Extent& columns) {
+  return sum(input("x", f32, {rows, columns}), {0}, false, "s");
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(DeriveCombinedRows, SeveralRowsAreCombinedAtATime) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    const std::string lanes = std::to_string(target.vector_lanes(f32));
+    EXPECT_EQ(derived(sum_of_columns(800, 1600), target),
+              "emulsion schedule 1\ns.split(r0, r0, row, 8)\ns.split(i1, i1, lane, " + lanes +
+                  ")\ns.reorder(lane, row, i1, r0)\ns.vectorize(lane)\ns.unroll(row)\n");
+  }
+}
+
+TEST(DeriveCombinedRows, OnlyTheEndsOfTheLoopsHaveMasks) {
+  for (const char* level : kLevels) {
+    const std::string text = derived(sum_of_columns(1009, 1009), target_of(level, 1));
+    EXPECT_TRUE(has(text, "s.split(r0, r0, row, 8, guard)\n")) << text;
+    EXPECT_TRUE(has(text, ", predicate)\n")) << text;
+    EXPECT_TRUE(has(text, "s.partition(r0)\ns.partition(i1)\n")) << text;
+  }
+  // As many rows at a time as divide them all.
+  const std::string text = derived(sum_of_columns(700, 1009), target_of("x86-64-v3", 1));
+  EXPECT_TRUE(has(text, "s.split(r0, r0, row, 7)\n")) << text;
+  EXPECT_FALSE(has(text, "s.partition(r0)")) << text;
+}
+
+TEST(DeriveCombinedRows, OfRunTimeSizesThereAreThreeKinds) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 4);
+    const std::string lanes = std::to_string(target.vector_lanes(f32));
+    const std::string text = derived(sum_of_columns(kSize, kSize), target);
+    // Wide and large: in threads. Else as long as there is a whole vector only the ends have masks.
+    EXPECT_TRUE(has(text, ">= 262144 && B >= " + std::to_string(256 * target.vector_lanes(f32)) +
+                              ")\ns.split(i1, block, i1, 128, guard)\ns.reorder(i1, r0, block)\n"
+                              "s.parallel(block)\ns.partition(block)\ns.partition(r0)\n"))
+        << text;
+    EXPECT_TRUE(has(text, "s.specialize(B >= " + lanes + ")\ns.partition(r0)\ns.partition(i1)\n"))
+        << text;
+  }
+  const std::string text = derived(sum_of_columns(kSize, kSize), target_of("x86-64-v3", 1));
+  EXPECT_FALSE(has(text, "specialize")) << text;
+}
+
+TEST(DeriveCombinedRows, EachThreadWalksThroughLongPartsOfTheRows) {
+  for (const char* level : kLevels) {
+    const std::string text = derived(sum_of_columns(4096, 512), target_of(level, 2));
+    EXPECT_TRUE(has(text, "s.split(i1, block, within, 256)\n")) << text;
+    EXPECT_TRUE(has(text, "s.parallel(block)\ns_acc.compute_at(s, block)\n")) << text;
+  }
+  const std::string text = derived(sum_of_columns(4096, 300), target_of("x86-64-v3", 2));
+  EXPECT_TRUE(has(text, "s.split(i1, block, within, 152, shift_inwards)\n")) << text;
+}
+
+TEST(DeriveCombinedRows, ThreadsShareOtherAxesFirst) {
+  const Tensor y = sum(input("x", f32, {8, 512, 300}), {1}, false, "s");
+  const std::string text = derived(y, target_of("x86-64-v3", 2));
+  EXPECT_TRUE(has(text, "s.parallel(i0)\n")) << text;
+  EXPECT_FALSE(has(text, "block")) << text;
+}
+
+TEST(DeriveCombinedRows, NotOfFewColumnsOrFewRowsOrWhatLiesOtherwise) {
+  const Target target = target_of("x86-64-v3", 1);
+  EXPECT_FALSE(has(derived(sum_of_columns(4096, 5), target), "row"));   // a vector
+  EXPECT_FALSE(has(derived(sum_of_columns(4096, 64), target), "row"));  // eight of them
+  EXPECT_FALSE(has(derived(sum_of_columns(63, 1024), target), "row"));
+  EXPECT_FALSE(has(derived(sum_of_columns(4096, 0), target), "row"));
+  const Axis i("i", 300), r("r", 512);
+  const Tensor x = input("x", f32, {300, 512}), z = input("z", f32, {512, 300});
+  EXPECT_FALSE(has(derived(compute("s", {i}, sum(r, x(i, r))), target), "unroll"));
+  EXPECT_FALSE(has(derived(compute("s", {i}, sum(r, x(i, r) + z(r, i))), target), "unroll"));
+}
+
+TEST(DeriveCombinedRows, ComputeWhatTheGraphSays) {
+  for (int cores : {1, 4}) {
+    const Target target = target_of("x86-64-v3", cores);
+    const std::vector<int64_t> sizes = {0, 1, 7, 8, 9, 17, 64, 67};
+    EXPECT_TRUE(derives(Graph(sum_of_columns(kSize, kSize)), target, sizes));
+    EXPECT_TRUE(derives(Graph(sum_of_columns(67, kSize)), target, {0, 1, 8, 13, 2048, 2051}));
+    EXPECT_TRUE(derives(Graph(sum_of_columns(kSize, 101)), target, sizes));
+    EXPECT_TRUE(derives(Graph(sum_of_columns(67, 101)), target));
+    EXPECT_TRUE(derives(Graph(sum_of_columns(1000, 300)), target));
+    EXPECT_TRUE(derives(Graph(reduce_max(input("x", i8, {3, kSize, 97}), {1})), target, sizes));
+    EXPECT_TRUE(derives(Graph(sum(input("x", f64, {1, kSize, 2, kSize}), {1, 2})), target, sizes));
+  }
+}
+
+Tensor pooled(const Tensor& x) {
+  PoolOptions options;
+  options.window_h = options.window_w = options.stride_h = options.stride_w = 2;
+  return avg_pool(x, options, "y");
+}
+
+TEST(DeriveSumsWithReaders, AMeanIsTakenWhereItsSumIsInRegisters) {
+  for (const char* level : kLevels) {
+    const std::string text =
+        derived(pooled(input("x", f32, {1, 128, 128, 32})), target_of(level, 4));
+    EXPECT_TRUE(has(text, "y.parallel(rows1)\ny_sum.compute_at(y, tile)\n")) << text;
+    EXPECT_FALSE(has(text, "_acc")) << text;
+  }
+}
+
+TEST(DeriveSumsWithReaders, NotOfWhatIsReadElsewhereOrByOthersToo) {
+  const Target target = target_of("x86-64-v3", 1);
+  const Axis i("i", 8), j("j", 32), r("r", 9);
+  const Tensor x = input("x", f32, {16, 32});
+  const Tensor s = compute("s", {i, j}, sum(r, x(i + r, j)));
+  const auto apart = [&](const Graph& graph) {
+    return has(to_string(derive_schedule(graph, target)), "s_acc");
+  };
+  EXPECT_FALSE(apart(Graph(compute("y", {i, j}, s(i, j) * 2.0F))));
+  EXPECT_TRUE(apart(Graph(compute("y", {i, j}, s(i, j) * s(7 - i, j)))));
+  EXPECT_TRUE(apart(Graph({s, compute("y", {i, j}, s(i, j) * 2.0F)})));
+  EXPECT_TRUE(apart(Graph({compute("y", {i, j}, s(i, j) * 2.0F), compute("z", {j}, s(0, j))})));
+  const Schedule unfused =
+      derive_schedule(Graph(compute("y", {i, j}, s(i, j) * 2.0F)), target, {/*fuse=*/false, {}});
+  EXPECT_TRUE(has(to_string(unfused), "s_acc")) << to_string(unfused);
+}
+
+TEST(DeriveSumsWithReaders, ComputeWhatTheGraphSays) {
+  for (int cores : {1, 4}) {
+    const Target target = target_of("x86-64-v3", cores);
+    for (const Extent& channels : {Extent(1), Extent(3), Extent(16), Extent(19)}) {
+      EXPECT_TRUE(derives(Graph(pooled(input("x", f32, {kSize, 6, 10, channels}))), target));
+      EXPECT_TRUE(derives(
+          Graph(relu(pooled(input("x", f32, {2, 8, kSize * Extent(2) + 2, channels})))), target));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emulsion

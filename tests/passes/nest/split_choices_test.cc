@@ -1,0 +1,218 @@
+// Loops become pieces, in each of which one branch of a select is taken: what that makes of nests,
+// when nothing is to be told, and that every nest still means what its graph means.
+
+#include "passes/nest/split_choices.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/partition_loops.h"
+#include "passes/nest/verify_nest.h"
+#include "passes/nest/verify_nest_loops.h"
+#include "passes/nest/visit_nest.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/expect_error.h"
+#include "tests/passes/nest/test_nests.h"
+
+namespace emulsion {
+namespace {
+
+const Extent B = Extent::size("B");
+const Axis i("i"), io("io"), ii("ii"), j("j"), jo("jo"), ji("ji");
+
+std::string tree_of(const LoopNest& nest) {
+  const std::string text = to_string(nest);
+  return text.substr(text.find('\n') + 1);
+}
+
+LoopNest lowered(const Schedule& schedule) { return lower(schedule.graph(), schedule); }
+
+Tensor from(const std::string& name, const Extent& extent) { return input(name, f32, {extent}); }
+
+// y = a and b, one behind the other, over the axis i0, in vectors of four.
+Schedule joined(const Extent& a, const Extent& b, Tail tail) {
+  Schedule schedule(concat({from("a", a), from("b", b)}, 0, "y"));
+  schedule["y"].split(Axis("i0"), io, ii, 4, tail);
+  return schedule;
+}
+
+// Whether it is the same for every size.
+void expect_values(const Schedule& schedule, const std::vector<std::string>& variables,
+                   const std::vector<int64_t>& sizes = {0}) {
+  const LoopNest nest = lowered(schedule);
+  const LoopNest parts = partition_loops(nest, variables);
+  EXPECT_NE(parts.root, nest.root) << to_string(nest);
+  for (int64_t size : sizes) {
+    SizeValues values;
+    for (const std::string& name : nest.sizes) values[name] = size;
+    EXPECT_TRUE(computes(parts, schedule.graph(), values)) << "at " << size;
+  }
+}
+
+TEST(SplitChoices, WhatIsJoinedIsCopiedPieceByPiece) {
+  const LoopNest nest =
+      partition_loops(lowered(Schedule(concat({from("a", 7), from("b", 3)}, 0, "y"))), {"y.i0"});
+  EXPECT_EQ(tree_of(nest), R"(for y.i0 in 7
+  store y[i0] = a[i0]
+for y.i0 in 7 .. +3
+  store y[i0] = b[i0 - 7]
+)");
+}
+
+TEST(SplitChoices, OnlyTheStepAcrossABorderChooses) {
+  const LoopNest nest = partition_loops(lowered(joined(10, 9, Tail::shift_inwards)), {"y.io"});
+  EXPECT_EQ(tree_of(nest), R"(for y.io in 2
+  for y.ii in 4
+    store y[i0] = a[i0]  where i0 = y.io * 4 + y.ii
+for y.io in 2 .. +1
+  for y.ii in 4
+    store y[i0] = select(i0 < 10, a[min(i0, 9)], b[max(i0 - 10, 0)])  where i0 = min(y.io * 4, 15) + y.ii
+for y.io in 3 .. +1
+  for y.ii in 4
+    store y[i0] = b[i0 - 10]  where i0 = y.io * 4 + y.ii
+for y.io in 4 .. +1
+  for y.ii in 4
+    store y[i0] = select(i0 < 10, a[min(i0, 9)], b[max(i0 - 10, 0)])  where i0 = min(y.io * 4, 15) + y.ii
+)");
+}
+
+TEST(SplitChoices, NoBorderAtAStep) {
+  const std::string text = tree_of(partition_loops(lowered(joined(8, 8, Tail::guard)), {"y.io"}));
+  EXPECT_EQ(text.find("select"), std::string::npos) << text;
+}
+
+TEST(SplitChoices, OfManyEachIsAPiece) {
+  std::vector<Tensor> parts;
+  for (int p = 0; p < 50; ++p) parts.push_back(from("x" + std::to_string(p), p % 3 + 1));
+  const Tensor y = concat(parts, 0, "y");
+  const LoopNest nest = partition_loops(lowered(Schedule(y)), {"y.i0"});
+  const Block* block = nest.root->as<Block>();
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(block->children.size(), 50U);
+  EXPECT_EQ(tree_of(nest).find("select"), std::string::npos);
+  EXPECT_EQ(tree_of(nest).find("min("), std::string::npos);
+  expect_values(Schedule(y), {"y.i0"});
+}
+
+TEST(SplitChoices, ARunTimeBorder) {
+  const Tensor y = concat({from("a", B), from("b", B), from("c", 2)}, 0, "y");
+  const std::string text = tree_of(partition_loops(lowered(Schedule(y)), {"y.i0"}));
+  EXPECT_EQ(text.find("select"), std::string::npos) << text;
+  expect_values(Schedule(y), {"y.i0"}, {0, 1, 2, 5});
+  for (Tail tail : {Tail::guard, Tail::predicate}) {
+    expect_values(joined(B, B + 3, tail), {"y.io"}, {0, 1, 2, 3, 4, 5, 9, 16});
+    expect_values(joined(5, B, tail), {"y.io"}, {0, 1, 2, 3, 4, 5, 9, 16});
+  }
+}
+
+TEST(SplitChoices, BordersThatCannotBeOrdered) {
+  const Tensor y = pad(from("x", B), {3}, {2}, 1, "y");
+  expect_values(Schedule(y), {"y.i0"}, {0, 1, 2, 3, 9});
+  const Axis k("i", B), five("i", 5);
+  expect_values(
+      Schedule(compute("y", {k}, select(k < 7, select(k >= 3, from("x", B)(k), 2.0F), 1.0F))),
+      {"y.i"}, {0, 1, 3, 4, 7, 8, 11});
+}
+
+TEST(SplitChoices, ConditionsOfSeveralComparisons) {
+  const Axis k("i", 20);
+  const Tensor x = from("x", 20);
+  const auto text_of = [&](const Expr& condition) {
+    const Schedule schedule(compute("y", {k}, select(condition, x(k), x(19 - k))));
+    expect_values(schedule, {"y.i"});
+    return tree_of(partition_loops(lowered(schedule), {"y.i"}));
+  };
+  for (const Expr& condition : {k >= 3 && k<11, k<3 || k> 10, !(k <= 4), 2 * k + 1> 8 && k > 1}) {
+    EXPECT_EQ(text_of(condition).find("select"), std::string::npos) << text_of(condition);
+  }
+}
+
+TEST(SplitChoices, BothAxesOfAFrame) {
+  const Tensor y = pad(input("x", f32, {B, 9}), {2, 3}, {1, 2}, 0, "y");
+  Schedule schedule(y);
+  schedule["y"].tile(Axis("i0"), Axis("i1"), io, jo, ii, ji, 4, 4).parallel(io);
+  expect_values(schedule, {"y.io", "y.jo"}, {0, 1, 2, 5, 6, 13});
+  expect_values(Schedule(y), {"y.i0", "y.i1"}, {0, 1, 2, 5, 13});
+}
+
+TEST(SplitChoices, WhatIsSummedUp) {
+  const Axis o("i", 10), k("k", 3);
+  const Tensor x = from("x", 10);
+  const Expr at = o + k - 1;
+  const Expr value = select(at >= 0 && at < 10, x(max(min(at, 9), 0)), 0.0F);
+  const Schedule schedule(compute("y", {o}, sum(k, value)));
+  const std::string text = tree_of(partition_loops(lowered(schedule), {"y.i"}));
+  EXPECT_NE(text.find("y[i] += x[i + k - 1]"), std::string::npos) << text;
+  expect_values(schedule, {"y.i"});
+}
+
+void expect_unsplit(const Schedule& schedule, const std::string& variable) {
+  const LoopNest nest = lowered(schedule);
+  EXPECT_EQ(partition_loops(nest, {variable}).root, nest.root) << tree_of(nest);
+}
+
+TEST(SplitChoices, NotWhatDataDecide) {
+  const Axis k("i", 10);
+  const Tensor x = from("x", 10), z = input("z", i32, {10});
+  expect_unsplit(Schedule(compute("y", {k}, select(x(k) > 0.0F, x(k), 1.0F))), "y.i");
+  expect_unsplit(Schedule(compute("y", {k}, select(z(k) > k, x(k), 1.0F))), "y.i");
+  expect_unsplit(Schedule(compute("y", {k}, select(k >= 3 && x(k) > 0.0F, x(k), 1.0F))), "y.i");
+}
+
+TEST(SplitChoices, NotWhatAnotherLoopDecides) {
+  const Axis a("i", 10), b("j", 10);
+  const Tensor x = input("x", f32, {10, 10});
+  expect_unsplit(Schedule(compute("y", {a, b}, select(a < 5, x(a, b), 1.0F))), "y.j");
+}
+
+TEST(SplitChoices, NotWhatIsNotOneComparisonOfAnIndex) {
+  const Axis k("i", 10);
+  const Tensor x = from("x", 10);
+  expect_unsplit(Schedule(compute("y", {k}, select(k % 2 < 1, x(k), 1.0F))), "y.i");
+  expect_unsplit(Schedule(compute("y", {k}, select(k == 4, x(k), 1.0F))), "y.i");
+  // A diagonal changes at every row.
+  const Axis b("j", 10);
+  expect_unsplit(Schedule(compute("y", {k, b}, select(k * k < 50, 2.0F, 1.0F))), "y.i");
+}
+
+// --- what the verifier says of a branch that is not taken --------------------------------------
+
+TEST(SplitChoices, TheWrongBranchIsRefused) {
+  const LoopNest nest =
+      partition_loops(lowered(Schedule(concat({from("a", 7), from("b", 3)}, 0, "y"))), {"y.i0"});
+  EXPECT_NO_THROW(verify_nest(nest));
+  LoopNest wrong = nest;
+  Block block = *nest.root->as<Block>();
+  for (NodePtr& part : block.children) {
+    part = edit<Loop>(part, [](Loop* loop) {
+      // One step too far, or one too early.
+      loop->min = equal(loop->min, int_constant(0)) ? loop->min : int_constant(8);
+      loop->extent = equal(loop->min, int_constant(0)) ? int_constant(8) : int_constant(2);
+    });
+  }
+  wrong.root = make_node(std::move(block));
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(wrong), "a uOp of y evaluates a[i0], its stage select(");
+}
+
+TEST(SplitChoices, AnotherConditionIsRefused) {
+  const Axis k("i", 10);
+  const Tensor x = from("x", 10);
+  LoopNest nest = lowered(Schedule(compute("y", {k}, select(k < 5, x(k), 1.0F))));
+  const auto with = [&](const Expr& condition) {
+    const Expr& body = nest.stages[0].body;
+    LoopNest other = nest;
+    other.root = edit<UopNode>(nest.root, [&](UopNode* uop) {
+      uop->body = select(condition, body->args[1], body->args[2]);
+    });
+    return other;
+  };
+  EXPECT_NO_THROW(verify_nest(with(axis_value("i") <= 4)));
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(with(axis_value("i") >= 5)), "a uOp of y evaluates");
+}
+
+}  // namespace
+}  // namespace emulsion
