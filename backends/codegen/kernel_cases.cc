@@ -68,6 +68,7 @@ std::vector<SizeValues> within_seconds(const Graph& graph, std::vector<SizeValue
   }
   std::sort(kept.begin(), kept.end());
   std::vector<SizeValues> result;
+  result.reserve(kept.size());
   for (size_t at : kept) result.push_back(std::move(all[at]));
   return result;
 }

@@ -22,6 +22,7 @@ std::vector<OpPtr> producers_first(const std::vector<Tensor>& ys) {
   std::vector<OpPtr> order;
   std::unordered_set<const Op*> entered;
   std::vector<std::pair<OpPtr, bool>> open;  // and whether what it reads is there
+  open.reserve(ys.size());
   for (const Tensor& y : ys) open.emplace_back(y.op(), false);
   std::reverse(open.begin(), open.end());
   while (!open.empty()) {
@@ -143,12 +144,12 @@ class Differentiator {
   Tensor gradient_by(const OpPtr& op) {
     const Expr total = total_of(*op);
     const std::vector<Axis> axes = axes_of(*op);
-    const Tensor whole = whole_read(total, axes);
+    Tensor whole = whole_read(total, axes);
     if (whole.defined() && is_own(whole, gradient_name(*op)) &&
         given_.insert(whole.op().get()).second) {
       return whole;
     }
-    const Tensor copy = compute("", axes, total, gradient_name(*op));
+    Tensor copy = compute("", axes, total, gradient_name(*op));
     given_.insert(copy.op().get());
     return copy;
   }

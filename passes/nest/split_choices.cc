@@ -143,6 +143,7 @@ std::vector<Expr> borders_of(const Turns& turns) {
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   std::vector<Expr> borders;
+  borders.reserve(numbers.size() + others.size());
   for (int64_t number : numbers) borders.push_back(int_constant(number));
   for (const Expr& step : others) {
     const auto behind = std::find_if(borders.begin(), borders.end(),

@@ -28,7 +28,7 @@ Expr element_of(const Op& constant, int64_t index) {
       if constexpr (std::is_floating_point_v<T>) {
         node->float_value = value;
       } else {
-        node->int_value = value;
+        node->int_value = int64_t{value};
       }
     }
   });

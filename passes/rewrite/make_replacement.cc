@@ -66,6 +66,7 @@ class Maker {
 
   std::vector<Axis> in_extents(const std::vector<Axis>& axes) const {
     std::vector<Axis> result;
+    result.reserve(axes.size());
     for (const Axis& axis : axes) {
       result.emplace_back(axis.name(), extent_of(axis.extent(), match_.sizes));
     }
@@ -74,7 +75,7 @@ class Maker {
 
   Expr body_of(const Op& op) const {
     const Expr body = with_sizes(op.body, match_.sizes);
-    const Expr value = transform(body, [&](const Expr& e) {
+    Expr value = transform(body, [&](const Expr& e) {
       return e->op == ExprOp::read ? value_of(e->tensor, e->args) : Expr();
     });
     if (op.combiner == Combiner::none) return value;

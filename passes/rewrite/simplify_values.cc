@@ -93,8 +93,8 @@ Expr simplify_value(const Expr& root) { return transform(root, simplified); }
 Graph simplify_values(const Graph& graph) {
   return map_ops(graph, [&](const OpPtr& op) -> OpPtr {
     if (op->kind != OpKind::compute) return op;
-    const OpPtr result = with_body(op, simplify_value(op->body));
-    const OpPtr from = copied(*result);
+    OpPtr result = with_body(op, simplify_value(op->body));
+    OpPtr from = copied(*result);
     if (from != nullptr && !graph.is_output(**graph.find(op->name))) return from;
     return result;
   });
