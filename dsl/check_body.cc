@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/condition_facts.h"
 #include "dsl/error.h"
 #include "dsl/tensor.h"
 
@@ -23,32 +24,7 @@ class Facts {
  public:
   // What follows when the condition holds, or when it does not.
   void add(const Expr& condition, bool holds) {
-    const std::vector<Expr>& args = condition->args;
-    switch (condition->op) {
-      case ExprOp::logical_not:
-        return add(args[0], !holds);
-      case ExprOp::logical_and:
-      case ExprOp::logical_or:
-        if (holds == (condition->op == ExprOp::logical_and)) {
-          for (const Expr& part : args) add(part, holds);
-        }
-        return;
-      case ExprOp::lt:
-        return holds ? add_less(args[0], args[1]) : add_at_most(args[1], args[0]);
-      case ExprOp::le:
-        return holds ? add_at_most(args[0], args[1]) : add_less(args[1], args[0]);
-      case ExprOp::gt:
-        return holds ? add_less(args[1], args[0]) : add_at_most(args[0], args[1]);
-      case ExprOp::ge:
-        return holds ? add_at_most(args[1], args[0]) : add_less(args[0], args[1]);
-      case ExprOp::eq:
-      case ExprOp::ne:
-        if (holds != (condition->op == ExprOp::eq)) return;
-        add_at_most(args[0], args[1]);
-        return add_at_most(args[1], args[0]);
-      default:
-        return;
-    }
+    for_each_fact(condition, holds, [this](const Expr& fact) { add_fact(fact); });
   }
 
   bool operator==(const Facts& other) const {
@@ -75,14 +51,8 @@ class Facts {
   }
 
  private:
-  void add_less(const Expr& a, const Expr& b) { add_fact(a, b, 1); }
-  void add_at_most(const Expr& a, const Expr& b) { add_fact(a, b, 0); }
-
-  // b - a - difference >= 0. Only the strongest are kept: a chain of selects has one of each kind.
-  void add_fact(const Expr& a, const Expr& b, int difference) {
-    if (a.dtype() != DType::i32) return;  // narrow integers wrap around
-    const Expr fact = b - a - int_constant(difference);
-    if (!affine_of(fact)) return;
+  // Only the strongest are kept: a chain of selects has one of each kind.
+  void add_fact(const Expr& fact) {
     for (const Expr& known : facts_) {
       if (is_never_negative(fact - known)) return;
     }

@@ -4,24 +4,19 @@
 #include <memory>
 #include <utility>
 
+#include "dsl/condition_facts.h"
 #include "dsl/error.h"
 #include "dsl/tensor.h"
 #include "passes/differentiate/invert_index.h"
+#include "passes/index/index_interval.h"
 
 namespace emulsion {
 namespace {
 
-// An extent that an expression of sizes and numbers is.
-std::optional<Extent> extent_of(const Expr& e) {
-  const std::optional<Affine> affine = affine_of(e);
-  if (!affine || !affine->coefficients.empty()) return std::nullopt;
-  return affine->offset;
-}
-
 // x / m or x % m with m an extent, at least 1 where anything is read.
 bool is_digit(const Expr& e) {
   if (e->op != ExprOp::div && e->op != ExprOp::mod) return false;
-  const std::optional<Extent> m = extent_of(e->args[1]);
+  const std::optional<Extent> m = as_extent(e->args[1]);
   return m && m->lower_bound().value_or(-1) >= 0;
 }
 
@@ -47,37 +42,7 @@ IndexFacts::IndexFacts(const std::vector<Axis>& axes) {
 }
 
 void IndexFacts::add(const Expr& condition, bool holds) {
-  const std::vector<Expr>& args = condition->args;
-  const auto add_at_least = [&](const Expr& a, const Expr& b, int more) {
-    if (a.dtype() != DType::i32) return;  // narrow integers wrap around
-    const Expr fact = a - b - int_constant(more);
-    if (affine_of(fact)) facts_.push_back(fact);
-  };
-  switch (condition->op) {
-    case ExprOp::logical_not:
-      return add(args[0], !holds);
-    case ExprOp::logical_and:
-    case ExprOp::logical_or:
-      if (holds == (condition->op == ExprOp::logical_and)) {
-        for (const Expr& part : args) add(part, holds);
-      }
-      return;
-    case ExprOp::lt:
-      return holds ? add_at_least(args[1], args[0], 1) : add_at_least(args[0], args[1], 0);
-    case ExprOp::le:
-      return holds ? add_at_least(args[1], args[0], 0) : add_at_least(args[0], args[1], 1);
-    case ExprOp::gt:
-      return holds ? add_at_least(args[0], args[1], 1) : add_at_least(args[1], args[0], 0);
-    case ExprOp::ge:
-      return holds ? add_at_least(args[0], args[1], 0) : add_at_least(args[1], args[0], 1);
-    case ExprOp::eq:
-    case ExprOp::ne:
-      if (holds != (condition->op == ExprOp::eq)) return;
-      add_at_least(args[0], args[1], 0);
-      return add_at_least(args[1], args[0], 0);
-    default:
-      return;
-  }
+  for_each_fact(condition, holds, [this](const Expr& fact) { facts_.push_back(fact); });
 }
 
 bool IndexFacts::at_least(const Expr& a, const Expr& b) const {
@@ -89,16 +54,16 @@ bool IndexFacts::at_least(const Expr& a, const Expr& b) const {
       return never_negative(*affine_of(rest), rest, axes_);
     });
   }
-  if (is_digit(a) && extent_of(b) == Extent(0)) {
+  if (is_digit(a) && as_extent(b) == Extent(0)) {
     return a->op == ExprOp::mod || at_least(a->args[0], int_constant(0));
   }
   return is_quotient_at_most(b, a);
 }
 
 bool IndexFacts::is_quotient_at_most(const Expr& e, const Expr& most) const {
-  const auto limit = extent_of(most);
+  const auto limit = as_extent(most);
   if (!limit || !is_digit(e)) return false;
-  const auto m = extent_of(e->args[1]);
+  const auto m = as_extent(e->args[1]);
   if (e->op == ExprOp::mod) return at_least(most, extent_value(*m - Extent(1)));
   if (!m->is_constant() && !limit->is_constant()) return false;
   return at_least(extent_value((*limit + Extent(1)) * *m - Extent(1)), e->args[0]);

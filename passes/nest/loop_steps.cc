@@ -144,14 +144,4 @@ Expr SparedSteps::without_clamps(const Expr& index,
   });
 }
 
-std::map<std::string, Expr> point_of(const Stage& stage, const UopNode& uop) {
-  std::map<std::string, Expr> point;
-  for (size_t i = 0; i < uop.point.size(); ++i) {
-    const bool pure = i < stage.axes.size();
-    const Axis& axis = pure ? stage.axes[i] : stage.reduction_axes[i - stage.axes.size()];
-    point[axis.name()] = uop.point[i];
-  }
-  return point;
-}
-
 }  // namespace emulsion

@@ -64,9 +64,6 @@ class SparedSteps {
   const std::map<std::string, Range>* others_;
 };
 
-// What each axis of the stage is at a uOp, over loop variables.
-std::map<std::string, Expr> point_of(const Stage& stage, const UopNode& uop);
-
 }  // namespace emulsion
 
 #endif  // EMULSION_PASSES_NEST_LOOP_STEPS_H_

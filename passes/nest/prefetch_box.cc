@@ -6,6 +6,7 @@
 #include "dsl/affine.h"
 #include "passes/index/index_table.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/read_indices.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -96,10 +97,7 @@ class PrefetchBox : public NestVisitor {
   void visit_uop(const UopNode& uop) override {
     if (uop.stage != loop_.stage || uop.part != loop_.part) return;
     const Stage& stage = nest_.stage(uop.stage);
-    std::map<std::string, Expr> point;
-    for (size_t d = 0; d < uop.point.size(); ++d) {
-      point.emplace(axis_at(stage, d).name(), uop.point[d]);
-    }
+    const std::map<std::string, Expr> point = point_of(stage, uop);
     visit(stage.body, [&](const Expr& e) {
       if (e->op != ExprOp::read || e->name != buffer_) return;
       std::vector<MaybeRange> touched;

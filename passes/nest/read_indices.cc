@@ -12,6 +12,12 @@ AxisExtents domain_of(const Stage& stage) {
   return domain;
 }
 
+std::map<std::string, Expr> point_of(const Stage& stage, const UopNode& uop) {
+  std::map<std::string, Expr> point;
+  for (size_t d = 0; d < uop.point.size(); ++d) point[axis_at(stage, d).name()] = uop.point[d];
+  return point;
+}
+
 bool is_own_index(const Stage& stage, const ExprNode& read, size_t d) {
   bool own = false;
   visit(stage.body, [&](const Expr& e) {

@@ -4,6 +4,8 @@
 // The indices of the reads of a stage's body.
 
 #include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "dsl/affine.h"
@@ -13,6 +15,9 @@ namespace emulsion {
 
 // The extent of each axis of a stage, pure and reduction: what proves_in_bounds() is told.
 AxisExtents domain_of(const Stage& stage);
+
+// What each axis of the stage is at a uOp, over loop variables.
+std::map<std::string, Expr> point_of(const Stage& stage, const UopNode& uop);
 
 // Whether index `d` of a read is one of the stage's own body. Where it is not, the pass that gave
 // the uOp a body of its own proved that it stays inside the buffer (partition_loops).

@@ -10,6 +10,7 @@
 #include "passes/index/index_table.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/loop_steps.h"
+#include "passes/nest/read_indices.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
