@@ -18,6 +18,17 @@ void check(const Status& status) {
   if (!status.ok()) throw Error(status.message);
 }
 
+// Weights and biases, layer by layer, as the arguments of either kernel.
+template <typename Parameters, typename Arguments>
+void pass_parameters(const Parameters& values, Arguments* a) {
+  a->w1 = {values[0].data(), {kWidths[0], kWidths[1]}};
+  a->b1 = {values[1].data(), {kWidths[1]}};
+  a->w2 = {values[2].data(), {kWidths[1], kWidths[2]}};
+  a->b2 = {values[3].data(), {kWidths[2]}};
+  a->w3 = {values[4].data(), {kWidths[2], kWidths[3]}};
+  a->b3 = {values[5].data(), {kWidths[3]}};
+}
+
 }  // namespace
 
 Trainer::Trainer(const Digits& digits, int64_t batch, uint64_t seed)
@@ -66,12 +77,7 @@ float Trainer::run_step(int64_t count, float rate) {
   a.images = {images_.data(), {count, kDigitPixels}};
   a.labels = {labels_.data(), {count}};
   a.rate = {&rate, {}};
-  a.w1 = {now_[0].data(), {kWidths[0], kWidths[1]}};
-  a.b1 = {now_[1].data(), {kWidths[1]}};
-  a.w2 = {now_[2].data(), {kWidths[1], kWidths[2]}};
-  a.b2 = {now_[3].data(), {kWidths[2]}};
-  a.w3 = {now_[4].data(), {kWidths[2], kWidths[3]}};
-  a.b3 = {now_[5].data(), {kWidths[3]}};
+  pass_parameters(now_, &a);
   a.loss = {&loss, {}};
   a.w1_next = {next_[0].data(), {kWidths[0], kWidths[1]}};
   a.b1_next = {next_[1].data(), {kWidths[1]}};
@@ -88,12 +94,7 @@ int64_t Trainer::count_correct(const Digits& digits) const {
   std::vector<float> logits(static_cast<size_t>(digits.size() * kDigitClasses));
   kernels::train_digits_logits::Arguments a;
   a.images = {digits.images.data(), {digits.size(), kDigitPixels}};
-  a.w1 = {now_[0].data(), {kWidths[0], kWidths[1]}};
-  a.b1 = {now_[1].data(), {kWidths[1]}};
-  a.w2 = {now_[2].data(), {kWidths[1], kWidths[2]}};
-  a.b2 = {now_[3].data(), {kWidths[2]}};
-  a.w3 = {now_[4].data(), {kWidths[2], kWidths[3]}};
-  a.b3 = {now_[5].data(), {kWidths[3]}};
+  pass_parameters(now_, &a);
   a.logits = {logits.data(), {digits.size(), kDigitClasses}};
   check(kernels::train_digits_logits::run(a));
   int64_t correct = 0;

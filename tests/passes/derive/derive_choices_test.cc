@@ -11,24 +11,12 @@
 #include "passes/derive/derive_schedule.h"
 #include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
 
 namespace emulsion {
 namespace {
 
 const Extent kSize = Extent::size("B");
-const char* const kLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
-
-Target target_of(const std::string& level, int cores) {
-  return Target::parse(level + ",cores=" + std::to_string(cores));
-}
-
-std::string derived(const Tensor& y, const Target& target) {
-  return to_string(derive_schedule(Graph(y), target));
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // Matrices of those widths (axis 1) or heights (axis 0) joined.
 Tensor joined(const std::vector<Extent>& extents, int axis, const Extent& other) {

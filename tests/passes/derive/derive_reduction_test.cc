@@ -9,6 +9,7 @@
 #include "dsl/schedule_text.h"
 #include "passes/derive/derive_schedule.h"
 #include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
 
 namespace emulsion {
 namespace {
@@ -17,13 +18,7 @@ const Extent kSize = Extent::size("B");
 const Target kV3 = Target::parse("x86-64-v3,cores=1");
 const Target kFour = Target::parse("x86-64-v3,cores=4");
 
-std::string derived(const Tensor& y, const Target& target = kV3) {
-  return to_string(derive_schedule(Graph(y), target));
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+std::string derived(const Tensor& y) { return derived(y, kV3); }
 
 TEST(DeriveReduction, RowsOfRunTimeLengthAreSummedInLanes) {
   for (const char* level : {"v2", "v3", "v4"}) {

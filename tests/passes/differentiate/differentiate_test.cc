@@ -185,6 +185,8 @@ TEST(Gradients, TiesOfAMaximumShareEvenly) {
 TEST(Gradients, TiesOfTwoSidesAreHalvedAndAConstantTakesAll) {
   EXPECT_EQ(gradient_at({0, 1, -1}, [](const Tensor& x) { return max(x, neg(x)); }),
             (std::vector<double>{0, 1, -1}));
+  EXPECT_EQ(gradient_at({0, 1, -1}, [](const Tensor& x) { return max(x, mul(x, 2)); }),
+            (std::vector<double>{1.5, 2, 1}));
   EXPECT_EQ(gradient_at({0, 1, -1}, [](const Tensor& x) { return relu(x); }),
             (std::vector<double>{0, 1, 0}));
   EXPECT_EQ(gradient_at({-1, 0, 1}, [](const Tensor& x) { return clamp(x, -1, 1); }),

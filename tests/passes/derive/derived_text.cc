@@ -1,0 +1,20 @@
+#include "tests/passes/derive/derived_text.h"
+
+#include "dsl/schedule_text.h"
+#include "passes/derive/derive_schedule.h"
+
+namespace emulsion {
+
+Target target_of(const std::string& level, int cores) {
+  return Target::parse(level + ",cores=" + std::to_string(cores));
+}
+
+std::string derived(const Tensor& y, const Target& target) {
+  return to_string(derive_schedule(Graph(y), target));
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,22 @@
+#ifndef EMULSION_TESTS_PASSES_DERIVE_DERIVED_TEXT_H_
+#define EMULSION_TESTS_PASSES_DERIVE_DERIVED_TEXT_H_
+
+// Derived schedules as text, for targets that are named, so that no machine changes them.
+
+#include <string>
+
+#include "dsl/target.h"
+#include "dsl/tensor.h"
+
+namespace emulsion {
+
+inline constexpr const char* kLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+
+Target target_of(const std::string& level, int cores);
+std::string derived(const Tensor& y, const Target& target);
+// Whether `part` stands in `text`.
+bool has(const std::string& text, const std::string& part);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_TESTS_PASSES_DERIVE_DERIVED_TEXT_H_
