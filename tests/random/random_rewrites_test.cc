@@ -20,6 +20,7 @@
 #include "backends/interpreter/interpret_nest.h"
 #include "dsl/graph_text.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/join_products.h"
 #include "passes/pipeline.h"
 #include "passes/rewrite/apply_rules.h"
 #include "passes/rewrite/clean_up.h"
@@ -125,6 +126,14 @@ class Trial {
         {"remove_dead_ops", remove_dead_ops},
         {"clean_up", clean_up},
         {"fuse_epilogues", [](const Graph& graph) { return fuse_epilogues(graph); }},
+        {"join_products",
+         [this](const Graph& graph) {
+           FusionReport report;
+           Graph result = join_products(graph, always_join, &report);
+           (*counts_)["siblings, refused"] +=
+               static_cast<int>(report.decisions.size()) - report.fused_count();
+           return result;
+         }},
     };
   }
 
@@ -208,7 +217,8 @@ TEST_P(RandomRewrites, ComputeTheSame) {
        {"linear_relu", "linear_relu, refused", "batch_norm", "batch_norm, refused", "sum_of_sums",
         "sum_of_sums, refused", "sum_of_products", "sum_of_products, refused",
         "difference_of_squares", "difference_of_squares, refused", "chosen_relu", "simplify_values",
-        "fold_constants", "merge_common_ops", "remove_dead_ops", "clean_up", "fuse_epilogues"}) {
+        "fold_constants", "merge_common_ops", "remove_dead_ops", "clean_up", "fuse_epilogues",
+        "join_products", "siblings, refused"}) {
     EXPECT_GE(counts[what], least) << what;
   }
   EXPECT_GE(counts["several users"], 0.3 * counts["graphs"]);

@@ -18,7 +18,7 @@ class GraphMaker {
   explicit GraphMaker(uint64_t seed) : random_(seed) {}
 
   Graph make() {
-    const int steps = random_.between(3, 14);
+    const int steps = random_.between(4, 19);
     for (int i = 0; i < steps; ++i) keep(step());
     outputs_.push_back(pool_.back());
     for (int more = random_.below(5); more > 0; --more) outputs_.push_back(random_.of(pool_));
@@ -83,14 +83,16 @@ class GraphMaker {
   static Tensor small(const Tensor& t) { return clamp(t, -8, 8); }
 
   Tensor step() {
-    switch (random_.below(9)) {
+    switch (random_.below(11)) {
       case 0:
         return small(linear_relu());
       case 1:
         return small(normalized());
       case 2:
+      case 9:
         return small(difference_of_squares());
       case 3:
+      case 8:
         return small(sum_of_sums());
       case 4:
         return small(sum_of_products());
@@ -98,6 +100,8 @@ class GraphMaker {
         return chosen_relu();
       case 6:
         return same_again();
+      case 7:
+        return siblings();
       default:
         return filler();
     }
@@ -161,6 +165,22 @@ class GraphMaker {
     return left + product(coin() ? x : of_shape(x.shape()), weight_of({x.shape()[1], columns}));
   }
 
+  // Products of one input, of different widths, with a bias and an activation or without.
+  Tensor siblings() {
+    Tensor x = matrix();
+    const Extent& depth = x.shape()[1];
+    const bool is_known = depth.is_constant() && random_.chance(0.7);
+    const bool is_biased = coin(), is_active = coin();
+    for (int more = random_.between(2, 4); more > 0; --more) {
+      const Extent columns = random_.between(1, 5);
+      Tensor t = product(x, is_known ? known({depth, columns}) : weight_of({depth, columns}));
+      if (is_biased) t = sum_of(t, is_known ? known({columns}) : bias_of(columns));
+      if (is_active) t = inner(relu(t));
+      keep(small(t));
+    }
+    return pool_.back();
+  }
+
   Tensor chosen_relu() {
     Tensor x = any();
     return where(coin() ? greater(x, 0) : less(0, x), x, 0);
@@ -194,10 +214,12 @@ class GraphMaker {
   Tensor constant_like(const Tensor& x) {
     const auto columns = x.rank() == 0 ? std::optional<int64_t>(1) : x.shape().back().as_constant();
     if (!columns) return scalar(2.0f);
-    std::vector<float> values(static_cast<size_t>(*columns));
+    return known(x.rank() == 0 ? Shape{} : Shape{*columns}) * 2 - 1;
+  }
+  Tensor known(const Shape& shape) {
+    std::vector<float> values(static_cast<size_t>(element_count(shape).value()));
     for (float& value : values) value = static_cast<float>(random_.between(-3, 3));
-    const Shape shape = x.rank() == 0 ? Shape{} : Shape{*columns};
-    return constant("c" + std::to_string(leaves_++), shape, values) * 2 - 1;
+    return constant("c" + std::to_string(leaves_++), shape, values);
   }
 
   Tensor filler() {

@@ -205,6 +205,8 @@ TEST_P(DeriveShapes, Convolutions) {
       }
       Tensor w2 = weight("w", f32, {3, 3, 3, 2 * outputs});
       ASSERT_TRUE(derives(conv2d(x, w2, grouped), target_, {0, 2}));
+      Tensor b = weight("b", f32, {2 * outputs});
+      ASSERT_TRUE(derives(relu(conv2d(x, w2, grouped) + b), target_, {0, 2}));
     }
     Tensor wd = weight("w", f32, {3, 3, 1, 6 * outputs});
     ASSERT_TRUE(derives(relu(conv2d(input("x", f32, {1, 5, 5, 6}), wd, depthwise)), target_));
