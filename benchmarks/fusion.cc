@@ -1,10 +1,12 @@
-// What fusion gains: each graph as derived, beside the same operation by operation, through memory.
-// The notes say what the traffic between memory and the arithmetic allows at best.
+// What fusion gains: each graph as derived, beside the same operation by operation, through memory;
+// and products of one input joined, beside the same apart. The notes say what the traffic between
+// memory and the arithmetic allows at best.
 
 #include <fmt/format.h>
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "dsl/operators.h"
 #include "passes/analyse/measure_traffic.h"
 #include "passes/analyse/measure_work.h"
+#include "passes/fuse/join_products.h"
 #include "passes/pipeline.h"
 
 namespace emulsion::benchmarks {
@@ -20,8 +23,9 @@ namespace {
 constexpr char kMeasures[] =
     "Measures the four classical pairs (add + relu, mul + relu, matmul + bias + relu, affine +\n"
     "relu), chains, norms, softmax, attention and an MLP as derived, fused, against the same\n"
-    "operation by operation, at sizes in and out of the caches. Notes give the traffic of both,\n"
-    "the gain that it allows, and what is stored between operations.";
+    "operation by operation, at sizes in and out of the caches; and products of one input joined\n"
+    "against the same apart. Notes give the traffic of both, the gain that it allows, and what is\n"
+    "stored between operations.";
 
 constexpr double kNeverSlower = 0.97;  // of the unfused kernel's speed
 constexpr double kTolerance = 1e-4;    // exp() and the order of sums
@@ -108,6 +112,41 @@ void add_program(const FusedProgram& program, const std::string& size, std::vect
   add_on_one_and_all_threads(comparison, values, all, kTolerance);
 }
 
+// What is known when the kernel is built; whole numbers.
+Tensor known(const std::string& name, int rows, int columns) {
+  std::vector<float> values(static_cast<size_t>(rows) * static_cast<size_t>(columns));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7 % 5) - 2;
+  return constant(name, {rows, columns}, values);
+}
+
+// y = q * k + v, of three products of x.
+Graph siblings(int rows, int width, int columns) {
+  const Tensor x = matrix("x", rows, width);
+  const Tensor q = matmul(x, known("wq", width, columns), "q");
+  const Tensor k = matmul(x, known("wk", width, columns), "k");
+  const Tensor v = matmul(x, known("wv", width, columns), "v");
+  return Graph(add(q * k, v, "y"));
+}
+
+// Products of one input joined, against the same apart: both with all other fusions.
+void add_siblings(int rows, int width, int columns, std::vector<Comparison>* all,
+                  std::vector<std::string>* notes) {
+  const Graph graph = siblings(rows, width, columns);
+  FusionReport report;
+  const Graph joined = join_products(graph, join_what_saves, &report);
+  const std::string name = fmt::format("siblings/{}x{}x{}", rows, width, columns);
+  notes->push_back(fmt::format("{}: {} of {} products joined to the first", name,
+                               report.fused_count(), report.decisions.size()));
+  const Target target = Target::host();
+  const Values values = values_of(graph);
+  const double flops = 6.0 * rows * width * columns;
+  Comparison comparison{name, "GFLOPS", flops * 1e-9};
+  comparison.emulsion.call = kernel_call(run_pipeline(joined, target).nest, values);
+  comparison.peers.push_back(
+      {"apart", kernel_call(run_pipeline(graph, target).nest, values), {}, kNeverSlower});
+  add_on_one_and_all_threads(comparison, values, all, kTolerance);
+}
+
 Report run(const ProgramOptions& options) {
   std::vector<Comparison> all;
   std::vector<std::string> notes = {
@@ -124,6 +163,10 @@ Report run(const ProgramOptions& options) {
   }
   for (const auto& [rows, width] : {std::pair(64, 128), {1024, 512}}) {
     add_program({"mlp", mlp(rows, width)}, fmt::format("{}x{}", rows, width), &all, &notes);
+  }
+  for (const auto& [rows, width, columns] :
+       {std::tuple(64, 256, 4), {64, 256, 16}, {1024, 512, 4}, {1024, 512, 20}}) {
+    add_siblings(rows, width, columns, &all, &notes);
   }
   Report report{measure(all, options)};
   report.notes = std::move(notes);

@@ -81,5 +81,6 @@ Report run(const ProgramOptions& options) {
 
 int main(int argc, char** argv) {
   using namespace emulsion::benchmarks;
-  return run_program(argc, argv, {"rewriting", kMeasures, "--json=rewriting.json", run});
+  return run_program(
+      argc, argv, {"rewriting", kMeasures, "--benchmark_repetitions=1 --json=rewriting.json", run});
 }

@@ -38,7 +38,7 @@ struct JoinCandidate {
 };
 // Why what is legal is not wanted: "expected ..."; nothing when it is.
 using JoinPolicy = std::function<std::optional<std::string>(const JoinCandidate&)>;
-// Where less is moved.
+// Where the products are narrow, so that each alone leaves registers unused, and less is moved.
 std::optional<std::string> join_what_saves(const JoinCandidate& candidate);
 inline std::optional<std::string> always_join(const JoinCandidate& /*candidate*/) {
   return std::nullopt;

@@ -296,6 +296,14 @@ TEST(JoinWhatSaves, WeightsOfWhichTheInputIsMuchLarger) {
   EXPECT_EQ(report.fused_count(), 1);
 }
 
+TEST(JoinWhatSaves, NotProductsOfWhichEachFillsTheRegisters) {
+  Tensor x = input("x", f32, {Extent::size("B"), 6});
+  EXPECT_THAT(
+      refusals(attention_of(x, known("wq", {6, 64}), known("wk", {6, 64})), join_what_saves),
+      HasSubstr("expected fewer than 64 columns a product, of which one alone fills the "
+                "registers, got 128 in 2 products"));
+}
+
 TEST(JoinWhatSaves, NotResultsThatWouldBeStoredForIt) {
   const Siblings s;
   EXPECT_THAT(refusals(Graph({s.q, s.v}), join_what_saves), HasSubstr("88 of results"));
