@@ -60,7 +60,7 @@ same_bytes "somewhere else in the world" env LC_ALL=C.UTF-8 LANG=tr_TR.UTF-8 TZ=
 same_bytes "for somebody without a home" env USER=nobody LOGNAME=nobody HOME=/nonexistent TMPDIR=/nonexistent "$generator"
 same_bytes "readable for nobody else" private "$generator"
 same_bytes "with addresses that do not change" setarch -R "$generator"
-for time in 1 2 3 4 5; do same_bytes "time $time" "$generator"; done
+for time in $(seq 20); do same_bytes "time $time" "$generator"; done
 
 # A static object of the user's source that throws ends with a message too.
 ends_with 1 "a throwing static" "$throwing_static" --name=thrown --target=x86-64-v3 --out="$work/thrown"
@@ -154,6 +154,30 @@ ends_with 1 "a directory that cannot be made" generate "$work/file/below"
 says "output directory $work/file/below"
 ends_with 1 "a directory that cannot be written" generate /proc/emulsion
 says "/proc/emulsion"
+
+# A disk that gets full, early or late, is an error, and leaves nothing.
+mkdir "$work/disk"
+cat >"$work/on_a_disk.sh" <<'EOF'
+mount -t tmpfs -o "size=$1" none "$2" || exit 9
+out=$2/out
+shift 2
+"$@" && exit
+[ -z "$(ls -A "$out")" ] || exit 8
+exit 1
+EOF
+on_a_disk() {
+  unshare -rm sh "$work/on_a_disk.sh" "$1" "$work/disk" "$generator" --name=tiny --target=x86-64-v3 --out="$work/disk/out" \
+    --data=tests/bazel/tiny_bias.npy="$bias"
+}
+if unshare -rm sh "$work/on_a_disk.sh" 4k "$work/disk" true 2>/dev/null; then
+  for size in 4k 16k 32k; do
+    ends_with 1 "a disk of $size" on_a_disk "$size"
+    says "bytes to be written, got: No space left on device"
+  done
+  ends_with 0 "a disk that is large enough" on_a_disk 4m
+else
+  skip "a disk that is full" "this user may not mount one (unshare -rm)"
+fi
 
 ends_with 0 "--version" "$generator" --version
 check "the version is that of dsl/version.h" grep -qx "Emulsion $(sed -n 's/^#define EMULSION_VERSION "\(.*\)"/\1/p' "$version")" "$said"
