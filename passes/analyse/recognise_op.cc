@@ -79,23 +79,53 @@ Expr without_casts(Expr e) {
   return e;
 }
 
-// The axes that decide what a read yields; nothing when an index is not affine in them.
-std::optional<std::set<std::string>> axes_of(const Expr& read) {
-  std::set<std::string> axes;
+// The axes that decide what a read yields.
+struct ReadAxes {
+  std::set<std::string> all;
+  std::set<std::string> divided;  // those of which a quotient counts: the group of a channel, o / 3
+};
+
+// Nothing when an index is not affine in them and in such quotients.
+std::optional<ReadAxes> axes_of(const Expr& read) {
+  ReadAxes axes;
   for (const Expr& index : read->args) {
-    std::optional<Affine> affine = affine_of(index);
+    const Expr undivided = transform(index, [&](const Expr& e) {
+      if (e->op != ExprOp::div || e->args[1]->op != ExprOp::constant) return Expr();
+      const std::optional<Affine> dividend = affine_of(e->args[0]);
+      if (!dividend) return Expr();
+      for (const auto& [axis, coefficient] : dividend->coefficients) axes.divided.insert(axis);
+      return int_constant(0);
+    });
+    const std::optional<Affine> affine = affine_of(undivided);
     if (!affine) return std::nullopt;
-    for (const auto& [axis, coefficient] : affine->coefficients) axes.insert(axis);
+    for (const auto& [axis, coefficient] : affine->coefficients) axes.all.insert(axis);
   }
+  axes.all.insert(axes.divided.begin(), axes.divided.end());
   return axes;
+}
+
+std::string not_affine(const Expr& read) {
+  return fmt::format("expected affine indices, got {}", to_string(read));
 }
 
 // What one operand is read at, wherever the body reads it so.
 struct Operand {
   Expr read;
-  std::set<std::string> axes;
-  bool uses(const Axis& axis) const { return axes.count(axis.name()) > 0; }
+  ReadAxes axes;
+  bool uses(const Axis& axis) const { return axes.all.count(axis.name()) > 0; }
 };
+
+// Of what both operands share one may take quotients: so each group of channels has weights of its
+// own.
+std::string why_not_divided(const Operand& operand, const Contraction& roles) {
+  const std::vector<std::string>& shared = roles.batch_axes;
+  for (const std::string& axis : operand.axes.divided) {
+    if (std::find(shared.begin(), shared.end(), axis) == shared.end()) {
+      return not_affine(operand.read);
+    }
+  }
+  return "";
+}
 
 // The roles of the axes, when the two operands have the shape of a contraction's, or the reason why
 // they have not. Of an op or a stage.
@@ -119,13 +149,14 @@ std::string match_roles(const Comprehension& op, Operand a, Operand b, Contracti
   if (result->row_axes.empty() && result->column_axes.empty()) {
     return "expected an axis that one operand uses and the other does not";
   }
+  for (const Operand& operand : {a, b}) {
+    const std::string reason = why_not_divided(operand, *result);
+    if (!reason.empty()) return reason;
+    result->divides = result->divides || !operand.axes.divided.empty();
+  }
   result->a = a.read;
   result->b = b.read;
   return "";
-}
-
-std::string not_affine(const Expr& read) {
-  return fmt::format("expected affine indices, got {}", to_string(read));
 }
 
 // A sum of a product of two reads.
@@ -144,8 +175,8 @@ std::string match_factors(const Comprehension& op, Contraction* result) {
       return fmt::format("expected a product of exactly two reads, got {} for factor {}",
                          to_string(factors[i].read->op), i + 1);
     }
-    std::optional<std::set<std::string>> axes = axes_of(factors[i].read);
-    if (!axes) return not_affine(factors[i].read);
+    std::optional<ReadAxes> axes = axes_of(factors[i].read);
+    if (!axes || !axes->divided.empty()) return not_affine(factors[i].read);
     factors[i].axes = std::move(*axes);
   }
   return match_roles(op, std::move(factors[0]), std::move(factors[1]), result);
@@ -199,7 +230,7 @@ std::string find_operands(const Expr& body, std::vector<Operand>* operands) {
         std::any_of(operands->begin(), operands->end(),
                     [&](const Operand& operand) { return equal(operand.read, e); });
     if (is_known) continue;
-    std::optional<std::set<std::string>> axes = axes_of(e);
+    std::optional<ReadAxes> axes = axes_of(e);
     if (!axes) return not_affine(e);
     operands->push_back({e, std::move(*axes)});
   }

@@ -19,8 +19,8 @@ enum class OpClass : uint8_t {
   // (broadcast). A body that computes may read them in any order (a[i, j] + b[j, i]); one that only
   // selects and copies must read whole axes in increasing order (a copy, a broadcast, a mask).
   elementwise,
-  // What match_contraction() accepts: matmul, batched or not, convolution, matrix times vector,
-  // distances of all pairs.
+  // What match_contraction() accepts: matmul, batched or not, convolution, grouped or not, matrix
+  // times vector, distances of all pairs.
   contraction,
   // Any other op with a combiner.
   reduction,
@@ -38,6 +38,7 @@ struct Contraction {
   std::vector<std::string> column_axes;     // only in b
   std::vector<std::string> batch_axes;      // in both
   std::vector<std::string> reduction_axes;  // in both
+  bool divides = false;                     // whether an index takes a quotient of a batch axis
 };
 
 // Of an op of kind compute; anything else is our bug.
@@ -47,11 +48,13 @@ OpClass classify(const Op& op);
 // indices wherever it is read, and computes with sums, differences, products, minima, maxima and
 // signs alone (casts around reads allowed): sum(x * w), sum((x - y) * (x - y)), max(x + w). Every
 // reduction axis is used by both operands, every pure axis by at least one and some pure axis by
-// exactly one (otherwise no element is used twice, as in sum(x * x): a reduction). If it is none,
-// `why_not` says why: "expected ...".
+// exactly one (otherwise no element is used twice, as in sum(x * x): a reduction). An index may
+// also take a quotient of an axis that both use, as that of a grouped convolution: x[.., o / 3 * 2
+// + c]. If it is none, `why_not` says why: "expected ...".
 std::optional<Contraction> match_contraction(const Op& op, std::string* why_not = nullptr);
 
-// Those that are a sum of a product of exactly two reads: what a unit for products can execute.
+// Those that are a sum of a product of exactly two reads, without quotients: what a unit for
+// products can execute.
 std::optional<Contraction> match_product(const Op& op, std::string* why_not = nullptr);
 
 // The same of a nest's stage.

@@ -297,7 +297,7 @@ std::set<std::string> transposed_weights(const Graph& grouped) {
     });
     for (const std::string& name : operands) ++readers[name];
     std::optional<Contraction> c = match_contraction(op);
-    if (!c || c->column_axes.empty() || op.axes.back().name() != c->column_axes.back()) return;
+    if (!c || !has_register_tiles(op)) return;
     if (!transposes_a_weight(*c->b->tensor) || c->a->tensor == c->b->tensor) return;
     if (can_pack(read_of_the_weight(c->b), c->column_axes.back())) found.insert(c->b->tensor->name);
   };
@@ -324,7 +324,8 @@ bool is_read_otherwise(const Op& op, const Expr& read) {
 
 bool has_register_tiles(const Op& op) {
   const std::optional<Contraction> c = match_contraction(op);
-  return c && !c->column_axes.empty() && op.axes.back().name() == c->column_axes.back();
+  return c && !c->divides && !c->column_axes.empty() &&
+         op.axes.back().name() == c->column_axes.back();
 }
 
 bool derive_contraction(const ContractionGroup& group, const Target& target,

@@ -33,6 +33,13 @@ void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
   }
 }
 
+// Whether sums that have no register tiles can be in registers while `result`, which reads them at
+// its own places, is computed.
+bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target) {
+  return !has_register_tiles(sums) && keeps_sums_in_registers(sums, target) &&
+         !combines_many_rows(sums, target) && !crosses(result, target);
+}
+
 void derive_group(const Op& group, const Target& target, const DeriveOptions& options,
                   Schedule* schedule) {
   const Op* contraction = nullptr;
@@ -50,6 +57,9 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
     }
   }
   if (contraction && derive_contraction({contraction, result}, target, options, schedule)) return;
+  if (contraction && can_wait_in_registers(*contraction, *result, target)) {
+    return derive_shared_sums(*contraction, *result, target, schedule);
+  }
   if (contraction) derive_op(*contraction, target, options, schedule);
   derive_pointwise(*result, target, schedule);
 }
@@ -81,16 +91,16 @@ std::vector<SumsAndReader> sums_with_readers(const Graph& grouped, const Target&
   const Readers readers(grouped);
   std::vector<SumsAndReader> found;
   for (const OpPtr& op : grouped.ops()) {
-    if (op->kind != OpKind::compute || op->combiner == Combiner::none || is_always_empty(*op) ||
-        has_register_tiles(*op) || !keeps_sums_in_registers(*op, target) ||
-        combines_many_rows(*op, target)) {
+    if (op->kind != OpKind::compute || op->combiner == Combiner::none || is_always_empty(*op)) {
       continue;
     }
     const std::vector<const Op*>* const reading = readers.only_readers(*op);
     if (reading == nullptr || reading->size() != 1) continue;
     const Op& reader = *reading->front();
     if (reader.kind == OpKind::fused && !fits_one_expression(reader)) continue;
-    if (sums_of(reader) != nullptr || crosses(result_of(reader), target)) continue;
+    if (sums_of(reader) != nullptr || !can_wait_in_registers(*op, result_of(reader), target)) {
+      continue;
+    }
     if (reads_at_own_place(*op, reader)) found.push_back({op.get(), &reader});
   }
   return found;

@@ -55,6 +55,22 @@ TEST(RecogniseOp, MatmulByHandIsAContraction) {
   EXPECT_THAT(found->reduction_axes, ElementsAre("k"));
 }
 
+TEST(RecogniseOp, AGroupedConvolutionIsAContraction) {
+  Tensor x = input("x", f32, {1, 5, 5, 4}), w = weight("w", f32, {3, 3, 2, 6});
+  Conv2dOptions options;
+  options.groups = 2;
+  Tensor y = conv2d(x, w, options, "y");
+  const auto found = match_contraction(*y.op());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(class_of(y), OpClass::contraction);
+  EXPECT_TRUE(found->divides);
+  EXPECT_EQ(found->a->tensor, x.op());
+  EXPECT_THAT(found->row_axes, ElementsAre("n", "y", "x"));
+  EXPECT_THAT(found->column_axes, IsEmpty());
+  EXPECT_THAT(found->batch_axes, ElementsAre("o"));
+  EXPECT_FALSE(match_contraction(*conv2d(x, weight("v", f32, {3, 3, 4, 6})).op())->divides);
+}
+
 TEST(RecogniseOp, FactorsMayStandTheOtherWayRound) {
   Tensor x = lhs(), w = rhs();
   Tensor mm = compute("mm", {m, n}, sum(k, w(k, n) * x(m, k)));
@@ -349,11 +365,27 @@ TEST(NoContraction, WhenNoElementIsUsedTwice) {
               HasSubstr("expected an axis that one operand uses and the other does not"));
 }
 
-TEST(NoContraction, GroupedConvolutionIsAReduction) {
+TEST(NoContraction, WhenAQuotientIsOfWhatOneOperandHasAlone) {
+  Tensor x = lhs(), w = rhs();
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m / 2, k) * w(k, n)))),
+              HasSubstr("expected affine indices, got x[m / 2, k]"));
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m, k) * w(k, n / 2)))),
+              HasSubstr("expected affine indices, got w[k, n / 2]"));
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m, k / 2) * w(k / 2, n)))),
+              HasSubstr("expected affine indices, got x["));
+}
+
+TEST(NoContraction, WhenAnIndexTakesARemainder) {
+  Tensor x = lhs(), w = input("w", f32, {4, 6, 8});
+  EXPECT_THAT(why_not(compute("y", {m, n}, sum(k, x(m % 2, k) * w(m, k, n)))),
+              HasSubstr("expected affine indices, got x[m % 2, k]"));
+}
+
+TEST(NoProduct, WhenAnIndexTakesAQuotient) {
   Tensor x = input("x", f32, {1, 5, 5, 4}), w = weight("w", f32, {3, 3, 2, 6});
   Conv2dOptions options;
   options.groups = 2;
-  EXPECT_THAT(why_not(conv2d(x, w, options)), HasSubstr("expected affine indices"));
+  EXPECT_THAT(why_no_product(conv2d(x, w, options), true), HasSubstr("expected affine indices"));
 }
 
 // --- elementwise --------------------------------------------------------------------------------

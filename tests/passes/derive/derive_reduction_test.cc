@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
@@ -76,6 +77,21 @@ TEST(DeriveReduction, ThreadsShareAGroupedConvolution) {
   Tensor y =
       conv2d(input("x", f32, {1, 30, 30, 64}), weight("w", f32, {3, 3, 16, 64}), options, "y");
   EXPECT_TRUE(has(derived(y, kFour), ".parallel(")) << derived(y, kFour);
+}
+
+TEST(DeriveReduction, WhatFollowsAGroupedConvolutionIsComputedWhileItsSumsAreInRegisters) {
+  Conv2dOptions grouped, depthwise;
+  grouped.groups = 4;
+  depthwise.groups = 64;
+  Tensor x = input("x", f32, {1, 30, 30, 64}), b = weight("b", f32, {64});
+  for (const auto& [options, depth] : {std::pair(grouped, 16), {depthwise, 1}}) {
+    Tensor c = conv2d(x, weight("w", f32, {3, 3, depth, 64}), options, "c");
+    for (const char* level : kLevels) {
+      const std::string text = derived(relu(c + b, "y"), target_of(level, 4));
+      EXPECT_TRUE(has(text, "c.compute_at(y, tile)\n")) << text;
+      EXPECT_TRUE(has(text, "y.parallel(")) << text;
+    }
+  }
 }
 
 TEST(DeriveReduction, NoThreadsForLittleWorkOrOneStep) {

@@ -44,8 +44,10 @@ TEST(ExpectFused, Convolutions) {
   strided.dilation_w = 2;
   groups.groups = 2;
   EXPECT_NO_THROW(check(relu(conv2d(x, w, strided) + b), {"conv+bias+relu"}));
-  EXPECT_ERROR(check(relu(conv2d(x, of_groups, groups, "c") + b), {"conv+bias+relu"}),
-               "got c apart from it: expected a contraction or an elementwise producer");
+  EXPECT_NO_THROW(check(relu(conv2d(x, of_groups, groups) + b), {"conv+bias+relu"}));
+  Tensor c = conv2d(x, of_groups, groups, "c");
+  EXPECT_ERROR(check(Graph({relu(c + b, "y"), neg(c)}), {"conv+bias+relu"}),
+               "got c apart from it: expected c to have one user, got 2");
 }
 
 TEST(ExpectFused, RefusesWhatHasAnotherUser) {

@@ -1,0 +1,545 @@
+#include "passes/fuse/join_products.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "dsl/error.h"
+#include "dsl/operators.h"
+#include "passes/analyse/recognise_op.h"
+#include "passes/fuse/fusion_legality.h"
+#include "passes/rewrite/remove_dead_ops.h"
+
+namespace emulsion {
+namespace {
+
+using Reason = std::optional<std::string>;
+
+bool is_weight(const Op& op) { return op.kind == OpKind::weight || op.kind == OpKind::constant; }
+
+bool is_axis(const Expr& e, const Axis& axis) {
+  return e->op == ExprOp::axis && e->name == axis.name();
+}
+
+bool uses(const Expr& index, const Axis& axis) {
+  bool found = false;
+  visit(index, [&](const Expr& e) { found = found || is_axis(e, axis); });
+  return found;
+}
+
+// What takes the place of a tensor that differs from sibling to sibling.
+struct Joint {
+  const Op* part = nullptr;  // the sibling's
+  size_t along = 0;          // which dimension are the columns
+};
+
+// Whether two operations compute the same but for their columns: the last axis, at which each reads
+// weights of its own, and what was joined before.
+class Likeness {
+ public:
+  Likeness(const Op& first, const Op& sibling, const Op* before_first = nullptr,
+           const Op* before_sibling = nullptr)
+      : first_(first),
+        sibling_(sibling),
+        before_first_(before_first),
+        before_sibling_(before_sibling) {}
+
+  Reason why_not() {
+    Reason reason = why_not_shapes();
+    if (!reason) reason = compare(first_.body, sibling_.body);
+    return reason;
+  }
+  // By what the first one reads.
+  const std::map<const Op*, Joint>& joints() const { return joints_; }
+
+ private:
+  Reason why_not_shapes() const {
+    if (first_.dtype != sibling_.dtype || first_.combiner != sibling_.combiner) {
+      return fmt::format("expected {} to be a {} of {} as {} is, got a {} of {}", sibling_.name,
+                         to_string(first_.combiner), to_string(first_.dtype), first_.name,
+                         to_string(sibling_.combiner), to_string(sibling_.dtype));
+    }
+    Shape expected = first_.shape;
+    if (!expected.empty() && sibling_.shape.size() == expected.size()) {
+      expected.back() = sibling_.shape.back();
+    }
+    if (expected.empty() || sibling_.shape != expected) {
+      return fmt::format("expected shapes that agree but for the last axis, got {} and {}",
+                         to_string(first_.shape), to_string(sibling_.shape));
+    }
+    for (const Op* op : {&first_, &sibling_}) {
+      const Extent& columns = op->shape.back();
+      if (columns.as_constant().value_or(0) > 0) continue;
+      return fmt::format("expected a constant number of columns, 1 or greater, got {} of {}",
+                         columns.to_string(), op->name);
+    }
+    const auto extents = [](const Op& op) {
+      Shape shape;
+      for (const Axis& axis : op.reduction_axes) shape.push_back(axis.extent());
+      return shape;
+    };
+    if (extents(first_) == extents(sibling_)) return std::nullopt;
+    return fmt::format("expected reductions over the same extents, got {} and {}",
+                       to_string(extents(first_)), to_string(extents(sibling_)));
+  }
+
+  static size_t place_of(const Op& op, const std::string& axis) {
+    if (const auto i = axis_index(op.axes, axis)) return *i;
+    return op.axes.size() + axis_index(op.reduction_axes, axis).value();
+  }
+
+  Reason differ(const Expr& a, const Expr& b) const {
+    return fmt::format("expected {} to compute what {} does, {}, got {}", sibling_.name,
+                       first_.name, to_string(a), to_string(b));
+  }
+
+  Reason compare(const Expr& a, const Expr& b) {
+    if (!seen_.insert({&a.node(), &b.node()}).second) return std::nullopt;
+    if (a->op != b->op || a->dtype != b->dtype || a->args.size() != b->args.size()) {
+      return differ(a, b);
+    }
+    if (a->op == ExprOp::read) return compare_reads(a, b);
+    if (a->op == ExprOp::axis) {
+      // Joined columns have other numbers.
+      const bool same = place_of(first_, a->name) == place_of(sibling_, b->name);
+      return same && !is_axis(a, first_.axes.back()) ? std::nullopt : differ(a, b);
+    }
+    if (a->args.empty()) return equal(a, b) ? std::nullopt : differ(a, b);
+    for (size_t i = 0; i < a->args.size(); ++i) {
+      if (Reason reason = compare(a->args[i], b->args[i])) return reason;
+    }
+    return std::nullopt;
+  }
+
+  Reason compare_reads(const Expr& a, const Expr& b) {
+    std::optional<size_t> along;
+    for (size_t i = 0; i < a->args.size(); ++i) {
+      const bool is_column = is_axis(a->args[i], first_.axes.back());
+      if (is_column && is_axis(b->args[i], sibling_.axes.back()) && !along) {
+        along = i;
+      } else if (uses(a->args[i], first_.axes.back()) || uses(b->args[i], sibling_.axes.back())) {
+        return fmt::format("expected columns to be read as they come, got {} and {}", to_string(a),
+                           to_string(b));
+      } else if (Reason reason = compare(a->args[i], b->args[i])) {
+        return reason;
+      }
+    }
+    const Op &of_first = *a->tensor, &of_sibling = *b->tensor;
+    if (!along && &of_first != &of_sibling) {
+      return fmt::format("expected {} to read {} as {} does, got {}", sibling_.name, of_first.name,
+                         first_.name, of_sibling.name);
+    }
+    if (along && (&of_first != before_first_ || &of_sibling != before_sibling_)) {
+      if (Reason reason = why_not_parts(of_first, of_sibling, *along)) return reason;
+    }
+    return record(of_first, of_sibling, along);
+  }
+
+  Reason why_not_parts(const Op& a, const Op& b, size_t along) const {
+    for (const Op* part : {&a, &b}) {
+      if (is_weight(*part)) continue;
+      return fmt::format("expected a weight or a constant along the columns, got {}", part->name);
+    }
+    if (a.kind != b.kind) {
+      return fmt::format("expected two weights or two constants, got {} and {}", a.name, b.name);
+    }
+    Shape expected = a.shape;
+    expected[along] = sibling_.shape.back();
+    if (a.shape[along] == first_.shape.back() && b.shape == expected) return std::nullopt;
+    return fmt::format("expected {} and {} to have a column for each of the results, got {} and {}",
+                       a.name, b.name, to_string(a.shape), to_string(b.shape));
+  }
+
+  // A tensor is either joined, with one other, along one dimension, or read by both.
+  Reason record(const Op& a, const Op& b, std::optional<size_t> along) {
+    const auto found = joints_.find(&a);
+    const bool is_shared = shared_.count(&a) > 0, is_joined = found != joints_.end();
+    const bool same =
+        along ? !is_shared &&
+                    (!is_joined || (found->second.part == &b && found->second.along == *along))
+              : !is_joined;
+    if (!same) return fmt::format("expected {} to be read in one way, got two", a.name);
+    if (along) joints_[&a] = {&b, *along};
+    if (!along) shared_.insert(&a);
+    return std::nullopt;
+  }
+
+  const Op &first_, &sibling_;
+  const Op *before_first_, *before_sibling_;
+  std::set<std::pair<const ExprNode*, const ExprNode*>> seen_;
+  std::map<const Op*, Joint> joints_;
+  std::set<const Op*> shared_;
+};
+
+// The operations of all siblings, one each, that become one; the first of them leads.
+struct Level {
+  std::vector<OpPtr> members;
+  // What is joined besides the level before: the leader's operand, and the siblings' beside it.
+  struct Operand {
+    size_t along;
+    std::vector<OpPtr> parts;
+  };
+  std::vector<Operand> operands;
+};
+
+// Products of one input, and what follows each of them alike.
+using Family = std::vector<Level>;
+
+// The level of these members, or nothing when they are not alike.
+std::optional<Level> level_of(const std::vector<OpPtr>& members, const std::vector<OpPtr>* before) {
+  std::vector<std::map<const Op*, Joint>> joints;
+  std::map<const Op*, OpPtr> pointers;
+  for (size_t i = 0; i < members.size(); ++i) {
+    Likeness likeness(*members[0], *members[i], before ? (*before)[0].get() : nullptr,
+                      before ? (*before)[i].get() : nullptr);
+    if (likeness.why_not()) return std::nullopt;
+    joints.push_back(likeness.joints());
+    for (const OpPtr& operand : operands(*members[i])) pointers[operand.get()] = operand;
+  }
+  Level level{members, {}};
+  for (const OpPtr& operand : operands(*members[0])) {
+    const auto found = joints[0].find(operand.get());
+    if (found == joints[0].end() || (before && operand == (*before)[0])) continue;
+    Level::Operand joined{found->second.along, {}};
+    for (const auto& one : joints) joined.parts.push_back(pointers.at(one.at(operand.get()).part));
+    level.operands.push_back(std::move(joined));
+  }
+  return level;
+}
+
+// Who reads what, of a graph that does not change.
+class Surroundings {
+ public:
+  explicit Surroundings(const Graph& graph) : legality_(graph) {
+    for (const OpPtr& op : graph.ops()) {
+      for (const OpPtr& operand : operands(*op)) users_[operand.get()].push_back(op);
+    }
+    for (const OpPtr& output : graph.outputs()) outputs_.insert(output.get());
+  }
+
+  // The only user of an operation that is no output, or null.
+  OpPtr only_user(const Op& op) const {
+    const auto found = users_.find(&op);
+    const bool is_only = found != users_.end() && found->second.size() == 1;
+    return is_only && outputs_.count(&op) == 0 ? found->second[0] : nullptr;
+  }
+
+  Family family_of(const std::vector<OpPtr>& products) {
+    std::optional<Level> level = level_of(products, nullptr);
+    EMULSION_CHECK(level, "{} and its siblings are not alike", products[0]->name);
+    Family family;
+    while (level) {
+      family.push_back(std::move(*level));
+      const std::vector<OpPtr>& before = family.back().members;
+      std::vector<OpPtr> next;
+      for (const OpPtr& member : before) {
+        const OpPtr user = only_user(*member);
+        if (!user || user->kind != OpKind::compute || legality_.why_not_pair(*member, *user)) break;
+        if (std::find(next.begin(), next.end(), user) == next.end()) next.push_back(user);
+      }
+      level = next.size() == before.size() ? level_of(next, &before) : std::nullopt;
+    }
+    return family;
+  }
+
+  bool is_output(const Op& op) const { return outputs_.count(&op) > 0; }
+  // The elementwise operation into which it would be fused, or null.
+  OpPtr epilogue(const Op& op) {
+    OpPtr user = only_user(op);
+    return user && !legality_.why_not_pair(op, *user) ? user : nullptr;
+  }
+
+ private:
+  FusionLegality legality_;
+  std::unordered_map<const Op*, std::vector<OpPtr>> users_;
+  std::unordered_set<const Op*> outputs_;
+};
+
+double bytes_of(const Op& op) {
+  double bytes = size_in_bytes(op.dtype);
+  for (const Extent& extent : op.shape) {
+    double value = static_cast<double>(extent.constant_term());
+    for (const auto& [name, coefficient] : extent.coefficients()) {
+      value += static_cast<double>(coefficient);
+    }
+    bytes *= value;
+  }
+  return bytes;
+}
+
+JoinCandidate candidate_of(const std::vector<OpPtr>& products, const Family& family,
+                           Surroundings* around) {
+  JoinCandidate candidate{products};
+  const Op& input = *match_product(*products[0])->a->tensor;
+  candidate.saved = bytes_of(input) * static_cast<double>(products.size() - 1);
+  for (const Level& level : family) {
+    for (const Level::Operand& operand : level.operands) {
+      for (const OpPtr& part : operand.parts) {
+        if (part->kind == OpKind::weight) candidate.weights += 2 * bytes_of(*part);
+      }
+    }
+  }
+  std::set<OpPtr> epilogues;  // each takes in one product
+  for (const OpPtr& member : family.back().members) {
+    const OpPtr epilogue = around->epilogue(*member);
+    const bool is_stored =
+        around->is_output(*member) || (epilogue && epilogues.insert(epilogue).second);
+    if (is_stored) candidate.results += 2 * bytes_of(*member);
+  }
+  return candidate;
+}
+
+// Writes the graph anew.
+class Joiner {
+ public:
+  Joiner(const Graph& graph, const std::vector<Family>& families) : graph_(graph) {
+    for (const OpPtr& op : graph.ops()) names_.insert(op->name);
+    for (const std::string& size : graph.sizes()) names_.insert(size);
+    for (const Family& family : families) {
+      for (size_t i = 0; i < family.size(); ++i) {
+        for (size_t m = 0; m < family[i].members.size(); ++m) {
+          places_[family[i].members[m].get()] = {&family, i, m};
+        }
+      }
+    }
+  }
+
+  Graph run() {
+    for (const OpPtr& op : graph_.ops()) {
+      const auto found = places_.find(op.get());
+      if (found == places_.end()) {
+        place(op, rewired(op));
+        continue;
+      }
+      const auto& [family, level, member] = found->second;
+      OpPtr& joined = joined_[&(*family)[level]];
+      if (!joined) joined = join_level(*family, level);
+      if (level + 1 == family->size()) place(op, slice_of((*family)[level], member, joined));
+    }
+    std::vector<OpPtr> outputs;
+    for (const OpPtr& output : graph_.outputs()) outputs.push_back(now(output));
+    return remove_dead_ops(Graph(std::move(ops_), std::move(outputs)));
+  }
+
+ private:
+  struct Place {
+    const Family* family;
+    size_t level, member;
+  };
+
+  OpPtr now(const OpPtr& op) const {
+    const auto found = replaced_.find(op.get());
+    return found == replaced_.end() ? op : found->second;
+  }
+  OpPtr rewired(const OpPtr& op) const {
+    std::unordered_map<const Op*, OpPtr> moved;
+    for (const OpPtr& operand : operands(*op)) {
+      if (now(operand) != operand) moved[operand.get()] = now(operand);
+    }
+    return moved.empty() ? op : replace_reads(op, moved);
+  }
+  void place(const OpPtr& op, OpPtr with) {
+    if (with != op) replaced_[op.get()] = with;
+    if (placed_.insert(with.get()).second) ops_.push_back(std::move(with));
+  }
+  std::string joined_name(const Op& of) {
+    constexpr size_t kRoom = 100;  // of the 128 characters of a name
+    std::string base = of.name.substr(0, kRoom) + "_joined";
+    std::string name = base;
+    for (int i = 1; !names_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+    return name;
+  }
+
+  static Extent total_columns(const Level& level) {
+    Extent total;
+    for (const OpPtr& member : level.members) total = total + member->shape.back();
+    return total;
+  }
+
+  // Of each outer index the parts' elements, one after another.
+  static std::vector<uint8_t> joined_bytes(const Level::Operand& operand) {
+    const Op& first = *operand.parts[0];
+    int64_t outer = 1, inner = size_in_bytes(first.dtype);
+    for (size_t i = 0; i < first.shape.size(); ++i) {
+      if (i < operand.along) outer *= first.shape[i].constant_term();
+      if (i > operand.along) inner *= first.shape[i].constant_term();
+    }
+    std::vector<uint8_t> bytes;
+    for (int64_t row = 0; row < outer; ++row) {
+      for (const OpPtr& part : operand.parts) {
+        const int64_t length = inner * part->shape[operand.along].constant_term();
+        const auto from = part->data->begin() + row * length;
+        bytes.insert(bytes.end(), from, from + length);
+      }
+    }
+    return bytes;
+  }
+
+  OpPtr join_operand(const Level::Operand& operand) {
+    const Op& first = *operand.parts[0];
+    const std::string name = joined_name(first);
+    if (first.kind == OpKind::constant) {
+      Shape shape = first.shape;
+      shape[operand.along] = Extent();
+      for (const OpPtr& part : operand.parts) {
+        shape[operand.along] = shape[operand.along] + part->shape[operand.along];
+      }
+      return constant(name, first.dtype, shape, joined_bytes(operand)).op();
+    }
+    std::vector<Tensor> parts;
+    for (const OpPtr& part : operand.parts) {
+      place(part, part);  // an argument, which may be declared behind this
+      parts.emplace_back(part);
+    }
+    return concat(parts, static_cast<int>(operand.along), name).op();
+  }
+
+  OpPtr join_level(const Family& family, size_t at) {
+    const Level& level = family[at];
+    const Op& leader = *level.members[0];
+    std::unordered_map<const Op*, OpPtr> reads;
+    for (const OpPtr& operand : operands(leader)) {
+      if (now(operand) != operand) reads[operand.get()] = now(operand);
+    }
+    if (at > 0) reads[family[at - 1].members[0].get()] = joined_.at(&family[at - 1]);
+    for (const Level::Operand& operand : level.operands) {
+      const OpPtr joined = join_operand(operand);
+      ops_.push_back(joined);
+      reads[operand.parts[0].get()] = joined;
+    }
+    auto joined = std::make_shared<Op>(*replace_reads(level.members[0], reads));
+    joined->name = joined_name(leader);
+    joined->shape.back() = total_columns(level);
+    joined->axes.back() = Axis(leader.axes.back().name(), joined->shape.back());
+    ops_.push_back(joined);
+    return joined;
+  }
+
+  static OpPtr slice_of(const Level& level, size_t member, const OpPtr& joined) {
+    Extent begin;
+    for (size_t i = 0; i < member; ++i) begin = begin + level.members[i]->shape.back();
+    auto slice = std::make_shared<Op>(*level.members[member]);
+    std::vector<Expr> indices(slice->axes.begin(), slice->axes.end());
+    if (begin != Extent(0)) indices.back() = indices.back() + extent_value(begin);
+    slice->combiner = Combiner::none;
+    slice->reduction_axes.clear();
+    slice->body = read_op(joined, std::move(indices));
+    return slice;
+  }
+
+  const Graph& graph_;
+  std::set<std::string> names_;
+  std::unordered_map<const Op*, Place> places_;
+  std::unordered_map<const Level*, OpPtr> joined_;
+  std::unordered_map<const Op*, OpPtr> replaced_;
+  std::unordered_set<const Op*> placed_;
+  std::vector<OpPtr> ops_;
+};
+
+// "expected ..." when what is joined would be larger than a tensor may be.
+Reason why_not_size(const std::vector<OpPtr>& products, const Op& sibling) {
+  double bytes = bytes_of(sibling), weights = bytes_of(*match_product(sibling)->b->tensor);
+  for (const OpPtr& product : products) {
+    bytes += bytes_of(*product);
+    weights += bytes_of(*match_product(*product)->b->tensor);
+  }
+  constexpr double kMost = std::numeric_limits<int32_t>::max();
+  if (std::max(bytes, weights) <= kMost) return std::nullopt;
+  return fmt::format("expected joined tensors of at most 2^31 - 1 bytes, got {} with {}",
+                     std::max(bytes, weights), sibling.name);
+}
+
+// Products that read one tensor, sorted into those that can be joined. The refusals are reported.
+std::vector<std::vector<OpPtr>> sorted(const std::vector<OpPtr>& products, FusionReport* report) {
+  constexpr size_t kMostKinds = 8;  // that one more is compared with
+  std::vector<std::vector<OpPtr>> kinds;
+  for (const OpPtr& product : products) {
+    Reason refused;
+    bool found = false;
+    for (size_t i = 0; i < kinds.size() && i < kMostKinds && !found; ++i) {
+      Reason reason = why_not_joinable(*kinds[i][0], *product);
+      if (!reason) reason = why_not_size(kinds[i], *product);
+      found = !reason;
+      if (found) kinds[i].push_back(product);
+      if (reason && !refused) refused = reason;
+    }
+    if (found) continue;
+    if (refused && report) {
+      report->decisions.push_back(
+          {kinds[0][0]->name, product->name, false, *refused, kSiblingProducts});
+    }
+    kinds.push_back({product});
+  }
+  return kinds;
+}
+
+}  // namespace
+
+std::optional<std::string> why_not_joinable(const Op& first, const Op& sibling) {
+  for (const Op* op : {&first, &sibling}) {
+    if (op->kind != OpKind::compute) {
+      return fmt::format("expected a product, got {}, which is no single operation", op->name);
+    }
+    std::string why_not;
+    const std::optional<Contraction> product = match_product(*op, &why_not);
+    if (!product) return fmt::format("{} for {}", why_not, op->name);
+    const std::vector<std::string>& columns = product->column_axes;
+    if (columns.empty() || columns.back() != op->axes.back().name()) {
+      return fmt::format("expected the last axis of {} to be of the weights alone", op->name);
+    }
+  }
+  return Likeness(first, sibling).why_not();
+}
+
+std::optional<std::string> join_what_saves(const JoinCandidate& candidate) {
+  if (candidate.saved > candidate.weights + candidate.results) return std::nullopt;
+  return fmt::format(
+      "expected to read more bytes less than the join moves, got {} of the input that are read "
+      "less, {} of weights that every call joins, {} of results that are stored for it",
+      candidate.saved, candidate.weights, candidate.results);
+}
+
+Graph join(const Graph& graph, const std::vector<OpPtr>& products) {
+  for (const OpPtr& product : products) {
+    const Reason reason = why_not_joinable(*products[0], *product);
+    EMULSION_CHECK(!reason, "join {} and {}: {}", products[0]->name, product->name, *reason);
+  }
+  return Joiner(graph, {Surroundings(graph).family_of(products)}).run();
+}
+
+Graph join_products(const Graph& graph, const JoinPolicy& policy, FusionReport* report) {
+  std::unordered_map<const Op*, std::vector<OpPtr>> of_input;
+  std::vector<const Op*> inputs;  // in the order of the graph
+  for (const OpPtr& op : graph.ops()) {
+    if (op->kind != OpKind::compute || op->combiner != Combiner::sum) continue;
+    const std::optional<Contraction> product = match_product(*op);
+    if (!product) continue;
+    std::vector<OpPtr>& siblings = of_input[product->a->tensor.get()];
+    if (siblings.empty()) inputs.push_back(product->a->tensor.get());
+    siblings.push_back(op);
+  }
+  Surroundings around(graph);
+  std::vector<Family> families;
+  for (const Op* input : inputs) {
+    if (of_input.at(input).size() < 2) continue;
+    for (const std::vector<OpPtr>& products : sorted(of_input.at(input), report)) {
+      if (products.size() < 2) continue;
+      Family family = around.family_of(products);
+      const Reason reason = policy(candidate_of(products, family, &around));
+      for (size_t i = 1; i < products.size() && report; ++i) {
+        report->decisions.push_back(
+            {products[0]->name, products[i]->name, !reason, reason.value_or(""), kSiblingProducts});
+      }
+      if (!reason) families.push_back(std::move(family));
+    }
+  }
+  return families.empty() ? graph : Joiner(graph, families).run();
+}
+
+}  // namespace emulsion
