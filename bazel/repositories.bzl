@@ -165,7 +165,37 @@ def _test_oracles():
         },
     )
 
+# A peer of //benchmarks:onnx_runtime.
+def _benchmark_peers():
+    _maybe(
+        python_packages,
+        name = "emulsion_peer_onnx_runtime",
+        hashes = {
+            "flatbuffers==25.12.19": "7634f50c427838bb021c2d66a3d1168e9d199b0607e6329399f04846d42e20b4",
+            "ml_dtypes==0.6.0": "6c8e39b53e90afda8ce52859c93de4dba3e02b76d85dcf091cc469f9184c6dae",
+            "numpy==2.4.6": "89cd468399cfd2504718f0ba50e410dca55a170b61a02ad92bb18c8a65186e93",
+            "onnx==1.22.0": "1d0a2bdb15eb2b3cb65c438f3423d9620d14fdce32f92380e6bb1b2e09568ef5",
+            "onnxruntime==1.31.0": "d4092b78fc5bab77ce6522393098cdb2535423045ecdcff15cc0d022162d6b66",
+            "packaging==26.3": "d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c",
+            "protobuf==7.36.2": "89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883128813f775bbfd2",
+            "typing_extensions==4.16.0": "481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8",
+        },
+    )
+
 def _style_tools():
+    # Three times as fast as Debian's 14, which matches its checks in the headers of the system too.
+    _maybe(
+        pinned_wheel,
+        name = "clang_tidy",
+        build_file = _third_party("clang_tidy"),
+        files = [
+            "clang_tidy/data/bin/clang-tidy=bin/",
+            "clang_tidy/data/lib/clang/23/include/*.h=lib/clang/23/include/",
+        ],
+        package = "clang-tidy",
+        sha256 = "6bb31e4f319ecbe14acb75f23c3050d0f1d4b1d92ea1c66091bc76e4eac2c1ac",
+        version = "23.1.4",
+    )
     _maybe(
         npm_tool,
         name = "buildifier",
@@ -181,4 +211,5 @@ def emulsion_repositories():
     _cpp_libraries()
     _wheels()
     _test_oracles()
+    _benchmark_peers()
     _style_tools()

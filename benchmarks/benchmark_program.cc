@@ -77,6 +77,8 @@ class SampleCollector : public benchmark::BenchmarkReporter {
   benchmark::BenchmarkReporter* next_;
 };
 
+bool has_manual_time(const TimedCall& call) { return call.before_call || call.seconds; }
+
 // Repeats one call.
 class Repeater {
  public:
@@ -86,8 +88,17 @@ class Repeater {
     if (interrupted) return give_up(state);
     report_progress(call_.name);
     if (call_.prepare) call_.prepare();
-    call_.call();  // the first call after another benchmark finds nothing in the caches
+    // The first call after another benchmark finds nothing in the caches.
+    if (call_.seconds) {
+      call_.seconds();
+    } else {
+      call_.call();
+    }
     for (auto _ : state) {
+      if (call_.seconds) {
+        state.SetIterationTime(call_.seconds());
+        continue;
+      }
       if (!call_.before_call) {
         call_.call();
         continue;
@@ -105,7 +116,7 @@ class Repeater {
   void give_up(benchmark::State& state) const {
     if (iterations_ != state.max_iterations) return state.SkipWithError(kInterrupted);
     for (auto _ : state) {
-      if (call_.before_call) state.SetIterationTime(0);
+      if (has_manual_time(call_)) state.SetIterationTime(0);
     }
     state.counters[kInterrupted] = 1;
   }
@@ -207,7 +218,7 @@ std::map<std::string, Samples> measure(const std::vector<TimedCall>& calls,
         call.name.c_str(), [repeater = std::make_shared<Repeater>(call)](benchmark::State& state) {
           (*repeater)(state);
         });
-    if (call.before_call) {
+    if (has_manual_time(call)) {
       added->UseManualTime();
     } else {
       added->UseRealTime();

@@ -47,6 +47,9 @@ struct TimedCall {
   std::function<void()> prepare;      // before each repetition; or nothing
   std::function<void()> before_call;  // before each call, outside its time; or nothing
   std::function<void()> call;
+  // What measures one call itself and returns its seconds, where that is done in another process:
+  // it stands in place of `call` and `before_call`. Or nothing.
+  std::function<double()> seconds = {};
 };
 
 // Repeats all of them in random order, as Google Benchmark does. The seconds of one call in each

@@ -3,8 +3,11 @@
 
 // For what is measured in a process of its own.
 
+#include <sys/types.h>
+
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace emulsion::benchmarks {
 
@@ -29,6 +32,26 @@ std::string quoted(const std::string& text);
 // Error: it cannot be started, or ends with anything but 0; `name` stands in the message.
 void run_program_lines(const std::string& name, const std::string& command,
                        const std::function<void(const std::string& line)>& take);
+
+// A process that answers: one line of its standard output for each line on its standard input.
+class AnsweringProgram {
+ public:
+  // `words` are the program and its arguments. Error: it cannot be started.
+  AnsweringProgram(std::string name, const std::vector<std::string>& words);
+  // Closes its standard input and waits for its end.
+  ~AnsweringProgram();
+  AnsweringProgram(const AnsweringProgram&) = delete;
+  AnsweringProgram& operator=(const AnsweringProgram&) = delete;
+
+  // The answer to one line, both without a newline. Error: the program has ended.
+  std::string ask(const std::string& line);
+
+ private:
+  std::string name_;
+  pid_t process_ = -1;
+  int socket_ = -1;  // its standard input and output
+  std::string received_;
+};
 
 }  // namespace emulsion::benchmarks
 

@@ -22,6 +22,8 @@ struct Contender {
   Call call;
   Call before_call = {};               // outside the time of each call: it empties the caches
   std::optional<double> mark = kMark;  // of a peer
+  // Of a peer in another process: measures one call there. `call` then only shows what it computes.
+  std::function<double()> seconds = {};
 };
 
 // One computation, with the peers that compute the same: it becomes a row of the table.

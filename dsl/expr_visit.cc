@@ -32,7 +32,7 @@ Expr transform(const Expr& root, const std::function<Expr(const Expr&)>& rewrite
       result = Expr(std::shared_ptr<const ExprNode>(std::move(node)));
     }
     Expr replaced = rewrite(result);
-    if (replaced.defined()) result = replaced;
+    if (replaced.defined()) result = std::move(replaced);
     done[&e.node()] = result;
     return result;
   };

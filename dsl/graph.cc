@@ -131,7 +131,7 @@ OpPtr replace_reads(const OpPtr& op, const std::unordered_map<const Op*, OpPtr>&
   });
   if (body.same_as(op->body)) return op;
   auto result = std::make_shared<Op>(*op);
-  result->body = body;
+  result->body = std::move(body);
   return result;
 }
 

@@ -177,7 +177,8 @@ class ReadScatter {
       std::optional<Extent>& limit = op == ExprOp::max ? clamp.low : clamp.high;
       if (limit) return std::nullopt;
       size_t side = 1;
-      if (!(limit = extent_of(clamp.inner->args[1]))) {
+      limit = extent_of(clamp.inner->args[1]);
+      if (!limit) {
         limit = extent_of(clamp.inner->args[0]);
         side = 0;
       }

@@ -156,7 +156,8 @@ void collect(const Expr& expr, int64_t factor, LinearSum* sum) {
     changed = changed || !simpler.same_as(arg);
     arg = simpler;
   }
-  sum->add_term(changed ? Expr(std::shared_ptr<const ExprNode>(std::move(node))) : expr, factor);
+  if (!changed) return sum->add_term(expr, factor);
+  sum->add_term(Expr(std::shared_ptr<const ExprNode>(std::move(node))), factor);
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ class VariableChanger : public NestMutator {
       auto found = variables_.find(slide.loop);
       if (found != variables_.end()) slide.loop = found->second;
     }
-    return mutate_inside(changed.slides.empty() ? node : make_node(std::move(changed)));
+    if (changed.slides.empty()) return mutate_inside(node);
+    return mutate_inside(make_node(std::move(changed)));
   }
 
   Expr mutate_expr(const Expr& expr) override {

@@ -87,7 +87,7 @@ Shape packed_shape(const Shape& shape, size_t dimension, int64_t factor) {
   for (size_t i = 0; i < shape.size(); ++i) {
     if (i != dimension) result.push_back(shape[i]);
   }
-  result.push_back(Extent(factor));
+  result.emplace_back(factor);
   return result;
 }
 

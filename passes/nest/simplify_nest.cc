@@ -48,7 +48,8 @@ class Simplifier : public NestMutator {
     if (!uop.body.defined()) return mutate_inside(node);
     UopNode made = uop;
     made.body = with_simple_reads(uop.body, nest_, nest_.stage(uop.stage));
-    return mutate_inside(made.body.same_as(uop.body) ? node : make_node(std::move(made)));
+    if (made.body.same_as(uop.body)) return mutate_inside(node);
+    return mutate_inside(make_node(std::move(made)));
   }
 
   Expr mutate_expr(const Expr& expr) override { return simplified(expr); }

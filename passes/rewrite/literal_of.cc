@@ -38,7 +38,7 @@ Expr element_of(const Op& constant, int64_t index) {
 std::optional<Expr> literal_of(const Expr& read) {
   if (read->op != ExprOp::read || read->tensor->kind != OpKind::constant) return std::nullopt;
   if (element_count(read->tensor->shape) != 1) return std::nullopt;
-  const Expr element = element_of(*read->tensor, 0);
+  Expr element = element_of(*read->tensor, 0);
   if (std::isnan(element->float_value)) return std::nullopt;  // whose bits only data keep
   return element;
 }

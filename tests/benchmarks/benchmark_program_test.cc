@@ -159,6 +159,21 @@ TEST(Measure, PreparesEachRepetitionAndEmptiesTheCachesBeforeEachCall) {
   EXPECT_EQ(emptied, calls - prepared);
 }
 
+TEST(Measure, TakesTheSecondsThatAPeerMeasuredItself) {
+  int calls = 0;
+  std::vector<Row> rows;
+  run_with({"--quick", "--benchmark_filter=second/peer$"}, [&](const ProgramOptions& options) {
+    std::vector<Comparison> all = comparisons(&calls);
+    all[1].peers[0].seconds = [] { return 0.25; };
+    rows = measure(all, options);
+    return Report();
+  });
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_THAT(rows[1].peers[0].seconds, testing::Each(0.25));
+  EXPECT_THAT(rows[1].peers[0].seconds, SizeIs(3));
+  EXPECT_EQ(calls, 0);  // what computes is not what is timed
+}
+
 TEST(Measure, ListsNamesAndCallsNothing) {
   int calls = 0;
   const Ended ended = run_with({"--benchmark_list_tests"}, [&](const ProgramOptions& options) {

@@ -51,5 +51,30 @@ TEST(ScratchDirectory, IsEachItsOwn) {
   EXPECT_NE(ScratchDirectory().path(), ScratchDirectory().path());
 }
 
+TEST(AnsweringProgram, AnswersLineByLine) {
+  AnsweringProgram program("child", {"sed", "-u", "s/^/got /"});
+  EXPECT_EQ(program.ask("one"), "got one");
+  EXPECT_EQ(program.ask(std::string(10000, 'x')), "got " + std::string(10000, 'x'));
+  EXPECT_EQ(program.ask(""), "got ");
+}
+
+TEST(AnsweringProgram, KeepsWhatCameEarly) {
+  AnsweringProgram program("child", {"sh", "-c", "printf 'a\\nb\\n'; cat"});
+  EXPECT_EQ(program.ask("c"), "a");
+  EXPECT_EQ(program.ask("d"), "b");
+  EXPECT_EQ(program.ask("e"), "c");
+}
+
+TEST(AnsweringProgram, RefusesWhatCannotBeStarted) {
+  EXPECT_THAT([] { AnsweringProgram("child", {"/no/such/program"}); },
+              ThrowsMessage<Error>(HasSubstr("child: cannot be started: No such file")));
+}
+
+TEST(AnsweringProgram, SaysThatTheProgramEnded) {
+  AnsweringProgram program("child", {"head", "-n", "1"});
+  EXPECT_EQ(program.ask("one"), "one");
+  EXPECT_THAT([&] { program.ask("two"); }, ThrowsMessage<Error>(HasSubstr("child: ended")));
+}
+
 }  // namespace
 }  // namespace emulsion::benchmarks

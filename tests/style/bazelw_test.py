@@ -9,7 +9,7 @@ import unittest
 import source_tree
 
 BAZELW = os.path.join(source_tree.ROOT, "bazelw")
-TOOLS = ("clang-format", "clang-tidy", "dirname", "g++", "head", "id", "python3", "sh", "uname")
+TOOLS = ("clang-format", "dirname", "g++", "head", "id", "python3", "sh", "uname")
 
 
 class BazelwTest(unittest.TestCase):
@@ -98,45 +98,45 @@ class BazelwTest(unittest.TestCase):
         self.assertNotIn("bazel\n[build]", run.stdout.splitlines()[0])
 
     def test_without_root_the_command_is_printed(self):
-        os.remove(self.file("clang-tidy"))
+        os.remove(self.file("clang-format"))
         self.fake("apt-get", "echo called; exit 1")
         self.fake("id", "echo 1000")
         self.refused(
-            "missing: clang-tidy",
-            "  sudo apt-get update && sudo apt-get install -y --no-install-recommends clang-tidy\n",
+            "missing: clang-format",
+            "  sudo apt-get update && sudo apt-get install -y --no-install-recommends clang-format\n",
         )
 
     def test_without_apt_the_packages_are_named(self):
-        os.remove(self.file("clang-tidy"))
         os.remove(self.file("clang-format"))
-        self.refused("missing: clang-format clang-tidy", "there is no apt-get")
+        os.remove(self.file("g++"))
+        self.refused("missing: clang-format g++", "there is no apt-get")
 
     def test_root_installs_and_goes_on(self):
-        os.remove(self.file("clang-tidy"))
+        os.remove(self.file("clang-format"))
         self.fake("id", "echo 0")
         self.fake(
             "apt-get",
             'echo "apt-get $*" >&2\ncase "$*" in *install*) ln -s /bin/true {} ;; esac\n'.format(
-                self.file("clang-tidy")
+                self.file("clang-format")
             ),
         )
         os.symlink(shutil.which("ln"), self.file("ln"))
         run = self.run_bazelw("build")
         self.assertEqual(run.stdout, "bazel\n[build]\n", run.stderr)
         self.assertLess(run.stderr.index(" update"), run.stderr.index(" install "))
-        self.assertIn("--no-install-recommends clang-tidy\n", run.stderr)
+        self.assertIn("--no-install-recommends clang-format\n", run.stderr)
 
     def test_an_apt_that_fails_is_reported(self):
-        os.remove(self.file("clang-tidy"))
+        os.remove(self.file("clang-format"))
         self.fake("id", "echo 0")
         self.fake("apt-get", "echo 'E: no network' >&2; exit 100")
-        self.refused("E: no network", "apt-get update failed", "could not install: clang-tidy")
+        self.refused("E: no network", "apt-get update failed", "could not install: clang-format")
 
     def test_an_apt_that_installs_nothing_is_noticed(self):
-        os.remove(self.file("clang-tidy"))
+        os.remove(self.file("clang-format"))
         self.fake("id", "echo 0")
         self.fake("apt-get", "exit 0")
-        self.refused("still missing after apt-get install: clang-tidy")
+        self.refused("still missing after apt-get install: clang-format")
 
     def test_another_system_is_refused(self):
         self.fake("uname", 'case "$1" in -s) echo Darwin ;; *) echo x86_64 ;; esac')

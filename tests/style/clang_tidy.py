@@ -1,6 +1,6 @@
 """clang-tidy over dsl, passes and backends.
 
-Usage: clang_tidy.py PATH/TO/Halide.h [--fix]
+Usage: clang_tidy.py PATH/TO/clang-tidy PATH/TO/Halide.h [--fix]
 
 With --fix it mends what clang-tidy can mend by itself, one file after another (tests/style/fix.sh --tidy).
 A file that passed is not looked at again until it, a header of ours that it includes, the settings or clang-tidy
@@ -39,8 +39,6 @@ def flags(halide, omp_folder):
         "-I" + source_tree.ROOT,
         "-fopenmp",
         "-DFMT_HEADER_ONLY",
-        # clang 14 refuses the names of features that it does not know, f16c among them.
-        "-D__builtin_cpu_supports(name)=((name)[0] != 0)",
         "-isystem",
         os.path.dirname(os.path.realpath(halide)),
         "-idirafter",
@@ -64,7 +62,7 @@ def passed_folder():
     return path if os.lstat(path).st_uid == os.getuid() else None
 
 
-def check(path, compiler_flags, settings, fix):
+def check(tool, path, compiler_flags, settings, fix):
     digest = hashlib.sha256(settings)
     for name, text in sorted(with_headers(path, {}).items()):
         digest.update("{}\0{}\0".format(name, text).encode())
@@ -72,7 +70,7 @@ def check(path, compiler_flags, settings, fix):
     mark = folder and os.path.join(folder, digest.hexdigest())
     if mark and os.path.exists(mark):
         return []
-    command = ["clang-tidy", "--quiet"] + (["--fix"] if fix else [])
+    command = [tool, "--quiet"] + (["--fix"] if fix else [])
     command += [os.path.join(source_tree.ROOT, path), "--"] + compiler_flags
     run = subprocess.run(
         command, cwd=source_tree.ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
@@ -89,9 +87,9 @@ def check(path, compiler_flags, settings, fix):
 
 
 def main():
-    halide, fix = sys.argv[1], "--fix" in sys.argv[2:]
+    tool, halide, fix = os.path.realpath(sys.argv[1]), sys.argv[2], "--fix" in sys.argv[3:]
     settings = hashlib.sha256()
-    for part in (source_tree.read(".clang-tidy"), output_of("clang-tidy", "--version"), str(flags("", ""))):
+    for part in (source_tree.read(".clang-tidy"), output_of(tool, "--version"), str(flags("", ""))):
         settings.update(part.replace(source_tree.ROOT, "").encode())
     with open(halide, "rb") as header:  # stands for all headers of its wheel
         settings.update(header.read())
@@ -102,7 +100,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(1 if fix else os.cpu_count()) as pool:
             for folder in FOLDERS:
                 paths = source_tree.files(".cc", folders=(folder,))
-                found = pool.map(lambda p: check(p, compiler_flags, settings.digest(), fix), paths)
+                found = pool.map(lambda p: check(tool, p, compiler_flags, settings.digest(), fix), paths)
                 problems = sorted({line for lines in found for line in lines})
                 report.case(folder.capitalize(), problems if paths else ["no file found"])
     report.finish()

@@ -13,7 +13,8 @@ fetched() {
 if [ "${1:-}" = --tidy ]; then
   shift
   halide=$(fetched @halide//:include/Halide.h)
-  python3 -B tests/style/clang_tidy.py "$halide/halide/include/Halide.h" --fix || true
+  tidy=$(fetched @clang_tidy//:bin/clang-tidy)
+  python3 -B tests/style/clang_tidy.py "$tidy/clang_tidy/bin/clang-tidy" "$halide/halide/include/Halide.h" --fix || true
 fi
 if [ $# = 0 ]; then
   # shellcheck disable=SC2046

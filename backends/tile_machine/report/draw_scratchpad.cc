@@ -136,7 +136,7 @@ class Picture {
     others_ = order.size() > kMostBuffers ? order.size() - kMostBuffers : 0;
     order.resize(order.size() - others_);
     std::sort(order.begin(), order.end());  // as in the nest
-    shown_ = order;
+    shown_ = std::move(order);
   }
 
   // Position of a buffer among those with a colour; the one behind them: others.

@@ -1,0 +1,143 @@
+// Kernels as derived beside ONNX Runtime, which is what many would use instead: on one thread, with
+// extents that are numbers and with extents that are known when the kernel is called.
+
+#include "benchmarks/peers/onnx_runtime.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "benchmarks/nest_kernel.h"
+#include "dsl/error.h"
+#include "dsl/files.h"
+#include "dsl/operators.h"
+#include "passes/pipeline.h"
+#include "tools/cpp/runfiles/runfiles.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+using bazel::tools::cpp::runfiles::Runfiles;
+
+constexpr char kMeasures[] =
+    "Measures softmax, layer_norm, attention and an MLP as derived against ONNX Runtime, both on\n"
+    "one thread, with extents that are numbers and with extents that are known at run time.";
+
+constexpr double kTolerance = 1e-4;  // exp() and the order of sums
+
+struct OnnxProgram {
+  OnnxModel model;
+  std::string size;
+  Graph graph;
+  SizeValues sizes = {};
+  double work = 0;  // operations or bytes of one call
+  std::string unit;
+};
+
+void add_softmax_and_norms(int64_t rows, int64_t columns, std::vector<OnnxProgram>* all) {
+  const std::string size = fmt::format("{}x{}", rows, columns);
+  const double array = 4e-9 * static_cast<double>(rows * columns);
+  for (const bool at_run_time : {false, true}) {
+    const SizeValues sizes = at_run_time ? SizeValues{{"R", rows}} : SizeValues();
+    const Extent m = at_run_time ? Extent::size("R") : Extent(rows);
+    const Tensor x = input("x", f32, {m, columns}), z = input("z", f32, {m, columns});
+    const Tensor gamma = input("gamma", f32, {columns}), beta = input("beta", f32, {columns});
+    auto add = [&](const std::string& name, const Tensor& y, double bytes) {
+      all->push_back({{name, {}, at_run_time}, size, Graph(y), sizes, bytes, "GB/s"});
+    };
+    add("softmax", softmax(x, -1, "y"), 2 * array);
+    add("layer_norm", layer_norm(x, gamma, beta, 1e-5, "y"), 2 * array);
+    add("layer_norm_residual", layer_norm(x + z, gamma, beta, 1e-5, "y"), 3 * array);
+  }
+}
+
+// Each head's rows: softmax(q k^T / 8 [+ mask]) v.
+void add_attention(int64_t heads, int64_t rows, int64_t width, std::vector<OnnxProgram>* all) {
+  const double work = 4e-9 * static_cast<double>(heads * rows * rows * width);
+  for (const bool at_run_time : {false, true}) {
+    for (const bool has_mask : {false, true}) {
+      const Extent length = at_run_time ? Extent::size("S") : Extent(rows);
+      const Axis h("h", heads), s("s", length), t("t", length), d("d", width);
+      const Shape shape = {heads, length, width};
+      const Tensor q = input("q", f32, shape), k = input("k", f32, shape),
+                   v = input("v", f32, shape);
+      const Tensor mask = input("mask", f32, {length, length});
+      const Tensor scores = compute("scores", {h, s, t}, sum(d, q(h, s, d) * k(h, t, d)));
+      const Tensor scaled = scores * 0.125F;
+      const Tensor weights = softmax(has_mask ? scaled + mask : scaled);
+      const Graph graph(compute("y", {h, s, d}, sum(t, weights(h, s, t) * v(h, t, d))));
+      all->push_back({{has_mask ? "masked_attention" : "attention", {}, at_run_time},
+                      fmt::format("{}x{}x{}", heads, rows, width),
+                      graph,
+                      at_run_time ? SizeValues{{"S", rows}} : SizeValues(),
+                      work,
+                      "GF/s"});
+    }
+  }
+}
+
+void add_mlp(int64_t rows, int64_t width, std::vector<OnnxProgram>* all) {
+  for (const bool at_run_time : {false, true}) {
+    const Extent m = at_run_time ? Extent::size("R") : Extent(rows);
+    Tensor layer = input("x", f32, {m, width});
+    for (const char* number : {"1", "2"}) {
+      const std::string i = number;
+      const Tensor w = weight("w" + i, f32, {width, width}), b = weight("b" + i, f32, {width});
+      layer = relu(matmul(layer, w) + b, i == "2" ? "y" : "h");
+    }
+    all->push_back({{"mlp", {"w1", "b1", "w2", "b2"}, at_run_time},
+                    fmt::format("{}x{}", rows, width),
+                    Graph(layer),
+                    at_run_time ? SizeValues{{"R", rows}} : SizeValues(),
+                    4e-9 * static_cast<double>(rows * width * width),
+                    "GF/s"});
+  }
+}
+
+std::vector<OnnxProgram> programs() {
+  std::vector<OnnxProgram> all;
+  add_softmax_and_norms(64, 1000, &all);
+  add_softmax_and_norms(4096, 128, &all);
+  add_softmax_and_norms(512, 768, &all);
+  add_softmax_and_norms(16, 32768, &all);
+  for (const int64_t rows : {16, 128, 512}) add_attention(12, rows, 64, &all);
+  add_mlp(16, 512, &all);
+  add_mlp(256, 512, &all);
+  return all;
+}
+
+Report run(const ProgramOptions& options, const Runfiles& runfiles) {
+  const std::string why_not =
+      read_file("reason", runfiles.Rlocation("emulsion_peer_onnx_runtime/why_not.txt"));
+  if (!why_not.empty()) fail("no ONNX Runtime: {}", why_not);
+  OnnxRuntime onnx(runfiles.Rlocation("emulsion/benchmarks/peers/onnx_runtime.py"),
+                   runfiles.Rlocation("emulsion_peer_onnx_runtime/site"));
+  std::vector<Comparison> all;
+  for (const OnnxProgram& one : programs()) {
+    const Values values = values_of(one.graph, one.sizes);
+    const std::string name = fmt::format("{}/{}/{}", one.model.name, one.size,
+                                         one.model.at_run_time ? "run_time" : "constant");
+    Comparison comparison{name, one.unit, one.work};
+    comparison.peers.push_back(onnx.peer(one.model, values));
+    comparison.emulsion.call = kernel_call(run_pipeline(one.graph, Target::host()).nest, values);
+    add_on_one_thread(comparison, values, kTolerance, &all);
+  }
+  return {measure(all, options)};
+}
+
+}  // namespace
+}  // namespace emulsion::benchmarks
+
+int main(int argc, char** argv) {
+  using namespace emulsion::benchmarks;
+  return run_program(argc, argv,
+                     {"onnx_runtime", kMeasures, "--benchmark_filter='^softmax|attention/12x128'",
+                      [&](const ProgramOptions& options) {
+                        std::string error;
+                        const std::unique_ptr<Runfiles> runfiles(Runfiles::Create(argv[0], &error));
+                        if (!runfiles) emulsion::fail("{}", error);
+                        return run(options, *runfiles);
+                      }});
+}
