@@ -51,6 +51,16 @@ ends_with 0 "the commands that compile the interpreter and the runtime" nested a
   'mnemonic(CppCompile, filter("//backends/(interpreter|runtime):", deps(//:scores_test)))'
 check "the interpreter and the runtime are optimised" last_optimisation_is_O2 "$said"
 
+# What must be fused and is not there fails the build; so does what cannot be known.
+sed -i 's|^    targets = \[|    fail_on_unfused = ["matmul+bias+relu"],\n&|' "$work/BUILD"
+ends_with 1 "a kernel that is not fused as it must be" nested build "${settings[@]}" //:app
+says "fail_on_unfused: expected matmul+bias+relu in the graph, got none"
+sed -i '/fail_on_unfused/s/$/ fuse = False,/' "$work/BUILD"
+ends_with 1 "what must be fused, without fusion" nested build "${settings[@]}" //:app
+says "fail_on_unfused: expected schedules that are derived and fused, got fuse = False"
+sed -i 's/^    fail_on_unfused.*/    fail_on_unfused = ["matmul+bias"],/' "$work/BUILD"
+ends_with 0 "a kernel that is fused as it must be" nested build "${settings[@]}" //:app
+
 # Not explicit, so refused before anything is built.
 sed -i 's/"x86-64-v3"/"host"/' "$work/BUILD"
 ends_with 1 "the target host" nested build "${settings[@]}" //:app

@@ -139,6 +139,22 @@ says "i1" # a legal axis
 refuses "a schedule that is not there" "no_such_file" --schedule="$work/no_such_file"
 refuses "an unknown feature" "avx3" --target=x86-64-linux-avx3
 refuses "the host" "explicit" --target=host
+
+# What must be fused: it is, is not there, is kept apart, or nothing says what is fused.
+ends_with 0 "what must be fused is" generate "$work/fused" --fail_on_unfused=matmul+bias+relu --fail_on_unfused=matmul+bias
+check "the kernel of what must be fused" cmp "$work/a/tiny.a" "$work/fused/tiny.a"
+refuses "what must be fused is not there" "fail_on_unfused: expected matmul+tanh in the graph, got none" \
+  --fail_on_unfused=matmul+bias --fail_on_unfused=matmul+tanh
+refuses "what must be fused is nothing" "got gemm+relu; legal: as in matmul+bias+relu" --fail_on_unfused=gemm+relu
+export EMULSION_FUSION='{"targets": {"x86-64-v3": {"patterns": ["elementwise chain"]}}}'
+refuses "what must be fused is kept apart" "fail_on_unfused: expected matmul+bias+relu at y to be one group" \
+  --fail_on_unfused=matmul+bias+relu
+says "got mm apart from it: expected a pattern that the config enables, got contraction epilogue"
+unset EMULSION_FUSION
+refuses "what must be fused, without fusion" "fail_on_unfused: expected a kernel that is fused" \
+  --fail_on_unfused=matmul+bias --no-fuse
+refuses "what must be fused, with a schedule" "fail_on_unfused: expected a derived schedule" \
+  --fail_on_unfused=matmul+bias --schedule="$schedule"
 refuses "a target twice" "twice" --target=x86-64-v3
 refuses "a name of the C library" "C library" --name=expf
 refuses "a name that is no identifier" "kernel 'a-b'" --name=a-b
