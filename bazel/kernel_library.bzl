@@ -69,6 +69,7 @@ def _generate(ctx, kernel, outputs, mnemonic, makes, options = []):
         arguments.add(ctx.file.schedule, format = "--schedule=%s")
     if not ctx.attr.fuse:
         arguments.add("--no-fuse")
+    arguments.add_all(ctx.attr.fail_on_unfused, format_each = "--fail_on_unfused=%s")
     if ctx.attr.checked:
         arguments.add("--checked")
     arguments.add_all(options)
@@ -179,6 +180,7 @@ _emulsion_kernel = rule(
         "check_reproducible": attr.bool(default = False, doc = "Whether the graph is made twice and compared."),
         "checked": attr.bool(default = False, doc = "Whether the kernel looks at each of its offsets."),
         "data": attr.label_list(allow_files = True, doc = "What the generator may read."),
+        "fail_on_unfused": attr.string_list(doc = "What must not be computed apart."),
         "fuse": attr.bool(default = True, doc = "For derived schedules."),
         # Not cfg = "exec": that compiles the DSL, the passes and the backends a second time, and a kernel is
         # only ever built on a machine that could run it: Halide's wheel is for x86-64, as the targets are.
@@ -265,6 +267,7 @@ def emulsion_library(
         data = [],
         deps = [],
         fuse = True,
+        fail_on_unfused = [],
         checked = False,
         check_reproducible = False,
         test = True,
@@ -297,6 +300,9 @@ def emulsion_library(
       data: files that the source reads, such as weights: KernelContext::constant and path find them.
       deps: more that the source needs.
       fuse: False derives schedules that compute every operation by itself, through memory.
+      fail_on_unfused: patterns such as "matmul+bias+relu" (passes/fuse/named_pattern.h) of which each that the
+        graph holds must be computed as one, for every target. Else the build fails and says what stayed apart,
+        and why; as it does when the graph holds no such thing.
       checked: True makes a kernel that compares every offset with the memory that it goes to, before it uses it,
         and returns a code and a message instead of leaving that memory. For finding mistakes: such a kernel is
         many times slower.
@@ -311,6 +317,9 @@ def emulsion_library(
       visibility: of <name>.
     """
     _check(name, targets)
+    if fail_on_unfused and (schedule or not fuse):
+        fail(("emulsion_library {}: fail_on_unfused: expected schedules that are derived and fused, got {}: " +
+              "nothing is fused then").format(name, "a schedule" if schedule else "fuse = False"))
     cc_library(
         name = name + "_graph",
         srcs = [src],
@@ -338,6 +347,7 @@ def emulsion_library(
         check_reproducible = check_reproducible,
         checked = checked,
         data = data,
+        fail_on_unfused = fail_on_unfused,
         fuse = fuse,
         generator = ":" + name + "_generator",
         schedule = schedule,

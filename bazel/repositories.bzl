@@ -109,6 +109,13 @@ def _cpp_libraries():
         },
         package = "libpng-dev",
     )
+    _maybe(
+        debian_files,
+        name = "sqlite",
+        build_file = _third_party("sqlite"),
+        links = {"include/sqlite3.h": "/usr/include/sqlite3.h"},
+        package = "libsqlite3-dev",
+    )
 
 def _wheels():
     _maybe(

@@ -50,6 +50,13 @@ Tensor chain(int length) {
   return value;
 }
 
+// As many tensors, one behind the other.
+Tensor joined(int count) {
+  std::vector<Tensor> parts;
+  for (int i = 0; i < count; ++i) parts.push_back(input(fmt::format("x{}", i), f32, {4, 4}));
+  return concat(parts, 0);
+}
+
 struct NamedGraph {
   const char* name;
   Tensor output;
@@ -97,6 +104,12 @@ Report run(const ProgramOptions& options) {
   for (int length : {10, 100, 1000, 10000}) {
     Comparison one{fmt::format("derived and lowered, a chain of {}", length), "ms"};
     const Graph graph(chain(length));
+    one.emulsion.call = [graph] { run_pipeline(graph, Target::host()); };
+    derived.push_back(std::move(one));
+  }
+  for (int count : {10, 100, 1000}) {
+    Comparison one{fmt::format("derived and lowered, a concat of {}", count), "ms"};
+    const Graph graph(joined(count));
     one.emulsion.call = [graph] { run_pipeline(graph, Target::host()); };
     derived.push_back(std::move(one));
   }

@@ -62,7 +62,8 @@ Tensor softmax(const Tensor& x, int axis, const std::string& name) {
   Tensor powers =
       call.member("exp", axes, exp(x.at(values_of(axes)) - highest.at(values_of(rows))));
   Tensor total = call.member("sum", rows, sum(reduced, powers.at(inner)));
-  return call.result(axes, powers.at(values_of(axes)) / total.at(values_of(rows)));
+  // One division a row.
+  return call.result(axes, powers.at(values_of(axes)) * (1 / total.at(values_of(rows))));
 }
 
 Tensor layer_norm(const Tensor& x, const Tensor& gamma, const Tensor& beta, double eps,

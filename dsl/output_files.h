@@ -29,6 +29,8 @@ class OutputFiles {
   void write_scratch(const std::string& name, const void* data, size_t size) const;
   // Renames scratch files to files of the directory, in this order; of two processes that do so at
   // once, one comes after the other. Error: one cannot be; then all are again as they were before.
+  // Who is killed in between leaves each file whole, and some of them old: a kernel's header does
+  // not link with the archive of another.
   void commit(const std::vector<std::string>& names);
 
  private:

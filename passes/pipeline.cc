@@ -3,12 +3,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
+#include "passes/analyse/machine_model.h"
+#include "passes/fuse/estimate_fusions.h"
 #include "passes/fuse/expect_fused.h"
 #include "passes/fuse/fuse_epilogues.h"
-#include "passes/fuse/fusion_config.h"
+#include "passes/fuse/measured_fusions.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/nest_passes.h"
 #include "passes/nest/verify_nest.h"
@@ -58,13 +61,20 @@ LoopNest lower_in_steps(const Graph& graph, const Schedule& schedule, Dump* dump
 }  // namespace
 
 Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options,
-                     std::string* dump_text) {
+                     std::string* dump_text, const FusionConfig& fusion) {
   Dump dump(dump_text);
   FusionReport report;
   dump("graph", graph);
-  const FusionConfig config = fusion_config_from_environment();
-  Graph grouped = options.fuse ? fuse_epilogues(graph, policy_of(config), &report) : graph;
-  if (options.fuse) expect_fused(graph, grouped, report, config.fail_on_unfused);
+  const FusionRules& rules = rules_for(fusion, target);
+  const Graph grouped =
+      options.fuse
+          ? fuse_epilogues(graph, learn_from(graph, target, fusion.measured, policy_of(rules)),
+                           &report)
+          : graph;
+  if (options.fuse) expect_fused(graph, grouped, report, rules.fail_on_unfused);
+  if (!target.is_tile_machine()) {
+    report = estimate_fusions(graph, std::move(report), machine_model(target));
+  }
   dump("fuse_epilogues", grouped);
   Schedule schedule = derive_schedule(graph, grouped, target, options);
   dump("derive_schedule", schedule);
@@ -74,12 +84,13 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
 }
 
 std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,
-                                  const DeriveOptions& options, std::string* dump) {
+                                  const DeriveOptions& options, std::string* dump,
+                                  const FusionConfig& fusion) {
   std::vector<Lowered> lowered;
   DeriveOptions same_layout = options;
   for (const Target& target : targets) {
     if (dump != nullptr) *dump += "=== for " + target.to_string_with_machine() + "\n";
-    lowered.push_back(run_pipeline(graph, target, same_layout, dump));
+    lowered.push_back(run_pipeline(graph, target, same_layout, dump, fusion));
     keep_layout(lowered.back().schedule, &same_layout);
   }
   return lowered;

@@ -3,7 +3,8 @@
 
 // From a graph to the loop nest that runs, every pass in order. EMULSION_DUMP=1 in the environment
 // prints the representation to standard error after each step that changed it; the same is appended
-// to `dump` where there is one. EMULSION_FUSION says what may be fused (fuse/fusion_config.h).
+// to `dump` where there is one. `fusion` says what may be fused; left out, EMULSION_FUSION does
+// (fuse/fusion_config.h).
 
 #include <optional>
 #include <string>
@@ -13,24 +14,27 @@
 #include "dsl/schedule.h"
 #include "dsl/target.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/fuse/fusion_config.h"
 #include "passes/fuse/fusion_report.h"
 #include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 
 struct Lowered {
-  Graph grouped;  // after fusion: what is lowered
-  FusionReport fusion;
+  Graph grouped;        // after fusion: what is lowered
+  FusionReport fusion;  // with gains by machine_model(), but for a tile machine
   Schedule schedule;
   LoopNest nest;
 };
 
 // Derives the schedule for `target`.
 Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options = {},
-                     std::string* dump = nullptr);
+                     std::string* dump = nullptr,
+                     const FusionConfig& fusion = fusion_config_from_environment());
 // For each target, with weights packed as for the first: see derive_schedules.
 std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,
-                                  const DeriveOptions& options = {}, std::string* dump = nullptr);
+                                  const DeriveOptions& options = {}, std::string* dump = nullptr,
+                                  const FusionConfig& fusion = fusion_config_from_environment());
 // With a schedule made by hand or read from a file.
 LoopNest run_pipeline(const Graph& graph, const Schedule& schedule, std::string* dump = nullptr);
 

@@ -4,7 +4,6 @@
 
 #include <cctype>
 
-#include "backends/codegen/count_flops.h"
 #include "backends/codegen/exception_text.h"
 #include "backends/codegen/write_kernel_header.h"
 #include "backends/codegen/write_manifest.h"
@@ -14,7 +13,9 @@
 #include "dsl/schedule.h"
 #include "dsl/schedule_file.h"
 #include "dsl/schedule_text.h"
+#include "passes/analyse/count_flops.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/fuse/fusion_config.h"
 #include "passes/nest/loop_nest.h"
 #include "passes/pipeline.h"
 
@@ -57,6 +58,27 @@ void check_request(const KernelRequest& request) {
   if (request.targets.empty()) {
     fail("kernel {}: expected at least one target, got none", request.name);
   }
+  if (request.fail_on_unfused.empty()) return;
+  if (!request.schedule.empty()) {
+    fail("kernel {}, fail_on_unfused: expected a derived schedule, got {}, which decides itself",
+         request.name, request.schedule);
+  }
+  if (!request.fuse) {
+    fail("kernel {}, fail_on_unfused: expected a kernel that is fused, got one that is not",
+         request.name);
+  }
+}
+
+// As the environment says, and what the request asks for, for every target.
+FusionConfig fusion_of(const KernelRequest& request) {
+  FusionConfig fusion = fusion_config_from_environment();
+  const auto add = [&](FusionRules* rules) {
+    rules->fail_on_unfused.insert(rules->fail_on_unfused.end(), request.fail_on_unfused.begin(),
+                                  request.fail_on_unfused.end());
+  };
+  add(&fusion);
+  for (TargetFusionRules& one : fusion.targets) add(&one.rules);
+  return fusion;
 }
 
 struct ScheduledNest {
@@ -74,7 +96,7 @@ std::vector<ScheduledNest> nests_for(const KernelRequest& request, const Graph& 
   DeriveOptions options;
   options.fuse = request.fuse;
   std::vector<ScheduledNest> nests;
-  for (Lowered& lowered : run_pipeline(graph, request.targets, options, dump)) {
+  for (Lowered& lowered : run_pipeline(graph, request.targets, options, dump, fusion_of(request))) {
     nests.push_back({lowered.schedule, std::move(lowered.nest)});
   }
   return nests;

@@ -30,9 +30,11 @@ struct KernelRequest {
   std::string name;             // of the kernel's C function
   std::string label;            // for readers of the files; the name when empty
   std::vector<Target> targets;  // the best first
-  std::string schedule;    // a file (schedule_file.h), for all targets; empty: derived, for each
-  bool fuse = true;        // for derived schedules (passes/derive/derive_schedule.h)
-  CompileOptions compile;  // of the kernel's code
+  std::string schedule;  // a file (schedule_file.h), for all targets; empty: derived, for each
+  bool fuse = true;      // for derived schedules (passes/derive/derive_schedule.h)
+  // What derived schedules must not compute apart (passes/fuse/expect_fused.h).
+  std::vector<std::string> fail_on_unfused;
+  CompileOptions compile;                   // of the kernel's code
   std::map<std::string, std::string> data;  // see KernelContext
   std::string directory = ".";
 };

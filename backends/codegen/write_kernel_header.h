@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/count_flops.h"
 #include "dsl/target.h"
+#include "passes/analyse/count_flops.h"
 #include "passes/nest/loop_nest.h"
 
 namespace emulsion {

@@ -130,8 +130,9 @@ class UopEmitter {
       if (!proves_in_bounds(int_constant(0), shape, domain)) {
         has_elements = both(has_elements, scope_.extent(shape) > 0);
       }
+      if (proves_in_bounds(read.args[d], shape, domain)) continue;
       const bool proved_by_pass = uop_.body.defined() && !is_own_index(stage_, read, d);
-      if (proved_by_pass || proves_in_bounds(read.args[d], shape, domain)) continue;
+      if (proved_by_pass) continue;
       proved = false;
       // Of storage only the region is there.
       const Halide::Expr low = place.lowest(d);

@@ -10,7 +10,8 @@
  * Parallel loops run on OpenMP's threads, so the application's own settings hold
  * (omp_set_num_threads, OMP_NUM_THREADS, OMP_THREAD_LIMIT). A kernel called inside a parallel
  * region stays on its thread. Note that it is the OpenMP runtime, not a kernel, that decides what
- * happens when the system refuses a thread.
+ * happens when the system refuses a thread: that of GCC ends the process. Under
+ * emulsion_set_max_threads(1) kernels ask for none.
  */
 
 #ifdef __cplusplus

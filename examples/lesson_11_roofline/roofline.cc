@@ -136,8 +136,6 @@ class Drawing {
 
 }  // namespace
 
-double Roof::attainable(double intensity) const { return std::min(gflops, intensity * gigabytes); }
-
 std::string to_string(const Roof& roof, const std::vector<RooflinePoint>& points) {
   std::string text = fmt::format(
       "roof: {:.1f} GF/s, {:.1f} GB/s: memory is the limit below {:.1f} operations a byte\n",

@@ -1,27 +1,16 @@
 #ifndef EMULSION_EXAMPLES_LESSON_11_ROOFLINE_ROOFLINE_H_
 #define EMULSION_EXAMPLES_LESSON_11_ROOFLINE_ROOFLINE_H_
 
-// The roofline model of Williams, Waterman and Patterson ("Roofline: An Insightful Visual
-// Performance Model for Multicore Architectures", CACM 2009): a kernel that does I operations for
-// each byte that it moves to and from memory runs at no more than min(peak, I * bandwidth). Fusion
-// moves fewer bytes for the same operations, so it moves a kernel to the right.
+// Kernels under a roof (passes/analyse/machine_model.h). Fusion moves fewer bytes for the same
+// operations, so it moves a kernel to the right.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "passes/analyse/machine_model.h"
+
 namespace emulsion {
-
-// What a machine can do, on as many threads as the kernels have.
-struct Roof {
-  double gflops = 0;     // 10^9 operations a second: the peak
-  double gigabytes = 0;  // 10^9 bytes a second, to and from memory
-
-  // 10^9 operations a second, at most, of what does `intensity` operations for each byte.
-  double attainable(double intensity) const;
-  // The operations for each byte from which on the peak is the limit.
-  double ridge() const { return gflops / gigabytes; }
-};
 
 // One kernel of one network.
 struct RooflinePoint {

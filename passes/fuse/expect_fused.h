@@ -11,10 +11,8 @@
 
 namespace emulsion {
 
-// `names`: a contraction and what follows it, "matmul+bias+relu", "conv+tanh". The contraction is a
-// sum of products over one axis (matmul) or three (conv), of any number of rows; then come bias,
-// relu, gelu, sigmoid and tanh, in any order. `grouped` is `graph` after fuse_epilogues(), and
-// `report` what that said.
+// `names`: as in named_pattern.h, "matmul+bias+relu". `grouped` is `graph` after fuse_epilogues(),
+// and `report` what that said.
 //
 // Error: a name that is none of these; a graph that holds no such thing; one that did not become a
 // group, with the reason from the report.

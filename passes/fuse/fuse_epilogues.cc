@@ -89,10 +89,17 @@ Forest decide(const Graph& graph, const FusionPolicy& policy, FusionReport* repo
         reason = FusionLegality::why_not_size(*producer, consumer, together);
       }
       const std::string& pattern = legality.pattern_of(*producer);
-      if (!reason) reason = policy({*producer, consumer, pattern, members[p] + members[i]});
+      bool measured = false;
+      if (!reason) {
+        const auto unwanted = policy({*producer, consumer, pattern, members[p] + members[i]});
+        if (unwanted) {
+          reason = unwanted->reason;
+          measured = unwanted->measured;
+        }
+      }
       if (report) {
         report->decisions.push_back(
-            {producer->name, consumer.name, !reason, reason.value_or(""), pattern});
+            {producer->name, consumer.name, !reason, reason.value_or(""), pattern, measured});
       }
       if (reason) {
         taken_in.erase(producer.get());

@@ -16,6 +16,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "dsl/graph.h"
 #include "passes/fuse/fusion_report.h"
@@ -40,9 +41,15 @@ struct FusionCandidate {
   const std::string& pattern;  // of fusion_patterns()
   int64_t members;             // how many comprehensions the group would hold
 };
-// Why a fusion that is legal is not wanted: "expected ..."; nothing when it is.
-using FusionPolicy = std::function<std::optional<std::string>(const FusionCandidate&)>;
-inline std::optional<std::string> always_fuse(const FusionCandidate& /*candidate*/) {
+// Why a fusion that is legal is not wanted.
+struct FusionRefusal {
+  FusionRefusal(std::string why) : reason(std::move(why)) {}  // NOLINT: a policy returns a text
+  std::string reason;                                         // "expected ..."
+  bool measured = false;  // and only because a measurement says so
+};
+// Nothing when it is wanted.
+using FusionPolicy = std::function<std::optional<FusionRefusal>(const FusionCandidate&)>;
+inline std::optional<FusionRefusal> always_fuse(const FusionCandidate& /*candidate*/) {
   return std::nullopt;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <utility>
+#include <optional>
 
 #include "dsl/error.h"
 #include "dsl/extent.h"
@@ -32,6 +32,11 @@ int64_t read_count(const std::string& field, const Json& value) {
   return count;
 }
 
+std::string read_text(const std::string& field, const Json& value) {
+  if (!value.is_string()) refuse(field, "a text", value);
+  return value.get<std::string>();
+}
+
 std::vector<std::string> read_names(const std::string& field, const Json& value) {
   if (!value.is_array()) refuse(field, "a list of names", value);
   std::vector<std::string> names;
@@ -48,6 +53,75 @@ void check_name(const std::string& what, const std::string& name,
   fail("fusion config: expected {}, got {}; nearest: {}", what, name, nearest_name(name, legal));
 }
 
+const std::vector<std::string>& rule_fields() {
+  static const std::vector<std::string> kFields = {"enabled", "patterns", "least_elements",
+                                                   "largest_group", "fail_on_unfused"};
+  return kFields;
+}
+
+// `field` is one of rule_fields().
+void read_rule(const std::string& field, const Json& value, FusionRules* rules) {
+  if (field == "enabled") {
+    rules->enabled = read_bool(field, value);
+  } else if (field == "patterns") {
+    rules->patterns = read_names(field, value);
+    for (const std::string& name : rules->patterns) {
+      check_name("a pattern", name, fusion_patterns());
+    }
+  } else if (field == "least_elements") {
+    rules->least_elements = read_count(field, value);
+  } else if (field == "largest_group") {
+    rules->largest_group = read_count(field, value);
+  } else {
+    rules->fail_on_unfused = read_names(field, value);
+  }
+}
+
+// What is not said of the target is as for `all`.
+TargetFusionRules read_target(const std::string& name, const Json& value, const FusionRules& all) {
+  TargetFusionRules one{Target::parse(name), all};
+  if (!value.is_object()) refuse("targets, " + name, "an object", value);
+  for (const auto& [field, rule] : value.items()) {
+    check_name("a field of target " + name, field, rule_fields());
+    read_rule(field, rule, &one.rules);
+  }
+  return one;
+}
+
+MeasuredFusion read_measured(const Json& value) {
+  if (!value.is_object()) refuse("measured", "objects", value);
+  const std::vector<std::string> fields = {"pattern", "shape_class", "target",
+                                           "version", "speed_up",    "runs"};
+  for (const auto& [field, unused] : value.items()) check_name("a measured field", field, fields);
+  for (const std::string& field : fields) {
+    if (!value.contains(field)) fail("fusion config, measured: expected the field {}", field);
+  }
+  const Json& speed_up = value["speed_up"];
+  if (!speed_up.is_number()) refuse("speed_up", "a number", speed_up);
+  MeasuredFusion one{read_text("pattern", value["pattern"]),
+                     read_text("shape_class", value["shape_class"]),
+                     read_text("target", value["target"]),
+                     read_text("version", value["version"]),
+                     speed_up.get<double>(),
+                     read_count("runs", value["runs"])};
+  check_measured_fusion(one);
+  return one;
+}
+
+Json rules_as_json(const FusionRules& rules) {
+  return {{"enabled", rules.enabled},
+          {"patterns", rules.patterns},
+          {"least_elements", rules.least_elements},
+          {"largest_group", rules.largest_group},
+          {"fail_on_unfused", rules.fail_on_unfused}};
+}
+
+bool has_all_features_of(const Target& target, const Target& other) {
+  return target.arch == other.arch && target.os == other.os &&
+         std::includes(target.features.begin(), target.features.end(), other.features.begin(),
+                       other.features.end());
+}
+
 }  // namespace
 
 FusionConfig parse_fusion_config(const std::string& json) {
@@ -55,25 +129,23 @@ FusionConfig parse_fusion_config(const std::string& json) {
   if (!object.is_object()) {
     fail("fusion config: expected an object, got {}", json_kind_of(object));
   }
+  std::vector<std::string> fields = rule_fields();
+  fields.insert(fields.end(), {"targets", "measured"});
   FusionConfig config;
   for (const auto& [field, value] : object.items()) {
-    if (field == "enabled") {
-      config.enabled = read_bool(field, value);
-    } else if (field == "patterns") {
-      config.patterns = read_names(field, value);
-      for (const std::string& name : config.patterns) {
-        check_name("a pattern", name, fusion_patterns());
-      }
-    } else if (field == "least_elements") {
-      config.least_elements = read_count(field, value);
-    } else if (field == "largest_group") {
-      config.largest_group = read_count(field, value);
-    } else if (field == "fail_on_unfused") {
-      config.fail_on_unfused = read_names(field, value);
-    } else {
-      check_name("a field", field,
-                 {"enabled", "patterns", "least_elements", "largest_group", "fail_on_unfused"});
+    check_name("a field", field, fields);
+    if (field == "measured") {
+      if (!value.is_array()) refuse(field, "a list", value);
+      for (const Json& one : value) config.measured.push_back(read_measured(one));
+    } else if (field != "targets") {
+      read_rule(field, value, &config);
     }
+  }
+  if (!object.contains("targets")) return config;
+  const Json& targets = object["targets"];
+  if (!targets.is_object()) refuse("targets", "an object", targets);
+  for (const auto& [name, rules] : targets.items()) {
+    config.targets.push_back(read_target(name, rules, config));
   }
   return config;
 }
@@ -92,26 +164,55 @@ FusionConfig fusion_config_from_environment() {
   const std::string text = value == nullptr ? "" : value;
   FusionConfig config;
   if (text.empty() || text == "on") return config;
+  if (text[0] == '{') return parse_fusion_config(text);
   if (text != "off") return read_fusion_config(text);
   config.enabled = false;
   return config;
 }
 
-FusionPolicy policy_of(const FusionConfig& config) {
-  return [config](const FusionCandidate& candidate) -> std::optional<std::string> {
-    if (!config.enabled) return "expected fusion to be enabled by the config";
-    const auto& patterns = config.patterns;
+std::string to_json(const FusionConfig& config) {
+  Json json = rules_as_json(config);
+  json["targets"] = Json::object();
+  for (const TargetFusionRules& one : config.targets) {
+    json["targets"][one.target.to_string()] = rules_as_json(one.rules);
+  }
+  json["measured"] = Json::array();
+  for (const MeasuredFusion& one : config.measured) {
+    json["measured"].push_back({{"pattern", one.pattern},
+                                {"shape_class", one.shape_class},
+                                {"target", one.target},
+                                {"version", one.version},
+                                {"speed_up", one.speed_up},
+                                {"runs", one.runs}});
+  }
+  return json.dump(2) + "\n";
+}
+
+const FusionRules& rules_for(const FusionConfig& config, const Target& target) {
+  const TargetFusionRules* best = nullptr;
+  for (const TargetFusionRules& one : config.targets) {
+    if (!has_all_features_of(target, one.target)) continue;
+    if (best == nullptr || one.target.features.size() > best->target.features.size()) best = &one;
+  }
+  if (best != nullptr) return best->rules;
+  return config;
+}
+
+FusionPolicy policy_of(const FusionRules& rules) {
+  return [rules](const FusionCandidate& candidate) -> std::optional<FusionRefusal> {
+    if (!rules.enabled) return std::string("expected fusion to be enabled by the config");
+    const auto& patterns = rules.patterns;
     if (!std::count(patterns.begin(), patterns.end(), candidate.pattern)) {
       return fmt::format("expected a pattern that the config enables, got {}", candidate.pattern);
     }
     const std::optional<int64_t> elements = element_count(candidate.producer.shape);
-    if (elements && *elements < config.least_elements) {
+    if (elements && *elements < rules.least_elements) {
       return fmt::format("expected {} of at least {} elements, got {}", candidate.producer.name,
-                         config.least_elements, *elements);
+                         rules.least_elements, *elements);
     }
-    if (config.largest_group > 0 && candidate.members > config.largest_group) {
+    if (rules.largest_group > 0 && candidate.members > rules.largest_group) {
       return fmt::format("expected a group of at most {} operations, got {} with {}",
-                         config.largest_group, candidate.members, candidate.producer.name);
+                         rules.largest_group, candidate.members, candidate.producer.name);
     }
     return std::nullopt;
   };

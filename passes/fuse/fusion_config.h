@@ -4,39 +4,62 @@
 // What a user says about fusion: in code, in a JSON file, or in the environment.
 //
 //   {"enabled": true, "patterns": ["contraction epilogue"], "least_elements": 1024,
-//    "largest_group": 8, "fail_on_unfused": ["matmul+bias+relu"]}
+//    "largest_group": 8, "fail_on_unfused": ["matmul+bias+relu"],
+//    "targets": {"x86-64-v4": {"largest_group": 4}},
+//    "measured": [{"pattern": "matmul+relu", "shape_class": "512x512x64", "target": "...",
+//                  "version": "0.12.0", "speed_up": 0.93, "runs": 7}]}
 //
-// Every field may be left out. EMULSION_FUSION in the environment is "on", "off", or the path of
-// such a file.
+// Every field may be left out. What stands under a target is said of it alone, in place of what is
+// said of all. EMULSION_FUSION in the environment is "on", "off", the path of such a file, or, when
+// it begins with "{", its text.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "dsl/target.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/measured_fusions.h"
 
 namespace emulsion {
 
-struct FusionConfig {
+struct FusionRules {
   bool enabled = true;
   std::vector<std::string> patterns = fusion_patterns();  // those that may be fused
   // A value of fewer elements is not fused into its user, where its shape has no run-time size.
   int64_t least_elements = 0;
   int64_t largest_group = 0;  // comprehensions; 0: as many as are legal
   // What must not stay apart (expect_fused.h).
-  std::vector<std::string> fail_on_unfused;
+  std::vector<std::string> fail_on_unfused = {};
 };
 
-// Error: no JSON object, a field or a pattern that there is not (the nearest is named), a value of
-// another kind, a negative number.
+struct TargetFusionRules {
+  Target target;
+  FusionRules rules;
+};
+
+struct FusionConfig : FusionRules {
+  // For a target that has all features of one of these, that one's; of several, those of the one
+  // with most features, the first of equals. Caches and cores do not count.
+  std::vector<TargetFusionRules> targets = {};
+  // What was measured (measured_fusions.h): backends/tracker writes it.
+  std::vector<MeasuredFusion> measured = {};
+};
+
+// Error: no JSON object, a field, a pattern or a target that there is not (the nearest is named), a
+// value of another kind, a negative number.
 FusionConfig parse_fusion_config(const std::string& json);
 // Error: as above, with the path; a file that cannot be read.
 FusionConfig read_fusion_config(const std::string& path);
 // Without the variable, or with an empty one: FusionConfig().
 FusionConfig fusion_config_from_environment();
+// Parses back to an equal config.
+std::string to_json(const FusionConfig& config);
 
-// Refuses what the config does not allow. With enabled = false that is everything.
-FusionPolicy policy_of(const FusionConfig& config);
+const FusionRules& rules_for(const FusionConfig& config, const Target& target);
+
+// Refuses what the rules do not allow. With enabled = false that is everything.
+FusionPolicy policy_of(const FusionRules& rules);
 
 }  // namespace emulsion
 

@@ -1,9 +1,23 @@
 #include "passes/fuse/fusion_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace emulsion {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The fields of a gain, null where it is not known.
+void add_gain(const std::optional<FusionGain>& gain, Json* json) {
+  (*json)["bytes_saved"] = gain ? Json(gain->bytes_saved) : Json(nullptr);
+  (*json)["estimated_speed_up"] = gain ? Json(gain->speed_up()) : Json(nullptr);
+}
+
+}  // namespace
 
 const std::vector<std::string>& fusion_patterns() {
   static const std::vector<std::string> kPatterns = {"contraction epilogue", "elementwise chain"};
@@ -15,29 +29,38 @@ int FusionReport::fused_count() const {
                                         [](const FusionDecision& d) { return d.fused; }));
 }
 
+std::string to_string(const FusionGain& gain) {
+  return fmt::format("{} bytes, {:.2f} times as fast by the model", gain.bytes_saved,
+                     gain.speed_up());
+}
+
 std::string to_string(const FusionReport& report) {
   std::string text;
   for (const FusionDecision& d : report.decisions) {
     text += (d.pattern.empty() ? "" : d.pattern + ", ") + d.producer + " -> " + d.consumer +
             (d.fused ? ": fused" : ": not fused: " + d.reason);
+    if (d.gain) text += (d.fused ? ": saves " : "; would save ") + to_string(*d.gain);
     text += "\n";
   }
-  return text;
+  if (!report.gain) return text;
+  const int fused = report.fused_count();
+  return text + fmt::format("{} fused, {} not: saves {}\n", fused,
+                            report.decisions.size() - static_cast<size_t>(fused),
+                            to_string(*report.gain));
 }
 
 std::string to_json(const FusionReport& report) {
-  nlohmann::ordered_json decisions = nlohmann::ordered_json::array();
+  Json decisions = Json::array();
   for (const FusionDecision& d : report.decisions) {
-    decisions.push_back({{"producer", d.producer},
-                         {"consumer", d.consumer},
-                         {"fused", d.fused},
-                         {"reason", d.reason},
-                         {"pattern", d.pattern}});
+    Json decision = {{"producer", d.producer}, {"consumer", d.consumer}, {"fused", d.fused},
+                     {"reason", d.reason},     {"pattern", d.pattern},   {"measured", d.measured}};
+    add_gain(d.gain, &decision);
+    decisions.push_back(std::move(decision));
   }
   const int fused = report.fused_count();
-  nlohmann::ordered_json json = {{"fused", fused},
-                                 {"refused", static_cast<int>(report.decisions.size()) - fused},
-                                 {"decisions", std::move(decisions)}};
+  Json json = {{"fused", fused}, {"refused", static_cast<int>(report.decisions.size()) - fused}};
+  add_gain(report.gain, &json);
+  json["decisions"] = std::move(decisions);
   return json.dump(2);
 }
 

@@ -4,22 +4,39 @@
 // What a fusion pass decided about every producer -> consumer edge that it considered, and why: a
 // fusion that silently never fires is a bug that no result shows.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace emulsion {
 
+// By a model of a machine (estimate_fusions.h).
+struct FusionGain {
+  int64_t bytes_saved = 0;  // of traffic between memory and the arithmetic
+  double seconds_before = 0, seconds_after = 0;
+
+  double seconds_saved() const { return seconds_before - seconds_after; }
+  double speed_up() const { return seconds_after > 0 ? seconds_before / seconds_after : 1; }
+};
+
 struct FusionDecision {
   std::string producer;
   std::string consumer;
   bool fused = false;
-  std::string reason;   // why not; empty when fused
-  std::string pattern;  // of fusion_patterns(); empty when the producer fits none
+  std::string reason;     // why not; empty when fused
+  std::string pattern;    // of fusion_patterns(); empty when the producer fits none
+  bool measured = false;  // not fused, and only because a measurement said so
+  // Of the two, were they one. Nothing before the model was asked, and where a run-time size
+  // decides.
+  std::optional<FusionGain> gain = std::nullopt;
 };
 
 struct FusionReport {
   std::vector<FusionDecision>
       decisions;  // in the order of the graph's ops, then of a consumer's reads
+
+  std::optional<FusionGain> gain = std::nullopt;  // of the whole graph: all that was fused
 
   int fused_count() const;
 };
@@ -29,10 +46,15 @@ struct FusionReport {
 const std::vector<std::string>& fusion_patterns();
 
 // One line an edge: "contraction epilogue, mm -> y: fused", "s -> z: not fused: expected ...".
+// Where there are estimates, "..., mm -> y: fused: saves 4096 bytes, 1.50 times as fast by the
+// model", and a line with the sums at the end.
 std::string to_string(const FusionReport& report);
-// {"fused": 1, "refused": 1, "decisions": [{"producer": "mm", "consumer": "y", "fused": true,
-// "reason": "", "pattern": "contraction epilogue"}, ...]}
+// {"fused": 1, "refused": 1, "bytes_saved": 4096, "estimated_speed_up": 1.5, "decisions":
+// [{"producer": "mm", "consumer": "y", "fused": true, "reason": "", "pattern": "contraction
+// epilogue", "measured": false, "bytes_saved": 4096, "estimated_speed_up": 1.5}, ...]}; null for
+// what is not known.
 std::string to_json(const FusionReport& report);
+std::string to_string(const FusionGain& gain);  // "4096 bytes, 1.50 times as fast by the model"
 
 }  // namespace emulsion
 

@@ -342,7 +342,7 @@ class TreeVerifier : public NestVisitor {
                      "nest {}: the update of {} in other storage than its start value", nest_.name,
                      stage.name);
     }
-    if (uop.part != Part::init) check_reads(stage);
+    if (uop.part != Part::init) check_reads(stage, body_of(stage, uop));
     storage_[stage.name] = storage;
     EMULSION_CHECK(written_.insert({stage.name, uop.part}).second, "nest {}: a second {} uOp of {}",
                    nest_.name, name_of(uop.part), stage.name);
@@ -403,8 +403,8 @@ class TreeVerifier : public NestVisitor {
     return found->second;
   }
 
-  void check_reads(const Stage& stage) {
-    visit(stage.body, [&](const Expr& e) {
+  void check_reads(const Stage& stage, const Expr& body) {
+    visit(body, [&](const Expr& e) {
       if (e->op != ExprOp::read) return;
       const Buffer& buffer = nest_.buffer(e->name);
       if (buffer.role != BufferRole::internal && buffer.role != BufferRole::output) return;

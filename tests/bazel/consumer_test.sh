@@ -8,6 +8,7 @@ source=$(dirname "$(readlink -f WORKSPACE)")
 # .../<output base>/external/halide: the nested Bazel's files have the same lifetime as our Bazel's.
 cache=$(dirname "$(dirname "$halide")")/emulsion_consumer_test
 work=$TEST_TMPDIR/consumer
+wheels= # a folder that pip is to look into, and nowhere else
 
 check "the source tree is at $source" [ -f "$source/bazelw" ]
 cp -rL "$source/examples/consumer" "$work" && mkdir -p "$cache" || exit 1
@@ -16,7 +17,7 @@ check "WORKSPACE names ../.." grep -qF "path = \"$source\"" "$work/WORKSPACE"
 
 # Not this test's own environment: a test inside a test would write this test's report.
 nested() {
-  (cd "$work" && env -i HOME="$cache" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin USER="$(id -un)" \
+  (cd "$work" && env -i ${wheels:+PIP_NO_INDEX=1 PIP_FIND_LINKS="$wheels"} HOME="$cache" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin USER="$(id -un)" \
     "$source/bazelw" --nohome_rc --output_user_root="$cache/root" --output_base="$cache/base" \
     --max_idle_secs=10 "$@")
 }
@@ -50,6 +51,16 @@ ends_with 0 "the commands that compile the interpreter and the runtime" nested a
   'mnemonic(CppCompile, filter("//backends/(interpreter|runtime):", deps(//:scores_test)))'
 check "the interpreter and the runtime are optimised" last_optimisation_is_O2 "$said"
 
+# What must be fused and is not there fails the build; so does what cannot be known.
+sed -i 's|^    targets = \[|    fail_on_unfused = ["matmul+bias+relu"],\n&|' "$work/BUILD"
+ends_with 1 "a kernel that is not fused as it must be" nested build "${settings[@]}" //:app
+says "fail_on_unfused: expected matmul+bias+relu in the graph, got none"
+sed -i '/fail_on_unfused/s/$/ fuse = False,/' "$work/BUILD"
+ends_with 1 "what must be fused, without fusion" nested build "${settings[@]}" //:app
+says "fail_on_unfused: expected schedules that are derived and fused, got fuse = False"
+sed -i 's/^    fail_on_unfused.*/    fail_on_unfused = ["matmul+bias"],/' "$work/BUILD"
+ends_with 0 "a kernel that is fused as it must be" nested build "${settings[@]}" //:app
+
 # Not explicit, so refused before anything is built.
 sed -i 's/"x86-64-v3"/"host"/' "$work/BUILD"
 ends_with 1 "the target host" nested build "${settings[@]}" //:app
@@ -60,3 +71,35 @@ says 'target "tile-machine": expected instruction sets of a processor'
 sed -i '/targets = \[/,/\],/c\    targets = "x86-64-v3",' "$work/BUILD"
 ends_with 1 "targets that are a string" nested build "${settings[@]}" //:app
 says 'targets: expected a list such as ["x86-64-v3"], got the string "x86-64-v3"'
+
+# A wheel with one byte changed is refused, by the hash that stands in the rule.
+mkdir "$TEST_TMPDIR/whole" "$TEST_TMPDIR/tampered"
+wheel=emulsion_tiny_wheel-1.0-py3-none-any.whl
+python3 - "$TEST_TMPDIR/whole/$wheel" <<'EOF'
+import sys, zipfile
+about = "emulsion_tiny_wheel-1.0.dist-info/"
+with zipfile.ZipFile(sys.argv[1], "w") as wheel:
+    wheel.writestr("tiny/data.txt", "whole\n")
+    wheel.writestr(about + "METADATA", "Metadata-Version: 2.1\nName: emulsion-tiny-wheel\nVersion: 1.0\n")
+    wheel.writestr(about + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+    wheel.writestr(about + "RECORD", "")
+EOF
+sed 's/whole/wHole/' "$TEST_TMPDIR/whole/$wheel" >"$TEST_TMPDIR/tampered/$wheel"
+check "a copy differs" eval '! cmp -s "$TEST_TMPDIR/whole/$wheel" "$TEST_TMPDIR/tampered/$wheel"'
+echo 'exports_files(["data.txt"])' >"$work/tiny.BUILD"
+cat >>"$work/WORKSPACE" <<EOF
+load("@emulsion//bazel:wheel.bzl", "pinned_wheel")
+[pinned_wheel(
+    name = name,
+    build_file = "//:tiny.BUILD",
+    files = ["tiny/data.txt=./"],
+    package = "emulsion-tiny-wheel",
+    sha256 = "$(sha256sum <"$TEST_TMPDIR/whole/$wheel" | cut -d" " -f1)",
+    version = "1.0",
+) for name in ["whole", "tampered"]]
+EOF
+wheels=$TEST_TMPDIR/whole
+ends_with 0 "a wheel as it is pinned" nested build "${settings[@]}" @whole//:data.txt
+wheels=$TEST_TMPDIR/tampered
+ends_with 1 "a wheel that was tampered with" nested build "${settings[@]}" @tampered//:data.txt
+says "is not the pinned one"

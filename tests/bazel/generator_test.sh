@@ -60,7 +60,7 @@ same_bytes "somewhere else in the world" env LC_ALL=C.UTF-8 LANG=tr_TR.UTF-8 TZ=
 same_bytes "for somebody without a home" env USER=nobody LOGNAME=nobody HOME=/nonexistent TMPDIR=/nonexistent "$generator"
 same_bytes "readable for nobody else" private "$generator"
 same_bytes "with addresses that do not change" setarch -R "$generator"
-for time in 1 2 3 4 5; do same_bytes "time $time" "$generator"; done
+for time in $(seq 20); do same_bytes "time $time" "$generator"; done
 
 # A static object of the user's source that throws ends with a message too.
 ends_with 1 "a throwing static" "$throwing_static" --name=thrown --target=x86-64-v3 --out="$work/thrown"
@@ -139,6 +139,22 @@ says "i1" # a legal axis
 refuses "a schedule that is not there" "no_such_file" --schedule="$work/no_such_file"
 refuses "an unknown feature" "avx3" --target=x86-64-linux-avx3
 refuses "the host" "explicit" --target=host
+
+# What must be fused: it is, is not there, is kept apart, or nothing says what is fused.
+ends_with 0 "what must be fused is" generate "$work/fused" --fail_on_unfused=matmul+bias+relu --fail_on_unfused=matmul+bias
+check "the kernel of what must be fused" cmp "$work/a/tiny.a" "$work/fused/tiny.a"
+refuses "what must be fused is not there" "fail_on_unfused: expected matmul+tanh in the graph, got none" \
+  --fail_on_unfused=matmul+bias --fail_on_unfused=matmul+tanh
+refuses "what must be fused is nothing" "got gemm+relu; legal: as in matmul+bias+relu" --fail_on_unfused=gemm+relu
+export EMULSION_FUSION='{"targets": {"x86-64-v3": {"patterns": ["elementwise chain"]}}}'
+refuses "what must be fused is kept apart" "fail_on_unfused: expected matmul+bias+relu at y to be one group" \
+  --fail_on_unfused=matmul+bias+relu
+says "got mm apart from it: expected a pattern that the config enables, got contraction epilogue"
+unset EMULSION_FUSION
+refuses "what must be fused, without fusion" "fail_on_unfused: expected a kernel that is fused" \
+  --fail_on_unfused=matmul+bias --no-fuse
+refuses "what must be fused, with a schedule" "fail_on_unfused: expected a derived schedule" \
+  --fail_on_unfused=matmul+bias --schedule="$schedule"
 refuses "a target twice" "twice" --target=x86-64-v3
 refuses "a name of the C library" "C library" --name=expf
 refuses "a name that is no identifier" "kernel 'a-b'" --name=a-b
@@ -154,6 +170,30 @@ ends_with 1 "a directory that cannot be made" generate "$work/file/below"
 says "output directory $work/file/below"
 ends_with 1 "a directory that cannot be written" generate /proc/emulsion
 says "/proc/emulsion"
+
+# A disk that gets full, early or late, is an error, and leaves nothing.
+mkdir "$work/disk"
+cat >"$work/on_a_disk.sh" <<'EOF'
+mount -t tmpfs -o "size=$1" none "$2" || exit 9
+out=$2/out
+shift 2
+"$@" && exit
+[ -z "$(ls -A "$out")" ] || exit 8
+exit 1
+EOF
+on_a_disk() {
+  unshare -rm sh "$work/on_a_disk.sh" "$1" "$work/disk" "$generator" --name=tiny --target=x86-64-v3 --out="$work/disk/out" \
+    --data=tests/bazel/tiny_bias.npy="$bias"
+}
+if unshare -rm sh "$work/on_a_disk.sh" 4k "$work/disk" true 2>/dev/null; then
+  for size in 4k 16k 32k; do
+    ends_with 1 "a disk of $size" on_a_disk "$size"
+    says "bytes to be written, got: No space left on device"
+  done
+  ends_with 0 "a disk that is large enough" on_a_disk 4m
+else
+  skip "a disk that is full" "this user may not mount one (unshare -rm)"
+fi
 
 ends_with 0 "--version" "$generator" --version
 check "the version is that of dsl/version.h" grep -qx "Emulsion $(sed -n 's/^#define EMULSION_VERSION "\(.*\)"/\1/p' "$version")" "$said"

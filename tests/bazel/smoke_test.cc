@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sqlite3.h>
 
 #include <CLI/CLI.hpp>
 #include <fstream>
@@ -42,6 +43,13 @@ TEST(SmokeTest, OpenMpRunsEveryIteration) {
 }
 
 TEST(SmokeTest, FmtFormats) { EXPECT_EQ(fmt::format("{}x{}", 6, 64), "6x64"); }
+
+TEST(SmokeTest, SqliteCounts) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(":memory:", &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, "SELECT 6 * 7", nullptr, nullptr, nullptr), SQLITE_OK);
+  EXPECT_EQ(sqlite3_close(database), SQLITE_OK);
+}
 
 TEST(SmokeTest, JsonParsesBack) {
   const nlohmann::json value = {{"m", 128}, {"split", {6, 64}}};

@@ -106,6 +106,26 @@ TEST(GenerateKernelTest, RefusesNamesThatWouldBreakTheApplication) {
   expect_refusal(wrong, "kernel '../f'");
 }
 
+TEST(GenerateKernelTest, RefusesWhatIsNotFusedAsItMustBe) {
+  KernelRequest strict = request(directory("fused"));
+  strict.fail_on_unfused = {"matmul+relu"};
+  generate_kernel(strict, linear);
+  expect_refusal(strict,
+                 "expected matmul+relu at y to be one group, got mm apart from it: expected "
+                 "mm to be no output of the graph",
+                 [](const KernelContext&) {
+                   const Tensor x = input("x", f32, {4, 20}), w = weight("w", f32, {20, 24});
+                   const Tensor product = matmul(x, w, "mm");
+                   return Graph({relu(product, "y"), product});
+                 });
+  KernelRequest unfused = strict;
+  unfused.fuse = false;
+  expect_refusal(unfused, "expected a kernel that is fused, got one that is not");
+  KernelRequest scheduled = strict;
+  scheduled.schedule = "y.schedule";
+  expect_refusal(scheduled, "expected a derived schedule, got y.schedule");
+}
+
 TEST(GenerateKernelTest, RefusesALabelOfTwoLines) {
   KernelRequest wrong = request("");
   wrong.label = "//a\n#error";

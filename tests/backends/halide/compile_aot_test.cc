@@ -363,10 +363,12 @@ class KernelsOfOneName : public CompileAot {
               "");
   }
   // What the linker says; empty when it links. What kernels call is left open.
-  std::string link(const std::vector<std::string>& folders) {
+  std::string link(const std::vector<std::string>& folders,
+                   const std::string& unresolved = "ignore-all") {
     std::ofstream(folder(folders.front()) + "/main.c") << "int main(void) { return 0; }\n";
-    std::string command = "cc -Wl,--unresolved-symbols=ignore-all -o " + folder(folders.front()) +
-                          "/program " + folder(folders.front()) + "/main.c";
+    std::string command = "cc -Wl,--unresolved-symbols=" + unresolved + " -o " +
+                          folder(folders.front()) + "/program " + folder(folders.front()) +
+                          "/main.c";
     for (const std::string& where : folders) command += " " + folder(where) + "/use.o";
     for (const std::string& where : folders) command += " " + folder(where) + "/same.a";
     return run(command);
@@ -393,6 +395,17 @@ TEST_F(KernelsOfOneName, ThatDifferInAConstantOnlyDoNotLinkEither) {
   make("one", add(x, constant("c", {2}, std::vector<float>{1, 2}), "y"));
   make("other", add(x, constant("c", {2}, std::vector<float>{1, 3}), "y"));
   EXPECT_THAT(link({"one", "other"}), HasSubstr("multiple definition of `same'"));
+}
+
+// As a writer leaves them that is killed after the first of two files.
+TEST_F(KernelsOfOneName, AHeaderDoesNotLinkWithTheArchiveOfAnother) {
+  const Tensor x = input("x", f32, {8});
+  make("one", relu(x, "y"));
+  make("other", abs(x, "y"));
+  EXPECT_THAT(link({"one"}, "report-all"), Not(HasSubstr("undefined reference to `same_is_")));
+  fs::copy_file(folder("other") + "/same.a", folder("one") + "/same.a",
+                fs::copy_options::overwrite_existing);
+  EXPECT_THAT(link({"one"}, "report-all"), HasSubstr("undefined reference to `same_is_"));
 }
 
 TEST_F(KernelsOfOneName, ThatAreEqualAreOne) {

@@ -53,12 +53,13 @@ TEST_P(CentralDifferences, AreTheGradients) {
   const TensorValues results = interpret_graph(with_gradients, arguments, options);
 
   const std::string y = graph.name_of(problem.y);
-  const auto given = arguments.find("grad_" + y);
-  TensorValue one = zeros(DType::f64, {});
-  one.set_value(0, 1);
-  const TensorValue& cotangent = given == arguments.end() ? one : given->second;
   TensorValues own = arguments;
   own.erase("grad_" + y);
+  // Not given for a loss, nor where the gradients are zero and read none.
+  const auto given = arguments.find("grad_" + y);
+  TensorValue ones = interpret_graph(graph, own, options).at(y);
+  for (int64_t i = 0; i < ones.element_count(); ++i) ones.set_value(i, 1);
+  const TensorValue& cotangent = given == arguments.end() ? ones : given->second;
   for (size_t i = 0; i < problem.by.size(); ++i) {
     const std::string& name = with_gradients.outputs()[i + 1]->name;
     const TensorValue expected =

@@ -80,9 +80,9 @@ TEST(ExpectFused, RefusesWhatIsNotThere) {
 
 TEST(ExpectFused, RefusesNamesThatAreNone) {
   Linear l;
-  EXPECT_ERROR(check(relu(l.mm), {"gemm+relu"}), "expected matmul or conv and what follows it");
-  EXPECT_ERROR(check(relu(l.mm), {"matmul"}), "expected matmul or conv and what follows it");
-  EXPECT_ERROR(check(relu(l.mm), {""}), "expected matmul or conv and what follows it");
+  EXPECT_ERROR(check(relu(l.mm), {"gemm+relu"}), "or affine and what follows it, got gemm+relu");
+  EXPECT_ERROR(check(relu(l.mm), {"matmul"}), "or affine and what follows it, got matmul");
+  EXPECT_ERROR(check(relu(l.mm), {""}), "and what follows it, got nothing");
   EXPECT_ERROR(check(relu(l.mm), {"matmul+softplus"}),
                "expected bias, relu, gelu, sigmoid or tanh, got softplus");
 }

@@ -87,6 +87,83 @@ TEST(FusionConfig, FromJson) {
   EXPECT_EQ(parse_fusion_config("{}").patterns, fusion_patterns());
 }
 
+TEST(FusionConfig, PerTarget) {
+  const FusionConfig config = parse_fusion_config(
+      R"({"targets": {"x86-64-v3": {"largest_group": 2}, "x86-64-v4": {"enabled": false}},
+          "least_elements": 5})");
+  EXPECT_EQ(rules_for(config, Target::parse("x86-64-v2")).largest_group, 0);
+  EXPECT_EQ(rules_for(config, Target::parse("x86-64-v2")).least_elements, 5);
+  const FusionRules& v3 = rules_for(config, Target::parse("x86-64-v3,cores=8,l1=65536"));
+  EXPECT_EQ(v3.largest_group, 2);
+  EXPECT_EQ(v3.least_elements, 5);  // said of all, wherever that stands
+  EXPECT_TRUE(v3.enabled);
+  const FusionRules& v4 = rules_for(config, Target::parse("x86-64-v4-avx512_zen4"));
+  EXPECT_FALSE(v4.enabled);
+  EXPECT_EQ(v4.largest_group, 0);  // of the nearest target alone
+  EXPECT_TRUE(rules_for(config, Target::tile_machine()).enabled);
+}
+
+TEST(FusionConfig, PerTargetInCode) {
+  FusionConfig config;
+  FusionRules off;
+  off.enabled = false;
+  config.targets.push_back({Target::parse("x86-64-v3"), off});
+  EXPECT_FALSE(rules_for(config, Target::parse("x86-64-v3")).enabled);
+  EXPECT_TRUE(rules_for(config, Target::parse("x86-64-v2")).enabled);
+}
+
+TEST(FusionConfig, WhatWasMeasured) {
+  const FusionConfig config = parse_fusion_config(
+      R"({"measured": [{"pattern": "add+relu", "shape_class": "64x64", "target": "t",
+                        "version": "1", "speed_up": 0.5, "runs": 7}]})");
+  ASSERT_EQ(config.measured.size(), 1u);
+  EXPECT_EQ(config.measured[0].pattern, "add+relu");
+  EXPECT_EQ(config.measured[0].shape_class, "64x64");
+  EXPECT_EQ(config.measured[0].speed_up, 0.5);
+  EXPECT_EQ(config.measured[0].runs, 7);
+}
+
+TEST(FusionConfig, ParsesBack) {
+  const std::string json = to_json(parse_fusion_config(
+      R"({"enabled": false, "patterns": ["elementwise chain"], "least_elements": 7,
+          "targets": {"x86-64-v3": {"fail_on_unfused": ["matmul+bias"]}},
+          "measured": [{"pattern": "add+relu", "shape_class": "64x64", "target": "t",
+                        "version": "1", "speed_up": 0.5, "runs": 7}]})"));
+  EXPECT_EQ(to_json(parse_fusion_config(json)), json);
+  EXPECT_THAT(json, HasSubstr("\"x86-64-linux-avx-avx2-f16c-fma-sse41\""));
+  EXPECT_THAT(json, HasSubstr("\"speed_up\": 0.5"));
+}
+
+TEST(FusionConfig, RefusesTargetsThatAreNone) {
+  EXPECT_ERROR(parse_fusion_config(R"({"targets": []})"), "targets: expected an object");
+  EXPECT_ERROR(parse_fusion_config(R"({"targets": {"x86-64-v9": {}}})"), "v9");
+  EXPECT_ERROR(parse_fusion_config(R"({"targets": {"x86-64-v3": 1}})"),
+               "targets, x86-64-v3: expected an object");
+  EXPECT_ERROR(parse_fusion_config(R"({"targets": {"x86-64-v3": {"enable": 1}}})"),
+               "expected a field of target x86-64-v3, got enable; nearest: enabled");
+  EXPECT_ERROR(parse_fusion_config(R"({"targets": {"x86-64-v3": {"targets": {}}}})"),
+               "expected a field of target x86-64-v3, got targets");
+}
+
+TEST(FusionConfig, RefusesMeasurementsThatAreNone) {
+  const auto measured = [](const std::string& fields) {
+    return R"({"measured": [{"pattern": "add+relu", "shape_class": "64x64", "target": "t",
+                             "version": "1", )" +
+           fields + "}]}";
+  };
+  EXPECT_NO_THROW(parse_fusion_config(measured(R"("speed_up": 1, "runs": 1)")));
+  EXPECT_ERROR(parse_fusion_config(measured(R"("speed_up": 1)")), "expected the field runs");
+  EXPECT_ERROR(parse_fusion_config(measured(R"("speed_up": "1", "runs": 1)")),
+               "speed_up: expected a number");
+  EXPECT_ERROR(parse_fusion_config(measured(R"("speed_up": 0, "runs": 1)")),
+               "expected a speed-up above 0, got 0");
+  EXPECT_ERROR(parse_fusion_config(measured(R"("speed_up": 1, "runs": 0)")),
+               "expected runs, got 0");
+  EXPECT_ERROR(parse_fusion_config(measured(R"("speed": 1)")), "got speed; nearest: speed_up");
+  EXPECT_ERROR(parse_fusion_config(R"({"measured": {}})"), "measured: expected a list");
+  EXPECT_ERROR(parse_fusion_config(R"({"measured": [1]})"), "measured: expected objects");
+}
+
 TEST(FusionConfig, RefusesWhatIsNoConfig) {
   EXPECT_ERROR(parse_fusion_config("[]"), "expected an object, got");
   EXPECT_ERROR(parse_fusion_config("{"), "");
@@ -115,6 +192,14 @@ TEST(FusionConfig, FromTheEnvironment) {
   {
     ScopedVariable variable("EMULSION_FUSION", "off");
     EXPECT_FALSE(fusion_config_from_environment().enabled);
+  }
+  {
+    ScopedVariable variable("EMULSION_FUSION", R"({"targets": {"x86-64-v3": {"enabled": false}}})");
+    EXPECT_EQ(fusion_config_from_environment().targets.size(), 1u);
+  }
+  {
+    ScopedVariable variable("EMULSION_FUSION", R"({"enable": false})");
+    EXPECT_ERROR(fusion_config_from_environment(), "got enable; nearest: enabled");
   }
   ScopedVariable variable("EMULSION_FUSION", "/no/such/file.json");
   EXPECT_ERROR(fusion_config_from_environment(), "/no/such/file.json");

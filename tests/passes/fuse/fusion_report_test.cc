@@ -25,6 +25,37 @@ TEST(FusionReport, PrintsALineForEachEdge) {
             "producer\n");
 }
 
+FusionReport estimated() {
+  FusionReport report = two_decisions();
+  report.decisions[0].gain = FusionGain{4096, 3, 2};
+  report.decisions[1].gain = FusionGain{128, 1, 1};
+  report.gain = FusionGain{4096, 5, 4};
+  return report;
+}
+
+TEST(FusionReport, PrintsWhatIsGainedAndTheSum) {
+  EXPECT_EQ(to_string(estimated()),
+            "contraction epilogue, mm -> y: fused: saves 4096 bytes, 1.50 times as fast by the "
+            "model\n"
+            "s -> z: not fused: expected an \"elementwise\" producer; would save 128 bytes, 1.00 "
+            "times as fast by the model\n"
+            "1 fused, 1 not: saves 4096 bytes, 1.25 times as fast by the model\n");
+}
+
+TEST(FusionReport, JsonHasWhatIsGained) {
+  const nlohmann::json json = nlohmann::json::parse(to_json(estimated()));
+  EXPECT_EQ(json["bytes_saved"], 4096);
+  EXPECT_EQ(json["estimated_speed_up"], 1.25);
+  EXPECT_EQ(json["decisions"][1]["bytes_saved"], 128);
+  EXPECT_EQ(json["decisions"][0]["estimated_speed_up"], 1.5);
+  EXPECT_EQ(json["decisions"][0]["measured"], false);
+  const nlohmann::json unknown = nlohmann::json::parse(to_json(two_decisions()));
+  EXPECT_TRUE(unknown["bytes_saved"].is_null());
+  EXPECT_TRUE(unknown["decisions"][0]["estimated_speed_up"].is_null());
+}
+
+TEST(FusionReport, AGainOfNoTimeIsNone) { EXPECT_EQ(FusionGain().speed_up(), 1); }
+
 TEST(FusionReport, AnEmptyReportPrintsNothing) { EXPECT_EQ(to_string(FusionReport()), ""); }
 
 TEST(FusionReport, JsonParsesBack) {

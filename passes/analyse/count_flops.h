@@ -1,5 +1,5 @@
-#ifndef EMULSION_BACKENDS_CODEGEN_COUNT_FLOPS_H_
-#define EMULSION_BACKENDS_CODEGEN_COUNT_FLOPS_H_
+#ifndef EMULSION_PASSES_ANALYSE_COUNT_FLOPS_H_
+#define EMULSION_PASSES_ANALYSE_COUNT_FLOPS_H_
 
 // How much arithmetic a graph asks for, whatever its schedule does: what a benchmark divides by
 // time. Every arithmetic operator on floats counts as one (an exp too), comparisons and data
@@ -25,9 +25,11 @@ struct FlopTerm {
 
 // In the order of the operations; those without arithmetic on floats are left out.
 std::vector<FlopTerm> count_flops(const Graph& graph);
+// Of one operation, or of the members of a group.
+std::vector<FlopTerm> count_flops(const Op& op);
 // Saturates at 2^63 - 1. Error: a size without a value.
 int64_t total_flops(const std::vector<FlopTerm>& terms, const SizeValues& sizes);
 
 }  // namespace emulsion
 
-#endif  // EMULSION_BACKENDS_CODEGEN_COUNT_FLOPS_H_
+#endif  // EMULSION_PASSES_ANALYSE_COUNT_FLOPS_H_

@@ -1,4 +1,4 @@
-#include "backends/codegen/count_flops.h"
+#include "passes/analyse/count_flops.h"
 
 #include <limits>
 
@@ -61,6 +61,12 @@ void count(const Op& op, std::vector<FlopTerm>* terms) {
 }
 
 }  // namespace
+
+std::vector<FlopTerm> count_flops(const Op& op) {
+  std::vector<FlopTerm> terms;
+  count(op, &terms);
+  return terms;
+}
 
 std::vector<FlopTerm> count_flops(const Graph& graph) {
   std::vector<FlopTerm> terms;

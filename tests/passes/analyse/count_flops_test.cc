@@ -1,4 +1,4 @@
-#include "backends/codegen/count_flops.h"
+#include "passes/analyse/count_flops.h"
 
 #include <gtest/gtest.h>
 

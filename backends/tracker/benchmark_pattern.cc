@@ -1,0 +1,172 @@
+#include "backends/tracker/benchmark_pattern.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "backends/entry/bind_buffers.h"
+#include "backends/halide/jit.h"
+#include "backends/interpreter/interpret_nest.h"
+#include "backends/interpreter/tensor_value.h"
+#include "dsl/error.h"
+#include "dsl/version.h"
+#include "passes/analyse/measure_traffic.h"
+#include "passes/analyse/measure_work.h"
+#include "passes/fuse/fusion_legality.h"
+#include "passes/fuse/named_pattern.h"
+#include "passes/pipeline.h"
+
+namespace emulsion {
+namespace {
+
+using Clock = std::function<double()>;
+
+double steady_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// A kernel with its arguments.
+class Way {
+ public:
+  Way(const Lowered& lowered, const Target& target, const TensorValues& arguments)
+      : kernel_(lowered.nest, target), values_(apply_packs(lowered.nest, arguments)) {
+    for (const Buffer* argument : lowered.nest.arguments()) {
+      TensorValue& value = values_.at(argument->name);
+      buffers_[argument->name] = {value.dtype, value.shape, value.bytes.data()};
+    }
+    measured_.kernel_calls =
+        std::count_if(lowered.grouped.ops().begin(), lowered.grouped.ops().end(),
+                      [](const OpPtr& op) { return is_computed(*op); });
+    measured_.bytes_allocated = measure_work(lowered.nest).peak_bytes;
+    measured_.traffic = measure_traffic(lowered.nest).bytes();
+  }
+
+  const TensorValue& value(const std::string& name) const { return values_.at(name); }
+  void run() const { kernel_.run(buffers_); }
+
+  void choose_calls(const Clock& clock) {
+    constexpr double kLeastSeconds = 1e-3, kMostCalls = 1000;
+    calls_ = 1;
+    const double one = seconds(clock);
+    const double wanted = one > 0 ? kLeastSeconds / one : 1;
+    calls_ = static_cast<int>(std::clamp(wanted, 1.0, kMostCalls));
+  }
+  void sample(const Clock& clock) { samples_.push_back(seconds(clock)); }
+
+  WayMeasured measured() const {
+    std::vector<double> sorted = samples_;
+    std::sort(sorted.begin(), sorted.end());
+    const size_t count = sorted.size();
+    WayMeasured result = measured_;
+    result.seconds = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+    return result;
+  }
+
+ private:
+  double seconds(const Clock& clock) const {
+    const double start = clock();
+    for (int call = 0; call < calls_; ++call) run();
+    return (clock() - start) / calls_;
+  }
+
+  JitKernel kernel_;
+  TensorValues values_;
+  std::map<std::string, JitBuffer> buffers_;
+  int calls_ = 1;
+  std::vector<double> samples_;
+  WayMeasured measured_;
+};
+
+// Whole numbers from 1 to 4 for what is read, none of which is divided by 0.
+TensorValues values_of(const Graph& graph) {
+  TensorValues values;
+  uint64_t seed = 0;
+  const auto shape_of = [](const Op& op) { return evaluate_shape(op.name, op.shape, {}); };
+  for (const OpPtr& op : graph.arguments()) {
+    values.emplace(op->name, random_integers(op->dtype, shape_of(*op), ++seed, 1, 4));
+  }
+  const Op& output = *graph.outputs().at(0);
+  values.emplace(output.name, zeros(output.dtype, shape_of(output)));
+  return values;
+}
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t extent : shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
+  return text;
+}
+
+}  // namespace
+
+PatternMeasurement benchmark_pattern(const std::string& pattern, const std::vector<int64_t>& shape,
+                                     const BenchmarkPatternOptions& options) {
+  NamedPattern named("benchmark_pattern", pattern);
+  const Graph graph = named.graph_of(shape);
+  if (options.repeats < 1) {
+    fail("benchmark_pattern, {}: expected at least one repeat, got {}", pattern, options.repeats);
+  }
+  const Target& target = options.target;
+  DeriveOptions apart;
+  apart.fuse = false;
+  const FusionConfig everything;
+  const TensorValues values = values_of(graph);
+  Way unfused(run_pipeline(graph, target, apart, nullptr, everything), target, values);
+  Way fused(run_pipeline(graph, target, {}, nullptr, everything), target, values);
+
+  unfused.run();
+  fused.run();
+  constexpr double kTolerance = 1e-4;  // exp() and the order of sums
+  const std::string& output = graph.outputs().at(0)->name;
+  const auto difference =
+      first_difference(unfused.value(output), fused.value(output), kTolerance, kTolerance);
+  if (difference) fail("benchmark_pattern, {}: fused and unfused differ: {}", pattern, *difference);
+
+  const Clock clock = options.clock ? options.clock : steady_seconds;
+  unfused.choose_calls(clock);
+  fused.choose_calls(clock);
+  for (int repeat = 0; repeat < options.repeats; ++repeat) {
+    unfused.sample(clock);
+    fused.sample(clock);
+  }
+  PatternMeasurement result;
+  result.unfused = unfused.measured();
+  result.fused = fused.measured();
+  if (!(result.unfused.seconds > 0) || !(result.fused.seconds > 0)) {
+    fail("benchmark_pattern, {}: expected times above 0, got {} s and {} s", pattern,
+         result.unfused.seconds, result.fused.seconds);
+  }
+  result.shape = shape_text(shape);
+  const std::optional<Match> match = named.match(graph.outputs().at(0));
+  EMULSION_CHECK(match, "{} does not match itself", pattern);
+  const std::optional<std::string> its_class = shape_class_of(*match);
+  EMULSION_CHECK(its_class, "{} has no class of shapes at {}", pattern, result.shape);
+  result.fact = {pattern,
+                 *its_class,
+                 target.to_string_with_machine(),
+                 EMULSION_VERSION,
+                 result.unfused.seconds / result.fused.seconds,
+                 options.repeats};
+  return result;
+}
+
+std::vector<int64_t> parse_pattern_shape(const std::string& text) {
+  std::vector<int64_t> shape;
+  std::istringstream parts(text + "x");
+  for (std::string part; std::getline(parts, part, 'x');) {
+    int64_t extent = 0;
+    const char* end = part.data() + part.size();
+    const auto [stopped, error] = std::from_chars(part.data(), end, extent);
+    if (error != std::errc() || stopped != end || extent < 1) {
+      fail("shape: expected extents above 0 as in 512x1024x64, got {}", text);
+    }
+    shape.push_back(extent);
+  }
+  return shape;
+}
+
+}  // namespace emulsion

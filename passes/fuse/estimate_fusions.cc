@@ -1,0 +1,184 @@
+#include "passes/fuse/estimate_fusions.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "dsl/error.h"
+#include "dsl/types.h"
+#include "passes/analyse/count_flops.h"
+#include "passes/fuse/fusion_legality.h"
+
+namespace emulsion {
+namespace {
+
+bool all_known(const std::vector<Extent>& extents, const SizeValues& sizes) {
+  for (const Extent& extent : extents) {
+    for (const auto& [size, coefficient] : extent.coefficients()) {
+      if (!sizes.count(size)) return false;
+    }
+  }
+  return true;
+}
+
+// As doubles, which do not overflow, and are exact as far as any tensor that fits into memory.
+double bytes_of(const Op& op, const SizeValues& sizes) {
+  double bytes = size_in_bytes(op.dtype);
+  for (const Extent& extent : op.shape) {
+    bytes *= static_cast<double>(std::max<int64_t>(0, extent.evaluate(sizes)));
+  }
+  return bytes;
+}
+
+constexpr double kMostBytes = 9e18;  // that an int64_t holds
+
+int64_t whole_bytes(double bytes) { return static_cast<int64_t>(std::min(kMostBytes, bytes)); }
+
+// What is one pass.
+struct Pass {
+  bool known = true;  // all sizes in it
+  double operations = 0;
+  double written = 0;                              // bytes
+  double read = 0;                                 // bytes: the sum of `operands`
+  std::unordered_map<const Op*, double> operands;  // bytes
+
+  double bytes() const { return read + written; }
+};
+
+// The passes so far, each at the place of the last op in it.
+class Passes {
+ public:
+  Passes(const Graph& graph, const MachineModel& machine, const SizeValues& sizes)
+      : machine_(machine), ops_(graph.ops()), passes_(ops_.size()) {
+    for (size_t i = 0; i < ops_.size(); ++i) {
+      const OpPtr& op = ops_[i];
+      position_[op->name] = i;
+      if (!is_computed(*op)) continue;
+      passes_[i] = pass_of(*op, sizes);
+      for (const auto& [operand, bytes] : passes_[i].operands) ++readers_[operand];
+    }
+    for (const OpPtr& output : graph.outputs()) ++readers_[output.get()];
+  }
+
+  // Fills in what the decision gains, and joins the two where it was taken.
+  void decide(FusionDecision* decision) {
+    const size_t p = position_of(decision->producer), c = position_of(decision->consumer);
+    Pass& producer = passes_[p];
+    Pass& consumer = passes_[c];
+    if (producer.known && consumer.known) estimate(p, producer, consumer, decision);
+    if (!decision->fused) return;
+    join(p, &producer, &consumer);
+    producer = Pass();
+  }
+
+  // Of all passes; nothing when a size is not known.
+  struct Sums {
+    double seconds = 0, bytes = 0;
+  };
+  std::optional<Sums> sums() const {
+    Sums sums;
+    for (const Pass& pass : passes_) {
+      if (!pass.known) return std::nullopt;
+      sums.seconds += seconds_of(pass);
+      sums.bytes += pass.bytes();
+    }
+    return sums;
+  }
+
+ private:
+  static Pass pass_of(const Op& op, const SizeValues& sizes) {
+    Pass pass;
+    const std::vector<FlopTerm> flops = count_flops(op);
+    pass.known = all_known(op.shape, sizes);
+    for (const FlopTerm& term : flops) pass.known = pass.known && all_known(term.extents, sizes);
+    for (const OpPtr& operand : operands(op)) {
+      pass.known = pass.known && all_known(operand->shape, sizes);
+      pass.operands[operand.get()] = pass.known ? bytes_of(*operand, sizes) : 0;
+    }
+    if (!pass.known) return pass;
+    pass.operations = static_cast<double>(total_flops(flops, sizes));
+    pass.written = bytes_of(op, sizes);
+    for (const auto& [operand, bytes] : pass.operands) pass.read += bytes;
+    pass.known = pass.bytes() < kMostBytes;
+    return pass;
+  }
+
+  size_t position_of(const std::string& name) const {
+    const auto found = position_.find(name);
+    EMULSION_CHECK(found != position_.end(), "the report names {}, the graph does not", name);
+    return found->second;
+  }
+
+  const Op* op_at(size_t position) const { return ops_[position].get(); }
+
+  // Bytes that both read: once, when they are one.
+  static double shared(const Pass& a, const Pass& b) {
+    const bool a_is_less = a.operands.size() < b.operands.size();
+    const auto& few = a_is_less ? a.operands : b.operands;
+    const auto& many = a_is_less ? b.operands : a.operands;
+    double bytes = 0;
+    for (const auto& [operand, size] : few) bytes += many.count(operand) ? size : 0;
+    return bytes;
+  }
+
+  // The bytes of the pass that both are together.
+  double together(size_t p, const Pass& producer, const Pass& consumer) const {
+    const bool others_read_it = readers_.at(op_at(p)) > 1;
+    return producer.read + consumer.bytes() - consumer.operands.at(op_at(p)) -
+           shared(producer, consumer) + (others_read_it ? producer.written : 0);
+  }
+
+  void estimate(size_t p, const Pass& producer, const Pass& consumer,
+                FusionDecision* decision) const {
+    const double bytes = together(p, producer, consumer);
+    FusionGain gain;
+    gain.bytes_saved = whole_bytes(producer.bytes() + consumer.bytes() - bytes);
+    gain.seconds_before = seconds_of(producer) + seconds_of(consumer);
+    gain.seconds_after = machine_.seconds(producer.operations + consumer.operations, bytes);
+    decision->gain = gain;
+  }
+
+  double seconds_of(const Pass& pass) const {
+    return machine_.seconds(pass.operations, pass.bytes());
+  }
+
+  void join(size_t p, Pass* producer, Pass* consumer) {
+    consumer->read +=
+        producer->read - consumer->operands.at(op_at(p)) - shared(*producer, *consumer);
+    consumer->operands.erase(op_at(p));
+    consumer->operations += producer->operations;
+    consumer->known = consumer->known && producer->known;
+    if (producer->operands.size() > consumer->operands.size()) {  // few go to many
+      std::swap(producer->operands, consumer->operands);
+    }
+    consumer->operands.insert(producer->operands.begin(), producer->operands.end());
+  }
+
+  const MachineModel& machine_;
+  const std::vector<OpPtr>& ops_;
+  std::unordered_map<std::string, size_t> position_;
+  std::vector<Pass> passes_;  // empty: of an argument, and of what went into another
+  std::unordered_map<const Op*, int> readers_;  // passes, and the graph's own caller
+};
+
+}  // namespace
+
+FusionReport estimate_fusions(const Graph& graph, FusionReport report, const MachineModel& machine,
+                              const SizeValues& sizes) {
+  check_machine_model(machine);
+  Passes passes(graph, machine, sizes);
+  const auto before = passes.sums();
+  for (FusionDecision& decision : report.decisions) passes.decide(&decision);
+  const auto after = passes.sums();
+  if (before && after) {
+    report.gain = {whole_bytes(before->bytes - after->bytes), before->seconds, after->seconds};
+  }
+  return report;
+}
+
+}  // namespace emulsion

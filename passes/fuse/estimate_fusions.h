@@ -1,0 +1,24 @@
+#ifndef EMULSION_PASSES_FUSE_ESTIMATE_FUSIONS_H_
+#define EMULSION_PASSES_FUSE_ESTIMATE_FUSIONS_H_
+
+// What fusions gain, by a model: from the graph alone, before anything is scheduled. An operation
+// or a group is one pass, as in measure_traffic(): it reads each operand once, whole, and writes
+// its result once. A pass takes as long as the machine's roofline says. A value inside a group is
+// neither written nor read; when others need it, too, fusing saves only the read.
+
+#include "dsl/extent.h"
+#include "dsl/graph.h"
+#include "passes/analyse/machine_model.h"
+#include "passes/fuse/fusion_report.h"
+
+namespace emulsion {
+
+// `report`, which fuse_epilogues() wrote for `graph`, with its gains. The gain of a
+// decision is that of joining what the two were by then, with all that had been fused to either.
+// Where a size has no value among `sizes` there are none. Error: check_machine_model().
+FusionReport estimate_fusions(const Graph& graph, FusionReport report, const MachineModel& machine,
+                              const SizeValues& sizes = {});
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_FUSE_ESTIMATE_FUSIONS_H_

@@ -1,0 +1,135 @@
+#include "passes/fuse/find_opportunities.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "passes/fuse/estimate_fusions.h"
+#include "passes/fuse/fuse_epilogues.h"
+
+namespace emulsion {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A group on its way: where its consumer ends up is known when all edges have been looked at.
+class Groups {
+ public:
+  void join(const FusionDecision& edge) {
+    Group producer = take(edge.producer), consumer = take(edge.consumer);
+    producer.operations.insert(producer.operations.end(), consumer.operations.begin(),
+                               consumer.operations.end());
+    Group group;
+    group.operations = std::move(producer.operations);
+    const std::string& contraction = fusion_patterns()[0];
+    const bool has_contraction = edge.pattern == contraction || producer.pattern == contraction ||
+                                 consumer.pattern == contraction;
+    group.pattern = has_contraction ? contraction : edge.pattern;
+    group.known = producer.known && consumer.known && edge.gain.has_value();
+    if (group.known) {  // what the parts gained, and now the whole
+      group.gain.bytes_saved =
+          producer.gain.bytes_saved + consumer.gain.bytes_saved + edge.gain->bytes_saved;
+      group.gain.seconds_after = edge.gain->seconds_after;
+      group.gain.seconds_before = edge.gain->seconds_after + producer.gain.seconds_saved() +
+                                  consumer.gain.seconds_saved() + edge.gain->seconds_saved();
+    }
+    groups_[edge.consumer] = std::move(group);
+  }
+
+  // In the order of their last operations.
+  std::vector<FusionOpportunity> found(const Graph& graph) const {
+    std::vector<FusionOpportunity> found;
+    std::map<std::string, size_t> position;
+    for (const OpPtr& op : graph.ops()) {
+      position[op->name] = position.size();
+      const auto group = groups_.find(op->name);
+      if (group == groups_.end()) continue;
+      FusionOpportunity one{group->second.pattern, group->second.operations};
+      std::sort(one.operations.begin(), one.operations.end(),
+                [&](const std::string& a, const std::string& b) {
+                  return position.at(a) < position.at(b);
+                });
+      if (group->second.known) one.gain = group->second.gain;
+      found.push_back(std::move(one));
+    }
+    return found;
+  }
+
+ private:
+  struct Group {
+    std::string pattern;
+    std::vector<std::string> operations;
+    bool known = true;
+    FusionGain gain;
+  };
+
+  Group take(const std::string& name) {
+    const auto found = groups_.find(name);
+    if (found == groups_.end()) return {"", {name}, true, {}};
+    Group group = std::move(found->second);
+    groups_.erase(found);
+    return group;
+  }
+
+  std::map<std::string, Group> groups_;  // by the last operation
+};
+
+std::string names(const std::vector<std::string>& operations) {
+  std::string text;
+  for (const std::string& name : operations) text += (text.empty() ? "" : " + ") + name;
+  return text;
+}
+
+}  // namespace
+
+std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const MachineModel& machine,
+                                                  const SizeValues& sizes) {
+  FusionReport report;
+  fuse_epilogues(graph, always_fuse, &report);
+  report = estimate_fusions(graph, std::move(report), machine, sizes);
+  Groups groups;
+  for (const FusionDecision& edge : report.decisions) {
+    if (edge.fused) groups.join(edge);
+  }
+  std::vector<FusionOpportunity> found = groups.found(graph);
+  for (const FusionDecision& edge : report.decisions) {
+    if (edge.fused) continue;
+    found.push_back({edge.pattern, {edge.producer, edge.consumer}, edge.reason, edge.gain});
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const FusionOpportunity& a, const FusionOpportunity& b) {
+                     if (!a.gain || !b.gain) return a.gain.has_value() && !b.gain;
+                     return a.gain->seconds_saved() > b.gain->seconds_saved();
+                   });
+  return found;
+}
+
+std::string to_string(const std::vector<FusionOpportunity>& opportunities) {
+  std::string text;
+  for (const FusionOpportunity& one : opportunities) {
+    text += (one.pattern.empty() ? "" : one.pattern + ", ") + names(one.operations);
+    text += one.legal() ? ": legal" : ": not legal: " + *one.why_not;
+    if (one.gain) text += (one.legal() ? ": saves " : "; would save ") + to_string(*one.gain);
+    text += "\n";
+  }
+  return text;
+}
+
+std::string to_json(const std::vector<FusionOpportunity>& opportunities) {
+  Json list = Json::array();
+  for (const FusionOpportunity& one : opportunities) {
+    Json json = {{"pattern", one.pattern},
+                 {"operations", one.operations},
+                 {"legal", one.legal()},
+                 {"reason", one.why_not.value_or("")}};
+    json["bytes_saved"] = one.gain ? Json(one.gain->bytes_saved) : Json(nullptr);
+    json["estimated_speed_up"] = one.gain ? Json(one.gain->speed_up()) : Json(nullptr);
+    json["seconds_saved"] = one.gain ? Json(one.gain->seconds_saved()) : Json(nullptr);
+    list.push_back(std::move(json));
+  }
+  return list.dump(2);
+}
+
+}  // namespace emulsion

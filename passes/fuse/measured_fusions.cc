@@ -1,0 +1,129 @@
+#include "passes/fuse/measured_fusions.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "dsl/error.h"
+#include "dsl/version.h"
+#include "passes/fuse/named_pattern.h"
+
+namespace emulsion {
+namespace {
+
+constexpr const char* kWhat = "measured fusion";
+
+using Edge = std::pair<std::string, std::string>;  // producer, consumer
+using Verdicts = std::map<Edge, std::string>;      // why not; empty: it was not slower
+
+int64_t power_of_two_below(int64_t value) {
+  int64_t power = 1;
+  while (power <= value / 2) power *= 2;
+  return power;
+}
+
+// The facts about one pattern here, by class of shapes.
+using FactsByClass = std::map<std::string, const MeasuredFusion*>;
+
+std::string verdict_of(const MeasuredFusion& fact) {
+  if (fact.speed_up >= kMeasuredSlower) return "";
+  return fmt::format(
+      "expected {} at shapes of {} to gain, measured {:.2f} of unfused on this machine, {} runs",
+      fact.pattern, fact.shape_class, fact.speed_up, fact.runs);
+}
+
+// The edges inside of a match get a verdict, unless a longer pattern has given them one.
+void judge(const Match& match, const std::string& verdict, Verdicts* verdicts) {
+  std::vector<OpPtr> consumers = match.inner;
+  consumers.push_back(match.result);
+  for (const OpPtr& consumer : consumers) {
+    for (const OpPtr& producer : operands(*consumer)) {
+      if (!std::count(match.inner.begin(), match.inner.end(), producer)) continue;
+      verdicts->emplace(Edge(producer->name, consumer->name), verdict);
+    }
+  }
+}
+
+Verdicts verdicts_on(const Graph& graph, const Target& target,
+                     const std::vector<MeasuredFusion>& facts) {
+  const std::string machine = target.to_string_with_machine();
+  std::map<std::string, FactsByClass> here;
+  for (const MeasuredFusion& fact : facts) {
+    check_measured_fusion(fact);
+    if (fact.target != machine || fact.version != EMULSION_VERSION) continue;
+    here[fact.pattern].emplace(fact.shape_class, &fact);
+  }
+  std::vector<std::unique_ptr<NamedPattern>> patterns;
+  for (const auto& [name, unused] : here) {
+    patterns.push_back(std::make_unique<NamedPattern>(kWhat, name));
+  }
+  std::stable_sort(patterns.begin(), patterns.end(), [](const auto& a, const auto& b) {
+    return a->steps().size() > b->steps().size();
+  });
+  Verdicts verdicts;
+  for (const auto& pattern : patterns) {
+    const FactsByClass& of_pattern = here.at(pattern->name());
+    for (const OpPtr& op : graph.ops()) {
+      const std::optional<Match> match = pattern->match(op);
+      const auto its_class = match ? shape_class_of(*match) : std::nullopt;
+      const auto fact = its_class ? of_pattern.find(*its_class) : of_pattern.end();
+      if (fact != of_pattern.end()) judge(*match, verdict_of(*fact->second), &verdicts);
+    }
+  }
+  return verdicts;
+}
+
+}  // namespace
+
+void check_measured_fusion(const MeasuredFusion& fact) {
+  const NamedPattern pattern(kWhat, fact.pattern);
+  if (!std::isfinite(fact.speed_up) || fact.speed_up <= 0) {
+    fail("{}, {}: expected a speed-up above 0, got {}", kWhat, fact.pattern, fact.speed_up);
+  }
+  if (fact.runs < 1) fail("{}, {}: expected runs, got {}", kWhat, fact.pattern, fact.runs);
+}
+
+std::optional<std::string> shape_class(const Shape& shape, const std::vector<Axis>& summed) {
+  int64_t rows = 1, columns = 1, depth = 1;
+  const auto multiply = [](const Extent& extent, int64_t* product) {
+    const std::optional<int64_t> value = extent.as_constant();
+    return value && *value > 0 && !__builtin_mul_overflow(*product, *value, product);
+  };
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (!multiply(shape[i], i + 1 < shape.size() ? &rows : &columns)) return std::nullopt;
+  }
+  for (const Axis& axis : summed) {
+    if (!multiply(axis.extent(), &depth)) return std::nullopt;
+  }
+  std::string text = fmt::format("{}x{}", power_of_two_below(rows), power_of_two_below(columns));
+  if (!summed.empty()) text += fmt::format("x{}", power_of_two_below(depth));
+  return text;
+}
+
+std::optional<std::string> shape_class_of(const Match& match) {
+  std::vector<Axis> summed = match.result->reduction_axes;
+  for (const OpPtr& inner : match.inner) {
+    summed.insert(summed.end(), inner->reduction_axes.begin(), inner->reduction_axes.end());
+  }
+  return shape_class(match.result->shape, summed);
+}
+
+FusionPolicy learn_from(const Graph& graph, const Target& target,
+                        const std::vector<MeasuredFusion>& facts, FusionPolicy otherwise) {
+  Verdicts verdicts = verdicts_on(graph, target, facts);
+  if (verdicts.empty()) return otherwise;
+  return [verdicts = std::move(verdicts), otherwise = std::move(otherwise)](
+             const FusionCandidate& candidate) -> std::optional<FusionRefusal> {
+    if (std::optional<FusionRefusal> refusal = otherwise(candidate)) return refusal;
+    const auto found = verdicts.find(Edge(candidate.producer.name, candidate.consumer.name));
+    if (found == verdicts.end() || found->second.empty()) return std::nullopt;
+    FusionRefusal refusal(found->second);
+    refusal.measured = true;
+    return refusal;
+  };
+}
+
+}  // namespace emulsion

@@ -1,0 +1,146 @@
+#include "passes/fuse/named_pattern.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <sstream>
+
+#include "dsl/error.h"
+#include "dsl/operators.h"
+#include "passes/rewrite/match_pattern.h"
+
+namespace emulsion {
+namespace {
+
+Tensor leaf(const std::string& name, DType dtype, const std::vector<Axis>& over) {
+  Shape shape;
+  for (const Axis& axis : over) shape.push_back(axis.extent());
+  return input(name, dtype, shape);
+}
+
+bool is_first_step(const std::string& step) {
+  static const std::vector<std::string> kSteps = {"matmul", "conv", "add",   "sub",
+                                                  "mul",    "div",  "affine"};
+  return std::count(kSteps.begin(), kSteps.end(), step) > 0;
+}
+
+bool is_later_step(const std::string& step) {
+  static const std::vector<std::string> kSteps = {"bias", "relu", "gelu", "sigmoid", "tanh"};
+  return std::count(kSteps.begin(), kSteps.end(), step) > 0;
+}
+
+// The first steps without a sum.
+Tensor pointwise_step(const std::string& step, DType dtype, const std::vector<Axis>& axes) {
+  const Tensor x = leaf("x", dtype, axes);
+  if (step == "affine") {
+    return x * leaf("scale", dtype, {axes.back()}) + leaf("shift", dtype, {axes.back()});
+  }
+  const Tensor z = leaf("z", dtype, axes);
+  if (step == "add") return x + z;
+  if (step == "sub") return x - z;
+  if (step == "mul") return x * z;
+  return x / z;
+}
+
+Tensor with_later_steps(Tensor value, const std::vector<std::string>& steps, const Axis& columns) {
+  for (size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i] == "bias") {
+      value = value + leaf("bias" + std::to_string(i), value.dtype(), {columns});
+    } else if (steps[i] == "relu") {
+      value = relu(value);
+    } else if (steps[i] == "gelu") {
+      value = gelu(value);
+    } else if (steps[i] == "sigmoid") {
+      value = sigmoid(value);
+    } else {
+      value = tanh(value);
+    }
+  }
+  return value;
+}
+
+}  // namespace
+
+NamedPattern::NamedPattern(const std::string& what, const std::string& name)
+    : what_(what), name_(name) {
+  std::istringstream text(name);
+  for (std::string step; std::getline(text, step, '+');) steps_.push_back(step);
+  if (steps_.size() < 2 || !is_first_step(steps_[0])) {
+    fail(
+        "{}: expected matmul, conv, add, sub, mul, div or affine and what follows it, got {}; "
+        "legal: as in matmul+bias+relu",
+        what, name.empty() ? "nothing" : name);
+  }
+  for (size_t i = 1; i < steps_.size(); ++i) {
+    if (is_later_step(steps_[i])) continue;
+    fail("{}, {}: expected bias, relu, gelu, sigmoid or tanh, got {}", what, name,
+         steps_[i].empty() ? "nothing" : steps_[i]);
+  }
+  if (name.back() == '+') fail("{}, {}: expected a step behind the last +", what, name);
+}
+
+size_t NamedPattern::summed_axes() const {
+  return steps_[0] == "matmul" ? 1 : steps_[0] == "conv" ? 3 : 0;
+}
+
+// Rows, one column axis, axes to sum over.
+Graph NamedPattern::pattern_of(DType dtype, size_t rank) const {
+  std::vector<Axis> axes, summed;
+  for (size_t i = 0; i < rank; ++i) {
+    axes.emplace_back("i" + std::to_string(i), Extent::size("S" + std::to_string(i)));
+  }
+  for (size_t i = 0; i < summed_axes(); ++i) {
+    summed.emplace_back("k" + std::to_string(i), Extent::size("K" + std::to_string(i)));
+  }
+  if (summed.empty()) {
+    return Graph(with_later_steps(pointwise_step(steps_[0], dtype, axes), steps_, axes.back()));
+  }
+  std::vector<Axis> of_x = axes;  // the columns too: a group of a convolution reads channels of its
+  of_x.insert(of_x.end(), summed.begin(), summed.end());  // own
+  std::vector<Axis> of_w = summed;
+  of_w.push_back(axes.back());
+  const auto at = [](const Tensor& tensor, const std::vector<Axis>& over) {
+    return tensor.at({over.begin(), over.end()});
+  };
+  const Tensor x = leaf("x", dtype, of_x), w = leaf("w", dtype, of_w);
+  const Tensor value = compute("", axes, sum(summed, at(x, of_x) * at(w, of_w)));
+  return Graph(with_later_steps(value, steps_, axes.back()));
+}
+
+std::optional<Match> NamedPattern::match(const OpPtr& op) {
+  if (op->kind != OpKind::compute || op->shape.empty() || !is_float(op->dtype)) return std::nullopt;
+  const std::pair<DType, size_t> form(op->dtype, op->shape.size());
+  if (!rules_.count(form)) {
+    const Graph pattern = pattern_of(form.first, form.second);
+    rules_.emplace(form, RewriteRule{name_, pattern, pattern});
+  }
+  GraphAround around;  // whoever else needs an inner value: it is a candidate all the same
+  around.is_known = [](const Op&) { return true; };
+  around.why_not = [](const Match&) { return std::nullopt; };
+  return match_pattern(check_rule(rules_.at(form)), op, around).match;
+}
+
+Graph NamedPattern::graph_of(const std::vector<int64_t>& extents) const {
+  const size_t wanted = summed_axes() == 0 ? 2 : 3;
+  if (summed_axes() > 1) {
+    fail("{}, {}: expected a matmul or a first step without a sum, got a conv", what_, name_);
+  }
+  if (extents.size() != wanted) {
+    fail("{}, {}: expected {}, got {} extents", what_, name_,
+         wanted == 2 ? "rows and columns, as in 512x1024"
+                     : "rows, columns and depth, as in 512x1024x64",
+         extents.size());
+  }
+  for (const int64_t extent : extents) {
+    if (extent < 1) fail("{}, {}: expected extents above 0, got {}", what_, name_, extent);
+  }
+  const Axis rows("i0", extents[0]), columns("i1", extents[1]);
+  if (wanted == 2) {
+    return Graph(
+        with_later_steps(pointwise_step(steps_[0], f32, {rows, columns}), steps_, columns));
+  }
+  const Tensor x = input("x", f32, {extents[0], extents[2]});
+  const Tensor w = weight("w", f32, {extents[2], extents[1]});
+  return Graph(with_later_steps(matmul(x, w), steps_, columns));
+}
+
+}  // namespace emulsion

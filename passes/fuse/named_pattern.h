@@ -1,0 +1,56 @@
+#ifndef EMULSION_PASSES_FUSE_NAMED_PATTERN_H_
+#define EMULSION_PASSES_FUSE_NAMED_PATTERN_H_
+
+// Patterns by name, "matmul+bias+relu": what a user says must be fused, what is measured, and what
+// the measurements are looked up for are the same thing, found by structure.
+//
+// A name is a first step and one or more that follow it:
+//   matmul             sum over one axis of a product; any number of rows
+//   conv               sum over three axes of a product
+//   add sub mul div    of two values of one shape
+//   affine             x * scale + shift, the last two along the last axis
+// then bias, relu, gelu, sigmoid and tanh, in any order.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dsl/graph.h"
+#include "dsl/types.h"
+#include "passes/rewrite/rewrite_rule.h"
+
+namespace emulsion {
+
+class NamedPattern {
+ public:
+  // Error: a name that is none; `what` begins its message.
+  NamedPattern(const std::string& what, const std::string& name);
+  NamedPattern(const NamedPattern&) = delete;
+  NamedPattern& operator=(const NamedPattern&) = delete;
+
+  const std::string& name() const { return name_; }
+  const std::vector<std::string>& steps() const { return steps_; }
+
+  // Where `op` computes the last step: the match, with the earlier ones as inner values, whoever
+  // else needs them. Only of operations on floats with at least one axis.
+  std::optional<Match> match(const OpPtr& op);
+
+  // The pattern at numbers: rows, columns and, of a matmul, depth. Error: as many as it does not
+  // take, one below 1, a conv.
+  Graph graph_of(const std::vector<int64_t>& extents) const;
+
+ private:
+  size_t summed_axes() const;
+  Graph pattern_of(DType dtype, size_t rank) const;
+
+  std::string what_, name_;
+  std::vector<std::string> steps_;
+  std::map<std::pair<DType, size_t>, RewriteRule> rules_;  // by type and rank
+};
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_FUSE_NAMED_PATTERN_H_

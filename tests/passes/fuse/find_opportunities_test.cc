@@ -1,0 +1,122 @@
+#include "passes/fuse/find_opportunities.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "tests/passes/expect_error.h"
+
+namespace emulsion {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+MachineModel slow_memory() { return {1e9, {{"main memory", 0, 1}}}; }
+
+Tensor matrix(const std::string& name, int columns = 32) { return input(name, f32, {16, columns}); }
+
+// A layer of 16 x 64, a smaller chain, and a value with two users.
+Graph three_places() {
+  const Tensor mm = matmul(matrix("x"), weight("w", f32, {32, 64}), "mm");
+  const Tensor layer = relu(add(mm, weight("b", f32, {64}), "t"), "layer");
+  const Tensor chain = tanh(exp(matrix("z", 8), "e"), "chain");
+  const Tensor shared = neg(matrix("v", 4), "shared");
+  return Graph({chain, exp(shared, "first"), layer, relu(shared, "second")});
+}
+
+TEST(FindOpportunities, GroupsAndEdgesByWhatTheySave) {
+  const auto found = find_opportunities(three_places(), slow_memory());
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_THAT(found[0].operations, ElementsAre("mm", "t", "layer"));
+  EXPECT_EQ(found[0].pattern, "contraction epilogue");
+  EXPECT_TRUE(found[0].legal());
+  EXPECT_EQ(found[0].gain.value().bytes_saved, 4 * 16 * 64 * 4);
+  EXPECT_THAT(found[1].operations, ElementsAre("e", "chain"));
+  EXPECT_EQ(found[1].pattern, "elementwise chain");
+  EXPECT_EQ(found[1].gain.value().speed_up(), 2);
+  EXPECT_THAT(found[2].operations, ElementsAre("shared", "first"));
+  EXPECT_EQ(found[2].why_not.value_or(""),
+            "expected shared to have one user, got 2 (first, second)");
+  EXPECT_EQ(found[2].gain.value().bytes_saved, 16 * 4 * 4);
+  EXPECT_THAT(found[3].operations, ElementsAre("shared", "second"));
+}
+
+TEST(FindOpportunities, TheGainOfAGroupIsThatOfAllItsMembers) {
+  const auto found =
+      find_opportunities(Graph(exp(relu(tanh(matrix("x"), "a"), "b"), "c")), slow_memory());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_DOUBLE_EQ(found[0].gain.value().speed_up(), 3);  // six matrices, now two
+  EXPECT_EQ(found[0].gain.value().bytes_saved, 4 * 16 * 32 * 4);
+  // Two chains that meet.
+  const Tensor left = exp(tanh(matrix("l"), "l1"), "l2"),
+               right = exp(tanh(matrix("r"), "r1"), "r2");
+  const auto met = find_opportunities(Graph(add(left, right, "y")), slow_memory());
+  ASSERT_EQ(met.size(), 1u);
+  EXPECT_THAT(met[0].operations, ElementsAre("l1", "l2", "r1", "r2", "y"));
+  EXPECT_DOUBLE_EQ(met[0].gain.value().speed_up(), 11.0 / 3);
+}
+
+TEST(FindOpportunities, WhatIsNotLegalSaysWhy) {
+  const Tensor rows = sum(matrix("x"), {1}, false, "rows");
+  const auto found = find_opportunities(Graph(exp(rows, "y")), slow_memory());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_FALSE(found[0].legal());
+  EXPECT_EQ(found[0].pattern, "");
+  EXPECT_THAT(*found[0].why_not, HasSubstr("expected a contraction or an elementwise producer"));
+}
+
+TEST(FindOpportunities, WhatIsNotKnownComesLast) {
+  const Tensor x = input("x", f32, {Extent::size("B")});
+  const Graph graph({exp(tanh(x, "unknown"), "a"), exp(tanh(matrix("z"), "known"), "b")});
+  const auto found = find_opportunities(graph, slow_memory());
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_THAT(found[0].operations, ElementsAre("known", "b"));
+  EXPECT_TRUE(found[1].legal());
+  EXPECT_FALSE(found[1].gain);
+  const auto valued = find_opportunities(graph, slow_memory(), {{"B", 100000}});
+  EXPECT_THAT(valued[0].operations, ElementsAre("unknown", "a"));
+}
+
+TEST(FindOpportunities, NothingToFind) {
+  EXPECT_TRUE(find_opportunities(Graph(exp(matrix("x"))), slow_memory()).empty());
+  EXPECT_EQ(to_string(std::vector<FusionOpportunity>()), "");
+  EXPECT_EQ(to_json(std::vector<FusionOpportunity>()), "[]");
+}
+
+TEST(FindOpportunities, AsText) {
+  const std::string text = to_string(find_opportunities(three_places(), slow_memory()));
+  EXPECT_THAT(text,
+              HasSubstr("elementwise chain, e + chain: legal: saves 1024 bytes, 2.00 times as "
+                        "fast by the model\n"));
+  EXPECT_THAT(text, HasSubstr("shared + first: not legal: expected shared to have one user, got 2 "
+                              "(first, second); would save 256 bytes, "));
+}
+
+TEST(FindOpportunities, AsJson) {
+  const auto json =
+      nlohmann::json::parse(to_json(find_opportunities(three_places(), slow_memory())));
+  ASSERT_EQ(json.size(), 4u);
+  EXPECT_EQ(json[1]["operations"], (std::vector<std::string>{"e", "chain"}));
+  EXPECT_EQ(json[1]["legal"], true);
+  EXPECT_EQ(json[1]["reason"], "");
+  EXPECT_EQ(json[1]["bytes_saved"], 1024);
+  EXPECT_EQ(json[1]["estimated_speed_up"], 2);
+  EXPECT_GT(json[0]["seconds_saved"], json[1]["seconds_saved"]);
+  EXPECT_EQ(json[2]["legal"], false);
+  const Tensor x = input("x", f32, {Extent::size("B")});
+  const auto unknown =
+      nlohmann::json::parse(to_json(find_opportunities(exp(tanh(x)), slow_memory())));
+  EXPECT_TRUE(unknown[0]["bytes_saved"].is_null());
+}
+
+TEST(FindOpportunities, RefusesAMachineThatIsNone) {
+  EXPECT_ERROR(find_opportunities(three_places(), {}), "expected a peak above 0, got 0 GF/s");
+}
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,149 @@
+#include "passes/fuse/measured_fusions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "dsl/version.h"
+#include "passes/fuse/fusion_config.h"
+#include "passes/pipeline.h"
+#include "tests/passes/expect_error.h"
+
+namespace emulsion {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Target kTarget = Target::parse("x86-64-v3,cores=2");
+
+// matmul, bias, relu: [16, 40] of a sum over 24.
+Graph layer() {
+  const Tensor x = input("x", f32, {16, 24}), w = weight("w", f32, {24, 40});
+  return Graph(relu(add(matmul(x, w, "mm"), weight("b", f32, {40}), "t"), "y"));
+}
+
+MeasuredFusion fact(const std::string& pattern, const std::string& shape_class, double speed_up) {
+  return {pattern, shape_class, kTarget.to_string_with_machine(), EMULSION_VERSION, speed_up, 7};
+}
+
+FusionReport report_with(const std::vector<MeasuredFusion>& facts, const Graph& graph = layer()) {
+  FusionReport report;
+  fuse_epilogues(graph, learn_from(graph, kTarget, facts, always_fuse), &report);
+  return report;
+}
+
+int fused_with(const std::vector<MeasuredFusion>& facts) {
+  return report_with(facts).fused_count();
+}
+
+TEST(MeasuredFusions, WhatMeasuredSlowerIsNotTaken) {
+  const FusionReport report = report_with({fact("matmul+bias+relu", "16x32x16", 0.93)});
+  EXPECT_EQ(report.fused_count(), 0);
+  for (const FusionDecision& decision : report.decisions) EXPECT_TRUE(decision.measured);
+  EXPECT_THAT(to_string(report),
+              HasSubstr("mm -> t: not fused: expected matmul+bias+relu at shapes of 16x32x16 to "
+                        "gain, measured 0.93 of unfused on this machine, 7 runs"));
+}
+
+TEST(MeasuredFusions, WhatMeasuredFasterIsTaken) {
+  EXPECT_EQ(fused_with({fact("matmul+bias+relu", "16x32x16", 1.3)}), 2);
+  EXPECT_EQ(fused_with({fact("matmul+bias+relu", "16x32x16", kMeasuredSlower)}), 2);  // noise
+  EXPECT_EQ(fused_with({fact("matmul+bias+relu", "16x32x16", 0.96)}), 0);
+  EXPECT_EQ(fused_with({}), 2);
+}
+
+TEST(MeasuredFusions, OnlyWhatWasMeasuredHere) {
+  MeasuredFusion elsewhere = fact("matmul+bias+relu", "16x32x16", 0.5);
+  elsewhere.target = Target::parse("x86-64-v3,cores=3").to_string_with_machine();
+  EXPECT_EQ(fused_with({elsewhere}), 2);
+  MeasuredFusion before = fact("matmul+bias+relu", "16x32x16", 0.5);
+  before.version = "0.1.0";
+  EXPECT_EQ(fused_with({before}), 2);
+  EXPECT_EQ(fused_with({fact("matmul+bias+relu", "16x32x8", 0.5)}), 2);
+  EXPECT_EQ(fused_with({fact("matmul+bias+relu", "16x32", 0.5)}), 2);
+  EXPECT_EQ(fused_with({fact("matmul+bias+tanh", "16x32x16", 0.5)}), 2);
+}
+
+TEST(MeasuredFusions, OnlyTheEdgesInsideOfThePattern) {
+  const FusionReport report = report_with({fact("matmul+bias", "16x32x16", 0.5)});
+  ASSERT_EQ(report.decisions.size(), 2u);
+  EXPECT_FALSE(report.decisions[0].fused);
+  EXPECT_TRUE(report.decisions[1].fused);
+  EXPECT_FALSE(report.decisions[1].measured);
+}
+
+TEST(MeasuredFusions, TheLongestPatternDecides) {
+  EXPECT_EQ(
+      fused_with({fact("matmul+bias", "16x32x16", 0.5), fact("matmul+bias+relu", "16x32x16", 1.2)}),
+      2);
+  EXPECT_EQ(
+      fused_with({fact("matmul+bias", "16x32x16", 1.5), fact("matmul+bias+relu", "16x32x16", 0.8)}),
+      0);
+}
+
+TEST(MeasuredFusions, AnotherReasonIsNoMeasurement) {
+  FusionRules off;
+  off.enabled = false;
+  FusionReport report;
+  const std::vector<MeasuredFusion> facts = {fact("matmul+bias+relu", "16x32x16", 0.5)};
+  fuse_epilogues(layer(), learn_from(layer(), kTarget, facts, policy_of(off)), &report);
+  EXPECT_FALSE(report.decisions.at(0).measured);
+  EXPECT_THAT(report.decisions.at(0).reason, HasSubstr("enabled by the config"));
+}
+
+TEST(MeasuredFusions, OfAConfigInThePipeline) {
+  FusionConfig config;
+  config.measured = {fact("matmul+bias+relu", "16x32x16", 0.93)};
+  EXPECT_EQ(run_pipeline(layer(), kTarget, {}, nullptr, config).fusion.fused_count(), 0);
+  EXPECT_EQ(
+      run_pipeline(layer(), Target::parse("x86-64-v4"), {}, nullptr, config).fusion.fused_count(),
+      2);
+}
+
+TEST(MeasuredFusions, RulesOfATargetInThePipeline) {
+  FusionConfig config = parse_fusion_config(R"({"targets": {"x86-64-v4": {"enabled": false}}})");
+  EXPECT_EQ(run_pipeline(layer(), kTarget, {}, nullptr, config).fusion.fused_count(), 2);
+  const Target v4 = Target::parse("x86-64-v4");
+  EXPECT_EQ(run_pipeline(layer(), v4, {}, nullptr, config).fusion.fused_count(), 0);
+  config.targets[0].rules.fail_on_unfused = {"matmul+bias+relu"};
+  EXPECT_NO_THROW(run_pipeline(layer(), kTarget, {}, nullptr, config));
+  EXPECT_ERROR(run_pipeline(layer(), v4, {}, nullptr, config),
+               "expected matmul+bias+relu at y to be one group");
+}
+
+TEST(ShapeClass, RowsColumnsAndDepth) {
+  EXPECT_EQ(shape_class({512, 1024}, {}).value_or(""), "512x1024");
+  EXPECT_EQ(shape_class({511, 1025}, {}).value_or(""), "256x1024");
+  EXPECT_EQ(shape_class({2, 3, 5, 7}, {}).value_or(""), "16x4");
+  EXPECT_EQ(shape_class({9}, {}).value_or(""), "1x8");
+  EXPECT_EQ(shape_class({}, {}).value_or(""), "1x1");
+  EXPECT_EQ(shape_class({8, 8}, {Axis("k", 3), Axis("l", 3)}).value_or(""), "8x8x8");
+}
+
+TEST(ShapeClass, OfWhatIsNotKnownThereIsNone) {
+  EXPECT_FALSE(shape_class({Extent::size("B"), 8}, {}));
+  EXPECT_FALSE(shape_class({8}, {Axis("k", Extent::size("K"))}));
+  EXPECT_FALSE(shape_class({0, 8}, {}));
+  const int64_t huge = int64_t{1} << 40;
+  EXPECT_FALSE(shape_class({huge, huge, 8}, {}));
+}
+
+TEST(MeasuredFusions, ARunTimeSizeHasNoClass) {
+  const Tensor x = input("x", f32, {Extent::size("B"), 32});
+  const Graph graph(relu(add(x, x, "t"), "y"));
+  EXPECT_EQ(report_with({fact("add+relu", "16x32", 0.5)}, graph).fused_count(), 1);
+}
+
+TEST(MeasuredFusions, RefusesFactsThatAreNone) {
+  EXPECT_ERROR(fused_with({fact("gemm+relu", "16x32x16", 1)}), "measured fusion: expected matmul");
+  EXPECT_ERROR(fused_with({fact("add+relu", "16x32", -1)}), "expected a speed-up above 0, got -1");
+  MeasuredFusion none = fact("add+relu", "16x32", 1);
+  none.runs = 0;
+  EXPECT_ERROR(fused_with({none}), "measured fusion, add+relu: expected runs, got 0");
+}
+
+}  // namespace
+}  // namespace emulsion
