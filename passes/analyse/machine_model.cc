@@ -32,12 +32,18 @@ MachineModel machine_model(const Target& target) {
   const double vector = target.vector_bits() / 8.0;
   MachineModel machine;
   machine.gflops = kGigahertz * lanes * (target.has_fma() ? 4 : 2);
-  machine.memories = {
+  const std::vector<MemoryModel> caches = {
       {"L1", static_cast<double>(target.l1_bytes), kGigahertz * vector * 2},
       {"L2", static_cast<double>(target.l2_bytes), kGigahertz * vector},
       {"L3", static_cast<double>(target.l3_bytes), kGigahertz * vector / 2},
-      {"main memory", 0, kMainMemory},
   };
+  double held = 0;
+  for (const MemoryModel& cache : caches) {
+    if (cache.bytes <= held) continue;
+    held = cache.bytes;
+    machine.memories.push_back(cache);
+  }
+  machine.memories.push_back({"main memory", 0, kMainMemory});
   return machine;
 }
 

@@ -48,8 +48,9 @@ struct MachineModel {
 
 // One thread of a processor of the target: 3 GHz; an addition and a multiplication of two vectors a
 // cycle, four operations in place of two where there is fma; of each cycle two vectors from L1, one
-// from L2, half of one from L3, and 10 GB/s from main memory. The caches are the target's. Error: a
-// tile machine, whose time backends/tile_machine knows.
+// from L2, half of one from L3, and 10 GB/s from main memory. The caches are the target's, but for
+// one that does not hold more than the one before it: a target may say so, or not know its size.
+// Error: a tile machine, whose time backends/tile_machine knows.
 MachineModel machine_model(const Target& target);
 
 // Error: no memory, a memory that is not larger than the one before it (the last may be), or a rate

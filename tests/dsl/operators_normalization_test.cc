@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(NormalizationTest, SoftmaxSubtractsTheLargest) {
   Tensor y = softmax(in({2, 5}));
-  EXPECT_EQ(body_of(y), "softmax_exp[i0, i1] / softmax_sum[i0]");
+  EXPECT_EQ(body_of(y), "softmax_exp[i0, i1] * (1f / softmax_sum[i0])");
   Tensor powers(y.op()->body->args[0]->tensor);
   EXPECT_EQ(body_of(powers), "exp(x[i0, i1] - softmax_max[i0])");
   Tensor highest(powers.op()->body->args[0]->args[1]->tensor);
@@ -177,9 +177,9 @@ TEST(NormalizationTest, SoftmaxSubtractsTheLargest) {
 }
 
 TEST(NormalizationTest, StepsAreNamedAfterTheResult) {
-  EXPECT_EQ(body_of(softmax(in({5}), 0, "p")), "p_exp[i0] / p_sum[]");
+  EXPECT_EQ(body_of(softmax(in({5}), 0, "p")), "p_exp[i0] * (1f / p_sum[])");
   // A name that cannot be continued gives its steps the operator's.
-  EXPECT_EQ(body_of(softmax(in({5}), 0, "p_")), "softmax_exp[i0] / softmax_sum[]");
+  EXPECT_EQ(body_of(softmax(in({5}), 0, "p_")), "softmax_exp[i0] * (1f / softmax_sum[])");
 }
 
 TEST(NormalizationTest, RowsAreScaledByOneNumberEach) {

@@ -49,6 +49,14 @@ TEST(MachineModel, DefaultsFollowTheTarget) {
   }
 }
 
+TEST(MachineModel, LeavesOutACacheThatHoldsNoMoreThanTheOneBefore) {
+  const MachineModel machine = machine_model(Target::parse("x86-64-v3,l2=16384"));
+  check_machine_model(machine);
+  ASSERT_EQ(machine.memories.size(), 3u);
+  EXPECT_EQ(machine.memories[0].name, "L1");
+  EXPECT_EQ(machine.memories[1].name, "L3");
+}
+
 TEST(MachineModel, RefusesATileMachine) {
   EXPECT_ERROR(machine_model(Target::tile_machine()), "expected a processor, got tile-machine");
 }

@@ -1,11 +1,10 @@
-#include "passes/analyse/recognise_op.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "dsl/operators.h"
+#include "passes/analyse/recognise_op.h"
 
 // Which comprehensions are elementwise, and which only move data.
 

@@ -191,7 +191,7 @@ TEST(MatchPattern, SizesAsValues) {
 TEST(MatchPattern, SoftmaxIsOnePattern) {
   Tensor x = input("x", f32, {Extent::size("M"), Extent::size("N")});
   Tensor powers = exp(x - reduce_max(x, {1}, true));
-  const RewriteRule rule{"softmax", softmax(x), powers * (1 / sum(powers, {1}, true))};
+  const RewriteRule rule{"softmax", softmax(x), powers / sum(powers, {1}, true)};
   Tensor own = input("own", f32, {3, 5});
   const Rewritten result = apply_rules(Graph(softmax(own * 2, -1, "y")), {rule});
   ASSERT_EQ(result.decisions.size(), 1u);
