@@ -2,8 +2,8 @@
 
 Usage: unpack_wheel.py WHEEL [--gunzip] PATTERN=FOLDER/ ...
 
-A member that matches a pattern lands in the folder under its last name; a pattern that matches nothing is
-an error, since it means that the wheel is not the one the BUILD file was written for.
+A member that matches a pattern, of which a * stays in one folder, lands in the folder under its last name; a pattern that
+matches nothing is an error, since it means that the wheel is not the one the BUILD file was written for.
 """
 
 import fnmatch
@@ -20,7 +20,10 @@ def main(argv):
         members = [m for m in archive.infolist() if not m.is_dir()]
         for rule in (r for r in rules if r != "--gunzip"):
             pattern, folder = rule.split("=")
-            matches = [m for m in members if fnmatch.fnmatchcase(m.filename, pattern)]
+            depth = pattern.count("/")
+            matches = [
+                m for m in members if m.filename.count("/") == depth and fnmatch.fnmatchcase(m.filename, pattern)
+            ]
             if not matches:
                 sys.exit("the wheel has no member like " + pattern)
             os.makedirs(folder, exist_ok=True)
