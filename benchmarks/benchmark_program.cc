@@ -43,9 +43,6 @@ constexpr char kCommonHelp[] =
     "error\n"
     "  --benchmark_list_tests                  the names\n";
 
-std::string help_text;  // Google Benchmark asks for a function without arguments
-void print_help() { std::fputs(help_text.c_str(), stdout); }
-
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -134,14 +131,18 @@ void catch_interrupt() {
 
 // Takes Google Benchmark's options, then ours. Nothing: the program ends with *status. `words` has
 // to live as long as the benchmarks, which keep a pointer into it.
-std::optional<ProgramOptions> parse_options(const Program& program, std::vector<std::string>* words,
-                                            int* status) {
+std::optional<ProgramOptions> parse_options(const Program& program, const std::string& help_text,
+                                            std::vector<std::string>* words, int* status) {
   auto given = [words](const std::string& flag) {
     for (const std::string& word : *words) {
       if (word == flag || word.rfind(flag + "=", 0) == 0) return true;
     }
     return false;
   };
+  if (given("--help") || given("-h")) {  // for which Google Benchmark would end the process
+    std::fputs(help_text.c_str(), stdout);
+    return std::nullopt;
+  }
   ProgramOptions options;
   const bool quick = given("--quick");
   options.raw = given("--benchmark_format");
@@ -155,11 +156,9 @@ std::optional<ProgramOptions> parse_options(const Program& program, std::vector<
   for (std::string& word : *words) pointers.push_back(word.data());
   int count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
-  benchmark::Initialize(&count, pointers.data(), print_help);
+  benchmark::Initialize(&count, pointers.data());
   CLI::App app;
   app.set_help_flag();
-  bool help = false;
-  app.add_flag("--help,-h", help);
   app.add_option("--json", options.json);
   app.add_flag("--quick", options.quick);
   if (!program.arguments.empty()) app.add_option("arguments", options.arguments);
@@ -170,9 +169,7 @@ std::optional<ProgramOptions> parse_options(const Program& program, std::vector<
     *status = 2;
     return std::nullopt;
   }
-  if (!help) return options;
-  print_help();
-  return std::nullopt;
+  return options;
 }
 
 // Prints, or writes, both forms.
@@ -188,14 +185,14 @@ void print(const Report& report, const ProgramOptions& options) {
 }  // namespace
 
 int run_program(int argc, char** argv, const Program& program) {
-  help_text = program.measures +
-              "\n\nExample:\n  ./bazelw run -c opt //benchmarks:" + program.name + " -- " +
-              program.example + "\n\n";
+  std::string help_text = program.measures +
+                          "\n\nExample:\n  ./bazelw run -c opt //benchmarks:" + program.name +
+                          " -- " + program.example + "\n\n";
   if (!program.arguments.empty()) help_text += "  ...           " + program.arguments + '\n';
   help_text += kCommonHelp;
   int status = 0;
   std::vector<std::string> words(argv, argv + argc);
-  const std::optional<ProgramOptions> options = parse_options(program, &words, &status);
+  const std::optional<ProgramOptions> options = parse_options(program, help_text, &words, &status);
   if (!options) return status;
   try {
     // Before minutes of measuring, not after.

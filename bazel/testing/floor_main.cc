@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -114,6 +115,23 @@ void LeaveOnlyTheHostCase() {
   GTEST_FLAG_SET(filter, "NeedsHost.Runs");
 }
 
+// A case that ends the process, by exit() or by a library that does, would leave no failure behind.
+// What a case forks, and the child of a death test, may end as they like.
+pid_t running_cases = 0;
+
+void RefuseToEndEarly() {
+  if (running_cases != getpid()) return;
+  std::printf("FAILED: a case ended the process by exit()\n");
+  std::fflush(stdout);
+  _exit(1);
+}
+
+bool IsDeathTestChild(int argc, char** argv) {
+  return std::any_of(argv, argv + argc, [](const char* word) {
+    return std::string(word).find("gtest_internal_run_death_test") != std::string::npos;
+  });
+}
+
 bool IsMissingItsHost() {
   const char* needs = std::getenv("EMULSION_TEST_NEEDS_HOST");
   return needs != nullptr && !emulsion::test_run::WhyItDoesNotRun(emulsion::Target::host()).empty();
@@ -122,12 +140,18 @@ bool IsMissingItsHost() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool may_end = IsDeathTestChild(argc, argv);
   testing::InitGoogleMock(&argc, argv);
   auto* ended = new EndedCases;  // GoogleTest's from here on, as the environment is
   testing::UnitTest::GetInstance()->listeners().Append(ended);
   testing::AddGlobalTestEnvironment(new Floor(ended));
   if (IsMissingItsHost()) LeaveOnlyTheHostCase();
+  if (!may_end) {
+    running_cases = getpid();
+    std::atexit(RefuseToEndEarly);
+  }
   const int status = RUN_ALL_TESTS();
+  running_cases = 0;
   const bool ran_none = testing::UnitTest::GetInstance()->test_to_run_count() == 0;
   return status == 0 && ran_none && !GTEST_FLAG_GET(list_tests) ? StatusWithoutCases(*ended)
                                                                 : status;

@@ -33,6 +33,11 @@ ends_with 0 "a need that no CPU meets" suite 6 \
 ends_with 1 "a need that is met" suite 6 EMULSION_SKIP="needs x86-64-linux; this CPU has no x86-64"
 says "is skipped, but this CPU has it"
 
+for status in 0 1; do
+  ends_with 1 "a case that ends the process with $status" suite 6 EMULSION_EXIT=$status
+  says "FAILED: a case ended the process by exit()"
+done
+
 # Cases 0 and 4 are of shard 0, 1 and 5 of shard 1, case 2 is of shard 2, case 3 of shard 3.
 for shard in 0 1 2 3; do
   sharded=(GTEST_TOTAL_SHARDS=4 "GTEST_SHARD_INDEX=$shard")
