@@ -183,7 +183,7 @@ def _benchmark_peers():
     )
 
 def _style_tools():
-    # Three times as fast as Debian's 14, which matches its checks in the headers of the system too.
+    # Debian's 14 matches its checks in the headers of the system too, which takes most of its time.
     _maybe(
         pinned_wheel,
         name = "clang_tidy",

@@ -36,7 +36,7 @@ constexpr float kLn2Low = -2.12194440e-4f;
 constexpr int kMantissaBits = 23;
 constexpr int kExponentBias = 127;
 
-// 1.5 * 2^23: what is added to it, and is far smaller, is rounded to a whole number.
+// 1.5 * 2^23: the sum of it and a far smaller number is a whole number.
 constexpr float kRoundsToWhole = 12582912.0f;
 
 // Of f64.
@@ -88,13 +88,14 @@ HExpr wide_exp2(const HExpr& x) {
 }  // namespace
 
 // exp(x) = 2^n exp(r) with n = round(x / ln 2), so |r| <= ln(2) / 2. exp(r) is 1 + r + r^2 p(r),
-// where p interpolates at five Chebyshev nodes, to 2^-26. Of floor() Halide 21 makes several
-// instructions in AVX-512, of the sum and the difference that round to a whole number two. 2^n is
+// where p interpolates at five Chebyshev nodes. Adding 1.5 * 2^23 and subtracting it again rounds
+// to a whole number in two instructions; floor() takes several with AVX-512 in Halide 21. 2^n is
 // applied as two factors, since 2^128 and the scale of a subnormal result are no floats themselves.
 HExpr float_exp(const HExpr& x) {
   if (x.type().bits() == 64) return f64_call("exp", {x});
   const float overflow = 89.0f, underflow = -104.0f;
-  HExpr above = select(less(underflow, x), x, underflow);  // one instruction each, in this order
+  // Written in this order, each of the two selects is one max or min instruction.
+  HExpr above = select(less(underflow, x), x, underflow);
   HExpr bounded = select(less(above, overflow), above, overflow);
   HExpr whole = sub(add(mul(bounded, 1.44269504f), kRoundsToWhole), kRoundsToWhole);
   HExpr r = sub(sub(bounded, mul(whole, kLn2High)), mul(whole, kLn2Low));

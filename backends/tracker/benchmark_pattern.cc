@@ -59,11 +59,8 @@ class Way {
   void sample(const Clock& clock) { samples_.push_back(seconds(clock)); }
 
   WayMeasured measured() const {
-    std::vector<double> sorted = samples_;
-    std::sort(sorted.begin(), sorted.end());
-    const size_t count = sorted.size();
     WayMeasured result = measured_;
-    result.seconds = (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+    result.seconds = median(samples_);
     return result;
   }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
@@ -30,12 +29,6 @@ constexpr const char* kTables = R"(
   CREATE TABLE decisions (
     pattern TEXT NOT NULL PRIMARY KEY, applied INTEGER NOT NULL, changed INTEGER NOT NULL);
 )";
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t count = values.size();
-  return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
 
 }  // namespace
 

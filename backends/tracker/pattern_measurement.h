@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "passes/fuse/measured_fusions.h"
 
@@ -23,6 +24,9 @@ struct PatternMeasurement {
   std::string shape;    // "500x500x64"
   WayMeasured unfused, fused;
 };
+
+// Of at least one value; of an even number of them the mean of the middle two.
+double median(std::vector<double> values);
 
 }  // namespace emulsion
 

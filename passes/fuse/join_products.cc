@@ -309,7 +309,9 @@ std::optional<std::string> why_not_joinable(const Op& first, const Op& sibling) 
 }
 
 std::optional<std::string> join_what_saves(const JoinCandidate& candidate) {
-  constexpr int64_t kWide = 64;  // columns: their sums fill the registers
+  // As many columns as a register tile has in AVX-512, the widest: narrower vectors fill theirs
+  // with fewer, so there this joins some that gain nothing.
+  constexpr int64_t kWide = 64;
   int64_t columns = 0;
   for (const OpPtr& product : candidate.products) columns += product->shape.back().constant_term();
   const auto count = static_cast<int64_t>(candidate.products.size());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dsl/error.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -15,12 +16,6 @@ bool is_weight(const Op& op) { return op.kind == OpKind::weight || op.kind == Op
 
 bool is_axis(const Expr& e, const Axis& axis) {
   return e->op == ExprOp::axis && e->name == axis.name();
-}
-
-bool uses(const Expr& index, const Axis& axis) {
-  bool found = false;
-  visit(index, [&](const Expr& e) { found = found || is_axis(e, axis); });
-  return found;
 }
 
 // What takes the place of a tensor that differs from sibling to sibling.
@@ -113,7 +108,8 @@ class Likeness {
       const bool is_column = is_axis(a->args[i], first_.axes.back());
       if (is_column && is_axis(b->args[i], sibling_.axes.back()) && !along) {
         along = i;
-      } else if (uses(a->args[i], first_.axes.back()) || uses(b->args[i], sibling_.axes.back())) {
+      } else if (mentions(a->args[i], first_.axes.back().name()) ||
+                 mentions(b->args[i], sibling_.axes.back().name())) {
         return fmt::format("expected columns to be read as they come, got {} and {}", to_string(a),
                            to_string(b));
       } else if (Reason reason = compare(a->args[i], b->args[i])) {

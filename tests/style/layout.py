@@ -17,7 +17,6 @@ WITHOUT_OWN_TEST = {
     "backends/halide/emit_uop": "emit_nest_test; jit_test runs it",
     "backends/halide/entry_module": "compile_aot_test, and aot_kernels_test calls what it makes",
     "backends/entry/run_time_sizes": "descriptor_text_test",
-    "backends/tracker/pattern_measurement": "plain data: benchmark_pattern_test, measurement_store_test",
     "backends/runtime/packed": "kernel_library_test packs with it, write_kernel_header_test what does not compile",
     "backends/halide/translate_expr": "jit_test, operator by operator",
     "passes/nest/loop_steps": "partition_loops_test and split_choices_test cut loops with it",
