@@ -12,6 +12,7 @@ fused_rows_checked=$PWD/$6
 throwing_static=$PWD/$7
 restless=$PWD/$8
 version=$PWD/$9
+abroad=$PWD/${10}
 work=$TEST_TMPDIR
 
 generate() {
@@ -58,6 +59,19 @@ private() { (umask 077 && "$@"); }
 same_bytes "without any environment" env -i "$generator"
 same_bytes "somewhere else in the world" env LC_ALL=C.UTF-8 LANG=tr_TR.UTF-8 TZ=Pacific/Chatham "$generator"
 same_bytes "for somebody without a home" env USER=nobody LOGNAME=nobody HOME=/nonexistent TMPDIR=/nonexistent "$generator"
+same_bytes "by a program that groups digits" "$abroad"
+if localedef -i de_DE -f UTF-8 "$work/de_DE.UTF-8" 2>"$said"; then
+  same_bytes "by a program in Germany" env LOCPATH="$work" LC_ALL=de_DE.UTF-8 "$abroad"
+else
+  skip "by a program in Germany" "localedef: $(tail -n 1 "$said")"
+fi
+# Another user as the program sees it; the files are ours all the same, so nobody needs to be root.
+other_user="unshare --user --map-user=4321 --map-group=4321"
+if [ "$($other_user id -u 2>"$said")" = 4321 ]; then
+  same_bytes "for another user" $other_user "$generator"
+else
+  skip "for another user" "unshare: $(tail -n 1 "$said")"
+fi
 same_bytes "readable for nobody else" private "$generator"
 same_bytes "with addresses that do not change" setarch -R "$generator"
 for time in $(seq 20); do same_bytes "time $time" "$generator"; done
