@@ -1,7 +1,8 @@
-// tiny_linear in a program that writes 1234.5 as 1.234,5, as an application in Germany may:
-// generator_test compares their kernels.
+// A program that writes 1234.5 as 1.234,5 when EMULSION_ABROAD is set, as an application in Germany
+// may: generator_test compares the kernels that it makes here and there.
 
 #include <clocale>
+#include <cstdlib>
 #include <locale>
 #include <string>
 
@@ -19,8 +20,9 @@ class Abroad : public std::numpunct<char> {
   std::string do_truename() const override { return "wahr"; }
 };
 
-// C's is what the environment says, where the machine has it.
+// C's locale becomes what the environment says, where the machine has it.
 bool go_abroad() {
+  if (std::getenv("EMULSION_ABROAD") == nullptr) return false;
   std::locale::global(std::locale(std::locale::classic(), new Abroad));
   return std::setlocale(LC_ALL, "") != nullptr;
 }
@@ -28,9 +30,8 @@ bool go_abroad() {
 
 }  // namespace
 
-Graph emulsion_kernel(const KernelContext& context) {
-  const Tensor x = input("x", f32, {Extent::size("B"), 20});
-  const Tensor w = weight("w", f32, {20, 24});
-  const Tensor bias = context.constant("bias", "//tests/bazel:tiny_bias.npy");
-  return relu(add(matmul(x, w, "mm"), bias, "biased"), "y");
+Graph emulsion_kernel(const KernelContext& /*context*/) {
+  const Axis i("i", Extent::size("B")), j("j", 2048);
+  const Tensor x = input("x", f32, {Extent::size("B"), 2048});
+  return compute("y", {i, j}, max(x(i, j) * 1234.5f - 0.1f, 0.0f));
 }
