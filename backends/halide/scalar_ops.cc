@@ -33,7 +33,7 @@ Halide::Expr float_div(const Halide::Expr& a, const Halide::Expr& b) {
 Halide::Expr float_choice(const Halide::Expr& a, const Halide::Expr& b,
                           const Halide::Expr& b_is_better) {
   const auto value = Halide::Internal::as_const_float(b);
-  const Halide::Expr chosen = halide_select(b_is_better, b, a);
+  Halide::Expr chosen = halide_select(b_is_better, b, a);
   if (value && !std::isnan(*value)) return chosen;
   return halide_select(strict(Call::strict_eq, b, b), chosen, b);
 }

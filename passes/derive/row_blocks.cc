@@ -48,9 +48,9 @@ int64_t choose_block(const BlockGroup& blocks, const Target& target) {
     const int64_t tile = rows_of_tile(*sums_of(*blocks.reader), block, target);
     const int64_t computed = (block + tile - 1) / tile * tile;
     const int64_t all = rows.value_or(block);
-    const auto times = static_cast<double>((all + block - 1) / block);
-    const double cost =
-        times * (static_cast<double>(computed) + kShared) / static_cast<double>(all);
+    const int64_t times = (all + block - 1) / block;
+    const double cost = static_cast<double>(times) * (static_cast<double>(computed) + kShared) /
+                        static_cast<double>(all);
     if (best != 0 && cost >= least_cost) continue;
     best = block;
     least_cost = cost;
