@@ -351,7 +351,7 @@ TEST_F(LowerRefuses, CacheWriteAfterLoops) {
 
 TEST_F(LowerRefuses, TwoNewStages) {
   mm().cache_write("a").cache_write("b2");
-  refused("mm.cache_write(b2)", "got a second one");
+  refused("mm.cache_write(b2)", "got cache_write behind cache_write");
 }
 
 TEST_F(LowerRefuses, InlineOfAnOutput) {
