@@ -1,28 +1,44 @@
 """A test once more, with what it tests compiled with sanitizers: emulsion_sanitized_test.
 
+A program likewise: emulsion_sanitized_binary.
+
 So the tests' run looks for what only a sanitizer sees, without a run of its own. What does not belong to this
 repository, generated kernels and OpenMP among it, is not instrumented, or as far as it is compiled here.
 """
 
-# Unoptimised: quicker to compile, and more is still there to be seen.
 _FLAGS = {
     "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
     "thread": ["-fsanitize=thread"],
 }
 
+# Code that says how its comparisons come out guides tests/fuzz: here, so that it needs no third configuration.
+_COPTS = {
+    "address": ["-fsanitize-coverage=trace-cmp"],
+    "thread": [],
+}
+
+# Unoptimised: quicker to compile, and more is still there to be seen.
+_ALWAYS = ["-fno-omit-frame-pointer", "-g1", "-O0"]
+
 def _sanitize_impl(settings, attr):
     flags = _FLAGS[attr.sanitizer]
     copt, linkopt = "//command_line_option:copt", "//command_line_option:linkopt"
     return {
-        copt: settings[copt] + flags + ["-fno-omit-frame-pointer", "-g1", "-O0"],
+        copt: settings[copt] + flags + _COPTS[attr.sanitizer] + _ALWAYS,
         linkopt: settings[linkopt] + flags,
     }
 
 # g++ 12's thread sanitizer knows only some of the places that Linux may load a program at.
 _LAUNCHER = """#!/bin/sh
-setarch -R true 2>/dev/null && exec setarch -R "{program}" "$@"
+{exports}setarch -R true 2>/dev/null && exec setarch -R "{program}" "$@"
 exec "{program}" "$@"
 """
+
+_OPTIONS = {
+    "ASAN_OPTIONS": "allocator_may_return_null=1:detect_leaks=1",
+    "TSAN_OPTIONS": "halt_on_error=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
 
 _sanitize = transition(
     implementation = _sanitize_impl,
@@ -30,38 +46,57 @@ _sanitize = transition(
     outputs = ["//command_line_option:copt", "//command_line_option:linkopt"],
 )
 
-def _emulsion_sanitized_test_impl(ctx):
-    test = ctx.attr.test[0][DefaultInfo]
-    program = test.files_to_run.executable
+def _launch(ctx, target):
+    """A script that starts `target`, and what both need, as DefaultInfo."""
+    info = target[DefaultInfo]
+    program = info.files_to_run.executable
     launcher = ctx.actions.declare_file(ctx.label.name)
-    ctx.actions.write(launcher, _LAUNCHER.format(program = program.short_path), is_executable = True)
-    environment = dict(
-        ctx.attr.env,
-        EMULSION_TEST_FLOOR = str(ctx.attr.floor),
-        ASAN_OPTIONS = "allocator_may_return_null=1:detect_leaks=1",
-        TSAN_OPTIONS = "halt_on_error=1",
-        UBSAN_OPTIONS = "print_stacktrace=1",
+    exports = "".join(["export {}={}\n".format(name, value) for name, value in _OPTIONS.items()])
+    ctx.actions.write(
+        launcher,
+        _LAUNCHER.format(exports = exports, program = program.short_path),
+        is_executable = True,
     )
+    return DefaultInfo(executable = launcher, runfiles = ctx.runfiles([program]).merge(info.default_runfiles))
+
+def _emulsion_sanitized_test_impl(ctx):
     return [
-        DefaultInfo(executable = launcher, runfiles = ctx.runfiles([program]).merge(test.default_runfiles)),
-        testing.TestEnvironment(environment),
+        _launch(ctx, ctx.attr.test[0]),
+        testing.TestEnvironment(dict(ctx.attr.env, EMULSION_TEST_FLOOR = str(ctx.attr.floor))),
     ]
+
+def _emulsion_sanitized_binary_impl(ctx):
+    return [_launch(ctx, ctx.attr.program[0])]
+
+_SANITIZER = {
+    "sanitizer": attr.string(
+        values = _FLAGS.keys(),
+        mandatory = True,
+        doc = "address, which is undefined behaviour too, or thread.",
+    ),
+    "_allowlist_function_transition": attr.label(
+        default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
+    ),
+}
 
 emulsion_sanitized_test = rule(
     implementation = _emulsion_sanitized_test_impl,
-    attrs = {
-        "env": attr.string_dict(doc = "Environment for the test."),
-        "floor": attr.int(mandatory = True, doc = "As for emulsion_cc_test."),
-        "sanitizer": attr.string(
-            values = _FLAGS.keys(),
-            mandatory = True,
-            doc = "address, which is undefined behaviour too, or thread.",
-        ),
-        "test": attr.label(cfg = _sanitize, mandatory = True, doc = "The emulsion_cc_test."),
-        "_allowlist_function_transition": attr.label(
-            default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
-        ),
-    },
+    attrs = dict(
+        _SANITIZER,
+        env = attr.string_dict(doc = "Environment for the test."),
+        floor = attr.int(mandatory = True, doc = "As for emulsion_cc_test."),
+        test = attr.label(cfg = _sanitize, mandatory = True, doc = "The emulsion_cc_test."),
+    ),
     test = True,
     doc = "Runs `test` in another configuration; its floor and environment are stated again.",
+)
+
+emulsion_sanitized_binary = rule(
+    implementation = _emulsion_sanitized_binary_impl,
+    attrs = dict(
+        _SANITIZER,
+        program = attr.label(cfg = _sanitize, mandatory = True, doc = "The cc_binary."),
+    ),
+    executable = True,
+    doc = "Runs `program` in another configuration.",
 )

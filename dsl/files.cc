@@ -74,7 +74,8 @@ FileWriter::~FileWriter() {
 }
 
 void FileWriter::commit() {
-  errno = 0;
+  // Why something was not written before now is the last error that there was.
+  if (stream_) errno = 0;
   stream_.close();
   if (!stream_) fail_to_write();
   if (beside_.empty()) return;

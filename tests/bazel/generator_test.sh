@@ -12,6 +12,7 @@ fused_rows_checked=$PWD/$6
 throwing_static=$PWD/$7
 restless=$PWD/$8
 version=$PWD/$9
+abroad=$PWD/${10}
 work=$TEST_TMPDIR
 
 generate() {
@@ -58,9 +59,33 @@ private() { (umask 077 && "$@"); }
 same_bytes "without any environment" env -i "$generator"
 same_bytes "somewhere else in the world" env LC_ALL=C.UTF-8 LANG=tr_TR.UTF-8 TZ=Pacific/Chatham "$generator"
 same_bytes "for somebody without a home" env USER=nobody LOGNAME=nobody HOME=/nonexistent TMPDIR=/nonexistent "$generator"
+# Another user as the program sees it; the files are ours all the same, so nobody needs to be root.
+other_user="unshare --user --map-user=4321 --map-group=4321"
+if [ "$($other_user id -u 2>"$said")" = 4321 ]; then
+  same_bytes "for another user" $other_user "$generator"
+else
+  skip "for another user" "unshare: $(tail -n 1 "$said")"
+fi
 same_bytes "readable for nobody else" private "$generator"
 same_bytes "with addresses that do not change" setarch -R "$generator"
 for time in $(seq 20); do same_bytes "time $time" "$generator"; done
+
+# A program in which numbers are written another way: by C++, and by C too where there is such a locale.
+travel() {
+  local to=$1
+  shift
+  env "$@" "$abroad" --name=tiny --target=x86-64-v3 --out="$work/$to"
+}
+ends_with 0 "a program at home" travel home LC_ALL=C
+check "its numbers" grep -q "1234.5f" "$work/home/tiny.nest.txt"
+ends_with 0 "a program that groups digits" travel abroad EMULSION_ABROAD=1
+check "a program that groups digits: the same bytes" diff -r "$work/home" "$work/abroad"
+if localedef -i de_DE -f UTF-8 "$work/de_DE.UTF-8" >"$said" 2>&1; then
+  ends_with 0 "a program in Germany" travel germany EMULSION_ABROAD=1 LOCPATH="$work" LC_ALL=de_DE.UTF-8
+  check "a program in Germany: the same bytes" diff -r "$work/home" "$work/germany"
+else
+  skip "a program in Germany" "localedef: $(tail -n 1 "$said")"
+fi
 
 # A static object of the user's source that throws ends with a message too.
 ends_with 1 "a throwing static" "$throwing_static" --name=thrown --target=x86-64-v3 --out="$work/thrown"

@@ -56,7 +56,26 @@ TEST(ProvesInBounds, DivisionAndRemainder) {
   EXPECT_TRUE(inside(i() % 4, 4));
   EXPECT_FALSE(inside(i() % 4, 3));
   EXPECT_TRUE(inside(i() / 4 * 4 + i() % 4, 12));
+  EXPECT_FALSE(inside(i() / 4 * 4 + i() % 4, 11));
+  EXPECT_TRUE(inside(j() / 5, 1));
+  EXPECT_FALSE(inside(j() / 4, 1));  // at its last iteration alone
   EXPECT_FALSE(inside(i() / 0, 100));
+}
+
+TEST(ProvesInBounds, DifferencesOfWhatIsNotAffine) {
+  EXPECT_TRUE(inside(i() % 4 + 4 - j(), 8));
+  EXPECT_FALSE(inside(i() % 4 + 4 - j(), 7));
+  EXPECT_FALSE(inside(i() % 4 + 3 - j(), 8));
+}
+
+TEST(ProvesInBounds, BothSidesOfASelect) {
+  const auto either = [](const Expr& a, const Expr& b) { return select(i() < 7, a, b); };
+  EXPECT_TRUE(inside(either(i(), j()), 12));
+  EXPECT_TRUE(inside(either(j(), i()), 12));
+  EXPECT_FALSE(inside(either(i(), j()), 5));
+  EXPECT_FALSE(inside(either(j(), i()), 5));
+  EXPECT_FALSE(inside(either(i(), j() - 1), 12));
+  EXPECT_FALSE(inside(either(j() - 1, i()), 12));
 }
 
 TEST(ProvesInBounds, Clamps) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "tests/dsl/refusal.h"
+#include "tests/small_files.h"
 
 namespace emulsion {
 namespace {
@@ -121,6 +122,20 @@ TEST_F(Files, AFolderThatIsNotThereIsNotMade) {
 TEST_F(Files, NoPathIsNoFile) {
   expect_refusal([] { write_file("text", "", "x"); }, "cannot write text ");
   expect_refusal([] { read_file("text", ""); }, "cannot read text : No such file or directory");
+}
+
+// What a buffer holds is written when the file is closed, and that is when a full disk shows.
+TEST_F(Files, WhatIsWrittenInPartIsNotPutInPlace) {
+  write_file("text", path("a"), "old");
+  for (const size_t bytes : {200, 200000}) {
+    const auto write = [&] {
+      const SmallFiles full(100);
+      write_file("text", path("a"), std::string(bytes, '#'));
+    };
+    expect_refusal(write, "cannot write text " + path("a") + ": File too large");
+  }
+  EXPECT_EQ(read_file("text", path("a")), "old");
+  EXPECT_EQ(count(), 1U);
 }
 
 TEST_F(Files, AFullDeviceIsAnErrorAndStaysADevice) {

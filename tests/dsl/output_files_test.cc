@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "dsl/error.h"
+#include "tests/small_files.h"
 
 namespace emulsion {
 namespace {
@@ -51,6 +52,19 @@ class OutputFilesTest : public testing::Test {
 
   fs::path folder_;
 };
+
+// A few bytes stay in a buffer until the file is closed; many do not fit one.
+TEST_F(OutputFilesTest, AFullDiskIsAnError) {
+  OutputFiles files(folder_.string());
+  for (const size_t bytes : {200, 200000}) {
+    const std::string text(bytes, '#');
+    const auto write = [&] {
+      const SmallFiles full(100);
+      files.write_scratch("a", text.data(), text.size());
+    };
+    EXPECT_THAT(error_of(write), HasSubstr(" bytes to be written, got: File too large"));
+  }
+}
 
 TEST_F(OutputFilesTest, CommittedFilesAreThereAndNothingElse) {
   {

@@ -9,16 +9,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <exception>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/fuzz/fuzz_files.h"
 #include "tests/fuzz/fuzz_targets.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/random/random_numbers.h"
@@ -28,62 +24,12 @@
 namespace emulsion {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr uint64_t kSeed = 20261122;
 constexpr uint64_t kRuns = 4000;
 constexpr uint64_t kRunsOfTask = 500;
-constexpr double kLongest = 10;  // seconds for one file
-
-struct File {
-  std::string name, bytes;
-};
-
-std::vector<File> files_of(const FuzzTarget& target, const std::string& folder) {
-  std::vector<File> files;
-  for (const auto& entry : fs::directory_iterator("tests/fuzz/" + folder)) {
-    if (entry.path().extension() != target.ending) continue;
-    std::stringstream text;
-    text << std::ifstream(entry.path(), std::ios::binary).rdbuf();
-    files.push_back({entry.path().filename(), text.str()});
-  }
-  std::sort(files.begin(), files.end(),
-            [](const File& a, const File& b) { return a.name < b.name; });
-  return files;
-}
-
-std::string printable(const std::string& bytes) {
-  std::string text;
-  for (char c : bytes) {
-    const bool plain = (c >= ' ' && c <= '~') || c == '\n';
-    text += plain ? std::string(1, c) : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return text;
-}
-
-struct Outcome {
-  bool accepted = false;
-  std::string failure;
-};
-
-Outcome look_at(const FuzzTarget& target, const File& file) {
-  const auto start = std::chrono::steady_clock::now();
-  Outcome outcome;
-  try {
-    outcome.accepted = target.look_at(file.bytes, file.name);
-  } catch (const std::exception& error) {
-    outcome.failure = error.what();
-  }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  if (seconds.count() > kLongest) outcome.failure += fmt::format(" {} s", seconds.count());
-  if (!outcome.failure.empty()) {
-    outcome.failure += "\nof " + file.name + ":\n" + printable(file.bytes);
-  }
-  return outcome;
-}
 
 // `runs` mutated files: how many were accepted, then the first failure.
-std::string mutations(const FuzzTarget& target, const std::vector<File>& corpus, uint64_t seed,
+std::string mutations(const FuzzTarget& target, const std::vector<FuzzFile>& corpus, uint64_t seed,
                       uint64_t runs) {
   RandomNumbers random(seed);
   uint64_t accepted = 0;
@@ -91,15 +37,15 @@ std::string mutations(const FuzzTarget& target, const std::vector<File>& corpus,
     // A schedule is for the graph of one file: what it is made of are schedules of that graph.
     const std::string& name = random.of(corpus).name;
     std::vector<std::string> same;
-    for (const File& file : corpus) {
+    for (const FuzzFile& file : corpus) {
       const bool of_one_graph =
           file.name.substr(0, file.name.find('.')) == name.substr(0, name.find('.'));
       if (of_one_graph || random.below(8) == 0) same.push_back(file.bytes);
     }
-    const File file = {name, mutate(same, &random)};
+    const FuzzFile file = {name, mutate(random.of(same), same, &random)};
     announce(fmt::format("{} seed {} run {}, of {}:\n{}", target.name, seed, run, name,
                          printable(file.bytes)));
-    const Outcome outcome = look_at(target, file);
+    const FuzzOutcome outcome = look_at(target, file);
     accepted += outcome.accepted ? 1 : 0;
     if (!outcome.failure.empty()) {
       return fmt::format("{} seed {} run {}: {}", accepted, seed, run, outcome.failure);
@@ -111,24 +57,24 @@ std::string mutations(const FuzzTarget& target, const std::vector<File>& corpus,
 class Fuzz : public ::testing::TestWithParam<FuzzTarget> {};
 
 TEST_P(Fuzz, TheCorpusIsRead) {
-  const std::vector<File> corpus = files_of(GetParam(), "corpus");
+  const std::vector<FuzzFile> corpus = files_of(GetParam(), "tests/fuzz/corpus");
   EXPECT_GE(corpus.size(), 4U);
-  for (const File& file : corpus) {
-    const Outcome outcome = look_at(GetParam(), file);
+  for (const FuzzFile& file : corpus) {
+    const FuzzOutcome outcome = look_at(GetParam(), file);
     EXPECT_TRUE(outcome.accepted) << file.name;
     EXPECT_EQ(outcome.failure, "");
   }
 }
 
 TEST_P(Fuzz, WhatWasFoundIsReadOrRefused) {
-  for (const File& file : files_of(GetParam(), "found")) {
+  for (const FuzzFile& file : files_of(GetParam(), "tests/fuzz/found")) {
     EXPECT_EQ(look_at(GetParam(), file).failure, "");
   }
 }
 
 TEST_P(Fuzz, MutatedFilesAreReadOrRefused) {
   const FuzzTarget& target = GetParam();
-  const std::vector<File> corpus = files_of(target, "corpus");
+  const std::vector<FuzzFile> corpus = files_of(target, "tests/fuzz/corpus");
   const uint64_t seed = number_from("EMULSION_SEED", kSeed);
   const uint64_t runs = number_from("EMULSION_RUNS", kRuns);
   std::vector<std::function<std::string()>> tasks;

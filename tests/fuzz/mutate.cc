@@ -87,7 +87,7 @@ void change_bytes(std::string* text, RandomNumbers* random) {
 }
 
 // Mostly by another of its kind, from the same text: what is read then goes further in.
-void change_token(std::string* text, const std::vector<std::string>& corpus,
+void change_token(std::string* text, const std::vector<std::string>& others,
                   RandomNumbers* random) {
   const Token token = token_at(*text, below(random, text->size()));
   const Class kind = class_of((*text)[token.first]);
@@ -95,7 +95,7 @@ void change_token(std::string* text, const std::vector<std::string>& corpus,
   if (kind == Class::number && random->below(2) == 0) {
     taken = any_of(kNumbers, random);
   } else if (random->below(4) == 0) {
-    taken = random->below(4) == 0 ? "" : any_token(any_of(corpus, random), random);
+    taken = random->below(4) == 0 ? "" : any_token(any_of(others, random), random);
   } else {
     for (int tries = 0; tries < 20; ++tries) {
       taken = any_token(*text, random);
@@ -105,7 +105,7 @@ void change_token(std::string* text, const std::vector<std::string>& corpus,
   text->replace(token.first, token.last - token.first, taken);
 }
 
-void change_part(std::string* text, const std::vector<std::string>& corpus, RandomNumbers* random) {
+void change_part(std::string* text, const std::vector<std::string>& others, RandomNumbers* random) {
   const size_t first = below(random, text->size());
   const size_t length = std::min(text->size() - first, 1 + below(random, 40));
   const std::string part = text->substr(first, length);
@@ -124,7 +124,8 @@ void change_part(std::string* text, const std::vector<std::string>& corpus, Rand
       break;
     }
     default: {
-      const std::string& other = any_of(corpus, random);
+      const std::string& other = any_of(others, random);
+      if (other.empty()) break;
       const size_t start = below(random, other.size());
       text->replace(first, length, other.substr(start, 1 + below(random, 80)));
     }
@@ -144,21 +145,21 @@ void move_line(std::string* text, RandomNumbers* random) {
 
 }  // namespace
 
-std::string mutate(const std::vector<std::string>& corpus, RandomNumbers* random) {
-  std::string text = any_of(corpus, random);
+std::string mutate(std::string text, const std::vector<std::string>& others,
+                   RandomNumbers* random) {
   for (int changes = 1 + random->below(2); changes > 0 && !text.empty(); --changes) {
     switch (random->below(12)) {
       case 0:
         change_bytes(&text, random);
         break;
       case 1:
-        change_part(&text, corpus, random);
+        change_part(&text, others, random);
         break;
       case 2:
         move_line(&text, random);
         break;
       default:
-        change_token(&text, corpus, random);
+        change_token(&text, others, random);
     }
   }
   return text.substr(0, 2 * kLongest);

@@ -9,9 +9,9 @@
 
 namespace emulsion {
 
-// One of `corpus` with some changes: bytes, numbers and words that are others, parts that are left
-// out, repeated, taken from another file, nested again and again. The same for the same numbers.
-std::string mutate(const std::vector<std::string>& corpus, RandomNumbers* random);
+// `text` with some changes: bytes, numbers and words that are others, parts that are left out,
+// repeated, taken from one of `others`, nested again and again. The same for the same numbers.
+std::string mutate(std::string text, const std::vector<std::string>& others, RandomNumbers* random);
 
 }  // namespace emulsion
 

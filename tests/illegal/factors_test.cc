@@ -65,6 +65,7 @@ const IllegalCase kFactors[] = {
     // what grows beyond what an index can take
     {"StorageAlignedBeyondABuffer", "large", "! a.align_storage(j, 1073741824)", "expected storage of at most 2147483647 bytes, got 429496729600; legal: a smaller factor"},
     {"StorageAlignedBeyondABufferForAnyBatch", "batch_vector", "! a.align_storage(i, 1073741824)", "expected storage of at most 2147483647 bytes, got 4294967296"},
+    {"StorageOfOneByteTooMany", "batch_vector", "! a.align_storage(i, 536870912)", "expected storage of at most 2147483647 bytes, got 2147483648"},
     {"StorageFoldedBeyondABuffer", "large", "a.store_root()\na.compute_at(y, i)\n! a.fold_storage(i, 1073741824)", "expected storage of at most 2147483647 bytes"},
     {"StorageRoundedUpBeyondABuffer", "large", "! a.split(j, jo, ji, 16777216, round_up)", "expected storage of at most 2147483647 bytes, got 6710886400"},
     {"StorageMaskedBeyondABuffer", "large", "! a.split(j, jo, ji, 16777216, predicate_loads)", "expected storage of at most 2147483647 bytes, got 6710886400"},

@@ -41,6 +41,7 @@ const IllegalCase kSharing[] = {
     {"PrefetchTwice", "linear", "mm.prefetch(w, k, 1)\n! mm.prefetch(w, k, 2)", "expected one prefetch of w at k, got a second one"},
     {"PrefetchByZero", "linear", "! mm.prefetch(w, k, 0)", "expected a positive integer, got 0"},
     {"PrefetchOfWhatEachStepMakes", "linear", "biased.compute_at(y, n)\n! y.prefetch(biased, m, 1)", "expected a buffer that is complete before loop m, got biased"},
+    {"PrefetchInTheLoopThatMakesIt", "linear", "biased.compute_at(y, m)\n! y.prefetch(biased, m, 1)", "expected a buffer that is complete before loop m, got biased"},
     // copy_in
     {"CopyInOfNobody", "linear", "! mm.copy_in(nobody, c)", "got nobody"},
     {"CopyInOfItself", "linear", "! mm.copy_in(mm, c)", "got mm"},

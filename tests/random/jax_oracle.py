@@ -2,29 +2,30 @@
 
     /usr/bin/python3 -I jax_oracle.py FOLDER SITE
 
-FOLDER as for numpy_oracle.py, its floats f64; SITE is the folder that holds JAX. The answers are the gradients by each
-input and weight of f64, in the order of the nodes, of the sum of all f64 outputs times cotangent(position). What is
-not finite in JAX has an infinite bound on its error: 0 * infinity, where something was not chosen, is 0 in Emulsion.
+oracle_files.py says what is in FOLDER, and its floats are f64; SITE is the folder that holds JAX. The answers are the
+gradients by each input and weight of f64, in the order of the nodes, of the sum of all f64 outputs times
+cotangent(position). What is not finite in JAX has an infinite bound on its error: 0 * infinity, where something was
+not chosen, is 0 in Emulsion.
 
 Written from the comments of dsl/operators.h, and shares no code with the library. Where a function has a kink it has
 the derivative that passes/differentiate/scalar_derivatives.h states.
 """
 
-import json
 import math
 import os
 import sys
-import traceback
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_X64"] = "1"
 # Hundreds of small programs: most of the time is that of the compiler.
 os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0"
 sys.path.insert(0, sys.argv[2])
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # -I leaves it out
 
 import jax  # noqa: E402  (the lines above say which, and how)
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
+import oracle_files  # noqa: E402
 
 STORED = {"f64": np.float64, "bool": np.uint8}
 
@@ -229,9 +230,7 @@ def gradients(graph, run, inputs):
     leaves = {}
     for number, leaf in run["leaves"].items():
         dtype = STORED[graph["nodes"][int(number)]["dtype"]]
-        count = math.prod(leaf["shape"])
-        data = np.frombuffer(inputs, dtype, count, leaf["offset"]) if count else np.zeros(0, dtype)
-        data = data.reshape(leaf["shape"])
+        data = oracle_files.leaf_data(leaf, dtype, inputs)
         leaves[int(number)] = data.astype(bool) if dtype is np.uint8 else data
     nodes = graph["nodes"]
     by = [n for n in sorted(leaves) if nodes[n]["op"] != "constant" and nodes[n]["dtype"] == "f64"]
@@ -249,32 +248,14 @@ def gradients(graph, run, inputs):
     return [np.asarray(g) for g in jax.jit(jax.grad(total))([leaves[n] for n in by])]
 
 
-def main(folder):
-    with open(os.path.join(folder, "recipes.json")) as file:
-        graphs = json.load(file)["graphs"]
-    with open(os.path.join(folder, "inputs.bin"), "rb") as file:
-        inputs = file.read()
-    answers, offset = [], 0
-    with open(os.path.join(folder, "expected.bin"), "wb") as data:
-        for graph in graphs:
-            answer = {"runs": []}
-            try:
-                for run in graph["runs"]:
-                    outputs = []
-                    for value in gradients(graph, run, inputs):
-                        finite = np.abs(value[np.isfinite(value)])
-                        scale = 1 + (finite.max() if finite.size else 0)
-                        bound = np.where(np.isfinite(value), 1e-9 * scale, np.inf)
-                        outputs.append({"dtype": "f64", "shape": value.shape, "offset": offset, "signs": False})
-                        for part in (value, bound):
-                            offset += data.write(np.ascontiguousarray(part, np.float64).tobytes())
-                    answer["runs"].append(outputs)
-            except Exception:
-                answer = {"error": traceback.format_exc()}
-            answers.append(answer)
-    with open(os.path.join(folder, "expected.json"), "w") as file:
-        json.dump({"graphs": answers}, file)
+def answer(graph, run, inputs):
+    results = []
+    for value in gradients(graph, run, inputs):
+        finite = np.abs(value[np.isfinite(value)])
+        scale = 1 + (finite.max() if finite.size else 0)
+        results.append(("f64", False, value, np.where(np.isfinite(value), 1e-9 * scale, np.inf)))
+    return results
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    oracle_files.answer_all(sys.argv[1], answer)

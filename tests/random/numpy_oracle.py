@@ -2,18 +2,14 @@
 
     /usr/bin/python3 -I numpy_oracle.py FOLDER
 
-FOLDER/recipes.json lists graphs as calls of operators (see recipe.h), FOLDER/inputs.bin holds the data of their
-leaves. Written: FOLDER/expected.json (types, shapes, offsets) and FOLDER/expected.bin: for each output its values,
-then the bounds of their errors (see numpy_values.py), all as float64.
+oracle_files.py says what is in FOLDER, numpy_values.py what the bounds of errors are.
 
 Written from the comments of dsl/operators.h, and shares no code with the library.
 """
 
-import json
 import math
 import os
 import sys
-import traceback
 
 try:
     import numpy as np
@@ -22,6 +18,7 @@ except ImportError:
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # -I leaves it out
 import numpy_values as nv  # noqa: E402
+import oracle_files  # noqa: E402
 
 STORED = {"f32": np.float32, "f64": np.float64, "bool": np.uint8, **nv.INTEGERS}
 
@@ -271,39 +268,22 @@ def evaluate(graph, run, inputs):
     for number, node in enumerate(graph["nodes"]):
         leaf = run["leaves"].get(str(number))
         if leaf is not None:
-            count = math.prod(leaf["shape"])
-            data = np.frombuffer(inputs, STORED[node["dtype"]], count, leaf["offset"]) if count else np.zeros(0)
-            values.append(nv.known(node["dtype"], data.reshape(leaf["shape"])))
+            data = oracle_files.leaf_data(leaf, STORED[node["dtype"]], inputs)
+            values.append(nv.known(node["dtype"], data))
         else:
             values.append(OPERATORS[node["op"]](Call(node, values, run["sizes"])))
     return [values[output] for output in graph["outputs"]]
 
 
+def answer(graph, run, inputs):
+    nv.signs.known = True
+    values = evaluate(graph, run, inputs)
+    return [(value.dtype, nv.signs.known and value.is_float(), value.v, value.e) for value in values]
+
+
 def main(folder):
     np.seterr(all="ignore")
-    with open(os.path.join(folder, "recipes.json")) as file:
-        graphs = json.load(file)["graphs"]
-    with open(os.path.join(folder, "inputs.bin"), "rb") as file:
-        inputs = file.read()
-    answers, offset = [], 0
-    with open(os.path.join(folder, "expected.bin"), "wb") as data:
-        for graph in graphs:
-            answer = {"runs": []}
-            try:
-                for run in graph["runs"]:
-                    outputs = []
-                    nv.signs.known = True
-                    for value in evaluate(graph, run, inputs):
-                        entry = {"dtype": value.dtype, "shape": value.shape, "offset": offset}
-                        outputs.append(dict(entry, signs=nv.signs.known and value.is_float()))
-                        for part in (value.v, value.e):
-                            offset += data.write(np.ascontiguousarray(part, np.float64).tobytes())
-                    answer["runs"].append(outputs)
-            except Exception:
-                answer = {"error": traceback.format_exc()}
-            answers.append(answer)
-    with open(os.path.join(folder, "expected.json"), "w") as file:
-        json.dump({"graphs": answers}, file)
+    oracle_files.answer_all(folder, answer)
 
 
 if __name__ == "__main__":

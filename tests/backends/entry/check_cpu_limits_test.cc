@@ -35,6 +35,7 @@ TEST_P(TooMuchCode, IsRefusedByTheBackend) {
 // clang-format off
 const LargeCode kCases[] = {
     {"MoreLanesThanAVectorHas", "huge", "y.vectorize(i, 1048576)", "expected at most 256 lanes, got 1048576; legal: vectorize("},
+    {"OneLaneMoreThanAVectorHas", "huge", "y.vectorize(i, 257)", "expected at most 256 lanes, got 257"},
     {"MoreLanesThanAVectorHasOfAnAxis", "huge", "y.vectorize(i)", "y.vectorize(i): expected at most 256 lanes, got 1500000000; legal: vectorize(i, 8), which splits it first"},
     {"MoreLanesInASpecialization", "batch_vector", "y.specialize(B == 2048)\ny.vectorize(i)", "expected at most 256 lanes, got 2048; legal: vectorize(i, 8)"},
     {"MoreCopiesThanAreCompiled", "huge", "y.unroll(i, 1200)", "expected at most 1024 copies of what y computes, by all unrolled loops, 64 lanes or loops inside counting as 4 copies, a guard or mask as 2, got 1200; legal: i_u as a serial loop"},
@@ -76,6 +77,16 @@ TEST(CheckCpuLimits, AnotherLimitIsAnotherAnswer) {
   const LoopNest nest = nest_of("huge", "y.vectorize(i, 16)");
   EXPECT_TRUE(throws_with<ScheduleError>([&] { check_cpu_limits(nest, narrow); },
                                          "expected at most 8 lanes, got 16"));
+}
+
+TEST(CheckCpuLimits, RefusesOneCopyTooMany) {
+  CodeLimits few;
+  few.copies = 9;
+  const LoopNest nest = nest_of("linear", "y.unroll(n)");
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { check_cpu_limits(nest, few); },
+                                         "expected at most 9 copies"));
+  few.copies = 10;
+  EXPECT_NO_THROW(check_cpu_limits(nest, few));
 }
 
 // y = 2 x, t = 2 x computed at a row of y.

@@ -59,6 +59,8 @@ TEST(StorageNeeds, OfHoistedMemoryAreThoseOfItsPlace) {
 TEST(StorageNeeds, CountWhatIsRoundedUp) {
   EXPECT_EQ(needs_of(squares_nest("square.align_storage(j, 16)\n")),
             (Needs{"square: B (B + 15) / 16 * 16"}));
+  EXPECT_EQ(needs_of(squares_nest("square.align_storage(j, 2)\n")),
+            (Needs{"square: B (B + 1) / 2 * 2"}));
 }
 
 TEST(StorageNeeds, HoldWhereTheBranchIsTaken) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +15,7 @@
 #include "passes/lower/lower.h"
 #include "tests/backends/halide/wrong_nest.h"
 #include "tests/passes/expect_error.h"
+#include "tests/small_files.h"
 
 namespace emulsion {
 namespace {
@@ -151,15 +151,10 @@ TEST_F(CompileAot, TheArchiveIsTheOneThatLlvmWrites) {
 TEST_F(CompileAot, AFullDiskIsAnErrorAndLeavesTheOldFiles) {
   compile_aot(linear_nest(16, "z"), "linear", kAvx2, folder());
   const std::string header = contents("out/linear.h"), archive = contents("out/linear.a");
-  rlimit before = {};
-  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit few = {1000, before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &few), 0);
-  const std::string message =
-      error_of([&] { compile_aot(linear_nest(), "linear", kAvx2, folder()); });
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
+  const std::string message = error_of([&] {
+    const SmallFiles full(1000);
+    compile_aot(linear_nest(), "linear", kAvx2, folder());
+  });
   EXPECT_THAT(message, HasSubstr("bytes to be written, got: File too large"));
   EXPECT_EQ(contents("out/linear.h"), header);
   EXPECT_EQ(contents("out/linear.a"), archive);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -146,10 +148,11 @@ TEST(VectorMath, ErfAtTheEnds) {
 }
 
 // One function of two arguments.
-std::vector<float> powers(const std::vector<float>& x, const std::vector<float>& y, bool vectorized,
-                          const Target& target = Target::host()) {
+template <typename T>
+std::vector<T> powers(const std::vector<T>& x, const std::vector<T>& y, bool vectorized,
+                      const Target& target = Target::host()) {
   const int count = static_cast<int>(x.size());
-  Halide::Buffer<float> bases(count), exponents(count), out(count);
+  Halide::Buffer<T> bases(count), exponents(count), out(count);
   std::copy(x.begin(), x.end(), bases.data());
   std::copy(y.begin(), y.end(), exponents.data());
   call_halide("test", [&] {
@@ -159,7 +162,7 @@ std::vector<float> powers(const std::vector<float>& x, const std::vector<float>&
     if (vectorized) f.vectorize(i, 16, Halide::TailStrategy::GuardWithIf);
     f.realize(Halide::Pipeline::RealizationArg(out.raw_buffer()), kernel_target(target));
   });
-  return std::vector<float>(out.data(), out.data() + count);
+  return std::vector<T>(out.data(), out.data() + count);
 }
 
 // Bases and exponents at random: of x ** y and of the result all sizes, subnormal ones too.
@@ -313,23 +316,128 @@ TEST(VectorMath, DoublesAreThoseOfLibm) {
   }
 }
 
+// The sign of a zero as well; of NaN there is one.
+bool is_same(double a, double b) {
+  return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
+}
+
+double random_bits(std::mt19937_64* random) {
+  const uint64_t bits = (*random)();
+  double value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// Of all sizes, and any two that there are: most powers of such are no number, 0 or infinite.
+void random_powers_of_doubles(size_t count, std::vector<double>* x, std::vector<double>* y) {
+  std::mt19937_64 random(2);
+  auto real = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(random() >> 11) * 0x1p-53;
+  };
+  for (size_t i = 0; i < count; ++i) {
+    if (i % 4 == 3) {
+      x->push_back(random_bits(&random));
+      y->push_back(random_bits(&random));
+      continue;
+    }
+    const double exponent = i % 4 == 0 ? real(-0.5, 0.5) : real(-1074, 1024);
+    x->push_back(std::exp2(exponent));
+    // The result lies between 2^-1080 and 2^1024.
+    y->push_back(i % 2 == 0 ? real(-1080, 1024) / exponent : real(-4, 4));
+    if (random() % 4 == 0) y->back() = std::round(y->back());
+    if (random() % 4 == 0) x->back() = -x->back();
+  }
+}
+
+// Every pair of these.
+void powers_on_a_grid(std::vector<double>* x, std::vector<double>* y) {
+  using Limits = std::numeric_limits<double>;
+  std::vector<double> grid;
+  for (double v : {0.0,
+                   Limits::denorm_min(),
+                   1e-310,
+                   Limits::min(),
+                   1e-100,
+                   1e-8,
+                   0.1,
+                   0.3,
+                   1.0 / 3,
+                   0.5,
+                   1 - Limits::epsilon() / 2,
+                   1.0,
+                   1 + Limits::epsilon(),
+                   1.5,
+                   2.0,
+                   2.5,
+                   2.718281828459045,
+                   3.0,
+                   7.0,
+                   10.0,
+                   33.0,
+                   512.5,
+                   1023.0,
+                   1074.0,
+                   65537.0,
+                   0x1p52 - 0.5,
+                   0x1p52 + 1,
+                   0x1p53 - 1,
+                   0x1p53,
+                   1e100,
+                   Limits::max(),
+                   Limits::infinity()}) {
+    grid.insert(grid.end(), {v, -v});
+  }
+  grid.push_back(Limits::quiet_NaN());
+  for (double base : grid) {
+    for (double exponent : grid) {
+      x->push_back(base);
+      y->push_back(exponent);
+    }
+  }
+}
+
+// Against the power of long double, which is other code.
+TEST(VectorMath, PowsOfDoubles) {
+  std::vector<double> x, y;
+  powers_on_a_grid(&x, &y);
+  const size_t on_the_grid = x.size();
+  random_powers_of_doubles(200000, &x, &y);
+  const std::vector<double> z = powers(x, y, true);
+  double worst = 0;
+  size_t where = 0, compared = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const long double exact = std::pow(static_cast<long double>(x[i]), y[i]);
+    const auto rounded = static_cast<double>(exact);
+    if (std::isnan(rounded) || std::isinf(rounded) || rounded == 0) {
+      ASSERT_TRUE(is_same(z[i], rounded)) << x[i] << " ** " << y[i] << " gave " << z[i];
+      continue;
+    }
+    ++compared;
+    const double size = std::fabs(rounded);
+    const double above = std::nextafter(size, std::numeric_limits<double>::infinity());
+    const double unit = std::isinf(above) ? size - std::nextafter(size, 0.0) : above - size;
+    const auto error = static_cast<double>(std::fabs(z[i] - exact) / unit);
+    if (error <= worst) continue;
+    worst = error;
+    where = i;
+  }
+  std::printf("pow of f64: at most %.4f units in the last place, at %a ** %a\n", worst, x[where],
+              y[where]);
+  EXPECT_LE(worst, 0.55) << x[where] << " ** " << y[where] << " gave " << z[where];
+  EXPECT_GE(on_the_grid, 4000U);
+  EXPECT_GE(compared, 100000U);
+}
+
+// As they are in scalar code, and as libm has them.
 TEST(VectorMath, PowsOfDoublesAreThoseOfLibm) {
-  const std::vector<double> values = {-2.5, -1, -0.0, 0, 0.3, 1, 2, 33, NAN, INFINITY, -INFINITY};
-  for (double base : values) {
-    const int count = static_cast<int>(values.size());
-    Halide::Buffer<double> exponents(count), out(count);
-    std::copy(values.begin(), values.end(), exponents.data());
-    call_halide("test", [&] {
-      Halide::Var i("i");
-      Halide::Func f("f");
-      f(i) = float_pow(Halide::Internal::make_const(Halide::Float(64), base), exponents(i));
-      f.vectorize(i, 8, Halide::TailStrategy::GuardWithIf);
-      f.realize(Halide::Pipeline::RealizationArg(out.raw_buffer()), kernel_target(Target::host()));
-    });
-    for (int i = 0; i < count; ++i) {
-      const double expected = std::pow(base, values[static_cast<size_t>(i)]);
-      EXPECT_TRUE(out(i) == expected || (std::isnan(out(i)) && std::isnan(expected)))
-          << base << " ** " << values[static_cast<size_t>(i)];
+  std::vector<double> x, y;
+  powers_on_a_grid(&x, &y);
+  random_powers_of_doubles(20000, &x, &y);
+  for (bool vectorized : {false, true}) {
+    const std::vector<double> z = powers(x, y, vectorized);
+    for (size_t i = 0; i < x.size(); ++i) {
+      ASSERT_TRUE(is_same(z[i], std::pow(x[i], y[i])))
+          << x[i] << " ** " << y[i] << " gave " << z[i];
     }
   }
 }

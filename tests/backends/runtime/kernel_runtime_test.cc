@@ -115,6 +115,34 @@ TEST_F(KernelRuntime, RunsIterationsUpToTheLargestIndex) {
   EXPECT_EQ(record.indices, range(INT_MAX - 4, 5));
 }
 
+// Each thread of four at its first iteration, and then all fail: nobody goes on.
+struct FirstIterations {
+  std::mutex mutex;
+  std::set<int> indices;
+};
+
+int note_the_first(void* /*user_context*/, int index, uint8_t* closure) {
+  auto& first = *reinterpret_cast<FirstIterations*>(closure);
+  const auto count = [&] {
+    const std::lock_guard<std::mutex> lock(first.mutex);
+    first.indices.insert(index);
+    return first.indices.size();
+  };
+  const auto start = std::chrono::steady_clock::now();
+  while (count() < 4 && std::chrono::steady_clock::now() - start < std::chrono::seconds(20)) {
+    std::this_thread::yield();
+  }
+  return -1;
+}
+
+TEST_F(KernelRuntime, SharesOutTheLongestLoopThereIs) {
+  FirstIterations first;
+  EXPECT_EQ(
+      halide_do_par_for(nullptr, note_the_first, -7, INT_MAX, reinterpret_cast<uint8_t*>(&first)),
+      -1);
+  EXPECT_EQ(first.indices, (std::set<int>{-7, INT_MAX / 4 - 7, INT_MAX / 2 - 7, 1610612735 - 7}));
+}
+
 TEST_F(KernelRuntime, RunsNoIterationOfAnEmptyLoop) {
   EXPECT_EQ(halide_do_par_for(nullptr, note, 5, 0, record.closure()), 0);
   EXPECT_EQ(halide_do_par_for(nullptr, note, 5, -1, record.closure()), 0);

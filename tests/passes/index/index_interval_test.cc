@@ -10,10 +10,12 @@ namespace {
 
 const Expr o = axis_value("o"), i = axis_value("i"), j = axis_value("j");
 
-// `o` stays fixed; i takes 0 to 3, j takes 0 to B - 1; u varies, nobody knows how far.
+// `o` stays fixed; i takes 0 to 3, j takes 0 to B - 1, t counts the tiles of 4 of B; u varies,
+// nobody knows how far.
 std::optional<Range> range(const std::string& name) {
   if (name == "i") return Range{0, 3};
   if (name == "j") return Range{0, Extent::size("B") - Extent(1)};
+  if (name == "t") return range_below((size_value("B") + 3) / 4);
   if (name == "u") return Range::unknown();
   return std::nullopt;
 }
@@ -43,6 +45,27 @@ TEST(IndexInterval, QuotientsOfWhatDivides) {
   EXPECT_EQ(of((o * 8 + i) / 4), "o * 2 .. +0");
   EXPECT_EQ(of((o * 8 + i) % 4), "0 .. +3");
   EXPECT_EQ(of((o * 3 + i) % 5), "0 .. +4");
+}
+
+TEST(IndexInterval, QuotientsAreRoundedDown) {
+  EXPECT_EQ(of((i - 3) / 2), "-2 .. +2");
+  EXPECT_EQ(of((i - 4) / 2), "-2 .. +1");
+  EXPECT_EQ(of((i + 5) / 4), "1 .. +1");
+}
+
+TEST(IndexInterval, ARemainderThatWrapsMayBeAny) {
+  EXPECT_EQ(of((i + 4) % 8), "4 .. +3");
+  EXPECT_EQ(of((i + 2) % 4), "0 .. +3");
+  EXPECT_EQ(of((i - 4) % 8), "4 .. +3");
+  EXPECT_EQ(of((i - 2) % 8), "0 .. +7");
+}
+
+TEST(IndexInterval, TheNumberOfATileIsKnownTimesItsLength) {
+  const Expr t = axis_value("t");
+  EXPECT_EQ(of(t * 4), "0 .. +B - 1");
+  EXPECT_EQ(of(t * -8 + i), "-2 * B + 2 .. +2*B + 1");
+  EXPECT_EQ(of(t), "none");
+  EXPECT_EQ(of(t * 6), "none");
 }
 
 TEST(IndexInterval, MinAndMaxOfNumbers) {

@@ -262,6 +262,18 @@ TEST_F(LowerRefusesSharing, AReductionLoop) {
   refused(schedule, "other.compute_with(total, k)", "axes that are not reduced, got k");
 }
 
+// Of one of the two only: the other one has an axis of that name.
+TEST_F(LowerRefusesSharing, AReductionLoopOfEither) {
+  const Axis r("r", 3);
+  Tensor wide = compute("wide", {m, k}, sum(r, x_(m, k) * cast(f32, Expr(r))));
+  Tensor both = compute("both", {m, k}, total_(m) + wide(m, k));
+  Schedule with_total(both), with_wide(both);
+  with_total[wide].compute_with(total_, k);
+  refused(with_total, "wide.compute_with(total, k)", "axes that are not reduced, got k");
+  with_wide[total_].compute_with(wide, k);
+  refused(with_wide, "total.compute_with(wide, k)", "axes that are not reduced, got k");
+}
+
 TEST_F(LowerRefusesSharing, AtAnotherPlace) {
   s_[q_].compute_at(z_, m).compute_with(p_, m);
   refused(s_, "q.compute_with(p, m)", "got q at z.m and p at the root");

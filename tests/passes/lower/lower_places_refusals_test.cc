@@ -230,6 +230,19 @@ TEST_F(LowerRefuses, RegistersForSomethingLarge) {
   refused(schedule, "a.store_in(registers)", "at most 32768 bytes, got 40000");
 }
 
+TEST_F(LowerRefuses, StackForOneElementTooMany) {
+  const auto on_the_stack = [](int64_t elements) {
+    const Axis i("i", elements);
+    Tensor a = compute("a", {i}, input("x", f32, {elements})(i) * 2.0f);
+    Schedule schedule(compute("z", {i}, a(i) + 1.0f));
+    schedule[a].store_in(Memory::stack);
+    return schedule;
+  };
+  const Schedule fits = on_the_stack(8192);
+  EXPECT_NO_THROW(lower(fits.graph(), fits));
+  refused(on_the_stack(8193), "a.store_in(stack)", "at most 32768 bytes, got 32772");
+}
+
 TEST_F(LowerRefuses, StackForARunTimeSize) {
   const Axis i("i", Extent::size("B"));
   Tensor a = compute("a", {i}, input("x", f32, {Extent::size("B")})(i) * 2.0f);

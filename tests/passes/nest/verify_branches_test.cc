@@ -80,6 +80,12 @@ TEST(VerifyBranches, RefusesANumberForACondition) {
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "a specialization that is no condition");
 }
 
+TEST(VerifyBranches, RefusesAConditionOverAnAxis) {
+  LoopNest nest = branched();
+  nest.stages[0].specializations[0].condition = axis_value("m") == 4;
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a specialization that depends on m");
+}
+
 TEST(VerifyBranches, RefusesATransformOfALoopThatTheCaseHasNot) {
   LoopNest nest = branched();
   nest.stages[0].specializations[1].transforms.push_back(

@@ -62,6 +62,16 @@ TEST(VerifyNestTables, RefusesAConstantWithoutItsBytes) {
           {"c", DType::f32, BufferRole::constant, {3}, std::make_shared<std::vector<uint8_t>>(8)}));
 }
 
+TEST(VerifyNestTables, RefusesAConstantWithMoreBytesThanItNeeds) {
+  EXPECT_BROKEN("constant c without the bytes that [3] needs",
+                nest->buffers.insert(nest->buffers.begin() + 4,
+                                     {"c",
+                                      DType::f32,
+                                      BufferRole::constant,
+                                      {3},
+                                      std::make_shared<std::vector<uint8_t>>(13)}));
+}
+
 TEST(VerifyNestTables, RefusesAShapeWithAnUnknownSize) {
   EXPECT_BROKEN("buffer x uses the unknown size B", nest->buffers[0].shape[0] = Extent::size("B"));
 }
@@ -170,6 +180,15 @@ TEST(VerifyNestTables, RefusesAPackOfAnotherWeight) {
   LoopNest nest = packed_nest();
   nest.packs[0].weight = "b";
   EXPECT_INTERNAL_ERROR(verify_nest_tables(nest), "whose nest does not take b to w_packed");
+}
+
+// A caller tells a packed weight from one that is not by its rank.
+TEST(VerifyNestTables, RefusesAPackOfTheSameRank) {
+  LoopNest nest = packed_nest();
+  LoopNest pack = *nest.packs[0].nest;
+  pack.buffers[0].shape = {3, 8, 1};
+  nest.packs[0].nest = std::make_shared<const LoopNest>(pack);
+  EXPECT_INTERNAL_ERROR(verify_nest_tables(nest), "of the same rank, which no caller could tell");
 }
 
 TEST(VerifyNestTables, RefusesAPackOfAnotherShape) {
