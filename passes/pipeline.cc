@@ -8,6 +8,7 @@
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
 #include "passes/analyse/machine_model.h"
+#include "passes/derive/sibling_loops.h"
 #include "passes/fuse/estimate_fusions.h"
 #include "passes/fuse/expect_fused.h"
 #include "passes/fuse/fuse_epilogues.h"
@@ -71,13 +72,18 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
           ? fuse_epilogues(graph, learn_from(graph, target, fusion.measured, policy_of(rules)),
                            &report)
           : graph;
+  dump("fuse_epilogues", grouped);
+  DeriveOptions derive = options;
+  derive.siblings = sibling_policy_of(rules, [&](const SiblingCandidate& candidate) {
+    return options.siblings ? (*options.siblings)(candidate)
+                            : why_not_worth_sharing(candidate, target);
+  });
+  Schedule schedule = derive_schedule(graph, grouped, target, derive, &report);
+  dump("derive_schedule", schedule);
   if (options.fuse) expect_fused(graph, grouped, report, rules.fail_on_unfused);
   if (!target.is_tile_machine()) {
     report = estimate_fusions(graph, std::move(report), machine_model(target));
   }
-  dump("fuse_epilogues", grouped);
-  Schedule schedule = derive_schedule(graph, grouped, target, options);
-  dump("derive_schedule", schedule);
   LoopNest nest = lower_in_steps(grouped, schedule, &dump);
   verify_graph(grouped);
   return {grouped, report, schedule, nest};

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "dsl/error.h"
+#include "passes/fuse/find_siblings.h"
 #include "passes/fuse/named_pattern.h"
 
 namespace emulsion {
@@ -25,6 +26,19 @@ std::string reason_for(const std::string& name, const FusionReport& report) {
   return "nothing was fused";
 }
 
+// Every decision on siblings, which are no group of the graph.
+void expect_siblings(const FusionReport& report) {
+  bool found = false;
+  for (const FusionDecision& decision : report.decisions) {
+    if (decision.pattern != kSiblings) continue;
+    found = true;
+    if (decision.fused) continue;
+    fail("fail_on_unfused: expected the siblings {} and {} to share a loop, got them apart: {}",
+         decision.producer, decision.consumer, decision.reason);
+  }
+  if (!found) fail("fail_on_unfused: expected siblings in the graph, got none");
+}
+
 }  // namespace
 
 void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& report,
@@ -36,6 +50,10 @@ void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& 
     return found == groups.end() ? op->name : found->second;
   };
   for (const std::string& name : names) {
+    if (name == kSiblings) {
+      expect_siblings(report);
+      continue;
+    }
     NamedPattern pattern("fail_on_unfused", name);
     bool found = false;
     for (const OpPtr& op : graph.ops()) {

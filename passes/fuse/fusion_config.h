@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "dsl/target.h"
+#include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/measured_fusions.h"
 
@@ -60,6 +61,9 @@ const FusionRules& rules_for(const FusionConfig& config, const Target& target);
 
 // Refuses what the rules do not allow. With enabled = false that is everything.
 FusionPolicy policy_of(const FusionRules& rules);
+// The same of siblings: `least_elements` of each, `largest_group` of all comprehensions in their
+// loop. What the rules allow, `otherwise` decides.
+SiblingPolicy sibling_policy_of(const FusionRules& rules, SiblingPolicy otherwise);
 
 }  // namespace emulsion
 

@@ -20,7 +20,8 @@ void add_gain(const std::optional<FusionGain>& gain, Json* json) {
 }  // namespace
 
 const std::vector<std::string>& fusion_patterns() {
-  static const std::vector<std::string> kPatterns = {"contraction epilogue", "elementwise chain"};
+  static const std::vector<std::string> kPatterns = {"contraction epilogue", "elementwise chain",
+                                                     kSiblings};
   return kPatterns;
 }
 

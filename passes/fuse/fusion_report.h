@@ -41,8 +41,10 @@ struct FusionReport {
   int fused_count() const;
 };
 
-// What fuse_epilogues() fuses: "contraction epilogue", an elementwise op onto a matmul, a
-// convolution and the like, and "elementwise chain".
+inline constexpr char kSiblings[] = "siblings";
+// What is fused: by fuse_epilogues() "contraction epilogue", an elementwise op onto a matmul, a
+// convolution and the like, and "elementwise chain"; and "siblings" (find_siblings.h), which have
+// one loop.
 const std::vector<std::string>& fusion_patterns();
 
 // One line an edge: "contraction epilogue, mm -> y: fused", "s -> z: not fused: expected ...".

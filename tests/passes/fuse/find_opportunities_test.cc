@@ -31,7 +31,7 @@ Graph three_places() {
 
 TEST(FindOpportunities, GroupsAndEdgesByWhatTheySave) {
   const auto found = find_opportunities(three_places(), slow_memory());
-  ASSERT_EQ(found.size(), 4u);
+  ASSERT_EQ(found.size(), 5u);
   EXPECT_THAT(found[0].operations, ElementsAre("mm", "t", "layer"));
   EXPECT_EQ(found[0].pattern, "contraction epilogue");
   EXPECT_TRUE(found[0].legal());
