@@ -12,7 +12,6 @@
 #include "dsl/error.h"
 #include "dsl/types.h"
 #include "passes/analyse/count_flops.h"
-#include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fusion_legality.h"
 
 namespace emulsion {
@@ -71,7 +70,7 @@ class Passes {
     const size_t p = position_of(decision->producer), c = position_of(decision->consumer);
     Pass& producer = passes_[p];
     Pass& consumer = passes_[c];
-    const bool siblings = decision->pattern == kSiblings;
+    const bool siblings = is_of_siblings(*decision);
     if (producer.known && consumer.known) {
       const double apart = producer.bytes() + consumer.bytes();
       const double bytes =

@@ -4,7 +4,6 @@
 #include <unordered_map>
 
 #include "dsl/error.h"
-#include "passes/fuse/find_siblings.h"
 #include "passes/fuse/named_pattern.h"
 
 namespace emulsion {
@@ -26,17 +25,17 @@ std::string reason_for(const std::string& name, const FusionReport& report) {
   return "nothing was fused";
 }
 
-// Every decision on siblings, which are no group of the graph.
-void expect_siblings(const FusionReport& report) {
+// Every decision of that pattern: siblings are no group of the graph.
+void expect_siblings(const std::string& pattern, const FusionReport& report) {
   bool found = false;
   for (const FusionDecision& decision : report.decisions) {
-    if (decision.pattern != kSiblings) continue;
+    if (decision.pattern != pattern) continue;
     found = true;
     if (decision.fused) continue;
-    fail("fail_on_unfused: expected the siblings {} and {} to share a loop, got them apart: {}",
-         decision.producer, decision.consumer, decision.reason);
+    fail("fail_on_unfused: expected the {} {} and {} to be computed together, got them apart: {}",
+         pattern, decision.producer, decision.consumer, decision.reason);
   }
-  if (!found) fail("fail_on_unfused: expected siblings in the graph, got none");
+  if (!found) fail("fail_on_unfused: expected {} in the graph, got none", pattern);
 }
 
 }  // namespace
@@ -50,8 +49,8 @@ void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& 
     return found == groups.end() ? op->name : found->second;
   };
   for (const std::string& name : names) {
-    if (name == kSiblings) {
-      expect_siblings(report);
+    if (name == kSiblings || name == kSiblingProducts) {
+      expect_siblings(name, report);
       continue;
     }
     NamedPattern pattern("fail_on_unfused", name);

@@ -9,6 +9,7 @@
 #include "passes/fuse/estimate_fusions.h"
 #include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/join_products.h"
 
 namespace emulsion {
 namespace {
@@ -82,7 +83,7 @@ std::vector<FusionOpportunity> siblings_of(const FusionReport& report) {
   std::vector<FusionOpportunity> found;
   std::map<std::string, size_t> of_first;
   for (const FusionDecision& d : report.decisions) {
-    if (!d.fused || d.pattern != kSiblings) continue;
+    if (!d.fused || !is_of_siblings(d)) continue;
     const auto [at, is_new] = of_first.emplace(d.producer, found.size());
     if (is_new) {
       found.push_back({d.pattern, {d.producer, d.consumer}, std::nullopt, d.gain});
@@ -114,13 +115,20 @@ std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Mach
   FusionReport report;
   const Graph grouped = fuse_epilogues(graph, always_fuse, &report);
   find_siblings(grouped, share_always, &report);
+  FusionReport products;
+  join_products(graph, always_join, &products);
+  products = estimate_fusions(graph, std::move(products), machine, sizes);
   report = estimate_fusions(graph, std::move(report), machine, sizes);
   Groups groups;
   for (const FusionDecision& edge : report.decisions) {
-    if (edge.fused && edge.pattern != kSiblings) groups.join(edge);
+    if (edge.fused && !is_of_siblings(edge)) groups.join(edge);
   }
   std::vector<FusionOpportunity> found = groups.found(graph);
-  for (FusionOpportunity& siblings : siblings_of(report)) found.push_back(std::move(siblings));
+  for (const FusionReport* of : {&report, &products}) {
+    for (FusionOpportunity& siblings : siblings_of(*of)) found.push_back(std::move(siblings));
+  }
+  report.decisions.insert(report.decisions.end(), products.decisions.begin(),
+                          products.decisions.end());
   for (const FusionDecision& edge : report.decisions) {
     if (edge.fused) continue;
     found.push_back({edge.pattern, {edge.producer, edge.consumer}, edge.reason, edge.gain});

@@ -240,4 +240,15 @@ SiblingPolicy sibling_policy_of(const FusionRules& rules, SiblingPolicy otherwis
   };
 }
 
+JoinPolicy join_policy_of(const FusionRules& rules, JoinPolicy otherwise) {
+  return [rules, otherwise = std::move(otherwise)](
+             const JoinCandidate& candidate) -> std::optional<std::string> {
+    for (const OpPtr& product : candidate.products) {
+      const auto count = static_cast<int64_t>(candidate.products.size());
+      if (auto reason = why_not_by(rules, kSiblingProducts, *product, count)) return reason;
+    }
+    return otherwise(candidate);
+  };
+}
+
 }  // namespace emulsion

@@ -234,7 +234,7 @@ TEST(FindSiblings, ThatMustNotStayApart) {
   EXPECT_NO_THROW(expect_siblings(Graph({relu(x, "a"), exp(x, "b")}), share_always));
   const auto never = [](const SiblingCandidate&) { return std::optional<std::string>("no"); };
   EXPECT_ERROR(expect_siblings(Graph({relu(x, "a"), exp(x, "b")}), never),
-               "expected the siblings a and b to share a loop, got them apart: no");
+               "expected the siblings a and b to be computed together, got them apart: no");
   EXPECT_ERROR(expect_siblings(Graph(relu(x, "a")), share_always),
                "expected siblings in the graph, got none");
 }
