@@ -213,7 +213,8 @@ class StageSchedule {
   // `axis` is a reduction axis or a loop that splits and fuses made of some; the loops that are
   // left stay reduced in `partial`. Before it on this operation: only such splits and fuses, which
   // become axes. k in lanes of 8: split(k, k, lane, 8).rfactor(lane, "partial"). The order of a
-  // float sum changes.
+  // float sum changes. Again on the same operation, for the loop that is left: by halves of the
+  // lanes, split(lane, lane, half, 4).rfactor(half, "halves").
   StageSchedule& rfactor(const Axis& axis, const std::string& partial);
   // for k: s += e         ->  for k: s atomic += e
   // Allows vectorize and parallel on the loops of reduction axes, of integers: their result does

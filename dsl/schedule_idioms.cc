@@ -153,15 +153,27 @@ StageSchedule& sliding_window(StageSchedule& stage, const std::string& consumer,
 
 StageSchedule& reduce_in_lanes(Schedule& schedule, const std::string& stage,
                                const std::vector<Axis>& reduction, const Axis& lane, int64_t lanes,
-                               const std::string& partial) {
+                               const std::string& partial, int64_t vectors) {
   if (reduction.empty()) {
     throw ScheduleError("reduce_in_lanes: expected at least one reduction axis, got none");
   }
+  if (vectors < 1) {
+    throw ScheduleError(
+        fmt::format("reduce_in_lanes: expected at least one vector of lanes, got {}", vectors));
+  }
   const Axis& last = reduction.back();
-  schedule[stage].split(last, last, lane, lanes).rfactor(lane, partial);
+  schedule[stage].split(last, last, lane, lanes * vectors).rfactor(lane, partial);
   std::vector<Axis> order = {lane};
   order.insert(order.end(), reduction.rbegin(), reduction.rend());
-  return schedule[partial].reorder(order).vectorize(lane);
+  StageSchedule& sums = schedule[partial].reorder(order);
+  if (vectors == 1) return sums.vectorize(lane);
+  return sums.vectorize(lane, lanes).unroll(lane);
+}
+
+StageSchedule& combine_lanes(Schedule& schedule, const std::string& stage, const Axis& lane,
+                             const Axis& part, int64_t count, const std::string& fewer) {
+  schedule[stage].split(lane, lane, part, count).rfactor(part, fewer);
+  return schedule[fewer].reorder({part, lane}).vectorize(part).unroll(lane);
 }
 
 }  // namespace emulsion

@@ -116,11 +116,17 @@ StageSchedule& sliding_window(StageSchedule& stage, const std::string& consumer,
                               const Axis& at);
 
 // s = sum(k, e)  ->  partial[.., lane] = sum(k, e) in vectors; s = sum(lane, partial)
-// `reduction`: the reduction axes of the stage, outermost first; the last is the one in lanes. The
-// schedule of `partial`.
+// `reduction`: the reduction axes of the stage, outermost first; the last is the one in lanes. With
+// several vectors of lanes as many sums are under way at a time. The schedule of `partial`.
 StageSchedule& reduce_in_lanes(Schedule& schedule, const std::string& stage,
                                const std::vector<Axis>& reduction, const Axis& lane, int64_t lanes,
-                               const std::string& partial);
+                               const std::string& partial, int64_t vectors = 1);
+
+// s = sum(lane, partial)  ->  fewer[.., part] = sum(lane, partial) in vectors; s = sum(part, fewer)
+// Behind reduce_in_lanes, where one lane after another would take longer than a vector of them.
+// `count`: of the lanes that are left, a divisor of those before. The schedule of `fewer`.
+StageSchedule& combine_lanes(Schedule& schedule, const std::string& stage, const Axis& lane,
+                             const Axis& part, int64_t count, const std::string& fewer);
 
 }  // namespace emulsion
 

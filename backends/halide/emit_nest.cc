@@ -263,7 +263,7 @@ class NestEmitter {
       (of_one_side ? masks : guards).push_back({scope_.index(guard.condition), guard.mask});
     }
     const bool fma = has_fma_ && contracts_with_fma(stage, uop, loops_);
-    const UopContext context{nest_, stage, scope_, fma, options_.checked};
+    const UopContext context{nest_, stage, scope_, has_fma_, fma, options_.checked};
     return {emit_uop(uop, masks, context), guards};
   }
 

@@ -98,6 +98,7 @@ class UopEmitter {
 
   Halide::Expr body(const Expr& expr) {
     HalideScope scope = scope_.body_at(stage_, point_);
+    scope.has_fma = context_.has_fma;
     scope.read = [this](const ExprNode& node, const std::vector<Halide::Expr>& indices) {
       return read(node, indices);
     };

@@ -42,6 +42,7 @@ struct UopContext {
   const LoopNest& nest;
   const Stage& stage;
   const EmitScope& scope;
+  bool has_fma = false;             // whether the target has fused multiply-adds
   bool fused_multiply_add = false;  // whether an update may be one
   bool checked = false;             // assert each offset: see compile_options.h
 };

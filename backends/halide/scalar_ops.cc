@@ -28,12 +28,14 @@ Halide::Expr float_div(const Halide::Expr& a, const Halide::Expr& b) {
   return strict(Call::strict_div, a, b);
 }
 
-// `better`: whether b goes before a. A NaN on either side wins, as in NumPy; a tie gives a.
+// `b_is_better`: whether b goes before a. A NaN on either side wins, as in NumPy; a tie gives a.
+// The inner select is one max or min instruction, which leaves a where b is NaN.
 Halide::Expr float_choice(const Halide::Expr& a, const Halide::Expr& b,
                           const Halide::Expr& b_is_better) {
   const auto value = Halide::Internal::as_const_float(b);
-  const bool b_is_number = value && !std::isnan(*value);
-  return halide_select(b_is_number ? b_is_better : b_is_better || halide_is_nan(b), b, a);
+  Halide::Expr chosen = halide_select(b_is_better, b, a);
+  if (value && !std::isnan(*value)) return chosen;
+  return halide_select(strict(Call::strict_eq, b, b), chosen, b);
 }
 
 // Halide 21 compiles strict_le as "not greater", which is true of NaN.
@@ -163,7 +165,7 @@ Halide::Expr halide_select(const Halide::Expr& condition, const Halide::Expr& a,
   return Halide::select(condition, Halide::likely(a), Halide::likely(b));
 }
 
-Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a) {
+Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a, bool has_fma) {
   const bool is_float = a.type().is_float();
   switch (op) {
     case ExprOp::neg:
@@ -174,15 +176,15 @@ Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a) {
       if (a.type().is_uint()) return a;
       return is_float ? float_abs(a) : Halide::cast(a.type(), Halide::abs(a));
     case ExprOp::exp:
-      return float_exp(of_unknown_range(a));
+      return float_exp(of_unknown_range(a), has_fma);
     case ExprOp::log:
-      return float_log(of_unknown_range(a));
+      return float_log(of_unknown_range(a), has_fma);
     case ExprOp::sqrt:
       return Halide::sqrt(a);
     case ExprOp::tanh:
-      return float_tanh(of_unknown_range(a));
+      return float_tanh(of_unknown_range(a), has_fma);
     case ExprOp::erf:
-      return float_erf(of_unknown_range(a));
+      return float_erf(of_unknown_range(a), has_fma);
     case ExprOp::logical_not:
       return !a;
     default:

@@ -46,7 +46,7 @@ class Translator {
         break;
     }
     std::vector<Halide::Expr> args = translate_all(node.args);
-    return args.size() == 1 ? halide_unary(node.op, args[0])
+    return args.size() == 1 ? halide_unary(node.op, args[0], scope_.has_fma)
                             : halide_binary(node.op, args[0], args[1]);
   }
 

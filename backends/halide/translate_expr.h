@@ -18,6 +18,8 @@ struct HalideScope {
   std::function<Halide::Expr(const std::string& name)> size;
   // One element of a buffer; indices row-major, as in the read.
   std::function<Halide::Expr(const ExprNode& read, const std::vector<Halide::Expr>& indices)> read;
+  // Whether functions may use fused multiply-adds.
+  bool has_fma = false;
 };
 
 // A shared subexpression becomes a shared Halide expression.

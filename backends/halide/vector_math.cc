@@ -22,11 +22,16 @@ HExpr mul(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::mul, a,
 HExpr div(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::div, a, b); }
 HExpr less(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::lt, a, b); }
 
+// a * b + c, rounded once where the target can.
+HExpr multiply_add(const HExpr& a, const HExpr& b, const HExpr& c, bool has_fma) {
+  return has_fma ? fused_multiply_add(a, b, c) : add(mul(a, b), c);
+}
+
 // c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule; T is the type of x.
 template <typename T = float>
-HExpr polynomial(const HExpr& x, const std::vector<T>& c) {
+HExpr polynomial(const HExpr& x, const std::vector<T>& c, bool has_fma = false) {
   HExpr sum(c.back());
-  for (size_t i = c.size() - 1; i-- > 0;) sum = add(mul(sum, x), HExpr(c[i]));
+  for (size_t i = c.size() - 1; i-- > 0;) sum = multiply_add(sum, x, HExpr(c[i]), has_fma);
   return sum;
 }
 
@@ -36,7 +41,7 @@ constexpr float kLn2Low = -2.12194440e-4f;
 constexpr int kMantissaBits = 23;
 constexpr int kExponentBias = 127;
 
-// 1.5 * 2^23: the sum of it and a far smaller number is a whole number.
+// 1.5 * 2^23: the sum of it and a far smaller number is a whole number. Its last 22 bits are zeros.
 constexpr float kRoundsToWhole = 12582912.0f;
 
 // Of f64.
@@ -44,10 +49,8 @@ constexpr double kLn2 = 0.69314718055994531;
 constexpr int kWideMantissaBits = 52;
 constexpr int kWideExponentBias = 1023;
 
-// 2^n for a whole number n between the exponents of normal numbers.
-HExpr power_of_two(const HExpr& n) {
-  return reinterpret(Float(32), (n + kExponentBias) << kMantissaBits);
-}
+// The power of two whose exponent field is in the last bits; those above it are zeros.
+HExpr of_exponent(const HExpr& field) { return reinterpret(Float(32), field << kMantissaBits); }
 
 HExpr f64_call(const char* function, const std::vector<HExpr>& arguments) {
   return Halide::Internal::Call::make(Float(64), function, arguments,
@@ -88,29 +91,33 @@ HExpr wide_exp2(const HExpr& x) {
 }  // namespace
 
 // exp(x) = 2^n exp(r) with n = round(x / ln 2), so |r| <= ln(2) / 2. exp(r) is 1 + r + r^2 p(r),
-// where p interpolates at five Chebyshev nodes. Adding 1.5 * 2^23 and subtracting it again rounds
-// to a whole number in two instructions; floor() takes several with AVX-512 in Halide 21. 2^n is
-// applied as two factors, since 2^128 and the scale of a subnormal result are no floats themselves.
-HExpr float_exp(const HExpr& x) {
+// where p interpolates at five Chebyshev nodes. Adding 1.5 * 2^23 and more whole numbers rounds to
+// a whole number, which the last bits of the sum are: with twice the bias of exponents in it, their
+// half is the exponent field of 2^(n/2). 2^n is applied as two factors, since 2^128 and the scale
+// of a subnormal result are no floats themselves.
+HExpr float_exp(const HExpr& x, bool has_fma) {
   if (x.type().bits() == 64) return f64_call("exp", {x});
   const float overflow = 89.0f, underflow = -104.0f;
-  // Written in this order, each of the two selects is one max or min instruction.
-  HExpr above = select(less(underflow, x), x, underflow);
-  HExpr bounded = select(less(above, overflow), above, overflow);
-  HExpr whole = sub(add(mul(bounded, 1.44269504f), kRoundsToWhole), kRoundsToWhole);
-  HExpr r = sub(sub(bounded, mul(whole, kLn2High)), mul(whole, kLn2Low));
-  HExpr series = polynomial(
-      r, {1.0f, 1.0f, 0.5f, 0.166665778f, 0.0416665561f, 0.00836317334f, 0.00139261759f});
-  HExpr n = cast(Int(32), whole);
-  HExpr half = n >> 1;
-  HExpr value = mul(mul(series, power_of_two(half)), power_of_two(n - half));
-  return select(halide_is_nan(x), x, value);
+  // Written in this order, each of the two selects is one max or min instruction, and keeps NaN.
+  HExpr above = select(less(x, underflow), underflow, x);
+  HExpr bounded = select(less(overflow, above), overflow, above);
+  const float rounds = kRoundsToWhole + 2 * kExponentBias;
+  HExpr rounded = multiply_add(bounded, 1.44269504f, rounds, has_fma);
+  HExpr whole = sub(rounded, rounds);
+  HExpr high = multiply_add(whole, -kLn2High, bounded, has_fma);
+  HExpr r = multiply_add(whole, -kLn2Low, high, has_fma);
+  const std::vector<float> terms = {1.0f,          1.0f,           0.5f,          0.166665778f,
+                                    0.0416665561f, 0.00836317334f, 0.00139261759f};
+  HExpr series = polynomial(r, terms, has_fma);
+  HExpr bits = reinterpret(Halide::UInt(32), rounded);
+  HExpr half = bits >> 1;
+  return mul(mul(series, of_exponent(half)), of_exponent(bits - half));
 }
 
 // x = 2^k m with sqrt(1/2) <= m < sqrt(2); with f = m - 1 and s = f / (2 + f), log(m) = 2
 // artanh(s), whose series in s^2 is rearranged as f - s (f - t), because f is exact and the rest is
 // small beside it.
-HExpr float_log(const HExpr& x) {
+HExpr float_log(const HExpr& x, bool has_fma) {
   if (x.type().bits() == 64) return f64_call("log", {x});
   const int sqrt_half_bits = 0x3f3504f3;
   HExpr is_subnormal = less(x, std::numeric_limits<float>::min());
@@ -122,7 +129,7 @@ HExpr float_log(const HExpr& x) {
   HExpr f = sub(m, 1.0f);
   HExpr s = div(f, add(f, 2.0f));
   HExpr z = mul(s, s);
-  HExpr t = mul(z, polynomial(z, {2 / 3.0f, 2 / 5.0f, 2 / 7.0f, 2 / 9.0f}));
+  HExpr t = mul(z, polynomial<float>(z, {2 / 3.0f, 2 / 5.0f, 2 / 7.0f, 2 / 9.0f}, has_fma));
   HExpr low = sub(mul(exponent, kLn2Low), mul(s, sub(f, t)));
   HExpr value = add(mul(exponent, kLn2High), add(f, low));
   const float infinity = std::numeric_limits<float>::infinity();
@@ -155,13 +162,14 @@ HExpr float_pow(const HExpr& x, const HExpr& y) {
 }
 
 // Near zero Lambert's continued fraction, cut off and written as one quotient; elsewhere by exp.
-HExpr float_tanh(const HExpr& x) {
+HExpr float_tanh(const HExpr& x, bool has_fma) {
   if (x.type().bits() == 64) return f64_call("tanh", {x});
   HExpr z = mul(x, x);
-  HExpr near = div(mul(x, polynomial(z, {135135.0f, 17325.0f, 378.0f, 1.0f})),
-                   polynomial(z, {135135.0f, 62370.0f, 3150.0f, 28.0f}));
+  const std::vector<float> above = {135135.0f, 17325.0f, 378.0f, 1.0f};
+  const std::vector<float> below = {135135.0f, 62370.0f, 3150.0f, 28.0f};
+  HExpr near = div(mul(x, polynomial(z, above, has_fma)), polynomial(z, below, has_fma));
   HExpr size = Halide::abs(x);
-  HExpr far = sub(1.0f, div(2.0f, add(float_exp(mul(size, 2.0f)), 1.0f)));
+  HExpr far = sub(1.0f, div(2.0f, add(float_exp(mul(size, 2.0f), has_fma), 1.0f)));
   far = select(less(x, 0.0f), halide_unary(ExprOp::neg, far), far);
   return select(less(size, 0.625f), near, far);
 }
@@ -169,7 +177,7 @@ HExpr float_tanh(const HExpr& x) {
 // Near zero the Maclaurin series, (2 / sqrt(pi)) sum (-1)^n x^(2n+1) / (n! (2n+1)). From 1 to 4,
 // where erf is 1 for a float, the polynomial that interpolates erf - 1 at 16 Chebyshev nodes, in u
 // = (|x| - 2.5) / 1.5.
-HExpr float_erf(const HExpr& x) {
+HExpr float_erf(const HExpr& x, bool has_fma) {
   if (x.type().bits() == 64) return f64_call("erf", {x});
   std::vector<float> maclaurin;
   double factorial = 1;
@@ -177,7 +185,7 @@ HExpr float_erf(const HExpr& x) {
     if (n > 0) factorial *= -n;
     maclaurin.push_back(static_cast<float>(1.1283791670955126 / (factorial * (2 * n + 1))));
   }
-  HExpr near = mul(x, polynomial(mul(x, x), maclaurin));
+  HExpr near = mul(x, polynomial(mul(x, x), maclaurin, has_fma));
   static const std::vector<float> kInterpolated = {
       -0.000406952492f, 0.00326742533f,  -0.0122527875f,  0.0281816822f,
       -0.0436521242f,   0.0464508856f,   -0.0318647668f,  0.0092893637f,
@@ -186,7 +194,7 @@ HExpr float_erf(const HExpr& x) {
   HExpr size = Halide::abs(x);
   HExpr bounded = select(less(4.0f, size), 4.0f, size);
   HExpr u = mul(sub(bounded, 2.5f), 1 / 1.5f);
-  HExpr far = add(1.0f, polynomial(u, kInterpolated));
+  HExpr far = add(1.0f, polynomial(u, kInterpolated, has_fma));
   far = select(less(x, 0.0f), halide_unary(ExprOp::neg, far), far);
   return select(less(size, 1.0f), near, far);
 }

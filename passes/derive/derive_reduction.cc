@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "dsl/affine.h"
+#include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
@@ -129,6 +130,18 @@ Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_row
   return outer;
 }
 
+// How many vectors of lanes are added to at a time, so that one addition need not wait for another:
+// as many as go into the extent without a rest, if any do.
+int64_t vectors_under_way(const Axis& reduction, int64_t lanes) {
+  constexpr int64_t kMost = 4;
+  const std::optional<int64_t> extent = reduction.extent().as_constant();
+  if (!extent) return kMost;
+  for (int64_t count = kMost; count > 1; --count) {
+    if (*extent % (count * lanes) == 0) return count;
+  }
+  return std::clamp<int64_t>(*extent / lanes, 1, kMost);
+}
+
 std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes) {
   std::optional<Pixels> pixels = match_pixels(op, lanes);
   return pixels && walks_pixels(op, *pixels) ? pixels : std::nullopt;
@@ -196,17 +209,38 @@ Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool wh
 }
 
 bool has_sums_in_lanes(const Op& op, const Target& target) {
+  constexpr int64_t kShortest = 8;
   const Axis& last = op.reduction_axes.back();
-  const std::optional<int64_t> extent = last.extent().as_constant();
-  return (!extent || *extent >= 2 * value_lanes(op, target)) &&
+  const int64_t least = std::min(kShortest, 2 * value_lanes(op, target));
+  return last.extent().as_constant().value_or(least) >= least &&
          is_contiguous_in_a_read(op, last.name(), true);
 }
 
-StageSchedule& derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule) {
-  const std::string partial = fresh_stage(*schedule, op.name + "_lanes");
-  const Axis lane(fresh_axis(op, "lane"));
-  return reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, value_lanes(op, target),
-                         partial);
+SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule) {
+  constexpr int64_t kFewLanes = 4;  // are added up one by one
+  int64_t lanes = value_lanes(op, target);
+  // Of a row that is shorter than a vector there are shorter vectors.
+  while (op.reduction_axes.back().extent().as_constant().value_or(lanes) < lanes) lanes /= 2;
+  int64_t count = lanes * vectors_under_way(op.reduction_axes.back(), lanes);
+  SumsInLanes made;
+  Axis lane(fresh_axis(op, "lane"));
+  made.stages.push_back(fresh_stage(*schedule, op.name + "_lanes"));
+  reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, made.stages.back(),
+                  count / lanes);
+  while (count > kFewLanes) {
+    count = count > lanes ? lanes : std::max<int64_t>(count / kFewLanes, 2);
+    const Axis part(fresh_axis(op, fmt::format("lane{}", count)));
+    made.stages.push_back(fresh_stage(*schedule, fmt::format("{}_lanes{}", op.name, count)));
+    combine_lanes(*schedule, op.name, lane, part, count, made.stages.back());
+    lane = part;
+  }
+  if (count <= kFewLanes) (*schedule)[op.name].unroll(lane);
+  return made;
+}
+
+void SumsInLanes::compute_at(const std::string& consumer, const Axis& at,
+                             Schedule* schedule) const {
+  for (const std::string& stage : stages) (*schedule)[stage].compute_at(consumer, at);
 }
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
@@ -216,10 +250,10 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     return derive_shared_sums(op, op, target, schedule);
   }
   if (has_sums_in_lanes(op, target)) {
-    StageSchedule& lanes = derive_sums_in_lanes(op, target, schedule);
+    const SumsInLanes lanes = derive_sums_in_lanes(op, target, schedule);
     const std::optional<Axis> tasks =
         share_sums(op, op, op.axes.size(), target, std::nullopt, &stage);
-    if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()));
+    if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()), schedule);
     return;
   }
   // Neither way is open: vectors along the last axis, results in memory.

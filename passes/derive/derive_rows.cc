@@ -69,10 +69,10 @@ std::vector<Axis> row_axes(const RowGroup& group) {
   return {reader.axes.begin(), reader.axes.begin() + static_cast<std::ptrdiff_t>(group.rows)};
 }
 
-// The vectors of a member along its rows, and what is computed for it inside. Returns the stage of
-// partial sums that place_sums has to place, if there is one.
-StageSchedule* derive_member(const Op& op, size_t rows, bool whole_rows, const Target& target,
-                             Schedule* schedule) {
+// The vectors of a member along its rows, and what is computed for it inside. Returns the partial
+// sums that place_sums has to place, if there are any.
+SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, const Target& target,
+                          Schedule* schedule) {
   const Op& result = result_of(op);
   const Op* sums = sums_of(op);
   for (const OpPtr& member : op.members) {
@@ -80,28 +80,28 @@ StageSchedule* derive_member(const Op& op, size_t rows, bool whole_rows, const T
   }
   if (sums != nullptr && keeps_sums_in_registers(*sums, target)) {
     derive_sums(*sums, result, target, whole_rows, schedule);
-    return nullptr;
+    return {};
   }
-  if (sums != nullptr) return &derive_sums_in_lanes(*sums, target, schedule);
+  if (sums != nullptr) return derive_sums_in_lanes(*sums, target, schedule);
   if (result.axes.size() > rows) {
     vectorize_points(result, result.axes[vector_axis(result, target)], target,
                      &(*schedule)[result.name], whole_rows);
   }
-  return nullptr;
+  return {};
 }
 
 // `row`: the innermost of the loops of a member that say which row.
-void place_sums(const Op& op, size_t rows, const Axis& row, StageSchedule* lanes,
+void place_sums(const Op& op, size_t rows, const Axis& row, const SumsInLanes& lanes,
                 Schedule* schedule) {
-  if (lanes == nullptr) return;
+  if (lanes.stages.empty()) return;
   const Op& result = result_of(op);
   const Op& sums = *sums_of(op);
   const Axis& at = result.axes.size() == rows ? row : result.axes.back();
   if (&sums == &result) {
-    lanes->compute_at(result.name, at);
+    lanes.compute_at(result.name, at, schedule);
   } else {
     (*schedule)[sums.name].compute_at(result.name, at);
-    lanes->compute_at(sums.name, sums.axes.back());
+    lanes.compute_at(sums.name, sums.axes.back(), schedule);
   }
 }
 
@@ -121,13 +121,16 @@ bool pays_to_group(const RowGroup& group, const Target& target) {
   return element_count(rows).value_or(least) >= least;
 }
 
-void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule) {
+void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
+                 const BlockLoops* blocks) {
   const Op& reader = result_of(*group.reader);
   StageSchedule& stage = (*schedule)[reader.name];
-  StageSchedule* const lanes = derive_member(*group.reader, group.rows, true, target, schedule);
+  const SumsInLanes lanes = derive_member(*group.reader, group.rows, true, target, schedule);
   const std::vector<Axis> loops = row_axes(group);
-  const size_t shared = wakes_threads(group, target) ? count_shared(loops, target) : 0;
+  const bool has_threads = blocks == nullptr && wakes_threads(group, target);
+  const size_t shared = has_threads ? count_shared(loops, target) : 0;
   Axis row = loops.back();
+  if (blocks != nullptr) stage.compute_at(blocks->reader, blocks->block);
   if (shared > 0) {
     const Axis tasks = fuse_leading(reader, loops, shared, &stage);
     parallel_from(stage, tasks, most_points(group), points_for_threads(group));
@@ -136,7 +139,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   place_sums(*group.reader, group.rows, row, lanes, schedule);
   for (const RowGroup::Producer& producer : group.producers) {
     const Op& op = result_of(*producer.op);
-    StageSchedule* const partial =
+    const SumsInLanes partial =
         derive_member(*producer.op, group.rows, producer.whole_rows, target, schedule);
     (*schedule)[op.name].compute_at(reader.name, row);
     place_sums(*producer.op, group.rows, op.axes[group.rows - 1], partial, schedule);

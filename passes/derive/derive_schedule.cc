@@ -201,6 +201,12 @@ Schedule derive_schedule(const Graph& graph, const Graph& as_grouped, const Targ
     if (const OpPtr* op = grouped.find(name)) done.insert(op->get());
   }
   if (options.fuse) {
+    for (const BlockGroup& blocks : row_blocks(grouped, target, done)) {
+      derive_row_blocks(blocks, target, options, &schedule);
+      done.insert({blocks.reader, blocks.rows.reader});
+      for (const RowGroup::Producer& producer : blocks.rows.producers) done.insert(producer.op);
+      done.insert(blocks.products.begin(), blocks.products.end());
+    }
     for (const RowGroup& group : row_groups(grouped, target, done)) {
       derive_rows(group, target, &schedule);
       done.insert(group.reader);

@@ -26,8 +26,13 @@
 //   softmax, norms, losses:     row by row, everything at the row of the last operation; vectors
 //   what combines rows and      along the row, sums in lanes, one row at a time in a cache; threads
 //   goes on with them           over rows
-//   reduction, last axis        partial results in lanes (rfactor), at run-time lengths too;
-//                               threads over rows
+//   attention: a contraction    a block of rows at a time: the products that the rows are made
+//   of rows that are combined   of, the rows, the contraction; only a block of each is stored.
+//                               What does not lie along the columns (keys) is turned once for all
+//                               blocks; threads over what is outside (heads), or over blocks
+//   reduction, last axis        partial results in several vectors of lanes, which are then
+//                               combined in vectors (rfactor), at run-time lengths too; threads
+//                               over rows
 //   reduction of many rows,     vectors along the columns, several rows at a time, results in
 //   more columns than fit       memory; threads over other axes, or wide blocks of columns
 //   registers

@@ -14,6 +14,7 @@
 #include "dsl/target.h"
 #include "passes/analyse/recognise_op.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/derive/row_blocks.h"
 #include "passes/derive/row_groups.h"
 #include "passes/derive/window_chains.h"
 
@@ -29,6 +30,9 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
                                   std::optional<int64_t> panel = std::nullopt,
                                   std::optional<int64_t> between = std::nullopt);
 
+// That number of an operation.
+int64_t registers_between(const Op& op, const Target& target);
+
 // One contraction and what is fused onto it; `result` is the op that the outside reads (the
 // contraction itself when nothing is fused).
 struct ContractionGroup {
@@ -39,6 +43,28 @@ struct ContractionGroup {
 // False when the contraction has no shape that this strategy covers; then nothing was added.
 bool derive_contraction(const ContractionGroup& group, const Target& target,
                         const DeriveOptions& options, Schedule* schedule);
+
+// The loops of a contraction that reads what is computed by blocks of its rows (row_blocks.h).
+struct BlockLoops {
+  int64_t rows;                // of a block
+  std::string reader;          // whose loops they are
+  Axis block;                  // over the blocks
+  std::optional<Axis> around;  // the innermost one outside, if there is one
+};
+// Whether a contraction can be computed by blocks of its rows, which its last axis but one says:
+// nothing is packed for it, and what it reads along the columns it reads in one way.
+bool has_blocks_of_rows(const Op& op, const Target& target);
+// The rows of a register tile of it, of blocks of `rows`.
+int64_t rows_of_tile(const Op& op, int64_t rows, const Target& target);
+//   parallel outer: for block: for panel: for tile: alloc sums: ...
+BlockLoops derive_reader_of_blocks(const ContractionGroup& group, int64_t rows,
+                                   const Target& target, const DeriveOptions& options,
+                                   Schedule* schedule);
+// What that reader reads of its rows, or what that is made of: computed in the loop over blocks.
+void derive_product_in_blocks(const ContractionGroup& group, const BlockLoops& blocks,
+                              const Target& target, const DeriveOptions& options,
+                              Schedule* schedule);
+
 // Whether it has the shape that register tiles are for: columns that only one operand has.
 bool has_register_tiles(const Op& op);
 // Whether the body reads the tensor of that read at other indices too.
@@ -100,7 +126,14 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
 
 // A group whose operations are computed row by row (row_groups.h):
 //   parallel rows: the producers' row; the reader's row
-void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule);
+// With `blocks`, a part of these for each of them:
+//   for block: for rows: the producers' row; the reader's row
+void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
+                 const BlockLoops* blocks = nullptr);
+
+// A group whose last operation is a contraction that reads rows of the others (row_blocks.h).
+void derive_row_blocks(const BlockGroup& blocks, const Target& target, const DeriveOptions& options,
+                       Schedule* schedule);
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 // Whether some read walks memory with this axis, its last index moving by one element a step: one
@@ -134,10 +167,14 @@ void derive_shared_sums(const Op& sums, const Op& result, const Target& target, 
 
 // Whether partial sums can lie in lanes along the last reduction axis.
 bool has_sums_in_lanes(const Op& op, const Target& target);
-//   lanes: [start values]; for k: vector of lanes += ...
-//   s = sum of the lanes
-// Returns the stage of the lanes, which has no place yet.
-StageSchedule& derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule);
+//   lanes: [start values]; for k: several vectors of lanes += ...
+//   fewer = sums of the lanes, in vectors, ..; s = sum of the last few
+struct SumsInLanes {
+  std::vector<std::string> stages;  // the lanes, then the fewer; they have no places yet
+
+  void compute_at(const std::string& consumer, const Axis& at, Schedule* schedule) const;
+};
+SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule);
 
 // Whether `axis` alone moves the last index of the read, by one element a step.
 bool is_along(const Expr& read, const Axis& axis);

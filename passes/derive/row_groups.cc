@@ -12,35 +12,6 @@
 namespace emulsion {
 namespace {
 
-using Reason = std::optional<std::string>;
-
-Reason why_not_operation(const Op& op) {
-  if (op.kind != OpKind::compute && op.kind != OpKind::fused) {
-    return fmt::format("expected {} to be computed", op.name);
-  }
-  if (op.kind == OpKind::fused && !fits_one_expression(op)) {
-    return fmt::format("expected {} to be a group that fits one expression", op.name);
-  }
-  if (std::count(op.shape.begin(), op.shape.end(), Extent(0)) > 0) {
-    return fmt::format("expected {} to have elements", op.name);
-  }
-  const Op* sums = sums_of(op);
-  if (sums == nullptr) return std::nullopt;
-  if (combines_windows(*sums)) return fmt::format("expected {} to combine no windows", op.name);
-  if (has_register_tiles(*sums)) {
-    return fmt::format("expected {} to be no product that is computed in register tiles", op.name);
-  }
-  return std::nullopt;
-}
-
-bool combines_rows(const RowGroup& group) {
-  const auto combines = [](const RowGroup::Producer& p) { return sums_of(*p.op) != nullptr; };
-  if (group.producers.empty()) return false;
-  return sums_of(*group.reader) != nullptr ||
-         std::any_of(group.producers.begin(), group.producers.end(), combines);
-}
-
-// The group that ends in an operation, as large as it gets: all operands that nothing else reads.
 class GroupBuilder {
  public:
   GroupBuilder(const Op& reader, size_t rows, const Readers& readers,
@@ -91,9 +62,27 @@ class GroupBuilder {
 
 }  // namespace
 
-std::optional<std::string> why_not_by_rows(const Op& producer, const Op& reader, size_t rows) {
+std::optional<std::string> why_not_member(const Op& op) {
+  if (op.kind != OpKind::compute && op.kind != OpKind::fused) {
+    return fmt::format("expected {} to be computed", op.name);
+  }
+  if (op.kind == OpKind::fused && !fits_one_expression(op)) {
+    return fmt::format("expected {} to be a group that fits one expression", op.name);
+  }
+  if (std::count(op.shape.begin(), op.shape.end(), Extent(0)) > 0) {
+    return fmt::format("expected {} to have elements", op.name);
+  }
+  const Op* sums = sums_of(op);
+  if (sums == nullptr) return std::nullopt;
+  if (combines_windows(*sums)) return fmt::format("expected {} to combine no windows", op.name);
+  if (has_register_tiles(*sums)) {
+    return fmt::format("expected {} to be no product that is computed in register tiles", op.name);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> why_not_same_rows(const Op& producer, const Op& reader, size_t rows) {
   for (const Op* op : {&producer, &reader}) {
-    if (Reason reason = why_not_operation(*op)) return reason;
     if (rows == 0 || op->shape.size() < rows) {
       return fmt::format("expected {} to have axes that say which row, got {} of them", op->name,
                          std::min(rows, op->shape.size()));
@@ -112,6 +101,25 @@ std::optional<std::string> why_not_by_rows(const Op& producer, const Op& reader,
   return std::nullopt;
 }
 
+std::optional<std::string> why_not_by_rows(const Op& producer, const Op& reader, size_t rows) {
+  for (const Op* op : {&producer, &reader}) {
+    if (std::optional<std::string> reason = why_not_member(*op)) return reason;
+  }
+  return why_not_same_rows(producer, reader, rows);
+}
+
+RowGroup build_row_group(const Op& reader, size_t rows, const Readers& readers,
+                         const std::unordered_set<const Op*>& taken) {
+  return GroupBuilder(reader, rows, readers, taken).build();
+}
+
+bool combines_rows(const RowGroup& group) {
+  const auto combines = [](const RowGroup::Producer& p) { return sums_of(*p.op) != nullptr; };
+  if (group.producers.empty()) return false;
+  return sums_of(*group.reader) != nullptr ||
+         std::any_of(group.producers.begin(), group.producers.end(), combines);
+}
+
 std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,
                                  const std::unordered_set<const Op*>& taken) {
   const Readers readers(grouped);
@@ -121,12 +129,12 @@ std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,
   std::set<std::pair<const Op*, size_t>> hopeless;
   for (size_t i = grouped.ops().size(); i-- > 0;) {
     const Op& op = *grouped.ops()[i];
-    if (in_groups.count(&op) || why_not_operation(op)) continue;
+    if (in_groups.count(&op) || why_not_member(op)) continue;
     // Most axes say which row, and least is there at a time, unless fewer axes join more.
     std::optional<RowGroup> best;
     for (size_t rows = op.shape.size(); rows > 0; --rows) {
       if (hopeless.count({&op, rows})) continue;
-      RowGroup group = GroupBuilder(op, rows, readers, in_groups).build();
+      RowGroup group = build_row_group(op, rows, readers, in_groups);
       if (!combines_rows(group)) {
         for (const RowGroup::Producer& producer : group.producers) {
           hopeless.emplace(producer.op, rows);

@@ -12,6 +12,7 @@
 
 #include "dsl/graph.h"
 #include "dsl/target.h"
+#include "passes/derive/graph_reads.h"
 
 namespace emulsion {
 
@@ -28,9 +29,19 @@ struct RowGroup {
   size_t rows;
 };
 
+// Why an operation cannot be in a group: "expected ...", or nothing.
+std::optional<std::string> why_not_member(const Op& op);
 // Why a row of `producer` cannot be computed ahead of the row of `reader` that reads it, where the
 // first `rows` axes say which row: "expected ...", or nothing.
 std::optional<std::string> why_not_by_rows(const Op& producer, const Op& reader, size_t rows);
+// The same of the reads alone, whatever the two operations are.
+std::optional<std::string> why_not_same_rows(const Op& producer, const Op& reader, size_t rows);
+// The group that ends in an operation, as large as it gets: all operands that nothing else reads,
+// and theirs; maybe none.
+RowGroup build_row_group(const Op& reader, size_t rows, const Readers& readers,
+                         const std::unordered_set<const Op*>& taken);
+// Whether the elements of a row are combined, and something goes on with them.
+bool combines_rows(const RowGroup& group);
 // Whether it pays: rows are combined, in vectors, and a row of everything fits a cache; and the
 // threads get rows enough.
 bool pays_to_group(const RowGroup& group, const Target& target);

@@ -372,7 +372,7 @@ class StructureApplier {
  private:
   void apply_to(const size_t first, const std::vector<Directive>& directives) {
     size_t at = first;  // behind what it makes
-    bool reduced_elsewhere = false;
+    std::optional<DirectiveKind> reduced_by;
     for (const Directive& d : directives) {
       WrittenStage& self = nest_.stages[at];
       const std::string name = self.stage.name;
@@ -381,13 +381,14 @@ class StructureApplier {
         case DirectiveKind::cache_write:
         case DirectiveKind::rfactor:
           require_new_name(nest_, name, d);
-          if (reduced_elsewhere) {
+          if (reduced_by && (d.kind != *reduced_by || d.kind == DirectiveKind::cache_write)) {
             refuse(name, d,
-                   fmt::format("expected one cache_write or rfactor for each operation, got a "
-                               "second one; legal: {} of {}",
-                               to_string(d.kind), nest_.stages[first].stage.name));
+                   fmt::format("expected one cache_write, or rfactors alone, for each operation, "
+                               "got {} behind {}; legal: {} of {}",
+                               to_string(d.kind), to_string(*reduced_by), to_string(d.kind),
+                               nest_.stages[first].stage.name));
           }
-          reduced_elsewhere = true;
+          reduced_by = d.kind;
           insert(at++,
                  d.kind == DirectiveKind::cache_write ? cache_write(&self, d) : rfactor(&self, d));
           break;

@@ -183,6 +183,24 @@ TEST(ScheduleIdioms, AReductionInLanes) {
   EXPECT_EQ(text_of(s["partial"]), "reorder(lane, k, a)\nvectorize(lane)\nunroll(k)\n");
 }
 
+TEST(ScheduleIdioms, AReductionInSeveralVectorsOfLanes) {
+  Schedule s = empty();
+  reduce_in_lanes(s, "mm", {a, k}, Axis("lane"), 8, "partial", 4);
+  EXPECT_EQ(text_of(s["mm"]), "split(k, k, lane, 32)\nrfactor(lane, partial)\n");
+  EXPECT_EQ(text_of(s["partial"]),
+            "reorder(lane, k, a)\nsplit(lane, lane, lane_v, 8)\nvectorize(lane_v)\nunroll(lane)\n");
+}
+
+TEST(ScheduleIdioms, LanesThatAreCombinedInVectors) {
+  Schedule s = empty();
+  reduce_in_lanes(s, "mm", {k}, Axis("lane"), 8, "partial");
+  combine_lanes(s, "mm", Axis("lane"), Axis("part"), 2, "fewer");
+  EXPECT_EQ(text_of(s["mm"]),
+            "split(k, k, lane, 8)\nrfactor(lane, partial)\n"
+            "split(lane, lane, part, 2)\nrfactor(part, fewer)\n");
+  EXPECT_EQ(text_of(s["fewer"]), "reorder(part, lane)\nvectorize(part)\nunroll(lane)\n");
+}
+
 class IdiomRefusal : public RefusalTest {};
 TEST_P(IdiomRefusal, NamesTheCause) { check(); }
 INSTANTIATE_TEST_SUITE_P(
@@ -221,6 +239,12 @@ INSTANTIATE_TEST_SUITE_P(
            reduce_in_lanes(s, "mm", {}, Axis("lane"), 8, "partial");
          },
          "reduce_in_lanes: expected at least one reduction axis, got none"},
+        {"LanesInNoVector",
+         [] {
+           Schedule s = empty();
+           reduce_in_lanes(s, "mm", {k}, Axis("lane"), 8, "partial", 0);
+         },
+         "reduce_in_lanes: expected at least one vector of lanes, got 0"},
         {"VectorsOfAnAxisWithoutExtent", [] { vectorize_last(empty()["y"], Axis("n"), 16); },
          "axis n"},
         {"PixelsOfAnAxisWithoutExtent",

@@ -31,6 +31,9 @@ TEST_P(FormerlyIllegal, ChangesNothing) {
 
 // clang-format off
 const LegalCase kCases[] = {
+    {"RfactorTwice", "linear", {"mm.split(k, ko, ki, 4)", "mm.rfactor(ki, part)", "mm.split(ki, a, b, 2)", "mm.rfactor(b, again)"}},
+    {"RfactorTwiceOfARunTimeExtent", "batch_sum", {"y.split(r, ro, ri, 4)", "y.rfactor(ri, part)", "y.split(ri, a, b, 3)", "y.rfactor(b, again)", "again.vectorize(b)"}},
+    {"RfactorOfAllThatIsLeft", "linear", {"mm.rfactor(k, part)", "mm.rfactor(k, again)"}},
     {"MaskedLoadsOfTwoSplits", "large", {"a.split(i, io, ii, 3, predicate_loads)", "a.vectorize(j, 16, predicate_loads)"}},
     {"MaskedVectorsThatLeaveOneLane", "large", {"y.vectorize(j, 9)"}},
     {"MaskedVectorsThatLeaveOneLaneOfARunTimeSize", "batch_vector", {"a.vectorize(i, 5)"}},

@@ -30,7 +30,7 @@ const IllegalCase kStages[] = {
     {"CacheWriteIntoItself", "linear", "! mm.cache_write(mm)", "expected a name that no operation has, got mm"},
     {"CacheWriteIntoASize", "batch", "! mm.cache_write(B)", "expected a new name, got B, which is taken"},
     {"CacheWriteAfterALoop", "linear", "mm.unroll(m)\n! mm.cache_write(acc)", "expected before the directives on this operation's loops"},
-    {"CacheWriteTwice", "linear", "mm.cache_write(a1)\n! mm.cache_write(a2)", "got a second one"},
+    {"CacheWriteTwice", "linear", "mm.cache_write(a1)\n! mm.cache_write(a2)", "got cache_write behind cache_write"},
     {"CacheWriteIntoAStageThatWasMade", "linear", "biased.cache_write(acc)\n! mm.cache_write(acc)", "expected a name that no operation has, got acc"},
     // compute_inline
     {"InlineOfAnOutput", "linear", "! y.compute_inline()", "expected an operation that is not an output"},

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "backends/halide/jit.h"
@@ -79,12 +80,17 @@ float float_of(uint64_t bits) {
   return value;
 }
 
-class FunctionErrors : public testing::TestWithParam<Function> {};
+// On this machine, and as on one without fused multiply-adds.
+Target target_of(bool is_baseline) {
+  return is_baseline ? Target::parse("x86-64-linux") : Target::host();
+}
+
+class FunctionErrors : public testing::TestWithParam<std::tuple<Function, bool>> {};
 
 TEST_P(FunctionErrors, StayWithinTheBound) {
-  const Function& function = GetParam();
+  const auto& [function, is_baseline] = GetParam();
   const Tensor x = input("x", f32, {Extent::size("N")});
-  const Target target = Target::host();
+  const Target target = target_of(is_baseline);
   const JitKernel kernel(run_pipeline(Graph(function.ours(x)), target).nest, target);
   std::vector<float> in, out;
   double worst = 0;
@@ -104,13 +110,19 @@ TEST_P(FunctionErrors, StayWithinTheBound) {
     }
     looked_at += in.size();
   }
-  fmt::print("{}: at most {:.4f} units in the last place, at {:a}\n", function.name, worst, where);
+  fmt::print("{}{}: at most {:.4f} units in the last place, at {:a}\n", function.name,
+             target.has_fma() ? " with fused multiply-adds" : "", worst, where);
   EXPECT_LE(worst, function.bound) << "at " << where;
   EXPECT_GE(looked_at, kFloats / stride());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FunctionErrors, testing::ValuesIn(kFunctions),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, FunctionErrors,
+                         testing::Combine(testing::ValuesIn(kFunctions), testing::Bool()),
+                         [](const auto& info) {
+                           const bool is_baseline = std::get<1>(info.param);
+                           return std::get<0>(info.param).name +
+                                  std::string(is_baseline ? "Baseline" : "Here");
+                         });
 
 TEST(UnitsInTheLastPlace, CountWhatIsWrong) {
   EXPECT_EQ(units_in_the_last_place(1, 1), 0);

@@ -1,10 +1,12 @@
 // Sums of their own in derived schedules: in lanes or in columns, at run-time extents too, and
 // which of their loops the threads share.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
@@ -25,10 +27,47 @@ TEST(DeriveReduction, RowsOfRunTimeLengthAreSummedInLanes) {
   for (const char* level : {"v2", "v3", "v4"}) {
     const Target target = Target::parse("x86-64-" + std::string(level) + ",cores=1");
     const std::string text = derived(sum(input("x", f32, {5, kSize}), {1}, false, "s"), target);
-    EXPECT_TRUE(has(text, "lane, " + std::to_string(target.vector_lanes(f32)) + ")\n")) << text;
-    EXPECT_TRUE(has(text, "s.rfactor(lane, s_lanes)\n")) << text;
-    EXPECT_TRUE(has(text, "s_lanes.vectorize(lane)\n")) << text;
+    const std::string lanes = std::to_string(target.vector_lanes(f32));
+    const std::string four = std::to_string(4 * target.vector_lanes(f32));
+    EXPECT_TRUE(has(text, "lane, " + four + ")\ns.rfactor(lane, s_lanes)\n")) << text;
+    EXPECT_TRUE(has(text, "lane_v, " + lanes + ")\ns_lanes.vectorize(lane_v)\n")) << text;
   }
+}
+
+// As many vectors as divide the row, if any do, and at most four.
+TEST(DeriveReduction, SeveralVectorsOfLanesAreUnderWay) {
+  const std::pair<int64_t, int64_t> kLanesOfRows[] = {{8, 8},   {15, 8},  {16, 16}, {24, 24},
+                                                      {32, 32}, {40, 32}, {48, 24}, {64, 32},
+                                                      {27, 24}, {800, 32}};
+  for (const auto& [row, lanes] : kLanesOfRows) {
+    const std::string text = derived(sum(input("x", f32, {5, row}), {1}, false, "s"));
+    EXPECT_TRUE(has(text, fmt::format("s.split(r1, r1, lane, {})\n", lanes))) << row << text;
+  }
+  const std::string one = derived(sum(input("x", f64, {5, 11}), {1}, false, "s"));
+  EXPECT_TRUE(has(one, "s_lanes.split(lane, lane, lane_v, 4)\n")) << one;
+}
+
+TEST(DeriveReduction, LanesAreCombinedInVectorsUntilFewAreLeft) {
+  const auto lanes_of = [](DType dtype, const char* level) {
+    const Target target = Target::parse("x86-64-" + std::string(level) + ",cores=1");
+    const std::string text =
+        derived(reduce_max(input("x", dtype, {5, 4096}), {1}, false, "s"), target);
+    std::vector<std::string> found;
+    for (size_t at = text.find("s.rfactor("); at != std::string::npos;
+         at = text.find("s.rfactor(", at + 1)) {
+      found.push_back(text.substr(at, text.find('\n', at) - at));
+    }
+    return found;
+  };
+  const std::string first = "s.rfactor(lane, s_lanes)";
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(lanes_of(f32, "v2"), (Lines{first, "s.rfactor(lane4, s_lanes4)"}));
+  EXPECT_EQ(lanes_of(f64, "v2"), (Lines{first, "s.rfactor(lane2, s_lanes2)"}));
+  EXPECT_EQ(lanes_of(f32, "v4"),
+            (Lines{first, "s.rfactor(lane16, s_lanes16)", "s.rfactor(lane4, s_lanes4)"}));
+  EXPECT_EQ(lanes_of(i8, "v3"),
+            (Lines{first, "s.rfactor(lane32, s_lanes32)", "s.rfactor(lane8, s_lanes8)",
+                   "s.rfactor(lane2, s_lanes2)"}));
 }
 
 TEST(DeriveReduction, ColumnsOfRunTimeNumberAreSummedInVectors) {

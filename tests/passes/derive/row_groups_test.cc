@@ -156,10 +156,13 @@ TEST(RowGroups, NotWithoutACombination) {
 
 TEST(RowGroups, NotASumOfItsOwn) { EXPECT_TRUE(groups_of(Graph(sum(x(), {1}))).empty()); }
 
-TEST(RowGroups, NotRowsShorterThanTwoVectors) {
-  EXPECT_TRUE(groups_of(softmax_by_hand(64, 15)).empty());
-  EXPECT_TRUE(groups_of(softmax_by_hand(64, 3)).empty());
-  EXPECT_EQ(groups_of(softmax_by_hand(64, 16)).size(), 1U);
+TEST(RowGroups, NotRowsOfLessThanEightElements) {
+  for (const int64_t columns : {3, 7}) {
+    EXPECT_TRUE(groups_of(softmax_by_hand(64, columns)).empty()) << columns;
+  }
+  for (const int64_t columns : {8, 15, 16}) {
+    EXPECT_EQ(groups_of(softmax_by_hand(64, columns)).size(), 1U) << columns;
+  }
 }
 
 TEST(RowGroups, NotSumsAcrossTheRows) {

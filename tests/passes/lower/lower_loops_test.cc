@@ -141,6 +141,18 @@ TEST(LowerRfactor, Twice) {
   expect_nest(schedule);
 }
 
+// The lanes are combined by halves.
+TEST(LowerRfactor, TwiceOfOneOperation) {
+  const Axis i("i", 2), r("r", 20), lane("lane"), half("half");
+  Tensor s = compute("s", {i}, sum(r, input("x", f32, {2, 20})(i, r)));
+  Schedule schedule(s);
+  schedule[s].split(r, r, lane, 8).rfactor(lane, "lanes");
+  schedule[s].split(lane, lane, half, 4).rfactor(half, "halves");
+  schedule["lanes"].compute_at(s, i).reorder({lane, r}).vectorize(lane);
+  schedule["halves"].compute_at(s, i).reorder({half, lane}).vectorize(half).unroll(lane);
+  expect_nest(schedule);
+}
+
 // The steps in which an axis is left belong to the stage that reduces it.
 TEST(LowerRfactor, OfARunTimeExtentThenAnotherStage) {
   const Extent rows = Extent::size("B");

@@ -1,0 +1,206 @@
+#include "passes/derive/contraction_operands.h"
+
+#include <algorithm>
+#include <map>
+
+#include "dsl/affine.h"
+#include "dsl/error.h"
+#include "passes/derive/derive_stage.h"
+
+namespace emulsion {
+namespace {
+
+// What the generator may lay out ahead of time.
+bool is_weight(const Op& op) { return op.kind == OpKind::weight || op.kind == OpKind::constant; }
+
+// The storage of rows of that many elements starts each at another set of a cache: at an odd number
+// of lines.
+int64_t odd_lines(int64_t elements, DType dtype) {
+  constexpr int64_t kLine = 64;
+  const int64_t line = kLine / size_in_bytes(dtype);
+  const int64_t lines = (elements + line - 1) / line;
+  return line * (lines % 2 == 0 ? lines + 1 : lines);
+}
+
+}  // namespace
+
+std::optional<int64_t> packed_already(const Schedule& schedule, const std::string& weight_name) {
+  for (const auto& [name, stage] : schedule.stages()) {
+    for (const Directive& d : stage.directives()) {
+      if (d.kind == DirectiveKind::pack && d.target == weight_name) return d.factor;
+    }
+  }
+  return std::nullopt;
+}
+
+bool can_pack(const Expr& read, const std::string& column) {
+  const Op& op = *read->tensor;
+  if (!is_weight(op)) return false;
+  if (op.kind == OpKind::constant && element_count(op.shape) == 1) return false;
+  for (size_t i = 0; i < read->args.size(); ++i) {
+    if (read->args[i]->op == ExprOp::axis && read->args[i]->name == column) {
+      return op.shape[i].is_constant() && op.shape[i].constant_term() > 0;
+    }
+  }
+  return false;
+}
+
+bool transposes_a_weight(const Op& op) {
+  if (op.kind != OpKind::compute || op.body->op != ExprOp::read || !is_weight(*op.body->tensor)) {
+    return false;
+  }
+  std::set<std::string> axes;
+  for (const Expr& index : op.body->args) {
+    if (index->op != ExprOp::axis) return false;
+    axes.insert(index->name);
+  }
+  return axes.size() == op.axes.size() && op.body->args.size() == op.axes.size();
+}
+
+Expr read_of_the_weight(const Expr& read) {
+  const Op& op = *read->tensor;
+  return substitute_axes(op.body, [&](const std::string& axis) {
+    return read->args[axis_index(op.axes, axis).value()];
+  });
+}
+
+bool is_inline(const Schedule& schedule, const std::string& name) {
+  const StageSchedule* stage = schedule.find(name);
+  return stage && !stage->directives().empty() &&
+         stage->directives().front().kind == DirectiveKind::compute_inline;
+}
+
+std::optional<size_t> column_of_operand(const Op& op, const Expr& read, const std::string& column) {
+  std::optional<size_t> found;
+  for (size_t i = 0; i < read->args.size(); ++i) {
+    if (read->args[i]->op != ExprOp::axis) return std::nullopt;
+    if (read->args[i]->name == column) found = i;
+  }
+  return is_read_otherwise(op, read) ? std::nullopt : found;
+}
+
+std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const std::string& column,
+                                          const RegisterTile& tile, std::optional<int64_t> rows,
+                                          std::optional<int64_t> columns, bool lies_across) {
+  constexpr int64_t kLeastReuse = 4, kPagesAtHand = 64, kPage = 4096;
+  constexpr int64_t kManyColumns = 1024;  // of a run-time size: rows of a page
+  std::optional<size_t> column_at = column_of_operand(op, read, column);
+  if (!column_at || (rows && *rows < kLeastReuse * tile.rows)) return std::nullopt;
+  const Op& operand = *read->tensor;
+  // A copy is gathered only once.
+  if (*column_at + 1 != operand.shape.size() || lies_across) return column_at;
+  if (!rows) return std::nullopt;
+  double bytes = static_cast<double>(columns.value_or(kManyColumns)) * size_in_bytes(operand.dtype);
+  for (const Axis& axis : op.reduction_axes) {
+    if (!axis.extent().is_constant()) return std::nullopt;
+    bytes *= static_cast<double>(axis.extent().constant_term());
+  }
+  return bytes >= static_cast<double>(kPagesAtHand * kPage) ? column_at : std::nullopt;
+}
+
+bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,
+                            const Target& target) {
+  const Axis& last = op.reduction_axes.back();
+  return !is_along(c.b, column) && steps_along(c.b, last, c) && last.extent().is_constant() &&
+         last.extent().constant_term() >= int64_t{2} * target.vector_lanes(op.dtype);
+}
+
+bool pays_to_mask(const Op& op, const Expr& b, size_t column_at, const Target& target) {
+  const int64_t lanes = target.vector_lanes(op.dtype);
+  const int64_t columns = op.shape[column_at].as_constant().value_or(lanes);
+  const bool is_part = columns > 1 && lanes % columns == 0;
+  return target.has("avx") && columns < lanes && !is_part && size_in_bytes(op.dtype) >= 4 &&
+         is_along(b, op.axes[column_at]);
+}
+
+void copy_panels(const Op& operand, size_t column_at, const std::string& reader,
+                 const std::string& consumer, const std::optional<Axis>& panel,
+                 const RegisterTile& tile, Schedule* schedule) {
+  const std::string copy = fresh_stage(*schedule, operand.name + "_panel");
+  if (panel) {
+    stage_operand(*schedule, reader, operand.name, copy, consumer, *panel);
+  } else {
+    (*schedule)[reader].copy_in(operand.name, copy);
+  }
+  StageSchedule& stage = (*schedule)[copy];
+  std::vector<Axis> axes = copy_axes(operand);  // outermost first
+  const Axis column = axes[column_at], lane(fresh_axis(operand, "lane"));
+  axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(column_at));
+  std::vector<Axis> order(axes.rbegin(), axes.rend());
+  order.insert(order.begin(), column);
+  if (column_at != axes.size()) stage.reorder_storage(order);
+  if (panel) {
+    if (tile.columns > tile.lanes) {
+      stage.split(column, column, lane, tile.lanes).unroll(column);
+      order.insert(order.begin(), lane);
+    }
+    stage.vectorize(order.front());
+  }
+  stage.reorder(order);
+}
+
+void turn_columns(const Op& operand, size_t column_at, const std::string& reader,
+                  const BlockLoops& blocks, int64_t lanes, Schedule* schedule) {
+  const std::string copy = fresh_stage(*schedule, operand.name + "_turned");
+  if (blocks.around) {
+    stage_operand(*schedule, reader, operand.name, copy, blocks.reader, *blocks.around);
+  } else {
+    (*schedule)[reader].copy_in(operand.name, copy);
+  }
+  StageSchedule& stage = (*schedule)[copy];
+  std::vector<Axis> axes = copy_axes(operand);  // outermost first
+  const Axis column = axes[column_at], lane(fresh_axis(operand, "lane"));
+  const Extent& columns = operand.shape[column_at];
+  axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(column_at));
+  std::vector<Axis> order(axes.rbegin(), axes.rend());
+  std::vector<Axis> storage = order;
+  storage.insert(storage.begin(), column);
+  if (column_at != axes.size()) stage.reorder_storage(storage);
+  if (columns.is_constant()) {
+    stage.align_storage(column, odd_lines(columns.constant_term(), operand.dtype));
+  }
+  const bool exact = columns.exact_quotient(lanes).has_value();
+  const bool is_long = columns.as_constant().value_or(0) >= lanes;
+  stage.split(column, column, lane, lanes,
+              exact ? Tail::automatic : (is_long ? Tail::shift_inwards : Tail::predicate));
+  order.insert(order.begin() + (order.empty() ? 0 : 1), column);
+  order.insert(order.begin(), lane);
+  stage.reorder(order).vectorize(lane);
+}
+
+std::set<std::string> transposed_weights(const Graph& grouped) {
+  std::map<std::string, int> readers;
+  std::set<std::string> found;
+  auto look_at = [&](const Op& op) {
+    std::set<std::string> operands;
+    visit(op.body, [&](const Expr& e) {
+      if (e->op == ExprOp::read) operands.insert(e->tensor->name);
+    });
+    for (const std::string& name : operands) ++readers[name];
+    std::optional<Contraction> c = match_contraction(op);
+    if (!c || !has_register_tiles(op)) return;
+    if (!transposes_a_weight(*c->b->tensor) || c->a->tensor == c->b->tensor) return;
+    if (can_pack(read_of_the_weight(c->b), c->column_axes.back())) found.insert(c->b->tensor->name);
+  };
+  for (const OpPtr& op : grouped.ops()) {
+    if (op->kind == OpKind::compute) look_at(*op);
+    for (const OpPtr& member : op->members) look_at(*member);
+  }
+  for (const OpPtr& output : grouped.outputs()) found.erase(output->name);
+  for (const OpPtr& op : grouped.ops()) {
+    if (!found.count(op->name)) continue;
+    if (readers[op->name] > 1 || readers[op->body->tensor->name] > 1) found.erase(op->name);
+  }
+  return found;
+}
+
+bool is_read_otherwise(const Op& op, const Expr& read) {
+  bool found = false;
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->tensor->name != read->tensor->name) return;
+    found = found || !equal(e, read);
+  });
+  return found;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,60 @@
+#ifndef EMULSION_PASSES_DERIVE_CONTRACTION_OPERANDS_H_
+#define EMULSION_PASSES_DERIVE_CONTRACTION_OPERANDS_H_
+
+// How the operand of a contraction that has its columns lies in memory, and what is packed or
+// copied so that its columns are neighbours. Private to passes/derive/.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+#include "dsl/schedule_idioms.h"
+#include "dsl/target.h"
+#include "passes/analyse/recognise_op.h"
+#include "passes/derive/derive_stage.h"
+
+namespace emulsion {
+
+// The factor of an earlier pack of this weight, by another operation.
+std::optional<int64_t> packed_already(const Schedule& schedule, const std::string& weight_name);
+// Whether the columns' operand can be laid out in panels ahead of time.
+bool can_pack(const Expr& read, const std::string& column);
+
+// Whether the operation is a permutation of the axes of a weight.
+bool transposes_a_weight(const Op& op);
+// The read of the weight that a read of its transposition is.
+Expr read_of_the_weight(const Expr& read);
+bool is_inline(const Schedule& schedule, const std::string& name);
+
+// Which axis of the operand is the columns', when each of its indices is an axis of the operation
+// and it is not read in any other way.
+std::optional<size_t> column_of_operand(const Op& op, const Expr& read, const std::string& column);
+// The same, if it pays to copy panels of it. What is not packed is read in steps of a whole row of
+// it, each from another page, again for every tile of rows. `lies_across`: its elements come from
+// where neighbouring columns are no neighbours.
+std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const std::string& column,
+                                          const RegisterTile& tile, std::optional<int64_t> rows,
+                                          std::optional<int64_t> columns, bool lies_across);
+// Whether the columns' operand is contiguous along the reduction and not along the columns, so that
+// vectors of columns would be gathered: lanes of the reduction read it as it lies.
+bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,
+                            const Target& target);
+// Whether columns that are fewer than a vector's lanes, and not half or a quarter as many, should
+// be a vector with a mask: short ones of such lengths are put together element by element.
+bool pays_to_mask(const Op& op, const Expr& b, size_t column_at, const Target& target);
+
+// for panel: for tile: use w  ->  for panel: load w_panel; for tile: use w_panel
+// or, without `panel`, load w_panel whole before all loops.
+void copy_panels(const Op& operand, size_t column_at, const std::string& reader,
+                 const std::string& consumer, const std::optional<Axis>& panel,
+                 const RegisterTile& tile, Schedule* schedule);
+// for block: use w[.., n, k]  ->  load turned = w, n contiguous; for block: use turned
+void turn_columns(const Op& operand, size_t column_at, const std::string& reader,
+                  const BlockLoops& blocks, int64_t lanes, Schedule* schedule);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_CONTRACTION_OPERANDS_H_

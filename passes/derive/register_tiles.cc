@@ -1,0 +1,81 @@
+// How many accumulators of a contraction are in registers at a time, and how they lie.
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "passes/derive/derive_stage.h"
+
+namespace emulsion {
+namespace {
+
+double used_share(std::optional<int64_t> extent, int64_t tile) {
+  if (!extent || *extent == 0) return 1;
+  const int64_t rounded_up = (*extent + tile - 1) / tile * tile;
+  return static_cast<double>(*extent) / static_cast<double>(rounded_up);
+}
+
+// How much of the machine's multiply-add rate a tile can use, as a rule of thumb: enough
+// independent accumulators to hide the latency, and at most about one load for two multiply-adds.
+double tile_rate(int64_t rows, int64_t vectors) {
+  // Two multiply-adds a cycle that take four each need eight; the rest is for a core whose other
+  // thread takes cycles and load ports away.
+  constexpr double kHiddenLatency = 12, kFreeLoads = 0.5, kLoadCost = 0.5;
+  double accumulators = static_cast<double>(rows * vectors);
+  double loads = static_cast<double>(rows + vectors) / accumulators;
+  return std::min(1.0, accumulators / kHiddenLatency) *
+         (1 - kLoadCost * std::max(0.0, std::min(loads, 1.0) - kFreeLoads));
+}
+
+// Besides the accumulators: the vectors of the panel, one broadcast, and the values between.
+bool fits_registers(const Target& target, int64_t between, int64_t rows, int64_t vectors) {
+  return rows * vectors <= target.vector_registers() - vectors - 1 - between;
+}
+
+// Of a product, where it is no part of a fused multiply-add.
+int64_t registers_of_product(const Target& target, DType dtype) {
+  return is_float(dtype) && target.has_fma() ? 0 : 1;
+}
+
+}  // namespace
+
+// How many registers the values between the operands and the sums take: of any other body than a
+// product, one for what is computed and one for a constant that it takes.
+int64_t registers_between(const Op& op, const Target& target) {
+  return match_product(op) ? registers_of_product(target, op.dtype) : 2;
+}
+
+RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
+                                  std::optional<int64_t> columns, bool padded,
+                                  std::optional<int64_t> panel, std::optional<int64_t> between) {
+  constexpr int64_t kMostRows = 12;  // beyond, compilers spill
+  int64_t lanes = target.vector_lanes(dtype);
+  if (columns && *columns < lanes && !padded) {
+    return {std::min<int64_t>(rows.value_or(kMostRows), kMostRows), *columns, *columns};
+  }
+  const int64_t temporaries = between.value_or(registers_of_product(target, dtype));
+  RegisterTile best{1, lanes, lanes};
+  double best_rate = 0;
+  int64_t most_rows = std::min<int64_t>(rows.value_or(kMostRows), kMostRows);
+  for (int64_t vectors = 1; vectors <= 8; ++vectors) {
+    for (int64_t r = 1; r <= most_rows; ++r) {
+      if (vectors > 4 && r > 1) continue;  // a single row needs width to have accumulators enough
+      if (!fits_registers(target, temporaries, r, vectors)) continue;
+      int64_t width = vectors * lanes;
+      if (!padded && columns && width > *columns) continue;
+      if (panel && *panel % width != 0) continue;
+      if (!columns && vectors == 3) continue;  // sizes are more often multiples of 2 or 4
+      double rate = tile_rate(r, vectors) * used_share(rows, r) * used_share(columns, width);
+      // A run-time extent may be short.
+      if (!rows) rate *= 1 - 0.01 * static_cast<double>(r);
+      if (!columns) rate *= 1 - 0.01 * static_cast<double>(vectors);
+      if (rate > best_rate + 1e-9) {
+        best_rate = rate;
+        best = {r, width, lanes};
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,134 @@
+#include "passes/derive/row_blocks.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
+#include "passes/index/index_arithmetic.h"
+
+namespace emulsion {
+namespace {
+
+// A contraction by itself, or with what is fused onto it; null of anything else.
+const Op* contraction_of(const Op& op, const Target& target) {
+  if (op.kind != OpKind::compute && op.kind != OpKind::fused) return nullptr;
+  if (op.kind == OpKind::fused && !fits_one_expression(op)) return nullptr;
+  const Op* sums = sums_of(op);
+  if (sums == nullptr || !has_blocks_of_rows(*sums, target)) return nullptr;
+  return sums->shape == op.shape ? sums : nullptr;
+}
+
+// The bytes of a row of everything that is stored; nothing when a run-time size decides.
+std::optional<int64_t> bytes_of_row(const BlockGroup& blocks) {
+  std::vector<const Op*> stored = blocks.products;
+  stored.push_back(blocks.rows.reader);
+  int64_t bytes = 0;
+  for (const Op* op : stored) {
+    const std::optional<int64_t> elements = elements_from(*op, blocks.rows.rows);
+    if (!elements) return std::nullopt;
+    bytes += saturated_product(*elements, size_in_bytes(op->dtype));
+  }
+  return bytes;
+}
+
+// How many rows are computed at a time: enough that what they share is read from a cache several
+// times, few enough that they stay in one, and a whole number of register tiles, if that leaves not
+// too much over at the end. Of very long rows a few are better than all, too.
+int64_t choose_block(const BlockGroup& blocks, const Target& target) {
+  constexpr int64_t kMost = 36, kLeast = 8, kMostOfRunTimeRows = 18;
+  constexpr double kShared = 2;  // what they share costs as much as that many rows
+  const std::optional<int64_t> bytes = bytes_of_row(blocks);
+  const std::optional<int64_t> rows = blocks.reader->shape[blocks.rows.rows - 1].as_constant();
+  int64_t most = rows ? std::min(kMost, *rows) : kMostOfRunTimeRows;
+  const int64_t least = std::min(kLeast, most);
+  if (bytes) most = std::clamp(target.l2_bytes / 4 / std::max<int64_t>(*bytes, 1), least, most);
+  int64_t best = 0;
+  double least_cost = 0;
+  for (int64_t block = most; block >= least; --block) {
+    const int64_t tile = rows_of_tile(*sums_of(*blocks.reader), block, target);
+    const int64_t computed = (block + tile - 1) / tile * tile;
+    const int64_t all = rows.value_or(block);
+    const int64_t times = (all + block - 1) / block;
+    const double cost = static_cast<double>(times) * (static_cast<double>(computed) + kShared) /
+                        static_cast<double>(all);
+    if (best != 0 && cost >= least_cost) continue;
+    best = block;
+    least_cost = cost;
+  }
+  return best;
+}
+
+class BlockFinder {
+ public:
+  BlockFinder(const Graph& grouped, const Target& target,
+              const std::unordered_set<const Op*>& taken)
+      : grouped_(grouped), target_(target), readers_(grouped), taken_(taken) {}
+
+  std::vector<BlockGroup> find() {
+    std::vector<BlockGroup> found;
+    for (const OpPtr& op : grouped_.ops()) {
+      std::optional<BlockGroup> blocks = blocks_of(*op);
+      if (!blocks) continue;
+      taken_.insert(blocks->reader);
+      taken_.insert(blocks->rows.reader);
+      for (const RowGroup::Producer& producer : blocks->rows.producers) taken_.insert(producer.op);
+      taken_.insert(blocks->products.begin(), blocks->products.end());
+      found.push_back(std::move(*blocks));
+    }
+    return found;
+  }
+
+ private:
+  std::optional<BlockGroup> blocks_of(const Op& reader) const {
+    const Op* contraction = taken_.count(&reader) ? nullptr : contraction_of(reader, target_);
+    if (contraction == nullptr) return std::nullopt;
+    const size_t rows = reader.shape.size() - 1;
+    const OpPtr* operand = grouped_.find(match_contraction(*contraction)->a->tensor->name);
+    if (operand == nullptr || taken_.count(operand->get())) return std::nullopt;
+    if (why_not_member(**operand)) return std::nullopt;
+    if (!is_read_by_rows(**operand, {&reader}, rows)) return std::nullopt;
+    BlockGroup blocks{&reader, build_row_group(**operand, rows, readers_, taken_), {}, 0};
+    if (!combines_rows(blocks.rows) || !pays_to_group(blocks.rows, target_)) return std::nullopt;
+    add_products(&blocks);
+    blocks.block = choose_block(blocks, target_);
+    return blocks;
+  }
+
+  bool is_read_by_rows(const Op& producer, const std::unordered_set<const Op*>& by,
+                       size_t rows) const {
+    const std::vector<const Op*>* const reading = readers_.only_readers(producer);
+    return reading != nullptr && !reading->empty() &&
+           std::all_of(reading->begin(), reading->end(), [&](const Op* reader) {
+             return by.count(reader) > 0 && !why_not_same_rows(producer, *reader, rows);
+           });
+  }
+
+  // Readers come behind what they read: a product may be read by what is fused onto another.
+  void add_products(BlockGroup* blocks) const {
+    std::unordered_set<const Op*> members = {blocks->rows.reader};
+    for (const RowGroup::Producer& producer : blocks->rows.producers) members.insert(producer.op);
+    for (auto next = grouped_.ops().rbegin(); next != grouped_.ops().rend(); ++next) {
+      const Op& op = **next;
+      if (taken_.count(&op) || op.shape.size() != blocks->rows.rows + 1) continue;
+      if (contraction_of(op, target_) == nullptr) continue;
+      if (!is_read_by_rows(op, members, blocks->rows.rows)) continue;
+      blocks->products.push_back(&op);
+      members.insert(&op);
+    }
+  }
+
+  const Graph& grouped_;
+  const Target& target_;
+  const Readers readers_;
+  std::unordered_set<const Op*> taken_;
+};
+
+}  // namespace
+
+std::vector<BlockGroup> row_blocks(const Graph& grouped, const Target& target,
+                                   const std::unordered_set<const Op*>& taken) {
+  return BlockFinder(grouped, target, taken).find();
+}
+
+}  // namespace emulsion

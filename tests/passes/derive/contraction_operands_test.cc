@@ -1,0 +1,113 @@
+// The operand of a contraction that has its columns: what can be packed, turned and copied, and
+// what cannot.
+
+#include "passes/derive/contraction_operands.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+
+namespace emulsion {
+namespace {
+
+const Target kV3 = Target::parse("x86-64-v3,cores=1");
+const Axis m("m", 48), n("n", 64), k("k", 32);
+
+Tensor x() {
+  static const Tensor the_same = input("x", f32, {48, 32});
+  return the_same;
+}
+
+// The read of the columns' operand.
+Expr columns_of(const Tensor& y) { return match_contraction(*y.op()).value().b; }
+
+Tensor along(const Tensor& w) { return compute("y", {m, n}, sum(k, x()(m, k) * w(k, n))); }
+Tensor across(const Tensor& w) { return compute("y", {m, n}, sum(k, x()(m, k) * w(n, k))); }
+
+std::optional<size_t> column_of(const Tensor& y) {
+  return column_of_operand(*y.op(), columns_of(y), "n");
+}
+
+TEST(CanPack, WeightsOfAKnownNumberOfColumns) {
+  EXPECT_TRUE(can_pack(columns_of(along(weight("w", f32, {32, 64}))), "n"));
+  EXPECT_TRUE(can_pack(columns_of(across(weight("w", f32, {64, 32}))), "n"));
+}
+
+TEST(CanPack, NotInputsNorRunTimeColumns) {
+  EXPECT_FALSE(can_pack(columns_of(along(input("w", f32, {32, 64}))), "n"));
+  const Axis many("n", Extent::size("N"));
+  const Tensor w = weight("w", f32, {32, Extent::size("N")});
+  EXPECT_FALSE(can_pack(columns_of(compute("y", {m, many}, sum(k, x()(m, k) * w(k, many)))), "n"));
+}
+
+TEST(TransposesAWeight, APermutationOfAllAxesAndNothingElse) {
+  const Tensor w = weight("w", f32, {64, 32});
+  EXPECT_TRUE(transposes_a_weight(*transpose(w).op()));
+  EXPECT_FALSE(transposes_a_weight(*transpose(input("w", f32, {64, 32})).op()));
+  EXPECT_FALSE(transposes_a_weight(*relu(w).op()));
+  EXPECT_FALSE(transposes_a_weight(*compute("t", {k}, w(0, k)).op()));
+  const Tensor square = weight("w", f32, {32, 32});
+  EXPECT_FALSE(transposes_a_weight(*compute("t", {k}, square(k, k)).op())) << "a diagonal";
+}
+
+TEST(ColumnOfOperand, TheAxisThatTheColumnsAlone) {
+  EXPECT_EQ(column_of(along(input("w", f32, {32, 64}))), 1U);
+  EXPECT_EQ(column_of(across(input("w", f32, {64, 32}))), 0U);
+}
+
+TEST(ColumnOfOperand, NoneWhereAnIndexIsNoAxisOrTheOperandIsReadInTwoWays) {
+  const Tensor long_ = input("w", f32, {32, 128});
+  EXPECT_EQ(column_of(compute("y", {m, n}, sum(k, x()(m, k) * long_(k, n * 2)))), std::nullopt);
+}
+
+TEST(PaysToCopyPanels, OfManyRowsWhatLiesAcross) {
+  const Tensor y = across(input("w", f32, {64, 32}));
+  const RegisterTile tile{6, 16, 8};
+  const auto pays = [&](std::optional<int64_t> rows) {
+    return pays_to_copy_panels(*y.op(), columns_of(y), "n", tile, rows, 64, false);
+  };
+  EXPECT_EQ(pays(24), 0U);
+  EXPECT_EQ(pays(std::nullopt), 0U) << "any number of rows";
+  EXPECT_EQ(pays(23), std::nullopt) << "each panel is read fewer than four times";
+}
+
+TEST(PaysToCopyPanels, NotOfFewPages) {
+  const Tensor y = along(input("w", f32, {32, 64}));
+  EXPECT_EQ(pays_to_copy_panels(*y.op(), columns_of(y), "n", {6, 16, 8}, 48, 64, false),
+            std::nullopt);
+  EXPECT_EQ(pays_to_copy_panels(*y.op(), columns_of(y), "n", {6, 16, 8}, 48, 64, true), 1U)
+      << "but where neighbours lie elsewhere";
+}
+
+TEST(IsBetterAsReduction, WhatLiesAlongALongReduction) {
+  const auto better = [](const Tensor& y) {
+    return is_better_as_reduction(*y.op(), match_contraction(*y.op()).value(), n, kV3);
+  };
+  EXPECT_TRUE(better(across(input("w", f32, {64, 32}))));
+  EXPECT_FALSE(better(along(input("w", f32, {32, 64}))));
+  const Axis few("k", 15);
+  const Tensor narrow = input("x", f32, {48, 15}), w = input("w", f32, {64, 15});
+  EXPECT_FALSE(better(compute("y", {m, n}, sum(few, narrow(m, few) * w(n, few)))));
+}
+
+TEST(TurnColumns, RowsStartAtAnOddNumberOfLines) {
+  for (const auto& [columns, padded] :
+       {std::pair<int64_t, int64_t>{64, 80}, {80, 80}, {100, 112}}) {
+    const Axis wide("n", columns);
+    const Tensor w = input("w", f32, {columns, 32});
+    const Tensor y = compute("y", {m, wide}, sum(k, x()(m, k) * w(wide, k)));
+    Schedule schedule{Graph(y)};
+    turn_columns(*w.op(), 0, "y", {8, "y", m, std::nullopt}, 8, &schedule);
+    const std::string text = to_string(schedule);
+    EXPECT_NE(text.find("w_turned.align_storage(i0, " + std::to_string(padded) + ")"),
+              std::string::npos)
+        << text;
+  }
+}
+
+}  // namespace
+}  // namespace emulsion

@@ -1,0 +1,121 @@
+// Blocks of rows in derived schedules: what is written down, and that the nests compute what the
+// graphs say at every size.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/loop_nest.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/attention_graphs.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kSize = Extent::size("B");
+
+Target level(const std::string& name, int cores) {
+  return Target::parse("x86-64-" + name + ",cores=" + std::to_string(cores));
+}
+
+std::string derived(const Graph& graph, const Target& target) {
+  return to_string(derive_schedule(graph, target));
+}
+
+bool has(const std::string& text, const std::string& line) {
+  return text.find(line) != std::string::npos;
+}
+
+TEST(DeriveRowBlocks, EverythingIsComputedAtABlockOfTheReader) {
+  const std::string text = derived(attention(2, 64, 64, 64), level("v4", 1));
+  for (const char* line :
+       {"y.split(s, block, s, 32)\n", "e.compute_at(y, block)\n", "softmax.compute_at(y, block)\n",
+        "softmax_max.compute_at(softmax, i1)\n", "e_acc.store_in(registers)\n"}) {
+    EXPECT_TRUE(has(text, line)) << line << text;
+  }
+}
+
+TEST(DeriveRowBlocks, OnlyABlockOfTheScoresIsStored) {
+  const Graph graph = attention(2, 64, 80, 64);
+  const std::string nest = to_string(lower(graph, derive_schedule(graph, level("v4", 1))));
+  EXPECT_TRUE(has(nest, "alloc e[y.h .. +1, y.block * 32 .. +32, 0 .. +80]")) << nest;
+}
+
+TEST(DeriveRowBlocks, ARowOfRunTimeLengthIsAllocatedOnceABlock) {
+  const char* const hoisted = "softmax_exp.hoist_storage(y, block)\n";
+  EXPECT_TRUE(has(derived(attention(2, 64, kSize, 64), level("v4", 1)), hoisted));
+  EXPECT_FALSE(has(derived(attention(2, kSize, 64, 64), level("v4", 1)), hoisted))
+      << "on the stack";
+}
+
+// Rows of 64 columns would each start at the same places of a cache.
+TEST(DeriveRowBlocks, KeysAreTurnedOnceForAllBlocks) {
+  const std::string text = derived(attention(2, 64, 64, 32), level("v3", 1));
+  for (const char* line : {"e_acc.copy_in(k, k_turned)\n", "k_turned.compute_at(y, h)\n",
+                           "k_turned.align_storage(i1, 80)\n"}) {
+    EXPECT_TRUE(has(text, line)) << line << text;
+  }
+  for (const auto& [name, graph] : attention_graphs(64, 64)) {
+    if (name != "keys_across") continue;
+    EXPECT_FALSE(has(derived(graph, level("v3", 1)), "copy_in")) << "they lie along the columns";
+  }
+}
+
+TEST(DeriveRowBlocks, WithoutALoopOutsideTheyAreTurnedFirst) {
+  const Axis s("s", 64), t("t", 64), d("d", 32);
+  const Tensor q = input("q", f32, {64, 32}), k = input("k", f32, {64, 32});
+  const Tensor e = compute("e", {s, t}, sum(d, q(s, d) * k(t, d)));
+  const std::string text =
+      derived(Graph(matmul(softmax(e), input("v", f32, {64, 32}), "y")), level("v3", 1));
+  EXPECT_TRUE(has(text, "e_acc.copy_in(k, k_turned)\n")) << text;
+  EXPECT_FALSE(has(text, "k_turned.compute_at")) << text;
+}
+
+TEST(DeriveRowBlocks, ThreadsShareWhatIsOutsideOrTheBlocks) {
+  EXPECT_TRUE(has(derived(attention(4, 128, 128, 64), level("v3", 4)), "y.parallel(h)\n"));
+  EXPECT_TRUE(has(derived(attention(2, 512, 512, 64), level("v3", 4)), "y.parallel(block)\n"));
+  EXPECT_TRUE(has(derived(attention(4, kSize, kSize, 64), level("v3", 4)), "y.specialize("));
+  for (const auto& [name, graph] : attention_graphs(64, 64)) {
+    EXPECT_FALSE(has(derived(graph, level("v3", 1)), "parallel")) << name;
+    EXPECT_FALSE(has(derived(graph, level("v3", 4)), "parallel")) << name << ": too little work";
+  }
+}
+
+TEST(DeriveRowBlocks, WithoutFusionEveryOperationIsStoredWhole) {
+  DeriveOptions options;
+  options.fuse = false;
+  const std::string text =
+      to_string(derive_schedule(attention(2, 64, 64, 32), level("v3", 1), options));
+  EXPECT_FALSE(has(text, "compute_at(y, block)")) << text;
+}
+
+class ComputesBlocks : public testing::TestWithParam<const char*> {};
+
+TEST_P(ComputesBlocks, OfNumbers) {
+  for (const int64_t rows : {8, 40, 45}) {
+    for (const auto& [name, graph] : attention_graphs(rows, 19)) {
+      EXPECT_TRUE(derives(graph, level(GetParam(), 1), {1}, 1e-5)) << name << " " << rows;
+    }
+  }
+}
+
+TEST_P(ComputesBlocks, OfAnyNumber) {
+  for (const auto& [name, graph] : attention_graphs(kSize, 35)) {
+    EXPECT_TRUE(derives(graph, level(GetParam(), 4), {0, 1, 16, 18}, 1e-5)) << name;
+  }
+}
+
+TEST_P(ComputesBlocks, OfAnyNumberAndLength) {
+  for (const auto& [name, graph] : attention_graphs(kSize, kSize)) {
+    EXPECT_TRUE(derives(graph, level(GetParam(), 4), {0, 1, 17, 33}, 1e-5)) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, ComputesBlocks, testing::Values("v2", "v3", "v4"));
+
+}  // namespace
+}  // namespace emulsion
