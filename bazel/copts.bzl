@@ -4,11 +4,17 @@ Warnings become errors through .bazelrc, in this repository's own files only: so
 Emulsion from outside with another compiler is not stopped by a new warning.
 """
 
+# How much is optimised is the mode's affair: .bazelrc says little for a plain build, which its --copt would say of
+# the other modes too.
 EMULSION_COPTS = [
     "-std=c++17",
     "-Wall",
     "-Wextra",
-]
+] + select({
+    str(Label("//bazel:opt_mode")): ["-O2"],
+    str(Label("//bazel:dbg_mode")): ["-O0"],
+    "//conditions:default": [],
+})
 
 # For what runs with kernels, not only where they are made: its runtime, and the interpreter behind its generated
 # test. Whoever builds without `-c opt` would wait ten times as long. A rule's own flags stand behind --copt and

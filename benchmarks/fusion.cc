@@ -1,6 +1,7 @@
 // What fusion gains: each graph as derived, beside the same operation by operation, through memory;
-// and products of one input joined, beside the same apart. The notes say what the traffic between
-// memory and the arithmetic allows at best.
+// products of one input joined, beside the same apart; elementwise siblings in one loop, beside
+// loops of their own. The notes say what the traffic between memory and the arithmetic allows at
+// best.
 
 #include <fmt/format.h>
 
@@ -23,9 +24,10 @@ namespace {
 constexpr char kMeasures[] =
     "Measures the four classical pairs (add + relu, mul + relu, matmul + bias + relu, affine +\n"
     "relu), chains, norms, softmax, attention and an MLP as derived, fused, against the same\n"
-    "operation by operation, at sizes in and out of the caches; and products of one input joined\n"
-    "against the same apart. Notes give the traffic of both, the gain that it allows, and what is\n"
-    "stored between operations.";
+    "operation by operation, at sizes in and out of the caches; products of one input joined\n"
+    "against the same apart; and elementwise siblings in one loop against loops of their own. "
+    "Notes\n"
+    "give the traffic of both, the gain that it allows, and what is stored between operations.";
 
 constexpr double kNeverSlower = 0.97;  // of the unfused kernel's speed
 constexpr double kTolerance = 1e-4;    // exp() and the order of sums
@@ -46,6 +48,12 @@ Graph chain_of(int length, int rows, int columns) {
   for (int step = 1; step < length; ++step)
     x = x * 0.5F + matrix(fmt::format("x{}", step), rows, columns);
   return Graph(relu(x, "y"));
+}
+
+// Four results of one input, which are no chain.
+Graph four_of_one(int rows, int columns) {
+  const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
+  return Graph({relu(x, "a"), add(x, z, "b"), mul(x, z, "c"), sub(x, z, "d")});
 }
 
 // Each head's rows: softmax(q k^T) v.
@@ -112,6 +120,30 @@ void add_program(const FusedProgram& program, const std::string& size, std::vect
   add_on_one_and_all_threads(comparison, values, all, kTolerance);
 }
 
+// Elementwise siblings in one loop, against the same each in its own.
+void add_elementwise_siblings(int rows, int columns, std::vector<Comparison>* all,
+                              std::vector<std::string>* notes) {
+  const Graph graph = four_of_one(rows, columns);
+  const Target target = Target::host();
+  FusionConfig apart;
+  apart.patterns = {"contraction epilogue", "elementwise chain"};
+  const Lowered shared = run_pipeline(graph, target);
+  const std::string name = fmt::format("elementwise_siblings/{}x{}", rows, columns);
+  notes->push_back(fmt::format("{}: {} of {} share the first one's loop, which saves {}", name,
+                               shared.fusion.fused_count(), shared.fusion.decisions.size(),
+                               to_string(shared.fusion.gain.value())));
+  const Values values = values_of(graph);
+  const double bytes = static_cast<double>(measure_traffic(shared.nest).bytes());
+  Comparison comparison{name, "GB/s", bytes * 1e-9};
+  comparison.emulsion.call = kernel_call(shared.nest, values);
+  comparison.peers.push_back(
+      {"apart",
+       kernel_call(run_pipeline(graph, target, {}, nullptr, apart).nest, values),
+       {},
+       kNeverSlower});
+  add_on_one_and_all_threads(comparison, values, all, kTolerance);
+}
+
 // What is known when the kernel is built; whole numbers.
 Tensor known(const std::string& name, int rows, int columns) {
   std::vector<float> values(static_cast<size_t>(rows) * static_cast<size_t>(columns));
@@ -156,6 +188,10 @@ Report run(const ProgramOptions& options) {
     for (const FusedProgram& program : programs_of(rows, columns)) {
       add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
     }
+  }
+  for (const auto& [rows, columns] :
+       {std::pair(64, 512), {256, 1024}, {1024, 1024}, {8192, 2048}, {1, 1 << 24}}) {
+    add_elementwise_siblings(rows, columns, &all, &notes);
   }
   for (const auto& [heads, rows] : {std::pair(8, 64), {8, 512}}) {
     add_program({"attention", attention(heads, rows, 64)}, fmt::format("{}x{}x64", heads, rows),

@@ -86,7 +86,10 @@ int main(int argc, char** argv) {
   app.add_option("--pattern", options.pattern,
                  "What to measure, fused and not: matmul, add, sub, mul, div or affine, and bias, "
                  "relu, gelu, sigmoid, tanh behind it, as in add+relu");
-  app.add_option("--shape", options.shape, "Rows x columns, of a matmul x depth: 512x512x64");
+  app.add_option(
+      "--shape", options.shape,
+      "Rows x columns, of a matmul x depth: 512x512x64; of a conv images x height x width x "
+      "channels x height x width of a filter x filters");
   app.add_option("--repeats", options.repeats, "How often each way is timed, in turns (7)")
       ->check(CLI::Range(1, 10000));
   app.add_option("--target", options.target, "The machine (default: this one)");

@@ -18,15 +18,21 @@ void add(Comparison one, HalideThreads threads, const Values& values, double tol
          std::vector<Comparison>* all) {
   one.prepare = [threads] { set_halide_threads(threads); };
   one.prepare();
-  TensorValue& output = values->by_name.at(values->output);
   for (const Contender& peer : one.peers) {
     announce(fmt::format("comparing {} with {}", one.name, peer.name));
     peer.call();
-    const TensorValue expected = output;
-    fill_with_poison(&output);
+    TensorValues expected;
+    for (const std::string& name : values->outputs) {
+      TensorValue& output = values->by_name.at(name);
+      expected.emplace(name, output);
+      fill_with_poison(&output);
+    }
     one.emulsion.call();
-    const auto difference = first_difference(expected, output, tolerance, tolerance);
-    if (difference) fail("{} and {} differ: {}", one.name, peer.name, *difference);
+    for (const auto& [name, value] : expected) {
+      const auto difference =
+          first_difference(value, values->by_name.at(name), tolerance, tolerance);
+      if (difference) fail("{} and {} differ: {}{}", one.name, peer.name, name, *difference);
+    }
   }
   all->push_back(std::move(one));
 }
@@ -42,10 +48,11 @@ Values values_of(const Graph& graph, const SizeValues& sizes) {
                                     ? random_integers(op->dtype, shape, ++seed, 0, 65535)
                                     : random_integers(op->dtype, shape, ++seed);
   }
-  const OpPtr& output = graph.outputs().at(0);
-  values->output = output->name;
-  values->by_name[output->name] =
-      zeros(output->dtype, evaluate_shape(output->name, output->shape, sizes));
+  for (const OpPtr& output : graph.outputs()) {
+    values->outputs.push_back(output->name);
+    values->by_name[output->name] =
+        zeros(output->dtype, evaluate_shape(output->name, output->shape, sizes));
+  }
   return values;
 }
 

@@ -18,7 +18,7 @@ namespace emulsion::benchmarks {
 // All kernels of a comparison share them, so none has the better place in memory.
 struct KernelValues {
   TensorValues by_name;
-  std::string output;
+  std::vector<std::string> outputs;
 
   template <typename T>
   T* data(const std::string& name) {

@@ -354,6 +354,13 @@ std::vector<std::string> missing_on_this_machine(const Target& target) {
   return missing;
 }
 
+void require_this_machine(const Target& target) {
+  const std::vector<std::string> missing = missing_on_this_machine(target);
+  if (missing.empty()) return;
+  fail("target \"{}\": expected one that this machine is, got {}, which it has not",
+       target.to_string(), fmt::join(missing, ", "));
+}
+
 bool runs_on_this_machine(const Target& target) { return missing_on_this_machine(target).empty(); }
 
 }  // namespace emulsion

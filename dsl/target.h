@@ -69,6 +69,8 @@ struct Target {
 bool runs_on_this_machine(const Target& target);
 // Which it has not; of another architecture or operating system, that.
 std::vector<std::string> missing_on_this_machine(const Target& target);
+// Error: there are some.
+void require_this_machine(const Target& target);
 
 }  // namespace emulsion
 

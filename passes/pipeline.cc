@@ -8,9 +8,11 @@
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
 #include "passes/analyse/machine_model.h"
+#include "passes/derive/sibling_loops.h"
 #include "passes/fuse/estimate_fusions.h"
 #include "passes/fuse/expect_fused.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/join_products.h"
 #include "passes/fuse/measured_fusions.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/nest_passes.h"
@@ -58,29 +60,69 @@ LoopNest lower_in_steps(const Graph& graph, const Schedule& schedule, Dump* dump
   return nest;
 }
 
+// Products of one input as one, where the rules allow it and it pays. The arguments stay in their
+// order, which a kernel's callers know.
+Graph with_products_joined(const Graph& graph, const FusionRules& rules, const Target& target,
+                           FusionReport* report) {
+  const Graph joined =
+      join_products(graph, join_policy_of(rules, join_what_pays(machine_model(target))), report);
+  if (joined.ops() == graph.ops()) return graph;
+  std::vector<OpPtr> ops = graph.arguments();
+  for (const OpPtr& op : joined.ops()) {
+    if (op->kind != OpKind::input && op->kind != OpKind::weight) ops.push_back(op);
+  }
+  return Graph(std::move(ops), joined.outputs());
+}
+
+// The decisions of both, and what both gain.
+FusionReport together(FusionReport first, const FusionReport& second) {
+  first.decisions.insert(first.decisions.end(), second.decisions.begin(), second.decisions.end());
+  if (first.gain && second.gain) {
+    first.gain->bytes_saved += second.gain->bytes_saved;
+    first.gain->seconds_after -= second.gain->seconds_saved();
+  } else {
+    first.gain = std::nullopt;
+  }
+  return first;
+}
+
 }  // namespace
 
 Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options,
                      std::string* dump_text, const FusionConfig& fusion) {
   Dump dump(dump_text);
-  FusionReport report;
   dump("graph", graph);
   const FusionRules& rules = rules_for(fusion, target);
+  FusionReport joins, report;
+  Graph joined = graph;
+  if (options.fuse && !target.is_tile_machine()) {
+    joined = with_products_joined(graph, rules, target, &joins);
+    if (joins.fused_count() > 0) dump("join_products", joined);
+  }
   const Graph grouped =
       options.fuse
-          ? fuse_epilogues(graph, learn_from(graph, target, fusion.measured, policy_of(rules)),
+          ? fuse_epilogues(joined, learn_from(joined, target, fusion.measured, policy_of(rules)),
                            &report)
-          : graph;
-  if (options.fuse) expect_fused(graph, grouped, report, rules.fail_on_unfused);
-  if (!target.is_tile_machine()) {
-    report = estimate_fusions(graph, std::move(report), machine_model(target));
-  }
+          : joined;
   dump("fuse_epilogues", grouped);
-  Schedule schedule = derive_schedule(graph, grouped, target, options);
+  DeriveOptions derive = options;
+  derive.siblings = sibling_policy_of(rules, [&](const SiblingCandidate& candidate) {
+    return options.siblings ? (*options.siblings)(candidate)
+                            : why_not_worth_sharing(candidate, target);
+  });
+  Schedule schedule = derive_schedule(joined, grouped, target, derive, &report);
   dump("derive_schedule", schedule);
+  if (options.fuse) {
+    expect_fused(joined, grouped, together(joins, report), rules.fail_on_unfused);
+  }
+  if (!target.is_tile_machine()) {
+    const MachineModel machine = machine_model(target);
+    joins = estimate_fusions(graph, std::move(joins), machine);
+    report = estimate_fusions(joined, std::move(report), machine);
+  }
   LoopNest nest = lower_in_steps(grouped, schedule, &dump);
   verify_graph(grouped);
-  return {grouped, report, schedule, nest};
+  return {grouped, together(std::move(joins), report), schedule, nest};
 }
 
 std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,

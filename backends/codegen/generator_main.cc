@@ -116,9 +116,10 @@ int generate(int argc, char** argv) {
                  "What the kernel is made from, for the readers of the files");
   app.add_flag("--no-fuse", no_fuse,
                "Derived schedules compute every operation by itself, through memory");
-  app.add_option("--fail_on_unfused", request.fail_on_unfused,
-                 "What derived schedules must compute as one, as in matmul+bias+relu; several "
-                 "times. Else there is no kernel, and a message says what stayed apart and why");
+  app.add_option(
+      "--fail_on_unfused", request.fail_on_unfused,
+      "What derived schedules must compute as one, as in matmul+bias+relu, or siblings; "
+      "several times. Else there is no kernel, and a message says what stayed apart and why");
   app.add_flag("--checked", request.compile.checked,
                "The kernel compares every offset with the memory that it goes to, before it uses "
                "it: for tests, many times slower");

@@ -65,6 +65,23 @@ OwnedBuffer make_buffer(const Buffer& declared, const SizeValues& sizes) {
   return made;
 }
 
+std::vector<OwnedBuffer> pack_weights(
+    const LoopNest& nest, const SizeValues& sizes, std::map<std::string, JitBuffer>* arguments,
+    const std::function<void(const Pack& pack, const std::map<std::string, JitBuffer>& of_pack)>&
+        run) {
+  std::vector<OwnedBuffer> memory;
+  for (const Pack& pack : nest.packs) {
+    const auto unpacked = arguments->find(pack.weight);
+    if (arguments->count(pack.packed) || unpacked == arguments->end()) continue;
+    const JitBuffer packed =
+        memory.emplace_back(make_buffer(nest.buffer(pack.packed), sizes)).buffer;
+    run(pack, {{pack.weight, unpacked->second}, {pack.packed, packed}});
+    arguments->erase(unpacked);
+    arguments->emplace(pack.packed, packed);
+  }
+  return memory;
+}
+
 BoundBuffers bind_buffers(const LoopNest& nest, const std::map<std::string, JitBuffer>& arguments,
                           const std::map<std::string, JitBuffer>& given, const SizeValues& known) {
   BoundBuffers bound;

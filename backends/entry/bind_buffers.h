@@ -5,6 +5,7 @@
 // kernel in a library checks its own (backends/runtime/check_arguments.h).
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,6 +30,13 @@ struct OwnedBuffer {
 };
 // Of what a nest declares. Error: a size that is not among them; 2^31 bytes or more.
 OwnedBuffer make_buffer(const Buffer& declared, const SizeValues& sizes);
+
+// Packs the weights that are given unpacked: `run` calls the kernel of a pack. `arguments` have
+// what they are packed to in their place, in the memory that is returned.
+std::vector<OwnedBuffer> pack_weights(
+    const LoopNest& nest, const SizeValues& sizes, std::map<std::string, JitBuffer>* arguments,
+    const std::function<void(const Pack& pack, const std::map<std::string, JitBuffer>& of_pack)>&
+        run);
 
 struct BoundBuffers {
   SizeValues sizes;

@@ -18,10 +18,6 @@ namespace {
 namespace hi = Halide::Internal;
 using hi::Stmt;
 
-ExprOp combining_op(Combiner combiner) {
-  return combine(combiner, axis_value("before"), axis_value("value"))->op;
-}
-
 // A tile that starts earlier so as not to reach past the end does so in the last step only: Halide
 // is to make two loops of it where that pays.
 class ShiftMarker : public hi::IRMutator {
@@ -86,8 +82,8 @@ class UopEmitter {
       // The factors apart, so that their product is not rounded.
       return fused_multiply_add(body(own->args[0]), body(own->args[1]), before);
     }
-    return halide_binary(combining_op(stage_.combiner), before,
-                         has_idle_steps(stage_, own) ? without_idle_steps(own) : body(own));
+    return halide_binary(combine(stage_.combiner, axis_value("before"), axis_value("value"))->op,
+                         before, has_idle_steps(stage_, own) ? without_idle_steps(own) : body(own));
   }
 
   // Halide is to make two loops of it: one without the condition, and the steps at the edge.

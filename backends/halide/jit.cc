@@ -69,29 +69,17 @@ struct JitKernel::Compiled {
 };
 
 JitKernel::JitKernel(const LoopNest& nest, const Target& target, const CompileOptions& options) {
-  const std::vector<std::string> missing = missing_on_this_machine(target);
-  if (!missing.empty()) {
-    fail("target \"{}\": expected one that this machine is, got {}, which it has not",
-         target.to_string(), fmt::join(missing, ", "));
-  }
+  require_this_machine(target);
   compiled_ = std::make_shared<const Compiled>(nest, target, options);
 }
 
 void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeValues& known) const {
   const LoopNest& nest = compiled_->nest;
   std::map<std::string, JitBuffer> arguments = given;
-  std::vector<OwnedBuffer> packed;
-  for (const Pack& pack : nest.packs) {
-    auto unpacked = arguments.find(pack.weight);
-    if (arguments.count(pack.packed) || unpacked == arguments.end()) continue;
-    const JitBuffer& made =
-        packed.emplace_back(make_buffer(nest.buffer(pack.packed), known)).buffer;
-    compiled_->packs.at(pack.packed)
-        .run({{pack.weight, unpacked->second}, {pack.packed, made}}, known);
-    arguments.erase(unpacked);
-    arguments.emplace(pack.packed, made);
-  }
-
+  const std::vector<OwnedBuffer> packed =
+      pack_weights(nest, known, &arguments, [&](const Pack& pack, const auto& of_pack) {
+        compiled_->packs.at(pack.packed).run(of_pack, known);
+      });
   const BoundBuffers bound = bind_buffers(nest, arguments, given, known);
   check_storage(nest.name, compiled_->storage, bound.sizes);
   ErrorCapture capture;

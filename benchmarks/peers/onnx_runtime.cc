@@ -32,9 +32,9 @@ Contender OnnxRuntime::peer(const OnnxModel& model, const Values& values) {
   };
   json inputs = json::object();
   for (const auto& [name, value] : values->by_name) {
-    if (name != values->output) inputs[name] = described(name, value);
+    if (name != values->outputs.at(0)) inputs[name] = described(name, value);
   }
-  const json output = described(values->output, values->by_name.at(values->output));
+  const json output = described(values->outputs.at(0), values->by_name.at(values->outputs.at(0)));
   const json request = {{"make", model.name},
                         {"inputs", inputs},
                         {"output", output},
@@ -45,7 +45,7 @@ Contender OnnxRuntime::peer(const OnnxModel& model, const Values& values) {
   peer.call = [this, id, values, file = output["file"].get<std::string>()] {
     ask(&process_, {{"save", id}});
     const std::string bytes = read_file("values", file);
-    TensorValue& value = values->by_name.at(values->output);
+    TensorValue& value = values->by_name.at(values->outputs.at(0));
     if (bytes.size() != value.bytes.size())
       fail("ONNX Runtime: expected {} bytes, got {}", value.bytes.size(), bytes.size());
     std::memcpy(value.bytes.data(), bytes.data(), bytes.size());

@@ -150,6 +150,8 @@ std::optional<size_t> crosses(const Op& op, const Target& target) {
   return across;
 }
 
+bool has_borders(const Op& op) { return !borders_by_axis(op).empty(); }
+
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows) {
   const int64_t lanes = value_lanes(op, target);

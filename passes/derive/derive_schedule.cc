@@ -13,6 +13,7 @@
 #include "passes/derive/derive_tiles.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/read_through.h"
+#include "passes/derive/sibling_loops.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fusion_legality.h"
 
@@ -116,6 +117,25 @@ void derive_with_reader(const Op& sums, const Op& reader, const Target& target,
   derive_shared_sums(sums, result, target, schedule);
 }
 
+// Of what has loops of its own: nothing in `done`.
+std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& target,
+                                            const DeriveOptions& options,
+                                            const std::unordered_set<const Op*>& done,
+                                            FusionReport* report) {
+  const auto policy = [&](const SiblingCandidate& candidate) -> std::optional<std::string> {
+    const Op &first = *candidate.group[0], &sibling = *candidate.sibling;
+    for (const Op* op : {&first, &sibling}) {
+      if (!done.count(op)) continue;
+      return fmt::format("expected loops of its own for {}, got those of what it is computed in",
+                         op->name);
+    }
+    if (auto reason = why_not_share_loops(first, sibling, target)) return reason;
+    return options.siblings ? (*options.siblings)(candidate)
+                            : why_not_worth_sharing(candidate, target);
+  };
+  return find_siblings(grouped, policy, report);
+}
+
 }  // namespace
 
 bool fits_one_expression(const Op& group) {
@@ -157,7 +177,7 @@ Schedule derive_schedule(const Graph& graph, const Target& target, const DeriveO
 }
 
 Schedule derive_schedule(const Graph& graph, const Graph& as_grouped, const Target& target,
-                         const DeriveOptions& options) {
+                         const DeriveOptions& options, FusionReport* report) {
   if (target.is_tile_machine()) return derive_tiles(graph, as_grouped, *target.tiles);
   Schedule schedule(graph);
   const auto [grouped, moves] =
@@ -196,6 +216,10 @@ Schedule derive_schedule(const Graph& graph, const Graph& as_grouped, const Targ
       if (done.count(reader) || done.count(sums)) continue;
       derive_with_reader(*sums, *reader, target, &schedule);
       done.insert({reader, sums});
+    }
+    for (const std::vector<OpPtr>& group : siblings_of(grouped, target, options, done, report)) {
+      derive_siblings(group, target, &schedule);
+      for (const OpPtr& op : group) done.insert(op.get());
     }
   }
   for (const OpPtr& op : grouped.ops()) {

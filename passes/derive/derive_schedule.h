@@ -16,6 +16,8 @@
 //   elementwise, data movement  vectors along the last axis, threads along the first; rows in
 //                               blocks where an operand lies across them (transpose); loops cut at
 //                               the borders of what is joined, padded or masked
+//   elementwise siblings        one loop over rows, or blocks of a long one, of all that read one
+//                               tensor, independent of one another, where that is read once then
 //   reshape, transpose, slice   read through (inline), where vectors stay vectors of neighbours; a
 //   and broadcast between the   contraction copies panels of what lies across its columns, sums
 //   others                      up along the reduction what has few rows, and else, as for a
@@ -49,12 +51,15 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
 #include "dsl/target.h"
+#include "passes/fuse/find_siblings.h"
+#include "passes/fuse/fusion_report.h"
 
 namespace emulsion {
 
@@ -64,13 +69,17 @@ struct DeriveOptions {
   // Panel widths that are fixed already, by weight: a kernel for several targets has one packed
   // layout.
   std::map<std::string, int64_t> panels;
+  // Which siblings share loops, of those that can; left out, those for which it pays
+  // (sibling_loops.h).
+  std::optional<SiblingPolicy> siblings = std::nullopt;
 };
 
 Schedule derive_schedule(const Graph& graph, const Target& target,
                          const DeriveOptions& options = {});
-// The same for groups that are decided already: `grouped` is `graph` after fuse_epilogues().
+// The same for groups that are decided already: `grouped` is `graph` after fuse_epilogues(). What
+// was decided of siblings goes into the report, if there is one.
 Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target,
-                         const DeriveOptions& options = {});
+                         const DeriveOptions& options = {}, FusionReport* report = nullptr);
 // One schedule for each target of one library: weights are packed as the first target wants them.
 std::vector<Schedule> derive_schedules(const Graph& graph, const std::vector<Target>& targets,
                                        const DeriveOptions& options = {});

@@ -95,12 +95,18 @@ std::set<std::string> transposed_weights(const Graph& grouped);
 
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 
+// Siblings in one loop (sibling_loops.h); the first leads:
+//   parallel rows of a with b, c: a's row; b's row; c's row
+void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Schedule* schedule);
+
 // Which axis vectors go along: the last one or, of pixels, the one before their colours.
 size_t vector_axis(const Op& op, const Target& target);
 // Which axis an operand lies along that vectors along the last axis would only gather, when a row
 // touches more cache lines of it than stay at hand for the next: each serves several rows, if they
 // come one after another.
 std::optional<size_t> crosses(const Op& op, const Target& target);
+// Whether comparisons with one axis decide what is computed, so that its loop is cut there.
+bool has_borders(const Op& op);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
 // `whole_rows` less of the axis may be computed than it has.
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,

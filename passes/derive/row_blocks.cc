@@ -34,17 +34,18 @@ std::optional<int64_t> bytes_of_row(const BlockGroup& blocks) {
 
 // How many rows are computed at a time: enough that what they share is read from a cache several
 // times, few enough that they stay in one, and a whole number of register tiles, if that leaves not
-// too much over at the end; 0 when not even a few rows stay in a cache.
+// too much over at the end. Of very long rows a few are better than all, too.
 int64_t choose_block(const BlockGroup& blocks, const Target& target) {
   constexpr int64_t kMost = 36, kLeast = 8, kMostOfRunTimeRows = 18;
   constexpr double kShared = 2;  // what they share costs as much as that many rows
   const std::optional<int64_t> bytes = bytes_of_row(blocks);
   const std::optional<int64_t> rows = blocks.reader->shape[blocks.rows.rows - 1].as_constant();
   int64_t most = rows ? std::min(kMost, *rows) : kMostOfRunTimeRows;
-  if (bytes) most = std::min(most, target.l2_bytes / 4 / std::max<int64_t>(*bytes, 1));
+  const int64_t least = std::min(kLeast, most);
+  if (bytes) most = std::clamp(target.l2_bytes / 4 / std::max<int64_t>(*bytes, 1), least, most);
   int64_t best = 0;
   double least_cost = 0;
-  for (int64_t block = most; block >= std::min(kLeast, rows.value_or(kLeast)); --block) {
+  for (int64_t block = most; block >= least; --block) {
     const int64_t tile = rows_of_tile(*sums_of(*blocks.reader), block, target);
     const int64_t computed = (block + tile - 1) / tile * tile;
     const int64_t all = rows.value_or(block);
@@ -91,7 +92,7 @@ class BlockFinder {
     if (!combines_rows(blocks.rows) || !pays_to_group(blocks.rows, target_)) return std::nullopt;
     add_products(&blocks);
     blocks.block = choose_block(blocks, target_);
-    return blocks.block > 0 ? std::optional(std::move(blocks)) : std::nullopt;
+    return blocks;
   }
 
   bool is_read_by_rows(const Op& producer, const std::unordered_set<const Op*>& by,

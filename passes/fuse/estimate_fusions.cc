@@ -70,10 +70,21 @@ class Passes {
     const size_t p = position_of(decision->producer), c = position_of(decision->consumer);
     Pass& producer = passes_[p];
     Pass& consumer = passes_[c];
-    if (producer.known && consumer.known) estimate(p, producer, consumer, decision);
+    const bool siblings = is_of_siblings(*decision);
+    if (producer.known && consumer.known) {
+      const double apart = producer.bytes() + consumer.bytes();
+      const double bytes =
+          siblings ? apart - shared(producer, consumer) : together(p, producer, consumer);
+      estimate(bytes, producer, consumer, decision);
+    }
     if (!decision->fused) return;
-    join(p, &producer, &consumer);
-    producer = Pass();
+    if (siblings) {  // both results stay, and the first goes on as the pass of all
+      join_siblings(&producer, &consumer);
+      consumer = Pass();
+    } else {
+      join(p, &producer, &consumer);
+      producer = Pass();
+    }
   }
 
   // Of all passes; nothing when a size is not known.
@@ -133,9 +144,9 @@ class Passes {
            shared(producer, consumer) + (others_read_it ? producer.written : 0);
   }
 
-  void estimate(size_t p, const Pass& producer, const Pass& consumer,
+  // `bytes`: of the pass that both are together.
+  void estimate(double bytes, const Pass& producer, const Pass& consumer,
                 FusionDecision* decision) const {
-    const double bytes = together(p, producer, consumer);
     FusionGain gain;
     gain.bytes_saved = whole_bytes(producer.bytes() + consumer.bytes() - bytes);
     gain.seconds_before = seconds_of(producer) + seconds_of(consumer);
@@ -157,6 +168,14 @@ class Passes {
       std::swap(producer->operands, consumer->operands);
     }
     consumer->operands.insert(producer->operands.begin(), producer->operands.end());
+  }
+
+  static void join_siblings(Pass* first, Pass* sibling) {
+    first->read += sibling->read - shared(*first, *sibling);
+    first->written += sibling->written;
+    first->operations += sibling->operations;
+    first->known = first->known && sibling->known;
+    first->operands.insert(sibling->operands.begin(), sibling->operands.end());
   }
 
   const MachineModel& machine_;

@@ -25,6 +25,19 @@ std::string reason_for(const std::string& name, const FusionReport& report) {
   return "nothing was fused";
 }
 
+// Every decision of that pattern: siblings are no group of the graph.
+void expect_siblings(const std::string& pattern, const FusionReport& report) {
+  bool found = false;
+  for (const FusionDecision& decision : report.decisions) {
+    if (decision.pattern != pattern) continue;
+    found = true;
+    if (decision.fused) continue;
+    fail("fail_on_unfused: expected the {} {} and {} to be computed together, got them apart: {}",
+         pattern, decision.producer, decision.consumer, decision.reason);
+  }
+  if (!found) fail("fail_on_unfused: expected {} in the graph, got none", pattern);
+}
+
 }  // namespace
 
 void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& report,
@@ -36,6 +49,10 @@ void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& 
     return found == groups.end() ? op->name : found->second;
   };
   for (const std::string& name : names) {
+    if (name == kSiblings || name == kSiblingProducts) {
+      expect_siblings(name, report);
+      continue;
+    }
     NamedPattern pattern("fail_on_unfused", name);
     bool found = false;
     for (const OpPtr& op : graph.ops()) {

@@ -11,11 +11,12 @@
 
 namespace emulsion {
 
-// `names`: as in named_pattern.h, "matmul+bias+relu". `grouped` is `graph` after fuse_epilogues(),
-// and `report` what that said.
+// `names`: as in named_pattern.h, "matmul+bias+relu", and "siblings" and "sibling products" for
+// those of find_siblings.h and join_products.h. `grouped` is `graph` after fuse_epilogues(), and
+// `report` what that said, derive_schedule() of siblings and join_products().
 //
 // Error: a name that is none of these; a graph that holds no such thing; one that did not become a
-// group, with the reason from the report.
+// group, or siblings of which one is computed by itself, with the reason from the report.
 void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& report,
                   const std::vector<std::string>& names);
 

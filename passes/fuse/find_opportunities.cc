@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "passes/fuse/estimate_fusions.h"
+#include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/join_products.h"
 
 namespace emulsion {
 namespace {
@@ -76,6 +78,30 @@ class Groups {
   std::map<std::string, Group> groups_;  // by the last operation
 };
 
+// One for each first of siblings, with all that join it.
+std::vector<FusionOpportunity> siblings_of(const FusionReport& report) {
+  std::vector<FusionOpportunity> found;
+  std::map<std::string, size_t> of_first;
+  for (const FusionDecision& d : report.decisions) {
+    if (!d.fused || !is_of_siblings(d)) continue;
+    const auto [at, is_new] = of_first.emplace(d.producer, found.size());
+    if (is_new) {
+      found.push_back({d.pattern, {d.producer, d.consumer}, std::nullopt, d.gain});
+      continue;
+    }
+    FusionOpportunity& one = found[at->second];
+    one.operations.push_back(d.consumer);
+    if (!one.gain || !d.gain) {
+      one.gain = std::nullopt;
+      continue;
+    }
+    const double saved = one.gain->seconds_saved() + d.gain->seconds_saved();
+    one.gain = FusionGain{one.gain->bytes_saved + d.gain->bytes_saved,
+                          d.gain->seconds_after + saved, d.gain->seconds_after};
+  }
+  return found;
+}
+
 std::string names(const std::vector<std::string>& operations) {
   std::string text;
   for (const std::string& name : operations) text += (text.empty() ? "" : " + ") + name;
@@ -87,13 +113,22 @@ std::string names(const std::vector<std::string>& operations) {
 std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const MachineModel& machine,
                                                   const SizeValues& sizes) {
   FusionReport report;
-  fuse_epilogues(graph, always_fuse, &report);
+  const Graph grouped = fuse_epilogues(graph, always_fuse, &report);
+  find_siblings(grouped, share_always, &report);
+  FusionReport products;
+  join_products(graph, always_join, &products);
+  products = estimate_fusions(graph, std::move(products), machine, sizes);
   report = estimate_fusions(graph, std::move(report), machine, sizes);
   Groups groups;
   for (const FusionDecision& edge : report.decisions) {
-    if (edge.fused) groups.join(edge);
+    if (edge.fused && !is_of_siblings(edge)) groups.join(edge);
   }
   std::vector<FusionOpportunity> found = groups.found(graph);
+  for (const FusionReport* of : {&report, &products}) {
+    for (FusionOpportunity& siblings : siblings_of(*of)) found.push_back(std::move(siblings));
+  }
+  report.decisions.insert(report.decisions.end(), products.decisions.begin(),
+                          products.decisions.end());
   for (const FusionDecision& edge : report.decisions) {
     if (edge.fused) continue;
     found.push_back({edge.pattern, {edge.producer, edge.consumer}, edge.reason, edge.gain});

@@ -15,7 +15,9 @@
 
 namespace emulsion {
 
-// A group that is legal, with all its members, or one edge that is not.
+// A group that is legal, with all its members; siblings that may share a loop, each by the name of
+// the operation or group that it is; products that may be joined; or one edge, or pair, that is
+// not. What of them excludes one another is up to who decides.
 struct FusionOpportunity {
   std::string pattern;                  // of fusion_patterns(); empty when it fits none
   std::vector<std::string> operations;  // in the order of the graph; the last one's value remains

@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "dsl/error.h"
 #include "dsl/extent.h"
 #include "dsl/files.h"
 #include "dsl/nearest_name.h"
 #include "dsl/strict_json.h"
+#include "passes/fuse/fusion_legality.h"
 
 namespace emulsion {
 namespace {
@@ -122,6 +124,25 @@ bool has_all_features_of(const Target& target, const Target& other) {
                        other.features.end());
 }
 
+// Why the rules do not allow a fusion of `op` by which `members` comprehensions become one.
+std::optional<std::string> why_not_by(const FusionRules& rules, const std::string& pattern,
+                                      const Op& op, int64_t members) {
+  if (!rules.enabled) return "expected fusion to be enabled by the config";
+  if (!std::count(rules.patterns.begin(), rules.patterns.end(), pattern)) {
+    return fmt::format("expected a pattern that the config enables, got {}", pattern);
+  }
+  const std::optional<int64_t> elements = element_count(op.shape);
+  if (elements && *elements < rules.least_elements) {
+    return fmt::format("expected {} of at least {} elements, got {}", op.name, rules.least_elements,
+                       *elements);
+  }
+  if (rules.largest_group > 0 && members > rules.largest_group) {
+    return fmt::format("expected a group of at most {} operations, got {} with {}",
+                       rules.largest_group, members, op.name);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 FusionConfig parse_fusion_config(const std::string& json) {
@@ -200,21 +221,33 @@ const FusionRules& rules_for(const FusionConfig& config, const Target& target) {
 
 FusionPolicy policy_of(const FusionRules& rules) {
   return [rules](const FusionCandidate& candidate) -> std::optional<FusionRefusal> {
-    if (!rules.enabled) return std::string("expected fusion to be enabled by the config");
-    const auto& patterns = rules.patterns;
-    if (!std::count(patterns.begin(), patterns.end(), candidate.pattern)) {
-      return fmt::format("expected a pattern that the config enables, got {}", candidate.pattern);
-    }
-    const std::optional<int64_t> elements = element_count(candidate.producer.shape);
-    if (elements && *elements < rules.least_elements) {
-      return fmt::format("expected {} of at least {} elements, got {}", candidate.producer.name,
-                         rules.least_elements, *elements);
-    }
-    if (rules.largest_group > 0 && candidate.members > rules.largest_group) {
-      return fmt::format("expected a group of at most {} operations, got {} with {}",
-                         rules.largest_group, candidate.members, candidate.producer.name);
-    }
+    auto reason = why_not_by(rules, candidate.pattern, candidate.producer, candidate.members);
+    if (reason) return *reason;
     return std::nullopt;
+  };
+}
+
+SiblingPolicy sibling_policy_of(const FusionRules& rules, SiblingPolicy otherwise) {
+  return [rules, otherwise = std::move(otherwise)](
+             const SiblingCandidate& candidate) -> std::optional<std::string> {
+    size_t members = comprehensions(candidate.sibling).size();
+    for (const OpPtr& op : candidate.group) members += comprehensions(op).size();
+    if (auto reason =
+            why_not_by(rules, kSiblings, *candidate.sibling, static_cast<int64_t>(members))) {
+      return reason;
+    }
+    return otherwise(candidate);
+  };
+}
+
+JoinPolicy join_policy_of(const FusionRules& rules, JoinPolicy otherwise) {
+  return [rules, otherwise = std::move(otherwise)](
+             const JoinCandidate& candidate) -> std::optional<std::string> {
+    for (const OpPtr& product : candidate.products) {
+      const auto count = static_cast<int64_t>(candidate.products.size());
+      if (auto reason = why_not_by(rules, kSiblingProducts, *product, count)) return reason;
+    }
+    return otherwise(candidate);
   };
 }
 

@@ -18,14 +18,17 @@
 #include <vector>
 
 #include "dsl/target.h"
+#include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/join_products.h"
 #include "passes/fuse/measured_fusions.h"
 
 namespace emulsion {
 
 struct FusionRules {
   bool enabled = true;
-  std::vector<std::string> patterns = fusion_patterns();  // those that may be fused
+  // Those of fusion_patterns() that may be fused.
+  std::vector<std::string> patterns = default_fusion_patterns();
   // A value of fewer elements is not fused into its user, where its shape has no run-time size.
   int64_t least_elements = 0;
   int64_t largest_group = 0;  // comprehensions; 0: as many as are legal
@@ -60,6 +63,11 @@ const FusionRules& rules_for(const FusionConfig& config, const Target& target);
 
 // Refuses what the rules do not allow. With enabled = false that is everything.
 FusionPolicy policy_of(const FusionRules& rules);
+// The same of siblings: `least_elements` of each, `largest_group` of all comprehensions in their
+// loop. What the rules allow, `otherwise` decides.
+SiblingPolicy sibling_policy_of(const FusionRules& rules, SiblingPolicy otherwise);
+// The same of products that may be joined: `least_elements` of each, `largest_group` of how many.
+JoinPolicy join_policy_of(const FusionRules& rules, JoinPolicy otherwise);
 
 }  // namespace emulsion
 

@@ -20,8 +20,19 @@ void add_gain(const std::optional<FusionGain>& gain, Json* json) {
 }  // namespace
 
 const std::vector<std::string>& fusion_patterns() {
-  static const std::vector<std::string> kPatterns = {"contraction epilogue", "elementwise chain"};
+  static const std::vector<std::string> kPatterns = {"contraction epilogue", "elementwise chain",
+                                                     kSiblings, kSiblingProducts};
   return kPatterns;
+}
+
+const std::vector<std::string>& default_fusion_patterns() {
+  static const std::vector<std::string> kPatterns(fusion_patterns().begin(),
+                                                  fusion_patterns().end() - 1);
+  return kPatterns;
+}
+
+bool is_of_siblings(const FusionDecision& decision) {
+  return decision.pattern == kSiblings || decision.pattern == kSiblingProducts;
 }
 
 int FusionReport::fused_count() const {

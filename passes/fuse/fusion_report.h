@@ -32,6 +32,9 @@ struct FusionDecision {
   std::optional<FusionGain> gain = std::nullopt;
 };
 
+// Of two that do not read one another: by kSiblings or kSiblingProducts.
+bool is_of_siblings(const FusionDecision& decision);
+
 struct FusionReport {
   std::vector<FusionDecision>
       decisions;  // in the order of the graph's ops, then of a consumer's reads
@@ -41,9 +44,16 @@ struct FusionReport {
   int fused_count() const;
 };
 
-// What fuse_epilogues() fuses: "contraction epilogue", an elementwise op onto a matmul, a
-// convolution and the like, and "elementwise chain".
+inline constexpr char kSiblings[] = "siblings";
+inline constexpr char kSiblingProducts[] = "sibling products";
+// What is fused: by fuse_epilogues() "contraction epilogue", an elementwise op onto a matmul, a
+// convolution and the like, and "elementwise chain"; "siblings" (find_siblings.h), which have one
+// loop; and "sibling products" (join_products.h), which become one.
 const std::vector<std::string>& fusion_patterns();
+// Of these, those that run_pipeline() fuses unless it is told otherwise: all but sibling products.
+// A graph in which products are joined has other operations, and a schedule that is derived for it
+// speaks of these: read back, it would not fit the graph that its user wrote.
+const std::vector<std::string>& default_fusion_patterns();
 
 // One line an edge: "contraction epilogue, mm -> y: fused", "s -> z: not fused: expected ...".
 // Where there are estimates, "..., mm -> y: fused: saves 4096 bytes, 1.50 times as fast by the

@@ -11,6 +11,7 @@
 
 #include "dsl/error.h"
 #include "dsl/operators.h"
+#include "passes/analyse/count_flops.h"
 #include "passes/analyse/recognise_op.h"
 #include "passes/fuse/fusion_legality.h"
 #include "passes/fuse/sibling_level.h"
@@ -290,6 +291,16 @@ std::vector<std::vector<OpPtr>> sorted(const std::vector<OpPtr>& products, Fusio
   return kinds;
 }
 
+// As many columns as a register tile has in AVX-512, the widest: narrower vectors fill theirs with
+// fewer, so there some are joined that gain nothing.
+constexpr int64_t kWide = 64;
+
+int64_t columns_of(const JoinCandidate& candidate) {
+  int64_t columns = 0;
+  for (const OpPtr& product : candidate.products) columns += product->shape.back().constant_term();
+  return columns;
+}
+
 }  // namespace
 
 std::optional<std::string> why_not_joinable(const Op& first, const Op& sibling) {
@@ -309,12 +320,8 @@ std::optional<std::string> why_not_joinable(const Op& first, const Op& sibling) 
 }
 
 std::optional<std::string> join_what_saves(const JoinCandidate& candidate) {
-  // As many columns as a register tile has in AVX-512, the widest: narrower vectors fill theirs
-  // with fewer, so there this joins some that gain nothing.
-  constexpr int64_t kWide = 64;
-  int64_t columns = 0;
-  for (const OpPtr& product : candidate.products) columns += product->shape.back().constant_term();
   const auto count = static_cast<int64_t>(candidate.products.size());
+  const int64_t columns = columns_of(candidate);
   if (columns >= kWide * count) {
     return fmt::format(
         "expected fewer than {} columns a product, of which one alone fills the registers, got {} "
@@ -326,6 +333,41 @@ std::optional<std::string> join_what_saves(const JoinCandidate& candidate) {
       "expected to read more bytes less than the join moves, got {} of the input that are read "
       "less, {} of weights that every call joins, {} of results that are stored for it",
       candidate.saved, candidate.weights, candidate.results);
+}
+
+JoinPolicy join_what_pays(const MachineModel& machine) {
+  check_machine_model(machine);
+  return [machine](const JoinCandidate& candidate) -> Reason {
+    const auto count = static_cast<int64_t>(candidate.products.size());
+    if (columns_of(candidate) < kWide * count) return join_what_saves(candidate);
+    double operations = 0, bytes = 0, apart = 0;
+    for (const OpPtr& product : candidate.products) {
+      double moved = bytes_of(*product);
+      bool known = true;
+      for (const OpPtr& operand : operands(*product)) {
+        known = known && element_count(operand->shape).has_value();
+        moved += bytes_of(*operand);
+      }
+      if (!known || !element_count(product->shape)) {
+        return fmt::format(
+            "expected sizes that are known, or fewer than {} columns a product, got "
+            "{} of shape {}",
+            kWide, product->name, to_string(product->shape));
+      }
+      const auto flops = static_cast<double>(total_flops(count_flops(*product), {}));
+      apart += machine.seconds(flops, moved);
+      operations += flops;
+      bytes += moved;
+    }
+    const double together = machine.seconds(operations, bytes - candidate.saved) +
+                            machine.seconds(0, candidate.weights + candidate.results);
+    constexpr double kLeastGain = 1.05;
+    if (apart >= kLeastGain * together) return std::nullopt;
+    return fmt::format(
+        "expected to be {} times as fast by the model as apart, got {:.2f} times, of {} and {} "
+        "others",
+        kLeastGain, apart / together, candidate.products[0]->name, count - 1);
+  };
 }
 
 Graph join(const Graph& graph, const std::vector<OpPtr>& products) {

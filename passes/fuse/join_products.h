@@ -17,12 +17,10 @@
 #include <vector>
 
 #include "dsl/graph.h"
+#include "passes/analyse/machine_model.h"
 #include "passes/fuse/fusion_report.h"
 
 namespace emulsion {
-
-// What the ledger calls it.
-inline constexpr char kSiblingProducts[] = "sibling products";
 
 // Nothing when both are products (of any rank; batched, convolutions) that read one tensor at the
 // same indices, and weights or constants along their columns, the last axis; else the reason:
@@ -40,6 +38,10 @@ struct JoinCandidate {
 using JoinPolicy = std::function<std::optional<std::string>(const JoinCandidate&)>;
 // Where the products are narrow, so that each alone leaves registers unused, and less is moved.
 std::optional<std::string> join_what_saves(const JoinCandidate& candidate);
+// Those, and wide ones of known sizes where the model says that one pass is faster than one for
+// each: what the join moves is part of it. One pass reads the input once, which counts where the
+// rows are long beside the columns, and memory is the limit.
+JoinPolicy join_what_pays(const MachineModel& machine);
 inline std::optional<std::string> always_join(const JoinCandidate& /*candidate*/) {
   return std::nullopt;
 }

@@ -120,27 +120,40 @@ std::optional<Match> NamedPattern::match(const OpPtr& op) {
 }
 
 Graph NamedPattern::graph_of(const std::vector<int64_t>& extents) const {
-  const size_t wanted = summed_axes() == 0 ? 2 : 3;
-  if (summed_axes() > 1) {
-    fail("{}, {}: expected a matmul or a first step without a sum, got a conv", what_, name_);
-  }
-  if (extents.size() != wanted) {
-    fail("{}, {}: expected {}, got {} extents", what_, name_,
-         wanted == 2 ? "rows and columns, as in 512x1024"
-                     : "rows, columns and depth, as in 512x1024x64",
-         extents.size());
+  struct Form {
+    size_t extents;
+    const char* text;
+  };
+  const Form form = steps_[0] == "matmul" ? Form{3, "rows, columns and depth, as in 512x1024x64"}
+                    : steps_[0] == "conv"
+                        ? Form{7,
+                               "images, height, width, channels, height and width of a filter and "
+                               "filters, as in 1x56x56x64x3x3x64"}
+                        : Form{2, "rows and columns, as in 512x1024"};
+  if (extents.size() != form.extents) {
+    fail("{}, {}: expected {}, got {} extents", what_, name_, form.text, extents.size());
   }
   for (const int64_t extent : extents) {
     if (extent < 1) fail("{}, {}: expected extents above 0, got {}", what_, name_, extent);
   }
-  const Axis rows("i0", extents[0]), columns("i1", extents[1]);
-  if (wanted == 2) {
-    return Graph(
-        with_later_steps(pointwise_step(steps_[0], f32, {rows, columns}), steps_, columns));
+  const auto with_steps = [&](const Tensor& value) {
+    return Graph(with_later_steps(value, steps_, Axis("columns", value.shape().back())));
+  };
+  if (steps_[0] == "matmul") {
+    const Tensor x = input("x", f32, {extents[0], extents[2]});
+    return with_steps(matmul(x, weight("w", f32, {extents[2], extents[1]})));
   }
-  const Tensor x = input("x", f32, {extents[0], extents[2]});
-  const Tensor w = weight("w", f32, {extents[2], extents[1]});
-  return Graph(with_later_steps(matmul(x, w), steps_, columns));
+  if (steps_[0] == "conv") {
+    if (extents[4] > extents[1] || extents[5] > extents[2]) {
+      fail("{}, {}: expected a filter that fits the image, {}x{}, got {}x{}", what_, name_,
+           extents[1], extents[2], extents[4], extents[5]);
+    }
+    const Tensor x = input("x", f32, {extents[0], extents[1], extents[2], extents[3]});
+    return with_steps(
+        conv2d(x, weight("w", f32, {extents[4], extents[5], extents[3], extents[6]})));
+  }
+  return with_steps(
+      pointwise_step(steps_[0], f32, {Axis("i0", extents[0]), Axis("i1", extents[1])}));
 }
 
 }  // namespace emulsion

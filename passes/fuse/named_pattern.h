@@ -38,8 +38,10 @@ class NamedPattern {
   // else needs them. Only of operations on floats with at least one axis.
   std::optional<Match> match(const OpPtr& op);
 
-  // The pattern at numbers: rows, columns and, of a matmul, depth. Error: as many as it does not
-  // take, one below 1, a conv.
+  // The pattern at numbers: rows and columns; of a matmul depth too; of a conv, which has neither
+  // borders nor strides, images, their height, width and channels, the height and width of a filter
+  // and how many filters there are. Error: as many as it does not take, one below 1, a filter that
+  // is larger than an image.
   Graph graph_of(const std::vector<int64_t>& extents) const;
 
  private:

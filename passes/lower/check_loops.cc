@@ -13,11 +13,15 @@ std::string place_text(const NestPlan& nest, const ScheduledStage& plan) {
   return plan.compute_at ? nest.variable(*plan.compute_at) : "the root";
 }
 
-// By which splits and fusions of which axes a loop is made.
-std::map<std::string, std::string> origins(const ScheduledStage& plan) {
+// By which splits and fusions of which axes a loop is made; `numbered`: axes by position, as those
+// of another operation go by other names.
+std::map<std::string, std::string> origins(const ScheduledStage& plan, bool numbered) {
   std::map<std::string, std::string> made;
-  for (const Axis& axis : plan.stage.axes) made[axis.name()] = axis.name();
-  for (const Axis& axis : plan.stage.reduction_axes) made[axis.name()] = axis.name();
+  for (const std::vector<Axis>* axes : {&plan.stage.axes, &plan.stage.reduction_axes}) {
+    for (const Axis& axis : *axes) {
+      made[axis.name()] = numbered ? fmt::format("axis {}", made.size()) : axis.name();
+    }
+  }
   for (const LoopTransform& t : plan.stage.transforms) {
     if (t.kind == LoopTransform::Kind::fuse) {
       made[t.axis] = fmt::format("{} of {} and {}", t.axis, made[t.outer], made[t.inner]);
@@ -36,11 +40,14 @@ std::map<std::string, std::string> origins(const ScheduledStage& plan) {
 void check_shared_loops(const ScheduledStage& plan, const ScheduledStage& leader,
                         const Directive& d) {
   const std::string &name = plan.stage.name, &other = leader.stage.name;
-  std::map<std::string, std::string> my_origins = origins(plan), their_origins = origins(leader);
+  std::map<std::string, std::string> my_origins = origins(plan, false),
+                                     their_origins = origins(leader, false),
+                                     my_numbers = origins(plan, true),
+                                     their_numbers = origins(leader, true);
   for (size_t i = 0; i <= plan.compute_with->loop; ++i) {
     const ScheduledLoop &mine = plan.loops[i], &theirs = leader.loops[i];
     const std::string& loop = mine.name;
-    if (my_origins[loop] != their_origins[loop]) {
+    if (my_origins[loop] != their_origins[loop] && my_numbers[loop] != their_numbers[loop]) {
       refuse(name, d,
              fmt::format("expected loops made of the same axes by the same splits, got {} and {} "
                          "of {}; legal: a loop outside {}, or the same splits by the same names",
@@ -65,6 +72,33 @@ void check_shared_loops(const ScheduledStage& plan, const ScheduledStage& leader
                          "{2}.partition({0})",
                          loop, name, other));
     }
+  }
+}
+
+// The leader may have several cases, as long as all have the loops that are shared.
+void check_shared_cases(const ScheduledStage& plan, const ScheduledStage& leader,
+                        const Directive& d) {
+  if (!plan.specialized_loops.empty()) {
+    refuse(plan.stage.name, d,
+           fmt::format("expected an operation without specialize, got {}; legal: loops of its own, "
+                       "or specialize {}",
+                       plan.stage.name, leader.stage.name));
+  }
+  const size_t count = plan.compute_with->loop + 1;
+  for (size_t i = 0; i < leader.specialized_loops.size(); ++i) {
+    const std::vector<ScheduledLoop>& loops = leader.specialized_loops[i];
+    const bool same =
+        keeps_loops(leader, i, count) &&
+        std::all_of(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(count),
+                    [](const ScheduledLoop& loop) {
+                      return loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel;
+                    });
+    if (same) continue;
+    refuse(plan.stage.name, d,
+           fmt::format(
+               "expected loops that {} has in every case, serial or parallel, got {}, which "
+               "specialize({}) changes; legal: loops of its own",
+               leader.stage.name, d.axes[0], to_string(leader.stage.specializations[i].condition)));
   }
 }
 
@@ -109,12 +143,6 @@ void check_shared(const NestPlan& nest, StageId id) {
                        "of {1}; legal: compute_with({1}, {2})",
                        d.target, other, d.axes[0]));
   }
-  for (const ScheduledStage* member : {&plan, &leader}) {
-    if (member->specialized_loops.empty()) continue;
-    refuse(name, d,
-           fmt::format("expected operations without specialize, got {}; legal: loops of its own",
-                       member->stage.name));
-  }
   if (leader.stage.is_reduction() != plan.stage.is_reduction()) {
     refuse(name, d,
            fmt::format("expected two reductions or two operations without, got {}, which {} one, "
@@ -137,6 +165,7 @@ void check_shared(const NestPlan& nest, StageId id) {
   }
   check_order_of_shared(nest, id, d);
   check_shared_loops(plan, leader, d);
+  check_shared_cases(plan, leader, d);
 }
 
 // What is computed, stored or allocated at a loop that stages share would be inside the loops of

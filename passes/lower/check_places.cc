@@ -47,30 +47,12 @@ void check_outside_vectors(const NestPlan& nest, const std::string& name, const 
   }
 }
 
-// Whether the outermost loops of a specialization are `around`, made by the general directives.
-bool has_same_loops(const ScheduledStage& target, size_t i,
-                    const std::vector<std::string>& around) {
-  const std::vector<std::string> loops = names_of(target.specialized_loops[i]);
-  if (loops.size() < around.size() || !std::equal(around.begin(), around.end(), loops.begin())) {
-    return false;
-  }
-  const std::vector<LoopTransform>& all = target.stage.specializations[i].transforms;
-  return std::none_of(all.begin() + static_cast<std::ptrdiff_t>(target.stage.transforms.size()),
-                      all.end(), [&](const LoopTransform& t) {
-                        return std::count(around.begin(), around.end(), t.axis) > 0 ||
-                               std::count(around.begin(), around.end(), t.outer) > 0 ||
-                               std::count(around.begin(), around.end(), t.inner) > 0;
-                      });
-}
-
 void check_loop(const NestPlan& nest, const std::string& name, const Directive& d,
                 const LoopLevel& level) {
   const ScheduledStage& target = nest.stages[level.stage];
   check_outside_vectors(nest, name, d, target.loops, level);
-  std::vector<std::string> around = names_of(target.loops);
-  around.resize(level.loop + 1);
   for (size_t i = 0; i < target.specialized_loops.size(); ++i) {
-    if (!has_same_loops(target, i, around)) {
+    if (!keeps_loops(target, i, level.loop + 1)) {
       refuse(
           name, d,
           fmt::format("expected a loop that {} has in every case, inside the same loops, got {}, "
@@ -249,6 +231,22 @@ std::optional<LoopLevel> find_shared_loop(const NestPlan& nest, StageId id) {
 }
 
 }  // namespace
+
+bool keeps_loops(const ScheduledStage& plan, size_t specialization, size_t count) {
+  std::vector<std::string> around = names_of(plan.loops);
+  around.resize(count);
+  const std::vector<std::string> loops = names_of(plan.specialized_loops[specialization]);
+  if (loops.size() < around.size() || !std::equal(around.begin(), around.end(), loops.begin())) {
+    return false;
+  }
+  const std::vector<LoopTransform>& all = plan.stage.specializations[specialization].transforms;
+  return std::none_of(all.begin() + static_cast<std::ptrdiff_t>(plan.stage.transforms.size()),
+                      all.end(), [&](const LoopTransform& t) {
+                        return std::count(around.begin(), around.end(), t.axis) > 0 ||
+                               std::count(around.begin(), around.end(), t.outer) > 0 ||
+                               std::count(around.begin(), around.end(), t.inner) > 0;
+                      });
+}
 
 std::vector<LoopLevel> loops_around(const NestPlan& nest, StageId id) {
   std::vector<LoopLevel> loops;  // innermost first, then turned round

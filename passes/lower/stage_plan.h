@@ -136,6 +136,10 @@ std::optional<size_t> position_of(const std::vector<LoopLevel>& around, const Lo
 // How many of them are outside the storage of the stage. The loops between: the others.
 size_t loops_outside_storage(const ScheduledStage& plan, const std::vector<LoopLevel>& around);
 
+// Whether the first `count` loops of a specialization are those of the general case, made by the
+// general directives.
+bool keeps_loops(const ScheduledStage& plan, size_t specialization, size_t count);
+
 // The reads of that buffer or stage in a stage's body.
 std::vector<Expr> reads_of(const Stage& stage, const std::string& buffer);
 std::set<std::string> buffers_read_by(const Stage& stage);

@@ -208,6 +208,8 @@ TEST(Target, FeaturesThatAreNotHereDoNotRun) {
   target.features.insert("avx512_of_the_year_2100");
   EXPECT_FALSE(runs_on_this_machine(target));
   EXPECT_THAT(missing_on_this_machine(target), testing::ElementsAre("avx512_of_the_year_2100"));
+  EXPECT_THROW(require_this_machine(target), Error);
+  EXPECT_NO_THROW(require_this_machine(Target::host()));
 }
 
 TEST(Target, OtherSystemsDoNotRun) {

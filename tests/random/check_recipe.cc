@@ -14,7 +14,6 @@
 #include "backends/interpreter/interpret_nest.h"
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
-#include "passes/derive/derive_schedule.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/verify_nest.h"
 #include "tests/random/guarded_run.h"
@@ -36,7 +35,7 @@ class Runner {
   explicit Runner(const Recipe& recipe)
       : recipe_(recipe),
         graph_(build_graph(recipe)),
-        schedule_(derive_schedule(graph_, test_target())),
+        schedule_(derive_schedule(graph_, test_target(), test_options())),
         plain_(lower(graph_, Schedule(graph_))),
         derived_(lower(graph_, schedule_)) {
     verify_nest(plain_);
@@ -131,7 +130,7 @@ std::string describe(const Recipe& recipe, const std::string& what) {
   try {
     Graph graph = build_graph(recipe);
     text = without_hex(to_string(graph));
-    text += "schedule:\n" + to_string(derive_schedule(graph, test_target()));
+    text += "schedule:\n" + to_string(derive_schedule(graph, test_target(), test_options()));
   } catch (const std::exception& error) {
     text += fmt::format("(no further: {})\n", error.what());
   }
@@ -166,6 +165,12 @@ Target test_target() {
     return host;
   }();
   return *target;
+}
+
+DeriveOptions test_options() {
+  DeriveOptions options;
+  options.siblings = share_always;
+  return options;
 }
 
 std::vector<CheckResult> check_recipes(const std::vector<Recipe>& recipes,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dsl/target.h"
+#include "passes/derive/derive_schedule.h"
 #include "tests/random/oracle.h"
 #include "tests/random/recipe.h"
 
@@ -19,6 +20,9 @@ namespace emulsion {
 
 // The machine at hand with two cores, so that the same parallel loops are derived on every machine.
 Target test_target();
+
+// Siblings share loops wherever they can, also where they are too small for it to pay.
+DeriveOptions test_options();
 
 struct CheckResult {
   std::string failure;   // empty: all agree; else graph, schedule, and the first difference

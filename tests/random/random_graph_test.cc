@@ -166,7 +166,8 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
   for (int number = 0; number < graph_count(); ++number) {
     Recipe recipe = random_recipe(base_seed(), number);
     Graph graph = build_graph(recipe);
-    census.add(recipe, graph, fuse_epilogues(graph), derive_schedule(graph, test_target()));
+    census.add(recipe, graph, fuse_epilogues(graph),
+               derive_schedule(graph, test_target(), test_options()));
   }
   census.print();
   std::map<std::string, int> floors = {
@@ -186,6 +187,7 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
       {"fusion: several elementwise", 100},
       {"directive: cache_write", 50},
       {"directive: compute_at", 100},
+      {"directive: compute_with", 50},
       {"directive: compute_inline", 100},
       {"directive: pack", 50},
       {"directive: parallel", 50},

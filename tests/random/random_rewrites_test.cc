@@ -164,7 +164,13 @@ class Trial {
 
   void check_lowered(const Graph& graph) const {
     if (number_ % kNestEvery != 0) return;
-    const Lowered lowered = run_pipeline(graph, Target::host());
+    DeriveOptions options;
+    options.siblings = share_always;
+    const Lowered lowered = run_pipeline(graph, Target::host(), options);
+    for (const FusionDecision& decision : lowered.fusion.decisions) {
+      if (decision.pattern != kSiblings) continue;
+      ++(*counts_)[decision.fused ? "one loop" : "one loop, refused"];
+    }
     const std::string where =
         fmt::format("EMULSION_SEED={} EMULSION_GRAPH={} lowered\n", base_seed(), number_);
     const TensorValues& arguments = arguments_[0];
@@ -213,12 +219,27 @@ TEST_P(RandomRewrites, ComputeTheSame) {
   if (only != UINT64_MAX || graph_count() < kGraphs) return;
   // A rule that does not fire is not tested: 50 times in the run of the test, 250 in the large one.
   const int least = counts["graphs"] / 40;
-  for (const char* what :
-       {"linear_relu", "linear_relu, refused", "batch_norm", "batch_norm, refused", "sum_of_sums",
-        "sum_of_sums, refused", "sum_of_products", "sum_of_products, refused",
-        "difference_of_squares", "difference_of_squares, refused", "chosen_relu", "simplify_values",
-        "fold_constants", "merge_common_ops", "remove_dead_ops", "clean_up", "fuse_epilogues",
-        "join_products", "siblings, refused"}) {
+  for (const char* what : {"linear_relu",
+                           "linear_relu, refused",
+                           "batch_norm",
+                           "batch_norm, refused",
+                           "sum_of_sums",
+                           "sum_of_sums, refused",
+                           "sum_of_products",
+                           "sum_of_products, refused",
+                           "difference_of_squares",
+                           "difference_of_squares, refused",
+                           "chosen_relu",
+                           "simplify_values",
+                           "fold_constants",
+                           "merge_common_ops",
+                           "remove_dead_ops",
+                           "clean_up",
+                           "fuse_epilogues",
+                           "join_products",
+                           "siblings, refused",
+                           "one loop",
+                           "one loop, refused"}) {
     EXPECT_GE(counts[what], least) << what;
   }
   EXPECT_GE(counts["several users"], 0.3 * counts["graphs"]);

@@ -19,6 +19,7 @@ WITHOUT_OWN_TEST = {
     "backends/entry/run_time_sizes": "descriptor_text_test",
     "backends/runtime/packed": "kernel_library_test packs with it, write_kernel_header_test what does not compile",
     "backends/halide/translate_expr": "jit_test, operator by operator",
+    "passes/derive/sibling_loops": "derive_siblings_test: what shares a loop, and what not",
     "passes/nest/loop_steps": "partition_loops_test and split_choices_test cut loops with it",
     "passes/nest/verify_nest_context": "verify_nest_test, and the tests of the other parts of the verifier",
     "passes/rewrite/literal_of": "match_pattern_test of scalars, fold_constants_test of elements",

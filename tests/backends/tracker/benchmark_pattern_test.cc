@@ -60,10 +60,23 @@ TEST(BenchmarkPattern, WhatFusionSaves) {
   EXPECT_EQ(one.fact.shape_class, "8x16x4");
 }
 
+TEST(BenchmarkPattern, Convolutions) {
+  BenchmarkPatternOptions options;
+  options.repeats = 1;
+  options.clock = clock_of({1, 1, 1, 1});
+  const PatternMeasurement one =
+      benchmark_pattern("conv+bias+relu", {1, 10, 10, 4, 3, 3, 8}, options);
+  EXPECT_EQ(one.unfused.kernel_calls, 3);
+  EXPECT_EQ(one.fused.kernel_calls, 1);
+  EXPECT_LT(one.fused.traffic, one.unfused.traffic);
+  EXPECT_EQ(one.fact.shape_class, "64x8x32");  // 8 * 8 places, filters, 3 * 3 * 4 to sum
+  EXPECT_EQ(one.shape, "1x10x10x4x3x3x8");
+}
+
 TEST(BenchmarkPattern, RefusesPatternsAndShapesThatAreNone) {
   EXPECT_ERROR(benchmark_pattern("gemm+relu", {4, 4}), "benchmark_pattern: expected matmul");
   EXPECT_ERROR(benchmark_pattern("add+relu", {4, 4, 4}), "expected rows and columns");
-  EXPECT_ERROR(benchmark_pattern("conv+relu", {4, 4, 4}), "got a conv");
+  EXPECT_ERROR(benchmark_pattern("conv+relu", {4, 4, 4}), "as in 1x56x56x64x3x3x64, got 3");
 }
 
 TEST(BenchmarkPattern, RefusesNoRepeatsAndNoTime) {

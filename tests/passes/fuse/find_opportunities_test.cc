@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -31,7 +32,7 @@ Graph three_places() {
 
 TEST(FindOpportunities, GroupsAndEdgesByWhatTheySave) {
   const auto found = find_opportunities(three_places(), slow_memory());
-  ASSERT_EQ(found.size(), 4u);
+  ASSERT_EQ(found.size(), 5u);
   EXPECT_THAT(found[0].operations, ElementsAre("mm", "t", "layer"));
   EXPECT_EQ(found[0].pattern, "contraction epilogue");
   EXPECT_TRUE(found[0].legal());
@@ -39,11 +40,14 @@ TEST(FindOpportunities, GroupsAndEdgesByWhatTheySave) {
   EXPECT_THAT(found[1].operations, ElementsAre("e", "chain"));
   EXPECT_EQ(found[1].pattern, "elementwise chain");
   EXPECT_EQ(found[1].gain.value().speed_up(), 2);
-  EXPECT_THAT(found[2].operations, ElementsAre("shared", "first"));
-  EXPECT_EQ(found[2].why_not.value_or(""),
-            "expected shared to have one user, got 2 (first, second)");
+  EXPECT_THAT(found[2].operations, ElementsAre("first", "second"));
+  EXPECT_EQ(found[2].pattern, "siblings");
   EXPECT_EQ(found[2].gain.value().bytes_saved, 16 * 4 * 4);
-  EXPECT_THAT(found[3].operations, ElementsAre("shared", "second"));
+  EXPECT_THAT(found[3].operations, ElementsAre("shared", "first"));
+  EXPECT_EQ(found[3].why_not.value_or(""),
+            "expected shared to have one user, got 2 (first, second)");
+  EXPECT_EQ(found[3].gain.value().bytes_saved, 16 * 4 * 4);
+  EXPECT_THAT(found[4].operations, ElementsAre("shared", "second"));
 }
 
 TEST(FindOpportunities, TheGainOfAGroupIsThatOfAllItsMembers) {
@@ -59,6 +63,46 @@ TEST(FindOpportunities, TheGainOfAGroupIsThatOfAllItsMembers) {
   ASSERT_EQ(met.size(), 1u);
   EXPECT_THAT(met[0].operations, ElementsAre("l1", "l2", "r1", "r2", "y"));
   EXPECT_DOUBLE_EQ(met[0].gain.value().speed_up(), 11.0 / 3);
+}
+
+TEST(FindOpportunities, SiblingsGroupByGroup) {
+  const Tensor x = matrix("x"), z = matrix("z");
+  const auto found = find_opportunities(
+      Graph({relu(x, "a"), exp(x, "b"), neg(z, "c"), tanh(x, "d"), abs(z, "e")}), slow_memory());
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_THAT(found[0].operations, ElementsAre("a", "b", "d"));
+  EXPECT_EQ(found[0].gain.value().bytes_saved, 2 * 16 * 32 * 4);
+  EXPECT_DOUBLE_EQ(found[0].gain.value().speed_up(), 6.0 / 4);  // six matrices, now four
+  EXPECT_THAT(found[1].operations, ElementsAre("c", "e"));
+}
+
+TEST(FindOpportunities, SiblingsThatAreNotLegalSayWhy) {
+  const Tensor x = matrix("x");
+  const Tensor a = relu(x, "a");
+  const auto found = find_opportunities(Graph({a, add(a, x, "b")}), slow_memory());
+  ASSERT_EQ(found.size(), 2u);  // a -> b, which is an output, and a beside b
+  const auto& siblings = found[0].pattern == "siblings" ? found[0] : found[1];
+  EXPECT_THAT(siblings.operations, ElementsAre("a", "b"));
+  EXPECT_EQ(siblings.why_not.value_or(""),
+            "expected operations of which neither needs the other, got a and b");
+}
+
+TEST(FindOpportunities, ProductsOfOneInput) {
+  const Tensor x = matrix("x");
+  const Tensor q = matmul(x, weight("wq", f32, {32, 8}), "q");
+  const Tensor k = matmul(x, weight("wk", f32, {32, 8}), "k");
+  const auto found = find_opportunities(Graph({q, k}), slow_memory());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].pattern, "sibling products");
+  EXPECT_TRUE(found[0].legal());
+  EXPECT_THAT(found[0].operations, ElementsAre("q", "k"));
+  EXPECT_EQ(found[0].gain.value().bytes_saved, 16 * 32 * 4);
+  const Tensor half = matmul(x, weight("wh", f32, {32, 8}), "h");
+  const auto apart = find_opportunities(
+      Graph({half, matmul(transpose(x), weight("wt", f32, {16, 8}), "t")}), slow_memory());
+  EXPECT_TRUE(std::none_of(apart.begin(), apart.end(), [](const FusionOpportunity& one) {
+    return one.legal() && one.pattern == "sibling products";
+  }));
 }
 
 TEST(FindOpportunities, WhatIsNotLegalSaysWhy) {
@@ -100,14 +144,15 @@ TEST(FindOpportunities, AsText) {
 TEST(FindOpportunities, AsJson) {
   const auto json =
       nlohmann::json::parse(to_json(find_opportunities(three_places(), slow_memory())));
-  ASSERT_EQ(json.size(), 4u);
+  ASSERT_EQ(json.size(), 5u);
   EXPECT_EQ(json[1]["operations"], (std::vector<std::string>{"e", "chain"}));
   EXPECT_EQ(json[1]["legal"], true);
   EXPECT_EQ(json[1]["reason"], "");
   EXPECT_EQ(json[1]["bytes_saved"], 1024);
   EXPECT_EQ(json[1]["estimated_speed_up"], 2);
   EXPECT_GT(json[0]["seconds_saved"], json[1]["seconds_saved"]);
-  EXPECT_EQ(json[2]["legal"], false);
+  EXPECT_EQ(json[2]["pattern"], "siblings");
+  EXPECT_EQ(json[3]["legal"], false);
   const Tensor x = input("x", f32, {Extent::size("B")});
   const auto unknown =
       nlohmann::json::parse(to_json(find_opportunities(exp(tanh(x)), slow_memory())));

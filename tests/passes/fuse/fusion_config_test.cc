@@ -84,7 +84,11 @@ TEST(FusionConfig, FromJson) {
   EXPECT_EQ(config.largest_group, 9);
   EXPECT_THAT(config.fail_on_unfused, ElementsAre("matmul+bias"));
   EXPECT_TRUE(parse_fusion_config("{}").enabled);
-  EXPECT_EQ(parse_fusion_config("{}").patterns, fusion_patterns());
+  EXPECT_EQ(parse_fusion_config("{}").patterns, default_fusion_patterns());
+  EXPECT_THAT(default_fusion_patterns(),
+              ElementsAre("contraction epilogue", "elementwise chain", "siblings"));
+  EXPECT_THAT(parse_fusion_config(R"({"patterns": ["sibling products"]})").patterns,
+              ElementsAre("sibling products"));
 }
 
 TEST(FusionConfig, PerTarget) {

@@ -9,6 +9,8 @@
 
 #include "dsl/graph_text.h"
 #include "dsl/operators.h"
+#include "passes/pipeline.h"
+#include "tests/passes/check_nest.h"
 #include "tests/passes/expect_error.h"
 #include "tests/passes/fuse/op_of.h"
 #include "tests/passes/rewrite/check_rewrite.h"
@@ -311,6 +313,124 @@ TEST(JoinWhatSaves, NotResultsThatWouldBeStoredForIt) {
   Tensor a = relu(matmul(x, known("wa", {6, 4}), "q")), b = tanh(matmul(x, known("wb", {6, 4})));
   EXPECT_THAT(refusals(Graph(matmul(a, transpose(b), "y")), join_what_saves),
               HasSubstr("448 of results that are stored for it"));
+}
+
+MachineModel slow_memory() { return {1e9, {{"main memory", 0, 1}}}; }
+
+TEST(JoinWhatPays, NarrowProductsAsBefore) {
+  Tensor x = input("x", f32, {Extent::size("B"), 6});
+  FusionReport report;
+  joined(attention_of(x, known("wq", {6, 4}), known("wk", {6, 4})), &report,
+         join_what_pays(slow_memory()));
+  EXPECT_EQ(report.fused_count(), 1);
+  EXPECT_THAT(refusals(attention_of(x, weight("wq", f32, {6, 4}), weight("wk", f32, {6, 4})),
+                       join_what_pays(slow_memory())),
+              HasSubstr("expected to read more bytes less than the join moves"));
+}
+
+TEST(JoinWhatPays, WideProductsWhereMemoryIsTheLimit) {
+  Tensor x = input("x", f32, {64, 64});
+  FusionReport report;
+  joined(attention_of(x, known("wq", {64, 64}), known("wk", {64, 64})), &report,
+         join_what_pays(slow_memory()));
+  EXPECT_EQ(report.fused_count(), 1) << to_string(report);
+}
+
+TEST(JoinWhatPays, NotWideOnesWhereArithmeticIs) {
+  Tensor x = input("x", f32, {64, 64});
+  const MachineModel slow_arithmetic = {1e-3, {{"main memory", 0, 1e9}}};
+  EXPECT_THAT(refusals(attention_of(x, known("wq", {64, 64}), known("wk", {64, 64})),
+                       join_what_pays(slow_arithmetic)),
+              HasSubstr("expected to be 1.05 times as fast by the model as apart, got 1.00 times, "
+                        "of q and 1 others"));
+}
+
+TEST(JoinWhatPays, NotWideOnesOfSizesThatAreNotKnown) {
+  Tensor x = input("x", f32, {Extent::size("B"), 64});
+  EXPECT_THAT(refusals(attention_of(x, known("wq", {64, 64}), known("wk", {64, 64})),
+                       join_what_pays(slow_memory())),
+              HasSubstr("expected sizes that are known, or fewer than 64 columns a product, got q "
+                        "of shape [B, 64]"));
+}
+
+TEST(JoinWhatPays, NotWideOnesOfWhichTheWeightsOrResultsAreMoved) {
+  Tensor x = input("x", f32, {64, 64});
+  EXPECT_THAT(refusals(attention_of(x, weight("wq", f32, {64, 64}), weight("wk", f32, {64, 64})),
+                       join_what_pays(slow_memory())),
+              HasSubstr("by the model as apart, got 0.67 times"));
+  EXPECT_THAT(refusals(Graph({matmul(x, known("wq", {64, 64}), "q"),
+                              matmul(x, known("wk", {64, 64}), "k")}),
+                       join_what_pays(slow_memory())),
+              HasSubstr("by the model as apart, got 0.67 times"));
+}
+
+TEST(JoinWhatPays, RefusesAMachineThatIsNone) {
+  EXPECT_ERROR(join_what_pays({0, {{"main memory", 0, 1}}}), "expected a peak above 0");
+}
+
+// --- in the pipeline -----------------------------------------------------------------------------
+
+const Target kTarget = Target::parse("x86-64-v3");
+
+Graph known_attention() {
+  Tensor x = input("x", f32, {24, 6});
+  return attention_of(x, known("wq", {6, 4}), known("wk", {6, 4}));
+}
+
+Lowered lowered(const Graph& graph, const std::string& config) {
+  return run_pipeline(graph, kTarget, {}, nullptr, parse_fusion_config(config));
+}
+
+constexpr char kProducts[] = R"({"patterns": ["elementwise chain", "sibling products"]})";
+
+TEST(JoinInThePipeline, OnlyWhereTheConfigNamesIt) {
+  const Graph graph = known_attention();
+  const Lowered apart = lowered(graph, "{}");
+  const FusionDecision& refused = apart.fusion.decisions.at(0);
+  EXPECT_EQ(refused.pattern, kSiblingProducts);
+  EXPECT_EQ(refused.reason, "expected a pattern that the config enables, got sibling products");
+  EXPECT_EQ(refused.gain.value().bytes_saved, 24 * 6 * 4);
+  EXPECT_FALSE(apart.grouped.find("q_joined"));
+  const Lowered joined = lowered(graph, kProducts);
+  EXPECT_TRUE(joined.fusion.decisions[0].fused) << to_string(joined.fusion);
+  EXPECT_TRUE(joined.grouped.find("q_joined"));
+  EXPECT_TRUE(computes(joined.nest, graph));
+  EXPECT_EQ(joined.fusion.gain.value().bytes_saved, 24 * 6 * 4);
+}
+
+TEST(JoinInThePipeline, ArgumentsStayInTheirOrder) {
+  Tensor x = input("x", f32, {100, 6}), z = input("z", f32, {100, 4});
+  const Tensor q = matmul(x, weight("wq", f32, {6, 4}), "q"), between = mul(z, z, "between");
+  const Tensor k = matmul(x, weight("wk", f32, {6, 4}), "k");
+  const Graph graph(
+      matmul(q, transpose(add(matmul(k, weight("w", f32, {4, 4}), "p"), between)), "y"));
+  const Lowered joined = lowered(graph, kProducts);
+  EXPECT_TRUE(joined.grouped.find("q_joined")) << to_string(joined.fusion);
+  EXPECT_EQ(joined.grouped.arguments(), graph.arguments());
+  EXPECT_TRUE(computes(joined.nest, graph));
+}
+
+TEST(JoinInThePipeline, WhatTheConfigRefuses) {
+  const auto reason = [](const std::string& config) {
+    return lowered(known_attention(), config).fusion.decisions.at(0).reason;
+  };
+  EXPECT_EQ(reason(R"({"patterns": ["sibling products"], "least_elements": 97})"),
+            "expected q of at least 97 elements, got 96");
+  EXPECT_EQ(reason(R"({"patterns": ["sibling products"], "largest_group": 1})"),
+            "expected a group of at most 1 operations, got 2 with q");
+  EXPECT_EQ(reason(R"({"enabled": false, "patterns": ["sibling products"]})"),
+            "expected fusion to be enabled by the config");
+}
+
+TEST(JoinInThePipeline, ThatMustNotStayApart) {
+  EXPECT_NO_THROW(lowered(known_attention(), R"({"patterns": ["sibling products"],
+                                                 "fail_on_unfused": ["sibling products"]})"));
+  EXPECT_ERROR(lowered(known_attention(), R"({"fail_on_unfused": ["sibling products"]})"),
+               "expected the sibling products q and k to be computed together, got them apart: "
+               "expected a pattern that the config enables");
+  EXPECT_ERROR(
+      lowered(Graph(relu(input("x", f32, {4}))), R"({"fail_on_unfused": ["sibling products"]})"),
+      "expected sibling products in the graph, got none");
 }
 
 }  // namespace

@@ -70,6 +70,17 @@ TEST(NamedPattern, AtNumbersItMatchesItself) {
   EXPECT_EQ(match->result->shape, (Shape{6, 8}));
 }
 
+TEST(NamedPattern, AConvAtNumbersMatchesItself) {
+  for (const char* name : {"conv+relu", "conv+bias+gelu"}) {
+    NamedPattern pattern("test", name);
+    const Graph graph = pattern.graph_of({2, 9, 7, 4, 3, 2, 5});
+    const auto match = pattern.match(graph.outputs().at(0));
+    ASSERT_TRUE(match) << name;
+    EXPECT_EQ(match->result->shape, (Shape{2, 7, 6, 5}));
+    EXPECT_EQ(match->sizes.at("K2"), Extent(4));
+  }
+}
+
 TEST(NamedPattern, RefusesExtentsThatDoNotFit) {
   EXPECT_ERROR(NamedPattern("test", "add+relu").graph_of({6}),
                "test, add+relu: expected rows and columns, as in 512x1024, got 1 extents");
@@ -78,7 +89,16 @@ TEST(NamedPattern, RefusesExtentsThatDoNotFit) {
                "expected rows, columns and depth");
   EXPECT_ERROR(NamedPattern("test", "matmul+relu").graph_of({6, 0, 8}),
                "expected extents above 0, got 0");
-  EXPECT_ERROR(NamedPattern("test", "conv+relu").graph_of({6, 8, 5}), "got a conv");
+  EXPECT_ERROR(NamedPattern("test", "conv+relu").graph_of({6, 8, 5}),
+               "test, conv+relu: expected images, height, width, channels, height and width of a "
+               "filter and filters, as in 1x56x56x64x3x3x64, got 3 extents");
+  EXPECT_ERROR(NamedPattern("test", "conv+relu").graph_of({1, 4, 4, 0, 3, 3, 2}),
+               "expected extents above 0, got 0");
+  for (const std::vector<int64_t>& larger :
+       {std::vector<int64_t>{1, 2, 4, 1, 3, 3, 1}, std::vector<int64_t>{1, 4, 2, 1, 3, 3, 1}}) {
+    EXPECT_ERROR(NamedPattern("test", "conv+relu").graph_of(larger),
+                 "expected a filter that fits the image, ");
+  }
 }
 
 TEST(NamedPattern, RefusesNamesThatAreNone) {

@@ -302,13 +302,26 @@ TEST_F(LowerRefusesSharing, WhatIsSpecialized) {
   const Tensor in = input("in", f32, {Extent::size("B")});
   const Tensor u = compute("u", {i}, in(i)*2.0f), v = compute("v", {i}, in(i)*3.0f);
   const Tensor w = compute("w", {i}, u(i) + v(i));
-  for (const Tensor& special : {u, v}) {
-    Schedule schedule(w);
-    schedule[v].compute_with(u, i);
-    schedule[special].specialize(size_value("B") == 1);
-    refused(schedule, "v.compute_with(u, i)",
-            "expected operations without specialize, got " + special.name());
-  }
+  Schedule follower(w);
+  follower[v].compute_with(u, i);
+  follower[v].specialize(size_value("B") == 1);
+  refused(follower, "v.compute_with(u, i)", "expected an operation without specialize, got v");
+}
+
+TEST_F(LowerRefusesSharing, LoopsThatASpecializationChanges) {
+  const Axis i("i", Extent::size("B")), j("j", 6);
+  const Tensor in = input("in", f32, {Extent::size("B"), 6});
+  const Tensor u = compute("u", {i, j}, in(i, j) * 2.0f), v = compute("v", {i, j}, in(i, j) * 3.0f);
+  const Expr four = size_value("B") == 4;
+  const std::string expected = "expected loops that u has in every case, serial or parallel, got ";
+  Schedule unrolled(compute("w", {i, j}, u(i, j) + v(i, j)));
+  unrolled[v].compute_with(u, i);
+  unrolled[u].specialize(four).unroll(i);
+  refused(unrolled, "v.compute_with(u, i)", expected + "i, which specialize(B == 4) changes");
+  Schedule turned(unrolled.graph());
+  turned[v].compute_with(u, j);
+  turned[u].specialize(four).reorder({i, j});
+  refused(turned, "v.compute_with(u, j)", expected + "j, which specialize(B == 4) changes");
 }
 
 TEST_F(LowerRefusesSharing, WhatAnotherSiblingNeeds) {

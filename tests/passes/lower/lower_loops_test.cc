@@ -296,6 +296,24 @@ TEST(LowerComputeWith, LoopsOfASplitOfARunTimeExtent) {
   expect_nest(t.schedule);
 }
 
+TEST(LowerComputeWith, InEveryCaseOfASpecialization) {
+  Siblings t(Extent::size("B"));
+  t.schedule[t.b].split(n, no, ni, 4).compute_with(t.a, m);
+  t.schedule[t.a].specialize(size_value("B") == 3).vectorize(n);
+  t.schedule[t.a].specialize(size_value("B") >= 4).parallel(m);
+  expect_nest(t.schedule);
+}
+
+TEST(LowerComputeWith, LoopsOfAxesOfOtherNames) {
+  const Axis i("i", 5), j("j", 4), p("p", 5), q("i", 4);
+  Tensor x = input("x", f32, {5, 4});
+  Tensor a = compute("a", {i, j}, x(i, j) * 2.0f), b = compute("b", {p, q}, x(p, q) * 3.0f);
+  Schedule schedule(Graph({a, b}));
+  schedule[a].split(i, mo, mi, 2);
+  schedule[b].split(p, mo, mi, 2).compute_with(a, mi);
+  expect_nest(schedule);
+}
+
 TEST(LowerComputeWith, AtALoopOfWhatReadsThem) {
   Siblings t;
   t.schedule[t.a].compute_at(t.s, m).reorder({m, n});

@@ -1,0 +1,250 @@
+// Siblings in derived schedules: which share loops on a target, whether it pays, what is written
+// down, and that the nests compute what the graphs say at every size.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/derive/sibling_loops.h"
+#include "passes/fuse/fuse_epilogues.h"
+#include "passes/pipeline.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Extent kSize = Extent::size("B");
+const char kOneCore[] = "x86-64-v3,cores=1", kFourCores[] = "x86-64-v3,cores=4";
+
+// Two outputs of one input.
+Graph pair_of(const Shape& shape) {
+  const Tensor x = input("x", f32, shape);
+  return Graph({relu(x, "a"), mul(x, x, "b")});
+}
+
+Schedule shared(const Graph& graph, const std::string& target, FusionReport* report = nullptr,
+                const std::optional<SiblingPolicy>& policy = share_always) {
+  DeriveOptions options;
+  options.siblings = policy;
+  return derive_schedule(graph, fuse_epilogues(graph), Target::parse(target), options, report);
+}
+
+std::string text_of(const Graph& graph, const std::string& target) {
+  return to_string(shared(graph, target));
+}
+
+// What is said of the only candidate, where it is not refused for its price.
+std::string refused(const Graph& graph, const std::string& target = kOneCore) {
+  FusionReport report;
+  const Schedule schedule = shared(graph, target, &report);
+  EXPECT_EQ(to_string(schedule).find("compute_with"), std::string::npos) << to_string(schedule);
+  return report.decisions.size() == 1 ? report.decisions[0].reason : to_string(report);
+}
+
+// What is said of its price.
+std::string price(const Graph& graph, const std::string& target) {
+  FusionReport report;
+  shared(graph, target, &report, std::nullopt);
+  return report.decisions.size() == 1 ? report.decisions[0].reason : to_string(report);
+}
+
+testing::AssertionResult computes_at(const Graph& graph, const std::string& target,
+                                     const std::vector<int64_t>& batches = {0}) {
+  const Schedule schedule = shared(graph, target);
+  if (!has(to_string(schedule), "compute_with")) {
+    return testing::AssertionFailure() << "nothing is shared: " << to_string(schedule);
+  }
+  for (const int64_t batch : batches) {
+    SizeValues sizes;
+    for (const std::string& size : graph.sizes()) sizes[size] = batch;
+    auto result = lowers(graph, schedule, sizes);
+    if (!result) return result << "\nsize " << batch << "\n" << to_string(schedule);
+  }
+  return testing::AssertionSuccess();
+}
+
+TEST(DeriveSiblings, RowsInOneLoopThatThreadsShare) {
+  EXPECT_EQ(text_of(pair_of({512, 1024}), kFourCores),
+            "emulsion schedule 1\n"
+            "b.split(i1, i1, i1_v, 8)\nb.vectorize(i1_v)\nb.parallel(i0)\nb.compute_with(a, i0)\n"
+            "a.split(i1, i1, i1_v, 8)\na.vectorize(i1_v)\na.parallel(i0)\n");
+}
+
+TEST(DeriveSiblings, ALongRowInBlocks) {
+  const std::string text = text_of(pair_of({1 << 20}), kFourCores);
+  for (const char* line : {"a.split(i0, block, within, 8192, guard)\n", "a.parallel(block)\n",
+                           "b.split(i0, block, within, 8192, guard)\n", "b.parallel(block)\n",
+                           "b.compute_with(a, block)\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(DeriveSiblings, RowsThatNoCacheHoldsInBlocks) {
+  const std::string text = text_of(pair_of({4, 1 << 20}), kFourCores);
+  EXPECT_THAT(text, HasSubstr("a.split(i1, block, within, 8192, guard)\n"));
+  EXPECT_THAT(text, HasSubstr("a.parallel(i0)\n"));
+  EXPECT_THAT(text, HasSubstr("b.compute_with(a, block)\n"));
+  EXPECT_EQ(text_of(pair_of({4, 1 << 10}), kFourCores).find("block"), std::string::npos);
+}
+
+TEST(DeriveSiblings, ARunTimeSizeDecidesWhetherThreadsAreWoken) {
+  const std::string text = text_of(pair_of({kSize, 64}), kFourCores);
+  EXPECT_THAT(text, HasSubstr("a.specialize(B >= 2048)\na.parallel(i0)\n"));
+  EXPECT_EQ(text.find("b.parallel"), std::string::npos) << text;
+  EXPECT_EQ(text.find("b.specialize"), std::string::npos) << text;
+  EXPECT_TRUE(computes_at(pair_of({kSize, 64}), kFourCores, {0, 1, 2, 33}));
+}
+
+TEST(DeriveSiblings, OutputsGroupsAndWhatIsStored) {
+  const Tensor x = input("x", f32, {6, 20}), w = weight("w", f32, {20, 4});
+  const Tensor a = relu(x, "a"), b = mul(x, x, "b");
+  EXPECT_TRUE(computes_at(Graph(add(matmul(a, w, "p"), matmul(b, w, "q"), "y")), kOneCore));
+  const Tensor z = input("z", f32, {6, 20});
+  EXPECT_TRUE(computes_at(
+      Graph({relu(add(x, z, "s"), "a"), neg(mul(x, z, "m"), "b"), max(sub(x, z, "d"), x, "c")}),
+      kOneCore));
+}
+
+TEST(DeriveSiblings, OfAnySize) {
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      const std::string target = std::string(level) + ",cores=" + std::to_string(cores);
+      for (const Shape& shape :
+           {Shape{kSize}, {kSize, 3}, {kSize, 37}, {5, kSize}, {kSize, kSize}, {2, 3, kSize}}) {
+        EXPECT_TRUE(computes_at(pair_of(shape), target, {0, 1, 2, 17}))
+            << target << to_string(shape);
+      }
+      for (const Shape& shape : {Shape{5}, {100}, {3, 1}, {7, 33}, {2, 3, 4, 5}}) {
+        EXPECT_TRUE(computes_at(pair_of(shape), target)) << target << to_string(shape);
+      }
+    }
+  }
+}
+
+TEST(DeriveSiblings, AxesOfOtherNames) {
+  const Tensor x = input("x", f32, {kSize, 3, 16});
+  const Axis m("m", kSize), c("c", 3), n("n", 16), i("i", kSize), j("c0", 3), k("m", 16);
+  const Graph graph(
+      {compute("a", {m, c, n}, x(m, c, n) * 2.0f), compute("b", {i, j, k}, x(i, j, k) + 1.0f)});
+  for (const char* target : {kOneCore, kFourCores}) {
+    EXPECT_TRUE(computes_at(graph, target, {0, 1, 3, 18}));
+  }
+  const Tensor pair = input("x", f32, {64, 16});
+  const Axis r("r", 64), s("s", 64);
+  EXPECT_TRUE(computes_at(
+      Graph({compute("a", {r, n}, pair(r, n) * 2.0f), compute("b", {s, k}, pair(s, k) + 1.0f)}),
+      kOneCore));
+}
+
+TEST(DeriveSiblings, OtherTypesHaveVectorsOfTheirOwn) {
+  const Tensor x = input("x", i32, {9, 40});
+  const Graph graph({cast(x, i16, "a"), add(x, x, "b"), cast(x, f64, "c")});
+  EXPECT_TRUE(computes_at(graph, kOneCore));
+  EXPECT_THAT(text_of(graph, kOneCore), HasSubstr("c.split(i1, i1, i1_v, 4)\n"));
+}
+
+TEST(DeriveSiblings, WhatIsBetweenThemComesBeforeOrAfter) {
+  const Tensor x = input("x", f32, {6, 20}), z = input("z", f32, {6, 20});
+  const Tensor a = relu(x, "a"), c = neg(z, "c");
+  EXPECT_TRUE(computes_at(Graph({a, neg(a, "after"), c, add(c, x, "b")}), kOneCore));
+  // b1 reads a1, and a2 reads b2.
+  const Tensor a1 = relu(x, "a1"), b1 = add(a1, z, "b1");
+  const Tensor b2 = relu(z, "b2"), a2 = add(b2, x, "a2");
+  EXPECT_TRUE(computes_at(Graph({a1, b1, b2, a2}), kOneCore));
+}
+
+TEST(DeriveSiblings, StackedDiamonds) {
+  Tensor x = input("x", f32, {2, 4});
+  const Tensor w = constant("w", {4, 4}, std::vector<float>(16, 1));
+  for (int i = 0; i < 64; ++i) {
+    const std::string number = std::to_string(i);
+    const Tensor a = relu(x, "a" + number), b = neg(x, "b" + number);
+    x = add(matmul(a, w, "p" + number), matmul(b, w, "q" + number), "x" + number);
+  }
+  FusionReport report;
+  const Schedule schedule = shared(Graph(x), kOneCore, &report);
+  EXPECT_EQ(report.fused_count(), 64) << to_string(report);
+  EXPECT_NO_THROW(run_pipeline(Graph(x), schedule));
+}
+
+TEST(DeriveSiblings, NothingWithBorders) {
+  const Tensor x = input("x", f32, {6, 100});
+  const Axis i("i", 6), j("j", 100);
+  EXPECT_EQ(refused(Graph({compute("a", {i, j}, select(Expr(j) < 50, x(i, j), 0.0f)),
+                           compute("b", {i, j}, x(i, j) * 2.0f)})),
+            "expected a to be the same at all places of a loop, got borders");
+}
+
+TEST(DeriveSiblings, NothingThatReadsAcrossItsRows) {
+  const Tensor x = input("x", f32, {1024, 1024});
+  const Axis i("i", 1024), j("j", 1024);
+  EXPECT_EQ(refused(Graph({relu(x, "a"), compute("b", {i, j}, x(i, j) + x(j, i))})),
+            "expected b to read along its rows, got an operand that lies across them");
+}
+
+TEST(DeriveSiblings, NothingThatIsComputedWithOthers) {
+  const Tensor x = input("x", f32, {64, 64});
+  const Axis i("i", 64), j("j", 64), k("k", 64);
+  const Tensor a = compute("a", {i, j}, x(i, j) * 2.0f);
+  const Tensor total = compute("total", {i}, sum(k, a(i, k)));
+  EXPECT_EQ(refused(Graph({compute("y", {i, j}, a(i, j) / total(i)), relu(x, "b")})),
+            "expected loops of its own for a, got those of what it is computed in");
+}
+
+TEST(DeriveSiblings, NothingOperatorByOperator) {
+  DeriveOptions options;
+  options.fuse = false;
+  options.siblings = share_always;
+  const Graph graph = pair_of({512, 1024});
+  EXPECT_EQ(to_string(derive_schedule(graph, Target::parse(kFourCores), options)).find("with"),
+            std::string::npos);
+}
+
+TEST(DeriveSiblings, PayWhereNoCacheHoldsThemOrThreadsAreWoken) {
+  EXPECT_EQ(price(pair_of({512, 1024}), kOneCore), "");
+  EXPECT_EQ(price(pair_of({kSize, 1024}), kOneCore), "");
+  EXPECT_EQ(price(pair_of({1024, 128}), "x86-64-v3,cores=4,l2=16777216,l3=33554432"), "");
+  EXPECT_EQ(price(pair_of({1024, 128}), "x86-64-v3,cores=1,l2=16777216,l3=33554432"),
+            "expected more than the 16777216 bytes that stay in a cache from a to b, or 131072 "
+            "points for several threads, got 1572864 bytes and 131072 points");
+  EXPECT_EQ(price(pair_of({64, 64}), kFourCores),
+            "expected more than the 1048576 bytes that stay in a cache from a to b, or 131072 "
+            "points for several threads, got 49152 bytes and 4096 points");
+}
+
+TEST(DeriveSiblings, ABiasInCommonIsNotEnough) {
+  const Tensor x = input("x", f32, {512, 1024}), z = input("z", f32, {512, 1024});
+  const Tensor bias = input("bias", f32, {1024});
+  EXPECT_EQ(price(Graph({add(x, bias, "a"), add(z, bias, "b")}), kFourCores),
+            "expected a and b to read one tensor of [512, 1024]");
+}
+
+TEST(DeriveSiblings, InTheLedgerOfThePipeline) {
+  const Graph graph = pair_of({512, 1024});
+  const Lowered lowered = run_pipeline(graph, Target::parse(kFourCores));
+  ASSERT_EQ(lowered.fusion.decisions.size(), 1u);
+  const FusionDecision& decision = lowered.fusion.decisions[0];
+  EXPECT_TRUE(decision.fused);
+  EXPECT_EQ(decision.pattern, "siblings");
+  EXPECT_EQ(decision.gain.value().bytes_saved, 512 * 1024 * 4);
+  EXPECT_EQ(lowered.fusion.gain.value().bytes_saved, 512 * 1024 * 4);
+  EXPECT_THAT(to_string(lowered.nest), HasSubstr("parallel a.i0 with b.i0 in 512"));
+  const FusionConfig off = parse_fusion_config(R"({"patterns": ["elementwise chain"]})");
+  const Lowered apart = run_pipeline(graph, Target::parse(kFourCores), {}, nullptr, off);
+  EXPECT_EQ(apart.fusion.fused_count(), 0);
+  EXPECT_EQ(to_string(apart.nest).find("with"), std::string::npos);
+  FusionConfig strict = off;
+  strict.fail_on_unfused = {"siblings"};
+  EXPECT_ANY_THROW(run_pipeline(graph, Target::parse(kFourCores), {}, nullptr, strict));
+}
+
+}  // namespace
+}  // namespace emulsion
