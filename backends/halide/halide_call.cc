@@ -1,6 +1,7 @@
 #include "backends/halide/halide_call.h"
 
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 #include "Halide.h"
@@ -10,6 +11,11 @@
 namespace emulsion {
 namespace {
 
+// What Halide reported. Not derived from Error: a user of ours has not caused it.
+struct HalideFailure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Throwing is what Halide's own reporter does, and the only way not to return to Halide.
 class Reporter : public Halide::CompileTimeErrorReporter {
  public:
@@ -18,7 +24,7 @@ class Reporter : public Halide::CompileTimeErrorReporter {
   void warning(const char* message) override {
     if (std::string(message).find(kIndexCheck) == std::string::npos) warnings_ += message;
   }
-  [[noreturn]] void error(const char* message) override { throw Halide::Error(message); }
+  [[noreturn]] void error(const char* message) override { throw HalideFailure(message); }
   std::string take_warnings() { return std::exchange(warnings_, std::string()); }
 
  private:
@@ -78,6 +84,8 @@ void call_halide(const std::string& what, const std::function<void()>& body) {
   require_memory(what, 3 * kStackBytes);  // its code generator takes one more, besides the heap
   try {
     Halide::Internal::run_with_large_stack(body);
+  } catch (const HalideFailure& failure) {
+    fail_internally(what, failure.what());
   } catch (const Halide::Error& failure) {
     fail_internally(what, failure.what());
   }

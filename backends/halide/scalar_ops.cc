@@ -38,11 +38,6 @@ Halide::Expr float_choice(const Halide::Expr& a, const Halide::Expr& b,
   return halide_select(strict(Call::strict_eq, b, b), chosen, b);
 }
 
-// Halide 21 compiles strict_le as "not greater", which is true of NaN.
-Halide::Expr less_or_equal(const Halide::Expr& a, const Halide::Expr& b) {
-  return strict(Call::strict_lt, a, b) || strict(Call::strict_eq, a, b);
-}
-
 // The same value, of which Halide does not know from where to where it goes. It would follow the
 // range of what was an integer through all that is made of it, two copies of an expression for each
 // one in it, until it no longer ends.
@@ -72,21 +67,17 @@ Halide::Expr float_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& 
     case ExprOp::ne:
       return !strict(Call::strict_eq, a, b);
     case ExprOp::le:
-      return less_or_equal(a, b);
+      // Halide 21 compiles strict_le as "not greater", which is true of NaN.
+      return strict(Call::strict_lt, a, b) || strict(Call::strict_eq, a, b);
     default:
       EMULSION_CHECK(false, "{} of floats", to_string(op));
       return a;
   }
 }
 
-// Halide's division leaves a remainder >= 0; ours rounds towards minus infinity. They differ only
-// for a negative divisor. Both give 0 when divided by zero.
-Halide::Expr floor_adjustment(const Halide::Expr& a, const Halide::Expr& b) {
-  return b < 0 && a % b != 0;
-}
-
-// Division and remainder. Constants of the operands' own type: beside an i32, Halide would compute
-// all of it in i32.
+// Division and remainder. Halide's division leaves a remainder >= 0; ours rounds towards minus
+// infinity. They differ only for a negative divisor. Both give 0 when divided by zero. Constants of
+// the operands' own type: beside an i32, Halide would compute all of it in i32.
 Halide::Expr integer_quotient(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
   const bool divides = op == ExprOp::div;
   Halide::Expr plain = divides ? a / b : a % b;
@@ -94,7 +85,7 @@ Halide::Expr integer_quotient(ExprOp op, const Halide::Expr& a, const Halide::Ex
   if (a.type().is_uint() || (number && *number > 0)) return plain;
   const Halide::Expr zero = Halide::Internal::make_zero(a.type());
   const Halide::Expr change = divides ? Halide::Internal::make_const(a.type(), -1) : b;
-  const Halide::Expr adjusted = plain + Halide::select(floor_adjustment(a, b), change, zero);
+  const Halide::Expr adjusted = plain + Halide::select(b < 0 && a % b != 0, change, zero);
   return Halide::select(b == 0, zero, adjusted);
 }
 
