@@ -9,12 +9,12 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -68,23 +68,32 @@ int fuzz_for_long(std::chrono::seconds seconds, const std::string& folder,
   return found.empty() ? 0 : 1;
 }
 
-int main_of(const std::vector<std::string>& arguments) {
-  const int64_t seconds = arguments.empty() ? 3600 : std::atoll(arguments[0].c_str());
-  const std::string folder = arguments.size() > 1 ? arguments[1] : "/tmp/emulsion-fuzz";
-  std::vector<FuzzTarget> targets;
-  for (const FuzzTarget& target : fuzz_targets()) {
-    if (arguments.size() < 3 || arguments[2] == target.name) targets.push_back(target);
-  }
-  if (seconds < 1 || targets.empty() || arguments.size() > 3) {
-    fmt::print(stderr, "expected [SECONDS [FOLDER [graph or schedule or json or npy]]]\n");
-    return 2;
-  }
-  return fuzz_for_long(std::chrono::seconds(seconds), folder, targets);
-}
-
 }  // namespace
 }  // namespace emulsion
 
 int main(int argc, char** argv) {
-  return emulsion::main_of(std::vector<std::string>(argv + 1, argv + argc));
+  using namespace emulsion;
+  std::vector<FuzzTarget> targets = fuzz_targets();
+  std::set<std::string> names;
+  for (const FuzzTarget& target : targets) names.insert(target.name);
+  int64_t seconds = 3600;
+  std::string folder = "/tmp/emulsion-fuzz", only;
+  CLI::App app("Fuzzes the readers of files, guided by the comparisons that they make.",
+               "fuzz_for_long");
+  app.add_option("seconds", seconds, "How long, 3600 unless it is said")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("folder", folder, "For what is kept and found, " + folder + " unless it is said");
+  app.add_option("target", only, "One of them; all in turn unless it is said")
+      ->check(CLI::IsMember(names));
+  app.footer("Example: ./bazelw run //tests/fuzz:fuzz_for_long -- 600 /tmp/fuzz json");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  const auto is_other = [&](const FuzzTarget& target) {
+    return !only.empty() && target.name != only;
+  };
+  targets.erase(std::remove_if(targets.begin(), targets.end(), is_other), targets.end());
+  return fuzz_for_long(std::chrono::seconds(seconds), folder, targets);
 }
