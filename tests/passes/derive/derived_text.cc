@@ -9,9 +9,11 @@ Target target_of(const std::string& level, int cores) {
   return Target::parse(level + ",cores=" + std::to_string(cores));
 }
 
-std::string derived(const Tensor& y, const Target& target) {
-  return to_string(derive_schedule(Graph(y), target));
+std::string derived(const Graph& graph, const Target& target) {
+  return to_string(derive_schedule(graph, target));
 }
+
+std::string derived(const Tensor& y, const Target& target) { return derived(Graph(y), target); }
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "dsl/graph.h"
 #include "dsl/target.h"
 #include "dsl/tensor.h"
 
@@ -13,6 +14,7 @@ namespace emulsion {
 inline constexpr const char* kLevels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
 
 Target target_of(const std::string& level, int cores);
+std::string derived(const Graph& graph, const Target& target);
 std::string derived(const Tensor& y, const Target& target);
 // Whether `part` stands in `text`.
 bool has(const std::string& text, const std::string& part);
