@@ -25,9 +25,9 @@ constexpr char kMeasures[] =
     "Measures the four classical pairs (add + relu, mul + relu, matmul + bias + relu, affine +\n"
     "relu), chains, norms, softmax, attention and an MLP as derived, fused, against the same\n"
     "operation by operation, at sizes in and out of the caches; products of one input joined\n"
-    "against the same apart; and elementwise siblings in one loop against loops of their own. "
-    "Notes\n"
-    "give the traffic of both, the gain that it allows, and what is stored between operations.";
+    "against the same apart; and elementwise siblings in one loop against loops of their own.\n"
+    "Notes give the traffic of both, the gain that it allows, and what is stored between\n"
+    "operations.";
 
 constexpr double kNeverSlower = 0.97;  // of the unfused kernel's speed
 constexpr double kTolerance = 1e-4;    // exp() and the order of sums

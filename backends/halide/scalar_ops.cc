@@ -29,7 +29,7 @@ Halide::Expr float_div(const Halide::Expr& a, const Halide::Expr& b) {
 }
 
 // `b_is_better`: whether b goes before a. A NaN on either side wins, as in NumPy; a tie gives a.
-// The inner select is one max or min instruction, which leaves a where b is NaN.
+// Two selects and no ||: of the two comparisons LLVM makes one mask.
 Halide::Expr float_choice(const Halide::Expr& a, const Halide::Expr& b,
                           const Halide::Expr& b_is_better) {
   const auto value = Halide::Internal::as_const_float(b);
