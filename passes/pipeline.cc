@@ -8,7 +8,6 @@
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
 #include "passes/analyse/machine_model.h"
-#include "passes/derive/sibling_loops.h"
 #include "passes/fuse/estimate_fusions.h"
 #include "passes/fuse/expect_fused.h"
 #include "passes/fuse/fuse_epilogues.h"
@@ -106,23 +105,19 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
           : joined;
   dump("fuse_epilogues", grouped);
   DeriveOptions derive = options;
-  derive.siblings = sibling_policy_of(rules, [&](const SiblingCandidate& candidate) {
-    return options.siblings ? (*options.siblings)(candidate)
-                            : why_not_worth_sharing(candidate, target);
-  });
+  derive.siblings = sibling_policy_of(rules, wanted_siblings(options, target));
   Schedule schedule = derive_schedule(joined, grouped, target, derive, &report);
   dump("derive_schedule", schedule);
-  if (options.fuse) {
-    expect_fused(joined, grouped, together(joins, report), rules.fail_on_unfused);
-  }
   if (!target.is_tile_machine()) {
     const MachineModel machine = machine_model(target);
     joins = estimate_fusions(graph, std::move(joins), machine);
     report = estimate_fusions(joined, std::move(report), machine);
   }
+  report = together(std::move(joins), report);
+  if (options.fuse) expect_fused(joined, grouped, report, rules.fail_on_unfused);
   LoopNest nest = lower_in_steps(grouped, schedule, &dump);
   verify_graph(grouped);
-  return {grouped, together(std::move(joins), report), schedule, nest};
+  return {grouped, report, schedule, nest};
 }
 
 std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,

@@ -206,8 +206,7 @@ class ContractionDeriver {
   // `rows`: of those that are computed at a time.
   void choose_tile(std::optional<int64_t> rows) {
     masked_ = !packed_ && pays_to_mask(op_, c_.b, column_at_, target_);
-    tile_ = choose_register_tile(target_, op_.dtype, rows, columns_, packed_ || masked_, panel_,
-                                 registers_between(op_, target_));
+    tile_ = register_tile_of(op_, rows, packed_ || masked_, panel_, target_);
     loops_ = {Axis(fresh_axis(result_, "panel")), Axis(fresh_axis(result_, "column")),
               Axis(fresh_axis(result_, "lane")), Axis(fresh_axis(result_, "tile")),
               Axis(fresh_axis(result_, "row"))};
@@ -330,11 +329,8 @@ bool has_blocks_of_rows(const Op& op, const Target& target) {
 
 int64_t rows_of_tile(const Op& op, int64_t rows, const Target& target) {
   const Contraction c = match_contraction(op).value();
-  const size_t column_at = op.axes.size() - 1;
-  const bool masked = pays_to_mask(op, c.b, column_at, target);
-  return choose_register_tile(target, op.dtype, rows, op.shape[column_at].as_constant(), masked,
-                              std::nullopt, registers_between(op, target))
-      .rows;
+  const bool masked = pays_to_mask(op, c.b, op.axes.size() - 1, target);
+  return register_tile_of(op, rows, masked, std::nullopt, target).rows;
 }
 
 BlockLoops derive_reader_of_blocks(const ContractionGroup& group, int64_t rows,

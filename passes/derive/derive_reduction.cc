@@ -234,7 +234,7 @@ SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* s
     combine_lanes(*schedule, op.name, lane, part, count, made.stages.back());
     lane = part;
   }
-  if (count <= kFewLanes) (*schedule)[op.name].unroll(lane);
+  (*schedule)[op.name].unroll(lane);
   return made;
 }
 

@@ -7,13 +7,8 @@ namespace {
 
 // The contraction and its result; what is between these is computed inline.
 ContractionGroup group_of(const Op& op, Schedule* schedule) {
-  const ContractionGroup group{sums_of(op), &result_of(op)};
-  for (const OpPtr& member : op.members) {
-    if (member.get() != group.contraction && member.get() != group.result) {
-      (*schedule)[member->name].compute_inline();
-    }
-  }
-  return group;
+  inline_members(op, sums_of(op), schedule);
+  return {sums_of(op), &result_of(op)};
 }
 
 }  // namespace

@@ -8,12 +8,6 @@
 namespace emulsion {
 namespace {
 
-std::vector<const Op*> members_of(const RowGroup& group) {
-  std::vector<const Op*> members = {group.reader};
-  for (const RowGroup::Producer& producer : group.producers) members.push_back(producer.op);
-  return members;
-}
-
 // Whether vectors go along the rows, and not across them: what has no elements behind the axes that
 // say which row needs none.
 bool has_vectors_in_rows(const Op& op, size_t rows, const Target& target) {
@@ -75,9 +69,7 @@ SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, const Targ
                           Schedule* schedule) {
   const Op& result = result_of(op);
   const Op* sums = sums_of(op);
-  for (const OpPtr& member : op.members) {
-    if (member.get() != &result && member.get() != sums) (*schedule)[member->name].compute_inline();
-  }
+  inline_members(op, sums, schedule);
   if (sums != nullptr && keeps_sums_in_registers(*sums, target)) {
     derive_sums(*sums, result, target, whole_rows, schedule);
     return {};

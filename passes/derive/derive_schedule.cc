@@ -52,11 +52,7 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
     for (const OpPtr& member : group.members) derive_op(*member, target, options, schedule);
     return;
   }
-  for (const OpPtr& member : group.members) {
-    if (member.get() != contraction && member.get() != result) {
-      (*schedule)[member->name].compute_inline();
-    }
-  }
+  inline_members(group, contraction, schedule);
   if (contraction && derive_contraction({contraction, result}, target, options, schedule)) return;
   if (contraction && can_wait_in_registers(*contraction, *result, target)) {
     return derive_shared_sums(*contraction, *result, target, schedule);
@@ -98,7 +94,7 @@ std::vector<SumsAndReader> sums_with_readers(const Graph& grouped, const Target&
     const std::vector<const Op*>* const reading = readers.only_readers(*op);
     if (reading == nullptr || reading->size() != 1) continue;
     const Op& reader = *reading->front();
-    if (reader.kind == OpKind::fused && !fits_one_expression(reader)) continue;
+    if (!fits_one_expression(reader)) continue;
     if (sums_of(reader) != nullptr || !can_wait_in_registers(*op, result_of(reader), target)) {
       continue;
     }
@@ -111,9 +107,7 @@ std::vector<SumsAndReader> sums_with_readers(const Graph& grouped, const Target&
 void derive_with_reader(const Op& sums, const Op& reader, const Target& target,
                         Schedule* schedule) {
   const Op& result = result_of(reader);
-  for (const OpPtr& member : reader.members) {
-    if (member.get() != &result) (*schedule)[member->name].compute_inline();
-  }
+  inline_members(reader, nullptr, schedule);
   derive_shared_sums(sums, result, target, schedule);
 }
 
@@ -122,6 +116,7 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
                                             const DeriveOptions& options,
                                             const std::unordered_set<const Op*>& done,
                                             FusionReport* report) {
+  const SiblingPolicy wanted = wanted_siblings(options, target);
   const auto policy = [&](const SiblingCandidate& candidate) -> std::optional<std::string> {
     const Op &first = *candidate.group[0], &sibling = *candidate.sibling;
     for (const Op* op : {&first, &sibling}) {
@@ -130,16 +125,23 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
                          op->name);
     }
     if (auto reason = why_not_share_loops(first, sibling, target)) return reason;
-    return options.siblings ? (*options.siblings)(candidate)
-                            : why_not_worth_sharing(candidate, target);
+    return wanted(candidate);
   };
   return find_siblings(grouped, policy, report);
 }
 
 }  // namespace
 
-bool fits_one_expression(const Op& group) {
-  return FusionLegality::written_out(group, {}).nodes <= FusionLegality::kMostOperations;
+void inline_members(const Op& group, const Op* sums, Schedule* schedule) {
+  for (const OpPtr& member : group.members) {
+    if (member.get() == sums || member == group.members.back()) continue;
+    (*schedule)[member->name].compute_inline();
+  }
+}
+
+bool fits_one_expression(const Op& op) {
+  return op.kind != OpKind::fused ||
+         FusionLegality::written_out(op, {}).nodes <= FusionLegality::kMostOperations;
 }
 
 std::vector<Axis> copy_axes(const Op& operand) {
@@ -170,6 +172,13 @@ std::string fresh_stage(const Schedule& schedule, const std::string& wanted) {
   std::string name = wanted;
   for (int i = 1; taken.count(name); ++i) name = wanted + std::to_string(i);
   return name;
+}
+
+SiblingPolicy wanted_siblings(const DeriveOptions& options, const Target& target) {
+  if (options.siblings) return *options.siblings;
+  return [target](const SiblingCandidate& candidate) {
+    return why_not_worth_sharing(candidate, target);
+  };
 }
 
 Schedule derive_schedule(const Graph& graph, const Target& target, const DeriveOptions& options) {
@@ -203,14 +212,13 @@ Schedule derive_schedule(const Graph& graph, const Graph& as_grouped, const Targ
   if (options.fuse) {
     for (const BlockGroup& blocks : row_blocks(grouped, target, done)) {
       derive_row_blocks(blocks, target, options, &schedule);
-      done.insert({blocks.reader, blocks.rows.reader});
-      for (const RowGroup::Producer& producer : blocks.rows.producers) done.insert(producer.op);
-      done.insert(blocks.products.begin(), blocks.products.end());
+      const std::vector<const Op*> members = members_of(blocks);
+      done.insert(members.begin(), members.end());
     }
     for (const RowGroup& group : row_groups(grouped, target, done)) {
       derive_rows(group, target, &schedule);
-      done.insert(group.reader);
-      for (const RowGroup::Producer& producer : group.producers) done.insert(producer.op);
+      const std::vector<const Op*> members = members_of(group);
+      done.insert(members.begin(), members.end());
     }
     for (const auto& [sums, reader] : sums_with_readers(grouped, target)) {
       if (done.count(reader) || done.count(sums)) continue;

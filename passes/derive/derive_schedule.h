@@ -16,8 +16,8 @@
 //   elementwise, data movement  vectors along the last axis, threads along the first; rows in
 //                               blocks where an operand lies across them (transpose); loops cut at
 //                               the borders of what is joined, padded or masked
-//   elementwise siblings        one loop over rows, or blocks of a long one, of all that read one
-//                               tensor, independent of one another, where that is read once then
+//   elementwise siblings        one loop, over rows or over blocks of a long row, for operations
+//                               that read one tensor and do not need one another: it is read once
 //   reshape, transpose, slice   read through (inline), where vectors stay vectors of neighbours; a
 //   and broadcast between the   contraction copies panels of what lies across its columns, sums
 //   others                      up along the reduction what has few rows, and else, as for a
@@ -73,6 +73,9 @@ struct DeriveOptions {
   // (sibling_loops.h).
   std::optional<SiblingPolicy> siblings = std::nullopt;
 };
+
+// What the options say of siblings, and without that, those for which it pays on the target.
+SiblingPolicy wanted_siblings(const DeriveOptions& options, const Target& target);
 
 Schedule derive_schedule(const Graph& graph, const Target& target,
                          const DeriveOptions& options = {});

@@ -15,7 +15,7 @@ namespace {
 using Reason = std::optional<std::string>;
 
 Reason why_not_member(const Op& op, const Target& target) {
-  if (op.kind == OpKind::fused && !fits_one_expression(op)) {
+  if (!fits_one_expression(op)) {
     return fmt::format("expected {} to be a group that fits one expression", op.name);
   }
   const Op& result = result_of(op);
@@ -194,9 +194,7 @@ void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Sche
   const SharedLoops loops(group, target);
   for (const OpPtr& op : group) {
     const Op& result = result_of(*op);
-    for (const OpPtr& member : op->members) {
-      if (member.get() != &result) (*schedule)[member->name].compute_inline();
-    }
+    inline_members(*op, nullptr, schedule);
     StageSchedule& stage = (*schedule)[result.name];
     loops.make(result, &stage);
     if (op == group[0]) {

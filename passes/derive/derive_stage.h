@@ -30,8 +30,9 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
                                   std::optional<int64_t> panel = std::nullopt,
                                   std::optional<int64_t> between = std::nullopt);
 
-// That number of an operation.
-int64_t registers_between(const Op& op, const Target& target);
+// The same for that contraction, of `rows` that are computed at a time.
+RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows, bool padded,
+                              std::optional<int64_t> panel, const Target& target);
 
 // One contraction and what is fused onto it; `result` is the op that the outside reads (the
 // contraction itself when nothing is fused).
@@ -209,8 +210,12 @@ std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least);
 void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,
                    int64_t least);
 
-// Whether the members, each written out at every read of it, make an expression of a sane size.
-bool fits_one_expression(const Op& group);
+// Computes the members of a group inline, but for the last, which is its result, and `sums`.
+void inline_members(const Op& group, const Op* sums, Schedule* schedule);
+
+// Whether an operation is no group, or one whose members, each written out at every read of it,
+// make an expression of a sane size.
+bool fits_one_expression(const Op& op);
 
 // The axes of a copy of `operand` (copy_in): an operation's own, else numbered.
 std::vector<Axis> copy_axes(const Op& operand);

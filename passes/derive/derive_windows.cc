@@ -79,9 +79,7 @@ void derive_columns(const Op& op, bool whole_rows, const Target& target, Schedul
   } else {
     derive_sums(*sums, result, target, whole_rows, schedule);
   }
-  for (const OpPtr& member : op.members) {
-    if (member.get() != &result && member.get() != sums) (*schedule)[member->name].compute_inline();
-  }
+  inline_members(op, sums, schedule);
 }
 
 }  // namespace

@@ -37,13 +37,13 @@ int64_t registers_of_product(const Target& target, DType dtype) {
   return is_float(dtype) && target.has_fma() ? 0 : 1;
 }
 
-}  // namespace
-
 // How many registers the values between the operands and the sums take: of any other body than a
 // product, one for what is computed and one for a constant that it takes.
 int64_t registers_between(const Op& op, const Target& target) {
   return match_product(op) ? registers_of_product(target, op.dtype) : 2;
 }
+
+}  // namespace
 
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
                                   std::optional<int64_t> columns, bool padded,
@@ -76,6 +76,13 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
     }
   }
   return best;
+}
+
+RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows, bool padded,
+                              std::optional<int64_t> panel, const Target& target) {
+  return choose_register_tile(target, contraction.dtype, rows,
+                              contraction.shape.back().as_constant(), padded, panel,
+                              registers_between(contraction, target));
 }
 
 }  // namespace emulsion

@@ -5,6 +5,7 @@
 
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/fuse/fusion_legality.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
@@ -12,8 +13,7 @@ namespace {
 
 // A contraction by itself, or with what is fused onto it; null of anything else.
 const Op* contraction_of(const Op& op, const Target& target) {
-  if (op.kind != OpKind::compute && op.kind != OpKind::fused) return nullptr;
-  if (op.kind == OpKind::fused && !fits_one_expression(op)) return nullptr;
+  if (!is_computed(op) || !fits_one_expression(op)) return nullptr;
   const Op* sums = sums_of(op);
   if (sums == nullptr || !has_blocks_of_rows(*sums, target)) return nullptr;
   return sums->shape == op.shape ? sums : nullptr;
@@ -70,10 +70,8 @@ class BlockFinder {
     for (const OpPtr& op : grouped_.ops()) {
       std::optional<BlockGroup> blocks = blocks_of(*op);
       if (!blocks) continue;
-      taken_.insert(blocks->reader);
-      taken_.insert(blocks->rows.reader);
-      for (const RowGroup::Producer& producer : blocks->rows.producers) taken_.insert(producer.op);
-      taken_.insert(blocks->products.begin(), blocks->products.end());
+      const std::vector<const Op*> members = members_of(*blocks);
+      taken_.insert(members.begin(), members.end());
       found.push_back(std::move(*blocks));
     }
     return found;
@@ -86,7 +84,7 @@ class BlockFinder {
     const size_t rows = reader.shape.size() - 1;
     const OpPtr* operand = grouped_.find(match_contraction(*contraction)->a->tensor->name);
     if (operand == nullptr || taken_.count(operand->get())) return std::nullopt;
-    if (why_not_member(**operand)) return std::nullopt;
+    if (why_not_in_rows(**operand)) return std::nullopt;
     if (!is_read_by_rows(**operand, {&reader}, rows)) return std::nullopt;
     BlockGroup blocks{&reader, build_row_group(**operand, rows, readers_, taken_), {}, 0};
     if (!combines_rows(blocks.rows) || !pays_to_group(blocks.rows, target_)) return std::nullopt;
@@ -106,8 +104,8 @@ class BlockFinder {
 
   // Readers come behind what they read: a product may be read by what is fused onto another.
   void add_products(BlockGroup* blocks) const {
-    std::unordered_set<const Op*> members = {blocks->rows.reader};
-    for (const RowGroup::Producer& producer : blocks->rows.producers) members.insert(producer.op);
+    const std::vector<const Op*> by_rows = members_of(blocks->rows);
+    std::unordered_set<const Op*> members(by_rows.begin(), by_rows.end());
     for (auto next = grouped_.ops().rbegin(); next != grouped_.ops().rend(); ++next) {
       const Op& op = **next;
       if (taken_.count(&op) || op.shape.size() != blocks->rows.rows + 1) continue;
@@ -125,6 +123,14 @@ class BlockFinder {
 };
 
 }  // namespace
+
+std::vector<const Op*> members_of(const BlockGroup& blocks) {
+  std::vector<const Op*> members = {blocks.reader};
+  const std::vector<const Op*> by_rows = members_of(blocks.rows);
+  members.insert(members.end(), by_rows.begin(), by_rows.end());
+  members.insert(members.end(), blocks.products.begin(), blocks.products.end());
+  return members;
+}
 
 std::vector<BlockGroup> row_blocks(const Graph& grouped, const Target& target,
                                    const std::unordered_set<const Op*>& taken) {

@@ -24,6 +24,9 @@ struct BlockGroup {
   int64_t block;                    // how many rows are computed at a time
 };
 
+// All operations of it, the reader first.
+std::vector<const Op*> members_of(const BlockGroup& blocks);
+
 // Those of a graph for which it pays. No operation is in two, or in one of `taken`.
 std::vector<BlockGroup> row_blocks(const Graph& grouped, const Target& target,
                                    const std::unordered_set<const Op*>& taken = {});

@@ -8,6 +8,7 @@
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/fuse/fusion_legality.h"
 
 namespace emulsion {
 namespace {
@@ -62,11 +63,17 @@ class GroupBuilder {
 
 }  // namespace
 
-std::optional<std::string> why_not_member(const Op& op) {
-  if (op.kind != OpKind::compute && op.kind != OpKind::fused) {
+std::vector<const Op*> members_of(const RowGroup& group) {
+  std::vector<const Op*> members = {group.reader};
+  for (const RowGroup::Producer& producer : group.producers) members.push_back(producer.op);
+  return members;
+}
+
+std::optional<std::string> why_not_in_rows(const Op& op) {
+  if (!is_computed(op)) {
     return fmt::format("expected {} to be computed", op.name);
   }
-  if (op.kind == OpKind::fused && !fits_one_expression(op)) {
+  if (!fits_one_expression(op)) {
     return fmt::format("expected {} to be a group that fits one expression", op.name);
   }
   if (std::count(op.shape.begin(), op.shape.end(), Extent(0)) > 0) {
@@ -103,7 +110,7 @@ std::optional<std::string> why_not_same_rows(const Op& producer, const Op& reade
 
 std::optional<std::string> why_not_by_rows(const Op& producer, const Op& reader, size_t rows) {
   for (const Op* op : {&producer, &reader}) {
-    if (std::optional<std::string> reason = why_not_member(*op)) return reason;
+    if (std::optional<std::string> reason = why_not_in_rows(*op)) return reason;
   }
   return why_not_same_rows(producer, reader, rows);
 }
@@ -129,7 +136,7 @@ std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,
   std::set<std::pair<const Op*, size_t>> hopeless;
   for (size_t i = grouped.ops().size(); i-- > 0;) {
     const Op& op = *grouped.ops()[i];
-    if (in_groups.count(&op) || why_not_member(op)) continue;
+    if (in_groups.count(&op) || why_not_in_rows(op)) continue;
     // Most axes say which row, and least is there at a time, unless fewer axes join more.
     std::optional<RowGroup> best;
     for (size_t rows = op.shape.size(); rows > 0; --rows) {
@@ -145,8 +152,8 @@ std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,
       }
     }
     if (!best) continue;
-    in_groups.insert(&op);
-    for (const RowGroup::Producer& producer : best->producers) in_groups.insert(producer.op);
+    const std::vector<const Op*> members = members_of(*best);
+    in_groups.insert(members.begin(), members.end());
     groups.push_back(std::move(*best));
   }
   return groups;

@@ -29,8 +29,11 @@ struct RowGroup {
   size_t rows;
 };
 
+// All operations of a group, the reader first.
+std::vector<const Op*> members_of(const RowGroup& group);
+
 // Why an operation cannot be in a group: "expected ...", or nothing.
-std::optional<std::string> why_not_member(const Op& op);
+std::optional<std::string> why_not_in_rows(const Op& op);
 // Why a row of `producer` cannot be computed ahead of the row of `reader` that reads it, where the
 // first `rows` axes say which row: "expected ...", or nothing.
 std::optional<std::string> why_not_by_rows(const Op& producer, const Op& reader, size_t rows);

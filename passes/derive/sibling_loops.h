@@ -7,7 +7,6 @@
 
 #include <optional>
 #include <string>
-#include <unordered_set>
 
 #include "dsl/graph.h"
 #include "dsl/target.h"
@@ -21,9 +20,9 @@ namespace emulsion {
 std::optional<std::string> why_not_share_loops(const Op& first, const Op& sibling,
                                                const Target& target);
 
-// Nothing where it pays: an operand as large as the results is read once; and that would not be in
-// a cache any more when the sibling's own loops read it, or the threads are woken once instead of
-// twice. What a run-time size decides is taken for large. Else the reason.
+// Nothing where it pays: both read an operand that is as large as their results; and either that
+// operand has left the cache before loops of the sibling's own would read it, or the threads are
+// woken once instead of twice. A run-time size is taken for large. Else the reason.
 std::optional<std::string> why_not_worth_sharing(const SiblingCandidate& candidate,
                                                  const Target& target);
 

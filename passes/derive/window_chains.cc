@@ -85,7 +85,7 @@ Reason why_not_operation(const Op& op, const Target& target) {
   if (op.kind != OpKind::compute && op.kind != OpKind::fused) {
     return fmt::format("expected {} to be computed", op.name);
   }
-  if (op.kind == OpKind::fused && !fits_one_expression(op)) {
+  if (!fits_one_expression(op)) {
     return fmt::format("expected {} to be a group that fits one expression", op.name);
   }
   const Op* sums = sums_of(op);
