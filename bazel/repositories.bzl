@@ -80,7 +80,10 @@ def _cpp_libraries():
         debian_files,
         name = "fmt",
         build_file = _third_party("fmt"),
-        links = {"include/fmt": "/usr/include/fmt"},
+        links = {
+            "include/fmt": "/usr/include/fmt",
+            "lib/libfmt.so.9": "/usr/lib/x86_64-linux-gnu/libfmt.so.9",
+        },
         package = "libfmt-dev",
     )
     _maybe(

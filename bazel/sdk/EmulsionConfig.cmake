@@ -20,14 +20,16 @@ if(NOT TARGET Emulsion::runtime)
   add_library(Emulsion::halide SHARED IMPORTED)
   set_target_properties(Emulsion::halide PROPERTIES
     IMPORTED_LOCATION "${_emulsion_root}/lib/libHalide.so")
+  add_library(Emulsion::fmt SHARED IMPORTED)
+  set_target_properties(Emulsion::fmt PROPERTIES
+    IMPORTED_LOCATION "${_emulsion_root}/lib/libfmt.so.9")
 
   add_library(Emulsion::generator STATIC IMPORTED)
   set_target_properties(Emulsion::generator PROPERTIES
     IMPORTED_LOCATION "${_emulsion_root}/lib/libemulsion_generator.a"
-    INTERFACE_COMPILE_DEFINITIONS FMT_HEADER_ONLY
     INTERFACE_COMPILE_FEATURES cxx_std_17
     INTERFACE_INCLUDE_DIRECTORIES "${_emulsion_root}/include"
-    INTERFACE_LINK_LIBRARIES "Emulsion::halide;stdc++;m;${CMAKE_DL_LIBS};Threads::Threads")
+    INTERFACE_LINK_LIBRARIES "Emulsion::halide;Emulsion::fmt;stdc++;m;${CMAKE_DL_LIBS};Threads::Threads")
 endif()
 
 function(emulsion_kernel name)

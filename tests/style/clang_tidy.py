@@ -38,7 +38,6 @@ def flags(halide, omp_folder):
         "-std=c++17",
         "-I" + source_tree.ROOT,
         "-fopenmp",
-        "-DFMT_HEADER_ONLY",
         "-isystem",
         os.path.dirname(os.path.realpath(halide)),
         "-idirafter",
