@@ -24,7 +24,7 @@
 namespace emulsion {
 namespace {
 
-constexpr int kBatches = 20;
+constexpr int kBatches = 12;  // each starts JAX once
 constexpr int kGraphs = 500;
 constexpr uint64_t kSeed = 20261122;
 
