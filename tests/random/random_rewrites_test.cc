@@ -243,6 +243,8 @@ TEST_P(RandomRewrites, ComputeTheSame) {
                            "sum_of_products, refused",
                            "difference_of_squares",
                            "difference_of_squares, refused",
+                           "extremes",
+                           "extremes, refused",
                            "chosen_relu",
                            "simplify_values",
                            "fold_constants",
