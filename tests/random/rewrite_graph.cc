@@ -83,7 +83,7 @@ class GraphMaker {
   static Tensor small(const Tensor& t) { return clamp(t, -8, 8); }
 
   Tensor step() {
-    switch (random_.below(12)) {
+    switch (random_.below(11)) {
       case 0:
         return small(linear_relu());
       case 1:
@@ -102,8 +102,6 @@ class GraphMaker {
         return same_again();
       case 7:
         return siblings();
-      case 11:
-        return extremes();
       default:
         return filler();
     }
@@ -183,17 +181,6 @@ class GraphMaker {
     return pool_.back();
   }
 
-  // Of one value the larger than another and the smaller than a third, which is sometimes made of
-  // the larger.
-  Tensor extremes() {
-    Tensor x = any();
-    Tensor y = of_shape(x.shape());
-    Tensor high = inner(coin() ? max(x, y) : max(y, x));
-    keep(small(high));
-    Tensor z = coin() ? small(high * 2) : of_shape(x.shape());
-    return coin() ? min(x, z) : min(z, x);
-  }
-
   Tensor chosen_relu() {
     Tensor x = any();
     return where(coin() ? greater(x, 0) : less(0, x), x, 0);
@@ -265,15 +252,13 @@ std::vector<RewriteRule> exact_rules() {
   Tensor b = input("b", f32, {n});
   const Graph linear(relu(matmul(x, w) + b));
   Tensor known = weight("known", f32, {k, n}), other = weight("other", f32, {k, n});
-  Tensor p = input("p", f32, {}), q = input("q", f32, {}), t = input("t", f32, {});
+  Tensor p = input("p", f32, {}), q = input("q", f32, {});
   Tensor r = input("r", f32, {m, n}), s = input("s", f32, {m, n});
   std::vector<RewriteRule> rules = {
       {"linear_relu", linear, fuse_epilogues(linear)},
       {"difference_of_squares", (p + q) * (p - q), p * p - q * q},
       {"sum_of_sums", sum(r, {1}) + sum(s, {1}), sum(r + s, {1})},
       {"sum_of_products", matmul(x, known) + matmul(x, other), matmul(x, known + other)},
-      {"extremes", Graph({emulsion::max(p, q), min(p, t)}),
-       Graph({emulsion::max(q, p), p + t - emulsion::max(p, t)})},
       {"chosen_relu", where(greater(p, 0), p, 0), emulsion::max(p, 0)},
   };
   for (RewriteRule& rule : batch_norm_rules({f32, 2, 1, 1})) rules.push_back(std::move(rule));
