@@ -141,7 +141,7 @@ class Matcher {
         if (e->op == ExprOp::read) add_users(*e->tensor);
       });
     }
-    for (size_t i = 0; i < found.size(); ++i) add_users(*OpPtr(found[i]));
+    for (size_t next = 0; next < found.size();) add_users(*OpPtr(found[next++]));
     return found;
   }
 
