@@ -223,6 +223,9 @@ TEST(SeveralOutputs, NotOneOperationForTwo) {
   const RewriteRule rule{"rule", Graph({matmul(a, w), matmul(a, u)}),
                          Graph({matmul(a, w) * 1, matmul(a, u) * 1})};
   EXPECT_EQ(reason(Graph(product(x, 3, "q")), rule), "no decision");
+  const Tensor p = wildcard(), y = wildcard("y"), z = wildcard("z");
+  const RewriteRule pointwise{"rule", Graph({p * y, p * z}), Graph({-(-p * y), -(-p * z)})};
+  EXPECT_EQ(reason(Graph(mul(vector("a"), vector("b"), "m")), pointwise), "no decision");
 }
 
 TEST(SeveralOutputs, NotOfDifferentShapes) {
