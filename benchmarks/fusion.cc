@@ -1,7 +1,7 @@
 // What fusion gains: each graph as derived, beside the same operation by operation, through memory;
 // products of one input joined, beside the same apart; elementwise siblings in one loop, beside
-// loops of their own. The notes say what the traffic between memory and the arithmetic allows at
-// best.
+// loops of their own; values that two users compute again, beside the same stored. The notes say
+// what the traffic between memory and the arithmetic allows at best.
 
 #include <fmt/format.h>
 
@@ -25,7 +25,8 @@ constexpr char kMeasures[] =
     "Measures the four classical pairs (add + relu, mul + relu, matmul + bias + relu, affine +\n"
     "relu), chains, norms, softmax, attention and an MLP as derived, fused, against the same\n"
     "operation by operation, at sizes in and out of the caches; products of one input joined\n"
-    "against the same apart; and elementwise siblings in one loop against loops of their own.\n"
+    "against the same apart; elementwise siblings in one loop against loops of their own; and\n"
+    "values that two users compute again against the same stored.\n"
     "Notes give the traffic of both, the gain that it allows, and what is stored between\n"
     "operations.";
 
@@ -144,6 +145,41 @@ void add_elementwise_siblings(int rows, int columns, std::vector<Comparison>* al
   add_on_one_and_all_threads(comparison, values, all, kTolerance);
 }
 
+// y = s * c and z = s * d, of s, which is x after so many steps.
+Graph value_with_two_users(int steps, int rows, int columns) {
+  Tensor s = matrix("x", rows, columns);
+  for (int i = 0; i < steps; ++i) s = s * 0.5F + 1.0F;
+  s = relu(s, "s");
+  const Tensor c = matrix("c", rows, columns), d = matrix("d", rows, columns);
+  return Graph({mul(s, c, "y"), mul(s, d, "z")});
+}
+
+// Values that each user computes again where the model says so, against the same stored: both with
+// all other fusions that run by themselves.
+void add_recomputation(int steps, int rows, int columns, std::vector<Comparison>* all,
+                       std::vector<std::string>* notes) {
+  const Graph graph = value_with_two_users(steps, rows, columns);
+  const Target target = Target::host();
+  FusionConfig again;
+  again.patterns.emplace_back(kRecomputedValues);
+  const Lowered copied = run_pipeline(graph, target, {}, nullptr, again);
+  const std::string name = fmt::format("recomputation_of_{}_steps/{}x{}", steps, rows, columns);
+  FusionReport decision;
+  for (const FusionDecision& one : copied.fusion.decisions) {
+    if (one.pattern == kRecomputedValues) decision.decisions.push_back(one);
+  }
+  std::string text = to_string(decision);
+  text.pop_back();  // the end of its line
+  notes->push_back(fmt::format("{}: {}", name, text));
+  const Values values = values_of(graph);
+  const double bytes = static_cast<double>(measure_traffic(copied.nest).bytes());
+  Comparison comparison{name, "GB/s", bytes * 1e-9};
+  comparison.emulsion.call = kernel_call(copied.nest, values);
+  comparison.peers.push_back(
+      {"stored", kernel_call(run_pipeline(graph, target).nest, values), {}, kNeverSlower});
+  add_on_one_and_all_threads(comparison, values, all, kTolerance);
+}
+
 // What is known when the kernel is built; whole numbers.
 Tensor known(const std::string& name, int rows, int columns) {
   std::vector<float> values(static_cast<size_t>(rows) * static_cast<size_t>(columns));
@@ -192,6 +228,11 @@ Report run(const ProgramOptions& options) {
   for (const auto& [rows, columns] :
        {std::pair(64, 512), {256, 1024}, {1024, 1024}, {8192, 2048}, {1, 1 << 24}}) {
     add_elementwise_siblings(rows, columns, &all, &notes);
+  }
+  // Taken where memory is the limit; declined where the same value is dear and in a cache.
+  for (const auto& [steps, rows, columns] :
+       {std::tuple(0, 8192, 2048), {8, 8192, 2048}, {16, 16, 128}}) {
+    add_recomputation(steps, rows, columns, &all, &notes);
   }
   for (const auto& [heads, rows] : {std::pair(8, 64), {8, 512}}) {
     add_program({"attention", attention(heads, rows, 64)}, fmt::format("{}x{}x64", heads, rows),

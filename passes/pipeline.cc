@@ -11,8 +11,10 @@
 #include "passes/fuse/estimate_fusions.h"
 #include "passes/fuse/expect_fused.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/fuse/join_products.h"
 #include "passes/fuse/measured_fusions.h"
+#include "passes/fuse/recompute_producers.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/nest_passes.h"
 #include "passes/nest/verify_nest.h"
@@ -79,6 +81,7 @@ FusionReport together(FusionReport first, const FusionReport& second) {
   if (first.gain && second.gain) {
     first.gain->bytes_saved += second.gain->bytes_saved;
     first.gain->seconds_after -= second.gain->seconds_saved();
+    first.gain->operations_added += second.gain->operations_added;
   } else {
     first.gain = std::nullopt;
   }
@@ -92,29 +95,43 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
   Dump dump(dump_text);
   dump("graph", graph);
   const FusionRules& rules = rules_for(fusion, target);
-  FusionReport joins, report;
+  FusionReport joins, fusions, copies, siblings;
   Graph joined = graph;
   if (options.fuse && !target.is_tile_machine()) {
     joined = with_products_joined(graph, rules, target, &joins);
     if (joins.fused_count() > 0) dump("join_products", joined);
   }
-  const Graph grouped =
+  Graph grouped =
       options.fuse
           ? fuse_epilogues(joined, learn_from(joined, target, fusion.measured, policy_of(rules)),
-                           &report)
+                           &fusions)
           : joined;
   dump("fuse_epilogues", grouped);
+  Graph apart = joined;  // as what is grouped, operation by operation
+  if (options.fuse && !target.is_tile_machine()) {
+    grouped = recompute_producers(grouped, machine_model(target),
+                                  learn_from(joined, target, fusion.measured,
+                                             recompute_policy_of(rules, recompute_what_pays)),
+                                  &copies);
+    if (copies.fused_count() > 0) {
+      dump("recompute_producers", grouped);
+      apart = unfuse(grouped);
+    }
+  }
   DeriveOptions derive = options;
   derive.siblings = sibling_policy_of(rules, wanted_siblings(options, target));
-  Schedule schedule = derive_schedule(joined, grouped, target, derive, &report);
+  Schedule schedule = derive_schedule(apart, grouped, target, derive, &siblings);
   dump("derive_schedule", schedule);
   if (!target.is_tile_machine()) {
     const MachineModel machine = machine_model(target);
     joins = estimate_fusions(graph, std::move(joins), machine);
-    report = estimate_fusions(joined, std::move(report), machine);
+    fusions = estimate_fusions(joined, std::move(fusions), machine);
+    siblings = estimate_fusions(grouped, std::move(siblings), machine);
   }
-  report = together(std::move(joins), report);
-  if (options.fuse) expect_fused(joined, grouped, report, rules.fail_on_unfused);
+  FusionReport report = together(std::move(joins), fusions);
+  if (options.fuse && !target.is_tile_machine()) report = together(std::move(report), copies);
+  report = together(std::move(report), siblings);
+  if (options.fuse) expect_fused(apart, grouped, report, rules.fail_on_unfused);
   LoopNest nest = lower_in_steps(grouped, schedule, &dump);
   verify_graph(grouped);
   return {grouped, report, schedule, nest};

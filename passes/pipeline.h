@@ -21,7 +21,7 @@
 namespace emulsion {
 
 struct Lowered {
-  Graph grouped;        // after fusion, and joins where the config names them: what is lowered
+  Graph grouped;  // after fusion, and joins and copies where the config names them: it is lowered
   FusionReport fusion;  // with gains by machine_model(), but for a tile machine
   Schedule schedule;
   LoopNest nest;

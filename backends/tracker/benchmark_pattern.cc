@@ -17,7 +17,7 @@
 #include "dsl/version.h"
 #include "passes/analyse/measure_traffic.h"
 #include "passes/analyse/measure_work.h"
-#include "passes/fuse/fusion_legality.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/fuse/named_pattern.h"
 #include "passes/pipeline.h"
 

@@ -29,7 +29,9 @@ void print(const Rewritten& rewritten) {
   for (const RewriteDecision& decision : rewritten.decisions) {
     std::string inner;
     for (const std::string& name : decision.inner) inner += " " + name;
-    std::printf("%s at %s: %s\n", decision.rule.c_str(), decision.result.c_str(),
+    std::string results = decision.result;
+    for (const std::string& name : decision.other_results) results += ", " + name;
+    std::printf("%s at %s: %s\n", decision.rule.c_str(), results.c_str(),
                 decision.applied ? ("replaced with" + inner).c_str() : decision.reason.c_str());
   }
   std::printf("\n%s\n", to_string(rewritten.graph).c_str());
@@ -95,9 +97,29 @@ void silu_lesson() {
   check("6. The rewritten graph, compiled.", graph, rewritten.graph);
 }
 
+// A pattern of two outputs: both values are replaced together, and each keeps its name.
+void pair_lesson() {
+  Tensor any = input("any", f32, {}), once = exp(any, "once");
+  const Graph pattern({exp(any), exp(-any)}), replacement({once, 1 / once});
+  Tensor x = input("x", f32, {Extent::size("B"), 96});
+  Tensor up = exp(x, "up"), down = exp(-x, "down");
+  const Graph graph(div(up - down, up + down, "y"));
+  const Rewritten rewritten = replace_pattern(graph, pattern, replacement);
+  std::printf("7. A pattern of two outputs: exp(x) and exp(-x) of one exp.\n\n");
+  print(rewritten);
+  check("8. The rewritten graph, compiled.", graph, rewritten.graph);
+
+  std::printf("9. What would need itself is not replaced.\n\n");
+  Tensor product = mul(x, x, "product");
+  Tensor any_other = input("any_other", f32, {}), any_third = input("any_third", f32, {});
+  print(replace_pattern(Graph(add(product, x, "sum")), Graph({any * any_other, any + any_third}),
+                        Graph({any_other * any * 1.0f, any_third + any + 0.0f})));
+}
+
 void teach() {
   linear_lesson();
   silu_lesson();
+  pair_lesson();
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
-#include "passes/fuse/fusion_legality.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {

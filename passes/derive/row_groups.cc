@@ -8,7 +8,7 @@
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
-#include "passes/fuse/fusion_legality.h"
+#include "passes/fuse/fused_group.h"
 
 namespace emulsion {
 namespace {

@@ -12,7 +12,7 @@
 #include "dsl/error.h"
 #include "dsl/types.h"
 #include "passes/analyse/count_flops.h"
-#include "passes/fuse/fusion_legality.h"
+#include "passes/fuse/fused_group.h"
 
 namespace emulsion {
 namespace {
@@ -37,7 +37,7 @@ double bytes_of(const Op& op, const SizeValues& sizes) {
 
 constexpr double kMostBytes = 9e18;  // that an int64_t holds
 
-int64_t whole_bytes(double bytes) { return static_cast<int64_t>(std::min(kMostBytes, bytes)); }
+int64_t whole_number(double value) { return static_cast<int64_t>(std::min(kMostBytes, value)); }
 
 // What is one pass.
 struct Pass {
@@ -49,6 +49,51 @@ struct Pass {
 
   double bytes() const { return read + written; }
 };
+
+Pass pass_of(const Op& op, const SizeValues& sizes) {
+  Pass pass;
+  const std::vector<FlopTerm> flops = count_flops(op);
+  pass.known = all_known(op.shape, sizes);
+  for (const FlopTerm& term : flops) pass.known = pass.known && all_known(term.extents, sizes);
+  for (const OpPtr& operand : operands(op)) {
+    pass.known = pass.known && all_known(operand->shape, sizes);
+    pass.operands[operand.get()] = pass.known ? bytes_of(*operand, sizes) : 0;
+  }
+  if (!pass.known) return pass;
+  pass.operations = static_cast<double>(total_flops(flops, sizes));
+  pass.written = bytes_of(op, sizes);
+  for (const auto& [operand, bytes] : pass.operands) pass.read += bytes;
+  pass.known = pass.bytes() < kMostBytes;
+  return pass;
+}
+
+double seconds_of(const Pass& pass, const MachineModel& machine) {
+  return machine.seconds(pass.operations, pass.bytes());
+}
+
+// Of several passes.
+struct Sums {
+  double seconds = 0, bytes = 0, operations = 0;
+
+  void add(const Pass& pass, const MachineModel& machine) {
+    seconds += seconds_of(pass, machine);
+    bytes += pass.bytes();
+    operations += pass.operations;
+  }
+};
+
+// Nothing when a size is not known.
+std::optional<Sums> sums_of(const std::vector<OpPtr>& ops, const MachineModel& machine,
+                            const SizeValues& sizes) {
+  Sums sums;
+  for (const OpPtr& op : ops) {
+    if (!is_computed(*op)) continue;
+    const Pass pass = pass_of(*op, sizes);
+    if (!pass.known) return std::nullopt;
+    sums.add(pass, machine);
+  }
+  return sums;
+}
 
 // The passes so far, each at the place of the last op in it.
 class Passes {
@@ -88,37 +133,16 @@ class Passes {
   }
 
   // Of all passes; nothing when a size is not known.
-  struct Sums {
-    double seconds = 0, bytes = 0;
-  };
   std::optional<Sums> sums() const {
     Sums sums;
     for (const Pass& pass : passes_) {
       if (!pass.known) return std::nullopt;
-      sums.seconds += seconds_of(pass);
-      sums.bytes += pass.bytes();
+      sums.add(pass, machine_);
     }
     return sums;
   }
 
  private:
-  static Pass pass_of(const Op& op, const SizeValues& sizes) {
-    Pass pass;
-    const std::vector<FlopTerm> flops = count_flops(op);
-    pass.known = all_known(op.shape, sizes);
-    for (const FlopTerm& term : flops) pass.known = pass.known && all_known(term.extents, sizes);
-    for (const OpPtr& operand : operands(op)) {
-      pass.known = pass.known && all_known(operand->shape, sizes);
-      pass.operands[operand.get()] = pass.known ? bytes_of(*operand, sizes) : 0;
-    }
-    if (!pass.known) return pass;
-    pass.operations = static_cast<double>(total_flops(flops, sizes));
-    pass.written = bytes_of(op, sizes);
-    for (const auto& [operand, bytes] : pass.operands) pass.read += bytes;
-    pass.known = pass.bytes() < kMostBytes;
-    return pass;
-  }
-
   size_t position_of(const std::string& name) const {
     const auto found = position_.find(name);
     EMULSION_CHECK(found != position_.end(), "the report names {}, the graph does not", name);
@@ -148,14 +172,10 @@ class Passes {
   void estimate(double bytes, const Pass& producer, const Pass& consumer,
                 FusionDecision* decision) const {
     FusionGain gain;
-    gain.bytes_saved = whole_bytes(producer.bytes() + consumer.bytes() - bytes);
-    gain.seconds_before = seconds_of(producer) + seconds_of(consumer);
+    gain.bytes_saved = whole_number(producer.bytes() + consumer.bytes() - bytes);
+    gain.seconds_before = seconds_of(producer, machine_) + seconds_of(consumer, machine_);
     gain.seconds_after = machine_.seconds(producer.operations + consumer.operations, bytes);
     decision->gain = gain;
-  }
-
-  double seconds_of(const Pass& pass) const {
-    return machine_.seconds(pass.operations, pass.bytes());
   }
 
   void join(size_t p, Pass* producer, Pass* consumer) {
@@ -195,9 +215,20 @@ FusionReport estimate_fusions(const Graph& graph, FusionReport report, const Mac
   for (FusionDecision& decision : report.decisions) passes.decide(&decision);
   const auto after = passes.sums();
   if (before && after) {
-    report.gain = {whole_bytes(before->bytes - after->bytes), before->seconds, after->seconds};
+    report.gain = {whole_number(before->bytes - after->bytes), before->seconds, after->seconds};
   }
   return report;
+}
+
+std::optional<FusionGain> estimate_change(const std::vector<OpPtr>& before,
+                                          const std::vector<OpPtr>& after,
+                                          const MachineModel& machine, const SizeValues& sizes) {
+  const std::optional<Sums> was = sums_of(before, machine, sizes);
+  const std::optional<Sums> now = sums_of(after, machine, sizes);
+  if (!was || !now) return std::nullopt;
+  FusionGain gain{whole_number(was->bytes - now->bytes), was->seconds, now->seconds};
+  gain.operations_added = whole_number(now->operations - was->operations);
+  return gain;
 }
 
 }  // namespace emulsion

@@ -25,13 +25,20 @@ std::string reason_for(const std::string& name, const FusionReport& report) {
   return "nothing was fused";
 }
 
-// Every decision of that pattern: siblings are no group of the graph.
-void expect_siblings(const std::string& pattern, const FusionReport& report) {
+// Every decision of that pattern: siblings are no group of the graph, and a value that is computed
+// again is in several.
+void expect_decisions(const std::string& pattern, const FusionReport& report) {
   bool found = false;
   for (const FusionDecision& decision : report.decisions) {
     if (decision.pattern != pattern) continue;
     found = true;
     if (decision.fused) continue;
+    if (pattern == kRecomputedValues) {
+      fail(
+          "fail_on_unfused: expected {} to be computed again by each of its users, got it stored: "
+          "{}",
+          decision.producer, decision.reason);
+    }
     fail("fail_on_unfused: expected the {} {} and {} to be computed together, got them apart: {}",
          pattern, decision.producer, decision.consumer, decision.reason);
   }
@@ -49,8 +56,8 @@ void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& 
     return found == groups.end() ? op->name : found->second;
   };
   for (const std::string& name : names) {
-    if (name == kSiblings || name == kSiblingProducts) {
-      expect_siblings(name, report);
+    if (name == kSiblings || name == kSiblingProducts || name == kRecomputedValues) {
+      expect_decisions(name, report);
       continue;
     }
     NamedPattern pattern("fail_on_unfused", name);

@@ -10,6 +10,7 @@
 #include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/join_products.h"
+#include "passes/fuse/recompute_producers.h"
 
 namespace emulsion {
 namespace {
@@ -102,6 +103,18 @@ std::vector<FusionOpportunity> siblings_of(const FusionReport& report) {
   return found;
 }
 
+// What each decision on a value with several readers speaks of.
+std::vector<FusionOpportunity> copies_of(const FusionReport& report) {
+  std::vector<FusionOpportunity> found;
+  for (const FusionDecision& d : report.decisions) {
+    FusionOpportunity one{d.pattern, {d.producer, d.consumer}, std::nullopt, d.gain};
+    one.operations.insert(one.operations.end(), d.other_consumers.begin(), d.other_consumers.end());
+    if (!d.fused) one.why_not = d.reason;
+    found.push_back(std::move(one));
+  }
+  return found;
+}
+
 std::string names(const std::vector<std::string>& operations) {
   std::string text;
   for (const std::string& name : operations) text += (text.empty() ? "" : " + ") + name;
@@ -115,8 +128,9 @@ std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Mach
   FusionReport report;
   const Graph grouped = fuse_epilogues(graph, always_fuse, &report);
   find_siblings(grouped, share_always, &report);
-  FusionReport products;
+  FusionReport products, copies;
   join_products(graph, always_join, &products);
+  recompute_producers(grouped, machine, recompute_always, &copies, sizes);
   products = estimate_fusions(graph, std::move(products), machine, sizes);
   report = estimate_fusions(graph, std::move(report), machine, sizes);
   Groups groups;
@@ -127,6 +141,7 @@ std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Mach
   for (const FusionReport* of : {&report, &products}) {
     for (FusionOpportunity& siblings : siblings_of(*of)) found.push_back(std::move(siblings));
   }
+  for (FusionOpportunity& one : copies_of(copies)) found.push_back(std::move(one));
   report.decisions.insert(report.decisions.end(), products.decisions.begin(),
                           products.decisions.end());
   for (const FusionDecision& edge : report.decisions) {
@@ -161,6 +176,7 @@ std::string to_json(const std::vector<FusionOpportunity>& opportunities) {
                  {"reason", one.why_not.value_or("")}};
     json["bytes_saved"] = one.gain ? Json(one.gain->bytes_saved) : Json(nullptr);
     json["estimated_speed_up"] = one.gain ? Json(one.gain->speed_up()) : Json(nullptr);
+    json["operations_added"] = one.gain ? Json(one.gain->operations_added) : Json(nullptr);
     json["seconds_saved"] = one.gain ? Json(one.gain->seconds_saved()) : Json(nullptr);
     list.push_back(std::move(json));
   }

@@ -16,8 +16,9 @@
 namespace emulsion {
 
 // A group that is legal, with all its members; siblings that may share a loop, each by the name of
-// the operation or group that it is; products that may be joined; or one edge, or pair, that is
-// not. What of them excludes one another is up to who decides.
+// the operation or group that it is; products that may be joined; a value that several read, and
+// these, which may each compute it again; or one edge, pair or value that is not legal. What of
+// them excludes one another is up to who decides.
 struct FusionOpportunity {
   std::string pattern;                  // of fusion_patterns(); empty when it fits none
   std::vector<std::string> operations;  // in the order of the graph; the last one's value remains
@@ -38,7 +39,8 @@ std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Mach
 // the model"; for what is not legal "s + z: not legal: expected ...; would save ...".
 std::string to_string(const std::vector<FusionOpportunity>& opportunities);
 // [{"pattern": "contraction epilogue", "operations": ["mm", "t", "y"], "legal": true, "reason": "",
-// "bytes_saved": 4096, "estimated_speed_up": 1.5, "seconds_saved": 1e-6}, ...]
+// "bytes_saved": 4096, "estimated_speed_up": 1.5, "operations_added": 0, "seconds_saved": 1e-6},
+// ...]
 std::string to_json(const std::vector<FusionOpportunity>& opportunities);
 
 }  // namespace emulsion

@@ -5,7 +5,7 @@
 
 #include "dsl/error.h"
 #include "passes/analyse/recognise_op.h"
-#include "passes/fuse/fusion_legality.h"
+#include "passes/fuse/fused_group.h"
 
 namespace emulsion {
 namespace {

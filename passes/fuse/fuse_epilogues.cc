@@ -6,45 +6,13 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
 
 namespace emulsion {
 namespace {
 
 using Reason = FusionLegality::Reason;
-using Replacement = std::unordered_map<const Op*, OpPtr>;
-
-// `op` reading what took the place of its operands. Looks up operands only: replace_reads() copies
-// its map for a group.
-OpPtr rewired(const OpPtr& op, const Replacement& replaced) {
-  Replacement local;
-  for (const OpPtr& operand : operands(*op)) {
-    auto found = replaced.find(operand.get());
-    if (found != replaced.end()) local.insert(*found);
-  }
-  return local.empty() ? op : replace_reads(op, local);
-}
-
-// Appends the comprehensions of `op` to `members`, rewired, and lets whoever reads `op` next read
-// the last of them.
-void append_members(const OpPtr& op, std::vector<OpPtr>* members, Replacement* replaced) {
-  for (const OpPtr& comprehension : comprehensions(op)) {
-    members->push_back(rewired(comprehension, *replaced));
-    if (members->back() != comprehension) (*replaced)[comprehension.get()] = members->back();
-  }
-  if (members->back() != op) (*replaced)[op.get()] = members->back();
-}
-
-OpPtr make_group(std::vector<OpPtr> members) {
-  const Op& result = *members.back();
-  auto group = std::make_shared<Op>();
-  group->kind = OpKind::fused;
-  group->name = result.name;
-  group->dtype = result.dtype;
-  group->shape = result.shape;
-  group->members = std::move(members);
-  return group;
-}
 
 // Groups as a forest: the consumer into which each op goes. An op that goes into another has one
 // user, so no op goes twice.
@@ -137,7 +105,7 @@ OpPtr fuse(const OpPtr& producer, const OpPtr& consumer) {
   }
   EMULSION_CHECK(!reason, "fuse {} into {}: {}", producer->name, consumer->name, *reason);
   std::vector<OpPtr> members;
-  Replacement replaced;
+  Replaced replaced;
   append_members(producer, &members, &replaced);
   append_members(consumer, &members, &replaced);
   return make_group(std::move(members));
@@ -159,7 +127,7 @@ Graph fuse_epilogues(const Graph& graph, const FusionPolicy& policy, FusionRepor
   std::vector<std::vector<OpPtr>> members(ops.size());
   std::vector<OpPtr> result;
   std::unordered_set<const Op*> placed;
-  Replacement replaced;
+  Replaced replaced;
   for (size_t i = 0; i < ops.size(); ++i) {
     OpPtr op = ops[i];
     if (is_group[root[i]]) {

@@ -11,7 +11,7 @@
 #include "dsl/files.h"
 #include "dsl/nearest_name.h"
 #include "dsl/strict_json.h"
-#include "passes/fuse/fusion_legality.h"
+#include "passes/fuse/fused_group.h"
 
 namespace emulsion {
 namespace {
@@ -246,6 +246,18 @@ JoinPolicy join_policy_of(const FusionRules& rules, JoinPolicy otherwise) {
     for (const OpPtr& product : candidate.products) {
       const auto count = static_cast<int64_t>(candidate.products.size());
       if (auto reason = why_not_by(rules, kSiblingProducts, *product, count)) return reason;
+    }
+    return otherwise(candidate);
+  };
+}
+
+RecomputePolicy recompute_policy_of(const FusionRules& rules, RecomputePolicy otherwise) {
+  return [rules, otherwise = std::move(otherwise)](
+             const RecomputeCandidate& candidate) -> std::optional<FusionRefusal> {
+    for (const OpPtr& group : candidate.fused) {
+      const auto members = static_cast<int64_t>(group->members.size());
+      auto reason = why_not_by(rules, kRecomputedValues, candidate.producer, members);
+      if (reason) return FusionRefusal(*reason);
     }
     return otherwise(candidate);
   };

@@ -9,7 +9,8 @@
 //    "measured": [{"pattern": "matmul+relu", "shape_class": "512x512x64", "target": "...",
 //                  "version": "0.12.0", "speed_up": 0.93, "runs": 7}]}
 //
-// Every field may be left out. What stands under a target is said of it alone, in place of what is
+// Every field may be left out. "patterns" turns on what is off by itself, too: "sibling products"
+// and "recomputed values". What stands under a target is said of it alone, in place of what is
 // said of all. EMULSION_FUSION in the environment is "on", "off", the path of such a file, or, when
 // it begins with "{", its text.
 
@@ -22,6 +23,7 @@
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/join_products.h"
 #include "passes/fuse/measured_fusions.h"
+#include "passes/fuse/recompute_producers.h"
 
 namespace emulsion {
 
@@ -68,6 +70,8 @@ FusionPolicy policy_of(const FusionRules& rules);
 SiblingPolicy sibling_policy_of(const FusionRules& rules, SiblingPolicy otherwise);
 // The same of products that may be joined: `least_elements` of each, `largest_group` of how many.
 JoinPolicy join_policy_of(const FusionRules& rules, JoinPolicy otherwise);
+// The same of values that may be computed again: `largest_group` of each user with its copies.
+RecomputePolicy recompute_policy_of(const FusionRules& rules, RecomputePolicy otherwise);
 
 }  // namespace emulsion
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dsl/error.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_report.h"
 
 namespace emulsion {
@@ -28,12 +29,6 @@ std::string kind_name(OpKind kind) {
 }
 
 }  // namespace
-
-bool is_computed(const Op& op) { return op.kind == OpKind::compute || op.kind == OpKind::fused; }
-
-std::vector<OpPtr> comprehensions(const OpPtr& op) {
-  return op->kind == OpKind::fused ? op->members : std::vector<OpPtr>{op};
-}
 
 // Graph::user_count() walks the whole graph for every op, so users are counted here, and by the
 // comprehension: a group's members one by one, so that fusing two users of an op does not make them
@@ -168,16 +163,49 @@ Reason FusionLegality::why_not_size(const Op& producer, const Op& consumer,
                      kMostOperations, producer.name, consumer.name, together.nodes);
 }
 
-Reason FusionLegality::why_not_users(const Op& producer) const {
-  if (outputs_.count(&producer)) {
-    return fmt::format("expected {} to be no output of the graph", producer.name);
+const std::vector<const Op*>& FusionLegality::readers_of(const Op& op) const {
+  static const std::vector<const Op*> kNone;
+  const auto found = users_.find(&op);
+  return found == users_.end() ? kNone : found->second;
+}
+
+Reason FusionLegality::why_not_output(const Op& producer) const {
+  if (!outputs_.count(&producer)) return std::nullopt;
+  return fmt::format("expected {} to be no output of the graph", producer.name);
+}
+
+Reason FusionLegality::why_not_recomputed(const Op& producer, const ExprSize& written) {
+  if (Reason reason = why_not_output(producer)) return reason;
+  if (!is_computed(producer)) return why_not_producer(producer);
+  const auto why_not_class = [&](const Op& part) -> Reason {
+    if (class_of(part) == OpClass::elementwise) return std::nullopt;
+    return fmt::format("expected an elementwise value to compute again, got {} {}",
+                       to_string(class_of(part)), part.name);
+  };
+  if (producer.kind == OpKind::compute) {
+    if (Reason reason = why_not_class(producer)) return reason;
   }
-  auto found = users_.find(&producer);
-  size_t count = found == users_.end() ? 0 : found->second.size();
+  for (const OpPtr& member : producer.members) {
+    if (Reason reason = why_not_class(*member)) return reason;
+  }
+  const size_t copies = readers_of(producer).size();
+  if (copies > kMostCopies) {
+    return fmt::format("expected at most {} users to compute {} again in, got {}", kMostCopies,
+                       producer.name, copies);
+  }
+  if (written.nodes <= kMostCopiedOperations) return std::nullopt;
+  return fmt::format("expected at most {} operations to compute again for each user of {}, got {}",
+                     kMostCopiedOperations, producer.name, written.nodes);
+}
+
+Reason FusionLegality::why_not_users(const Op& producer) const {
+  if (Reason reason = why_not_output(producer)) return reason;
+  const std::vector<const Op*>& readers = readers_of(producer);
+  const size_t count = readers.size();
   if (count == 1) return std::nullopt;
   std::string names;
   for (size_t i = 0; i < std::min<size_t>(count, 3); ++i) {
-    names += (i > 0 ? ", " : "") + found->second[i]->name;
+    names += (i > 0 ? ", " : "") + readers[i]->name;
   }
   return fmt::format("expected {} to have one user, got {} ({}{})", producer.name, count, names,
                      count > 3 ? ", .." : "");

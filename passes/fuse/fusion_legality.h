@@ -31,6 +31,17 @@ class FusionLegality {
   Reason why_not_pair(const Op& producer, const Op& consumer);
   // Another user, or the graph's own caller, needs the producer's value.
   Reason why_not_users(const Op& producer) const;
+  // Legal only by computing the producer once more in each of several readers, and not even that:
+  // what the producer tells, of which `written` is what a reader writes out for it. The rest its
+  // readers tell, one by one: why_not_pair(), why_not_size().
+  Reason why_not_recomputed(const Op& producer, const ExprSize& written);
+  // So many copies of one value are made at most, each of at most so many operations: values that
+  // are made of such copies would else double at every step of a stack of diamonds.
+  static constexpr size_t kMostCopies = 8;
+  static constexpr int64_t kMostCopiedOperations = 100;
+  // The comprehensions that read an op, in the order of the graph.
+  const std::vector<const Op*>& readers_of(const Op& op) const;
+
   // Both sides have a contraction: each is null or what contraction_in() gave.
   static Reason why_not_contractions(const Op* of_producer, const Op* of_consumer);
 
@@ -58,6 +69,7 @@ class FusionLegality {
   OpClass class_of(const Op& op);
   void collect_reads(const Op& consumer);
   Reason why_not_producer(const Op& producer);
+  Reason why_not_output(const Op& producer) const;
   Reason why_not_read(const Op& producer, const Read& read);
 
   std::unordered_map<const Op*, OpClass> classes_;
@@ -67,10 +79,6 @@ class FusionLegality {
   const Op* consumer_ = nullptr;  // whose reads these are
   std::unordered_map<const Op*, std::vector<Read>> reads_;
 };
-
-bool is_computed(const Op& op);  // compute or fused
-// A comprehension alone, or the members of a group.
-std::vector<OpPtr> comprehensions(const OpPtr& op);
 
 }  // namespace emulsion
 

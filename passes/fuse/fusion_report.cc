@@ -15,19 +15,20 @@ using Json = nlohmann::ordered_json;
 void add_gain(const std::optional<FusionGain>& gain, Json* json) {
   (*json)["bytes_saved"] = gain ? Json(gain->bytes_saved) : Json(nullptr);
   (*json)["estimated_speed_up"] = gain ? Json(gain->speed_up()) : Json(nullptr);
+  (*json)["operations_added"] = gain ? Json(gain->operations_added) : Json(nullptr);
 }
 
 }  // namespace
 
 const std::vector<std::string>& fusion_patterns() {
-  static const std::vector<std::string> kPatterns = {"contraction epilogue", "elementwise chain",
-                                                     kSiblings, kSiblingProducts};
+  static const std::vector<std::string> kPatterns = {
+      "contraction epilogue", "elementwise chain", kSiblings, kSiblingProducts, kRecomputedValues};
   return kPatterns;
 }
 
 const std::vector<std::string>& default_fusion_patterns() {
   static const std::vector<std::string> kPatterns(fusion_patterns().begin(),
-                                                  fusion_patterns().end() - 1);
+                                                  fusion_patterns().end() - 2);
   return kPatterns;
 }
 
@@ -41,15 +42,19 @@ int FusionReport::fused_count() const {
 }
 
 std::string to_string(const FusionGain& gain) {
-  return fmt::format("{} bytes, {:.2f} times as fast by the model", gain.bytes_saved,
+  const std::string added = gain.operations_added > 0
+                                ? fmt::format(" for {} operations more", gain.operations_added)
+                                : "";
+  return fmt::format("{} bytes{}, {:.2f} times as fast by the model", gain.bytes_saved, added,
                      gain.speed_up());
 }
 
 std::string to_string(const FusionReport& report) {
   std::string text;
   for (const FusionDecision& d : report.decisions) {
-    text += (d.pattern.empty() ? "" : d.pattern + ", ") + d.producer + " -> " + d.consumer +
-            (d.fused ? ": fused" : ": not fused: " + d.reason);
+    text += (d.pattern.empty() ? "" : d.pattern + ", ") + d.producer + " -> " + d.consumer;
+    for (const std::string& other : d.other_consumers) text += ", " + other;
+    text += d.fused ? ": fused" : ": not fused: " + d.reason;
     if (d.gain) text += (d.fused ? ": saves " : "; would save ") + to_string(*d.gain);
     text += "\n";
   }
@@ -63,8 +68,10 @@ std::string to_string(const FusionReport& report) {
 std::string to_json(const FusionReport& report) {
   Json decisions = Json::array();
   for (const FusionDecision& d : report.decisions) {
-    Json decision = {{"producer", d.producer}, {"consumer", d.consumer}, {"fused", d.fused},
-                     {"reason", d.reason},     {"pattern", d.pattern},   {"measured", d.measured}};
+    Json decision = {
+        {"producer", d.producer}, {"consumer", d.consumer}, {"other_consumers", d.other_consumers},
+        {"fused", d.fused},       {"reason", d.reason},     {"pattern", d.pattern},
+        {"measured", d.measured}};
     add_gain(d.gain, &decision);
     decisions.push_back(std::move(decision));
   }

@@ -15,6 +15,7 @@ namespace emulsion {
 struct FusionGain {
   int64_t bytes_saved = 0;  // of traffic between memory and the arithmetic
   double seconds_before = 0, seconds_after = 0;
+  int64_t operations_added = 0;  // arithmetic on floats that is done more than once
 
   double seconds_saved() const { return seconds_before - seconds_after; }
   double speed_up() const { return seconds_after > 0 ? seconds_before / seconds_after : 1; }
@@ -30,6 +31,8 @@ struct FusionDecision {
   // Of the two, were they one. Nothing before the model was asked, and where a run-time size
   // decides.
   std::optional<FusionGain> gain = std::nullopt;
+  // Of a value that several read: those besides the first.
+  std::vector<std::string> other_consumers = {};
 };
 
 // Of two that do not read one another: by kSiblings or kSiblingProducts.
@@ -46,25 +49,31 @@ struct FusionReport {
 
 inline constexpr char kSiblings[] = "siblings";
 inline constexpr char kSiblingProducts[] = "sibling products";
+inline constexpr char kRecomputedValues[] = "recomputed values";
 // What is fused: by fuse_epilogues() "contraction epilogue", an elementwise op onto a matmul, a
 // convolution and the like, and "elementwise chain"; "siblings" (find_siblings.h), which have one
-// loop; and "sibling products" (join_products.h), which become one.
+// loop; "sibling products" (join_products.h), which become one; and "recomputed values"
+// (recompute_producers.h), a value that each of its users computes again.
 const std::vector<std::string>& fusion_patterns();
-// Of these, those that run_pipeline() fuses unless it is told otherwise: all but sibling products.
-// A graph in which products are joined has other operations, and a schedule that is derived for it
-// speaks of these: read back, it would not fit the graph that its user wrote.
+// Of these, those that run_pipeline() fuses unless it is told otherwise: all but sibling products
+// and recomputed values. A graph in which products are joined, or values copied, has other
+// operations, and a schedule that is derived for it speaks of these: read back, it would not fit
+// the graph that its user wrote.
 const std::vector<std::string>& default_fusion_patterns();
 
-// One line an edge: "contraction epilogue, mm -> y: fused", "s -> z: not fused: expected ...".
+// One line an edge: "contraction epilogue, mm -> y: fused", "s -> z: not fused: expected ...";
+// "recomputed values, s -> a, b: fused" where there are other consumers.
 // Where there are estimates, "..., mm -> y: fused: saves 4096 bytes, 1.50 times as fast by the
 // model", and a line with the sums at the end.
 std::string to_string(const FusionReport& report);
-// {"fused": 1, "refused": 1, "bytes_saved": 4096, "estimated_speed_up": 1.5, "decisions":
-// [{"producer": "mm", "consumer": "y", "fused": true, "reason": "", "pattern": "contraction
-// epilogue", "measured": false, "bytes_saved": 4096, "estimated_speed_up": 1.5}, ...]}; null for
-// what is not known.
+// {"fused": 1, "refused": 1, "bytes_saved": 4096, "estimated_speed_up": 1.5,
+// "operations_added": 0, "decisions": [{"producer": "mm", "consumer": "y", "other_consumers": [],
+// "fused": true, "reason": "", "pattern": "contraction epilogue", "measured": false, "bytes_saved":
+// 4096, "estimated_speed_up": 1.5, "operations_added": 0}, ...]}; null for what is not known.
 std::string to_json(const FusionReport& report);
-std::string to_string(const FusionGain& gain);  // "4096 bytes, 1.50 times as fast by the model"
+// "4096 bytes, 1.50 times as fast by the model"; "4096 bytes for 512 operations more, ..." where
+// operations are added.
+std::string to_string(const FusionGain& gain);
 
 }  // namespace emulsion
 

@@ -76,6 +76,16 @@ Verdicts verdicts_on(const Graph& graph, const Target& target,
   return verdicts;
 }
 
+// What was measured against an edge.
+std::optional<FusionRefusal> refusal_of(const Op& producer, const Op& consumer,
+                                        const Verdicts& verdicts) {
+  const auto found = verdicts.find(Edge(producer.name, consumer.name));
+  if (found == verdicts.end() || found->second.empty()) return std::nullopt;
+  FusionRefusal refusal(found->second);
+  refusal.measured = true;
+  return refusal;
+}
+
 }  // namespace
 
 void check_measured_fusion(const MeasuredFusion& fact) {
@@ -118,11 +128,21 @@ FusionPolicy learn_from(const Graph& graph, const Target& target,
   return [verdicts = std::move(verdicts), otherwise = std::move(otherwise)](
              const FusionCandidate& candidate) -> std::optional<FusionRefusal> {
     if (std::optional<FusionRefusal> refusal = otherwise(candidate)) return refusal;
-    const auto found = verdicts.find(Edge(candidate.producer.name, candidate.consumer.name));
-    if (found == verdicts.end() || found->second.empty()) return std::nullopt;
-    FusionRefusal refusal(found->second);
-    refusal.measured = true;
-    return refusal;
+    return refusal_of(candidate.producer, candidate.consumer, verdicts);
+  };
+}
+
+RecomputePolicy learn_from(const Graph& graph, const Target& target,
+                           const std::vector<MeasuredFusion>& facts, RecomputePolicy otherwise) {
+  Verdicts verdicts = verdicts_on(graph, target, facts);
+  if (verdicts.empty()) return otherwise;
+  return [verdicts = std::move(verdicts), otherwise = std::move(otherwise)](
+             const RecomputeCandidate& candidate) -> std::optional<FusionRefusal> {
+    if (std::optional<FusionRefusal> refusal = otherwise(candidate)) return refusal;
+    for (const OpPtr& reader : candidate.readers) {
+      if (auto refusal = refusal_of(candidate.producer, *reader, verdicts)) return refusal;
+    }
+    return std::nullopt;
   };
 }
 

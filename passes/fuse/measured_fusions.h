@@ -13,6 +13,7 @@
 #include "dsl/graph.h"
 #include "dsl/target.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/recompute_producers.h"
 #include "passes/rewrite/rewrite_rule.h"
 
 namespace emulsion {
@@ -45,6 +46,10 @@ constexpr double kMeasuredSlower = 0.97;
 // which an edge stands, the longest that was measured decides. A refusal says what was measured.
 FusionPolicy learn_from(const Graph& graph, const Target& target,
                         const std::vector<MeasuredFusion>& facts, FusionPolicy otherwise);
+// The same of values that are computed again: an edge to one reader that measured slower keeps the
+// value stored for all of them.
+RecomputePolicy learn_from(const Graph& graph, const Target& target,
+                           const std::vector<MeasuredFusion>& facts, RecomputePolicy otherwise);
 
 }  // namespace emulsion
 

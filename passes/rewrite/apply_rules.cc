@@ -4,160 +4,17 @@
 #include <iterator>
 #include <optional>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "dsl/error.h"
 #include "passes/rewrite/make_replacement.h"
 #include "passes/rewrite/match_pattern.h"
+#include "passes/rewrite/working_graph.h"
 
 namespace emulsion {
 namespace {
 
-using Id = size_t;
-
-// A graph that changes: users are known at any time, and what nobody needs any more is gone.
-class WorkingGraph {
- public:
-  explicit WorkingGraph(const Graph& graph) {
-    for (const OpPtr& op : graph.ops()) names_.insert(op->name);
-    for (const std::string& size : graph.sizes()) names_.insert(size);
-    for (const OpPtr& op : graph.ops()) order_.push_back(add(op));
-    for (const OpPtr& output : graph.outputs()) {
-      outputs_.push_back(ids_.at(output.get()));
-      nodes_[outputs_.back()].is_output = true;
-    }
-  }
-
-  const std::vector<Id>& order() const { return order_; }
-  void set_order(const std::vector<Id>& order) {
-    order_.clear();
-    std::copy_if(order.begin(), order.end(), std::back_inserter(order_),
-                 [&](Id id) { return nodes_[id].alive; });
-  }
-  bool is_alive(Id id) const { return nodes_[id].alive; }
-  bool is_output(Id id) const { return nodes_[id].is_output; }
-  Id id_of(const Op& op) const { return ids_.at(&op); }
-  bool is_known(const Op& op) const { return nodes_[id_of(op)].is_known; }
-
-  const OpPtr& op(Id id) const { return nodes_[id].op; }
-
-  // Lets every op read what took the place of what it read.
-  void rewire() {
-    for (Id id : order_) {
-      Node& node = nodes_[id];
-      std::unordered_map<const Op*, OpPtr> moved;
-      for (const OpPtr& operand : operands(*node.op)) {
-        const OpPtr& now = nodes_[forwarded(id_of(*operand))].op;
-        if (now != operand) moved[operand.get()] = now;
-      }
-      if (moved.empty()) continue;
-      node.op = replace_reads(node.op, moved);
-      ids_[node.op.get()] = id;
-      kept_.push_back(node.op);
-    }
-  }
-
-  std::string new_name(const std::string& proposal) {
-    std::string name = proposal;
-    for (int i = 1; !names_.insert(name).second; ++i) name = proposal + "_" + std::to_string(i);
-    return name;
-  }
-
-  // Users of `id` that are none of these.
-  std::vector<std::string> other_users(Id id, const std::set<Id>& inside) const {
-    std::vector<std::string> names;
-    for (Id user : nodes_[id].users) {
-      if (!inside.count(user)) names.push_back(nodes_[user].op->name);
-    }
-    return names;
-  }
-
-  // The ids of what was made, in order. `replaced` goes, and all that only it needed.
-  std::vector<Id> replace(Id replaced, const Replacement& replacement) {
-    std::vector<Id> made;
-    for (const OpPtr& op : replacement.made) made.push_back(add(op));
-    const Id result = id_of(*replacement.result);
-    Node& old = nodes_[replaced];
-    for (Id user : old.users) {
-      nodes_[user].operands.erase(replaced);
-      nodes_[user].operands.insert(result);
-      nodes_[result].users.insert(user);
-    }
-    old.users.clear();
-    old.forward = result;
-    if (old.is_output) {
-      old.is_output = false;
-      nodes_[result].is_output = true;
-      std::replace(outputs_.begin(), outputs_.end(), replaced, result);
-    }
-    remove(replaced);
-    return made;
-  }
-
-  Graph graph() {
-    std::vector<OpPtr> ops, outputs;
-    for (Id id : order_) {
-      if (nodes_[id].alive) ops.push_back(nodes_[id].op);
-    }
-    for (Id id : outputs_) outputs.push_back(nodes_[id].op);
-    return Graph(std::move(ops), std::move(outputs));
-  }
-
- private:
-  static constexpr Id kNone = static_cast<Id>(-1);
-  struct Node {
-    OpPtr op;
-    std::set<Id> operands, users;
-    Id forward = kNone;
-    bool is_output = false, is_known = false, alive = true;
-  };
-
-  Id forwarded(Id id) const {
-    while (nodes_[id].forward != kNone) id = nodes_[id].forward;
-    return id;
-  }
-
-  Id add(const OpPtr& op) {
-    const Id id = nodes_.size();
-    nodes_.push_back({op, {}, {}});
-    ids_[op.get()] = id;
-    kept_.push_back(op);
-    bool is_known = op->kind != OpKind::input;
-    for (const OpPtr& operand : operands(*op)) {
-      const Id from = forwarded(id_of(*operand));
-      nodes_[id].operands.insert(from);
-      nodes_[from].users.insert(id);
-      is_known = is_known && nodes_[from].is_known;
-    }
-    nodes_[id].is_known = is_known;
-    return id;
-  }
-
-  void remove(Id first) {
-    std::vector<Id> open = {first};
-    while (!open.empty()) {
-      const Id id = open.back();
-      open.pop_back();
-      Node& node = nodes_[id];
-      node.alive = false;
-      for (Id operand : node.operands) {
-        Node& from = nodes_[operand];
-        from.users.erase(id);
-        const OpKind kind = from.op->kind;
-        const bool is_argument = kind == OpKind::input || kind == OpKind::weight;
-        if (from.users.empty() && !from.is_output && !is_argument) open.push_back(operand);
-      }
-      node.operands.clear();
-    }
-  }
-
-  std::vector<Node> nodes_;
-  std::vector<Id> order_, outputs_;
-  std::unordered_map<const Op*, Id> ids_;
-  std::vector<OpPtr> kept_;  // the keys above stay other objects' than those to come
-  std::set<std::string> names_;
-};
+using Id = WorkingGraph::Id;
 
 // "y_scaled": what the operation `made` of a replacement is called beside the result y.
 std::string proposed_name(const std::string& result, const std::string& made) {
@@ -184,6 +41,7 @@ class Sweeper {
       : graph_(graph), rules_(rules), step_limit_(step_limit) {
     around_.is_known = [this](const Op& op) { return graph_.is_known(op); };
     around_.why_not = [this](const Match& match) { return why_not(match); };
+    around_.users = [this](const Op& op) { return graph_.users(graph_.id_of(op)); };
   }
 
   Rewritten run(const Graph& original) {
@@ -198,7 +56,9 @@ class Sweeper {
  private:
   // An inner value goes with its match, so nobody else may need it.
   std::optional<std::string> why_not(const Match& match) const {
-    std::set<Id> inside = {graph_.id_of(*match.result)};
+    std::set<Id> results;
+    for (const OpPtr& op : match.results()) results.insert(graph_.id_of(*op));
+    std::set<Id> inside = results;
     for (const OpPtr& op : match.inner) inside.insert(graph_.id_of(*op));
     for (const OpPtr& op : match.inner) {
       const Id id = graph_.id_of(*op);
@@ -211,12 +71,31 @@ class Sweeper {
                            op->name, others.size(), joined(others));
       }
     }
-    return std::nullopt;
+    return results.size() > 1 ? why_not_at_once(match, results) : std::nullopt;
+  }
+
+  // All results take their places together, so what they are made of must be there before each of
+  // them: else they would need themselves.
+  std::optional<std::string> why_not_at_once(const Match& match,
+                                             const std::set<Id>& results) const {
+    std::set<Id> read;
+    for (const auto& [unused, value] : match.wildcards) {
+      visit(value, [&](const Expr& e) {
+        if (e->op == ExprOp::read) read.insert(graph_.id_of(*e->tensor));
+      });
+    }
+    const std::optional<Id> found = graph_.depends_on(read, results);
+    if (!found) return std::nullopt;
+    std::vector<std::string> names;
+    for (const OpPtr& op : match.results()) names.push_back(op->name);
+    return fmt::format("expected {}, which the match reads, to depend on none of its results ({})",
+                       graph_.op(*found)->name, joined(names));
   }
 
   bool sweep() {
-    const size_t before = applied_.size();
+    before_ = applied_.size();
     refused_.clear();
+    bool is_over = false;   // the rest waits for the next sweep
     std::vector<Id> order;  // users first
     for (size_t i = graph_.order().size(); i-- > 0;) {
       std::vector<Id> open = {graph_.order()[i]};  // the next one last
@@ -226,7 +105,7 @@ class Sweeper {
         if (!graph_.is_alive(id)) continue;
         const OpPtr op = graph_.op(id);
         std::vector<Id> made;
-        if (op->kind == OpKind::compute && rewrite(id, op, &made)) {
+        if (!is_over && op->kind == OpKind::compute && rewrite(id, op, &made, &is_over)) {
           open.insert(open.end(), made.begin(), made.end());
         } else {
           order.push_back(id);
@@ -234,12 +113,18 @@ class Sweeper {
       }
     }
     graph_.set_order({order.rbegin(), order.rend()});
+    if (is_over) graph_.sort();
     graph_.rewire();
-    return applied_.size() > before;
+    return applied_.size() > before_;
   }
 
-  bool rewrite(Id id, const OpPtr& op, std::vector<Id>* made) {
+  // `is_over`: what was replaced stands at several places, of which the sweep was at one.
+  bool rewrite(Id id, const OpPtr& op, std::vector<Id>* made, bool* is_over) {
     for (const CheckedRule& rule : rules_) {
+      const bool has_others = rule.outputs.size() > 1;
+      // Its other results may stand behind this one, where operations still read what this sweep
+      // has replaced.
+      if (has_others && applied_.size() > before_) continue;
       MatchResult found = match_pattern(rule, op, around_);
       if (!found.match) {
         if (!found.refused.empty()) {
@@ -248,11 +133,18 @@ class Sweeper {
         continue;
       }
       RewriteDecision decision{rule.rule->name, op->name, {}, true, ""};
+      std::vector<Id> results = {id};
       for (const OpPtr& inner : found.match->inner) decision.inner.push_back(inner->name);
+      for (const OpPtr& other : found.match->other_results) {
+        decision.other_results.push_back(other->name);
+        results.push_back(graph_.id_of(*other));
+      }
       Replacement replacement;
       try {
         replacement = make_replacement(
-            rule, *found.match, graph_.is_output(id), [&](const std::string& name) {
+            rule, *found.match,
+            [&](const Op& result) { return graph_.is_output(graph_.id_of(result)); },
+            [&](const std::string& name) {
               return graph_.new_name(proposed_name(found.match->result->name, name));
             });
       } catch (const Error& error) {  // a read that only the select around it had kept inside
@@ -270,7 +162,8 @@ class Sweeper {
             step_limit_, rule.rule->name, op->name);
       }
       applied_.push_back(std::move(decision));
-      *made = graph_.replace(id, replacement);
+      *made = graph_.replace(results, replacement);
+      *is_over = has_others;
       return true;
     }
     return false;
@@ -279,6 +172,7 @@ class Sweeper {
   WorkingGraph graph_;
   const std::vector<CheckedRule>& rules_;
   size_t step_limit_;
+  size_t before_ = 0;  // how many had been applied when the sweep began
   GraphAround around_;
   std::vector<RewriteDecision> applied_, refused_;
 };

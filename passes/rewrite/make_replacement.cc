@@ -1,5 +1,6 @@
 #include "passes/rewrite/make_replacement.h"
 
+#include <cstddef>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -16,20 +17,27 @@ class Maker {
         const std::function<std::string(const std::string&)>& new_name)
       : rule_(rule), match_(match), new_name_(new_name) {}
 
-  Replacement make(bool keeps_name) {
-    const OpPtr& output = rule_.rule->replacement.outputs().front();
+  Replacement make(const std::function<bool(const Op&)>& keeps_name) {
+    const std::vector<OpPtr>& outputs = rule_.rule->replacement.outputs();
+    const std::vector<OpPtr> results = match_.results();
+    for (size_t i = 0; i < outputs.size(); ++i) result_of_[outputs[i].get()] = results[i];
     for (const OpPtr& op : rule_.rule->replacement.ops()) {
       if (op->kind == OpKind::constant) {
         auto copy = std::make_shared<Op>(*op);
         copy->name = new_name_(op->name);
         add(op, std::move(copy));
       } else if (op->kind == OpKind::compute || op->kind == OpKind::fused) {
-        const std::string name = op == output ? match_.result->name : new_name_(op->name);
+        const auto result = result_of_.find(op.get());
+        const std::string name =
+            result == result_of_.end() ? new_name_(op->name) : result->second->name;
         add(op, op->kind == OpKind::fused ? group_of(*op, name) : comprehension_of(*op, name));
       }
     }
-    if (output->kind == OpKind::constant || is_wildcard(*output)) {
-      put_value_that_is_there(output, keeps_name);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const bool is_there = outputs[i]->kind == OpKind::constant || is_wildcard(*outputs[i]);
+      replacement_.results.push_back(
+          is_there ? value_that_is_there(outputs[i], *results[i], keeps_name(*results[i]))
+                   : made_.at(outputs[i].get()));
     }
     return std::move(replacement_);
   }
@@ -105,24 +113,20 @@ class Maker {
 
   void add(const OpPtr& op, OpPtr made) {
     made_[op.get()] = made;
-    replacement_.result = made;
     replacement_.made.push_back(std::move(made));
   }
 
-  // The replacement is a wildcard or a constant alone.
-  void put_value_that_is_there(const OpPtr& output, bool keeps_name) {
-    const Op& result = *match_.result;
+  // A wildcard or a constant alone, in the place of `result`.
+  OpPtr value_that_is_there(const OpPtr& output, const Op& result, bool keeps_name) {
+    const std::vector<Axis>& axes = rule_.pointwise ? result_axes() : result.axes;
     std::vector<Expr> indices;
-    if (!rule_.pointwise) indices.assign(result.axes.begin(), result.axes.end());
+    if (!rule_.pointwise) indices.assign(axes.begin(), axes.end());
     const Expr value = value_of(output, indices);
     const bool is_whole = value->op == ExprOp::read && value->tensor->shape == result.shape &&
-                          reads_at_axes(value, result.axes);
-    if (is_whole && !keeps_name) {
-      replacement_.result = value->tensor;
-    } else {
-      replacement_.result = compute(result.name, result.axes, value).op();
-      replacement_.made.push_back(replacement_.result);
-    }
+                          reads_at_axes(value, axes);
+    if (is_whole && !keeps_name) return value->tensor;
+    replacement_.made.push_back(compute(result.name, axes, value).op());
+    return replacement_.made.back();
   }
 
   static bool reads_at_axes(const Expr& read, const std::vector<Axis>& axes) {
@@ -136,17 +140,22 @@ class Maker {
   const Match& match_;
   const std::function<std::string(const std::string&)>& new_name_;
   std::unordered_map<const Op*, OpPtr> made_;
+  std::unordered_map<const Op*, OpPtr> result_of_;  // of the match, by output of the replacement
   Replacement replacement_;
 };
 
 }  // namespace
 
-Replacement make_replacement(const CheckedRule& rule, const Match& match, bool keeps_name,
+Replacement make_replacement(const CheckedRule& rule, const Match& match,
+                             const std::function<bool(const Op&)>& keeps_name,
                              const std::function<std::string(const std::string&)>& new_name) {
   Replacement made = Maker(rule, match, new_name).make(keeps_name);
-  EMULSION_CHECK(
-      made.result->dtype == match.result->dtype && made.result->shape == match.result->shape,
-      "rule {}: {} of another type or shape", match.rule, match.result->name);
+  const std::vector<OpPtr> results = match.results();
+  for (size_t i = 0; i < results.size(); ++i) {
+    EMULSION_CHECK(
+        made.results[i]->dtype == results[i]->dtype && made.results[i]->shape == results[i]->shape,
+        "rule {}: {} of another type or shape", match.rule, results[i]->name);
+  }
   return made;
 }
 

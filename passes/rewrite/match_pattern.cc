@@ -13,6 +13,7 @@
 #include "passes/rewrite/bindings.h"
 #include "passes/rewrite/fold_scalars.h"
 #include "passes/rewrite/literal_of.h"
+#include "passes/rewrite/may_match.h"
 
 namespace emulsion {
 namespace {
@@ -37,46 +38,22 @@ struct Goal {
   const Goal* next;
 };
 
+// Which of the pattern's operations something is, and for which of its outputs.
+struct Reduction {
+  const Op* op;
+  size_t output;
+};
+
 struct State {
   std::unordered_map<std::string, Expr> axes;  // of the pattern -> "@3"
   SizeBindings sizes;
   std::map<std::string, Expr> wildcards;
-  std::vector<OpPtr> inner;                            // each once, the result first
-  std::vector<std::pair<Extent, Extent>> extents;      // to be compared when all sizes are known
-  std::vector<std::pair<Expr, Expr>> values_of_sizes;  // the same
+  std::vector<OpPtr> results;                           // of the outputs so far
+  std::vector<OpPtr> inner;                             // each once, the results too
+  std::unordered_map<const Op*, Reduction> reductions;  // by the operation that was found
+  std::vector<std::pair<Extent, Extent>> extents;       // to be compared when all sizes are known
+  std::vector<std::pair<Expr, Expr>> values_of_sizes;   // the same
 };
-
-bool is_commutative(ExprOp op) {
-  switch (op) {
-    case ExprOp::add:
-    case ExprOp::mul:
-    case ExprOp::min:
-    case ExprOp::max:
-    case ExprOp::eq:
-    case ExprOp::ne:
-    case ExprOp::logical_and:
-    case ExprOp::logical_or:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// a > b is b < a.
-std::optional<ExprOp> flipped(ExprOp op) {
-  switch (op) {
-    case ExprOp::lt:
-      return ExprOp::gt;
-    case ExprOp::gt:
-      return ExprOp::lt;
-    case ExprOp::le:
-      return ExprOp::ge;
-    case ExprOp::ge:
-      return ExprOp::le;
-    default:
-      return std::nullopt;
-  }
-}
 
 bool is_wildcard(const Expr& e) {
   return e->op == ExprOp::read &&
@@ -104,16 +81,7 @@ class Matcher {
       : rule_(rule), result_(result), around_(around) {}
 
   MatchResult run() {
-    State state;
-    std::vector<Expr> indices;
-    for (const Axis& axis : result_->axes) indices.push_back(new_axis(axis.extent()));
-    if (!rule_.pointwise) {
-      for (size_t i = 0; i < rule_.axes.size(); ++i) {
-        if (!bind_axis(rule_.axes[i], i, &state)) return {};
-      }
-    }
-    const Goal goal{rule_.value, {read_op(result_, indices), nullptr}, nullptr};
-    if (!solve(&goal, std::move(state)) && comparisons_ > kMostComparisons) {
+    if (!match_output(result_, State()) && comparisons_ > kMostComparisons) {
       refuse(fmt::format("expected at most {} comparisons with {}, got more", kMostComparisons,
                          result_->name));
     }
@@ -121,6 +89,62 @@ class Matcher {
   }
 
  private:
+  // --- the outputs -------------------------------------------------------------------------------
+
+  // Whether the next output of the pattern is the value of `op`, and those behind it are found.
+  bool match_output(const OpPtr& op, State state) {
+    const CheckedRule::Output& output = rule_.outputs[state.results.size()];
+    const size_t first = rule_.pointwise ? 0 : extents_.size();
+    std::vector<Expr> indices;
+    for (size_t i = 0; i < op->axes.size(); ++i) {
+      const bool is_new = first + i >= extents_.size();
+      indices.push_back(is_new ? new_axis(op->axes[i].extent())
+                               : axis_value(result_axis_name(first + i)));
+    }
+    for (size_t i = 0; i < output.axes.size() && !rule_.pointwise; ++i) {
+      if (!bind_axis(output.axes[i], first + i, &state)) return false;
+    }
+    state.results.push_back(op);
+    const Goal goal{output.value, {read_op(op, indices), nullptr}, nullptr};
+    return solve(&goal, std::move(state));
+  }
+
+  // Tries the operations around what the next output reads.
+  bool match_others(const State& state) {
+    for (const OpPtr& op : candidates(state)) {
+      const auto& results = state.results;
+      if (std::find(results.begin(), results.end(), op) != results.end()) continue;
+      if (!may_match(rule_, results.size(), *op)) continue;
+      if (rule_.pointwise && op->shape != result_->shape) continue;
+      if (match_output(op, state)) return true;
+      if (comparisons_ > kMostComparisons) return false;
+    }
+    return false;
+  }
+
+  // What depends on values that wildcards of the next output stand for already, the nearest first.
+  std::vector<OpPtr> candidates(const State& state) const {
+    std::vector<OpPtr> found;
+    std::unordered_set<const Op*> seen;
+    const auto add_users = [&](const Op& op) {
+      for (OpPtr& user : around_.users(op)) {
+        if (found.size() == kMostCandidates) return;
+        if (user->kind == OpKind::compute && seen.insert(user.get()).second) {
+          found.push_back(std::move(user));
+        }
+      }
+    };
+    for (const std::string& name : rule_.outputs[state.results.size()].reads) {
+      const auto bound = state.wildcards.find(name);
+      if (bound == state.wildcards.end()) continue;
+      visit(bound->second, [&](const Expr& e) {
+        if (e->op == ExprOp::read) add_users(*e->tensor);
+      });
+    }
+    for (size_t next = 0; next < found.size();) add_users(*OpPtr(found[next++]));
+    return found;
+  }
+
   // --- axes and extents of the graph -------------------------------------------------------------
 
   Expr new_axis(const Extent& extent) {
@@ -255,6 +279,12 @@ class Matcher {
         op->reduction_axes.size() != pattern->axes.size()) {
       return false;
     }
+    const Reduction found{rule_.reductions.at(pattern->axes[0].name()), state.results.size() - 1};
+    const auto before = state.reductions.find(op.get());
+    if (before != state.reductions.end() && before->second.op != found.op &&
+        before->second.output != found.output) {
+      return false;
+    }
     const Env* read = env_of(term);
     Env env = *read;
     const size_t first = extents_.size();
@@ -268,6 +298,7 @@ class Matcher {
     do {
       State tried = state;
       add_inner(op, &tried);
+      tried.reductions.emplace(op.get(), found);
       bool fits = true;
       for (size_t i = 0; i < order.size() && fits; ++i) {
         fits = bind_axis(pattern->axes[i], order[i], &tried);
@@ -369,6 +400,7 @@ class Matcher {
   // --- the end -----------------------------------------------------------------------------------
 
   bool accept(State state) {
+    if (state.results.size() < rule_.outputs.size()) return match_others(state);
     for (const auto& [pattern, extent] : state.extents) {
       if (unify(pattern, extent, &state.sizes) != true) return false;
     }
@@ -382,9 +414,11 @@ class Matcher {
     for (const std::string& size : rule_.rule->pattern.sizes()) {
       if (!state.sizes.count(size)) return false;
     }
+    const std::vector<OpPtr>& results = state.results;
     Match match{rule_.rule->name, result_, {}, std::move(state.wildcards), std::move(state.sizes)};
+    match.other_results.assign(results.begin() + 1, results.end());
     for (const OpPtr& op : state.inner) {
-      if (op != result_) match.inner.push_back(op);
+      if (std::find(results.begin(), results.end(), op) == results.end()) match.inner.push_back(op);
     }
     std::optional<std::string> reason = around_.why_not(match);
     if (!reason && rule_.rule->why_not) reason = rule_.rule->why_not(match);
@@ -418,50 +452,11 @@ class Matcher {
   std::deque<Goal> goals_;
 };
 
-// How far may_fit() looks, and through how many operations: nearly every operation is none of
-// nearly every pattern, and that has to be seen quickly.
-constexpr int kLooksDown = 4;
-constexpr int kLooksThrough = 8;
-
-// False: `e` is not what the pattern says, whatever its names stand for.
-bool may_fit(const Expr& pattern, const Expr& e, int depth) {
-  if (depth == 0 || pattern->args.empty() || pattern->op == ExprOp::read) return true;
-  const Expr* value = &e;
-  for (int i = 0; (*value)->op == ExprOp::read; ++i) {
-    const Op& op = *(*value)->tensor;
-    if (op.kind != OpKind::compute) return op.kind == OpKind::constant;
-    if (pattern->op == ExprOp::reduce && op.combiner == pattern->combiner) {
-      return may_fit(pattern->args[0], op.body, depth - 1);
-    }
-    if (op.combiner != Combiner::none) return false;
-    if (i == kLooksThrough) return true;
-    value = &op.body;
-  }
-  const Expr& found = *value;
-  if (found->op == ExprOp::constant) return true;  // what the sizes of the pattern may be
-  const auto args_fit = [&](size_t first, size_t second) {
-    return may_fit(pattern->args[0], found->args[first], depth - 1) &&
-           may_fit(pattern->args[1], found->args[second], depth - 1);
-  };
-  if (flipped(pattern->op) == found->op) return args_fit(1, 0);
-  if (found->op != pattern->op || found->args.size() != pattern->args.size()) return false;
-  if (pattern->args.size() != 2) return may_fit(pattern->args[0], found->args[0], depth - 1);
-  return args_fit(0, 1) || (is_commutative(pattern->op) && args_fit(1, 0));
-}
-
-bool can_match(const CheckedRule& rule, const Op& result) {
-  const Expr& pattern = rule.value;
-  if (result.dtype != pattern.dtype()) return false;
-  if (!rule.pointwise && result.shape.size() != rule.axes.size()) return false;
-  if (result.combiner == Combiner::none) return may_fit(pattern, result.body, kLooksDown);
-  return pattern->op == ExprOp::reduce && result.combiner == pattern->combiner;
-}
-
 }  // namespace
 
 MatchResult match_pattern(const CheckedRule& rule, const OpPtr& result, const GraphAround& around) {
   EMULSION_CHECK(result->kind == OpKind::compute, "{} is no comprehension", result->name);
-  if (!can_match(rule, *result)) return {};
+  if (!may_match(rule, 0, *result)) return {};
   return Matcher(rule, result, around).run();
 }
 

@@ -3,6 +3,7 @@
 
 // Whether an operation of a graph computes what a pattern says, and how. It changes nothing.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -19,6 +20,8 @@ struct GraphAround {
   std::function<bool(const Op&)> is_known;
   // Why a match that fits is none: an inner value that others need.
   std::function<std::optional<std::string>(const Match&)> why_not;
+  // Who reads a value, in the order of the graph; asked only for a pattern of several outputs.
+  std::function<std::vector<OpPtr>(const Op&)> users = {};
 };
 
 struct MatchResult {
@@ -31,8 +34,11 @@ struct MatchResult {
 // of each commutative operation may have to be tried.
 constexpr int64_t kMostComparisons = 20000;
 
-// The first way in which the value of `result`, an op of kind compute, is that of the pattern and
-// which nobody refuses.
+// How many operations around what outputs have in common are tried for another output.
+constexpr size_t kMostCandidates = 64;
+
+// The first way in which the value of `result`, an op of kind compute, is that of the pattern's
+// first output, other operations' are those of the others, and which nobody refuses.
 MatchResult match_pattern(const CheckedRule& rule, const OpPtr& result, const GraphAround& around);
 
 }  // namespace emulsion

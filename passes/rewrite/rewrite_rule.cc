@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -20,7 +21,8 @@ std::string described(const Op& op) {
 // Writes operations out where they are read.
 class Inliner {
  public:
-  explicit Inliner(const RewriteRule& rule) : rule_(rule) {}
+  Inliner(const RewriteRule& rule, std::map<std::string, const Op*>* reductions)
+      : rule_(rule), reductions_of_(reductions) {}
 
   Expr value_of(const OpPtr& op, const std::vector<Expr>& indices) {
     if (is_wildcard(*op)) return read_op(op, indices);
@@ -38,6 +40,7 @@ class Inliner {
     }
     Expr body = written_out(op->body, axes);
     if (op->combiner == Combiner::none) return body;
+    reductions_of_->emplace(reduced[0].name(), op.get());
     auto node = std::make_shared<ExprNode>();
     node->op = ExprOp::reduce;
     node->dtype = op->dtype;
@@ -66,13 +69,52 @@ class Inliner {
   }
 
   const RewriteRule& rule_;
+  std::map<std::string, const Op*>* reductions_of_;
   int64_t nodes_ = 0;
   int reductions_ = 0;
 };
 
-void check_outputs(const RewriteRule& rule, const char* what, const Graph& graph) {
-  if (graph.outputs().size() != 1) {
-    fail("rule {}: expected a {} of one output, got {}", rule.name, what, graph.outputs().size());
+// An output of the pattern, written out.
+CheckedRule::Output output_of(const RewriteRule& rule, const OpPtr& output, Inliner* inliner) {
+  const std::vector<Expr> axes(output->axes.begin(), output->axes.end());
+  CheckedRule::Output written{output->axes, inliner->value_of(output, axes)};
+  if (written.value->op == ExprOp::read || written.value->op == ExprOp::constant) {
+    fail("rule {}: expected a pattern that computes something, got {}", rule.name,
+         to_string(written.value));
+  }
+  std::set<std::string> names;
+  visit(written.value, [&](const Expr& e) {
+    if (e->op == ExprOp::read && is_wildcard(*e->tensor)) names.insert(e->tensor->name);
+  });
+  written.reads.assign(names.begin(), names.end());
+  return written;
+}
+
+// Around what the outputs before it read an output is looked for.
+void check_reads(const RewriteRule& rule, const std::vector<CheckedRule::Output>& outputs) {
+  std::set<std::string> known(outputs[0].reads.begin(), outputs[0].reads.end());
+  for (size_t i = 1; i < outputs.size(); ++i) {
+    const std::vector<std::string>& reads = outputs[i].reads;
+    if (std::none_of(reads.begin(), reads.end(),
+                     [&](const std::string& name) { return known.count(name) > 0; })) {
+      fail("rule {}: expected {} to read a wildcard that an output before it reads, got none",
+           rule.name, rule.pattern.outputs()[i]->name);
+    }
+    known.insert(reads.begin(), reads.end());
+  }
+}
+
+// What takes the places of the pattern's outputs.
+void check_results(const RewriteRule& rule) {
+  const std::vector<OpPtr>&outputs = rule.pattern.outputs(), &made = rule.replacement.outputs();
+  if (outputs.size() != made.size()) {
+    fail("rule {}: expected a replacement of as many outputs as the pattern has, {}, got {}",
+         rule.name, outputs.size(), made.size());
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (made[i]->dtype == outputs[i]->dtype && made[i]->shape == outputs[i]->shape) continue;
+    fail("rule {}: expected a replacement of the pattern's type and shape, {}, got {}", rule.name,
+         described(*outputs[i]), described(*made[i]));
   }
 }
 
@@ -103,15 +145,13 @@ bool has_rank_0_everywhere(const std::vector<OpPtr>& ops) {
 
 CheckedRule check_rule(const RewriteRule& rule) {
   if (rule.name.empty()) fail("a rewrite rule: expected a name, got none");
-  check_outputs(rule, "pattern", rule.pattern);
-  check_outputs(rule, "replacement", rule.replacement);
   for (const OpPtr& op : rule.pattern.ops()) {
     if (op->kind == OpKind::fused) {
       fail("rule {}: expected a pattern of comprehensions, got the group {}", rule.name, op->name);
     }
   }
-  const OpPtr& output = rule.pattern.outputs().front();
-  if (output->kind != OpKind::compute) {
+  for (const OpPtr& output : rule.pattern.outputs()) {
+    if (output->kind == OpKind::compute) continue;
     fail("rule {}: expected a pattern that computes something, got {} alone", rule.name,
          output->name);
   }
@@ -121,11 +161,7 @@ CheckedRule check_rule(const RewriteRule& rule) {
          rule.name);
   }
   for (const OpPtr& op : rule.replacement.arguments()) check_wildcard(rule, *op);
-  const OpPtr& made = rule.replacement.outputs().front();
-  if (made->dtype != output->dtype || made->shape != output->shape) {
-    fail("rule {}: expected a replacement of the pattern's type and shape, {}, got {}", rule.name,
-         described(*output), described(*made));
-  }
+  check_results(rule);
   const std::vector<std::string> bound = rule.pattern.sizes();
   for (const std::string& size : rule.replacement.sizes()) {
     if (!std::binary_search(bound.begin(), bound.end(), size)) {
@@ -133,19 +169,23 @@ CheckedRule check_rule(const RewriteRule& rule) {
            size);
     }
   }
-  CheckedRule checked{&rule, wildcards, output->axes, Expr(),
-                      has_rank_0_everywhere(rule.pattern.ops())};
+  CheckedRule checked{&rule, wildcards, {}, {}, has_rank_0_everywhere(rule.pattern.ops())};
   if (checked.pointwise && !has_rank_0_everywhere(rule.replacement.ops())) {
     fail("rule {}: expected a replacement of rank 0 everywhere, as the pattern is, got another",
          rule.name);
   }
-  const std::vector<Expr> axes(output->axes.begin(), output->axes.end());
-  checked.value = Inliner(rule).value_of(output, axes);
-  if (checked.value->op == ExprOp::read || checked.value->op == ExprOp::constant) {
-    fail("rule {}: expected a pattern that computes something, got {}", rule.name,
-         to_string(checked.value));
+  Inliner inliner(rule, &checked.reductions);
+  for (const OpPtr& output : rule.pattern.outputs()) {
+    checked.outputs.push_back(output_of(rule, output, &inliner));
   }
+  check_reads(rule, checked.outputs);
   return checked;
+}
+
+std::vector<OpPtr> Match::results() const {
+  std::vector<OpPtr> all = {result};
+  all.insert(all.end(), other_results.begin(), other_results.end());
+  return all;
 }
 
 }  // namespace emulsion

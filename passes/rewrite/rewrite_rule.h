@@ -24,6 +24,17 @@
 //
 // The result of a pattern is the result of an operation: a pattern is not found in the middle of a
 // larger expression.
+//
+// A pattern of several outputs matches as many operations at once, with one meaning of its
+// wildcards and sizes, and the replacement's outputs take their places in order:
+//
+//   Tensor x = input("x", f32, {});
+//   RewriteRule rule{"both", Graph({exp(x), exp(-x)}), Graph({e, 1 / e})};  // with e = exp(x)
+//
+// The outputs are looked for around what they read in common, and a value on the way to one may be
+// another; but what different outputs sum up in operations of their own is found in operations of
+// their own: two slices of one product are not two products. A match is refused when something that
+// it reads depends on one of its results: what computes all of them at once would need itself.
 
 #include <functional>
 #include <map>
@@ -38,12 +49,16 @@ namespace emulsion {
 // What a rule found.
 struct Match {
   std::string rule;
-  OpPtr result;              // the operation whose value the pattern computes
-  std::vector<OpPtr> inner;  // those that the pattern computes on the way there
+  OpPtr result;              // the operation whose value the pattern computes; the first of several
+  std::vector<OpPtr> inner;  // those that the pattern computes on the way there, and are no result
   // Of each wildcard, by name: its value at axes named "$0", "$1", ..., one for each of its
   // dimensions; in a pointwise pattern at "@0", "@1", ..., those of the result.
   std::map<std::string, Expr> wildcards;
   std::map<std::string, Extent> sizes;  // of the pattern
+  // Of a pattern of several outputs: those of the others, in order.
+  std::vector<OpPtr> other_results = {};
+
+  std::vector<OpPtr> results() const;  // all of them
 };
 
 struct RewriteRule {
@@ -53,22 +68,29 @@ struct RewriteRule {
   std::function<std::optional<std::string>(const Match&)> why_not = {};
 };
 
-// A rule that was checked, with the pattern as one expression.
+// A rule that was checked, with each output of the pattern as one expression.
 struct CheckedRule {
+  struct Output {
+    std::vector<Axis> axes;
+    // Of all that leads to it: reads are of wildcards and of constants with several elements; a
+    // reduce node, whose axes have names of their own, is where the pattern has an operation with a
+    // combiner.
+    Expr value;
+    std::vector<std::string> reads = {};  // wildcards, each once
+  };
   const RewriteRule* rule;
   std::vector<OpPtr> wildcards;  // of the pattern
-  std::vector<Axis> axes;        // of its result
-  // Of the whole pattern: reads are of wildcards and of constants with several elements; a reduce
-  // node, whose axes have names of their own, is where the pattern has an operation with a
-  // combiner.
-  Expr value;
+  std::vector<Output> outputs;   // in order
+  // Which operation of the pattern a reduce node is, by the name of its first axis.
+  std::map<std::string, const Op*> reductions;
   bool pointwise = false;
 };
 
-// Error, naming the rule: a pattern that is a wildcard or a constant and no operation, that has
-// several outputs, is written out larger than kMostPatternNodes, or holds a group; a replacement
-// that reads a wildcard or a size which the pattern does not bind, that gives a wildcard another
-// type, shape or kind, or whose output is of another type or shape. `rule` must outlive the result.
+// Error, naming the rule: a pattern that is a wildcard or a constant and no operation, that has an
+// output which reads no wildcard that one before it reads, is written out larger than
+// kMostPatternNodes, or holds a group; a replacement that reads a wildcard or a size which the
+// pattern does not bind, that gives a wildcard another type, shape or kind, that has another number
+// of outputs, or one of another type or shape. `rule` must outlive the result.
 CheckedRule check_rule(const RewriteRule& rule);
 
 constexpr int64_t kMostPatternNodes = 1000;

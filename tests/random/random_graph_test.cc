@@ -18,9 +18,11 @@
 
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
+#include "passes/analyse/machine_model.h"
 #include "passes/analyse/recognise_op.h"
 #include "passes/derive/derive_schedule.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/recompute_producers.h"
 #include "passes/lower/lower.h"
 #include "tests/random/check_recipe.h"
 #include "tests/random/test_environment.h"
@@ -137,6 +139,9 @@ class Census {
     fmt::print("{} graphs, {} of {} producers have several users\n", graphs_, shared_, producers_);
     for (const auto& [name, count] : counts_) fmt::print("{:6} {}\n", count, name);
   }
+  void add_copies(const FusionReport& report) {
+    counts_["fusion: a value computed again by its users"] += report.fused_count();
+  }
   double shared() const { return static_cast<double>(shared_) / std::max(producers_, 1); }
 
  private:
@@ -168,6 +173,10 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
     Graph graph = build_graph(recipe);
     census.add(recipe, graph, fuse_epilogues(graph),
                derive_schedule(graph, test_target(), test_options()));
+    FusionReport copies;
+    recompute_producers(fuse_epilogues(graph), machine_model(test_target()), recompute_always,
+                        &copies);
+    census.add_copies(copies);
   }
   census.print();
   std::map<std::string, int> floors = {
@@ -185,6 +194,7 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
       {"fusion: contraction + elementwise", 20},
       {"fusion: contraction + several elementwise", 100},
       {"fusion: several elementwise", 100},
+      {"fusion: a value computed again by its users", 100},
       {"directive: cache_write", 50},
       {"directive: compute_at", 100},
       {"directive: compute_with", 50},

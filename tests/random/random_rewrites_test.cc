@@ -19,8 +19,10 @@
 #include "backends/interpreter/interpret_graph.h"
 #include "backends/interpreter/interpret_nest.h"
 #include "dsl/graph_text.h"
+#include "passes/analyse/machine_model.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/join_products.h"
+#include "passes/fuse/recompute_producers.h"
 #include "passes/pipeline.h"
 #include "passes/rewrite/apply_rules.h"
 #include "passes/rewrite/clean_up.h"
@@ -101,6 +103,7 @@ class Trial {
     for (size_t i = passes.size(); i > 1; --i) {
       std::swap(passes[i - 1], passes[static_cast<size_t>(random_.below(static_cast<int>(i)))]);
     }
+    passes.push_back(recomputing());  // last, for patterns do not look into its groups
     for (const NamedPass& pass : passes) {
       graph = checked(pass, graph);
       if (::testing::Test::HasFatalFailure()) return;
@@ -137,6 +140,17 @@ class Trial {
     };
   }
 
+  NamedPass recomputing() {
+    return {"recompute_producers", [this](const Graph& graph) {
+              FusionReport report;
+              Graph result = recompute_producers(graph, machine_model(Target::host()),
+                                                 recompute_always, &report);
+              (*counts_)["recomputation, refused"] +=
+                  static_cast<int>(report.decisions.size()) - report.fused_count();
+              return result;
+            }};
+  }
+
   static std::string family(const std::string& rule) {
     return rule.substr(0, 10) == "batch_norm" ? "batch_norm" : rule;
   }
@@ -166,7 +180,9 @@ class Trial {
     if (number_ % kNestEvery != 0) return;
     DeriveOptions options;
     options.siblings = share_always;
-    const Lowered lowered = run_pipeline(graph, Target::host(), options);
+    FusionConfig config;
+    if (number_ % (2 * kNestEvery) == 0) config.patterns = fusion_patterns();  // all of them
+    const Lowered lowered = run_pipeline(graph, Target::host(), options, nullptr, config);
     for (const FusionDecision& decision : lowered.fusion.decisions) {
       if (decision.pattern != kSiblings) continue;
       ++(*counts_)[decision.fused ? "one loop" : "one loop, refused"];
@@ -236,6 +252,8 @@ TEST_P(RandomRewrites, ComputeTheSame) {
                            "remove_dead_ops",
                            "clean_up",
                            "fuse_epilogues",
+                           "recompute_producers",
+                           "recomputation, refused",
                            "join_products",
                            "siblings, refused",
                            "one loop",

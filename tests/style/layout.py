@@ -24,6 +24,8 @@ WITHOUT_OWN_TEST = {
     "passes/nest/verify_nest_context": "verify_nest_test, and the tests of the other parts of the verifier",
     "passes/rewrite/literal_of": "match_pattern_test of scalars, fold_constants_test of elements",
     "passes/rewrite/make_replacement": "apply_rules_test, match_pattern_test: every match is replaced and run",
+    "passes/rewrite/may_match": "match_pattern_test: what it rules out is not matched",
+    "passes/rewrite/working_graph": "apply_rules_test, several_outputs_test: what is replaced, and where it stands",
     "passes/lower/tile_grids": "lower_tensorize_test, derive_tiles_test",
     "passes/analyse/uop_program": "uop_list_test walks it, measure_traffic_test sums over it",
     "dsl/reserved_names": "extent_test; hostile_names_test asks the compiler",

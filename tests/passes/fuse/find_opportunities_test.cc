@@ -32,7 +32,7 @@ Graph three_places() {
 
 TEST(FindOpportunities, GroupsAndEdgesByWhatTheySave) {
   const auto found = find_opportunities(three_places(), slow_memory());
-  ASSERT_EQ(found.size(), 5u);
+  ASSERT_EQ(found.size(), 6u);
   EXPECT_THAT(found[0].operations, ElementsAre("mm", "t", "layer"));
   EXPECT_EQ(found[0].pattern, "contraction epilogue");
   EXPECT_TRUE(found[0].legal());
@@ -40,14 +40,30 @@ TEST(FindOpportunities, GroupsAndEdgesByWhatTheySave) {
   EXPECT_THAT(found[1].operations, ElementsAre("e", "chain"));
   EXPECT_EQ(found[1].pattern, "elementwise chain");
   EXPECT_EQ(found[1].gain.value().speed_up(), 2);
-  EXPECT_THAT(found[2].operations, ElementsAre("first", "second"));
-  EXPECT_EQ(found[2].pattern, "siblings");
-  EXPECT_EQ(found[2].gain.value().bytes_saved, 16 * 4 * 4);
-  EXPECT_THAT(found[3].operations, ElementsAre("shared", "first"));
-  EXPECT_EQ(found[3].why_not.value_or(""),
-            "expected shared to have one user, got 2 (first, second)");
+  EXPECT_THAT(found[2].operations, ElementsAre("shared", "first", "second"));
+  EXPECT_EQ(found[2].pattern, "recomputed values");
+  EXPECT_EQ(found[2].gain.value().bytes_saved, 2 * 16 * 4 * 4);
+  EXPECT_EQ(found[2].gain.value().operations_added, 16 * 4);
+  EXPECT_THAT(found[3].operations, ElementsAre("first", "second"));
+  EXPECT_EQ(found[3].pattern, "siblings");
   EXPECT_EQ(found[3].gain.value().bytes_saved, 16 * 4 * 4);
-  EXPECT_THAT(found[4].operations, ElementsAre("shared", "second"));
+  EXPECT_THAT(found[4].operations, ElementsAre("shared", "first"));
+  EXPECT_EQ(found[4].why_not.value_or(""),
+            "expected shared to have one user, got 2 (first, second)");
+  EXPECT_EQ(found[4].gain.value().bytes_saved, 16 * 4 * 4);
+  EXPECT_THAT(found[5].operations, ElementsAre("shared", "second"));
+}
+
+TEST(FindOpportunities, ValuesThatCannotBeComputedAgainSayWhy) {
+  const Tensor rows = sum(matrix("x"), {1}, false, "rows");
+  const auto found = find_opportunities(Graph({neg(rows, "a"), abs(rows, "b")}), slow_memory());
+  const auto copies = std::find_if(found.begin(), found.end(), [](const FusionOpportunity& one) {
+    return one.operations.size() == 3;
+  });
+  ASSERT_NE(copies, found.end());
+  EXPECT_THAT(copies->operations, ElementsAre("rows", "a", "b"));
+  EXPECT_EQ(copies->why_not.value_or(""),
+            "expected an elementwise value to compute again, got reduction rows");
 }
 
 TEST(FindOpportunities, TheGainOfAGroupIsThatOfAllItsMembers) {
@@ -144,15 +160,16 @@ TEST(FindOpportunities, AsText) {
 TEST(FindOpportunities, AsJson) {
   const auto json =
       nlohmann::json::parse(to_json(find_opportunities(three_places(), slow_memory())));
-  ASSERT_EQ(json.size(), 5u);
+  ASSERT_EQ(json.size(), 6u);
   EXPECT_EQ(json[1]["operations"], (std::vector<std::string>{"e", "chain"}));
   EXPECT_EQ(json[1]["legal"], true);
   EXPECT_EQ(json[1]["reason"], "");
   EXPECT_EQ(json[1]["bytes_saved"], 1024);
   EXPECT_EQ(json[1]["estimated_speed_up"], 2);
   EXPECT_GT(json[0]["seconds_saved"], json[1]["seconds_saved"]);
-  EXPECT_EQ(json[2]["pattern"], "siblings");
-  EXPECT_EQ(json[3]["legal"], false);
+  EXPECT_EQ(json[2]["operations_added"], 64);
+  EXPECT_EQ(json[3]["pattern"], "siblings");
+  EXPECT_EQ(json[4]["legal"], false);
   const Tensor x = input("x", f32, {Extent::size("B")});
   const auto unknown =
       nlohmann::json::parse(to_json(find_opportunities(exp(tanh(x)), slow_memory())));

@@ -89,6 +89,8 @@ TEST(FusionConfig, FromJson) {
               ElementsAre("contraction epilogue", "elementwise chain", "siblings"));
   EXPECT_THAT(parse_fusion_config(R"({"patterns": ["sibling products"]})").patterns,
               ElementsAre("sibling products"));
+  EXPECT_THAT(parse_fusion_config(R"({"patterns": ["recomputed values"]})").patterns,
+              ElementsAre("recomputed values"));
 }
 
 TEST(FusionConfig, PerTarget) {

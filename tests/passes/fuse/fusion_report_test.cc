@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 namespace emulsion {
 namespace {
@@ -52,6 +54,21 @@ TEST(FusionReport, JsonHasWhatIsGained) {
   const nlohmann::json unknown = nlohmann::json::parse(to_json(two_decisions()));
   EXPECT_TRUE(unknown["bytes_saved"].is_null());
   EXPECT_TRUE(unknown["decisions"][0]["estimated_speed_up"].is_null());
+}
+
+TEST(FusionReport, ValuesThatAreComputedAgain) {
+  FusionReport report;
+  report.decisions.push_back({"s", "a", true, "", kRecomputedValues});
+  report.decisions[0].other_consumers = {"b", "c"};
+  report.decisions[0].gain = FusionGain{4096, 3, 2, 512};
+  EXPECT_EQ(
+      to_string(report),
+      "recomputed values, s -> a, b, c: fused: saves 4096 bytes for 512 operations more, 1.50 "
+      "times as fast by the model\n");
+  const nlohmann::json json = nlohmann::json::parse(to_json(report));
+  EXPECT_EQ(json["decisions"][0]["other_consumers"], (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(json["decisions"][0]["operations_added"], 512);
+  EXPECT_TRUE(json["operations_added"].is_null());
 }
 
 TEST(FusionReport, AGainOfNoTimeIsNone) { EXPECT_EQ(FusionGain().speed_up(), 1); }

@@ -1,0 +1,43 @@
+#include "passes/fuse/fused_group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dsl/operators.h"
+#include "passes/fuse/fuse_epilogues.h"
+#include "tests/passes/rewrite/check_rewrite.h"
+
+namespace emulsion {
+namespace {
+
+using ::testing::ElementsAre;
+
+// A layer, whose result two read.
+Graph two_layers() {
+  const Tensor x = input("x", f32, {4, 6}), w = weight("w", f32, {6, 6});
+  const Tensor y = relu(add(matmul(x, w, "mm"), weight("b", f32, {6}), "t"), "y");
+  return Graph({relu(neg(matmul(y, w, "next"), "n"), "z"), y});
+}
+
+TEST(Unfuse, GivesTheOperationsBack) {
+  const Graph graph = two_layers(), grouped = fuse_epilogues(graph);
+  EXPECT_THAT(computed(grouped), ElementsAre("y", "z"));
+  const Graph apart = unfuse(grouped);
+  verify_graph(apart);
+  EXPECT_EQ(computed(apart), computed(graph));
+  EXPECT_EQ(apart.arguments(), graph.arguments());
+  expect_same_values(graph, apart);
+}
+
+TEST(Unfuse, OutputsStayOutputsInTheirOrder) {
+  const Graph apart = unfuse(fuse_epilogues(two_layers()));
+  ASSERT_EQ(apart.outputs().size(), 2u);
+  EXPECT_EQ(apart.outputs()[0]->name, "z");
+  EXPECT_EQ(apart.outputs()[1], *apart.find("y"));
+  EXPECT_EQ(apart.outputs()[1]->kind, OpKind::compute);
+}
+
+TEST(Unfuse, LeavesWhatHasNoGroups) { EXPECT_EQ(unfuse(two_layers()).ops().size(), 9u); }
+
+}  // namespace
+}  // namespace emulsion
