@@ -16,14 +16,17 @@ double used_share(std::optional<int64_t> extent, int64_t tile) {
 }
 
 // How much of the machine's multiply-add rate a tile can use, as a rule of thumb: enough
-// independent accumulators to hide the latency, and at most about one load for two multiply-adds.
-double tile_rate(int64_t rows, int64_t vectors) {
+// independent accumulators to hide the latency, at most about one load for two multiply-adds, and
+// rows enough for what a second-level cache gives of the panel, which every tile of rows reads.
+double tile_rate(int64_t rows, int64_t vectors, int64_t vector_bytes) {
   // Two multiply-adds a cycle that take four each need eight; the rest is for a core whose other
   // thread takes cycles and load ports away.
   constexpr double kHiddenLatency = 12, kFreeLoads = 0.5, kLoadCost = 0.5;
+  constexpr double kPanelBytes = 28;  // a cycle
   double accumulators = static_cast<double>(rows * vectors);
   double loads = static_cast<double>(rows + vectors) / accumulators;
-  return std::min(1.0, accumulators / kHiddenLatency) *
+  double panel_bytes = 2 * static_cast<double>(vector_bytes) / static_cast<double>(rows);
+  return std::min(1.0, accumulators / kHiddenLatency) * std::min(1.0, kPanelBytes / panel_bytes) *
          (1 - kLoadCost * std::max(0.0, std::min(loads, 1.0) - kFreeLoads));
 }
 
@@ -65,7 +68,8 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
       if (!padded && columns && width > *columns) continue;
       if (panel && *panel % width != 0) continue;
       if (!columns && vectors == 3) continue;  // sizes are more often multiples of 2 or 4
-      double rate = tile_rate(r, vectors) * used_share(rows, r) * used_share(columns, width);
+      double rate = tile_rate(r, vectors, lanes * size_in_bytes(dtype)) * used_share(rows, r) *
+                    used_share(columns, width);
       // A run-time extent may be short.
       if (!rows) rate *= 1 - 0.01 * static_cast<double>(r);
       if (!columns) rate *= 1 - 0.01 * static_cast<double>(vectors);

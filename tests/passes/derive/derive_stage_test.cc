@@ -45,6 +45,19 @@ TEST(ChooseRegisterTile, FitsTheRegisters) {
   }
 }
 
+// Each tile of rows reads the panel again, and a vector of 64 bytes is much to read for few rows.
+TEST(ChooseRegisterTile, VectorsOf64BytesTakeMoreThanFourRows) {
+  const Target target = Target::parse("x86-64-v4");
+  for (int64_t rows : {6, 8, 16, 128, 256, 1024}) {
+    for (int64_t columns : {512, 768, 1024}) {
+      EXPECT_GT(choose_register_tile(target, f32, rows, columns, true).rows, 4) << rows;
+    }
+  }
+  // With four accumulators a row, four rows of smaller vectors are enough.
+  EXPECT_EQ(choose_register_tile(Target::parse("x86-64-v3"), f32, 256, 1200, true).rows, 4);
+  EXPECT_EQ(choose_register_tile(target, f32, 4, 512, true).rows, 4);
+}
+
 TEST(ChooseRegisterTile, UsesMostRegistersOfALargeProduct) {
   for (const char* name : kTargets) {
     const Target target = Target::parse(name);
