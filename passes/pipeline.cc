@@ -96,8 +96,9 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
   dump("graph", graph);
   const FusionRules& rules = rules_for(fusion, target);
   FusionReport joins, fusions, copies, siblings;
+  const bool weighs_by_model = options.fuse && !target.is_tile_machine();
   Graph joined = graph;
-  if (options.fuse && !target.is_tile_machine()) {
+  if (weighs_by_model) {
     joined = with_products_joined(graph, rules, target, &joins);
     if (joins.fused_count() > 0) dump("join_products", joined);
   }
@@ -107,8 +108,8 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
                            &fusions)
           : joined;
   dump("fuse_epilogues", grouped);
-  Graph apart = joined;  // as what is grouped, operation by operation
-  if (options.fuse && !target.is_tile_machine()) {
+  Graph apart = joined;  // what is grouped, operation by operation
+  if (weighs_by_model) {
     grouped = recompute_producers(grouped, machine_model(target),
                                   learn_from(joined, target, fusion.measured,
                                              recompute_policy_of(rules, recompute_what_pays)),
@@ -129,7 +130,7 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
     siblings = estimate_fusions(grouped, std::move(siblings), machine);
   }
   FusionReport report = together(std::move(joins), fusions);
-  if (options.fuse && !target.is_tile_machine()) report = together(std::move(report), copies);
+  if (weighs_by_model) report = together(std::move(report), copies);
   report = together(std::move(report), siblings);
   if (options.fuse) expect_fused(apart, grouped, report, rules.fail_on_unfused);
   LoopNest nest = lower_in_steps(grouped, schedule, &dump);

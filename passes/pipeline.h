@@ -21,7 +21,9 @@
 namespace emulsion {
 
 struct Lowered {
-  Graph grouped;  // after fusion, and joins and copies where the config names them: it is lowered
+  // What is lowered: the graph after fusion, and after joins and copies where the config names
+  // them.
+  Graph grouped;
   FusionReport fusion;  // with gains by machine_model(), but for a tile machine
   Schedule schedule;
   LoopNest nest;

@@ -16,6 +16,7 @@
 #include "passes/derive/sibling_loops.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fusion_legality.h"
+#include "passes/rewrite/graph_names.h"
 
 namespace emulsion {
 namespace {
@@ -162,13 +163,8 @@ std::string fresh_axis(const Op& op, const std::string& wanted) {
 }
 
 std::string fresh_stage(const Schedule& schedule, const std::string& wanted) {
-  std::set<std::string> taken;
-  for (const OpPtr& op : schedule.graph().ops()) {
-    taken.insert(op->name);
-    for (const OpPtr& member : op->members) taken.insert(member->name);
-  }
+  std::set<std::string> taken = names_of(schedule.graph());
   for (const auto& [name, stage] : schedule.stages()) taken.insert(name);
-  for (const std::string& size : schedule.graph().sizes()) taken.insert(size);
   std::string name = wanted;
   for (int i = 1; taken.count(name); ++i) name = wanted + std::to_string(i);
   return name;

@@ -20,7 +20,7 @@ namespace emulsion {
 // the graph that it made, with its gains. The gain of a decision is that of joining what the two
 // were by then, with all that had been fused to either. Siblings read once what both read; so do
 // products, for which join_products() wrote the report alone: what their join moves is its policy's
-// business. Of values that are computed again recompute_producers() has written the gains.
+// business. The gains of values that are computed again are recompute_producers()'s own.
 // Where a size has no value among `sizes` there are none. Error: check_machine_model().
 FusionReport estimate_fusions(const Graph& graph, FusionReport report, const MachineModel& machine,
                               const SizeValues& sizes = {});

@@ -26,10 +26,10 @@ class Groups {
                                consumer.operations.end());
     Group group;
     group.operations = std::move(producer.operations);
-    const std::string& contraction = fusion_patterns()[0];
-    const bool has_contraction = edge.pattern == contraction || producer.pattern == contraction ||
-                                 consumer.pattern == contraction;
-    group.pattern = has_contraction ? contraction : edge.pattern;
+    const bool has_contraction = edge.pattern == kContractionEpilogue ||
+                                 producer.pattern == kContractionEpilogue ||
+                                 consumer.pattern == kContractionEpilogue;
+    group.pattern = has_contraction ? kContractionEpilogue : edge.pattern;
     group.known = producer.known && consumer.known && edge.gain.has_value();
     if (group.known) {  // what the parts gained, and now the whole
       group.gain.bytes_saved =

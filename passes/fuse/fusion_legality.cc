@@ -59,11 +59,10 @@ const Op* FusionLegality::contraction_in(const Op& op) {
   return nullptr;
 }
 
-const std::string& FusionLegality::pattern_of(const Op& producer) {
-  static const std::string kNone;
-  if (contraction_in(producer)) return fusion_patterns()[0];
+std::string FusionLegality::pattern_of(const Op& producer) {
+  if (contraction_in(producer)) return kContractionEpilogue;
   const Op& result = producer.kind == OpKind::fused ? *producer.members.back() : producer;
-  return class_of(result) == OpClass::elementwise ? fusion_patterns()[1] : kNone;
+  return class_of(result) == OpClass::elementwise ? kElementwiseChain : "";
 }
 
 void FusionLegality::collect_reads(const Op& consumer) {

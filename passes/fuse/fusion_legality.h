@@ -31,12 +31,12 @@ class FusionLegality {
   Reason why_not_pair(const Op& producer, const Op& consumer);
   // Another user, or the graph's own caller, needs the producer's value.
   Reason why_not_users(const Op& producer) const;
-  // Legal only by computing the producer once more in each of several readers, and not even that:
-  // what the producer tells, of which `written` is what a reader writes out for it. The rest its
-  // readers tell, one by one: why_not_pair(), why_not_size().
+  // Why the producer cannot be computed once more in each of its readers, as far as it is its own
+  // fault. `written` is the size of its value where a reader writes it out. What a reader makes
+  // illegal is asked for each: why_not_pair(), why_not_size().
   Reason why_not_recomputed(const Op& producer, const ExprSize& written);
-  // So many copies of one value are made at most, each of at most so many operations: values that
-  // are made of such copies would else double at every step of a stack of diamonds.
+  // The most copies of one value, and the most operations in a copy. Without these limits a stack
+  // of diamonds would double its work at every step.
   static constexpr size_t kMostCopies = 8;
   static constexpr int64_t kMostCopiedOperations = 100;
   // The comprehensions that read an op, in the order of the graph.
@@ -57,7 +57,7 @@ class FusionLegality {
 
   const Op* contraction_in(const Op& op);
   // Which of fusion_patterns() a fusion of this producer is; empty when it is of none.
-  const std::string& pattern_of(const Op& producer);
+  std::string pattern_of(const Op& producer);
   // How many times a comprehension of the graph reads an op, repeated reads not counted.
   size_t edge_count() const { return edges_; }
 

@@ -22,13 +22,13 @@ void add_gain(const std::optional<FusionGain>& gain, Json* json) {
 
 const std::vector<std::string>& fusion_patterns() {
   static const std::vector<std::string> kPatterns = {
-      "contraction epilogue", "elementwise chain", kSiblings, kSiblingProducts, kRecomputedValues};
+      kContractionEpilogue, kElementwiseChain, kSiblings, kSiblingProducts, kRecomputedValues};
   return kPatterns;
 }
 
 const std::vector<std::string>& default_fusion_patterns() {
-  static const std::vector<std::string> kPatterns(fusion_patterns().begin(),
-                                                  fusion_patterns().end() - 2);
+  static const std::vector<std::string> kPatterns = {kContractionEpilogue, kElementwiseChain,
+                                                     kSiblings};
   return kPatterns;
 }
 

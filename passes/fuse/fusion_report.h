@@ -47,6 +47,8 @@ struct FusionReport {
   int fused_count() const;
 };
 
+inline constexpr char kContractionEpilogue[] = "contraction epilogue";
+inline constexpr char kElementwiseChain[] = "elementwise chain";
 inline constexpr char kSiblings[] = "siblings";
 inline constexpr char kSiblingProducts[] = "sibling products";
 inline constexpr char kRecomputedValues[] = "recomputed values";

@@ -15,6 +15,7 @@
 #include "passes/analyse/recognise_op.h"
 #include "passes/fuse/fusion_legality.h"
 #include "passes/fuse/sibling_level.h"
+#include "passes/rewrite/graph_names.h"
 #include "passes/rewrite/remove_dead_ops.h"
 
 namespace emulsion {
@@ -110,9 +111,8 @@ JoinCandidate candidate_of(const std::vector<OpPtr>& products, const Family& fam
 // Writes the graph anew.
 class Joiner {
  public:
-  Joiner(const Graph& graph, const std::vector<Family>& families) : graph_(graph) {
-    for (const OpPtr& op : graph.ops()) names_.insert(op->name);
-    for (const std::string& size : graph.sizes()) names_.insert(size);
+  Joiner(const Graph& graph, const std::vector<Family>& families)
+      : graph_(graph), names_(names_of(graph)) {
     for (const Family& family : families) {
       for (size_t i = 0; i < family.size(); ++i) {
         for (size_t m = 0; m < family[i].members.size(); ++m) {
@@ -162,10 +162,7 @@ class Joiner {
   }
   std::string joined_name(const Op& of) {
     constexpr size_t kRoom = 100;  // of the 128 characters of a name
-    std::string base = of.name.substr(0, kRoom) + "_joined";
-    std::string name = base;
-    for (int i = 1; !names_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
-    return name;
+    return take_name(of.name.substr(0, kRoom) + "_joined", &names_);
   }
 
   static Extent total_columns(const SiblingLevel& level) {

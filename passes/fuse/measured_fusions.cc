@@ -139,7 +139,7 @@ RecomputePolicy learn_from(const Graph& graph, const Target& target,
   return [verdicts = std::move(verdicts), otherwise = std::move(otherwise)](
              const RecomputeCandidate& candidate) -> std::optional<FusionRefusal> {
     if (std::optional<FusionRefusal> refusal = otherwise(candidate)) return refusal;
-    for (const OpPtr& reader : candidate.readers) {
+    for (const Op* reader : candidate.readers) {
       if (auto refusal = refusal_of(candidate.producer, *reader, verdicts)) return refusal;
     }
     return std::nullopt;

@@ -11,6 +11,7 @@
 #include "passes/fuse/estimate_fusions.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
+#include "passes/rewrite/graph_names.h"
 
 namespace emulsion {
 namespace {
@@ -26,21 +27,12 @@ bool reads(const Op& reader, const Op& op) {
 // All names of a graph, and those of copies that may come to be.
 class Names {
  public:
-  explicit Names(const Graph& graph) {
-    for (const OpPtr& op : graph.ops()) {
-      taken_.insert(op->name);
-      for (const OpPtr& member : op->members) taken_.insert(member->name);
-    }
-    for (const std::string& size : graph.sizes()) taken_.insert(size);
-  }
+  explicit Names(const Graph& graph) : taken_(names_of(graph)) {}
 
   std::string of_copy(const std::string& of, const std::string& in) {
     constexpr size_t kRoom = 56;  // of the 128 characters of a name, for each, and for a number
-    const std::string base = of.substr(0, kRoom) + "_in_" + in.substr(0, kRoom);
-    std::string name = base;
-    for (int i = 1; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
-    proposed_.push_back(name);
-    return name;
+    proposed_.push_back(take_name(of.substr(0, kRoom) + "_in_" + in.substr(0, kRoom), &taken_));
+    return proposed_.back();
   }
   void keep() { proposed_.clear(); }
   void drop() {
@@ -153,13 +145,12 @@ class Sweep {
     before.insert(before.end(), users.begin(), users.end());
     FusionDecision decision{original->name, users[0]->name, false, "", ""};
     for (size_t i = 1; i < users.size(); ++i) decision.other_consumers.push_back(users[i]->name);
-    if (legality_.pattern_of(*original) == fusion_patterns()[1])
-      decision.pattern = kRecomputedValues;
+    if (legality_.pattern_of(*original) == kElementwiseChain) decision.pattern = kRecomputedValues;
     Reason reason = why_not(at, &fused);
     if (!reason) {
       decision.gain = estimate_change(before, fused, machine_, sizes_);
       const auto unwanted =
-          policy({*original, users, fused, readers(*original, users), decision.gain});
+          policy({*original, users, fused, legality_.readers_of(*original), decision.gain});
       if (unwanted) {
         reason = unwanted->reason;
         decision.measured = unwanted->measured;
@@ -175,16 +166,6 @@ class Sweep {
     is_gone_[at] = true;
     for (size_t i = 0; i < fused.size(); ++i) keep(users_[at][i], fused[i]);
     return decision;
-  }
-
-  static std::vector<OpPtr> readers(const Op& original, const std::vector<OpPtr>& users) {
-    std::vector<OpPtr> found;
-    for (const OpPtr& user : users) {
-      for (const OpPtr& one : comprehensions(user)) {
-        if (reads(*one, original)) found.push_back(one);
-      }
-    }
-    return found;
   }
 
   const Graph& graph_;

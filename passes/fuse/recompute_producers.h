@@ -24,19 +24,19 @@
 namespace emulsion {
 
 // Nothing when the value of `producer`, an operation or a group of the graph, can be computed again
-// in every comprehension that reads it, else the reason: "expected ...". A producer with one reader
-// needs no copies: that it has several is the caller's business. Legal are elementwise values that
-// are no output, read by elementwise comprehensions of the same shape, each at its own axes; with
-// no more readers and operations than FusionLegality says.
+// in every comprehension that reads it, else the reason: "expected ...". Legal are elementwise
+// values that are no output, read by elementwise comprehensions of the same shape, each at its own
+// axes; with no more readers and operations than FusionLegality says. One reader is as legal as
+// several: recompute_producers() passes it by, for it needs no copy.
 std::optional<std::string> why_not_recomputed(const Graph& graph, const Op& producer);
 
 // Copies that are legal.
 struct RecomputeCandidate {
   const Op& producer;
-  const std::vector<OpPtr>& users;    // operations and groups that read it, as they are
-  const std::vector<OpPtr>& fused;    // the same, each with its copies
-  const std::vector<OpPtr>& readers;  // the comprehensions among the users
-  std::optional<FusionGain> gain;     // of all; nothing where a size is not known
+  const std::vector<OpPtr>& users;        // operations and groups that read it, as they are
+  const std::vector<OpPtr>& fused;        // the same, each with its copies
+  const std::vector<const Op*>& readers;  // the comprehensions of the users that read it
+  std::optional<FusionGain> gain;         // of all; nothing where a size is not known
 };
 using RecomputePolicy = std::function<std::optional<FusionRefusal>(const RecomputeCandidate&)>;
 // Where sizes are known and the model says that it is faster.
@@ -47,10 +47,11 @@ inline std::optional<FusionRefusal> recompute_always(const RecomputeCandidate& /
 
 // The graph, as fuse_epilogues() made it, without the values that are legal to compute again and
 // that `policy` wants to be. Names of what is there stay; copies are named after what they copy and
-// who reads it. It sweeps until a sweep changes nothing, each time with one value less to store, so
-// a second run changes nothing either. The report has a decision for each value with several
-// readers: what was done, then what stays, with the pattern where the value is elementwise, and the
-// gain by the machine of all its readers together. Error: check_machine_model().
+// who reads it. Sweeps go on until one changes nothing, so a second run changes nothing either: a
+// sweep that changes something leaves fewer values stored. The report has a decision for each value
+// with several readers: what was done, then what stays, with the pattern where the value is
+// elementwise, and the gain by the machine of all its readers together. Error:
+// check_machine_model().
 Graph recompute_producers(const Graph& graph, const MachineModel& machine,
                           const RecomputePolicy& policy = recompute_what_pays,
                           FusionReport* report = nullptr, const SizeValues& sizes = {});

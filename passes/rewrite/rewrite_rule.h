@@ -32,9 +32,9 @@
 //   RewriteRule rule{"both", Graph({exp(x), exp(-x)}), Graph({e, 1 / e})};  // with e = exp(x)
 //
 // The outputs are looked for around what they read in common, and a value on the way to one may be
-// another; but what different outputs sum up in operations of their own is found in operations of
-// their own: two slices of one product are not two products. A match is refused when something that
-// it reads depends on one of its results: what computes all of them at once would need itself.
+// another. Where two outputs of the pattern have a reduction each, so have the two operations that
+// match: two slices of one product are not two products. A match is refused when something that it
+// reads depends on one of its results: what computes all of them at once would need itself.
 
 #include <functional>
 #include <map>

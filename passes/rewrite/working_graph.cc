@@ -5,11 +5,11 @@
 #include <unordered_set>
 #include <utility>
 
+#include "passes/rewrite/graph_names.h"
+
 namespace emulsion {
 
-WorkingGraph::WorkingGraph(const Graph& graph) {
-  for (const OpPtr& op : graph.ops()) names_.insert(op->name);
-  for (const std::string& size : graph.sizes()) names_.insert(size);
+WorkingGraph::WorkingGraph(const Graph& graph) : names_(names_of(graph)) {
   for (const OpPtr& op : graph.ops()) order_.push_back(add(op));
   for (const OpPtr& output : graph.outputs()) {
     outputs_.push_back(ids_.at(output.get()));
@@ -57,9 +57,7 @@ void WorkingGraph::rewire() {
 }
 
 std::string WorkingGraph::new_name(const std::string& proposal) {
-  std::string name = proposal;
-  for (int i = 1; !names_.insert(name).second; ++i) name = proposal + "_" + std::to_string(i);
-  return name;
+  return take_name(proposal, &names_);
 }
 
 std::vector<OpPtr> WorkingGraph::users(Id id) const {

@@ -33,7 +33,8 @@ settings=(
   --override_repository=halide="$halide"
   ${disk_cache:+--disk_cache="$disk_cache"}
   --symlink_prefix=/
-  # Quicker to build; the kernel does not depend on it. In the mode `opt` our own flags would optimise tools.
+  # Quicker to build; the kernel does not depend on it. Tools are in the mode `opt` by default, where our own flags
+  # would optimise them.
   --copt=-O0 --host_copt=-O0 --host_compilation_mode=fastbuild
   --noshow_progress --nosandbox_debug --verbose_failures
 )

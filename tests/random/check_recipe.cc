@@ -29,8 +29,8 @@ namespace {
 
 using nlohmann::json;
 
-// Of every second recipe with the values that several read computed again in each of them: the
-// outputs are the same.
+// For every second pair of seeds, each reader computes again what several read. The outputs stay
+// the same.
 Graph graph_to_check(const Recipe& recipe) {
   Graph graph = build_graph(recipe);
   if (recipe.seed / 2 % 2 == 0) return graph;

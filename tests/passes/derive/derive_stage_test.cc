@@ -53,7 +53,7 @@ TEST(ChooseRegisterTile, VectorsOf64BytesTakeMoreThanFourRows) {
       EXPECT_GT(choose_register_tile(target, f32, rows, columns, true).rows, 4) << rows;
     }
   }
-  // With four accumulators a row, four rows of smaller vectors are enough.
+  // Of vectors of 32 bytes four rows are enough; more than there are is never asked for.
   EXPECT_EQ(choose_register_tile(Target::parse("x86-64-v3"), f32, 256, 1200, true).rows, 4);
   EXPECT_EQ(choose_register_tile(target, f32, 4, 512, true).rows, 4);
 }
