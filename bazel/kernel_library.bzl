@@ -374,6 +374,7 @@ def emulsion_library(
         env = {"EMULSION_TEST_TOLERANCE": str(test_tolerance)} if test_tolerance else {},
         floor = 1 + len(targets),
         linkstatic = True,
+        precompiled = False,
         tags = tags,
         visibility = ["//visibility:private"],
         deps = [

@@ -57,10 +57,12 @@ def _cpp_libraries():
         name = "googletest",
         build_file = _third_party("googletest"),
         links = {
-            "googlemock": "/usr/src/googletest/googlemock",
-            "googletest": "/usr/src/googletest/googletest",
+            "include/gmock": "/usr/include/gmock",
+            "include/gtest": "/usr/include/gtest",
+            "lib/libgmock.a": "/usr/lib/x86_64-linux-gnu/libgmock.a",
+            "lib/libgtest.a": "/usr/lib/x86_64-linux-gnu/libgtest.a",
         },
-        package = "googletest",
+        package = "libgmock-dev",
     )
     _maybe(
         debian_files,

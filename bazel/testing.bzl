@@ -23,6 +23,7 @@ def emulsion_cc_test(
         args = [],
         size = "small",
         needs_host = False,
+        precompiled = True,
         **kwargs):
     """A cc_test with GoogleTest, GoogleMock and a main() that enforces the floor.
 
@@ -38,10 +39,16 @@ def emulsion_cc_test(
       size: as for cc_test.
       needs_host: whether it runs kernels made for Target::host(). Where the test run takes that for a target which
         the machine is not, it is skipped, and says what is missing.
+      precompiled: whether //tests:precompiled stands before its sources, which are then compiled a quarter faster.
+        Only where they are compiled as that is: as sources of //tests with EMULSION_COPTS. g++ warns of others, and
+        reads the header itself.
       **kwargs: anything else that cc_test takes.
     """
     if needs_host:
         env = dict(env, EMULSION_TEST_NEEDS_HOST = "1")
+    if precompiled and copts == EMULSION_COPTS:
+        copts = copts + ["-include", "tests/precompiled.h", "-Winvalid-pch", "-Wno-error=invalid-pch"]
+        deps = deps + [Label("//tests:precompiled")]
     cc_test(
         name = name,
         size = size,

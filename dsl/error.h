@@ -6,7 +6,7 @@
 // legal. An `InternalError` is ours: an EMULSION_CHECK that did not hold. Both are thrown, so a
 // host process lives on; no call in the library ends the process.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <stdexcept>
 #include <string>

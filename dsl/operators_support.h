@@ -5,7 +5,7 @@
 // arguments and how to name its results; broadcasting; exact quotients of extents. Private to
 // dsl/operators_*.cc.
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <limits>

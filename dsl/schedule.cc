@@ -1,5 +1,7 @@
 #include "dsl/schedule.h"
 
+#include <fmt/format.h>
+
 #include "dsl/directive_table.h"
 #include "dsl/error.h"
 

@@ -1,6 +1,7 @@
 #include "dsl/target.h"
 
 #include <cpuid.h>
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 

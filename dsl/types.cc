@@ -1,5 +1,7 @@
 #include "dsl/types.h"
 
+#include <fmt/format.h>
+
 #include <iterator>
 
 #include "dsl/error.h"

@@ -1,5 +1,7 @@
 #include "backends/entry/storage_needs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>

@@ -1,5 +1,7 @@
 #include "backends/halide/entry_module.h"
 
+#include <fmt/format.h>
+
 #include "backends/entry/check_library.h"
 #include "backends/entry/descriptor_text.h"
 #include "backends/entry/run_time_sizes.h"

@@ -1,5 +1,7 @@
 #include "backends/interpreter/bind_arguments.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "dsl/error.h"

@@ -1,5 +1,7 @@
 #include "backends/interpreter/evaluate_expr.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <type_traits>

@@ -1,5 +1,7 @@
 #include "backends/interpreter/tensor_value.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,7 @@
 #include "bazel/testing/needs.h"
 
+#include <fmt/format.h>
+
 #include "dsl/error.h"
 
 namespace emulsion::test_run {

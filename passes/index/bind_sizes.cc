@@ -1,5 +1,7 @@
 #include "passes/index/bind_sizes.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <optional>
 

@@ -2,6 +2,8 @@
 // tree. A stage's axis whose index is just the loop of the same name is left out of the
 // `where`.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>

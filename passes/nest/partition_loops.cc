@@ -1,5 +1,7 @@
 #include "passes/nest/partition_loops.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,7 @@
 #include "passes/nest/verify_nest.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>

@@ -1,5 +1,7 @@
 #include "passes/nest/verify_nest_bounds.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>

@@ -1,5 +1,7 @@
 #include "passes/nest/verify_nest_storage.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,7 @@
 #include "passes/nest/verify_nest_tables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "dsl/error.h"
