@@ -65,6 +65,15 @@ bool compares(const Op& op) {
   return found && is_float(op.dtype);
 }
 
+// Of blocks of `rows`; nothing is packed for them. A few rows have accumulators enough in wide
+// panels only.
+RegisterTile tile_in_block(const Op& op, int64_t rows, bool masked, const Target& target) {
+  constexpr int64_t kLeastRows = 4;
+  std::optional<int64_t> panel;
+  if (!op.shape.back().is_constant() && rows >= kLeastRows) panel = columns_at_a_time(op.dtype);
+  return register_tile_of(op, rows, masked, panel, target);
+}
+
 // The sums of a tile, or whatever else is accumulated, of which a row is one vector (see the
 // idiom). LLVM cannot keep the masks of such a wide one in registers: where values are compared a
 // row is as many vectors as it takes.
@@ -138,8 +147,9 @@ class ContractionDeriver {
   // The reader of what is computed by blocks of `rows` rows.
   BlockLoops derive_blocks(int64_t rows) {
     EMULSION_CHECK(match() && row_at_, "{} has no blocks of rows", op_.name);
-    BlockLoops blocks{rows, result_.name, Axis(fresh_axis(result_, "block")), std::nullopt};
-    choose_tile(rows);
+    const Axis block(fresh_axis(result_, "block"));
+    BlockLoops blocks{rows, result_.name, block, std::nullopt, block};
+    choose_tile_in_block(rows);
     derive_loops(false, &blocks);
     if (!outer_axes_.empty()) blocks.around = result_.axes[outer_axes_.back()];
     const bool by_outer =
@@ -147,6 +157,8 @@ class ContractionDeriver {
     if (target_.cores > 1 && by_outer) blocks.around = share_outer();
     if (target_.cores > 1 && !by_outer && rows_ != rows) {
       parallel_from(y(), blocks.block, work(), kWorkForThreads);
+    } else {
+      blocks.storage = blocks.around.value_or(blocks.block);
     }
     copy_for_blocks(blocks);
     return blocks;
@@ -155,7 +167,7 @@ class ContractionDeriver {
   // The product whose blocks that reader reads.
   void derive_inside(const BlockLoops& blocks) {
     EMULSION_CHECK(match() && row_at_, "{} has no blocks of rows", op_.name);
-    choose_tile(blocks.rows);
+    choose_tile_in_block(blocks.rows);
     derive_loops(false);
     y().compute_at(blocks.reader, blocks.block);
     copy_for_blocks(blocks);
@@ -207,6 +219,14 @@ class ContractionDeriver {
   void choose_tile(std::optional<int64_t> rows) {
     masked_ = !packed_ && pays_to_mask(op_, c_.b, column_at_, target_);
     tile_ = register_tile_of(op_, rows, packed_ || masked_, panel_, target_);
+    name_loops();
+  }
+  void choose_tile_in_block(int64_t rows) {
+    masked_ = pays_to_mask(op_, c_.b, column_at_, target_);
+    tile_ = tile_in_block(op_, rows, masked_, target_);
+    name_loops();
+  }
+  void name_loops() {
     loops_ = {Axis(fresh_axis(result_, "panel")), Axis(fresh_axis(result_, "column")),
               Axis(fresh_axis(result_, "lane")), Axis(fresh_axis(result_, "tile")),
               Axis(fresh_axis(result_, "row"))};
@@ -330,7 +350,12 @@ bool has_blocks_of_rows(const Op& op, const Target& target) {
 int64_t rows_of_tile(const Op& op, int64_t rows, const Target& target) {
   const Contraction c = match_contraction(op).value();
   const bool masked = pays_to_mask(op, c.b, op.axes.size() - 1, target);
-  return register_tile_of(op, rows, masked, std::nullopt, target).rows;
+  return tile_in_block(op, rows, masked, target).rows;
+}
+
+int64_t columns_at_a_time(DType dtype) {
+  constexpr int64_t kLine = 64;
+  return kLine / size_in_bytes(dtype);
 }
 
 BlockLoops derive_reader_of_blocks(const ContractionGroup& group, int64_t rows,

@@ -132,10 +132,13 @@ Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_row
 
 // How many vectors of lanes are added to at a time, so that one addition need not wait for another:
 // as many as go into the extent without a rest, if any do.
-int64_t vectors_under_way(const Axis& reduction, int64_t lanes) {
+int64_t vectors_under_way(const Op& op, int64_t lanes, bool in_blocks) {
   constexpr int64_t kMost = 4;
-  const std::optional<int64_t> extent = reduction.extent().as_constant();
-  if (!extent) return kMost;
+  const std::optional<int64_t> extent = op.reduction_axes.back().extent().as_constant();
+  if (!extent) {
+    const int64_t few = columns_at_a_time(op.dtype) / lanes;
+    return in_blocks ? std::clamp<int64_t>(few, 1, kMost) : kMost;
+  }
   for (int64_t count = kMost; count > 1; --count) {
     if (*extent % (count * lanes) == 0) return count;
   }
@@ -216,17 +219,22 @@ bool has_sums_in_lanes(const Op& op, const Target& target) {
          is_contiguous_in_a_read(op, last.name(), true);
 }
 
-SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule) {
+SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule,
+                                 bool in_blocks) {
   constexpr int64_t kFewLanes = 4;  // are added up one by one
   int64_t lanes = value_lanes(op, target);
   // Of a row that is shorter than a vector there are shorter vectors.
   while (op.reduction_axes.back().extent().as_constant().value_or(lanes) < lanes) lanes /= 2;
-  int64_t count = lanes * vectors_under_way(op.reduction_axes.back(), lanes);
+  int64_t count = lanes * vectors_under_way(op, lanes, in_blocks);
   SumsInLanes made;
   Axis lane(fresh_axis(op, "lane"));
   made.stages.push_back(fresh_stage(*schedule, op.name + "_lanes"));
   reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, made.stages.back(),
                   count / lanes);
+  // Only the last of few steps has masks.
+  if (in_blocks && !op.reduction_axes.back().extent().is_constant()) {
+    (*schedule)[made.stages.back()].partition(op.reduction_axes.back());
+  }
   while (count > kFewLanes) {
     count = count > lanes ? lanes : std::max<int64_t>(count / kFewLanes, 2);
     const Axis part(fresh_axis(op, fmt::format("lane{}", count)));

@@ -18,13 +18,13 @@ void derive_row_blocks(const BlockGroup& blocks, const Target& target, const Der
   const BlockLoops loops = derive_reader_of_blocks(group_of(*blocks.reader, schedule), blocks.block,
                                                    target, options, schedule);
   derive_rows(blocks.rows, target, schedule, &loops);
-  // A row of run-time length is on the heap, which is asked for it once for all rows of a block.
-  for (const RowGroup::Producer& producer : blocks.rows.producers) {
-    if (elements_from(*producer.op, blocks.rows.rows)) continue;
-    (*schedule)[result_of(*producer.op).name].hoist_storage(loops.reader, loops.block);
-  }
   for (const Op* product : blocks.products) {
     derive_product_in_blocks(group_of(*product, schedule), loops, target, options, schedule);
+  }
+  // Rows of run-time length are on the heap, which is asked for them once for many blocks.
+  for (const Op* op : members_of(blocks)) {
+    if (op == blocks.reader || elements_from(*op, blocks.rows.rows)) continue;
+    (*schedule)[result_of(*op).name].hoist_storage(loops.reader, loops.storage);
   }
 }
 

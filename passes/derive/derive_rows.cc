@@ -65,8 +65,8 @@ std::vector<Axis> row_axes(const RowGroup& group) {
 
 // The vectors of a member along its rows, and what is computed for it inside. Returns the partial
 // sums that place_sums has to place, if there are any.
-SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, const Target& target,
-                          Schedule* schedule) {
+SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, bool in_blocks,
+                          const Target& target, Schedule* schedule) {
   const Op& result = result_of(op);
   const Op* sums = sums_of(op);
   inline_members(op, sums, schedule);
@@ -74,7 +74,7 @@ SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, const Targ
     derive_sums(*sums, result, target, whole_rows, schedule);
     return {};
   }
-  if (sums != nullptr) return derive_sums_in_lanes(*sums, target, schedule);
+  if (sums != nullptr) return derive_sums_in_lanes(*sums, target, schedule, in_blocks);
   if (result.axes.size() > rows) {
     vectorize_points(result, result.axes[vector_axis(result, target)], target,
                      &(*schedule)[result.name], whole_rows);
@@ -117,12 +117,14 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
                  const BlockLoops* blocks) {
   const Op& reader = result_of(*group.reader);
   StageSchedule& stage = (*schedule)[reader.name];
-  const SumsInLanes lanes = derive_member(*group.reader, group.rows, true, target, schedule);
+  const bool in_blocks = blocks != nullptr;
+  const SumsInLanes lanes =
+      derive_member(*group.reader, group.rows, true, in_blocks, target, schedule);
   const std::vector<Axis> loops = row_axes(group);
-  const bool has_threads = blocks == nullptr && wakes_threads(group, target);
+  const bool has_threads = !in_blocks && wakes_threads(group, target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
   Axis row = loops.back();
-  if (blocks != nullptr) stage.compute_at(blocks->reader, blocks->block);
+  if (in_blocks) stage.compute_at(blocks->reader, blocks->block);
   if (shared > 0) {
     const Axis tasks = fuse_leading(reader, loops, shared, &stage);
     parallel_from(stage, tasks, most_points(group), points_for_threads(group));
@@ -132,7 +134,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   for (const RowGroup::Producer& producer : group.producers) {
     const Op& op = result_of(*producer.op);
     const SumsInLanes partial =
-        derive_member(*producer.op, group.rows, producer.whole_rows, target, schedule);
+        derive_member(*producer.op, group.rows, producer.whole_rows, in_blocks, target, schedule);
     (*schedule)[op.name].compute_at(reader.name, row);
     place_sums(*producer.op, group.rows, op.axes[group.rows - 1], partial, schedule);
   }

@@ -51,7 +51,13 @@ struct BlockLoops {
   std::string reader;          // whose loops they are
   Axis block;                  // over the blocks
   std::optional<Axis> around;  // the innermost one outside, if there is one
+  // In whose steps memory for blocks is asked for once: the one around, or `block` where there is
+  // none or threads share the blocks.
+  Axis storage;
 };
+// Of a run-time number of columns so many are computed at a time, in a block of rows: a line of a
+// cache. The last ones are computed whole, and with more at a time more of them are for nothing.
+int64_t columns_at_a_time(DType dtype);
 // Whether a contraction can be computed by blocks of its rows, which its last axis but one says:
 // nothing is packed for it, and what it reads along the columns it reads in one way.
 bool has_blocks_of_rows(const Op& op, const Target& target);
@@ -170,12 +176,14 @@ void derive_shared_sums(const Op& sums, const Op& result, const Target& target, 
 bool has_sums_in_lanes(const Op& op, const Target& target);
 //   lanes: [start values]; for k: several vectors of lanes += ...
 //   fewer = sums of the lanes, in vectors, ..; s = sum of the last few
+// `in_blocks`: of rows in a block, which are combined one after another.
 struct SumsInLanes {
   std::vector<std::string> stages;  // the lanes, then the fewer; they have no places yet
 
   void compute_at(const std::string& consumer, const Axis& at, Schedule* schedule) const;
 };
-SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule);
+SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule,
+                                 bool in_blocks = false);
 
 // Whether `axis` alone moves the last index of the read, by one element a step.
 bool is_along(const Expr& read, const Axis& axis);

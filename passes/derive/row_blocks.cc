@@ -32,15 +32,32 @@ std::optional<int64_t> bytes_of_row(const BlockGroup& blocks) {
   return bytes;
 }
 
+// Of a run-time number of rows one register tile of every product: what the last block computes for
+// nothing is then least, and where the number is large a tile that fits all products counts for
+// more than what blocks of several would share.
+int64_t block_of_run_time_rows(const BlockGroup& blocks, const Target& target) {
+  constexpr int64_t kMost = 8, kLeast = 4;
+  std::vector<const Op*> products = blocks.products;
+  products.push_back(blocks.reader);
+  for (int64_t block = kMost; block > kLeast; --block) {
+    const bool fits = std::all_of(products.begin(), products.end(), [&](const Op* product) {
+      return rows_of_tile(*sums_of(*product), block, target) == block;
+    });
+    if (fits) return block;
+  }
+  return kLeast;
+}
+
 // How many rows are computed at a time: enough that what they share is read from a cache several
 // times, few enough that they stay in one, and a whole number of register tiles, if that leaves not
 // too much over at the end. Of very long rows a few are better than all, too.
 int64_t choose_block(const BlockGroup& blocks, const Target& target) {
-  constexpr int64_t kMost = 36, kLeast = 8, kMostOfRunTimeRows = 18;
+  constexpr int64_t kMost = 36, kLeast = 8;
   constexpr double kShared = 2;  // what they share costs as much as that many rows
-  const std::optional<int64_t> bytes = bytes_of_row(blocks);
   const std::optional<int64_t> rows = blocks.reader->shape[blocks.rows.rows - 1].as_constant();
-  int64_t most = rows ? std::min(kMost, *rows) : kMostOfRunTimeRows;
+  if (!rows) return block_of_run_time_rows(blocks, target);
+  const std::optional<int64_t> bytes = bytes_of_row(blocks);
+  int64_t most = std::min(kMost, *rows);
   const int64_t least = std::min(kLeast, most);
   if (bytes) most = std::clamp(target.l2_bytes / 4 / std::max<int64_t>(*bytes, 1), least, most);
   int64_t best = 0;
@@ -48,10 +65,9 @@ int64_t choose_block(const BlockGroup& blocks, const Target& target) {
   for (int64_t block = most; block >= least; --block) {
     const int64_t tile = rows_of_tile(*sums_of(*blocks.reader), block, target);
     const int64_t computed = (block + tile - 1) / tile * tile;
-    const int64_t all = rows.value_or(block);
-    const int64_t times = (all + block - 1) / block;
+    const int64_t times = (*rows + block - 1) / block;
     const double cost = static_cast<double>(times) * (static_cast<double>(computed) + kShared) /
-                        static_cast<double>(all);
+                        static_cast<double>(*rows);
     if (best != 0 && cost >= least_cost) continue;
     best = block;
     least_cost = cost;

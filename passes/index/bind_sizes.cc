@@ -55,18 +55,17 @@ class Binder {
   // Whether the dimension had exactly one unknown, which is now bound.
   bool solve(const Dimension& dimension) {
     std::optional<std::string> unknown;
+    for (const auto& [name, coefficient] : dimension.declared.coefficients()) {
+      if (sizes_.count(name)) continue;
+      if (unknown) return false;
+      unknown = name;
+    }
+    if (!unknown) return false;  // of most dimensions of a call
     Extent rest = dimension.declared;
     for (const auto& [name, coefficient] : dimension.declared.coefficients()) {
-      auto found = sizes_.find(name);
-      if (found != sizes_.end()) {
-        rest = rest + Extent(coefficient) * (Extent(found->second) - Extent::size(name));
-      } else if (unknown) {
-        return false;
-      } else {
-        unknown = name;
-      }
+      if (name == *unknown) continue;
+      rest = rest + Extent(coefficient) * (Extent(sizes_.at(name)) - Extent::size(name));
     }
-    if (!unknown) return false;
     int64_t coefficient = rest.coefficients().at(*unknown);
     int64_t difference = (Extent(dimension.actual) - Extent(rest.constant_term())).constant_term();
     if (difference % coefficient != 0 || difference / coefficient < 0) {
@@ -79,17 +78,17 @@ class Binder {
   }
 
   void check(const Dimension& dimension) const {
+    for (const auto& [name, coefficient] : dimension.declared.coefficients()) {
+      if (sizes_.count(name)) continue;
+      fail("{}: expected shapes from which run-time size {} follows, got {} = {} alone",
+           dimension.place(), name, dimension.declared.to_string(), dimension.actual);
+    }
+    const int64_t expected = dimension.declared.evaluate(sizes_);
+    if (expected == dimension.actual) return;
     std::string origins;
     for (const auto& [name, coefficient] : dimension.declared.coefficients()) {
-      auto found = sizes_.find(name);
-      if (found == sizes_.end()) {
-        fail("{}: expected shapes from which run-time size {} follows, got {} = {} alone",
-             dimension.place(), name, dimension.declared.to_string(), dimension.actual);
-      }
-      origins += fmt::format(", {} = {} {}", name, found->second, origin_.at(name));
+      origins += fmt::format(", {} = {} {}", name, sizes_.at(name), origin_.at(name));
     }
-    int64_t expected = dimension.declared.evaluate(sizes_);
-    if (expected == dimension.actual) return;
     std::string shown = std::to_string(expected);
     if (!origins.empty()) {
       shown = fmt::format("{} ({}{})", expected, dimension.declared.to_string(), origins);

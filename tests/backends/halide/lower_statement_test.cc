@@ -54,6 +54,18 @@ TEST(LowerStatement, ThePanelAtTheEndIsLoadedUnderAMask) {
   }
 }
 
+TEST(LowerStatement, TheEndOfARowThatIsSummedUpIsLoadedUnderAMask) {
+  for (const char* target : {"x86-64-v3,cores=1", "x86-64-v4,cores=1"}) {
+    const Tensor x = input("x", f32, {4, Extent::size("N")});
+    for (const Tensor& y : {sum(x, {1}), softmax(x)}) {
+      const VectorLoads loads = loads_of(y, target);
+      EXPECT_EQ(loads.gathered, 0) << target;
+      EXPECT_GT(loads.masked, 0) << target;
+      EXPECT_GT(loads.dense, 0) << target;
+    }
+  }
+}
+
 TEST(LowerStatement, WithoutAnEndThereIsNoMask) {
   for (const char* target : {"x86-64-linux,cores=1", "x86-64-v4,cores=1"}) {
     const VectorLoads loads = loads_of(product(f32, 64), target);

@@ -101,7 +101,7 @@ TEST(TurnColumns, RowsStartAtAnOddNumberOfLines) {
     const Tensor w = input("w", f32, {columns, 32});
     const Tensor y = compute("y", {m, wide}, sum(k, x()(m, k) * w(wide, k)));
     Schedule schedule{Graph(y)};
-    turn_columns(*w.op(), 0, "y", {8, "y", m, std::nullopt}, 8, &schedule);
+    turn_columns(*w.op(), 0, "y", {8, "y", m, std::nullopt, m}, 8, &schedule);
     const std::string text = to_string(schedule);
     EXPECT_NE(text.find("w_turned.align_storage(i0, " + std::to_string(padded) + ")"),
               std::string::npos)

@@ -35,11 +35,33 @@ TEST(DeriveRowBlocks, OnlyABlockOfTheScoresIsStored) {
   EXPECT_TRUE(has(nest, "alloc e[y.h .. +1, y.block * 32 .. +32, 0 .. +80]")) << nest;
 }
 
-TEST(DeriveRowBlocks, ARowOfRunTimeLengthIsAllocatedOnceABlock) {
-  const char* const hoisted = "softmax_exp.hoist_storage(y, block)\n";
-  EXPECT_TRUE(has(derived(attention(2, 64, kSize, 64), target_of("x86-64-v4", 1)), hoisted));
-  EXPECT_FALSE(has(derived(attention(2, kSize, 64, 64), target_of("x86-64-v4", 1)), hoisted))
+TEST(DeriveRowBlocks, RowsOfRunTimeLengthAreAllocatedOnceForAllBlocksOfAThread) {
+  const std::string text = derived(attention(2, 64, kSize, 64), target_of("x86-64-v4", 1));
+  for (const char* line : {"e.hoist_storage(y, h)\n", "softmax.hoist_storage(y, h)\n",
+                           "softmax_exp.hoist_storage(y, h)\n"}) {
+    EXPECT_TRUE(has(text, line)) << line << text;
+  }
+  EXPECT_TRUE(has(derived(attention(2, 512, kSize, 64), target_of("x86-64-v4", 4)),
+                  "softmax_exp.hoist_storage(y, block)\n"))
+      << "the threads share the blocks";
+  EXPECT_FALSE(
+      has(derived(attention(2, kSize, 64, 64), target_of("x86-64-v4", 1)), "hoist_storage"))
       << "on the stack";
+}
+
+// What is left over at the end of a row is computed as a whole panel, or a whole step of the sums.
+TEST(DeriveRowBlocks, OfRunTimeColumnsALineIsComputedAtATime) {
+  for (const char* level : {"x86-64-v3", "x86-64-v4"}) {
+    const std::string text = derived(attention(2, kSize, kSize, 64), target_of(level, 1));
+    for (const char* line :
+         {"e.split(t, panel, column, 16, predicate)\n", "softmax_sum.split(r2, r2, lane, 16)\n",
+          "softmax_max.split(r2, r2, lane, 16)\n", "softmax_max_lanes.partition(r2)\n"}) {
+      EXPECT_TRUE(has(text, line)) << line << text;
+    }
+  }
+  EXPECT_FALSE(has(derived(attention(2, 1, kSize, 64), target_of("x86-64-v4", 1)),
+                   "e.split(t, panel, column, 16,"))
+      << "one row: one accumulator";
 }
 
 // Rows of 64 columns would each start at the same places of a cache.
