@@ -8,7 +8,7 @@ def _precompiled_header_impl(ctx):
     toolchain = find_cpp_toolchain(ctx)
     context = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps]).compilation_context
 
-    # Both are made: g++ takes the first of the two that it finds on its way, and would find one of the source tree first.
+    # The header is made too: were it in the source tree, g++ would find it there, and not what is precompiled.
     header = ctx.actions.declare_file(ctx.label.name + ".h")
     precompiled = ctx.actions.declare_file(ctx.label.name + ".h.gch")
     ctx.actions.write(header, "".join(["#include <{}>\n".format(name) for name in ctx.attr.headers]))
@@ -29,7 +29,7 @@ def _precompiled_header_impl(ctx):
         quote_include_directories = context.quote_includes,
         source_file = header.path,
         system_include_directories = context.system_includes,
-        # As Bazel compiles what goes into programs.
+        # As Bazel compiles what goes into programs: position independent code, but with `-c opt`.
         use_pic = ctx.var["COMPILATION_MODE"] != "opt",
         user_compile_flags = options + ["-x", "c++-header"],
     )
@@ -51,7 +51,7 @@ def _precompiled_header_impl(ctx):
         progress_message = "Compiling %s.h" % ctx.label,
     )
 
-    # The one name that a compiler finds: `bin` stands on its way where the header is not to be read from the source.
+    # `-include` looks in the folder of what is made.
     return [
         CcInfo(compilation_context = cc_common.create_compilation_context(
             headers = depset([header, precompiled]),
@@ -63,7 +63,7 @@ def _precompiled_header_impl(ctx):
 precompiled_header = rule(
     implementation = _precompiled_header_impl,
     attrs = {
-        "copts": attr.string_list(doc = "As those of the files that include it: g++ takes the header itself elsewhere."),
+        "copts": attr.string_list(doc = "As those of the files that include it: where they differ, g++ reads the header itself."),
         "deps": attr.label_list(doc = "The libraries of the headers.", providers = [CcInfo]),
         "headers": attr.string_list(doc = "What it includes, as between < and >.", mandatory = True),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
