@@ -111,6 +111,7 @@ TEST(RowBlocks, ABlockOfAnyNumberOfRowsIsOneTileOfEveryProduct) {
     EXPECT_EQ(block_of(attention(2, kSize, length, 64)), 6);
     EXPECT_EQ(block_of(attention(2, kSize, length, 64), Target::parse("x86-64-v4")), 8);
   }
+  EXPECT_EQ(block_of(attention(2, kSize, kSize, 8)), 6) << "eight fit the second product alone";
 }
 
 TEST(RowBlocks, NotWhereNoRowsAreCombined) {
