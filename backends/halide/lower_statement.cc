@@ -113,7 +113,7 @@ class ClampedVectors : public hi::IRMutator {
     Halide::Expr rest = 0;
     const hi::Min* clamp = clamp_in(load->index, &rest);
     if (!can_mask || !hi::is_const_one(load->predicate) || clamp == nullptr) return made;
-    const auto* ramp = without_likely(clamp->a).as<hi::Ramp>();
+    const auto* ramp = hi::unwrap_tags(clamp->a).as<hi::Ramp>();
     const auto* end = clamp->b.as<hi::Broadcast>();
     if (ramp == nullptr || end == nullptr || !hi::is_const_one(ramp->stride)) return made;
     const auto at = [&](const Halide::Expr& index, const Halide::Expr& mask) {
@@ -124,11 +124,6 @@ class ClampedVectors : public hi::IRMutator {
     const Halide::Expr last = min(ramp->base + (lanes - 1), end->value) + rest;
     return hi::Select::make(inside, at(hi::Ramp::make(ramp->base + rest, 1, lanes), inside),
                             hi::Broadcast::make(at(last, hi::const_true()), lanes));
-  }
-
-  static Halide::Expr without_likely(const Halide::Expr& e) {
-    const hi::Call* mark = hi::Call::as_tag(e);
-    return mark != nullptr ? mark->args[0] : e;
   }
 
   // The clamp of an index that is one, or one and what is the same in all lanes.
