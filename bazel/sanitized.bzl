@@ -6,8 +6,8 @@ So the tests' run looks for what only a sanitizer sees, without a run of its own
 repository, generated kernels and OpenMP among it, is not instrumented, or as far as it is compiled here.
 """
 
-# Null pointers that are read through end in the address sanitizer anyway. What only looks whether a pointer is null or
-# aligned stands at each access, and takes a third of the time of compiling: by hand, --config=ubsan has it.
+# The address sanitizer reports a null pointer that is read through. Checks whether a pointer is null or aligned stand at
+# each access, and make compiling slow; --config=ubsan, by hand, has them.
 _FLAGS = {
     "address": [
         "-fsanitize=address,undefined",

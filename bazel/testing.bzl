@@ -39,9 +39,8 @@ def emulsion_cc_test(
       size: as for cc_test.
       needs_host: whether it runs kernels made for Target::host(). Where the test run takes that for a target which
         the machine is not, it is skipped, and says what is missing.
-      precompiled: whether //tests:precompiled stands before its sources, which are then compiled a quarter faster.
-        Only where they are compiled as that is: as sources of //tests with EMULSION_COPTS. g++ warns of others, and
-        reads the header itself.
+      precompiled: whether //tests:precompiled stands before its sources, so that g++ parses less. Only for sources in
+        //tests, which have the flags of that header; with other flags g++ warns, and parses the header again.
       **kwargs: anything else that cc_test takes.
     """
     if needs_host:

@@ -132,7 +132,7 @@ class EntryBuilder {
     Halide::Expr has = call("halide_can_use_target_features", {count, array}) != 0;
     const int zen = zen_generation(target);
     if (zen == 0) return has;
-    // Halide's test ignores the two outside AMD's processors: see backends/runtime/processor.h.
+    // Halide's test ignores Zen's features on other makers' CPUs: backends/runtime/processor.h.
     return has && call("emulsion_zen_generation", {}) >= zen;
   }
 

@@ -55,9 +55,11 @@ struct BlockLoops {
   // none or threads share the blocks.
   Axis storage;
 };
-// Of a run-time number of columns so many are computed at a time, in a block of rows: a line of a
-// cache. The last ones are computed whole, and with more at a time more of them are for nothing.
+
+// How many columns of a block of rows are computed at a time where their number is a run-time size:
+// those of one cache line. The last group is computed whole, so a larger one would waste more.
 int64_t columns_at_a_time(DType dtype);
+
 // Whether a contraction can be computed by blocks of its rows, which its last axis but one says:
 // nothing is packed for it, and what it reads along the columns it reads in one way.
 bool has_blocks_of_rows(const Op& op, const Target& target);
