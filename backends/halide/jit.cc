@@ -73,36 +73,56 @@ JitKernel::JitKernel(const LoopNest& nest, const Target& target, const CompileOp
   compiled_ = std::make_shared<const Compiled>(nest, target, options);
 }
 
-void JitKernel::run(const std::map<std::string, JitBuffer>& given, const SizeValues& known) const {
-  const LoopNest& nest = compiled_->nest;
-  std::map<std::string, JitBuffer> arguments = given;
-  const std::vector<OwnedBuffer> packed =
-      pack_weights(nest, known, &arguments, [&](const Pack& pack, const auto& of_pack) {
-        compiled_->packs.at(pack.packed).run(of_pack, known);
-      });
-  const BoundBuffers bound = bind_buffers(nest, arguments, given, known);
-  check_storage(nest.name, compiled_->storage, bound.sizes);
+struct JitCall::Bound {
+  std::string kernel;
+  std::shared_ptr<const Halide::Internal::JITModule> module;
+  std::vector<OwnedBuffer> packed;
+  std::vector<int32_t> sizes;
+  std::vector<Halide::Runtime::Buffer<>> views;  // of the caller's memory, and of `packed`
+};
+
+void JitCall::run() const {
   ErrorCapture capture;
   Halide::JITUserContext* context = &capture;
-  std::vector<int32_t> size_values;
-  std::vector<Halide::Runtime::Buffer<>> views;  // of the caller's memory
-  size_values.reserve(nest.sizes.size());
-  views.reserve(bound.buffers.size());
   std::vector<const void*> argv = {&context};
-  for (const std::string& size : nest.sizes) {
-    size_values.push_back(static_cast<int32_t>(Extent::size(size).evaluate(bound.sizes)));
-    argv.push_back(&size_values.back());
-  }
-  for (const JitBuffer* buffer : bound.buffers) {
-    const std::vector<int> extents(buffer->shape.rbegin(), buffer->shape.rend());
-    views.emplace_back(halide_type(buffer->dtype), buffer->data, extents);
-    argv.push_back(views.back().raw_buffer());
-  }
-  int code = compiled_->module->argv_function()(argv.data());
+  argv.reserve(1 + bound_->sizes.size() + bound_->views.size());
+  for (const int32_t& size : bound_->sizes) argv.push_back(&size);
+  for (const Halide::Runtime::Buffer<>& view : bound_->views) argv.push_back(view.raw_buffer());
+  const int code = bound_->module->argv_function()(argv.data());
   if (code != 0) {
-    fail("kernel {}: code {}: {}", nest.name, code,
+    fail("kernel {}: code {}: {}", bound_->kernel, code,
          capture.message.empty() ? "no message" : capture.message);
   }
+}
+
+JitCall JitKernel::bind(const std::map<std::string, JitBuffer>& given,
+                        const SizeValues& known) const {
+  const LoopNest& nest = compiled_->nest;
+  auto bound = std::make_shared<JitCall::Bound>();
+  bound->kernel = nest.name;
+  bound->module = compiled_->module;
+  std::map<std::string, JitBuffer> arguments = given;
+  bound->packed = pack_weights(nest, known, &arguments, [&](const Pack& pack, const auto& of_pack) {
+    compiled_->packs.at(pack.packed).run(of_pack, known);
+  });
+  const BoundBuffers buffers = bind_buffers(nest, arguments, given, known);
+  check_storage(nest.name, compiled_->storage, buffers.sizes);
+  for (const std::string& size : nest.sizes) {
+    const int64_t value = Extent::size(size).evaluate(buffers.sizes);
+    bound->sizes.push_back(static_cast<int32_t>(value));
+  }
+  for (const JitBuffer* buffer : buffers.buffers) {
+    const std::vector<int> extents(buffer->shape.rbegin(), buffer->shape.rend());
+    bound->views.emplace_back(halide_type(buffer->dtype), buffer->data, extents);
+  }
+  JitCall call;
+  call.bound_ = std::move(bound);
+  return call;
+}
+
+void JitKernel::run(const std::map<std::string, JitBuffer>& arguments,
+                    const SizeValues& known) const {
+  bind(arguments, known).run();
 }
 
 }  // namespace emulsion

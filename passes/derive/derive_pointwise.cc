@@ -168,28 +168,6 @@ bool wakes_threads(const Op& op, const Target& target) {
   return target.cores > 1 && (!points || *points >= kPointsForThreads);
 }
 
-size_t count_shared(const std::vector<Axis>& loops, const Target& target) {
-  Extent extent = 1;
-  size_t count = 0;
-  for (const Axis& loop : loops) {
-    const bool is_known = extent.is_constant() && loop.extent().is_constant();
-    if (count > 0 && extent != Extent(1) &&
-        (!is_known || extent.constant_term() >= int64_t{8} * target.cores)) {
-      break;
-    }
-    extent = extent * loop.extent();
-    ++count;
-  }
-  return extent == Extent(1) ? 0 : count;
-}
-
-Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSchedule* stage) {
-  std::vector<Axis> fused;
-  for (size_t i = 1; i < count; ++i) fused.emplace_back(fresh_axis(op, "rows" + std::to_string(i)));
-  loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(count), loops.end());
-  return fuse_rows(*stage, loops, fused);
-}
-
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   if (op.axes.empty()) return;
   StageSchedule& stage = (*schedule)[op.name];
@@ -226,7 +204,11 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
       loops.push_back(op.axes[loops.size()]);
     }
     count = count_shared(loops, target);
-    if (count > 0) shared = fuse_leading(op, loops, count, &stage);
+    if (count > 0) {
+      const bool is_cut = across || borders_of(loops[count - 1]) > 0;
+      const auto points = is_cut ? std::nullopt : element_count(op.shape);
+      shared = share_loops(op, loops, count, points, target, &stage).tasks;
+    }
   }
   for (size_t i = count > 1 ? count : 0; i < rows && !across; ++i) {
     if (borders_of(op.axes[i]) > 0) cut.push_back(op.axes[i]);

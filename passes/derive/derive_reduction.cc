@@ -96,6 +96,19 @@ int64_t sums_at_a_time(int64_t extent, int64_t lanes, bool is_long) {
   return width;
 }
 
+// The loops of a small window, 2 x 2 of a pooling, take as long as what is in them.
+void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage) {
+  constexpr int64_t kMost = 16;
+  int64_t steps = std::max<int64_t>(vectors, 1);
+  for (const Axis& axis : sums.reduction_axes) {
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(kMost + 1));
+  }
+  if (steps < 1 || steps > kMost) return;
+  for (size_t i = sums.reduction_axes.size(); i-- > 0;) {
+    if (sums.reduction_axes[i].extent() != Extent(1)) stage->unroll(sums.reduction_axes[i]);
+  }
+}
+
 // Along the last axis, acc in one or more vectors, the reduction loops around nothing else:
 //   for rows: for tile: alloc acc: [start value]; for k: acc += ...; y = acc
 Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_rows,
@@ -127,6 +140,7 @@ Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_row
     accumulate.vectorize(last, lanes);
     accumulate.unroll(last);
   }
+  unroll_short_windows(sums, width / lanes, &accumulate);
   return outer;
 }
 
@@ -176,9 +190,10 @@ std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, co
   const std::vector<Axis> loops(result.axes.begin(),
                                 result.axes.begin() + static_cast<std::ptrdiff_t>(rows));
   if (const size_t count = count_shared(loops, target); count > 0) {
-    const Axis tasks = fuse_leading(result, loops, count, stage);
-    parallel_from(*stage, tasks, work_of(sums), kReducedForThreads);
-    return count == rows ? std::optional(tasks) : std::nullopt;
+    const RowTasks shared =
+        share_loops(result, loops, count, element_count(work_of(sums)), target, stage);
+    parallel_from(*stage, shared.tasks, work_of(sums), kReducedForThreads);
+    return count == rows ? std::optional(shared.last) : std::nullopt;
   }
   if (last && result.axes[rows].extent() != Extent(1)) {
     parallel_from(*stage, *last, work_of(sums), kReducedForThreads);

@@ -126,9 +126,10 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   Axis row = loops.back();
   if (in_blocks) stage.compute_at(blocks->reader, blocks->block);
   if (shared > 0) {
-    const Axis tasks = fuse_leading(reader, loops, shared, &stage);
-    parallel_from(stage, tasks, most_points(group), points_for_threads(group));
-    if (shared == loops.size()) row = tasks;
+    const std::vector<Extent> points = most_points(group);
+    const RowTasks made = share_loops(reader, loops, shared, element_count(points), target, &stage);
+    parallel_from(stage, made.tasks, points, points_for_threads(group));
+    if (shared == loops.size()) row = made.last;
   }
   place_sums(*group.reader, group.rows, row, lanes, schedule);
   for (const RowGroup::Producer& producer : group.producers) {

@@ -129,6 +129,16 @@ size_t count_shared(const std::vector<Axis>& loops, const Target& target);
 // That one loop, of the first `count` of them.
 Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSchedule* stage);
 
+// The same of loops with little in them, where `points`, all of them together, are known: several
+// steps of the last loop are one task, since a task is called by its address. Only as many as leave
+// no rest, and as leave tasks for all threads.
+struct RowTasks {
+  Axis tasks;  // what the threads share
+  Axis last;   // what the last of the loops has become
+};
+RowTasks share_loops(const Op& op, std::vector<Axis> loops, size_t count,
+                     std::optional<int64_t> points, const Target& target, StageSchedule* stage);
+
 // A chain of operations whose rows slide (window_chains.h):
 //   parallel strip: alloc windows: for row: the producers' new rows; the reader's row
 void derive_windows(const WindowChain& chain, const Target& target, Schedule* schedule);
@@ -152,7 +162,7 @@ bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced
 bool wakes_threads_to_sum(const Op& op, const Target& target);
 // Where it is, threads share the loops of `result` over `sums`. `rows`: how many of the first axes
 // may be shared out; `last`: the loop that stands for the one behind them, if that may be too.
-// Returns the loop that the first axes have become, where all of them are shared.
+// Returns the innermost loop that the first axes have become, where all of them are shared.
 std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, const Target& target,
                                const std::optional<Axis>& last, StageSchedule* stage);
 // Whether all sums along the last axis are in registers at a time.

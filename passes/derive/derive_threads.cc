@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/expr.h"
@@ -18,6 +20,23 @@ Expr product_of(const std::vector<Expr>& sizes) {
   Expr product = min(sizes[0], int_constant(most));
   for (size_t i = 1; i < sizes.size(); ++i) product = product * min(sizes[i], int_constant(most));
   return product;
+}
+
+constexpr int64_t kTasksForCore = 8;
+
+// Steps of the last shared loop that are one task: some microseconds of work, which a call by
+// address is little of.
+int64_t steps_of_task(const std::vector<Axis>& loops, size_t count, int64_t points,
+                      const Target& target) {
+  constexpr int64_t kPointsOfTask = 16384;
+  int64_t all = 1;
+  for (size_t i = 0; i < count; ++i) all *= loops[i].extent().constant_term();
+  if (all == 0) return 1;
+  const int64_t extent = loops[count - 1].extent().constant_term();
+  const int64_t most = kPointsOfTask / std::max<int64_t>(points / all, 1);
+  int64_t steps = std::min({extent, most, all / (kTasksForCore * target.cores)});
+  while (steps > 1 && extent % steps != 0) --steps;
+  return std::max<int64_t>(steps, 1);
 }
 
 }  // namespace
@@ -47,6 +66,42 @@ void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Ext
   const std::optional<Expr> condition = reaches(extents, least);
   if (!condition) return;
   (condition->defined() ? stage.specialize(*condition) : stage).parallel(loop);
+}
+
+size_t count_shared(const std::vector<Axis>& loops, const Target& target) {
+  Extent extent = 1;
+  size_t count = 0;
+  for (const Axis& loop : loops) {
+    const bool is_known = extent.is_constant() && loop.extent().is_constant();
+    if (count > 0 && extent != Extent(1) &&
+        (!is_known || extent.constant_term() >= kTasksForCore * target.cores)) {
+      break;
+    }
+    extent = extent * loop.extent();
+    ++count;
+  }
+  return extent == Extent(1) ? 0 : count;
+}
+
+Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSchedule* stage) {
+  std::vector<Axis> fused;
+  for (size_t i = 1; i < count; ++i) fused.emplace_back(fresh_axis(op, "rows" + std::to_string(i)));
+  loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(count), loops.end());
+  return fuse_rows(*stage, loops, fused);
+}
+
+RowTasks share_loops(const Op& op, std::vector<Axis> loops, size_t count,
+                     std::optional<int64_t> points, const Target& target, StageSchedule* stage) {
+  const Axis last = loops[count - 1];
+  const int64_t steps = points ? steps_of_task(loops, count, *points, target) : 1;
+  if (steps == 1) {
+    const Axis tasks = fuse_leading(op, std::move(loops), count, stage);
+    return {tasks, tasks};
+  }
+  const Axis block(fresh_axis(op, "block"), last.extent().constant_term() / steps);
+  stage->split(last, block, last, steps);
+  loops[count - 1] = block;
+  return {fuse_leading(op, std::move(loops), count, stage), last};
 }
 
 }  // namespace emulsion

@@ -38,7 +38,7 @@ TEST(DeriveChoices, JoinedColumnsAreCopiedInVectors) {
   for (const char* level : kLevels) {
     const Lowered lowered = run_pipeline(Graph(joined({700, 300}, 1, 256)), target_of(level, 2));
     const std::string schedule = to_string(lowered.schedule), nest = to_string(lowered.nest);
-    EXPECT_TRUE(has(schedule, "y.partition(i1)\ny.parallel(i0)\n")) << schedule;
+    EXPECT_TRUE(has(schedule, "y.partition(i1)\ny.parallel(block)\n")) << schedule;
     EXPECT_TRUE(has(nest, "store y[i0, i1] = x0[i0, i1]")) << nest;
     EXPECT_TRUE(has(nest, "store y[i0, i1] = x1[i0, i1 - 700]")) << nest;
   }

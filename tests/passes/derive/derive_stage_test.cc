@@ -261,7 +261,7 @@ TEST(DerivePointwise, ThreadsShareRowsOfPixels) {
   const Graph graph(relu(input("picture", f32, {512, 640, 3}), "y"));
   Schedule schedule(graph);
   derive_pointwise(*graph.outputs()[0], target, &schedule);
-  EXPECT_EQ(schedule["y"].directives().back().axes, std::vector<std::string>{"i0"});
+  EXPECT_EQ(schedule["y"].directives().back().axes, std::vector<std::string>{"block"});
   EXPECT_EQ(schedule["y"].directives().back().kind, DirectiveKind::parallel);
 }
 
