@@ -304,52 +304,6 @@ TEST(Jit, OneKernelServesManyThreads) {
   }
 }
 
-// x is read anew in each run; w is packed when the call is bound.
-TEST(JitCall, ReadsItsMemoryInEachRunAndPacksOnce) {
-  Linear linear;
-  TensorValues values = linear.arguments(1);
-  TensorValue y = zeros(f32, {1, 20});
-  std::map<std::string, JitBuffer> buffers = {{"y", {f32, y.shape, y.bytes.data()}}};
-  for (auto& [name, value] : values) buffers[name] = {value.dtype, value.shape, value.bytes.data()};
-  const JitCall call = JitKernel(linear.nest).bind(buffers);  // outlives its kernel
-  for (float x0 : {1.0F, 3.0F}) {
-    values["x"].data<float>()[0] = x0;
-    call.run();
-    EXPECT_EQ(first_difference(interpret_graph(linear.graph, values).at("y"), y), std::nullopt);
-  }
-  const TensorValue before = y;
-  for (int j = 0; j < 40; ++j) values["w"].data<float>()[j] += 1;
-  call.run();
-  EXPECT_EQ(first_difference(before, y), std::nullopt);
-}
-
-TEST(JitCall, TakesSizesOnce) {
-  const Axis i("i", 6), k("k", Extent::size("B"));
-  const Graph graph(compute("y", {i}, sum(k, input("x", f32, {6})(i))));
-  const JitKernel kernel(lower(graph, Schedule(graph)));
-  std::vector<float> x(6, 2), y(6);
-  const std::map<std::string, JitBuffer> buffers = {{"x", {f32, {6}, x.data()}},
-                                                    {"y", {f32, {6}, y.data()}}};
-  const JitCall three = kernel.bind(buffers, {{"B", 3}}), none = kernel.bind(buffers, {{"B", 0}});
-  three.run();
-  EXPECT_EQ(y, std::vector<float>(6, 6));
-  none.run();
-  EXPECT_EQ(y, std::vector<float>(6, 0));
-  three.run();
-  EXPECT_EQ(y, std::vector<float>(6, 6));
-}
-
-TEST(JitCall, IsRefusedBeforeItRuns) {
-  Linear linear;
-  EXPECT_ERROR(JitKernel(linear.nest).bind({}), "argument x: expected one, got none");
-  const Axis i("i", 6), k("k", Extent::size("B"));
-  const Graph graph(compute("y", {i}, sum(k, input("x", f32, {6})(i))));
-  std::vector<float> x(6), y(6);
-  EXPECT_ERROR(JitKernel(lower(graph, Schedule(graph)))
-                   .bind({{"x", {f32, {6}, x.data()}}, {"y", {f32, {6}, y.data()}}}),
-               "run-time size B: expected a value, got none");
-}
-
 TEST(Jit, NarrowerTargetsGiveTheSameWholeNumbers) {
   Linear linear;
   TensorValues arguments = linear.arguments(2);
