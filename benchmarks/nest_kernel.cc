@@ -65,7 +65,7 @@ Call kernel_call(const LoopNest& nest, const Values& values) {
     TensorValue& value = values->by_name.at(argument->name);
     buffers[argument->name] = {value.dtype, value.shape, value.bytes.data()};
   }
-  return [call = JitKernel(nest).bind(buffers), values] { call.run(); };
+  return [call = JitKernel(nest).bind(buffers), values] { call(); };
 }
 
 void add(Comparison one, const Values& values, std::vector<Comparison>* all) {

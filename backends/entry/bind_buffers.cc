@@ -24,13 +24,13 @@ int64_t bytes_of(const std::string& name, const JitBuffer& buffer) {
   return bytes;
 }
 
-void check_data(const LoopNest& nest, const std::vector<const JitBuffer*>& buffers,
+void check_data(const LoopNest& nest, const std::vector<JitBuffer>& buffers,
                 const std::map<std::string, JitBuffer>& given) {
   const std::vector<const Buffer*> arguments = nest.arguments();
   const auto first = [](const JitBuffer& b) { return reinterpret_cast<uintptr_t>(b.data); };
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& name = arguments[i]->name;
-    const JitBuffer& buffer = *buffers[i];
+    const JitBuffer& buffer = buffers[i];
     const int64_t bytes = bytes_of(name, buffer);
     if (bytes > 0 && buffer.data == nullptr) {
       fail("argument {}: expected data, got a null pointer", name);
@@ -55,26 +55,21 @@ std::string packing(const LoopNest& nest, const Buffer& declared) {
                      pack->weight, pack->packed);
 }
 
-}  // namespace
-
-OwnedBuffer make_buffer(const Buffer& declared, const SizeValues& sizes) {
-  OwnedBuffer made{{declared.dtype, {}, nullptr}, {}};
-  for (const Extent& extent : declared.shape) made.buffer.shape.push_back(extent.evaluate(sizes));
-  made.memory.resize(static_cast<size_t>(bytes_of(declared.name, made.buffer) / 8 + 1));
-  made.buffer.data = made.memory.data();
-  return made;
-}
-
-std::vector<OwnedBuffer> pack_weights(
+// Packs the weights that are given unpacked. `arguments` have what they are packed to in their
+// place, in the memory that is returned.
+std::vector<std::vector<uint64_t>> pack_weights(
     const LoopNest& nest, const SizeValues& sizes, std::map<std::string, JitBuffer>* arguments,
     const std::function<void(const Pack& pack, const std::map<std::string, JitBuffer>& of_pack)>&
         run) {
-  std::vector<OwnedBuffer> memory;
+  std::vector<std::vector<uint64_t>> memory;
   for (const Pack& pack : nest.packs) {
     const auto unpacked = arguments->find(pack.weight);
     if (arguments->count(pack.packed) || unpacked == arguments->end()) continue;
-    const JitBuffer packed =
-        memory.emplace_back(make_buffer(nest.buffer(pack.packed), sizes)).buffer;
+    const Buffer& declared = nest.buffer(pack.packed);
+    JitBuffer packed{declared.dtype, {}, nullptr};
+    for (const Extent& extent : declared.shape) packed.shape.push_back(extent.evaluate(sizes));
+    memory.emplace_back(static_cast<size_t>(bytes_of(declared.name, packed) / 8 + 1));
+    packed.data = memory.back().data();
     run(pack, {{pack.weight, unpacked->second}, {pack.packed, packed}});
     arguments->erase(unpacked);
     arguments->emplace(pack.packed, packed);
@@ -82,9 +77,15 @@ std::vector<OwnedBuffer> pack_weights(
   return memory;
 }
 
-BoundBuffers bind_buffers(const LoopNest& nest, const std::map<std::string, JitBuffer>& arguments,
-                          const std::map<std::string, JitBuffer>& given, const SizeValues& known) {
+}  // namespace
+
+BoundBuffers bind_buffers(
+    const LoopNest& nest, const std::map<std::string, JitBuffer>& given, const SizeValues& known,
+    const std::function<void(const Pack& pack, const std::map<std::string, JitBuffer>& of_pack)>&
+        pack) {
   BoundBuffers bound;
+  std::map<std::string, JitBuffer> arguments = given;
+  bound.packed = pack_weights(nest, known, &arguments, pack);
   std::vector<std::pair<std::string, Shape>> shapes;
   std::vector<std::vector<int64_t>> actual;
   std::set<std::string> declared_names;
@@ -104,7 +105,7 @@ BoundBuffers bind_buffers(const LoopNest& nest, const std::map<std::string, JitB
     }
     shapes.emplace_back(declared->name, declared->shape);
     actual.push_back(found->second.shape);
-    bound.buffers.push_back(&found->second);
+    bound.buffers.push_back(found->second);
     declared_names.insert(declared->name);
   }
   for (const auto& [name, buffer] : arguments) {
@@ -113,6 +114,10 @@ BoundBuffers bind_buffers(const LoopNest& nest, const std::map<std::string, JitB
   }
   bound.sizes = bind_sizes(shapes, actual, known);
   check_data(nest, bound.buffers, given);
+  for (const std::string& size : nest.sizes) {
+    const int64_t value = Extent::size(size).evaluate(bound.sizes);
+    bound.size_values.push_back(static_cast<int32_t>(value));
+  }
   return bound;
 }
 

@@ -23,30 +23,22 @@ struct JitBuffer {
   void* data = nullptr;
 };
 
-// A buffer with memory of its own.
-struct OwnedBuffer {
-  JitBuffer buffer;
-  std::vector<uint64_t> memory;
-};
-// Of what a nest declares. Error: a size that is not among them; 2^31 bytes or more.
-OwnedBuffer make_buffer(const Buffer& declared, const SizeValues& sizes);
-
-// Packs the weights that are given unpacked: `run` calls the kernel of a pack. `arguments` have
-// what they are packed to in their place, in the memory that is returned.
-std::vector<OwnedBuffer> pack_weights(
-    const LoopNest& nest, const SizeValues& sizes, std::map<std::string, JitBuffer>* arguments,
-    const std::function<void(const Pack& pack, const std::map<std::string, JitBuffer>& of_pack)>&
-        run);
-
+// What a kernel is called with.
 struct BoundBuffers {
   SizeValues sizes;
-  std::vector<const JitBuffer*> buffers;  // of the nest's arguments, in order
+  std::vector<int32_t> size_values;           // of the nest's sizes, in order
+  std::vector<JitBuffer> buffers;             // of the nest's arguments, in order
+  std::vector<std::vector<uint64_t>> packed;  // memory of weights that were packed here
 };
-// `arguments` are the kernel's, and must outlive the result; `given` the caller's, where a weight
-// may still be unpacked. `known`: sizes that no shape gives, and a check of those that one does.
-// Error: arguments that do not fit, named; an output that shares memory with another argument.
-BoundBuffers bind_buffers(const LoopNest& nest, const std::map<std::string, JitBuffer>& arguments,
-                          const std::map<std::string, JitBuffer>& given, const SizeValues& known);
+// `arguments` holds every input, weight and output by name. A weight that the nest packs may be
+// given unpacked; then `pack` calls the kernel of its pack. `known`: sizes that no shape gives, and
+// a check of those that one does. Error: arguments that do not fit, named; an output that shares
+// memory with another argument.
+BoundBuffers bind_buffers(
+    const LoopNest& nest, const std::map<std::string, JitBuffer>& arguments,
+    const SizeValues& known,
+    const std::function<void(const Pack& pack, const std::map<std::string, JitBuffer>& of_pack)>&
+        pack);
 
 }  // namespace emulsion
 

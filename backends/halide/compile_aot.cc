@@ -103,7 +103,6 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
     LibraryCompiler library(name, targets, options, &files);
     const auto add = [&](const std::string& function, const auto& nest_of) {
       std::vector<const LoopNest*> functions;
-      functions.reserve(nests.size());
       for (const LoopNest& nest : nests) functions.push_back(nest_of(nest));
       library.add(functions, function);
     };
@@ -120,11 +119,6 @@ void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
 void compile_aot(const LoopNest& nest, const std::string& name, const std::vector<Target>& targets,
                  const std::string& directory, const CompileOptions& options) {
   compile_aot(std::vector<LoopNest>(targets.size(), nest), name, targets, directory, options);
-}
-
-void compile_aot(const LoopNest& nest, const std::string& name, const Target& target,
-                 const std::string& directory, const CompileOptions& options) {
-  compile_aot(nest, name, std::vector<Target>{target}, directory, options);
 }
 
 void write_code(const std::vector<LoopNest>& nests, const std::string& name,

@@ -23,19 +23,20 @@
 
 namespace emulsion {
 
-// One library for several targets; the first whose instruction sets the processor has is run. The
+// One library for several targets; the first whose instruction sets the processor has is run. A
+// nest for each target, since a schedule is made for one: nests[i] is what targets[i] runs. The
 // files appear when everything has been compiled; what was there before stays when something fails.
 // Error: a name that is no C identifier or that a function of the library has already, no target, a
-// target twice, a directory that cannot be written.
-void compile_aot(const LoopNest& nest, const std::string& name, const std::vector<Target>& targets,
-                 const std::string& directory, const CompileOptions& options = {});
-void compile_aot(const LoopNest& nest, const std::string& name, const Target& target,
-                 const std::string& directory, const CompileOptions& options = {});
-// A nest for each target, since a schedule is made for one: nests[i] is what targets[i] runs.
-// Error, besides: nests that differ in their arguments or packs.
+// target twice, a directory that cannot be written, nests that differ in their arguments or packs.
 void compile_aot(const std::vector<LoopNest>& nests, const std::string& name,
                  const std::vector<Target>& targets, const std::string& directory,
                  const CompileOptions& options = {});
+void compile_aot(const LoopNest& nest, const std::string& name, const std::vector<Target>& targets,
+                 const std::string& directory, const CompileOptions& options = {});
+inline void compile_aot(const LoopNest& nest, const std::string& name, const Target& target,
+                        const std::string& directory, const CompileOptions& options = {}) {
+  compile_aot(nest, name, std::vector<Target>{target}, directory, options);
+}
 
 // What is compiled, to be read: for each target what Halide's code generator is given, as text, and
 // the assembly that LLVM makes of it. NAME.stmt.txt and NAME.s for the first target,

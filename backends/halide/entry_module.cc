@@ -128,23 +128,21 @@ class EntryBuilder {
     const std::vector<Halide::Expr> values(words.begin(), words.end());
     Halide::Expr array =
         Call::make(Halide::type_of<uint64_t*>(), Call::make_struct, values, Call::Intrinsic);
-    Halide::Expr count = static_cast<int32_t>(words.size());
-    Halide::Expr has = call("halide_can_use_target_features", {count, array}) != 0;
+    const auto count = static_cast<int32_t>(words.size());
+    const Halide::Expr has = call("halide_can_use_target_features", {count, array}) != 0;
     const int zen = zen_generation(target);
-    if (zen == 0) return has;
     // Halide's test ignores Zen's features on other makers' CPUs: backends/runtime/processor.h.
-    return has && call("emulsion_zen_generation", {}) >= zen;
+    return zen == 0 ? has : has && call("emulsion_zen_generation", {}) >= zen;
   }
 
   hi::Stmt dispatch() const {
-    std::string legal;
+    std::vector<std::string> legal;
     for (const TargetBody& body : entry_.bodies) {
-      legal +=
-          fmt::format("{}{}", legal.empty() ? "" : " or ", fmt::join(body.target.features, "-"));
+      legal.push_back(fmt::format("{}", fmt::join(body.target.features, "-")));
     }
-    Halide::Expr refusal = call("halide_error_requirement_failed",
-                                {Halide::Expr("the processor has " + legal), entry_.name});
-    hi::Stmt otherwise = returning_code_of("refused", refusal);
+    const std::string wanted = fmt::format("the processor has {}", fmt::join(legal, " or "));
+    hi::Stmt otherwise = returning_code_of(
+        "refused", call("halide_error_requirement_failed", {wanted, entry_.name}));
     for (size_t i = entry_.bodies.size(); i-- > 0;) {
       Halide::Expr condition = can_run(entry_.bodies[i].target);
       const hi::Stmt body = call_body(entry_.bodies[i]);

@@ -1,9 +1,11 @@
 #include "backends/halide/jit.h"
 
 #include <mutex>
+#include <utility>
 
 #include "Halide.h"
 #include "backends/entry/check_cpu_limits.h"
+#include "backends/entry/loop_chunks.h"
 #include "backends/entry/storage_needs.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/lower_statement.h"
@@ -13,41 +15,46 @@
 namespace emulsion {
 namespace {
 
-// What Halide hands back to us when generated code reports an error, on whatever thread that is.
-struct ErrorCapture : Halide::JITUserContext {
+using Halide::Internal::JITModule, Halide::Internal::JITSharedRuntime;
+
+// What a run asks of this process: threads, and to be told of errors, on whatever thread they are.
+struct RunContext : Halide::JITUserContext {
   std::mutex mutex;
   std::string message;
+  decltype(Halide::JITHandlers::custom_do_par_for) share;  // Halide's pool, or what replaces it
 
-  ErrorCapture() {
-    Halide::JITHandlers handlers;
-    handlers.custom_error = [](Halide::JITUserContext* context, const char* text) {
-      auto* capture = static_cast<ErrorCapture*>(context);
-      std::lock_guard<std::mutex> lock(capture->mutex);
-      if (capture->message.empty()) capture->message = text;
+  RunContext() {
+    Halide::JITHandlers wanted;
+    wanted.custom_error = [](Halide::JITUserContext* context, const char* text) {
+      auto* run = static_cast<RunContext*>(context);
+      std::lock_guard<std::mutex> lock(run->mutex);
+      if (run->message.empty()) run->message = text;
     };
-    handlers.custom_print = [](Halide::JITUserContext*, const char*) {};
-    Halide::Internal::JITSharedRuntime::populate_jit_handlers(this, handlers);
+    wanted.custom_print = [](Halide::JITUserContext*, const char*) {};
+    JITSharedRuntime::populate_jit_handlers(this, wanted);
+    // The pool takes its lock for each step, which is as long as a short row.
+    share = std::exchange(handlers.custom_do_par_for, [](auto* context, auto* task, auto... loop) {
+      return share_chunks(context, task, loop..., JITSharedRuntime::get_num_threads(),
+                          static_cast<RunContext*>(context)->share);
+    });
   }
 };
 
-std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
-                                                           const Target& target,
-                                                           const CompileOptions& options) {
+std::shared_ptr<const JITModule> compile(const LoopNest& nest, const Target& target,
+                                         const CompileOptions& options) {
   check_cpu_limits(nest, code_limits(target));
   // Taken down under the same lock as it is made.
-  std::shared_ptr<Halide::Internal::JITModule> result(
-      new Halide::Internal::JITModule(), [](Halide::Internal::JITModule* module) {
-        call_halide("releasing a kernel", [&] { delete module; });
-      });
+  std::shared_ptr<JITModule> result(new JITModule(), [](JITModule* module) {
+    call_halide("releasing a kernel", [&] { delete module; });
+  });
   call_halide("compiling " + nest.name, [&] {
     Halide::Target jit_target = kernel_target(target)
                                     .with_feature(Halide::Target::JIT)
                                     .with_feature(Halide::Target::UserContext);
-    // Not the user's name: that may be a function of the C library.
-    constexpr const char* kFunction = "emulsion_jit_kernel";
+    constexpr const char* kFunction = "emulsion_jit_kernel";  // not a function of the C library
     Halide::Module module =
         kernel_module(nest, kFunction, jit_target, Halide::LinkageType::ExternalPlusArgv, options);
-    *result = Halide::Internal::JITModule(module, module.get_function_by_name(kFunction));
+    *result = JITModule(module, module.get_function_by_name(kFunction));
   });
   return result;
 }
@@ -57,7 +64,7 @@ std::shared_ptr<const Halide::Internal::JITModule> compile(const LoopNest& nest,
 struct JitKernel::Compiled {
   LoopNest nest;
   std::vector<StorageNeed> storage;
-  std::shared_ptr<const Halide::Internal::JITModule> module;
+  std::shared_ptr<const JITModule> module;
   std::map<std::string, JitKernel> packs;  // by packed name
 
   Compiled(const LoopNest& source, const Target& target, const CompileOptions& options)
@@ -73,56 +80,29 @@ JitKernel::JitKernel(const LoopNest& nest, const Target& target, const CompileOp
   compiled_ = std::make_shared<const Compiled>(nest, target, options);
 }
 
-struct JitCall::Bound {
-  std::string kernel;
-  std::shared_ptr<const Halide::Internal::JITModule> module;
-  std::vector<OwnedBuffer> packed;
-  std::vector<int32_t> sizes;
-  std::vector<Halide::Runtime::Buffer<>> views;  // of the caller's memory, and of `packed`
-};
-
-void JitCall::run() const {
-  ErrorCapture capture;
-  Halide::JITUserContext* context = &capture;
-  std::vector<const void*> argv = {&context};
-  argv.reserve(1 + bound_->sizes.size() + bound_->views.size());
-  for (const int32_t& size : bound_->sizes) argv.push_back(&size);
-  for (const Halide::Runtime::Buffer<>& view : bound_->views) argv.push_back(view.raw_buffer());
-  const int code = bound_->module->argv_function()(argv.data());
-  if (code != 0) {
-    fail("kernel {}: code {}: {}", bound_->kernel, code,
-         capture.message.empty() ? "no message" : capture.message);
+std::function<void()> JitKernel::bind(const std::map<std::string, JitBuffer>& arguments,
+                                      const SizeValues& known) const {
+  const auto bound = std::make_shared<const BoundBuffers>(
+      bind_buffers(compiled_->nest, arguments, known, [&](const Pack& pack, const auto& of_pack) {
+        compiled_->packs.at(pack.packed).run(of_pack, known);
+      }));
+  check_storage(compiled_->nest.name, compiled_->storage, bound->sizes);
+  std::vector<Halide::Runtime::Buffer<>> views;
+  for (const JitBuffer& buffer : bound->buffers) {
+    const std::vector<int> extents(buffer.shape.rbegin(), buffer.shape.rend());
+    views.emplace_back(halide_type(buffer.dtype), buffer.data, extents);
   }
-}
-
-JitCall JitKernel::bind(const std::map<std::string, JitBuffer>& given,
-                        const SizeValues& known) const {
-  const LoopNest& nest = compiled_->nest;
-  auto bound = std::make_shared<JitCall::Bound>();
-  bound->kernel = nest.name;
-  bound->module = compiled_->module;
-  std::map<std::string, JitBuffer> arguments = given;
-  bound->packed = pack_weights(nest, known, &arguments, [&](const Pack& pack, const auto& of_pack) {
-    compiled_->packs.at(pack.packed).run(of_pack, known);
-  });
-  const BoundBuffers buffers = bind_buffers(nest, arguments, given, known);
-  check_storage(nest.name, compiled_->storage, buffers.sizes);
-  for (const std::string& size : nest.sizes) {
-    const int64_t value = Extent::size(size).evaluate(buffers.sizes);
-    bound->sizes.push_back(static_cast<int32_t>(value));
-  }
-  for (const JitBuffer* buffer : buffers.buffers) {
-    const std::vector<int> extents(buffer->shape.rbegin(), buffer->shape.rend());
-    bound->views.emplace_back(halide_type(buffer->dtype), buffer->data, extents);
-  }
-  JitCall call;
-  call.bound_ = std::move(bound);
-  return call;
-}
-
-void JitKernel::run(const std::map<std::string, JitBuffer>& arguments,
-                    const SizeValues& known) const {
-  bind(arguments, known).run();
+  return [compiled = compiled_, bound, views] {
+    RunContext run;
+    Halide::JITUserContext* context = &run;
+    std::vector<const void*> argv = {&context};
+    for (const int32_t& size : bound->size_values) argv.push_back(&size);
+    for (const Halide::Runtime::Buffer<>& view : views) argv.push_back(view.raw_buffer());
+    const int code = compiled->module->argv_function()(argv.data());
+    if (code == 0) return;
+    fail("kernel {}: code {}: {}", compiled->nest.name, code,
+         run.message.empty() ? "no message" : run.message);
+  };
 }
 
 }  // namespace emulsion

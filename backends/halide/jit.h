@@ -2,11 +2,10 @@
 #define EMULSION_BACKENDS_HALIDE_JIT_H_
 
 // Compiles a nest into this process and runs it: for tests, and for whoever builds kernels while an
-// application runs. Parallel loops run on Halide's own pool of threads, not on OpenMP's.
-//
-// A JitKernel may be run from several threads at once, and so may a JitCall, as far as its memory
-// allows. Compiling waits for other compilations.
+// application runs. Parallel loops run on Halide's own pool of threads, not on OpenMP's. A
+// JitKernel may be run from several threads at once. Compiling waits for other compilations.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,19 +18,6 @@
 
 namespace emulsion {
 
-// A kernel and its arguments, checked and packed once: a run of a small kernel takes as long as
-// that kernel.
-class JitCall {
- public:
-  // Error: memory that ran out.
-  void run() const;
-
- private:
-  friend class JitKernel;
-  struct Bound;
-  std::shared_ptr<const Bound> bound_;
-};
-
 class JitKernel {
  public:
   // Error: a target that this machine is not.
@@ -43,12 +29,14 @@ class JitKernel {
   // packed name. `known`: sizes that no shape gives, and a check of those that one does. Error:
   // arguments that do not fit, named; an output that shares memory with another argument; storage
   // that is too large for these sizes; memory that ran out.
-  void run(const std::map<std::string, JitBuffer>& arguments, const SizeValues& known = {}) const;
+  void run(const std::map<std::string, JitBuffer>& arguments, const SizeValues& known = {}) const {
+    bind(arguments, known)();
+  }
 
-  // The same arguments for many runs, in memory that outlives them. A weight is packed here: when
-  // its values change, bind it again. Errors as for run().
-  JitCall bind(const std::map<std::string, JitBuffer>& arguments,
-               const SizeValues& known = {}) const;
+  // The same arguments for many runs, checked and packed once, in memory that outlives them: a run
+  // of a small kernel then takes as long as the kernel. Errors as above.
+  std::function<void()> bind(const std::map<std::string, JitBuffer>& arguments,
+                             const SizeValues& known = {}) const;
 
  private:
   struct Compiled;

@@ -60,6 +60,7 @@ struct ParallelLoop {
   unsigned float_control = _mm_getcsr();  // the caller's
   int range_count = 0;
   Range ranges[kMaxRanges];
+  int64_t step = 1;          // so many iterations are taken from a range at a time
   std::atomic<int> code{0};  // of the first iteration that failed
   ErrorMessage message;      // of the same; written once, by whoever set `code`
 };
@@ -111,9 +112,12 @@ void work_as(int thread, ParallelLoop& loop) {
   for (int visited = 0; visited < loop.range_count; ++visited) {
     Range& range = loop.ranges[(thread + visited) % loop.range_count];
     while (loop.code.load(std::memory_order_relaxed) == 0) {
-      const int64_t index = range.next.fetch_add(1, std::memory_order_relaxed);
-      if (index >= range.end) break;
-      const int code = run_iteration(loop.user_context, loop.task, index, loop.closure);
+      const int64_t first = range.next.fetch_add(loop.step, std::memory_order_relaxed);
+      if (first >= range.end) break;
+      int code = 0;
+      for (int64_t i = first; code == 0 && i < std::min(first + loop.step, range.end); ++i) {
+        code = run_iteration(loop.user_context, loop.task, i, loop.closure);
+      }
       if (code == 0) continue;
       int none = 0;
       if (loop.code.compare_exchange_strong(none, code)) loop.message = thread_state().message;
@@ -230,6 +234,9 @@ int halide_do_par_for(void* user_context, halide_task_t task, int min, int size,
   loop.task = task;
   loop.closure = closure;
   loop.range_count = std::min(threads, runtime::ParallelLoop::kMaxRanges);
+  // The rest of a range that another thread takes is small, and an iteration costs no lock.
+  constexpr int64_t kStepsOfRange = 64;
+  loop.step = std::max<int64_t>(size / (loop.range_count * kStepsOfRange), 1);
   for (int i = 0; i < loop.range_count; ++i) {
     loop.ranges[i].next = min + int64_t{size} * i / loop.range_count;
     loop.ranges[i].end = min + int64_t{size} * (i + 1) / loop.range_count;

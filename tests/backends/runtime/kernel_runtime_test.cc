@@ -101,7 +101,7 @@ class KernelRuntime : public ::testing::Test {
 TEST_F(KernelRuntime, RunsEveryIterationOnce) {
   for (const int threads : {1, 2, 3, 4, 7, 40}) {
     omp_set_num_threads(threads);
-    for (const int size : {2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 1000}) {
+    for (const int size : {2, 3, 4, 5, 31, 32, 33, 63, 64, 65, 1000, 12345}) {
       Record each;
       EXPECT_EQ(halide_do_par_for(nullptr, note, -3, size, each.closure()), 0);
       EXPECT_EQ(each.indices, range(-3, size)) << threads << " " << size;

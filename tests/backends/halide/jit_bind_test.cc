@@ -1,4 +1,4 @@
-// A JitCall: arguments that are checked and packed once, for many runs.
+// JitKernel::bind: arguments that are checked and packed once, for many runs.
 
 #include <gtest/gtest.h>
 
@@ -40,28 +40,28 @@ struct Product {
   }
 };
 
-TEST(JitCall, ReadsItsMemoryInEachRun) {
+TEST(JitBind, ReadsItsMemoryInEachRun) {
   Product product;
-  const JitCall call = product.kernel().bind(product.buffers());  // outlives its kernel
+  const auto call = product.kernel().bind(product.buffers());  // outlives its kernel
   for (const float x0 : {1.0F, 3.0F}) {
     product.values["x"].data<float>()[0] = x0;
-    call.run();
+    call();
     const TensorValue expected = interpret_graph(product.graph, product.values).at("y");
     EXPECT_EQ(first_difference(expected, product.y), std::nullopt);
   }
 }
 
-TEST(JitCall, PacksOnce) {
+TEST(JitBind, PacksOnce) {
   Product product;
   const JitKernel kernel = product.kernel();
-  const JitCall call = kernel.bind(product.buffers());
+  const auto call = kernel.bind(product.buffers());
   const TensorValue before = interpret_graph(product.graph, product.values).at("y");
   for (int i = 0; i < 40; ++i) product.values["w"].data<float>()[i] += 1;
   const TensorValue after = interpret_graph(product.graph, product.values).at("y");
   ASSERT_NE(first_difference(before, after), std::nullopt);
-  call.run();
+  call();
   EXPECT_EQ(first_difference(before, product.y), std::nullopt);
-  kernel.bind(product.buffers()).run();
+  kernel.run(product.buffers());
   EXPECT_EQ(first_difference(after, product.y), std::nullopt);
 }
 
@@ -77,20 +77,20 @@ struct SumOfSize {
   }
 };
 
-TEST(JitCall, TakesSizesOnce) {
+TEST(JitBind, TakesSizesOnce) {
   SumOfSize sums;
   const JitKernel kernel = SumOfSize::kernel();
-  const JitCall three = kernel.bind(sums.buffers, {{"B", 3}});
-  const JitCall none = kernel.bind(sums.buffers, {{"B", 0}});
+  const auto three = kernel.bind(sums.buffers, {{"B", 3}});
+  const auto none = kernel.bind(sums.buffers, {{"B", 0}});
   for (int repeat = 0; repeat < 2; ++repeat) {
-    three.run();
+    three();
     EXPECT_EQ(sums.y, std::vector<float>(6, 6));
-    none.run();
+    none();
     EXPECT_EQ(sums.y, std::vector<float>(6, 0));
   }
 }
 
-TEST(JitCall, IsRefusedWhereItIsBound) {
+TEST(JitBind, IsRefusedWhereItIsBound) {
   Product product;
   const JitKernel kernel = product.kernel();
   EXPECT_ERROR(kernel.bind({}), "argument w_packed: expected one, got none");

@@ -1,0 +1,44 @@
+#ifndef EMULSION_BACKENDS_ENTRY_LOOP_CHUNKS_H_
+#define EMULSION_BACKENDS_ENTRY_LOOP_CHUNKS_H_
+
+// A parallel loop as a shorter one whose steps are several of its own, for a pool of threads that
+// takes a lock for each step.
+
+#include <algorithm>
+#include <cstdint>
+
+namespace emulsion {
+
+template <typename Context>
+using LoopTask = int (*)(Context*, int index, uint8_t* closure);
+// Calls the task for each index from `min` on, and returns 0, or a code that one returned.
+template <typename Context>
+using ParallelFor = int (*)(Context*, LoopTask<Context>, int min, int size, uint8_t* closure);
+
+// The loop by `pool`, in at most 64 chunks for each of its threads.
+template <typename Context>
+int share_chunks(Context* context, LoopTask<Context> task, int min, int size, uint8_t* closure,
+                 int threads, ParallelFor<Context> pool) {
+  constexpr int64_t kChunksOfThread = 64;  // so many that nobody waits long for the last
+  struct Chunks {
+    LoopTask<Context> task;
+    int64_t min, size, count;
+    uint8_t* closure;
+  };
+  const int64_t most = kChunksOfThread * std::max(threads, 1);
+  Chunks chunks = {task, min, size, std::min<int64_t>(size, most), closure};
+  const LoopTask<Context> run = [](Context* c, int chunk, uint8_t* bytes) {
+    const Chunks& all = *reinterpret_cast<const Chunks*>(bytes);
+    const int64_t end = all.min + all.size * (int64_t{chunk} + 1) / all.count;
+    int code = 0;
+    for (int64_t i = all.min + all.size * chunk / all.count; code == 0 && i < end; ++i) {
+      code = all.task(c, static_cast<int>(i), all.closure);
+    }
+    return code;
+  };
+  return pool(context, run, 0, static_cast<int>(chunks.count), reinterpret_cast<uint8_t*>(&chunks));
+}
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_ENTRY_LOOP_CHUNKS_H_

@@ -1,0 +1,89 @@
+// A parallel loop in chunks: every step once, in a pool that is told of few.
+
+#include "backends/entry/loop_chunks.h"
+
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+namespace emulsion {
+namespace {
+
+struct Context {
+  std::vector<int64_t> indices;
+  int chunks = 0;          // that the pool was asked for
+  int fails_at = INT_MIN;  // the index whose step returns 7
+};
+
+int note(Context* context, int index, uint8_t* closure) {
+  context->indices.push_back(index);
+  EXPECT_EQ(*closure, 42);
+  return index == context->fails_at ? 7 : 0;
+}
+
+// A pool of one thread, which goes on after a code as others would.
+int one_after_another(Context* context, LoopTask<Context> task, int min, int size,
+                      uint8_t* closure) {
+  context->chunks = size;
+  int first = 0;
+  for (int i = 0; i < size; ++i) {
+    const int code = task(context, min + i, closure);
+    if (first == 0) first = code;
+  }
+  return first;
+}
+
+int share(Context* context, int min, int size, int threads) {
+  uint8_t closure = 42;
+  return share_chunks<Context>(context, note, min, size, &closure, threads, one_after_another);
+}
+
+TEST(LoopChunks, RunEveryStepOnceInOrder) {
+  for (const int threads : {0, 1, 2, 3}) {
+    for (const int size : {0, 1, 2, 63, 64, 65, 127, 129, 200, 1000}) {
+      Context context;
+      EXPECT_EQ(share(&context, -5, size, threads), 0);
+      ASSERT_EQ(context.indices.size(), static_cast<size_t>(size)) << threads << " " << size;
+      for (int i = 0; i < size; ++i) EXPECT_EQ(context.indices[static_cast<size_t>(i)], i - 5);
+    }
+  }
+}
+
+TEST(LoopChunks, ArePoolStepsForEachThread) {
+  for (const auto& [size, threads, chunks] :
+       {std::tuple(1000, 2, 128), {1000, 0, 64}, {100, 2, 100}, {INT_MAX, 1, 64}}) {
+    Context context;
+    context.fails_at = 0;
+    if (size == INT_MAX) {  // only the first chunk's first step
+      uint8_t closure = 42;
+      const auto first = [](Context* c, LoopTask<Context> task, int min, int n, uint8_t* bytes) {
+        c->chunks = n;
+        return task(c, min, bytes);
+      };
+      EXPECT_EQ(share_chunks<Context>(&context, note, 0, size, &closure, threads, first), 7);
+    } else {
+      share(&context, 0, size, threads);
+    }
+    EXPECT_EQ(context.chunks, chunks);
+  }
+}
+
+TEST(LoopChunks, ReachTheLargestIndex) {
+  Context context;
+  EXPECT_EQ(share(&context, INT_MAX - 199, 200, 1), 0);
+  EXPECT_EQ(context.indices.back(), INT_MAX);
+  EXPECT_EQ(context.indices.size(), 200U);
+}
+
+TEST(LoopChunks, ACodeEndsItsChunkAndIsReturned) {
+  Context context;
+  context.fails_at = 1;
+  EXPECT_EQ(share(&context, 0, 640, 1), 7);  // 64 chunks of ten
+  EXPECT_EQ(context.indices.size(), 640U - 8U);
+}
+
+}  // namespace
+}  // namespace emulsion
