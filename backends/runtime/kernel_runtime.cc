@@ -111,12 +111,14 @@ void work_as(int thread, ParallelLoop& loop) {
   const FloatControl as_the_caller(loop.float_control);
   for (int visited = 0; visited < loop.range_count; ++visited) {
     Range& range = loop.ranges[(thread + visited) % loop.range_count];
-    while (loop.code.load(std::memory_order_relaxed) == 0) {
+    const auto fails = [&] { return loop.code.load(std::memory_order_relaxed) != 0; };
+    while (!fails()) {
       const int64_t first = range.next.fetch_add(loop.step, std::memory_order_relaxed);
       if (first >= range.end) break;
       int code = 0;
-      for (int64_t i = first; code == 0 && i < std::min(first + loop.step, range.end); ++i) {
+      for (int64_t i = first; i < std::min(first + loop.step, range.end); ++i) {
         code = run_iteration(loop.user_context, loop.task, i, loop.closure);
+        if (code != 0 || fails()) break;
       }
       if (code == 0) continue;
       int none = 0;

@@ -135,6 +135,43 @@ int note_the_first(void* /*user_context*/, int index, uint8_t* closure) {
   return -1;
 }
 
+// Of two threads the one at 0 fails when the other is at its first iteration.
+struct OneFails {
+  static constexpr int kSize = 12800;
+  std::atomic<bool> other_runs{false}, failed{false};
+  std::atomic<int> of_the_other{0};
+};
+
+void wait_for(const std::atomic<bool>& what) {
+  const auto start = std::chrono::steady_clock::now();
+  while (!what && std::chrono::steady_clock::now() - start < std::chrono::seconds(20)) {
+    std::this_thread::yield();
+  }
+}
+
+int fail_at_0(void* /*user_context*/, int index, uint8_t* closure) {
+  auto& loop = *reinterpret_cast<OneFails*>(closure);
+  if (index == 0) {
+    wait_for(loop.other_runs);
+    loop.failed = true;
+    return -1;
+  }
+  loop.other_runs = true;
+  wait_for(loop.failed);
+  // Long enough for the code of the one that failed.
+  if (++loop.of_the_other == 1) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  return 0;
+}
+
+TEST_F(KernelRuntime, AFailureEndsWhatAnotherThreadHasTaken) {
+  omp_set_num_threads(2);
+  OneFails loop;
+  EXPECT_EQ(
+      halide_do_par_for(nullptr, fail_at_0, 0, OneFails::kSize, reinterpret_cast<uint8_t*>(&loop)),
+      -1);
+  EXPECT_LE(loop.of_the_other, 2);  // of 100 that it took at a time
+}
+
 TEST_F(KernelRuntime, SharesOutTheLongestLoopThereIs) {
   FirstIterations first;
   EXPECT_EQ(
