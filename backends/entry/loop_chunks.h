@@ -1,8 +1,8 @@
 #ifndef EMULSION_BACKENDS_ENTRY_LOOP_CHUNKS_H_
 #define EMULSION_BACKENDS_ENTRY_LOOP_CHUNKS_H_
 
-// A parallel loop as a shorter one whose steps are several of its own, for a pool of threads that
-// takes a lock for each step.
+// Runs a parallel loop in chunks of several steps, for a pool of threads that takes a lock for each
+// step that it is told of.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,8 @@ using LoopTask = int (*)(Context*, int index, uint8_t* closure);
 template <typename Context>
 using ParallelFor = int (*)(Context*, LoopTask<Context>, int min, int size, uint8_t* closure);
 
-// The loop by `pool`, in at most 64 chunks for each of its threads.
+// Runs the loop on `pool`, in at most 64 chunks for each of its `threads`. A code ends its chunk;
+// whether other chunks end is for the pool to say.
 template <typename Context>
 int share_chunks(Context* context, LoopTask<Context> task, int min, int size, uint8_t* closure,
                  int threads, ParallelFor<Context> pool) {

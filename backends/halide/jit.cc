@@ -32,7 +32,7 @@ struct RunContext : Halide::JITUserContext {
     };
     wanted.custom_print = [](Halide::JITUserContext*, const char*) {};
     JITSharedRuntime::populate_jit_handlers(this, wanted);
-    // The pool takes its lock for each step, which is as long as a short row.
+    // The pool takes a lock for each step, which is too much for a short row.
     share = std::exchange(handlers.custom_do_par_for, [](auto* context, auto* task, auto... loop) {
       return share_chunks(context, task, loop..., JITSharedRuntime::get_num_threads(),
                           static_cast<RunContext*>(context)->share);
@@ -92,7 +92,7 @@ std::function<void()> JitKernel::bind(const std::map<std::string, JitBuffer>& ar
     const std::vector<int> extents(buffer.shape.rbegin(), buffer.shape.rend());
     views.emplace_back(halide_type(buffer.dtype), buffer.data, extents);
   }
-  return [compiled = compiled_, bound, views] {
+  return [compiled = compiled_, bound, views = std::move(views)] {
     RunContext run;
     Halide::JITUserContext* context = &run;
     std::vector<const void*> argv = {&context};

@@ -33,8 +33,8 @@ class JitKernel {
     bind(arguments, known)();
   }
 
-  // The same arguments for many runs, checked and packed once, in memory that outlives them: a run
-  // of a small kernel then takes as long as the kernel. Errors as above.
+  // A function that runs with these arguments, as often as it is called. They are checked and
+  // packed once, here; their memory has to outlive the function. Errors as above.
   std::function<void()> bind(const std::map<std::string, JitBuffer>& arguments,
                              const SizeValues& known = {}) const;
 

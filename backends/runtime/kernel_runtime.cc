@@ -60,7 +60,7 @@ struct ParallelLoop {
   unsigned float_control = _mm_getcsr();  // the caller's
   int range_count = 0;
   Range ranges[kMaxRanges];
-  int64_t step = 1;          // so many iterations are taken from a range at a time
+  int64_t step = 1;          // how many iterations a thread takes from a range at a time
   std::atomic<int> code{0};  // of the first iteration that failed
   ErrorMessage message;      // of the same; written once, by whoever set `code`
 };
@@ -236,7 +236,8 @@ int halide_do_par_for(void* user_context, halide_task_t task, int min, int size,
   loop.task = task;
   loop.closure = closure;
   loop.range_count = std::min(threads, runtime::ParallelLoop::kMaxRanges);
-  // The rest of a range that another thread takes is small, and an iteration costs no lock.
+  // Few enough at a time that the threads end together, and many enough that it is not one atomic
+  // addition for each iteration.
   constexpr int64_t kStepsOfRange = 64;
   loop.step = std::max<int64_t>(size / (loop.range_count * kStepsOfRange), 1);
   for (int i = 0; i < loop.range_count; ++i) {

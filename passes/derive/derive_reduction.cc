@@ -96,7 +96,7 @@ int64_t sums_at_a_time(int64_t extent, int64_t lanes, bool is_long) {
   return width;
 }
 
-// The loops of a small window, 2 x 2 of a pooling, take as long as what is in them.
+// In a small window, such as the 2 x 2 of a pooling, the loops cost much beside what they compute.
 void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage) {
   constexpr int64_t kMost = 16;
   int64_t steps = std::max<int64_t>(vectors, 1);

@@ -129,9 +129,10 @@ size_t count_shared(const std::vector<Axis>& loops, const Target& target);
 // That one loop, of the first `count` of them.
 Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSchedule* stage);
 
-// The same of loops with little in them, where `points`, all of them together, are known: several
-// steps of the last loop are one task, since a task is called by its address. Only as many as leave
-// no rest, and as leave tasks for all threads.
+// As fuse_leading, but where steps are short, several steps of the last loop make one task: each
+// task is a call through a pointer. `points`: how many points the loops compute altogether; without
+// them, each step is a task. The steps of a task divide the loop's extent, and all cores keep
+// tasks.
 struct RowTasks {
   Axis tasks;  // what the threads share
   Axis last;   // what the last of the loops has become

@@ -24,8 +24,7 @@ Expr product_of(const std::vector<Expr>& sizes) {
 
 constexpr int64_t kTasksForCore = 8;
 
-// Steps of the last shared loop that are one task: some microseconds of work, which a call by
-// address is little of.
+// How many steps of the last shared loop make one task: enough that calling the task costs little.
 int64_t steps_of_task(const std::vector<Axis>& loops, size_t count, int64_t points,
                       const Target& target) {
   constexpr int64_t kPointsOfTask = 16384;

@@ -20,8 +20,8 @@ import source_tree
 FOLDERS = ("dsl", "passes", "backends")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
-# What most of the files include. clang parses it once, as a module, and not once for each file: half of the time.
-# A longer list is slower: clang-tidy preprocesses all of a module again for each file.
+# What most of the files include. clang parses it once, as a module, and not once for each file. A longer list is slower:
+# clang-tidy preprocesses all of a module again for each file.
 SHARED = (
     "algorithm",
     "cstddef",

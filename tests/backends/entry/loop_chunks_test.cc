@@ -52,21 +52,17 @@ TEST(LoopChunks, RunEveryStepOnceInOrder) {
   }
 }
 
-TEST(LoopChunks, ArePoolStepsForEachThread) {
+TEST(LoopChunks, AreAtMost64ForEachThread) {
+  const auto run_the_first = [](Context* c, LoopTask<Context> task, int min, int n, uint8_t* b) {
+    c->chunks = n;
+    return task(c, min, b);
+  };
   for (const auto& [size, threads, chunks] :
        {std::tuple(1000, 2, 128), {1000, 0, 64}, {100, 2, 100}, {INT_MAX, 1, 64}}) {
     Context context;
     context.fails_at = 0;
-    if (size == INT_MAX) {  // only the first chunk's first step
-      uint8_t closure = 42;
-      const auto first = [](Context* c, LoopTask<Context> task, int min, int n, uint8_t* bytes) {
-        c->chunks = n;
-        return task(c, min, bytes);
-      };
-      EXPECT_EQ(share_chunks<Context>(&context, note, 0, size, &closure, threads, first), 7);
-    } else {
-      share(&context, 0, size, threads);
-    }
+    uint8_t closure = 42;
+    EXPECT_EQ(share_chunks<Context>(&context, note, 0, size, &closure, threads, run_the_first), 7);
     EXPECT_EQ(context.chunks, chunks);
   }
 }

@@ -97,6 +97,19 @@ TEST(DeriveReduction, LongSumsOfColumnsTakeMoreVectorsAtATime) {
   EXPECT_TRUE(has(derived(sum(input("x", f32, {63, 128}), {0}, false, "s")), "tile, lane, 32)\n"));
 }
 
+TEST(DeriveReduction, OnlySmallWindowsAreUnrolled) {
+  for (const auto& [extent, unrolled] : {std::pair(2, true), {5, false}}) {
+    PoolOptions options;
+    options.window_h = options.window_w = extent;
+    const Tensor y = max_pool(input("x", f32, {1, 40, 40, 32}), options, "y");
+    for (const char* level : kLevels) {
+      const std::string text = derived(y, target_of(level, 1));
+      EXPECT_EQ(has(text, "y_acc.unroll(kx)\n"), unrolled) << text;
+      EXPECT_EQ(has(text, "y_acc.unroll(ky)\n"), unrolled) << text;
+    }
+  }
+}
+
 TEST(DeriveReduction, ThreadsShareShortAxesTogether) {
   const std::string text = derived(sum(input("x", f32, {2, 3, 65536}), {2}, false, "s"), kFour);
   EXPECT_TRUE(has(text, "s.fuse(i0, i1, rows1)\ns.parallel(rows1)\n")) << text;
