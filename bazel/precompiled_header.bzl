@@ -52,11 +52,14 @@ def _precompiled_header_impl(ctx):
     )
 
     # `-include` looks in the folder of what is made.
+    root = "/".join([ctx.bin_dir.path] + ([ctx.label.workspace_root] if ctx.label.workspace_root else []))
+    own = CcInfo(compilation_context = cc_common.create_compilation_context(
+        headers = depset([header, precompiled]),
+        quote_includes = depset([root]),
+    ))
+    parsed = CcInfo(compilation_context = context)  # where g++ does not take what is precompiled
     return [
-        CcInfo(compilation_context = cc_common.create_compilation_context(
-            headers = depset([header, precompiled]),
-            quote_includes = depset([ctx.bin_dir.path]),
-        )),
+        cc_common.merge_cc_infos(direct_cc_infos = [own], cc_infos = [parsed]),
         DefaultInfo(files = depset([header, precompiled])),
     ]
 
@@ -71,4 +74,13 @@ precompiled_header = rule(
     doc = "<name>.h, for `-include <package>/<name>.h` of a file that depends on it.",
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)
+
+def _precompiles_headers_impl(_ctx):
+    return []
+
+precompiles_headers_flag = rule(
+    implementation = _precompiles_headers_impl,
+    build_setting = config.bool(flag = True),
+    doc = "A flag of the command line.",
 )

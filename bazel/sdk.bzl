@@ -11,6 +11,8 @@ _FOREIGN_HEADERS = {
 def _header_line(file):
     """What the script reads of one file: KIND, where it is, where it goes."""
     path = file.short_path
+    if path.startswith("bazel/precompiled.h"):
+        return []
     if not path.startswith("../"):
         return ["header", file.path, path]
     for prefix, to in _FOREIGN_HEADERS.items():

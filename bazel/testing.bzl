@@ -1,6 +1,7 @@
 """Test suites that state how many cases they execute at least: emulsion_cc_test and emulsion_sh_test."""
 
 load("@rules_cc//cc:defs.bzl", "cc_test")
+load(":cc.bzl", precompiled_header_for = "precompiled")
 load(":copts.bzl", "EMULSION_COPTS")
 
 def _floor_env(name, floor, env, args):
@@ -39,15 +40,16 @@ def emulsion_cc_test(
       size: as for cc_test.
       needs_host: whether it runs kernels made for Target::host(). Where the test run takes that for a target which
         the machine is not, it is skipped, and says what is missing.
-      precompiled: whether //tests:precompiled stands before its sources, so that g++ parses less. Only for sources in
-        //tests, which have the flags of that header; with other flags g++ warns, and parses the header again.
+      precompiled: whether a precompiled header stands before its sources; not for those that look at what a source
+        includes.
       **kwargs: anything else that cc_test takes.
     """
     if needs_host:
         env = dict(env, EMULSION_TEST_NEEDS_HOST = "1")
-    if precompiled and copts == EMULSION_COPTS:
-        copts = copts + ["-include", "tests/precompiled.h", "-Winvalid-pch", "-Wno-error=invalid-pch"]
-        deps = deps + [Label("//tests:precompiled")]
+    if precompiled:
+        header = precompiled_header_for(copts)
+        copts = copts + header.copts
+        deps = deps + header.deps
     cc_test(
         name = name,
         size = size,

@@ -35,7 +35,7 @@ settings=(
   --symlink_prefix=/
   # Quicker to build; the kernel does not depend on it. Tools are in the mode `opt` by default, where our own flags
   # would optimise them.
-  --copt=-O0 --host_copt=-O0 --host_compilation_mode=fastbuild
+  --copt=-O0 --host_copt=-O0 --host_compilation_mode=fastbuild --@emulsion//bazel:precompile_headers
   --noshow_progress --nosandbox_debug --verbose_failures
 )
 
