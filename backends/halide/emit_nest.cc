@@ -19,20 +19,10 @@ namespace hi = Halide::Internal;
 using hi::Stmt;
 
 hi::ForType for_type(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::serial:
-      return hi::ForType::Serial;
-    case LoopKind::parallel:
-      return hi::ForType::Parallel;
-    case LoopKind::vectorized:
-      return hi::ForType::Vectorized;
-    case LoopKind::unrolled:
-      return hi::ForType::Unrolled;
-    case LoopKind::tile:
-      break;
-  }
-  EMULSION_CHECK(false, "a loop of a tile");
-  return hi::ForType::Serial;
+  EMULSION_CHECK(kind != LoopKind::tile, "a loop of a tile");
+  if (kind == LoopKind::parallel) return hi::ForType::Parallel;
+  if (kind == LoopKind::vectorized) return hi::ForType::Vectorized;
+  return kind == LoopKind::unrolled ? hi::ForType::Unrolled : hi::ForType::Serial;
 }
 
 Halide::MemoryType memory_type(Memory memory) {

@@ -28,14 +28,16 @@ Halide::Expr float_div(const Halide::Expr& a, const Halide::Expr& b) {
   return strict(Call::strict_div, a, b);
 }
 
-// `b_is_better`: whether b goes before a. A NaN on either side wins, as in NumPy; a tie gives a.
-// Two selects and no ||: of the two comparisons LLVM makes one mask.
+// `b_is_better`: whether b goes before a. A NaN on either side wins, as in NumPy, and is one that
+// has no other bits: of two selects with b in both LLVM would make one, whose condition waits for
+// a. So the inner select is one max or min instruction, and the outer one its mask. A tie gives a.
 Halide::Expr float_choice(const Halide::Expr& a, const Halide::Expr& b,
                           const Halide::Expr& b_is_better) {
   const auto value = Halide::Internal::as_const_float(b);
   Halide::Expr chosen = halide_select(b_is_better, b, a);
   if (value && !std::isnan(*value)) return chosen;
-  return halide_select(strict(Call::strict_eq, b, b), chosen, b);
+  return halide_select(strict(Call::strict_eq, b, b), chosen,
+                       Halide::Internal::make_const(b.type(), NAN));
 }
 
 // The same value, of which Halide does not know from where to where it goes. It would follow the
@@ -156,7 +158,7 @@ Halide::Expr halide_select(const Halide::Expr& condition, const Halide::Expr& a,
   return Halide::select(condition, Halide::likely(a), Halide::likely(b));
 }
 
-Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a, bool has_fma) {
+Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a, bool has_fma, bool is_bounded) {
   const bool is_float = a.type().is_float();
   switch (op) {
     case ExprOp::neg:
@@ -167,7 +169,7 @@ Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a, bool has_fma) {
       if (a.type().is_uint()) return a;
       return is_float ? float_abs(a) : Halide::cast(a.type(), Halide::abs(a));
     case ExprOp::exp:
-      return float_exp(of_unknown_range(a), has_fma);
+      return (is_bounded ? exp_of_nonpositive : float_exp)(of_unknown_range(a), has_fma);
     case ExprOp::log:
       return float_log(of_unknown_range(a), has_fma);
     case ExprOp::sqrt:

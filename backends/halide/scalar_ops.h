@@ -18,8 +18,9 @@ namespace emulsion {
 Halide::Type halide_type(DType dtype);
 
 // Any ExprOp of one argument but cast. exp, log, tanh, erf: vector_math.h, which says what
-// `has_fma` changes.
-Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a, bool has_fma = false);
+// `has_fma` changes; `is_bounded`: an f32 `a` is never above 0.
+Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a, bool has_fma = false,
+                          bool is_bounded = false);
 // Any ExprOp of two arguments; both of the same type. pow: vector_math.h.
 Halide::Expr halide_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b);
 // Float to an integer truncates; what the type does not hold saturates, NaN gives 0. To bool:

@@ -4,6 +4,7 @@
 
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
+#include "passes/nest/bounded_exponent.h"
 
 namespace emulsion {
 namespace {
@@ -39,15 +40,12 @@ class Translator {
         if (compares_floats(node.args[0])) return halide_select(args[0], args[1], args[2]);
         return Halide::select(args[0], args[1], args[2]);
       }
-      case ExprOp::reduce:
-        EMULSION_CHECK(false, "a reduce inside a body");
-        return Halide::Expr();
       default:
         break;
     }
     std::vector<Halide::Expr> args = translate_all(node.args);
-    return args.size() == 1 ? halide_unary(node.op, args[0], scope_.has_fma)
-                            : halide_binary(node.op, args[0], args[1]);
+    if (args.size() == 2) return halide_binary(node.op, args[0], args[1]);
+    return halide_unary(node.op, args[0], scope_.has_fma, is_bounded_exponent(node.args[0]));
   }
 
   static bool compares_floats(const Expr& condition) {

@@ -88,20 +88,19 @@ HExpr wide_exp2(const HExpr& x) {
   return mul(series, reinterpret(Float(64), exponent << kWideMantissaBits));
 }
 
-}  // namespace
-
 // exp(x) = 2^n exp(r) with n = round(x / ln 2), so |r| <= ln(2) / 2. exp(r) is 1 + r + r^2 p(r),
 // where p interpolates at five Chebyshev nodes. Adding 1.5 * 2^23 and more whole numbers rounds to
-// a whole number, which the last bits of the sum are: with twice the bias of exponents in it, their
-// half is the exponent field of 2^(n/2). 2^n is applied as two factors, since 2^128 and the scale
-// of a subnormal result are no floats themselves.
-HExpr float_exp(const HExpr& x, bool has_fma) {
-  if (x.type().bits() == 64) return f64_call("exp", {x});
-  const float overflow = 89.0f, underflow = -104.0f;
+// a whole number, which the last bits of the sum are: the exponent field of a power of two. 2^n is
+// applied as two factors, since 2^128 and the scale of a subnormal result are no floats themselves:
+// 2^(n/2), whose field is half of n and twice the bias, and what is left; or, where n is never
+// above 0, a constant and what is left.
+HExpr exp_of(const HExpr& x, bool has_fma, bool never_above_zero) {
+  const int bias = kExponentBias, shift = bias / 2;
+  const float overflow = 89.0f, underflow = -104.0f, constant = std::ldexp(1.0f, -shift);
   // Written in this order, each of the two selects is one max or min instruction, and keeps NaN.
-  HExpr above = select(less(x, underflow), underflow, x);
-  HExpr bounded = select(less(overflow, above), overflow, above);
-  const float rounds = kRoundsToWhole + 2 * kExponentBias;
+  HExpr bounded = select(less(x, underflow), underflow, x);
+  if (!never_above_zero) bounded = select(less(overflow, bounded), overflow, bounded);
+  const float rounds = kRoundsToWhole + (never_above_zero ? bias + shift : 2 * bias);
   HExpr rounded = multiply_add(bounded, 1.44269504f, rounds, has_fma);
   HExpr whole = sub(rounded, rounds);
   HExpr high = multiply_add(whole, -kLn2High, bounded, has_fma);
@@ -109,10 +108,18 @@ HExpr float_exp(const HExpr& x, bool has_fma) {
   const std::vector<float> terms = {1.0f,          1.0f,           0.5f,          0.166665778f,
                                     0.0416665561f, 0.00836317334f, 0.00139261759f};
   HExpr series = polynomial(r, terms, has_fma);
-  HExpr bits = reinterpret(Halide::UInt(32), rounded);
-  HExpr half = bits >> 1;
+  HExpr bits = reinterpret(Halide::UInt(32), rounded), half = bits >> 1;
+  if (never_above_zero) return mul(mul(series, of_exponent(bits)), constant);
   return mul(mul(series, of_exponent(half)), of_exponent(bits - half));
 }
+
+}  // namespace
+
+HExpr float_exp(const HExpr& x, bool has_fma) {
+  return x.type().bits() == 64 ? f64_call("exp", {x}) : exp_of(x, has_fma, false);
+}
+
+HExpr exp_of_nonpositive(const HExpr& x, bool has_fma) { return exp_of(x, has_fma, true); }
 
 // x = 2^k m with sqrt(1/2) <= m < sqrt(2); with f = m - 1 and s = f / (2 + f), log(m) = 2
 // artanh(s), whose series in s^2 is rearranged as f - s (f - t), because f is exact and the rest is

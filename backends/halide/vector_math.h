@@ -16,6 +16,8 @@
 namespace emulsion {
 
 Halide::Expr float_exp(const Halide::Expr& x, bool has_fma);
+// The same bits of an f32 that is not above 0, in fewer instructions.
+Halide::Expr exp_of_nonpositive(const Halide::Expr& x, bool has_fma);
 Halide::Expr float_log(const Halide::Expr& x, bool has_fma);
 Halide::Expr float_pow(const Halide::Expr& x, const Halide::Expr& y);
 Halide::Expr float_tanh(const Halide::Expr& x, bool has_fma);

@@ -58,6 +58,25 @@ bool wakes_threads(const RowGroup& group, const Target& target) {
   return target.cores > 1 && (!points || *points >= points_for_threads(group));
 }
 
+// How many of `steps` rows are computed at a time: while the last lanes of one row are combined,
+// the next one's are summed. As many as divide the steps and are in the L1 cache with all that they
+// are made of, but no more than hide that time.
+int64_t rows_at_a_time(const RowGroup& group, int64_t steps, const Target& target) {
+  constexpr int64_t kMostRows = 4;
+  int64_t bytes = 0, most = 0;
+  for (const Op* op : members_of(group)) {
+    const std::optional<int64_t> elements = elements_from(*op, group.rows);
+    if (!elements) return 1;
+    const int64_t of_member = *elements * size_in_bytes(op->dtype);
+    bytes += of_member;
+    most = std::max(most, of_member);
+  }
+  bytes += most;  // of what comes from outside
+  int64_t rows = std::min(kMostRows, steps);
+  while (rows > 1 && (steps % rows != 0 || rows * bytes > target.l1_bytes)) --rows;
+  return std::max<int64_t>(rows, 1);
+}
+
 std::vector<Axis> row_axes(const RowGroup& group) {
   const Op& reader = result_of(*group.reader);
   return {reader.axes.begin(), reader.axes.begin() + static_cast<std::ptrdiff_t>(group.rows)};
@@ -124,14 +143,21 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool has_threads = !in_blocks && wakes_threads(group, target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
   Axis row = loops.back();
+  int64_t steps = row.extent().as_constant().value_or(1);
   if (in_blocks) stage.compute_at(blocks->reader, blocks->block);
   if (shared > 0) {
     const std::vector<Extent> points = most_points(group);
     const RowTasks made = share_loops(reader, loops, shared, element_count(points), target, &stage);
     parallel_from(stage, made.tasks, points, points_for_threads(group));
-    if (shared == loops.size()) row = made.last;
+    if (shared == loops.size()) {
+      row = made.last;
+      steps = made.steps;
+    }
   }
-  place_sums(*group.reader, group.rows, row, lanes, schedule);
+  const int64_t rows = in_blocks ? 1 : rows_at_a_time(group, steps, target);
+  const Axis one(rows == 1 ? row : Axis(fresh_axis(reader, "row")));
+  if (rows > 1) stage.split(row, row, one, rows);
+  place_sums(*group.reader, group.rows, one, lanes, schedule);
   for (const RowGroup::Producer& producer : group.producers) {
     const Op& op = result_of(*producer.op);
     const SumsInLanes partial =

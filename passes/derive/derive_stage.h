@@ -134,8 +134,9 @@ Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSche
 // them, each step is a task. The steps of a task divide the loop's extent, and all cores keep
 // tasks.
 struct RowTasks {
-  Axis tasks;  // what the threads share
-  Axis last;   // what the last of the loops has become
+  Axis tasks;     // what the threads share
+  Axis last;      // what the last of the loops has become
+  int64_t steps;  // of `last` in a task; 1: they are the tasks
 };
 RowTasks share_loops(const Op& op, std::vector<Axis> loops, size_t count,
                      std::optional<int64_t> points, const Target& target, StageSchedule* stage);
@@ -146,6 +147,8 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
 
 // A group whose operations are computed row by row (row_groups.h):
 //   parallel rows: the producers' row; the reader's row
+// Or a few short rows at a time, so that the end of one row's sum is not waited for:
+//   parallel tasks: for rows: the producers' rows; the reader's rows
 // With `blocks`, a part of these for each of them:
 //   for block: for rows: the producers' row; the reader's row
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,

@@ -95,12 +95,12 @@ RowTasks share_loops(const Op& op, std::vector<Axis> loops, size_t count,
   const int64_t steps = points ? steps_of_task(loops, count, *points, target) : 1;
   if (steps == 1) {
     const Axis tasks = fuse_leading(op, std::move(loops), count, stage);
-    return {tasks, tasks};
+    return {tasks, tasks, 1};
   }
   const Axis block(fresh_axis(op, "block"), last.extent().constant_term() / steps);
   stage->split(last, block, last, steps);
   loops[count - 1] = block;
-  return {fuse_leading(op, std::move(loops), count, stage), last};
+  return {fuse_leading(op, std::move(loops), count, stage), last, steps};
 }
 
 }  // namespace emulsion

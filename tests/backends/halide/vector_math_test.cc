@@ -104,6 +104,21 @@ TEST(VectorMath, ExpAtTheEnds) {
   expect_exactly(float_exp, -1000, 0);
 }
 
+TEST(VectorMath, ExpOfWhatIsNotAboveZeroIsExp) {
+  std::vector<float> x = samples(-105, 0);
+  for (float special : {kNan, -kNan, -kInfinity, -1000.0f, -0.0f}) x.push_back(special);
+  for (const Target& target : {Target::host(), Target::parse("x86-64-linux")}) {
+    for (bool vectorized : {false, true}) {
+      const std::vector<float> y = run(exp_of_nonpositive, x, vectorized, target);
+      const std::vector<float> expected = run(float_exp, x, vectorized, target);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const bool same = std::memcmp(&y[i], &expected[i], sizeof(float)) == 0;
+        ASSERT_TRUE(same || (y[i] != y[i] && x[i] != x[i])) << x[i] << ": " << y[i];
+      }
+    }
+  }
+}
+
 TEST(VectorMath, Log) {
   expect_accurate(float_log, std::log, 1e-6f, 20);
   expect_accurate(float_log, std::log, 0.5f, 2);

@@ -39,17 +39,47 @@ std::string combined_in_lanes(const std::string& name) {
 TEST(DeriveRows, EverythingIsComputedAtTheRowOfTheLast) {
   EXPECT_EQ(derived(softmax_by_hand(64, 64), target_of("x86-64-v3", 1)),
             "emulsion schedule 1\n"
-            "y.split(k, k, k_v, 8)\ny.vectorize(k_v)\n" +
+            "y.split(k, k, k_v, 8)\ny.vectorize(k_v)\ny.split(i, i, row, 4)\n" +
                 combined_in_lanes("total") +
                 "p.split(k, k, k_v, 8)\np.vectorize(k_v)\np.compute_at(y, i)\n" +
                 combined_in_lanes("highest"));
 }
 
-TEST(DeriveRows, OneRowIsThereAtATime) {
-  const LoopNest nest = lower(softmax_by_hand(64, 64),
-                              derive_schedule(softmax_by_hand(64, 64), target_of("x86-64-v3", 1)));
-  EXPECT_NE(to_string(nest).find("alloc p[y.i .. +1, 0 .. +64] in stack"), std::string::npos)
-      << to_string(nest);
+std::string nest_of(const Graph& graph) {
+  return to_string(lower(graph, derive_schedule(graph, target_of("x86-64-v3", 1))));
+}
+
+TEST(DeriveRows, AFewShortRowsAreThereAtATime) {
+  const std::string nest = nest_of(softmax_by_hand(64, 64));
+  EXPECT_NE(nest.find("alloc p[y.i * 4 .. +4, 0 .. +64] in stack"), std::string::npos) << nest;
+}
+
+// What is read, stored between and written of so many rows fills the L1 cache.
+TEST(DeriveRows, FewerOfLongRows) {
+  const Target target = target_of("x86-64-v3", 1);
+  EXPECT_EQ(target.l1_bytes, 32768);
+  EXPECT_NE(derived(softmax_by_hand(64, 1024), target).find("y.split(i, i, row, 2)"),
+            std::string::npos);
+  const std::string nest = nest_of(softmax_by_hand(64, 2048));
+  EXPECT_NE(nest.find("alloc p[y.i .. +1, 0 .. +2048] in stack"), std::string::npos) << nest;
+}
+
+TEST(DeriveRows, SoManyRowsAtATimeAsDivideTheirNumber) {
+  const Target target = target_of("x86-64-v3", 1);
+  EXPECT_NE(derived(softmax_by_hand(63, 64), target).find("y.split(i, i, row, 3)"),
+            std::string::npos);
+  EXPECT_EQ(derived(softmax_by_hand(61, 64), target).find(" row, "), std::string::npos);
+  // Of a run-time size maybe none: a single row would be computed as several.
+  EXPECT_EQ(derived(softmax_by_hand(kSize, 64), target).find(" row, "), std::string::npos);
+  EXPECT_EQ(derived(softmax_by_hand(64, kSize), target).find(" row, "), std::string::npos);
+}
+
+// Of a task, where threads share them.
+TEST(DeriveRows, AFewOfEachTask) {
+  const std::string text = derived(softmax_by_hand(1024, 64), target_of("x86-64-v3", 2));
+  EXPECT_NE(text.find("y.split(i, block, i, 64)\ny.parallel(block)\ny.split(i, i, row, 4)"),
+            std::string::npos)
+      << text;
 }
 
 TEST(DeriveRows, ThreadsShareTheRows) {
@@ -118,6 +148,14 @@ class ComputesRows : public testing::TestWithParam<const char*> {};
 TEST_P(ComputesRows, OfAnyNumber) {
   for (const auto& [name, graph] : row_graphs(kSize, 35)) {
     EXPECT_TRUE(derives(graph, target_of(GetParam(), 1), {0, 1, 3}, 1e-5)) << name;
+  }
+}
+
+TEST_P(ComputesRows, OfAKnownNumber) {
+  for (int rows : {0, 1, 2, 3, 4, 7, 9, 16}) {
+    for (const auto& [name, graph] : row_graphs(rows, 35)) {
+      EXPECT_TRUE(derives(graph, target_of(GetParam(), 1), {0}, 1e-5)) << name << " of " << rows;
+    }
   }
 }
 

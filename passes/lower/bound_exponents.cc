@@ -1,0 +1,179 @@
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "passes/lower/stage_plan.h"
+#include "passes/nest/bounded_exponent.h"
+#include "passes/nest/read_indices.h"
+
+namespace emulsion {
+namespace {
+
+// How far a sign is looked for: through so many operations and reads, and in expressions of so many
+// nodes.
+constexpr int kMostSteps = 8;
+constexpr int64_t kMostNodes = 500;
+
+bool is_number_where(const Expr& e, bool (*holds)(double)) {
+  return e->op == ExprOp::constant && holds(e->float_value);
+}
+
+// Whether `value`, in a stage over `domain`, is what some step of `highest`, a reduction that is
+// read at `indices`, combines: the same operations of the same things, at reduction indices that
+// are there.
+class StepOfReduction {
+ public:
+  StepOfReduction(const Stage& highest, const std::vector<Expr>& indices, AxisExtents domain)
+      : highest_(highest), domain_(std::move(domain)) {
+    for (size_t i = 0; i < indices.size(); ++i) values_[highest.axes[i].name()] = indices[i];
+  }
+
+  bool is(const Expr& value) {
+    if (size_of(highest_.body).nodes > kMostNodes || !same(highest_.body, value)) return false;
+    for (const Axis& axis : highest_.reduction_axes) {
+      const auto found = values_.find(axis.name());
+      if (found != values_.end() && !proves_in_bounds(found->second, axis.extent(), domain_)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  bool same(const Expr& step, const Expr& value) {
+    if (step->op == ExprOp::axis) {
+      // A reduction axis is what stands in its place first.
+      return equal(values_.emplace(step->name, value).first->second, value);
+    }
+    if (step->args.empty()) return equal(step, value);
+    if (step->op != value->op || step->dtype != value->dtype || step->name != value->name ||
+        step->args.size() != value->args.size()) {
+      return false;
+    }
+    for (size_t i = 0; i < step->args.size(); ++i) {
+      if (!same(step->args[i], value->args[i])) return false;
+    }
+    return true;
+  }
+
+  const Stage& highest_;
+  AxisExtents domain_;
+  std::map<std::string, Expr> values_;  // of the axes of `highest_`
+};
+
+// The signs of f32 values in the body of a stage. NaN has any sign, and -0 is 0.
+class Signs {
+ public:
+  Signs(const WrittenNest& nest, const Stage& stage) : nest_(nest), domain_(domain_of(stage)) {}
+
+  bool never_above_zero(const Expr& e, int steps = kMostSteps) const {
+    if (steps == 0) return false;
+    const auto above = [&](size_t i) { return never_above_zero(e->args[i], steps - 1); };
+    const auto below = [&](size_t i) { return never_below_zero(e->args[i], steps - 1); };
+    switch (e->op) {
+      case ExprOp::constant:
+        return is_number_where(e, [](double value) { return value <= 0; });
+      case ExprOp::neg:
+        return below(0);
+      case ExprOp::add:
+      case ExprOp::max:
+        return above(0) && above(1);
+      case ExprOp::min:
+        return above(0) || above(1);
+      case ExprOp::sub:
+        return is_less_its_highest(e) || (above(0) && below(1));
+      case ExprOp::mul:
+        return (above(0) && below(1)) || (below(0) && above(1));
+      case ExprOp::div:
+        return above(0) && is_number_where(e->args[1], [](double value) { return value > 0; });
+      case ExprOp::select:
+        return above(1) && above(2);
+      case ExprOp::read: {
+        const Expr read = value_read(e);
+        return read.defined() && never_above_zero(read, steps - 1);
+      }
+      default:
+        return false;
+    }
+  }
+
+ private:
+  bool never_below_zero(const Expr& e, int steps) const {
+    if (steps == 0) return false;
+    const auto above = [&](size_t i) { return never_above_zero(e->args[i], steps - 1); };
+    const auto below = [&](size_t i) { return never_below_zero(e->args[i], steps - 1); };
+    switch (e->op) {
+      case ExprOp::constant:
+        return is_number_where(e, [](double value) { return value >= 0; });
+      case ExprOp::abs:
+      case ExprOp::exp:
+      case ExprOp::sqrt:
+        return true;
+      case ExprOp::neg:
+        return above(0);
+      case ExprOp::add:
+      case ExprOp::min:
+        return below(0) && below(1);
+      case ExprOp::max:
+        return below(0) || below(1);
+      case ExprOp::mul:
+        return is_square(e) || (below(0) && below(1)) || (above(0) && above(1));
+      case ExprOp::div:
+        return below(0) && is_number_where(e->args[1], [](double value) { return value > 0; });
+      case ExprOp::select:
+        return below(1) && below(2);
+      case ExprOp::read: {
+        const Expr read = value_read(e);
+        return read.defined() && never_below_zero(read, steps - 1);
+      }
+      default:
+        return false;
+    }
+  }
+
+  static bool is_square(const Expr& product) {
+    const Expr &a = product->args[0], &b = product->args[1];
+    return a.same_as(b) || (size_of(a).nodes <= kMostNodes && equal(a, b));
+  }
+
+  // x[i] - m, where m is the highest of what x[i] is one of.
+  bool is_less_its_highest(const Expr& difference) const {
+    const Expr& highest = difference->args[1];
+    if (highest->op != ExprOp::read) return false;
+    const WrittenStage* from = nest_.find(highest->name);
+    return from != nullptr && from->stage.combiner == Combiner::max &&
+           StepOfReduction(from->stage, highest->args, domain_).is(difference->args[0]);
+  }
+
+  // What a read of a stage that is no reduction gives, over the axes of the reader.
+  Expr value_read(const Expr& read) const {
+    const WrittenStage* from = nest_.find(read->name);
+    if (from == nullptr || from->stage.is_reduction()) return Expr();
+    const Stage& stage = from->stage;
+    if (size_of(stage.body).nodes > kMostNodes) return Expr();
+    return substitute_axes(stage.body, [&](const std::string& axis) -> Expr {
+      const std::optional<size_t> i = axis_index(stage.axes, axis);
+      return i ? read->args[*i] : Expr();
+    });
+  }
+
+  const WrittenNest& nest_;
+  AxisExtents domain_;
+};
+
+}  // namespace
+
+WrittenNest bound_exponents(WrittenNest nest) {
+  for (WrittenStage& written : nest.stages) {
+    const Signs signs(nest, written.stage);
+    written.stage.body = transform(written.stage.body, [&](const Expr& e) -> Expr {
+      if (e->op != ExprOp::exp || e->dtype != DType::f32) return Expr();
+      const Expr& exponent = e->args[0];
+      if (is_bounded_exponent(exponent) || !signs.never_above_zero(exponent)) return Expr();
+      return exp(bounded_exponent(exponent));
+    });
+  }
+  return nest;
+}
+
+}  // namespace emulsion
