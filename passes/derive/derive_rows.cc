@@ -145,18 +145,20 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   Axis row = loops.back();
   int64_t steps = row.extent().as_constant().value_or(1);
   if (in_blocks) stage.compute_at(blocks->reader, blocks->block);
+  std::optional<RowTasks> shared_out;
+  const std::vector<Extent> points = most_points(group);
   if (shared > 0) {
-    const std::vector<Extent> points = most_points(group);
-    const RowTasks made = share_loops(reader, loops, shared, element_count(points), target, &stage);
-    parallel_from(stage, made.tasks, points, points_for_threads(group));
+    shared_out = share_loops(reader, loops, shared, element_count(points), target, &stage);
     if (shared == loops.size()) {
-      row = made.last;
-      steps = made.steps;
+      row = shared_out->last;
+      steps = shared_out->steps;
     }
   }
+  // Before the threads: what follows a condition on the sizes concerns the case in which it holds.
   const int64_t rows = in_blocks ? 1 : rows_at_a_time(group, steps, target);
   const Axis one(rows == 1 ? row : Axis(fresh_axis(reader, "row")));
   if (rows > 1) stage.split(row, row, one, rows);
+  if (shared_out) parallel_from(stage, shared_out->tasks, points, points_for_threads(group));
   place_sums(*group.reader, group.rows, one, lanes, schedule);
   for (const RowGroup::Producer& producer : group.producers) {
     const Op& op = result_of(*producer.op);

@@ -1,5 +1,6 @@
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "passes/lower/stage_plan.h"
@@ -61,10 +62,13 @@ class StepOfReduction {
   std::map<std::string, Expr> values_;  // of the axes of `highest_`
 };
 
+using StagesByName = std::unordered_map<std::string, const Stage*>;
+
 // The signs of f32 values in the body of a stage. NaN has any sign, and -0 is 0.
 class Signs {
  public:
-  Signs(const WrittenNest& nest, const Stage& stage) : nest_(nest), domain_(domain_of(stage)) {}
+  Signs(const StagesByName& stages, const Stage& stage)
+      : stages_(stages), domain_(domain_of(stage)) {}
 
   bool never_above_zero(const Expr& e, int steps = kMostSteps) const {
     if (steps == 0) return false;
@@ -140,16 +144,16 @@ class Signs {
   bool is_less_its_highest(const Expr& difference) const {
     const Expr& highest = difference->args[1];
     if (highest->op != ExprOp::read) return false;
-    const WrittenStage* from = nest_.find(highest->name);
-    return from != nullptr && from->stage.combiner == Combiner::max &&
-           StepOfReduction(from->stage, highest->args, domain_).is(difference->args[0]);
+    const auto from = stages_.find(highest->name);
+    return from != stages_.end() && from->second->combiner == Combiner::max &&
+           StepOfReduction(*from->second, highest->args, domain_).is(difference->args[0]);
   }
 
   // What a read of a stage that is no reduction gives, over the axes of the reader.
   Expr value_read(const Expr& read) const {
-    const WrittenStage* from = nest_.find(read->name);
-    if (from == nullptr || from->stage.is_reduction()) return Expr();
-    const Stage& stage = from->stage;
+    const auto from = stages_.find(read->name);
+    if (from == stages_.end() || from->second->is_reduction()) return Expr();
+    const Stage& stage = *from->second;
     if (size_of(stage.body).nodes > kMostNodes) return Expr();
     return substitute_axes(stage.body, [&](const std::string& axis) -> Expr {
       const std::optional<size_t> i = axis_index(stage.axes, axis);
@@ -157,15 +161,19 @@ class Signs {
     });
   }
 
-  const WrittenNest& nest_;
+  const StagesByName& stages_;
   AxisExtents domain_;
 };
 
 }  // namespace
 
 WrittenNest bound_exponents(WrittenNest nest) {
+  StagesByName stages;
+  for (const WrittenStage& written : nest.stages) {
+    stages.emplace(written.stage.name, &written.stage);
+  }
   for (WrittenStage& written : nest.stages) {
-    const Signs signs(nest, written.stage);
+    const Signs signs(stages, written.stage);
     written.stage.body = transform(written.stage.body, [&](const Expr& e) -> Expr {
       if (e->op != ExprOp::exp || e->dtype != DType::f32) return Expr();
       const Expr& exponent = e->args[0];

@@ -74,10 +74,22 @@ TEST(DeriveRows, SoManyRowsAtATimeAsDivideTheirNumber) {
   EXPECT_EQ(derived(softmax_by_hand(64, kSize), target).find(" row, "), std::string::npos);
 }
 
+// What stands behind a condition on the sizes is for the case in which it holds, and the rows are
+// for every case.
+TEST(DeriveRows, AFewRowsAtATimeInsideARunTimeNumberOfThem) {
+  const Tensor x = input("x", f32, {kSize, 6, 64});
+  const Graph graph(softmax(x, -1, "y"));
+  const std::string text = derived(graph, target_of("x86-64-v3", 4));
+  const size_t split = text.find("y.split(i1, i1, row, 3)\n");
+  ASSERT_NE(split, std::string::npos) << text;
+  EXPECT_LT(split, text.find("y.specialize(B >= ")) << text;
+  EXPECT_TRUE(derives(graph, target_of("x86-64-v3", 4), {0, 1, 3}, 1e-5));
+}
+
 // Of a task, where threads share them.
 TEST(DeriveRows, AFewOfEachTask) {
   const std::string text = derived(softmax_by_hand(1024, 64), target_of("x86-64-v3", 2));
-  EXPECT_NE(text.find("y.split(i, block, i, 64)\ny.parallel(block)\ny.split(i, i, row, 4)"),
+  EXPECT_NE(text.find("y.split(i, block, i, 64)\ny.split(i, i, row, 4)\ny.parallel(block)"),
             std::string::npos)
       << text;
 }

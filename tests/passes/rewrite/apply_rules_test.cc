@@ -160,6 +160,13 @@ TEST(ApplyRules, RulesThatUndoEachOtherAreAnError) {
   EXPECT_ERROR(apply_rules(Graph(exp(a) * exp(b)), {there, back}, {3}), "within 3 steps");
 }
 
+TEST(ApplyRules, AsManyStepsAsTheLimitAreTaken) {
+  Tensor y = input("a", f32, {4});
+  for (int i = 0; i < 3; ++i) y = exp(-(-y));
+  EXPECT_EQ(apply_rules(Graph(y), {double_negation()}, {3}).decisions.size(), 3u);
+  EXPECT_ERROR(apply_rules(Graph(y), {double_negation()}, {2}), "within 2 steps");
+}
+
 TEST(ApplyRules, AReplacementThatMatchesItsOwnPatternIsAnError) {
   Tensor x = wildcard();
   EXPECT_ERROR(apply_rules(Graph(exp(input("a", f32, {4}))), {{"grow", exp(x), exp(x) + 1}}),
