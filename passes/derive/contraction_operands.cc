@@ -46,9 +46,9 @@ bool can_pack(const Expr& read, const std::string& column) {
 }
 
 bool transposes_a_weight(const Op& op) {
-  if (op.kind != OpKind::compute || op.body->op != ExprOp::read || !is_weight(*op.body->tensor)) {
-    return false;
-  }
+  const bool copies = op.kind == OpKind::compute && op.combiner == Combiner::none &&
+                      op.body->op == ExprOp::read && is_weight(*op.body->tensor);
+  if (!copies) return false;
   std::set<std::string> axes;
   for (const Expr& index : op.body->args) {
     if (index->op != ExprOp::axis) return false;

@@ -50,6 +50,7 @@ TEST(TransposesAWeight, APermutationOfAllAxesAndNothingElse) {
   EXPECT_FALSE(transposes_a_weight(*transpose(input("w", f32, {64, 32})).op()));
   EXPECT_FALSE(transposes_a_weight(*relu(w).op()));
   EXPECT_FALSE(transposes_a_weight(*compute("t", {k}, w(0, k)).op()));
+  EXPECT_FALSE(transposes_a_weight(*sum(w, {1}, true).op())) << "reads as many indices as it has";
   const Tensor square = weight("w", f32, {32, 32});
   EXPECT_FALSE(transposes_a_weight(*compute("t", {k}, square(k, k)).op())) << "a diagonal";
 }

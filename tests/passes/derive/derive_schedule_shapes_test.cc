@@ -122,6 +122,16 @@ TEST_P(DeriveShapes, TransposedWeights) {
   }
 }
 
+TEST_P(DeriveShapes, SumsOverWeightsAsOperands) {
+  for (int columns : {1, 8, 17}) {
+    const Tensor w = weight("w", f32, {7, columns}), x = input("x", f32, {batch, 7});
+    const Tensor of_rows = sum(w, {1}, true), of_all = reduce_min(w, {0, 1}, true);
+    ASSERT_TRUE(derives(matmul(x, of_rows), target_, {0, 1, 5}));
+    ASSERT_TRUE(derives(matmul(transpose(of_rows), w), target_));
+    ASSERT_TRUE(derives(matmul(of_all, weight("v", f32, {1, columns})), target_));
+  }
+}
+
 TEST_P(DeriveShapes, TwoLayers) {
   for (size_t i = 0; i < kCount; ++i) {
     for (const Extent& rows : {Extent(kExtents[(i + 5) % kCount]), batch}) {
