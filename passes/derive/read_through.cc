@@ -262,14 +262,16 @@ class Finder {
     if (axes.size() != reader.extents.size() || read->args.size() != axes.size()) return false;
     const Expr& last = through->args.back();
     if (last->op != ExprOp::axis) return false;
-    return op.combiner == Combiner::none || last->name == op.axes.back().name() ||
-           last->name == op.reduction_axes.back().name();
+    const auto is_last_of = [&](const std::vector<Axis>& of) {
+      return !of.empty() && last->name == of.back().name();
+    };
+    return op.combiner == Combiner::none || is_last_of(op.axes) || is_last_of(op.reduction_axes);
   }
 
   // A reshape to rows of another length: vectors that lie in one row here and there.
   bool suits_in_blocks(const Reader& reader, const Expr& through) const {
     const Op& op = *reader.op;
-    if (op.combiner != Combiner::none || reader.beside_sums) return false;
+    if (op.combiner != Combiner::none || reader.beside_sums || op.axes.empty()) return false;
     const Axis& along = op.axes[vector_axis(op, target_)];
     const int64_t lanes = value_lanes(op, target_);
     return along.extent().exact_quotient(lanes) &&

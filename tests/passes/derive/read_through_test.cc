@@ -72,6 +72,18 @@ Graph attention(const Extent& batch, const Extent& steps, int heads, int depth, 
   return Graph(project(reshape(said, rows, "rows"), "y"));
 }
 
+// What has no axes is no row or column of anything.
+TEST(ReadThrough, ASumOfAllThatWasTurned) {
+  const Tensor turned = transpose(x(), {}, "turned");
+  for (const Tensor& y :
+       {sum(turned, {0, 1}), sum(turned, {0, 1}, true), reduce_max(turned, {1}),
+        sum(transpose(input("x", f32, {5, 6, 64}), {2, 0, 1}, "turned"), {0, 1, 2})}) {
+    for (const std::string& move : moves_of(y)) EXPECT_EQ(move, "turned");
+  }
+  const Tensor flat = reshape(input("x", f32, {1, 1}), {}, "flat");
+  for (const std::string& move : moves_of(relu(flat))) EXPECT_EQ(move, "flat");
+}
+
 TEST(ReadThrough, AttentionStoresNoMove) {
   const Names moves = {"reshape_q", "reshape_k", "reshape_v", "heads_q",     "heads_k",
                        "heads_v",   "turned",    "rows",      "said_by_step"};
