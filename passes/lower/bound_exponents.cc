@@ -19,19 +19,19 @@ bool is_number_where(const Expr& e, bool (*holds)(double)) {
   return e->op == ExprOp::constant && holds(e->float_value);
 }
 
-// Whether `value`, in a stage over `domain`, is what some step of `highest`, a reduction that is
+// Whether `value`, in a stage over `domain`, is what some step of `maximum`, a reduction that is
 // read at `indices`, combines: the same operations of the same things, at reduction indices that
 // are there.
 class StepOfReduction {
  public:
-  StepOfReduction(const Stage& highest, const std::vector<Expr>& indices, AxisExtents domain)
-      : highest_(highest), domain_(std::move(domain)) {
-    for (size_t i = 0; i < indices.size(); ++i) values_[highest.axes[i].name()] = indices[i];
+  StepOfReduction(const Stage& maximum, const std::vector<Expr>& indices, AxisExtents domain)
+      : maximum_(maximum), domain_(std::move(domain)) {
+    for (size_t i = 0; i < indices.size(); ++i) values_[maximum.axes[i].name()] = indices[i];
   }
 
   bool is(const Expr& value) {
-    if (size_of(highest_.body).nodes > kMostNodes || !same(highest_.body, value)) return false;
-    for (const Axis& axis : highest_.reduction_axes) {
+    if (size_of(maximum_.body).nodes > kMostNodes || !same(maximum_.body, value)) return false;
+    for (const Axis& axis : maximum_.reduction_axes) {
       const auto found = values_.find(axis.name());
       if (found != values_.end() && !proves_in_bounds(found->second, axis.extent(), domain_)) {
         return false;
@@ -57,9 +57,9 @@ class StepOfReduction {
     return true;
   }
 
-  const Stage& highest_;
+  const Stage& maximum_;
   AxisExtents domain_;
-  std::map<std::string, Expr> values_;  // of the axes of `highest_`
+  std::map<std::string, Expr> values_;  // of the axes of `maximum_`
 };
 
 using StagesByName = std::unordered_map<std::string, const Stage*>;
@@ -85,7 +85,7 @@ class Signs {
       case ExprOp::min:
         return above(0) || above(1);
       case ExprOp::sub:
-        return is_less_its_highest(e) || (above(0) && below(1));
+        return subtracts_its_maximum(e) || (above(0) && below(1));
       case ExprOp::mul:
         return (above(0) && below(1)) || (below(0) && above(1));
       case ExprOp::div:
@@ -140,13 +140,13 @@ class Signs {
     return a.same_as(b) || (size_of(a).nodes <= kMostNodes && equal(a, b));
   }
 
-  // x[i] - m, where m is the highest of what x[i] is one of.
-  bool is_less_its_highest(const Expr& difference) const {
-    const Expr& highest = difference->args[1];
-    if (highest->op != ExprOp::read) return false;
-    const auto from = stages_.find(highest->name);
+  // x[i] - m, where m is the maximum of values that x[i] is one of.
+  bool subtracts_its_maximum(const Expr& difference) const {
+    const Expr& maximum = difference->args[1];
+    if (maximum->op != ExprOp::read) return false;
+    const auto from = stages_.find(maximum->name);
     return from != stages_.end() && from->second->combiner == Combiner::max &&
-           StepOfReduction(*from->second, highest->args, domain_).is(difference->args[0]);
+           StepOfReduction(*from->second, maximum->args, domain_).is(difference->args[0]);
   }
 
   // What a read of a stage that is no reduction gives, over the axes of the reader.

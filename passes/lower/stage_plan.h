@@ -151,7 +151,7 @@ bool depends_on(const NestPlan& nest, StageId stage, StageId other);
 WrittenNest plan_stages(const Graph& graph);
 
 // exp(e) of f32 becomes exp(min(e, 0)) where e is proved never to be above 0: x[i] - m, where m is
-// the highest of all x[i], as in a softmax; -|x|, -x * x. The same value, of which a backend then
+// the maximum of all x[i], as in a softmax; -|x|, -x * x. The same value, of which a backend then
 // sees that it cannot overflow. In a step of its own because no later one could prove it: rfactor
 // makes several stages of a reduction.
 WrittenNest bound_exponents(WrittenNest nest);

@@ -30,14 +30,14 @@ Tensor highest(const Expr& reduction) { return compute("highest", {i}, reduction
 
 const Tensor highest_of_x = highest(reduce_max(r, x(i, r)));
 
-TEST(BoundExponents, WhatIsLessItsHighest) {
+TEST(BoundExponents, WhatSubtractsItsMaximum) {
   EXPECT_TRUE(bounds(x(i, j) - highest_of_x(i)));
   EXPECT_TRUE(bounds((x(i, j) - highest_of_x(i)) * 0.5f));
   EXPECT_TRUE(bounds((x(i, j) - highest_of_x(i)) / 2.0f));
   EXPECT_TRUE(bounds(-(2.0f * abs(z(i, j))) + (x(i, j) - highest_of_x(i))));
 }
 
-TEST(BoundExponents, WhatWasComputedBeforeItsHighest) {
+TEST(BoundExponents, WhatWasComputedBeforeItsMaximum) {
   const Expr masked = select(i < j, x(i, j) * 0.5f, Expr(-3.0f));
   const Expr masked_step = select(i < r, x(i, r) * 0.5f, Expr(-3.0f));
   EXPECT_TRUE(bounds(masked - highest(reduce_max(r, masked_step))(i)));
@@ -52,7 +52,7 @@ TEST(BoundExponents, AStepOfItsOwn) {
   EXPECT_TRUE(bounds(turned(j, i)));
 }
 
-TEST(BoundExponents, TheHighestOfAllRowsAndOfPlacesInThem) {
+TEST(BoundExponents, TheMaximumOfAllRowsAndOfPlacesInThem) {
   const Tensor all = compute("highest", {}, reduce_max({s, r}, x(s, r)));
   EXPECT_TRUE(bounds(x(i, j) - all()));
   const Tensor of_window = highest(reduce_max(s, x(i, Expr(s) * 2 + 1)));
@@ -102,20 +102,20 @@ TEST(BoundExponents, NotWhatMayBeAboveZero) {
   EXPECT_FALSE(bounds(-abs(x(i, j)) - z(i, j)));
 }
 
-TEST(BoundExponents, NotWhatIsLessAnotherReduction) {
+TEST(BoundExponents, NotWhatSubtractsAnotherReduction) {
   EXPECT_FALSE(bounds(x(i, j) - highest(reduce_min(r, x(i, r)))(i)));
   EXPECT_FALSE(bounds(x(i, j) - highest(sum(r, x(i, r)))(i)));
   EXPECT_FALSE(bounds(x(i, j) - z(i, 0)));
 }
 
-TEST(BoundExponents, NotWhatIsLessTheHighestOfOthers) {
+TEST(BoundExponents, NotWhatSubtractsTheMaximumOfOthers) {
   EXPECT_FALSE(bounds(z(i, j) - highest_of_x(i)));
   EXPECT_FALSE(bounds(x(i, j) * 2.0f - highest_of_x(i)));
   EXPECT_FALSE(bounds(x(i, j) * 2.0f - highest(reduce_max(r, x(i, r) * 3.0f))(i)));
   EXPECT_FALSE(bounds(x(i, j) - highest(reduce_max(r, -x(i, r)))(i)));
 }
 
-TEST(BoundExponents, NotWhatIsLessTheHighestOfAnotherRow) {
+TEST(BoundExponents, NotWhatSubtractsTheMaximumOfAnotherRow) {
   EXPECT_FALSE(bounds(x(i, j) - highest_of_x(0)));
   EXPECT_FALSE(bounds(x(i, j) - highest_of_x(2 - Expr(i))));
 }
