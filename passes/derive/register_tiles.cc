@@ -51,7 +51,8 @@ int64_t registers_between(const Op& op, const Target& target) {
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
                                   std::optional<int64_t> columns, bool padded,
                                   std::optional<int64_t> panel, std::optional<int64_t> between) {
-  constexpr int64_t kMostRows = 12;  // beyond, compilers spill
+  constexpr int64_t kMostRows = 12;    // beyond, compilers spill
+  constexpr int64_t kMostLanes = 256;  // of the accumulators of a row: CodeLimits has it from LLVM
   int64_t lanes = target.vector_lanes(dtype);
   if (columns && *columns < lanes && !padded) {
     return {std::min<int64_t>(rows.value_or(kMostRows), kMostRows), *columns, *columns};
@@ -65,6 +66,7 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
       if (vectors > 4 && r > 1) continue;  // a single row needs width to have accumulators enough
       if (!fits_registers(target, temporaries, r, vectors)) continue;
       int64_t width = vectors * lanes;
+      if (width > kMostLanes) continue;
       if (!padded && columns && width > *columns) continue;
       if (panel && *panel % width != 0) continue;
       if (!columns && vectors == 3) continue;  // sizes are more often multiples of 2 or 4

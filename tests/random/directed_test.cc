@@ -138,6 +138,17 @@ std::vector<Case> sharing() {
          int x = m.weight({15, 15});
          return m.outputs({m.call("matmul", {x, x})});
        }},
+      // Its accumulators were a vector of 512 lanes where one register has 64.
+      {"BytesTimesAVectorThatTheirBiasIs",
+       [=] {
+         Maker m;
+         int bias = m.input({64}, u8);
+         int y = m.call("matmul", {m.input({kB, 65}, u8), m.weight({65, 64}, u8)});
+         int sum = m.call("add", {y, bias});
+         return m.sizes({1, 17, 600})
+             .outputs(
+                 {m.call("relu", {sum}), m.call("mul", {y, y}), m.call("matmul", {sum, bias})});
+       }},
       {"BiasThatIsTheInput",
        [] {
          Maker m;

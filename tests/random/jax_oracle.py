@@ -44,11 +44,10 @@ class Call:
 
 
 def maximum(a, b):
+    """Of a tensor and a number the number at a tie; a NaN stays, and has no gradient."""
     if isinstance(b, float):
-        return jnp.where(a > b, a, b)
-    if isinstance(a, float):
-        return jnp.where(b > a, b, a)
-    return jnp.maximum(a, b)
+        return jnp.where(a > b, a, jnp.where(jnp.isnan(a), jnp.nan, b))
+    return maximum(b, a) if isinstance(a, float) else jnp.maximum(a, b)
 
 
 def minimum(a, b):

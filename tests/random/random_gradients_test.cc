@@ -46,8 +46,13 @@ bool is_differentiable(const Recipe& recipe) {
     return is_float(op->dtype) || op->dtype == DType::boolean;
   };
   const auto is_float_op = [](const OpPtr& op) { return is_float(op->dtype); };
+  // Those that no output needs are not in the graph, and JAX is given them.
+  const auto is_fit_leaf = [](const Step& step) {
+    return !step.is_leaf() || is_float(step.dtype) || step.dtype == DType::boolean;
+  };
   const std::vector<OpPtr> arguments = graph.arguments();
-  return std::all_of(graph.ops().begin(), graph.ops().end(), is_fit) &&
+  return std::all_of(recipe.nodes.begin(), recipe.nodes.end(), is_fit_leaf) &&
+         std::all_of(graph.ops().begin(), graph.ops().end(), is_fit) &&
          std::any_of(graph.outputs().begin(), graph.outputs().end(), is_float_op) &&
          std::any_of(arguments.begin(), arguments.end(), is_float_op);
 }

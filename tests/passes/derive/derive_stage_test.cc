@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/entry/check_cpu_limits.h"
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 
@@ -24,15 +25,16 @@ int64_t registers_of(const RegisterTile& tile) {
 TEST(ChooseRegisterTile, FitsTheRegisters) {
   for (const char* name : kTargets) {
     const Target target = Target::parse(name);
-    for (DType type : {f32, f64, i32}) {
+    for (DType type : {f32, f64, i32, u8}) {
       for (int64_t rows : {1, 2, 3, 5, 6, 7, 12, 64, 1000}) {
         for (int64_t columns : {1, 3, 8, 16, 17, 64, 100, 1024}) {
           for (bool padded : {true, false}) {
             const RegisterTile tile = choose_register_tile(target, type, rows, columns, padded);
-            const bool fused = type != i32 && target.has_fma();
+            const bool fused = is_float(type) && target.has_fma();
             EXPECT_LE(registers_of(tile) + (fused ? 0 : 1), target.vector_registers())
                 << name << " " << rows << " x " << columns;
             EXPECT_EQ(tile.columns % tile.lanes, 0);
+            EXPECT_LE(tile.columns, code_limits(target).lanes);
             EXPECT_GE(tile.rows, 1);
             EXPECT_LE(tile.rows, rows);
             if (!padded) {
