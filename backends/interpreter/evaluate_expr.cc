@@ -154,7 +154,15 @@ class ExprCompiler {
     EMULSION_CHECK(node.op != ExprOp::reduce, "{}: a reduction inside an expression", scope_.owner);
     int a = slot_of(node.args[0]);
     int b = node.args.size() > 1 ? slot_of(node.args[1]) : a;
-    return emit(scalar_function(node.op, kind_of(node.args[0].dtype())), a, b);
+    const ScalarKind arguments = kind_of(node.args[0].dtype());
+    const int result = emit(scalar_function(node.op, arguments), a, b);
+    if (arguments == ScalarKind::integer && node.op == ExprOp::add) {
+      program_.code.back().control = Control::add;
+    }
+    if (arguments == ScalarKind::integer && node.op == ExprOp::mul) {
+      program_.code.back().control = Control::multiply;
+    }
+    return result;
   }
 
   int constant_slot(const ExprNode& node, ScalarKind kind) {
@@ -178,6 +186,7 @@ class ExprCompiler {
     EMULSION_CHECK(view.axes.size() == slots.size(), "{} reads {} with {} indices for {} axes",
                    scope_.owner, view.name, slots.size(), view.axes.size());
     read.load = machine_.load_function(view, scope_.owner);
+    read.element_size = static_cast<uint8_t>(view.element_size());
     read.result = machine_.add_slot();
     program_.index_slots.insert(program_.index_slots.end(), slots.begin(), slots.end());
     program_.code.push_back(read);
@@ -258,7 +267,12 @@ ExprMachine::Program ExprMachine::compile_index(const Expr& expr, const Scope& s
   return ExprCompiler(this, scope, true).compile(expr);
 }
 
-int64_t ExprMachine::run_index(const Program& program) { return evaluate(program).i; }
+ExprMachine::Assignment ExprMachine::assignment(Program value, int buffer,
+                                                std::vector<int> index) const {
+  const BufferView& view = buffers_[static_cast<size_t>(buffer)];
+  return {std::move(value), buffer, std::move(index), store_function(view),
+          static_cast<uint8_t>(view.element_size())};
+}
 
 Scalar ExprMachine::evaluate(const Program& program) {
   Scalar* slots = slots_.data();
@@ -271,10 +285,17 @@ Scalar ExprMachine::evaluate(const Program& program) {
         slots[instruction.result] =
             instruction.compute(slots[instruction.args[0]], slots[instruction.args[1]]);
         break;
+      case Control::add:
+        slots[instruction.result].i = slots[instruction.args[0]].i + slots[instruction.args[1]].i;
+        break;
+      case Control::multiply:
+        slots[instruction.result].i = slots[instruction.args[0]].i * slots[instruction.args[1]].i;
+        break;
       case Control::read:
-        slots[instruction.result] = instruction.load(
-            locate(buffers_[static_cast<size_t>(instruction.args[0])],
-                   program.index_slots.data() + instruction.args[1], program.owner, "reads"));
+        slots[instruction.result] =
+            instruction.load(locate(buffers_[static_cast<size_t>(instruction.args[0])],
+                                    program.index_slots.data() + instruction.args[1],
+                                    instruction.element_size, program.owner, "reads"));
         break;
       case Control::jump:
         at = static_cast<size_t>(instruction.args[1]);
@@ -287,7 +308,7 @@ Scalar ExprMachine::evaluate(const Program& program) {
   return slots[program.result];
 }
 
-uint8_t* ExprMachine::locate(const BufferView& view, const int* index_slots,
+uint8_t* ExprMachine::locate(const BufferView& view, const int* index_slots, uint8_t element_size,
                              const std::string& owner, const char* action) const {
   if (!view.live) refuse_index(view, index_slots, owner, action);
   int64_t offset = 0;
@@ -298,7 +319,7 @@ uint8_t* ExprMachine::locate(const BufferView& view, const int* index_slots,
     if (index < 0 || index >= axis.extent) refuse_index(view, index_slots, owner, action);
     offset += index * axis.stride;
   }
-  return view.data + offset * view.element_size();
+  return view.data + offset * element_size;
 }
 
 void ExprMachine::refuse_index(const BufferView& view, const int* index_slots,
@@ -337,7 +358,7 @@ StoreFunction ExprMachine::store_function(const BufferView& view) const {
 
 uint8_t* ExprMachine::locate_target(const Assignment& assignment) {
   return locate(buffers_[static_cast<size_t>(assignment.buffer)], assignment.index.data(),
-                assignment.value.owner, "writes");
+                assignment.element_size, assignment.value.owner, "writes");
 }
 
 void ExprMachine::run_store(const Assignment& assignment) {
@@ -349,8 +370,7 @@ void ExprMachine::run_store(const Assignment& assignment) {
 
 void ExprMachine::run(const Assignment& assignment) {
   const Scalar value = evaluate(assignment.value);
-  const BufferView& view = buffers_[static_cast<size_t>(assignment.buffer)];
-  store_function(view)(locate_target(assignment), value);
+  assignment.store(locate_target(assignment), value);
 }
 
 }  // namespace emulsion

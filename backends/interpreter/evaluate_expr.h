@@ -55,8 +55,10 @@ enum class OutOfBounds : uint8_t { error, internal_error };
 class ExprMachine {
  public:
   struct Instruction {
-    enum class Control : uint8_t { compute, read, jump, jump_if_zero };
+    // add and multiply: of integers that do not wrap, which most indices are made of.
+    enum class Control : uint8_t { compute, add, multiply, read, jump, jump_if_zero };
     Control control = Control::compute;
+    uint8_t element_size = 0;  // read: bytes
     union {
       ScalarFunction compute = nullptr;
       LoadFunction load;  // read
@@ -80,11 +82,13 @@ class ExprMachine {
     std::function<int(const ExprNode& read)> buffer;       // read -> buffer
   };
 
-  // buffer[slots...] = value, the value being made last.
+  // buffer[slots...] = value, the value being made last. assignment() makes it.
   struct Assignment {
     Program value;
     int buffer = 0;
     std::vector<int> index;
+    StoreFunction store = nullptr;
+    uint8_t element_size = 0;  // bytes
   };
 
   ExprMachine(bool f64_arithmetic, OutOfBounds out_of_bounds)
@@ -100,7 +104,12 @@ class ExprMachine {
   // A point, a guard, a min: integers that do not wrap.
   Program compile_index(const Expr& expr, const Scope& scope);
 
-  int64_t run_index(const Program& program);
+  // To a buffer that holds what it holds now: its type, and whether it is wide, do not change.
+  Assignment assignment(Program value, int buffer, std::vector<int> index) const;
+
+  int64_t run_index(const Program& program) {
+    return program.code.empty() ? integer(program.result) : evaluate(program).i;
+  }
   void run(const Assignment& assignment);
   // Only what it loads: nothing is written.
   void run_loads(const Assignment& assignment) { evaluate(assignment.value); }
@@ -111,9 +120,9 @@ class ExprMachine {
   friend class ExprCompiler;
   Scalar evaluate(const Program& program);
   uint8_t* locate_target(const Assignment& assignment);
-  // Where the element is; refuses an index outside the view.
-  uint8_t* locate(const BufferView& view, const int* index_slots, const std::string& owner,
-                  const char* action) const;
+  // Where the element of so many bytes is; refuses an index outside the view.
+  uint8_t* locate(const BufferView& view, const int* index_slots, uint8_t element_size,
+                  const std::string& owner, const char* action) const;
   [[noreturn]] void refuse_index(const BufferView& view, const int* index_slots,
                                  const std::string& owner, const char* action) const;
   LoadFunction load_function(const BufferView& view, const std::string& reader) const;

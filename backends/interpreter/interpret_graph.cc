@@ -116,7 +116,7 @@ class GraphInterpreter {
     }
     ExprMachine::Scope scope = scope_of(op, variables);
     auto assignment = [&](const Expr& value) {
-      return ExprMachine::Assignment{machine_.compile(value, scope), buffer, axes};
+      return machine_.assignment(machine_.compile(value, scope), buffer, axes);
     };
     if (!reduces) {
       ExprMachine::Assignment whole = assignment(op.body);

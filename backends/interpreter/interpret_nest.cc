@@ -31,8 +31,7 @@ struct Step {
   StorageLayout layout;
   // uOps
   std::vector<std::pair<Program, GuardMask>> guards;
-  std::vector<Program> point;
-  std::vector<int> axis_slots;  // the stage's axes, set from `point`
+  std::vector<std::pair<int, Program>> point;  // of the stage's axes, by slot: those to be computed
   ExprMachine::Assignment assignment;
 };
 
@@ -200,9 +199,6 @@ class NestInterpreter {
     for (const Guard& guard : uop.guards) {
       step->guards.emplace_back(machine_.compile_index(guard.condition, loops), guard.mask);
     }
-    for (const Expr& index : uop.point) {
-      step->point.push_back(machine_.compile_index(index, loops));
-    }
     std::vector<Axis> axes = stage.axes;
     if (uop.part == Part::update) {
       axes.insert(axes.end(), stage.reduction_axes.begin(), stage.reduction_axes.end());
@@ -214,8 +210,14 @@ class NestInterpreter {
       if (variables_.count(size)) names[size] = variables_.at(size);
     }
     std::vector<Expr> own_index;
-    for (const Axis& axis : axes) {
-      step->axis_slots.push_back(names[axis.name()] = machine_.add_slot());
+    std::vector<int> slots;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      const Axis& axis = axes[i];
+      ExprMachine::Program place = machine_.compile_index(uop.point[i], loops);
+      // What is a loop's variable, or a number, is in a slot already.
+      const bool is_known = place.code.empty();
+      slots.push_back(names[axis.name()] = is_known ? place.result : machine_.add_slot());
+      if (!is_known) step->point.emplace_back(slots.back(), std::move(place));
       if (own_index.size() < stage.axes.size()) own_index.push_back(axis_value(axis.name()));
     }
     Expr value = body_of(stage, uop);
@@ -223,11 +225,9 @@ class NestInterpreter {
     if (uop.part == Part::update) {
       value = combine(stage.combiner, read_buffer(stage.name, stage.dtype, own_index), value);
     }
-    step->assignment.value = machine_.compile(value, scope_of(stage.name, names));
-    step->assignment.buffer = buffer_id(stage.name);
-    step->assignment.index.assign(
-        step->axis_slots.begin(),
-        step->axis_slots.begin() + static_cast<std::ptrdiff_t>(stage.axes.size()));
+    slots.resize(stage.axes.size());
+    step->assignment = machine_.assignment(machine_.compile(value, scope_of(stage.name, names)),
+                                           buffer_id(stage.name), std::move(slots));
   }
 
   ExprMachine::Scope scope_of(const std::string& owner, const std::map<std::string, int>& names) {
@@ -298,9 +298,7 @@ class NestInterpreter {
       stores = stores && mask == GuardMask::loads;
       if (!loads && !stores) return;
     }
-    for (size_t i = 0; i < step.point.size(); ++i) {
-      machine_.integer(step.axis_slots[i]) = machine_.run_index(step.point[i]);
-    }
+    for (const auto& [slot, place] : step.point) machine_.integer(slot) = machine_.run_index(place);
     if (!stores) {
       machine_.run_loads(step.assignment);
     } else if (!loads) {

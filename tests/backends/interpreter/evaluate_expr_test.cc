@@ -26,7 +26,7 @@ class Machine {
 
   float value(const Expr& expr, int64_t i = 0) {
     machine_.integer(i_) = i;
-    machine_.run({machine_.compile(expr, scope_), y_, {}});
+    machine_.run(machine_.assignment(machine_.compile(expr, scope_), y_, {}));
     return y_value;
   }
   int64_t index(const Expr& expr, int64_t i = 0) {
