@@ -270,8 +270,13 @@ ExprMachine::Program ExprMachine::compile_index(const Expr& expr, const Scope& s
 ExprMachine::Assignment ExprMachine::assignment(Program value, int buffer,
                                                 std::vector<int> index) const {
   const BufferView& view = buffers_[static_cast<size_t>(buffer)];
-  return {std::move(value), buffer, std::move(index), store_function(view),
-          static_cast<uint8_t>(view.element_size())};
+  Assignment result;
+  result.value_ = std::move(value);
+  result.buffer_ = buffer;
+  result.index_ = std::move(index);
+  result.store_ = store_function(view);
+  result.element_size_ = static_cast<uint8_t>(view.element_size());
+  return result;
 }
 
 Scalar ExprMachine::evaluate(const Program& program) {
@@ -357,20 +362,20 @@ StoreFunction ExprMachine::store_function(const BufferView& view) const {
 }
 
 uint8_t* ExprMachine::locate_target(const Assignment& assignment) {
-  return locate(buffers_[static_cast<size_t>(assignment.buffer)], assignment.index.data(),
-                assignment.element_size, assignment.value.owner, "writes");
+  return locate(buffers_[static_cast<size_t>(assignment.buffer_)], assignment.index_.data(),
+                assignment.element_size_, assignment.value_.owner, "writes");
 }
 
 void ExprMachine::run_store(const Assignment& assignment) {
-  const BufferView& view = buffers_[static_cast<size_t>(assignment.buffer)];
+  const BufferView& view = buffers_[static_cast<size_t>(assignment.buffer_)];
   std::vector<uint8_t> poison(static_cast<size_t>(view.element_size()));
   fill_with_poison(view.wide ? DType::f64 : view.dtype, &poison);
   std::copy(poison.begin(), poison.end(), locate_target(assignment));
 }
 
 void ExprMachine::run(const Assignment& assignment) {
-  const Scalar value = evaluate(assignment.value);
-  assignment.store(locate_target(assignment), value);
+  const Scalar value = evaluate(assignment.value_);
+  assignment.store_(locate_target(assignment), value);
 }
 
 }  // namespace emulsion

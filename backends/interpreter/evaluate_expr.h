@@ -82,13 +82,18 @@ class ExprMachine {
     std::function<int(const ExprNode& read)> buffer;       // read -> buffer
   };
 
-  // buffer[slots...] = value, the value being made last. assignment() makes it.
-  struct Assignment {
-    Program value;
-    int buffer = 0;
-    std::vector<int> index;
-    StoreFunction store = nullptr;
-    uint8_t element_size = 0;  // bytes
+  // buffer[slots...] = value, the value being made last: made by assignment().
+  class Assignment {
+   public:
+    Assignment() = default;  // none
+
+   private:
+    friend class ExprMachine;
+    Program value_;
+    int buffer_ = 0;
+    std::vector<int> index_;
+    StoreFunction store_ = nullptr;
+    uint8_t element_size_ = 0;  // bytes
   };
 
   ExprMachine(bool f64_arithmetic, OutOfBounds out_of_bounds)
@@ -112,7 +117,7 @@ class ExprMachine {
   }
   void run(const Assignment& assignment);
   // Only what it loads: nothing is written.
-  void run_loads(const Assignment& assignment) { evaluate(assignment.value); }
+  void run_loads(const Assignment& assignment) { evaluate(assignment.value_); }
   // Only its store, of poison: nothing is loaded.
   void run_store(const Assignment& assignment);
 

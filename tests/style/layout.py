@@ -12,7 +12,6 @@ WITHOUT_OWN_TEST = {
     "backends/entry/bind_buffers": "jit_test",
     "backends/entry/check_library": "compile_aot_test",
     "backends/entry/compile_options": "jit_test, compile_aot_test, aot_kernels_test: of a nest that is wrong",
-    "backends/halide/emit_places": "emit_nest_test reads offsets off the statement",
     "backends/halide/emit_prefetch": "emit_nest_test",
     "backends/halide/emit_uop": "emit_nest_test; jit_test runs it",
     "backends/halide/entry_module": "compile_aot_test, and aot_kernels_test calls what it makes",

@@ -215,7 +215,7 @@ class PlanRunner {
       kernel.axis_slots.push_back(names[axis.name()] = machine_.add_slot());
       own_index.push_back(axis_value(axis.name()));
     }
-    kernel.assignment.index = kernel.axis_slots;
+    const std::vector<int> element = kernel.axis_slots;
     Expr value = stage.body;
     if (part == Part::init) value = identity_of(stage.combiner, stage.dtype);
     if (part == Part::update) {
@@ -228,8 +228,8 @@ class PlanRunner {
     scope.owner = stage.name;
     scope.variable = [&names](const std::string& name) { return names.at(name); };
     scope.buffer = [this](const ExprNode& read) { return buffer_id(read.name); };
-    kernel.assignment.value = machine_.compile(value, scope);
-    kernel.assignment.buffer = buffer_id(stage.name);
+    kernel.assignment =
+        machine_.assignment(machine_.compile(value, scope), buffer_id(stage.name), element);
     return kernel;
   }
 

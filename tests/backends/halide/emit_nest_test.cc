@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <sstream>
 
+#include "backends/halide/halide_call.h"
 #include "dsl/target.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/visit_nest.h"
@@ -19,6 +21,7 @@ namespace emulsion {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 void expect_as_printed(const LoopNest& nest, EmittedCounts* total) {
   const EmittedCheck check = check_emitted(nest);
@@ -71,6 +74,36 @@ TEST(EmitNest, DerivedSchedulesAreWhatTheNestSays) {
   EXPECT_GE(total.allocs, 45);
   EXPECT_EQ(total.unreached, 0);
   EXPECT_EQ(total.dead, 0);
+}
+
+std::string statement_of(const LoopNest& nest) {
+  std::ostringstream text;
+  call_halide("emitting",
+              [&] { text << emit_nest(nest, /*has_fma=*/true, CompileOptions()).statement; });
+  return text.str();
+}
+
+// Halide makes loops without the steps whose value alone is not likely.
+TEST(EmitNest, LanesPastTheEndOfASumAreUnlikely) {
+  Axis k("k", 20), lane("lane");
+  Func y("y");
+  y() = sum(k, input("x", f32, {20})(k));
+  Schedule schedule(y);
+  schedule[y].split(k, k, lane, 8).rfactor(lane, "partial");
+  const std::string statement = statement_of(lower(Graph(y), schedule));
+  EXPECT_THAT(statement, HasSubstr("likely(e_x["));
+  EXPECT_THAT(statement, Not(HasSubstr("likely(0.000000f)")));
+}
+
+// A comparison with NaN is none that Halide may turn round.
+TEST(EmitNest, WhatDataLeaveOutOfASumIsAsLikelyAsTheRest) {
+  Axis k("k", 20);
+  Tensor x = input("x", f32, {20});
+  Func y("y");
+  y() = sum(k, select(x(k) > 0.0f, x(k), 0.0f));
+  const std::string statement = statement_of(lower(Graph(y), Schedule(y)));
+  EXPECT_THAT(statement, HasSubstr("likely(e_x["));
+  EXPECT_THAT(statement, HasSubstr("likely(0.000000f)"));
 }
 
 // --- What the check notices: a nest that is not the one that was emitted.

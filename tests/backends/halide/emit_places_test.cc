@@ -1,0 +1,109 @@
+// Where elements are in memory, and what Halide may believe of a load and a store.
+
+#include "backends/halide/emit_places.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "dsl/error.h"
+
+namespace emulsion {
+namespace {
+
+namespace hi = Halide::Internal;
+
+Buffer buffer_of(BufferRole role, DType dtype = DType::f32) {
+  Buffer buffer;
+  buffer.name = "a";
+  buffer.role = role;
+  buffer.dtype = dtype;
+  buffer.shape = {3, 5};
+  return buffer;
+}
+
+Place place_of(BufferRole role, DType dtype = DType::f32) {
+  return dense_place(buffer_of(role, dtype), {3, 5});
+}
+
+// As it is loaded: below a cast where memory has another type.
+const hi::Load* load_in(const Halide::Expr& value) {
+  const hi::Cast* cast = value.as<hi::Cast>();
+  return (cast != nullptr ? cast->value : value).as<hi::Load>();
+}
+
+int64_t number(const Halide::Expr& e) {
+  const std::optional<int64_t> value = hi::as_const_int(hi::simplify(e));
+  return value.value_or(-1);
+}
+
+// Halide moves a load of what never changes over stores, and may load it once for all: right of an
+// input, wrong of an output that a sum is made in.
+TEST(EmitPlaces, OnlyLoadsOfArgumentsThatNeverChangeHaveAParameter) {
+  for (const BufferRole role : {BufferRole::input, BufferRole::weight}) {
+    const hi::Load* load = load_in(place_of(role).load(0, hi::const_true()));
+    ASSERT_NE(load, nullptr);
+    EXPECT_TRUE(load->param.defined());
+  }
+  const hi::Load* load = load_in(place_of(BufferRole::output).load(0, hi::const_true()));
+  ASSERT_NE(load, nullptr);
+  EXPECT_FALSE(load->param.defined());
+  EXPECT_FALSE(load->image.defined());
+}
+
+TEST(EmitPlaces, AStoreToAnOutputHasItsParameter) {
+  const hi::Stmt store = place_of(BufferRole::output).store(1.0F, 0, hi::const_true());
+  ASSERT_NE(store.as<hi::Store>(), nullptr);
+  EXPECT_TRUE(store.as<hi::Store>()->param.defined());
+}
+
+TEST(EmitPlaces, AStoreOfAnotherTypeIsRefused) {
+  EXPECT_THROW(place_of(BufferRole::output).store(1, 0, hi::const_true()), InternalError);
+}
+
+TEST(EmitPlaces, ABoolTakesAByte) {
+  const Place place = place_of(BufferRole::output, DType::boolean);
+  const Halide::Expr value = place.load(0, hi::const_true());
+  EXPECT_EQ(value.type(), Halide::Bool());
+  ASSERT_NE(load_in(value), nullptr);
+  EXPECT_EQ(load_in(value)->type, Halide::UInt(8));
+  const hi::Stmt store = place.store(hi::const_true(), 0, hi::const_true());
+  EXPECT_EQ(store.as<hi::Store>()->value.type(), Halide::UInt(8));
+}
+
+TEST(EmitPlaces, ArgumentsAreRowMajorFromZero) {
+  const Place place = place_of(BufferRole::input);
+  EXPECT_EQ(number(place.offset({0, 0})), 0);
+  EXPECT_EQ(number(place.offset({0, 4})), 4);
+  EXPECT_EQ(number(place.offset({2, 1})), 11);
+}
+
+TEST(EmitPlaces, ARegionIsCountedFromItsStart) {
+  Place place = place_of(BufferRole::input);
+  place.mins = {10, 20};
+  EXPECT_EQ(number(place.offset({10, 20})), 0);
+  EXPECT_EQ(number(place.offset({12, 23})), 13);
+  EXPECT_EQ(number(place.lowest(0)), 10);
+}
+
+TEST(EmitPlaces, AFoldedAxisGoesRound) {
+  Place place = place_of(BufferRole::input);
+  place.mins = {10, 0};
+  place.folds = {3, 0};
+  EXPECT_EQ(number(place.offset({9, 0})), 0);
+  EXPECT_EQ(number(place.offset({11, 4})), 14);
+  EXPECT_EQ(number(place.lowest(0)), 0);
+}
+
+// Neighbouring elements share the address that they are counted from.
+TEST(EmitPlaces, ConstantsAreAddedLast) {
+  const Halide::Expr x = Halide::Internal::Variable::make(Halide::Int(32), "x");
+  const Halide::Expr offset = place_of(BufferRole::input).offset({x + 1, x + 2});
+  const hi::Add* sum = offset.as<hi::Add>();
+  ASSERT_NE(sum, nullptr);
+  EXPECT_EQ(number(sum->b), 7);
+}
+
+}  // namespace
+}  // namespace emulsion
