@@ -74,7 +74,7 @@ class GraphMaker {
   void keep(const Tensor& t) { pool_.push_back(t); }
   // An inner value of a pattern, which sometimes somebody else needs.
   Tensor inner(const Tensor& t) {
-    if (random_.chance(0.12)) keep(clamp(t, -8, 8));
+    if (random_.chance(0.18)) keep(clamp(t, -8, 8));
     if (random_.chance(0.06)) outputs_.push_back(t);
     return t;
   }
@@ -83,7 +83,7 @@ class GraphMaker {
   static Tensor small(const Tensor& t) { return clamp(t, -8, 8); }
 
   Tensor step() {
-    switch (random_.below(11)) {
+    switch (random_.below(16)) {
       case 0:
         return small(linear_relu());
       case 1:
@@ -95,6 +95,7 @@ class GraphMaker {
       case 8:
         return small(sum_of_sums());
       case 4:
+      case 10:
         return small(sum_of_products());
       case 5:
         return chosen_relu();
@@ -102,6 +103,12 @@ class GraphMaker {
         return same_again();
       case 7:
         return siblings();
+      case 11:
+      case 13:
+      case 14:
+        return small(two_squares());
+      case 12:
+        return small(two_products());
       default:
         return filler();
     }
@@ -150,6 +157,23 @@ class GraphMaker {
     Tensor y = of_shape(x.shape());
     Tensor sum = inner(coin() ? x + y : y + x), difference = inner(x - y);
     return coin() ? sum * difference : difference * sum;
+  }
+
+  // Two values that are made of the same two.
+  Tensor two_squares() {
+    Tensor x = any();
+    Tensor y = of_shape(x.shape());
+    Tensor sum = inner(coin() ? x + y : y + x), difference = inner(x - y);
+    if (random_.chance(0.75)) keep(small(sum));
+    keep(small(sum * sum));
+    return difference * difference;
+  }
+
+  Tensor two_products() {
+    Tensor x = matrix();
+    const Shape shape = {x.shape()[1], extent()};
+    keep(small(product(x, weight_of(shape))));
+    return product(x, weight_of(shape));
   }
 
   Tensor sum_of_sums() {
@@ -254,12 +278,17 @@ std::vector<RewriteRule> exact_rules() {
   Tensor known = weight("known", f32, {k, n}), other = weight("other", f32, {k, n});
   Tensor p = input("p", f32, {}), q = input("q", f32, {});
   Tensor r = input("r", f32, {m, n}), s = input("s", f32, {m, n});
+  Tensor both = matmul(x, concat({known, other}, 1)), squares = p * p + q * q, twice = 2 * p * q;
   std::vector<RewriteRule> rules = {
       {"linear_relu", linear, fuse_epilogues(linear)},
       {"difference_of_squares", (p + q) * (p - q), p * p - q * q},
       {"sum_of_sums", sum(r, {1}) + sum(s, {1}), sum(r + s, {1})},
       {"sum_of_products", matmul(x, known) + matmul(x, other), matmul(x, known + other)},
       {"chosen_relu", where(greater(p, 0), p, 0), emulsion::max(p, 0)},
+      {"two_squares", Graph({(p + q) * (p + q), (p - q) * (p - q)}),
+       Graph({squares + twice, squares - twice})},
+      {"two_products", Graph({matmul(x, known), matmul(x, other)}),
+       Graph({slice(both, {0, 0}, {m, n}), slice(both, {0, n}, {m, n + n})})},
   };
   for (RewriteRule& rule : batch_norm_rules({f32, 2, 1, 1})) rules.push_back(std::move(rule));
   return rules;
