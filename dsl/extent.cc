@@ -24,10 +24,10 @@ Extent Extent::size(const std::string& name) {
   return result;
 }
 
-Extent Extent::operator+(const Extent& other) const {
-  Extent result = *this;
-  result.constant_ = checked_add(constant_, other.constant_, "extent");
-  for (const auto& [name, coefficient] : other.coefficients_) {
+Extent operator+(const Extent& a, const Extent& b) {
+  Extent result = a;
+  result.constant_ = checked_add(a.constant_, b.constant_, "extent");
+  for (const auto& [name, coefficient] : b.coefficients_) {
     int64_t sum = checked_add(result.coefficients_[name], coefficient, "extent");
     if (sum == 0) {
       result.coefficients_.erase(name);
@@ -38,18 +38,18 @@ Extent Extent::operator+(const Extent& other) const {
   return result;
 }
 
-Extent Extent::operator-(const Extent& other) const { return *this + other * Extent(-1); }
+Extent operator-(const Extent& a, const Extent& b) { return a + b * Extent(-1); }
 
-Extent Extent::operator*(const Extent& other) const {
-  if (!is_constant() && !other.is_constant()) {
+Extent operator*(const Extent& a, const Extent& b) {
+  if (!a.is_constant() && !b.is_constant()) {
     fail("extent ({}) * ({}): expected an affine expression, got a product of run-time sizes",
-         to_string(), other.to_string());
+         a.to_string(), b.to_string());
   }
-  if (!other.is_constant()) return other * *this;
-  Extent result(checked_mul(constant_, other.constant_, "extent"));
-  if (other.constant_ == 0) return result;
-  for (const auto& [name, coefficient] : coefficients_) {
-    result.coefficients_[name] = checked_mul(coefficient, other.constant_, "extent");
+  if (!b.is_constant()) return b * a;
+  Extent result(checked_mul(a.constant_, b.constant_, "extent"));
+  if (b.constant_ == 0) return result;
+  for (const auto& [name, coefficient] : a.coefficients_) {
+    result.coefficients_[name] = checked_mul(coefficient, b.constant_, "extent");
   }
   return result;
 }

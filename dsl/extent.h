@@ -32,14 +32,15 @@ class Extent {
   // Name -> coefficient, never 0.
   const std::map<std::string, int64_t>& coefficients() const { return coefficients_; }
 
-  Extent operator+(const Extent& other) const;
-  Extent operator-(const Extent& other) const;
+  // A number on either side: 2 * B + 1.
+  friend Extent operator+(const Extent& a, const Extent& b);
+  friend Extent operator-(const Extent& a, const Extent& b);
   // Error when both sides depend on a run-time size: the product is not affine.
-  Extent operator*(const Extent& other) const;
-  bool operator==(const Extent& other) const {
-    return constant_ == other.constant_ && coefficients_ == other.coefficients_;
+  friend Extent operator*(const Extent& a, const Extent& b);
+  friend bool operator==(const Extent& a, const Extent& b) {
+    return a.constant_ == b.constant_ && a.coefficients_ == b.coefficients_;
   }
-  bool operator!=(const Extent& other) const { return !(*this == other); }
+  friend bool operator!=(const Extent& a, const Extent& b) { return !(a == b); }
 
   // This extent over `divisor`, when that is exact whatever the sizes are.
   std::optional<Extent> exact_quotient(int64_t divisor) const;

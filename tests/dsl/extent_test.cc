@@ -47,6 +47,14 @@ TEST(Extent, MultipliesFromEitherSide) {
   EXPECT_EQ((B() + 2) * Extent(3), B() * 3 + 6);
 }
 
+TEST(Extent, NumbersStandOnEitherSide) {
+  EXPECT_EQ((2 * B() + 1).to_string(), "2*B + 1");
+  EXPECT_EQ((1 + B()).to_string(), "B + 1");
+  EXPECT_EQ((7 - B()).to_string(), "-1*B + 7");
+  EXPECT_TRUE(3 == Extent(3));
+  EXPECT_TRUE(3 != B());
+}
+
 TEST(Extent, DividesOnlyWhenItIsExactForEverySize) {
   EXPECT_EQ((B() * 6 + 4).exact_quotient(2), B() * 3 + 2);
   EXPECT_EQ(Extent(6).exact_quotient(-1), Extent(-6));

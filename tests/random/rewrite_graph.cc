@@ -288,7 +288,7 @@ std::vector<RewriteRule> exact_rules() {
       {"two_squares", Graph({(p + q) * (p + q), (p - q) * (p - q)}),
        Graph({squares + twice, squares - twice})},
       {"two_products", Graph({matmul(x, known), matmul(x, other)}),
-       Graph({slice(both, {0, 0}, {m, n}), slice(both, {0, n}, {m, n + n})})},
+       Graph({slice(both, {0, 0}, {m, n}), slice(both, {0, n}, {m, 2 * n})})},
   };
   for (RewriteRule& rule : batch_norm_rules({f32, 2, 1, 1})) rules.push_back(std::move(rule));
   return rules;
