@@ -156,11 +156,10 @@ class ExprCompiler {
     int b = node.args.size() > 1 ? slot_of(node.args[1]) : a;
     const ScalarKind arguments = kind_of(node.args[0].dtype());
     const int result = emit(scalar_function(node.op, arguments), a, b);
-    if (arguments == ScalarKind::integer && node.op == ExprOp::add) {
-      program_.code.back().control = Control::add;
-    }
-    if (arguments == ScalarKind::integer && node.op == ExprOp::mul) {
-      program_.code.back().control = Control::multiply;
+    if (arguments == ScalarKind::integer) {
+      Control& control = program_.code.back().control;
+      if (node.op == ExprOp::add) control = Control::add;
+      if (node.op == ExprOp::mul) control = Control::multiply;
     }
     return result;
   }

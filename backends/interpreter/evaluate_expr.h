@@ -82,7 +82,7 @@ class ExprMachine {
     std::function<int(const ExprNode& read)> buffer;       // read -> buffer
   };
 
-  // buffer[slots...] = value, the value being made last: made by assignment().
+  // buffer[slots...] = value. assignment() makes one.
   class Assignment {
    public:
     Assignment() = default;  // none
@@ -109,7 +109,7 @@ class ExprMachine {
   // A point, a guard, a min: integers that do not wrap.
   Program compile_index(const Expr& expr, const Scope& scope);
 
-  // To a buffer that holds what it holds now: its type, and whether it is wide, do not change.
+  // The buffer's type, and whether it is wide, must not change before the last run.
   Assignment assignment(Program value, int buffer, std::vector<int> index) const;
 
   int64_t run_index(const Program& program) {
@@ -125,7 +125,8 @@ class ExprMachine {
   friend class ExprCompiler;
   Scalar evaluate(const Program& program);
   uint8_t* locate_target(const Assignment& assignment);
-  // Where the element of so many bytes is; refuses an index outside the view.
+  // Where the element is, in a buffer whose elements have `element_size` bytes; refuses an index
+  // outside the view.
   uint8_t* locate(const BufferView& view, const int* index_slots, uint8_t element_size,
                   const std::string& owner, const char* action) const;
   [[noreturn]] void refuse_index(const BufferView& view, const int* index_slots,

@@ -139,7 +139,7 @@ std::vector<Case> sharing() {
          return m.outputs({m.call("matmul", {x, x})});
        }},
       // Its accumulators were a vector of 512 lanes where one register has 64.
-      {"BytesTimesAVectorThatTheirBiasIs",
+      {"BytesTimesTheVectorThatIsTheirBias",
        [=] {
          Maker m;
          int bias = m.input({64}, u8);

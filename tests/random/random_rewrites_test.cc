@@ -40,7 +40,8 @@ namespace {
 
 constexpr uint64_t kSeed = 20261122;
 constexpr int kGraphs = 2000;
-constexpr int kNestEvery = 3, kKernelEvery = 75;  // more expensive: not of every graph
+// More expensive: not of every graph. Odd, since a shard has every second graph.
+constexpr int kNestEvery = 3, kKernelEvery = 75;
 
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
 int graph_count() { return static_cast<int>(number_from("EMULSION_GRAPHS", kGraphs)); }

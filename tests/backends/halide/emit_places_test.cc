@@ -38,8 +38,8 @@ int64_t number(const Halide::Expr& e) {
   return value.value_or(-1);
 }
 
-// Halide moves a load of what never changes over stores, and may load it once for all: right of an
-// input, wrong of an output that a sum is made in.
+// Halide may move a load of what never changes over a store. That is right for an input, and wrong
+// for an output in which a sum is made.
 TEST(EmitPlaces, OnlyLoadsOfArgumentsThatNeverChangeHaveAParameter) {
   for (const BufferRole role : {BufferRole::input, BufferRole::weight}) {
     const hi::Load* load = load_in(place_of(role).load(0, hi::const_true()));
