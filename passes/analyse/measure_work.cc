@@ -55,11 +55,13 @@ struct StagePlace {
 
 class PlaceFinder : public NestVisitor {
  public:
-  explicit PlaceFinder(const SizeValues& sizes) : sizes_(sizes) {}
+  PlaceFinder(const LoopNest& nest, const SizeValues& sizes) : nest_(nest), sizes_(sizes) {}
   std::map<std::string, StagePlace> places;
   std::set<std::string> slid_along;  // loop variables
   // The loops of which each is a part; not there: it is all of its loop.
   std::map<const Loop*, std::vector<const Loop*>> parts;
+  // Of an alloc, the loops over axes of its stage: they may end before its region does.
+  std::map<const Alloc*, std::map<size_t, const Loop*>> loops_over_axes;
 
  private:
   void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, sizes_)); }
@@ -93,6 +95,9 @@ class PlaceFinder : public NestVisitor {
   }
 
   void visit_loop(const Loop& loop) override {
+    const Alloc* alloc = places[loop.stage].alloc;
+    const std::optional<size_t> axis = untransformed_axis(nest_, loop);
+    if (alloc && axis && !parts.count(&loop)) loops_over_axes[alloc][*axis] = &loop;
     around_.push_back(&loop);
     walk(*loop.body);
     around_.pop_back();
@@ -102,6 +107,7 @@ class PlaceFinder : public NestVisitor {
     if (uop.part != Part::init) places[uop.stage].loops = around_;
   }
 
+  const LoopNest& nest_;
   const SizeValues& sizes_;
   std::vector<const Loop*> around_;
 };
@@ -148,9 +154,10 @@ class WorkMeter {
     for (const Stage& stage : nest.stages) {
       per_step_[stage.name] = operations_in(stage.body) + (stage.is_reduction() ? 1 : 0);
     }
-    PlaceFinder finder(sizes);
+    PlaceFinder finder(nest, sizes);
     finder.walk(*nest.root);
     places_ = std::move(finder.places);
+    loops_over_axes_ = std::move(finder.loops_over_axes);
     slid_along_ = std::move(finder.slid_along);
     parts_ = std::move(finder.parts);
     // Storage from outside a loop is filled inside it: its iterations need their order.
@@ -239,7 +246,7 @@ class WorkMeter {
     }
     const Alloc* alloc = node.as<Alloc>();
     if (alloc && !places_[alloc->stage].window) {
-      set(alloc->stage, steps_of_region(alloc->stage, alloc->extents, *values), &steps);
+      set(alloc->stage, steps_of_region(alloc->stage, computed_extents(*alloc), *values), &steps);
     }
     return steps;
   }
@@ -250,6 +257,17 @@ class WorkMeter {
     steps->operations =
         checked_add(steps->operations - checked_mul(known, each), checked_mul(count, each));
     known = count;
+  }
+
+  // What is computed of an alloc each time: all of it, or as far as the loops over its axes go.
+  std::vector<Expr> computed_extents(const Alloc& alloc) const {
+    std::vector<Expr> extents = alloc.extents;
+    const auto loops = loops_over_axes_.find(&alloc);
+    if (loops == loops_over_axes_.end()) return extents;
+    for (const auto& [axis, loop] : loops->second) {
+      extents[axis] = min(extents[axis], loop->extent);
+    }
+    return extents;
   }
 
   int64_t steps_of_region(const std::string& stage, const std::vector<Expr>& extents,
@@ -368,6 +386,7 @@ class WorkMeter {
   std::map<std::string, StagePlace> places_;
   std::set<std::string> slid_along_;
   std::map<const Loop*, std::vector<const Loop*>> parts_;
+  std::map<const Alloc*, std::map<size_t, const Loop*>> loops_over_axes_;
   std::set<const Loop*> carrying_;                       // whose iterations need their order
   std::unordered_map<const Node*, int64_t> operations_;  // in the steady state
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "dsl/affine.h"
+#include "passes/index/index_table.h"
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/stage_region.h"
@@ -68,6 +69,33 @@ std::vector<std::optional<Extent>> limits_of(const NestPlan& nest,
   return {shape.begin(), shape.end()};
 }
 
+// Whether some buffer that a body reads may have no element at all: there is nothing then that a
+// clamped index is of.
+bool reads_what_may_be_empty(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                             const Expr& body) {
+  bool found = false;
+  visit(body, [&](const Expr& read) {
+    if (found || read->op != ExprOp::read) return;
+    for (const std::optional<Extent>& limit : limits_of(nest, regions, read->name)) {
+      found = found || (limit && limit->lower_bound().value_or(0) < 1);
+    }
+  });
+  return found;
+}
+
+// What its selects decide by indices, they decide by those of `places`: so that beyond the domain
+// no branch is taken that is not taken at its end.
+Expr with_conditions_at(const Expr& body, const std::map<std::string, Expr>& places) {
+  return transform(body, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::select || !is_index(e->args[0]) || is_index(e)) return Expr();
+    const Expr condition = substitute_axes(e->args[0], [&](const std::string& axis) {
+      auto found = places.find(axis);
+      return found == places.end() ? Expr() : found->second;
+    });
+    return condition.same_as(e->args[0]) ? Expr() : select(condition, e->args[1], e->args[2]);
+  });
+}
+
 // A clamped index, kept between the places that infer_regions() takes it to be between: beyond the
 // domain of the reader's axes its clamp may move it farther.
 Expr inside_region(const StageRegion& reader, const Expr& index) {
@@ -92,7 +120,10 @@ Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions,
     if (!is_in_domain(axis, reader.axes[i])) leaving[axis.name()] = clamped(axis, reader.axes[i]);
   }
   if (leaving.empty()) return reader.stage.body;
-  return with_indices(reader.stage.body, [&](const Expr& read) {
+  const Expr body = reads_what_may_be_empty(nest, regions, reader.stage.body)
+                        ? with_conditions_at(reader.stage.body, leaving)
+                        : reader.stage.body;
+  return with_indices(body, [&](const Expr& read) {
     const std::vector<std::optional<Extent>> limits = limits_of(nest, regions, read->name);
     std::vector<Expr> indices = read->args;
     for (size_t d = 0; d < indices.size(); ++d) {

@@ -214,6 +214,20 @@ const Axis& axis_at(const Stage& stage, size_t d) {
   return d < pure ? stage.axes[d] : stage.reduction_axes[d - pure];
 }
 
+std::optional<size_t> untransformed_axis(const LoopNest& nest, const Loop& loop) {
+  const Stage& stage = nest.stage(loop.stage);
+  const auto change_it = [&](const std::vector<LoopTransform>& transforms) {
+    return std::any_of(transforms.begin(), transforms.end(), [&](const LoopTransform& t) {
+      return t.axis == loop.axis || t.outer == loop.axis || t.inner == loop.axis;
+    });
+  };
+  const bool changed =
+      change_it(stage.transforms) ||
+      std::any_of(stage.specializations.begin(), stage.specializations.end(),
+                  [&](const Specialization& one) { return change_it(one.transforms); });
+  return changed ? std::nullopt : axis_index(stage.axes, loop.axis);
+}
+
 bool shifts_inwards(const Stage& stage) {
   const auto shifts = [](const auto& one) {
     return std::any_of(one.transforms.begin(), one.transforms.end(),

@@ -301,6 +301,8 @@ struct LoopNest {
 
 // The axis that index d of a point of the stage is of: its axes, then its reduction axes.
 const Axis& axis_at(const Stage& stage, size_t d);
+// The axis of its stage that a loop is over as it is: neither split nor fused, in any case.
+std::optional<size_t> untransformed_axis(const LoopNest& nest, const Loop& loop);
 // Whether a split of it, in the general case or in a specialization, starts its last tile earlier
 // so as not to reach past the end.
 bool shifts_inwards(const Stage& stage);

@@ -24,6 +24,20 @@ std::optional<Quotient> as_quotient(const Expr& e) {
 
 bool never_negative(const Extent& extent) { return extent.lower_bound().value_or(-1) >= 0; }
 
+// The most that a remainder, or the difference of two quotients of one divisor, can be.
+std::optional<int64_t> most_of(const Expr& e) {
+  if (e->op == ExprOp::mod) {
+    const auto divisor = constant_value(e->args[1]);
+    if (divisor && *divisor > 0) return *divisor - 1;
+  }
+  if (e->op != ExprOp::sub) return std::nullopt;
+  const auto x = as_quotient(e->args[0]), y = as_quotient(e->args[1]);
+  if (!x || !y || x->divisor != y->divisor) return std::nullopt;
+  const Extent more = x->dividend - y->dividend;
+  if (!more.is_constant() || more.constant_term() < 0) return std::nullopt;
+  return (more.constant_term() + x->divisor - 1) / x->divisor;
+}
+
 // With a variable in the place of each select between two numbers: it may be either.
 Expr without_choices(const Expr& expr, std::map<std::string, Range>* ranges) {
   return transform(expr, [&](const Expr& e) -> Expr {
@@ -49,6 +63,8 @@ bool at_least(const Expr& a, const Expr& b) {
   if (a->op == ExprOp::max && (at_least(a->args[0], b) || at_least(a->args[1], b))) return true;
   if (b->op == ExprOp::max) return at_least(a, b->args[0]) && at_least(a, b->args[1]);
   if (a->op == ExprOp::min) return at_least(a->args[0], b) && at_least(a->args[1], b);
+  const auto most_of_b = most_of(b);
+  if (most_of_b && constant_value(a).value_or(*most_of_b - 1) >= *most_of_b) return true;
   const auto x = as_quotient(a), y = as_quotient(b);
   if (!x || !y) return false;
   if (x->divisor == y->divisor && never_negative(x->dividend - y->dividend)) return true;

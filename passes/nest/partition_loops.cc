@@ -13,7 +13,9 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/index/index_interval.h"
+#include "passes/index/index_table.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/end_at_domains.h"
 #include "passes/nest/loop_steps.h"
 #include "passes/nest/read_indices.h"
 #include "passes/nest/split_choices.h"
@@ -77,7 +79,12 @@ class Interior : public NestMutator {
       return mutate_expr(
           substitute_axes(e, [&](const std::string& axis) { return point.at(axis); }));
     };
-    return with_indices(body, [&](const Expr& read) {
+    const Expr chosen = transform(body, [&](const Expr& e) -> Expr {
+      if (e->op != ExprOp::select || !is_index(e->args[0]) || is_index(e)) return Expr();
+      const Expr condition = steps.without_clamps(e->args[0], in_loops);
+      return condition.same_as(e->args[0]) ? Expr() : select(condition, e->args[1], e->args[2]);
+    });
+    return with_indices(chosen, [&](const Expr& read) {
       const Shape& shape = nest_.buffer(read->name).shape;
       std::vector<Expr> indices = read->args;
       for (size_t d = 0; d < indices.size(); ++d) {
@@ -190,7 +197,10 @@ class Partitioner : public NestMutator {
       parts.first_edge = part(edge, loop.min, difference(least_of(first, past), loop.min));
     }
     const Expr rest = greatest_of(end, first);
-    if (!at_least(rest, past)) parts.last_edge = part(edge, rest, steps_between(rest, past));
+    if (at_least(rest, past)) return parts;
+    const bool one_step = at_least(int_constant(1), difference(past, rest));
+    parts.last_edge = part(one_step ? end_at_domains(nest_, edge, loop.variable(), rest) : edge,
+                           rest, steps_between(rest, past));
     return parts;
   }
 

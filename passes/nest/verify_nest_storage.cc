@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +44,11 @@ bool reads(const Stage& stage, const std::string& buffer) {
 class KeptStorage : public NestVisitor {
  public:
   KeptStorage(const LoopNest& nest, const Alloc& alloc, const Values& values)
-      : nest_(nest), alloc_(alloc), values_(values) {}
+      : nest_(nest), alloc_(alloc), values_(values) {
+    for_each_node(*alloc.body, [&](const Node& node) {
+      if (const Block* block = node.as<Block>()) record_parts(*block);
+    });
+  }
 
  private:
   struct Region {
@@ -77,22 +82,19 @@ class KeptStorage : public NestVisitor {
     return region;
   }
 
-  // Of a loop in parts all steps: each part builds upon what the one before has computed.
-  void visit_block(const Block& block) override {
+  void record_parts(const Block& block) {
     for (size_t first = 0; first < block.children.size();) {
       const size_t count = parts_from(block, first);
-      const bool all = std::exchange(all_steps_, count > 1);
-      for (size_t i = first; i < first + count; ++i) walk(*block.children[i]);
-      all_steps_ = all;
+      if (count > 1) in_parts_.insert(block.children[first]->as<Loop>()->variable());
       first += count;
     }
   }
 
   void visit_loop(const Loop& loop) override {
-    const bool all_steps = std::exchange(all_steps_, false);
     const int64_t min = evaluate_index(loop.min, values_);
     const int64_t extent = evaluate_index(loop.extent, values_);
     const bool between = has_window(*loop.body, alloc_.stage);
+    const bool all_steps = in_parts_.count(loop.variable()) > 0;
     const int64_t most = !between ? 1 : all_steps ? extent : kIterations;
     std::vector<int64_t> iterations;  // in order
     for (int64_t i = 0; i < std::min(extent, most); ++i) {
@@ -103,7 +105,6 @@ class KeptStorage : public NestVisitor {
       values_[loop.variable()] = min + i;
       walk(*loop.body);
     }
-    all_steps_ = all_steps;
     values_.erase(loop.variable());
   }
 
@@ -162,7 +163,10 @@ class KeptStorage : public NestVisitor {
   const Alloc& alloc_;
   Values values_;
   std::vector<Region> computed_;
-  bool all_steps_ = false;  // whether the loop at hand is a part of one
+  // Loops that are in parts somewhere: all of their steps are taken everywhere, since each part
+  // builds upon what the one before has computed, and the interior of a loop around them upon the
+  // edge of that.
+  std::set<std::string> in_parts_;
 };
 
 class StorageVerifier : public NestVisitor {

@@ -243,6 +243,30 @@ TEST(LowerMasks, PredicateLoadsOfWhatIsComputedInside) {
   expect_nest(schedule);
 }
 
+// x with three rows of -2 before it, in lanes of which the last are beyond the domain. Of no rows
+// of x there is nothing that a clamped index is of: what decides by the row is clamped, too.
+TEST(LowerPredicateStores, WhatItChoosesBetweenMayBeEmpty) {
+  const auto padded = [](const Extent& rows) {
+    const Axis i("i", rows + Extent(3)), o("i", rows + Extent(3));
+    Tensor x = input("x", f32, {rows});
+    Tensor p = compute("p", {i}, select(i >= 3, x(max(i - 3, 0)), -2.0f));
+    Schedule schedule(compute("y", {o}, p(o) * 3.0f));
+    schedule["p"].compute_at("y", o).vectorize(i, 3, Tail::predicate_stores);
+    return schedule;
+  };
+  const Schedule schedule = padded(Extent::size("B"));
+  const std::string text = to_string(lower(schedule.graph(), schedule));
+  EXPECT_NE(text.find("select(min(i, B + 2) >= 3, x[max(min(i, B + 2) - 3, 0)], -2f)"),
+            std::string::npos)
+      << text;
+  for (int64_t size : {0, 1, 4}) {
+    EXPECT_TRUE(lowers(schedule.graph(), schedule, {{"B", size}})) << size;
+  }
+  const std::string number = to_string(lower(padded(5).graph(), padded(5)));
+  EXPECT_NE(number.find("select(i >= 3, x[max(min(i, 7) - 3, 0)], -2f)"), std::string::npos)
+      << number;
+}
+
 // --- prefetch ------------------------------------------------------------------------------------
 
 TEST(LowerPrefetch, OfAnInput) {

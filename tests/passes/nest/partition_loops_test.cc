@@ -32,9 +32,10 @@ std::string tree_of(const LoopNest& nest) {
 
 LoopNest lowered(const Schedule& schedule) { return lower(schedule.graph(), schedule); }
 
-// Whether it is the same for every size, and the nests of `schedule` too.
+// Whether it is the same for every size, and the nests of `schedule` too. `ends`: loops end at
+// their domains, so that there is less to do.
 void expect_values(const Schedule& schedule, const std::vector<std::string>& variables,
-                   const std::vector<int64_t>& sizes) {
+                   const std::vector<int64_t>& sizes, bool ends = false) {
   const LoopNest nest = lowered(schedule);
   const LoopNest parts = partition_loops(nest, variables);
   EXPECT_NE(parts.root, nest.root) << to_string(nest);
@@ -42,7 +43,10 @@ void expect_values(const Schedule& schedule, const std::vector<std::string>& var
     SizeValues values;
     for (const std::string& name : nest.sizes) values[name] = size;
     EXPECT_TRUE(computes(parts, schedule.graph(), values)) << "at " << size;
-    EXPECT_EQ(count_uops(parts, values).total(), count_uops(nest, values).total()) << size;
+    const int64_t uops = count_uops(parts, values).total();
+    const int64_t before = count_uops(nest, values).total();
+    EXPECT_TRUE(ends ? uops <= before : uops == before)
+        << uops << " and " << before << ", " << size;
   }
 }
 
@@ -243,9 +247,9 @@ TEST(PartitionLoops, ComputesStencilsInTiles) {
 }
 
 TEST(PartitionLoops, ComputesProductsInTiles) {
-  expect_values(product(13), {"y.io", "y.jo"}, {0});
-  expect_values(product(B), {"y.io"}, {0, 1, 5, 6, 7, 12, 20});
-  expect_values(product(B), {"y.io", "y.jo"}, {0, 1, 5, 6, 7, 12, 20});
+  expect_values(product(13), {"y.io", "y.jo"}, {0}, true);
+  expect_values(product(B), {"y.io"}, {0, 1, 5, 6, 7, 12, 20}, true);
+  expect_values(product(B), {"y.io", "y.jo"}, {0, 1, 5, 6, 7, 12, 20}, true);
 }
 
 TEST(PartitionLoops, ComputesSpecializedStages) {
@@ -272,7 +276,7 @@ TEST(PartitionLoops, ComputesSlidingWindows) {
 TEST(PartitionLoops, ChangesNoMeasure) {
   for (int64_t size : {0, 1, 5, 6, 7, 20}) {
     const SizeValues sizes = {{"B", size}};
-    const LoopNest nest = lowered(product(B));
+    const LoopNest nest = lowered(doubled(B));
     const LoopNest parts = partition_loops(nest, {"y.io"});
     EXPECT_EQ(to_string(measure_work(parts, sizes)), to_string(measure_work(nest, sizes)));
     EXPECT_EQ(measure_traffic(parts, sizes, TrafficModel::pass).bytes(),

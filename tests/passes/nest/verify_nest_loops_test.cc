@@ -233,5 +233,44 @@ TEST(VerifyNestLoops, RefusesAStartValueWithABody) {
   EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "a uOp of y evaluates");
 }
 
+// p[i] = 2 x[i] in tiles of 4 of y = p + 1, partitioned: in the last one p ends where its domain
+// does. `steps`: that many in that edge.
+LoopNest ends_early(const Expr& steps, const Expr& index = axis_value("i")) {
+  const Axis i("i", B), io("io"), ii("ii");
+  Tensor p = compute("p", {i}, input("x", f32, {B})(i) * 2.0f);
+  Schedule schedule(compute("y", {i}, p(index) + 1.0f));
+  schedule["y"].split(i, io, ii, 4);
+  schedule["p"].compute_at("y", io);
+  LoopNest nest = partition_loops(lower(schedule.graph(), schedule), {"y.io"});
+  int edited = 0;
+  nest.root = edit<Loop>(nest.root, [&](Loop* loop) {
+    if (loop->stage != "p" || loop->extent->op == ExprOp::constant) return;
+    ++edited;
+    loop->extent = steps;
+  });
+  EXPECT_EQ(edited, 1);
+  return nest;
+}
+
+TEST(VerifyNestLoops, AcceptsALoopThatEndsWithItsDomain) {
+  EXPECT_NO_THROW(verify_nest(ends_early(size_value("B") % 4)));
+  EXPECT_NO_THROW(verify_nest(ends_early(int_constant(4))));  // or goes on, as its region does
+}
+
+TEST(VerifyNestLoops, RefusesALoopThatEndsBeforeItsDomain) {
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(ends_early(size_value("B") % 4 - 1)),
+                        "loop p.i: 0 steps, expected 4, at B = 1");
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(ends_early(int_constant(2))),
+                        "loop p.i: 2 steps, expected 4, at B = 1");
+}
+
+TEST(VerifyNestLoops, RefusesAnOutputThatEndsEarly) {
+  LoopNest nest = linear_nest(B);
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    if (loop->stage == "y" && loop->axis == "n") loop->extent = loop->extent - int_constant(1);
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "steps, expected");
+}
+
 }  // namespace
 }  // namespace emulsion

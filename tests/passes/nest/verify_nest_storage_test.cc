@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "dsl/error.h"
+#include "dsl/operators.h"
 #include "dsl/schedule.h"
 #include "dsl/tensor.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/verify_nest.h"
 #include "passes/nest/visit_nest.h"
+#include "tests/passes/check_nest.h"
 #include "tests/passes/expect_error.h"
 #include "tests/passes/nest/test_nests.h"
 
@@ -181,6 +183,27 @@ TEST(VerifyNestStorage, FindsAnAllocThatItsHoistedAllocDoesNotFit) {
 
 TEST(VerifyNestStorage, LooksAtRunTimeSizes) {
   refused(edited<Alloc>([](Alloc* node) { fold_to(node, 2); }, Extent::size("B")), "folded to 2");
+}
+
+// c, kept over the rows of y, is computed at y.j, which is in parts in the interior of y.i alone:
+// in its edges y.j takes all its steps, too, or the interior would read what is not there.
+TEST(VerifyNestStorage, TakesAllStepsOfALoopThatIsInPartsSomewhere) {
+  const Extent rows = Extent::size("B");
+  const Axis i("i", rows), j("j", 9);
+  const auto before = [](const Axis& axis) { return max(Expr(axis) - 1, 0); };
+  const auto behind = [](const Axis& axis) {
+    return min(Expr(axis) + 1, extent_value(axis.extent() - Extent(1)));
+  };
+  Tensor x = input("x", f32, {rows, 9});
+  Tensor b = compute("b", {i, j}, x(i, before(j)) + x(i, behind(j)));
+  Tensor c = compute("c", {i, j}, b(before(i), j) + b(behind(i), j));
+  Schedule schedule(compute("y", {i, j}, c(before(i), j) + c(behind(i), j)));
+  schedule["b"].compute_at("c", j);
+  schedule["c"].compute_at("y", j).store_root().fold_storage(i, 5);
+  schedule["y"].partition(i).partition(j);
+  for (int64_t size : {0, 1, 2, 7, 12}) {
+    EXPECT_TRUE(lowers(schedule.graph(), schedule, {{"B", size}})) << size;
+  }
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <functional>
 #include <string>
 
+#include "dsl/operators.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/partition_loops.h"
 #include "passes/nest/verify_nest.h"
 #include "tests/passes/expect_error.h"
 #include "tests/passes/nest/test_nests.h"
@@ -112,6 +115,24 @@ TEST(VerifyNestWritten, FollowsQuotientsAndRemainders) {
     node->point[1] = node->point[1] % 4;
   });
   EXPECT_INTERNAL_ERROR(verify_nest_written(nest), "of which no start value is written");
+}
+
+// q and p in the tiles of y, p in vectors: all of a tile of q is read, also beyond its domain.
+TEST(VerifyNestWritten, RefusesALoopThatEndsWhereItsReaderGoesOn) {
+  const Extent rows = Extent::size("B");
+  const Axis i("i", rows), io("io"), ii("ii");
+  Tensor q = compute("q", {i}, input("x", f32, {rows})(i) * 2.0f);
+  Tensor p = compute("p", {i}, q(i) + 1.0f);
+  Schedule schedule(compute("y", {i}, p(i) * p(i)));
+  schedule["y"].split(i, io, ii, 4);
+  schedule["p"].compute_at("y", io).vectorize(i);
+  schedule["q"].compute_at("y", io);
+  LoopNest nest = partition_loops(lower(schedule.graph(), schedule), {"y.io"});
+  EXPECT_NO_THROW(verify_nest(nest));
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    if (loop->stage == "q") loop->extent = size_value("B") % 4;
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest_written(nest), "p reads q[3], of which no value is written");
 }
 
 }  // namespace

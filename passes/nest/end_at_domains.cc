@@ -1,0 +1,234 @@
+#include "passes/nest/end_at_domains.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "passes/index/index_interval.h"
+#include "passes/index/simplify_index.h"
+#include "passes/nest/loop_steps.h"
+#include "passes/nest/visit_nest.h"
+
+namespace emulsion {
+namespace {
+
+// An axis of a stage: its name, and the position of the axis.
+using StageAxis = std::pair<std::string, size_t>;
+
+// Loops over an axis whose last steps may be beyond its domain.
+struct Ending {
+  Expr index;  // of the axis, in loop variables
+  Expr extent;
+  Expr steps;  // how many of them are in the domain, over run-time sizes
+};
+using Endings = std::map<StageAxis, Ending>;
+
+std::optional<StageAxis> axis_of(const LoopNest& nest, const Loop& loop) {
+  const std::optional<size_t> axis = untransformed_axis(nest, loop);
+  return axis ? std::optional(StageAxis(loop.stage, *axis)) : std::nullopt;
+}
+
+bool depends_on_loops(const Expr& e) {
+  bool found = false;
+  visit(e, [&](const Expr& part) { found = found || part->op == ExprOp::axis; });
+  return found;
+}
+
+// Whether they are sums of the same terms, in whatever order.
+bool same_index(const Expr& a, const Expr& b) {
+  const auto apart = interval_of(a - b, [](const std::string&) { return std::nullopt; });
+  return apart && apart->fixed.empty() && apart->low == Extent(0) && apart->high == Extent(0);
+}
+
+// extent - min. Of what is left behind the last whole multiple of a number: the remainder.
+Expr steps_left(const Extent& extent, const Expr& min) {
+  const Expr whole = extent_value(extent);
+  if (min->op == ExprOp::mul && min->args[0]->op == ExprOp::div &&
+      equal(min->args[0]->args[1], min->args[1]) && equal(min->args[0]->args[0], whole)) {
+    return simplify_index(whole % min->args[1]);
+  }
+  return difference(whole, min);
+}
+
+// The loops that may end earlier, and those that take one step.
+class LoopFinder : public NestVisitor {
+ public:
+  LoopFinder(const LoopNest& nest, const std::string& variable, const Expr& step)
+      : nest_(nest), variable_(variable), step_(step) {}
+
+  Endings find(const Node& body) {
+    walk(body);
+    for (const StageAxis& one : others_) endings_.erase(one);
+    return std::move(endings_);
+  }
+  std::set<std::string> take_one_step() { return std::move(take_one_step_); }
+
+ private:
+  void visit_alloc(const Alloc& alloc) override {
+    allocs_[alloc.stage] = &alloc;
+    NestVisitor::visit_alloc(alloc);
+    allocs_.erase(alloc.stage);
+  }
+
+  void visit_loop(const Loop& loop) override {
+    const bool from_start = constant_value(loop.min) == 0;
+    if (from_start && constant_value(loop.extent) == 1) take_one_step_.insert(loop.variable());
+    if (const std::optional<StageAxis> axis = axis_of(nest_, loop)) {
+      const auto ending = ending_of(loop, axis->second);
+      const auto known = endings_.find(*axis);
+      const bool same =
+          known == endings_.end() || (ending && equal(known->second.extent, ending->extent));
+      if (ending && same) endings_.emplace(*axis, *ending);
+      if (!ending || !same) others_.insert(*axis);
+    }
+    NestVisitor::visit_loop(loop);
+  }
+
+  std::optional<Ending> ending_of(const Loop& loop, size_t axis) const {
+    const auto alloc = allocs_.find(loop.stage);
+    const bool plain = loop.kind == LoopKind::serial && loop.shared.empty() && !loop.partition &&
+                       constant_value(loop.min) == 0;
+    if (alloc == allocs_.end() || !plain) return std::nullopt;
+    const Expr& min = alloc->second->mins[axis];
+    const Expr at_step = simplify_index(substitute_axes(
+        min, [&](const std::string& name) { return name == variable_ ? step_ : Expr(); }));
+    if (depends_on_loops(at_step)) return std::nullopt;
+    const Expr steps = steps_left(nest_.stage(loop.stage).axes[axis].extent(), at_step);
+    if (at_least(steps, loop.extent)) return std::nullopt;
+    return Ending{simplify_index(min + axis_value(loop.variable())), loop.extent, steps};
+  }
+
+  const LoopNest& nest_;
+  const std::string& variable_;
+  const Expr& step_;
+  std::map<std::string, const Alloc*> allocs_;  // around the node at hand
+  Endings endings_;
+  std::set<StageAxis> others_;  // with loops that cannot end earlier
+  std::set<std::string> take_one_step_;
+};
+
+// Takes out those that somebody may read beyond their domain.
+class ReadChecker : public NestVisitor {
+ public:
+  ReadChecker(const LoopNest& nest, const std::set<std::string>& take_one_step, Endings* endings)
+      : nest_(nest), take_one_step_(take_one_step), endings_(*endings) {}
+
+  // False when there were none.
+  bool takes_some_out(const Node& body) {
+    const size_t before = endings_.size();
+    walk(body);
+    return endings_.size() < before;
+  }
+
+ private:
+  void visit_loop(const Loop& loop) override {
+    loops_.push_back(&loop);
+    NestVisitor::visit_loop(loop);
+    loops_.pop_back();
+  }
+
+  void visit_window(const WindowNode& window) override {
+    take_out(window.stage);  // what it keeps, a later step may read
+    NestVisitor::visit_window(window);
+  }
+
+  void visit_uop(const UopNode& uop) override {
+    if (uop.part == Part::init) return;
+    const Stage& stage = nest_.stage(uop.stage);
+    visit(body_of(stage, uop), [&](const Expr& read) {
+      if (read->op != ExprOp::read) return;
+      for (auto ending = endings_.begin(); ending != endings_.end();) {
+        const auto& [name, axis] = ending->first;
+        const bool stays =
+            read->name != name ||
+            is_in_domain(uop, stage, read->args[axis], nest_.stage(name).axes[axis].extent());
+        ending = stays ? std::next(ending) : endings_.erase(ending);
+      }
+    });
+  }
+
+  void take_out(const std::string& stage) {
+    for (auto ending = endings_.begin(); ending != endings_.end();) {
+      ending = ending->first.first == stage ? endings_.erase(ending) : std::next(ending);
+    }
+  }
+
+  // Whether an index that a uOp reads at is below `extent` wherever it runs: as one of the loops
+  // around it that end, as a guard says, or by its own clamp.
+  bool is_in_domain(const UopNode& uop, const Stage& stage, const Expr& index,
+                    const Extent& extent) const {
+    const Expr domain = extent_value(extent);
+    const Expr at = in_loops(substitute_axes(index, [&](const std::string& axis) {
+      for (size_t i = 0; i < uop.point.size(); ++i) {
+        if (axis_at(stage, i).name() == axis) return uop.point[i];
+      }
+      return Expr();
+    }));
+    if (at->op == ExprOp::min) {
+      const Expr last = extent_value(extent - Extent(1));
+      if (at_least(last, at->args[0]) || at_least(last, at->args[1])) return true;
+    }
+    for (const Loop* loop : loops_) {
+      const std::optional<StageAxis> axis = axis_of(nest_, *loop);
+      const auto ending = axis ? endings_.find(*axis) : endings_.end();
+      if (ending == endings_.end() || !same_index(in_loops(ending->second.index), at)) continue;
+      const Axis& of = nest_.stage(loop->stage).axes[axis->second];
+      if (at_least(domain, extent_value(of.extent()))) return true;
+    }
+    return std::any_of(uop.guards.begin(), uop.guards.end(), [&](const Guard& guard) {
+      const Expr& condition = guard.condition;
+      return guard.mask != GuardMask::stores && condition->op == ExprOp::lt &&
+             same_index(in_loops(condition->args[0]), at) && at_least(domain, condition->args[1]);
+    });
+  }
+
+  // In terms of the loops that take more than one step.
+  Expr in_loops(const Expr& index) const {
+    return simplify_index(substitute_axes(index, [&](const std::string& variable) {
+      return take_one_step_.count(variable) ? int_constant(0) : Expr();
+    }));
+  }
+
+  const LoopNest& nest_;
+  const std::set<std::string>& take_one_step_;
+  Endings& endings_;
+  std::vector<const Loop*> loops_;  // around the uOp at hand
+};
+
+class LoopEnder : public NestMutator {
+ public:
+  LoopEnder(const LoopNest& nest, const Endings& endings) : nest_(nest), endings_(endings) {}
+
+ private:
+  NodePtr mutate_loop(const NodePtr& node, const Loop& loop) override {
+    const std::optional<StageAxis> axis = axis_of(nest_, loop);
+    const auto ending = axis ? endings_.find(*axis) : endings_.end();
+    if (ending == endings_.end()) return mutate_inside(node);
+    Loop made = loop;
+    made.extent = least_of(ending->second.steps, loop.extent);
+    return mutate_inside(make_node(std::move(made)));
+  }
+
+  const LoopNest& nest_;
+  const Endings& endings_;
+};
+
+}  // namespace
+
+NodePtr end_at_domains(const LoopNest& nest, const NodePtr& body, const std::string& variable,
+                       const Expr& step) {
+  LoopFinder finder(nest, variable, step);
+  Endings endings = finder.find(*body);
+  const std::set<std::string> take_one_step = finder.take_one_step();
+  // A reader is in its domain where its own loops end there: as long as any has to go on.
+  while (!endings.empty() && ReadChecker(nest, take_one_step, &endings).takes_some_out(*body)) {
+  }
+  return endings.empty() ? body : LoopEnder(nest, endings).mutate(body);
+}
+
+}  // namespace emulsion

@@ -1,0 +1,30 @@
+#ifndef EMULSION_PASSES_NEST_END_AT_DOMAINS_H_
+#define EMULSION_PASSES_NEST_END_AT_DOMAINS_H_
+
+// Loops of producers that end where the domain ends, in the last edge of a partitioned loop. A
+// producer has a region of constant size; in the last step of the loop around it, a part of that
+// may be beyond its domain. Nobody reads that part, and here it is not computed.
+//
+//   for y.i0 in B / 4 .. +1                      for y.i0 in B / 4 .. +1
+//     alloc s[y.i0 * 4 .. +4]                      alloc s[y.i0 * 4 .. +4]
+//       for s.i0 in 4                                for s.i0 in B % 4
+//         execute s[i0] = ...                          execute s[i0] = ...
+//       for y.row in 4                               for y.row in 4
+//         store y[i0] = s[i0]  if i0 < B               store y[i0] = s[i0]  if i0 < B
+
+#include <string>
+
+#include "passes/nest/loop_nest.h"
+
+namespace emulsion {
+
+// The body of a loop that takes at most one step, at which `variable` is `step` (over run-time
+// sizes). The same node where no loop can end earlier: serial ones over an axis of an internal
+// stage that is allocated in the body, as the axis is (neither split nor shared), where every
+// reader is known to stay in the domain, too.
+NodePtr end_at_domains(const LoopNest& nest, const NodePtr& body, const std::string& variable,
+                       const Expr& step);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_NEST_END_AT_DOMAINS_H_

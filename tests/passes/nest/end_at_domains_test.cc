@@ -1,0 +1,213 @@
+// Producers end where the domain ends, in the last edge of a partitioned loop: which loops, what
+// keeps them as they are, and that the values stay the same.
+
+#include "passes/nest/end_at_domains.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "dsl/operators.h"
+#include "passes/analyse/measure_work.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/partition_loops.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/nest/test_nests.h"
+
+namespace emulsion {
+namespace {
+
+const Extent B = Extent::size("B");
+const Axis io("io"), ii("ii");
+
+// q = 2 x, p = q + 1 and y = p * p; y in tiles of 4, q and p computed in the loop over them.
+Schedule chain(const Extent& extent, Tail tail = Tail::guard) {
+  const Axis i("i", extent);
+  Tensor q = compute("q", {i}, input("x", f32, {extent})(i) * 2.0f);
+  Tensor p = compute("p", {i}, q(i) + 1.0f);
+  Schedule schedule(compute("y", {i}, p(i) * p(i)));
+  schedule["y"].split(i, io, ii, 4, tail);
+  schedule["p"].compute_at("y", io);
+  schedule["q"].compute_at("y", io);
+  return schedule;
+}
+
+LoopNest partitioned(const Schedule& schedule, const std::string& variable = "y.io") {
+  return partition_loops(lower(schedule.graph(), schedule), {variable});
+}
+
+// The text of the last part of the loop.
+std::string last_edge(const LoopNest& nest, const std::string& variable = "y.io") {
+  const std::string text = to_string(nest);
+  const size_t from = text.rfind("for " + variable + " in ");
+  return from == std::string::npos ? "no loop " + variable : text.substr(from);
+}
+
+bool has_loop(const std::string& text, const std::string& loop) {
+  return text.find(loop + "\n") != std::string::npos;
+}
+
+testing::AssertionResult computes_any_size(const Schedule& schedule,
+                                           const std::string& variable = "y.io") {
+  const LoopNest nest = partitioned(schedule, variable);
+  for (int64_t size : {0, 1, 3, 4, 5, 7, 8, 23}) {
+    SizeValues sizes;
+    for (const std::string& name : nest.sizes) sizes[name] = size;
+    testing::AssertionResult result = computes(nest, schedule.graph(), sizes);
+    if (!result) return result << "\nat " << size;
+  }
+  return testing::AssertionSuccess();
+}
+
+TEST(EndAtDomains, ProducersOfARunTimeSize) {
+  EXPECT_EQ(last_edge(partitioned(chain(B))), R"(for y.io in B / 4 .. +((B + 3) / 4 - B / 4)
+  alloc q[y.io * 4 .. +4] in stack
+    for q.i in B % 4
+      execute q[i] = x[min(i, B - 1)] * 2f  where i = y.io * 4 + q.i
+    alloc p[y.io * 4 .. +4] in stack
+      for p.i in B % 4
+        execute p[i] = q[i] + 1f  where i = y.io * 4 + p.i
+      for y.ii in 4
+        store y[i] = p[i] * p[i]  where i = y.io * 4 + y.ii  if i < B
+)");
+  EXPECT_TRUE(computes_any_size(chain(B)));
+}
+
+TEST(EndAtDomains, ProducersOfANumber) {
+  const std::string edge = last_edge(partitioned(chain(10)));
+  EXPECT_TRUE(has_loop(edge, "for q.i in 2") && has_loop(edge, "for p.i in 2")) << edge;
+  EXPECT_TRUE(computes_any_size(chain(10)));
+}
+
+TEST(EndAtDomains, WhereAMaskOrAClampKeepsTheReaderInside) {
+  const std::string masked = last_edge(partitioned(chain(B, Tail::predicate)));
+  EXPECT_TRUE(has_loop(masked, "for p.i in B % 4")) << masked;
+  const Axis i("i", B);
+  Tensor p = compute("p", {i}, input("x", f32, {B})(i) * 2.0f);
+  Schedule schedule(compute("y", {i}, p(min(Expr(i) + 1, size_value("B") - 1)) + p(i)));
+  schedule["y"].split(i, io, ii, 4);
+  schedule["p"].compute_at("y", io);
+  const std::string edge = last_edge(partitioned(schedule));
+  EXPECT_TRUE(has_loop(edge, "for p.i in min(B - max((B - 1) / 4, 0) * 4, 5)")) << edge;
+  EXPECT_TRUE(computes_any_size(schedule));
+}
+
+// Both parts of a sum, and what is computed in one of its rows with it.
+TEST(EndAtDomains, SumsAndWhatIsComputedInside) {
+  const Axis i("i", B), k("k", 6), lane("lane"), j("k", 6);
+  Tensor s = compute("s", {i}, sum(k, input("x", f32, {B, 6})(i, k)));
+  Schedule schedule(compute("y", {i, j}, s(i) * 2.0f));
+  schedule["y"].split(i, io, ii, 4);
+  schedule["s"].compute_at("y", io).split(k, k, lane, 2).rfactor(lane, "lanes");
+  schedule["lanes"].compute_at("s", i);
+  const LoopNest nest = partitioned(schedule);
+  const std::string edge = last_edge(nest);
+  const size_t first = edge.find("for s.i in B % 4\n");
+  EXPECT_NE(first, std::string::npos) << edge;
+  EXPECT_NE(edge.find("for s.i in B % 4\n", first + 1), std::string::npos) << edge;
+  EXPECT_TRUE(has_loop(edge, "for lanes.i in 1")) << edge;
+  for (const StageWork& work : measure_work(nest, {{"B", 5}}).stages) {
+    EXPECT_EQ(work.points, work.needed) << work.stage;
+  }
+  EXPECT_TRUE(computes_any_size(schedule));
+}
+
+// The number of steps is right where the region starts before the tile.
+TEST(EndAtDomains, ARegionThatStartsEarlier) {
+  const Axis i("i", B);
+  Tensor p = compute("p", {i}, input("x", f32, {B})(i) * 2.0f);
+  Schedule schedule(compute("y", {i}, p(max(Expr(i) - 1, 0)) + p(i)));
+  schedule["y"].split(i, io, ii, 4);
+  schedule["p"].compute_at("y", io);
+  EXPECT_TRUE(computes_any_size(schedule));
+}
+
+// --- what stays as it is ------------------------------------------------------------------------
+
+TEST(EndAtDomains, NotWhereTheReaderLoadsPastTheEnd) {
+  LoopNest nest = lower(chain(10).graph(), chain(10));
+  const auto body_at_the_end = [&](GuardMask mask) {
+    nest.root = edit<UopNode>(nest.root, [&](UopNode* uop) {
+      for (Guard& guard : uop->guards) guard.mask = mask;
+    });
+    const NodePtr body = nest.root->as<Loop>()->body;
+    return end_at_domains(nest, body, "y.io", int_constant(2)) == body;
+  };
+  EXPECT_TRUE(body_at_the_end(GuardMask::stores));
+  EXPECT_FALSE(body_at_the_end(GuardMask::loads));
+  EXPECT_FALSE(body_at_the_end(GuardMask::loads_and_stores));
+}
+
+TEST(EndAtDomains, NotWhereAReaderGoesOn) {
+  // p is in vectors, so it goes on to its end: what it reads is there.
+  Schedule schedule = chain(B);
+  schedule["p"].vectorize(Axis("i"));
+  const std::string edge = last_edge(partitioned(schedule));
+  EXPECT_TRUE(has_loop(edge, "vectorized p.i in 4")) << edge;
+  EXPECT_TRUE(has_loop(edge, "for q.i in 4")) << edge;
+  EXPECT_TRUE(computes_any_size(schedule));
+}
+
+TEST(EndAtDomains, NotWhereTheReaderOfAReaderGoesOn) {
+  const Axis i("i", B);
+  Tensor r = compute("r", {i}, input("x", f32, {B})(i) - 3.0f);
+  Tensor q = compute("q", {i}, r(i) * 2.0f);
+  Tensor p = compute("p", {i}, q(i) + 1.0f);
+  Schedule schedule(compute("y", {i}, p(i) * p(i)));
+  schedule["y"].split(i, io, ii, 4);
+  schedule["p"].compute_at("y", io).vectorize(i);
+  for (const char* name : {"q", "r"}) schedule[name].compute_at("y", io);
+  const std::string edge = last_edge(partitioned(schedule));
+  EXPECT_TRUE(has_loop(edge, "for q.i in 4") && has_loop(edge, "for r.i in 4")) << edge;
+  EXPECT_TRUE(computes_any_size(schedule));
+}
+
+TEST(EndAtDomains, NotLoopsThatAreSplit) {
+  Schedule schedule = chain(B);
+  schedule["p"].split(Axis("i"), Axis("i"), Axis("j"), 2);
+  const std::string edge = last_edge(partitioned(schedule));
+  EXPECT_TRUE(has_loop(edge, "for p.i in 2") && has_loop(edge, "for q.i in 4")) << edge;
+  EXPECT_TRUE(computes_any_size(schedule));
+}
+
+TEST(EndAtDomains, NotWhatIsKeptForLaterSteps) {
+  Schedule schedule = chain(B);
+  schedule["q"].store_root();
+  const std::string edge = last_edge(partitioned(schedule));
+  EXPECT_TRUE(has_loop(edge, "for q.i in 4")) << edge;
+  EXPECT_TRUE(computes_any_size(schedule));
+}
+
+TEST(EndAtDomains, NotLoopsThatStagesShare) {
+  const Axis i("i", B);
+  Tensor x = input("x", f32, {B});
+  Tensor q = compute("q", {i}, x(i) * 2.0f), p = compute("p", {i}, x(i) + 1.0f);
+  Schedule schedule(compute("y", {i}, q(i) * p(i)));
+  schedule["y"].split(i, io, ii, 4);
+  schedule["p"].compute_at("y", io);
+  schedule["q"].compute_at("y", io).compute_with("p", i);
+  const std::string edge = last_edge(partitioned(schedule));
+  EXPECT_TRUE(has_loop(edge, "for p.i with q.i in 4")) << edge;
+  EXPECT_TRUE(computes_any_size(schedule));
+}
+
+TEST(EndAtDomains, NotWhereAnEdgeHasSeveralSteps) {
+  const Axis i("i", B);
+  Tensor p = compute("p", {i}, input("x", f32, {B})(i) * 2.0f);
+  Schedule schedule(compute("y", {i}, p(i) + p(min(Expr(i) + 2, size_value("B") - 1))));
+  schedule["p"].compute_at("y", i);
+  const std::string edge = last_edge(partitioned(schedule, "y.i"), "y.i");
+  EXPECT_TRUE(has_loop(edge, "for p.i in 3")) << edge;
+  EXPECT_TRUE(computes_any_size(schedule, "y.i"));
+}
+
+TEST(EndAtDomains, TheSameNodeWhereNothingEnds) {
+  const LoopNest nest = lower(chain(10).graph(), chain(10));
+  const NodePtr body = nest.root->as<Loop>()->body;
+  EXPECT_EQ(end_at_domains(nest, body, "y.io", int_constant(1)), body);
+  EXPECT_NE(end_at_domains(nest, body, "y.io", int_constant(2)), body);
+  EXPECT_EQ(end_at_domains(nest, body, "y.ii", int_constant(2)), body);
+}
+
+}  // namespace
+}  // namespace emulsion
