@@ -58,10 +58,10 @@ bool wakes_threads(const RowGroup& group, const Target& target) {
   return target.cores > 1 && (!points || *points >= points_for_threads(group));
 }
 
-// How many of `steps` rows are computed at a time: while the last lanes of one row are combined,
-// the next one's are summed. As many as divide the steps and are in the L1 cache with all that they
-// are made of, but no more than hide that time.
-int64_t rows_at_a_time(const RowGroup& group, int64_t steps, const Target& target) {
+// How many rows of everything that a member reads or computes are in the L1 cache together, but no
+// more than hide the time in which the last lanes of one row are combined: meanwhile the next one's
+// are summed.
+int64_t rows_in_cache(const RowGroup& group, const Target& target) {
   constexpr int64_t kMostRows = 4;
   int64_t bytes = 0, most = 0;
   for (const Op* op : members_of(group)) {
@@ -72,9 +72,35 @@ int64_t rows_at_a_time(const RowGroup& group, int64_t steps, const Target& targe
     most = std::max(most, of_member);
   }
   bytes += most;  // of what comes from outside
-  int64_t rows = std::min(kMostRows, steps);
-  while (rows > 1 && (steps % rows != 0 || rows * bytes > target.l1_bytes)) --rows;
+  return std::clamp<int64_t>(target.l1_bytes / std::max<int64_t>(bytes, 1), 1, kMostRows);
+}
+
+// The most of them that divide the rows.
+int64_t rows_that_divide(int64_t all, int64_t most) {
+  int64_t rows = std::min(most, all);
+  while (rows > 1 && all % rows != 0) --rows;
   return std::max<int64_t>(rows, 1);
+}
+
+// How many rows of a loop are computed at a time, `most` at most. Where these are the tasks of
+// threads, all cores get several. Of a number of rows that this does not divide, the last ones are
+// computed one by one.
+int64_t rows_at_a_time(const RowGroup& group, const Extent& all, int64_t most, bool are_tasks,
+                       const Target& target) {
+  constexpr int64_t kTasksOfCore = 2, kNearlyMost = 3;
+  std::optional<int64_t> least = all.as_constant();
+  if (!least) {  // from how many on there are threads
+    std::vector<Extent> row = most_points(group);
+    row.erase(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(group.rows));
+    const std::optional<int64_t> points = element_count(row);
+    if (points) least = points_for_threads(group) / std::max<int64_t>(*points, 1);
+  }
+  if (are_tasks && least) {
+    most = std::clamp<int64_t>(*least / (kTasksOfCore * target.cores), 1, most);
+  }
+  if (!all.is_constant()) return most;
+  const int64_t exact = rows_that_divide(all.constant_term(), most);
+  return exact >= std::min(most, kNearlyMost) || all.constant_term() < 2 * most ? exact : most;
 }
 
 std::vector<Axis> row_axes(const RowGroup& group) {
@@ -143,7 +169,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool has_threads = !in_blocks && wakes_threads(group, target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
   Axis row = loops.back();
-  int64_t steps = row.extent().as_constant().value_or(1);
+  Extent steps = row.extent();
   if (in_blocks) stage.compute_at(blocks->reader, blocks->block);
   std::optional<RowTasks> shared_out;
   const std::vector<Extent> points = most_points(group);
@@ -151,13 +177,20 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     shared_out = share_loops(reader, loops, shared, element_count(points), target, &stage);
     if (shared == loops.size()) {
       row = shared_out->last;
-      steps = shared_out->steps;
+      // A loop that is an axis still may be split, where its steps are not in tasks already.
+      if (shared > 1 || shared_out->steps > 1) steps = shared_out->steps;
     }
   }
   // Before the threads: what follows a condition on the sizes concerns the case in which it holds.
-  const int64_t rows = in_blocks ? 1 : rows_at_a_time(group, steps, target);
+  const int64_t most = in_blocks ? 1 : rows_in_cache(group, target);
+  const bool are_tasks = shared == loops.size() && shared_out->steps == 1;
+  const int64_t rows = rows_at_a_time(group, steps, most, are_tasks, target);
   const Axis one(rows == 1 ? row : Axis(fresh_axis(reader, "row")));
-  if (rows > 1) stage.split(row, row, one, rows);
+  if (rows > 1) {
+    const bool exact = steps.exact_quotient(rows).has_value();
+    stage.split(row, row, one, rows, exact ? Tail::automatic : Tail::guard);
+    if (!exact) stage.partition(row);
+  }
   if (shared_out) parallel_from(stage, shared_out->tasks, points, points_for_threads(group));
   place_sums(*group.reader, group.rows, one, lanes, schedule);
   for (const RowGroup::Producer& producer : group.producers) {

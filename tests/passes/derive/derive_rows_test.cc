@@ -8,9 +8,11 @@
 
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
+#include "passes/analyse/measure_work.h"
 #include "passes/derive/derive_schedule.h"
 #include "passes/lower/lower.h"
 #include "passes/nest/loop_nest.h"
+#include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
 #include "tests/passes/derive/row_graphs.h"
@@ -68,10 +70,48 @@ TEST(DeriveRows, SoManyRowsAtATimeAsDivideTheirNumber) {
   const Target target = target_of("x86-64-v3", 1);
   EXPECT_NE(derived(softmax_by_hand(63, 64), target).find("y.split(i, i, row, 3)"),
             std::string::npos);
-  EXPECT_EQ(derived(softmax_by_hand(61, 64), target).find(" row, "), std::string::npos);
-  // Of a run-time size maybe none: a single row would be computed as several.
-  EXPECT_EQ(derived(softmax_by_hand(kSize, 64), target).find(" row, "), std::string::npos);
+  EXPECT_EQ(derived(softmax_by_hand(7, 64), target).find(" row, "), std::string::npos);
   EXPECT_EQ(derived(softmax_by_hand(64, kSize), target).find(" row, "), std::string::npos);
+}
+
+TEST(DeriveRows, FourOfARunTimeNumberOfRowsAndTheRestOneByOne) {
+  const Graph graph = softmax_by_hand(kSize, 64);
+  const std::string text = derived(graph, target_of("x86-64-v3", 1));
+  EXPECT_NE(text.find("y.split(i, i, row, 4, guard)\ny.partition(i)\n"), std::string::npos) << text;
+  const LoopNest nest = run_pipeline(graph, target_of("x86-64-v3", 1)).nest;
+  for (int64_t rows : {0, 1, 3, 4, 9}) {
+    for (const StageWork& work : measure_work(nest, {{"B", rows}}).stages) {
+      EXPECT_EQ(work.points, work.needed) << work.stage << " of " << rows;
+    }
+  }
+  EXPECT_TRUE(derives(graph, target_of("x86-64-v3", 1), {0, 1, 3, 4, 9}, 1e-5));
+}
+
+TEST(DeriveRows, FourOfANumberOfRowsThatNothingDivides) {
+  for (int cores : {1, 2}) {
+    const Graph graph = softmax_by_hand(61, 64);
+    const std::string text = derived(graph, target_of("x86-64-v3", cores));
+    EXPECT_NE(text.find("y.split(i, i, row, 4, guard)\ny.partition(i)\n"), std::string::npos)
+        << text;
+    EXPECT_TRUE(derives(graph, target_of("x86-64-v3", cores), {0}, 1e-5));
+  }
+}
+
+TEST(DeriveRows, FewerOfARunTimeNumberWhereManyCoresShareThem) {
+  const auto text = [](int cores) {
+    return derived(softmax_by_hand(kSize, 512), target_of("x86-64-v3", cores));
+  };
+  EXPECT_NE(text(2).find("y.split(i, i, row, 4, guard)\n"), std::string::npos) << text(2);
+  EXPECT_NE(text(16).find("y.split(i, i, row, 2, guard)\n"), std::string::npos) << text(16);
+  EXPECT_EQ(text(64).find(" row, "), std::string::npos) << text(64);
+}
+
+// What two axes say is no loop that ends where one of them does.
+TEST(DeriveRows, NoneOfARunTimeNumberOfRowsThatSeveralAxesSay) {
+  const Graph graph(softmax(input("x", f32, {1, kSize, 64}), -1, "y"));
+  const std::string text = derived(graph, target_of("x86-64-v3", 4));
+  EXPECT_EQ(text.find(" row, "), std::string::npos) << text;
+  EXPECT_TRUE(derives(graph, target_of("x86-64-v3", 4), {0, 1, 5}, 1e-5));
 }
 
 // What stands behind a condition on the sizes is for the case in which it holds, and the rows are
