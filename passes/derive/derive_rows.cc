@@ -87,7 +87,7 @@ int64_t rows_that_divide(int64_t all, int64_t most) {
 // computed one by one.
 int64_t rows_at_a_time(const RowGroup& group, const Extent& all, int64_t most, bool are_tasks,
                        const Target& target) {
-  constexpr int64_t kTasksOfCore = 2, kNearlyMost = 3;
+  constexpr int64_t kTasksOfCore = 2;
   std::optional<int64_t> least = all.as_constant();
   if (!least) {  // from how many on there are threads
     std::vector<Extent> row = most_points(group);
@@ -100,7 +100,7 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, int64_t most, b
   }
   if (!all.is_constant()) return most;
   const int64_t exact = rows_that_divide(all.constant_term(), most);
-  return exact >= std::min(most, kNearlyMost) || all.constant_term() < 2 * most ? exact : most;
+  return exact > 1 || all.constant_term() < 2 * most ? exact : most;
 }
 
 std::vector<Axis> row_axes(const RowGroup& group) {
