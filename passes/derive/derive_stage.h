@@ -147,7 +147,8 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
 
 // A group whose operations are computed row by row (row_groups.h):
 //   parallel rows: the producers' row; the reader's row
-// Or a few short rows at a time, so that the end of one row's sum is not waited for:
+// Or a few short rows at a time, so that the end of one row's sum is not waited for; where these
+// do not divide the number of rows, the last ones are computed one by one (partition):
 //   parallel tasks: for rows: the producers' rows; the reader's rows
 // With `blocks`, a part of these for each of them:
 //   for block: for rows: the producers' row; the reader's row
