@@ -25,6 +25,10 @@ struct Ending {
   Expr index;  // of the axis, in loop variables
   Expr extent;
   Expr steps;  // how many of them are in the domain, over run-time sizes
+
+  bool operator==(const Ending& other) const {
+    return equal(index, other.index) && equal(extent, other.extent) && equal(steps, other.steps);
+  }
 };
 using Endings = std::map<StageAxis, Ending>;
 
@@ -81,8 +85,7 @@ class LoopFinder : public NestVisitor {
     if (const std::optional<StageAxis> axis = axis_of(nest_, loop)) {
       const auto ending = ending_of(loop, axis->second);
       const auto known = endings_.find(*axis);
-      const bool same =
-          known == endings_.end() || (ending && equal(known->second.extent, ending->extent));
+      const bool same = known == endings_.end() || (ending && known->second == *ending);
       if (ending && same) endings_.emplace(*axis, *ending);
       if (!ending || !same) others_.insert(*axis);
     }
@@ -93,7 +96,7 @@ class LoopFinder : public NestVisitor {
     const auto alloc = allocs_.find(loop.stage);
     const bool plain = loop.kind == LoopKind::serial && loop.shared.empty() && !loop.partition &&
                        constant_value(loop.min) == 0;
-    if (alloc == allocs_.end() || !plain) return std::nullopt;
+    if (alloc == allocs_.end() || !plain || has_grid(loop.stage)) return std::nullopt;
     const Expr& min = alloc->second->mins[axis];
     const Expr at_step = simplify_index(substitute_axes(
         min, [&](const std::string& name) { return name == variable_ ? step_ : Expr(); }));
@@ -101,6 +104,13 @@ class LoopFinder : public NestVisitor {
     const Expr steps = steps_left(nest_.stage(loop.stage).axes[axis].extent(), at_step);
     if (at_least(steps, loop.extent)) return std::nullopt;
     return Ending{simplify_index(min + axis_value(loop.variable())), loop.extent, steps};
+  }
+
+  // A grid counts all the tiles of its stages.
+  bool has_grid(const std::string& stage) const {
+    return std::any_of(nest_.tile_grids.begin(), nest_.tile_grids.end(), [&](const TileGrid& grid) {
+      return grid.stage == stage || grid.result == stage;
+    });
   }
 
   const LoopNest& nest_;

@@ -191,6 +191,20 @@ TEST(EndAtDomains, NotLoopsThatStagesShare) {
   EXPECT_TRUE(computes_any_size(schedule));
 }
 
+TEST(EndAtDomains, NotWhatIsCutIntoTiles) {
+  const Extent batch = Extent::size("B");
+  const Axis b("b", batch), m("m", 4), n("n", 5), k("k", 6), bo("bo"), bi("bi");
+  Tensor x = input("x", f32, {batch, 4, 6}), w = input("w", f32, {batch, 6, 5});
+  Schedule schedule(compute("y", {b, m, n}, sum(k, x(b, m, k) * w(b, k, n))));
+  schedule["y"].cache_write("acc").split(b, bo, bi, 2);
+  schedule["acc"].compute_at("y", bo).tensorize(m);
+  const LoopNest nest = partitioned(schedule, "y.bo");
+  ASSERT_EQ(nest.tile_grids.size(), 1U);
+  const std::string edge = last_edge(nest, "y.bo");
+  EXPECT_TRUE(has_loop(edge, "for acc.b in 2")) << edge;
+  EXPECT_TRUE(computes_any_size(schedule, "y.bo"));
+}
+
 TEST(EndAtDomains, NotWhereAnEdgeHasSeveralSteps) {
   const Axis i("i", B);
   Tensor p = compute("p", {i}, input("x", f32, {B})(i) * 2.0f);
