@@ -22,9 +22,10 @@
 namespace emulsion {
 
 // Every serial and parallel loop that is marked. The parts are one right after another, in order,
-// and no longer marked; what is inside an edge is left as it is. Where the bounds of the interior
-// depend on run-time sizes it may be empty, and so may the edges. A loop in which no guard and no
-// clamp can be spared, and no select decided, comes back unchanged, as the same node.
+// and no longer marked; what is inside an edge is left as it is, but that producers end with their
+// domain in a last edge of one step (end_at_domains.h). Where the bounds of the interior depend on
+// run-time sizes it may be empty, and so may the edges. A loop in which no guard and no clamp can
+// be spared, and no select decided, comes back unchanged, as the same node.
 LoopNest partition_loops(const LoopNest& nest);
 // Those of these variables ("y.mo"), marked or not. Error: no such loop.
 LoopNest partition_loops(const LoopNest& nest, const std::vector<std::string>& variables);

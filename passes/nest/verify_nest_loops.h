@@ -2,9 +2,9 @@
 #define EMULSION_PASSES_NEST_VERIFY_NEST_LOOPS_H_
 
 // Every element of a region is computed exactly once: the loops of a stage are as long as its
-// transforms make them, the parts of a loop follow each other with neither gap nor overlap, and
-// what is guarded is what the transforms leave out. At samples of the iterations of the loops
-// around. Used by verify_nest.
+// transforms make them, or end where its domain ends (end_at_domains.h); the parts of a loop follow
+// each other with neither gap nor overlap, and what is guarded is what the transforms leave out. At
+// samples of the iterations of the loops around. Used by verify_nest.
 
 #include "passes/nest/loop_nest.h"
 
