@@ -72,9 +72,9 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
       if (!columns && vectors == 3) continue;  // sizes are more often multiples of 2 or 4
       double rate = tile_rate(r, vectors, lanes * size_in_bytes(dtype)) * used_share(rows, r) *
                     used_share(columns, width);
-      // A run-time extent may be short.
+      // A run-time extent may be short, and the last panel of columns is as wide as the others.
       if (!rows) rate *= 1 - 0.01 * static_cast<double>(r);
-      if (!columns) rate *= 1 - 0.01 * static_cast<double>(vectors);
+      if (!columns) rate *= 1 - 0.05 * static_cast<double>(vectors);
       if (rate > best_rate + 1e-9) {
         best_rate = rate;
         best = {r, width, lanes};
