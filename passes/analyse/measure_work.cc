@@ -45,7 +45,8 @@ struct Steps {
   int64_t operations = 0;                   // of all stages together
 };
 
-// Where a stage is in the tree: the loops around its uOps, and around its storage.
+// Where a stage is in the tree: the loops around its uOps, and around its storage. Of a partitioned
+// loop the first part that has the stage: in the last edge its loops may end early.
 struct StagePlace {
   std::vector<const Loop*> loops;  // around the update, or the only uOp; outermost first
   const Alloc* alloc = nullptr;
@@ -68,15 +69,21 @@ class PlaceFinder : public NestVisitor {
 
   void visit_alloc(const Alloc& alloc) override {
     StagePlace& place = places[alloc.stage];
-    place.alloc = &alloc;
-    place.loops_around_alloc = around_.size();
+    if (!place.alloc) {
+      place.alloc = &alloc;
+      place.loops_around_alloc = around_.size();
+    }
+    allocs_[alloc.stage] = &alloc;
     walk(*alloc.body);
+    allocs_.erase(alloc.stage);
   }
 
   void visit_window(const WindowNode& window) override {
     StagePlace& place = places[window.stage];
-    place.window = &window;
-    place.loops_around_window = around_.size();
+    if (!place.window) {
+      place.window = &window;
+      place.loops_around_window = around_.size();
+    }
     for (const Window& slide : window.slides) slid_along.insert(slide.loop);
     walk(*window.body);
   }
@@ -95,21 +102,26 @@ class PlaceFinder : public NestVisitor {
   }
 
   void visit_loop(const Loop& loop) override {
-    const Alloc* alloc = places[loop.stage].alloc;
+    const auto alloc = allocs_.find(loop.stage);
     const std::optional<size_t> axis = untransformed_axis(nest_, loop);
-    if (alloc && axis && !parts.count(&loop)) loops_over_axes[alloc][*axis] = &loop;
+    if (alloc != allocs_.end() && axis && !parts.count(&loop)) {
+      loops_over_axes[alloc->second][*axis] = &loop;
+    }
     around_.push_back(&loop);
     walk(*loop.body);
     around_.pop_back();
   }
 
   void visit_uop(const UopNode& uop) override {
-    if (uop.part != Part::init) places[uop.stage].loops = around_;
+    if (uop.part == Part::init) return;
+    StagePlace& place = places[uop.stage];
+    if (place.loops.empty()) place.loops = around_;
   }
 
   const LoopNest& nest_;
   const SizeValues& sizes_;
   std::vector<const Loop*> around_;
+  std::map<std::string, const Alloc*> allocs_;  // around the node at hand
 };
 
 // The most storage that is live at once.
