@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dsl/error.h"
+#include "passes/index/simplify_index.h"
 #include "passes/nest/stack_room.h"
 #include "passes/nest/visit_nest.h"
 
@@ -11,12 +12,6 @@ namespace emulsion {
 namespace {
 
 constexpr int64_t kAnyIndex = int64_t{1} << 30;
-
-bool depends_on_loops(const Expr& e) {
-  bool found = false;
-  visit(e, [&](const Expr& part) { found = found || part->op == ExprOp::axis; });
-  return found;
-}
 
 // The part of a range inside another, as an offset and a length.
 void set_axis(const IndexRange& range, const IndexRange& inside, int32_t d, UopRegion* region) {

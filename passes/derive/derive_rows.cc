@@ -58,9 +58,8 @@ bool wakes_threads(const RowGroup& group, const Target& target) {
   return target.cores > 1 && (!points || *points >= points_for_threads(group));
 }
 
-// How many rows of everything that a member reads or computes are in the L1 cache together, but no
-// more than hide the time in which the last lanes of one row are combined: meanwhile the next one's
-// are summed.
+// How many rows fit the L1 cache, with all that is read and computed of them. No more than hide a
+// latency: while the last lanes of one row are combined, those of the next row are summed.
 int64_t rows_in_cache(const RowGroup& group, const Target& target) {
   constexpr int64_t kMostRows = 4;
   int64_t bytes = 0, most = 0;
@@ -75,7 +74,7 @@ int64_t rows_in_cache(const RowGroup& group, const Target& target) {
   return std::clamp<int64_t>(target.l1_bytes / std::max<int64_t>(bytes, 1), 1, kMostRows);
 }
 
-// The most of them that divide the rows.
+// The largest number up to `most` that divides `all`.
 int64_t rows_that_divide(int64_t all, int64_t most) {
   int64_t rows = std::min(most, all);
   while (rows > 1 && all % rows != 0) --rows;

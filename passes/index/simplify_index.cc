@@ -74,4 +74,10 @@ bool mentions(const Expr& index, const std::string& variable) {
   return found;
 }
 
+bool depends_on_loops(const Expr& index) {
+  bool found = false;
+  visit(index, [&](const Expr& e) { found = found || e->op == ExprOp::axis; });
+  return found;
+}
+
 }  // namespace emulsion

@@ -20,6 +20,8 @@ Expr ceil_div(const Expr& a, int64_t b);
 std::optional<int64_t> constant_value(const Expr& index);
 // Whether an axis or a loop variable of that name occurs in it.
 bool mentions(const Expr& index, const std::string& variable);
+// Whether any occurs: else it is over run-time sizes only.
+bool depends_on_loops(const Expr& index);
 
 }  // namespace emulsion
 

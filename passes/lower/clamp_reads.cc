@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "dsl/affine.h"
-#include "passes/index/index_table.h"
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/stage_region.h"
@@ -69,8 +68,7 @@ std::vector<std::optional<Extent>> limits_of(const NestPlan& nest,
   return {shape.begin(), shape.end()};
 }
 
-// Whether some buffer that a body reads may have no element at all: there is nothing then that a
-// clamped index is of.
+// Whether a buffer that the body reads may be empty: no index is inside it then, clamped or not.
 bool reads_what_may_be_empty(const NestPlan& nest, const std::vector<StageRegion>& regions,
                              const Expr& body) {
   bool found = false;
@@ -81,19 +79,6 @@ bool reads_what_may_be_empty(const NestPlan& nest, const std::vector<StageRegion
     }
   });
   return found;
-}
-
-// What its selects decide by indices, they decide by those of `places`: so that beyond the domain
-// no branch is taken that is not taken at its end.
-Expr with_conditions_at(const Expr& body, const std::map<std::string, Expr>& places) {
-  return transform(body, [&](const Expr& e) -> Expr {
-    if (e->op != ExprOp::select || !is_index(e->args[0]) || is_index(e)) return Expr();
-    const Expr condition = substitute_axes(e->args[0], [&](const std::string& axis) {
-      auto found = places.find(axis);
-      return found == places.end() ? Expr() : found->second;
-    });
-    return condition.same_as(e->args[0]) ? Expr() : select(condition, e->args[1], e->args[2]);
-  });
 }
 
 // A clamped index, kept between the places that infer_regions() takes it to be between: beyond the
@@ -120,8 +105,15 @@ Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions,
     if (!is_in_domain(axis, reader.axes[i])) leaving[axis.name()] = clamped(axis, reader.axes[i]);
   }
   if (leaving.empty()) return reader.stage.body;
+  const auto at_clamped_axes = [&](const Expr& index) {
+    return substitute_axes(index, [&](const std::string& axis) {
+      auto found = leaving.find(axis);
+      return found == leaving.end() ? Expr() : found->second;
+    });
+  };
+  // Beyond the domain a select takes the branch that it takes at the end of the domain.
   const Expr body = reads_what_may_be_empty(nest, regions, reader.stage.body)
-                        ? with_conditions_at(reader.stage.body, leaving)
+                        ? with_conditions(reader.stage.body, at_clamped_axes)
                         : reader.stage.body;
   return with_indices(body, [&](const Expr& read) {
     const std::vector<std::optional<Extent>> limits = limits_of(nest, regions, read->name);
@@ -135,10 +127,7 @@ Expr clamped_body(const NestPlan& nest, const std::vector<StageRegion>& regions,
         continue;
       }
       if (stays_inside(reader, indices[d], *limits[d])) continue;
-      indices[d] = substitute_axes(indices[d], [&](const std::string& axis) {
-        auto found = leaving.find(axis);
-        return found == leaving.end() ? Expr() : found->second;
-      });
+      indices[d] = at_clamped_axes(indices[d]);
     }
     return indices;
   });

@@ -12,6 +12,7 @@
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/loop_steps.h"
+#include "passes/nest/read_indices.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -35,12 +36,6 @@ using Endings = std::map<StageAxis, Ending>;
 std::optional<StageAxis> axis_of(const LoopNest& nest, const Loop& loop) {
   const std::optional<size_t> axis = untransformed_axis(nest, loop);
   return axis ? std::optional(StageAxis(loop.stage, *axis)) : std::nullopt;
-}
-
-bool depends_on_loops(const Expr& e) {
-  bool found = false;
-  visit(e, [&](const Expr& part) { found = found || part->op == ExprOp::axis; });
-  return found;
 }
 
 // Whether they are sums of the same terms, in whatever order.
@@ -173,12 +168,9 @@ class ReadChecker : public NestVisitor {
   bool is_in_domain(const UopNode& uop, const Stage& stage, const Expr& index,
                     const Extent& extent) const {
     const Expr domain = extent_value(extent);
-    const Expr at = in_loops(substitute_axes(index, [&](const std::string& axis) {
-      for (size_t i = 0; i < uop.point.size(); ++i) {
-        if (axis_at(stage, i).name() == axis) return uop.point[i];
-      }
-      return Expr();
-    }));
+    const std::map<std::string, Expr> point = point_of(stage, uop);
+    const Expr at =
+        in_loops(substitute_axes(index, [&](const std::string& axis) { return point.at(axis); }));
     if (at->op == ExprOp::min) {
       const Expr last = extent_value(extent - Extent(1));
       if (at_least(last, at->args[0]) || at_least(last, at->args[1])) return true;

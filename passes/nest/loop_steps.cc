@@ -63,8 +63,9 @@ bool at_least(const Expr& a, const Expr& b) {
   if (a->op == ExprOp::max && (at_least(a->args[0], b) || at_least(a->args[1], b))) return true;
   if (b->op == ExprOp::max) return at_least(a, b->args[0]) && at_least(a, b->args[1]);
   if (a->op == ExprOp::min) return at_least(a->args[0], b) && at_least(a->args[1], b);
-  const auto most_of_b = most_of(b);
-  if (most_of_b && constant_value(a).value_or(*most_of_b - 1) >= *most_of_b) return true;
+  if (const auto least = constant_value(a), most = most_of(b); least && most && *least >= *most) {
+    return true;
+  }
   const auto x = as_quotient(a), y = as_quotient(b);
   if (!x || !y) return false;
   if (x->divisor == y->divisor && never_negative(x->dividend - y->dividend)) return true;

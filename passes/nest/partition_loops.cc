@@ -13,7 +13,6 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/index/index_interval.h"
-#include "passes/index/index_table.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/end_at_domains.h"
 #include "passes/nest/loop_steps.h"
@@ -79,11 +78,8 @@ class Interior : public NestMutator {
       return mutate_expr(
           substitute_axes(e, [&](const std::string& axis) { return point.at(axis); }));
     };
-    const Expr chosen = transform(body, [&](const Expr& e) -> Expr {
-      if (e->op != ExprOp::select || !is_index(e->args[0]) || is_index(e)) return Expr();
-      const Expr condition = steps.without_clamps(e->args[0], in_loops);
-      return condition.same_as(e->args[0]) ? Expr() : select(condition, e->args[1], e->args[2]);
-    });
+    const Expr chosen = with_conditions(
+        body, [&](const Expr& condition) { return steps.without_clamps(condition, in_loops); });
     return with_indices(chosen, [&](const Expr& read) {
       const Shape& shape = nest_.buffer(read->name).shape;
       std::vector<Expr> indices = read->args;

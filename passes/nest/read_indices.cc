@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "passes/index/index_table.h"
+
 namespace emulsion {
 
 AxisExtents domain_of(const Stage& stage) {
@@ -35,6 +37,14 @@ Expr with_indices(const Expr& body,
     const bool same = std::equal(made.begin(), made.end(), e->args.begin(), e->args.end(),
                                  [](const Expr& a, const Expr& b) { return a.same_as(b); });
     return same ? Expr() : read_buffer(e->name, e->dtype, std::move(made));
+  });
+}
+
+Expr with_conditions(const Expr& body, const std::function<Expr(const Expr& condition)>& change) {
+  return transform(body, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::select || !is_index(e->args[0]) || is_index(e)) return Expr();
+    const Expr condition = change(e->args[0]);
+    return condition.same_as(e->args[0]) ? Expr() : select(condition, e->args[1], e->args[2]);
   });
 }
 

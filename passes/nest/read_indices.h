@@ -28,6 +28,10 @@ bool is_own_index(const Stage& stage, const ExprNode& read, size_t d);
 Expr with_indices(const Expr& body,
                   const std::function<std::vector<Expr>(const Expr& read)>& indices);
 
+// A body whose selects decide by `change(condition)`, where they decide by an index between values.
+// A body whose conditions stay the same nodes comes back as it is.
+Expr with_conditions(const Expr& body, const std::function<Expr(const Expr& condition)>& change);
+
 }  // namespace emulsion
 
 #endif  // EMULSION_PASSES_NEST_READ_INDICES_H_

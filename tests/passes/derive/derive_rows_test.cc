@@ -106,8 +106,8 @@ TEST(DeriveRows, FewerOfARunTimeNumberWhereManyCoresShareThem) {
   EXPECT_EQ(text(64).find(" row, "), std::string::npos) << text(64);
 }
 
-// What two axes say is no loop that ends where one of them does.
-TEST(DeriveRows, NoneOfARunTimeNumberOfRowsThatSeveralAxesSay) {
+// Two axes are fused into one loop, which does not end where one of them does.
+TEST(DeriveRows, OneOfARunTimeNumberOfRowsOfTwoAxes) {
   const Graph graph(softmax(input("x", f32, {1, kSize, 64}), -1, "y"));
   const std::string text = derived(graph, target_of("x86-64-v3", 4));
   EXPECT_EQ(text.find(" row, "), std::string::npos) << text;

@@ -243,8 +243,8 @@ TEST(LowerMasks, PredicateLoadsOfWhatIsComputedInside) {
   expect_nest(schedule);
 }
 
-// x with three rows of -2 before it, in lanes of which the last are beyond the domain. Of no rows
-// of x there is nothing that a clamped index is of: what decides by the row is clamped, too.
+// x with three rows of -2 before it, in lanes of which the last are beyond the domain. When x has
+// no rows, no clamped index is inside it, so the condition of the select is clamped, too.
 TEST(LowerPredicateStores, WhatItChoosesBetweenMayBeEmpty) {
   const auto padded = [](const Extent& rows) {
     const Axis i("i", rows + Extent(3)), o("i", rows + Extent(3));

@@ -32,6 +32,15 @@ Schedule chain(const Extent& extent, Tail tail = Tail::guard) {
   return schedule;
 }
 
+// p = 2 x and y[i] = p[i] + p[other], in tiles of 4, p computed in the loop over them.
+Schedule two_reads(const Axis& i, const Expr& other) {
+  Tensor p = compute("p", {i}, input("x", f32, {i.extent()})(i) * 2.0f);
+  Schedule schedule(compute("y", {i}, p(other) + p(i)));
+  schedule["y"].split(i, io, ii, 4);
+  schedule["p"].compute_at("y", io);
+  return schedule;
+}
+
 LoopNest partitioned(const Schedule& schedule, const std::string& variable = "y.io") {
   return partition_loops(lower(schedule.graph(), schedule), {variable});
 }
@@ -83,10 +92,7 @@ TEST(EndAtDomains, WhereAMaskOrAClampKeepsTheReaderInside) {
   const std::string masked = last_edge(partitioned(chain(B, Tail::predicate)));
   EXPECT_TRUE(has_loop(masked, "for p.i in B % 4")) << masked;
   const Axis i("i", B);
-  Tensor p = compute("p", {i}, input("x", f32, {B})(i) * 2.0f);
-  Schedule schedule(compute("y", {i}, p(min(Expr(i) + 1, size_value("B") - 1)) + p(i)));
-  schedule["y"].split(i, io, ii, 4);
-  schedule["p"].compute_at("y", io);
+  const Schedule schedule = two_reads(i, min(Expr(i) + 1, size_value("B") - 1));
   const std::string edge = last_edge(partitioned(schedule));
   EXPECT_TRUE(has_loop(edge, "for p.i in min(B - max((B - 1) / 4, 0) * 4, 5)")) << edge;
   EXPECT_TRUE(computes_any_size(schedule));
@@ -115,10 +121,7 @@ TEST(EndAtDomains, SumsAndWhatIsComputedInside) {
 // The number of steps is right where the region starts before the tile.
 TEST(EndAtDomains, ARegionThatStartsEarlier) {
   const Axis i("i", B);
-  Tensor p = compute("p", {i}, input("x", f32, {B})(i) * 2.0f);
-  Schedule schedule(compute("y", {i}, p(max(Expr(i) - 1, 0)) + p(i)));
-  schedule["y"].split(i, io, ii, 4);
-  schedule["p"].compute_at("y", io);
+  const Schedule schedule = two_reads(i, max(Expr(i) - 1, 0));
   EXPECT_TRUE(computes_any_size(schedule));
 }
 
@@ -207,10 +210,7 @@ TEST(EndAtDomains, NotWhatIsCutIntoTiles) {
 
 TEST(EndAtDomains, NotWhereAnEdgeHasSeveralSteps) {
   const Axis i("i", B);
-  Tensor p = compute("p", {i}, input("x", f32, {B})(i) * 2.0f);
-  Schedule schedule(compute("y", {i}, p(i) + p(min(Expr(i) + 6, size_value("B") - 1))));
-  schedule["y"].split(i, io, ii, 4);
-  schedule["p"].compute_at("y", io);
+  const Schedule schedule = two_reads(i, min(Expr(i) + 6, size_value("B") - 1));
   const std::string edge = last_edge(partitioned(schedule));
   EXPECT_TRUE(has_loop(edge, "for p.i in 10")) << edge;
   EXPECT_TRUE(computes_any_size(schedule));

@@ -34,5 +34,18 @@ TEST(ReadIndices, GivesTheSameBodyWhereTheIndicesStay) {
   EXPECT_TRUE(with_indices(before, [](const Expr& read) { return read->args; }).same_as(before));
 }
 
+// Neither what decides by data nor what is itself an index.
+TEST(ReadIndices, ChangesConditionsOverIndicesBetweenValues) {
+  const Expr i = axis_value("i");
+  const Expr x = read_buffer("x", DType::i32, {select(i > 2, i, int_constant(0))});
+  const Expr chosen = select(i > 2, x, select(x > 0, x, int_constant(1)));
+  const auto next = [](const Expr& condition) {
+    return substitute_axes(condition, [](const std::string& axis) { return axis_value(axis) + 1; });
+  };
+  EXPECT_EQ(to_string(with_conditions(chosen, next)),
+            to_string(select(i + 1 > 2, x, select(x > 0, x, int_constant(1)))));
+  EXPECT_TRUE(with_conditions(chosen, [](const Expr& e) { return e; }).same_as(chosen));
+}
+
 }  // namespace
 }  // namespace emulsion

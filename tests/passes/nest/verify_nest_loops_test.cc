@@ -235,10 +235,10 @@ TEST(VerifyNestLoops, RefusesAStartValueWithABody) {
 
 // p[i] = 2 x[i] in tiles of 4 of y = p + 1, partitioned: in the last one p ends where its domain
 // does. `steps`: that many in that edge.
-LoopNest ends_early(const Expr& steps, const Expr& index = axis_value("i")) {
+LoopNest ends_early(const Expr& steps) {
   const Axis i("i", B), io("io"), ii("ii");
   Tensor p = compute("p", {i}, input("x", f32, {B})(i) * 2.0f);
-  Schedule schedule(compute("y", {i}, p(index) + 1.0f));
+  Schedule schedule(compute("y", {i}, p(i) + 1.0f));
   schedule["y"].split(i, io, ii, 4);
   schedule["p"].compute_at("y", io);
   LoopNest nest = partition_loops(lower(schedule.graph(), schedule), {"y.io"});
