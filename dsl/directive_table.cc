@@ -105,6 +105,9 @@ constexpr DirectiveForm row(DirectiveKind kind) {
       return {"specialize", "Specialize", Scope::nest, {{{Argument::condition, "condition"}}}};
     case DirectiveKind::partition:
       return {"partition", "Partition", Scope::loop, {{kLoop}}};
+    case DirectiveKind::store_in_output:
+      return {
+          "store_in_output", "StoreInOutput", Scope::layout, {{{Argument::consumer, "output"}}}};
   }
   return {};
 }

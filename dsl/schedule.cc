@@ -225,6 +225,16 @@ StageSchedule& StageSchedule::store_in(Memory memory) {
   return add(std::move(directive));
 }
 
+StageSchedule& StageSchedule::store_in_output(const Tensor& output) {
+  return store_in_output(owner_->name_of(output));
+}
+
+StageSchedule& StageSchedule::store_in_output(const std::string& output) {
+  Directive directive = make(DirectiveKind::store_in_output);
+  directive.target = output;
+  return add(std::move(directive));
+}
+
 StageSchedule& StageSchedule::pack(const Tensor& weight, const Axis& axis, int64_t factor) {
   return pack(owner_->name_of(weight), axis, factor);
 }

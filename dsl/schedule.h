@@ -79,8 +79,9 @@ enum class DirectiveKind : uint8_t {
   align_storage,    // axes: axis of the operation as it was written; factor
   specialize,       // condition: over run-time sizes; what follows holds only there
   partition,        // axes: axis
+  store_in_output,  // target op: an output
 };
-constexpr size_t kDirectiveKinds = static_cast<size_t>(DirectiveKind::partition) + 1;
+constexpr size_t kDirectiveKinds = static_cast<size_t>(DirectiveKind::store_in_output) + 1;
 
 struct Directive {
   DirectiveKind kind;
@@ -189,6 +190,12 @@ class StageSchedule {
   // Stack and registers take a region of a small constant size. Registers are a wish: what LLVM
   // cannot keep there stays on the stack. Halide: store_in(MemoryType::Register).
   StageSchedule& store_in(Memory memory);
+  // alloc p in heap       ->  alloc p in output y
+  // No memory of its own: each element is where y will have its element of the same index, and y
+  // overwrites it. For a p of the type and the extents of y, which y reads at its own index alone
+  // and no other operation reads once y is being computed. Halide has no such directive.
+  StageSchedule& store_in_output(const Tensor& output);
+  StageSchedule& store_in_output(const std::string& output);
   // The weight as this operation reads it: w[k, n] -> w_packed[n/factor, k, n%factor], zero-padded,
   // made once: at build time when the values are known, else by a generated pack function. `axis`
   // is the axis of this operation that indexes the weight. Operations between the two

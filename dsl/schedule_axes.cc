@@ -191,6 +191,7 @@ void check_target(const std::string& name, const Directive& directive,
     refuse(name, directive,
            expected_name("another operation that has loops", legal, directive.target));
   }
+  if (directive.axes.empty()) return;
   const Names loops = target->second.common_loops();
   if (!contains(loops, directive.axes[0])) {
     refuse(name, directive,

@@ -24,7 +24,7 @@ class NeedCollector : public NestVisitor {
 
  private:
   void visit_alloc(const Alloc& alloc) override {
-    if (hoisted_.count(alloc.stage) == 0) add(alloc);
+    if (hoisted_.count(alloc.stage) == 0 && alloc.output.empty()) add(alloc);
     walk(*alloc.body);
   }
 

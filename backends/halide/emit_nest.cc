@@ -203,23 +203,24 @@ class NestEmitter {
   }
 
   Stmt emit_alloc(const Alloc& alloc) {
-    Place place;
-    place.buffer = alloc.stage;
-    const Buffer& buffer = nest_.buffer(alloc.stage);
-    place.type = halide_type(buffer.dtype);
-    place.shape = buffer.shape;
-    place.mins = simplified(alloc.mins);
-    place.extents = simplified(alloc.extents);
+    const auto hoisted = hoisted_.find(alloc.stage);
+    const bool in_output = !alloc.output.empty(), is_hoisted = hoisted != hoisted_.end();
+    Place place = in_output ? scope_.place(alloc.output) : Place();
     Halide::Expr elements;
-    place.strides = storage_strides(alloc.layout, place.extents, &elements);
-    place.folds = alloc.layout.folds;
-    auto hoisted = hoisted_.find(alloc.stage);
-    const bool has_memory = hoisted != hoisted_.end();
-    place.memory = has_memory ? hoisted->second : unique(halide_name(alloc.stage));
+    if (!in_output) {
+      place.type = halide_type(nest_.buffer(alloc.stage).dtype);
+      place.shape = nest_.buffer(alloc.stage).shape;
+      place.mins = simplified(alloc.mins);
+      place.extents = simplified(alloc.extents);
+      place.strides = storage_strides(alloc.layout, place.extents, &elements);
+      place.folds = alloc.layout.folds;
+      place.memory = is_hoisted ? hoisted->second : unique(halide_name(alloc.stage));
+    }
+    place.buffer = alloc.stage;
     scope_.places.insert_or_assign(alloc.stage, place);
     Stmt body = closed(*alloc.body);
     scope_.places.erase(alloc.stage);
-    return has_memory ? body : allocate(alloc, place.memory, elements, body);
+    return in_output || is_hoisted ? body : allocate(alloc, place.memory, elements, body);
   }
 
   Stmt emit_hoisted(const HoistedAlloc& hoisted) {

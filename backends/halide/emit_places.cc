@@ -91,11 +91,9 @@ std::vector<Halide::Expr> Place::relative(const std::vector<Halide::Expr>& indic
                  indices.size(), mins.size());
   std::vector<Halide::Expr> result;
   for (size_t d = 0; d < indices.size(); ++d) {
-    if (fold(d) > 0) {
-      result.push_back(indices[d] % static_cast<int32_t>(fold(d)));
-    } else {
-      result.push_back(hi::is_const_zero(mins[d]) ? indices[d] : indices[d] - mins[d]);
-    }
+    const auto n = static_cast<int32_t>(fold(d));
+    const Halide::Expr from_min = hi::is_const_zero(mins[d]) ? indices[d] : indices[d] - mins[d];
+    result.push_back(n > 0 ? indices[d] % n : from_min);
   }
   return result;
 }

@@ -29,6 +29,7 @@ struct Step {
   std::vector<Program> mins;
   std::vector<int64_t> extents;
   StorageLayout layout;
+  int output = -1;  // the buffer in whose memory it is
   // uOps
   std::vector<std::pair<Program, GuardMask>> guards;
   std::vector<std::pair<int, Program>> point;  // of the stage's axes, by slot: those to be computed
@@ -190,6 +191,7 @@ class NestInterpreter {
       step->extents.push_back(std::max<int64_t>(0, evaluate_index(extent, sizes_)));
     }
     step->layout = alloc.layout;
+    if (!alloc.output.empty()) step->output = buffer_id(alloc.output);
   }
 
   void compile_uop(const UopNode& uop, Step* step) {
@@ -274,6 +276,16 @@ class NestInterpreter {
   void execute_alloc(const Step& step) {
     BufferView& view = machine_.buffer(step.buffer);
     EMULSION_CHECK(!view.live, "alloc of {} inside another", view.name);
+    // A sum that is kept as double has no room in the output.
+    const bool in_output = step.output >= 0 && !view.wide;
+    in_output ? share_output(step, &view) : make_memory(step, &view);
+    view.live = true;
+    for (size_t child : step.children) execute(child);
+    view.live = false;
+  }
+
+  void make_memory(const Step& step, BufferView* made) {
+    BufferView& view = *made;
     const std::vector<int64_t> strides = step.layout.strides(step.extents);
     std::vector<int64_t> padded;
     for (size_t d = 0; d < step.extents.size(); ++d) {
@@ -285,9 +297,32 @@ class NestInterpreter {
     bytes.resize(count_of(padded) * static_cast<size_t>(view.element_size()));
     fill_with_poison(view.wide ? DType::f64 : view.dtype, &bytes);
     view.data = bytes.data();
-    view.live = true;
-    for (size_t child : step.children) execute(child);
-    view.live = false;
+  }
+
+  // What the output has there already is lost, as it is in a kernel.
+  void share_output(const Step& step, BufferView* made) {
+    BufferView& view = *made;
+    const BufferView& output = machine_.buffer(step.output);
+    const int64_t size = view.element_size();
+    std::vector<int64_t> offsets = {0};  // of all elements, in bytes
+    view.data = output.data;
+    for (size_t d = 0; d < step.extents.size(); ++d) {
+      const BufferView::AxisView& whole = output.axes[d];
+      const int64_t min = machine_.run_index(step.mins[d]), extent = step.extents[d];
+      EMULSION_CHECK(extent == 0 || (min >= 0 && min + extent <= whole.extent),
+                     "alloc of {} in output {}: indices from {} to {} of {}", view.name,
+                     output.name, min, min + extent - 1, whole.extent);
+      view.axes[d] = {min, extent, whole.stride, false};
+      view.data += min * whole.stride * size;
+      std::vector<int64_t> next;
+      for (int64_t offset : offsets) {
+        for (int64_t i = 0; i < extent; ++i) next.push_back(offset + i * whole.stride * size);
+      }
+      offsets = std::move(next);
+    }
+    std::vector<uint8_t> poison(static_cast<size_t>(size));
+    fill_with_poison(view.dtype, &poison);
+    for (int64_t offset : offsets) std::memcpy(view.data + offset, poison.data(), poison.size());
   }
 
   void execute_uop(const Step& step) {

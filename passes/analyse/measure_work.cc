@@ -138,7 +138,8 @@ class PeakFinder : public NestVisitor {
   void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, sizes_)); }
 
   void visit_alloc(const Alloc& alloc) override {
-    hold(hoisted_.count(alloc.stage) ? 0 : bytes_of(nest_, alloc, sizes_), *alloc.body);
+    const bool has_memory = hoisted_.count(alloc.stage) > 0 || !alloc.output.empty();
+    hold(has_memory ? 0 : bytes_of(nest_, alloc, sizes_), *alloc.body);
   }
 
   void visit_hoisted_alloc(const HoistedAlloc& hoisted) override {

@@ -102,6 +102,22 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, int64_t most, b
   return exact > 1 || all.constant_term() < 2 * most ? exact : most;
 }
 
+// What is stored where the reader, an output, overwrites it: of long rows, which are computed one
+// at a time, one buffer less is in the cache. Null where there is none.
+const Op* stored_in_output(const RowGroup& group, const Schedule& schedule, const Target& target) {
+  const Op& reader = result_of(*group.reader);
+  const OpPtr* output = schedule.graph().find(reader.name);
+  if (output == nullptr || !schedule.graph().is_output(**output)) return nullptr;
+  if (sums_of(*group.reader) != nullptr || rows_in_cache(group, target) > 1) return nullptr;
+  for (const RowGroup::Producer& producer : group.producers) {
+    const Op& op = *producer.op;
+    if (op.dtype == reader.dtype && producer.whole_rows && reads_at_own_place(op, *group.reader)) {
+      return &op;
+    }
+  }
+  return nullptr;
+}
+
 std::vector<Axis> row_axes(const RowGroup& group) {
   const Op& reader = result_of(*group.reader);
   return {reader.axes.begin(), reader.axes.begin() + static_cast<std::ptrdiff_t>(group.rows)};
@@ -162,8 +178,10 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const Op& reader = result_of(*group.reader);
   StageSchedule& stage = (*schedule)[reader.name];
   const bool in_blocks = blocks != nullptr;
+  const Op* in_output = in_blocks ? nullptr : stored_in_output(group, *schedule, target);
+  // No element of an output that holds something else is computed twice.
   const SumsInLanes lanes =
-      derive_member(*group.reader, group.rows, true, in_blocks, target, schedule);
+      derive_member(*group.reader, group.rows, in_output == nullptr, in_blocks, target, schedule);
   const std::vector<Axis> loops = row_axes(group);
   const bool has_threads = !in_blocks && wakes_threads(group, target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
@@ -197,6 +215,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     const SumsInLanes partial =
         derive_member(*producer.op, group.rows, producer.whole_rows, in_blocks, target, schedule);
     (*schedule)[op.name].compute_at(reader.name, row);
+    if (producer.op == in_output) (*schedule)[op.name].store_in_output(reader.name);
     place_sums(*producer.op, group.rows, op.axes[group.rows - 1], partial, schedule);
   }
 }

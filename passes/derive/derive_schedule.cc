@@ -67,19 +67,6 @@ bool is_always_empty(const Op& op) {
   return std::find(op.shape.begin(), op.shape.end(), Extent(0)) != op.shape.end();
 }
 
-// Whether what is summed up at every place of `reader` is read there and nowhere else.
-bool reads_at_own_place(const Op& sums, const Op& reader) {
-  const Op& result = result_of(reader);
-  const std::optional<Reads> reads = reads_of(sums, reader, sums.shape.size());
-  if (!reads || reads->all.empty() || result.shape != sums.shape) return false;
-  return std::all_of(reads->all.begin(), reads->all.end(), [&](const std::vector<Affine>& read) {
-    for (size_t i = 0; i < read.size(); ++i) {
-      if (!is_axis(read[i], reads->axes[i])) return false;
-    }
-    return true;
-  });
-}
-
 struct SumsAndReader {
   const Op *sums, *reader;
 };

@@ -113,6 +113,18 @@ bool is_axis(const Affine& index, const Axis& axis) {
          index.offset == Extent(0);
 }
 
+bool reads_at_own_place(const Op& producer, const Op& reader) {
+  const Op& result = result_of(reader);
+  const std::optional<Reads> reads = reads_of(producer, reader, producer.shape.size());
+  if (!reads || reads->all.empty() || result.shape != producer.shape) return false;
+  return std::all_of(reads->all.begin(), reads->all.end(), [&](const Indices& read) {
+    for (size_t i = 0; i < read.size(); ++i) {
+      if (!is_axis(read[i], reads->axes[i])) return false;
+    }
+    return true;
+  });
+}
+
 bool reads_whole(const Op& producer, const Reads& reads, size_t first) {
   const AxisExtents extents = reads.extents();
   const auto reaches = [](const Extent& place, const Extent& end) {

@@ -39,6 +39,10 @@ struct Reads {
 // the first `dimensions`; nothing when one of these is not affine, but for clamps.
 std::optional<Reads> reads_of(const Op& producer, const Op& reader, size_t dimensions);
 
+// Whether `reader`, which has the shape of the producer, reads it at the place that it computes,
+// and nowhere else.
+bool reads_at_own_place(const Op& producer, const Op& reader);
+
 // Whether an index is that axis and nothing else.
 bool is_axis(const Affine& index, const Axis& axis);
 // Whether the first and the last element of every dimension from `first` on are read, or

@@ -94,6 +94,7 @@ class Applier {
       case DirectiveKind::reorder_storage:
       case DirectiveKind::align_storage:
       case DirectiveKind::store_in:
+      case DirectiveKind::store_in_output:
         return store(d);
       case DirectiveKind::compute_inline:
       case DirectiveKind::pack:
@@ -388,7 +389,7 @@ class Applier {
       case DirectiveKind::store_in:
         plan_.memory = d.memory;
         return;
-      default:  // hoist_storage
+      default:  // hoist_storage, store_in_output
         require_first(d, {d.kind});
     }
   }

@@ -133,6 +133,7 @@ class TreeBuilder {
     Alloc alloc;
     set_storage(id, &alloc);
     alloc.mins = storage_[id].mins;
+    alloc.output = storage_[id].output;
     alloc.body = std::move(body);
     return make_node(std::move(alloc));
   }

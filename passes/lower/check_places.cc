@@ -202,6 +202,19 @@ std::optional<LoopLevel> find_place(const NestPlan& nest, StageId id, DirectiveK
   return LoopLevel{*target, *loop};
 }
 
+// The output that store_in_output names.
+std::optional<StageId> find_output(const NestPlan& nest, StageId id) {
+  const Directive* d = nest.stages[id].find_directive(DirectiveKind::store_in_output);
+  if (!d) return std::nullopt;
+  const std::optional<StageId> target = nest.find(d->target);
+  if (target && nest.stages[*target].is_output) return target;
+  std::vector<std::string> outputs;
+  for (const ScheduledStage& plan : nest.stages) {
+    if (plan.is_output) outputs.push_back(plan.stage.name);
+  }
+  refuse(nest.name_of(id), *d, expected_name("an output", outputs, d->target));
+}
+
 // The loops that compute_with names are the same ones of both stages.
 std::optional<LoopLevel> find_shared_loop(const NestPlan& nest, StageId id) {
   const ScheduledStage& plan = nest.stages[id];
@@ -275,6 +288,7 @@ void find_places(NestPlan* nest) {
     plan.store_at = find_place(*nest, id, DirectiveKind::store_at);
     plan.hoist_at = find_place(*nest, id, DirectiveKind::hoist_storage);
     plan.compute_with = find_shared_loop(*nest, id);
+    plan.in_output = find_output(*nest, id);
     if (plan.compute_with) nest->stages[plan.compute_with->stage].sharing.push_back(id);
   }
 }

@@ -73,6 +73,10 @@ class TileChecker : public NestVisitor {
   }
 
   void visit_alloc(const Alloc& alloc) override {
+    if (!alloc.output.empty()) {
+      report("tile machine, memory: {} is in the memory of output {}; legal: storage of its own",
+             alloc.stage, alloc.output);
+    }
     memory_[alloc.stage] = alloc.memory;
     walk(*alloc.body);
   }

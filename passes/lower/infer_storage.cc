@@ -71,13 +71,14 @@ class StorageInferrer {
     for (const LoopLevel& level : around_) variables_.push_back(nest.variable(level));
   }
 
-  StageStorage infer() {
+  StageStorage infer(const NestPlan& nest) {
     storage_.mins = region_.needed_mins();
     storage_.extents = region_.needed_extents();
     widen();
     lay_out();
     if (plan_.outlives_compute_loop()) store_kept();
     choose_memory();
+    if (plan_.in_output) storage_.output = nest.name_of(*plan_.in_output);
     return std::move(storage_);
   }
 
@@ -192,7 +193,8 @@ class StorageInferrer {
     const bool small = known && bytes <= kStackBytes;
     storage_.memory = plan_.memory;
     if (plan_.memory == Memory::automatic) {
-      storage_.memory = small && plan_.compute_at ? Memory::stack : Memory::heap;
+      const bool near = small && plan_.compute_at && !plan_.in_output;
+      storage_.memory = near ? Memory::stack : Memory::heap;
     }
     const bool scratchpad = storage_.memory == Memory::scratchpad;
     const bool fits = scratchpad ? known : small;
@@ -258,7 +260,7 @@ std::vector<StageStorage> infer_storage(const NestPlan& nest,
   for (StageId id = nest.stages.size(); id-- > 0;) {
     storage[id].memory = nest.stages[id].memory;
     if (nest.stages[id].is_output) continue;
-    storage[id] = StorageInferrer(nest, regions, id).infer();
+    storage[id] = StorageInferrer(nest, regions, id).infer(nest);
   }
   return storage;
 }

@@ -19,6 +19,7 @@ LoopNest make_nest_or_refuse(const Graph& graph, const Schedule& schedule) {
   std::vector<StageRegion> regions = infer_regions(plan);
   const std::vector<StageStorage> storage = infer_storage(plan, regions);
   check_growth(plan, regions, storage);
+  check_outputs(plan, regions, storage);
 
   LoopNest nest;
   nest.name = plan.name;

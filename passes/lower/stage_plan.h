@@ -86,6 +86,7 @@ struct ScheduledStage : WrittenStage {
   std::optional<LoopLevel> store_at;    // nothing: where it is computed, or store_root
   bool store_root = false;
   std::optional<LoopLevel> hoist_at;  // nothing: the allocation is where it is stored
+  std::optional<StageId> in_output;   // the output in whose memory it is stored
   StorageLayout layout;               // as it was asked for
   Memory memory = Memory::automatic;  // as it was asked for
   // The stages that its body reads, those that read it, and those that share its loops
@@ -178,7 +179,7 @@ NestPlan apply_directives(WrittenNest nest);
 // The same of one stage, without what concerns several: its places, its producers and readers.
 ScheduledStage apply_directives_of(WrittenStage written);
 
-// The loops that directives name: refused where they are not there.
+// The loops and the outputs that directives name: refused where they are not there.
 void find_places(NestPlan* nest);
 // Where every stage is computed, stored and allocated: checked, now that all loops are known.
 void check_places(const NestPlan& nest);

@@ -19,6 +19,7 @@ struct StageStorage {
   std::vector<Expr> mins, extents;
   StorageLayout layout;
   Memory memory = Memory::automatic;
+  std::string output;  // not empty: in the memory of that output
 };
 
 // The storage of all stages, in the order of nest.stages.
@@ -28,6 +29,10 @@ std::vector<StageStorage> infer_storage(const NestPlan& nest,
 // How much storage the regions come to: no more than an index of 32 bits reaches.
 void check_growth(const NestPlan& nest, const std::vector<StageRegion>& regions,
                   const std::vector<StageStorage>& storage);
+
+// What store_in_output asks of a stage, of its output, and of all that read it.
+void check_outputs(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                   const std::vector<StageStorage>& storage);
 
 NodePtr build_tree(const NestPlan& nest, const std::vector<StageRegion>& regions,
                    const std::vector<StageStorage>& storage);

@@ -12,7 +12,9 @@
 //                                              several stages, its variable a.m; "partition": to
 //                                              become an interior and edges
 //          | branch condition: node node       the first where it holds, else the second
-//          | alloc buffer[min, extent...]      storage of an internal stage, live for the children
+//          | alloc buffer[min, extent...]      storage of an internal stage, live for the children;
+//                                              "in output y": where y, an output, will have its
+//                                              elements of the same index, and overwrites them
 //          | hoisted_alloc buffer[extent...]   memory for the allocs of that stage inside
 //          | window stage[min, extent...]     what is there once the children are done, when the
 //                                              storage is kept over a loop between; "m slides along
@@ -186,6 +188,9 @@ struct Storage {
 // i1 - mins[1], ...]. Inside a HoistedAlloc of the stage it is in that memory.
 struct Alloc : Storage {
   std::vector<Expr> mins;
+  // Not empty: no memory of its own. Element [i0, i1, ...] of the stage is where that output has
+  // its element [i0, i1, ...]; `extents` says what part of it, and `memory` is heap.
+  std::string output;
   NodePtr body;
 };
 

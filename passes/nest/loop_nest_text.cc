@@ -201,8 +201,9 @@ class Printer : public NestVisitor {
     for (size_t d = 0; d < ranges.size(); ++d) {
       if (alloc.layout.fold(d) == 0) ranges[d] = to_string(alloc.mins[d]) + " .. " + ranges[d];
     }
-    const std::string where =
+    const std::string own =
         hoisted_.count(alloc.stage) ? "hoisted" : to_string(alloc.memory) + order_text(alloc);
+    const std::string where = alloc.output.empty() ? own : "output " + alloc.output;
     return fmt::format("alloc {}[{}] in {}", alloc.stage, fmt::join(ranges, ", "), where);
   }
 

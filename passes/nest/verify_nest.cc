@@ -10,6 +10,7 @@
 #include "passes/nest/map_point.h"
 #include "passes/nest/verify_nest_bounds.h"
 #include "passes/nest/verify_nest_loops.h"
+#include "passes/nest/verify_nest_outputs.h"
 #include "passes/nest/verify_nest_storage.h"
 #include "passes/nest/verify_nest_tables.h"
 #include "passes/nest/verify_nest_written.h"
@@ -487,6 +488,7 @@ void verify_nest(const LoopNest& nest) {
   TreeVerifier(nest).verify();
   verify_nest_bounds(nest);
   verify_nest_storage(nest);
+  verify_nest_outputs(nest);
   verify_nest_written(nest);
   verify_nest_loops(nest);
   for (const Pack& pack : nest.packs) verify_nest(*pack.nest);

@@ -227,6 +227,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"ComputeAtAnInput", [] { check_raw(DirectiveKind::compute_at, {"m"}, "x"); }, "got x"},
         {"StoreAtItself", [] { check_raw(DirectiveKind::store_at, {"m"}, "mm"); },
          "expected another operation that has loops (y), got mm"},
+        {"InNoOutput", [] { check_raw(DirectiveKind::store_in_output, {}, "z"); },
+         "mm.store_in_output(z): expected another operation that has loops (y), got z"},
         {"HoistToNoLoop", [] { check_raw(DirectiveKind::hoist_storage, {"no"}, "y"); },
          "mm.hoist_storage(y, no): expected a loop of y (m or n), got no"},
         {"FoldAlongNoAxis", ON("mm", fold_storage(k, 4)),

@@ -85,6 +85,7 @@ TEST(ScheduleJson, EveryDirectiveReadsBack) {
   s["y"].prefetch("mm", m, 2).reorder({m, n});
   s["mm"].split(k, k, lane, 8).rfactor(lane, "partial").compute_at("y", n).store_at("y", m);
   s["mm"].fold_storage(n, 4).reorder_storage({m, n}).align_storage(n, 16).store_root();
+  s["mm"].store_in_output("y");
   s["partial"].atomic().vectorize(lane).hoist_storage("y", m).compute_with("mm", m).tensorize(m);
   expect_round_trip(s);
 }

@@ -116,6 +116,10 @@ TEST(Schedule, SaysWhereAndHowAnOperationIsStored) {
   EXPECT_EQ(text_of(s["mm"]),
             "compute_at(y, n)\nstore_root()\nhoist_storage(y, m)\nfold_storage(m, 4)\n"
             "reorder_storage(m, n)\nalign_storage(m, 16)\nstore_in(scratchpad)\n");
+  Schedule shared(l.y);
+  shared[l.mm].store_in_output(l.y);
+  shared["mm"].store_in_output("y");
+  EXPECT_EQ(text_of(shared["mm"]), "store_in_output(y)\nstore_in_output(y)\n");
 }
 
 TEST(Schedule, PrintsEveryTailAndMemory) {

@@ -84,7 +84,7 @@ TEST(ScheduleText, EveryDirectiveTailAndMemoryParsesBack) {
     Schedule s(l.y);
     s[l.mm].store_in(memory).compute_at(l.y, n).store_at(l.y, m).compute_inline();
     s[l.mm].store_root().hoist_storage(l.y, m).fold_storage(n, 4).align_storage(n, 16);
-    s[l.mm].reorder_storage({m, n});
+    s[l.mm].reorder_storage({m, n}).store_in_output(l.y);
     expect_round_trip(s);
   }
 }

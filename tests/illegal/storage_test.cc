@@ -52,6 +52,19 @@ const IllegalCase kStorage[] = {
     {"AlignStorageOfALoop", "linear", "mm.split(n, no, ni, 5)\n! mm.align_storage(ni, 8)", "got ni; nearest: n"},
     {"AlignStorageByZero", "linear", "! mm.align_storage(n, 0)", "argument 2 (factor) of align_storage: expected a positive integer, got 0"},
     {"AlignStorageAgain", "linear", "mm.align_storage(n, 8)\n! mm.align_storage(n, 16)", "expected one align_storage of n, got a second one"},
+    // store_in_output
+    {"InOutputOfAnOutput", "diamond", "! p.store_in_output(q)", "expected an operation that is not an output: the caller stores it"},
+    {"InWhatIsNoOutput", "linear", "! mm.store_in_output(biased)", "expected an output (y), got biased; nearest: y"},
+    {"InAnInput", "linear", "! mm.store_in_output(x)", "got x"},
+    {"InAnOutputOfAnotherShape", "rows", "! d.store_in_output(y)", "expected an output of the type and the shape of d, i32[5, 6], got y, i32[5]; legal: storage of its own"},
+    {"InAnOutputThatReadsElsewhere", "repeated", "! a.store_in_output(y)", "of the type and the shape of a, f32[6], got y, f32[12]"},
+    {"InAnOutputTwice", "linear", "biased.store_in_output(y)\n! biased.store_in_output(y)", "expected one store_in_output, got a second one"},
+    {"InAnOutputThatIsFull", "linear", "mm.store_in_output(y)\n! biased.store_in_output(y)", "expected an output that holds nothing else, got y, where mm is stored"},
+    {"InAnOutputAndAStack", "large", "a.store_in(heap)\n! a.store_in_output(y)", "expected an operation without store_in, got both; legal: either"},
+    {"InAnOutputAndFolded", "linear", "biased.compute_at(y, n)\nbiased.store_root()\nbiased.fold_storage(m, 4)\n! biased.store_in_output(y)", "expected an operation without "},
+    {"InAnOutputThatIsReadFirst", "diamond", "! a.store_in_output(p)", "expected a to be read before p is computed, got q, which reads it later"},
+    {"InAnOutputByShiftedTiles", "linear", "y.vectorize(n, 8, shift_inwards)\n! biased.store_in_output(y)", "expected an output that reads each element of biased once, got y.split"},
+    {"InAnOutputByTilesPastTheEnd", "linear", "y.split(m, mo, mi, 3)\nbiased.compute_at(y, mo)\n! biased.store_in_output(y)", "expected tiles of y inside y.mo that end where m does"},
 };
 // clang-format on
 

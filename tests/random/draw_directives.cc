@@ -69,6 +69,7 @@ class MoveWriter {
         {2, &MoveWriter::compute_root},
         {7, &MoveWriter::compute_inline},
         {4, &MoveWriter::store_in},
+        {6, &MoveWriter::store_in_output},
         {12, &MoveWriter::window},
         {6, &MoveWriter::hoisted},
         {4, &MoveWriter::kept},
@@ -224,6 +225,13 @@ class MoveWriter {
   void store_in() {
     choose_inner();
     line("store_in({})", any({"heap", "stack", "registers"}));
+  }
+
+  void store_in_output() {
+    choose_inner();
+    const std::string target = reader();
+    if (random_.chance(0.6)) line("compute_at({}, {})", target, any(loops_of(target)));
+    line("store_in_output({})", target);
   }
 
   // Computed at a loop of a reader and stored at one around it: two loops of the reader, the outer

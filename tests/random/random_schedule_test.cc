@@ -108,8 +108,9 @@ const std::map<DirectiveKind, int> kAccepted = {
     {DirectiveKind::atomic, 25},          {DirectiveKind::prefetch, 100},
     {DirectiveKind::compute_with, 10},    {DirectiveKind::store_root, 35},
     {DirectiveKind::hoist_storage, 45},   {DirectiveKind::fold_storage, 20},
-    {DirectiveKind::reorder_storage, 70}, {DirectiveKind::align_storage, 70},
+    {DirectiveKind::reorder_storage, 70}, {DirectiveKind::align_storage, 60},
     {DirectiveKind::specialize, 65},      {DirectiveKind::partition, 70},
+    {DirectiveKind::store_in_output, 10},
 };
 
 // The schedules that LegalOnesChangeNothing checks.

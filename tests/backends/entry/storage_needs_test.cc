@@ -56,6 +56,16 @@ TEST(StorageNeeds, OfHoistedMemoryAreThoseOfItsPlace) {
             (Needs{"square: B 1 if B > 0"}));
 }
 
+TEST(StorageNeeds, AreNoneInAnOutput) {
+  const Axis i("i", Extent::size("B"));
+  Tensor p = compute("p", {i}, input("x", f32, {i.extent()})(i) * 2.0f);
+  Tensor y = compute("y", {i}, p(i) + 1.0f);
+  Schedule schedule(y);
+  EXPECT_EQ(needs_of(lower(y, schedule)), (Needs{"p: B"}));
+  schedule[p].store_in_output(y);
+  EXPECT_EQ(needs_of(lower(y, schedule)), Needs{});
+}
+
 TEST(StorageNeeds, CountWhatIsRoundedUp) {
   EXPECT_EQ(needs_of(squares_nest("square.align_storage(j, 16)\n")),
             (Needs{"square: B (B + 15) / 16 * 16"}));

@@ -42,12 +42,18 @@ class NestWalk : public NestVisitor {
     item.loop_items = loop_items_;
     item.branches = branches_;
     item.live = live_;
+    item.in_outputs = in_outputs_;
     result_.items.push_back(std::move(item));
     return result_.items.back();
   }
 
   void visit_uop(const UopNode& uop) override {
-    add(ItemKind::uop, halide_name(uop.stage)).uop = &uop;
+    add(ItemKind::uop, memory_of(uop.stage)).uop = &uop;
+  }
+
+  std::string memory_of(const std::string& buffer) const {
+    const auto output = in_outputs_.find(buffer);
+    return halide_name(output == in_outputs_.end() ? buffer : output->second);
   }
 
   void inside(const Node& child) {
@@ -75,7 +81,7 @@ class NestWalk : public NestVisitor {
         ++result_.empty_prefetches;
         continue;
       }
-      NestItem& ahead = add(ItemKind::prefetch, halide_name(prefetch.buffer));
+      NestItem& ahead = add(ItemKind::prefetch, memory_of(prefetch.buffer));
       ahead.loop = &loop;
       ahead.prefetch = &prefetch;
     }
@@ -119,6 +125,12 @@ class NestWalk : public NestVisitor {
   }
 
   void visit_alloc(const Alloc& alloc) override {
+    if (!alloc.output.empty()) {  // in memory that is there already
+      in_outputs_[alloc.stage] = alloc.output;
+      walk(*alloc.body);
+      in_outputs_.erase(alloc.stage);
+      return;
+    }
     auto hoisted = hoisted_.find(alloc.stage);
     const bool has_memory = hoisted != hoisted_.end();
     LiveAlloc live{&alloc, &alloc, result_.items.size()};
@@ -148,6 +160,7 @@ class NestWalk : public NestVisitor {
   std::vector<size_t> loop_items_;
   std::vector<std::pair<const Branch*, bool>> branches_;
   std::map<std::string, LiveAlloc> live_, hoisted_;
+  std::map<std::string, std::string> in_outputs_;
 };
 
 // The call, if the statement is one address or a box of them.

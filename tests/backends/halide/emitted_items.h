@@ -51,6 +51,7 @@ struct NestItem : Item {
   // Around it, and whether their condition holds.
   std::vector<std::pair<const Branch*, bool>> branches;
   std::map<std::string, LiveAlloc> live;
+  std::map<std::string, std::string> in_outputs;  // the output in whose memory a stage is
 };
 
 struct NestItems {

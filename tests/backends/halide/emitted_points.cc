@@ -149,7 +149,8 @@ Region region_of(const EmittedPair& pair, const NestItem& item, const std::strin
   }
   auto live = item.live.find(buffer);
   if (live == item.live.end()) {
-    region.memory = halide_name(buffer);
+    auto output = item.in_outputs.find(buffer);
+    region.memory = halide_name(output == item.in_outputs.end() ? buffer : output->second);
     region.extents = region.shape;
     region.mins.assign(region.shape.size(), 0);
     region.strides.resize(region.shape.size());

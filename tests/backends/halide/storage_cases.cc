@@ -302,6 +302,32 @@ void add_layouts(std::vector<ScheduledCase>* cases) {
       cases);
 }
 
+// y = p / the sum of its row, p where y will be; and a sum where what is made of it will be.
+void add_outputs(std::vector<ScheduledCase>* cases) {
+  const Extent rows = Extent::size("B");
+  const Axis m("m", rows), n("n", 42), k("k", 7);
+  Tensor x = input("x", f32, {rows, 42});
+  Tensor p = compute("p", {m, n}, x(m, n) * x(m, n) + 1.0f);
+  Tensor s = compute("s", {m}, sum(n, p(m, n)));
+  Tensor y = compute("y", {m, n}, p(m, n) / s(m));
+  Schedule by_rows(y);
+  by_rows[y].vectorize(n, 8, Tail::predicate).parallel(m);
+  by_rows[p].compute_at(y, m).vectorize(n, 8, Tail::shift_inwards).store_in_output(y);
+  by_rows[s].compute_at(y, m);
+  cases->push_back({"row_in_an_output", y, by_rows});
+  Schedule all(y);
+  all[y].vectorize(n, 8, Tail::guard);
+  all[p].store_in_output(y);
+  cases->push_back({"all_in_an_output", y, all});
+  Tensor mm = compute("mm", {m, n}, sum(k, x(m, k) * weight("w", f32, {7, 42})(k, n)));
+  Tensor z = compute("z", {m, n}, max(mm(m, n), 0.0f));
+  Schedule tiles(z);
+  tiles[z].split(n, xo, xi, 14).parallel(m);
+  tiles[mm].compute_at(z, xo).reorder({n, k, m}).vectorize(n, 8, Tail::predicate);
+  tiles[mm].store_in_output(z);
+  cases->push_back({"sum_in_an_output", z, tiles});
+}
+
 }  // namespace
 
 void add_storage(std::vector<ScheduledCase>* cases) {
@@ -313,6 +339,7 @@ void add_storage(std::vector<ScheduledCase>* cases) {
   add_special_cases(cases);
   add_steps(cases);
   add_layouts(cases);
+  add_outputs(cases);
 }
 
 }  // namespace emulsion

@@ -326,6 +326,34 @@ TEST(InterpretNest, NoticesAnAllocInsideAnother) {
   EXPECT_INTERNAL_ERROR(interpret_nest(nest, linear_arguments(5)), "alloc of mm inside another");
 }
 
+// z = x, then y[i] = z[3 - i], z in memory of its own or in that of y.
+LoopNest turned_round(const std::string& output, const Expr& first = int_constant(0)) {
+  LoopNest nest = copy_nest(4);
+  nest.buffers.push_back({"z", DType::f32, BufferRole::internal, {4}, nullptr});
+  Stage staged = nest.stages[0];
+  staged.name = "z";
+  nest.stages[0].body = read_buffer("z", DType::f32, {3 - axis_value("i")});
+  nest.stages.insert(nest.stages.begin(), staged);
+  const NodePtr load =
+      loop_node("z", "i", int_constant(4), uop_node(UopKind::load, "z", Part::pure, {v("z", "i")}));
+  nest.root = alloc_node("z", {first}, {int_constant(4)}, block_node({load, nest.root}));
+  nest.root = edit<Alloc>(nest.root, [&](Alloc* alloc) { alloc->output = output; });
+  return nest;
+}
+
+// What y has overwritten is gone, as it is in a kernel.
+TEST(InterpretNest, StorageInAnOutputIsMemoryOfTheOutput) {
+  const TensorValues x = {{"x", vector_of({1, 2, 3, 4})}};
+  EXPECT_EQ(run(turned_round(""), x), (Floats{4, 3, 2, 1}));
+  EXPECT_EQ(run(turned_round("y"), x), (Floats{4, 3, 3, 4}));
+}
+
+TEST(InterpretNest, NoticesStorageBeyondItsOutput) {
+  EXPECT_INTERNAL_ERROR(
+      interpret_nest(turned_round("y", int_constant(1)), {{"x", vector_of({1, 2, 3, 4})}}),
+      "alloc of z in output y: indices from 1 to 4 of 4");
+}
+
 TEST(InterpretNest, NoticesAMissingTree) {
   LoopNest nest = copy_nest(3);
   nest.root = nullptr;

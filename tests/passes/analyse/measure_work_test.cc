@@ -57,6 +57,18 @@ TEST(MeasureWork, Inline) {
             "work 1.939x, reuse distance 0, span 1024, 1 parallel, 0 B");
 }
 
+TEST(MeasureWork, StorageInAnOutputTakesNoMemory) {
+  const Axis i("i", 8), j("j", 9);
+  Tensor p = compute("p", {i, j}, input("x", f32, {8, 9})(i, j) * 2.0f);
+  Tensor y = compute("y", {i, j}, p(i, j) + 1.0f);
+  Schedule schedule(y);
+  EXPECT_EQ(measure_work(lower(y, schedule)).peak_bytes, 8 * 9 * 4);
+  schedule[p].store_in_output(y);
+  const Work work = measure_work(lower(y, schedule));
+  EXPECT_EQ(work.peak_bytes, 0);
+  EXPECT_EQ(work.stages[0].points, 8 * 9);
+}
+
 TEST(MeasureWork, Tiles) {
   Blur b;
   b.schedule[b.by].tile(b.y, b.x, yo, xo, yi, xi, 8, 8).parallel(yo).vectorize(xi);

@@ -109,6 +109,14 @@ TEST(CheckTilesRefuses, ACpuNest) {
             "scratchpad; legal: store_in(scratchpad), and cache_write for what goes to memory");
 }
 
+TEST(CheckTilesRefuses, StorageInAnOutput) {
+  Tensor p = mul(input("x", f32, {8}), 2.0f, "p"), y = add(p, 1.0f, "y");
+  Schedule schedule(y);
+  schedule[p].store_in_output(y);
+  EXPECT_EQ(problem(lower(y, schedule), machine()),
+            "tile machine, memory: p is in the memory of output y; legal: storage of its own");
+}
+
 TEST(CheckTilesRefuses, RowsOffTheAlignment) {
   TileMachine wide = machine();
   wide.alignment = 64;

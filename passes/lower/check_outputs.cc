@@ -1,0 +1,258 @@
+// store_in_output: whether the memory of an output may hold the values of a stage until the output
+// is computed. It may where each element of the stage that is there is one that the output then
+// computes in the same iteration, once, from that element alone, and nothing reads it any more.
+
+#include <algorithm>
+
+#include "dsl/affine.h"
+#include "dsl/error.h"
+#include "passes/index/simplify_index.h"
+#include "passes/lower/stage_storage.h"
+
+namespace emulsion {
+namespace {
+
+// What of an axis, or of a loop that it is made into, is covered by the loops inside a place.
+struct Coverage {
+  enum class Kind : uint8_t {
+    nothing,    // one index: all loops are around the place
+    all,        // every index: all loops are inside
+    tile,       // `size` indices, one after another
+    scattered,  // others
+  };
+  Kind kind = Kind::nothing;
+  int64_t size = 1;  // of a tile
+};
+using Covered = Coverage::Kind;
+
+// Of what is split into `outer` * factor + `inner`.
+Coverage coverage_of_split(const Coverage& outer, const Coverage& inner, int64_t factor) {
+  if (outer.kind == Covered::nothing) {
+    return inner.kind == Covered::all ? Coverage{Covered::tile, factor} : inner;
+  }
+  if (inner.kind != Covered::all) return {Covered::scattered};
+  if (outer.kind == Covered::tile) return {Covered::tile, outer.size * factor};
+  return outer;
+}
+
+// By axis, of the loops behind the first `around`.
+std::map<std::string, Coverage> coverage_of(const StageCase& one, size_t around) {
+  std::map<std::string, Coverage> covered;
+  for (size_t i = 0; i < one.loops.size(); ++i) {
+    covered[one.loops[i].name].kind = i < around ? Covered::nothing : Covered::all;
+  }
+  const std::vector<LoopTransform>& made = one.stage.transforms;
+  for (auto t = made.rbegin(); t != made.rend(); ++t) {
+    if (t->kind == LoopTransform::Kind::split) {
+      covered[t->axis] = coverage_of_split(covered[t->outer], covered[t->inner], t->factor);
+    } else if (t->kind == LoopTransform::Kind::fuse) {
+      Coverage both = covered[t->axis];
+      if (both.kind == Covered::tile) both.kind = Covered::scattered;
+      covered[t->outer] = covered[t->inner] = both;
+    }
+  }
+  return covered;
+}
+
+class OutputChecker {
+ public:
+  OutputChecker(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                const std::vector<StageStorage>& storage, StageId id)
+      : nest_(nest),
+        region_(regions[id]),
+        output_region_(regions[*nest.stages[id].in_output]),
+        storage_(storage[id]),
+        id_(id),
+        plan_(nest.stages[id]),
+        output_(nest.stages[*nest.stages[id].in_output]),
+        directive_(plan_.source_directive(DirectiveKind::store_in_output)) {}
+
+  void check() const {
+    check_values();
+    check_memory();
+    check_own_reader();
+    check_other_readers();
+    check_points();
+    check_parts();
+  }
+
+ private:
+  [[noreturn]] void refuse_here(const std::string& message) const {
+    refuse(plan_.stage.name, directive_, message);
+  }
+
+  const std::string& name() const { return plan_.stage.name; }
+  const std::string& output() const { return output_.stage.name; }
+
+  void check_values() const {
+    const Stage &mine = plan_.stage, &other = output_.stage;
+    const bool same_axes =
+        std::equal(mine.axes.begin(), mine.axes.end(), other.axes.begin(), other.axes.end(),
+                   [](const Axis& a, const Axis& b) { return a.extent() == b.extent(); });
+    if (mine.dtype != other.dtype || !same_axes) {
+      refuse_here(
+          fmt::format("expected an output of the type and the shape of {}, {}{}, got {}, "
+                      "{}{}; legal: storage of its own",
+                      name(), to_string(mine.dtype), to_string(shape_of(mine)), output(),
+                      to_string(other.dtype), to_string(shape_of(other))));
+    }
+    if (other.is_reduction()) {
+      refuse_here(
+          fmt::format("expected an output that is no reduction, got {}, which starts from "
+                      "a value of its own; legal: storage of its own",
+                      output()));
+    }
+  }
+
+  static Shape shape_of(const Stage& stage) {
+    Shape shape;
+    for (const Axis& axis : stage.axes) shape.push_back(axis.extent());
+    return shape;
+  }
+
+  // One that says itself where, or how, its values are kept, and one that something else is in.
+  void check_memory() const {
+    for (DirectiveKind kind :
+         {DirectiveKind::store_in, DirectiveKind::store_at, DirectiveKind::store_root,
+          DirectiveKind::hoist_storage, DirectiveKind::fold_storage, DirectiveKind::reorder_storage,
+          DirectiveKind::align_storage}) {
+      if (plan_.find_directive(kind) == nullptr) continue;
+      refuse_here(fmt::format("expected an operation without {0}, got both; legal: either",
+                              to_string(kind)));
+    }
+    for (StageId earlier = 0; earlier < id_; ++earlier) {
+      if (nest_.stages[earlier].in_output != plan_.in_output) continue;
+      refuse_here(
+          fmt::format("expected an output that holds nothing else, got {}, where {} is "
+                      "stored; legal: storage of its own",
+                      output(), nest_.name_of(earlier)));
+    }
+    if (output_.compute_with || !output_.sharing.empty()) {
+      refuse_here(
+          fmt::format("expected an output with loops of its own, got {}, which shares them "
+                      "by compute_with; legal: storage of its own",
+                      output()));
+    }
+  }
+
+  // The output may read an element where it overwrites it, and nowhere else.
+  void check_own_reader() const {
+    for (const Expr& read : reads_of(output_.stage, name())) {
+      for (size_t d = 0; d < read->args.size(); ++d) {
+        const std::optional<Affine> index = affine_of(read->args[d]);
+        const std::string& own = output_.stage.axes[d].name();
+        const bool is_own = index && index->offset == Extent(0) &&
+                            index->coefficients == std::map<std::string, int64_t>{{own, 1}};
+        if (is_own) continue;
+        refuse_here(
+            fmt::format("expected {0} to read {1} at its own index, {1}[{2}], got {3}; "
+                        "legal: storage of its own",
+                        output(), name(), joined(axis_names(output_.stage.axes)), to_string(read)));
+      }
+    }
+  }
+
+  // All others are to be done when the loops of the output begin inside the place of the stage.
+  void check_other_readers() const {
+    for (StageId reader : plan_.readers) {
+      if (reader == *plan_.in_output || comes_before_output(reader)) continue;
+      refuse_here(
+          fmt::format("expected {} to be read before {} is computed, got {}, which reads "
+                      "it later; legal: storage of its own",
+                      name(), output(), nest_.name_of(reader)));
+    }
+  }
+
+  bool comes_before_output(StageId reader) const {
+    StageId at = reader;
+    while (!(nest_.stages[at].compute_at == plan_.compute_at)) {
+      if (!nest_.stages[at].compute_at) return false;
+      if (nest_.stages[at].compute_at->stage == *plan_.in_output) return false;
+      at = nest_.stages[at].compute_at->stage;
+    }
+    if (plan_.compute_at) return true;  // what is computed at a loop comes before what is inside it
+    const bool shares = nest_.stages[at].compute_with || !nest_.stages[at].sharing.empty();
+    return at < *plan_.in_output && !shares;
+  }
+
+  void check_points() const {
+    std::vector<Stage> cases = {output_region_.stage};
+    for (size_t i = 0; i < output_region_.stage.specializations.size(); ++i) {
+      cases.push_back(specialized(output_region_.stage, i));
+    }
+    for (const Stage& one : cases) {
+      for (const LoopTransform& t : one.transforms) {
+        const bool again = t.tail == Tail::shift_inwards || t.tail == Tail::predicate_stores;
+        if (t.kind != LoopTransform::Kind::split || !again) continue;
+        refuse_here(
+            fmt::format("expected an output that reads each element of {} once, got {}.{}, "
+                        "whose last tile reads some again; legal: guard or predicate",
+                        name(), output(), to_string(output_.source_directive(t))));
+      }
+    }
+  }
+
+  // What is there of the stage has to be what the output computes inside the same loops.
+  void check_parts() const {
+    const size_t around = plan_.compute_at ? plan_.compute_at->loop + 1 : 0;
+    const std::string place =
+        plan_.compute_at ? "inside " + nest_.variable(*plan_.compute_at) : "in all";
+    for (const StageCase& one : cases_of(output_, output_region_)) {
+      const std::map<std::string, Coverage> covered = coverage_of(one, around);
+      for (size_t d = 0; d < output_.stage.axes.size(); ++d) {
+        const Axis& axis = output_.stage.axes[d];
+        const Coverage& part = covered.at(axis.name());
+        if (part.kind == Covered::scattered) {
+          refuse_here(
+              fmt::format("expected {} to compute a whole tile of {} {}, got indices that "
+                          "are not next to each other; legal: the inner loop of each split "
+                          "inside, and no fused loop of which a part is inside",
+                          output(), axis.name(), place));
+        }
+        const Expr size =
+            part.kind == Covered::all ? extent_value(axis.extent()) : int_constant(part.size);
+        if (!equal(simplify_index(size), simplify_index(storage_.extents[d]))) {
+          refuse_here(
+              fmt::format("expected the part of {} that is needed {} to be the one that {} "
+                          "computes there, {} of {}, got {}; legal: a loop around it",
+                          name(), place, output(), to_string(size), axis.name(),
+                          to_string(storage_.extents[d])));
+        }
+        check_end(region_.axes[d], axis, place);
+      }
+    }
+  }
+
+  // A tile of constant size may reach past the domain; the memory of the output does not.
+  void check_end(const AxisRegion& region, const Axis& axis, const std::string& place) const {
+    if (region.is_whole) return;
+    if (region.lowest && region.highest) {
+      const Extent spare = axis.extent() - Extent(1) - *region.highest;
+      const bool from_start = region.lowest->lower_bound().value_or(-1) >= 0;
+      if (from_start && spare.lower_bound().value_or(-1) >= 0) return;
+    }
+    refuse_here(
+        fmt::format("expected tiles of {} {} that end where {} does, got ones that may "
+                    "reach past it; legal: a factor that divides {}, or one index at a "
+                    "time",
+                    output(), place, axis.name(), axis.extent().to_string()));
+  }
+
+  const NestPlan& nest_;
+  const StageRegion &region_, &output_region_;
+  const StageStorage& storage_;
+  const StageId id_;
+  const ScheduledStage &plan_, &output_;
+  const Directive directive_;
+};
+
+}  // namespace
+
+void check_outputs(const NestPlan& nest, const std::vector<StageRegion>& regions,
+                   const std::vector<StageStorage>& storage) {
+  for (StageId id = 0; id < nest.stages.size(); ++id) {
+    if (nest.stages[id].in_output) OutputChecker(nest, regions, storage, id).check();
+  }
+}
+
+}  // namespace emulsion
