@@ -93,7 +93,7 @@ HExpr wide_exp2(const HExpr& x) {
 // a whole number, which the last bits of the sum are: the exponent field of a power of two. 2^n is
 // applied as two factors, since 2^128 and the scale of a subnormal result are no floats themselves:
 // 2^(n/2), whose field is half of n and twice the bias, and what is left; or, where n is never
-// above 0, a constant and what is left.
+// above 0, a constant, which the terms of exp(r) have already, and what is left.
 HExpr exp_of(const HExpr& x, bool has_fma, bool never_above_zero) {
   const int bias = kExponentBias, shift = bias / 2;
   const float overflow = 89.0f, underflow = -104.0f, constant = std::ldexp(1.0f, -shift);
@@ -105,11 +105,12 @@ HExpr exp_of(const HExpr& x, bool has_fma, bool never_above_zero) {
   HExpr whole = sub(rounded, rounds);
   HExpr high = multiply_add(whole, -kLn2High, bounded, has_fma);
   HExpr r = multiply_add(whole, -kLn2Low, high, has_fma);
-  const std::vector<float> terms = {1.0f,          1.0f,           0.5f,          0.166665778f,
-                                    0.0416665561f, 0.00836317334f, 0.00139261759f};
+  std::vector<float> terms = {1.0f,          1.0f,           0.5f,          0.166665778f,
+                              0.0416665561f, 0.00836317334f, 0.00139261759f};
+  for (float& term : terms) term *= never_above_zero ? constant : 1.0f;
   HExpr series = polynomial(r, terms, has_fma);
   HExpr bits = reinterpret(Halide::UInt(32), rounded), half = bits >> 1;
-  if (never_above_zero) return mul(mul(series, of_exponent(bits)), constant);
+  if (never_above_zero) return mul(series, of_exponent(bits));
   return mul(mul(series, of_exponent(half)), of_exponent(bits - half));
 }
 
