@@ -102,6 +102,7 @@ std::vector<OnnxProgram> programs() {
   add_softmax_and_norms(4096, 128, &all);
   add_softmax_and_norms(512, 768, &all);
   add_softmax_and_norms(16, 32768, &all);
+  add_softmax_and_norms(8, 131072, &all);
   for (const int64_t rows : {16, 128, 512}) add_attention(12, rows, 64, &all);
   add_mlp(16, 512, &all);
   add_mlp(256, 512, &all);

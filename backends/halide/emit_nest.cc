@@ -61,9 +61,8 @@ class NestEmitter {
                                      Halide::ArgumentEstimates{});
     }
     std::vector<const Place*> dense;
-    for (const Buffer& buffer : nest_.buffers) {
+    for (const Buffer& buffer : nest_.buffers)
       if (const Place* place = declare(buffer)) dense.push_back(place);
-    }
     Stmt& statement = result_.statement = closed(*nest_.root);
     for (size_t i = dense.size(); i-- > 0;) statement = with_pointer(*dense[i], statement);
     return std::move(result_);

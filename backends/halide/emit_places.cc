@@ -41,7 +41,7 @@ std::vector<Halide::Expr> storage_strides(const StorageLayout& layout,
     }
     stride = hi::simplify(stride * Halide::max(extent, 1));
   }
-  if (elements != nullptr) *elements = std::move(stride);
+  if (elements != nullptr) *elements = hi::simplify(Halide::max(stride, 2));
   return strides;
 }
 

@@ -54,8 +54,9 @@ Halide::Internal::LoweredArgument buffer_argument(const Buffer& buffer, const st
 // An argument or a constant: dense and row-major from 0. `extents`: those of its shape.
 Place dense_place(const Buffer& buffer, const std::vector<Halide::Expr>& extents);
 
-// How far neighbours along each axis are from each other, in elements, and how many elements there
-// are in all. Of an axis without elements there is room for one.
+// How far neighbours along each axis are from each other, in elements, and how many there are in
+// all: two at least, since Halide 21 does not align a single one on the stack, and masked vectors
+// may be stored there. Of an axis without elements there is room for one.
 std::vector<Halide::Expr> storage_strides(const StorageLayout& layout,
                                           const std::vector<Halide::Expr>& extents,
                                           Halide::Expr* elements);

@@ -160,12 +160,9 @@ void place_sums(const Op& op, size_t rows, const Axis& row, const SumsInLanes& l
 }  // namespace
 
 bool pays_to_group(const RowGroup& group, const Target& target) {
-  int64_t bytes = 0;  // what a run-time size decides is taken for short
   for (const Op* op : members_of(group)) {
     if (!has_vectors_in_rows(*op, group.rows, target)) return false;
-    bytes += elements_from(*op, group.rows).value_or(0) * size_in_bytes(op->dtype);
   }
-  if (bytes > target.l2_bytes / 2) return false;
   if (!wakes_threads(group, target)) return true;
   const Shape rows(group.reader->shape.begin(),
                    group.reader->shape.begin() + static_cast<std::ptrdiff_t>(group.rows));

@@ -172,14 +172,15 @@ TEST(RowGroups, NotSumsAcrossTheRows) {
   EXPECT_TRUE(groups_of(Graph(compute("y", {i, j}, x()(i, j) * p(i)))).empty());
 }
 
-TEST(RowGroups, NotRowsThatNoCacheHolds) {
+TEST(RowGroups, RowsThatNoCacheHolds) {
   Target target = kV3;
   target.l2_bytes = 16384;
-  EXPECT_EQ(groups_of(softmax_by_hand(64, 1000), target).size(), 1U);
-  const Groups parts = groups_of(softmax_by_hand(64, 2000), target);
-  ASSERT_EQ(parts.size(), 1U);
-  EXPECT_EQ(parts[0].reader->name, "p") << "which alone fits";
-  EXPECT_TRUE(groups_of(softmax_by_hand(64, 5000), target).empty());
+  for (const int64_t columns : {1000, 2000, 5000, 1000000}) {
+    const Groups groups = groups_of(softmax_by_hand(64, columns), target);
+    ASSERT_EQ(groups.size(), 1U) << columns;
+    EXPECT_EQ(groups[0].reader->name, "y") << columns;
+    EXPECT_EQ(groups[0].producers.size(), 3U) << columns;
+  }
 }
 
 TEST(RowGroups, NotFewerRowsThanThreadsCanShare) {
