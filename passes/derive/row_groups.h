@@ -45,8 +45,8 @@ RowGroup build_row_group(const Op& reader, size_t rows, const Readers& readers,
                          const std::unordered_set<const Op*>& taken);
 // Whether the elements of a row are combined, and something goes on with them.
 bool combines_rows(const RowGroup& group);
-// Whether it pays: rows are combined, in vectors, and the threads get rows enough. However long a row
-// is, it stays in a nearer cache than all rows would.
+// Whether it pays: rows are combined, in vectors, and the threads get rows enough. However long a
+// row is, it stays in a nearer cache than all rows would.
 bool pays_to_group(const RowGroup& group, const Target& target);
 // The groups of a graph that can be computed by rows and for which it pays. No operation is in two,
 // or in one of `taken`.
