@@ -234,6 +234,20 @@ void check_prefetch_loop(const ScheduledStage& plan, const std::vector<Scheduled
   }
 }
 
+// The loops that stages share are those of the one that has them, and so is what they fetch.
+void check_prefetch_shared(const NestPlan& nest, const ScheduledStage& plan, const Directive& d) {
+  const std::optional<LoopLevel>& shared = plan.compute_with;
+  if (!shared || position_of(plan.loops, d.axes[0]).value() > shared->loop) return;
+  const ScheduledStage& leader = nest.stages[shared->stage];
+  const std::vector<Expr> reads = reads_of(leader.stage, prefetched_buffer(plan.stage, d));
+  refuse(plan.stage.name, d,
+         fmt::format("expected a loop of its own, got {}, which {} shares with {}; legal: {}a loop "
+                     "inside {}",
+                     d.axes[0], plan.stage.name, leader.stage.name,
+                     reads.empty() ? "" : leader.stage.name + "." + to_string(d) + ", or ",
+                     plan.loops[shared->loop].name));
+}
+
 // `d` is one of those of the stage.
 void check_prefetch(const NestPlan& nest, StageId id, const Directive& d) {
   const ScheduledStage& plan = nest.stages[id];
@@ -243,6 +257,7 @@ void check_prefetch(const NestPlan& nest, StageId id, const Directive& d) {
     check_prefetch_loop(plan, plan.specialized_loops[i],
                         " where " + to_string(plan.stage.specializations[i].condition), d);
   }
+  check_prefetch_shared(nest, plan, d);
   const std::vector<std::string> legal = prefetchable(nest, plan.stage);
   const std::string buffer = prefetched_buffer(plan.stage, d);
   if (!std::count(legal.begin(), legal.end(), buffer)) {

@@ -71,6 +71,7 @@ class OutputChecker {
     check_values();
     check_memory();
     check_own_reader();
+    check_place();
     check_other_readers();
     check_points();
     check_parts();
@@ -150,6 +151,15 @@ class OutputChecker {
                         output(), name(), joined(axis_names(output_.stage.axes)), to_string(read)));
       }
     }
+  }
+
+  // The output is computed in no loops but its own.
+  void check_place() const {
+    if (!plan_.compute_at || plan_.compute_at->stage == *plan_.in_output) return;
+    refuse_here(
+        fmt::format("expected {0} to be computed at a loop of {1}, or at the root, got {2}; legal: "
+                    "compute_at a loop of {1}, or compute_root()",
+                    name(), output(), nest_.variable(*plan_.compute_at)));
   }
 
   // All others are to be done when the loops of the output begin inside the place of the stage.

@@ -65,6 +65,13 @@ Graph large() {
   return Graph(compute("y", {i, j}, a(i, j) + 1.0f));
 }
 
+// Wider where it is read than where it is stored.
+Graph doubles() {
+  const Axis i("i", 20);
+  Tensor a = compute("a", {i}, cast(f32, input("x", f64, {20})(i) * 3.0) + 1.0f);
+  return Graph(compute("y", {i}, cast(f32, cast(f64, a(i)) / 3.0)));
+}
+
 Graph batch_vector() {
   const Extent size = Extent::size("B");
   const Axis i("i", size);
@@ -148,6 +155,7 @@ Graph illegal_graph(const std::string& name) {
       {"rows_and_columns", rows_and_columns},
       {"stencil", stencil},
       {"diamond", diamond},
+      {"doubles", doubles},
       {"repeated", repeated},
       {"rows", rows},
       {"large", large},

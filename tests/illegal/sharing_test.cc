@@ -41,6 +41,8 @@ const IllegalCase kSharing[] = {
     {"PrefetchTwice", "linear", "mm.prefetch(w, k, 1)\n! mm.prefetch(w, k, 2)", "expected one prefetch of w at k, got a second one"},
     {"PrefetchByZero", "linear", "! mm.prefetch(w, k, 0)", "expected a positive integer, got 0"},
     {"PrefetchOfWhatEachStepMakes", "linear", "biased.compute_at(y, n)\n! y.prefetch(biased, m, 1)", "expected a buffer that is complete before loop m, got biased"},
+    {"PrefetchAtASharedLoop", "diamond", "p.compute_with(q, j)\n! p.prefetch(a, i, 1)", "expected a loop of its own, got i, which p shares with q; legal: q.prefetch(a, i, 1), or a loop inside j"},
+    {"PrefetchAtASharedLoopOfWhatItsLeaderDoesNotRead", "diamond", "p.copy_in(a, c)\np.compute_with(q, i)\n! p.prefetch(c, i, 1)", "expected a loop of its own, got i, which p shares with q; legal: a loop inside i"},
     {"PrefetchInTheLoopThatMakesIt", "linear", "biased.compute_at(y, m)\n! y.prefetch(biased, m, 1)", "expected a buffer that is complete before loop m, got biased"},
     // copy_in
     {"CopyInOfNobody", "linear", "! mm.copy_in(nobody, c)", "got nobody"},

@@ -408,6 +408,23 @@ TEST_F(LowerRefuses, PrefetchOfWhatIsStoredInside) {
   refused("y.prefetch(biased, m, 1)", "got biased, of which each step computes its part");
 }
 
+TEST_F(LowerRefuses, PrefetchAtALoopThatASiblingHas) {
+  const Axis i("i", 8), j("j", 6);
+  Tensor in = input("in", f32, {8, 6}), other = input("other", f32, {8, 6});
+  Tensor left = compute("left", {i, j}, in(i, j) * other(i, j));
+  Tensor right = compute("right", {i, j}, in(i, j) + 1.0f);
+  Schedule schedule(Graph({left, right}));
+  schedule[left].compute_with(right, i).prefetch(other, j, 1);  // inside the loop that they share
+  EXPECT_NO_THROW(lower(schedule.graph(), schedule));
+  Schedule of_both = schedule, of_one = schedule;
+  of_both[left].prefetch(in, i, 2);
+  refused(of_both, "left.prefetch(in, i, 2)",
+          "expected a loop of its own, got i, which left shares with right; legal: "
+          "right.prefetch(in, i, 2), or a loop inside i");
+  of_one[left].prefetch(other, i, 2);
+  refused(of_one, "left.prefetch(other, i, 2)", "shares with right; legal: a loop inside i");
+}
+
 TEST_F(LowerRefuses, PrefetchTwice) {
   mm().prefetch(x_, m, 1).prefetch(x_, m, 2);
   refused("mm.prefetch(x, m, 2)", "got a second one; legal: the greater distance");

@@ -311,6 +311,16 @@ TEST(LowerComputeWith, OneLoop) {
   expect_nest(t.schedule);
 }
 
+// The loops are the leader's, with all that it fetches in them.
+TEST(LowerComputeWith, ALeaderThatFetchesInTheSharedLoops) {
+  Siblings t;
+  t.schedule[t.a].prefetch("x", m, 1).prefetch("x", n, 2);
+  t.schedule[t.b].compute_with(t.a, n);
+  const std::string text = to_string(lower(t.schedule.graph(), t.schedule));
+  EXPECT_NE(text.find("for a.m with b.m in 4, prefetching x 1 ahead"), std::string::npos) << text;
+  EXPECT_NE(text.find("for a.n with b.n in 10, prefetching x 2 ahead"), std::string::npos) << text;
+}
+
 TEST(LowerComputeWith, LoopsOfASplitOfARunTimeExtent) {
   Siblings t(Extent::size("B"));
   for (const Tensor& x : {t.a, t.b}) {

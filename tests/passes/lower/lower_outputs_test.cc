@@ -44,6 +44,12 @@ TEST(LowerOutputs, TilesOfRows) {
            "p.store_in_output(y)\n");
 }
 
+TEST(LowerOutputs, TilesOfTilesOfRows) {
+  accepted(rows_of(12),
+           "y.split(m, mo, mi, 2)\ny.split(mo, a, b, 3)\np.compute_at(y, a)\ns.compute_at(y, a)\n"
+           "p.store_in_output(y)\n");
+}
+
 TEST(LowerOutputs, All) { accepted(rows_of(Extent::size("B")), "p.store_in_output(y)\n"); }
 
 TEST(LowerOutputs, FusedRows) {
@@ -171,8 +177,32 @@ TEST(LowerOutputs, RefusesWhatIsReadLater) {
   refused(two, "p.store_in_output(y)",
           "expected p to be read before y is computed, got z, which reads it later");
   accepted(two, "p.store_in_output(z)\n");
+  // What shares loops is not where it stands in the graph.
+  const Graph three = parsed(
+      "input x: f32[4]\np[i: 4] = x[i] * 2f\nz[i: 4] = p[i] - 1f\ny[i: 4] = p[i] + 1f\n"
+      "v[i: 4] = x[i] + 1f\noutput z\noutput y\noutput v\n");
+  accepted(three, "p.store_in_output(y)\n");
+  for (const char* shared : {"z.compute_with(v, i)\n", "v.compute_with(z, i)\n"}) {
+    refused(three, std::string(shared) + "p.store_in_output(y)", "got z, which reads it later");
+  }
   refused(rows_of(6), "p.compute_at(y, m)\ns.compute_at(y, n)\np.store_in_output(y)",
           "expected p to be read before y is computed, got s");
+}
+
+// All loops of the output come behind those of what reads the value.
+TEST(LowerOutputs, RefusesALoopOfAnotherOperation) {
+  const Graph graph = parsed(
+      "input x: f32[4, 6]\np[i: 4, j: 6] = x[i, j] * 2f\nr[i: 4, j: 6] = p[i, j] + 1f\n"
+      "q[i: 4, j: 6] = r[i, j] * 3f\ny[i: 4, j: 6] = q[i, j] - 1f\noutput y\n");
+  accepted(graph, "p.store_in_output(y)\n");
+  for (const char* loop : {"i", "j"}) {
+    const std::string at = std::string(".compute_at(q, ") + loop + ")\n";
+    refused(graph, "p" + at + "r" + at + "p.store_in_output(y)",
+            std::string("expected p to be computed at a loop of y, or at the root, got q.") + loop +
+                "; legal: compute_at a loop of y, or compute_root()");
+  }
+  const std::string inside = "q.compute_at(y, i)\nr.compute_at(q, j)\np.compute_at(q, j)\n";
+  refused(graph, inside + "p.store_in_output(y)", "a loop of y, or at the root, got q.j");
 }
 
 TEST(LowerOutputs, RefusesATailThatReadsAgain) {
