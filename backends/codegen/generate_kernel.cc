@@ -9,6 +9,7 @@
 #include "backends/codegen/write_manifest.h"
 #include "backends/halide/compile_aot.h"
 #include "dsl/error.h"
+#include "dsl/files.h"
 #include "dsl/output_files.h"
 #include "dsl/schedule.h"
 #include "dsl/schedule_file.h"
@@ -106,6 +107,13 @@ std::string file_name(const std::string& name, size_t target, const char* suffix
   return target == 0 ? name + suffix : fmt::format("{}.{}{}", name, target, suffix);
 }
 
+// The macro around a C header, which has the hash of the code in it: its first line is #ifndef.
+std::string guard_of(const std::string& path) {
+  const std::string header = read_file("C header", path), first = "#ifndef ";
+  EMULSION_CHECK(header.rfind(first, 0) == 0, "{} has no guard", path);
+  return header.substr(first.size(), header.find('\n') - first.size());
+}
+
 void write(OutputFiles* files, const std::string& name, const std::string& text) {
   files->write_scratch(name, text.data(), text.size());
 }
@@ -143,9 +151,10 @@ void generate_kernel(const KernelRequest& request, const KernelFunction& kernel)
   description.nest = &nests.front();
   description.targets = request.targets;
   description.flops = count_flops(graph);
-  write(&files, request.name + "_kernel.h", kernel_header(description));
   write(&files, request.name + ".json", kernel_manifest(description, texts));
   compile_aot(nests, request.name, request.targets, files.scratch_path(""), request.compile);
+  description.c_header_guard = guard_of(files.scratch_path(request.name + ".h"));
+  write(&files, request.name + "_kernel.h", kernel_header(description));
   files.commit(kernel_files(request.name, request.targets.size()));
 }
 

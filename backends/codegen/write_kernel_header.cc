@@ -57,6 +57,11 @@ class HeaderWriter {
     line("// Outside the guard, so that another kernel of this name is noticed.");
     line("#include \"{}.h\"", kernel_.name);
     line("");
+    line("#ifndef {}", kernel_.c_header_guard);
+    line("#error \"{0}_kernel.h and {0}.h are of different kernels: generate them again\"",
+         kernel_.name);
+    line("#endif");
+    line("");
     line("#ifndef {}", guard());
     line("#define {}", guard());
     line("");

@@ -31,6 +31,7 @@ struct KernelDescription {
   const LoopNest* nest = nullptr;
   std::vector<Target> targets;
   std::vector<FlopTerm> flops;
+  std::string c_header_guard;  // the macro that the C header of this kernel defines, and no other
 };
 
 std::string kernel_header(const KernelDescription& kernel);

@@ -152,6 +152,12 @@ for file in tiny.a tiny.schedule.txt; do
   check "$file of the schedule as JSON" cmp "$work/text/$file" "$work/json/$file"
 done
 
+# As a generator leaves them that is killed between two files: no program is made of two kernels.
+mkdir "$work/torn" && cp "$work/a/"* "$work/torn" && cp "$work/text/tiny_kernel.h" "$work/torn"
+ends_with 0 "the headers of one kernel" c++ -x c++ -std=c++17 -M -MG "$work/a/tiny_kernel.h"
+ends_with 1 "the headers of two kernels" c++ -x c++ -std=c++17 -M -MG "$work/torn/tiny_kernel.h"
+says "tiny_kernel.h and tiny.h are of different kernels: generate them again"
+
 sed 's/"i1"/"i7"/' "$schedule_json" >"$work/bad_schedule.json"
 refuses "JSON that names an axis that is not there" "bad_schedule.json: /directives/0: y.split(i7" \
   --schedule="$work/bad_schedule.json"
