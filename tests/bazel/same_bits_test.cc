@@ -20,6 +20,7 @@ namespace {
 
 constexpr int64_t kRows = 120;  // work enough to wake threads
 constexpr int64_t kIn = 96, kOut = 200, kPicture = 10 * 10 * 8, kConvolved = 8 * 8 * 24;
+constexpr int64_t kValues = 40, kLong = 9000, kPooled = 4 * 4 * 8;
 
 std::vector<float> numbers(int64_t count, unsigned seed, float scale = 1) {
   std::mt19937 engine(seed);
@@ -31,8 +32,10 @@ std::vector<float> numbers(int64_t count, unsigned seed, float scale = 1) {
 
 // What one call gives, one result behind the other, each with so many values a row.
 struct Results {
-  static constexpr std::array<int64_t, 5> kWidths = {kOut, kOut, kOut, 1, kConvolved};
-  std::array<std::vector<float>, 5> values;
+  static constexpr std::array<int64_t, 9> kWidths = {kOut,    kOut,  kOut,    1, kConvolved,
+                                                     kValues, kLong, kPooled, 1};
+  std::array<std::vector<float>, 9> values;
+  float total = 0;  // of all rows
 
   explicit Results(int64_t rows) {
     for (size_t i = 0; i < kWidths.size(); ++i) {
@@ -67,7 +70,8 @@ class SameBits : public testing::Test {
   Results run(int64_t first, int64_t rows, int threads) {
     emulsion_set_max_threads(threads);
     Results results(rows);
-    auto& [layer, softmax, normalised, sums, convolved] = results.values;
+    auto& [layer, softmax, normalised, sums, convolved, attended, long_rows, pooled, dots] =
+        results.values;
     kernels::same_bits::Arguments arguments;
     arguments.x = {x_.data() + first * kIn, {rows, kIn}};
     arguments.pixels = {pixels_.data() + first * kPicture, {rows, 10, 10, 8}};
@@ -75,11 +79,20 @@ class SameBits : public testing::Test {
     arguments.bias = {bias_.data(), {kOut}};
     arguments.gamma = {gamma_.data(), {kOut}};
     arguments.filter_packed = filter_packed_;
+    arguments.keys = {w_.data(), {kIn, kOut}};
+    arguments.values = {values_.data(), {kOut, kValues}};
+    arguments.taps = {taps_.data(), {3, 3, 8}};
+    arguments.column = {column_.data(), {kIn}};
     arguments.layer = {layer.data(), {rows, kOut}};
     arguments.rows = {softmax.data(), {rows, kOut}};
     arguments.normalised = {normalised.data(), {rows, kOut}};
     arguments.sums = {sums.data(), {rows}};
     arguments.convolved = {convolved.data(), {rows, 8, 8, 24}};
+    arguments.attended = {attended.data(), {rows, kValues}};
+    arguments.long_rows = {long_rows.data(), {rows, kLong}};
+    arguments.pooled = {pooled.data(), {rows, 4, 4, 8}};
+    arguments.dots = {dots.data(), {rows}};
+    arguments.total = {&results.total, {}};
     const Status status = kernels::same_bits::run(arguments);
     EXPECT_TRUE(status.ok()) << status.message;
     return results;
@@ -88,6 +101,8 @@ class SameBits : public testing::Test {
   std::vector<float> x_ = numbers(kRows * kIn, 1), pixels_ = numbers(kRows * kPicture, 2);
   std::vector<float> w_ = numbers(kIn * kOut, 3, 0.1F), bias_ = numbers(kOut, 4);
   std::vector<float> gamma_ = numbers(kOut, 5), filter_ = numbers(3 * 3 * 8 * 24, 6, 0.1F);
+  std::vector<float> values_ = numbers(kOut * kValues, 7), taps_ = numbers(3 * 3 * 8, 8);
+  std::vector<float> column_ = numbers(kIn, 9);
 
  private:
   // Memory for a packed weight, on a line of the cache.
@@ -116,8 +131,11 @@ class SameBits : public testing::Test {
 
 TEST_F(SameBits, ForEveryNumberOfThreads) {
   const Results alone = run(0, kRows, 1);
-  for (int threads : {2, 3, 8})
-    EXPECT_TRUE(are_rows_of(run(0, kRows, threads), alone, 0)) << threads;
+  for (int threads : {2, 3, 8}) {
+    const Results shared = run(0, kRows, threads);
+    EXPECT_TRUE(are_rows_of(shared, alone, 0)) << threads;
+    EXPECT_EQ(std::memcmp(&shared.total, &alone.total, sizeof(float)), 0) << threads;
+  }
 }
 
 TEST_F(SameBits, ForEveryBatchThatARowIsPartOf) {
