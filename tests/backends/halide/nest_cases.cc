@@ -315,6 +315,11 @@ void add_prefetching(std::vector<ScheduledCase>* cases) {
   s[l.mm].compute_at(l.y, l.m).pack(l.w, l.n, 8).reorder({l.n, l.k, l.m}).vectorize(l.n, 8);
   s[l.mm].prefetch(l.w, l.k, 3).prefetch(l.x, l.k, 1);
   cases->push_back({"prefetching", l.y, s});
+  const Axis i("i", kBatch);
+  Tensor scaled = compute("scaled", {i}, input("x", f32, {kBatch})(i) * input("by", f32, {})());
+  Schedule of_one_value(scaled);
+  of_one_value[scaled].prefetch("by", i, 1);
+  cases->push_back({"prefetching_one_value", scaled, of_one_value});
 }
 
 // Tails that mask only loads, or only stores, at the root and at a tile.
