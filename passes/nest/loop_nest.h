@@ -300,6 +300,7 @@ struct LoopNest {
 
   const Stage& stage(const std::string& name) const;       // InternalError when it is not there
   const Buffer& buffer(const std::string& name) const;     // InternalError when it is not there
+  int32_t buffer_position(const std::string& name) const;  // among `buffers`; the same
   std::vector<const Buffer*> arguments() const;            // inputs, weights and outputs, in order
   const Pack* find_pack(const std::string& packed) const;  // that makes this buffer, or null
 };
