@@ -294,7 +294,7 @@ TEST(CheckEmitted, NoticesAnUpdateThatIsNotAtomic) {
 TEST(CheckEmitted, NoticesAnotherCondition) {
   EXPECT_THAT(
       difference_after(
-          nest_of_case("special_cases_of_an_epilogue"),
+          nest_of_case("specializations_of_an_epilogue"),
           at<Branch>("y", [](Branch* n) { n->condition = n->condition || size_value("B") == 3; })),
       HasSubstr("for its condition"));
 }
