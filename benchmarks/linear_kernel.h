@@ -25,8 +25,8 @@ struct LinearKernel {
 };
 
 struct LinearKernelSet {
-  std::string
-      target;  // as Target::parse() reads it, with the cores that the schedules were derived for
+  // As Target::parse() reads it, with the cores that the schedules were derived for.
+  std::string target;
   std::vector<LinearKernel> kernels;
 };
 

@@ -129,6 +129,13 @@ std::optional<size_t> axis_index(const std::vector<Axis>& axes, const std::strin
   return std::nullopt;
 }
 
+std::vector<std::string> axis_names(const std::vector<Axis>& axes) {
+  std::vector<std::string> names;
+  names.reserve(axes.size());
+  for (const Axis& axis : axes) names.push_back(axis.name());
+  return names;
+}
+
 Expr::Expr(int value) : Expr(weak_constant(DType::i32, 0, value)) {}
 Expr::Expr(float value) : Expr(weak_constant(DType::f32, value, 0)) {}
 Expr::Expr(double value) : Expr(weak_constant(DType::f64, value, 0)) {}

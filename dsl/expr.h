@@ -95,6 +95,7 @@ class Axis {
 
 // Where the axis of this name stands among them, if it does.
 std::optional<size_t> axis_index(const std::vector<Axis>& axes, const std::string& name);
+std::vector<std::string> axis_names(const std::vector<Axis>& axes);
 
 struct Op;  // an operation of a graph: dsl/tensor.h
 using OpPtr = std::shared_ptr<const Op>;

@@ -10,11 +10,11 @@
 //                                                   takes them
 //   constant c: f32[2] = {1.5f, nan(f32)}           up to 16 values
 //   constant d: f32[20] = hex {                     more: one word an element, most significant
-//   digit first
-//     3f800000 ...
+//     3f800000 ...                                  digit first
 //   }
-//   mm[m: B, n: 512] = sum(k: 256) x[m, k] * c[0]   an operation: axes, reduction if any,
-//   expression fused y {                                       named as its last member
+//   mm[m: B, n: 512] = sum(k: 256) x[m, k] * c[0]   an operation: axes, reduction if any, and its
+//                                                   expression
+//   fused y {                                       named as its last member
 //     y[m: B, n: 512] = max(mm[m, n], 0f)
 //   }
 //   output y                                        one line for each, in order

@@ -1,16 +1,14 @@
 #include "dsl/nearest_name.h"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "dsl/text_lexer.h"
 
 namespace emulsion {
-namespace {
 
-size_t distance(const std::string& from, const std::string& to) {
-  std::vector<size_t> row(to.size() +
-                          1);  // from the letters of `from` so far to each start of `to`
+size_t edit_distance(const std::string& from, const std::string& to) {
+  // From the letters of `from` so far to each start of `to`.
+  std::vector<size_t> row(to.size() + 1);
   for (size_t j = 0; j <= to.size(); ++j) row[j] = j;
   for (size_t i = 0; i < from.size(); ++i) {
     size_t diagonal = row[0];
@@ -24,11 +22,9 @@ size_t distance(const std::string& from, const std::string& to) {
   return row.back();
 }
 
-}  // namespace
-
 std::string nearest_name(const std::string& wanted, const std::vector<std::string>& legal) {
   auto closer = [&](const std::string& a, const std::string& b) {
-    return distance(wanted, a) < distance(wanted, b);
+    return edit_distance(wanted, a) < edit_distance(wanted, b);
   };
   auto best = std::min_element(legal.begin(), legal.end(), closer);
   return best == legal.end() ? "" : *best;

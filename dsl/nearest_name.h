@@ -4,13 +4,17 @@
 // What a refused name was meant to be. An error that lists forty legal names says too much; one
 // that says only which was wrong says too little.
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace emulsion {
 
-// The one of `legal` that takes the fewest insertions, deletions and replacements of one letter to
-// get to from `wanted` (Levenshtein, 1966); the first of several; empty when there is none.
+// The fewest insertions, deletions and replacements of one letter that make one word of the other
+// (Levenshtein, 1966).
+size_t edit_distance(const std::string& from, const std::string& to);
+// The one of `legal` at the least distance from `wanted`; the first of several; empty when there is
+// none.
 std::string nearest_name(const std::string& wanted, const std::vector<std::string>& legal);
 
 // "expected a loop of y (mo, mi or n), got m; nearest: mo". `what`: "a loop of y".

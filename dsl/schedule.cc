@@ -8,13 +8,6 @@
 namespace emulsion {
 namespace {
 
-std::vector<std::string> names_of(const std::vector<Axis>& axes) {
-  std::vector<std::string> names;
-  names.reserve(axes.size());
-  for (const Axis& axis : axes) names.push_back(axis.name());
-  return names;
-}
-
 Directive make(DirectiveKind kind, std::vector<std::string> axes = {}, int64_t factor = 0,
                Tail tail = Tail::automatic) {
   Directive directive;
@@ -133,7 +126,7 @@ StageSchedule& StageSchedule::fuse(const Axis& outer, const Axis& inner, const A
 }
 
 StageSchedule& StageSchedule::reorder(const std::vector<Axis>& innermost_first) {
-  return add(make(DirectiveKind::reorder, names_of(innermost_first)));
+  return add(make(DirectiveKind::reorder, axis_names(innermost_first)));
 }
 
 StageSchedule& StageSchedule::vectorize(const Axis& axis) {
@@ -208,7 +201,7 @@ StageSchedule& StageSchedule::fold_storage(const Axis& axis, int64_t size) {
 }
 
 StageSchedule& StageSchedule::reorder_storage(const std::vector<Axis>& innermost_first) {
-  return add(make(DirectiveKind::reorder_storage, names_of(innermost_first)));
+  return add(make(DirectiveKind::reorder_storage, axis_names(innermost_first)));
 }
 
 StageSchedule& StageSchedule::align_storage(const Axis& axis, int64_t multiple) {

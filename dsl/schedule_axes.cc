@@ -25,10 +25,7 @@ Names names_of(const LoopsOfStages& stages) {
 }
 
 StageLoops loops_of(const Op& op) {
-  Names pure, reduction;
-  for (const Axis& axis : op.axes) pure.push_back(axis.name());
-  for (const Axis& axis : op.reduction_axes) reduction.push_back(axis.name());
-  return {op.name, std::move(pure), std::move(reduction)};
+  return {op.name, axis_names(op.axes), axis_names(op.reduction_axes)};
 }
 
 // One directive on one stage: the loops of that stage, and the stage that it makes.

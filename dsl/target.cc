@@ -11,12 +11,13 @@
 #include <fstream>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "dsl/error.h"
+#include "dsl/nearest_name.h"
+#include "dsl/split_text.h"
 
 namespace emulsion {
 namespace {
@@ -68,57 +69,24 @@ std::vector<std::string> keys(const Map& map) {
   return result;
 }
 
-// Levenshtein's distance, capitals ignored.
-size_t distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < b.size(); ++j) {
-      bool same = std::tolower(static_cast<unsigned char>(a[i])) == b[j];
-      size_t replaced = diagonal + (same ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
+std::string in_small_letters(std::string word) {
+  for (char& letter : word) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   }
-  return row[b.size()];
-}
-
-// A word of a message: cut, so that a hostile text neither floods it nor takes long to compare.
-std::string shown(const std::string& word) {
-  constexpr size_t kLongest = 40;
-  return word.size() <= kLongest ? word : word.substr(0, kLongest) + "...";
+  return word;
 }
 
 [[noreturn]] void refuse(const std::string& text, const std::string& what, const std::string& word,
                          const std::vector<std::string>& legal) {
-  std::string nearest;
-  for (const std::string& candidate : legal) {
-    if (nearest.empty() || distance(shown(word), candidate) < distance(shown(word), nearest)) {
-      nearest = candidate;
-    }
-  }
+  const std::string wanted = in_small_letters(shown(word)), nearest = nearest_name(wanted, legal);
   // Of two words that share less than half, neither is meant to be the other.
-  const bool is_near = 2 * distance(shown(word), nearest) <= std::max(word.size(), nearest.size());
+  const bool is_near = 2 * edit_distance(wanted, nearest) <= std::max(word.size(), nearest.size());
   fail("target \"{}\": expected {} ({}), got \"{}\"{}", shown(text), what, fmt::join(legal, ", "),
        shown(word), word.empty() || !is_near ? "" : "; the nearest is " + nearest);
 }
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
 void parse_features(const std::string& text, const std::string& name, Target* target) {
-  std::vector<std::string> words = split(name, '-');
+  std::vector<std::string> words = split_text(name, '-');
   size_t next = 2;
   if (words.size() < 2 || words[0] + "-" + words[1] != kArch) {
     refuse(text, "an architecture first", words.size() < 2 ? name : words[0] + "-" + words[1],
@@ -303,7 +271,7 @@ Target Target::tile_machine(const TileMachine& machine) {
 }
 
 Target Target::parse(const std::string& text) {
-  std::vector<std::string> parts = split(text, ',');
+  std::vector<std::string> parts = split_text(text, ',');
   if (parts[0] == kTileMachine) return tile_machine(parse_tile_machine(text));
   if (parts[0] == "host" || parts[0].rfind("host-", 0) == 0) {
     fail(

@@ -2,10 +2,9 @@
 #define EMULSION_DSL_TEXT_LEXER_H_
 
 // What the text forms of a graph and of a schedule have in common: names, numbers, symbols,
-// comments from
-// `#` to the end of the line, and the place of each, so that every refusal says where. A line is a
-// statement, so the end of a line is a token. The text is a stranger's: no input may end the
-// process, and whatever is not understood is an Error.
+// comments from `#` to the end of the line, and the place of each, so that every refusal says
+// where. A line is a statement, so the end of a line is a token. The text is a stranger's: no input
+// may end the process, and whatever is not understood is an Error.
 
 #include <cstdint>
 #include <set>

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "dsl/split_text.h"
 
 namespace emulsion {
 namespace {
@@ -13,24 +14,6 @@ constexpr const char* kName = "tile-machine";
 constexpr int64_t kMostTile = 4096;
 constexpr int64_t kMostSram = int64_t{1} << 40;
 constexpr int64_t kMostRate = int64_t{1} << 30;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts(1);
-  for (char c : text) {
-    if (c == separator) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
-    }
-  }
-  return parts;
-}
-
-// A word of a message: cut, so that a hostile text does not flood it.
-std::string shown(const std::string& word) {
-  constexpr size_t kLongest = 60;
-  return word.size() <= kLongest ? word : word.substr(0, kLongest) + "...";
-}
 
 int64_t parse_number(const std::string& key, const std::string& digits) {
   int64_t value = 0;
@@ -49,7 +32,7 @@ void require_range(const std::string& what, int64_t value, int64_t most) {
 }
 
 void parse_tile(const std::string& value, TileMachine* machine) {
-  std::vector<std::string> parts = split(value, 'x');
+  std::vector<std::string> parts = split_text(value, 'x');
   if (parts.size() != 3) {
     fail("tile machine, tile: expected three numbers as in 32x32x32 (m, n, k), got \"{}\"",
          shown(value));
@@ -120,7 +103,7 @@ std::string to_string(const TileMachine& m) {
 }
 
 TileMachine parse_tile_machine(const std::string& text) {
-  std::vector<std::string> parts = split(text, ',');
+  std::vector<std::string> parts = split_text(text, ',');
   if (parts[0] != kName) {
     fail("tile machine: expected \"{}\" first, got \"{}\"", kName, shown(parts[0]));
   }

@@ -49,7 +49,7 @@ class Dump {
   std::string last_;
 };
 
-// make_nest, then every pass over the nest.
+// make_nest, then the passes over the nest (nest_passes.cc): partition_loops, simplify_nest.
 LoopNest lower_in_steps(const Graph& graph, const Schedule& schedule, Dump* dump) {
   LoopNest nest = make_nest(graph, schedule);
   (*dump)("make_nest", nest);

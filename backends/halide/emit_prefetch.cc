@@ -43,7 +43,7 @@ hi::Stmt emit_prefetch(const LoopNest& nest, const Loop& loop, const Prefetch& p
   if (scope.places.count(prefetch.buffer) == 0) return hi::Stmt();
   const Place& place = scope.place(prefetch.buffer);
   const auto box = prefetch_box(nest, loop, prefetch.buffer);
-  if (box.size() != place.mins.size() || box.empty()) return hi::Stmt();
+  if (box.size() != place.mins.size()) return hi::Stmt();
   const Halide::Expr then =
       scope.variables.at(loop.variable()) + static_cast<int32_t>(prefetch.distance);
   EmitScope ahead = scope;

@@ -115,14 +115,6 @@ class NestInterpreter {
     machine_.add_buffer(std::move(view));
   }
 
-  int buffer_id(const std::string& name) const {
-    for (size_t i = 0; i < nest_.buffers.size(); ++i) {
-      if (nest_.buffers[i].name == name) return static_cast<int>(i);
-    }
-    EMULSION_CHECK(false, "nest {} has no buffer {}", nest_.name, name);
-    return 0;
-  }
-
   TensorValue output_value(size_t position) {
     const BufferView& view = machine_.buffer(static_cast<int>(position));
     TensorValue value =
@@ -179,7 +171,7 @@ class NestInterpreter {
   void compile_alloc(const Alloc& alloc, Step* step) {
     step->kind = Step::Kind::alloc;
     ExprMachine::Scope scope = scope_of(alloc.stage, variables_);
-    step->buffer = buffer_id(alloc.stage);
+    step->buffer = nest_.buffer_position(alloc.stage);
     EMULSION_CHECK(nest_.buffers[static_cast<size_t>(step->buffer)].role == BufferRole::internal,
                    "alloc of {}, which is not internal", alloc.stage);
     EMULSION_CHECK(alloc.mins.size() == alloc.extents.size() &&
@@ -191,7 +183,7 @@ class NestInterpreter {
       step->extents.push_back(std::max<int64_t>(0, evaluate_index(extent, sizes_)));
     }
     step->layout = alloc.layout;
-    if (!alloc.output.empty()) step->output = buffer_id(alloc.output);
+    if (!alloc.output.empty()) step->output = nest_.buffer_position(alloc.output);
   }
 
   void compile_uop(const UopNode& uop, Step* step) {
@@ -229,7 +221,7 @@ class NestInterpreter {
     }
     slots.resize(stage.axes.size());
     step->assignment = machine_.assignment(machine_.compile(value, scope_of(stage.name, names)),
-                                           buffer_id(stage.name), std::move(slots));
+                                           nest_.buffer_position(stage.name), std::move(slots));
   }
 
   ExprMachine::Scope scope_of(const std::string& owner, const std::map<std::string, int>& names) {
@@ -240,7 +232,7 @@ class NestInterpreter {
       EMULSION_CHECK(found != names.end(), "stage {}: {} is not in scope", owner, name);
       return found->second;
     };
-    scope.buffer = [this](const ExprNode& read) { return buffer_id(read.name); };
+    scope.buffer = [this](const ExprNode& read) { return nest_.buffer_position(read.name); };
     return scope;
   }
 

@@ -11,8 +11,8 @@ namespace emulsion {
 
 struct [[nodiscard]] Status {
   int code = 0;  // 0, or an emulsion_error_code
-  std::string
-      message;  // names the kernel, the argument and the axis, what was found and what is legal
+  // Names the kernel, the argument and the axis, what was found and what is legal.
+  std::string message;
 
   bool ok() const { return code == 0; }
 };

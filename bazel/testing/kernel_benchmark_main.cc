@@ -1,7 +1,6 @@
 // The benchmark that emulsion_library makes of every kernel: one call on prepared arguments, on one
 // thread and on all. GFLOP/s counts what the graph asks for (count_flops.h). Google Benchmark's
-// flags apply
-// (--benchmark_format=json).
+// flags apply (--benchmark_format=json).
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>

@@ -12,8 +12,8 @@
 //         any machine must move, and what fusion saves: y = relu(x * w + b) as two passes writes
 //         the product, reads it and writes y; as one pass it only writes y.
 //   uop   no cache: every uOp moves the boxes that it touches (UopRegion). Exact for a tile
-//   machine,
-//         whose Loads and Stores are its only way to memory; for a CPU nest it counts accesses.
+//         machine, whose Loads and Stores are its only way to memory; of a CPU nest it counts
+//         accesses.
 //
 // Elements are counted by boxes: for a read that is no box (a stride, a select), those of the
 // smallest box around it. Exact sums in both models: arithmetic over the loops that a box depends

@@ -7,19 +7,16 @@
 // and Recomputation in Image Processing Pipelines" (PLDI 2013), compares five schedules of a blur:
 //
 //   redundancy      work amplification: arithmetic done, over that of another nest of the same
-//   graph
-//                   (the paper: of the breadth-first one). Of one stage: points computed, over
-//                   those of its domain. Points past an edge are computed and count; points that a
-//                   guard leaves out do not.
+//                   graph (the paper: of the breadth-first one). Of one stage: points computed,
+//                   over those of its domain. Points past an edge are computed and count; points
+//                   that a guard leaves out do not.
 //   locality        reuse distance: the most arithmetic between computing a value and reading it
-//   for
-//                   the last time. A value lives for one pass through its alloc; of a window that
-//                   slides, for as many steps of the loop as the window is long; and not at all
-//                   when it is inlined, for then it is no stage.
+//                   for the last time. A value lives for one pass through its alloc; of a window
+//                   that slides, for as many steps of the loop as the window is long; and not at
+//                   all when it is inlined, for then it is no stage.
 //   parallelism     span: how many iterations could run at once. The loops around a stage and its
-//   own
-//                   that carry no dependence: neither a reduction nor a window that slides along
-//                   them. Also how many do: iterations of parallel loops, and lanes.
+//                   own that carry no dependence: neither a reduction nor a window that slides
+//                   along them. Also how many do: iterations of parallel loops, and lanes.
 //
 // Closed form: arithmetic over the tree, as count_uops; nothing is run or expanded. An operation is
 // one operator of a stage's body that works on values (indices, conditions over them and casts

@@ -72,14 +72,6 @@ int UopProgram::add_slot(const std::string& name, IndexRange range) {
   return slot;
 }
 
-int32_t UopProgram::buffer_id(const std::string& name) const {
-  for (size_t i = 0; i < nest_.buffers.size(); ++i) {
-    if (nest_.buffers[i].name == name) return static_cast<int32_t>(i);
-  }
-  EMULSION_CHECK(false, "nest {} has no buffer {}", nest_.name, name);
-  return -1;
-}
-
 UopStep* UopProgram::keep(UopStep step) {
   steps_.push_back(std::move(step));
   return &steps_.back();
@@ -108,7 +100,7 @@ UopStep* UopProgram::compile_kind(const Node& node) {
 UopStep* UopProgram::compile_alloc(const Alloc& alloc) {
   UopStep step;
   step.kind = UopStep::Kind::alloc;
-  step.buffer = buffer_id(alloc.stage);
+  step.buffer = nest_.buffer_position(alloc.stage);
   main_memory_[static_cast<size_t>(step.buffer)] = alloc.memory == Memory::heap;
   auto slot = [&](const std::string& name) { return names_.at(name); };
   for (size_t d = 0; d < alloc.mins.size(); ++d) {
@@ -155,7 +147,7 @@ void UopProgram::compile_site(const UopNode& uop) {
   site.part = uop.part;
   site.of = &nest_.stage(uop.stage);
   site.stage = static_cast<int32_t>(site.of - nest_.stages.data());
-  site.write = buffer_id(uop.stage);
+  site.write = nest_.buffer_position(uop.stage);
   site.tile = tile_;
   auto loops = [&](const std::string& name) { return names_.at(name); };
   for (const Guard& guard : uop.guards) site.guards.emplace_back(guard.condition, loops);
@@ -175,7 +167,7 @@ void UopProgram::compile_site(const UopNode& uop) {
     visit(body_of(*site.of, uop), [&](const Expr& e) {
       if (e->op != ExprOp::read) return;
       UopSite::Read read;
-      read.buffer = buffer_id(e->name);
+      read.buffer = nest_.buffer_position(e->name);
       for (const Expr& index : e->args) {
         read.indices.emplace_back(index, [&](const std::string& name) { return own.at(name); });
       }

@@ -88,7 +88,6 @@ class UopProgram {
   UopStep* keep(UopStep step);
   void compile_site(const UopNode& uop);
   int add_slot(const std::string& name, IndexRange range);
-  int32_t buffer_id(const std::string& name) const;
 
   const LoopNest& nest_;
   SizeValues sizes_;

@@ -50,10 +50,7 @@ std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule)
 Axis sum_pixels(const Op& sums, const Op& result, const Pixels& pixels, int64_t lanes,
                 bool whole_rows, Schedule* schedule) {
   const std::string acc = accumulator_of(sums, result, schedule);
-  const size_t colour_at = static_cast<size_t>(
-      std::find_if(sums.axes.begin(), sums.axes.end(),
-                   [&](const Axis& axis) { return axis.name() == pixels.colour.name(); }) -
-      sums.axes.begin());
+  const size_t colour_at = axis_index(sums.axes, pixels.colour.name()).value();
   const Axis& x = result.axes[pixels.rows];
   vectorize_pixels((*schedule)[result.name], x, result.axes[colour_at],
                    Axis(fresh_axis(result, "lane")), lanes, whole_rows);

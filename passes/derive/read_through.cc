@@ -80,10 +80,8 @@ Expr composed(const Expr& read, const Op& move, const AxisExtents& extents) {
   std::vector<Expr> indices;
   for (const Expr& index : move.body->args) {
     const Expr there = substitute_axes(index, [&](const std::string& axis) -> Expr {
-      for (size_t i = 0; i < move.axes.size(); ++i) {
-        if (move.axes[i].name() == axis) return read->args[i];
-      }
-      return Expr();
+      const std::optional<size_t> i = axis_index(move.axes, axis);
+      return i ? read->args[*i] : Expr();
     });
     indices.push_back(simplify_quotients(there, extents));
   }

@@ -39,8 +39,8 @@ struct FusionDecision {
 bool is_of_siblings(const FusionDecision& decision);
 
 struct FusionReport {
-  std::vector<FusionDecision>
-      decisions;  // in the order of the graph's ops, then of a consumer's reads
+  // In the order of the graph's ops, then of a consumer's reads.
+  std::vector<FusionDecision> decisions;
 
   std::optional<FusionGain> gain = std::nullopt;  // of the whole graph: all that was fused
 

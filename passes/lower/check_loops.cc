@@ -202,7 +202,6 @@ std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) 
     if (e->op != ExprOp::read) return;
     const std::optional<StageId> made = nest.find(e->name);
     const Buffer* buffer = nest.find_buffer(e->name);
-    if (e->args.empty()) return;  // Halide fetches no single value
     const bool given =
         buffer && (buffer->role == BufferRole::input || buffer->role == BufferRole::weight);
     if (given || (made && !nest.stages[*made].is_output)) names.insert(e->name);

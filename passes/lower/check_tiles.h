@@ -7,9 +7,8 @@
 //   tile       an Execute has at most tile_m x tile_n x tile_k multiply-adds
 //   operands   an Execute reads the scratchpad only; Loads bring in what it needs
 //   alignment  the rows of full tiles (tile_k elements of A, tile_n of B and C) start aligned
-//   capacity   all tiles that are live at once, each from an aligned address, fit the scratchpad;
-//   each
-//              twice with double buffering, so that the next one can be filled
+//   capacity   all tiles that are live at once, each from an aligned address, fit the scratchpad:
+//              each twice with double buffering, so that the next one can be filled
 
 #include <cstdint>
 #include <optional>

@@ -113,7 +113,7 @@ class Inferrer {
     return before >= 0 && behind >= 0 && before + behind > 0;
   }
 
-  // The general case of each reader, then its special ones, each with its own loops. What is
+  // The general case of each reader, then its specializations, each with its own loops. What is
   // computed inside a reader is computed for all of them; so sizes are not narrowed to a case here.
   std::vector<Reader> readers_seen_from(const std::set<std::string>& around, StageId id) const {
     std::vector<Reader> readers;

@@ -109,13 +109,6 @@ std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::vector<std::string> axis_names(const std::vector<Axis>& axes) {
-  std::vector<std::string> names;
-  names.reserve(axes.size());
-  for (const Axis& axis : axes) names.push_back(axis.name());
-  return names;
-}
-
 std::vector<Expr> reads_of(const Stage& stage, const std::string& buffer) {
   std::vector<Expr> reads;
   visit(stage.body, [&](const Expr& e) {

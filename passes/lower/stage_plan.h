@@ -126,7 +126,6 @@ std::vector<std::string> stage_names(const std::vector<AnyStage>& stages) {
   for (const AnyStage& plan : stages) names.push_back(plan.stage.name);
   return names;
 }
-std::vector<std::string> axis_names(const std::vector<Axis>& axes);
 // "m, n, k", for error messages.
 std::string joined(const std::vector<std::string>& names);
 

@@ -192,6 +192,10 @@ const Buffer& LoopNest::buffer(const std::string& buffer_name) const {
   return buffers.front();
 }
 
+int32_t LoopNest::buffer_position(const std::string& buffer_name) const {
+  return static_cast<int32_t>(&buffer(buffer_name) - buffers.data());
+}
+
 const Pack* LoopNest::find_pack(const std::string& packed) const {
   const auto found = std::find_if(packs.begin(), packs.end(),
                                   [&](const Pack& pack) { return pack.packed == packed; });

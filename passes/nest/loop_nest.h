@@ -66,8 +66,8 @@ struct Buffer {
   std::string name;
   DType dtype;
   BufferRole role;
-  Shape
-      shape;  // what an index may be: 0 <= index[d] < shape[d]; internal: the stage's whole domain
+  // What an index may be: 0 <= index[d] < shape[d]. Of an internal one, the stage's whole domain.
+  Shape shape;
   std::shared_ptr<const std::vector<uint8_t>> data;  // constant: dense row-major bytes
 };
 
@@ -80,8 +80,8 @@ struct LoopTransform {
   Kind kind;
   std::string axis, outer, inner;  // plain names, unique within the stage
   int64_t factor = 0;              // split, step
-  Tail tail =
-      Tail::guard;  // split; never automatic. round_up also where the factor divides exactly
+  // Of a split; never automatic. round_up also where the factor divides exactly.
+  Tail tail = Tail::guard;
 };
 
 // Other loops for a stage, where a condition over the run-time sizes holds.
@@ -96,8 +96,9 @@ struct Stage {
   std::vector<Axis> axes;            // with extents: the domain, row-major; the buffer's axes
   std::vector<Axis> reduction_axes;  // with extents
   Combiner combiner = Combiner::none;
-  Expr body;  // none: the value; else combined over reduction_axes, starting from
-              // identity_of(combiner)
+  // Without a combiner the value; else combined over reduction_axes, starting from
+  // identity_of(combiner).
+  Expr body;
   std::vector<LoopTransform> transforms;  // those of reduction axes concern the update only
 
   // In the order in which they are tried; `transforms` are those of the general case.
@@ -156,10 +157,11 @@ struct Block {
 struct Loop : LoopMarks {
   std::string stage;
   Part part = Part::pure;
-  std::string axis;                  // plain name; the variable is stage + "." + axis
-  Expr min = int_constant(0);        // over run-time sizes and the loops around it
-  Expr extent;                       // over run-time sizes, for example (B + 5) / 6, and conditions
-                                     // v == 0 of loops that a window of the stage slides along
+  std::string axis;            // plain name; the variable is stage + "." + axis
+  Expr min = int_constant(0);  // over run-time sizes and the loops around it
+  // Over run-time sizes, for example (B + 5) / 6, and conditions v == 0 of loops along which a
+  // window of the stage slides.
+  Expr extent;
   std::vector<Prefetch> prefetches;  // serial loops only
   std::vector<std::string> shared;   // other stages whose loop `axis` of `part` this one is too
   NodePtr body;
@@ -282,8 +284,8 @@ struct Pack {
 // at the edges may be part empty.
 struct TileGrid {
   std::string stage;  // the contraction
-  std::string
-      result;  // whose tiles its tiles become: what is fused onto it, or its copy; or itself
+  // Whose tiles its tiles become: what is fused onto it, or its copy; or itself.
+  std::string result;
   Expr batch, m, n, k;  // over run-time sizes only
   int64_t tile_m = 1, tile_n = 1, tile_k = 1;
 };
@@ -300,6 +302,7 @@ struct LoopNest {
 
   const Stage& stage(const std::string& name) const;       // InternalError when it is not there
   const Buffer& buffer(const std::string& name) const;     // InternalError when it is not there
+  int32_t buffer_position(const std::string& name) const;  // among `buffers`; the same
   std::vector<const Buffer*> arguments() const;            // inputs, weights and outputs, in order
   const Pack* find_pack(const std::string& packed) const;  // that makes this buffer, or null
 };

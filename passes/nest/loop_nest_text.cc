@@ -1,6 +1,5 @@
 // A LoopNest as text: one header line with the arguments and outputs, constants, packs, then the
-// tree. A stage's axis whose index is just the loop of the same name is left out of the
-// `where`.
+// tree. A stage's axis whose index is just the loop of the same name is left out of the `where`.
 
 #include <fmt/format.h>
 
@@ -242,8 +241,7 @@ class Printer : public NestVisitor {
 
   std::string uop_text(const UopNode& uop) {
     const Stage& stage = nest_.stage(uop.stage);
-    std::vector<std::string> names;
-    for (const Axis& axis : stage.axes) names.push_back(axis.name());
+    std::vector<std::string> names = axis_names(stage.axes);
     std::string text =
         fmt::format("{} {}[{}] ", uop_word(uop.kind), stage.name, fmt::join(names, ", "));
     if (uop.part == Part::init) {
@@ -267,8 +265,8 @@ class Printer : public NestVisitor {
     return bindings.empty() ? "" : fmt::format("  where {}", fmt::join(bindings, ", "));
   }
 
-  // A guard speaks of the stage's axes where it can: "if m < 128". One that is a mask says so: "if
-  // m < 128 (predicate)".
+  // A guard speaks of the stage's axes where it can: "if m < 128". One that is a mask says what it
+  // masks: "if m < 128 (stores)".
   std::string guard_text(const UopNode& uop, const std::vector<std::string>& names) {
     std::vector<std::string> conditions;
     for (const Guard& guard : uop.guards) {

@@ -19,8 +19,8 @@ struct IndexRange {
 
 // The range of each axis of the buffer, row-major, over run-time sizes, the loops around `loop` and
 // its own variable. No range: the index is not known, for it is itself read or no bound of it is.
-// Empty: the update, or the only part, of the loop's stage reads nothing of the buffer. Guards are
-// not looked at: the box of a tile that goes past an end goes past it too.
+// Empty: the update, or the only part, of the loop's stage reads nothing of the buffer, or it is a
+// single value. Guards are not looked at: the box of a tile that goes past an end goes past it too.
 std::vector<std::optional<IndexRange>> prefetch_box(const LoopNest& nest, const Loop& loop,
                                                     const std::string& buffer);
 

@@ -29,6 +29,13 @@ bool is_own_index(const Stage& stage, const ExprNode& read, size_t d) {
   return own;
 }
 
+bool reads(const Expr& body, const std::string& buffer) {
+  bool found = false;
+  visit(body,
+        [&](const Expr& e) { found = found || (e->op == ExprOp::read && e->name == buffer); });
+  return found;
+}
+
 Expr with_indices(const Expr& body,
                   const std::function<std::vector<Expr>(const Expr& read)>& indices) {
   return transform(body, [&](const Expr& e) -> Expr {

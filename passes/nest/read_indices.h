@@ -23,6 +23,9 @@ std::map<std::string, Expr> point_of(const Stage& stage, const UopNode& uop);
 // the uOp a body of its own proved that it stays inside the buffer (partition_loops).
 bool is_own_index(const Stage& stage, const ExprNode& read, size_t d);
 
+// Whether an expression reads the buffer anywhere.
+bool reads(const Expr& body, const std::string& buffer);
+
 // A body each of whose reads has the indices that `indices` gives for it, one for each axis. A body
 // whose indices stay the same nodes comes back as it is.
 Expr with_indices(const Expr& body,

@@ -8,6 +8,7 @@
 
 #include "dsl/error.h"
 #include "passes/nest/map_point.h"
+#include "passes/nest/read_indices.h"
 #include "passes/nest/verify_nest_bounds.h"
 #include "passes/nest/verify_nest_loops.h"
 #include "passes/nest/verify_nest_outputs.h"
@@ -221,12 +222,9 @@ class TreeVerifier : public NestVisitor {
                    variable);
     EMULSION_CHECK(prefetch.distance > 0, "nest {}: a prefetch {} ahead at {}", nest_.name,
                    prefetch.distance, variable);
-    bool read = false;
-    visit(stage.body, [&](const Expr& e) {
-      read = read || (e->op == ExprOp::read && e->name == prefetch.buffer);
-    });
-    EMULSION_CHECK(read, "nest {}: a prefetch at {} of {}, which {} does not read", nest_.name,
-                   variable, prefetch.buffer, stage.name);
+    EMULSION_CHECK(reads(stage.body, prefetch.buffer),
+                   "nest {}: a prefetch at {} of {}, which {} does not read", nest_.name, variable,
+                   prefetch.buffer, stage.name);
     const BufferRole role = nest_.buffer(prefetch.buffer).role;
     EMULSION_CHECK(role != BufferRole::internal || live_.count(prefetch.buffer),
                    "nest {}: a prefetch at {} of {}, which is stored inside", nest_.name, variable,

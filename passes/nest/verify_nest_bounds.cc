@@ -71,10 +71,8 @@ class AccessVerifier {
     for (const std::string& name : nest_.sizes) axes_.set(name, table_.variables().at(name));
     for (size_t i = 0; i < uop_.point.size(); ++i) {
       const IndexColumn& index = table_.values(uop_.point[i], runs_);
-      const bool pure = i < stage_.axes.size();
-      const Axis& axis = pure ? stage_.axes[i] : stage_.reduction_axes[i - stage_.axes.size()];
-      axes_.set(axis.name(), index);
-      if (pure) target.push_back(&index);
+      axes_.set(axis_at(stage_, i).name(), index);
+      if (i < stage_.axes.size()) target.push_back(&index);
     }
     return target;
   }

@@ -131,6 +131,15 @@ class LoopsVerifier : public ContextVisitor {
     return extents;
   }
 
+  // Where that starts.
+  std::vector<Expr> starts_of(const Stage& stage) const {
+    if (auto window = windows_.find(stage.name); window != windows_.end()) {
+      return window->second->computed_mins();
+    }
+    if (auto alloc = allocs_.find(stage.name); alloc != allocs_.end()) return alloc->second->mins;
+    return std::vector<Expr>(stage.axes.size(), int_constant(0));
+  }
+
   // With predicate_loads, storage is wider than the region, for what is stored past its end: how
   // long the region is, only the guards say.
   static bool is_widened(const Stage& stage) {
@@ -189,21 +198,51 @@ class LoopsVerifier : public ContextVisitor {
                        here.table.variables().at(loop->variable()));
       }
     }
-    PointMask expected = here.runs, found = here.runs;
     const Stage& stage = stage_here(uop.stage);
-    for (const Guard& guard : map_point(stage, uop.part, region_of(stage)).guards) {
-      restrict_to(here.table.values(guard.condition, here.runs), &expected);
-    }
-    for (const Guard& guard : uop.guards) {
-      restrict_to(here.table.values(guard.condition, here.runs), &found);
-    }
+    const PointMap expected = map_point(stage, uop.part, region_of(stage));
+    verify_point(uop, stage, expected, &here);
     const bool or_less = is_widened(stage);
-    for (size_t i = 0; i < found.size(); ++i) {
-      EMULSION_CHECK(or_less ? found[i] <= expected[i] : found[i] == expected[i],
-                     "nest {}: the guards of {} {} it out{}", nest_.name, uop.stage,
-                     expected[i] ? "leave" : "do not leave", place_of(here.table, i));
+    PointMask runs(here.runs.size(), 0);  // where it loads or stores
+    for (GuardMask side : {GuardMask::loads, GuardMask::stores}) {
+      const PointMask wanted = where_hold(expected.guards, side, &here);
+      const PointMask found = where_hold(uop.guards, side, &here);
+      for (size_t i = 0; i < found.size(); ++i) {
+        EMULSION_CHECK(or_less ? found[i] <= wanted[i] : found[i] == wanted[i],
+                       "nest {}: the guards of {} {} it out{}", nest_.name, uop.stage,
+                       wanted[i] ? "leave" : "do not leave", place_of(here.table, i));
+        runs[i] |= found[i];
+      }
     }
-    if (uop.body.defined()) verify_body(uop, stage, found, &here.table);
+    if (uop.body.defined()) verify_body(uop, stage, runs, &here.table);
+  }
+
+  // Of the guards, those that leave out loads, or stores.
+  static PointMask where_hold(const std::vector<Guard>& guards, GuardMask side, LoopSamples* here) {
+    const GuardMask other = side == GuardMask::loads ? GuardMask::stores : GuardMask::loads;
+    PointMask result = here->runs;
+    for (const Guard& guard : guards) {
+      if (guard.mask == other) continue;
+      restrict_to(here->table.values(guard.condition, here->runs), &result);
+    }
+    return result;
+  }
+
+  // Each axis is what the transforms make of the loops, from where the region starts.
+  void verify_point(const UopNode& uop, const Stage& stage, const PointMap& expected,
+                    LoopSamples* here) const {
+    const std::vector<Expr> starts = starts_of(stage);
+    for (size_t d = 0; d < uop.point.size(); ++d) {
+      const Axis& axis = axis_at(stage, d);
+      Expr index = expected.local.at(axis.name());
+      if (d < starts.size()) index = starts[d] + index;
+      const IndexColumn found = here->table.values(uop.point[d], here->runs);
+      const IndexColumn& wanted = here->table.values(index, here->runs);
+      for (size_t i = 0; i < found.size(); ++i) {
+        EMULSION_CHECK(!here->runs[i] || found[i] == wanted[i],
+                       "nest {}: {} of {} is {}, its loops make it {}{}", nest_.name, axis.name(),
+                       uop.stage, found[i], wanted[i], place_of(here->table, i));
+      }
+    }
   }
 
   static void restrict_to(const IndexColumn& condition, PointMask* mask) {
@@ -215,9 +254,7 @@ class LoopsVerifier : public ContextVisitor {
     IndexTable axes(table->points());
     for (const std::string& size : nest_.sizes) axes.set(size, table->variables().at(size));
     for (size_t i = 0; i < uop.point.size(); ++i) {
-      const bool pure = i < stage.axes.size();
-      const Axis& axis = pure ? stage.axes[i] : stage.reduction_axes[i - stage.axes.size()];
-      axes.set(axis.name(), table->values(uop.point[i], runs));
+      axes.set(axis_at(stage, i).name(), table->values(uop.point[i], runs));
     }
     BodyMatcher matcher(&axes, runs);
     EMULSION_CHECK(uop.part != Part::init && matcher.matches(uop.body, stage.body),

@@ -4,23 +4,21 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/read_indices.h"
+#include "passes/nest/verify_nest_values.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
 
-using Values = std::map<std::string, int64_t>;
 using Point = std::vector<int64_t>;
 
-// Values that every run-time size takes in turn.
-constexpr int64_t kSizes[] = {0, 1, 7, 37};
 // Of storage with more elements only the first and the last ones are looked at.
 constexpr int64_t kMostPoints = 4096;
 
@@ -29,13 +27,6 @@ bool has_uop_of(const Node& node, const std::string& stage) {
     const UopNode* uop = inner.as<UopNode>();
     return uop && uop->stage == stage;
   });
-}
-
-bool reads(const Expr& body, const std::string& buffer) {
-  bool found = false;
-  visit(body,
-        [&](const Expr& e) { found = found || (e->op == ExprOp::read && e->name == buffer); });
-  return found;
 }
 
 // What comes when: all that writes or reads the stage elsewhere, before the first uOp of the
@@ -101,75 +92,40 @@ class OrderVerifier : public NestVisitor {
 };
 
 // The points that the output stores inside an alloc.
-class PointCollector : public NestVisitor {
+class PointCollector : public ValueVisitor {
  public:
-  PointCollector(const Alloc& alloc, const Values& values, bool all)
-      : alloc_(alloc), values_(values), all_(all) {
+  PointCollector(const LoopNest& nest, const Alloc& alloc, const IndexValues& values, bool all)
+      : ValueVisitor(nest, values), alloc_(alloc), all_(all) {
     walk(*alloc.body);
   }
 
   std::set<Point> points;
 
  private:
-  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
-
   void visit_loop(const Loop& loop) override {
     if (!has_uop_of(*loop.body, alloc_.output)) return;
-    const int64_t min = evaluate_index(loop.min, values_);
-    const int64_t extent = evaluate_index(loop.extent, values_);
-    const std::string variable = loop.variable();
+    const int64_t min = value_of(loop.min), extent = value_of(loop.extent);
     for (int64_t i = 0; i < extent; i += all_ ? 1 : std::max<int64_t>(extent - 1, 1)) {
-      values_[variable] = min + i;
-      walk(*loop.body);
+      walk_at(loop, min + i);
     }
-    values_.erase(variable);
   }
 
   void visit_uop(const UopNode& uop) override {
-    if (uop.stage != alloc_.output) return;
-    const bool runs = std::all_of(uop.guards.begin(), uop.guards.end(), [&](const Guard& guard) {
-      return evaluate_index(guard.condition, values_) != 0;
-    });
-    if (!runs) return;
+    if (uop.stage != alloc_.output || !runs(uop)) return;
     Point point;
-    for (const Expr& index : uop.point) point.push_back(evaluate_index(index, values_));
+    for (const Expr& index : uop.point) point.push_back(value_of(index));
     points.insert(std::move(point));
   }
 
   const Alloc& alloc_;
-  Values values_;
   const bool all_;
 };
 
-class OutputsVerifier : public NestVisitor {
+class OutputsVerifier : public EndsVisitor {
  public:
-  explicit OutputsVerifier(const LoopNest& nest) : nest_(nest) {}
-
-  void verify() {
-    for (int64_t size : kSizes) {
-      for (bool last : {false, true}) {
-        last_ = last;
-        values_.clear();
-        for (const std::string& name : nest_.sizes) values_[name] = size;
-        walk(*nest_.root);
-      }
-      if (nest_.sizes.empty()) return;
-    }
-  }
+  explicit OutputsVerifier(const LoopNest& nest) : EndsVisitor(nest) {}
 
  private:
-  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
-
-  void visit_loop(const Loop& loop) override {
-    const int64_t min = evaluate_index(loop.min, values_);
-    const int64_t extent = evaluate_index(loop.extent, values_);
-    if (extent <= 0) return;
-    const std::string variable = loop.variable();
-    values_[variable] = last_ ? min + extent - 1 : min;
-    walk(*loop.body);
-    values_.erase(variable);
-  }
-
   void visit_hoisted_alloc(const HoistedAlloc& hoisted) override {
     hoisted_.insert(hoisted.stage);
     walk(*hoisted.body);
@@ -211,14 +167,14 @@ class OutputsVerifier : public NestVisitor {
     Point mins, ends;
     int64_t elements = 1;
     for (size_t d = 0; d < alloc.extents.size(); ++d) {
-      mins.push_back(evaluate_index(alloc.mins[d], values_));
-      const int64_t extent = evaluate_index(alloc.extents[d], values_);
+      mins.push_back(value_of(alloc.mins[d]));
+      const int64_t extent = value_of(alloc.extents[d]);
       if (extent <= 0) return;
       ends.push_back(mins.back() + extent);
       elements = std::min(elements, kMostPoints + 1) * std::min(extent, kMostPoints + 1);
     }
     const bool all = elements <= kMostPoints;
-    const PointCollector stored(alloc, values_, all);
+    const PointCollector stored(nest_, alloc, values_, all);
     EMULSION_CHECK(!all || static_cast<int64_t>(stored.points.size()) == elements,
                    "nest {}: {} has {} elements in output {}, which stores {} there", nest_.name,
                    alloc.stage, elements, alloc.output, stored.points.size());
@@ -232,10 +188,7 @@ class OutputsVerifier : public NestVisitor {
     }
   }
 
-  const LoopNest& nest_;
-  Values values_;
   std::set<std::string> hoisted_;  // stages whose memory is around the node at hand
-  bool last_ = false;              // the iterations of the loops: all last, or all first
 };
 
 }  // namespace

@@ -13,15 +13,13 @@
 
 #include "dsl/error.h"
 #include "passes/index/index_table.h"
+#include "passes/nest/read_indices.h"
+#include "passes/nest/verify_nest_values.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
 
-using Values = std::map<std::string, int64_t>;
-
-// Values that every run-time size takes in turn: none, one, and enough for a window to move.
-constexpr int64_t kSizes[] = {0, 1, 7, 37};
 // Iterations of each loop between: the first of all, and enough for what it computed to be
 // overwritten where a folded axis is one too short.
 constexpr int64_t kIterations = 4;
@@ -33,18 +31,11 @@ bool has_window(const Node& root, const std::string& stage) {
   });
 }
 
-bool reads(const Stage& stage, const std::string& buffer) {
-  bool found = false;
-  visit(stage.body,
-        [&](const Expr& e) { found = found || (e->op == ExprOp::read && e->name == buffer); });
-  return found;
-}
-
 // The storage of one stage, and what of it has been computed, oldest first.
-class KeptStorage : public NestVisitor {
+class KeptStorage : public ValueVisitor {
  public:
-  KeptStorage(const LoopNest& nest, const Alloc& alloc, const Values& values)
-      : nest_(nest), alloc_(alloc), values_(values) {
+  KeptStorage(const LoopNest& nest, const Alloc& alloc, const IndexValues& values)
+      : ValueVisitor(nest, values), alloc_(alloc) {
     for_each_node(*alloc.body, [&](const Node& node) {
       if (const Block* block = node.as<Block>()) record_parts(*block);
     });
@@ -54,8 +45,6 @@ class KeptStorage : public NestVisitor {
   struct Region {
     std::vector<int64_t> mins, extents;
   };
-
-  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
 
   void visit_window(const WindowNode& window) override {
     if (window.stage == alloc_.stage) return compute(region_of(window));
@@ -74,10 +63,9 @@ class KeptStorage : public NestVisitor {
 
   Region region_of(const WindowNode& window) const {
     Region region;
-    for (const Expr& min : window.computed_mins())
-      region.mins.push_back(evaluate_index(min, values_));
+    for (const Expr& min : window.computed_mins()) region.mins.push_back(value_of(min));
     for (const Expr& extent : window.computed_extents()) {
-      region.extents.push_back(evaluate_index(extent, values_));
+      region.extents.push_back(value_of(extent));
     }
     return region;
   }
@@ -91,8 +79,7 @@ class KeptStorage : public NestVisitor {
   }
 
   void visit_loop(const Loop& loop) override {
-    const int64_t min = evaluate_index(loop.min, values_);
-    const int64_t extent = evaluate_index(loop.extent, values_);
+    const int64_t min = value_of(loop.min), extent = value_of(loop.extent);
     const bool between = has_window(*loop.body, alloc_.stage);
     const bool all_steps = in_parts_.count(loop.variable()) > 0;
     const int64_t most = !between ? 1 : all_steps ? extent : kIterations;
@@ -101,27 +88,13 @@ class KeptStorage : public NestVisitor {
       iterations.push_back(i);
     }
     if (!between && extent > 1) iterations.push_back(extent - 1);
-    for (int64_t i : iterations) {
-      values_[loop.variable()] = min + i;
-      walk(*loop.body);
-    }
-    values_.erase(loop.variable());
+    for (int64_t i : iterations) walk_at(loop, min + i);
   }
 
   void visit_uop(const UopNode& uop) override {
     const Stage& stage = nest_.stage(uop.stage);
-    if (uop.part == Part::init || !reads(stage, alloc_.stage)) return;
-    for (const Guard& guard : uop.guards) {
-      if (evaluate_index(guard.condition, values_) == 0) return;
-    }
-    Values axes;
-    for (const std::string& size : nest_.sizes) axes[size] = values_.at(size);
-    for (size_t i = 0; i < uop.point.size(); ++i) {
-      const bool pure = i < stage.axes.size();
-      const Axis& axis = pure ? stage.axes[i] : stage.reduction_axes[i - stage.axes.size()];
-      axes[axis.name()] = evaluate_index(uop.point[i], values_);
-    }
-    visit_reads(body_of(stage, uop), axes,
+    if (uop.part == Part::init || !reads(stage.body, alloc_.stage) || !runs(uop)) return;
+    visit_reads(body_of(stage, uop), axes_at(stage, uop),
                 [&](const Expr& read, const std::vector<int64_t>& index) {
                   if (read->name == alloc_.stage) check_read(stage, index);
                 });
@@ -159,9 +132,7 @@ class KeptStorage : public NestVisitor {
     return true;
   }
 
-  const LoopNest& nest_;
   const Alloc& alloc_;
-  Values values_;
   std::vector<Region> computed_;
   // Loops that are in parts somewhere: all of their steps are taken everywhere, since each part
   // builds upon what the one before has computed, and the interior of a loop around them upon the
@@ -169,27 +140,19 @@ class KeptStorage : public NestVisitor {
   std::set<std::string> in_parts_;
 };
 
-class StorageVerifier : public NestVisitor {
+class StorageVerifier : public ValueVisitor {
  public:
-  explicit StorageVerifier(const LoopNest& nest) : nest_(nest) {
+  explicit StorageVerifier(const LoopNest& nest) : ValueVisitor(nest) {
     for_each_node(*nest.root, [&](const Node& node) {
       if (const WindowNode* window = node.as<WindowNode>()) slides_.insert(window->stage);
     });
   }
 
   void verify() {
-    if (slides_.empty()) return;
-    for (int64_t size : kSizes) {
-      values_.clear();
-      for (const std::string& name : nest_.sizes) values_[name] = size;
-      walk(*nest_.root);
-      if (nest_.sizes.empty()) return;
-    }
+    if (!slides_.empty()) walk_for_all_sizes();
   }
 
  private:
-  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
-
   void visit_alloc(const Alloc& alloc) override {
     if (keeps(alloc)) {
       KeptStorage(nest_, alloc, values_).walk(*alloc.body);
@@ -204,21 +167,14 @@ class StorageVerifier : public NestVisitor {
       return alloc && keeps(*alloc);
     });
     if (!any) return;
-    const int64_t min = evaluate_index(loop.min, values_);
-    const int64_t extent = evaluate_index(loop.extent, values_);
-    for (int64_t i = 0; i < std::min<int64_t>(extent, 2); ++i) {
-      values_[loop.variable()] = min + i;
-      walk(*loop.body);
-    }
-    values_.erase(loop.variable());
+    const int64_t min = value_of(loop.min), extent = value_of(loop.extent);
+    for (int64_t i = 0; i < std::min<int64_t>(extent, 2); ++i) walk_at(loop, min + i);
   }
 
   bool keeps(const Alloc& alloc) const {
     return slides_.count(alloc.stage) > 0 && has_window(*alloc.body, alloc.stage);
   }
 
-  const LoopNest& nest_;
-  Values values_;
   std::set<std::string> slides_;  // stages that have a window somewhere
 };
 

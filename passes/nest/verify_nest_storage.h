@@ -4,7 +4,7 @@
 // Whether storage that is kept over loops (a window that slides) always holds what is read of it:
 // every element read was computed before, and no other one has since taken its place along a folded
 // axis. The first iterations of the loops between storage and computation are walked in order, at
-// several values of each run-time size, over boxes of indices: what a `produce` computes, and what
+// several values of each run-time size, over boxes of indices: what a window computes, and what
 // readers read at the first and the last of their own iterations. Part of verify_nest.
 
 #include <cstdint>
@@ -17,10 +17,10 @@
 
 namespace emulsion {
 
-// Whether the layout of an alloc or a hoisted alloc is one of the stage's axes, and its folds are
-// as long as what they fold; whether an alloc is what was hoisted allocd. InternalError, as all
-// here.
+// InternalError, as all here, where the layout of an alloc or a hoisted alloc is not one of the
+// stage's axes, or a fold is not as long as what it folds.
 void verify_layout(const LoopNest& nest, const Storage& storage);
+// Where an alloc is not of the memory and the extents that its hoisted alloc has.
 void verify_fits(const LoopNest& nest, const Alloc& alloc, const HoistedAlloc& hoisted);
 
 // The reads that happen at a point, as far as the axes decide it: of a select, those of its

@@ -14,17 +14,15 @@
 #include <vector>
 
 #include "dsl/error.h"
+#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/verify_nest_storage.h"
+#include "passes/nest/verify_nest_values.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
 
-using Values = std::map<std::string, int64_t>;
-
-// Values that every run-time size takes in turn.
-constexpr int64_t kSizes[] = {0, 1, 7, 37};
 // Iterations of the loops inside an alloc: all first, all last, and mixtures of both.
 constexpr unsigned kMixtures = 6;
 
@@ -33,8 +31,6 @@ struct Range {
 };
 using Ranges = std::map<std::string, Range>;
 using Box = std::vector<std::optional<Range>>;  // for each axis; nothing: it may be any index
-
-int64_t floor_quotient(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
 // A range that holds all values of the expression, whichever its variables have in theirs.
 std::optional<Range> range_of(const Expr& e, const Ranges& variables) {
@@ -61,10 +57,10 @@ std::optional<Range> range_of(const Expr& e, const Ranges& variables) {
     }
     case ExprOp::div:
       if (!divides) return std::nullopt;
-      return Range{floor_quotient(a->low, b->low), floor_quotient(a->high, b->low)};
+      return Range{floor_div(a->low, b->low), floor_div(a->high, b->low)};
     case ExprOp::mod: {
       if (!divides) return std::nullopt;
-      const int64_t first = floor_quotient(a->low, b->low) * b->low;
+      const int64_t first = floor_div(a->low, b->low) * b->low;
       if (a->high - first >= b->low) return Range{0, b->low - 1};
       return Range{a->low - first, a->high - first};
     }
@@ -149,10 +145,11 @@ class StageUses : public NestVisitor {
 
 // The writes to one alloc, guards or none: what is outside of them is written by nobody. Only what
 // is stored without having been loaded does not count.
-class WriteCollector : public NestVisitor {
+class WriteCollector : public ValueVisitor {
  public:
-  WriteCollector(const StageUses& stages, const Alloc& alloc, const Values& values)
-      : stages_(stages), alloc_(alloc), values_(values) {
+  WriteCollector(const LoopNest& nest, const StageUses& stages, const Alloc& alloc,
+                 const IndexValues& values)
+      : ValueVisitor(nest, values), stages_(stages), alloc_(alloc) {
     for (const auto& [name, value] : values) ranges_[name] = {value, value};
   }
 
@@ -162,8 +159,6 @@ class WriteCollector : public NestVisitor {
   }
 
  private:
-  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
-
   void visit_alloc(const Alloc& alloc) override {
     if (stages_.any_uses(&alloc, alloc_.stage)) walk(*alloc.body);
   }
@@ -207,63 +202,47 @@ class WriteCollector : public NestVisitor {
 
   const StageUses& stages_;
   const Alloc& alloc_;
-  const Values& values_;
   Ranges ranges_;
   Written written_;
 };
 
 // One alloc, where the loops around it and the sizes have these values.
-class WrittenRegion : public NestVisitor {
+class WrittenRegion : public ValueVisitor {
  public:
   WrittenRegion(const LoopNest& nest, const StageUses& stages, const Alloc& alloc,
-                const Values& values)
-      : nest_(nest), stages_(stages), alloc_(alloc), values_(values) {}
+                const IndexValues& values)
+      : ValueVisitor(nest, values), stages_(stages), alloc_(alloc) {}
 
   void verify() {
-    written_ = WriteCollector(stages_, alloc_, values_).collect();
+    written_ = WriteCollector(nest_, stages_, alloc_, values_).collect();
     for (mixture_ = 0; mixture_ < kMixtures; ++mixture_) walk(*alloc_.body);
   }
 
  private:
-  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
-
   void visit_alloc(const Alloc& alloc) override {
     if (stages_.any_uses(&alloc, alloc_.stage)) walk(*alloc.body);
   }
 
   void visit_loop(const Loop& loop) override {
     if (!stages_.any_uses(&loop, alloc_.stage)) return;
-    const int64_t min = evaluate_index(loop.min, values_);
-    const int64_t extent = evaluate_index(loop.extent, values_);
+    const int64_t min = value_of(loop.min), extent = value_of(loop.extent);
     if (extent <= 0) return;
     // All first, all last, then by bits that differ from loop to loop.
     const unsigned bits = mixture_ * 0x9e3779b9u >> (depth_ % 16 + 8);
     const bool last = mixture_ == 1 || (mixture_ > 1 && bits % 2 == 1);
-    const std::string variable = loop.variable();
-    values_[variable] = last ? min + extent - 1 : min;
     ++depth_;
-    walk(*loop.body);
+    walk_at(loop, last ? min + extent - 1 : min);
     --depth_;
-    values_.erase(variable);
   }
 
   void visit_uop(const UopNode& uop) override {
     if (!stages_.uses(uop.stage, alloc_.stage)) return;
-    const bool runs = std::all_of(uop.guards.begin(), uop.guards.end(), [&](const Guard& guard) {
-      return evaluate_index(guard.condition, values_) != 0;
-    });
-    if (!runs || uop.part == Part::init) return;
+    if (uop.part == Part::init || !runs(uop)) return;
     const Stage& stage = stages_.stage(uop.stage);
-    Values axes;
-    for (const std::string& size : nest_.sizes) axes[size] = values_.at(size);
-    std::vector<int64_t> target;
-    for (size_t i = 0; i < uop.point.size(); ++i) {
-      const int64_t index = evaluate_index(uop.point[i], values_);
-      const bool pure = i < stage.axes.size();
-      if (pure) target.push_back(index);
-      axes[(pure ? stage.axes[i] : stage.reduction_axes[i - stage.axes.size()]).name()] = index;
-    }
+    const IndexValues axes = axes_at(stage, uop);
     if (stage.name == alloc_.stage) {
+      std::vector<int64_t> target;
+      for (const Axis& axis : stage.axes) target.push_back(axes.at(axis.name()));
       if (uop.part == Part::update) check_read(stage, target, Part::init);
       return;
     }
@@ -293,53 +272,24 @@ class WrittenRegion : public NestVisitor {
                    kParts[static_cast<int>(part)]);
   }
 
-  const LoopNest& nest_;
   const StageUses& stages_;
   const Alloc& alloc_;
-  Values values_;
   Written written_;
   unsigned mixture_ = 0;
   unsigned depth_ = 0;  // of loops inside the alloc
 };
 
-class WrittenVerifier : public NestVisitor {
+class WrittenVerifier : public EndsVisitor {
  public:
-  explicit WrittenVerifier(const LoopNest& nest) : nest_(nest), stages_(nest) {}
-
-  void verify() {
-    for (int64_t size : kSizes) {
-      for (bool last : {false, true}) {
-        last_ = last;
-        values_.clear();
-        for (const std::string& name : nest_.sizes) values_[name] = size;
-        walk(*nest_.root);
-      }
-      if (nest_.sizes.empty()) return;
-    }
-  }
+  explicit WrittenVerifier(const LoopNest& nest) : EndsVisitor(nest), stages_(nest) {}
 
  private:
-  void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, values_)); }
-
-  void visit_loop(const Loop& loop) override {
-    const int64_t min = evaluate_index(loop.min, values_);
-    const int64_t extent = evaluate_index(loop.extent, values_);
-    if (extent <= 0) return;
-    const std::string variable = loop.variable();
-    values_[variable] = last_ ? min + extent - 1 : min;
-    walk(*loop.body);
-    values_.erase(variable);
-  }
-
   void visit_alloc(const Alloc& alloc) override {
     WrittenRegion(nest_, stages_, alloc, values_).verify();
     walk(*alloc.body);
   }
 
-  const LoopNest& nest_;
   const StageUses stages_;
-  Values values_;
-  bool last_ = false;  // the iterations of the loops: all last, or all first
 };
 
 }  // namespace

@@ -22,6 +22,12 @@ TEST(NearestName, AnEmptyNameIsFarFromLongOnes) {
   EXPECT_EQ(nearest_name("n", {""}), "");
 }
 
+TEST(EditDistance, CountsLetters) {
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
+  EXPECT_EQ(edit_distance("", "avx2"), 4U);
+  EXPECT_EQ(edit_distance("fma", "fma"), 0U);
+}
+
 TEST(NearestName, NoneOfNone) { EXPECT_EQ(nearest_name("m", {}), ""); }
 
 TEST(ExpectedName, ListsTheLegalOnesAndTheNearest) {

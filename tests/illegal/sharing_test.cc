@@ -33,7 +33,6 @@ const IllegalCase kSharing[] = {
     // prefetch
     {"PrefetchOfNobody", "linear", "! mm.prefetch(nobody, m, 1)", "got nobody"},
     {"PrefetchOfWhatItDoesNotRead", "linear", "! mm.prefetch(b, m, 1)", "expected an input, a weight or an inner operation that mm reads, got b; legal: w, x"},
-    {"PrefetchOfASingleValue", "scaled", "! y.prefetch(x, i, 1)", "expected an input, a weight or an inner operation that y reads, got x; legal: table"},
     {"PrefetchAtAnUnknownLoop", "linear", "! mm.prefetch(w, q, 1)", "got q"},
     {"PrefetchAtAVectorizedLoop", "linear", "mm.vectorize(n)\n! mm.prefetch(w, n, 1)", "expected a serial loop outside vectorized ones, got n, which is vectorized"},
     {"PrefetchAtAParallelLoop", "linear", "mm.parallel(m)\n! mm.prefetch(x, m, 1)", "got m, which is parallel"},

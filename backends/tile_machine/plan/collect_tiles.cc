@@ -63,22 +63,14 @@ class Collector {
   }
 
  private:
-  int32_t buffer_id(const std::string& name) const {
-    for (size_t i = 0; i < nest_.buffers.size(); ++i) {
-      if (nest_.buffers[i].name == name) return static_cast<int32_t>(i);
-    }
-    EMULSION_CHECK(false, "nest {} has no buffer {}", nest_.name, name);
-    return -1;
-  }
-
   bool in_memory(int32_t buffer) const { return list_.in_main_memory(buffer); }
 
   void find_views() {
     for (size_t s = 0; s < nest_.stages.size(); ++s) {
       const Stage& stage = nest_.stages[s];
       if (!is_copy(stage)) continue;
-      const int32_t made = buffer_id(stage.name);
-      const int32_t source = buffer_id(stage.body->name);
+      const int32_t made = nest_.buffer_position(stage.name);
+      const int32_t source = nest_.buffer_position(stage.body->name);
       if (!in_memory(made) && in_memory(source)) {
         if (is_plain_copy(stage)) {
           tiles_of_[made] = source;

@@ -110,14 +110,6 @@ class PlanRunner {
     machine_.add_buffer(std::move(view));
   }
 
-  int buffer_id(const std::string& name) const {
-    for (size_t i = 0; i < nest_.buffers.size(); ++i) {
-      if (nest_.buffers[i].name == name) return static_cast<int>(i);
-    }
-    EMULSION_CHECK(false, "nest {} has no buffer {}", nest_.name, name);
-    return -1;
-  }
-
   void start(const PlannedUop& uop) {
     if (uop.kind == PlannedKind::store) return;
     if (uop.kind == PlannedKind::execute && !program_.steps[uop.step].overwrites) return;
@@ -132,7 +124,7 @@ class PlanRunner {
     if (uop.kind == PlannedKind::execute) return execute(uop);
     const int32_t loader = tiles_.loaders[tile.buffer];
     if (uop.kind == PlannedKind::load && loader >= 0) {
-      view_home(buffer_id(nest_.stages[static_cast<size_t>(loader)].body->name));
+      view_home(nest_.buffer_position(nest_.stages[static_cast<size_t>(loader)].body->name));
       compute(loader, Part::pure, static_cast<int>(tile.buffer), tile, uop.address, {}, {});
       return;
     }
@@ -181,7 +173,7 @@ class PlanRunner {
       view_tile(read.buffer, program_.tiles[read.tile], addresses.at(read.tile));
     }
     const std::string& stage = nest_.stages[static_cast<size_t>(work.stage)].name;
-    compute(work.stage, work.part, buffer_id(stage), program_.tiles[uop.tile],
+    compute(work.stage, work.part, nest_.buffer_position(stage), program_.tiles[uop.tile],
             addresses.at(uop.tile), work.reduction_mins, work.reduction_extents);
   }
 
@@ -227,9 +219,9 @@ class PlanRunner {
     ExprMachine::Scope scope;
     scope.owner = stage.name;
     scope.variable = [&names](const std::string& name) { return names.at(name); };
-    scope.buffer = [this](const ExprNode& read) { return buffer_id(read.name); };
-    kernel.assignment =
-        machine_.assignment(machine_.compile(value, scope), buffer_id(stage.name), element);
+    scope.buffer = [this](const ExprNode& read) { return nest_.buffer_position(read.name); };
+    kernel.assignment = machine_.assignment(machine_.compile(value, scope),
+                                            nest_.buffer_position(stage.name), element);
     return kernel;
   }
 

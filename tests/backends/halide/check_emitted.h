@@ -2,7 +2,7 @@
 #define EMULSION_TESTS_BACKENDS_HALIDE_CHECK_EMITTED_H_
 
 // "What is printed is what runs", of the statement that a nest becomes, before any pass of
-// Halide's: each loop is one For of that name, kind and extent, from 0; each uOp one store, under
+// Halide's: each loop is one For of that name, kind, start and extent; each uOp one store, under
 // the same guards, to the same place, of a value made of the same elements; each alloc one
 // allocation; each prefetch the addresses that a later step reads. Names and order are compared for
 // all, numbers at some iterations for some run-time sizes.

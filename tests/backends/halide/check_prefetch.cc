@@ -18,13 +18,14 @@ namespace hi = Halide::Internal;
 constexpr int64_t kMostSteps = 20000;  // of the loops inside, and of the addresses
 constexpr int64_t kLineBytes = 64;
 
-// Along each axis, both ends of it.
+// Along each axis, both ends of it; of a single value there is no axis.
 struct Box {
   std::vector<int64_t> low, high;
+  bool empty = true;
 
-  bool empty() const { return low.empty(); }
   void include(const std::vector<int64_t>& index) {
-    if (empty()) low = high = index;
+    if (empty) low = high = index;
+    empty = false;
     for (size_t d = 0; d < index.size(); ++d) {
       low[d] = std::min(low[d], index[d]);
       high[d] = std::max(high[d], index[d]);
@@ -193,7 +194,7 @@ bool check_prefetch(const EmittedPair& pair, size_t item, const EmittedPoint& po
   std::map<std::string, int64_t> then = point.nest;
   then[variable] = step;
   const StepReads reads(pair.nest, loop, wanted.prefetch->buffer, std::move(then));
-  if (reads.guarded.empty()) return false;
+  if (reads.guarded.empty) return false;
   const Box box = in_memory(reads.unguarded, region), needed = in_memory(reads.guarded, region);
   if (elements_in(box) > kMostSteps) return false;
   std::set<int64_t> touched;

@@ -77,7 +77,7 @@ class NestWalk : public NestVisitor {
     ++depth_;
     for (const Prefetch& prefetch : loop.prefetches) {
       const Buffer& buffer = nest_.buffer(prefetch.buffer);
-      if (buffer.shape.empty() || has_no_elements(buffer)) {
+      if (has_no_elements(buffer)) {
         ++result_.empty_prefetches;
         continue;
       }

@@ -58,7 +58,7 @@ struct NestItems {
   std::vector<NestItem> items;
   int last_lanes = 0;        // vectors of which the last lane is apart
   int empty_loops = 0;       // that never have a step, with all that is in them: no statement
-  int empty_prefetches = 0;  // of what has no elements or no axes: no statement
+  int empty_prefetches = 0;  // of what has no elements: no statement
 };
 
 struct StatementItem : Item {

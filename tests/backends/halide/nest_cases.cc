@@ -315,6 +315,11 @@ void add_prefetching(std::vector<ScheduledCase>* cases) {
   s[l.mm].compute_at(l.y, l.m).pack(l.w, l.n, 8).reorder({l.n, l.k, l.m}).vectorize(l.n, 8);
   s[l.mm].prefetch(l.w, l.k, 3).prefetch(l.x, l.k, 1);
   cases->push_back({"prefetching", l.y, s});
+  const Axis i("i", kBatch);
+  Tensor scaled = compute("scaled", {i}, input("x", f32, {kBatch})(i) * input("by", f32, {})());
+  Schedule of_one_value(scaled);
+  of_one_value[scaled].prefetch("by", i, 1);
+  cases->push_back({"prefetching_one_value", scaled, of_one_value});
 }
 
 // Tails that mask only loads, or only stores, at the root and at a tile.
@@ -353,7 +358,7 @@ void add_masked(std::vector<ScheduledCase>* cases) {
 }
 
 // Specializations of the loops, by the batch.
-void add_special_cases(std::vector<ScheduledCase>* cases) {
+void add_specializations(std::vector<ScheduledCase>* cases) {
   const Expr batch = size_value("B");
   {
     Linear l(40, 9);
@@ -361,7 +366,7 @@ void add_special_cases(std::vector<ScheduledCase>* cases) {
     s[l.y].vectorize(l.n, 8).specialize(batch == 1).unroll(l.m).specialize(batch % 5 == 0);
     s[l.y].split(l.m, mo, mi, 5).unroll(mi).specialize(batch >= 5).split(l.m, mo, mi, 4);
     s[l.y].parallel(mo);
-    cases->push_back({"special_cases_of_an_epilogue", l.y, s});
+    cases->push_back({"specializations_of_an_epilogue", l.y, s});
   }
   {
     Linear l(40, 9);
@@ -444,7 +449,7 @@ std::vector<ScheduledCase> scheduled_cases() {
   add_sharing(&cases);
   add_staged(&cases);
   add_copies(&cases);
-  add_special_cases(&cases);
+  add_specializations(&cases);
   return cases;
 }
 

@@ -121,7 +121,7 @@ struct FirstIterations {
   std::set<int> indices;
 };
 
-int note_the_first(void* /*user_context*/, int index, uint8_t* closure) {
+int record_the_first(void* /*user_context*/, int index, uint8_t* closure) {
   auto& first = *reinterpret_cast<FirstIterations*>(closure);
   const auto count = [&] {
     const std::lock_guard<std::mutex> lock(first.mutex);
@@ -175,7 +175,7 @@ TEST_F(KernelRuntime, AFailureEndsWhatAnotherThreadHasTaken) {
 TEST_F(KernelRuntime, SharesOutTheLongestLoopThereIs) {
   FirstIterations first;
   EXPECT_EQ(
-      halide_do_par_for(nullptr, note_the_first, -7, INT_MAX, reinterpret_cast<uint8_t*>(&first)),
+      halide_do_par_for(nullptr, record_the_first, -7, INT_MAX, reinterpret_cast<uint8_t*>(&first)),
       -1);
   EXPECT_EQ(first.indices, (std::set<int>{-7, INT_MAX / 4 - 7, INT_MAX / 2 - 7, 1610612735 - 7}));
 }

@@ -209,6 +209,65 @@ TEST(VerifyNestLoops, RefusesAGuardThatLeavesOutTooMuch) {
   EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "the guards of y leave it out");
 }
 
+TEST(VerifyNestLoops, RefusesAMaskOfAnotherSide) {
+  // Of a step past the end, the stores alone are left out, or all of it.
+  const Axis i("i", 10), io("io"), ii("ii");
+  const auto masked = [&](Tail tail, GuardMask mask) {
+    Schedule schedule(compute("y", {i}, input("x", f32, {10})(i) * 2.0f));
+    schedule["y"].split(i, io, ii, 4, tail).vectorize(ii);
+    LoopNest nest = lower(schedule.graph(), schedule);
+    nest.root = edit<UopNode>(nest.root, [&](UopNode* uop) {
+      for (Guard& guard : uop->guards) guard.mask = mask;
+    });
+    return nest;
+  };
+  EXPECT_NO_THROW(verify_nest_loops(masked(Tail::predicate, GuardMask::instance)));
+  EXPECT_NO_THROW(verify_nest_loops(masked(Tail::predicate_stores, GuardMask::stores)));
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(masked(Tail::predicate_stores, GuardMask::instance)),
+                        "the guards of y leave it out");
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(masked(Tail::predicate, GuardMask::stores)),
+                        "the guards of y do not leave it out");
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(masked(Tail::predicate, GuardMask::loads)),
+                        "the guards of y do not leave it out");
+}
+
+// The nest with another index for axis `d` of the uOps of one stage and part.
+LoopNest with_index(LoopNest nest, const std::string& stage, Part part, size_t d,
+                    const Expr& index) {
+  nest.root = edit<UopNode>(nest.root, [&](UopNode* uop) {
+    if (uop->stage == stage && uop->part == part) uop->point[d] = index;
+  });
+  return nest;
+}
+
+TEST(VerifyNestLoops, RefusesAnElementThatIsComputedAgainAndAgain) {
+  // Inside the output, and what is read is inside the input: but elements 1 to 7 are missing.
+  const LoopNest nest = with_index(copy_nest(8), "y", Part::pure, 0, int_constant(0));
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "i of y is 0, its loops make it 7, at y.i = 7");
+}
+
+TEST(VerifyNestLoops, RefusesAnotherOrderOfElements) {
+  const LoopNest nest =
+      with_index(copy_nest(B), "y", Part::pure, 0, size_value("B") - 1 - v("y", "i"));
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "i of y is 2, its loops make it 0, at B = 3");
+}
+
+TEST(VerifyNestLoops, RefusesAnotherOrderOfASum) {
+  const LoopNest nest = with_index(linear_nest(), "mm", Part::update, 2, 2 - v("mm", "k"));
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "k of mm is 2, its loops make it 0");
+}
+
+TEST(VerifyNestLoops, RefusesAPointOfAnotherSplit) {
+  const LoopNest nest =
+      with_index(linear_nest(), "y", Part::pure, 0, v("y", "mo") + v("y", "mi") * 3);
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "m of y is 3, its loops make it 1");
+}
+
+TEST(VerifyNestLoops, RefusesAPointThatDoesNotStartWithItsRegion) {
+  const LoopNest nest = with_index(linear_nest(), "mm", Part::init, 0, v("mm", "m"));
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "m of mm is 0, its loops make it 4");
+}
+
 TEST(VerifyNestLoops, RefusesABodyThatIsNotThatOfTheStage) {
   LoopNest nest = copy_nest(8);
   const Expr x = read_buffer("x", DType::f32, {axis_value("i")});
