@@ -57,7 +57,7 @@ class GraphParser {
       parse_argument(first.text == "input");
     } else if (first.text == "constant") {
       parse_constant();
-    } else if (first.text == "fused") {
+    } else if (first.text == "fused" || first.text.substr(0, 6) == "fused_") {
       parse_fused();
     } else if (first.text == "output") {
       parse_output();

@@ -6,6 +6,7 @@
 
 #include "dsl/error.h"
 #include "dsl/expr_text.h"
+#include "dsl/group_kind.h"
 
 namespace emulsion {
 namespace {
@@ -111,7 +112,7 @@ std::string to_string(const Op& op) {
     case OpKind::compute:
       return compute_text(op);
     case OpKind::fused: {
-      std::string text = "fused " + op.name + " {\n";
+      std::string text = group_kind(op) + " " + op.name + " {\n";
       for (const OpPtr& member : op.members) text += "  " + compute_text(*member) + "\n";
       return text + "}";
     }

@@ -14,9 +14,9 @@
 //   }
 //   mm[m: B, n: 512] = sum(k: 256) x[m, k] * c[0]   an operation: axes, reduction if any, and its
 //                                                   expression
-//   fused y {                                       named as its last member
-//     y[m: B, n: 512] = max(mm[m, n], 0f)
-//   }
+//   fused_relu y {                                  named as its last member. What it does stands
+//     y[m: B, n: 512] = max(mm[m, n], 0f)           behind fused_ for people (group_kind.h): text
+//   }                                               with another word, or none, is the same graph
 //   output y                                        one line for each, in order
 //
 // Expressions are those of expr_text.h. `#` starts a comment. A line is a statement.

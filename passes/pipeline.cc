@@ -13,6 +13,7 @@
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/join_products.h"
+#include "passes/fuse/loop_policy.h"
 #include "passes/fuse/measured_fusions.h"
 #include "passes/fuse/recompute_producers.h"
 #include "passes/lower/lower.h"
@@ -121,6 +122,11 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
   }
   DeriveOptions derive = options;
   derive.siblings = sibling_policy_of(rules, wanted_siblings(options, target));
+  const LoopPolicy by_rules = loop_policy_of(rules);
+  derive.loops = [&](const LoopCandidate& candidate) {
+    auto reason = options.loops(candidate);
+    return reason ? reason : by_rules(candidate);
+  };
   Schedule schedule = derive_schedule(apart, grouped, target, derive, &siblings);
   dump("derive_schedule", schedule);
   if (!target.is_tile_machine()) {
@@ -129,13 +135,21 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
     fusions = estimate_fusions(joined, std::move(fusions), machine);
     siblings = estimate_fusions(grouped, std::move(siblings), machine);
   }
-  FusionReport report = together(std::move(joins), fusions);
+  FusionReport report =
+      together(std::move(joins), without_what_loops_do(std::move(fusions), grouped, siblings));
   if (weighs_by_model) report = together(std::move(report), copies);
   report = together(std::move(report), siblings);
   if (options.fuse) expect_fused(apart, grouped, report, rules.fail_on_unfused);
   LoopNest nest = lower_in_steps(grouped, schedule, &dump);
   verify_graph(grouped);
   return {grouped, report, schedule, nest};
+}
+
+std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Target& target,
+                                                  const SizeValues& sizes) {
+  FusionReport loops;
+  derive_schedule(graph, fuse_epilogues(graph), target, {}, &loops);
+  return find_opportunities(graph, machine_model(target), sizes, loops);
 }
 
 std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,

@@ -14,6 +14,7 @@
 #include "dsl/schedule.h"
 #include "dsl/target.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/fuse/find_opportunities.h"
 #include "passes/fuse/fusion_config.h"
 #include "passes/fuse/fusion_report.h"
 #include "passes/nest/loop_nest.h"
@@ -37,6 +38,10 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
 std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,
                                   const DeriveOptions& options = {}, std::string* dump = nullptr,
                                   const FusionConfig& fusion = fusion_config_from_environment());
+// find_opportunities() for a target: with what its derived schedule computes in the loops of
+// others. Error: a tile machine.
+std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Target& target,
+                                                  const SizeValues& sizes = {});
 // With a schedule made by hand or read from a file.
 LoopNest run_pipeline(const Graph& graph, const Schedule& schedule, std::string* dump = nullptr);
 

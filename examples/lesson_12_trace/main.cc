@@ -12,6 +12,7 @@
 
 #include "backends/interpreter/tensor_value.h"
 #include "dsl/emulsion.h"
+#include "dsl/group_kind.h"
 #include "examples/lesson.h"
 #include "passes/analyse/recognise_op.h"
 #include "passes/fuse/fuse_epilogues.h"
@@ -21,7 +22,7 @@ namespace {
 
 constexpr double kRounding = 1e-5;
 
-const char* kind_of(const Op& op) {
+std::string kind_of(const Op& op) {
   switch (op.kind) {
     case OpKind::input:
       return "input";
@@ -32,7 +33,7 @@ const char* kind_of(const Op& op) {
     case OpKind::compute:
       return "compute";
     case OpKind::fused:
-      return "fused";
+      return group_kind(op);
   }
   return "";
 }
@@ -63,7 +64,7 @@ void print_comprehension(const Op& op, const char* indent) {
 }
 
 void print_node(const Graph& graph, const Op& op) {
-  std::printf("%s: %s %s%s%s\n", op.name.c_str(), kind_of(op), to_string(op.dtype).c_str(),
+  std::printf("%s: %s %s%s%s\n", op.name.c_str(), kind_of(op).c_str(), to_string(op.dtype).c_str(),
               to_string(op.shape).c_str(), graph.is_output(op) ? ", an output" : "");
   if (op.kind == OpKind::compute) print_comprehension(op, "  ");
   for (const OpPtr& member : op.members) {

@@ -1,10 +1,13 @@
 #include "passes/derive/derive_schedule.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "dsl/error.h"
@@ -118,6 +121,61 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
   return find_siblings(grouped, policy, report);
 }
 
+// Asks whether operations are wanted in loops of another, and writes down what was decided.
+class LoopDecisions {
+ public:
+  explicit LoopDecisions(const LoopPolicy& policy) : policy_(policy) {}
+
+  // `operations`: the last one first, each behind all that read it.
+  bool wants(const std::string& pattern, const std::vector<const Op*>& operations) {
+    const std::optional<std::string> reason = policy_({pattern, operations});
+    for (size_t i = 1; i < operations.size(); ++i) {
+      loops_.push_back(
+          {operations[i]->name, operations[0]->name, !reason, reason.value_or(""), pattern});
+    }
+    return !reason;
+  }
+  bool wants_through(const Op& move) {
+    const std::string pattern = kReadThrough;
+    const std::vector<const Op*> operations = {&move};
+    const std::optional<std::string> reason = policy_({pattern, operations});
+    if (reason) refused_[move.name] = *reason;
+    return !reason;
+  }
+
+  // `inlined`: the moves that are read through, by name.
+  void add_to(const Graph& grouped, const std::set<std::string>& inlined, FusionReport* report) {
+    std::unordered_map<const Op*, size_t> place;  // of a move's decision
+    std::vector<FusionDecision> moves;
+    for (const OpPtr& op : grouped.ops()) {
+      for (const OpPtr& operand : operands(*op)) {
+        const auto move = place.find(operand.get());
+        if (move == place.end()) continue;
+        FusionDecision& decision = moves[move->second];
+        if (decision.consumer.empty()) {
+          decision.consumer = op->name;
+        } else {
+          decision.other_consumers.push_back(op->name);
+        }
+      }
+      const auto refused = refused_.find(op->name);
+      const bool is_through = inlined.count(op->name) > 0;
+      if (!is_through && refused == refused_.end()) continue;
+      place[op.get()] = moves.size();
+      moves.push_back({op->name, "", is_through, is_through ? "" : refused->second, kReadThrough});
+    }
+    for (FusionDecision& decision : moves) {
+      if (!decision.consumer.empty()) report->decisions.push_back(std::move(decision));
+    }
+    report->decisions.insert(report->decisions.end(), loops_.begin(), loops_.end());
+  }
+
+ private:
+  const LoopPolicy& policy_;
+  std::map<std::string, std::string> refused_;  // moves, and why
+  std::vector<FusionDecision> loops_;
+};
+
 }  // namespace
 
 void inline_members(const Op& group, const Op* sums, Schedule* schedule) {
@@ -172,15 +230,20 @@ Schedule derive_schedule(const Graph& graph, const Graph& as_grouped, const Targ
                          const DeriveOptions& options, FusionReport* report) {
   if (target.is_tile_machine()) return derive_tiles(graph, as_grouped, *target.tiles);
   Schedule schedule(graph);
+  LoopDecisions loops(options.loops);
   const auto [grouped, moves] =
-      options.fuse ? read_through(as_grouped, target) : ReadThrough{as_grouped, {}};
+      options.fuse ? read_through(as_grouped, target,
+                                  [&](const Op& move) { return loops.wants_through(move); })
+                   : ReadThrough{as_grouped, {}};
   std::set<std::string> inlined = transposed_weights(grouped);
   std::unordered_set<const Op*> done;
   if (options.fuse) {
     for (const WindowChain& chain : window_chains(grouped, target)) {
+      std::vector<const Op*> members = {chain.reader};
+      for (const WindowChain::Producer& producer : chain.producers) members.push_back(producer.op);
+      if (!loops.wants(kSlidingWindows, members)) continue;
       derive_windows(chain, target, &schedule);
-      done.insert(chain.reader);
-      for (const WindowChain::Producer& producer : chain.producers) done.insert(producer.op);
+      done.insert(members.begin(), members.end());
     }
   }
   for (const std::string& name : moves) {
@@ -194,20 +257,24 @@ Schedule derive_schedule(const Graph& graph, const Graph& as_grouped, const Targ
   }
   if (options.fuse) {
     for (const BlockGroup& blocks : row_blocks(grouped, target, done)) {
-      derive_row_blocks(blocks, target, options, &schedule);
       const std::vector<const Op*> members = members_of(blocks);
+      if (!loops.wants(kSharedRows, members)) continue;
+      derive_row_blocks(blocks, target, options, &schedule);
       done.insert(members.begin(), members.end());
     }
     for (const RowGroup& group : row_groups(grouped, target, done)) {
-      derive_rows(group, target, &schedule);
       const std::vector<const Op*> members = members_of(group);
+      if (!loops.wants(kSharedRows, members)) continue;
+      derive_rows(group, target, &schedule);
       done.insert(members.begin(), members.end());
     }
     for (const auto& [sums, reader] : sums_with_readers(grouped, target)) {
       if (done.count(reader) || done.count(sums)) continue;
+      if (!loops.wants(kWaitingSums, {reader, sums})) continue;
       derive_with_reader(*sums, *reader, target, &schedule);
       done.insert({reader, sums});
     }
+    if (report != nullptr) loops.add_to(as_grouped, inlined, report);
     for (const std::vector<OpPtr>& group : siblings_of(grouped, target, options, done, report)) {
       derive_siblings(group, target, &schedule);
       for (const OpPtr& op : group) done.insert(op.get());

@@ -60,6 +60,7 @@
 #include "dsl/target.h"
 #include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fusion_report.h"
+#include "passes/fuse/loop_policy.h"
 
 namespace emulsion {
 
@@ -72,6 +73,8 @@ struct DeriveOptions {
   // Which siblings share loops, of those that can; left out, those for which it pays
   // (sibling_loops.h).
   std::optional<SiblingPolicy> siblings = std::nullopt;
+  // Which operations are computed in loops of others, of those for which it pays.
+  LoopPolicy loops = share_all_loops;
 };
 
 // What the options say of siblings, and without that, those for which it pays on the target.
@@ -80,7 +83,8 @@ SiblingPolicy wanted_siblings(const DeriveOptions& options, const Target& target
 Schedule derive_schedule(const Graph& graph, const Target& target,
                          const DeriveOptions& options = {});
 // The same for groups that are decided already: `grouped` is `graph` after fuse_epilogues(). What
-// was decided of siblings goes into the report, if there is one.
+// was decided of loops that are shared goes into the report, if there is one: moves that are read
+// through, then what is computed in the loops of another, then siblings.
 Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target,
                          const DeriveOptions& options = {}, FusionReport* report = nullptr);
 // One schedule for each target of one library: weights are packed as the first target wants them.

@@ -117,7 +117,8 @@ bool reads(const Expr& read, const Op& move) { return read->tensor.get() == &mov
 
 class Finder {
  public:
-  Finder(const Graph& grouped, const Target& target) : grouped_(grouped), target_(target) {
+  Finder(const Graph& grouped, const Target& target, const std::function<bool(const Op&)>& wanted)
+      : grouped_(grouped), target_(target), wanted_(wanted) {
     for (const OpPtr& op : grouped.ops()) {
       const bool has_sums =
           std::any_of(op->members.begin(), op->members.end(),
@@ -170,7 +171,7 @@ class Finder {
         if (size_of(composed(read, move, reader.extents)).nodes > kMostOperations) return;
       }
     }
-    if (in_a_row > kMostInARow) return;
+    if (in_a_row > kMostInARow || (wanted_ && !wanted_(move))) return;
     in_a_row_[&move] = in_a_row;
     inlined_.insert(&move);
     moves_.insert(move.name);
@@ -314,6 +315,7 @@ class Finder {
 
   const Graph& grouped_;
   const Target& target_;
+  const std::function<bool(const Op&)>& wanted_;
   std::vector<Reader> all_;
   std::unordered_map<const Op*, size_t> position_;
   std::unordered_map<const Op*, std::vector<size_t>> readers_;
@@ -329,8 +331,9 @@ bool keeps_rows(const Op& move) {
   return step_of(move.body, move.axes.back().name()) != Step::elsewhere;
 }
 
-ReadThrough read_through(const Graph& grouped, const Target& target) {
-  return Finder(grouped, target).find();
+ReadThrough read_through(const Graph& grouped, const Target& target,
+                         const std::function<bool(const Op&)>& wanted) {
+  return Finder(grouped, target, wanted).find();
 }
 
 }  // namespace emulsion

@@ -4,6 +4,7 @@
 // Operations that only move elements (reshape, transpose, slice, broadcast) and need not be stored,
 // for what reads them reads as well where they have their elements from. Private to passes/derive/.
 
+#include <functional>
 #include <set>
 #include <string>
 
@@ -21,7 +22,9 @@ struct ReadThrough {
 // itself take its elements one by one and its only reader can do that as well. A contraction keeps
 // on reading the move by name, and so copies panels of it: where the move lies across its columns,
 // it must (derive_contraction).
-ReadThrough read_through(const Graph& grouped, const Target& target);
+// `wanted` is asked of each move that could be.
+ReadThrough read_through(const Graph& grouped, const Target& target,
+                         const std::function<bool(const Op& move)>& wanted = {});
 
 // Whether an operation that is read through has neighbours along its last axis from neighbours.
 bool keeps_rows(const Op& move);

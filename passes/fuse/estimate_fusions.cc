@@ -112,6 +112,7 @@ class Passes {
 
   // Fills in what the decision gains, and joins the two where it was taken.
   void decide(FusionDecision* decision) {
+    if (decision->pattern == kReadThrough) return read_through(decision);
     const size_t p = position_of(decision->producer), c = position_of(decision->consumer);
     Pass& producer = passes_[p];
     Pass& consumer = passes_[c];
@@ -130,6 +131,37 @@ class Passes {
       join(p, &producer, &consumer);
       producer = Pass();
     }
+  }
+
+  // Every reader of a move reads what that reads, no more of it than the move has.
+  void read_through(FusionDecision* decision) {
+    std::vector<size_t> readers = {position_of(decision->consumer)};
+    for (const std::string& name : decision->other_consumers) readers.push_back(position_of(name));
+    const size_t at = position_of(decision->producer);
+    Pass& move = passes_[at];
+    Sums before, after;
+    before.add(move, machine_);
+    bool known = move.known;
+    for (const size_t reader : readers) {
+      known = known && passes_[reader].known;
+      before.add(passes_[reader], machine_);
+      Pass changed = passes_[reader];
+      changed.read -= changed.operands[op_at(at)];
+      changed.operands.erase(op_at(at));
+      for (const auto& [source, bytes] : move.operands) {
+        const double part = std::min(bytes, move.written);
+        if (!changed.operands.emplace(source, part).second) continue;
+        changed.read += part;
+        if (decision->fused) ++readers_[source];
+      }
+      after.add(changed, machine_);
+      if (decision->fused) passes_[reader] = std::move(changed);
+    }
+    if (known)
+      decision->gain = {whole_number(before.bytes - after.bytes), before.seconds, after.seconds};
+    if (!decision->fused) return;
+    for (const auto& [source, bytes] : move.operands) --readers_[source];
+    move = Pass();
   }
 
   // Of all passes; nothing when a size is not known.
@@ -181,6 +213,9 @@ class Passes {
   void join(size_t p, Pass* producer, Pass* consumer) {
     consumer->read +=
         producer->read - consumer->operands.at(op_at(p)) - shared(*producer, *consumer);
+    for (const auto& [operand, size] : producer->operands) {
+      if (consumer->operands.count(operand)) --readers_[operand];
+    }
     consumer->operands.erase(op_at(p));
     consumer->operations += producer->operations;
     consumer->known = consumer->known && producer->known;
@@ -190,8 +225,11 @@ class Passes {
     consumer->operands.insert(producer->operands.begin(), producer->operands.end());
   }
 
-  static void join_siblings(Pass* first, Pass* sibling) {
+  void join_siblings(Pass* first, Pass* sibling) {
     first->read += sibling->read - shared(*first, *sibling);
+    for (const auto& [operand, size] : sibling->operands) {
+      if (first->operands.count(operand)) --readers_[operand];
+    }
     first->written += sibling->written;
     first->operations += sibling->operations;
     first->known = first->known && sibling->known;

@@ -1,5 +1,6 @@
 #include "passes/fuse/expect_fused.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 
@@ -56,7 +57,10 @@ void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& 
     return found == groups.end() ? op->name : found->second;
   };
   for (const std::string& name : names) {
-    if (name == kSiblings || name == kSiblingProducts || name == kRecomputedValues) {
+    static const std::vector<std::string> kOfDecisions = {
+        kSiblings,       kSiblingProducts, kRecomputedValues, kSharedRows,
+        kSlidingWindows, kWaitingSums,     kReadThrough};
+    if (std::count(kOfDecisions.begin(), kOfDecisions.end(), name) > 0) {
       expect_decisions(name, report);
       continue;
     }

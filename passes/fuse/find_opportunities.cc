@@ -10,6 +10,7 @@
 #include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/join_products.h"
+#include "passes/fuse/loop_policy.h"
 #include "passes/fuse/recompute_producers.h"
 
 namespace emulsion {
@@ -103,6 +104,35 @@ std::vector<FusionOpportunity> siblings_of(const FusionReport& report) {
   return found;
 }
 
+// One for each move that is read through, with its readers, and one for each last operation, with
+// all that is computed in its loops.
+std::vector<FusionOpportunity> loops_of(const FusionReport& report) {
+  std::vector<FusionOpportunity> found;
+  std::map<std::string, size_t> of_last;
+  for (const FusionDecision& d : report.decisions) {
+    if (!d.fused || !is_of_loops(d)) continue;
+    const bool is_move = d.pattern == kReadThrough;
+    const auto at = of_last.find(d.consumer);
+    if (is_move || at == of_last.end()) {
+      if (!is_move) of_last.emplace(d.consumer, found.size());
+      found.push_back({d.pattern, {d.producer, d.consumer}, std::nullopt, d.gain});
+      std::vector<std::string>& operations = found.back().operations;
+      operations.insert(operations.end(), d.other_consumers.begin(), d.other_consumers.end());
+      continue;
+    }
+    FusionOpportunity& one = found[at->second];
+    one.operations.insert(one.operations.begin(), d.producer);  // each is before what reads it
+    if (!one.gain || !d.gain) {
+      one.gain = std::nullopt;
+      continue;
+    }
+    const double saved = one.gain->seconds_saved() + d.gain->seconds_saved();
+    one.gain = FusionGain{one.gain->bytes_saved + d.gain->bytes_saved,
+                          d.gain->seconds_after + saved, d.gain->seconds_after};
+  }
+  return found;
+}
+
 // What each decision on a value with several readers speaks of.
 std::vector<FusionOpportunity> copies_of(const FusionReport& report) {
   std::vector<FusionOpportunity> found;
@@ -124,7 +154,8 @@ std::string names(const std::vector<std::string>& operations) {
 }  // namespace
 
 std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const MachineModel& machine,
-                                                  const SizeValues& sizes) {
+                                                  const SizeValues& sizes,
+                                                  const FusionReport& loops) {
   FusionReport report;
   const Graph grouped = fuse_epilogues(graph, always_fuse, &report);
   find_siblings(grouped, share_always, &report);
@@ -133,6 +164,7 @@ std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Mach
   recompute_producers(grouped, machine, recompute_always, &copies, sizes);
   products = estimate_fusions(graph, std::move(products), machine, sizes);
   report = estimate_fusions(graph, std::move(report), machine, sizes);
+  report = without_what_loops_do(std::move(report), grouped, loops);
   Groups groups;
   for (const FusionDecision& edge : report.decisions) {
     if (edge.fused && !is_of_siblings(edge)) groups.join(edge);
@@ -140,6 +172,9 @@ std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Mach
   std::vector<FusionOpportunity> found = groups.found(graph);
   for (const FusionReport* of : {&report, &products}) {
     for (FusionOpportunity& siblings : siblings_of(*of)) found.push_back(std::move(siblings));
+  }
+  for (FusionOpportunity& one : loops_of(estimate_fusions(grouped, loops, machine, sizes))) {
+    found.push_back(std::move(one));
   }
   for (FusionOpportunity& one : copies_of(copies)) found.push_back(std::move(one));
   report.decisions.insert(report.decisions.end(), products.decisions.begin(),

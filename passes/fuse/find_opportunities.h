@@ -15,10 +15,11 @@
 
 namespace emulsion {
 
-// A group that is legal, with all its members; siblings that may share a loop, each by the name of
-// the operation or group that it is; products that may be joined; a value that several read, and
-// these, which may each compute it again; or one edge, pair or value that is not legal. What of
-// them excludes one another is up to who decides.
+// A group that is legal, with all its members; operations that are computed in the loops of the
+// last of them; a move that is read through, and its readers; siblings that may share a loop, each
+// by the name of the operation or group that it is; products that may be joined; a value that
+// several read, and these, which may each compute it again; or one edge, pair or value that is not
+// legal. What of them excludes one another is up to who decides.
 struct FusionOpportunity {
   std::string pattern;                  // of fusion_patterns(); empty when it fits none
   std::vector<std::string> operations;  // in the order of the graph; the last one's value remains
@@ -31,9 +32,11 @@ struct FusionOpportunity {
 };
 
 // Those that save most time first; those of which that is not known last, in the order of the
-// graph. Error: check_machine_model().
+// graph. `loops`: what a derived schedule of the graph after fuse_epilogues() computes in the loops
+// of others (the find_opportunities() of passes/pipeline.h asks one). Error: check_machine_model().
 std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const MachineModel& machine,
-                                                  const SizeValues& sizes = {});
+                                                  const SizeValues& sizes = {},
+                                                  const FusionReport& loops = {});
 
 // A line each: "contraction epilogue, mm + t + y: legal: saves 4096 bytes, 1.50 times as fast by
 // the model"; for what is not legal "s + z: not legal: expected ...; would save ...".

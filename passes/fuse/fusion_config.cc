@@ -263,4 +263,20 @@ RecomputePolicy recompute_policy_of(const FusionRules& rules, RecomputePolicy ot
   };
 }
 
+LoopPolicy loop_policy_of(const FusionRules& rules) {
+  return [rules](const LoopCandidate& candidate) -> std::optional<std::string> {
+    const std::vector<const Op*>& operations = candidate.operations;
+    int64_t members = 0;
+    for (const Op* op : operations) {
+      members += std::max<int64_t>(1, static_cast<int64_t>(op->members.size()));
+    }
+    for (size_t i = operations.size() > 1 ? 1 : 0; i < operations.size(); ++i) {
+      if (auto reason = why_not_by(rules, candidate.pattern, *operations[i], members)) {
+        return reason;
+      }
+    }
+    return std::nullopt;
+  };
+}
+
 }  // namespace emulsion

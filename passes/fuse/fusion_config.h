@@ -22,6 +22,7 @@
 #include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/join_products.h"
+#include "passes/fuse/loop_policy.h"
 #include "passes/fuse/measured_fusions.h"
 #include "passes/fuse/recompute_producers.h"
 
@@ -72,6 +73,10 @@ SiblingPolicy sibling_policy_of(const FusionRules& rules, SiblingPolicy otherwis
 JoinPolicy join_policy_of(const FusionRules& rules, JoinPolicy otherwise);
 // The same of values that may be computed again: `largest_group` of each user with its copies.
 RecomputePolicy recompute_policy_of(const FusionRules& rules, RecomputePolicy otherwise);
+
+// The same of loops that are shared: `least_elements` of each but the last, `largest_group` of all
+// comprehensions in them.
+LoopPolicy loop_policy_of(const FusionRules& rules);
 
 }  // namespace emulsion
 

@@ -22,18 +22,25 @@ void add_gain(const std::optional<FusionGain>& gain, Json* json) {
 
 const std::vector<std::string>& fusion_patterns() {
   static const std::vector<std::string> kPatterns = {
-      kContractionEpilogue, kElementwiseChain, kSiblings, kSiblingProducts, kRecomputedValues};
+      kContractionEpilogue, kElementwiseChain, kSiblings,    kSiblingProducts, kRecomputedValues,
+      kSharedRows,          kSlidingWindows,   kWaitingSums, kReadThrough};
   return kPatterns;
 }
 
 const std::vector<std::string>& default_fusion_patterns() {
-  static const std::vector<std::string> kPatterns = {kContractionEpilogue, kElementwiseChain,
-                                                     kSiblings};
+  static const std::vector<std::string> kPatterns = {
+      kContractionEpilogue, kElementwiseChain, kSiblings,   kSharedRows,
+      kSlidingWindows,      kWaitingSums,      kReadThrough};
   return kPatterns;
 }
 
 bool is_of_siblings(const FusionDecision& decision) {
   return decision.pattern == kSiblings || decision.pattern == kSiblingProducts;
+}
+
+bool is_of_loops(const FusionDecision& decision) {
+  return decision.pattern == kSharedRows || decision.pattern == kSlidingWindows ||
+         decision.pattern == kWaitingSums || decision.pattern == kReadThrough;
 }
 
 int FusionReport::fused_count() const {

@@ -37,6 +37,9 @@ struct FusionDecision {
 
 // Of two that do not read one another: by kSiblings or kSiblingProducts.
 bool is_of_siblings(const FusionDecision& decision);
+// Of operations that derive_schedule() computes in the loops of another: by kSharedRows,
+// kSlidingWindows, kWaitingSums or kReadThrough.
+bool is_of_loops(const FusionDecision& decision);
 
 struct FusionReport {
   // In the order of the graph's ops, then of a consumer's reads.
@@ -52,10 +55,17 @@ inline constexpr char kElementwiseChain[] = "elementwise chain";
 inline constexpr char kSiblings[] = "siblings";
 inline constexpr char kSiblingProducts[] = "sibling products";
 inline constexpr char kRecomputedValues[] = "recomputed values";
+inline constexpr char kSharedRows[] = "shared rows";
+inline constexpr char kSlidingWindows[] = "sliding windows";
+inline constexpr char kWaitingSums[] = "waiting sums";
+inline constexpr char kReadThrough[] = "moves read through";
 // What is fused: by fuse_epilogues() "contraction epilogue", an elementwise op onto a matmul, a
 // convolution and the like, and "elementwise chain"; "siblings" (find_siblings.h), which have one
-// loop; "sibling products" (join_products.h), which become one; and "recomputed values"
-// (recompute_producers.h), a value that each of its users computes again.
+// loop; "sibling products" (join_products.h), which become one; "recomputed values"
+// (recompute_producers.h), a value that each of its users computes again; and what a derived
+// schedule computes in the loops of the last of several operations (loop_policy.h): "shared rows"
+// of softmax, norms and attention, "sliding windows" of stencils, "waiting sums" in registers, and
+// "moves read through", which are stored nowhere.
 const std::vector<std::string>& fusion_patterns();
 // Of these, those that run_pipeline() fuses unless it is told otherwise: all but sibling products
 // and recomputed values. A graph in which products are joined, or values copied, has other

@@ -100,8 +100,24 @@ TEST(GraphText, FusedOperationsHoldTheirMembers) {
   std::vector<OpPtr> ops = {*plain.find("x"), *plain.find("w"), *plain.find("b"), fused};
   Graph graph(ops, {fused});
   verify_graph(graph);
-  EXPECT_NE(to_string(graph).find("fused y {\n  mm[m: B, n: 512] = sum"), std::string::npos);
+  EXPECT_NE(to_string(graph).find("fused_matmul_bias_relu y {\n  mm[m: B, n: 512] = sum"),
+            std::string::npos);
   expect_round_trip(graph);
+}
+
+TEST(GraphText, WhatAGroupDoesIsReadFromItsMembers) {
+  const std::string members = " {\n  t[i: 4] = x[i] * 2f\n  y[i: 4] = max(t[i], 0f)\n}\n";
+  for (const char* word : {"fused", "fused_mul_relu", "fused_by_an_older_version"}) {
+    const Graph graph = parse_graph("emulsion graph 1\ninput x: f32[4]\n" + std::string(word) +
+                                    " y" + members + "output y\n");
+    EXPECT_NE(to_string(graph).find("\nfused_mul_relu y" + members), std::string::npos) << word;
+  }
+}
+
+TEST(GraphText, AnOperationMayBeCalledLikeAGroup) {
+  const std::string text =
+      "emulsion graph 1\ninput x: f32[4]\nfused_relu[i: 4] = max(x[i], 0f)\noutput fused_relu\n";
+  EXPECT_EQ(to_string(parse_graph(text)), text);
 }
 
 TEST(GraphText, KeepsTheOrderOfOperationsThatAPassChose) {

@@ -1,6 +1,6 @@
-// Random graphs in which rewrites fire: rewritten, in whatever order of the passes, they compute
-// what they did, to the bit; the nest of the rewritten graph does, too. A failure prints what
-// reproduces it:
+// Random graphs in which rewrites fire: as they are, rewritten and fused, in whatever order of the
+// passes, and taken apart again, they compute what NumPy says, to the bit; the nest and the kernel
+// of what came out of the passes do, too. A failure prints what reproduces it:
 //
 //   ./bazelw test //tests/random:random_rewrites_test --test_env=EMULSION_SEED=7
 //   --test_env=EMULSION_GRAPH=123
@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "dsl/graph_text.h"
 #include "passes/analyse/machine_model.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/fuse/join_products.h"
 #include "passes/fuse/recompute_producers.h"
 #include "passes/pipeline.h"
@@ -31,7 +33,9 @@
 #include "passes/rewrite/remove_dead_ops.h"
 #include "passes/rewrite/simplify_values.h"
 #include "tests/random/guarded_run.h"
+#include "tests/random/oracle.h"
 #include "tests/random/random_numbers.h"
+#include "tests/random/recipe.h"
 #include "tests/random/rewrite_graph.h"
 #include "tests/random/test_environment.h"
 
@@ -42,21 +46,12 @@ constexpr uint64_t kSeed = 20261122;
 constexpr int kGraphs = 2000;
 // More expensive: not of every graph. Odd, since a shard has every second graph.
 constexpr int kNestEvery = 3, kKernelEvery = 75;
+constexpr size_t kAtATime = 250;  // graphs, of which one process of Python is asked
 
 uint64_t base_seed() { return number_from("EMULSION_SEED", kSeed); }
 int graph_count() { return static_cast<int>(number_from("EMULSION_GRAPHS", kGraphs)); }
 
 using Counts = std::map<std::string, int>;
-
-TensorValues arguments_of(const Graph& graph, const SizeValues& sizes) {
-  TensorValues values;
-  for (const OpPtr& op : graph.arguments()) {
-    const uint64_t seed = std::hash<std::string>()(op->name);  // NOLINT: any numbers will do
-    values[op->name] =
-        random_integers(op->dtype, evaluate_shape(op->name, op->shape, sizes), seed, -3, 3);
-  }
-  return values;
-}
 
 // Rules rearrange sums of whole numbers, and a kernel takes either zero for the larger one: only
 // the sign of a zero may change. What cleans up changes no bit.
@@ -73,6 +68,22 @@ std::string difference(const TensorValues& expected, const TensorValues& actual,
   return expected.size() == actual.size() ? "" : "another number of outputs";
 }
 
+// From NumPy's answer, which has the outputs in the order of the graph. Values and their bounds
+// alone where zeros may have either sign.
+std::string difference(const Graph& graph, const std::vector<Expected>& expected,
+                       const TensorValues& actual, bool signs_of_zeros) {
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const std::string& name = graph.outputs()[i]->name;
+    const auto found = actual.find(name);
+    if (found == actual.end()) return "no output " + name;
+    Expected value = expected[i];
+    value.signs = value.signs && signs_of_zeros;
+    const auto one = first_difference(value, found->second);
+    if (one) return name + *one;
+  }
+  return "";
+}
+
 struct NamedPass {
   const char* name;
   std::function<Graph(const Graph&)> run;
@@ -81,21 +92,31 @@ struct NamedPass {
 // One graph through all passes in a random order.
 class Trial {
  public:
-  Trial(int number, Counts* counts)
+  Trial(int number, const Recipe& recipe, const Answer& numpy, Counts* counts)
       : random_(base_seed() + static_cast<uint64_t>(number)),
         number_(number),
+        numpy_(numpy),
         counts_(counts),
-        original_(rewrite_graph(base_seed(), number)) {}
+        original_(build_graph(recipe)) {
+    for (const SizeValues& sizes : recipe.runs) {
+      InterpretOptions options;
+      options.sizes = sizes;
+      options_.push_back(options);
+      arguments_.push_back(arguments_of(recipe, original_, sizes));
+    }
+  }
 
   void run() {
     count_structure();
-    for (int64_t batch : {3, 0}) {
-      InterpretOptions options;
-      for (const std::string& size : original_.sizes()) options.sizes[size] = batch;
-      options_.push_back(options);
-      arguments_.push_back(arguments_of(original_, options.sizes));
-      expected_.push_back(interpret_graph(original_, arguments_.back(), options));
-      if (original_.sizes().empty()) break;
+    ASSERT_EQ(numpy_.error, "") << where("NumPy");
+    for (size_t i = 0; i < options_.size(); ++i) {
+      expected_.push_back(interpret_graph(original_, arguments_[i], options_[i]));
+      EXPECT_EQ(difference(original_, numpy_.runs[i], expected_[i], true), "")
+          << where("as it is") << to_string(original_);
+      for (const Expected& output : numpy_.runs[i]) {
+        for (const double bound : output.bounds) (*counts_)["elements"] += bound == 0;
+        for (const double bound : output.bounds) (*counts_)["rounded elements"] += bound != 0;
+      }
     }
     Graph graph = original_;
     std::vector<NamedPass> passes = all_passes();
@@ -105,11 +126,12 @@ class Trial {
       std::swap(passes[i - 1], passes[static_cast<size_t>(random_.below(static_cast<int>(i)))]);
     }
     passes.push_back(recomputing());  // last, for patterns do not look into its groups
+    passes.push_back({"unfuse", unfuse});
     for (const NamedPass& pass : passes) {
+      if (pass.name == std::string("unfuse")) check_lowered(graph);  // as groups
       graph = checked(pass, graph);
       if (::testing::Test::HasFatalFailure()) return;
     }
-    check_lowered(graph);
   }
 
  private:
@@ -129,7 +151,15 @@ class Trial {
         {"merge_common_ops", merge_common_ops},
         {"remove_dead_ops", remove_dead_ops},
         {"clean_up", clean_up},
-        {"fuse_epilogues", [](const Graph& graph) { return fuse_epilogues(graph); }},
+        {"fuse_epilogues",
+         [this](const Graph& graph) {
+           FusionReport report;
+           Graph result = fuse_epilogues(graph, always_fuse, &report);
+           for (const FusionDecision& decision : report.decisions) {
+             ++(*counts_)[decision.fused ? decision.pattern : "fusion, refused"];
+           }
+           return result;
+         }},
         {"join_products",
          [this](const Graph& graph) {
            FusionReport report;
@@ -153,7 +183,8 @@ class Trial {
   }
 
   static std::string family(const std::string& rule) {
-    return rule.substr(0, 10) == "batch_norm" ? "batch_norm" : rule;
+    if (rule.rfind("batch_norm", 0) != 0) return rule;
+    return rule.find("_rank4_") != std::string::npos ? "batch_norm of a convolution" : "batch_norm";
   }
 
   Graph checked(const NamedPass& pass, const Graph& before) {
@@ -163,15 +194,17 @@ class Trial {
     counts = *counts_;
     const Graph again = pass.run(after);
     *counts_ = counts;  // of the first run only
-    const std::string where =
-        fmt::format("EMULSION_SEED={} EMULSION_GRAPH={} {}\n", base_seed(), number_, pass.name);
     verify_graph(after);
-    EXPECT_EQ(again.ops(), after.ops()) << where << "a second run changes\n" << to_string(after);
+    EXPECT_EQ(again.ops(), after.ops()) << where(pass.name) << "a second run changes\n"
+                                        << to_string(after);
     const bool rearranges = std::string(pass.name) == "apply_rules";
+    rearranged_ = rearranged_ || rearranges;
     for (size_t i = 0; i < expected_.size(); ++i) {
       TensorValues actual = interpret_graph(after, arguments_[i], options_[i]);
       const std::string found = difference(expected_[i], actual, rearranges ? kSignsOfZeros : 0);
-      EXPECT_EQ(found, "") << where << to_string(before) << to_string(after);
+      EXPECT_EQ(found, "") << where(pass.name) << to_string(before) << to_string(after);
+      EXPECT_EQ(difference(original_, numpy_.runs[i], actual, !rearranged_), "")
+          << where(pass.name) << to_string(before) << to_string(after);
       if (rearranges) expected_[i] = std::move(actual);
     }
     return after;
@@ -188,35 +221,68 @@ class Trial {
       if (decision.pattern != kSiblings) continue;
       ++(*counts_)[decision.fused ? "one loop" : "one loop, refused"];
     }
-    const std::string where =
-        fmt::format("EMULSION_SEED={} EMULSION_GRAPH={} lowered\n", base_seed(), number_);
     const TensorValues& arguments = arguments_[0];
     const TensorValues interpreted = interpret_nest(lowered.nest, arguments, options_[0]);
-    EXPECT_EQ(difference(expected_[0], interpreted, kSignsOfZeros), "")
-        << where << to_string(graph);
+    EXPECT_EQ(difference(original_, numpy_.runs[0], interpreted, false), "")
+        << where("lowered") << to_string(graph);
     if (number_ % kKernelEvery != 0) return;
     const TensorValues computed = run_guarded(JitKernel(lowered.nest), graph, arguments,
                                               options_[0].sizes, GuardedBuffer::Side::end);
-    EXPECT_EQ(difference(expected_[0], computed, kSignsOfZeros), "") << where << to_string(graph);
+    EXPECT_EQ(difference(original_, numpy_.runs[0], computed, false), "")
+        << where("compiled") << to_string(graph);
   }
 
   void count_structure() {
-    bool has_several_users = false, has_inner_output = false;
+    Counts& counts = *counts_;
+    bool has_several_users = false, has_inner_output = false, has_diamond = false;
+    bool has_shared_weight = false;
+    int operations = 0;
+    std::set<std::string> seen;  // ranks and extents
     for (const OpPtr& op : original_.ops()) {
+      const bool is_output = original_.is_output(*op);
+      const int readers = original_.user_count(*op) - (is_output ? 1 : 0);
+      if (op->kind == OpKind::weight && readers > 1) has_shared_weight = true;
       if (op->kind != OpKind::compute) continue;
-      const int users = original_.user_count(*op);
-      has_several_users = has_several_users || users > 1;
-      has_inner_output = has_inner_output || (users > 1 && original_.is_output(*op));
+      ++operations;
+      has_several_users = has_several_users || readers > 1;
+      has_inner_output = has_inner_output || (readers > 0 && is_output);
+      has_diamond = has_diamond || is_end_of_diamond(*op);
+      seen.insert(fmt::format("rank {}", op->shape.size()));
+      for (const Extent& extent : op->shape) {
+        if (extent == Extent(0) || extent == Extent(1)) seen.insert("extent " + to_string(extent));
+      }
     }
-    (*counts_)["several users"] += has_several_users;
-    (*counts_)["inner outputs"] += has_inner_output;
-    (*counts_)["run-time sizes"] += original_.sizes().empty() ? 0 : 1;
+    EXPECT_TRUE(operations >= 5 && operations <= 40) << where("drawn") << operations;
+    for (const std::string& one : seen) ++counts[one];
+    counts["several users"] += has_several_users;
+    counts["inner outputs"] += has_inner_output;
+    counts["diamonds"] += has_diamond;
+    counts["shared weights"] += has_shared_weight;
+    counts["run-time sizes"] += original_.sizes().empty() ? 0 : 1;
+  }
+
+  // Whether it reads two operations that are made of one: a value that several read.
+  static bool is_end_of_diamond(const Op& op) {
+    std::set<const Op*> above;
+    for (const OpPtr& side : operands(op)) {
+      if (side->kind != OpKind::compute) continue;
+      for (const OpPtr& top : operands(*side)) {
+        if (top->kind == OpKind::compute && !above.insert(top.get()).second) return true;
+      }
+    }
+    return false;
+  }
+
+  std::string where(const std::string& step) const {
+    return fmt::format("EMULSION_SEED={} EMULSION_GRAPH={} {}\n", base_seed(), number_, step);
   }
 
   RandomNumbers random_;
   int number_;
+  const Answer& numpy_;
   Counts* counts_;
   Graph original_;
+  bool rearranged_ = false;
   std::vector<InterpretOptions> options_;
   std::vector<TensorValues> arguments_, expected_;
 };
@@ -227,12 +293,26 @@ class RandomRewrites : public ::testing::TestWithParam<int> {};
 
 TEST_P(RandomRewrites, ComputeTheSame) {
   const uint64_t only = number_from("EMULSION_GRAPH", UINT64_MAX);
-  Counts counts;
+  std::vector<int> numbers;
   for (int number = GetParam(); number < graph_count(); number += kBatches) {
-    if (only != UINT64_MAX && only != static_cast<uint64_t>(number)) continue;
-    Trial(number, &counts).run();
-    ++counts["graphs"];
+    if (only == UINT64_MAX || only == static_cast<uint64_t>(number)) numbers.push_back(number);
   }
+  Counts counts;
+  for (size_t first = 0; first < numbers.size(); first += kAtATime) {
+    std::vector<Recipe> recipes;
+    const size_t end = std::min(numbers.size(), first + kAtATime);
+    for (size_t i = first; i < end; ++i) {
+      recipes.push_back(rewrite_recipe(base_seed(), numbers[i]));
+    }
+    const std::vector<Answer> answers = ask_numpy(recipes);
+    ASSERT_EQ(answers.size(), recipes.size());
+    for (size_t i = 0; i < recipes.size(); ++i) {
+      Trial(numbers[first + i], recipes[i], answers[i], &counts).run();
+      ++counts["graphs"];
+    }
+  }
+  for (const auto& [name, count] : counts) fmt::print("{:8} {}\n", count, name);
+  EXPECT_EQ(counts["rounded elements"], 0) << "a mistake of the generator: not exact";
   if (only != UINT64_MAX || graph_count() < kGraphs) return;
   // A rule that does not fire is not tested: 50 times in the run of the test, 250 in the large one.
   const int least = counts["graphs"] / 40;
@@ -240,6 +320,8 @@ TEST_P(RandomRewrites, ComputeTheSame) {
                            "linear_relu, refused",
                            "batch_norm",
                            "batch_norm, refused",
+                           "batch_norm of a convolution",
+                           "batch_norm of a convolution, refused",
                            "sum_of_sums",
                            "sum_of_sums, refused",
                            "sum_of_products",
@@ -256,6 +338,10 @@ TEST_P(RandomRewrites, ComputeTheSame) {
                            "remove_dead_ops",
                            "clean_up",
                            "fuse_epilogues",
+                           kContractionEpilogue,
+                           kElementwiseChain,
+                           "fusion, refused",
+                           "unfuse",
                            "recompute_producers",
                            "recomputation, refused",
                            "join_products",
@@ -264,9 +350,15 @@ TEST_P(RandomRewrites, ComputeTheSame) {
                            "one loop, refused"}) {
     EXPECT_GE(counts[what], least) << what;
   }
-  EXPECT_GE(counts["several users"], 0.3 * counts["graphs"]);
-  EXPECT_GE(counts["inner outputs"], 0.2 * counts["graphs"]);
-  EXPECT_GE(counts["run-time sizes"], 0.3 * counts["graphs"]);
+  for (int rank = 0; rank <= 5; ++rank) {
+    EXPECT_GE(counts[fmt::format("rank {}", rank)], 0.05 * counts["graphs"]) << rank;
+  }
+  for (const char* what : {"extent 0", "extent 1", "diamonds", "shared weights", "inner outputs"}) {
+    EXPECT_GE(counts[what], 0.2 * counts["graphs"]) << what;
+  }
+  for (const char* what : {"several users", "run-time sizes"}) {
+    EXPECT_GE(counts[what], 0.3 * counts["graphs"]) << what;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Batches, RandomRewrites, ::testing::Range(0, kBatches));

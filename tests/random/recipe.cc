@@ -54,8 +54,9 @@ class CallArguments {
     return param(name).get<T>();
   }
   std::string name() const { return call_.params.value("name", std::string()); }
+  bool flag(const char* name) const { return call_.params.value(name, false); }
   // Written as C++ operators, not as functions.
-  bool infix() const { return call_.params.value("infix", false); }
+  bool infix() const { return flag("infix"); }
 
  private:
   const Step& call_;
@@ -112,6 +113,15 @@ Tensor slice_call(const A& a) {
 Tensor pad_call(const A& a) {
   return pad(a.tensor(0), a.get<std::vector<int64_t>>("low"), a.get<std::vector<int64_t>>("high"),
              a.get<double>("value"), a.name());
+}
+
+// Written in index notation where `by_hand` says so, then with its operands in whichever order.
+Tensor matmul_call(const A& a) {
+  const Tensor x = a.tensor(0), w = a.tensor(1);
+  if (!a.flag("by_hand")) return matmul(x, w, a.name());
+  const Axis row("row", x.shape()[0]), column("column", w.shape()[1]), k("k", x.shape()[1]);
+  const Expr left = x(row, k), right = w(k, column);
+  return compute(a.name(), {row, column}, sum(k, a.flag("turned") ? right * left : left * right));
 }
 
 const std::map<std::string, Caller>& callers() {
@@ -187,7 +197,7 @@ const std::map<std::string, Caller>& callers() {
          return batch_norm(a.tensor(0), a.tensor(1), a.tensor(2), a.tensor(3), a.tensor(4),
                            a.get<double>("eps"), a.get<int>("axis"), a.name());
        }},
-      {"matmul", [](const A& a) { return matmul(a.tensor(0), a.tensor(1), a.name()); }},
+      {"matmul", matmul_call},
       {"conv2d",
        [](const A& a) { return conv2d(a.tensor(0), a.tensor(1), conv_options(a), a.name()); }},
       {"max_pool", [](const A& a) { return max_pool(a.tensor(0), pool_options(a), a.name()); }},

@@ -86,7 +86,8 @@ TEST(FusionConfig, FromJson) {
   EXPECT_TRUE(parse_fusion_config("{}").enabled);
   EXPECT_EQ(parse_fusion_config("{}").patterns, default_fusion_patterns());
   EXPECT_THAT(default_fusion_patterns(),
-              ElementsAre("contraction epilogue", "elementwise chain", "siblings"));
+              ElementsAre("contraction epilogue", "elementwise chain", "siblings", "shared rows",
+                          "sliding windows", "waiting sums", "moves read through"));
   EXPECT_THAT(parse_fusion_config(R"({"patterns": ["sibling products"]})").patterns,
               ElementsAre("sibling products"));
   EXPECT_THAT(parse_fusion_config(R"({"patterns": ["recomputed values"]})").patterns,

@@ -1,0 +1,44 @@
+#include "passes/fuse/loop_policy.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "passes/fuse/fused_group.h"
+
+namespace emulsion {
+
+FusionReport without_what_loops_do(FusionReport fusions, const Graph& grouped,
+                                   const FusionReport& loops) {
+  std::unordered_map<std::string, std::string> group_of, into;
+  for (const OpPtr& op : grouped.ops()) {
+    for (const OpPtr& member : comprehensions(op)) group_of[member->name] = op->name;
+  }
+  std::set<std::pair<std::string, std::string>> through;  // moves, and who reads them
+  for (const FusionDecision& decision : loops.decisions) {
+    if (!decision.fused || !is_of_loops(decision)) continue;
+    if (decision.pattern == kReadThrough) {
+      through.emplace(decision.producer, decision.consumer);
+      for (const std::string& other : decision.other_consumers) {
+        through.emplace(decision.producer, other);
+      }
+    } else {
+      into[decision.producer] = into[decision.consumer] = decision.consumer;
+    }
+  }
+  const auto is_undone = [&](const FusionDecision& decision) {
+    if (decision.fused) return false;
+    const auto producer = group_of.find(decision.producer);
+    const auto consumer = group_of.find(decision.consumer);
+    if (producer == group_of.end() || consumer == group_of.end()) return false;
+    if (through.count({producer->second, consumer->second})) return true;
+    const auto one = into.find(producer->second), other = into.find(consumer->second);
+    return one != into.end() && other != into.end() && one->second == other->second;
+  };
+  std::vector<FusionDecision>& all = fusions.decisions;
+  all.erase(std::remove_if(all.begin(), all.end(), is_undone), all.end());
+  return fusions;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,38 @@
+#ifndef EMULSION_PASSES_FUSE_LOOP_POLICY_H_
+#define EMULSION_PASSES_FUSE_LOOP_POLICY_H_
+
+// Operations that stay apart in the graph, and that a derived schedule computes in the loops of the
+// last of them, so that no more than a part of each is stored at a time: rows that are combined
+// (softmax, norms, attention), windows that slide (stencils), sums that wait in registers; and
+// moves (reshape, transpose, slice, broadcast) that are read through. What can be, and whether it
+// pays on a target, is passes/derive's; whether it is wanted is said by a policy.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/graph.h"
+#include "passes/fuse/fusion_report.h"
+
+namespace emulsion {
+
+struct LoopCandidate {
+  const std::string& pattern;  // of fusion_patterns()
+  // The last one first, each behind all that read it; of what is read through, the move alone.
+  const std::vector<const Op*>& operations;
+};
+// Why it is not wanted: "expected ..."; nothing when it is.
+using LoopPolicy = std::function<std::optional<std::string>(const LoopCandidate&)>;
+inline std::optional<std::string> share_all_loops(const LoopCandidate& /*candidate*/) {
+  return std::nullopt;
+}
+
+// `fusions` without what was refused as a group and is computed in loops of another all the same:
+// `loops` says so of the operations of `grouped`.
+FusionReport without_what_loops_do(FusionReport fusions, const Graph& grouped,
+                                   const FusionReport& loops);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_FUSE_LOOP_POLICY_H_
