@@ -23,7 +23,7 @@ constexpr int kRows = 2880, kColumns = 4096;
 Tensor smoothed(const std::string& name, const Tensor& t, int rows, size_t along) {
   const Axis i("i", rows), j("j", kColumns);
   auto neighbour = [&](int distance) {
-    return along == 0 ? t.at({Expr(i) + distance, j}) : t.at({i, Expr(j) + distance});
+    return along == 0 ? t(i + distance, j) : t(i, j + distance);
   };
   return compute(name, {i, j},
                  neighbour(0) + neighbour(1) * cast(t.dtype(), Expr(2)) + neighbour(2));
@@ -39,7 +39,7 @@ Graph edges(DType dtype) {
   Tensor x = input("x", dtype, {kRows + 3, kColumns + 2});
   Tensor by = smoothed("by", smoothed("bx", x, kRows + 3, 1), kRows + 1, 0);
   const Axis i("i", kRows), j("j", kColumns);
-  return Graph(compute("y", {i, j}, by.at({Expr(i) + 1, j}) - by(i, j)));
+  return Graph(compute("y", {i, j}, by(i + 1, j) - by(i, j)));
 }
 
 // Every second row of the blur.
@@ -55,7 +55,7 @@ Graph details(DType dtype) {
   Tensor x = input("x", dtype, {kRows + 2, kColumns + 2});
   Tensor bx = smoothed("bx", x, kRows + 2, 1), by = smoothed("by", bx, kRows, 0);
   const Axis i("i", kRows), j("j", kColumns);
-  return Graph(compute("y", {i, j}, bx.at({Expr(i) + 1, j}) * cast(dtype, Expr(4)) - by(i, j)));
+  return Graph(compute("y", {i, j}, bx(i + 1, j) * 4 - by(i, j)));
 }
 
 // Down the rows, along the columns and down the rows of a picture as large as the result: where

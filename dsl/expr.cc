@@ -27,6 +27,19 @@ Expr weak_constant(DType dtype, double float_value, int64_t int_value) {
   return Expr(std::move(node));
 }
 
+template <typename T>
+Expr weak_integer(T value) {
+  const auto as_int = static_cast<int>(value);
+  const bool kept_sign = std::is_signed_v<T> || as_int >= 0;
+  if (static_cast<T>(as_int) != value || !kept_sign) {
+    fail(
+        "expected a whole number that i32 holds, got {}; legal: a double, where the other side is "
+        "f64 or f32",
+        value);
+  }
+  return weak_constant(DType::i32, 0, as_int);
+}
+
 bool is_weak(const Expr& e) { return e->op == ExprOp::constant && e->weak; }
 
 // A literal in the type of the other side; the literal itself when its type cannot become that one.
@@ -137,6 +150,11 @@ std::vector<std::string> axis_names(const std::vector<Axis>& axes) {
 }
 
 Expr::Expr(int value) : Expr(weak_constant(DType::i32, 0, value)) {}
+Expr::Expr(long value) : Expr(weak_integer(value)) {}       // NOLINT
+Expr::Expr(long long value) : Expr(weak_integer(value)) {}  // NOLINT
+Expr::Expr(unsigned value) : Expr(weak_integer(value)) {}
+Expr::Expr(unsigned long value) : Expr(weak_integer(value)) {}       // NOLINT
+Expr::Expr(unsigned long long value) : Expr(weak_integer(value)) {}  // NOLINT
 Expr::Expr(float value) : Expr(weak_constant(DType::f32, value, 0)) {}
 Expr::Expr(double value) : Expr(weak_constant(DType::f64, value, 0)) {}
 Expr::Expr(bool value) : Expr(weak_constant(DType::boolean, 0, value ? 1 : 0)) {}

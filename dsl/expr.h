@@ -104,11 +104,17 @@ struct ExprNode;
 class Expr {
  public:
   Expr() = default;
-  Expr(int value);         // NOLINT: y(m) + 1
-  Expr(float value);       // NOLINT
-  Expr(double value);      // NOLINT
-  Expr(bool value);        // NOLINT
-  Expr(const Axis& axis);  // NOLINT
+  Expr(int value);  // NOLINT: y(m) + 1
+  // Whatever a program counts with, int64_t or size_t; Error when it is no i32.
+  Expr(long value);                // NOLINT
+  Expr(long long value);           // NOLINT
+  Expr(unsigned value);            // NOLINT
+  Expr(unsigned long value);       // NOLINT
+  Expr(unsigned long long value);  // NOLINT
+  Expr(float value);               // NOLINT
+  Expr(double value);              // NOLINT
+  Expr(bool value);                // NOLINT
+  Expr(const Axis& axis);          // NOLINT
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
 
   bool defined() const { return node_ != nullptr; }

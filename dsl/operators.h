@@ -28,6 +28,7 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "dsl/expr.h"
@@ -39,11 +40,11 @@ namespace emulsion {
 // What an elementwise operator computes with: a tensor, or a number in the other operand's type.
 class Operand {
  public:
-  Operand(const Tensor& tensor) : tensor_(tensor) {}           // NOLINT: add(x, y)
-  Operand(const Func& func) : tensor_(func.tensor()) {}        // NOLINT: add(f, y)
-  Operand(int value) : is_number_(true), number_(value) {}     // NOLINT: add(x, 1)
-  Operand(float value) : is_number_(true), number_(value) {}   // NOLINT
-  Operand(double value) : is_number_(true), number_(value) {}  // NOLINT
+  Operand(const Tensor& tensor) : tensor_(tensor) {}     // NOLINT: add(x, y)
+  Operand(const Func& func) : tensor_(func.tensor()) {}  // NOLINT: add(f, y)
+  // NOLINTNEXTLINE: add(x, 1), of any type of numbers
+  template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
+  Operand(T value) : is_number_(true), number_(static_cast<double>(value)) {}  // NOLINT
   bool is_number() const { return is_number_; }
   double number() const { return number_; }
   const Tensor& tensor() const { return tensor_; }

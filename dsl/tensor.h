@@ -102,8 +102,11 @@ class Func {
   class Definition {
    public:
     Definition(Func* func, std::vector<Axis> axes) : func_(func), axes_(std::move(axes)) {}
+    Definition(const Definition&) = default;
     void operator=(Expr body);  // NOLINT: f(m) = ... returns nothing to chain
-    operator Expr() const;      // NOLINT: a read of f at these axes
+    // f(m) = g(m) defines f, too, and is no copy of what stands on the right.
+    void operator=(const Definition& read) { *this = Expr(read); }  // NOLINT: as above
+    operator Expr() const;                                          // NOLINT: a read at these axes
    private:
     Func* func_;
     std::vector<Axis> axes_;

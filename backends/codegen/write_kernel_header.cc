@@ -290,8 +290,11 @@ class HeaderWriter {
     if (!nest_.packs.empty()) {
       line("  static const ::emulsion::runtime::KernelPack packs_of_kernel[] = {{");
       for (const Pack& pack : nest_.packs) {
-        line("      {{\"{}\",\n      {},\n       &::{}_pack_{}}},", pack.packed,
-             table_row(pack.weight, packed_weight(pack), false), kernel_.name, pack.weight);
+        // Called, not pointed at: what is in a shared library may only be called from elsewhere.
+        line(
+            "      {{\"{}\",\n      {},\n       []({} w, {} p) {{ return ::{}_pack_{}(w, p); }}}},",
+            pack.packed, table_row(pack.weight, packed_weight(pack), false), "::halide_buffer_t*",
+            "::halide_buffer_t*", kernel_.name, pack.weight);
       }
       line("  }};");
     }

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -36,8 +37,15 @@ std::string text_at(const ArchiveMember& member, uint64_t offset) {
   return member.code.substr(offset, end - offset);
 }
 
-// The names that other objects may refer to, in the order of the object's own table.
-std::vector<std::string> symbols_of(const ArchiveMember& member) {
+// A symbol that other objects may refer to, and where it lies in the object.
+struct Defined {
+  std::string name;
+  uint64_t offset;
+  Elf64_Sym entry;
+};
+
+// In the order of the object's own table.
+std::vector<Defined> symbols_of(const ArchiveMember& member) {
   const auto header = value_at<Elf64_Ehdr>(member, 0);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
       header.e_ident[EI_DATA] != ELFDATA2LSB) {
@@ -47,7 +55,7 @@ std::vector<std::string> symbols_of(const ArchiveMember& member) {
   const auto section = [&](uint64_t index) {
     return value_at<Elf64_Shdr>(member, header.e_shoff + index * sizeof(Elf64_Shdr));
   };
-  std::vector<std::string> names;
+  std::vector<Defined> symbols;
   // An object of very many sections has their number in the first of them.
   const uint64_t sections = header.e_shnum > 0 ? header.e_shnum : section(0).sh_size;
   for (uint64_t i = 0; i < sections; ++i) {
@@ -57,10 +65,19 @@ std::vector<std::string> symbols_of(const ArchiveMember& member) {
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
       const auto symbol = value_at<Elf64_Sym>(member, table.sh_offset + at);
       if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL || symbol.st_shndx == SHN_UNDEF) continue;
-      names.push_back(text_at(member, strings.sh_offset + symbol.st_name));
+      symbols.push_back(
+          {text_at(member, strings.sh_offset + symbol.st_name), table.sh_offset + at, symbol});
     }
   }
-  return names;
+  return symbols;
+}
+
+void protect(const Defined& symbol, ArchiveMember* member) {
+  if (ELF64_ST_TYPE(symbol.entry.st_info) != STT_FUNC ||
+      ELF64_ST_BIND(symbol.entry.st_info) != STB_GLOBAL) {
+    return;
+  }
+  member->code[symbol.offset + offsetof(Elf64_Sym, st_other)] = STV_PROTECTED;
 }
 
 // The 60 bytes in front of a member.
@@ -80,12 +97,16 @@ void append_big_endian(uint64_t value, std::string* bytes) {
 
 }  // namespace
 
-std::string static_archive(const std::vector<ArchiveMember>& members) {
+std::string static_archive(std::vector<ArchiveMember> members, const std::string& replaceable) {
   std::string long_names, contents;
   std::vector<size_t> starts;  // of members, in `contents`
   std::string names;           // of symbols
   std::vector<size_t> owners;  // of symbols: members
-  for (const ArchiveMember& member : members) {
+  for (ArchiveMember& member : members) {
+    const std::vector<Defined> defined = symbols_of(member);
+    for (const Defined& symbol : defined) {
+      if (symbol.name != replaceable) protect(symbol, &member);
+    }
     std::string name = member.name + "/";
     if (member.name.size() > kLongestName) {
       name = fmt::format("/{}", long_names.size());
@@ -93,8 +114,8 @@ std::string static_archive(const std::vector<ArchiveMember>& members) {
     }
     starts.push_back(contents.size());
     contents += header(name, member.code.size()) + padded(member.code, '\n');
-    for (const std::string& symbol : symbols_of(member)) {
-      names += symbol + '\0';
+    for (const Defined& symbol : defined) {
+      names += symbol.name + '\0';
       owners.push_back(starts.size() - 1);
     }
   }

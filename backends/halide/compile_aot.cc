@@ -5,6 +5,7 @@
 #include "Halide.h"
 #include "backends/entry/check_cpu_limits.h"
 #include "backends/entry/check_library.h"
+#include "backends/entry/descriptor_text.h"
 #include "backends/entry/static_archive.h"
 #include "backends/halide/entry_module.h"
 #include "backends/halide/halide_call.h"
@@ -34,10 +35,8 @@ Halide::Module body_module(const LoopNest& nest, const std::string& function, co
                        Halide::LinkageType::External, options);
 }
 
-// What Halide declares, and a reference that keeps two kernels of one name out of one program. A
-// linker takes `name` from the first archive that has it, whatever header was included. The
-// reference makes it take the archive of this header too, where `name` is then defined twice. It
-// has internal linkage: every source file that includes the header refers to its own kernel.
+// What Halide declares, and a reference that keeps two kernels of one name apart: a linker takes
+// `name` from some archive, and for the reference this header's too, where `name` is once more.
 std::string header_of(const Halide::Module& module, const std::string& identity) {
   std::ostringstream header;
   {
@@ -67,19 +66,19 @@ class LibraryCompiler {
       const std::string body = body_name(function, i);
       objects_.push_back(
           {body + ".o", object_code(body_module(*nests[i], body, targets_[i], options_))});
-      identity_ = text_hash(identity_ + text_hash(objects_.back().code));
+      identity_ += text_hash(objects_.back().code + descriptor_text(*nests[i], function));
       entry.bodies.push_back({body, targets_[i], nests[i]});
     }
     entries_.push_back(std::move(entry));
   }
 
   void finish() {
-    const std::string identity = name_ + "_is_" + identity_;
-    Halide::Module module = entry_module(name_, entries_, identity);
+    const std::string symbol = name_ + "_is_" + text_hash(identity_);
+    Halide::Module module = entry_module(name_, entries_, symbol);
     objects_.push_back({name_ + ".o", object_code(module)});
-    const std::string header = header_of(module, identity), archive = static_archive(objects_);
+    const std::string header = header_of(module, symbol), code = static_archive(objects_, symbol);
     files_.write_scratch(name_ + ".h", header.data(), header.size());
-    files_.write_scratch(name_ + ".a", archive.data(), archive.size());
+    files_.write_scratch(name_ + ".a", code.data(), code.size());
   }
 
  private:
@@ -89,7 +88,7 @@ class LibraryCompiler {
   OutputFiles& files_;
   std::vector<Entry> entries_;
   std::vector<ArchiveMember> objects_;
-  std::string identity_;  // a hash of all bodies' code, in order
+  std::string identity_;  // hashes of all bodies' code and of what their entries check, in order
 };
 
 }  // namespace

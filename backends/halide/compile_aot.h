@@ -8,11 +8,12 @@
 //   is packed
 //
 // Each returns 0, or a code and a message (backends/runtime/emulsion_runtime.h), and leaves its
-// output alone when an argument is wrong. Linked with //backends/runtime. Equal inputs give equal
-// bytes, wherever and whenever they are compiled.
+// output alone when an argument is wrong. Linked with //backends/runtime. Equal inputs, equal
+// bytes.
 //
 // Two different kernels of one NAME do not link into one program ("multiple definition of NAME"),
-// once a source file of it includes the header of each.
+// once a source file of it includes the header of each. Linked into a shared library, one is called
+// from there, whatever of its NAME the program and other libraries have.
 
 #include <string>
 #include <vector>

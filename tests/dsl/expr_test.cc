@@ -57,6 +57,16 @@ TEST(Expr, LiteralsTakeTheTypeOfTheOtherSide) {
   EXPECT_EQ((Expr(1.0f) + Expr(2.5)).dtype(), f64);
 }
 
+TEST(Expr, IntegersOfAnyTypeAreLiterals) {
+  const std::vector<Expr> minima = {int64_t{INT32_MIN}, static_cast<long long>(INT32_MIN)};
+  for (const Expr& e : minima) EXPECT_TRUE(equal(e, Expr(INT32_MIN))) << to_string(e);
+  const std::vector<Expr> maxima = {int64_t{INT32_MAX}, 2147483647U, size_t{INT32_MAX},
+                                    2147483647ULL};
+  for (const Expr& e : maxima) EXPECT_TRUE(equal(e, Expr(INT32_MAX))) << to_string(e);
+  EXPECT_EQ(to_string(int64_t{3} * f() + read_buffer("g", f32, {}) * 2U), "3f * f[] + g[] * 2f");
+  EXPECT_EQ(to_string(select(i() < size_t{4}, i(), uint8_t{7})), "select(i < 4, i, 7)");
+}
+
 TEST(Expr, ALiteralLosesNothingButFloatPrecision) {
   Expr e = 0.1 + f();
   EXPECT_EQ(e->args[0]->float_value, static_cast<double>(0.1f));
@@ -153,6 +163,12 @@ INSTANTIATE_TEST_SUITE_P(
         {"NegativeExtent", [] { Axis("m", -1); }, "expected an extent of 0 or greater, got -1"},
         {"AxisWithAKeyword", [] { Axis("for", 3); }, "axis 'for'"},
         {"ExtentOfABareAxis", [] { Axis("m").extent(); }, "as in Axis m(\"m\", 128)"},
+        {"ALongThatIsNoI32", [] { f() + int64_t{3000000000}; },
+         "expected a whole number that i32 holds, got 3000000000; legal: a double"},
+        {"ALongBelowI32", [] { f() + int64_t{-2147483649}; }, "got -2147483649"},
+        {"AnUnsignedThatIsNoI32", [] { i() < 4294967295U; }, "got 4294967295"},
+        {"ASizeThatWouldWrapAround", [] { i() < size_t{0} - 1; }, "got 18446744073709551615"},
+        {"ASizeWhoseLowBitsAreSmall", [] { i() < (size_t{1} << 32) + 1; }, "got 4294967297"},
     }),
     refusal_name);
 

@@ -56,6 +56,28 @@ TEST(Func, MayHaveNoAxes) {
   EXPECT_EQ(g.tensor().rank(), 0);
 }
 
+// Both sides of the assignment are of one type then.
+TEST(Func, IsDefinedAsAnotherFunctionIs) {
+  Func f("f"), g("g"), h("h"), total("total"), same("same");
+  f(m, n) = cast(f32, m + n);
+  g(m, n) = f(m, n);
+  EXPECT_EQ(to_string(g.tensor().op()->body), "f[m, n]");
+  const Func& read = f;
+  h(m, n) = read(m, n);
+  EXPECT_EQ(to_string(h.tensor().op()->body), "f[m, n]");
+  total() = sum(m, f(m, 0));
+  same() = total();
+  EXPECT_EQ(to_string(same.tensor().op()->body), "total[]");
+}
+
+TEST(Func, IsReadAtIntegersOfAnyType) {
+  Func f("f"), g("g");
+  f(m, n) = cast(f32, m + n);
+  const int64_t column = 5;
+  g(m, n) = f(m, column) + f(size_t{0}, n) + f(m, n - 0LL) * column;
+  EXPECT_EQ(to_string(g.tensor().op()->body), "f[m, 5] + f[0, n] + f[m, n - 0] * 5f");
+}
+
 class FuncRefusal : public RefusalTest {};
 TEST_P(FuncRefusal, NamesTheCause) { check(); }
 INSTANTIATE_TEST_SUITE_P(
@@ -100,6 +122,20 @@ INSTANTIATE_TEST_SUITE_P(
            f(m) = Expr(2.0f);
          },
          "function f: expected one definition, got a second one"},
+        {"SecondDefinitionAsAnotherFunction",
+         [] {
+           Func f("f"), g("g");
+           f(m) = Expr(1.0f);
+           g(m) = Expr(2.0f);
+           g(m) = f(m);
+         },
+         "function g: expected one definition, got a second one"},
+        {"DefinitionAsOneThatHasNone",
+         [] {
+           Func f("f"), g("g");
+           g(m) = f(m);
+         },
+         "function f: expected a definition before its use"},
         {"TensorOfNothing", [] { Func("f").tensor(); }, "function f: expected a definition"},
         {"BadName", [] { Func("a b"); }, "function 'a b'"},
         {"WrongRank",

@@ -37,6 +37,11 @@ INSTANTIATE_TEST_SUITE_P(
            return add(in({}), in({2, 3}));
          },
          "f32[2, 3]"},
+        {"ANumberOfAnyType",
+         [] {
+           return add(mul(int64_t{3}, in({2, 3})), size_t{2}) * uint8_t{2};
+         },
+         "f32[2, 3]"},
         {"TwoOfRankZero", [] { return min(in({}), in({})); }, "f32[]"},
         {"RunTimeWithItself",
          [] {

@@ -19,9 +19,13 @@ struct Symbol {
   std::string name;
   unsigned char bind;
   uint16_t section;
+  unsigned char type = STT_FUNC;
+  unsigned char visibility = STV_DEFAULT;
 };
 
-const Symbol kDefined{"kernel", STB_GLOBAL, 1}, kWeak{"helper", STB_WEAK, 1};
+// Functions of an archive are protected.
+const Symbol kDefined{"kernel", STB_GLOBAL, 1, STT_FUNC, STV_PROTECTED};
+const Symbol kWeak{"helper", STB_WEAK, 1};
 const Symbol kLocal{"inside", STB_LOCAL, 1}, kWanted{"malloc", STB_GLOBAL, SHN_UNDEF};
 
 template <typename T>
@@ -35,7 +39,8 @@ std::string object_of(const std::vector<Symbol>& symbols) {
   for (const Symbol& symbol : symbols) {
     Elf64_Sym entry = {};
     entry.st_name = static_cast<Elf64_Word>(names.size());
-    entry.st_info = ELF64_ST_INFO(symbol.bind, STT_FUNC);
+    entry.st_info = ELF64_ST_INFO(symbol.bind, symbol.type);
+    entry.st_other = symbol.visibility;
     entry.st_shndx = symbol.section;
     append(entry, &table);
     names += symbol.name + '\0';
@@ -83,6 +88,20 @@ TEST(StaticArchive, TheIndexLeadsToTheObjectOfEachSymbol) {
   EXPECT_EQ(index.substr(12, 14), std::string("kernel\0helper\0", 14));
   EXPECT_EQ(member_at(archive, big_endian(index, 4)), std::pair(std::string("a.o/"), first));
   EXPECT_EQ(member_at(archive, big_endian(index, 8)), std::pair(std::string("b.o/"), second));
+}
+
+// What else there is stays as it is.
+TEST(StaticArchive, FunctionsAreCalledFromWhereTheyAreLinked) {
+  Symbol open = kDefined, other = kDefined, data{"table", STB_GLOBAL, 1, STT_OBJECT};
+  other.name = "other";
+  open.visibility = STV_DEFAULT;
+  const auto archived = [](const std::vector<Symbol>& symbols, const std::string& replaceable) {
+    const std::string archive = static_archive({{"a.o", object_of(symbols)}}, replaceable);
+    return member_at(archive, big_endian(member_at(archive, 8).second, 4)).second;
+  };
+  EXPECT_EQ(archived({open, kLocal, kWeak, kWanted, data}, ""),
+            object_of({kDefined, kLocal, kWeak, kWanted, data}));
+  EXPECT_EQ(archived({open, other}, "kernel"), object_of({open, other}));
 }
 
 TEST(StaticArchive, LongNamesHaveATableOfTheirOwn) {

@@ -392,6 +392,16 @@ TEST_F(KernelsOfOneName, ThatDifferInAConstantOnlyDoNotLinkEither) {
   EXPECT_THAT(link({"one", "other"}), HasSubstr("multiple definition of `same'"));
 }
 
+// The same code, and arguments of which the entry asks something else.
+TEST_F(KernelsOfOneName, ThatAskForOtherExtentsOrNamesDoNotLinkEither) {
+  const Axis i("i", 4);
+  make("one", compute("y", {i}, input("x", f32, {8})(i)));
+  make("other", compute("y", {i}, input("x", f32, {16})(i)));
+  make("third", compute("y", {i}, input("z", f32, {8})(i)));
+  EXPECT_THAT(link({"one", "other"}), HasSubstr("multiple definition of `same'"));
+  EXPECT_THAT(link({"one", "third"}), HasSubstr("multiple definition of `same'"));
+}
+
 // As a writer leaves them that is killed after the first of two files.
 TEST_F(KernelsOfOneName, AHeaderDoesNotLinkWithTheArchiveOfAnother) {
   const Tensor x = input("x", f32, {8});
@@ -401,6 +411,43 @@ TEST_F(KernelsOfOneName, AHeaderDoesNotLinkWithTheArchiveOfAnother) {
   fs::copy_file(folder("other") + "/same.a", folder("one") + "/same.a",
                 fs::copy_options::overwrite_existing);
   EXPECT_THAT(link({"one"}, "report-all"), HasSubstr("undefined reference to `same_is_"));
+}
+
+// A loader would otherwise give the library the function of the program. What each makes of -3.
+TEST_F(KernelsOfOneName, InALibraryAndInItsProgramAreEachCalledFromThere) {
+  const Tensor x = input("x", f32, {8});
+  make("one", relu(x, "y"));
+  make("other", abs(x, "y"));
+  const std::string one = folder("one"), other = folder("other");
+  for (const auto& [where, at] : {std::pair("one", one), {"other", other}}) {
+    std::ofstream(at + "/call.c") << R"(
+      #include <stdint.h>
+      struct dimension { int32_t min, extent, stride; uint32_t flags; };
+      struct halide_buffer_t {
+        uint64_t device; const void* interface; void* host; uint64_t flags;
+        uint8_t code, bits; uint16_t lanes; int32_t rank; struct dimension* dim; void* padding;
+      };
+      #include "same.h"
+      int call_)" << where << R"((void) {
+        float x[8] = {-3}, y[8];
+        struct dimension dim = {0, 8, 1, 0};
+        struct halide_buffer_t a = {0, 0, x, 0, 2, 32, 1, 1, &dim, 0}, b = a;
+        b.host = y;
+        return same(&a, &b) == 0 ? (int)y[0] : 100;
+      })";
+    ASSERT_EQ(run("cc -fPIC -c " + at + "/call.c -o " + at + "/call.o"), "");
+  }
+  std::ofstream(one + "/main.c") << R"(
+      int emulsion_check_arguments(void) { return 0; }
+      int call_one(void), call_other(void);
+      int main(void) { return 10 * call_one() + call_other() == 3 ? 0 : 1; })";
+  const std::string open = "cc -Wl,-z,lazy -Wl,--unresolved-symbols=ignore-all -o ";
+  ASSERT_EQ(run(open + other + "/libother.so -shared " + other + "/call.o " + other + "/same.a"),
+            "");
+  ASSERT_EQ(run(open + one + "/program " + one + "/main.c " + one + "/call.o " + one + "/same.a " +
+                other + "/libother.so"),
+            "");
+  EXPECT_EQ(run(one + "/program"), "");
 }
 
 TEST_F(KernelsOfOneName, ThatAreEqualAreOne) {
