@@ -260,7 +260,8 @@ TEST(VerifyNestLoops, RefusesAnotherOrderOfASum) {
 TEST(VerifyNestLoops, RefusesAPointOfAnotherSplit) {
   const LoopNest nest =
       with_index(linear_nest(), "y", Part::pure, 0, v("y", "mo") + v("y", "mi") * 3);
-  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "m of y is 3, its loops make it 1");
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(nest),
+                        "m of y is 2, its loops make it 4, at y.mi = 0, y.mo = 2");
 }
 
 TEST(VerifyNestLoops, RefusesAPointThatDoesNotStartWithItsRegion) {
