@@ -139,7 +139,7 @@ class Steps {
       words_.push_back(to_string(member.combiner));
       return;
     }
-    words_.push_back(is_windowed(body) ? "conv" : "matmul");
+    words_.emplace_back(is_windowed(body) ? "conv" : "matmul");
   }
 
   // Whether an index is more than an axis: rows of a window, channels of a group.
@@ -188,12 +188,12 @@ class Steps {
       const Expr* argument = form.argument(e);
       if (argument == nullptr) continue;
       add_value(*argument, depth + 1);
-      words_.push_back(form.word);
+      words_.emplace_back(form.word);
       return;
     }
     if (e->op == ExprOp::add) return add_sum(e, depth);
     for (const Expr& arg : e->args) add_value(arg, depth + 1);
-    words_.push_back(word_of(e->op));
+    words_.emplace_back(word_of(e->op));
   }
 
   // What comes first of the two is the value that goes on, the other one may be a bias.
@@ -204,7 +204,7 @@ class Steps {
     const Expr &first = e->args[turned ? 1 : 0], &other = e->args[turned ? 0 : 1];
     add_value(first, depth + 1);
     add_value(other, depth + 1);
-    words_.push_back(is_broadcast(other) && !is_broadcast(first) ? "bias" : "add");
+    words_.emplace_back(is_broadcast(other) && !is_broadcast(first) ? "bias" : "add");
   }
 
   std::set<const Op*> members_;

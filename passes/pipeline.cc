@@ -137,7 +137,9 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
   }
   FusionReport report =
       together(std::move(joins), without_what_loops_do(std::move(fusions), grouped, siblings));
-  if (weighs_by_model) report = together(std::move(report), copies);
+  if (weighs_by_model) {
+    report = together(std::move(report), without_what_loops_do(copies, grouped, siblings));
+  }
   report = together(std::move(report), siblings);
   if (options.fuse) expect_fused(apart, grouped, report, rules.fail_on_unfused);
   LoopNest nest = lower_in_steps(grouped, schedule, &dump);

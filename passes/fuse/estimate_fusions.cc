@@ -117,6 +117,8 @@ class Passes {
     Pass& producer = passes_[p];
     Pass& consumer = passes_[c];
     const bool siblings = is_of_siblings(*decision);
+    // In loops that are not shared, what is between the two still stands between them.
+    if (!siblings && !decision->fused && consumer.operands.count(op_at(p)) == 0) return;
     if (producer.known && consumer.known) {
       const double apart = producer.bytes() + consumer.bytes();
       const double bytes =

@@ -165,6 +165,7 @@ std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Mach
   products = estimate_fusions(graph, std::move(products), machine, sizes);
   report = estimate_fusions(graph, std::move(report), machine, sizes);
   report = without_what_loops_do(std::move(report), grouped, loops);
+  copies = without_what_loops_do(std::move(copies), grouped, loops);
   Groups groups;
   for (const FusionDecision& edge : report.decisions) {
     if (edge.fused && !is_of_siblings(edge)) groups.join(edge);

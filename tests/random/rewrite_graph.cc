@@ -42,7 +42,7 @@ class RecipeMaker {
     pool_.clear();
     outputs_.clear();
     weights_.clear();
-    const int wanted = random_.between(8, 30);
+    const int wanted = random_.between(16, 36);
     for (int steps = 0; steps < 4 || calls_of(recipe_) < wanted; ++steps) keep(step());
     outputs_.push_back(pool_.back());
     for (int more = random_.below(5); more > 0; --more) outputs_.push_back(random_.of(pool_));
@@ -119,7 +119,7 @@ class RecipeMaker {
   int constant(const Shape& of) { return leaf(of, "constant"); }
   int any() {
     if (!pool_.empty() && random_.chance(0.85)) return random_.of(pool_);
-    static const std::vector<int> kRanks = {0, 0, 1, 2, 2, 2, 2, 3, 4, 5};
+    static const std::vector<int> kRanks = {0, 0, 1, 2, 2, 2, 3, 3, 4, 5, 5};
     Shape of(static_cast<size_t>(random_.of(kRanks)));
     for (Extent& one : of) one = extent();
     return leaf(of);
@@ -150,7 +150,7 @@ class RecipeMaker {
   // --- What rules look for, in the ways in which people write it ---
 
   int step() {
-    switch (random_.below(18)) {
+    switch (random_.below(20)) {
       case 0:
         return small(linear_relu());
       case 1:
@@ -173,10 +173,12 @@ class RecipeMaker {
       case 11:
       case 13:
       case 14:
+      case 17:
         return small(two_squares());
       case 12:
         return small(two_products());
       case 15:
+      case 16:
         return small(convolution());
       default:
         return filler();
@@ -240,7 +242,7 @@ class RecipeMaker {
                                   {"dilation", ones},
                                   {"pad", {0, random_.below(2), 0, 0}},
                                   {"groups", groups}}));
-    return random_.chance(0.7) ? normalized(value) : relu(sum_of(value, bias_of(filters)));
+    return random_.chance(0.8) ? normalized(value) : relu(sum_of(value, bias_of(filters)));
   }
 
   int difference_of_squares() {
@@ -272,6 +274,7 @@ class RecipeMaker {
     const int x = of_rank_2();
     const int y = of_shape(shape(x));
     const int left = inner(summed(x, {1}));
+    if (random_.chance(0.2)) keep(small(left));
     return add(left, inner(summed(y, {1})));
   }
 
@@ -279,6 +282,7 @@ class RecipeMaker {
     const int x = of_rank_2();
     const Shape of = {shape(x)[1], extent()};
     const int left = product(x, weight_of(of));
+    if (random_.chance(0.3)) keep(small(left));
     return add(left, product(coin() ? x : of_shape(shape(x)), weight_of(of)));
   }
 

@@ -21,6 +21,7 @@ WITHOUT_OWN_TEST = {
     "passes/derive/sibling_loops": "derive_siblings_test: what shares a loop, and what not",
     "passes/nest/loop_steps": "partition_loops_test and split_choices_test cut loops with it",
     "passes/nest/verify_nest_context": "verify_nest_test, and the tests of the other parts of the verifier",
+    "passes/nest/verify_nest_values": "the tests of the three verifiers that walk by it: verify_nest_outputs, _storage and _written",
     "passes/rewrite/literal_of": "match_pattern_test of scalars, fold_constants_test of elements",
     "passes/rewrite/make_replacement": "apply_rules_test, match_pattern_test: every match is replaced and run",
     "passes/rewrite/may_match": "match_pattern_test: what it rules out is not matched",
