@@ -94,16 +94,17 @@ TEST(DeriveRows, NothingElseIsWhereAResultWillBe) {
   const Axis i("i", 64), k("k", 20000);
   Tensor x = input("x", f32, {64, 20000});
   const auto text_of = [&](const std::function<Expr(const Tensor&, const Tensor&)>& last,
-                           DType dtype, bool more = false) {
+                           DType dtype, bool inside = false) {
     Tensor p = compute("p", {i, k}, exp(x(i, k)));
     Tensor total = compute("total", {i}, sum(k, p(i, k)));
     Tensor y = compute("y", {i, k}, cast(dtype, last(p, total)));
-    return derived(more ? Graph(add(y, 1.0f, "z")) : Graph(y), target);
+    return derived(inside ? Graph(transpose(y, {1, 0})) : Graph(y), target);
   };
   const auto quotient = [&](const Tensor& p, const Tensor& s) { return p(i, k) / s(i); };
   const std::string in_output = "p.store_in_output(";
   EXPECT_NE(text_of(quotient, f32).find(in_output), std::string::npos);
-  // Another type, other indices, and elements that are read twice.
+  // No output, another type, other indices, and elements that are read twice.
+  EXPECT_EQ(text_of(quotient, f32, true).find(in_output), std::string::npos);
   EXPECT_EQ(text_of(quotient, f64).find(in_output), std::string::npos);
   for (const Expr& other : {19999 - k, min(k + 1, 19999), Expr(0)}) {
     EXPECT_EQ(
