@@ -18,8 +18,8 @@ EMULSION_COPTS = [
 
 # For what runs with kernels, not only where they are made: its runtime, and the interpreter behind its generated
 # test. Whoever builds without `-c opt` would wait ten times as long. A rule's own flags stand behind --copt and
-# the mode's, --per_file_copt behind them. (What runs while building is in Bazel's own configuration for that,
-# which is optimised.)
+# the mode's, --per_file_copt behind them. (The generator is compiled in the mode of the build: by .bazelrc with
+# -O1 here, unoptimised where another workspace asks for nothing: bazel/README.md says what `-c opt` gains.)
 EMULSION_FAST_COPTS = EMULSION_COPTS + ["-O2"]
 
 # Only for targets that contain OpenMP directives or call omp_* functions.
