@@ -80,6 +80,15 @@ class Groups {
   std::map<std::string, Group> groups_;  // by the last operation
 };
 
+// What two decisions save, the second one taken after the first; nothing when one is not known.
+std::optional<FusionGain> joined_gain(const std::optional<FusionGain>& first,
+                                      const std::optional<FusionGain>& second) {
+  if (!first || !second) return std::nullopt;
+  const double saved = first->seconds_saved() + second->seconds_saved();
+  return FusionGain{first->bytes_saved + second->bytes_saved, second->seconds_after + saved,
+                    second->seconds_after};
+}
+
 // One for each first of siblings, with all that join it.
 std::vector<FusionOpportunity> siblings_of(const FusionReport& report) {
   std::vector<FusionOpportunity> found;
@@ -93,13 +102,7 @@ std::vector<FusionOpportunity> siblings_of(const FusionReport& report) {
     }
     FusionOpportunity& one = found[at->second];
     one.operations.push_back(d.consumer);
-    if (!one.gain || !d.gain) {
-      one.gain = std::nullopt;
-      continue;
-    }
-    const double saved = one.gain->seconds_saved() + d.gain->seconds_saved();
-    one.gain = FusionGain{one.gain->bytes_saved + d.gain->bytes_saved,
-                          d.gain->seconds_after + saved, d.gain->seconds_after};
+    one.gain = joined_gain(one.gain, d.gain);
   }
   return found;
 }
@@ -122,13 +125,7 @@ std::vector<FusionOpportunity> loops_of(const FusionReport& report) {
     }
     FusionOpportunity& one = found[at->second];
     one.operations.insert(one.operations.begin(), d.producer);  // each is before what reads it
-    if (!one.gain || !d.gain) {
-      one.gain = std::nullopt;
-      continue;
-    }
-    const double saved = one.gain->seconds_saved() + d.gain->seconds_saved();
-    one.gain = FusionGain{one.gain->bytes_saved + d.gain->bytes_saved,
-                          d.gain->seconds_after + saved, d.gain->seconds_after};
+    one.gain = joined_gain(one.gain, d.gain);
   }
   return found;
 }
