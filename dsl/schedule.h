@@ -241,6 +241,11 @@ class StageSchedule {
   // The loops from the outermost to `axis` are the sibling's. Both have the same ones there (names,
   // extents, kinds: serial or parallel), of axes that are not reduced; are computed at one place;
   // neither needs the other; both are reductions (start values together, updates together) or none.
+  // Or this operation reads the other one, which is no reduction: then each step of its loops,
+  // which may be those of a reduction and have other names outside `axis`, computes first what the
+  // other has there. It reads of the other what that step has computed, or an earlier one. What
+  // else reads the other comes behind these loops; its storage is where it would be anyway. Serial
+  // loops.
   StageSchedule& compute_with(const Tensor& sibling, const Axis& axis);
   StageSchedule& compute_with(const std::string& sibling, const Axis& axis);
 

@@ -104,7 +104,7 @@ class PlaceFinder : public NestVisitor {
   void visit_loop(const Loop& loop) override {
     const auto alloc = allocs_.find(loop.stage);
     const std::optional<size_t> axis = untransformed_axis(nest_, loop);
-    if (alloc != allocs_.end() && axis && !parts.count(&loop)) {
+    if (alloc != allocs_.end() && axis && !parts.count(&loop) && !joined_to(loop)) {
       loops_over_axes[alloc->second][*axis] = &loop;
     }
     around_.push_back(&loop);

@@ -4,6 +4,7 @@
 
 #include "dsl/error.h"
 #include "dsl/nearest_name.h"
+#include "passes/lower/join_loops.h"
 #include "passes/lower/stage_plan.h"
 
 namespace emulsion {
@@ -426,6 +427,7 @@ NestPlan apply_directives(WrittenNest nest) {
   find_places(&plan);
   check_places(plan);
   check_loops(plan);
+  check_joins(plan);
   return plan;
 }
 

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <utility>
 
 #include "dsl/error.h"
 #include "dsl/nearest_name.h"
 #include "passes/lower/refusal.h"
 #include "passes/lower/stage_plan.h"
+#include "passes/nest/read_indices.h"
 
 namespace emulsion {
 namespace {
@@ -215,7 +217,8 @@ std::optional<StageId> find_output(const NestPlan& nest, StageId id) {
   refuse(nest.name_of(id), *d, expected_name("an output", outputs, d->target));
 }
 
-// The loops that compute_with names are the same ones of both stages.
+// The loops that compute_with names are the same ones of both stages; of a stage and what it reads,
+// of which the loops around may have other names, only the named one.
 std::optional<LoopLevel> find_shared_loop(const NestPlan& nest, StageId id) {
   const ScheduledStage& plan = nest.stages[id];
   const Directive* d = plan.find_directive(DirectiveKind::compute_with);
@@ -234,7 +237,11 @@ std::optional<LoopLevel> find_shared_loop(const NestPlan& nest, StageId id) {
     return names;
   };
   const std::vector<std::string> mine = names_to(plan), theirs = names_to(nest.stages[*leader]);
-  if (mine != theirs || mine.empty() || mine.back() != d->axes[0]) {
+  const bool is_read = reads(plan.stage.body, nest.name_of(*leader));
+  const bool same = is_read && mine.size() == theirs.size() && !mine.empty()
+                        ? mine.back() == theirs.back()
+                        : mine == theirs;
+  if (!same || mine.empty() || mine.back() != d->axes[0]) {
     refuse(plan.stage.name, *d,
            fmt::format("expected the same loops from the outermost to {}, got {} of {} and {} of "
                        "{}; legal: split, name and reorder the loops of one as those of the other",
@@ -289,6 +296,9 @@ void find_places(NestPlan* nest) {
     plan.hoist_at = find_place(*nest, id, DirectiveKind::hoist_storage);
     plan.compute_with = find_shared_loop(*nest, id);
     plan.in_output = find_output(*nest, id);
+    if (plan.compute_with && reads(plan.stage.body, nest->name_of(plan.compute_with->stage))) {
+      std::swap(plan.joins, plan.compute_with);
+    }
     if (plan.compute_with) nest->stages[plan.compute_with->stage].sharing.push_back(id);
   }
 }

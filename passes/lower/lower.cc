@@ -2,6 +2,7 @@
 
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
+#include "passes/lower/join_loops.h"
 #include "passes/lower/refusal.h"
 #include "passes/lower/stage_plan.h"
 #include "passes/lower/stage_region.h"
@@ -24,7 +25,7 @@ LoopNest make_nest_or_refuse(const Graph& graph, const Schedule& schedule) {
   LoopNest nest;
   nest.name = plan.name;
   nest.sizes = plan.sizes;
-  nest.root = build_tree(plan, regions, storage);
+  nest.root = join_loops(build_tree(plan, regions, storage), plan, regions);
   nest.tile_grids = tile_grids(plan, regions);
   for (const ScheduledStage& stage : plan.stages) {
     if (stage.is_output) continue;

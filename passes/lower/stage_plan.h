@@ -82,6 +82,9 @@ struct ScheduledStage : WrittenStage {
   std::vector<Directive> prefetches;
   // The innermost loop that is shared: the loops of both stages are the same up to there.
   std::optional<LoopLevel> compute_with;
+  // compute_with of what it reads: the innermost loop of that stage that its own loops take a step
+  // of first (join_loops.h).
+  std::optional<LoopLevel> joins;
   std::optional<LoopLevel> compute_at;  // nothing: the root
   std::optional<LoopLevel> store_at;    // nothing: where it is computed, or store_root
   bool store_root = false;

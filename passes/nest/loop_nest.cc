@@ -232,6 +232,12 @@ std::optional<size_t> untransformed_axis(const LoopNest& nest, const Loop& loop)
   return changed ? std::nullopt : axis_index(stage.axes, loop.axis);
 }
 
+std::optional<std::string> joined_to(const Loop& loop) {
+  const bool is_one_step = loop.extent->op == ExprOp::constant && loop.extent->int_value == 1;
+  if (!is_one_step || loop.min->op != ExprOp::axis) return std::nullopt;
+  return loop.min->name;
+}
+
 bool shifts_inwards(const Stage& stage) {
   const auto shifts = [](const auto& one) {
     return std::any_of(one.transforms.begin(), one.transforms.end(),

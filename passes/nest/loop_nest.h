@@ -311,6 +311,10 @@ struct LoopNest {
 const Axis& axis_at(const Stage& stage, size_t d);
 // The axis of its stage that a loop is over as it is: neither split nor fused, in any case.
 std::optional<size_t> untransformed_axis(const LoopNest& nest, const Loop& loop);
+// The variable of a loop around it, of another stage, whose steps it takes, one at each: its only
+// step is the one of that loop (compute_with of what a stage reads). Nothing where it has its own
+// steps.
+std::optional<std::string> joined_to(const Loop& loop);
 // Whether a split of it, in the general case or in a specialization, starts its last tile earlier
 // so as not to reach past the end.
 bool shifts_inwards(const Stage& stage);

@@ -157,8 +157,37 @@ class LoopsVerifier : public ContextVisitor {
     return extent_value(stage.axes[*d].extent()) - alloc->second->mins[*d];
   }
 
+  // The loop around it whose steps are its own, one at each: its only step is the one of that loop.
+  // Null where it has steps of its own.
+  const Loop* joined_loop(const std::vector<const Loop*>& parts) const {
+    const Loop& loop = *parts.front();
+    const std::optional<std::string> variable = joined_to(loop);
+    if (parts.size() > 1 || !variable) return nullptr;
+    for (const Loop* outer : loops_) {
+      if (outer->variable() == *variable && outer->stage != loop.stage) return outer;
+    }
+    return nullptr;
+  }
+
+  // A loop that takes the steps of another one takes all of its own.
+  void verify_joined(const Loop& loop, const Loop& outer) const {
+    LoopSamples here = samples();
+    const auto steps_of = [&](const Loop& one) {
+      const Stage& stage = stage_here(one.stage);
+      return here.table.values(loop_extents(stage, region_of(stage)).at(one.axis), here.runs);
+    };
+    const IndexColumn steps = steps_of(loop), taken = steps_of(outer);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      EMULSION_CHECK(!here.runs[i] || steps[i] == taken[i],
+                     "nest {}: loop {} of {} steps takes those of {}, {}{}", nest_.name,
+                     loop.variable(), steps[i], outer.variable(), taken[i],
+                     place_of(here.table, i));
+    }
+  }
+
   void verify_parts(const std::vector<const Loop*>& parts) const {
     const Loop& loop = *parts.front();
+    if (const Loop* outer = joined_loop(parts)) return verify_joined(loop, *outer);
     const Stage& stage = stage_here(loop.stage);
     LoopSamples here = samples();
     const IndexColumn whole =

@@ -53,6 +53,7 @@ const LegalCase kCases[] = {
     {"FuseOfALoopOfMaskedLoadsNamedAsItsAxis", "linear", {"biased.split(n, n, ni, 4, predicate_loads)", "biased.fuse(n, ni, n)", "biased.split(n, n, b, 5)"}},
     {"FuseOfALoopOfMaskedLoads", "linear", {"biased.split(n, no, ni, 4, predicate_loads)", "biased.fuse(no, ni, t)"}},
     {"PrefetchOfASingleValue", "scaled", {"y.prefetch(x, i, 1)"}},
+    {"ComputeWithWhatItReads", "linear", {"y.compute_with(biased, m)"}},
     {"PrefetchTwiceInSharedLoops", "diamond", {"q.prefetch(a, i, 1)", "p.compute_with(q, j)", "q.prefetch(a, j, 1)"}},
     {"FoldLessThanAStepOfTheEnclosingLoopTouches", "linear", {"y.split(m, mo, mi, 2)", "biased.compute_at(y, mo)", "mm.compute_at(biased, m)", "mm.store_root()", "mm.fold_storage(m, 1)"}},
     {"FoldOverALoopWithATail", "stencil", {"y.split(i, o, p, 2)", "b.compute_at(y, p)", "a.compute_at(y, p)", "a.store_root()", "a.fold_storage(i, 5)"}},

@@ -88,6 +88,7 @@ class UopStepper : public NestVisitor {
     for_each_node(*alloc.body, [&](const Node& node) {
       const Loop* loop = node.as<Loop>();
       if (!loop || loop->stage != alloc.stage || loop->part == Part::init) return;
+      if (joined_to(*loop)) return;  // takes all its steps, one in each of another loop
       const std::optional<size_t> axis = untransformed_axis(nest_, *loop);
       if (axis) ends[*axis] = max(ends[*axis], loop->min + loop->extent);
     });

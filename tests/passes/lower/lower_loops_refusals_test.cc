@@ -217,8 +217,8 @@ TEST_F(LowerRefusesSharing, Twice) {
 }
 
 TEST_F(LowerRefusesSharing, WithAnOperationThatIsNeeded) {
-  s_[r_].compute_with(p_, m);
-  refused(s_, "r.compute_with(p, m)", "neither needs the other, got r and p; legal: compute_at");
+  s_[p_].compute_with(r_, m);
+  refused(s_, "p.compute_with(r, m)", "neither needs the other, got p and r; legal: compute_at");
   Schedule through(z_);
   through[q_].compute_with(p_, m);
   through[r_].compute_with(q_, m);

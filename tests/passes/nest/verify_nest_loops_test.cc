@@ -332,5 +332,19 @@ TEST(VerifyNestLoops, RefusesAnOutputThatEndsEarly) {
   EXPECT_INTERNAL_ERROR(verify_nest_loops(nest), "steps, expected");
 }
 
+// A loop that takes its steps one at a time in those of another one takes all of them.
+TEST(VerifyNestLoops, AJoinedLoopTakesAllItsSteps) {
+  const Axis i("i", 9);
+  const Tensor x = input("x", f32, {9});
+  const Tensor a = compute("a", {i}, x(i) * 2.0f), y = compute("y", {i}, a(i) + 1.0f);
+  Schedule schedule(y);
+  schedule[y].compute_with(a, i);
+  LoopNest nest = lower(schedule.graph(), schedule);
+  EXPECT_NO_THROW(verify_nest_loops(nest));
+  nest.root = edit<Alloc>(nest.root, [](Alloc* alloc) { alloc->extents[0] = int_constant(10); });
+  EXPECT_TRUE(throws_with<InternalError>([&] { verify_nest_loops(nest); },
+                                         "loop a.i of 10 steps takes those of y.i, 9"));
+}
+
 }  // namespace
 }  // namespace emulsion
