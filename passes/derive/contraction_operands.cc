@@ -82,14 +82,16 @@ std::optional<size_t> column_of_operand(const Op& op, const Expr& read, const st
 std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const std::string& column,
                                           const RegisterTile& tile, std::optional<int64_t> rows,
                                           std::optional<int64_t> columns, bool lies_across) {
-  constexpr int64_t kLeastReuse = 4, kPagesAtHand = 64, kPage = 4096;
+  constexpr int64_t kLeastReuse = 4, kPagesAtHand = 64, kPage = 4096;  // reuse: by tiles of rows
   constexpr int64_t kManyColumns = 1024;  // of a run-time size: rows of a page
   std::optional<size_t> column_at = column_of_operand(op, read, column);
-  if (!column_at || (rows && *rows < kLeastReuse * tile.rows)) return std::nullopt;
+  if (!column_at) return std::nullopt;
   const Op& operand = *read->tensor;
   // A copy is gathered only once.
-  if (*column_at + 1 != operand.shape.size() || lies_across) return column_at;
-  if (!rows) return std::nullopt;
+  if (*column_at + 1 != operand.shape.size() || lies_across) {
+    return rows.value_or(kRowsForTurned) >= kRowsForTurned ? column_at : std::nullopt;
+  }
+  if (!rows || *rows < kLeastReuse * tile.rows) return std::nullopt;
   double bytes = static_cast<double>(columns.value_or(kManyColumns)) * size_in_bytes(operand.dtype);
   for (const Axis& axis : op.reduction_axes) {
     if (!axis.extent().is_constant()) return std::nullopt;

@@ -29,6 +29,10 @@ bool transposes_a_weight(const Op& op);
 Expr read_of_the_weight(const Expr& read);
 bool is_inline(const Schedule& schedule, const std::string& name);
 
+// From how many rows on it takes less time to turn an operand that does not lie along the columns
+// than to sum up along the reduction, in lanes that are then added up for each element.
+constexpr int64_t kRowsForTurned = 16;
+
 // Which axis of the operand is the columns', when each of its indices is an axis of the operation
 // and it is not read in any other way.
 std::optional<size_t> column_of_operand(const Op& op, const Expr& read, const std::string& column);

@@ -52,14 +52,16 @@ class RowBlocks {
     if (!all_lanes_) stage->partition(last_);
   }
 
-  // for r: for c  ->  parallel block: for r: for c
-  void share(const Op& op, StageSchedule* stage) const {
+  // for r: for c  ->  parallel block: for r: for c, for blocks of that many vectors
+  void share(const Op& op, int64_t vectors, StageSchedule* stage) const {
     const Axis block(fresh_axis(op, "block"));
-    stage->split(last_, block, last_, kVectorsOfTask, Tail::guard);
+    const bool exact = all_lanes_ && all_lanes_->exact_quotient(vectors).has_value();
+    stage->split(last_, block, last_, vectors, exact ? Tail::automatic : Tail::guard);
     std::vector<Axis> order = {last_};
     order.insert(order.end(), reductions_.begin(), reductions_.end());
     order.push_back(block);
-    stage->reorder(order).parallel(block).partition(block);
+    stage->reorder(order).parallel(block);
+    if (!exact) stage->partition(block);
     if (!all_rows_) stage->partition(rows_);
   }
 
@@ -68,27 +70,9 @@ class RowBlocks {
  private:
   Axis rows_, last_, lane_, row_;
   int64_t lanes_, count_;
-  std::vector<Axis> reductions_;  // innermost first
-  bool all_rows_, all_lanes_;
+  std::vector<Axis> reductions_;                // innermost first
+  std::optional<Extent> all_rows_, all_lanes_;  // how many steps, where they divide the extent
 };
-
-// for block: alloc acc: for r: for c: acc[c] += x[r, c]; y[block] = acc
-// Threads share the blocks, which are as wide as they can be: of each row a thread walks through
-// one long part.
-void share_columns(const Op& op, int64_t width, int64_t lanes, Schedule* schedule) {
-  const std::string acc = fresh_stage(*schedule, op.name + "_acc");
-  const Axis block(fresh_axis(op, "block")), within(fresh_axis(op, "within"), width);
-  StageSchedule& y = (*schedule)[op.name];
-  const bool exact = op.axes.back().extent().exact_quotient(width).has_value();
-  y.cache_write(acc).split(op.axes.back(), block, within, width,
-                           exact ? Tail::automatic : Tail::shift_inwards);
-  vectorize_last(y, within, lanes);
-  y.parallel(block);
-  const RowBlocks blocks(op, width, lanes);
-  StageSchedule& combined = (*schedule)[acc].compute_at(op.name, block);
-  blocks.combine(&combined);
-  blocks.partition(&combined);
-}
 
 // Of a run-time number of columns: where there are enough for several threads, these share them.
 void share_run_time_columns(const Op& op, int64_t lanes, StageSchedule* stage) {
@@ -101,7 +85,8 @@ void share_run_time_columns(const Op& op, int64_t lanes, StageSchedule* stage) {
   if (const std::optional<Expr> enough = reaches(work, kReducedForThreads)) {
     const int64_t least = kLeastTasks * RowBlocks::kVectorsOfTask * lanes;
     const Expr wide = columns >= int_constant(least);
-    blocks.share(op, &stage->specialize(enough->defined() ? *enough && wide : wide));
+    blocks.share(op, RowBlocks::kVectorsOfTask,
+                 &stage->specialize(enough->defined() ? *enough && wide : wide));
   }
   blocks.partition(&stage->specialize(columns >= int_constant(lanes)));
 }
@@ -119,7 +104,10 @@ bool combines_many_rows(const Op& op, const Target& target) {
 }
 
 void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule) {
-  constexpr int64_t kLeastVectors = 8;  // of the columns of a thread
+  // Of the columns of a thread: of a row a long part is walked through faster than several short
+  // ones, but where there is much to sum up.
+  constexpr int64_t kLeastVectors = 64, kLeastOfMany = 8;
+  constexpr int64_t kMuch = 4 * kReducedForThreads;
   const int64_t lanes = value_lanes(op, target);
   StageSchedule& stage = (*schedule)[op.name];
   const std::vector<Axis> outer(op.axes.begin(), op.axes.end() - 1);
@@ -127,10 +115,15 @@ void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule
   if (wakes_threads_to_sum(op, target) && count_shared(outer, target) == 0) {
     if (!columns.is_constant()) return share_run_time_columns(op, lanes, &stage);
     const int64_t all = columns.constant_term();
-    const int64_t tasks = std::min<int64_t>(target.cores, all / (kLeastVectors * lanes));
+    std::vector<Extent> work = op.shape;
+    for (const Axis& axis : op.reduction_axes) work.push_back(axis.extent());
+    const bool is_much = element_count(work).value_or(kMuch) >= kMuch;
+    const int64_t least = is_much ? kLeastOfMany : kLeastVectors;
+    const int64_t tasks = std::min<int64_t>(target.cores, all / (least * lanes));
     if (tasks > 1) {
-      const int64_t vectors = ((all + tasks - 1) / tasks + lanes - 1) / lanes;
-      return share_columns(op, vectors * lanes, lanes, schedule);
+      const RowBlocks blocks(op, columns, lanes);
+      blocks.combine(&stage);
+      return blocks.share(op, ((all + tasks - 1) / tasks + lanes - 1) / lanes, &stage);
     }
   }
   const RowBlocks blocks(op, columns, lanes);

@@ -70,7 +70,10 @@ bool compares(const Op& op) {
 RegisterTile tile_in_block(const Op& op, int64_t rows, bool masked, const Target& target) {
   constexpr int64_t kLeastRows = 4;
   std::optional<int64_t> panel;
-  if (!op.shape.back().is_constant() && rows >= kLeastRows) panel = columns_at_a_time(op.dtype);
+  constexpr int64_t kLines = 2;  // of a panel of run-time columns, of which the last is masked
+  if (!op.shape.back().is_constant() && rows >= kLeastRows) {
+    panel = kLines * columns_at_a_time(op.dtype);
+  }
   return register_tile_of(op, rows, masked, panel, target);
 }
 

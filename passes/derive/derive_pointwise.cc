@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
 #include "passes/derive/derive_stage.h"
+#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -44,9 +46,11 @@ void block_rows(const Op& op, size_t across, size_t last, int64_t lanes, StageSc
   auto exact_or = [](const Axis& axis, int64_t block, Tail tail) {
     return axis.extent().exact_quotient(block) ? Tail::automatic : tail;
   };
+  const Tail of_lanes = along.extent().is_constant() ? Tail::shift_inwards : Tail::predicate;
   cache_block(*stage, {{rows, kBlockedRows, exact_or(rows, kBlockedRows, Tail::guard), rows, row},
-                       {along, lanes, exact_or(along, lanes, Tail::shift_inwards), along, lane}});
+                       {along, lanes, exact_or(along, lanes, of_lanes), along, lane}});
   stage->vectorize(lane);
+  if (of_lanes == Tail::predicate && !along.extent().exact_quotient(lanes)) stage->partition(along);
   std::vector<Axis> between(op.axes.begin() + static_cast<std::ptrdiff_t>(across) + 1,
                             op.axes.begin() + static_cast<std::ptrdiff_t>(last) + 1);
   std::reverse(between.begin(), between.end());
@@ -128,18 +132,39 @@ size_t vector_axis(const Op& op, const Target& target) {
   return pixels ? pixels->rows : op.axes.size() - 1;
 }
 
+namespace {
+
+// How many lines, one for each step of an index, the first cache holds at a time: all that it has,
+// or, where the steps are a multiple of the lines, no more than its ways in each set that they
+// meet.
+int64_t lines_in_cache(const Expr& read, size_t index, const Target& target) {
+  constexpr int64_t kLine = 64, kWay = 4096;
+  int64_t step = size_in_bytes(read->tensor->dtype);
+  for (size_t i = index + 1; i < read->args.size(); ++i) {
+    const std::optional<int64_t> extent = read->tensor->shape[i].as_constant();
+    if (!extent) return target.l1_bytes / kLine;
+    step = saturated_product(step, *extent);
+  }
+  if (step % kLine != 0) return target.l1_bytes / kLine;
+  return target.l1_bytes / std::gcd(step, kWay);
+}
+
+}  // namespace
+
 std::optional<size_t> crosses(const Op& op, const Target& target) {
-  constexpr int64_t kLine = 64;
   const size_t last = vector_axis(op, target);
   if (last + 1 != op.axes.size()) return std::nullopt;
   const Axis& along = op.axes[last];
-  const int64_t extent = along.extent().as_constant().value_or(0);
-  if (extent <= value_lanes(op, target) || extent <= target.l1_bytes / kLine) return std::nullopt;
+  constexpr int64_t kMany = int64_t{1} << 30;
+  const int64_t extent = along.extent().as_constant().value_or(kMany);
+  if (extent <= value_lanes(op, target)) return std::nullopt;
   std::optional<size_t> across;
   visit(op.body, [&](const Expr& e) {
     if (e->op != ExprOp::read || is_along(e, along)) return;
     const auto moves = [&](const Expr& index) { return mentions(index, along.name()); };
-    if (std::none_of(e->args.begin(), e->args.end(), moves)) return;  // one value for a row
+    const auto moved = std::find_if(e->args.begin(), e->args.end(), moves);
+    if (moved == e->args.end()) return;  // one value for a row
+    if (extent <= lines_in_cache(e, static_cast<size_t>(moved - e->args.begin()), target)) return;
     for (size_t i = 0; i < last; ++i) {
       if (is_along(e, op.axes[i])) across = i;
     }

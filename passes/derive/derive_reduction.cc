@@ -238,7 +238,7 @@ SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* s
   // Of a row that is shorter than a vector there are shorter vectors.
   while (op.reduction_axes.back().extent().as_constant().value_or(lanes) < lanes) lanes /= 2;
   int64_t count = lanes * vectors_under_way(op, lanes, in_blocks);
-  SumsInLanes made;
+  SumsInLanes made{{}, count};
   Axis lane(fresh_axis(op, "lane"));
   made.stages.push_back(fresh_stage(*schedule, op.name + "_lanes"));
   reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, made.stages.back(),

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <map>
+#include <set>
 
+#include "dsl/affine.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/row_groups.h"
@@ -142,6 +145,95 @@ SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, bool in_bl
   return {};
 }
 
+bool reads_op(const Op& reader, const Op& op) {
+  const std::vector<OpPtr> read = operands(reader);
+  return std::any_of(read.begin(), read.end(),
+                     [&](const OpPtr& operand) { return operand.get() == &op; });
+}
+
+// The members that need a value of one of them.
+std::set<const Op*> members_that_need(const Op& op, const RowGroup& group) {
+  std::set<const Op*> found = {&op};
+  const std::vector<const Op*> members = members_of(group);  // each behind all that read it
+  for (auto member = members.rbegin(); member != members.rend(); ++member) {
+    const bool any = std::any_of(found.begin(), found.end(),
+                                 [&](const Op* needed) { return reads_op(**member, *needed); });
+    if (any) found.insert(*member);
+  }
+  return found;
+}
+
+// Whether all that the sums read of a row of `op` is at their own place in it.
+bool sums_up_rows_of(const Op& op, const Op& sums, size_t rows) {
+  bool any = false, all = true;
+  visit(sums.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->tensor.get() != &op) return;  // a group goes by its own name
+    any = true;
+    for (size_t i = 0; i < e->args.size(); ++i) {
+      const Axis& axis = i < rows ? sums.axes[i] : sums.reduction_axes.back();
+      const std::optional<Affine> index = affine_of(e->args[i]);
+      all = all && index && is_axis(*index, axis);
+    }
+  });
+  return any && all;
+}
+
+// The sums of a group that a row of `producer` can be computed in the loop of, a step ahead, so
+// that the row is walked once less: they are the first that read it. Null where there are none.
+const Op* first_sums_of(const RowGroup::Producer& producer, const RowGroup& group,
+                        const std::map<const Op*, SumsInLanes>& lanes, const Target& target) {
+  const Op& op = result_of(*producer.op);
+  if (!producer.whole_rows || sums_of(*producer.op) != nullptr) return nullptr;
+  // What stays in the first cache is walked again for little, and short rows have more edges.
+  const std::optional<int64_t> elements = elements_from(op, group.rows);
+  if (!elements || *elements * size_in_bytes(op.dtype) <= target.l1_bytes / 2) return nullptr;
+  if (op.axes.size() != group.rows + 1 || vector_axis(op, target) != group.rows) return nullptr;
+  const Op* first = nullptr;
+  std::vector<const Op*> readers;
+  for (const Op* member : members_of(group)) {
+    if (!reads_op(*member, *producer.op)) continue;
+    readers.push_back(member);
+    const auto found = lanes.find(member);
+    if (found == lanes.end() || found->second.stages.empty()) continue;
+    const Op& sums = *sums_of(*member);
+    const bool along = sums.reduction_axes.size() == 1 && sums.axes.size() == group.rows &&
+                       sums.reduction_axes.back().extent() == op.shape.back();
+    if (along && sums_up_rows_of(*producer.op, sums, group.rows)) first = member;
+  }
+  if (first == nullptr || lanes.at(first).step % value_lanes(op, target) != 0) return nullptr;
+  const std::string& loop = sums_of(*first)->reduction_axes.back().name();
+  for (size_t i = 0; i < group.rows; ++i) {
+    if (op.axes[i].name() == loop) return nullptr;
+  }
+  const std::set<const Op*> later = members_that_need(*first, group);
+  const bool is_first = std::all_of(readers.begin(), readers.end(),
+                                    [&](const Op* reader) { return later.count(reader) > 0; });
+  return is_first ? first : nullptr;
+}
+
+// for row: alloc op: for r: op; for r: lanes += op  ->  for row: alloc op: for r: op, lanes += op
+void compute_with_sums(const Op& op, const Op& sums, const SumsInLanes& lanes, const Target& target,
+                       Schedule* schedule) {
+  const Axis &last = op.axes.back(), &loop = sums.reduction_axes.back();
+  const Axis inner(fresh_axis(op, last.name() + "_v"));
+  const bool exact = last.extent().exact_quotient(lanes.step).has_value();
+  StageSchedule& stage = (*schedule)[op.name];
+  stage.split(last, loop, inner, lanes.step, exact ? Tail::automatic : Tail::predicate);
+  const int64_t of_vector = value_lanes(op, target);
+  if (lanes.step > of_vector) {
+    stage.vectorize(inner, of_vector).unroll(inner);
+  } else {
+    stage.vectorize(inner);
+  }
+  StageSchedule& sum = (*schedule)[lanes.stages.front()];
+  sum.compute_with(op.name, loop);
+  const std::vector<Directive>& said = sum.directives();
+  const bool is_partitioned = std::any_of(said.begin(), said.end(), [](const Directive& d) {
+    return d.kind == DirectiveKind::partition;
+  });
+  if (!exact && !is_partitioned) sum.partition(loop);
+}
+
 // `row`: the innermost of the loops of a member that say which row.
 void place_sums(const Op& op, size_t rows, const Axis& row, const SumsInLanes& lanes,
                 Schedule* schedule) {
@@ -207,10 +299,19 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   }
   if (shared_out) parallel_from(stage, shared_out->tasks, points, points_for_threads(group));
   place_sums(*group.reader, group.rows, one, lanes, schedule);
+  std::map<const Op*, SumsInLanes> all_lanes = {{group.reader, lanes}};
   for (const RowGroup::Producer& producer : group.producers) {
     const Op& op = result_of(*producer.op);
-    const SumsInLanes partial =
-        derive_member(*producer.op, group.rows, producer.whole_rows, in_blocks, target, schedule);
+    const Op* sums = rows == 1 ? first_sums_of(producer, group, all_lanes, target) : nullptr;
+    SumsInLanes partial;
+    if (sums != nullptr) {
+      inline_members(*producer.op, nullptr, schedule);
+      compute_with_sums(op, *sums_of(*sums), all_lanes.at(sums), target, schedule);
+    } else {
+      partial =
+          derive_member(*producer.op, group.rows, producer.whole_rows, in_blocks, target, schedule);
+      all_lanes.emplace(producer.op, partial);
+    }
     (*schedule)[op.name].compute_at(reader.name, row);
     if (producer.op == in_output) (*schedule)[op.name].store_in_output(reader.name);
     place_sums(*producer.op, group.rows, op.axes[group.rows - 1], partial, schedule);

@@ -196,6 +196,7 @@ bool has_sums_in_lanes(const Op& op, const Target& target);
 // `in_blocks`: of rows in a block, which are combined one after another.
 struct SumsInLanes {
   std::vector<std::string> stages;  // the lanes, then the fewer; they have no places yet
+  int64_t step = 0;                 // how much of the row a step of the lanes takes
 
   void compute_at(const std::string& consumer, const Axis& at, Schedule* schedule) const;
 };

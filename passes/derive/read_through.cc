@@ -10,6 +10,7 @@
 
 #include "dsl/affine.h"
 #include "dsl/expr.h"
+#include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/index/simplify_index.h"
 #include "passes/index/simplify_quotients.h"
@@ -221,10 +222,9 @@ class Finder {
 
   // Whether enough rows read each column that panels are copied.
   static bool can_copy(const Op& op, const Contraction& c) {
-    constexpr int64_t kLeastRows = 48;
     if (c.row_axes.empty()) return false;
     const Extent& rows = op.axes[*axis_index(op.axes, c.row_axes.back())].extent();
-    return rows.as_constant().value_or(kLeastRows) >= kLeastRows;
+    return rows.as_constant().value_or(kRowsForTurned) >= kRowsForTurned;
   }
 
   bool suits_columns(const Reader& reader, const Expr& through) const {

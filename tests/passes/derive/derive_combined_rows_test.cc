@@ -62,12 +62,27 @@ TEST(DeriveCombinedRows, OfRunTimeSizesThereAreThreeKinds) {
 
 TEST(DeriveCombinedRows, EachThreadWalksThroughLongPartsOfTheRows) {
   for (const char* level : kLevels) {
-    const std::string text = derived(sum_of_columns(4096, 512), target_of(level, 2));
-    EXPECT_TRUE(has(text, "s.split(i1, block, within, 256)\n")) << text;
-    EXPECT_TRUE(has(text, "s.parallel(block)\ns_acc.compute_at(s, block)\n")) << text;
+    const Target target = target_of(level, 2);
+    const std::string vectors = std::to_string(256 / target.vector_lanes(f32));
+    const std::string text = derived(sum_of_columns(4096, 512), target);
+    EXPECT_TRUE(has(text, "s.split(i1, block, i1, " + vectors +
+                              ")\ns.reorder(i1, r0, block)\ns.parallel(block)\n"))
+        << text;
+    EXPECT_FALSE(has(text, "_acc")) << text;
   }
   const std::string text = derived(sum_of_columns(4096, 300), target_of("x86-64-v3", 2));
-  EXPECT_TRUE(has(text, "s.split(i1, block, within, 152, shift_inwards)\n")) << text;
+  EXPECT_TRUE(has(text,
+                  "s.split(i1, block, i1, 19, guard)\ns.reorder(i1, r0, block)\n"
+                  "s.parallel(block)\ns.partition(block)\n"))
+      << text;
+}
+
+// Short parts of the rows are walked through slowly, and that much is summed up by one thread soon.
+TEST(DeriveCombinedRows, NoThreadsForShortPartsOfFewRows) {
+  const Target target = target_of("x86-64-v3", 2);
+  EXPECT_FALSE(has(derived(sum_of_columns(512, 512), target), "block"));
+  EXPECT_TRUE(has(derived(sum_of_columns(2048, 512), target), "parallel(block)"));
+  EXPECT_TRUE(has(derived(sum_of_columns(256, 1024), target), "parallel(block)"));
 }
 
 TEST(DeriveCombinedRows, ThreadsShareOtherAxesFirst) {

@@ -50,12 +50,14 @@ TEST(DeriveRowBlocks, RowsOfRunTimeLengthAreAllocatedOnceForAllBlocksOfAThread) 
 }
 
 // What is left over at the end of a row is computed as a whole panel, or a whole step of the sums.
-TEST(DeriveRowBlocks, OfRunTimeColumnsALineIsComputedAtATime) {
-  for (const char* level : {"x86-64-v3", "x86-64-v4"}) {
+TEST(DeriveRowBlocks, OfRunTimeColumnsALineOrTwoAreComputedAtATime) {
+  for (const auto& [level, panel] : {std::pair("x86-64-v3", "16"), {"x86-64-v4", "32"}}) {
     const std::string text = derived(attention(2, kSize, kSize, 64), target_of(level, 1));
+    EXPECT_TRUE(has(text, "e.split(t, panel, column, " + std::string(panel) + ", predicate)\n"))
+        << text;
     for (const char* line :
-         {"e.split(t, panel, column, 16, predicate)\n", "softmax_sum.split(r2, r2, lane, 16)\n",
-          "softmax_max.split(r2, r2, lane, 16)\n", "softmax_max_lanes.partition(r2)\n"}) {
+         {"softmax_sum.split(r2, r2, lane, 16)\n", "softmax_max.split(r2, r2, lane, 16)\n",
+          "softmax_max_lanes.partition(r2)\n"}) {
       EXPECT_TRUE(has(text, line)) << line << text;
     }
   }
