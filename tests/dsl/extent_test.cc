@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
          },
          "number of elements"},
         {"EmptyName", [] { Extent::size(""); }, "run-time size ''"},
-        {"KeywordAsSize", [] { Extent::size("while"); }, "no C or C++ keyword"},
+        {"KeywordAsSize", [] { Extent::size("while"); }, "no word of C, C++ or Emulsion's texts"},
         {"MacroAsSize", [] { Extent::size("EOF"); },
          "run-time size 'EOF': expected a name of its own, got a macro"},
         {"MacroOfOurs", [] { identifier("HALIDE_X"); }, "expected a name of its own, got a macro"},
