@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dsl/error.h"
+#include "dsl/text_lexer.h"
 #include "passes/index/bind_sizes.h"
 
 namespace emulsion {
@@ -110,7 +111,12 @@ BoundBuffers bind_buffers(
   }
   for (const auto& [name, buffer] : arguments) {
     if (declared_names.count(name)) continue;
-    fail("argument {}: expected an argument of {}", name, nest.name);
+    for (const Pack& pack : nest.packs) {
+      declared_names.erase(pack.packed);
+      declared_names.insert(pack.weight);
+    }
+    fail("argument {}: expected an argument of {} ({})", name, nest.name,
+         list_names(declared_names));
   }
   bound.sizes = bind_sizes(shapes, actual, known);
   check_data(nest, bound.buffers, given);
