@@ -36,6 +36,13 @@ void check_data(const LoopNest& nest, const std::vector<JitBuffer>& buffers,
     if (bytes > 0 && buffer.data == nullptr) {
       fail("argument {}: expected data, got a null pointer", name);
     }
+    const auto aligned = static_cast<uintptr_t>(size_in_bytes(buffer.dtype));
+    if (bytes > 0 && first(buffer) % aligned != 0) {
+      fail(
+          "argument {}: expected data aligned to {} bytes, got a pointer {} past a multiple of "
+          "that",
+          name, aligned, first(buffer) % aligned);
+    }
     if (arguments[i]->role != BufferRole::output || bytes == 0) continue;
     for (const auto& [other, shared] : given) {
       const int64_t length = bytes_of(other, shared);

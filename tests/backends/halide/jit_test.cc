@@ -2,10 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <limits>
 #include <thread>
 
@@ -347,40 +344,6 @@ TEST(Jit, RefusesASizeThatNoArgumentGives) {
                "run-time size B: expected a value, got none");
 }
 
-// What the threads of the pool hold when the process is copied stays locked in the child.
-TEST(Jit, RunsInChildrenOfAProcessWhosePoolIsAtWork) {
-  const Axis i("i", 64), j("j", 256);
-  const Tensor x = input("x", f32, {64, 256});
-  const Graph graph(compute("y", {i, j}, x(i, j) + 1.0f));
-  Schedule schedule(graph);
-  schedule["y"].parallel(i);
-  const JitKernel kernel(lower(graph, schedule));
-  std::vector<float> ones(64 * 256, 1);
-  const auto run = [&] {
-    std::vector<float> y(64 * 256);
-    kernel.run({{"x", {f32, {64, 256}, ones.data()}}, {"y", {f32, {64, 256}, y.data()}}});
-    return y == std::vector<float>(64 * 256, 2.0f);
-  };
-  ASSERT_TRUE(run());
-  std::atomic<bool> done{false};
-  std::thread busy([&] {
-    while (!done) run();
-  });
-  for (int count = 0; count < 20; ++count) {
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(20);
-      _exit(run() ? 0 : 1);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-  }
-  done = true;
-  busy.join();
-  EXPECT_TRUE(run());
-}
-
 TEST(Jit, RefusesAnUnknownArgument) {
   EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["z"] = (*buffers)["x"]; }),
               HasSubstr("argument z: expected an argument of y (b, w, x or y)"));
@@ -411,6 +374,15 @@ TEST(Jit, RefusesBatchesThatDisagree) {
 TEST(Jit, RefusesANullPointer) {
   EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["b"].data = nullptr; }),
               HasSubstr("argument b: expected data, got a null pointer"));
+}
+
+// As an archive's entry does.
+TEST(Jit, RefusesAPointerBetweenElements) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) {
+    (*buffers)["b"].data = static_cast<uint8_t*>((*buffers)["b"].data) + 2;
+  }),
+              HasSubstr("argument b: expected data aligned to 4 bytes, got a pointer 2 past a "
+                        "multiple of that"));
 }
 
 TEST(Jit, RefusesAnOutputThatSharesMemory) {
