@@ -4,8 +4,9 @@ Warnings become errors through .bazelrc, in this repository's own files only: so
 Emulsion from outside with another compiler is not stopped by a new warning.
 """
 
-# How much is optimised is the mode's affair: .bazelrc says little for a plain build, which its --copt would say of
-# the other modes too.
+# A plain build is optimised as far as that compiles quickly: whoever builds from outside asks for nothing, and waits
+# for the generator at each change of a graph. A rule's own flags stand behind --copt and the mode's, so this would
+# also take the place of a --copt=-O0: --//bazel:optimized=false leaves a plain build to --copt. .bazelrc does so.
 EMULSION_COPTS = [
     "-std=c++17",
     "-Wall",
@@ -13,13 +14,12 @@ EMULSION_COPTS = [
 ] + select({
     str(Label("//bazel:opt_mode")): ["-O2"],
     str(Label("//bazel:dbg_mode")): ["-O0"],
+    str(Label("//bazel:optimized_mode")): ["-O1"],
     "//conditions:default": [],
 })
 
 # For what runs with kernels, not only where they are made: its runtime, and the interpreter behind its generated
-# test. Whoever builds without `-c opt` would wait ten times as long. A rule's own flags stand behind --copt and
-# the mode's, --per_file_copt behind them. (The generator is compiled in the mode of the build: by .bazelrc with
-# -O1 here, unoptimised where another workspace asks for nothing: bazel/README.md says what `-c opt` gains.)
+# test. Whoever builds without `-c opt` would wait ten times as long. (--per_file_copt stands behind it.)
 EMULSION_FAST_COPTS = EMULSION_COPTS + ["-O2"]
 
 # Only for targets that contain OpenMP directives or call omp_* functions.

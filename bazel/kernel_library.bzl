@@ -237,20 +237,32 @@ _kernel_registration = rule(
     doc = "The source file that connects a kernel to the programs that test it.",
 )
 
-def _check(name, targets):
+def _expect_type(name, attribute, value, types, words):
+    if type(value) not in types:
+        fail("emulsion_library {}: {}: expected {}, got the {} {}".format(
+            name,
+            attribute,
+            words,
+            type(value),
+            repr(value),
+        ))
+
+def _check(name, src, targets, lists, switches):
+    _expect_type(name, "name", name, ["string"], "a string")
+    _expect_type(name, "src", src, ["string", "Label"], "one file, such as \"mlp.cc\"")
+    _expect_type(name, "targets", targets, ["list"], "a list such as [\"x86-64-v3\"]")
+    for attribute, value in lists.items():
+        _expect_type(name, attribute, value, ["list", "select", "tuple"], "a list")
+    for attribute, value in switches.items():
+        _expect_type(name, attribute, value, ["bool", "int", "select"], "True or False")
     legal = name and name[0].isalpha() and name.replace("_", "a").isalnum() and "__" not in name
     if not legal:
         fail(("emulsion_library {}: expected a name that can be a C function, a letter and then letters, digits " +
               "and single underscores").format(name))
-    if type(targets) != "list":
-        fail("emulsion_library {}: targets: expected a list such as [\"x86-64-v3\"], got the {} {}".format(
-            name,
-            type(targets),
-            repr(targets),
-        ))
     if not targets:
         fail("emulsion_library {}: expected at least one target, got none".format(name))
     for target in targets:
+        _expect_type(name, "targets", target, ["string"], "strings, such as \"x86-64-v3\"")
         if target == "tile-machine" or target.startswith("tile-machine,"):
             fail(("emulsion_library {}: target \"{}\": expected instruction sets of a processor, such as " +
                   "\"x86-64-v3\": there is no code generator for the tile machine").format(name, target))
@@ -317,7 +329,13 @@ def emulsion_library(
       testonly: for all targets.
       visibility: of <name>.
     """
-    _check(name, targets)
+    _check(
+        name,
+        src,
+        targets,
+        lists = {"data": data, "deps": deps, "fail_on_unfused": fail_on_unfused, "tags": tags},
+        switches = {"check_reproducible": check_reproducible, "checked": checked, "fuse": fuse, "test": test},
+    )
     if fail_on_unfused and (schedule or not fuse):
         fail(("emulsion_library {}: fail_on_unfused: expected schedules that are derived and fused, got {}: " +
               "nothing is fused then").format(name, "a schedule" if schedule else "fuse = False"))

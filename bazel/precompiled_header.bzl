@@ -75,12 +75,3 @@ precompiled_header = rule(
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
-
-def _precompiles_headers_impl(_ctx):
-    return []
-
-precompiles_headers_flag = rule(
-    implementation = _precompiles_headers_impl,
-    build_setting = config.bool(flag = True),
-    doc = "A flag of the command line.",
-)

@@ -1,5 +1,6 @@
 // How long a schedule takes to become a verified loop nest: every step of the lessons and of
-// mlp_fused, each program asked in its own process, and derived schedules of larger graphs.
+// mlp_fused, each program asked in its own process, and derived schedules of larger graphs. And how
+// long a graph of many operations takes to become a nest, and a kernel.
 
 #include <fmt/format.h>
 
@@ -10,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "backends/halide/jit.h"
 #include "benchmarks/comparison.h"
 #include "benchmarks/lesson_lowering.h"
+#include "dsl/graph.h"
 #include "dsl/operators.h"
 #include "dsl/target.h"
 #include "passes/lower/lower.h"
@@ -26,7 +29,8 @@ namespace fs = std::filesystem;
 using bazel::tools::cpp::runfiles::Runfiles;
 
 constexpr char kMeasures[] =
-    "Measures how long schedules take to be lowered and their nests to be verified.";
+    "Measures how long schedules take to be lowered and their nests to be verified, and graphs of\n"
+    "many operations to become kernels.";
 
 // Programs find their data through the runfiles of this one.
 void pass_runfiles_on(const char* program) {
@@ -85,6 +89,15 @@ std::vector<NamedGraph> graphs() {
   };
 }
 
+void add_from_graph_on(const std::string& name, const Graph& graph, std::vector<Comparison>* all) {
+  Comparison nest{"derived and lowered, " + name, "ms"};
+  nest.emulsion.call = [graph] { run_pipeline(graph, Target::host()); };
+  all->push_back(std::move(nest));
+  Comparison kernel{"derived, lowered and compiled, " + name, "ms"};
+  kernel.emulsion.call = [graph] { JitKernel(run_pipeline(graph, Target::host()).nest); };
+  all->push_back(std::move(kernel));
+}
+
 Report run(const ProgramOptions& options) {
   Report report;
   if (!options.list) {
@@ -102,16 +115,10 @@ Report run(const ProgramOptions& options) {
     derived.push_back(std::move(one));
   }
   for (int length : {10, 100, 1000, 10000}) {
-    Comparison one{fmt::format("derived and lowered, a chain of {}", length), "ms"};
-    const Graph graph(chain(length));
-    one.emulsion.call = [graph] { run_pipeline(graph, Target::host()); };
-    derived.push_back(std::move(one));
+    add_from_graph_on(fmt::format("a chain of {}", length), chain(length), &derived);
   }
   for (int count : {10, 100, 1000}) {
-    Comparison one{fmt::format("derived and lowered, a concat of {}", count), "ms"};
-    const Graph graph(joined(count));
-    one.emulsion.call = [graph] { run_pipeline(graph, Target::host()); };
-    derived.push_back(std::move(one));
+    add_from_graph_on(fmt::format("a concat of {}", count), joined(count), &derived);
   }
   for (Row& row : measure(derived, options)) report.rows.push_back(std::move(row));
   return report;

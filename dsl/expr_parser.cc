@@ -138,7 +138,9 @@ class ExprParser {
     std::vector<std::string> legal;
     for (const Axis& axis : scope_.axes) legal.push_back(axis.name());
     legal.insert(legal.end(), scope_.sizes.begin(), scope_.sizes.end());
-    fail_expected(token, fmt::format("an axis or a size ({})", list_names(legal)));
+    fail_expected(token,
+                  fmt::format("{} ({})", scope_.axes.empty() ? "a size" : "an axis or a size",
+                              list_names(legal)));
   }
 
   Tree parse_read(const Token& token) {

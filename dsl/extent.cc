@@ -138,7 +138,7 @@ void check_identifier(const std::string& what, const std::string& name) {
     for (char& c : shown) c = std::isprint(static_cast<unsigned char>(c)) ? c : '?';
     fail(
         "{} '{}': expected a letter, then letters, digits and single underscores, at most 128 in "
-        "all, and no C or C++ keyword",
+        "all, and no keyword of C, C++ or Emulsion's texts (emulsion, inf, nan)",
         what, shown);
   }
 }

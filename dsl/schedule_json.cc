@@ -320,8 +320,8 @@ class Reader {
     const Json& value = field(place_, entry, field_name);
     if (!value.is_array()) fail_here(place, "expected an array, got {}", json_kind_of(value));
     if (count == 0 ? value.empty() : value.size() != count) {
-      fail_here(place, "expected {}, got {} elements",
-                count == 0 ? "at least one element" : fmt::format("{} element(s)", count),
+      const std::string expected = count == 0 ? "at least one" : std::to_string(count);
+      fail_here(place, "expected {} element{}, got {}", expected, count > 1 ? "s" : "",
                 value.size());
     }
     return value;
@@ -438,10 +438,11 @@ class Reader {
       if (said.empty()) return;
     }
     if (said != open || d.kind == DirectiveKind::specialize) {
-      fail_here(place_ + "/specialize", "expected {}, got {}",
-                d.kind == DirectiveKind::specialize || open.empty()
-                    ? "none"
-                    : "the condition in front of it, \"" + open + "\"",
+      const std::string expected =
+          d.kind == DirectiveKind::specialize ? "none"
+          : open.empty() ? "none, since no Specialize of " + stage + " stands in front of it"
+                         : "the condition in front of it, \"" + open + "\"";
+      fail_here(place_ + "/specialize", "expected {}, got {}", expected,
                 said.empty() ? "none" : "\"" + said + "\"");
     }
   }

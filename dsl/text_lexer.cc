@@ -103,8 +103,10 @@ Token TextLexer::scan() {
     }
   }
   if (c == '\0' || std::string_view("+-*/%<>!()[]{},:=.").find(c) == std::string_view::npos) {
-    fail_at(token, fmt::format("expected a name, a number or a symbol, got byte 0x{:02x}",
-                               static_cast<unsigned char>(c)));
+    const bool visible = c > ' ' && c <= '~';
+    fail_at(token, "expected a name, a number or a symbol, got " +
+                       (visible ? fmt::format("'{}'", c)
+                                : fmt::format("byte 0x{:02x}", static_cast<unsigned char>(c))));
   }
   token.text = take(1);
   return token;

@@ -181,7 +181,9 @@ class HeaderWriter {
     }
     line("}};");
     line("");
-    line("inline ::emulsion::Status run(const Arguments& arguments) {{");
+    line(
+        "[[gnu::visibility(\"hidden\")]] inline ::emulsion::Status run(const Arguments& arguments) "
+        "{{");
     std::string raw;
     for (size_t i = 0; i < arguments_.size(); ++i) {
       const Buffer& argument = *arguments_[i];
@@ -201,7 +203,7 @@ class HeaderWriter {
       parameters += comma + argument_type(*argument) + " " + argument->name;
       values += comma + argument->name;
     }
-    line("inline ::emulsion::Status run({}) {{", parameters);
+    line("[[gnu::visibility(\"hidden\")]] inline ::emulsion::Status run({}) {{", parameters);
     line("  return ::emulsion::kernels::{0}::run(::emulsion::kernels::{0}::Arguments{{{1}}});",
          kernel_.name, values);
     line("}}");
@@ -236,8 +238,10 @@ class HeaderWriter {
           "stays",
           pack.weight, to_string(weight.shape), pack.packed, to_string(packed.shape), pack.packed);
       line("// the caller's, and is needed as long as *packed is.");
-      line("inline ::emulsion::Status pack_{}({} weight, {} memory, {}* packed) {{", pack.weight,
-           span(weight, false), span(packed, true), packed_type(pack));
+      line(
+          "[[gnu::visibility(\"hidden\")]] inline ::emulsion::Status pack_{}({} weight, {} memory, "
+          "{}* packed) {{",
+          pack.weight, span(weight, false), span(packed, true), packed_type(pack));
       buffer(0, "weight", weight);
       buffer(1, "memory", packed);
       line("  const ::emulsion::Status status =");
@@ -277,7 +281,7 @@ class HeaderWriter {
 
   void info() {
     line("// The same for programs that know no kernel in particular.");
-    line("inline const ::emulsion::runtime::KernelInfo& info() {{");
+    line("[[gnu::visibility(\"hidden\")]] inline const ::emulsion::runtime::KernelInfo& info() {{");
     line("  static const char* const sizes_of_kernel[] = {{{}nullptr}};", quoted(nest_.sizes));
     std::vector<std::string> targets;
     for (const Target& target : kernel_.targets) targets.push_back(target.to_string_with_machine());

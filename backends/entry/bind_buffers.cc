@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dsl/error.h"
+#include "dsl/text_lexer.h"
 #include "passes/index/bind_sizes.h"
 
 namespace emulsion {
@@ -34,6 +35,13 @@ void check_data(const LoopNest& nest, const std::vector<JitBuffer>& buffers,
     const int64_t bytes = bytes_of(name, buffer);
     if (bytes > 0 && buffer.data == nullptr) {
       fail("argument {}: expected data, got a null pointer", name);
+    }
+    const auto aligned = static_cast<uintptr_t>(size_in_bytes(buffer.dtype));
+    if (bytes > 0 && first(buffer) % aligned != 0) {
+      fail(
+          "argument {}: expected data aligned to {} bytes, got a pointer {} past a multiple of "
+          "that",
+          name, aligned, first(buffer) % aligned);
     }
     if (arguments[i]->role != BufferRole::output || bytes == 0) continue;
     for (const auto& [other, shared] : given) {
@@ -110,7 +118,12 @@ BoundBuffers bind_buffers(
   }
   for (const auto& [name, buffer] : arguments) {
     if (declared_names.count(name)) continue;
-    fail("argument {}: expected an argument of {}", name, nest.name);
+    for (const Pack& pack : nest.packs) {
+      declared_names.erase(pack.packed);
+      declared_names.insert(pack.weight);
+    }
+    fail("argument {}: expected an argument of {} ({})", name, nest.name,
+         list_names(declared_names));
   }
   bound.sizes = bind_sizes(shapes, actual, known);
   check_data(nest, bound.buffers, given);

@@ -15,18 +15,23 @@ using LoopTask = int (*)(Context*, int index, uint8_t* closure);
 template <typename Context>
 using ParallelFor = int (*)(Context*, LoopTask<Context>, int min, int size, uint8_t* closure);
 
-// Runs the loop on `pool`, in at most 64 chunks for each of its `threads`. A code ends its chunk;
-// whether other chunks end is for the pool to say.
+// Whether the threads of the pool are those of another process: fork() copies one thread, and what
+// the others held stays locked. Else the pool counts as used from now on.
+bool pool_is_lost();
+
+// Runs the loop on `pool`, in at most 64 chunks for each of its `threads`; where the pool is lost,
+// on this thread. A code ends its chunk; whether other chunks end is for the pool to say.
 template <typename Context>
 int share_chunks(Context* context, LoopTask<Context> task, int min, int size, uint8_t* closure,
-                 int threads, ParallelFor<Context> pool) {
+                 int (*threads)(), ParallelFor<Context> pool) {
   constexpr int64_t kChunksOfThread = 64;  // so many that nobody waits long for the last
   struct Chunks {
     LoopTask<Context> task;
     int64_t min, size, count;
     uint8_t* closure;
   };
-  const int64_t most = kChunksOfThread * std::max(threads, 1);
+  const bool alone = pool_is_lost();
+  const int64_t most = alone ? 1 : kChunksOfThread * std::max(threads(), 1);
   Chunks chunks = {task, min, size, std::min<int64_t>(size, most), closure};
   const LoopTask<Context> run = [](Context* c, int chunk, uint8_t* bytes) {
     const Chunks& all = *reinterpret_cast<const Chunks*>(bytes);
@@ -37,7 +42,9 @@ int share_chunks(Context* context, LoopTask<Context> task, int min, int size, ui
     }
     return code;
   };
-  return pool(context, run, 0, static_cast<int>(chunks.count), reinterpret_cast<uint8_t*>(&chunks));
+  uint8_t* const bytes = reinterpret_cast<uint8_t*>(&chunks);
+  if (alone) return size > 0 ? run(context, 0, bytes) : 0;
+  return pool(context, run, 0, static_cast<int>(chunks.count), bytes);
 }
 
 }  // namespace emulsion

@@ -77,7 +77,11 @@ void protect(const Defined& symbol, ArchiveMember* member) {
       ELF64_ST_BIND(symbol.entry.st_info) != STB_GLOBAL) {
     return;
   }
-  member->code[symbol.offset + offsetof(Elf64_Sym, st_other)] = STV_PROTECTED;
+  // A body is called from its entry only. Were it seen outside of a shared library, a program that
+  // links that library first would take it for the body of its own kernel of that name.
+  const bool is_body = symbol.name.find("_emulsion_body_") != std::string::npos;
+  member->code[symbol.offset + offsetof(Elf64_Sym, st_other)] =
+      is_body ? STV_HIDDEN : STV_PROTECTED;
 }
 
 // The 60 bytes in front of a member.

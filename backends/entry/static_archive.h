@@ -17,8 +17,8 @@ struct ArchiveMember {
 
 // Functions that the members define, but `replaceable`, become protected (STV_PROTECTED): the
 // program or shared library that one is linked into calls it, and none of that name from elsewhere
-// in the process. Error: what is no such object, or a file of 4 GiB or more, which the index does
-// not reach.
+// in the process. The bodies that a kernel's entry calls become hidden. Error: what is no such
+// object, or a file of 4 GiB or more, which the index does not reach.
 std::string static_archive(std::vector<ArchiveMember> members, const std::string& replaceable = "");
 
 }  // namespace emulsion

@@ -34,7 +34,7 @@ struct RunContext : Halide::JITUserContext {
     JITSharedRuntime::populate_jit_handlers(this, wanted);
     // The pool takes a lock for each step, which is too much for a short row.
     share = std::exchange(handlers.custom_do_par_for, [](auto* context, auto* task, auto... loop) {
-      return share_chunks(context, task, loop..., JITSharedRuntime::get_num_threads(),
+      return share_chunks(context, task, loop..., JITSharedRuntime::get_num_threads,
                           static_cast<RunContext*>(context)->share);
     });
   }

@@ -3,7 +3,9 @@
 
 // Compiles a nest into this process and runs it: for tests, and for whoever builds kernels while an
 // application runs. Parallel loops run on Halide's own pool of threads, not on OpenMP's. A
-// JitKernel may be run from several threads at once. Compiling waits for other compilations.
+// JitKernel may be run from several threads at once. Compiling waits for other compilations. After
+// fork() the child runs kernels on the thread that calls; it compiles none when another thread of
+// the parent did just then.
 
 #include <functional>
 #include <map>

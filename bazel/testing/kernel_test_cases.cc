@@ -18,6 +18,7 @@
 #include "backends/runtime/emulsion_runtime.h"
 #include "backends/runtime/skip_targets.h"
 #include "bazel/testing/needs.h"
+#include "dsl/error.h"
 #include "dsl/target.h"
 
 namespace emulsion {
@@ -44,9 +45,15 @@ std::string case_name(const ::testing::TestParamInfo<Case>& param) {
   return name;
 }
 
-double tolerance(DType dtype) {
-  if (const char* text = std::getenv("EMULSION_TEST_TOLERANCE")) return std::atof(text);
-  return dtype == DType::f64 ? 1e-10 : 1e-4;
+std::optional<double> stated_tolerance() {
+  const char* text = std::getenv("EMULSION_TEST_TOLERANCE");
+  if (text == nullptr) return std::nullopt;
+  char* end = nullptr;
+  const double value = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(value >= 0)) {
+    fail("test_tolerance: expected a number of 0 or more, got \"{}\"", text);
+  }
+  return value;
 }
 
 double largest(const TensorValue& value) {
@@ -92,6 +99,7 @@ class KernelTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(KernelTest, AgreesWithTheInterpreter) {
   SKIP_UNLESS_IT_RUNS(Target::parse(info().targets[GetParam().target]));
+  const std::optional<double> stated = stated_tolerance();
   const Expected& expected = expected_once(GetParam().sizes);
   runtime::SkipTargets skip(GetParam().target);
   const TensorValues actual = run_kernel(info(), expected.arguments, expected.sizes);
@@ -100,7 +108,8 @@ TEST_P(KernelTest, AgreesWithTheInterpreter) {
     const auto rounded = expected.rounded.find(name);
     const bool same =
         rounded != expected.rounded.end() && !first_difference(value, rounded->second);
-    const double allowed = same || !is_float(value.dtype) ? 0 : tolerance(value.dtype);
+    const double usual = value.dtype == DType::f64 ? 1e-10 : 1e-4;
+    const double allowed = same || !is_float(value.dtype) ? 0 : stated.value_or(usual);
     const auto difference =
         first_difference(value, actual.at(name), allowed, allowed * largest(value));
     EXPECT_FALSE(difference) << name << *difference;

@@ -8,6 +8,7 @@
 
 #include "dsl/expr.h"
 #include "passes/index/relax_clamps.h"
+#include "passes/lower/inline_reads.h"
 
 namespace emulsion {
 namespace {
@@ -36,9 +37,11 @@ WrittenOut written_out(const Op& op) {
     bodies[&member] = transform(body, [&](const Expr& e) {
       auto read = e->op == ExprOp::read ? bodies.find(e->tensor.get()) : bodies.end();
       if (read == bodies.end()) return Expr();
+      const std::vector<Axis>& axes = read->first->axes;
+      if (are_own_indices(axes, e->args)) return read->second;
       std::map<std::string, Expr> indices;
       for (size_t i = 0; i < e->args.size(); ++i) {
-        indices[read->first->axes[i].name()] = e->args[i];
+        indices[axes[i].name()] = e->args[i];
       }
       return substitute_axes(read->second, [&](const std::string& axis) {
         auto index = indices.find(axis);

@@ -8,7 +8,7 @@
 #include "dsl/text_lexer.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
-#include "passes/index/simplify_quotients.h"
+#include "passes/lower/inline_reads.h"
 #include "passes/lower/stage_plan.h"
 #include "passes/nest/map_point.h"
 #include "passes/nest/read_indices.h"
@@ -280,46 +280,6 @@ WrittenStage rfactor(WrittenStage* plan, const Directive& d) {
   return made;
 }
 
-// The body of a stage where it is read at those indices.
-Expr body_at(const Stage& stage, const std::vector<Expr>& indices) {
-  auto is_own = [](const Axis& axis, const Expr& index) {
-    return index->op == ExprOp::axis && index->name == axis.name();
-  };
-  // Or a long chain of such reads would be gone through again at each link.
-  if (std::equal(stage.axes.begin(), stage.axes.end(), indices.begin(), is_own)) return stage.body;
-  return substitute_axes(stage.body, [&](const std::string& axis) -> Expr {
-    const std::optional<size_t> i = axis_index(stage.axes, axis);
-    return i ? indices[*i] : Expr();
-  });
-}
-
-// Every read of one of these stages, by name, becomes its body at those indices.
-Expr with_inlined(const Expr& body, const std::map<std::string, Stage>& inlined) {
-  // Reads at equal indices share one copy of the body, or a chain of squares would double at each
-  // link.
-  std::map<std::string, std::vector<std::pair<std::vector<Expr>, Expr>>> all_copies;
-  return transform(body, [&](const Expr& e) -> Expr {
-    auto stage = e->op == ExprOp::read ? inlined.find(e->name) : inlined.end();
-    if (stage == inlined.end()) return Expr();
-    auto& copies = all_copies[e->name];
-    for (const auto& [indices, copy] : copies) {
-      if (std::equal(indices.begin(), indices.end(), e->args.begin(), equal)) return copy;
-    }
-    copies.emplace_back(e->args, body_at(stage->second, e->args));
-    return copies.back().second;
-  });
-}
-
-// The indices of what is read through a reshape are those of one reshape of another.
-Expr with_simple_reads(const Expr& body, const Stage& stage) {
-  const AxisExtents domain = domain_of(stage);
-  return with_indices(body, [&](const Expr& read) {
-    std::vector<Expr> indices = read->args;
-    for (Expr& index : indices) index = simplify_quotients(index, domain);
-    return indices;
-  });
-}
-
 // A weight that a stage reads through operations that are computed inline (`inlined`, producers
 // first) is packed as the stage will read it.
 void read_directly(const WrittenNest& nest, const std::vector<std::string>& inlined,
@@ -444,11 +404,27 @@ class StructureApplier {
   void inline_stages() {
     const std::set<std::string> names(inlined_.begin(), inlined_.end());
     std::map<std::string, Stage> inlined;
+    std::map<std::string, ExprSize> sizes;  // of their bodies
     std::vector<WrittenStage> left;
     for (WrittenStage& plan : nest_.stages) {
-      const Expr body = with_inlined(plan.stage.body, inlined);
-      check_size(plan.stage, body, inlined);
-      if (!body.same_as(plan.stage.body)) plan.stage.body = with_simple_reads(body, plan.stage);
+      // What is inline at other indices than its own is gone through once more (inline_reads.h).
+      bool moved = false;
+      ExprSize size = size_of(plan.stage.body, [&](const Expr& read) -> std::optional<ExprSize> {
+        const auto stage = inlined.find(read->name);
+        if (stage == inlined.end()) return std::nullopt;
+        moved = moved || !are_own_indices(stage->second.axes, read->args);
+        return sizes.at(read->name);
+      });
+      Expr body = with_inlined(plan.stage.body, inlined);
+      if (moved) size = size_of(body);
+      check_size(plan.stage, size, inlined);
+      if (moved) {
+        body = with_simple_reads(body, plan.stage);
+        size = size_of(body);
+      } else if (!body.same_as(plan.stage.body)) {
+        body = with_inlined(with_simple_reads(plan.stage.body, plan.stage), inlined);
+      }
+      plan.stage.body = body;
       const std::string name = plan.stage.name;
       if (names.count(name) == 0) {
         left.push_back(std::move(plan));
@@ -457,15 +433,15 @@ class StructureApplier {
       if (!plan.directives.empty()) {
         refuse_beside_inline(*schedule_.find(name), name, plan.directives.front());
       }
+      sizes.emplace(name, size);
       inlined.emplace(name, std::move(plan.stage));
     }
     nest_.stages = std::move(left);
   }
 
-  // `body`: of the stage, with what it reads inline.
-  void check_size(const Stage& stage, const Expr& body,
+  // `size`: of the stage's body with what it reads inline.
+  void check_size(const Stage& stage, const ExprSize& size,
                   const std::map<std::string, Stage>& inlined) const {
-    const ExprSize size = size_of(body);
     const bool is_high = size.height > kMostInlineHeight;
     if (!is_high && size.nodes <= ExprSize::kMostNodes) return;
     for (const std::string& name : buffers_read_by(stage)) {

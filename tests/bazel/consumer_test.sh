@@ -35,7 +35,8 @@ settings=(
   --symlink_prefix=/
   # Quicker to build; the kernel does not depend on it. Tools are in the mode `opt` by default, where our own flags
   # would optimise them.
-  --copt=-O0 --host_copt=-O0 --host_compilation_mode=fastbuild --@emulsion//bazel:precompile_headers
+  --@emulsion//bazel:optimized=false --copt=-O0 --host_copt=-O0 --host_compilation_mode=fastbuild
+  --@emulsion//bazel:precompile_headers
   --noshow_progress --nosandbox_debug --verbose_failures
 )
 
@@ -44,14 +45,23 @@ says "33 rows: ok" "refused: "
 ends_with 0 "//:scores_test" nested test "${settings[@]}" --test_output=errors //:scores_test
 
 # What runs with kernels is optimised in any mode: the last of its flags says so, also behind -O0.
-last_optimisation_is_O2() {
-  awk '/^action .Compiling/ { actions++; if (last != "" && last != "-O2") bad = 1; last = "-O" }
+last_optimisation_is() { # -O2 FILE
+  awk -v expected="$1" '/^action .Compiling/ { actions++; if (last != "" && last != expected) bad = 1; last = "-O" }
        $1 ~ /^-O[0-9sgz]$/ { last = $1 }
-       END { exit bad || last != "-O2" || actions < 10 }' "$1"
+       END { exit bad || last != expected || actions < 10 }' "$2"
 }
 ends_with 0 "the commands that compile the interpreter and the runtime" nested aquery "${settings[@]}" \
   'mnemonic(CppCompile, filter("//backends/(interpreter|runtime):", deps(//:scores_test)))'
-check "the interpreter and the runtime are optimised" last_optimisation_is_O2 "$said"
+check "the interpreter and the runtime are optimised" last_optimisation_is -O2 "$said"
+
+# So is the generator, as far as it compiles quickly, in the build of somebody who asks for nothing.
+generator='mnemonic(CppCompile, filter("^//:scores_g|//(dsl|passes|backends/(entry|halide|codegen))", deps(//:scores_generator)))'
+plain=(--override_repository=halide="$halide" --symlink_prefix=/ --noshow_progress)
+ends_with 0 "the commands that compile the generator" nested aquery "${plain[@]}" "$generator"
+check "the generator is optimised" last_optimisation_is -O1 "$said"
+ends_with 0 "the same with --copt=-O0" nested aquery "${plain[@]}" --copt=-O0 --@emulsion//bazel:optimized=false \
+  "$generator"
+check "the generator is not optimised where the build says so" last_optimisation_is -O0 "$said"
 
 # What must be fused and is not there fails the build; so does what cannot be known.
 sed -i 's|^    targets = \[|    fail_on_unfused = ["matmul+bias+relu"],\n&|' "$work/BUILD"
@@ -73,6 +83,19 @@ says 'target "tile-machine": expected instruction sets of a processor'
 sed -i '/targets = \[/,/\],/c\    targets = "x86-64-v3",' "$work/BUILD"
 ends_with 1 "targets that are a string" nested build "${settings[@]}" //:app
 says 'targets: expected a list such as ["x86-64-v3"], got the string "x86-64-v3"'
+refuses() { # EDIT WORDS: an attribute of another type, named as the user wrote it
+  cp "$work/BUILD" "$work/BUILD.before"
+  sed -i "$1" "$work/BUILD"
+  ends_with 1 "$2" nested build "${settings[@]}" //:app
+  says "emulsion_library $2"
+  mv "$work/BUILD.before" "$work/BUILD"
+}
+refuses 's/targets = .*/targets = [3],/' 'scores: targets: expected strings, such as "x86-64-v3", got the int 3'
+sed -i 's/targets = .*/targets = ["x86-64-v3"],/' "$work/BUILD"
+refuses 's/name = "scores"/name = 5/' '5: name: expected a string, got the int 5'
+refuses 's/src = .*/src = ["scores.cc"],/' 'scores: src: expected one file, such as "mlp.cc", got the list ["scores.cc"]'
+refuses 's/data = .*/data = "weights.npy",/' 'scores: data: expected a list, got the string "weights.npy"'
+refuses 's/src = .*/&\n    checked = "yes",/' 'scores: checked: expected True or False, got the string "yes"'
 
 # A wheel with one byte changed is refused, by the hash that stands in the rule.
 mkdir "$TEST_TMPDIR/whole" "$TEST_TMPDIR/tampered"

@@ -18,3 +18,10 @@ says "[  PASSED  ] $((of_each + 1)) tests" "[  SKIPPED ] $of_each tests" \
   "needs x86-64-linux-avx-avx2-avx512-" "; this CPU has no "
 ends_with 1 "one case more" kernel_test "$((cases + 1))"
 says "the suite has $cases test cases, the floor is $((cases + 1))"
+
+# The attribute test_tolerance, which Bazel hands over as a text.
+for tolerance in loose -1 nan 0.1x ""; do
+  ends_with 1 "the tolerance '$tolerance'" env EMULSION_TEST_TOLERANCE="$tolerance" env -u XML_OUTPUT_FILE "./$kernel"
+  says "test_tolerance: expected a number of 0 or more, got \"$tolerance\""
+done
+ends_with 0 "the tolerance 1e-3" env EMULSION_TEST_TOLERANCE=1e-3 env -u XML_OUTPUT_FILE EMULSION_TEST_FLOOR=1 "./$kernel"

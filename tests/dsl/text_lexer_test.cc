@@ -72,7 +72,8 @@ INSTANTIATE_TEST_SUITE_P(
     Table, LexerRefusal,
     ::testing::ValuesIn(std::vector<Refusal>{
         {"UnknownSymbol", [] { tokens_of("ab\n c $"); },
-         "line 2, column 4: expected a name, a number or a symbol, got byte 0x24"},
+         "line 2, column 4: expected a name, a number or a symbol, got '$'"},
+        {"DeleteByte", [] { tokens_of("\x7f"); }, "got byte 0x7f"},
         {"NulByte", [] { tokens_of(std::string("ab\0", 3)); }, "line 1, column 3: expected a name"},
         {"NulByteInAComment", [] { tokens_of(std::string("# \0", 3)); }, "got byte 0x00"},
         {"HighByte", [] { tokens_of("\xc3\xa4"); }, "got byte 0xc3"},

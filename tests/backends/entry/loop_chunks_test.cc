@@ -3,9 +3,12 @@
 #include "backends/entry/loop_chunks.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <climits>
 #include <cstdint>
+#include <cstdlib>
 #include <tuple>
 #include <vector>
 
@@ -36,9 +39,13 @@ int one_after_another(Context* context, LoopTask<Context> task, int min, int siz
   return first;
 }
 
+int threads_of_pool = 0;
+int pool_size() { return threads_of_pool; }
+
 int share(Context* context, int min, int size, int threads) {
   uint8_t closure = 42;
-  return share_chunks<Context>(context, note, min, size, &closure, threads, one_after_another);
+  threads_of_pool = threads;
+  return share_chunks<Context>(context, note, min, size, &closure, pool_size, one_after_another);
 }
 
 TEST(LoopChunks, RunEveryStepOnceInOrder) {
@@ -62,7 +69,9 @@ TEST(LoopChunks, AreAtMost64ForEachThread) {
     Context context;
     context.fails_at = 0;
     uint8_t closure = 42;
-    EXPECT_EQ(share_chunks<Context>(&context, note, 0, size, &closure, threads, run_the_first), 7);
+    threads_of_pool = threads;
+    EXPECT_EQ(share_chunks<Context>(&context, note, 0, size, &closure, pool_size, run_the_first),
+              7);
     EXPECT_EQ(context.chunks, chunks);
   }
 }
@@ -79,6 +88,33 @@ TEST(LoopChunks, ACodeEndsItsChunkAndIsReturned) {
   context.fails_at = 1;
   EXPECT_EQ(share(&context, 0, 640, 1), 7);  // 64 chunks of ten
   EXPECT_EQ(context.indices.size(), 640U - 8U);
+}
+
+// What the pool's threads held when the process was copied stays locked in the child: it is asked
+// nothing, not even how many threads it has.
+TEST(LoopChunks, RunOnOneThreadWhereForkLeftThePoolBehind) {
+  Context used;
+  ASSERT_EQ(share(&used, 0, 100, 2), 0);
+  EXPECT_FALSE(pool_is_lost());
+  const pid_t child = fork();
+  if (child == 0) {
+    Context context;
+    context.fails_at = 250;
+    uint8_t closure = 42;
+    const ParallelFor<Context> lost = [](auto...) { return 1; };
+    const auto locked = [] { return std::abort(), 0; };
+    const auto run = [&](int size) {
+      return share_chunks<Context>(&context, note, -5, size, &closure, locked, lost);
+    };
+    const bool right = run(0) == 0 && context.indices.empty() && run(200) == 0 &&
+                       context.indices.size() == 200 && context.indices.back() == 194 &&
+                       run(300) == 7 && context.indices.size() == 456;
+    _exit(right ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(pool_is_lost());
 }
 
 }  // namespace

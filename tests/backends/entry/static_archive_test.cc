@@ -101,6 +101,11 @@ TEST(StaticArchive, FunctionsAreCalledFromWhereTheyAreLinked) {
   };
   EXPECT_EQ(archived({open, kLocal, kWeak, kWanted, data}, ""),
             object_of({kDefined, kLocal, kWeak, kWanted, data}));
+  // A program never takes the body of a kernel from a shared library that it links first.
+  Symbol body = open, hidden = open;
+  body.name = hidden.name = "kernel_emulsion_body_0";
+  hidden.visibility = STV_HIDDEN;
+  EXPECT_EQ(archived({body}, ""), object_of({hidden}));
   EXPECT_EQ(archived({open, other}, "kernel"), object_of({open, other}));
 }
 

@@ -346,7 +346,7 @@ TEST(Jit, RefusesASizeThatNoArgumentGives) {
 
 TEST(Jit, RefusesAnUnknownArgument) {
   EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["z"] = (*buffers)["x"]; }),
-              HasSubstr("argument z: expected an argument of y"));
+              HasSubstr("argument z: expected an argument of y (b, w, x or y)"));
 }
 
 TEST(Jit, RefusesAWrongType) {
@@ -374,6 +374,15 @@ TEST(Jit, RefusesBatchesThatDisagree) {
 TEST(Jit, RefusesANullPointer) {
   EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["b"].data = nullptr; }),
               HasSubstr("argument b: expected data, got a null pointer"));
+}
+
+// As an archive's entry does.
+TEST(Jit, RefusesAPointerBetweenElements) {
+  EXPECT_THAT(Linear().error_with([](auto* buffers) {
+    (*buffers)["b"].data = static_cast<uint8_t*>((*buffers)["b"].data) + 2;
+  }),
+              HasSubstr("argument b: expected data aligned to 4 bytes, got a pointer 2 past a "
+                        "multiple of that"));
 }
 
 TEST(Jit, RefusesAnOutputThatSharesMemory) {
