@@ -395,7 +395,7 @@ class Applier {
   }
 
   void store_in(const Directive& d) {
-    require_own_storage(d, {});
+    require_own_storage(d, {d.kind});
     plan_.memory = d.memory;
   }
 
