@@ -122,9 +122,9 @@ class TreeVerifier : public NestVisitor {
     const auto allocated = allocated_;
     const auto written = written_;
     const auto storage = storage_;
-    special_.emplace(stage.name, specialized(stage, index));
+    specialized_.emplace(stage.name, specialized(stage, index));
     walk(*branch.holds);
-    special_.erase(stage.name);
+    specialized_.erase(stage.name);
     const auto written_then = std::exchange(written_, written);
     const auto allocated_then = std::exchange(allocated_, allocated);
     storage_ = storage;
@@ -138,8 +138,8 @@ class TreeVerifier : public NestVisitor {
 
   // A stage as it is where the walk is: in a specialization, or in general.
   const Stage& stage_here(const std::string& name) const {
-    auto special = special_.find(name);
-    return special == special_.end() ? nest_.stage(name) : special->second;
+    auto found = specialized_.find(name);
+    return found == specialized_.end() ? nest_.stage(name) : found->second;
   }
 
   void visit_loop(const Loop& loop) override {
@@ -315,7 +315,7 @@ class TreeVerifier : public NestVisitor {
     const Stage& stage = stage_here(uop.stage);
     auto cases = case_.find(uop.stage);
     const size_t passed = cases == case_.end() ? 0 : cases->second;
-    EMULSION_CHECK(special_.count(uop.stage) || passed == stage.specializations.size(),
+    EMULSION_CHECK(specialized_.count(uop.stage) || passed == stage.specializations.size(),
                    "nest {}: the {} part of {} behind {} of its {} specializations", nest_.name,
                    name_of(uop.part), uop.stage, passed, stage.specializations.size());
     const Buffer& buffer = nest_.buffer(uop.stage);
@@ -473,9 +473,9 @@ class TreeVerifier : public NestVisitor {
   std::map<std::string, const WindowNode*> windows_;  // around it, by stage
   std::map<std::string, const HoistedAlloc*> hoisted_;
   std::set<std::string> allocated_;
-  std::map<std::string, Stage> special_;  // stages that are in a specialization here
-  std::map<std::string, size_t> case_;    // specializations that the branches around left out
-  std::set<StagePart> written_;           // uOps that came before it
+  std::map<std::string, Stage> specialized_;  // stages that are in a specialization here
+  std::map<std::string, size_t> case_;        // specializations that the branches around left out
+  std::set<StagePart> written_;               // uOps that came before it
   std::map<std::string, const Alloc*> storage_;  // the alloc that each stage was written to
 };
 
