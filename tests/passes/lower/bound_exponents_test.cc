@@ -90,6 +90,7 @@ TEST(BoundExponents, WhatIsBoundedStays) {
 TEST(BoundExponents, NotWhatMayBeAboveZero) {
   EXPECT_FALSE(bounds(x(i, j)));
   EXPECT_FALSE(bounds(abs(x(i, j))));
+  EXPECT_FALSE(bounds(x(i, j) * x(i, j)));
   EXPECT_FALSE(bounds(highest_of_x(i) - x(i, j)));
   EXPECT_FALSE(bounds(-(x(i, j) - highest_of_x(i))));
   EXPECT_FALSE(bounds(-(abs(x(i, j)) - abs(z(i, j)))));
