@@ -9,6 +9,7 @@ namespace {
 
 using Argument = ArgumentKind;
 using Scope = DirectiveScope;
+using Change = StageChange;
 
 constexpr DirectiveArgument kLoop = {Argument::loop, "axis"};
 constexpr DirectiveArgument kStoredAxis = {Argument::stored_axis, "axis"};
@@ -47,29 +48,35 @@ constexpr DirectiveForm row(DirectiveKind kind) {
     case DirectiveKind::compute_at:
       return {"compute_at", "ComputeAt", Scope::place, {{kConsumer, kConsumerLoop}}};
     case DirectiveKind::store_at:
-      return {"store_at", "StoreAt", Scope::place, {{kConsumer, kConsumerLoop}}};
+      return {"store_at", "StoreAt", Scope::store, {{kConsumer, kConsumerLoop}}};
     case DirectiveKind::compute_root:
       return {"compute_root", "ComputeRoot", Scope::place};
     case DirectiveKind::compute_inline:
-      return {"compute_inline", "ComputeInline", Scope::stage};
+      return {"compute_inline", "ComputeInline", Scope::stage, {}, Change::compute_inline};
     case DirectiveKind::store_in:
       return {"store_in", "StoreIn", Scope::layout, {{{Argument::memory, "memory"}}}};
     case DirectiveKind::pack:
       return {"pack",
               "Pack",
               Scope::stage,
-              {{{Argument::buffer, "weight"}, {Argument::axis, "axis"}, kFactor}}};
+              {{{Argument::buffer, "weight"}, {Argument::axis, "axis"}, kFactor}},
+              Change::pack};
     case DirectiveKind::cache_write:
-      return {"cache_write", "CacheWrite", Scope::stage, {{kNewStage}}};
+      return {"cache_write", "CacheWrite", Scope::stage, {{kNewStage}}, Change::cache_write};
     case DirectiveKind::rfactor:
       return {"rfactor",
               "Rfactor",
               Scope::stage,
-              {{{Argument::reduction_loop, "reduction axis"}, kNewStage}}};
+              {{{Argument::reduction_loop, "reduction axis"}, kNewStage}},
+              Change::rfactor};
     case DirectiveKind::tensorize:
       return {"tensorize", "Tensorize", Scope::nest, {{kLoop}}};
     case DirectiveKind::copy_in:
-      return {"copy_in", "In", Scope::stage, {{{Argument::operand, "operand"}, kNewStage}}};
+      return {"copy_in",
+              "In",
+              Scope::stage,
+              {{{Argument::operand, "operand"}, kNewStage}},
+              Change::copy_in};
     case DirectiveKind::atomic:
       return {"atomic", "Atomic", Scope::nest};
     case DirectiveKind::prefetch:
@@ -83,9 +90,9 @@ constexpr DirectiveForm row(DirectiveKind kind) {
               Scope::place,
               {{kConsumer, {Argument::shared_loop, "axis"}}}};
     case DirectiveKind::store_root:
-      return {"store_root", "StoreRoot", Scope::place};
+      return {"store_root", "StoreRoot", Scope::store};
     case DirectiveKind::hoist_storage:
-      return {"hoist_storage", "HoistStorage", Scope::place, {{kConsumer, kConsumerLoop}}};
+      return {"hoist_storage", "HoistStorage", Scope::store, {{kConsumer, kConsumerLoop}}};
     case DirectiveKind::fold_storage:
       return {"fold_storage",
               "FoldStorage",
@@ -123,6 +130,18 @@ static_assert(kForms.back().name != nullptr, "kDirectiveKinds is more than there
 static_assert(row(static_cast<DirectiveKind>(kDirectiveKinds)).name == nullptr,
               "kDirectiveKinds is less than there are kinds");
 
+// Whether each directive of scope `stage` has a change of its own, and no other directive has one.
+constexpr bool changes_fit() {
+  for (size_t i = 0; i < kForms.size(); ++i) {
+    if ((kForms[i].scope == Scope::stage) != (kForms[i].change != Change::none)) return false;
+    for (size_t j = 0; j < i; ++j) {
+      if (kForms[i].change != Change::none && kForms[i].change == kForms[j].change) return false;
+    }
+  }
+  return true;
+}
+static_assert(changes_fit(), "a directive of scope stage says what it does to the stages");
+
 }  // namespace
 
 const DirectiveForm& form_of(DirectiveKind kind) {
@@ -150,9 +169,18 @@ bool is_axis(ArgumentKind kind) {
     case Argument::consumer_loop:
     case Argument::shared_loop:
       return true;
-    default:
+    case Argument::none:
+    case Argument::consumer:
+    case Argument::buffer:
+    case Argument::operand:
+    case Argument::new_stage:
+    case Argument::factor:
+    case Argument::tail:
+    case Argument::memory:
+    case Argument::condition:
       return false;
   }
+  return false;
 }
 
 bool is_list(ArgumentKind kind) { return kind == Argument::loops || kind == Argument::stored_axes; }

@@ -20,10 +20,15 @@ namespace emulsion {
 enum class DirectiveScope : uint8_t {
   loop,    // loops of its operation; behind specialize, those of the specialization alone
   nest,    // the loops of its operation, in every specialization
-  place,   // where the operation is computed and stored among the loops of others
+  place,   // where the operation is computed among the loops of others
+  store,   // where its values are stored there
   layout,  // how its values are stored
   stage,   // which stages there are, and what they read
 };
+
+// What a directive of scope `stage` does to the stages: for each of them one of these, so that
+// whoever follows the stages (schedule_axes.cc, apply_structure.cc) does not compile without it.
+enum class StageChange : uint8_t { none, cache_write, rfactor, copy_in, pack, compute_inline };
 
 // What an argument names. Each kind has one field of Directive and one field of the JSON form.
 enum class ArgumentKind : uint8_t {
@@ -60,6 +65,7 @@ struct DirectiveForm {
   const char* json_kind;  // its "kind" in JSON: Halide's name, where it has one
   DirectiveScope scope;
   DirectiveArguments arguments = {};
+  StageChange change = StageChange::none;
 };
 
 const DirectiveForm& form_of(DirectiveKind kind);

@@ -60,48 +60,24 @@ const Expr* argument_of_clamp(const Expr& e) {
   return inner != nullptr && (*inner)->op == other ? beside(*inner, is_constant) : nullptr;
 }
 
-const char* word_of(ExprOp op) {
+// As its operator is called in C++ (where, not select), but for what is many operators of one kind.
+std::string word_of(ExprOp op) {
   switch (op) {
-    case ExprOp::neg:
-      return "neg";
-    case ExprOp::abs:
-      return "abs";
-    case ExprOp::exp:
-      return "exp";
-    case ExprOp::log:
-      return "log";
-    case ExprOp::sqrt:
-      return "sqrt";
-    case ExprOp::tanh:
-      return "tanh";
-    case ExprOp::erf:
-      return "erf";
-    case ExprOp::cast:
-      return "cast";
-    case ExprOp::add:
-      return "add";
-    case ExprOp::sub:
-      return "sub";
-    case ExprOp::mul:
-      return "mul";
-    case ExprOp::div:
-      return "div";
-    case ExprOp::mod:
-      return "mod";
-    case ExprOp::pow:
-      return "pow";
-    case ExprOp::min:
-      return "min";
-    case ExprOp::max:
-      return "max";
     case ExprOp::select:
       return "where";
     case ExprOp::logical_not:
     case ExprOp::logical_and:
     case ExprOp::logical_or:
       return "logic";
-    default:
+    case ExprOp::eq:
+    case ExprOp::ne:
+    case ExprOp::lt:
+    case ExprOp::le:
+    case ExprOp::gt:
+    case ExprOp::ge:
       return "compare";
+    default:
+      return to_string(op);
   }
 }
 

@@ -10,7 +10,9 @@ namespace {
 
 std::set<std::string> names_for(DirectiveKind kind, const StageLoops& loops) {
   if (form_of(kind).scope == DirectiveScope::layout) return {};
-  if (kind == DirectiveKind::pack) return {loops.reduction().begin(), loops.reduction().end()};
+  if (has_argument(kind, ArgumentKind::axis)) {
+    return {loops.reduction().begin(), loops.reduction().end()};
+  }
   return loops.reduction_loops();
 }
 
@@ -21,14 +23,14 @@ ReductionLoops::ReductionLoops(const Schedule& schedule) : after_(initial_loops(
     for (const Directive& directive : schedule.find(stage)->directives()) {
       Entry entry;
       if (has_argument(directive.kind, ArgumentKind::consumer)) entry.target = directive.target;
-      auto note = [&] {
+      auto record = [&] {
         auto loops = after_.find(stage);
         if (loops != after_.end()) entry.names.merge(names_for(directive.kind, loops->second));
       };
-      note();
+      record();
       try {
         apply_to_loops(stage, directive, schedule.graph(), &after_);
-        note();
+        record();
       } catch (const ScheduleError&) {
         // Whoever uses the schedule says so; here it makes no loops.
       }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "dsl/directive_table.h"
 #include "dsl/error.h"
 
@@ -53,11 +55,13 @@ std::string to_string(Tail tail) {
   static const char* const kNames[] = {"automatic",       "guard",         "predicate",
                                        "round_up",        "shift_inwards", "predicate_loads",
                                        "predicate_stores"};
+  static_assert(std::size(kNames) == kTails, "a name for each");
   return kNames[static_cast<int>(tail)];
 }
 
 std::string to_string(Memory memory) {
   static const char* const kNames[] = {"automatic", "heap", "stack", "registers", "scratchpad"};
+  static_assert(std::size(kNames) == kMemories, "a name for each");
   return kNames[static_cast<int>(memory)];
 }
 
@@ -67,12 +71,21 @@ std::string to_string(const Directive& d) {
   std::vector<std::string> parts;
   bool has_axes = false;
   for (const DirectiveArgument& argument : form_of(d.kind).arguments) {
-    if (is_axis(argument.kind)) {
-      if (!has_axes) parts.insert(parts.end(), d.axes.begin(), d.axes.end());
-      has_axes = true;
-      continue;
-    }
     switch (argument.kind) {
+      case ArgumentKind::none:
+        break;
+      case ArgumentKind::loop:
+      case ArgumentKind::loops:
+      case ArgumentKind::reduction_loop:
+      case ArgumentKind::new_loop:
+      case ArgumentKind::axis:
+      case ArgumentKind::stored_axis:
+      case ArgumentKind::stored_axes:
+      case ArgumentKind::consumer_loop:
+      case ArgumentKind::shared_loop:
+        if (!has_axes) parts.insert(parts.end(), d.axes.begin(), d.axes.end());
+        has_axes = true;
+        break;
       case ArgumentKind::consumer:
       case ArgumentKind::buffer:
       case ArgumentKind::new_stage:
@@ -92,8 +105,6 @@ std::string to_string(const Directive& d) {
         break;
       case ArgumentKind::condition:
         parts.push_back(to_string(d.condition));
-        break;
-      default:
         break;
     }
   }

@@ -43,6 +43,8 @@ enum class Tail : uint8_t {
                      // buffer (Halide: PredicateStores)
 };
 
+constexpr int kTails = static_cast<int>(Tail::predicate_stores) + 1;
+
 enum class Memory : uint8_t {
   automatic,
   heap,
@@ -50,6 +52,7 @@ enum class Memory : uint8_t {
   registers,
   scratchpad,  // the SRAM of a tile machine (dsl/target.h); a CPU has none
 };
+constexpr int kMemories = static_cast<int>(Memory::scratchpad) + 1;
 
 // What each looks like: dsl/directive_table.cc.
 enum class DirectiveKind : uint8_t {

@@ -40,14 +40,22 @@ class StageStep {
         me_(stages->at(name)) {}
 
   void apply() {
-    if (directive_.kind == DirectiveKind::specialize) check_sizes();
-    if (form_of(directive_.kind).scope != DirectiveScope::stage) return me_.apply(directive_);
-    me_.check(directive_);
+    if (has_argument(directive_.kind, ArgumentKind::condition)) check_sizes();
+    me_.apply(directive_);
     if (makes_stage(directive_.kind)) require_new_stage();
-    if (directive_.kind == DirectiveKind::pack) check_weight();
-    if (directive_.kind == DirectiveKind::cache_write) cache_write();
-    if (directive_.kind == DirectiveKind::rfactor) rfactor();
-    if (directive_.kind == DirectiveKind::copy_in) copy_in();
+    switch (form_of(directive_.kind).change) {
+      case StageChange::none:
+      case StageChange::compute_inline:  // no loop becomes another
+        return;
+      case StageChange::pack:
+        return check_weight();
+      case StageChange::cache_write:
+        return cache_write();
+      case StageChange::rfactor:
+        return rfactor();
+      case StageChange::copy_in:
+        return copy_in();
+    }
   }
 
  private:

@@ -150,7 +150,15 @@ class Writer {
         case ArgumentKind::condition:
           value = to_string(d.condition);
           break;
-        default:
+        case ArgumentKind::none:
+          break;
+        case ArgumentKind::loop:
+        case ArgumentKind::loops:
+        case ArgumentKind::reduction_loop:
+        case ArgumentKind::new_loop:
+        case ArgumentKind::axis:
+        case ArgumentKind::stored_axis:
+        case ArgumentKind::stored_axes:
           value = Json::array();
           for (const std::string& axis : swapped_for_fuse(d.kind, d.axes)) {
             value.push_back(variable(axis));
@@ -374,7 +382,15 @@ class Reader {
       case ArgumentKind::condition:
         d->condition = condition(entry);
         return;
-      default:
+      case ArgumentKind::none:
+        return;
+      case ArgumentKind::loop:
+      case ArgumentKind::loops:
+      case ArgumentKind::reduction_loop:
+      case ArgumentKind::new_loop:
+      case ArgumentKind::axis:
+      case ArgumentKind::stored_axis:
+      case ArgumentKind::stored_axes:
         d->axes = axes(entry, d->kind, is_list(kind));
     }
   }
@@ -446,9 +462,6 @@ class Reader {
                 said.empty() ? "none" : "\"" + said + "\"");
     }
   }
-
-  static constexpr int kTails = static_cast<int>(Tail::predicate_stores) + 1;
-  static constexpr int kMemories = static_cast<int>(Memory::scratchpad) + 1;
 
   Schedule schedule_;
   std::string origin_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -78,18 +79,12 @@ std::string usage(std::string_view name) {
   return text;
 }
 
-constexpr Tail kTails[] = {Tail::automatic,       Tail::guard,         Tail::predicate,
-                           Tail::round_up,        Tail::shift_inwards, Tail::predicate_loads,
-                           Tail::predicate_stores};
-constexpr Memory kMemories[] = {Memory::automatic, Memory::heap, Memory::stack, Memory::registers,
-                                Memory::scratchpad};
-
-template <typename Kind, size_t n>
-Kind parse_word(const Token& token, const Kind (&values)[n], const std::string& what) {
+template <typename Kind>
+Kind parse_word(const Token& token, int count, const std::string& what) {
   std::vector<std::string> legal;
-  for (Kind value : values) {
-    legal.push_back(to_string(value));
-    if (token.kind == TokenKind::name && legal.back() == token.text) return value;
+  for (int i = 0; i < count; ++i) {
+    legal.push_back(to_string(static_cast<Kind>(i)));
+    if (token.kind == TokenKind::name && legal.back() == token.text) return static_cast<Kind>(i);
   }
   fail_expected(token, what + " (" + list_names(legal) + ")");
 }
@@ -125,19 +120,20 @@ class ScheduleParser {
     at_place(stage, [&] { check_identifier("operation", stage.str()); });
     lexer_.expect(".");
     Token name = lexer_.expect_name("a directive");
-    if (name.is("specialize")) return parse_specialize(stage);
+    const std::optional<DirectiveKind> kind = directive_kind_of(name.text);
+    if (kind && has_argument(*kind, ArgumentKind::condition)) return parse_condition(stage, *kind);
     std::vector<Argument> arguments = parse_arguments();
     append(stage, find_spelling(name, arguments), arguments);
     lexer_.expect_end_of_line();
   }
 
-  // The one directive whose argument is an expression.
-  void parse_specialize(const Token& stage) {
+  // A directive whose argument is an expression.
+  void parse_condition(const Token& stage, DirectiveKind kind) {
     ExprScope scope;
     for (const std::string& size : schedule_.graph().sizes()) scope.sizes.insert(size);
     lexer_.expect("(");
     Directive directive;
-    directive.kind = DirectiveKind::specialize;
+    directive.kind = kind;
     const Token start = lexer_.peek();
     directive.condition = parse_expr(&lexer_, scope);
     lexer_.expect(")");
@@ -220,10 +216,10 @@ class ScheduleParser {
           factors.push_back(factor_of(spelling, i, arguments[i]));
           break;
         case ArgumentKind::tail:
-          directive.tail = parse_word(token, kTails, "a tail");
+          directive.tail = parse_word<Tail>(token, kTails, "a tail");
           break;
         case ArgumentKind::memory:
-          directive.memory = parse_word(token, kMemories, "a memory");
+          directive.memory = parse_word<Memory>(token, kMemories, "a memory");
           break;
         case ArgumentKind::operand:
           directive.operand = name_of("operation", spelling, i, token);
@@ -233,9 +229,20 @@ class ScheduleParser {
         case ArgumentKind::new_stage:
           directive.target = name_of("operation", spelling, i, token);
           break;
-        default:
-          EMULSION_CHECK(is_axis(kind), "no text form of argument {} of {}", i + 1, spelling.name);
+        case ArgumentKind::loop:
+        case ArgumentKind::loops:
+        case ArgumentKind::reduction_loop:
+        case ArgumentKind::new_loop:
+        case ArgumentKind::axis:
+        case ArgumentKind::stored_axis:
+        case ArgumentKind::stored_axes:
+        case ArgumentKind::consumer_loop:
+        case ArgumentKind::shared_loop:
           directive.axes.push_back(name_of("axis", spelling, i, token));
+          break;
+        case ArgumentKind::none:
+        case ArgumentKind::condition:  // parse_condition
+          EMULSION_CHECK(false, "no text form of argument {} of {}", i + 1, spelling.name);
       }
     }
     if (!factors.empty()) directive.factor = factors[0];

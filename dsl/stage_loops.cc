@@ -35,6 +35,22 @@ Names axes_of_kind(const Directive& directive, ArgumentKind kind) {
 
 }  // namespace
 
+std::string to_string(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::serial:
+      return "serial";
+    case LoopKind::parallel:
+      return "parallel";
+    case LoopKind::vectorized:
+      return "vectorized";
+    case LoopKind::unrolled:
+      return "unrolled";
+    case LoopKind::tile:
+      return "a tile's";
+  }
+  return "?";
+}
+
 std::optional<size_t> position_of(const std::vector<ScheduledLoop>& loops,
                                   const std::string& name) {
   for (size_t i = 0; i < loops.size(); ++i) {
@@ -152,8 +168,20 @@ void StageLoops::check_names(const Directive& directive) const {
         case ArgumentKind::stored_axes:
           require("an axis of " + stage_ + " as it was written", pure_, axis);
           break;
-        default:
+        case ArgumentKind::new_loop:
+        case ArgumentKind::consumer_loop:
           continue;
+        case ArgumentKind::none:
+        case ArgumentKind::consumer:
+        case ArgumentKind::buffer:
+        case ArgumentKind::operand:
+        case ArgumentKind::new_stage:
+        case ArgumentKind::factor:
+        case ArgumentKind::tail:
+        case ArgumentKind::memory:
+        case ArgumentKind::condition:
+          EMULSION_CHECK(false, "argument {} of {} is no axis", argument.word,
+                         to_string(directive.kind));
       }
       if (contains(seen, axis)) {
         refuse(stage_, directive,

@@ -25,6 +25,8 @@ enum class LoopKind : uint8_t {
   unrolled,
   tile,  // inside ONE uOp of a tile machine: holds nothing but tile loops and that uOp
 };
+// In messages, after "which is": "serial", "a tile's".
+std::string to_string(LoopKind kind);
 
 // What directives say of a loop, which the nest says of it too.
 struct LoopMarks {

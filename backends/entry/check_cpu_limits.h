@@ -20,7 +20,7 @@ struct CodeLimits {
   int64_t lanes = 256;    // of a vectorized loop
   int64_t copies = 1024;  // of a uOp, written out by the unrolled loops around it
   // A vector counts as `copies_of_more` copies for each `lanes_of_a_vector` lanes; so does a uOp
-  // with a loop between it and an unrolled one.
+  // with a loop between it and an unrolled one. Half of the lanes where registers have 16 bytes.
   int64_t copies_of_more = 4;
   int64_t lanes_of_a_vector = 64;
   // As so many copies counts one that a guard leaves out or masks by itself: it is a branch or a

@@ -10,7 +10,6 @@
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/stack_room.h"
-#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -104,23 +103,18 @@ class NestEmitter {
 
   Guarded emit(const Node& node) {
     Guarded made;
-    with_stack_room([&] { made = emit_kind(node); });
+    with_stack_room(
+        [&] { std::visit([&](const auto& kind) { made = emit_kind(kind); }, node.kind); });
     return made;
   }
 
-  Guarded emit_kind(const Node& node) {
-    if (const Loop* loop = node.as<Loop>()) return emit_loop(*loop);
-    if (const UopNode* uop = node.as<UopNode>()) return emit_instance(*uop);
-    if (const WindowNode* window = node.as<WindowNode>()) return emit_window(*window);
-    if (const Branch* branch = node.as<Branch>()) return {emit_branch(*branch), {}};
-    if (const Alloc* alloc = node.as<Alloc>()) return {emit_alloc(*alloc), {}};
-    if (const auto* hoisted = node.as<HoistedAlloc>()) return {emit_hoisted(*hoisted), {}};
+  Guarded emit_kind(const Block& block) {
     std::vector<Stmt> children;
-    for_each_child(node, [&](const NodePtr& child) { children.push_back(closed(*child)); });
+    for (const NodePtr& child : block.children) children.push_back(closed(*child));
     return {hi::Block::make(children), {}};
   }
 
-  Guarded emit_loop(const Loop& loop) {
+  Guarded emit_kind(const Loop& loop) {
     const std::string variable = loop.variable();
     const std::string name = unique(halide_name(variable));
     const Halide::Expr min = hi::simplify(scope_.index(loop.min));
@@ -172,7 +166,7 @@ class NestEmitter {
     return statement;
   }
 
-  Guarded emit_window(const WindowNode& window) {
+  Guarded emit_kind(const WindowNode& window) {
     for (const Window& slide : window.slides) slid_along_.push_back(slide.loop);
     Guarded made = emit(*window.body);
     slid_along_.resize(slid_along_.size() - window.slides.size());
@@ -196,12 +190,12 @@ class NestEmitter {
     return hi::simplify(scope_.index(extent));
   }
 
-  Stmt emit_branch(const Branch& branch) {
+  Guarded emit_kind(const Branch& branch) {
     const Halide::Expr condition = scope_.index(branch.condition);
-    return hi::IfThenElse::make(condition, closed(*branch.holds), closed(*branch.otherwise));
+    return {hi::IfThenElse::make(condition, closed(*branch.holds), closed(*branch.otherwise)), {}};
   }
 
-  Stmt emit_alloc(const Alloc& alloc) {
+  Guarded emit_kind(const Alloc& alloc) {
     const auto hoisted = hoisted_.find(alloc.stage);
     const bool in_output = !alloc.output.empty(), is_hoisted = hoisted != hoisted_.end();
     Place place = in_output ? scope_.place(alloc.output) : Place();
@@ -219,17 +213,18 @@ class NestEmitter {
     scope_.places.insert_or_assign(alloc.stage, place);
     Stmt body = closed(*alloc.body);
     scope_.places.erase(alloc.stage);
-    return in_output || is_hoisted ? body : allocate(alloc, place.memory, elements, body);
+    if (in_output || is_hoisted) return {body, {}};
+    return {allocate(alloc, place.memory, elements, body), {}};
   }
 
-  Stmt emit_hoisted(const HoistedAlloc& hoisted) {
+  Guarded emit_kind(const HoistedAlloc& hoisted) {
     const std::string memory = unique(halide_name(hoisted.stage));
     Halide::Expr elements;
     storage_strides(hoisted.layout, simplified(hoisted.extents), &elements);
     hoisted_.emplace(hoisted.stage, memory);
     const Stmt body = closed(*hoisted.body);
     hoisted_.erase(hoisted.stage);
-    return allocate(hoisted, memory, elements, body);
+    return {allocate(hoisted, memory, elements, body), {}};
   }
 
   std::vector<Halide::Expr> simplified(const std::vector<Expr>& indices) const {
@@ -245,7 +240,7 @@ class NestEmitter {
                               hi::const_true(), body);
   }
 
-  Guarded emit_instance(const UopNode& uop) {
+  Guarded emit_kind(const UopNode& uop) {
     const Stage& stage = nest_.stage(uop.stage);
     std::vector<EmittedGuard> guards, masks;
     for (const Guard& guard : uop.guards) {

@@ -81,9 +81,25 @@ std::vector<Expr> derivative_rule(const Expr& e, const Expr& value, const Expr& 
       return {share_of(a < b, a, b, g), share_of(b < a, b, a, g)};
     case ExprOp::max:
       return {share_of(a > b, a, b, g), share_of(b > a, b, a, g)};
-    default:  // leaves, conditions, and what no float expression holds
-      return std::vector<Expr>(args.size());
+    case ExprOp::constant:
+    case ExprOp::axis:
+    case ExprOp::size:
+    case ExprOp::read:
+    case ExprOp::logical_not:
+    case ExprOp::mod:
+    case ExprOp::eq:
+    case ExprOp::ne:
+    case ExprOp::lt:
+    case ExprOp::le:
+    case ExprOp::gt:
+    case ExprOp::ge:
+    case ExprOp::logical_and:
+    case ExprOp::logical_or:
+    case ExprOp::select:
+    case ExprOp::reduce:
+      break;  // leaves, conditions, and what no float expression holds
   }
+  return std::vector<Expr>(args.size());
 }
 
 // Which nodes of a body carry a gradient, from the leaves up.

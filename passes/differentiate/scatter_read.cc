@@ -48,7 +48,7 @@ Expr replace_axis(const Expr& e, const std::string& axis, const Expr& value) {
   return substitute_axes(e, [&](const std::string& name) { return name == axis ? value : Expr(); });
 }
 
-Expr joined(const std::vector<Expr>& conditions) {
+Expr conjunction(const std::vector<Expr>& conditions) {
   Expr result;
   for (const Expr& condition : conditions) {
     result = result.defined() ? result && condition : condition;
@@ -256,7 +256,7 @@ class ReadScatter {
                           : select(condition, zero_of(value), value);
     }
     if (!undecided(&conditions, facts)) return Expr();
-    if (!conditions.empty()) value = select(joined(conditions), value, zero_of(value));
+    if (!conditions.empty()) value = select(conjunction(conditions), value, zero_of(value));
     return summed.empty() ? settled_over(scope, value)
                           : summed_over(element_, summed, value, name_);
   }
@@ -343,9 +343,9 @@ class ReadScatter {
                                  [&](const SolvedAxis& other) { return other.name == name; }));
     }
     const Expr element = read_op(points_.cotangent, source);
-    const Tensor zeros_around =
-        compute("", axes, settled_over(axes, select(joined(conditions), element, zero_of(element))),
-                "spread_" + name_);
+    const Tensor zeros_around = compute(
+        "", axes, settled_over(axes, select(conjunction(conditions), element, zero_of(element))),
+        "spread_" + name_);
     const Expr instead = zeros_around.at(reads_at);
     return transform(value, [&](const Expr& e) { return equal(e, whole) ? instead : Expr(); });
   }
@@ -363,7 +363,7 @@ class ReadScatter {
     if (clamp.high) conditions.push_back(axis <= extent_value(*clamp.high));
     Expr result = replace_axis(e, inner, place);
     if (undecided(&conditions, IndexFacts(element_))) {
-      if (!conditions.empty()) result = select(joined(conditions), result, zero_of(result));
+      if (!conditions.empty()) result = select(conjunction(conditions), result, zero_of(result));
       result = settled_over(element_, result);
     } else {
       result = zero_of(e);

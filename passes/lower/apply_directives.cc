@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "dsl/directive_table.h"
 #include "dsl/error.h"
-#include "dsl/nearest_name.h"
 #include "passes/lower/join_loops.h"
 #include "passes/lower/stage_plan.h"
 
@@ -33,11 +33,10 @@ class Applier {
 
  private:
   void finish() {
-    for (DirectiveKind kind :
-         {DirectiveKind::store_at, DirectiveKind::store_root, DirectiveKind::hoist_storage}) {
-      const Directive* stored = plan_.find_directive(kind);
-      if (!stored || plan_.find_directive(DirectiveKind::compute_at)) continue;
-      refuse_here(*stored,
+    for (const Directive& d : plan_.directives) {
+      const bool is_stored_there = form_of(d.kind).scope == DirectiveScope::store;
+      if (!is_stored_there || plan_.find_directive(DirectiveKind::compute_at)) continue;
+      refuse_here(d,
                   "expected together with compute_at; legal: compute_at the same loop, or "
                   "one inside it, too");
     }
@@ -90,13 +89,18 @@ class Applier {
         return place(d);
       case DirectiveKind::store_at:
       case DirectiveKind::store_root:
+        return store_outside(d);
       case DirectiveKind::hoist_storage:
-      case DirectiveKind::fold_storage:
-      case DirectiveKind::reorder_storage:
-      case DirectiveKind::align_storage:
-      case DirectiveKind::store_in:
       case DirectiveKind::store_in_output:
-        return store(d);
+        return require_own_storage(d, {d.kind});
+      case DirectiveKind::fold_storage:
+        return fold_storage(d);
+      case DirectiveKind::reorder_storage:
+        return reorder_storage(d);
+      case DirectiveKind::align_storage:
+        return align_storage(d);
+      case DirectiveKind::store_in:
+        return store_in(d);
       case DirectiveKind::compute_inline:
       case DirectiveKind::pack:
       case DirectiveKind::cache_write:
@@ -154,18 +158,12 @@ class Applier {
     return *find_loop(loops_.loops(), axis);
   }
 
-  static std::string word(LoopKind kind) {
-    static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled",
-                                         "a tile's"};
-    return kNames[static_cast<int>(kind)];
-  }
-
   // Only a loop that is run step by step can be partitioned, and only such a loop replaced.
   void require_serial(const Directive& d, const ScheduledLoop& loop) const {
     const bool replaces = d.kind == DirectiveKind::split || d.kind == DirectiveKind::fuse;
     if (loop.kind != LoopKind::serial) {
       refuse_here(d, fmt::format("expected a serial loop, got {}, which is {} already; legal: {}",
-                                 loop.name, word(loop.kind),
+                                 loop.name, to_string(loop.kind),
                                  replaces ? to_string(d.kind) + " first" : "one kind for a loop"));
     }
     if (loop.partition && d.kind != DirectiveKind::parallel) {
@@ -314,7 +312,7 @@ class Applier {
     if (loop.kind != LoopKind::serial && loop.kind != LoopKind::parallel) {
       refuse_here(d, fmt::format("expected a serial or parallel loop, got {}, which is {}; legal: "
                                  "a loop around it",
-                                 loop.name, word(loop.kind)));
+                                 loop.name, to_string(loop.kind)));
     }
     loop.partition = true;
   }
@@ -351,48 +349,55 @@ class Applier {
     }
   }
 
-  // Where and how the values are kept.
-  void store(const Directive& d) {
+  // Where and how the values are kept, of which `kinds` say the same thing.
+  void require_own_storage(const Directive& d, const std::vector<DirectiveKind>& kinds) const {
     if (plan_.is_output) {
       refuse_here(
           d,
           "expected an operation that is not an output: the caller stores it; legal: this of "
           "one that it reads");
     }
+    require_first(d, kinds);
+  }
+
+  void store_outside(const Directive& d) {
+    require_own_storage(d, {DirectiveKind::store_at, DirectiveKind::store_root});
+    plan_.store_root = d.kind == DirectiveKind::store_root;
+  }
+
+  void fold_storage(const Directive& d) {
+    require_own_storage(d, {d.kind});
+    set_of_axis(d, 0, &plan_.layout.folds);
+  }
+
+  void align_storage(const Directive& d) {
+    require_own_storage(d, {d.kind});
+    set_of_axis(d, 1, &plan_.layout.alignments);
+  }
+
+  // The factor of one axis; of those that no directive speaks of, `otherwise`.
+  void set_of_axis(const Directive& d, int64_t otherwise, std::vector<int64_t>* factors) const {
     const std::vector<Axis>& axes = plan_.stage.axes;
-    switch (d.kind) {
-      case DirectiveKind::store_at:
-      case DirectiveKind::store_root:
-        require_first(d, {DirectiveKind::store_at, DirectiveKind::store_root});
-        plan_.store_root = d.kind == DirectiveKind::store_root;
-        return;
-      case DirectiveKind::fold_storage:
-        require_first(d, {d.kind});
-        plan_.layout.folds.resize(axes.size(), 0);
-        plan_.layout.folds[axis_index(axes, d.axes[0]).value()] = d.factor;
-        return;
-      case DirectiveKind::align_storage:
-        require_first(d, {d.kind});
-        plan_.layout.alignments.resize(axes.size(), 1);
-        plan_.layout.alignments[axis_index(axes, d.axes[0]).value()] = d.factor;
-        return;
-      case DirectiveKind::reorder_storage:
-        require_first(d, {d.kind});
-        if (d.axes.size() != axes.size()) {
-          refuse_here(
-              d, fmt::format("expected all {} axes of {}, got {}; legal: those of {}", axes.size(),
-                             plan_.stage.name, d.axes.size(), joined(axis_names(axes))));
-        }
-        for (auto axis = d.axes.rbegin(); axis != d.axes.rend(); ++axis) {
-          plan_.layout.order.push_back(axis_index(axes, *axis).value());
-        }
-        return;
-      case DirectiveKind::store_in:
-        plan_.memory = d.memory;
-        return;
-      default:  // hoist_storage, store_in_output
-        require_first(d, {d.kind});
+    factors->resize(axes.size(), otherwise);
+    (*factors)[axis_index(axes, d.axes[0]).value()] = d.factor;
+  }
+
+  void reorder_storage(const Directive& d) {
+    require_own_storage(d, {d.kind});
+    const std::vector<Axis>& axes = plan_.stage.axes;
+    if (d.axes.size() != axes.size()) {
+      refuse_here(d,
+                  fmt::format("expected all {} axes of {}, got {}; legal: those of {}", axes.size(),
+                              plan_.stage.name, d.axes.size(), joined(axis_names(axes))));
     }
+    for (auto axis = d.axes.rbegin(); axis != d.axes.rend(); ++axis) {
+      plan_.layout.order.push_back(axis_index(axes, *axis).value());
+    }
+  }
+
+  void store_in(const Directive& d) {
+    require_own_storage(d, {d.kind});
+    plan_.memory = d.memory;
   }
 
   ScheduledStage plan_;

@@ -337,9 +337,12 @@ class StructureApplier {
       WrittenStage& self = nest_.stages[at];
       const std::string name = self.stage.name;
       require_factor(name, d);
-      switch (d.kind) {
-        case DirectiveKind::cache_write:
-        case DirectiveKind::rfactor:
+      switch (form_of(d.kind).change) {
+        case StageChange::none:
+          self.directives.push_back(d);
+          break;
+        case StageChange::cache_write:
+        case StageChange::rfactor:
           require_new_name(nest_, name, d);
           if (reduced_by && (d.kind != *reduced_by || d.kind == DirectiveKind::cache_write)) {
             refuse(name, d,
@@ -352,21 +355,19 @@ class StructureApplier {
           insert(at++,
                  d.kind == DirectiveKind::cache_write ? cache_write(&self, d) : rfactor(&self, d));
           break;
-        case DirectiveKind::copy_in:
+        case StageChange::copy_in:
           require_new_name(nest_, name, d);
           insert(at++, copy_in(nest_, &self, d));
           break;
-        case DirectiveKind::pack:
+        case StageChange::pack:
           if (buffers_read_by(self.stage).count(d.target) == 0) {
             read_directly(nest_, inlined_, d.target, &self.stage);
           }
           pack_weight(&nest_, self, d);
           break;
-        case DirectiveKind::compute_inline:
+        case StageChange::compute_inline:
           compute_inline(self, d);
           break;
-        default:
-          self.directives.push_back(d);
       }
     }
   }

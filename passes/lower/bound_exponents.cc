@@ -15,10 +15,6 @@ namespace {
 constexpr int kMostSteps = 8;
 constexpr int64_t kMostNodes = 500;
 
-bool is_number_where(const Expr& e, bool (*holds)(double)) {
-  return e->op == ExprOp::constant && holds(e->float_value);
-}
-
 // Whether `value`, in a stage over `domain`, is what some step of `maximum`, a reduction that is
 // read at `indices`, combines: the same operations of the same things, at reduction indices that
 // are there.
@@ -64,71 +60,51 @@ class StepOfReduction {
 
 using StagesByName = std::unordered_map<std::string, const Stage*>;
 
+enum class Side { above, below };
+
 // The signs of f32 values in the body of a stage. NaN has any sign, and -0 is 0.
 class Signs {
  public:
   Signs(const StagesByName& stages, const Stage& stage)
       : stages_(stages), domain_(domain_of(stage)) {}
 
-  bool never_above_zero(const Expr& e, int steps = kMostSteps) const {
-    if (steps == 0) return false;
-    const auto above = [&](size_t i) { return never_above_zero(e->args[i], steps - 1); };
-    const auto below = [&](size_t i) { return never_below_zero(e->args[i], steps - 1); };
-    switch (e->op) {
-      case ExprOp::constant:
-        return is_number_where(e, [](double value) { return value <= 0; });
-      case ExprOp::neg:
-        return below(0);
-      case ExprOp::add:
-      case ExprOp::max:
-        return above(0) && above(1);
-      case ExprOp::min:
-        return above(0) || above(1);
-      case ExprOp::sub:
-        return subtracts_its_maximum(e) || (above(0) && below(1));
-      case ExprOp::mul:
-        return (above(0) && below(1)) || (below(0) && above(1));
-      case ExprOp::div:
-        return above(0) && is_number_where(e->args[1], [](double value) { return value > 0; });
-      case ExprOp::select:
-        return above(1) && above(2);
-      case ExprOp::read: {
-        const Expr read = value_read(e);
-        return read.defined() && never_above_zero(read, steps - 1);
-      }
-      default:
-        return false;
-    }
-  }
+  bool never_above_zero(const Expr& e) const { return never(Side::above, e, kMostSteps); }
 
  private:
-  bool never_below_zero(const Expr& e, int steps) const {
+  // Whether a value is never on that side of zero.
+  bool never(Side side, const Expr& e, int steps) const {
     if (steps == 0) return false;
-    const auto above = [&](size_t i) { return never_above_zero(e->args[i], steps - 1); };
-    const auto below = [&](size_t i) { return never_below_zero(e->args[i], steps - 1); };
+    const Side other = side == Side::above ? Side::below : Side::above;
+    const auto is = [&](Side where, size_t i) { return never(where, e->args[i], steps - 1); };
     switch (e->op) {
       case ExprOp::constant:
-        return is_number_where(e, [](double value) { return value >= 0; });
+        return side == Side::above ? e->float_value <= 0 : e->float_value >= 0;
       case ExprOp::abs:
       case ExprOp::exp:
       case ExprOp::sqrt:
-        return true;
+        return side == Side::below;
       case ExprOp::neg:
-        return above(0);
+        return is(other, 0);
       case ExprOp::add:
+        return is(side, 0) && is(side, 1);
+      case ExprOp::sub:
+        return is_apart_from_its_maximum(side, e) || (is(side, 0) && is(other, 1));
       case ExprOp::min:
-        return below(0) && below(1);
-      case ExprOp::max:
-        return below(0) || below(1);
+      case ExprOp::max: {
+        // The greater of two is above zero when one of them is.
+        const bool takes_both = (e->op == ExprOp::max) == (side == Side::above);
+        return takes_both ? is(side, 0) && is(side, 1) : is(side, 0) || is(side, 1);
+      }
       case ExprOp::mul:
-        return is_square(e) || (below(0) && below(1)) || (above(0) && above(1));
+        return (side == Side::below && is_square(e)) || (is(side, 0) && is(Side::below, 1)) ||
+               (is(other, 0) && is(Side::above, 1));
       case ExprOp::div:
-        return below(0) && is_number_where(e->args[1], [](double value) { return value > 0; });
+        return is(side, 0) && e->args[1]->op == ExprOp::constant && e->args[1]->float_value > 0;
       case ExprOp::select:
-        return below(1) && below(2);
+        return is(side, 1) && is(side, 2);
       case ExprOp::read: {
         const Expr read = value_read(e);
-        return read.defined() && never_below_zero(read, steps - 1);
+        return read.defined() && never(side, read, steps - 1);
       }
       default:
         return false;
@@ -140,13 +116,15 @@ class Signs {
     return a.same_as(b) || (size_of(a).nodes <= kMostNodes && equal(a, b));
   }
 
-  // x[i] - m, where m is the maximum of values that x[i] is one of.
-  bool subtracts_its_maximum(const Expr& difference) const {
-    const Expr& maximum = difference->args[1];
+  // x[i] - m, where m is the maximum of values that x[i] is one of, is never above zero; m - x[i]
+  // never below.
+  bool is_apart_from_its_maximum(Side side, const Expr& difference) const {
+    const size_t of_maximum = side == Side::above ? 1 : 0;
+    const Expr &maximum = difference->args[of_maximum], &value = difference->args[1 - of_maximum];
     if (maximum->op != ExprOp::read) return false;
     const auto from = stages_.find(maximum->name);
     return from != stages_.end() && from->second->combiner == Combiner::max &&
-           StepOfReduction(*from->second, maximum->args, domain_).is(difference->args[0]);
+           StepOfReduction(*from->second, maximum->args, domain_).is(value);
   }
 
   // What a read of a stage that is no reduction gives, over the axes of the reader.

@@ -89,7 +89,7 @@ class TreeBuilder {
         const StageId leader = nest_.leader_of(waiting[i]);
         group = nest_.stages[leader].sharing;
         group.push_back(leader);
-        if (needs_any(group, waiting)) group.clear();
+        if (depends_on_any(group, waiting)) group.clear();
       }
       for (StageId member : group) {
         waiting.erase(std::find(waiting.begin(), waiting.end(), member));
@@ -99,7 +99,7 @@ class TreeBuilder {
     return result;
   }
 
-  bool needs_any(const std::vector<StageId>& group, const std::vector<StageId>& others) const {
+  bool depends_on_any(const std::vector<StageId>& group, const std::vector<StageId>& others) const {
     for (StageId other : others) {
       if (std::find(group.begin(), group.end(), other) != group.end()) continue;
       for (StageId member : group) {

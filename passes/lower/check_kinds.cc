@@ -22,12 +22,12 @@ const Directive& last_that_names(const WrittenStage& plan, size_t applied,
 // A vectorized loop is one instruction: in it there is no other one, and no thread.
 [[noreturn]] void refuse_inside(const WrittenStage& plan, size_t applied,
                                 const std::string& vectorized, const ScheduledLoop& loop) {
-  const bool parallel = loop.kind == LoopKind::parallel;
   refuse(plan.stage.name, last_that_names(plan, applied, {vectorized, loop.name}),
          fmt::format("expected no {} loop inside a vectorized loop, got {} inside {}; legal: {}",
-                     parallel ? "parallel" : "vectorized", loop.name, vectorized,
-                     parallel ? fmt::format("reorder({}, {})", vectorized, loop.name)
-                              : fmt::format("unroll({})", vectorized)),
+                     to_string(loop.kind), loop.name, vectorized,
+                     loop.kind == LoopKind::parallel
+                         ? fmt::format("reorder({}, {})", vectorized, loop.name)
+                         : fmt::format("unroll({})", vectorized)),
          {plan.stage.name, loop.name});
 }
 

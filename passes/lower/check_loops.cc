@@ -212,7 +212,6 @@ std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) 
 // `where`: " where B == 1", of a specialization.
 void check_prefetch_loop(const ScheduledStage& plan, const std::vector<ScheduledLoop>& loops,
                          const std::string& where, const Directive& d) {
-  static const char* const kNames[] = {"serial", "parallel", "vectorized", "unrolled", "of a tile"};
   const std::string& axis = d.axes[0];
   const std::optional<size_t> position = position_of(loops, axis);
   if (!position) {
@@ -228,8 +227,8 @@ void check_prefetch_loop(const ScheduledStage& plan, const std::vector<Scheduled
     refuse(plan.stage.name, d,
            fmt::format("expected a serial loop outside vectorized ones, got {}{}, which is {}{}; "
                        "legal: a serial loop around it",
-                       i == *position ? "" : axis + " inside ", loop.name,
-                       kNames[static_cast<int>(loop.kind)], where));
+                       i == *position ? "" : axis + " inside ", loop.name, to_string(loop.kind),
+                       where));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "dsl/affine.h"
+#include "dsl/directive_table.h"
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
 #include "passes/lower/stage_storage.h"
@@ -113,13 +114,13 @@ class OutputChecker {
 
   // One that says itself where, or how, its values are kept, and one that something else is in.
   void check_memory() const {
-    for (DirectiveKind kind :
-         {DirectiveKind::store_in, DirectiveKind::store_at, DirectiveKind::store_root,
-          DirectiveKind::hoist_storage, DirectiveKind::fold_storage, DirectiveKind::reorder_storage,
-          DirectiveKind::align_storage}) {
-      if (plan_.find_directive(kind) == nullptr) continue;
+    for (const Directive& d : plan_.directives) {
+      const DirectiveScope scope = form_of(d.kind).scope;
+      const bool is_about_storage =
+          scope == DirectiveScope::store || scope == DirectiveScope::layout;
+      if (!is_about_storage || d.kind == directive_.kind) continue;
       refuse_here(fmt::format("expected an operation without {0}, got both; legal: either",
-                              to_string(kind)));
+                              to_string(d.kind)));
     }
     for (StageId earlier = 0; earlier < id_; ++earlier) {
       if (nest_.stages[earlier].in_output != plan_.in_output) continue;

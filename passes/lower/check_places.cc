@@ -88,12 +88,6 @@ void check_place(const NestPlan& nest, StageId id) {
                        plan.stage.name, nest.variable(*plan.compute_at), nest.name_of(reader),
                        around ? at_loop(d.kind, nest, {target, *around}) : "compute_root()"));
   }
-  if (plan.readers.empty()) {
-    refuse(
-        plan.stage.name, d,
-        "expected an operation that something reads, got one that nothing reads any more; legal: "
-        "compute_root()");
-  }
 }
 
 std::string loops_text(const NestPlan& nest, const std::vector<LoopLevel>& loops) {

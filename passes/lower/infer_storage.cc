@@ -94,12 +94,11 @@ class StorageInferrer {
   void widen() {
     for (const LoopTransform& t : region_.stage.transforms) {
       if (t.kind != LoopTransform::Kind::split || t.tail != Tail::predicate_loads) continue;
-      for (size_t d = 0; d < storage_.extents.size(); ++d) {
-        if (plan_.stage.axes[d].name() != t.axis) continue;
-        const Expr steps =
-            (storage_.extents[d] + int_constant(t.factor - 1)) / int_constant(t.factor);
-        storage_.extents[d] = simplify_index(steps * int_constant(t.factor));
-      }
+      const std::optional<size_t> d = axis_index(plan_.stage.axes, t.axis);
+      if (!d) continue;
+      const Expr steps =
+          (storage_.extents[*d] + int_constant(t.factor - 1)) / int_constant(t.factor);
+      storage_.extents[*d] = simplify_index(steps * int_constant(t.factor));
     }
   }
 

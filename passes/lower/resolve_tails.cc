@@ -164,9 +164,10 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
 // What a condition says of the sizes decides tails and what may be unrolled or vectorized. The
 // region is that of the general case.
 void resolve_specialization(const ScheduledStage& plan, size_t i, StageRegion* region) {
-  Specialization& special = region->stage.specializations[i];
-  special.transforms = resolve_case(plan, cases_of(plan, *region)[i + 1], region->stage.transforms,
-                                    facts_of(special.condition), region);
+  Specialization& specialization = region->stage.specializations[i];
+  specialization.transforms =
+      resolve_case(plan, cases_of(plan, *region)[i + 1], region->stage.transforms,
+                   facts_of(specialization.condition), region);
 }
 
 }  // namespace

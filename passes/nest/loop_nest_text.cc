@@ -19,19 +19,8 @@ std::string declaration(const Buffer& buffer) {
 }
 
 std::string loop_word(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::serial:
-      return "for";
-    case LoopKind::parallel:
-      return "parallel";
-    case LoopKind::vectorized:
-      return "vectorized";
-    case LoopKind::unrolled:
-      return "unrolled";
-    case LoopKind::tile:
-      return "tile";
-  }
-  return "for";
+  if (kind == LoopKind::serial) return "for";
+  return kind == LoopKind::tile ? "tile" : to_string(kind);
 }
 
 std::string uop_word(UopKind kind) {

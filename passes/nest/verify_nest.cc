@@ -121,13 +121,11 @@ class TreeVerifier : public NestVisitor {
                    stage.name, index);
     const auto allocated = allocated_;
     const auto written = written_;
-    const auto storage = storage_;
-    special_.emplace(stage.name, specialized(stage, index));
+    specialized_.emplace(stage.name, specialized(stage, index));
     walk(*branch.holds);
-    special_.erase(stage.name);
+    specialized_.erase(stage.name);
     const auto written_then = std::exchange(written_, written);
     const auto allocated_then = std::exchange(allocated_, allocated);
-    storage_ = storage;
     case_[stage.name] = index + 1;
     walk(*branch.otherwise);
     case_[stage.name] = index;
@@ -138,8 +136,8 @@ class TreeVerifier : public NestVisitor {
 
   // A stage as it is where the walk is: in a specialization, or in general.
   const Stage& stage_here(const std::string& name) const {
-    auto special = special_.find(name);
-    return special == special_.end() ? nest_.stage(name) : special->second;
+    auto found = specialized_.find(name);
+    return found == specialized_.end() ? nest_.stage(name) : found->second;
   }
 
   void visit_loop(const Loop& loop) override {
@@ -257,7 +255,7 @@ class TreeVerifier : public NestVisitor {
                      "nest {}: alloc of {} in {} without constant extents", nest_.name, alloc.stage,
                      to_string(alloc.memory));
     }
-    live_[alloc.stage] = &alloc;
+    live_.insert(alloc.stage);
     walk(*alloc.body);
     live_.erase(alloc.stage);
   }
@@ -315,7 +313,7 @@ class TreeVerifier : public NestVisitor {
     const Stage& stage = stage_here(uop.stage);
     auto cases = case_.find(uop.stage);
     const size_t passed = cases == case_.end() ? 0 : cases->second;
-    EMULSION_CHECK(special_.count(uop.stage) || passed == stage.specializations.size(),
+    EMULSION_CHECK(specialized_.count(uop.stage) || passed == stage.specializations.size(),
                    "nest {}: the {} part of {} behind {} of its {} specializations", nest_.name,
                    name_of(uop.part), uop.stage, passed, stage.specializations.size());
     const Buffer& buffer = nest_.buffer(uop.stage);
@@ -334,17 +332,12 @@ class TreeVerifier : public NestVisitor {
       check_mask(guard.mask, uop);
     }
     check_own_loops(uop, stage);
-    const Alloc* storage =
-        buffer.role == BufferRole::internal ? live_alloc(stage.name, stage) : nullptr;
+    if (buffer.role == BufferRole::internal) check_live(stage.name, stage);
     if (uop.part == Part::update) {
       EMULSION_CHECK(written_.count({stage.name, Part::init}),
                      "nest {}: the update of {} before its start value", nest_.name, stage.name);
-      EMULSION_CHECK(storage_.at(stage.name) == storage,
-                     "nest {}: the update of {} in other storage than its start value", nest_.name,
-                     stage.name);
     }
     if (uop.part != Part::init) check_reads(stage, body_of(stage, uop));
-    storage_[stage.name] = storage;
     EMULSION_CHECK(written_.insert({stage.name, uop.part}).second, "nest {}: a second {} uOp of {}",
                    nest_.name, name_of(uop.part), stage.name);
   }
@@ -397,11 +390,10 @@ class TreeVerifier : public NestVisitor {
                    name_of(uop.part), stage.name, *expected.begin());
   }
 
-  const Alloc* live_alloc(const std::string& buffer, const Stage& user) {
-    auto found = live_.find(buffer);
-    EMULSION_CHECK(found != live_.end(), "nest {}: {} uses {} outside its alloc", nest_.name,
+  // A stage has one alloc, so that is where it was written to.
+  void check_live(const std::string& buffer, const Stage& user) const {
+    EMULSION_CHECK(live_.count(buffer), "nest {}: {} uses {} outside its alloc", nest_.name,
                    user.name, buffer);
-    return found->second;
   }
 
   void check_reads(const Stage& stage, const Expr& body) {
@@ -413,10 +405,7 @@ class TreeVerifier : public NestVisitor {
         EMULSION_CHECK(written_.count({e->name, part}), "nest {}: {} reads {} before its {}",
                        nest_.name, stage.name, e->name, name_of(part));
       }
-      if (buffer.role == BufferRole::output) return;
-      EMULSION_CHECK(live_alloc(e->name, stage) == storage_.at(e->name),
-                     "nest {}: {} reads {} from other storage than it was written to", nest_.name,
-                     stage.name, e->name);
+      if (buffer.role == BufferRole::internal) check_live(e->name, stage);
     });
   }
 
@@ -469,14 +458,13 @@ class TreeVerifier : public NestVisitor {
 
   const LoopNest& nest_;
   std::vector<const Loop*> loops_;                    // around the node that is looked at
-  std::map<std::string, const Alloc*> live_;          // allocs around it
+  std::set<std::string> live_;                        // stages whose alloc is around it
   std::map<std::string, const WindowNode*> windows_;  // around it, by stage
   std::map<std::string, const HoistedAlloc*> hoisted_;
   std::set<std::string> allocated_;
-  std::map<std::string, Stage> special_;  // stages that are in a specialization here
-  std::map<std::string, size_t> case_;    // specializations that the branches around left out
-  std::set<StagePart> written_;           // uOps that came before it
-  std::map<std::string, const Alloc*> storage_;  // the alloc that each stage was written to
+  std::map<std::string, Stage> specialized_;  // stages that are in a specialization here
+  std::map<std::string, size_t> case_;        // specializations that the branches around left out
+  std::set<StagePart> written_;               // uOps that came before it
 };
 
 }  // namespace

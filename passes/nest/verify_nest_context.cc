@@ -29,8 +29,8 @@ ContextVisitor::ContextVisitor(const LoopNest& nest) : nest_(nest) {
   }
   std::set<int64_t> sizes(std::begin(kSizes), std::end(kSizes));
   for (const Stage& stage : nest.stages) {
-    for (const Specialization& special : stage.specializations) {
-      add_sizes_around(special.condition, &sizes);
+    for (const Specialization& specialization : stage.specializations) {
+      add_sizes_around(specialization.condition, &sizes);
     }
   }
   sizes_.assign(sizes.begin(), sizes.end());
@@ -76,8 +76,8 @@ void ContextVisitor::visit_branch(const Branch& branch) {
 }
 
 const Stage& ContextVisitor::stage_here(const std::string& name) const {
-  auto special = specialized_.find(name);
-  return special == specialized_.end() ? nest_.stage(name) : special->second;
+  auto found = specialized_.find(name);
+  return found == specialized_.end() ? nest_.stage(name) : found->second;
 }
 
 }  // namespace emulsion

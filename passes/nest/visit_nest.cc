@@ -38,6 +38,8 @@ void expressions_of(Kind& kind, const Use& use) {
   } else if constexpr (std::is_same_v<Kind, UopNode>) {
     for (Expr& index : kind.point) use(index);
     for (Guard& guard : kind.guards) use(guard.condition);
+  } else {
+    static_assert(std::is_same_v<Kind, Block>, "which expressions has this kind of node?");
   }
 }
 
@@ -84,17 +86,7 @@ size_t parts_from(const Block& block, size_t first) {
 }
 
 void NestVisitor::walk(const Node& node) {
-  with_stack_room([&] { visit_kind(node); });
-}
-
-void NestVisitor::visit_kind(const Node& node) {
-  if (const Block* block = node.as<Block>()) return visit_block(*block);
-  if (const Loop* loop = node.as<Loop>()) return visit_loop(*loop);
-  if (const Branch* branch = node.as<Branch>()) return visit_branch(*branch);
-  if (const Alloc* alloc = node.as<Alloc>()) return visit_alloc(*alloc);
-  if (const HoistedAlloc* alloc = node.as<HoistedAlloc>()) return visit_hoisted_alloc(*alloc);
-  if (const WindowNode* window = node.as<WindowNode>()) return visit_window(*window);
-  visit_uop(std::get<UopNode>(node.kind));
+  with_stack_room([&] { std::visit([&](const auto& kind) { visit_kind(kind); }, node.kind); });
 }
 
 void NestVisitor::visit_block(const Block& block) {
@@ -112,18 +104,9 @@ void NestVisitor::visit_uop(const UopNode&) {}
 
 NodePtr NestMutator::mutate(const NodePtr& node) {
   NodePtr result;
-  with_stack_room([&] { result = mutate_kind(node); });
+  with_stack_room(
+      [&] { std::visit([&](const auto& kind) { result = mutate_kind(node, kind); }, node->kind); });
   return result;
-}
-
-NodePtr NestMutator::mutate_kind(const NodePtr& node) {
-  if (const Block* block = node->as<Block>()) return mutate_block(node, *block);
-  if (const Loop* loop = node->as<Loop>()) return mutate_loop(node, *loop);
-  if (const Branch* branch = node->as<Branch>()) return mutate_branch(node, *branch);
-  if (const Alloc* alloc = node->as<Alloc>()) return mutate_alloc(node, *alloc);
-  if (const auto* alloc = node->as<HoistedAlloc>()) return mutate_hoisted_alloc(node, *alloc);
-  if (const WindowNode* window = node->as<WindowNode>()) return mutate_window(node, *window);
-  return mutate_uop(node, std::get<UopNode>(node->kind));
 }
 
 NodePtr NestMutator::mutate_block(const NodePtr& node, const Block&) { return mutate_inside(node); }

@@ -40,7 +40,14 @@ class NestVisitor {
   virtual void visit_uop(const UopNode& uop);
 
  private:
-  void visit_kind(const Node& node);
+  // A kind of node that is not here does not compile.
+  void visit_kind(const Block& block) { visit_block(block); }
+  void visit_kind(const Loop& loop) { visit_loop(loop); }
+  void visit_kind(const Branch& branch) { visit_branch(branch); }
+  void visit_kind(const Alloc& alloc) { visit_alloc(alloc); }
+  void visit_kind(const HoistedAlloc& alloc) { visit_hoisted_alloc(alloc); }
+  void visit_kind(const WindowNode& window) { visit_window(window); }
+  void visit_kind(const UopNode& uop) { visit_uop(uop); }
 };
 
 // Overrides what it changes. Whatever comes back unchanged is the same node.
@@ -65,7 +72,19 @@ class NestMutator {
   NodePtr mutate_inside(const NodePtr& node);
 
  private:
-  NodePtr mutate_kind(const NodePtr& node);
+  NodePtr mutate_kind(const NodePtr& node, const Block& block) { return mutate_block(node, block); }
+  NodePtr mutate_kind(const NodePtr& node, const Loop& loop) { return mutate_loop(node, loop); }
+  NodePtr mutate_kind(const NodePtr& node, const Branch& branch) {
+    return mutate_branch(node, branch);
+  }
+  NodePtr mutate_kind(const NodePtr& node, const Alloc& alloc) { return mutate_alloc(node, alloc); }
+  NodePtr mutate_kind(const NodePtr& node, const HoistedAlloc& alloc) {
+    return mutate_hoisted_alloc(node, alloc);
+  }
+  NodePtr mutate_kind(const NodePtr& node, const WindowNode& window) {
+    return mutate_window(node, window);
+  }
+  NodePtr mutate_kind(const NodePtr& node, const UopNode& uop) { return mutate_uop(node, uop); }
 };
 
 // The tree with `change` applied to each expression of each node.

@@ -27,7 +27,8 @@ std::string proposed_name(const std::string& result, const std::string& made) {
   return trimmed(result) + "_" + trimmed(made);
 }
 
-std::string joined(const std::vector<std::string>& names) {
+// The first of them.
+std::string some_of(const std::vector<std::string>& names) {
   std::string text;
   for (size_t i = 0; i < std::min<size_t>(names.size(), 3); ++i) {
     text += (i > 0 ? ", " : "") + names[i];
@@ -68,7 +69,7 @@ class Sweeper {
       const std::vector<std::string> others = graph_.other_users(id, inside);
       if (!others.empty()) {
         return fmt::format("expected {} to have no user outside of the match, got {} ({})",
-                           op->name, others.size(), joined(others));
+                           op->name, others.size(), some_of(others));
       }
     }
     return results.size() > 1 ? why_not_at_once(match, results) : std::nullopt;
@@ -89,7 +90,7 @@ class Sweeper {
     std::vector<std::string> names;
     for (const OpPtr& op : match.results()) names.push_back(op->name);
     return fmt::format("expected {}, which the match reads, to depend on none of its results ({})",
-                       graph_.op(*found)->name, joined(names));
+                       graph_.op(*found)->name, some_of(names));
   }
 
   bool sweep() {

@@ -85,11 +85,6 @@ void append(const Number& number, std::vector<uint8_t>* bytes) {
   });
 }
 
-bool uses_functions_of_kernels(ExprOp op) {
-  return op == ExprOp::exp || op == ExprOp::log || op == ExprOp::tanh || op == ExprOp::erf ||
-         op == ExprOp::pow;
-}
-
 // Whether the value of `op` can be and should be stored: it reads constants, and they are not fewer
 // than what it would become.
 bool is_worth_folding(const Op& op) {
@@ -99,7 +94,7 @@ bool is_worth_folding(const Op& op) {
   int64_t largest = kSmallConstant;
   bool folds = true, reads = false;
   visit(op.body, [&](const Expr& e) {
-    folds = folds && !uses_functions_of_kernels(e->op) && e->op != ExprOp::size;
+    folds = folds && e->op != ExprOp::size;
     if (e->op != ExprOp::read) return;
     reads = true;
     folds = folds && e->tensor->kind == OpKind::constant;

@@ -92,6 +92,14 @@ TEST(GroupKind, OtherSums) {
             "fused_sub_sub_mul_sum_sqrt");
 }
 
+TEST(GroupKind, WhatHasOperatorsButNoName) {
+  const Axis m("m", B()), n("n", 8);
+  const Tensor t = matmul(x(), w());
+  const Expr at = t(m, n);
+  EXPECT_EQ(kind_of(compute("y", {m, n}, select(at < 0.0f || at > 1.0f, sqrt(at), pow(at, at)))),
+            "fused_matmul_compare_compare_logic_sqrt_pow_where");
+}
+
 TEST(GroupKind, ALongChainIsCut) {
   Tensor t = x();
   for (int i = 0; i < 5; ++i) t = neg(abs(t));

@@ -41,6 +41,13 @@ Graph repeated() {
   return Graph(compute("y", {i}, a(Expr(i) / 2)));
 }
 
+Graph repeated_batch() {
+  const Extent size = Extent::size("B");
+  const Axis half("i", size + 1), i("i", size * 2);
+  Tensor a = compute("a", {half}, input("x", f32, {size + 1})(half) * 2.0f);
+  return Graph(compute("y", {i}, a(Expr(i) / 2)));
+}
+
 // Two outputs that read the same thing.
 Graph diamond() {
   const Axis i("i", 8), j("j", 6);
@@ -157,6 +164,7 @@ Graph illegal_graph(const std::string& name) {
       {"diamond", diamond},
       {"doubles", doubles},
       {"repeated", repeated},
+      {"repeated_batch", repeated_batch},
       {"rows", rows},
       {"large", large},
       {"batch_vector", batch_vector},

@@ -42,6 +42,7 @@ const IllegalCase kPlaces[] = {
     {"StoreAtAnUnknownOperation", "linear", "biased.compute_at(y, m)\n! biased.store_at(nobody, m)", "expected another operation that has loops (mm or y), got nobody"},
     {"StoreAtAnUnknownLoop", "linear", "biased.compute_at(y, m)\n! biased.store_at(y, q)", "expected a loop of y (m or n), got q"},
     {"StoreAtInsideComputeAt", "linear", "biased.compute_at(y, m)\n! biased.store_at(y, n)", "store_at"},
+    {"StoreInTwice", "linear", "mm.store_in(heap)\n! mm.store_in(stack)", "expected one store_in, got a second one; legal: either"},
     {"StoreInOfAnOutput", "linear", "! y.store_in(stack)", "expected an operation that is not an output"},
     {"RegistersForSomethingLarge", "large", "! a.store_in(registers)", "expected a region of a constant size of at most 32768 bytes, got 40000 bytes; legal: heap"},
     {"StackForSomethingLarge", "large", "! a.store_in(stack)", "at most 32768 bytes, got 40000 bytes"},

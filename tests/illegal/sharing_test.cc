@@ -37,6 +37,7 @@ const IllegalCase kSharing[] = {
     {"PrefetchAtAnUnknownLoop", "linear", "! mm.prefetch(w, q, 1)", "got q"},
     {"PrefetchAtAVectorizedLoop", "linear", "mm.vectorize(n)\n! mm.prefetch(w, n, 1)", "expected a serial loop outside vectorized ones, got n, which is vectorized"},
     {"PrefetchAtAParallelLoop", "linear", "mm.parallel(m)\n! mm.prefetch(x, m, 1)", "got m, which is parallel"},
+    {"PrefetchAtATilesLoop", "linear", "y.tensorize(n)\n! y.prefetch(v, n, 1)", "got n, which is a tile's; legal: a serial loop around it"},
     {"PrefetchInsideAVectorizedLoop", "linear", "mm.vectorize(m)\n! mm.prefetch(w, n, 1)", "got n inside m, which is vectorized"},
     {"PrefetchTwice", "linear", "mm.prefetch(w, k, 1)\n! mm.prefetch(w, k, 2)", "expected one prefetch of w at k, got a second one"},
     {"PrefetchByZero", "linear", "! mm.prefetch(w, k, 0)", "expected a positive integer, got 0"},

@@ -52,6 +52,8 @@ const IllegalCase kStorage[] = {
     {"AlignStorageOfALoop", "linear", "mm.split(n, no, ni, 5)\n! mm.align_storage(ni, 8)", "got ni; nearest: n"},
     {"AlignStorageByZero", "linear", "! mm.align_storage(n, 0)", "argument 2 (factor) of align_storage: expected a positive integer, got 0"},
     {"AlignStorageAgain", "linear", "mm.align_storage(n, 8)\n! mm.align_storage(n, 16)", "expected one align_storage of n, got a second one"},
+    {"FoldOfAnAxisThatIsAllThere", "batch", "y.reorder(m, n)\nbiased.compute_at(y, n)\nbiased.store_root()\n! biased.fold_storage(m, 4)", "expected an axis of which one iteration keeps a constant number of indices, got B; legal: no fold_storage"},
+    {"KeptInVectorsOverTilesOfABatch", "repeated_batch", "y.split(i, io, ii, 4)\na.compute_at(y, io)\na.vectorize(i)\n! a.store_root()", "expected a loop inside which the part of i that is kept is bounded by the run-time sizes, got one whose bounds are not affine; legal: an inner loop, or a factor that divides the extent"},
     // store_in_output
     {"InOutputOfAnOutput", "diamond", "! p.store_in_output(q)", "expected an operation that is not an output: the caller stores it"},
     {"InWhatIsNoOutput", "linear", "! mm.store_in_output(biased)", "expected an output (y), got biased; nearest: y"},

@@ -35,6 +35,7 @@ TEST(BoundExponents, WhatSubtractsItsMaximum) {
   EXPECT_TRUE(bounds((x(i, j) - highest_of_x(i)) * 0.5f));
   EXPECT_TRUE(bounds((x(i, j) - highest_of_x(i)) / 2.0f));
   EXPECT_TRUE(bounds(-(2.0f * abs(z(i, j))) + (x(i, j) - highest_of_x(i))));
+  EXPECT_TRUE(bounds(-(highest_of_x(i) - x(i, j))));
 }
 
 TEST(BoundExponents, WhatWasComputedBeforeItsMaximum) {
@@ -67,6 +68,8 @@ TEST(BoundExponents, SignsOfNumbersSquaresAndAbsoluteValues) {
   EXPECT_TRUE(bounds(min(x(i, j), -abs(z(i, j)))));
   EXPECT_TRUE(bounds(max(-abs(x(i, j)), Expr(-2.0f))));
   EXPECT_TRUE(bounds(-max(x(i, j), Expr(0.0f))));
+  EXPECT_TRUE(bounds(-min(abs(x(i, j)), Expr(2.0f))));
+  EXPECT_TRUE(bounds(-(abs(x(i, j)) - -abs(z(i, j)))));
   EXPECT_TRUE(bounds(select(x(i, j) < z(i, j), -abs(x(i, j)), Expr(-1.0f))));
 }
 
@@ -87,7 +90,10 @@ TEST(BoundExponents, WhatIsBoundedStays) {
 TEST(BoundExponents, NotWhatMayBeAboveZero) {
   EXPECT_FALSE(bounds(x(i, j)));
   EXPECT_FALSE(bounds(abs(x(i, j))));
+  EXPECT_FALSE(bounds(x(i, j) * x(i, j)));
   EXPECT_FALSE(bounds(highest_of_x(i) - x(i, j)));
+  EXPECT_FALSE(bounds(-(x(i, j) - highest_of_x(i))));
+  EXPECT_FALSE(bounds(-(abs(x(i, j)) - abs(z(i, j)))));
   EXPECT_FALSE(bounds((x(i, j) - highest_of_x(i)) * -0.5f));
   EXPECT_FALSE(bounds((x(i, j) - highest_of_x(i)) * z(i, j)));
   EXPECT_FALSE(bounds((x(i, j) - highest_of_x(i)) / z(i, j)));

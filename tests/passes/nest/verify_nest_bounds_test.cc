@@ -88,11 +88,11 @@ TEST(VerifyNestBounds, AcceptsBothSidesOfABranch) {
   EXPECT_NO_THROW(verify_nest_bounds(branched_nest(0, 0)));
 }
 
-TEST(VerifyNestBounds, RefusesOnTheSpecialSideOfABranch) {
+TEST(VerifyNestBounds, RefusesInTheSpecialization) {
   EXPECT_OUTSIDE(branched_nest(1, 0), "y writes y[1000]");
 }
 
-TEST(VerifyNestBounds, RefusesOnTheGeneralSideOfABranch) {
+TEST(VerifyNestBounds, RefusesInTheGeneralCase) {
   EXPECT_OUTSIDE(branched_nest(0, 1), "y writes y[1]");
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <utility>
+
 #include "passes/nest/verify_nest.h"
 #include "tests/passes/expect_error.h"
 #include "tests/passes/nest/test_nests.h"
@@ -80,6 +83,70 @@ TEST(VerifyNestRefusals, RefusesARegionThatIsReadBeforeItIsWritten) {
     if (loop->stage == "mm" && loop->axis == "m") loop->extent = int_constant(1);
   });
   EXPECT_INTERNAL_ERROR(verify_nest(nest), "y reads mm[1, 7], of which no start value is written");
+}
+
+TEST(VerifyNestRefusals, RefusesAnUpdatesLoopAroundAStartValue) {
+  LoopNest nest = linear_nest();
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    if (loop->stage == "mm" && loop->axis == "m") loop->part = Part::update;
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "the init part of mm inside its update loop m");
+}
+
+TEST(VerifyNestRefusals, RefusesAPrefetchOfWhatIsStoredInside) {
+  LoopNest nest = linear_nest();
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    if (loop->axis != "mo") return;
+    loop->kind = LoopKind::serial;
+    loop->prefetches = {{"mm", 1}};
+  });
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a prefetch at y.mo of mm, which is stored inside");
+}
+
+TEST(VerifyNestRefusals, RefusesAPrefetchOfAConstant) {
+  LoopNest nest = copy_nest(4);
+  std::swap(nest.buffers[0], nest.buffers[1]);
+  nest.buffers[1].role = BufferRole::constant;
+  nest.buffers[1].data = std::make_shared<const std::vector<uint8_t>>(16);
+  EXPECT_NO_THROW(verify_nest(nest));
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) { loop->prefetches = {{"x", 1}}; });
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a prefetch at y.i of the constant x");
+}
+
+TEST(VerifyNestRefusals, RefusesAnAllocExtentThatIsNoInteger) {
+  LoopNest nest = linear_nest();
+  nest.root = edit<Alloc>(nest.root, [](Alloc* alloc) { alloc->extents[0] = Expr(2.0f); });
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "an extent of alloc mm is no integer");
+}
+
+NodePtr hoisted(std::vector<Expr> extents, NodePtr body) {
+  HoistedAlloc alloc;
+  alloc.stage = "mm";
+  alloc.memory = Memory::stack;
+  alloc.extents = std::move(extents);
+  alloc.body = std::move(body);
+  return make_node(std::move(alloc));
+}
+
+const std::vector<Expr> kTile = {int_constant(2), int_constant(8)};
+
+TEST(VerifyNestRefusals, RefusesAHoistedAllocOfAnotherRank) {
+  LoopNest nest = linear_nest();
+  nest.root = hoisted({int_constant(2)}, nest.root);
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "hoisted alloc of mm with 1 extents for 2 axes");
+}
+
+TEST(VerifyNestRefusals, RefusesAHoistedAllocInsideItsAlloc) {
+  LoopNest nest = linear_nest();
+  nest.root =
+      edit<Alloc>(nest.root, [](Alloc* alloc) { alloc->body = hoisted(kTile, alloc->body); });
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a hoisted alloc of mm that is not around its alloc");
+}
+
+TEST(VerifyNestRefusals, RefusesAHoistedAllocWithoutAnAlloc) {
+  LoopNest nest = linear_nest();
+  nest.root = block_node({hoisted(kTile, block_node({})), nest.root});
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "a hoisted alloc of mm without an alloc");
 }
 
 }  // namespace

@@ -123,6 +123,18 @@ TEST(VerifyNestWindow, RefusesOneAlongALoopThatIsNotAroundIt) {
             "window of a that slides along z.j, which is not around it");
 }
 
+TEST(VerifyNestWindow, RefusesOneOfAnotherRank) {
+  no_window([](WindowNode* node) { node->mins.pop_back(); },
+            "window of a with 0 mins and 1 extents for 1 axes");
+}
+
+TEST(VerifyNestWindow, RefusesOneOutsideItsAlloc) {
+  LoopNest nest = sliding_nest();
+  nest.root = nest.root->as<Alloc>()->body;
+  EXPECT_TRUE(
+      throws_with<InternalError>([&] { verify_nest(nest); }, "window of a outside its alloc"));
+}
+
 TEST(VerifyNestWindow, RefusesAnAxisTwiceAndOneThatIsNotThere) {
   no_window([](WindowNode* node) { node->slides.push_back(node->slides[0]); },
             "window of a that slides twice along axis 0");

@@ -144,6 +144,17 @@ TEST(VerifyNestTables, RefusesAReadOfAnUnknownBuffer) {
   EXPECT_BROKEN("no buffer q", nest->stages[1].body = read_buffer("q", DType::f32, {kN}));
 }
 
+TEST(VerifyNestTables, RefusesAReadOfAnOperation) {
+  EXPECT_BROKEN("stage y reads an operation of a graph",
+                nest->stages[1].body = input("x", f32, {5, 8})(kM, kN));
+}
+
+TEST(VerifyNestTables, RefusesAGridWithoutACount) {
+  EXPECT_BROKEN(
+      "a grid of mm without a count",
+      nest->tile_grids = {{"mm", "y", int_constant(1), int_constant(1), Expr(), int_constant(1)}});
+}
+
 TEST(VerifyNestTables, RefusesAReadOfAnotherType) {
   EXPECT_BROKEN("stage y reads b as i32, it is f32",
                 nest->stages[1].body = cast(f32, read_buffer("b", DType::i32, {kN})));
