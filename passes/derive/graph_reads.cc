@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "dsl/error.h"
 #include "dsl/expr.h"
 #include "passes/index/relax_clamps.h"
 
@@ -65,8 +66,6 @@ std::optional<Indices> ends_of(const Expr& index, const AxisExtents& extents) {
 }
 
 }  // namespace
-
-const Op& result_of(const Op& op) { return op.kind == OpKind::fused ? *op.members.back() : op; }
 
 const Op* sums_of(const Op& op) {
   if (op.kind == OpKind::compute && op.combiner != Combiner::none) return &op;
@@ -179,7 +178,24 @@ Readers::Readers(const Graph& graph) {
 }
 
 const std::vector<const Op*>* Readers::only_readers(const Op& producer) const {
-  return outputs_.count(&producer) ? nullptr : &readers_.at(&producer);
+  static const std::vector<const Op*> kNone;
+  if (outputs_.count(&producer)) return nullptr;
+  const auto found = readers_.find(&producer);
+  return found == readers_.end() ? &kNone : &found->second;
+}
+
+std::optional<std::string> Readers::why_not_only(
+    const Op& producer, const std::function<bool(const Op&)>& is_inside) const {
+  const std::vector<const Op*>* const reading = only_readers(producer);
+  if (reading == nullptr) {
+    return fmt::format("expected {} to be no output of the graph", producer.name);
+  }
+  for (const Op* reader : *reading) {
+    if (is_inside(*reader)) continue;
+    return fmt::format("expected {} to be read in the same loops alone, got {} outside of them",
+                       producer.name, reader->name);
+  }
+  return std::nullopt;
 }
 
 }  // namespace emulsion

@@ -10,11 +10,17 @@
 namespace emulsion {
 namespace {
 
-// Names of comprehensions -> of the group that holds them.
+// Names of comprehensions -> of the group that holds them: of one in a loop group, of that.
 std::unordered_map<std::string, std::string> groups_of(const Graph& grouped) {
   std::unordered_map<std::string, std::string> groups;
   for (const OpPtr& op : grouped.ops()) {
     for (const OpPtr& member : op->members) groups[member->name] = op->name;
+  }
+  for (const LoopGroup& group : grouped.loop_groups()) {
+    for (const OpPtr& op : group.members) {
+      groups[op->name] = group.members.back()->name;
+      for (const OpPtr& member : op->members) groups[member->name] = group.members.back()->name;
+    }
   }
   return groups;
 }

@@ -59,7 +59,7 @@ TEST(Pipeline, HandsRefusalsOn) {
 
 TEST(Pipeline, DumpsEveryStep) {
   const std::string text = dumped("1");
-  for (const char* step : {"graph", "fuse_epilogues", "derive_schedule", "make_nest",
+  for (const char* step : {"graph", "fuse_epilogues", "share_loops", "derive_schedule", "make_nest",
                            "partition_loops", "simplify_nest"}) {
     EXPECT_NE(text.find(std::string("--- after ") + step), std::string::npos) << text;
   }
