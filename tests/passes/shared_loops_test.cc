@@ -166,6 +166,18 @@ TEST(SharedLoops, ThatMustNotStayApart) {
                "expected sliding windows in the graph, got none");
 }
 
+TEST(SharedLoops, PatternsByNameThatAreRows) {
+  const Tensor x = matrix("x"), gamma = weight("gamma", f32, {96}),
+               beta = weight("beta", f32, {96});
+  const char* const config = R"({"fail_on_unfused": ["layer_norm+relu"]})";
+  EXPECT_NO_THROW(ledger(Graph(relu(layer_norm(x, gamma, beta), "y")), config));
+  EXPECT_NO_THROW(ledger(softmax_graph(), R"({"fail_on_unfused": ["softmax"]})"));
+  EXPECT_ERROR(ledger(softmax_graph(), R"({"largest_group": 2, "fail_on_unfused": ["softmax"]})"),
+               "fail_on_unfused: expected softmax at y to be one group, got ");
+  EXPECT_ERROR(ledger(softmax_graph(), config),
+               "fail_on_unfused: expected layer_norm+relu in the graph, got none");
+}
+
 TEST(SharedLoops, AreOpportunities) {
   const std::vector<FusionOpportunity> found = find_opportunities(softmax_graph(), kTarget);
   ASSERT_EQ(found.size(), 1u) << to_string(found);
