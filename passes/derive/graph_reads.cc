@@ -177,11 +177,14 @@ Readers::Readers(const Graph& graph) {
   for (const OpPtr& output : graph.outputs()) outputs_.insert(output.get());
 }
 
-const std::vector<const Op*>* Readers::only_readers(const Op& producer) const {
+const std::vector<const Op*>& Readers::readers_of(const Op& producer) const {
   static const std::vector<const Op*> kNone;
-  if (outputs_.count(&producer)) return nullptr;
   const auto found = readers_.find(&producer);
-  return found == readers_.end() ? &kNone : &found->second;
+  return found == readers_.end() ? kNone : found->second;
+}
+
+const std::vector<const Op*>* Readers::only_readers(const Op& producer) const {
+  return outputs_.count(&producer) ? nullptr : &readers_of(producer);
 }
 
 std::optional<std::string> Readers::why_not_only(

@@ -54,6 +54,7 @@ class Readers {
  public:
   explicit Readers(const Graph& graph);
 
+  const std::vector<const Op*>& readers_of(const Op& producer) const;
   // Nothing of what the outside reads.
   const std::vector<const Op*>* only_readers(const Op& producer) const;
   // Why it is needed elsewhere than inside of something: "expected ...", or nothing.

@@ -148,6 +148,13 @@ std::vector<const Op*> members_of(const BlockGroup& blocks) {
   return members;
 }
 
+bool may_read_blocks(const Op& producer, const Op& reader, const Target& target) {
+  const Op* contraction = contraction_of(reader, target);
+  if (contraction == nullptr || why_not_in_rows(producer)) return false;
+  return match_contraction(*contraction)->a->tensor.get() == &producer &&
+         !why_not_same_rows(producer, reader, reader.shape.size() - 1);
+}
+
 std::optional<BlockGroup> row_blocks_of(const std::vector<const Op*>& members,
                                         const Readers& readers, const Target& target,
                                         const std::unordered_set<const Op*>& taken) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "passes/derive/loop_groups.h"
+#include "passes/fuse/fused_group.h"
 
 namespace emulsion {
 namespace {
@@ -23,6 +24,7 @@ class LoopDecisions {
   bool wants(const std::string& pattern, const std::vector<const Op*>& operations) {
     const std::optional<std::string> reason = policy_({pattern, operations});
     for (size_t i = 1; i < operations.size(); ++i) {
+      said_of_.insert(operations[i]->name);
       loops_.push_back(
           {operations[i]->name, operations[0]->name, !reason, reason.value_or(""), pattern});
     }
@@ -34,6 +36,11 @@ class LoopDecisions {
     const std::optional<std::string> reason = policy_({pattern, operations});
     if (reason) refused_[move.name] = *reason;
     return !reason;
+  }
+
+  // Unless something was said of it already.
+  void could_be(FusionDecision decision) {
+    if (said_of_.count(decision.producer) == 0) loops_.push_back(std::move(decision));
   }
 
   // `inlined`: the moves that are read through, by name.
@@ -67,6 +74,7 @@ class LoopDecisions {
   const LoopPolicy& policy_;
   std::map<std::string, std::string> refused_;  // moves, and why
   std::vector<FusionDecision> loops_;
+  std::unordered_set<std::string> said_of_;  // as producers
 };
 
 // The groups on their way, in names: what is decided is decided of a graph in which moves are read
@@ -78,6 +86,15 @@ class Groups {
     for (const Op* op : operations) group_of_[op->name] = groups_.size();
     groups_.push_back({kind, {}, axes});
     last_.push_back(operations.front()->name);
+  }
+
+  bool are_together(const Op& a, const Op& b) const {
+    const auto of_a = group_of_.find(a.name), of_b = group_of_.find(b.name);
+    return of_a != group_of_.end() && of_b != group_of_.end() && of_a->second == of_b->second;
+  }
+  bool is_in_rows(const Op& op) const {
+    const auto found = group_of_.find(op.name);
+    return found != group_of_.end() && groups_[found->second].kind == LoopGroupKind::rows;
   }
 
   // A move that is read through between two members is one of them, or the group would need what is
@@ -100,6 +117,51 @@ class Groups {
   std::vector<LoopGroup> groups_;
   std::vector<std::string> last_;
 };
+
+// How an operation could be computed in the loops of one that reads it, for all that the two tell:
+// null, or a pattern.
+const char* pattern_of(const Op& op, const Op& reader, const Groups& groups, const Target& target) {
+  const size_t rank = std::min(op.shape.size(), reader.shape.size());
+  if (sums_of(op) != nullptr || sums_of(reader) != nullptr || groups.is_in_rows(reader)) {
+    for (size_t rows = rank; rows > 0; --rows) {
+      if (why_not_by_rows(op, reader, rows)) continue;
+      if (pays_to_group({&reader, {{&op, true}}, rows}, target)) return kSharedRows;
+    }
+  }
+  if (groups.is_in_rows(op) && may_read_blocks(op, reader, target)) return kSharedRows;
+  for (size_t row = 0; row + 1 < rank; ++row) {
+    if (why_not_slide(op, reader, row, target)) continue;
+    const RowWindow window = window_of(op, reader, row);
+    if (window.rows() > 1 && pays_to_keep({&op, window, true}, row, target)) return kSlidingWindows;
+  }
+  return nullptr;
+}
+
+// Of what several need, or the outside: one decision for each, with the first of its readers in
+// whose loops it could be.
+void note_what_else_needs(const Graph& graph, const Groups& groups, const Target& target,
+                          LoopDecisions* decisions) {
+  constexpr size_t kMostReaders = 4;  // that are looked at
+  const Readers readers(graph);
+  for (const OpPtr& op : graph.ops()) {
+    const std::vector<const Op*>& reading = readers.readers_of(*op);
+    const bool is_output = readers.only_readers(*op) == nullptr;
+    if (!is_computed(*op) || (!is_output && reading.size() < 2)) continue;
+    for (size_t i = 0; i < std::min(kMostReaders, reading.size()); ++i) {
+      const Op& reader = *reading[i];
+      const auto is_inside = [&](const Op& other) {
+        return &other == &reader || groups.are_together(reader, other);
+      };
+      const std::optional<std::string> reason = readers.why_not_only(*op, is_inside);
+      const char* pattern = reason ? pattern_of(*op, reader, groups, target) : nullptr;
+      if (pattern == nullptr) continue;
+      FusionDecision decision{op->name, reader.name, false, *reason, pattern};
+      decision.needed_elsewhere = true;
+      decisions->could_be(std::move(decision));
+      break;
+    }
+  }
+}
 
 }  // namespace
 
@@ -134,7 +196,10 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
     share(kWaitingSums, LoopGroupKind::waiting_sums, members_of(waiting),
           waiting.sums->shape.size());
   }
-  if (report != nullptr) decisions.add_to(grouped, inlined, report);
+  if (report != nullptr) {
+    note_what_else_needs(through.graph, groups, target, &decisions);
+    decisions.add_to(grouped, inlined, report);
+  }
   return with_loop_groups(grouped, groups.of(grouped, inlined));
 }
 

@@ -22,7 +22,8 @@ namespace emulsion {
 // The grouped graph with the groups that pay and that `policy` wants, and their members one after
 // another; the same graph where there are none. Groups that it carries already are decided again.
 // The report has what was decided of moves that are read through, then of what is computed in the
-// loops of another.
+// loops of another, then of what could be but for something else that needs it too: an output, or a
+// value that is read outside; one decision for each.
 Graph share_loops(const Graph& grouped, const Target& target,
                   const LoopPolicy& policy = share_all_loops, FusionReport* report = nullptr);
 

@@ -131,15 +131,12 @@ class ChainBuilder {
     std::optional<WindowChain::Producer> result;
     for (const Op* reader : *readers_.only_readers(op)) {
       if (why_not_slide(op, *reader, chain_.row, target_)) return std::nullopt;
+      const RowWindow rows = window_of(op, *reader, chain_.row);
       const std::optional<Reads> reads = reads_of(op, *reader, op.shape.size());
-      EMULSION_CHECK(reads, "{} has no window of {}", reader->name, op.name);
-      const std::optional<RowWindow> rows = rows_read(*reads, chain_.row);
-      EMULSION_CHECK(rows, "{} has no window of {}", reader->name, op.name);
       const WindowChain::Producer& member = members_.at(reader);
       const RowWindow& of_reader = member.window;
-      const RowWindow window{rows->step * of_reader.step,
-                             rows->step * of_reader.first + rows->first,
-                             rows->step * of_reader.last + rows->last};
+      const RowWindow window{rows.step * of_reader.step, rows.step * of_reader.first + rows.first,
+                             rows.step * of_reader.last + rows.last};
       const std::optional<RowWindow> all = result ? unite(result->window, window) : window;
       if (!all) return std::nullopt;
       const bool whole = member.whole_rows && reads_whole(op, *reads, chain_.row + 1);
@@ -196,6 +193,14 @@ std::optional<std::string> why_not_slide(const Op& producer, const Op& reader, s
   }
   if (reads->all.empty()) return fmt::format("expected {} to read {}", reader.name, producer.name);
   return why_not_reads(producer, *reads, row);
+}
+
+RowWindow window_of(const Op& producer, const Op& reader, size_t row) {
+  const std::optional<Reads> reads = reads_of(producer, reader, producer.shape.size());
+  EMULSION_CHECK(reads, "{} has no window of {}", reader.name, producer.name);
+  const std::optional<RowWindow> rows = rows_read(*reads, row);
+  EMULSION_CHECK(rows, "{} has no window of {}", reader.name, producer.name);
+  return *rows;
 }
 
 WindowChain build_window_chain(const Op& reader, size_t row, const Readers& readers,

@@ -37,7 +37,7 @@ std::string reason_for(const std::string& name, const FusionReport& report) {
 void expect_decisions(const std::string& pattern, const FusionReport& report) {
   bool found = false;
   for (const FusionDecision& decision : report.decisions) {
-    if (decision.pattern != pattern) continue;
+    if (decision.pattern != pattern || decision.needed_elsewhere) continue;
     found = true;
     if (decision.fused) continue;
     if (pattern == kRecomputedValues) {

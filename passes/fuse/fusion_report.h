@@ -33,6 +33,8 @@ struct FusionDecision {
   std::optional<FusionGain> gain = std::nullopt;
   // Of a value that several read: those besides the first.
   std::vector<std::string> other_consumers = {};
+  // Of is_of_loops(): not fused, and nobody could have, for something else needs the producer too.
+  bool needed_elsewhere = false;
 };
 
 // Of two that do not read one another: by kSiblings or kSiblingProducts.

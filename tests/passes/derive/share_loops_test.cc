@@ -197,6 +197,85 @@ TEST(ShareLoops, NotRowsThatTheOutsideReads) {
   EXPECT_TRUE(shares_nothing(Graph({compute("y", {i, k}, x(i, k) * p(i)), turned})));
 }
 
+// What the report says of an operation that could be in other loops; "" where it says nothing.
+std::string said_of(const std::string& name, const Graph& graph, const Target& target = kV3) {
+  FusionReport report;
+  shared(graph, target, &report);
+  std::string said;
+  for (const FusionDecision& d : report.decisions) {
+    if (d.producer != name || !d.needed_elsewhere) continue;
+    EXPECT_FALSE(d.fused);
+    EXPECT_EQ(said, "") << "once";
+    said = d.pattern + " of " + d.consumer + ": " + d.reason;
+  }
+  return said;
+}
+
+TEST(ShareLoops, SaysThatRowsAreAnOutput) {
+  const Axis i("i", 64), k("k", 96), r("r", 96);
+  const Tensor x = input("x", f32, {64, 96});
+  const Tensor p = compute("p", {i}, sum(r, x(i, r)));
+  EXPECT_EQ(said_of("p", Graph({compute("y", {i, k}, x(i, k) * p(i)), p})),
+            "shared rows of y: expected p to be no output of the graph");
+  const Graph all = softmax_by_hand(64, 96);
+  EXPECT_EQ(said_of("p", Graph({Tensor(*all.find("y")), Tensor(*all.find("p"))})),
+            "shared rows of total: expected p to be no output of the graph");
+}
+
+TEST(ShareLoops, SaysThatRowsAreReadOutside) {
+  const Axis i("i", 64), k("k", 96), r("r", 96), t("t", 64);
+  const Tensor x = input("x", f32, {64, 96});
+  const Tensor p = compute("p", {i}, sum(r, x(i, r)));
+  const Tensor turned = compute("z", {t}, p.at({Expr(63) - t}));
+  EXPECT_EQ(said_of("p", Graph({compute("y", {i, k}, x(i, k) * p(i)), turned})),
+            "shared rows of y: expected p to be read in the same loops alone, got z outside of "
+            "them");
+}
+
+TEST(ShareLoops, SaysThatTheRowsOfAContractionAreAnOutput) {
+  const Tensor scores = input("s", f32, {4, 64, 64}), v = input("v", f32, {4, 64, 32});
+  const Tensor p = softmax(scores, -1, "p");
+  EXPECT_EQ(said_of("p", Graph(matmul(p, v, "y"))), "");
+  EXPECT_EQ(said_of("p", Graph({matmul(p, v, "y"), p})),
+            "shared rows of y: expected p to be no output of the graph");
+}
+
+TEST(ShareLoops, SaysThatAWindowIsAnOutput) {
+  const Graph blur = blur_graph(200, 24);
+  EXPECT_EQ(
+      said_of("bx", Graph({Tensor(*blur.find("y")), Tensor(*blur.find("bx"))}), small_cache(1)),
+      "sliding windows of y: expected bx to be no output of the graph");
+}
+
+TEST(ShareLoops, SaysNothingWhereItWouldNotPay) {
+  const Graph blur = blur_graph(200, 24);
+  EXPECT_EQ(said_of("bx", Graph({Tensor(*blur.find("y")), Tensor(*blur.find("bx"))})), "");
+  const Graph narrow = softmax_by_hand(64, 7);
+  EXPECT_EQ(said_of("p", Graph({Tensor(*narrow.find("y")), Tensor(*narrow.find("p"))})), "");
+}
+
+TEST(ShareLoops, SaysNothingOfWhatIsComputedInRegisterTiles) {
+  const Tensor mm = matmul(input("x", f32, {64, 96}), weight("w", f32, {96, 96}), "mm");
+  EXPECT_EQ(said_of("mm", Graph({sum(mm, {1}, false, "y"), mm})), "");
+}
+
+TEST(ShareLoops, SaysNothingOfElementwiseOperations) {
+  const Tensor e = exp(input("x", f32, {64, 96}), "e");
+  EXPECT_EQ(said_of("e", Graph({neg(e, "y"), tanh(e, "z"), e})), "");
+}
+
+TEST(ShareLoops, SaysItOncePerOperation) {
+  const Axis i("i", 64), r("r", 96);
+  const Tensor e = exp(input("x", f32, {64, 96}), "e");
+  std::vector<Tensor> outputs;
+  for (int n = 0; n < 40; ++n) {
+    outputs.push_back(compute("s" + std::to_string(n), {i}, sum(r, e(i, r))));
+  }
+  EXPECT_EQ(said_of("e", Graph(outputs)),
+            "shared rows of s0: expected e to be read in the same loops alone, got s1 outside of "
+            "them");
+}
+
 TEST(ShareLoops, NotWindowsThatTheCacheHolds) {
   EXPECT_TRUE(shares_nothing(blur_graph(200, 24), Target::parse("x86-64-v3,cores=1")));
 }
