@@ -105,6 +105,8 @@ std::vector<OpPtr> operands(const Op& op) {
   return result;
 }
 
+const Op& result_of(const Op& op) { return op.kind == OpKind::fused ? *op.members.back() : op; }
+
 OpPtr replace_reads(const OpPtr& op, const std::unordered_map<const Op*, OpPtr>& replacement) {
   if (op->kind == OpKind::fused) {
     std::unordered_map<const Op*, OpPtr> inner = replacement;
@@ -190,8 +192,8 @@ Graph::Graph(const std::vector<Tensor>& outputs) {
   put_first(declared);
 }
 
-Graph::Graph(std::vector<OpPtr> ops, std::vector<OpPtr> outputs)
-    : ops_(std::move(ops)), outputs_(std::move(outputs)) {
+Graph::Graph(std::vector<OpPtr> ops, std::vector<OpPtr> outputs, std::vector<LoopGroup> loops)
+    : ops_(std::move(ops)), outputs_(std::move(outputs)), loop_groups_(std::move(loops)) {
   for (const OpPtr& op : ops_) names_of_originals_[op.get()] = op->name;
   index();
 }
@@ -289,68 +291,6 @@ std::vector<std::string> Graph::sizes() const {
     for (std::string& name : sizes_of(*op)) names.insert(std::move(name));
   }
   return {names.begin(), names.end()};
-}
-
-namespace {
-
-void verify_compute(const Op& op, const std::unordered_set<const Op*>& defined) {
-  EMULSION_CHECK(op.body.defined(), "{} has no body", op.name);
-  EMULSION_CHECK(op.body.dtype() == op.dtype, "{}: type of the body", op.name);
-  EMULSION_CHECK(op.axes.size() == op.shape.size(), "{}: rank", op.name);
-  EMULSION_CHECK((op.combiner == Combiner::none) == op.reduction_axes.empty(), "{}: combiner",
-                 op.name);
-  std::set<std::string> axes;
-  for (size_t i = 0; i < op.axes.size(); ++i) {
-    EMULSION_CHECK(op.axes[i].extent() == op.shape[i], "{}: extent of axis {}", op.name, i);
-    EMULSION_CHECK(axes.insert(op.axes[i].name()).second, "{}: axis twice", op.name);
-  }
-  for (const Axis& axis : op.reduction_axes) {
-    EMULSION_CHECK(axes.insert(axis.name()).second, "{}: axis twice", op.name);
-  }
-  visit(op.body, [&](const Expr& e) {
-    EMULSION_CHECK(e->op != ExprOp::reduce, "{}: a reduction inside the body", op.name);
-    if (e->op == ExprOp::axis) {
-      EMULSION_CHECK(axes.count(e->name), "{}: axis {} is not in scope", op.name, e->name);
-    }
-    if (e->op != ExprOp::read) return;
-    EMULSION_CHECK(e->tensor && defined.count(e->tensor.get()), "{}: reads {} before it is there",
-                   op.name, e->name);
-    EMULSION_CHECK(e->args.size() == e->tensor->shape.size() && e->dtype == e->tensor->dtype,
-                   "{}: read of {}", op.name, e->name);
-  });
-}
-
-}  // namespace
-
-void verify_graph(const Graph& graph) {
-  std::unordered_set<const Op*> defined;
-  std::set<std::string> names;
-  for (const OpPtr& op : graph.ops()) {
-    EMULSION_CHECK(!op->auto_named, "{} has no final name", op->name);
-    EMULSION_CHECK(op->members.empty() == (op->kind != OpKind::fused), "{}: members", op->name);
-    if (op->kind != OpKind::fused) {
-      EMULSION_CHECK(names.insert(op->name).second, "two operations named {}", op->name);
-    }
-    if (op->kind == OpKind::compute) verify_compute(*op, defined);
-    if (op->kind == OpKind::fused) {
-      for (const OpPtr& member : op->members) {
-        EMULSION_CHECK(names.insert(member->name).second, "two operations named {}", member->name);
-        verify_compute(*member, defined);
-        defined.insert(member.get());
-      }
-      for (const OpPtr& member : op->members)
-        defined.erase(member.get());  // nobody else reads them
-      const Op& result = *op->members.back();
-      EMULSION_CHECK(
-          result.name == op->name && result.shape == op->shape && result.dtype == op->dtype,
-          "{}: the last member is the result", op->name);
-    }
-    if (op->kind == OpKind::constant) EMULSION_CHECK(op->data != nullptr, "{}: data", op->name);
-    defined.insert(op.get());
-  }
-  for (const OpPtr& output : graph.outputs()) {
-    EMULSION_CHECK(defined.count(output.get()), "output {} is not in the graph", output->name);
-  }
 }
 
 }  // namespace emulsion

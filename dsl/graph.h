@@ -6,6 +6,8 @@
 // is where names become final: an op that the user named keeps its name (two of the same name are
 // an Error), an op that an operator named gets a number when the name is taken. Immutable.
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,16 +16,37 @@
 
 namespace emulsion {
 
+// In whose steps the operations of a loop group are computed.
+enum class LoopGroupKind : uint8_t {
+  rows,          // a row of the last one: softmax, norms, losses
+  row_blocks,    // a block of rows, for a contraction that reads rows: attention
+  windows,       // a row; of the others those that the next rows need too are kept: stencils
+  waiting_sums,  // a tile of sums, in registers while what reads them is computed
+};
+
+// Operations that no single expression holds, computed together all the same: of each but the last
+// no more than a part is there at a time, inside the loops of the last one. That one alone is read
+// by the outside.
+struct LoopGroup {
+  LoopGroupKind kind;
+  // One after another in the graph: operations, groups of them (OpKind::fused), and moves between
+  // them that are stored nowhere.
+  std::vector<OpPtr> members;
+  size_t axes;  // how many of the last one's first axes say which part
+};
+
 class Graph {
  public:
   Graph(const Tensor& output);  // NOLINT: lower(y, ...) takes a graph
   Graph(const Func& output);    // NOLINT
   explicit Graph(const std::vector<Tensor>& outputs);
   // A pass's result: ops already in topological order with final names. Checked by verify_graph().
-  Graph(std::vector<OpPtr> ops, std::vector<OpPtr> outputs);
+  Graph(std::vector<OpPtr> ops, std::vector<OpPtr> outputs, std::vector<LoopGroup> loops = {});
 
   const std::vector<OpPtr>& ops() const { return ops_; }  // producers before users
   const std::vector<OpPtr>& outputs() const { return outputs_; }
+  // In the order of ops(). A pass that rewrites operations leaves them out.
+  const std::vector<LoopGroup>& loop_groups() const { return loop_groups_; }
   // What the kernel takes, in order: inputs and weights as they were declared (tensor.h), or as the
   // function below says. The outputs follow them, in the order of outputs().
   std::vector<OpPtr> arguments() const;
@@ -46,6 +69,7 @@ class Graph {
   void put_first(const std::vector<OpPtr>& arguments);
   std::vector<OpPtr> ops_;
   std::vector<OpPtr> outputs_;
+  std::vector<LoopGroup> loop_groups_;
   std::unordered_map<const Op*, std::string> names_of_originals_;
   std::vector<OpPtr> originals_;  // keeps the keys above alive
   std::unordered_map<std::string, size_t> by_name_;
@@ -54,10 +78,13 @@ class Graph {
 // The ops that an op reads directly, each once, in the order of first read (of all members, for a
 // fused op; members themselves are left out).
 std::vector<OpPtr> operands(const Op& op);
+// The comprehension whose axes and value an operation has: itself, or the last member.
+const Op& result_of(const Op& op);
 // A copy of `op` in which every read of a key of `replacement` reads the value; the same op when
 // nothing changed.
 OpPtr replace_reads(const OpPtr& op, const std::unordered_map<const Op*, OpPtr>& replacement);
-// Checks what a Graph promises (order, names, types, ranks, axes); throws InternalError.
+// Checks what a Graph promises (order, names, types, ranks, axes; of loop groups, who reads what);
+// throws InternalError.
 void verify_graph(const Graph& graph);
 
 }  // namespace emulsion

@@ -11,6 +11,7 @@
 #include "dsl/error.h"
 #include "dsl/expr_parser.h"
 #include "dsl/graph_text.h"
+#include "dsl/group_kind.h"
 #include "dsl/literal_parser.h"
 #include "dsl/text_lexer.h"
 
@@ -40,7 +41,7 @@ class GraphParser {
     if (outputs_.empty()) {
       fail_at(lexer_.peek(), "expected at least one line 'output NAME', got end of text");
     }
-    return Graph(std::move(ops_), std::move(outputs_));
+    return Graph(std::move(ops_), std::move(outputs_), std::move(groups_));
   }
 
  private:
@@ -58,7 +59,7 @@ class GraphParser {
     } else if (first.text == "constant") {
       parse_constant();
     } else if (first.text == "fused" || first.text.substr(0, 6) == "fused_") {
-      parse_fused();
+      parse_group(first);
     } else if (first.text == "output") {
       parse_output();
     } else {
@@ -175,10 +176,25 @@ class GraphParser {
     return at_place(name, [&] { return compute(name.str(), std::move(axes), body).op(); });
   }
 
+  void parse_group(const Token& word) {
+    Token name = lexer_.expect_name("the name of a fused operation");
+    if (lexer_.peek().is("over")) {
+      parse_loop_group(word, name);
+    } else {
+      parse_fused(name);
+    }
+  }
+
+  static void check_last(const Token& name, const std::vector<OpPtr>& members, size_t from) {
+    if (members.size() > from && members.back()->name == name.text) return;
+    fail_at(name,
+            fmt::format("expected the name of the last member ({}), got '{}'",
+                        members.size() > from ? members.back()->name : "there is none", name.text));
+  }
+
   // The members see each other; after the closing brace only the result, the last of them, can be
   // read.
-  void parse_fused() {
-    Token name = lexer_.expect_name("the name of a fused operation");
+  void parse_fused(const Token& name) {
     lexer_.expect("{");
     auto op = std::make_shared<Op>();
     for (lexer_.skip_newlines(); !lexer_.accept("}"); lexer_.skip_newlines()) {
@@ -190,11 +206,7 @@ class GraphParser {
       op->members.push_back(std::move(made));
     }
     for (const OpPtr& member : op->members) scope_.tensors.erase(member->name);
-    if (op->members.empty() || op->members.back()->name != name.text) {
-      fail_at(name, fmt::format("expected the name of the last member ({}), got '{}'",
-                                op->members.empty() ? "there is none" : op->members.back()->name,
-                                name.text));
-    }
+    check_last(name, op->members, 0);
     op->kind = OpKind::fused;
     op->name = name.str();
     op->dtype = op->members.back()->dtype;
@@ -202,12 +214,59 @@ class GraphParser {
     add(std::move(op));
   }
 
+  // Its members are operations of the graph, of which the same holds.
+  void parse_loop_group(const Token& word, const Token& name) {
+    const std::optional<LoopGroupKind> kind = loop_kind_in(word.text);
+    if (!kind) {
+      fail_expected(word,
+                    "fused_rows, fused_row_blocks, fused_windows or fused_waiting_sums in front of "
+                    "what shares loops");
+    }
+    const Token over = lexer_.next();
+    lexer_.expect("[");
+    std::vector<std::string> axes;
+    do {
+      axes.push_back(lexer_.expect_name("an axis of the last member").str());
+    } while (lexer_.accept(","));
+    if (!lexer_.accept("]")) fail_expected(lexer_.peek(), "',' or ']'");
+    lexer_.expect("{");
+    const size_t from = ops_.size();
+    for (lexer_.skip_newlines(); !lexer_.accept("}"); lexer_.skip_newlines()) {
+      Token member = lexer_.expect_name("a member, name[axes] = ..., or '}'");
+      if (lexer_.peek().is("[")) {
+        add(parse_compute(member));
+      } else if (member.text.substr(0, 5) == "fused") {
+        parse_fused(lexer_.expect_name("the name of a fused operation"));
+      } else {
+        fail_expected(lexer_.peek(), "'[' and the axes of a member");
+      }
+      lexer_.expect_end_of_line();
+    }
+    check_last(name, ops_, from);
+    LoopGroup group{*kind, {ops_.begin() + static_cast<std::ptrdiff_t>(from), ops_.end()}, 0};
+    if (group.members.size() == 1) fail_at(name, "expected several members, got one");
+    group.axes = axes.size();
+    const Op& last = *group.members.back();
+    const std::vector<Axis>& its = result_of(last).axes;
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (i < its.size() && its[i].name() == axes[i]) continue;
+      fail_at(over, fmt::format("expected the first axes of {} in their order, got {}", last.name,
+                                axes[i]));
+    }
+    for (const OpPtr& member : group.members) {
+      if (member != group.members.back()) scope_.tensors.erase(member->name);
+    }
+    groups_.push_back(std::move(group));
+  }
+
   void parse_output() {
     Token name = lexer_.expect_name("the name of an operation");
     auto found = scope_.tensors.find(name.str());
     if (found == scope_.tensors.end()) {
       std::vector<std::string> legal;
-      for (const OpPtr& op : ops_) legal.push_back(op->name);
+      for (const OpPtr& op : ops_) {
+        if (scope_.tensors.count(op->name) > 0) legal.push_back(op->name);
+      }
       fail_expected(name, fmt::format("an operation that stands above ({})", list_names(legal)));
     }
     if (!output_names_.insert(name.str()).second) {
@@ -222,6 +281,7 @@ class GraphParser {
   std::set<std::string> output_names_;
   std::vector<OpPtr> ops_;
   std::vector<OpPtr> outputs_;
+  std::vector<LoopGroup> groups_;
 };
 
 }  // namespace

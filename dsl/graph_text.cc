@@ -1,5 +1,6 @@
 #include "dsl/graph_text.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -98,6 +99,21 @@ std::string compute_text(const Op& op) {
   return text + to_string(op.body, axes);
 }
 
+// The first line of a loop group.
+std::string head_of(const LoopGroup& group) {
+  const Op& last = *group.members.back();
+  const std::vector<Axis>& axes = result_of(last).axes;
+  std::string shared;
+  for (size_t i = 0; i < group.axes; ++i) shared += (i > 0 ? ", " : "") + axes[i].name();
+  return group_kind(group) + " " + last.name + " over [" + shared + "] {\n";
+}
+
+std::string indented(const std::string& lines) {
+  std::string text = "  ";
+  for (const char c : lines) text += c == '\n' ? "\n  " : std::string(1, c);
+  return text;
+}
+
 }  // namespace
 
 std::string to_string(const Op& op) {
@@ -124,7 +140,16 @@ std::string to_string(const Op& op) {
 std::string to_string(const Graph& graph) {
   std::string text = "emulsion graph 1\n";
   for (const std::string& size : graph.sizes()) text += "size " + size + "\n";
-  for (const OpPtr& op : graph.ops()) text += to_string(*op) + "\n";
+  auto group = graph.loop_groups().begin();
+  for (const OpPtr& op : graph.ops()) {
+    const bool is_in = group != graph.loop_groups().end() &&
+                       std::count(group->members.begin(), group->members.end(), op) > 0;
+    if (is_in && op == group->members.front()) text += head_of(*group);
+    text += (is_in ? indented(to_string(*op)) : to_string(*op)) + "\n";
+    if (!is_in || op != group->members.back()) continue;
+    text += "}\n";
+    ++group;
+  }
   for (const OpPtr& output : graph.outputs()) text += "output " + output->name + "\n";
   return text;
 }

@@ -4,8 +4,28 @@
 #include <set>
 #include <vector>
 
+#include "dsl/error.h"
+
 namespace emulsion {
 namespace {
+
+constexpr char kFused[] = "fused";
+
+std::string word_of(LoopGroupKind kind) {
+  const std::string fused = kFused;
+  switch (kind) {
+    case LoopGroupKind::rows:
+      return fused + "_rows";
+    case LoopGroupKind::row_blocks:
+      return fused + "_row_blocks";
+    case LoopGroupKind::windows:
+      return fused + "_windows";
+    case LoopGroupKind::waiting_sums:
+      return fused + "_waiting_sums";
+  }
+  EMULSION_CHECK(false, "no such kind {}", static_cast<int>(kind));
+  return "";
+}
 
 bool is_number(const Expr& e, double value) {
   if (e->op != ExprOp::constant) return false;
@@ -88,13 +108,13 @@ Expr without_casts(Expr e) {
 
 class Steps {
  public:
-  explicit Steps(const Op& group) {
-    for (const OpPtr& member : group.members) members_.insert(member.get());
-    for (const OpPtr& member : group.members) add(*member);
+  explicit Steps(const std::vector<const Op*>& comprehensions)
+      : members_(comprehensions.begin(), comprehensions.end()) {
+    for (const Op* member : comprehensions) add(*member);
   }
 
-  std::string text() const {
-    std::string text = "fused";
+  // Behind a word for what kind of group it is.
+  std::string text(std::string text) const {
     const size_t shown = std::min(words_.size(), kMostSteps);
     for (size_t i = 0; i < shown; ++i) text += "_" + words_[i];
     return text + (is_cut_ || words_.size() > kMostSteps ? "_and_more" : "");
@@ -191,6 +211,28 @@ class Steps {
 
 }  // namespace
 
-std::string group_kind(const Op& group) { return Steps(group).text(); }
+std::string group_kind(const Op& group) {
+  std::vector<const Op*> comprehensions;
+  for (const OpPtr& member : group.members) comprehensions.push_back(member.get());
+  return Steps(comprehensions).text(kFused);
+}
+
+std::string group_kind(const LoopGroup& group) {
+  std::vector<const Op*> comprehensions;
+  for (const OpPtr& op : group.members) {
+    if (op->kind == OpKind::compute) comprehensions.push_back(op.get());
+    for (const OpPtr& member : op->members) comprehensions.push_back(member.get());
+  }
+  return Steps(comprehensions).text(word_of(group.kind));
+}
+
+std::optional<LoopGroupKind> loop_kind_in(std::string_view word) {
+  for (const LoopGroupKind kind : {LoopGroupKind::rows, LoopGroupKind::row_blocks,
+                                   LoopGroupKind::windows, LoopGroupKind::waiting_sums}) {
+    const std::string first = word_of(kind);
+    if (word == first || word.substr(0, first.size() + 1) == first + "_") return kind;
+  }
+  return std::nullopt;
+}
 
 }  // namespace emulsion

@@ -8,6 +8,7 @@
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
 #include "passes/analyse/machine_model.h"
+#include "passes/derive/share_loops.h"
 #include "passes/fuse/estimate_fusions.h"
 #include "passes/fuse/expect_fused.h"
 #include "passes/fuse/fuse_epilogues.h"
@@ -96,7 +97,7 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
   Dump dump(dump_text);
   dump("graph", graph);
   const FusionRules& rules = rules_for(fusion, target);
-  FusionReport joins, fusions, copies, siblings;
+  FusionReport joins, fusions, copies, loops;
   const bool weighs_by_model = options.fuse && !target.is_tile_machine();
   Graph joined = graph;
   if (weighs_by_model) {
@@ -127,31 +128,37 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
     auto reason = options.loops(candidate);
     return reason ? reason : by_rules(candidate);
   };
-  Schedule schedule = derive_schedule(apart, grouped, target, derive, &siblings);
+  Graph shared = grouped;
+  if (weighs_by_model) {
+    shared = share_loops(grouped, target, derive.loops, &loops);
+    dump("share_loops", shared);
+  }
+  Schedule schedule = derive_stages(apart, shared, target, derive, &loops);
   dump("derive_schedule", schedule);
   if (!target.is_tile_machine()) {
     const MachineModel machine = machine_model(target);
     joins = estimate_fusions(graph, std::move(joins), machine);
     fusions = estimate_fusions(joined, std::move(fusions), machine);
-    siblings = estimate_fusions(grouped, std::move(siblings), machine);
+    loops = estimate_fusions(grouped, std::move(loops), machine);
   }
   FusionReport report =
-      together(std::move(joins), without_what_loops_do(std::move(fusions), grouped, siblings));
+      together(std::move(joins), without_what_loops_do(std::move(fusions), grouped, loops));
   if (weighs_by_model) {
-    report = together(std::move(report), without_what_loops_do(copies, grouped, siblings));
+    report = together(std::move(report), without_what_loops_do(copies, grouped, loops));
   }
-  report = together(std::move(report), siblings);
-  if (options.fuse) expect_fused(apart, grouped, report, rules.fail_on_unfused);
-  LoopNest nest = lower_in_steps(grouped, schedule, &dump);
-  verify_graph(grouped);
-  return {grouped, report, schedule, nest};
+  report = together(std::move(report), loops);
+  if (options.fuse) expect_fused(apart, shared, report, rules.fail_on_unfused);
+  LoopNest nest = lower_in_steps(shared, schedule, &dump);
+  verify_graph(shared);
+  return {shared, report, schedule, nest};
 }
 
 std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Target& target,
                                                   const SizeValues& sizes) {
+  const MachineModel machine = machine_model(target);  // Error: a tile machine, which has no loops
   FusionReport loops;
-  derive_schedule(graph, fuse_epilogues(graph), target, {}, &loops);
-  return find_opportunities(graph, machine_model(target), sizes, loops);
+  share_loops(fuse_epilogues(graph), target, share_all_loops, &loops);
+  return find_opportunities(graph, machine, sizes, loops);
 }
 
 std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,

@@ -22,8 +22,8 @@
 namespace emulsion {
 
 struct Lowered {
-  // What is lowered: the graph after fusion, and after joins and copies where the config names
-  // them.
+  // What is lowered: the graph after fusion, with its loop groups, and after joins and copies where
+  // the config names them.
   Graph grouped;
   FusionReport fusion;  // with gains by machine_model(), but for a tile machine
   Schedule schedule;

@@ -42,6 +42,9 @@ class Way {
     measured_.kernel_calls =
         std::count_if(lowered.grouped.ops().begin(), lowered.grouped.ops().end(),
                       [](const OpPtr& op) { return is_computed(*op); });
+    for (const LoopGroup& group : lowered.grouped.loop_groups()) {
+      measured_.kernel_calls -= static_cast<int64_t>(group.members.size()) - 1;
+    }
     measured_.bytes_allocated = measure_work(lowered.nest).peak_bytes;
     measured_.traffic = measure_traffic(lowered.nest).bytes();
   }

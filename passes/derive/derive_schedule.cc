@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -15,7 +14,9 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/derive_tiles.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/loop_groups.h"
 #include "passes/derive/read_through.h"
+#include "passes/derive/share_loops.h"
 #include "passes/derive/sibling_loops.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fusion_legality.h"
@@ -38,13 +39,6 @@ void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
   }
 }
 
-// Whether sums that have no register tiles can be in registers while `result`, which reads them at
-// its own places, is computed.
-bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target) {
-  return !has_register_tiles(sums) && keeps_sums_in_registers(sums, target) &&
-         !combines_many_rows(sums, target) && !crosses(result, target);
-}
-
 void derive_group(const Op& group, const Target& target, const DeriveOptions& options,
                   Schedule* schedule) {
   const Op* contraction = nullptr;
@@ -63,35 +57,6 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
   }
   if (contraction) derive_op(*contraction, target, options, schedule);
   derive_pointwise(*result, target, schedule);
-}
-
-// Nothing to derive: and a loop that shares out no iterations would be divided by its extent.
-bool is_always_empty(const Op& op) {
-  return std::find(op.shape.begin(), op.shape.end(), Extent(0)) != op.shape.end();
-}
-
-struct SumsAndReader {
-  const Op *sums, *reader;
-};
-
-// Sums that can be in registers while what alone reads them is computed there.
-std::vector<SumsAndReader> sums_with_readers(const Graph& grouped, const Target& target) {
-  const Readers readers(grouped);
-  std::vector<SumsAndReader> found;
-  for (const OpPtr& op : grouped.ops()) {
-    if (op->kind != OpKind::compute || op->combiner == Combiner::none || is_always_empty(*op)) {
-      continue;
-    }
-    const std::vector<const Op*>* const reading = readers.only_readers(*op);
-    if (reading == nullptr || reading->size() != 1) continue;
-    const Op& reader = *reading->front();
-    if (!fits_one_expression(reader)) continue;
-    if (sums_of(reader) != nullptr || !can_wait_in_registers(*op, result_of(reader), target)) {
-      continue;
-    }
-    if (reads_at_own_place(*op, reader)) found.push_back({op.get(), &reader});
-  }
-  return found;
 }
 
 // The sums, and what reads them at its own places.
@@ -121,61 +86,6 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
   return find_siblings(grouped, policy, report);
 }
 
-// Asks whether operations are wanted in loops of another, and writes down what was decided.
-class LoopDecisions {
- public:
-  explicit LoopDecisions(const LoopPolicy& policy) : policy_(policy) {}
-
-  // `operations`: the last one first, each behind all that read it.
-  bool wants(const std::string& pattern, const std::vector<const Op*>& operations) {
-    const std::optional<std::string> reason = policy_({pattern, operations});
-    for (size_t i = 1; i < operations.size(); ++i) {
-      loops_.push_back(
-          {operations[i]->name, operations[0]->name, !reason, reason.value_or(""), pattern});
-    }
-    return !reason;
-  }
-  bool wants_through(const Op& move) {
-    const std::string pattern = kReadThrough;
-    const std::vector<const Op*> operations = {&move};
-    const std::optional<std::string> reason = policy_({pattern, operations});
-    if (reason) refused_[move.name] = *reason;
-    return !reason;
-  }
-
-  // `inlined`: the moves that are read through, by name.
-  void add_to(const Graph& grouped, const std::set<std::string>& inlined, FusionReport* report) {
-    std::unordered_map<const Op*, size_t> place;  // of a move's decision
-    std::vector<FusionDecision> moves;
-    for (const OpPtr& op : grouped.ops()) {
-      for (const OpPtr& operand : operands(*op)) {
-        const auto move = place.find(operand.get());
-        if (move == place.end()) continue;
-        FusionDecision& decision = moves[move->second];
-        if (decision.consumer.empty()) {
-          decision.consumer = op->name;
-        } else {
-          decision.other_consumers.push_back(op->name);
-        }
-      }
-      const auto refused = refused_.find(op->name);
-      const bool is_through = inlined.count(op->name) > 0;
-      if (!is_through && refused == refused_.end()) continue;
-      place[op.get()] = moves.size();
-      moves.push_back({op->name, "", is_through, is_through ? "" : refused->second, kReadThrough});
-    }
-    for (FusionDecision& decision : moves) {
-      if (!decision.consumer.empty()) report->decisions.push_back(std::move(decision));
-    }
-    report->decisions.insert(report->decisions.end(), loops_.begin(), loops_.end());
-  }
-
- private:
-  const LoopPolicy& policy_;
-  std::map<std::string, std::string> refused_;  // moves, and why
-  std::vector<FusionDecision> loops_;
-};
-
 }  // namespace
 
 void inline_members(const Op& group, const Op* sums, Schedule* schedule) {
@@ -188,6 +98,10 @@ void inline_members(const Op& group, const Op* sums, Schedule* schedule) {
 bool fits_one_expression(const Op& op) {
   return op.kind != OpKind::fused ||
          FusionLegality::written_out(op, {}).nodes <= FusionLegality::kMostOperations;
+}
+
+bool is_always_empty(const Op& op) {
+  return std::find(op.shape.begin(), op.shape.end(), Extent(0)) != op.shape.end();
 }
 
 std::vector<Axis> copy_axes(const Op& operand) {
@@ -226,55 +140,47 @@ Schedule derive_schedule(const Graph& graph, const Target& target, const DeriveO
   return derive_schedule(graph, options.fuse ? fuse_epilogues(graph) : graph, target, options);
 }
 
-Schedule derive_schedule(const Graph& graph, const Graph& as_grouped, const Target& target,
+Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target,
                          const DeriveOptions& options, FusionReport* report) {
-  if (target.is_tile_machine()) return derive_tiles(graph, as_grouped, *target.tiles);
+  const bool shares = options.fuse && !target.is_tile_machine();
+  return derive_stages(graph,
+                       shares ? share_loops(grouped, target, options.loops, report) : grouped,
+                       target, options, report);
+}
+
+Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& target,
+                       const DeriveOptions& options, FusionReport* report) {
+  if (target.is_tile_machine()) return derive_tiles(graph, shared, *target.tiles);
   Schedule schedule(graph);
-  LoopDecisions loops(options.loops);
-  const auto [grouped, moves] =
-      options.fuse ? read_through(as_grouped, target,
-                                  [&](const Op& move) { return loops.wants_through(move); })
-                   : ReadThrough{as_grouped, {}};
-  std::set<std::string> inlined = transposed_weights(grouped);
+  const ReadThrough through = options.fuse ? read_through(shared, target, wanted_by(options.loops))
+                                           : ReadThrough{shared, {}};
+  const Graph& grouped = through.graph;
+  const LoopGroups loops = read_loop_groups(shared, through, target);
   std::unordered_set<const Op*> done;
-  if (options.fuse) {
-    for (const WindowChain& chain : window_chains(grouped, target)) {
-      std::vector<const Op*> members = {chain.reader};
-      for (const WindowChain::Producer& producer : chain.producers) members.push_back(producer.op);
-      if (!loops.wants(kSlidingWindows, members)) continue;
-      derive_windows(chain, target, &schedule);
-      done.insert(members.begin(), members.end());
-    }
+  const auto is_done = [&](const std::vector<const Op*>& ops) {
+    done.insert(ops.begin(), ops.end());
+  };
+  for (const WindowChain& chain : loops.windows) {
+    derive_windows(chain, target, &schedule);
+    is_done(members_of(chain));
   }
-  for (const std::string& name : moves) {
-    const OpPtr* op = grouped.find(name);
-    if (op != nullptr && done.count(op->get())) continue;  // in a window of its readers
-    inlined.insert(name);
-  }
-  for (const std::string& name : inlined) {
+  for (const std::string& name : inlined_moves(through, done)) {
     schedule[name].compute_inline();
     if (const OpPtr* op = grouped.find(name)) done.insert(op->get());
   }
+  for (const BlockGroup& blocks : loops.blocks) {
+    derive_row_blocks(blocks, target, options, &schedule);
+    is_done(members_of(blocks));
+  }
+  for (const RowGroup& group : loops.rows) {
+    derive_rows(group, target, &schedule);
+    is_done(members_of(group));
+  }
+  for (const WaitingSums& waiting : loops.sums) {
+    derive_with_reader(*waiting.sums, *waiting.reader, target, &schedule);
+    is_done({waiting.reader, waiting.sums});
+  }
   if (options.fuse) {
-    for (const BlockGroup& blocks : row_blocks(grouped, target, done)) {
-      const std::vector<const Op*> members = members_of(blocks);
-      if (!loops.wants(kSharedRows, members)) continue;
-      derive_row_blocks(blocks, target, options, &schedule);
-      done.insert(members.begin(), members.end());
-    }
-    for (const RowGroup& group : row_groups(grouped, target, done)) {
-      const std::vector<const Op*> members = members_of(group);
-      if (!loops.wants(kSharedRows, members)) continue;
-      derive_rows(group, target, &schedule);
-      done.insert(members.begin(), members.end());
-    }
-    for (const auto& [sums, reader] : sums_with_readers(grouped, target)) {
-      if (done.count(reader) || done.count(sums)) continue;
-      if (!loops.wants(kWaitingSums, {reader, sums})) continue;
-      derive_with_reader(*sums, *reader, target, &schedule);
-      done.insert({reader, sums});
-    }
-    if (report != nullptr) loops.add_to(as_grouped, inlined, report);
     for (const std::vector<OpPtr>& group : siblings_of(grouped, target, options, done, report)) {
       derive_siblings(group, target, &schedule);
       for (const OpPtr& op : group) done.insert(op.get());

@@ -83,10 +83,14 @@ SiblingPolicy wanted_siblings(const DeriveOptions& options, const Target& target
 Schedule derive_schedule(const Graph& graph, const Target& target,
                          const DeriveOptions& options = {});
 // The same for groups that are decided already: `grouped` is `graph` after fuse_epilogues(). What
-// was decided of loops that are shared goes into the report, if there is one: moves that are read
-// through, then what is computed in the loops of another, then siblings.
+// was decided of loops that are shared goes into the report, if there is one: what share_loops()
+// says, then siblings.
 Schedule derive_schedule(const Graph& graph, const Graph& grouped, const Target& target,
                          const DeriveOptions& options = {}, FusionReport* report = nullptr);
+// The same for loops that are decided already: `shared` is `grouped` after share_loops(), for this
+// target and with the policy of these options. Error: a loop group that cannot be one.
+Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& target,
+                       const DeriveOptions& options = {}, FusionReport* report = nullptr);
 // One schedule for each target of one library: weights are packed as the first target wants them.
 std::vector<Schedule> derive_schedules(const Graph& graph, const std::vector<Target>& targets,
                                        const DeriveOptions& options = {});

@@ -243,6 +243,9 @@ void inline_members(const Op& group, const Op* sums, Schedule* schedule);
 // make an expression of a sane size.
 bool fits_one_expression(const Op& op);
 
+// Nothing to derive: and a loop that shares out no iterations would be divided by its extent.
+bool is_always_empty(const Op& op);
+
 // The axes of a copy of `operand` (copy_in): an operation's own, else numbered.
 std::vector<Axis> copy_axes(const Op& operand);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "dsl/error.h"
 #include "dsl/expr.h"
 #include "passes/index/relax_clamps.h"
 #include "passes/lower/inline_reads.h"
@@ -68,8 +69,6 @@ std::optional<Indices> ends_of(const Expr& index, const AxisExtents& extents) {
 }
 
 }  // namespace
-
-const Op& result_of(const Op& op) { return op.kind == OpKind::fused ? *op.members.back() : op; }
 
 const Op* sums_of(const Op& op) {
   if (op.kind == OpKind::compute && op.combiner != Combiner::none) return &op;
@@ -181,8 +180,28 @@ Readers::Readers(const Graph& graph) {
   for (const OpPtr& output : graph.outputs()) outputs_.insert(output.get());
 }
 
+const std::vector<const Op*>& Readers::readers_of(const Op& producer) const {
+  static const std::vector<const Op*> kNone;
+  const auto found = readers_.find(&producer);
+  return found == readers_.end() ? kNone : found->second;
+}
+
 const std::vector<const Op*>* Readers::only_readers(const Op& producer) const {
-  return outputs_.count(&producer) ? nullptr : &readers_.at(&producer);
+  return outputs_.count(&producer) ? nullptr : &readers_of(producer);
+}
+
+std::optional<std::string> Readers::why_not_only(
+    const Op& producer, const std::function<bool(const Op&)>& is_inside) const {
+  const std::vector<const Op*>* const reading = only_readers(producer);
+  if (reading == nullptr) {
+    return fmt::format("expected {} to be no output of the graph", producer.name);
+  }
+  for (const Op* reader : *reading) {
+    if (is_inside(*reader)) continue;
+    return fmt::format("expected {} to be read in the same loops alone, got {} outside of them",
+                       producer.name, reader->name);
+  }
+  return std::nullopt;
 }
 
 }  // namespace emulsion

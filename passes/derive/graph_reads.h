@@ -5,7 +5,9 @@
 // several of them together is told (window_chains.h, row_groups.h). Private to passes/derive/.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -15,8 +17,6 @@
 
 namespace emulsion {
 
-// The comprehension whose loops an operation of a grouped graph has.
-const Op& result_of(const Op& op);
 // What it sums up, or combines otherwise: itself, or a member; null of what is pointwise.
 const Op* sums_of(const Op& op);
 
@@ -54,8 +54,12 @@ class Readers {
  public:
   explicit Readers(const Graph& graph);
 
+  const std::vector<const Op*>& readers_of(const Op& producer) const;
   // Nothing of what the outside reads.
   const std::vector<const Op*>* only_readers(const Op& producer) const;
+  // Why it is needed elsewhere than inside of something: "expected ...", or nothing.
+  std::optional<std::string> why_not_only(const Op& producer,
+                                          const std::function<bool(const Op&)>& is_inside) const;
 
  private:
   std::unordered_map<const Op*, std::vector<const Op*>> readers_;

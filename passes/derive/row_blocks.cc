@@ -1,7 +1,7 @@
 #include "passes/derive/row_blocks.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
@@ -77,14 +77,15 @@ int64_t choose_block(const BlockGroup& blocks, const Target& target) {
 
 class BlockFinder {
  public:
-  BlockFinder(const Graph& grouped, const Target& target,
+  // `all`: among which a group is looked for, in the order of their graph.
+  BlockFinder(std::vector<const Op*> all, const Readers& readers, const Target& target,
               const std::unordered_set<const Op*>& taken)
-      : grouped_(grouped), target_(target), readers_(grouped), taken_(taken) {}
+      : all_(std::move(all)), readers_(readers), target_(target), taken_(taken) {}
 
   std::vector<BlockGroup> find() {
     std::vector<BlockGroup> found;
-    for (const OpPtr& op : grouped_.ops()) {
-      std::optional<BlockGroup> blocks = blocks_of(*op);
+    for (const Op* op : all_) {
+      std::optional<BlockGroup> blocks = at(*op);
       if (!blocks) continue;
       const std::vector<const Op*> members = members_of(*blocks);
       taken_.insert(members.begin(), members.end());
@@ -93,36 +94,35 @@ class BlockFinder {
     return found;
   }
 
- private:
-  std::optional<BlockGroup> blocks_of(const Op& reader) const {
+  // The group that ends in an operation.
+  std::optional<BlockGroup> at(const Op& reader) const {
     const Op* contraction = taken_.count(&reader) ? nullptr : contraction_of(reader, target_);
     if (contraction == nullptr) return std::nullopt;
     const size_t rows = reader.shape.size() - 1;
-    const OpPtr* operand = grouped_.find(match_contraction(*contraction)->a->tensor->name);
-    if (operand == nullptr || taken_.count(operand->get())) return std::nullopt;
-    if (why_not_in_rows(**operand)) return std::nullopt;
-    if (!is_read_by_rows(**operand, {&reader}, rows)) return std::nullopt;
-    BlockGroup blocks{&reader, build_row_group(**operand, rows, readers_, taken_), {}, 0};
+    const Op& operand = *match_contraction(*contraction)->a->tensor;
+    if (taken_.count(&operand) || why_not_in_rows(operand)) return std::nullopt;
+    if (!is_read_by_rows(operand, {&reader}, rows)) return std::nullopt;
+    BlockGroup blocks{&reader, build_row_group(operand, rows, readers_, taken_), {}, 0};
     if (!combines_rows(blocks.rows) || !pays_to_group(blocks.rows, target_)) return std::nullopt;
     add_products(&blocks);
     blocks.block = choose_block(blocks, target_);
     return blocks;
   }
 
+ private:
   bool is_read_by_rows(const Op& producer, const std::unordered_set<const Op*>& by,
                        size_t rows) const {
-    const std::vector<const Op*>* const reading = readers_.only_readers(producer);
-    return reading != nullptr && !reading->empty() &&
-           std::all_of(reading->begin(), reading->end(), [&](const Op* reader) {
-             return by.count(reader) > 0 && !why_not_same_rows(producer, *reader, rows);
-           });
+    const auto is_inside = [&](const Op& reader) {
+      return by.count(&reader) > 0 && !why_not_same_rows(producer, reader, rows);
+    };
+    return !readers_.why_not_only(producer, is_inside) && !readers_.only_readers(producer)->empty();
   }
 
   // Readers come behind what they read: a product may be read by what is fused onto another.
   void add_products(BlockGroup* blocks) const {
     const std::vector<const Op*> by_rows = members_of(blocks->rows);
     std::unordered_set<const Op*> members(by_rows.begin(), by_rows.end());
-    for (auto next = grouped_.ops().rbegin(); next != grouped_.ops().rend(); ++next) {
+    for (auto next = all_.rbegin(); next != all_.rend(); ++next) {
       const Op& op = **next;
       if (taken_.count(&op) || op.shape.size() != blocks->rows.rows + 1) continue;
       if (contraction_of(op, target_) == nullptr) continue;
@@ -132,9 +132,9 @@ class BlockFinder {
     }
   }
 
-  const Graph& grouped_;
+  const std::vector<const Op*> all_;
+  const Readers& readers_;
   const Target& target_;
-  const Readers readers_;
   std::unordered_set<const Op*> taken_;
 };
 
@@ -148,9 +148,25 @@ std::vector<const Op*> members_of(const BlockGroup& blocks) {
   return members;
 }
 
+bool may_read_blocks(const Op& producer, const Op& reader, const Target& target) {
+  const Op* contraction = contraction_of(reader, target);
+  if (contraction == nullptr || why_not_in_rows(producer)) return false;
+  return match_contraction(*contraction)->a->tensor.get() == &producer &&
+         !why_not_same_rows(producer, reader, reader.shape.size() - 1);
+}
+
+std::optional<BlockGroup> row_blocks_of(const std::vector<const Op*>& members,
+                                        const Readers& readers, const Target& target,
+                                        const std::unordered_set<const Op*>& taken) {
+  return BlockFinder(members, readers, target, taken).at(*members.back());
+}
+
 std::vector<BlockGroup> row_blocks(const Graph& grouped, const Target& target,
                                    const std::unordered_set<const Op*>& taken) {
-  return BlockFinder(grouped, target, taken).find();
+  std::vector<const Op*> all;
+  for (const OpPtr& op : grouped.ops()) all.push_back(op.get());
+  const Readers readers(grouped);
+  return BlockFinder(std::move(all), readers, target, taken).find();
 }
 
 }  // namespace emulsion

@@ -6,6 +6,7 @@
 // whole. The schedule is derive_row_blocks.cc.
 
 #include <cstdint>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -27,6 +28,14 @@ struct BlockGroup {
 // All operations of it, the reader first.
 std::vector<const Op*> members_of(const BlockGroup& blocks);
 
+// Whether a contraction reads rows of it that could be computed by blocks, for all that the two
+// tell.
+bool may_read_blocks(const Op& producer, const Op& reader, const Target& target);
+// The group of these operations, which stand in the order of their graph, the last one the reader;
+// nothing when they are none. `taken`: what they read of others.
+std::optional<BlockGroup> row_blocks_of(const std::vector<const Op*>& members,
+                                        const Readers& readers, const Target& target,
+                                        const std::unordered_set<const Op*>& taken);
 // Those of a graph for which it pays. No operation is in two, or in one of `taken`.
 std::vector<BlockGroup> row_blocks(const Graph& grouped, const Target& target,
                                    const std::unordered_set<const Op*>& taken = {});

@@ -41,16 +41,13 @@ class GroupBuilder {
  private:
   // When all that read it are in the group and read it by rows.
   std::optional<RowGroup::Producer> producer_of(const Op& op) const {
-    const std::vector<const Op*>* readers = readers_.only_readers(op);
-    if (readers == nullptr || taken_.count(&op)) return std::nullopt;
+    const auto is_inside = [&](const Op& reader) { return whole_rows_.count(&reader) > 0; };
+    if (taken_.count(&op) || readers_.why_not_only(op, is_inside)) return std::nullopt;
     bool whole = true;
-    for (const Op* reader : *readers) {
-      auto member = whole_rows_.find(reader);
-      if (member == whole_rows_.end() || why_not_by_rows(op, *reader, group_.rows)) {
-        return std::nullopt;
-      }
+    for (const Op* reader : *readers_.only_readers(op)) {
+      if (why_not_by_rows(op, *reader, group_.rows)) return std::nullopt;
       const std::optional<Reads> reads = reads_of(op, *reader, op.shape.size());
-      whole = whole && member->second && reads && reads_whole(op, *reads, group_.rows);
+      whole = whole && whole_rows_.at(reader) && reads && reads_whole(op, *reads, group_.rows);
     }
     return RowGroup::Producer{&op, whole};
   }

@@ -1,7 +1,6 @@
 #include "passes/derive/window_chains.h"
 
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "dsl/affine.h"
@@ -102,11 +101,11 @@ Reason why_not_operation(const Op& op, const Target& target) {
   return std::nullopt;
 }
 
-// The chain that ends in an operation, along one of its axes, as long as it goes.
 class ChainBuilder {
  public:
-  ChainBuilder(const Op& reader, size_t row, const Readers& readers, const Target& target)
-      : readers_(readers), target_(target), chain_{&reader, {}, row} {}
+  ChainBuilder(const Op& reader, size_t row, const Readers& readers, const Target& target,
+               const std::unordered_set<const Op*>& taken)
+      : readers_(readers), target_(target), taken_(taken), chain_{&reader, {}, row} {}
 
   WindowChain build() {
     members_[chain_.reader] = {chain_.reader, RowWindow(), true};
@@ -127,25 +126,20 @@ class ChainBuilder {
  private:
   // When all that read it are in the chain and need its rows at one rate.
   std::optional<WindowChain::Producer> producer_of(const Op& op) const {
-    const std::vector<const Op*>* readers = readers_.only_readers(op);
-    if (readers == nullptr) return std::nullopt;
+    const auto is_inside = [&](const Op& reader) { return members_.count(&reader) > 0; };
+    if (taken_.count(&op) || readers_.why_not_only(op, is_inside)) return std::nullopt;
     std::optional<WindowChain::Producer> result;
-    for (const Op* reader : *readers) {
-      auto member = members_.find(reader);
-      if (member == members_.end() || why_not_slide(op, *reader, chain_.row, target_)) {
-        return std::nullopt;
-      }
+    for (const Op* reader : *readers_.only_readers(op)) {
+      if (why_not_slide(op, *reader, chain_.row, target_)) return std::nullopt;
+      const RowWindow rows = window_of(op, *reader, chain_.row);
       const std::optional<Reads> reads = reads_of(op, *reader, op.shape.size());
-      EMULSION_CHECK(reads, "{} has no window of {}", reader->name, op.name);
-      const std::optional<RowWindow> rows = rows_read(*reads, chain_.row);
-      EMULSION_CHECK(rows, "{} has no window of {}", reader->name, op.name);
-      const RowWindow& of_reader = member->second.window;
-      const RowWindow window{rows->step * of_reader.step,
-                             rows->step * of_reader.first + rows->first,
-                             rows->step * of_reader.last + rows->last};
+      const WindowChain::Producer& member = members_.at(reader);
+      const RowWindow& of_reader = member.window;
+      const RowWindow window{rows.step * of_reader.step, rows.step * of_reader.first + rows.first,
+                             rows.step * of_reader.last + rows.last};
       const std::optional<RowWindow> all = result ? unite(result->window, window) : window;
       if (!all) return std::nullopt;
-      const bool whole = member->second.whole_rows && reads_whole(op, *reads, chain_.row + 1);
+      const bool whole = member.whole_rows && reads_whole(op, *reads, chain_.row + 1);
       result = WindowChain::Producer{&op, *all, whole && (!result || result->whole_rows)};
     }
     return result;
@@ -153,6 +147,7 @@ class ChainBuilder {
 
   const Readers& readers_;
   const Target& target_;
+  const std::unordered_set<const Op*>& taken_;
   WindowChain chain_;
   std::unordered_map<const Op*, WindowChain::Producer> members_;
 };
@@ -163,7 +158,7 @@ std::optional<WindowChain> chain_of(const Op& reader, const Readers& readers,
                                     const Target& target) {
   const size_t vectors = vectors_of(reader, target);
   for (size_t row = 0; row < vectors; ++row) {
-    WindowChain chain = ChainBuilder(reader, row, readers, target).build();
+    WindowChain chain = build_window_chain(reader, row, readers, target);
     if (!pays_to_slide(chain, target)) continue;
     auto slides = [](const WindowChain::Producer& producer) { return producer.window.rows() > 1; };
     if (row + 1 == vectors || std::any_of(chain.producers.begin(), chain.producers.end(), slides)) {
@@ -198,6 +193,25 @@ std::optional<std::string> why_not_slide(const Op& producer, const Op& reader, s
   }
   if (reads->all.empty()) return fmt::format("expected {} to read {}", reader.name, producer.name);
   return why_not_reads(producer, *reads, row);
+}
+
+RowWindow window_of(const Op& producer, const Op& reader, size_t row) {
+  const std::optional<Reads> reads = reads_of(producer, reader, producer.shape.size());
+  EMULSION_CHECK(reads, "{} has no window of {}", reader.name, producer.name);
+  const std::optional<RowWindow> rows = rows_read(*reads, row);
+  EMULSION_CHECK(rows, "{} has no window of {}", reader.name, producer.name);
+  return *rows;
+}
+
+WindowChain build_window_chain(const Op& reader, size_t row, const Readers& readers,
+                               const Target& target, const std::unordered_set<const Op*>& taken) {
+  return ChainBuilder(reader, row, readers, target, taken).build();
+}
+
+std::vector<const Op*> members_of(const WindowChain& chain) {
+  std::vector<const Op*> members = {chain.reader};
+  for (const WindowChain::Producer& producer : chain.producers) members.push_back(producer.op);
+  return members;
 }
 
 std::vector<WindowChain> window_chains(const Graph& grouped, const Target& target) {

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "dsl/graph.h"
 #include "dsl/target.h"
+#include "passes/derive/graph_reads.h"
 
 namespace emulsion {
 
@@ -47,11 +49,20 @@ struct WindowChain {
 // them, kept in a window that slides along axis `row` of both: "expected ...", or nothing.
 std::optional<std::string> why_not_slide(const Op& producer, const Op& reader, size_t row,
                                          const Target& target);
+// The rows of a producer that a row of the reader needs, where nothing is said against that.
+RowWindow window_of(const Op& producer, const Op& reader, size_t row);
 // Whether what is kept of a producer fits the cache, and its whole result would not.
 bool pays_to_keep(const WindowChain::Producer& producer, size_t row, const Target& target);
+// The chain that ends in an operation, along one of its axes, as long as it goes and pays to keep:
+// none of `taken`.
+WindowChain build_window_chain(const Op& reader, size_t row, const Readers& readers,
+                               const Target& target,
+                               const std::unordered_set<const Op*>& taken = {});
 // Whether it pays: there are strips of rows enough for the threads, each much longer than the rows
 // that it computes again.
 bool pays_to_slide(const WindowChain& chain, const Target& target);
+// All operations of a chain, the reader first.
+std::vector<const Op*> members_of(const WindowChain& chain);
 // The chains of a graph that can slide and for which it pays. No operation is in two.
 std::vector<WindowChain> window_chains(const Graph& grouped, const Target& target);
 

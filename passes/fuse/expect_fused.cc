@@ -10,11 +10,17 @@
 namespace emulsion {
 namespace {
 
-// Names of comprehensions -> of the group that holds them.
+// Names of comprehensions -> of the group that holds them: of one in a loop group, of that.
 std::unordered_map<std::string, std::string> groups_of(const Graph& grouped) {
   std::unordered_map<std::string, std::string> groups;
   for (const OpPtr& op : grouped.ops()) {
     for (const OpPtr& member : op->members) groups[member->name] = op->name;
+  }
+  for (const LoopGroup& group : grouped.loop_groups()) {
+    for (const OpPtr& op : group.members) {
+      groups[op->name] = group.members.back()->name;
+      for (const OpPtr& member : op->members) groups[member->name] = group.members.back()->name;
+    }
   }
   return groups;
 }
@@ -31,7 +37,7 @@ std::string reason_for(const std::string& name, const FusionReport& report) {
 void expect_decisions(const std::string& pattern, const FusionReport& report) {
   bool found = false;
   for (const FusionDecision& decision : report.decisions) {
-    if (decision.pattern != pattern) continue;
+    if (decision.pattern != pattern || decision.needed_elsewhere) continue;
     found = true;
     if (decision.fused) continue;
     if (pattern == kRecomputedValues) {

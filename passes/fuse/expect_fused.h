@@ -13,9 +13,9 @@ namespace emulsion {
 
 // `names`: as in named_pattern.h, "matmul+bias+relu", and "siblings", "sibling products" and
 // "recomputed values" for those of find_siblings.h, join_products.h and recompute_producers.h.
-// `grouped` is `graph` after fuse_epilogues(), and `report` what that said, derive_schedule() of
-// siblings, join_products() and recompute_producers(). Where values
-// were copied, `graph` has the copies, too.
+// `grouped` is `graph` after fuse_epilogues() and share_loops(), of whose groups either is one
+// here, and `report` what these said, derive_schedule() of siblings, join_products() and
+// recompute_producers(). Where values were copied, `graph` has the copies, too.
 //
 // Error: a name that is none of these; a graph that holds no such thing; one that did not become a
 // group, siblings of which one is computed by itself, or a value that is stored for several users:

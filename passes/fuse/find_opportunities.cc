@@ -171,12 +171,12 @@ std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Mach
   for (const FusionReport* of : {&report, &products}) {
     for (FusionOpportunity& siblings : siblings_of(*of)) found.push_back(std::move(siblings));
   }
-  for (FusionOpportunity& one : loops_of(estimate_fusions(grouped, loops, machine, sizes))) {
-    found.push_back(std::move(one));
-  }
+  const FusionReport of_loops = estimate_fusions(grouped, loops, machine, sizes);
+  for (FusionOpportunity& one : loops_of(of_loops)) found.push_back(std::move(one));
   for (FusionOpportunity& one : copies_of(copies)) found.push_back(std::move(one));
-  report.decisions.insert(report.decisions.end(), products.decisions.begin(),
-                          products.decisions.end());
+  for (const std::vector<FusionDecision>& more : {products.decisions, of_loops.decisions}) {
+    report.decisions.insert(report.decisions.end(), more.begin(), more.end());
+  }
   for (const FusionDecision& edge : report.decisions) {
     if (edge.fused) continue;
     found.push_back({edge.pattern, {edge.producer, edge.consumer}, edge.reason, edge.gain});

@@ -25,7 +25,7 @@ void append_members(const OpPtr& op, std::vector<OpPtr>* members, Replaced* repl
 // The group of these, in topological order: named as the last one, whose value is its own.
 OpPtr make_group(std::vector<OpPtr> members);
 
-// The graph in which every group stands as its members, one after another.
+// The graph in which every group stands as its members, one after another, and no loops are shared.
 Graph unfuse(const Graph& graph);
 
 }  // namespace emulsion

@@ -61,7 +61,7 @@ const Op* FusionLegality::contraction_in(const Op& op) {
 
 std::string FusionLegality::pattern_of(const Op& producer) {
   if (contraction_in(producer)) return kContractionEpilogue;
-  const Op& result = producer.kind == OpKind::fused ? *producer.members.back() : producer;
+  const Op& result = result_of(producer);
   return class_of(result) == OpClass::elementwise ? kElementwiseChain : "";
 }
 
@@ -84,7 +84,7 @@ Reason FusionLegality::why_not_producer(const Op& producer) {
     return fmt::format("expected a producer that is computed, got {} {}", kind_name(producer.kind),
                        producer.name);
   }
-  const Op& result = producer.kind == OpKind::fused ? *producer.members.back() : producer;
+  const Op& result = result_of(producer);
   OpClass found = class_of(result);
   if (found == OpClass::contraction || found == OpClass::elementwise) return std::nullopt;
   return fmt::format("expected a contraction or an elementwise producer, got {} {}",

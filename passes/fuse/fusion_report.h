@@ -33,11 +33,13 @@ struct FusionDecision {
   std::optional<FusionGain> gain = std::nullopt;
   // Of a value that several read: those besides the first.
   std::vector<std::string> other_consumers = {};
+  // Of is_of_loops(): not fused, and nobody could have, for something else needs the producer too.
+  bool needed_elsewhere = false;
 };
 
 // Of two that do not read one another: by kSiblings or kSiblingProducts.
 bool is_of_siblings(const FusionDecision& decision);
-// Of operations that derive_schedule() computes in the loops of another: by kSharedRows,
+// Of operations that share_loops() lets be computed in the loops of another: by kSharedRows,
 // kSlidingWindows, kWaitingSums or kReadThrough.
 bool is_of_loops(const FusionDecision& decision);
 
@@ -62,8 +64,8 @@ inline constexpr char kReadThrough[] = "moves read through";
 // What is fused: by fuse_epilogues() "contraction epilogue", an elementwise op onto a matmul, a
 // convolution and the like, and "elementwise chain"; "siblings" (find_siblings.h), which have one
 // loop; "sibling products" (join_products.h), which become one; "recomputed values"
-// (recompute_producers.h), a value that each of its users computes again; and what a derived
-// schedule computes in the loops of the last of several operations (loop_policy.h): "shared rows"
+// (recompute_producers.h), a value that each of its users computes again; and what is computed in
+// the loops of the last of several operations (share_loops, loop_policy.h): "shared rows"
 // of softmax, norms and attention, "sliding windows" of stencils, "waiting sums" in registers, and
 // "moves read through", which are stored nowhere.
 const std::vector<std::string>& fusion_patterns();

@@ -1,11 +1,11 @@
 #ifndef EMULSION_PASSES_FUSE_LOOP_POLICY_H_
 #define EMULSION_PASSES_FUSE_LOOP_POLICY_H_
 
-// Operations that stay apart in the graph, and that a derived schedule computes in the loops of the
-// last of them, so that no more than a part of each is stored at a time: rows that are combined
+// The loop groups of a graph (dsl/graph.h), which are computed in the loops of the last of their
+// operations, so that no more than a part of each is stored at a time: rows that are combined
 // (softmax, norms, attention), windows that slide (stencils), sums that wait in registers; and
 // moves (reshape, transpose, slice, broadcast) that are read through. What can be, and whether it
-// pays on a target, is passes/derive's; whether it is wanted is said by a policy.
+// pays on a target, is passes/derive's (share_loops.h); whether it is wanted is said by a policy.
 
 #include <functional>
 #include <optional>

@@ -17,15 +17,39 @@ Tensor leaf(const std::string& name, DType dtype, const std::vector<Axis>& over)
   return input(name, dtype, shape);
 }
 
+// Steps that combine the elements of a row and go on with it.
+bool is_of_rows(const std::string& step) {
+  return step == "softmax" || step == "layer_norm" || step == "rms_norm";
+}
+
 bool is_first_step(const std::string& step) {
   static const std::vector<std::string> kSteps = {"matmul", "conv", "add",   "sub",
                                                   "mul",    "div",  "affine"};
-  return std::count(kSteps.begin(), kSteps.end(), step) > 0;
+  return is_of_rows(step) || std::count(kSteps.begin(), kSteps.end(), step) > 0;
 }
 
 bool is_later_step(const std::string& step) {
-  static const std::vector<std::string> kSteps = {"bias", "relu", "gelu", "sigmoid", "tanh"};
+  static const std::vector<std::string> kSteps = {"bias", "relu",  "gelu",    "sigmoid",
+                                                  "tanh", "clamp", "residual"};
   return std::count(kSteps.begin(), kSteps.end(), step) > 0;
+}
+
+// A softmax or a norm, in a way in which it may be written; the operators multiply.
+Tensor row_step(const std::string& step, DType dtype, const std::vector<Axis>& axes, bool divides) {
+  const Tensor x = leaf("x", dtype, axes);
+  const auto scaled = [&](const Tensor& value, const Tensor& by) {
+    return divides ? value / by : value * (1 / by);
+  };
+  if (step == "softmax") {
+    const Tensor powers = exp(x - reduce_max(x, {-1}, true));
+    return scaled(powers, sum(powers, {-1}, true));
+  }
+  const Tensor from_mean = step == "layer_norm" ? x - mean(x, {-1}, true) : x;
+  const Tensor variance = mean(from_mean * from_mean, {-1}, true);
+  const Tensor eps = leaf("eps", dtype, {});  // any number
+  const Tensor normal =
+      scaled(from_mean, sqrt(variance + eps)) * leaf("gamma", dtype, {axes.back()});
+  return step == "layer_norm" ? normal + leaf("beta", dtype, {axes.back()}) : normal;
 }
 
 // The first steps without a sum.
@@ -41,10 +65,20 @@ Tensor pointwise_step(const std::string& step, DType dtype, const std::vector<Ax
   return x / z;
 }
 
-Tensor with_later_steps(Tensor value, const std::vector<std::string>& steps, const Axis& columns) {
+// At numbers a clamp has some; in a pattern it has any.
+Tensor with_later_steps(Tensor value, const std::vector<std::string>& steps, const Axis& columns,
+                        bool at_numbers) {
+  const DType dtype = value.dtype();
   for (size_t i = 1; i < steps.size(); ++i) {
+    const std::string number = std::to_string(i);
     if (steps[i] == "bias") {
-      value = value + leaf("bias" + std::to_string(i), value.dtype(), {columns});
+      value = value + leaf("bias" + number, dtype, {columns});
+    } else if (steps[i] == "residual") {
+      value = value + input("residual" + number, dtype, value.shape());
+    } else if (steps[i] == "clamp" && at_numbers) {
+      value = clamp(value, 0, 6);
+    } else if (steps[i] == "clamp") {
+      value = min(max(value, leaf("low" + number, dtype, {})), leaf("high" + number, dtype, {}));
     } else if (steps[i] == "relu") {
       value = relu(value);
     } else if (steps[i] == "gelu") {
@@ -64,15 +98,16 @@ NamedPattern::NamedPattern(const std::string& what, const std::string& name)
     : what_(what), name_(name) {
   std::istringstream text(name);
   for (std::string step; std::getline(text, step, '+');) steps_.push_back(step);
-  if (steps_.size() < 2 || !is_first_step(steps_[0])) {
+  if (steps_.empty() || !is_first_step(steps_[0]) ||
+      (steps_.size() < 2 && !is_of_rows(steps_[0]))) {
     fail(
-        "{}: expected matmul, conv, add, sub, mul, div or affine and what follows it, got {}; "
-        "legal: as in matmul+bias+relu",
+        "{}: expected matmul, conv, add, sub, mul, div or affine and what follows it, or softmax, "
+        "layer_norm or rms_norm, got {}; legal: as in matmul+bias+relu",
         what, name.empty() ? "nothing" : name);
   }
   for (size_t i = 1; i < steps_.size(); ++i) {
     if (is_later_step(steps_[i])) continue;
-    fail("{}, {}: expected bias, relu, gelu, sigmoid or tanh, got {}", what, name,
+    fail("{}, {}: expected bias, relu, gelu, sigmoid, tanh, clamp or residual, got {}", what, name,
          steps_[i].empty() ? "nothing" : steps_[i]);
   }
   if (name.back() == '+') fail("{}, {}: expected a step behind the last +", what, name);
@@ -83,7 +118,7 @@ size_t NamedPattern::summed_axes() const {
 }
 
 // Rows, one column axis, axes to sum over.
-Graph NamedPattern::pattern_of(DType dtype, size_t rank) const {
+Graph NamedPattern::pattern_of(DType dtype, size_t rank, bool divides) const {
   std::vector<Axis> axes, summed;
   for (size_t i = 0; i < rank; ++i) {
     axes.emplace_back("i" + std::to_string(i), Extent::size("S" + std::to_string(i)));
@@ -91,9 +126,11 @@ Graph NamedPattern::pattern_of(DType dtype, size_t rank) const {
   for (size_t i = 0; i < summed_axes(); ++i) {
     summed.emplace_back("k" + std::to_string(i), Extent::size("K" + std::to_string(i)));
   }
-  if (summed.empty()) {
-    return Graph(with_later_steps(pointwise_step(steps_[0], dtype, axes), steps_, axes.back()));
-  }
+  const auto with_steps = [&](const Tensor& value) {
+    return Graph(with_later_steps(value, steps_, axes.back(), false));
+  };
+  if (is_of_rows(steps_[0])) return with_steps(row_step(steps_[0], dtype, axes, divides));
+  if (summed.empty()) return with_steps(pointwise_step(steps_[0], dtype, axes));
   std::vector<Axis> of_x = axes;  // the columns too: a group of a convolution reads channels of its
   of_x.insert(of_x.end(), summed.begin(), summed.end());  // own
   std::vector<Axis> of_w = summed;
@@ -102,21 +139,27 @@ Graph NamedPattern::pattern_of(DType dtype, size_t rank) const {
     return tensor.at({over.begin(), over.end()});
   };
   const Tensor x = leaf("x", dtype, of_x), w = leaf("w", dtype, of_w);
-  const Tensor value = compute("", axes, sum(summed, at(x, of_x) * at(w, of_w)));
-  return Graph(with_later_steps(value, steps_, axes.back()));
+  return with_steps(compute("", axes, sum(summed, at(x, of_x) * at(w, of_w))));
 }
 
 std::optional<Match> NamedPattern::match(const OpPtr& op) {
   if (op->kind != OpKind::compute || op->shape.empty() || !is_float(op->dtype)) return std::nullopt;
   const std::pair<DType, size_t> form(op->dtype, op->shape.size());
-  if (!rules_.count(form)) {
-    const Graph pattern = pattern_of(form.first, form.second);
-    rules_.emplace(form, RewriteRule{name_, pattern, pattern});
+  std::vector<RewriteRule>& rules = rules_[form];
+  if (rules.empty()) {
+    for (const bool divides : {false, true}) {
+      if (divides && !is_of_rows(steps_[0])) continue;
+      const Graph pattern = pattern_of(form.first, form.second, divides);
+      rules.push_back(RewriteRule{name_, pattern, pattern});
+    }
   }
   GraphAround around;  // whoever else needs an inner value: it is a candidate all the same
   around.is_known = [](const Op&) { return true; };
   around.why_not = [](const Match&) { return std::nullopt; };
-  return match_pattern(check_rule(rules_.at(form)), op, around).match;
+  for (const RewriteRule& rule : rules) {
+    if (auto match = match_pattern(check_rule(rule), op, around).match) return match;
+  }
+  return std::nullopt;
 }
 
 Graph NamedPattern::graph_of(const std::vector<int64_t>& extents) const {
@@ -137,7 +180,7 @@ Graph NamedPattern::graph_of(const std::vector<int64_t>& extents) const {
     if (extent < 1) fail("{}, {}: expected extents above 0, got {}", what_, name_, extent);
   }
   const auto with_steps = [&](const Tensor& value) {
-    return Graph(with_later_steps(value, steps_, Axis("columns", value.shape().back())));
+    return Graph(with_later_steps(value, steps_, Axis("columns", value.shape().back()), true));
   };
   if (steps_[0] == "matmul") {
     const Tensor x = input("x", f32, {extents[0], extents[2]});
@@ -152,8 +195,13 @@ Graph NamedPattern::graph_of(const std::vector<int64_t>& extents) const {
     return with_steps(
         conv2d(x, weight("w", f32, {extents[4], extents[5], extents[3], extents[6]})));
   }
-  return with_steps(
-      pointwise_step(steps_[0], f32, {Axis("i0", extents[0]), Axis("i1", extents[1])}));
+  const std::vector<Axis> axes = {Axis("i0", extents[0]), Axis("i1", extents[1])};
+  if (!is_of_rows(steps_[0])) return with_steps(pointwise_step(steps_[0], f32, axes));
+  const Tensor x = leaf("x", f32, axes);
+  if (steps_[0] == "softmax") return with_steps(softmax(x));
+  const Tensor gamma = leaf("gamma", f32, {axes[1]});
+  if (steps_[0] == "rms_norm") return with_steps(rms_norm(x, gamma));
+  return with_steps(layer_norm(x, gamma, leaf("beta", f32, {axes[1]})));
 }
 
 }  // namespace emulsion

@@ -4,12 +4,16 @@
 // Patterns by name, "matmul+bias+relu": what a user says must be fused, what is measured, and what
 // the measurements are looked up for are the same thing, found by structure.
 //
-// A name is a first step and one or more that follow it:
+// A name is a first step and what follows it:
 //   matmul             sum over one axis of a product; any number of rows
 //   conv               sum over three axes of a product
 //   add sub mul div    of two values of one shape
 //   affine             x * scale + shift, the last two along the last axis
-// then bias, relu, gelu, sigmoid and tanh, in any order.
+//   softmax            along the last axis
+//   layer_norm         along the last axis, with gamma and beta; rms_norm likewise, with gamma
+// then bias, relu, gelu, sigmoid, tanh, clamp (between any two numbers) and residual (any value is
+// added), in any order: at least one, but behind softmax and the norms, which are several
+// operations by themselves.
 
 #include <cstdint>
 #include <map>
@@ -46,11 +50,13 @@ class NamedPattern {
 
  private:
   size_t summed_axes() const;
-  Graph pattern_of(DType dtype, size_t rank) const;
+  // `divides`: rows are divided by what they are scaled by, not multiplied by one over it.
+  Graph pattern_of(DType dtype, size_t rank, bool divides) const;
 
   std::string what_, name_;
   std::vector<std::string> steps_;
-  std::map<std::pair<DType, size_t>, RewriteRule> rules_;  // by type and rank
+  // By type and rank, one for each way to write it.
+  std::map<std::pair<DType, size_t>, std::vector<RewriteRule>> rules_;
 };
 
 }  // namespace emulsion

@@ -2,6 +2,7 @@
 
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
+#include "passes/lower/check_loop_groups.h"
 #include "passes/lower/join_loops.h"
 #include "passes/lower/refusal.h"
 #include "passes/lower/stage_plan.h"
@@ -64,7 +65,9 @@ LoopNest nest_before(const Graph& graph, const Schedule& schedule, const Schedul
 
 LoopNest make_nest(const Graph& graph, const Schedule& schedule) {
   try {
-    return make_nest_or_refuse(graph, schedule);
+    LoopNest nest = make_nest_or_refuse(graph, schedule);
+    check_loop_groups(graph, nest);
+    return nest;
   } catch (const ScheduleRefusal& refusal) {
     throw explain(refusal, nest_before(graph, schedule, refusal));
   }

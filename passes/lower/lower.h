@@ -3,6 +3,7 @@
 
 // Graph + Schedule -> LoopNest. Every directive is honoured or refused with a ScheduleError that
 // names it, the operation, what was found and what would be legal; nothing is silently replaced.
+// Loop groups of the graph have to be in the nest as the graph says (check_loop_groups.h).
 
 #include "dsl/graph.h"
 #include "dsl/schedule.h"

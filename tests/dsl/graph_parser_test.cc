@@ -20,6 +20,10 @@ std::string repeated(const std::string& unit, int count) {
   return text;
 }
 
+std::string loop_group(const std::string& word, const std::string& axes) {
+  return word + " y over [" + axes + "] {\n a[m: 4] = x[m, 0]\n y[m: 4] = a[m]\n}\n";
+}
+
 class GraphTextRefusal : public RefusalTest {};
 TEST_P(GraphTextRefusal, NamesTheCause) { check(); }
 INSTANTIATE_TEST_SUITE_P(
@@ -151,6 +155,42 @@ INSTANTIATE_TEST_SUITE_P(
          "line 7, column 1: expected a name that is not used yet, got 'a' again"},
         {"TwoMembersOnALine", [] { parse("fused y { a[] = 1f b[] = 2f }\n"); },
          "expected end of line, got 'b'"},
+    }),
+    refusal_name);
+INSTANTIATE_TEST_SUITE_P(
+    LoopGroups, GraphTextRefusal,
+    ::testing::ValuesIn(std::vector<Refusal>{
+        {"OfNoKind", [] { parse(loop_group("fused_rowss", "m")); },
+         "line 3, column 1: expected fused_rows, fused_row_blocks, fused_windows or "
+         "fused_waiting_sums in front of what shares loops, got 'fused_rowss'"},
+        {"OverNothing", [] { parse(loop_group("fused_rows", "")); },
+         "line 3, column 20: expected an axis of the last member, got ']'"},
+        {"OverAnotherAxis", [] { parse(loop_group("fused_rows", "n")); },
+         "line 3, column 14: expected the first axes of y in their order, got n"},
+        {"OverMoreThanItHas", [] { parse(loop_group("fused_rows", "m, n")); },
+         "expected the first axes of y in their order, got n"},
+        {"OverWithoutBrackets", [] { parse("fused_rows y over m {\n"); },
+         "line 3, column 19: expected '[', got 'm'"},
+        {"AxesNeverClosed", [] { parse("fused_rows y over [m {\n"); },
+         "expected ',' or ']', got '{'"},
+        {"OfOne", [] { parse("fused_rows y over [m] {\n y[m: 4] = x[m, 0]\n}\n"); },
+         "line 3, column 12: expected several members, got one"},
+        {"OfNone", [] { parse("fused_rows y over [m] {\n}\n"); },
+         "expected the name of the last member (there is none), got 'y'"},
+        {"NotNamedAsTheLast",
+         [] { parse("fused_rows z over [m] {\n a[m: 4] = x[m, 0]\n y[m: 4] = a[m]\n}\n"); },
+         "line 3, column 12: expected the name of the last member (y), got 'z'"},
+        {"AnArgumentInside", [] { parse("fused_rows y over [m] {\n input a: f32[3]\n}\n"); },
+         "line 4, column 8: expected '[' and the axes of a member, got 'a'"},
+        {"OneInAnother", [] { parse("fused_rows y over [m] {\n fused_rows a over [m] {\n"); },
+         "line 4, column 15: expected '{', got 'over'"},
+        {"AMemberReadFromOutside",
+         [] { parse(loop_group("fused_rows", "m") + "z[m: 4] = a[m]\n"); },
+         "line 7, column 11: expected an operation that stands above (x or y), got 'a'"},
+        {"AMemberAsOutput", [] { parse(loop_group("fused_rows", "m") + "output a\n"); },
+         "line 7, column 8: expected an operation that stands above (x or y), got 'a'"},
+        {"NeverClosed", [] { parse("fused_rows y over [m] {\n y[m: 4] = x[m, 0]\n"); },
+         "expected a member, name[axes] = ..., or '}', got end of text"},
     }),
     refusal_name);
 

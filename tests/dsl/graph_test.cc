@@ -284,5 +284,77 @@ TEST(VerifyGraph, FindsAFusedOperationThatIsNotItsLastMember) {
   expect_broken(Graph({d.x.op(), op}, {op}), "z: the last member is the result");
 }
 
+// a, b and y of the diamond, with these groups.
+Graph in_loops(const Diamond& d, std::vector<LoopGroup> groups, std::vector<OpPtr> outputs = {}) {
+  if (outputs.empty()) outputs = {d.y.op()};
+  return Graph({d.x.op(), d.w.op(), d.a.op(), d.b.op(), d.y.op()}, outputs, std::move(groups));
+}
+LoopGroup rows_of(std::vector<OpPtr> members, size_t axes = 1) {
+  return {LoopGroupKind::rows, std::move(members), axes};
+}
+
+TEST(LoopGroups, OfOperationsThatTheGroupAloneReads) {
+  Diamond d;
+  const Graph graph = in_loops(d, {rows_of({d.a.op(), d.b.op(), d.y.op()}, 2)});
+  verify_graph(graph);
+  EXPECT_EQ(graph.loop_groups().size(), 1U);
+  verify_graph(in_loops(d, {rows_of({d.b.op(), d.y.op()})}));
+}
+
+TEST(LoopGroups, StayWhereOnlyTheArgumentsMove) {
+  Diamond d;
+  const Graph turned = in_loops(d, {rows_of({d.b.op(), d.y.op()})}).arguments({d.w, d.x});
+  EXPECT_EQ(names_of(turned.ops()), (Names{"w", "x", "a", "b", "y"}));
+  EXPECT_EQ(turned.loop_groups().size(), 1U);
+  verify_graph(turned);
+}
+
+TEST(VerifyGraph, FindsALoopGroupOfLessThanTwo) {
+  Diamond d;
+  expect_broken(in_loops(d, {rows_of({d.y.op()})}), "a loop group of 1 members");
+}
+
+TEST(VerifyGraph, FindsAxesThatTheLastMemberDoesNotHave) {
+  Diamond d;
+  expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()}, 3)}), "y: 3 axes are shared, of 2");
+  expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()}, 0)}), "y: 0 axes are shared");
+}
+
+TEST(VerifyGraph, FindsAnArgumentInALoopGroup) {
+  Diamond d;
+  expect_broken(in_loops(d, {rows_of({d.w.op(), d.a.op(), d.b.op(), d.y.op()})}),
+                "w is in the loops of y, and not computed");
+}
+
+TEST(VerifyGraph, FindsAnOperationInTwoLoopGroups) {
+  Diamond d;
+  expect_broken(in_loops(d, {rows_of({d.a.op(), d.b.op()}), rows_of({d.b.op(), d.y.op()})}),
+                "b is in two loop groups");
+}
+
+TEST(VerifyGraph, FindsAMemberThatTheGraphDoesNotHave) {
+  Diamond d;
+  expect_broken(in_loops(d, {rows_of({copy_of(d.x, "z").op(), d.y.op()})}),
+                "z is in a loop group, not in the graph");
+}
+
+TEST(VerifyGraph, FindsMembersThatDoNotStandTogether) {
+  Diamond d;
+  expect_broken(in_loops(d, {rows_of({d.a.op(), d.y.op()})}), "y does not stand with");
+  expect_broken(in_loops(d, {rows_of({d.b.op(), d.a.op(), d.y.op()})}), "a does not stand with");
+}
+
+TEST(VerifyGraph, FindsAMemberThatIsAnOutput) {
+  Diamond d;
+  expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()})}, {d.y.op(), d.b.op()}),
+                "b is an output, and in the loops of y");
+}
+
+TEST(VerifyGraph, FindsAMemberThatTheOutsideReads) {
+  Diamond d;
+  expect_broken(in_loops(d, {rows_of({d.a.op(), d.b.op()})}),
+                "a is in the loops of b, and read by y");
+}
+
 }  // namespace
 }  // namespace emulsion

@@ -114,6 +114,59 @@ TEST(GraphText, WhatAGroupDoesIsReadFromItsMembers) {
   }
 }
 
+const char kRows[] =
+    "emulsion graph 1\n"
+    "input x: f32[4, 8]\n"
+    "fused_rows_max_sub_exp_mul_mul y over [m] {\n"
+    "  highest[m: 4] = max(k: 8) x[m, k]\n"
+    "  fused_sub_exp_mul e {\n"
+    "    d[m: 4, k: 8] = x[m, k] - highest[m]\n"
+    "    e[m: 4, k: 8] = exp(d[m, k]) * 2f\n"
+    "  }\n"
+    "  y[m: 4, k: 8] = e[m, k] * e[m, 0]\n"
+    "}\n"
+    "z[m: 4, k: 8] = y[m, k] * 3f\n"
+    "output z\n";
+
+TEST(GraphText, LoopGroupsHoldTheirMembers) {
+  const Graph graph = parse_graph(kRows);
+  verify_graph(graph);
+  EXPECT_EQ(to_string(graph), kRows);
+  ASSERT_EQ(graph.loop_groups().size(), 1U);
+  const LoopGroup& group = graph.loop_groups()[0];
+  EXPECT_EQ(group.kind, LoopGroupKind::rows);
+  EXPECT_EQ(group.axes, 1U);
+  ASSERT_EQ(group.members.size(), 3U);
+  EXPECT_EQ(group.members[1]->kind, OpKind::fused);
+  EXPECT_EQ(group.members.back(), *graph.find("y"));
+  EXPECT_EQ(graph.ops().size(), 5U) << "its members are operations of the graph";
+  expect_round_trip(graph);
+}
+
+TEST(GraphText, ALoopGroupThatEndsInAGroup) {
+  const char* const text =
+      "emulsion graph 1\n"
+      "input x: f32[4, 8]\n"
+      "fused_waiting_sums_sum_div_neg y over [m] {\n"
+      "  s[m: 4] = sum(k: 8) x[k % 4, m]\n"
+      "  fused_div_neg y {\n"
+      "    t[m: 4] = s[m] / 8f\n"
+      "    y[m: 4] = -t[m]\n"
+      "  }\n"
+      "}\n"
+      "output y\n";
+  EXPECT_EQ(to_string(parse_graph(text)), text);
+}
+
+TEST(GraphText, TheKindOfALoopGroupIsReadTheRestIsNot) {
+  std::string text = kRows;
+  text.replace(text.find("rows_max_sub_exp_mul_mul"), 24, "windows_by_an_older_version");
+  const Graph graph = parse_graph(text);
+  EXPECT_EQ(graph.loop_groups()[0].kind, LoopGroupKind::windows);
+  EXPECT_NE(to_string(graph).find("fused_windows_max_sub_exp_mul_mul y over [m] {"),
+            std::string::npos);
+}
+
 TEST(GraphText, AnOperationMayBeCalledLikeAGroup) {
   const std::string text =
       "emulsion graph 1\ninput x: f32[4]\nfused_relu[i: 4] = max(x[i], 0f)\noutput fused_relu\n";

@@ -113,5 +113,35 @@ TEST(GroupKind, ADeepExpressionIsCut) {
   EXPECT_EQ(kind_of(compute("y", {i}, e)), "fused_neg_neg_neg_neg_neg_neg_neg_neg_and_more");
 }
 
+TEST(GroupKind, WhatSharesLoopsSaysWhichFirst) {
+  const Axis i("i", B()), k("k", 16);
+  const Tensor rows = x();
+  const Tensor highest = compute("highest", {i}, reduce_max(k, rows(i, k)));
+  const Graph graph(compute("y", {i, k}, exp(rows(i, k) - highest(i))));
+  LoopGroup group{LoopGroupKind::rows, {*graph.find("highest"), *graph.find("y")}, 1};
+  EXPECT_EQ(group_kind(group), "fused_rows_max_sub_exp");
+  group.kind = LoopGroupKind::row_blocks;
+  EXPECT_EQ(group_kind(group), "fused_row_blocks_max_sub_exp");
+  group.kind = LoopGroupKind::windows;
+  EXPECT_EQ(group_kind(group), "fused_windows_max_sub_exp");
+  group.kind = LoopGroupKind::waiting_sums;
+  EXPECT_EQ(group_kind(group), "fused_waiting_sums_max_sub_exp");
+}
+
+TEST(GroupKind, TheKindIsInTheWord) {
+  EXPECT_EQ(loop_kind_in("fused_rows"), LoopGroupKind::rows);
+  EXPECT_EQ(loop_kind_in("fused_rows_max_sub_exp"), LoopGroupKind::rows);
+  EXPECT_EQ(loop_kind_in("fused_row_blocks_matmul"), LoopGroupKind::row_blocks);
+  EXPECT_EQ(loop_kind_in("fused_windows_add"), LoopGroupKind::windows);
+  EXPECT_EQ(loop_kind_in("fused_waiting_sums"), LoopGroupKind::waiting_sums);
+}
+
+TEST(GroupKind, AndInNoOther) {
+  for (const char* word : {"", "fused", "fused_", "fused_row", "fused_rowss", "fused_matmul_rows",
+                           "rows", "rows_fused", "fused_waiting", "fused_blocks"}) {
+    EXPECT_EQ(loop_kind_in(word), std::nullopt) << word;
+  }
+}
+
 }  // namespace
 }  // namespace emulsion

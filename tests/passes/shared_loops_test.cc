@@ -166,6 +166,31 @@ TEST(SharedLoops, ThatMustNotStayApart) {
                "expected sliding windows in the graph, got none");
 }
 
+TEST(SharedLoops, WhatElseNeedsAValueIsInTheLedger) {
+  const Graph softmax = softmax_graph();
+  const Graph graph({Tensor(*softmax.find("y")), Tensor(*softmax.find("p"))});
+  const char* const said = "shared rows, p -> total: not fused: expected p to be no output";
+  EXPECT_THAT(ledger(graph), HasSubstr(said));
+  EXPECT_NO_THROW(ledger(graph, R"({"fail_on_unfused": ["shared rows"]})")) << "the others are";
+  EXPECT_THAT(to_string(find_opportunities(graph, kTarget)),
+              HasSubstr("shared rows, p + total: not legal: expected p to be no output"));
+}
+
+TEST(SharedLoops, PatternsByNameThatAreRows) {
+  const Tensor x = matrix("x"), gamma = weight("gamma", f32, {96}),
+               beta = weight("beta", f32, {96});
+  const char* const config = R"({"fail_on_unfused": ["layer_norm+relu"]})";
+  EXPECT_NO_THROW(ledger(Graph(relu(layer_norm(x, gamma, beta), "y")), config));
+  EXPECT_NO_THROW(ledger(softmax_graph(), R"({"fail_on_unfused": ["softmax"]})"));
+  const Tensor powers = exp(sub(x, reduce_max(x, {1}, true), "d"), "e");  // a group inside
+  EXPECT_NO_THROW(ledger(Graph(div(powers, sum(powers, {1}, true), "y")),
+                         R"({"fail_on_unfused": ["softmax"]})"));
+  EXPECT_ERROR(ledger(softmax_graph(), R"({"largest_group": 2, "fail_on_unfused": ["softmax"]})"),
+               "fail_on_unfused: expected softmax at y to be one group, got ");
+  EXPECT_ERROR(ledger(softmax_graph(), config),
+               "fail_on_unfused: expected layer_norm+relu in the graph, got none");
+}
+
 TEST(SharedLoops, AreOpportunities) {
   const std::vector<FusionOpportunity> found = find_opportunities(softmax_graph(), kTarget);
   ASSERT_EQ(found.size(), 1u) << to_string(found);

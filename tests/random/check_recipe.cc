@@ -15,6 +15,7 @@
 #include "dsl/graph_text.h"
 #include "dsl/schedule_text.h"
 #include "passes/analyse/machine_model.h"
+#include "passes/derive/share_loops.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/recompute_producers.h"
@@ -48,14 +49,18 @@ class Runner {
   explicit Runner(const Recipe& recipe)
       : recipe_(recipe),
         graph_(graph_to_check(recipe)),
-        schedule_(derive_schedule(graph_, test_target(), test_options())),
+        shared_(share_loops(fuse_epilogues(graph_), test_target())),
+        schedule_(derive_stages(graph_, shared_, test_target(), test_options())),
         plain_(lower(graph_, Schedule(graph_))),
-        derived_(lower(graph_, schedule_)) {
+        derived_(lower(shared_, schedule_)) {
     verify_nest(plain_);
     verify_nest(derived_);
-    if (parse_graph(to_string(graph_)).ops().size() != graph_.ops().size() ||
-        to_string(parse_graph(to_string(graph_))) != to_string(graph_)) {
-      throw Difference("the graph's text does not parse back to the same text");
+    for (const Graph* graph : {&graph_, &shared_}) {
+      const Graph parsed = parse_graph(to_string(*graph));
+      if (parsed.ops().size() != graph->ops().size() || to_string(parsed) != to_string(*graph)) {
+        throw Difference("the graph's text does not parse back to the same text");
+      }
+      verify_graph(parsed);
     }
     kernel_ = std::make_unique<JitKernel>(derived_, test_target());
   }
@@ -99,7 +104,7 @@ class Runner {
   }
 
   const Recipe& recipe_;
-  Graph graph_;
+  Graph graph_, shared_;
   Schedule schedule_;
   LoopNest plain_, derived_;
   std::unique_ptr<JitKernel> kernel_;

@@ -208,6 +208,62 @@ TEST(ReadThrough, NotAReshapeIntoASum) {
   EXPECT_EQ(moves_of(Graph(sum(r, {1}, false, "y"))), Names{});
 }
 
+TEST(ReadThrough, NotWhatComputesAsWell) {
+  const Axis i("i", 24), j("j", 4), k("k", 16);
+  const Tensor z = input("z", f32, {4, 24, 16});
+  const Tensor t = compute("t", {i, j, k}, z(j, i, k) * 2.0F);
+  EXPECT_EQ(moves_of(Graph(matmul(reshape(t, {24, 64}, "y0"), w(64, 8), "y"))), Names{"y0"});
+}
+
+TEST(ReadThrough, NotWhatJoinsTwo) {
+  const Tensor both = concat({x(), input("z", f32, {24, 64})}, 0, "both");
+  EXPECT_EQ(moves_of(Graph(matmul(both, w(64, 32), "y"))), Names{});
+}
+
+TEST(ReadThrough, NotOfNothing) {
+  const Tensor t = transpose(input("z", f32, {4, 0, 16}), {1, 0, 2}, "t");
+  EXPECT_EQ(moves_of(Graph(relu(t, "y"))), Names{});
+}
+
+TEST(ReadThrough, NotColumnsForAReaderThatReadsThemTwice) {
+  const Axis i("i", 64), j("j", 64);
+  const Tensor t = transpose(input("z", f32, {64, 64}), {1, 0}, "t");
+  EXPECT_EQ(moves_of(Graph(compute("y", {i, j}, t(i, j) + t(i, Expr(63) - j)))), Names{});
+}
+
+TEST(ReadThrough, NotColumnsForTheEpilogueOfAProduct) {
+  const Tensor t = transpose(x(), {1, 0}, "t");
+  const Tensor product = matmul(input("a", f32, {64, 20}), w(20, 24), "m");
+  EXPECT_EQ(moves_of(Graph(add(product, t, "y"))), Names{});
+}
+
+TEST(ReadThrough, NotRowsOfAProductThatLieAcross) {
+  const Tensor t = transpose(input("z", f32, {64, 24}), {1, 0}, "t");
+  EXPECT_EQ(moves_of(Graph(matmul(t, w(64, 32), "y"))), Names{});
+}
+
+TEST(ReadThrough, NotIntoWhatReadsVeryMany) {
+  const Axis i("i", 24), j("j", 4), k("k", 16);
+  const Tensor t = transpose(input("z", f32, {4, 24, 16}), {1, 0, 2}, "t");
+  Expr all = t(i, j, k);
+  for (int n = 0; n < 64; ++n) {
+    all = all + input("x" + std::to_string(n), f32, {24, 4, 16})(i, j, k);
+  }
+  const Graph many(compute("y", {i, j, k}, all));
+  EXPECT_EQ(read_through(many, Target::parse(kTargets[0])).moves, Names{});
+}
+
+TEST(ReadThrough, NotWhatIsNotWanted) {
+  const Tensor t = transpose(input("z", f32, {4, 24, 16}), {1, 0, 2}, "t");
+  const Graph graph(relu(t, "y"));
+  const Target target = Target::parse(kTargets[0]);
+  Names asked;
+  const auto wanted = [&](const Op& move) { return !asked.insert(move.name).second; };
+  EXPECT_EQ(read_through(graph, target, wanted).moves, Names{});
+  EXPECT_EQ(asked, Names{"t"});
+  EXPECT_EQ(read_through(graph, target, wanted).moves, Names{"t"});
+}
+
 TEST(ReadThrough, NotOperatorByOperator) {
   const Tensor said = transpose(input("x", f32, {4, 24, 16}), {1, 0, 2}, "t");
   DeriveOptions options;

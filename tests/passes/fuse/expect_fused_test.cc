@@ -80,11 +80,12 @@ TEST(ExpectFused, RefusesWhatIsNotThere) {
 
 TEST(ExpectFused, RefusesNamesThatAreNone) {
   Linear l;
-  EXPECT_ERROR(check(relu(l.mm), {"gemm+relu"}), "or affine and what follows it, got gemm+relu");
-  EXPECT_ERROR(check(relu(l.mm), {"matmul"}), "or affine and what follows it, got matmul");
-  EXPECT_ERROR(check(relu(l.mm), {""}), "and what follows it, got nothing");
+  EXPECT_ERROR(check(relu(l.mm), {"gemm+relu"}),
+               "or softmax, layer_norm or rms_norm, got gemm+relu");
+  EXPECT_ERROR(check(relu(l.mm), {"matmul"}), "or softmax, layer_norm or rms_norm, got matmul");
+  EXPECT_ERROR(check(relu(l.mm), {""}), "layer_norm or rms_norm, got nothing");
   EXPECT_ERROR(check(relu(l.mm), {"matmul+softplus"}),
-               "expected bias, relu, gelu, sigmoid or tanh, got softplus");
+               "expected bias, relu, gelu, sigmoid, tanh, clamp or residual, got softplus");
 }
 
 }  // namespace

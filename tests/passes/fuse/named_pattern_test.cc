@@ -30,6 +30,71 @@ TEST(NamedPattern, FirstStepsWithoutASum) {
   EXPECT_FALSE(matches("affine+relu", relu(x * row("s"))));
 }
 
+TEST(NamedPattern, AClampBetweenAnyNumbers) {
+  const Tensor x = matrix("x"), z = matrix("z");
+  EXPECT_TRUE(matches("add+clamp", clamp(x + z, 0, 6)));
+  EXPECT_TRUE(matches("add+clamp", clamp(x + z, -1, 0.5)));
+  EXPECT_TRUE(matches("add+clamp+relu", relu(clamp(x + z, -1, 1))));
+  const Tensor low = input("low", f32, {});
+  EXPECT_TRUE(matches("add+clamp", min(max(x + z, low), 2.0F)));
+}
+
+TEST(NamedPattern, NoClamp) {
+  const Tensor x = matrix("x"), z = matrix("z");
+  EXPECT_FALSE(matches("add+clamp", relu(x + z))) << "from one side alone";
+  EXPECT_FALSE(matches("add+clamp", min(max(x + z, row("low")), 2.0F))) << "of each column";
+  EXPECT_FALSE(matches("add+clamp", clamp(x * z, 0, 6)));
+  EXPECT_FALSE(matches("add+relu", clamp(x + z, 0, 6)));
+}
+
+TEST(NamedPattern, AResidual) {
+  const Tensor x = matrix("x"), z = matrix("z"), r = matrix("r");
+  EXPECT_TRUE(matches("mul+residual", x * z + r));
+  EXPECT_TRUE(matches("mul+relu+residual", r + relu(x * z)));
+  EXPECT_FALSE(matches("mul+residual", x * z - r));
+  EXPECT_FALSE(matches("mul+residual", (x + z) * r));
+}
+
+TEST(NamedPattern, RowsAsTheOperatorsComputeThem) {
+  const Tensor x = matrix("x"), gamma = row("gamma"), beta = row("beta");
+  EXPECT_TRUE(matches("softmax", softmax(x)));
+  EXPECT_TRUE(matches("layer_norm", layer_norm(x, gamma, beta)));
+  EXPECT_TRUE(matches("layer_norm", layer_norm(x, gamma, beta, 1e-3))) << "any epsilon";
+  EXPECT_TRUE(matches("rms_norm", rms_norm(x, gamma)));
+  EXPECT_TRUE(matches("layer_norm+relu", relu(layer_norm(x, gamma, beta))));
+  EXPECT_TRUE(matches("rms_norm+residual", matrix("r") + rms_norm(x, gamma)));
+  EXPECT_TRUE(matches("softmax", softmax(input("a", f64, {2, 3, 4}))));
+  EXPECT_TRUE(matches("softmax", softmax(input("a", f32, {3, Extent::size("L")}))));
+}
+
+TEST(NamedPattern, RowsByHand) {
+  const Tensor x = matrix("x"), gamma = row("gamma"), beta = row("beta");
+  const Axis i("i", 16), k("k", 32), r("r", 32);
+  const Tensor highest = compute("highest", {i}, reduce_max(r, x(i, r)));
+  const Tensor p = compute("p", {i, k}, exp(x(i, k) - highest(i)));
+  const Tensor total = compute("total", {i}, sum(r, p(i, r)));
+  EXPECT_TRUE(matches("softmax", compute("y", {i, k}, p(i, k) / total(i))));
+  const Tensor centred = x - mean(x, {1}, true);
+  const Tensor variance = mean(centred * centred, {1}, true);
+  EXPECT_TRUE(matches("layer_norm", centred / sqrt(variance + 1e-5F) * gamma + beta));
+  EXPECT_TRUE(matches("rms_norm", gamma * (x / sqrt(mean(x * x, {1}, true) + 1e-5F))));
+}
+
+TEST(NamedPattern, NoRows) {
+  const Tensor x = matrix("x"), gamma = row("gamma"), beta = row("beta");
+  EXPECT_FALSE(matches("softmax", softmax(x, 0))) << "of columns";
+  EXPECT_FALSE(matches("softmax", exp(x) / sum(exp(x), {1}, true))) << "without a maximum";
+  EXPECT_FALSE(matches("softmax", layer_norm(x, gamma, beta)));
+  EXPECT_FALSE(matches("layer_norm", rms_norm(x, gamma)));
+  EXPECT_FALSE(matches("rms_norm", layer_norm(x, gamma, beta)));
+  const Tensor square = input("q", f32, {32, 32});
+  const Tensor centred = square - mean(square, {0}, true);
+  const Tensor variance = mean(centred * centred, {0}, true);
+  EXPECT_FALSE(matches("layer_norm", centred / sqrt(variance + 1e-5F) * gamma + beta))
+      << "of columns of a square";
+  EXPECT_FALSE(matches("layer_norm+relu", layer_norm(x, gamma, beta)));
+}
+
 TEST(NamedPattern, TheEarlierStepsAreInner) {
   const Tensor sum = add(matrix("x"), matrix("z"), "sum");
   NamedPattern pattern("test", "add+relu");
@@ -56,7 +121,8 @@ TEST(NamedPattern, WhatIsNeverOne) {
 }
 
 TEST(NamedPattern, AtNumbersItMatchesItself) {
-  for (const char* name : {"add+relu", "mul+relu", "affine+relu", "sub+gelu", "div+tanh+bias"}) {
+  for (const char* name : {"add+relu", "mul+relu", "affine+relu", "sub+gelu", "div+tanh+bias",
+                           "add+clamp", "mul+residual", "softmax", "layer_norm", "rms_norm+relu"}) {
     NamedPattern pattern("test", name);
     const Graph graph = pattern.graph_of({6, 8});
     EXPECT_TRUE(pattern.match(graph.outputs().at(0))) << name;
@@ -103,10 +169,12 @@ TEST(NamedPattern, RefusesExtentsThatDoNotFit) {
 
 TEST(NamedPattern, RefusesNamesThatAreNone) {
   EXPECT_ERROR(NamedPattern("test", "gemm+relu"), "test: expected matmul, conv, add");
-  EXPECT_ERROR(NamedPattern("test", "add"), "and what follows it, got add");
+  EXPECT_ERROR(NamedPattern("test", "add"), "or softmax, layer_norm or rms_norm, got add");
+  EXPECT_ERROR(NamedPattern("test", "clamp"), "got clamp");
+  EXPECT_ERROR(NamedPattern("test", "add+softmax"), "clamp or residual, got softmax");
   EXPECT_ERROR(NamedPattern("test", ""), "got nothing");
   EXPECT_ERROR(NamedPattern("test", "add+add"), "test, add+add: expected bias, relu, gelu");
-  EXPECT_ERROR(NamedPattern("test", "add++relu"), "sigmoid or tanh, got nothing");
+  EXPECT_ERROR(NamedPattern("test", "add++relu"), "tanh, clamp or residual, got nothing");
   EXPECT_ERROR(NamedPattern("test", "add+relu+"), "expected a step behind the last +");
 }
 

@@ -256,6 +256,104 @@ TEST(FoldBatchNorm, DoesNotFoldIntegers) {
   EXPECT_EQ(count((matmul(x, w) - s) * t + s), 0u);
 }
 
+TEST(FoldBatchNorm, DoesNotFoldWhatTwoNormalise) {
+  Tensor x = input("x", f32, {1, 7, 8, 4}), w = weight("w", f32, {3, 3, 4, 6});
+  Tensor c = conv2d(x, w, {}, "c"), s = weight("s", f32, {6}), t = weight("t", f32, {6});
+  const Rewritten result = folded(Graph({add(c * s, t, "y"), add(c * t, s, "z")}));
+  EXPECT_TRUE(result.matches().empty());
+  ASSERT_FALSE(result.decisions.empty());
+  EXPECT_THAT(result.decisions[0].reason, HasSubstr("expected c to have no user outside"));
+}
+
+TEST(FoldBatchNorm, DoesNotFoldOverAnOutputInBetween) {
+  Tensor x = input("x", f32, {5, 6}), w = weight("w", f32, {6, 7});
+  Tensor s = weight("s", f32, {7}), t = weight("t", f32, {7});
+  Tensor centred = sub(matmul(x, w, "mm"), t, "centred");
+  const Rewritten result = folded(Graph({add(centred * s, t, "y"), centred}));
+  EXPECT_TRUE(result.matches().empty());
+  ASSERT_FALSE(result.decisions.empty());
+  EXPECT_EQ(result.decisions[0].reason, "expected centred to be no output of the graph");
+}
+
+TEST(FoldBatchNorm, DoesNotFoldOverAValueInBetweenThatOthersNeed) {
+  Tensor x = input("x", f32, {5, 6}), w = weight("w", f32, {6, 7});
+  Tensor s = weight("s", f32, {7}), t = weight("t", f32, {7});
+  Tensor centred = sub(matmul(x, w, "mm"), t, "centred");
+  const Rewritten result = folded(Graph({add(centred * s, t, "y"), exp(centred, "e")}));
+  EXPECT_TRUE(result.matches().empty());
+  ASSERT_FALSE(result.decisions.empty());
+  EXPECT_THAT(result.decisions[0].reason, HasSubstr("expected centred to have no user outside"));
+}
+
+TEST(FoldBatchNorm, DoesNotFoldADifferenceTheOtherWayRound) {
+  Tensor x = input("x", f32, {5, 6}), w = weight("w", f32, {6, 7});
+  Tensor s = weight("s", f32, {7}), t = weight("t", f32, {7});
+  EXPECT_EQ(count((t - matmul(x, w)) * s), 0u);
+  EXPECT_EQ(count((t - matmul(x, w)) * s + t), 0u);
+}
+
+TEST(FoldBatchNorm, DoesNotFoldAQuotientTheOtherWayRound) {
+  Tensor x = input("x", f32, {5, 6}), w = weight("w", f32, {6, 7});
+  Tensor s = weight("s", f32, {7}), t = weight("t", f32, {7});
+  EXPECT_EQ(count(s / (matmul(x, w) - t)), 0u);
+  EXPECT_EQ(count(s / matmul(x, w) + t), 0u);
+}
+
+TEST(FoldBatchNorm, DoesNotFoldAnAffineTermOfEachElement) {
+  Tensor x = input("x", f32, {5, 6}), w = weight("w", f32, {6, 7});
+  Tensor s = weight("s", f32, {7}), t = weight("t", f32, {7}), all = weight("all", f32, {5, 7});
+  EXPECT_EQ(count((matmul(x, w) - all) * s), 0u);
+  EXPECT_EQ(count((matmul(x, w) - t) * all), 0u);
+  EXPECT_EQ(count(matmul(x, w) * s + all), 0u);
+}
+
+TEST(FoldBatchNorm, DoesNotFoldOnTheWidthOfAConvolution) {
+  Tensor x = input("x", f32, {1, 6, 6, 4}), w = weight("w", f32, {1, 1, 4, 6});
+  for (const int axis : {1, 2}) {
+    EXPECT_EQ(count(Statistics(6).normalize(conv2d(x, w), "y", axis)), 0u) << axis;
+  }
+}
+
+TEST(FoldBatchNorm, DoesNotFoldIntoAWeightWithoutTheChannel) {
+  const Axis m("m", 6), n("n", 6), k("k", 6);
+  Tensor z = input("z", f32, {6, 6}), w = weight("w", f32, {6, 6});
+  Tensor product = compute("product", {m, n}, sum(k, w(m, k) * z(k, n)));
+  EXPECT_EQ(count(Statistics(6).normalize(product, "y", 1)), 0u);
+}
+
+TEST(FoldBatchNorm, DoesNotFoldIntoASumWithoutWeights) {
+  const Axis m("m", 5), n("n", 7), k("k", 6);
+  Tensor x = input("x", f32, {5, 7, 6});
+  EXPECT_EQ(count(Statistics(7).normalize(compute("s", {m, n}, sum(k, x(m, n, k))), "y")), 0u);
+}
+
+TEST(FoldBatchNorm, DoesNotFoldIntoASumOfMoreThanProducts) {
+  const Axis m("m", 5), n("n", 7), k("k", 6);
+  Tensor x = input("x", f32, {5, 6}), w = weight("w", f32, {6, 7});
+  Tensor more = compute("s", {m, n}, sum(k, x(m, k) * w(k, n) + 1.0f));
+  Tensor squares = compute("t", {m, n}, sum(k, (x(m, k) - w(k, n)) * (x(m, k) - w(k, n))));
+  EXPECT_EQ(count(Statistics(7).normalize(more, "y")), 0u);
+  EXPECT_EQ(count(Statistics(7).normalize(squares, "y")), 0u);
+}
+
+TEST(FoldBatchNorm, DoesNotFoldBehindACast) {
+  Tensor x = input("x", f32, {5, 6}), w = weight("w", f32, {6, 7});
+  EXPECT_EQ(count(Statistics(7, f64).normalize(cast(matmul(x, w), f64), "y")), 0u);
+}
+
+TEST(FoldBatchNorm, DoesNotFoldAVariance) {
+  Tensor x = input("x", f32, {5, 6}), w = weight("w", f32, {6, 7}), t = weight("t", f32, {7});
+  Tensor centred = matmul(x, w) - t;
+  EXPECT_EQ(count(centred * centred + t), 0u);
+}
+
+TEST(FoldBatchNorm, DoesNotFoldANormOfEachRow) {
+  Tensor x = input("x", f32, {5, 6}), w = weight("w", f32, {6, 7});
+  Tensor gamma = weight("gamma", f32, {7}), beta = weight("beta", f32, {7});
+  EXPECT_EQ(count(layer_norm(matmul(x, w), gamma, beta)), 0u);
+  EXPECT_EQ(count(rms_norm(matmul(x, w), gamma)), 0u);
+}
+
 TEST(FoldBatchNorm, RulesHaveNoPrivateDoor) {
   const std::vector<RewriteRule> rules = batch_norm_rules({f32, 2, 1, 1});
   EXPECT_THAT(rules, SizeIs(18));

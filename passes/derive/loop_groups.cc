@@ -1,0 +1,163 @@
+#include "passes/derive/loop_groups.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dsl/error.h"
+#include "passes/derive/derive_stage.h"
+
+namespace emulsion {
+namespace {
+
+std::optional<std::string> why_not_pair(const Op& producer, const Op& reader, LoopGroupKind kind,
+                                        size_t axes, const Target& target) {
+  switch (kind) {
+    case LoopGroupKind::rows:
+      return why_not_by_rows(producer, reader, axes);
+    case LoopGroupKind::row_blocks:  // of rows, and of products that they are made of or go into
+      return why_not_same_rows(producer, reader, axes);
+    case LoopGroupKind::windows:
+      return why_not_slide(producer, reader, axes - 1, target);
+    case LoopGroupKind::waiting_sums:
+      return why_not_wait(producer, reader, target);
+  }
+  EMULSION_CHECK(false, "no such kind {}", static_cast<int>(kind));
+  return std::nullopt;
+}
+
+// One group after another, each by looking at its members and at what they read.
+class GroupReader {
+ public:
+  GroupReader(const ReadThrough& through, const Target& target)
+      : through_(through), target_(target), readers_(through.graph) {}
+
+  void read(const LoopGroup& group) {
+    name_ = group.members.back()->name;
+    find_members(group);
+    for (const Op* member : members_) {
+      if (member == members_.back()) continue;
+      if (auto reason =
+              why_not_in_loops(*member, group.kind, group.axes, is_member_, readers_, target_)) {
+        refuse(*reason);
+      }
+    }
+    switch (group.kind) {
+      case LoopGroupKind::rows: {
+        RowGroup rows = build_row_group(*members_.back(), group.axes, readers_, taken_);
+        if (!combines_rows(rows) || !pays_to_group(rows, target_)) refuse("expected rows that pay");
+        return add(std::move(rows), &groups_.rows);
+      }
+      case LoopGroupKind::row_blocks: {
+        std::optional<BlockGroup> blocks = row_blocks_of(members_, readers_, target_, taken_);
+        if (!blocks) refuse("expected a contraction of rows that are combined, for which it pays");
+        return add(std::move(*blocks), &groups_.blocks);
+      }
+      case LoopGroupKind::windows: {
+        WindowChain chain =
+            build_window_chain(*members_.back(), group.axes - 1, readers_, target_, taken_);
+        if (!pays_to_slide(chain, target_)) refuse("expected windows that pay");
+        return add(std::move(chain), &groups_.windows);
+      }
+      case LoopGroupKind::waiting_sums:
+        return add(WaitingSums{members_.front(), members_.back()}, &groups_.sums);
+    }
+  }
+
+  // In the order in which they are found in a graph without groups: chains and rows from its end
+  // on. Names that a schedule makes up depend on it.
+  LoopGroups groups() {
+    std::reverse(groups_.windows.begin(), groups_.windows.end());
+    std::reverse(groups_.rows.begin(), groups_.rows.end());
+    return std::move(groups_);
+  }
+
+ private:
+  // Moves that are read through are no members any more.
+  void find_members(const LoopGroup& group) {
+    members_.clear();
+    is_member_.clear();
+    taken_.clear();
+    for (const OpPtr& member : group.members) {
+      const OpPtr* const op = through_.graph.find(member->name);
+      const bool is_inline =
+          group.kind != LoopGroupKind::windows && through_.moves.count(member->name) > 0;
+      if (op != nullptr && !is_inline) members_.push_back(op->get());
+    }
+    if (members_.size() < 2 || members_.back()->name != name_) {
+      refuse("expected several members that are stored");
+    }
+    is_member_.insert(members_.begin(), members_.end());
+    for (const Op* member : members_) {
+      for (const OpPtr& operand : operands(*member)) {
+        if (is_member_.count(operand.get()) == 0) taken_.insert(operand.get());
+      }
+    }
+  }
+
+  template <typename Group>
+  void add(Group group, std::vector<Group>* groups) const {
+    const std::vector<const Op*> members = members_of(group);
+    for (const Op* member : members_) {
+      if (std::count(members.begin(), members.end(), member) > 0) continue;
+      refuse(fmt::format("expected {} to be one of them", member->name));
+    }
+    groups->push_back(std::move(group));
+  }
+
+  [[noreturn]] void refuse(const std::string& reason) const {
+    fail(
+        "derive_schedule: the loop group of {}: {}; legal: a graph without it, or as share_loops "
+        "gave it for {}",
+        name_, reason, target_.to_string());
+  }
+
+  const ReadThrough& through_;
+  const Target& target_;
+  const Readers readers_;
+  std::string name_;
+  std::vector<const Op*> members_;
+  std::unordered_set<const Op*> is_member_, taken_;
+  LoopGroups groups_;
+};
+
+}  // namespace
+
+std::optional<std::string> why_not_in_loops(const Op& producer, LoopGroupKind kind, size_t axes,
+                                            const std::unordered_set<const Op*>& members,
+                                            const Readers& readers, const Target& target) {
+  const auto is_member = [&](const Op& reader) { return members.count(&reader) > 0; };
+  if (auto reason = readers.why_not_only(producer, is_member)) return reason;
+  const std::vector<const Op*>& reading = *readers.only_readers(producer);
+  if (reading.empty()) return fmt::format("expected {} to be read", producer.name);
+  for (const Op* reader : reading) {
+    if (auto reason = why_not_pair(producer, *reader, kind, axes, target)) return reason;
+  }
+  return std::nullopt;
+}
+
+LoopGroups read_loop_groups(const Graph& shared, const ReadThrough& through, const Target& target) {
+  if (shared.loop_groups().empty()) return {};
+  GroupReader reader(through, target);
+  for (const LoopGroup& group : shared.loop_groups()) reader.read(group);
+  return reader.groups();
+}
+
+std::function<bool(const Op&)> wanted_by(const LoopPolicy& policy) {
+  return [&policy](const Op& move) {
+    const std::string pattern = kReadThrough;
+    const std::vector<const Op*> operations = {&move};
+    return !policy({pattern, operations});
+  };
+}
+
+std::set<std::string> inlined_moves(const ReadThrough& through,
+                                    const std::unordered_set<const Op*>& done) {
+  std::set<std::string> inlined = transposed_weights(through.graph);
+  for (const std::string& name : through.moves) {
+    const OpPtr* op = through.graph.find(name);
+    if (op == nullptr || done.count(op->get()) == 0) inlined.insert(name);
+  }
+  return inlined;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,54 @@
+#ifndef EMULSION_PASSES_DERIVE_LOOP_GROUPS_H_
+#define EMULSION_PASSES_DERIVE_LOOP_GROUPS_H_
+
+// The loop groups of a graph (dsl/graph.h) as derive_schedule() needs them: of each kind those that
+// there are, with what the kind's own header says of them. Private to passes/derive/.
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "dsl/graph.h"
+#include "dsl/target.h"
+#include "passes/derive/graph_reads.h"
+#include "passes/derive/read_through.h"
+#include "passes/derive/row_blocks.h"
+#include "passes/derive/row_groups.h"
+#include "passes/derive/waiting_sums.h"
+#include "passes/derive/window_chains.h"
+#include "passes/fuse/loop_policy.h"
+
+namespace emulsion {
+
+// Operations of a graph as read_through() gave it.
+struct LoopGroups {
+  std::vector<WindowChain> windows;
+  std::vector<BlockGroup> blocks;
+  std::vector<RowGroup> rows;
+  std::vector<WaitingSums> sums;
+};
+
+// Why an operation cannot be computed in the loops of a group of that kind, with these members:
+// "expected ...", or nothing. Whether all of them together can, and whether it pays, is said by the
+// functions that build them.
+std::optional<std::string> why_not_in_loops(const Op& producer, LoopGroupKind kind, size_t axes,
+                                            const std::unordered_set<const Op*>& members,
+                                            const Readers& readers, const Target& target);
+
+// Those that `shared` carries; `through` is that graph after read_through(). Error: one that cannot
+// be a group, or for which it does not pay on the target.
+LoopGroups read_loop_groups(const Graph& shared, const ReadThrough& through, const Target& target);
+
+// What of the moves is asked of a policy.
+std::function<bool(const Op& move)> wanted_by(const LoopPolicy& policy);
+// What is computed inline of a graph of which `done` has its loops: moves, but for one in a window
+// of its readers, and what turns a weight that is packed.
+std::set<std::string> inlined_moves(const ReadThrough& through,
+                                    const std::unordered_set<const Op*>& done);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_LOOP_GROUPS_H_

@@ -1,0 +1,229 @@
+#include "passes/derive/share_loops.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "passes/derive/loop_groups.h"
+#include "passes/fuse/fused_group.h"
+
+namespace emulsion {
+namespace {
+
+// Asks whether operations are wanted in loops of another, and writes down what was decided.
+class LoopDecisions {
+ public:
+  explicit LoopDecisions(const LoopPolicy& policy) : policy_(policy) {}
+
+  // `operations`: the last one first, each behind all that read it.
+  bool wants(const std::string& pattern, const std::vector<const Op*>& operations) {
+    const std::optional<std::string> reason = policy_({pattern, operations});
+    for (size_t i = 1; i < operations.size(); ++i) {
+      said_of_.insert(operations[i]->name);
+      loops_.push_back(
+          {operations[i]->name, operations[0]->name, !reason, reason.value_or(""), pattern});
+    }
+    return !reason;
+  }
+  bool wants_through(const Op& move) {
+    const std::string pattern = kReadThrough;
+    const std::vector<const Op*> operations = {&move};
+    const std::optional<std::string> reason = policy_({pattern, operations});
+    if (reason) refused_[move.name] = *reason;
+    return !reason;
+  }
+
+  // Unless something was said of it already.
+  void could_be(FusionDecision decision) {
+    if (said_of_.count(decision.producer) == 0) loops_.push_back(std::move(decision));
+  }
+
+  // `inlined`: the moves that are read through, by name.
+  void add_to(const Graph& grouped, const std::set<std::string>& inlined, FusionReport* report) {
+    std::unordered_map<const Op*, size_t> place;  // of a move's decision
+    std::vector<FusionDecision> moves;
+    for (const OpPtr& op : grouped.ops()) {
+      for (const OpPtr& operand : operands(*op)) {
+        const auto move = place.find(operand.get());
+        if (move == place.end()) continue;
+        FusionDecision& decision = moves[move->second];
+        if (decision.consumer.empty()) {
+          decision.consumer = op->name;
+        } else {
+          decision.other_consumers.push_back(op->name);
+        }
+      }
+      const auto refused = refused_.find(op->name);
+      const bool is_through = inlined.count(op->name) > 0;
+      if (!is_through && refused == refused_.end()) continue;
+      place[op.get()] = moves.size();
+      moves.push_back({op->name, "", is_through, is_through ? "" : refused->second, kReadThrough});
+    }
+    for (FusionDecision& decision : moves) {
+      if (!decision.consumer.empty()) report->decisions.push_back(std::move(decision));
+    }
+    report->decisions.insert(report->decisions.end(), loops_.begin(), loops_.end());
+  }
+
+ private:
+  const LoopPolicy& policy_;
+  std::map<std::string, std::string> refused_;  // moves, and why
+  std::vector<FusionDecision> loops_;
+  std::unordered_set<std::string> said_of_;  // as producers
+};
+
+// The groups on their way, in names: what is decided is decided of a graph in which moves are read
+// through.
+class Groups {
+ public:
+  // `operations`: the last one first.
+  void add(LoopGroupKind kind, const std::vector<const Op*>& operations, size_t axes) {
+    for (const Op* op : operations) group_of_[op->name] = groups_.size();
+    groups_.push_back({kind, {}, axes});
+    last_.push_back(operations.front()->name);
+  }
+
+  bool are_together(const Op& a, const Op& b) const {
+    const auto of_a = group_of_.find(a.name), of_b = group_of_.find(b.name);
+    return of_a != group_of_.end() && of_b != group_of_.end() && of_a->second == of_b->second;
+  }
+  bool is_in_rows(const Op& op) const {
+    const auto found = group_of_.find(op.name);
+    return found != group_of_.end() && groups_[found->second].kind == LoopGroupKind::rows;
+  }
+
+  // A move that is read through between two members is one of them, or the group would need what is
+  // outside of it, and that needs the group.
+  std::vector<LoopGroup> of(const Graph& grouped, const std::set<std::string>& inlined) {
+    for (const OpPtr& op : grouped.ops()) {
+      auto group = group_of_.find(op->name);
+      if (group == group_of_.end() && inlined.count(op->name) > 0) {
+        const auto source = group_of_.find(operands(*op)[0]->name);
+        if (source == group_of_.end() || last_[source->second] == source->first) continue;
+        group = group_of_.emplace(op->name, source->second).first;
+      }
+      if (group != group_of_.end()) groups_[group->second].members.push_back(op);
+    }
+    return std::move(groups_);
+  }
+
+ private:
+  std::unordered_map<std::string, size_t> group_of_;
+  std::vector<LoopGroup> groups_;
+  std::vector<std::string> last_;
+};
+
+// How an operation could be computed in the loops of one that reads it, for all that the two tell:
+// null, or a pattern.
+const char* pattern_of(const Op& op, const Op& reader, const Groups& groups, const Target& target) {
+  const size_t rank = std::min(op.shape.size(), reader.shape.size());
+  if (sums_of(op) != nullptr || sums_of(reader) != nullptr || groups.is_in_rows(reader)) {
+    for (size_t rows = rank; rows > 0; --rows) {
+      if (why_not_by_rows(op, reader, rows)) continue;
+      if (pays_to_group({&reader, {{&op, true}}, rows}, target)) return kSharedRows;
+    }
+  }
+  if (groups.is_in_rows(op) && may_read_blocks(op, reader, target)) return kSharedRows;
+  for (size_t row = 0; row + 1 < rank; ++row) {
+    if (why_not_slide(op, reader, row, target)) continue;
+    const RowWindow window = window_of(op, reader, row);
+    if (window.rows() > 1 && pays_to_keep({&op, window, true}, row, target)) return kSlidingWindows;
+  }
+  return nullptr;
+}
+
+// Of what several need, or the outside: one decision for each, with the first of its readers in
+// whose loops it could be.
+void note_what_else_needs(const Graph& graph, const Groups& groups, const Target& target,
+                          LoopDecisions* decisions) {
+  constexpr size_t kMostReaders = 4;  // that are looked at
+  const Readers readers(graph);
+  for (const OpPtr& op : graph.ops()) {
+    const std::vector<const Op*>& reading = readers.readers_of(*op);
+    const bool is_output = readers.only_readers(*op) == nullptr;
+    if (!is_computed(*op) || (!is_output && reading.size() < 2)) continue;
+    for (size_t i = 0; i < std::min(kMostReaders, reading.size()); ++i) {
+      const Op& reader = *reading[i];
+      const auto is_inside = [&](const Op& other) {
+        return &other == &reader || groups.are_together(reader, other);
+      };
+      const std::optional<std::string> reason = readers.why_not_only(*op, is_inside);
+      const char* pattern = reason ? pattern_of(*op, reader, groups, target) : nullptr;
+      if (pattern == nullptr) continue;
+      FusionDecision decision{op->name, reader.name, false, *reason, pattern};
+      decision.needed_elsewhere = true;
+      decisions->could_be(std::move(decision));
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& policy,
+                  FusionReport* report) {
+  LoopDecisions decisions(policy);
+  const ReadThrough through =
+      read_through(grouped, target, [&](const Op& move) { return decisions.wants_through(move); });
+  Groups groups;
+  std::unordered_set<const Op*> done;
+  const auto share = [&](const char* pattern, LoopGroupKind kind,
+                         const std::vector<const Op*>& operations, size_t axes) {
+    if (!decisions.wants(pattern, operations)) return;
+    groups.add(kind, operations, axes);
+    done.insert(operations.begin(), operations.end());
+  };
+  for (const WindowChain& chain : window_chains(through.graph, target)) {
+    share(kSlidingWindows, LoopGroupKind::windows, members_of(chain), chain.row + 1);
+  }
+  const std::set<std::string> inlined = inlined_moves(through, done);
+  for (const std::string& name : inlined) {
+    if (const OpPtr* op = through.graph.find(name)) done.insert(op->get());
+  }
+  for (const BlockGroup& blocks : row_blocks(through.graph, target, done)) {
+    share(kSharedRows, LoopGroupKind::row_blocks, members_of(blocks), blocks.rows.rows);
+  }
+  for (const RowGroup& rows : row_groups(through.graph, target, done)) {
+    share(kSharedRows, LoopGroupKind::rows, members_of(rows), rows.rows);
+  }
+  for (const WaitingSums& waiting : waiting_sums(through.graph, target)) {
+    if (done.count(waiting.reader) || done.count(waiting.sums)) continue;
+    share(kWaitingSums, LoopGroupKind::waiting_sums, members_of(waiting),
+          waiting.sums->shape.size());
+  }
+  if (report != nullptr) {
+    note_what_else_needs(through.graph, groups, target, &decisions);
+    decisions.add_to(grouped, inlined, report);
+  }
+  return with_loop_groups(grouped, groups.of(grouped, inlined));
+}
+
+Graph with_loop_groups(const Graph& graph, const std::vector<LoopGroup>& groups) {
+  if (groups.empty() && graph.loop_groups().empty()) return graph;
+  std::unordered_map<const Op*, const LoopGroup*> ends, inside;
+  for (const LoopGroup& group : groups) {
+    for (const OpPtr& member : group.members) inside[member.get()] = &group;
+    if (!group.members.empty()) ends[group.members.back().get()] = &group;
+  }
+  std::vector<OpPtr> ops;
+  std::vector<LoopGroup> in_order;
+  for (const OpPtr& op : graph.ops()) {
+    const auto end = ends.find(op.get());
+    if (end != ends.end()) {
+      ops.insert(ops.end(), end->second->members.begin(), end->second->members.end());
+      in_order.push_back(*end->second);
+    } else if (inside.count(op.get()) == 0) {
+      ops.push_back(op);
+    }
+  }
+  Graph result(std::move(ops), graph.outputs(), std::move(in_order));
+  verify_graph(result);
+  return result;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,35 @@
+#ifndef EMULSION_PASSES_DERIVE_WAITING_SUMS_H_
+#define EMULSION_PASSES_DERIVE_WAITING_SUMS_H_
+
+// Which sums can be in registers, a tile of them at a time, while what alone reads them is computed
+// there: a mean, which divides them. The schedule is derive_shared_sums, in derive_stage.h.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/graph.h"
+#include "dsl/target.h"
+#include "passes/derive/graph_reads.h"
+
+namespace emulsion {
+
+// Operations of a grouped graph; the sums are read by the other one alone.
+struct WaitingSums {
+  const Op *sums, *reader;
+};
+
+// All operations of it, the reader first.
+std::vector<const Op*> members_of(const WaitingSums& waiting);
+
+// Whether sums that have no register tiles can be in registers while `result`, which reads them at
+// its own places, is computed.
+bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target);
+// Why sums cannot wait there for `reader`: "expected ...", or nothing.
+std::optional<std::string> why_not_wait(const Op& sums, const Op& reader, const Target& target);
+// Those of a graph, in its order.
+std::vector<WaitingSums> waiting_sums(const Graph& grouped, const Target& target);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_WAITING_SUMS_H_

@@ -1,0 +1,180 @@
+// The loop groups that a graph carries, read back: as they were decided, or refused.
+
+#include "passes/derive/loop_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/graph_text.h"
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/derive/share_loops.h"
+#include "passes/fuse/fuse_epilogues.h"
+#include "tests/passes/derive/attention_graphs.h"
+#include "tests/passes/derive/row_graphs.h"
+#include "tests/passes/derive/stencil_graphs.h"
+#include "tests/passes/expect_error.h"
+
+namespace emulsion {
+namespace {
+
+const Target kV3 = Target::parse("x86-64-v3,cores=1");
+
+LoopGroups read_back(const Graph& graph, const Target& target = kV3) {
+  const Graph shared = share_loops(fuse_epilogues(graph), target);
+  return read_loop_groups(shared, read_through(shared, target), target);
+}
+
+// The schedule of a graph that carries groups, from its text.
+std::string schedule_of(const std::string& text, const Target& target = kV3) {
+  const Graph shared = parse_graph(text);
+  return to_string(derive_stages(shared, shared, target));
+}
+
+TEST(LoopGroups, RowsAsTheyWereDecided) {
+  for (const auto& [name, graph] : row_graphs(64, 100)) {
+    const Graph grouped = fuse_epilogues(graph);
+    const std::vector<RowGroup> decided = row_groups(read_through(grouped, kV3).graph, kV3);
+    const LoopGroups read = read_back(graph);
+    ASSERT_EQ(read.rows.size(), 1U) << name;
+    ASSERT_EQ(decided.size(), 1U) << name;
+    EXPECT_EQ(read.rows[0].rows, decided[0].rows) << name;
+    ASSERT_EQ(read.rows[0].producers.size(), decided[0].producers.size()) << name;
+    for (size_t i = 0; i < decided[0].producers.size(); ++i) {
+      EXPECT_EQ(read.rows[0].producers[i].op->name, decided[0].producers[i].op->name) << name;
+      EXPECT_EQ(read.rows[0].producers[i].whole_rows, decided[0].producers[i].whole_rows) << name;
+    }
+  }
+}
+
+TEST(LoopGroups, BlocksOfRows) {
+  for (const auto& [name, graph] : attention_graphs(64, 64)) {
+    const LoopGroups read = read_back(graph);
+    ASSERT_EQ(read.blocks.size(), 1U) << name;
+    EXPECT_EQ(read.blocks[0].reader->name, "y") << name;
+    EXPECT_EQ(read.blocks[0].products.empty(), name == "given_scores") << name;
+    EXPECT_GT(read.blocks[0].block, 1) << name;
+  }
+}
+
+TEST(LoopGroups, Windows) {
+  const Target target = small_cache(1);
+  for (const auto& [name, graph] : stencil_graphs()) {
+    const size_t chains = window_chains(fuse_epilogues(graph), target).size();
+    EXPECT_EQ(read_back(graph, target).windows.size(), chains) << name;
+  }
+}
+
+TEST(LoopGroups, WaitingSums) {
+  PoolOptions halves;
+  halves.window_h = halves.window_w = halves.stride_h = halves.stride_w = 2;
+  EXPECT_EQ(read_back(Graph(avg_pool(input("x", f32, {1, 64, 64, 32}), halves, "y"))).sums.size(),
+            1U);
+}
+
+TEST(LoopGroups, TheScheduleOfTheTextIsThatOfTheGraph) {
+  std::vector<std::pair<std::string, Graph>> graphs = row_graphs(64, 100);
+  for (const auto& one : attention_graphs(64, 64)) graphs.push_back(one);
+  for (const auto& [name, graph] : graphs) {
+    const Graph grouped = fuse_epilogues(graph);
+    EXPECT_EQ(schedule_of(to_string(share_loops(grouped, kV3))),
+              to_string(derive_schedule(grouped, grouped, kV3)))
+        << name;
+  }
+}
+
+const char kRows[] =
+    "emulsion graph 1\n"
+    "input x: f32[64, 96]\n"
+    "fused_rows y over [i] {\n"
+    "  p[i: 64] = max(k: 96) x[i, k]\n"
+    "  y[i: 64, k: 96] = exp(x[i, k] - p[i])\n"
+    "}\n"
+    "output y\n";
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = kRows;
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+TEST(LoopGroups, FromATextByHand) {
+  EXPECT_NE(schedule_of(kRows).find("p.compute_at(y, "), std::string::npos);
+}
+
+TEST(LoopGroups, NotOfAnotherRow) {
+  EXPECT_ERROR(schedule_of(with("- p[i]", "- p[63 - i]")),
+               "derive_schedule: the loop group of y: expected reads of p at the same i; legal: a "
+               "graph without it, or as share_loops gave it for x86-64-");
+}
+
+TEST(LoopGroups, NotOverAxesThatAMemberDoesNotHave) {
+  EXPECT_ERROR(schedule_of(with("over [i]", "over [i, k]")),
+               "the loop group of y: expected p to have axes that say which row, got 1 of them");
+}
+
+TEST(LoopGroups, NotAProductInRegisterTiles) {
+  EXPECT_ERROR(schedule_of("emulsion graph 1\n"
+                           "input x: f32[64, 96]\nweight w: f32[96, 96]\n"
+                           "fused_rows y over [i] {\n"
+                           "  p[i: 64, j: 96] = sum(k: 96) x[i, k] * w[k, j]\n"
+                           "  y[i: 64] = max(k: 96) p[i, k]\n"
+                           "}\noutput y\n"),
+               "expected p to be no product that is computed in register tiles");
+}
+
+TEST(LoopGroups, NotWithoutACombination) {
+  EXPECT_ERROR(schedule_of("emulsion graph 1\n"
+                           "input x: f32[64, 96]\n"
+                           "fused_rows y over [i] {\n"
+                           "  p[i: 64, k: 96] = exp(x[i, k])\n"
+                           "  y[i: 64, k: 96] = p[i, k] + p[i, 95 - k]\n"
+                           "}\noutput y\n"),
+               "the loop group of y: expected rows that pay");
+}
+
+TEST(LoopGroups, NotWhatNobodyReads) {
+  EXPECT_ERROR(schedule_of(with("- p[i]", "")), "the loop group of y: expected p to be read");
+}
+
+TEST(LoopGroups, NotBlocksWithoutAContraction) {
+  EXPECT_ERROR(schedule_of(with("fused_rows", "fused_row_blocks")),
+               "expected a contraction of rows that are combined, for which it pays");
+}
+
+TEST(LoopGroups, NotWindowsOfWhatIsNone) {
+  EXPECT_ERROR(schedule_of(with("fused_rows", "fused_windows")), "the loop group of y: expected p");
+}
+
+TEST(LoopGroups, NotSumsThatDoNotWait) {
+  EXPECT_ERROR(schedule_of(with("fused_rows", "fused_waiting_sums")),
+               "the loop group of y: expected p to be in registers while y is computed");
+}
+
+TEST(LoopGroups, NotForAMachineOnWhichItDoesNotPay) {
+  const Graph large = softmax_by_hand(7, 30000);
+  const std::string text = to_string(share_loops(fuse_epilogues(large), kV3));
+  EXPECT_NO_THROW(schedule_of(text));
+  EXPECT_ERROR(schedule_of(text, Target::parse("x86-64-v3,cores=4")),
+               "expected rows that pay; legal: a graph without it");
+}
+
+TEST(LoopGroups, WhyNotInLoops) {
+  const Graph grouped = fuse_epilogues(softmax_by_hand(64, 96));
+  const Readers readers(grouped);
+  const Op &total = **grouped.find("total"), &y = **grouped.find("y"), &p = **grouped.find("p");
+  const auto why_not = [&](const Op& op, std::unordered_set<const Op*> members) {
+    return why_not_in_loops(op, LoopGroupKind::rows, 1, members, readers, kV3).value_or("");
+  };
+  EXPECT_EQ(why_not(total, {&y}), "");
+  EXPECT_EQ(why_not(p, {&y, &total}), "");
+  EXPECT_EQ(why_not(p, {&y}),
+            "expected p to be read in the same loops alone, got total outside of them");
+  EXPECT_EQ(why_not(y, {&total}), "expected y to be no output of the graph");
+}
+
+}  // namespace
+}  // namespace emulsion

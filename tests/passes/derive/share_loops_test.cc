@@ -1,0 +1,301 @@
+// Operations become loop groups of the graph: which, in what order, and what is left as it is.
+
+#include "passes/derive/share_loops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/error.h"
+#include "dsl/graph_text.h"
+#include "dsl/operators.h"
+#include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/fused_group.h"
+#include "tests/passes/derive/attention_graphs.h"
+#include "tests/passes/derive/row_graphs.h"
+#include "tests/passes/derive/stencil_graphs.h"
+#include "tests/passes/expect_error.h"
+
+namespace emulsion {
+namespace {
+
+using ::testing::HasSubstr;
+using Names = std::vector<std::string>;
+
+const Target kV3 = Target::parse("x86-64-v3,cores=1");
+
+Graph shared(const Graph& graph, const Target& target = kV3, FusionReport* report = nullptr) {
+  return share_loops(fuse_epilogues(graph), target, share_all_loops, report);
+}
+Names names_of(const std::vector<OpPtr>& ops) {
+  Names names;
+  for (const OpPtr& op : ops) names.push_back(op->name);
+  return names;
+}
+bool shares_nothing(const Graph& graph, const Target& target = kV3) {
+  const Graph grouped = fuse_epilogues(graph);
+  return share_loops(grouped, target).ops() == grouped.ops() &&
+         share_loops(grouped, target).loop_groups().empty();
+}
+
+TEST(ShareLoops, RowsOfASoftmax) {
+  const Graph graph = shared(softmax_by_hand(64, 96));
+  EXPECT_EQ(to_string(graph),
+            "emulsion graph 1\n"
+            "input x: f32[64, 96]\n"
+            "fused_rows_max_sub_exp_sum_div y over [i] {\n"
+            "  highest[i: 64] = max(r: 96) x[i, r]\n"
+            "  p[i: 64, k: 96] = exp(x[i, k] - highest[i])\n"
+            "  total[i: 64] = sum(r: 96) p[i, r]\n"
+            "  y[i: 64, k: 96] = p[i, k] / total[i]\n"
+            "}\n"
+            "output y\n");
+}
+
+TEST(ShareLoops, OneNodeForANormOrASoftmax) {
+  for (const auto& [name, graph] : row_graphs(64, 100)) {
+    const Graph found = shared(graph);
+    ASSERT_EQ(found.loop_groups().size(), 1U) << name;
+    EXPECT_EQ(found.loop_groups()[0].kind, LoopGroupKind::rows) << name;
+    EXPECT_EQ(found.loop_groups()[0].members.back()->name, "y") << name;
+    size_t computed = 0;
+    for (const OpPtr& op : found.ops()) computed += is_computed(*op) ? 1 : 0;
+    EXPECT_EQ(found.loop_groups()[0].members.size(), computed) << name;
+  }
+}
+
+TEST(ShareLoops, OneNodeForAttention) {
+  const Graph graph = shared(attention(4, 128, 128, 64));
+  ASSERT_EQ(graph.loop_groups().size(), 1U);
+  EXPECT_EQ(graph.loop_groups()[0].kind, LoopGroupKind::row_blocks);
+  EXPECT_EQ(graph.loop_groups()[0].axes, 2U) << "heads, and rows of each";
+  EXPECT_THAT(to_string(graph), HasSubstr("\nfused_row_blocks_matmul_"));
+}
+
+TEST(ShareLoops, WindowsOfStencils) {
+  const Graph graph = shared(blur_graph(200, 24), small_cache(1));
+  ASSERT_EQ(graph.loop_groups().size(), 1U);
+  EXPECT_EQ(graph.loop_groups()[0].kind, LoopGroupKind::windows);
+  EXPECT_EQ(names_of(graph.loop_groups()[0].members), (Names{"bx", "y"}));
+}
+
+TEST(ShareLoops, SumsThatWait) {
+  PoolOptions halves;
+  halves.window_h = halves.window_w = halves.stride_h = halves.stride_w = 2;
+  const Graph graph = shared(Graph(avg_pool(input("x", f32, {1, 64, 64, 32}), halves, "y")));
+  ASSERT_EQ(graph.loop_groups().size(), 1U);
+  EXPECT_EQ(graph.loop_groups()[0].kind, LoopGroupKind::waiting_sums);
+  EXPECT_EQ(graph.loop_groups()[0].axes, 4U);
+}
+
+TEST(ShareLoops, AMoveBetweenTwoMembersIsOne) {
+  const Axis i("i", 64), k("k", 96), r("r", 96);
+  const Tensor x = input("x", f32, {64, 96});
+  const Tensor e = exp(x, "e");
+  const Tensor turned = transpose(transpose(e, {1, 0}, "t"), {1, 0}, "u");
+  const Tensor total = compute("total", {i}, sum(r, turned(i, r)));
+  const Graph graph = shared(Graph(compute("y", {i, k}, turned(i, k) / total(i))));
+  ASSERT_EQ(graph.loop_groups().size(), 1U) << to_string(graph);
+  EXPECT_EQ(names_of(graph.loop_groups()[0].members), (Names{"e", "t", "u", "total", "y"}));
+}
+
+TEST(ShareLoops, AMoveBehindTheLastMemberIsNone) {
+  const Tensor y = softmax(input("x", f32, {64, 96}), -1, "y");
+  const Graph graph = shared(Graph(exp(transpose(y, {1, 0}, "t"), "z")));
+  ASSERT_EQ(graph.loop_groups().size(), 1U) << to_string(graph);
+  EXPECT_EQ(graph.loop_groups()[0].members.back()->name, "y");
+}
+
+// g stands between members, and is needed by the last one alone: it goes in front of them.
+TEST(ShareLoops, MembersStandTogether) {
+  const Axis i("i", 64), k("k", 96), r("r", 96);
+  const Tensor x = input("x", f32, {64, 96}), w = input("w", f32, {64, 96});
+  const Tensor total = compute("total", {i}, sum(r, x(i, r)));
+  const Tensor g = matmul(w, input("v", f32, {96, 96}), "g");
+  const Tensor y = compute("y", {i, k}, x(i, k) / total(i) + g.at({Expr(i), Expr(95) - k}));
+  const Graph grouped = fuse_epilogues(Graph(y));
+  EXPECT_EQ(names_of(grouped.ops()), (Names{"x", "w", "v", "total", "g", "y"}));
+  const Graph graph = share_loops(grouped, kV3);
+  EXPECT_EQ(names_of(graph.ops()), (Names{"x", "w", "v", "g", "total", "y"}));
+  ASSERT_EQ(graph.loop_groups().size(), 1U);
+  EXPECT_EQ(names_of(graph.loop_groups()[0].members), (Names{"total", "y"}));
+}
+
+TEST(ShareLoops, TwiceIsAsOnce) {
+  std::vector<std::pair<std::string, Graph>> graphs = row_graphs(64, 100);
+  for (const auto& one : attention_graphs(64, 64)) graphs.push_back(one);
+  for (const auto& [name, graph] : graphs) {
+    const Graph once = shared(graph);
+    EXPECT_EQ(to_string(share_loops(once, kV3)), to_string(once)) << name;
+  }
+}
+
+TEST(ShareLoops, AreTakenApartAgain) {
+  const Graph graph = softmax_by_hand(64, 96);
+  EXPECT_EQ(to_string(unfuse(shared(graph))), to_string(graph));
+}
+
+TEST(ShareLoops, TheReportSaysWhatWasShared) {
+  FusionReport report;
+  shared(softmax_by_hand(64, 96), kV3, &report);
+  ASSERT_EQ(report.decisions.size(), 3U);
+  for (const FusionDecision& decision : report.decisions) {
+    EXPECT_EQ(decision.pattern, kSharedRows);
+    EXPECT_EQ(decision.consumer, "y");
+    EXPECT_TRUE(decision.fused);
+  }
+}
+
+TEST(ShareLoops, NotWhatThePolicyDoesNotWant) {
+  const LoopPolicy none = [](const LoopCandidate& /*candidate*/) {
+    return std::optional<std::string>("expected another day");
+  };
+  FusionReport report;
+  const Graph grouped = fuse_epilogues(softmax_by_hand(64, 96));
+  EXPECT_TRUE(share_loops(grouped, kV3, none, &report).loop_groups().empty());
+  ASSERT_EQ(report.decisions.size(), 3U);
+  EXPECT_EQ(report.decisions[0].reason, "expected another day");
+  EXPECT_FALSE(report.decisions[0].fused);
+}
+
+TEST(ShareLoops, NotTheGroupsOfAnotherPolicy) {
+  const Graph graph = shared(softmax_by_hand(64, 96));
+  const LoopPolicy none = [](const LoopCandidate& /*candidate*/) {
+    return std::optional<std::string>("expected another day");
+  };
+  EXPECT_TRUE(share_loops(graph, kV3, none).loop_groups().empty());
+}
+
+TEST(ShareLoops, NotALayer) {
+  EXPECT_TRUE(shares_nothing(
+      Graph(relu(matmul(input("x", f32, {64, 96}), weight("w", f32, {96, 96})), "y"))));
+}
+
+TEST(ShareLoops, NotElementwiseOperations) {
+  const Tensor x = input("x", f32, {64, 96});
+  EXPECT_TRUE(shares_nothing(Graph({exp(x, "y"), neg(x, "z")})));
+}
+
+TEST(ShareLoops, NotASumAlone) {
+  EXPECT_TRUE(shares_nothing(Graph(sum(input("x", f32, {64, 96}), {1}))));
+}
+
+TEST(ShareLoops, NotRowsThatAreAnOutput) {
+  const Axis i("i", 64), k("k", 96), r("r", 96);
+  const Tensor x = input("x", f32, {64, 96});
+  const Tensor p = compute("p", {i}, sum(r, x(i, r)));
+  EXPECT_TRUE(shares_nothing(Graph({compute("y", {i, k}, x(i, k) * p(i)), p})));
+}
+
+TEST(ShareLoops, NotRowsThatTheOutsideReads) {
+  const Axis i("i", 64), k("k", 96), r("r", 96), t("t", 64);
+  const Tensor x = input("x", f32, {64, 96});
+  const Tensor p = compute("p", {i}, sum(r, x(i, r)));
+  const Tensor turned = compute("z", {t}, p.at({Expr(63) - t}));
+  EXPECT_TRUE(shares_nothing(Graph({compute("y", {i, k}, x(i, k) * p(i)), turned})));
+}
+
+// What the report says of an operation that could be in other loops; "" where it says nothing.
+std::string said_of(const std::string& name, const Graph& graph, const Target& target = kV3) {
+  FusionReport report;
+  shared(graph, target, &report);
+  std::string said;
+  for (const FusionDecision& d : report.decisions) {
+    if (d.producer != name || !d.needed_elsewhere) continue;
+    EXPECT_FALSE(d.fused);
+    EXPECT_EQ(said, "") << "once";
+    said = d.pattern + " of " + d.consumer + ": " + d.reason;
+  }
+  return said;
+}
+
+TEST(ShareLoops, SaysThatRowsAreAnOutput) {
+  const Axis i("i", 64), k("k", 96), r("r", 96);
+  const Tensor x = input("x", f32, {64, 96});
+  const Tensor p = compute("p", {i}, sum(r, x(i, r)));
+  EXPECT_EQ(said_of("p", Graph({compute("y", {i, k}, x(i, k) * p(i)), p})),
+            "shared rows of y: expected p to be no output of the graph");
+  const Graph all = softmax_by_hand(64, 96);
+  EXPECT_EQ(said_of("p", Graph({Tensor(*all.find("y")), Tensor(*all.find("p"))})),
+            "shared rows of total: expected p to be no output of the graph");
+}
+
+TEST(ShareLoops, SaysThatRowsAreReadOutside) {
+  const Axis i("i", 64), k("k", 96), r("r", 96), t("t", 64);
+  const Tensor x = input("x", f32, {64, 96});
+  const Tensor p = compute("p", {i}, sum(r, x(i, r)));
+  const Tensor turned = compute("z", {t}, p.at({Expr(63) - t}));
+  EXPECT_EQ(said_of("p", Graph({compute("y", {i, k}, x(i, k) * p(i)), turned})),
+            "shared rows of y: expected p to be read in the same loops alone, got z outside of "
+            "them");
+}
+
+TEST(ShareLoops, SaysThatTheRowsOfAContractionAreAnOutput) {
+  const Tensor scores = input("s", f32, {4, 64, 64}), v = input("v", f32, {4, 64, 32});
+  const Tensor p = softmax(scores, -1, "p");
+  EXPECT_EQ(said_of("p", Graph(matmul(p, v, "y"))), "");
+  EXPECT_EQ(said_of("p", Graph({matmul(p, v, "y"), p})),
+            "shared rows of y: expected p to be no output of the graph");
+}
+
+TEST(ShareLoops, SaysThatAWindowIsAnOutput) {
+  const Graph blur = blur_graph(200, 24);
+  EXPECT_EQ(
+      said_of("bx", Graph({Tensor(*blur.find("y")), Tensor(*blur.find("bx"))}), small_cache(1)),
+      "sliding windows of y: expected bx to be no output of the graph");
+}
+
+TEST(ShareLoops, SaysNothingWhereItWouldNotPay) {
+  const Graph blur = blur_graph(200, 24);
+  EXPECT_EQ(said_of("bx", Graph({Tensor(*blur.find("y")), Tensor(*blur.find("bx"))})), "");
+  const Graph narrow = softmax_by_hand(64, 7);
+  EXPECT_EQ(said_of("p", Graph({Tensor(*narrow.find("y")), Tensor(*narrow.find("p"))})), "");
+}
+
+TEST(ShareLoops, SaysNothingOfWhatIsComputedInRegisterTiles) {
+  const Tensor mm = matmul(input("x", f32, {64, 96}), weight("w", f32, {96, 96}), "mm");
+  EXPECT_EQ(said_of("mm", Graph({sum(mm, {1}, false, "y"), mm})), "");
+}
+
+TEST(ShareLoops, SaysNothingOfElementwiseOperations) {
+  const Tensor e = exp(input("x", f32, {64, 96}), "e");
+  EXPECT_EQ(said_of("e", Graph({neg(e, "y"), tanh(e, "z"), e})), "");
+}
+
+TEST(ShareLoops, SaysItOncePerOperation) {
+  const Axis i("i", 64), r("r", 96);
+  const Tensor e = exp(input("x", f32, {64, 96}), "e");
+  std::vector<Tensor> outputs;
+  for (int n = 0; n < 40; ++n) {
+    outputs.push_back(compute("s" + std::to_string(n), {i}, sum(r, e(i, r))));
+  }
+  EXPECT_EQ(said_of("e", Graph(outputs)),
+            "shared rows of s0: expected e to be read in the same loops alone, got s1 outside of "
+            "them");
+}
+
+TEST(ShareLoops, NotWindowsThatTheCacheHolds) {
+  EXPECT_TRUE(shares_nothing(blur_graph(200, 24), Target::parse("x86-64-v3,cores=1")));
+}
+
+TEST(WithLoopGroups, IsCheckedAsAGraphIs) {
+  const Graph graph = softmax_by_hand(64, 96);
+  const OpPtr p = *graph.find("p"), total = *graph.find("total"), y = *graph.find("y");
+  EXPECT_EQ(with_loop_groups(graph, {{LoopGroupKind::rows, {total, y}, 1}}).loop_groups().size(),
+            1U);
+  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {p, total}, 1}}),
+                        "p is in the loops of total, and read by y");
+  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {y}, 1}}),
+                        "a loop group of 1 members");
+}
+
+TEST(WithLoopGroups, OfNoneIsTheSameGraph) {
+  const Graph graph = softmax_by_hand(64, 96);
+  EXPECT_EQ(with_loop_groups(graph, {}).ops(), graph.ops());
+  EXPECT_TRUE(with_loop_groups(shared(graph), {}).loop_groups().empty());
+}
+
+}  // namespace
+}  // namespace emulsion

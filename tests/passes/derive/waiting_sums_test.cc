@@ -1,0 +1,95 @@
+// Sums that wait in registers for what alone reads them: which, which not and why.
+
+#include "passes/derive/waiting_sums.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "passes/fuse/fuse_epilogues.h"
+
+namespace emulsion {
+namespace {
+
+const Target kV3 = Target::parse("x86-64-v3,cores=1");
+const Axis i("i", 64), j("j", 32), k("k", 5);
+
+Tensor x() { return input("x", f32, {5, 64, 32}); }
+// s[i, j] = sum of x[k, i, j] over k: vectors along j.
+Tensor sums() { return compute("s", {i, j}, sum(k, x()(k, i, j))); }
+
+// Why s of a graph cannot wait for y; "" when it can.
+std::string why_not(const Tensor& y, const Target& target = kV3) {
+  const Graph grouped = fuse_epilogues(Graph(y));
+  return why_not_wait(**grouped.find("s"), **grouped.find("y"), target).value_or("");
+}
+size_t count(const Graph& graph) { return waiting_sums(fuse_epilogues(graph), kV3).size(); }
+
+TEST(WaitingSums, ForWhatReadsThemInPlace) {
+  const Tensor s = sums();
+  EXPECT_EQ(why_not(compute("y", {i, j}, s(i, j) / 5.0F)), "");
+  EXPECT_EQ(why_not(exp(div(s, 5.0F), "y")), "") << "a group";
+  const Graph grouped = fuse_epilogues(Graph(exp(div(s, 5.0F), "y")));
+  const std::vector<WaitingSums> found = waiting_sums(grouped, kV3);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].sums, grouped.find("s")->get());
+  EXPECT_EQ(found[0].reader, grouped.find("y")->get());
+  EXPECT_EQ(members_of(found[0]), (std::vector<const Op*>{found[0].reader, found[0].sums}));
+}
+
+TEST(WaitingSums, NotWhatIsNoSum) {
+  const Tensor s = exp(x(), "s");
+  EXPECT_EQ(why_not(compute("y", {i, j}, s.at({0, Expr(i), Expr(j)}) * 2.0F)),
+            "expected s to be sums, and nothing behind them");
+}
+
+TEST(WaitingSums, NotOfNothing) {
+  const Axis none("i", 0);
+  const Tensor empty = input("x", f32, {5, 0, 32});
+  const Tensor s = compute("s", {none, j}, sum(k, empty(k, none, j)));
+  EXPECT_EQ(why_not(compute("y", {none, j}, s(none, j) / 5.0F)), "expected s to have elements");
+}
+
+TEST(WaitingSums, NotForAnotherSum) {
+  const Axis l("l", 64);
+  const Tensor s = sums();
+  EXPECT_EQ(why_not(compute("y", {j}, sum(l, s(l, j)))), "expected y to combine nothing itself");
+}
+
+TEST(WaitingSums, NotForAReaderOfOtherPlaces) {
+  const Tensor s = sums();
+  const std::string own = "expected y to read s at its own places alone";
+  EXPECT_EQ(why_not(compute("y", {i, j}, s(i, j) + s.at({Expr(i), Expr(31) - j}))), own);
+  const Axis fewer("i", 63);
+  EXPECT_EQ(why_not(compute("y", {fewer, j}, s(fewer, j) * 2.0F)), own);
+}
+
+TEST(WaitingSums, NotProductsInRegisterTiles) {
+  const Tensor s = matmul(input("a", f32, {64, 32}), weight("w", f32, {32, 64}), "s");
+  const Graph apart(exp(s, "y"));  // not grouped
+  EXPECT_EQ(why_not_wait(**apart.find("s"), **apart.find("y"), kV3).value_or(""),
+            "expected s to be in registers while y is computed");
+}
+
+TEST(WaitingSums, NotForAReaderWithAnOperandAcross) {
+  const Tensor s = compute("s", {i, Axis("c", 4096)},
+                           sum(k, input("x", f32, {5, 64, 4096})(k, i, Axis("c", 4096))));
+  const Tensor t = input("t", f32, {4096, 64});
+  EXPECT_EQ(why_not(add(s, transpose(t, {1, 0}, "turned"), "y")), "") << "stored: in the graph";
+  const Axis c("c", 4096);
+  EXPECT_EQ(why_not(compute("y", {i, c}, s(i, c) + t(c, i))),
+            "expected s to be in registers while y is computed");
+}
+
+TEST(WaitingSums, NotWhatTheOutsideReads) {
+  const Tensor s = sums();
+  const Tensor y = compute("y", {i, j}, s(i, j) / 5.0F);
+  EXPECT_EQ(count(Graph(y)), 1U);
+  EXPECT_EQ(count(Graph({y, s})), 0U) << "an output";
+  EXPECT_EQ(count(Graph({y, exp(s, "z")})), 0U) << "two readers";
+}
+
+}  // namespace
+}  // namespace emulsion
