@@ -61,8 +61,8 @@ TEST(Pipeline, HandsRefusalsOn) {
 
 TEST(Pipeline, DumpsEveryStep) {
   const std::string text = dumped("1");
-  std::vector<std::string> steps = {"graph", "fuse_epilogues", "share_loops",
-                                    "derive_schedule", "make_nest"};
+  std::vector<std::string> steps = {"graph", "fuse_epilogues", "share_loops", "derive_schedule",
+                                    "make_nest"};
   for (const NestPass& pass : nest_passes()) steps.emplace_back(pass.name);
   size_t behind = 0;
   for (const std::string& step : steps) {
