@@ -189,6 +189,27 @@ TEST_F(OutputFilesTest, KillsAtAnyMomentLeaveWholeFiles) {
   EXPECT_EQ(entries(), 2u);
 }
 
+// Kills seldom come between two steps of a commit; somebody who reads all the time does.
+TEST_F(OutputFilesTest, WhoeverReadsSeesWholeFiles) {
+  const std::string text(1 << 12, 'x');
+  const auto write = [&] {
+    OutputFiles files(folder_.string());
+    files.write_scratch("a", text.data(), text.size());
+    files.commit({"a"});
+  };
+  write();
+  const pid_t child = fork();
+  if (child == 0) {
+    while (true) write();
+  }
+  int broken = 0;
+  for (int i = 0; i < 20000; ++i) broken += contents("a") != text ? 1 : 0;
+  kill(child, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(broken, 0);
+}
+
 // A generator compiles into the folder in which it has written its own files.
 TEST_F(OutputFilesTest, AScratchFolderMayBeAnOutputDirectory) {
   OutputFiles files(folder_.string());

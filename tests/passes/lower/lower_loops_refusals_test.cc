@@ -279,6 +279,19 @@ TEST_F(LowerRefusesSharing, AtAnotherPlace) {
   refused(s_, "q.compute_with(p, m)", "got q at z.m and p at the root");
 }
 
+// The place of the leader counts as that of the operation itself does.
+TEST_F(LowerRefusesSharing, ALeaderAtAnotherPlace) {
+  Schedule only_the_leader(z_), both(z_);
+  only_the_leader[r_].compute_inline();
+  only_the_leader[p_].compute_at(z_, m);
+  only_the_leader[q_].compute_with(p_, m);
+  refused(only_the_leader, "q.compute_with(p, m)", "got q at the root and p at z.m");
+  both[r_].compute_inline();
+  both[p_].compute_at(z_, k);
+  both[q_].compute_at(z_, m).compute_with(p_, m);
+  refused(both, "q.compute_with(p, m)", "got q at z.m and p at z.k");
+}
+
 // What is refused of an operation is refused of the one whose loops it shares.
 TEST_F(LowerRefusesSharing, StorageThatIsKept) {
   for (const Tensor& kept : {p_, q_}) {
