@@ -181,8 +181,11 @@ bool sums_up_rows_of(const Op& op, const Op& sums, size_t rows) {
 // The sums of a group that a row of `producer` can be computed in the loop of, a step ahead, so
 // that the row is walked once less: they are the first that read it. Null where there are none.
 const Op* first_sums_of(const RowGroup::Producer& producer, const RowGroup& group,
-                        const std::map<const Op*, SumsInLanes>& lanes, const Target& target) {
+                        const std::map<const Op*, SumsInLanes>& lanes, const Op* in_output,
+                        const Target& target) {
   const Op& op = result_of(*producer.op);
+  // What is read of the memory of an output is to be read before that is computed.
+  if (in_output != nullptr && reads_op(*producer.op, *in_output)) return nullptr;
   if (!producer.whole_rows || sums_of(*producer.op) != nullptr) return nullptr;
   // What stays in the first cache is walked again for little, and short rows have more edges.
   const std::optional<int64_t> elements = elements_from(op, group.rows);
@@ -302,7 +305,8 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   std::map<const Op*, SumsInLanes> all_lanes = {{group.reader, lanes}};
   for (const RowGroup::Producer& producer : group.producers) {
     const Op& op = result_of(*producer.op);
-    const Op* sums = rows == 1 ? first_sums_of(producer, group, all_lanes, target) : nullptr;
+    const Op* sums =
+        rows == 1 ? first_sums_of(producer, group, all_lanes, in_output, target) : nullptr;
     SumsInLanes partial;
     if (sums != nullptr) {
       inline_members(*producer.op, nullptr, schedule);

@@ -67,6 +67,52 @@ TEST(DeriveRows, FewerOfLongRows) {
   EXPECT_NE(nest.find("alloc p[y.i .. +1, 0 .. +2048] in "), std::string::npos) << nest;
 }
 
+// So that the row is walked through once less. The cache is a small one.
+TEST(DeriveRows, WhatIsSummedUpFirstIsComputedWithItsSumsWhereARowIsLong) {
+  for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    for (const int cores : {1, 4}) {
+      const Target target = Target::parse(fmt::format("{},cores={},l1=128", level, cores));
+      const auto joins = [&](const Graph& graph) {
+        EXPECT_TRUE(derives(graph, target, {1, 3}, 1e-5)) << level;
+        const std::string text = to_string(derive_schedule(graph, target));
+        return text.find("compute_with(") != std::string::npos;
+      };
+      for (const int64_t columns : {64, 128, 131, 200}) {
+        EXPECT_TRUE(joins(Graph(softmax_by_hand(5, columns))));
+        EXPECT_TRUE(joins(Graph(softmax(input("x", f32, {3, columns})))));
+        EXPECT_TRUE(joins(Graph(softmax(input("x", f32, {3, 2, columns})))));
+        EXPECT_TRUE(joins(Graph(softmax(input("x", f32, {2, 3, 4, columns})))));
+        EXPECT_TRUE(joins(Graph(softmax(input("x", f64, {7, columns})))));
+        EXPECT_TRUE(joins(Graph(softmax(input("x", f32, {Extent::size("B"), columns})))));
+        const Tensor x = input("x", f32, {4, columns});
+        EXPECT_TRUE(derives(Graph(layer_norm(relu(x) * 2.0F, weight("g", f32, {columns}),
+                                             weight("b", f32, {columns}))),
+                            target, {1}, 1e-5));
+        EXPECT_FALSE(joins(Graph(softmax(input("x", f32, {3, Extent::size("C")})))));
+        // Two sums, of which neither is first.
+        const Axis i("i", 4), k("k", columns), r("r", columns);
+        const Tensor p = compute("p", {i, k}, x(i, k) * 2.0F);
+        const Tensor s = compute("s", {i}, sum(r, p(i, r)));
+        const Tensor t = compute("t", {i}, sum(r, p(i, r) * p(i, r)));
+        EXPECT_FALSE(joins(Graph(compute("y", {i, k}, p(i, k) * s(i) + t(i)))));
+        // Sums that read it backwards.
+        const Tensor u = compute("u", {i}, sum(r, p(i, Extent(columns).constant_term() - 1 - r)));
+        EXPECT_FALSE(joins(Graph(compute("y", {i, k}, p(i, k) * u(i)))));
+        // A log-softmax, of which the difference waits in the output.
+        const Tensor most = compute("most", {i}, reduce_max(r, x(i, r)));
+        const Tensor z = compute("z", {i, k}, x(i, k) - most(i));
+        const Tensor e = compute("e", {i, k}, exp(z(i, k)));
+        const Tensor total = compute("total", {i}, sum(r, e(i, r)));
+        EXPECT_TRUE(
+            derives(Graph(compute("y", {i, k}, z(i, k) - log(total(i)))), target, {1}, 1e-5));
+      }
+    }
+  }
+  EXPECT_EQ(derived(softmax_by_hand(64, 1024), target_of("x86-64-v3", 1)).find("compute_with"),
+            std::string::npos)
+      << "a row that stays in the cache";
+}
+
 // Of rows that are computed one at a time, one buffer less is in the cache.
 TEST(DeriveRows, ALongRowIsWhereItsResultWillBe) {
   const std::string in_output = "p.compute_at(y, i)\np.store_in_output(y)\n";
