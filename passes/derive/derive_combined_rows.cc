@@ -74,15 +74,18 @@ class RowBlocks {
   std::optional<Extent> all_rows_, all_lanes_;  // how many steps, where they divide the extent
 };
 
-// Of a run-time number of columns: where there are enough for several threads, these share them.
-void share_run_time_columns(const Op& op, int64_t lanes, StageSchedule* stage) {
-  constexpr int64_t kLeastTasks = 2;
-  const RowBlocks blocks(op, op.axes.back().extent(), lanes);
-  blocks.combine(stage);
-  const Expr columns = extent_value(op.axes.back().extent());
+std::vector<Extent> work_of(const Op& op) {
   std::vector<Extent> work = op.shape;
   for (const Axis& axis : op.reduction_axes) work.push_back(axis.extent());
-  if (const std::optional<Expr> enough = reaches(work, kReducedForThreads)) {
+  return work;
+}
+
+// Of a run-time number of columns: where there are enough for several threads, these share them.
+void share_run_time_columns(const Op& op, const RowBlocks& blocks, int64_t lanes,
+                            StageSchedule* stage) {
+  constexpr int64_t kLeastTasks = 2;
+  const Expr columns = extent_value(op.axes.back().extent());
+  if (const std::optional<Expr> enough = reaches(work_of(op), kReducedForThreads)) {
     const int64_t least = kLeastTasks * RowBlocks::kVectorsOfTask * lanes;
     const Expr wide = columns >= int_constant(least);
     blocks.share(op, RowBlocks::kVectorsOfTask,
@@ -112,22 +115,18 @@ void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule
   StageSchedule& stage = (*schedule)[op.name];
   const std::vector<Axis> outer(op.axes.begin(), op.axes.end() - 1);
   const Extent& columns = op.axes.back().extent();
+  const RowBlocks blocks(op, columns, lanes);
+  blocks.combine(&stage);
   if (wakes_threads_to_sum(op, target) && count_shared(outer, target) == 0) {
-    if (!columns.is_constant()) return share_run_time_columns(op, lanes, &stage);
+    if (!columns.is_constant()) return share_run_time_columns(op, blocks, lanes, &stage);
     const int64_t all = columns.constant_term();
-    std::vector<Extent> work = op.shape;
-    for (const Axis& axis : op.reduction_axes) work.push_back(axis.extent());
-    const bool is_much = element_count(work).value_or(kMuch) >= kMuch;
+    const bool is_much = element_count(work_of(op)).value_or(kMuch) >= kMuch;
     const int64_t least = is_much ? kLeastOfMany : kLeastVectors;
     const int64_t tasks = std::min<int64_t>(target.cores, all / (least * lanes));
     if (tasks > 1) {
-      const RowBlocks blocks(op, columns, lanes);
-      blocks.combine(&stage);
       return blocks.share(op, ((all + tasks - 1) / tasks + lanes - 1) / lanes, &stage);
     }
   }
-  const RowBlocks blocks(op, columns, lanes);
-  blocks.combine(&stage);
   blocks.partition(&stage);
   share_sums(op, op, outer.size(), target, std::nullopt, &stage);
 }
