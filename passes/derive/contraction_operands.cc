@@ -82,7 +82,8 @@ std::optional<size_t> column_of_operand(const Op& op, const Expr& read, const st
 std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const std::string& column,
                                           const RegisterTile& tile, std::optional<int64_t> rows,
                                           std::optional<int64_t> columns, bool lies_across) {
-  constexpr int64_t kLeastReuse = 4, kPagesAtHand = 64, kPage = 4096;  // reuse: by tiles of rows
+  constexpr int64_t kLeastReuse = 4;  // tiles of rows that read each panel
+  constexpr int64_t kPagesAtHand = 64, kPage = 4096;
   constexpr int64_t kManyColumns = 1024;  // of a run-time size: rows of a page
   std::optional<size_t> column_at = column_of_operand(op, read, column);
   if (!column_at) return std::nullopt;
