@@ -216,6 +216,8 @@ Expr combine(Combiner combiner, Expr a, Expr b);
 Expr transform(const Expr& root, const std::function<Expr(const Expr&)>& rewrite);
 // Calls `visit` on every node, arguments before their user.
 void visit(const Expr& root, const std::function<void(const Expr&)>& visit);
+// Whether something holds of a node; no further node is looked at then.
+bool any_part(const Expr& root, const std::function<bool(const Expr&)>& holds);
 // How large an expression is when it is written out: what is used twice counts twice.
 struct ExprSize {
   int64_t nodes = 1;  // no more than kMostNodes + 1 is told

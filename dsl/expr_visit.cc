@@ -49,6 +49,18 @@ void visit(const Expr& root, const std::function<void(const Expr&)>& visit) {
   go(root);
 }
 
+bool any_part(const Expr& root, const std::function<bool(const Expr&)>& holds) {
+  std::unordered_set<const ExprNode*> done;
+  const std::function<bool(const Expr&)> go = [&](const Expr& e) {
+    if (!done.insert(&e.node()).second) return false;
+    for (const Expr& arg : e->args) {
+      if (go(arg)) return true;
+    }
+    return holds(e);
+  };
+  return go(root);
+}
+
 ExprSize size_of(const Expr& root,
                  const std::function<std::optional<ExprSize>(const Expr&)>& of_read) {
   std::unordered_map<const ExprNode*, ExprSize> done;

@@ -34,14 +34,13 @@ void check_condition(const Expr& condition) {
       "argument 1 (condition) of specialize: expected a condition over run-time sizes, such as "
       "size_value(\"B\") == 1, got ";
   if (!condition.defined()) throw ScheduleError(kWanted + "none");
-  bool has_size = false, legal = condition.dtype() == DType::boolean;
-  visit(condition, [&](const Expr& e) {
-    has_size = has_size || e->op == ExprOp::size;
-    legal = legal && e->op != ExprOp::axis && e->op != ExprOp::read && e->op != ExprOp::reduce &&
-            e->op != ExprOp::cast && e->op != ExprOp::select &&
-            (e->dtype == DType::i32 || e->dtype == DType::boolean);
+  const bool has_size = any_part(condition, [](const Expr& e) { return e->op == ExprOp::size; });
+  const bool has_other = any_part(condition, [](const Expr& e) {
+    return e->op == ExprOp::axis || e->op == ExprOp::read || e->op == ExprOp::reduce ||
+           e->op == ExprOp::cast || e->op == ExprOp::select ||
+           (e->dtype != DType::i32 && e->dtype != DType::boolean);
   });
-  if (!legal || !has_size) throw ScheduleError(kWanted + to_string(condition));
+  if (!has_size || has_other || condition.dtype() != DType::boolean) throw ScheduleError(kWanted + to_string(condition));
 }
 
 bool Directive::operator==(const Directive& other) const {

@@ -52,9 +52,7 @@ class NeedCollector : public NestVisitor {
   }
 
   static bool mentions_loop(const Expr& extent) {
-    bool found = false;
-    visit(extent, [&](const Expr& e) { found = found || e->op == ExprOp::axis; });
-    return found;
+    return any_part(extent, [](const Expr& e) { return e->op == ExprOp::axis; });
   }
 
   void add(const Storage& storage) {

@@ -19,10 +19,8 @@ enum class Walk : uint8_t {
 };
 
 bool uses_axis_or_read(const Expr& index) {
-  bool found = false;
-  visit(index,
-        [&](const Expr& e) { found = found || e->op == ExprOp::axis || e->op == ExprOp::read; });
-  return found;
+  return any_part(index,
+                  [](const Expr& e) { return e->op == ExprOp::axis || e->op == ExprOp::read; });
 }
 
 Walk walk_of(const Expr& read, const std::map<std::string, size_t>& position, const Op& op) {

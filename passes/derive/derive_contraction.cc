@@ -58,11 +58,11 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
 
 // Whether a value is chosen by comparing: of floats several operations, with a mask between.
 bool compares(const Op& op) {
-  bool found = op.combiner == Combiner::min || op.combiner == Combiner::max;
-  visit(op.body, [&](const Expr& e) {
-    found = found || ((e->op == ExprOp::min || e->op == ExprOp::max) && is_float(e.dtype()));
+  if (!is_float(op.dtype)) return false;
+  if (op.combiner == Combiner::min || op.combiner == Combiner::max) return true;
+  return any_part(op.body, [](const Expr& e) {
+    return (e->op == ExprOp::min || e->op == ExprOp::max) && is_float(e.dtype());
   });
-  return found && is_float(op.dtype);
 }
 
 // Of blocks of `rows`; nothing is packed for them. A few rows have accumulators enough in wide

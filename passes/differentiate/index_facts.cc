@@ -21,9 +21,7 @@ bool is_digit(const Expr& e) {
 }
 
 bool is_data(const Expr& e) {
-  bool found = false;
-  visit(e, [&](const Expr& node) { found = found || node->op == ExprOp::read; });
-  return found;
+  return any_part(e, [](const Expr& node) { return node->op == ExprOp::read; });
 }
 
 bool is_comparison(ExprOp op) { return op >= ExprOp::eq && op <= ExprOp::ge; }

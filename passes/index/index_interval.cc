@@ -91,10 +91,9 @@ class IntervalOf {
 
   // An expression that this class cannot see through is one fixed term when nothing in it varies.
   std::optional<Interval> unless_varying(const Expr& e) const {
-    bool varies = false;
-    visit(e, [&](const Expr& node) {
-      varies = varies || node->op == ExprOp::read ||
-               (node->op == ExprOp::axis && range_(node->name).has_value());
+    const bool varies = any_part(e, [&](const Expr& node) {
+      return node->op == ExprOp::read ||
+             (node->op == ExprOp::axis && range_(node->name).has_value());
     });
     if (varies) return std::nullopt;
     return opaque(e);

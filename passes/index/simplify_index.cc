@@ -68,16 +68,12 @@ Expr ceil_div(const Expr& a, int64_t b) {
 }
 
 bool mentions(const Expr& index, const std::string& variable) {
-  bool found = false;
-  visit(index,
-        [&](const Expr& e) { found = found || (e->op == ExprOp::axis && e->name == variable); });
-  return found;
+  return any_part(index,
+                  [&](const Expr& e) { return e->op == ExprOp::axis && e->name == variable; });
 }
 
 bool depends_on_loops(const Expr& index) {
-  bool found = false;
-  visit(index, [&](const Expr& e) { found = found || e->op == ExprOp::axis; });
-  return found;
+  return any_part(index, [](const Expr& e) { return e->op == ExprOp::axis; });
 }
 
 }  // namespace emulsion

@@ -409,12 +409,13 @@ class StructureApplier {
     std::vector<WrittenStage> left;
     for (WrittenStage& plan : nest_.stages) {
       // What is inline at other indices than its own is gone through once more (inline_reads.h).
-      bool moved = false;
+      const bool moved = any_part(plan.stage.body, [&](const Expr& e) {
+        const auto stage = e->op == ExprOp::read ? inlined.find(e->name) : inlined.end();
+        return stage != inlined.end() && !are_own_indices(stage->second.axes, e->args);
+      });
       ExprSize size = size_of(plan.stage.body, [&](const Expr& read) -> std::optional<ExprSize> {
-        const auto stage = inlined.find(read->name);
-        if (stage == inlined.end()) return std::nullopt;
-        moved = moved || !are_own_indices(stage->second.axes, read->args);
-        return sizes.at(read->name);
+        const auto known = sizes.find(read->name);
+        return known == sizes.end() ? std::nullopt : std::optional(known->second);
       });
       Expr body = with_inlined(plan.stage.body, inlined);
       if (moved) size = size_of(body);

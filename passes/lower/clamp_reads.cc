@@ -71,14 +71,13 @@ std::vector<std::optional<Extent>> limits_of(const NestPlan& nest,
 // Whether a buffer that the body reads may be empty: no index is inside it then, clamped or not.
 bool reads_what_may_be_empty(const NestPlan& nest, const std::vector<StageRegion>& regions,
                              const Expr& body) {
-  bool found = false;
-  visit(body, [&](const Expr& read) {
-    if (found || read->op != ExprOp::read) return;
-    for (const std::optional<Extent>& limit : limits_of(nest, regions, read->name)) {
-      found = found || (limit && limit->lower_bound().value_or(0) < 1);
-    }
+  return any_part(body, [&](const Expr& read) {
+    if (read->op != ExprOp::read) return false;
+    const auto limits = limits_of(nest, regions, read->name);
+    return std::any_of(limits.begin(), limits.end(), [](const std::optional<Extent>& limit) {
+      return limit && limit->lower_bound().value_or(0) < 1;
+    });
   });
-  return found;
 }
 
 // A clamped index, kept between the places that infer_regions() takes it to be between: beyond the

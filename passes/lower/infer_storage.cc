@@ -210,9 +210,8 @@ class StorageInferrer {
   int64_t explicit_fold(size_t d) const {
     const int64_t fold = plan_.layout.fold(d);
     if (fold == 0) return 0;
-    bool turns_back = false;
-    visit(region_.axes[d].needed_min,
-          [&](const Expr& e) { turns_back = turns_back || e->op == ExprOp::mod; });
+    const bool turns_back = any_part(region_.axes[d].needed_min,
+                                     [](const Expr& e) { return e->op == ExprOp::mod; });
     if (turns_back) {
       refuse_fold(d,
                   fmt::format("expected an axis along which the loops between only go forward, got "

@@ -21,19 +21,14 @@ std::map<std::string, Expr> point_of(const Stage& stage, const UopNode& uop) {
 }
 
 bool is_own_index(const Stage& stage, const ExprNode& read, size_t d) {
-  bool own = false;
-  visit(stage.body, [&](const Expr& e) {
+  return any_part(stage.body, [&](const Expr& e) {
     const bool same_buffer = e->op == ExprOp::read && e->name == read.name;
-    own = own || (same_buffer && equal(e->args[d], read.args[d]));
+    return same_buffer && equal(e->args[d], read.args[d]);
   });
-  return own;
 }
 
 bool reads(const Expr& body, const std::string& buffer) {
-  bool found = false;
-  visit(body,
-        [&](const Expr& e) { found = found || (e->op == ExprOp::read && e->name == buffer); });
-  return found;
+  return any_part(body, [&](const Expr& e) { return e->op == ExprOp::read && e->name == buffer; });
 }
 
 Expr with_indices(const Expr& body,

@@ -62,13 +62,10 @@ bool is_wildcard(const Expr& e) {
 
 // Whether it says how large something is: sizes and numbers, no axis and no read.
 bool is_value_of_sizes(const Expr& e) {
-  bool has_size = false, has_other = false;
-  visit(e, [&](const Expr& node) {
-    has_size = has_size || node->op == ExprOp::size;
-    has_other = has_other || node->op == ExprOp::axis || node->op == ExprOp::read ||
-                node->op == ExprOp::reduce;
+  const bool has_other = any_part(e, [](const Expr& node) {
+    return node->op == ExprOp::axis || node->op == ExprOp::read || node->op == ExprOp::reduce;
   });
-  return has_size && !has_other;
+  return !has_other && any_part(e, [](const Expr& node) { return node->op == ExprOp::size; });
 }
 
 bool same_data(const Op& a, const Op& b) {

@@ -25,6 +25,26 @@ TEST(Visit, SeesASharedNodeOnce) {
   EXPECT_EQ(count, 202);
 }
 
+TEST(AnyPart, LooksUntilItHolds) {
+  const Expr e = exp(f()) + 1;
+  std::string seen;
+  EXPECT_TRUE(any_part(e, [&](const Expr& part) {
+    seen += to_string(part->op) + " ";
+    return part->op == ExprOp::read;
+  }));
+  EXPECT_EQ(seen, "axis read ");
+  EXPECT_TRUE(any_part(e, [&](const Expr& part) { return part.same_as(e); }));
+  EXPECT_FALSE(any_part(e, [](const Expr& part) { return part->op == ExprOp::mul; }));
+}
+
+TEST(AnyPart, LooksAtASharedNodeOnce) {
+  Expr e = f();
+  for (int i = 0; i < 200; ++i) e = e * e;
+  int count = 0;
+  EXPECT_FALSE(any_part(e, [&](const Expr&) { return ++count == 0; }));
+  EXPECT_EQ(count, 202);
+}
+
 TEST(Transform, ReturnsTheSameNodeWhenNothingChanges) {
   Expr e = max(f() * 2, 0);
   EXPECT_TRUE(transform(e, [](const Expr&) { return Expr(); }).same_as(e));

@@ -15,9 +15,7 @@ namespace {
 constexpr size_t kRecentTiles = 64;
 
 bool has_axis(const Expr& expr) {
-  bool found = false;
-  visit(expr, [&](const Expr& e) { found = found || e->op == ExprOp::axis; });
-  return found;
+  return any_part(expr, [](const Expr& e) { return e->op == ExprOp::axis; });
 }
 
 // The axis itself, or the axis clamped to a range.
