@@ -18,17 +18,20 @@ namespace hi = Halide::Internal;
 using hi::Stmt;
 
 hi::ForType for_type(LoopKind kind) {
-  EMULSION_CHECK(kind != LoopKind::tile, "a loop of a tile");
-  if (kind == LoopKind::parallel) return hi::ForType::Parallel;
-  if (kind == LoopKind::vectorized) return hi::ForType::Vectorized;
-  return kind == LoopKind::unrolled ? hi::ForType::Unrolled : hi::ForType::Serial;
-}
-
-Halide::MemoryType memory_type(Memory memory) {
-  const bool near = memory == Memory::stack || memory == Memory::registers;
-  EMULSION_CHECK(near || memory == Memory::heap, "memory {}", static_cast<int>(memory));
-  // LLVM takes what it can from the stack to the registers.
-  return near ? Halide::MemoryType::Stack : Halide::MemoryType::Heap;
+  switch (kind) {
+    case LoopKind::serial:
+      return hi::ForType::Serial;
+    case LoopKind::parallel:
+      return hi::ForType::Parallel;
+    case LoopKind::vectorized:
+      return hi::ForType::Vectorized;
+    case LoopKind::unrolled:
+      return hi::ForType::Unrolled;
+    case LoopKind::tile:
+      break;
+  }
+  EMULSION_CHECK(false, "a loop of a tile");
+  return hi::ForType::Serial;
 }
 
 // A statement and the guards that are still to stand around it: each goes as far out as the loops
@@ -236,8 +239,11 @@ class NestEmitter {
   Stmt allocate(const Storage& storage, const std::string& memory, const Halide::Expr& elements,
                 const Stmt& body) const {
     const Halide::Type type = type_in_memory(halide_type(nest_.buffer(storage.stage).dtype));
-    return hi::Allocate::make(memory, type, memory_type(storage.memory), {elements},
-                              hi::const_true(), body);
+    const bool near = storage.memory == Memory::stack || storage.memory == Memory::registers;
+    EMULSION_CHECK(near || storage.memory == Memory::heap, "memory {}", to_string(storage.memory));
+    // LLVM takes what it can from the stack to the registers.
+    const auto kind = near ? Halide::MemoryType::Stack : Halide::MemoryType::Heap;
+    return hi::Allocate::make(memory, type, kind, {elements}, hi::const_true(), body);
   }
 
   Guarded emit_kind(const UopNode& uop) {

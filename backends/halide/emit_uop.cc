@@ -179,15 +179,18 @@ class UopEmitter {
   std::vector<Stmt> checks_;
 };
 
+template <typename Known>
+const auto& find_known(const Known& known, const std::string& name) {
+  auto found = known.find(name);
+  EMULSION_CHECK(found != known.end(), "nothing is known of {} here", name);
+  return found->second;
+}
+
 }  // namespace
 
 Halide::Expr EmitScope::index(const Expr& expr) const {
   HalideScope scope;
-  scope.axis = scope.size = [this](const std::string& name) {
-    auto found = variables.find(name);
-    EMULSION_CHECK(found != variables.end(), "no value for {}", name);
-    return found->second;
-  };
+  scope.axis = scope.size = [this](const auto& name) { return find_known(variables, name); };
   return translate_expr(expr, scope);
 }
 
@@ -202,12 +205,8 @@ HalideScope EmitScope::body_at(const Stage& stage, const std::vector<Halide::Exp
   std::map<std::string, Halide::Expr> axes;
   for (size_t d = 0; d < point.size(); ++d) axes.emplace(axis_at(stage, d).name(), point[d]);
   HalideScope body;
-  body.axis = [axes, stage = stage.name](const std::string& name) {
-    auto found = axes.find(name);
-    EMULSION_CHECK(found != axes.end(), "stage {}: no value for {}", stage, name);
-    return found->second;
-  };
-  body.size = [this](const std::string& name) { return variables.at(name); };
+  body.axis = [axes](const std::string& name) { return find_known(axes, name); };
+  body.size = [this](const std::string& name) { return find_known(variables, name); };
   return body;
 }
 
@@ -216,9 +215,7 @@ Halide::Expr EmitScope::extent(const Extent& extent) const {
 }
 
 const Place& EmitScope::place(const std::string& buffer) const {
-  auto found = places.find(buffer);
-  EMULSION_CHECK(found != places.end(), "{} has no memory here", buffer);
-  return found->second;
+  return find_known(places, buffer);
 }
 
 Stmt emit_uop(const UopNode& uop, const std::vector<EmittedGuard>& masks,

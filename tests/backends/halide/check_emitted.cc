@@ -38,9 +38,11 @@ hi::ForType type_of(const Loop& loop, const Halide::Expr& extent) {
       return hi::ForType::Vectorized;
     case LoopKind::unrolled:
       return hi::ForType::Unrolled;
-    default:
-      return hi::ForType::Serial;
+    case LoopKind::serial:
+    case LoopKind::tile:
+      break;
   }
+  return hi::ForType::Serial;
 }
 
 class EmittedChecker {
