@@ -40,7 +40,8 @@ void check_condition(const Expr& condition) {
            e->op == ExprOp::cast || e->op == ExprOp::select ||
            (e->dtype != DType::i32 && e->dtype != DType::boolean);
   });
-  if (!has_size || has_other || condition.dtype() != DType::boolean) throw ScheduleError(kWanted + to_string(condition));
+  if (!has_size || has_other || condition.dtype() != DType::boolean)
+    throw ScheduleError(kWanted + to_string(condition));
 }
 
 bool Directive::operator==(const Directive& other) const {
@@ -62,6 +63,22 @@ std::string to_string(Memory memory) {
   static const char* const kNames[] = {"automatic", "heap", "stack", "registers", "scratchpad"};
   static_assert(std::size(kNames) == kMemories, "a name for each");
   return kNames[static_cast<int>(memory)];
+}
+
+std::string to_string(LoopKind kind) {
+  switch (kind) {
+    case LoopKind::serial:
+      return "serial";
+    case LoopKind::parallel:
+      return "parallel";
+    case LoopKind::vectorized:
+      return "vectorized";
+    case LoopKind::unrolled:
+      return "unrolled";
+    case LoopKind::tile:
+      return "a tile's";
+  }
+  return "?";
 }
 
 std::string to_string(DirectiveKind kind) { return form_of(kind).name; }

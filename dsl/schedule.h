@@ -54,6 +54,22 @@ enum class Memory : uint8_t {
 };
 constexpr int kMemories = static_cast<int>(Memory::scratchpad) + 1;
 
+enum class LoopKind : uint8_t {
+  serial,
+  parallel,
+  vectorized,
+  unrolled,
+  tile,  // inside ONE uOp of a tile machine: holds nothing but tile loops and that uOp
+};
+// In messages, after "which is": "serial", "a tile's".
+std::string to_string(LoopKind kind);
+
+// What directives say of a loop, which the nest says of it too.
+struct LoopMarks {
+  LoopKind kind = LoopKind::serial;
+  bool partition = false;  // to become several loops where that spares guards or clamps
+};
+
 // What each looks like: dsl/directive_table.cc.
 enum class DirectiveKind : uint8_t {
   split,       // axes: axis, outer, inner; factor; tail

@@ -204,12 +204,14 @@ void check_target(const std::string& name, const Directive& directive,
   }
 }
 
-LoopsOfStages loops_after(const Schedule& schedule, DirectivePlace* place) {
-  LoopsOfStages stages = initial_loops(schedule.graph());
+ScheduleLoops replay(const Graph& graph, const Schedule& schedule, DirectivePlace* place) {
+  ScheduleLoops result;
+  LoopsOfStages& stages = result.after;
+  stages = initial_loops(graph);
   DirectivePlace ignored;
   DirectivePlace& here = place ? *place : ignored;
   // A stage that a directive makes is known only after that directive: go round until all are done.
-  Names waiting = stage_order(schedule.graph(), schedule.stages());
+  Names waiting = stage_order(graph, schedule.stages());
   while (!waiting.empty()) {
     Names left;
     for (const std::string& name : waiting) {
@@ -220,7 +222,8 @@ LoopsOfStages loops_after(const Schedule& schedule, DirectivePlace* place) {
       const std::vector<Directive>& directives = schedule.find(name)->directives();
       for (size_t i = 0; i < directives.size(); ++i) {
         here = {name, i};
-        apply_to_loops(name, directives[i], schedule.graph(), &stages);
+        result.before[name].push_back(stages.at(name));
+        apply_to_loops(name, directives[i], graph, &stages);
       }
     }
     if (left.size() == waiting.size()) break;
@@ -229,7 +232,7 @@ LoopsOfStages loops_after(const Schedule& schedule, DirectivePlace* place) {
   for (const std::string& name : waiting) {
     here = {name, 0};
     const std::vector<Directive>& directives = schedule.find(name)->directives();
-    if (!directives.empty()) apply_to_loops(name, directives[0], schedule.graph(), &stages);
+    if (!directives.empty()) apply_to_loops(name, directives[0], graph, &stages);
   }
   for (const auto& [name, stage] : schedule.stages()) {
     for (size_t i = 0; i < stage.directives().size(); ++i) {
@@ -237,7 +240,11 @@ LoopsOfStages loops_after(const Schedule& schedule, DirectivePlace* place) {
       check_target(name, stage.directives()[i], stages);
     }
   }
-  return stages;
+  return result;
+}
+
+LoopsOfStages loops_after(const Schedule& schedule, DirectivePlace* place) {
+  return replay(schedule.graph(), schedule, place).after;
 }
 
 std::vector<std::string> stage_order(const Graph& graph,

@@ -1,9 +1,10 @@
 #ifndef EMULSION_DSL_SCHEDULE_AXES_H_
 #define EMULSION_DSL_SCHEDULE_AXES_H_
 
-// Which loops every stage of a schedule has, directive by directive: the names only, from the
-// schedule alone (stage_loops.h), with the stages that directives make. It is how a wrong axis in a
-// schedule file is found where it is read, with the legal ones listed.
+// Which loops every stage of a schedule has, directive by directive: from the schedule alone
+// (stage_loops.h), with the stages that directives make. It is how a wrong axis in a schedule file
+// is found where it is read, with the legal ones listed; and lower() decides by these loops whether
+// a directive is legal, without taking the schedule through its directives again.
 
 #include <map>
 #include <string>
@@ -36,8 +37,17 @@ struct DirectivePlace {
   size_t index = 0;  // among the directives of that stage
 };
 
-// The loops of every stage after the whole schedule; both checks above. When it throws, `place`
-// says which directive was looked at.
+// A schedule taken through its directives.
+struct ScheduleLoops {
+  // The loops of a stage before each of its directives; only of stages that have some.
+  std::map<std::string, std::vector<StageLoops>> before;
+  LoopsOfStages after;  // of every stage, after the whole schedule
+};
+
+// Both checks above for every directive, in the graph that is to be lowered. When it throws,
+// `place` says which directive was looked at.
+ScheduleLoops replay(const Graph& graph, const Schedule& schedule, DirectivePlace* place = nullptr);
+// The same in the graph that the schedule was written for.
 LoopsOfStages loops_after(const Schedule& schedule, DirectivePlace* place = nullptr);
 
 // i0, i1, ...: the axes of what has none with names, an input, weight or constant.

@@ -35,22 +35,6 @@ Names axes_of_kind(const Directive& directive, ArgumentKind kind) {
 
 }  // namespace
 
-std::string to_string(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::serial:
-      return "serial";
-    case LoopKind::parallel:
-      return "parallel";
-    case LoopKind::vectorized:
-      return "vectorized";
-    case LoopKind::unrolled:
-      return "unrolled";
-    case LoopKind::tile:
-      return "a tile's";
-  }
-  return "?";
-}
-
 std::optional<size_t> position_of(const std::vector<ScheduledLoop>& loops,
                                   const std::string& name) {
   for (size_t i = 0; i < loops.size(); ++i) {
@@ -229,6 +213,7 @@ void StageLoops::apply(const Directive& directive) {
   if (has_argument(directive.kind, ArgumentKind::new_loop)) replace(directive);
   if (has_argument(directive.kind, ArgumentKind::loops)) reorder(directive);
   if (directive.kind == DirectiveKind::specialize) cases_.push_back(cases_.front());
+  mark(directive);
 }
 
 // The new loops stand where the first of the old ones stood.
@@ -266,10 +251,50 @@ void StageLoops::reorder(const Directive& directive) {
   }
 }
 
-ScheduledLoop& StageLoops::loop(const std::string& name) {
-  const std::optional<size_t> position = position_of(loops(), name);
-  EMULSION_CHECK(position, "no loop {} of {}", name, stage_);
-  return cases_.back().loops[*position];
+// What the directive says of a loop that stays. Whether it may say so, lower() decides.
+void StageLoops::mark(const Directive& directive) {
+  std::vector<ScheduledLoop>& loops = cases_.back().loops;
+  const auto named = [&] { return position_of(loops, directive.axes[0]).value(); };
+  switch (directive.kind) {
+    case DirectiveKind::vectorize:
+      loops[named()].kind = LoopKind::vectorized;
+      return;
+    case DirectiveKind::unroll:
+      loops[named()].kind = LoopKind::unrolled;
+      return;
+    case DirectiveKind::parallel:
+      loops[named()].kind = LoopKind::parallel;
+      return;
+    case DirectiveKind::partition:
+      loops[named()].partition = true;
+      return;
+    case DirectiveKind::tensorize:  // the loop and all inside it
+      for (size_t i = named(); i < loops.size(); ++i) loops[i].kind = LoopKind::tile;
+      return;
+    case DirectiveKind::split:
+    case DirectiveKind::fuse:
+    case DirectiveKind::reorder:
+    case DirectiveKind::specialize:
+    case DirectiveKind::compute_at:
+    case DirectiveKind::compute_with:
+    case DirectiveKind::compute_root:
+    case DirectiveKind::compute_inline:
+    case DirectiveKind::store_at:
+    case DirectiveKind::store_root:
+    case DirectiveKind::hoist_storage:
+    case DirectiveKind::store_in:
+    case DirectiveKind::store_in_output:
+    case DirectiveKind::fold_storage:
+    case DirectiveKind::reorder_storage:
+    case DirectiveKind::align_storage:
+    case DirectiveKind::pack:
+    case DirectiveKind::cache_write:
+    case DirectiveKind::rfactor:
+    case DirectiveKind::copy_in:
+    case DirectiveKind::atomic:
+    case DirectiveKind::prefetch:
+      return;
+  }
 }
 
 void StageLoops::reduce_only(const std::vector<std::string>& reduction) {

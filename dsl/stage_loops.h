@@ -2,12 +2,11 @@
 #define EMULSION_DSL_STAGE_LOOPS_H_
 
 // The loops of one stage, taken through its directives one after another. Only here do loops come,
-// go and change places: the check of a schedule's names (schedule_axes.h) and lower() both take a
-// stage through its directives by this class, so that they cannot disagree about its loops.
-// Extents, tails and what may be done with a loop are lower()'s business.
+// go, change places and get their marks. A schedule is taken through once (schedule_axes.h), and
+// lower() reads what each directive found. Extents, tails and what may be done with a loop are
+// lower()'s business.
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,22 +16,6 @@
 #include "dsl/schedule.h"
 
 namespace emulsion {
-
-enum class LoopKind : uint8_t {
-  serial,
-  parallel,
-  vectorized,
-  unrolled,
-  tile,  // inside ONE uOp of a tile machine: holds nothing but tile loops and that uOp
-};
-// In messages, after "which is": "serial", "a tile's".
-std::string to_string(LoopKind kind);
-
-// What directives say of a loop, which the nest says of it too.
-struct LoopMarks {
-  LoopKind kind = LoopKind::serial;
-  bool partition = false;  // to become several loops where that spares guards or clamps
-};
 
 // One loop of a stage.
 struct ScheduledLoop : LoopMarks {
@@ -67,14 +50,10 @@ class StageLoops {
   // The loops that are there in every case.
   std::vector<std::string> common_loops() const;
 
-  // Throws ScheduleRefusal when the directive has too many or too few axes, names one that is not
-  // there (the legal ones are listed), gives a loop a name in use, or may not stand behind
-  // specialize.
-  void check(const Directive& directive) const;
-  // The loops after the directive, which is checked first.
+  // The loops after the directive. Throws ScheduleRefusal when the directive has too many or too
+  // few axes, names one that is not there (the legal ones are listed), gives a loop a name in use,
+  // or may not stand behind specialize.
   void apply(const Directive& directive);
-  // One of loops(), to say what is done with it. InternalError when it is not there.
-  ScheduledLoop& loop(const std::string& name);
 
   // What cache_write and rfactor leave: the loops that are not reduced, and a reduction of these.
   void reduce_only(const std::vector<std::string>& reduction);
@@ -85,12 +64,14 @@ class StageLoops {
     std::set<std::string> gone;  // names of loops that were split or fused
   };
 
+  void check(const Directive& directive) const;
   void check_axis_count(const Directive& directive) const;
   void check_behind_specialize(const Directive& directive) const;
   void check_names(const Directive& directive) const;
   void check_new_loops(const Directive& directive) const;
   void replace(const Directive& directive);
   void reorder(const Directive& directive);
+  void mark(const Directive& directive);
 
   std::string stage_;
   std::vector<std::string> pure_, reduction_;

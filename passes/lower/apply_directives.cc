@@ -10,28 +10,31 @@
 namespace emulsion {
 namespace {
 
-// Applies one directive after another to one stage.
+// Honours one directive after another of one stage. What each makes of the loops is known: the next
+// one found it, or it is there at the end.
 class Applier {
  public:
-  explicit Applier(WrittenStage written) {
+  Applier(WrittenStage written, const StageLoops& last) : last_(last) {
     static_cast<WrittenStage&>(plan_) = std::move(written);
-    loops_ = StageLoops(plan_.stage.name, axis_names(plan_.stage.axes),
-                        axis_names(plan_.stage.reduction_axes));
     cases_.front().transforms = plan_.stage.transforms;  // of rfactor
   }
 
   ScheduledStage apply() {
-    for (const Directive& d : plan_.directives) {
+    for (const WrittenDirective& d : plan_.directives) {
       ++applied_;
-      loops_.check(d);
       honour(d);
-      loops_.apply(d);
     }
     finish();
     return std::move(plan_);
   }
 
  private:
+  // The loops before the directive at hand, and after it.
+  const StageLoops& before() const { return plan_.directives[applied_ - 1].loops; }
+  const StageLoops& after() const {
+    return applied_ < plan_.directives.size() ? plan_.directives[applied_].loops : last_;
+  }
+
   void finish() {
     for (const Directive& d : plan_.directives) {
       const bool is_stored_there = form_of(d.kind).scope == DirectiveScope::store;
@@ -40,8 +43,8 @@ class Applier {
                   "expected together with compute_at; legal: compute_at the same loop, or "
                   "one inside it, too");
     }
-    check_kinds(plan_, loops_.loops(), applied_);
-    plan_.specialized_loops = loops_.all_cases();
+    check_kinds(plan_, last_.loops(), applied_);
+    plan_.specialized_loops = last_.all_cases();
     plan_.loops = std::move(plan_.specialized_loops.front());
     plan_.specialized_loops.erase(plan_.specialized_loops.begin());
     plan_.stage.transforms = std::move(cases_.front().transforms);
@@ -56,7 +59,7 @@ class Applier {
     std::vector<LoopTransform> transforms;
   };
 
-  // Whether the directive is legal, and all that it does but to change the loops.
+  // Whether the directive is legal, and all that it does but to change and mark the loops.
   void honour(const Directive& d) {
     switch (d.kind) {
       case DirectiveKind::split:
@@ -66,11 +69,11 @@ class Applier {
       case DirectiveKind::reorder:
         return reorder(d);
       case DirectiveKind::vectorize:
-        return set_kind(d, LoopKind::vectorized);
+        return check_kind(d, LoopKind::vectorized);
       case DirectiveKind::unroll:
-        return set_kind(d, LoopKind::unrolled);
+        return check_kind(d, LoopKind::unrolled);
       case DirectiveKind::parallel:
-        return set_kind(d, LoopKind::parallel);
+        return check_kind(d, LoopKind::parallel);
       case DirectiveKind::partition:
         return partition(d);
       case DirectiveKind::tensorize:
@@ -130,7 +133,7 @@ class Applier {
   }
 
   void specialize(const Directive& d) {
-    check_kinds(plan_, loops_.loops(), applied_);
+    check_kinds(plan_, before().loops(), applied_);
     for (size_t i = 1; i < cases_.size(); ++i) {
       if (!equal(cases_[i].condition, d.condition)) continue;
       refuse_here(d, fmt::format("expected a condition that {} has no specialization for yet, got "
@@ -148,14 +151,14 @@ class Applier {
   // Those that are pure, as the loop is, or reduce, as it does.
   std::vector<std::string> loops_like(const ScheduledLoop& loop) const {
     std::vector<std::string> result;
-    for (const ScheduledLoop& other : loops_.loops()) {
+    for (const ScheduledLoop& other : before().loops()) {
       if (other.is_reduction == loop.is_reduction) result.push_back(other.name);
     }
     return result;
   }
 
   const ScheduledLoop& loop_of(const std::string& axis) const {
-    return *find_loop(loops_.loops(), axis);
+    return *find_loop(before().loops(), axis);
   }
 
   // Only a loop that is run step by step can be partitioned, and only such a loop replaced.
@@ -174,7 +177,7 @@ class Applier {
 
   // A reduction is over one domain in every case; and what is stored is the same in every case.
   void check_specialization(const Directive& d, const ScheduledLoop& loop) const {
-    if (!loops_.is_specialized()) return;
+    if (!before().is_specialized()) return;
     if (loop.is_reduction) {
       refuse_here(d, fmt::format("expected a loop of no reduction axis behind specialize, got {}; "
                                  "legal: in front of the first specialize",
@@ -248,7 +251,7 @@ class Applier {
 
   void fuse(const Directive& d) {
     const std::string &outer = d.axes[0], &inner = d.axes[1], &fused = d.axes[2];
-    const std::vector<ScheduledLoop>& loops = loops_.loops();
+    const std::vector<ScheduledLoop>& loops = before().loops();
     const size_t at = position_of(loops, outer).value(),
                  inner_at = position_of(loops, inner).value();
     require_serial(d, loops[at]);
@@ -274,11 +277,9 @@ class Applier {
   }
 
   void reorder(const Directive& d) const {
-    if (!loops_.is_specialized()) return;
-    StageLoops after = loops_;
-    after.apply(d);
-    const std::vector<std::string> asked = reduction_loops_of(after.loops());
-    const std::vector<std::string> now = reduction_loops_of(loops_.loops());
+    if (!before().is_specialized()) return;
+    const std::vector<std::string> asked = reduction_loops_of(after().loops());
+    const std::vector<std::string> now = reduction_loops_of(before().loops());
     if (asked == now) return;
     refuse_here(d, fmt::format("expected the reduction loops in their order behind specialize, "
                                "{}, got {}; legal: in front of the first specialize",
@@ -293,18 +294,14 @@ class Applier {
     return result;
   }
 
-  void set_kind(const Directive& d, LoopKind kind) {
-    const std::string& axis = d.axes[0];
-    ScheduledLoop& loop = loops_.loop(axis);
+  void check_kind(const Directive& d, LoopKind kind) const {
+    const ScheduledLoop& loop = loop_of(d.axes[0]);
     require_serial(d, loop);
-    if (loop.is_reduction && kind != LoopKind::unrolled) {
-      check_carried(plan_, d, kind);
-    }
-    loop.kind = kind;
+    if (loop.is_reduction && kind != LoopKind::unrolled) check_carried(plan_, d, kind);
   }
 
-  void partition(const Directive& d) {
-    ScheduledLoop& loop = loops_.loop(d.axes[0]);
+  void partition(const Directive& d) const {
+    const ScheduledLoop& loop = loop_of(d.axes[0]);
     if (loop.partition) {
       refuse_here(
           d, fmt::format("expected one partition of {}, got a second one; legal: one", loop.name));
@@ -314,17 +311,14 @@ class Applier {
                                  "a loop around it",
                                  loop.name, to_string(loop.kind)));
     }
-    loop.partition = true;
   }
 
   // The loop and all inside it; a later reorder that takes one of them out is found by finish().
-  void tensorize(const Directive& d) {
+  void tensorize(const Directive& d) const {
     bool is_inside = false;
-    for (const std::string& axis : names_of(loops_.loops())) {
-      is_inside = is_inside || axis == d.axes[0];
-      if (!is_inside) continue;
-      require_serial(d, loop_of(axis));
-      loops_.loop(axis).kind = LoopKind::tile;
+    for (const ScheduledLoop& loop : before().loops()) {
+      is_inside = is_inside || loop.name == d.axes[0];
+      if (is_inside) require_serial(d, loop);
     }
   }
 
@@ -401,23 +395,24 @@ class Applier {
   }
 
   ScheduledStage plan_;
-  StageLoops loops_;
+  const StageLoops& last_;          // the loops after all directives
   std::vector<Case> cases_ = {{}};  // the general one, then the specializations
   size_t applied_ = 0;              // directives
 };
 
 }  // namespace
 
-ScheduledStage apply_directives_of(WrittenStage written) {
-  return Applier(std::move(written)).apply();
+ScheduledStage apply_directives_of(WrittenStage written, const StageLoops& loops) {
+  return Applier(std::move(written), loops).apply();
 }
 
-NestPlan apply_directives(WrittenNest nest) {
+NestPlan apply_directives(WrittenNest nest, const LoopsOfStages& loops) {
   NestPlan plan;
   static_cast<NestTables&>(plan) = std::move(static_cast<NestTables&>(nest));
   for (WrittenStage& written : nest.stages) {
     plan.ids.emplace(written.stage.name, plan.stages.size());
-    plan.stages.push_back(apply_directives_of(std::move(written)));
+    const StageLoops& after = loops.at(written.stage.name);
+    plan.stages.push_back(apply_directives_of(std::move(written), after));
   }
   for (StageId reader = 0; reader < plan.stages.size(); ++reader) {
     visit(plan.stages[reader].stage.body, [&](const Expr& e) {

@@ -21,8 +21,10 @@ bool is_loop_directive(const Directive& d) {
   return scope == DirectiveScope::loop || scope == DirectiveScope::nest;
 }
 
+// The name of an operation was refused before (schedule_axes.h); here the others that a nest has:
+// of a packed weight, or of a run-time size.
 void require_new_name(const WrittenNest& nest, const std::string& stage, const Directive& d) {
-  const bool taken = nest.find_buffer(d.target) != nullptr || nest.find(d.target) != nullptr ||
+  const bool taken = nest.find_buffer(d.target) != nullptr ||
                      std::count(nest.sizes.begin(), nest.sizes.end(), d.target) > 0;
   if (taken) {
     refuse(stage, d,
@@ -113,13 +115,13 @@ WrittenStage copy_in(const WrittenNest& nest, WrittenStage* reader, const Direct
 }
 
 // The splits and fuses of reduction loops that stand before rfactor, applied; they leave `plan`.
-ScheduledStage with_reduction_transforms(WrittenStage* plan, const Directive& rfactor) {
+ScheduledStage with_reduction_transforms(WrittenStage* plan, const WrittenDirective& rfactor) {
   WrittenStage result = *plan;
   result.directives.clear();
-  std::vector<Directive> others;
+  std::vector<WrittenDirective> others;
   std::set<std::string> reduction;
   for (const Axis& axis : plan->stage.reduction_axes) reduction.insert(axis.name());
-  for (const Directive& d : plan->directives) {
+  for (const WrittenDirective& d : plan->directives) {
     if (!is_loop_directive(d)) {
       others.push_back(d);
       continue;
@@ -136,7 +138,7 @@ ScheduledStage with_reduction_transforms(WrittenStage* plan, const Directive& rf
     result.directives.push_back(d);
   }
   plan->directives = std::move(others);
-  return apply_directives_of(std::move(result));
+  return apply_directives_of(std::move(result), rfactor.loops);
 }
 
 // The extents of the loops of a reduction, before any region is known: those of whole tensors.
@@ -239,7 +241,7 @@ Expr body_over_loops(const Stage& stage) {
 }
 
 // s = sum({ko, ki}, e)  ->  partial[.., ki] = sum(ko, e); s = sum(ki, partial)
-WrittenStage rfactor(WrittenStage* plan, const Directive& d) {
+WrittenStage rfactor(WrittenStage* plan, const WrittenDirective& d) {
   ScheduledStage transformed = with_reduction_transforms(plan, d);
   Stage& stage = transformed.stage;
   const std::map<std::string, Expr> extents = whole_extents(&stage);
@@ -310,30 +312,35 @@ constexpr int64_t kMostInlineHeight = 2 * ExprSize::kMostHeight;
 // Takes the stages through the directives that change what the stages are.
 class StructureApplier {
  public:
-  StructureApplier(WrittenNest nest, const Schedule& schedule)
-      : nest_(std::move(nest)), schedule_(schedule) {}
+  StructureApplier(WrittenNest nest, const Schedule& schedule, const ScheduleLoops& loops)
+      : nest_(std::move(nest)), schedule_(schedule), loops_(loops) {}
 
   WrittenNest apply() {
     for (size_t i = 0; i < nest_.stages.size();) {
       const std::string name = nest_.stages[i].stage.name;
-      const StageSchedule* written = schedule_.find(name);
-      if (!written || !seen_.insert(name).second) {
+      const auto loops = loops_.before.find(name);
+      if (loops == loops_.before.end() || !seen_.insert(name).second) {
         ++i;
         continue;
       }
       // What it makes stands at its position then, with directives of its own.
-      apply_to(i, written->directives());
+      const std::vector<Directive>& directives = schedule_.find(name)->directives();
+      std::vector<WrittenDirective> written;
+      written.reserve(directives.size());
+      for (size_t at = 0; at < directives.size(); ++at) {
+        written.emplace_back(directives[at], loops->second[at]);
+      }
+      apply_to(i, written);
     }
-    check_names();
     inline_stages();
     return std::move(nest_);
   }
 
  private:
-  void apply_to(const size_t first, const std::vector<Directive>& directives) {
+  void apply_to(const size_t first, const std::vector<WrittenDirective>& directives) {
     size_t at = first;  // behind what it makes
     std::optional<DirectiveKind> reduced_by;
-    for (const Directive& d : directives) {
+    for (const WrittenDirective& d : directives) {
       WrittenStage& self = nest_.stages[at];
       const std::string name = self.stage.name;
       require_factor(name, d);
@@ -392,14 +399,6 @@ class StructureApplier {
                          to_string(self.stage.combiner)));
     }
     inlined_.push_back(name);
-  }
-
-  void check_names() const {
-    for (const auto& [name, written] : schedule_.stages()) {
-      if (seen_.count(name) > 0 || written.directives().empty()) continue;
-      refuse(name, written.directives().front(),
-             expected_name("an operation of the graph", stage_names(nest_.stages), name));
-    }
   }
 
   void inline_stages() {
@@ -463,14 +462,16 @@ class StructureApplier {
 
   WrittenNest nest_;
   const Schedule& schedule_;
+  const ScheduleLoops& loops_;
   std::set<std::string> seen_;        // stages whose directives have been looked at
   std::vector<std::string> inlined_;  // in the order of their directives
 };
 
 }  // namespace
 
-WrittenNest apply_structure(WrittenNest nest, const Schedule& schedule) {
-  return StructureApplier(std::move(nest), schedule).apply();
+WrittenNest apply_structure(WrittenNest nest, const Schedule& schedule,
+                            const ScheduleLoops& loops) {
+  return StructureApplier(std::move(nest), schedule, loops).apply();
 }
 
 }  // namespace emulsion

@@ -181,21 +181,19 @@ void check_hoist(const NestPlan& nest, StageId id) {
   }
 }
 
-// The loop that the directive of that kind names, when the stage has one.
+// The loop that the directive of that kind names, when the stage has one: both are there, unless
+// the other operation is computed inline (schedule_axes.h).
 std::optional<LoopLevel> find_place(const NestPlan& nest, StageId id, DirectiveKind kind) {
   const Directive* d = nest.stages[id].find_directive(kind);
   if (!d) return std::nullopt;
   const std::string& name = nest.name_of(id);
   const std::optional<StageId> target = nest.find(d->target);
-  if (!target || *target == id) {
+  if (!target) {
     std::vector<std::string> others = stage_names(nest.stages);
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(id));
     refuse(name, *d, expected_name("another operation", others, d->target));
   }
-  const std::vector<ScheduledLoop>& loops = nest.stages[*target].loops;
-  const std::optional<size_t> loop = position_of(loops, d->axes[0]);
-  if (!loop) refuse(name, *d, expected_name("a loop of " + d->target, names_of(loops), d->axes[0]));
-  return LoopLevel{*target, *loop};
+  return LoopLevel{*target, position_of(nest.stages[*target].loops, d->axes[0]).value()};
 }
 
 // The output that store_in_output names.
@@ -218,7 +216,7 @@ std::optional<LoopLevel> find_shared_loop(const NestPlan& nest, StageId id) {
   const Directive* d = plan.find_directive(DirectiveKind::compute_with);
   if (!d) return std::nullopt;
   const std::optional<StageId> leader = nest.find(d->target);
-  if (!leader || *leader == id) {
+  if (!leader) {  // it is computed inline
     refuse(plan.stage.name, *d,
            fmt::format("expected another operation with loops, got {}; legal: {}", d->target,
                        joined(stage_names(nest.stages))));

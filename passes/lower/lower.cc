@@ -16,8 +16,9 @@ namespace emulsion {
 namespace {
 
 LoopNest make_nest_or_refuse(const Graph& graph, const Schedule& schedule) {
-  loops_after(schedule);  // every directive has its axes, and names loops that are there
-  NestPlan plan = apply_directives(apply_structure(bound_exponents(plan_stages(graph)), schedule));
+  const ScheduleLoops loops = replay(graph, schedule);  // every directive names what is there
+  NestPlan plan = apply_directives(
+      apply_structure(bound_exponents(plan_stages(graph)), schedule, loops), loops.after);
   std::vector<StageRegion> regions = infer_regions(plan);
   const std::vector<StageStorage> storage = infer_storage(plan, regions);
   check_growth(plan, regions, storage);

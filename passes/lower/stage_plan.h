@@ -16,21 +16,31 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "dsl/schedule.h"
+#include "dsl/schedule_axes.h"
 #include "dsl/stage_loops.h"
 #include "passes/lower/refusal.h"
 #include "passes/nest/loop_nest.h"
 
 namespace emulsion {
 
+// A directive, and the loops of its stage that it found (schedule_axes.h).
+struct WrittenDirective : Directive {
+  WrittenDirective(const Directive& directive, StageLoops before)
+      : Directive(directive), loops(std::move(before)) {}
+
+  StageLoops loops;
+};
+
 // A stage and its directives, as they were written; those that change what the stages are go when
 // apply_structure has honoured them.
 struct WrittenStage {
   Stage stage;  // tails as they were asked for, also automatic ones
   bool is_output = false;
-  std::vector<Directive> directives;
+  std::vector<WrittenDirective> directives;
 
   // The last directive of that kind, on these axes when some are given; null when there is none.
   const Directive* find_directive(DirectiveKind kind,
@@ -160,8 +170,9 @@ WrittenNest plan_stages(const Graph& graph);
 WrittenNest bound_exponents(WrittenNest nest);
 
 // Honours cache_write, rfactor, copy_in, pack and compute_inline, which change what the stages are.
-// The other directives of the schedule are then those of the stages that there are.
-WrittenNest apply_structure(WrittenNest nest, const Schedule& schedule);
+// The other directives of the schedule are then those of the stages that there are. `loops`: those
+// of the schedule.
+WrittenNest apply_structure(WrittenNest nest, const Schedule& schedule, const ScheduleLoops& loops);
 
 // One of them, pack: the weight becomes a buffer in another layout, which every stage then reads.
 void pack_weight(WrittenNest* nest, const WrittenStage& stage, const Directive& d);
@@ -176,10 +187,11 @@ void check_kinds(const WrittenStage& plan, const std::vector<ScheduledLoop>& loo
 // Whether the steps of a reduction loop may be taken together, as directive `d` asks.
 void check_carried(const WrittenStage& plan, const Directive& d, LoopKind kind);
 
-// The directives on loops, their kinds, places and memories. Checks each as it comes.
-NestPlan apply_directives(WrittenNest nest);
+// The directives on loops, their kinds, places and memories. Checks each as it comes. `loops`: of
+// each stage after the whole schedule.
+NestPlan apply_directives(WrittenNest nest, const LoopsOfStages& loops);
 // The same of one stage, without what concerns several: its places, its producers and readers.
-ScheduledStage apply_directives_of(WrittenStage written);
+ScheduledStage apply_directives_of(WrittenStage written, const StageLoops& loops);
 
 // The loops and the outputs that directives name: refused where they are not there.
 void find_places(NestPlan* nest);

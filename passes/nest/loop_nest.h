@@ -49,7 +49,6 @@
 #include "dsl/expr.h"
 #include "dsl/extent.h"
 #include "dsl/schedule.h"
-#include "dsl/stage_loops.h"
 #include "dsl/types.h"
 
 namespace emulsion {

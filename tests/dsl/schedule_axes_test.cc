@@ -247,6 +247,23 @@ INSTANTIATE_TEST_SUITE_P(
     refusal_name);
 #undef ON
 
+TEST(ScheduleAxes, ReplayKeepsWhatEachDirectiveFound) {
+  Schedule s(linear());
+  s["mm"].split(k, ko, ki, 4).rfactor(ki, "partial").parallel(m);
+  s["partial"].unroll(ki);
+  const ScheduleLoops loops = replay(s.graph(), s);
+  ASSERT_EQ(loops.before.size(), 2U);  // y has no directives
+  const std::vector<StageLoops>& mm = loops.before.at("mm");
+  ASSERT_EQ(mm.size(), 3U);
+  EXPECT_EQ(names_of(mm[0].loops()), (Names{"m", "n", "k", "l"}));
+  EXPECT_EQ(names_of(mm[1].loops()), (Names{"m", "n", "ko", "ki", "l"}));
+  EXPECT_EQ(names_of(mm[2].loops()), (Names{"m", "n", "ki"}));
+  EXPECT_EQ(mm[2].loops()[0].kind, LoopKind::serial);
+  EXPECT_EQ(names_of(loops.before.at("partial").at(0).loops()), (Names{"m", "n", "ki", "ko", "l"}));
+  EXPECT_EQ(loops.after.at("mm").loops()[0].kind, LoopKind::parallel);
+  EXPECT_EQ(names_of(loops.after.at("y").loops()), (Names{"m", "n"}));
+}
+
 TEST(ScheduleAxes, SaysWhichDirectiveWasRefused) {
   Schedule s(linear());
   s["y"].parallel(m).unroll(n).unroll(k);

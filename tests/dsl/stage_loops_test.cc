@@ -52,13 +52,39 @@ TEST(StageLoops, LoopsOfAReductionAxisReduce) {
 }
 
 TEST(StageLoops, AKindStaysWithItsLoop) {
-  StageLoops loops = matmul();
-  loops.loop("n").kind = LoopKind::vectorized;
-  loops = after(loops, [](StageSchedule& y) { y.reorder({m, n}); });
+  const StageLoops loops = after(matmul(), [](StageSchedule& y) {
+    y.vectorize(n).partition(m).reorder({m, n});
+  });
   EXPECT_EQ(find_loop(loops.loops(), "n")->kind, LoopKind::vectorized);
+  EXPECT_FALSE(find_loop(loops.loops(), "n")->partition);
   EXPECT_EQ(find_loop(loops.loops(), "m")->kind, LoopKind::serial);
+  EXPECT_TRUE(find_loop(loops.loops(), "m")->partition);
   EXPECT_EQ(find_loop(loops.loops(), "no"), nullptr);
-  EXPECT_THROW(loops.loop("no"), InternalError);
+}
+
+LoopKind kind_after(const std::string& loop, const std::function<void(StageSchedule&)>& write) {
+  const StageLoops loops = after(matmul(), write);
+  return find_loop(loops.loops(), loop)->kind;
+}
+
+TEST(StageLoops, ADirectiveMarksTheLoopThatItNames) {
+  EXPECT_EQ(kind_after("m", [](StageSchedule& y) { y.parallel(m); }), LoopKind::parallel);
+  EXPECT_EQ(kind_after("k", [](StageSchedule& y) { y.unroll(k); }), LoopKind::unrolled);
+  EXPECT_EQ(kind_after("n", [](StageSchedule& y) { y.parallel(m); }), LoopKind::serial);
+  // The loops that take the place of a marked one have no marks; those inside a tile are of it.
+  EXPECT_EQ(kind_after("a", [](StageSchedule& y) { y.parallel(m).split(m, a, b, 4); }),
+            LoopKind::serial);
+  EXPECT_EQ(kind_after("k", [](StageSchedule& y) { y.tensorize(n); }), LoopKind::tile);
+  EXPECT_EQ(kind_after("m", [](StageSchedule& y) { y.tensorize(n); }), LoopKind::serial);
+}
+
+TEST(StageLoops, AMarkBehindSpecializeIsOfThatCase) {
+  const StageLoops loops = after(
+      matmul(), [](StageSchedule& y) { y.unroll(n).specialize(size_value("B") == 1).parallel(m); });
+  ASSERT_EQ(loops.all_cases().size(), 2U);
+  EXPECT_EQ(loops.all_cases()[0][0].kind, LoopKind::serial);
+  EXPECT_EQ(loops.all_cases()[1][0].kind, LoopKind::parallel);
+  EXPECT_EQ(loops.all_cases()[1][1].kind, LoopKind::unrolled);
 }
 
 TEST(StageLoops, EachSpecializationStartsFromTheGeneralLoops) {

@@ -42,7 +42,8 @@ TEST(PlanStages, ConstantsOfOneElementAreLiterals) {
 }
 
 NestPlan scheduled(const Graph& graph, const Schedule& schedule) {
-  return apply_directives(apply_structure(plan_stages(graph), schedule));
+  const ScheduleLoops loops = replay(schedule.graph(), schedule);
+  return apply_directives(apply_structure(plan_stages(graph), schedule, loops), loops.after);
 }
 
 // y = b + 1, b = a * 2, a = x + 1.
@@ -58,7 +59,8 @@ TEST(ApplyStructure, StagesComeAndGo) {
   Chain c;
   c.schedule["a"].compute_inline();
   c.schedule["y"].copy_in("b", "copy");
-  const WrittenNest nest = apply_structure(plan_stages(c.graph), c.schedule);
+  const WrittenNest nest =
+      apply_structure(plan_stages(c.graph), c.schedule, replay(c.graph, c.schedule));
   EXPECT_EQ(joined(stage_names(nest.stages)), "b, copy, y");
   EXPECT_EQ(to_string(nest.stages[0].stage.body), "(x[i] + 1f) * 2f");
   EXPECT_EQ(to_string(nest.stages[2].stage.body), "copy[i] + 1f");

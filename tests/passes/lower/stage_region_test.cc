@@ -20,7 +20,8 @@ struct Blur {
   Schedule schedule{Graph(by)};
 
   NestPlan plan() const {
-    return apply_directives(apply_structure(plan_stages(Graph(by)), schedule));
+    const ScheduleLoops loops = replay(schedule.graph(), schedule);
+    return apply_directives(apply_structure(plan_stages(Graph(by)), schedule, loops), loops.after);
   }
 };
 
@@ -98,7 +99,9 @@ TEST(CasesOf, TheGeneralOneFirst) {
   Tensor out = compute("out", {b}, in(b)*2.0f);
   Schedule schedule{Graph(out)};
   schedule[out].specialize(size_value("B") == 8).split(b, yo, yi, 4);
-  const NestPlan plan = apply_directives(apply_structure(plan_stages(Graph(out)), schedule));
+  const ScheduleLoops loops = replay(schedule.graph(), schedule);
+  const NestPlan plan =
+      apply_directives(apply_structure(plan_stages(Graph(out)), schedule, loops), loops.after);
   const std::vector<StageCase> cases = cases_of(plan.stages[0], infer_regions(plan)[0]);
   ASSERT_EQ(cases.size(), 2U);
   EXPECT_EQ(joined(names_of(cases[0].loops)), "b");

@@ -20,7 +20,9 @@ struct Blur {
   Schedule schedule{Graph(by)};
 
   std::vector<StageStorage> storage() const {
-    const NestPlan plan = apply_directives(apply_structure(plan_stages(Graph(by)), schedule));
+    const ScheduleLoops loops = replay(schedule.graph(), schedule);
+    const NestPlan plan =
+        apply_directives(apply_structure(plan_stages(Graph(by)), schedule, loops), loops.after);
     return infer_storage(plan, infer_regions(plan));
   }
 };
