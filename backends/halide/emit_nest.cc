@@ -170,7 +170,7 @@ class NestEmitter {
   }
 
   Guarded emit_kind(const WindowNode& window) {
-    for (const Window& slide : window.slides) slid_along_.push_back(slide.loop);
+    for (const Window& slide : window.slides) slid_along_.push_back(slide.loop->name);
     Guarded made = emit(*window.body);
     slid_along_.resize(slid_along_.size() - window.slides.size());
     return made;

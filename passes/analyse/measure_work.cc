@@ -84,7 +84,7 @@ class PlaceFinder : public NestVisitor {
       place.window = &window;
       place.loops_around_window = around_.size();
     }
-    for (const Window& slide : window.slides) slid_along.insert(slide.loop);
+    for (const Window& slide : window.slides) slid_along.insert(slide.loop->name);
     walk(*window.body);
   }
 
@@ -381,7 +381,7 @@ class WorkMeter {
     // lives.
     for (size_t i = place.loops_around_alloc; i < place.loops_around_window; ++i) {
       for (const Window& slide : place.window->slides) {
-        if (slide.loop != loops[i]->variable()) continue;
+        if (slide.loop->name != loops[i]->variable()) continue;
         const int64_t lives = (slide.length + slide.fresh() - 1) / slide.fresh();
         return checked_mul(lives, one_iteration(loops, i));
       }

@@ -139,8 +139,8 @@ const char* pattern_of(const Op& op, const Op& reader, const Groups& groups, con
 
 // Of what several need, or the outside: one decision for each, with the first of its readers in
 // whose loops it could be.
-void note_what_else_needs(const Graph& graph, const Groups& groups, const Target& target,
-                          LoopDecisions* decisions) {
+void record_what_else_needs(const Graph& graph, const Groups& groups, const Target& target,
+                            LoopDecisions* decisions) {
   constexpr size_t kMostReaders = 4;  // that are looked at
   const Readers readers(graph);
   for (const OpPtr& op : graph.ops()) {
@@ -197,7 +197,7 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
           waiting.sums->shape.size());
   }
   if (report != nullptr) {
-    note_what_else_needs(through.graph, groups, target, &decisions);
+    record_what_else_needs(through.graph, groups, target, &decisions);
     decisions.add_to(grouped, inlined, report);
   }
   return with_loop_groups(grouped, groups.of(grouped, inlined));

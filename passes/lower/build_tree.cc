@@ -21,16 +21,6 @@ class VariableChanger : public NestMutator {
       : variables_(variables) {}
 
  private:
-  NodePtr mutate_window(const NodePtr& node, const WindowNode& window) override {
-    WindowNode changed = window;
-    for (Window& slide : changed.slides) {
-      auto found = variables_.find(slide.loop);
-      if (found != variables_.end()) slide.loop = found->second;
-    }
-    if (changed.slides.empty()) return mutate_inside(node);
-    return mutate_inside(make_node(std::move(changed)));
-  }
-
   Expr mutate_expr(const Expr& expr) override {
     return substitute_axes(expr, [&](const std::string& name) {
       auto found = variables_.find(name);

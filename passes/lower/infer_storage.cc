@@ -11,11 +11,11 @@ namespace {
 
 // The outermost of the loops around a stage, from position `outside` on, along which anything is
 // kept; else the number of loops.
-size_t first_sliding(const StageRegion& region, const std::vector<std::string>& around,
+size_t first_sliding(const StageRegion& region, const std::vector<LoopLevel>& around,
                      size_t outside) {
   for (size_t i = outside; i < around.size(); ++i) {
     for (const AxisRegion& axis : region.axes) {
-      if (axis.window && axis.window->loop == around[i]) return i;
+      if (axis.window && axis.window->along == around[i]) return i;
     }
   }
   return around.size();
@@ -103,7 +103,7 @@ class StorageInferrer {
   }
 
   void store_kept() {
-    keeping_ = first_sliding(region_, variables_, outside_);
+    keeping_ = first_sliding(region_, around_, outside_);
     for (size_t d = 0; d < plan_.stage.axes.size(); ++d) store_axis(d);
   }
 
@@ -210,8 +210,8 @@ class StorageInferrer {
   int64_t explicit_fold(size_t d) const {
     const int64_t fold = plan_.layout.fold(d);
     if (fold == 0) return 0;
-    const bool turns_back = any_part(region_.axes[d].needed_min,
-                                     [](const Expr& e) { return e->op == ExprOp::mod; });
+    const bool turns_back =
+        any_part(region_.axes[d].needed_min, [](const Expr& e) { return e->op == ExprOp::mod; });
     if (turns_back) {
       refuse_fold(d,
                   fmt::format("expected an axis along which the loops between only go forward, got "

@@ -50,7 +50,7 @@ void slide_along(const NestPlan& nest, const std::vector<LoopLevel>& around, siz
   const int64_t fresh = step < 0 ? -step : step;
   if (!length || fresh == 0 || fresh >= *length) return;
   const auto axis = static_cast<size_t>(moved - region->axes.data());
-  moved->window = Window{axis, variable, *length, step};
+  moved->window = AxisWindow{{axis, axis_value(variable), *length, step}, around[position]};
 }
 
 }  // namespace

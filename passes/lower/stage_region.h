@@ -15,11 +15,16 @@
 
 namespace emulsion {
 
+// How the part of an axis slides, as the nest says it; and along which loop.
+struct AxisWindow : Window {
+  LoopLevel along;
+};
+
 // What is needed and what is computed of one axis of a stage.
 struct AxisRegion {
   // What is there each time: more than what is computed where a window slides.
   Expr needed_min, needed_extent;
-  std::optional<Window> window;  // how it slides
+  std::optional<AxisWindow> window;
   // The least and the greatest index over the whole run, when they are known and affine: a region
   // of constant size may reach past the domain.
   std::optional<Extent> lowest, highest;

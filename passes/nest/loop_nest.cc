@@ -60,7 +60,7 @@ bool has_window_along(const Node& root, const std::string& variable) {
   return any_node(root, [&](const Node& node) {
     const WindowNode* window = node.as<WindowNode>();
     return window && std::any_of(window->slides.begin(), window->slides.end(),
-                                 [&](const Window& slide) { return slide.loop == variable; });
+                                 [&](const Window& slide) { return slide.loop->name == variable; });
   });
 }
 
@@ -153,12 +153,12 @@ std::vector<int64_t> StorageLayout::strides(const std::vector<int64_t>& extents)
 
 Expr computed_min(const Window& window, const Expr& min) {
   if (window.step < 0) return min;
-  const Expr first = axis_value(window.loop) == int_constant(0);
+  const Expr first = window.loop == int_constant(0);
   return min + select(first, int_constant(0), int_constant(window.kept()));
 }
 
 Expr computed_extent(const Window& window) {
-  const Expr first = axis_value(window.loop) == int_constant(0);
+  const Expr first = window.loop == int_constant(0);
   return select(first, int_constant(window.length), int_constant(window.fresh()));
 }
 

@@ -204,7 +204,7 @@ struct HoistedAlloc : Storage {
 // computed; at every other step only what the step before did not leave there.
 struct Window {
   size_t axis = 0;     // of the stage: the one along which it slides
-  std::string loop;    // its variable
+  Expr loop = Expr();  // its variable
   int64_t length = 0;  // of the part along the axis
   int64_t step = 0;  // how far it moves with each step of the loop; below 0: towards lower indices
 

@@ -138,8 +138,8 @@ class Printer : public NestVisitor {
     std::string slides;
     for (const Window& slide : window.slides) {
       slides += fmt::format(", {} slides along {}: {} at first, then {}",
-                            nest_.stage(window.stage).axes[slide.axis].name(), slide.loop,
-                            slide.length, slide.fresh());
+                            nest_.stage(window.stage).axes[slide.axis].name(),
+                            to_string(slide.loop), slide.length, slide.fresh());
     }
     line(fmt::format("window {}[{}]{}", window.stage, fmt::join(ranges, ", "), slides));
     print_inside(*window.body);

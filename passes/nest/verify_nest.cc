@@ -299,9 +299,11 @@ class TreeVerifier : public NestVisitor {
     EMULSION_CHECK(slide.axis < window.extents.size() && axes->insert(slide.axis).second,
                    "nest {}: window of {} that slides twice along axis {}, or has no such axis",
                    nest_.name, window.stage, slide.axis);
-    EMULSION_CHECK(in_scope(slide.loop),
+    EMULSION_CHECK(slide.loop.defined() && slide.loop->op == ExprOp::axis,
+                   "nest {}: window of {} that slides along no loop", nest_.name, window.stage);
+    EMULSION_CHECK(in_scope(slide.loop->name),
                    "nest {}: window of {} that slides along {}, which is not around it", nest_.name,
-                   window.stage, slide.loop);
+                   window.stage, slide.loop->name);
     const Expr& extent = window.extents[slide.axis];
     EMULSION_CHECK(extent->op == ExprOp::constant && extent->int_value == slide.length &&
                        slide.fresh() > 0 && slide.kept() > 0,
@@ -438,9 +440,10 @@ class TreeVerifier : public NestVisitor {
     auto window = windows_.find(loop.stage);
     visit(loop.extent, [&](const Expr& e) {
       if (e->op != ExprOp::axis) return;
-      const bool slides = window != windows_.end() &&
-                          std::any_of(window->second->slides.begin(), window->second->slides.end(),
-                                      [&](const Window& slide) { return slide.loop == e->name; });
+      const bool slides =
+          window != windows_.end() &&
+          std::any_of(window->second->slides.begin(), window->second->slides.end(),
+                      [&](const Window& slide) { return slide.loop->name == e->name; });
       EMULSION_CHECK(slides, "nest {}: {} depends on the loop variable {}", nest_.name, what,
                      e->name);
     });

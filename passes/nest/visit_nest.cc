@@ -33,6 +33,9 @@ void expressions_of(Kind& kind, const Use& use) {
   } else if constexpr (std::is_same_v<Kind, Alloc> || std::is_same_v<Kind, WindowNode>) {
     for (Expr& min : kind.mins) use(min);
     for (Expr& extent : kind.extents) use(extent);
+    if constexpr (std::is_same_v<Kind, WindowNode>) {
+      for (Window& slide : kind.slides) use(slide.loop);
+    }
   } else if constexpr (std::is_same_v<Kind, HoistedAlloc>) {
     for (Expr& extent : kind.extents) use(extent);
   } else if constexpr (std::is_same_v<Kind, UopNode>) {

@@ -63,7 +63,8 @@ TEST(StageRegion, WhereAWindowSlidesOnlyWhatIsNew) {
   b.schedule[b.bx].store_root().compute_at(b.by, y);
   const AxisRegion rows = infer_regions(b.plan())[0].axes[0];
   ASSERT_TRUE(rows.window.has_value());
-  EXPECT_EQ(rows.window->loop, "by.y");
+  EXPECT_EQ(to_string(rows.window->loop), "by.y");
+  EXPECT_EQ(rows.window->along, (LoopLevel{1, 0}));
   EXPECT_EQ(rows.window->length, 3);
   EXPECT_EQ(rows.window->step, 1);
   EXPECT_EQ(rows.window->kept(), 2);

@@ -102,7 +102,7 @@ TEST(VerifyNestWindow, TellsWhatIsThereFromWhatIsComputed) {
   EXPECT_EQ(to_string(window->mins[0]), "z.i");
   EXPECT_EQ(to_string(window->extents[0]), "3");
   ASSERT_EQ(window->slides.size(), 1U);
-  EXPECT_EQ(window->slides[0].loop, "z.i");
+  EXPECT_EQ(to_string(window->slides[0].loop), "z.i");
   EXPECT_EQ(window->slides[0].kept(), 2);
   for (int64_t step : {0, 4}) {
     const std::map<std::string, int64_t> at = {{"z.i", step}};
@@ -112,15 +112,19 @@ TEST(VerifyNestWindow, TellsWhatIsThereFromWhatIsComputed) {
 }
 
 TEST(VerifyNestWindow, OneThatSlidesDownComputesItsStart) {
-  const Window window{0, "z.i", 3, -1};
+  const Window window{0, axis_value("z.i"), 3, -1};
   EXPECT_EQ(window.fresh(), 1);
   EXPECT_EQ(to_string(computed_min(window, int_constant(5))), "5");
   EXPECT_EQ(to_string(computed_extent(window)), "select(z.i == 0, 3, 1)");
 }
 
 TEST(VerifyNestWindow, RefusesOneAlongALoopThatIsNotAroundIt) {
-  no_window([](WindowNode* node) { node->slides[0].loop = "z.j"; },
+  no_window([](WindowNode* node) { node->slides[0].loop = axis_value("z.j"); },
             "window of a that slides along z.j, which is not around it");
+  no_window([](WindowNode* node) { node->slides[0].loop = int_constant(0); },
+            "window of a that slides along no loop");
+  no_window([](WindowNode* node) { node->slides[0].loop = Expr(); },
+            "window of a that slides along no loop");
 }
 
 TEST(VerifyNestWindow, RefusesOneOfAnotherRank) {

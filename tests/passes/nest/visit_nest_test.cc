@@ -20,7 +20,8 @@ std::string name_of(const Node& node) {
 // A nest with one node of every kind.
 NodePtr every_kind() {
   const NodePtr uop = uop_node(UopKind::store, "y", Part::pure, {v("y", "i")}, {v("y", "i") < 3});
-  const NodePtr window = make_node(WindowNode{"a", {v("y", "i")}, {int_constant(1)}, {}, uop});
+  const Window slide{0, v("y", "j"), 3, 1};
+  const NodePtr window = make_node(WindowNode{"a", {v("y", "i")}, {int_constant(1)}, {slide}, uop});
   const NodePtr branch = make_node(Branch{"y", Part::pure, size_value("B") == 4, window, uop});
   HoistedAlloc hoisted;
   hoisted.stage = "a";
@@ -98,8 +99,9 @@ TEST(MutateNest, ReachesEveryExpression) {
     texts.push_back(to_string(e));
     return e;
   });
-  EXPECT_EQ(texts, (std::vector<std::string>{"0", "B", "B", "y.i", "B", "B == 4", "y.i", "1", "y.i",
-                                             "y.i < 3", "y.i", "y.i < 3", "y.i", "y.i < 3"}));
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"0", "B", "B", "y.i", "B", "B == 4", "y.i", "1", "y.j", "y.i",
+                                      "y.i < 3", "y.i", "y.i < 3", "y.i", "y.i < 3"}));
 }
 
 }  // namespace
