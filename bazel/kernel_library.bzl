@@ -300,8 +300,8 @@ def emulsion_library(
 
     Args:
       name: of the library and of its C function. Two different kernels of one name do not link into one program,
-        whatever packages they are in ("multiple definition of `<name>'"). One that is linked into a shared library is
-        called from there, whatever other of its name the process has.
+        whatever packages they are in ("multiple definition of `<name>'"). Where some are in shared libraries,
+        each header, in C too, calls its own.
       src: a C++ file that includes "backends/codegen/kernel_context.h" and defines
         `emulsion::Graph emulsion_kernel(const emulsion::KernelContext& context)`.
       targets: instruction sets as Halide spells them ("x86-64-linux-avx2-fma") or levels ("x86-64-v3"), the best

@@ -101,7 +101,7 @@ void append_big_endian(uint64_t value, std::string* bytes) {
 
 }  // namespace
 
-std::string static_archive(std::vector<ArchiveMember> members, const std::string& replaceable) {
+std::string static_archive(std::vector<ArchiveMember> members, const std::string& open) {
   std::string long_names, contents;
   std::vector<size_t> starts;  // of members, in `contents`
   std::string names;           // of symbols
@@ -109,7 +109,8 @@ std::string static_archive(std::vector<ArchiveMember> members, const std::string
   for (ArchiveMember& member : members) {
     const std::vector<Defined> defined = symbols_of(member);
     for (const Defined& symbol : defined) {
-      if (symbol.name != replaceable) protect(symbol, &member);
+      const bool is_open = !open.empty() && symbol.name.find(open) != std::string::npos;
+      if (!is_open) protect(symbol, &member);
     }
     std::string name = member.name + "/";
     if (member.name.size() > kLongestName) {

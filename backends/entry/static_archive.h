@@ -15,11 +15,12 @@ struct ArchiveMember {
   std::string code;  // an ELF object of 64 bits, little-endian
 };
 
-// Functions that the members define, but `replaceable`, become protected (STV_PROTECTED): the
-// program or shared library that one is linked into calls it, and none of that name from elsewhere
-// in the process. The bodies that a kernel's entry calls become hidden. Error: what is no such
-// object, or a file of 4 GiB or more, which the index does not reach.
-std::string static_archive(std::vector<ArchiveMember> members, const std::string& replaceable = "");
+// Functions that the members define become protected (STV_PROTECTED): the program or shared library
+// that one is linked into calls it, and none of that name from elsewhere in the process. The bodies
+// that a kernel's entry calls become hidden. What has `open` in its name stays as it is: a
+// protected function of a library can be called from elsewhere, and not pointed at. Error: what is
+// no such object, or a file of 4 GiB or more, which the index does not reach.
+std::string static_archive(std::vector<ArchiveMember> members, const std::string& open = "");
 
 }  // namespace emulsion
 

@@ -6,6 +6,7 @@
 #include "backends/entry/check_cpu_limits.h"
 #include "backends/entry/check_library.h"
 #include "backends/entry/descriptor_text.h"
+#include "backends/entry/kernel_symbols.h"
 #include "backends/entry/static_archive.h"
 #include "backends/halide/entry_module.h"
 #include "backends/halide/halide_call.h"
@@ -35,18 +36,13 @@ Halide::Module body_module(const LoopNest& nest, const std::string& function, co
                        Halide::LinkageType::External, options);
 }
 
-// What Halide declares, and a reference that keeps two kernels of one name apart: a linker takes
-// `name` from some archive, and for the reference this header's too, where `name` is once more.
-std::string header_of(const Halide::Module& module, const std::string& identity) {
+// What Halide declares.
+std::string header_of(const Halide::Module& module, const std::string& guard) {
   std::ostringstream header;
   {
     Halide::Internal::CodeGen_C writer(header, module.target(),
-                                       Halide::Internal::CodeGen_C::CHeader,
-                                       "EMULSION_KERNEL_" + identity + "_H_");
+                                       Halide::Internal::CodeGen_C::CHeader, guard);
     writer.compile(module);
-    header << "// Two kernels of one name do not link into one program.\n"
-           << "__attribute__((used)) static int (*const " << identity << "_here)() = " << identity
-           << ";\n\n";
   }  // The writer ends what it has opened.
   return header.str();
 }
@@ -73,10 +69,14 @@ class LibraryCompiler {
   }
 
   void finish() {
-    const std::string symbol = name_ + "_is_" + text_hash(identity_);
-    Halide::Module module = entry_module(name_, entries_, symbol);
+    const std::string identity = text_hash(identity_), own = own_symbol(name_, identity);
+    const Halide::Module module = entry_module(name_, entries_, identity);
     objects_.push_back({name_ + ".o", object_code(module)});
-    const std::string header = header_of(module, symbol), code = static_archive(objects_, symbol);
+    std::vector<std::string> functions;
+    for (const Entry& entry : entries_) functions.push_back(entry.name);
+    const std::string header =
+        with_own_symbols(header_of(module, "EMULSION_KERNEL_" + own + "_H_"), functions, identity);
+    const std::string code = static_archive(objects_, own_symbol("", identity));
     files_.write_scratch(name_ + ".h", header.data(), header.size());
     files_.write_scratch(name_ + ".a", code.data(), code.size());
   }

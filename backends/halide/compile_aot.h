@@ -12,8 +12,9 @@
 // bytes.
 //
 // Two different kernels of one NAME do not link into one program ("multiple definition of NAME"),
-// once a source file of it includes the header of each. Linked into a shared library, one is called
-// from there, whatever of its NAME the program and other libraries have.
+// once a source file of it includes the header of each. With shared libraries they do, and each
+// header calls its own, in C too: in it NAME stands for a symbol with the kernel's hash in it
+// (backends/entry/kernel_symbols.h). NAME itself is there for dlsym.
 
 #include <string>
 #include <vector>

@@ -4,6 +4,7 @@
 
 #include "backends/entry/check_library.h"
 #include "backends/entry/descriptor_text.h"
+#include "backends/entry/kernel_symbols.h"
 #include "backends/entry/run_time_sizes.h"
 #include "backends/entry/storage_needs.h"
 #include "backends/halide/emit_nest.h"
@@ -37,21 +38,23 @@ class EntryBuilder {
   explicit EntryBuilder(const Entry& entry) : entry_(entry) {
     for (const Buffer* argument : entry.nest->arguments()) {
       buffers_.push_back(buffer_handle(argument->name));
+      arguments_.push_back(buffer_argument(*argument, argument->name));
     }
   }
 
-  hi::LoweredFunc build() {
-    std::vector<hi::LoweredArgument> arguments;
-    for (const Buffer* argument : entry_.nest->arguments()) {
-      arguments.push_back(buffer_argument(*argument, argument->name));
-    }
+  // `own`: what it is called here and nowhere else.
+  void append_to(Halide::Module* module, const std::string& own) const {
     Halide::Expr descriptor = hi::StringImm::make(descriptor_text(*entry_.nest, entry_.name));
     Halide::Expr array = Call::make(Halide::type_of<halide_buffer_t**>(), Call::make_struct,
                                     buffers_, Call::Intrinsic);
     Halide::Expr check = call("emulsion_check_arguments", {descriptor, array});
-    hi::Stmt body = returning_code_of("check", check, with_sizes(dispatch()));
-    return hi::LoweredFunc(entry_.name, arguments, body, Halide::LinkageType::ExternalPlusMetadata,
-                           Halide::NameMangling::C);
+    const hi::Stmt body = returning_code_of("check", check, with_sizes(dispatch()));
+    module->append(hi::LoweredFunc(own, arguments_, body, Halide::LinkageType::ExternalPlusArgv,
+                                   Halide::NameMangling::C));
+    const hi::Stmt same = returning_code_of("result", call(own, buffers_));
+    module->append(hi::LoweredFunc(entry_.name, arguments_, same,
+                                   Halide::LinkageType::ExternalPlusMetadata,
+                                   Halide::NameMangling::C));
   }
 
  private:
@@ -153,6 +156,7 @@ class EntryBuilder {
 
   const Entry& entry_;
   std::vector<Halide::Expr> buffers_;  // in the order of the arguments
+  std::vector<hi::LoweredArgument> arguments_;
 };
 
 }  // namespace
@@ -163,10 +167,8 @@ Halide::Module entry_module(const std::string& name, const std::vector<Entry>& e
   Halide::Module module(name, Halide::Target("x86-64-linux-no_bounds_query-no_runtime"));
   for (const Entry& entry : entries) {
     EMULSION_CHECK(!entry.bodies.empty(), "entry {}: no bodies", entry.name);
-    module.append(EntryBuilder(entry).build());
+    EntryBuilder(entry).append_to(&module, own_symbol(entry.name, identity));
   }
-  module.append(hi::LoweredFunc(identity, std::vector<hi::LoweredArgument>(), hi::Evaluate::make(0),
-                                Halide::LinkageType::External, Halide::NameMangling::C));
   return module;
 }
 

@@ -2,9 +2,10 @@
 #define EMULSION_BACKENDS_HALIDE_ENTRY_MODULE_H_
 
 // The C function that an application calls, built as Halide's own statements so that Halide writes
-// its header:
+// its header. It has a name of its own, which says which kernel of its name it is, and which the C
+// header puts in the place of the short one:
 //
-//   int name(buffers...) {
+//   int name_is_9c1f...(buffers...) {
 //     code = emulsion_check_arguments(descriptor, {buffers...});   if (code) return code;
 //     sizes... = from the buffers' extents
 //     for the first target whose features the processor has:
@@ -13,9 +14,8 @@
 //     or else: an error that names the instruction sets that would do
 //   }
 //
-// and a function that does nothing, whose name says which kernel of that name it is:
-//
-//   int name_is_9c1f...()
+//   int name(buffers...) { return name_is_9c1f...(buffers...); }    for dlsym, and so that two
+//                                                                   kernels do not link
 
 #include <string>
 #include <vector>
@@ -39,7 +39,7 @@ struct Entry {
   std::vector<TargetBody> bodies;
 };
 
-// To be called inside call_halide(). `identity`: the function that is there in this kernel only.
+// To be called inside call_halide(). `identity`: as for own_symbol().
 Halide::Module entry_module(const std::string& name, const std::vector<Entry>& entries,
                             const std::string& identity);
 

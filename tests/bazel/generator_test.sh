@@ -226,6 +226,31 @@ else
   skip "a disk that is full" "this user may not mount one (unshare -rm)"
 fi
 
+# What may be read and not written: an error, and what was there stays.
+cat >"$work/on_a_read_only_disk.sh" <<'EOF'
+mount -t tmpfs none "$1" || exit 9
+out=$1/out
+shift
+"$@" --out="$out" || exit 8
+sum() { (cd "$out" && ls -A && cat ./*) | sha256sum; }
+before=$(sum)
+mount -o remount,ro "${out%/out}" || exit 9
+"$@" --out="$out" --no-fuse
+code=$?
+[ "$before" = "$(sum)" ] || exit 7
+exit "$code"
+EOF
+on_a_read_only_disk() {
+  unshare -rm sh "$work/on_a_read_only_disk.sh" "$work/disk" "$generator" --name=tiny --target=x86-64-v3 \
+    --data=tests/bazel/tiny_bias.npy="$bias"
+}
+if unshare -rm sh "$work/on_a_disk.sh" 4k "$work/disk" true 2>/dev/null; then
+  ends_with 1 "a disk that is read-only" on_a_read_only_disk
+  says "expected one that can be written, got: Read-only file system"
+else
+  skip "a disk that is read-only" "this user may not mount one (unshare -rm)"
+fi
+
 ends_with 0 "--version" "$generator" --version
 check "the version is that of dsl/version.h" grep -qx "Emulsion $(sed -n 's/^#define EMULSION_VERSION "\(.*\)"/\1/p' "$version")" "$said"
 ends_with 0 "--help" "$generator" --help

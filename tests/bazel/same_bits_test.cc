@@ -14,6 +14,7 @@
 
 #include "backends/runtime/emulsion_runtime.h"
 #include "tests/bazel/same_bits_kernel.h"
+#include "tests/small_stack.h"
 
 namespace emulsion {
 namespace {
@@ -147,6 +148,17 @@ TEST_F(SameBits, ForEveryBatchThatARowIsPartOf) {
             << rows << " rows from " << first << ", " << threads << " threads";
       }
     }
+  }
+}
+
+// On a thread that has little room on its stack, as some languages and servers give theirs.
+TEST_F(SameBits, OnASmallStack) {
+  const Results all = run(0, kRows, 1);
+  for (int threads : {1, 8}) {
+    run_on_stack(64 << 10, [&] {
+      omp_set_num_threads(8);
+      EXPECT_TRUE(are_rows_of(run(0, kRows, threads), all, 0)) << threads;
+    });
   }
 }
 

@@ -83,6 +83,18 @@ std::string complaints(const std::string& lines, const std::string& options) {
   return status == 0 ? text.str() : "ended with " + std::to_string(status) + ":\n" + text.str();
 }
 
+// Of the C headers, in C.
+void expect_compiles_in_c(const std::vector<std::string>& kernels) {
+  const std::string others =
+      "#include <assert.h>\n#include <errno.h>\n#include <math.h>\n#include <signal.h>\n"
+      "#include <stdbool.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+      "#include <string.h>\n#include <time.h>\n";
+  std::string ours;
+  for (const std::string& kernel : kernels) ours += "#include \"" + kernel + ".h\"\n";
+  EXPECT_EQ(complaints(others + ours + "int last;\n", "-x c -std=c99 -pedantic"), "");
+  EXPECT_EQ(complaints(ours + others + "int last;\n", "-x c -std=gnu17"), "");
+}
+
 // In each mode, before and behind the headers of C and C++.
 void expect_compiles(const std::vector<std::string>& kernels) {
   const std::string others =
@@ -96,6 +108,7 @@ void expect_compiles(const std::vector<std::string>& kernels) {
   const std::string calls = "int main() { return 0; }\n";
   EXPECT_EQ(complaints(others + ours + calls, "-std=gnu++17"), "");
   EXPECT_EQ(complaints(ours + others + calls, "-std=c++20"), "");
+  expect_compiles_in_c(kernels);
 }
 
 // The sum of the first elements of inputs with these names.

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include "dsl/operators.h"
 #include "passes/lower/lower.h"
 #include "tests/backends/halide/wrong_nest.h"
+#include "tests/memory_limit.h"
 #include "tests/passes/expect_error.h"
 #include "tests/small_files.h"
 
@@ -85,6 +85,7 @@ TEST_F(CompileAot, TheHeaderDeclaresTheKernelAndThePackFunction) {
                                 "*_b_buffer, struct halide_buffer_t *_y_buffer)"));
   EXPECT_THAT(header, HasSubstr("int linear_pack_w(struct halide_buffer_t *_w_buffer, struct "
                                 "halide_buffer_t *_w_packed_buffer)"));
+  EXPECT_THAT(header, HasSubstr("*_w_packed_buffer) __asm__(\"linear_pack_w_is_"));
   EXPECT_THAT(header, Not(HasSubstr("body")));
 }
 
@@ -174,27 +175,6 @@ TEST_F(CompileAot, MakesTheSameBytesInAProcessOfItsOwn) {
   EXPECT_EQ(contents("child/linear.h"), header);
   EXPECT_TRUE(contents("child/linear.a") == archive);
 }
-
-// Memory that this process may have, besides what it has.
-class MemoryLimit {
- public:
-  explicit MemoryLimit(rlim_t more) {
-    getrlimit(RLIMIT_DATA, &before_);
-    std::ifstream status("/proc/self/status");
-    rlim_t kilobytes = 0;
-    for (std::string word; status >> word;) {
-      if (word == "VmData:") status >> kilobytes;
-    }
-    const rlimit little = {kilobytes * 1024 + more, before_.rlim_max};
-    setrlimit(RLIMIT_DATA, &little);
-  }
-  ~MemoryLimit() { setrlimit(RLIMIT_DATA, &before_); }
-  MemoryLimit(const MemoryLimit&) = delete;
-  MemoryLimit& operator=(const MemoryLimit&) = delete;
-
- private:
-  rlimit before_ = {};
-};
 
 constexpr rlim_t kMegabyte = 1 << 20;
 
@@ -413,14 +393,34 @@ TEST_F(KernelsOfOneName, AHeaderDoesNotLinkWithTheArchiveOfAnother) {
   EXPECT_THAT(link({"one"}, "report-all"), HasSubstr("undefined reference to `same_is_"));
 }
 
-// A loader would otherwise give the library the function of the program. What each makes of -3.
-TEST_F(KernelsOfOneName, InALibraryAndInItsProgramAreEachCalledFromThere) {
+TEST_F(KernelsOfOneName, ThatAreEqualAreOne) {
   const Tensor x = input("x", f32, {8});
   make("one", relu(x, "y"));
-  make("other", abs(x, "y"));
-  const std::string one = folder("one"), other = folder("other");
-  for (const auto& [where, at] : {std::pair("one", one), {"other", other}}) {
-    std::ofstream(at + "/call.c") << R"(
+  make("other", relu(x, "y"));
+  EXPECT_EQ(link({"one", "other"}), "");
+}
+
+// What each makes of -3: relu 0, abs 3.
+class CallsOfOneName : public KernelsOfOneName {
+ protected:
+  void SetUp() override {
+    KernelsOfOneName::SetUp();
+    const Tensor x = input("x", f32, {8});
+    make("one", relu(x, "y"));
+    make("other", abs(x, "y"));
+    write_calls("one");
+    write_calls("other");
+    // Of the runtime there is what is called. With each of the headers once.
+    std::ofstream(folder("one") + "/main.c") << R"(
+      int emulsion_check_arguments(void) { return 0; }
+      int call_one(void), call_other(void);
+      int main(void) { return 10 * call_one() + call_other() == 3 ? 0 : 1; })";
+  }
+
+  // folder/call.o, with a function that calls `same` as the header there declares it, in both ways
+  // and by a pointer.
+  void write_calls(const std::string& where) {
+    std::ofstream(folder(where) + "/call.c") << R"(
       #include <stdint.h>
       struct dimension { int32_t min, extent, stride; uint32_t flags; };
       struct halide_buffer_t {
@@ -432,29 +432,81 @@ TEST_F(KernelsOfOneName, InALibraryAndInItsProgramAreEachCalledFromThere) {
         float x[8] = {-3}, y[8];
         struct dimension dim = {0, 8, 1, 0};
         struct halide_buffer_t a = {0, 0, x, 0, 2, 32, 1, 1, &dim, 0}, b = a;
+        void* array[] = {&a, &b};
+        int (*pointer)(struct halide_buffer_t*, struct halide_buffer_t*) = same;
         b.host = y;
-        return same(&a, &b) == 0 ? (int)y[0] : 100;
+        if (same(&a, &b) != 0) return 100;
+        const int result = (int)y[0];
+        y[0] = 50;
+        if (same_argv(array) != 0 || (int)y[0] != result) return 200;
+        y[0] = 50;
+        return pointer(&a, &b) == 0 && (int)y[0] == result ? result : 300;
       })";
-    ASSERT_EQ(run("cc -fPIC -c " + at + "/call.c -o " + at + "/call.o"), "");
+    ASSERT_EQ(run("cc -Wall -Wextra -Werror -Wredundant-decls -fPIC -c " + folder(where) +
+                  "/call.c -o " + folder(where) + "/call.o"),
+              "");
   }
-  std::ofstream(one + "/main.c") << R"(
-      int emulsion_check_arguments(void) { return 0; }
-      int call_one(void), call_other(void);
-      int main(void) { return 10 * call_one() + call_other() == 3 ? 0 : 1; })";
-  const std::string open = "cc -Wl,-z,lazy -Wl,--unresolved-symbols=ignore-all -o ";
-  ASSERT_EQ(run(open + other + "/libother.so -shared " + other + "/call.o " + other + "/same.a"),
-            "");
-  ASSERT_EQ(run(open + one + "/program " + one + "/main.c " + one + "/call.o " + one + "/same.a " +
-                other + "/libother.so"),
-            "");
-  EXPECT_EQ(run(one + "/program"), "");
+
+  // folder/libNAME.so with the kernel, and what else is said.
+  void make_library(const std::string& where, const std::string& objects = "") {
+    ASSERT_EQ(run(kOpen + library(where) + " -shared " + objects + " -Wl,--whole-archive " +
+                  folder(where) + "/same.a -Wl,--no-whole-archive"),
+              "");
+  }
+  std::string library(const std::string& where) const {
+    return folder(where) + "/lib" + where + ".so";
+  }
+  std::string calls(const std::string& where) const { return " " + folder(where) + "/call.o "; }
+
+  // The program's main with these objects and libraries, in this order, is right.
+  void expect_right(const std::string& linked) {
+    const std::string program = folder("one") + "/program";
+    ASSERT_EQ(run(kOpen + program + " " + folder("one") + "/main.c " + linked), "");
+    EXPECT_EQ(run(program), "") << linked;
+  }
+
+  const std::string kOpen = "cc -Wl,-z,lazy -Wl,--unresolved-symbols=ignore-all -o ";
+};
+
+// A loader would otherwise give the library the function of the program.
+TEST_F(CallsOfOneName, InALibraryAndInItsProgramAreEachOfTheirOwn) {
+  make_library("other", calls("other"));
+  expect_right(calls("one") + folder("one") + "/same.a " + library("other"));
+  // The linker would otherwise take the library's function, and leave the archive alone.
+  expect_right(calls("one") + library("other") + " " + folder("one") + "/same.a");
 }
 
-TEST_F(KernelsOfOneName, ThatAreEqualAreOne) {
-  const Tensor x = input("x", f32, {8});
-  make("one", relu(x, "y"));
-  make("other", relu(x, "y"));
-  EXPECT_EQ(link({"one", "other"}), "");
+TEST_F(CallsOfOneName, InAProgramOfAnArchiveAndALibraryAreEachOfTheirOwn) {
+  make_library("other");
+  const std::string both = calls("one") + calls("other"), archive = folder("one") + "/same.a ";
+  expect_right(both + archive + library("other"));
+  expect_right(both + library("other") + " " + archive);
+}
+
+// The loader would otherwise take the first library's function for both.
+TEST_F(CallsOfOneName, InAProgramOfTwoLibrariesAreEachOfTheirOwn) {
+  make_library("one");
+  make_library("other");
+  const std::string both = calls("one") + calls("other");
+  expect_right(both + library("one") + " " + library("other"));
+  expect_right(both + library("other") + " " + library("one"));
+}
+
+// What somebody calls who has no header.
+TEST_F(CallsOfOneName, TheNameItselfIsThereForDlsym) {
+  make_library("one");
+  std::ofstream(folder("one") + "/find.c") << R"(
+      #include <dlfcn.h>
+      int emulsion_check_arguments(void) { return 0; }
+      int main(int count, char** words) {
+        void* library = dlopen(words[1], RTLD_LAZY);
+        if (!library || count != 2) return 1;
+        return dlsym(library, "same") && dlsym(library, "same_argv") &&
+               dlsym(library, "same_metadata") ? 0 : 2;
+      })";
+  const std::string program = folder("one") + "/find";
+  ASSERT_EQ(run("cc -rdynamic -o " + program + " " + folder("one") + "/find.c -ldl"), "");
+  EXPECT_EQ(run(program + " " + library("one")), "");
 }
 
 }  // namespace
