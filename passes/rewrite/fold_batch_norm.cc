@@ -1,5 +1,6 @@
 #include "passes/rewrite/fold_batch_norm.h"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -61,10 +62,21 @@ class RuleMaker {
     if (writing.scale != Writing::Scale::product) value = value / deviation_(channel_);
     if (writing.scale == Writing::Scale::both) value = value * gamma_(channel_);
     if (writing.beta) value = value + beta_(channel_);
-    return {name_of(form_, writing), compute("y", axes_, value), replacement(writing)};
+    RewriteRule rule{name_of(form_, writing), compute("y", axes_, value), replacement(writing)};
+    if (!writing.bias && !writing.mean) rule.why_not = why_not_empty;
+    return rule;
   }
 
  private:
+  // What is folded adds no scale to an empty sum, so a scale of NaN would be lost.
+  static std::optional<std::string> why_not_empty(const Match& match) {
+    for (const auto& [size, extent] : match.sizes) {
+      if (size[0] != 'K' || extent.lower_bound().value_or(0) > 0) continue;
+      return fmt::format("expected a sum of at least one element, got {}", extent.to_string());
+    }
+    return std::nullopt;
+  }
+
   static Shape shape_of(const std::vector<Axis>& axes) {
     Shape shape;
     for (const Axis& axis : axes) shape.push_back(axis.extent());

@@ -14,6 +14,11 @@
 // themselves stay as they are for whoever else reads them. Where they are constants,
 // fold_constants() folds the rest; where they are arguments, the kernel computes w * scale in each
 // call, and they are packed no more.
+//
+// A channel with a variance + eps below 0 is NaN, folded or not. One of which it is 0 has no finite
+// value either way: it is divided by 0. Which of its elements are NaN and which infinite may
+// differ, for the weights are infinite then, and not the results. Other channels are as they were.
+// So a sum that may be empty is not folded where beta alone is added: no weight would be infinite.
 
 #include <vector>
 

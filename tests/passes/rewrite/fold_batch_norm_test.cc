@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include "backends/interpreter/interpret_graph.h"
 #include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "passes/rewrite/clean_up.h"
@@ -203,7 +205,74 @@ TEST(FoldBatchNorm, EmptySums) {
   EXPECT_EQ(count(Statistics(7).normalize(matmul(x, w), "y")), 1u);
 }
 
+// --- statistics that give no numbers -------------------------------------------------------------
+
+// y before and after folding, of a product of whole numbers with columns of which the second has
+// that variance.
+std::vector<std::vector<float>> both_ways(float variance, float eps, float gamma = 2) {
+  const Tensor x = input("x", f32, {3, 2}), w = weight("w", f32, {2, 2});
+  const auto row = [](const char* name, float first, float second) {
+    return constant(name, {2}, std::vector<float>{first, second});
+  };
+  const Axis i("i", 3), c("c", 2);
+  const Tensor product = matmul(x, w, "mm");
+  const Tensor scale = compute(
+      "scale", {c}, row("gamma", 1, gamma)(c) / sqrt(row("variance", 4, variance)(c) + eps));
+  const Graph graph(compute(
+      "y", {i, c}, (product(i, c) - row("mean", 1, 1)(c)) * scale(c) + row("beta", 0, 3)(c)));
+  const Rewritten result = fold_batch_norm(graph);
+  EXPECT_THAT(result.matches(), SizeIs(1));
+  const TensorValues arguments = {{"x", make_tensor({3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6})},
+                                  {"w", make_tensor({2, 2}, std::vector<float>{1, 1, -1, 0})}};
+  return {interpret_graph(graph, arguments).at("y").to_vector<float>(),
+          interpret_graph(result.graph, arguments).at("y").to_vector<float>()};
+}
+
+TEST(FoldBatchNorm, AVarianceBelowZeroIsNaNEitherWay) {
+  const auto values = both_ways(-1, 0);
+  for (size_t n = 0; n < values[0].size(); ++n) {
+    if (n % 2 == 0) {
+      EXPECT_FLOAT_EQ(values[1][n], values[0][n]) << "the other channel";
+    } else {
+      EXPECT_TRUE(std::isnan(values[0][n]) && std::isnan(values[1][n])) << n;
+    }
+  }
+}
+
+TEST(FoldBatchNorm, ADeviationOfZeroGivesNoNumberEitherWay) {
+  for (const float gamma : {2.0F, 0.0F}) {
+    const auto values = both_ways(0, 0, gamma);
+    for (size_t n = 0; n < values[0].size(); ++n) {
+      if (n % 2 == 0) {
+        EXPECT_FLOAT_EQ(values[1][n], values[0][n]) << "the other channel";
+      } else {
+        EXPECT_FALSE(std::isfinite(values[0][n]) || std::isfinite(values[1][n])) << n;
+      }
+    }
+  }
+}
+
+TEST(FoldBatchNorm, AnEpsilonKeepsAVarianceOfZeroFinite) {
+  const auto values = both_ways(0, 0.25F);
+  for (size_t n = 0; n < values[0].size(); ++n) EXPECT_FLOAT_EQ(values[1][n], values[0][n]);
+}
+
 // --- what is not ---------------------------------------------------------------------------------
+
+TEST(FoldBatchNorm, DoesNotFoldASumThatMayBeEmptyWithBetaAlone) {
+  const Tensor scale = weight("scale", f32, {7}), beta = weight("beta", f32, {7});
+  const Axis i("i", 5), c("c", 7);
+  const auto normalised = [&](const Extent& depth) {
+    const Tensor mm = matmul(input("x", f32, {5, depth}), weight("w", f32, {depth, 7}), "mm");
+    return Graph(compute("y", {i, c}, mm(i, c) * scale(c) + beta(c)));
+  };
+  EXPECT_EQ(count(normalised(1)), 1u);
+  const Rewritten empty = folded(normalised(0));
+  EXPECT_TRUE(empty.matches().empty());
+  ASSERT_THAT(empty.decisions, SizeIs(1));
+  EXPECT_EQ(empty.decisions[0].reason, "expected a sum of at least one element, got 0");
+  EXPECT_EQ(count(normalised(Extent::size("D"))), 0u);
+}
 
 TEST(FoldBatchNorm, DoesNotFoldAValueThatOthersNeed) {
   Tensor x = input("x", f32, {5, 6}), w = weight("w", f32, {6, 7});

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "dsl/operators.h"
@@ -98,6 +99,57 @@ TEST(MergeCommonOps, DoesNotMergeConstantsOfOtherBitsTypesOrShapes) {
   Tensor b = constant("b", {2}, std::vector<float>{-0.0f, 2});
   Tensor c = constant("c", {1, 2}, std::vector<float>{0.0f, 2});
   const Graph graph(x * a + b + reshape(c, {2}));
+  EXPECT_EQ(merged(graph).ops(), graph.ops());
+}
+
+TEST(MergeCommonOps, DoesNotMergeConstantsOfTheSameBitsInOtherTypes) {
+  const Tensor x = input("x", f32, {2});
+  const Tensor a = constant("a", {2}, std::vector<float>{0, 0});
+  const Tensor b = constant("b", {2}, std::vector<int32_t>{0, 0});
+  const Graph graph(x * a + cast(b, f32));
+  EXPECT_EQ(merged(graph).ops(), graph.ops());
+}
+
+TEST(MergeCommonOps, DoesNotMergeResultsOfOtherTypes) {
+  const Tensor x = input("x", i32, {4});
+  const Graph graph({exp(cast(cast(x, i8, "a"), f32)), exp(cast(cast(x, i16, "b"), f32))});
+  EXPECT_EQ(merged(graph).ops(), graph.ops());
+}
+
+// Floats are added in the order of the axes.
+TEST(MergeCommonOps, DoesNotMergeSumsInAnotherOrder) {
+  const Tensor x = input("x", f32, {4, 3, 3});
+  const Axis i("i", 4), j("j", 3), k("k", 3);
+  const Graph graph({exp(compute("a", {i}, sum({j, k}, x(i, j, k)))),
+                     exp(compute("b", {i}, sum({k, j}, x(i, j, k))))});
+  EXPECT_EQ(merged(graph).ops(), graph.ops());
+}
+
+TEST(MergeCommonOps, DoesNotMergeSumsOfOtherLengths) {
+  const Tensor x = input("x", f32, {4, 4});
+  const Axis i("i", 4), j("j", 4), three("three", 3);
+  const Graph graph(
+      {exp(compute("a", {i}, sum(j, x(i, i)))), exp(compute("b", {i}, sum(three, x(i, i))))});
+  EXPECT_EQ(merged(graph).ops(), graph.ops()) << "neither reads its reduction axis";
+}
+
+TEST(MergeCommonOps, DoesNotMergeWhatIsReadAtAnotherPlace) {
+  const Tensor x = input("x", f32, {5});
+  const Axis i("i", 4);
+  const Graph graph({exp(compute("a", {i}, x(i) * 2)), exp(compute("b", {i}, x(i + 1) * 2))});
+  EXPECT_EQ(merged(graph).ops(), graph.ops());
+}
+
+TEST(MergeCommonOps, DoesNotMergeOtherRunTimeSizes) {
+  const Tensor s = input("s", f32, {});
+  const Axis a("a", Extent::size("A")), b("b", Extent::size("B"));
+  const Graph graph({exp(compute("of_a", {a}, s() * 2)), exp(compute("of_b", {b}, s() * 2))});
+  EXPECT_EQ(merged(graph).ops(), graph.ops());
+}
+
+TEST(MergeCommonOps, DoesNotMergeTwoOutputs) {
+  const Tensor x = input("x", f32, {4});
+  const Graph graph({exp(x, "a"), exp(x, "b")});
   EXPECT_EQ(merged(graph).ops(), graph.ops());
 }
 

@@ -12,6 +12,7 @@
 
 #include "backends/interpreter/interpret_graph.h"
 #include "dsl/operators.h"
+#include "passes/fuse/fuse_epilogues.h"
 #include "tests/passes/fuse/op_of.h"
 #include "tests/passes/rewrite/check_rewrite.h"
 
@@ -153,6 +154,33 @@ TEST(SimplifyValues, KeepsWhatIsNoWholeCopy) {
   verify_graph(after);
   EXPECT_EQ(computed(after).size(), 8u);
   expect_same_values(graph, after, 1e-6);
+}
+
+TEST(SimplifyValues, NotTheSignOfASum) {
+  const Tensor x = input("x", f32, {4, 3});
+  const Axis i("i", 4), j("j", 3);
+  const Tensor total = compute("total", {i}, sum(j, -x(i, j)));
+  const Graph graph(compute("y", {i}, exp(-total(i))));
+  EXPECT_EQ(simplify_values(graph).ops(), graph.ops());
+}
+
+TEST(SimplifyValues, NotTheSignOfWhatIsComputed) {
+  const Tensor x = input("x", f32, {4});
+  const Graph graph(exp(neg(compute("n", {Axis("i", 4)}, -(x(Axis("i", 4)) * 2)))));
+  EXPECT_EQ(simplify_values(graph).ops(), graph.ops()) << "x * 2 would be computed twice";
+}
+
+TEST(SimplifyValues, NotOneSignForAnother) {
+  const Tensor b = input("b", bool_, {8}), x = input("x", f32, {8});
+  const Tensor turned = logical_not(b, "turned"), size = abs(x, "size");
+  const Graph graph({compute("y", {i}, select(turned(i), x(i), 0.0F)), neg(size, "z")});
+  EXPECT_EQ(simplify_values(graph).ops(), graph.ops());
+}
+
+TEST(SimplifyValues, NotInsideOfGroups) {
+  const Tensor x = input("x", f32, {4});
+  const Graph grouped = fuse_epilogues(Graph(exp(mul(x, 1, "m"), "y")));
+  EXPECT_EQ(simplify_values(grouped).ops(), grouped.ops());
 }
 
 TEST(SimplifyValues, NothingToDoIsTheSameGraph) {
