@@ -95,6 +95,51 @@ TEST(NamedPattern, NoRows) {
   EXPECT_FALSE(matches("layer_norm+relu", layer_norm(x, gamma, beta)));
 }
 
+// Of each step what it is, and what it nearly is.
+TEST(NamedPattern, ANearMissOfEachStep) {
+  const Tensor x = matrix("x"), z = matrix("z"), w = weight("w", f32, {32, 32});
+  const Tensor mm = matmul(x, w), column = input("column", f32, {16, 1});
+  const Tensor image = input("image", f32, {1, 6, 7, 4});
+  const Tensor conv = conv2d(image, weight("filter", f32, {3, 3, 4, 8}));
+  const Axis i("i", 16), j("j", 32), k("k", 32);
+  const Tensor highest = compute("highest", {i, j}, reduce_max(k, x(i, k) * w(k, j)));
+  struct Case {
+    const char* name;
+    Tensor is, nearly;
+    const char* why;
+  };
+  const Case cases[] = {
+      {"matmul+relu", relu(mm), relu(highest), "a maximum"},
+      {"matmul+relu", relu(mm), relu(conv), "three axes are summed over"},
+      {"conv+relu", relu(conv), relu(mm), "one axis is summed over"},
+      {"matmul+bias", mm + row("b"), mm + column, "of each row"},
+      {"matmul+bias", mm + row("b"), mm - row("b"), "a difference"},
+      {"matmul+bias", mm + row("b"), mm + z, "of each element"},
+      {"matmul+relu", relu(mm), max(mm, 1.0F), "not at zero"},
+      {"matmul+relu", relu(mm), min(mm, 0.0F), "the other side"},
+      {"matmul+gelu", gelu(mm), mm * sigmoid(mm), "another function"},
+      {"matmul+sigmoid", sigmoid(mm), 1.0F / (1.0F + exp(mm)), "of the other sign"},
+      {"matmul+tanh", tanh(mm), tanh(mm) * 2.0F, "something behind it"},
+      {"matmul+clamp", clamp(mm, 0, 6), max(mm, 0.0F), "from one side"},
+      {"matmul+residual", mm + z, mm - z, "a difference"},
+      {"matmul+bias+relu", relu(mm + row("b")), relu(mm) + row("b"), "another order"},
+      {"add+relu", relu(x + z), relu(x - z), "a difference"},
+      {"sub+relu", relu(x - z), relu(x + z), "a sum"},
+      {"mul+relu", relu(x * z), relu(x / z), "a quotient"},
+      {"div+relu", relu(x / z), relu(x * z), "a product"},
+      {"affine+relu", relu(x * row("s") + row("t")), relu(x * z + row("t")), "a scale of each"},
+      {"affine+relu", relu(x * row("s") + row("t")), relu(x * row("s") + z), "a shift of each"},
+      {"affine+relu", relu(x * row("s") + row("t")), relu((x + row("t")) * row("s")),
+       "the shift first"},
+      {"rms_norm+relu", relu(rms_norm(x, row("g"))), relu(rms_norm(x, row("g")) + row("b")),
+       "a shift"},
+  };
+  for (const Case& one : cases) {
+    EXPECT_TRUE(matches(one.name, one.is)) << one.name;
+    EXPECT_FALSE(matches(one.name, one.nearly)) << one.name << ": " << one.why;
+  }
+}
+
 TEST(NamedPattern, TheEarlierStepsAreInner) {
   const Tensor sum = add(matrix("x"), matrix("z"), "sum");
   NamedPattern pattern("test", "add+relu");
