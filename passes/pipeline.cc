@@ -122,12 +122,14 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
     }
   }
   DeriveOptions derive = options;
-  derive.siblings = sibling_policy_of(rules, wanted_siblings(options, target));
+  derive.siblings = learn_from(target, fusion.measured,
+                               sibling_policy_of(rules, wanted_siblings(options, target)));
   const LoopPolicy by_rules = loop_policy_of(rules);
-  derive.loops = [&](const LoopCandidate& candidate) {
-    auto reason = options.loops(candidate);
-    return reason ? reason : by_rules(candidate);
+  const LoopPolicy wanted = [&](const LoopCandidate& candidate) {
+    auto refusal = options.loops(candidate);
+    return refusal ? refusal : by_rules(candidate);
   };
+  derive.loops = learn_from(joined, target, fusion.measured, wanted);
   Graph shared = grouped;
   if (weighs_by_model) {
     shared = share_loops(grouped, target, derive.loops, &loops);

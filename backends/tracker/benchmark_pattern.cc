@@ -14,9 +14,11 @@
 #include "backends/interpreter/interpret_nest.h"
 #include "backends/interpreter/tensor_value.h"
 #include "dsl/error.h"
+#include "dsl/operators.h"
 #include "dsl/version.h"
 #include "passes/analyse/measure_traffic.h"
 #include "passes/analyse/measure_work.h"
+#include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/named_pattern.h"
 #include "passes/pipeline.h"
@@ -44,6 +46,9 @@ class Way {
                       [](const OpPtr& op) { return is_computed(*op); });
     for (const LoopGroup& group : lowered.grouped.loop_groups()) {
       measured_.kernel_calls -= static_cast<int64_t>(group.members.size()) - 1;
+    }
+    for (const FusionDecision& decision : lowered.fusion.decisions) {
+      if (decision.fused && decision.pattern == kSiblings) --measured_.kernel_calls;
     }
     measured_.bytes_allocated = measure_work(lowered.nest).peak_bytes;
     measured_.traffic = measure_traffic(lowered.nest).bytes();
@@ -90,9 +95,37 @@ TensorValues values_of(const Graph& graph) {
   for (const OpPtr& op : graph.arguments()) {
     values.emplace(op->name, random_integers(op->dtype, shape_of(*op), ++seed, 1, 4));
   }
-  const Op& output = *graph.outputs().at(0);
-  values.emplace(output.name, zeros(output.dtype, shape_of(output)));
+  for (const OpPtr& output : graph.outputs()) {
+    values.emplace(output->name, zeros(output->dtype, shape_of(*output)));
+  }
   return values;
+}
+
+// Two operations that read one tensor, and each another one.
+Graph siblings_of(const std::vector<int64_t>& shape) {
+  if (shape.size() != 2) {
+    fail("benchmark_pattern, {}: expected rows and columns, as in 512x1024, got {} extents",
+         kSiblings, shape.size());
+  }
+  const Shape extents = {shape[0], shape[1]};
+  for (const int64_t extent : shape) {
+    if (extent < 1) {
+      fail("benchmark_pattern, {}: expected extents above 0, got {}", kSiblings, extent);
+    }
+  }
+  const Tensor x = input("x", f32, extents);
+  return Graph({add(x, input("a", f32, extents)), mul(x, input("b", f32, extents))});
+}
+
+// The class of shapes by which the measurement is looked up.
+std::string class_of(NamedPattern* named, const Graph& graph) {
+  const OpPtr& output = graph.outputs().at(0);
+  const std::optional<Match> match = named ? named->match(output) : std::nullopt;
+  EMULSION_CHECK(!named || match, "{} does not match itself", named ? named->name() : kSiblings);
+  const std::optional<std::string> its_class =
+      match ? shape_class_of(*match) : shape_class(output->shape, {});
+  EMULSION_CHECK(its_class, "no class of shapes for {}", to_string(output->shape));
+  return *its_class;
 }
 
 std::string shape_text(const std::vector<int64_t>& shape) {
@@ -105,26 +138,30 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 
 PatternMeasurement benchmark_pattern(const std::string& pattern, const std::vector<int64_t>& shape,
                                      const BenchmarkPatternOptions& options) {
-  NamedPattern named("benchmark_pattern", pattern);
-  const Graph graph = named.graph_of(shape);
+  std::optional<NamedPattern> named;  // siblings are none
+  if (pattern != kSiblings) named.emplace("benchmark_pattern", pattern);
+  const Graph graph = named ? named->graph_of(shape) : siblings_of(shape);
   if (options.repeats < 1) {
     fail("benchmark_pattern, {}: expected at least one repeat, got {}", pattern, options.repeats);
   }
   const Target& target = options.target;
-  DeriveOptions apart;
+  DeriveOptions apart, together;
   apart.fuse = false;
+  if (!named) together.siblings = share_always;  // whatever the model says
   const FusionConfig everything;
   const TensorValues values = values_of(graph);
   Way unfused(run_pipeline(graph, target, apart, nullptr, everything), target, values);
-  Way fused(run_pipeline(graph, target, {}, nullptr, everything), target, values);
+  Way fused(run_pipeline(graph, target, together, nullptr, everything), target, values);
 
   unfused.run();
   fused.run();
   constexpr double kTolerance = 1e-4;  // exp() and the order of sums
-  const std::string& output = graph.outputs().at(0)->name;
-  const auto difference =
-      first_difference(unfused.value(output), fused.value(output), kTolerance, kTolerance);
-  if (difference) fail("benchmark_pattern, {}: fused and unfused differ: {}", pattern, *difference);
+  for (const OpPtr& output : graph.outputs()) {
+    const auto difference = first_difference(unfused.value(output->name), fused.value(output->name),
+                                             kTolerance, kTolerance);
+    if (!difference) continue;
+    fail("benchmark_pattern, {}: fused and unfused differ: {}", pattern, *difference);
+  }
 
   const Clock clock = options.clock ? options.clock : steady_seconds;
   unfused.choose_calls(clock);
@@ -141,12 +178,8 @@ PatternMeasurement benchmark_pattern(const std::string& pattern, const std::vect
          result.unfused.seconds, result.fused.seconds);
   }
   result.shape = shape_text(shape);
-  const std::optional<Match> match = named.match(graph.outputs().at(0));
-  EMULSION_CHECK(match, "{} does not match itself", pattern);
-  const std::optional<std::string> its_class = shape_class_of(*match);
-  EMULSION_CHECK(its_class, "{} has no class of shapes at {}", pattern, result.shape);
   result.fact = {pattern,
-                 *its_class,
+                 class_of(named ? &*named : nullptr, graph),
                  target.to_string_with_machine(),
                  EMULSION_VERSION,
                  result.unfused.seconds / result.fused.seconds,

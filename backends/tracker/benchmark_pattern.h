@@ -20,7 +20,8 @@ struct BenchmarkPatternOptions {
   std::function<double()> clock = {};
 };
 
-// `pattern` as in passes/fuse/named_pattern.h, in f32, at `shape`, as graph_of() there takes it.
+// `pattern` as in passes/fuse/named_pattern.h, in f32, at `shape`, as graph_of() there takes it; or
+// "siblings", two that read one tensor of `shape`, rows and columns.
 // Each time is that of enough calls for a millisecond. Error: a pattern or a shape that is none,
 // fewer repeats than one, a target that this machine is not, results that differ.
 PatternMeasurement benchmark_pattern(const std::string& pattern, const std::vector<int64_t>& shape,

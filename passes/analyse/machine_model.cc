@@ -18,8 +18,9 @@ const MemoryModel& MachineModel::memory_of(double bytes) const {
   return *found;
 }
 
-double MachineModel::seconds(double operations, double bytes) const {
-  return 1e-9 * std::max(operations / gflops, bytes / memory_of(bytes).gigabytes);
+double MachineModel::seconds(double operations, double bytes, double touched) const {
+  const double gigabytes = memory_of(std::max(bytes, touched)).gigabytes;
+  return 1e-9 * std::max(operations / gflops, bytes / gigabytes);
 }
 
 MachineModel machine_model(const Target& target) {

@@ -42,8 +42,9 @@ struct MachineModel {
 
   // The nearest memory that holds so much. `memories` must not be empty.
   const MemoryModel& memory_of(double bytes) const;
-  // The least time of one pass over `bytes` that does so many operations.
-  double seconds(double operations, double bytes) const;
+  // The least time of one pass over `bytes` that does so many operations. `touched`: all that
+  // passes over it go through before it comes again, where that is more.
+  double seconds(double operations, double bytes, double touched = 0) const;
 };
 
 // One thread of a processor of the target: 3 GHz; an addition and a multiplication of two vectors a

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <numeric>
 #include <set>
 #include <utility>
 
+#include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
@@ -58,9 +60,10 @@ void block_rows(const Op& op, size_t across, size_t last, int64_t lanes, StageSc
 }
 
 // How many comparisons with that axis alone decide what is computed: the borders of what is
-// concatenated or padded, masks.
+// concatenated or padded, masks. Those that are equal count once.
 std::map<std::string, int64_t> borders_by_axis(const Op& op) {
   std::map<std::string, int64_t> borders;
+  std::set<std::string> counted;
   const auto add = [&](const Expr& condition) {
     visit(condition, [&](const Expr& e) {
       const bool compares =
@@ -72,7 +75,8 @@ std::map<std::string, int64_t> borders_by_axis(const Op& op) {
         if (part->op == ExprOp::axis) axes.insert(part->name);
         is_index = is_index && part->op != ExprOp::read;
       });
-      if (is_index && axes.size() == 1) ++borders[*axes.begin()];
+      if (!is_index || axes.size() != 1) return;
+      if (counted.insert(to_string(e)).second) ++borders[*axes.begin()];
     });
   };
   visit(op.body, [&](const Expr& e) {
@@ -89,6 +93,38 @@ bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
 
 // Threads are woken for each piece of a loop that they share.
 constexpr int64_t kMostBordersOfShared = 4;
+
+using Borders = std::map<std::string, int64_t>;  // by axis
+
+int64_t borders_at(const Axis& axis, const Borders& borders) {
+  const auto found = borders.find(axis.name());
+  return found == borders.end() ? 0 : found->second;
+}
+
+bool has_borders_among(const std::vector<Axis>& loops, const Borders& borders) {
+  return std::any_of(loops.begin(), loops.end(),
+                     [&](const Axis& loop) { return borders_at(loop, borders) > 0; });
+}
+
+// The leading loops that the threads share as one. A loop is cut where it stands for one axis: so
+// of one with borders those of a single step are left out.
+std::vector<Axis> loops_to_share(const Op& op, const Borders& borders, const Target& target) {
+  std::vector<Axis> loops;
+  if (!wakes_threads(op, target)) return loops;
+  const size_t rows = vector_axis(op, target);
+  while (loops.size() < rows &&
+         borders_at(op.axes[loops.size()], borders) <= kMostBordersOfShared) {
+    loops.push_back(op.axes[loops.size()]);
+  }
+  loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(count_shared(loops, target)),
+              loops.end());
+  const auto has_steps = [](const Axis& loop) { return loop.extent() != Extent(1); };
+  const bool is_one = std::count_if(loops.begin(), loops.end(), has_steps) == 1;
+  if (is_one && has_borders_among(loops, borders)) {
+    loops = {*std::find_if(loops.begin(), loops.end(), has_steps)};
+  }
+  return loops;
+}
 
 }  // namespace
 
@@ -177,6 +213,43 @@ std::optional<size_t> crosses(const Op& op, const Target& target) {
 
 bool has_borders(const Op& op) { return !borders_by_axis(op).empty(); }
 
+std::optional<std::string> why_not_cut(const Op& op, const Target& target) {
+  constexpr int64_t kMostPieces = 16;
+  const Borders borders = borders_by_axis(op);
+  if (crosses(op, target)) {
+    return fmt::format("expected {} to read along its rows, got an operand that lies across them",
+                       op.name);
+  }
+  const size_t along = vector_axis(op, target);
+  int64_t pieces = 1;
+  for (size_t i = 0; i < op.axes.size(); ++i) {
+    const Axis& axis = op.axes[i];
+    const int64_t cuts = borders_at(axis, borders);
+    if (cuts > 0 && i > along) {
+      return fmt::format("expected a loop over {} of {}, at which borders are, got vectors of it",
+                         axis.name(), op.name);
+    }
+    // At a border a vector has some of either side, and all that is computed of it is for a part.
+    const int64_t least = 2 * cuts * value_lanes(op, target);
+    const std::optional<int64_t> extent = axis.extent().as_constant();
+    if (i == along && cuts > 0 && extent && *extent <= least) {
+      return fmt::format("expected more than {} steps of {} along {}, where borders are, got {}",
+                         least, op.name, axis.name(), *extent);
+    }
+    pieces = saturated_product(pieces, cuts + 1);
+  }
+  if (pieces > kMostPieces) {
+    return fmt::format("expected loops of {} to be cut into at most {} pieces, got {}", op.name,
+                       kMostPieces, pieces);
+  }
+  const std::vector<Axis> shared = loops_to_share(op, borders, target);
+  if (shared.size() > 1 && has_borders_among(shared, borders)) {
+    return fmt::format("expected borders of {} outside of the loops that threads share as one",
+                       op.name);
+  }
+  return std::nullopt;
+}
+
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows) {
   const int64_t lanes = value_lanes(op, target);
@@ -198,11 +271,8 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
   const bool threads = wakes_threads(op, target);
   const size_t rows = vector_axis(op, target);
-  const std::map<std::string, int64_t> borders = borders_by_axis(op);
-  const auto borders_of = [&](const Axis& axis) {
-    const auto found = borders.find(axis.name());
-    return found == borders.end() ? 0 : found->second;
-  };
+  const Borders borders = borders_by_axis(op);
+  const auto borders_of = [&](const Axis& axis) { return borders_at(axis, borders); };
   Axis along = op.axes[rows];
   std::vector<Axis> cut;  // the loops that say on which side of a border they are
   if (borders_of(along) > 0 && !is_one_vector(op, along, target)) cut.push_back(along);
@@ -222,18 +292,12 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   } else {
     vectorize_points(op, along, target, &stage);
   }
-  size_t count = 0;  // of the leading loops that the threads share
-  if (threads && rows > 0) {
-    std::vector<Axis> loops;
-    while (loops.size() < rows && borders_of(op.axes[loops.size()]) <= kMostBordersOfShared) {
-      loops.push_back(op.axes[loops.size()]);
-    }
-    count = count_shared(loops, target);
-    if (count > 0) {
-      const bool is_cut = across || borders_of(loops[count - 1]) > 0;
-      const auto points = is_cut ? std::nullopt : element_count(op.shape);
-      shared = share_loops(op, loops, count, points, target, &stage).tasks;
-    }
+  const std::vector<Axis> loops = loops_to_share(op, borders, target);
+  const size_t count = loops.size();
+  if (count > 0) {
+    const bool is_cut = across || borders_of(loops.back()) > 0;
+    const auto points = is_cut ? std::nullopt : element_count(op.shape);
+    shared = share_loops(op, loops, count, points, target, &stage).tasks;
   }
   for (size_t i = count > 1 ? count : 0; i < rows && !across; ++i) {
     if (borders_of(op.axes[i]) > 0) cut.push_back(op.axes[i]);

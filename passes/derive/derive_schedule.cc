@@ -15,6 +15,7 @@
 #include "passes/derive/derive_tiles.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/loop_groups.h"
+#include "passes/derive/read_borders.h"
 #include "passes/derive/read_through.h"
 #include "passes/derive/share_loops.h"
 #include "passes/derive/sibling_loops.h"
@@ -67,13 +68,30 @@ void derive_with_reader(const Op& sums, const Op& reader, const Target& target,
   derive_shared_sums(sums, result, target, schedule);
 }
 
+// What chooses among what operations with borders read, and these inline.
+void derive_choices(const Graph& grouped, const ReadBorders& borders, const Target& target,
+                    std::unordered_set<const Op*>* done, Schedule* schedule) {
+  for (const OpPtr& op : grouped.ops()) {
+    const auto chooses = borders.readers.find(op.get());
+    if (borders.inlined.count(op->name) > 0) {
+      (*schedule)[op->name].compute_inline();
+    } else if (chooses != borders.readers.end()) {
+      inline_members(*op, nullptr, schedule);
+      derive_pointwise(*chooses->second, target, schedule);
+    } else {
+      continue;
+    }
+    done->insert(op.get());
+  }
+}
+
 // Of what has loops of its own: nothing in `done`.
 std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& target,
                                             const DeriveOptions& options,
                                             const std::unordered_set<const Op*>& done,
                                             FusionReport* report) {
   const SiblingPolicy wanted = wanted_siblings(options, target);
-  const auto policy = [&](const SiblingCandidate& candidate) -> std::optional<std::string> {
+  const auto policy = [&](const SiblingCandidate& candidate) -> std::optional<FusionRefusal> {
     const Op &first = *candidate.group[0], &sibling = *candidate.sibling;
     for (const Op* op : {&first, &sibling}) {
       if (!done.count(op)) continue;
@@ -152,8 +170,11 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
                        const DeriveOptions& options, FusionReport* report) {
   if (target.is_tile_machine()) return derive_tiles(graph, shared, *target.tiles);
   Schedule schedule(graph);
-  const ReadThrough through = options.fuse ? read_through(shared, target, wanted_by(options.loops))
-                                           : ReadThrough{shared, {}};
+  const auto is_wanted = [&](const Op& move) {
+    return !unwanted_through(kReadThrough, move, options.loops);
+  };
+  const ReadThrough through =
+      options.fuse ? read_through(shared, target, is_wanted) : ReadThrough{shared, {}};
   const Graph& grouped = through.graph;
   const LoopGroups loops = read_loop_groups(shared, through, target);
   std::unordered_set<const Op*> done;
@@ -181,6 +202,10 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     is_done({waiting.reader, waiting.sums});
   }
   if (options.fuse) {
+    const ReadBorders borders = read_borders(grouped, target, done, [&](const Op& op) {
+      return unwanted_through(kBordersThrough, op, options.loops);
+    });
+    derive_choices(grouped, borders, target, &done, &schedule);
     for (const std::vector<OpPtr>& group : siblings_of(grouped, target, options, done, report)) {
       derive_siblings(group, target, &schedule);
       for (const OpPtr& op : group) done.insert(op.get());

@@ -23,9 +23,10 @@
 //   others                      up along the reduction what has few rows, and else, as for a
 //                               weight (to be packed) and for rows that vectors would cross, the
 //                               move is stored
-//   softmax, norms, losses:     row by row, everything at the row of the last operation; vectors
-//   what combines rows and      along the row, sums in lanes, one row at a time in a cache; threads
-//   goes on with them           over rows
+//   concat and pad before       read through as well; the reader's loops are cut at the borders.
+//   For elementwise readers         sums they are stored softmax, norms, losses:     row by row,
+//   everything at the row of the last operation; vectors what combines rows and      along the row,
+//   sums in lanes, one row at a time in a cache; threads goes on with them           over rows
 //   attention: a contraction    a block of rows at a time: the products that the rows are made
 //   of rows that are combined   of, the rows, the contraction; only a block of each is stored.
 //                               What does not lie along the columns (keys) is turned once for all

@@ -43,6 +43,22 @@ int64_t bytes_of_a_point(const std::vector<OpPtr>& group) {
   return bytes;
 }
 
+// What takes many instructions of each element, so that memory does not wait for it, or nothing.
+std::optional<ExprOp> function_in(const Op& op) {
+  std::optional<ExprOp> found;
+  const auto look = [&](const Op& part) {
+    if (!part.body.defined()) return;
+    visit(part.body, [&](const Expr& e) {
+      static const std::set<ExprOp> kFunctions = {ExprOp::exp, ExprOp::log, ExprOp::tanh,
+                                                  ExprOp::erf, ExprOp::pow};
+      if (kFunctions.count(e->op) > 0) found = e->op;
+    });
+  };
+  look(op);
+  for (const OpPtr& member : op.members) look(*member);
+  return found;
+}
+
 // A name that no member has for an axis.
 std::string fresh_name(const std::vector<OpPtr>& group, const std::string& wanted) {
   std::string name = wanted;
@@ -54,17 +70,19 @@ std::string fresh_name(const std::vector<OpPtr>& group, const std::string& wante
 }
 
 // The points of a block of the axis that vectors go along: where a row of all that is moved does
-// not fit half a cache, and where there is one row. Nothing when the loop over rows is to be
-// shared.
+// not fit half of the first cache, from which what all read is read again, and where there is one
+// row. Nothing when the loop over rows is to be shared.
 std::optional<int64_t> block_of(const std::vector<OpPtr>& group, size_t rows,
                                 const Target& target) {
-  constexpr int64_t kBlock = 8192;
+  constexpr int64_t kLeastBlock = 256;
   constexpr int64_t kMostLanes = 64;  // of any vector: what a block is a multiple of
   const std::optional<int64_t> points = elements_from(*group[0], rows);
-  const int64_t half = target.l2_bytes / 2;
-  if (rows > 0 && (!points || *points <= half / bytes_of_a_point(group))) return std::nullopt;
+  const int64_t held = target.l1_bytes / 2 / bytes_of_a_point(group);
+  if (rows > 0 && (!points || *points <= std::max(held, kLeastBlock))) return std::nullopt;
+  int64_t block = kLeastBlock;
+  while (2 * block <= held) block *= 2;
   const std::optional<int64_t> extent = group[0]->shape[rows].as_constant();
-  if (!extent || *extent >= kBlock) return kBlock;
+  if (!extent || *extent >= block) return block;
   return (*extent + kMostLanes - 1) / kMostLanes * kMostLanes;
 }
 
@@ -177,6 +195,12 @@ std::optional<std::string> why_not_worth_sharing(const SiblingCandidate& candida
   if (!shares_whole_operand(first, sibling)) {
     return fmt::format("expected {} and {} to read one tensor of {}", first.name, sibling.name,
                        to_string(first.shape));
+  }
+  for (const Op* op : {&first, &sibling}) {
+    if (const std::optional<ExprOp> function = function_in(*op)) {
+      return fmt::format("expected {} to wait for memory, got {} of each element", op->name,
+                         to_string(*function));
+    }
   }
   const std::optional<int64_t> points = element_count(first.shape);
   if (!points || (target.cores > 1 && *points >= kPointsForThreads)) return std::nullopt;

@@ -116,6 +116,9 @@ size_t vector_axis(const Op& op, const Target& target);
 std::optional<size_t> crosses(const Op& op, const Target& target);
 // Whether comparisons with one axis decide what is computed, so that its loop is cut there.
 bool has_borders(const Op& op);
+// Why derive_pointwise() does not cut every loop at which a comparison with one axis decides, or
+// cuts too often: "expected ...", or nothing.
+std::optional<std::string> why_not_cut(const Op& op, const Target& target);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
 // `whole_rows` less of the axis may be computed than it has.
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,

@@ -142,12 +142,10 @@ LoopGroups read_loop_groups(const Graph& shared, const ReadThrough& through, con
   return reader.groups();
 }
 
-std::function<bool(const Op&)> wanted_by(const LoopPolicy& policy) {
-  return [&policy](const Op& move) {
-    const std::string pattern = kReadThrough;
-    const std::vector<const Op*> operations = {&move};
-    return !policy({pattern, operations});
-  };
+std::optional<FusionRefusal> unwanted_through(const std::string& pattern, const Op& op,
+                                              const LoopPolicy& policy) {
+  const std::vector<const Op*> operations = {&op};
+  return policy({pattern, operations});
 }
 
 std::set<std::string> inlined_moves(const ReadThrough& through,

@@ -4,7 +4,6 @@
 // The loop groups of a graph (dsl/graph.h) as derive_schedule() needs them: of each kind those that
 // there are, with what the kind's own header says of them. Private to passes/derive/.
 
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,8 +41,9 @@ std::optional<std::string> why_not_in_loops(const Op& producer, LoopGroupKind ki
 // be a group, or for which it does not pay on the target.
 LoopGroups read_loop_groups(const Graph& shared, const ReadThrough& through, const Target& target);
 
-// What of the moves is asked of a policy.
-std::function<bool(const Op& move)> wanted_by(const LoopPolicy& policy);
+// What a policy says of an operation that could be read through, by that pattern.
+std::optional<FusionRefusal> unwanted_through(const std::string& pattern, const Op& op,
+                                              const LoopPolicy& policy);
 // What is computed inline of a graph of which `done` has its loops: moves, but for one in a window
 // of its readers, and what turns a weight that is packed.
 std::set<std::string> inlined_moves(const ReadThrough& through,

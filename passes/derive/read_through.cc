@@ -47,21 +47,6 @@ bool counts(const Expr& index, const std::string& axis) {
   return second && index->op == ExprOp::add && counts(index->args[1], axis);
 }
 
-// Where the elements for neighbours along an axis are.
-enum class Step : uint8_t { none, neighbour, elsewhere };
-
-Step step_of(const Expr& read, const std::string& axis) {
-  size_t last = read->args.size();
-  while (last > 0 && read->tensor->shape[last - 1] == Extent(1)) --last;
-  Step step = Step::none;
-  for (size_t i = 0; i < read->args.size(); ++i) {
-    if (!mentions(read->args[i], axis)) continue;
-    if (i + 1 != last || !counts(read->args[i], axis)) return Step::elsewhere;
-    step = Step::neighbour;
-  }
-  return step;
-}
-
 // The same inside of blocks of `lanes` along the axis, whatever is between these.
 Step step_in_blocks(const Expr& read, const std::string& axis, int64_t lanes, AxisExtents extents) {
   const std::string block = axis + ".block", lane = axis + ".lane";
@@ -326,6 +311,18 @@ class Finder {
 };
 
 }  // namespace
+
+Step step_of(const Expr& read, const std::string& axis) {
+  size_t last = read->args.size();
+  while (last > 0 && read->tensor->shape[last - 1] == Extent(1)) --last;
+  Step step = Step::none;
+  for (size_t i = 0; i < read->args.size(); ++i) {
+    if (!mentions(read->args[i], axis)) continue;
+    if (i + 1 != last || !counts(read->args[i], axis)) return Step::elsewhere;
+    step = Step::neighbour;
+  }
+  return step;
+}
 
 bool keeps_rows(const Op& move) {
   return step_of(move.body, move.axes.back().name()) != Step::elsewhere;

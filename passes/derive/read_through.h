@@ -4,10 +4,12 @@
 // Operations that only move elements (reshape, transpose, slice, broadcast) and need not be stored,
 // for what reads them reads as well where they have their elements from. Private to passes/derive/.
 
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
 
+#include "dsl/expr.h"
 #include "dsl/graph.h"
 #include "dsl/target.h"
 
@@ -25,6 +27,10 @@ struct ReadThrough {
 // `wanted` is asked of each move that could be.
 ReadThrough read_through(const Graph& grouped, const Target& target,
                          const std::function<bool(const Op& move)>& wanted = {});
+
+// Where the elements of a read are for neighbours along an axis.
+enum class Step : uint8_t { none, neighbour, elsewhere };
+Step step_of(const Expr& read, const std::string& axis);
 
 // Whether an operation that is read through has neighbours along its last axis from neighbours.
 bool keeps_rows(const Op& move);

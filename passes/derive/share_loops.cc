@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "passes/derive/loop_groups.h"
+#include "passes/derive/read_borders.h"
 #include "passes/fuse/fused_group.h"
 
 namespace emulsion {
@@ -22,20 +23,25 @@ class LoopDecisions {
 
   // `operations`: the last one first, each behind all that read it.
   bool wants(const std::string& pattern, const std::vector<const Op*>& operations) {
-    const std::optional<std::string> reason = policy_({pattern, operations});
+    const std::optional<FusionRefusal> refusal = policy_({pattern, operations});
     for (size_t i = 1; i < operations.size(); ++i) {
       said_of_.insert(operations[i]->name);
-      loops_.push_back(
-          {operations[i]->name, operations[0]->name, !reason, reason.value_or(""), pattern});
+      loops_.push_back({operations[i]->name, operations[0]->name, !refusal,
+                        refusal ? refusal->reason : "", pattern, refusal && refusal->measured});
     }
-    return !reason;
+    return !refusal;
   }
   bool wants_through(const Op& move) {
-    const std::string pattern = kReadThrough;
-    const std::vector<const Op*> operations = {&move};
-    const std::optional<std::string> reason = policy_({pattern, operations});
-    if (reason) refused_[move.name] = *reason;
-    return !reason;
+    const auto refusal = unwanted_through(kReadThrough, move, policy_);
+    if (refusal) refuse_through(move.name, kReadThrough, *refusal);
+    return !refusal;
+  }
+  // Of what is read through, by one of two patterns.
+  void take_through(const std::string& name, const std::string& pattern) {
+    through_.insert_or_assign(name, Through{pattern, std::nullopt});
+  }
+  void refuse_through(const std::string& name, const std::string& pattern, FusionRefusal refusal) {
+    through_.insert_or_assign(name, Through{pattern, std::move(refusal)});
   }
 
   // Unless something was said of it already.
@@ -43,9 +49,8 @@ class LoopDecisions {
     if (said_of_.count(decision.producer) == 0) loops_.push_back(std::move(decision));
   }
 
-  // `inlined`: the moves that are read through, by name.
-  void add_to(const Graph& grouped, const std::set<std::string>& inlined, FusionReport* report) {
-    std::unordered_map<const Op*, size_t> place;  // of a move's decision
+  void add_to(const Graph& grouped, FusionReport* report) {
+    std::unordered_map<const Op*, size_t> place;  // of the decision on what may be read through
     std::vector<FusionDecision> moves;
     for (const OpPtr& op : grouped.ops()) {
       for (const OpPtr& operand : operands(*op)) {
@@ -58,11 +63,12 @@ class LoopDecisions {
           decision.other_consumers.push_back(op->name);
         }
       }
-      const auto refused = refused_.find(op->name);
-      const bool is_through = inlined.count(op->name) > 0;
-      if (!is_through && refused == refused_.end()) continue;
+      const auto through = through_.find(op->name);
+      if (through == through_.end()) continue;
       place[op.get()] = moves.size();
-      moves.push_back({op->name, "", is_through, is_through ? "" : refused->second, kReadThrough});
+      const auto& [pattern, refusal] = through->second;
+      moves.push_back({op->name, "", !refusal, refusal ? refusal->reason : "", pattern,
+                       refusal && refusal->measured});
     }
     for (FusionDecision& decision : moves) {
       if (!decision.consumer.empty()) report->decisions.push_back(std::move(decision));
@@ -71,8 +77,13 @@ class LoopDecisions {
   }
 
  private:
+  struct Through {
+    std::string pattern;
+    std::optional<FusionRefusal> refusal;
+  };
+
   const LoopPolicy& policy_;
-  std::map<std::string, std::string> refused_;  // moves, and why
+  std::map<std::string, Through> through_;  // by name
   std::vector<FusionDecision> loops_;
   std::unordered_set<std::string> said_of_;  // as producers
 };
@@ -179,7 +190,14 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
     done.insert(operations.begin(), operations.end());
   };
   for (const WindowChain& chain : window_chains(through.graph, target)) {
-    share(kSlidingWindows, LoopGroupKind::windows, members_of(chain), chain.row + 1);
+    std::vector<const Op*> members = members_of(chain);
+    if (chooses_all({members.begin() + 1, members.end()}, *members[0], target) &&
+        std::none_of(members.begin() + 1, members.end(), [&](const Op* op) {
+          return unwanted_through(kBordersThrough, *op, policy);
+        })) {
+      continue;
+    }
+    share(kSlidingWindows, LoopGroupKind::windows, members, chain.row + 1);
   }
   const std::set<std::string> inlined = inlined_moves(through, done);
   for (const std::string& name : inlined) {
@@ -197,33 +215,18 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
           waiting.sums->shape.size());
   }
   if (report != nullptr) {
+    for (const std::string& name : inlined) decisions.take_through(name, kReadThrough);
+    const ReadBorders borders = read_borders(through.graph, target, done, [&](const Op& op) {
+      return unwanted_through(kBordersThrough, op, policy);
+    });
+    for (const std::string& name : borders.inlined) decisions.take_through(name, kBordersThrough);
+    for (const auto& [name, refusal] : borders.refused) {
+      decisions.refuse_through(name, kBordersThrough, refusal);
+    }
     record_what_else_needs(through.graph, groups, target, &decisions);
-    decisions.add_to(grouped, inlined, report);
+    decisions.add_to(grouped, report);
   }
   return with_loop_groups(grouped, groups.of(grouped, inlined));
-}
-
-Graph with_loop_groups(const Graph& graph, const std::vector<LoopGroup>& groups) {
-  if (groups.empty() && graph.loop_groups().empty()) return graph;
-  std::unordered_map<const Op*, const LoopGroup*> ends, inside;
-  for (const LoopGroup& group : groups) {
-    for (const OpPtr& member : group.members) inside[member.get()] = &group;
-    if (!group.members.empty()) ends[group.members.back().get()] = &group;
-  }
-  std::vector<OpPtr> ops;
-  std::vector<LoopGroup> in_order;
-  for (const OpPtr& op : graph.ops()) {
-    const auto end = ends.find(op.get());
-    if (end != ends.end()) {
-      ops.insert(ops.end(), end->second->members.begin(), end->second->members.end());
-      in_order.push_back(*end->second);
-    } else if (inside.count(op.get()) == 0) {
-      ops.push_back(op);
-    }
-  }
-  Graph result(std::move(ops), graph.outputs(), std::move(in_order));
-  verify_graph(result);
-  return result;
 }
 
 }  // namespace emulsion

@@ -8,9 +8,10 @@
 //     ->  fused_rows_max_sub_exp_sum_div y over [i] { highest; p; total; y }
 //
 // Which can be: row_groups.h, row_blocks.h, window_chains.h, waiting_sums.h, each with why not and
-// whether it pays on a target. Whether it is wanted is said by a policy (loop_policy.h).
-
-#include <vector>
+// whether it pays on a target. Whether it is wanted is said by a policy (loop_policy.h), and the
+// rewrite is with_loop_groups() (fused_group.h). These two are in passes/fuse. This is not, though
+// it goes from graph to graph: which operations can share loops depends on what loops the rest of
+// this folder derives, and passes/fuse does not read passes/derive.
 
 #include "dsl/graph.h"
 #include "dsl/target.h"
@@ -21,15 +22,12 @@ namespace emulsion {
 
 // The grouped graph with the groups that pay and that `policy` wants, and their members one after
 // another; the same graph where there are none. Groups that it carries already are decided again.
-// The report has what was decided of moves that are read through, then of what is computed in the
-// loops of another, then of what could be but for something else that needs it too: an output, or a
-// value that is read outside; one decision for each.
+// The report has what was decided of what is read through (moves, and what has borders, which
+// derive_stages() reads through again), then of what is computed in the loops of another, then of
+// what could be but for something else that needs it too: an output, or a value that is read
+// outside; one decision for each.
 Graph share_loops(const Graph& grouped, const Target& target,
                   const LoopPolicy& policy = share_all_loops, FusionReport* report = nullptr);
-
-// The rewrite: the graph with these groups and no others. What the members promise of one another
-// (verify_graph) is checked.
-Graph with_loop_groups(const Graph& graph, const std::vector<LoopGroup>& groups);
 
 }  // namespace emulsion
 

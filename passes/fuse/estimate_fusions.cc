@@ -112,7 +112,7 @@ class Passes {
 
   // Fills in what the decision gains, and joins the two where it was taken.
   void decide(FusionDecision* decision) {
-    if (decision->pattern == kReadThrough) return read_through(decision);
+    if (is_read_through(*decision)) return read_through(decision);
     const size_t p = position_of(decision->producer), c = position_of(decision->consumer);
     Pass& producer = passes_[p];
     Pass& consumer = passes_[c];
@@ -123,7 +123,7 @@ class Passes {
       const double apart = producer.bytes() + consumer.bytes();
       const double bytes =
           siblings ? apart - shared(producer, consumer) : together(p, producer, consumer);
-      estimate(bytes, producer, consumer, decision);
+      estimate(bytes, siblings ? bytes : 0, producer, consumer, decision);
     }
     if (!decision->fused) return;
     if (siblings) {  // both results stay, and the first goes on as the pass of all
@@ -135,7 +135,8 @@ class Passes {
     }
   }
 
-  // Every reader of a move reads what that reads, no more of it than the move has.
+  // Every reader of a move, or of what has borders, reads what that reads, no more of it than the
+  // move has.
   void read_through(FusionDecision* decision) {
     std::vector<size_t> readers = {position_of(decision->consumer)};
     for (const std::string& name : decision->other_consumers) readers.push_back(position_of(name));
@@ -202,12 +203,15 @@ class Passes {
            shared(producer, consumer) + (others_read_it ? producer.written : 0);
   }
 
-  // `bytes`: of the pass that both are together.
-  void estimate(double bytes, const Pass& producer, const Pass& consumer,
+  // `bytes`: of the pass that both are together. `touched`: what both go through one by one, which
+  // of siblings is the same, so that what one reads is no nearer than it is for both.
+  void estimate(double bytes, double touched, const Pass& producer, const Pass& consumer,
                 FusionDecision* decision) const {
     FusionGain gain;
     gain.bytes_saved = whole_number(producer.bytes() + consumer.bytes() - bytes);
-    gain.seconds_before = seconds_of(producer, machine_) + seconds_of(consumer, machine_);
+    for (const Pass* pass : {&producer, &consumer}) {
+      gain.seconds_before += machine_.seconds(pass->operations, pass->bytes(), touched);
+    }
     gain.seconds_after = machine_.seconds(producer.operations + consumer.operations, bytes);
     decision->gain = gain;
   }

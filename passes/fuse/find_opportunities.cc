@@ -114,7 +114,7 @@ std::vector<FusionOpportunity> loops_of(const FusionReport& report) {
   std::map<std::string, size_t> of_last;
   for (const FusionDecision& d : report.decisions) {
     if (!d.fused || !is_of_loops(d)) continue;
-    const bool is_move = d.pattern == kReadThrough;
+    const bool is_move = is_read_through(d);
     const auto at = of_last.find(d.consumer);
     if (is_move || at == of_last.end()) {
       if (!is_move) of_last.emplace(d.consumer, found.size());

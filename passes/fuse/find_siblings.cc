@@ -71,16 +71,17 @@ class Groups {
       std::vector<size_t> candidates;
       if (may_join) candidates = candidates_of(*op);
       std::optional<size_t> joined;
-      Reason refused;
+      std::optional<FusionRefusal> refused;  // by the first
       for (size_t i = 0; i < candidates.size() && !joined; ++i) {
-        const Reason reason = join(candidates[i], op, policy);
-        if (!reason) joined = candidates[i];
-        if (!refused) refused = reason;
+        const std::optional<FusionRefusal> refusal = join(candidates[i], op, policy);
+        if (!refusal) joined = candidates[i];
+        if (!refused) refused = refusal;
       }
       if (report != nullptr && !candidates.empty()) {
         const size_t with = joined.value_or(candidates[0]);
         report->decisions.push_back({units_[with].ops[0]->name, op->name, joined.has_value(),
-                                     joined ? "" : *refused, kSiblings});
+                                     joined ? "" : refused->reason, kSiblings,
+                                     !joined && refused->measured});
       }
       if (!joined) units_.push_back({{op}, earliest(*op)});
       add(op, joined.value_or(units_.size() - 1), may_join);
@@ -121,7 +122,7 @@ class Groups {
   }
 
   // Why `op` does not become one of the unit; nothing when there is room for it.
-  Reason join(size_t at, const OpPtr& op, const SiblingPolicy& policy) {
+  std::optional<FusionRefusal> join(size_t at, const OpPtr& op, const SiblingPolicy& policy) {
     const std::vector<OpPtr>& group = units_[at].ops;
     if (Reason reason = why_not_beside(*group[0], *op)) return reason;
     if (group.size() == kMostSiblings) {
@@ -130,7 +131,7 @@ class Groups {
     }
     Times later;
     if (Reason reason = postpone(at, *op, &later)) return reason;
-    if (Reason reason = policy({group, op})) return reason;
+    if (auto refusal = policy({group, op})) return refusal;
     for (const auto& [unit, time] : later) units_[unit].time = time;
     return std::nullopt;
   }

@@ -32,9 +32,9 @@ struct SiblingCandidate {
   const std::vector<OpPtr>& group;
   const OpPtr& sibling;
 };
-// Why it is not wanted: "expected ..."; nothing when it is.
-using SiblingPolicy = std::function<std::optional<std::string>(const SiblingCandidate&)>;
-inline std::optional<std::string> share_always(const SiblingCandidate& /*candidate*/) {
+// Nothing when it is wanted.
+using SiblingPolicy = std::function<std::optional<FusionRefusal>(const SiblingCandidate&)>;
+inline std::optional<FusionRefusal> share_always(const SiblingCandidate& /*candidate*/) {
   return std::nullopt;
 }
 

@@ -16,7 +16,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "dsl/graph.h"
 #include "passes/fuse/fusion_report.h"
@@ -40,12 +39,6 @@ struct FusionCandidate {
   const Op& consumer;
   const std::string& pattern;  // of fusion_patterns()
   int64_t members;             // how many comprehensions the group would hold
-};
-// Why a fusion that is legal is not wanted.
-struct FusionRefusal {
-  FusionRefusal(std::string why) : reason(std::move(why)) {}  // NOLINT: a policy returns a text
-  std::string reason;                                         // "expected ..."
-  bool measured = false;  // and only because a measurement says so
 };
 // Nothing when it is wanted.
 using FusionPolicy = std::function<std::optional<FusionRefusal>(const FusionCandidate&)>;

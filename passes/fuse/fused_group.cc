@@ -1,6 +1,7 @@
 #include "passes/fuse/fused_group.h"
 
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 namespace emulsion {
@@ -49,6 +50,29 @@ Graph unfuse(const Graph& graph) {
     outputs.push_back(found == replaced.end() ? output : found->second);
   }
   return Graph(std::move(ops), std::move(outputs));
+}
+
+Graph with_loop_groups(const Graph& graph, const std::vector<LoopGroup>& groups) {
+  if (groups.empty() && graph.loop_groups().empty()) return graph;
+  std::unordered_map<const Op*, const LoopGroup*> ends, inside;
+  for (const LoopGroup& group : groups) {
+    for (const OpPtr& member : group.members) inside[member.get()] = &group;
+    if (!group.members.empty()) ends[group.members.back().get()] = &group;
+  }
+  std::vector<OpPtr> ops;
+  std::vector<LoopGroup> in_order;
+  for (const OpPtr& op : graph.ops()) {
+    const auto end = ends.find(op.get());
+    if (end != ends.end()) {
+      ops.insert(ops.end(), end->second->members.begin(), end->second->members.end());
+      in_order.push_back(*end->second);
+    } else if (inside.count(op.get()) == 0) {
+      ops.push_back(op);
+    }
+  }
+  Graph result(std::move(ops), graph.outputs(), std::move(in_order));
+  verify_graph(result);
+  return result;
 }
 
 }  // namespace emulsion

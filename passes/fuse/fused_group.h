@@ -28,6 +28,10 @@ OpPtr make_group(std::vector<OpPtr> members);
 // The graph in which every group stands as its members, one after another, and no loops are shared.
 Graph unfuse(const Graph& graph);
 
+// The graph with these loop groups (dsl/graph.h) and no others; members of one stand together. What
+// they promise of one another (verify_graph) is checked.
+Graph with_loop_groups(const Graph& graph, const std::vector<LoopGroup>& groups);
+
 }  // namespace emulsion
 
 #endif  // EMULSION_PASSES_FUSE_FUSED_GROUP_H_

@@ -229,12 +229,12 @@ FusionPolicy policy_of(const FusionRules& rules) {
 
 SiblingPolicy sibling_policy_of(const FusionRules& rules, SiblingPolicy otherwise) {
   return [rules, otherwise = std::move(otherwise)](
-             const SiblingCandidate& candidate) -> std::optional<std::string> {
+             const SiblingCandidate& candidate) -> std::optional<FusionRefusal> {
     size_t members = comprehensions(candidate.sibling).size();
     for (const OpPtr& op : candidate.group) members += comprehensions(op).size();
     if (auto reason =
             why_not_by(rules, kSiblings, *candidate.sibling, static_cast<int64_t>(members))) {
-      return reason;
+      return FusionRefusal(*reason);
     }
     return otherwise(candidate);
   };
@@ -264,7 +264,7 @@ RecomputePolicy recompute_policy_of(const FusionRules& rules, RecomputePolicy ot
 }
 
 LoopPolicy loop_policy_of(const FusionRules& rules) {
-  return [rules](const LoopCandidate& candidate) -> std::optional<std::string> {
+  return [rules](const LoopCandidate& candidate) -> std::optional<FusionRefusal> {
     const std::vector<const Op*>& operations = candidate.operations;
     int64_t members = 0;
     for (const Op* op : operations) {
@@ -272,7 +272,7 @@ LoopPolicy loop_policy_of(const FusionRules& rules) {
     }
     for (size_t i = operations.size() > 1 ? 1 : 0; i < operations.size(); ++i) {
       if (auto reason = why_not_by(rules, candidate.pattern, *operations[i], members)) {
-        return reason;
+        return FusionRefusal(*reason);
       }
     }
     return std::nullopt;

@@ -23,14 +23,14 @@ void add_gain(const std::optional<FusionGain>& gain, Json* json) {
 const std::vector<std::string>& fusion_patterns() {
   static const std::vector<std::string> kPatterns = {
       kContractionEpilogue, kElementwiseChain, kSiblings,    kSiblingProducts, kRecomputedValues,
-      kSharedRows,          kSlidingWindows,   kWaitingSums, kReadThrough};
+      kSharedRows,          kSlidingWindows,   kWaitingSums, kReadThrough,     kBordersThrough};
   return kPatterns;
 }
 
 const std::vector<std::string>& default_fusion_patterns() {
   static const std::vector<std::string> kPatterns = {
-      kContractionEpilogue, kElementwiseChain, kSiblings,   kSharedRows,
-      kSlidingWindows,      kWaitingSums,      kReadThrough};
+      kContractionEpilogue, kElementwiseChain, kSiblings,    kSharedRows,
+      kSlidingWindows,      kWaitingSums,      kReadThrough, kBordersThrough};
   return kPatterns;
 }
 
@@ -40,7 +40,11 @@ bool is_of_siblings(const FusionDecision& decision) {
 
 bool is_of_loops(const FusionDecision& decision) {
   return decision.pattern == kSharedRows || decision.pattern == kSlidingWindows ||
-         decision.pattern == kWaitingSums || decision.pattern == kReadThrough;
+         decision.pattern == kWaitingSums || is_read_through(decision);
+}
+
+bool is_read_through(const FusionDecision& decision) {
+  return decision.pattern == kReadThrough || decision.pattern == kBordersThrough;
 }
 
 int FusionReport::fused_count() const {

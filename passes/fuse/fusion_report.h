@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace emulsion {
@@ -19,6 +20,13 @@ struct FusionGain {
 
   double seconds_saved() const { return seconds_before - seconds_after; }
   double speed_up() const { return seconds_after > 0 ? seconds_before / seconds_after : 1; }
+};
+
+// Why a policy does not want what is legal.
+struct FusionRefusal {
+  FusionRefusal(std::string why) : reason(std::move(why)) {}  // NOLINT: a policy returns a text
+  std::string reason;                                         // "expected ..."
+  bool measured = false;  // and only because a measurement says so
 };
 
 struct FusionDecision {
@@ -40,8 +48,11 @@ struct FusionDecision {
 // Of two that do not read one another: by kSiblings or kSiblingProducts.
 bool is_of_siblings(const FusionDecision& decision);
 // Of operations that share_loops() lets be computed in the loops of another: by kSharedRows,
-// kSlidingWindows, kWaitingSums or kReadThrough.
+// kSlidingWindows, kWaitingSums, kReadThrough or kBordersThrough.
 bool is_of_loops(const FusionDecision& decision);
+// Of what is stored nowhere, for its readers read what it reads: by kReadThrough or
+// kBordersThrough.
+bool is_read_through(const FusionDecision& decision);
 
 struct FusionReport {
   // In the order of the graph's ops, then of a consumer's reads.
@@ -61,13 +72,15 @@ inline constexpr char kSharedRows[] = "shared rows";
 inline constexpr char kSlidingWindows[] = "sliding windows";
 inline constexpr char kWaitingSums[] = "waiting sums";
 inline constexpr char kReadThrough[] = "moves read through";
+inline constexpr char kBordersThrough[] = "borders read through";
 // What is fused: by fuse_epilogues() "contraction epilogue", an elementwise op onto a matmul, a
 // convolution and the like, and "elementwise chain"; "siblings" (find_siblings.h), which have one
 // loop; "sibling products" (join_products.h), which become one; "recomputed values"
 // (recompute_producers.h), a value that each of its users computes again; and what is computed in
 // the loops of the last of several operations (share_loops, loop_policy.h): "shared rows"
 // of softmax, norms and attention, "sliding windows" of stencils, "waiting sums" in registers, and
-// "moves read through", which are stored nowhere.
+// what is stored nowhere: "moves read through" (a transpose), "borders read through" (a concat, a
+// pad).
 const std::vector<std::string>& fusion_patterns();
 // Of these, those that run_pipeline() fuses unless it is told otherwise: all but sibling products
 // and recomputed values. A graph in which products are joined, or values copied, has other

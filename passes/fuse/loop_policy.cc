@@ -15,10 +15,10 @@ FusionReport without_what_loops_do(FusionReport fusions, const Graph& grouped,
   for (const OpPtr& op : grouped.ops()) {
     for (const OpPtr& member : comprehensions(op)) group_of[member->name] = op->name;
   }
-  std::set<std::pair<std::string, std::string>> through;  // moves, and who reads them
+  std::set<std::pair<std::string, std::string>> through;  // what is stored nowhere, its readers
   for (const FusionDecision& decision : loops.decisions) {
     if (!decision.fused || !is_of_loops(decision)) continue;
-    if (decision.pattern == kReadThrough) {
+    if (is_read_through(decision)) {
       through.emplace(decision.producer, decision.consumer);
       for (const std::string& other : decision.other_consumers) {
         through.emplace(decision.producer, other);

@@ -3,9 +3,10 @@
 
 // The loop groups of a graph (dsl/graph.h), which are computed in the loops of the last of their
 // operations, so that no more than a part of each is stored at a time: rows that are combined
-// (softmax, norms, attention), windows that slide (stencils), sums that wait in registers; and
-// moves (reshape, transpose, slice, broadcast) that are read through. What can be, and whether it
-// pays on a target, is passes/derive's (share_loops.h); whether it is wanted is said by a policy.
+// (softmax, norms, attention), windows that slide (stencils), sums that wait in registers; and what
+// is read through: moves (reshape, transpose, slice, broadcast) and what has borders (concat, pad).
+// What can be, and whether it pays on a target, is passes/derive's (share_loops.h); whether it is
+// wanted is said by a policy.
 
 #include <functional>
 #include <optional>
@@ -22,9 +23,9 @@ struct LoopCandidate {
   // The last one first, each behind all that read it; of what is read through, the move alone.
   const std::vector<const Op*>& operations;
 };
-// Why it is not wanted: "expected ..."; nothing when it is.
-using LoopPolicy = std::function<std::optional<std::string>(const LoopCandidate&)>;
-inline std::optional<std::string> share_all_loops(const LoopCandidate& /*candidate*/) {
+// Nothing when it is wanted.
+using LoopPolicy = std::function<std::optional<FusionRefusal>(const LoopCandidate&)>;
+inline std::optional<FusionRefusal> share_all_loops(const LoopCandidate& /*candidate*/) {
   return std::nullopt;
 }
 

@@ -9,6 +9,8 @@
 
 #include "dsl/error.h"
 #include "dsl/version.h"
+#include "passes/analyse/recognise_op.h"
+#include "passes/fuse/fusion_report.h"
 #include "passes/fuse/named_pattern.h"
 
 namespace emulsion {
@@ -27,6 +29,19 @@ int64_t power_of_two_below(int64_t value) {
 
 // The facts about one pattern here, by class of shapes.
 using FactsByClass = std::map<std::string, const MeasuredFusion*>;
+
+// Those that were measured on this machine, with this version, by pattern.
+std::map<std::string, FactsByClass> facts_here(const Target& target,
+                                               const std::vector<MeasuredFusion>& facts) {
+  const std::string machine = target.to_string_with_machine();
+  std::map<std::string, FactsByClass> here;
+  for (const MeasuredFusion& fact : facts) {
+    check_measured_fusion(fact);
+    if (fact.target != machine || fact.version != EMULSION_VERSION) continue;
+    here[fact.pattern].emplace(fact.shape_class, &fact);
+  }
+  return here;
+}
 
 std::string verdict_of(const MeasuredFusion& fact) {
   if (fact.speed_up >= kMeasuredSlower) return "";
@@ -49,15 +64,10 @@ void judge(const Match& match, const std::string& verdict, Verdicts* verdicts) {
 
 Verdicts verdicts_on(const Graph& graph, const Target& target,
                      const std::vector<MeasuredFusion>& facts) {
-  const std::string machine = target.to_string_with_machine();
-  std::map<std::string, FactsByClass> here;
-  for (const MeasuredFusion& fact : facts) {
-    check_measured_fusion(fact);
-    if (fact.target != machine || fact.version != EMULSION_VERSION) continue;
-    here[fact.pattern].emplace(fact.shape_class, &fact);
-  }
+  const std::map<std::string, FactsByClass> here = facts_here(target, facts);
   std::vector<std::unique_ptr<NamedPattern>> patterns;
   for (const auto& [name, unused] : here) {
+    if (name == kSiblings) continue;  // which are no pattern of edges
     patterns.push_back(std::make_unique<NamedPattern>(kWhat, name));
   }
   std::stable_sort(patterns.begin(), patterns.end(), [](const auto& a, const auto& b) {
@@ -76,20 +86,52 @@ Verdicts verdicts_on(const Graph& graph, const Target& target,
   return verdicts;
 }
 
+// Nothing of an empty verdict.
+std::optional<FusionRefusal> refusal_by(const std::string& verdict) {
+  if (verdict.empty()) return std::nullopt;
+  FusionRefusal refusal(verdict);
+  refusal.measured = true;
+  return refusal;
+}
+
 // What was measured against an edge.
 std::optional<FusionRefusal> refusal_of(const Op& producer, const Op& consumer,
                                         const Verdicts& verdicts) {
   const auto found = verdicts.find(Edge(producer.name, consumer.name));
-  if (found == verdicts.end() || found->second.empty()) return std::nullopt;
-  FusionRefusal refusal(found->second);
-  refusal.measured = true;
-  return refusal;
+  return found == verdicts.end() ? std::nullopt : refusal_by(found->second);
+}
+
+// What was measured against an edge between two of the operations.
+std::optional<FusionRefusal> refusal_between(const std::vector<const Op*>& operations,
+                                             const Verdicts& verdicts) {
+  for (const Op* consumer : operations) {
+    const auto refusal_at = [&](const Op& reader) -> std::optional<FusionRefusal> {
+      for (const OpPtr& operand : operands(reader)) {
+        if (std::count(operations.begin(), operations.end(), operand.get()) == 0) continue;
+        if (auto refusal = refusal_of(*operand, reader, verdicts)) return refusal;
+      }
+      return std::nullopt;
+    };
+    if (consumer->kind != OpKind::fused) {
+      if (auto refusal = refusal_at(*consumer)) return refusal;
+    }
+    for (const OpPtr& member : consumer->members) {
+      if (auto refusal = refusal_at(*member)) return refusal;
+    }
+  }
+  return std::nullopt;
+}
+
+bool has_contraction(const Op& op) {
+  if (op.kind == OpKind::compute) return classify(op) == OpClass::contraction;
+  return std::any_of(op.members.begin(), op.members.end(),
+                     [](const OpPtr& member) { return has_contraction(*member); });
 }
 
 }  // namespace
 
 void check_measured_fusion(const MeasuredFusion& fact) {
-  const NamedPattern pattern(kWhat, fact.pattern);
+  if (fact.pattern != kSiblings) NamedPattern(kWhat, fact.pattern);
   if (!std::isfinite(fact.speed_up) || fact.speed_up <= 0) {
     fail("{}, {}: expected a speed-up above 0, got {}", kWhat, fact.pattern, fact.speed_up);
   }
@@ -143,6 +185,37 @@ RecomputePolicy learn_from(const Graph& graph, const Target& target,
       if (auto refusal = refusal_of(candidate.producer, *reader, verdicts)) return refusal;
     }
     return std::nullopt;
+  };
+}
+
+LoopPolicy learn_from(const Graph& graph, const Target& target,
+                      const std::vector<MeasuredFusion>& facts, LoopPolicy otherwise) {
+  Verdicts verdicts = verdicts_on(graph, target, facts);
+  if (verdicts.empty()) return otherwise;
+  return [verdicts = std::move(verdicts), otherwise = std::move(otherwise)](
+             const LoopCandidate& candidate) -> std::optional<FusionRefusal> {
+    if (std::optional<FusionRefusal> refusal = otherwise(candidate)) return refusal;
+    const std::vector<const Op*>& operations = candidate.operations;
+    const bool is_of_products = std::any_of(operations.begin(), operations.end(),
+                                            [](const Op* op) { return has_contraction(*op); });
+    return is_of_products ? std::nullopt : refusal_between(operations, verdicts);
+  };
+}
+
+SiblingPolicy learn_from(const Target& target, const std::vector<MeasuredFusion>& facts,
+                         SiblingPolicy otherwise) {
+  std::map<std::string, std::string> verdicts;  // by class of shapes
+  for (const auto& [pattern, by_class] : facts_here(target, facts)) {
+    if (pattern != kSiblings) continue;
+    for (const auto& [its_class, fact] : by_class) verdicts.emplace(its_class, verdict_of(*fact));
+  }
+  if (verdicts.empty()) return otherwise;
+  return [verdicts = std::move(verdicts), otherwise = std::move(otherwise)](
+             const SiblingCandidate& candidate) -> std::optional<FusionRefusal> {
+    if (std::optional<FusionRefusal> refusal = otherwise(candidate)) return refusal;
+    const std::optional<std::string> its_class = shape_class(candidate.sibling->shape, {});
+    const auto found = its_class ? verdicts.find(*its_class) : verdicts.end();
+    return found == verdicts.end() ? std::nullopt : refusal_by(found->second);
   };
 }
 

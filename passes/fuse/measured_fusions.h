@@ -12,14 +12,16 @@
 
 #include "dsl/graph.h"
 #include "dsl/target.h"
+#include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/loop_policy.h"
 #include "passes/fuse/recompute_producers.h"
 #include "passes/rewrite/rewrite_rule.h"
 
 namespace emulsion {
 
 struct MeasuredFusion {
-  std::string pattern;      // as in named_pattern.h: "matmul+bias+relu"
+  std::string pattern;      // as in named_pattern.h: "matmul+bias+relu"; or "siblings", of two
   std::string shape_class;  // "512x1024x64"
   std::string target;       // Target::to_string_with_machine()
   std::string version;      // EMULSION_VERSION
@@ -50,6 +52,15 @@ FusionPolicy learn_from(const Graph& graph, const Target& target,
 // value stored for all of them.
 RecomputePolicy learn_from(const Graph& graph, const Target& target,
                            const std::vector<MeasuredFusion>& facts, RecomputePolicy otherwise);
+// The same of operations that are computed in the loops of the last of them: of rows that are
+// combined, a softmax or a norm. Of a contraction of these (attention) what was measured of the
+// rows alone says nothing.
+LoopPolicy learn_from(const Graph& graph, const Target& target,
+                      const std::vector<MeasuredFusion>& facts, LoopPolicy otherwise);
+// The same of siblings, by what was measured of two that read one tensor, of the class of the
+// shape of all.
+SiblingPolicy learn_from(const Target& target, const std::vector<MeasuredFusion>& facts,
+                         SiblingPolicy otherwise);
 
 }  // namespace emulsion
 

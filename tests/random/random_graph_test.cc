@@ -21,6 +21,7 @@
 #include "passes/analyse/machine_model.h"
 #include "passes/analyse/recognise_op.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/derive/share_loops.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/recompute_producers.h"
 #include "passes/lower/lower.h"
@@ -121,6 +122,21 @@ class Census {
     }
   }
 
+  // What share_loops() decided.
+  void add_loops(const Graph& shared, const FusionReport& report) {
+    static const std::map<LoopGroupKind, std::string> kNames = {
+        {LoopGroupKind::rows, "rows"},
+        {LoopGroupKind::row_blocks, "row blocks"},
+        {LoopGroupKind::windows, "windows"},
+        {LoopGroupKind::waiting_sums, "waiting sums"}};
+    for (const LoopGroup& group : shared.loop_groups()) {
+      ++counts_["loop group: " + kNames.at(group.kind)];
+    }
+    for (const FusionDecision& decision : report.decisions) {
+      if (decision.fused && is_read_through(decision)) ++counts_["fusion: " + decision.pattern];
+    }
+  }
+
   // The names that occur less often than they have to.
   std::vector<std::string> missing(const std::map<std::string, int>& floors, int of_graphs) const {
     std::vector<std::string> result;
@@ -177,6 +193,9 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
     recompute_producers(fuse_epilogues(graph), machine_model(test_target()), recompute_always,
                         &copies);
     census.add_copies(copies);
+    FusionReport loops;
+    const Graph shared = share_loops(fuse_epilogues(graph), test_target(), share_all_loops, &loops);
+    census.add_loops(shared, loops);
   }
   census.print();
   std::map<std::string, int> floors = {
@@ -195,6 +214,12 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
       {"fusion: contraction + several elementwise", 100},
       {"fusion: several elementwise", 100},
       {"fusion: a value computed again by its users", 100},
+      {"fusion: moves read through", 50},
+      {"fusion: borders read through", 13},  // 50 of 2,000
+      {"loop group: rows", 13},
+      {"loop group: row blocks", 13},
+      {"loop group: windows", 13},
+      {"loop group: waiting sums", 13},
       {"directive: cache_write", 50},
       {"directive: compute_at", 100},
       {"directive: compute_with", 50},

@@ -73,6 +73,25 @@ TEST(BenchmarkPattern, Convolutions) {
   EXPECT_EQ(one.shape, "1x10x10x4x3x3x8");
 }
 
+TEST(BenchmarkPattern, Siblings) {
+  BenchmarkPatternOptions options;
+  options.repeats = 1;
+  options.clock = clock_of({1, 1, 17, 20});
+  const PatternMeasurement one = benchmark_pattern("siblings", {40, 70}, options);
+  EXPECT_EQ(one.unfused.kernel_calls, 2);
+  EXPECT_EQ(one.fused.kernel_calls, 1) << "they share a loop, whatever the model says";
+  EXPECT_DOUBLE_EQ(one.fact.speed_up, 0.85);
+  EXPECT_EQ(one.fact.pattern, "siblings");
+  EXPECT_EQ(one.fact.shape_class, "32x64");
+  check_measured_fusion(one.fact);
+}
+
+TEST(BenchmarkPattern, RefusesShapesThatSiblingsDoNotHave) {
+  EXPECT_ERROR(benchmark_pattern("siblings", {40}), "siblings: expected rows and columns, as in");
+  EXPECT_ERROR(benchmark_pattern("siblings", {40, 70, 2}), "got 3 extents");
+  EXPECT_ERROR(benchmark_pattern("siblings", {40, 0}), "siblings: expected extents above 0, got 0");
+}
+
 TEST(BenchmarkPattern, RefusesPatternsAndShapesThatAreNone) {
   EXPECT_ERROR(benchmark_pattern("gemm+relu", {4, 4}), "benchmark_pattern: expected matmul");
   EXPECT_ERROR(benchmark_pattern("add+relu", {4, 4, 4}), "expected rows and columns");

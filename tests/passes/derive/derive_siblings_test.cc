@@ -88,8 +88,8 @@ TEST(DeriveSiblings, RowsInOneLoopThatThreadsShare) {
 
 TEST(DeriveSiblings, ALongRowInBlocks) {
   const std::string text = text_of(pair_of({1 << 20}), kFourCores);
-  for (const char* line : {"a.split(i0, block, within, 8192, guard)\n", "a.parallel(block)\n",
-                           "b.split(i0, block, within, 8192, guard)\n", "b.parallel(block)\n",
+  for (const char* line : {"a.split(i0, block, within, 1024, guard)\n", "a.parallel(block)\n",
+                           "b.split(i0, block, within, 1024, guard)\n", "b.parallel(block)\n",
                            "b.compute_with(a, block)\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
@@ -97,7 +97,7 @@ TEST(DeriveSiblings, ALongRowInBlocks) {
 
 TEST(DeriveSiblings, RowsThatNoCacheHoldsInBlocks) {
   const std::string text = text_of(pair_of({4, 1 << 20}), kFourCores);
-  EXPECT_THAT(text, HasSubstr("a.split(i1, block, within, 8192, guard)\n"));
+  EXPECT_THAT(text, HasSubstr("a.split(i1, block, within, 1024, guard)\n"));
   EXPECT_THAT(text, HasSubstr("a.parallel(i0)\n"));
   EXPECT_THAT(text, HasSubstr("b.compute_with(a, block)\n"));
   EXPECT_EQ(text_of(pair_of({4, 1 << 10}), kFourCores).find("block"), std::string::npos);
@@ -233,6 +233,16 @@ TEST(DeriveSiblings, ABiasInCommonIsNotEnough) {
   const Tensor bias = input("bias", f32, {1024});
   EXPECT_EQ(price(Graph({add(x, bias, "a"), add(z, bias, "b")}), kFourCores),
             "expected a and b to read one tensor of [512, 1024]");
+}
+
+TEST(DeriveSiblings, NotFunctionsThatTakeLongerThanMemory) {
+  const Tensor x = input("x", f32, {512, 1024});
+  EXPECT_EQ(price(Graph({relu(x, "a"), tanh(x, "b")}), kOneCore),
+            "expected b to wait for memory, got tanh of each element");
+  EXPECT_EQ(price(Graph({relu(exp(x, "e"), "a"), neg(x, "b")}), kOneCore),
+            "expected a to wait for memory, got exp of each element")
+      << "in a group";
+  EXPECT_EQ(price(Graph({relu(x, "a"), neg(x, "b")}), kOneCore), "");
 }
 
 TEST(DeriveSiblings, InTheLedgerOfThePipeline) {

@@ -280,22 +280,5 @@ TEST(ShareLoops, NotWindowsThatTheCacheHolds) {
   EXPECT_TRUE(shares_nothing(blur_graph(200, 24), Target::parse("x86-64-v3,cores=1")));
 }
 
-TEST(WithLoopGroups, IsCheckedAsAGraphIs) {
-  const Graph graph = softmax_by_hand(64, 96);
-  const OpPtr p = *graph.find("p"), total = *graph.find("total"), y = *graph.find("y");
-  EXPECT_EQ(with_loop_groups(graph, {{LoopGroupKind::rows, {total, y}, 1}}).loop_groups().size(),
-            1U);
-  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {p, total}, 1}}),
-                        "p is in the loops of total, and read by y");
-  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {y}, 1}}),
-                        "a loop group of 1 members");
-}
-
-TEST(WithLoopGroups, OfNoneIsTheSameGraph) {
-  const Graph graph = softmax_by_hand(64, 96);
-  EXPECT_EQ(with_loop_groups(graph, {}).ops(), graph.ops());
-  EXPECT_TRUE(with_loop_groups(shared(graph), {}).loop_groups().empty());
-}
-
 }  // namespace
 }  // namespace emulsion

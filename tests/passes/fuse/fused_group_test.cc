@@ -5,6 +5,7 @@
 
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "tests/passes/expect_error.h"
 #include "tests/passes/rewrite/check_rewrite.h"
 
 namespace emulsion {
@@ -38,6 +39,33 @@ TEST(Unfuse, OutputsStayOutputsInTheirOrder) {
 }
 
 TEST(Unfuse, LeavesWhatHasNoGroups) { EXPECT_EQ(unfuse(two_layers()).ops().size(), 9u); }
+
+Graph sum_and_quotient() {
+  const Axis i("i", 64), k("k", 96), r("r", 96);
+  const Tensor p = exp(input("x", f32, {64, 96}), "p");
+  const Tensor total = compute("total", {i}, sum(r, p(i, r)));
+  return Graph(compute("y", {i, k}, p(i, k) / total(i)));
+}
+LoopGroup whole(const Graph& graph) {
+  return {LoopGroupKind::rows, {*graph.find("p"), *graph.find("total"), *graph.find("y")}, 1};
+}
+
+TEST(WithLoopGroups, IsCheckedAsAGraphIs) {
+  const Graph graph = sum_and_quotient();
+  const OpPtr p = *graph.find("p"), total = *graph.find("total"), y = *graph.find("y");
+  EXPECT_EQ(with_loop_groups(graph, {{LoopGroupKind::rows, {total, y}, 1}}).loop_groups().size(),
+            1U);
+  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {p, total}, 1}}),
+                        "p is in the loops of total, and read by y");
+  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {y}, 1}}),
+                        "a loop group of 1 members");
+}
+
+TEST(WithLoopGroups, OfNoneIsTheSameGraph) {
+  const Graph graph = sum_and_quotient();
+  EXPECT_EQ(with_loop_groups(graph, {}).ops(), graph.ops());
+  EXPECT_TRUE(with_loop_groups(with_loop_groups(graph, {whole(graph)}), {}).loop_groups().empty());
+}
 
 }  // namespace
 }  // namespace emulsion

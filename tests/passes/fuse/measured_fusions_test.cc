@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "dsl/version.h"
 #include "passes/fuse/fusion_config.h"
@@ -112,6 +113,138 @@ TEST(MeasuredFusions, RulesOfATargetInThePipeline) {
   EXPECT_NO_THROW(run_pipeline(layer(), kTarget, {}, nullptr, config));
   EXPECT_ERROR(run_pipeline(layer(), v4, {}, nullptr, config),
                "expected matmul+bias+relu at y to be one group");
+}
+
+// --- loops that are shared -----------------------------------------------------------------------
+
+Graph rows() { return Graph(softmax(input("x", f32, {64, 96}), -1, "y")); }
+const Target kOneCore = Target::parse("x86-64-v3,cores=1");
+
+Lowered lowered_with(const Graph& graph, const Target& target,
+                     const std::vector<MeasuredFusion>& facts) {
+  FusionConfig config;
+  config.measured = facts;
+  return run_pipeline(graph, target, {}, nullptr, config);
+}
+
+MeasuredFusion fact_at(const Target& target, const std::string& pattern,
+                       const std::string& shape_class, double speed_up) {
+  return {pattern, shape_class, target.to_string_with_machine(), EMULSION_VERSION, speed_up, 7};
+}
+
+TEST(MeasuredLoops, RowsThatMeasuredSlowerStayApart) {
+  const Lowered apart =
+      lowered_with(rows(), kOneCore, {fact_at(kOneCore, "softmax", "64x64x8192", 0.9)});
+  EXPECT_TRUE(apart.grouped.loop_groups().empty());
+  int measured = 0;
+  for (const FusionDecision& decision : apart.fusion.decisions) {
+    if (decision.pattern != kSharedRows) continue;
+    EXPECT_FALSE(decision.fused);
+    EXPECT_TRUE(decision.measured);
+    EXPECT_THAT(decision.reason,
+                HasSubstr("expected softmax at shapes of 64x64x8192 to gain, measured "
+                          "0.90 of unfused on this machine, 7 runs"));
+    ++measured;
+  }
+  EXPECT_GE(measured, 2);
+}
+
+TEST(MeasuredLoops, RowsThatMeasuredFasterShare) {
+  for (const std::vector<MeasuredFusion>& facts :
+       {std::vector<MeasuredFusion>{},
+        {fact_at(kOneCore, "softmax", "64x64x8192", 1.2)},
+        {fact_at(kOneCore, "softmax", "64x64x8192", kMeasuredSlower)}}) {
+    EXPECT_EQ(lowered_with(rows(), kOneCore, facts).grouped.loop_groups().size(), 1u);
+  }
+}
+
+TEST(MeasuredLoops, OnlyWhatWasMeasuredHere) {
+  const Target four = Target::parse("x86-64-v3,cores=4");
+  for (const MeasuredFusion& fact : {fact_at(four, "softmax", "64x64x8192", 0.5),
+                                     fact_at(kOneCore, "softmax", "64x32x8192", 0.5),
+                                     fact_at(kOneCore, "layer_norm", "64x64x8192", 0.5),
+                                     fact_at(kOneCore, "siblings", "64x64", 0.5)}) {
+    EXPECT_EQ(lowered_with(rows(), kOneCore, {fact}).grouped.loop_groups().size(), 1u)
+        << fact.pattern;
+  }
+}
+
+TEST(MeasuredLoops, NotAContractionOfTheRows) {
+  const Tensor q = input("q", f32, {128, 64}), keys = input("k", f32, {64, 128});
+  const Tensor v = input("v", f32, {128, 64});
+  const Graph attention(matmul(softmax(matmul(q, keys, "s"), -1, "p"), v, "y"));
+  const std::string without = to_string(lowered_with(attention, kOneCore, {}).grouped);
+  ASSERT_THAT(without, HasSubstr("fused_row_blocks_"));
+  EXPECT_EQ(to_string(lowered_with(attention, kOneCore,
+                                   {fact_at(kOneCore, "softmax", "128x128x16384", 0.5)})
+                          .grouped)
+                .find("fused_row_blocks_"),
+            without.find("fused_row_blocks_"));
+}
+
+TEST(MeasuredLoops, TheRulesComeFirst) {
+  FusionConfig config;
+  config.enabled = false;
+  config.measured = {fact_at(kOneCore, "softmax", "64x64x8192", 0.5)};
+  for (const FusionDecision& decision :
+       run_pipeline(rows(), kOneCore, {}, nullptr, config).fusion.decisions) {
+    EXPECT_FALSE(decision.measured) << decision.reason;
+  }
+}
+
+Graph siblings() {
+  const Tensor x = input("x", f32, {1024, 1024});
+  return Graph({relu(x, "a"), neg(x, "b")});
+}
+
+FusionReport siblings_with(const std::vector<MeasuredFusion>& facts) {
+  FusionReport report;
+  find_siblings(siblings(), learn_from(kTarget, facts, share_always), &report);
+  return report;
+}
+
+TEST(MeasuredSiblings, WhatMeasuredSlowerStaysApart) {
+  const FusionReport report = siblings_with({fact("siblings", "1024x1024", 0.85)});
+  ASSERT_EQ(report.decisions.size(), 1u);
+  EXPECT_TRUE(report.decisions[0].measured);
+  EXPECT_EQ(to_string(report),
+            "siblings, a -> b: not fused: expected siblings at shapes of 1024x1024 to gain, "
+            "measured 0.85 of unfused on this machine, 7 runs\n");
+}
+
+TEST(MeasuredSiblings, WhatWasNotMeasuredSlowerShares) {
+  EXPECT_EQ(siblings_with({}).fused_count(), 1);
+  EXPECT_EQ(siblings_with({fact("siblings", "1024x1024", 1.1)}).fused_count(), 1);
+  EXPECT_EQ(siblings_with({fact("siblings", "512x1024", 0.5)}).fused_count(), 1);
+  EXPECT_EQ(siblings_with({fact("add+relu", "1024x1024", 0.5)}).fused_count(), 1);
+  MeasuredFusion elsewhere = fact("siblings", "1024x1024", 0.5);
+  elsewhere.version = "0.1.0";
+  EXPECT_EQ(siblings_with({elsewhere}).fused_count(), 1);
+}
+
+TEST(MeasuredSiblings, ARunTimeSizeHasNoClass) {
+  const Tensor x = input("x", f32, {Extent::size("B"), 1024});
+  FusionReport report;
+  find_siblings(Graph({relu(x, "a"), tanh(x, "b")}),
+                learn_from(kTarget, {fact("siblings", "1024x1024", 0.5)}, share_always), &report);
+  EXPECT_EQ(report.fused_count(), 1);
+}
+
+TEST(MeasuredSiblings, AnotherReasonIsNoMeasurement) {
+  FusionReport report;
+  const auto never = [](const SiblingCandidate& /*candidate*/) {
+    return std::optional<FusionRefusal>(std::string("expected another day"));
+  };
+  find_siblings(siblings(), learn_from(kTarget, {fact("siblings", "1024x1024", 0.5)}, never),
+                &report);
+  EXPECT_FALSE(report.decisions.at(0).measured);
+  EXPECT_EQ(report.decisions.at(0).reason, "expected another day");
+}
+
+TEST(MeasuredSiblings, InThePipeline) {
+  const auto apart = lowered_with(siblings(), kTarget, {fact("siblings", "1024x1024", 0.85)});
+  ASSERT_EQ(apart.fusion.decisions.size(), 1u);
+  EXPECT_TRUE(apart.fusion.decisions[0].measured);
 }
 
 TEST(ShapeClass, RowsColumnsAndDepth) {
