@@ -49,8 +49,8 @@ class Runner {
   explicit Runner(const Recipe& recipe)
       : recipe_(recipe),
         graph_(graph_to_check(recipe)),
-        shared_(share_loops(fuse_epilogues(graph_), test_target())),
-        schedule_(derive_stages(graph_, shared_, test_target(), test_options())),
+        shared_(share_loops(fuse_epilogues(graph_), target_for(recipe))),
+        schedule_(derive_stages(graph_, shared_, target_for(recipe), test_options())),
         plain_(lower(graph_, Schedule(graph_))),
         derived_(lower(shared_, schedule_)) {
     verify_nest(plain_);
@@ -148,7 +148,7 @@ std::string describe(const Recipe& recipe, const std::string& what) {
   try {
     Graph graph = graph_to_check(recipe);
     text = without_hex(to_string(graph));
-    text += "schedule:\n" + to_string(derive_schedule(graph, test_target(), test_options()));
+    text += "schedule:\n" + to_string(derive_schedule(graph, target_for(recipe), test_options()));
   } catch (const std::exception& error) {
     text += fmt::format("(no further: {})\n", error.what());
   }
@@ -183,6 +183,12 @@ Target test_target() {
     return host;
   }();
   return *target;
+}
+
+Target target_for(const Recipe& recipe) {
+  Target target = test_target();
+  if (recipe.seed / 4 % 2 == 0) target.l2_bytes = 4096;
+  return target;
 }
 
 DeriveOptions test_options() {

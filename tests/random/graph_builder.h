@@ -106,6 +106,12 @@ const std::map<std::string, Adder>& structural_adders();
 bool add_layer(GraphBuilder* builder);
 // One value, two ways, one result.
 bool add_diamond(GraphBuilder* builder);
+// Rows long enough to be cut at borders, joined or padded, and read once or twice.
+bool add_borders(GraphBuilder* builder);
+// Queries, keys, softmax, values: of reals alone.
+bool add_attention(GraphBuilder* builder);
+// Maxima of windows of rows, one behind the other.
+bool add_stencils(GraphBuilder* builder);
 
 }  // namespace emulsion
 

@@ -89,6 +89,74 @@ bool add_diamond(B* b) {
   return emit(b, b->random().chance(0.5) ? "add" : "max", {left, right}, traits) >= 0;
 }
 
+namespace {
+
+// Two read it, and one of them the other.
+bool read_twice(B* b, int x) {
+  if (x < 0) return false;
+  const int left = activation(b, x);
+  if (left < 0) return false;
+  Traits traits = b->traits(x);
+  traits.bound *= 2;
+  traits.positive = false;
+  return emit(b, "add", {left, x}, traits) >= 0;
+}
+
+}  // namespace
+
+bool add_borders(B* b) {
+  static const std::vector<int64_t> kColumns = {40, 70, 100, 130};
+  const int64_t rows = b->random().between(1, 6), columns = b->random().of(kColumns);
+  const Extent all = b->random().chance(0.3) ? b->random_shape(1, 1)[0] : Extent(rows);
+  if (b->extent_of(all) * columns > 700) return false;
+  const int x = b->leaf(b->main_type(), {all, columns});
+  int joined = -1;
+  if (b->random().chance(0.4)) {
+    const nlohmann::json params = {{"low", {b->random().below(3), b->random().below(3)}},
+                                   {"high", {b->random().below(3), b->random().below(3)}},
+                                   {"value", b->number_for(x, -2, 2)}};
+    joined = b->emit(call("pad", {node_arg(x)}, params), b->traits(x));
+  } else {
+    const bool by_rows = b->random().chance(0.5);
+    const Shape shape = {by_rows ? Extent(b->random().between(1, 4)) : all,
+                         by_rows ? columns : b->random().of(kColumns)};
+    std::vector<Arg> parts = {node_arg(x), node_arg(b->leaf(b->main_type(), shape))};
+    if (b->random().chance(0.5)) std::swap(parts[0], parts[1]);
+    joined = b->emit(call("concat", parts, {{"axis", by_rows ? 0 : 1}}), b->traits(x));
+  }
+  if (joined < 0) return false;
+  return b->random().chance(0.5) ? read_twice(b, joined) : read_twice(b, activation(b, joined));
+}
+
+bool add_attention(B* b) {
+  if (b->exact() || !is_float(b->main_type())) return false;
+  const int64_t rows = 48, keys = b->random().between(40, 56), depth = 8;
+  const auto leaf = [&](int64_t height, int64_t width) {
+    return b->leaf(b->main_type(), {height, width});
+  };
+  const Traits traits{64, 0, false};
+  const int scores = emit(b, "matmul", {leaf(rows, depth), leaf(depth, keys)}, traits);
+  if (scores < 0) return false;
+  const int p = b->emit(call("softmax", {node_arg(scores)}, {{"axis", -1}}), {1, 0, false});
+  if (p < 0) return false;
+  const int64_t width = b->random().of(std::vector<int64_t>{8, 16, 17});
+  return read_twice(b, emit(b, "matmul", {p, leaf(keys, width)}, traits));
+}
+
+bool add_stencils(B* b) {
+  const Extent rows = 40, columns = b->random().between(16, 20);
+  const int image = b->leaf(b->main_type(), {1, rows, columns, b->random().between(1, 3)});
+  const nlohmann::json params = {{"window", {3, b->random().between(1, 2)}},
+                                 {"stride", {1, 1}},
+                                 {"pad", {0, 0, 0, 0}},
+                                 {"count_include_pad", false}};
+  int x = activation(b, image);
+  for (int i = b->random().between(1, 2); i > 0 && x >= 0; --i) {
+    x = b->emit(call("max_pool", {node_arg(x)}, params), b->traits(x));
+  }
+  return read_twice(b, x);
+}
+
 const std::vector<std::string>& operator_names() {
   static const auto* const names = [] {
     auto* result = new std::vector<std::string>();
@@ -126,6 +194,10 @@ Recipe random_recipe(uint64_t base_seed, int index) {
       add_operator(&builder, builder.random().of(names));
     }
   }
+  // What operators that are drawn one by one seldom make.
+  if (index % 8 == 0) add_borders(&builder);
+  if (index % 4 == 2) add_attention(&builder);
+  if (index % 8 == 4) add_stencils(&builder);
   return builder.finish();
 }
 
