@@ -39,11 +39,8 @@ Halide::Module body_module(const LoopNest& nest, const std::string& function, co
 // What Halide declares.
 std::string header_of(const Halide::Module& module, const std::string& guard) {
   std::ostringstream header;
-  {
-    Halide::Internal::CodeGen_C writer(header, module.target(),
-                                       Halide::Internal::CodeGen_C::CHeader, guard);
-    writer.compile(module);
-  }  // The writer ends what it has opened.
+  using Writer = Halide::Internal::CodeGen_C;  // ends what it has opened when it goes
+  Writer(header, module.target(), Writer::CHeader, guard).compile(module);
   return header.str();
 }
 
