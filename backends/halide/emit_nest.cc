@@ -143,21 +143,17 @@ class NestEmitter {
     hi::ForType type = for_type(loop.kind);
     // Halide makes no vector of one step.
     if (steps && *steps == 1) type = hi::ForType::Serial;
+    Halide::Expr count = extent;
+    Stmt last;
     if (type == hi::ForType::Vectorized && *steps % 2 == 1 && is_masked(statement)) {
-      const auto even = static_cast<int32_t>(*steps - 1);
-      return {hi::Block::make(for_loop(name, min, even, type, statement),
-                              last_lane(loop, hi::simplify(min + even))),
-              outside};
+      count = static_cast<int32_t>(*steps - 1);
+      last = last_lane(loop, hi::simplify(min + count));
     }
     EMULSION_CHECK(steps || type == hi::ForType::Serial || type == hi::ForType::Parallel,
                    "stage {}: the loop {} of {}", loop.stage, loop.axis, to_string(loop.extent));
-    return {for_loop(name, min, extent, type, statement), outside};
-  }
-
-  static Stmt for_loop(const std::string& name, const Halide::Expr& min, const Halide::Expr& extent,
-                       hi::ForType type, const Stmt& body) {
-    return hi::For::make(name, min, extent, type, Halide::Partition::Auto, Halide::DeviceAPI::None,
-                         body);
+    statement = hi::For::make(name, min, count, type, Halide::Partition::Auto,
+                              Halide::DeviceAPI::None, statement);
+    return {last.defined() ? hi::Block::make(statement, last) : statement, outside};
   }
 
   // Halide 21 stores and loads masked vectors in parts of the machine's length, and cannot a last
