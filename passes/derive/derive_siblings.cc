@@ -43,20 +43,19 @@ int64_t bytes_of_a_point(const std::vector<OpPtr>& group) {
   return bytes;
 }
 
-// What takes many instructions of each element, so that memory does not wait for it, or nothing.
+// A function that takes many instructions of each element, so that memory does not wait for it;
+// nothing where there is none.
 std::optional<ExprOp> function_in(const Op& op) {
-  std::optional<ExprOp> found;
-  const auto look = [&](const Op& part) {
-    if (!part.body.defined()) return;
-    visit(part.body, [&](const Expr& e) {
-      static const std::set<ExprOp> kFunctions = {ExprOp::exp, ExprOp::log, ExprOp::tanh,
-                                                  ExprOp::erf, ExprOp::pow};
-      if (kFunctions.count(e->op) > 0) found = e->op;
-    });
-  };
-  look(op);
-  for (const OpPtr& member : op.members) look(*member);
-  return found;
+  std::vector<Expr> bodies;
+  if (op.body.defined()) bodies.push_back(op.body);
+  for (const OpPtr& member : op.members) bodies.push_back(member->body);
+  for (const ExprOp function : {ExprOp::exp, ExprOp::log, ExprOp::tanh, ExprOp::erf, ExprOp::pow}) {
+    const auto has_it = [&](const Expr& body) {
+      return any_part(body, [&](const Expr& e) { return e->op == function; });
+    };
+    if (std::any_of(bodies.begin(), bodies.end(), has_it)) return function;
+  }
+  return std::nullopt;
 }
 
 // A name that no member has for an axis.

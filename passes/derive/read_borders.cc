@@ -23,9 +23,7 @@ namespace {
 using Reason = std::optional<std::string>;
 
 bool reads_data(const Expr& e) {
-  bool found = false;
-  visit(e, [&](const Expr& part) { found = found || part->op == ExprOp::read; });
-  return found;
+  return any_part(e, [](const Expr& part) { return part->op == ExprOp::read; });
 }
 
 // Whether it compares one axis at a time, and no data.
@@ -68,16 +66,24 @@ Expr without_clamps(const Expr& index) {
   });
 }
 
-// Calls `look` with every read of `op` in a comprehension, or in those of a group.
-void visit_reads(const Op& op, const Op& reader, const std::function<void(const Expr&)>& look) {
-  const auto visit_body = [&](const Op& part) {
-    if (!part.body.defined()) return;
-    visit(part.body, [&](const Expr& e) {
-      if (e->op == ExprOp::read && e->tensor.get() == &op) look(e);
-    });
-  };
-  visit_body(reader);
-  for (const OpPtr& member : reader.members) visit_body(*member);
+// Every read in a body, of that tensor or of any.
+std::vector<Expr> reads_in(const Expr& body, const Op* of = nullptr) {
+  std::vector<Expr> reads;
+  visit(body, [&](const Expr& e) {
+    if (e->op == ExprOp::read && (of == nullptr || e->tensor.get() == of)) reads.push_back(e);
+  });
+  return reads;
+}
+
+// Every read of `op` in a comprehension, or in those of a group.
+std::vector<Expr> reads_of(const Op& op, const Op& reader) {
+  std::vector<Expr> reads;
+  if (reader.body.defined()) reads = reads_in(reader.body, &op);
+  for (const OpPtr& member : reader.members) {
+    const std::vector<Expr> more = reads_in(member->body, &op);
+    reads.insert(reads.end(), more.begin(), more.end());
+  }
+  return reads;
 }
 
 // Whether it is at one axis an index, or a fixed distance from it, or one place; and no axis twice.
@@ -170,17 +176,13 @@ Reason why_not_borders(const Op& op) {
 
 Reason why_not_choose(const Op& op, const Op& reader) {
   if (!is_computed(reader)) return fmt::format("expected {} to be computed", reader.name);
-  Reason reason;
-  bool found = false;
-  visit_reads(op, reader, [&](const Expr& read) {
-    found = true;
-    if (!reason && std::any_of(read->args.begin(), read->args.end(), reads_data)) {
-      reason = fmt::format("expected {} to read {} at places that its axes say, got {}",
-                           reader.name, op.name, to_string(read));
-    }
-  });
-  if (!found) return fmt::format("expected {} to read {}", reader.name, op.name);
-  if (reason) return reason;
+  const std::vector<Expr> reads = reads_of(op, reader);
+  if (reads.empty()) return fmt::format("expected {} to read {}", reader.name, op.name);
+  for (const Expr& read : reads) {
+    if (std::none_of(read->args.begin(), read->args.end(), reads_data)) continue;
+    return fmt::format("expected {} to read {} at places that its axes say, got {}", reader.name,
+                       op.name, to_string(read));
+  }
   FusionLegality::Sizes sizes;
   sizes[&op] = size_of(op.body);
   return FusionLegality::why_not_size(op, reader, FusionLegality::written_out(reader, sizes));
@@ -217,25 +219,19 @@ Reason why_not_worth_choosing(const Op& op, const Op& reader, const Op& chooses,
   if (chooses.axes.empty()) {
     return fmt::format("expected loops of {} to be cut, got none", reader.name);
   }
-  Reason reason;
+  for (const Expr& read : reads_of(op, reader)) {
+    if (is_plain(read)) continue;
+    return fmt::format("expected {} to read {} at plain axes, at which loops are cut, got {}",
+                       reader.name, op.name, to_string(read));
+  }
   const std::string along = chooses.axes[vector_axis(chooses, target)].name();
-  visit_reads(op, reader, [&](const Expr& read) {
-    if (reason) return;
-    if (!is_plain(read)) {
-      reason = fmt::format("expected {} to read {} at plain axes, at which loops are cut, got {}",
-                           reader.name, op.name, to_string(read));
-    }
-  });
-  if (reason) return reason;
-  visit(chooses.body, [&](const Expr& e) {
-    if (reason || e->op != ExprOp::read) return;
+  for (const Expr& read : reads_in(chooses.body)) {
     std::vector<Expr> indices;
-    for (const Expr& index : e->args) indices.push_back(without_clamps(index));
-    if (step_of(read_op(e->tensor, std::move(indices)), along) != Step::elsewhere) return;
-    reason = fmt::format("expected {} to read neighbours along {}, as its vectors go, got {}",
-                         reader.name, along, to_string(e));
-  });
-  if (reason) return reason;
+    for (const Expr& index : read->args) indices.push_back(without_clamps(index));
+    if (step_of(read_op(read->tensor, std::move(indices)), along) != Step::elsewhere) continue;
+    return fmt::format("expected {} to read neighbours along {}, as its vectors go, got {}",
+                       reader.name, along, to_string(read));
+  }
   return why_not_cut(chooses, target);
 }
 

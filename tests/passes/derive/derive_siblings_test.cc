@@ -245,6 +245,14 @@ TEST(DeriveSiblings, NotFunctionsThatTakeLongerThanMemory) {
   EXPECT_EQ(price(Graph({relu(x, "a"), neg(x, "b")}), kOneCore), "");
 }
 
+// What one loop goes through, two go through as well: x is no nearer for the second of them.
+TEST(DeriveSiblings, AreNoSlowerByTheModelWhereACacheHoldsEachAlone) {
+  const Target target = Target::parse("x86-64-v3,cores=1,l3=33554432");
+  const Lowered lowered = run_pipeline(pair_of({2048, 2048}), target);
+  ASSERT_EQ(lowered.fusion.decisions.size(), 1u);
+  EXPECT_NEAR(lowered.fusion.decisions[0].gain.value().speed_up(), 4.0 / 3, 0.01);
+}
+
 TEST(DeriveSiblings, InTheLedgerOfThePipeline) {
   const Graph graph = pair_of({512, 1024});
   const Lowered lowered = run_pipeline(graph, Target::parse(kFourCores));

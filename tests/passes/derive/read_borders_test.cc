@@ -271,6 +271,19 @@ TEST(ReadBorders, NotWhatThePolicyDoesNotWant) {
   EXPECT_EQ(found.refused.at("c").reason, "expected another day");
 }
 
+TEST(ReadBorders, WindowsOfRowsWhereThePolicyDoesNotWantIt) {
+  const Tensor c = concat({matrix("a", 300, 1024), matrix("b", 212, 1024)}, 0, "c");
+  const Graph graph(relu(c, "y"));
+  EXPECT_TRUE(share_loops(graph, kV3).loop_groups().empty());
+  const LoopPolicy no_borders = [](const LoopCandidate& candidate) -> std::optional<FusionRefusal> {
+    if (candidate.pattern != kBordersThrough) return std::nullopt;
+    return FusionRefusal("expected another day");
+  };
+  const Graph shared = share_loops(graph, kV3, no_borders);
+  ASSERT_EQ(shared.loop_groups().size(), 1U);
+  EXPECT_EQ(shared.loop_groups()[0].kind, LoopGroupKind::windows);
+}
+
 TEST(ReadBorders, NotOperatorByOperator) {
   DeriveOptions options;
   options.fuse = false;
@@ -290,6 +303,8 @@ TEST(WhyNotBorders, OfWhatChoosesOtherwise) {
   const char* const kPlace = "expected c to choose by place, and nothing else";
   EXPECT_EQ(why_not(select(Expr(i) < 9, x(i, j), z(i, j))), "");
   EXPECT_EQ(why_not(select(x(i, j) > 0.0F, x(i, j), z(i, j))), kPlace) << "data";
+  EXPECT_EQ(why_not(select(input("v", f32, {24})(i) > 0.0F, x(i, j), z(i, j))), kPlace)
+      << "data of one axis";
   EXPECT_EQ(why_not(select(Expr(i) < j, x(i, j), z(i, j))), kPlace) << "two axes";
   EXPECT_EQ(why_not(select(Expr(i) < 9, x(i, j) * 2.0F, z(i, j))), kPlace) << "arithmetic";
   EXPECT_EQ(why_not(x(i, j)), kPlace) << "no choice";
