@@ -131,27 +131,17 @@ class CallsOfOneName : public KernelsOfOneName {
   // folder/call.o, with a function that calls `same` as the header there declares it, in both ways
   // and by a pointer.
   void write_calls(const std::string& where) {
-    std::ofstream(folder(where) + "/call.c") << R"(
-      #include <stdint.h>
-      struct dimension { int32_t min, extent, stride; uint32_t flags; };
-      struct halide_buffer_t {
-        uint64_t device; const void* interface; void* host; uint64_t flags;
-        uint8_t code, bits; uint16_t lanes; int32_t rank; struct dimension* dim; void* padding;
-      };
-      #include "same.h"
-      int call_)" << where << R"((void) {
-        float x[8] = {-3}, y[8];
-        struct dimension dim = {0, 8, 1, 0};
-        struct halide_buffer_t a = {0, 0, x, 0, 2, 32, 1, 1, &dim, 0}, b = a;
-        void* array[] = {&a, &b};
+    std::ofstream(folder(where) + "/call.c") << "#include \"same.h\"\n"
+                                             << kBuffers << "int call_" << where << R"((void) {
+        struct buffers b;
         int (*pointer)(struct halide_buffer_t*, struct halide_buffer_t*) = same;
-        b.host = y;
-        if (same(&a, &b) != 0) return 100;
-        const int result = (int)y[0];
-        y[0] = 50;
-        if (same_argv(array) != 0 || (int)y[0] != result) return 200;
-        y[0] = 50;
-        return pointer(&a, &b) == 0 && (int)y[0] == result ? result : 300;
+        set_up(&b);
+        if (same(&b.in, &b.out) != 0) return 100;
+        const int result = (int)b.y[0];
+        b.y[0] = 50;
+        if (same_argv(b.array) != 0 || (int)b.y[0] != result) return 200;
+        b.y[0] = 50;
+        return pointer(&b.in, &b.out) == 0 && (int)b.y[0] == result ? result : 300;
       })";
     ASSERT_EQ(run("cc -Wall -Wextra -Werror -Wredundant-decls -fPIC -c " + folder(where) +
                   "/call.c -o " + folder(where) + "/call.o"),
@@ -176,6 +166,32 @@ class CallsOfOneName : public KernelsOfOneName {
     EXPECT_EQ(run(program), "") << linked;
   }
 
+  // What a call of a kernel of eight floats is made of.
+  const std::string kBuffers = R"(
+      #include <stdint.h>
+      struct dimension { int32_t min, extent, stride; uint32_t flags; };
+      struct halide_buffer_t {
+        uint64_t device; const void* interface; void* host; uint64_t flags;
+        uint8_t code, bits; uint16_t lanes; int32_t rank; struct dimension* dim; void* padding;
+      };
+      struct buffers {
+        float x[8], y[8];
+        struct dimension dim;
+        struct halide_buffer_t in, out;
+        void* array[2];
+      };
+      static void set_up(struct buffers* b) {
+        __builtin_memset(b, 0, sizeof *b);
+        b->x[0] = -3;
+        const struct dimension dim = {0, 8, 1, 0};
+        const struct halide_buffer_t in = {0, 0, b->x, 0, 2, 32, 1, 1, &b->dim, 0};
+        b->dim = dim;
+        b->in = b->out = in;
+        b->out.host = b->y;
+        b->array[0] = &b->in;
+        b->array[1] = &b->out;
+      }
+      )";
   const std::string kOpen = "cc -Wl,-z,lazy -Wl,--unresolved-symbols=ignore-all -o ";
 };
 
@@ -203,21 +219,30 @@ TEST_F(CallsOfOneName, InAProgramOfTwoLibrariesAreEachOfTheirOwn) {
   expect_right(both + library("other") + " " + library("one"));
 }
 
-// What somebody calls who has no header.
+// What somebody calls who has no header, also where the program has a kernel of that name.
 TEST_F(CallsOfOneName, TheNameItselfIsThereForDlsym) {
-  make_library("one");
-  std::ofstream(folder("one") + "/find.c") << R"(
-      #include <dlfcn.h>
+  make_library("other");
+  std::ofstream(folder("one") + "/find.c") << "#include <dlfcn.h>\n"
+                                           << kBuffers << R"(
       int emulsion_check_arguments(void) { return 0; }
+      int call_one(void);
       int main(int count, char** words) {
-        void* library = dlopen(words[1], RTLD_LAZY);
-        if (!library || count != 2) return 1;
-        return dlsym(library, "same") && dlsym(library, "same_argv") &&
-               dlsym(library, "same_metadata") ? 0 : 2;
+        struct buffers b;
+        void* library = count == 2 ? dlopen(words[1], RTLD_LAZY) : 0;
+        if (!library || call_one() != 0) return 1;
+        int (*same)(void*, void*) = dlsym(library, "same");
+        int (*same_argv)(void**) = dlsym(library, "same_argv");
+        set_up(&b);
+        if (!same || same(&b.in, &b.out) != 0 || b.y[0] != 3) return 2;
+        b.y[0] = 50;
+        if (!same_argv || same_argv(b.array) != 0 || b.y[0] != 3) return 3;
+        return dlsym(library, "same_metadata") ? 0 : 4;
       })";
   const std::string program = folder("one") + "/find";
-  ASSERT_EQ(run("cc -rdynamic -o " + program + " " + folder("one") + "/find.c -ldl"), "");
-  EXPECT_EQ(run(program + " " + library("one")), "");
+  ASSERT_EQ(run(kOpen + program + " -rdynamic " + folder("one") + "/find.c " + calls("one") +
+                folder("one") + "/same.a -ldl"),
+            "");
+  EXPECT_EQ(run(program + " " + library("other")), "");
 }
 
 }  // namespace
