@@ -300,7 +300,10 @@ class Joiner : public NestMutator {
     for_each_node(step, [&](const Node& inside) {
       const UopNode* uop = inside.as<UopNode>();
       if (uop == nullptr || uop->stage != producer()) return;
-      for (const Expr& index : uop->point) computed.push_back(interval_in_step(index));
+      for (const Expr& index : uop->point) {
+        check_that_all_is_computed(step, index);
+        computed.push_back(interval_in_step(index));
+      }
     });
     const std::optional<size_t> forward = axis_that_goes_forward(computed);
     for_each_node(body, [&](const Node& inside) {
@@ -322,6 +325,35 @@ class Joiner : public NestMutator {
         }
       }
     });
+  }
+
+  // A step of the producer computes all from its first index to its last one: each of its loops
+  // moves the index by no more than what those that move it by less have covered.
+  void check_that_all_is_computed(const Node& step, const Expr& index) const {
+    std::map<int64_t, Range> moves;  // by how much a step of a loop moves the index: its range
+    bool is_known = true;
+    for_each_node(step, [&](const Node& inside) {
+      const Loop* loop = inside.as<Loop>();
+      if (loop == nullptr || !mentions(index, loop->variable())) return;
+      const Range& range = ranges_.at(loop->variable());
+      if (range.is_known && range.high == Extent(0)) return;
+      const auto moved = interval_of(simplify_index(index), [&](const std::string& variable) {
+        return variable == loop->variable() ? std::optional(Range{0, 1}) : std::nullopt;
+      });
+      const auto by = moved ? (moved->high - moved->low).as_constant() : std::nullopt;
+      is_known = is_known && range.is_known && by && moves.emplace(*by, range).second;
+    });
+    Extent covered = 1;
+    for (const auto& [by, range] : moves) {
+      is_known = is_known && by > 0 && (covered - Extent(by)).lower_bound().value_or(-1) >= 0;
+      // What only a quotient says goes as far as anything does.
+      covered = range.divisor > 1 ? Extent(int64_t{1} << 32) : covered + range.high * by;
+    }
+    if (is_known) return;
+    refuse_here(
+        fmt::format("expected steps of {} that compute all from their first index to the last, got "
+                    "those of {} at {}",
+                    producer(), nest_.variable({producer_, last_}), to_string(index)));
   }
 
   std::optional<Interval> interval_in_step(const Expr& index) const {

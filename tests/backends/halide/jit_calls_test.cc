@@ -13,6 +13,7 @@
 #include "passes/lower/lower.h"
 #include "tests/backends/entry/squares_nest.h"
 #include "tests/passes/expect_error.h"
+#include "tests/small_stack.h"
 
 namespace emulsion {
 namespace {
@@ -37,6 +38,39 @@ TEST(JitCalls, RefusesSizesWhoseStorageIsTooLarge) {
             "less");
   EXPECT_EQ(run(2, 3), "no Error");
   EXPECT_EQ(run(0, 40000), "no Error");  // nothing is computed, so nothing is stored
+}
+
+// A row of 80,000 bytes is stored, of which a small stack has no room.
+TEST(JitCalls, RunsOnASmallStack) {
+  constexpr int64_t kRows = 3, kColumns = 20000;
+  const Axis i("i", kRows), j("j", kColumns), k("k", kColumns);
+  const Tensor x = input("x", f32, {kRows, kColumns});
+  const Tensor doubled = compute("doubled", {i, j}, x(i, j) * 2.0f);
+  const Graph graph(compute("y", {i}, sum(k, doubled(i, k))));
+  Schedule schedule(graph);
+  schedule["doubled"].compute_at("y", i);
+  std::vector<float> in(kRows * kColumns, 1), out(kRows);
+  const JitKernel kernel(lower(graph, schedule));
+  const auto run =
+      kernel.bind({{"x", {f32, {kRows, kColumns}, in.data()}}, {"y", {f32, {kRows}, out.data()}}});
+  run_on_stack(64 << 10, [&] { run(); });
+  EXPECT_THAT(out, testing::Each(2.0f * kColumns));
+}
+
+// Before anything looks at what lies there.
+TEST(JitCalls, RefusesAnArgumentOfTwoGiBOrMore) {
+  const Axis i("i", 1), k("k", Extent::size("B"));
+  const Tensor x = input("x", f32, {Extent::size("B")});
+  const Graph graph(compute("y", {i}, sum(k, x(k))));
+  const JitKernel kernel(lower(graph, Schedule(graph)));
+  float in = 1, out = 77;
+  for (int64_t extent :
+       {int64_t{1} << 29, int64_t{INT32_MAX}, int64_t{1} << 32, int64_t{1} << 62}) {
+    EXPECT_ERROR(
+        kernel.run({{"x", {f32, {extent}, &in}}, {"y", {f32, {1}, &out}}}),
+        "argument x: expected fewer than 2^31 bytes, got an extent of " + std::to_string(extent));
+  }
+  EXPECT_EQ(out, 77);
 }
 
 // The data say where to read: an index that is clamped is inside, whatever they are.

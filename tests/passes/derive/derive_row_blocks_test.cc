@@ -66,6 +66,22 @@ TEST(DeriveRowBlocks, OfRunTimeColumnsALineOrTwoAreComputedAtATime) {
       << "one row: one accumulator";
 }
 
+// Or the last panel would be one of mostly lanes that are masked.
+TEST(DeriveRowBlocks, APanelOfRunTimeColumnsDividesTwoLines) {
+  const std::string split = "e.split(t, panel, column, ";
+  int found = 0;
+  for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    for (const int64_t rows : {4, 5, 6, 7, 8, 10, 12, 16, 33, 64}) {
+      const std::string text = derived(attention(2, rows, kSize, 64), target_of(level, 1));
+      const size_t at = text.find(split);
+      if (at == std::string::npos) continue;
+      ++found;
+      EXPECT_EQ(32 % std::stoll(text.substr(at + split.size())), 0) << level << rows << text;
+    }
+  }
+  EXPECT_GE(found, 10);
+}
+
 // Rows of 64 columns would each start at the same places of a cache.
 TEST(DeriveRowBlocks, KeysAreTurnedOnceForAllBlocks) {
   const std::string text = derived(attention(2, 64, 64, 32), target_of("x86-64-v3", 1));

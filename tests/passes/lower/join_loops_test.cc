@@ -89,6 +89,18 @@ TEST(JoinLoops, OfAReaderThatLooksBack) {
   expect_nest(schedule);
 }
 
+// Inside a step there may be loops, of which each goes on where the smaller ones end.
+TEST(JoinLoops, OfStepsThatAreLoops) {
+  const Axis i("i", 24), o("o"), w("w");
+  const Tensor x = input("x", f32, {24});
+  const Tensor a = compute("a", {i}, x(i) * 2.0f);
+  const Tensor y = compute("y", {i}, a(i) - a(max(Expr(i) - 1, 0)));
+  Schedule schedule(y);
+  schedule[a].split(i, o, v, 6).split(v, v, w, 2);
+  schedule[y].split(i, o, v, 6).split(v, v, w, 3).compute_with(a, o);
+  EXPECT_TRUE(lowers(schedule.graph(), schedule, {}));
+}
+
 TEST(JoinLoops, OfAnOutputThatIsRead) {
   const Axis i("i", Extent::size("B"));
   const Tensor x = input("x", f32, {Extent::size("B")});
@@ -124,6 +136,25 @@ TEST(JoinLoopsRefuses, AReaderThatLooksAhead) {
     Schedule schedule(y);
     schedule[y].compute_with(a, i);
     refused(schedule, "expected each step of y.i to read what a has computed by then, got a[");
+  }
+}
+
+// What a step computes is every fourth element, or some rows between others.
+TEST(JoinLoopsRefuses, StepsThatLeaveElementsOut) {
+  const Axis n("n", 16), m("m", 12), o("o"), w("w");
+  const Tensor x = input("x", f32, {16});
+  const Tensor a = compute("a", {n}, x(n) * 2.0f);
+  for (const Expr& index : {Expr(m) + 1, max(Expr(m) - 1, 0), Expr(m)}) {
+    const Tensor y = compute("y", {m}, a(index) - a(m));
+    Schedule fourth(y), between(y);
+    fourth[a].split(n, o, v, 4).reorder({o, v});
+    fourth[y].split(m, o, v, 4).reorder({o, v}).compute_with(a, v);
+    refused(fourth,
+            "expected steps of a that compute all from their first index to the last, got those of "
+            "a.v at a.o * 4 + y.v");
+    between[a].split(n, o, v, 4).split(v, v, w, 2).reorder({w, o, v});
+    between[y].split(m, o, v, 4).split(v, v, w, 2).reorder({w, o, v}).compute_with(a, v);
+    refused(between, "expected steps of a that compute all from their first index to the last");
   }
 }
 
