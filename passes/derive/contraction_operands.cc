@@ -198,12 +198,9 @@ std::set<std::string> transposed_weights(const Graph& grouped) {
 }
 
 bool is_read_otherwise(const Op& op, const Expr& read) {
-  bool found = false;
-  visit(op.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->tensor->name != read->tensor->name) return;
-    found = found || !equal(e, read);
+  return any_part(op.body, [&](const Expr& e) {
+    return e->op == ExprOp::read && e->tensor->name == read->tensor->name && !equal(e, read);
   });
-  return found;
 }
 
 }  // namespace emulsion

@@ -20,9 +20,8 @@ bool moves_with_the_reduction(const Op& op, const Expr& read) {
 // Whether some read walks memory from pixel to pixel and within each from colour to colour.
 bool walks_pixels(const Op& op, const Pixels& pixels) {
   const size_t behind = op.axes.size() - pixels.rows - 1;
-  bool found = false;
-  visit(op.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->args.size() <= behind) return;
+  return any_part(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->args.size() <= behind) return false;
     auto moves_with = [&](const Expr& index, const Axis& axis) {
       const auto affine = affine_of(index);
       return affine && affine->coefficients.count(axis.name()) > 0;
@@ -32,9 +31,8 @@ bool walks_pixels(const Op& op, const Pixels& pixels) {
       const Axis& axis = op.axes[pixels.rows + 1 + i];
       walks = walks && moves_with(e->args[e->args.size() - behind + i], axis);
     }
-    found = found || walks;
+    return walks;
   });
-  return found;
 }
 
 // The stage that sums: where nothing is fused onto the sums, the result is a copy of it.
@@ -164,16 +162,14 @@ std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes) {
 }  // namespace
 
 bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced) {
-  bool found = false;
-  visit(op.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->args.empty()) return;
+  return any_part(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->args.empty()) return false;
     auto last = affine_of(e->args.back());
-    if (!last) return;
+    if (!last) return false;
     auto coefficient = last->coefficients.find(axis);
     const bool walks = coefficient != last->coefficients.end() && coefficient->second == 1;
-    found = found || (walks && (!reduced || moves_with_the_reduction(op, e)));
+    return walks && (!reduced || moves_with_the_reduction(op, e));
   });
-  return found;
 }
 
 bool wakes_threads_to_sum(const Op& op, const Target& target) {

@@ -161,16 +161,14 @@ bool combines_windows(const Op& op) {
     return std::any_of(axes.begin(), axes.end(),
                        [&](const Axis& axis) { return index.coefficients.count(axis.name()) > 0; });
   };
-  bool found = false;
-  visit(op.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read) return;
-    for (const Expr& argument : e->args) {
+  return any_part(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read) return false;
+    return std::any_of(e->args.begin(), e->args.end(), [&](const Expr& argument) {
       const std::optional<Indices> ends = ends_of(argument, extents);
-      found = found || (ends && mentions_one(ends->front(), op.axes) &&
-                        mentions_one(ends->front(), op.reduction_axes));
-    }
+      return ends && mentions_one(ends->front(), op.axes) &&
+             mentions_one(ends->front(), op.reduction_axes);
+    });
   });
-  return found;
 }
 
 Readers::Readers(const Graph& graph) {
