@@ -45,6 +45,7 @@ Graph softmax_graph() { return softmax_by_hand(64, 96); }
 Graph transposed_sum() {
   return Graph(add(transpose(matrix("x"), {1, 0}, "t"), matrix("z", 96, 64), "y"));
 }
+Graph joined() { return Graph(relu(concat({matrix("x"), matrix("z")}, 0, "c"), "y")); }
 Graph mean_graph() {
   PoolOptions halves;
   halves.window_h = halves.window_w = halves.stride_h = halves.stride_w = 2;
@@ -91,10 +92,22 @@ TEST(SharedLoops, MovesThatAreReadThrough) {
               HasSubstr("moves read through, t -> a, b: fused: saves "));
 }
 
+TEST(SharedLoops, BordersThatAreReadThrough) {
+  const std::string text = ledger(joined());
+  EXPECT_THAT(text, HasSubstr("borders read through, c -> y: fused: saves 98304 "));
+  EXPECT_THAT(text, Not(HasSubstr("not fused")));
+  const Tensor c = concat({matrix("x"), matrix("z")}, 0, "c");
+  EXPECT_THAT(ledger(Graph(matmul(c, weight("w", f32, {96, 16}), "y"))),
+              HasSubstr("borders read through, c -> y: not fused: expected no sums in y"));
+  EXPECT_ERROR(ledger(Graph(matmul(c, weight("w", f32, {96, 16}), "y")),
+                      R"({"fail_on_unfused": ["borders read through"]})"),
+               "to be computed together, got them apart: expected no sums in y");
+}
+
 TEST(SharedLoops, AgreeWithTheTrafficOfTheNests) {
   DeriveOptions apart;
   apart.fuse = false;
-  for (const Graph& graph : {softmax_graph(), transposed_sum()}) {
+  for (const Graph& graph : {softmax_graph(), transposed_sum(), joined()}) {
     const Lowered fused = lowered(graph);
     const int64_t before = measure_traffic(run_pipeline(graph, kTarget, apart).nest).bytes();
     const int64_t after = measure_traffic(fused.nest).bytes();
@@ -119,11 +132,10 @@ TEST(SharedLoops, WhatTheConfigRefuses) {
     std::string pattern;
     bool is_alone;  // of one operation, in no group
   };
-  const Case cases[] = {{softmax_graph(), kSharedRows, false},
-                        {attention(2, 64, 64, 16), kSharedRows, false},
-                        {blur(), kSlidingWindows, false},
-                        {mean_graph(), kWaitingSums, false},
-                        {transposed_sum(), kReadThrough, true}};
+  const Case cases[] = {
+      {softmax_graph(), kSharedRows, false},  {attention(2, 64, 64, 16), kSharedRows, false},
+      {blur(), kSlidingWindows, false},       {mean_graph(), kWaitingSums, false},
+      {transposed_sum(), kReadThrough, true}, {joined(), kBordersThrough, true}};
   for (const Case& one : cases) {
     const Target target = one.pattern == kSlidingWindows ? small_cache(1) : kTarget;
     ASSERT_THAT(ledger(one.graph, "{}", target), HasSubstr(one.pattern + ", "));

@@ -29,6 +29,8 @@ TEST(MachineModel, APassTakesAsLongAsItsLimit) {
   EXPECT_DOUBLE_EQ(small_machine().seconds(100, 1000), 20e-9);   // the cache
   EXPECT_DOUBLE_EQ(small_machine().seconds(100, 2000), 200e-9);  // main memory
   EXPECT_DOUBLE_EQ(small_machine().seconds(0, 0), 0);
+  EXPECT_DOUBLE_EQ(small_machine().seconds(100, 1000, 1001), 100e-9) << "what is touched meanwhile";
+  EXPECT_DOUBLE_EQ(small_machine().seconds(100, 2000, 1000), 200e-9) << "no less than the pass";
 }
 
 TEST(MachineModel, DefaultsFollowTheTarget) {
