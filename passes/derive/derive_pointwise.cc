@@ -85,6 +85,23 @@ std::map<std::string, int64_t> borders_by_axis(const Op& op) {
   return borders;
 }
 
+// Whether reads of a run-time number of columns are held at the ends of what they read, so that
+// vectors of neighbours are there between the ends alone.
+bool is_clamped_along(const Op& op, const Axis& axis) {
+  if (axis.extent().is_constant()) return false;
+  bool found = false;
+  visit(op.body, [&](const Expr& read) {
+    if (found || read->op != ExprOp::read) return;
+    for (const Expr& index : read->args) {
+      visit(index, [&](const Expr& e) {
+        const bool clamps = e->op == ExprOp::min || e->op == ExprOp::max;
+        found = found || (clamps && mentions(e, axis.name()));
+      });
+    }
+  });
+  return found;
+}
+
 // Whether vectors along the axis leave no loop behind.
 bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
   const std::optional<int64_t> extent = axis.extent().as_constant();
@@ -275,7 +292,8 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   const auto borders_of = [&](const Axis& axis) { return borders_at(axis, borders); };
   Axis along = op.axes[rows];
   std::vector<Axis> cut;  // the loops that say on which side of a border they are
-  if (borders_of(along) > 0 && !is_one_vector(op, along, target)) cut.push_back(along);
+  const bool has_ends = borders_of(along) > 0 || is_clamped_along(op, along);
+  if (has_ends && !is_one_vector(op, along, target)) cut.push_back(along);
   std::optional<Axis> shared;
   if (threads && rows == 0) {  // one long row: a block of it for each task
     constexpr int64_t kBlock = 8192;
