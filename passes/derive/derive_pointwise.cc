@@ -89,17 +89,14 @@ std::map<std::string, int64_t> borders_by_axis(const Op& op) {
 // vectors of neighbours are there between the ends alone.
 bool is_clamped_along(const Op& op, const Axis& axis) {
   if (axis.extent().is_constant()) return false;
-  bool found = false;
-  visit(op.body, [&](const Expr& read) {
-    if (found || read->op != ExprOp::read) return;
-    for (const Expr& index : read->args) {
-      visit(index, [&](const Expr& e) {
-        const bool clamps = e->op == ExprOp::min || e->op == ExprOp::max;
-        found = found || (clamps && mentions(e, axis.name()));
-      });
-    }
+  const auto clamps = [&](const Expr& e) {
+    return (e->op == ExprOp::min || e->op == ExprOp::max) && mentions(e, axis.name());
+  };
+  return any_part(op.body, [&](const Expr& read) {
+    return read->op == ExprOp::read &&
+           std::any_of(read->args.begin(), read->args.end(),
+                       [&](const Expr& index) { return any_part(index, clamps); });
   });
-  return found;
 }
 
 // Whether vectors along the axis leave no loop behind.

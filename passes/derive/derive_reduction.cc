@@ -39,14 +39,14 @@ std::optional<int64_t> step_of(const Expr& read, const Axis& axis) {
 // Whether vectors along the axis are made of a few vectors of memory each.
 bool steps_a_little(const Op& op, const Axis& axis) {
   constexpr int64_t kMostElements = 4;
-  bool steps = false, leaps = false;
-  visit(op.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read) return;
-    const std::optional<int64_t> step = step_of(e, axis);
-    steps = steps || step.value_or(0) != 0;
-    leaps = leaps || !step || *step < 0 || *step > kMostElements;
-  });
-  return steps && !leaps;
+  const auto step = [&](const Expr& e) {
+    return e->op == ExprOp::read ? step_of(e, axis) : std::optional<int64_t>(0);
+  };
+  const bool steps = any_part(op.body, [&](const Expr& e) { return step(e).value_or(0) != 0; });
+  return steps && !any_part(op.body, [&](const Expr& e) {
+           const std::optional<int64_t> elements = step(e);
+           return !elements || *elements < 0 || *elements > kMostElements;
+         });
 }
 
 // Whether some read walks memory from pixel to pixel and within each from colour to colour.
