@@ -126,6 +126,16 @@ class ClampedVectors : public hi::IRMutator {
                             hi::Broadcast::make(at(last, hi::const_true()), lanes));
   }
 
+  // A name for a clamp that several loads share would hide it.
+  template <typename Let>
+  auto without_name(const Let* op) {
+    const bool is_clamp = op->value.type().is_vector() && op->value.template as<hi::Min>();
+    return is_clamp ? mutate(hi::substitute(op->name, op->value, op->body))
+                    : hi::IRMutator::visit(op);
+  }
+  Stmt visit(const hi::LetStmt* op) override { return without_name(op); }
+  Halide::Expr visit(const hi::Let* op) override { return without_name(op); }
+
   // The clamp of an index that is one, or one and what is the same in all lanes.
   static const hi::Min* clamp_in(const Halide::Expr& index, Halide::Expr* rest) {
     const auto* sum = index.as<hi::Add>();

@@ -203,7 +203,7 @@ bool is_cheap(const Expr& e) {
   }
 }
 
-// The operands of a body and nothing else, or the reason why it is none of two operands.
+// The operands of a body and nothing else, or the reason why it has others.
 std::string find_operands(const Expr& body, std::vector<Operand>* operands) {
   constexpr size_t kMostOperations = 12;
   std::unordered_set<const ExprNode*> seen;
@@ -232,8 +232,7 @@ std::string find_operands(const Expr& body, std::vector<Operand>* operands) {
     if (!axes) return not_affine(e);
     operands->push_back({e, std::move(*axes)});
   }
-  if (operands->size() == 2) return "";
-  return fmt::format("expected a body of two operands, got {}", operands->size());
+  return "";
 }
 
 // A reduction of any cheap body over two operands.
@@ -242,7 +241,56 @@ std::string match_body(const Op& op, Contraction* result) {
   std::vector<Operand> operands;
   std::string reason = find_operands(op.body, &operands);
   if (!reason.empty()) return reason;
+  if (operands.size() != 2) {
+    return fmt::format("expected a body of two operands, got {}", operands.size());
+  }
   return match_roles(op, std::move(operands[0]), std::move(operands[1]), result);
+}
+
+bool uses_any(const Operand& operand, const std::vector<std::string>& axes) {
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](const std::string& axis) { return operand.axes.all.count(axis) > 0; });
+}
+
+// A reduction of any cheap body over more than two.
+std::string match_more(const Op& op, Contraction* result) {
+  if (op.combiner == Combiner::none) return "expected a combiner, got none";
+  std::vector<Operand> operands;
+  const std::string reason = find_operands(op.body, &operands);
+  if (!reason.empty()) return reason;
+  if (operands.size() < 3) {
+    return fmt::format("expected a body of at least three operands, got {}", operands.size());
+  }
+  if (op.axes.empty()) return "expected rows and columns, got a single value";
+  const auto sums_up = [&](const Operand& operand) {
+    return std::all_of(op.reduction_axes.begin(), op.reduction_axes.end(),
+                       [&](const Axis& axis) { return operand.uses(axis); });
+  };
+  const auto b = std::find_if(operands.begin(), operands.end(), [&](const Operand& operand) {
+    return sums_up(operand) && operand.uses(op.axes.back());
+  });
+  const auto a = std::find_if(operands.begin(), operands.end(), [&](const Operand& operand) {
+    const auto is_row = [&](const Axis& axis) {
+      return operand.uses(axis) && b != operands.end() && !b->uses(axis);
+    };
+    return sums_up(operand) && !operand.uses(op.axes.back()) &&
+           std::any_of(op.axes.begin(), op.axes.end(), is_row);
+  });
+  if (a == operands.end()) {
+    return "expected one operand of the rows and one of the columns, with all reduction axes";
+  }
+  const std::string roles = match_roles(op, *a, *b, result);
+  if (!roles.empty()) return roles;
+  for (auto operand = operands.begin(); operand != operands.end(); ++operand) {
+    if (operand == a || operand == b) continue;
+    if (!operand->axes.divided.empty()) return not_affine(operand->read);
+    if (uses_any(*operand, result->row_axes) && uses_any(*operand, result->column_axes)) {
+      return fmt::format("expected no operand of rows and columns, got {}",
+                         to_string(operand->read));
+    }
+    result->others.push_back(operand->read);
+  }
+  return "";
 }
 
 void check_is_compute(const Op& op) {
@@ -271,6 +319,10 @@ OpClass classify(const Op& op) {
 
 std::optional<Contraction> match_contraction(const Op& op, std::string* why_not) {
   return match_op(op, match_body, why_not);
+}
+
+std::optional<Contraction> match_several(const Op& op, std::string* why_not) {
+  return match_op(op, match_more, why_not);
 }
 
 std::optional<Contraction> match_product(const Op& op, std::string* why_not) {

@@ -39,6 +39,7 @@ struct Contraction {
   std::vector<std::string> batch_axes;      // in both
   std::vector<std::string> reduction_axes;  // in both
   bool divides = false;                     // whether an index takes a quotient of a batch axis
+  std::vector<Expr> others = {};            // what the body reads besides, of several operands
 };
 
 // Of an op of kind compute; anything else is our bug.
@@ -52,6 +53,10 @@ OpClass classify(const Op& op);
 // also take a quotient of an axis that both use, as that of a grouped convolution: x[.., o / 3 * 2
 // + c]. If it is none, `why_not` says why: "expected ...".
 std::optional<Contraction> match_contraction(const Op& op, std::string* why_not = nullptr);
+
+// The same of a body of more operands, sum(x[m, k] * w[k, n] * c[k]), with rows and columns: a has
+// the rows, b the columns, both all reduction axes; no other operand has rows and columns.
+std::optional<Contraction> match_several(const Op& op, std::string* why_not = nullptr);
 
 // Those that are a sum of a product of exactly two reads, without quotients: what a unit for
 // products can execute.

@@ -6,6 +6,7 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -23,6 +24,20 @@ int64_t odd_lines(int64_t elements, DType dtype) {
 }
 
 }  // namespace
+
+std::optional<Contraction> match_tiles(const Op& op) {
+  if (std::optional<Contraction> two = match_contraction(op)) return two;
+  std::optional<Contraction> several = match_several(op);
+  if (!several || several->column_axes.empty()) return std::nullopt;
+  const std::string& column = several->column_axes.back();
+  for (const Expr& other : several->others) {
+    const bool has_columns =
+        std::any_of(other->args.begin(), other->args.end(),
+                    [&](const Expr& index) { return mentions(index, column); });
+    if (has_columns && !is_along(other, Axis(column))) return std::nullopt;
+  }
+  return several;
+}
 
 std::optional<int64_t> packed_already(const Schedule& schedule, const std::string& weight_name) {
   for (const auto& [name, stage] : schedule.stages()) {
@@ -104,16 +119,22 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
 bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,
                             const Target& target) {
   const Axis& last = op.reduction_axes.back();
-  return !is_along(c.b, column) && steps_along(c.b, last, c) && last.extent().is_constant() &&
-         last.extent().constant_term() >= int64_t{2} * target.vector_lanes(op.dtype);
+  if (is_along(c.b, column) || !steps_along(c.b, last, c)) return false;
+  // What is behind several axes may be as short as the colours of a picture.
+  if (!last.extent().is_constant()) return c.column_axes.size() == 1;
+  return last.extent().constant_term() >= int64_t{2} * target.vector_lanes(op.dtype);
 }
 
-bool pays_to_mask(const Op& op, const Expr& b, size_t column_at, const Target& target) {
+bool is_turned(const Op& op, const Expr& b, const Axis& column, std::optional<int64_t> rows) {
+  return !is_along(b, column) && column_of_operand(op, b, column.name()) &&
+         rows.value_or(kRowsForTurned) >= kRowsForTurned;
+}
+
+bool pays_to_mask(const Op& op, size_t column_at, const Target& target) {
   const int64_t lanes = target.vector_lanes(op.dtype);
   const int64_t columns = op.shape[column_at].as_constant().value_or(lanes);
   const bool is_part = columns > 1 && lanes % columns == 0;
-  return target.has("avx") && columns < lanes && !is_part && size_in_bytes(op.dtype) >= 4 &&
-         is_along(b, op.axes[column_at]);
+  return target.has("avx") && columns < lanes && !is_part && size_in_bytes(op.dtype) >= 4;
 }
 
 void copy_panels(const Op& operand, size_t column_at, const std::string& reader,

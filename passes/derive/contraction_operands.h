@@ -18,6 +18,10 @@
 
 namespace emulsion {
 
+// Two operands, or several of which only one is read in full by the rows and one by the columns:
+// what else has columns lies along them. What register tiles are for.
+std::optional<Contraction> match_tiles(const Op& op);
+
 // The factor of an earlier pack of this weight, by another operation.
 std::optional<int64_t> packed_already(const Schedule& schedule, const std::string& weight_name);
 // Whether the columns' operand can be laid out in panels ahead of time.
@@ -43,12 +47,17 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
                                           const RegisterTile& tile, std::optional<int64_t> rows,
                                           std::optional<int64_t> columns, bool lies_across);
 // Whether the columns' operand is contiguous along the reduction and not along the columns, so that
-// vectors of columns would be gathered: lanes of the reduction read it as it lies.
+// vectors of columns would be gathered: lanes of the reduction read it as it lies. Of a run-time
+// length where there is one axis of columns.
 bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,
                             const Target& target);
 // Whether columns that are fewer than a vector's lanes, and not half or a quarter as many, should
 // be a vector with a mask: short ones of such lengths are put together element by element.
-bool pays_to_mask(const Op& op, const Expr& b, size_t column_at, const Target& target);
+// Of an operand that lies along them, or of a copy that does.
+bool pays_to_mask(const Op& op, size_t column_at, const Target& target);
+// Whether the columns' operand does not lie along them, and panels of it are copied so that it
+// does.
+bool is_turned(const Op& op, const Expr& b, const Axis& column, std::optional<int64_t> rows);
 
 // for panel: for tile: use w  ->  for panel: load w_panel; for tile: use w_panel
 // or, without `panel`, load w_panel whole before all loops.

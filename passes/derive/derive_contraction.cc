@@ -100,7 +100,7 @@ void accumulate_tile(const Op& op, const std::string& consumer, const Axis& at,
 }  // namespace
 
 bool has_register_tiles(const Op& op) {
-  const std::optional<Contraction> c = match_contraction(op);
+  const std::optional<Contraction> c = match_tiles(op);
   return c && !c->divides && !c->column_axes.empty() &&
          op.axes.back().name() == c->column_axes.back();
 }
@@ -182,7 +182,7 @@ class ContractionDeriver {
 
   bool match() {
     if (!has_register_tiles(op_)) return false;
-    c_ = match_contraction(op_).value();
+    c_ = match_tiles(op_).value();
     columns_ = op_.shape[column_at_].as_constant();
     if (!c_.row_axes.empty()) row_at_ = position_of(op_, c_.row_axes.back());
     rows_ = row_at_ ? op_.shape[*row_at_].as_constant() : std::optional<int64_t>(1);
@@ -220,12 +220,13 @@ class ContractionDeriver {
 
   // `rows`: of those that are computed at a time.
   void choose_tile(std::optional<int64_t> rows) {
-    masked_ = !packed_ && pays_to_mask(op_, c_.b, column_at_, target_);
+    const bool along = is_along(c_.b, column()) || is_turned(op_, c_.b, column(), rows);
+    masked_ = !packed_ && along && pays_to_mask(op_, column_at_, target_);
     tile_ = register_tile_of(op_, rows, packed_ || masked_, panel_, target_);
     name_loops();
   }
   void choose_tile_in_block(int64_t rows) {
-    masked_ = pays_to_mask(op_, c_.b, column_at_, target_);
+    masked_ = is_along(c_.b, column()) && pays_to_mask(op_, column_at_, target_);
     tile_ = tile_in_block(op_, rows, masked_, target_);
     name_loops();
   }
@@ -337,7 +338,7 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
 }
 
 bool has_blocks_of_rows(const Op& op, const Target& target) {
-  if (!has_register_tiles(op)) return false;
+  if (!has_register_tiles(op) || classify(op) != OpClass::contraction) return false;
   const Contraction c = match_contraction(op).value();
   const Axis& column = op.axes.back();
   if (c.row_axes.empty() || op.axes.size() < 2) return false;
@@ -352,7 +353,7 @@ bool has_blocks_of_rows(const Op& op, const Target& target) {
 
 int64_t rows_of_tile(const Op& op, int64_t rows, const Target& target) {
   const Contraction c = match_contraction(op).value();
-  const bool masked = pays_to_mask(op, c.b, op.axes.size() - 1, target);
+  const bool masked = is_along(c.b, op.axes.back()) && pays_to_mask(op, op.axes.size() - 1, target);
   return tile_in_block(op, rows, masked, target).rows;
 }
 

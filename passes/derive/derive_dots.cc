@@ -60,6 +60,9 @@ std::optional<Dots> match_dots(const Op& op, const Contraction& c, bool is_weigh
   const size_t last = op.axes.size() - 1;
   const std::optional<int64_t> columns = op.shape[last].as_constant();
   if (!is_long(reduction) || !steps_along(c.a, reduction, c)) return std::nullopt;
+  for (const Expr& other : c.others) {
+    if (!steps_along(other, reduction, c)) return std::nullopt;
+  }
   const bool b_along = steps_along(c.b, reduction, c);
   if (c.row_axes.empty() || !columns || *columns > kMostColumns) {
     // Few rows by columns, or a vector by columns.

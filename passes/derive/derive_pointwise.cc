@@ -85,6 +85,20 @@ std::map<std::string, int64_t> borders_by_axis(const Op& op) {
   return borders;
 }
 
+// Whether reads of a run-time number of columns are held at the ends of what they read, so that
+// vectors of neighbours are there between the ends alone.
+bool is_clamped_along(const Op& op, const Axis& axis) {
+  if (axis.extent().is_constant()) return false;
+  const auto clamps = [&](const Expr& e) {
+    return (e->op == ExprOp::min || e->op == ExprOp::max) && mentions(e, axis.name());
+  };
+  return any_part(op.body, [&](const Expr& read) {
+    return read->op == ExprOp::read &&
+           std::any_of(read->args.begin(), read->args.end(),
+                       [&](const Expr& index) { return any_part(index, clamps); });
+  });
+}
+
 // Whether vectors along the axis leave no loop behind.
 bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
   const std::optional<int64_t> extent = axis.extent().as_constant();
@@ -275,7 +289,8 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   const auto borders_of = [&](const Axis& axis) { return borders_at(axis, borders); };
   Axis along = op.axes[rows];
   std::vector<Axis> cut;  // the loops that say on which side of a border they are
-  if (borders_of(along) > 0 && !is_one_vector(op, along, target)) cut.push_back(along);
+  const bool has_ends = borders_of(along) > 0 || is_clamped_along(op, along);
+  if (has_ends && !is_one_vector(op, along, target)) cut.push_back(along);
   std::optional<Axis> shared;
   if (threads && rows == 0) {  // one long row: a block of it for each task
     constexpr int64_t kBlock = 8192;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "dsl/affine.h"
@@ -15,6 +17,36 @@ bool moves_with_the_reduction(const Op& op, const Expr& read) {
     return std::any_of(read->args.begin(), read->args.end(),
                        [&](const Expr& index) { return mentions(index, axis.name()); });
   });
+}
+
+// How many elements further in memory a step of the axis reads; nothing where no number says so.
+std::optional<int64_t> step_of(const Expr& read, const Axis& axis) {
+  int64_t step = 0;
+  std::optional<int64_t> row = 1;  // the elements of a step of the index
+  for (size_t i = read->args.size(); i-- > 0;) {
+    if (mentions(read->args[i], axis.name())) {
+      const std::optional<Affine> index = affine_of(read->args[i]);
+      if (!index || !row || *row > std::numeric_limits<int32_t>::max()) return std::nullopt;
+      const auto factor = index->coefficients.find(axis.name());
+      if (factor != index->coefficients.end()) step += saturated_product(factor->second, *row);
+    }
+    const std::optional<int64_t> extent = read->tensor->shape[i].as_constant();
+    row = row && extent ? std::optional(saturated_product(*row, *extent)) : std::nullopt;
+  }
+  return step;
+}
+
+// Whether vectors along the axis are made of a few vectors of memory each.
+bool steps_a_little(const Op& op, const Axis& axis) {
+  constexpr int64_t kMostElements = 4;
+  const auto step = [&](const Expr& e) {
+    return e->op == ExprOp::read ? step_of(e, axis) : std::optional<int64_t>(0);
+  };
+  const bool steps = any_part(op.body, [&](const Expr& e) { return step(e).value_or(0) != 0; });
+  return steps && !any_part(op.body, [&](const Expr& e) {
+           const std::optional<int64_t> elements = step(e);
+           return !elements || *elements < 0 || *elements > kMostElements;
+         });
 }
 
 // Whether some read walks memory from pixel to pixel and within each from colour to colour.
@@ -82,13 +114,14 @@ std::vector<Extent> work_of(const Op& op) {
 }
 
 // How many sums along an axis of that extent are in registers at a time: one or more vectors. Of a
-// long sum each vector more saves a walk through what is summed.
-int64_t sums_at_a_time(int64_t extent, int64_t lanes, bool is_long) {
-  int64_t width = std::min(lanes, extent);
-  for (int64_t more = is_long ? 8 : 4; more >= 2 && width == lanes; more /= 2) {
-    if (extent % (lanes * more) == 0) width = lanes * more;
+// long sum each vector more saves a walk through what is summed. Of a run-time number the last few
+// are computed with as many as the others.
+int64_t sums_at_a_time(const Extent& extent, int64_t lanes, bool is_long) {
+  for (int64_t more = is_long ? 8 : 4; more >= 2; more /= 2) {
+    if (extent.exact_quotient(lanes * more)) return lanes * more;
   }
-  return width;
+  if (!extent.is_constant()) return lanes * (is_long ? 4 : 2);
+  return std::min(lanes, extent.constant_term());
 }
 
 // In a small window, such as the 2 x 2 of a pooling, the loops cost much beside what they compute.
@@ -109,17 +142,20 @@ void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage)
 Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_rows,
                  Schedule* schedule) {
   const Axis& last = sums.axes.back();
-  const int64_t extent = last.extent().constant_term();
+  const Extent& extent = last.extent();
   const int64_t width = sums_at_a_time(extent, lanes, is_long(sums));
   const std::string acc = accumulator_of(sums, result, schedule);
   Axis outer(fresh_axis(result, "tile"));
   const Axis inner(fresh_axis(result, "lane"));
   StageSchedule& stage = (*schedule)[result.name];
   // The result is pure, so the last tile may start earlier, where all of the axis is computed: the
-  // tile is never longer than that.
-  const Tail tail = whole_rows ? Tail::shift_inwards : Tail::predicate;
+  // tile is never longer than that, unless its length is a run-time size. Then the last tile alone
+  // has masks.
+  const bool exact = extent.exact_quotient(width).has_value();
+  const bool shifted = whole_rows && extent.is_constant();
   stage.split(result.axes.back(), outer, inner, width,
-              extent % width == 0 ? Tail::automatic : tail);
+              exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate));
+  if (!exact && !extent.is_constant()) stage.partition(outer);
   if (width <= lanes) {
     stage.vectorize(inner);
   } else {
@@ -140,13 +176,15 @@ Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_row
 }
 
 // How many vectors of lanes are added to at a time, so that one addition need not wait for another:
-// as many as go into the extent without a rest, if any do.
+// as many as go into the extent without a rest, if any do. Of a run-time length that is walked
+// again and again fewer, so that less of a short one is masked.
 int64_t vectors_under_way(const Op& op, int64_t lanes, bool in_blocks) {
   constexpr int64_t kMost = 4;
   const std::optional<int64_t> extent = op.reduction_axes.back().extent().as_constant();
   if (!extent) {
     const int64_t few = columns_at_a_time(op.dtype) / lanes;
-    return in_blocks ? std::clamp<int64_t>(few, 1, kMost) : kMost;
+    const bool is_short = in_blocks || op.reduction_axes.size() > 1;
+    return is_short ? std::clamp<int64_t>(few, 1, kMost) : kMost;
   }
   for (int64_t count = kMost; count > 1; --count) {
     if (*extent % (count * lanes) == 0) return count;
@@ -197,15 +235,15 @@ std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, co
 bool fills_registers(const Op& op, const Target& target) {
   const int64_t lanes = value_lanes(op, target);
   if (pixels_to_sum(op, lanes)) return true;
-  const std::optional<int64_t> extent = op.axes.back().extent().as_constant();
-  return extent && sums_at_a_time(*extent, lanes, is_long(op)) == *extent;
+  const Extent& extent = op.axes.back().extent();
+  return extent == Extent(sums_at_a_time(extent, lanes, is_long(op)));
 }
 
 bool keeps_sums_in_registers(const Op& op, const Target& target) {
   if (op.axes.empty()) return false;
   if (pixels_to_sum(op, value_lanes(op, target))) return true;
   const Axis& last = op.axes.back();
-  if (!last.extent().is_constant() || last.extent().constant_term() < 2) return false;
+  if (last.extent().as_constant().value_or(2) < 2) return false;
   return is_contiguous_in_a_read(op, last.name(), true) ||
          (is_contiguous_in_a_read(op, last.name(), false) && !has_sums_in_lanes(op, target));
 }
@@ -239,9 +277,9 @@ SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* s
   made.stages.push_back(fresh_stage(*schedule, op.name + "_lanes"));
   reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, made.stages.back(),
                   count / lanes);
-  // Only the last of few steps has masks.
-  if (in_blocks && !op.reduction_axes.back().extent().is_constant()) {
-    (*schedule)[made.stages.back()].partition(op.reduction_axes.back());
+  // Only the last step has masks.
+  if (!op.reduction_axes.back().extent().is_constant()) {
+    (*schedule)[made.stages.back()].partition(op.reduction_axes.back()).store_in(Memory::registers);
   }
   while (count > kFewLanes) {
     count = count > lanes ? lanes : std::max<int64_t>(count / kFewLanes, 2);
@@ -272,12 +310,13 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()), schedule);
     return;
   }
-  // Neither way is open: vectors along the last axis, results in memory.
+  // Neither way is open: vectors along the last axis, results in memory; of a run-time number in
+  // registers, where the vectors are of what lies close together.
   const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
-  const std::optional<int64_t> columns = last ? last->extent().as_constant() : std::nullopt;
-  const bool tileable =
-      columns ? *columns >= 2 : last && is_contiguous_in_a_read(op, last->name(), true);
-  if (!tileable) {
+  if (last && !last->extent().is_constant() && steps_a_little(op, *last)) {
+    return derive_shared_sums(op, op, target, schedule);
+  }
+  if (!last || last->extent().as_constant().value_or(0) < 2) {
     share_sums(op, op, op.axes.size(), target, std::nullopt, &stage);
     return;
   }

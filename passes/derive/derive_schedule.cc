@@ -19,6 +19,7 @@
 #include "passes/derive/read_through.h"
 #include "passes/derive/share_loops.h"
 #include "passes/derive/sibling_loops.h"
+#include "passes/derive/waiting_sums.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fusion_legality.h"
 #include "passes/rewrite/graph_names.h"
@@ -30,14 +31,24 @@ void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
                Schedule* schedule) {
   switch (classify(op)) {
     case OpClass::contraction:
-      if (derive_contraction({&op, &op}, target, options, schedule)) return;
-      return derive_reduction(op, target, schedule);
     case OpClass::reduction:
+      if (derive_contraction({&op, &op}, target, options, schedule)) return;
       return derive_reduction(op, target, schedule);
     case OpClass::elementwise:
     case OpClass::data_movement:
       return derive_pointwise(op, target, schedule);
   }
+}
+
+// The sums, and `result`, which reads them at its own places.
+void derive_sums_and_result(const Op& sums, const Op& result, const Target& target,
+                            const DeriveOptions& options, Schedule* schedule) {
+  if (derive_contraction({&sums, &result}, target, options, schedule)) return;
+  if (can_wait_in_vectors(sums, result, target)) {
+    return derive_shared_sums(sums, result, target, schedule);
+  }
+  derive_op(sums, target, options, schedule);
+  derive_pointwise(result, target, schedule);
 }
 
 void derive_group(const Op& group, const Target& target, const DeriveOptions& options,
@@ -52,20 +63,17 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
     return;
   }
   inline_members(group, contraction, schedule);
-  if (contraction && derive_contraction({contraction, result}, target, options, schedule)) return;
-  if (contraction && can_wait_in_registers(*contraction, *result, target)) {
-    return derive_shared_sums(*contraction, *result, target, schedule);
+  if (contraction) {
+    return derive_sums_and_result(*contraction, *result, target, options, schedule);
   }
-  if (contraction) derive_op(*contraction, target, options, schedule);
   derive_pointwise(*result, target, schedule);
 }
 
 // The sums, and what reads them at its own places.
 void derive_with_reader(const Op& sums, const Op& reader, const Target& target,
-                        Schedule* schedule) {
-  const Op& result = result_of(reader);
+                        const DeriveOptions& options, Schedule* schedule) {
   inline_members(reader, nullptr, schedule);
-  derive_shared_sums(sums, result, target, schedule);
+  derive_sums_and_result(sums, result_of(reader), target, options, schedule);
 }
 
 // What chooses among what operations with borders read, and these inline.
@@ -198,7 +206,7 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     is_done(members_of(group));
   }
   for (const WaitingSums& waiting : loops.sums) {
-    derive_with_reader(*waiting.sums, *waiting.reader, target, &schedule);
+    derive_with_reader(*waiting.sums, *waiting.reader, target, options, &schedule);
     is_done({waiting.reader, waiting.sums});
   }
   if (options.fuse) {

@@ -8,14 +8,16 @@
 //   contraction and epilogue    a tile of accumulators in registers, computed at the tile of the
 //                               epilogue; weights packed in panels; what cannot be packed copied
 //                               by panels where that pays; threads over panels or rows. Of any
-//                               body over two operands (distances of all pairs), and of any
-//                               extents: of run-time columns the last panel alone has masks
+//                               body over two operands (distances of all pairs), of more where
+//                               the others have rows or columns, not both, and of any extents: of
+//                               run-time columns the last panel alone has masks
 //   contraction with few        partial results in lanes (rfactor) of several rows at a time,
 //   columns, or few rows by     where both operands lie, or can be turned to lie, along the
 //   columns                     reduction; else, where masks are, one vector with a mask
 //   elementwise, data movement  vectors along the last axis, threads along the first; rows in
 //                               blocks where an operand lies across them (transpose); loops cut at
-//                               the borders of what is joined, padded or masked
+//                               the borders of what is joined, padded or masked, and of run-time
+//                               rows where neighbours are held at the ends
 //   elementwise siblings        one loop, over rows or over blocks of a long row, for operations
 //                               that read one tensor and do not need one another: it is read once
 //   reshape, transpose, slice   read through (inline), where vectors stay vectors of neighbours; a

@@ -135,7 +135,7 @@ class Finder {
     reader.beside_sums = beside_sums;
     reader.body = op.body;
     if (op.combiner != Combiner::none && has_register_tiles(op)) {
-      reader.tiles = match_contraction(op);
+      reader.tiles = match_contraction(op);  // none where the body reads more
     }
     for (const OpPtr& operand : operands(op)) readers_[operand.get()].push_back(all_.size());
     position_[&op] = all_.size();

@@ -41,9 +41,12 @@ int64_t registers_of_product(const Target& target, DType dtype) {
 }
 
 // How many registers the values between the operands and the sums take: of any other body than a
-// product, one for what is computed and one for a constant that it takes.
+// product, one for what is computed, one for a constant that it takes, and one for each operand
+// more.
 int64_t registers_between(const Op& op, const Target& target) {
-  return match_product(op) ? registers_of_product(target, op.dtype) : 2;
+  if (match_product(op)) return registers_of_product(target, op.dtype);
+  const std::optional<Contraction> several = match_several(op);
+  return 2 + (several ? static_cast<int64_t>(several->others.size()) : 0);
 }
 
 }  // namespace

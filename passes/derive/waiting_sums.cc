@@ -10,9 +10,14 @@ std::vector<const Op*> members_of(const WaitingSums& waiting) {
   return {waiting.reader, waiting.sums};
 }
 
-bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target) {
+bool can_wait_in_vectors(const Op& sums, const Op& result, const Target& target) {
   return !has_register_tiles(sums) && keeps_sums_in_registers(sums, target) &&
          !combines_many_rows(sums, target) && !crosses(result, target);
+}
+
+bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target) {
+  if (!has_register_tiles(sums)) return can_wait_in_vectors(sums, result, target);
+  return classify(sums) != OpClass::contraction && !crosses(result, target);
 }
 
 std::optional<std::string> why_not_wait(const Op& sums, const Op& reader, const Target& target) {

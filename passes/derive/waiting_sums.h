@@ -2,7 +2,8 @@
 #define EMULSION_PASSES_DERIVE_WAITING_SUMS_H_
 
 // Which sums can be in registers, a tile of them at a time, while what alone reads them is computed
-// there: a mean, which divides them. The schedule is derive_shared_sums, in derive_stage.h.
+// there: a mean, which divides them. The schedule is derive_contraction or derive_shared_sums, in
+// derive_stage.h.
 
 #include <optional>
 #include <string>
@@ -24,6 +25,8 @@ std::vector<const Op*> members_of(const WaitingSums& waiting);
 
 // Whether sums that have no register tiles can be in registers while `result`, which reads them at
 // its own places, is computed.
+bool can_wait_in_vectors(const Op& sums, const Op& result, const Target& target);
+// The same of any sums but those of two operands: what is fused onto these is decided already.
 bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target);
 // Why sums cannot wait there for `reader`: "expected ...", or nothing.
 std::optional<std::string> why_not_wait(const Op& sums, const Op& reader, const Target& target);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "dsl/affine.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/loop_steps.h"
@@ -26,9 +27,13 @@ struct Ending {
   Expr index;  // of the axis, in loop variables
   Expr extent;
   Expr steps;  // how many of them are in the domain, over run-time sizes
+  // Of vectors: from which step of the loop around them on there are no more in it.
+  std::optional<Expr> from = std::nullopt;
 
   bool operator==(const Ending& other) const {
-    return equal(index, other.index) && equal(extent, other.extent) && equal(steps, other.steps);
+    const bool same_from = from && other.from ? equal(*from, *other.from) : !from && !other.from;
+    return same_from && equal(index, other.index) && equal(extent, other.extent) &&
+           equal(steps, other.steps);
   }
 };
 using Endings = std::map<StageAxis, Ending>;
@@ -54,11 +59,13 @@ Expr steps_left(const Extent& extent, const Expr& min) {
   return difference(whole, min);
 }
 
-// The loops that may end earlier, and those that take one step.
+// The loops that may end earlier, and those that take one step. With `lanes` these are vectors,
+// which keep a multiple of so many, and else serial loops.
 class LoopFinder : public NestVisitor {
  public:
-  LoopFinder(const LoopNest& nest, const std::string& variable, const Expr& step)
-      : nest_(nest), variable_(variable), step_(step) {}
+  LoopFinder(const LoopNest& nest, const std::string& variable, const Expr& step,
+             std::optional<int64_t> lanes = std::nullopt)
+      : nest_(nest), variable_(variable), step_(step), lanes_(lanes) {}
 
   Endings find(const Node& body) {
     walk(body);
@@ -89,16 +96,32 @@ class LoopFinder : public NestVisitor {
 
   std::optional<Ending> ending_of(const Loop& loop, size_t axis) const {
     const auto alloc = allocs_.find(loop.stage);
-    const bool plain = loop.kind == LoopKind::serial && loop.shared.empty() && !loop.partition &&
+    const LoopKind kind = lanes_ ? LoopKind::vectorized : LoopKind::serial;
+    const bool plain = loop.kind == kind && loop.shared.empty() && !loop.partition &&
                        constant_value(loop.min) == 0;
     if (alloc == allocs_.end() || !plain || has_grid(loop.stage)) return std::nullopt;
     const Expr& min = alloc->second->mins[axis];
     const Expr at_step = simplify_index(substitute_axes(
         min, [&](const std::string& name) { return name == variable_ ? step_ : Expr(); }));
     if (depends_on_loops(at_step)) return std::nullopt;
+    if (lanes_) return ending_of_vector(loop, axis, min);
     const Expr steps = steps_left(nest_.stage(loop.stage).axes[axis].extent(), at_step);
     if (at_least(steps, loop.extent)) return std::nullopt;
     return Ending{simplify_index(min + axis_value(loop.variable())), loop.extent, steps};
+  }
+
+  // The domain is extent long: of a vector that starts at factor * v + offset no more than `kept`
+  // lanes are in it where factor * v >= extent - offset - kept.
+  std::optional<Ending> ending_of_vector(const Loop& loop, size_t axis, const Expr& min) const {
+    const std::optional<int64_t> all = constant_value(loop.extent);
+    const std::optional<Affine> start = affine_of(min);
+    if (!all || !start || start->coefficients.size() != 1) return std::nullopt;
+    const auto& [name, factor] = *start->coefficients.begin();
+    const int64_t kept = (*all + 2 * *lanes_ - 1) / (2 * *lanes_) * *lanes_;
+    if (name != variable_ || factor < 1 || kept >= *all) return std::nullopt;
+    const Extent past = nest_.stage(loop.stage).axes[axis].extent() - start->offset - Extent(kept);
+    return Ending{simplify_index(min + axis_value(loop.variable())), loop.extent,
+                  int_constant(kept), floor_of(past + Extent(factor - 1), factor)};
   }
 
   // A grid counts all the tiles of its stages.
@@ -111,6 +134,7 @@ class LoopFinder : public NestVisitor {
   const LoopNest& nest_;
   const std::string& variable_;
   const Expr& step_;
+  const std::optional<int64_t> lanes_;
   std::map<std::string, const Alloc*> allocs_;  // around the node at hand
   Endings endings_;
   std::set<StageAxis> others_;  // with loops that cannot end earlier
@@ -179,6 +203,7 @@ class ReadChecker : public NestVisitor {
       const std::optional<StageAxis> axis = axis_of(nest_, *loop);
       const auto ending = axis ? endings_.find(*axis) : endings_.end();
       if (ending == endings_.end() || !same_index(in_loops(ending->second.index), at)) continue;
+      if (ending->second.from) continue;  // the last lanes of a vector may be beyond
       const Axis& of = nest_.stage(loop->stage).axes[axis->second];
       if (at_least(domain, extent_value(of.extent()))) return true;
     }
@@ -220,17 +245,49 @@ class LoopEnder : public NestMutator {
   const Endings& endings_;
 };
 
+// Without those that somebody may read beyond their domain. A reader is in its domain where its own
+// loops end there: as long as any has to go on.
+void check_readers(const LoopNest& nest, const NodePtr& body,
+                   const std::set<std::string>& take_one_step, Endings* endings) {
+  while (!endings->empty() && ReadChecker(nest, take_one_step, endings).takes_some_out(*body)) {
+  }
+}
+
+// The lanes of the shortest vectors; nothing where there are none.
+std::optional<int64_t> shortest_vector(const NodePtr& body) {
+  std::optional<int64_t> shortest;
+  for_each_node(*body, [&](const Node& node) {
+    const Loop* loop = node.as<Loop>();
+    if (loop == nullptr || loop->kind != LoopKind::vectorized) return;
+    const int64_t lanes = constant_value(loop->extent).value_or(1);
+    shortest = std::min(shortest.value_or(lanes), lanes);
+  });
+  return shortest;
+}
+
 }  // namespace
 
 NodePtr end_at_domains(const LoopNest& nest, const NodePtr& body, const std::string& variable,
                        const Expr& step) {
   LoopFinder finder(nest, variable, step);
   Endings endings = finder.find(*body);
-  const std::set<std::string> take_one_step = finder.take_one_step();
-  // A reader is in its domain where its own loops end there: as long as any has to go on.
-  while (!endings.empty() && ReadChecker(nest, take_one_step, &endings).takes_some_out(*body)) {
-  }
+  check_readers(nest, body, finder.take_one_step(), &endings);
   return endings.empty() ? body : LoopEnder(nest, endings).mutate(body);
+}
+
+std::optional<ShorterVectors> shorten_vectors(const LoopNest& nest, const NodePtr& body,
+                                              const std::string& variable, const Expr& step) {
+  const std::optional<int64_t> lanes = shortest_vector(body);
+  if (!lanes || *lanes < 1) return std::nullopt;
+  LoopFinder finder(nest, variable, step, lanes);
+  Endings endings = finder.find(*body);
+  check_readers(nest, body, finder.take_one_step(), &endings);
+  if (endings.empty()) return std::nullopt;
+  const Expr from = *endings.begin()->second.from;
+  for (auto ending = endings.begin(); ending != endings.end();) {
+    ending = equal(*ending->second.from, from) ? std::next(ending) : endings.erase(ending);
+  }
+  return ShorterVectors{from, LoopEnder(nest, endings).mutate(body)};
 }
 
 }  // namespace emulsion

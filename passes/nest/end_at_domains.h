@@ -12,6 +12,7 @@
 //       for y.row in 4                               for y.row in 4
 //         store y[i0] = s[i0]  if i0 < B               store y[i0] = s[i0]  if i0 < B
 
+#include <optional>
 #include <string>
 
 #include "passes/nest/loop_nest.h"
@@ -24,6 +25,19 @@ namespace emulsion {
 // reader is known to stay in the domain, too.
 NodePtr end_at_domains(const LoopNest& nest, const NodePtr& body, const std::string& variable,
                        const Expr& step);
+
+// The same of vectors, which have numbers of lanes: half as many, where that leaves whole vectors
+// of the shortest that are there. So many are enough at the steps from `from` on.
+//
+//   for y.panel in B / 32 .. +1                  for y.panel in (B + 15) / 32 .. +1
+//     alloc s[y.panel * 32 .. +32]                 alloc s[y.panel * 32 .. +32]
+//       vectorized for s.i in 32                     vectorized for s.i in 16
+struct ShorterVectors {
+  Expr from;  // over run-time sizes
+  NodePtr body;
+};
+std::optional<ShorterVectors> shorten_vectors(const LoopNest& nest, const NodePtr& body,
+                                              const std::string& variable, const Expr& step);
 
 }  // namespace emulsion
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
@@ -122,7 +123,7 @@ class Partitioner : public NestMutator {
   struct Parts {
     std::optional<Loop> first_edge;
     Loop interior;
-    std::optional<Loop> last_edge;
+    std::vector<Loop> last_edges;
   };
 
   NodePtr mutate_loop(const NodePtr& node, const Loop& loop) override {
@@ -145,7 +146,7 @@ class Partitioner : public NestMutator {
     }
     if (parts->first_edge) block->children.push_back(make_node(*parts->first_edge));
     block->children.push_back(with_inside(make_node(parts->interior), parts->interior));
-    if (parts->last_edge) block->children.push_back(make_node(*parts->last_edge));
+    for (const Loop& edge : parts->last_edges) block->children.push_back(make_node(edge));
   }
 
   NodePtr with_inside(const NodePtr& node, const Loop& loop) {
@@ -187,7 +188,7 @@ class Partitioner : public NestMutator {
     const Expr first = inside.steps.first ? greatest_of(*inside.steps.first, loop.min) : loop.min;
     const Expr end = inside.steps.end ? least_of(*inside.steps.end, past) : past;
     if (at_least(first, end)) return std::nullopt;
-    Parts parts{std::nullopt, part(body, first, steps_between(first, end)), std::nullopt};
+    Parts parts{std::nullopt, part(body, first, steps_between(first, end)), {}};
     const NodePtr edge = without_marks(loop.body);
     if (!at_least(loop.min, first)) {
       parts.first_edge = part(edge, loop.min, difference(least_of(first, past), loop.min));
@@ -195,8 +196,22 @@ class Partitioner : public NestMutator {
     const Expr rest = greatest_of(end, first);
     if (at_least(rest, past)) return parts;
     const bool one_step = at_least(int_constant(1), difference(past, rest));
-    parts.last_edge = part(one_step ? end_at_domains(nest_, edge, loop.variable(), rest) : edge,
-                           rest, steps_between(rest, past));
+    if (!one_step) {
+      parts.last_edges.push_back(part(edge, rest, steps_between(rest, past)));
+      return parts;
+    }
+    const NodePtr ended = end_at_domains(nest_, edge, loop.variable(), rest);
+    const auto shorter = shorten_vectors(nest_, ended, loop.variable(), rest);
+    // Where the order of the steps is known.
+    const bool is_between =
+        shorter && at_least(shorter->from, rest) && at_least(past, shorter->from);
+    const Expr from = is_between ? shorter->from : past;
+    const auto add = [&](const NodePtr& inside_edge, const Expr& begin, const Expr& behind) {
+      if (at_least(begin, behind)) return;
+      parts.last_edges.push_back(part(inside_edge, begin, steps_between(begin, behind)));
+    };
+    add(ended, rest, from);
+    if (is_between) add(shorter->body, from, past);
     return parts;
   }
 

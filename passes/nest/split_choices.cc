@@ -160,11 +160,15 @@ struct Steps {
   Expr past;
 };
 
-// Writes the bodies of the uOps inside a piece.
+// Bodies of uOps, without the choices in front that are the same at a piece and at all behind it:
+// of many parts that are joined, each piece then looks at its own choice alone.
+using LaterBodies = std::unordered_map<const UopNode*, Expr>;
+
+// Writes the bodies of the uOps inside a piece. `later`: as the pieces before it left them.
 class Chooser : public NestMutator {
  public:
-  Chooser(const LoopNest& nest, const Turns& turns, const Steps& steps)
-      : nest_(nest), turns_(turns), steps_(steps) {}
+  Chooser(const LoopNest& nest, const Turns& turns, const Steps& steps, LaterBodies* later)
+      : nest_(nest), turns_(turns), steps_(steps), later_(*later) {}
 
  private:
   NodePtr mutate_uop(const NodePtr& node, const UopNode& uop) override {
@@ -172,7 +176,13 @@ class Chooser : public NestMutator {
     done_.clear();
     uop_ = &uop;
     const Expr& body = body_of(nest_.stage(uop.stage), uop);
-    Expr chosen = choose(body);
+    Expr& later = later_.emplace(&uop, body).first->second;
+    while (later->op == ExprOp::select) {
+      const std::optional<bool> holds = truth_from_here(later->args[0]);
+      if (!holds) break;
+      later = Expr(later->args[*holds ? 1 : 2]);
+    }
+    Expr chosen = choose(later);
     if (chosen.same_as(body)) return node;
     UopNode made = uop;
     made.body = std::move(chosen);
@@ -230,13 +240,26 @@ class Chooser : public NestMutator {
       default:
         break;
     }
-    auto found = turns_.find({uop_, &condition.node()});
-    if (found == turns_.end() || !found->second) return std::nullopt;
-    const Turn& turn = *found->second;
+    const Turn* found = turn_of(condition);
+    if (found == nullptr) return std::nullopt;
+    const Turn& turn = *found;
     if (turn.first && !starts_from(*turn.first)) return std::nullopt;
     if (turn.end && !at_least(*turn.end, steps_.past)) return std::nullopt;
     if (at_least(turn.from, steps_.past)) return !turn.rises;
     return starts_from(turn.to) ? std::optional(turn.rises) : std::nullopt;
+  }
+
+  // What a comparison is at this piece and at all behind it, where that is known.
+  std::optional<bool> truth_from_here(const Expr& condition) const {
+    const Turn* turn = turn_of(condition);
+    if (turn == nullptr || turn->end || !starts_from(turn->to)) return std::nullopt;
+    if (turn->first && !starts_from(*turn->first)) return std::nullopt;
+    return turn->rises;
+  }
+
+  const Turn* turn_of(const Expr& condition) const {
+    const auto found = turns_.find({uop_, &condition.node()});
+    return found == turns_.end() || !found->second ? nullptr : &*found->second;
   }
 
   // Whether all steps of the piece are at that one or behind it.
@@ -248,6 +271,7 @@ class Chooser : public NestMutator {
   const LoopNest& nest_;
   const Turns& turns_;
   const Steps& steps_;
+  LaterBodies& later_;
   const UopNode* uop_ = nullptr;
   std::unordered_map<const ExprNode*, Expr> done_;
 };
@@ -264,6 +288,7 @@ std::vector<Loop> split_at_choices(const LoopNest& nest, const std::vector<const
   borders.push_back(past);
   std::vector<Loop> pieces;
   Steps steps{{loop.min}, past};
+  LaterBodies later;
   Expr begin = loop.min;
   bool changed = false;
   for (const Expr& border : borders) {
@@ -275,7 +300,7 @@ std::vector<Loop> split_at_choices(const LoopNest& nest, const std::vector<const
       piece.partition = false;
       piece.min = begin;
       piece.extent = steps_between(begin, end);
-      piece.body = Chooser(nest, finder.turns, steps).mutate(loop.body);
+      piece.body = Chooser(nest, finder.turns, steps, &later).mutate(loop.body);
       changed = changed || piece.body != loop.body;
       pieces.push_back(std::move(piece));
       begin = end;

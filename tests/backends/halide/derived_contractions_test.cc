@@ -152,6 +152,48 @@ TEST_P(DerivedContractions, OfFewColumns) {
   expect_plain(largest, 2, 64, kN, true, columns_of({0, 1, 4, 11}));
 }
 
+// What goes with the steps, the columns and the rows of both, by rows and by columns.
+TEST_P(DerivedContractions, OfSeveralOperandsOfRunTimeSizes) {
+  const Extent size = Extent::size("B"), depth = Extent::size("B");
+  for (const Extent& steps : {Extent(5), depth}) {
+    const Axis m("m", size + 3), n("n", size), k("k", steps);
+    const Tensor x = input("x", f32, {m.extent(), steps}), c = input("c", f32, {steps});
+    const Tensor d = input("d", f32, {size}), e = input("e", f32, {m.extent()});
+    const Tensor w = input("w", f32, {steps, size}), z = input("z", f32, {size, steps});
+    for (const Expr& value : {x(m, k) * w(k, n) * c(k), x(m, k) * z(n, k) * d(n) * c(k),
+                              (x(m, k) - w(k, n)) * (x(m, k) - w(k, n)) * c(k) * d(n) * e(m)}) {
+      const Graph graph(compute("y", {m, n}, sum(k, value)));
+      expect_same_as_graph(graph, run_pipeline(graph, target_).nest, {0, 1, 7, 8, 15, 16, 17, 70},
+                           1e-4, target_);
+    }
+  }
+}
+
+TEST_P(DerivedContractions, OfARunTimeMatrixTimesAVector) {
+  const Extent rows = Extent::size("B"), depth = Extent::size("B");
+  for (const auto& [m, k] : {std::pair(rows, depth), {Extent(7), depth}, {rows, Extent(100)}}) {
+    for (DType type : {f32, f64}) {
+      const Graph graph(matmul(input("x", type, {m, k}), input("v", type, {k})));
+      expect_same_as_graph(graph, run_pipeline(graph, target_).nest,
+                           {0, 1, 3, 4, 5, 15, 16, 17, 31, 100}, 1e-4, target_);
+    }
+  }
+}
+
+// Sums in registers, of columns and of points side by side.
+TEST_P(DerivedContractions, OfNoContractionButSumsOfARunTimeNumber) {
+  const Extent size = Extent::size("B");
+  const Axis i("i", size), r("r", 3);
+  const Tensor points = input("x", f32, {size, 3});
+  const Tensor sums = sum(input("x", f32, {2, 5, size}), {1});
+  for (const Tensor& y : {compute("y", {i}, sum(r, points(i, r) * points(i, r))), sums, relu(sums),
+                          reduce_max(input("x", f64, {size, 2}), {1})}) {
+    const Graph graph(y);
+    expect_same_as_graph(graph, run_pipeline(graph, target_).nest,
+                         {0, 1, 7, 8, 15, 16, 17, 33, 100}, 1e-4, target_);
+  }
+}
+
 TEST_P(DerivedContractions, OfAttention) {
   const Extent batch = Extent::size("B");
   const Axis h("h", 2), s("s", batch), t("t", batch), d("d", 10);

@@ -66,6 +66,23 @@ TEST(LowerStatement, TheEndOfARowThatIsSummedUpIsLoadedUnderAMask) {
   }
 }
 
+// One clamp is that of several loads.
+TEST(LowerStatement, TheEndsOfRowsThatAreSummedUpTogetherAreLoadedUnderMasks) {
+  const Extent rows = Extent::size("M"), columns = Extent::size("N");
+  const Axis m("m", rows), i("i", columns), n("n", columns);
+  const Tensor x = input("x", f32, {rows, columns}), w = input("w", f32, {columns}),
+               s = input("s", f32, {columns, columns});
+  for (const char* target : {"x86-64-v3,cores=1", "x86-64-v4,cores=1"}) {
+    for (const Tensor& y : {compute("y", {m}, sum(n, x(m, n) * w(n))),
+                            compute("y", {m}, sum({i, n}, x(m, i) * s(i, n) * x(m, n)))}) {
+      const VectorLoads loads = loads_of(y, target);
+      EXPECT_EQ(loads.gathered, 0) << target;
+      EXPECT_GT(loads.masked, 0) << target;
+      EXPECT_GT(loads.dense, 0) << target;
+    }
+  }
+}
+
 TEST(LowerStatement, WithoutAnEndThereIsNoMask) {
   for (const char* target : {"x86-64-linux,cores=1", "x86-64-v4,cores=1"}) {
     const VectorLoads loads = loads_of(product(f32, 64), target);

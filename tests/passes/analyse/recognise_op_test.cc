@@ -229,6 +229,81 @@ TEST(RecogniseOp, APairOfOneTensorIsTwoOperands) {
   EXPECT_THAT(found->column_axes, ElementsAre("other"));
 }
 
+// --- several operands
+// -----------------------------------------------------------------------------
+
+TEST(RecogniseSeveral, OneHasTheRowsAndOneTheColumns) {
+  const Tensor x = lhs(), w = rhs(), c = input("c", f32, {6}), d = input("d", f32, {8});
+  const Tensor of_rows = input("r", f32, {4});
+  // In whatever order they are written.
+  for (const Expr& body : {c(k) * d(n) * w(k, n) * of_rows(m) * x(m, k),
+                           x(m, k) * of_rows(m) * w(k, n) * d(n) * c(k)}) {
+    const Tensor y = compute("y", {m, n}, sum(k, body));
+    const auto found = match_several(*y.op());
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->a->tensor, x.op());
+    EXPECT_EQ(found->b->tensor, w.op());
+    EXPECT_THAT(found->row_axes, ElementsAre("m"));
+    EXPECT_THAT(found->column_axes, ElementsAre("n"));
+    EXPECT_EQ(found->others.size(), 3U);
+    EXPECT_FALSE(match_contraction(*y.op()));
+    EXPECT_EQ(class_of(y), OpClass::reduction);
+  }
+}
+
+TEST(RecogniseSeveral, WeightedDistancesOfBatches) {
+  const Axis b("b", 3);
+  const Tensor x = input("x", f32, {3, 4, 6}), z = input("z", f32, {3, 8, 6});
+  const Tensor c = input("c", f32, {3, 6});
+  const Expr apart = x(b, m, k) - z(b, n, k);
+  const auto found = match_several(*compute("y", {b, m, n}, sum(k, apart * apart * c(b, k))).op());
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->batch_axes, ElementsAre("b"));
+  ASSERT_EQ(found->others.size(), 1U);
+  EXPECT_EQ(found->others[0]->tensor, c.op());
+}
+
+std::string why_not_several(const Tensor& tensor) {
+  std::string reason;
+  EXPECT_FALSE(match_several(*tensor.op(), &reason));
+  return reason;
+}
+
+TEST(NotSeveral, WhenThereAreTwoOrNoneIsCombined) {
+  const Tensor x = lhs(), w = rhs();
+  EXPECT_EQ(why_not_several(matmul(x, w)), "expected a body of at least three operands, got 2");
+  EXPECT_EQ(why_not_several(relu(x)), "expected a combiner, got none");
+}
+
+TEST(NotSeveral, WhenNoneHasTheRowsOrTheColumns) {
+  const Tensor x = lhs(), c = input("c", f32, {6}), d = input("d", f32, {6});
+  const std::string expected =
+      "expected one operand of the rows and one of the columns, with all reduction axes";
+  EXPECT_EQ(why_not_several(compute("y", {m}, sum(k, x(m, k) * c(k) * d(k)))), expected);
+  // n is in no operand of all steps.
+  const Tensor of_columns = input("r", f32, {8});
+  EXPECT_EQ(why_not_several(compute("y", {m, n}, sum(k, x(m, k) * c(k) * of_columns(n)))),
+            expected);
+  const Tensor nothing = compute("y", {}, sum(k, c(k) * d(k) * input("e", f32, {6})(k)));
+  EXPECT_EQ(why_not_several(nothing), "expected rows and columns, got a single value");
+}
+
+TEST(NotSeveral, WhenAnotherOperandHasRowsAndColumns) {
+  const Tensor x = lhs(), w = rhs(), mask = input("mask", f32, {4, 8});
+  EXPECT_EQ(why_not_several(compute("y", {m, n}, sum(k, x(m, k) * w(k, n) * mask(m, n)))),
+            "expected no operand of rows and columns, got mask[m, n]");
+}
+
+TEST(NotSeveral, WhenTheBodyTakesLongOrAnIndexIsNotAffine) {
+  const Tensor x = lhs(), w = rhs(), c = input("c", f32, {36});
+  EXPECT_THAT(why_not_several(compute("y", {m, n}, sum(k, exp(x(m, k)) * w(k, n) * c(k)))),
+              HasSubstr("got exp"));
+  EXPECT_THAT(why_not_several(compute("y", {m, n}, sum(k, x(m, k) * w(k, n) * c(k % 4)))),
+              HasSubstr("expected affine indices"));
+  EXPECT_THAT(why_not_several(compute("y", {m, n}, sum(k, x(m, k) * w(k, n) * c(n / 2)))),
+              HasSubstr("expected affine indices"));
+}
+
 TEST(RecogniseOp, AProductIsAContractionOfTheSameRoles) {
   const Axis b("b", 3);
   Tensor x = input("x", f32, {3, 4, 6}), w = input("w", f32, {3, 6, 8});

@@ -70,6 +70,24 @@ TEST(DeriveChoices, AFrameIsCutOnBothAxes) {
   EXPECT_TRUE(has(text, "y.partition(i1)\ny.partition(i0)\ny.parallel(i0)\n")) << text;
 }
 
+// Neighbours of a run-time row, held at its ends: only the first and the last vector are clamped.
+TEST(DeriveChoices, RunTimeRowsAreCutWhereTheirNeighboursAreHeld) {
+  const auto neighbours = [](const Extent& columns, bool held) {
+    const Axis i("i", 64), j("j", columns);
+    const Tensor x = input("x", f32, {64, held ? columns : columns + 1});
+    const Expr next = Expr(j) + 1;
+    return compute("y", {i, j}, x(i, j) + x(i, held ? min(next, extent_value(columns) - 1) : next));
+  };
+  const Target target = target_of("x86-64-v3", 1);
+  EXPECT_TRUE(has(derived(neighbours(kSize, true), target), "y.partition(j)\n"));
+  EXPECT_FALSE(has(derived(neighbours(kSize, false), target), "partition"));
+  EXPECT_FALSE(has(derived(neighbours(100, true), target), "partition"));
+  for (int cores : {1, 4}) {
+    EXPECT_TRUE(derives(Graph(neighbours(kSize, true)), target_of("x86-64-v3", cores),
+                        {1, 2, 7, 8, 9, 10, 33}));
+  }
+}
+
 TEST(DeriveChoices, NotWhatDataOrTwoAxesDecide) {
   const Axis i("i", 64), j("j", 64);
   const Tensor x = input("x", f32, {64, 64});

@@ -272,10 +272,111 @@ TEST_P(DeriveContractions, FewColumnsAreTurnedToLieAlongTheReduction) {
 TEST_P(DeriveContractions, WhatDoesNotLieAlongTheReductionOrIsShortIsNot) {
   const Axis m("m", 100), n("n", 1), k("k", 96);
   const Tensor across = input("x", f32, {96, 100}), w = input("w", f32, {96, 1});
-  for (const Tensor& y : {compute("y", {m, n}, sum(k, across(k, m) * w(k, n))),
-                          pairs(100, 32, 1, product), pairs(100, Extent::size("K"), 1, product),
-                          pairs(8, 96, 2, product), pairs(kM, 96, 2, product)}) {
+  for (const Tensor& y :
+       {compute("y", {m, n}, sum(k, across(k, m) * w(k, n))), pairs(100, 32, 1, product),
+        pairs(8, 96, 2, product), pairs(kM, 96, 2, product)}) {
     EXPECT_FALSE(has(derive_schedule(Graph(y), target_), DirectiveKind::rfactor));
+  }
+}
+
+// A matrix times a vector, whose length is a run-time size: only the last step has masks.
+TEST_P(DeriveContractions, AVectorOfRunTimeLengthIsSumsInLanesToo) {
+  for (const Extent& rows : {Extent(100), kM}) {
+    const Extent depth = Extent::size("K");
+    const Graph graph(matmul(input("x", f32, {rows, depth}), input("v", f32, {depth}), "y"));
+    const Schedule schedule = derive_schedule(graph, target_);
+    SCOPED_TRACE(to_string(schedule));
+    EXPECT_TRUE(has(schedule, DirectiveKind::rfactor));
+    ASSERT_EQ(all(schedule, DirectiveKind::partition).size(), 1U);
+    EXPECT_TRUE(derives(graph, target_, {0, 1, 3, 4, 5, 15, 16, 17, 100}));
+  }
+}
+
+// Behind rows and columns of pixels are their colours, which may be as few as three.
+TEST_P(DeriveContractions, ARunTimeNumberOfColoursIsNot) {
+  const Axis i("i", kM), j("j", kN), c("c", Extent::size("C"));
+  const Tensor x = input("x", f32, {kM, kN, c.extent()}), part = input("w", f32, {c.extent()});
+  const Graph graph(compute("y", {i, j}, sum(c, x(i, j, c) * part(c))));
+  EXPECT_FALSE(has(derive_schedule(graph, target_), DirectiveKind::rfactor));
+  EXPECT_TRUE(derives(graph, target_, {0, 1, 3, 17}));
+}
+
+TEST_P(DeriveContractions, AVectorThatLiesAcrossIsNot) {
+  const Extent depth = Extent::size("K");
+  const Axis m("m", kM), k("k", depth);
+  const Tensor x = input("x", f32, {depth, kM}), v = input("v", f32, {depth});
+  const Graph graph(compute("y", {m}, sum(k, x(k, m) * v(k))));
+  EXPECT_FALSE(has(derive_schedule(graph, target_), DirectiveKind::rfactor));
+  EXPECT_TRUE(derives(graph, target_, {0, 1, 15, 16, 17, 100}));
+}
+
+// --- several operands ---------------------------------------------------------------------------
+
+// What is summed up beside x[m, k] and w[k, n], or w[n, k].
+enum class Beside : uint8_t { step, column, row, all };
+
+Tensor several(const Extent& rows, const Extent& depth, const Extent& columns, Beside beside,
+               bool by_columns = false, DType type = f32) {
+  const Axis m("m", rows), n("n", columns), k("k", depth);
+  const Tensor x = input("x", type, {rows, depth});
+  const Tensor w =
+      by_columns ? input("w", type, {columns, depth}) : input("w", type, {depth, columns});
+  const Expr pair = x(m, k) - (by_columns ? w(n, k) : w(k, n));
+  Expr value = pair;
+  const auto is = [&](Beside one) { return beside == one || beside == Beside::all; };
+  if (is(Beside::step)) value = value * input("c", type, {depth})(k);
+  if (is(Beside::column)) value = value * input("d", type, {columns})(n);
+  if (is(Beside::row)) value = value * input("e", type, {rows})(m);
+  return compute("y", {m, n}, sum(k, value));
+}
+
+constexpr Beside kBesides[] = {Beside::step, Beside::column, Beside::row, Beside::all};
+
+TEST_P(DeriveContractions, SeveralOperandsHaveTheTileOfAProduct) {
+  for (Beside beside : kBesides) {
+    const Schedule known = derive_schedule(Graph(several(512, 48, 512, beside)), target_);
+    expect_register_tile(known, target_);
+    const int64_t vectors = split_of(known, "n")->factor / target_.vector_lanes(f32);
+    const int64_t rows = split_of(known, "m")->factor, others = beside == Beside::all ? 3 : 1;
+    EXPECT_LE((rows + 1) * vectors + 1 + 2 + others, target_.vector_registers());
+    const Schedule open =
+        derive_schedule(Graph(several(kM, Extent::size("K"), kN, beside)), target_);
+    expect_register_tile(open, target_);
+    EXPECT_EQ(split_of(open, "n")->tail, Tail::predicate);
+    ASSERT_EQ(all(open, DirectiveKind::partition).size(), 1U);
+  }
+}
+
+TEST_P(DeriveContractions, SeveralOperandsMeanWhatTheGraphMeans) {
+  const int64_t lanes = target_.vector_lanes(f32);
+  const std::vector<int64_t> around = {0, 1, lanes - 1, lanes, lanes + 1, 4 * lanes + 3};
+  for (Beside beside : kBesides) {
+    EXPECT_TRUE(derives(several(9, 5, kN, beside), target_, around));
+    EXPECT_TRUE(derives(several(kM, 5, 3, beside), target_, around));
+    EXPECT_TRUE(derives(several(kM, 4, kN, beside, true), target_, {0, 1, 18}));
+    EXPECT_TRUE(derives(several(kS, kS, kS, beside), target_, {0, 1, 2, lanes, lanes + 1}));
+    EXPECT_TRUE(derives(several(9, 70, 2, beside), target_));
+    EXPECT_TRUE(derives(several(6, 6, 17, beside, false, f64), target_));
+    EXPECT_TRUE(derives(several(6, 6, 17, beside, true, i32), target_));
+  }
+}
+
+TEST_P(DeriveContractions, SeveralOperandsTakeAnEpilogue) {
+  const Tensor y = sqrt(several(kM, 16, kN, Beside::step));
+  const Schedule schedule = derive_schedule(Graph(y), target_);
+  EXPECT_EQ(all(schedule, DirectiveKind::store_in).size(), 1U) << to_string(schedule);
+  EXPECT_FALSE(has(schedule, DirectiveKind::cache_write));
+  EXPECT_TRUE(derives(relu(several(kM, 3, kN, Beside::all)), target_, {0, 1, 18}));
+}
+
+TEST_P(DeriveContractions, NoTileWhereAnotherOperandCrossesTheColumnsOrHasBoth) {
+  const Axis m("m", 64), n("n", 64), k("k", 64);
+  const Tensor x = input("x", f32, {64, 64}), w = input("w", f32, {64, 64}),
+               other = input("z", f32, {64, 64});
+  for (const Expr& read : {other(n, k), other(m, n)}) {
+    const Tensor y = compute("y", {m, n}, sum(k, x(m, k) * w(k, n) * read));
+    EXPECT_FALSE(has(derive_schedule(Graph(y), target_), DirectiveKind::store_in));
+    EXPECT_TRUE(derives(y, target_));
   }
 }
 
@@ -332,6 +433,19 @@ TEST(DeriveContraction, AnOddNumberOfColumnsIsAVectorWithAMask) {
   EXPECT_EQ(tile("x86-64-v4", 15, i8), "15 automatic");
 }
 
+// Panels of what lies along the reduction are copied, so they may be as wide as a vector.
+TEST(DeriveContraction, AnOddNumberOfTurnedColumnsIsAVectorWithAMaskWhereItIsCopied) {
+  const Target target = Target::parse("x86-64-v4,cores=1");
+  for (const auto& [rows, tile] : {std::pair(100, "16 predicate"), {15, "3 automatic"}}) {
+    const Schedule schedule =
+        derive_schedule(Graph(pairs(rows, 20, 3, product, Combiner::sum, true)), target);
+    const std::optional<Directive> split = split_of(schedule, "n");
+    ASSERT_TRUE(split) << to_string(schedule);
+    EXPECT_EQ(std::to_string(split->factor) + " " + to_string(split->tail), tile);
+    EXPECT_EQ(has(schedule, DirectiveKind::copy_in), rows == 100);
+  }
+}
+
 TEST_P(DeriveContractions, FewColumnsMeanWhatTheGraphMeans) {
   for (int columns = 1; columns <= 16; ++columns) {
     EXPECT_TRUE(derives(pairs(21, 67, columns, product), target_)) << columns;
@@ -346,6 +460,10 @@ TEST_P(DeriveContractions, FewColumnsMeanWhatTheGraphMeans) {
   }
   EXPECT_TRUE(derives(pairs(2, 80, kN, product, Combiner::sum, true), target_, {0, 1, 4, 9}));
   EXPECT_TRUE(derives(pairs(20, 80, 2, apart, Combiner::max), target_));
+  for (int columns : {3, 7, 15, 17}) {
+    EXPECT_TRUE(derives(pairs(kM, 5, columns, squared, Combiner::sum, true), target_, {0, 1, 18}));
+    EXPECT_TRUE(derives(pairs(21, 5, columns, apart, Combiner::max, true), target_));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, DeriveContractions,

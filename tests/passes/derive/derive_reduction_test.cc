@@ -34,6 +34,22 @@ TEST(DeriveReduction, RowsOfRunTimeLengthAreSummedInLanes) {
   }
 }
 
+// Only the last step has masks. A row that is walked again and again may be short: one cache line
+// of it at a time.
+TEST(DeriveReduction, RunTimeLanesStayInRegisters) {
+  const Axis i("i", kSize), r("r", kSize), c("c", kSize);
+  const Tensor x = input("x", f32, {kSize, kSize}), inverse = input("w", f32, {kSize, kSize});
+  for (const auto& [body, lanes] :
+       {std::pair(sum(c, x(i, c)), 32), {sum({r, c}, x(i, r) * inverse(r, c) * x(i, c)), 16}}) {
+    const std::string text = derived(compute("s", {i}, body));
+    EXPECT_TRUE(has(text, fmt::format("s.split(c, c, lane, {})\n", lanes))) << text;
+    EXPECT_TRUE(has(text, "s_lanes.partition(c)\ns_lanes.store_in(registers)\n")) << text;
+    EXPECT_TRUE(derives(Graph(compute("s", {i}, body)), kV3, {0, 1, 7, 8, 9, 15, 16, 17}));
+  }
+  const std::string known = derived(sum(input("x", f32, {5, 100}), {1}, false, "s"));
+  EXPECT_FALSE(has(known, "partition") || has(known, "registers")) << known;
+}
+
 // As many vectors as divide the row, if any do, and at most four.
 TEST(DeriveReduction, SeveralVectorsOfLanesAreUnderWay) {
   const std::pair<int64_t, int64_t> kLanesOfRows[] = {{8, 8},   {15, 8},  {16, 16}, {24, 24},
@@ -70,16 +86,49 @@ TEST(DeriveReduction, LanesAreCombinedInVectorsUntilFewAreLeft) {
                    "s.rfactor(lane2, s_lanes2)"}));
 }
 
-TEST(DeriveReduction, ColumnsOfRunTimeNumberAreSummedInVectors) {
-  const std::string text = derived(sum(input("x", f32, {5, kSize}), {0}, false, "s"));  // few rows
-  EXPECT_TRUE(has(text, "s.reorder(i1, r0)\ns.split(i1, i1, i1_v, 8, predicate)\n")) << text;
+// Two vectors at a time, of long sums four; only the last tile has masks.
+TEST(DeriveReduction, ColumnsOfRunTimeNumberAreSummedInRegisters) {
+  for (const auto& [rows, width] : {std::pair(5, 16), {63, 16}}) {
+    const std::string text = derived(sum(input("x", f32, {rows, kSize}), {0}, false, "s"));
+    EXPECT_TRUE(has(text, fmt::format("tile, lane, {}, predicate)\ns.partition(tile)\n", width)))
+        << text;
+    EXPECT_TRUE(has(text, "s_acc.compute_at(s, tile)\n")) << text;
+  }
+  const Axis i("i", kSize), j("j", kSize), r("r", 8), c("c", 8);
+  const Tensor x = input("x", f32, {kSize, 8, 8, kSize});
+  const std::string deep = derived(compute("s", {i, j}, sum({r, c}, x(i, r, c, j))));
+  EXPECT_TRUE(has(deep, "tile, lane, 32, predicate)\ns.partition(tile)\n")) << deep;
 }
 
-TEST(DeriveReduction, WhatWalksNoMemoryAtARunTimeLengthIsNotInVectors) {
-  const Axis i("i", kSize), r("r", kSize);
-  Tensor x = input("x", f32, {kSize, kSize * Extent(2)});
-  const std::string text = derived(compute("s", {i}, sum(r, x(r, i * 2))));
-  EXPECT_FALSE(has(text, "vectorize")) << text;
+TEST(DeriveReduction, ColumnsThatVectorsAlwaysDivideNeedNoMasks) {
+  const std::string text = derived(sum(input("x", f32, {5, kSize * 32}), {0}, false, "s"));
+  EXPECT_TRUE(has(text, "tile, lane, 32)\n")) << text;
+  EXPECT_FALSE(has(text, "partition")) << text;
+}
+
+// The lengths of points: their coordinates are a few elements apart.
+TEST(DeriveReduction, ShortRowsOfARunTimeNumberAreSummedSideBySide) {
+  const Axis i("i", kSize), r("r", 3);
+  const Tensor x = input("x", f32, {kSize, 3});
+  const std::string text = derived(compute("s", {i}, sum(r, x(i, r) * x(i, r))));
+  EXPECT_TRUE(has(text, "tile, lane, 16, predicate)\ns.partition(tile)\n")) << text;
+  EXPECT_TRUE(has(text, "s_acc.unroll(r)\n")) << text;
+}
+
+TEST(DeriveReduction, WhatIsFarApartAtARunTimeLengthIsNotInVectors) {
+  const Axis i("i", kSize), r("r", 3), all("r", kSize);
+  const Tensor wide = input("x", f32, {kSize, 5}), any = input("x", f32, {kSize, kSize});
+  const Tensor twice = input("x", f32, {3, kSize * Extent(5)});
+  const Tensor turned = input("x", f32, {kSize}), close = input("z", f32, {kSize, 3});
+  for (const Tensor& y :
+       {compute("s", {i}, sum(r, wide(i, r))), compute("s", {i}, sum(r, twice(r, i * 5))),
+        compute("s", {i}, sum(r, wide(i, r) + close(i, r))),
+        compute("s", {i}, sum(r, turned(extent_value(kSize) - 1 - i) * close(i, r)))}) {
+    const std::string text = derived(y);
+    EXPECT_FALSE(has(text, "vectorize")) << text;
+  }
+  // Of a run-time length rows are summed in lanes.
+  EXPECT_TRUE(has(derived(compute("s", {i}, sum(all, any(i, all)))), "rfactor"));
 }
 
 TEST(DeriveReduction, WhatStaysTheSameAllAlongASumIsNoReasonForColumns) {
@@ -156,8 +205,10 @@ TEST(DeriveReduction, ComputesWhatTheGraphSays) {
   for (const Target& target : {kV3, kFour}) {
     for (const Tensor& y :
          {sum(square, {0}), sum(square, {1}), sum(square, {0, 1}), sum(deep, {2}), sum(deep, {1}),
-          reduce_max(square, {1}), reduce_min(input("x", u8, {kSize, 33}), {0})}) {
-      EXPECT_TRUE(derives(Graph(y), target, {0, 1, 7, 8, 9, 33}));
+          reduce_max(square, {1}), reduce_min(input("x", u8, {kSize, 33}), {0}),
+          sum(input("x", f32, {kSize, 3}), {1}), reduce_max(input("x", f64, {kSize, 2}), {1}),
+          relu(sum(input("x", f32, {3, 5, kSize}), {1}))}) {
+      EXPECT_TRUE(derives(Graph(y), target, {0, 1, 7, 8, 9, 15, 16, 17, 33, 100}));
     }
   }
 }

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "dsl/operators.h"
 #include "passes/analyse/measure_work.h"
@@ -122,6 +124,101 @@ TEST(EndAtDomains, SumsAndWhatIsComputedInside) {
 TEST(EndAtDomains, ARegionThatStartsEarlier) {
   const Axis i("i", B);
   const Schedule schedule = two_reads(i, max(Expr(i) - 1, 0));
+  EXPECT_TRUE(computes_any_size(schedule));
+}
+
+// --- vectors ------------------------------------------------------------------------------------
+
+// y in tiles of so many, vectors of four of them at a time; p in one vector.
+Schedule in_vectors(const Extent& extent, int64_t tile) {
+  Schedule schedule(chain(extent).graph());
+  const Axis i("i", extent), lane("lane");
+  schedule["y"].split(i, io, ii, tile, Tail::predicate).split(ii, ii, lane, 4).vectorize(lane);
+  schedule["p"].compute_at("y", io).vectorize(i);
+  schedule["q"].compute_inline();
+  return schedule;
+}
+
+// The parts of the loop over tiles, with how long p's vector is in each.
+std::vector<std::string> parts_of(const LoopNest& nest) {
+  std::vector<std::string> parts;
+  const auto part_of = [&](const std::string& line, const std::string& word) {
+    const size_t at = line.find(word);
+    return at == std::string::npos ? "" : line.substr(at + word.size());
+  };
+  std::istringstream lines(to_string(nest));
+  for (std::string line; std::getline(lines, line);) {
+    const std::string from = part_of(line, "for y.io in "), width = part_of(line, "ized p.i in ");
+    if (!from.empty()) parts.push_back(from);
+    if (!width.empty() && !parts.empty()) parts.back() += ": " + width;
+  }
+  return parts;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(ShortenVectors, OfARunTimeSizeTheLastStepHasHalf) {
+  EXPECT_EQ(parts_of(partitioned(in_vectors(B, 8))),
+            (Lines{"B / 8: 8", "B / 8 .. +((B + 3) / 8 - B / 8): 8",
+                   "(B + 3) / 8 .. +((B + 7) / 8 - (B + 3) / 8): 4"}));
+  EXPECT_TRUE(computes_any_size(in_vectors(B, 8)));
+}
+
+// Of three vectors two are left.
+TEST(ShortenVectors, WholeVectorsAreLeft) {
+  const Lines parts = parts_of(partitioned(in_vectors(B, 12)));
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(parts[2], "(B + 3) / 12 .. +((B + 11) / 12 - (B + 3) / 12): 8");
+  EXPECT_TRUE(computes_any_size(in_vectors(B, 12)));
+}
+
+TEST(ShortenVectors, OfANumberOneOfBothIsLeft) {
+  EXPECT_EQ(parts_of(partitioned(in_vectors(19, 8))), (Lines{"2: 8", "2 .. +1: 4"}));
+  EXPECT_EQ(parts_of(partitioned(in_vectors(21, 8))), (Lines{"2: 8", "2 .. +1: 8"}));
+  EXPECT_TRUE(computes_any_size(in_vectors(19, 8)));
+}
+
+TEST(ShortenVectors, BothPartsOfASum) {
+  const Axis i("i", B), k("k", 6), lane("lane");
+  Tensor s = compute("s", {i}, sum(k, input("x", f32, {6, B})(k, i)));
+  Schedule schedule(compute("y", {i}, s(i) * 2.0f));
+  schedule["y"].split(i, io, ii, 8, Tail::predicate).split(ii, ii, lane, 4).vectorize(lane);
+  schedule["s"].compute_at("y", io).reorder({i, k}).vectorize(i);
+  const std::string edge = last_edge(partitioned(schedule));
+  const size_t first = edge.find("vectorized s.i in 4\n");
+  ASSERT_NE(first, std::string::npos) << edge;
+  EXPECT_NE(edge.find("vectorized s.i in 4\n", first + 1), std::string::npos) << edge;
+  EXPECT_TRUE(computes_any_size(schedule));
+}
+
+TEST(ShortenVectors, NotOneVector) {
+  Schedule schedule = chain(B, Tail::predicate);
+  schedule["p"].vectorize(Axis("i"));
+  EXPECT_EQ(parts_of(partitioned(schedule)).size(), 2U);
+}
+
+TEST(ShortenVectors, NotWhereTheReaderLoadsPastTheEnd) {
+  LoopNest nest = partitioned(in_vectors(B, 8));
+  const NodePtr body = lower(in_vectors(B, 8).graph(), in_vectors(B, 8)).root->as<Loop>()->body;
+  const auto shortened = [&](GuardMask mask) {
+    const NodePtr masked = edit<UopNode>(body, [&](UopNode* uop) {
+      for (Guard& guard : uop->guards) guard.mask = mask;
+    });
+    return shorten_vectors(nest, masked, "y.io", size_value("B") / 8).has_value();
+  };
+  EXPECT_TRUE(shortened(GuardMask::loads));
+  EXPECT_FALSE(shortened(GuardMask::stores));
+}
+
+// What a reader in vectors reads of another is there to the last lane.
+TEST(ShortenVectors, NotWhatAVectorReads) {
+  Schedule schedule(in_vectors(B, 8).graph());
+  const Axis i("i", B), lane("lane");
+  schedule["y"].split(i, io, ii, 8, Tail::predicate).split(ii, ii, lane, 4).vectorize(lane);
+  for (const char* name : {"p", "q"}) schedule[name].compute_at("y", io).vectorize(i);
+  const std::string edge = last_edge(partitioned(schedule));
+  EXPECT_TRUE(has_loop(edge, "vectorized p.i in 4") && has_loop(edge, "vectorized q.i in 8"))
+      << edge;
   EXPECT_TRUE(computes_any_size(schedule));
 }
 

@@ -324,6 +324,33 @@ TEST(VerifyNestLoops, RefusesALoopThatEndsBeforeItsDomain) {
                         "loop p.i: 2 steps, expected 4, at B = 1");
 }
 
+// p in one vector for each tile of eight, of which the last part of the loop over tiles takes four.
+LoopNest in_vectors(int64_t lanes) {
+  const Axis i("i", B), io("io"), ii("ii"), lane("lane");
+  Tensor p = compute("p", {i}, input("x", f32, {B})(i) * 2.0f);
+  Schedule schedule(compute("y", {i}, p(i) + 1.0f));
+  schedule["y"].split(i, io, ii, 8, Tail::predicate).split(ii, ii, lane, 4).vectorize(lane);
+  schedule["p"].compute_at("y", io).vectorize(i);
+  LoopNest nest = partition_loops(lower(schedule.graph(), schedule), {"y.io"});
+  int edited = 0;
+  nest.root = edit<Loop>(nest.root, [&](Loop* loop) {
+    if (loop->stage != "p" || !equal(loop->extent, int_constant(4))) return;
+    ++edited;
+    loop->extent = int_constant(lanes);
+  });
+  EXPECT_EQ(edited, 1);
+  return nest;
+}
+
+TEST(VerifyNestLoops, AcceptsAVectorThatGoesBeyondItsDomain) {
+  for (int64_t lanes : {4, 5, 8}) EXPECT_NO_THROW(verify_nest(in_vectors(lanes)));
+}
+
+TEST(VerifyNestLoops, RefusesAVectorThatEndsBeforeItsDomainOrBehindItsRegion) {
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(in_vectors(2)), "loop p.i: 2 steps, expected 8");
+  EXPECT_INTERNAL_ERROR(verify_nest_loops(in_vectors(9)), "loop p.i: 9 steps, expected 8");
+}
+
 TEST(VerifyNestLoops, RefusesAnOutputThatEndsEarly) {
   LoopNest nest = linear_nest(B);
   nest.root = edit<Loop>(nest.root, [](Loop* loop) {

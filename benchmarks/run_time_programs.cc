@@ -1,0 +1,202 @@
+#include "benchmarks/run_time_programs.h"
+
+#include <utility>
+
+#include "dsl/operators.h"
+
+namespace emulsion::benchmarks {
+namespace {
+
+// y[m, n] = sum over k of what `body` makes of x[m, k] and w[k, n]; it may read more at k.
+using Body = std::function<Expr(const Expr& x, const Expr& w, const Axis& k, const Axis& n)>;
+
+RunTimeProgram pairs(const std::string& name, SizeValues sizes, const Body& body,
+                     bool by_columns = false, DType type = f32) {
+  return {name, std::move(sizes), [=](const ExtentOf& of) {
+            const Axis m("m", of("M")), n("n", of("N")), k("k", of("K"));
+            const Tensor x = input("x", type, {m.extent(), k.extent()});
+            const Tensor w = by_columns ? input("w", type, {n.extent(), k.extent()})
+                                        : input("w", type, {k.extent(), n.extent()});
+            const Expr value = body(x(m, k), by_columns ? w(n, k) : w(k, n), k, n);
+            return Graph(compute("y", {m, n}, sum(k, value)));
+          }};
+}
+
+Expr product(const Expr& x, const Expr& w, const Axis& /*k*/, const Axis& /*n*/) { return x * w; }
+
+Expr squared(const Expr& x, const Expr& w, const Axis& /*k*/, const Axis& /*n*/) {
+  return (x - w) * (x - w);
+}
+
+// Products of three operands, of four, and distances with a weight for each step.
+Expr of_three(const Expr& x, const Expr& w, const Axis& k, const Axis& /*n*/) {
+  return x * w * input("c", f32, {k.extent()})(k);
+}
+
+Expr of_four(const Expr& x, const Expr& w, const Axis& k, const Axis& n) {
+  return of_three(x, w, k, n) * input("d", f32, {n.extent()})(n);
+}
+
+Expr weighted(const Expr& x, const Expr& w, const Axis& k, const Axis& n) {
+  return of_three(x - w, x - w, k, n);
+}
+
+// y[m] = sum over k of x[m, k] * w[k], or of what is turned.
+RunTimeProgram matrix_vector(int64_t rows, int64_t depth, bool turned) {
+  return {turned ? "vector_matrix" : "matrix_vector",
+          {{"M", rows}, {"K", depth}},
+          [=](const ExtentOf& of) {
+            const Axis m("m", of("M")), k("k", of("K"));
+            const Tensor x = turned ? input("x", f32, {k.extent(), m.extent()})
+                                    : input("x", f32, {m.extent(), k.extent()});
+            const Tensor w = input("w", f32, {k.extent()});
+            const Expr value = turned ? x(k, m) : x(m, k);
+            return Graph(compute("y", {m}, sum(k, value * w(k))));
+          }};
+}
+
+// The distance of each point from a mean by an inverse covariance.
+RunTimeProgram mahalanobis(int64_t points, int64_t depth) {
+  return {"mahalanobis", {{"M", points}, {"D", depth}}, [](const ExtentOf& of) {
+            const Axis m("m", of("M")), i("i", of("D")), j("j", of("D"));
+            const Tensor x = input("x", f32, {m.extent(), i.extent()});
+            const Tensor mean = input("mean", f32, {i.extent()});
+            const Tensor s = input("s", f32, {i.extent(), i.extent()});
+            const Expr value = (x(m, i) - mean(i)) * s(i, j) * (x(m, j) - mean(j));
+            return Graph(compute("y", {m}, sum({i, j}, value)));
+          }};
+}
+
+RunTimeProgram batched(int64_t batch, int64_t size) {
+  return {"batched_matmul", {{"B", batch}, {"S", size}}, [](const ExtentOf& of) {
+            const Tensor x = input("x", f32, {of("B"), of("S"), of("S")});
+            const Tensor w = input("w", f32, {of("B"), of("S"), of("S")});
+            return Graph(matmul(x, w, "y"));
+          }};
+}
+
+// One of the named operators over a matrix.
+RunTimeProgram over_rows(const std::string& name, int64_t rows, int64_t columns,
+                         const std::function<Tensor(const Tensor&)>& op, DType type = f32) {
+  return {name, {{"R", rows}, {"C", columns}}, [=](const ExtentOf& of) {
+            return Graph(op(input("x", type, {of("R"), of("C")})));
+          }};
+}
+
+// Points of three coordinates each, or pixels of three colours: `depth` is a number where it has no
+// name among the sizes.
+RunTimeProgram lengths(const std::string& name, SizeValues sizes) {
+  const bool known = sizes.count("D") == 0;
+  return {name, std::move(sizes), [=](const ExtentOf& of) {
+            const Axis p("p", of("P")), d("d", known ? Extent(3) : of("D"));
+            const Tensor x = input("x", f32, {p.extent(), d.extent()});
+            return Graph(compute("y", {p}, sum(d, x(p, d) * x(p, d))));
+          }};
+}
+
+RunTimeProgram grey(const std::string& name, SizeValues sizes) {
+  const bool known = sizes.count("C") == 0;
+  return {name, std::move(sizes), [=](const ExtentOf& of) {
+            const Axis i("i", of("H")), j("j", of("W")), c("c", known ? Extent(3) : of("C"));
+            const Tensor x = input("x", f32, {i.extent(), j.extent(), c.extent()});
+            const Tensor part = input("part", f32, {c.extent()});
+            return Graph(compute("y", {i, j}, sum(c, x(i, j, c) * part(c))));
+          }};
+}
+
+RunTimeProgram tinted(const std::string& name, SizeValues sizes) {
+  const bool known = sizes.count("C") == 0;
+  return {name, std::move(sizes), [=](const ExtentOf& of) {
+            const Extent colours = known ? Extent(3) : of("C");
+            const Tensor x = input("x", f32, {of("H"), of("W"), colours});
+            return Graph(mul(x, input("tint", f32, {colours}), "y"));
+          }};
+}
+
+// Three rows and three columns of a picture, in the middle of its border or held at its ends.
+RunTimeProgram blur(bool clamped) {
+  return {
+      clamped ? "blur_clamped" : "blur", {{"H", 256}, {"W", 1000}}, [=](const ExtentOf& of) {
+        const Extent more = clamped ? 0 : 2;
+        const Tensor x = input("x", f32, {of("H") + more, of("W") + more});
+        const Axis i("i", of("H")), j("j", of("W"));
+        const auto at = [&](const Expr& index, const Axis& axis) {
+          return clamped ? min(max(index - 1, 0), extent_value(axis.extent()) - 1) : index;
+        };
+        const auto row = [&](const Expr& r) {
+          return x(r, at(j, j)) + x(r, at(j + 1, j)) + x(r, at(j + 2, j));
+        };
+        return Graph(compute("y", {i, j}, row(at(i, i)) + row(at(i + 1, i)) + row(at(i + 2, i))));
+      }};
+}
+
+}  // namespace
+
+std::vector<RunTimeProgram> run_time_contractions() {
+  const SizeValues kPairs = {{"M", 256}, {"N", 256}, {"K", 64}};
+  const auto centres = [](int64_t count) {
+    return pairs("centres_" + std::to_string(count), {{"M", 4096}, {"N", count}, {"K", 16}},
+                 squared, true);
+  };
+  return {pairs("matmul", kPairs, product),
+          pairs("matmul_f64", kPairs, product, false, f64),
+          pairs("scores", kPairs, product, true),
+          pairs("three_operands", kPairs, of_three),
+          pairs("four_operands", kPairs, of_four),
+          pairs("weighted_distances", kPairs, weighted, true),
+          pairs("distances", kPairs, squared, true),
+          pairs("distances_f64", kPairs, squared, false, f64),
+          pairs("distances_of_points", {{"M", 512}, {"N", 512}, {"K", 3}}, squared, true),
+          pairs("columns_3", {{"M", 1024}, {"N", 3}, {"K", 512}}, product),
+          pairs("columns_15", {{"M", 1024}, {"N", 15}, {"K", 512}}, product),
+          centres(3),
+          centres(7),
+          centres(15),
+          matrix_vector(300, 1000, false),
+          matrix_vector(300, 1000, true),
+          mahalanobis(256, 32),
+          batched(16, 64)};
+}
+
+std::vector<RunTimeProgram> run_time_reductions() {
+  const auto rows = [](const Tensor& x) { return sum(x, {1}, false, "y"); };
+  const auto columns = [](const Tensor& x) { return sum(x, {0}, false, "y"); };
+  const auto squares = [](const Tensor& x) { return sum(x * x, {1}, false, "y"); };
+  const auto most = [](const Tensor& x) { return reduce_max(x, {1}, false, "y"); };
+  const auto soft = [](const Tensor& x) { return softmax(x, -1, "y"); };
+  const auto norm = [](const Tensor& x) {
+    const Shape row = {x.shape()[1]};
+    return layer_norm(x, input("gamma", f32, row), input("beta", f32, row), 1e-5, "y");
+  };
+  return {over_rows("sum_rows", 256, 1000, rows),
+          over_rows("sum_short_rows", 4096, 16, rows),
+          over_rows("sum_columns", 256, 1000, columns),
+          over_rows("sum_few_rows", 16, 4096, columns),
+          over_rows("sum_squares_f64", 256, 1000, squares, f64),
+          over_rows("max_rows", 256, 1000, most),
+          over_rows("softmax", 256, 1000, soft),
+          over_rows("softmax_short", 4096, 16, soft),
+          over_rows("layer_norm", 256, 1000, norm),
+          over_rows("layer_norm_short", 4096, 16, norm),
+          lengths("lengths_of_points", {{"P", 20000}}),
+          lengths("lengths_of_vectors", {{"P", 20000}, {"D", 3}}),
+          grey("grey", {{"H", 256}, {"W", 256}}),
+          grey("grey_of_any_colours", {{"H", 256}, {"W", 256}, {"C", 3}})};
+}
+
+std::vector<RunTimeProgram> run_time_pointwise() {
+  const auto turned = [](const Tensor& x) { return transpose(x, {1, 0}, "y"); };
+  const auto biased = [](const Tensor& x) {
+    return relu(x + input("bias", f32, {x.shape()[1]}), "y");
+  };
+  return {over_rows("bias_relu", 256, 1000, biased),
+          over_rows("bias_relu_short", 20000, 3, biased),
+          over_rows("transpose", 1000, 1000, turned),
+          over_rows("transpose_of_points", 20000, 3, turned),
+          tinted("tinted", {{"H", 256}, {"W", 256}}),
+          tinted("tinted_any_colours", {{"H", 256}, {"W", 256}, {"C", 3}}),
+          blur(false),
+          blur(true)};
+}
+
+}  // namespace emulsion::benchmarks
