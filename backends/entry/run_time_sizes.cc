@@ -18,14 +18,9 @@ std::string only_unknown(const Extent& extent, const std::set<std::string>& know
   return found;
 }
 
-SizeSource solve(const std::string& size, const Buffer& argument, size_t axis) {
-  SizeSource source;
-  source.size = size;
-  source.argument = argument.name;
-  source.axis = axis;
-  source.coefficient = argument.shape[axis].coefficients().at(size);
-  source.rest = argument.shape[axis] - Extent::size(size) * Extent(source.coefficient);
-  return source;
+SizeSource solve(const std::string& size, const Extent& extent, size_t argument, size_t axis) {
+  const int64_t coefficient = extent.coefficients().at(size);
+  return {size, argument, axis, coefficient, extent - Extent::size(size) * Extent(coefficient)};
 }
 
 }  // namespace
@@ -33,13 +28,15 @@ SizeSource solve(const std::string& size, const Buffer& argument, size_t axis) {
 std::vector<SizeSource> size_sources(const LoopNest& nest) {
   std::vector<SizeSource> sources;
   std::set<std::string> known;
+  const std::vector<const Buffer*> arguments = nest.arguments();
   for (bool progress = true; progress;) {
     progress = false;
-    for (const Buffer* argument : nest.arguments()) {
-      for (size_t axis = 0; axis < argument->shape.size(); ++axis) {
-        std::string size = only_unknown(argument->shape[axis], known);
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const Shape& shape = arguments[i]->shape;
+      for (size_t axis = 0; axis < shape.size(); ++axis) {
+        std::string size = only_unknown(shape[axis], known);
         if (size.empty()) continue;
-        sources.push_back(solve(size, *argument, axis));
+        sources.push_back(solve(size, shape[axis], i, axis));
         known.insert(size);
         progress = true;
       }

@@ -12,10 +12,10 @@
 
 namespace emulsion {
 
-// size = (extent of axis `axis` of the argument - constant - sum of the other terms) / coefficient.
+// size = (extent of axis `axis` of the argument - rest) / coefficient.
 struct SizeSource {
   std::string size;
-  std::string argument;
+  size_t argument = 0;  // its position
   size_t axis = 0;
   int64_t coefficient = 1;
   Extent rest;  // over sizes that come earlier

@@ -36,14 +36,6 @@ Halide::Module body_module(const LoopNest& nest, const std::string& function, co
                        Halide::LinkageType::External, options);
 }
 
-// What Halide declares.
-std::string header_of(const Halide::Module& module, const std::string& guard) {
-  std::ostringstream header;
-  using Writer = Halide::Internal::CodeGen_C;  // ends what it has opened when it goes
-  Writer(header, module.target(), Writer::CHeader, guard).compile(module);
-  return header.str();
-}
-
 // Compiles the functions of one library, one after another.
 class LibraryCompiler {
  public:
@@ -69,10 +61,13 @@ class LibraryCompiler {
     const std::string identity = text_hash(identity_), own = own_symbol(name_, identity);
     const Halide::Module module = entry_module(name_, entries_, identity);
     objects_.push_back({name_ + ".o", object_code(module)});
+    std::ostringstream declared;
+    using Writer = Halide::Internal::CodeGen_C;  // ends what it has opened when it goes
+    Writer(declared, module.target(), Writer::CHeader, "EMULSION_KERNEL_" + own + "_H_")
+        .compile(module);
     std::vector<std::string> functions;
     for (const Entry& entry : entries_) functions.push_back(entry.name);
-    const std::string header =
-        with_own_symbols(header_of(module, "EMULSION_KERNEL_" + own + "_H_"), functions, identity);
+    const std::string header = with_own_symbols(declared.str(), functions, identity);
     const std::string code = static_archive(objects_, own_symbol("", identity));
     files_.write_scratch(name_ + ".h", header.data(), header.size());
     files_.write_scratch(name_ + ".a", code.data(), code.size());

@@ -70,32 +70,32 @@ class EntryBuilder {
     return Call::make(Halide::Int(32), function, args, Call::Extern);
   }
 
-  static Halide::Expr size_value(const std::string& size) {
-    return hi::Variable::make(Halide::Int(32), size_argument(size));
+  // Of an expression over sizes.
+  static Halide::Expr value_of(const Expr& expr) {
+    HalideScope sizes;
+    sizes.size = [](const std::string& size) {
+      return hi::Variable::make(Halide::Int(32), size_argument(size));
+    };
+    return translate_expr(expr, sizes);
   }
 
   hi::Stmt with_sizes(hi::Stmt rest) const {
-    const std::vector<const Buffer*> arguments = entry_.nest->arguments();
-    std::vector<SizeSource> sources = size_sources(*entry_.nest);
-    for (size_t i = sources.size(); i-- > 0;) {
-      const SizeSource& source = sources[i];
-      size_t argument = 0;
-      while (arguments[argument]->name != source.argument) ++argument;
-      int dimension = static_cast<int>(arguments[argument]->shape.size() - 1 - source.axis);
-      Halide::Expr value = call(Call::buffer_get_extent, {buffers_[argument], dimension});
-      value = value - static_cast<int32_t>(source.rest.constant_term());
-      for (const auto& [size, coefficient] : source.rest.coefficients()) {
-        value = value - size_value(size) * static_cast<int32_t>(coefficient);
-      }
-      value = value / static_cast<int32_t>(source.coefficient);
-      rest = hi::LetStmt::make(size_argument(source.size), value, rest);
+    const std::vector<SizeSource> sources = size_sources(*entry_.nest);
+    for (auto source = sources.rbegin(); source != sources.rend(); ++source) {
+      const size_t rank = entry_.nest->arguments()[source->argument]->shape.size();
+      const auto dimension = static_cast<int>(rank - 1 - source->axis);
+      const Halide::Expr extent =
+          call(Call::buffer_get_extent, {buffers_[source->argument], dimension});
+      const Halide::Expr value = (extent - value_of(extent_value(source->rest))) /
+                                 static_cast<int32_t>(source->coefficient);
+      rest = hi::LetStmt::make(size_argument(source->size), value, rest);
     }
     return rest;
   }
 
   hi::Stmt call_body(const TargetBody& target_body) const {
     std::vector<Halide::Expr> arguments;
-    for (const std::string& size : entry_.nest->sizes) arguments.push_back(size_value(size));
+    for (const auto& size : entry_.nest->sizes) arguments.push_back(value_of(size_value(size)));
     arguments.insert(arguments.end(), buffers_.begin(), buffers_.end());
     std::vector<hi::Stmt> steps;
     for (const StorageNeed& need : storage_needs(*target_body.nest)) {
@@ -106,10 +106,8 @@ class EntryBuilder {
   }
 
   hi::Stmt check_storage(const StorageNeed& need) const {
-    HalideScope scope;
-    scope.size = size_value;
     std::vector<Halide::Expr> extents;
-    for (const Expr& e : need.extents) extents.push_back(in_64_bits(translate_expr(e, scope)));
+    for (const Expr& e : need.extents) extents.push_back(in_64_bits(value_of(e)));
     const Halide::Expr array =
         Call::make(Halide::type_of<int64_t*>(), Call::make_struct, extents, Call::Intrinsic);
     hi::Stmt check = returning_code_of(
@@ -117,7 +115,7 @@ class EntryBuilder {
                                                 static_cast<int32_t>(size_in_bytes(need.dtype)),
                                                 static_cast<int32_t>(extents.size()), array}));
     if (!need.when.defined()) return check;
-    return hi::IfThenElse::make(in_64_bits(translate_expr(need.when, scope)), check);
+    return hi::IfThenElse::make(in_64_bits(value_of(need.when)), check);
   }
 
   // Undefined when any processor will do.

@@ -138,8 +138,9 @@ class ExprCompiler {
       case ExprOp::constant:
         return constant_slot(node, kind);
       case ExprOp::axis:
+        return scope_.axis(node.name);
       case ExprOp::size:
-        return scope_.variable(node.name);
+        return scope_.size(node.name);
       case ExprOp::read:
         return compile_read(node);
       case ExprOp::select:

@@ -78,8 +78,9 @@ class ExprMachine {
   // What the names in an expression mean.
   struct Scope {
     std::string owner;
-    std::function<int(const std::string& name)> variable;  // axis or size -> slot
-    std::function<int(const ExprNode& read)> buffer;       // read -> buffer
+    std::function<int(const std::string& name)> axis;  // -> slot
+    std::function<int(const std::string& name)> size;  // run-time size -> slot
+    std::function<int(const ExprNode& read)> buffer;   // read -> buffer
   };
 
   // buffer[slots...] = value. assignment() makes one.

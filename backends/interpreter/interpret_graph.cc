@@ -102,7 +102,7 @@ class GraphInterpreter {
     int buffer = add_tensor(op, std::move(blank.bytes));
     machine_.buffer(buffer).wide = wide;
 
-    std::map<std::string, int> variables = size_slots_;
+    std::map<std::string, int> variables;  // the axes
     std::vector<int> axes, reduction;
     std::vector<Expr> own_index;
     std::vector<int64_t> reduction_extents;
@@ -139,11 +139,15 @@ class GraphInterpreter {
   ExprMachine::Scope scope_of(const Op& op, const std::map<std::string, int>& variables) {
     ExprMachine::Scope scope;
     scope.owner = op.name;
-    scope.variable = [&op, variables](const std::string& name) {
-      auto found = variables.find(name);
-      if (found == variables.end()) fail("{}: {}: expected a value, got none", op.name, name);
-      return found->second;
+    const auto slots_of = [&op](std::map<std::string, int> slots) {
+      return [&op, slots = std::move(slots)](const std::string& name) {
+        auto found = slots.find(name);
+        if (found == slots.end()) fail("{}: {}: expected a value, got none", op.name, name);
+        return found->second;
+      };
     };
+    scope.axis = slots_of(variables);
+    scope.size = slots_of(size_slots_);
     scope.buffer = [this, &op](const ExprNode& read) {
       const Op* source =
           read.tensor ? read.tensor.get() : &op;  // without a tensor: the accumulator

@@ -58,7 +58,7 @@ class NestInterpreter {
     sizes_ = bind_arguments(declared, arguments, options.sizes);
     for (const std::string& size : nest_.sizes)
       Extent::size(size).evaluate(sizes_);  // each is known
-    for (const auto& [name, value] : sizes_) variables_[name] = machine_.add_slot(value);
+    for (const auto& [name, value] : sizes_) size_slots_[name] = machine_.add_slot(value);
     storage_.resize(nest.buffers.size());
     for (size_t i = 0; i < nest.buffers.size(); ++i) add_buffer(nest.buffers[i], i, arguments);
   }
@@ -200,9 +200,6 @@ class NestInterpreter {
     EMULSION_CHECK(uop.point.size() == axes.size(), "stage {}: a point of {} for {} axes",
                    stage.name, uop.point.size(), axes.size());
     std::map<std::string, int> names;
-    for (const std::string& size : nest_.sizes) {
-      if (variables_.count(size)) names[size] = variables_.at(size);
-    }
     std::vector<Expr> own_index;
     std::vector<int> slots;
     for (size_t i = 0; i < axes.size(); ++i) {
@@ -227,11 +224,15 @@ class NestInterpreter {
   ExprMachine::Scope scope_of(const std::string& owner, const std::map<std::string, int>& names) {
     ExprMachine::Scope scope;
     scope.owner = owner;
-    scope.variable = [&names, owner](const std::string& name) {
-      auto found = names.find(name);
-      EMULSION_CHECK(found != names.end(), "stage {}: {} is not in scope", owner, name);
-      return found->second;
+    const auto slots_of = [owner](const std::map<std::string, int>& slots) {
+      return [&slots, owner](const std::string& name) {
+        auto found = slots.find(name);
+        EMULSION_CHECK(found != slots.end(), "stage {}: {} is not in scope", owner, name);
+        return found->second;
+      };
     };
+    scope.axis = slots_of(names);
+    scope.size = slots_of(size_slots_);
     scope.buffer = [this](const ExprNode& read) { return nest_.buffer_position(read.name); };
     return scope;
   }
@@ -339,7 +340,8 @@ class NestInterpreter {
   const InterpretOptions& options_;
   ExprMachine machine_;
   SizeValues sizes_;
-  std::map<std::string, int> variables_;  // sizes, and the loops around the node being compiled
+  std::map<std::string, int> size_slots_;
+  std::map<std::string, int> variables_;  // the loops around the node being compiled
   std::vector<std::vector<uint8_t>> storage_;
   std::vector<Step> steps_;
 };

@@ -256,7 +256,7 @@ bool uses_any(const Operand& operand, const std::vector<std::string>& axes) {
 std::string match_more(const Op& op, Contraction* result) {
   if (op.combiner == Combiner::none) return "expected a combiner, got none";
   std::vector<Operand> operands;
-  const std::string reason = find_operands(op.body, &operands);
+  std::string reason = find_operands(op.body, &operands);
   if (!reason.empty()) return reason;
   if (operands.size() < 3) {
     return fmt::format("expected a body of at least three operands, got {}", operands.size());
@@ -279,7 +279,7 @@ std::string match_more(const Op& op, Contraction* result) {
   if (a == operands.end()) {
     return "expected one operand of the rows and one of the columns, with all reduction axes";
   }
-  const std::string roles = match_roles(op, *a, *b, result);
+  std::string roles = match_roles(op, *a, *b, result);
   if (!roles.empty()) return roles;
   for (auto operand = operands.begin(); operand != operands.end(); ++operand) {
     if (operand == a || operand == b) continue;

@@ -32,9 +32,18 @@ bool is_index(const Expr& expr) {
 }
 
 void IndexTable::set(const std::string& variable, IndexColumn values) {
+  check_length(variable, values);
+  variables_[variable] = std::move(values);
+}
+
+void IndexTable::set_size(const std::string& size, IndexColumn values) {
+  check_length(size, values);
+  sizes_[size] = std::move(values);
+}
+
+void IndexTable::check_length(const std::string& variable, const IndexColumn& values) const {
   EMULSION_CHECK(values.size() == points_, "{} values of {} for {} points", values.size(), variable,
                  points_);
-  variables_[variable] = std::move(values);
 }
 
 const IndexColumn& IndexTable::values(const Expr& index, const PointMask& where) {
@@ -46,6 +55,10 @@ const IndexColumn& IndexTable::values(const Expr& index, const PointMask& where)
 }
 
 const IndexColumn& IndexTable::compute(const Expr& index) {
+  if (index->op == ExprOp::size) {
+    const auto size = sizes_.find(index->name);
+    if (size != sizes_.end()) return size->second;
+  }
   if (index->op == ExprOp::axis || index->op == ExprOp::size) {
     auto found = variables_.find(index->name);
     if (found == variables_.end()) {

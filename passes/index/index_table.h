@@ -29,6 +29,8 @@ class IndexTable {
   size_t points() const { return points_; }
   // The values of an axis or size. Before it occurs in an expression.
   void set(const std::string& variable, IndexColumn values);
+  // The same of a size, which an axis may share its name with.
+  void set_size(const std::string& size, IndexColumn values);
   const std::map<std::string, IndexColumn>& variables() const { return variables_; }
 
   // The values at the points of `where`; at others anything. Error: a name without values, or a
@@ -41,6 +43,7 @@ class IndexTable {
     IndexColumn values;
   };
 
+  void check_length(const std::string& variable, const IndexColumn& values) const;
   const IndexColumn& compute(const Expr& index);
   IndexColumn compute_node(const Expr& index);
   IndexColumn compute_select(const Expr& index);
@@ -49,6 +52,7 @@ class IndexTable {
   size_t points_;
   bool any_unknown_ = false;  // some value somewhere does not fit 64 bits
   std::map<std::string, IndexColumn> variables_;
+  std::map<std::string, IndexColumn> sizes_;  // those that are told apart from axes
   std::unordered_map<const ExprNode*, Computed> computed_;
 };
 

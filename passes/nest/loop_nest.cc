@@ -323,6 +323,8 @@ UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes) {
   return nest.root ? UopCounter(sizes).count(*nest.root) : UopCounts();
 }
 
+std::string size_key(const std::string& size) { return "size " + size; }
+
 namespace {
 
 // The node's value before it is brought into its type.
@@ -335,7 +337,9 @@ int64_t evaluate_node(const Expr& expr, const std::map<std::string, int64_t>& va
       return node.int_value;
     case ExprOp::axis:
     case ExprOp::size: {
-      auto found = variables.find(node.name);
+      auto found = variables.end();
+      if (node.op == ExprOp::size) found = variables.find(size_key(node.name));
+      if (found == variables.end()) found = variables.find(node.name);
       if (found == variables.end()) {
         fail("{} {}: expected a value, got none", to_string(node.op), node.name);
       }

@@ -357,7 +357,9 @@ struct UopCounts {
 };
 UopCounts count_uops(const LoopNest& nest, const SizeValues& sizes = {});
 
-// The value of an integer expression over loop variables and sizes. Error: a name without a value.
+// The value of an integer expression over loop variables, or axes, and sizes. Error: a name without
+// a value. A size that an axis may share its name with is under size_key(name).
+std::string size_key(const std::string& size);
 int64_t evaluate_index(const Expr& expr, const std::map<std::string, int64_t>& variables);
 
 }  // namespace emulsion

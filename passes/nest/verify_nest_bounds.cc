@@ -68,7 +68,9 @@ class AccessVerifier {
   // What the axes of the stage are; returns the element that is written.
   Index set_axes() {
     Index target;
-    for (const std::string& name : nest_.sizes) axes_.set(name, table_.variables().at(name));
+    for (const std::string& name : nest_.sizes) {
+      axes_.set_size(name, table_.variables().at(name));
+    }
     for (size_t i = 0; i < uop_.point.size(); ++i) {
       const IndexColumn& index = table_.values(uop_.point[i], runs_);
       axes_.set(axis_at(stage_, i).name(), index);

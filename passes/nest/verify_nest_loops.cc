@@ -284,7 +284,9 @@ class LoopsVerifier : public ContextVisitor {
   void verify_body(const UopNode& uop, const Stage& stage, const PointMask& runs,
                    IndexTable* table) const {
     IndexTable axes(table->points());
-    for (const std::string& size : nest_.sizes) axes.set(size, table->variables().at(size));
+    for (const std::string& size : nest_.sizes) {
+      axes.set_size(size, table->variables().at(size));
+    }
     for (size_t i = 0; i < uop.point.size(); ++i) {
       axes.set(axis_at(stage, i).name(), table->values(uop.point[i], runs));
     }

@@ -38,7 +38,7 @@ bool ValueVisitor::runs(const UopNode& uop) const {
 
 IndexValues ValueVisitor::axes_at(const Stage& stage, const UopNode& uop) const {
   IndexValues axes;
-  for (const std::string& size : nest_.sizes) axes[size] = values_.at(size);
+  for (const std::string& size : nest_.sizes) axes[size_key(size)] = values_.at(size);
   for (size_t d = 0; d < uop.point.size(); ++d) {
     axes[axis_at(stage, d).name()] = value_of(uop.point[d]);
   }

@@ -35,7 +35,7 @@ LoopNest with_arguments(const std::vector<Shape>& shapes, std::vector<std::strin
 TEST(RunTimeSizes, ASizeIsTheFirstExtentThatIsIt) {
   std::vector<SizeSource> sources = size_sources(with_arguments({{4, kB}, {kB}}, {"B"}));
   ASSERT_EQ(sources.size(), 1u);
-  EXPECT_EQ(sources[0].argument, "x0");
+  EXPECT_EQ(sources[0].argument, 0u);
   EXPECT_EQ(sources[0].axis, 1u);
   EXPECT_EQ(sources[0].coefficient, 1);
 }
@@ -59,7 +59,7 @@ TEST(RunTimeSizes, ASizeMayNeedAnotherFirst) {
 TEST(RunTimeSizes, AnOutputMayGiveASize) {
   std::vector<SizeSource> sources = size_sources(with_arguments({{4}, {kB}}, {"B"}));
   ASSERT_EQ(sources.size(), 1u);
-  EXPECT_EQ(sources[0].argument, "y");
+  EXPECT_EQ(sources[0].argument, 1u);
 }
 
 TEST(RunTimeSizes, RefusesASizeThatNoArgumentGives) {

@@ -180,6 +180,25 @@ TEST_P(DerivedContractions, OfARunTimeMatrixTimesAVector) {
   }
 }
 
+// A size of a body is not the axis of its name.
+TEST_P(DerivedContractions, OfAxesThatHaveTheNameOfASize) {
+  const Extent size = Extent::size("B");
+  for (int named = 0; named < 3; ++named) {
+    const auto axis = [&](int number, const char* other) {
+      return Axis(number == named ? "B" : other, size);
+    };
+    const Axis m = axis(0, "m"), n = axis(1, "n"), k = axis(2, "k");
+    const Tensor x = input("x", f32, {size, size}), w = input("w", f32, {size, size});
+    const Tensor sums = compute("sums", {m, n}, sum(k, x(m, k) * w(k, n)));
+    const Axis i = axis(0, "i"), j = axis(1, "j");
+    const Expr last = size_value("B") - 1;
+    const Graph graph(
+        compute("y", {i, j}, select(i < last, sums(i, j), 0.5F * sums(j, min(i + 1, last)))));
+    expect_same_as_graph(graph, run_pipeline(graph, target_).nest, {0, 1, 15, 16, 17, 40}, 1e-4,
+                         target_);
+  }
+}
+
 // Sums in registers, of columns and of points side by side.
 TEST_P(DerivedContractions, OfNoContractionButSumsOfARunTimeNumber) {
   const Extent size = Extent::size("B");

@@ -17,7 +17,7 @@ class Machine {
     x_ = add_buffer("x", &x_values, {4});
     y_ = add_buffer("y", &y_value, {});
     scope_.owner = "y";
-    scope_.variable = [this](const std::string& name) {
+    scope_.axis = scope_.size = [this](const std::string& name) {
       if (name != "i") fail("no variable {}", name);
       return i_;
     };

@@ -67,6 +67,18 @@ Expr random_index(std::mt19937* engine, int depth) {
   }
 }
 
+TEST(IndexTable, ASizeMayHaveTheNameOfAnAxis) {
+  IndexTable table(2);
+  table.set_size("B", {9, 10});
+  EXPECT_EQ(table.values(size_value("B"), everywhere(table)), (IndexColumn{9, 10}));
+  EXPECT_ERROR(table.values(axis_value("B"), everywhere(table)),
+               "axis B: expected a value, got none");
+  table.set("B", {1, 2});
+  EXPECT_EQ(table.values(size_value("B") - axis_value("B"), everywhere(table)),
+            (IndexColumn{8, 8}));
+  EXPECT_INTERNAL_ERROR(table.set_size("B", {1}), "1 values of B for 2 points");
+}
+
 TEST(IndexTable, HasTheValuesOfEvaluateIndex) {
   for (uint32_t seed = 1; seed <= 300; ++seed) {
     std::mt19937 engine(seed);
