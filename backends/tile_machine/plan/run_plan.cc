@@ -201,7 +201,7 @@ class PlanRunner {
     Kernel& kernel = found->second;
     if (!is_new) return kernel;
     const Stage& stage = nest_.stages[static_cast<size_t>(stage_id)];
-    std::map<std::string, int> names = size_slots_;
+    std::map<std::string, int> names;  // the axes
     std::vector<Expr> own_index;
     for (const Axis& axis : stage.axes) {
       kernel.axis_slots.push_back(names[axis.name()] = machine_.add_slot());
@@ -218,7 +218,8 @@ class PlanRunner {
     }
     ExprMachine::Scope scope;
     scope.owner = stage.name;
-    scope.variable = [&names](const std::string& name) { return names.at(name); };
+    scope.axis = [&names](const std::string& name) { return names.at(name); };
+    scope.size = [this](const std::string& name) { return size_slots_.at(name); };
     scope.buffer = [this](const ExprNode& read) { return nest_.buffer_position(read.name); };
     kernel.assignment = machine_.assignment(machine_.compile(value, scope),
                                             nest_.buffer_position(stage.name), element);
