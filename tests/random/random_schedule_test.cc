@@ -95,7 +95,7 @@ TEST_P(RandomSchedules, IllegalOnesAreRefused) {
 INSTANTIATE_TEST_SUITE_P(All, RandomSchedules, testing::Range(0, kBatches));
 
 // The least that the legal schedules of the tests' run have of each directive: what is never
-// drawn, or never accepted, is tested by nothing.
+// drawn, or never accepted, is tested by nothing. Another seed has them by chance: half of it.
 const std::map<DirectiveKind, int> kAccepted = {
     {DirectiveKind::split, 400},          {DirectiveKind::fuse, 50},
     {DirectiveKind::reorder, 150},        {DirectiveKind::vectorize, 100},
@@ -129,7 +129,8 @@ TEST(RandomScheduleCensus, EveryDirectiveIsAccepted) {
   for (size_t i = 0; i < kDirectiveKinds; ++i) {
     const auto kind = static_cast<DirectiveKind>(i);
     ASSERT_TRUE(kAccepted.count(kind)) << to_string(kind);
-    EXPECT_GE(kinds[kind], kAccepted.at(kind)) << to_string(kind);
+    const int least = kAccepted.at(kind) / (base_seed() == kSeed ? 1 : 2);
+    EXPECT_GE(kinds[kind], least) << to_string(kind);
   }
 }
 
