@@ -14,6 +14,7 @@
 
 #include "dsl/error.h"
 #include "tests/small_files.h"
+#include "tests/test_folder.h"
 
 namespace emulsion {
 namespace {
@@ -21,15 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-class OutputFilesTest : public testing::Test {
+class OutputFilesTest : public TestFolder {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) /
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   size_t entries() const {
     return static_cast<size_t>(
         std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
@@ -49,8 +43,6 @@ class OutputFilesTest : public testing::Test {
     }
     return "no Error";
   }
-
-  fs::path folder_;
 };
 
 // A few bytes stay in a buffer until the file is closed; many do not fit one.

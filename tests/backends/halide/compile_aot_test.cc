@@ -16,6 +16,7 @@
 #include "tests/memory_limit.h"
 #include "tests/passes/expect_error.h"
 #include "tests/small_files.h"
+#include "tests/test_folder.h"
 
 namespace emulsion {
 namespace {
@@ -41,15 +42,8 @@ LoopNest linear_nest(int64_t panel = 16, const std::string& output = "y") {
   return lower(graph, s);
 }
 
-class CompileAot : public testing::Test {
+class CompileAot : public TestFolder {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) /
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string folder(const std::string& name = "out") const { return (folder_ / name).string(); }
 
   std::string contents(const std::string& path) const {
@@ -67,8 +61,6 @@ class CompileAot : public testing::Test {
     }
     return names;
   }
-
-  fs::path folder_;
 };
 
 TEST_F(CompileAot, WritesAHeaderAndAnArchiveAndNothingElse) {

@@ -13,6 +13,7 @@
 #include "backends/halide/compile_aot.h"
 #include "dsl/operators.h"
 #include "passes/lower/lower.h"
+#include "tests/test_folder.h"
 
 namespace emulsion {
 namespace {
@@ -21,18 +22,11 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
-class KernelsOfOneName : public testing::Test {
+class KernelsOfOneName : public TestFolder {
  protected:
-  void SetUp() override {
-    folder_ = fs::path(testing::TempDir()) /
-              testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string folder(const std::string& name) const { return (folder_ / name).string(); }
 
-  // folder/same.h and same.a, and folder/main.o, which includes that header from two files deep.
+  // folder/same.h and same.a, and folder/use.o, whose source includes that header.
   void make(const std::string& where, const Tensor& result) {
     const Graph graph(result);
     compile_aot(lower(graph, Schedule(graph)), "same", Target::parse("x86-64-linux"),
@@ -62,9 +56,6 @@ class KernelsOfOneName : public testing::Test {
     text << std::ifstream(said).rdbuf();
     return code == 0 ? "" : "failed: " + text.str();
   }
-
- private:
-  fs::path folder_;
 };
 
 TEST_F(KernelsOfOneName, DoNotLinkIntoOneProgram) {
