@@ -61,20 +61,23 @@ bool wakes_threads(const RowGroup& group, const Target& target) {
   return target.cores > 1 && (!points || *points >= points_for_threads(group));
 }
 
-// How many rows fit the L1 cache, with all that is read and computed of them. No more than hide a
-// latency: while the last lanes of one row are combined, those of the next row are summed.
-int64_t rows_in_cache(const RowGroup& group, const Target& target) {
-  constexpr int64_t kMostRows = 4;
+// Several rows at a time hide a latency: while the last lanes of one row are combined, those of the
+// next row are summed.
+constexpr int64_t kRowsAtATime = 4;
+
+// How many rows fit the L1 cache, with all that is read and computed of them, and at least one;
+// nothing where a run-time size decides.
+std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target) {
   int64_t bytes = 0, most = 0;
   for (const Op* op : members_of(group)) {
     const std::optional<int64_t> elements = elements_from(*op, group.rows);
-    if (!elements) return 1;
+    if (!elements) return std::nullopt;
     const int64_t of_member = *elements * size_in_bytes(op->dtype);
     bytes += of_member;
     most = std::max(most, of_member);
   }
   bytes += most;  // of what comes from outside
-  return std::clamp<int64_t>(target.l1_bytes / std::max<int64_t>(bytes, 1), 1, kMostRows);
+  return std::max<int64_t>(target.l1_bytes / std::max<int64_t>(bytes, 1), 1);
 }
 
 // The largest number up to `most` that divides `all`.
@@ -105,13 +108,21 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, int64_t most, b
   return exact > 1 || all.constant_term() < 2 * most ? exact : most;
 }
 
+// The same of the rows of a block, whose parts have no rows left over.
+int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Target& target) {
+  const int64_t in_cache = rows_in_cache(group, target).value_or(kRowsAtATime);
+  return rows_that_divide(block, std::min(in_cache, 2 * kRowsAtATime));
+}
+
 // What is stored where the reader, an output, overwrites it: of long rows, which are computed one
 // at a time, one buffer less is in the cache. Null where there is none.
 const Op* stored_in_output(const RowGroup& group, const Schedule& schedule, const Target& target) {
   const Op& reader = result_of(*group.reader);
   const OpPtr* output = schedule.graph().find(reader.name);
   if (output == nullptr || !schedule.graph().is_output(**output)) return nullptr;
-  if (sums_of(*group.reader) != nullptr || rows_in_cache(group, target) > 1) return nullptr;
+  if (sums_of(*group.reader) != nullptr || rows_in_cache(group, target).value_or(1) > 1) {
+    return nullptr;
+  }
   for (const RowGroup::Producer& producer : group.producers) {
     const Op& op = *producer.op;
     if (op.dtype == reader.dtype && producer.whole_rows && reads_at_own_place(op, *group.reader)) {
@@ -278,7 +289,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool has_threads = !in_blocks && wakes_threads(group, target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
   Axis row = loops.back();
-  Extent steps = row.extent();
+  Extent steps = in_blocks ? Extent(blocks->rows) : row.extent();
   if (in_blocks) stage.compute_at(blocks->reader, blocks->block);
   std::optional<RowTasks> shared_out;
   const std::vector<Extent> points = most_points(group);
@@ -291,9 +302,10 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     }
   }
   // Before the threads: what follows a condition on the sizes concerns the case in which it holds.
-  const int64_t most = in_blocks ? 1 : rows_in_cache(group, target);
+  const int64_t most = std::min(rows_in_cache(group, target).value_or(1), kRowsAtATime);
   const bool are_tasks = shared == loops.size() && shared_out->steps == 1;
-  const int64_t rows = rows_at_a_time(group, steps, most, are_tasks, target);
+  const int64_t rows = in_blocks ? rows_of_block_at_a_time(group, blocks->rows, target)
+                                 : rows_at_a_time(group, steps, most, are_tasks, target);
   const Axis one(rows == 1 ? row : Axis(fresh_axis(reader, "row")));
   if (rows > 1) {
     const bool exact = steps.exact_quotient(rows).has_value();

@@ -153,8 +153,8 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
 // Or a few short rows at a time, so that the end of one row's sum is not waited for; where these
 // do not divide the number of rows, the last ones are computed one by one (partition):
 //   parallel tasks: for rows: the producers' rows; the reader's rows
-// With `blocks`, a part of these for each of them:
-//   for block: for rows: the producers' row; the reader's row
+// With `blocks`, a part of these for each of them, as many rows at a time as divide a block:
+//   for block: for rows: the producers' rows; the reader's rows
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
                  const BlockLoops* blocks = nullptr);
 

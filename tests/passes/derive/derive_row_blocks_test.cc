@@ -28,6 +28,24 @@ TEST(DeriveRowBlocks, EverythingIsComputedAtABlockOfTheReader) {
   }
 }
 
+TEST(DeriveRowBlocks, AsManyRowsAsDivideABlockAreComputedAtATime) {
+  const Target target = target_of("x86-64-v4", 1);
+  for (const auto& [graph, line] :
+       {std::pair(attention(2, 64, 64, 64), "softmax.split(i1, i1, row, 8)\n"),
+        {attention(2, 100, 100, 64), "softmax.split(i1, i1, row, 5)\n"},
+        {attention(2, kSize, kSize, 64), "softmax.split(i1, i1, row, 4)\n"}}) {
+    const std::string text = derived(graph, target);
+    EXPECT_TRUE(has(text, line)) << line << text;
+    EXPECT_FALSE(has(text, "softmax.partition(i1)")) << "no rows are left over" << text;
+  }
+}
+
+TEST(DeriveRowBlocks, RowsThatTheFirstCacheHoldsOneOfAreComputedOneByOne) {
+  const std::string text = derived(attention(2, 64, 4096, 64), target_of("x86-64-v4", 1));
+  EXPECT_TRUE(has(text, "softmax.compute_at(y, block)\n")) << text;
+  EXPECT_FALSE(has(text, "softmax.split(i1")) << text;
+}
+
 TEST(DeriveRowBlocks, OnlyABlockOfTheScoresIsStored) {
   const Graph graph = attention(2, 64, 80, 64);
   const std::string nest =
