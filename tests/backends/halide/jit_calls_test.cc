@@ -3,16 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/halide/jit.h"
+#include "backends/interpreter/interpret_graph.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/schedule.h"
+#include "dsl/schedule_text.h"
 #include "passes/lower/lower.h"
 #include "tests/backends/entry/squares_nest.h"
+#include "tests/passes/check_nest.h"
 #include "tests/passes/expect_error.h"
+#include "tests/passes/stack_tiles.h"
 #include "tests/small_stack.h"
 
 namespace emulsion {
@@ -55,6 +61,28 @@ TEST(JitCalls, RunsOnASmallStack) {
       kernel.bind({{"x", {f32, {kRows, kColumns}, in.data()}}, {"y", {f32, {kRows}, out.data()}}});
   run_on_stack(64 << 10, [&] { run(); });
   EXPECT_THAT(out, testing::Each(2.0f * kColumns));
+}
+
+// Tiles of 40 KiB at once and of more, in turn, and in a loop that threads share.
+TEST(JitCalls, HasNoMoreOnTheStackThanASmallOneHolds) {
+  Schedule shared = nested_tiles(32, 32);
+  shared["y"].parallel(Axis("j"));
+  for (const Schedule& schedule :
+       {tiles_at_once({16, 16, 8}), tiles_at_once({32, 32, 32, 16}), tiles_in_turn({8, 16, 32}),
+        tiles_in_turn({32, 32, 32, 32}, {f32, i32, f32, i32}), shared}) {
+    const Graph& graph = schedule.graph();
+    TensorValues values = integer_arguments(graph, {});
+    const TensorValues expected = interpret_graph(graph, values);
+    for (const auto& [name, value] : expected) values[name] = zeros(value.dtype, value.shape);
+    std::map<std::string, JitBuffer> buffers;
+    for (auto& [name, v] : values) buffers[name] = {v.dtype, v.shape, v.bytes.data()};
+    const JitKernel kernel(lower(graph, schedule));
+    const auto run = kernel.bind(buffers);
+    run_on_stack(64 << 10, [&] { run(); });
+    for (const auto& [name, value] : expected) {
+      EXPECT_EQ(first_difference(value, values.at(name)), std::nullopt) << to_string(schedule);
+    }
+  }
 }
 
 // Before anything looks at what lies there.
