@@ -1,10 +1,11 @@
 """Python packages, each pinned by hash, as one folder to put in front of sys.path: `pip` is the client.
 
 For test oracles and peers that nothing is built of. So it is no failure when they are not to be had: why_not.txt
-says why, and is empty when they are. Whoever uses them skips what needs them, by that reason.
+says why, and is empty when they are. Whoever uses them skips what needs them, by that reason. Packages that are there
+and are not the pinned ones are a failure.
 """
 
-load(":wheel.bzl", "find_python_with_pip")
+load(":wheel.bzl", "find_python_with_pip", "is_not_the_pinned_one")
 
 _BUILD = """package(default_visibility = ["//visibility:public"])
 
@@ -37,6 +38,8 @@ def _install(ctx):
         "--target=site",
         "--requirement=requirements.txt",
     ], timeout = 1800)
+    if is_not_the_pinned_one(result.stdout + result.stderr):
+        fail("@{}: a wheel that pip found is not the pinned one:\n{}".format(ctx.name, result.stderr))
     if result.return_code != 0:
         return "pip cannot get {}: {}".format(", ".join(ctx.attr.hashes.keys()), result.stderr.strip()[-300:])
     return ""

@@ -25,8 +25,19 @@ def find_python_with_pip(ctx):
         ", ".join(tried) or "python3 is not in PATH",
     ))
 
+def is_not_the_pinned_one(output):
+    """Whether pip has found a file, and refuses it because its bytes are others.
+
+    Args:
+      output: what pip said.
+
+    Returns:
+      Whether that is the reason.
+    """
+    return "DO NOT MATCH THE HASHES" in output
+
 def _explain(ctx, requirement, output):
-    if "HASHES" in output or "sha256" in output and "Got" in output:
+    if is_not_the_pinned_one(output):
         return ("the wheel of {} that pip found is not the pinned one (sha256 {}). If an index or PIP_FIND_LINKS " +
                 "of yours serves a rebuilt wheel, point pip at the original, or change the hash in {}").format(
             requirement,

@@ -15,6 +15,8 @@ inline void run_on_stack(size_t bytes, const std::function<void()>& work) {
   pthread_t thread;
   ASSERT_EQ(pthread_attr_init(&attributes), 0);
   ASSERT_EQ(pthread_attr_setstacksize(&attributes, bytes), 0);
+  // Large: one array can lie beyond the page that is the guard otherwise.
+  ASSERT_EQ(pthread_attr_setguardsize(&attributes, size_t{1} << 20), 0);
   const auto call = [](void* given) -> void* {
     (*static_cast<const std::function<void()>*>(given))();
     return nullptr;

@@ -1,6 +1,7 @@
 #include "backends/entry/kernel_symbols.h"
 
 #include <cstddef>
+#include <iterator>
 
 #include "dsl/error.h"
 
@@ -12,13 +13,15 @@ std::string own_symbol(const std::string& function, const std::string& identity)
 
 std::string with_own_symbols(std::string header, const std::vector<std::string>& functions,
                              const std::string& identity) {
+  const std::string results[] = {"int ", "int ", "const struct halide_filter_metadata_t *"};
+  const std::string forms[] = {"", "_argv", "_metadata"};
   for (const std::string& function : functions) {
-    for (const char* form : {"", "_argv"}) {
-      const size_t declared = header.find("\nint " + function + form + "(");
+    for (size_t i = 0; i < std::size(forms); ++i) {
+      const size_t declared = header.find("\n" + results[i] + function + forms[i] + "(");
       const size_t end = header.find(");", declared);
       EMULSION_CHECK(declared != std::string::npos && end != std::string::npos,
-                     "a header does not declare {}{}", function, form);
-      header.insert(end + 1, " __asm__(\"" + own_symbol(function, identity) + form + "\")");
+                     "a header does not declare {}{}", function, forms[i]);
+      header.insert(end + 1, " __asm__(\"" + own_symbol(function, identity) + forms[i] + "\")");
     }
   }
   const size_t end = header.rfind("\n#ifdef __cplusplus\n}");

@@ -16,10 +16,11 @@ namespace emulsion {
 // "linear_is_9c1f..." for the function linear of the kernel with that hash.
 std::string own_symbol(const std::string& function, const std::string& identity);
 
-// A C header as Halide writes it, made one of this kernel alone: each of the functions, and its
-// form for an array of buffers (`linear_argv`), stands for its own symbol. With a reference to the
-// first one, also where nothing is called: a linker takes `linear` from some archive, and for the
-// reference this header's too, where `linear` is once more. That is an error.
+// A C header as Halide writes it, made one of this kernel alone: each of the functions, its form
+// for an array of buffers (`linear_argv`) and what tells of its arguments (`linear_metadata`) stand
+// for their own symbols. With a reference to the first one, also where nothing is called: a linker
+// takes `linear` from some archive, and for the reference this header's too, where `linear` is once
+// more. That is an error.
 std::string with_own_symbols(std::string header, const std::vector<std::string>& functions,
                              const std::string& identity);
 

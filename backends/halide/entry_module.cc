@@ -48,13 +48,13 @@ class EntryBuilder {
     Halide::Expr array = Call::make(Halide::type_of<halide_buffer_t**>(), Call::make_struct,
                                     buffers_, Call::Intrinsic);
     Halide::Expr check = call("emulsion_check_arguments", {descriptor, array});
-    const hi::Stmt body = returning_code_of("check", check, with_sizes(dispatch()));
-    module->append(hi::LoweredFunc(own, arguments_, body, Halide::LinkageType::ExternalPlusArgv,
-                                   Halide::NameMangling::C));
-    const hi::Stmt same = returning_code_of("result", call(own, buffers_));
-    module->append(hi::LoweredFunc(entry_.name, arguments_, same,
-                                   Halide::LinkageType::ExternalPlusMetadata,
-                                   Halide::NameMangling::C));
+    const auto add = [&](const std::string& name, const hi::Stmt& body) {
+      module->append(hi::LoweredFunc(name, arguments_, body,
+                                     Halide::LinkageType::ExternalPlusMetadata,
+                                     Halide::NameMangling::C));
+    };
+    add(own, returning_code_of("check", check, with_sizes(dispatch())));
+    add(entry_.name, returning_code_of("result", call(own, buffers_)));
   }
 
  private:

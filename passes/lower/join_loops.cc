@@ -148,7 +148,7 @@ class Joiner : public NestMutator {
     for (size_t i = 0; i < block.children.size(); ++i) {
       const Loop* loop = block.children[i]->as<Loop>();
       if (loop == nullptr || loop->stage != producer()) continue;
-      is_done_ = in_shared_loop_ = false;
+      is_done_ = false;
       ranges_.clear();
       take_loops(*loop);
       Block made;
@@ -202,14 +202,15 @@ class Joiner : public NestMutator {
     });
   }
 
-  // What comes behind the producer, up to the loops of the reader and with these.
+  // What comes behind the producer, up to the loops of the reader and with these. Inside of the
+  // reader's loops nothing stands behind the next one of them: what is computed there is for it.
   std::vector<NodePtr> entered(std::vector<NodePtr> nodes) {
     for (NodePtr& node : nodes) {
       if (!is_done_ && holds_loops(*node)) {
         node = descend(node);
         continue;
       }
-      const Stage* other = !is_done_ || in_shared_loop_ ? reader_in(*node) : nullptr;
+      const Stage* other = is_done_ ? nullptr : reader_in(*node);
       if (other == nullptr) continue;
       refuse_here(
           fmt::format("expected {} to be the first that reads {}, and alone in its loops, got "
@@ -239,11 +240,7 @@ class Joiner : public NestMutator {
     if (position) check_extents(taken_[*position], *loop);
     if (position == last_) return with_producer(*loop);
     if (!position) ranges_.insert_or_assign(loop->variable(), range_below(loop->extent));
-    const bool around = in_shared_loop_;
-    in_shared_loop_ = around || position;
-    NodePtr made = with_body(*loop);
-    in_shared_loop_ = around;
-    return made;
+    return with_body(*loop);
   }
 
   template <typename Kind>
@@ -409,7 +406,7 @@ class Joiner : public NestMutator {
   const size_t last_;        // the innermost loop that is shared: its position in both
   std::vector<Loop> taken_;  // the producer's loops up to there
   Ranges ranges_;            // of the loops inside a step
-  bool in_shared_loop_ = false, is_done_ = false;
+  bool is_done_ = false;
 };
 
 }  // namespace

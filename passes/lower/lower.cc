@@ -1,5 +1,7 @@
 #include "passes/lower/lower.h"
 
+#include <utility>
+
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
 #include "passes/lower/check_loop_groups.h"
@@ -20,14 +22,17 @@ LoopNest make_nest_or_refuse(const Graph& graph, const Schedule& schedule) {
   NestPlan plan = apply_directives(
       apply_structure(bound_exponents(plan_stages(graph)), schedule, loops), loops.after);
   std::vector<StageRegion> regions = infer_regions(plan);
-  const std::vector<StageStorage> storage = infer_storage(plan, regions);
+  std::vector<StageStorage> storage = infer_storage(plan, regions);
   check_growth(plan, regions, storage);
   check_outputs(plan, regions, storage);
+  const auto tree = [&] { return join_loops(build_tree(plan, regions, storage), plan, regions); };
+  NodePtr root = tree();
+  if (fit_stack(*root, plan, &storage)) root = tree();
 
   LoopNest nest;
   nest.name = plan.name;
   nest.sizes = plan.sizes;
-  nest.root = join_loops(build_tree(plan, regions, storage), plan, regions);
+  nest.root = std::move(root);
   nest.tile_grids = tile_grids(plan, regions);
   for (const ScheduledStage& stage : plan.stages) {
     if (stage.is_output) continue;

@@ -8,7 +8,6 @@ source=$(dirname "$(readlink -f WORKSPACE)")
 # .../<output base>/external/halide: the nested Bazel's files have the same lifetime as our Bazel's.
 cache=$(dirname "$(dirname "$halide")")/emulsion_consumer_test
 work=$TEST_TMPDIR/consumer
-wheels= # a folder that pip is to look into, and nowhere else
 
 check "the source tree is at $source" [ -f "$source/bazelw" ]
 cp -rL "$source/examples/consumer" "$work" && mkdir -p "$cache" || exit 1
@@ -17,7 +16,7 @@ check "WORKSPACE names ../.." grep -qF "path = \"$source\"" "$work/WORKSPACE"
 
 # Not this test's own environment: a test inside a test would write this test's report.
 nested() {
-  (cd "$work" && env -i ${wheels:+PIP_NO_INDEX=1 PIP_FIND_LINKS="$wheels"} HOME="$cache" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin USER="$(id -un)" \
+  (cd "$work" && env -i HOME="$cache" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin USER="$(id -un)" \
     "$source/bazelw" --nohome_rc --output_user_root="$cache/root" --output_base="$cache/base" \
     --max_idle_secs=10 "$@")
 }
@@ -96,35 +95,3 @@ refuses 's/name = "scores"/name = 5/' '5: name: expected a string, got the int 5
 refuses 's/src = .*/src = ["scores.cc"],/' 'scores: src: expected one file, such as "mlp.cc", got the list ["scores.cc"]'
 refuses 's/data = .*/data = "weights.npy",/' 'scores: data: expected a list, got the string "weights.npy"'
 refuses 's/src = .*/&\n    checked = "yes",/' 'scores: checked: expected True or False, got the string "yes"'
-
-# A wheel with one byte changed is refused, by the hash that stands in the rule.
-mkdir "$TEST_TMPDIR/whole" "$TEST_TMPDIR/tampered"
-wheel=emulsion_tiny_wheel-1.0-py3-none-any.whl
-python3 - "$TEST_TMPDIR/whole/$wheel" <<'EOF'
-import sys, zipfile
-about = "emulsion_tiny_wheel-1.0.dist-info/"
-with zipfile.ZipFile(sys.argv[1], "w") as wheel:
-    wheel.writestr("tiny/data.txt", "whole\n")
-    wheel.writestr(about + "METADATA", "Metadata-Version: 2.1\nName: emulsion-tiny-wheel\nVersion: 1.0\n")
-    wheel.writestr(about + "WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-    wheel.writestr(about + "RECORD", "")
-EOF
-sed 's/whole/wHole/' "$TEST_TMPDIR/whole/$wheel" >"$TEST_TMPDIR/tampered/$wheel"
-check "a copy differs" eval '! cmp -s "$TEST_TMPDIR/whole/$wheel" "$TEST_TMPDIR/tampered/$wheel"'
-echo 'exports_files(["data.txt"])' >"$work/tiny.BUILD"
-cat >>"$work/WORKSPACE" <<EOF
-load("@emulsion//bazel:wheel.bzl", "pinned_wheel")
-[pinned_wheel(
-    name = name,
-    build_file = "//:tiny.BUILD",
-    files = ["tiny/data.txt=./"],
-    package = "emulsion-tiny-wheel",
-    sha256 = "$(sha256sum <"$TEST_TMPDIR/whole/$wheel" | cut -d" " -f1)",
-    version = "1.0",
-) for name in ["whole", "tampered"]]
-EOF
-wheels=$TEST_TMPDIR/whole
-ends_with 0 "a wheel as it is pinned" nested build "${settings[@]}" @whole//:data.txt
-wheels=$TEST_TMPDIR/tampered
-ends_with 1 "a wheel that was tampered with" nested build "${settings[@]}" @tampered//:data.txt
-says "is not the pinned one"

@@ -17,6 +17,11 @@ done
 check "names its version, $version" grep -qF "Emulsion $version" "$sdk/README.md"
 check "holds no place-holder" eval '! grep -rq "@VERSION@" "$sdk" --include="*.pc" --include="*.cmake" --include="*.md"'
 
+says_nothing_of_its_maker() {
+  tar -tvzf "$archive" --numeric-owner --utc | awk '$2 != "0/0" || $4 != "1970-01-01" { print; found = 1 } END { exit found }'
+}
+check "no time and no owner is in the archive" says_nothing_of_its_maker
+
 # Nothing of Bazel's or of this test's in the environment.
 outside() {
   env -i HOME="$TEST_TMPDIR" PATH=/usr/local/bin:/usr/bin:/bin "$@"

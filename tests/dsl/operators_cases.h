@@ -50,6 +50,16 @@ class Shapes : public ::testing::TestWithParam<ShapeCase> {};
 
 TEST_P(Shapes, Are) { EXPECT_EQ(type_and_shape(GetParam().make()), GetParam().expected); }
 
+// The text of the Error that `make` throws; empty when it throws none.
+inline std::string refusal_of(const std::function<Tensor()>& make) {
+  try {
+    make();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 class Refusals : public ::testing::TestWithParam<RefusalCase> {};
 
 TEST_P(Refusals, NameTheCause) {

@@ -254,6 +254,32 @@ INSTANTIATE_TEST_SUITE_P(Conv2d, Shapes,
                          }),
                          case_name<ShapeCase>);
 
+// Beside options that are right, so that nothing else is refused; with one more it is not.
+TEST(ContractionTest, EachOptionOfConv2dIsRefusedByItsName) {
+  struct Case {
+    const char* name;
+    int Conv2dOptions::*field;
+    int least;
+  };
+  const Case cases[] = {
+      {"stride_h", &Conv2dOptions::stride_h, 1},     {"stride_w", &Conv2dOptions::stride_w, 1},
+      {"pad_top", &Conv2dOptions::pad_top, 0},       {"pad_bottom", &Conv2dOptions::pad_bottom, 0},
+      {"pad_left", &Conv2dOptions::pad_left, 0},     {"pad_right", &Conv2dOptions::pad_right, 0},
+      {"dilation_h", &Conv2dOptions::dilation_h, 1}, {"dilation_w", &Conv2dOptions::dilation_w, 1},
+      {"groups", &Conv2dOptions::groups, 1},
+  };
+  for (const Case& one : cases) {
+    Conv2dOptions options;
+    options.*one.field = one.least - 1;
+    const auto convolve = [&] { return conv({1, 8, 8, 3}, {3, 3, 3, 5}, options); };
+    EXPECT_EQ(refusal_of(convolve), "argument 3 (options) of conv2d: " + std::string(one.name) +
+                                        ": expected " + std::to_string(one.least) +
+                                        " or more, got " + std::to_string(one.least - 1));
+    options.*one.field = one.least;
+    EXPECT_EQ(refusal_of(convolve), "");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Conv2d, Refusals,
     ::testing::ValuesIn(std::vector<RefusalCase>{
@@ -327,6 +353,16 @@ INSTANTIATE_TEST_SUITE_P(
            return conv({1, 8, 8, 3}, {3, kB, 3, 5});
          },
          {"KW: expected a number", "got B"}},
+        {"RunTimeGroups",
+         [] {
+           return conv({1, 8, 8, kB * 2}, {3, 3, kB, 4}, groups(2));
+         },
+         {"groups: expected a divisor of the 2*B channels of x"}},
+        {"LargeWindow",
+         [] {
+           return conv({0, 8, 8, 0}, {int64_t{1} << 31, 3, 0, 0});
+         },
+         {"(w) of conv2d: KH: expected a number of 1 or more, got 2147483648"}},
         {"TooSmall",
          [] {
            return conv({1, 1, 8, 3}, {3, 3, 3, 5});

@@ -128,6 +128,44 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     case_name<RefusalCase>);
 
+// Beside options that are right, so that nothing else is refused; with one less or more it is not.
+TEST(WindowTest, EachOptionIsRefusedByItsName) {
+  struct Case {
+    const char* name;
+    int PoolOptions::*field;
+    int wrong, right;
+    const char* expected;
+  };
+  const char *at_least_1 = "1 or more", *below_4 = "0 or more and less than the window's 4",
+             *below_2 = "0 or more and less than the window's 2";
+  const Case cases[] = {
+      {"window_h", &PoolOptions::window_h, 0, 1, at_least_1},
+      {"window_w", &PoolOptions::window_w, 0, 1, at_least_1},
+      {"stride_h", &PoolOptions::stride_h, 0, 1, at_least_1},
+      {"stride_w", &PoolOptions::stride_w, 0, 1, at_least_1},
+      {"pad_top", &PoolOptions::pad_top, 4, 3, below_4},
+      {"pad_top", &PoolOptions::pad_top, -1, 0, below_4},
+      {"pad_bottom", &PoolOptions::pad_bottom, 4, 3, below_4},
+      {"pad_bottom", &PoolOptions::pad_bottom, -1, 0, below_4},
+      {"pad_left", &PoolOptions::pad_left, 2, 1, below_2},
+      {"pad_left", &PoolOptions::pad_left, -1, 0, below_2},
+      {"pad_right", &PoolOptions::pad_right, 2, 1, below_2},
+      {"pad_right", &PoolOptions::pad_right, -1, 0, below_2},
+  };
+  for (const Case& one : cases) {
+    PoolOptions options;
+    options.window_h = 4;
+    options.window_w = 2;
+    options.*one.field = one.wrong;
+    const auto pool = [&] { return max_pool(in({1, 8, 6, 3}), options); };
+    EXPECT_EQ(refusal_of(pool), "argument 2 (options) of max_pool: " + std::string(one.name) +
+                                    ": expected " + one.expected + ", got " +
+                                    std::to_string(one.wrong));
+    options.*one.field = one.right;
+    EXPECT_EQ(refusal_of(pool), "");
+  }
+}
+
 TEST(WindowTest, MaxPoolPadsWithTheIdentity) {
   Tensor y = max_pool(in({1, 8, 8, 3}), window(3, 2, 1));
   EXPECT_EQ(y.op()->combiner, Combiner::max);

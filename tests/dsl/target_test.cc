@@ -83,6 +83,18 @@ TEST(Target, CachesAndCoresParseBackToo) {
   EXPECT_NE(Target::parse(target.to_string()), target);
 }
 
+TEST(Target, EachSettingMakesAnotherTarget) {
+  const Target target = Target::parse("x86-64-v3,cores=8,l1=49152,l2=1048576,l3=33554432");
+  for (const char* other : {"x86-64-v2,cores=8,l1=49152,l2=1048576,l3=33554432",
+                            "x86-64-v3,cores=9,l1=49152,l2=1048576,l3=33554432",
+                            "x86-64-v3,cores=8,l1=32768,l2=1048576,l3=33554432",
+                            "x86-64-v3,cores=8,l1=49152,l2=2097152,l3=33554432",
+                            "x86-64-v3,cores=8,l1=49152,l2=1048576,l3=16777216", "tile-machine"}) {
+    EXPECT_NE(Target::parse(other), target) << other;
+  }
+  EXPECT_EQ(Target::parse("x86-64-v3,cores=8,l1=49152,l2=1048576,l3=33554432"), target);
+}
+
 TEST(Target, VectorsOfAvx512) {
   Target target = Target::parse("x86-64-v4");
   EXPECT_EQ(target.vector_lanes(f32), 16);
@@ -281,7 +293,8 @@ TEST(TargetRefuses, AnUnknownSetting) {
 }
 
 TEST(TargetRefuses, NumbersThatAreNone) {
-  for (const char* text : {"", "0", "-1", "2x", " 2", "99999999999999999999", "65537"}) {
+  for (const char* text :
+       {"", "0", "-1", "2x", " 2", "99999999999999999999", "65537", "65539", "65540"}) {
     EXPECT_THAT(refusal("x86-64-v3,cores=" + std::string(text)),
                 HasSubstr("cores: expected a whole number from 1 to 65536"))
         << text;

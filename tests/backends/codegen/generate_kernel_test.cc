@@ -11,6 +11,7 @@
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
+#include "tests/scoped_variable.h"
 
 namespace emulsion {
 namespace {
@@ -124,6 +125,16 @@ TEST(GenerateKernelTest, RefusesWhatIsNotFusedAsItMustBe) {
   KernelRequest scheduled = strict;
   scheduled.schedule = "y.schedule";
   expect_refusal(scheduled, "expected a derived schedule, got y.schedule");
+}
+
+// Rules of the environment for one target hold beside what the request asks for.
+TEST(GenerateKernelTest, RefusesWhatIsNotFusedForATargetWithRulesOfItsOwn) {
+  const ScopedVariable rules("EMULSION_FUSION",
+                             R"({"targets": {"x86-64-v3": {"enabled": false}}})");
+  generate_kernel(request(directory("apart")), linear);
+  KernelRequest strict = request(directory("none"));
+  strict.fail_on_unfused = {"matmul+relu"};
+  expect_refusal(strict, "expected fusion to be enabled by the config");
 }
 
 TEST(GenerateKernelTest, RefusesALabelOfTwoLines) {

@@ -33,6 +33,10 @@ TEST(KernelContextTest, FindsAFileByPathOrLabel) {
   EXPECT_EQ(files.path(":weights/w1.npy"), "/tmp/1");
   EXPECT_EQ(files.path("@other//:w2.npy"), "/tmp/2");
   EXPECT_EQ(files.path("w.npy"), "/tmp/3");
+  // The whole path of one, and the end of another.
+  EXPECT_EQ(
+      context({{"a/w.npy", "/tmp/1"}, {"w.npy", "/tmp/2"}, {"z/w.npy", "/tmp/3"}}).path("w.npy"),
+      "/tmp/2");
 }
 
 TEST(KernelContextTest, ReadsAConstant) {

@@ -308,6 +308,8 @@ TEST_F(NpyTest, RefusesAHeaderThatIsNotTheDict) {
       {"no order", "{'descr': '<f4', 'shape': (0,)}", "expected the key 'fortran_order'"},
       {"no shape", "{'descr': '<f4', " + order + "}", "expected the key 'shape'"},
       {"twice", "{" + order + order + "}", "expected the key 'fortran_order' once"},
+      {"two types", "{'descr': '<f4', 'descr': '<f8'}", "expected the key 'descr' once"},
+      {"two shapes", "{'shape': (1,), 'shape': (2,)}", "expected the key 'shape' once"},
       {"another key", "{'evil': 1}", "got \"evil\""},
       {"open string", "{'descr", "expected a string with its closing quote"},
       {"no colon", "{'descr' '<f4'}", "expected a colon"},

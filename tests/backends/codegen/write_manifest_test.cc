@@ -57,6 +57,19 @@ TEST(WriteManifestTest, DescribesTheKernel) {
   EXPECT_EQ(manifest["flops"][0]["operations"], 2);
 }
 
+TEST(WriteManifestTest, SaysOfEachTargetWhereItsScheduleIsFrom) {
+  const LoopNest made = nest();
+  KernelDescription kernel = describe(made, "//a:f");
+  kernel.targets = {Target::parse("x86-64-v3"), Target::parse("x86-64-v2")};
+  const json manifest =
+      json::parse(kernel_manifest(kernel, {{"one", false}, {"other", true}}))["targets"];
+  ASSERT_EQ(manifest.size(), 2U);
+  EXPECT_EQ(manifest[0]["schedule"], "file");
+  EXPECT_EQ(manifest[1]["schedule"], "derived");
+  EXPECT_NE(manifest[0]["schedule_hash"], manifest[1]["schedule_hash"]);
+  EXPECT_EQ(Target::parse(manifest[1]["target"]), kernel.targets[1]);
+}
+
 TEST(WriteManifestTest, HasTheSameBytesForTheSameKernel) {
   const LoopNest a = nest();
   const LoopNest b = nest();

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -83,6 +86,40 @@ TEST(RunInChild, RunsNothingThatTheParentRunsAtItsEnd) {
   std::atexit([] { ++*ends; });
   run_in_child("working", [] {});
   EXPECT_EQ(*ends, 0);
+}
+
+// Whether `holds` does within ten seconds.
+bool comes_to_hold(const std::function<bool()>& holds) {
+  for (int i = 0; i < 1000; ++i) {
+    if (holds()) return true;
+    usleep(10000);
+  }
+  return false;
+}
+
+// What compiles for somebody who is gone would go on for minutes.
+TEST(RunInChild, EndsWithItsParent) {
+  auto* child = static_cast<std::atomic<pid_t>*>(mmap(nullptr, sizeof(std::atomic<pid_t>),
+                                                      PROT_READ | PROT_WRITE,
+                                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // so that it is ours to wait for
+  const pid_t parent = fork();
+  if (parent == 0) {
+    run_in_child("working", [&] {
+      *child = getpid();
+      for (;;) pause();
+    });
+    _exit(0);
+  }
+  ASSERT_TRUE(comes_to_hold([&] { return *child != 0; }));
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  int status = 0;
+  EXPECT_TRUE(comes_to_hold([&] { return waitpid(*child, &status, WNOHANG) == *child; }));
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  if (!WIFSIGNALED(status)) kill(*child, SIGKILL);
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
+  munmap(child, sizeof(std::atomic<pid_t>));
 }
 
 TEST(RunInChild, MayBeNested) {

@@ -271,6 +271,24 @@ TEST_F(CompileAot, RefusesMoreTargetsThanNests) {
               HasSubstr("expected a nest for each of 2 targets, got 1"));
 }
 
+// The packed weights have one shape and their elements in another order: entries do not tell.
+TEST_F(CompileAot, RefusesNestsWhoseWeightsArePackedOtherwise) {
+  std::vector<LoopNest> nests;
+  for (const char* axis : {"n", "k"}) {
+    const Tensor x = input("x", f32, {4, 16}), w = weight("w", f32, {16, 16});
+    const Graph graph(matmul(x, w, "y"));
+    Schedule schedule(graph);
+    schedule["y"].pack(w, Axis(axis), 4);
+    nests.push_back(lower(graph, schedule));
+  }
+  EXPECT_EQ(to_string(nests[0].buffer("w_packed").shape),
+            to_string(nests[1].buffer("w_packed").shape));
+  EXPECT_THAT(error_of([&] {
+                compile_aot(nests, "k", {kAvx2, kPlain}, folder());
+              }),
+              HasSubstr("kernel k: expected the same packed weights for every target"));
+}
+
 TEST_F(CompileAot, RefusesNestsWithOtherArguments) {
   std::vector<LoopNest> nests = {linear_nest(), linear_nest(16, "z")};
   EXPECT_THAT(error_of([&] {

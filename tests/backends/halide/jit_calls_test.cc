@@ -2,17 +2,24 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/halide/jit.h"
+#include "backends/interpreter/interpret_graph.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/schedule.h"
+#include "dsl/schedule_text.h"
 #include "passes/lower/lower.h"
 #include "tests/backends/entry/squares_nest.h"
+#include "tests/passes/check_nest.h"
 #include "tests/passes/expect_error.h"
+#include "tests/passes/stack_tiles.h"
 #include "tests/small_stack.h"
 
 namespace emulsion {
@@ -57,6 +64,28 @@ TEST(JitCalls, RunsOnASmallStack) {
   EXPECT_THAT(out, testing::Each(2.0f * kColumns));
 }
 
+// Tiles of 40 KiB at once and of more, in turn, and in a loop that threads share.
+TEST(JitCalls, HasNoMoreOnTheStackThanASmallOneHolds) {
+  Schedule shared = nested_tiles(32, 32);
+  shared["y"].parallel(Axis("j"));
+  for (const Schedule& schedule :
+       {tiles_at_once({16, 16, 8}), tiles_at_once({32, 32, 32, 16}), tiles_in_turn({8, 16, 32}),
+        tiles_in_turn({32, 32, 32, 32}, {f32, i32, f32, i32}), shared}) {
+    const Graph& graph = schedule.graph();
+    TensorValues values = integer_arguments(graph, {});
+    const TensorValues expected = interpret_graph(graph, values);
+    for (const auto& [name, value] : expected) values[name] = zeros(value.dtype, value.shape);
+    std::map<std::string, JitBuffer> buffers;
+    for (auto& [name, v] : values) buffers[name] = {v.dtype, v.shape, v.bytes.data()};
+    const JitKernel kernel(lower(graph, schedule));
+    const auto run = kernel.bind(buffers);
+    run_on_stack(64 << 10, [&] { run(); });
+    for (const auto& [name, value] : expected) {
+      EXPECT_EQ(first_difference(value, values.at(name)), std::nullopt) << to_string(schedule);
+    }
+  }
+}
+
 // Before anything looks at what lies there.
 TEST(JitCalls, RefusesAnArgumentOfTwoGiBOrMore) {
   const Axis i("i", 1), k("k", Extent::size("B"));
@@ -71,6 +100,37 @@ TEST(JitCalls, RefusesAnArgumentOfTwoGiBOrMore) {
         "argument x: expected fewer than 2^31 bytes, got an extent of " + std::to_string(extent));
   }
   EXPECT_EQ(out, 77);
+}
+
+// Nobody looks at more of x than its first element.
+TEST(JitCalls, TakesAnArgumentOfOneByteLess) {
+  const Axis i("i", 1);
+  const Tensor x = input("x", u8, {Extent::size("B") + 1});
+  const Graph graph(compute("y", {i}, x(0) * constant(u8, 2)));
+  const JitKernel kernel(lower(graph, Schedule(graph)));
+  uint8_t out = 77;
+  void* memory = mmap(nullptr, INT32_MAX, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  *static_cast<uint8_t*>(memory) = 3;
+  kernel.run({{"x", {u8, {INT32_MAX}, memory}}, {"y", {u8, {1}, &out}}});
+  EXPECT_EQ(out, 6);
+  EXPECT_ERROR(kernel.run({{"x", {u8, {int64_t{INT32_MAX} + 1}, memory}}, {"y", {u8, {1}, &out}}}),
+               "argument x: expected fewer than 2^31 bytes, got an extent of 2147483648");
+  munmap(memory, INT32_MAX);
+}
+
+// What has no elements is nowhere: also where its pointer is inside of an output.
+TEST(JitCalls, TakesAnArgumentWithoutElementsThatPointsIntoAnOutput) {
+  const Axis i("i", 4), k("k", Extent::size("B"));
+  const Tensor x = input("x", f32, {Extent::size("B")});
+  const Graph graph(compute("y", {i}, sum(k, x(k))));
+  const JitKernel kernel(lower(graph, Schedule(graph)));
+  std::vector<float> out(4, 77);
+  kernel.run({{"x", {f32, {0}, out.data() + 1}}, {"y", {f32, {4}, out.data()}}});
+  EXPECT_THAT(out, testing::Each(0.0f));
+  EXPECT_ERROR(kernel.run({{"x", {f32, {1}, out.data() + 1}}, {"y", {f32, {4}, out.data()}}}),
+               "argument y: expected memory of its own, got memory that x has too");
 }
 
 // The data say where to read: an index that is clamped is inside, whatever they are.

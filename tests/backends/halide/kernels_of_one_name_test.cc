@@ -107,11 +107,10 @@ class CallsOfOneName : public KernelsOfOneName {
  protected:
   void SetUp() override {
     KernelsOfOneName::SetUp();
-    const Tensor x = input("x", f32, {8});
-    make("one", relu(x, "y"));
-    make("other", abs(x, "y"));
-    write_calls("one");
-    write_calls("other");
+    make("one", relu(input("x", f32, {8}), "y"));
+    make("other", abs(input("z", f32, {8}), "y"));
+    write_calls("one", 'x');
+    write_calls("other", 'z');
     // Of the runtime there is what is called. With each of the headers once.
     std::ofstream(folder("one") + "/main.c") << R"(
       int emulsion_check_arguments(void) { return 0; }
@@ -120,12 +119,15 @@ class CallsOfOneName : public KernelsOfOneName {
   }
 
   // folder/call.o, with a function that calls `same` as the header there declares it, in both ways
-  // and by a pointer.
-  void write_calls(const std::string& where) {
-    std::ofstream(folder(where) + "/call.c") << "#include \"same.h\"\n"
-                                             << kBuffers << "int call_" << where << R"((void) {
+  // and by a pointer. What the header says of the kernel is of the same one: its input is `input`.
+  void write_calls(const std::string& where, char input) {
+    std::ofstream(folder(where) + "/call.c")
+        << "#include \"same.h\"\n"
+        << kBuffers << kMetadata << "int call_" << where << R"((void) {
         struct buffers b;
         int (*pointer)(struct halide_buffer_t*, struct halide_buffer_t*) = same;
+        if (!is_told(same_metadata(), ')"
+        << input << R"(')) return 400;
         set_up(&b);
         if (same(&b.in, &b.out) != 0) return 100;
         const int result = (int)b.y[0];
@@ -183,6 +185,18 @@ class CallsOfOneName : public KernelsOfOneName {
         b->array[1] = &b->out;
       }
       )";
+  // What is said of `same`, a kernel of two arguments whose first one has a name of one letter.
+  const std::string kMetadata = R"(
+      struct halide_filter_metadata_t {
+        int32_t version, count;
+        const char* const* arguments;  /* each starts with a pointer to its name */
+        const char *target, *name;
+      };
+      static int is_told(const struct halide_filter_metadata_t* told, char input) {
+        return told->count == 2 && told->arguments[0][0] == input && told->arguments[0][1] == 0 &&
+               __builtin_strncmp(told->name, "same", 4) == 0;
+      }
+      )";
   const std::string kOpen = "cc -Wl,-z,lazy -Wl,--unresolved-symbols=ignore-all -o ";
 };
 
@@ -214,7 +228,7 @@ TEST_F(CallsOfOneName, InAProgramOfTwoLibrariesAreEachOfTheirOwn) {
 TEST_F(CallsOfOneName, TheNameItselfIsThereForDlsym) {
   make_library("other");
   std::ofstream(folder("one") + "/find.c") << "#include <dlfcn.h>\n"
-                                           << kBuffers << R"(
+                                           << kBuffers << kMetadata << R"(
       int emulsion_check_arguments(void) { return 0; }
       int call_one(void);
       int main(int count, char** words) {
@@ -227,7 +241,8 @@ TEST_F(CallsOfOneName, TheNameItselfIsThereForDlsym) {
         if (!same || same(&b.in, &b.out) != 0 || b.y[0] != 3) return 2;
         b.y[0] = 50;
         if (!same_argv || same_argv(b.array) != 0 || b.y[0] != 3) return 3;
-        return dlsym(library, "same_metadata") ? 0 : 4;
+        const struct halide_filter_metadata_t* (*told)(void) = dlsym(library, "same_metadata");
+        return told && is_told(told(), 'z') ? 0 : 4;
       })";
   const std::string program = folder("one") + "/find";
   ASSERT_EQ(run(kOpen + program + " -rdynamic " + folder("one") + "/find.c " + calls("one") +

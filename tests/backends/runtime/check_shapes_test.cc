@@ -254,6 +254,7 @@ TEST(CheckStorage, CountsAnEmptyAxisAsOne) {
   EXPECT_EQ(check_storage({0, 536870911}), EMULSION_OK);
   EXPECT_EQ(check_storage({-3, 0, 1}), EMULSION_OK);
   EXPECT_EQ(check_storage({0, 536870912}), EMULSION_ERROR_ALLOCATION_TOO_LARGE);
+  EXPECT_EQ(check_storage({-3, 536870912}), EMULSION_ERROR_ALLOCATION_TOO_LARGE);
 }
 
 TEST(CheckStorage, RefusesWhatIsTooLarge) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace emulsion::runtime {
@@ -47,6 +48,17 @@ TEST(DescriptorCache, HoldsManyKernelsInTurn) {
       EXPECT_EQ(found->kernel + "\n\n", text);
     }
   }
+}
+
+// The address sanitizer looks whether all of it is given back.
+TEST(DescriptorCache, IsEachThreadsOwn) {
+  const std::string text = "k\nB\ni x f32 64 1 B\n";
+  std::thread([&] {
+    ErrorMessage reason;
+    EXPECT_NE(add_descriptor(text.c_str(), &reason), nullptr);
+    EXPECT_NE(find_descriptor(text.c_str()), nullptr);
+  }).join();
+  EXPECT_EQ(find_descriptor(text.c_str()), nullptr);
 }
 
 }  // namespace

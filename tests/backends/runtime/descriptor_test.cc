@@ -17,6 +17,20 @@ Descriptor parse(const std::string& text) {
   return descriptor;
 }
 
+// One more of each is refused, below.
+TEST(Descriptor, ReadsTheMostThatThereMayBe) {
+  std::string sizes = "B0", extents;
+  for (int i = 1; i < 64; ++i) sizes += ",B" + std::to_string(i);
+  for (int i = 0; i < 64; ++i) extents += " B" + std::to_string(i);
+  const Descriptor descriptor = parse("k\n" + sizes + "\ni x f32 64 64" + extents + "\n");
+  EXPECT_EQ(descriptor.sizes.size(), 64U);
+  EXPECT_EQ(descriptor.arguments[0].extents.size(), 64U);
+  const Descriptor large = parse("k\nB\ni x f32 64 2 2147483647 2147483647*B-2147483647\n");
+  EXPECT_EQ(large.arguments[0].extents[0].constant, 2147483647);
+  EXPECT_EQ(large.arguments[0].extents[1].constant, -2147483647);
+  EXPECT_EQ(large.arguments[0].extents[1].terms[0].coefficient, 2147483647);
+}
+
 TEST(Descriptor, ReadsEveryField) {
   const Descriptor descriptor = parse(
       "linear_relu\n"
@@ -122,6 +136,8 @@ const Malformed kMalformed[] = {
     {"RankThatOverflows", "k\n\ni x f32 64 99999999999999999999\n", "line 3: expected a rank"},
     {"TooFewExtents", "k\n\ni x f32 64 2 3\n", "line 3: expected one extent for each axis"},
     {"TooManyExtents", "k\n\ni x f32 64 1 3 4\n", "line 3: expected as many extents as the rank"},
+    {"ExtentOf31Bits", "k\n\ni x f32 64 1 2147483648\n", "affine in the run-time sizes"},
+    {"CoefficientOf31Bits", "k\nB\ni x f32 64 1 2147483648*B\n", "affine in the run-time sizes"},
     {"UnknownSize", "k\nB\ni x f32 64 1 C\n", "affine in the run-time sizes"},
     {"ProductOfSizes", "k\nB\ni x f32 64 1 B*B\n", "affine in the run-time sizes"},
     {"SizeTimesNumber", "k\nB\ni x f32 64 1 B*2\n", "affine in the run-time sizes"},
