@@ -1,4 +1,4 @@
-#include "passes/lower/lower.h"
+#include "passes/lower/make_nest.h"
 
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
@@ -9,16 +9,38 @@
 #include "passes/lower/stage_region.h"
 #include "passes/lower/stage_storage.h"
 #include "passes/lower/tile_grids.h"
-#include "passes/nest/nest_passes.h"
-#include "passes/nest/verify_nest.h"
+#include "passes/nest/simplify_nest.h"
 
 namespace emulsion {
 namespace {
 
-LoopNest make_nest_or_refuse(const Graph& graph, const Schedule& schedule) {
+NestPlan plan_nest(const Graph& graph, const Schedule& schedule) {
   const ScheduleLoops loops = replay(graph, schedule);  // every directive names what is there
-  NestPlan plan = apply_directives(
-      apply_structure(bound_exponents(plan_stages(graph)), schedule, loops), loops.after);
+  return apply_directives(apply_structure(bound_exponents(plan_stages(graph)), schedule, loops),
+                          loops.after);
+}
+
+// Arguments, then constants, then internal ones.
+std::vector<Buffer> buffers_of(const NestPlan& plan) {
+  std::vector<Buffer> all = plan.buffers;
+  for (const ScheduledStage& stage : plan.stages) {
+    if (stage.is_output) continue;
+    Shape domain;
+    for (const Axis& axis : stage.stage.axes) domain.push_back(axis.extent());
+    all.push_back({stage.stage.name, stage.stage.dtype, BufferRole::internal, domain, nullptr});
+  }
+  std::vector<Buffer> ordered;
+  for (BufferRole role :
+       {BufferRole::input, BufferRole::output, BufferRole::constant, BufferRole::internal}) {
+    for (const Buffer& buffer : all) {
+      const bool weight = buffer.role == BufferRole::weight && role == BufferRole::input;
+      if (buffer.role == role || weight) ordered.push_back(buffer);
+    }
+  }
+  return ordered;
+}
+
+LoopNest nest_of(const NestPlan& plan) {
   std::vector<StageRegion> regions = infer_regions(plan);
   const std::vector<StageStorage> storage = infer_storage(plan, regions);
   check_growth(plan, regions, storage);
@@ -27,33 +49,21 @@ LoopNest make_nest_or_refuse(const Graph& graph, const Schedule& schedule) {
   LoopNest nest;
   nest.name = plan.name;
   nest.sizes = plan.sizes;
+  nest.buffers = buffers_of(plan);
   nest.root = join_loops(build_tree(plan, regions, storage), plan, regions);
   nest.tile_grids = tile_grids(plan, regions);
-  for (const ScheduledStage& stage : plan.stages) {
-    if (stage.is_output) continue;
-    Shape domain;
-    for (const Axis& axis : stage.stage.axes) domain.push_back(axis.extent());
-    plan.buffers.push_back(
-        {stage.stage.name, stage.stage.dtype, BufferRole::internal, domain, nullptr});
-  }
   for (StageRegion& region : regions) nest.stages.push_back(std::move(region.stage));
-  // Arguments, then constants, then internal ones.
-  for (BufferRole role :
-       {BufferRole::input, BufferRole::output, BufferRole::constant, BufferRole::internal}) {
-    for (const Buffer& buffer : plan.buffers) {
-      bool weight = buffer.role == BufferRole::weight && role == BufferRole::input;
-      if (buffer.role == role || weight) nest.buffers.push_back(buffer);
-    }
-  }
-  nest.packs = std::move(plan.packs);
+  nest.packs = plan.packs;
   return nest;
 }
 
+// The nest of a message, as the directives leave it: its expressions are simplified, its loops
+// whole.
 LoopNest nest_before(const Graph& graph, const Schedule& schedule, const ScheduleRefusal& refusal) {
   const std::vector<Schedule> candidates = schedules_before(schedule, refusal);
   for (const Schedule& candidate : candidates) {
     try {
-      return run_nest_passes(make_nest_or_refuse(graph, candidate));
+      return simplify_nest(nest_of(plan_nest(graph, candidate)));
     } catch (const ScheduleError&) {  // another directive is illegal too; its turn comes
       continue;
     }
@@ -66,20 +76,13 @@ LoopNest nest_before(const Graph& graph, const Schedule& schedule, const Schedul
 
 LoopNest make_nest(const Graph& graph, const Schedule& schedule) {
   try {
-    LoopNest nest = make_nest_or_refuse(graph, schedule);
-    check_loop_groups(graph, nest);
+    const NestPlan plan = plan_nest(graph, schedule);
+    LoopNest nest = nest_of(plan);
+    check_loop_groups(graph, plan);
     return nest;
   } catch (const ScheduleRefusal& refusal) {
     throw explain(refusal, nest_before(graph, schedule, refusal));
   }
-}
-
-LoopNest lower(const Graph& graph, const Schedule& schedule) {
-  LoopNest nest = run_nest_passes(make_nest(graph, schedule));
-#ifndef NDEBUG
-  verify_nest(nest);
-#endif
-  return nest;
 }
 
 }  // namespace emulsion
