@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "benchmarks/child_program.h"
 #include "dsl/error.h"
+#include "dsl/files.h"
 
 namespace emulsion::benchmarks {
 
@@ -27,6 +29,15 @@ Row parse_lowering(const std::string& source, const std::string& line) {
   row.unit = "ms";
   row.limit = kLoweringLimit;
   return row;
+}
+
+std::vector<std::string> lessons_in(
+    const std::string& file, const std::function<std::string(const std::string& line)>& located) {
+  std::vector<std::string> programs;
+  std::istringstream lines(read_file("list of lessons", file));
+  for (std::string line; std::getline(lines, line);) programs.push_back(located(line));
+  if (programs.empty()) fail("{}: expected a lesson in each line, got none", file);
+  return programs;
 }
 
 std::vector<Row> lowerings_of_lesson(const std::string& program) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "backends/halide/jit.h"
 #include "benchmarks/comparison.h"
 #include "benchmarks/lesson_lowering.h"
+#include "dsl/error.h"
 #include "dsl/graph.h"
 #include "dsl/operators.h"
 #include "dsl/target.h"
@@ -33,11 +35,8 @@ constexpr char kMeasures[] =
     "many operations to become kernels.";
 
 // Programs find their data through the runfiles of this one.
-void pass_runfiles_on(const char* program) {
-  std::string error;
-  const std::unique_ptr<Runfiles> runfiles(Runfiles::Create(program, &error));
-  if (!runfiles) return;  // started without Bazel: those that need data say so
-  for (const auto& [name, value] : runfiles->EnvVars()) {
+void pass_on(const Runfiles& runfiles) {
+  for (const auto& [name, value] : runfiles.EnvVars()) {
     // Of a folder and a manifest there may be only one.
     if (!value.empty()) setenv(name.c_str(), fs::absolute(value).c_str(), 1);
   }
@@ -98,13 +97,24 @@ void add_from_graph_on(const std::string& name, const Graph& graph, std::vector<
   all->push_back(std::move(kernel));
 }
 
-Report run(const ProgramOptions& options) {
+// Those that were named, or all.
+std::vector<std::string> lessons_to_run(const ProgramOptions& options, const Runfiles& runfiles) {
+  if (!options.arguments.empty()) return options.arguments;
+  const std::string folder = "emulsion/";
+  return lessons_in(runfiles.Rlocation(folder + "benchmarks/lessons.txt"),
+                    [&](const std::string& path) { return runfiles.Rlocation(folder + path); });
+}
+
+Report run(const ProgramOptions& options, const Runfiles& runfiles) {
   Report report;
-  if (!options.list) {
-    for (const std::string& lesson : options.arguments) {
-      announce("running " + lesson);
-      for (Row& row : lowerings_of_lesson(lesson)) report.rows.push_back(std::move(row));
+  pass_on(runfiles);
+  for (const std::string& lesson : lessons_to_run(options, runfiles)) {
+    if (options.list) {
+      std::printf("%s, each of its steps\n", fs::path(lesson).filename().c_str());
+      continue;
     }
+    announce("running " + lesson);
+    for (Row& row : lowerings_of_lesson(lesson)) report.rows.push_back(std::move(row));
   }
   std::vector<Comparison> derived;
   for (const NamedGraph& named : graphs()) {
@@ -129,8 +139,13 @@ Report run(const ProgramOptions& options) {
 
 int main(int argc, char** argv) {
   using namespace emulsion::benchmarks;
-  pass_runfiles_on(argv[0]);
   return run_program(argc, argv,
-                     {"lowering", kMeasures, "--json=lowering.json", run,
-                      "programs that know --lowering=FILE, as the lessons do"});
+                     {"lowering", kMeasures, "--json=lowering.json",
+                      [&](const ProgramOptions& options) {
+                        std::string error;
+                        const std::unique_ptr<Runfiles> runfiles(Runfiles::Create(argv[0], &error));
+                        if (!runfiles) emulsion::fail("{}", error);
+                        return run(options, *runfiles);
+                      },
+                      "programs that know --lowering=FILE (default: all lessons)"});
 }

@@ -17,8 +17,9 @@
 #include "passes/fuse/loop_policy.h"
 #include "passes/fuse/measured_fusions.h"
 #include "passes/fuse/recompute_producers.h"
-#include "passes/lower/lower.h"
-#include "passes/nest/nest_passes.h"
+#include "passes/lower/make_nest.h"
+#include "passes/nest/partition_loops.h"
+#include "passes/nest/simplify_nest.h"
 #include "passes/nest/verify_nest.h"
 
 namespace emulsion {
@@ -51,7 +52,6 @@ class Dump {
   std::string last_;
 };
 
-// make_nest, then the passes over the nest (nest_passes.cc): partition_loops, simplify_nest.
 LoopNest lower_in_steps(const Graph& graph, const Schedule& schedule, Dump* dump) {
   LoopNest nest = make_nest(graph, schedule);
   (*dump)("make_nest", nest);
@@ -91,6 +91,19 @@ FusionReport together(FusionReport first, const FusionReport& second) {
 }
 
 }  // namespace
+
+const std::vector<NestPass>& nest_passes() {
+  static const std::vector<NestPass> kPasses = {
+      {"partition_loops", [](const LoopNest& nest) { return partition_loops(nest); }},
+      {"simplify_nest", simplify_nest},
+  };
+  return kPasses;
+}
+
+LoopNest run_nest_passes(LoopNest nest) {
+  for (const NestPass& pass : nest_passes()) nest = pass.run(nest);
+  return nest;
+}
 
 Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options,
                      std::string* dump_text, const FusionConfig& fusion) {

@@ -21,6 +21,16 @@
 
 namespace emulsion {
 
+// What rewrites a nest between make_nest (lower/make_nest.h) and a backend. The values that the
+// nest computes, and what verify_nest() proves of it, stay.
+struct NestPass {
+  const char* name;  // as EMULSION_DUMP shows it
+  LoopNest (*run)(const LoopNest& nest);
+};
+// All of them, in the order in which run_pipeline() and lower() run them.
+const std::vector<NestPass>& nest_passes();
+LoopNest run_nest_passes(LoopNest nest);
+
 struct Lowered {
   // What is lowered: the graph after fusion, with its loop groups, and after joins and copies where
   // the config names them.

@@ -94,7 +94,7 @@ bool keeps_whole(const Op& op) {
   bool whole = true;
   for (const OpPtr& member : op.members) whole = whole && keeps_whole(*member);
   if (op.kind == OpKind::compute) {
-    visit(op.body, [&](const Expr& node) { whole = whole && keeps_whole(node.node()); });
+    whole = whole && !any_part(op.body, [](const Expr& e) { return !keeps_whole(e.node()); });
   }
   if (op.kind == OpKind::constant && is_float(op.dtype)) {
     TensorValue value;

@@ -49,12 +49,9 @@ class Translator {
   }
 
   static bool compares_floats(const Expr& condition) {
-    bool found = false;
-    visit(condition, [&](const Expr& e) {
-      found = found ||
-              (e.dtype() == DType::boolean && e->args.size() == 2 && is_float(e->args[0].dtype()));
+    return any_part(condition, [](const Expr& e) {
+      return e.dtype() == DType::boolean && e->args.size() == 2 && is_float(e->args[0].dtype());
     });
-    return found;
   }
 
   static Halide::Expr literal(const ExprNode& node) {

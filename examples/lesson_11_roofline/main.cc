@@ -23,6 +23,7 @@
 #include "examples/lesson.h"
 #include "examples/lesson_11_roofline/networks.h"
 #include "examples/lesson_11_roofline/roofline.h"
+#include "examples/measure_lowering.h"
 #include "passes/analyse/measure_traffic.h"
 #include "passes/analyse/measure_work.h"
 #include "passes/pipeline.h"
@@ -42,12 +43,15 @@ Target one_core() {
   return target;
 }
 
-lesson::Step compiled(const Graph& graph, bool fuse) {
+Lowered lowered(const Graph& graph, bool fuse) {
   DeriveOptions options;
   options.fuse = fuse;
-  const LoopNest nest = run_pipeline(graph, one_core(), options).nest;
-  return {nest, JitKernel(nest, one_core())};
+  return run_pipeline(graph, one_core(), options);
 }
+
+lesson::Step compiled(const LoopNest& nest) { return {nest, JitKernel(nest, one_core())}; }
+
+lesson::Step compiled(const Graph& graph, bool fuse) { return compiled(lowered(graph, fuse).nest); }
 
 TensorValues arguments_of(const Graph& graph) {
   TensorValues values;
@@ -95,10 +99,13 @@ std::vector<RooflinePoint> measured_points() {
     const TensorValues arguments = arguments_of(network.graph);
     int64_t operations = 0;  // those of the network: what a schedule computes twice does not count
     for (const bool fuse : {false, true}) {
-      const lesson::Step step = compiled(network.graph, fuse);
+      const std::string variant = fuse ? "fused" : "unfused";
+      const Lowered made = lowered(network.graph, fuse);
+      lesson::measure_lowering(network.name + ", " + variant, made.schedule);
+      const lesson::Step step = compiled(made.nest);
       if (!fuse) operations = measure_work(step.nest).operations();
-      points.push_back({network.name, fuse ? "fused" : "unfused", operations,
-                        measure_traffic(step.nest).bytes(), lesson::seconds(step, arguments)});
+      points.push_back({network.name, variant, operations, measure_traffic(step.nest).bytes(),
+                        lesson::seconds(step, arguments)});
     }
   }
   return points;
@@ -136,6 +143,7 @@ int main(int argc, char** argv) {
   app.add_option("--gigabytes", options.gigabytes,
                  "The bandwidth of memory, in GB/s (default: measured)")
       ->check(CLI::PositiveNumber);
+  lesson::add_lowering_option(&app);
   CLI11_PARSE(app, argc, argv);
   try {
     options.picture = user_path(options.picture);

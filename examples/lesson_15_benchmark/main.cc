@@ -26,6 +26,9 @@
 #include "dsl/emulsion.h"
 #include "dsl/error.h"
 #include "dsl/files.h"
+#include "examples/measure_lowering.h"
+#include "passes/fuse/named_pattern.h"
+#include "passes/pipeline.h"
 
 using namespace emulsion;
 
@@ -78,6 +81,19 @@ nlohmann::ordered_json to_json(const WayMeasured& way, const PatternMeasurement&
           {"peak_bytes", way.bytes_allocated}};
 }
 
+// Both ways, as benchmark_pattern() compiles them.
+void measure_lowering(const std::string& name, const std::vector<int64_t>& shape,
+                      const Target& target) {
+  const Graph graph = NamedPattern("lesson 15", name).graph_of(shape);
+  for (const bool fuse : {false, true}) {
+    DeriveOptions derive;
+    derive.fuse = fuse;
+    lesson::measure_lowering(
+        fmt::format("{}, {} rows, {}", name, shape[0], fuse ? "fused" : "unfused"),
+        run_pipeline(graph, target, derive).schedule);
+  }
+}
+
 void run(const Options& options) {
   if (!options.json.empty()) check_writable("JSON", options.json);  // before the work, not after
   BenchmarkPatternOptions how;
@@ -91,9 +107,10 @@ void run(const Options& options) {
     fmt::print("{}: told to be {:.1f} times as fast fused, where memory is the limit\n", name,
                told);
     for (const int64_t rows : sizes) {
-      const std::vector<int64_t> shape = {rows, kColumns, kDepth};
-      const PatternMeasurement pair =
-          benchmark_pattern(name, {shape.begin(), shape.end() - (is_product ? 0 : 1)}, how);
+      std::vector<int64_t> shape = {rows, kColumns};
+      if (is_product) shape.push_back(kDepth);
+      measure_lowering(name, shape, how.target);
+      const PatternMeasurement pair = benchmark_pattern(name, shape, how);
       fmt::print(
           "  {:>7} KB: {:6.2f} times as fast, by the bytes at most {:.2f}; {:8.2f} GB/s, was "
           "{:8.2f}; {} bytes moved, was {}; {} bytes at the peak between operations, was {}\n",
@@ -128,6 +145,7 @@ int main(int argc, char** argv) {
   app.add_option("--repeats", options.repeats, "How often each way is timed, in turns (7)")
       ->check(CLI::Range(1, 10000));
   app.add_option("--json", options.json, "Where to write the same numbers as JSON");
+  lesson::add_lowering_option(&app);
   CLI11_PARSE(app, argc, argv);
   try {
     options.json = user_path(options.json);

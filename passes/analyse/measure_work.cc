@@ -20,10 +20,8 @@ using Values = std::map<std::string, int64_t>;
 
 // Operators that work on values: none inside an index, and no condition that indices decide.
 int64_t operations_in(const Expr& e) {
-  bool reads = false;
-  visit(e, [&](const Expr& part) {
-    reads = reads || part->op == ExprOp::read || is_float(part->dtype);
-  });
+  const bool reads = any_part(
+      e, [](const Expr& part) { return part->op == ExprOp::read || is_float(part->dtype); });
   if (!reads || e->op == ExprOp::read || e->args.empty()) return 0;
   int64_t count = e->op == ExprOp::cast ? 0 : 1;
   for (const Expr& argument : e->args) count += operations_in(argument);

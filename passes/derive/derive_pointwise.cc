@@ -68,14 +68,13 @@ std::map<std::string, int64_t> borders_by_axis(const Op& op) {
     visit(condition, [&](const Expr& e) {
       const bool compares =
           e->op == ExprOp::lt || e->op == ExprOp::le || e->op == ExprOp::gt || e->op == ExprOp::ge;
-      if (!compares) return;
+      const auto is_read = [](const Expr& part) { return part->op == ExprOp::read; };
+      if (!compares || any_part(e, is_read)) return;
       std::set<std::string> axes;
-      bool is_index = true;
       visit(e, [&](const Expr& part) {
         if (part->op == ExprOp::axis) axes.insert(part->name);
-        is_index = is_index && part->op != ExprOp::read;
       });
-      if (!is_index || axes.size() != 1) return;
+      if (axes.size() != 1) return;
       if (counted.insert(to_string(e)).second) ++borders[*axes.begin()];
     });
   };

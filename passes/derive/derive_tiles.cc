@@ -9,7 +9,8 @@
 #include "passes/analyse/recognise_op.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/lower/check_tiles.h"
-#include "passes/lower/lower.h"
+#include "passes/lower/make_nest.h"
+#include "passes/nest/simplify_nest.h"
 
 namespace emulsion {
 namespace {
@@ -186,11 +187,12 @@ Schedule tile_schedule(const Graph& graph, const Graph& grouped, const TileMachi
   return schedule;
 }
 
-// A directive of ours that lower() refuses is the graph's limit, not the user's mistake: an operand
-// of which a tile needs a part that is not known to have a constant size, or to be there at all.
+// A directive of ours that make_nest() refuses is the graph's limit, not the user's mistake: an
+// operand of which a tile needs a part that is not known to have a constant size, or to be there at
+// all.
 LoopNest lower_tiles(const Graph& graph, const Schedule& schedule) {
   try {
-    return lower(graph, schedule);
+    return simplify_nest(make_nest(graph, schedule));
   } catch (const ScheduleError& error) {
     fail(
         "tile machine, regions: expected operands of which a tile needs a part of constant size; "

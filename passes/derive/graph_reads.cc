@@ -68,6 +68,25 @@ std::optional<Indices> ends_of(const Expr& index, const AxisExtents& extents) {
   return ends;
 }
 
+// Every combination of the ends of its first indices. Nothing when they are not affine.
+std::optional<std::vector<Indices>> corners_of(const Expr& read, size_t dimensions,
+                                               const AxisExtents& extents) {
+  std::vector<Indices> corners = {{}};
+  for (size_t i = 0; i < dimensions; ++i) {
+    const std::optional<Indices> ends = ends_of(read->args[i], extents);
+    if (!ends) return std::nullopt;
+    std::vector<Indices> longer;
+    for (const Indices& corner : corners) {
+      for (const Affine& end : *ends) {
+        longer.push_back(corner);
+        longer.back().push_back(end);
+      }
+    }
+    corners = std::move(longer);
+  }
+  return corners;
+}
+
 }  // namespace
 
 const Op* sums_of(const Op& op) {
@@ -88,26 +107,16 @@ std::optional<Reads> reads_of(const Op& producer, const Op& reader, size_t dimen
   const WrittenOut written = written_out(reader);
   Reads reads{{}, result_of(reader).axes, written.reduction_axes};
   const AxisExtents extents = reads.extents();
-  bool affine = true;
+  std::vector<Expr> found;
   visit(written.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->tensor->name != producer.name || !affine) return;
-    std::vector<Indices> corners = {{}};
-    for (size_t i = 0; i < dimensions; ++i) {
-      const std::optional<Indices> ends = ends_of(e->args[i], extents);
-      affine = affine && ends;
-      if (!affine) return;
-      std::vector<Indices> longer;
-      for (const Indices& corner : corners) {
-        for (const Affine& end : *ends) {
-          longer.push_back(corner);
-          longer.back().push_back(end);
-        }
-      }
-      corners = std::move(longer);
-    }
-    reads.all.insert(reads.all.end(), corners.begin(), corners.end());
+    if (e->op == ExprOp::read && e->tensor->name == producer.name) found.push_back(e);
   });
-  return affine ? std::optional(std::move(reads)) : std::nullopt;
+  for (const Expr& read : found) {
+    const std::optional<std::vector<Indices>> corners = corners_of(read, dimensions, extents);
+    if (!corners) return std::nullopt;
+    reads.all.insert(reads.all.end(), corners->begin(), corners->end());
+  }
+  return reads;
 }
 
 bool is_axis(const Affine& index, const Axis& axis) {

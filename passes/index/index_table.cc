@@ -25,10 +25,7 @@ int64_t apply(const ExprNode& node, int64_t a, int64_t b) {
 }  // namespace
 
 bool is_index(const Expr& expr) {
-  bool result = true;
-  visit(expr,
-        [&](const Expr& e) { result = result && e->op != ExprOp::read && !is_float(e->dtype); });
-  return result;
+  return !any_part(expr, [](const Expr& e) { return e->op == ExprOp::read || is_float(e->dtype); });
 }
 
 void IndexTable::set(const std::string& variable, IndexColumn values) {

@@ -19,7 +19,7 @@ class Applier {
     cases_.front().transforms = plan_.stage.transforms;  // of rfactor
   }
 
-  ScheduledStage apply() {
+  LoopedStage apply() {
     for (const WrittenDirective& d : plan_.directives) {
       ++applied_;
       honour(d);
@@ -394,37 +394,58 @@ class Applier {
     plan_.memory = d.memory;
   }
 
-  ScheduledStage plan_;
+  LoopedStage plan_;
   const StageLoops& last_;          // the loops after all directives
   std::vector<Case> cases_ = {{}};  // the general one, then the specializations
   size_t applied_ = 0;              // directives
 };
 
+// Each stage with its loops.
+LoopedNest with_loops(WrittenNest nest, const LoopsOfStages& loops) {
+  LoopedNest looped;
+  static_cast<NestTables&>(looped) = std::move(static_cast<NestTables&>(nest));
+  for (WrittenStage& written : nest.stages) {
+    const std::string name = written.stage.name;
+    looped.ids.emplace(name, looped.stages.size());
+    looped.stages.push_back(apply_directives_of(std::move(written), loops.at(name)));
+  }
+  return looped;
+}
+
+std::vector<StageLinks> link_stages(const LoopedNest& nest,
+                                    const std::vector<StagePlaces>& places) {
+  std::vector<StageLinks> links(nest.stages.size());
+  for (StageId reader = 0; reader < nest.stages.size(); ++reader) {
+    visit(nest.stages[reader].stage.body, [&](const Expr& e) {
+      const auto producer = e->op == ExprOp::read ? nest.find(e->name) : std::nullopt;
+      if (!producer) return;
+      std::vector<StageId>& readers = links[*producer].readers;
+      if (!readers.empty() && readers.back() == reader) return;
+      readers.push_back(reader);
+      links[reader].producers.push_back(*producer);
+    });
+    const std::optional<LoopLevel>& shared = places[reader].compute_with;
+    if (shared) links[shared->stage].sharing.push_back(reader);
+  }
+  return links;
+}
+
 }  // namespace
 
-ScheduledStage apply_directives_of(WrittenStage written, const StageLoops& loops) {
+LoopedStage apply_directives_of(WrittenStage written, const StageLoops& loops) {
   return Applier(std::move(written), loops).apply();
 }
 
 NestPlan apply_directives(WrittenNest nest, const LoopsOfStages& loops) {
+  LoopedNest looped = with_loops(std::move(nest), loops);
+  const std::vector<StagePlaces> places = find_places(looped);
+  std::vector<StageLinks> links = link_stages(looped, places);
   NestPlan plan;
-  static_cast<NestTables&>(plan) = std::move(static_cast<NestTables&>(nest));
-  for (WrittenStage& written : nest.stages) {
-    plan.ids.emplace(written.stage.name, plan.stages.size());
-    const StageLoops& after = loops.at(written.stage.name);
-    plan.stages.push_back(apply_directives_of(std::move(written), after));
+  static_cast<NestTables&>(plan) = std::move(static_cast<NestTables&>(looped));
+  plan.ids = std::move(looped.ids);
+  for (StageId id = 0; id < places.size(); ++id) {
+    plan.stages.push_back({std::move(looped.stages[id]), places[id], std::move(links[id])});
   }
-  for (StageId reader = 0; reader < plan.stages.size(); ++reader) {
-    visit(plan.stages[reader].stage.body, [&](const Expr& e) {
-      const auto producer = e->op == ExprOp::read ? plan.find(e->name) : std::nullopt;
-      if (!producer) return;
-      std::vector<StageId>& readers = plan.stages[*producer].readers;
-      if (!readers.empty() && readers.back() == reader) return;
-      readers.push_back(reader);
-      plan.stages[reader].producers.push_back(*producer);
-    });
-  }
-  find_places(&plan);
   check_places(plan);
   check_loops(plan);
   check_joins(plan);

@@ -115,7 +115,7 @@ WrittenStage copy_in(const WrittenNest& nest, WrittenStage* reader, const Direct
 }
 
 // The splits and fuses of reduction loops that stand before rfactor, applied; they leave `plan`.
-ScheduledStage with_reduction_transforms(WrittenStage* plan, const WrittenDirective& rfactor) {
+LoopedStage with_reduction_transforms(WrittenStage* plan, const WrittenDirective& rfactor) {
   WrittenStage result = *plan;
   result.directives.clear();
   std::vector<WrittenDirective> others;
@@ -242,7 +242,7 @@ Expr body_over_loops(const Stage& stage) {
 
 // s = sum({ko, ki}, e)  ->  partial[.., ki] = sum(ko, e); s = sum(ki, partial)
 WrittenStage rfactor(WrittenStage* plan, const WrittenDirective& d) {
-  ScheduledStage transformed = with_reduction_transforms(plan, d);
+  LoopedStage transformed = with_reduction_transforms(plan, d);
   Stage& stage = transformed.stage;
   const std::map<std::string, Expr> extents = whole_extents(&stage);
   const Axis lane = lane_as_axis(plan->stage, d, extents);

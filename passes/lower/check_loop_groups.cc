@@ -1,61 +1,67 @@
 #include "passes/lower/check_loop_groups.h"
 
-#include <map>
-#include <string>
-#include <unordered_map>
+#include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "dsl/error.h"
-#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
 
-class Checker : public NestVisitor {
- public:
-  explicit Checker(const Graph& graph) {
-    for (const LoopGroup& group : graph.loop_groups()) {
-      const std::string& last = group.members.back()->name;
-      for (const OpPtr& op : group.members) {
-        if (op == group.members.back()) continue;
-        last_of_[op->name] = last;
-        for (const OpPtr& member : op->members) last_of_[member->name] = last;
-      }
-    }
+// The stages that a group has before its last one, those outside of others first. What is computed
+// inline is no stage.
+std::vector<StageId> stages_before_last(const LoopGroup& group, const NestPlan& nest) {
+  std::vector<StageId> stages;
+  const auto add = [&](const OpPtr& op) {
+    if (const std::optional<StageId> id = nest.find(op->name)) stages.push_back(*id);
+  };
+  for (const OpPtr& op : group.members) {
+    if (op == group.members.back()) continue;
+    if (op->kind == OpKind::compute) add(op);
+    for (const OpPtr& member : op->members) add(member);
   }
+  std::stable_sort(stages.begin(), stages.end(), [&](StageId a, StageId b) {
+    return loops_around(nest, a).size() < loops_around(nest, b).size();
+  });
+  return stages;
+}
 
- private:
-  void visit_loop(const Loop& loop) override {
-    ++open_[loop.stage];
-    NestVisitor::visit_loop(loop);
-    --open_[loop.stage];
-  }
-  void visit_alloc(const Alloc& alloc) override {
-    check(alloc);
-    NestVisitor::visit_alloc(alloc);
-  }
-  void visit_hoisted_alloc(const HoistedAlloc& alloc) override {
-    check(alloc);
-    NestVisitor::visit_hoisted_alloc(alloc);
-  }
+// The loops around the memory of a stage.
+std::vector<LoopLevel> loops_around_memory(const NestPlan& nest, StageId id) {
+  const ScheduledStage& plan = nest.stages[id];
+  std::vector<LoopLevel> around = loops_around(nest, id);
+  const size_t outside = plan.hoist_at ? position_of(around, *plan.hoist_at).value() + 1
+                                       : loops_outside_storage(plan, around);
+  around.resize(outside, {});
+  return around;
+}
 
-  void check(const Storage& storage) {
-    const auto last = last_of_.find(storage.stage);
-    if (last == last_of_.end() || open_[last->second] > 0) return;
-    fail(
-        "lower: expected {} to be stored in the loops of {}, with which the graph fuses it, got "
-        "storage outside of them; legal: a schedule that computes it there, or the graph without "
-        "its loop groups, as unfuse gives it",
-        storage.stage, last->second);
-  }
-
-  std::unordered_map<std::string, std::string> last_of_;
-  std::map<std::string, int> open_;  // loops that are around, by their stage
-};
+// Whether a loop is one of the stage, or of what it reads and has joined to its own loops.
+bool is_loop_of(const NestPlan& nest, const LoopLevel& level, StageId stage) {
+  const std::optional<LoopLevel>& joined = nest.stages[stage].joins;
+  return level.stage == stage || (joined && joined->stage == level.stage);
+}
 
 }  // namespace
 
-void check_loop_groups(const Graph& graph, const LoopNest& nest) {
-  if (!graph.loop_groups().empty()) Checker(graph).walk(*nest.root);
+void check_loop_groups(const Graph& graph, const NestPlan& nest) {
+  for (const LoopGroup& group : graph.loop_groups()) {
+    const std::string& name = group.members.back()->name;
+    const std::optional<StageId> last = nest.find(name);
+    for (StageId id : stages_before_last(group, nest)) {
+      const std::vector<LoopLevel> around = loops_around_memory(nest, id);
+      const bool is_inside = last && std::any_of(around.begin(), around.end(), [&](LoopLevel at) {
+                               return is_loop_of(nest, at, *last);
+                             });
+      if (is_inside) continue;
+      fail(
+          "lower: expected {} to be stored in the loops of {}, with which the graph fuses it, got "
+          "storage outside of them; legal: a schedule that computes it there, or the graph without "
+          "its loop groups, as unfuse gives it",
+          nest.name_of(id), name);
+    }
+  }
 }
 
 }  // namespace emulsion

@@ -183,7 +183,7 @@ void check_hoist(const NestPlan& nest, StageId id) {
 
 // The loop that the directive of that kind names, when the stage has one: both are there, unless
 // the other operation is computed inline (schedule_axes.h).
-std::optional<LoopLevel> find_place(const NestPlan& nest, StageId id, DirectiveKind kind) {
+std::optional<LoopLevel> find_place(const LoopedNest& nest, StageId id, DirectiveKind kind) {
   const Directive* d = nest.stages[id].find_directive(kind);
   if (!d) return std::nullopt;
   const std::string& name = nest.name_of(id);
@@ -197,13 +197,13 @@ std::optional<LoopLevel> find_place(const NestPlan& nest, StageId id, DirectiveK
 }
 
 // The output that store_in_output names.
-std::optional<StageId> find_output(const NestPlan& nest, StageId id) {
+std::optional<StageId> find_output(const LoopedNest& nest, StageId id) {
   const Directive* d = nest.stages[id].find_directive(DirectiveKind::store_in_output);
   if (!d) return std::nullopt;
   const std::optional<StageId> target = nest.find(d->target);
   if (target && nest.stages[*target].is_output) return target;
   std::vector<std::string> outputs;
-  for (const ScheduledStage& plan : nest.stages) {
+  for (const LoopedStage& plan : nest.stages) {
     if (plan.is_output) outputs.push_back(plan.stage.name);
   }
   refuse(nest.name_of(id), *d, expected_name("an output", outputs, d->target));
@@ -211,8 +211,8 @@ std::optional<StageId> find_output(const NestPlan& nest, StageId id) {
 
 // The loops that compute_with names are the same ones of both stages; of a stage and what it reads,
 // of which the loops around may have other names, only the named one.
-std::optional<LoopLevel> find_shared_loop(const NestPlan& nest, StageId id) {
-  const ScheduledStage& plan = nest.stages[id];
+std::optional<LoopLevel> find_shared_loop(const LoopedNest& nest, StageId id) {
+  const LoopedStage& plan = nest.stages[id];
   const Directive* d = plan.find_directive(DirectiveKind::compute_with);
   if (!d) return std::nullopt;
   const std::optional<StageId> leader = nest.find(d->target);
@@ -222,7 +222,7 @@ std::optional<LoopLevel> find_shared_loop(const NestPlan& nest, StageId id) {
                        joined(stage_names(nest.stages))));
   }
   // From the outermost to the one named; all when that one is not there.
-  auto names_to = [&](const ScheduledStage& stage) {
+  auto names_to = [&](const LoopedStage& stage) {
     std::vector<std::string> names = names_of(stage.loops);
     const std::optional<size_t> last = position_of(stage.loops, d->axes[0]);
     if (last) names.resize(*last + 1);
@@ -280,19 +280,20 @@ size_t loops_outside_storage(const ScheduledStage& plan, const std::vector<LoopL
   return position_of(around, *plan.store_at).value() + 1;
 }
 
-void find_places(NestPlan* nest) {
-  for (StageId id = 0; id < nest->stages.size(); ++id) {
-    ScheduledStage& plan = nest->stages[id];
-    plan.compute_at = find_place(*nest, id, DirectiveKind::compute_at);
-    plan.store_at = find_place(*nest, id, DirectiveKind::store_at);
-    plan.hoist_at = find_place(*nest, id, DirectiveKind::hoist_storage);
-    plan.compute_with = find_shared_loop(*nest, id);
-    plan.in_output = find_output(*nest, id);
-    if (plan.compute_with && reads(plan.stage.body, nest->name_of(plan.compute_with->stage))) {
-      std::swap(plan.joins, plan.compute_with);
-    }
-    if (plan.compute_with) nest->stages[plan.compute_with->stage].sharing.push_back(id);
+std::vector<StagePlaces> find_places(const LoopedNest& nest) {
+  std::vector<StagePlaces> all;
+  for (StageId id = 0; id < nest.stages.size(); ++id) {
+    StagePlaces places;
+    places.compute_at = find_place(nest, id, DirectiveKind::compute_at);
+    places.store_at = find_place(nest, id, DirectiveKind::store_at);
+    places.hoist_at = find_place(nest, id, DirectiveKind::hoist_storage);
+    const std::optional<LoopLevel> shared = find_shared_loop(nest, id);
+    const bool is_read = shared && reads(nest.stages[id].stage.body, nest.name_of(shared->stage));
+    (is_read ? places.joins : places.compute_with) = shared;
+    places.in_output = find_output(nest, id);
+    all.push_back(places);
   }
+  return all;
 }
 
 void check_places(const NestPlan& nest) {

@@ -183,14 +183,11 @@ class Joiner : public NestMutator {
 
   // A stage inside that reads the producer; null where there is none.
   const Stage* reader_in(const Node& node) const {
-    const Stage* found = nullptr;
-    for_each_node(node, [&](const Node& inside) {
+    const Node* found = find_node(node, [&](const Node& inside) {
       const UopNode* uop = inside.as<UopNode>();
-      if (uop == nullptr || uop->part == Part::init) return;
-      const Stage& stage = stage_of(*uop);
-      if (reads(stage.body, producer())) found = &stage;
+      return uop != nullptr && uop->part != Part::init && reads(stage_of(*uop).body, producer());
     });
-    return found;
+    return found == nullptr ? nullptr : &stage_of(*found->as<UopNode>());
   }
   const Stage& stage_of(const UopNode& uop) const {
     return regions_[nest_.find(uop.stage).value()].stage;
@@ -285,13 +282,11 @@ class Joiner : public NestMutator {
   // the same step of the producer computes, or a step before.
   void check_order(const Node& step, const Node& body) {
     for (const Node* node : {&step, &body}) {
-      for_each_node(*node, [&](const Node& inside) {
-        const Loop* loop = inside.as<Loop>();
-        if (loop == nullptr) return;
+      for (const Loop* loop : loops_in(*node)) {
         const bool from_start = constant_value(loop->min) == 0;
         ranges_.insert_or_assign(loop->variable(),
                                  from_start ? range_below(loop->extent) : Range::unknown());
-      });
+      }
     }
     std::vector<std::optional<Interval>> computed;
     for_each_node(step, [&](const Node& inside) {
@@ -324,22 +319,29 @@ class Joiner : public NestMutator {
     });
   }
 
+  static std::vector<const Loop*> loops_in(const Node& node) {
+    std::vector<const Loop*> loops;
+    for_each_node(node, [&](const Node& inside) {
+      if (const Loop* loop = inside.as<Loop>()) loops.push_back(loop);
+    });
+    return loops;
+  }
+
   // A step of the producer computes all from its first index to its last one: each of its loops
   // moves the index by no more than what those that move it by less have covered.
   void check_that_all_is_computed(const Node& step, const Expr& index) const {
     std::map<int64_t, Range> moves;  // by how much a step of a loop moves the index: its range
     bool is_known = true;
-    for_each_node(step, [&](const Node& inside) {
-      const Loop* loop = inside.as<Loop>();
-      if (loop == nullptr || !mentions(index, loop->variable())) return;
+    for (const Loop* loop : loops_in(step)) {
+      if (!mentions(index, loop->variable())) continue;
       const Range& range = ranges_.at(loop->variable());
-      if (range.is_known && range.high == Extent(0)) return;
+      if (range.is_known && range.high == Extent(0)) continue;
       const auto moved = interval_of(simplify_index(index), [&](const std::string& variable) {
         return variable == loop->variable() ? std::optional(Range{0, 1}) : std::nullopt;
       });
       const auto by = moved ? (moved->high - moved->low).as_constant() : std::nullopt;
       is_known = is_known && range.is_known && by && moves.emplace(*by, range).second;
-    });
+    }
     Extent covered = 1;
     for (const auto& [by, range] : moves) {
       is_known = is_known && by > 0 && (covered - Extent(by)).lower_bound().value_or(-1) >= 0;

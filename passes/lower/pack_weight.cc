@@ -8,7 +8,7 @@
 #include "dsl/nearest_name.h"
 #include "dsl/text_lexer.h"
 #include "passes/index/simplify_index.h"
-#include "passes/lower/lower.h"
+#include "passes/lower/make_nest.h"
 #include "passes/lower/stage_plan.h"
 
 namespace emulsion {

@@ -72,7 +72,7 @@ Directive WrittenStage::source_directive(const LoopTransform& t) const {
   return source_directive(DirectiveKind::split, {t.axis, t.outer, t.inner});
 }
 
-Directive ScheduledStage::source_storage_directive() const {
+Directive LoopedStage::source_storage_directive() const {
   return source_directive(store_root ? DirectiveKind::store_root : DirectiveKind::store_at);
 }
 
@@ -88,11 +88,6 @@ const WrittenStage* WrittenNest::find(const std::string& wanted) const {
     if (candidate.stage.name == wanted) return &candidate;
   }
   return nullptr;
-}
-
-std::optional<StageId> NestPlan::find(const std::string& wanted) const {
-  auto found = ids.find(wanted);
-  return found == ids.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string NestPlan::variable(const LoopLevel& level) const {

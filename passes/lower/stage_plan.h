@@ -74,7 +74,7 @@ using StageId = size_t;
 // A place: inside that loop of that stage.
 struct LoopLevel {
   StageId stage;
-  size_t loop;  // its position in ScheduledStage::loops
+  size_t loop;  // its position in LoopedStage::loops
 
   bool operator==(const LoopLevel& other) const {
     return stage == other.stage && loop == other.loop;
@@ -84,12 +84,22 @@ struct LoopLevel {
   }
 };
 
-struct ScheduledStage : WrittenStage {
+// A stage and what its own directives say: its loops, and how it is kept.
+struct LoopedStage : WrittenStage {
   std::vector<ScheduledLoop> loops;  // of a reduction, of the update
   // The loops of each of stage.specializations.
   std::vector<std::vector<ScheduledLoop>> specialized_loops;
   bool atomic = false;  // its update
   std::vector<Directive> prefetches;
+  bool store_root = false;
+  StorageLayout layout;               // as it was asked for
+  Memory memory = Memory::automatic;  // as it was asked for
+
+  Directive source_storage_directive() const;  // store_root or store_at
+};
+
+// What its directives say of other stages.
+struct StagePlaces {
   // The innermost loop that is shared: the loops of both stages are the same up to there.
   std::optional<LoopLevel> compute_with;
   // compute_with of what it reads: the innermost loop of that stage that its own loops take a step
@@ -97,28 +107,37 @@ struct ScheduledStage : WrittenStage {
   std::optional<LoopLevel> joins;
   std::optional<LoopLevel> compute_at;  // nothing: the root
   std::optional<LoopLevel> store_at;    // nothing: where it is computed, or store_root
-  bool store_root = false;
-  std::optional<LoopLevel> hoist_at;  // nothing: the allocation is where it is stored
-  std::optional<StageId> in_output;   // the output in whose memory it is stored
-  StorageLayout layout;               // as it was asked for
-  Memory memory = Memory::automatic;  // as it was asked for
-  // The stages that its body reads, those that read it, and those that share its loops
-  // (compute_with); each once.
+  std::optional<LoopLevel> hoist_at;    // nothing: the allocation is where it is stored
+  std::optional<StageId> in_output;     // the output in whose memory it is stored
+};
+
+// The stages that its body reads, those that read it, and those that share its loops
+// (compute_with); each once.
+struct StageLinks {
   std::vector<StageId> producers, readers, sharing;
+};
 
-  Directive source_storage_directive() const;  // store_root or store_at
-
+struct ScheduledStage : LoopedStage, StagePlaces, StageLinks {  // NOLINT: three values, by name
   bool outlives_compute_loop() const {  // stored outside the loop where it is computed
     return store_root || (store_at && !(store_at == compute_at));
   }
 };
 
-struct NestPlan : NestTables {
-  std::vector<ScheduledStage> stages;  // producers first
+template <typename AnyStage>
+struct NumberedStages : NestTables {
+  std::vector<AnyStage> stages;        // producers first
   std::map<std::string, StageId> ids;  // by name
 
-  std::optional<StageId> find(const std::string& wanted) const;
+  std::optional<StageId> find(const std::string& wanted) const {
+    const auto found = ids.find(wanted);
+    return found == ids.end() ? std::nullopt : std::optional(found->second);
+  }
   const std::string& name_of(StageId id) const { return stages[id].stage.name; }
+};
+
+using LoopedNest = NumberedStages<LoopedStage>;
+
+struct NestPlan : NumberedStages<ScheduledStage> {
   const ScheduledLoop& loop(const LoopLevel& level) const {
     return stages[level.stage].loops[level.loop];
   }
@@ -190,11 +209,12 @@ void check_carried(const WrittenStage& plan, const Directive& d, LoopKind kind);
 // The directives on loops, their kinds, places and memories. Checks each as it comes. `loops`: of
 // each stage after the whole schedule.
 NestPlan apply_directives(WrittenNest nest, const LoopsOfStages& loops);
-// The same of one stage, without what concerns several: its places, its producers and readers.
-ScheduledStage apply_directives_of(WrittenStage written, const StageLoops& loops);
+// The same of one stage, without what concerns several.
+LoopedStage apply_directives_of(WrittenStage written, const StageLoops& loops);
 
-// The loops and the outputs that directives name: refused where they are not there.
-void find_places(NestPlan* nest);
+// The loops and the outputs that the directives of each stage name: refused where they are not
+// there.
+std::vector<StagePlaces> find_places(const LoopedNest& nest);
 // Where every stage is computed, stored and allocated: checked, now that all loops are known.
 void check_places(const NestPlan& nest);
 // What prefetch and compute_with ask of the loops of several stages.

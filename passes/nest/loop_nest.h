@@ -34,6 +34,10 @@
 // Several loops of one variable, one right after another, are the parts of one loop: each goes on
 // where the one before it ends, and all compute the same stages.
 //
+// A node says its stage by name, and not by its position in the table: tests and passes write nests
+// too, they add and drop stages, and the text of a nest, its verifier and a kernel's messages say
+// names. Inside passes/lower, where nearly every step asks for a stage, stages are positions.
+//
 // Reads in a stage's body name a buffer and use the stage's plain axis names as variables; reads in
 // `mins`, `extents`, `point` and `guards` do not occur: these are integer expressions over the
 // enclosing loops' variables and the run-time sizes. Row-major everywhere.

@@ -1,7 +1,9 @@
 #include "passes/nest/visit_nest.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "passes/nest/stack_room.h"
 
@@ -69,13 +71,21 @@ void for_each_node(const Node& root, const std::function<void(const Node&)>& vis
   });
 }
 
+const Node* find_node(const Node& root, const std::function<bool(const Node&)>& holds) {
+  std::vector<const Node*> waiting = {&root};
+  while (!waiting.empty()) {
+    const Node& node = *waiting.back();
+    waiting.pop_back();
+    if (holds(node)) return &node;
+    const auto others = static_cast<std::ptrdiff_t>(waiting.size());
+    for_each_child(node, [&](const NodePtr& child) { waiting.push_back(child.get()); });
+    std::reverse(waiting.begin() + others, waiting.end());  // the first one is looked at next
+  }
+  return nullptr;
+}
+
 bool any_node(const Node& root, const std::function<bool(const Node&)>& holds) {
-  bool found = false;
-  with_stack_room([&] {
-    found = holds(root);
-    for_each_child(root, [&](const NodePtr& child) { found = found || any_node(*child, holds); });
-  });
-  return found;
+  return find_node(root, holds) != nullptr;
 }
 
 size_t parts_from(const Block& block, size_t first) {

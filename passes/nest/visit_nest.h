@@ -17,7 +17,8 @@ namespace emulsion {
 void for_each_child(const Node& node, const std::function<void(const NodePtr&)>& visit);
 // A node and all below it, from above, in order.
 void for_each_node(const Node& root, const std::function<void(const Node&)>& visit);
-// Whether something holds of a node or one below it.
+// The first of these of which something holds, and whether there is one; null where there is none.
+const Node* find_node(const Node& root, const std::function<bool(const Node&)>& holds);
 bool any_node(const Node& root, const std::function<bool(const Node&)>& holds);
 
 // How many children of a block, from `first` on, are parts of one loop: loops of one variable of

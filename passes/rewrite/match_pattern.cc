@@ -369,13 +369,11 @@ class Matcher {
         return std::nullopt;  // a diagonal
       }
     }
-    bool depends_on_others = false;
-    const Expr function = substitute_axes(value, [&](const std::string& name) {
-      auto found = parameters.find(name);
-      depends_on_others = depends_on_others || found == parameters.end();
-      return found == parameters.end() ? Expr() : found->second;
+    const bool depends_on_others = any_part(value, [&](const Expr& e) {
+      return e->op == ExprOp::axis && parameters.count(e->name) == 0;
     });
-    return depends_on_others ? std::nullopt : std::optional<Expr>(function);
+    if (depends_on_others) return std::nullopt;
+    return substitute_axes(value, [&](const std::string& name) { return parameters.at(name); });
   }
 
   static bool bind_shape(const Op& wildcard, const Op& tensor, State* state) {
@@ -387,11 +385,9 @@ class Matcher {
   }
 
   bool is_known(const Expr& value) const {
-    bool known = true;
-    visit(value, [&](const Expr& e) {
-      if (e->op == ExprOp::read) known = known && around_.is_known(*e->tensor);
+    return !any_part(value, [&](const Expr& e) {
+      return e->op == ExprOp::read && !around_.is_known(*e->tensor);
     });
-    return known;
   }
 
   // --- the end -----------------------------------------------------------------------------------

@@ -43,6 +43,26 @@ TEST(ParseLowering, RefusesAnythingElse) {
   }
 }
 
+std::string list_of(const std::string& text) {
+  const std::string path = testing::TempDir() + "/lessons.txt";
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string in_folder(const std::string& line) { return "/folder/" + line; }
+
+TEST(LessonsIn, AreTheLinesOfAFile) {
+  EXPECT_THAT(lessons_in(list_of("a/one\nb/two\n"), in_folder),
+              ElementsAre("/folder/a/one", "/folder/b/two"));
+}
+
+TEST(LessonsIn, RefusesAListOfNoneAndAFileThatIsNotThere) {
+  EXPECT_THAT([] { lessons_in(list_of(""), in_folder); },
+              ThrowsMessage<Error>(HasSubstr("expected a lesson in each line, got none")));
+  EXPECT_THAT([] { lessons_in(testing::TempDir() + "/no_such.txt", in_folder); },
+              ThrowsMessage<Error>(HasSubstr("no_such.txt")));
+}
+
 TEST(LoweringsOfLesson, AreThoseThatItWrites) {
   const std::vector<Row> rows = lowerings_of_lesson(
       lesson("echo '{\"loops\": 1, \"seconds\": [1], \"step\": \"one\"}' >$file\n"

@@ -6,7 +6,9 @@
 program=$PWD/$1
 cd "$TEST_TMPDIR" || exit 1
 
-ends_with 0 "the lesson" "$program" --picture=roofline.svg --json=roofline.json --gflops=100 --gigabytes=10
+ends_with 0 "the lesson" "$program" --picture=roofline.svg --json=roofline.json --gflops=100 --gigabytes=10 \
+  --lowering=lowering
+check "how long the nests of three networks take, both ways" [ "$(grep -c '"seconds":\[' lowering)" -eq 6 ]
 says "operator by operator and fused give the definition's numbers" \
   "roof: 100.0 GF/s, 10.0 GB/s: memory is the limit below 10.0 operations a byte" \
   "roofline.svg: written" "roofline.json: written"

@@ -7,7 +7,8 @@
 program=$PWD/$1
 cd "$TEST_TMPDIR" || exit 1
 
-ends_with 0 "the lesson" "$program" --sizes=1,3 --repeats=1 --json=pairs.json
+ends_with 0 "the lesson" "$program" --sizes=1,3 --repeats=1 --json=pairs.json --lowering=lowering
+check "how long the nests of four pairs take at two sizes, both ways" [ "$(grep -c '"seconds":\[' lowering)" -eq 16 ]
 says "add+relu: told to be 1.5 times as fast fused" "matmul+bias+relu: told to be 2.0" \
   "by the bytes at most 1.67" "3072 bytes moved, was 5120" "0 bytes at the peak between operations, was 1024" \
   "pairs.json: written"

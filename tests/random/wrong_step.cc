@@ -6,7 +6,7 @@
 
 #include "backends/interpreter/interpret_graph.h"
 #include "backends/interpreter/interpret_nest.h"
-#include "passes/lower/lower.h"
+#include "passes/lower/make_nest.h"
 #include "passes/nest/verify_nest.h"
 
 namespace emulsion {

@@ -12,7 +12,7 @@
 #include "backends/interpreter/tensor_value.h"
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
-#include "passes/nest/nest_passes.h"
+#include "passes/pipeline.h"
 
 namespace emulsion {
 

@@ -13,7 +13,7 @@
 
 #include "backends/interpreter/interpret_graph.h"
 #include "dsl/operators.h"
-#include "passes/lower/lower.h"
+#include "passes/lower/make_nest.h"
 #include "tests/random/check_recipe.h"
 #include "tests/random/recipe.h"
 

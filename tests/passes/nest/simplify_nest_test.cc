@@ -4,7 +4,7 @@
 
 #include "dsl/schedule.h"
 #include "dsl/tensor.h"
-#include "passes/lower/lower.h"
+#include "passes/lower/make_nest.h"
 #include "tests/passes/nest/test_nests.h"
 
 namespace emulsion {

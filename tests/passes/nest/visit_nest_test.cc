@@ -46,6 +46,16 @@ TEST(VisitNest, FindsANodeOfAnyDepthOrNone) {
   EXPECT_FALSE(named("y.m"));
 }
 
+TEST(VisitNest, AsksNoNodeOnceItIsKnown) {
+  std::vector<std::string> asked;
+  const auto is_block = [&](const Node& node) {
+    asked.push_back(name_of(node));
+    return node.as<Block>() != nullptr;
+  };
+  EXPECT_TRUE(any_node(*linear_nest().root, is_block));
+  EXPECT_EQ(asked, (std::vector<std::string>{"y.mo", "alloc", "block"}));
+}
+
 class UopsOutsideLoops : public NestVisitor {
  public:
   int count = 0;

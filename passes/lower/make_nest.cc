@@ -1,0 +1,91 @@
+#include "passes/lower/make_nest.h"
+
+#include "dsl/error.h"
+#include "dsl/schedule_axes.h"
+#include "passes/lower/check_loop_groups.h"
+#include "passes/lower/join_loops.h"
+#include "passes/lower/refusal.h"
+#include "passes/lower/stage_plan.h"
+#include "passes/lower/stage_region.h"
+#include "passes/lower/stage_storage.h"
+#include "passes/lower/tile_grids.h"
+#include "passes/nest/simplify_nest.h"
+
+namespace emulsion {
+namespace {
+
+NestPlan plan_nest(const Graph& graph, const Schedule& schedule) {
+  const ScheduleLoops loops = replay(graph, schedule);  // every directive names what is there
+  return apply_directives(apply_structure(bound_exponents(plan_stages(graph)), schedule, loops),
+                          loops.after);
+}
+
+// Arguments, then constants, then internal ones.
+std::vector<Buffer> buffers_of(const NestPlan& plan) {
+  std::vector<Buffer> all = plan.buffers;
+  for (const ScheduledStage& stage : plan.stages) {
+    if (stage.is_output) continue;
+    Shape domain;
+    for (const Axis& axis : stage.stage.axes) domain.push_back(axis.extent());
+    all.push_back({stage.stage.name, stage.stage.dtype, BufferRole::internal, domain, nullptr});
+  }
+  std::vector<Buffer> ordered;
+  for (BufferRole role :
+       {BufferRole::input, BufferRole::output, BufferRole::constant, BufferRole::internal}) {
+    for (const Buffer& buffer : all) {
+      const bool weight = buffer.role == BufferRole::weight && role == BufferRole::input;
+      if (buffer.role == role || weight) ordered.push_back(buffer);
+    }
+  }
+  return ordered;
+}
+
+LoopNest nest_of(const NestPlan& plan) {
+  std::vector<StageRegion> regions = infer_regions(plan);
+  std::vector<StageStorage> storage = infer_storage(plan, regions);
+  check_growth(plan, regions, storage);
+  check_outputs(plan, regions, storage);
+  const auto tree = [&] { return join_loops(build_tree(plan, regions, storage), plan, regions); };
+  NodePtr root = tree();
+  if (fit_stack(*root, plan, &storage)) root = tree();
+
+  LoopNest nest;
+  nest.name = plan.name;
+  nest.sizes = plan.sizes;
+  nest.buffers = buffers_of(plan);
+  nest.root = std::move(root);
+  nest.tile_grids = tile_grids(plan, regions);
+  for (StageRegion& region : regions) nest.stages.push_back(std::move(region.stage));
+  nest.packs = plan.packs;
+  return nest;
+}
+
+// The nest of a message, as the directives leave it: its expressions are simplified, its loops
+// whole.
+LoopNest nest_before(const Graph& graph, const Schedule& schedule, const ScheduleRefusal& refusal) {
+  const std::vector<Schedule> candidates = schedules_before(schedule, refusal);
+  for (const Schedule& candidate : candidates) {
+    try {
+      return simplify_nest(nest_of(plan_nest(graph, candidate)));
+    } catch (const ScheduleError&) {  // another directive is illegal too; its turn comes
+      continue;
+    }
+  }
+  EMULSION_CHECK(false, "a graph without a schedule is refused: {}", refusal.what());
+  return {};
+}
+
+}  // namespace
+
+LoopNest make_nest(const Graph& graph, const Schedule& schedule) {
+  try {
+    const NestPlan plan = plan_nest(graph, schedule);
+    LoopNest nest = nest_of(plan);
+    check_loop_groups(graph, plan);
+    return nest;
+  } catch (const ScheduleRefusal& refusal) {
+    throw explain(refusal, nest_before(graph, schedule, refusal));
+  }
+}
+
+}  // namespace emulsion
