@@ -107,6 +107,18 @@ TEST(LowerCopies, OfTheAccumulator) {
   EXPECT_TRUE(lowers(l.y, l.schedule));
 }
 
+// Its values are known: they are packed when the nest is made.
+TEST(LowerCopies, AConstantPackedByItsMiddleAxis) {
+  const Axis b("b", 2), n("n", 5), k("k", 3);
+  std::vector<float> values;
+  for (int i = 0; i < 2 * 5 * 3; ++i) values.push_back(static_cast<float>(i));
+  Tensor table = constant("table", {2, 5, 3}, values);
+  Tensor q = compute("q", {b, n}, sum(k, input("u", f32, {2, 3})(b, k) * table(b, n, k)));
+  Schedule schedule(q);
+  schedule[q].pack(table, n, 4);
+  EXPECT_TRUE(lowers(schedule.graph(), schedule));
+}
+
 TEST(LowerCopies, PackedThroughItsCopy) {
   Linear l;
   l.schedule[l.mm].copy_in(l.w, "w_tile").split(n, no, ni, 5).reorder({k, ni, l.i, no});

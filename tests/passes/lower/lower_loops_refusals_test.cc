@@ -443,5 +443,18 @@ TEST_F(LowerRefuses, PrefetchTwice) {
   refused("mm.prefetch(x, m, 2)", "got a second one; legal: the greater distance");
 }
 
+// Each reads what its own step of y.io needs, one place apart.
+TEST_F(LowerRefuses, ComputeWithALoopThatStartsElsewhere) {
+  const Axis i("i", 8), j("i", 9), io("io"), ii("ii");
+  Tensor x = input("x", f32, {9});
+  Tensor a = compute("a", {j}, x(j) + 1.0f), b = compute("b", {j}, x(j) * 2.0f);
+  Tensor z = compute("z", {i}, a(i) + b(i + 1));
+  Schedule schedule(z);
+  schedule[z].split(i, io, ii, 4);
+  schedule[b].compute_at(z, io);
+  schedule[a].compute_at(z, io).compute_with(b, j);
+  refused(schedule, "a.compute_with(b, i)", "expected loops of the same extent and start");
+}
+
 }  // namespace
 }  // namespace emulsion

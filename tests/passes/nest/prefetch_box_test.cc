@@ -73,6 +73,8 @@ TEST(PrefetchBox, OfTwoReadsIsAroundBoth) {
   const Expr first = nest.stages.front().body;
   nest.stages.front().body = first + read_buffer("x", f32, {n + 3});
   EXPECT_EQ(box_of(nest), (Texts{"0 .. 10"}));
+  nest.stages.front().body = read_buffer("x", f32, {n + 3}) + first;
+  EXPECT_EQ(box_of(nest), (Texts{"0 .. 10"}));
 }
 
 TEST(PrefetchBox, IsNotKnownWhereAnIndexIsReadOrNoBoundIs) {

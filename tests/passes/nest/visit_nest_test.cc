@@ -56,6 +56,13 @@ TEST(VisitNest, AsksNoNodeOnceItIsKnown) {
   EXPECT_EQ(asked, (std::vector<std::string>{"y.mo", "alloc", "block"}));
 }
 
+TEST(VisitNest, FindsTheFirstOfSeveral) {
+  const NodePtr root = linear_nest().root;
+  const auto is_uop = [](const Node& node) { return node.as<UopNode>() != nullptr; };
+  EXPECT_EQ(find_node(*root, is_uop)->as<UopNode>()->part, Part::init);
+  EXPECT_EQ(find_node(*root, [](const Node&) { return false; }), nullptr);
+}
+
 class UopsOutsideLoops : public NestVisitor {
  public:
   int count = 0;
