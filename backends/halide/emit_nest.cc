@@ -250,7 +250,9 @@ class NestEmitter {
       (of_one_side ? masks : guards).push_back({scope_.index(guard.condition), guard.mask});
     }
     const bool fma = has_fma_ && contracts_with_fma(stage, uop, loops_);
-    const UopContext context{nest_, stage, scope_, has_fma_, fma, options_.checked};
+    const auto [own, is_new] = own_reads_.try_emplace(uop.stage);
+    if (is_new) own->second = own_reads_of(stage);
+    const UopContext context{nest_, stage, scope_, own->second, has_fma_, fma, options_.checked};
     return {emit_uop(uop, masks, context), guards};
   }
 
@@ -268,6 +270,7 @@ class NestEmitter {
   std::vector<const Loop*> loops_;              // around the node at hand, outermost first
   std::vector<std::string> slid_along_;         // loops, by the windows around it
   std::map<std::string, std::string> hoisted_;  // memory by stage
+  std::map<std::string, OwnReads> own_reads_;   // by stage
   std::map<std::string, int> uses_;
 };
 

@@ -128,7 +128,7 @@ class UopEmitter {
         has_elements = both(has_elements, scope_.extent(shape) > 0);
       }
       if (proves_in_bounds(read.args[d], shape, domain)) continue;
-      const bool proved_by_pass = uop_.body.defined() && !is_own_index(stage_, read, d);
+      const bool proved_by_pass = uop_.body.defined() && !is_own_index(context_.own_reads, read, d);
       if (proved_by_pass) continue;
       proved = false;
       // Of storage only the region is there.

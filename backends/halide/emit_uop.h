@@ -12,7 +12,7 @@
 #include "backends/halide/emit_places.h"
 #include "backends/halide/translate_expr.h"
 #include "dsl/schedule.h"
-#include "passes/nest/loop_nest.h"
+#include "passes/nest/read_indices.h"
 
 namespace emulsion {
 
@@ -42,6 +42,7 @@ struct UopContext {
   const LoopNest& nest;
   const Stage& stage;
   const EmitScope& scope;
+  const OwnReads& own_reads;        // of the stage
   bool has_fma = false;             // whether the target has fused multiply-adds
   bool fused_multiply_add = false;  // whether an update may be one
   bool checked = false;             // assert each offset: see compile_options.h

@@ -10,7 +10,7 @@
 namespace emulsion {
 namespace {
 
-using Halide::Internal::Call;
+using Halide::Internal::Call, Halide::Internal::make_const, Halide::Internal::make_zero;
 
 Halide::Expr strict(Call::IntrinsicOp op, const Halide::Expr& a, const Halide::Expr& b) {
   const bool compares = op == Call::strict_eq || op == Call::strict_lt;
@@ -23,7 +23,7 @@ Halide::Expr float_div(const Halide::Expr& a, const Halide::Expr& b) {
   const auto divisor = Halide::Internal::as_const_float(b);
   if (divisor && *divisor == 0) {
     const double infinity = std::copysign(INFINITY, *divisor);
-    return strict(Call::strict_mul, a, Halide::Internal::make_const(a.type(), infinity));
+    return strict(Call::strict_mul, a, make_const(a.type(), infinity));
   }
   return strict(Call::strict_div, a, b);
 }
@@ -36,8 +36,7 @@ Halide::Expr float_choice(const Halide::Expr& a, const Halide::Expr& b,
   const auto value = Halide::Internal::as_const_float(b);
   Halide::Expr chosen = halide_select(b_is_better, b, a);
   if (value && !std::isnan(*value)) return chosen;
-  return halide_select(strict(Call::strict_eq, b, b), chosen,
-                       Halide::Internal::make_const(b.type(), NAN));
+  return halide_select(strict(Call::strict_eq, b, b), chosen, make_const(b.type(), NAN));
 }
 
 // The same value, of which Halide does not know from where to where it goes. It would follow the
@@ -85,8 +84,8 @@ Halide::Expr integer_quotient(ExprOp op, const Halide::Expr& a, const Halide::Ex
   Halide::Expr plain = divides ? a / b : a % b;
   const auto number = Halide::Internal::as_const_int(b);
   if (a.type().is_uint() || (number && *number > 0)) return plain;
-  const Halide::Expr zero = Halide::Internal::make_zero(a.type());
-  const Halide::Expr change = divides ? Halide::Internal::make_const(a.type(), -1) : b;
+  const Halide::Expr zero = make_zero(a.type());
+  const Halide::Expr change = divides ? make_const(a.type(), -1) : b;
   const Halide::Expr adjusted = plain + Halide::select(b < 0 && a % b != 0, change, zero);
   return Halide::select(b == 0, zero, adjusted);
 }
@@ -125,7 +124,7 @@ Halide::Expr bool_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b
 Halide::Expr float_abs(const Halide::Expr& a) {
   if (a.type().bits() == 32) return Halide::abs(a);
   Halide::Type bits = a.type().with_code(Halide::Type::UInt);
-  Halide::Expr mask = Halide::Internal::make_const(bits, std::numeric_limits<int64_t>::max());
+  Halide::Expr mask = make_const(bits, std::numeric_limits<int64_t>::max());
   return Halide::reinterpret(a.type(), Halide::reinterpret(bits, a) & mask);
 }
 
@@ -133,13 +132,12 @@ Halide::Expr float_abs(const Halide::Expr& a) {
 Halide::Expr float_to_integer(DType to, const Halide::Expr& a) {
   const Halide::Type type = halide_type(to);
   const IntegerRange range = integer_range(to);
-  Halide::Expr above =
-      Halide::Internal::make_const(a.type(), static_cast<double>(range.highest) + 1);
-  Halide::Expr low = Halide::Internal::make_const(a.type(), static_cast<double>(range.lowest));
+  Halide::Expr above = make_const(a.type(), static_cast<double>(range.highest) + 1);
+  Halide::Expr low = make_const(a.type(), static_cast<double>(range.lowest));
   Halide::Expr value = Halide::cast(type, Halide::cast(Halide::Int(32), a));
   value = Halide::select(!strict(Call::strict_lt, a, above), type.max(), value);
   value = Halide::select(strict(Call::strict_lt, a, low), type.min(), value);
-  return Halide::select(halide_is_nan(a), Halide::Internal::make_zero(type), value);
+  return Halide::select(halide_is_nan(a), make_zero(type), value);
 }
 
 }  // namespace
@@ -163,8 +161,7 @@ Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a, bool has_fma, bool i
   switch (op) {
     case ExprOp::neg:
       // Not 0 - a, which would make +0 of +0.
-      return is_float ? strict(Call::strict_mul, a, Halide::Internal::make_const(a.type(), -1))
-                      : -a;
+      return is_float ? strict(Call::strict_mul, a, make_const(a.type(), -1)) : -a;
     case ExprOp::abs:
       if (a.type().is_uint()) return a;
       return is_float ? float_abs(a) : Halide::cast(a.type(), Halide::abs(a));
@@ -197,9 +194,7 @@ Halide::Expr halide_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr&
 Halide::Expr halide_cast(DType to, const Halide::Expr& a) {
   Halide::Type type = halide_type(to);
   if (a.type() == type) return a;
-  if (to == DType::boolean) {
-    return halide_binary(ExprOp::ne, a, Halide::Internal::make_zero(a.type()));
-  }
+  if (to == DType::boolean) return halide_binary(ExprOp::ne, a, make_zero(a.type()));
   if (is_integer(to) && a.type().is_float()) return float_to_integer(to, a);
   const Halide::Expr value = Halide::cast(type, a);
   return type.is_float() && !a.type().is_float() ? of_unknown_range(value) : value;

@@ -279,9 +279,11 @@ bool wakes_threads(const Op& op, const Target& target) {
   return target.cores > 1 && (!points || *points >= kPointsForThreads);
 }
 
-void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
-  if (op.axes.empty()) return;
-  StageSchedule& stage = (*schedule)[op.name];
+namespace {
+
+// The loops of an operation, and of these the one that threads may share.
+std::optional<Axis> derive_points(const Op& op, const Target& target, StageSchedule* loops_of) {
+  StageSchedule& stage = *loops_of;
   const bool threads = wakes_threads(op, target);
   const size_t rows = vector_axis(op, target);
   const Borders borders = borders_by_axis(op);
@@ -317,7 +319,68 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
     if (borders_of(op.axes[i]) > 0) cut.push_back(op.axes[i]);
   }
   for (const Axis& loop : cut) stage.partition(loop);
-  if (shared) parallel_from(stage, *shared, op.shape, kPointsForThreads);
+  return shared;
+}
+
+// The most values of a pixel (match_pixels).
+constexpr int64_t kMostValues = 3;
+
+Op with_rows_of(const Op& op, int64_t values) {
+  Op known = op;
+  known.axes.back() = Axis(op.axes.back().name(), values);
+  known.shape.back() = values;
+  return known;
+}
+
+// The run-time length of rows of which there are many and which may be as short as pixels: vectors
+// along them would then be nearly empty.
+std::optional<Expr> length_of_short_rows(const Op& op, const Target& target) {
+  const Extent& length = op.axes.back().extent();
+  if (length.is_constant() || length.coefficients().size() != 1) return std::nullopt;
+  const std::string& size = length.coefficients().begin()->first;
+  const bool is_other = std::any_of(op.axes.begin(), op.axes.end() - 1, [&](const Axis& axis) {
+    return axis.extent().coefficients().count(size) > 0;
+  });
+  if (length != Extent::size(size) || is_other || has_borders(op)) return std::nullopt;
+  const Axis& last = op.axes.back();
+  const bool reads_otherwise = any_part(op.body, [&](const Expr& e) {
+    return e->op == ExprOp::read && mentions(e, last.name()) && !is_along(e, last);
+  });
+  if (reads_otherwise) return std::nullopt;
+  const bool are_pixels =
+      match_pixels(with_rows_of(op, kMostValues), value_lanes(op, target)).has_value();
+  return are_pixels ? std::optional(size_value(size)) : std::nullopt;
+}
+
+// The loops where a condition over run-time sizes holds.
+void derive_where(const Expr& condition, const Op& op, const Target& target, StageSchedule* stage) {
+  const std::optional<Expr> enough =
+      wakes_threads(op, target) ? reaches(op.shape, kPointsForThreads) : std::nullopt;
+  if (enough && enough->defined()) {
+    stage->specialize(condition && *enough);
+    if (const std::optional<Axis> shared = derive_points(op, target, stage)) {
+      stage->parallel(*shared);
+    }
+  }
+  stage->specialize(condition);
+  const std::optional<Axis> shared = derive_points(op, target, stage);
+  if (shared && enough && !enough->defined()) stage->parallel(*shared);
+}
+
+}  // namespace
+
+void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
+  if (op.axes.empty()) return;
+  StageSchedule& stage = (*schedule)[op.name];
+  if (const std::optional<Expr> length = length_of_short_rows(op, target)) {
+    for (int64_t values = 1; values <= kMostValues; ++values) {
+      derive_where(*length == int_constant(values), with_rows_of(op, values), target, &stage);
+    }
+    return derive_where(*length > int_constant(kMostValues), op, target, &stage);
+  }
+  if (const std::optional<Axis> shared = derive_points(op, target, &stage)) {
+    parallel_from(stage, *shared, op.shape, kPointsForThreads);
+  }
 }
 
 }  // namespace emulsion

@@ -192,6 +192,41 @@ int64_t vectors_under_way(const Op& op, int64_t lanes, bool in_blocks) {
   return std::clamp<int64_t>(*extent / lanes, 1, kMost);
 }
 
+// Of how many rows of a run-time length one part after another is summed, side by side. A row may
+// be short: a line of each has fewer lanes for nothing than as much of one row, and as many sums
+// are under way. Of a run-time number of rows the last ones are as many as the others, the last row
+// again and again. 1 of rows that threads share as one loop: that is no axis.
+int64_t rows_side_by_side(const Op& op, size_t shared, const Target& target) {
+  constexpr int64_t kMostRows = 4, kMostVectors = 8;
+  if (op.axes.empty() || op.reduction_axes.back().extent().is_constant()) return 1;
+  if (shared > 1 && shared == op.axes.size()) return 1;
+  const int64_t vectors = vectors_under_way(op, value_lanes(op, target), true);
+  const int64_t rows = std::min(kMostRows, kMostVectors / vectors);
+  return op.axes.back().extent().as_constant().value_or(rows) < rows ? 1 : rows;
+}
+
+// for row: lanes of a row, their sum  ->  for rows: lanes of all rows, their sums
+//   parallel rows: alloc lanes: [start values]; for k: unrolled row: lanes += ...; fewer = ..;
+//                  unrolled row: y = sum of the last few
+void derive_rows_side_by_side(const Op& op, int64_t rows, size_t shared, const Target& target,
+                              Schedule* schedule) {
+  const SumsInLanes lanes = derive_sums_in_lanes(op, target, schedule, true);
+  StageSchedule& stage = (*schedule)[op.name];
+  const Axis& last = op.axes.back();
+  std::optional<RowTasks> tasks;
+  if (shared > 0) tasks = share_loops(op, op.axes, shared, std::nullopt, target, &stage);
+  const Axis row(fresh_axis(op, "row"));
+  const bool exact = last.extent().exact_quotient(rows).has_value();
+  stage.split(last, last, row, rows, exact ? Tail::automatic : Tail::guard).unroll(row);
+  if (!exact) stage.partition(last);
+  if (tasks) parallel_from(stage, tasks->tasks, work_of(op), kReducedForThreads);
+  lanes.compute_at(op.name, last, schedule);
+  for (const std::string& name : lanes.stages) (*schedule)[name].unroll(last);
+  std::vector<Axis> order = {last};
+  order.insert(order.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
+  (*schedule)[lanes.stages.front()].reorder(order);
+}
+
 std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes) {
   std::optional<Pixels> pixels = match_pixels(op, lanes);
   return pixels && walks_pixels(op, *pixels) ? pixels : std::nullopt;
@@ -304,6 +339,9 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     return derive_shared_sums(op, op, target, schedule);
   }
   if (has_sums_in_lanes(op, target)) {
+    const size_t shared = wakes_threads_to_sum(op, target) ? count_shared(op.axes, target) : 0;
+    const int64_t rows = rows_side_by_side(op, shared, target);
+    if (rows > 1) return derive_rows_side_by_side(op, rows, shared, target, schedule);
     const SumsInLanes lanes = derive_sums_in_lanes(op, target, schedule);
     const std::optional<Axis> tasks =
         share_sums(op, op, op.axes.size(), target, std::nullopt, &stage);

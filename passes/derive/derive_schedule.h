@@ -34,8 +34,8 @@
 //                               What does not lie along the columns (keys) is turned once for all
 //                               blocks; threads over what is outside (heads), or over blocks
 //   reduction, last axis        partial results in several vectors of lanes, which are then
-//                               combined in vectors (rfactor), at run-time lengths too; threads
-//                               over rows
+//                               combined in vectors (rfactor); of a run-time length in one cache
+//                               line of lanes, of several rows side by side; threads over rows
 //   reduction of many rows,     vectors along the columns, several rows at a time, results in
 //   more columns than fit       memory; threads over other axes, or wide blocks of columns
 //   registers
@@ -46,7 +46,8 @@
 //   poolings                    registers
 //
 // Where the last axis has fewer than four steps (the colours of a picture) vectors go along the one
-// before it: pixels side by side, one vector for each colour.
+// before it: pixels side by side, one vector for each colour. Where it has a run-time number of
+// steps, elementwise operations have such loops besides, for one, two and three (specialize).
 //
 // For a tile machine (dsl/tile_machine.h) the schedule is derive_tiles.h's.
 //

@@ -102,6 +102,8 @@ void derive_dots(const ContractionGroup& group, const Dots& dots, const Contract
 // that can pack it: computed inline, so that the panels are made from the weight itself.
 std::set<std::string> transposed_weights(const Graph& grouped);
 
+// Of many rows of a run-time length, which may be that of pixels, loops for each of those lengths:
+//   if C == 1: pixels; else if C == 2: pixels; else if C == 3: pixels; else if C > 3: rows
 void derive_pointwise(const Op& op, const Target& target, Schedule* schedule);
 
 // Siblings in one loop (sibling_loops.h); the first leads:

@@ -20,11 +20,19 @@ std::map<std::string, Expr> point_of(const Stage& stage, const UopNode& uop) {
   return point;
 }
 
-bool is_own_index(const Stage& stage, const ExprNode& read, size_t d) {
-  return any_part(stage.body, [&](const Expr& e) {
-    const bool same_buffer = e->op == ExprOp::read && e->name == read.name;
-    return same_buffer && equal(e->args[d], read.args[d]);
+OwnReads own_reads_of(const Stage& stage) {
+  OwnReads reads;
+  visit(stage.body, [&](const Expr& e) {
+    if (e->op == ExprOp::read) reads[e->name].push_back(e);
   });
+  return reads;
+}
+
+bool is_own_index(const OwnReads& own, const ExprNode& read, size_t d) {
+  const auto of_buffer = own.find(read.name);
+  return of_buffer != own.end() &&
+         std::any_of(of_buffer->second.begin(), of_buffer->second.end(),
+                     [&](const Expr& e) { return equal(e->args[d], read.args[d]); });
 }
 
 bool reads(const Expr& body, const std::string& buffer) {

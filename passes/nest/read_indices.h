@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "dsl/affine.h"
@@ -19,9 +20,13 @@ AxisExtents domain_of(const Stage& stage);
 // What each axis of the stage is at a uOp, over loop variables.
 std::map<std::string, Expr> point_of(const Stage& stage, const UopNode& uop);
 
+// The reads of a stage's own body, by buffer: found once, since a stage may be in many pieces.
+using OwnReads = std::unordered_map<std::string, std::vector<Expr>>;
+OwnReads own_reads_of(const Stage& stage);
+
 // Whether index `d` of a read is one of the stage's own body. Where it is not, the pass that gave
 // the uOp a body of its own proved that it stays inside the buffer (partition_loops).
-bool is_own_index(const Stage& stage, const ExprNode& read, size_t d);
+bool is_own_index(const OwnReads& own, const ExprNode& read, size_t d);
 
 // Whether an expression reads the buffer anywhere.
 bool reads(const Expr& body, const std::string& buffer);

@@ -287,7 +287,8 @@ TEST_P(DeriveContractions, AVectorOfRunTimeLengthIsSumsInLanesToo) {
     const Schedule schedule = derive_schedule(graph, target_);
     SCOPED_TRACE(to_string(schedule));
     EXPECT_TRUE(has(schedule, DirectiveKind::rfactor));
-    ASSERT_EQ(all(schedule, DirectiveKind::partition).size(), 1U);
+    // Of the depth, and of rows that are several at a time.
+    EXPECT_EQ(all(schedule, DirectiveKind::partition).size(), rows.is_constant() ? 1U : 2U);
     EXPECT_TRUE(derives(graph, target_, {0, 1, 3, 4, 5, 15, 16, 17, 100}));
   }
 }

@@ -23,10 +23,10 @@ const Target kFour = Target::parse("x86-64-v3,cores=4");
 
 std::string derived(const Tensor& y) { return derived(y, kV3); }
 
-TEST(DeriveReduction, RowsOfRunTimeLengthAreSummedInLanes) {
+TEST(DeriveReduction, FewRowsOfRunTimeLengthAreSummedInLanes) {
   for (const char* level : {"v2", "v3", "v4"}) {
     const Target target = Target::parse("x86-64-" + std::string(level) + ",cores=1");
-    const std::string text = derived(sum(input("x", f32, {5, kSize}), {1}, false, "s"), target);
+    const std::string text = derived(sum(input("x", f32, {3, kSize}), {1}, false, "s"), target);
     const std::string lanes = std::to_string(target.vector_lanes(f32));
     const std::string four = std::to_string(4 * target.vector_lanes(f32));
     EXPECT_TRUE(has(text, "lane, " + four + ")\ns.rfactor(lane, s_lanes)\n")) << text;
@@ -34,13 +34,13 @@ TEST(DeriveReduction, RowsOfRunTimeLengthAreSummedInLanes) {
   }
 }
 
-// Only the last step has masks. A row that is walked again and again may be short: one cache line
-// of it at a time.
+// Only the last step has masks. One cache line at a time of several rows, or of a row that is
+// walked again and again.
 TEST(DeriveReduction, RunTimeLanesStayInRegisters) {
   const Axis i("i", kSize), r("r", kSize), c("c", kSize);
   const Tensor x = input("x", f32, {kSize, kSize}), inverse = input("w", f32, {kSize, kSize});
   for (const auto& [body, lanes] :
-       {std::pair(sum(c, x(i, c)), 32), {sum({r, c}, x(i, r) * inverse(r, c) * x(i, c)), 16}}) {
+       {std::pair(sum(c, x(i, c)), 16), {sum({r, c}, x(i, r) * inverse(r, c) * x(i, c)), 16}}) {
     const std::string text = derived(compute("s", {i}, body));
     EXPECT_TRUE(has(text, fmt::format("s.split(c, c, lane, {})\n", lanes))) << text;
     EXPECT_TRUE(has(text, "s_lanes.partition(c)\ns_lanes.store_in(registers)\n")) << text;
@@ -48,6 +48,36 @@ TEST(DeriveReduction, RunTimeLanesStayInRegisters) {
   }
   const std::string known = derived(sum(input("x", f32, {5, 100}), {1}, false, "s"));
   EXPECT_FALSE(has(known, "partition") || has(known, "registers")) << known;
+}
+
+// A line of each of as many rows as have their sums in registers together.
+TEST(DeriveReduction, RowsOfARunTimeLengthAreSummedSideBySide) {
+  const Tensor y = sum(input("x", f32, {Extent::size("R"), kSize}), {1}, false, "s");
+  for (const auto& [level, rows] : {std::pair("v2", 2), {"v3", 4}, {"v4", 4}}) {
+    const Target target = target_of("x86-64-" + std::string(level), 1);
+    const std::string text = derived(y, target);
+    EXPECT_TRUE(has(text, "s.split(r1, r1, lane, 16)\n")) << text;
+    EXPECT_TRUE(has(text, fmt::format("s.split(i0, i0, row, {}, guard)\ns.unroll(row)\n"
+                                      "s.partition(i0)\n",
+                                      rows)))
+        << text;
+    EXPECT_TRUE(has(text,
+                    "s_lanes.compute_at(s, i0)\ns_lanes.unroll(i0)\n"
+                    "s_lanes.reorder(i0, r1)\n"))
+        << text;
+    EXPECT_TRUE(derives(Graph(y), target, {0, 1, 2, 3, 4, 5, 7, 15, 16, 17, 33}));
+  }
+}
+
+TEST(DeriveReduction, NotSideBySide) {
+  const Tensor known = input("x", f32, {kSize, 100}), few = input("x", f32, {3, kSize});
+  const Tensor fused = input("x", f32, {2, 3, kSize});  // threads share both axes as one loop
+  for (const Tensor& y : {sum(known, {1}, false, "s"), sum(few, {1}, false, "s"),
+                          sum(fused, {2}, false, "s"), sum(known, {0, 1}, false, "s")}) {
+    const std::string text = derived(y, kFour);
+    EXPECT_FALSE(has(text, ", row, ")) << text;
+    EXPECT_TRUE(derives(Graph(y), kFour, {0, 1, 5, 16, 33}));
+  }
 }
 
 // As many vectors as divide the row, if any do, and at most four.
