@@ -37,10 +37,10 @@ void check_outputs(const NestPlan& nest, const std::vector<StageRegion>& regions
 NodePtr build_tree(const NestPlan& nest, const std::vector<StageRegion>& regions,
                    const std::vector<StageStorage>& storage);
 
-// What is on the stack of a thread at once has to be little: threads may have 64 KiB. Takes the heap
-// for storage of which nobody said where it is to be, the largest first, until the rest of what
-// `root` has at once is little enough. Whether it did: then the tree is to be built again. Refuses
-// where that which was asked for is too much by itself.
+// What is on the stack of a thread at once has to be little: threads may have 64 KiB. Takes the
+// heap for storage of which nobody said where it is to be, the largest first, until the rest of
+// what `root` has at once is little enough. Whether it did: then the tree is to be built again.
+// Refuses where that which was asked for is too much by itself.
 bool fit_stack(const Node& root, const NestPlan& nest, std::vector<StageStorage>* storage);
 
 }  // namespace emulsion
