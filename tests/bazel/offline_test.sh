@@ -44,9 +44,8 @@ else
   echo "with proxies that refuse: there is no unshare -rn"
   offline() { env http_proxy=http://127.0.0.1:9 https_proxy=http://127.0.0.1:9 all_proxy=http://127.0.0.1:9 "$@"; }
 fi
-ends_with 1 "PyPI does not answer" offline python3 -c '
-import urllib.request
-urllib.request.urlopen("https://pypi.org/simple/halide/", timeout = 10)'
+ends_with 1 "pip's index does not answer" offline env HOME="$home" PIP_RETRIES=0 PIP_DEFAULT_TIMEOUT=10 python3 -m pip \
+  --disable-pip-version-check --no-cache-dir download --no-deps --only-binary=:all: --dest="$TEST_TMPDIR/online" halide
 
 # A server would stay in its namespace, hence --batch.
 bazel() { # BASE WHEELS ARGUMENT...

@@ -69,8 +69,10 @@ TEST(JitCalls, HasNoMoreOnTheStackThanASmallOneHolds) {
   Schedule shared = nested_tiles(32, 32);
   shared["y"].parallel(Axis("j"));
   for (const Schedule& schedule :
-       {tiles_at_once({16, 16, 8}), tiles_at_once({32, 32, 32, 16}), tiles_in_turn({8, 16, 32}),
-        tiles_in_turn({32, 32, 32, 32}, {f32, i32, f32, i32}), shared}) {
+       {tiles_at_once({16, 16, 8}), tiles_at_once({16, 16, 16, 16, 16, 16}),
+        tiles_at_once({32, 32, 32, 16}),
+        tiles_in_turn({10, 12, 14, 16, 10, 12, 14, 16}, {f32, f32, f32, f32, i32, i32, i32, i32}),
+        shared}) {
     const Graph& graph = schedule.graph();
     TensorValues values = integer_arguments(graph, {});
     const TensorValues expected = interpret_graph(graph, values);

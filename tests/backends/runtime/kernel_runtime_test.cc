@@ -5,7 +5,6 @@
 #include <omp.h>
 
 #include <atomic>
-#include <cfenv>
 #include <chrono>
 #include <climits>
 #include <cstdint>
@@ -330,29 +329,6 @@ TEST_F(KernelRuntime, CarriesAMessageFromAWorkerToTheCaller) {
     if (omp_get_thread_num() != 0) left_behind += emulsion_last_error()[0] != '\0';
   }
   EXPECT_EQ(left_behind, 0);
-}
-
-// Of what the caller's thread computes itself, which it does first here.
-TEST_F(KernelRuntime, WhatALoopsFloatsRaiseIsRaised) {
-  const auto divide = [](void* /*user_context*/, int /*index*/, uint8_t* closure) {
-    auto& shared = *reinterpret_cast<Record*>(closure);
-    while (std::this_thread::get_id() != shared.caller && !shared.failed) std::this_thread::yield();
-    volatile float zero = 0;
-    volatile float quotient = 1 / zero;
-    static_cast<void>(quotient);
-    shared.failed = true;
-    return 0;
-  };
-  for (const int size : {1, 64}) {
-    record.failed = false;
-    std::feclearexcept(FE_ALL_EXCEPT);
-    EXPECT_EQ(halide_do_par_for(nullptr, divide, 0, size, record.closure()), 0);
-    EXPECT_NE(std::fetestexcept(FE_DIVBYZERO), 0) << size;
-    EXPECT_EQ(std::fetestexcept(FE_OVERFLOW), 0) << size;
-  }
-  std::feclearexcept(FE_ALL_EXCEPT);
-  EXPECT_EQ(halide_do_par_for(nullptr, note, 0, 64, record.closure()), 0);
-  EXPECT_EQ(std::fetestexcept(FE_DIVBYZERO), 0);
 }
 
 TEST_F(KernelRuntime, AnExceptionInATaskIsACode) {
