@@ -92,21 +92,11 @@ class Interior : public NestMutator {
     });
   }
 
+  // Guards are all `index < extent` (map_point.cc).
   bool holds(const Expr& condition) {
-    if (condition->args.size() != 2) return false;
+    if (condition->op != ExprOp::lt) return false;
     const Expr a = mutate_expr(condition->args[0]), b = mutate_expr(condition->args[1]);
-    switch (condition->op) {
-      case ExprOp::lt:
-        return steps.restrict_to(b - a - int_constant(1));
-      case ExprOp::le:
-        return steps.restrict_to(b - a);
-      case ExprOp::gt:
-        return steps.restrict_to(a - b - int_constant(1));
-      case ExprOp::ge:
-        return steps.restrict_to(a - b);
-      default:
-        return false;
-    }
+    return steps.restrict_to(b - a - int_constant(1));
   }
 
   const LoopNest& nest_;

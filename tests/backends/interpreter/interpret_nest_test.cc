@@ -348,6 +348,28 @@ TEST(InterpretNest, StorageInAnOutputIsMemoryOfTheOutput) {
   EXPECT_EQ(run(turned_round("y"), x), (Floats{4, 3, 3, 4}));
 }
 
+// Even what the output has from before: nothing of it is left where storage begins.
+TEST(InterpretNest, StorageInAnOutputStartsAsPoison) {
+  LoopNest nest = turned_round("y");
+  const NodePtr before = edit<UopNode>(copy_nest(4).root, [](UopNode* uop) {
+    uop->body = read_buffer("x", DType::f32, {axis_value("i")});
+  });
+  nest.root = edit<UopNode>(nest.root, [](UopNode* uop) {
+    if (uop->stage == "z") uop->guards = guards_of({v("z", "i") < 2});
+  });
+  nest.root = block_node({before, nest.root});
+  const Floats y = run(nest, {{"x", vector_of({1, 2, 3, 4})}});
+  EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[1])) << y[0] << ", " << y[1];
+}
+
+// The oracle keeps sums alone as doubles, for which an output has no room.
+TEST(InterpretNest, WhatIsNoSumIsInItsOutputForTheOracleToo) {
+  InterpretOptions oracle;
+  oracle.f64_accumulation = true;
+  const TensorValues x = {{"x", vector_of({1, 2, 3, 4})}};
+  EXPECT_EQ(run(turned_round("y"), x, oracle), (Floats{4, 3, 3, 4}));
+}
+
 TEST(InterpretNest, NoticesStorageBeyondItsOutput) {
   EXPECT_INTERNAL_ERROR(
       interpret_nest(turned_round("y", int_constant(1)), {{"x", vector_of({1, 2, 3, 4})}}),

@@ -55,6 +55,21 @@ TEST(LowerSpecialize, EnoughToShiftInwards) {
   expect_nest(d.schedule, kBatches);
 }
 
+// The tail of a reduction is that of the general case, whatever the condition says of its length.
+TEST(LowerSpecialize, AMultipleLeavesAReductionItsTail) {
+  const Axis i("i", 8), r("r", kRows), ro("ro"), ri("ri");
+  Schedule schedule(compute("y", {i}, sum(r, input("x", f32, {8, kRows})(i, r))));
+  schedule["y"].split(r, ro, ri, 4).specialize(kBatch % 4 == 0).unroll(i);
+  const LoopNest nest = lower(schedule.graph(), schedule);
+  const Stage& stage = nest.stage("y");
+  ASSERT_EQ(stage.specializations.size(), 1U);
+  EXPECT_EQ(stage.transforms[0].tail, Tail::guard);
+  EXPECT_EQ(stage.specializations[0].transforms[0].tail, Tail::guard);
+  for (int64_t size : kBatches) {
+    EXPECT_TRUE(lowers(schedule.graph(), schedule, {{"B", size}})) << size;
+  }
+}
+
 TEST(LowerSpecialize, AMultipleNeedsNoTail) {
   Doubled d(kRows * Extent(2));
   d.schedule[d.y].specialize(kBatch % 4 == 0).vectorize(d.m, 8);

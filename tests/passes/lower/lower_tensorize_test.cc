@@ -121,6 +121,18 @@ TEST(TileGrids, OfAnAxisThatIsNotCutCountsItsExtent) {
   EXPECT_EQ(to_string(nest.tile_grids[0]), "4 x 1 x 1 tiles of 1 x 10 x 6");
 }
 
+// y[a, b, n] = sum(k, x[a, b, k] * w[k, n]): rows over two axes, in tiles of 2 x 3 of them.
+TEST(TileGrids, RowsOverSeveralAxesAreMultiplied) {
+  const Axis a("a", 4), b("b", 9), ao("ao"), ai("ai"), bo("bo"), bi("bi");
+  const Tensor x = input("x", f32, {4, 9, 6}), w = weight("w", f32, {6, 10});
+  Schedule schedule(compute("y", {a, b, n}, sum(k, x(a, b, k) * w(k, n))));
+  schedule["y"].split(a, ao, ai, 2).split(b, bo, bi, 3);
+  schedule["y"].reorder({k, n, bi, ai, bo, ao}).tensorize(ai);
+  const LoopNest nest = lower(schedule.graph(), schedule);
+  ASSERT_EQ(nest.tile_grids.size(), 1U);
+  EXPECT_EQ(to_string(nest.tile_grids[0]), "6 x 1 x 1 tiles of 6 x 10 x 6");
+}
+
 TEST(TileGrids, AreVerified) {
   Tiled tiled;
   LoopNest nest = lower(tiled.schedule.graph(), tiled.schedule);

@@ -35,6 +35,14 @@ std::string extent_of(const Stage& stage, const std::string& axis) {
   return to_string(loop_extents(stage, region).at(axis));
 }
 
+TEST(LoopNestLookup, AnAxisThatOneCaseSplitsIsTransformed) {
+  LoopNest nest = copy_nest(4);
+  const Loop& loop = *nest.root->as<Loop>();
+  EXPECT_EQ(untransformed_axis(nest, loop), std::optional<size_t>(0));
+  nest.stages[0].specializations.push_back({size_value("B") == 4, {split("i", "io", "i", 2)}});
+  EXPECT_EQ(untransformed_axis(nest, loop), std::nullopt);
+}
+
 TEST(LoopNestLookup, FindsStagesAndBuffersByName) {
   LoopNest nest = linear_nest();
   EXPECT_EQ(nest.stage("mm").reduction_axes.size(), 1u);

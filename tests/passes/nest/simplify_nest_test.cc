@@ -53,6 +53,14 @@ TEST(SimplifyNest, SimplifiesTheReadsOfBodies) {
   EXPECT_EQ(to_string(simplify_nest(nest).stages.front().body), "x[i]");
 }
 
+// Whoever runs it clamps it, before as after.
+TEST(SimplifyNest, SimplifiesAReadThatNothingProvesToBeInside) {
+  LoopNest nest = copy_nest(4);
+  const Expr i = axis_value("i");
+  nest.stages.front().body = read_buffer("x", DType::f32, {i + i - i + int_constant(2)});
+  EXPECT_EQ(to_string(simplify_nest(nest).stages.front().body), "x[i + 2]");
+}
+
 TEST(SimplifyNest, LeavesTheConditionOfABranch) {
   LoopNest nest = copy_nest(4);
   const Expr condition = size_value("B") + size_value("B") == 4;

@@ -139,6 +139,17 @@ TEST(SplitChoices, BothAxesOfAFrame) {
   expect_values(Schedule(y), {"y.i0", "y.i1"}, {0, 1, 2, 5, 13});
 }
 
+// The edges of j hold the same node: it chooses at i = 12 - j, at other steps in each of them.
+TEST(SplitChoices, NotWhatTurnsElsewhereAtAnotherPlaceOfTheNode) {
+  const Axis a("i", 16), b("j", 8);
+  const Tensor x = input("x", f32, {16, 8});
+  const Expr value = x(a, max(Expr(b) - 1, 0)) + x(a, min(Expr(b) + 1, 7));
+  const Schedule schedule(compute("y", {a, b}, select(a + b < 12, value, 1.0F)));
+  const LoopNest edges = partition_loops(lowered(schedule), {"y.j"});
+  const LoopNest parts = partition_loops(edges, {"y.i"});
+  EXPECT_TRUE(computes(parts, schedule.graph())) << tree_of(parts);
+}
+
 TEST(SplitChoices, WhatIsSummedUp) {
   const Axis o("i", 10), k("k", 3);
   const Tensor x = from("x", 10);
