@@ -20,6 +20,7 @@
 #include "passes/analyse/measure_work.h"
 #include "passes/fuse/find_siblings.h"
 #include "passes/fuse/fused_group.h"
+#include "passes/fuse/measured_fusions.h"
 #include "passes/fuse/named_pattern.h"
 #include "passes/pipeline.h"
 
@@ -48,7 +49,8 @@ class Way {
       measured_.kernel_calls -= static_cast<int64_t>(group.members.size()) - 1;
     }
     for (const FusionDecision& decision : lowered.fusion.decisions) {
-      if (decision.fused && decision.pattern == kSiblings) --measured_.kernel_calls;
+      const bool is_one_less = decision.pattern == kSiblings || is_read_through(decision);
+      if (decision.fused && is_one_less) --measured_.kernel_calls;
     }
     measured_.bytes_allocated = measure_work(lowered.nest).peak_bytes;
     measured_.traffic = measure_traffic(lowered.nest).bytes();
@@ -101,27 +103,71 @@ TensorValues values_of(const Graph& graph) {
   return values;
 }
 
+// Of patterns_by_shape(), by rows and columns of the result.
+
 // Two operations that read one tensor, and each another one.
-Graph siblings_of(const std::vector<int64_t>& shape) {
+Graph siblings_of(int64_t rows, int64_t columns) {
+  const Shape shape = {rows, columns};
+  const Tensor x = input("x", f32, shape);
+  return Graph({add(x, input("a", f32, shape)), mul(x, input("b", f32, shape))});
+}
+
+// A blur: three neighbours across, then three down.
+Graph windows_of(int64_t rows, int64_t columns) {
+  const Axis i("i", rows), j("j", columns), wide("i", rows + 2);
+  const Tensor x = input("x", f32, {rows + 2, columns + 2});
+  const Expr at(j);
+  const Tensor across =
+      compute("across", {wide, j}, x.at({wide, at}) + x.at({wide, at + 1}) + x.at({wide, at + 2}));
+  return Graph(
+      compute("down", {i, j},
+              across.at({i, j}) + across.at({Expr(i) + 1, j}) + across.at({Expr(i) + 2, j})));
+}
+
+Graph move_of(int64_t rows, int64_t columns) {
+  const Tensor turned = transpose(input("x", f32, {columns, rows}), {1, 0});
+  return Graph(add(turned, input("z", f32, {rows, columns})));
+}
+
+// Two halves, one below the other.
+Graph borders_of(int64_t rows, int64_t columns) {
+  const Tensor above = input("a", f32, {rows / 2, columns});
+  return Graph(relu(concat({above, input("b", f32, {rows - rows / 2, columns})}, 0)));
+}
+
+Graph graph_by_shape(const std::string& pattern, const std::vector<int64_t>& shape) {
   if (shape.size() != 2) {
     fail("benchmark_pattern, {}: expected rows and columns, as in 512x1024, got {} extents",
-         kSiblings, shape.size());
+         pattern, shape.size());
   }
-  const Shape extents = {shape[0], shape[1]};
   for (const int64_t extent : shape) {
-    if (extent < 1) {
-      fail("benchmark_pattern, {}: expected extents above 0, got {}", kSiblings, extent);
-    }
+    if (extent < 1)
+      fail("benchmark_pattern, {}: expected extents above 0, got {}", pattern, extent);
   }
-  const Tensor x = input("x", f32, extents);
-  return Graph({add(x, input("a", f32, extents)), mul(x, input("b", f32, extents))});
+  if (pattern == kSiblings) return siblings_of(shape[0], shape[1]);
+  if (pattern == kSlidingWindows) return windows_of(shape[0], shape[1]);
+  if (pattern == kReadThrough) return move_of(shape[0], shape[1]);
+  EMULSION_CHECK(pattern == kBordersThrough, "no graph for {}", pattern);
+  return borders_of(shape[0], shape[1]);
+}
+
+// Or both ways would be the same.
+void check_taken(const std::string& pattern, const std::string& shape, const FusionReport& report) {
+  const auto of_pattern = [&](const FusionDecision& decision) {
+    return decision.fused && decision.pattern == pattern;
+  };
+  if (std::any_of(report.decisions.begin(), report.decisions.end(), of_pattern)) return;
+  fail(
+      "benchmark_pattern, {}: expected a shape at which the derived schedule takes it, got {}; "
+      "legal: one that is larger than the caches",
+      pattern, shape);
 }
 
 // The class of shapes by which the measurement is looked up.
 std::string class_of(NamedPattern* named, const Graph& graph) {
   const OpPtr& output = graph.outputs().at(0);
   const std::optional<Match> match = named ? named->match(output) : std::nullopt;
-  EMULSION_CHECK(!named || match, "{} does not match itself", named ? named->name() : kSiblings);
+  EMULSION_CHECK(!named || match, "{} does not match itself", named->name());
   const std::optional<std::string> its_class =
       match ? shape_class_of(*match) : shape_class(output->shape, {});
   EMULSION_CHECK(its_class, "no class of shapes for {}", to_string(output->shape));
@@ -138,9 +184,12 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 
 PatternMeasurement benchmark_pattern(const std::string& pattern, const std::vector<int64_t>& shape,
                                      const BenchmarkPatternOptions& options) {
-  std::optional<NamedPattern> named;  // siblings are none
-  if (pattern != kSiblings) named.emplace("benchmark_pattern", pattern);
-  const Graph graph = named ? named->graph_of(shape) : siblings_of(shape);
+  const std::vector<std::string>& by_shape = patterns_by_shape();
+  std::optional<NamedPattern> named;  // those are none
+  if (std::count(by_shape.begin(), by_shape.end(), pattern) == 0) {
+    named.emplace("benchmark_pattern", pattern);
+  }
+  const Graph graph = named ? named->graph_of(shape) : graph_by_shape(pattern, shape);
   if (options.repeats < 1) {
     fail("benchmark_pattern, {}: expected at least one repeat, got {}", pattern, options.repeats);
   }
@@ -151,7 +200,9 @@ PatternMeasurement benchmark_pattern(const std::string& pattern, const std::vect
   const FusionConfig everything;
   const TensorValues values = values_of(graph);
   Way unfused(run_pipeline(graph, target, apart, nullptr, everything), target, values);
-  Way fused(run_pipeline(graph, target, together, nullptr, everything), target, values);
+  const Lowered as_one = run_pipeline(graph, target, together, nullptr, everything);
+  if (!named) check_taken(pattern, shape_text(shape), as_one.fusion);
+  Way fused(as_one, target, values);
 
   unfused.run();
   fused.run();

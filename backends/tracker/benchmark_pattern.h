@@ -21,9 +21,10 @@ struct BenchmarkPatternOptions {
 };
 
 // `pattern` as in passes/fuse/named_pattern.h, in f32, at `shape`, as graph_of() there takes it; or
-// "siblings", two that read one tensor of `shape`, rows and columns.
-// Each time is that of enough calls for a millisecond. Error: a pattern or a shape that is none,
-// fewer repeats than one, a target that this machine is not, results that differ.
+// one of patterns_by_shape() (measured_fusions.h), at rows and columns of its result.
+// Each time is that of enough calls for a millisecond. Error: a pattern or a shape that is none, a
+// shape at which the derived schedule would not take it by itself (windows of what stays in a
+// cache), fewer repeats than one, a target that this machine is not, results that differ.
 PatternMeasurement benchmark_pattern(const std::string& pattern, const std::vector<int64_t>& shape,
                                      const BenchmarkPatternOptions& options = {});
 

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include "dsl/error.h"
+#include "dsl/expr.h"
 #include "dsl/version.h"
 #include "passes/analyse/recognise_op.h"
 #include "passes/fuse/fusion_report.h"
 #include "passes/fuse/named_pattern.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -25,6 +28,11 @@ int64_t power_of_two_below(int64_t value) {
   int64_t power = 1;
   while (power <= value / 2) power *= 2;
   return power;
+}
+
+bool is_by_shape(const std::string& pattern) {
+  const std::vector<std::string>& all = patterns_by_shape();
+  return std::find(all.begin(), all.end(), pattern) != all.end();
 }
 
 // The facts about one pattern here, by class of shapes.
@@ -67,7 +75,7 @@ Verdicts verdicts_on(const Graph& graph, const Target& target,
   const std::map<std::string, FactsByClass> here = facts_here(target, facts);
   std::vector<std::unique_ptr<NamedPattern>> patterns;
   for (const auto& [name, unused] : here) {
-    if (name == kSiblings) continue;  // which are no pattern of edges
+    if (is_by_shape(name)) continue;  // which are no patterns of edges
     patterns.push_back(std::make_unique<NamedPattern>(kWhat, name));
   }
   std::stable_sort(patterns.begin(), patterns.end(), [](const auto& a, const auto& b) {
@@ -122,6 +130,65 @@ std::optional<FusionRefusal> refusal_between(const std::vector<const Op*>& opera
   return std::nullopt;
 }
 
+// What was measured of one of patterns_by_shape(): why not, by class of shapes; empty where it was
+// not slower.
+using VerdictsByClass = std::map<std::string, std::string>;
+
+VerdictsByClass verdicts_by_shape(const std::string& pattern, const Target& target,
+                                  const std::vector<MeasuredFusion>& facts) {
+  VerdictsByClass verdicts;
+  for (const auto& [name, by_class] : facts_here(target, facts)) {
+    if (name != pattern) continue;
+    for (const auto& [its_class, fact] : by_class) verdicts.emplace(its_class, verdict_of(*fact));
+  }
+  return verdicts;
+}
+
+std::optional<FusionRefusal> refusal_of(const Shape& shape, const VerdictsByClass& verdicts) {
+  const std::optional<std::string> its_class = shape_class(shape, {});
+  const auto found = its_class ? verdicts.find(*its_class) : verdicts.end();
+  return found == verdicts.end() ? std::nullopt : refusal_by(found->second);
+}
+
+// `otherwise`, and of what that wants what `measured` says.
+template <typename Candidate, typename Measured>
+std::function<std::optional<FusionRefusal>(const Candidate&)> and_then(
+    std::function<std::optional<FusionRefusal>(const Candidate&)> otherwise, Measured measured) {
+  return [otherwise = std::move(otherwise), measured = std::move(measured)](
+             const Candidate& candidate) -> std::optional<FusionRefusal> {
+    if (std::optional<FusionRefusal> refusal = otherwise(candidate)) return refusal;
+    return measured(candidate);
+  };
+}
+
+bool sums_up(const Op& op) {
+  const std::vector<OpPtr>& members = op.members;
+  return (op.kind == OpKind::compute && op.combiner != Combiner::none) ||
+         std::any_of(members.begin(), members.end(),
+                     [](const OpPtr& member) { return sums_up(*member); });
+}
+
+// Whether elements that are neighbours in a row of a move come from other rows.
+bool takes_across(const Op& move) {
+  if (move.kind != OpKind::compute || move.body->op != ExprOp::read || move.axes.empty()) {
+    return false;
+  }
+  const std::vector<Expr>& indices = move.body->args;
+  const std::string& along = move.axes.back().name();
+  return !indices.empty() && !mentions(indices.back(), along) &&
+         std::any_of(indices.begin(), indices.end(),
+                     [&](const Expr& index) { return mentions(index, along); });
+}
+
+// Whether it is what benchmark_pattern() measures of a pattern by shape.
+bool is_as_measured(const LoopCandidate& candidate) {
+  const std::vector<const Op*>& operations = candidate.operations;
+  if (candidate.pattern == kReadThrough) return takes_across(*operations.front());
+  if (candidate.pattern != kSlidingWindows) return true;
+  return operations.size() == 2 && std::none_of(operations.begin(), operations.end(),
+                                                [](const Op* op) { return sums_up(*op); });
+}
+
 bool has_contraction(const Op& op) {
   if (op.kind == OpKind::compute) return classify(op) == OpClass::contraction;
   return std::any_of(op.members.begin(), op.members.end(),
@@ -130,8 +197,14 @@ bool has_contraction(const Op& op) {
 
 }  // namespace
 
+const std::vector<std::string>& patterns_by_shape() {
+  static const std::vector<std::string> kPatterns = {kSiblings, kSlidingWindows, kReadThrough,
+                                                     kBordersThrough};
+  return kPatterns;
+}
+
 void check_measured_fusion(const MeasuredFusion& fact) {
-  if (fact.pattern != kSiblings) NamedPattern(kWhat, fact.pattern);
+  if (!is_by_shape(fact.pattern)) NamedPattern(kWhat, fact.pattern);
   if (!std::isfinite(fact.speed_up) || fact.speed_up <= 0) {
     fail("{}, {}: expected a speed-up above 0, got {}", kWhat, fact.pattern, fact.speed_up);
   }
@@ -165,58 +238,53 @@ std::optional<std::string> shape_class_of(const Match& match) {
 
 FusionPolicy learn_from(const Graph& graph, const Target& target,
                         const std::vector<MeasuredFusion>& facts, FusionPolicy otherwise) {
-  Verdicts verdicts = verdicts_on(graph, target, facts);
-  if (verdicts.empty()) return otherwise;
-  return [verdicts = std::move(verdicts), otherwise = std::move(otherwise)](
-             const FusionCandidate& candidate) -> std::optional<FusionRefusal> {
-    if (std::optional<FusionRefusal> refusal = otherwise(candidate)) return refusal;
-    return refusal_of(candidate.producer, candidate.consumer, verdicts);
-  };
+  return and_then(std::move(otherwise),
+                  [verdicts = verdicts_on(graph, target, facts)](const FusionCandidate& candidate) {
+                    return refusal_of(candidate.producer, candidate.consumer, verdicts);
+                  });
 }
 
 RecomputePolicy learn_from(const Graph& graph, const Target& target,
                            const std::vector<MeasuredFusion>& facts, RecomputePolicy otherwise) {
-  Verdicts verdicts = verdicts_on(graph, target, facts);
-  if (verdicts.empty()) return otherwise;
-  return [verdicts = std::move(verdicts), otherwise = std::move(otherwise)](
-             const RecomputeCandidate& candidate) -> std::optional<FusionRefusal> {
-    if (std::optional<FusionRefusal> refusal = otherwise(candidate)) return refusal;
-    for (const Op* reader : candidate.readers) {
-      if (auto refusal = refusal_of(candidate.producer, *reader, verdicts)) return refusal;
-    }
-    return std::nullopt;
-  };
+  return and_then(std::move(otherwise),
+                  [verdicts = verdicts_on(graph, target, facts)](
+                      const RecomputeCandidate& candidate) -> std::optional<FusionRefusal> {
+                    for (const Op* reader : candidate.readers) {
+                      if (auto refusal = refusal_of(candidate.producer, *reader, verdicts)) {
+                        return refusal;
+                      }
+                    }
+                    return std::nullopt;
+                  });
 }
 
 LoopPolicy learn_from(const Graph& graph, const Target& target,
                       const std::vector<MeasuredFusion>& facts, LoopPolicy otherwise) {
-  Verdicts verdicts = verdicts_on(graph, target, facts);
-  if (verdicts.empty()) return otherwise;
-  return [verdicts = std::move(verdicts), otherwise = std::move(otherwise)](
-             const LoopCandidate& candidate) -> std::optional<FusionRefusal> {
-    if (std::optional<FusionRefusal> refusal = otherwise(candidate)) return refusal;
-    const std::vector<const Op*>& operations = candidate.operations;
-    const bool is_of_products = std::any_of(operations.begin(), operations.end(),
-                                            [](const Op* op) { return has_contraction(*op); });
-    return is_of_products ? std::nullopt : refusal_between(operations, verdicts);
-  };
+  std::map<std::string, VerdictsByClass> by_shape;
+  for (const std::string& pattern : patterns_by_shape()) {
+    by_shape.emplace(pattern, verdicts_by_shape(pattern, target, facts));
+  }
+  return and_then(std::move(otherwise),
+                  [verdicts = verdicts_on(graph, target, facts), by_shape = std::move(by_shape)](
+                      const LoopCandidate& candidate) -> std::optional<FusionRefusal> {
+                    const std::vector<const Op*>& operations = candidate.operations;
+                    const auto found = by_shape.find(candidate.pattern);
+                    if (found != by_shape.end() && is_as_measured(candidate)) {
+                      return refusal_of(operations.front()->shape, found->second);
+                    }
+                    const bool is_of_products =
+                        std::any_of(operations.begin(), operations.end(),
+                                    [](const Op* op) { return has_contraction(*op); });
+                    return is_of_products ? std::nullopt : refusal_between(operations, verdicts);
+                  });
 }
 
 SiblingPolicy learn_from(const Target& target, const std::vector<MeasuredFusion>& facts,
                          SiblingPolicy otherwise) {
-  std::map<std::string, std::string> verdicts;  // by class of shapes
-  for (const auto& [pattern, by_class] : facts_here(target, facts)) {
-    if (pattern != kSiblings) continue;
-    for (const auto& [its_class, fact] : by_class) verdicts.emplace(its_class, verdict_of(*fact));
-  }
-  if (verdicts.empty()) return otherwise;
-  return [verdicts = std::move(verdicts), otherwise = std::move(otherwise)](
-             const SiblingCandidate& candidate) -> std::optional<FusionRefusal> {
-    if (std::optional<FusionRefusal> refusal = otherwise(candidate)) return refusal;
-    const std::optional<std::string> its_class = shape_class(candidate.sibling->shape, {});
-    const auto found = its_class ? verdicts.find(*its_class) : verdicts.end();
-    return found == verdicts.end() ? std::nullopt : refusal_by(found->second);
-  };
+  return and_then(std::move(otherwise), [verdicts = verdicts_by_shape(kSiblings, target, facts)](
+                                            const SiblingCandidate& candidate) {
+    return refusal_of(candidate.sibling->shape, verdicts);
+  });
 }
 
 }  // namespace emulsion

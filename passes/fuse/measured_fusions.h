@@ -21,13 +21,18 @@
 namespace emulsion {
 
 struct MeasuredFusion {
-  std::string pattern;      // as in named_pattern.h: "matmul+bias+relu"; or "siblings", of two
+  std::string pattern;      // as in named_pattern.h: "matmul+bias+relu"; or of patterns_by_shape()
   std::string shape_class;  // "512x1024x64"
   std::string target;       // Target::to_string_with_machine()
   std::string version;      // EMULSION_VERSION
   double speed_up = 0;      // the time apart over the time as one
   int64_t runs = 0;         // of each
 };
+
+// Of fusion_patterns(), those that are measured of one graph for each, and of which the shape of
+// the result alone says what was measured: "siblings", of two operations; "sliding windows", of two
+// stencils; "moves read through", of a transpose; "borders read through", of a concat.
+const std::vector<std::string>& patterns_by_shape();
 
 // Error: a pattern that is none, a speed-up that is not above 0, no runs.
 void check_measured_fusion(const MeasuredFusion& fact);
@@ -54,7 +59,9 @@ RecomputePolicy learn_from(const Graph& graph, const Target& target,
                            const std::vector<MeasuredFusion>& facts, RecomputePolicy otherwise);
 // The same of operations that are computed in the loops of the last of them: of rows that are
 // combined, a softmax or a norm. Of a contraction of these (attention) what was measured of the
-// rows alone says nothing.
+// rows alone says nothing. What was measured by shape is of what it was measured of alone: of
+// chains of two that sum nothing up, of moves that take elements from across their rows, and of
+// what has borders.
 LoopPolicy learn_from(const Graph& graph, const Target& target,
                       const std::vector<MeasuredFusion>& facts, LoopPolicy otherwise);
 // The same of siblings, by what was measured of two that read one tensor, of the class of the

@@ -86,6 +86,40 @@ TEST(BenchmarkPattern, Siblings) {
   check_measured_fusion(one.fact);
 }
 
+// What is shared, or stored nowhere, is one pass less.
+TEST(BenchmarkPattern, LoopsThatAreSharedAndWhatIsReadThrough) {
+  for (const char* pattern : {"sliding windows", "moves read through", "borders read through"}) {
+    BenchmarkPatternOptions options;
+    options.repeats = 1;
+    options.target.cores = 1;
+    options.target.l2_bytes = 4096;
+    options.clock = clock_of({1, 1, 17, 20});
+    const PatternMeasurement one = benchmark_pattern(pattern, {64, 70}, options);
+    EXPECT_EQ(one.unfused.kernel_calls, 2) << pattern;
+    EXPECT_EQ(one.fused.kernel_calls, 1) << pattern;
+    EXPECT_LT(one.fused.bytes_allocated, one.unfused.bytes_allocated) << pattern;
+    EXPECT_DOUBLE_EQ(one.fact.speed_up, 0.85) << pattern;
+    EXPECT_EQ(one.fact.pattern, pattern);
+    EXPECT_EQ(one.fact.shape_class, "64x64") << pattern;
+    check_measured_fusion(one.fact);
+  }
+}
+
+// Both ways would be the same, and what is measured of them says nothing.
+TEST(BenchmarkPattern, RefusesShapesAtWhichNothingIsShared) {
+  EXPECT_ERROR(
+      benchmark_pattern("sliding windows", {8, 16}),
+      "sliding windows: expected a shape at which the derived schedule takes it, got 8x16");
+}
+
+TEST(BenchmarkPattern, RefusesShapesThatLoopsDoNotHave) {
+  EXPECT_ERROR(benchmark_pattern("sliding windows", {40}), "windows: expected rows and columns");
+  EXPECT_ERROR(benchmark_pattern("moves read through", {0, 4}),
+               "moves read through: expected extents above 0, got 0");
+  EXPECT_ERROR(benchmark_pattern("borders read through", {4, 4, 4}), "got 3 extents");
+  EXPECT_ERROR(benchmark_pattern("waiting sums", {4, 4}), "expected matmul");
+}
+
 TEST(BenchmarkPattern, RefusesShapesThatSiblingsDoNotHave) {
   EXPECT_ERROR(benchmark_pattern("siblings", {40}), "siblings: expected rows and columns, as in");
   EXPECT_ERROR(benchmark_pattern("siblings", {40, 70, 2}), "got 3 extents");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/graph_text.h"
@@ -245,6 +246,91 @@ TEST(MeasuredSiblings, InThePipeline) {
   const auto apart = lowered_with(siblings(), kTarget, {fact("siblings", "1024x1024", 0.85)});
   ASSERT_EQ(apart.fusion.decisions.size(), 1u);
   EXPECT_TRUE(apart.fusion.decisions[0].measured);
+}
+
+// --- what is measured by shape -------------------------------------------------------------------
+
+const Target kSmallCache = Target::parse("x86-64-v3,cores=1,l2=4096");
+
+// Three neighbours down, behind three across; a third stencil behind them.
+Graph stencils(bool three) {
+  const Axis i("i", 64), j("j", 70), wide("i", 66);
+  const Tensor x = input("x", f32, {66, 72});
+  const Tensor bx = compute("bx", {wide, j}, x(wide, j) + x.at({wide, Expr(j) + 2}));
+  const Tensor by = compute("by", {i, j}, bx(i, j) + bx.at({Expr(i) + 2, j}));
+  if (!three) return Graph(by);
+  const Axis fewer("i", 62);
+  return Graph(compute("bz", {fewer, j}, by(fewer, j) + by.at({Expr(fewer) + 2, j})));
+}
+Graph transposed() {
+  return Graph(
+      add(transpose(input("x", f32, {70, 64}), {1, 0}, "t"), input("z", f32, {64, 70}), "y"));
+}
+Graph sliced() {
+  const Tensor all = input("x", f32, {66, 70});
+  const Axis i("i", 64), j("j", 70);
+  return Graph(add(compute("t", {i, j}, all.at({Expr(i) + 1, j})), input("z", f32, {64, 70}), "y"));
+}
+Graph joined() {
+  const Tensor a = input("a", f32, {30, 70}), b = input("b", f32, {34, 70});
+  return Graph(relu(concat({a, b}, 0, "t"), "y"));
+}
+
+// How many were taken, and how many not because of a measurement.
+using Counts = std::pair<int, int>;
+Counts taken_and_measured(const Graph& graph, const Target& target, const std::string& pattern,
+                          const std::vector<MeasuredFusion>& facts) {
+  int taken = 0, measured = 0;
+  for (const FusionDecision& decision : lowered_with(graph, target, facts).fusion.decisions) {
+    if (decision.pattern != pattern) continue;
+    taken += decision.fused ? 1 : 0;
+    measured += decision.measured ? 1 : 0;
+    EXPECT_FALSE(decision.fused && decision.measured);
+  }
+  return {taken, measured};
+}
+
+struct MeasuredLoop {
+  std::string pattern;
+  Graph graph;
+  Target target, elsewhere;
+};
+std::vector<MeasuredLoop> measured_loops() {
+  return {{kSlidingWindows, stencils(false), kSmallCache, kOneCore},
+          {kReadThrough, transposed(), kSmallCache, kOneCore},
+          {kBordersThrough, joined(), kOneCore, kSmallCache}};
+}
+
+TEST(MeasuredByShape, WhatMeasuredSlowerStaysApart) {
+  for (const auto& [pattern, graph, target, elsewhere] : measured_loops()) {
+    EXPECT_EQ(taken_and_measured(graph, target, pattern, {}), Counts(1, 0)) << pattern;
+    EXPECT_EQ(taken_and_measured(graph, target, pattern, {fact_at(target, pattern, "64x64", 0.9)}),
+              Counts(0, 1))
+        << pattern;
+  }
+}
+
+TEST(MeasuredByShape, WhatWasNotMeasuredSlowerIsTaken) {
+  for (const auto& [pattern, graph, target, elsewhere] : measured_loops()) {
+    const std::string other = pattern == kReadThrough ? kBordersThrough : kReadThrough;
+    for (const MeasuredFusion& fact :
+         {fact_at(target, pattern, "64x64", 1.1), fact_at(target, pattern, "32x64", 0.5),
+          fact_at(elsewhere, pattern, "64x64", 0.5), fact_at(target, other, "64x64", 0.5),
+          fact_at(target, "siblings", "64x64", 0.5)}) {
+      EXPECT_EQ(taken_and_measured(graph, target, pattern, {fact}), Counts(1, 0)) << pattern;
+    }
+  }
+}
+
+TEST(MeasuredByShape, NotOfMoreThanWasMeasured) {
+  EXPECT_EQ(taken_and_measured(stencils(true), kSmallCache, kSlidingWindows,
+                               {fact_at(kSmallCache, kSlidingWindows, "32x64", 0.5)}),
+            Counts(2, 0))
+      << "three of them";
+  EXPECT_EQ(taken_and_measured(sliced(), kSmallCache, kReadThrough,
+                               {fact_at(kSmallCache, kReadThrough, "64x64", 0.5)}),
+            Counts(1, 0))
+      << "rows as they lie";
 }
 
 TEST(ShapeClass, RowsColumnsAndDepth) {
