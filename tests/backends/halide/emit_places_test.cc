@@ -96,6 +96,19 @@ TEST(EmitPlaces, AFoldedAxisGoesRound) {
   EXPECT_EQ(number(place.lowest(0)), 0);
 }
 
+// A constant part of the index goes round with the rest of it.
+TEST(EmitPlaces, AFoldedAxisGoesRoundAsAWhole) {
+  Place place = place_of(BufferRole::input);
+  place.folds = {3, 0};
+  const Halide::Expr x = Halide::Internal::Variable::make(Halide::Int(32), "x");
+  const auto at = [&](int value) {
+    return number(hi::simplify(hi::substitute("x", value, place.offset({x + 1, 0}))));
+  };
+  EXPECT_EQ(at(0), 5);
+  EXPECT_EQ(at(1), 10);
+  EXPECT_EQ(at(2), 0);
+}
+
 // Neighbouring elements share the address that they are counted from.
 TEST(EmitPlaces, ConstantsAreAddedLast) {
   const Halide::Expr x = Halide::Internal::Variable::make(Halide::Int(32), "x");
