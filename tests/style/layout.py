@@ -19,7 +19,6 @@ WITHOUT_OWN_TEST = {
     "backends/runtime/packed": "kernel_library_test packs with it, write_kernel_header_test what does not compile",
     "backends/halide/translate_expr": "jit_test, operator by operator",
     "passes/derive/sibling_loops": "derive_siblings_test: what shares a loop, and what not",
-    "passes/nest/loop_steps": "partition_loops_test and split_choices_test cut loops with it",
     "passes/nest/verify_nest_context": "verify_nest_test, and the tests of the other parts of the verifier",
     "passes/nest/verify_nest_values": "the tests of the three verifiers that walk by it: verify_nest_outputs, _storage and _written",
     "passes/rewrite/literal_of": "match_pattern_test of scalars, fold_constants_test of elements",
