@@ -15,7 +15,6 @@
 #include "passes/derive/read_through.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
-#include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -88,35 +87,15 @@ std::vector<Expr> reads_of(const Op& op, const Op& reader) {
 }
 
 // Whether it is at one axis an index, or a fixed distance from it, or one place; and no axis twice.
-// Clamps may keep it inside, as those of a concat do.
 bool is_plain(const Expr& read) {
   std::set<std::string> axes;
   return std::all_of(read->args.begin(), read->args.end(), [&](const Expr& index) {
-    const std::optional<Affine> affine = affine_of(without_clamps(index));
+    const std::optional<Affine> affine = affine_of(index);
     if (!affine || affine->coefficients.size() > 1) return false;
     if (affine->coefficients.empty()) return true;
     const auto& [axis, coefficient] = *affine->coefficients.begin();
     return coefficient == 1 && axes.insert(axis).second;
   });
-}
-
-// A comparison that a clamp decides, so that no loop is cut by it; an undefined expression where
-// there is none.
-Expr decided_by_clamp(const Expr& body) {
-  Expr found;
-  const auto look_at = [&](const Expr& e) {
-    const bool compares =
-        e->op == ExprOp::lt || e->op == ExprOp::le || e->op == ExprOp::gt || e->op == ExprOp::ge;
-    if (!compares || !is_by_place(e)) return;
-    const bool has_clamp = any_part(without_idle_clamps(e), [](const Expr& part) {
-      return part->op == ExprOp::min || part->op == ExprOp::max;
-    });
-    if (has_clamp) found = e;
-  };
-  visit(body, [&](const Expr& e) {
-    if (e->op == ExprOp::select) visit(e->args[0], look_at);
-  });
-  return found;
 }
 
 class Finder {
@@ -136,6 +115,12 @@ class Finder {
   void consider(const Op& op) {
     const std::vector<const Op*>* const reading = readers_.only_readers(op);
     if (reading == nullptr || reading->empty()) return;  // an output
+    if (found_.readers.count(&op) > 0) {
+      found_.refused.emplace(
+          op.name, fmt::format("expected {} to choose among what is stored, got {}", op.name,
+                               inlined_.at(&op).front()->name));
+      return;
+    }
     std::vector<std::pair<const Op*, OpPtr>> chosen;
     for (const Op* reader : *reading) {
       OpPtr chooses;
@@ -151,9 +136,8 @@ class Finder {
     }
     found_.inlined.insert(op.name);
     for (auto& [reader, chooses] : chosen) {
-      const auto itself = found_.readers.find(&op);
-      bodies_[reader][&op] = itself == found_.readers.end() ? op.body : itself->second->body;
       found_.readers[reader] = std::move(chooses);
+      inlined_[reader].push_back(&op);
     }
   }
 
@@ -162,11 +146,10 @@ class Finder {
       return fmt::format("expected loops of its own for {}, got those of what it is computed in",
                          reader.name);
     }
-    const auto itself = found_.readers.find(&op);
-    Bodies bodies = bodies_[&reader];
-    bodies[&op] = itself == found_.readers.end() ? op.body : itself->second->body;
-    if (Reason reason = why_not_choose(op, bodies[&op], reader)) return reason;
-    *chooses = written_out(reader, std::move(bodies));
+    if (Reason reason = why_not_choose(op, reader)) return reason;
+    std::vector<const Op*> all = inlined_[&reader];
+    all.push_back(&op);
+    *chooses = written_out(reader, all);
     return why_not_worth_choosing(op, reader, **chooses, target_);
   }
 
@@ -175,7 +158,7 @@ class Finder {
   const std::unordered_set<const Op*>& done_;
   const std::function<std::optional<FusionRefusal>(const Op&)>& unwanted_;
   const Readers readers_;
-  std::unordered_map<const Op*, Bodies> bodies_;  // of what is inlined, by reader
+  std::unordered_map<const Op*, std::vector<const Op*>> inlined_;  // by reader
   ReadBorders found_;
 };
 
@@ -191,7 +174,7 @@ Reason why_not_borders(const Op& op) {
   return std::nullopt;
 }
 
-Reason why_not_choose(const Op& op, const Expr& body, const Op& reader) {
+Reason why_not_choose(const Op& op, const Op& reader) {
   if (!is_computed(reader)) return fmt::format("expected {} to be computed", reader.name);
   const std::vector<Expr> reads = reads_of(op, reader);
   if (reads.empty()) return fmt::format("expected {} to read {}", reader.name, op.name);
@@ -201,11 +184,13 @@ Reason why_not_choose(const Op& op, const Expr& body, const Op& reader) {
                        op.name, to_string(read));
   }
   FusionLegality::Sizes sizes;
-  sizes[&op] = size_of(body);
+  sizes[&op] = size_of(op.body);
   return FusionLegality::why_not_size(op, reader, FusionLegality::written_out(reader, sizes));
 }
 
-OpPtr written_out(const Op& reader, Bodies bodies) {
+OpPtr written_out(const Op& reader, const std::vector<const Op*>& inlined) {
+  std::unordered_map<const Op*, Expr> bodies;
+  for (const Op* op : inlined) bodies[op] = op->body;
   const auto write_out = [&](const Op& op) {
     return transform(op.body, [&](const Expr& e) -> Expr {
       const auto body = e->op == ExprOp::read ? bodies.find(e->tensor.get()) : bodies.end();
@@ -239,10 +224,6 @@ Reason why_not_worth_choosing(const Op& op, const Op& reader, const Op& chooses,
     return fmt::format("expected {} to read {} at plain axes, at which loops are cut, got {}",
                        reader.name, op.name, to_string(read));
   }
-  if (const Expr comparison = decided_by_clamp(chooses.body); comparison.defined()) {
-    return fmt::format("expected borders of {} at which loops of {} are cut, got {}", op.name,
-                       reader.name, to_string(comparison));
-  }
   const std::string along = chooses.axes[vector_axis(chooses, target)].name();
   for (const Expr& read : reads_in(chooses.body)) {
     std::vector<Expr> indices;
@@ -252,6 +233,16 @@ Reason why_not_worth_choosing(const Op& op, const Op& reader, const Op& chooses,
                        reader.name, along, to_string(read));
   }
   return why_not_cut(chooses, target);
+}
+
+bool chooses_all(const std::vector<const Op*>& ops, const Op& reader, const Target& target) {
+  for (const Op* op : ops) {
+    if (why_not_borders(*op) || why_not_choose(*op, reader)) return false;
+  }
+  const OpPtr chooses = written_out(reader, ops);
+  return std::all_of(ops.begin(), ops.end(), [&](const Op* op) {
+    return !why_not_worth_choosing(*op, reader, *chooses, target);
+  });
 }
 
 ReadBorders read_borders(

@@ -7,10 +7,8 @@
 //   c = select(i < 24, a[min(i, 23), j], b[max(i - 24, 0), j]);  y = max(c, 0)
 //     ->  for i in 24: y = max(a[i, j], 0);  for i in 24 .. +40: y = max(b[i - 24, j], 0)
 //
-// Of a concat of a concat nothing is stored, either: the inner one is inlined in the outer, and
-// both in what reads that. It saves a store and a load of each element, and adds no comparison
-// where the loops are cut. A sum would compare at each of its steps, so its operands stay stored.
-// Private to passes/derive/.
+// It saves a store and a load of each element, and adds no comparison where the loops are cut.
+// A sum would compare at each of its steps, so its operands stay stored. Private to passes/derive/.
 
 #include <functional>
 #include <map>
@@ -33,16 +31,12 @@ std::optional<std::string> why_not_borders(const Op& op);
 
 // Why `reader`, an operation or a group that reads `op`, for which why_not_borders() has nothing,
 // cannot choose itself: it reads each element at a place that its own axes say, and together they
-// are an expression of a sane size. `body`: what `op` computes, its own or, where it chooses among
-// what other operations read (a concat of a concat), with these written out.
-std::optional<std::string> why_not_choose(const Op& op, const Expr& body, const Op& reader);
+// are an expression of a sane size.
+std::optional<std::string> why_not_choose(const Op& op, const Op& reader);
 
-// What each operation that is inlined computes.
-using Bodies = std::unordered_map<const Op*, Expr>;
-
-// The rewrite: what the reader computes as one operation, with all of `bodies`, and the members of
+// The rewrite: what the reader computes as one operation, with all of `inlined`, and the members of
 // a group, written out in it.
-OpPtr written_out(const Op& reader, Bodies bodies);
+OpPtr written_out(const Op& reader, const std::vector<const Op*>& inlined);
 
 // The policy: why `reader`, which chooses among what `op` reads and is `chooses` then, would not be
 // faster on the target. It has sums, or not all of its loops would be cut at the borders, or
@@ -56,6 +50,10 @@ struct ReadBorders {
   std::unordered_map<const Op*, OpPtr> readers;
   std::map<std::string, FusionRefusal> refused;  // those that stay stored, by name
 };
+
+// Whether `reader` would choose itself among what all of these read, which nothing else reads.
+// Then no window of their rows is worth anything.
+bool chooses_all(const std::vector<const Op*>& ops, const Op& reader, const Target& target);
 
 // Those of a graph as read_through() gave it, in which the operations in `done` have loops already.
 // All readers of one have to choose. `unwanted` is asked of each that is legal and worth it.

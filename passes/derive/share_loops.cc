@@ -189,16 +189,12 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
     groups.add(kind, operations, axes);
     done.insert(operations.begin(), operations.end());
   };
-  const auto unwanted = [&](const Op& op) { return unwanted_through(kBordersThrough, op, policy); };
-  const std::vector<WindowChain> chains = window_chains(through.graph, target);
-  // No window of rows is worth anything where what reads them chooses itself.
-  const std::set<std::string> chosen =
-      chains.empty() ? std::set<std::string>()
-                     : read_borders(through.graph, target, {}, unwanted).inlined;
-  for (const WindowChain& chain : chains) {
-    const std::vector<const Op*> members = members_of(chain);
-    if (std::all_of(members.begin() + 1, members.end(),
-                    [&](const Op* op) { return chosen.count(op->name) > 0; })) {
+  for (const WindowChain& chain : window_chains(through.graph, target)) {
+    std::vector<const Op*> members = members_of(chain);
+    if (chooses_all({members.begin() + 1, members.end()}, *members[0], target) &&
+        std::none_of(members.begin() + 1, members.end(), [&](const Op* op) {
+          return unwanted_through(kBordersThrough, *op, policy);
+        })) {
       continue;
     }
     share(kSlidingWindows, LoopGroupKind::windows, members, chain.row + 1);
@@ -220,7 +216,9 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
   }
   if (report != nullptr) {
     for (const std::string& name : inlined) decisions.take_through(name, kReadThrough);
-    const ReadBorders borders = read_borders(through.graph, target, done, unwanted);
+    const ReadBorders borders = read_borders(through.graph, target, done, [&](const Op& op) {
+      return unwanted_through(kBordersThrough, op, policy);
+    });
     for (const std::string& name : borders.inlined) decisions.take_through(name, kBordersThrough);
     for (const auto& [name, refusal] : borders.refused) {
       decisions.refuse_through(name, kBordersThrough, refusal);

@@ -84,39 +84,7 @@ class Relaxer {
   const AxisExtents& axes_;
 };
 
-bool never_negative(const Extent& extent) { return extent.lower_bound().value_or(-1) >= 0; }
-
-// Of a value of which it is asked whether it is at most, or at least, a limit.
-Expr without_idle_clamps(Expr value, const Extent& limit, bool is_most) {
-  while (value->op == ExprOp::min || value->op == ExprOp::max) {
-    const bool bound_first = as_extent(value->args[0]).has_value();
-    const std::optional<Extent> bound = as_extent(value->args[bound_first ? 0 : 1]);
-    if (!bound) break;
-    const Extent beyond = is_most ? *bound - limit : limit - *bound;
-    const bool is_idle = (value->op == ExprOp::min) == is_most ? never_negative(beyond - Extent(1))
-                                                               : never_negative(Extent(0) - beyond);
-    if (!is_idle) break;
-    value = Expr(value->args[bound_first ? 1 : 0]);
-  }
-  return value;
-}
-
 }  // namespace
-
-Expr without_idle_clamps(const Expr& comparison) {
-  const ExprOp op = comparison->op;
-  const bool is_less = op == ExprOp::lt || op == ExprOp::le;
-  if (!is_less && op != ExprOp::gt && op != ExprOp::ge) return comparison;
-  // The lesser one, with `strict` more, is at most the other.
-  const Expr &less = comparison->args[is_less ? 0 : 1], &more = comparison->args[is_less ? 1 : 0];
-  const Extent strict(op == ExprOp::lt || op == ExprOp::gt ? 1 : 0);
-  const std::optional<Extent> least = as_extent(less), most = as_extent(more);
-  Expr low = less, high = more;
-  if (most && !least) low = without_idle_clamps(less, *most - strict, true);
-  if (least && !most) high = without_idle_clamps(more, *least + strict, false);
-  if (low.same_as(less) && high.same_as(more)) return comparison;
-  return is_less ? binary(op, low, high) : binary(op, high, low);
-}
 
 std::vector<Expr> relax_clamps(const Expr& index, const AxisExtents& axes) {
   return Relaxer(axes).relax(index);

@@ -17,11 +17,6 @@ namespace emulsion {
 // constant.
 std::vector<Expr> relax_clamps(const Expr& index, const AxisExtents& axes);
 
-// A comparison (lt, le, gt, ge) with an extent that a clamp cannot decide is one of what is
-// clamped: min(i, 23) < 8 is i < 8, and max(i - 24, 0) < 8 is i - 24 < 8. The same expression when
-// it has no such clamp.
-Expr without_idle_clamps(const Expr& comparison);
-
 }  // namespace emulsion
 
 #endif  // EMULSION_PASSES_INDEX_RELAX_CLAMPS_H_

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "passes/index/index_table.h"
-#include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/loop_steps.h"
 #include "passes/nest/read_indices.h"
@@ -112,11 +111,10 @@ class TurnFinder : public NestVisitor {
     const bool is_less = op == ExprOp::lt || op == ExprOp::le;
     if (!is_less && op != ExprOp::gt && op != ExprOp::ge) return std::nullopt;
     if (condition->args[0].dtype() != DType::i32) return std::nullopt;
-    const Expr compared = without_idle_clamps(condition);
     const auto in_loops = [&](const Expr& e) {
       return substitute_axes(e, [&](const std::string& axis) { return point.at(axis); });
     };
-    const Expr a = in_loops(compared->args[0]), b = in_loops(compared->args[1]);
+    const Expr a = in_loops(condition->args[0]), b = in_loops(condition->args[1]);
     const Expr spare = is_less ? b - a : a - b;
     return op == ExprOp::le || op == ExprOp::ge ? spare : spare - int_constant(1);
   }
