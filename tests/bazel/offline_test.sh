@@ -6,7 +6,7 @@
 # It needs what ./bazelw installs, and the wheels that bazel/repositories.bzl pins for a build. Without a folder of
 # them it downloads these first, which is all that asks for a network. Then a Bazel with an output base of its own, in
 # a namespace without a network (`unshare -rn`), fetches, builds and runs; where there are no such namespaces, all
-# proxies refuse. Compiling takes a quarter of an hour, or next to nothing where ~/.bazelrc names a disk cache.
+# proxies refuse. It compiles everything anew, but for what a disk cache has that ~/.bazelrc names.
 . bazel/testing/cases.sh
 
 source=$(dirname "$(readlink -f WORKSPACE)")
