@@ -408,8 +408,9 @@ TEST(Jit, RefusesAWrongShapeOfAWeightThatItPacks) {
 TEST(Jit, RefusesATargetThatThisMachineIsNot) {
   Target target = Target::parse("x86-64-v4-avx512_sapphirerapids-avx512_zen5");
   if (runs_on_this_machine(target)) GTEST_SKIP() << "this machine has everything";
+  // The first that is missing is avx512 itself, or one of its generations.
   EXPECT_THAT(error_of([&] { JitKernel(Linear().nest, target); }),
-              HasSubstr("expected one that this machine is, got avx512_"));
+              HasSubstr("expected one that this machine is, got avx512"));
 }
 
 TEST(Jit, AMistakeInTheNestIsAnInternalError) {
