@@ -34,12 +34,15 @@ std::optional<int64_t> bytes_of_row(const BlockGroup& blocks) {
 
 // Of a run-time number of rows one register tile of every product: what the last block computes for
 // nothing is then least, and where the number is large a tile that fits all products counts for
-// more than what blocks of several would share.
+// more than what blocks of several would share. Masks of the last panel and constants live in
+// registers across a tile; of 16 registers a tile of six rows leaves them none, and LLVM then keeps
+// one of its sums in memory.
 int64_t block_of_run_time_rows(const BlockGroup& blocks, const Target& target) {
-  constexpr int64_t kMost = 8, kLeast = 4;
+  constexpr int64_t kLeast = 4;
+  const int64_t most = target.vector_registers() >= 32 ? 8 : 5;
   std::vector<const Op*> products = blocks.products;
   products.push_back(blocks.reader);
-  for (int64_t block = kMost; block > kLeast; --block) {
+  for (int64_t block = most; block > kLeast; --block) {
     const bool fits = std::all_of(products.begin(), products.end(), [&](const Op* product) {
       return rows_of_tile(*sums_of(*product), block, target) == block;
     });
