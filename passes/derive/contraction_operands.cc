@@ -14,12 +14,13 @@ namespace {
 // What the generator may lay out ahead of time.
 bool is_weight(const Op& op) { return op.kind == OpKind::weight || op.kind == OpKind::constant; }
 
-// The storage of rows of that many elements starts each at another set of a cache: at an odd number
-// of lines.
-int64_t odd_lines(int64_t elements, DType dtype) {
-  constexpr int64_t kLine = 64;
+// What the storage of rows is aligned to, so that each row starts at another set of a cache: an odd
+// number of lines. Of a run-time length it is a multiple of five lines, which no power of two is.
+int64_t odd_lines(const Extent& elements, DType dtype) {
+  constexpr int64_t kLine = 64, kLinesOfRunTime = 5;
   const int64_t line = kLine / size_in_bytes(dtype);
-  const int64_t lines = (elements + line - 1) / line;
+  if (!elements.is_constant()) return kLinesOfRunTime * line;
+  const int64_t lines = (elements.constant_term() + line - 1) / line;
   return line * (lines % 2 == 0 ? lines + 1 : lines);
 }
 
@@ -180,9 +181,7 @@ void turn_columns(const Op& operand, size_t column_at, const std::string& reader
   std::vector<Axis> storage = order;
   storage.insert(storage.begin(), column);
   if (column_at != axes.size()) stage.reorder_storage(storage);
-  if (columns.is_constant()) {
-    stage.align_storage(column, odd_lines(columns.constant_term(), operand.dtype));
-  }
+  stage.align_storage(column, odd_lines(columns, operand.dtype));
   const bool exact = columns.exact_quotient(lanes).has_value();
   const bool is_long = columns.as_constant().value_or(0) >= lanes;
   stage.split(column, column, lane, lanes,

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
@@ -96,11 +97,15 @@ TEST(IsBetterAsReduction, WhatLiesAlongALongReduction) {
 }
 
 TEST(TurnColumns, RowsStartAtAnOddNumberOfLines) {
-  for (const auto& [columns, padded] :
-       {std::pair<int64_t, int64_t>{64, 80}, {80, 80}, {100, 112}}) {
+  const Extent any = Extent::size("N");
+  for (const auto& [dtype, columns, padded] : {std::tuple<DType, Extent, int64_t>{f32, 64, 80},
+                                               {f32, 80, 80},
+                                               {f32, 100, 112},
+                                               {f32, any, 80},
+                                               {f64, any, 40}}) {
     const Axis wide("n", columns);
-    const Tensor w = input("w", f32, {columns, 32});
-    const Tensor y = compute("y", {m, wide}, sum(k, x()(m, k) * w(wide, k)));
+    const Tensor w = input("w", dtype, {columns, 32}), a = input("a", dtype, {48, 32});
+    const Tensor y = compute("y", {m, wide}, sum(k, a(m, k) * w(wide, k)));
     Schedule schedule{Graph(y)};
     turn_columns(*w.op(), 0, "y", {8, "y", m, std::nullopt, m}, 8, &schedule);
     const std::string text = to_string(schedule);
