@@ -253,7 +253,9 @@ Report run(const ProgramOptions& options) {
   const Graph by_columns(scores(input("x", f32, {512, 512}), input("w", f32, {512, 512})));
   for (int64_t n : {17, 64, 500, 512})
     add_run_time_sizes("run_time_columns", 128, 64, n, false, &all);
-  add_run_time_sizes("run_time_sizes", 512, 512, 512, true, &all);
+  for (int64_t rows : {1, 8, 64, 512}) {
+    add_run_time_sizes("run_time_sizes", rows, 512, 512, true, &all);
+  }
   for (int64_t n : {1, 2, 3, 4, 7}) add_few_columns(512, 512, n, &all);
   add_without_copies("by_columns/512", by_columns, gigaflops(512, 512, 512), &all);
   return {measure(all, options)};

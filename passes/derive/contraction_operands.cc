@@ -100,7 +100,7 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
                                           std::optional<int64_t> columns, bool lies_across) {
   constexpr int64_t kLeastReuse = 4;  // tiles of rows that read each panel
   constexpr int64_t kPagesAtHand = 64, kPage = 4096;
-  constexpr int64_t kManyColumns = 1024;  // of a run-time size: rows of a page
+  constexpr int64_t kMany = 1024;  // what a run-time size counts as: columns of a page
   std::optional<size_t> column_at = column_of_operand(op, read, column);
   if (!column_at) return std::nullopt;
   const Op& operand = *read->tensor;
@@ -108,11 +108,10 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
   if (*column_at + 1 != operand.shape.size() || lies_across) {
     return rows.value_or(kRowsForTurned) >= kRowsForTurned ? column_at : std::nullopt;
   }
-  if (!rows || *rows < kLeastReuse * tile.rows) return std::nullopt;
-  double bytes = static_cast<double>(columns.value_or(kManyColumns)) * size_in_bytes(operand.dtype);
+  if (rows.value_or(kMany) < kLeastReuse * tile.rows) return std::nullopt;
+  double bytes = static_cast<double>(columns.value_or(kMany)) * size_in_bytes(operand.dtype);
   for (const Axis& axis : op.reduction_axes) {
-    if (!axis.extent().is_constant()) return std::nullopt;
-    bytes *= static_cast<double>(axis.extent().constant_term());
+    bytes *= static_cast<double>(axis.extent().as_constant().value_or(kMany));
   }
   return bytes >= static_cast<double>(kPagesAtHand * kPage) ? column_at : std::nullopt;
 }

@@ -283,12 +283,24 @@ class ContractionDeriver {
     if (over == Shared::columns && columns_) {
       y().parallel(loops_.panel);
     } else if (over == Shared::columns) {
-      parallel_from(y(), loops_.panel, work(), kWorkForThreads);
+      share_panels();
     }
     if (rows_outside) {
       parallel_from(y(), row_loop(result_.axes[*row_at_], tile_, loops_), work(), kWorkForThreads);
     }
     if (over == Shared::outer) share_outer();
+  }
+
+  // Of a run-time number of panels. The number of rows may be one too, and large where there is no
+  // panel for each core: then the threads share the rows of one panel at a time.
+  void share_panels() {
+    const std::optional<Expr> worth = reaches(work(), kWorkForThreads);
+    const Expr enough = reaches({op_.shape[column_at_]}, tile_.columns * target_.cores).value();
+    if (rows_ || !worth || !worth->defined() || !enough.defined()) {
+      return parallel_from(y(), loops_.panel, work(), kWorkForThreads);
+    }
+    y().specialize(*worth && enough).parallel(loops_.panel);
+    y().specialize(*worth).parallel(row_loop(result_.axes[*row_at_], tile_, loops_));
   }
 
   // Threads share the outer loops as one, which it returns.

@@ -159,10 +159,22 @@ TEST(DeriveContraction, ThreadsShareTheRowsOrThePanelsOfRunTimeColumns) {
   };
   EXPECT_EQ(shared(4096, kN, false, 32), "tile if N >= 8");
   EXPECT_EQ(shared(8, kN), "panel if N >= 2048");
-  EXPECT_EQ(shared(kM, kN), "tile if min(M, 32768) * min(N, 32768) >= 16384");
+  EXPECT_EQ(shared(kM, kN, false, 32), "tile if min(M, 32768) * min(N, 32768) >= 32768");
   // Each thread copies the panels that it computes.
   EXPECT_EQ(shared(4096, kN), "panel if N >= 4");
-  EXPECT_EQ(shared(kM, kN, true), "panel if min(M, 32768) * min(N, 32768) >= 16384");
+  const std::string enough = "min(M, 32768) * min(N, 32768) >= 16384";
+  for (const bool by_columns : {false, true}) {
+    const Schedule schedule =
+        derive_schedule(Graph(pairs(kM, 64, kN, product, Combiner::sum, by_columns)), target);
+    EXPECT_EQ(shared_by(schedule), "panel if " + enough + " && N >= 128");
+    // Four panels of 32 are one for each core. Of fewer the threads share the rows.
+    const std::vector<Directive> cases = all(schedule, DirectiveKind::specialize),
+                                 parallel = all(schedule, DirectiveKind::parallel);
+    ASSERT_EQ(cases.size(), 2U) << to_string(schedule);
+    EXPECT_EQ(to_string(cases[1].condition), enough);
+    ASSERT_EQ(parallel.size(), 2U);
+    EXPECT_EQ(parallel[1].axes[0], "tile");
+  }
   EXPECT_EQ(shared_by(derive_schedule(Graph(pairs(kM, 64, kN, product)),
                                       Target::parse("x86-64-v4,cores=1"))),
             "nothing");
