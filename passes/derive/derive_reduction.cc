@@ -227,6 +227,16 @@ void derive_rows_side_by_side(const Op& op, int64_t rows, size_t shared, const T
   (*schedule)[lanes.stages.front()].reorder(order);
 }
 
+// Threads share the first `count` of the loops. Returns the innermost loop that they have become,
+// where these are all.
+std::optional<Axis> share_rows(const Op& sums, const Op& result, const std::vector<Axis>& loops,
+                               size_t count, const Target& target, StageSchedule* stage) {
+  const RowTasks shared =
+      share_loops(result, loops, count, element_count(work_of(sums)), target, stage);
+  parallel_from(*stage, shared.tasks, work_of(sums), kReducedForThreads);
+  return count == loops.size() ? std::optional(shared.last) : std::nullopt;
+}
+
 std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes) {
   std::optional<Pixels> pixels = match_pixels(op, lanes);
   return pixels && walks_pixels(op, *pixels) ? pixels : std::nullopt;
@@ -256,10 +266,7 @@ std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, co
   const std::vector<Axis> loops(result.axes.begin(),
                                 result.axes.begin() + static_cast<std::ptrdiff_t>(rows));
   if (const size_t count = count_shared(loops, target); count > 0) {
-    const RowTasks shared =
-        share_loops(result, loops, count, element_count(work_of(sums)), target, stage);
-    parallel_from(*stage, shared.tasks, work_of(sums), kReducedForThreads);
-    return count == rows ? std::optional(shared.last) : std::nullopt;
+    return share_rows(sums, result, loops, count, target, stage);
   }
   if (last && result.axes[rows].extent() != Extent(1)) {
     parallel_from(*stage, *last, work_of(sums), kReducedForThreads);
@@ -343,8 +350,8 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     const int64_t rows = rows_side_by_side(op, shared, target);
     if (rows > 1) return derive_rows_side_by_side(op, rows, shared, target, schedule);
     const SumsInLanes lanes = derive_sums_in_lanes(op, target, schedule);
-    const std::optional<Axis> tasks =
-        share_sums(op, op, op.axes.size(), target, std::nullopt, &stage);
+    std::optional<Axis> tasks;
+    if (shared > 0) tasks = share_rows(op, op, op.axes, shared, target, &stage);
     if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()), schedule);
     return;
   }

@@ -87,12 +87,13 @@ int64_t rows_that_divide(int64_t all, int64_t most) {
   return std::max<int64_t>(rows, 1);
 }
 
-// How many rows of a loop are computed at a time, `most` at most. Where these are the tasks of
-// threads, all cores get several. Of a number of rows that this does not divide, the last ones are
-// computed one by one.
-int64_t rows_at_a_time(const RowGroup& group, const Extent& all, int64_t most, bool are_tasks,
+// How many rows of a loop are computed at a time. Where these are the tasks of threads, all cores
+// get several. Of a number of rows that this does not divide, the last ones are computed one by
+// one.
+int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
                        const Target& target) {
   constexpr int64_t kTasksOfCore = 2;
+  int64_t most = std::min(rows_in_cache(group, target).value_or(1), kRowsAtATime);
   std::optional<int64_t> least = all.as_constant();
   if (!least) {  // from how many on there are threads
     std::vector<Extent> row = most_points(group);
@@ -302,10 +303,9 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     }
   }
   // Before the threads: what follows a condition on the sizes concerns the case in which it holds.
-  const int64_t most = std::min(rows_in_cache(group, target).value_or(1), kRowsAtATime);
   const bool are_tasks = shared == loops.size() && shared_out->steps == 1;
   const int64_t rows = in_blocks ? rows_of_block_at_a_time(group, blocks->rows, target)
-                                 : rows_at_a_time(group, steps, most, are_tasks, target);
+                                 : rows_at_a_time(group, steps, are_tasks, target);
   const Axis one(rows == 1 ? row : Axis(fresh_axis(reader, "row")));
   if (rows > 1) {
     const bool exact = steps.exact_quotient(rows).has_value();

@@ -1,5 +1,7 @@
 #include "passes/lower/make_nest.h"
 
+#include <utility>
+
 #include "dsl/error.h"
 #include "dsl/schedule_axes.h"
 #include "passes/lower/check_loop_groups.h"
