@@ -42,16 +42,13 @@ class MasksOfOneElement : public hi::IRGraphMutator {
     return hi::Load::make(op->type, op->name, op->index, op->image, op->param, mask, op->alignment);
   }
 
-  // Whether the mask holds in any lane: where it only falls or only rises, in the first or the
-  // last.
+  // Whether the mask holds in any lane: where it only falls, as below an end, in the first one.
   static Halide::Expr any(const Halide::Expr& mask, const Lanes& lanes) {
     auto at = [&](int64_t lane) {
       return hi::substitute(lanes.variable, lanes.min + static_cast<int32_t>(lane), mask);
     };
-    const hi::Monotonic change = hi::is_monotonic(mask, lanes.variable);
-    if (change == hi::Monotonic::Decreasing) return at(0);
-    if (change == hi::Monotonic::Increasing) return at(lanes.count - 1);
     Halide::Expr result = at(0);
+    if (hi::is_monotonic(mask, lanes.variable) == hi::Monotonic::Decreasing) return result;
     for (int64_t lane = 1; lane < lanes.count; ++lane) result = result || at(lane);
     return result;
   }

@@ -57,7 +57,7 @@ void check_join(const NestPlan& nest, StageId id) {
                     "which is kept; legal: loops of its own",
                     name));
   }
-  if (producer.joins || producer.compute_with || !producer.sharing.empty() || reader.compute_with ||
+  if (producer.joins || producer.compute_with || !producer.sharing.empty() ||
       !reader.sharing.empty()) {
     refuse_here(
         fmt::format("expected loops that no third operation shares, got those of {} and {}; "

@@ -127,28 +127,34 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
                                         const SizeFacts& facts, StageRegion* region) {
   Stage& stage = one.stage;
   std::map<std::string, Expr> extents = axis_extents(stage, one.extents);
-  std::map<std::string, std::set<size_t>> sources;  // the axes that a loop comes from
-  std::set<std::string> made;                       // loops that transforms have made
-  for (size_t i = 0; i < stage.axes.size(); ++i) sources[stage.axes[i].name()] = {i};
+  std::set<std::string> reduced;  // loops of reduction axes
+  std::set<std::string> made;     // loops that transforms have made
+  for (const Axis& axis : stage.reduction_axes) reduced.insert(axis.name());
+  const auto make = [&](const std::string& loop, bool is_reduced) {
+    made.insert(loop);
+    if (is_reduced) {
+      reduced.insert(loop);
+    } else {
+      reduced.erase(loop);
+    }
+  };
   std::vector<int64_t> inner;  // see require_indices
   for (size_t i = 0; i < stage.transforms.size(); ++i) {
     LoopTransform& t = stage.transforms[i];
     inner.push_back(t.kind == LoopTransform::Kind::fuse ? least_steps(extents.at(t.inner)) : 1);
     if (t.kind == LoopTransform::Kind::fuse) {
       require_index(plan, t, extents.at(t.outer), extents.at(t.inner));
-      std::set<size_t> both = sources[t.outer];
-      both.insert(sources[t.inner].begin(), sources[t.inner].end());
-      sources[t.axis] = both;
-      made.insert(t.axis);
+      make(t.axis, reduced.count(t.outer) > 0);
     } else if (t.kind == LoopTransform::Kind::split) {
       resolve_tail(plan, &t, extents.at(t.axis), !made.count(t.axis), facts, region);
-      if (i < general.size() && sources[t.axis].empty()) t = general[i];
-      made.insert({t.outer, t.inner});
-      // What is loaded past the end is clamped.
+      const bool is_reduced = reduced.count(t.axis) > 0;
+      if (i < general.size() && is_reduced) t = general[i];
+      // What is loaded past the end is clamped. It is an axis that is split: apply_directives.
       if (t.tail == Tail::predicate_stores) {
-        for (size_t axis : sources[t.axis]) region->axes[axis].highest = std::nullopt;
+        region->axes[axis_index(stage.axes, t.axis).value()].highest = std::nullopt;
       }
-      sources[t.outer] = sources[t.inner] = std::set<size_t>(sources[t.axis]);
+      make(t.outer, is_reduced);
+      make(t.inner, is_reduced);
     }
     apply_transform(t, &extents);
     require_indices(plan, stage.transforms, inner, extents);

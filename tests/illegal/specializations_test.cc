@@ -36,6 +36,8 @@ const IllegalCase kSpecializations[] = {
     {"LoopThatTheCaseSplitAway", "batch", "y.specialize(B == 1)\ny.split(n, no, ni, 5)\n! y.vectorize(n)", "expected a loop of y (m, no or ni), got n"},
     {"LoopOfAnotherCase", "batch", "y.specialize(B == 1)\ny.split(n, no, ni, 5)\ny.specialize(B == 2)\n! y.vectorize(ni)", "got ni; nearest: n"},
     {"VectorizedInsideVectorizedInACase", "batch", "y.vectorize(n)\ny.specialize(B == 4)\n! y.vectorize(m)", "expected no vectorized loop inside a vectorized loop, got n inside m"},
+    {"ParallelInsideVectorizedInTheGeneralCase", "batch", "y.split(m, mo, mi, 4)\ny.vectorize(mi)\n! y.parallel(n)\ny.specialize(B == 4)\ny.reorder(mi, n)", "expected no parallel loop inside a vectorized loop, got n inside mi; legal: reorder(mi, n)"},
+    {"ParallelInsideVectorizedInACaseBeforeAnother", "batch", "y.split(m, mo, mi, 4)\ny.vectorize(mi)\ny.specialize(B >= 4)\n! y.parallel(n)\ny.specialize(B == 1)\ny.unroll(n)", "expected no parallel loop inside a vectorized loop, got n inside mi"},
     {"ComputeAtALoopThatACaseChanges", "batch", "y.specialize(B == 1)\ny.reorder(m, n)\n! biased.compute_at(y, m)", "expected a loop that y has in every case, inside the same loops, got m, which specialize(B == 1) changes"},
     {"ComputeAtALoopThatACaseVectorizes", "batch", "y.specialize(B == 4)\ny.vectorize(m)\n! biased.compute_at(y, m)", "expected a loop outside the vectorized loop m of y, got m; legal: compute_root()"},
 };

@@ -7,10 +7,12 @@
 #include <functional>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 #include "backends/halide/halide_call.h"
 #include "dsl/target.h"
 #include "passes/lower/lower.h"
+#include "passes/nest/verify_nest.h"
 #include "passes/nest/visit_nest.h"
 #include "passes/pipeline.h"
 #include "tests/backends/halide/check_emitted.h"
@@ -352,6 +354,31 @@ TEST(CheckEmitted, FollowsTheLastLaneOfAnOddNumber) {
     EXPECT_EQ(check.counts.unreached, 0);
     EXPECT_EQ(check.counts.dead, 0);
   }
+}
+
+// Of a loop in parts, of which each is a vector of an odd number of lanes.
+TEST(CheckEmitted, FollowsTheLastLaneOfEachPart) {
+  LoopNest nest = masked_lanes(6);
+  const std::function<NodePtr(const NodePtr&)> in_parts = [&](const NodePtr& node) -> NodePtr {
+    const Loop* loop = node->as<Loop>();
+    if (loop == nullptr || loop->kind != LoopKind::vectorized) {
+      return change_children(node, in_parts);
+    }
+    Block parts;
+    for (const int64_t first : {0, 3}) {
+      Loop part = *loop;
+      part.min = int_constant(first);
+      part.extent = int_constant(3);
+      parts.children.push_back(make_node(std::move(part)));
+    }
+    return make_node(std::move(parts));
+  };
+  nest.root = in_parts(nest.root);
+  verify_nest(nest);
+  const EmittedCheck check = check_emitted(nest);
+  EXPECT_EQ(check.difference, "");
+  EXPECT_EQ(check.counts.last_lanes, 2);
+  EXPECT_EQ(check.counts.unreached, 0);
 }
 
 TEST(CheckEmitted, NoticesALastLaneThatIsMissing) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "dsl/error.h"
 
@@ -107,6 +108,34 @@ TEST(EmitPlaces, AFoldedAxisGoesRoundAsAWhole) {
   EXPECT_EQ(at(0), 5);
   EXPECT_EQ(at(1), 10);
   EXPECT_EQ(at(2), 0);
+}
+
+// How far apart neighbours are along both axes of storage, then how many elements it takes.
+std::vector<int64_t> numbers_of(const StorageLayout& layout, int rows, int columns) {
+  Halide::Expr elements;
+  const std::vector<Halide::Expr> strides = storage_strides(layout, {rows, columns}, &elements);
+  return {number(strides.at(0)), number(strides.at(1)), number(elements)};
+}
+using Numbers = std::vector<int64_t>;
+
+TEST(EmitPlaces, AnAlignedAxisTakesTheNextMultipleAndNoMore) {
+  StorageLayout layout;
+  layout.alignments = {1, 8};
+  EXPECT_EQ(numbers_of(layout, 3, 7), Numbers({8, 1, 24}));
+  EXPECT_EQ(numbers_of(layout, 3, 8), Numbers({8, 1, 24}));
+  EXPECT_EQ(numbers_of(layout, 3, 9), Numbers({16, 1, 48}));
+}
+
+TEST(EmitPlaces, StorageMayHaveItsAxesInAnotherOrder) {
+  StorageLayout layout;
+  layout.order = {1, 0};
+  EXPECT_EQ(numbers_of(layout, 3, 5), Numbers({1, 3, 15}));
+}
+
+// Halide aligns no single element on the stack, and a masked vector of it would end the process.
+TEST(EmitPlaces, StorageWithoutElementsHasRoom) {
+  EXPECT_EQ(numbers_of({}, 3, 0), Numbers({1, 1, 3}));
+  EXPECT_EQ(numbers_of({}, 0, 0), Numbers({1, 1, 2}));
 }
 
 // Neighbouring elements share the address that they are counted from.

@@ -355,6 +355,15 @@ void add_masked(std::vector<ScheduledCase>* cases) {
     s[seven].vectorize(f, 8).fuse(i, f, t);
     cases->push_back({"masked_columns_in_a_fused_loop", z, s});
   }
+  {
+    // What all lanes read is needed where the first of them is past an end, and a later one is not.
+    const Tensor one = input("one", f32, {});
+    Tensor z = compute("z", {i, j}, x(i, j) * one());
+    Schedule s(z);
+    s[z].split(i, mo, mi, 2, Tail::predicate).split(j, no, ni, 3, Tail::predicate);
+    s[z].reorder({ni, mi, no, mo}).fuse(mi, ni, t).vectorize(t);
+    cases->push_back({"masked_by_two_axes", z, s});
+  }
 }
 
 // Specializations of the loops, by the batch.

@@ -47,6 +47,15 @@ TEST(BenchmarkPattern, WhatIsShortIsCalledOften) {
   EXPECT_NEAR(one.fused.seconds, 5e-4, 1e-9);
 }
 
+// Of what a clock does not see, nobody knows how many calls take a millisecond.
+TEST(BenchmarkPattern, WhatTakesNoTimeAtFirstIsCalledOnce) {
+  BenchmarkPatternOptions options;
+  options.repeats = 1;
+  options.clock = clock_of({0, 1, 6, 2});
+  const PatternMeasurement one = benchmark_pattern("add+relu", {4, 8}, options);
+  EXPECT_DOUBLE_EQ(one.unfused.seconds, 6);
+}
+
 TEST(BenchmarkPattern, WhatFusionSaves) {
   BenchmarkPatternOptions options;
   options.repeats = 1;
@@ -137,6 +146,10 @@ TEST(BenchmarkPattern, RefusesNoRepeatsAndNoTime) {
   options.repeats = 0;
   EXPECT_ERROR(benchmark_pattern("add+relu", {4, 4}, options), "at least one repeat, got 0");
   options.repeats = 1;
+  for (const std::vector<double>& seconds : {std::vector<double>{1, 1, 1, 0}, {1, 1, 0, 1}}) {
+    options.clock = clock_of(seconds);
+    EXPECT_ERROR(benchmark_pattern("add+relu", {4, 4}, options), "expected times above 0, got ");
+  }
   options.clock = [] { return 0.0; };
   EXPECT_ERROR(benchmark_pattern("add+relu", {4, 4}, options), "expected times above 0, got 0 s");
 }

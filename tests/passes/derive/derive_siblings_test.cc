@@ -152,6 +152,26 @@ TEST(DeriveSiblings, AxesOfOtherNames) {
       kOneCore));
 }
 
+// The loops that they share have names that neither has for an axis.
+TEST(DeriveSiblings, AxesThatAreNamedLikeTheSharedLoops) {
+  const Tensor x = input("x", f32, {100});
+  const Axis block("block", 100), within("within", 100);
+  const Graph graph(
+      {compute("a", {block}, x(block) * 2.0f), compute("b", {within}, x(within) + 1.0f)});
+  EXPECT_TRUE(computes_at(graph, kOneCore));
+  EXPECT_THAT(text_of(graph, kOneCore), HasSubstr("a.split(block, block1, within1, 128, guard)\n"));
+}
+
+// A short row is one block of whole vectors; of a small cache a block is not too short for loops.
+TEST(DeriveSiblings, BlocksAreNeverShort) {
+  EXPECT_THAT(text_of(pair_of({100}), kOneCore),
+              HasSubstr("a.split(i0, block, within, 128, guard)\n"));
+  const char kSmallCache[] = "x86-64-v3,cores=1,l1=1024";
+  EXPECT_EQ(text_of(pair_of({4, 256}), kSmallCache).find("block"), std::string::npos);
+  EXPECT_THAT(text_of(pair_of({4, 257}), kSmallCache),
+              HasSubstr("a.split(i1, block, within, 256, guard)\n"));
+}
+
 TEST(DeriveSiblings, OtherTypesHaveVectorsOfTheirOwn) {
   const Tensor x = input("x", i32, {9, 40});
   const Graph graph({cast(x, i16, "a"), add(x, x, "b"), cast(x, f64, "c")});
@@ -226,6 +246,13 @@ TEST(DeriveSiblings, PayWhereNoCacheHoldsThemOrThreadsAreWoken) {
   EXPECT_EQ(price(pair_of({64, 64}), kFourCores),
             "expected more than the 1048576 bytes that stay in a cache from a to b, or 131072 "
             "points for several threads, got 49152 bytes and 4096 points");
+}
+
+// Bytes that move with each point: not those of a bias, and of what both read once.
+TEST(DeriveSiblings, WhatTheyMoveIsCountedOnce) {
+  const Tensor x = input("x", f32, {64, 64}), bias = input("bias", f32, {64});
+  EXPECT_THAT(price(Graph({add(x, bias, "a"), mul(x, bias, "b")}), kOneCore),
+              HasSubstr("got 49152 bytes and 4096 points"));
 }
 
 TEST(DeriveSiblings, ABiasInCommonIsNotEnough) {

@@ -140,6 +140,15 @@ TEST(ReadBorders, WhatIsChosenByHand) {
   EXPECT_EQ(read_of(Graph(relu(mirrored, "y"))), Names{"c"});
 }
 
+// A bound may stand on either side.
+TEST(ReadBorders, ColumnsThatAreChosenByHand) {
+  const Axis i("i", 24), j("j", 128);
+  const Tensor a = matrix("a"), b = matrix("b");
+  const Tensor c = compute(
+      "c", {i, j}, select(Expr(j) < 64, a(i, min(Expr(63), j)), b(i, max(Expr(0), Expr(j) - 64))));
+  EXPECT_EQ(read_of(Graph(relu(c, "y"))), Names{"c"});
+}
+
 TEST(ReadBorders, ThreadsShareItsPieces) {
   const Tensor c = concat({matrix("a", 300, 1024), matrix("b", 212, 1024)}, 0, "c");
   const Target four = Target::parse("x86-64-v3,cores=4");
@@ -218,9 +227,12 @@ TEST(ReadBorders, NotEverySecondRow) {
   const Tensor c = rows_joined();
   EXPECT_THAT(refusal(Graph(compute("y", {i, j}, exp(c(Expr(i) * 2, j))))),
               HasSubstr("expected y to read c at plain axes, at which loops are cut, got c["));
-  const Axis k("k", 24);
+  const Axis k("k", 24), few("few", 5);
   EXPECT_THAT(refusal(Graph(compute("y", {k, j}, exp(c(k, min(j, k)))))),
               HasSubstr("at plain axes"));
+  EXPECT_THAT(refusal(Graph(compute("y", {k, few, j}, exp(c(Expr(k) + few, j))))),
+              HasSubstr("at plain axes"))
+      << "two axes in one index";
 }
 
 TEST(ReadBorders, NotInRowsOfFewVectors) {
@@ -240,6 +252,14 @@ TEST(ReadBorders, NotInManyPieces) {
   const Tensor x = input("x", f32, {6, 6, 6, 64});
   EXPECT_THAT(refusal(Graph(relu(pad(x, {1, 1, 1, 1}, {1, 1, 1, 1}, 0, "c"), "y"))),
               HasSubstr("expected loops of y to be cut into at most 16 pieces, got 81"));
+}
+
+// Each of both by itself would make 9.
+TEST(ReadBorders, NotInManyPiecesTogether) {
+  const Tensor p = pad(input("x", f32, {32, 32, 64}), {2, 2, 0}, {2, 2, 0}, 0, "p");
+  const Tensor c = pad(input("z", f32, {34, 34, 64}), {1, 1, 0}, {1, 1, 0}, 0, "c");
+  EXPECT_EQ(refusal(Graph(relu(c, "y"))), "");
+  EXPECT_THAT(refusal(Graph(add(p, c, "y"))), HasSubstr("at most 16 pieces, got 25"));
 }
 
 TEST(ReadBorders, NotInLoopsThatThreadsShareAsOne) {
@@ -307,6 +327,8 @@ TEST(WhyNotBorders, OfWhatChoosesOtherwise) {
       << "data of one axis";
   EXPECT_EQ(why_not(select(Expr(i) < j, x(i, j), z(i, j))), kPlace) << "two axes";
   EXPECT_EQ(why_not(select(Expr(i) < 9, x(i, j) * 2.0F, z(i, j))), kPlace) << "arithmetic";
+  const Expr place = min(cast(i32, input("rows", u8, {24})(i)), 23);
+  EXPECT_EQ(why_not(select(Expr(i) < 9, x(place, j), z(i, j))), kPlace) << "places that data say";
   EXPECT_EQ(why_not(x(i, j)), kPlace) << "no choice";
   EXPECT_EQ(why_not_borders(*sum(x, {1}, false, "c").op()).value_or(""),
             "expected c to be elements that are chosen one by one");

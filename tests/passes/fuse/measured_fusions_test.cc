@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -333,6 +334,19 @@ TEST(MeasuredByShape, NotOfMoreThanWasMeasured) {
       << "rows as they lie";
 }
 
+// Sums take their time otherwise than what was measured.
+TEST(MeasuredByShape, NotOfWindowsOfSums) {
+  const Axis i("i", 64), wide("i", 66), j("j", 70), k("k", 3);
+  const Tensor p = compute("p", {wide, j}, input("x", f32, {66, 70})(wide, j) * 2.0f);
+  const Tensor plain = compute("plain", {i, j}, p(i, j) + p.at({Expr(i) + 2, j}));
+  const Tensor sums = compute("sums", {i, j}, sum(k, p.at({Expr(i) + k, j})));
+  const LoopPolicy policy =
+      learn_from(Graph(plain + sums), kOneCore, {fact_at(kOneCore, kSlidingWindows, "64x64", 0.5)},
+                 LoopPolicy(share_all_loops));
+  EXPECT_TRUE(policy({kSlidingWindows, {plain.op().get(), p.op().get()}}));
+  EXPECT_FALSE(policy({kSlidingWindows, {sums.op().get(), p.op().get()}}));
+}
+
 TEST(ShapeClass, RowsColumnsAndDepth) {
   EXPECT_EQ(shape_class({512, 1024}, {}).value_or(""), "512x1024");
   EXPECT_EQ(shape_class({511, 1025}, {}).value_or(""), "256x1024");
@@ -359,6 +373,9 @@ TEST(MeasuredFusions, ARunTimeSizeHasNoClass) {
 TEST(MeasuredFusions, RefusesFactsThatAreNone) {
   EXPECT_ERROR(fused_with({fact("gemm+relu", "16x32x16", 1)}), "measured fusion: expected matmul");
   EXPECT_ERROR(fused_with({fact("add+relu", "16x32", -1)}), "expected a speed-up above 0, got -1");
+  for (const double speed_up : {0.0, double{NAN}, double{INFINITY}}) {
+    EXPECT_ERROR(fused_with({fact("add+relu", "16x32", speed_up)}), "expected a speed-up above 0");
+  }
   MeasuredFusion none = fact("add+relu", "16x32", 1);
   none.runs = 0;
   EXPECT_ERROR(fused_with({none}), "measured fusion, add+relu: expected runs, got 0");

@@ -257,7 +257,7 @@ TEST(JoinLoopsRefuses, AThirdThatSharesTheLoops) {
   const Tensor c = compute("c", {i}, a(i) + 1.0f), d = compute("d", {i}, a(i) + 2.0f);
   const Tensor e = compute("e", {i}, c(i) + 2.0f);
   const Tensor y = compute("y", {i}, b(i) + d(i) + e(i));
-  Schedule sibling(y), two(y), chain(y);
+  Schedule sibling(y), two(y), chain(y), following(y), led(y);
   sibling[b].compute_with(a, i);
   sibling[c].compute_with(a, i);
   refused(sibling, "expected loops that no third operation shares, got those of c and a");
@@ -267,6 +267,12 @@ TEST(JoinLoopsRefuses, AThirdThatSharesTheLoops) {
   chain[c].compute_with(a, i);
   chain[e].compute_with(c, i);
   refused(chain, "expected loops that no third operation shares, got those of e and c");
+  following[a].compute_with(b, i);
+  following[c].compute_with(a, i);
+  refused(following, "expected loops that no third operation shares, got those of c and a");
+  led[c].compute_with(a, i);
+  led[d].compute_with(c, i);
+  refused(led, "expected loops that no third operation shares, got those of c and a");
 }
 
 TEST(JoinLoopsRefuses, LoopsThatAreNotSerial) {

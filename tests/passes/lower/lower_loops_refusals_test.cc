@@ -345,6 +345,23 @@ TEST_F(LowerRefusesSharing, WhatAnotherSiblingNeeds) {
   refused(schedule, "q.compute_with(p, m)", "got q and third; legal: compute_at the loop");
 }
 
+// What one of two that share loops needs, by way of two others that do.
+TEST_F(LowerRefusesSharing, WhatTwoOthersThatShareLoopsNeed) {
+  const Tensor first = compute("first", {m, k}, x_(m, k) * 2.0f);
+  const Tensor needs = compute("needs", {m, k}, first(m, k) + 1.0f);
+  const Tensor beside = compute("beside", {m, k}, x_(m, k) - 1.0f);
+  const Tensor last = compute("last", {m, k}, beside(m, k) * 3.0f);
+  const Tensor w = compute("w", {m, k}, needs(m, k) + last(m, k));
+  Schedule one(w), other(w);
+  for (Schedule* schedule : {&one, &other}) (*schedule)[last].compute_with(first, m);
+  one[beside].compute_with(needs, m);
+  refused(one, "beside.compute_with(needs, m)",
+          "expected operations that can be computed together");
+  other[needs].compute_with(beside, m);
+  refused(other, "needs.compute_with(beside, m)",
+          "expected operations that can be computed together");
+}
+
 TEST_F(LowerRefusesSharing, APartitionOfALoopThatIsShared) {
   s_[q_].compute_with(p_, m).partition(m);
   refused(s_, "q.partition(m)", "got m, which q shares with p; legal: p.partition(m)");
@@ -441,6 +458,9 @@ TEST_F(LowerRefuses, PrefetchAtALoopThatASiblingHas) {
 TEST_F(LowerRefuses, PrefetchTwice) {
   mm().prefetch(x_, m, 1).prefetch(x_, m, 2);
   refused("mm.prefetch(x, m, 2)", "got a second one; legal: the greater distance");
+  Schedule at_two_loops(y_);
+  at_two_loops[mm_].prefetch(x_, m, 1).prefetch(x_, k, 2);
+  EXPECT_NO_THROW(lower(y_, at_two_loops));
 }
 
 // Each reads what its own step of y.io needs, one place apart.

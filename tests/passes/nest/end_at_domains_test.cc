@@ -278,6 +278,21 @@ TEST(EndAtDomains, NotWhatIsKeptForLaterSteps) {
   EXPECT_TRUE(computes_any_size(schedule));
 }
 
+// Of what a window keeps each step computes a part.
+TEST(EndAtDomains, NotWhatAWindowKeepsInside) {
+  const Axis i("i", 6), wide("i", 7), j("j", B), jo("jo"), ji("ji");
+  Tensor s = compute("s", {wide, j}, input("x", f32, {7, B})(wide, j) * 2.0f);
+  Schedule schedule(compute("y", {i, j}, s(i, j) + s(Expr(i) + 1, j)));
+  schedule["y"].split(j, jo, ji, 4).reorder({ji, i, jo});
+  schedule["s"].compute_at("y", i);
+  EXPECT_TRUE(has_loop(last_edge(partitioned(schedule, "y.jo"), "y.jo"), "for s.j in B % 4"))
+      << "of storage for each step";
+  schedule["s"].store_at("y", jo);
+  const std::string edge = last_edge(partitioned(schedule, "y.jo"), "y.jo");
+  EXPECT_TRUE(has_loop(edge, "for s.j in 4")) << edge;
+  EXPECT_TRUE(computes_any_size(schedule, "y.jo"));
+}
+
 TEST(EndAtDomains, NotLoopsThatStagesShare) {
   const Axis i("i", B);
   Tensor x = input("x", f32, {B});
