@@ -19,8 +19,9 @@ using ParallelFor = int (*)(Context*, LoopTask<Context>, int min, int size, uint
 // the others held stays locked. Else the pool counts as used from now on.
 bool pool_is_lost();
 
-// Runs the loop on `pool`, in at most 64 chunks for each of its `threads`; where the pool is lost,
-// on this thread. A code ends its chunk; whether other chunks end is for the pool to say.
+// Runs the loop on `pool`, in at most 64 chunks for each of its `threads`; on this thread where it
+// has one step, or where the pool is lost. A code ends its chunk; whether other chunks end is for
+// the pool to say.
 template <typename Context>
 int share_chunks(Context* context, LoopTask<Context> task, int min, int size, uint8_t* closure,
                  int (*threads)(), ParallelFor<Context> pool) {
@@ -30,7 +31,7 @@ int share_chunks(Context* context, LoopTask<Context> task, int min, int size, ui
     int64_t min, size, count;
     uint8_t* closure;
   };
-  const bool alone = pool_is_lost();
+  const bool alone = size <= 1 || pool_is_lost();
   const int64_t most = alone ? 1 : kChunksOfThread * std::max(threads(), 1);
   Chunks chunks = {task, min, size, std::min<int64_t>(size, most), closure};
   const LoopTask<Context> run = [](Context* c, int chunk, uint8_t* bytes) {

@@ -176,6 +176,27 @@ class PrepareForCode : public hi::IRMutator {
   const EmittedNest& nest_;
 };
 
+// LLVM takes longer for each loop of a function that has many. So of a block of many every few are
+// a function of their own: the body of a parallel loop of one step, which runs on the same thread.
+class SeparateLoops : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Stmt visit(const hi::Block* op) override {
+    constexpr int kMost = 64;
+    std::vector<Stmt> part;
+    Stmt rest = op;
+    for (int loops = 0; loops < kMost; loops += part.back().as<hi::For>() ? 1 : 0) {
+      const auto* list = rest.as<hi::Block>();
+      part.push_back(mutate(list ? list->first : rest));
+      if (list == nullptr) return hi::Block::make(part);
+      rest = list->rest;
+    }
+    Stmt alone = hi::For::make("part", 0, 1, hi::ForType::Parallel, Halide::Partition::Auto,
+                               Halide::DeviceAPI::None, hi::Block::make(part));
+    return hi::Block::make(alone, mutate(rest));
+  }
+};
+
 // The passes of Halide's Lower.cpp (v21.0.0) behind storage flattening, in its order. Left out are
 // those that look for what an emitted nest never has (GPU loops, asynchronous producers, tuples,
 // tracing, prefetches of boxes).
@@ -236,6 +257,7 @@ Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
   verify_nest(nest);
   EmittedNest emitted = emit_nest(nest, target.has_feature(Halide::Target::FMA), options);
   Stmt statement = PrepareForCode(emitted).mutate(run_passes(emitted.statement, target));
+  statement = SeparateLoops().mutate(statement);
   std::vector<hi::LoweredFunc> closures;  // the bodies of parallel loops
   statement = hi::lower_parallel_tasks(statement, closures, function, target);
   std::vector<hi::LoweredArgument> arguments = std::move(emitted.arguments);

@@ -9,11 +9,7 @@
 namespace emulsion {
 namespace {
 
-using Halide::cast;
-using Halide::Float;
-using Halide::Int;
-using Halide::reinterpret;
-using Halide::select;
+using Halide::cast, Halide::Float, Halide::Int, Halide::reinterpret, Halide::select;
 using HExpr = Halide::Expr;
 
 HExpr add(const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::add, a, b); }
@@ -36,18 +32,15 @@ HExpr polynomial(const HExpr& x, const std::vector<T>& c, bool has_fma = false) 
 }
 
 // ln 2 in two parts; the first has few bits, so its product with a small whole number is exact.
-constexpr float kLn2High = 355.0f / 512.0f;
-constexpr float kLn2Low = -2.12194440e-4f;
-constexpr int kMantissaBits = 23;
-constexpr int kExponentBias = 127;
+constexpr float kLn2High = 355.0f / 512.0f, kLn2Low = -2.12194440e-4f;
+constexpr int kMantissaBits = 23, kExponentBias = 127;
 
 // 1.5 * 2^23: the sum of it and a far smaller number is a whole number. Its last 22 bits are zeros.
 constexpr float kRoundsToWhole = 12582912.0f;
 
 // Of f64.
 constexpr double kLn2 = 0.69314718055994531;
-constexpr int kWideMantissaBits = 52;
-constexpr int kWideExponentBias = 1023;
+constexpr int kWideMantissaBits = 52, kWideExponentBias = 1023;
 
 // The power of two whose exponent field is in the last bits; those above it are zeros.
 HExpr of_exponent(const HExpr& field) { return reinterpret(Float(32), field << kMantissaBits); }

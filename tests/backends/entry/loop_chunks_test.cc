@@ -76,6 +76,17 @@ TEST(LoopChunks, AreAtMost64ForEachThread) {
   }
 }
 
+TEST(LoopChunks, OneStepAsksThePoolForNothing) {
+  Context context;
+  context.fails_at = 3;
+  EXPECT_EQ(share(&context, 3, 1, 2), 7);
+  EXPECT_EQ(context.indices, std::vector<int64_t>{3});
+  EXPECT_EQ(share(&context, 3, 0, 2), 0);
+  EXPECT_EQ(context.chunks, 0);
+  EXPECT_EQ(share(&context, 3, 2, 2), 7);
+  EXPECT_EQ(context.chunks, 2);
+}
+
 TEST(LoopChunks, ReachTheLargestIndex) {
   Context context;
   EXPECT_EQ(share(&context, INT_MAX - 199, 200, 1), 0);

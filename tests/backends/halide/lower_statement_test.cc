@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -104,6 +106,54 @@ TEST(LowerStatement, WhatIsNotTogetherIsGathered) {
         loads_of(compute("y", {i}, input("x", f32, {91})(at)), "x86-64-v4,cores=1");
     EXPECT_EQ(loads.masked, 0);
     EXPECT_GT(loads.gathered, 0);
+  }
+}
+
+// The loops of the function that has most, and how many functions there are.
+struct Functions {
+  size_t count = 0;
+  int most_loops = 0;
+};
+
+struct CountLoops : hi::IRVisitor {
+  using hi::IRVisitor::visit;
+  int loops = 0;
+
+  void visit(const hi::For* op) override {
+    ++loops;
+    hi::IRVisitor::visit(op);
+  }
+};
+
+Functions functions_of(const Tensor& y) {
+  const Target target = Target::parse("x86-64-v3,cores=1");
+  const LoopNest nest = run_pipeline(Graph(y), target).nest;
+  const Halide::Module module = kernel_module(nest, "kernel", kernel_target(target),
+                                              Halide::LinkageType::ExternalPlusArgv, {});
+  Functions functions{module.functions().size(), 0};
+  for (const hi::LoweredFunc& function : module.functions()) {
+    CountLoops all;
+    function.body.accept(&all);
+    functions.most_loops = std::max(functions.most_loops, all.loops);
+  }
+  return functions;
+}
+
+Tensor joined(int count, const Extent& rows) {
+  std::vector<Tensor> parts;
+  for (int i = 0; i < count; ++i) {
+    parts.push_back(input("x" + std::to_string(i), f32, {rows, 4}));
+  }
+  return concat(parts, 0);
+}
+
+// LLVM would take a time that grows with the square of their number.
+TEST(LowerStatement, ManyLoopsAreOfFunctionsOfTheirOwn) {
+  for (const Extent& rows : {Extent(4), Extent::size("B")}) {
+    const Functions few = functions_of(joined(50, rows)), many = functions_of(joined(300, rows));
+    EXPECT_EQ(few.count, 1U);
+    EXPECT_EQ(many.count, 1U + 300 / 64);
+    EXPECT_LE(many.most_loops, 64);
   }
 }
 
