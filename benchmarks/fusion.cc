@@ -24,9 +24,10 @@ namespace {
 constexpr char kMeasures[] =
     "Measures the four classical pairs (add + relu, mul + relu, matmul + bias + relu, affine +\n"
     "relu), chains, norms, softmax, attention and an MLP as derived, fused, against the same\n"
-    "operation by operation, at sizes in and out of the caches; products of one input joined\n"
-    "against the same apart; elementwise siblings in one loop against loops of their own; and\n"
-    "values that two users compute again against the same stored.\n"
+    "operation by operation, at sizes in and out of the caches; layers of an MLP by blocks of\n"
+    "rows against layer by layer; products of one input joined against the same apart;\n"
+    "elementwise siblings in one loop against loops of their own; and values that two users\n"
+    "compute again against the same stored.\n"
     "Notes give the traffic of both, the gain that it allows, and what is stored between\n"
     "operations.";
 
@@ -215,6 +216,43 @@ void add_siblings(int rows, int width, int columns, std::vector<Comparison>* all
   add_on_one_and_all_threads(comparison, values, all, kTolerance);
 }
 
+// Layers whose rows go through all of them by blocks, against the same layer by layer: both with
+// all other fusions. The note says what was decided; where the two are one kernel there is no row.
+void add_layers(const Extent& rows, int64_t width, int layers, const SizeValues& sizes,
+                std::vector<Comparison>* all, std::vector<std::string>* notes) {
+  Tensor y = input("x", f32, {rows, width});
+  for (int number = 1; number <= layers; ++number) {
+    const std::string suffix = std::to_string(number);
+    y = relu(
+        matmul(y, weight("w" + suffix, f32, {width, width})) + weight("b" + suffix, f32, {width}),
+        "y" + suffix);
+  }
+  const Graph graph(y);
+  const Target target = Target::host();
+  FusionConfig apart;
+  apart.patterns = {kContractionEpilogue, kElementwiseChain};
+  const Lowered blocks = run_pipeline(graph, target);
+  const int64_t count = rows.is_constant() ? rows.constant_term() : sizes.begin()->second;
+  const std::string name =
+      fmt::format("layers{}/{}x{}x{}", rows.is_constant() ? "" : "_run_time", count, width, layers);
+  for (const FusionDecision& decision : blocks.fusion.decisions) {
+    if (decision.pattern != kLayerBlocks) continue;
+    notes->push_back(fmt::format("{}: {} -> {}: {}", name, decision.producer, decision.consumer,
+                                 decision.fused ? "by blocks of rows" : decision.reason));
+  }
+  if (blocks.grouped.loop_groups().empty()) return;
+  const Values values = values_of(graph, sizes);
+  const double multiplications = static_cast<double>(count * width * width * layers);
+  Comparison comparison{name, "GFLOPS", 2 * multiplications * 1e-9};
+  comparison.emulsion.call = kernel_call(blocks.nest, values);
+  comparison.peers.push_back(
+      {"layer by layer",
+       kernel_call(run_pipeline(graph, target, {}, nullptr, apart).nest, values),
+       {},
+       kNeverSlower});
+  add_on_one_and_all_threads(comparison, values, all, kTolerance);
+}
+
 Report run(const ProgramOptions& options) {
   std::vector<Comparison> all;
   std::vector<std::string> notes = {
@@ -240,6 +278,13 @@ Report run(const ProgramOptions& options) {
   }
   for (const auto& [rows, width] : {std::pair(64, 128), {1024, 512}}) {
     add_program({"mlp", mlp(rows, width)}, fmt::format("{}x{}", rows, width), &all, &notes);
+  }
+  for (const auto& [rows, width] :
+       {std::pair(16, 512), {1024, 64}, {4096, 64}, {4096, 128}, {16384, 128}, {65536, 64}}) {
+    add_layers(rows, width, 3, {}, &all, &notes);
+  }
+  for (const int64_t rows : {1, 6, 64, 1024, 65536}) {
+    add_layers(Extent::size("B"), 64, 3, {{"B", rows}}, &all, &notes);
   }
   for (const auto& [rows, width, columns] :
        {std::tuple(64, 256, 4), {64, 256, 16}, {1024, 512, 4}, {1024, 512, 20}}) {

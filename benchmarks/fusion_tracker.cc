@@ -83,12 +83,12 @@ int main(int argc, char** argv) {
       "--config=fusion.json\nEMULSION_FUSION=fusion.json in the environment then says what was "
       "measured. Without a pattern\nor a graph the database is only read.");
   app.add_option("--database", options.database, "The file; made when it is not there")->required();
-  app.add_option(
-      "--pattern", options.pattern,
-      "What to measure, fused and not: matmul, conv, add, sub, mul, div or affine, and "
-      "bias, relu, gelu, sigmoid, tanh, clamp, residual behind it, as in add+relu; "
-      "softmax, layer_norm or rms_norm; siblings, two that read one tensor; sliding "
-      "windows, a blur; moves read through, a transpose; borders read through, a concat");
+  app.add_option("--pattern", options.pattern,
+                 "What to measure, fused and not: matmul, conv, add, sub, mul, div or affine, and "
+                 "bias, relu, gelu, sigmoid, tanh, clamp, residual behind it, as in add+relu; "
+                 "softmax, layer_norm or rms_norm; siblings, two that read one tensor; layer "
+                 "blocks, two products; sliding windows, a blur; moves read through, a transpose; "
+                 "borders read through, a concat");
   app.add_option(
       "--shape", options.shape,
       "Rows x columns, of a matmul x depth: 512x512x64; of a conv images x height x width x "

@@ -19,7 +19,7 @@ namespace emulsion {
 // In whose steps the operations of a loop group are computed.
 enum class LoopGroupKind : uint8_t {
   rows,          // a row of the last one: softmax, norms, losses
-  row_blocks,    // a block of rows, for a contraction that reads rows: attention
+  row_blocks,    // a block of rows, for a contraction that reads rows: attention, layers
   windows,       // a row; of the others those that the next rows need too are kept: stencils
   waiting_sums,  // a tile of sums, in registers while what reads them is computed
 };

@@ -112,6 +112,13 @@ Graph siblings_of(int64_t rows, int64_t columns) {
   return Graph({add(x, input("a", f32, shape)), mul(x, input("b", f32, shape))});
 }
 
+// Two layers, as wide as what they are of.
+Graph layers_of(int64_t rows, int64_t columns) {
+  const Shape square = {columns, columns};
+  const Tensor hidden = matmul(input("x", f32, {rows, columns}), weight("w", f32, square));
+  return Graph(matmul(hidden, weight("v", f32, square)));
+}
+
 // A blur: three neighbours across, then three down.
 Graph windows_of(int64_t rows, int64_t columns) {
   const Axis i("i", rows), j("j", columns), wide("i", rows + 2);
@@ -145,6 +152,7 @@ Graph graph_by_shape(const std::string& pattern, const std::vector<int64_t>& sha
       fail("benchmark_pattern, {}: expected extents above 0, got {}", pattern, extent);
   }
   if (pattern == kSiblings) return siblings_of(shape[0], shape[1]);
+  if (pattern == kLayerBlocks) return layers_of(shape[0], shape[1]);
   if (pattern == kSlidingWindows) return windows_of(shape[0], shape[1]);
   if (pattern == kReadThrough) return move_of(shape[0], shape[1]);
   EMULSION_CHECK(pattern == kBordersThrough, "no graph for {}", pattern);

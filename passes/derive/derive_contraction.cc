@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "dsl/error.h"
@@ -121,7 +122,7 @@ class ContractionDeriver {
 
   // A nest of its own. False when no strategy covers it; then nothing was added.
   bool derive() {
-    if (!match()) return false;
+    if (!match() || !fits_panel()) return false;
     const std::optional<Dots> narrow = match_dots(op_, c_, packed_, target_);
     if (narrow && narrow->columns && !panel_) return derive_as(narrow);
     choose_tile(rows_);
@@ -147,8 +148,9 @@ class ContractionDeriver {
     return true;
   }
 
-  // The reader of what is computed by blocks of `rows` rows.
-  BlockLoops derive_blocks(int64_t rows) {
+  // The reader of what is computed by blocks of `rows` rows, with threads from so much work of its
+  // own on.
+  BlockLoops derive_blocks(int64_t rows, int64_t work_for_threads) {
     EMULSION_CHECK(match() && row_at_, "{} has no blocks of rows", op_.name);
     const Axis block(fresh_axis(result_, "block"));
     BlockLoops blocks{rows, result_.name, block, std::nullopt, block};
@@ -159,7 +161,7 @@ class ContractionDeriver {
         !outer_axes_.empty() && (!outer_extent_ || *outer_extent_ >= target_.cores);
     if (target_.cores > 1 && by_outer) blocks.around = share_outer();
     if (target_.cores > 1 && !by_outer && rows_ != rows) {
-      parallel_from(y(), blocks.block, work(), kWorkForThreads);
+      parallel_from(y(), blocks.block, work(), work_for_threads);
     } else {
       blocks.storage = blocks.around.value_or(blocks.block);
     }
@@ -205,8 +207,10 @@ class ContractionDeriver {
     if (fixed != options_.panels.end()) panel_ = fixed->second;
     if (earlier) panel_ = earlier;
     is_packed_already_ = earlier.has_value();
-    return !panel_ || *panel_ % target_.vector_lanes(op_.dtype) == 0;
+    return true;
   }
+  // Whether the panels of another target are made of vectors of this one.
+  bool fits_panel() const { return !panel_ || *panel_ % target_.vector_lanes(op_.dtype) == 0; }
 
   bool derive_as(const std::optional<Dots>& narrow) {
     if (!narrow) return false;
@@ -226,6 +230,14 @@ class ContractionDeriver {
     name_loops();
   }
   void choose_tile_in_block(int64_t rows) {
+    if (packed_) {
+      choose_tile(rows);
+      constexpr int64_t kRows = 4;
+      if (!fits_panel()) {
+        tile_ = {std::min(rows, kRows), *panel_, std::gcd(*panel_, tile_.lanes)};
+      }
+      return;
+    }
     masked_ = is_along(c_.b, column()) && pays_to_mask(op_, column_at_, target_);
     tile_ = tile_in_block(op_, rows, masked_, target_);
     name_loops();
@@ -317,7 +329,7 @@ class ContractionDeriver {
 
   // What does not lie along the columns is turned once for all blocks that read it.
   void copy_for_blocks(const BlockLoops& blocks) {
-    if (is_along(c_.b, column()) && !lies_across_columns()) return;
+    if (packed_ || (is_along(c_.b, column()) && !lies_across_columns())) return;
     const std::optional<size_t> copied = column_of_operand(op_, c_.b, column().name());
     EMULSION_CHECK(copied, "{} is read in several ways", c_.b->tensor->name);
     turn_columns(*c_.b->tensor, *copied, accumulator_, blocks, target_.vector_lanes(op_.dtype),
@@ -349,22 +361,34 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   return ContractionDeriver(group, target, options, schedule).derive();
 }
 
-bool has_blocks_of_rows(const Op& op, const Target& target) {
+bool packs_columns(const Op& op, const Contraction& c) {
+  const std::string& column = op.axes.back().name();
+  return can_pack(c.b, column) ||
+         (transposes_a_weight(*c.b->tensor) && can_pack(read_of_the_weight(c.b), column));
+}
+
+bool has_rows_for_tiles(const Op& op, const Target& target) {
   if (!has_register_tiles(op) || classify(op) != OpClass::contraction) return false;
   const Contraction c = match_contraction(op).value();
-  const Axis& column = op.axes.back();
   if (c.row_axes.empty() || op.axes.size() < 2) return false;
   const size_t row_at = position_of(op, c.row_axes.back());
   const bool has_elements = op.shape[row_at] != Extent(0) && op.shape.back() != Extent(0);
   if (row_at + 2 != op.axes.size() || !has_elements) return false;
-  if (can_pack(c.b, column.name()) || transposes_a_weight(*c.b->tensor)) return false;
-  if (!column_of_operand(op, c.b, column.name())) return false;
-  const std::optional<Dots> narrow = match_dots(op, c, false, target);
+  const std::optional<Dots> narrow = match_dots(op, c, packs_columns(op, c), target);
   return !narrow || !narrow->columns;
+}
+
+bool has_blocks_of_rows(const Op& op, const Target& target) {
+  if (!has_rows_for_tiles(op, target)) return false;
+  const Contraction c = match_contraction(op).value();
+  const std::string& column = op.axes.back().name();
+  if (can_pack(c.b, column) || transposes_a_weight(*c.b->tensor)) return false;
+  return column_of_operand(op, c.b, column).has_value();
 }
 
 int64_t rows_of_tile(const Op& op, int64_t rows, const Target& target) {
   const Contraction c = match_contraction(op).value();
+  if (packs_columns(op, c)) return register_tile_of(op, rows, true, std::nullopt, target).rows;
   const bool masked = is_along(c.b, op.axes.back()) && pays_to_mask(op, op.axes.size() - 1, target);
   return tile_in_block(op, rows, masked, target).rows;
 }
@@ -376,8 +400,8 @@ int64_t columns_at_a_time(DType dtype) {
 
 BlockLoops derive_reader_of_blocks(const ContractionGroup& group, int64_t rows,
                                    const Target& target, const DeriveOptions& options,
-                                   Schedule* schedule) {
-  return ContractionDeriver(group, target, options, schedule).derive_blocks(rows);
+                                   Schedule* schedule, int64_t work_for_threads) {
+  return ContractionDeriver(group, target, options, schedule).derive_blocks(rows, work_for_threads);
 }
 
 void derive_product_in_blocks(const ContractionGroup& group, const BlockLoops& blocks,

@@ -201,6 +201,10 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     derive_row_blocks(blocks, target, options, &schedule);
     is_done(members_of(blocks));
   }
+  for (const LayerBlocks& layers : loops.layers) {
+    derive_layer_blocks(layers, target, options, &schedule);
+    is_done(members_of(layers));
+  }
   for (const RowGroup& group : loops.rows) {
     derive_rows(group, target, &schedule);
     is_done(members_of(group));

@@ -33,6 +33,9 @@
 //   of rows that are combined   of, the rows, the contraction; only a block of each is stored.
 //                               What does not lie along the columns (keys) is turned once for all
 //                               blocks; threads over what is outside (heads), or over blocks
+//   layers: contractions with    a block of rows at a time goes through all of them, with weights
+//   packed weights, each of the  that a cache holds; only a block of what is between two is
+//   rows of the one before       stored, where all of it would leave the second cache
 //   reduction, last axis        partial results in several vectors of lanes, which are then
 //                               combined in vectors (rfactor); of a run-time length in one cache
 //                               line of lanes, of several rows side by side; threads over rows

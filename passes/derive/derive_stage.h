@@ -14,11 +14,15 @@
 #include "dsl/target.h"
 #include "passes/analyse/recognise_op.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/derive/layer_blocks.h"
 #include "passes/derive/row_blocks.h"
 #include "passes/derive/row_groups.h"
 #include "passes/derive/window_chains.h"
 
 namespace emulsion {
+
+// Work that a second thread must have before it pays to wake it, in scalar operations.
+inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
 
 // The tile for a contraction of `rows` x `columns` outputs; an extent that is not known is nullopt.
 // `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is
@@ -60,15 +64,20 @@ struct BlockLoops {
 // those of one cache line. The last group is computed whole, so a larger one would waste more.
 int64_t columns_at_a_time(DType dtype);
 
-// Whether a contraction can be computed by blocks of its rows, which its last axis but one says:
-// nothing is packed for it, and what it reads along the columns it reads in one way.
+// Whether the last axis but one of a contraction says its rows, and register tiles go along both.
+bool has_rows_for_tiles(const Op& op, const Target& target);
+// Whether it can be computed by blocks of these, and nothing is packed for it: what it reads along
+// the columns it reads in one way.
 bool has_blocks_of_rows(const Op& op, const Target& target);
+// Whether its columns' operand is a weight that can be packed, as it is or turned.
+bool packs_columns(const Op& op, const Contraction& c);
 // The rows of a register tile of it, of blocks of `rows`.
 int64_t rows_of_tile(const Op& op, int64_t rows, const Target& target);
 //   parallel outer: for block: for panel: for tile: alloc sums: ...
+// `work_for_threads`: of the reader alone, from how much on threads share the blocks.
 BlockLoops derive_reader_of_blocks(const ContractionGroup& group, int64_t rows,
                                    const Target& target, const DeriveOptions& options,
-                                   Schedule* schedule);
+                                   Schedule* schedule, int64_t work_for_threads = kWorkForThreads);
 // What that reader reads of its rows, or what that is made of: computed in the loop over blocks.
 void derive_product_in_blocks(const ContractionGroup& group, const BlockLoops& blocks,
                               const Target& target, const DeriveOptions& options,
@@ -164,6 +173,11 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
 void derive_row_blocks(const BlockGroup& blocks, const Target& target, const DeriveOptions& options,
                        Schedule* schedule);
 
+// Layers, a block of rows of all of them at a time (layer_blocks.h):
+//   parallel block: alloc h: for panel: for tile: h; for panel: for tile: y
+void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
+                         const DeriveOptions& options, Schedule* schedule);
+
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 // Whether some read walks memory with this axis, its last index moving by one element a step: one
 // that is read again at each step of the reduction, where `reduced`.
@@ -224,10 +238,7 @@ struct Pixels {
   size_t rows;  // how many axes are before x
 };
 std::optional<Pixels> match_pixels(const Op& op, int64_t lanes);
-
-// Work that a second thread must have before it pays to wake it, in scalar operations.
-inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
-// The same in points that are computed without reductions.
+// Points that are computed without reductions from which on threads pay.
 inline constexpr int64_t kPointsForThreads = kWorkForThreads / 8;
 
 // The same in elements that are summed up in vectors.

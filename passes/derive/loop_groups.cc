@@ -14,7 +14,8 @@ std::optional<std::string> why_not_pair(const Op& producer, const Op& reader, Lo
   switch (kind) {
     case LoopGroupKind::rows:
       return why_not_by_rows(producer, reader, axes);
-    case LoopGroupKind::row_blocks:  // of rows, and of products that they are made of or go into
+    case LoopGroupKind::row_blocks:  // of rows and products that they are made of or go into, or of
+                                     // layers
       return why_not_same_rows(producer, reader, axes);
     case LoopGroupKind::windows:
       return why_not_slide(producer, reader, axes - 1, target);
@@ -49,8 +50,10 @@ class GroupReader {
       }
       case LoopGroupKind::row_blocks: {
         std::optional<BlockGroup> blocks = row_blocks_of(members_, readers_, target_, taken_);
-        if (!blocks) refuse("expected a contraction of rows that are combined, for which it pays");
-        return add(std::move(*blocks), &groups_.blocks);
+        if (blocks) return add(std::move(*blocks), &groups_.blocks);
+        std::optional<LayerBlocks> layers = layer_blocks_of(members_, readers_, target_, taken_);
+        if (layers) return add(std::move(*layers), &groups_.layers);
+        refuse("expected a contraction of rows that are combined, or layers, for which it pays");
       }
       case LoopGroupKind::windows: {
         WindowChain chain =
@@ -67,6 +70,7 @@ class GroupReader {
   // on. Names that a schedule makes up depend on it.
   LoopGroups groups() {
     std::reverse(groups_.windows.begin(), groups_.windows.end());
+    std::reverse(groups_.layers.begin(), groups_.layers.end());
     std::reverse(groups_.rows.begin(), groups_.rows.end());
     return std::move(groups_);
   }

@@ -13,6 +13,7 @@
 #include "dsl/graph.h"
 #include "dsl/target.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/layer_blocks.h"
 #include "passes/derive/read_through.h"
 #include "passes/derive/row_blocks.h"
 #include "passes/derive/row_groups.h"
@@ -26,6 +27,7 @@ namespace emulsion {
 struct LoopGroups {
   std::vector<WindowChain> windows;
   std::vector<BlockGroup> blocks;
+  std::vector<LayerBlocks> layers;
   std::vector<RowGroup> rows;
   std::vector<WaitingSums> sums;
 };

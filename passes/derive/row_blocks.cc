@@ -32,25 +32,6 @@ std::optional<int64_t> bytes_of_row(const BlockGroup& blocks) {
   return bytes;
 }
 
-// Of a run-time number of rows one register tile of every product: what the last block computes for
-// nothing is then least, and where the number is large a tile that fits all products counts for
-// more than what blocks of several would share. Masks of the last panel and constants live in
-// registers across a tile; of 16 registers a tile of six rows leaves them none, and LLVM then keeps
-// one of its sums in memory.
-int64_t block_of_run_time_rows(const BlockGroup& blocks, const Target& target) {
-  constexpr int64_t kLeast = 4;
-  const int64_t most = target.vector_registers() >= 32 ? 8 : 5;
-  std::vector<const Op*> products = blocks.products;
-  products.push_back(blocks.reader);
-  for (int64_t block = most; block > kLeast; --block) {
-    const bool fits = std::all_of(products.begin(), products.end(), [&](const Op* product) {
-      return rows_of_tile(*sums_of(*product), block, target) == block;
-    });
-    if (fits) return block;
-  }
-  return kLeast;
-}
-
 // How many rows are computed at a time: enough that what they share is read from a cache several
 // times, few enough that they stay in one, and a whole number of register tiles, if that leaves not
 // too much over at the end. Of very long rows a few are better than all, too.
@@ -58,7 +39,13 @@ int64_t choose_block(const BlockGroup& blocks, const Target& target) {
   constexpr int64_t kMost = 36, kLeast = 8;
   constexpr double kShared = 2;  // what they share costs as much as that many rows
   const std::optional<int64_t> rows = blocks.reader->shape[blocks.rows.rows - 1].as_constant();
-  if (!rows) return block_of_run_time_rows(blocks, target);
+  if (!rows) {
+    std::vector<const Op*> products = blocks.products;
+    products.push_back(blocks.reader);
+    // Masks of the last panel and constants live in registers across a tile; of 16 registers a tile
+    // of six rows leaves them none, and LLVM then keeps one of its sums in memory.
+    return block_of_run_time_rows(products, target.vector_registers() >= 32 ? 8 : 5, target);
+  }
   const std::optional<int64_t> bytes = bytes_of_row(blocks);
   int64_t most = std::min(kMost, *rows);
   const int64_t least = std::min(kLeast, most);
@@ -149,6 +136,18 @@ std::vector<const Op*> members_of(const BlockGroup& blocks) {
   members.insert(members.end(), by_rows.begin(), by_rows.end());
   members.insert(members.end(), blocks.products.begin(), blocks.products.end());
   return members;
+}
+
+int64_t block_of_run_time_rows(const std::vector<const Op*>& products, int64_t most,
+                               const Target& target) {
+  constexpr int64_t kLeast = 4;
+  for (int64_t block = most; block > kLeast; --block) {
+    const bool fits = std::all_of(products.begin(), products.end(), [&](const Op* product) {
+      return rows_of_tile(*sums_of(*product), block, target) == block;
+    });
+    if (fits) return block;
+  }
+  return kLeast;
 }
 
 bool may_read_blocks(const Op& producer, const Op& reader, const Target& target) {

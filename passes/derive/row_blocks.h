@@ -28,6 +28,12 @@ struct BlockGroup {
 // All operations of it, the reader first.
 std::vector<const Op*> members_of(const BlockGroup& blocks);
 
+// How many rows are computed at a time of a run-time number of them, at most `most`: one register
+// tile of every product. What the last block computes for nothing is then least, and where the
+// number is large a tile that fits all products counts for more than what blocks of several would
+// share.
+int64_t block_of_run_time_rows(const std::vector<const Op*>& products, int64_t most,
+                               const Target& target);
 // Whether a contraction reads rows of it that could be computed by blocks, for all that the two
 // tell.
 bool may_read_blocks(const Op& producer, const Op& reader, const Target& target);

@@ -44,6 +44,10 @@ class LoopDecisions {
     through_.insert_or_assign(name, Through{pattern, std::move(refusal)});
   }
 
+  void decline(const DeclinedLayer& layer) {
+    said_of_.insert(layer.layer->name);
+    loops_.push_back({layer.layer->name, layer.reader->name, false, layer.reason, kLayerBlocks});
+  }
   // Unless something was said of it already.
   void could_be(FusionDecision decision) {
     if (said_of_.count(decision.producer) == 0) loops_.push_back(std::move(decision));
@@ -139,6 +143,9 @@ const char* pattern_of(const Op& op, const Op& reader, const Groups& groups, con
       if (pays_to_group({&reader, {{&op, true}}, rows}, target)) return kSharedRows;
     }
   }
+  if (!why_not_next_layer(op, reader, target) && !why_not_worth_blocks({&reader, &op}, target)) {
+    return kLayerBlocks;
+  }
   if (groups.is_in_rows(op) && may_read_blocks(op, reader, target)) return kSharedRows;
   for (size_t row = 0; row + 1 < rank; ++row) {
     if (why_not_slide(op, reader, row, target)) continue;
@@ -206,6 +213,12 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
   for (const BlockGroup& blocks : row_blocks(through.graph, target, done)) {
     share(kSharedRows, LoopGroupKind::row_blocks, members_of(blocks), blocks.rows.rows);
   }
+  std::vector<DeclinedLayer> declined;
+  for (const LayerBlocks& layers : layer_blocks(through.graph, target, done, &declined)) {
+    share(kLayerBlocks, LoopGroupKind::row_blocks, members_of(layers),
+          layers.layers.front()->shape.size() - 1);
+  }
+  for (const DeclinedLayer& layer : declined) decisions.decline(layer);
   for (const RowGroup& rows : row_groups(through.graph, target, done)) {
     share(kSharedRows, LoopGroupKind::rows, members_of(rows), rows.rows);
   }

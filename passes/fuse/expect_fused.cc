@@ -64,7 +64,7 @@ void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& 
   };
   for (const std::string& name : names) {
     static const std::vector<std::string> kOfDecisions = {
-        kSiblings,       kSiblingProducts, kRecomputedValues, kSharedRows,
+        kSiblings,       kSiblingProducts, kRecomputedValues, kSharedRows,    kLayerBlocks,
         kSlidingWindows, kWaitingSums,     kReadThrough,      kBordersThrough};
     if (std::count(kOfDecisions.begin(), kOfDecisions.end(), name) > 0) {
       expect_decisions(name, report);

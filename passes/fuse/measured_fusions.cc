@@ -130,23 +130,25 @@ std::optional<FusionRefusal> refusal_between(const std::vector<const Op*>& opera
   return std::nullopt;
 }
 
-// What was measured of one of patterns_by_shape(): why not, by class of shapes; empty where it was
-// not slower.
-using VerdictsByClass = std::map<std::string, std::string>;
+// What was measured of patterns_by_shape(): why not, by pattern and class of shapes; empty where it
+// was not slower.
+using VerdictsByShape = std::map<std::pair<std::string, std::string>, std::string>;
 
-VerdictsByClass verdicts_by_shape(const std::string& pattern, const Target& target,
-                                  const std::vector<MeasuredFusion>& facts) {
-  VerdictsByClass verdicts;
-  for (const auto& [name, by_class] : facts_here(target, facts)) {
-    if (name != pattern) continue;
-    for (const auto& [its_class, fact] : by_class) verdicts.emplace(its_class, verdict_of(*fact));
+VerdictsByShape verdicts_by_shape(const Target& target, const std::vector<MeasuredFusion>& facts) {
+  VerdictsByShape verdicts;
+  for (const auto& [pattern, by_class] : facts_here(target, facts)) {
+    if (!is_by_shape(pattern)) continue;
+    for (const auto& [its_class, fact] : by_class) {
+      verdicts.emplace(std::pair(pattern, its_class), verdict_of(*fact));
+    }
   }
   return verdicts;
 }
 
-std::optional<FusionRefusal> refusal_of(const Shape& shape, const VerdictsByClass& verdicts) {
+std::optional<FusionRefusal> refusal_of(const std::string& pattern, const Shape& shape,
+                                        const VerdictsByShape& verdicts) {
   const std::optional<std::string> its_class = shape_class(shape, {});
-  const auto found = its_class ? verdicts.find(*its_class) : verdicts.end();
+  const auto found = its_class ? verdicts.find({pattern, *its_class}) : verdicts.end();
   return found == verdicts.end() ? std::nullopt : refusal_by(found->second);
 }
 
@@ -183,6 +185,7 @@ bool takes_across(const Op& move) {
 // Whether it is what benchmark_pattern() measures of a pattern by shape.
 bool is_as_measured(const LoopCandidate& candidate) {
   const std::vector<const Op*>& operations = candidate.operations;
+  if (candidate.pattern == kLayerBlocks) return operations.size() == 2;
   if (candidate.pattern == kReadThrough) return takes_across(*operations.front());
   if (candidate.pattern != kSlidingWindows) return true;
   return operations.size() == 2 && std::none_of(operations.begin(), operations.end(),
@@ -198,8 +201,8 @@ bool has_contraction(const Op& op) {
 }  // namespace
 
 const std::vector<std::string>& patterns_by_shape() {
-  static const std::vector<std::string> kPatterns = {kSiblings, kSlidingWindows, kReadThrough,
-                                                     kBordersThrough};
+  static const std::vector<std::string> kPatterns = {kSiblings, kLayerBlocks, kSlidingWindows,
+                                                     kReadThrough, kBordersThrough};
   return kPatterns;
 }
 
@@ -260,31 +263,26 @@ RecomputePolicy learn_from(const Graph& graph, const Target& target,
 
 LoopPolicy learn_from(const Graph& graph, const Target& target,
                       const std::vector<MeasuredFusion>& facts, LoopPolicy otherwise) {
-  std::map<std::string, VerdictsByClass> by_shape;
-  for (const std::string& pattern : patterns_by_shape()) {
-    by_shape.emplace(pattern, verdicts_by_shape(pattern, target, facts));
-  }
-  return and_then(std::move(otherwise),
-                  [verdicts = verdicts_on(graph, target, facts), by_shape = std::move(by_shape)](
-                      const LoopCandidate& candidate) -> std::optional<FusionRefusal> {
-                    const std::vector<const Op*>& operations = candidate.operations;
-                    const auto found = by_shape.find(candidate.pattern);
-                    if (found != by_shape.end() && is_as_measured(candidate)) {
-                      return refusal_of(operations.front()->shape, found->second);
-                    }
-                    const bool is_of_products =
-                        std::any_of(operations.begin(), operations.end(),
-                                    [](const Op* op) { return has_contraction(*op); });
-                    return is_of_products ? std::nullopt : refusal_between(operations, verdicts);
-                  });
+  return and_then(
+      std::move(otherwise),
+      [verdicts = verdicts_on(graph, target, facts), by_shape = verdicts_by_shape(target, facts)](
+          const LoopCandidate& candidate) -> std::optional<FusionRefusal> {
+        const std::vector<const Op*>& operations = candidate.operations;
+        if (is_by_shape(candidate.pattern) && is_as_measured(candidate)) {
+          return refusal_of(candidate.pattern, operations.front()->shape, by_shape);
+        }
+        const bool is_of_products = std::any_of(operations.begin(), operations.end(),
+                                                [](const Op* op) { return has_contraction(*op); });
+        return is_of_products ? std::nullopt : refusal_between(operations, verdicts);
+      });
 }
 
 SiblingPolicy learn_from(const Target& target, const std::vector<MeasuredFusion>& facts,
                          SiblingPolicy otherwise) {
-  return and_then(std::move(otherwise), [verdicts = verdicts_by_shape(kSiblings, target, facts)](
-                                            const SiblingCandidate& candidate) {
-    return refusal_of(candidate.sibling->shape, verdicts);
-  });
+  return and_then(std::move(otherwise),
+                  [verdicts = verdicts_by_shape(target, facts)](const SiblingCandidate& candidate) {
+                    return refusal_of(kSiblings, candidate.sibling->shape, verdicts);
+                  });
 }
 
 }  // namespace emulsion

@@ -75,6 +75,28 @@ TEST(SharedLoops, RowsOfAttention) {
   EXPECT_THAT(text, HasSubstr("shared rows, e -> y: fused: saves "));
 }
 
+Graph layers() {
+  const Tensor hidden = relu(matmul(matrix("x", 100, 16), weight("w", f32, {16, 16}), "m"), "h");
+  return Graph(matmul(hidden, weight("v", f32, {16, 16}), "y"));
+}
+// Without what only a fusion makes a part of a layer.
+Graph bare_layers() {
+  const Tensor hidden = matmul(matrix("x", 100, 16), weight("w", f32, {16, 16}), "h");
+  return Graph(matmul(hidden, weight("v", f32, {16, 16}), "y"));
+}
+const Target kSmallL2 = Target::parse("x86-64-v3,cores=1,l2=4096");
+
+TEST(SharedLoops, LayersOfAnMlp) {
+  const std::string text = ledger(layers(), "{}", kSmallL2);
+  EXPECT_THAT(text, HasSubstr("layer blocks, h -> y: fused: saves 12800 bytes"));
+  EXPECT_THAT(text, Not(HasSubstr("not fused")));
+  const std::string config = R"({"fail_on_unfused": ["layer blocks"]})";
+  EXPECT_NO_THROW(ledger(layers(), config, kSmallL2));
+  EXPECT_ERROR(ledger(layers(), config, kTarget),
+               "fail_on_unfused: expected the layer blocks h and y to be computed together, got "
+               "them apart: expected more than 1048576 bytes, which the L2 cache holds, ");
+}
+
 TEST(SharedLoops, WindowsOfStencils) {
   EXPECT_THAT(ledger(blur(), "{}", small_cache(1)),
               HasSubstr("sliding windows, bx -> y: fused: saves "));
@@ -133,11 +155,14 @@ TEST(SharedLoops, WhatTheConfigRefuses) {
     bool is_alone;  // of one operation, in no group
   };
   const Case cases[] = {
-      {softmax_graph(), kSharedRows, false},  {attention(2, 64, 64, 16), kSharedRows, false},
-      {blur(), kSlidingWindows, false},       {mean_graph(), kWaitingSums, false},
-      {transposed_sum(), kReadThrough, true}, {joined(), kBordersThrough, true}};
+      {softmax_graph(), kSharedRows, false}, {attention(2, 64, 64, 16), kSharedRows, false},
+      {blur(), kSlidingWindows, false},      {mean_graph(), kWaitingSums, false},
+      {bare_layers(), kLayerBlocks, false},  {transposed_sum(), kReadThrough, true},
+      {joined(), kBordersThrough, true}};
   for (const Case& one : cases) {
-    const Target target = one.pattern == kSlidingWindows ? small_cache(1) : kTarget;
+    const Target target = one.pattern == kSlidingWindows ? small_cache(1)
+                          : one.pattern == kLayerBlocks  ? kSmallL2
+                                                         : kTarget;
     ASSERT_THAT(ledger(one.graph, "{}", target), HasSubstr(one.pattern + ", "));
     for (const Refusal& refusal : refusals) {
       if (one.is_alone && refusal.config.find("largest") != std::string::npos) continue;

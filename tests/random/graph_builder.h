@@ -110,6 +110,8 @@ bool add_diamond(GraphBuilder* builder);
 bool add_borders(GraphBuilder* builder);
 // Queries, keys, softmax, values: of reals alone.
 bool add_attention(GraphBuilder* builder);
+// Products of weights, one of the rows of the other.
+bool add_layers(GraphBuilder* builder);
 // Maxima of windows of rows, one behind the other.
 bool add_stencils(GraphBuilder* builder);
 

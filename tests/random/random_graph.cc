@@ -143,6 +143,28 @@ bool add_attention(B* b) {
   return read_twice(b, emit(b, "matmul", {p, leaf(keys, width)}, traits));
 }
 
+// Products of weights, of the same rows: more of them than the smallest cache holds, or any number.
+bool add_layers(B* b) {
+  const int64_t width = b->random().between(5, 16);
+  const Extent any = b->random_shape(1, 1)[0];
+  const Extent rows = any.is_constant() ? Extent(b->random().between(110, 130)) : any;
+  int x = b->leaf(b->main_type(), {rows, width});
+  const int64_t hidden = b->random().between(10, 16);
+  int64_t depth = width;
+  for (const int64_t columns : {hidden, int64_t{b->random().between(5, 16)}}) {
+    const int w = b->leaf(b->main_type(), {depth, columns}, Fill::any, "weight");
+    Traits traits = b->traits(x);
+    traits.bound *= b->traits(w).bound * static_cast<double>(depth);
+    traits.quantum += b->traits(w).quantum;
+    traits.positive = false;
+    x = b->emit(call("matmul", {node_arg(x), node_arg(w)}), traits);
+    if (x < 0) return false;
+    if (b->random().chance(0.5)) x = activation(b, x);
+    depth = columns;
+  }
+  return x >= 0;
+}
+
 bool add_stencils(B* b) {
   const Extent rows = 40, columns = b->random().between(16, 20);
   const int image = b->leaf(b->main_type(), {1, rows, columns, b->random().between(1, 3)});
@@ -198,6 +220,7 @@ Recipe random_recipe(uint64_t base_seed, int index) {
   if (index % 8 == 0) add_borders(&builder);
   if (index % 4 == 2) add_attention(&builder);
   if (index % 8 == 4) add_stencils(&builder);
+  if (index % 4 == 3) add_layers(&builder);
   return builder.finish();
 }
 

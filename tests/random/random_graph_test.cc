@@ -133,7 +133,10 @@ class Census {
       ++counts_["loop group: " + kNames.at(group.kind)];
     }
     for (const FusionDecision& decision : report.decisions) {
-      if (decision.fused && is_read_through(decision)) ++counts_["fusion: " + decision.pattern];
+      if (!decision.fused) continue;
+      if (is_read_through(decision) || decision.pattern == kLayerBlocks) {
+        ++counts_["fusion: " + decision.pattern];
+      }
     }
   }
 
@@ -217,6 +220,7 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
       {"fusion: a value computed again by its users", 100},
       {"fusion: moves read through", 13},  // 50 of 2,000, as those below
       {"fusion: borders read through", 13},
+      {"fusion: layer blocks", 13},
       {"loop group: rows", 13},
       {"loop group: row blocks", 13},
       {"loop group: windows", 13},

@@ -114,6 +114,22 @@ TEST(BenchmarkPattern, LoopsThatAreSharedAndWhatIsReadThrough) {
   }
 }
 
+TEST(BenchmarkPattern, LayersByBlocksOfRows) {
+  BenchmarkPatternOptions options;
+  options.repeats = 1;
+  options.target.cores = 1;
+  options.target.l2_bytes = 4096;
+  options.clock = clock_of({1, 1, 17, 20});
+  const PatternMeasurement one = benchmark_pattern("layer blocks", {70, 16}, options);
+  EXPECT_EQ(one.unfused.kernel_calls, 2);
+  EXPECT_EQ(one.fused.kernel_calls, 1);
+  EXPECT_LT(one.fused.bytes_allocated, one.unfused.bytes_allocated);
+  EXPECT_EQ(one.fact.shape_class, "64x16");
+  check_measured_fusion(one.fact);
+  EXPECT_ERROR(benchmark_pattern("layer blocks", {64, 16}, options),
+               "layer blocks: expected a shape at which the derived schedule takes it, got 64x16");
+}
+
 // Both ways would be the same, and what is measured of them says nothing.
 TEST(BenchmarkPattern, RefusesShapesAtWhichNothingIsShared) {
   EXPECT_ERROR(

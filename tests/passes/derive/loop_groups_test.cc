@@ -60,6 +60,36 @@ TEST(LoopGroups, BlocksOfRows) {
   }
 }
 
+const char kLayers[] =
+    "emulsion graph 1\n"
+    "size B\n"
+    "input x: f32[B, 16]\n"
+    "weight w: f32[16, 24]\n"
+    "weight v: f32[24, 8]\n"
+    "fused_row_blocks y over [i] {\n"
+    "  h[i: B, n: 24] = sum(k: 16) x[i, k] * w[k, n]\n"
+    "  y[i: B, n: 8] = sum(k: 24) h[i, k] * v[k, n]\n"
+    "}\n"
+    "output y\n";
+
+TEST(LoopGroups, Layers) {
+  const Graph shared = parse_graph(kLayers);
+  const LoopGroups read = read_loop_groups(shared, read_through(shared, kV3), kV3);
+  EXPECT_TRUE(read.blocks.empty());
+  ASSERT_EQ(read.layers.size(), 1U);
+  EXPECT_EQ(read.layers[0].layers.size(), 2U);
+  EXPECT_NE(schedule_of(kLayers).find("h.compute_at(y, block)\n"), std::string::npos);
+}
+
+TEST(LoopGroups, NotLayersForWhichItDoesNotPay) {
+  std::string few = kLayers;
+  few.replace(few.find("size B\n"), 7, "");
+  for (size_t at = few.find('B'); at != std::string::npos; at = few.find('B')) few[at] = '8';
+  EXPECT_ERROR(schedule_of(few),
+               "derive_schedule: the loop group of y: expected a contraction of rows that are "
+               "combined, or layers, for which it pays; legal: a graph without it");
+}
+
 TEST(LoopGroups, Windows) {
   const Target target = small_cache(1);
   for (const auto& [name, graph] : stencil_graphs()) {
@@ -142,7 +172,7 @@ TEST(LoopGroups, NotWhatNobodyReads) {
 
 TEST(LoopGroups, NotBlocksWithoutAContraction) {
   EXPECT_ERROR(schedule_of(with("fused_rows", "fused_row_blocks")),
-               "expected a contraction of rows that are combined, for which it pays");
+               "expected a contraction of rows that are combined, or layers, for which it pays");
 }
 
 TEST(LoopGroups, NotWindowsOfWhatIsNone) {

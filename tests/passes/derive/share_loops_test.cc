@@ -74,6 +74,31 @@ TEST(ShareLoops, OneNodeForAttention) {
   EXPECT_THAT(to_string(graph), HasSubstr("\nfused_row_blocks_matmul_"));
 }
 
+// x w v, of `rows` rows.
+Graph layers(const Extent& rows, int64_t width = 16) {
+  const Tensor h = matmul(input("x", f32, {rows, width}), weight("w", f32, {width, width}), "h");
+  return Graph(matmul(h, weight("v", f32, {width, width}), "y"));
+}
+const Target kSmallL2 = Target::parse("x86-64-v3,cores=1,l2=4096");
+
+TEST(ShareLoops, LayersOfAnMlp) {
+  const Graph graph = shared(layers(100), kSmallL2);
+  EXPECT_THAT(to_string(graph), HasSubstr("\nfused_row_blocks_matmul_matmul y over [m] {\n"));
+  ASSERT_EQ(graph.loop_groups().size(), 1U);
+  EXPECT_EQ(graph.loop_groups()[0].kind, LoopGroupKind::row_blocks);
+  EXPECT_EQ(graph.loop_groups()[0].axes, 1U);
+  EXPECT_EQ(names_of(graph.loop_groups()[0].members), (Names{"h", "y"}));
+  EXPECT_EQ(to_string(share_loops(graph, kSmallL2)), to_string(graph)) << "twice is as once";
+}
+
+TEST(ShareLoops, SaysWhyLayersStayApart) {
+  FusionReport report;
+  EXPECT_TRUE(shared(layers(64), kSmallL2, &report).loop_groups().empty());
+  EXPECT_EQ(to_string(report),
+            "layer blocks, h -> y: not fused: expected more than 4096 bytes, which the L2 cache "
+            "holds, between h and y, got 4096\n");
+}
+
 TEST(ShareLoops, WindowsOfStencils) {
   const Graph graph = shared(blur_graph(200, 24), small_cache(1));
   ASSERT_EQ(graph.loop_groups().size(), 1U);
@@ -238,6 +263,14 @@ TEST(ShareLoops, SaysThatTheRowsOfAContractionAreAnOutput) {
   EXPECT_EQ(said_of("p", Graph(matmul(p, v, "y"))), "");
   EXPECT_EQ(said_of("p", Graph({matmul(p, v, "y"), p})),
             "shared rows of y: expected p to be no output of the graph");
+}
+
+TEST(ShareLoops, SaysThatALayerIsAnOutput) {
+  const Graph graph = layers(100);
+  const Graph both({Tensor(*graph.find("y")), Tensor(*graph.find("h"))});
+  EXPECT_EQ(said_of("h", both, kSmallL2),
+            "layer blocks of y: expected h to be no output of the graph");
+  EXPECT_EQ(said_of("h", both), "") << "there it would not pay";
 }
 
 TEST(ShareLoops, SaysThatAWindowIsAnOutput) {

@@ -85,10 +85,10 @@ TEST(FusionConfig, FromJson) {
   EXPECT_THAT(config.fail_on_unfused, ElementsAre("matmul+bias"));
   EXPECT_TRUE(parse_fusion_config("{}").enabled);
   EXPECT_EQ(parse_fusion_config("{}").patterns, default_fusion_patterns());
-  EXPECT_THAT(
-      default_fusion_patterns(),
-      ElementsAre("contraction epilogue", "elementwise chain", "siblings", "shared rows",
-                  "sliding windows", "waiting sums", "moves read through", "borders read through"));
+  EXPECT_THAT(default_fusion_patterns(),
+              ElementsAre("contraction epilogue", "elementwise chain", "siblings", "shared rows",
+                          "layer blocks", "sliding windows", "waiting sums", "moves read through",
+                          "borders read through"));
   EXPECT_THAT(parse_fusion_config(R"({"patterns": ["sibling products"]})").patterns,
               ElementsAre("sibling products"));
   EXPECT_THAT(parse_fusion_config(R"({"patterns": ["recomputed values"]})").patterns,

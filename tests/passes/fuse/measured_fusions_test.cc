@@ -263,6 +263,13 @@ Graph stencils(bool three) {
   const Axis fewer("i", 62);
   return Graph(compute("bz", {fewer, j}, by(fewer, j) + by.at({Expr(fewer) + 2, j})));
 }
+Graph layers(int count) {
+  Tensor y = input("x", f32, {100, 12});
+  for (int i = 0; i < count; ++i) {
+    y = matmul(y, weight("w" + std::to_string(i), f32, {12, 12}), "y" + std::to_string(i));
+  }
+  return Graph(y);
+}
 Graph transposed() {
   return Graph(
       add(transpose(input("x", f32, {70, 64}), {1, 0}, "t"), input("z", f32, {64, 70}), "y"));
@@ -321,6 +328,16 @@ TEST(MeasuredByShape, WhatWasNotMeasuredSlowerIsTaken) {
       EXPECT_EQ(taken_and_measured(graph, target, pattern, {fact}), Counts(1, 0)) << pattern;
     }
   }
+}
+
+TEST(MeasuredByShape, LayersThatMeasuredSlowerStayApart) {
+  const auto with = [](const Graph& graph, double speed_up) {
+    return taken_and_measured(graph, kSmallCache, kLayerBlocks,
+                              {fact_at(kSmallCache, kLayerBlocks, "64x8", speed_up)});
+  };
+  EXPECT_EQ(with(layers(2), 0.9), Counts(0, 1));
+  EXPECT_EQ(with(layers(2), 1.1), Counts(1, 0));
+  EXPECT_EQ(with(layers(3), 0.9), Counts(2, 0)) << "two of them were measured";
 }
 
 TEST(MeasuredByShape, NotOfMoreThanWasMeasured) {
