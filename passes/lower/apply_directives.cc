@@ -239,9 +239,8 @@ class Applier {
     // end: by a known amount, of a known axis.
     const std::vector<Axis>& axes = plan_.stage.axes;
     const std::vector<LoopTransform>& made = cases_.back().transforms;
-    const bool was_made = std::any_of(made.begin(), made.end(), [&](const LoopTransform& t) {
-      return t.axis == d.axes[0] || t.outer == d.axes[0] || t.inner == d.axes[0];
-    });
+    const bool was_made = std::any_of(made.begin(), made.end(),
+                                      [&](const LoopTransform& t) { return t.axis == d.axes[0]; });
     if (!axis_index(axes, d.axes[0]) || was_made) {
       refuse_here(d, fmt::format("expected an axis of {} that is not split yet, got {}; legal: "
                                  "guard or predicate",

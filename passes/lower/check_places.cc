@@ -152,7 +152,6 @@ void check_hoist(const NestPlan& nest, StageId id) {
   const ScheduledStage& plan = nest.stages[id];
   if (!plan.hoist_at) return;
   const Directive d = plan.source_directive(DirectiveKind::hoist_storage);
-  check_loop(nest, plan.stage.name, d, *plan.hoist_at);
   const std::vector<LoopLevel> around = loops_around(nest, id);
   const auto place = position_of(around, *plan.hoist_at);
   const size_t outside = loops_outside_storage(plan, around);
@@ -252,12 +251,9 @@ bool keeps_loops(const ScheduledStage& plan, size_t specialization, size_t count
     return false;
   }
   const std::vector<LoopTransform>& all = plan.stage.specializations[specialization].transforms;
-  return std::none_of(all.begin() + static_cast<std::ptrdiff_t>(plan.stage.transforms.size()),
-                      all.end(), [&](const LoopTransform& t) {
-                        return std::count(around.begin(), around.end(), t.axis) > 0 ||
-                               std::count(around.begin(), around.end(), t.outer) > 0 ||
-                               std::count(around.begin(), around.end(), t.inner) > 0;
-                      });
+  return std::none_of(
+      all.begin() + static_cast<std::ptrdiff_t>(plan.stage.transforms.size()), all.end(),
+      [&](const LoopTransform& t) { return std::count(around.begin(), around.end(), t.axis) > 0; });
 }
 
 std::vector<LoopLevel> loops_around(const NestPlan& nest, StageId id) {

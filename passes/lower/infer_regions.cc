@@ -201,9 +201,8 @@ class Inferrer {
   // Of a loop that is an axis; what splits and fuses make starts at 0.
   static Expr start_of_axis(const StageRegion& region, const std::string& loop) {
     const std::vector<LoopTransform>& made = region.stage.transforms;
-    const bool transformed = std::any_of(made.begin(), made.end(), [&](const LoopTransform& t) {
-      return t.axis == loop || t.outer == loop || t.inner == loop;
-    });
+    const bool transformed = std::any_of(made.begin(), made.end(),
+                                         [&](const LoopTransform& t) { return t.axis == loop; });
     const std::optional<size_t> d = axis_index(region.stage.axes, loop);
     return d && !transformed ? region.axes[*d].min() : int_constant(0);
   }

@@ -12,12 +12,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "dsl/error.h"
+#include "passes/index/collect_terms.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
@@ -281,11 +283,9 @@ class Joiner : public NestMutator {
   // All that a step of the reader, or what is computed there for it, reads of the producer is what
   // the same step of the producer computes, or a step before.
   void check_order(const Node& step, const Node& body) {
-    for (const Node* node : {&step, &body}) {
+    for (const Node* node : {&step, &body}) {  // no index names a loop that was joined before
       for (const Loop* loop : loops_in(*node)) {
-        const bool from_start = constant_value(loop->min) == 0;
-        ranges_.insert_or_assign(loop->variable(),
-                                 from_start ? range_below(loop->extent) : Range::unknown());
+        ranges_.insert_or_assign(loop->variable(), range_below(loop->extent));
       }
     }
     std::vector<std::optional<Interval>> computed;
@@ -294,7 +294,11 @@ class Joiner : public NestMutator {
       if (uop == nullptr || uop->stage != producer()) return;
       for (const Expr& index : uop->point) {
         check_that_all_is_computed(step, index);
-        computed.push_back(interval_in_step(index));
+        std::optional<Interval> all = interval_in_step(index);
+        for (const Guard& guard : uop->guards) {
+          if (all && is_of_step(index) && !cut_off(index, guard.condition, &*all)) all.reset();
+        }
+        computed.push_back(std::move(all));
       }
     });
     const std::optional<size_t> forward = axis_that_goes_forward(computed);
@@ -309,7 +313,11 @@ class Joiner : public NestMutator {
           for (const Expr& part : relax_clamps(read->args[d], domain_of(stage))) {
             const Expr index =
                 substitute_axes(part, [&](const std::string& axis) { return point.at(axis); });
-            if (is_computed(interval_in_step(index), computed[d], forward == d)) continue;
+            std::optional<Interval> all = interval_in_step(index);
+            for (const Guard& guard : uop->guards) {
+              if (all) cut_off(index, guard.condition, &*all);
+            }
+            if (is_computed(all, computed[d], forward == d)) continue;
             refuse_here(
                 fmt::format("expected each step of {} to read what {} has computed by then, got {}",
                             nest_.variable({reader_, last_}), producer(), to_string(read)));
@@ -330,7 +338,7 @@ class Joiner : public NestMutator {
   // A step of the producer computes all from its first index to its last one: each of its loops
   // moves the index by no more than what those that move it by less have covered.
   void check_that_all_is_computed(const Node& step, const Expr& index) const {
-    std::map<int64_t, Range> moves;  // by how much a step of a loop moves the index: its range
+    std::multimap<int64_t, Range> moves;  // by how much a step of a loop moves the index: its range
     bool is_known = true;
     for (const Loop* loop : loops_in(step)) {
       if (!mentions(index, loop->variable())) continue;
@@ -340,7 +348,8 @@ class Joiner : public NestMutator {
         return variable == loop->variable() ? std::optional(Range{0, 1}) : std::nullopt;
       });
       const auto by = moved ? (moved->high - moved->low).as_constant() : std::nullopt;
-      is_known = is_known && range.is_known && by && moves.emplace(*by, range).second;
+      is_known = is_known && range.is_known && by;
+      if (is_known) moves.emplace(*by, range);
     }
     Extent covered = 1;
     for (const auto& [by, range] : moves) {
@@ -361,6 +370,45 @@ class Joiner : public NestMutator {
           const auto found = ranges_.find(variable);
           return found == ranges_.end() ? std::nullopt : std::optional(found->second);
         });
+  }
+
+  // Of 6 elements in vectors of 4, o * 6 + v * 4 + w where v * 4 + w < 6, a step has 6 and not 8. A
+  // condition on the whole axis, or on another one, cuts nothing off. False: nobody knows how much.
+  bool cut_off(const Expr& index, const Expr& condition, Interval* all) const {
+    const Expr &part = condition->args[0], &end = condition->args[1];
+    if (!any_part(part, [&](const Expr& e) {
+          return e->op == ExprOp::axis && mentions(index, e->name);
+        })) {
+      return true;
+    }
+    const Expr rest = collect_terms(index - part);
+    if (!is_of_step(rest) && !moves_in_step(rest)) return true;
+    const std::optional<Interval> start = interval_in_step(rest);
+    const std::optional<Extent> length = as_extent(end);
+    if (!start || !length || start->low != start->high || !same_start(*start, *all)) return false;
+    const Extent last = start->high + *length - Extent(1);
+    if ((all->high - last).lower_bound().value_or(-1) >= 0) all->high = last;
+    return true;
+  }
+
+  bool moves_in_step(const Expr& index) const {
+    return any_part(
+        index, [&](const Expr& e) { return e->op == ExprOp::axis && ranges_.count(e->name) > 0; });
+  }
+
+  // Whether it says which step it is.
+  bool is_of_step(const Expr& index) const {
+    for (size_t i = 0; i <= last_; ++i) {
+      if (mentions(index, own_variable(i))) return true;
+    }
+    return false;
+  }
+
+  static bool same_start(const Interval& a, const Interval& b) {
+    return std::equal(a.fixed.begin(), a.fixed.end(), b.fixed.begin(), b.fixed.end(),
+                      [](const auto& x, const auto& y) {
+                        return x.first == y.first && x.second.second == y.second.second;
+                      });
   }
 
   // The axis of the producer along which each step goes on where the one before ended, so that by
@@ -393,11 +441,7 @@ class Joiner : public NestMutator {
   // `or_before`: whatever is before the interval is there too.
   static bool is_computed(const std::optional<Interval>& read,
                           const std::optional<Interval>& computed, bool or_before) {
-    if (!read || !computed || read->fixed.size() != computed->fixed.size()) return false;
-    for (const auto& [text, term] : read->fixed) {
-      const auto same = computed->fixed.find(text);
-      if (same == computed->fixed.end() || same->second.second != term.second) return false;
-    }
+    if (!read || !computed || !same_start(*read, *computed)) return false;
     return (or_before || (read->low - computed->low).lower_bound().value_or(-1) >= 0) &&
            (computed->high - read->high).lower_bound().value_or(-1) >= 0;
   }

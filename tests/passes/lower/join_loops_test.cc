@@ -89,6 +89,23 @@ TEST(JoinLoops, OfAReaderThatLooksBack) {
   expect_nest(schedule);
 }
 
+TEST(JoinLoops, OfAReaderThatLooksBackInsideALoopOfOneStep) {
+  const Axis i("i", 1), j("j", 9);
+  const Tensor x = input("x", f32, {1, 9});
+  const Tensor a = compute("a", {i, j}, x(i, j) * 2.0f);
+  const Tensor y = compute("y", {i, j}, a(i, j) - a(i, max(Expr(j) - 2, 0)));
+  Schedule schedule(y);
+  schedule[y].compute_with(a, j);
+  EXPECT_TRUE(lowers(schedule.graph(), schedule));
+}
+
+// At a loop inside of a step.
+TEST(JoinLoops, OfWhatFetchesAheadInAStep) {
+  Rows t = row_by_row(5, 12);
+  t[t.p].prefetch("x", v, 1);
+  EXPECT_TRUE(lowers(t.schedule.graph(), t.schedule));
+}
+
 // Inside a step there may be loops, of which each goes on where the smaller ones end.
 TEST(JoinLoops, OfStepsThatAreLoops) {
   const Axis i("i", 24), o("o"), w("w");
@@ -99,6 +116,22 @@ TEST(JoinLoops, OfStepsThatAreLoops) {
   schedule[a].split(i, o, v, 6).split(v, v, w, 2);
   schedule[y].split(i, o, v, 6).split(v, v, w, 3).compute_with(a, o);
   EXPECT_TRUE(lowers(schedule.graph(), schedule, {}));
+}
+
+// The last loop of a step goes past its end, which stays where it is.
+TEST(JoinLoops, OfStepsWhoseLoopsGoPastTheirEnd) {
+  const Axis i("i", 22), o("o"), w("w");
+  const Tensor x = input("x", f32, {22});
+  const Tensor a = compute("a", {i}, x(i) * 2.0f);
+  const Tensor y = compute("y", {i}, a(i) - a(max(Expr(i) - 7, 0)));
+  for (const int producer : {4, 5, 6}) {
+    for (const int reader : {4, 5, 6}) {
+      Schedule schedule(y);
+      schedule[a].split(i, o, v, 6).split(v, v, w, producer);
+      schedule[y].split(i, o, v, 6).split(v, v, w, reader).compute_with(a, o);
+      EXPECT_TRUE(lowers(schedule.graph(), schedule, {})) << producer << " " << reader;
+    }
+  }
 }
 
 TEST(JoinLoops, OfAnOutputThatIsRead) {
@@ -155,6 +188,32 @@ TEST(JoinLoopsRefuses, StepsThatLeaveElementsOut) {
     between[a].split(n, o, v, 4).split(v, v, w, 2).reorder({w, o, v});
     between[y].split(m, o, v, 4).split(v, v, w, 2).reorder({w, o, v}).compute_with(a, v);
     refused(between, "expected steps of a that compute all from their first index to the last");
+  }
+}
+
+TEST(JoinLoopsRefuses, StepsThatAreLongerThanWhatIsComputed) {
+  const Axis o("o", 4), n("n", 16), w("w", 4);
+  const Tensor x = input("x", f32, {16});
+  const Tensor a = compute("a", {n}, x(n) * 2.0f);
+  const Tensor y = compute("y", {o, w}, a(o * 4 + w) - a(min(o * 8, 15)));
+  Schedule schedule(y);
+  schedule[a].split(n, o, v, 4);
+  schedule[y].compute_with(a, o);
+  refused(schedule, "expected each step of y.o to read what a has computed by then, got a[");
+}
+
+// A step of 6 in vectors of 4 computes 6, and not 8; the second vector of one 2, and not 4.
+TEST(JoinLoopsRefuses, WhatTheLastLoopOfAStepLeavesOut) {
+  const Axis i("i", 24), o("o", 4), v("v", 2), w("w");
+  const Tensor x = input("x", f32, {24});
+  const Tensor a = compute("a", {i}, x(i) * 2.0f);
+  const Expr first = o * 6 + v * 4;
+  const Tensor y = compute("y", {o, v}, a(first) - a(min(first + 3, 23)));
+  for (const Axis& last : {o, v}) {
+    Schedule schedule(y);
+    schedule[a].split(i, o, v, 6).split(v, v, w, 4);
+    schedule[y].compute_with(a, last);
+    refused(schedule, "expected each step of y." + last.name() + " to read what a has computed");
   }
 }
 
