@@ -41,6 +41,7 @@ const IllegalCase kFactors[] = {
     {"SplitsThatTogetherLeave32Bits", "linear", "y.split(m, a, b, 1073741824)\n! y.split(a, c, d, 1073741824)", "expected loops that take m to at most 2147483647, got 1152921503533105152; legal: smaller factors, or fewer splits"},
     {"SplitsOfARunTimeAxisThatLeave32Bits", "batch", "y.split(m, a, b, 1073741824)\n! y.split(a, c, d, 1073741824)", "expected loops that take m to at most 2147483647, got 1152921503533105152"},
     {"ManySplitsThatTogetherLeave32Bits", "linear", kSplitsByTwo.c_str(), "expected loops that take m to at most 2147483647, got 2147483647"},
+    {"SplitOfALoopBesideAFusedOneThatLeaves32Bits", "huge", "y.split(i, a, b, 500000000)\ny.split(a, c, d, 2)\ny.fuse(c, d, f)\n! y.split(b, g, h, 333333333)", "expected loops that take i to at most 2147483647, got 2166666665"},
     {"FuseBeyond32Bits", "pairs", "! y.fuse(r, s, t)", "expected an extent of at most 2147483647, got 2500000000"},
     // tails
     {"ShiftInwardsOfAReductionAxis", "linear", "! mm.split(k, ko, ki, 4, shift_inwards)", "a reduction cannot compute a point twice; legal: guard"},

@@ -52,6 +52,8 @@ const LegalCase kCases[] = {
     {"SplitOfALoopOfMaskedLoadsNamedAsItsAxis", "linear", {"biased.split(n, no, n, 8, predicate_loads)", "biased.split(n, n, b, 3)", "biased.vectorize(b)"}},
     {"FuseOfALoopOfMaskedLoadsNamedAsItsAxis", "linear", {"biased.split(n, n, ni, 4, predicate_loads)", "biased.fuse(n, ni, n)", "biased.split(n, n, b, 5)"}},
     {"FuseOfALoopOfMaskedLoads", "linear", {"biased.split(n, no, ni, 4, predicate_loads)", "biased.fuse(no, ni, t)"}},
+    {"ComputeAtAFusedLoopThatMayBeEmpty", "first_in_rows", {"y.fuse(m, n, t)", "p.compute_at(y, t)"}},
+    {"ComputeInsideWhatIsInsideALoopThatMayBeEmpty", "first_in_stages", {"y.reorder(m, n)", "q.compute_at(y, n)", "p.compute_at(q, m)"}},
     {"PrefetchOfASingleValue", "scaled", {"y.prefetch(x, i, 1)"}},
     {"ComputeWithWhatItReads", "linear", {"y.compute_with(biased, m)"}},
     {"PrefetchTwiceInSharedLoops", "diamond", {"q.prefetch(a, i, 1)", "p.compute_with(q, j)", "q.prefetch(a, j, 1)"}},

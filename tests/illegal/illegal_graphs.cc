@@ -124,6 +124,18 @@ Graph first_if_there() {
   return Graph(compute("y", {m}, select(m < size, possibly_empty()(0), 0.0f)));
 }
 
+// There where a stage is computed that does not have the axis that may be empty.
+Graph first_in_stages() {
+  const Axis m("m", 4), n("n", Extent::size("B"));
+  const Tensor q = compute("q", {m}, select(m < size_value("B"), possibly_empty()(0), 0.0f));
+  return Graph(compute("y", {m, n}, q(m) + cast(f32, Expr(n))));
+}
+
+Graph one_more() {
+  const Axis n("n", Extent::size("B") + 1);
+  return Graph(compute("y", {n}, select(n < size_value("B"), possibly_empty()(0), 0.0f)));
+}
+
 Graph batch_sum() {
   const Extent size = Extent::size("B");
   const Axis r("r", size);
@@ -171,6 +183,8 @@ Graph illegal_graph(const std::string& name) {
       {"first_in_rows", first_in_rows},
       {"first_in_sums", first_in_sums},
       {"first_if_there", first_if_there},
+      {"first_in_stages", first_in_stages},
+      {"one_more", one_more},
       {"two_chains", two_chains},
       {"scaled", scaled},
       {"batch_sum", batch_sum},

@@ -33,6 +33,7 @@ const IllegalCase kPlaces[] = {
     {"ComputeAtAPartOfTheLoopThatMayBeEmpty", "first_in_rows", "y.split(n, no, ni, 4)\ny.reorder(m, no, ni)\n! p.compute_at(y, ni)", "expected a loop that runs 0 times whenever p is empty, or one inside such a loop, got y.ni while axis i has the run-time extent B; legal: compute_root()"},
     {"ComputeAtOutsideTheReductionThatMayBeEmpty", "first_in_sums", "! p.compute_at(y, m)", "expected a loop that runs 0 times whenever p is empty, or one inside such a loop, got y.m while axis i has the run-time extent B; legal: compute_root()"},
     {"ComputeAtUnderAConditionOnTheSize", "first_if_there", "! p.compute_at(y, m)", "expected a loop that runs 0 times whenever p is empty, or one inside such a loop, got y.m while axis i has the run-time extent B; legal: compute_root()"},
+    {"ComputeAtALoopOfOneStepMore", "one_more", "! p.compute_at(y, n)", "expected a loop that runs 0 times whenever p is empty, or one inside such a loop, got y.n while axis i has the run-time extent B; legal: compute_root()"},
     {"ComputeAtAfterComputeRoot", "linear", "mm.compute_root()\n! mm.compute_at(y, m)", "expected one compute_at or compute_root, got a second one"},
     {"ComputeRootAfterComputeAt", "linear", "biased.compute_at(y, m)\n! biased.compute_root()", "expected one compute_at or compute_root, got a second one"},
     {"ComputeAtTwice", "linear", "biased.compute_at(y, m)\n! biased.compute_at(y, m)", "got a second one; legal: either"},

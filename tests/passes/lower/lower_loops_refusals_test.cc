@@ -331,6 +331,10 @@ TEST_F(LowerRefusesSharing, LoopsThatASpecializationChanges) {
   unrolled[v].compute_with(u, i);
   unrolled[u].specialize(four).unroll(i);
   refused(unrolled, "v.compute_with(u, i)", expected + "i, which specialize(B == 4) changes");
+  Schedule vectors(unrolled.graph());
+  vectors[v].compute_with(u, i);
+  vectors[u].specialize(four).vectorize(i);
+  refused(vectors, "v.compute_with(u, i)", expected + "i, which specialize(B == 4) changes");
   Schedule turned(unrolled.graph());
   turned[v].compute_with(u, j);
   turned[u].specialize(four).reorder({i, j});

@@ -70,6 +70,15 @@ TEST(LowerSpecialize, AMultipleLeavesAReductionItsTail) {
   }
 }
 
+TEST(LowerSpecialize, AMultipleLeavesFusedReductionLoopsTheirTail) {
+  const Axis i("i", 8), r("r", kRows), s("s", 2), f("f"), fo("fo"), fi("fi");
+  Schedule schedule(compute("y", {i}, sum({r, s}, input("x", f32, {8, kRows, 2})(i, r, s))));
+  schedule["y"].fuse(r, s, f).split(f, fo, fi, 4).specialize(kBatch % 2 == 0).unroll(i);
+  const LoopNest nest = lower(schedule.graph(), schedule);
+  ASSERT_EQ(nest.stage("y").specializations.size(), 1U);
+  EXPECT_EQ(nest.stage("y").specializations[0].transforms[1].tail, Tail::guard);
+}
+
 TEST(LowerSpecialize, AMultipleNeedsNoTail) {
   Doubled d(kRows * Extent(2));
   d.schedule[d.y].specialize(kBatch % 4 == 0).vectorize(d.m, 8);

@@ -43,6 +43,18 @@ TEST(LoopNestLookup, AnAxisThatOneCaseSplitsIsTransformed) {
   EXPECT_EQ(untransformed_axis(nest, loop), std::nullopt);
 }
 
+TEST(LoopNestLookup, AStageShiftsInwardsWhereOneCaseDoes) {
+  Stage stage = stage_with({Axis("m", B)}, {split("m", "mo", "mi", 4)});
+  stage.specializations.push_back({size_value("B") >= 4, stage.transforms});
+  EXPECT_FALSE(shifts_inwards(stage));
+  stage.specializations[0].transforms[0].tail = Tail::shift_inwards;
+  EXPECT_TRUE(shifts_inwards(stage));
+}
+
+TEST(StorageLayout, AnEmptyAxisLeavesNeighboursApart) {
+  EXPECT_EQ(StorageLayout().strides({3, 0, 5}), (std::vector<int64_t>{5, 5, 1}));
+}
+
 TEST(LoopNestLookup, FindsStagesAndBuffersByName) {
   LoopNest nest = linear_nest();
   EXPECT_EQ(nest.stage("mm").reduction_axes.size(), 1u);
