@@ -26,7 +26,6 @@ std::string path_of_label(std::string name) {
 }
 
 bool ends_in(const std::string& path, const std::string& end) {
-  if (path == end) return true;
   return path.size() > end.size() && path[path.size() - end.size() - 1] == '/' &&
          path.compare(path.size() - end.size(), end.size(), end) == 0;
 }

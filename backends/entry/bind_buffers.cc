@@ -11,13 +11,13 @@
 namespace emulsion {
 namespace {
 
-// Error: 2^31 bytes or more. `name` is for its message.
+// Error: 2^31 bytes or more. `name` is for its message. No extent is negative: bind_sizes.
 int64_t bytes_of(const std::string& name, const JitBuffer& buffer) {
   int64_t bytes = size_in_bytes(buffer.dtype);
   const bool empty = std::count(buffer.shape.begin(), buffer.shape.end(), 0) > 0;
   if (empty) return 0;
   for (int64_t extent : buffer.shape) {
-    if (extent < 0 || extent > INT32_MAX / bytes) {
+    if (extent > INT32_MAX / bytes) {
       fail("argument {}: expected fewer than 2^31 bytes, got an extent of {}", name, extent);
     }
     bytes *= extent;
@@ -72,7 +72,11 @@ std::vector<std::vector<uint64_t>> pack_weights(
   std::vector<std::vector<uint64_t>> memory;
   for (const Pack& pack : nest.packs) {
     const auto unpacked = arguments->find(pack.weight);
-    if (arguments->count(pack.packed) || unpacked == arguments->end()) continue;
+    if (unpacked == arguments->end()) continue;
+    if (arguments->count(pack.packed)) {
+      fail("argument {}: expected it or {}, which is made of it, got both", pack.weight,
+           pack.packed);
+    }
     const Buffer& declared = nest.buffer(pack.packed);
     JitBuffer packed{declared.dtype, {}, nullptr};
     for (const Extent& extent : declared.shape) packed.shape.push_back(extent.evaluate(sizes));

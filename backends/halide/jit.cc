@@ -28,7 +28,7 @@ struct RunContext : Halide::JITUserContext {
     wanted.custom_error = [](Halide::JITUserContext* context, const char* text) {
       auto* run = static_cast<RunContext*>(context);
       std::lock_guard<std::mutex> lock(run->mutex);
-      if (run->message.empty()) run->message = text;
+      run->message = text;  // of several at once, any
     };
     wanted.custom_print = [](Halide::JITUserContext*, const char*) {};
     JITSharedRuntime::populate_jit_handlers(this, wanted);

@@ -1,5 +1,6 @@
 #include "backends/tile_machine/plan/time_plan.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -24,7 +25,14 @@ std::vector<Residency> residencies(const TileProgram& program, const ScratchpadP
   std::vector<Residency> result;
   constexpr size_t absent = static_cast<size_t>(-1);
   std::vector<size_t> open(program.tiles.size(), absent);  // tile -> position in result
-  std::map<int64_t, size_t> evicted;  // by address: what nothing has taken the place of yet
+  // Of what was evicted, what nothing has taken yet: by address, up to where, and its position in
+  // result. Each byte counts by itself: who takes the next one may start earlier than who took
+  // this.
+  struct Rest {
+    int64_t end;
+    size_t stay;
+  };
+  std::map<int64_t, Rest> evicted;
   auto end_of = [&](const Residency& stay) {
     return stay.address + footprint(plan.machine, program.tiles[stay.tile].bytes);
   };
@@ -35,7 +43,7 @@ std::vector<Residency> residencies(const TileProgram& program, const ScratchpadP
       Residency& stay = result[open[uop.tile]];
       stay.last_use = span.end;
       if (uop.reason == PlannedReason::evict) {
-        evicted[stay.address] = open[uop.tile];
+        evicted[stay.address] = {end_of(stay), open[uop.tile]};
       } else {
         stay.span.end = span.end;
       }
@@ -43,11 +51,16 @@ std::vector<Residency> residencies(const TileProgram& program, const ScratchpadP
     } else if (open[uop.tile] == absent) {
       open[uop.tile] = result.size();
       result.push_back({uop.tile, uop.address, {span.start, timing.total}, timing.total});
+      const int64_t end = end_of(result.back());
       auto it = evicted.lower_bound(uop.address);
-      if (it != evicted.begin() && end_of(result[std::prev(it)->second]) > uop.address) --it;
-      while (it != evicted.end() && it->first < end_of(result.back())) {
-        result[it->second].span.end = span.start;
+      if (it != evicted.begin() && std::prev(it)->second.end > uop.address) --it;
+      while (it != evicted.end() && it->first < end) {
+        const auto [first, rest] = *it;
         it = evicted.erase(it);
+        int64_t& left = result[rest.stay].span.end;
+        left = std::min(left, span.start);
+        if (first < uop.address) evicted[first] = {uop.address, rest.stay};
+        if (rest.end > end) evicted[end] = rest;
       }
     }
   }

@@ -139,8 +139,10 @@ TEST(GenerateKernelTest, RefusesWhatIsNotFusedForATargetWithRulesOfItsOwn) {
 
 TEST(GenerateKernelTest, RefusesALabelOfTwoLines) {
   KernelRequest wrong = request("");
-  wrong.label = "//a\n#error";
-  expect_refusal(wrong, "one line");
+  for (const char* label : {"//a\n#error", "//a\r#error", "//a\x1b[2J"}) {
+    wrong.label = label;
+    expect_refusal(wrong, "one line");
+  }
 }
 
 TEST(GenerateKernelTest, RefusesTargets) {

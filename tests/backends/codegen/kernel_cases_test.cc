@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "backends/codegen/kernel_context.h"
@@ -33,6 +34,13 @@ int write_past_the_end(halide_buffer_t* const* a) {
   reinterpret_cast<float*>(a[1]->host)[a[1]->dim[0].extent] = 1;
   return 0;
 }
+
+int write_before_the_start(halide_buffer_t* const* a) {
+  reinterpret_cast<float*>(a[1]->host)[-1] = 1;
+  return 0;
+}
+
+int write_nothing(halide_buffer_t* const*) { return 0; }
 
 int refuse(halide_buffer_t* const*) { return EMULSION_ERROR_OUT_OF_MEMORY; }
 
@@ -113,11 +121,19 @@ TEST(KernelCasesTest, RunsAKernel) {
 }
 
 TEST(KernelCasesTest, NoticesAWriteOutsideOfAnOutput) {
-  EXPECT_THAT(
-      [] {
-        run_kernel(info(write_past_the_end), arguments(5), {{"B", 5}});
-      },
-      ThrowsMessage<Error>(HasSubstr("argument y: the kernel wrote outside")));
+  for (const auto& kernel : {write_past_the_end, write_before_the_start}) {
+    EXPECT_THAT(
+        [&] {
+          run_kernel(info(kernel), arguments(5), {{"B", 5}});
+        },
+        ThrowsMessage<Error>(HasSubstr("argument y: the kernel wrote outside")));
+  }
+}
+
+// A result may well be 0: what is not written is none.
+TEST(KernelCasesTest, NoticesWhatIsNotWritten) {
+  const TensorValues y = run_kernel(info(write_nothing), arguments(5), {{"B", 5}});
+  for (int64_t i = 0; i < 5; ++i) EXPECT_TRUE(std::isnan(y.at("y").value(i))) << i;
 }
 
 TEST(KernelCasesTest, SaysWhatAKernelRefused) {

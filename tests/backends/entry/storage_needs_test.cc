@@ -81,6 +81,27 @@ TEST(StorageNeeds, HoldWhereTheBranchIsTaken) {
   EXPECT_FALSE(needs.empty());
 }
 
+// What a case stores, it stores where no case before it is chosen.
+TEST(StorageNeeds, HoldInEachCaseWhereItIsChosen) {
+  EXPECT_EQ(
+      needs_of(squares_nest("y.specialize(A == 1)\ny.parallel(a)\nsquare.compute_at(y, a)\n")),
+      (Needs{"square: B B if A == 1", "square: B B if !(A == 1) && A > 0"}));
+}
+
+// A loop whose steps another one counts is no question to the sizes.
+TEST(StorageNeeds, HoldInLoopsThatAWindowShortens) {
+  const Axis r("r", 8), i("i", 6), j("j", Extent::size("B"));
+  const Tensor c = compute("c", {r, j}, input("x", f32, {8, j.extent()})(r, j) * 2.0f);
+  const Tensor a = compute("a", {r, j}, c(r, j) + 1.0f);
+  const Tensor y = compute("y", {i, j}, a(i, j) + a(i + 1, j) + a(i + 2, j));
+  Schedule schedule(y);
+  schedule[a].store_root().compute_at(y, i);
+  schedule[c].compute_at(a, r);
+  const LoopNest nest = lower(y, schedule);
+  EXPECT_EQ(needs_of(nest), (Needs{"a: 4 B", "c: 1 B"}));
+  EXPECT_NO_THROW(check_storage("k", storage_needs(nest), {{"B", 5}}));
+}
+
 void check(const LoopNest& nest, int64_t rows, int64_t columns) {
   check_storage("k", storage_needs(nest), {{"A", rows}, {"B", columns}});
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -160,10 +161,20 @@ CompileOptions isolated() {
   return options;
 }
 
+// Pages that processes have asked for which this one has started.
+int64_t pages_of_children() {
+  rusage usage{};
+  EXPECT_EQ(getrusage(RUSAGE_CHILDREN, &usage), 0);
+  return usage.ru_minflt;
+}
+
 TEST_F(CompileAot, MakesTheSameBytesInAProcessOfItsOwn) {
+  const int64_t before = pages_of_children();
   compile_aot(linear_nest(), "linear", {kAvx512, kPlain}, folder());
+  EXPECT_EQ(pages_of_children(), before);
   const std::string header = contents("out/linear.h"), archive = contents("out/linear.a");
   compile_aot(linear_nest(), "linear", {kAvx512, kPlain}, folder("child"), isolated());
+  EXPECT_GT(pages_of_children(), before);
   EXPECT_EQ(contents("child/linear.h"), header);
   EXPECT_TRUE(contents("child/linear.a") == archive);
 }
@@ -228,6 +239,12 @@ TEST_F(CompileAot, RefusesNamesOfTheCLibrary) {
                 HasSubstr("function of the C library"))
         << name;
   }
+}
+
+TEST_F(CompileAot, RefusesAPackFunctionWhoseNameIsNoIdentifier) {
+  EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "linear_", kPlain, folder()); }),
+              HasSubstr("linear__pack_w"));
+  EXPECT_THAT(files_in("out"), IsEmpty());
 }
 
 TEST_F(CompileAot, RefusesNoTarget) {

@@ -90,6 +90,14 @@ TEST(JitBind, TakesSizesOnce) {
   }
 }
 
+TEST(JitBind, TakesAWeightOrWhatItIsPackedTo) {
+  Product product;
+  Buffers buffers = product.buffers();
+  buffers["w_packed"] = {f32, {2, 2, 16}, product.y.bytes.data()};
+  EXPECT_ERROR(product.kernel().bind(buffers),
+               "argument w: expected it or w_packed, which is made of it, got both");
+}
+
 TEST(JitBind, IsRefusedWhereItIsBound) {
   Product product;
   const JitKernel kernel = product.kernel();

@@ -51,6 +51,16 @@ TEST(Jit, ReadsNothingOfAnEmptyConstant) {
   expect_same_as_graph(graph, Schedule(graph));
 }
 
+// Where compilers would need minutes, or crash.
+TEST(Jit, RefusesMoreCodeThanIsCompiled) {
+  const Axis i("i", 2400);
+  const Graph graph(compute("y", {i}, input("x", f32, {2400})(i) * 2.0f));
+  Schedule schedule(graph);
+  schedule["y"].unroll(i, 1200);
+  EXPECT_ERROR(JitKernel{lower(graph, schedule)},
+               "expected at most 1024 copies of what y computes");
+}
+
 // Each maximum uses its operand twice: as a tree, this would be 2^100 operations.
 TEST(Jit, CompilesAChainOfMaximaAsOneExpression) {
   Tensor y = input("x", f32, {4});

@@ -230,6 +230,16 @@ TEST(CheckShapes, HugeCoefficientsDoNotWrap) {
   EXPECT_THAT(emulsion_last_error(), HasSubstr("axis 3: expected extent"));
 }
 
+// The weight as it was given elsewhere has the rank, and not the shape.
+TEST(CheckShapes, SaysWhatMakesAPackedWeight) {
+  TestBuffer w(kF32, {6, 20}), other(kF32, {20});
+  EXPECT_EQ(check("k\n\np w w_packed f32 0 2 2 16\n", {&w}), EMULSION_ERROR_CONSTRAINT_VIOLATED);
+  EXPECT_THAT(emulsion_last_error(),
+              HasSubstr("expected extent 2, got 6; legal: what k_pack_w() makes of w"));
+  EXPECT_EQ(check("k\n\np w w_packed f32 0 2 2 16\n", {&other}), EMULSION_ERROR_BAD_DIMENSIONS);
+  EXPECT_THAT(emulsion_last_error(), HasSubstr("; legal: what k_pack_w() makes of w"));
+}
+
 TEST(CheckShapes, CutsALongMessageInsteadOfFailing) {
   TestBuffer x(kF32, {4});
   EXPECT_EQ(check(std::string(5000, 'k') + "\n\ni x f32 0 1 5\n", {&x}),

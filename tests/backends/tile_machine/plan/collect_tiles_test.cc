@@ -68,6 +68,19 @@ TEST(CollectTiles, WorksSayWhatAStepComputes) {
   EXPECT_EQ(last_update.reads.size(), 2U);
 }
 
+// The first tile of a needs what is before its first element, which is not there.
+TEST(CollectTiles, NothingIsBeforeTheFirstElement) {
+  const Axis i("i", 8), io("io"), ii("ii");
+  const Tensor x = input("x", f32, {8});
+  const Tensor a = compute("a", {i}, x(i) * 2.0f);
+  const Tensor y = compute("y", {i}, a(max(i - 1, 0)) + a(i));
+  Schedule schedule(y);
+  schedule[y].split(i, io, ii, 4).tensorize(ii);
+  schedule[a].compute_at(y, io).store_in(Memory::scratchpad).tensorize(i);
+  const std::string text = steps_text(collect_tiles(lower(y, schedule)).program);
+  EXPECT_EQ(text.find("execute a: x[0:4] a[0:4]\nexecute y: a[0:4] y[0:4]\n"), 0U) << text;
+}
+
 // What one layer writes is what the next one reads: no Load, no Store between them.
 TEST(CollectTiles, AnIntermediateIsOneBuffer) {
   Tensor x = input("x", f32, {4, 4});

@@ -146,6 +146,7 @@ TEST(PlanScratchpad, ATileThatSharesElementsIsStoredFirst) {
   const ScratchpadPlan plan =
       checked_plan(builder.take(), machine_with(4096), EvictionPolicy::belady);
   EXPECT_EQ(count(plan, PlannedKind::store, PlannedReason::overlap), 2);
+  EXPECT_EQ(plan.counts.spills, 2);
   EXPECT_EQ(plan.counts.loads, 1);
 }
 

@@ -119,9 +119,7 @@ TEST(TimePlan, NothingTakesNoTime) {
   EXPECT_TRUE(r.timing.stalls.empty());
 }
 
-TEST(TimePlan, ResidenciesDoNotOverlap) {
-  const TileProgram program = matmul_program(96, 96, 96, 32);
-  const TimedPlan r = run(program, machine_with(4 * 4096, true));
+void expect_apart(const TileProgram& program, const TimedPlan& r) {
   const std::vector<Residency> stays = residencies(program, r.plan, r.timing);
   EXPECT_GT(stays.size(), static_cast<size_t>(r.plan.counts.loads));
   for (size_t i = 0; i < stays.size(); ++i) {
@@ -134,6 +132,18 @@ TEST(TimePlan, ResidenciesDoNotOverlap) {
           stays[j].address < stays[i].address + program.tiles[stays[i].tile].bytes;
       EXPECT_FALSE(same_time && same_place) << i << " and " << j;
     }
+  }
+}
+
+TEST(TimePlan, ResidenciesDoNotOverlap) {
+  const TileProgram program = matmul_program(96, 96, 96, 32);
+  expect_apart(program, run(program, machine_with(4 * 4096, true)));
+}
+
+TEST(TimePlan, ResidenciesOfTilesOfManySizesDoNotOverlap) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const TileProgram program = random_program(seed, 12, 60, false);
+    expect_apart(program, run(program, machine_with(largest_need(program) + 64, true)));
   }
 }
 

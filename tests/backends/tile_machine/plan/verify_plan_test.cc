@@ -233,6 +233,60 @@ TEST(VerifyPlan, ASpillThatIsLeftOut) {
   EXPECT_GT(caught, 50);
 }
 
+// The halves of h are written, and what lies between them is read.
+Planned with_neighbours() {
+  TileProgramBuilder builder;
+  const BufferId h = builder.add_buffer("h", 4), y = builder.add_buffer("y", 4, true);
+  builder.add_execute("h", {}, builder.add_tile(h, {0}, {16}), false, 0);
+  builder.add_execute("h", {}, builder.add_tile(h, {16}, {16}), false, 0);
+  builder.add_execute("y", {builder.add_tile(h, {8}, {16})}, builder.add_tile(y, {0}, {16}), false,
+                      0);
+  Planned result;
+  result.program = builder.take();
+  result.plan = plan_scratchpad(result.program, machine_with(4096, true));
+  result.timing = time_plan(result.program, result.plan);
+  return result;
+}
+
+TEST(VerifyPlan, ALoadOfWhatANeighbourHasNotStored) {
+  Planned p = with_neighbours();
+  EXPECT_NO_THROW(p.verify());
+  p.erase(p.find(PlannedKind::store));
+  p.timing = time_plan(p.program, p.plan);
+  EXPECT_INTERNAL_ERROR(p.verify(), "loads what h[0:16] was before it was written");
+}
+
+TEST(VerifyPlan, ALoadOfWhatANeighbourIsStoring) {
+  Planned p = with_neighbours();
+  const size_t load = p.find(PlannedKind::load);
+  --p.timing.spans[load].start;
+  --p.timing.spans[load].end;
+  EXPECT_INTERNAL_ERROR(p.verify(), "is being stored until");
+}
+
+TEST(VerifyPlan, ACopyOfWhatIsWrittenThatStays) {
+  TileProgramBuilder builder;
+  const BufferId h = builder.add_buffer("h", 4), y = builder.add_buffer("y", 4, true);
+  const TileId wide = builder.add_tile(h, {0}, {32});
+  builder.add_execute("y", {wide}, builder.add_tile(y, {0}, {16}), false, 0);
+  builder.add_execute("h", {}, builder.add_tile(h, {8}, {8}), false, 0);
+  builder.add_execute("y", {wide}, builder.add_tile(y, {16}, {16}), false, 0);
+  Planned p;
+  p.program = builder.take();
+  p.plan = plan_scratchpad(p.program, machine_with(4096));
+  size_t drop = p.plan.uops.size();
+  while (p.plan.uops[drop - 1].reason != PlannedReason::stale) --drop;
+  size_t load = drop;
+  while (p.plan.uops[load].tile != wide) ++load;
+  p.timing = time_plan(p.program, p.plan);
+  EXPECT_NO_THROW(p.verify());
+  p.erase(load);
+  p.erase(drop - 1);
+  p.plan.operand_addresses[p.program.steps[2].first_operand] = p.plan.operand_addresses[0];
+  p.timing = time_plan(p.program, p.plan);
+  EXPECT_INTERNAL_ERROR(p.verify(), "names h[0:32], whose value is not the newest");
+}
+
 // Anything left out or moved: caught, whatever it is.
 TEST(VerifyPlan, RandomDamage) {
   const Planned whole = planned(4 * 4096);
