@@ -62,6 +62,17 @@ ends_with 0 "the same with --copt=-O0" nested aquery "${plain[@]}" --copt=-O0 --
   "$generator"
 check "the generator is not optimised where the build says so" last_optimisation_is -O0 "$said"
 
+# What an attribute says reaches the generator.
+asks_for() { # EDIT OPTION
+  cp "$work/BUILD" "$work/BUILD.before"
+  sed -i "$1" "$work/BUILD"
+  ends_with 0 "the command with $2" nested aquery "${settings[@]}" 'mnemonic(EmulsionKernel, //:scores)'
+  says "$2"
+  mv "$work/BUILD.before" "$work/BUILD"
+}
+asks_for 's/src = .*/&\n    fuse = False,/' "--no-fuse"
+asks_for 's/src = .*/&\n    check_reproducible = True,/' "--check_reproducible"
+
 # What must be fused and is not there fails the build; so does what cannot be known.
 sed -i 's|^    targets = \[|    fail_on_unfused = ["matmul+bias+relu"],\n&|' "$work/BUILD"
 ends_with 1 "a kernel that is not fused as it must be" nested build "${settings[@]}" //:app
@@ -95,3 +106,9 @@ refuses 's/name = "scores"/name = 5/' '5: name: expected a string, got the int 5
 refuses 's/src = .*/src = ["scores.cc"],/' 'scores: src: expected one file, such as "mlp.cc", got the list ["scores.cc"]'
 refuses 's/data = .*/data = "weights.npy",/' 'scores: data: expected a list, got the string "weights.npy"'
 refuses 's/src = .*/&\n    checked = "yes",/' 'scores: checked: expected True or False, got the string "yes"'
+
+# A suite that may execute nothing is none.
+sed -i '1i load("@emulsion//bazel:testing.bzl", "emulsion_cc_test")' "$work/BUILD"
+echo 'emulsion_cc_test(name = "idle_test", srcs = ["app.cc"], floor = 0)' >>"$work/BUILD"
+ends_with 1 "a suite without a floor" nested build "${settings[@]}" //:app
+says "floor of idle_test: expected at least 1 test case, got 0"

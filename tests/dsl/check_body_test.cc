@@ -112,6 +112,7 @@ std::vector<Refusal> refused() {
       of("AnIndexFromWhichTwoSizesFollow", select(i < B + C, first(), 0)),
       of("TheExtentOfTwo", select(numbers()(i) > 0.0f, both()(0), 0), "extent B + C is at least 1"),
       of("TheConditionItself", select(B > 0 && first() > 0.0f, 1.0f, 0.0f)),
+      of("TheConditionItselfWhereItDoesNotHold", select(B <= 0 || first() > 0.0f, 1.0f, 0.0f)),
       of("ASelectThatIsOver", select(B > 0, numbers()(i), 0) + first()),
       of("ThePaddingOfAnotherPart", select(i < C, x()(clamped(i, kB)), 0), kMayBeEmpty,
          {{"i", kC + kB}}),
@@ -145,6 +146,28 @@ TEST(CheckBody, ManyWaysToOneReadAreNotWalkedOneByOne) {
   Expr body = first();
   for (int depth = 0; depth < 100; ++depth) body = select(i < depth, body, body + 1);
   expect_refusal([&] { check(body, {{"i", 200}}); }, kMayBeEmpty);
+}
+
+// Each condition says less than those around it: else there were 2^20 ways.
+TEST(CheckBody, AConditionThatSaysNothingNewMakesNoWayOfItsOwn) {
+  Expr body = first();
+  for (int depth = 0; depth < 20; ++depth) {
+    body = select(i < depth || numbers()(0) > 0.0f, body, body + 1);
+  }
+  EXPECT_NO_THROW(check(select(B > 0, body, 0), {{"i", 200}}));
+}
+
+// Each side that says more than those around it is a way of its own, up to a number of them.
+TEST(CheckBody, BeyondManyWaysNothingIsKnown) {
+  const auto body = [](int sides) {
+    Expr inside = first();
+    for (int depth = sides; depth-- > 0;) {
+      inside = select(i < depth || numbers()(0) > 0.0f, inside, inside + 1);
+    }
+    return select(B > 0, inside, 0);
+  };
+  EXPECT_NO_THROW(check(body(8), {{"i", 200}}));
+  expect_refusal([&] { check(body(14), {{"i", 200}}); }, kMayBeEmpty);
 }
 
 }  // namespace

@@ -284,6 +284,13 @@ TEST(VerifyGraph, FindsAFusedOperationThatIsNotItsLastMember) {
   expect_broken(Graph({d.x.op(), op}, {op}), "z: the last member is the result");
 }
 
+TEST(VerifyGraph, FindsAReaderOfAMember) {
+  Diamond d;
+  const OpPtr group = fuse({d.a.op(), d.b.op()});
+  const OpPtr y = replace_reads(d.y.op(), {{d.b.op().get(), group}});
+  expect_broken(Graph({d.x.op(), d.w.op(), group, y}, {y}), "y: reads a before it is there");
+}
+
 // a, b and y of the diamond, with these groups.
 Graph in_loops(const Diamond& d, std::vector<LoopGroup> groups, std::vector<OpPtr> outputs = {}) {
   if (outputs.empty()) outputs = {d.y.op()};

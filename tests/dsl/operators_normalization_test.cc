@@ -145,6 +145,16 @@ INSTANTIATE_TEST_SUITE_P(
            return batch_norm_with({2, 3}, {4});
          },
          {"argument 2 (mean) of batch_norm: expected [3], the extent of axis 1 of x", "got [4]"}},
+        {"BatchNormVariance",
+         [] {
+           return batch_norm(in({2, 3}), in({3}), in({4}), in({3}), in({3}));
+         },
+         {"argument 3 (variance) of batch_norm: expected [3]", "got [4]"}},
+        {"BatchNormBeta",
+         [] {
+           return batch_norm(in({2, 3}), in({3}), in({3}), in({3}), in({4}));
+         },
+         {"argument 5 (beta) of batch_norm: expected [3]", "got [4]"}},
         {"BatchNormRank",
          [] {
            return batch_norm_with({2, 3}, {1, 3});

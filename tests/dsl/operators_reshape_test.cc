@@ -161,6 +161,11 @@ INSTANTIATE_TEST_SUITE_P(
            return reshape(in({6}), {4, -1});
          },
          {"expected the other extents to divide the elements of x [6], got [4, -1]"}},
+        {"NoWholeRemainderOfAMultiple",
+         [] {
+           return reshape(in({kB * 9}), {kB * 2, -1});
+         },
+         {"the other extents to divide the elements of x [9*B], got [2*B, -1]"}},
         {"NoAffineRemainder",
          [] {
            return reshape(in({kB, 3}), {2, -1});

@@ -54,6 +54,18 @@ TEST(Pipeline, TakesAScheduleByHand) {
   EXPECT_NE(to_string(run_pipeline(graph, schedule)).find("parallel y.i0"), std::string::npos);
 }
 
+// A kernel's callers pack a weight once, whichever of the targets their machine is.
+TEST(Pipeline, AllTargetsPackWeightsAlike) {
+  const Tensor x = input("x", f32, {128, 256}), w = weight("w", f32, {256, 512});
+  const Graph graph(matmul(x, w, "y"));
+  const std::vector<Target> targets = {Target::parse("x86-64-v4"), Target::parse("x86-64-v3")};
+  const auto packed = [](const Lowered& lowered) { return lowered.nest.arguments().at(1)->shape; };
+  const std::vector<Lowered> together = run_pipeline(graph, targets);
+  EXPECT_EQ(packed(together.at(0)), packed(run_pipeline(graph, targets[0])));
+  EXPECT_EQ(packed(together.at(1)), packed(together.at(0)));
+  EXPECT_NE(packed(run_pipeline(graph, targets[1])), packed(together.at(0))) << "alone";
+}
+
 TEST(Pipeline, HandsRefusalsOn) {
   const Graph graph = linear();
   Schedule schedule(graph);

@@ -41,6 +41,17 @@ TEST(CountFlopsTest, SaturatesInsteadOfWrapping) {
   EXPECT_EQ(flops(neg(x), {{"B", huge}, {"T", huge}}), std::numeric_limits<int64_t>::max());
 }
 
+TEST(CountFlopsTest, OfNothingThereAreNone) {
+  const Tensor x = input("x", f32, {Extent::size("B"), Extent::size("T"), Extent::size("C")});
+  const int64_t huge = int64_t{1} << 40;
+  EXPECT_EQ(flops(neg(x), {{"B", huge}, {"T", huge}, {"C", 0}}), 0);
+}
+
+TEST(CountFlopsTest, CountsWhatStandsBehindNothing) {
+  const Graph graph({neg(input("x", f32, {Extent::size("B")})), neg(input("z", f32, {10}))});
+  EXPECT_EQ(total_flops(count_flops(graph), {{"B", 0}}), 10);
+}
+
 TEST(CountFlopsTest, RefusesASizeWithoutAValue) {
   const Tensor x = input("x", f32, {Extent::size("B")});
   EXPECT_THROW(flops(neg(x)), Error);

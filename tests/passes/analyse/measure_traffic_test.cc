@@ -116,6 +116,18 @@ TEST(TrafficOfPasses, TwoPassesReadTwice) {
   EXPECT_GT(row(traffic, "x").read, 24);
 }
 
+TEST(TrafficOfPasses, WhatAPassWritesItDoesNotReadAgain) {
+  const Axis i("i", 8);
+  const Tensor x = input("x", f32, {8});
+  const Tensor p = compute("p", {i}, x(i) * 2.0f), y = compute("y", {i}, p(i) + 1.0f);
+  Schedule schedule(Graph({p, y}));
+  EXPECT_EQ(row(measure_traffic(lower(schedule.graph(), schedule)), "p").read, 8);
+  schedule[y].compute_with(p, i);
+  const Traffic traffic = measure_traffic(lower(schedule.graph(), schedule));
+  EXPECT_EQ(row(traffic, "p").read, 0);
+  EXPECT_EQ(row(traffic, "p").written, 8);
+}
+
 TEST(TrafficOfUops, OfATiledMatmulIsItsLoadsAndStores) {
   Graph graph(matmul(input("x", f32, {128, 256}), weight("w", f32, {256, 512}), "y"));
   const LoopNest nest = run_pipeline(graph, Target::tile_machine()).nest;

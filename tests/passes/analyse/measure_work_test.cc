@@ -132,6 +132,38 @@ TEST(MeasureWork, AReductionCarriesItsDependence) {
   EXPECT_EQ(work.span(), 20);
 }
 
+// A row of bx lives for two rows of by, in each of which two more are computed.
+TEST(MeasureWork, AWindowThatSlidesByMoreThanOne) {
+  const Axis r("y", 33), y("y", 16), x("x", 32);
+  const Tensor image = input("image", f32, {33, 34});
+  const Tensor bx = compute("bx", {r, x}, image(r, x) + image(r, x + 1) + image(r, x + 2));
+  const Tensor by = compute("by", {y, x}, bx(2 * y, x) + bx(2 * y + 1, x) + bx(2 * y + 2, x));
+  Schedule schedule(by);
+  schedule[bx].store_root().compute_at(by, y);
+  const Work work = measure_work(lower(by, schedule));
+  EXPECT_EQ(work.stages[0].points, 33 * 32);
+  EXPECT_EQ(work.reuse_distance(), 2 * (2 * 32 * 2 + 32 * 2));
+}
+
+TEST(MeasureWork, ACastIsNoOperation) {
+  const Axis i("i", 7);
+  const Tensor y = compute("y", {i}, cast(f64, input("x", f32, {7})(i)) * 2.0);
+  EXPECT_EQ(measure_work(lower(y, Schedule(y))).operations(), 7);
+}
+
+// Three steps of four lanes, of which the last has two: a choice and a sum each.
+TEST(MeasureWork, TheLastStepOfLanesCountsWhole) {
+  const Axis i("i", 5), k("k", Extent::size("K")), lane("lane");
+  const Tensor y = compute("y", {i}, sum(k, input("x", f32, {5, Extent::size("K")})(i, k)));
+  Schedule schedule(y);
+  schedule[y].split(k, k, lane, 4).rfactor(lane, "lanes");
+  const Work work = measure_work(lower(y, schedule), {{"K", 10}});
+  ASSERT_EQ(work.stages[0].stage, "lanes");
+  EXPECT_EQ(work.stages[0].points, 5 * 4);
+  EXPECT_EQ(work.stages[0].operations, 5 * 4 * 3 * 2);
+  EXPECT_EQ(work.stages[1].operations, 5 * 4);
+}
+
 TEST(MeasureWork, ATableAndItsSum) {
   const std::string text = to_string(Blur().work());
   EXPECT_EQ(text,

@@ -189,6 +189,15 @@ TEST(DeriveReduction, OnlySmallWindowsAreUnrolled) {
   }
 }
 
+TEST(DeriveReduction, ALoopOfOneStepIsNotUnrolled) {
+  PoolOptions options;
+  options.window_h = 1;
+  options.window_w = 2;
+  const std::string text = derived(max_pool(input("x", f32, {1, 40, 40, 32}), options, "y"));
+  EXPECT_TRUE(has(text, "y_acc.unroll(kx)\n")) << text;
+  EXPECT_FALSE(has(text, "y_acc.unroll(ky)\n")) << text;
+}
+
 TEST(DeriveReduction, ThreadsShareShortAxesTogether) {
   const std::string text = derived(sum(input("x", f32, {2, 3, 65536}), {2}, false, "s"), kFour);
   EXPECT_TRUE(has(text, "s.fuse(i0, i1, rows1)\ns.parallel(rows1)\n")) << text;

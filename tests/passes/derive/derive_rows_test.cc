@@ -63,6 +63,9 @@ TEST(DeriveRows, FewerOfLongRows) {
   EXPECT_EQ(target.l1_bytes, 32768);
   EXPECT_NE(derived(softmax_by_hand(64, 1024), target).find("y.split(i, i, row, 2)"),
             std::string::npos);
+  // Without what is read there were room for five.
+  EXPECT_NE(derived(softmax_by_hand(64, 700), target).find("y.split(i, i, row, 2)"),
+            std::string::npos);
   const std::string nest = nest_of(softmax_by_hand(64, 2048));
   EXPECT_NE(nest.find("alloc p[y.i .. +1, 0 .. +2048] in "), std::string::npos) << nest;
 }
@@ -111,6 +114,38 @@ TEST(DeriveRows, WhatIsSummedUpFirstIsComputedWithItsSumsWhereARowIsLong) {
   EXPECT_EQ(derived(softmax_by_hand(64, 1024), target_of("x86-64-v3", 1)).find("compute_with"),
             std::string::npos)
       << "a row that stays in the cache";
+}
+
+// Three vectors of f64, of which none of f32 is a whole part.
+TEST(DeriveRows, ARowIsNotComputedWithSumsOfStepsThatItsVectorsDoNotDivide) {
+  const Target target = Target::parse("x86-64-v3,cores=1,l1=128");
+  const auto text_of = [&](int64_t columns) {
+    const Axis i("i", 4), k("k", columns), r("r", columns);
+    const Tensor x = input("x", f32, {4, columns});
+    const Tensor p = compute("p", {i, k}, x(i, k) * 2.0F);
+    const Tensor s = compute("s", {i}, sum(r, cast(f64, p(i, r))));
+    const Graph graph(compute("y", {i, k}, p(i, k) * cast(f32, s(i))));
+    EXPECT_TRUE(derives(graph, target, {0}, 1e-5));
+    return derived(graph, target);
+  };
+  EXPECT_NE(text_of(128).find("compute_with("), std::string::npos);
+  EXPECT_EQ(text_of(132).find("compute_with("), std::string::npos);
+}
+
+// p would have two loops r.
+TEST(DeriveRows, ARowIsNotComputedWithSumsWhoseLoopIsNamedLikeItsRows) {
+  const Target target = Target::parse("x86-64-v3,cores=1,l1=128");
+  const auto text_of = [&](const Axis& i) {
+    const Axis k("k", 128), r("r", 128);
+    const Tensor x = input("x", f32, {4, 128});
+    const Tensor p = compute("p", {i, k}, x(i, k) * 2.0F);
+    const Tensor s = compute("s", {Axis("i", 4)}, sum(r, p(Axis("i", 4), r)));
+    const Graph graph(compute("y", {Axis("i", 4), k}, p(Axis("i", 4), k) * s(Axis("i", 4))));
+    EXPECT_TRUE(derives(graph, target, {0}, 1e-5));
+    return derived(graph, target);
+  };
+  EXPECT_NE(text_of(Axis("i", 4)).find("compute_with("), std::string::npos);
+  EXPECT_EQ(text_of(Axis("r", 4)).find("compute_with("), std::string::npos);
 }
 
 // Of rows that are computed one at a time, one buffer less is in the cache.

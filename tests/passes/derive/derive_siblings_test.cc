@@ -13,6 +13,7 @@
 #include "passes/derive/derive_schedule.h"
 #include "passes/derive/sibling_loops.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
@@ -216,6 +217,24 @@ TEST(DeriveSiblings, NothingThatReadsAcrossItsRows) {
   const Axis i("i", 1024), j("j", 1024);
   EXPECT_EQ(refused(Graph({relu(x, "a"), compute("b", {i, j}, x(i, j) + x(j, i))})),
             "expected b to read along its rows, got an operand that lies across them");
+}
+
+// Members that each read the one before them twice: written out they are 2^12 sums.
+TEST(DeriveSiblings, NothingThatFitsNoExpression) {
+  const Tensor x = input("x", f32, {64, 64}), b = relu(x, "b");
+  std::vector<OpPtr> members;
+  Tensor t = x;
+  for (int i = 0; i < 12; ++i) {
+    t = add(t, t, "a" + std::to_string(i));
+    members.push_back(t.op());
+  }
+  const OpPtr group = make_group(members);
+  const Graph grouped({x.op(), group, b.op()}, {group, b.op()});
+  DeriveOptions options;
+  options.siblings = share_always;
+  FusionReport report;
+  derive_schedule(Graph({t, b}), grouped, Target::parse(kOneCore), options, &report);
+  EXPECT_EQ(said_of_siblings(report), "expected a11 to be a group that fits one expression");
 }
 
 TEST(DeriveSiblings, NothingThatIsComputedWithOthers) {

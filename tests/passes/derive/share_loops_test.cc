@@ -173,6 +173,31 @@ TEST(ShareLoops, TheReportSaysWhatWasShared) {
   }
 }
 
+TEST(ShareLoops, TheReportNamesAllReadersOfAMove) {
+  const Tensor t = transpose(input("x", f32, {4, 24, 16}), {1, 0, 2}, "t");
+  FusionReport report;
+  shared(Graph({relu(t, "y"), neg(t, "z"), tanh(t, "u")}), kV3, &report);
+  ASSERT_EQ(report.decisions.size(), 1U);
+  EXPECT_EQ(report.decisions[0].pattern, kReadThrough);
+  EXPECT_EQ(report.decisions[0].consumer, "y");
+  EXPECT_EQ(report.decisions[0].other_consumers, (Names{"z", "u"}));
+}
+
+// t0 is the last of 32 that are computed by rows of y; s is one more.
+TEST(ShareLoops, SumsDoNotWaitForWhatIsInOtherLoops) {
+  const Axis i("i", 64), j("j", 32), k("k", 5), r("r", 32);
+  const Tensor s = compute("s", {i, j}, sum(k, input("x", f32, {5, 64, 32})(k, i, j)));
+  Tensor t = exp(s, "t0");
+  for (int n = 1; n <= 30; ++n) t = neg(t, "t" + std::to_string(n));
+  const Tensor total = compute("total", {i}, sum(r, t(i, r)));
+  const Graph graph(compute("y", {i, j}, t(i, j) / total(i)));
+  const Graph found = share_loops(graph, kV3);
+  ASSERT_EQ(found.loop_groups().size(), 1U);
+  EXPECT_EQ(found.loop_groups()[0].members.front()->name, "t0");
+  EXPECT_EQ(found.loop_groups()[0].members.size(), 33U);
+  EXPECT_EQ(share_loops(Graph(t), kV3).loop_groups().size(), 1U) << "s waits for t0";
+}
+
 TEST(ShareLoops, NotWhatThePolicyDoesNotWant) {
   const LoopPolicy none = [](const LoopCandidate& /*candidate*/) {
     return std::optional<std::string>("expected another day");
@@ -245,6 +270,15 @@ TEST(ShareLoops, SaysThatRowsAreAnOutput) {
   const Graph all = softmax_by_hand(64, 96);
   EXPECT_EQ(said_of("p", Graph({Tensor(*all.find("y")), Tensor(*all.find("p"))})),
             "shared rows of total: expected p to be no output of the graph");
+}
+
+TEST(ShareLoops, SaysInWhoseLoopsItCouldBeOfSeveralReaders) {
+  const Axis i("i", 64), k("k", 96), r("r", 96), t("t", 64);
+  const Tensor x = input("x", f32, {64, 96});
+  const Tensor p = compute("p", {i}, sum(r, x(i, r)));
+  const Tensor turned = compute("z", {t}, p.at({Expr(63) - t}));
+  EXPECT_EQ(said_of("p", Graph({turned, compute("y", {i, k}, x(i, k) * p(i)), p})),
+            "shared rows of y: expected p to be no output of the graph");
 }
 
 TEST(ShareLoops, SaysThatRowsAreReadOutside) {

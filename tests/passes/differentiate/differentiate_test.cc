@@ -155,6 +155,16 @@ TEST(Gradients, OfOneTensorAreTensorsOfTheirOwn) {
   EXPECT_EQ(Graph(result).outputs().size(), 2u);
 }
 
+// An operation and what reads it, both without a name: add.
+TEST(Gradients, OfTensorsOfOneNameAreTensorsOfTheirOwn) {
+  const Tensor x = input("x", f64, {2});
+  const Tensor before = add(x, 1), after = add(before, 2);
+  const std::vector<Tensor> result =
+      gradients(sum(mul(after, after), {0}, false, "loss"), {before, after});
+  EXPECT_NE(result[0].op(), result[1].op());
+  EXPECT_EQ(Graph(result).outputs().size(), 2u);
+}
+
 TEST(Gradients, OfGradients) {
   const Tensor x = input("x", f64, {2});
   const Tensor y = sum(mul(mul(x, x), x), {0}, false, "y");
@@ -197,6 +207,12 @@ TEST(Gradients, OfAbsAndSigmoidAtZero) {
   EXPECT_EQ(gradient_at({0}, [](const Tensor& x) { return abs(x); }), (std::vector<double>{1}));
   EXPECT_EQ(gradient_at({0}, [](const Tensor& x) { return sigmoid(x); }),
             (std::vector<double>{0.25}));
+}
+
+// The logarithm of 0 is infinite.
+TEST(Gradients, OfPowersOfZeroByTheExponent) {
+  EXPECT_EQ(gradient_at({2, 0.5}, [](const Tensor& x) { return pow(0, x); }),
+            (std::vector<double>{0, 0}));
 }
 
 TEST(Gradients, AProductWithZerosAmongItsFactors) {

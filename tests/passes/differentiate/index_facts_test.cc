@@ -33,6 +33,13 @@ TEST(IndexFacts, KnowsTheEndsOfDigits) {
   EXPECT_FALSE(facts.at_least(0, i / 4));
 }
 
+// B * B is no extent.
+TEST(IndexFacts, KnowsNothingOfAQuotientByASizeThatHasToBeBelowASize) {
+  const IndexFacts facts({i, b});
+  EXPECT_FALSE(facts.at_least(size - 1, b / size));
+  EXPECT_TRUE(facts.at_least(0, b / size));
+}
+
 TEST(IndexFacts, LearnsFromConditions) {
   IndexFacts facts({i});
   facts.add(Expr(i) >= 2 && Expr(i) < size, true);
@@ -75,6 +82,7 @@ TEST(IndexFacts, LeavesWhatDependsOnTheIteration) {
   EXPECT_EQ(facts.decided(Expr(i) == 3), std::nullopt);
   EXPECT_EQ(facts.decided(Expr(i) < 3 && Expr(i) < 6), std::nullopt);
   EXPECT_EQ(facts.decided(x(i) < x(i)), std::nullopt);
+  EXPECT_EQ(facts.decided(x(i) == x(i)), std::nullopt) << "a NaN is not equal to itself";
 }
 
 std::string settled(const Expr& e, std::vector<Extent>* may_be_empty) {

@@ -410,6 +410,21 @@ TEST(JoinInThePipeline, ArgumentsStayInTheirOrder) {
   EXPECT_TRUE(computes(joined.nest, graph));
 }
 
+// A graph that a pass made may declare an argument behind what does not need it.
+TEST(JoinInThePipeline, ArgumentsBetweenOperationsStayInTheirOrder) {
+  const Tensor x = input("x", f32, {100, 6}), z = input("z", f32, {100, 4});
+  const Tensor wq = weight("wq", f32, {6, 4}), wk = weight("wk", f32, {6, 4});
+  const Tensor q = matmul(x, wq, "q"), between = mul(z, z, "between"), k = matmul(x, wk, "k");
+  const Tensor p = matmul(k, weight("w", f32, {4, 4}), "p"), s = add(p, between, "s");
+  const Tensor t = transpose(s, {1, 0}, "t"), y = matmul(q, t, "y");
+  std::vector<OpPtr> ops = {x.op(), wq.op(), q.op(), z.op(), between.op(), wk.op(), k.op()};
+  ops.insert(ops.end(), {operands(*p.op())[1], p.op(), s.op(), t.op(), y.op()});
+  const Graph graph(ops, {y.op()});
+  const Lowered joined = lowered(graph, kProducts);
+  EXPECT_TRUE(joined.grouped.find("q_joined")) << to_string(joined.fusion);
+  EXPECT_EQ(joined.grouped.arguments(), graph.arguments());
+}
+
 TEST(JoinInThePipeline, WhatTheConfigRefuses) {
   const auto reason = [](const std::string& config) {
     return lowered(known_attention(), config).fusion.decisions.at(0).reason;

@@ -11,6 +11,7 @@
 #include "dsl/graph_text.h"
 #include "dsl/operators.h"
 #include "dsl/version.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_config.h"
 #include "passes/pipeline.h"
 #include "tests/passes/expect_error.h"
@@ -249,6 +250,17 @@ TEST(MeasuredSiblings, InThePipeline) {
   EXPECT_TRUE(apart.fusion.decisions[0].measured);
 }
 
+// Of an edge that ends in the loops and begins outside of them it says nothing.
+TEST(MeasuredLoops, NotOfAnEdgeFromElsewhere) {
+  const Tensor x = input("x", f32, {16, 40});
+  const Tensor t = add(x, x, "t"), y = relu(t, "y"), z = neg(y, "z");
+  const LoopPolicy policy =
+      learn_from(Graph(z), kOneCore, {fact_at(kOneCore, "add+relu", "16x32", 0.5)},
+                 LoopPolicy(share_all_loops));
+  EXPECT_TRUE(policy({kSharedRows, {z.op().get(), y.op().get(), t.op().get()}}));
+  EXPECT_FALSE(policy({kSharedRows, {z.op().get(), y.op().get()}}));
+}
+
 // --- what is measured by shape -------------------------------------------------------------------
 
 const Target kSmallCache = Target::parse("x86-64-v3,cores=1,l2=4096");
@@ -362,6 +374,18 @@ TEST(MeasuredByShape, NotOfWindowsOfSums) {
                  LoopPolicy(share_all_loops));
   EXPECT_TRUE(policy({kSlidingWindows, {plain.op().get(), p.op().get()}}));
   EXPECT_FALSE(policy({kSlidingWindows, {sums.op().get(), p.op().get()}}));
+}
+
+TEST(MeasuredByShape, NotOfWindowsOfSumsInAGroup) {
+  const Axis i("i", 64), wide("i", 66), j("j", 70), k("k", 3);
+  const Tensor p = compute("p", {wide, j}, input("x", f32, {66, 70})(wide, j) * 2.0f);
+  const Tensor sums = compute("sums", {i, j}, sum(k, p.at({Expr(i) + k, j})));
+  const Tensor y = relu(sums, "y");
+  const OpPtr group = make_group({sums.op(), y.op()});
+  const LoopPolicy policy =
+      learn_from(Graph(y), kOneCore, {fact_at(kOneCore, kSlidingWindows, "64x64", 0.5)},
+                 LoopPolicy(share_all_loops));
+  EXPECT_FALSE(policy({kSlidingWindows, {group.get(), p.op().get()}}));
 }
 
 TEST(ShapeClass, RowsColumnsAndDepth) {

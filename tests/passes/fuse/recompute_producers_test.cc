@@ -143,6 +143,18 @@ TEST(RecomputeProducers, NamesThatAreTaken) {
 
 // --- what never is -------------------------------------------------------------------------------
 
+// s would be copied into a_in_b under the name that the copy of s_in_a in b has.
+TEST(RecomputeProducers, NamesOfCopiesThatAreNotWanted) {
+  const RecomputePolicy not_s = [](const RecomputeCandidate& candidate) {
+    return candidate.producer.name == "s" ? std::optional<FusionRefusal>("expected another day")
+                                          : std::nullopt;
+  };
+  const Tensor s = relu(matrix("x"), "s"), t = relu(matrix("z"), "s_in_a");
+  const Graph after =
+      recomputed(Graph({neg(s, "a_in_b"), abs(s, "c"), neg(t, "b"), abs(t, "d")}), nullptr, not_s);
+  EXPECT_THAT(members(after, "b"), ElementsAre("s_in_a_in_b", "b"));
+}
+
 TEST(RecomputeProducers, NotAnOutput) {
   const Tensor s = relu(matrix("x"), "s");
   EXPECT_THAT(refusals(Graph({s, neg(s, "a"), abs(s, "b")})),

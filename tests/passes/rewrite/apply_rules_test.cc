@@ -89,6 +89,15 @@ TEST(ApplyRules, WhatNobodyNeedsGoesButNoArgument) {
   EXPECT_EQ(result.graph.arguments().size(), 2u);
 }
 
+TEST(ApplyRules, WhatNobodyReadsStaysWhereItIsAnOutput) {
+  Tensor x = wildcard(), y = input("y", f32, {});
+  const RewriteRule drop{"drop", min(max(x, y), x), x};
+  Tensor a = input("a", f32, {4}), e = exp(input("b", f32, {4}), "e");
+  const Rewritten result = rewritten(Graph({min(max(a, e), a, "out"), e}), {drop});
+  EXPECT_EQ(result.matches().size(), 1u);
+  EXPECT_THAT(computed(result.graph), ElementsAre("e", "out"));
+}
+
 TEST(ApplyRules, OneRewriteMayMakeWayForAnother) {
   Tensor t = input("a", f32, {4});
   for (int i = 0; i < 7; ++i) t = -t;

@@ -289,6 +289,14 @@ TEST(MatchPattern, DoesNotMatchAComputedValueForAWeight) {
   EXPECT_EQ(count(exp(a) * (v + u), rule), 0);
 }
 
+TEST(MatchPattern, AWeightIsKnownWhereAllOfItIs) {
+  Tensor x = input("x", f32, {Extent::size("N")}), w = weight("w", f32, {Extent::size("N")});
+  const RewriteRule rule{"scaled", exp(x) * w, exp(x) / (1 / w)};
+  Tensor a = input("a", f32, {4}), v = weight("v", f32, {4}), u = input("u", f32, {4});
+  EXPECT_EQ(count(exp(a) * (u + v), rule), 0) << "the last operand alone is known";
+  EXPECT_EQ(count(exp(a) * (v + u), rule), 0) << "the first operand alone is known";
+}
+
 TEST(MatchPattern, DoesNotLookIntoGroups) {
   Linear l;
   const Graph graph = fuse_epilogues(Graph(relu(matmul(l.x, l.w) + l.b)));

@@ -50,6 +50,16 @@ TEST(MergeCommonOps, Constants) {
   EXPECT_FALSE(after.find("b"));
 }
 
+// Those that differ in it alone have one hash.
+TEST(MergeCommonOps, SumsOfEachOfTwoLengths) {
+  const Tensor x = input("x", f32, {4, 4});
+  const Axis i("i", 4), four("four", 4), three("three", 3), j("j", 3);
+  const Tensor a = compute("a", {i}, sum(four, x(i, i)));
+  const Tensor b = compute("b", {i}, sum(three, x(i, i))), c = compute("c", {i}, sum(j, x(i, i)));
+  EXPECT_THAT(computed(merged(Graph({exp(a, "of_a"), exp(b, "of_b"), tanh(c, "of_c")}))),
+              ElementsAre("a", "of_a", "b", "of_b", "of_c"));
+}
+
 TEST(MergeCommonOps, OutputsStayAndKeepTheirNames) {
   Tensor x = input("x", f32, {4});
   Tensor a = exp(x, "a"), b = exp(x, "b"), c = exp(x, "c");

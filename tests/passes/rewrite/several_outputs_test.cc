@@ -190,6 +190,20 @@ TEST(SeveralOutputs, NotWhenOneReadsAnother) {
             "expected p, which the match reads, to depend on none of its results (p, s)");
 }
 
+// n takes the place of what s reads before p and s are looked at.
+TEST(SeveralOutputs, NotWhenOneReadsAnotherThroughWhatWasReplaced) {
+  const Tensor x = wildcard(), y = wildcard("y"), z = wildcard("z");
+  const RewriteRule rule{"rule", Graph({x * y, x + z}), Graph({z + (x * y - z), z + x})};
+  const RewriteRule drop{"drop", min(max(x, y), x), x};
+  const Tensor a = vector(), p = mul(a, vector("b"), "p"), n = neg(p, "n");
+  const Tensor s = add(a, min(max(n, vector("c")), n), "s");
+  const Rewritten result = rewritten(Graph(s), {rule, drop});
+  ASSERT_EQ(result.matches().size(), 1u);
+  EXPECT_EQ(result.matches()[0].rule, "drop");
+  EXPECT_EQ(result.decisions.at(1).reason,
+            "expected n, which the match reads, to depend on none of its results (p, s)");
+}
+
 TEST(SeveralOutputs, NotWhenAnInnerValueHasAnotherUser) {
   const Tensor a = vector(), n = neg(a, "n");
   EXPECT_EQ(reason(Graph({exp(a, "up"), exp(n, "down"), relu(n, "other")}), both_ways()),
