@@ -50,7 +50,8 @@ constexpr double kMeasuredSlower = 0.97;
 
 // `otherwise`, but for the edges of `graph` inside a pattern that `facts` say is slower fused, at
 // this target, in this version of the library and at this class of shapes. Of several patterns in
-// which an edge stands, the longest that was measured decides. A refusal says what was measured.
+// which an edge stands, the longest that was measured decides; of several facts about one, the
+// first. A refusal says what was measured.
 FusionPolicy learn_from(const Graph& graph, const Target& target,
                         const std::vector<MeasuredFusion>& facts, FusionPolicy otherwise);
 // The same of values that are computed again: an edge to one reader that measured slower keeps the

@@ -88,6 +88,13 @@ TEST(MeasuredFusions, TheLongestPatternDecides) {
       0);
 }
 
+TEST(MeasuredFusions, OfTwoFactsAboutOneTheFirstDecides) {
+  const MeasuredFusion slower = fact("matmul+bias+relu", "16x32x16", 0.8);
+  const MeasuredFusion faster = fact("matmul+bias+relu", "16x32x16", 1.2);
+  EXPECT_EQ(fused_with({slower, faster}), 0);
+  EXPECT_EQ(fused_with({faster, slower}), 2);
+}
+
 TEST(MeasuredFusions, AnotherReasonIsNoMeasurement) {
   FusionRules off;
   off.enabled = false;
