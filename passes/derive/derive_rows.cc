@@ -242,11 +242,7 @@ void compute_with_sums(const Op& op, const Op& sums, const SumsInLanes& lanes, c
   }
   StageSchedule& sum = (*schedule)[lanes.stages.front()];
   sum.compute_with(op.name, loop);
-  const std::vector<Directive>& said = sum.directives();
-  const bool is_partitioned = std::any_of(said.begin(), said.end(), [](const Directive& d) {
-    return d.kind == DirectiveKind::partition;
-  });
-  if (!exact && !is_partitioned) sum.partition(loop);
+  if (!exact) sum.partition(loop);  // of a number of steps, which has none of its own
 }
 
 // `row`: the innermost of the loops of a member that say which row.
