@@ -30,6 +30,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/extent.h"
@@ -196,6 +197,9 @@ Expr reduce_max(std::vector<Axis> axes, Expr body);
 Expr reduce_min(std::vector<Axis> axes, Expr body);
 inline Expr sum(const Axis& axis, Expr body) {
   return sum(std::vector<Axis>{axis}, std::move(body));
+}
+inline Expr product(const Axis& axis, Expr body) {
+  return product(std::vector<Axis>{axis}, std::move(body));
 }
 inline Expr reduce_max(const Axis& axis, Expr body) {
   return reduce_max(std::vector<Axis>{axis}, std::move(body));

@@ -65,6 +65,21 @@ MAY_INCLUDE = {
 # Belongs to //:emulsion, which is above the layers.
 ABOVE_THE_LAYERS = ("dsl/emulsion.h",)
 
+# What the library uses of the headers that are precompiled for it, but not for who uses it: names of std.
+STANDARD_NAMES = {
+    "algorithm": "adjacent_find all_of any_of copy count_if fill find find_if is_sorted lower_bound max_element min_element "
+    "none_of remove_if replace reverse sort stable_sort transform unique upper_bound",
+    "functional": "function",
+    "limits": "numeric_limits",
+    "map": "map multimap",
+    "memory": "make_shared make_unique shared_ptr unique_ptr",
+    "optional": "nullopt optional",
+    "set": "multiset set",
+    "string": "string",
+    "unordered_map": "unordered_map",
+    "vector": "vector",
+}
+
 LONG, TOO_LONG = 400, 500
 
 # In two parts each, so that this file passes.
@@ -145,6 +160,26 @@ def against_the_layers():
                 yield "{}: includes {}, and {} may include only {}".format(
                     path, header, layer, ", ".join(MAY_INCLUDE[layer])
                 )
+
+
+def included_by(path, seen):
+    """The headers that a file includes, and those that its own headers do: into `seen`."""
+    for header in includes(path):
+        if header not in seen:
+            seen.add(header)
+            if header.split("/")[0] in source_tree.FOLDERS and os.path.exists(os.path.join(source_tree.ROOT, header)):
+                included_by(header, seen)
+    return seen
+
+
+def without_standard_header():
+    for path in library_files():
+        code = re.sub(r'//.*|"(\\.|[^"\\\n])*"', "", source_tree.read(path))
+        used, there = set(re.findall(r"\bstd::(\w+)", code)), included_by(path, set())
+        for header, names in STANDARD_NAMES.items():
+            found = sorted(used & set(names.split()))
+            if found and header not in there:
+                yield "{}: uses std::{} without <{}>, which not every build has precompiled".format(path, found[0], header)
 
 
 def halide_elsewhere():
@@ -249,6 +284,7 @@ def main():
     report.case("EveryReasonIsCurrent", stale_reasons())
     report.case("NoFileIsTooLong", too_long())
     report.case("IncludesGoOneWay", against_the_layers())
+    report.case("WhatIsPrecompiledIsIncluded", without_standard_header())
     report.case("HalideStaysInItsBackend", halide_elsewhere())
     report.case("IncludeGuardsFollowThePath", wrong_guards())
     report.case("NoRegistryIsNamed", registry_hosts())
