@@ -162,7 +162,7 @@ bool add_layers(B* b) {
     if (b->random().chance(0.5)) x = activation(b, x);
     depth = columns;
   }
-  return x >= 0;
+  return read_twice(b, x);
 }
 
 bool add_stencils(B* b) {
