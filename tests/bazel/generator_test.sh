@@ -196,6 +196,14 @@ refuses "a truncated file" "truncated.npy" --data=tests/bazel/tiny_bias.npy="$wo
 ends_with 1 "no data" "$generator" --name=tiny --target=x86-64-v3 --out="$work/no_data"
 says "tiny_bias.npy"
 
+refuses "data without a name" '--data: expected NAME=FILE, got "=' --data="=$bias"
+
+# Kernels are compiled in a process of their own: without one there is none.
+echo 'extern "C" int fork() { return -1; }' | c++ -x c++ -shared -fPIC -o "$work/no_fork.so" -
+no_fork() { LD_PRELOAD=$work/no_fork.so "$@"; }
+ends_with 1 "without a process of its own" no_fork generate "$work/no_fork"
+says "compiling tiny: expected a process of its own"
+
 : >"$work/file"
 ends_with 1 "a directory that cannot be made" generate "$work/file/below"
 says "output directory $work/file/below"
