@@ -14,7 +14,6 @@ WITHOUT_OWN_TEST = {
     "backends/entry/compile_options": "jit_test, compile_aot_test, aot_kernels_test: of a nest that is wrong",
     "backends/halide/emit_prefetch": "emit_nest_test",
     "backends/halide/emit_uop": "emit_nest_test; jit_test runs it",
-    "backends/halide/entry_module": "compile_aot_test, and aot_kernels_test calls what it makes",
     "backends/entry/run_time_sizes": "descriptor_text_test",
     "backends/runtime/packed": "kernel_library_test packs with it, write_kernel_header_test what does not compile",
     "backends/halide/translate_expr": "jit_test, operator by operator",

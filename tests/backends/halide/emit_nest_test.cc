@@ -97,6 +97,20 @@ TEST(EmitNest, LanesPastTheEndOfASumAreUnlikely) {
   EXPECT_THAT(statement, Not(HasSubstr("likely(0.000000f)")));
 }
 
+// Of two windows in one loop each goes on where the other does: most steps are in the middle of
+// both.
+TEST(EmitNest, TheMiddleOfEachWindowIsLikely) {
+  const Axis x("x", 8), y("y", 6), r("r", 8), c("c", 10), t("t");
+  const Tensor image = input("image", f32, {8, 10});
+  const Tensor a = compute("a", {r, c}, image(r, c) * 2.0f);
+  const Tensor z = compute("z", {y, x}, a(y, x) + a(y + 2, x + 2));
+  Schedule schedule(z);
+  schedule[a].store_root().compute_at(z, x).fuse(r, c, t);
+  EXPECT_THAT(statement_of(lower(Graph(z), schedule)),
+              HasSubstr("for (e_a.t, 0, select(e_z.y > 0, likely(select(e_z.x > 0, likely(1), 3)), "
+                        "select(e_z.x > 0, likely(3), 9)))"));
+}
+
 // A comparison with NaN is none that Halide may turn round.
 TEST(EmitNest, WhatDataLeaveOutOfASumIsAsLikelyAsTheRest) {
   Axis k("k", 20);

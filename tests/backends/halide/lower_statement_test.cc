@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "dsl/operators.h"
+#include "passes/lower/lower.h"
 #include "passes/pipeline.h"
 
 namespace emulsion {
@@ -31,14 +33,16 @@ struct VectorLoads : hi::IRVisitor {
   }
 };
 
-VectorLoads loads_of(const Tensor& y, const char* target_name) {
-  const Target target = Target::parse(target_name);
-  const LoopNest nest = run_pipeline(Graph(y), target).nest;
-  const Halide::Module module = kernel_module(nest, "kernel", kernel_target(target),
+VectorLoads loads_of(const LoopNest& nest, const char* target) {
+  const Halide::Module module = kernel_module(nest, "kernel", kernel_target(Target::parse(target)),
                                               Halide::LinkageType::ExternalPlusArgv, {});
   VectorLoads loads;
   for (const hi::LoweredFunc& function : module.functions()) function.body.accept(&loads);
   return loads;
+}
+
+VectorLoads loads_of(const Tensor& y, const char* target) {
+  return loads_of(run_pipeline(Graph(y), Target::parse(target)).nest, target);
 }
 
 Tensor product(DType type, const Extent& columns) {
@@ -98,6 +102,20 @@ TEST(LowerStatement, WhereNoInstructionMasksElementsAreGathered) {
   EXPECT_GT(loads_of(product(i8, Extent::size("N")), "x86-64-v4,cores=1").gathered, 0);
 }
 
+// Halide cannot mask a vector of an odd number of lanes.
+TEST(LowerStatement, AnOddNumberOfLanesIsGathered) {
+  const Axis i("i", 90);
+  const Expr last = extent_value(Extent::size("B"));
+  const Tensor y = compute("y", {i}, input("x", f32, {Extent::size("B") + 1})(min(Expr(i), last)));
+  for (const int64_t lanes : {9, 10}) {
+    Schedule schedule(y);
+    schedule[y].vectorize(i, lanes);
+    const VectorLoads loads = loads_of(lower(Graph(y), schedule), "x86-64-v4,cores=1");
+    EXPECT_EQ(loads.masked > 0, lanes == 10);
+    EXPECT_EQ(loads.gathered > 0, lanes == 9);
+  }
+}
+
 // Not along the vector, or not by one element a step: what is read is not together.
 TEST(LowerStatement, WhatIsNotTogetherIsGathered) {
   const Axis i("i", 64);
@@ -106,6 +124,48 @@ TEST(LowerStatement, WhatIsNotTogetherIsGathered) {
         loads_of(compute("y", {i}, input("x", f32, {91})(at)), "x86-64-v4,cores=1");
     EXPECT_EQ(loads.masked, 0);
     EXPECT_GT(loads.gathered, 0);
+  }
+}
+
+// The masks of loads of one element, which all lanes read.
+struct SharedMasks : hi::IRVisitor {
+  using hi::IRVisitor::visit;
+  std::vector<Halide::Expr> masks;
+
+  void visit(const hi::Load* op) override {
+    hi::IRVisitor::visit(op);
+    if (op->type.is_scalar() && !hi::is_const_one(op->predicate)) masks.push_back(op->predicate);
+  }
+};
+
+// z = a + 1, a = x * one, of which the loads are masked.
+std::vector<Halide::Expr> shared_masks(const std::function<void(StageSchedule* a)>& schedule) {
+  const Axis i("i", 9);
+  const Tensor one = input("one", f32, {}), x = input("x", f32, {9});
+  const Tensor a = compute("a", {i}, x(i) * one()), z = compute("z", {i}, a(i) + 1.0f);
+  Schedule all(z);
+  schedule(&all[a]);
+  const Target target = Target::parse("x86-64-v3,cores=1");
+  const Halide::Module module = kernel_module(lower(Graph(z), all), "kernel", kernel_target(target),
+                                              Halide::LinkageType::ExternalPlusArgv, {});
+  SharedMasks found;
+  for (const hi::LoweredFunc& function : module.functions()) {
+    hi::substitute_in_all_lets(function.body).accept(&found);
+  }
+  return found.masks;
+}
+
+// Of t = inner * 3 + outer, by four, the lanes 1 and 2 of the last vector are inside, and no
+// others.
+TEST(LowerStatement, WhatAllLanesReadIsLoadedWhereAnyOfThemIsInside) {
+  const std::vector<Halide::Expr> masks = shared_masks([](StageSchedule* a) {
+    const Axis i("i"), outer("outer"), inner("inner"), t("t");
+    a->split(i, outer, inner, 4, Tail::predicate_loads).reorder({outer, inner});
+    a->fuse(inner, outer, t).vectorize(t, 4);
+  });
+  ASSERT_EQ(masks.size(), 1U);
+  for (int vector = 0; vector < 3; ++vector) {
+    EXPECT_TRUE(hi::is_const_one(hi::simplify(hi::substitute("e_a.t", vector, masks[0]))));
   }
 }
 

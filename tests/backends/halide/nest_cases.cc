@@ -320,6 +320,16 @@ void add_prefetching(std::vector<ScheduledCase>* cases) {
   Schedule of_one_value(scaled);
   of_one_value[scaled].prefetch("by", i, 1);
   cases->push_back({"prefetching_one_value", scaled, of_one_value});
+  // In parts of a loop that start behind another one, and in a last tile that goes past the end.
+  const Axis row("row", 200);
+  const Tensor x = input("x", f32, {200});
+  Tensor around = compute("around", {row}, x(max(row - 90, 0)) + x(min(row + 90, 199)));
+  Tensor twice = compute("twice", {row}, x(row) * 2.0f);
+  Schedule in_parts(around), in_tiles(twice);
+  in_parts[around].partition(row).prefetch(x, row, 1);
+  cases->push_back({"prefetching_in_parts", around, in_parts});
+  in_tiles[twice].split(row, mo, mi, 64).prefetch(x, mo, 3);
+  cases->push_back({"prefetching_in_tiles", twice, in_tiles});
 }
 
 // Tails that mask only loads, or only stores, at the root and at a tile.

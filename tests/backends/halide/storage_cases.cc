@@ -78,6 +78,13 @@ void add_windows(std::vector<ScheduledCase>* cases) {
       },
       cases);
   add_blur(
+      "window_fetched_ahead",
+      [](const Blur& b, Schedule* s) {
+        (*s)[b.bx].store_root().compute_at(b.by, b.y);
+        (*s)[b.by].prefetch(b.bx, b.x, 1);
+      },
+      cases);
+  add_blur(
       "window_again_in_every_tile",
       [](const Blur& b, Schedule* s) {
         (*s)[b.by].split(b.y, yo, yi, 4);
@@ -151,6 +158,16 @@ void add_other_readers(std::vector<ScheduledCase>* cases) {
     Schedule s(z);
     s[a].store_root().compute_at(z, i);
     cases->push_back({"window_of_sums", z, s});
+  }
+  {  // of what may be empty, and is read where it is not
+    const Axis m("m", 7), e("e", rows * 8);
+    Tensor a = compute("a", {e}, input("in", f32, {rows * 8})(e) * 2.0f);
+    Tensor q = compute("q", {m}, select(m < size_value("B"), a(m) + a(m + 1) * 3.0f, 0.0f));
+    Tensor z = compute("z", {i, m}, q(m) + cast(f32, Expr(i)));
+    Schedule s(z);
+    s[q].compute_at(z, i);
+    s[a].store_at(z, i).compute_at(q, m);
+    cases->push_back({"window_of_what_may_be_empty", z, s});
   }
   {  // 9 rows back to front
     const Axis f("f", 7), g("g", 9);
