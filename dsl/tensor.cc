@@ -282,8 +282,10 @@ Func::Func(const std::string& name) : name_(name) { check_identifier("function",
 const Tensor& Func::tensor() const {
   if (!tensor_.defined()) {
     fail(
-        "function {0}: expected a definition before its use, as in {0}(m, n) = ...; recursion, as "
-        "in {0}(i) = {0}(i - 1) + x(i), is not possible; legal: a reduction over an axis (sum, "
+        "function {0}: expected a definition before its use, as in {0}(m, n) = ..., with nothing "
+        "but "
+        "axes on the left; recursion, as in {0}(i) = {0}(i - 1) + x(i), is not possible; legal: a "
+        "reduction over an axis (sum, "
         "product, reduce_max, reduce_min), or a kernel for one step that is called for each",
         name_);
   }

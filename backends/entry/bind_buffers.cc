@@ -1,11 +1,10 @@
 #include "backends/entry/bind_buffers.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "dsl/error.h"
-#include "dsl/text_lexer.h"
+#include "dsl/nearest_name.h"
 #include "passes/index/bind_sizes.h"
 
 namespace emulsion {
@@ -63,6 +62,26 @@ std::string packing(const LoopNest& nest, const Buffer& declared) {
                      pack->weight, pack->packed);
 }
 
+// Before anything is said to be missing: a name that is written wrongly is both.
+void check_names(const LoopNest& nest, const std::map<std::string, JitBuffer>& given,
+                 const SizeValues& known) {
+  std::vector<std::string> legal;
+  for (const Buffer* declared : nest.arguments()) {
+    const Pack* pack = nest.find_pack(declared->name);
+    legal.push_back(pack && !given.count(pack->packed) ? pack->weight : declared->name);
+  }
+  std::sort(legal.begin(), legal.end());
+  for (const auto& [name, buffer] : given) {
+    if (std::binary_search(legal.begin(), legal.end(), name)) continue;
+    fail("argument {}: {}", name, expected_name("an argument of " + nest.name, legal, name));
+  }
+  for (const auto& [name, value] : known) {
+    if (std::count(nest.sizes.begin(), nest.sizes.end(), name)) continue;
+    fail("run-time size {}: {}", name,
+         expected_name("a run-time size of " + nest.name, nest.sizes, name));
+  }
+}
+
 // Packs the weights that are given unpacked. `arguments` have what they are packed to in their
 // place, in the memory that is returned.
 std::vector<std::vector<uint64_t>> pack_weights(
@@ -95,12 +114,12 @@ BoundBuffers bind_buffers(
     const LoopNest& nest, const std::map<std::string, JitBuffer>& given, const SizeValues& known,
     const std::function<void(const Pack& pack, const std::map<std::string, JitBuffer>& of_pack)>&
         pack) {
+  check_names(nest, given, known);
   BoundBuffers bound;
   std::map<std::string, JitBuffer> arguments = given;
   bound.packed = pack_weights(nest, known, &arguments, pack);
   std::vector<std::pair<std::string, Shape>> shapes;
   std::vector<std::vector<int64_t>> actual;
-  std::set<std::string> declared_names;
   for (const Buffer* declared : nest.arguments()) {
     auto found = arguments.find(declared->name);
     if (found == arguments.end()) {
@@ -118,16 +137,6 @@ BoundBuffers bind_buffers(
     shapes.emplace_back(declared->name, declared->shape);
     actual.push_back(found->second.shape);
     bound.buffers.push_back(found->second);
-    declared_names.insert(declared->name);
-  }
-  for (const auto& [name, buffer] : arguments) {
-    if (declared_names.count(name)) continue;
-    for (const Pack& pack : nest.packs) {
-      declared_names.erase(pack.packed);
-      declared_names.insert(pack.weight);
-    }
-    fail("argument {}: expected an argument of {} ({})", name, nest.name,
-         list_names(declared_names));
   }
   bound.sizes = bind_sizes(shapes, actual, known);
   check_data(nest, bound.buffers, given);

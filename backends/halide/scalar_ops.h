@@ -31,8 +31,9 @@ Halide::Expr halide_cast(DType to, const Halide::Expr& a);
 Halide::Expr fused_multiply_add(const Halide::Expr& a, const Halide::Expr& b,
                                 const Halide::Expr& c);
 Halide::Expr halide_is_nan(const Halide::Expr& a);
-// A select by a comparison of floats. Halide's partition of loops would take them for real numbers,
-// and leave out what is of a NaN. It leaves a select alone of which both sides are likely.
+// A select by data. Halide's partition of loops would end a loop where they say: it would leave out
+// what is of a NaN, and the steps behind the greatest i32 would start at the lowest one. It leaves
+// a select alone of which both sides are likely.
 Halide::Expr halide_select(const Halide::Expr& condition, const Halide::Expr& a,
                            const Halide::Expr& b);
 

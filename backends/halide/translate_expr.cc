@@ -4,6 +4,7 @@
 
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
+#include "passes/index/index_table.h"
 #include "passes/nest/bounded_exponent.h"
 
 namespace emulsion {
@@ -37,8 +38,8 @@ class Translator {
         return halide_cast(node.dtype, translate(node.args[0]));
       case ExprOp::select: {
         std::vector<Halide::Expr> args = translate_all(node.args);
-        if (compares_floats(node.args[0])) return halide_select(args[0], args[1], args[2]);
-        return Halide::select(args[0], args[1], args[2]);
+        if (is_index(node.args[0])) return Halide::select(args[0], args[1], args[2]);
+        return halide_select(args[0], args[1], args[2]);
       }
       default:
         break;
@@ -46,12 +47,6 @@ class Translator {
     std::vector<Halide::Expr> args = translate_all(node.args);
     if (args.size() == 2) return halide_binary(node.op, args[0], args[1]);
     return halide_unary(node.op, args[0], scope_.has_fma, is_bounded_exponent(node.args[0]));
-  }
-
-  static bool compares_floats(const Expr& condition) {
-    return any_part(condition, [](const Expr& e) {
-      return e.dtype() == DType::boolean && e->args.size() == 2 && is_float(e->args[0].dtype());
-    });
   }
 
   static Halide::Expr literal(const ExprNode& node) {

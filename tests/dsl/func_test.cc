@@ -20,6 +20,14 @@ TEST(Func, IsTheTensorOfItsDefinition) {
   EXPECT_TRUE(equal(mm.tensor().op()->body, same.op()->body));
 }
 
+TEST(Func, EveryReductionTakesOneAxis) {
+  const Tensor x = input("x", f32, {4, 5});
+  for (const auto& reduced :
+       {sum(k, x(m, k)), product(k, x(m, k)), reduce_max(k, x(m, k)), reduce_min(k, x(m, k))}) {
+    EXPECT_EQ(compute("y", {m}, reduced).op()->reduction_axes.size(), 1U) << to_string(reduced);
+  }
+}
+
 TEST(Func, ReadsLikeATensorOnceItIsDefined) {
   Func f("f"), g("g");
   f(m, n) = cast(f32, Expr(m) + n);
@@ -102,6 +110,13 @@ INSTANTIATE_TEST_SUITE_P(
          },
          "recursion, as in f(i) = f(i - 1) + x(i), is not possible; legal: a reduction over an "
          "axis"},
+        {"DefinitionAtAnExpression",
+         [] {
+           Func f("f");
+           f(m + 1) = cast(f32, m);
+         },
+         "function f: expected a definition before its use, as in f(m, n) = ..., with nothing but "
+         "axes on the left"},
         {"ReadOfUndefinedAtNumbers",
          [] {
            Func f("f"), g("g");

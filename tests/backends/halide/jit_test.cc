@@ -359,6 +359,15 @@ TEST(Jit, RefusesAnUnknownArgument) {
               HasSubstr("argument z: expected an argument of y (b, w, x or y)"));
 }
 
+TEST(Jit, RefusesANameThatIsWrittenWronglyAndNotTheOneThatIsMissing) {
+  EXPECT_THAT(
+      Linear().error_with([](auto* buffers) {
+        (*buffers)["bb"] = (*buffers)["b"];
+        buffers->erase("b");
+      }),
+      HasSubstr("argument bb: expected an argument of y (b, w, x or y), got bb; nearest: b"));
+}
+
 TEST(Jit, RefusesAWrongType) {
   EXPECT_THAT(Linear().error_with([](auto* buffers) { (*buffers)["x"].dtype = i32; }),
               HasSubstr("argument x: expected f32, got i32"));

@@ -217,5 +217,35 @@ TEST(LowerStatement, ManyLoopsAreOfFunctionsOfTheirOwn) {
   }
 }
 
+// The loops of a kernel by what they are named after.
+struct LoopsOf : hi::IRVisitor {
+  using hi::IRVisitor::visit;
+  explicit LoopsOf(const std::string& name) : named(name) {}
+  std::string named;
+  int count = 0;
+
+  void visit(const hi::For* op) override {
+    hi::IRVisitor::visit(op);
+    if (op->name.find(named) != std::string::npos) ++count;
+  }
+};
+
+// Behind the greatest i32 a loop would go on at the lowest one.
+TEST(LowerStatement, WhatDataSayCutsNoLoop) {
+  const Axis k("k", Extent::size("K")), d("d", Extent::size("D")), j("j", Extent::size("N"));
+  const Tensor which = input("which", i32, {Extent::size("N")});
+  const Tensor x = input("x", f32, {Extent::size("N"), Extent::size("D")});
+  Func total("total");
+  total(k, d) = sum(j, select(which(j) == k, x(j, d), 0.0f));
+  Schedule schedule(total);
+  schedule[total].reorder({d, k, j}).vectorize(d, 4);
+  const Halide::Module module = kernel_module(run_pipeline(Graph(total), schedule), "kernel",
+                                              kernel_target(Target::parse("x86-64-v3,cores=1")),
+                                              Halide::LinkageType::ExternalPlusArgv, {});
+  LoopsOf loops("total.k");
+  for (const hi::LoweredFunc& function : module.functions()) function.body.accept(&loops);
+  EXPECT_EQ(loops.count, 2);  // of the start values and of the sums
+}
+
 }  // namespace
 }  // namespace emulsion
