@@ -283,10 +283,9 @@ const Tensor& Func::tensor() const {
   if (!tensor_.defined()) {
     fail(
         "function {0}: expected a definition before its use, as in {0}(m, n) = ..., with nothing "
-        "but "
-        "axes on the left; recursion, as in {0}(i) = {0}(i - 1) + x(i), is not possible; legal: a "
-        "reduction over an axis (sum, "
-        "product, reduce_max, reduce_min), or a kernel for one step that is called for each",
+        "but axes on the left; recursion, as in {0}(i) = {0}(i - 1) + x(i), is not possible; "
+        "legal: a reduction over an axis (sum, product, reduce_max, reduce_min), or a kernel for "
+        "one step that is called for each",
         name_);
   }
   return tensor_;

@@ -63,8 +63,7 @@ std::string packing(const LoopNest& nest, const Buffer& declared) {
 }
 
 // Before anything is said to be missing: a name that is written wrongly is both.
-void check_names(const LoopNest& nest, const std::map<std::string, JitBuffer>& given,
-                 const SizeValues& known) {
+void check_names(const LoopNest& nest, const std::map<std::string, JitBuffer>& given) {
   std::vector<std::string> legal;
   for (const Buffer* declared : nest.arguments()) {
     const Pack* pack = nest.find_pack(declared->name);
@@ -74,11 +73,6 @@ void check_names(const LoopNest& nest, const std::map<std::string, JitBuffer>& g
   for (const auto& [name, buffer] : given) {
     if (std::binary_search(legal.begin(), legal.end(), name)) continue;
     fail("argument {}: {}", name, expected_name("an argument of " + nest.name, legal, name));
-  }
-  for (const auto& [name, value] : known) {
-    if (std::count(nest.sizes.begin(), nest.sizes.end(), name)) continue;
-    fail("run-time size {}: {}", name,
-         expected_name("a run-time size of " + nest.name, nest.sizes, name));
   }
 }
 
@@ -114,7 +108,7 @@ BoundBuffers bind_buffers(
     const LoopNest& nest, const std::map<std::string, JitBuffer>& given, const SizeValues& known,
     const std::function<void(const Pack& pack, const std::map<std::string, JitBuffer>& of_pack)>&
         pack) {
-  check_names(nest, given, known);
+  check_names(nest, given);
   BoundBuffers bound;
   std::map<std::string, JitBuffer> arguments = given;
   bound.packed = pack_weights(nest, known, &arguments, pack);

@@ -32,9 +32,9 @@ struct BoundBuffers {
 };
 // `arguments` holds every input, weight and output by name. A weight that the nest packs may be
 // given unpacked; then `pack` calls the kernel of its pack. `known`: sizes that no shape gives, and
-// a check of those that one does. Error: names that the nest does not have; arguments that do not
-// fit, named; an output that shares
-// memory with another argument.
+// a check of those that one does; a size that the nest does not have is not looked at.
+// Error: names of arguments that the nest does not have; arguments that do not fit, named; an
+// output that shares memory with another argument.
 BoundBuffers bind_buffers(
     const LoopNest& nest, const std::map<std::string, JitBuffer>& arguments,
     const SizeValues& known,

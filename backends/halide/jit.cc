@@ -84,7 +84,7 @@ std::function<void()> JitKernel::bind(const std::map<std::string, JitBuffer>& ar
                                       const SizeValues& known) const {
   const auto bound = std::make_shared<const BoundBuffers>(
       bind_buffers(compiled_->nest, arguments, known, [&](const Pack& pack, const auto& of_pack) {
-        compiled_->packs.at(pack.packed).run(of_pack);  // of numbers alone
+        compiled_->packs.at(pack.packed).run(of_pack);
       }));
   check_storage(compiled_->nest.name, compiled_->storage, bound->sizes);
   std::vector<Halide::Runtime::Buffer<>> views;

@@ -112,28 +112,5 @@ TEST(JitBind, IsRefusedWhereItIsBound) {
                "run-time size B: expected a value, got none");
 }
 
-TEST(JitBind, RefusesASizeThatTheKernelDoesNotHave) {
-  const Graph graph(relu(input("x", f32, {Extent::size("Batch")}), "y"));
-  const JitKernel kernel(lower(graph, Schedule(graph)));
-  float x = 1, y = 0;
-  const Buffers buffers = {{"x", {f32, {1}, &x}}, {"y", {f32, {1}, &y}}};
-  EXPECT_ERROR(kernel.bind(buffers, {{"batch", 1}}),
-               "run-time size batch: expected a run-time size of y (Batch), got batch");
-  EXPECT_NO_THROW(kernel.bind(buffers, {{"Batch", 1}}));
-}
-
-TEST(JitBind, SizesAreNotThoseOfAPack) {
-  const Graph graph(
-      matmul(input("x", f32, {Extent::size("B"), 2}), weight("w", f32, {2, 20}), "y"));
-  Schedule schedule(graph);
-  schedule["y"].pack(Tensor(*graph.find("w")), Axis("n"), 16);
-  const JitKernel kernel(lower(graph, schedule));
-  std::vector<float> x(2), w(40), y(20);
-  EXPECT_NO_THROW(kernel.bind({{"x", {f32, {1, 2}, x.data()}},
-                               {"w", {f32, {2, 20}, w.data()}},
-                               {"y", {f32, {1, 20}, y.data()}}},
-                              {{"B", 1}}));
-}
-
 }  // namespace
 }  // namespace emulsion
