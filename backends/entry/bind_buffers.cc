@@ -67,7 +67,8 @@ void check_names(const LoopNest& nest, const std::map<std::string, JitBuffer>& g
   std::vector<std::string> legal;
   for (const Buffer* declared : nest.arguments()) {
     const Pack* pack = nest.find_pack(declared->name);
-    legal.push_back(pack && !given.count(pack->packed) ? pack->weight : declared->name);
+    if (pack) legal.push_back(pack->weight);
+    if (!pack || given.count(declared->name)) legal.push_back(declared->name);
   }
   std::sort(legal.begin(), legal.end());
   for (const auto& [name, buffer] : given) {

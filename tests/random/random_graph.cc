@@ -220,7 +220,7 @@ Recipe random_recipe(uint64_t base_seed, int index) {
   if (index % 8 == 0) add_borders(&builder);
   if (index % 4 == 2) add_attention(&builder);
   if (index % 8 == 4) add_stencils(&builder);
-  if (index % 4 == 3) add_layers(&builder);
+  if (index % 8 == 3) add_layers(&builder);
   return builder.finish();
 }
 
