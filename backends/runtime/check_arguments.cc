@@ -247,9 +247,10 @@ int Checker::check_strides(int argument) const {
   for (int axis = rank(argument) - 1; axis >= 0; --axis) {
     const halide_dimension_t& found = dimension(argument, axis);
     if (found.extent != 1 && found.stride != dense) {
-      return refuse(EMULSION_ERROR_NOT_DENSE, about(argument, axis) << ": expected stride " << dense
-                                                                    << " (dense, row-major), got "
-                                                                    << int64_t{found.stride});
+      return refuse(EMULSION_ERROR_NOT_DENSE,
+                    about(argument, axis) << ": expected stride " << dense
+                                          << " (dense, row-major: dim[0] is the last axis), got "
+                                          << int64_t{found.stride});
     }
     dense *= found.extent;
   }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "dsl/error.h"
+#include "dsl/text_lexer.h"
 #include "passes/fuse/named_pattern.h"
 
 namespace emulsion {
@@ -82,7 +83,11 @@ void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& 
              op->name, inner->name, reason_for(inner->name, report));
       }
     }
-    if (!found) fail("fail_on_unfused: expected {} in the graph, got none", name);
+    if (!found) {
+      const std::vector<std::string> there = named_patterns_of(graph);
+      fail("fail_on_unfused: expected {} in the graph, got none; legal: {}", name,
+           there.empty() ? "nothing, since nothing there has such a name" : list_names(there));
+    }
   }
 }
 

@@ -22,16 +22,13 @@ bool is_of_rows(const std::string& step) {
   return step == "softmax" || step == "layer_norm" || step == "rms_norm";
 }
 
-bool is_first_step(const std::string& step) {
-  static const std::vector<std::string> kSteps = {"matmul", "conv", "add",   "sub",
-                                                  "mul",    "div",  "affine"};
-  return is_of_rows(step) || std::count(kSteps.begin(), kSteps.end(), step) > 0;
-}
+const std::vector<std::string> kFirstSteps = {
+    "matmul", "conv", "add", "sub", "mul", "div", "affine", "softmax", "layer_norm", "rms_norm"};
+const std::vector<std::string> kLaterSteps = {"bias", "relu",  "gelu",    "sigmoid",
+                                              "tanh", "clamp", "residual"};
 
-bool is_later_step(const std::string& step) {
-  static const std::vector<std::string> kSteps = {"bias", "relu",  "gelu",    "sigmoid",
-                                                  "tanh", "clamp", "residual"};
-  return std::count(kSteps.begin(), kSteps.end(), step) > 0;
+bool is_one_of(const std::vector<std::string>& steps, const std::string& step) {
+  return std::count(steps.begin(), steps.end(), step) > 0;
 }
 
 // A softmax or a norm, in a way in which it may be written; the operators multiply.
@@ -98,7 +95,7 @@ NamedPattern::NamedPattern(const std::string& what, const std::string& name)
     : what_(what), name_(name) {
   std::istringstream text(name);
   for (std::string step; std::getline(text, step, '+');) steps_.push_back(step);
-  if (steps_.empty() || !is_first_step(steps_[0]) ||
+  if (steps_.empty() || !is_one_of(kFirstSteps, steps_[0]) ||
       (steps_.size() < 2 && !is_of_rows(steps_[0]))) {
     fail(
         "{}: expected matmul, conv, add, sub, mul, div or affine and what follows it, or softmax, "
@@ -106,7 +103,7 @@ NamedPattern::NamedPattern(const std::string& what, const std::string& name)
         what, name.empty() ? "nothing" : name);
   }
   for (size_t i = 1; i < steps_.size(); ++i) {
-    if (is_later_step(steps_[i])) continue;
+    if (is_one_of(kLaterSteps, steps_[i])) continue;
     fail("{}, {}: expected bias, relu, gelu, sigmoid, tanh, clamp or residual, got {}", what, name,
          steps_[i].empty() ? "nothing" : steps_[i]);
   }
@@ -202,6 +199,32 @@ Graph NamedPattern::graph_of(const std::vector<int64_t>& extents) const {
   const Tensor gamma = leaf("gamma", f32, {axes[1]});
   if (steps_[0] == "rms_norm") return with_steps(rms_norm(x, gamma));
   return with_steps(layer_norm(x, gamma, leaf("beta", f32, {axes[1]})));
+}
+
+std::vector<std::string> named_patterns_of(const Graph& graph) {
+  constexpr size_t kMostSteps = 5;
+  const auto is_there = [&](const std::string& name) {
+    NamedPattern pattern("named_patterns_of", name);
+    return std::any_of(graph.ops().begin(), graph.ops().end(),
+                       [&](const OpPtr& op) { return pattern.match(op).has_value(); });
+  };
+  std::vector<std::string> longest, last = kFirstSteps;
+  for (size_t steps = 1; steps < kMostSteps && !last.empty(); ++steps) {
+    std::vector<std::string> longer;
+    for (const std::string& name : last) {
+      const size_t before = longer.size();
+      for (const std::string& step : kLaterSteps) {
+        // Whatever is a bias is a residual too.
+        if (step == "residual" && longer.size() > before && longer[before] == name + "+bias") break;
+        if (is_there(name + "+" + step)) longer.push_back(name + "+" + step);
+      }
+      if (longer.size() > before) continue;
+      if (steps > 1 || (is_of_rows(name) && is_there(name))) longest.push_back(name);
+    }
+    last = longer;
+  }
+  longest.insert(longest.end(), last.begin(), last.end());
+  return longest;
 }
 
 }  // namespace emulsion

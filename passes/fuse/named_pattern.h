@@ -59,6 +59,9 @@ class NamedPattern {
   std::map<std::pair<DType, size_t>, std::vector<RewriteRule>> rules_;
 };
 
+// The names of what a graph computes, none of them the beginning of another: for messages.
+std::vector<std::string> named_patterns_of(const Graph& graph);
+
 }  // namespace emulsion
 
 #endif  // EMULSION_PASSES_FUSE_NAMED_PATTERN_H_

@@ -118,22 +118,28 @@ const Refusal kRefusals[] = {
      EMULSION_ERROR_INCONSISTENT_SIZE,
      "argument 4 (y), axis 0: expected extent B = 0, got 4 (B = 0 from argument 1 (x) axis 0)"},
     {"InnerStrideTwo", [](Linear& l) { l.x.axis(1).stride = 2; }, EMULSION_ERROR_NOT_DENSE,
-     "argument 1 (x), axis 1: expected stride 1 (dense, row-major), got 2"},
+     "argument 1 (x), axis 1: expected stride 1 (dense, row-major: dim[0] is the last axis), got "
+     "2"},
     {"InnerStrideZero", [](Linear& l) { l.b.axis(0).stride = 0; }, EMULSION_ERROR_NOT_DENSE,
-     "argument 3 (b), axis 0: expected stride 1 (dense, row-major), got 0"},
+     "argument 3 (b), axis 0: expected stride 1 (dense, row-major: dim[0] is the last axis), got "
+     "0"},
     {"InnerStrideNegative", [](Linear& l) { l.b.axis(0).stride = -1; }, EMULSION_ERROR_NOT_DENSE,
-     "argument 3 (b), axis 0: expected stride 1 (dense, row-major), got -1"},
+     "argument 3 (b), axis 0: expected stride 1 (dense, row-major: dim[0] is the last axis), got "
+     "-1"},
     {"PaddedRows", [](Linear& l) { l.w.axis(0).stride = 32; }, EMULSION_ERROR_NOT_DENSE,
-     "argument 2 (w), axis 0: expected stride 16 (dense, row-major), got 32"},
+     "argument 2 (w), axis 0: expected stride 16 (dense, row-major: dim[0] is the last axis), got "
+     "32"},
     {"OverlappingRows", [](Linear& l) { l.y.axis(0).stride = 8; }, EMULSION_ERROR_NOT_DENSE,
-     "argument 4 (y), axis 0: expected stride 16 (dense, row-major), got 8"},
+     "argument 4 (y), axis 0: expected stride 16 (dense, row-major: dim[0] is the last axis), got "
+     "8"},
     {"ColumnMajor",
      [](Linear& l) {
        l.w.axis(0).stride = 1;
        l.w.axis(1).stride = 8;
      },
      EMULSION_ERROR_NOT_DENSE,
-     "argument 2 (w), axis 1: expected stride 1 (dense, row-major), got 8"},
+     "argument 2 (w), axis 1: expected stride 1 (dense, row-major: dim[0] is the last axis), got "
+     "8"},
     {"NullHostInput", [](Linear& l) { l.b.raw.host = nullptr; }, EMULSION_ERROR_NULL_HOST,
      "argument 3 (b): expected data, got a null host pointer"},
     {"NullHostOutput", [](Linear& l) { l.y.raw.host = nullptr; }, EMULSION_ERROR_NULL_HOST,

@@ -78,6 +78,15 @@ TEST(ExpectFused, RefusesWhatIsNotThere) {
   EXPECT_ERROR(check(relu(l.mm), {"conv+relu"}), "expected conv+relu in the graph, got none");
 }
 
+TEST(ExpectFused, NamesWhatIsThere) {
+  Linear l;
+  EXPECT_ERROR(check(relu(add(l.mm, l.b)), {"matmul+relu"}),
+               "expected matmul+relu in the graph, got none; legal: add+relu or matmul+bias+relu");
+  EXPECT_ERROR(check(Graph({tanh(l.mm), softmax(l.mm)}), {"conv+relu"}),
+               "got none; legal: softmax or matmul+tanh");
+  EXPECT_ERROR(check(exp(l.mm), {"matmul+relu"}), "legal: nothing, since nothing there has");
+}
+
 TEST(ExpectFused, RefusesNamesThatAreNone) {
   Linear l;
   EXPECT_ERROR(check(relu(l.mm), {"gemm+relu"}),
