@@ -81,6 +81,7 @@ TEST(LoopChunks, OneStepAsksThePoolForNothing) {
   context.fails_at = 3;
   EXPECT_EQ(share(&context, 3, 1, 2), 7);
   EXPECT_EQ(context.indices, std::vector<int64_t>{3});
+  EXPECT_EQ(context.chunks, 0);
   EXPECT_EQ(share(&context, 3, 0, 2), 0);
   EXPECT_EQ(context.chunks, 0);
   EXPECT_EQ(share(&context, 3, 2, 2), 7);
