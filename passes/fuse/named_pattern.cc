@@ -215,8 +215,11 @@ std::vector<std::string> named_patterns_of(const Graph& graph) {
       const size_t before = longer.size();
       for (const std::string& step : kLaterSteps) {
         // Whatever is a bias is a residual too.
-        if (step == "residual" && longer.size() > before && longer[before] == name + "+bias") break;
-        if (is_there(name + "+" + step)) longer.push_back(name + "+" + step);
+        const bool has_bias =
+            longer.size() > before && longer[before] == fmt::format("{}+bias", name);
+        if (step == "residual" && has_bias) break;
+        const std::string with_step = fmt::format("{}+{}", name, step);
+        if (is_there(with_step)) longer.push_back(with_step);
       }
       if (longer.size() > before) continue;
       if (steps > 1 || (is_of_rows(name) && is_there(name))) longest.push_back(name);
