@@ -250,6 +250,12 @@ def _expect_type(name, attribute, value, types, words):
 def _check(name, src, targets, lists, switches):
     _expect_type(name, "name", name, ["string"], "a string")
     _expect_type(name, "src", src, ["string", "Label"], "one file, such as \"mlp.cc\"")
+    for ending in [".h", ".hh", ".hpp", ".inc"]:
+        if str(src).endswith(ending):  # cc_library takes it, and nothing would be compiled
+            fail("emulsion_library {}: src: expected a C++ file that is compiled, such as \"mlp.cc\", got {}".format(
+                name,
+                src,
+            ))
     _expect_type(name, "targets", targets, ["list"], "a list such as [\"x86-64-v3\"]")
     for attribute, value in lists.items():
         _expect_type(name, attribute, value, ["list", "select", "tuple"], "a list")

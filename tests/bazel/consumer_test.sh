@@ -104,6 +104,7 @@ refuses 's/targets = .*/targets = [3],/' 'scores: targets: expected strings, suc
 sed -i 's/targets = .*/targets = ["x86-64-v3"],/' "$work/BUILD"
 refuses 's/name = "scores"/name = 5/' '5: name: expected a string, got the int 5'
 refuses 's/src = .*/src = ["scores.cc"],/' 'scores: src: expected one file, such as "mlp.cc", got the list ["scores.cc"]'
+refuses 's/src = .*/src = "scores.h",/' 'scores: src: expected a C++ file that is compiled, such as "mlp.cc", got scores.h'
 refuses 's/data = .*/data = "weights.npy",/' 'scores: data: expected a list, got the string "weights.npy"'
 refuses 's/src = .*/&\n    checked = "yes",/' 'scores: checked: expected True or False, got the string "yes"'
 
