@@ -96,6 +96,15 @@ std::vector<FusedProgram> programs_of(int rows, int columns) {
           {"softmax", Graph(softmax(x, -1, "y"))}};
 }
 
+// One kernel against another of the same values, which it is never to be slower than.
+void add_pair(const Comparison& measured, const LoopNest& fused, const std::string& other,
+              const LoopNest& nest, const Values& values, std::vector<Comparison>* all) {
+  Comparison comparison = measured;
+  comparison.emulsion.call = kernel_call(fused, values);
+  comparison.peers.push_back({other, kernel_call(nest, values), {}, kNeverSlower});
+  add_on_one_and_all_threads(comparison, values, all, kTolerance);
+}
+
 // A kernel each way, and a note on what the traffic allows.
 void add_program(const FusedProgram& program, const std::string& size, std::vector<Comparison>* all,
                  std::vector<std::string>* notes) {
@@ -115,11 +124,7 @@ void add_program(const FusedProgram& program, const std::string& size, std::vect
       name, before * 1e-6, after * 1e-6, before / after, told,
       static_cast<double>(measure_work(unfused).peak_bytes) * 1e-6,
       static_cast<double>(measure_work(fused).peak_bytes) * 1e-6));
-  const Values values = values_of(program.graph);
-  Comparison comparison{name, "GB/s", after * 1e-9};
-  comparison.emulsion.call = kernel_call(fused, values);
-  comparison.peers.push_back({"unfused", kernel_call(unfused, values), {}, kNeverSlower});
-  add_on_one_and_all_threads(comparison, values, all, kTolerance);
+  add_pair({name, "GB/s", after * 1e-9}, fused, "unfused", unfused, values_of(program.graph), all);
 }
 
 // Elementwise siblings in one loop, against the same each in its own.
@@ -134,16 +139,9 @@ void add_elementwise_siblings(int rows, int columns, std::vector<Comparison>* al
   notes->push_back(fmt::format("{}: {} of {} share the first one's loop, which saves {}", name,
                                shared.fusion.fused_count(), shared.fusion.decisions.size(),
                                to_string(shared.fusion.gain.value())));
-  const Values values = values_of(graph);
   const double bytes = static_cast<double>(measure_traffic(shared.nest).bytes());
-  Comparison comparison{name, "GB/s", bytes * 1e-9};
-  comparison.emulsion.call = kernel_call(shared.nest, values);
-  comparison.peers.push_back(
-      {"apart",
-       kernel_call(run_pipeline(graph, target, {}, nullptr, apart).nest, values),
-       {},
-       kNeverSlower});
-  add_on_one_and_all_threads(comparison, values, all, kTolerance);
+  add_pair({name, "GB/s", bytes * 1e-9}, shared.nest, "apart",
+           run_pipeline(graph, target, {}, nullptr, apart).nest, values_of(graph), all);
 }
 
 // y = s * c and z = s * d, of s, which is x after so many steps.
@@ -172,13 +170,9 @@ void add_recomputation(int steps, int rows, int columns, std::vector<Comparison>
   std::string text = to_string(decision);
   text.pop_back();  // the end of its line
   notes->push_back(fmt::format("{}: {}", name, text));
-  const Values values = values_of(graph);
   const double bytes = static_cast<double>(measure_traffic(copied.nest).bytes());
-  Comparison comparison{name, "GB/s", bytes * 1e-9};
-  comparison.emulsion.call = kernel_call(copied.nest, values);
-  comparison.peers.push_back(
-      {"stored", kernel_call(run_pipeline(graph, target).nest, values), {}, kNeverSlower});
-  add_on_one_and_all_threads(comparison, values, all, kTolerance);
+  add_pair({name, "GB/s", bytes * 1e-9}, copied.nest, "stored", run_pipeline(graph, target).nest,
+           values_of(graph), all);
 }
 
 // What is known when the kernel is built; whole numbers.
@@ -207,13 +201,9 @@ void add_siblings(int rows, int width, int columns, std::vector<Comparison>* all
   notes->push_back(fmt::format("{}: {} of {} products joined to the first", name,
                                report.fused_count(), report.decisions.size()));
   const Target target = Target::host();
-  const Values values = values_of(graph);
   const double flops = 6.0 * rows * width * columns;
-  Comparison comparison{name, "GFLOPS", flops * 1e-9};
-  comparison.emulsion.call = kernel_call(run_pipeline(joined, target).nest, values);
-  comparison.peers.push_back(
-      {"apart", kernel_call(run_pipeline(graph, target).nest, values), {}, kNeverSlower});
-  add_on_one_and_all_threads(comparison, values, all, kTolerance);
+  add_pair({name, "GFLOPS", flops * 1e-9}, run_pipeline(joined, target).nest, "apart",
+           run_pipeline(graph, target).nest, values_of(graph), all);
 }
 
 // Layers whose rows go through all of them by blocks, against the same layer by layer: both with
@@ -241,16 +231,9 @@ void add_layers(const Extent& rows, int64_t width, int layers, const SizeValues&
                                  decision.fused ? "by blocks of rows" : decision.reason));
   }
   if (blocks.grouped.loop_groups().empty()) return;
-  const Values values = values_of(graph, sizes);
   const double multiplications = static_cast<double>(count * width * width * layers);
-  Comparison comparison{name, "GFLOPS", 2 * multiplications * 1e-9};
-  comparison.emulsion.call = kernel_call(blocks.nest, values);
-  comparison.peers.push_back(
-      {"layer by layer",
-       kernel_call(run_pipeline(graph, target, {}, nullptr, apart).nest, values),
-       {},
-       kNeverSlower});
-  add_on_one_and_all_threads(comparison, values, all, kTolerance);
+  add_pair({name, "GFLOPS", 2 * multiplications * 1e-9}, blocks.nest, "layer by layer",
+           run_pipeline(graph, target, {}, nullptr, apart).nest, values_of(graph, sizes), all);
 }
 
 Report run(const ProgramOptions& options) {
