@@ -41,19 +41,19 @@ int64_t bytes_of_row(const Op& layer) {
 
 // Of a known number of rows every thread gets several blocks.
 int64_t least_blocks(const Target& target) {
-  constexpr int64_t kTasksForCore = 4;
-  return target.cores > 1 ? kTasksForCore * target.cores : 1;
+  constexpr int64_t kBlocksForCore = 4;
+  return target.cores > 1 ? kBlocksForCore * target.cores : 1;
 }
 
-// How many rows are computed at a time: enough that the weights, which come from the second cache,
-// are read for many of them, and a whole number of register tiles, if that leaves not too much over
+// How many rows are computed at a time: enough that the weights, which come from a cache, are read
+// for many of them, and a whole number of register tiles, if that leaves not too much over
 // at the end.
 int64_t choose_block(const std::vector<const Op*>& layers, const Target& target) {
   constexpr int64_t kMost = 48;
   constexpr int64_t kWeights = 2;  // reading them costs as much as that many rows
+  constexpr int64_t kMostOfTile = 8;
   const Op& last = *layers.front();
   const std::optional<int64_t> rows = last.shape[last.shape.size() - 2].as_constant();
-  constexpr int64_t kMostOfTile = 8;
   if (!rows) return block_of_run_time_rows(layers, kMostOfTile, target);
   int64_t bytes = 0;
   for (const Op* layer : layers) bytes += bytes_of_row(*layer);

@@ -1,6 +1,7 @@
 #include "passes/fuse/named_pattern.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <sstream>
 
@@ -22,12 +23,13 @@ bool is_of_rows(const std::string& step) {
   return step == "softmax" || step == "layer_norm" || step == "rms_norm";
 }
 
-const std::vector<std::string> kFirstSteps = {
+constexpr std::array<const char*, 10> kFirstSteps = {
     "matmul", "conv", "add", "sub", "mul", "div", "affine", "softmax", "layer_norm", "rms_norm"};
-const std::vector<std::string> kLaterSteps = {"bias", "relu",  "gelu",    "sigmoid",
-                                              "tanh", "clamp", "residual"};
+constexpr std::array<const char*, 7> kLaterSteps = {"bias", "relu",  "gelu",    "sigmoid",
+                                                    "tanh", "clamp", "residual"};
 
-bool is_one_of(const std::vector<std::string>& steps, const std::string& step) {
+template <size_t n>
+bool is_one_of(const std::array<const char*, n>& steps, const std::string& step) {
   return std::count(steps.begin(), steps.end(), step) > 0;
 }
 
@@ -202,18 +204,18 @@ Graph NamedPattern::graph_of(const std::vector<int64_t>& extents) const {
 }
 
 std::vector<std::string> named_patterns_of(const Graph& graph) {
-  constexpr size_t kMostSteps = 5;
+  constexpr size_t kMostSteps = 5;  // of a message; longer ones have these in front
   const auto is_there = [&](const std::string& name) {
     NamedPattern pattern("named_patterns_of", name);
     return std::any_of(graph.ops().begin(), graph.ops().end(),
                        [&](const OpPtr& op) { return pattern.match(op).has_value(); });
   };
-  std::vector<std::string> longest, last = kFirstSteps;
+  std::vector<std::string> longest, last(kFirstSteps.begin(), kFirstSteps.end());
   for (size_t steps = 1; steps < kMostSteps && !last.empty(); ++steps) {
     std::vector<std::string> longer;
     for (const std::string& name : last) {
       const size_t before = longer.size();
-      for (const std::string& step : kLaterSteps) {
+      for (const std::string step : kLaterSteps) {
         // Whatever is a bias is a residual too.
         const bool has_bias =
             longer.size() > before && longer[before] == fmt::format("{}+bias", name);
