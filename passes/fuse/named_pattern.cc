@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <sstream>
+#include <string_view>
 
 #include "dsl/error.h"
 #include "dsl/operators.h"
@@ -215,7 +216,7 @@ std::vector<std::string> named_patterns_of(const Graph& graph) {
     std::vector<std::string> longer;
     for (const std::string& name : last) {
       const size_t before = longer.size();
-      for (const std::string step : kLaterSteps) {
+      for (const std::string_view step : kLaterSteps) {
         // Whatever is a bias is a residual too.
         const bool has_bias =
             longer.size() > before && longer[before] == fmt::format("{}+bias", name);
