@@ -383,6 +383,9 @@ bool has_blocks_of_rows(const Op& op, const Target& target) {
   const Contraction c = match_contraction(op).value();
   const std::string& column = op.axes.back().name();
   if (can_pack(c.b, column) || transposes_a_weight(*c.b->tensor)) return false;
+  // Of few rows, what does not lie along the columns is summed up along the reduction instead.
+  const std::optional<int64_t> rows = op.shape[op.axes.size() - 2].as_constant();
+  if (!is_along(c.b, op.axes.back()) && !is_turned(op, c.b, op.axes.back(), rows)) return false;
   return column_of_operand(op, c.b, column).has_value();
 }
 
