@@ -324,6 +324,9 @@ Expr operator!(Expr a) { return unary(ExprOp::logical_not, std::move(a)); }
 Expr pow(Expr a, Expr b) { return binary(ExprOp::pow, std::move(a), std::move(b)); }
 Expr min(Expr a, Expr b) { return binary(ExprOp::min, std::move(a), std::move(b)); }
 Expr max(Expr a, Expr b) { return binary(ExprOp::max, std::move(a), std::move(b)); }
+Expr clamp(Expr a, Expr low, Expr high) {
+  return max(min(std::move(a), std::move(high)), std::move(low));
+}
 Expr exp(Expr a) { return unary(ExprOp::exp, std::move(a)); }
 Expr log(Expr a) { return unary(ExprOp::log, std::move(a)); }
 Expr sqrt(Expr a) { return unary(ExprOp::sqrt, std::move(a)); }

@@ -181,6 +181,7 @@ Expr operator!(Expr a);
 Expr pow(Expr a, Expr b);  // a to the power of b: f32 or f64
 Expr min(Expr a, Expr b);
 Expr max(Expr a, Expr b);
+Expr clamp(Expr a, Expr low, Expr high);  // max(min(a, high), low)
 Expr exp(Expr a);
 Expr log(Expr a);
 Expr sqrt(Expr a);

@@ -57,6 +57,13 @@ TEST(Expr, LiteralsTakeTheTypeOfTheOtherSide) {
   EXPECT_EQ((Expr(1.0f) + Expr(2.5)).dtype(), f64);
 }
 
+TEST(Expr, ClampIsAMinimumInsideAMaximum) {
+  EXPECT_TRUE(equal(clamp(i(), 0, 4), max(min(i(), 4), 0)));
+  EXPECT_EQ(clamp(f(), 0, 6.5).dtype(), f32);
+  EXPECT_EQ(clamp(byte(), 16, 235).dtype(), u8);
+  EXPECT_TRUE(equal(clamp(k, 1, size_value("B") - 1), max(min(Expr(k), size_value("B") - 1), 1)));
+}
+
 TEST(Expr, IntegersOfAnyTypeAreLiterals) {
   const std::vector<Expr> minima = {int64_t{INT32_MIN}, static_cast<long long>(INT32_MIN)};
   for (const Expr& e : minima) EXPECT_TRUE(equal(e, Expr(INT32_MIN))) << to_string(e);
@@ -157,6 +164,10 @@ INSTANTIATE_TEST_SUITE_P(
         {"SqrtOfByte", [] { sqrt(byte()); }, "argument 1 of sqrt: expected f32 or f64, got u8"},
         {"Undefined", [] { f() + Expr(); }, "argument 2 of add: expected an expression, got none"},
         {"UndefinedArgument", [] { exp(Expr()); }, "argument 1 of exp"},
+        {"ClampOfAnotherType", [] { clamp(f(), i(), 1.0F); },
+         "arguments of max: expected one type, got f32 and i32"},
+        {"ClampOfBool", [] { clamp(yes(), 0, 1); },
+         "arguments of min: expected one type, got bool and i32"},
         {"HalfAnInteger", [] { constant(i32, 0.5); }, "expected a whole number"},
         {"IntegerTooLarge", [] { int_constant(int64_t{1} << 31); }, "2147483647"},
         {"IntegerFromNan", [] { constant(i32, std::nan("")); }, "expected a whole number"},

@@ -57,6 +57,16 @@ TEST(Func, AxesTakePartInArithmeticAndComparisonsOnEitherSide) {
   EXPECT_EQ(to_string(f.tensor().op()->body), "select(m + 1 < n && 2 * n != m, 1 + m, -n % 3) - n");
 }
 
+TEST(Func, AClampedIndexStaysInside) {
+  const Tensor x = input("x", f32, {4}), which = input("which", i32, {6});
+  Func f("f");
+  f(n) = x(clamp(which(n), 0, 3)) + x(clamp(n - 1, 0, 3));
+  EXPECT_EQ(to_string(f.tensor().op()->body),
+            "x[max(min(which[n], 3), 0)] + x[max(min(n - 1, 3), 0)]");
+  Func g("g");
+  expect_refusal([&] { g(n) = x(clamp(which(n), 0, 4)); }, "4");
+}
+
 TEST(Func, MayHaveNoAxes) {
   Func f("f"), g("g");
   f() = sum(k, input("v", f32, {5})(k));

@@ -104,7 +104,6 @@ Schedule unsharp() {
   Func border("border"), grey("grey"), blur_y("blur_y"), blur("blur"), sharper("sharper");
   auto wide = [](const Expr& e) { return cast(i32, e); };
   auto byte = [](const Expr& e) { return cast(u8, e); };
-  auto clamp = [](const Expr& e, int low, int high) { return max(min(e, high), low); };
   border(v, u, c) = photo(clamp(v - 1, 0, H - 1), clamp(u - 1, 0, W - 1), c);
   grey(v, u) = wide(border(v, u, 0)) * 77 + wide(border(v, u, 1)) * 179;
   blur_y(y, u) = grey(y, u) + grey(y + 1, u) * 2 + grey(y + 2, u);
