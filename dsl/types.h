@@ -5,6 +5,11 @@
 // element asks visit_element. Nothing else lists the types one by one, except where another library
 // has types of its own (Halide's, NumPy's).
 
+#if __cplusplus < 201703L
+#error \
+    "Emulsion needs C++17 or later; with Bazel: build --cxxopt=-std=c++17 --host_cxxopt=-std=c++17"
+#endif
+
 #include <cstdint>
 #include <functional>
 #include <optional>

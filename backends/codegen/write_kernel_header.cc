@@ -65,6 +65,10 @@ class HeaderWriter {
     line("#ifndef {}", guard());
     line("#define {}", guard());
     line("");
+    line("#if __cplusplus < 201703L");
+    line("#error \"{}_kernel.h needs C++17 or later: --cxxopt=-std=c++17\"", kernel_.name);
+    line("#endif");
+    line("");
     line("#include <array>");
     line("#include <cstddef>");
     line("#include <cstdint>");

@@ -13,6 +13,7 @@ throwing_static=$PWD/$7
 restless=$PWD/$8
 version=$PWD/$9
 abroad=$PWD/${10}
+types=$PWD/${11}
 work=$TEST_TMPDIR
 
 generate() {
@@ -157,6 +158,10 @@ mkdir "$work/torn" && cp "$work/a/"* "$work/torn" && cp "$work/text/tiny_kernel.
 ends_with 0 "the headers of one kernel" c++ -x c++ -std=c++17 -M -MG "$work/a/tiny_kernel.h"
 ends_with 1 "the headers of two kernels" c++ -x c++ -std=c++17 -M -MG "$work/torn/tiny_kernel.h"
 says "tiny_kernel.h and tiny.h are of different kernels: generate them again"
+ends_with 1 "a typed header in C++14" c++ -x c++ -std=c++14 -M -MG "$work/a/tiny_kernel.h"
+says "tiny_kernel.h needs C++17 or later"
+ends_with 1 "a header of the library in C++14" c++ -x c++ -std=c++14 -M -MG "$types"
+says "Emulsion needs C++17 or later"
 
 sed 's/"i1"/"i7"/' "$schedule_json" >"$work/bad_schedule.json"
 refuses "JSON that names an axis that is not there" "bad_schedule.json: /directives/0: y.split(i7" \
