@@ -5,21 +5,15 @@
 
 #include <fmt/format.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "benchmarks/nest_kernel.h"
-#include "dsl/error.h"
-#include "dsl/files.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
-#include "tools/cpp/runfiles/runfiles.h"
 
 namespace emulsion::benchmarks {
 namespace {
-
-using bazel::tools::cpp::runfiles::Runfiles;
 
 constexpr char kMeasures[] =
     "Measures softmax, layer_norm, attention and an MLP as derived against ONNX Runtime, both on\n"
@@ -109,12 +103,8 @@ std::vector<OnnxProgram> programs() {
   return all;
 }
 
-Report run(const ProgramOptions& options, const Runfiles& runfiles) {
-  const std::string why_not =
-      read_file("reason", runfiles.Rlocation("emulsion_peer_onnx_runtime/why_not.txt"));
-  if (!why_not.empty()) fail("no ONNX Runtime: {}", why_not);
-  OnnxRuntime onnx(runfiles.Rlocation("emulsion/benchmarks/peers/onnx_runtime.py"),
-                   runfiles.Rlocation("emulsion_peer_onnx_runtime/site"));
+Report run(const ProgramOptions& options, const char* program) {
+  OnnxRuntime onnx = start_onnx_runtime(program);
   std::vector<Comparison> all;
   for (const OnnxProgram& one : programs()) {
     const Values values = values_of(one.graph, one.sizes);
@@ -135,10 +125,5 @@ int main(int argc, char** argv) {
   using namespace emulsion::benchmarks;
   return run_program(argc, argv,
                      {"onnx_runtime", kMeasures, "--benchmark_filter='^softmax|attention/12x128'",
-                      [&](const ProgramOptions& options) {
-                        std::string error;
-                        const std::unique_ptr<Runfiles> runfiles(Runfiles::Create(argv[0], &error));
-                        if (!runfiles) emulsion::fail("{}", error);
-                        return run(options, *runfiles);
-                      }});
+                      [&](const ProgramOptions& options) { return run(options, argv[0]); }});
 }

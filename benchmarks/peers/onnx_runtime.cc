@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "dsl/error.h"
 #include "dsl/files.h"
+#include "tools/cpp/runfiles/runfiles.h"
 
 namespace emulsion::benchmarks {
 namespace {
@@ -53,6 +56,18 @@ Contender OnnxRuntime::peer(const OnnxModel& model, const Values& values) {
   peer.seconds = [this, id] { return ask(&process_, {{"seconds", id}})["seconds"].get<double>(); };
   peer.mark = 1;
   return peer;
+}
+
+OnnxRuntime start_onnx_runtime(const char* program) {
+  using bazel::tools::cpp::runfiles::Runfiles;
+  std::string error;
+  const std::unique_ptr<Runfiles> runfiles(Runfiles::Create(program, &error));
+  if (!runfiles) fail("{}", error);
+  const std::string why_not =
+      read_file("reason", runfiles->Rlocation("emulsion_peer_onnx_runtime/why_not.txt"));
+  if (!why_not.empty()) fail("no ONNX Runtime: {}", why_not);
+  return OnnxRuntime(runfiles->Rlocation("emulsion/benchmarks/peers/onnx_runtime.py"),
+                     runfiles->Rlocation("emulsion_peer_onnx_runtime/site"));
 }
 
 }  // namespace emulsion::benchmarks

@@ -33,6 +33,10 @@ class OnnxRuntime {
   int file_count_ = 0;
 };
 
+// For a program by its argv[0], whose runfiles hold the script and the packages. Error: the
+// packages were not to be had, with the reason; no Python.
+OnnxRuntime start_onnx_runtime(const char* program);
+
 }  // namespace emulsion::benchmarks
 
 #endif  // EMULSION_BENCHMARKS_PEERS_ONNX_RUNTIME_H_

@@ -14,6 +14,7 @@ Files are f32 of this machine, row-major. With "run_time" the model knows no ext
 axis. Inputs and outputs are bound once, so that no call copies them.
 """
 
+import inspect
 import json
 import os
 import signal
@@ -76,24 +77,268 @@ def mlp():
     ]
 
 
-MODELS = {f.__name__: f for f in [softmax, layer_norm, layer_norm_residual, attention, masked_attention, mlp]}
+def node(kind, inputs, output, **attributes):
+    return helper.make_node(kind, inputs.split(), output.split(), **attributes)
+
+
+def number(name, value):
+    return helper.make_node("Constant", [], [name], value_float=value)
+
+
+def numbers(name, values):
+    return helper.make_node("Constant", [], [name], value_ints=values)
+
+
+def dense(x, n, y):
+    return [node("MatMul", "{} w{}".format(x, n), y + "_product"), node("Add", "{0}_product b{1}".format(y, n), y)]
+
+
+def norm(x, n, y):
+    return [node("LayerNormalization", "{0} gamma{1} beta{1}".format(x, n), y, axis=-1, epsilon=1e-5)]
+
+
+def gelu(x, y):
+    return [
+        number(y + "_root", 1.4142135),
+        number(y + "_one", 1.0),
+        number(y + "_half", 0.5),
+        node("Div", "{} {}_root".format(x, y), y + "_scaled"),
+        node("Erf", y + "_scaled", y + "_erf"),
+        node("Add", "{0}_erf {0}_one".format(y), y + "_plus"),
+        node("Mul", "{0} {1}_plus".format(x, y), y + "_twice"),
+        node("Mul", "{0}_twice {0}_half".format(y), y),
+    ]
+
+
+def attend(q, keys_turned, v, y):
+    return [
+        node("MatMul", q + " " + keys_turned, "scores"),
+        number("scale", 0.125),
+        node("Mul", "scores scale", "scaled"),
+        node("Softmax", "scaled", "weights", axis=-1),
+        node("MatMul", "weights " + v, y),
+    ]
+
+
+def transformer_layer():
+    def heads(part, turned, perm):
+        return [
+            node("Reshape", part + " by_head", part + "_heads"),
+            node("Transpose", part + "_heads", turned, perm=perm),
+        ]
+
+    return [
+        *norm("x", 1, "n1"),
+        *dense("n1", 1, "qkv"),
+        node("Split", "qkv", "q k v", axis=1),
+        numbers("by_head", [0, -1, 64]),
+        *heads("q", "q_t", [1, 0, 2]),
+        *heads("k", "k_t", [1, 2, 0]),
+        *heads("v", "v_t", [1, 0, 2]),
+        *attend("q_t", "k_t", "v_t", "mixed"),
+        node("Transpose", "mixed", "mixed_t", perm=[1, 0, 2]),
+        numbers("by_row", [0, -1]),
+        node("Reshape", "mixed_t by_row", "rows"),
+        *dense("rows", 2, "projected"),
+        node("Add", "x projected", "a"),
+        *norm("a", 2, "n2"),
+        *dense("n2", 3, "h"),
+        *gelu("h", "g"),
+        *dense("g", 4, "ffn"),
+        node("Add", "a ffn", "y"),
+    ]
+
+
+def gated_ffn():
+    return [
+        node("Mul", "x x", "squares"),
+        node("ReduceMean", "squares", "mean", axes=[-1], keepdims=1),
+        number("eps", 1e-5),
+        node("Add", "mean eps", "moved"),
+        node("Sqrt", "moved", "root"),
+        node("Div", "x root", "unit"),
+        node("Mul", "unit gamma", "n"),
+        node("MatMul", "n w1", "gate"),
+        node("Sigmoid", "gate", "open"),
+        node("Mul", "gate open", "silu"),
+        node("MatMul", "n w2", "up"),
+        node("Mul", "silu up", "h"),
+        node("MatMul", "h w3", "down"),
+        node("Add", "x down", "y"),
+    ]
+
+
+def decode_step():
+    return [node("Transpose", "k", "k_t", perm=[0, 2, 1]), *attend("q", "k_t", "v", "y")]
+
+
+def rotary():
+    return [
+        node("Split", "x", "low high", axis=2),
+        node("Neg", "high", "minus"),
+        node("Concat", "minus low", "turned", axis=2),
+        node("Mul", "x cosines", "a"),
+        node("Mul", "turned sines", "b"),
+        node("Add", "a b", "y"),
+    ]
+
+
+def lstm_step():
+    return [
+        *dense("x", 1, "of_x"),
+        node("MatMul", "h w2", "of_h"),
+        node("Add", "of_x of_h", "gates"),
+        node("Split", "gates", "i f g o", axis=1),
+        node("Sigmoid", "i", "si"),
+        node("Sigmoid", "f", "sf"),
+        node("Tanh", "g", "tg"),
+        node("Sigmoid", "o", "so"),
+        node("Mul", "sf c", "kept"),
+        node("Mul", "si tg", "added"),
+        node("Add", "kept added", "next"),
+        node("Tanh", "next", "t"),
+        node("Mul", "so t", "y"),
+    ]
+
+
+def mixer():
+    return [
+        *norm("x", 1, "n"),
+        node("Transpose", "n", "n_t", perm=[1, 0]),
+        *dense("n_t", 1, "h"),
+        *gelu("h", "g"),
+        *dense("g", 2, "out"),
+        node("Transpose", "out", "out_t", perm=[1, 0]),
+        node("Add", "x out_t", "y"),
+    ]
+
+
+def cosines():
+    def unit(x):
+        return [
+            node("Mul", "{0} {0}".format(x), x + "_squares"),
+            node("ReduceSum", x + "_squares last", x + "_sum", keepdims=1),
+            node("Add", x + "_sum eps", x + "_moved"),
+            node("Sqrt", x + "_moved", x + "_root"),
+            node("Div", "{0} {0}_root".format(x), x + "_unit"),
+        ]
+
+    return [
+        number("eps", 1e-6),
+        numbers("last", [-1]),
+        *unit("a"),
+        *unit("b"),
+        node("Transpose", "b_unit", "b_t", perm=[1, 0]),
+        node("MatMul", "a_unit b_t", "y"),
+    ]
+
+
+def log_softmax():
+    return [node("LogSoftmax", "x", "y", axis=-1)]
+
+
+def convolution(x, n, y, window, groups=1, stride=1):
+    border = window // 2
+    return [
+        node("Conv", "{0} w{1} b{1}".format(x, n), y, pads=[border] * 4, group=groups, strides=[stride] * 2)
+    ]
+
+
+def bottleneck():
+    return [
+        *convolution("x", 1, "a", 1),
+        node("Relu", "a", "a_relu"),
+        *convolution("a_relu", 2, "b", 3),
+        node("Relu", "b", "b_relu"),
+        *convolution("b_relu", 3, "c", 1),
+        node("Add", "c x", "sum"),
+        node("Relu", "sum", "y"),
+    ]
+
+
+def inverted_residual(w2):
+    def relu6(x):
+        return [node("Clip", x + " zero six", x + "_6")]
+
+    return [
+        number("zero", 0.0),
+        number("six", 6.0),
+        *convolution("x", 1, "a", 1),
+        *relu6("a"),
+        *convolution("a_6", 2, "b", 3, groups=w2["shape"][3]),
+        *relu6("b"),
+        *convolution("b_6", 3, "c", 1),
+        node("Add", "c x", "y"),
+    ]
+
+
+def stem():
+    return [
+        *convolution("x", 1, "a", 7, stride=2),
+        node("Relu", "a", "r"),
+        node("MaxPool", "r", "y", kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4),
+    ]
+
+
+def classifier():
+    return [
+        node("GlobalAveragePool", "x", "mean"),
+        node("Flatten", "mean", "flat"),
+        *dense("flat", 1, "logits"),
+        node("Softmax", "logits", "y", axis=-1),
+    ]
+
+
+MODELS = {
+    f.__name__: f
+    for f in [
+        softmax,
+        layer_norm,
+        layer_norm_residual,
+        attention,
+        masked_attention,
+        mlp,
+        transformer_layer,
+        gated_ffn,
+        decode_step,
+        rotary,
+        lstm_step,
+        mixer,
+        cosines,
+        log_softmax,
+        bottleneck,
+        inverted_residual,
+        stem,
+        classifier,
+    ]
+}
+
+
+def turned(values, is_weight):
+    """Pictures [N, H, W, C] as [N, C, H, W], windows [H, W, I, O] as [O, I, H, W]: both as each side likes them."""
+    if values.ndim != 4:
+        return values
+    return np.ascontiguousarray(values.transpose([3, 2, 0, 1] if is_weight else [0, 3, 1, 2]))
 
 
 class Session:
     def __init__(self, request):
         def values_of(one):
-            return np.fromfile(one["file"], np.float32).reshape(one["shape"])
+            return turned(np.fromfile(one["file"], np.float32).reshape(one["shape"]), one["weight"])
 
         def declared(name, one):
             shape = list(one["shape"])
+            if len(shape) == 4:
+                shape = [shape[0], shape[3], shape[1], shape[2]]
             if request["run_time"] and len(shape) > 1:
                 shape[:-1] = ["{}{}".format(name, i) for i in range(len(shape) - 1)]
             return helper.make_tensor_value_info(name, FLOAT, shape)
 
         inputs, self.output = request["inputs"], request["output"]
+        make = MODELS[request["make"]]
         weights = {n for n, one in inputs.items() if one["weight"]}
         graph = helper.make_graph(
-            MODELS[request["make"]](),
+            make(*[inputs[parameter] for parameter in inspect.signature(make).parameters]),
             request["make"],
             [declared(n, one) for n, one in inputs.items() if n not in weights],
             [declared("y", self.output)],
@@ -111,7 +356,7 @@ class Session:
         for name, value in self.kept.items():
             if name not in weights:
                 self.binding.bind_ortvalue_input(name, value)
-        self.y = onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros(self.output["shape"], np.float32))
+        self.y = onnxruntime.OrtValue.ortvalue_from_numpy(turned(np.zeros(self.output["shape"], np.float32), False))
         self.binding.bind_ortvalue_output("y", self.y)
 
     def run(self):
@@ -131,7 +376,10 @@ def answer(request, sessions):
     if "save" in request:
         session = sessions[request["save"]]
         session.run()
-        session.y.numpy().tofile(session.output["file"])
+        values = session.y.numpy()
+        if values.ndim == 4:
+            values = values.transpose([0, 2, 3, 1])
+        values.tofile(session.output["file"])
         return {}
     return {"seconds": sessions[request["seconds"]].seconds()}
 
