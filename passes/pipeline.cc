@@ -11,12 +11,8 @@
 #include "passes/derive/share_loops.h"
 #include "passes/fuse/estimate_fusions.h"
 #include "passes/fuse/expect_fused.h"
-#include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fused_group.h"
-#include "passes/fuse/join_products.h"
-#include "passes/fuse/loop_policy.h"
 #include "passes/fuse/measured_fusions.h"
-#include "passes/fuse/recompute_producers.h"
 #include "passes/lower/make_nest.h"
 #include "passes/nest/partition_loops.h"
 #include "passes/nest/simplify_nest.h"
@@ -63,12 +59,10 @@ LoopNest lower_in_steps(const Graph& graph, const Schedule& schedule, Dump* dump
   return nest;
 }
 
-// Products of one input as one, where the rules allow it and it pays. The arguments stay in their
+// Products of one input as one, where the policy wants it. The arguments stay in their
 // order, which a kernel's callers know.
-Graph with_products_joined(const Graph& graph, const FusionRules& rules, const Target& target,
-                           FusionReport* report) {
-  const Graph joined =
-      join_products(graph, join_policy_of(rules, join_what_pays(machine_model(target))), report);
+Graph with_products_joined(const Graph& graph, const JoinPolicy& policy, FusionReport* report) {
+  const Graph joined = join_products(graph, policy, report);
   if (joined.ops() == graph.ops()) return graph;
   std::vector<OpPtr> ops = graph.arguments();
   for (const OpPtr& op : joined.ops()) {
@@ -90,6 +84,72 @@ FusionReport together(FusionReport first, const FusionReport& second) {
   return first;
 }
 
+// What is fused, and the schedule that is derived for it.
+struct Fused {
+  Graph apart;   // operation by operation, with what was joined and copied
+  Graph shared;  // with groups and loop groups
+  FusionReport report;
+  Schedule schedule;
+};
+
+Fused fuse_by(const Graph& graph, const Target& target, const DeriveOptions& options,
+              const FusionPolicies& policies, const std::vector<MeasuredFusion>& measured,
+              const SizeValues& sizes, Dump* dump) {
+  (*dump)("graph", graph);
+  FusionReport joins, fusions, copies, loops;
+  const bool weighs_by_model = options.fuse && !target.is_tile_machine();
+  Graph joined = graph;
+  if (weighs_by_model) {
+    joined = with_products_joined(graph, policies.products, &joins);
+    if (joins.fused_count() > 0) (*dump)("join_products", joined);
+  }
+  Graph grouped = joined;
+  if (options.fuse) {
+    grouped =
+        fuse_epilogues(joined, learn_from(joined, target, measured, policies.groups), &fusions);
+  }
+  (*dump)("fuse_epilogues", grouped);
+  Graph apart = joined;  // what is grouped, operation by operation
+  if (weighs_by_model) {
+    grouped =
+        recompute_producers(grouped, machine_model(target),
+                            learn_from(joined, target, measured, policies.copies), &copies, sizes);
+    if (copies.fused_count() > 0) {
+      (*dump)("recompute_producers", grouped);
+      apart = unfuse(grouped);
+    }
+  }
+  DeriveOptions derive = options;
+  derive.siblings = learn_from(target, measured, policies.siblings);
+  derive.loops = learn_from(joined, target, measured, policies.loops);
+  Graph shared = grouped;
+  if (weighs_by_model) {
+    shared = share_loops(grouped, target, derive.loops, &loops);
+    (*dump)("share_loops", shared);
+  }
+  Schedule schedule = derive_stages(apart, shared, target, derive, &loops);
+  (*dump)("derive_schedule", schedule);
+  if (!target.is_tile_machine()) {
+    const MachineModel machine = machine_model(target);
+    joins = estimate_fusions(graph, std::move(joins), machine, sizes);
+    fusions = estimate_fusions(joined, std::move(fusions), machine, sizes);
+    loops = estimate_fusions(grouped, std::move(loops), machine, sizes);
+  }
+  FusionReport report =
+      together(std::move(joins), without_what_loops_do(std::move(fusions), grouped, loops));
+  if (weighs_by_model) {
+    report = together(std::move(report), without_what_loops_do(copies, grouped, loops));
+  }
+  report = together(std::move(report), loops);
+  return {std::move(apart), std::move(shared), std::move(report), std::move(schedule)};
+}
+
+Lowered lowered_of(const Fused& fused, Dump* dump) {
+  LoopNest nest = lower_in_steps(fused.shared, fused.schedule, dump);
+  verify_graph(fused.shared);
+  return {fused.shared, fused.report, fused.schedule, std::move(nest)};
+}
+
 }  // namespace
 
 const std::vector<NestPass>& nest_passes() {
@@ -107,65 +167,31 @@ LoopNest run_nest_passes(LoopNest nest) {
 
 Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options,
                      std::string* dump_text, const FusionConfig& fusion) {
-  Dump dump(dump_text);
-  dump("graph", graph);
   const FusionRules& rules = rules_for(fusion, target);
-  FusionReport joins, fusions, copies, loops;
-  const bool weighs_by_model = options.fuse && !target.is_tile_machine();
-  Graph joined = graph;
-  if (weighs_by_model) {
-    joined = with_products_joined(graph, rules, target, &joins);
-    if (joins.fused_count() > 0) dump("join_products", joined);
-  }
-  Graph grouped =
-      options.fuse
-          ? fuse_epilogues(joined, learn_from(joined, target, fusion.measured, policy_of(rules)),
-                           &fusions)
-          : joined;
-  dump("fuse_epilogues", grouped);
-  Graph apart = joined;  // what is grouped, operation by operation
-  if (weighs_by_model) {
-    grouped = recompute_producers(grouped, machine_model(target),
-                                  learn_from(joined, target, fusion.measured,
-                                             recompute_policy_of(rules, recompute_what_pays)),
-                                  &copies);
-    if (copies.fused_count() > 0) {
-      dump("recompute_producers", grouped);
-      apart = unfuse(grouped);
-    }
-  }
-  DeriveOptions derive = options;
-  derive.siblings = learn_from(target, fusion.measured,
-                               sibling_policy_of(rules, wanted_siblings(options, target)));
   const LoopPolicy by_rules = loop_policy_of(rules);
-  const LoopPolicy wanted = [&](const LoopCandidate& candidate) {
+  FusionPolicies policies;
+  if (!target.is_tile_machine()) {
+    policies.products = join_policy_of(rules, join_what_pays(machine_model(target)));
+  }
+  policies.groups = policy_of(rules);
+  policies.copies = recompute_policy_of(rules, recompute_what_pays);
+  policies.loops = [&](const LoopCandidate& candidate) {
     auto refusal = options.loops(candidate);
     return refusal ? refusal : by_rules(candidate);
   };
-  derive.loops = learn_from(joined, target, fusion.measured, wanted);
-  Graph shared = grouped;
-  if (weighs_by_model) {
-    shared = share_loops(grouped, target, derive.loops, &loops);
-    dump("share_loops", shared);
+  policies.siblings = sibling_policy_of(rules, wanted_siblings(options, target));
+  Dump dump(dump_text);
+  const Fused fused = fuse_by(graph, target, options, policies, fusion.measured, {}, &dump);
+  if (options.fuse) {
+    expect_fused(fused.apart, fused.shared, fused.report, rules.fail_on_unfused);
   }
-  Schedule schedule = derive_stages(apart, shared, target, derive, &loops);
-  dump("derive_schedule", schedule);
-  if (!target.is_tile_machine()) {
-    const MachineModel machine = machine_model(target);
-    joins = estimate_fusions(graph, std::move(joins), machine);
-    fusions = estimate_fusions(joined, std::move(fusions), machine);
-    loops = estimate_fusions(grouped, std::move(loops), machine);
-  }
-  FusionReport report =
-      together(std::move(joins), without_what_loops_do(std::move(fusions), grouped, loops));
-  if (weighs_by_model) {
-    report = together(std::move(report), without_what_loops_do(copies, grouped, loops));
-  }
-  report = together(std::move(report), loops);
-  if (options.fuse) expect_fused(apart, shared, report, rules.fail_on_unfused);
-  LoopNest nest = lower_in_steps(shared, schedule, &dump);
-  verify_graph(shared);
-  return {shared, report, schedule, nest};
+  return lowered_of(fused, &dump);
+}
+
+Lowered run_pipeline(const Graph& graph, const Target& target, const FusionPolicies& policies,
+                     const SizeValues& sizes) {
+  Dump dump(nullptr);
+  return lowered_of(fuse_by(graph, target, {}, policies, {}, sizes, &dump), &dump);
 }
 
 std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Target& target,

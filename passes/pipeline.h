@@ -15,8 +15,13 @@
 #include "dsl/target.h"
 #include "passes/derive/derive_schedule.h"
 #include "passes/fuse/find_opportunities.h"
+#include "passes/fuse/find_siblings.h"
+#include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fusion_config.h"
 #include "passes/fuse/fusion_report.h"
+#include "passes/fuse/join_products.h"
+#include "passes/fuse/loop_policy.h"
+#include "passes/fuse/recompute_producers.h"
 #include "passes/nest/loop_nest.h"
 
 namespace emulsion {
@@ -40,6 +45,15 @@ struct Lowered {
   LoopNest nest;
 };
 
+// Who decides what is fused, of what is legal.
+struct FusionPolicies {
+  JoinPolicy products = join_what_saves;
+  FusionPolicy groups = always_fuse;
+  RecomputePolicy copies = recompute_what_pays;
+  LoopPolicy loops = share_all_loops;
+  SiblingPolicy siblings = share_always;  // of those that the target's loops allow
+};
+
 // Derives the schedule for `target`.
 Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptions& options = {},
                      std::string* dump = nullptr,
@@ -48,6 +62,9 @@ Lowered run_pipeline(const Graph& graph, const Target& target, const DeriveOptio
 std::vector<Lowered> run_pipeline(const Graph& graph, const std::vector<Target>& targets,
                                   const DeriveOptions& options = {}, std::string* dump = nullptr,
                                   const FusionConfig& fusion = fusion_config_from_environment());
+// By policies in place of a config, and with gains at `sizes`.
+Lowered run_pipeline(const Graph& graph, const Target& target, const FusionPolicies& policies,
+                     const SizeValues& sizes);
 // find_opportunities() for a target: with what its derived schedule computes in the loops of
 // others. Error: a tile machine.
 std::vector<FusionOpportunity> find_opportunities(const Graph& graph, const Target& target,

@@ -1,0 +1,207 @@
+#include "passes/apply_opportunities.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "dsl/error.h"
+#include "passes/analyse/machine_model.h"
+#include "passes/fuse/fused_group.h"
+
+namespace emulsion {
+namespace {
+
+using Names = std::set<std::string>;
+
+// Of a group the policies are asked before it is whole, and of another part of it than the graph
+// had: so operations are compared as the comprehensions in them.
+Names names_in(const OpPtr& op) {
+  Names names;
+  for (const OpPtr& one : comprehensions(op)) names.insert(one->name);
+  return names;
+}
+
+bool is_group(const FusionOpportunity& one) {
+  return one.pattern == kContractionEpilogue || one.pattern == kElementwiseChain;
+}
+
+// Whether one value is spoken of, and whoever reads it.
+bool is_of_value(const FusionOpportunity& one) {
+  return one.pattern == kRecomputedValues || one.pattern == kReadThrough ||
+         one.pattern == kBordersThrough;
+}
+
+class Chosen {
+ public:
+  Chosen(const Graph& graph, const std::vector<FusionOpportunity>& chosen) : chosen_(chosen) {
+    // As find_opportunities() names them: what loops are shared of may be a group of these.
+    std::unordered_map<std::string, OpPtr> by_name;
+    for (const OpPtr& op : graph.ops()) by_name[op->name] = op;
+    const Graph grouped = fuse_epilogues(graph);
+    for (const OpPtr& op : grouped.ops()) by_name[op->name] = op;
+    for (const FusionOpportunity& one : chosen) {
+      Names names;
+      for (const std::string& name : one.operations) {
+        const auto op = by_name.find(name);
+        if (op == by_name.end()) {
+          fail("apply_opportunities: expected an operation of the graph, got {}", name);
+        }
+        names.insert(name);
+        if (!is_group(one)) names.merge(names_in(op->second));
+      }
+      names_.push_back(std::move(names));
+    }
+  }
+
+  const Names& names_of(size_t i) const { return names_[i]; }
+
+  // Whether all of these are in one that is legal and that `is_such` holds of.
+  template <typename IsSuch>
+  bool has(const Names& names, const IsSuch& is_such) const {
+    for (size_t i = 0; i < chosen_.size(); ++i) {
+      if (!chosen_[i].legal() || !is_such(chosen_[i])) continue;
+      if (std::includes(names_[i].begin(), names_[i].end(), names.begin(), names.end())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  FusionPolicies policies() const {
+    static constexpr char kWhyNot[] = "expected an opportunity that was chosen";
+    const auto refusal = [](bool wanted) -> std::optional<FusionRefusal> {
+      if (wanted) return std::nullopt;
+      return FusionRefusal(kWhyNot);
+    };
+    const auto of_pattern = [](const std::string& pattern) {
+      return [pattern](const FusionOpportunity& one) { return one.pattern == pattern; };
+    };
+    FusionPolicies by_choice;
+    by_choice.products = [=](const JoinCandidate& candidate) -> std::optional<std::string> {
+      Names names;
+      for (const OpPtr& product : candidate.products) names.insert(product->name);
+      if (has(names, of_pattern(kSiblingProducts))) return std::nullopt;
+      return kWhyNot;
+    };
+    by_choice.groups = [=](const FusionCandidate& candidate) {
+      return refusal(has({candidate.producer.name, candidate.consumer.name}, is_group));
+    };
+    by_choice.copies = [=](const RecomputeCandidate& candidate) {
+      return refusal(has({candidate.producer.name}, [&](const FusionOpportunity& one) {
+        return one.pattern == kRecomputedValues && one.operations[0] == candidate.producer.name;
+      }));
+    };
+    by_choice.loops = [=](const LoopCandidate& candidate) {
+      Names names;
+      for (const Op* op : candidate.operations) names.insert(op->name);
+      return refusal(has(names, of_pattern(candidate.pattern)));
+    };
+    by_choice.siblings = [=](const SiblingCandidate& candidate) {
+      Names names = {candidate.sibling->name};
+      for (const OpPtr& op : candidate.group) names.insert(op->name);
+      return refusal(has(names, of_pattern(kSiblings)));
+    };
+    return by_choice;
+  }
+
+ private:
+  const std::vector<FusionOpportunity>& chosen_;
+  std::vector<Names> names_;  // of each, of comprehensions
+};
+
+std::vector<std::string> named_in(const FusionDecision& decision) {
+  std::vector<std::string> names = {decision.producer, decision.consumer};
+  names.insert(names.end(), decision.other_consumers.begin(), decision.other_consumers.end());
+  return names;
+}
+
+bool holds(const Names& names, const std::string& name) { return names.count(name) > 0; }
+
+// What of it stays apart in what was made; nothing when it was applied.
+std::optional<std::string> left_apart(const FusionOpportunity& one, const Names& names,
+                                      const Lowered& lowered) {
+  Names together;
+  if (is_group(one)) {
+    for (const OpPtr& op : lowered.grouped.ops()) {
+      if (op->name == one.operations.back()) together = names_in(op);
+    }
+  }
+  for (const FusionDecision& decision : lowered.fusion.decisions) {
+    if (!decision.fused || decision.pattern != one.pattern) continue;
+    if (!holds(names, decision.producer) || !holds(names, decision.consumer)) continue;
+    for (const std::string& name : named_in(decision)) together.insert(name);
+  }
+  const size_t count = is_of_value(one) ? 1 : one.operations.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (!holds(together, one.operations[i])) return one.operations[i];
+  }
+  return std::nullopt;
+}
+
+std::string why_failed(const std::string& apart, const Names& names, const Lowered& lowered) {
+  Names there;
+  for (const OpPtr& op : lowered.grouped.ops()) there.merge(names_in(op));
+  if (!holds(there, apart)) {
+    return fmt::format("expected {} in the graph, got it joined or copied by an opportunity before",
+                       apart);
+  }
+  for (const FusionDecision& decision : lowered.fusion.decisions) {
+    if (decision.fused || !holds(names, decision.producer)) continue;
+    if (decision.producer != apart && decision.consumer != apart) continue;
+    if (holds(names, decision.consumer)) return decision.reason;
+  }
+  return fmt::format("expected loops on this target that {} shares, got none", apart);
+}
+
+}  // namespace
+
+AppliedOpportunities apply_opportunities(const Graph& graph, const Target& target,
+                                         const std::vector<FusionOpportunity>& chosen,
+                                         const SizeValues& sizes) {
+  machine_model(target);  // Error: a tile machine
+  const Chosen choice(graph, chosen);
+  AppliedOpportunities made{
+      run_pipeline(graph, target, choice.policies(), sizes), {}, {}, {}, std::nullopt};
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    FusionOpportunity one = chosen[i];
+    if (!one.legal()) {
+      made.refused.push_back(std::move(one));
+      continue;
+    }
+    const Names& names = choice.names_of(i);
+    const std::optional<std::string> apart = left_apart(one, names, made.lowered);
+    if (apart) one.why_not = why_failed(*apart, names, made.lowered);
+    (apart ? made.failed : made.applied).push_back(std::move(one));
+  }
+  made.gain = made.lowered.fusion.gain;
+  return made;
+}
+
+std::string to_string(const AppliedOpportunities& made) {
+  std::string text;
+  const auto add = [&](const char* what, const std::vector<FusionOpportunity>& list) {
+    for (const FusionOpportunity& one : list) text += std::string(what) + ": " + to_string({one});
+  };
+  add("applied", made.applied);
+  add("refused", made.refused);
+  add("failed", made.failed);
+  if (made.gain) text += "saves " + to_string(*made.gain) + "\n";
+  return text;
+}
+
+std::string to_json(const AppliedOpportunities& made) {
+  using Json = nlohmann::ordered_json;
+  Json json;
+  json["applied"] = Json::parse(to_json(made.applied));
+  json["refused"] = Json::parse(to_json(made.refused));
+  json["failed"] = Json::parse(to_json(made.failed));
+  json["bytes_saved"] = made.gain ? Json(made.gain->bytes_saved) : Json(nullptr);
+  json["estimated_speed_up"] = made.gain ? Json(made.gain->speed_up()) : Json(nullptr);
+  return json.dump(2);
+}
+
+}  // namespace emulsion
