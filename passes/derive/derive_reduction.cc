@@ -179,17 +179,23 @@ Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_row
 // as many as go into the extent without a rest, if any do. Of a run-time length that is walked
 // again and again fewer, so that less of a short one is masked.
 int64_t vectors_under_way(const Op& op, int64_t lanes, bool in_blocks) {
-  constexpr int64_t kMost = 4;
   const std::optional<int64_t> extent = op.reduction_axes.back().extent().as_constant();
   if (!extent) {
     const int64_t few = columns_at_a_time(op.dtype) / lanes;
     const bool is_short = in_blocks || op.reduction_axes.size() > 1;
-    return is_short ? std::clamp<int64_t>(few, 1, kMost) : kMost;
+    return is_short ? std::clamp<int64_t>(few, 1, kMostVectors) : kMostVectors;
   }
-  for (int64_t count = kMost; count > 1; --count) {
+  for (int64_t count = kMostVectors; count > 1; --count) {
     if (*extent % (count * lanes) == 0) return count;
   }
-  return std::clamp<int64_t>(*extent / lanes, 1, kMost);
+  return std::clamp<int64_t>(*extent / lanes, 1, kMostVectors);
+}
+
+// Of a row that is shorter than a vector there are shorter vectors.
+int64_t lanes_of_sums(const Op& op, const Target& target) {
+  int64_t lanes = value_lanes(op, target);
+  while (op.reduction_axes.back().extent().as_constant().value_or(lanes) < lanes) lanes /= 2;
+  return lanes;
 }
 
 // Of how many rows of a run-time length one part after another is summed, side by side. A row may
@@ -307,13 +313,16 @@ bool has_sums_in_lanes(const Op& op, const Target& target) {
          is_contiguous_in_a_read(op, last.name(), true);
 }
 
+int64_t sums_under_way(const Op& op, const Target& target, bool in_blocks, int64_t most_vectors) {
+  const int64_t lanes = lanes_of_sums(op, target);
+  return lanes * std::min(most_vectors, vectors_under_way(op, lanes, in_blocks));
+}
+
 SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule,
-                                 bool in_blocks) {
+                                 bool in_blocks, int64_t most_vectors) {
   constexpr int64_t kFewLanes = 4;  // are added up one by one
-  int64_t lanes = value_lanes(op, target);
-  // Of a row that is shorter than a vector there are shorter vectors.
-  while (op.reduction_axes.back().extent().as_constant().value_or(lanes) < lanes) lanes /= 2;
-  int64_t count = lanes * vectors_under_way(op, lanes, in_blocks);
+  const int64_t lanes = lanes_of_sums(op, target);
+  int64_t count = sums_under_way(op, target, in_blocks, most_vectors);
   SumsInLanes made{{}, count};
   Axis lane(fresh_axis(op, "lane"));
   made.stages.push_back(fresh_stage(*schedule, op.name + "_lanes"));

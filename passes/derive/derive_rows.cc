@@ -11,13 +11,17 @@
 namespace emulsion {
 namespace {
 
-// Whether vectors go along the rows, and not across them: what has no elements behind the axes that
-// say which row needs none.
+// Whether there is one element of it in a row: it has no axes but those that say which row, or
+// others of one step each (keepdims).
+bool is_one_in_a_row(const Op& op, size_t rows) { return elements_from(op, rows) == 1; }
+
+// Whether vectors go along the rows, and not across them: what has one element needs none.
 bool has_vectors_in_rows(const Op& op, size_t rows, const Target& target) {
   const Op& result = result_of(op);
   const Op* sums = sums_of(op);
-  const bool along = result.axes.size() == rows || vector_axis(result, target) >= rows;
-  if (sums == nullptr) return along && (result.axes.size() == rows || !crosses(result, target));
+  const bool is_one = is_one_in_a_row(result, rows);
+  const bool along = is_one || vector_axis(result, target) >= rows;
+  if (sums == nullptr) return along && (is_one || !crosses(result, target));
   if (!keeps_sums_in_registers(*sums, target)) return has_sums_in_lanes(*sums, target);
   return along && vector_axis(*sums, target) >= rows && sums->axes.size() > rows;
 }
@@ -138,10 +142,29 @@ std::vector<Axis> row_axes(const RowGroup& group) {
   return {reader.axes.begin(), reader.axes.begin() + static_cast<std::ptrdiff_t>(group.rows)};
 }
 
+// Whether an element takes so many instructions that an addition is done before the next one is
+// there to be added, and so many constants in registers that few are left for sums.
+bool computes_much(const Op& op) {
+  const auto is_series = [](const Expr& e) {
+    return e->op == ExprOp::exp || e->op == ExprOp::log || e->op == ExprOp::tanh ||
+           e->op == ExprOp::erf || e->op == ExprOp::pow;
+  };
+  if (op.body.defined() && any_part(op.body, is_series)) return true;
+  return std::any_of(op.members.begin(), op.members.end(),
+                     [](const OpPtr& member) { return computes_much(*member); });
+}
+
+// How many vectors of sums are added to at a time, at most, where `producer` is computed with them.
+int64_t vectors_beside(const Op& producer, const Op& sums, const Target& target) {
+  if (!computes_much(producer)) return kMostVectors;
+  return std::max<int64_t>(value_lanes(result_of(producer), target) / value_lanes(sums, target), 1);
+}
+
 // The vectors of a member along its rows, and what is computed for it inside. Returns the partial
 // sums that place_sums has to place, if there are any.
 SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, bool in_blocks,
-                          const Target& target, Schedule* schedule) {
+                          const std::map<const Op*, const Op*>& joined, const Target& target,
+                          Schedule* schedule) {
   const Op& result = result_of(op);
   const Op* sums = sums_of(op);
   inline_members(op, sums, schedule);
@@ -149,8 +172,13 @@ SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, bool in_bl
     derive_sums(*sums, result, target, whole_rows, schedule);
     return {};
   }
-  if (sums != nullptr) return derive_sums_in_lanes(*sums, target, schedule, in_blocks);
-  if (result.axes.size() > rows) {
+  if (sums != nullptr) {
+    const auto with = joined.find(&op);
+    const int64_t most =
+        with == joined.end() ? kMostVectors : vectors_beside(*with->second, *sums, target);
+    return derive_sums_in_lanes(*sums, target, schedule, in_blocks, most);
+  }
+  if (!is_one_in_a_row(result, rows)) {
     vectorize_points(result, result.axes[vector_axis(result, target)], target,
                      &(*schedule)[result.name], whole_rows);
   }
@@ -190,33 +218,46 @@ bool sums_up_rows_of(const Op& op, const Op& sums, size_t rows) {
   return any && all;
 }
 
+// Whether the sums of a member have lanes along its rows.
+bool has_lanes(const Op& member, const Target& target) {
+  const Op* sums = sums_of(member);
+  return sums != nullptr && !keeps_sums_in_registers(*sums, target);
+}
+
+// Whether a row does not stay in the first cache until it is walked again. What does is walked
+// again for little, and short rows have more edges.
+bool is_long_row(const Op& op, size_t rows, const Target& target) {
+  const std::optional<int64_t> elements = elements_from(op, rows);
+  return elements && *elements * size_in_bytes(op.dtype) > target.l1_bytes / 2;
+}
+
 // The sums of a group that a row of `producer` can be computed in the loop of, a step ahead, so
 // that the row is walked once less: they are the first that read it. Null where there are none.
 const Op* first_sums_of(const RowGroup::Producer& producer, const RowGroup& group,
-                        const std::map<const Op*, SumsInLanes>& lanes, const Op* in_output,
-                        const Target& target) {
+                        const Op* in_output, bool in_blocks, const Target& target) {
   const Op& op = result_of(*producer.op);
   // What is read of the memory of an output is to be read before that is computed.
   if (in_output != nullptr && reads_op(*producer.op, *in_output)) return nullptr;
   if (!producer.whole_rows || sums_of(*producer.op) != nullptr) return nullptr;
-  // What stays in the first cache is walked again for little, and short rows have more edges.
-  const std::optional<int64_t> elements = elements_from(op, group.rows);
-  if (!elements || *elements * size_in_bytes(op.dtype) <= target.l1_bytes / 2) return nullptr;
+  if (!is_long_row(op, group.rows, target)) return nullptr;
   if (op.axes.size() != group.rows + 1 || vector_axis(op, target) != group.rows) return nullptr;
   const Op* first = nullptr;
   std::vector<const Op*> readers;
   for (const Op* member : members_of(group)) {
     if (!reads_op(*member, *producer.op)) continue;
     readers.push_back(member);
-    const auto found = lanes.find(member);
-    if (found == lanes.end() || found->second.stages.empty()) continue;
+    if (!has_lanes(*member, target)) continue;
     const Op& sums = *sums_of(*member);
     const bool along = sums.reduction_axes.size() == 1 && sums.axes.size() == group.rows &&
                        sums.reduction_axes.back().extent() == op.shape.back();
     if (along && sums_up_rows_of(*producer.op, sums, group.rows)) first = member;
   }
-  if (first == nullptr || lanes.at(first).step % value_lanes(op, target) != 0) return nullptr;
-  const std::string& loop = sums_of(*first)->reduction_axes.back().name();
+  if (first == nullptr) return nullptr;
+  const Op& sums = *sums_of(*first);
+  const int64_t step =
+      sums_under_way(sums, target, in_blocks, vectors_beside(*producer.op, sums, target));
+  if (step % value_lanes(op, target) != 0) return nullptr;
+  const std::string& loop = sums.reduction_axes.back().name();
   for (size_t i = 0; i < group.rows; ++i) {
     if (op.axes[i].name() == loop) return nullptr;
   }
@@ -224,6 +265,17 @@ const Op* first_sums_of(const RowGroup::Producer& producer, const RowGroup& grou
   const bool is_first = std::all_of(readers.begin(), readers.end(),
                                     [&](const Op* reader) { return later.count(reader) > 0; });
   return is_first ? first : nullptr;
+}
+
+// Those sums, of each of which one producer is computed in the loop.
+std::map<const Op*, const Op*> joined_producers(const RowGroup& group, const Op* in_output,
+                                                bool in_blocks, const Target& target) {
+  std::map<const Op*, const Op*> joined;
+  for (const RowGroup::Producer& producer : group.producers) {
+    const Op* sums = first_sums_of(producer, group, in_output, in_blocks, target);
+    if (sums != nullptr) joined.emplace(sums, producer.op);
+  }
+  return joined;
 }
 
 // for row: alloc op: for r: op; for r: lanes += op  ->  for row: alloc op: for r: op, lanes += op
@@ -280,8 +332,10 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool in_blocks = blocks != nullptr;
   const Op* in_output = in_blocks ? nullptr : stored_in_output(group, *schedule, target);
   // No element of an output that holds something else is computed twice.
-  const SumsInLanes lanes =
-      derive_member(*group.reader, group.rows, in_output == nullptr, in_blocks, target, schedule);
+  const std::map<const Op*, const Op*> joined =
+      joined_producers(group, in_output, in_blocks, target);
+  const SumsInLanes lanes = derive_member(*group.reader, group.rows, in_output == nullptr,
+                                          in_blocks, joined, target, schedule);
   const std::vector<Axis> loops = row_axes(group);
   const bool has_threads = !in_blocks && wakes_threads(group, target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
@@ -313,15 +367,15 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   std::map<const Op*, SumsInLanes> all_lanes = {{group.reader, lanes}};
   for (const RowGroup::Producer& producer : group.producers) {
     const Op& op = result_of(*producer.op);
-    const Op* sums =
-        rows == 1 ? first_sums_of(producer, group, all_lanes, in_output, target) : nullptr;
+    const auto sums = std::find_if(joined.begin(), joined.end(),
+                                   [&](const auto& pair) { return pair.second == producer.op; });
     SumsInLanes partial;
-    if (sums != nullptr) {
+    if (sums != joined.end()) {
       inline_members(*producer.op, nullptr, schedule);
-      compute_with_sums(op, *sums_of(*sums), all_lanes.at(sums), target, schedule);
+      compute_with_sums(op, *sums_of(*sums->first), all_lanes.at(sums->first), target, schedule);
     } else {
-      partial =
-          derive_member(*producer.op, group.rows, producer.whole_rows, in_blocks, target, schedule);
+      partial = derive_member(*producer.op, group.rows, producer.whole_rows, in_blocks, joined,
+                              target, schedule);
       all_lanes.emplace(producer.op, partial);
     }
     (*schedule)[op.name].compute_at(reader.name, row);

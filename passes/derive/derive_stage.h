@@ -208,19 +208,25 @@ Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool wh
 // The same, of whole rows, with threads over the loops of the result.
 void derive_shared_sums(const Op& sums, const Op& result, const Target& target, Schedule* schedule);
 
+// How many vectors of lanes are added to at a time, at most, so that one addition need not wait for
+// another.
+inline constexpr int64_t kMostVectors = 4;
 // Whether partial sums can lie in lanes along the last reduction axis.
 bool has_sums_in_lanes(const Op& op, const Target& target);
 //   lanes: [start values]; for k: several vectors of lanes += ...
 //   fewer = sums of the lanes, in vectors, ..; s = sum of the last few
-// `in_blocks`: of rows in a block, which are combined one after another.
+// `in_blocks`: of rows in a block, which are combined one after another. `most_vectors`: to add to
+// at a time.
 struct SumsInLanes {
   std::vector<std::string> stages;  // the lanes, then the fewer; they have no places yet
   int64_t step = 0;                 // how much of the row a step of the lanes takes
 
   void compute_at(const std::string& consumer, const Axis& at, Schedule* schedule) const;
 };
+// Of how many elements of a row there are sums then, a step of the lanes.
+int64_t sums_under_way(const Op& op, const Target& target, bool in_blocks, int64_t most_vectors);
 SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule,
-                                 bool in_blocks = false);
+                                 bool in_blocks = false, int64_t most_vectors = kMostVectors);
 
 // Whether `axis` alone moves the last index of the read, by one element a step.
 bool is_along(const Expr& read, const Axis& axis);

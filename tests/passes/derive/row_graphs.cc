@@ -53,6 +53,26 @@ Graph norm_of_two_axes(const Extent& rows, const Extent& columns) {
                           1e-5, "y"));
 }
 
+// As frameworks write it: what has one element in a row keeps an axis of one step.
+Graph norm_of_operators(const Extent& rows, const Extent& columns) {
+  const Tensor x = matrix(rows, columns);
+  const Tensor centred = sub(x, mean(x, {1}, true, "average"), "centred");
+  const Tensor deviation = sqrt(mean(centred * centred, {1}, true) + 1e-5F, "deviation");
+  return Graph(div(centred, deviation, "y"));
+}
+
+Graph log_softmax_of_operators(const Extent& rows, const Extent& columns) {
+  const Tensor x = matrix(rows, columns);
+  const Tensor below = sub(x, reduce_max(x, {1}, true, "highest"), "below");
+  return Graph(sub(below, log(sum(exp(below), {1}, true)), "y"));
+}
+
+Graph log_of_sums_of_operators(const Extent& rows, const Extent& columns) {
+  const Tensor x = matrix(rows, columns);
+  const Tensor highest = reduce_max(x, {1}, true, "highest");
+  return Graph(add(log(sum(exp(sub(x, highest)), {1}, true)), highest, "y"));
+}
+
 }  // namespace
 
 Graph softmax_by_hand(const Extent& rows, const Extent& columns) {
@@ -75,6 +95,9 @@ std::vector<std::pair<std::string, Graph>> row_graphs(const Extent& rows, const 
       {"norm_of_two_axes", norm_of_two_axes(rows, columns)},
       {"log_of_sums", log_of_sums(rows, columns)},
       {"variances", variances(rows, columns)},
+      {"norm_of_operators", norm_of_operators(rows, columns)},
+      {"log_softmax_of_operators", log_softmax_of_operators(rows, columns)},
+      {"log_of_sums_of_operators", log_of_sums_of_operators(rows, columns)},
   };
 }
 
