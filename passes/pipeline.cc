@@ -141,7 +141,7 @@ Fused fuse_by(const Graph& graph, const Target& target, const DeriveOptions& opt
     report = together(std::move(report), without_what_loops_do(copies, grouped, loops));
   }
   report = together(std::move(report), loops);
-  return {std::move(apart), std::move(shared), std::move(report), std::move(schedule)};
+  return {std::move(apart), std::move(shared), std::move(report), schedule};
 }
 
 Lowered lowered_of(const Fused& fused, Dump* dump) {
