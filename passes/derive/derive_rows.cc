@@ -248,7 +248,7 @@ const Op* first_sums_of(const RowGroup::Producer& producer, const RowGroup& grou
     readers.push_back(member);
     if (!has_lanes(*member, target)) continue;
     const Op& sums = *sums_of(*member);
-    const bool along = sums.reduction_axes.size() == 1 && sums.axes.size() == group.rows &&
+    const bool along = sums.reduction_axes.size() == 1 && is_one_in_a_row(sums, group.rows) &&
                        sums.reduction_axes.back().extent() == op.shape.back();
     if (along && sums_up_rows_of(*producer.op, sums, group.rows)) first = member;
   }
@@ -293,6 +293,13 @@ void compute_with_sums(const Op& op, const Op& sums, const SumsInLanes& lanes, c
     stage.vectorize(inner);
   }
   StageSchedule& sum = (*schedule)[lanes.stages.front()];
+  // What the sums have besides the rows are axes of one step, of which the row has no loop.
+  std::vector<Axis> order(sums.axes.begin() + static_cast<std::ptrdiff_t>(op.axes.size() - 1),
+                          sums.axes.end());
+  if (!order.empty()) {
+    order.push_back(loop);
+    sum.reorder(order);
+  }
   sum.compute_with(op.name, loop);
   if (!exact) sum.partition(loop);  // of a number of steps, which has none of its own
 }

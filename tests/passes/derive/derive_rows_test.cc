@@ -92,6 +92,9 @@ TEST(DeriveRows, WhatIsSummedUpFirstIsComputedWithItsSumsWhereARowIsLong) {
                                              weight("b", f32, {columns}))),
                             target, {1}, 1e-5));
         EXPECT_FALSE(joins(Graph(softmax(input("x", f32, {3, Extent::size("C")})))));
+        // What has one element in a row keeps an axis of one step.
+        const Tensor below = x - reduce_max(x, {1}, true), powers = exp(below);
+        EXPECT_TRUE(joins(Graph(powers / sum(powers, {1}, true))));
         // Two sums, of which neither is first.
         const Axis i("i", 4), k("k", columns), r("r", columns);
         const Tensor p = compute("p", {i, k}, x(i, k) * 2.0F);
