@@ -46,6 +46,14 @@ SmallProgram run_time_columns_program() {
           {{"N", kColumns}}};
 }
 
+SmallProgram colours_program() {
+  constexpr int kPixels = 4096;
+  const Tensor x = input("x", f32, {kPixels, 3}), w = input("w", f32, {3, 3});
+  return {"matrix_of_colours", Graph(matmul(x, w, "y")), [](KernelValues& v) {
+            plain_colours(kPixels, v.data<float>("x"), v.data<float>("w"), v.data<float>("y"));
+          }};
+}
+
 SmallProgram distances_program() {
   constexpr int kPoints = 256, kDepth = 64;
   const Tensor x = input("x", f32, {kPoints, kDepth}), z = input("z", f32, {kPoints, kDepth});
@@ -158,6 +166,7 @@ std::vector<SmallProgram> product_programs() {
           matmul_program<int32_t>("matmul_i32", 128, 128, 128),
           matrix_vector_program(),
           run_time_columns_program(),
+          colours_program(),
           distances_program(),
           batched_matmul_program(),
           reshaped_product_program(),

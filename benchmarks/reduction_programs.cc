@@ -63,6 +63,27 @@ SmallProgram max_rows_program() {
           }};
 }
 
+// Of each row another input says which class it is of.
+SmallProgram one_hot_program(int classes, int columns) {
+  constexpr int kSamples = 4096;
+  const Axis c("c", classes), d("d", columns), m("m", kSamples);
+  const Tensor x = input("x", f32, {kSamples, columns}), which = input("which", i32, {kSamples});
+  return {"one_hot_sums",
+          Graph(compute("y", {c, d}, sum(m, select(which(m) == Expr(c), x(m, d), 0.0F)))),
+          [=](KernelValues& v) {
+            plain_sums_by_class(classes, columns, kSamples, v.data<float>("x"),
+                                v.data<int32_t>("which"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram lengths_program() {
+  constexpr int kPoints = 20000;
+  const Axis p("p", kPoints), d("d", 3);
+  const Tensor x = input("x", f32, {kPoints, 3});
+  return {"lengths_of_points", Graph(compute("y", {p}, sum(d, x(p, d) * x(p, d)))),
+          [](KernelValues& v) { plain_lengths(kPoints, v.data<float>("x"), v.data<float>("y")); }};
+}
+
 SmallProgram softmax_program() {
   return {"softmax",
           Graph(softmax(matrix(), -1, "y")),
@@ -101,16 +122,10 @@ SmallProgram rms_norm_program() {
 }  // namespace
 
 std::vector<SmallProgram> reduction_programs() {
-  return {sum_rows_program(),
-          sum_rows_f64_program(),
-          sum_rows_run_time_program(),
-          sum_columns_program(),
-          sum_columns_run_time_program(),
-          sum_all_program(),
-          max_rows_program(),
-          softmax_program(),
-          layer_norm_program(),
-          rms_norm_program()};
+  return {sum_rows_program(),    sum_rows_f64_program(),         sum_rows_run_time_program(),
+          sum_columns_program(), sum_columns_run_time_program(), sum_all_program(),
+          max_rows_program(),    one_hot_program(10, 16),        lengths_program(),
+          softmax_program(),     layer_norm_program(),           rms_norm_program()};
 }
 
 }  // namespace emulsion::benchmarks

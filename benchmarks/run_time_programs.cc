@@ -113,6 +113,39 @@ RunTimeProgram tinted(const std::string& name, SizeValues sizes) {
           }};
 }
 
+// Products of the rows of two matrices, element by element.
+RunTimeProgram row_products(int64_t rows, int64_t columns) {
+  return {"row_products", {{"R", rows}, {"C", columns}}, [](const ExtentOf& of) {
+            const Axis r("r", of("R")), c("c", of("C"));
+            const Tensor x = input("x", f32, {r.extent(), c.extent()});
+            const Tensor z = input("z", f32, {r.extent(), c.extent()});
+            return Graph(compute("y", {r}, sum(c, x(r, c) * z(r, c))));
+          }};
+}
+
+RunTimeProgram one_hot(int64_t classes, int64_t columns) {
+  return {"one_hot_sums", {{"M", 4096}, {"C", classes}, {"D", columns}}, [](const ExtentOf& of) {
+            const Axis c("c", of("C")), d("d", of("D")), m("m", of("M"));
+            const Tensor x = input("x", f32, {m.extent(), d.extent()});
+            const Tensor which = input("which", i32, {m.extent()});
+            const Expr value = select(which(m) == Expr(c), x(m, d), 0.0F);
+            return Graph(compute("y", {c, d}, sum(m, value)));
+          }};
+}
+
+// Of each channel a window of three by three, at every place or at every second one.
+RunTimeProgram depthwise(const std::string& name, int64_t stride) {
+  return {name, {{"C", 16}, {"H", 32}, {"W", 64}}, [=](const ExtentOf& of) {
+            const Axis c("c", of("C")), i("i", of("H")), j("j", of("W")), a("a", 3), b("b", 3);
+            const Extent rows = i.extent() * stride + 2, columns = j.extent() * stride + 2;
+            const Tensor x = input("x", f32, {c.extent(), rows, columns});
+            const Tensor w = input("w", f32, {c.extent(), 3, 3});
+            const Expr value =
+                x(c, Expr(i) * int_constant(stride) + a, Expr(j) * int_constant(stride) + b);
+            return Graph(compute("y", {c, i, j}, sum({a, b}, value * w(c, a, b))));
+          }};
+}
+
 // Three rows and three columns of a picture, in the middle of its border or held at its ends.
 RunTimeProgram blur(bool clamped) {
   return {
@@ -178,6 +211,8 @@ std::vector<RunTimeProgram> run_time_reductions() {
           over_rows("softmax_short", 4096, 16, soft),
           over_rows("layer_norm", 256, 1000, norm),
           over_rows("layer_norm_short", 4096, 16, norm),
+          row_products(4096, 3),
+          one_hot(10, 16),
           lengths("lengths_of_points", {{"P", 20000}}),
           lengths("lengths_of_vectors", {{"P", 20000}, {"D", 3}}),
           grey("grey", {{"H", 256}, {"W", 256}}),
@@ -186,13 +221,17 @@ std::vector<RunTimeProgram> run_time_reductions() {
 
 std::vector<RunTimeProgram> run_time_pointwise() {
   const auto turned = [](const Tensor& x) { return transpose(x, {1, 0}, "y"); };
+  const auto least = [](const Tensor& x) { return max(x, 3, "y"); };
   const auto biased = [](const Tensor& x) {
     return relu(x + input("bias", f32, {x.shape()[1]}), "y");
   };
   return {over_rows("bias_relu", 256, 1000, biased),
           over_rows("bias_relu_short", 20000, 3, biased),
+          over_rows("bytes", 64, 500, least, u8),
           over_rows("transpose", 1000, 1000, turned),
           over_rows("transpose_of_points", 20000, 3, turned),
+          depthwise("depthwise", 1),
+          depthwise("depthwise_strided", 2),
           tinted("tinted", {{"H", 256}, {"W", 256}}),
           tinted("tinted_any_colours", {{"H", 256}, {"W", 256}, {"C", 3}}),
           blur(false),

@@ -73,9 +73,10 @@ class Prover {
         return positive_number(e->args[1]) &&
                at_least(e->args[0], low * Extent(*number(e->args[1])));
       case ExprOp::mul:
-        if (positive_number(e->args[1]) && low == Extent(0)) return at_least(e->args[0], low);
-        if (positive_number(e->args[0]) && low == Extent(0)) return at_least(e->args[1], low);
-        return false;
+        // a * c >= low  <=  a >= 0, where low is 0 or less
+        if (!low.is_constant() || low.constant_term() > 0) return false;
+        if (positive_number(e->args[1])) return at_least(e->args[0], 0);
+        return positive_number(e->args[0]) && at_least(e->args[1], 0);
       case ExprOp::add:
         if (auto b = affine_of(e->args[1])) return at_least(e->args[0], low - extreme(*b, false));
         if (auto a = affine_of(e->args[0])) return at_least(e->args[1], low - extreme(*a, false));
@@ -111,15 +112,14 @@ class Prover {
         int64_t c = *number(e->args[1]);
         return at_most(e->args[0], high * Extent(c) + Extent(c - 1));
       }
-      case ExprOp::mul: {  // a * c <= high  <=  a <= high / c, when that is exact or a number
+      case ExprOp::mul: {  // a * c <= high  <=  a <= floor(high / c), when the sizes divide
         const Expr& a = positive_number(e->args[1]) ? e->args[0] : e->args[1];
         const Expr& c = positive_number(e->args[1]) ? e->args[1] : e->args[0];
         if (!positive_number(c)) return false;
-        if (auto quotient = high.exact_quotient(*number(c))) return at_most(a, *quotient);
-        if (high.is_constant() && high.constant_term() >= 0) {
-          return at_most(a, high.constant_term() / *number(c));
-        }
-        return false;
+        const int64_t factor = *number(c);
+        const int64_t rest = (high.constant_term() % factor + factor) % factor;
+        const auto quotient = (high - Extent(rest)).exact_quotient(factor);
+        return quotient && at_most(a, *quotient);
       }
       case ExprOp::add:
         if (auto b = affine_of(e->args[1])) return at_most(e->args[0], high - extreme(*b, true));

@@ -126,9 +126,10 @@ class ClampedVectors : public hi::IRMutator {
   // A name for a clamp that several loads share would hide it.
   template <typename Let>
   auto without_name(const Let* op) {
-    const bool is_clamp = op->value.type().is_vector() && op->value.template as<hi::Min>();
-    return is_clamp ? mutate(hi::substitute(op->name, op->value, op->body))
-                    : hi::IRMutator::visit(op);
+    Halide::Expr rest;
+    return op->value.type().is_vector() && clamp_in(op->value, &rest)
+               ? mutate(hi::substitute(op->name, op->value, op->body))
+               : hi::IRMutator::visit(op);
   }
   Stmt visit(const hi::LetStmt* op) override { return without_name(op); }
   Halide::Expr visit(const hi::Let* op) override { return without_name(op); }

@@ -185,4 +185,37 @@ EMULSION_BEST_INSTRUCTIONS void plain_attention(int64_t steps, int64_t heads, in
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_sums_by_class(int64_t classes, int64_t columns, int64_t rows,
+                                                    const float* __restrict x,
+                                                    const int32_t* __restrict which,
+                                                    float* __restrict y) {
+  std::fill_n(y, classes * columns, 0.0F);
+  for (int64_t c = 0; c < classes; ++c) {
+    for (int64_t m = 0; m < rows; ++m) {
+      if (which[m] != c) continue;
+      for (int64_t d = 0; d < columns; ++d) y[c * columns + d] += x[m * columns + d];
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_lengths(int64_t points, const float* __restrict x,
+                                              float* __restrict y) {
+  for (int64_t p = 0; p < points; ++p) {
+    float sum = 0;
+    for (int64_t d = 0; d < 3; ++d) sum += x[p * 3 + d] * x[p * 3 + d];
+    y[p] = sum;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_colours(int64_t pixels, const float* __restrict x,
+                                              const float* __restrict w, float* __restrict y) {
+  for (int64_t p = 0; p < pixels; ++p) {
+    for (int64_t j = 0; j < 3; ++j) {
+      float sum = 0;
+      for (int64_t k = 0; k < 3; ++k) sum += x[p * 3 + k] * w[k * 3 + j];
+      y[p * 3 + j] = sum;
+    }
+  }
+}
+
 }  // namespace emulsion::benchmarks

@@ -29,6 +29,13 @@ void plain_matmul(int64_t m, int64_t n, int64_t k, const double* x, const double
 void plain_matmul(int64_t m, int64_t n, int64_t k, const int32_t* x, const int32_t* w, int32_t* y);
 // y[m] = sum over k of x[m, k] * w[k].
 void plain_matrix_vector(int64_t m, int64_t k, const float* x, const float* w, float* y);
+// The rows of x that are of a class, added up: y[c] = sum over m of x[m] where which[m] == c.
+void plain_sums_by_class(int64_t classes, int64_t columns, int64_t rows, const float* x,
+                         const int32_t* which, float* y);
+// y[p] = sum over the three coordinates of x[p, d]^2.
+void plain_lengths(int64_t points, const float* x, float* y);
+// A colour of each pixel made of its three: y[p, j] = sum over k of x[p, k] * w[k, j].
+void plain_colours(int64_t pixels, const float* x, const float* w, float* y);
 // y[m, n] = sum over d of (x[m, d] - z[n, d])^2.
 void plain_distances(int64_t m, int64_t n, int64_t d, const float* x, const float* z, float* y);
 // Of the rows of q, k and v, [steps, heads * depth], each head by itself:

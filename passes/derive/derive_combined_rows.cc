@@ -101,7 +101,7 @@ bool combines_many_rows(const Op& op, const Target& target) {
   if (op.axes.empty()) return false;
   const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
   return rows.extent().as_constant().value_or(kManyRows) >= kManyRows &&
-         last.extent() != Extent(0) && !fills_registers(op, target) &&
+         last.extent() != Extent(0) && !fills_registers(op, target) && !shares_columns(op) &&
          is_contiguous_in_a_read(op, last.name(), true) &&
          !is_contiguous_in_a_read(op, rows.name(), true);
 }

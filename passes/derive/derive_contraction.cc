@@ -103,7 +103,7 @@ void accumulate_tile(const Op& op, const std::string& consumer, const Axis& at,
 bool has_register_tiles(const Op& op) {
   const std::optional<Contraction> c = match_tiles(op);
   return c && !c->divides && !c->column_axes.empty() &&
-         op.axes.back().name() == c->column_axes.back();
+         op.axes.back().name() == c->column_axes.back() && !sums_up_pixels(op);
 }
 
 namespace {

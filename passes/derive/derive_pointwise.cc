@@ -104,6 +104,8 @@ bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
   return extent && *extent <= value_lanes(op, target);
 }
 
+constexpr int64_t kBlockOfRow = 8192;
+
 // Threads are woken for each piece of a loop that they share.
 constexpr int64_t kMostBordersOfShared = 4;
 
@@ -264,8 +266,16 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target) {
 }
 
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
-                      bool whole_rows) {
+                      bool whole_rows, bool fills_vector) {
   const int64_t lanes = value_lanes(op, target);
+  if (fills_vector) {
+    const Axis lane(fresh_axis(op, "lane"));
+    stage->split(along, along, lane, lanes, Tail::shift_inwards).vectorize(lane);
+    if (const std::optional<Pixels> pixels = match_pixels(op, lanes)) {
+      stage->reorder({lane, pixels->colour}).unroll(pixels->colour);
+    }
+    return;
+  }
   if (const std::optional<Pixels> pixels = match_pixels(op, lanes)) {
     vectorize_pixels(*stage, along, pixels->colour, Axis(fresh_axis(op, "lane")), lanes,
                      whole_rows);
@@ -281,38 +291,58 @@ bool wakes_threads(const Op& op, const Target& target) {
 
 namespace {
 
+// Whether vectors with masks are computed element by element: of pixels, whose values lie between
+// one another, and of what the target has no masks for.
+bool lacks_masks(const Op& op, const Target& target) {
+  constexpr int64_t kLeastBytes = 4;
+  if (!target.has("avx") || match_pixels(op, value_lanes(op, target))) return true;
+  const auto is_narrow = [](const Expr& e) {
+    return e->op == ExprOp::read && size_in_bytes(e.dtype()) < kLeastBytes;
+  };
+  return !target.has("avx512_skylake") &&
+         (size_in_bytes(op.dtype) < kLeastBytes || any_part(op.body, is_narrow));
+}
+
+// What is known of the run-time sizes, or wanted.
+struct PointLoops {
+  bool threads;       // share them
+  bool fills_vector;  // a row is as long as a vector or longer
+};
+
 // The loops of an operation, and of these the one that threads may share.
-std::optional<Axis> derive_points(const Op& op, const Target& target, StageSchedule* loops_of) {
+std::optional<Axis> derive_points(const Op& op, const Target& target, const PointLoops& wanted,
+                                  StageSchedule* loops_of) {
   StageSchedule& stage = *loops_of;
-  const bool threads = wakes_threads(op, target);
   const size_t rows = vector_axis(op, target);
   const Borders borders = borders_by_axis(op);
   const auto borders_of = [&](const Axis& axis) { return borders_at(axis, borders); };
   Axis along = op.axes[rows];
   std::vector<Axis> cut;  // the loops that say on which side of a border they are
   const bool has_ends = borders_of(along) > 0 || is_clamped_along(op, along);
-  if (has_ends && !is_one_vector(op, along, target)) cut.push_back(along);
+  const bool is_in_blocks = wanted.threads && rows == 0;  // of one long row: a task each
+  const bool has_masks =
+      is_in_blocks && !along.extent().exact_quotient(kBlockOfRow) && lacks_masks(op, target);
+  const bool is_cut = (has_ends && !is_one_vector(op, along, target)) || has_masks;
   std::optional<Axis> shared;
-  if (threads && rows == 0) {  // one long row: a block of it for each task
-    constexpr int64_t kBlock = 8192;
+  if (is_in_blocks) {
     shared = Axis(fresh_axis(op, "block"));
-    const Axis within(fresh_axis(op, "within"), kBlock);
-    stage.split(along, *shared, within, kBlock, Tail::guard);
+    const Axis within(fresh_axis(op, "within"), kBlockOfRow);
+    stage.split(along, *shared, within, kBlockOfRow, Tail::guard);
     along = within;
-    if (!cut.empty()) cut = {*shared};
   }
+  if (is_cut) cut.push_back(shared.value_or(along));
   const auto across = crosses(op, target);
   if (across) {
     block_rows(op, *across, rows, value_lanes(op, target), &stage);
     cut.clear();
   } else {
-    vectorize_points(op, along, target, &stage);
+    vectorize_points(op, along, target, &stage, true, wanted.fills_vector && !is_in_blocks);
   }
   const std::vector<Axis> loops = loops_to_share(op, borders, target);
   const size_t count = loops.size();
   if (count > 0) {
-    const bool is_cut = across || borders_of(loops.back()) > 0;
-    const auto points = is_cut ? std::nullopt : element_count(op.shape);
+    const bool has_cuts = across || borders_of(loops.back()) > 0;
+    const auto points = has_cuts ? std::nullopt : element_count(op.shape);
     shared = share_loops(op, loops, count, points, target, &stage).tasks;
   }
   for (size_t i = count > 1 ? count : 0; i < rows && !across; ++i) {
@@ -353,18 +383,63 @@ std::optional<Expr> length_of_short_rows(const Op& op, const Target& target) {
 }
 
 // The loops where a condition over run-time sizes holds.
-void derive_where(const Expr& condition, const Op& op, const Target& target, StageSchedule* stage) {
+void derive_where(const Expr& condition, const Op& op, const Target& target, bool fills_vector,
+                  StageSchedule* stage) {
   const std::optional<Expr> enough =
       wakes_threads(op, target) ? reaches(op.shape, kPointsForThreads) : std::nullopt;
-  if (enough && enough->defined()) {
+  const bool always = enough && !enough->defined();
+  if (enough && !always) {
     stage->specialize(condition && *enough);
-    if (const std::optional<Axis> shared = derive_points(op, target, stage)) {
+    if (const auto shared = derive_points(op, target, {true, fills_vector}, stage)) {
       stage->parallel(*shared);
     }
   }
   stage->specialize(condition);
-  const std::optional<Axis> shared = derive_points(op, target, stage);
-  if (shared && enough && !enough->defined()) stage->parallel(*shared);
+  const auto shared = derive_points(op, target, {always, fills_vector}, stage);
+  if (shared && always) stage->parallel(*shared);
+}
+
+// Whether rows whose length is a run-time size need masks in their last vector that the target
+// lacks.
+bool needs_what_it_lacks(const Op& op, const Target& target) {
+  const Axis& along = op.axes[vector_axis(op, target)];
+  const auto& sizes = along.extent().coefficients();
+  const bool is_size = sizes.size() == 1 && along.extent() == Extent::size(sizes.begin()->first);
+  return is_size && lacks_masks(op, target) && !has_borders(op) && !is_clamped_along(op, along) &&
+         !crosses(op, target);
+}
+
+// Of rows of a run-time length, where a condition holds, if there is one. Where they are as long as
+// a vector, the last one starts earlier, if the target lacks the masks that it would need.
+void derive_where_vectors_fill(const Expr& condition, const Op& op, const Target& target,
+                               StageSchedule* stage) {
+  const Axis& along = op.axes[vector_axis(op, target)];
+  const int64_t lanes = value_lanes(op, target);
+  const auto where = [&](const Expr& more) {
+    return condition.defined() ? condition && more : more;
+  };
+  const Expr length = extent_value(along.extent());
+  const Expr any = condition.defined() ? condition : length >= int_constant(1);
+  const bool fills = needs_what_it_lacks(op, target);
+  const std::optional<Expr> enough =
+      wakes_threads(op, target) ? reaches(op.shape, kPointsForThreads) : std::nullopt;
+  const bool in_blocks = vector_axis(op, target) == 0 && enough && enough->defined();
+  if (in_blocks) {  // which are longer than a vector
+    stage->specialize(where(*enough));
+    if (const auto shared = derive_points(op, target, {true, false}, stage)) {
+      stage->parallel(*shared);
+    }
+  }
+  for (const bool filled : {true, false}) {
+    if (filled && !fills) continue;
+    const Expr holds = filled ? where(length >= int_constant(lanes)) : any;
+    if (in_blocks) {
+      stage->specialize(holds);
+      derive_points(op, target, {false, filled}, stage);
+    } else {
+      derive_where(holds, op, target, filled, stage);
+    }
+  }
 }
 
 }  // namespace
@@ -374,11 +449,18 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
   if (const std::optional<Expr> length = length_of_short_rows(op, target)) {
     for (int64_t values = 1; values <= kMostValues; ++values) {
-      derive_where(*length == int_constant(values), with_rows_of(op, values), target, &stage);
+      derive_where_vectors_fill(*length == int_constant(values), with_rows_of(op, values), target,
+                                &stage);
     }
-    return derive_where(*length > int_constant(kMostValues), op, target, &stage);
+    return derive_where_vectors_fill(*length > int_constant(kMostValues), op, target, &stage);
   }
-  if (const std::optional<Axis> shared = derive_points(op, target, &stage)) {
+  const Axis& along = op.axes[vector_axis(op, target)];
+  const bool in_blocks = vector_axis(op, target) == 0 && wakes_threads(op, target);
+  if (!along.extent().is_constant() && (in_blocks || needs_what_it_lacks(op, target))) {
+    return derive_where_vectors_fill(Expr(), op, target, &stage);
+  }
+  const PointLoops loops{wakes_threads(op, target), false};
+  if (const std::optional<Axis> shared = derive_points(op, target, loops, &stage)) {
     parallel_from(stage, *shared, op.shape, kPointsForThreads);
   }
 }

@@ -49,6 +49,24 @@ bool steps_a_little(const Op& op, const Axis& axis) {
          });
 }
 
+}  // namespace
+
+bool sums_up_pixels(const Op& op) {
+  constexpr int64_t kLongestVector = 16;
+  const std::optional<Pixels> pixels = match_pixels(op, kLongestVector);
+  return pixels && steps_a_little(op, pixels->x);
+}
+
+bool shares_columns(const Op& op) {
+  if (op.axes.size() < 2) return false;
+  const Axis &rows = op.axes[op.axes.size() - 2], &columns = op.axes.back();
+  return rows.extent().as_constant().value_or(2) > 1 && any_part(op.body, [&](const Expr& e) {
+           return e->op == ExprOp::read && mentions(e, columns.name()) && !mentions(e, rows.name());
+         });
+}
+
+namespace {
+
 // Whether some read walks memory from pixel to pixel and within each from colour to colour.
 bool walks_pixels(const Op& op, const Pixels& pixels) {
   const size_t behind = op.axes.size() - pixels.rows - 1;
@@ -65,6 +83,19 @@ bool walks_pixels(const Op& op, const Pixels& pixels) {
     }
     return walks;
   });
+}
+
+// In a small window, such as the 2 x 2 of a pooling, the loops cost much beside what they compute.
+void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage) {
+  constexpr int64_t kMost = 16;
+  int64_t steps = std::max<int64_t>(vectors, 1);
+  for (const Axis& axis : sums.reduction_axes) {
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(kMost + 1));
+  }
+  if (steps < 1 || steps > kMost) return;
+  for (size_t i = sums.reduction_axes.size(); i-- > 0;) {
+    if (sums.reduction_axes[i].extent() != Extent(1)) stage->unroll(sums.reduction_axes[i]);
+  }
 }
 
 // The stage that sums: where nothing is fused onto the sums, the result is a copy of it.
@@ -89,9 +120,12 @@ Axis sum_pixels(const Op& sums, const Op& result, const Pixels& pixels, int64_t 
   for (size_t i = sums.axes.size(); i-- > 0;) {
     if (i != pixels.rows) storage.push_back(sums.axes[i]);
   }
-  accumulate_in_registers((*schedule)[acc], result.name, x, pixels.colour, pixels.x,
-                          sums.reduction_axes, {colours, lanes, lanes})
-      .reorder_storage(storage);
+  StageSchedule& accumulate =
+      accumulate_in_registers((*schedule)[acc], result.name, x, pixels.colour, pixels.x,
+                              sums.reduction_axes, {colours, lanes, lanes})
+          .reorder_storage(storage);
+  // What a colour is made of lies together: vectors of it are then made of the same lines.
+  if (!walks_pixels(sums, pixels)) unroll_short_windows(sums, colours, &accumulate);
   return x;
 }
 
@@ -124,26 +158,42 @@ int64_t sums_at_a_time(const Extent& extent, int64_t lanes, bool is_long) {
   return std::min(lanes, extent.constant_term());
 }
 
-// In a small window, such as the 2 x 2 of a pooling, the loops cost much beside what they compute.
-void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage) {
-  constexpr int64_t kMost = 16;
-  int64_t steps = std::max<int64_t>(vectors, 1);
-  for (const Axis& axis : sums.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(kMost + 1));
+// How many sums are in registers at a time: `width` along the last axis, of `rows` along the one
+// before it.
+struct ColumnTile {
+  int64_t rows, width;
+};
+
+// Where what is read along the columns is the same for several rows, it is read once for them. Else
+// there are several rows where one has few vectors: each addition would wait for the one before. Of
+// a run-time number of rows, and of one that has no divisor, the last rows are computed with others
+// again.
+ColumnTile column_tile(const Op& op, int64_t lanes) {
+  constexpr int64_t kMostRows = 5, kRunTimeRows = 4, kMostVectors = 10, kFewVectors = 2;
+  const Extent& columns = op.axes.back().extent();
+  const int64_t width = sums_at_a_time(columns, lanes, is_long(op));
+  if (op.axes.size() < 2 || !is_long(op)) return {1, width};
+  const Extent& rows = op.axes[op.axes.size() - 2].extent();
+  const bool shared = shares_columns(op);
+  const int64_t vectors = (width + lanes - 1) / lanes;
+  const int64_t few = shared ? std::min(vectors, kFewVectors) : vectors;
+  const int64_t of_tile = few < vectors ? few * lanes : width;
+  for (int64_t count = std::min(kMostRows, kMostVectors / few); count > 1; --count) {
+    if (rows.exact_quotient(count)) return {count, of_tile};
   }
-  if (steps < 1 || steps > kMost) return;
-  for (size_t i = sums.reduction_axes.size(); i-- > 0;) {
-    if (sums.reduction_axes[i].extent() != Extent(1)) stage->unroll(sums.reduction_axes[i]);
-  }
+  if (!shared || rows.as_constant().value_or(kRunTimeRows) < kRunTimeRows) return {1, width};
+  return {kRunTimeRows, of_tile};
 }
 
 // Along the last axis, acc in one or more vectors, the reduction loops around nothing else:
 //   for rows: for tile: alloc acc: [start value]; for k: acc += ...; y = acc
-Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_rows,
-                 Schedule* schedule) {
+// Or of several rows at a time:
+//   for rows: for tile: alloc acc: [start values]; for k: unrolled row: acc += ..; unrolled row: y
+Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64_t lanes,
+                 bool whole_rows, Schedule* schedule) {
   const Axis& last = sums.axes.back();
   const Extent& extent = last.extent();
-  const int64_t width = sums_at_a_time(extent, lanes, is_long(sums));
+  const auto& [at_a_time, width] = tile;
   const std::string acc = accumulator_of(sums, result, schedule);
   Axis outer(fresh_axis(result, "tile"));
   const Axis inner(fresh_axis(result, "lane"));
@@ -155,6 +205,17 @@ Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_row
   const bool shifted = whole_rows && extent.is_constant();
   stage.split(result.axes.back(), outer, inner, width,
               exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate));
+  std::vector<Axis> rows;  // of the sums
+  if (at_a_time > 1) {
+    rows.push_back(sums.axes[sums.axes.size() - 2]);
+    const Axis& all = result.axes[result.axes.size() - 2];
+    const Axis row(fresh_axis(result, "row"));
+    const bool divides = all.extent().exact_quotient(at_a_time).has_value();
+    stage.split(all, all, row, at_a_time, divides ? Tail::automatic : Tail::guard)
+        .reorder({inner, row, outer})
+        .unroll(row);
+    if (!divides) stage.partition(all);
+  }
   if (!exact && !extent.is_constant()) stage.partition(outer);
   if (width <= lanes) {
     stage.vectorize(inner);
@@ -162,6 +223,7 @@ Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_row
     stage.vectorize(inner, lanes);
   }
   std::vector<Axis> order = {last};
+  order.insert(order.end(), rows.begin(), rows.end());
   order.insert(order.end(), sums.reduction_axes.rbegin(), sums.reduction_axes.rend());
   StageSchedule& accumulate = (*schedule)[acc];
   accumulate.compute_at(result.name, outer).reorder(order);
@@ -171,6 +233,7 @@ Axis sum_columns(const Op& sums, const Op& result, int64_t lanes, bool whole_row
     accumulate.vectorize(last, lanes);
     accumulate.unroll(last);
   }
+  for (const Axis& row : rows) accumulate.unroll(row);
   unroll_short_windows(sums, width / lanes, &accumulate);
   return outer;
 }
@@ -245,7 +308,7 @@ std::optional<Axis> share_rows(const Op& sums, const Op& result, const std::vect
 
 std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes) {
   std::optional<Pixels> pixels = match_pixels(op, lanes);
-  return pixels && walks_pixels(op, *pixels) ? pixels : std::nullopt;
+  return pixels && (walks_pixels(op, *pixels) || sums_up_pixels(op)) ? pixels : std::nullopt;
 }
 
 }  // namespace
@@ -302,7 +365,8 @@ Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool wh
   if (const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target))) {
     return sum_pixels(sums, result, *pixels, lanes, whole_rows, schedule);
   }
-  return sum_columns(sums, result, lanes, whole_rows, schedule);
+  const int64_t width = sums_at_a_time(sums.axes.back().extent(), lanes, is_long(sums));
+  return sum_columns(sums, result, {1, width}, lanes, whole_rows, schedule);
 }
 
 bool has_sums_in_lanes(const Op& op, const Target& target) {
@@ -364,10 +428,12 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()), schedule);
     return;
   }
-  // Neither way is open: vectors along the last axis, results in memory; of a run-time number in
-  // registers, where the vectors are of what lies close together.
+  // Neither way is open: vectors along the last axis, of what lies close together with the results
+  // in registers, else in memory.
   const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
-  if (last && !last->extent().is_constant() && steps_a_little(op, *last)) {
+  const int64_t two_vectors = 2 * value_lanes(op, target);
+  const bool is_wide = last && last->extent().as_constant().value_or(two_vectors) >= two_vectors;
+  if (is_wide && steps_a_little(op, *last)) {
     return derive_shared_sums(op, op, target, schedule);
   }
   if (!last || last->extent().as_constant().value_or(0) < 2) {
@@ -384,9 +450,20 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
 void derive_shared_sums(const Op& sums, const Op& result, const Target& target,
                         Schedule* schedule) {
   const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target));
+  StageSchedule& stage = (*schedule)[result.name];
+  if (!pixels) {
+    const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
+    const ColumnTile tile = column_tile(sums, lanes);
+    if (tile.rows > 1) {
+      sum_columns(sums, result, tile, lanes, true, schedule);
+      const size_t rows = sums.axes.size() - 2;
+      share_sums(sums, result, rows, target, result.axes[rows], &stage);
+      return;
+    }
+  }
   const Axis around = derive_sums(sums, result, target, true, schedule);
   const size_t rows = pixels ? pixels->rows : sums.axes.size() - 1;
-  share_sums(sums, result, rows, target, around, &(*schedule)[result.name]);
+  share_sums(sums, result, rows, target, around, &stage);
 }
 
 }  // namespace emulsion

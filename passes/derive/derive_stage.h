@@ -131,9 +131,10 @@ bool has_borders(const Op& op);
 // cuts too often: "expected ...", or nothing.
 std::optional<std::string> why_not_cut(const Op& op, const Target& target);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
-// `whole_rows` less of the axis may be computed than it has.
+// `whole_rows` less of the axis may be computed than it has. `fills_vector`: it is known to have as
+// many steps as a vector, or more.
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
-                      bool whole_rows = true);
+                      bool whole_rows = true, bool fills_vector = false);
 // Whether the points of an operation without reductions are worth several threads, or a run-time
 // size decides.
 bool wakes_threads(const Op& op, const Target& target);
@@ -197,6 +198,13 @@ bool fills_registers(const Op& op, const Target& target);
 //   for r: for c: y[c] += x[r, c]  ->  for r: for c: unrolled row: vectorized lane
 bool combines_many_rows(const Op& op, const Target& target);
 void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule);
+
+// Whether what a reduction reads along its columns is the same for several rows: of the axis before
+// the last.
+bool shares_columns(const Op& op);
+// Whether it is of pixels (match_pixels) that are a few elements apart in all that it reads: a
+// colour of each made of its colours. No target says otherwise.
+bool sums_up_pixels(const Op& op);
 
 // Whether derive_sums can keep the sums of a reduction in registers, a vector or a few at a time.
 bool keeps_sums_in_registers(const Op& op, const Target& target);

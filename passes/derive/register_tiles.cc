@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "passes/derive/derive_stage.h"
+#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {
@@ -49,6 +50,15 @@ int64_t registers_between(const Op& op, const Target& target) {
   return 2 + (several ? static_cast<int64_t>(several->others.size()) : 0);
 }
 
+bool has_short_sums(const Op& op) {
+  constexpr int64_t kLong = 64;
+  int64_t steps = 1;
+  for (const Axis& axis : op.reduction_axes) {
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(kLong));
+  }
+  return steps < kLong;
+}
+
 }  // namespace
 
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
@@ -71,6 +81,7 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
       int64_t width = vectors * lanes;
       if (width > kMostLanes) continue;
       if (!padded && columns && width > *columns) continue;
+      if (columns && width - lanes >= *columns && vectors > 1) continue;  // nothing but padding
       if (panel && *panel % width != 0) continue;
       if (!columns && vectors == 3) continue;  // sizes are more often multiples of 2 or 4
       double rate = tile_rate(r, vectors, lanes * size_in_bytes(dtype)) * used_share(rows, r) *
@@ -89,8 +100,14 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
 
 RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows, bool padded,
                               std::optional<int64_t> panel, const Target& target) {
-  return choose_register_tile(target, contraction.dtype, rows,
-                              contraction.shape.back().as_constant(), padded, panel,
+  // Short sums of one panel need not wait for those of the one before, so that no wide panel is
+  // needed, of which the last one of a run-time number of columns is computed in vain.
+  constexpr int64_t kFewVectors = 4;
+  const std::optional<int64_t> columns = contraction.shape.back().as_constant();
+  if (!panel && !columns && has_short_sums(contraction)) {
+    panel = kFewVectors * target.vector_lanes(contraction.dtype);
+  }
+  return choose_register_tile(target, contraction.dtype, rows, columns, padded, panel,
                               registers_between(contraction, target));
 }
 

@@ -86,6 +86,19 @@ TEST(ProvesInBounds, Clamps) {
   EXPECT_FALSE(inside(min(any, 9), 10));
 }
 
+// Twice what is below a size is below twice that size, and by two.
+TEST(ProvesInBounds, SeveralTimesAClamp) {
+  const Extent size = Extent::size("B");
+  const AxisExtents axes = {{"k", size}};
+  const Expr held = min(axis_value("k"), size_value("B") - 1) * int_constant(2);
+  EXPECT_TRUE(proves_in_bounds(held + int_constant(1), size * 2, axes));
+  EXPECT_TRUE(proves_in_bounds(held + int_constant(1), size * 2 + Extent(1), axes));
+  EXPECT_TRUE(proves_in_bounds(held, size * 2 - Extent(1), axes));
+  EXPECT_FALSE(proves_in_bounds(held + int_constant(1), size * 2 - Extent(1), axes));
+  EXPECT_FALSE(proves_in_bounds(held, size * 2 - Extent(2), axes));
+  EXPECT_FALSE(proves_in_bounds(held, size * 3 - Extent(2), axes));
+}
+
 TEST(ProvesInBounds, AValueOfANarrowTypeIndexesATable) {
   auto value = [](DType type) { return cast(i32, read_buffer("at", type, {i()})); };
   EXPECT_TRUE(inside(value(u8), 256));

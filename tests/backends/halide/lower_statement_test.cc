@@ -72,15 +72,16 @@ TEST(LowerStatement, TheEndOfARowThatIsSummedUpIsLoadedUnderAMask) {
   }
 }
 
-// One clamp is that of several loads.
+// One clamp is that of several loads, and so is an index that has a clamp in it.
 TEST(LowerStatement, TheEndsOfRowsThatAreSummedUpTogetherAreLoadedUnderMasks) {
   const Extent rows = Extent::size("M"), columns = Extent::size("N");
   const Axis m("m", rows), i("i", columns), n("n", columns);
-  const Tensor x = input("x", f32, {rows, columns}), w = input("w", f32, {columns}),
-               s = input("s", f32, {columns, columns});
+  const Tensor x = input("x", f32, {rows, columns}), z = input("z", f32, {rows, columns}),
+               w = input("w", f32, {columns}), s = input("s", f32, {columns, columns});
   for (const char* target : {"x86-64-v3,cores=1", "x86-64-v4,cores=1"}) {
-    for (const Tensor& y : {compute("y", {m}, sum(n, x(m, n) * w(n))),
-                            compute("y", {m}, sum({i, n}, x(m, i) * s(i, n) * x(m, n)))}) {
+    for (const Tensor& y :
+         {compute("y", {m}, sum(n, x(m, n) * w(n))), compute("y", {m}, sum(n, x(m, n) * z(m, n))),
+          compute("y", {m}, sum({i, n}, x(m, i) * s(i, n) * x(m, n)))}) {
       const VectorLoads loads = loads_of(y, target);
       EXPECT_EQ(loads.gathered, 0) << target;
       EXPECT_GT(loads.masked, 0) << target;

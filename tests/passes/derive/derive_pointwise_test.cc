@@ -24,6 +24,10 @@ TEST(DerivePointwise, RowsOfARunTimeLengthMayBePixels) {
   const std::string text = derived(scaled(kRows, kLength), kV3);
   for (const char* length : {"1", "2", "3"}) {
     EXPECT_TRUE(has(text, "y.specialize(C == " + std::string(length) +
+                              " && R >= 8)\ny.split(i0, i0, lane, 8, shift_inwards)\n"
+                              "y.vectorize(lane)\ny.reorder(lane, i1)\ny.unroll(i1)\n"))
+        << text;
+    EXPECT_TRUE(has(text, "y.specialize(C == " + std::string(length) +
                               ")\ny.split(i0, i0, lane, 8, predicate)\n"
                               "y.reorder(lane, i1)\ny.vectorize(lane)\ny.unroll(i1)\n"))
         << text;
@@ -34,7 +38,7 @@ TEST(DerivePointwise, RowsOfARunTimeLengthMayBePixels) {
 TEST(DerivePointwise, ThreadsAreAskedForInEachCase) {
   const std::string text = derived(scaled(kRows, kLength), kFour);
   EXPECT_TRUE(has(text, "y.specialize(C == 3 && R >= 43691)\n")) << text;
-  EXPECT_TRUE(has(text, "y.parallel(block)\ny.specialize(C == 3)\n")) << text;
+  EXPECT_TRUE(has(text, "y.parallel(block)\ny.specialize(C == 3 && R >= 8)\n")) << text;
   const std::string many = derived(scaled(1 << 20, kLength), kFour);
   EXPECT_TRUE(has(many, "y.unroll(i1)\ny.parallel(block)\ny.specialize(C == 2)\n")) << many;
 }
@@ -47,11 +51,57 @@ TEST(DerivePointwise, EveryLengthIsRight) {
       EXPECT_TRUE(derives(Graph(y), target, {0, 1, 2, 3, 4, 5, 8, 17, 33}));
     }
   }
+  for (const char* level : kLevels) {
+    for (const Tensor& y : {relu(input("x", f32, {kLength}), "y"),
+                            neg(input("x", u8, {kLength}), "y"), scaled(kRows, 3)}) {
+      EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {0, 1, 7, 8, 9, 31, 32, 33, 70}));
+    }
+  }
+}
+
+// A mask of bytes is made element by element where the target has none: so is one of pixels, and
+// all are without AVX. Where a row is as long as a vector, its last one starts earlier instead.
+TEST(DerivePointwise, WhereMasksAreDearTheLastVectorStartsEarlier) {
+  const Tensor bytes = neg(input("x", u8, {40, kLength}), "y");
+  const std::string text = derived(bytes, kV3);
+  EXPECT_TRUE(has(text,
+                  "y.specialize(C > 3 && C >= 32)\n"
+                  "y.split(i1, i1, lane, 32, shift_inwards)\ny.vectorize(lane)\n"
+                  "y.specialize(C > 3)\ny.split(i1, i1, i1_v, 32, predicate)\n"))
+      << text;
+  EXPECT_TRUE(has(derived(scaled(kRows, 3), kV3),
+                  "y.specialize(R >= 8)\ny.split(i0, i0, lane, 8, shift_inwards)\n"
+                  "y.vectorize(lane)\ny.reorder(lane, i1)\ny.unroll(i1)\n"));
+  const Tensor floats = relu(input("x", f32, {40, 7, kLength}), "y");
+  EXPECT_TRUE(has(derived(floats, target_of("x86-64-v2", 1)), "shift_inwards"));
+}
+
+TEST(DerivePointwise, NotWhereMasksAreCheapOrNotNeeded) {
+  const Tensor floats = relu(input("x", f32, {40, 7, kLength}), "y");
+  const Tensor bytes = neg(input("x", u8, {40, 7, kLength}), "y");
+  EXPECT_FALSE(has(derived(floats, kV3), "shift_inwards"));
+  EXPECT_FALSE(has(derived(bytes, target_of("x86-64-v4", 1)), "shift_inwards"));
+  EXPECT_FALSE(has(derived(neg(input("x", u8, {7, kLength * 32})), kV3), "specialize"));
+  const Tensor padded = pad(input("x", u8, {40, 7, kLength}), {0, 0, 1}, {0, 0, 1});
+  EXPECT_FALSE(has(derived(padded, kV3), "shift_inwards"));
+}
+
+// Blocks of a long row are for threads: where these do not share them, there are none.
+TEST(DerivePointwise, OneLongRowHasBlocksWhereThreadsShareThem) {
+  const std::string text = derived(relu(input("x", f32, {kLength}), "y"), kFour);
+  EXPECT_TRUE(has(text, "y.specialize(C >= 131072)\ny.split(i0, block, within, 8192, guard)\n"))
+      << text;
+  EXPECT_TRUE(has(text,
+                  "y.parallel(block)\ny.specialize(C >= 1)\n"
+                  "y.split(i0, i0, i0_v, 8, predicate)\n"))
+      << text;
+  // Of pixels only the last block has masks.
+  EXPECT_TRUE(has(derived(scaled(kRows, 3), kFour), "y.partition(block)\ny.parallel(block)\n"));
 }
 
 TEST(DerivePointwise, NotOfRowsThatAreFewOrAlone) {
-  for (const Tensor& y : {scaled(4, kLength), relu(input("x", f32, {kLength})),
-                          relu(input("x", f32, {kRows, 3})), relu(input("x", f32, {kRows, 64}))}) {
+  for (const Tensor& y :
+       {scaled(4, kLength), relu(input("x", f32, {kLength})), relu(input("x", f32, {kRows, 64}))}) {
     EXPECT_FALSE(has(derived(y, kV3), "specialize")) << derived(y, kV3);
   }
 }

@@ -145,6 +145,18 @@ TEST(DeriveReduction, ShortRowsOfARunTimeNumberAreSummedSideBySide) {
   EXPECT_TRUE(has(text, "s_acc.unroll(r)\n")) << text;
 }
 
+TEST(DeriveReduction, ShortRowsOfANumberAreSummedSideBySide) {
+  const auto lengths = [](int64_t count) {
+    const Axis i("i", count), r("r", 3);
+    const Tensor x = input("x", f32, {count, 3});
+    return compute("s", {i}, sum(r, x(i, r) * x(i, r)));
+  };
+  EXPECT_TRUE(has(derived(lengths(20000)), "tile, lane, 32)\n")) << derived(lengths(20000));
+  EXPECT_TRUE(has(derived(lengths(17)), "tile, lane, 8, shift_inwards)\n"));
+  EXPECT_FALSE(has(derived(lengths(15)), "s_acc"))
+      << derived(lengths(15));  // less than two vectors
+}
+
 TEST(DeriveReduction, WhatIsFarApartAtARunTimeLengthIsNotInVectors) {
   const Axis i("i", kSize), r("r", 3), all("r", kSize);
   const Tensor wide = input("x", f32, {kSize, 5}), any = input("x", f32, {kSize, kSize});
@@ -174,6 +186,74 @@ TEST(DeriveReduction, WhatStaysTheSameAllAlongASumIsNoReasonForColumns) {
 TEST(DeriveReduction, LongSumsOfColumnsTakeMoreVectorsAtATime) {
   EXPECT_TRUE(has(derived(sum(input("x", f32, {64, 64}), {0}, false, "s")), "tile, lane, 64)\n"));
   EXPECT_TRUE(has(derived(sum(input("x", f32, {63, 128}), {0}, false, "s")), "tile, lane, 32)\n"));
+}
+
+// Which of `classes` each row is of is read besides; what is summed up is the same for all of them.
+Tensor sums_by_class(const Extent& classes, const Extent& columns, const Extent& rows = 4096) {
+  const Axis c("c", classes), d("d", columns), m("m", rows);
+  const Tensor x = input("x", f32, {rows, columns}), which = input("which", i32, {rows});
+  return compute("y", {c, d}, sum(m, select(which(m) == Expr(c), x(m, d), 0.0F)));
+}
+
+TEST(DeriveReduction, ColumnsThatSeveralRowsShareAreReadOnceForThem) {
+  for (const int64_t columns : {16, 64, 256}) {
+    const std::string text = derived(sums_by_class(10, columns));
+    EXPECT_TRUE(has(text,
+                    "tile, lane, 16)\ny.split(c, c, row, 5)\ny.reorder(lane, row, tile)\n"
+                    "y.unroll(row)\n"))
+        << text;
+    EXPECT_TRUE(has(text, "y_acc.unroll(c)\n")) << text;
+  }
+  // Of a run-time number, or one without a divisor, the last ones are computed again.
+  for (const Extent& classes : {kSize, Extent(7)}) {
+    const std::string text = derived(sums_by_class(classes, kSize));
+    EXPECT_TRUE(has(text, "y.split(c, c, row, 4, guard)\n")) << text;
+    EXPECT_TRUE(has(text, "y.partition(c)\ny.partition(tile)\n")) << text;
+  }
+  EXPECT_TRUE(has(derived(sums_by_class(10, 64), kFour), "y.parallel(c)\n"));
+}
+
+TEST(DeriveReduction, SeveralRowsOfFewVectorsAreSummedAtATime) {
+  const Tensor y = sum(input("x", f32, {128, 64, 8}), {1}, false, "y");
+  EXPECT_TRUE(has(derived(y), "y.split(i0, i0, row, 4)\n")) << derived(y);
+}
+
+// Rows of their own that nothing divides; enough vectors; one row; a short sum.
+TEST(DeriveReduction, NotSeveralRowsOfColumns) {
+  for (const Tensor& y :
+       {sum(input("x", f32, {127, 64, 8}), {1}, false, "y"),
+        sum(input("x", f32, {kSize, 64, 8}), {1}, false, "y"),
+        sum(input("x", f32, {128, 64, 64}), {1}, false, "y"), sums_by_class(1, 64),
+        sum(input("x", f32, {128, 16, 8}), {1}, false, "y"), sums_by_class(10, 64, 16)}) {
+    EXPECT_FALSE(has(derived(y), ", row, ")) << derived(y);
+  }
+}
+
+// A colour of each pixel made of its colours: vectors of pixels, not of three columns.
+TEST(DeriveReduction, ColoursThatAreMadeOfColoursAreSummedByPixels) {
+  for (const Extent& pixels : {Extent(4096), kSize}) {
+    const Axis p("p", pixels), j("j", 3), k("k", 3);
+    const Tensor x = input("x", f32, {pixels, 3});
+    for (const Tensor& w : {input("w", f32, {3, 3}), weight("w", f32, {3, 3})}) {
+      const Tensor sums = compute("s", {p, j}, sum(k, x(p, k) * w(k, j)));
+      const std::string text = derived(relu(sums, "y"));
+      EXPECT_TRUE(has(text, "y.split(i0, i0, lane, 8")) << text;
+      EXPECT_TRUE(has(text, "s.compute_at(y, i0)\n")) << text;
+      EXPECT_TRUE(has(text, "s.unroll(k)\n")) << text;
+      EXPECT_FALSE(has(text, "pack")) << text;
+    }
+  }
+}
+
+// Pixels far apart; more columns than colours; few points; the columns' operand moves with them.
+TEST(DeriveReduction, NotByPixels) {
+  const auto product = [](int64_t points, int64_t depth, int64_t columns) {
+    return matmul(input("x", f32, {points, depth}), input("w", f32, {depth, columns}), "y");
+  };
+  for (const Tensor& y :
+       {product(4096, 512, 3), product(4096, 3, 4), product(9, 3, 3), product(4096, 5, 3)}) {
+    EXPECT_TRUE(has(derived(y), "panel") || has(derived(y), "rfactor")) << derived(y);
+  }
 }
 
 TEST(DeriveReduction, OnlySmallWindowsAreUnrolled) {
@@ -246,8 +326,11 @@ TEST(DeriveReduction, ComputesWhatTheGraphSays) {
          {sum(square, {0}), sum(square, {1}), sum(square, {0, 1}), sum(deep, {2}), sum(deep, {1}),
           reduce_max(square, {1}), reduce_min(input("x", u8, {kSize, 33}), {0}),
           sum(input("x", f32, {kSize, 3}), {1}), reduce_max(input("x", f64, {kSize, 2}), {1}),
-          relu(sum(input("x", f32, {3, 5, kSize}), {1}))}) {
-      EXPECT_TRUE(derives(Graph(y), target, {0, 1, 7, 8, 9, 15, 16, 17, 33, 100}));
+          relu(sum(input("x", f32, {3, 5, kSize}), {1})), sums_by_class(10, kSize, 70),
+          sums_by_class(kSize, 19, 70), sums_by_class(7, 16, kSize),
+          matmul(input("x", f32, {kSize, 3}), input("w", f32, {3, 3})),
+          relu(matmul(input("x", f64, {kSize, 3}), weight("w", f64, {3, 2})))}) {
+      EXPECT_TRUE(derives(Graph(y), target, {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 33, 100}));
     }
   }
 }

@@ -94,6 +94,33 @@ TEST(ChooseRegisterTile, NarrowWithPaddingIsAVector) {
   EXPECT_EQ(tile.columns, 16);
 }
 
+TEST(ChooseRegisterTile, NoVectorIsNothingButPadding) {
+  for (const char* name : kTargets) {
+    const Target target = Target::parse(name);
+    for (int64_t rows : {1, 3, 100}) {
+      for (int64_t columns : {3, 5, 17, 33}) {
+        const RegisterTile tile = choose_register_tile(target, f32, rows, columns, true);
+        EXPECT_LT(tile.columns - tile.lanes, columns) << name << " " << rows << " x " << columns;
+      }
+    }
+  }
+}
+
+// A row of a convolution of each channel alone: its sums wait for those of the panel before little.
+TEST(ChooseRegisterTile, ShortSumsOfARunTimeNumberOfColumnsTakeNoWidePanel) {
+  const Target target = Target::parse("x86-64-v3");
+  const Extent columns = Extent::size("W");
+  const auto tile_of_sums = [&](int64_t window) {
+    const Axis c("c", 16), j("j", columns), b("b", window);
+    const Tensor x = input("x", f32, {16, columns + window}), w = input("w", f32, {16, window});
+    const Tensor y = compute("y", {c, j}, sum(b, x(c, Expr(j) + b) * w(c, b)));
+    return register_tile_of(*y.op(), 1, false, std::nullopt, target);
+  };
+  EXPECT_EQ(tile_of_sums(9).columns, 4 * 8);
+  EXPECT_EQ(tile_of_sums(63).columns, 4 * 8);
+  EXPECT_GT(tile_of_sums(64).columns, 4 * 8);
+}
+
 TEST(ChooseRegisterTile, DividesAPanelThatIsFixed) {
   for (const char* name : kTargets) {
     const Target target = Target::parse(name);
@@ -222,8 +249,10 @@ TEST(DerivePointwise, VectorsGoAcrossThePixels) {
   Schedule schedule(graph);
   derive_pointwise(*graph.outputs()[0], target, &schedule);
   EXPECT_EQ(to_string(schedule),
-            "emulsion schedule 1\ny.split(i1, i1, lane, 8, predicate)\ny.reorder(lane, i2)\n"
-            "y.vectorize(lane)\ny.unroll(i2)\n");
+            "emulsion schedule 1\ny.specialize(W >= 8)\n"
+            "y.split(i1, i1, lane, 8, shift_inwards)\ny.vectorize(lane)\ny.reorder(lane, i2)\n"
+            "y.unroll(i2)\ny.specialize(W >= 1)\ny.split(i1, i1, lane, 8, predicate)\n"
+            "y.reorder(lane, i2)\ny.vectorize(lane)\ny.unroll(i2)\n");
 }
 
 std::string pointwise(const Tensor& tensor, const Target& target) {
@@ -298,9 +327,13 @@ TEST(DerivePointwise, ThreadsShareBlocksOfARowOfPixels) {
   Schedule schedule(graph);
   derive_pointwise(*graph.outputs()[0], target, &schedule);
   EXPECT_EQ(to_string(schedule),
-            "emulsion schedule 1\ny.split(i0, block, within, 8192, guard)\n"
-            "y.split(within, within, lane, 8)\ny.reorder(lane, i1)\ny.vectorize(lane)\n"
-            "y.unroll(i1)\ny.specialize(B >= 43691)\ny.parallel(block)\n");
+            "emulsion schedule 1\ny.specialize(B >= 43691)\n"
+            "y.split(i0, block, within, 8192, guard)\ny.split(within, within, lane, 8)\n"
+            "y.reorder(lane, i1)\ny.vectorize(lane)\ny.unroll(i1)\ny.partition(block)\n"
+            "y.parallel(block)\ny.specialize(B >= 8)\ny.split(i0, i0, lane, 8, shift_inwards)\n"
+            "y.vectorize(lane)\ny.reorder(lane, i1)\ny.unroll(i1)\ny.specialize(B >= 1)\n"
+            "y.split(i0, i0, lane, 8, predicate)\ny.reorder(lane, i1)\ny.vectorize(lane)\n"
+            "y.unroll(i1)\n");
 }
 
 std::string reduction_text(const Tensor& y) {
