@@ -211,6 +211,11 @@ TEST(DeriveReduction, ColumnsThatSeveralRowsShareAreReadOnceForThem) {
     EXPECT_TRUE(has(text, "y.partition(c)\ny.partition(tile)\n")) << text;
   }
   EXPECT_TRUE(has(derived(sums_by_class(10, 64), kFour), "y.parallel(c)\n"));
+  const Axis c("c", 10), d("d", 256), m("m", 4096);  // more columns than registers hold
+  const Tensor x = input("x", f32, {4096, 256}), counts = input("counts", i32, {4096, 10});
+  const Expr counted = select(counts(m, c) > 0, x(m, d), 0.0F);
+  const std::string text = derived(compute("y", {c, d}, sum(m, counted)));
+  EXPECT_TRUE(has(text, "y_acc.unroll(c)\n")) << text;
 }
 
 TEST(DeriveReduction, SeveralRowsOfFewVectorsAreSummedAtATime) {
