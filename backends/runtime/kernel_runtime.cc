@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "HalideRuntime.h"
+#include "backends/runtime/float_control.h"
 #include "backends/runtime/thread_state.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -88,24 +89,6 @@ int run_on_this_thread(void* user_context, halide_task_t task, int min, int size
   }
   return 0;
 }
-
-// Flags of float operations that have happened are the thread's own; how it rounds and what it does
-// with denormal numbers is the caller's, so that each thread gives the same bits.
-constexpr unsigned kFloatFlags = 0x3f;
-
-// As long as it lives, the thread computes floats as `control` says.
-class FloatControl {
- public:
-  explicit FloatControl(unsigned control) : before_(_mm_getcsr()) {
-    _mm_setcsr((control & ~kFloatFlags) | (before_ & kFloatFlags));
-  }
-  ~FloatControl() { _mm_setcsr((before_ & ~kFloatFlags) | (_mm_getcsr() & kFloatFlags)); }
-  FloatControl(const FloatControl&) = delete;
-  FloatControl& operator=(const FloatControl&) = delete;
-
- private:
-  const unsigned before_;
-};
 
 void work_as(int thread, ParallelLoop& loop) {
   const FloatControl as_the_caller(loop.float_control);

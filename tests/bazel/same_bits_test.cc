@@ -141,9 +141,10 @@ TEST_F(SameBits, ForEveryNumberOfThreads) {
 
 TEST_F(SameBits, ForEveryBatchThatARowIsPartOf) {
   const Results all = run(0, kRows, 1);
-  for (int64_t rows : {1, 2, 3, 5, 8, 16, 43, 64, 119}) {
-    for (int64_t first = 0; first + rows <= kRows; first += rows < 8 ? 7 : 13) {
+  for (int64_t rows = 1; rows < kRows; ++rows) {
+    for (int64_t first = 0; first + rows <= kRows; ++first) {
       for (int threads : {1, 8}) {
+        if (threads > 1 && (first + 7 * rows) % 13 != 0) continue;
         ASSERT_TRUE(are_rows_of(run(first, rows, threads), all, first))
             << rows << " rows from " << first << ", " << threads << " threads";
       }
@@ -175,6 +176,19 @@ TEST_F(SameBits, WhereDenormalNumbersAreZero) {
   for (int round = 0; round < 20; ++round) found.push_back(are_rows_of(run(0, kRows, 8), alone, 0));
   _mm_setcsr(before);
   EXPECT_FALSE(are_rows_of(alone, with_denormals, 0));
+  for (const testing::AssertionResult& same : found) EXPECT_TRUE(same);
+}
+
+// A program that rounds to another side does so on all threads.
+TEST_F(SameBits, WhereFloatsAreRoundedUp) {
+  const unsigned before = _mm_getcsr();
+  const Results to_nearest = run(0, kRows, 1);
+  _mm_setcsr((before & ~0x6000U) | _MM_ROUND_UP);
+  const Results alone = run(0, kRows, 1);
+  std::vector<testing::AssertionResult> found;
+  for (int round = 0; round < 20; ++round) found.push_back(are_rows_of(run(0, kRows, 8), alone, 0));
+  _mm_setcsr(before);
+  EXPECT_FALSE(are_rows_of(alone, to_nearest, 0));
   for (const testing::AssertionResult& same : found) EXPECT_TRUE(same);
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <xmmintrin.h>
 
 #include <climits>
 #include <cstdint>
@@ -86,6 +87,40 @@ TEST(LoopChunks, OneStepAsksThePoolForNothing) {
   EXPECT_EQ(context.chunks, 0);
   EXPECT_EQ(share(&context, 3, 2, 2), 7);
   EXPECT_EQ(context.chunks, 2);
+}
+
+// A pool whose threads round to nearest, and leave denormal numbers as they are.
+int as_another_thread_does(Context* context, LoopTask<Context> task, int min, int size,
+                           uint8_t* closure) {
+  constexpr unsigned kPlain = 0x1f80;
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(kPlain);
+  const int code = one_after_another(context, task, min, size, closure);
+  EXPECT_EQ(_mm_getcsr(), kPlain | _MM_EXCEPT_INEXACT);  // and the thread goes on so
+  _mm_setcsr(before);
+  return code;
+}
+
+TEST(LoopChunks, ComputeFloatsAsTheThreadThatCalls) {
+  constexpr unsigned kControl = 0xffc0, kZeroDenormals = 0x8040;
+  static std::vector<unsigned> found;
+  const LoopTask<Context> look = [](Context*, int, uint8_t*) {
+    found.push_back(_mm_getcsr() & kControl);
+    volatile float three = 3, third = 1 / three;
+    static_cast<void>(third);
+    return 0;
+  };
+  threads_of_pool = 2;
+  const unsigned before = _mm_getcsr();
+  for (const unsigned control : {0U, kZeroDenormals, 0U + _MM_ROUND_UP, 0U + _MM_ROUND_DOWN}) {
+    found.clear();
+    _mm_setcsr((before & ~0x6000U) | control);
+    const unsigned wanted = _mm_getcsr() & kControl;
+    Context context;
+    share_chunks<Context>(&context, look, 0, 200, nullptr, pool_size, as_another_thread_does);
+    _mm_setcsr(before);
+    EXPECT_EQ(found, std::vector<unsigned>(200, wanted)) << control;
+  }
 }
 
 TEST(LoopChunks, ReachTheLargestIndex) {

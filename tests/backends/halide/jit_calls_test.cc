@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <xmmintrin.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -133,6 +135,38 @@ TEST(JitCalls, TakesAnArgumentWithoutElementsThatPointsIntoAnOutput) {
   EXPECT_THAT(out, testing::Each(0.0f));
   EXPECT_ERROR(kernel.run({{"x", {f32, {1}, out.data() + 1}}, {"y", {f32, {4}, out.data()}}}),
                "argument y: expected memory of its own, got memory that x has too");
+}
+
+// Whatever the pool's threads do with denormal numbers when nobody asks, and however they round.
+TEST(JitCalls, AllThreadsComputeFloatsAsTheOneThatCalls) {
+  constexpr int64_t kRows = 512, kColumns = 2000;
+  constexpr float kDenormal = 1e-39F, kNormal = 1e-38F * 4;
+  const Axis i("i", kRows), j("j", kColumns);
+  const Tensor x = input("x", f32, {kRows, kColumns});
+  const Graph graph(compute("y", {i, j}, x(i, j) * 0.1f));
+  Schedule schedule(graph);
+  schedule["y"].parallel(i);
+  const JitKernel kernel(lower(graph, schedule));
+  std::vector<float> in(kRows * kColumns), out(in.size());
+  for (size_t at = 0; at < in.size(); ++at) in[at] = at % 2 == 0 ? kDenormal : kNormal;
+  const auto run = [&](unsigned control) {
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr((before & ~0x6000U) | control);
+    kernel.run(
+        {{"x", {f32, {kRows, kColumns}, in.data()}}, {"y", {f32, {kRows, kColumns}, out.data()}}});
+    volatile float normal = kNormal, of_normal = normal * 0.1F;
+    _mm_setcsr(before);
+    return float{of_normal};
+  };
+  constexpr unsigned kZeroDenormals = 0x8040;
+  for (int round = 0; round < 10; ++round) {
+    ASSERT_EQ(run(kZeroDenormals), 0.0F);
+    ASSERT_EQ(static_cast<size_t>(std::count(out.begin(), out.end(), 0.0F)), out.size()) << round;
+    for (const unsigned rounding : {_MM_ROUND_UP, _MM_ROUND_DOWN}) {
+      const float expected = run(rounding);
+      for (size_t at = 1; at < out.size(); at += 2) ASSERT_EQ(out[at], expected) << round;
+    }
+  }
 }
 
 // The data say where to read: an index that is clamped is inside, whatever they are.

@@ -6,10 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -103,10 +105,15 @@ TEST(AnywhereDeathTest, WhenTheProgramEnds) {
         std::exit(0);
       },
       ::testing::ExitedWithCode(0), "");
-  // The first call of all, and from another thread than the one that ends.
+  // The first call of all, and from another thread than the one that ends, which gets no signals.
   EXPECT_EXIT(
       {
-        std::atexit([] { std::thread(call_when_the_program_ends).join(); });
+        std::atexit([] {
+          sigset_t all;
+          sigfillset(&all);
+          pthread_sigmask(SIG_BLOCK, &all, nullptr);
+          std::thread(call_when_the_program_ends).join();
+        });
         std::exit(0);
       },
       ::testing::ExitedWithCode(0), "");
