@@ -169,6 +169,15 @@ TEST(Graph, FindsATensorOfAnotherGraphByItsName) {
   EXPECT_EQ(Graph(d.y).name_of(other.b), "b");
 }
 
+// A name that nobody gave says of two operations nothing.
+TEST(Graph, FindsNoTensorOfAnotherGraphByAnAutomaticName) {
+  const Tensor x = Diamond().x, mine = copy_of(x, ""), other = copy_of(x, "");
+  const Graph graph(mine);
+  ASSERT_EQ(mine.name(), other.name());
+  EXPECT_EQ(graph.name_of(mine), graph.outputs()[0]->name);
+  EXPECT_THROW(graph.name_of(other), Error);
+}
+
 TEST(Graph, AnInputMayBeAnOutput) {
   Diamond d;
   EXPECT_EQ(Graph(d.x).ops().size(), 1u);

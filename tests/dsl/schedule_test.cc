@@ -41,6 +41,11 @@ TEST(Schedule, TileIsTwoSplitsAndAReorder) {
   s[l.y].tile(m, n, mo, no, mi, ni, 6, 64);
   EXPECT_EQ(text_of(s["y"]),
             "split(m, mo, mi, 6)\nsplit(n, no, ni, 64)\nreorder(ni, mi, no, mo)\n");
+  Schedule with_tail(l.y);
+  with_tail[l.y].tile(m, n, mo, no, mi, ni, 6, 64, Tail::round_up);
+  EXPECT_EQ(text_of(with_tail["y"]),
+            "split(m, mo, mi, 6, round_up)\nsplit(n, no, ni, 64, round_up)\n"
+            "reorder(ni, mi, no, mo)\n");
 }
 
 TEST(Schedule, AFactorSplitsFirst) {
@@ -49,6 +54,9 @@ TEST(Schedule, AFactorSplitsFirst) {
   s[l.y].vectorize(n, 16, Tail::predicate).unroll(m, 4);
   EXPECT_EQ(text_of(s["y"]),
             "split(n, n, n_v, 16, predicate)\nvectorize(n_v)\nsplit(m, m, m_u, 4)\nunroll(m_u)\n");
+  Schedule with_tail(l.y);
+  with_tail[l.y].unroll(m, 4, Tail::guard);
+  EXPECT_EQ(text_of(with_tail["y"]), "split(m, m, m_u, 4, guard)\nunroll(m_u)\n");
 }
 
 TEST(Schedule, NamesOtherOperations) {
@@ -165,6 +173,17 @@ TEST(Schedule, EqualityIsThatOfTheDirectives) {
   EXPECT_TRUE(a == b);
   b[l.y].unroll(n);
   EXPECT_FALSE(a == b);
+  EXPECT_FALSE(b == a);
+}
+
+TEST(Schedule, AnotherMemoryIsAnotherDirective) {
+  Linear l;
+  Schedule a(l.y), b(l.y), c(l.y);
+  a[l.mm].store_in(Memory::heap);
+  b[l.mm].store_in(Memory::stack);
+  c[l.mm].store_in(Memory::stack);
+  EXPECT_FALSE(a == b);
+  EXPECT_TRUE(b == c);
 }
 
 TEST(Schedule, LookingAtAStageChangesNothing) {
@@ -223,6 +242,14 @@ INSTANTIATE_TEST_SUITE_P(
         {"SpecializeOnAFloat",
          [] { Schedule(Linear().y)["y"].specialize(cast(f32, size_value("B")) < 1.5f); },
          "expected a condition over run-time sizes"},
+        {"SpecializeOnAChoice",
+         [] {
+           const Expr size = size_value("B");
+           Schedule(Linear().y)["y"].specialize(select(size == 1, size < 3, size < 5));
+         },
+         "got select(B == 1, B < 3, B < 5)"},
+        {"SpecializeOnACast",
+         [] { Schedule(Linear().y)["y"].specialize(cast(bool_, size_value("B"))); }, "got bool(B)"},
         {"SpecializeOnData",
          [] {
            Schedule(Linear().y)["y"].specialize(read_buffer("u", i32, {}) == 1 &&

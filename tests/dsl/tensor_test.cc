@@ -24,6 +24,12 @@ TEST(Tensor, LeavesHaveTheTypeAndShapeThatWasAsked) {
   EXPECT_EQ(input("e", i32, {0, 7}).rank(), 2);
 }
 
+TEST(Tensor, MayBeAsLargeAsAKernelCanAddress) {
+  EXPECT_EQ(input("r", f32, {1, 1, 1, 1, 1, 1, 1, 2}).rank(), 8);
+  EXPECT_NO_THROW(input("b", u8, {(int64_t{1} << 31) - 1}));
+  EXPECT_NO_THROW(input("f", f32, {(int64_t{1} << 29) - 1}));
+}
+
 TEST(Tensor, ConstantsKeepTheirBytes) {
   Tensor c = constant("c", {3}, std::vector<int32_t>{1, -2, 3});
   ASSERT_EQ(c.op()->data->size(), 12u);
@@ -61,6 +67,13 @@ TEST(Tensor, AReductionInsideBecomesAnOperationOverTheAxesItUses) {
   EXPECT_EQ(read->tensor->name, "y_sum");
   ASSERT_EQ(read->tensor->axes.size(), 1u);
   EXPECT_EQ(read->tensor->axes[0].name(), "m");
+}
+
+TEST(Tensor, AReductionThatIsUsedTwiceIsOneOperation) {
+  const Expr total = sum(k, x()(m, k));
+  const Tensor y = compute("y", {m}, exp(total) * total);
+  const Expr& body = y.op()->body;
+  EXPECT_EQ(body->args[0]->args[0]->tensor, body->args[1]->tensor);
 }
 
 TEST(Tensor, ANamelessOperationMayBeNumberedLater) {

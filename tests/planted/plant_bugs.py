@@ -2,7 +2,7 @@
 
     ./bazelw run //tests/planted:plant_bugs                          all: some 8 seconds each
     ./bazelw run //tests/planted:plant_bugs -- --only fuse --only runtime
-    ./bazelw run //tests/planted:plant_bugs -- --json /tmp/bugs.json
+    ./bazelw run //tests/planted:plant_bugs -- --json /tmp/bugs.json --resume
 
 Works in a worktree of its own, of the commit that is checked out: what is not committed is not looked at.
 Ends with 0 when at least 95 of 100 were caught, and none failed to compile.
@@ -56,8 +56,15 @@ def worktree():
 
 
 def run_test(root, target, log):
-    command = ["./bazelw", "test", "--noshow_progress", target]
-    return subprocess.run(command, cwd=root, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False).returncode
+    """What Bazel ends with. It has ended when this returns or raises: what it compiles while a file is put back would
+    stay in a disk cache as what the bug makes."""
+    command = ["./bazelw", "test", "--noshow_progress", "--experimental_guard_against_concurrent_changes", target]
+    with subprocess.Popen(command, cwd=root, stdin=subprocess.DEVNULL, stdout=log, stderr=log) as bazel:
+        try:
+            return bazel.wait()
+        except KeyboardInterrupt:  # which Bazel gets too
+            bazel.wait()
+            raise
 
 
 def plant(bug, root, log):
@@ -76,15 +83,28 @@ def plant(bug, root, log):
     return {ALL_PASSED: "missed", TESTS_FAILED: "caught"}.get(code, "does not compile")
 
 
-def report(results, path):
+def caught_before(path):
+    """The results of an earlier run that --json has, of bugs that were caught."""
+    if not path or not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as twin:
+        return [result for result in json.load(twin)["bugs"] if result["result"] == "caught"]
+
+
+def write_results(results, path):
+    if not path:
+        return
+    caught = sum(1 for result in results if result["result"] == "caught")
+    with open(path, "w", encoding="utf-8") as twin:
+        json.dump({"caught": caught, "planted": len(results), "bugs": results}, twin, indent=2)
+
+
+def report(results):
     caught = sum(1 for result in results if result["result"] == "caught")
     for result in results:
         if result["result"] != "caught":
             print("{result}: {name} ({file}; {caught})".format(**result))
     print("{} of {} bugs caught".format(caught, len(results)))
-    if path:
-        with open(path, "w", encoding="utf-8") as twin:
-            json.dump({"caught": caught, "planted": len(results), "bugs": results}, twin, indent=2)
     compiled = all(result["result"] != "does not compile" for result in results)
     return 0 if results and compiled and caught >= LEAST_CAUGHT * len(results) else 1
 
@@ -92,7 +112,8 @@ def report(results, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", default=[], help="part of a bug's name, file or target")
-    parser.add_argument("--json", help="where to write the results as JSON")
+    parser.add_argument("--json", help="where to write the results as JSON, after each bug")
+    parser.add_argument("--resume", action="store_true", help="leave out what --json says was caught")
     parser.add_argument("--list", action="store_true", help="print the bugs, plant none")
     options = parser.parse_args()
 
@@ -107,17 +128,20 @@ def main():
         return 0 if chosen else "no bug of {} has {} in its name, file or target".format(LIST, options.only)
 
     root = worktree()
-    results = []
+    results = caught_before(options.json) if options.resume else []
+    done = [{key: value for key, value in result.items() if key != "result"} for result in results]
+    chosen = [bug for bug in chosen if bug not in done]
     with open(os.path.join(root, "planted.log"), "w", encoding="utf-8") as log:
         print("what Bazel says goes to {}".format(log.name), flush=True)
         try:
             for i, bug in enumerate(chosen):
                 result = plant(bug, root, log)
                 results.append(dict(bug, result=result))
+                write_results(results, options.json)
                 print("[{}/{}] {}: {}".format(i + 1, len(chosen), result, bug["name"]), flush=True)
         except KeyboardInterrupt:
             print("stopped; so far:", flush=True)
-    return report(results, options.json)
+    return report(results)
 
 
 if __name__ == "__main__":

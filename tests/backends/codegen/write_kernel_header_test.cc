@@ -87,6 +87,18 @@ TEST(WriteKernelHeaderTest, DeclaresAPackForEachPackedWeight) {
   EXPECT_THAT(text, HasSubstr("::kernel_of_test_pack_w("));
 }
 
+// Sums of sizes are factors in brackets.
+TEST(WriteKernelHeaderTest, CountsTheElementsOfAPackOfRunTimeSizes) {
+  const Extent depth = Extent::size("K") + 1;
+  const Tensor w = weight("w", f32, {depth, 24});
+  const Tensor y = matmul(input("x", f32, {5, depth}), w, "y");
+  Schedule schedule(y);
+  schedule[y].pack(w, Axis("n"), 8);
+  EXPECT_THAT(header(lower(y, schedule)),
+              HasSubstr("constexpr ::std::int64_t packed_w_elements(::std::int64_t K) {\n"
+                        "  return (3) * (K + 1) * (8);"));
+}
+
 TEST(WriteKernelHeaderTest, LeavesOutPacksAndSizesThatAreNotThere) {
   const Tensor x = input("x", f64, {3});
   const std::string text = header(lower(neg(x, "y"), Schedule(neg(x, "y"))));

@@ -69,6 +69,16 @@ TEST(CheckCpuLimits, AcceptsGuardedCopiesAtTheLimit) {
   CodeLimits ten;
   ten.copies = 10;
   EXPECT_NO_THROW(check_cpu_limits(nest_of("linear", "y.split(m, mo, mi, 3)\ny.unroll(n)"), ten));
+  // Nor is the mask of a vector, which all copies have alike.
+  CodeLimits of_vectors;
+  of_vectors.copies = 4 * of_vectors.copies_of_more;
+  const LoopNest masked = nest_of("linear",
+                                  "y.split(n, no, ni, 4, predicate)\ny.reorder(ni, m, no)\n"
+                                  "y.vectorize(ni)\ny.unroll(m)");
+  EXPECT_NO_THROW(check_cpu_limits(masked, of_vectors));
+  --of_vectors.copies;
+  EXPECT_TRUE(throws_with<ScheduleError>([&] { check_cpu_limits(masked, of_vectors); },
+                                         "got 16; legal: m as a serial loop"));
 }
 
 TEST(CheckCpuLimits, AnotherLimitIsAnotherAnswer) {

@@ -108,6 +108,16 @@ void check(const LoopNest& nest, int64_t rows, int64_t columns) {
 
 TEST(CheckStorage, TakesWhatFits) { EXPECT_NO_THROW(check(squares_nest(""), 1, 23170)); }
 
+TEST(CheckStorage, TakesOneByteLessThanTwoGiB) {
+  const Axis one("one", 1), i("i", Extent::size("B"));
+  const Tensor a = compute("a", {i}, input("x", u8, {1})(0) * constant(u8, 2));
+  const Graph graph(compute("y", {one}, sum(i, a(i))));
+  const std::vector<StorageNeed> needs = storage_needs(lower(graph, Schedule(graph)));
+  constexpr int64_t kMost = (int64_t{1} << 31) - 1;
+  EXPECT_NO_THROW(check_storage("k", needs, {{"B", kMost}}));
+  EXPECT_ERROR(check_storage("k", needs, {{"B", kMost + 1}}), "got 2147483648 for shape");
+}
+
 TEST(CheckStorage, RefusesWhatDoesNot) {
   EXPECT_ERROR(check(squares_nest(""), 0, 23171),
                "kernel k: storage of square: expected at most 2147483647 bytes, got 2147580964 for "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "tests/passes/expect_error.h"
@@ -64,6 +65,15 @@ TEST(ScalarFunctions, AnIndexDoesNotWrap) {
   EXPECT_EQ(add(integer(kHighest), integer(1)).i, kHighest + 1);
 }
 
+// What a processor cannot divide.
+TEST(ScalarFunctions, TheLeastIndexIsDividedByMinusOne) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  for (const auto& [op, expected] : {std::pair(ExprOp::div, kLeast), {ExprOp::mod, int64_t{0}}}) {
+    const ScalarFunction function = scalar_function(op, ScalarKind::integer);
+    EXPECT_EQ(function(integer(kLeast), integer(-1)).i, expected) << to_string(op);
+  }
+}
+
 TEST(ScalarFunctions, I32DivisionRoundsTowardsMinusInfinity) {
   EXPECT_EQ(i32_result(ExprOp::div, 7, 2), 3);
   EXPECT_EQ(i32_result(ExprOp::div, -7, 2), -4);
@@ -90,6 +100,13 @@ TEST(ScalarFunctions, MinAndMaxPropagateNanFromEitherSide) {
   EXPECT_EQ(f32_result(ExprOp::min, 2, 1), 1);
   EXPECT_EQ(f32_result(ExprOp::max, 2, 1), 2);
   EXPECT_EQ(i32_result(ExprOp::min, -3, 4), -3);
+}
+
+TEST(ScalarFunctions, OfEqualNumbersMinAndMaxGiveTheFirst) {
+  for (ExprOp op : {ExprOp::min, ExprOp::max}) {
+    EXPECT_TRUE(std::signbit(f32_result(op, -0.0f, 0.0f))) << to_string(op);
+    EXPECT_FALSE(std::signbit(f32_result(op, 0.0f, -0.0f))) << to_string(op);
+  }
 }
 
 TEST(ScalarFunctions, ComparisonsWithNanAreFalseExceptNe) {
@@ -250,6 +267,7 @@ TEST(ScalarFunctions, CastsFromFloatToNarrowIntegersSaturate) {
 TEST(ScalarFunctions, CastsToBoolAskForNotZero) {
   ScalarFunction cast = cast_function(bool_, ScalarKind::integer, ScalarKind::f32);
   EXPECT_EQ(cast(f32_scalar(0.5f), {}).i, 1);
+  EXPECT_EQ(cast(f32_scalar(-0.5f), {}).i, 1);
   EXPECT_EQ(cast(f32_scalar(0), {}).i, 0);
   EXPECT_EQ(cast(f32_scalar(kNan), {}).i, 1);
 }

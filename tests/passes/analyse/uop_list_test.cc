@@ -82,6 +82,44 @@ TEST(UopList, OfACpuNestIsElementByElement) {
                                       "1: store y[1 .. +1] <- x[1 .. +1], 8 bytes"}));
 }
 
+TEST(UopList, OfALoopThatStartsLaterStartsThere) {
+  LoopNest nest = copy_nest(Extent(4));
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    loop->min = int_constant(1);
+    loop->extent = int_constant(2);
+  });
+  EXPECT_EQ(texts(nest), (std::vector<std::string>{"0: store y[1 .. +1] <- x[1 .. +1], 8 bytes",
+                                                   "1: store y[2 .. +1] <- x[2 .. +1], 8 bytes"}));
+}
+
+TEST(UopList, ATileWithoutStepsIsNotIssued) {
+  LoopNest nest = copy_nest(Extent(4));
+  nest.root = edit<Loop>(nest.root, [](Loop* loop) {
+    loop->kind = LoopKind::tile;
+    loop->extent = int_constant(0);
+  });
+  EXPECT_EQ(texts(nest), std::vector<std::string>{});
+}
+
+// In memory, each step reads the sum so far and writes it.
+TEST(UopList, AnUpdateMovesItsResultTwice) {
+  EXPECT_EQ(texts(reduction_nest(Combiner::sum, 2)),
+            (std::vector<std::string>{"0: init y[] <-, 4 bytes",
+                                      "1: execute y[] += x[0 .. +1], 12 bytes, 1 macs",
+                                      "2: execute y[] += x[1 .. +1], 12 bytes, 1 macs"}));
+}
+
+// Of two reads of one buffer, one of which is outside of it.
+TEST(UopList, AReadOfNothingWidensNoBox) {
+  const Expr i = axis_value("i");
+  const Expr inside = read_buffer("x", f32, {i}), outside = read_buffer("x", f32, {i + 100});
+  for (const Expr& body : {inside + outside, outside + inside}) {
+    LoopNest nest = copy_nest(Extent(4));
+    nest.stages[0].body = body;
+    EXPECT_EQ(texts(nest)[1], "1: store y[1 .. +1] <- x[1 .. +1], 8 bytes") << to_string(body);
+  }
+}
+
 TEST(UopList, OfATiledLayerIsTileByTile) {
   const std::vector<std::string> expected = {
       "0: init mm[0 .. +4, 0 .. +8] <-",

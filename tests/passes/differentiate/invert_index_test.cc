@@ -43,6 +43,7 @@ TEST(InvertIndex, OffsetsStridesAndSigns) {
   EXPECT_EQ(inverse_of({i}, {i + 2}), "i = p - 2 in 6");
   EXPECT_EQ(inverse_of({i}, {7 - i}), "i = 7 - p in 6");
   EXPECT_EQ(inverse_of({i}, {2 * i + 1}), "i = (p - 1) / 2 in 6");
+  EXPECT_EQ(inverse_of({i}, {2 * (i + 1)}), "i = (p - 2) / 2 in 6");
 }
 
 TEST(InvertIndex, AnAxisThatDecidesNothingIsLeftOver) {
@@ -90,8 +91,17 @@ TEST(InvertIndex, ADigitAlone) {
   EXPECT_EQ(inverse_of({n}, {n % 5}), "n = t * 5 + p in 12; t left over in 3; p is below 5");
 }
 
+TEST(InvertIndex, AMultipleOfADigit) {
+  const Axis n("n", 12);
+  EXPECT_EQ(inverse_of({n}, {3 * (n / 4)}),
+            "n = p / 3 * 4 + t in 12; t left over in 4; p is a multiple of 3");
+  EXPECT_EQ(inverse_of({n}, {3 * (n % 5)}),
+            "n = t * 5 + p / 3 in 12; t left over in 3; p is a multiple of 3; p / 3 is below 5");
+}
+
 TEST(InvertIndex, WhatIsNotLinearIsTriedForEveryValue) {
   EXPECT_EQ(inverse_of({i}, {i * i}), "i left over in 6; i * i == p");
+  EXPECT_EQ(inverse_of({i}, {i + i * i}), "i left over in 6; i + i * i == p");
 }
 
 TEST(InvertIndex, ANewAxisHasANewName) {
@@ -105,6 +115,7 @@ TEST(LinearSum, CollectsTerms) {
   EXPECT_EQ(to_string(sum.terms[0].first), "j");
   EXPECT_EQ(sum.terms[0].second, 3);
   EXPECT_EQ(sum.offset.to_string(), "B + 2");
+  EXPECT_EQ(linear_sum(3 * (i + (size_value("B") + 2))).offset.to_string(), "3*B + 6");
 }
 
 TEST(FreshName, CountsWhatIsTaken) {

@@ -41,6 +41,13 @@ TEST(SimplifyQuotients, OneReshapeOfAnother) {
   EXPECT_EQ(simplified(n * 256 + (k / 64 * 64 + k % 64)), "n * 256 + k");
 }
 
+// No index is divided by what i32 does not hold.
+TEST(SimplifyQuotients, DivisorsStayNumbersOfAnIndex) {
+  EXPECT_EQ(simplified(n / 32768 / 65535), "n / 2147450880");
+  EXPECT_EQ(simplified(n / 32768 / 65536), "n / 32768 / 65536");
+  EXPECT_EQ(simplified(n / 65536 / 65536), "n / 65536 / 65536");
+}
+
 TEST(SimplifyQuotients, ClampsThatMoveNothing) {
   EXPECT_EQ(simplified(max(min(d, int_constant(63)), int_constant(0))), "d");
   EXPECT_EQ(simplified(min(d + 1, int_constant(63))), "min(d + 1, 63)");

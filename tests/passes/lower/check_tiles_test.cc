@@ -124,6 +124,11 @@ TEST(CheckTilesRefuses, RowsOffTheAlignment) {
       problem(ByHand().nest(), wide),
       "tile machine, alignment: a row of tile_k = 8 elements of f32 needs 32 bytes, expected a "
       "multiple of 64");
+  wide.tile_k = 16;
+  EXPECT_EQ(
+      problem(ByHand().nest(), wide),
+      "tile machine, alignment: a row of tile_n = 8 elements of f32 needs 32 bytes, expected a "
+      "multiple of 64");
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 #include "passes/nest/loop_nest.h"
 #include "tests/passes/nest/test_nests.h"
 
@@ -88,6 +91,35 @@ TEST(LoopNestText, PutsAnAllocsExtentInParenthesesWhereItNeedsThem) {
   nest.root = alloc_node("y", {int_constant(0)}, {size_value("B") + 1}, nest.root);
   EXPECT_EQ(tree_of(nest),
             "alloc y[0 .. +(B + 1)] in heap\n  for y.i in 4\n    store y[i] = x[i]\n");
+}
+
+TEST(LoopNestText, PrintsHowStorageLies) {
+  LoopNest nest = linear_nest();
+  HoistedAlloc around;
+  nest.root = edit<Alloc>(nest.root, [&](Alloc* alloc) {
+    alloc->layout.alignments = {1, 2};
+    alloc->layout.order = {1, 0};
+    static_cast<Storage&>(around) = *alloc;
+  });
+  const std::string inside = "alloc mm[y.mo * 2 .. +2, 0 .. +8 align 2] in ";
+  EXPECT_NE(to_string(nest).find("\n  " + inside + "stack, order (n, m)\n"), std::string::npos)
+      << to_string(nest);
+  around.body = nest.root;
+  nest.root = make_node(around);
+  const std::string text = tree_of(nest);
+  EXPECT_EQ(text.find("hoisted_alloc mm[+2, +8 align 2] in stack, order (n, m)\n"), 0U) << text;
+  EXPECT_NE(text.find("\n    " + inside + "hoisted\n"), std::string::npos) << text;
+}
+
+TEST(LoopNestText, PutsNoFunctionInParentheses) {
+  LoopNest nest = copy_nest(4);
+  for (const auto& [extent, word] :
+       {std::pair(max(size_value("B"), 1), "max(B, 1)"), {min(size_value("B"), 4), "min(B, 4)"}}) {
+    const NodePtr with = alloc_node("y", {int_constant(0)}, {extent}, nest.root);
+    LoopNest made = nest;
+    made.root = with;
+    EXPECT_EQ(tree_of(made).find(std::string("alloc y[0 .. +") + word + "] in heap\n"), 0U) << word;
+  }
 }
 
 TEST(LoopNestText, JoinsGuards) {

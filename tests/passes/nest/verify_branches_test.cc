@@ -35,6 +35,15 @@ LoopNest changed(const std::function<void(Branch*)>& change) {
 
 TEST(VerifyBranches, AcceptsWhatLowerMakes) { EXPECT_NO_THROW(verify_nest(branched())); }
 
+TEST(VerifyBranches, AcceptsLoopsThatOneCaseHasAlone) {
+  const Axis m("m", Extent::size("B")), mo("mo"), mi("mi");
+  const Tensor y = compute("y", {m}, input("x", f32, {Extent::size("B")})(m) * 2.0f);
+  Schedule schedule(y);
+  schedule[y].specialize(kBatch == 4).split(m, mo, mi, 2);
+  schedule[y].specialize(kBatch >= 8).split(m, mo, mi, 8);
+  EXPECT_NO_THROW(verify_nest(lower(y, schedule)));
+}
+
 TEST(VerifyBranches, RefusesOneSide) {
   EXPECT_INTERNAL_ERROR(verify_nest(changed([](Branch* n) { n->otherwise = nullptr; })),
                         "a child that is null");
