@@ -137,6 +137,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"TooDeepReads", [] { parse(repeated("exp[", 100000)); }, "expected at most 500 levels"},
         {"TooLongASum", [] { parse("1f" + repeated(" + 1f", 100000)); },
          "expected an expression of at most 1000 levels"},
+        {"TooLongASumInACall", [] { parse("exp(1f" + repeated(" + 1f", 999) + ")"); },
+         "column 1: expected an expression of at most 1000 levels"},
         {"ExtentOfUnknownSize", [] { extent("2*Q"); },
          "expected a run-time size (B or T), got 'Q'"},
         {"ExtentOverflows", [] { extent("9223372036854775807 + 1"); }, "does not fit 64 bits"},
