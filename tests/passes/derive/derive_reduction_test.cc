@@ -71,7 +71,7 @@ TEST(DeriveReduction, RowsOfARunTimeLengthAreSummedSideBySide) {
 
 TEST(DeriveReduction, NotSideBySide) {
   const Tensor known = input("x", f32, {kSize, 100}), few = input("x", f32, {3, kSize});
-  const Tensor fused = input("x", f32, {2, 3, kSize});  // threads share both axes as one loop
+  const Tensor fused = input("x", f32, {2, 5, kSize});  // threads share both axes as one loop
   for (const Tensor& y : {sum(known, {1}, false, "s"), sum(few, {1}, false, "s"),
                           sum(fused, {2}, false, "s"), sum(known, {0, 1}, false, "s")}) {
     const std::string text = derived(y, kFour);
