@@ -11,6 +11,7 @@ Ends with 0 when at least 95 of 100 were caught, and none failed to compile.
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -59,12 +60,15 @@ def run_test(root, target, log):
     """What Bazel ends with. It has ended when this returns or raises: what it compiles while a file is put back would
     stay in a disk cache as what the bug makes."""
     command = ["./bazelw", "test", "--noshow_progress", "--experimental_guard_against_concurrent_changes", target]
-    with subprocess.Popen(command, cwd=root, stdin=subprocess.DEVNULL, stdout=log, stderr=log) as bazel:
-        try:
-            return bazel.wait()
-        except KeyboardInterrupt:  # which Bazel gets too
-            bazel.wait()
-            raise
+    interrupts = []  # which Bazel gets too, and this program perhaps while it starts Bazel
+    before = signal.signal(signal.SIGINT, lambda *_: interrupts.append(True))
+    try:
+        ended = subprocess.run(command, cwd=root, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupts:
+        raise KeyboardInterrupt
+    return ended.returncode
 
 
 def plant(bug, root, log):
