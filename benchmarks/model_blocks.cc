@@ -4,15 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "benchmarks/nest_kernel.h"
-#include "benchmarks/peers/onnx_runtime.h"
+#include "benchmarks/onnx_programs.h"
 #include "dsl/operators.h"
-#include "passes/pipeline.h"
 
 namespace emulsion::benchmarks {
 namespace {
@@ -28,15 +24,7 @@ constexpr double kTolerance = 2e-4;  // exp(), erf() and the order of sums
 // that they have in models.
 constexpr float kDivisor = 64;
 
-struct Block {
-  std::string name, size;
-  Graph graph;
-  SizeValues sizes = {};
-  double work = 0;  // operations of products, or bytes, of one call
-  std::string unit = "GF/s";
-};
-
-// Of a name, numbers for extents or a run-time size.
+// An extent: a number, or a run-time size with the value that it has in a call.
 struct Length {
   Extent extent;
   SizeValues sizes;
@@ -65,7 +53,7 @@ Tensor heads_of(const Tensor& x, const Extent& rows, int64_t first, int64_t widt
 }
 
 // Vaswani et al., 2017, with the norms in front (Xiong et al., 2020).
-Block transformer_layer(int64_t rows, int64_t width, int64_t heads, bool at_run_time) {
+OnnxProgram transformer_layer(int64_t rows, int64_t width, int64_t heads, bool at_run_time) {
   const Length s = length("S", rows, at_run_time);
   const Tensor x = input("x", f32, {s.extent, width});
   const Tensor qkv = dense(norm(x, "1", width), "1", width, 3 * width);
@@ -83,7 +71,7 @@ Block transformer_layer(int64_t rows, int64_t width, int64_t heads, bool at_run_
 }
 
 // Zhang and Sennrich, 2019, and Shazeer, 2020: what stands between attentions in Llama.
-Block gated_ffn(int64_t rows, int64_t width, int64_t hidden, bool at_run_time) {
+OnnxProgram gated_ffn(int64_t rows, int64_t width, int64_t hidden, bool at_run_time) {
   const Length s = length("S", rows, at_run_time);
   const Tensor x = input("x", f32, {s.extent, width});
   const Tensor gamma = weight("gamma", f32, {width});
@@ -100,7 +88,8 @@ Block gated_ffn(int64_t rows, int64_t width, int64_t hidden, bool at_run_time) {
 
 // One query of each of `groups` heads that share keys and values (Ainslie et al., 2023), which a
 // cache holds.
-Block decode_step(int64_t shared, int64_t groups, int64_t keys, int64_t width, bool at_run_time) {
+OnnxProgram decode_step(int64_t shared, int64_t groups, int64_t keys, int64_t width,
+                        bool at_run_time) {
   const Length t = length("T", keys, at_run_time);
   const Tensor q = input("q", f32, {shared, groups, width});
   const Tensor k = input("k", f32, {shared, t.extent, width});
@@ -115,7 +104,7 @@ Block decode_step(int64_t shared, int64_t groups, int64_t keys, int64_t width, b
 }
 
 // Su et al., 2021, in halves.
-Block rotary(int64_t rows, int64_t heads, int64_t width, bool at_run_time) {
+OnnxProgram rotary(int64_t rows, int64_t heads, int64_t width, bool at_run_time) {
   const Length s = length("S", rows, at_run_time);
   const Tensor x = input("x", f32, {heads, s.extent, width});
   const Tensor cosines = input("cosines", f32, {s.extent, width});
@@ -128,7 +117,7 @@ Block rotary(int64_t rows, int64_t heads, int64_t width, bool at_run_time) {
 }
 
 // Hochreiter and Schmidhuber, 1997, with a forget gate: the next h.
-Block lstm_step(int64_t batch, int64_t from, int64_t hidden, bool at_run_time) {
+OnnxProgram lstm_step(int64_t batch, int64_t from, int64_t hidden, bool at_run_time) {
   const Length b = length("B", batch, at_run_time);
   const Tensor x = input("x", f32, {b.extent, from});
   const Tensor h = input("h", f32, {b.extent, hidden});
@@ -145,7 +134,7 @@ Block lstm_step(int64_t batch, int64_t from, int64_t hidden, bool at_run_time) {
 }
 
 // Tolstikhin et al., 2021: the half that mixes tokens.
-Block mixer(int64_t tokens, int64_t channels, int64_t hidden) {
+OnnxProgram mixer(int64_t tokens, int64_t channels, int64_t hidden) {
   const Tensor x = input("x", f32, {tokens, channels});
   const Tensor turned = transpose(norm(x, "1", channels), {1, 0});
   const Tensor h = gelu(dense(turned, "1", tokens, hidden), Gelu::erf);
@@ -158,7 +147,7 @@ Block mixer(int64_t tokens, int64_t channels, int64_t hidden) {
 }
 
 // Each row of a beside each of b, by the cosine between them.
-Block cosines(int64_t rows, int64_t others, int64_t width) {
+OnnxProgram cosines(int64_t rows, int64_t others, int64_t width) {
   const Tensor a = input("a", f32, {rows, width}), b = input("b", f32, {others, width});
   auto unit = [](const Tensor& x) { return x / sqrt(sum(x * x, {-1}, true) + 1e-6F); };
   return {"cosines",
@@ -168,7 +157,7 @@ Block cosines(int64_t rows, int64_t others, int64_t width) {
           2e-9 * static_cast<double>(rows * others * width)};
 }
 
-Block log_softmax(int64_t rows, int64_t columns, bool at_run_time) {
+OnnxProgram log_softmax(int64_t rows, int64_t columns, bool at_run_time) {
   const Length r = length("R", rows, at_run_time);
   const Tensor x = input("x", f32, {r.extent, columns});
   const Tensor shifted = x - reduce_max(x, {-1}, true);
@@ -186,7 +175,7 @@ Tensor convolution(const Tensor& x, const std::string& n, int64_t window, int64_
 }
 
 // He et al., 2015.
-Block bottleneck(int64_t side, int64_t channels, int64_t inner) {
+OnnxProgram bottleneck(int64_t side, int64_t channels, int64_t inner) {
   const Tensor x = input("x", f32, {1, side, side, channels});
   const Tensor a = relu(convolution(x, "1", 1, channels, inner));
   const Tensor b = relu(convolution(a, "2", 3, inner, inner));
@@ -199,7 +188,7 @@ Block bottleneck(int64_t side, int64_t channels, int64_t inner) {
 }
 
 // Sandler et al., 2018.
-Block inverted_residual(int64_t side, int64_t channels, int64_t inner) {
+OnnxProgram inverted_residual(int64_t side, int64_t channels, int64_t inner) {
   const Tensor x = input("x", f32, {1, side, side, channels});
   const Tensor a = clamp(convolution(x, "1", 1, channels, inner), 0, 6);
   const Tensor b = clamp(convolution(a, "2", 3, inner, inner, static_cast<int>(inner)), 0, 6);
@@ -212,7 +201,7 @@ Block inverted_residual(int64_t side, int64_t channels, int64_t inner) {
 }
 
 // The first layers of a ResNet.
-Block stem(int64_t side, int64_t channels) {
+OnnxProgram stem(int64_t side, int64_t channels) {
   const Tensor x = input("x", f32, {1, side, side, 3});
   const Tensor a = relu(convolution(x, "1", 7, 3, channels, 1, 2));
   const Tensor y = max_pool(a, {3, 3, 2, 2, 1, 1, 1, 1}, "y");
@@ -224,7 +213,7 @@ Block stem(int64_t side, int64_t channels) {
 }
 
 // The last layers: the mean over a picture, a product and a softmax.
-Block classifier(int64_t batch, int64_t side, int64_t channels, int64_t classes) {
+OnnxProgram classifier(int64_t batch, int64_t side, int64_t channels, int64_t classes) {
   const Tensor x = input("x", f32, {batch, side, side, channels});
   const Tensor y = softmax(dense(mean(x, {1, 2}), "1", channels, classes), -1, "y");
   return {"classifier",
@@ -235,8 +224,8 @@ Block classifier(int64_t batch, int64_t side, int64_t channels, int64_t classes)
           "GB/s"};
 }
 
-std::vector<Block> blocks() {
-  std::vector<Block> all;
+std::vector<OnnxProgram> blocks() {
+  std::vector<OnnxProgram> all;
   for (const bool at_run_time : {false, true}) {
     all.push_back(transformer_layer(128, 256, 4, at_run_time));
     all.push_back(transformer_layer(64, 768, 12, at_run_time));
@@ -261,41 +250,15 @@ std::vector<Block> blocks() {
   return all;
 }
 
-Values small_values(const Block& block) {
-  Values values = values_of(block.graph, block.sizes);
-  for (auto& [name, value] : values->by_name) {
-    auto* data = value.data<float>();
-    for (int64_t i = 0; i < value.element_count(); ++i) data[i] /= kDivisor;
-  }
-  return values;
-}
-
-Report run(const ProgramOptions& options, const char* program) {
-  OnnxRuntime onnx = start_onnx_runtime(program);
-  std::vector<Comparison> all;
-  for (const Block& block : blocks()) {
-    const bool at_run_time = !block.sizes.empty();
-    OnnxModel model = {block.name, {}, at_run_time};
-    for (const OpPtr& op : block.graph.arguments()) {
-      if (op->kind == OpKind::weight) model.weights.insert(op->name);
-    }
-    const Values values = small_values(block);
-    Comparison comparison{
-        fmt::format("{}/{}/{}", block.name, block.size, at_run_time ? "run_time" : "constant"),
-        block.unit, block.work};
-    comparison.peers.push_back(onnx.peer(model, values));
-    comparison.emulsion.call = kernel_call(run_pipeline(block.graph, Target::host()).nest, values);
-    add_on_one_thread(comparison, values, kTolerance, &all);
-  }
-  return {measure(all, options)};
-}
-
 }  // namespace
 }  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
   using namespace emulsion::benchmarks;
-  return run_program(argc, argv,
-                     {"model_blocks", kMeasures, "--benchmark_filter='transformer|lstm'",
-                      [&](const ProgramOptions& options) { return run(options, argv[0]); }});
+  return run_program(
+      argc, argv,
+      {"model_blocks", kMeasures, "--benchmark_filter='transformer|lstm'",
+       [&](const ProgramOptions& options) {
+         return measure_against_onnx_runtime(blocks(), {kDivisor, kTolerance}, options, argv[0]);
+       }});
 }

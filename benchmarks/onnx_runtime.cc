@@ -1,16 +1,13 @@
 // Kernels as derived beside ONNX Runtime, which is what many would use instead: on one thread, with
 // extents that are numbers and with extents that are known when the kernel is called.
 
-#include "benchmarks/peers/onnx_runtime.h"
-
 #include <fmt/format.h>
 
 #include <string>
 #include <vector>
 
-#include "benchmarks/nest_kernel.h"
+#include "benchmarks/onnx_programs.h"
 #include "dsl/operators.h"
-#include "passes/pipeline.h"
 
 namespace emulsion::benchmarks {
 namespace {
@@ -21,15 +18,6 @@ constexpr char kMeasures[] =
 
 constexpr double kTolerance = 1e-4;  // exp() and the order of sums
 
-struct OnnxProgram {
-  OnnxModel model;
-  std::string size;
-  Graph graph;
-  SizeValues sizes = {};
-  double work = 0;  // operations or bytes of one call
-  std::string unit;
-};
-
 void add_softmax_and_norms(int64_t rows, int64_t columns, std::vector<OnnxProgram>* all) {
   const std::string size = fmt::format("{}x{}", rows, columns);
   const double array = 4e-9 * static_cast<double>(rows * columns);
@@ -39,7 +27,7 @@ void add_softmax_and_norms(int64_t rows, int64_t columns, std::vector<OnnxProgra
     const Tensor x = input("x", f32, {m, columns}), z = input("z", f32, {m, columns});
     const Tensor gamma = input("gamma", f32, {columns}), beta = input("beta", f32, {columns});
     auto add = [&](const std::string& name, const Tensor& y, double bytes) {
-      all->push_back({{name, {}, at_run_time}, size, Graph(y), sizes, bytes, "GB/s"});
+      all->push_back({name, size, Graph(y), sizes, bytes, "GB/s"});
     };
     add("softmax", softmax(x, -1, "y"), 2 * array);
     add("layer_norm", layer_norm(x, gamma, beta, 1e-5, "y"), 2 * array);
@@ -62,12 +50,9 @@ void add_attention(int64_t heads, int64_t rows, int64_t width, std::vector<OnnxP
       const Tensor scaled = scores * 0.125F;
       const Tensor weights = softmax(has_mask ? scaled + mask : scaled);
       const Graph graph(compute("y", {h, s, d}, sum(t, weights(h, s, t) * v(h, t, d))));
-      all->push_back({{has_mask ? "masked_attention" : "attention", {}, at_run_time},
-                      fmt::format("{}x{}x{}", heads, rows, width),
-                      graph,
-                      at_run_time ? SizeValues{{"S", rows}} : SizeValues(),
-                      work,
-                      "GF/s"});
+      all->push_back({has_mask ? "masked_attention" : "attention",
+                      fmt::format("{}x{}x{}", heads, rows, width), graph,
+                      at_run_time ? SizeValues{{"S", rows}} : SizeValues(), work, "GF/s"});
     }
   }
 }
@@ -81,12 +66,9 @@ void add_mlp(int64_t rows, int64_t width, std::vector<OnnxProgram>* all) {
       const Tensor w = weight("w" + i, f32, {width, width}), b = weight("b" + i, f32, {width});
       layer = relu(matmul(layer, w) + b, i == "2" ? "y" : "h");
     }
-    all->push_back({{"mlp", {"w1", "b1", "w2", "b2"}, at_run_time},
-                    fmt::format("{}x{}", rows, width),
-                    Graph(layer),
+    all->push_back({"mlp", fmt::format("{}x{}", rows, width), Graph(layer),
                     at_run_time ? SizeValues{{"R", rows}} : SizeValues(),
-                    4e-9 * static_cast<double>(rows * width * width),
-                    "GF/s"});
+                    4e-9 * static_cast<double>(rows * width * width), "GF/s"});
   }
 }
 
@@ -103,27 +85,15 @@ std::vector<OnnxProgram> programs() {
   return all;
 }
 
-Report run(const ProgramOptions& options, const char* program) {
-  OnnxRuntime onnx = start_onnx_runtime(program);
-  std::vector<Comparison> all;
-  for (const OnnxProgram& one : programs()) {
-    const Values values = values_of(one.graph, one.sizes);
-    const std::string name = fmt::format("{}/{}/{}", one.model.name, one.size,
-                                         one.model.at_run_time ? "run_time" : "constant");
-    Comparison comparison{name, one.unit, one.work};
-    comparison.peers.push_back(onnx.peer(one.model, values));
-    comparison.emulsion.call = kernel_call(run_pipeline(one.graph, Target::host()).nest, values);
-    add_on_one_thread(comparison, values, kTolerance, &all);
-  }
-  return {measure(all, options)};
-}
-
 }  // namespace
 }  // namespace emulsion::benchmarks
 
 int main(int argc, char** argv) {
   using namespace emulsion::benchmarks;
-  return run_program(argc, argv,
-                     {"onnx_runtime", kMeasures, "--benchmark_filter='^softmax|attention/12x128'",
-                      [&](const ProgramOptions& options) { return run(options, argv[0]); }});
+  return run_program(
+      argc, argv,
+      {"onnx_runtime", kMeasures, "--benchmark_filter='^softmax|attention/12x128'",
+       [&](const ProgramOptions& options) {
+         return measure_against_onnx_runtime(programs(), {1, kTolerance}, options, argv[0]);
+       }});
 }

@@ -50,24 +50,6 @@ def layer_norm_residual():
     ]
 
 
-def attention():
-    return [
-        helper.make_node("Transpose", ["k"], ["k_t"], perm=[0, 2, 1]),
-        helper.make_node("MatMul", ["q", "k_t"], ["scores"]),
-        helper.make_node("Constant", [], ["scale"], value_float=0.125),
-        helper.make_node("Mul", ["scores", "scale"], ["scaled"]),
-        helper.make_node("Softmax", ["scaled"], ["weights"], axis=-1),
-        helper.make_node("MatMul", ["weights", "v"], ["y"]),
-    ]
-
-
-def masked_attention():
-    nodes = attention()
-    nodes.insert(4, helper.make_node("Add", ["scaled", "mask"], ["masked"]))
-    nodes[5] = helper.make_node("Softmax", ["masked"], ["weights"], axis=-1)
-    return nodes
-
-
 def mlp():
     return [
         helper.make_node("Gemm", ["x", "w1", "b1"], ["sum1"]),
@@ -120,6 +102,17 @@ def attend(q, keys_turned, v, y):
     ]
 
 
+def attention():
+    return [node("Transpose", "k", "k_t", perm=[0, 2, 1]), *attend("q", "k_t", "v", "y")]
+
+
+def masked_attention():
+    nodes = attention()
+    nodes.insert(4, helper.make_node("Add", ["scaled", "mask"], ["masked"]))
+    nodes[5] = helper.make_node("Softmax", ["masked"], ["weights"], axis=-1)
+    return nodes
+
+
 def transformer_layer():
     def heads(part, turned, perm):
         return [
@@ -169,7 +162,7 @@ def gated_ffn():
 
 
 def decode_step():
-    return [node("Transpose", "k", "k_t", perm=[0, 2, 1]), *attend("q", "k_t", "v", "y")]
+    return attention()
 
 
 def rotary():
