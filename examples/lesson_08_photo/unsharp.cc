@@ -37,7 +37,7 @@ Expr weighted(const std::function<Expr(int tap)>& at) {
 
 // The nearest index inside the picture of one that may lie beyond its edge.
 Expr nearest(const Axis& with_border, const Extent& extent) {
-  return max(min(with_border - kRadius, extent_value(extent) - 1), 0);
+  return clamp(with_border - kRadius, 0, extent_value(extent) - 1);
 }
 
 }  // namespace
