@@ -169,7 +169,7 @@ struct ColumnTile {
 // a run-time number of rows, and of one that has no divisor, the last rows are computed with others
 // again.
 ColumnTile column_tile(const Op& op, int64_t lanes) {
-  constexpr int64_t kMostRows = 5, kRunTimeRows = 4, kMostVectors = 10, kFewVectors = 2;
+  constexpr int64_t kMostRows = 5, kRunTimeRows = 4, kMostOfTile = 10, kFewVectors = 2;
   const Extent& columns = op.axes.back().extent();
   const int64_t width = sums_at_a_time(columns, lanes, is_long(op));
   if (op.axes.size() < 2 || !is_long(op)) return {1, width};
@@ -178,7 +178,7 @@ ColumnTile column_tile(const Op& op, int64_t lanes) {
   const int64_t vectors = (width + lanes - 1) / lanes;
   const int64_t few = shared ? std::min(vectors, kFewVectors) : vectors;
   const int64_t of_tile = few < vectors ? few * lanes : width;
-  for (int64_t count = std::min(kMostRows, kMostVectors / few); count > 1; --count) {
+  for (int64_t count = std::min(kMostRows, kMostOfTile / few); count > 1; --count) {
     if (rows.exact_quotient(count)) return {count, of_tile};
   }
   if (!shared || rows.as_constant().value_or(kRunTimeRows) < kRunTimeRows) return {1, width};
@@ -266,11 +266,11 @@ int64_t lanes_of_sums(const Op& op, const Target& target) {
 // are under way. Of a run-time number of rows the last ones are as many as the others, the last row
 // again and again. 1 of rows that threads share as one loop: that is no axis.
 int64_t rows_side_by_side(const Op& op, size_t shared, const Target& target) {
-  constexpr int64_t kMostRows = 4, kMostVectors = 8;
+  constexpr int64_t kMostRows = 4, kMostOfRows = 8;  // vectors
   if (op.axes.empty() || op.reduction_axes.back().extent().is_constant()) return 1;
   if (shared > 1 && shared == op.axes.size()) return 1;
   const int64_t vectors = vectors_under_way(op, value_lanes(op, target), true);
-  const int64_t rows = std::min(kMostRows, kMostVectors / vectors);
+  const int64_t rows = std::min(kMostRows, kMostOfRows / vectors);
   return op.axes.back().extent().as_constant().value_or(rows) < rows ? 1 : rows;
 }
 
