@@ -2,106 +2,21 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
-#include <cstddef>
-#include <map>
 #include <optional>
 #include <sstream>
-#include <utility>
+#include <tuple>
 
-#include "backends/entry/bind_buffers.h"
-#include "backends/halide/jit.h"
-#include "backends/interpreter/interpret_nest.h"
-#include "backends/interpreter/tensor_value.h"
+#include "backends/tracker/time_in_turns.h"
 #include "dsl/error.h"
 #include "dsl/operators.h"
 #include "dsl/version.h"
-#include "passes/analyse/measure_traffic.h"
-#include "passes/analyse/measure_work.h"
 #include "passes/fuse/find_siblings.h"
-#include "passes/fuse/fused_group.h"
 #include "passes/fuse/measured_fusions.h"
 #include "passes/fuse/named_pattern.h"
 #include "passes/pipeline.h"
 
 namespace emulsion {
 namespace {
-
-using Clock = std::function<double()>;
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// A kernel with its arguments.
-class Way {
- public:
-  Way(const Lowered& lowered, const Target& target, const TensorValues& arguments)
-      : kernel_(lowered.nest, target), values_(apply_packs(lowered.nest, arguments)) {
-    for (const Buffer* argument : lowered.nest.arguments()) {
-      TensorValue& value = values_.at(argument->name);
-      buffers_[argument->name] = {value.dtype, value.shape, value.bytes.data()};
-    }
-    measured_.kernel_calls =
-        std::count_if(lowered.grouped.ops().begin(), lowered.grouped.ops().end(),
-                      [](const OpPtr& op) { return is_computed(*op); });
-    for (const LoopGroup& group : lowered.grouped.loop_groups()) {
-      measured_.kernel_calls -= static_cast<int64_t>(group.members.size()) - 1;
-    }
-    for (const FusionDecision& decision : lowered.fusion.decisions) {
-      const bool is_one_less = decision.pattern == kSiblings || is_read_through(decision);
-      if (decision.fused && is_one_less) --measured_.kernel_calls;
-    }
-    measured_.bytes_allocated = measure_work(lowered.nest).peak_bytes;
-    measured_.traffic = measure_traffic(lowered.nest).bytes();
-  }
-
-  const TensorValue& value(const std::string& name) const { return values_.at(name); }
-  void run() const { kernel_.run(buffers_); }
-
-  void choose_calls(const Clock& clock) {
-    constexpr double kLeastSeconds = 1e-3, kMostCalls = 1000;
-    calls_ = 1;
-    const double one = seconds(clock);
-    const double wanted = one > 0 ? kLeastSeconds / one : 1;
-    calls_ = static_cast<int>(std::clamp(wanted, 1.0, kMostCalls));
-  }
-  void sample(const Clock& clock) { samples_.push_back(seconds(clock)); }
-
-  WayMeasured measured() const {
-    WayMeasured result = measured_;
-    result.seconds = median(samples_);
-    return result;
-  }
-
- private:
-  double seconds(const Clock& clock) const {
-    const double start = clock();
-    for (int call = 0; call < calls_; ++call) run();
-    return (clock() - start) / calls_;
-  }
-
-  JitKernel kernel_;
-  TensorValues values_;
-  std::map<std::string, JitBuffer> buffers_;
-  int calls_ = 1;
-  std::vector<double> samples_;
-  WayMeasured measured_;
-};
-
-// Whole numbers from 1 to 4 for what is read, none of which is divided by 0.
-TensorValues values_of(const Graph& graph) {
-  TensorValues values;
-  uint64_t seed = 0;
-  const auto shape_of = [](const Op& op) { return evaluate_shape(op.name, op.shape, {}); };
-  for (const OpPtr& op : graph.arguments()) {
-    values.emplace(op->name, random_integers(op->dtype, shape_of(*op), ++seed, 1, 4));
-  }
-  for (const OpPtr& output : graph.outputs()) {
-    values.emplace(output->name, zeros(output->dtype, shape_of(*output)));
-  }
-  return values;
-}
 
 // Of patterns_by_shape(), by rows and columns of the result.
 
@@ -198,44 +113,18 @@ PatternMeasurement benchmark_pattern(const std::string& pattern, const std::vect
     named.emplace("benchmark_pattern", pattern);
   }
   const Graph graph = named ? named->graph_of(shape) : graph_by_shape(pattern, shape);
-  if (options.repeats < 1) {
-    fail("benchmark_pattern, {}: expected at least one repeat, got {}", pattern, options.repeats);
-  }
   const Target& target = options.target;
   DeriveOptions apart, together;
   apart.fuse = false;
   if (!named) together.siblings = share_always;  // whatever the model says
   const FusionConfig everything;
-  const TensorValues values = values_of(graph);
-  Way unfused(run_pipeline(graph, target, apart, nullptr, everything), target, values);
+  const Lowered one_by_one = run_pipeline(graph, target, apart, nullptr, everything);
   const Lowered as_one = run_pipeline(graph, target, together, nullptr, everything);
   if (!named) check_taken(pattern, shape_text(shape), as_one.fusion);
-  Way fused(as_one, target, values);
 
-  unfused.run();
-  fused.run();
-  constexpr double kTolerance = 1e-4;  // exp() and the order of sums
-  for (const OpPtr& output : graph.outputs()) {
-    const auto difference = first_difference(unfused.value(output->name), fused.value(output->name),
-                                             kTolerance, kTolerance);
-    if (!difference) continue;
-    fail("benchmark_pattern, {}: fused and unfused differ: {}", pattern, *difference);
-  }
-
-  const Clock clock = options.clock ? options.clock : steady_seconds;
-  unfused.choose_calls(clock);
-  fused.choose_calls(clock);
-  for (int repeat = 0; repeat < options.repeats; ++repeat) {
-    unfused.sample(clock);
-    fused.sample(clock);
-  }
   PatternMeasurement result;
-  result.unfused = unfused.measured();
-  result.fused = fused.measured();
-  if (!(result.unfused.seconds > 0) || !(result.fused.seconds > 0)) {
-    fail("benchmark_pattern, {}: expected times above 0, got {} s and {} s", pattern,
-         result.unfused.seconds, result.fused.seconds);
-  }
+  std::tie(result.unfused, result.fused) = time_in_turns(
+      "benchmark_pattern, " + pattern, one_by_one, as_one, target, options.repeats, options.clock);
   result.shape = shape_text(shape);
   result.fact = {pattern,
                  class_of(named ? &*named : nullptr, graph),
