@@ -136,7 +136,7 @@ class Passes {
   }
 
   // Every reader of a move, or of what has borders, reads what that reads, no more of it than the
-  // move has.
+  // move has. A value that is computed there has one reader.
   void read_through(FusionDecision* decision) {
     std::vector<size_t> readers = {position_of(decision->consumer)};
     for (const std::string& name : decision->other_consumers) readers.push_back(position_of(name));
@@ -151,6 +151,7 @@ class Passes {
       Pass changed = passes_[reader];
       changed.read -= changed.operands[op_at(at)];
       changed.operands.erase(op_at(at));
+      changed.operations += move.operations;
       for (const auto& [source, bytes] : move.operands) {
         const double part = std::min(bytes, move.written);
         if (!changed.operands.emplace(source, part).second) continue;

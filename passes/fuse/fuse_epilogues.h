@@ -5,11 +5,12 @@
 //
 //   mm = sum(k, x * w);  t = mm + b;  y = max(t, 0)    ->    y = fused { mm; t; y }
 //
-// A group is a tree: each member but the last has one reader, in the group, and is no output; it
-// holds at most one contraction. The sweep, which alone knows what is in a group already, ends it
-// before its members, written out, are more than FusionLegality::kMostOperations operations. So all
-// that leaves a group leaves through its last member, and a path out of it and back in would be a
-// cycle that the graph had before: fusing never makes one.
+// The readers of each member but the last are in the group, and it is no output: where several read
+// it, as in mm * sigmoid(mm), it goes in once they have. A group holds at most one contraction. The
+// sweep, which alone knows what is in a group already, ends it before its members, written out, are
+// more than FusionLegality::kMostOperations operations; what several read counts several times. So
+// all that leaves a group leaves through its last member, and a path out of it and back in would be
+// a cycle that the graph had before: fusing never makes one.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +24,9 @@
 namespace emulsion {
 
 // Nothing when `consumer` can take in `producer` (both ops of the graph; either may be a group
-// already), else the reason: "expected ...". Users are counted as comprehensions: members of a
-// group one by one.
+// already) alone, else the reason: "expected ...". Users are counted as comprehensions: members of
+// a group one by one. What has several users goes into the group of them all, which the sweep
+// makes.
 std::optional<std::string> why_not_fusable(const Graph& graph, const Op& producer,
                                            const Op& consumer);
 

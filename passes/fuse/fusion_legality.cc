@@ -197,6 +197,18 @@ Reason FusionLegality::why_not_recomputed(const Op& producer, const ExprSize& wr
                      kMostCopiedOperations, producer.name, written.nodes);
 }
 
+bool FusionLegality::has_several_users(const Op& producer) const {
+  return !why_not_output(producer) && readers_of(producer).size() > 1;
+}
+
+bool FusionLegality::has_all_users(const Op& consumer, const Op& producer) const {
+  std::unordered_set<const Op*> inside = {&consumer};
+  for (const OpPtr& member : consumer.members) inside.insert(member.get());
+  const std::vector<const Op*>& readers = readers_of(producer);
+  return std::all_of(readers.begin(), readers.end(),
+                     [&](const Op* reader) { return inside.count(reader) > 0; });
+}
+
 Reason FusionLegality::why_not_users(const Op& producer) const {
   if (Reason reason = why_not_output(producer)) return reason;
   const std::vector<const Op*>& readers = readers_of(producer);

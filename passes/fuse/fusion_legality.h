@@ -31,6 +31,11 @@ class FusionLegality {
   Reason why_not_pair(const Op& producer, const Op& consumer);
   // Another user, or the graph's own caller, needs the producer's value.
   Reason why_not_users(const Op& producer) const;
+  // Whether that is so only because it has several users: where all of these are in one group, the
+  // producer may be in it, too.
+  bool has_several_users(const Op& producer) const;
+  // Whether all of its users are in `consumer`, a group of the graph or one operation.
+  bool has_all_users(const Op& consumer, const Op& producer) const;
   // Why the producer cannot be computed once more in each of its readers, as far as it is its own
   // fault. `written` is the size of its value where a reader writes it out. What a reader makes
   // illegal is asked for each: why_not_pair(), why_not_size().
