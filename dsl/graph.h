@@ -29,8 +29,8 @@ enum class LoopGroupKind : uint8_t {
 // by the outside.
 struct LoopGroup {
   LoopGroupKind kind;
-  // One after another in the graph: operations, groups of them (OpKind::fused), and moves between
-  // them that are stored nowhere.
+  // One after another in the graph: operations, groups of them (OpKind::fused), and between them
+  // what is stored nowhere (moves, and what is computed for these alone).
   std::vector<OpPtr> members;
   size_t axes;  // how many of the last one's first axes say which part
 };

@@ -5,7 +5,7 @@
 #include "dsl/error.h"
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
-#include "passes/derive/read_through.h"
+#include "passes/derive/read_sources.h"
 
 namespace emulsion {
 namespace {

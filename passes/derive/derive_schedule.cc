@@ -195,6 +195,7 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
   }
   for (const std::string& name : inlined_moves(through, done)) {
     schedule[name].compute_inline();
+    if (const OpPtr* op = shared.find(name)) inline_members(**op, nullptr, &schedule);
     if (const OpPtr* op = grouped.find(name)) done.insert(op->get());
   }
   for (const BlockGroup& blocks : loops.blocks) {

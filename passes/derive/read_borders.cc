@@ -10,9 +10,10 @@
 #include "dsl/error.h"
 #include "dsl/expr.h"
 #include "passes/analyse/recognise_op.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
-#include "passes/derive/read_through.h"
+#include "passes/derive/read_sources.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
 #include "passes/index/simplify_index.h"
@@ -21,59 +22,6 @@ namespace emulsion {
 namespace {
 
 using Reason = std::optional<std::string>;
-
-bool reads_data(const Expr& e) {
-  return any_part(e, [](const Expr& part) { return part->op == ExprOp::read; });
-}
-
-// Whether it compares one axis at a time, and no data.
-bool is_by_place(const Expr& condition) {
-  const ExprOp op = condition->op;
-  if (op == ExprOp::logical_and || op == ExprOp::logical_or || op == ExprOp::logical_not) {
-    return std::all_of(condition->args.begin(), condition->args.end(), is_by_place);
-  }
-  if (op != ExprOp::lt && op != ExprOp::le && op != ExprOp::gt && op != ExprOp::ge) return false;
-  std::set<std::string> axes;
-  visit(condition, [&](const Expr& part) {
-    if (part->op == ExprOp::axis) axes.insert(part->name);
-  });
-  return axes.size() == 1 && !reads_data(condition);
-}
-
-// Whether it is chosen by place among reads at places that no data say, and numbers.
-bool chooses_by_place(const Expr& e) {
-  switch (e->op) {
-    case ExprOp::select:
-      return is_by_place(e->args[0]) && chooses_by_place(e->args[1]) &&
-             chooses_by_place(e->args[2]);
-    case ExprOp::read:
-      return std::none_of(e->args.begin(), e->args.end(), reads_data);
-    default:
-      return e->op == ExprOp::constant;
-  }
-}
-
-// An index without what keeps it inside of a tensor.
-Expr without_clamps(const Expr& index) {
-  return transform(index, [](const Expr& e) -> Expr {
-    if (e->op != ExprOp::min && e->op != ExprOp::max) return Expr();
-    const auto is_bound = [](const Expr& bound) {
-      const auto affine = affine_of(bound);
-      return affine && affine->coefficients.empty();
-    };
-    if (is_bound(e->args[1])) return e->args[0];
-    return is_bound(e->args[0]) ? e->args[1] : Expr();
-  });
-}
-
-// Every read in a body, of that tensor or of any.
-std::vector<Expr> reads_in(const Expr& body, const Op* of = nullptr) {
-  std::vector<Expr> reads;
-  visit(body, [&](const Expr& e) {
-    if (e->op == ExprOp::read && (of == nullptr || e->tensor.get() == of)) reads.push_back(e);
-  });
-  return reads;
-}
 
 // Every read of `op` in a comprehension, or in those of a group.
 std::vector<Expr> reads_of(const Op& op, const Op& reader) {
@@ -104,9 +52,11 @@ class Finder {
          const std::function<std::optional<FusionRefusal>(const Op&)>& unwanted)
       : grouped_(grouped), target_(target), done_(done), unwanted_(unwanted), readers_(grouped) {}
 
+  // What reads an operation comes behind it and is decided by then.
   ReadBorders find() {
-    for (const OpPtr& op : grouped_.ops()) {
-      if (done_.count(op.get()) == 0 && !why_not_borders(*op)) consider(*op);
+    for (size_t i = grouped_.ops().size(); i-- > 0;) {
+      const Op& op = *grouped_.ops()[i];
+      if (done_.count(&op) == 0 && !why_not_borders(op)) consider(op);
     }
     return std::move(found_);
   }
@@ -115,30 +65,42 @@ class Finder {
   void consider(const Op& op) {
     const std::vector<const Op*>* const reading = readers_.only_readers(op);
     if (reading == nullptr || reading->empty()) return;  // an output
-    if (found_.readers.count(&op) > 0) {
-      found_.refused.emplace(
-          op.name, fmt::format("expected {} to choose among what is stored, got {}", op.name,
-                               inlined_.at(&op).front()->name));
-      return;
-    }
-    std::vector<std::pair<const Op*, OpPtr>> chosen;
-    for (const Op* reader : *reading) {
+    const std::vector<const Op*> readers = those_that_choose(*reading);
+    std::vector<OpPtr> chosen;
+    for (const Op* reader : readers) {
       OpPtr chooses;
-      if (Reason reason = why_not(op, *reader, &chooses)) {
+      Reason reason = why_not(op, *reader, &chooses);
+      if (!reason && readers.size() > 1) reason = why_not_again(op);
+      if (reason) {
         found_.refused.emplace(op.name, *reason);
         return;
       }
-      chosen.emplace_back(reader, std::move(chooses));
+      chosen.push_back(std::move(chooses));
     }
     if (auto refusal = unwanted_ ? unwanted_(op) : std::nullopt) {
       found_.refused.emplace(op.name, *refusal);
       return;
     }
     found_.inlined.insert(op.name);
-    for (auto& [reader, chooses] : chosen) {
-      found_.readers[reader] = std::move(chooses);
-      inlined_[reader].push_back(&op);
+    chosen_in_[&op] = readers;
+    for (size_t i = 0; i < readers.size(); ++i) {
+      found_.readers[readers[i]] = std::move(chosen[i]);
+      inlined_[readers[i]].push_back(&op);
     }
+  }
+
+  // Each reader, or those that choose among what it reads.
+  std::vector<const Op*> those_that_choose(const std::vector<const Op*>& reading) const {
+    std::vector<const Op*> all;
+    for (const Op* reader : reading) {
+      const auto inlined = chosen_in_.find(reader);
+      const std::vector<const Op*> stored =
+          inlined == chosen_in_.end() ? std::vector<const Op*>{reader} : inlined->second;
+      for (const Op* one : stored) {
+        if (std::count(all.begin(), all.end(), one) == 0) all.push_back(one);
+      }
+    }
+    return all;
   }
 
   Reason why_not(const Op& op, const Op& reader, OpPtr* chooses) {
@@ -146,11 +108,23 @@ class Finder {
       return fmt::format("expected loops of its own for {}, got those of what it is computed in",
                          reader.name);
     }
-    if (Reason reason = why_not_choose(op, reader)) return reason;
+    const auto so_far = found_.readers.find(&reader);
+    const Op& now = so_far == found_.readers.end() ? reader : *so_far->second;
+    if (Reason reason = why_not_choose(op, now)) return reason;
+    if (reads_of(op, now).size() > 1) {
+      if (Reason reason = why_not_again(op)) return reason;
+    }
     std::vector<const Op*> all = inlined_[&reader];
     all.push_back(&op);
     *chooses = written_out(reader, all);
-    return why_not_worth_choosing(op, reader, **chooses, target_);
+    return why_not_worth_choosing(op, now, **chooses, target_);
+  }
+
+  // Whether it would be computed more than once.
+  static Reason why_not_again(const Op& op) {
+    if (chooses_by_place(op.body, Choice::of_elements)) return std::nullopt;
+    return fmt::format("expected {} to be read once, for it computes what it chooses among",
+                       op.name);
   }
 
   const Graph& grouped_;
@@ -158,7 +132,9 @@ class Finder {
   const std::unordered_set<const Op*>& done_;
   const std::function<std::optional<FusionRefusal>(const Op&)>& unwanted_;
   const Readers readers_;
-  std::unordered_map<const Op*, std::vector<const Op*>> inlined_;  // by reader
+  // By reader: what it chooses among, each behind what reads it.
+  std::unordered_map<const Op*, std::vector<const Op*>> inlined_;
+  std::unordered_map<const Op*, std::vector<const Op*>> chosen_in_;  // the other way
   ReadBorders found_;
 };
 
@@ -168,7 +144,7 @@ Reason why_not_borders(const Op& op) {
   if (op.kind != OpKind::compute || op.combiner != Combiner::none || is_always_empty(op)) {
     return fmt::format("expected {} to be elements that are chosen one by one", op.name);
   }
-  if (op.body->op != ExprOp::select || !chooses_by_place(op.body)) {
+  if (!chooses_by_place(op.body, Choice::of_values)) {
     return fmt::format("expected {} to choose by place, and nothing else", op.name);
   }
   return std::nullopt;
@@ -190,7 +166,6 @@ Reason why_not_choose(const Op& op, const Op& reader) {
 
 OpPtr written_out(const Op& reader, const std::vector<const Op*>& inlined) {
   std::unordered_map<const Op*, Expr> bodies;
-  for (const Op* op : inlined) bodies[op] = op->body;
   const auto write_out = [&](const Op& op) {
     return transform(op.body, [&](const Expr& e) -> Expr {
       const auto body = e->op == ExprOp::read ? bodies.find(e->tensor.get()) : bodies.end();
@@ -201,6 +176,7 @@ OpPtr written_out(const Op& reader, const std::vector<const Op*>& inlined) {
       });
     });
   };
+  for (size_t i = inlined.size(); i-- > 0;) bodies[inlined[i]] = write_out(*inlined[i]);
   for (const OpPtr& member : reader.members) {
     if (member->combiner == Combiner::none) bodies[member.get()] = write_out(*member);
   }
@@ -219,16 +195,18 @@ Reason why_not_worth_choosing(const Op& op, const Op& reader, const Op& chooses,
   if (chooses.axes.empty()) {
     return fmt::format("expected loops of {} to be cut, got none", reader.name);
   }
+  const bool has_clamps =  // of its own choices
+      reader.kind == OpKind::compute && any_part(reader.body, [](const Expr& part) {
+        return chooses_by_place(part, Choice::of_values);
+      });
   for (const Expr& read : reads_of(op, reader)) {
-    if (is_plain(read)) continue;
+    if (is_plain(has_clamps ? without_clamped_indices(read) : read)) continue;
     return fmt::format("expected {} to read {} at plain axes, at which loops are cut, got {}",
                        reader.name, op.name, to_string(read));
   }
   const std::string along = chooses.axes[vector_axis(chooses, target)].name();
   for (const Expr& read : reads_in(chooses.body)) {
-    std::vector<Expr> indices;
-    for (const Expr& index : read->args) indices.push_back(without_clamps(index));
-    if (step_of(read_op(read->tensor, std::move(indices)), along) != Step::elsewhere) continue;
+    if (step_of(without_clamped_indices(read), along) != Step::elsewhere) continue;
     return fmt::format("expected {} to read neighbours along {}, as its vectors go, got {}",
                        reader.name, along, to_string(read));
   }

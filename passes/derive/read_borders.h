@@ -8,7 +8,8 @@
 //     ->  for i in 24: y = max(a[i, j], 0);  for i in 24 .. +40: y = max(b[i - 24, j], 0)
 //
 // It saves a store and a load of each element, and adds no comparison where the loops are cut.
-// A sum would compare at each of its steps, so its operands stay stored. Private to passes/derive/.
+// A sum would compare at each of its steps, so its operands stay stored. What chooses among values
+// that it computes (read_through() gave it those) is read once. Private to passes/derive/.
 
 #include <functional>
 #include <map>
@@ -26,7 +27,8 @@
 namespace emulsion {
 
 // Why `op` has no borders that a reader could choose by: by comparisons with one axis each it
-// chooses among elements of other tensors and numbers. "expected ...", or nothing.
+// chooses among elements of other tensors, numbers, and what it computes of these. "expected ...",
+// or nothing.
 std::optional<std::string> why_not_borders(const Op& op);
 
 // Why `reader`, an operation or a group that reads `op`, for which why_not_borders() has nothing,
@@ -34,8 +36,8 @@ std::optional<std::string> why_not_borders(const Op& op);
 // are an expression of a sane size.
 std::optional<std::string> why_not_choose(const Op& op, const Op& reader);
 
-// The rewrite: what the reader computes as one operation, with all of `inlined`, and the members of
-// a group, written out in it.
+// The rewrite: what the reader computes as one operation, with all of `inlined`, each behind what
+// reads it, and the members of a group, written out in it.
 OpPtr written_out(const Op& reader, const std::vector<const Op*>& inlined);
 
 // The policy: why `reader`, which chooses among what `op` reads and is `chooses` then, would not be

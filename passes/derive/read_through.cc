@@ -8,89 +8,21 @@
 #include <utility>
 #include <vector>
 
-#include "dsl/affine.h"
-#include "dsl/expr.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
-#include "passes/index/simplify_index.h"
-#include "passes/index/simplify_quotients.h"
+#include "passes/derive/graph_reads.h"
+#include "passes/derive/read_borders.h"
+#include "passes/derive/read_sources.h"
+#include "passes/fuse/fused_group.h"
 
 namespace emulsion {
 namespace {
 
-// Whether each element is one of what it reads, at a place that no data choose.
-bool is_move(const Op& op) {
-  if (op.kind != OpKind::compute || op.combiner != Combiner::none) return false;
-  return op.body->op == ExprOp::read && operands(op).size() == 1 && !op.axes.empty() &&
-         std::find(op.shape.begin(), op.shape.end(), Extent(0)) == op.shape.end();
-}
-
-AxisExtents extents_of(const Op& op) {
-  AxisExtents extents;
-  for (const std::vector<Axis>* axes : {&op.axes, &op.reduction_axes}) {
-    for (const Axis& axis : *axes) extents.emplace(axis.name(), axis.extent());
-  }
-  return extents;
-}
-
-bool is_affine(const Expr& read) {
-  return std::all_of(read->args.begin(), read->args.end(),
-                     [](const Expr& index) { return affine_of(index).has_value(); });
-}
-
-// Whether an index grows by one with the axis, whatever else it is a sum of.
-bool counts(const Expr& index, const std::string& axis) {
-  if (index->op == ExprOp::axis) return index->name == axis;
-  if (index->op != ExprOp::add && index->op != ExprOp::sub) return false;
-  const bool first = mentions(index->args[0], axis), second = mentions(index->args[1], axis);
-  if (first) return !second && counts(index->args[0], axis);
-  return second && index->op == ExprOp::add && counts(index->args[1], axis);
-}
-
-// The same inside of blocks of `lanes` along the axis, whatever is between these.
-Step step_in_blocks(const Expr& read, const std::string& axis, int64_t lanes, AxisExtents extents) {
-  const std::string block = axis + ".block", lane = axis + ".lane";
-  extents.emplace(lane, lanes);
-  const Expr place = axis_value(block) * int_constant(lanes) + axis_value(lane);
-  std::vector<Expr> indices;
-  for (const Expr& index : read->args) {
-    const Expr in_blocks = substitute_axes(
-        index, [&](const std::string& name) { return name == axis ? place : Expr(); });
-    indices.push_back(simplify_quotients(in_blocks, extents));
-  }
-  return step_of(read_op(read->tensor, std::move(indices)), lane);
-}
-
-// The read of what a move reads that a read of the move is.
-Expr composed(const Expr& read, const Op& move, const AxisExtents& extents) {
-  std::vector<Expr> indices;
-  for (const Expr& index : move.body->args) {
-    const Expr there = substitute_axes(index, [&](const std::string& axis) -> Expr {
-      const std::optional<size_t> i = axis_index(move.axes, axis);
-      return i ? read->args[*i] : Expr();
-    });
-    indices.push_back(simplify_quotients(there, extents));
-  }
-  return read_op(move.body->tensor, std::move(indices));
-}
-
-Expr with_composed_reads(const Expr& body, const Op& move, const AxisExtents& extents) {
-  return transform(body, [&](const Expr& e) {
-    return e->op == ExprOp::read && e->tensor.get() == &move ? composed(e, move, extents) : Expr();
-  });
-}
-
-std::vector<Expr> reads_of_move(const Expr& body, const Op& move) {
-  std::vector<Expr> reads;
-  visit(body, [&](const Expr& e) {
-    if (e->op == ExprOp::read && e->tensor.get() == &move) reads.push_back(e);
-  });
-  return reads;
-}
-
 // A comprehension, and what it reads through all that is read through so far.
 struct Reader {
   const Op* op = nullptr;
+  bool is_member = false;  // of a group
   AxisExtents extents;
   bool reads_many = false;           // so that each move would go through a long body again
   bool beside_sums = false;          // in a group with a reduction: vectors are the tile's
@@ -110,16 +42,27 @@ class Finder {
           std::any_of(op->members.begin(), op->members.end(),
                       [](const OpPtr& member) { return member->combiner != Combiner::none; });
       if (op->kind == OpKind::compute) add_reader(*op, false);
-      for (const OpPtr& member : op->members) add_reader(*member, has_sums);
+      for (const OpPtr& member : op->members) {
+        add_reader(*member, has_sums);
+        all_.back().is_member = true;
+      }
     }
     for (const OpPtr& output : grouped.outputs()) outputs_.insert(output.get());
+    for (const OpPtr& op : grouped.ops()) {
+      if (is_apart(*op)) apart_.insert(op.get());
+    }
   }
 
   ReadThrough find() {
     // What reads a move comes behind it and is decided by then.
     for (size_t i = grouped_.ops().size(); i-- > 0;) {
-      const Op& op = *grouped_.ops()[i];
-      if (is_move(op) && outputs_.count(&op) == 0) consider(op);
+      const OpPtr& op = grouped_.ops()[i];
+      if (outputs_.count(op.get()) > 0) continue;
+      if (is_move(*op)) {
+        consider({op.get(), op});
+      } else if (is_value(*op)) {
+        consider_value({op.get(), written_out(*op, {})});
+      }
     }
     if (moves_.empty()) return {grouped_, {}};
     return {rewritten(), std::move(moves_)};
@@ -142,34 +85,139 @@ class Finder {
     all_.push_back(std::move(reader));
   }
 
-  void consider(const Op& move) {
-    constexpr int kMostInARow = 8;           // each goes through the indices of all behind it
+  void consider(const Source& move) {
     constexpr int64_t kMostOperations = 40;  // of an index that is computed for every element
     int in_a_row = 1;
-    for (size_t at : readers_[&move]) {
+    for (size_t at : readers_[move.op]) {
       const Reader& reader = all_[at];
       if (inlined_.count(reader.op) > 0) {
         in_a_row = std::max(in_a_row, in_a_row_[reader.op] + 1);
         continue;  // those who read that are among the readers
       }
       if (reader.reads_many || !suits(reader, move)) return;
-      for (const Expr& read : reads_of_move(reader.body, move)) {
+      for (const Expr& read : reads_in(reader.body, move.op)) {
         if (size_of(composed(read, move, reader.extents)).nodes > kMostOperations) return;
       }
     }
-    if (in_a_row > kMostInARow || (wanted_ && !wanted_(move))) return;
-    in_a_row_[&move] = in_a_row;
-    inlined_.insert(&move);
-    moves_.insert(move.name);
-    const std::vector<size_t> readers = readers_[&move];
-    std::vector<size_t>& of_source = readers_[move.body->tensor.get()];
-    for (size_t at : readers) {
-      compose(move, &all_[at]);
-      if (std::count(of_source.begin(), of_source.end(), at) == 0) of_source.push_back(at);
+    take(move, in_a_row);
+  }
+
+  void take(const Source& source, int in_a_row) {
+    constexpr int kMostInARow = 8;  // each goes through the indices of all behind it
+    if (in_a_row > kMostInARow || (wanted_ && !wanted_(*source.op))) return;
+    in_a_row_[source.op] = in_a_row;
+    inlined_.insert(source.op);
+    moves_.insert(source.op->name);
+    const std::vector<size_t> readers = readers_[source.op];
+    for (size_t at : readers) compose(source, &all_[at]);
+    for (const OpPtr& operand : operands(*source.op)) {
+      std::vector<size_t>& of_operand = readers_[operand.get()];
+      for (size_t at : readers) {
+        if (std::count(of_operand.begin(), of_operand.end(), at) == 0) of_operand.push_back(at);
+      }
     }
   }
 
-  void compose(const Op& move, Reader* reader) const {
+  // Whether it is elementwise, and what it reads is apart.
+  bool is_value(const Op& op) const {
+    const std::vector<OpPtr> read = operands(op);
+    return is_elementwise(op) && std::all_of(read.begin(), read.end(), [&](const OpPtr& operand) {
+             return apart_.count(operand.get()) > 0;
+           });
+  }
+
+  // Whether an operation is what a value may read: an argument, a product, or a move or a value of
+  // these that no sum reads. With anything else a value could share loops.
+  bool is_apart(const Op& op) const {
+    if (!is_computed(op)) return true;
+    if (const Op* const sums = sums_of(op)) return has_register_tiles(*sums);
+    if (is_move(op)) return apart_.count(op.body->tensor.get()) > 0;
+    const auto readers = readers_.find(&op);
+    return is_value(op) &&
+           (readers == readers_.end() || std::all_of(readers->second.begin(), readers->second.end(),
+                                                     [&](size_t at) { return !is_sum(all_[at]); }));
+  }
+
+  static bool is_sum(const Reader& reader) {
+    return reader.op->combiner != Combiner::none && !has_register_tiles(*reader.op);
+  }
+
+  // A value is computed where it is read: by one operation, once, elsewhere than at its own axes
+  // (or fuse_epilogues() would have taken it), and for no more elements than it has.
+  void consider_value(const Source& value) {
+    constexpr int64_t kMostOperations = 100;
+    const Reader* only = nullptr;
+    int in_a_row = 1;
+    for (const size_t at : readers_[value.op]) {
+      const Reader& reader = all_[at];
+      if (inlined_.count(reader.op) > 0) {
+        in_a_row = std::max(in_a_row, in_a_row_[reader.op] + 1);
+      } else if (only != nullptr) {
+        return;
+      } else {
+        only = &reader;
+      }
+    }
+    if (only == nullptr || size_of(value.written->body).nodes > kMostOperations) return;
+    if (suits_value(*only, value)) take(value, in_a_row);
+  }
+
+  bool suits_value(const Reader& reader, const Source& value) const {
+    if (reader.op->combiner != Combiner::none || reader.beside_sums || reader.reads_many) {
+      return false;
+    }
+    const std::vector<Expr> reads = reads_in(reader.body, value.op);
+    if (reads.size() != 1 || is_fusable(value, reads[0], reader)) return false;
+    const Expr& read = reads[0];
+    if (std::any_of(read->args.begin(), read->args.end(), reads_data)) return false;
+    const std::vector<Expr> through = reads_in(composed(read, value, reader.extents));
+    const auto by_data = [](const Expr& one) {
+      return std::any_of(one->args.begin(), one->args.end(), reads_data);
+    };
+    if (std::any_of(through.begin(), through.end(), by_data)) return false;
+    if (has_borders_in(reader)) return suits_choice(reader, value, read, through);
+    if (!has_no_more_steps(reader.extents, value.op->shape)) return false;
+    return std::all_of(through.begin(), through.end(), [&](const Expr& one) {
+      return is_affine(one) ? keeps_neighbours(reader, read, one) : suits_in_blocks(reader, one);
+    });
+  }
+
+  // Whether fuse_epilogues() could have taken it, and was not to: an elementwise operation reads
+  // it, not a move, and all of it at its own axes.
+  static bool is_fusable(const Source& value, const Expr& read, const Reader& reader) {
+    const std::vector<OpPtr> direct = operands(*reader.op);
+    const auto is_it = [&](const OpPtr& operand) { return operand.get() == value.op; };
+    if (std::none_of(direct.begin(), direct.end(), is_it) || value.op->shape != reader.op->shape ||
+        classify(*reader.op) != OpClass::elementwise) {
+      return false;
+    }
+    for (size_t i = 0; i < read->args.size(); ++i) {
+      const Expr& index = read->args[i];
+      if (index->op != ExprOp::axis || index->name != reader.op->axes[i].name()) return false;
+    }
+    return true;
+  }
+
+  // Whether it chooses by place, as concat does.
+  static bool has_borders_in(const Reader& reader) {
+    return !reader.is_member && reader.op->combiner == Combiner::none &&
+           chooses_by_place(reader.body, Choice::of_values);
+  }
+
+  // Where loops are cut at the borders, a value is computed where it is chosen, and nowhere else.
+  bool suits_choice(const Reader& reader, const Source& value, const Expr& read,
+                    const std::vector<Expr>& through) const {
+    const Expr there = without_clamped_indices(read);
+    Op chooses = *reader.op;
+    chooses.body = with_composed_reads(reader.body, value, reader.extents);
+    return is_affine(there) && !why_not_cut(chooses, target_) &&
+           std::all_of(through.begin(), through.end(), [&](const Expr& one) {
+             const Expr plain = without_clamped_indices(one);
+             return is_affine(plain) && keeps_neighbours(reader, there, plain);
+           });
+  }
+
+  void compose(const Source& move, Reader* reader) const {
     if (!reader->tiles) {
       reader->body = with_composed_reads(reader->body, move, reader->extents);
       return;
@@ -181,18 +229,20 @@ class Finder {
     reader->has_dots = step_of(c.b, op.axes.back().name()) == Step::elsewhere && !can_copy(op, c);
   }
 
-  bool suits(const Reader& reader, const Op& move) const {
+  bool suits(const Reader& reader, const Source& move) const {
     if (reader.tiles) {
       const Contraction& c = *reader.tiles;
-      return (!reads(c.a, move) || suits_rows(reader, composed(c.a, move, reader.extents))) &&
-             (!reads(c.b, move) || suits_columns(reader, composed(c.b, move, reader.extents)));
+      return (!reads(c.a, *move.op) || suits_rows(reader, composed(c.a, move, reader.extents))) &&
+             (!reads(c.b, *move.op) || suits_columns(reader, composed(c.b, move, reader.extents)));
     }
-    const std::vector<Expr> all = reads_of_move(reader.body, move);
+    const std::vector<Expr> all = reads_in(reader.body, move.op);
+    const bool has_borders = has_borders_in(reader);
     return std::all_of(all.begin(), all.end(), [&](const Expr& read) {
       const Expr through = composed(read, move, reader.extents);
+      if (has_borders && suits_choice(reader, move, read, {through})) return true;
       if (!is_affine(through)) return suits_in_blocks(reader, through);
       return keeps_neighbours(reader, read, through) ||
-             (all.size() == 1 && suits_across(reader, move, read, through));
+             (all.size() == 1 && suits_across(reader, *move.op, read, through));
     });
   }
 
@@ -238,7 +288,12 @@ class Finder {
   bool suits_across(const Reader& reader, const Op& move, const Expr& read,
                     const Expr& through) const {
     const Op& op = *reader.op;
-    if (reader.beside_sums || readers_.at(&move).size() != 1 || keeps_rows(move)) return false;
+    const std::vector<size_t>& readers = readers_.at(&move);
+    const auto is_stored = [&](size_t at) { return inlined_.count(all_[at].op) == 0; };
+    if (reader.beside_sums || keeps_rows(move) ||
+        std::count_if(readers.begin(), readers.end(), is_stored) != 1) {
+      return false;
+    }
     std::set<std::string> axes;
     for (const Expr& index : read->args) {
       if (index->op == ExprOp::axis) axes.insert(index->name);
@@ -305,28 +360,13 @@ class Finder {
   std::unordered_map<const Op*, size_t> position_;
   std::unordered_map<const Op*, std::vector<size_t>> readers_;
   std::unordered_set<const Op*> outputs_;
+  std::unordered_set<const Op*> apart_;  // see is_apart()
   std::unordered_set<const Op*> inlined_;
   std::unordered_map<const Op*, int> in_a_row_;
   std::set<std::string> moves_;
 };
 
 }  // namespace
-
-Step step_of(const Expr& read, const std::string& axis) {
-  size_t last = read->args.size();
-  while (last > 0 && read->tensor->shape[last - 1] == Extent(1)) --last;
-  Step step = Step::none;
-  for (size_t i = 0; i < read->args.size(); ++i) {
-    if (!mentions(read->args[i], axis)) continue;
-    if (i + 1 != last || !counts(read->args[i], axis)) return Step::elsewhere;
-    step = Step::neighbour;
-  }
-  return step;
-}
-
-bool keeps_rows(const Op& move) {
-  return step_of(move.body, move.axes.back().name()) != Step::elsewhere;
-}
 
 ReadThrough read_through(const Graph& grouped, const Target& target,
                          const std::function<bool(const Op&)>& wanted) {

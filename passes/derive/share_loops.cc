@@ -118,9 +118,12 @@ class Groups {
     for (const OpPtr& op : grouped.ops()) {
       auto group = group_of_.find(op->name);
       if (group == group_of_.end() && inlined.count(op->name) > 0) {
-        const auto source = group_of_.find(operands(*op)[0]->name);
-        if (source == group_of_.end() || last_[source->second] == source->first) continue;
-        group = group_of_.emplace(op->name, source->second).first;
+        for (const OpPtr& operand : operands(*op)) {
+          const auto source = group_of_.find(operand->name);
+          if (source == group_of_.end() || last_[source->second] == source->first) continue;
+          group = group_of_.emplace(op->name, source->second).first;
+          break;
+        }
       }
       if (group != group_of_.end()) groups_[group->second].members.push_back(op);
     }

@@ -114,9 +114,30 @@ class TurnFinder : public NestVisitor {
     const auto in_loops = [&](const Expr& e) {
       return substitute_axes(e, [&](const std::string& axis) { return point.at(axis); });
     };
-    const Expr a = in_loops(condition->args[0]), b = in_loops(condition->args[1]);
-    const Expr spare = is_less ? b - a : a - b;
-    return op == ExprOp::le || op == ExprOp::ge ? spare : spare - int_constant(1);
+    const bool is_strict = op == ExprOp::lt || op == ExprOp::gt;
+    const Expr a = in_loops(condition->args[is_less ? 1 : 0]);
+    const Expr b = in_loops(condition->args[is_less ? 0 : 1]);
+    const Expr more = int_constant(is_strict ? 1 : 0);  // than `b` that `a` has to be
+    return without_idle_clamps(a, b + more, true) - without_idle_clamps(b, a - more, false) - more;
+  }
+
+  // An index of what is itself chosen by place may be clamped: min(i, 43) >= 24 where i >= 24, and
+  // nowhere else, for 43 is enough. `is_large`: whether `e` has to be as large as `other`, or may
+  // be no larger.
+  static Expr without_idle_clamps(const Expr& e, const Expr& other, bool is_large) {
+    const std::optional<int64_t> limit = constant_value(simplify_index(other));
+    Expr index = simplify_index(e);
+    while (limit && (index->op == ExprOp::min || index->op == ExprOp::max)) {
+      std::optional<int64_t> bound = constant_value(index->args[1]);
+      const size_t free = bound ? 0 : 1;
+      if (!bound) bound = constant_value(index->args[0]);
+      if (!bound) break;
+      // A bound that decides the comparison by itself is not idle.
+      const bool holds = is_large ? *bound >= *limit : *bound <= *limit;
+      if (holds != (is_large == (index->op == ExprOp::min))) break;
+      index = Expr(index->args[free]);
+    }
+    return index;
   }
 
   const LoopNest& nest_;

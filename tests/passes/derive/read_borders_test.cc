@@ -116,6 +116,21 @@ TEST(ReadBorders, TwoIntoOneReader) {
   EXPECT_EQ(read_of(Graph(add(rows_joined(), p, "y"))), (Names{"c", "p"}));
 }
 
+TEST(ReadBorders, AmongWhatIsReadThroughItself) {
+  const Axis i("i", 64), j("j", 64);
+  const Tensor b = concat({matrix("a"), matrix("d", 40)}, 0, "b");
+  const Tensor c = compute("c", {i, j}, select(Expr(j) < 32, b(i, j), constant(f32, 1)));
+  EXPECT_EQ(read_of(Graph({relu(c, "y"), exp(c, "z")})), (Names{"b", "c"}));
+}
+
+TEST(ReadBorders, SeveralInARow) {
+  const Tensor first = concat({matrix("a"), matrix("b", 20)}, 0, "first");
+  const Tensor second = concat({first, matrix("d", 30)}, 0, "second");
+  const Graph graph(relu(concat({matrix("e"), second}, 0, "c"), "y"));
+  EXPECT_EQ(read_of(graph), (Names{"c", "first", "second"}));
+  EXPECT_THAT(nest_of(graph), Not(HasSubstr("select"))) << "loops are cut at each border";
+}
+
 TEST(ReadBorders, RunTimeSizes) {
   const Extent size = Extent::size("B");
   const Tensor a = input("a", f32, {size, 64}), b = matrix("b", 40);
@@ -256,10 +271,10 @@ TEST(ReadBorders, NotInManyPieces) {
 
 // Each of both by itself would make 9.
 TEST(ReadBorders, NotInManyPiecesTogether) {
-  const Tensor p = pad(input("x", f32, {32, 32, 64}), {2, 2, 0}, {2, 2, 0}, 0, "p");
-  const Tensor c = pad(input("z", f32, {34, 34, 64}), {1, 1, 0}, {1, 1, 0}, 0, "c");
+  const Tensor c = pad(input("x", f32, {32, 32, 64}), {2, 2, 0}, {2, 2, 0}, 0, "c");
+  const Tensor p = pad(input("z", f32, {34, 34, 64}), {1, 1, 0}, {1, 1, 0}, 0, "p");
   EXPECT_EQ(refusal(Graph(relu(c, "y"))), "");
-  EXPECT_THAT(refusal(Graph(add(p, c, "y"))), HasSubstr("at most 16 pieces, got 25"));
+  EXPECT_THAT(refusal(Graph(add(c, p, "y"))), HasSubstr("at most 16 pieces, got 25"));
 }
 
 TEST(ReadBorders, NotInLoopsThatThreadsShareAsOne) {
@@ -269,12 +284,16 @@ TEST(ReadBorders, NotInLoopsThatThreadsShareAsOne) {
               HasSubstr("expected borders of y outside of the loops that threads share as one"));
 }
 
-TEST(ReadBorders, NotAmongWhatIsReadThroughItself) {
-  const Axis i("i", 64), j("j", 64);
-  const Tensor b = concat({matrix("a"), matrix("d", 40)}, 0, "b");
-  const Tensor c = compute("c", {i, j}, select(Expr(j) < 32, b(i, j), constant(f32, 1)));
-  EXPECT_EQ(refusal(Graph({relu(c, "y"), exp(c, "z")})),
-            "expected c to choose among what is stored, got b");
+// What computes one of the two sides.
+TEST(ReadBorders, NotTwiceWhatItComputes) {
+  const Axis i("i", 24), j("j", 64), left("j", 62);
+  const Expr doubled = matrix("a")(i, j) * 2.0F;
+  const Tensor c = compute("c", {i, j}, select(Expr(i) < 9, doubled, matrix("b")(i, j)));
+  EXPECT_EQ(refusal(Graph(compute("y", {i, left}, c(i, left) + c(i, Expr(left) + 2)))),
+            "expected c to be read once, for it computes what it chooses among");
+  const Tensor y = compute("y", {i, left}, exp(c(i, Expr(left) + 2)));
+  EXPECT_EQ(refusal(Graph({y, compute("z", {i, left}, exp(c(i, left)))})),
+            "expected c to be read once, for it computes what it chooses among");
 }
 
 TEST(ReadBorders, NotWhatThePolicyDoesNotWant) {
@@ -326,7 +345,8 @@ TEST(WhyNotBorders, OfWhatChoosesOtherwise) {
   EXPECT_EQ(why_not(select(input("v", f32, {24})(i) > 0.0F, x(i, j), z(i, j))), kPlace)
       << "data of one axis";
   EXPECT_EQ(why_not(select(Expr(i) < j, x(i, j), z(i, j))), kPlace) << "two axes";
-  EXPECT_EQ(why_not(select(Expr(i) < 9, x(i, j) * 2.0F, z(i, j))), kPlace) << "arithmetic";
+  EXPECT_EQ(why_not(select(Expr(i) < 9, x(i, j) * 2.0F, z(i, j))), "") << "arithmetic";
+  EXPECT_EQ(why_not(x(i, j) + select(Expr(i) < 9, 1.0F, 2.0F)), kPlace) << "a choice in a sum";
   const Expr place = min(cast(i32, input("rows", u8, {24})(i)), 23);
   EXPECT_EQ(why_not(select(Expr(i) < 9, x(place, j), z(i, j))), kPlace) << "places that data say";
   EXPECT_EQ(why_not(x(i, j)), kPlace) << "no choice";

@@ -1,0 +1,34 @@
+#ifndef EMULSION_PASSES_DERIVE_CHOICES_H_
+#define EMULSION_PASSES_DERIVE_CHOICES_H_
+
+// Bodies that choose by place, as those of concat and pad: select(i < 24, a[min(i, 23)], 0). Loops
+// that are cut at the borders have no choice left in them. Private to passes/derive/.
+
+#include <cstdint>
+#include <vector>
+
+#include "dsl/expr.h"
+#include "dsl/graph.h"
+
+namespace emulsion {
+
+// Whether an expression reads data.
+bool reads_data(const Expr& e);
+
+// What is chosen among: elements of tensors and numbers, or whatever is computed of these. Either
+// way no data say at which places a tensor is read.
+enum class Choice : uint8_t { of_elements, of_values };
+// Whether the body chooses, by comparisons with one axis each.
+bool chooses_by_place(const Expr& body, Choice choice);
+
+// An index without what keeps it inside of a tensor.
+Expr without_clamps(const Expr& index);
+// The read with such indices.
+Expr without_clamped_indices(const Expr& read);
+
+// Every read in a body, of that tensor or of any.
+std::vector<Expr> reads_in(const Expr& body, const Op* of = nullptr);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_CHOICES_H_
