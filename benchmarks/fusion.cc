@@ -23,8 +23,9 @@ namespace {
 
 constexpr char kMeasures[] =
     "Measures the four classical pairs (add + relu, mul + relu, matmul + bias + relu, affine +\n"
-    "relu), chains, norms, softmax, attention and an MLP as derived, fused, against the same\n"
-    "operation by operation, at sizes in and out of the caches; layers of an MLP by blocks of\n"
+    "relu), chains, values with two users, what is moved between two steps, norms, softmax,\n"
+    "attention and an MLP as derived, fused, against the same operation by operation, at sizes\n"
+    "in and out of the caches; layers of an MLP by blocks of\n"
     "rows against layer by layer; products of one input joined against the same apart;\n"
     "elementwise siblings in one loop against loops of their own; and values that two users\n"
     "compute again against the same stored.\n"
@@ -56,6 +57,18 @@ Graph chain_of(int length, int rows, int columns) {
 Graph four_of_one(int rows, int columns) {
   const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
   return Graph({relu(x, "a"), add(x, z, "b"), mul(x, z, "c"), sub(x, z, "d")});
+}
+
+// A product times its own sigmoid: a value with two users.
+Graph silu_of(const Tensor& product) { return Graph(mul(product, sigmoid(product), "y")); }
+
+// As frameworks write a rotary embedding: the halves of each row change places.
+Graph rotary(const Tensor& x, int rows, int columns) {
+  const Tensor first = slice(x, {0, 0}, {rows, columns / 2});
+  const Tensor second = slice(x, {0, columns / 2}, {rows, columns});
+  const Tensor turned = concat({neg(second), first}, 1);
+  return Graph(
+      add(x * matrix("cosines", rows, columns), turned * matrix("sines", rows, columns), "y"));
 }
 
 // Each head's rows: softmax(q k^T) v.
@@ -93,7 +106,12 @@ std::vector<FusedProgram> programs_of(int rows, int columns) {
           {"chain_of_8", chain_of(8, rows, columns)},
           {"layer_norm_relu", Graph(relu(layer_norm(x, scale, bias), "y"))},
           {"rms_norm_residual", Graph(add(rms_norm(x, scale), z, "y"))},
-          {"softmax", Graph(softmax(x, -1, "y"))}};
+          {"softmax", Graph(softmax(x, -1, "y"))},
+          {"matmul_silu", silu_of(product)},
+          {"rotary", rotary(x, rows, columns)},
+          {"relu_reshape_relu",
+           Graph(relu(reshape(x * 0.5F + z, {rows * 4, columns / 4}) + 1.0F, "y"))},
+          {"sum_transposed", Graph(transpose(add(x, z), {1, 0}, "y"))}};
 }
 
 // One kernel against another of the same values, which it is never to be slower than.
