@@ -78,6 +78,15 @@ SmallProgram batched_matmul_program() {
           }};
 }
 
+SmallProgram small_products_program() {
+  constexpr int kBatch = 4096;
+  const Tensor x = input("x", f32, {kBatch, 3, 3}), w = input("w", f32, {kBatch, 3, 3});
+  return {"batched_3x3", Graph(matmul(x, w, "y")), [](KernelValues& v) {
+            plain_small_products(kBatch, v.data<float>("x"), v.data<float>("w"),
+                                 v.data<float>("y"));
+          }};
+}
+
 // Rows of one product are read as more, shorter rows by the next one.
 SmallProgram reshaped_product_program() {
   constexpr int kRows = 256, kDepth = 128, kColumns = 512, kHeads = 4, kResults = 64;
@@ -169,6 +178,7 @@ std::vector<SmallProgram> product_programs() {
           colours_program(),
           distances_program(),
           batched_matmul_program(),
+          small_products_program(),
           reshaped_product_program(),
           attention_program(),
           mlp_program()};

@@ -1,5 +1,8 @@
 // Reductions and norms.
 
+#include <memory>
+#include <vector>
+
 #include "benchmarks/peers/plain_reductions.h"
 #include "benchmarks/small_programs.h"
 #include "dsl/operators.h"
@@ -7,7 +10,7 @@
 namespace emulsion::benchmarks {
 namespace {
 
-constexpr int kRows = 256, kColumns = 1024;
+constexpr int kRows = 256, kColumns = 1024, kPoints = 4096;
 constexpr double kTolerance = 1e-4;  // sums in another order
 
 Tensor matrix(DType dtype = f32) { return input("x", dtype, {kRows, kColumns}); }
@@ -63,6 +66,37 @@ SmallProgram max_rows_program() {
           }};
 }
 
+// The first row at which a column is least, by two reductions.
+SmallProgram argmin_columns_program() {
+  const Tensor x = matrix();
+  const Axis r("r", kRows), c("c", kColumns);
+  const Tensor least = reduce_min(x, {0});
+  const Expr place = select(x(r, c) == least(c), Expr(r), kRows);
+  const auto smallest = std::make_shared<std::vector<float>>(kColumns);
+  return {"argmin_columns", Graph(compute("y", {c}, reduce_min(r, place))),
+          [smallest](KernelValues& v) {
+            plain_argmin_columns(kRows, kColumns, v.data<float>("x"), smallest->data(),
+                                 v.data<int32_t>("y"));
+          }};
+}
+
+// Which of the centres is nearest to each point. `points` and `centres` may be run-time sizes.
+SmallProgram nearest_program(const std::string& name, const Extent& points, const Extent& centres,
+                             const SizeValues& sizes) {
+  const Axis p("p", points), k("k", centres), d("d", 3);
+  const Tensor x = input("x", f32, {points, 3}), z = input("z", f32, {centres, 3});
+  const Expr difference = x(p, d) - z(k, d);
+  const Tensor distance = compute("distance", {p, k}, sum(d, difference * difference));
+  const Tensor least = reduce_min(distance, {1});
+  const Expr place = select(distance(p, k) == least(p), Expr(k), extent_value(centres));
+  return {name, Graph(compute("y", {p}, reduce_min(k, place))),
+          [=](KernelValues& v) {
+            plain_nearest(points.evaluate(sizes), centres.evaluate(sizes), v.data<float>("x"),
+                          v.data<float>("z"), v.data<int32_t>("y"));
+          },
+          sizes};
+}
+
 // Of each row another input says which class it is of.
 SmallProgram one_hot_program(int classes, int columns) {
   constexpr int kSamples = 4096;
@@ -77,11 +111,11 @@ SmallProgram one_hot_program(int classes, int columns) {
 }
 
 SmallProgram lengths_program() {
-  constexpr int kPoints = 20000;
-  const Axis p("p", kPoints), d("d", 3);
-  const Tensor x = input("x", f32, {kPoints, 3});
+  constexpr int kCount = 20000;
+  const Axis p("p", kCount), d("d", 3);
+  const Tensor x = input("x", f32, {kCount, 3});
   return {"lengths_of_points", Graph(compute("y", {p}, sum(d, x(p, d) * x(p, d)))),
-          [](KernelValues& v) { plain_lengths(kPoints, v.data<float>("x"), v.data<float>("y")); }};
+          [](KernelValues& v) { plain_lengths(kCount, v.data<float>("x"), v.data<float>("y")); }};
 }
 
 SmallProgram softmax_program() {
@@ -122,10 +156,23 @@ SmallProgram rms_norm_program() {
 }  // namespace
 
 std::vector<SmallProgram> reduction_programs() {
-  return {sum_rows_program(),    sum_rows_f64_program(),         sum_rows_run_time_program(),
-          sum_columns_program(), sum_columns_run_time_program(), sum_all_program(),
-          max_rows_program(),    one_hot_program(10, 16),        lengths_program(),
-          softmax_program(),     layer_norm_program(),           rms_norm_program()};
+  const Extent points = Extent::size("P"), centres = Extent::size("K");
+  return {sum_rows_program(),
+          sum_rows_f64_program(),
+          sum_rows_run_time_program(),
+          sum_columns_program(),
+          sum_columns_run_time_program(),
+          sum_all_program(),
+          max_rows_program(),
+          one_hot_program(10, 16),
+          lengths_program(),
+          softmax_program(),
+          layer_norm_program(),
+          rms_norm_program(),
+          argmin_columns_program(),
+          nearest_program("nearest_of_4", kPoints, 4, {}),
+          nearest_program("nearest_of_16", kPoints, 16, {}),
+          nearest_program("nearest_run_time", points, centres, {{"P", kPoints}, {"K", 4}})};
 }
 
 }  // namespace emulsion::benchmarks

@@ -146,6 +146,53 @@ RunTimeProgram depthwise(const std::string& name, int64_t stride) {
           }};
 }
 
+// The same of what has its channels last.
+RunTimeProgram depthwise_channels_last(int64_t stride) {
+  return {"depthwise_channels_last", {{"S", 64}, {"C", 32}}, [=](const ExtentOf& of) {
+            const Axis i("i", of("S")), j("j", of("S")), c("c", of("C")), a("a", 3), b("b", 3);
+            const Extent size = i.extent() * stride + 1;
+            const Tensor x = input("x", f32, {size, size, c.extent()});
+            const Tensor w = input("w", f32, {3, 3, c.extent()});
+            const Expr value =
+                x(Expr(i) * int_constant(stride) + a, Expr(j) * int_constant(stride) + b, c);
+            return Graph(compute("y", {i, j, c}, sum({a, b}, value * w(a, b, c))));
+          }};
+}
+
+// Nine pixels of a picture that are `apart`, weighed.
+RunTimeProgram dilated(int64_t apart) {
+  return {"conv_dilated", {{"H", 256}, {"W", 1000}}, [=](const ExtentOf& of) {
+            const Axis i("i", of("H")), j("j", of("W")), a("a", 3), b("b", 3);
+            const Extent more = 2 * apart;
+            const Tensor x = input("x", f32, {of("H") + more, of("W") + more});
+            const Tensor w = input("w", f32, {3, 3});
+            const Expr value =
+                x(i + Expr(a) * int_constant(apart), j + Expr(b) * int_constant(apart));
+            return Graph(compute("y", {i, j}, sum({a, b}, value * w(a, b))));
+          }};
+}
+
+// Of each `length` neighbours the most, or their sum.
+RunTimeProgram neighbours(const std::string& name, int64_t length,
+                          const std::function<Expr(const Axis&, const Expr&)>& combine) {
+  return {name, {{"N", 16384}}, [=](const ExtentOf& of) {
+            const Axis i("i", of("N")), k("k", length);
+            const Tensor x = input("x", f32, {of("N") + (length - 1)});
+            return Graph(compute("y", {i}, combine(k, x(i + k))));
+          }};
+}
+
+// The first row at which a column is least.
+RunTimeProgram argmin_columns(int64_t rows, int64_t columns) {
+  return {"argmin_columns", {{"R", rows}, {"C", columns}}, [](const ExtentOf& of) {
+            const Axis r("r", of("R")), c("c", of("C"));
+            const Tensor x = input("x", f32, {r.extent(), c.extent()});
+            const Tensor least = reduce_min(x, {0});
+            const Expr place = select(x(r, c) == least(c), Expr(r), extent_value(r.extent()));
+            return Graph(compute("y", {c}, reduce_min(r, place)));
+          }};
+}
+
 // Three rows and three columns of a picture, in the middle of its border or held at its ends.
 RunTimeProgram blur(bool clamped) {
   return {
@@ -205,6 +252,7 @@ std::vector<RunTimeProgram> run_time_reductions() {
           over_rows("sum_short_rows", 4096, 16, rows),
           over_rows("sum_columns", 256, 1000, columns),
           over_rows("sum_few_rows", 16, 4096, columns),
+          argmin_columns(256, 1000),
           over_rows("sum_squares_f64", 256, 1000, squares, f64),
           over_rows("max_rows", 256, 1000, most),
           over_rows("softmax", 256, 1000, soft),
@@ -225,17 +273,22 @@ std::vector<RunTimeProgram> run_time_pointwise() {
   const auto biased = [](const Tensor& x) {
     return relu(x + input("bias", f32, {x.shape()[1]}), "y");
   };
-  return {over_rows("bias_relu", 256, 1000, biased),
-          over_rows("bias_relu_short", 20000, 3, biased),
-          over_rows("bytes", 64, 500, least, u8),
-          over_rows("transpose", 1000, 1000, turned),
-          over_rows("transpose_of_points", 20000, 3, turned),
-          depthwise("depthwise", 1),
-          depthwise("depthwise_strided", 2),
-          tinted("tinted", {{"H", 256}, {"W", 256}}),
-          tinted("tinted_any_colours", {{"H", 256}, {"W", 256}, {"C", 3}}),
-          blur(false),
-          blur(true)};
+  return {
+      over_rows("bias_relu", 256, 1000, biased),
+      over_rows("bias_relu_short", 20000, 3, biased),
+      over_rows("bytes", 64, 500, least, u8),
+      over_rows("transpose", 1000, 1000, turned),
+      over_rows("transpose_of_points", 20000, 3, turned),
+      depthwise("depthwise", 1),
+      depthwise("depthwise_strided", 2),
+      depthwise_channels_last(2),
+      dilated(2),
+      neighbours("window_max", 8, [](const Axis& k, const Expr& e) { return reduce_max(k, e); }),
+      neighbours("window_sums", 8, [](const Axis& k, const Expr& e) { return sum(k, e); }),
+      tinted("tinted", {{"H", 256}, {"W", 256}}),
+      tinted("tinted_any_colours", {{"H", 256}, {"W", 256}, {"C", 3}}),
+      blur(false),
+      blur(true)};
 }
 
 }  // namespace emulsion::benchmarks

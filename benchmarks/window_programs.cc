@@ -36,6 +36,59 @@ SmallProgram depthwise_program() {
           }};
 }
 
+// At every second place; how many there are is known at run time only.
+SmallProgram strided_program() {
+  constexpr int kSize = 64, kChannels = 32;
+  const Extent size = Extent::size("S"), channels = Extent::size("C");
+  const Axis i("i", size), j("j", size), c("c", channels), a("a", 3), b("b", 3);
+  const Tensor x = input("x", f32, {size * 2 + 1, size * 2 + 1, channels});
+  const Tensor w = input("w", f32, {3, 3, channels});
+  const Expr value = x(2 * i + a, 2 * j + b, c) * w(a, b, c);
+  return {"depthwise_strided_run_time",
+          Graph(compute("y", {i, j, c}, sum({a, b}, value))),
+          [](KernelValues& v) {
+            plain_depthwise_strided(kSize, kSize, kChannels, v.data<float>("x"), v.data<float>("w"),
+                                    v.data<float>("y"));
+          },
+          {{"S", kSize}, {"C", kChannels}}};
+}
+
+SmallProgram dilated_program() {
+  const Tensor x = input("x", f32, {kHeight + 4, kWidth + 4}), w = input("w", f32, {3, 3});
+  const Axis i("i", kHeight), j("j", kWidth), a("a", 3), b("b", 3);
+  const Expr value = x(i + 2 * a, j + 2 * b) * w(a, b);
+  return {"conv_dilated", Graph(compute("y", {i, j}, sum({a, b}, value))), [](KernelValues& v) {
+            plain_dilated(kHeight, kWidth, v.data<float>("x"), v.data<float>("w"),
+                          v.data<float>("y"));
+          }};
+}
+
+// Of eight neighbours the most, or their sum.
+template <typename Combine, typename Plain>
+SmallProgram neighbours_program(const std::string& name, const Extent& count,
+                                const SizeValues& sizes, Combine combine, Plain plain) {
+  const Tensor x = input("x", f32, {count + 7});
+  const Axis i("i", count), k("k", 8);
+  return {name, Graph(compute("y", {i}, combine(k, x(i + k)))),
+          [=](KernelValues& v) {
+            plain(count.evaluate(sizes), v.data<float>("x"), v.data<float>("y"));
+          },
+          sizes};
+}
+
+// The most of a square of nine pixels.
+SmallProgram square_max_program(const std::string& name, const Extent& height, const Extent& width,
+                                const SizeValues& sizes) {
+  const Tensor x = input("x", f32, {height + 2, width + 2});
+  const Axis i("i", height), j("j", width), a("a", 3), b("b", 3);
+  return {name, Graph(compute("y", {i, j}, reduce_max({a, b}, x(i + a, j + b)))),
+          [=](KernelValues& v) {
+            plain_square_max(height.evaluate(sizes), width.evaluate(sizes), v.data<float>("x"),
+                             v.data<float>("y"));
+          },
+          sizes};
+}
+
 constexpr int kPooled = 64, kPooledChannels = 32;
 
 template <typename Pool, typename Plain>
@@ -113,16 +166,29 @@ SmallProgram unsharp_program() {
 }  // namespace
 
 std::vector<SmallProgram> window_programs() {
-  return {conv_program("conv_1x1", {32, 32, 64, 64, 1}),
-          conv_program("conv_3x3", {32, 32, 32, 32, 3}),
-          conv_program("conv_grouped", {32, 32, 32, 32, 3, 4}),
-          depthwise_program(),
-          pool_program("max_pool", max_pool, plain_max_pool),
-          pool_program("avg_pool", avg_pool, plain_avg_pool),
-          blur_program(),
-          jacobi_program(),
-          clamped_program(),
-          unsharp_program()};
+  constexpr int kCount = 16384;
+  const Extent count = Extent::size("N"), height = Extent::size("H"), width = Extent::size("W");
+  const auto most = [](const Axis& k, const Expr& value) { return reduce_max(k, value); };
+  const auto total = [](const Axis& k, const Expr& value) { return sum(k, value); };
+  return {
+      conv_program("conv_1x1", {32, 32, 64, 64, 1}),
+      conv_program("conv_3x3", {32, 32, 32, 32, 3}),
+      conv_program("conv_grouped", {32, 32, 32, 32, 3, 4}),
+      depthwise_program(),
+      strided_program(),
+      dilated_program(),
+      neighbours_program("window_max", kCount, {}, most, plain_window_max),
+      neighbours_program("window_max_run_time", count, {{"N", kCount}}, most, plain_window_max),
+      neighbours_program("window_sums", kCount, {}, total, plain_window_sums),
+      neighbours_program("window_sums_run_time", count, {{"N", kCount}}, total, plain_window_sums),
+      square_max_program("square_max", kHeight, kWidth, {}),
+      square_max_program("square_max_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
+      pool_program("max_pool", max_pool, plain_max_pool),
+      pool_program("avg_pool", avg_pool, plain_avg_pool),
+      blur_program(),
+      jacobi_program(),
+      clamped_program(),
+      unsharp_program()};
 }
 
 }  // namespace emulsion::benchmarks

@@ -77,6 +77,22 @@ EMULSION_BEST_INSTRUCTIONS void plain_max_rows(int64_t rows, int64_t columns,
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_argmin_columns(int64_t rows, int64_t columns,
+                                                     const float* __restrict x,
+                                                     float* __restrict least,
+                                                     int32_t* __restrict y) {
+  std::copy_n(x, columns, least);
+  std::fill_n(y, columns, 0);
+  for (int64_t r = 1; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      const float value = x[r * columns + c];
+      const bool less = value < least[c];
+      least[c] = less ? value : least[c];
+      y[c] = less ? static_cast<int32_t>(r) : y[c];
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_softmax(int64_t rows, int64_t columns,
                                               const float* __restrict x, float* __restrict y) {
   for (int64_t r = 0; r < rows; ++r) softmax(columns, x + r * columns, y + r * columns);
@@ -214,6 +230,41 @@ EMULSION_BEST_INSTRUCTIONS void plain_colours(int64_t pixels, const float* __res
       float sum = 0;
       for (int64_t k = 0; k < 3; ++k) sum += x[p * 3 + k] * w[k * 3 + j];
       y[p * 3 + j] = sum;
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_nearest(int64_t points, int64_t centres,
+                                              const float* __restrict x, const float* __restrict z,
+                                              int32_t* __restrict y) {
+  for (int64_t p = 0; p < points; ++p) {
+    float least = std::numeric_limits<float>::infinity();
+    int32_t nearest = 0;
+    for (int64_t k = 0; k < centres; ++k) {
+      float sum = 0;
+      for (int64_t d = 0; d < 3; ++d) {
+        const float difference = x[p * 3 + d] - z[k * 3 + d];
+        sum += difference * difference;
+      }
+      if (sum < least) {
+        least = sum;
+        nearest = static_cast<int32_t>(k);
+      }
+    }
+    y[p] = nearest;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_small_products(int64_t count, const float* __restrict x,
+                                                     const float* __restrict w,
+                                                     float* __restrict y) {
+  for (int64_t b = 0; b < count; ++b) {
+    for (int64_t i = 0; i < 3; ++i) {
+      for (int64_t j = 0; j < 3; ++j) {
+        float sum = 0;
+        for (int64_t k = 0; k < 3; ++k) sum += x[b * 9 + i * 3 + k] * w[b * 9 + k * 3 + j];
+        y[b * 9 + i * 3 + j] = sum;
+      }
     }
   }
 }

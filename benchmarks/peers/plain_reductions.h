@@ -15,6 +15,8 @@ void plain_sum_rows(int64_t rows, int64_t columns, const double* x, double* y);
 void plain_sum_columns(int64_t rows, int64_t columns, const float* x, float* y);
 // y[r] = max over c of x[r, c].
 void plain_max_rows(int64_t rows, int64_t columns, const float* x, float* y);
+// y[c] = the first r at which x[r, c] is least; `least` has room for the columns.
+void plain_argmin_columns(int64_t rows, int64_t columns, const float* x, float* least, int32_t* y);
 // y[r, c] = exp(x[r, c] - max of row r) / sum of the row's.
 void plain_softmax(int64_t rows, int64_t columns, const float* x, float* y);
 // y[r, c] = (x[r, c] - mean of row r) / sqrt(its variance + 1e-5) * gamma[c] + beta[c].
@@ -38,6 +40,10 @@ void plain_lengths(int64_t points, const float* x, float* y);
 void plain_colours(int64_t pixels, const float* x, const float* w, float* y);
 // y[m, n] = sum over d of (x[m, d] - z[n, d])^2.
 void plain_distances(int64_t m, int64_t n, int64_t d, const float* x, const float* z, float* y);
+// y[p] = the first of the centres that is nearest to point p; both have three coordinates.
+void plain_nearest(int64_t points, int64_t centres, const float* x, const float* z, int32_t* y);
+// Products of matrices of 3 x 3.
+void plain_small_products(int64_t count, const float* x, const float* w, float* y);
 // Of the rows of q, k and v, [steps, heads * depth], each head by itself:
 // softmax(q * transposed(k) / sqrt(depth)) * v. `scores` has room for `steps`.
 void plain_attention(int64_t steps, int64_t heads, int64_t depth, const float* q, const float* k,

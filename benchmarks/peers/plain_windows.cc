@@ -99,6 +99,75 @@ EMULSION_BEST_INSTRUCTIONS void plain_avg_pool(int64_t height, int64_t width, in
        [](float a, float b, float c, float d) { return (a + b + c + d) / 4; });
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_depthwise_strided(int64_t height, int64_t width,
+                                                        int64_t channels, const float* __restrict x,
+                                                        const float* __restrict w,
+                                                        float* __restrict y) {
+  const int64_t row = (2 * width + 1) * channels;
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      float* __restrict pixel = y + (i * width + j) * channels;
+      std::fill_n(pixel, channels, 0.0F);
+      for (int64_t ky = 0; ky < 3; ++ky) {
+        for (int64_t kx = 0; kx < 3; ++kx) {
+          const float* from = x + (2 * i + ky) * row + (2 * j + kx) * channels;
+          const float* weights = w + (ky * 3 + kx) * channels;
+          for (int64_t c = 0; c < channels; ++c) pixel[c] += from[c] * weights[c];
+        }
+      }
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_dilated(int64_t height, int64_t width,
+                                              const float* __restrict x, const float* __restrict w,
+                                              float* __restrict y) {
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      float sum = 0;
+      for (int64_t ky = 0; ky < 3; ++ky) {
+        for (int64_t kx = 0; kx < 3; ++kx) {
+          sum += x[(i + 2 * ky) * (width + 4) + j + 2 * kx] * w[ky * 3 + kx];
+        }
+      }
+      y[i * width + j] = sum;
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_window_max(int64_t count, const float* __restrict x,
+                                                 float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    float most = x[i];
+    for (int64_t k = 1; k < 8; ++k) most = x[i + k] > most ? x[i + k] : most;
+    y[i] = most;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_window_sums(int64_t count, const float* __restrict x,
+                                                  float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    float sum = 0;
+    for (int64_t k = 0; k < 8; ++k) sum += x[i + k];
+    y[i] = sum;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_square_max(int64_t height, int64_t width,
+                                                 const float* __restrict x, float* __restrict y) {
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      float most = x[i * (width + 2) + j];
+      for (int64_t ky = 0; ky < 3; ++ky) {
+        for (int64_t kx = 0; kx < 3; ++kx) {
+          most = std::max(most, x[(i + ky) * (width + 2) + j + kx]);
+        }
+      }
+      y[i * width + j] = most;
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_blur(int64_t height, int64_t width,
                                            const uint16_t* __restrict x, uint16_t* __restrict t,
                                            uint16_t* __restrict y) {

@@ -25,6 +25,17 @@ void plain_depthwise(int64_t height, int64_t width, int64_t channels, const floa
 void plain_max_pool(int64_t height, int64_t width, int64_t channels, const float* x, float* y);
 void plain_avg_pool(int64_t height, int64_t width, int64_t channels, const float* x, float* y);
 
+// 3 x 3 at every second place, each channel by itself: w[ky, kx, channel].
+void plain_depthwise_strided(int64_t height, int64_t width, int64_t channels, const float* x,
+                             const float* w, float* y);
+// One channel, 3 x 3 pixels that are two apart: x has four rows and columns more.
+void plain_dilated(int64_t height, int64_t width, const float* x, const float* w, float* y);
+// y[i] = the most, or the sum, of the eight from x[i] on.
+void plain_window_max(int64_t count, const float* x, float* y);
+void plain_window_sums(int64_t count, const float* x, float* y);
+// The most of 3 x 3 pixels: x has two rows and columns more.
+void plain_square_max(int64_t height, int64_t width, const float* x, float* y);
+
 // The mean of three neighbours along the columns (`t`), and of three of those down the rows; x has
 // two rows and two columns more.
 void plain_blur(int64_t height, int64_t width, const uint16_t* x, uint16_t* t, uint16_t* y);
