@@ -6,6 +6,7 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -130,11 +131,22 @@ bool is_turned(const Op& op, const Expr& b, const Axis& column, std::optional<in
          rows.value_or(kRowsForTurned) >= kRowsForTurned;
 }
 
+bool has_few_steps(const Op& op) {
+  constexpr int64_t kFew = 16;
+  int64_t steps = 1;
+  for (const Axis& axis : op.reduction_axes) {
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(kFew + 1));
+  }
+  return steps > 0 && steps <= kFew;
+}
+
 bool pays_to_mask(const Op& op, size_t column_at, const Target& target) {
   const int64_t lanes = target.vector_lanes(op.dtype);
   const int64_t columns = op.shape[column_at].as_constant().value_or(lanes);
   const bool is_part = columns > 1 && lanes % columns == 0;
-  return target.has("avx") && columns < lanes && !is_part && size_in_bytes(op.dtype) >= 4;
+  if (!target.has("avx") || columns >= lanes || is_part || size_in_bytes(op.dtype) < 4)
+    return false;
+  return target.has("avx512_skylake") || !has_few_steps(op);
 }
 
 void copy_panels(const Op& operand, size_t column_at, const std::string& reader,

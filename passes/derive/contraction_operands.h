@@ -51,9 +51,12 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
 // length where there is one axis of columns.
 bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,
                             const Target& target);
+// Whether the sums are so short that their steps may be written out one by one.
+bool has_few_steps(const Op& op);
 // Whether columns that are fewer than a vector's lanes, and not half or a quarter as many, should
 // be a vector with a mask: short ones of such lengths are put together element by element.
-// Of an operand that lies along them, or of a copy that does.
+// Of an operand that lies along them, or of a copy that does. Before AVX-512 a store with a mask
+// takes longer than a few steps of a sum.
 bool pays_to_mask(const Op& op, size_t column_at, const Target& target);
 // Whether the columns' operand does not lie along them, and panels of it are copied so that it
 // does.

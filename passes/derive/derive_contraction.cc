@@ -280,8 +280,17 @@ class ContractionDeriver {
     if (!exact && !columns_) y().partition(loops_.panel);
     StageSchedule& acc = (*schedule_)[accumulator_];
     accumulate_tile(op_, result_.name, innermost, rows_of_acc, column(), tile_, &acc);
+    const bool is_narrow = tile_.columns < target_.vector_lanes(op_.dtype);
+    if ((is_narrow || (tile_.rows == 1 && !packed_)) && has_few_steps(op_)) unroll_steps(&acc);
     if (packed_ && !is_packed_already_) {
       acc.pack(c_.b->tensor->name, column(), panel_.value_or(tile_.columns));
+    }
+  }
+
+  // In products of small matrices, and in windows, the loops cost as much as what they compute.
+  void unroll_steps(StageSchedule* sums) const {
+    for (size_t i = op_.reduction_axes.size(); i-- > 0;) {
+      if (op_.reduction_axes[i].extent() != Extent(1)) sums->unroll(op_.reduction_axes[i]);
     }
   }
 

@@ -101,10 +101,12 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
 RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows, bool padded,
                               std::optional<int64_t> panel, const Target& target) {
   // Short sums of one panel need not wait for those of the one before, so that no wide panel is
-  // needed, of which the last one of a run-time number of columns is computed in vain.
+  // needed, of which the last one of a run-time number of columns is computed in vain; nor a wide
+  // row of its own, as in a window that goes along a picture.
   constexpr int64_t kFewVectors = 4;
   const std::optional<int64_t> columns = contraction.shape.back().as_constant();
-  if (!panel && !columns && has_short_sums(contraction)) {
+  const bool is_one_row = rows == 1 && !padded;
+  if (!panel && (!columns || is_one_row) && has_short_sums(contraction)) {
     panel = kFewVectors * target.vector_lanes(contraction.dtype);
   }
   return choose_register_tile(target, contraction.dtype, rows, columns, padded, panel,

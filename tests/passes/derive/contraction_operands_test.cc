@@ -11,6 +11,8 @@
 
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
 
 namespace emulsion {
 namespace {
@@ -94,6 +96,85 @@ TEST(IsBetterAsReduction, WhatLiesAlongALongReduction) {
   const Axis few("k", 15);
   const Tensor narrow = input("x", f32, {48, 15}), w = input("w", f32, {64, 15});
   EXPECT_FALSE(better(compute("y", {m, n}, sum(few, narrow(m, few) * w(n, few)))));
+}
+
+// A store with a mask takes as long as several steps, but with AVX-512.
+TEST(PaysToMask, FewColumnsOfManySteps) {
+  const auto pays = [](int64_t columns, const Extent& steps, const char* level) {
+    const Tensor y = matmul(input("x", f32, {48, steps}), input("w", f32, {steps, columns}), "y");
+    return pays_to_mask(*y.op(), 1, target_of(level, 1));
+  };
+  for (const Extent& steps : {Extent(17), Extent(64), Extent::size("K")}) {
+    EXPECT_TRUE(pays(5, steps, "x86-64-v3"));
+    EXPECT_TRUE(pays(5, steps, "x86-64-v4"));
+    EXPECT_FALSE(pays(3, steps, "x86-64-v2")) << "has no masks";
+  }
+  EXPECT_TRUE(pays(5, 3, "x86-64-v4"));
+  EXPECT_FALSE(pays(5, 3, "x86-64-v3"));
+  EXPECT_FALSE(pays(5, 16, "x86-64-v3"));
+  EXPECT_FALSE(pays(4, 64, "x86-64-v3")) << "half a vector";
+  EXPECT_FALSE(pays(8, 64, "x86-64-v3"));
+}
+
+// Vectors of as many lanes as there are columns, their few steps written out.
+TEST(SmallProducts, HaveNeitherMasksNorLoopsOverTheirSteps) {
+  const Extent any = Extent::size("B");
+  for (const auto& [size, batch] : {std::pair<int64_t, Extent>{3, 40}, {3, any}, {7, any}}) {
+    const Tensor y =
+        matmul(input("x", f32, {batch, size, size}), input("w", f32, {batch, size, size}), "y");
+    const std::string text = derived(y, kV3);
+    EXPECT_TRUE(has(text, "y_acc.vectorize(n)\ny_acc.unroll(m)\ny_acc.unroll(k)\n")) << text;
+    EXPECT_FALSE(has(text, "predicate")) << text;
+    for (const char* level : kLevels) {
+      EXPECT_TRUE(derives(Graph(y), target_of(level, 1))) << level;
+      EXPECT_TRUE(derives(Graph(relu(y)), target_of(level, 4))) << level;
+    }
+  }
+}
+
+TEST(SmallProducts, NotOfManyStepsOrWholeVectors) {
+  const auto product = [](int64_t columns, const Extent& steps) {
+    return matmul(input("x", f32, {40, 6, steps}), input("w", f32, {40, steps, columns}), "y");
+  };
+  for (const Tensor& y :
+       {product(5, 17), product(5, Extent::size("K")), product(8, 8), product(16, 3)}) {
+    EXPECT_FALSE(has(derived(y, kV3), "unroll(k)")) << derived(y, kV3);
+  }
+  EXPECT_FALSE(has(derived(product(5, 1), kV3), "unroll(k)")) << "a loop of one step";
+}
+
+// Nine pixels that are two apart, weighed.
+Tensor dilated(const Extent& height, const Extent& width) {
+  const Axis i("i", height), j("j", width), a("a", 3), b("b", 3);
+  const Tensor pixels = input("x", f32, {height + 4, width + 4}), w = input("w", f32, {3, 3});
+  return compute("y", {i, j}, sum({a, b}, pixels(i + 2 * a, j + 2 * b) * w(a, b)));
+}
+
+TEST(WindowsAlongAPicture, HaveFourVectorsOfShortSumsAtATime) {
+  for (const auto& [height, width] :
+       {std::pair<Extent, Extent>{40, 768}, {40, 760}, {Extent::size("H"), Extent::size("W")}}) {
+    const std::string text = derived(dilated(height, width), kV3);
+    EXPECT_TRUE(has(text, "y.split(j, panel, column, 32")) << text;
+    EXPECT_TRUE(has(text, "y_acc.vectorize(j)\ny_acc.unroll(b)\ny_acc.unroll(a)\n")) << text;
+  }
+}
+
+TEST(WindowsAlongAPicture, AreRightForAllTargets) {
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      const Tensor y = dilated(Extent::size("H"), Extent::size("W"));
+      EXPECT_TRUE(derives(Graph(y), target_of(level, cores), {0, 1, 3, 40}));
+      EXPECT_TRUE(derives(Graph(relu(dilated(3, 70))), target_of(level, cores)));
+    }
+  }
+}
+
+TEST(WindowsAlongAPicture, LongSumsTakeMoreVectors) {
+  const Axis i("i", 40), j("j", 768), a("a", 64);
+  const Tensor pixels = input("x", f32, {40, 768 + 126}), w = input("w", f32, {64});
+  const std::string text = derived(compute("y", {i, j}, sum(a, pixels(i, j + 2 * a) * w(a))), kV3);
+  EXPECT_FALSE(has(text, "panel, column, 32")) << text;
+  EXPECT_FALSE(has(text, "y_acc.unroll(a)")) << text;
 }
 
 TEST(TurnColumns, RowsStartAtAnOddNumberOfLines) {
