@@ -85,14 +85,29 @@ bool walks_pixels(const Op& op, const Pixels& pixels) {
   });
 }
 
+// Whether windows slide along the columns: each vector of them overlaps the next one, and its
+// places are a number of elements away.
+bool slides_along_columns(const Op& sums) {
+  return any_part(sums.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->args.empty()) return false;
+    const std::optional<Affine> last = affine_of(e->args.back());
+    const auto moves_with = [&](const Axis& axis) {
+      return last && last->coefficients.count(axis.name()) > 0;
+    };
+    return moves_with(sums.axes.back()) &&
+           std::any_of(sums.reduction_axes.begin(), sums.reduction_axes.end(), moves_with);
+  });
+}
+
 // In a small window, such as the 2 x 2 of a pooling, the loops cost much beside what they compute.
 void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage) {
-  constexpr int64_t kMost = 16;
+  constexpr int64_t kMost = 16, kMostAlongColumns = 64;
+  const int64_t most = slides_along_columns(sums) ? kMostAlongColumns : kMost;
   int64_t steps = std::max<int64_t>(vectors, 1);
   for (const Axis& axis : sums.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(kMost + 1));
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(most + 1));
   }
-  if (steps < 1 || steps > kMost) return;
+  if (steps < 1 || steps > most) return;
   for (size_t i = sums.reduction_axes.size(); i-- > 0;) {
     if (sums.reduction_axes[i].extent() != Extent(1)) stage->unroll(sums.reduction_axes[i]);
   }
@@ -147,14 +162,17 @@ std::vector<Extent> work_of(const Op& op) {
   return work;
 }
 
-// How many sums along an axis of that extent are in registers at a time: one or more vectors. Of a
-// long sum each vector more saves a walk through what is summed. Of a run-time number the last few
-// are computed with as many as the others.
-int64_t sums_at_a_time(const Extent& extent, int64_t lanes, bool is_long) {
-  for (int64_t more = is_long ? 8 : 4; more >= 2; more /= 2) {
+// How many sums along the last axis are in registers at a time: one or more vectors. Of a long sum
+// each vector more saves a walk through what is summed. Of a run-time number the last few are
+// computed with as many as the others; windows slide along rows of many.
+int64_t sums_at_a_time(const Op& sums, int64_t lanes) {
+  const Extent& extent = sums.axes.back().extent();
+  for (int64_t more = is_long(sums) ? 8 : 4; more >= 2; more /= 2) {
     if (extent.exact_quotient(lanes * more)) return lanes * more;
   }
-  if (!extent.is_constant()) return lanes * (is_long ? 4 : 2);
+  if (!extent.is_constant()) {
+    return lanes * (is_long(sums) || slides_along_columns(sums) ? 4 : 2);
+  }
   return std::min(lanes, extent.constant_term());
 }
 
@@ -170,8 +188,7 @@ struct ColumnTile {
 // again.
 ColumnTile column_tile(const Op& op, int64_t lanes) {
   constexpr int64_t kMostRows = 5, kRunTimeRows = 4, kMostOfTile = 10, kFewVectors = 2;
-  const Extent& columns = op.axes.back().extent();
-  const int64_t width = sums_at_a_time(columns, lanes, is_long(op));
+  const int64_t width = sums_at_a_time(op, lanes);
   if (op.axes.size() < 2 || !is_long(op)) return {1, width};
   const Extent& rows = op.axes[op.axes.size() - 2].extent();
   const bool shared = shares_columns(op);
@@ -346,8 +363,7 @@ std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, co
 bool fills_registers(const Op& op, const Target& target) {
   const int64_t lanes = value_lanes(op, target);
   if (pixels_to_sum(op, lanes)) return true;
-  const Extent& extent = op.axes.back().extent();
-  return extent == Extent(sums_at_a_time(extent, lanes, is_long(op)));
+  return op.axes.back().extent() == Extent(sums_at_a_time(op, lanes));
 }
 
 bool keeps_sums_in_registers(const Op& op, const Target& target) {
@@ -365,7 +381,7 @@ Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool wh
   if (const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target))) {
     return sum_pixels(sums, result, *pixels, lanes, whole_rows, schedule);
   }
-  const int64_t width = sums_at_a_time(sums.axes.back().extent(), lanes, is_long(sums));
+  const int64_t width = sums_at_a_time(sums, lanes);
   return sum_columns(sums, result, {1, width}, lanes, whole_rows, schedule);
 }
 

@@ -274,6 +274,43 @@ TEST(DeriveReduction, OnlySmallWindowsAreUnrolled) {
   }
 }
 
+// The most of a window of pixels, at every `step`-th place.
+Tensor most_of_squares(const Extent& height, const Extent& width, int64_t size, int64_t step = 1) {
+  const Axis i("i", height), j("j", width), a("a", size), b("b", size);
+  const Tensor x = input("x", f32, {height + size - 1, width * step + size - step});
+  return compute("y", {i, j}, reduce_max({a, b}, x(i + a, int_constant(step) * j + b)));
+}
+
+TEST(DeriveReduction, WindowsSlideAlongRowsFourVectorsAtATime) {
+  const Extent height = Extent::size("H"), width = Extent::size("W");
+  for (const int64_t step : {1, 2}) {
+    const std::string text = derived(most_of_squares(height, width, 3, step));
+    EXPECT_TRUE(has(text, "y.split(j, tile, lane, 32, predicate)\ny.partition(tile)\n")) << text;
+    EXPECT_TRUE(has(text, "y_acc.unroll(b)\ny_acc.unroll(a)\n")) << text;
+  }
+  const std::string known = derived(most_of_squares(512, 768, 3));
+  EXPECT_TRUE(has(known, "y_acc.unroll(b)\ny_acc.unroll(a)\n")) << known;
+  const std::string large = derived(most_of_squares(height, width, 5));
+  EXPECT_FALSE(has(large, "unroll(a)")) << large;
+}
+
+TEST(DeriveReduction, WindowsThatSlideAlongRowsAreRightForAllTargets) {
+  for (const char* level : kLevels) {
+    const Tensor y = most_of_squares(Extent::size("H"), Extent::size("W"), 3, 2);
+    EXPECT_TRUE(derives(Graph(y), target_of(level, 1), {0, 1, 2, 33}));
+    EXPECT_TRUE(derives(Graph(relu(y)), target_of(level, 4), {0, 1, 2, 33}));
+  }
+}
+
+// Of a run-time number of channels those of one pixel may be few.
+TEST(DeriveReduction, WindowsOfChannelsSlideAlongNoRow) {
+  const Axis i("i", kSize), c("c", Extent::size("C")), a("a", 9);
+  const Tensor x = input("x", f32, {kSize + 8, c.extent()});
+  const std::string text = derived(compute("y", {i, c}, reduce_max(a, x(i + a, c))));
+  EXPECT_TRUE(has(text, "y.split(c, tile, lane, 16, predicate)\n")) << text;
+  EXPECT_FALSE(has(text, "unroll(a)")) << text;
+}
+
 TEST(DeriveReduction, ALoopOfOneStepIsNotUnrolled) {
   PoolOptions options;
   options.window_h = 1;
