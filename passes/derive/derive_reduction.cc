@@ -92,7 +92,7 @@ bool slides_along_columns(const Op& sums) {
     if (e->op != ExprOp::read || e->args.empty()) return false;
     const std::optional<Affine> last = affine_of(e->args.back());
     const auto moves_with = [&](const Axis& axis) {
-      return last && last->coefficients.count(axis.name()) > 0;
+      return last && axis.extent() != Extent(1) && last->coefficients.count(axis.name()) > 0;
     };
     return moves_with(sums.axes.back()) &&
            std::any_of(sums.reduction_axes.begin(), sums.reduction_axes.end(), moves_with);
@@ -183,15 +183,15 @@ struct ColumnTile {
 };
 
 // Where what is read along the columns is the same for several rows, it is read once for them. Else
-// there are several rows where one has few vectors: each addition would wait for the one before. Of
-// a run-time number of rows, and of one that has no divisor, the last rows are computed with others
-// again.
+// there are several rows where one has few vectors of long sums: each addition would wait for the
+// one before. Of a run-time number of rows, and of one that has no divisor, the last rows are
+// computed with others again.
 ColumnTile column_tile(const Op& op, int64_t lanes) {
   constexpr int64_t kMostRows = 5, kRunTimeRows = 4, kMostOfTile = 10, kFewVectors = 2;
   const int64_t width = sums_at_a_time(op, lanes);
-  if (op.axes.size() < 2 || !is_long(op)) return {1, width};
-  const Extent& rows = op.axes[op.axes.size() - 2].extent();
   const bool shared = shares_columns(op);
+  if (op.axes.size() < 2 || (!is_long(op) && !shared)) return {1, width};
+  const Extent& rows = op.axes[op.axes.size() - 2].extent();
   const int64_t vectors = (width + lanes - 1) / lanes;
   const int64_t few = shared ? std::min(vectors, kFewVectors) : vectors;
   const int64_t of_tile = few < vectors ? few * lanes : width;
@@ -251,7 +251,7 @@ Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64
     accumulate.unroll(last);
   }
   for (const Axis& row : rows) accumulate.unroll(row);
-  unroll_short_windows(sums, width / lanes, &accumulate);
+  unroll_short_windows(sums, at_a_time * width / lanes, &accumulate);
   return outer;
 }
 

@@ -218,6 +218,43 @@ TEST(DeriveReduction, ColumnsThatSeveralRowsShareAreReadOnceForThem) {
   EXPECT_TRUE(has(text, "y_acc.unroll(c)\n")) << text;
 }
 
+// However short the sums are: the weights of a depthwise convolution are read once for a few
+// pixels.
+TEST(DeriveReduction, WeightsThatPixelsShareAreReadOnceForThem) {
+  Conv2dOptions options;
+  options.groups = 64;
+  const Tensor x = input("x", f32, {1, 66, 66, 64}), w = weight("w", f32, {3, 3, 1, 64});
+  const std::string text = derived(conv2d(x, w, options, "y"));
+  EXPECT_TRUE(has(text, "y.split(o, tile, lane, 16)\ny.split(x, x, row, 4)\n")) << text;
+  EXPECT_TRUE(has(text, "y_acc.unroll(o)\ny_acc.unroll(x)\n")) << text;
+  EXPECT_FALSE(has(text, "y_acc.unroll(kx)")) << "more than a small window: " << text;
+  EXPECT_TRUE(has(derived(sums_by_class(10, 64, 16)), "y.split(c, c, row, 5)\n"));
+  const std::string small =
+      derived(conv2d(x, weight("w", f32, {2, 2, 1, 64}), options, "y"));  // 65 = 5 x 13
+  EXPECT_TRUE(has(small, "y.split(x, x, row, 5)\n")) << small;
+  EXPECT_FALSE(has(small, "y_acc.unroll(kx)")) << small;
+}
+
+// At every `stride`-th pixel, each of its channels by itself.
+Tensor depthwise(const Extent& size, const Extent& channels, int64_t stride) {
+  const Axis i("i", size), j("j", size), c("c", channels), a("a", 3), b("b", 3);
+  const Extent all = size * stride + 3 - stride;
+  const Tensor x = input("x", f32, {all, all, channels}), w = input("w", f32, {3, 3, channels});
+  const Expr step = int_constant(stride);
+  return compute("y", {i, j, c}, sum({a, b}, x(step * i + a, step * j + b, c) * w(a, b, c)));
+}
+
+TEST(DeriveReduction, PixelsThatShareWeightsAreRightForAllTargets) {
+  for (const char* level : kLevels) {
+    const Extent size = Extent::size("S"), channels = Extent::size("C");
+    const Tensor open = depthwise(size * 2 + 1, channels, 2), few = depthwise(7, 20, 1);
+    EXPECT_TRUE(derives(Graph(open), target_of(level, 1), {0, 1, 2, 17})) << level;
+    EXPECT_TRUE(derives(Graph(relu(few)), target_of(level, 4))) << level;
+  }
+  const std::string text = derived(depthwise(kSize * 2 + 1, kSize, 2));
+  EXPECT_TRUE(has(text, "y.split(j, j, row, 4, guard)\n")) << text;
+}
+
 TEST(DeriveReduction, SeveralRowsOfFewVectorsAreSummedAtATime) {
   const Tensor y = sum(input("x", f32, {128, 64, 8}), {1}, false, "y");
   EXPECT_TRUE(has(derived(y), "y.split(i0, i0, row, 4)\n")) << derived(y);
@@ -229,7 +266,7 @@ TEST(DeriveReduction, NotSeveralRowsOfColumns) {
        {sum(input("x", f32, {127, 64, 8}), {1}, false, "y"),
         sum(input("x", f32, {kSize, 64, 8}), {1}, false, "y"),
         sum(input("x", f32, {128, 64, 64}), {1}, false, "y"), sums_by_class(1, 64),
-        sum(input("x", f32, {128, 16, 8}), {1}, false, "y"), sums_by_class(10, 64, 16)}) {
+        sum(input("x", f32, {128, 16, 8}), {1}, false, "y")}) {
     EXPECT_FALSE(has(derived(y), ", row, ")) << derived(y);
   }
 }
@@ -302,13 +339,17 @@ TEST(DeriveReduction, WindowsThatSlideAlongRowsAreRightForAllTargets) {
   }
 }
 
-// Of a run-time number of channels those of one pixel may be few.
+// Of a run-time number of channels those of one pixel may be few. A group of one channel is none.
 TEST(DeriveReduction, WindowsOfChannelsSlideAlongNoRow) {
   const Axis i("i", kSize), c("c", Extent::size("C")), a("a", 9);
   const Tensor x = input("x", f32, {kSize + 8, c.extent()});
   const std::string text = derived(compute("y", {i, c}, reduce_max(a, x(i + a, c))));
   EXPECT_TRUE(has(text, "y.split(c, tile, lane, 16, predicate)\n")) << text;
   EXPECT_FALSE(has(text, "unroll(a)")) << text;
+  const Axis one("one", 1);
+  const std::string grouped =
+      derived(compute("y", {i, c}, reduce_max({a, one}, x(i + a, c + one))));
+  EXPECT_TRUE(has(grouped, "y.split(c, tile, lane, 16, predicate)\n")) << grouped;
 }
 
 TEST(DeriveReduction, ALoopOfOneStepIsNotUnrolled) {
