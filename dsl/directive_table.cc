@@ -115,6 +115,12 @@ constexpr DirectiveForm row(DirectiveKind kind) {
     case DirectiveKind::store_in_output:
       return {
           "store_in_output", "StoreInOutput", Scope::layout, {{{Argument::consumer, "output"}}}};
+    case DirectiveKind::alternative:
+      return {"alternative",
+              "Alternative",
+              Scope::stage,
+              {{{Argument::condition, "condition"}, kNewStage}},
+              Change::alternative};
   }
   return {};
 }

@@ -28,7 +28,15 @@ enum class DirectiveScope : uint8_t {
 
 // What a directive of scope `stage` does to the stages: for each of them one of these, so that
 // whoever follows the stages (schedule_axes.cc, apply_structure.cc) does not compile without it.
-enum class StageChange : uint8_t { none, cache_write, rfactor, copy_in, pack, compute_inline };
+enum class StageChange : uint8_t {
+  none,
+  cache_write,
+  rfactor,
+  copy_in,
+  pack,
+  compute_inline,
+  alternative,
+};
 
 // What an argument names. Each kind has one field of Directive and one field of the JSON form.
 enum class ArgumentKind : uint8_t {

@@ -29,11 +29,11 @@ void require_factor(const std::string& what, int argument, int64_t factor) {
 
 }  // namespace
 
-void check_condition(const Expr& condition) {
-  static const std::string kWanted =
-      "argument 1 (condition) of specialize: expected a condition over run-time sizes, such as "
-      "size_value(\"B\") == 1, got ";
-  if (!condition.defined()) throw ScheduleError(kWanted + "none");
+void check_condition(const Expr& condition, const std::string& directive) {
+  const std::string wanted = "argument 1 (condition) of " + directive +
+                             ": expected a condition over run-time sizes, such as "
+                             "size_value(\"B\") == 1, got ";
+  if (!condition.defined()) throw ScheduleError(wanted + "none");
   const bool has_size = any_part(condition, [](const Expr& e) { return e->op == ExprOp::size; });
   const bool has_other = any_part(condition, [](const Expr& e) {
     return e->op == ExprOp::axis || e->op == ExprOp::read || e->op == ExprOp::reduce ||
@@ -41,7 +41,7 @@ void check_condition(const Expr& condition) {
            (e->dtype != DType::i32 && e->dtype != DType::boolean);
   });
   if (!has_size || has_other || condition.dtype() != DType::boolean)
-    throw ScheduleError(kWanted + to_string(condition));
+    throw ScheduleError(wanted + to_string(condition));
 }
 
 bool Directive::operator==(const Directive& other) const {
@@ -289,6 +289,15 @@ StageSchedule& StageSchedule::copy_in(const std::string& operand, const std::str
   Directive directive = make(DirectiveKind::copy_in);
   directive.operand = operand;
   directive.target = copy;
+  return add(std::move(directive));
+}
+
+StageSchedule& StageSchedule::alternative(const Expr& condition, const std::string& other) {
+  check_condition(condition, "alternative");
+  check_identifier("stage made by alternative", other);
+  Directive directive = make(DirectiveKind::alternative);
+  directive.condition = condition;
+  directive.target = other;
   return add(std::move(directive));
 }
 

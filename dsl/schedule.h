@@ -99,8 +99,9 @@ enum class DirectiveKind : uint8_t {
   specialize,       // condition: over run-time sizes; what follows holds only there
   partition,        // axes: axis
   store_in_output,  // target op: an output
+  alternative,      // condition: over run-time sizes; target: name of the new stage
 };
-constexpr size_t kDirectiveKinds = static_cast<size_t>(DirectiveKind::store_in_output) + 1;
+constexpr size_t kDirectiveKinds = static_cast<size_t>(DirectiveKind::alternative) + 1;
 
 struct Directive {
   DirectiveKind kind;
@@ -121,9 +122,9 @@ struct Directive {
   bool operator==(const Directive& other) const;
 };
 
-// Throws ScheduleError when `condition` is not one that specialize takes: a boolean expression over
-// numbers and at least one run-time size.
-void check_condition(const Expr& condition);
+// Throws ScheduleError when `condition` is not one that specialize, or another directive of that
+// name, takes: a boolean expression over numbers and at least one run-time size.
+void check_condition(const Expr& condition, const std::string& directive = "specialize");
 
 // "split(m, mo, mi, 6, guard)": what stands behind "y." in the text form.
 std::string to_string(const Directive& directive);
@@ -233,8 +234,14 @@ class StageSchedule {
   // A weight is packed through its copy: copy_in(w, "w_tile"), then w_tile.pack(w, i1, 64).
   // Halide: operand.in(this).
   StageSchedule& copy_in(const Tensor& operand, const std::string& copy);
-  // By name: also an operation that cache_write, rfactor or copy_in makes.
+  // By name: also an operation that cache_write, rfactor, copy_in or alternative makes.
   StageSchedule& copy_in(const std::string& operand, const std::string& copy);
+  // p = reduce(...); y = p  ->  p = reduce(...); few = reduce(...); y = select(K <= 3, few, p)
+  // What is computed twice is scheduled twice: where the condition holds, all that reads this
+  // operation reads the new stage. A reader that has a specialization with that condition, or one
+  // that is joined to others by &&, computes in each case only what that case reads. An output has
+  // no readers: cache_write makes it one. Halide has no such directive.
+  StageSchedule& alternative(const Expr& condition, const std::string& other);
   // s = sum({ko, ki}, e)  ->  partial[.., ki] = sum(ko, e); s = sum(ki, partial)
   // `axis` is a reduction axis or a loop that splits and fuses made of some; the loops that are
   // left stay reduced in `partial`. Before it on this operation: only such splits and fuses, which
@@ -296,7 +303,7 @@ class Schedule {
   Schedule& operator=(const Schedule& other);
 
   // The directives of an operation of the graph (Error when it is not there) or, by name, also of a
-  // stage that cache_write, rfactor or copy_in makes (checked by lower()).
+  // stage that cache_write, rfactor, copy_in or alternative makes (checked by lower()).
   StageSchedule& operator[](const Tensor& tensor);
   StageSchedule& operator[](const Func& func) { return (*this)[func.tensor()]; }
   StageSchedule& operator[](const std::string& name);

@@ -55,13 +55,15 @@ class StageStep {
         return rfactor();
       case StageChange::copy_in:
         return copy_in();
+      case StageChange::alternative:
+        return add_stage(me_.pure(), me_.reduction());
     }
   }
 
  private:
   void check_sizes() const {
     try {
-      check_condition(directive_.condition);
+      check_condition(directive_.condition, to_string(directive_.kind));
     } catch (const ScheduleError& error) {
       throw ScheduleRefusal(name_, directive_, error.what());
     }

@@ -380,7 +380,7 @@ class Reader {
         d->memory = word<Memory>(entry, "memory_type", kMemories);
         return;
       case ArgumentKind::condition:
-        d->condition = condition(entry);
+        d->condition = condition(entry, d->kind);
         return;
       case ArgumentKind::none:
         return;
@@ -424,7 +424,7 @@ class Reader {
     return value;
   }
 
-  Expr condition(const Json& entry) const {
+  Expr condition(const Json& entry, DirectiveKind kind) const {
     const std::string place = place_ + "/condition";
     const std::string text = string(place, field(place_, entry, "condition"));
     ExprScope scope;
@@ -433,7 +433,7 @@ class Reader {
       TextLexer lexer(text);
       Expr result = parse_expr(&lexer, scope);
       if (lexer.peek().kind != TokenKind::end) fail_expected(lexer.peek(), "the end");
-      check_condition(result);
+      check_condition(result, to_string(kind));
       return result;
     } catch (const ScheduleError& error) {
       fail_here<ScheduleError>(place, "{}", error.what());

@@ -127,7 +127,7 @@ class ScheduleParser {
     lexer_.expect_end_of_line();
   }
 
-  // A directive whose argument is an expression.
+  // A directive whose first argument is an expression; of others only a new stage may follow.
   void parse_condition(const Token& stage, DirectiveKind kind) {
     ExprScope scope;
     for (const std::string& size : schedule_.graph().sizes()) scope.sizes.insert(size);
@@ -136,8 +136,14 @@ class ScheduleParser {
     directive.kind = kind;
     const Token start = lexer_.peek();
     directive.condition = parse_expr(&lexer_, scope);
+    if (makes_stage(kind)) {
+      lexer_.expect(",");
+      const Token made = lexer_.expect_name("a name for the new stage");
+      at_place(made, [&] { check_identifier("operation", made.str()); });
+      directive.target = made.str();
+    }
     lexer_.expect(")");
-    at_place(start, [&] { check_condition(directive.condition); });
+    at_place(start, [&] { check_condition(directive.condition, to_string(kind)); });
     add(stage, StageSchedule().add(directive));
     lexer_.expect_end_of_line();
   }

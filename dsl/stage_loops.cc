@@ -291,6 +291,7 @@ void StageLoops::mark(const Directive& directive) {
     case DirectiveKind::cache_write:
     case DirectiveKind::rfactor:
     case DirectiveKind::copy_in:
+    case DirectiveKind::alternative:
     case DirectiveKind::atomic:
     case DirectiveKind::prefetch:
       return;

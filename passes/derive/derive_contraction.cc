@@ -131,6 +131,7 @@ class ContractionDeriver {
     if (!packed_) {
       copied = pays_to_copy_panels(op_, c_.b, column().name(), tile_, rows_, columns_, lies_across);
     }
+    if (!packed_ && !copied && has_rows_of_any_length()) return false;
     if (!packed_ && !copied && is_better_as_reduction(op_, c_, column(), target_)) {
       return derive_as(narrow);
     }
@@ -211,6 +212,13 @@ class ContractionDeriver {
   }
   // Whether the panels of another target are made of vectors of this one.
   bool fits_panel() const { return !panel_ || *panel_ % target_.vector_lanes(op_.dtype) == 0; }
+
+  // Rows behind several axes, to be summed up with one vector, which derive_reduction computes by
+  // their length: they may be as short as the colours of a picture.
+  bool has_rows_of_any_length() const {
+    return &op_ == &result_ && c_.row_axes.empty() && c_.column_axes.size() > 1 &&
+           has_sums_in_lanes(op_, target_) && length_of_summed_rows(op_, target_);
+  }
 
   bool derive_as(const std::optional<Dots>& narrow) {
     if (!narrow) return false;

@@ -428,6 +428,18 @@ void SumsInLanes::compute_at(const std::string& consumer, const Axis& at,
   for (const std::string& stage : stages) (*schedule)[stage].compute_at(consumer, at);
 }
 
+void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule) {
+  const size_t shared = wakes_threads_to_sum(op, target) ? count_shared(op.axes, target) : 0;
+  const int64_t rows = rows_side_by_side(op, shared, target);
+  if (rows > 1) return derive_rows_side_by_side(op, rows, shared, target, schedule);
+  const SumsInLanes lanes = derive_sums_in_lanes(op, target, schedule);
+  std::optional<Axis> tasks;
+  if (shared > 0) {
+    tasks = share_rows(op, op, op.axes, shared, target, &(*schedule)[op.name]);
+  }
+  if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()), schedule);
+}
+
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
@@ -435,14 +447,10 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     return derive_shared_sums(op, op, target, schedule);
   }
   if (has_sums_in_lanes(op, target)) {
-    const size_t shared = wakes_threads_to_sum(op, target) ? count_shared(op.axes, target) : 0;
-    const int64_t rows = rows_side_by_side(op, shared, target);
-    if (rows > 1) return derive_rows_side_by_side(op, rows, shared, target, schedule);
-    const SumsInLanes lanes = derive_sums_in_lanes(op, target, schedule);
-    std::optional<Axis> tasks;
-    if (shared > 0) tasks = share_rows(op, op, op.axes, shared, target, &stage);
-    if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()), schedule);
-    return;
+    if (const std::optional<Expr> length = length_of_summed_rows(op, target)) {
+      return derive_rows_by_length(op, *length, target, schedule);
+    }
+    return derive_rows_in_lanes(op, target, schedule);
   }
   // Neither way is open: vectors along the last axis, of what lies close together with the results
   // in registers, else in memory.

@@ -38,7 +38,9 @@
 //   rows of the one before       stored, where all of it would leave the second cache
 //   reduction, last axis        partial results in several vectors of lanes, which are then
 //                               combined in vectors (rfactor); of a run-time length in one cache
-//                               line of lanes, of several rows side by side; threads over rows
+//                               line of lanes, of several rows side by side; threads over rows.
+//                               Many rows of a run-time length that may be at most four elements:
+//                               a row in each lane then (alternative)
 //   reduction of many rows,     vectors along the columns, several rows at a time, results in
 //   more columns than fit       memory; threads over other axes, or wide blocks of columns
 //   registers

@@ -180,6 +180,17 @@ void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
                          const DeriveOptions& options, Schedule* schedule);
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
+//   parallel rows: alloc lanes: [start values]; for k: lanes += ...; y = sum of the lanes
+// Of a run-time length several rows side by side.
+void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule);
+// The length of the rows that it sums up, where there are many and that is a run-time size, and
+// vectors across them are made of a few vectors of memory each if it is small.
+std::optional<Expr> length_of_summed_rows(const Op& op, const Target& target);
+// Of such rows:
+//   if D <= 4: for tile: alloc few: [start values]; for k: vectors across rows of few += ..; y =
+//   few else: the rows in lanes, in the memory of y
+void derive_rows_by_length(const Op& op, const Expr& length, const Target& target,
+                           Schedule* schedule);
 // Whether some read walks memory with this axis, its last index moving by one element a step: one
 // that is read again at each step of the reduction, where `reduced`.
 bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced);

@@ -109,6 +109,7 @@ class Applier {
       case DirectiveKind::cache_write:
       case DirectiveKind::rfactor:
       case DirectiveKind::copy_in:
+      case DirectiveKind::alternative:
         EMULSION_CHECK(false, "{} is left for apply_directives", to_string(d));
     }
   }

@@ -8,6 +8,7 @@
 #include "dsl/text_lexer.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
+#include "passes/lower/alternatives.h"
 #include "passes/lower/inline_reads.h"
 #include "passes/lower/stage_plan.h"
 #include "passes/nest/map_point.h"
@@ -365,6 +366,12 @@ class StructureApplier {
         case StageChange::copy_in:
           require_new_name(nest_, name, d);
           insert(at++, copy_in(nest_, &self, d));
+          break;
+        case StageChange::alternative:
+          require_new_name(nest_, name, d);
+          require_first(self, d);
+          insert(at, add_alternative(&nest_, at, reduced_by, d));
+          ++at;
           break;
         case StageChange::pack:
           if (buffers_read_by(self.stage).count(d.target) == 0) {

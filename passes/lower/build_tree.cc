@@ -2,6 +2,8 @@
 
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
+#include "passes/lower/alternatives.h"
+#include "passes/lower/inline_reads.h"
 #include "passes/lower/stage_storage.h"
 #include "passes/nest/map_point.h"
 #include "passes/nest/visit_nest.h"
@@ -35,25 +37,32 @@ class TreeBuilder {
  public:
   TreeBuilder(const NestPlan& nest, const std::vector<StageRegion>& regions,
               const std::vector<StageStorage>& storage)
-      : nest_(nest), regions_(regions), storage_(storage) {
+      : nest_(nest), regions_(regions), storage_(storage), parts_of_cases_(parts_of_cases(nest)) {
     for (StageId id = 0; id < nest.stages.size(); ++id) {
       const ScheduledStage& plan = nest.stages[id];
-      computed_at_[plan.compute_at].push_back(id);
+      const auto part = parts_of_cases_.find(id);
+      const bool is_beside = part != parts_of_cases_.end() &&
+                             plan.compute_at == nest.stages[part->second.reader].compute_at;
+      if (is_beside) {
+        beside_[part->second.reader].push_back(id);
+      } else {
+        computed_at_[plan.compute_at].push_back(id);
+      }
       if (plan.outlives_compute_loop()) stored_at_[plan.store_at].push_back(id);
       if (plan.hoist_at) hoisted_at_[plan.hoist_at].push_back(id);
     }
   }
 
-  NodePtr root() { return with_places(std::nullopt, nullptr); }
+  NodePtr root() { return with_places(std::nullopt, 0, nullptr); }
 
  private:
   // The stages that something is done with at a loop, or at the root.
   using StagesByPlace = std::map<std::optional<LoopLevel>, std::vector<StageId>>;
 
-  // What is inside a loop, or the root: the stages that are computed there, then `rest`, in the
-  // storage that begins there.
-  NodePtr with_places(const std::optional<LoopLevel>& place, const NodePtr& rest) {
-    NodePtr inside = with_stages(grouped(computed_at_[place]), rest);
+  // What is inside a loop of that case of its stage, or the root: the stages that are computed
+  // there, then `rest`, in the storage that begins there.
+  NodePtr with_places(const std::optional<LoopLevel>& place, size_t number, const NodePtr& rest) {
+    NodePtr inside = with_stages(grouped(of_case(computed_at_[place], number)), rest);
     for (StageId id : stored_at_[place]) inside = alloc(id, std::move(inside));
     for (StageId id : hoisted_at_[place]) {
       HoistedAlloc hoisted;
@@ -62,6 +71,23 @@ class TreeBuilder {
       inside = make_node(std::move(hoisted));
     }
     return inside;
+  }
+
+  // Of the stages at one place those that this case needs.
+  std::vector<StageId> of_case(std::vector<StageId> stages, size_t number) const {
+    const auto is_left_out = [&](StageId id) {
+      const auto part = parts_of_cases_.find(id);
+      return part != parts_of_cases_.end() && is_at(id, part->second.reader) &&
+             part->second.cases.count(number) == 0;
+    };
+    stages.erase(std::remove_if(stages.begin(), stages.end(), is_left_out), stages.end());
+    return stages;
+  }
+
+  // Whether it is computed beside that stage, or in a loop of its own.
+  bool is_at(StageId id, StageId reader) const {
+    const std::optional<LoopLevel>& place = nest_.stages[id].compute_at;
+    return place == nest_.stages[reader].compute_at || (place && place->stage == reader);
   }
 
   // Stages that share loops, one after another: first those that use the loops of another, whose
@@ -146,22 +172,51 @@ class TreeBuilder {
                                  region.windows(), make_block(std::move(nests))})};
   }
 
-  std::vector<NodePtr> parts_of(StageId id, const StageCase& one) {
-    if (!one.stage.is_reduction()) return {nest_of(id, one, Part::pure)};
-    return {nest_of(id, one, Part::init), nest_of(id, one, Part::update)};
+  // Those of a case, behind what it alone needs.
+  std::vector<NodePtr> parts_of(StageId id, const StageCase& one, size_t number) {
+    cases_around_.emplace_back(&regions_[id].stage, number);
+    std::vector<NodePtr> parts = parts_in_case(id, one, number);
+    cases_around_.pop_back();
+    return parts;
   }
+
+  std::vector<NodePtr> parts_in_case(StageId id, const StageCase& one, size_t number) {
+    const std::vector<StageId> needed = of_case(beside_[id], number);
+    if (is_copy_of_any(id, needed)) return {with_stages(needed, nullptr)};
+    std::vector<NodePtr> parts;
+    if (!one.stage.is_reduction()) {
+      parts = {nest_of(id, one, number, Part::pure)};
+    } else {
+      parts = {nest_of(id, one, number, Part::init), nest_of(id, one, number, Part::update)};
+    }
+    if (needed.empty()) return parts;
+    return {with_stages(needed, make_block(std::move(parts)))};
+  }
+
+  // Whether an output is, in the case at hand, a copy of a stage that is in its memory.
+  bool is_copy_of_any(StageId id, const std::vector<StageId>& needed) const {
+    const Expr body = body_here(regions_[id].stage);
+    const std::optional<StageId> copied =
+        body->op == ExprOp::read ? nest_.find(body->name) : std::nullopt;
+    const bool is_there = copied && std::count(needed.begin(), needed.end(), *copied) > 0;
+    return is_there && nest_.stages[*copied].in_output == id &&
+           are_own_indices(nest_.stages[id].stage.axes, body->args);
+  }
+
+  // The body of a stage in the cases that are around the node at hand.
+  Expr body_here(const Stage& stage) const { return body_in_cases(stage.body, cases_around_); }
 
   // if the first condition: its nests; else if the second: ...; else the general nests
   std::vector<NodePtr> branches_of(StageId id) {
     const Stage& stage = nest_.stages[id].stage;
     const std::vector<StageCase> cases = cases_of(nest_.stages[id], regions_[id]);
-    std::vector<NodePtr> nests = parts_of(id, cases.front());
+    std::vector<NodePtr> nests = parts_of(id, cases.front(), 0);
     for (size_t i = cases.size(); i-- > 1;) {
       Branch branch;
       branch.stage = stage.name;
       branch.part = stage.is_reduction() ? Part::update : Part::pure;
       branch.condition = stage.specializations[i - 1].condition;
-      branch.holds = make_block(parts_of(id, cases[i]));
+      branch.holds = make_block(parts_of(id, cases[i], i));
       branch.otherwise = make_block(std::move(nests));
       nests = {make_node(std::move(branch))};
     }
@@ -169,7 +224,8 @@ class TreeBuilder {
   }
 
   // From loop `outermost` on.
-  NodePtr nest_of(StageId id, const StageCase& one, Part part, size_t outermost = 0) {
+  NodePtr nest_of(StageId id, const StageCase& one, size_t number, Part part,
+                  size_t outermost = 0) {
     const ScheduledStage& plan = nest_.stages[id];
     std::vector<ScheduledLoop> loops;
     for (const ScheduledLoop& loop : one.loops) {
@@ -181,7 +237,7 @@ class TreeBuilder {
     // Where anything is placed or shared, each case has the loops of the general one.
     for (size_t i = loops.size(); i-- > outermost;) {
       const std::string& name = loops[i].name;
-      if (part != Part::init) node = with_places(LoopLevel{id, i}, node);
+      if (part != Part::init) node = with_places(LoopLevel{id, i}, number, node);
       for (StageId sharing : plan.sharing) {
         if (nest_.stages[sharing].compute_with->loop != i) continue;
         node = make_block({node, inside_shared(sharing, part, id, i + 1)});
@@ -219,7 +275,7 @@ class TreeBuilder {
       variables[nest_.variable({id, i})] = nest_.variable({leader, i});
     }
     const StageCase general = cases_of(nest_.stages[id], regions_[id]).front();
-    return VariableChanger(variables).mutate(nest_of(id, general, part, count));
+    return VariableChanger(variables).mutate(nest_of(id, general, 0, part, count));
   }
 
   NodePtr uop(StageId id, const StageCase& one, Part part) const {
@@ -245,13 +301,19 @@ class TreeBuilder {
     }
     node.guards = std::move(map.guards);
     node.atomic = part == Part::update && plan.atomic;
+    const Expr body = part == Part::init ? stage.body : body_here(stage);
+    if (!body.same_as(stage.body)) node.body = body;
     return make_node(std::move(node));
   }
 
   const NestPlan& nest_;
   const std::vector<StageRegion>& regions_;
   const std::vector<StageStorage>& storage_;
+  const std::map<StageId, PartOfCases> parts_of_cases_;
   StagesByPlace computed_at_, stored_at_, hoisted_at_;
+  // Computed in some cases of that stage alone, in front of it: not in computed_at_.
+  std::map<StageId, std::vector<StageId>> beside_;
+  StageCases cases_around_;  // the node that is built
 };
 
 }  // namespace

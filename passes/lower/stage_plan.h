@@ -188,9 +188,9 @@ WrittenNest plan_stages(const Graph& graph);
 // makes several stages of a reduction.
 WrittenNest bound_exponents(WrittenNest nest);
 
-// Honours cache_write, rfactor, copy_in, pack and compute_inline, which change what the stages are.
-// The other directives of the schedule are then those of the stages that there are. `loops`: those
-// of the schedule.
+// Honours cache_write, rfactor, copy_in, alternative, pack and compute_inline, which change what
+// the stages are. The other directives of the schedule are then those of the stages that there are.
+// `loops`: those of the schedule.
 WrittenNest apply_structure(WrittenNest nest, const Schedule& schedule, const ScheduleLoops& loops);
 
 // One of them, pack: the weight becomes a buffer in another layout, which every stage then reads.

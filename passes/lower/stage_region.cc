@@ -45,6 +45,10 @@ std::vector<StageCase> cases_of(const ScheduledStage& plan, const StageRegion& r
     one.stage.specializations.clear();
     const SizeFacts facts = facts_of(region.stage.specializations[i].condition);
     for (Expr& extent : one.extents) extent = facts.assume(extent);
+    for (Axis& axis : one.stage.reduction_axes) {
+      const std::optional<Extent> here = as_extent(facts.assume(extent_value(axis.extent())));
+      if (here) axis = Axis(axis.name(), *here);
+    }
     cases.push_back(std::move(one));
   }
   return cases;

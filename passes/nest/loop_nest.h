@@ -14,7 +14,8 @@
 //          | branch condition: node node       the first where it holds, else the second
 //          | alloc buffer[min, extent...]      storage of an internal stage, live for the children;
 //                                              "in output y": where y, an output, will have its
-//                                              elements of the same index, and overwrites them
+//                                              elements of the same index, and overwrites them;
+//                                              or, where it is a copy, has them then
 //          | hoisted_alloc buffer[extent...]   memory for the allocs of that stage inside
 //          | window stage[min, extent...]     what is there once the children are done, when the
 //                                              storage is kept over a loop between; "m slides along
@@ -172,7 +173,8 @@ struct Loop : LoopMarks {
   std::string variable() const { return stage + "." + axis; }
 };
 
-// One of two ways to do the same work.
+// One of two ways to do the same work. What only one side needs, only that side computes and
+// stores.
 struct Branch {
   std::string stage;
   Part part = Part::pure;
@@ -194,7 +196,8 @@ struct Storage {
 struct Alloc : Storage {
   std::vector<Expr> mins;
   // Not empty: no memory of its own. Element [i0, i1, ...] of the stage is where that output has
-  // its element [i0, i1, ...]; `extents` says what part of it, and `memory` is heap.
+  // its element [i0, i1, ...]; `extents` says what part of it, and `memory` is heap. There are no
+  // uOps of the output inside where it is a copy of the stage for the sizes of the branches around.
   std::string output;
   NodePtr body;
 };

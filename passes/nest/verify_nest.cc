@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "dsl/error.h"
 #include "passes/nest/map_point.h"
@@ -110,7 +112,7 @@ class TreeVerifier : public NestVisitor {
   }
 
   // The specializations of a stage in their order, and last the general case. All sides do the same
-  // work: what is written or stored on one side is so on the other.
+  // work: what is written on one side is so on the other, but for what is stored there alone.
   void visit_branch(const Branch& branch) override {
     const Stage& stage = nest_.stage(branch.stage);
     check_part(stage, "branch", branch.part);
@@ -129,9 +131,16 @@ class TreeVerifier : public NestVisitor {
     case_[stage.name] = index + 1;
     walk(*branch.otherwise);
     case_[stage.name] = index;
-    EMULSION_CHECK(written_ == written_then && allocated_ == allocated_then,
-                   "nest {}: branch of {} whose sides do not compute the same stages", nest_.name,
-                   stage.name);
+    std::vector<StagePart> on_one_side;
+    std::set_symmetric_difference(written_.begin(), written_.end(), written_then.begin(),
+                                  written_then.end(), std::back_inserter(on_one_side));
+    for (const StagePart& part : on_one_side) {
+      EMULSION_CHECK(allocated_.count(part.first) != allocated_then.count(part.first),
+                     "nest {}: branch of {} whose sides do not compute the same stages", nest_.name,
+                     stage.name);
+    }
+    written_.insert(written_then.begin(), written_then.end());
+    allocated_.insert(allocated_then.begin(), allocated_then.end());
   }
 
   // A stage as it is where the walk is: in a specialization, or in general.
@@ -258,6 +267,8 @@ class TreeVerifier : public NestVisitor {
     live_.insert(alloc.stage);
     walk(*alloc.body);
     live_.erase(alloc.stage);
+    // Where the output is a copy of what is in it (verify_nest_outputs), nothing is left to do.
+    if (!alloc.output.empty()) written_.insert({alloc.output, Part::pure});
   }
 
   void visit_hoisted_alloc(const HoistedAlloc& hoisted) override {

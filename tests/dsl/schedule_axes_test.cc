@@ -101,6 +101,18 @@ Tensor batched() {
   return compute("y", {b, l}, input("x", f32, {Extent::size("B"), 3})(b, l) * 2.0f);
 }
 
+TEST(ScheduleAxes, AnAlternativeHasTheAxesOfWhatItStandsFor) {
+  Schedule s(batched());
+  s["y"].cache_write("many");
+  s["many"].alternative(size_value("B") <= 4, "few");
+  const Names axes = loops(s, "many");
+  EXPECT_FALSE(axes.empty());
+  EXPECT_EQ(loops(s, "few"), axes);
+  EXPECT_EQ(stage_order(s.graph(), s.stages()), (Names{"y", "many"}));
+  s["few"].parallel(Axis("b"));
+  EXPECT_EQ(stage_order(s.graph(), s.stages()), (Names{"y", "many", "few"}));
+}
+
 TEST(ScheduleAxes, ASpecializationStartsFromTheGeneralLoops) {
   const Expr B = size_value("B");
   Schedule s(batched());

@@ -159,6 +159,15 @@ TEST(ScheduleJson, ACopyBelongsToWhatItCopies) {
   EXPECT_EQ(first_entry(s), R"({"kind":"In","func":"x","ref_funcs":["mm"],"produces":"x_tile"})");
 }
 
+TEST(ScheduleJson, AnAlternativeHasAConditionAndANewOperation) {
+  Schedule s(Linear().y);
+  s["mm"].alternative(size_value("B") <= 4, "few");
+  EXPECT_EQ(first_entry(s),
+            R"({"kind":"Alternative","func":"mm","condition":"B<=4","produces":"few"})");
+  s["few"].parallel(m);
+  expect_round_trip(s);
+}
+
 TEST(ScheduleJson, APlaceIsAnOperationAndALoop) {
   Schedule s(Linear().y);
   s["mm"].compute_at("y", m);
@@ -404,6 +413,11 @@ INSTANTIATE_TEST_SUITE_P(
         {"ConditionOverNothing",
          [] { read("{'kind':'Specialize','func':'y','condition':'1 == 1'}"); },
          "/directives/0/condition: argument 1 (condition) of specialize"},
+        {"AlternativeWithoutAName",
+         [] { read("{'kind':'Alternative','func':'mm','condition':'B == 1'}"); }, "produces"},
+        {"AlternativeOnNoSize",
+         [] { read("{'kind':'Alternative','func':'mm','condition':'1 == 1','produces':'few'}"); },
+         "/directives/0/condition: argument 1 (condition) of alternative"},
         {"CaseThatIsNotOpen", [] { read(parallel(", 'specialize': ['B == 1']")); },
          "/directives/0/specialize: expected none, since no Specialize of y stands in front of it, "
          "got "

@@ -92,6 +92,15 @@ TEST(Schedule, ACopyOfAnotherOperandIsAnotherDirective) {
   EXPECT_FALSE(a == b);
 }
 
+TEST(Schedule, AnAlternativeSaysWhereItIsTaken) {
+  Linear l;
+  Schedule s(l.y), other(l.y);
+  s[l.mm].alternative(size_value("B") <= 4, "few").parallel(m);
+  EXPECT_EQ(text_of(s["mm"]), "alternative(B <= 4, few)\nparallel(m)\n");
+  other[l.mm].alternative(size_value("B") <= 5, "few").parallel(m);
+  EXPECT_FALSE(s == other);
+}
+
 TEST(Schedule, SpecializationsAreLinesOfTheirOwn) {
   const Expr B = size_value("B");
   Schedule s(Linear().y);
@@ -230,6 +239,14 @@ INSTANTIATE_TEST_SUITE_P(
          "stage made by copy_in 'int'"},
         {"CopyWithoutName", [] { Schedule(Linear().y)["mm"].copy_in("x", ""); },
          "stage made by copy_in ''"},
+        {"AlternativeOnNothing", [] { Schedule(Linear().y)["mm"].alternative(Expr(), "few"); },
+         "argument 1 (condition) of alternative: expected a condition over run-time sizes, such as "
+         "size_value(\"B\") == 1, got none"},
+        {"AlternativeOnALoop", [] { Schedule(Linear().y)["mm"].alternative(Expr(m) == 1, "few"); },
+         "argument 1 (condition) of alternative"},
+        {"AlternativeWithAKeyword",
+         [] { Schedule(Linear().y)["mm"].alternative(size_value("B") == 1, "int"); },
+         "stage made by alternative 'int'"},
         {"SpecializeOnNothing", [] { Schedule(Linear().y)["y"].specialize(Expr()); },
          "argument 1 (condition) of specialize: expected a condition over run-time sizes, such as "
          "size_value(\"B\") == 1, got none"},

@@ -65,6 +65,19 @@ void expect_round_trip(const Schedule& schedule) {
 
 TEST(ScheduleText, ParsesBack) { expect_round_trip(by_hand()); }
 
+TEST(ScheduleText, AnAlternativeParsesBack) {
+  const Axis b("b", Extent::size("B")), c("c", 3);
+  const Tensor x = input("x", f32, {b.extent(), 3});
+  Schedule s(compute("y", {b}, sum(c, x(b, c))));
+  s["y"].cache_write("many");
+  s["many"].alternative(size_value("B") <= 4 && size_value("B") > 1, "few");
+  s["few"].unroll(c);
+  EXPECT_EQ(to_string(s),
+            "emulsion schedule 1\ny.cache_write(many)\n"
+            "many.alternative(B <= 4 && B > 1, few)\nfew.unroll(c)\n");
+  expect_round_trip(s);
+}
+
 TEST(ScheduleText, TheEmptyScheduleIsItsFirstLine) {
   Schedule empty(Linear().y);
   EXPECT_EQ(to_string(empty), "emulsion schedule 1\n");
@@ -268,6 +281,15 @@ INSTANTIATE_TEST_SUITE_P(
         {"ConditionThatIsOpen", [] { parse_batched("y.specialize(B == 1\n"); }, "got end of line"},
         {"TwoConditions", [] { parse_batched("y.specialize(B == 1, B == 2)\n"); },
          "expected ')', got ','"},
+        {"AlternativeWithoutAName", [] { parse_batched("y.alternative(B == 1)\n"); },
+         "expected ',', got ')'"},
+        {"AlternativeWithoutACondition", [] { parse_batched("y.alternative(few)\n"); }, "'few'"},
+        {"AlternativeWithANumber", [] { parse_batched("y.alternative(B == 1, 3)\n"); },
+         "expected a name for the new stage, got '3'"},
+        {"AlternativeWithAKeyword", [] { parse_batched("y.alternative(B == 1, int)\n"); },
+         "operation 'int'"},
+        {"AlternativeWithoutASize", [] { parse_batched("y.alternative(1 == 1, few)\n"); },
+         "argument 1 (condition) of alternative: expected a condition over"},
         {"LoopOfAnotherCase",
          [] {
            parse_batched(

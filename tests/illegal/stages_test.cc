@@ -32,6 +32,15 @@ const IllegalCase kStages[] = {
     {"CacheWriteAfterALoop", "linear", "mm.unroll(m)\n! mm.cache_write(acc)", "expected before the directives on this operation's loops"},
     {"CacheWriteTwice", "linear", "mm.cache_write(a1)\n! mm.cache_write(a2)", "got cache_write behind cache_write"},
     {"CacheWriteIntoAStageThatWasMade", "linear", "biased.cache_write(acc)\n! mm.cache_write(acc)", "expected a name that no operation has, got acc"},
+    // alternative
+    {"AlternativeOfAnOutput", "batch", "! y.alternative(B == 1, few)", "expected an operation that others read, got y, an output; legal: cache_write of y, and alternative of what that makes"},
+    {"AlternativeIntoAnOperation", "batch", "! mm.alternative(B == 1, y)", "expected a name that no operation has, got y"},
+    {"AlternativeIntoASize", "batch", "! mm.alternative(B == 1, B)", "expected a new name, got B, which is taken"},
+    {"AlternativeAfterALoop", "batch", "mm.unroll(n)\n! mm.alternative(B == 1, few)", "expected before the directives on this operation's loops"},
+    {"AlternativeBehindIt", "batch", "mm.specialize(B == 1)\n! mm.alternative(B == 1, few)", "behind specialize, got alternative; legal: in front"},
+    {"AlternativeOfACopy", "batch", "mm.cache_write(acc)\n! mm.alternative(B == 1, few)", "expected alternative in front of cache_write, got it behind; legal: alternative first, and cache_write of either"},
+    {"AlternativeOfASizeThatIsNotThere", "linear", "! mm.alternative(B == 1, few)", "B"},
+    {"LoopOfTheAlternative", "batch", "mm.alternative(B == 1, few)\nfew.split(n, no, ni, 5)\n! mm.vectorize(ni)", "expected a loop of mm (m, n or k), got ni"},
     // compute_inline
     {"InlineOfAnOutput", "linear", "! y.compute_inline()", "expected an operation that is not an output"},
     {"InlineOfAReduction", "linear", "! mm.compute_inline()", "expected an operation without a reduction, got a sum"},

@@ -25,7 +25,9 @@ std::map<std::string, Names> reads_of(const Graph& graph, const Schedule& schedu
   }
   for (const auto& [name, stage] : schedule.stages()) {
     for (const Directive& d : stage.directives()) {
-      if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::rfactor) {
+      if (d.kind == DirectiveKind::alternative) {
+        reads[d.target] = reads[name];
+      } else if (d.kind == DirectiveKind::cache_write || d.kind == DirectiveKind::rfactor) {
         reads[d.target] = reads[name];
         reads[name] = {d.target};
       } else if (d.kind == DirectiveKind::copy_in) {
@@ -83,6 +85,7 @@ class MoveWriter {
         {6, &MoveWriter::atomic},
         {8, &MoveWriter::prefetch},
         {5, &MoveWriter::specialize},
+        {4, &MoveWriter::alternative},
         {12, &MoveWriter::compute_with},
     };
     int total = 0;
@@ -342,11 +345,28 @@ class MoveWriter {
 
   void prefetch() { line("prefetch({}, {}, {})", operand(), loop(), random_.between(1, 3)); }
 
+  std::string condition() {
+    const std::string text = random_.of(Names{"{} == 1", "{} >= 4", "{} % 4 == 0", "{} == 5",
+                                              "{} > 0", "{} < 8", "{} > 2 && {} % 2 == 1"});
+    return replaced(text, graph_.sizes().front());
+  }
+
   void specialize() {
     if (graph_.sizes().empty()) return;
-    const std::string condition = random_.of(Names{"{} == 1", "{} >= 4", "{} % 4 == 0", "{} == 5",
-                                                   "{} > 0", "{} < 8", "{} > 2 && {} % 2 == 1"});
-    line("specialize({})", replaced(condition, graph_.sizes().front()));
+    line("specialize({})", condition());
+  }
+
+  // Alone, or with a specialization of what reads it, which leaves out one or the other.
+  void alternative() {
+    if (graph_.sizes().empty()) return;
+    const std::string where = condition();
+    line("alternative({}, {})", where, fresh("other"));
+    if (random_.chance(0.3)) return;
+    for (const auto& [reader, read] : reads_) {
+      if (std::count(read.begin(), read.end(), stage_) == 0 || stages_.count(reader) == 0) continue;
+      choose(reader);
+      return line("specialize({})", where);
+    }
   }
 
   static std::string replaced(std::string text, const std::string& by) {

@@ -101,16 +101,16 @@ const std::map<DirectiveKind, int> kAccepted = {
     {DirectiveKind::reorder, 150},        {DirectiveKind::vectorize, 100},
     {DirectiveKind::unroll, 100},         {DirectiveKind::parallel, 90},
     {DirectiveKind::compute_at, 230},     {DirectiveKind::store_at, 30},
-    {DirectiveKind::compute_root, 30},    {DirectiveKind::compute_inline, 35},
+    {DirectiveKind::compute_root, 30},    {DirectiveKind::compute_inline, 30},
     {DirectiveKind::store_in, 45},        {DirectiveKind::pack, 15},
-    {DirectiveKind::cache_write, 50},     {DirectiveKind::rfactor, 50},
+    {DirectiveKind::cache_write, 45},     {DirectiveKind::rfactor, 40},
     {DirectiveKind::copy_in, 110},        {DirectiveKind::tensorize, 5},
     {DirectiveKind::atomic, 25},          {DirectiveKind::prefetch, 100},
     {DirectiveKind::compute_with, 10},    {DirectiveKind::store_root, 35},
     {DirectiveKind::hoist_storage, 45},   {DirectiveKind::fold_storage, 20},
-    {DirectiveKind::reorder_storage, 70}, {DirectiveKind::align_storage, 60},
+    {DirectiveKind::reorder_storage, 65}, {DirectiveKind::align_storage, 60},
     {DirectiveKind::specialize, 65},      {DirectiveKind::partition, 70},
-    {DirectiveKind::store_in_output, 10},
+    {DirectiveKind::store_in_output, 10}, {DirectiveKind::alternative, 20},
 };
 
 // The schedules that LegalOnesChangeNothing checks.

@@ -55,6 +55,13 @@ TEST(LowerSpecialize, EnoughToShiftInwards) {
   expect_nest(d.schedule, kBatches);
 }
 
+TEST(LowerSpecialize, ALengthThatIsKnownIsUnrolled) {
+  const Axis i("i", 3), r("r", kRows);
+  Schedule schedule(compute("y", {i}, sum(r, input("x", f32, {3, kRows})(i, r))));
+  schedule["y"].specialize(kBatch == 4).unroll(r);
+  expect_nest(schedule, kBatches);
+}
+
 // The tail of a reduction is that of the general case, whatever the condition says of its length.
 TEST(LowerSpecialize, AMultipleLeavesAReductionItsTail) {
   const Axis i("i", 8), r("r", kRows), ro("ro"), ri("ri");

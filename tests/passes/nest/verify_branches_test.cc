@@ -77,6 +77,32 @@ TEST(VerifyBranches, RefusesASideThatComputesNothing) {
                         "whose sides do not compute the same stages");
 }
 
+// y = few or many, which are each on one side: the one in storage of its own, the other in y.
+LoopNest with_alternatives() {
+  const Axis m("m", 10), k("k", Extent::size("B"));
+  const Tensor y = compute("y", {m}, sum(k, input("x", f32, {10, k.extent()})(m, k)));
+  Schedule schedule(y);
+  schedule[y].cache_write("many").specialize(kBatch <= 4);
+  schedule["many"].alternative(kBatch <= 4, "few").store_in_output("y");
+  return lower(y, schedule);
+}
+
+TEST(VerifyBranches, AcceptsWhatOneSideAloneStores) {
+  EXPECT_NO_THROW(verify_nest(with_alternatives()));
+}
+
+// Its storage is there, and what is read of it is not.
+TEST(VerifyBranches, RefusesASideThatStoresAndComputesNothing) {
+  LoopNest nest = with_alternatives();
+  Branch branch = *nest.root->as<Branch>();
+  Alloc alloc = *branch.holds->as<Alloc>();
+  ASSERT_EQ(alloc.stage, "few");
+  alloc.body = alloc.body->as<Block>()->children.back();
+  branch.holds = make_node(alloc);
+  nest.root = make_node(branch);
+  EXPECT_INTERNAL_ERROR(verify_nest(nest), "y reads few before its init");
+}
+
 TEST(VerifyBranches, RefusesAnUnknownSize) {
   LoopNest nest = branched();
   nest.stages[0].specializations[0].condition = size_value("C") == 4;

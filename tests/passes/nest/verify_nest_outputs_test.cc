@@ -138,6 +138,51 @@ TEST(VerifyNestOutputs, FindsAnOutputThatIsComputedElsewhere) {
   refused(nest, "which is computed elsewhere");
 }
 
+// y = p where B > 4, in whose memory p then is.
+LoopNest copied_nest() {
+  const Axis m("m", 10), k("k", Extent::size("B"));
+  const Tensor y = compute("y", {m}, sum(k, input("x", f32, {10, k.extent()})(m, k)));
+  Schedule schedule(y);
+  schedule[y].cache_write("p").specialize(size_value("B") <= 4);
+  schedule["p"].alternative(size_value("B") <= 4, "q").store_in_output("y");
+  return lower(y, schedule);
+}
+
+TEST(VerifyNestOutputs, AcceptsAnOutputThatIsACopy) {
+  EXPECT_NO_THROW(verify_nest_outputs(copied_nest()));
+  EXPECT_NO_THROW(verify_nest(copied_nest()));
+}
+
+TEST(VerifyNestOutputs, FindsAnOutputThatIsNoCopy) {
+  const Expr own = read_buffer("p", f32, {axis_value("m")});
+  const Expr few = read_buffer("q", f32, {axis_value("m")});
+  const Expr turned = read_buffer("p", f32, {9 - axis_value("m")});
+  const Expr is_few = size_value("B") <= 4;
+  for (const Expr& body :
+       {own + 1.0F, turned, select(is_few, own, few), select(is_few, few, own * 2.0F)}) {
+    LoopNest nest = copied_nest();
+    for (Stage& stage : nest.stages) {
+      if (stage.name == "y") stage.body = body;
+    }
+    refused(nest, "p is in output y, which is computed elsewhere and no copy of it");
+  }
+}
+
+TEST(VerifyNestOutputs, FindsACopyOfAPart) {
+  refused(edited<Alloc>(
+              [](Alloc* alloc) {
+                if (alloc->stage == "p") alloc->extents[0] = int_constant(9);
+              },
+              copied_nest()),
+          "which is computed elsewhere and no copy of it");
+  refused(edited<Alloc>(
+              [](Alloc* alloc) {
+                if (alloc->stage == "p") alloc->mins[0] = int_constant(1);
+              },
+              copied_nest()),
+          "which is computed elsewhere and no copy of it");
+}
+
 TEST(VerifyNestOutputs, FindsAnElementThatIsReadElsewhere) {
   for (const Expr& column : {axis_value("n") + 1, int_constant(0), axis_value("m")}) {
     LoopNest nest = rows_nest();

@@ -1,0 +1,145 @@
+#include "passes/lower/alternatives.h"
+
+#include <algorithm>
+
+#include "dsl/error.h"
+#include "passes/lower/refusal.h"
+#include "passes/nest/read_indices.h"
+
+namespace emulsion {
+namespace {
+
+bool has_part(const Expr& condition, const Expr& part) {
+  if (equal(condition, part)) return true;
+  if (condition->op != ExprOp::logical_and) return false;
+  return std::any_of(condition->args.begin(), condition->args.end(),
+                     [&](const Expr& both) { return has_part(both, part); });
+}
+
+// What the case says of a condition, if it says anything: a case is taken where its own condition
+// holds and none of those before it.
+std::optional<bool> decided(const Stage& stage, size_t number, const Expr& condition) {
+  const std::vector<Specialization>& all = stage.specializations;
+  if (number > 0 && has_part(all[number - 1].condition, condition)) return true;
+  const size_t before = number > 0 ? number - 1 : all.size();
+  for (size_t i = 0; i < before; ++i) {
+    if (equal(all[i].condition, condition)) return false;
+  }
+  return std::nullopt;
+}
+
+Expr where(const Expr& body, const Expr& condition, bool holds) {
+  return transform(body, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::select || !equal(e->args[0], condition)) return Expr();
+    return e->args[holds ? 1 : 2];
+  });
+}
+
+class CaseReads {
+ public:
+  CaseReads(const NestPlan& nest, StageId reader) : nest_(nest), reader_(reader) {
+    const Stage& stage = nest.stages[reader].stage;
+    if (stage.specializations.empty()) return;
+    for (size_t number = 0; number <= stage.specializations.size(); ++number) {
+      read_in_.push_back(all_read_in({{&stage, number}}));
+    }
+  }
+
+  void record(std::map<StageId, PartOfCases>* parts) {
+    for (StageId id = reader_; id-- > 0;) {
+      std::set<size_t> cases;
+      for (size_t number = 0; number < read_in_.size(); ++number) {
+        if (read_in_[number].count(id)) cases.insert(number);
+      }
+      if (cases.empty() || cases.size() == read_in_.size() || !can_be_apart(id)) continue;
+      apart_.insert(id);
+      parts->emplace(id, PartOfCases{reader_, std::move(cases)});
+    }
+  }
+
+ private:
+  // The stages that the reader reads in that case, and what these read in it.
+  std::set<StageId> all_read_in(const StageCases& cases) const {
+    std::set<StageId> found = {reader_};
+    for (StageId id = reader_ + 1; id-- > 0;) {
+      if (!found.count(id)) continue;
+      visit(body_in_cases(nest_.stages[id].stage.body, cases), [&](const Expr& e) {
+        if (e->op != ExprOp::read) return;
+        if (const std::optional<StageId> producer = nest_.find(e->name)) found.insert(*producer);
+      });
+    }
+    return found;
+  }
+
+  // Whether nothing else needs it, and it has a place and storage that it shares with nothing.
+  bool can_be_apart(StageId id) const {
+    const ScheduledStage& plan = nest_.stages[id];
+    if (plan.is_output || plan.outlives_compute_loop() || plan.hoist_at || plan.compute_with ||
+        plan.joins || !plan.sharing.empty()) {
+      return false;
+    }
+    const auto belongs = [&](StageId other) { return other == reader_ || apart_.count(other) > 0; };
+    const std::optional<LoopLevel>& place = plan.compute_at;
+    const bool is_there =
+        place == nest_.stages[reader_].compute_at || (place && belongs(place->stage));
+    return is_there && std::all_of(plan.readers.begin(), plan.readers.end(), belongs);
+  }
+
+  const NestPlan& nest_;
+  const StageId reader_;
+  std::vector<std::set<StageId>> read_in_;  // each case; empty: every case reads all
+  std::set<StageId> apart_;
+};
+
+}  // namespace
+
+WrittenStage add_alternative(WrittenNest* nest, size_t at, std::optional<DirectiveKind> reduced_by,
+                             const Directive& d) {
+  WrittenStage& self = nest->stages[at];
+  const std::string& name = self.stage.name;
+  if (reduced_by) {
+    refuse(name, d,
+           fmt::format("expected alternative in front of {0}, got it behind; legal: alternative "
+                       "first, and {0} of either",
+                       to_string(*reduced_by)));
+  }
+  if (self.is_output) {
+    refuse(name, d,
+           fmt::format("expected an operation that others read, got {0}, an output; legal: "
+                       "cache_write of {0}, and alternative of what that makes",
+                       name));
+  }
+  WrittenStage made;
+  made.stage = self.stage;
+  made.stage.name = d.target;
+  // Each is read in its own case alone, and so needs what it reads itself only there.
+  made.stage.body = where(made.stage.body, d.condition, true);
+  self.stage.body = where(self.stage.body, d.condition, false);
+  for (WrittenStage& reader : nest->stages) {
+    reader.stage.body = transform(reader.stage.body, [&](const Expr& e) -> Expr {
+      if (e->op != ExprOp::read || e->name != name) return Expr();
+      return select(d.condition, read_buffer(d.target, e->dtype, e->args), e);
+    });
+  }
+  return made;
+}
+
+Expr body_in_cases(const Expr& body, const StageCases& cases) {
+  return transform(body, [&](const Expr& e) -> Expr {
+    if (e->op != ExprOp::select) return Expr();
+    for (const auto& [stage, number] : cases) {
+      if (const std::optional<bool> holds = decided(*stage, number, e->args[0])) {
+        return e->args[*holds ? 1 : 2];
+      }
+    }
+    return Expr();
+  });
+}
+
+std::map<StageId, PartOfCases> parts_of_cases(const NestPlan& nest) {
+  std::map<StageId, PartOfCases> parts;
+  for (StageId id = 0; id < nest.stages.size(); ++id) CaseReads(nest, id).record(&parts);
+  return parts;
+}
+
+}  // namespace emulsion

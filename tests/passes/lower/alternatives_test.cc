@@ -1,0 +1,165 @@
+// alternative: a stage that is computed in one of two ways, by a condition over the run-time sizes.
+// Each schedule is printed, parsed back and lowered again, and each nest is run against its graph.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/schedule_text.h"
+#include "passes/lower/lower.h"
+#include "passes/nest/visit_nest.h"
+#include "tests/passes/check_nest.h"
+
+namespace emulsion {
+namespace {
+
+const std::vector<int64_t> kBatches = {0, 1, 2, 3, 4, 5, 8, 11};
+
+// y[m] = sum of a row of B elements.
+Graph sums() {
+  const Axis m("m", 10), k("k", Extent::size("B"));
+  const Tensor x = input("x", f32, {10, k.extent()});
+  return Graph(compute("y", {m}, sum(k, x(m, k) * x(m, k))));
+}
+
+// y = p / the sum of its row, p = 2 x.
+Graph shares() {
+  const Axis m("m", 5), n("n", Extent::size("B"));
+  const Tensor x = input("x", f32, {5, n.extent()});
+  const Tensor p = compute("p", {m, n}, x(m, n) * 2.0f);
+  const Tensor s = compute("s", {m}, sum(n, p(m, n)));
+  return Graph(compute("y", {m, n}, p(m, n) / max(s(m), 1.0f)));
+}
+
+Schedule schedule_of(const Graph& graph, const std::string& directives) {
+  return parse_schedule("emulsion schedule 1\n" + directives, graph, "test");
+}
+
+void accepted(const Graph& graph, const std::string& directives) {
+  expect_nest(schedule_of(graph, directives), kBatches);
+}
+
+// The same where the nest is too long for a golden.
+void right(const Graph& graph, const std::string& directives) {
+  const Schedule schedule = schedule_of(graph, directives);
+  for (int64_t size : kBatches) {
+    EXPECT_TRUE(lowers(graph, schedule, {{"B", size}})) << size;
+  }
+}
+
+bool computes_stage(const Node& node, const std::string& stage) {
+  return any_node(node, [&](const Node& inner) {
+    const UopNode* uop = inner.as<UopNode>();
+    return uop && uop->stage == stage;
+  });
+}
+
+// Of the sides of the outermost branch, which computes the stage: "holds", "otherwise", "both".
+std::string sides_of(const LoopNest& nest, const std::string& stage) {
+  std::string sides;
+  for_each_node(*nest.root, [&](const Node& node) {
+    const Branch* branch = node.as<Branch>();
+    if (!branch || !sides.empty()) return;
+    const bool holds = computes_stage(*branch->holds, stage);
+    const bool otherwise = computes_stage(*branch->otherwise, stage);
+    sides = holds && otherwise ? "both" : holds ? "holds" : otherwise ? "otherwise" : "";
+  });
+  return sides;
+}
+
+TEST(LowerAlternatives, OneOfTwoInEachCase) {
+  const std::string directives =
+      "y.cache_write(many)\nmany.alternative(B <= 4, few)\ny.split(m, mo, mi, 5)\n"
+      "y.specialize(B <= 4)\nfew.compute_at(y, mo)\nfew.reorder(m, k)\nfew.vectorize(m)\n";
+  accepted(sums(), directives);
+  const LoopNest nest = lower(sums(), schedule_of(sums(), directives));
+  EXPECT_EQ(sides_of(nest, "few"), "holds");
+  EXPECT_EQ(sides_of(nest, "many"), "otherwise");
+  EXPECT_EQ(sides_of(nest, "y"), "both");
+}
+
+// The last case is in the memory of the output, which has then nothing left to compute.
+TEST(LowerAlternatives, InTheOutputNothingIsCopied) {
+  const std::string directives =
+      "y.cache_write(many)\nmany.alternative(B <= 4, few)\nmany.store_in_output(y)\n"
+      "y.specialize(B <= 4)\nfew.compute_at(y, m)\n";
+  accepted(sums(), directives);
+  const LoopNest nest = lower(sums(), schedule_of(sums(), directives));
+  EXPECT_EQ(sides_of(nest, "y"), "holds");
+}
+
+TEST(LowerAlternatives, WithoutASpecializationBothAreComputed) {
+  accepted(sums(), "y.cache_write(many)\nmany.alternative(B <= 4, few)\n");
+}
+
+TEST(LowerAlternatives, AnotherConditionDecidesNothing) {
+  const std::string directives =
+      "y.cache_write(many)\nmany.alternative(B <= 4, few)\ny.specialize(B <= 3)\n";
+  accepted(sums(), directives);
+  const LoopNest nest = lower(sums(), schedule_of(sums(), directives));
+  EXPECT_EQ(sides_of(nest, "few"), "");  // in front of the branch
+}
+
+TEST(LowerAlternatives, APartOfAConditionDecides) {
+  const std::string directives =
+      "y.cache_write(many)\nmany.alternative(B <= 4, few)\ny.specialize(B <= 4 && B > 1)\n"
+      "y.parallel(m)\ny.specialize(B <= 4)\n";
+  accepted(sums(), directives);
+  const LoopNest nest = lower(sums(), schedule_of(sums(), directives));
+  EXPECT_EQ(sides_of(nest, "few"), "both");  // the other side is a branch again
+  EXPECT_EQ(sides_of(nest, "many"), "otherwise");
+}
+
+// A case that holds only where another part does leaves the rest open.
+TEST(LowerAlternatives, ACaseThatIsLeftOutByMoreThanTheConditionDecidesNothing) {
+  const std::string directives =
+      "y.cache_write(many)\nmany.alternative(B <= 4, few)\ny.specialize(B <= 4 && B > 1)\n";
+  accepted(sums(), directives);
+  const LoopNest nest = lower(sums(), schedule_of(sums(), directives));
+  EXPECT_EQ(sides_of(nest, "many"), "otherwise");
+  EXPECT_EQ(sides_of(nest, "few"), "");
+}
+
+TEST(LowerAlternatives, WithPartialSumsOfTheirOwn) {
+  right(sums(),
+        "y.cache_write(many)\nmany.alternative(B <= 4, few)\nmany.store_in_output(y)\n"
+        "many.split(k, k, lane, 4)\nmany.rfactor(lane, lanes)\nlanes.compute_at(many, m)\n"
+        "y.split(m, mo, mi, 4, predicate)\ny.vectorize(mi)\ny.specialize(B <= 4)\n"
+        "few.compute_at(y, mo)\nfew.specialize(B == 3)\nfew.unroll(k)\n");
+}
+
+// What an alternative reads in its own case is decided there, too.
+TEST(LowerAlternatives, OfSeveralThatReadOneAnother) {
+  const std::string directives =
+      "p.alternative(B <= 4, p_few)\ns.alternative(B <= 4, s_few)\ny.split(m, mo, mi, 5)\n"
+      "y.specialize(B <= 4)\np.compute_at(y, mi)\ns.compute_at(y, mi)\n"
+      "p_few.compute_at(y, mo)\ns_few.compute_at(y, mo)\n";
+  right(shares(), directives);
+  const LoopNest nest = lower(shares(), schedule_of(shares(), directives));
+  for (const char* stage : {"p_few", "s_few"}) EXPECT_EQ(sides_of(nest, stage), "holds") << stage;
+  for (const char* stage : {"p", "s"}) EXPECT_EQ(sides_of(nest, stage), "otherwise") << stage;
+}
+
+// What another operation reads too is there in both cases.
+TEST(LowerAlternatives, WhatOthersReadIsComputedForThem) {
+  const Axis m("m", 5), k("k", Extent::size("B"));
+  const Tensor x = input("x", f32, {5, k.extent()});
+  const Tensor s = compute("s", {m}, sum(k, x(m, k)));
+  const Graph graph({compute("y", {m}, s(m) + 1.0f), compute("z", {m}, s(m) * 2.0f)});
+  const std::string directives = "s.alternative(B <= 4, few)\ny.specialize(B <= 4)\n";
+  accepted(graph, directives);
+  const LoopNest nest = lower(graph, schedule_of(graph, directives));
+  EXPECT_EQ(sides_of(nest, "few"), "");
+  EXPECT_EQ(sides_of(nest, "s"), "");
+}
+
+TEST(LowerAlternatives, KeptOverALoopItIsThereInBothCases) {
+  const std::string directives =
+      "p.alternative(B <= 4, few)\ny.specialize(B <= 4)\nfew.compute_at(y, m)\n"
+      "few.hoist_storage(y, m)\np.compute_at(y, m)\ns.compute_at(y, m)\n";
+  right(shares(), directives);
+}
+
+}  // namespace
+}  // namespace emulsion
