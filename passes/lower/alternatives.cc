@@ -35,6 +35,15 @@ Expr where(const Expr& body, const Expr& condition, bool holds) {
   });
 }
 
+// Whether a condition over run-time sizes alone decides.
+bool chooses_by_sizes(const Expr& e) {
+  if (e->op != ExprOp::select) return false;
+  return any_part(e->args[0], [](const Expr& part) { return part->op == ExprOp::size; }) &&
+         !any_part(e->args[0], [](const Expr& part) {
+           return part->op == ExprOp::axis || part->op == ExprOp::read;
+         });
+}
+
 class CaseReads {
  public:
   CaseReads(const NestPlan& nest, StageId reader) : nest_(nest), reader_(reader) {
@@ -138,6 +147,12 @@ Expr body_in_cases(const Expr& body, const StageCases& cases) {
 
 std::map<StageId, PartOfCases> parts_of_cases(const NestPlan& nest) {
   std::map<StageId, PartOfCases> parts;
+  // Most nests have no such stage, however many specializations they have: looking at what each
+  // case of each stage reads would take time that grows with the square of their number.
+  const auto is_by_sizes = [](const ScheduledStage& plan) {
+    return any_part(plan.stage.body, chooses_by_sizes);
+  };
+  if (std::none_of(nest.stages.begin(), nest.stages.end(), is_by_sizes)) return parts;
   for (StageId id = 0; id < nest.stages.size(); ++id) CaseReads(nest, id).record(&parts);
   return parts;
 }
