@@ -53,6 +53,22 @@ Axis shared_loop(const Op& op, const Axis& around, const Target& target, StageSc
   return share_loops(op, loops, count, std::nullopt, target, stage).tasks;
 }
 
+// One vector of rows at a time: there are loops for each length, and compiling more takes longer.
+Axis derive_short(const Op& sums, const Op& result, const Target& target, Schedule* schedule) {
+  const Axis &rows = result.axes.back(), tile(fresh_axis(result, "tile"));
+  const Axis lane(fresh_axis(result, "lane"));
+  const int64_t lanes = value_lanes(sums, target);
+  const bool exact = rows.extent().exact_quotient(lanes).has_value();
+  StageSchedule& stage = (*schedule)[result.name];
+  stage.split(rows, tile, lane, lanes, exact ? Tail::automatic : Tail::predicate).vectorize(lane);
+  if (!exact) stage.partition(tile);
+  (*schedule)[sums.name]
+      .compute_at(result.name, tile)
+      .reorder({rows, sums.reduction_axes.back()})
+      .vectorize(rows);
+  return tile;
+}
+
 Op renamed(const Op& op, const std::string& name) {
   Op other = op;
   other.name = name;
@@ -96,7 +112,7 @@ void derive_rows_by_length(const Op& op, const Expr& length, const Target& targe
   }
   derive_rows_in_lanes(of_long, target, schedule);
 
-  const Axis around = derive_sums(of_short, op, target, false, schedule);
+  const Axis around = derive_short(of_short, op, target, schedule);
   for (int64_t elements = 1; elements <= kMostElements; ++elements) {
     (*schedule)[of_short.name]
         .specialize(length == int_constant(elements))
