@@ -55,7 +55,6 @@ class Sweep {
       while (!ready_.empty()) {
         const size_t p = ready_.back();
         ready_.pop_back();
-        waiting_[i].erase(p);  // what is refused now would be refused in a larger group
         consider_shared(p, i);
       }
     }
@@ -151,7 +150,9 @@ class Sweep {
   void wait(size_t p, size_t i, int64_t readers) {
     int64_t& there = waiting_[i][p];
     there += readers;
-    if (there == static_cast<int64_t>(legality_.readers_of(*ops_[p]).size())) ready_.push_back(p);
+    if (there < static_cast<int64_t>(legality_.readers_of(*ops_[p]).size())) return;
+    waiting_[i].erase(p);  // once: what is refused now would be refused in a larger group
+    ready_.push_back(p);
   }
 
   void join(size_t p, size_t i, const ExprSize& together) {

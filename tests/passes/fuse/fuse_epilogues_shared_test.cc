@@ -78,6 +78,22 @@ TEST(FuseEpiloguesShared, AGroupThatIsThereTakesThem) {
   EXPECT_THAT(members(after, "y"), ElementsAre("t", "gate", "y"));
 }
 
+// p has all its users when q, with all that waits for others of its own, comes in.
+TEST(FuseEpiloguesShared, TwoAtOnce) {
+  const Tensor x = input("x", f32, {4, 8});
+  std::vector<Tensor> outputs = {Tensor()};
+  Expr sum_of_three = constant(f32, 0);
+  for (const char* number : {"1", "2", "3"}) {
+    const Tensor r = tanh(x, std::string("r") + number);
+    outputs.push_back(exp(r, std::string("z") + number));
+    sum_of_three = sum_of_three + r(m, n);
+  }
+  const Tensor p = relu(x, "p"), q = compute("q", {m, n}, sum_of_three);
+  const Tensor a = exp(p, "a"), b = exp(q, "b");
+  outputs[0] = compute("y", {m, n}, a(m, n) + p(m, n) + b(m, n) + q(m, n));
+  EXPECT_THAT(members(fused(Graph(outputs)), "y"), ElementsAre("p", "a", "q", "b", "y"));
+}
+
 TEST(FuseEpiloguesShared, AUserOutsideKeepsTheValueStored) {
   const Tensor t = relu(input("x", f32, {4, 8}), "t");
   const Tensor y = mul(t, sigmoid(t, "gate"), "y");
