@@ -176,10 +176,23 @@ class Finder {
     };
     if (std::any_of(through.begin(), through.end(), by_data)) return false;
     if (has_borders_in(reader)) return suits_choice(reader, value, read, through);
-    if (!has_no_more_steps(reader.extents, value.op->shape)) return false;
+    if (!has_no_more_steps(reader.extents, value.op->shape) || crosses_often(reader, through)) {
+      return false;
+    }
     return std::all_of(through.begin(), through.end(), [&](const Expr& one) {
       return is_affine(one) ? keeps_neighbours(reader, read, one) : suits_in_blocks(reader, one);
     });
+  }
+
+  // Whether vectors would take their elements across several operands: of the value they take them
+  // across one.
+  bool crosses_often(const Reader& reader, const std::vector<Expr>& reads) const {
+    const Op& op = *reader.op;
+    if (op.axes.empty()) return false;
+    const std::string& along = op.axes[vector_axis(op, target_)].name();
+    return std::count_if(reads.begin(), reads.end(), [&](const Expr& read) {
+             return is_affine(read) && step_of(read, along) == Step::elsewhere;
+           }) > 1;
   }
 
   // Whether fuse_epilogues() could have taken it, and was not to: an elementwise operation reads

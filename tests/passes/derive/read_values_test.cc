@@ -208,6 +208,14 @@ TEST(ReadValues, AMoveAcrossVectorsIsStored) {
   EXPECT_EQ(stored(Graph(reshape(both, {48, 32}, "y"))), (Names{"t", "y"}));
 }
 
+TEST(ReadValues, NotAcrossSeveralOperands) {
+  const Tensor z = input("z", f32, {24, 64});
+  EXPECT_EQ(stored(Graph(transpose(add(x(), z, "a"), {1, 0}, "y"))), (Names{"a", "y"}));
+  EXPECT_EQ(stored(Graph(transpose(add(x(), input("bias", f32, {64}), "a"), {1, 0}, "y"))),
+            Names{"y"})
+      << "of a row one element is for all lanes";
+}
+
 TEST(ReadValues, NotWhatThePolicyDoesNotWant) {
   const Graph graph(reshape(a(), {96, 16}, "y"));
   const Target target = Target::parse(kTargets[0]);
