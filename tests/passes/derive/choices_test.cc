@@ -1,0 +1,58 @@
+#include "passes/derive/choices.h"
+
+#include <gtest/gtest.h>
+
+#include "dsl/operators.h"
+
+namespace emulsion {
+namespace {
+
+const Axis i("i", 24), j("j", 64);
+
+Tensor x() { return input("x", f32, {24, 64}); }
+
+TEST(ReadsData, AnywhereInIt) {
+  EXPECT_TRUE(reads_data(x()(i, j) * 2.0F));
+  EXPECT_FALSE(reads_data(Expr(i) * 2 + j));
+}
+
+TEST(ChoosesByPlace, AmongElementsOrValues) {
+  const Tensor z = input("z", f32, {24, 64});
+  const Expr joined = select(Expr(i) < 9, x()(i, j), z(max(Expr(i) - 9, 0), j));
+  EXPECT_TRUE(chooses_by_place(joined, Choice::of_elements));
+  EXPECT_TRUE(chooses_by_place(joined, Choice::of_values));
+  const Expr computed = select(Expr(i) < 9, exp(x()(i, j)), select(Expr(j) > 3, z(i, j), 0.0F));
+  EXPECT_FALSE(chooses_by_place(computed, Choice::of_elements));
+  EXPECT_TRUE(chooses_by_place(computed, Choice::of_values));
+}
+
+TEST(ChoosesByPlace, NotByDataNorByTwoAxesNorInASum) {
+  const Expr rows = min(cast(i32, input("rows", u8, {24})(i)), 23);
+  for (const Choice choice : {Choice::of_elements, Choice::of_values}) {
+    EXPECT_FALSE(chooses_by_place(select(x()(i, j) > 0.0F, x()(i, j), 0.0F), choice));
+    EXPECT_FALSE(chooses_by_place(select(Expr(i) < j, x()(i, j), 0.0F), choice));
+    EXPECT_FALSE(chooses_by_place(select(Expr(i) < 9, x()(rows, j), 0.0F), choice));
+    EXPECT_FALSE(chooses_by_place(x()(i, j), choice));
+    EXPECT_FALSE(chooses_by_place(x()(i, j) + select(Expr(i) < 9, 1.0F, 0.0F), choice));
+  }
+}
+
+TEST(WithoutClamps, OnEitherSideAndInOneAnother) {
+  EXPECT_EQ(to_string(without_clamps(min(max(Expr(i) - 9, 0), 23))), to_string(Expr(i) - 9));
+  EXPECT_EQ(to_string(without_clamps(max(Expr(0), Expr(i) - 9))), to_string(Expr(i) - 9));
+  EXPECT_EQ(to_string(without_clamps(min(Expr(i), Expr(j)))), to_string(min(Expr(i), Expr(j))))
+      << "a bound that moves is none";
+  const Expr read = without_clamped_indices(x()(min(Expr(i), 23), max(Expr(j) - 2, 0)));
+  EXPECT_EQ(to_string(read), to_string(x()(i, Expr(j) - 2)));
+}
+
+TEST(ReadsIn, OfOneTensorOrOfAny) {
+  const Tensor a = x(), z = input("z", f32, {24, 64});
+  const Expr body = a(i, j) * z(i, j) + a(i, Expr(63) - j);
+  EXPECT_EQ(reads_in(body).size(), 3U);
+  EXPECT_EQ(reads_in(body, a.op().get()).size(), 2U);
+  EXPECT_TRUE(reads_in(Expr(i) * 2).empty());
+}
+
+}  // namespace
+}  // namespace emulsion
