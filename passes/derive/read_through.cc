@@ -169,7 +169,6 @@ class Finder {
     const std::vector<Expr> reads = reads_in(reader.body, value.op);
     if (reads.size() != 1 || is_fusable(value, reads[0], reader)) return false;
     const Expr& read = reads[0];
-    if (std::any_of(read->args.begin(), read->args.end(), reads_data)) return false;
     const std::vector<Expr> through = reads_in(composed(read, value, reader.extents));
     const auto by_data = [](const Expr& one) {
       return std::any_of(one->args.begin(), one->args.end(), reads_data);

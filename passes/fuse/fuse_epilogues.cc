@@ -95,10 +95,6 @@ class Sweep {
   // A producer whose readers are all in the group by now: what leaves it leaves through the last
   // one of the group, as if that read it alone.
   void consider_shared(size_t p, size_t i) {
-    const Op& producer = *ops_[p];
-    for (const Op* reader : legality_.readers_of(producer)) {
-      if (legality_.why_not_pair(producer, *ops_[position_.at(reader)])) return;
-    }
     const ExprSize together = size_with(p, i);
     const std::optional<FusionRefusal> refusal = why_not_joined(p, i, together);
     if (refusal && report_) {

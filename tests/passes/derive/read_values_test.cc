@@ -195,6 +195,11 @@ TEST(ReadValues, NotTheEndOfRows) {
   }
 }
 
+TEST(ReadValues, NotWhatIsComputedWithASumOfItsRow) {
+  const Tensor rows = x(), centred = sub(rows, mean(rows, {1}, true, "mean"), "a");
+  EXPECT_EQ(stored(Graph(transpose(centred, {1, 0}, "y"))).count("a"), 1U);
+}
+
 TEST(ReadValues, NotAsTheOnlyOneOfWhatIsNeededElsewhere) {
   const Tensor e = exp(x(), "e");
   const Graph graph({reshape(relu(e, "a"), {96, 16}, "y"), sum(e, {1}, false, "s")});
