@@ -24,6 +24,27 @@ inline __attribute__((always_inline)) float weigh_columns(int64_t width,
   return row[std::max<int64_t>(j - 1, 0)] + 2 * row[j] + row[std::min(j + 1, width - 1)];
 }
 
+// Of each channel 3 x 3 pixels, at every `stride`-th place of rows of `columns` pixels.
+inline __attribute__((always_inline)) void depthwise(int64_t height, int64_t width,
+                                                     int64_t channels, int64_t stride,
+                                                     int64_t columns, const float* __restrict x,
+                                                     const float* __restrict w,
+                                                     float* __restrict y) {
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      float* __restrict pixel = y + (i * width + j) * channels;
+      std::fill_n(pixel, channels, 0.0F);
+      for (int64_t ky = 0; ky < 3; ++ky) {
+        for (int64_t kx = 0; kx < 3; ++kx) {
+          const float* from = x + ((stride * i + ky) * columns + stride * j + kx) * channels;
+          const float* weights = w + (ky * 3 + kx) * channels;
+          for (int64_t c = 0; c < channels; ++c) pixel[c] += from[c] * weights[c];
+        }
+      }
+    }
+  }
+}
+
 // Each result is of a square of four pixels.
 template <typename Combine>
 inline __attribute__((always_inline)) void pool(int64_t height, int64_t width, int64_t channels,
@@ -72,19 +93,7 @@ EMULSION_BEST_INSTRUCTIONS void plain_conv(const PlainWindow& window, const floa
 EMULSION_BEST_INSTRUCTIONS void plain_depthwise(int64_t height, int64_t width, int64_t channels,
                                                 const float* __restrict x,
                                                 const float* __restrict w, float* __restrict y) {
-  for (int64_t i = 0; i < height; ++i) {
-    for (int64_t j = 0; j < width; ++j) {
-      float* __restrict pixel = y + (i * width + j) * channels;
-      std::fill_n(pixel, channels, 0.0F);
-      for (int64_t ky = 0; ky < 3; ++ky) {
-        for (int64_t kx = 0; kx < 3; ++kx) {
-          const float* from = x + ((i + ky) * (width + 2) + j + kx) * channels;
-          const float* weights = w + (ky * 3 + kx) * channels;
-          for (int64_t c = 0; c < channels; ++c) pixel[c] += from[c] * weights[c];
-        }
-      }
-    }
-  }
+  depthwise(height, width, channels, 1, width + 2, x, w, y);
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_max_pool(int64_t height, int64_t width, int64_t channels,
@@ -103,20 +112,7 @@ EMULSION_BEST_INSTRUCTIONS void plain_depthwise_strided(int64_t height, int64_t 
                                                         int64_t channels, const float* __restrict x,
                                                         const float* __restrict w,
                                                         float* __restrict y) {
-  const int64_t row = (2 * width + 1) * channels;
-  for (int64_t i = 0; i < height; ++i) {
-    for (int64_t j = 0; j < width; ++j) {
-      float* __restrict pixel = y + (i * width + j) * channels;
-      std::fill_n(pixel, channels, 0.0F);
-      for (int64_t ky = 0; ky < 3; ++ky) {
-        for (int64_t kx = 0; kx < 3; ++kx) {
-          const float* from = x + (2 * i + ky) * row + (2 * j + kx) * channels;
-          const float* weights = w + (ky * 3 + kx) * channels;
-          for (int64_t c = 0; c < channels; ++c) pixel[c] += from[c] * weights[c];
-        }
-      }
-    }
-  }
+  depthwise(height, width, channels, 2, 2 * width + 1, x, w, y);
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_dilated(int64_t height, int64_t width,
