@@ -23,14 +23,6 @@ bool counts(const Expr& index, const std::string& axis) {
   return second && index->op == ExprOp::add && counts(index->args[1], axis);
 }
 
-// An operation itself, or the members of a group.
-std::vector<const Op*> parts_of(const Op& op) {
-  if (op.kind != OpKind::fused) return {&op};
-  std::vector<const Op*> parts;
-  for (const OpPtr& member : op.members) parts.push_back(member.get());
-  return parts;
-}
-
 }  // namespace
 
 bool is_move(const Op& op) {
@@ -88,10 +80,10 @@ bool has_no_more_steps(const AxisExtents& extents, const Shape& shape) {
   return more && fewer && *more <= *fewer;
 }
 
-bool is_elementwise(const Op& op) {
-  const std::vector<const Op*> parts = parts_of(op);
-  return is_computed(op) && !is_always_empty(op) && !op.shape.empty() && fits_one_expression(op) &&
-         std::all_of(parts.begin(), parts.end(), [](const Op* part) {
+bool is_elementwise(const OpPtr& op) {
+  const std::vector<OpPtr> parts = comprehensions(op);
+  return is_computed(*op) && !is_always_empty(*op) && !op->shape.empty() &&
+         fits_one_expression(*op) && std::all_of(parts.begin(), parts.end(), [](const OpPtr& part) {
            return part->combiner == Combiner::none && classify(*part) == OpClass::elementwise;
          });
 }

@@ -16,7 +16,7 @@ namespace emulsion {
 // Whether each element is one of what it reads, at a place that no data choose.
 bool is_move(const Op& op);
 // Whether an operation or a group is elementwise, of a sane size, and has elements.
-bool is_elementwise(const Op& op);
+bool is_elementwise(const OpPtr& op);
 
 // Of all loops over an operation.
 AxisExtents extents_of(const Op& op);

@@ -49,7 +49,7 @@ class Finder {
     }
     for (const OpPtr& output : grouped.outputs()) outputs_.insert(output.get());
     for (const OpPtr& op : grouped.ops()) {
-      if (is_apart(*op)) apart_.insert(op.get());
+      if (is_apart(op)) apart_.insert(op.get());
     }
   }
 
@@ -60,7 +60,7 @@ class Finder {
       if (outputs_.count(op.get()) > 0) continue;
       if (is_move(*op)) {
         consider({op.get(), op});
-      } else if (is_value(*op)) {
+      } else if (is_value(op)) {
         consider_value({op.get(), written_out(*op, {})});
       }
     }
@@ -119,8 +119,8 @@ class Finder {
   }
 
   // Whether it is elementwise, and what it reads is apart.
-  bool is_value(const Op& op) const {
-    const std::vector<OpPtr> read = operands(op);
+  bool is_value(const OpPtr& op) const {
+    const std::vector<OpPtr> read = operands(*op);
     return is_elementwise(op) && std::all_of(read.begin(), read.end(), [&](const OpPtr& operand) {
              return apart_.count(operand.get()) > 0;
            });
@@ -128,11 +128,11 @@ class Finder {
 
   // Whether an operation is what a value may read: an argument, a product, or a move or a value of
   // these that no sum reads. With anything else a value could share loops.
-  bool is_apart(const Op& op) const {
-    if (!is_computed(op)) return true;
-    if (const Op* const sums = sums_of(op)) return has_register_tiles(*sums);
-    if (is_move(op)) return apart_.count(op.body->tensor.get()) > 0;
-    const auto readers = readers_.find(&op);
+  bool is_apart(const OpPtr& op) const {
+    if (!is_computed(*op)) return true;
+    if (const Op* const sums = sums_of(*op)) return has_register_tiles(*sums);
+    if (is_move(*op)) return apart_.count(op->body->tensor.get()) > 0;
+    const auto readers = readers_.find(op.get());
     return is_value(op) &&
            (readers == readers_.end() || std::all_of(readers->second.begin(), readers->second.end(),
                                                      [&](size_t at) { return !is_sum(all_[at]); }));
@@ -167,7 +167,7 @@ class Finder {
       return false;
     }
     const std::vector<Expr> reads = reads_in(reader.body, value.op);
-    if (reads.size() != 1 || is_fusable(value, reads[0], reader)) return false;
+    if (reads.size() != 1 || is_fusable(*value.op, *reader.op)) return false;
     const Expr& read = reads[0];
     const std::vector<Expr> through = reads_in(composed(read, value, reader.extents));
     const auto by_data = [](const Expr& one) {
@@ -196,18 +196,8 @@ class Finder {
 
   // Whether fuse_epilogues() could have taken it, and was not to: an elementwise operation reads
   // it, not a move, and all of it at its own axes.
-  static bool is_fusable(const Source& value, const Expr& read, const Reader& reader) {
-    const std::vector<OpPtr> direct = operands(*reader.op);
-    const auto is_it = [&](const OpPtr& operand) { return operand.get() == value.op; };
-    if (std::none_of(direct.begin(), direct.end(), is_it) || value.op->shape != reader.op->shape ||
-        classify(*reader.op) != OpClass::elementwise) {
-      return false;
-    }
-    for (size_t i = 0; i < read->args.size(); ++i) {
-      const Expr& index = read->args[i];
-      if (index->op != ExprOp::axis || index->name != reader.op->axes[i].name()) return false;
-    }
-    return true;
+  static bool is_fusable(const Op& value, const Op& reader) {
+    return classify(reader) == OpClass::elementwise && reads_at_own_place(value, reader);
   }
 
   // Whether it chooses by place, as concat does.

@@ -25,15 +25,15 @@ TEST(ReadSources, Moves) {
 }
 
 TEST(ReadSources, ElementwiseOperationsAndGroups) {
-  EXPECT_TRUE(is_elementwise(*relu(x()).op()));
+  EXPECT_TRUE(is_elementwise(relu(x()).op()));
   const Graph chain = fuse_epilogues(Graph(tanh(relu(x()), "y")));
-  EXPECT_TRUE(is_elementwise(**chain.find("y")));
+  EXPECT_TRUE(is_elementwise(*chain.find("y")));
   const Tensor product = matmul(x(), weight("w", f32, {64, 8}));
   const Graph epilogue = fuse_epilogues(Graph(relu(product, "y")));
-  EXPECT_FALSE(is_elementwise(**epilogue.find("y"))) << "it has sums";
-  EXPECT_FALSE(is_elementwise(*transpose(x(), {1, 0}).op()));
-  EXPECT_FALSE(is_elementwise(*x().op()));
-  EXPECT_FALSE(is_elementwise(*relu(input("e", f32, {0, 4})).op()));
+  EXPECT_FALSE(is_elementwise(*epilogue.find("y"))) << "it has sums";
+  EXPECT_FALSE(is_elementwise(transpose(x(), {1, 0}).op()));
+  EXPECT_FALSE(is_elementwise(x().op()));
+  EXPECT_FALSE(is_elementwise(relu(input("e", f32, {0, 4})).op()));
 }
 
 TEST(ReadSources, NoMoreStepsThanElements) {
