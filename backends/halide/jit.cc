@@ -10,6 +10,7 @@
 #include "backends/halide/halide_call.h"
 #include "backends/halide/lower_statement.h"
 #include "backends/halide/scalar_ops.h"
+#include "backends/runtime/kept_memory.h"
 #include "dsl/error.h"
 
 namespace emulsion {
@@ -29,6 +30,12 @@ struct RunContext : Halide::JITUserContext {
       auto* run = static_cast<RunContext*>(context);
       std::lock_guard<std::mutex> lock(run->mutex);
       run->message = text;  // of several at once, any
+    };
+    wanted.custom_malloc = [](Halide::JITUserContext*, size_t size) {
+      return runtime::take_memory(size);
+    };
+    wanted.custom_free = [](Halide::JITUserContext*, void* memory) {
+      runtime::give_memory_back(memory);
     };
     wanted.custom_print = [](Halide::JITUserContext*, const char*) {};
     JITSharedRuntime::populate_jit_handlers(this, wanted);

@@ -1,6 +1,7 @@
 #include "backends/runtime/emulsion_runtime.h"
 
 #include "HalideRuntime.h"
+#include "backends/runtime/kept_memory.h"
 #include "backends/runtime/thread_state.h"
 
 namespace {
@@ -88,3 +89,5 @@ int emulsion_set_max_threads(int count) {
   thread_state().max_threads = count > 0 ? count : 0;
   return previous;
 }
+
+int64_t emulsion_set_kept_memory(int64_t bytes) { return emulsion::runtime::set_kept_limit(bytes); }

@@ -14,6 +14,8 @@
  * emulsion_set_max_threads(1) kernels ask for none.
  */
 
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -61,6 +63,14 @@ const char* emulsion_error_name(int code);
  * OpenMP allows; 0 or less takes the limit away. Returns the previous limit, 0 for none. Other
  * threads keep theirs: a limit for the whole process is omp_set_num_threads or OMP_NUM_THREADS. */
 int emulsion_set_max_threads(int count);
+
+/* What a kernel stores while it runs, and no stack holds, is kept for the next call of any kernel
+ * when it ends, up to `bytes` in the whole process; 256 MiB unless this is called. What is beyond
+ * is given back to the system, at once. 0 or less keeps nothing: each call then waits for the
+ * system to give it memory, which takes several times as long as to write to it. Returns the
+ * previous limit.
+ */
+int64_t emulsion_set_kept_memory(int64_t bytes);
 
 #ifdef __cplusplus
 } /* extern "C" */

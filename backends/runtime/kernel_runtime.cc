@@ -7,10 +7,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 
 #include "HalideRuntime.h"
 #include "backends/runtime/float_control.h"
+#include "backends/runtime/kept_memory.h"
 #include "backends/runtime/thread_state.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -20,11 +20,6 @@ extern "C" void __tsan_release(void* of);
 
 namespace emulsion::runtime {
 namespace {
-
-// Halide asks for 64 bytes on x86, for a size rounded up to that, and for 8 readable bytes on both
-// sides. Twice as much keeps two threads' allocations off one pair of cache lines that is fetched
-// together.
-constexpr size_t kAlignment = 128;
 
 struct WatchCounters {
   std::atomic<bool> active{false};
@@ -258,24 +253,19 @@ int halide_do_parallel_tasks(void* user_context, int num_tasks, halide_parallel_
 }
 
 void* halide_malloc(void* /*user_context*/, size_t size) {
-  constexpr size_t kAlignment = runtime::kAlignment;
-  char* base = nullptr;
-  if (size <= SIZE_MAX / 2 && !runtime::watch_refuses()) {
-    const size_t rounded = (size + kAlignment - 1) / kAlignment * kAlignment;
-    base = static_cast<char*>(std::aligned_alloc(kAlignment, rounded + 2 * kAlignment));
-  }
-  if (base == nullptr) {
+  void* const memory = runtime::watch_refuses() ? nullptr : runtime::take_memory(size);
+  if (memory == nullptr) {
     thread_state().refused_bytes = size;
     return nullptr;
   }
   runtime::watch_live(1);
-  return base + kAlignment;
+  return memory;
 }
 
 void halide_free(void* /*user_context*/, void* pointer) {
   if (pointer == nullptr) return;
   runtime::watch_live(-1);
-  std::free(static_cast<char*>(pointer) - runtime::kAlignment);
+  runtime::give_memory_back(pointer);
 }
 
 void halide_error(void* /*user_context*/, const char* message) {

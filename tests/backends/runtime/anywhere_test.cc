@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <omp.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "HalideRuntime.h"
 #include "backends/runtime/check_arguments.h"
@@ -61,15 +63,17 @@ int entries_of(const char* folder) {
   return count;
 }
 
-// Whether a loaded library was right for both a call of one thread and one of a team.
-int load_call_and_unload() {
+// Whether a loaded library was right for a call of each of these numbers of rows: of one thread,
+// and of a team.
+int load_call_and_unload(const std::vector<int>& rows = {1, 64}) {
   void* library = dlopen("tests/backends/runtime/libkernel_plugin.so", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     ADD_FAILURE() << dlerror();
     return -1;
   }
   const auto wrong = reinterpret_cast<int (*)(int)>(dlsym(library, "wrong_values_of_plugin"));
-  const int found = wrong == nullptr ? -1 : wrong(1) + wrong(64);
+  int found = wrong == nullptr ? -1 : 0;
+  for (const int count : rows) found += wrong == nullptr ? 0 : wrong(count);
   EXPECT_EQ(dlclose(library), 0);
   return found;
 }
@@ -88,6 +92,18 @@ TEST(Anywhere, OutOfALibraryThatIsUnloaded) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST(Anywhere, ALibraryThatIsUnloadedKeepsNoMemory) {
+  omp_set_num_threads(1);
+  constexpr int kManyRows = 1 << 19;  // 16 MiB of storage
+  const auto turns = [&](int count) {
+    for (int turn = 0; turn < count; ++turn) EXPECT_EQ(load_call_and_unload({kManyRows}), 0);
+    malloc_trim(0);  // the buffers' memory, which the C library keeps
+    return resident_bytes();
+  };
+  const int64_t before = turns(1);
+  EXPECT_LT(turns(4) - before, int64_t{kManyRows} * 8 * 4);
 }
 
 void call_when_the_program_ends() {

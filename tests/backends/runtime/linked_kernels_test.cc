@@ -17,6 +17,7 @@
 #include "HalideRuntime.h"
 #include "backends/runtime/check_arguments.h"
 #include "backends/runtime/emulsion_runtime.h"
+#include "backends/runtime/kept_memory.h"
 #include "backends/runtime/kernel_runtime.h"
 #include "tests/backends/runtime/emulsion_test_async.h"
 #include "tests/backends/runtime/emulsion_test_dispatch.h"
@@ -261,6 +262,22 @@ TEST_F(LinkedKernels, EveryAllocationMayFailAndNoneLeaks) {
   }
   EXPECT_GE(failures, 5);
   for (int i = 0; i < 5 * 6 * 7; ++i) EXPECT_EQ(out.data<float>()[i], 2.0f * static_cast<float>(i));
+}
+
+TEST_F(LinkedKernels, LargeStorageIsKeptForTheNextCall) {
+  const int64_t before = set_kept_limit(0);
+  set_kept_limit(kDefaultKept);
+  constexpr int kManyRows = 8192;
+  TestBuffer in(kF32, {kManyRows, kColumns});
+  TestBuffer out(kF32, {kManyRows, kColumns});
+  for (int call = 0; call < 3; ++call) {
+    ASSERT_EQ(emulsion_test_twice(&in.raw, &out.raw), 0);
+    EXPECT_GE(kept_bytes(), int64_t{kManyRows} * kColumns * 4) << call;
+    EXPECT_LT(kept_bytes(), int64_t{kManyRows} * kColumns * 8) << "one block, whatever the call";
+  }
+  set_kept_limit(0);
+  EXPECT_EQ(kept_bytes(), 0);
+  set_kept_limit(before);
 }
 
 TEST_F(LinkedKernels, AWrongBufferLeavesTheOutputUntouched) {
