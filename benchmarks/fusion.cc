@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -26,7 +27,8 @@ constexpr char kMeasures[] =
     "relu), chains, values with two users, what is moved between two steps, norms, softmax,\n"
     "attention and an MLP as derived, fused, against the same operation by operation, at sizes\n"
     "in and out of the caches; layers of an MLP by blocks of\n"
-    "rows against layer by layer; products of one input joined against the same apart;\n"
+    "rows against layer by layer; softmax and norms of channels by blocks of columns against the\n"
+    "same without; products of one input joined against the same apart;\n"
     "elementwise siblings in one loop against loops of their own; and values that two users\n"
     "compute again against the same stored.\n"
     "Notes give the traffic of both, the gain that it allows, and what is stored between\n"
@@ -254,6 +256,40 @@ void add_layers(const Extent& rows, int64_t width, int layers, const SizeValues&
            run_pipeline(graph, target, {}, nullptr, apart).nest, values_of(graph, sizes), all);
 }
 
+Graph softmax_of_channels(int pictures, int channels, int side) {
+  return Graph(softmax(input("x", f32, {pictures, channels, side, side}), 1, "y"));
+}
+
+// (x - mean) / deviation of the channels of each place, as operators say it.
+Graph norm_of_channels(int pictures, int channels, int side) {
+  const Tensor x = input("x", f32, {pictures, channels, side, side});
+  const Tensor centred = x - mean(x, {1}, true);
+  const Tensor variance = mean(centred * centred, {1}, true);
+  return Graph(div(centred, sqrt(variance + 1e-5f), "y"));
+}
+
+// Softmax and norms of channels by blocks of columns, against the same without these: both with all
+// other fusions.
+void add_columns(const std::string& name, const Graph& graph, std::vector<Comparison>* all,
+                 std::vector<std::string>* notes) {
+  const Target target = Target::host();
+  const Lowered blocks = run_pipeline(graph, target);
+  if (blocks.fusion.decisions.end() ==
+      std::find_if(
+          blocks.fusion.decisions.begin(), blocks.fusion.decisions.end(),
+          [](const FusionDecision& d) { return d.pattern == kSharedColumns && d.fused; })) {
+    notes->push_back(name + ": not by columns here");
+    return;
+  }
+  FusionConfig apart;
+  apart.patterns.erase(
+      std::remove(apart.patterns.begin(), apart.patterns.end(), std::string(kSharedColumns)),
+      apart.patterns.end());
+  const double elements = static_cast<double>(element_count(graph.outputs()[0]->shape).value());
+  add_pair({name, "GB/s", 2 * sizeof(float) * elements * 1e-9}, blocks.nest, "without columns",
+           run_pipeline(graph, target, {}, nullptr, apart).nest, values_of(graph), all);
+}
+
 Report run(const ProgramOptions& options) {
   std::vector<Comparison> all;
   std::vector<std::string> notes = {
@@ -286,6 +322,13 @@ Report run(const ProgramOptions& options) {
   }
   for (const int64_t rows : {1, 6, 64, 1024, 65536}) {
     add_layers(Extent::size("B"), 64, 3, {{"B", rows}}, &all, &notes);
+  }
+  for (const auto& [pictures, channels, side] :
+       {std::tuple(1, 3, 64), {1, 21, 64}, {1, 21, 512}, {2, 64, 128}, {8, 96, 56}}) {
+    const std::string shape = fmt::format("{}x{}x{}x{}", pictures, channels, side, side);
+    add_columns("channel_softmax/" + shape, softmax_of_channels(pictures, channels, side), &all,
+                &notes);
+    add_columns("channel_norm/" + shape, norm_of_channels(pictures, channels, side), &all, &notes);
   }
   for (const auto& [rows, width, columns] :
        {std::tuple(64, 256, 4), {64, 256, 16}, {1024, 512, 4}, {1024, 512, 20}}) {

@@ -10,6 +10,7 @@
 #include "benchmarks/nest_kernel.h"
 #include "dsl/operators.h"
 #include "dsl/target.h"
+#include "passes/lower/lower.h"
 #include "passes/pipeline.h"
 
 namespace emulsion::benchmarks {
@@ -30,7 +31,8 @@ Report run(const ProgramOptions& options) {
     DeriveOptions apart;
     apart.fuse = false;
     const Values values = values_of(graph);
-    const Call call = kernel_call(lower(graph, derive_schedule(graph, target, apart)), values);
+    const Call call =
+        kernel_call(emulsion::lower(graph, derive_schedule(graph, target, apart)), values);
     Comparison one{fmt::format("stored/{}x{}", rows, columns), "us"};
     one.emulsion.call = call;
     one.emulsion.before_call = [call] {

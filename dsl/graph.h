@@ -19,6 +19,7 @@ namespace emulsion {
 // In whose steps the operations of a loop group are computed.
 enum class LoopGroupKind : uint8_t {
   rows,          // a row of the last one: softmax, norms, losses
+  columns,       // a block of columns: the same along an axis that is not the last, batch norms
   row_blocks,    // a block of rows, for a contraction that reads rows: attention, layers
   windows,       // a row; of the others those that the next rows need too are kept: stencils
   waiting_sums,  // a tile of sums, in registers while what reads them is computed
@@ -32,7 +33,9 @@ struct LoopGroup {
   // One after another in the graph: operations, groups of them (OpKind::fused), and between them
   // what is stored nowhere (moves, and what is computed for these alone).
   std::vector<OpPtr> members;
-  size_t axes;  // how many of the last one's first axes say which part
+  // Which axes of the last one say which part, in their order: its first ones, but of columns,
+  // whose last axis is always one of these, a block of it at a time.
+  std::vector<size_t> axes;
 };
 
 class Graph {

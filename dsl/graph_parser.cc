@@ -219,8 +219,8 @@ class GraphParser {
     const std::optional<LoopGroupKind> kind = loop_kind_in(word.text);
     if (!kind) {
       fail_expected(word,
-                    "fused_rows, fused_row_blocks, fused_windows or fused_waiting_sums in front of "
-                    "what shares loops");
+                    "fused_rows, fused_columns, fused_row_blocks, fused_windows or "
+                    "fused_waiting_sums in front of what shares loops");
     }
     const Token over = lexer_.next();
     lexer_.expect("[");
@@ -243,20 +243,36 @@ class GraphParser {
       lexer_.expect_end_of_line();
     }
     check_last(name, ops_, from);
-    LoopGroup group{*kind, {ops_.begin() + static_cast<std::ptrdiff_t>(from), ops_.end()}, 0};
+    LoopGroup group{*kind, {ops_.begin() + static_cast<std::ptrdiff_t>(from), ops_.end()}, {}};
     if (group.members.size() == 1) fail_at(name, "expected several members, got one");
-    group.axes = axes.size();
-    const Op& last = *group.members.back();
-    const std::vector<Axis>& its = result_of(last).axes;
-    for (size_t i = 0; i < axes.size(); ++i) {
-      if (i < its.size() && its[i].name() == axes[i]) continue;
-      fail_at(over, fmt::format("expected the first axes of {} in their order, got {}", last.name,
-                                axes[i]));
-    }
+    group.axes = shared_axes(over, axes, *kind, *group.members.back());
     for (const OpPtr& member : group.members) {
       if (member != group.members.back()) scope_.tensors.erase(member->name);
     }
     groups_.push_back(std::move(group));
+  }
+
+  // The positions of the axes of `last` that say which part of a loop group there is at a time.
+  static std::vector<size_t> shared_axes(const Token& over, const std::vector<std::string>& names,
+                                         LoopGroupKind kind, const Op& last) {
+    const std::vector<Axis>& its = result_of(last).axes;
+    const bool any = kind == LoopGroupKind::columns;
+    std::vector<size_t> positions;
+    for (const std::string& name : names) {
+      const std::optional<size_t> at = axis_index(its, name);
+      const bool follows =
+          at && (any ? positions.empty() || *at > positions.back() : *at == positions.size());
+      if (!follows) {
+        fail_at(over, fmt::format("expected {} of {} in their order, got {}",
+                                  any ? "axes" : "the first axes", last.name, name));
+      }
+      positions.push_back(*at);
+    }
+    if (any && positions.back() + 1 != its.size()) {
+      fail_at(over, fmt::format("expected the last axis of {} among those of its columns, got {}",
+                                last.name, names.back()));
+    }
+    return positions;
   }
 
   void parse_output() {

@@ -104,7 +104,7 @@ std::string head_of(const LoopGroup& group) {
   const Op& last = *group.members.back();
   const std::vector<Axis>& axes = result_of(last).axes;
   std::string shared;
-  for (size_t i = 0; i < group.axes; ++i) shared += (i > 0 ? ", " : "") + axes[i].name();
+  for (const size_t axis : group.axes) shared += (shared.empty() ? "" : ", ") + axes[axis].name();
   return group_kind(group) + " " + last.name + " over [" + shared + "] {\n";
 }
 

@@ -19,8 +19,9 @@
 //   }                                               with another word, or none, is the same graph
 //   fused_rows_max_sub_exp_sum_div z over [m] {     a loop group (graph.h), named as its last
 //     p[m: B, n: 512] = ...                         member, with its kind in front: fused_rows,
-//     z[m: B, n: 512] = p[m, n] / ...               fused_row_blocks, fused_windows or
-//   }                                               fused_waiting_sums; `over` the axes shared
+//     z[m: B, n: 512] = p[m, n] / ...               fused_columns, fused_row_blocks,
+//   }                                               fused_windows or fused_waiting_sums; `over`
+//                                                   the axes shared
 //   output y                                        one line for each, in order
 //
 // Expressions are those of expr_text.h. `#` starts a comment. A line is a statement.

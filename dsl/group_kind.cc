@@ -16,6 +16,8 @@ std::string word_of(LoopGroupKind kind) {
   switch (kind) {
     case LoopGroupKind::rows:
       return fused + "_rows";
+    case LoopGroupKind::columns:
+      return fused + "_columns";
     case LoopGroupKind::row_blocks:
       return fused + "_row_blocks";
     case LoopGroupKind::windows:
@@ -227,8 +229,9 @@ std::string group_kind(const LoopGroup& group) {
 }
 
 std::optional<LoopGroupKind> loop_kind_in(std::string_view word) {
-  for (const LoopGroupKind kind : {LoopGroupKind::rows, LoopGroupKind::row_blocks,
-                                   LoopGroupKind::windows, LoopGroupKind::waiting_sums}) {
+  for (const LoopGroupKind kind :
+       {LoopGroupKind::rows, LoopGroupKind::columns, LoopGroupKind::row_blocks,
+        LoopGroupKind::windows, LoopGroupKind::waiting_sums}) {
     const std::string first = word_of(kind);
     if (word == first || word.substr(0, first.size() + 1) == first + "_") return kind;
   }

@@ -35,6 +35,21 @@ void verify_compute(const Op& op, const std::unordered_set<const Op*>& defined) 
   });
 }
 
+// That the axes of the last one that say which part are there, in their order.
+void verify_shared_axes(const LoopGroup& group) {
+  const Op& last = *group.members.back();
+  const bool is_columns = group.kind == LoopGroupKind::columns;
+  EMULSION_CHECK(!group.axes.empty(), "{}: no axes are shared", last.name);
+  for (size_t i = 0; i < group.axes.size(); ++i) {
+    const bool follows =
+        is_columns ? i == 0 || group.axes[i] > group.axes[i - 1] : group.axes[i] == i;
+    EMULSION_CHECK(follows && group.axes[i] < last.shape.size(), "{}: axis {} is shared, of {}",
+                   last.name, group.axes[i], last.shape.size());
+  }
+  EMULSION_CHECK(!is_columns || group.axes.back() + 1 == last.shape.size(),
+                 "{}: the last axis is not shared by columns", last.name);
+}
+
 // That the members of each group stand together in the graph, and that nothing else needs them.
 void verify_loop_groups(const Graph& graph) {
   const std::vector<OpPtr>& ops = graph.ops();
@@ -44,8 +59,7 @@ void verify_loop_groups(const Graph& graph) {
     const LoopGroup& group = graph.loop_groups()[i];
     EMULSION_CHECK(group.members.size() > 1, "a loop group of {} members", group.members.size());
     const Op& last = *group.members.back();
-    EMULSION_CHECK(group.axes > 0 && group.axes <= last.shape.size(),
-                   "{}: {} axes are shared, of {}", last.name, group.axes, last.shape.size());
+    verify_shared_axes(group);
     for (size_t at = 0; at < group.members.size(); ++at) {
       const Op& member = *group.members[at];
       EMULSION_CHECK(member.kind == OpKind::compute || member.kind == OpKind::fused,

@@ -26,45 +26,6 @@ bool has_vectors_in_rows(const Op& op, size_t rows, const Target& target) {
   return along && vector_axis(*sums, target) >= rows && sums->axes.size() > rows;
 }
 
-// What the rows of a member take: of sums the extents that they are of, too.
-std::vector<Extent> points_of(const Op& op) {
-  std::vector<Extent> extents = op.shape;
-  if (const Op* sums = sums_of(op)) {
-    for (const Axis& axis : sums->reduction_axes) {
-      if (axis.extent() != Extent(0)) extents.push_back(axis.extent());
-    }
-  }
-  return extents;
-}
-
-// The points of the member that has most; run-time sizes count as one.
-std::vector<Extent> most_points(const RowGroup& group) {
-  const auto numbers = [](const std::vector<Extent>& extents) {
-    int64_t product = 1;
-    for (const Extent& e : extents)
-      product = saturated_product(product, e.as_constant().value_or(1));
-    return product;
-  };
-  std::vector<Extent> most;
-  for (const Op* op : members_of(group)) {
-    std::vector<Extent> points = points_of(*op);
-    const bool more = points.size() > most.size() ||
-                      (points.size() == most.size() && numbers(points) > numbers(most));
-    if (more) most = std::move(points);
-  }
-  return most;
-}
-
-// The points of that member from which threads pay: all members have about as many.
-int64_t points_for_threads(const RowGroup& group) {
-  return std::max<int64_t>(kPointsForThreads / static_cast<int64_t>(group.producers.size() + 1), 1);
-}
-
-bool wakes_threads(const RowGroup& group, const Target& target) {
-  const std::optional<int64_t> points = element_count(most_points(group));
-  return target.cores > 1 && (!points || *points >= points_for_threads(group));
-}
-
 // Several rows at a time hide a latency: while the last lanes of one row are combined, those of the
 // next row are summed.
 constexpr int64_t kRowsAtATime = 4;
@@ -100,10 +61,10 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   int64_t most = std::min(rows_in_cache(group, target).value_or(1), kRowsAtATime);
   std::optional<int64_t> least = all.as_constant();
   if (!least) {  // from how many on there are threads
-    std::vector<Extent> row = most_points(group);
+    std::vector<Extent> row = most_points(members_of(group));
     row.erase(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(group.rows));
     const std::optional<int64_t> points = element_count(row);
-    if (points) least = points_for_threads(group) / std::max<int64_t>(*points, 1);
+    if (points) least = points_for_threads(members_of(group)) / std::max<int64_t>(*points, 1);
   }
   if (are_tasks && least) {
     most = std::clamp<int64_t>(*least / (kTasksOfCore * target.cores), 1, most);
@@ -325,7 +286,7 @@ bool pays_to_group(const RowGroup& group, const Target& target) {
   for (const Op* op : members_of(group)) {
     if (!has_vectors_in_rows(*op, group.rows, target)) return false;
   }
-  if (!wakes_threads(group, target)) return true;
+  if (!wakes_threads(members_of(group), target)) return true;
   const Shape rows(group.reader->shape.begin(),
                    group.reader->shape.begin() + static_cast<std::ptrdiff_t>(group.rows));
   const int64_t least = int64_t{2} * target.cores;
@@ -344,13 +305,13 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const SumsInLanes lanes = derive_member(*group.reader, group.rows, in_output == nullptr,
                                           in_blocks, joined, target, schedule);
   const std::vector<Axis> loops = row_axes(group);
-  const bool has_threads = !in_blocks && wakes_threads(group, target);
+  const bool has_threads = !in_blocks && wakes_threads(members_of(group), target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
   Axis row = loops.back();
   Extent steps = in_blocks ? Extent(blocks->rows) : row.extent();
   if (in_blocks) stage.compute_at(blocks->reader, blocks->block);
   std::optional<RowTasks> shared_out;
-  const std::vector<Extent> points = most_points(group);
+  const std::vector<Extent> points = most_points(members_of(group));
   if (shared > 0) {
     shared_out = share_loops(reader, loops, shared, element_count(points), target, &stage);
     if (shared == loops.size()) {
@@ -369,7 +330,8 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     stage.split(row, row, one, rows, exact ? Tail::automatic : Tail::guard);
     if (!exact) stage.partition(row);
   }
-  if (shared_out) parallel_from(stage, shared_out->tasks, points, points_for_threads(group));
+  if (shared_out)
+    parallel_from(stage, shared_out->tasks, points, points_for_threads(members_of(group)));
   place_sums(*group.reader, group.rows, one, lanes, schedule);
   std::map<const Op*, SumsInLanes> all_lanes = {{group.reader, lanes}};
   for (const RowGroup::Producer& producer : group.producers) {

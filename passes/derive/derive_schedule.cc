@@ -206,6 +206,10 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     derive_layer_blocks(layers, target, options, &schedule);
     is_done(members_of(layers));
   }
+  for (const ColumnGroup& group : loops.columns) {
+    derive_columns(group, target, &schedule);
+    is_done(members_of(group));
+  }
   for (const RowGroup& group : loops.rows) {
     derive_rows(group, target, &schedule);
     is_done(members_of(group));

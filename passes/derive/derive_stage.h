@@ -13,6 +13,7 @@
 #include "dsl/schedule_idioms.h"
 #include "dsl/target.h"
 #include "passes/analyse/recognise_op.h"
+#include "passes/derive/column_groups.h"
 #include "passes/derive/derive_schedule.h"
 #include "passes/derive/layer_blocks.h"
 #include "passes/derive/row_blocks.h"
@@ -170,6 +171,10 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
                  const BlockLoops* blocks = nullptr);
 
+// A group whose operations are computed for a block of columns (column_groups.h):
+//   parallel block: for c: vectors of a producer; ..; for c: vectors of the reader
+void derive_columns(const ColumnGroup& group, const Target& target, Schedule* schedule);
+
 // A group whose last operation is a contraction that reads rows of the others (row_blocks.h).
 void derive_row_blocks(const BlockGroup& blocks, const Target& target, const DeriveOptions& options,
                        Schedule* schedule);
@@ -268,6 +273,14 @@ inline constexpr int64_t kPointsForThreads = kWorkForThreads / 8;
 
 // The same in elements that are summed up in vectors.
 inline constexpr int64_t kReducedForThreads = kWorkForThreads / 4;
+
+// The points of the operation that has most of them, of those of a loop group; run-time sizes count
+// as one. Of sums the extents that they are of count, too.
+std::vector<Extent> most_points(const std::vector<const Op*>& members);
+// How many points that operation has to have for threads to pay: all members have about as many.
+int64_t points_for_threads(const std::vector<const Op*>& members);
+// Whether it has, or a run-time size decides.
+bool wakes_threads(const std::vector<const Op*>& members, const Target& target);
 
 // Whether the product of `extents`, over run-time sizes, reaches `least`: always (an undefined
 // expression), never (nothing), or where a condition over the sizes holds.

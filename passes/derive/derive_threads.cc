@@ -6,6 +6,7 @@
 
 #include "dsl/expr.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
@@ -38,7 +39,44 @@ int64_t steps_of_task(const std::vector<Axis>& loops, size_t count, int64_t poin
   return std::max<int64_t>(steps, 1);
 }
 
+// What a member takes: of sums the extents that they are of, too.
+std::vector<Extent> points_of(const Op& op) {
+  std::vector<Extent> extents = op.shape;
+  if (const Op* sums = sums_of(op)) {
+    for (const Axis& axis : sums->reduction_axes) {
+      if (axis.extent() != Extent(0)) extents.push_back(axis.extent());
+    }
+  }
+  return extents;
+}
+
 }  // namespace
+
+std::vector<Extent> most_points(const std::vector<const Op*>& members) {
+  const auto numbers = [](const std::vector<Extent>& extents) {
+    int64_t product = 1;
+    for (const Extent& e : extents)
+      product = saturated_product(product, e.as_constant().value_or(1));
+    return product;
+  };
+  std::vector<Extent> most;
+  for (const Op* op : members) {
+    std::vector<Extent> points = points_of(*op);
+    const bool more = points.size() > most.size() ||
+                      (points.size() == most.size() && numbers(points) > numbers(most));
+    if (more) most = std::move(points);
+  }
+  return most;
+}
+
+int64_t points_for_threads(const std::vector<const Op*>& members) {
+  return std::max<int64_t>(kPointsForThreads / static_cast<int64_t>(members.size()), 1);
+}
+
+bool wakes_threads(const std::vector<const Op*>& members, const Target& target) {
+  const std::optional<int64_t> points = element_count(most_points(members));
+  return target.cores > 1 && (!points || *points >= points_for_threads(members));
+}
 
 std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least) {
   int64_t numbers = 1, at_least = 1;

@@ -14,6 +14,8 @@ std::optional<std::string> why_not_pair(const Op& producer, const Op& reader, Lo
   switch (kind) {
     case LoopGroupKind::rows:
       return why_not_by_rows(producer, reader, axes);
+    case LoopGroupKind::columns:
+      return why_not_by_columns(producer, reader);
     case LoopGroupKind::row_blocks:  // of rows and products that they are made of or go into, or of
                                      // layers
       return why_not_same_rows(producer, reader, axes);
@@ -37,16 +39,24 @@ class GroupReader {
     find_members(group);
     for (const Op* member : members_) {
       if (member == members_.back()) continue;
-      if (auto reason =
-              why_not_in_loops(*member, group.kind, group.axes, is_member_, readers_, target_)) {
+      if (auto reason = why_not_in_loops(*member, group.kind, group.axes.size(), is_member_,
+                                         readers_, target_)) {
         refuse(*reason);
       }
     }
     switch (group.kind) {
       case LoopGroupKind::rows: {
-        RowGroup rows = build_row_group(*members_.back(), group.axes, readers_, taken_);
+        RowGroup rows = build_row_group(*members_.back(), group.axes.size(), readers_, taken_);
         if (!combines_rows(rows) || !pays_to_group(rows, target_)) refuse("expected rows that pay");
         return add(std::move(rows), &groups_.rows);
+      }
+      case LoopGroupKind::columns: {
+        ColumnGroup columns =
+            build_column_group(*members_.back(), group.axes, readers_, target_, taken_);
+        if (!combines_columns(columns) || !columns_of_block(columns, target_)) {
+          refuse("expected columns that pay");
+        }
+        return add(std::move(columns), &groups_.columns);
       }
       case LoopGroupKind::row_blocks: {
         std::optional<BlockGroup> blocks = row_blocks_of(members_, readers_, target_, taken_);
@@ -57,7 +67,7 @@ class GroupReader {
       }
       case LoopGroupKind::windows: {
         WindowChain chain =
-            build_window_chain(*members_.back(), group.axes - 1, readers_, target_, taken_);
+            build_window_chain(*members_.back(), group.axes.size() - 1, readers_, target_, taken_);
         if (!pays_to_slide(chain, target_)) refuse("expected windows that pay");
         return add(std::move(chain), &groups_.windows);
       }
@@ -71,6 +81,7 @@ class GroupReader {
   LoopGroups groups() {
     std::reverse(groups_.windows.begin(), groups_.windows.end());
     std::reverse(groups_.layers.begin(), groups_.layers.end());
+    std::reverse(groups_.columns.begin(), groups_.columns.end());
     std::reverse(groups_.rows.begin(), groups_.rows.end());
     return std::move(groups_);
   }

@@ -12,6 +12,7 @@
 
 #include "dsl/graph.h"
 #include "dsl/target.h"
+#include "passes/derive/column_groups.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/layer_blocks.h"
 #include "passes/derive/read_through.h"
@@ -28,6 +29,7 @@ struct LoopGroups {
   std::vector<WindowChain> windows;
   std::vector<BlockGroup> blocks;
   std::vector<LayerBlocks> layers;
+  std::vector<ColumnGroup> columns;
   std::vector<RowGroup> rows;
   std::vector<WaitingSums> sums;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -97,9 +98,9 @@ class LoopDecisions {
 class Groups {
  public:
   // `operations`: the last one first.
-  void add(LoopGroupKind kind, const std::vector<const Op*>& operations, size_t axes) {
+  void add(LoopGroupKind kind, const std::vector<const Op*>& operations, std::vector<size_t> axes) {
     for (const Op* op : operations) group_of_[op->name] = groups_.size();
-    groups_.push_back({kind, {}, axes});
+    groups_.push_back({kind, {}, std::move(axes)});
     last_.push_back(operations.front()->name);
   }
 
@@ -136,10 +137,20 @@ class Groups {
   std::vector<std::string> last_;
 };
 
+std::vector<size_t> first_axes(size_t count) {
+  std::vector<size_t> axes(count);
+  std::iota(axes.begin(), axes.end(), size_t{0});
+  return axes;
+}
+
 // How an operation could be computed in the loops of one that reads it, for all that the two tell:
 // null, or a pattern.
 const char* pattern_of(const Op& op, const Op& reader, const Groups& groups, const Target& target) {
   const size_t rank = std::min(op.shape.size(), reader.shape.size());
+  if (!why_not_by_columns(op, reader)) {
+    const ColumnGroup columns{{{&reader, {reader.shape.size() - 1}}, {&op, {op.shape.size() - 1}}}};
+    if (combines_columns(columns) && columns_of_block(columns, target)) return kSharedColumns;
+  }
   if (sums_of(op) != nullptr || sums_of(reader) != nullptr || groups.is_in_rows(reader)) {
     for (size_t rows = rank; rows > 0; --rows) {
       if (why_not_by_rows(op, reader, rows)) continue;
@@ -194,9 +205,9 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
   Groups groups;
   std::unordered_set<const Op*> done;
   const auto share = [&](const char* pattern, LoopGroupKind kind,
-                         const std::vector<const Op*>& operations, size_t axes) {
+                         const std::vector<const Op*>& operations, std::vector<size_t> axes) {
     if (!decisions.wants(pattern, operations)) return;
-    groups.add(kind, operations, axes);
+    groups.add(kind, operations, std::move(axes));
     done.insert(operations.begin(), operations.end());
   };
   for (const WindowChain& chain : window_chains(through.graph, target)) {
@@ -207,28 +218,32 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
         })) {
       continue;
     }
-    share(kSlidingWindows, LoopGroupKind::windows, members, chain.row + 1);
+    share(kSlidingWindows, LoopGroupKind::windows, members, first_axes(chain.row + 1));
   }
   const std::set<std::string> inlined = inlined_moves(through, done);
   for (const std::string& name : inlined) {
     if (const OpPtr* op = through.graph.find(name)) done.insert(op->get());
   }
   for (const BlockGroup& blocks : row_blocks(through.graph, target, done)) {
-    share(kSharedRows, LoopGroupKind::row_blocks, members_of(blocks), blocks.rows.rows);
+    share(kSharedRows, LoopGroupKind::row_blocks, members_of(blocks), first_axes(blocks.rows.rows));
   }
   std::vector<DeclinedLayer> declined;
   for (const LayerBlocks& layers : layer_blocks(through.graph, target, done, &declined)) {
     share(kLayerBlocks, LoopGroupKind::row_blocks, members_of(layers),
-          layers.layers.front()->shape.size() - 1);
+          first_axes(layers.layers.front()->shape.size() - 1));
   }
   for (const DeclinedLayer& layer : declined) decisions.decline(layer);
+  for (const ColumnGroup& columns : column_groups(through.graph, target, done)) {
+    share(kSharedColumns, LoopGroupKind::columns, members_of(columns),
+          columns.members.front().axes);
+  }
   for (const RowGroup& rows : row_groups(through.graph, target, done)) {
-    share(kSharedRows, LoopGroupKind::rows, members_of(rows), rows.rows);
+    share(kSharedRows, LoopGroupKind::rows, members_of(rows), first_axes(rows.rows));
   }
   for (const WaitingSums& waiting : waiting_sums(through.graph, target)) {
     if (done.count(waiting.reader) || done.count(waiting.sums)) continue;
     share(kWaitingSums, LoopGroupKind::waiting_sums, members_of(waiting),
-          waiting.sums->shape.size());
+          first_axes(waiting.sums->shape.size()));
   }
   if (report != nullptr) {
     for (const std::string& name : inlined) decisions.take_through(name, kReadThrough);

@@ -65,8 +65,8 @@ void expect_fused(const Graph& graph, const Graph& grouped, const FusionReport& 
   };
   for (const std::string& name : names) {
     static const std::vector<std::string> kOfDecisions = {
-        kSiblings,       kSiblingProducts, kRecomputedValues, kSharedRows,    kLayerBlocks,
-        kSlidingWindows, kWaitingSums,     kReadThrough,      kBordersThrough};
+        kSiblings,    kSiblingProducts, kRecomputedValues, kSharedRows,  kSharedColumns,
+        kLayerBlocks, kSlidingWindows,  kWaitingSums,      kReadThrough, kBordersThrough};
     if (std::count(kOfDecisions.begin(), kOfDecisions.end(), name) > 0) {
       expect_decisions(name, report);
       continue;

@@ -23,15 +23,15 @@ void add_gain(const std::optional<FusionGain>& gain, Json* json) {
 const std::vector<std::string>& fusion_patterns() {
   static const std::vector<std::string> kPatterns = {
       kContractionEpilogue, kElementwiseChain, kSiblings,      kSiblingProducts,
-      kRecomputedValues,    kSharedRows,       kLayerBlocks,   kSlidingWindows,
-      kWaitingSums,         kReadThrough,      kBordersThrough};
+      kRecomputedValues,    kSharedRows,       kSharedColumns, kLayerBlocks,
+      kSlidingWindows,      kWaitingSums,      kReadThrough,   kBordersThrough};
   return kPatterns;
 }
 
 const std::vector<std::string>& default_fusion_patterns() {
   static const std::vector<std::string> kPatterns = {
-      kContractionEpilogue, kElementwiseChain, kSiblings,    kSharedRows,    kLayerBlocks,
-      kSlidingWindows,      kWaitingSums,      kReadThrough, kBordersThrough};
+      kContractionEpilogue, kElementwiseChain, kSiblings,    kSharedRows,  kSharedColumns,
+      kLayerBlocks,         kSlidingWindows,   kWaitingSums, kReadThrough, kBordersThrough};
   return kPatterns;
 }
 
@@ -40,9 +40,9 @@ bool is_of_siblings(const FusionDecision& decision) {
 }
 
 bool is_of_loops(const FusionDecision& decision) {
-  return decision.pattern == kSharedRows || decision.pattern == kLayerBlocks ||
-         decision.pattern == kSlidingWindows || decision.pattern == kWaitingSums ||
-         is_read_through(decision);
+  return decision.pattern == kSharedRows || decision.pattern == kSharedColumns ||
+         decision.pattern == kLayerBlocks || decision.pattern == kSlidingWindows ||
+         decision.pattern == kWaitingSums || is_read_through(decision);
 }
 
 bool is_read_through(const FusionDecision& decision) {

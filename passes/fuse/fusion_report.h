@@ -48,7 +48,7 @@ struct FusionDecision {
 // Of two that do not read one another: by kSiblings or kSiblingProducts.
 bool is_of_siblings(const FusionDecision& decision);
 // Of operations that share_loops() lets be computed in the loops of another: by kSharedRows,
-// kLayerBlocks, kSlidingWindows, kWaitingSums, kReadThrough or kBordersThrough.
+// kSharedColumns, kLayerBlocks, kSlidingWindows, kWaitingSums, kReadThrough or kBordersThrough.
 bool is_of_loops(const FusionDecision& decision);
 // Of what is stored nowhere, for its readers read what it reads: by kReadThrough or
 // kBordersThrough.
@@ -69,6 +69,7 @@ inline constexpr char kSiblings[] = "siblings";
 inline constexpr char kSiblingProducts[] = "sibling products";
 inline constexpr char kRecomputedValues[] = "recomputed values";
 inline constexpr char kSharedRows[] = "shared rows";
+inline constexpr char kSharedColumns[] = "shared columns";
 inline constexpr char kLayerBlocks[] = "layer blocks";
 inline constexpr char kSlidingWindows[] = "sliding windows";
 inline constexpr char kWaitingSums[] = "waiting sums";
@@ -79,9 +80,10 @@ inline constexpr char kBordersThrough[] = "borders read through";
 // loop; "sibling products" (join_products.h), which become one; "recomputed values"
 // (recompute_producers.h), a value that each of its users computes again; and what is computed in
 // the loops of the last of several operations (share_loops, loop_policy.h): "shared rows"
-// of softmax, norms and attention, "layer blocks" of MLPs, "sliding windows" of stencils, "waiting
-// sums" in registers, and what is stored nowhere: "moves read through" (a transpose, and what is
-// computed for it alone), "borders read through" (a concat, a pad).
+// of softmax, norms and attention, "shared columns" of the same along another axis, "layer blocks"
+// of MLPs, "sliding windows" of stencils, "waiting sums" in registers, and what is stored nowhere:
+// "moves read through" (a transpose, and what is computed for it alone), "borders read through" (a
+// concat, a pad).
 const std::vector<std::string>& fusion_patterns();
 // Of these, those that run_pipeline() fuses unless it is told otherwise: all but sibling products
 // and recomputed values. A graph in which products are joined, or values copied, has other

@@ -161,14 +161,25 @@ INSTANTIATE_TEST_SUITE_P(
     LoopGroups, GraphTextRefusal,
     ::testing::ValuesIn(std::vector<Refusal>{
         {"OfNoKind", [] { parse(loop_group("fused_rowss", "m")); },
-         "line 3, column 1: expected fused_rows, fused_row_blocks, fused_windows or "
-         "fused_waiting_sums in front of what shares loops, got 'fused_rowss'"},
+         "line 3, column 1: expected fused_rows, fused_columns, fused_row_blocks, fused_windows "
+         "or fused_waiting_sums in front of what shares loops, got 'fused_rowss'"},
         {"OverNothing", [] { parse(loop_group("fused_rows", "")); },
          "line 3, column 20: expected an axis of the last member, got ']'"},
         {"OverAnotherAxis", [] { parse(loop_group("fused_rows", "n")); },
          "line 3, column 14: expected the first axes of y in their order, got n"},
         {"OverMoreThanItHas", [] { parse(loop_group("fused_rows", "m, n")); },
          "expected the first axes of y in their order, got n"},
+        {"ColumnsOverAnotherAxis", [] { parse(loop_group("fused_columns", "n")); },
+         "line 3, column 17: expected axes of y in their order, got n"},
+        {"ColumnsOverAnAxisTwice", [] { parse(loop_group("fused_columns", "m, m")); },
+         "expected axes of y in their order, got m"},
+        {"ColumnsOverOtherAxesThanTheLast",
+         [] {
+           parse(
+               "fused_columns y over [m] {\n a[n: 3] = max(k: 4) x[k, n]\n"
+               " y[m: 4, n: 3] = x[m, n] - a[n]\n}\n");
+         },
+         "expected the last axis of y among those of its columns, got m"},
         {"OverWithoutBrackets", [] { parse("fused_rows y over m {\n"); },
          "line 3, column 19: expected '[', got 'm'"},
         {"AxesNeverClosed", [] { parse("fused_rows y over [m {\n"); },

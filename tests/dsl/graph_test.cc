@@ -305,13 +305,13 @@ Graph in_loops(const Diamond& d, std::vector<LoopGroup> groups, std::vector<OpPt
   if (outputs.empty()) outputs = {d.y.op()};
   return Graph({d.x.op(), d.w.op(), d.a.op(), d.b.op(), d.y.op()}, outputs, std::move(groups));
 }
-LoopGroup rows_of(std::vector<OpPtr> members, size_t axes = 1) {
-  return {LoopGroupKind::rows, std::move(members), axes};
+LoopGroup rows_of(std::vector<OpPtr> members, std::vector<size_t> axes = {0}) {
+  return {LoopGroupKind::rows, std::move(members), std::move(axes)};
 }
 
 TEST(LoopGroups, OfOperationsThatTheGroupAloneReads) {
   Diamond d;
-  const Graph graph = in_loops(d, {rows_of({d.a.op(), d.b.op(), d.y.op()}, 2)});
+  const Graph graph = in_loops(d, {rows_of({d.a.op(), d.b.op(), d.y.op()}, {0, 1})});
   verify_graph(graph);
   EXPECT_EQ(graph.loop_groups().size(), 1U);
   verify_graph(in_loops(d, {rows_of({d.b.op(), d.y.op()})}));
@@ -332,8 +332,23 @@ TEST(VerifyGraph, FindsALoopGroupOfLessThanTwo) {
 
 TEST(VerifyGraph, FindsAxesThatTheLastMemberDoesNotHave) {
   Diamond d;
-  expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()}, 3)}), "y: 3 axes are shared, of 2");
-  expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()}, 0)}), "y: 0 axes are shared");
+  expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()}, {0, 1, 2})}),
+                "y: axis 2 is shared, of 2");
+  expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()}, {1})}), "y: axis 1 is shared, of 2");
+  expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()}, {})}), "y: no axes are shared");
+}
+
+TEST(VerifyGraph, FindsAxesOfColumnsThatAreNone) {
+  Diamond d;
+  const std::vector<OpPtr> members = {d.b.op(), d.y.op()};
+  const auto over = [&](std::vector<size_t> axes) {
+    return in_loops(d, {{LoopGroupKind::columns, members, std::move(axes)}});
+  };
+  verify_graph(over({1}));
+  verify_graph(over({0, 1}));
+  expect_broken(over({1, 1}), "y: axis 1 is shared, of 2");
+  expect_broken(over({1, 2}), "y: axis 2 is shared, of 2");
+  expect_broken(over({0}), "y: the last axis is not shared by columns");
 }
 
 TEST(VerifyGraph, FindsAnArgumentInALoopGroup) {

@@ -135,7 +135,7 @@ TEST(GraphText, LoopGroupsHoldTheirMembers) {
   ASSERT_EQ(graph.loop_groups().size(), 1U);
   const LoopGroup& group = graph.loop_groups()[0];
   EXPECT_EQ(group.kind, LoopGroupKind::rows);
-  EXPECT_EQ(group.axes, 1U);
+  EXPECT_EQ(group.axes, std::vector<size_t>{0});
   ASSERT_EQ(group.members.size(), 3U);
   EXPECT_EQ(group.members[1]->kind, OpKind::fused);
   EXPECT_EQ(group.members.back(), *graph.find("y"));
@@ -156,6 +156,22 @@ TEST(GraphText, ALoopGroupThatEndsInAGroup) {
       "}\n"
       "output y\n";
   EXPECT_EQ(to_string(parse_graph(text)), text);
+}
+
+TEST(GraphText, ALoopGroupOfColumnsNamesTheAxesThatAreShared) {
+  const char* const text =
+      "emulsion graph 1\n"
+      "input x: f32[2, 3, 5, 8]\n"
+      "fused_columns_max_sub y over [b, h, w] {\n"
+      "  highest[b: 2, h: 5, w: 8] = max(c: 3) x[b, c, h, w]\n"
+      "  y[b: 2, c: 3, h: 5, w: 8] = x[b, c, h, w] - highest[b, h, w]\n"
+      "}\n"
+      "output y\n";
+  const Graph graph = parse_graph(text);
+  verify_graph(graph);
+  EXPECT_EQ(graph.loop_groups()[0].kind, LoopGroupKind::columns);
+  EXPECT_EQ(graph.loop_groups()[0].axes, (std::vector<size_t>{0, 2, 3}));
+  EXPECT_EQ(to_string(graph), text);
 }
 
 TEST(GraphText, TheKindOfALoopGroupIsReadTheRestIsNot) {

@@ -118,8 +118,10 @@ TEST(GroupKind, WhatSharesLoopsSaysWhichFirst) {
   const Tensor rows = x();
   const Tensor highest = compute("highest", {i}, reduce_max(k, rows(i, k)));
   const Graph graph(compute("y", {i, k}, exp(rows(i, k) - highest(i))));
-  LoopGroup group{LoopGroupKind::rows, {*graph.find("highest"), *graph.find("y")}, 1};
+  LoopGroup group{LoopGroupKind::rows, {*graph.find("highest"), *graph.find("y")}, {0}};
   EXPECT_EQ(group_kind(group), "fused_rows_max_sub_exp");
+  group.kind = LoopGroupKind::columns;
+  EXPECT_EQ(group_kind(group), "fused_columns_max_sub_exp");
   group.kind = LoopGroupKind::row_blocks;
   EXPECT_EQ(group_kind(group), "fused_row_blocks_max_sub_exp");
   group.kind = LoopGroupKind::windows;
@@ -131,6 +133,7 @@ TEST(GroupKind, WhatSharesLoopsSaysWhichFirst) {
 TEST(GroupKind, TheKindIsInTheWord) {
   EXPECT_EQ(loop_kind_in("fused_rows"), LoopGroupKind::rows);
   EXPECT_EQ(loop_kind_in("fused_rows_max_sub_exp"), LoopGroupKind::rows);
+  EXPECT_EQ(loop_kind_in("fused_columns_max"), LoopGroupKind::columns);
   EXPECT_EQ(loop_kind_in("fused_row_blocks_matmul"), LoopGroupKind::row_blocks);
   EXPECT_EQ(loop_kind_in("fused_windows_add"), LoopGroupKind::windows);
   EXPECT_EQ(loop_kind_in("fused_waiting_sums"), LoopGroupKind::waiting_sums);

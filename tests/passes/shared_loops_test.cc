@@ -42,6 +42,7 @@ std::string ledger(const Graph& graph, const std::string& config = "{}",
 }
 
 Graph softmax_graph() { return softmax_by_hand(64, 96); }
+Graph softmax_of_channels() { return Graph(softmax(input("x", f32, {1, 12, 4, 64}), 1, "y")); }
 Graph transposed_sum() {
   return Graph(add(transpose(matrix("x"), {1, 0}, "t"), matrix("z", 96, 64), "y"));
 }
@@ -68,6 +69,12 @@ TEST(SharedLoops, NormsWithWhatStandsBehindThem) {
     EXPECT_THAT(text, HasSubstr("shared rows, "));
     EXPECT_THAT(text, Not(HasSubstr("not fused"))) << "all of it is one nest";
   }
+}
+
+TEST(SharedLoops, ColumnsOfASoftmaxOverChannels) {
+  const std::string text = ledger(softmax_of_channels());
+  EXPECT_THAT(text, HasSubstr("shared columns, y_exp -> y: fused: saves "));
+  EXPECT_THAT(text, Not(HasSubstr("not fused")));
 }
 
 TEST(SharedLoops, RowsOfAttention) {
@@ -154,11 +161,14 @@ TEST(SharedLoops, WhatTheConfigRefuses) {
     std::string pattern;
     bool is_alone;  // of one operation, in no group
   };
-  const Case cases[] = {
-      {softmax_graph(), kSharedRows, false}, {attention(2, 64, 64, 16), kSharedRows, false},
-      {blur(), kSlidingWindows, false},      {mean_graph(), kWaitingSums, false},
-      {bare_layers(), kLayerBlocks, false},  {transposed_sum(), kReadThrough, true},
-      {joined(), kBordersThrough, true}};
+  const Case cases[] = {{softmax_graph(), kSharedRows, false},
+                        {softmax_of_channels(), kSharedColumns, false},
+                        {attention(2, 64, 64, 16), kSharedRows, false},
+                        {blur(), kSlidingWindows, false},
+                        {mean_graph(), kWaitingSums, false},
+                        {bare_layers(), kLayerBlocks, false},
+                        {transposed_sum(), kReadThrough, true},
+                        {joined(), kBordersThrough, true}};
   for (const Case& one : cases) {
     const Target target = one.pattern == kSlidingWindows ? small_cache(1)
                           : one.pattern == kLayerBlocks  ? kSmallL2
@@ -199,6 +209,9 @@ TEST(SharedLoops, ThatMustNotStayApart) {
       "to be computed together, got them apart: expected a group of at most 2 operations, got ");
   EXPECT_ERROR(ledger(Graph(neg(matrix("x"))), R"({"fail_on_unfused": ["shared rows"]})"),
                "fail_on_unfused: expected shared rows in the graph, got none");
+  EXPECT_NO_THROW(ledger(softmax_of_channels(), R"({"fail_on_unfused": ["shared columns"]})"));
+  EXPECT_ERROR(ledger(softmax_graph(), R"({"fail_on_unfused": ["shared columns"]})"),
+               "expected shared columns in the graph, got none");
   EXPECT_ERROR(ledger(softmax_graph(), R"({"fail_on_unfused": ["sliding windows"]})"),
                "expected sliding windows in the graph, got none");
 }

@@ -126,6 +126,7 @@ class Census {
   void add_loops(const Graph& shared, const FusionReport& report) {
     static const std::map<LoopGroupKind, std::string> kNames = {
         {LoopGroupKind::rows, "rows"},
+        {LoopGroupKind::columns, "columns"},
         {LoopGroupKind::row_blocks, "row blocks"},
         {LoopGroupKind::windows, "windows"},
         {LoopGroupKind::waiting_sums, "waiting sums"}};

@@ -14,6 +14,7 @@
 #include "passes/derive/share_loops.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "tests/passes/derive/attention_graphs.h"
+#include "tests/passes/derive/column_graphs.h"
 #include "tests/passes/derive/row_graphs.h"
 #include "tests/passes/derive/stencil_graphs.h"
 #include "tests/passes/expect_error.h"
@@ -46,6 +47,23 @@ TEST(LoopGroups, RowsAsTheyWereDecided) {
     for (size_t i = 0; i < decided[0].producers.size(); ++i) {
       EXPECT_EQ(read.rows[0].producers[i].op->name, decided[0].producers[i].op->name) << name;
       EXPECT_EQ(read.rows[0].producers[i].whole_rows, decided[0].producers[i].whole_rows) << name;
+    }
+  }
+}
+
+TEST(LoopGroups, ColumnsAsTheyWereDecided) {
+  for (const auto& [name, graph] : column_graphs(5, 64)) {
+    const Graph grouped = fuse_epilogues(graph);
+    const std::vector<ColumnGroup> decided = column_groups(read_through(grouped, kV3).graph, kV3);
+    const LoopGroups read = read_back(graph);
+    ASSERT_EQ(read.columns.size(), 1U) << name;
+    ASSERT_EQ(decided.size(), 1U) << name;
+    ASSERT_EQ(read.columns[0].members.size(), decided[0].members.size()) << name;
+    for (size_t i = 0; i < decided[0].members.size(); ++i) {
+      const ColumnGroup::Member &was = decided[0].members[i], &is = read.columns[0].members[i];
+      EXPECT_EQ(is.op->name, was.op->name) << name;
+      EXPECT_EQ(is.axes, was.axes) << name;
+      EXPECT_EQ(is.is_inline, was.is_inline) << name;
     }
   }
 }
@@ -164,6 +182,46 @@ TEST(LoopGroups, NotWithoutACombination) {
                            "  y[i: 64, k: 96] = p[i, k] + p[i, 95 - k]\n"
                            "}\noutput y\n"),
                "the loop group of y: expected rows that pay");
+}
+
+TEST(LoopGroups, NotColumnsThatAreCombined) {
+  EXPECT_ERROR(schedule_of("emulsion graph 1\n"
+                           "input x: f32[8, 64]\n"
+                           "fused_columns y over [k] {\n"
+                           "  p[i: 8] = sum(k: 64) x[i, k]\n"
+                           "  y[i: 8, k: 64] = x[i, k] / p[i]\n"
+                           "}\noutput y\n"),
+               "the loop group of y: expected reads of p whose last index is k");
+}
+
+TEST(LoopGroups, NotColumnsOverAnAxisThatAMemberHasNot) {
+  EXPECT_ERROR(schedule_of("emulsion graph 1\n"
+                           "input x: f32[8, 64]\n"
+                           "fused_columns y over [i, k] {\n"
+                           "  p[k: 64] = sum(i: 8) x[i, k]\n"
+                           "  y[i: 8, k: 64] = x[i, k] / p[k]\n"
+                           "}\noutput y\n"),
+               "the loop group of y: expected columns that pay");
+}
+
+TEST(LoopGroups, NotColumnsOfMoreRowsThanItPaysFor) {
+  const auto of_rows = [](const std::string& rows) {
+    return schedule_of(
+        "emulsion graph 1\n"
+        "input x: f32[" +
+        rows +
+        ", 64]\n"
+        "fused_columns y over [k] {\n"
+        "  p[k: 64] = sum(i: " +
+        rows +
+        ") x[i, k]\n"
+        "  y[i: " +
+        rows +
+        ", k: 64] = x[i, k] / p[k]\n"
+        "}\noutput y\n");
+  };
+  EXPECT_NO_THROW(of_rows("8"));
+  EXPECT_ERROR(of_rows("9"), "the loop group of y: expected columns that pay");
 }
 
 TEST(LoopGroups, NotWhatNobodyReads) {

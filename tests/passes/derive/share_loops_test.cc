@@ -23,6 +23,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
+using Axes = std::vector<size_t>;
 
 const Target kV3 = Target::parse("x86-64-v3,cores=1");
 
@@ -66,11 +67,25 @@ TEST(ShareLoops, OneNodeForANormOrASoftmax) {
   }
 }
 
+TEST(ShareLoops, ColumnsOfASoftmaxOverChannels) {
+  const Graph graph = shared(Graph(softmax(input("x", f32, {2, 5, 3, 64}), 1, "y")));
+  EXPECT_EQ(to_string(graph),
+            "emulsion graph 1\n"
+            "input x: f32[2, 5, 3, 64]\n"
+            "fused_columns_max_sub_exp_sum_div_mul y over [i0, i2, i3] {\n"
+            "  y_max[i0: 2, i2: 3, i3: 64] = max(r1: 5) x[i0, r1, i2, i3]\n"
+            "  y_exp[i0: 2, i1: 5, i2: 3, i3: 64] = exp(x[i0, i1, i2, i3] - y_max[i0, i2, i3])\n"
+            "  y_sum[i0: 2, i2: 3, i3: 64] = sum(r1: 5) y_exp[i0, r1, i2, i3]\n"
+            "  y[i0: 2, i1: 5, i2: 3, i3: 64] = y_exp[i0, i1, i2, i3] * (1f / y_sum[i0, i2, i3])\n"
+            "}\n"
+            "output y\n");
+}
+
 TEST(ShareLoops, OneNodeForAttention) {
   const Graph graph = shared(attention(4, 128, 128, 64));
   ASSERT_EQ(graph.loop_groups().size(), 1U);
   EXPECT_EQ(graph.loop_groups()[0].kind, LoopGroupKind::row_blocks);
-  EXPECT_EQ(graph.loop_groups()[0].axes, 2U) << "heads, and rows of each";
+  EXPECT_EQ(graph.loop_groups()[0].axes, (Axes{0, 1})) << "heads, and rows of each";
   EXPECT_THAT(to_string(graph), HasSubstr("\nfused_row_blocks_matmul_"));
 }
 
@@ -86,7 +101,7 @@ TEST(ShareLoops, LayersOfAnMlp) {
   EXPECT_THAT(to_string(graph), HasSubstr("\nfused_row_blocks_matmul_matmul y over [m] {\n"));
   ASSERT_EQ(graph.loop_groups().size(), 1U);
   EXPECT_EQ(graph.loop_groups()[0].kind, LoopGroupKind::row_blocks);
-  EXPECT_EQ(graph.loop_groups()[0].axes, 1U);
+  EXPECT_EQ(graph.loop_groups()[0].axes, Axes{0});
   EXPECT_EQ(names_of(graph.loop_groups()[0].members), (Names{"h", "y"}));
   EXPECT_EQ(to_string(share_loops(graph, kSmallL2)), to_string(graph)) << "twice is as once";
 }
@@ -112,7 +127,7 @@ TEST(ShareLoops, SumsThatWait) {
   const Graph graph = shared(Graph(avg_pool(input("x", f32, {1, 64, 64, 32}), halves, "y")));
   ASSERT_EQ(graph.loop_groups().size(), 1U);
   EXPECT_EQ(graph.loop_groups()[0].kind, LoopGroupKind::waiting_sums);
-  EXPECT_EQ(graph.loop_groups()[0].axes, 4U);
+  EXPECT_EQ(graph.loop_groups()[0].axes, (Axes{0, 1, 2, 3}));
 }
 
 TEST(ShareLoops, AMoveBetweenTwoMembersIsOne) {
@@ -305,6 +320,14 @@ TEST(ShareLoops, SaysThatALayerIsAnOutput) {
   EXPECT_EQ(said_of("h", both, kSmallL2),
             "layer blocks of y: expected h to be no output of the graph");
   EXPECT_EQ(said_of("h", both), "") << "there it would not pay";
+}
+
+TEST(ShareLoops, SaysThatColumnsAreAnOutput) {
+  const Axis i("i", 8), n("n", 64);
+  const Tensor x = input("x", f32, {8, 64});
+  const Tensor p = compute("p", {i, n}, exp(x(i, n)));
+  const Graph graph({compute("y", {n}, sum(i, p(i, n))), p});
+  EXPECT_EQ(said_of("p", graph), "shared columns of y: expected p to be no output of the graph");
 }
 
 TEST(ShareLoops, SaysThatAWindowIsAnOutput) {

@@ -47,17 +47,17 @@ Graph sum_and_quotient() {
   return Graph(compute("y", {i, k}, p(i, k) / total(i)));
 }
 LoopGroup whole(const Graph& graph) {
-  return {LoopGroupKind::rows, {*graph.find("p"), *graph.find("total"), *graph.find("y")}, 1};
+  return {LoopGroupKind::rows, {*graph.find("p"), *graph.find("total"), *graph.find("y")}, {0}};
 }
 
 TEST(WithLoopGroups, IsCheckedAsAGraphIs) {
   const Graph graph = sum_and_quotient();
   const OpPtr p = *graph.find("p"), total = *graph.find("total"), y = *graph.find("y");
-  EXPECT_EQ(with_loop_groups(graph, {{LoopGroupKind::rows, {total, y}, 1}}).loop_groups().size(),
+  EXPECT_EQ(with_loop_groups(graph, {{LoopGroupKind::rows, {total, y}, {0}}}).loop_groups().size(),
             1U);
-  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {p, total}, 1}}),
+  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {p, total}, {0}}}),
                         "p is in the loops of total, and read by y");
-  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {y}, 1}}),
+  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {y}, {0}}}),
                         "a loop group of 1 members");
 }
 

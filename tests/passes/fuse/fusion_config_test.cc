@@ -87,8 +87,8 @@ TEST(FusionConfig, FromJson) {
   EXPECT_EQ(parse_fusion_config("{}").patterns, default_fusion_patterns());
   EXPECT_THAT(default_fusion_patterns(),
               ElementsAre("contraction epilogue", "elementwise chain", "siblings", "shared rows",
-                          "layer blocks", "sliding windows", "waiting sums", "moves read through",
-                          "borders read through"));
+                          "shared columns", "layer blocks", "sliding windows", "waiting sums",
+                          "moves read through", "borders read through"));
   EXPECT_THAT(parse_fusion_config(R"({"patterns": ["sibling products"]})").patterns,
               ElementsAre("sibling products"));
   EXPECT_THAT(parse_fusion_config(R"({"patterns": ["recomputed values"]})").patterns,

@@ -1,0 +1,310 @@
+#include "passes/derive/column_groups.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "dsl/error.h"
+#include "passes/derive/derive_stage.h"
+#include "passes/derive/row_groups.h"
+#include "passes/fuse/fused_group.h"
+#include "passes/index/index_arithmetic.h"
+#include "passes/index/simplify_index.h"
+
+namespace emulsion {
+namespace {
+
+// Whether all that `reader` reads of `producer` is at the same place along an axis: `at` of the
+// reader, `position` of the producer.
+bool reads_same_place(const Op& producer, size_t position, const Op& reader, size_t at,
+                      const Reads& reads) {
+  if (producer.shape[position] != reader.shape[at] || reads.all.empty()) return false;
+  return std::all_of(reads.all.begin(), reads.all.end(), [&](const std::vector<Affine>& read) {
+    return is_axis(read[position], reads.axes[at]);
+  });
+}
+
+// Whether vectors lie along its last axis, in memory too.
+bool has_vectors_along_columns(const Op& op, const Target& target) {
+  if (op.shape.empty()) return false;
+  const Op& result = result_of(op);
+  const Op* sums = sums_of(op);
+  if (sums == nullptr) {
+    return vector_axis(result, target) + 1 == result.axes.size() && !crosses(result, target);
+  }
+  // Of sums that something is fused onto, this reads them at its own places.
+  return sums->shape == op.shape && vector_axis(*sums, target) + 1 == sums->axes.size() &&
+         keeps_sums_in_registers(*sums, target);
+}
+
+class GroupBuilder {
+ public:
+  GroupBuilder(const Readers& readers, const Target& target,
+               const std::unordered_set<const Op*>& taken)
+      : readers_(readers), target_(target), taken_(taken) {}
+
+  ColumnGroup build(const Op& reader, const std::vector<size_t>& axes) {
+    // As of row_groups.h: derived and lowered in time that grows with a chain, group by group.
+    constexpr size_t kMostMembers = 33;
+    add({&reader, axes, false});
+    for (size_t next = 0; next < group_.members.size(); ++next) {
+      for (const OpPtr& operand : operands(*group_.members[next].op)) {
+        if (group_.members.size() == kMostMembers) return std::move(group_);
+        if (place_.count(operand.get()) > 0) continue;
+        std::optional<std::vector<size_t>> shared = shared_axes_of(*operand);
+        if (shared) add({operand.get(), *std::move(shared), is_read_once(*operand)});
+      }
+    }
+    return std::move(group_);
+  }
+
+ private:
+  void add(ColumnGroup::Member member) {
+    place_[member.op] = group_.members.size();
+    group_.members.push_back(std::move(member));
+  }
+
+  // When all that read it are in the group and read it at their own place along the shared axes.
+  std::optional<std::vector<size_t>> shared_axes_of(const Op& op) const {
+    const auto is_inside = [&](const Op& reader) { return place_.count(&reader) > 0; };
+    if (taken_.count(&op) > 0 || readers_.why_not_only(op, is_inside)) return std::nullopt;
+    if (why_not_in_rows(op) || !has_vectors_along_columns(op, target_)) return std::nullopt;
+    std::optional<std::vector<size_t>> shared;
+    for (const Op* reader : *readers_.only_readers(op)) {
+      const std::optional<Reads> reads = reads_of(op, *reader, op.shape.size());
+      if (!reads) return std::nullopt;
+      std::optional<std::vector<size_t>> by_reader =
+          shared_axes_in(op, group_.members[place_.at(reader)], *reads);
+      if (!by_reader || (shared && *shared != *by_reader)) return std::nullopt;
+      shared = std::move(by_reader);
+    }
+    return shared;
+  }
+
+  // Whether it combines nothing, and one operation reads each of its elements once.
+  bool is_read_once(const Op& op) const {
+    const std::vector<const Op*>& readers = *readers_.only_readers(op);
+    if (sums_of(op) != nullptr || readers.size() != 1) return false;
+    const Op* by = nullptr;  // the one comprehension that reads it
+    Expr read;
+    int reads = 0;
+    const auto look = [&](const Op& comprehension) {
+      visit(comprehension.body, [&](const Expr& e) {
+        if (e->op != ExprOp::read || e->tensor->name != op.name) return;
+        ++reads;
+        by = &comprehension;
+        read = e;
+      });
+    };
+    if (readers.front()->kind == OpKind::compute) look(*readers.front());
+    for (const OpPtr& member : readers.front()->members) look(*member);
+    if (reads != 1) return false;
+    const auto is_told = [&](const Axis& axis) {
+      return axis.extent() == Extent(1) ||
+             std::any_of(read->args.begin(), read->args.end(),
+                         [&](const Expr& index) { return mentions(index, axis.name()); });
+    };
+    return std::all_of(by->axes.begin(), by->axes.end(), is_told) &&
+           std::all_of(by->reduction_axes.begin(), by->reduction_axes.end(), is_told);
+  }
+
+  static std::optional<std::vector<size_t>> shared_axes_in(const Op& op,
+                                                           const ColumnGroup::Member& reader,
+                                                           const Reads& reads) {
+    std::vector<size_t> shared;
+    for (const size_t at : reader.axes) {
+      const bool is_last = at == reader.axes.back();
+      size_t position = is_last ? op.shape.size() - 1 : 0;
+      while (position < op.shape.size() && !reads_same_place(op, position, *reader.op, at, reads)) {
+        ++position;
+      }
+      if (position == op.shape.size()) return std::nullopt;
+      shared.push_back(position);
+    }
+    return shared;
+  }
+
+  const Readers& readers_;
+  const Target& target_;
+  const std::unordered_set<const Op*>& taken_;
+  ColumnGroup group_;
+  std::unordered_map<const Op*, size_t> place_;  // of its members
+};
+
+// The extents of an operation that are not shared.
+std::vector<Extent> own_extents(const ColumnGroup::Member& member) {
+  std::vector<Extent> own;
+  for (size_t at = 0; at < member.op->shape.size(); ++at) {
+    if (std::count(member.axes.begin(), member.axes.end(), at) == 0) {
+      own.push_back(member.op->shape[at]);
+    }
+  }
+  return own;
+}
+
+bool walks_columns(const ColumnGroup::Member& member) {
+  const std::vector<Extent> own = own_extents(member);
+  return sums_of(*member.op) != nullptr ||
+         std::any_of(own.begin(), own.end(), [](const Extent& e) { return e != Extent(1); });
+}
+
+// The points of a column of the operation that has most of them; nothing when a run-time size
+// decides.
+std::optional<int64_t> rows_of_column(const ColumnGroup& group) {
+  int64_t most = 0;
+  for (const ColumnGroup::Member& member : group.members) {
+    std::vector<Extent> points = own_extents(member);
+    if (const Op* sums = sums_of(*member.op)) {
+      for (const Axis& axis : sums->reduction_axes) points.push_back(axis.extent());
+    }
+    const std::optional<int64_t> rows = element_count(points);
+    if (!rows) return std::nullopt;
+    most = std::max(most, *rows);
+  }
+  return most;
+}
+
+// The elements of a column that are stored, in bytes; nothing when a run-time size decides.
+std::optional<int64_t> bytes_of_column(const ColumnGroup& group) {
+  int64_t bytes = 0;
+  for (size_t i = 1; i < group.members.size(); ++i) {
+    const ColumnGroup::Member& member = group.members[i];
+    if (member.is_inline) continue;
+    const std::optional<int64_t> elements = element_count(own_extents(member));
+    if (!elements) return std::nullopt;
+    bytes += saturated_product(*elements, size_in_bytes(member.op->dtype));
+  }
+  return bytes;
+}
+
+// Whether a walk along columns takes no longer than one along rows: the fewer rows there are, and
+// the more walks are saved, the less it matters that each row has other lines and pages of memory.
+// (`//benchmarks:fusion`, the rows `channel_..`)
+bool pays_to_walk_columns(const ColumnGroup& group, const Target& target) {
+  constexpr int64_t kVeryFewRows = 8, kFewRows = 64, kMostRows = 256;
+  const std::optional<int64_t> rows = rows_of_column(group);
+  if (!rows || *rows > kMostRows) return false;
+  const auto walks =
+      std::count_if(group.members.begin(), group.members.end(),
+                    [](const ColumnGroup::Member& m) { return !m.is_inline && walks_columns(m); });
+  if (walks < 3) return *rows <= kVeryFewRows;
+  if (*rows <= kFewRows) return true;
+  const Op& reader = group.reader();
+  const std::optional<int64_t> elements = element_count(reader.shape);
+  return !elements || *elements * size_in_bytes(reader.dtype) > target.l2_bytes;
+}
+
+int64_t lanes_of(const ColumnGroup& group, const Target& target) {
+  int64_t lanes = 1;
+  for (const Op* op : members_of(group)) {
+    lanes = std::max(lanes, value_lanes(result_of(*op), target));
+    if (const Op* sums = sums_of(*op)) lanes = std::max(lanes, value_lanes(*sums, target));
+  }
+  return lanes;
+}
+
+// How many blocks there are; nothing when a run-time size decides.
+std::optional<int64_t> count_blocks(const ColumnGroup& group, int64_t columns) {
+  int64_t blocks = 1;
+  const ColumnGroup::Member& last = group.members.front();
+  for (const size_t at : last.axes) {
+    const std::optional<int64_t> extent = last.op->shape[at].as_constant();
+    if (!extent) return std::nullopt;
+    const int64_t steps = at == last.axes.back() ? (*extent + columns - 1) / columns : *extent;
+    blocks = saturated_product(blocks, steps);
+  }
+  return blocks;
+}
+
+}  // namespace
+
+std::vector<const Op*> members_of(const ColumnGroup& group) {
+  std::vector<const Op*> members;
+  for (const ColumnGroup::Member& member : group.members) members.push_back(member.op);
+  return members;
+}
+
+std::optional<std::string> why_not_by_columns(const Op& producer, const Op& reader) {
+  for (const Op* op : {&producer, &reader}) {
+    if (std::optional<std::string> reason = why_not_in_rows(*op)) return reason;
+    if (op->shape.empty()) return fmt::format("expected {} to have columns", op->name);
+  }
+  const std::optional<Reads> reads = reads_of(producer, reader, producer.shape.size());
+  if (!reads) return fmt::format("expected indices of {} that are affine", producer.name);
+  if (reads->all.empty()) return fmt::format("expected {} to read {}", reader.name, producer.name);
+  const size_t last = reader.shape.size() - 1;
+  if (!reads_same_place(producer, producer.shape.size() - 1, reader, last, *reads)) {
+    return fmt::format("expected reads of {} whose last index is {}", producer.name,
+                       reads->axes[last].name());
+  }
+  return std::nullopt;
+}
+
+ColumnGroup build_column_group(const Op& reader, const std::vector<size_t>& axes,
+                               const Readers& readers, const Target& target,
+                               const std::unordered_set<const Op*>& taken) {
+  return GroupBuilder(readers, target, taken).build(reader, axes);
+}
+
+bool combines_columns(const ColumnGroup& group) {
+  const auto& members = group.members;
+  return std::any_of(members.begin(), members.end(),
+                     [](const auto& member) { return sums_of(*member.op) != nullptr; }) &&
+         std::count_if(members.begin(), members.end(), walks_columns) > 1;
+}
+
+std::optional<int64_t> columns_of_block(const ColumnGroup& group, const Target& target) {
+  constexpr int64_t kMostVectors = 4, kLeastFull = 8;  // of a block, and in how many of its parts
+  constexpr int64_t kTasksOfCore = 2;
+  if (!pays_to_walk_columns(group, target)) return std::nullopt;
+  const std::vector<const Op*> members = members_of(group);
+  const int64_t lanes = lanes_of(group, target);
+  const std::optional<int64_t> all = group.reader().shape.back().as_constant();
+  const std::optional<int64_t> bytes = bytes_of_column(group);
+  const bool has_threads = wakes_threads(members, target);
+  for (int64_t vectors = kMostVectors; vectors >= 1; vectors /= 2) {
+    const int64_t columns = vectors * lanes;
+    if (all && columns > *all) continue;
+    if (bytes && saturated_product(*bytes, columns) > target.l2_bytes / 2) continue;
+    // Of a number that blocks do not divide, the last one overlaps the one before.
+    const int64_t computed = all ? (*all + columns - 1) / columns * columns : 0;
+    if (vectors > 1 && all && (computed - *all) * kLeastFull > *all) continue;
+    const std::optional<int64_t> blocks = count_blocks(group, columns);
+    if (has_threads && blocks && *blocks < kTasksOfCore * target.cores) continue;
+    return columns;
+  }
+  return std::nullopt;
+}
+
+std::vector<ColumnGroup> column_groups(const Graph& grouped, const Target& target,
+                                       const std::unordered_set<const Op*>& taken) {
+  const Readers readers(grouped);
+  std::vector<ColumnGroup> groups;
+  std::unordered_set<const Op*> in_groups = taken;
+  for (size_t i = grouped.ops().size(); i-- > 0;) {
+    const Op& op = *grouped.ops()[i];
+    if (in_groups.count(&op) > 0 || why_not_in_rows(op)) continue;
+    if (!has_vectors_along_columns(op, target)) continue;
+    const size_t last = op.shape.size() - 1;
+    std::vector<size_t> axes = {last};
+    ColumnGroup group = build_column_group(op, axes, readers, target, in_groups);
+    if (!combines_columns(group)) continue;
+    // All other axes that every operation has, too: least is there at a time.
+    for (size_t at = 0; at < last; ++at) {
+      std::vector<size_t> more = axes;
+      more.insert(more.end() - 1, at);
+      ColumnGroup narrower = build_column_group(op, more, readers, target, in_groups);
+      if (narrower.members.size() < group.members.size()) continue;
+      axes = std::move(more);
+      group = std::move(narrower);
+    }
+    // Where these are all axes of all, nothing is walked again.
+    if (!combines_columns(group) || !columns_of_block(group, target)) continue;
+    const std::vector<const Op*> members = members_of(group);
+    in_groups.insert(members.begin(), members.end());
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+}  // namespace emulsion
