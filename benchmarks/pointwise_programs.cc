@@ -19,6 +19,25 @@ SmallProgram relu_program() {
           [](KernelValues& v) { plain_relu(kCount, v.data<float>("x"), v.data<float>("y")); }};
 }
 
+// Feature maps of a late layer: rows that are shorter than a vector, one after another.
+SmallProgram relu_of_maps_program() {
+  constexpr int kMaps = 4096, kSide = 7;
+  return {"relu_7x7", Graph(relu(input("x", f32, {kMaps, kSide, kSide}), "y")),
+          [](KernelValues& v) {
+            plain_relu(kMaps * kSide * kSide, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram gelu_of_tens_program() {
+  constexpr int kLines = 20000, kTen = 10;
+  return {
+      "gelu_of_tens",
+      Graph(gelu(input("x", f32, {kLines, kTen}), Gelu::tanh, "y")),
+      [](KernelValues& v) { plain_gelu(kLines * kTen, v.data<float>("x"), v.data<float>("y")); },
+      {},
+      kTolerance};
+}
+
 SmallProgram gelu_program() {
   return {"gelu",
           Graph(gelu(matrix("x"), Gelu::tanh, "y")),
@@ -152,8 +171,9 @@ SmallProgram gather_program() {
 }  // namespace
 
 std::vector<SmallProgram> pointwise_programs() {
-  return {relu_program(),   gelu_program(),     silu_program(),   sums_program(),
-          pixels_program(), integers_program(), choice_program(), batch_norm_program()};
+  return {relu_program(),   relu_of_maps_program(), gelu_program(),   gelu_of_tens_program(),
+          silu_program(),   sums_program(),         pixels_program(), integers_program(),
+          choice_program(), batch_norm_program()};
 }
 
 std::vector<SmallProgram> movement_programs() {

@@ -21,6 +21,15 @@ SmallProgram sum_rows_program() {
           }};
 }
 
+// Of each feature map.
+SmallProgram sum_maps_program() {
+  constexpr int kMaps = 4096, kSide = 7;
+  return {"sum_7x7", Graph(sum(input("x", f32, {kMaps, kSide, kSide}), {1, 2}, false, "y")),
+          [](KernelValues& v) {
+            plain_sum_rows(kMaps, kSide * kSide, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
 SmallProgram sum_rows_f64_program() {
   return {"sum_rows_f64", Graph(sum(matrix(f64), {1}, false, "y")), [](KernelValues& v) {
             plain_sum_rows(kRows, kColumns, v.data<double>("x"), v.data<double>("y"));
@@ -158,6 +167,7 @@ SmallProgram rms_norm_program() {
 std::vector<SmallProgram> reduction_programs() {
   const Extent points = Extent::size("P"), centres = Extent::size("K");
   return {sum_rows_program(),
+          sum_maps_program(),
           sum_rows_f64_program(),
           sum_rows_run_time_program(),
           sum_columns_program(),

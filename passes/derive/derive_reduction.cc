@@ -255,29 +255,6 @@ Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64
   return outer;
 }
 
-// How many vectors of lanes are added to at a time, so that one addition need not wait for another:
-// as many as go into the extent without a rest, if any do. Of a run-time length that is walked
-// again and again fewer, so that less of a short one is masked.
-int64_t vectors_under_way(const Op& op, int64_t lanes, bool in_blocks) {
-  const std::optional<int64_t> extent = op.reduction_axes.back().extent().as_constant();
-  if (!extent) {
-    const int64_t few = columns_at_a_time(op.dtype) / lanes;
-    const bool is_short = in_blocks || op.reduction_axes.size() > 1;
-    return is_short ? std::clamp<int64_t>(few, 1, kMostVectors) : kMostVectors;
-  }
-  for (int64_t count = kMostVectors; count > 1; --count) {
-    if (*extent % (count * lanes) == 0) return count;
-  }
-  return std::clamp<int64_t>(*extent / lanes, 1, kMostVectors);
-}
-
-// Of a row that is shorter than a vector there are shorter vectors.
-int64_t lanes_of_sums(const Op& op, const Target& target) {
-  int64_t lanes = value_lanes(op, target);
-  while (op.reduction_axes.back().extent().as_constant().value_or(lanes) < lanes) lanes /= 2;
-  return lanes;
-}
-
 // Of how many rows of a run-time length one part after another is summed, side by side. A row may
 // be short: a line of each has fewer lanes for nothing than as much of one row, and as many sums
 // are under way. Of a run-time number of rows the last ones are as many as the others, the last row
@@ -286,7 +263,7 @@ int64_t rows_side_by_side(const Op& op, size_t shared, const Target& target) {
   constexpr int64_t kMostRows = 4, kMostOfRows = 8;  // vectors
   if (op.axes.empty() || op.reduction_axes.back().extent().is_constant()) return 1;
   if (shared > 1 && shared == op.axes.size()) return 1;
-  const int64_t vectors = vectors_under_way(op, value_lanes(op, target), true);
+  const int64_t vectors = sums_under_way(op, target, true, kMostVectors) / value_lanes(op, target);
   const int64_t rows = std::min(kMostRows, kMostOfRows / vectors);
   return op.axes.back().extent().as_constant().value_or(rows) < rows ? 1 : rows;
 }
@@ -383,49 +360,6 @@ Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool wh
   }
   const int64_t width = sums_at_a_time(sums, lanes);
   return sum_columns(sums, result, {1, width}, lanes, whole_rows, schedule);
-}
-
-bool has_sums_in_lanes(const Op& op, const Target& target) {
-  constexpr int64_t kShortest = 8;
-  const Axis& last = op.reduction_axes.back();
-  const int64_t least = std::min(kShortest, 2 * value_lanes(op, target));
-  return last.extent().as_constant().value_or(least) >= least &&
-         is_contiguous_in_a_read(op, last.name(), true);
-}
-
-int64_t sums_under_way(const Op& op, const Target& target, bool in_blocks, int64_t most_vectors) {
-  const int64_t lanes = lanes_of_sums(op, target);
-  return lanes * std::min(most_vectors, vectors_under_way(op, lanes, in_blocks));
-}
-
-SumsInLanes derive_sums_in_lanes(const Op& op, const Target& target, Schedule* schedule,
-                                 bool in_blocks, int64_t most_vectors) {
-  constexpr int64_t kFewLanes = 4;  // are added up one by one
-  const int64_t lanes = lanes_of_sums(op, target);
-  int64_t count = sums_under_way(op, target, in_blocks, most_vectors);
-  SumsInLanes made{{}, count};
-  Axis lane(fresh_axis(op, "lane"));
-  made.stages.push_back(fresh_stage(*schedule, op.name + "_lanes"));
-  reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, made.stages.back(),
-                  count / lanes);
-  // Only the last step has masks.
-  if (!op.reduction_axes.back().extent().is_constant()) {
-    (*schedule)[made.stages.back()].partition(op.reduction_axes.back()).store_in(Memory::registers);
-  }
-  while (count > kFewLanes) {
-    count = count > lanes ? lanes : std::max<int64_t>(count / kFewLanes, 2);
-    const Axis part(fresh_axis(op, fmt::format("lane{}", count)));
-    made.stages.push_back(fresh_stage(*schedule, fmt::format("{}_lanes{}", op.name, count)));
-    combine_lanes(*schedule, op.name, lane, part, count, made.stages.back());
-    lane = part;
-  }
-  (*schedule)[op.name].unroll(lane);
-  return made;
-}
-
-void SumsInLanes::compute_at(const std::string& consumer, const Axis& at,
-                             Schedule* schedule) const {
-  for (const std::string& stage : stages) (*schedule)[stage].compute_at(consumer, at);
 }
 
 void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule) {

@@ -5,6 +5,7 @@
 #include "dsl/affine.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/merge_axes.h"
 #include "passes/derive/row_groups.h"
 #include "passes/index/index_arithmetic.h"
 
@@ -140,8 +141,12 @@ SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, bool in_bl
     return derive_sums_in_lanes(*sums, target, schedule, in_blocks, most);
   }
   if (!is_one_in_a_row(result, rows)) {
-    vectorize_points(result, result.axes[vector_axis(result, target)], target,
-                     &(*schedule)[result.name], whole_rows);
+    StageSchedule& stage = (*schedule)[result.name];
+    const std::optional<MergedAxes> merged =
+        whole_rows ? merge_last_axes(op, rows, target) : std::nullopt;
+    if (merged) merged->fuse(&stage);
+    const Op& points = merged ? merged->view : result;
+    vectorize_points(points, points.axes[vector_axis(points, target)], target, &stage, whole_rows);
   }
   return {};
 }

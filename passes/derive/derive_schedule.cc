@@ -15,17 +15,28 @@
 #include "passes/derive/derive_tiles.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/loop_groups.h"
+#include "passes/derive/merge_axes.h"
 #include "passes/derive/read_borders.h"
 #include "passes/derive/read_through.h"
 #include "passes/derive/share_loops.h"
 #include "passes/derive/sibling_loops.h"
 #include "passes/derive/waiting_sums.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
 #include "passes/rewrite/graph_names.h"
 
 namespace emulsion {
 namespace {
+
+// Of a result that combines nothing; the other members of its group are computed inline.
+void derive_points(const Op& group, const Target& target, Schedule* schedule) {
+  const Op& result = result_of(group);
+  const std::optional<MergedAxes> merged = merge_last_axes(group, 0, target);
+  if (!merged) return derive_pointwise(result, target, schedule);
+  merged->fuse(&(*schedule)[result.name]);
+  derive_pointwise(merged->view, target, schedule);
+}
 
 void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
                Schedule* schedule) {
@@ -36,7 +47,7 @@ void derive_op(const Op& op, const Target& target, const DeriveOptions& options,
       return derive_reduction(op, target, schedule);
     case OpClass::elementwise:
     case OpClass::data_movement:
-      return derive_pointwise(op, target, schedule);
+      return derive_points(op, target, schedule);
   }
 }
 
@@ -66,7 +77,7 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
   if (contraction) {
     return derive_sums_and_result(*contraction, *result, target, options, schedule);
   }
-  derive_pointwise(*result, target, schedule);
+  derive_points(group, target, schedule);
 }
 
 // The sums, and what reads them at its own places.

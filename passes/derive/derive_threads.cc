@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,15 @@ Expr product_of(const std::vector<Expr>& sizes) {
   Expr product = min(sizes[0], int_constant(most));
   for (size_t i = 1; i < sizes.size(); ++i) product = product * min(sizes[i], int_constant(most));
   return product;
+}
+
+// The largest number that divides an extent whatever its sizes are: 64 of 64 T.
+int64_t common_factor(const Extent& extent) {
+  int64_t factor = extent.constant_term();
+  for (const auto& [size, coefficient] : extent.coefficients()) {
+    factor = std::gcd(factor, coefficient);
+  }
+  return std::max<int64_t>(factor, 1);
 }
 
 constexpr int64_t kTasksForCore = 8;
@@ -84,12 +94,14 @@ std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least) {
   for (const Extent& extent : extents) {
     if (const auto number = extent.as_constant()) {
       numbers = saturated_product(numbers, *number);
-    } else {
-      sizes.push_back(extent_value(extent));
-      // 1: where there is nothing to do, there is nothing to decide.
-      at_least =
-          saturated_product(at_least, std::max<int64_t>(extent.lower_bound().value_or(1), 1));
+      continue;
     }
+    const int64_t factor = common_factor(extent);
+    numbers = saturated_product(numbers, factor);
+    const Extent size = extent.exact_quotient(factor).value();
+    sizes.push_back(extent_value(size));
+    // 1: where there is nothing to do, there is nothing to decide.
+    at_least = saturated_product(at_least, std::max<int64_t>(size.lower_bound().value_or(1), 1));
   }
   if (numbers == 0) return std::nullopt;
   const int64_t needed = (least - 1) / numbers + 1;

@@ -1,0 +1,91 @@
+// Sums in lanes along the last reduction axis, and what makes one sum of them.
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "dsl/error.h"
+#include "passes/derive/derive_stage.h"
+#include "passes/derive/merge_axes.h"
+
+namespace emulsion {
+namespace {
+
+// How many vectors of lanes are added to at a time, so that one addition need not wait for another:
+// as many as go into the extent without a rest, if any do. Of a run-time length that is walked
+// again and again fewer, so that less of a short one is masked.
+int64_t vectors_under_way(const Op& op, int64_t lanes, bool in_blocks) {
+  const std::optional<int64_t> extent = op.reduction_axes.back().extent().as_constant();
+  if (!extent) {
+    const int64_t few = columns_at_a_time(op.dtype) / lanes;
+    const bool is_short = in_blocks || op.reduction_axes.size() > 1;
+    return is_short ? std::clamp<int64_t>(few, 1, kMostVectors) : kMostVectors;
+  }
+  for (int64_t count = kMostVectors; count > 1; --count) {
+    if (*extent % (count * lanes) == 0) return count;
+  }
+  return std::clamp<int64_t>(*extent / lanes, 1, kMostVectors);
+}
+
+// Of a row that is shorter than a vector there are shorter vectors.
+int64_t lanes_of_sums(const Op& op, const Target& target) {
+  int64_t lanes = value_lanes(op, target);
+  while (op.reduction_axes.back().extent().as_constant().value_or(lanes) < lanes) lanes /= 2;
+  return lanes;
+}
+
+}  // namespace
+
+bool has_sums_in_lanes(const Op& op_as_is, const Target& target) {
+  constexpr int64_t kShortest = 8;
+  const std::optional<MergedAxes> merged = merge_reduction_axes(op_as_is, target);
+  const Op& op = merged ? merged->view : op_as_is;
+  const Axis& last = op.reduction_axes.back();
+  const int64_t least = std::min(kShortest, 2 * value_lanes(op, target));
+  return last.extent().as_constant().value_or(least) >= least &&
+         is_contiguous_in_a_read(op, last.name(), true);
+}
+
+int64_t sums_under_way(const Op& op_as_is, const Target& target, bool in_blocks,
+                       int64_t most_vectors) {
+  const std::optional<MergedAxes> merged = merge_reduction_axes(op_as_is, target);
+  const Op& op = merged ? merged->view : op_as_is;
+  const int64_t lanes = lanes_of_sums(op, target);
+  return lanes * std::min(most_vectors, vectors_under_way(op, lanes, in_blocks));
+}
+
+SumsInLanes derive_sums_in_lanes(const Op& op_as_is, const Target& target, Schedule* schedule,
+                                 bool in_blocks, int64_t most_vectors) {
+  constexpr int64_t kFewLanes = 4;  // are added up one by one
+  const std::optional<MergedAxes> merged = merge_reduction_axes(op_as_is, target);
+  if (merged) merged->fuse(&(*schedule)[op_as_is.name]);
+  const Op& op = merged ? merged->view : op_as_is;
+  const int64_t lanes = lanes_of_sums(op, target);
+  int64_t count = sums_under_way(op, target, in_blocks, most_vectors);
+  SumsInLanes made{{}, count};
+  Axis lane(fresh_axis(op, "lane"));
+  made.stages.push_back(fresh_stage(*schedule, op.name + "_lanes"));
+  reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, made.stages.back(),
+                  count / lanes);
+  // Only the last step has masks; of merged axes no other step has indices that are clamped.
+  const Extent& extent = op.reduction_axes.back().extent();
+  if (!extent.is_constant() || (merged && !extent.exact_quotient(count))) {
+    (*schedule)[made.stages.back()].partition(op.reduction_axes.back()).store_in(Memory::registers);
+  }
+  while (count > kFewLanes) {
+    count = count > lanes ? lanes : std::max<int64_t>(count / kFewLanes, 2);
+    const Axis part(fresh_axis(op, fmt::format("lane{}", count)));
+    made.stages.push_back(fresh_stage(*schedule, fmt::format("{}_lanes{}", op.name, count)));
+    combine_lanes(*schedule, op.name, lane, part, count, made.stages.back());
+    lane = part;
+  }
+  (*schedule)[op.name].unroll(lane);
+  return made;
+}
+
+void SumsInLanes::compute_at(const std::string& consumer, const Axis& at,
+                             Schedule* schedule) const {
+  for (const std::string& stage : stages) (*schedule)[stage].compute_at(consumer, at);
+}
+
+}  // namespace emulsion

@@ -1,0 +1,166 @@
+#include "passes/derive/merge_axes.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "passes/derive/derive_stage.h"
+#include "passes/fuse/fused_group.h"
+#include "passes/index/simplify_index.h"
+
+namespace emulsion {
+namespace {
+
+using Axes = std::vector<Axis>;
+
+bool mentions_any(const Expr& e, const Axes& axes) {
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](const Axis& axis) { return mentions(e, axis.name()); });
+}
+
+// Whether the last indices of a read are these axes, and nothing lies between their elements.
+bool walks(const Expr& read, const Axes& axes) {
+  const size_t rank = read->args.size();
+  if (rank < axes.size()) return false;
+  for (size_t i = 0; i < rank; ++i) {
+    const Expr& index = read->args[i];
+    if (i + axes.size() < rank) {
+      if (mentions_any(index, axes)) return false;
+      continue;
+    }
+    const size_t at = i + axes.size() - rank;
+    if (index->op != ExprOp::axis || index->name != axes[at].name()) return false;
+    if (at > 0 && read->tensor->shape[i] != axes[at].extent()) return false;
+  }
+  return true;
+}
+
+// Whether every read walks the axes or has nothing to do with them, and nothing else has.
+bool all_walk(const Expr& body, const Axes& axes) {
+  if (body->op == ExprOp::read) return !mentions_any(body, axes) || walks(body, axes);
+  if (body->op == ExprOp::axis) return !mentions_any(body, axes);
+  return std::all_of(body->args.begin(), body->args.end(),
+                     [&](const Expr& arg) { return all_walk(arg, axes); });
+}
+
+Axes last_of(const Axes& axes, size_t count) {
+  return {axes.end() - static_cast<std::ptrdiff_t>(count), axes.end()};
+}
+
+// Whether the last `count` axes of the result of a group can be merged in it and in all that is
+// computed inline for it. A member is read as any tensor is; where its last axes are as long, they
+// may be the merged ones.
+bool all_walk_in(const Op& group, size_t count) {
+  const Axes merged = last_of(result_of(group).axes, count);
+  const auto is_fine = [&](const Op& op) {
+    if (op.axes.size() < count) return true;
+    const Axes own = last_of(op.axes, count);
+    for (size_t i = 1; i < count; ++i) {
+      if (own[i].extent() != merged[i].extent()) return true;  // nobody walks it
+    }
+    return all_walk(op.body, own);
+  };
+  if (group.kind == OpKind::compute) return is_fine(group);
+  return std::all_of(group.members.begin(), group.members.end(),
+                     [&](const OpPtr& member) { return is_fine(*member); });
+}
+
+Extent product_of(const Axes& axes) {
+  Extent product = 1;
+  for (const Axis& axis : axes) product = product * axis.extent();
+  return product;
+}
+
+// A tensor with one axis in the place of its last ones.
+OpPtr merged_tensor(const Op& op, size_t count, const Extent& extent) {
+  auto tensor = std::make_shared<Op>();
+  tensor->kind = OpKind::input;
+  tensor->name = op.name;
+  tensor->dtype = op.dtype;
+  tensor->shape.assign(op.shape.begin(), op.shape.end() - static_cast<std::ptrdiff_t>(count));
+  tensor->shape.push_back(extent);
+  return tensor;
+}
+
+Expr merged_body(const Expr& body, const Axes& axes, const Axis& merged) {
+  return transform(body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || !mentions_any(e, axes)) return Expr();
+    // The extent that the tensor has there: of the outermost axis it may have more.
+    const size_t rank = e->args.size(), kept = rank - axes.size();
+    Extent extent = 1;
+    for (size_t i = kept; i < rank; ++i) extent = extent * e->tensor->shape[i];
+    std::vector<Expr> indices(e->args.begin(), e->args.begin() + static_cast<std::ptrdiff_t>(kept));
+    indices.push_back(axis_value(merged.name()));
+    return read_op(merged_tensor(*e->tensor, axes.size(), extent), std::move(indices));
+  });
+}
+
+// Whether vectors along an axis leave much of the last one empty.
+bool is_short(const Extent& extent, int64_t lanes) {
+  constexpr int64_t kManyVectors = 16;
+  const std::optional<int64_t> number = extent.as_constant();
+  return number && *number < kManyVectors * lanes;
+}
+
+bool may_be_inner(const Axis& axis) {
+  return axis.extent().is_constant() && axis.extent() != Extent(0);
+}
+
+MergedAxes merge(const Op& op, Axes* axes, size_t count) {
+  MergedAxes result{op, last_of(*axes, count), {}};
+  for (size_t i = 1; i < count; ++i) {
+    result.fused.emplace_back(fresh_axis(op, i + 1 < count ? "flat" + std::to_string(i) : "flat"));
+  }
+  const Axis merged(result.fused.back().name(), product_of(result.merged));
+  axes->erase(axes->end() - static_cast<std::ptrdiff_t>(count), axes->end());
+  axes->push_back(merged);
+  result.view.body = merged_body(op.body, result.merged, merged);
+  return result;
+}
+
+}  // namespace
+
+void MergedAxes::fuse(StageSchedule* stage) const {
+  Axis inner = merged.back();
+  for (size_t i = 0; i < fused.size(); ++i) {
+    stage->fuse(merged[merged.size() - 2 - i], inner, fused[i]);
+    inner = fused[i];
+  }
+}
+
+std::optional<MergedAxes> merge_last_axes(const Op& group, size_t first, const Target& target) {
+  const Op& op = result_of(group);
+  if (op.axes.empty() || op.combiner != Combiner::none) return std::nullopt;
+  if (!is_short(op.axes.back().extent(), value_lanes(op, target))) return std::nullopt;
+  size_t count = 1;
+  while (first + count < op.axes.size() && may_be_inner(op.axes[op.axes.size() - count]) &&
+         all_walk_in(group, count + 1)) {
+    ++count;
+  }
+  if (count < 2) return std::nullopt;
+  Axes axes = op.axes;
+  MergedAxes result = merge(op, &axes, count);
+  result.view.axes = axes;
+  result.view.shape.clear();
+  for (const Axis& axis : axes) result.view.shape.push_back(axis.extent());
+  return result;
+}
+
+std::optional<MergedAxes> merge_reduction_axes(const Op& op, const Target& target) {
+  const Axes& all = op.reduction_axes;
+  if (all.empty() || !is_short(all.back().extent(), value_lanes(op, target))) return std::nullopt;
+  size_t count = 1;
+  while (count < all.size() && may_be_inner(all[all.size() - count]) &&
+         all_walk(op.body, last_of(all, count + 1))) {
+    ++count;
+  }
+  if (count < 2) return std::nullopt;
+  Axes axes = all;
+  MergedAxes result = merge(op, &axes, count);
+  result.view.reduction_axes = axes;
+  return result;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,42 @@
+#ifndef EMULSION_PASSES_DERIVE_MERGE_AXES_H_
+#define EMULSION_PASSES_DERIVE_MERGE_AXES_H_
+
+// Axes that lie one after another in the memory of everything that an operation reads and writes
+// are one long axis: a feature map of 7 x 7 is 49 elements, and rows of 10 are one row. Vectors
+// along the last axis alone would be half empty.
+//
+//   y[n, c, h, w] = max(x[n, c, h, w] * scale[c], 0)  as  y'[n, c, hw] = max(x'[n, c, hw] *
+//   scale[c], 0)
+//
+// The schedule says so by `fuse`; the quotients and remainders that this puts into the indices
+// cancel where an address is made of them. So all axes but the outermost need numbers for extents.
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+#include "dsl/target.h"
+
+namespace emulsion {
+
+struct MergedAxes {
+  Op view;                   // the operation, as if all tensors had the merged axis
+  std::vector<Axis> merged;  // of the operation; outermost first
+  std::vector<Axis> fused;   // the names of the loops that they become, innermost two first
+
+  // The loops of `view`; before all other directives on the stage's loops.
+  void fuse(StageSchedule* stage) const;
+};
+
+// The last axes of a result, not before `first`, merged; nothing where these are fewer than two, or
+// where the last one alone fills vectors. `group`: the operation, or the group that the result is
+// the last member of, whose other members are computed inline.
+std::optional<MergedAxes> merge_last_axes(const Op& group, size_t first, const Target& target);
+// The last reduction axes of what is summed up; else as above.
+std::optional<MergedAxes> merge_reduction_axes(const Op& op, const Target& target);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_MERGE_AXES_H_

@@ -1,0 +1,183 @@
+// Axes that lie one after another in all that an operation reads: which are merged, which are not,
+// and that the kernels of derived schedules compute the same.
+
+#include "passes/derive/merge_axes.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/fuse/fuse_epilogues.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+const Target kV3 = Target::parse("x86-64-v3,cores=1");
+const Extent kSize = Extent::size("B");
+const Axis a("a", 4), c("c", 5), h("h", 7), w("w", 7);
+
+Tensor picture(const std::string& name = "x") { return input(name, f32, {4, 5, 7, 7}); }
+
+// The shape of the view and the directives for its loops: "[4, 5, 49] fuse(h, w, flat)"; "" where
+// nothing is merged.
+std::string merged(const Graph& graph, size_t first = 0) {
+  const Graph grouped = fuse_epilogues(graph);
+  const std::optional<MergedAxes> found = merge_last_axes(**grouped.find("y"), first, kV3);
+  if (!found) return "";
+  Schedule schedule(graph);
+  found->fuse(&schedule["y"]);
+  std::string text = to_string(found->view.shape);
+  for (const Directive& d : schedule["y"].directives()) text += " " + to_string(d);
+  return text;
+}
+std::string merged_reduction(const Tensor& y) {
+  const std::optional<MergedAxes> found = merge_reduction_axes(*y.op(), kV3);
+  return found ? found->view.reduction_axes.back().extent().to_string() : "";
+}
+
+TEST(MergeLastAxes, AllOfThem) {
+  EXPECT_EQ(merged(Graph(compute("y", {a, c, h, w}, picture()(a, c, h, w) * 2.0f))),
+            "[980] fuse(h, w, flat1) fuse(c, flat1, flat2) fuse(a, flat2, flat)");
+  EXPECT_EQ(merged(Graph(relu(picture() + picture("z"), "y"))),
+            "[980] fuse(i2, i3, flat1) fuse(i1, flat1, flat2) fuse(i0, flat2, flat)");
+}
+
+TEST(MergeLastAxes, BehindThoseThatSomethingElseIsReadAlong) {
+  const Tensor bias = input("b", f32, {5}), scale = input("s", f32, {5, 1, 1});
+  EXPECT_EQ(merged(Graph(compute("y", {a, c, h, w}, picture()(a, c, h, w) + bias(c)))),
+            "[4, 5, 49] fuse(h, w, flat)");
+  EXPECT_EQ(merged(Graph(relu(picture() * scale, "y"))), "[4, 5, 49] fuse(i2, i3, flat)");
+}
+
+TEST(MergeLastAxes, BehindThoseOfRows) {
+  const Graph graph(relu(picture() + picture("z"), "y"));
+  EXPECT_EQ(merged(graph, 2), "[4, 5, 49] fuse(i2, i3, flat)");
+  EXPECT_EQ(merged(graph, 3), "");
+}
+
+TEST(MergeLastAxes, TheOutermostMayBeARunTimeSizeOrLonger) {
+  EXPECT_EQ(merged(Graph(relu(input("x", f32, {kSize, 10}) * 2.0f, "y"))),
+            "[10*B] fuse(i0, i1, flat)");
+  const Tensor longer = input("x", f32, {8, 7});
+  EXPECT_EQ(merged(Graph(compute("y", {a, w}, longer(a, w)))), "[28] fuse(a, w, flat)");
+}
+
+TEST(MergeLastAxes, NotARunTimeSizeOrALongerRowBehindIt) {
+  EXPECT_EQ(merged(Graph(relu(input("x", f32, {10, kSize}) * 2.0f, "y"))), "");
+  EXPECT_EQ(merged(Graph(compute("y", {a, w}, input("x", f32, {4, 8})(a, w)))), "");
+  EXPECT_EQ(merged(Graph(relu(input("x", f32, {3, 0}) * 2.0f, "y"))), "") << "nothing";
+}
+
+TEST(MergeLastAxes, NotWhereTheLastFillsVectors) {
+  EXPECT_NE(merged(Graph(relu(input("x", f32, {3, 127}) * 2.0f, "y"))), "");
+  EXPECT_EQ(merged(Graph(relu(input("x", f32, {3, 128}) * 2.0f, "y"))), "") << "16 vectors of 8";
+}
+
+TEST(MergeLastAxes, NotWhereElementsLieElsewhere) {
+  const Tensor x = input("x", f32, {7, 7}), row = input("r", f32, {7}),
+               at = input("at", i32, {7, 7});
+  const auto of = [](const Expr& body) { return merged(Graph(compute("y", {h, w}, body))); };
+  EXPECT_NE(of(x(h, w) * 2.0f), "");
+  EXPECT_EQ(of(x(w, h)), "") << "turned";
+  EXPECT_EQ(of(x(h, w) + row(w)), "") << "the same row again";
+  EXPECT_EQ(of(x(h, w) + row(h)), "") << "one value of a row";
+  EXPECT_EQ(of(x(h, Expr(6) - w)), "") << "backwards";
+  EXPECT_EQ(of(x(Expr(6) - h, w)), "") << "rows backwards";
+  EXPECT_EQ(of(x(h, w) + cast(f32, Expr(w))), "") << "the axis itself";
+  EXPECT_EQ(of(select(Expr(h) < 3, x(h, w), 0.0f)), "");
+  EXPECT_EQ(of(x(min(max(at(h, w), 0), 6), w)), "") << "data";
+  const Tensor cube = input("t", f32, {7, 7, 7});
+  EXPECT_EQ(of(cube(h, h, w)), "") << "a diagonal";
+  EXPECT_EQ(of(cube(0, h, w)), "[49] fuse(h, w, flat)");
+}
+
+TEST(MergeLastAxes, OfAGroupOnlyWhereAllOfItWalksThem) {
+  const Tensor x = input("x", f32, {7, 7});
+  const auto behind = [&](const Expr& body) {
+    const Tensor t = compute("t", {h, w}, body);
+    return merged(Graph(compute("y", {h, w}, exp(t(h, w)))));
+  };
+  EXPECT_NE(behind(x(h, w) * 2.0f), "");
+  EXPECT_EQ(behind(x(w, h) * 2.0f), "");
+}
+
+TEST(MergeLastAxes, NotOfSums) {
+  const Axis k("k", 7);
+  const Graph graph(compute("y", {h, w}, sum(k, input("x", f32, {7, 7, 7})(k, h, w))));
+  EXPECT_EQ(merged(graph), "");
+}
+
+TEST(MergeReductionAxes, ThoseThatAreReadInTheirOrder) {
+  const Tensor x = picture(), row = input("r", f32, {7});
+  EXPECT_EQ(merged_reduction(compute("y", {a, c}, sum({h, w}, x(a, c, h, w)))), "49");
+  EXPECT_EQ(merged_reduction(compute("y", {a}, sum({c, h, w}, x(a, c, h, w)))), "245");
+  EXPECT_EQ(merged_reduction(compute("y", {c}, sum({a, h, w}, x(a, c, h, w)))), "49");
+  EXPECT_EQ(merged_reduction(compute("y", {a, c}, sum({w, h}, x(a, c, h, w)))), "") << "turned";
+  EXPECT_EQ(merged_reduction(compute("y", {a, c}, sum({h, w}, x(a, c, h, w) * row(w)))), "");
+  EXPECT_EQ(merged_reduction(compute("y", {a, c}, sum({h, w}, x(a, c, h, w) * row(c)))), "49");
+  EXPECT_EQ(merged_reduction(compute("y", {a, c}, sum({w}, x(a, c, 0, w)))), "");
+  const Axis many("w", 128);
+  EXPECT_EQ(merged_reduction(compute("y", {}, sum({h, many}, input("x", f32, {7, 128})(h, many)))),
+            "")
+      << "fills vectors";
+}
+
+TEST(MergeAxes, NamesThatAreTakenAreLeft) {
+  const Axis flat("flat", 7);
+  EXPECT_EQ(merged(Graph(compute("y", {h, flat}, input("x", f32, {7, 7})(h, flat) * 2.0f))),
+            "[49] fuse(h, flat, flat1)");
+}
+
+TEST(MergeAxes, DerivedSchedulesComputeWhatTheGraphsSay) {
+  const Tensor x = picture();
+  const auto norm = [](const Tensor& t, const std::vector<int>& axes) {
+    const Tensor centred = t - mean(t, axes, true);
+    return centred / sqrt(mean(centred * centred, axes, true) + 1e-5f);
+  };
+  const Tensor rows = input("x", f32, {kSize, 10});
+  const std::vector<Graph> graphs = {Graph(gelu(x)),
+                                     Graph(relu(x * input("s", f32, {5, 1, 1}))),
+                                     Graph(mean(x, {2, 3})),
+                                     Graph(sum(x, {0, 1, 2, 3})),
+                                     Graph(reduce_max(x, {1, 2, 3})),
+                                     Graph(norm(x, {2, 3})),
+                                     Graph(norm(x, {1, 2, 3})),
+                                     Graph(sigmoid(rows)),
+                                     Graph(rows * 2.0f + 1.0f)};
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      for (size_t i = 0; i < graphs.size(); ++i) {
+        EXPECT_TRUE(derives(graphs[i], target_of(level, cores), {0, 1, 3, 500}, 1e-5))
+            << level << ", " << cores << " cores: graph " << i;
+      }
+    }
+  }
+}
+
+// In all others, what the fused loop stands for cancels in the address.
+TEST(MergeAxes, TheLastStepOfSumsAloneHasClampedIndices) {
+  const auto text = [](int rows) {
+    return derived(sum(input("x", f32, {rows, 10}), {0, 1}, false, "y"), kV3);
+  };
+  EXPECT_TRUE(has(text(100), "y_lanes.partition(flat)\n")) << text(100);
+  EXPECT_FALSE(has(text(32), "partition")) << "of 320 all steps are whole";
+}
+
+TEST(MergeAxes, InDerivedSchedules) {
+  const auto text = [](const Tensor& y) { return derived(y, kV3); };
+  EXPECT_TRUE(has(text(relu(picture(), "y")), "y.fuse(i0, flat2, flat)")) << "pointwise";
+  EXPECT_TRUE(has(text(sum(picture(), {2, 3}, false, "y")), "y.fuse(r2, r3, flat)")) << "sums";
+  const std::string rows = text(softmax(reshape(picture(), {4, 245}), 1, "y"));
+  EXPECT_FALSE(has(rows, "flat")) << "one axis";
+  const Tensor x = picture();
+  const std::string norm = text(sub(x, mean(x, {2, 3}, true, "m"), "y"));
+  EXPECT_TRUE(has(norm, "y.fuse(i2, i3, flat)") && has(norm, ".fuse(r2, r3, flat)")) << norm;
+}
+
+}  // namespace
+}  // namespace emulsion
