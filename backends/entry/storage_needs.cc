@@ -74,6 +74,7 @@ class NeedCollector : public NestVisitor {
   }
 
   static Expr padded(const Storage& storage, size_t axis) {
+    if (storage.layout.room(axis) > 0) return int_constant(storage.layout.room(axis));
     const std::vector<int64_t>& alignments = storage.layout.alignments;
     const int64_t multiple = alignments.empty() ? 1 : alignments[axis];
     const Expr& extent = storage.extents[axis];

@@ -39,6 +39,7 @@ std::vector<Halide::Expr> storage_strides(const StorageLayout& layout,
       const int32_t m = static_cast<int32_t>(multiple);
       extent = (extent + (m - 1)) / m * m;
     }
+    if (layout.room(axis) > 0) extent = static_cast<int32_t>(layout.room(axis));
     stride = hi::simplify(stride * Halide::max(extent, 1));
   }
   if (elements != nullptr) *elements = hi::simplify(Halide::max(stride, 2));

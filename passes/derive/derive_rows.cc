@@ -56,10 +56,11 @@ int64_t rows_that_divide(int64_t all, int64_t most) {
 // How many rows of a loop are computed at a time. Where these are the tasks of threads, all cores
 // get several. Of a number of rows that this does not divide, the last ones are computed one by
 // one.
-int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
+int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, bool are_short,
                        const Target& target) {
   constexpr int64_t kTasksOfCore = 2;
-  int64_t most = std::min(rows_in_cache(group, target).value_or(1), kRowsAtATime);
+  const int64_t in_cache = rows_in_cache(group, target).value_or(are_short ? kRowsAtATime : 1);
+  int64_t most = std::min(in_cache, kRowsAtATime);
   std::optional<int64_t> least = all.as_constant();
   if (!least) {  // from how many on there are threads
     std::vector<Extent> row = most_points(members_of(group));
@@ -124,7 +125,7 @@ int64_t vectors_beside(const Op& producer, const Op& sums, const Target& target)
 
 // The vectors of a member along its rows, and what is computed for it inside. Returns the partial
 // sums that place_sums has to place, if there are any.
-SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, bool in_blocks,
+SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, bool at_once,
                           const std::map<const Op*, const Op*>& joined, const Target& target,
                           Schedule* schedule) {
   const Op& result = result_of(op);
@@ -138,7 +139,7 @@ SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, bool in_bl
     const auto with = joined.find(&op);
     const int64_t most =
         with == joined.end() ? kMostVectors : vectors_beside(*with->second, *sums, target);
-    return derive_sums_in_lanes(*sums, target, schedule, in_blocks, most);
+    return derive_sums_in_lanes(*sums, target, schedule, at_once, most);
   }
   if (!is_one_in_a_row(result, rows)) {
     StageSchedule& stage = (*schedule)[result.name];
@@ -299,16 +300,16 @@ bool pays_to_group(const RowGroup& group, const Target& target) {
 }
 
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
-                 const BlockLoops* blocks) {
+                 const BlockLoops* blocks, bool are_short) {
   const Op& reader = result_of(*group.reader);
   StageSchedule& stage = (*schedule)[reader.name];
   const bool in_blocks = blocks != nullptr;
-  const Op* in_output = in_blocks ? nullptr : stored_in_output(group, *schedule, target);
+  const bool at_once = in_blocks || are_short;  // several rows
+  const Op* in_output = at_once ? nullptr : stored_in_output(group, *schedule, target);
   // No element of an output that holds something else is computed twice.
-  const std::map<const Op*, const Op*> joined =
-      joined_producers(group, in_output, in_blocks, target);
-  const SumsInLanes lanes = derive_member(*group.reader, group.rows, in_output == nullptr,
-                                          in_blocks, joined, target, schedule);
+  const std::map<const Op*, const Op*> joined = joined_producers(group, in_output, at_once, target);
+  const SumsInLanes lanes = derive_member(*group.reader, group.rows, in_output == nullptr, at_once,
+                                          joined, target, schedule);
   const std::vector<Axis> loops = row_axes(group);
   const bool has_threads = !in_blocks && wakes_threads(members_of(group), target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
@@ -328,7 +329,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   // Before the threads: what follows a condition on the sizes concerns the case in which it holds.
   const bool are_tasks = shared == loops.size() && shared_out->steps == 1;
   const int64_t rows = in_blocks ? rows_of_block_at_a_time(group, blocks->rows, target)
-                                 : rows_at_a_time(group, steps, are_tasks, target);
+                                 : rows_at_a_time(group, steps, are_tasks, are_short, target);
   const Axis one(rows == 1 ? row : Axis(fresh_axis(reader, "row")));
   if (rows > 1) {
     const bool exact = steps.exact_quotient(rows).has_value();
@@ -348,7 +349,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
       inline_members(*producer.op, nullptr, schedule);
       compute_with_sums(op, *sums_of(*sums->first), all_lanes.at(sums->first), target, schedule);
     } else {
-      partial = derive_member(*producer.op, group.rows, producer.whole_rows, in_blocks, joined,
+      partial = derive_member(*producer.op, group.rows, producer.whole_rows, at_once, joined,
                               target, schedule);
       all_lanes.emplace(producer.op, partial);
     }

@@ -222,7 +222,7 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     is_done(members_of(group));
   }
   for (const RowGroup& group : loops.rows) {
-    derive_rows(group, target, &schedule);
+    derive_group_by_length(group, target, &schedule);
     is_done(members_of(group));
   }
   for (const WaitingSums& waiting : loops.sums) {

@@ -168,8 +168,12 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
 //   parallel tasks: for rows: the producers' rows; the reader's rows
 // With `blocks`, a part of these for each of them, as many rows at a time as divide a block:
 //   for block: for rows: the producers' rows; the reader's rows
+// `are_short`: rows of a run-time length, several of which are computed at a time.
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
-                 const BlockLoops* blocks = nullptr);
+                 const BlockLoops* blocks = nullptr, bool are_short = false);
+// The same in two ways where the rows of an output may be short or long:
+//   if C <= 64: a few rows at a time  else: each row by itself, in the memory of the output
+void derive_group_by_length(const RowGroup& group, const Target& target, Schedule* schedule);
 
 // A group whose operations are computed for a block of columns (column_groups.h):
 //   parallel block: for c: vectors of a producer; ..; for c: vectors of the reader

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -22,9 +23,15 @@ void record_comparison(ExprOp op, const Expr& value, int64_t number, SizeFacts* 
   if (op == ExprOp::eq) record_divisor(value, number, facts);
   if (value->op != ExprOp::size) return;
   if (op == ExprOp::eq) facts->values.emplace(value->name, number);
-  if (op != ExprOp::ge && op != ExprOp::gt && op != ExprOp::eq) return;
-  int64_t& least = facts->least.emplace(value->name, 0).first->second;
-  least = std::max(least, op == ExprOp::gt ? number + 1 : number);
+  if (op == ExprOp::ge || op == ExprOp::gt || op == ExprOp::eq) {
+    int64_t& least = facts->least.emplace(value->name, 0).first->second;
+    least = std::max(least, op == ExprOp::gt ? number + 1 : number);
+  }
+  if (op == ExprOp::le || op == ExprOp::lt || op == ExprOp::eq) {
+    const int64_t here = op == ExprOp::lt ? number - 1 : number;
+    int64_t& most = facts->most.emplace(value->name, here).first->second;
+    most = std::min(most, here);
+  }
 }
 
 ExprOp mirrored(ExprOp op) {
@@ -87,6 +94,18 @@ std::optional<int64_t> SizeFacts::lower_bound(const Extent& extent) const {
     if (known != least.end()) shifted = shifted + Extent(known->second) * Extent(coefficient);
   }
   return shifted.lower_bound();
+}
+
+std::optional<int64_t> SizeFacts::upper_bound(const Extent& extent) const {
+  std::optional<int64_t> highest = extent.constant_term();
+  for (const auto& [name, coefficient] : extent.coefficients()) {
+    if (coefficient < 0) continue;  // largest where the size is 0
+    const auto known = most.find(name);
+    if (known == most.end() || !highest) return std::nullopt;
+    const auto term = index_operator(ExprOp::mul, coefficient, std::max<int64_t>(known->second, 0));
+    highest = term ? index_operator(ExprOp::add, *highest, *term) : std::nullopt;
+  }
+  return highest;
 }
 
 SizeFacts facts_of(const Expr& condition) {

@@ -2,8 +2,8 @@
 #define EMULSION_PASSES_INDEX_SIZE_FACTS_H_
 
 // What a condition over run-time sizes says of each size, as far as schedules use it: its value,
-// the least it can be, a number that divides it. Drawn from the parts of the condition that must
-// all hold; of anything else nothing is concluded, which is always safe.
+// the least and the most it can be, a number that divides it. Drawn from the parts of the condition
+// that must all hold; of anything else nothing is concluded, which is always safe.
 
 #include <cstdint>
 #include <map>
@@ -18,6 +18,7 @@ namespace emulsion {
 struct SizeFacts {
   std::map<std::string, int64_t> values;    // B == 4
   std::map<std::string, int64_t> least;     // B >= 16, B > 15
+  std::map<std::string, int64_t> most;      // B <= 4, B < 5, B == 4
   std::map<std::string, int64_t> divisors;  // B % 8 == 0
 
   // The expression with the values that are known in the place of their sizes, simplified.
@@ -26,6 +27,8 @@ struct SizeFacts {
   bool divides(int64_t divisor, const Extent& extent) const;
   // The smallest value that the extent can have; nothing when there is none.
   std::optional<int64_t> lower_bound(const Extent& extent) const;
+  // The largest.
+  std::optional<int64_t> upper_bound(const Extent& extent) const;
 };
 
 // Of an undefined condition: nothing.

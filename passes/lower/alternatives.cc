@@ -102,6 +102,24 @@ class CaseReads {
 
 }  // namespace
 
+void decide_body(WrittenStage* plan) {
+  for (const DecidedCondition& one : plan->decided) {
+    plan->stage.body = where(plan->stage.body, one.condition, one.holds);
+  }
+}
+
+void choose_outputs(WrittenNest* nest) {
+  for (WrittenStage& plan : nest->stages) {
+    if (!plan.is_output) continue;
+    Stage& stage = plan.stage;
+    const std::vector<Expr> own(stage.axes.begin(), stage.axes.end());
+    for (auto one = plan.decided.rbegin(); one != plan.decided.rend(); ++one) {
+      const Expr other = read_buffer(one->other, stage.dtype, own);
+      stage.body = select(one->condition, other, stage.body);
+    }
+  }
+}
+
 WrittenStage add_alternative(WrittenNest* nest, size_t at, std::optional<DirectiveKind> reduced_by,
                              const Directive& d) {
   WrittenStage& self = nest->stages[at];
@@ -112,18 +130,22 @@ WrittenStage add_alternative(WrittenNest* nest, size_t at, std::optional<Directi
                        "first, and {0} of either",
                        to_string(*reduced_by)));
   }
-  if (self.is_output) {
+  if (self.is_output && self.stage.is_reduction()) {
     refuse(name, d,
-           fmt::format("expected an operation that others read, got {0}, an output; legal: "
-                       "cache_write of {0}, and alternative of what that makes",
-                       name));
+           fmt::format("expected an operation that others read, or an output without a reduction, "
+                       "got {0}, an output that is a {1}; legal: cache_write of {0}, and "
+                       "alternative of what that makes",
+                       name, to_string(self.stage.combiner)));
   }
   WrittenStage made;
   made.stage = self.stage;
   made.stage.name = d.target;
-  // Each is read in its own case alone, and so needs what it reads itself only there.
-  made.stage.body = where(made.stage.body, d.condition, true);
-  self.stage.body = where(self.stage.body, d.condition, false);
+  made.decided = self.decided;
+  made.decided.push_back({d.condition, true, {}});
+  self.decided.push_back({d.condition, false, self.is_output ? d.target : std::string()});
+  decide_body(&made);
+  decide_body(&self);
+  if (self.is_output) return made;
   for (WrittenStage& reader : nest->stages) {
     reader.stage.body = transform(reader.stage.body, [&](const Expr& e) -> Expr {
       if (e->op != ExprOp::read || e->name != name) return Expr();

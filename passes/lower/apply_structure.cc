@@ -68,6 +68,7 @@ std::vector<Expr> own_axes(const std::vector<Axis>& axes) {
 WrittenStage cache_write(WrittenStage* plan, const Directive& d) {
   require_first(*plan, d);
   WrittenStage made;
+  made.decided = plan->decided;
   made.stage = plan->stage;
   made.stage.name = d.target;
   plan->stage.reduction_axes.clear();
@@ -94,6 +95,7 @@ void require_operand(const WrittenNest& nest, const WrittenStage& reader, const 
 WrittenStage copy_in(const WrittenNest& nest, WrittenStage* reader, const Directive& d) {
   require_operand(nest, *reader, d);
   WrittenStage made;
+  made.decided = reader->decided;
   made.stage.name = d.target;
   if (const WrittenStage* computed = nest.find(d.operand)) {
     made.stage.dtype = computed->stage.dtype;
@@ -279,6 +281,7 @@ WrittenStage rfactor(WrittenStage* plan, const WrittenDirective& d) {
   plan->stage.reduction_axes = {lane};
   plan->stage.transforms.clear();  // steps of the axes before
   WrittenStage made;
+  made.decided = plan->decided;
   made.stage = std::move(stage);
   return made;
 }
@@ -334,6 +337,7 @@ class StructureApplier {
       apply_to(i, written);
     }
     inline_stages();
+    choose_outputs(&nest_);
     return std::move(nest_);
   }
 
@@ -433,6 +437,7 @@ class StructureApplier {
         body = with_inlined(with_simple_reads(plan.stage.body, plan.stage), inlined);
       }
       plan.stage.body = body;
+      decide_body(&plan);
       const std::string name = plan.stage.name;
       if (names.count(name) == 0) {
         left.push_back(std::move(plan));

@@ -8,6 +8,7 @@
 #include "dsl/directive_table.h"
 #include "dsl/error.h"
 #include "passes/index/simplify_index.h"
+#include "passes/lower/alternatives.h"
 #include "passes/lower/stage_storage.h"
 
 namespace emulsion {
@@ -58,8 +59,10 @@ std::map<std::string, Coverage> coverage_of(const StageCase& one, size_t around)
 class OutputChecker {
  public:
   OutputChecker(const NestPlan& nest, const std::vector<StageRegion>& regions,
-                const std::vector<StageStorage>& storage, StageId id)
+                const std::vector<StageStorage>& storage,
+                const std::map<StageId, PartOfCases>& parts, StageId id)
       : nest_(nest),
+        parts_(parts),
         region_(regions[id]),
         output_region_(regions[*nest.stages[id].in_output]),
         storage_(storage[id]),
@@ -123,7 +126,7 @@ class OutputChecker {
                               to_string(d.kind)));
     }
     for (StageId earlier = 0; earlier < id_; ++earlier) {
-      if (nest_.stages[earlier].in_output != plan_.in_output) continue;
+      if (nest_.stages[earlier].in_output != plan_.in_output || are_apart(earlier)) continue;
       refuse_here(
           fmt::format("expected an output that holds nothing else, got {}, where {} is "
                       "stored; legal: storage of its own",
@@ -135,6 +138,16 @@ class OutputChecker {
                       "by compute_with; legal: storage of its own",
                       output()));
     }
+  }
+
+  // Whether there is only the one or the other, by the case of the output.
+  bool are_apart(StageId other) const {
+    const auto mine = parts_.find(id_), theirs = parts_.find(other);
+    if (mine == parts_.end() || theirs == parts_.end()) return false;
+    const PartOfCases &part = mine->second, &other_part = theirs->second;
+    if (part.reader != *plan_.in_output || other_part.reader != part.reader) return false;
+    return std::none_of(part.cases.begin(), part.cases.end(),
+                        [&](size_t number) { return other_part.cases.count(number) > 0; });
   }
 
   // The output may read an element where it overwrites it, and nowhere else.
@@ -250,6 +263,7 @@ class OutputChecker {
   }
 
   const NestPlan& nest_;
+  const std::map<StageId, PartOfCases>& parts_;
   const StageRegion &region_, &output_region_;
   const StageStorage& storage_;
   const StageId id_;
@@ -261,8 +275,9 @@ class OutputChecker {
 
 void check_outputs(const NestPlan& nest, const std::vector<StageRegion>& regions,
                    const std::vector<StageStorage>& storage) {
+  const std::map<StageId, PartOfCases> parts = parts_of_cases(nest);
   for (StageId id = 0; id < nest.stages.size(); ++id) {
-    if (nest.stages[id].in_output) OutputChecker(nest, regions, storage, id).check();
+    if (nest.stages[id].in_output) OutputChecker(nest, regions, storage, parts, id).check();
   }
 }
 

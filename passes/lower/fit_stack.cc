@@ -34,7 +34,8 @@ bool is_near(const StageStorage& storage) {
 int64_t bytes_of(const Stage& stage, const StageStorage& storage) {
   int64_t bytes = size_in_bytes(stage.dtype);
   for (size_t d = 0; d < storage.extents.size(); ++d) {
-    bytes *= storage.layout.padded(d, constant_value(storage.extents[d]).value());
+    // Of no number where there is room for a number.
+    bytes *= storage.layout.padded(d, constant_value(storage.extents[d]).value_or(1));
   }
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }

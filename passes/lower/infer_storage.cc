@@ -3,6 +3,8 @@
 #include "dsl/error.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
+#include "passes/index/size_facts.h"
+#include "passes/lower/alternatives.h"
 #include "passes/lower/refusal.h"
 #include "passes/lower/stage_storage.h"
 
@@ -58,10 +60,27 @@ std::vector<bool> vectorized_axes(const NestPlan& nest, const std::vector<StageR
   return result;
 }
 
+constexpr int64_t kStackBytes = int64_t{32} << 10;
+
+// What the conditions say of the sizes, of the cases that alone have a stage; empty: of one nothing
+// is said.
+std::vector<SizeFacts> facts_of_cases(const NestPlan& nest, const PartOfCases& part) {
+  std::vector<SizeFacts> facts;
+  for (size_t number : part.cases) {
+    if (number == 0) return {};
+    const Stage& reader = nest.stages[part.reader].stage;
+    facts.push_back(facts_of(reader.specializations[number - 1].condition));
+  }
+  return facts;
+}
+
 class StorageInferrer {
  public:
-  StorageInferrer(const NestPlan& nest, const std::vector<StageRegion>& regions, StageId id)
-      : regions_(regions),
+  // `facts`: of the cases in which the stage is there, or none.
+  StorageInferrer(const NestPlan& nest, const std::vector<StageRegion>& regions, StageId id,
+                  std::vector<SizeFacts> facts)
+      : facts_(std::move(facts)),
+        regions_(regions),
         vectorized_(vectorized_axes(nest, regions, id)),
         plan_(nest.stages[id]),
         region_(regions[id]),
@@ -77,6 +96,7 @@ class StorageInferrer {
     widen();
     lay_out();
     if (plan_.outlives_compute_loop()) store_kept();
+    make_room();
     choose_memory();
     if (plan_.in_output) storage_.output = nest.name_of(*plan_.in_output);
     return std::move(storage_);
@@ -178,13 +198,48 @@ class StorageInferrer {
     storage_.extents[d] = extent_value(whole->extent);
   }
 
+  // What is there only where the sizes are small has room for as much as there is then, where that
+  // is little enough for the stack: memory of the heap would be asked for at each step.
+  void make_room() {
+    const bool may_be_near = plan_.memory == Memory::automatic || plan_.memory == Memory::stack ||
+                             plan_.memory == Memory::registers;
+    if (facts_.empty() || !may_be_near || !plan_.compute_at || plan_.in_output) return;
+    StorageLayout layout = storage_.layout;
+    layout.rooms.assign(storage_.extents.size(), 0);
+    int64_t bytes = size_in_bytes(plan_.stage.dtype);
+    for (size_t d = 0; d < storage_.extents.size(); ++d) {
+      const std::optional<int64_t> most = most_of(storage_.extents[d]);
+      if (!most || *most < 1 || *most > kStackBytes) return;
+      if (!constant_value(storage_.extents[d])) {
+        layout.rooms[d] = storage_.layout.padded(d, *most);
+      }
+      bytes *= layout.padded(d, *most);
+      if (bytes > kStackBytes) return;
+    }
+    const bool any = std::any_of(layout.rooms.begin(), layout.rooms.end(),
+                                 [](int64_t room) { return room > 0; });
+    if (any) storage_.layout = std::move(layout);
+  }
+
+  std::optional<int64_t> most_of(const Expr& expr) const {
+    const std::optional<Extent> extent = as_extent(expr);
+    if (!extent) return std::nullopt;
+    std::optional<int64_t> most = extent->as_constant();
+    if (most) return most;
+    for (const SizeFacts& facts : facts_) {
+      const std::optional<int64_t> here = facts.upper_bound(*extent);
+      if (!here) return std::nullopt;
+      most = std::max(most.value_or(*here), *here);
+    }
+    return most;
+  }
+
   void choose_memory() {
-    constexpr int64_t kStackBytes = int64_t{32} << 10;
     int64_t bytes = size_in_bytes(plan_.stage.dtype);
     bool known = true;
     for (size_t d = 0; d < storage_.extents.size(); ++d) {
       std::optional<int64_t> value = constant_value(storage_.extents[d]);
-      known = known && value.has_value();
+      known = known && (value.has_value() || storage_.layout.room(d) > 0);
       if (bytes <= kStackBytes) {
         bytes *= std::max<int64_t>(storage_.layout.padded(d, value.value_or(1)), 1);
       }
@@ -239,6 +294,7 @@ class StorageInferrer {
     refuse(plan_.stage.name, plan_.source_directive(DirectiveKind::fold_storage, {axis}), message);
   }
 
+  const std::vector<SizeFacts> facts_;
   const std::vector<StageRegion>& regions_;
   const std::vector<bool> vectorized_;  // by axis
   const ScheduledStage& plan_;
@@ -255,10 +311,14 @@ class StorageInferrer {
 std::vector<StageStorage> infer_storage(const NestPlan& nest,
                                         const std::vector<StageRegion>& regions) {
   std::vector<StageStorage> storage(nest.stages.size());
+  const std::map<StageId, PartOfCases> parts = parts_of_cases(nest);
   for (StageId id = nest.stages.size(); id-- > 0;) {
     storage[id].memory = nest.stages[id].memory;
     if (nest.stages[id].is_output) continue;
-    storage[id] = StorageInferrer(nest, regions, id).infer(nest);
+    const auto part = parts.find(id);
+    std::vector<SizeFacts> facts;
+    if (part != parts.end()) facts = facts_of_cases(nest, part->second);
+    storage[id] = StorageInferrer(nest, regions, id, std::move(facts)).infer(nest);
   }
   return storage;
 }

@@ -35,11 +35,19 @@ struct WrittenDirective : Directive {
   StageLoops loops;
 };
 
+// What is known of the condition of an alternative where one of the two is read.
+struct DecidedCondition {
+  Expr condition;
+  bool holds;
+  std::string other;  // of an output, which itself takes the other where the condition holds
+};
+
 // A stage and its directives, as they were written; those that change what the stages are go when
 // apply_structure has honoured them.
 struct WrittenStage {
   Stage stage;  // tails as they were asked for, also automatic ones
   bool is_output = false;
+  std::vector<DecidedCondition> decided;
   std::vector<WrittenDirective> directives;
 
   // The last directive of that kind, on these axes when some are given; null when there is none.

@@ -136,6 +136,7 @@ class UopCounter : public NestVisitor {
 NodePtr share_node(Node node) { return {new Node(std::move(node)), release}; }
 
 int64_t StorageLayout::padded(size_t axis, int64_t extent) const {
+  if (room(axis) > 0) return room(axis);
   const int64_t multiple = alignments.empty() ? 1 : std::max<int64_t>(alignments[axis], 1);
   return checked_mul((checked_add(extent, multiple - 1)) / multiple, multiple);
 }

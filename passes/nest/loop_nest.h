@@ -132,10 +132,14 @@ struct Guard {
 struct StorageLayout {
   std::vector<int64_t> folds;  // n > 0: the axis starts at 0, is n long, and i lives at i mod n
   std::vector<int64_t> alignments;  // n > 1: the axis takes a multiple of n elements
-  std::vector<size_t> order;        // the axes, outermost first
+  // n > 0: the axis takes n elements, its extent being no more wherever the storage is.
+  std::vector<int64_t> rooms;
+  std::vector<size_t> order;  // the axes, outermost first
 
   // How many indices the axis is folded to; 0: it is not.
   int64_t fold(size_t axis) const { return folds.empty() ? 0 : folds[axis]; }
+  // How many elements the axis has room for, whatever its extent; 0: that decides.
+  int64_t room(size_t axis) const { return rooms.empty() ? 0 : rooms[axis]; }
   // The elements that the axis takes in storage, given its extent.
   int64_t padded(size_t axis, int64_t extent) const;
   // The distance between neighbours along each axis, in elements.

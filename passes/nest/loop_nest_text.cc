@@ -195,7 +195,7 @@ class Printer : public NestVisitor {
     return fmt::format("alloc {}[{}] in {}", alloc.stage, fmt::join(ranges, ", "), where);
   }
 
-  // "+64", "fold 4", "+60 align 16"
+  // "+64", "fold 4", "+60 align 16", "+C room 64"
   std::vector<std::string> extents_of(const Storage& storage) {
     std::vector<std::string> extents;
     for (size_t d = 0; d < storage.extents.size(); ++d) {
@@ -204,6 +204,9 @@ class Printer : public NestVisitor {
                                  : "+" + extent_text(storage.extents[d]));
       const int64_t multiple = storage.layout.alignments.empty() ? 0 : storage.layout.alignments[d];
       if (multiple > 1) extents.back() += fmt::format(" align {}", multiple);
+      if (const int64_t room = storage.layout.room(d); room > 0) {
+        extents.back() += fmt::format(" room {}", room);
+      }
     }
     return extents;
   }

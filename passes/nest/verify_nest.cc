@@ -258,9 +258,11 @@ class TreeVerifier : public NestVisitor {
     verify_layout(nest_, alloc);
     auto hoisted = hoisted_.find(alloc.stage);
     if (hoisted != hoisted_.end()) verify_fits(nest_, alloc, *hoisted->second);
-    for (const Expr& extent : alloc.extents) {
+    for (size_t d = 0; d < alloc.extents.size(); ++d) {
+      const Expr& extent = alloc.extents[d];
       check_sizes_only(extent, "an extent of alloc " + alloc.stage);
-      EMULSION_CHECK(alloc.memory == Memory::heap || extent->op == ExprOp::constant,
+      const bool is_known = extent->op == ExprOp::constant || alloc.layout.room(d) > 0;
+      EMULSION_CHECK(alloc.memory == Memory::heap || is_known,
                      "nest {}: alloc of {} in {} without constant extents", nest_.name, alloc.stage,
                      to_string(alloc.memory));
     }

@@ -154,6 +154,12 @@ class StorageVerifier : public ValueVisitor {
 
  private:
   void visit_alloc(const Alloc& alloc) override {
+    for (size_t d = 0; d < alloc.extents.size(); ++d) {
+      const int64_t room = alloc.layout.room(d);
+      EMULSION_CHECK(room == 0 || value_of(alloc.extents[d]) <= room,
+                     "nest {}: storage of {} with room for {} along axis {}, got {}", nest_.name,
+                     alloc.stage, room, d, value_of(alloc.extents[d]));
+    }
     if (keeps(alloc)) {
       KeptStorage(nest_, alloc, values_).walk(*alloc.body);
     }
@@ -164,7 +170,7 @@ class StorageVerifier : public ValueVisitor {
   void visit_loop(const Loop& loop) override {
     const bool any = any_node(*loop.body, [&](const Node& node) {
       const Alloc* alloc = node.as<Alloc>();
-      return alloc && keeps(*alloc);
+      return alloc && (keeps(*alloc) || !alloc->layout.rooms.empty());
     });
     if (!any) return;
     const int64_t min = value_of(loop.min), extent = value_of(loop.extent);
@@ -203,6 +209,7 @@ void verify_layout(const LoopNest& nest, const Storage& storage) {
   const StorageLayout& layout = storage.layout;
   EMULSION_CHECK((layout.folds.empty() || layout.folds.size() == rank) &&
                      (layout.alignments.empty() || layout.alignments.size() == rank) &&
+                     (layout.rooms.empty() || layout.rooms.size() == rank) &&
                      (layout.order.empty() || layout.order.size() == rank),
                  "nest {}: storage of {} with a layout that is not one of {} axes", nest.name,
                  storage.stage, rank);

@@ -33,7 +33,7 @@ const IllegalCase kStages[] = {
     {"CacheWriteTwice", "linear", "mm.cache_write(a1)\n! mm.cache_write(a2)", "got cache_write behind cache_write"},
     {"CacheWriteIntoAStageThatWasMade", "linear", "biased.cache_write(acc)\n! mm.cache_write(acc)", "expected a name that no operation has, got acc"},
     // alternative
-    {"AlternativeOfAnOutput", "batch", "! y.alternative(B == 1, few)", "expected an operation that others read, got y, an output; legal: cache_write of y, and alternative of what that makes"},
+    {"AlternativeOfAnOutputThatReduces", "batch_sum", "! y.alternative(B == 1, few)", "expected an operation that others read, or an output without a reduction, got y, an output that is a sum; legal: cache_write of y, and alternative of what that makes"},
     {"AlternativeIntoAnOperation", "batch", "! mm.alternative(B == 1, y)", "expected a name that no operation has, got y"},
     {"AlternativeIntoASize", "batch", "! mm.alternative(B == 1, B)", "expected a new name, got B, which is taken"},
     {"AlternativeAfterALoop", "batch", "mm.unroll(n)\n! mm.alternative(B == 1, few)", "expected before the directives on this operation's loops"},

@@ -29,6 +29,27 @@ TEST(SizeFacts, LowerBounds) {
   EXPECT_EQ(facts_of(B >= 16).lower_bound(c + Extent(2)), 2);
 }
 
+TEST(SizeFacts, UpperBounds) {
+  EXPECT_EQ(facts_of(B <= 16).upper_bound(b), 16);
+  EXPECT_EQ(facts_of(B < 16).upper_bound(b * Extent(2) + Extent(1)), 31);
+  EXPECT_EQ(facts_of(B <= 16 && B <= 3).upper_bound(b), 3);
+  EXPECT_EQ(facts_of(B == 4).upper_bound(b), 4);
+  EXPECT_EQ(facts_of(Expr(4) >= B).upper_bound(b), 4);
+  EXPECT_EQ(facts_of(B <= -1).upper_bound(b + Extent(2)), 2);
+  // A size is 0 at least.
+  EXPECT_EQ(facts_of(B <= 16).upper_bound(b - c), 16);
+  EXPECT_EQ(SizeFacts().upper_bound(Extent(7)), 7);
+}
+
+TEST(SizeFacts, NoUpperBound) {
+  EXPECT_EQ(facts_of(B <= 16).upper_bound(c), std::nullopt);
+  EXPECT_EQ(facts_of(B <= 16).upper_bound(b + c), std::nullopt);
+  EXPECT_EQ(facts_of(B >= 16).upper_bound(b), std::nullopt);
+  EXPECT_EQ(facts_of(B != 16).upper_bound(b), std::nullopt);
+  const Extent huge = b * Extent(int64_t{1} << 40);
+  EXPECT_EQ(facts_of(B <= (1 << 30)).upper_bound(huge), std::nullopt);
+}
+
 TEST(SizeFacts, UpperBoundsAreNoLowerBounds) {
   EXPECT_EQ(facts_of(B <= 16).lower_bound(b), 0);
   EXPECT_EQ(facts_of(B < 16).lower_bound(b), 0);

@@ -161,5 +161,83 @@ TEST(LowerAlternatives, KeptOverALoopItIsThereInBothCases) {
   right(shares(), directives);
 }
 
+// y = p * p, p = 2 x.
+Graph squares() {
+  const Axis m("m", 5), n("n", Extent::size("B"));
+  const Tensor x = input("x", f32, {5, n.extent()});
+  const Tensor p = compute("p", {m, n}, x(m, n) * 2.0f);
+  return Graph(compute("y", {m, n}, p(m, n) * p(m, n)));
+}
+
+const char* const kSquares =
+    "p.alternative(B <= 4, p_few)\ny.alternative(B <= 4, y_few)\ny_few.store_in_output(y)\n"
+    "y.specialize(B <= 4)\np_few.compute_at(y_few, m)\np.compute_at(y, m)\n";
+
+// An output chooses itself: where the other is in its memory it has nothing to do, and in the other
+// case that memory may hold something else.
+TEST(LowerAlternatives, AnOutputIsComputedInOneOfTwoWays) {
+  const std::string directives = kSquares + std::string("p.store_in_output(y)\n");
+  accepted(squares(), directives);
+  const LoopNest nest = lower(squares(), schedule_of(squares(), directives));
+  for (const char* stage : {"p_few", "y_few"}) EXPECT_EQ(sides_of(nest, stage), "holds") << stage;
+  for (const char* stage : {"p", "y"}) EXPECT_EQ(sides_of(nest, stage), "otherwise") << stage;
+}
+
+std::string alloc_of(const std::string& stage, const std::string& directives) {
+  const std::string text = to_string(lower(squares(), schedule_of(squares(), directives)));
+  const size_t at = text.find("alloc " + stage + "[");
+  return at == std::string::npos ? text : text.substr(at, text.find('\n', at) - at);
+}
+
+TEST(LowerAlternatives, WhatIsThereOnlyWhereASizeIsSmallHasRoomForThatOnTheStack) {
+  const std::string other = "alloc p[y.m .. +1, 0 .. +B] in heap";
+  EXPECT_EQ(alloc_of("p_few", kSquares), "alloc p_few[y_few.m .. +1, 0 .. +B room 4] in stack");
+  EXPECT_EQ(alloc_of("p", kSquares), other);
+  EXPECT_EQ(alloc_of("p_few", kSquares + std::string("p_few.align_storage(n, 16)\n")),
+            "alloc p_few[y_few.m .. +1, 0 .. +B align 16 room 16] in stack");
+  EXPECT_EQ(alloc_of("p_few", kSquares + std::string("p_few.store_in(heap)\n")),
+            "alloc p_few[y_few.m .. +1, 0 .. +B] in heap");
+  right(squares(), kSquares + std::string("p_few.align_storage(n, 16)\n"));
+}
+
+TEST(LowerAlternatives, WhatMayBeLargeIsOnTheHeap) {
+  const std::string heap = "alloc p_few[y_few.m .. +1, 0 .. +B] in heap";
+  for (const char* condition : {"B >= 4", "B % 4 == 0", "B <= 8193", "B <= 4 || B == 8"}) {
+    std::string directives = kSquares;
+    for (size_t at; (at = directives.find("B <= 4")) != std::string::npos;) {
+      directives.replace(at, 6, "CASE");
+    }
+    for (size_t at; (at = directives.find("CASE")) != std::string::npos;) {
+      directives.replace(at, 4, condition);
+    }
+    EXPECT_EQ(alloc_of("p_few", directives), heap) << condition;
+  }
+}
+
+TEST(LowerAlternatives, OfAnOutputTheFirstOfSeveralThatHoldsIsTaken) {
+  const std::string directives =
+      "y.alternative(B <= 2, y_two)\ny.alternative(B <= 4, y_few)\ny_two.store_in_output(y)\n"
+      "y_few.store_in_output(y)\ny.specialize(B <= 2)\ny.specialize(B <= 4)\n";
+  accepted(shares(), directives);
+  right(shares(), "y.alternative(B <= 2, y_two)\ny.alternative(B <= 4, y_few)\n");
+}
+
+// p is read inline by both.
+TEST(LowerAlternatives, WhatIsReadInlineIsDecidedWithWhatReadsIt) {
+  const Axis m("m", 5), n("n", Extent::size("B"));
+  const Tensor x = input("x", f32, {5, n.extent()});
+  const Tensor s = compute("s", {m}, sum(n, x(m, n)));
+  const Tensor p = compute("p", {m, n}, x(m, n) / max(s(m), 1.0f));
+  const Graph graph(compute("y", {m, n}, p(m, n) * 2.0f));
+  const std::string directives =
+      "s.alternative(B <= 4, s_few)\ny.alternative(B <= 4, y_few)\np.compute_inline()\n"
+      "y_few.store_in_output(y)\ny.specialize(B <= 4)\ny_few.cache_write(few)\n"
+      "s_few.compute_at(few, m)\ns.compute_at(y, m)\n";
+  right(graph, directives);
+  const LoopNest nest = lower(graph, schedule_of(graph, directives));
+  EXPECT_EQ(sides_of(nest, "s_few"), "holds");
+  EXPECT_EQ(sides_of(nest, "s"), "otherwise");
+}
+
 }  // namespace
 }  // namespace emulsion

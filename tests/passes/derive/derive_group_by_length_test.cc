@@ -1,0 +1,107 @@
+// Groups of rows of a run-time length: several at a time where they are short.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/derive/derive_schedule.h"
+#include "passes/lower/lower.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+#include "tests/passes/derive/row_graphs.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kRows = Extent::size("R"), kSize = Extent::size("B");
+const Target kV3 = Target::parse("x86-64-v3,cores=1");
+
+Tensor rows() { return input("x", f32, {kRows, kSize}); }
+
+// The mean and the variance of each row, fused into what reads them.
+Graph norms() {
+  return Graph(layer_norm(rows(), input("g", f32, {kSize}), input("b", f32, {kSize}), 1e-5, "y"));
+}
+
+TEST(DeriveGroupByLength, ShortRowsAreComputedSeveralAtATime) {
+  const std::string text = derived(softmax_by_hand(64, kSize), kV3);
+  for (const char* stage : {"highest", "p", "total", "y"}) {
+    const std::string name = stage;
+    EXPECT_TRUE(has(text, name + ".alternative(B <= 64, " + name + "_short)\n")) << text;
+  }
+  EXPECT_TRUE(has(text, "y_short.store_in_output(y)\n")) << text;
+  EXPECT_TRUE(has(text, "y_short.split(i, i, row, 4)\n")) << text;
+  EXPECT_TRUE(has(text, "p_short.compute_at(y_short, i)\n")) << text;
+  EXPECT_TRUE(has(text, "total_short.split(r, r, lane, 16)\n")) << text;
+  // Long ones, each by itself in the memory of the output.
+  EXPECT_TRUE(has(text, "p.store_in_output(y)\n")) << text;
+  EXPECT_TRUE(has(text, "p.compute_at(y, i)\n")) << text;
+  EXPECT_TRUE(has(text, "total.split(r, r, lane, 32)\n")) << text;
+  EXPECT_TRUE(has(text, "\ny.specialize(B <= 64)\n")) << text;
+  EXPECT_FALSE(has(text, "parallel")) << text;
+}
+
+TEST(DeriveGroupByLength, ShortRowsHaveTheirMemoryOnTheStack) {
+  const Graph graph = softmax_by_hand(64, kSize);
+  const std::string nest = to_string(lower(graph, derive_schedule(graph, kV3)));
+  EXPECT_TRUE(has(nest, "alloc p_short[y_short.i * 4 .. +4, 0 .. +B room 64] in stack")) << nest;
+  EXPECT_TRUE(has(nest, "alloc p[y.i .. +1, 0 .. +B] in output y")) << nest;
+}
+
+TEST(DeriveGroupByLength, EveryLengthIsRight) {
+  for (const char* level : kLevels) {
+    for (int cores : {1, 4}) {
+      const Target target = target_of(level, cores);
+      for (const Graph& graph : {Graph(softmax(rows(), -1, "y")), norms()}) {
+        const Schedule schedule = derive_schedule(graph, target);
+        EXPECT_TRUE(has(to_string(schedule), ".store_in_output(y)\n"));
+        for (int64_t length : {0, 1, 7, 16, 64, 65, 129}) {
+          for (int64_t count : {0, 1, 6}) {
+            EXPECT_TRUE(lowers(graph, schedule, {{"R", count}, {"B", length}}, 1e-5))
+                << level << " " << count << " x " << length;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(DeriveGroupByLength, ThreadsShareRowsOfEitherLength) {
+  const std::string text =
+      derived(softmax_by_hand(kRows, kSize), Target::parse("x86-64-v3,cores=4"));
+  const std::string enough = "specialize(min(R, 32768) * min(B, 32768) >= 32768)\n";
+  EXPECT_TRUE(has(text, "y.specialize(B <= 64)\ny." + enough + "y.parallel(i)\n")) << text;
+  EXPECT_TRUE(has(text, "y_short." + enough + "y_short.parallel(i)\n")) << text;
+}
+
+// What others read, what is a reduction, rows of no size's length or of several sizes.
+TEST(DeriveGroupByLength, OneWayOfWhatIsNoOutputOrHasOtherRows) {
+  const Axis i("i", kRows), j("j", kSize);
+  const Tensor x = rows();
+  const Tensor top = compute("top", {i}, reduce_max(j, x(i, j)));
+  const Tensor least = compute("least", {i}, reduce_min(j, x(i, j) - top(i)));
+  const Tensor wide = input("x", f32, {kRows, kSize * 2});
+  const Tensor padded = input("x", f32, {kRows, kSize + 1});
+  const Tensor w = input("w", f32, {kSize, 64});
+  for (const Graph& graph :
+       {Graph(least), Graph(softmax(wide, -1, "y")), Graph(softmax(padded, -1, "y")),
+        Graph(softmax(input("x", f32, {kRows, 48}), -1, "y")),
+        Graph(matmul(softmax(x, -1, "p"), w, "y"))}) {
+    EXPECT_FALSE(has(derived(graph, kV3), "alternative")) << derived(graph, kV3);
+  }
+}
+
+TEST(DeriveGroupByLength, NamesThatAreTakenAreNotTakenAgain) {
+  const Axis i("i", kRows), j("j", kSize);
+  const Tensor x = input("y_short", f32, {kRows, kSize});
+  const Graph graph(softmax(x, -1, "y"));
+  const Schedule schedule = derive_schedule(graph, kV3);
+  EXPECT_TRUE(has(to_string(schedule), "y.alternative(B <= 64, y_short1)\n"));
+  EXPECT_TRUE(lowers(graph, schedule, {{"R", 5}, {"B", 9}}, 1e-5));
+}
+
+}  // namespace
+}  // namespace emulsion
