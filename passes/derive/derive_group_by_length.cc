@@ -1,6 +1,7 @@
 // Groups of rows of a run-time length, which may be short. Of a long row each operation walks all
 // before the next one does, and the group has the memory of its output; of short ones several are
-// computed at a time, in a little memory of their own. Which of the two, each call decides.
+// computed at a time, in a little memory of their own, or those of a few elements in a lane each.
+// Each call decides.
 
 #include <algorithm>
 #include <map>
@@ -17,8 +18,12 @@
 namespace emulsion {
 namespace {
 
-// Rows up to this long, in vectors.
-constexpr int64_t kShortVectors = 8;
+// Rows up to this long have a lane each, and others that are as short as so many vectors are
+// computed several at a time.
+constexpr int64_t kFewElements = 8, kShortVectors = 8;
+
+// Other axes that rows may have.
+constexpr int64_t kMostOthers = 4;
 
 // The run-time size that all rows of a group are as long as; nothing where there is none, or
 // several.
@@ -26,7 +31,7 @@ std::optional<std::string> size_of_rows(const RowGroup& group) {
   std::set<std::string> sizes;
   bool plain = true;
   const auto note = [&](const Extent& extent) {
-    if (extent == Extent(1)) return;
+    if (extent.as_constant().value_or(kMostOthers + 1) <= kMostOthers) return;
     const bool is_size = extent.coefficients().size() == 1 &&
                          extent == Extent::size(extent.coefficients().begin()->first);
     plain = plain && is_size;
@@ -42,10 +47,9 @@ std::optional<std::string> size_of_rows(const RowGroup& group) {
   return plain && sizes.size() == 1 ? std::optional(*sizes.begin()) : std::nullopt;
 }
 
-// An output that is no reduction can be computed in one of two ways, each in its memory.
-bool chooses_where_it_is(const Op& reader, const Schedule& schedule) {
+bool is_output(const Op& reader, const Schedule& schedule) {
   const OpPtr* output = schedule.graph().find(reader.name);
-  return output != nullptr && schedule.graph().is_output(**output) && reader.reduction_axes.empty();
+  return output != nullptr && schedule.graph().is_output(**output);
 }
 
 bool is_inline(const StageSchedule& stage) {
@@ -62,7 +66,8 @@ void add_renamed(const Schedule& made, const std::map<std::string, std::string>&
     return found == names.end() ? name : found->second;
   };
   for (const auto& [name, stage] : made.stages()) {
-    if (is_inline(stage)) continue;
+    const StageSchedule* there = schedule->find(name);
+    if (is_inline(stage) && there != nullptr && is_inline(*there)) continue;
     for (Directive d : stage.directives()) {
       d.target = renamed(d.target);
       (*schedule)[renamed(name)].add(std::move(d));
@@ -70,21 +75,48 @@ void add_renamed(const Schedule& made, const std::map<std::string, std::string>&
   }
 }
 
-// The same by their own names: `reader` has nothing to do where the condition holds.
-void add_where_not(const Schedule& made, const std::string& reader, const Expr& condition,
-                   Schedule* schedule) {
+// The same by their own names: `reader` has nothing to do where one of the conditions holds.
+void add_where_none(const Schedule& made, const std::string& reader,
+                    const std::vector<Expr>& conditions, Schedule* schedule) {
   for (const auto& [name, stage] : made.stages()) {
     StageSchedule& own = (*schedule)[name];
     bool chosen = name != reader;
+    const auto choose = [&] {
+      if (chosen) return;
+      for (const Expr& condition : conditions) own.specialize(condition);
+      chosen = true;
+    };
     for (const Directive& d : stage.directives()) {
-      if (!chosen && d.kind == DirectiveKind::specialize) {
-        own.specialize(condition);
-        chosen = true;
-      }
+      if (d.kind == DirectiveKind::specialize) choose();
       own.add(d);
     }
-    if (!chosen) own.specialize(condition);
+    choose();
   }
+}
+
+// One way to compute a group, where a condition holds: with stages of its own.
+struct Way {
+  std::string suffix;
+  Expr condition;
+  Schedule schedule;
+  std::map<std::string, std::string> names = {};
+
+  // `chosen`: of which that of `reader` is an alternative.
+  void name_stages(const std::string& reader, const std::string& chosen, Schedule* all) {
+    const std::set<std::string> written = names_of(all->graph());
+    for (const auto& [name, stage] : schedule.stages()) {
+      if (is_inline(stage)) continue;
+      names[name] = fresh_stage(*all, name + suffix);
+      if (written.count(name) == 0) continue;
+      (*all)[name == reader ? chosen : name].alternative(condition, names[name]);
+    }
+  }
+};
+
+// Vectors across the rows are for as many as fill several.
+bool has_rows_for_lanes(const Op& reader, size_t rows, const Target& target) {
+  const int64_t least = 2 * value_lanes(reader, target);
+  return reader.axes[rows - 1].extent().as_constant().value_or(least) >= least;
 }
 
 }  // namespace
@@ -92,25 +124,41 @@ void add_where_not(const Schedule& made, const std::string& reader, const Expr& 
 void derive_group_by_length(const RowGroup& group, const Target& target, Schedule* schedule) {
   const Op& reader = result_of(*group.reader);
   const std::optional<std::string> size = size_of_rows(group);
-  if (!size || !chooses_where_it_is(reader, *schedule)) {
-    return derive_rows(group, target, schedule);
+  if (!size || !is_output(reader, *schedule)) return derive_rows(group, target, schedule);
+  std::vector<Way> ways;
+  const auto add_way = [&](const std::string& suffix, int64_t most) -> Schedule& {
+    ways.push_back({suffix, size_value(*size) <= int_constant(most), Schedule(schedule->graph())});
+    return ways.back().schedule;
+  };
+  if (has_rows_for_lanes(reader, group.rows, target)) {
+    derive_rows_in_each_lane(group, target, &add_way("_few", kFewElements));
   }
-  const Expr is_short =
-      size_value(*size) <= int_constant(kShortVectors * value_lanes(reader, target));
-  Schedule of_short(schedule->graph()), of_long(schedule->graph());
-  derive_rows(group, target, &of_short, nullptr, true);
+  const int64_t lanes = value_lanes(reader, target);
+  derive_rows(group, target, &add_way("_short", kShortVectors * lanes), nullptr, true);
+  Schedule of_long(schedule->graph());
   derive_rows(group, target, &of_long);
 
-  const std::set<std::string> written = names_of(schedule->graph());
-  std::map<std::string, std::string> names;
-  for (const auto& [name, stage] : of_short.stages()) {
-    if (is_inline(stage)) continue;
-    names[name] = fresh_stage(*schedule, name + "_short");
-    if (written.count(name) > 0) (*schedule)[name].alternative(is_short, names[name]);
+  // An output chooses itself, but for a reduction: that is computed in its memory in every case.
+  const bool is_reduction = !reader.reduction_axes.empty();
+  const std::string chosen =
+      is_reduction ? fresh_stage(*schedule, reader.name + "_long") : reader.name;
+  if (is_reduction) (*schedule)[reader.name].cache_write(chosen);
+  for (Way& way : ways) {
+    way.name_stages(reader.name, chosen, schedule);
   }
-  (*schedule)[names.at(reader.name)].store_in_output(reader.name);
-  add_where_not(of_long, reader.name, is_short, schedule);
-  add_renamed(of_short, names, schedule);
+  std::vector<Expr> conditions;
+  for (const Way& way : ways) conditions.push_back(way.condition);
+  if (is_reduction) {
+    (*schedule)[chosen].store_in_output(reader.name);
+    for (const Expr& condition : conditions) (*schedule)[reader.name].specialize(condition);
+    add_renamed(of_long, {{reader.name, chosen}}, schedule);
+  } else {
+    add_where_none(of_long, reader.name, conditions, schedule);
+  }
+  for (const Way& way : ways) {
+    (*schedule)[way.names.at(reader.name)].store_in_output(reader.name);
+    add_renamed(way.schedule, way.names, schedule);
+  }
 }
 
 }  // namespace emulsion

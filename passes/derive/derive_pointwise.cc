@@ -141,6 +141,16 @@ std::vector<Axis> loops_to_share(const Op& op, const Borders& borders, const Tar
   return loops;
 }
 
+// Whether it computes elements that are shorter in memory than those that four of are a vector of
+// any machine, of such ones alone, and each by itself: of these a pixel of four is too short, too.
+bool is_narrow(const Op& op) {
+  constexpr int64_t kBytes = 4;
+  return op.reduction_axes.empty() && size_in_bytes(op.dtype) < kBytes &&
+         !any_part(op.body, [](const Expr& e) {
+           return e->op == ExprOp::read && size_in_bytes(e->dtype) >= kBytes;
+         });
+}
+
 }  // namespace
 
 bool is_along(const Expr& read, const Axis& axis) {
@@ -161,14 +171,14 @@ int64_t value_lanes(const Op& op, const Target& target) {
 }
 
 std::optional<Pixels> match_pixels(const Op& op, int64_t lanes) {
-  constexpr int64_t kShortestVector = 4;
+  const int64_t shortest_vector = is_narrow(op) ? 5 : 4;
   int64_t values = 1;  // of a pixel
   std::optional<Axis> colour;
   size_t at = op.axes.size();
   for (; at > 0; --at) {
     const Axis& axis = op.axes[at - 1];
     const std::optional<int64_t> extent = axis.extent().as_constant();
-    if (!extent || *extent == 0 || values * *extent >= kShortestVector) break;
+    if (!extent || *extent == 0 || values * *extent >= shortest_vector) break;
     values *= *extent;
     if (!colour || *extent > 1) colour = axis;
   }

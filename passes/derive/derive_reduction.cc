@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 
@@ -85,24 +86,28 @@ bool walks_pixels(const Op& op, const Pixels& pixels) {
   });
 }
 
-// Whether windows slide along the columns: each vector of them overlaps the next one, and its
-// places are a number of elements away.
-bool slides_along_columns(const Op& sums) {
-  return any_part(sums.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->args.empty()) return false;
-    const std::optional<Affine> last = affine_of(e->args.back());
-    const auto moves_with = [&](const Axis& axis) {
-      return last && axis.extent() != Extent(1) && last->coefficients.count(axis.name()) > 0;
+// How far apart windows that slide along the columns are, the farthest; 0: none slides. Each vector
+// of them overlaps the next one, and its places are a number of elements away.
+int64_t step_of_windows(const Op& sums) {
+  int64_t farthest = 0;
+  visit(sums.body, [&](const Expr& e) {
+    const bool reads = e->op == ExprOp::read && !e->args.empty();
+    const std::optional<Affine> last = reads ? affine_of(e->args.back()) : std::nullopt;
+    const auto step = [&](const Axis& axis) -> int64_t {
+      if (!last || axis.extent() == Extent(1) || !last->coefficients.count(axis.name())) return 0;
+      return std::abs(last->coefficients.at(axis.name()));
     };
-    return moves_with(sums.axes.back()) &&
-           std::any_of(sums.reduction_axes.begin(), sums.reduction_axes.end(), moves_with);
+    if (std::any_of(sums.reduction_axes.begin(), sums.reduction_axes.end(), step)) {
+      farthest = std::max(farthest, step(sums.axes.back()));
+    }
   });
+  return farthest;
 }
 
 // In a small window, such as the 2 x 2 of a pooling, the loops cost much beside what they compute.
 void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage) {
   constexpr int64_t kMost = 16, kMostAlongColumns = 64;
-  const int64_t most = slides_along_columns(sums) ? kMostAlongColumns : kMost;
+  const int64_t most = step_of_windows(sums) > 0 ? kMostAlongColumns : kMost;
   int64_t steps = std::max<int64_t>(vectors, 1);
   for (const Axis& axis : sums.reduction_axes) {
     steps = saturated_product(steps, axis.extent().as_constant().value_or(most + 1));
@@ -164,14 +169,16 @@ std::vector<Extent> work_of(const Op& op) {
 
 // How many sums along the last axis are in registers at a time: one or more vectors. Of a long sum
 // each vector more saves a walk through what is summed. Of a run-time number the last few are
-// computed with as many as the others; windows slide along rows of many.
+// computed with as many as the others; windows slide along rows of many, but for those that stride,
+// whose last elements are read one by one.
 int64_t sums_at_a_time(const Op& sums, int64_t lanes) {
   const Extent& extent = sums.axes.back().extent();
   for (int64_t more = is_long(sums) ? 8 : 4; more >= 2; more /= 2) {
     if (extent.exact_quotient(lanes * more)) return lanes * more;
   }
   if (!extent.is_constant()) {
-    return lanes * (is_long(sums) || slides_along_columns(sums) ? 4 : 2);
+    const int64_t step = step_of_windows(sums);
+    return step > 1 ? lanes : lanes * (is_long(sums) || step == 1 ? 4 : 2);
   }
   return std::min(lanes, extent.constant_term());
 }

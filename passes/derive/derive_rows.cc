@@ -359,4 +359,67 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   }
 }
 
+namespace {
+
+// Of a tile of rows: vectors across them, the elements of each row one after another.
+void derive_across_rows(const Op& op, size_t rows, const std::string& name, Schedule* schedule) {
+  const Axis& row = op.axes[rows - 1];
+  std::vector<Axis> order = {row}, storage = {row};
+  order.insert(order.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
+  for (size_t i = op.axes.size(); i-- > 0;) {
+    if (i != rows - 1) storage.push_back(op.axes[i]);
+  }
+  order.insert(order.end(), storage.begin() + 1, storage.end());
+  StageSchedule& stage = (*schedule)[name];
+  stage.reorder(order).vectorize(row);
+  if (op.axes.size() > rows) stage.reorder_storage(storage);
+}
+
+}  // namespace
+
+void derive_rows_in_each_lane(const RowGroup& group, const Target& target, Schedule* schedule) {
+  const Op& reader = result_of(*group.reader);
+  const Axis& row = reader.axes[group.rows - 1];
+  int64_t lanes = value_lanes(reader, target);
+  for (const Op* op : members_of(group)) {
+    lanes = std::min(lanes, value_lanes(result_of(*op), target));
+    if (const Op* sums = sums_of(*op)) lanes = std::min(lanes, value_lanes(*sums, target));
+  }
+  StageSchedule& stage = (*schedule)[reader.name];
+  const auto place = [&](const Op& op, const std::string& name, const Axis& tile) {
+    derive_across_rows(op, group.rows, name, schedule);
+    (*schedule)[name].compute_at(reader.name, tile);
+  };
+  const Axis tile(fresh_axis(reader, "tile")), lane(fresh_axis(reader, "lane"));
+  if (!reader.reduction_axes.empty()) {
+    const std::string acc = fresh_stage(*schedule, reader.name + "_acc");
+    stage.cache_write(acc);
+    place(reader, acc, tile);
+  }
+  const bool exact = row.extent().exact_quotient(lanes).has_value();
+  std::vector<Axis> order = {lane};
+  for (size_t i = reader.axes.size(); i-- > group.rows;) order.push_back(reader.axes[i]);
+  order.push_back(tile);
+  stage.split(row, tile, lane, lanes, exact ? Tail::automatic : Tail::predicate);
+  if (order.size() > 2) stage.reorder(order);
+  stage.vectorize(lane);
+  if (!exact) stage.partition(tile);
+  for (const Op* op : members_of(group)) {
+    const Op& result = result_of(*op);
+    const Op* sums = sums_of(*op);
+    inline_members(*op, sums, schedule);
+    if (op != group.reader) place(result, result.name, tile);
+    if (sums != nullptr && sums != &result) place(*sums, sums->name, tile);
+  }
+  if (!wakes_threads(members_of(group), target)) return;
+  Axis tasks = tile;
+  const std::vector<Axis> outer(reader.axes.begin(),
+                                reader.axes.begin() + static_cast<std::ptrdiff_t>(group.rows - 1));
+  if (const size_t count = count_shared(outer, target); count > 0) {
+    tasks = share_loops(reader, outer, count, std::nullopt, target, &stage).tasks;
+  }
+  parallel_from(stage, tasks, most_points(members_of(group)),
+                points_for_threads(members_of(group)));
+}
+
 }  // namespace emulsion

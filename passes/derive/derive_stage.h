@@ -171,8 +171,12 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
 // `are_short`: rows of a run-time length, several of which are computed at a time.
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
                  const BlockLoops* blocks = nullptr, bool are_short = false);
-// The same in two ways where the rows of an output may be short or long:
-//   if C <= 64: a few rows at a time  else: each row by itself, in the memory of the output
+// The same of rows of a few elements, a row in each lane:
+//   for tile: the producers' elements of a vector of rows; the reader's
+void derive_rows_in_each_lane(const RowGroup& group, const Target& target, Schedule* schedule);
+// In several ways where the rows of an output may be short or long:
+//   if C <= 8: a row in each lane  else if C <= 64: a few rows at a time
+//   else: each row by itself, in the memory of the output
 void derive_group_by_length(const RowGroup& group, const Target& target, Schedule* schedule);
 
 // A group whose operations are computed for a block of columns (column_groups.h):

@@ -108,15 +108,12 @@ void decide_body(WrittenStage* plan) {
   }
 }
 
-void choose_outputs(WrittenNest* nest) {
-  for (WrittenStage& plan : nest->stages) {
-    if (!plan.is_output) continue;
-    Stage& stage = plan.stage;
-    const std::vector<Expr> own(stage.axes.begin(), stage.axes.end());
-    for (auto one = plan.decided.rbegin(); one != plan.decided.rend(); ++one) {
-      const Expr other = read_buffer(one->other, stage.dtype, own);
-      stage.body = select(one->condition, other, stage.body);
-    }
+void choose_output(WrittenStage* output) {
+  Stage& stage = output->stage;
+  const std::vector<Expr> own(stage.axes.begin(), stage.axes.end());
+  for (auto one = output->decided.rbegin(); one != output->decided.rend(); ++one) {
+    const Expr other = read_buffer(one->other, stage.dtype, own);
+    stage.body = select(one->condition, other, stage.body);
   }
 }
 

@@ -17,7 +17,7 @@
 namespace emulsion {
 
 // p = f(..); y = g(p)  ->  p = f(..); q = f(..); y = g(select(condition, q, p))
-// Of an output, which chooses itself (choose_outputs): y = f(..)  ->  q = f(..); y = f(..)
+// Of an output, which chooses itself (choose_output): y = f(..)  ->  q = f(..); y = f(..)
 // Returns q. `reduced_by`: a directive on p before it that makes another stage of what p computes.
 WrittenStage add_alternative(WrittenNest* nest, size_t at, std::optional<DirectiveKind> reduced_by,
                              const Directive& d);
@@ -26,8 +26,8 @@ WrittenStage add_alternative(WrittenNest* nest, size_t at, std::optional<Directi
 // needs what it reads itself only there. Once more when more is written into its body.
 void decide_body(WrittenStage* plan);
 // q = f(..); y = f(..)  ->  q = f(..); y = select(condition, q, f(..))
-// The last change: what stands inline in f(..) is decided before.
-void choose_outputs(WrittenNest* nest);
+// Behind the last change of f(..), which is decided as what others read is not.
+void choose_output(WrittenStage* output);
 
 // Cases of stages, 0 for the general one, else one more than the position of a specialization.
 using StageCases = std::vector<std::pair<const Stage*, size_t>>;

@@ -337,7 +337,6 @@ class StructureApplier {
       apply_to(i, written);
     }
     inline_stages();
-    choose_outputs(&nest_);
     return std::move(nest_);
   }
 
@@ -438,6 +437,10 @@ class StructureApplier {
       }
       plan.stage.body = body;
       decide_body(&plan);
+      if (plan.is_output && !plan.decided.empty()) {
+        choose_output(&plan);
+        plan.stage.body = with_inlined(plan.stage.body, inlined);
+      }
       const std::string name = plan.stage.name;
       if (names.count(name) == 0) {
         left.push_back(std::move(plan));

@@ -37,10 +37,12 @@ std::vector<LoopLevel> loops_around_memory(const NestPlan& nest, StageId id) {
   return around;
 }
 
-// Whether a loop is one of the stage, or of what it reads and has joined to its own loops.
+// Whether a loop is one of the stage, or of what it reads and has joined to its own loops; or of
+// what is computed in its memory, in its stead.
 bool is_loop_of(const NestPlan& nest, const LoopLevel& level, StageId stage) {
   const std::optional<LoopLevel>& joined = nest.stages[stage].joins;
-  return level.stage == stage || (joined && joined->stage == level.stage);
+  return level.stage == stage || (joined && joined->stage == level.stage) ||
+         nest.stages[level.stage].in_output == stage;
 }
 
 }  // namespace

@@ -362,6 +362,9 @@ class MoveWriter {
     const std::string where = condition();
     line("alternative({}, {})", where, fresh("other"));
     if (random_.chance(0.3)) return;
+    if (graph_.find(stage_) != nullptr && graph_.is_output(**graph_.find(stage_))) {
+      return line("specialize({})", where);  // an output chooses itself
+    }
     for (const auto& [reader, read] : reads_) {
       if (std::count(read.begin(), read.end(), stage_) == 0 || stages_.count(reader) == 0) continue;
       choose(reader);

@@ -1,4 +1,4 @@
-// Groups of rows of a run-time length: several at a time where they are short.
+// Groups of rows of a run-time length: several at a time where they are short, or each in a lane.
 
 #include <gtest/gtest.h>
 
@@ -26,11 +26,32 @@ Graph norms() {
   return Graph(layer_norm(rows(), input("g", f32, {kSize}), input("b", f32, {kSize}), 1e-5, "y"));
 }
 
+// The place of the greatest of each row.
+Graph places() {
+  const Axis i("i", kRows), j("j", kSize);
+  const Tensor x = rows(), top = reduce_max(x, {1});
+  const Expr place = select(x(i, j) == top(i), Expr(j), extent_value(kSize));
+  return Graph(compute("y", {i}, reduce_min(j, place)));
+}
+
+// How far it is from each point to the nearest of the centres.
+Graph distances() {
+  const Axis i("i", kRows), j("j", kSize), d("d", 3);
+  const Tensor x = input("x", f32, {kRows, 3}), z = input("z", f32, {kSize, 3});
+  const Tensor p = compute("p", {i, j}, sum(d, (x(i, d) - z(j, d)) * (x(i, d) - z(j, d))));
+  return Graph(sqrt(reduce_min(p, {1}), "y"));
+}
+
+// Two axes say which row.
+Graph deep() { return Graph(softmax(input("x", f32, {3, kRows, kSize}), -1, "y")); }
+
 TEST(DeriveGroupByLength, ShortRowsAreComputedSeveralAtATime) {
   const std::string text = derived(softmax_by_hand(64, kSize), kV3);
   for (const char* stage : {"highest", "p", "total", "y"}) {
     const std::string name = stage;
-    EXPECT_TRUE(has(text, name + ".alternative(B <= 64, " + name + "_short)\n")) << text;
+    EXPECT_TRUE(has(text, name + ".alternative(B <= 8, " + name + "_few)\n" + name +
+                              ".alternative(B <= 64, " + name + "_short)\n"))
+        << text;
   }
   EXPECT_TRUE(has(text, "y_short.store_in_output(y)\n")) << text;
   EXPECT_TRUE(has(text, "y_short.split(i, i, row, 4)\n")) << text;
@@ -40,8 +61,44 @@ TEST(DeriveGroupByLength, ShortRowsAreComputedSeveralAtATime) {
   EXPECT_TRUE(has(text, "p.store_in_output(y)\n")) << text;
   EXPECT_TRUE(has(text, "p.compute_at(y, i)\n")) << text;
   EXPECT_TRUE(has(text, "total.split(r, r, lane, 32)\n")) << text;
-  EXPECT_TRUE(has(text, "\ny.specialize(B <= 64)\n")) << text;
+  EXPECT_TRUE(has(text, "\ny.specialize(B <= 8)\ny.specialize(B <= 64)\n")) << text;
   EXPECT_FALSE(has(text, "parallel")) << text;
+}
+
+TEST(DeriveGroupByLength, RowsOfAFewElementsHaveALaneEach) {
+  const std::string text = derived(softmax_by_hand(kRows, kSize), kV3);
+  EXPECT_TRUE(has(text,
+                  "y_few.store_in_output(y)\ny_few.split(i, tile, lane, 8, predicate)\n"
+                  "y_few.reorder(lane, k, tile)\ny_few.vectorize(lane)\ny_few.partition(tile)\n"))
+      << text;
+  EXPECT_TRUE(has(text,
+                  "p_few.reorder(i, k)\np_few.vectorize(i)\np_few.reorder_storage(i, k)\n"
+                  "p_few.compute_at(y_few, tile)\n"))
+      << text;
+  EXPECT_TRUE(has(text,
+                  "total_few.reorder(i, r)\ntotal_few.vectorize(i)\n"
+                  "total_few.compute_at(y_few, tile)\n"))
+      << text;
+}
+
+TEST(DeriveGroupByLength, AReductionIsComputedInTheMemoryOfTheOutputInEveryCase) {
+  const std::string text = derived(places(), kV3);
+  EXPECT_TRUE(has(text, "y.cache_write(y_long)\ny.specialize(B <= 8)\ny.specialize(B <= 64)\n"))
+      << text;
+  EXPECT_TRUE(has(text,
+                  "y_long.alternative(B <= 8, y_few)\ny_long.alternative(B <= 64, y_short)\n"
+                  "y_long.store_in_output(y)\n"))
+      << text;
+  EXPECT_TRUE(has(text, "y_few.store_in_output(y)\ny_few.cache_write(y_acc_few)\n")) << text;
+  EXPECT_TRUE(has(text, "y_short.store_in_output(y)\n")) << text;
+  const std::string nest = to_string(lower(places(), derive_schedule(places(), kV3)));
+  EXPECT_FALSE(has(nest, "store y[")) << nest;
+}
+
+TEST(DeriveGroupByLength, OfFewRowsNoneHasALaneOfItsOwn) {
+  const std::string text = derived(softmax_by_hand(15, kSize), kV3);
+  EXPECT_FALSE(has(text, "_few")) << text;
+  EXPECT_TRUE(has(text, "y.alternative(B <= 64, y_short)\n")) << text;
 }
 
 TEST(DeriveGroupByLength, ShortRowsHaveTheirMemoryOnTheStack) {
@@ -55,11 +112,12 @@ TEST(DeriveGroupByLength, EveryLengthIsRight) {
   for (const char* level : kLevels) {
     for (int cores : {1, 4}) {
       const Target target = target_of(level, cores);
-      for (const Graph& graph : {Graph(softmax(rows(), -1, "y")), norms()}) {
+      for (const Graph& graph :
+           {Graph(softmax(rows(), -1, "y")), norms(), places(), distances(), deep()}) {
         const Schedule schedule = derive_schedule(graph, target);
         EXPECT_TRUE(has(to_string(schedule), ".store_in_output(y)\n"));
-        for (int64_t length : {0, 1, 7, 16, 64, 65, 129}) {
-          for (int64_t count : {0, 1, 6}) {
+        for (int64_t length : {0, 1, 3, 8, 9, 64, 65, 129}) {
+          for (int64_t count : {0, 1, 19}) {
             EXPECT_TRUE(lowers(graph, schedule, {{"R", count}, {"B", length}}, 1e-5))
                 << level << " " << count << " x " << length;
           }
@@ -73,29 +131,27 @@ TEST(DeriveGroupByLength, ThreadsShareRowsOfEitherLength) {
   const std::string text =
       derived(softmax_by_hand(kRows, kSize), Target::parse("x86-64-v3,cores=4"));
   const std::string enough = "specialize(min(R, 32768) * min(B, 32768) >= 32768)\n";
-  EXPECT_TRUE(has(text, "y.specialize(B <= 64)\ny." + enough + "y.parallel(i)\n")) << text;
+  EXPECT_TRUE(
+      has(text, "y.specialize(B <= 8)\ny.specialize(B <= 64)\ny." + enough + "y.parallel(i)\n"))
+      << text;
+  EXPECT_TRUE(has(text, "y_few." + enough + "y_few.parallel(tile)\n")) << text;
   EXPECT_TRUE(has(text, "y_short." + enough + "y_short.parallel(i)\n")) << text;
 }
 
-// What others read, what is a reduction, rows of no size's length or of several sizes.
+// What others read, and rows of no size's length.
 TEST(DeriveGroupByLength, OneWayOfWhatIsNoOutputOrHasOtherRows) {
-  const Axis i("i", kRows), j("j", kSize);
   const Tensor x = rows();
-  const Tensor top = compute("top", {i}, reduce_max(j, x(i, j)));
-  const Tensor least = compute("least", {i}, reduce_min(j, x(i, j) - top(i)));
   const Tensor wide = input("x", f32, {kRows, kSize * 2});
   const Tensor padded = input("x", f32, {kRows, kSize + 1});
   const Tensor w = input("w", f32, {kSize, 64});
-  for (const Graph& graph :
-       {Graph(least), Graph(softmax(wide, -1, "y")), Graph(softmax(padded, -1, "y")),
-        Graph(softmax(input("x", f32, {kRows, 48}), -1, "y")),
-        Graph(matmul(softmax(x, -1, "p"), w, "y"))}) {
+  for (const Graph& graph : {Graph(softmax(wide, -1, "y")), Graph(softmax(padded, -1, "y")),
+                             Graph(softmax(input("x", f32, {kRows, 48}), -1, "y")),
+                             Graph(matmul(softmax(x, -1, "p"), w, "y"))}) {
     EXPECT_FALSE(has(derived(graph, kV3), "alternative")) << derived(graph, kV3);
   }
 }
 
 TEST(DeriveGroupByLength, NamesThatAreTakenAreNotTakenAgain) {
-  const Axis i("i", kRows), j("j", kSize);
   const Tensor x = input("y_short", f32, {kRows, kSize});
   const Graph graph(softmax(x, -1, "y"));
   const Schedule schedule = derive_schedule(graph, kV3);

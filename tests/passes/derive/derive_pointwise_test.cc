@@ -35,6 +35,28 @@ TEST(DerivePointwise, RowsOfARunTimeLengthMayBePixels) {
   EXPECT_TRUE(has(text, "y.specialize(C > 3)\ny.split(i1, i1, i1_v, 8, predicate)\n")) << text;
 }
 
+// Four bytes are too few for a vector, four floats are one of any machine.
+TEST(DerivePointwise, FourShortElementsAreAPixel) {
+  const Axis p("p", kRows), c("c", 4);
+  const Tensor bytes = input("x", u8, {kRows, 4}), floats = input("x", f32, {kRows, 4});
+  const Tensor part = input("part", f32, {4});
+  const auto of = [&](const Expr& value) { return compute("y", {p, c}, value); };
+  const std::string pixels = "y.vectorize(lane)\ny.reorder(lane, c)\ny.unroll(c)\n";
+  for (const Tensor& y : {of(bytes(p, c) + bytes(p, 3)), of(cast(i16, bytes(p, c)) * 3),
+                          of(cast(u8, cast(i32, bytes(p, c)) * 77 / 256))}) {
+    EXPECT_TRUE(has(derived(y, kV3), pixels)) << derived(y, kV3);
+    for (const char* level : kLevels) {
+      EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {0, 1, 7, 16, 33}));
+    }
+  }
+  const Axis five("c", 5);
+  for (const Tensor& y : {of(floats(p, c) * 2.0f), of(cast(f32, bytes(p, c))),
+                          of(cast(u8, cast(f32, bytes(p, c)) * part(c))),
+                          compute("y", {p, five}, input("x", u8, {kRows, 5})(p, five) + 1)}) {
+    EXPECT_FALSE(has(derived(y, kV3), "unroll(c)")) << derived(y, kV3);
+  }
+}
+
 TEST(DerivePointwise, ThreadsAreAskedForInEachCase) {
   const std::string text = derived(scaled(kRows, kLength), kFour);
   EXPECT_TRUE(has(text, "y.specialize(C == 3 && R >= 43691)\n")) << text;

@@ -222,6 +222,12 @@ TEST(LowerAlternatives, OfAnOutputTheFirstOfSeveralThatHoldsIsTaken) {
   right(shares(), "y.alternative(B <= 2, y_two)\ny.alternative(B <= 4, y_few)\n");
 }
 
+TEST(LowerAlternatives, OfAnOutputOneMayBeInline) {
+  right(shares(),
+        "y.alternative(B <= 2, y_two)\ny.alternative(B <= 4, y_few)\ny_two.compute_inline()\n");
+  right(shares(), "y.alternative(B <= 4, y_few)\ny_few.compute_inline()\ny.specialize(B <= 4)\n");
+}
+
 // p is read inline by both.
 TEST(LowerAlternatives, WhatIsReadInlineIsDecidedWithWhatReadsIt) {
   const Axis m("m", 5), n("n", Extent::size("B"));
