@@ -65,6 +65,27 @@ SmallProgram sums_program() {
           }};
 }
 
+constexpr int kPixels = 20000;  // of four bytes
+
+SmallProgram inverse_program() {
+  const Tensor x = input("x", u8, {kPixels, 4});
+  return {"inverse_u8", Graph(sub(255, x, "y")), [](KernelValues& v) {
+            plain_inverse(4 * kPixels, v.data<uint8_t>("x"), v.data<uint8_t>("y"));
+          }};
+}
+
+SmallProgram blend_program() {
+  const Axis p("p", kPixels), c("c", 4);
+  const Tensor x = input("x", u8, {kPixels, 4}), z = input("z", u8, {kPixels, 4});
+  const auto wide = [](const Expr& value) { return cast(u16, value); };
+  const Expr part = wide(x(p, 3));
+  const Expr value = wide(x(p, c)) * part + wide(z(p, c)) * (255 - part) + 128;
+  return {"blend_u8", Graph(compute("y", {p, c}, cast(u8, value / wide(256)))),
+          [](KernelValues& v) {
+            plain_blend(kPixels, v.data<uint8_t>("x"), v.data<uint8_t>("z"), v.data<uint8_t>("y"));
+          }};
+}
+
 SmallProgram pixels_program() {
   return {"pixels_u8_f32",
           Graph(sub(cast(matrix("x", u8), f32) / 255, 0.5F, "y")),
@@ -171,9 +192,9 @@ SmallProgram gather_program() {
 }  // namespace
 
 std::vector<SmallProgram> pointwise_programs() {
-  return {relu_program(),   relu_of_maps_program(), gelu_program(),   gelu_of_tens_program(),
-          silu_program(),   sums_program(),         pixels_program(), integers_program(),
-          choice_program(), batch_norm_program()};
+  return {relu_program(),  relu_of_maps_program(), gelu_program(),   gelu_of_tens_program(),
+          silu_program(),  sums_program(),         pixels_program(), inverse_program(),
+          blend_program(), integers_program(),     choice_program(), batch_norm_program()};
 }
 
 std::vector<SmallProgram> movement_programs() {

@@ -89,6 +89,20 @@ SmallProgram argmin_columns_program() {
           }};
 }
 
+// The first column at which a row is greatest; both extents are run-time sizes.
+SmallProgram argmax_rows_program(int64_t rows, int64_t columns) {
+  const Axis r("r", Extent::size("R")), c("c", Extent::size("C"));
+  const Tensor x = input("x", f32, {r.extent(), c.extent()});
+  const Tensor most = reduce_max(x, {1});
+  const Expr place = select(x(r, c) == most(r), Expr(c), extent_value(c.extent()));
+  return {"argmax_rows_run_time",
+          Graph(compute("y", {r}, reduce_min(c, place))),
+          [=](KernelValues& v) {
+            plain_argmax_rows(rows, columns, v.data<float>("x"), v.data<int32_t>("y"));
+          },
+          {{"R", rows}, {"C", columns}}};
+}
+
 // Which of the centres is nearest to each point. `points` and `centres` may be run-time sizes.
 SmallProgram nearest_program(const std::string& name, const Extent& points, const Extent& centres,
                              const SizeValues& sizes) {
@@ -180,6 +194,7 @@ std::vector<SmallProgram> reduction_programs() {
           layer_norm_program(),
           rms_norm_program(),
           argmin_columns_program(),
+          argmax_rows_program(kPoints, 8),
           nearest_program("nearest_of_4", kPoints, 4, {}),
           nearest_program("nearest_of_16", kPoints, 16, {}),
           nearest_program("nearest_run_time", points, centres, {{"P", kPoints}, {"K", 4}})};

@@ -257,6 +257,7 @@ std::vector<RunTimeProgram> run_time_reductions() {
           over_rows("max_rows", 256, 1000, most),
           over_rows("softmax", 256, 1000, soft),
           over_rows("softmax_short", 4096, 16, soft),
+          over_rows("softmax_of_3", 20000, 3, soft),
           over_rows("layer_norm", 256, 1000, norm),
           over_rows("layer_norm_short", 4096, 16, norm),
           row_products(4096, 3),

@@ -89,6 +89,20 @@ SmallProgram square_max_program(const std::string& name, const Extent& height, c
           sizes};
 }
 
+// The same at every second place of some planes, whose rows are short.
+SmallProgram max_pool_planes_program() {
+  constexpr int kPlanes = 16, kRows = 30, kColumns = 50;
+  const Axis p("p", Extent::size("P")), i("i", Extent::size("H")), j("j", Extent::size("W"));
+  const Axis a("a", 3), b("b", 3);
+  const Tensor x = input("x", f32, {p.extent(), 2 * i.extent() + 1, 2 * j.extent() + 1});
+  return {"max_pool_planes_run_time",
+          Graph(compute("y", {p, i, j}, reduce_max({a, b}, x(p, 2 * i + a, 2 * j + b)))),
+          [](KernelValues& v) {
+            plain_max_pool_planes(kPlanes, kRows, kColumns, v.data<float>("x"), v.data<float>("y"));
+          },
+          {{"P", kPlanes}, {"H", kRows}, {"W", kColumns}}};
+}
+
 constexpr int kPooled = 64, kPooledChannels = 32;
 
 template <typename Pool, typename Plain>
@@ -183,6 +197,7 @@ std::vector<SmallProgram> window_programs() {
       neighbours_program("window_sums_run_time", count, {{"N", kCount}}, total, plain_window_sums),
       square_max_program("square_max", kHeight, kWidth, {}),
       square_max_program("square_max_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
+      max_pool_planes_program(),
       pool_program("max_pool", max_pool, plain_max_pool),
       pool_program("avg_pool", avg_pool, plain_avg_pool),
       blur_program(),

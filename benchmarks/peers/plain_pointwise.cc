@@ -36,6 +36,22 @@ EMULSION_BEST_INSTRUCTIONS void plain_pixels(int64_t count, const uint8_t* __res
   for (int64_t i = 0; i < count; ++i) y[i] = static_cast<float>(x[i]) / 255 - 0.5F;
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_inverse(int64_t count, const uint8_t* __restrict x,
+                                              uint8_t* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) y[i] = static_cast<uint8_t>(255 - x[i]);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_blend(int64_t pixels, const uint8_t* __restrict x,
+                                            const uint8_t* __restrict z, uint8_t* __restrict y) {
+  for (int64_t p = 0; p < pixels; ++p) {
+    const int part = x[p * 4 + 3];
+    for (int64_t c = 0; c < 4; ++c) {
+      const int value = x[p * 4 + c] * part + z[p * 4 + c] * (255 - part) + 128;
+      y[p * 4 + c] = static_cast<uint8_t>(value / 256);
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_integers(int64_t count, const int32_t* __restrict a,
                                                const int32_t* __restrict b, int32_t* __restrict y) {
   for (int64_t i = 0; i < count; ++i) y[i] = std::max(3 * a[i] - b[i], 7);

@@ -17,6 +17,10 @@ void plain_sums(int64_t count, const float* a, const float* b, const float* c, c
                 float* y);
 // x / 255 - 0.5.
 void plain_pixels(int64_t count, const uint8_t* x, float* y);
+// Bytes, 255 less each of them.
+void plain_inverse(int64_t count, const uint8_t* x, uint8_t* y);
+// Of pixels of four bytes, two mixed by the last one of the first.
+void plain_blend(int64_t pixels, const uint8_t* x, const uint8_t* z, uint8_t* y);
 // max(3 * a - b, 7).
 void plain_integers(int64_t count, const int32_t* a, const int32_t* b, int32_t* y);
 // a where it is less than b, else b * b.

@@ -93,6 +93,21 @@ EMULSION_BEST_INSTRUCTIONS void plain_argmin_columns(int64_t rows, int64_t colum
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_argmax_rows(int64_t rows, int64_t columns,
+                                                  const float* __restrict x,
+                                                  int32_t* __restrict y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    float most = x[r * columns];
+    int32_t place = 0;
+    for (int64_t c = 1; c < columns; ++c) {
+      if (x[r * columns + c] <= most) continue;
+      most = x[r * columns + c];
+      place = static_cast<int32_t>(c);
+    }
+    y[r] = place;
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_softmax(int64_t rows, int64_t columns,
                                               const float* __restrict x, float* __restrict y) {
   for (int64_t r = 0; r < rows; ++r) softmax(columns, x + r * columns, y + r * columns);

@@ -17,6 +17,8 @@ void plain_sum_columns(int64_t rows, int64_t columns, const float* x, float* y);
 void plain_max_rows(int64_t rows, int64_t columns, const float* x, float* y);
 // y[c] = the first r at which x[r, c] is least; `least` has room for the columns.
 void plain_argmin_columns(int64_t rows, int64_t columns, const float* x, float* least, int32_t* y);
+// y[r] = the first c at which x[r, c] is greatest.
+void plain_argmax_rows(int64_t rows, int64_t columns, const float* x, int32_t* y);
 // y[r, c] = exp(x[r, c] - max of row r) / sum of the row's.
 void plain_softmax(int64_t rows, int64_t columns, const float* x, float* y);
 // y[r, c] = (x[r, c] - mean of row r) / sqrt(its variance + 1e-5) * gamma[c] + beta[c].

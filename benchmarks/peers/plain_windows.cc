@@ -149,6 +149,24 @@ EMULSION_BEST_INSTRUCTIONS void plain_window_sums(int64_t count, const float* __
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_max_pool_planes(int64_t planes, int64_t height, int64_t width,
+                                                      const float* __restrict x,
+                                                      float* __restrict y) {
+  const int64_t row = 2 * width + 1, plane = row * (2 * height + 1);
+  for (int64_t p = 0; p < planes; ++p) {
+    for (int64_t i = 0; i < height; ++i) {
+      for (int64_t j = 0; j < width; ++j) {
+        const float* corner = x + p * plane + 2 * i * row + 2 * j;
+        float most = *corner;
+        for (int64_t ky = 0; ky < 3; ++ky) {
+          for (int64_t kx = 0; kx < 3; ++kx) most = std::max(most, corner[ky * row + kx]);
+        }
+        y[(p * height + i) * width + j] = most;
+      }
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_square_max(int64_t height, int64_t width,
                                                  const float* __restrict x, float* __restrict y) {
   for (int64_t i = 0; i < height; ++i) {

@@ -36,6 +36,10 @@ void plain_window_sums(int64_t count, const float* x, float* y);
 // The most of 3 x 3 pixels: x has two rows and columns more.
 void plain_square_max(int64_t height, int64_t width, const float* x, float* y);
 
+// Of each plane the most of nine pixels, at every second place; x has 2 * height + 1 rows and
+// 2 * width + 1 columns.
+void plain_max_pool_planes(int64_t planes, int64_t height, int64_t width, const float* x, float* y);
+
 // The mean of three neighbours along the columns (`t`), and of three of those down the rows; x has
 // two rows and two columns more.
 void plain_blur(int64_t height, int64_t width, const uint16_t* x, uint16_t* t, uint16_t* y);

@@ -170,7 +170,7 @@ std::vector<Extent> work_of(const Op& op) {
 // How many sums along the last axis are in registers at a time: one or more vectors. Of a long sum
 // each vector more saves a walk through what is summed. Of a run-time number the last few are
 // computed with as many as the others; windows slide along rows of many, but for those that stride,
-// whose last elements are read one by one.
+// the last of which cost most.
 int64_t sums_at_a_time(const Op& sums, int64_t lanes) {
   const Extent& extent = sums.axes.back().extent();
   for (int64_t more = is_long(sums) ? 8 : 4; more >= 2; more /= 2) {

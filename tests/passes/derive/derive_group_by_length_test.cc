@@ -9,6 +9,7 @@
 #include "dsl/schedule_text.h"
 #include "passes/derive/derive_schedule.h"
 #include "passes/lower/lower.h"
+#include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
 #include "tests/passes/derive/row_graphs.h"
@@ -93,6 +94,16 @@ TEST(DeriveGroupByLength, AReductionIsComputedInTheMemoryOfTheOutputInEveryCase)
   EXPECT_TRUE(has(text, "y_short.store_in_output(y)\n")) << text;
   const std::string nest = to_string(lower(places(), derive_schedule(places(), kV3)));
   EXPECT_FALSE(has(nest, "store y[")) << nest;
+}
+
+// The graph that the pipeline lowers says that they are computed together.
+TEST(DeriveGroupByLength, EveryWayIsInTheLoopsOfTheGroup) {
+  for (const Graph& graph : {places(), norms()}) {
+    const LoopNest nest = run_pipeline(graph, kV3).nest;
+    for (int64_t length : {3, 20, 70}) {
+      EXPECT_TRUE(computes(nest, graph, {{"R", 9}, {"B", length}}, 1e-5)) << length;
+    }
+  }
 }
 
 TEST(DeriveGroupByLength, OfFewRowsNoneHasALaneOfItsOwn) {

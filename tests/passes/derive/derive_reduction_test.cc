@@ -320,7 +320,7 @@ Tensor most_of_squares(const Extent& height, const Extent& width, int64_t size, 
 
 TEST(DeriveReduction, WindowsSlideAlongRowsFourVectorsAtATime) {
   const Extent height = Extent::size("H"), width = Extent::size("W");
-  // Those that stride one at a time: the elements of the last tile are read one by one.
+  // Those that stride one vector at a time: the last one costs most.
   for (const int64_t step : {1, 2, 3}) {
     const std::string text = derived(most_of_squares(height, width, 3, step));
     const std::string lanes = step == 1 ? "32" : "8";
