@@ -64,6 +64,7 @@ const IllegalCase kStorage[] = {
     {"InAnOutputThatIsFull", "linear", "mm.store_in_output(y)\n! biased.store_in_output(y)", "expected an output that holds nothing else, got y, where mm is stored"},
     {"InAnOutputWithItsAlternative", "batch", "y.alternative(B == 1, few)\nbiased.store_in_output(y)\n! few.store_in_output(y)", "expected an output that holds nothing else, got y, where biased is stored"},
     {"InAnOutputWithWhatItNeedsInBothCases", "batch", "y.alternative(B == 1, few)\ny.specialize(B == 1)\nbiased.store_in_output(y)\n! few.store_in_output(y)", "expected an output that holds nothing else, got y, where biased is stored"},
+    {"InAnOutputWithWhatThatCaseReads", "batch", "biased.alternative(B == 1, other)\ny.alternative(B == 1, few)\ny.specialize(B == 1)\nother.store_in_output(y)\n! few.store_in_output(y)", "expected an output that holds nothing else, got y, where other is stored"},
     {"InAnOutputAndAStack", "large", "a.store_in(heap)\n! a.store_in_output(y)", "expected an operation without store_in, got both; legal: either"},
     {"InAnOutputAndFolded", "linear", "biased.compute_at(y, n)\nbiased.store_root()\nbiased.fold_storage(m, 4)\n! biased.store_in_output(y)", "expected an operation without "},
     {"InAnOutputThatIsReadFirst", "diamond", "! a.store_in_output(p)", "expected a to be read before p is computed, got q, which reads it later"},

@@ -155,8 +155,13 @@ TEST(DeriveGroupByLength, OneWayOfWhatIsNoOutputOrHasOtherRows) {
   const Tensor wide = input("x", f32, {kRows, kSize * 2});
   const Tensor padded = input("x", f32, {kRows, kSize + 1});
   const Tensor w = input("w", f32, {kSize, 64});
+  // Some rows have an element more.
+  const Axis i("i", kRows), j("j", kSize), one_more("j", kSize + 1);
+  const Tensor p = compute("p", {i, one_more}, padded(i, one_more) * 2.0f);
+  const Tensor top = reduce_max(p, {1});
   for (const Graph& graph : {Graph(softmax(wide, -1, "y")), Graph(softmax(padded, -1, "y")),
                              Graph(softmax(input("x", f32, {kRows, 48}), -1, "y")),
+                             Graph(compute("y", {i, j}, p(i, j) - top(i))),
                              Graph(matmul(softmax(x, -1, "p"), w, "y"))}) {
     EXPECT_FALSE(has(derived(graph, kV3), "alternative")) << derived(graph, kV3);
   }

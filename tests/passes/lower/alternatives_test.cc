@@ -214,6 +214,17 @@ TEST(LowerAlternatives, WhatMayBeLargeIsOnTheHeap) {
   }
 }
 
+// p is there in the general case, and in one that bounds the size.
+TEST(LowerAlternatives, WhatIsThereInTheGeneralCaseTooIsOnTheHeap) {
+  const std::string directives =
+      "p.alternative(B <= 2, p_few)\ny.alternative(B <= 2, y_few)\ny_few.store_in_output(y)\n"
+      "y.specialize(B <= 2)\ny.specialize(B <= 4)\np_few.compute_at(y_few, m)\n"
+      "p.compute_at(y, m)\n";
+  EXPECT_EQ(alloc_of("p", directives), "alloc p[y.m .. +1, 0 .. +B] in heap");
+  EXPECT_EQ(alloc_of("p_few", directives), "alloc p_few[y_few.m .. +1, 0 .. +B room 2] in stack");
+  right(squares(), directives);
+}
+
 TEST(LowerAlternatives, OfAnOutputTheFirstOfSeveralThatHoldsIsTaken) {
   const std::string directives =
       "y.alternative(B <= 2, y_two)\ny.alternative(B <= 4, y_few)\ny_two.store_in_output(y)\n"
