@@ -162,6 +162,7 @@ TEST(DeriveGroupByLength, OneWayOfWhatIsNoOutputOrHasOtherRows) {
   for (const Graph& graph : {Graph(softmax(wide, -1, "y")), Graph(softmax(padded, -1, "y")),
                              Graph(softmax(input("x", f32, {kRows, 48}), -1, "y")),
                              Graph(compute("y", {i, j}, p(i, j) - top(i))),
+                             Graph(sum(softmax(x, -1, "p"), {0}, false, "y")),
                              Graph(matmul(softmax(x, -1, "p"), w, "y"))}) {
     EXPECT_FALSE(has(derived(graph, kV3), "alternative")) << derived(graph, kV3);
   }
