@@ -182,6 +182,16 @@ TEST(VerifyNestStorage, FindsALayoutOfOtherAxes) {
       "with a layout that is not one of 1 axes");
 }
 
+TEST(VerifyNestStorage, FindsRoomForLessThanThereIs) {
+  misfits([](Alloc* node) { node->layout.rooms = {3}; },
+          "storage of a with room for 3 along axis 0, got 4");
+  misfits(
+      [](Alloc* node) {
+        node->layout.rooms = {8, 8};
+      },
+      "with a layout that is not one of 1 axes");
+}
+
 TEST(VerifyNestStorage, FindsAnOrderWithoutAnAxis) {
   misfits([](Alloc* node) { node->layout.order = {1}; }, "in an order without axis 0");
 }
