@@ -239,8 +239,9 @@ class StageSchedule {
   // p = reduce(...); y = p  ->  p = reduce(...); few = reduce(...); y = select(K <= 3, few, p)
   // What is computed twice is scheduled twice: where the condition holds, all that reads this
   // operation reads the new stage. A reader that has a specialization with that condition, or one
-  // that is joined to others by &&, computes in each case only what that case reads. An output has
-  // no readers: cache_write makes it one. Halide has no such directive.
+  // that is joined to others by &&, computes in each case only what that case reads. An output
+  // chooses itself: y = f(..)  ->  few = f(..); y = select(K <= 3, few, f(..)). One that reduces
+  // does not: cache_write makes of it what is read. Halide has no such directive.
   StageSchedule& alternative(const Expr& condition, const std::string& other);
   // s = sum({ko, ki}, e)  ->  partial[.., ki] = sum(ko, e); s = sum(ki, partial)
   // `axis` is a reduction axis or a loop that splits and fuses made of some; the loops that are
