@@ -65,6 +65,13 @@ void check_loop(const NestPlan& nest, const std::string& name, const Directive& 
   }
 }
 
+// Whether `reader` could be computed inline instead, and then nothing but `target` would read for
+// it: what it has by itself is a value of each point.
+bool may_be_inline(const ScheduledStage& reader, StageId target) {
+  return !reader.is_output && !reader.stage.is_reduction() && reader.directives.empty() &&
+         reader.readers == std::vector<StageId>{target};
+}
+
 // Every reader of a stage must be inside the loop where the stage is computed.
 void check_place(const NestPlan& nest, StageId id) {
   const ScheduledStage& plan = nest.stages[id];
@@ -82,11 +89,15 @@ void check_place(const NestPlan& nest, StageId id) {
     if (reader == target) continue;
     const std::optional<size_t> around = loop_around(nest, reader, target);
     if (around >= loop) continue;
+    const std::string& name = nest.name_of(reader);
     refuse(plan.stage.name, d,
            fmt::format("expected a loop around everything that reads {}, got {}, which is not "
-                       "around {}; legal: {}",
-                       plan.stage.name, nest.variable(*plan.compute_at), nest.name_of(reader),
-                       around ? at_loop(d.kind, nest, {target, *around}) : "compute_root()"));
+                       "around {}; legal: {}{}",
+                       plan.stage.name, nest.variable(*plan.compute_at), name,
+                       around ? at_loop(d.kind, nest, {target, *around}) : "compute_root()",
+                       may_be_inline(nest.stages[reader], target)
+                           ? fmt::format(", or {}.compute_inline()", name)
+                           : ""));
   }
 }
 
