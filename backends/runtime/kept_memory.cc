@@ -46,8 +46,8 @@ void* allocate(size_t capacity) {
   void* const mapping =
       mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) return nullptr;
-  char* const base =
-      reinterpret_cast<char*>(rounded_up(reinterpret_cast<uintptr_t>(mapping), kLargePage));
+  const auto address = reinterpret_cast<uintptr_t>(mapping);
+  char* const base = static_cast<char*>(mapping) + (rounded_up(address, kLargePage) - address);
   madvise(base, rounded_up(bytes, kLargePage), MADV_HUGEPAGE);  // a wish: it may be refused
   return with_header(base, {capacity, mapping, mapped});
 }

@@ -47,12 +47,15 @@ class GroupBuilder {
     // As of row_groups.h: derived and lowered in time that grows with a chain, group by group.
     constexpr size_t kMostMembers = 33;
     add({&reader, axes, false});
-    for (size_t next = 0; next < group_.members.size(); ++next) {
-      for (const OpPtr& operand : operands(*group_.members[next].op)) {
+    std::vector<const Op*> open = {&reader};
+    for (size_t next = 0; next < open.size(); ++next) {
+      for (const OpPtr& operand : operands(*open[next])) {
         if (group_.members.size() == kMostMembers) return std::move(group_);
         if (place_.count(operand.get()) > 0) continue;
         std::optional<std::vector<size_t>> shared = shared_axes_of(*operand);
-        if (shared) add({operand.get(), *std::move(shared), is_read_once(*operand)});
+        if (!shared) continue;
+        add({operand.get(), *std::move(shared), is_read_once(*operand)});
+        open.push_back(operand.get());
       }
     }
     return std::move(group_);

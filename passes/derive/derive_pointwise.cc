@@ -299,10 +299,6 @@ bool wakes_threads(const Op& op, const Target& target) {
   return target.cores > 1 && (!points || *points >= kPointsForThreads);
 }
 
-namespace {
-
-// Whether vectors with masks are computed element by element: of pixels, whose values lie between
-// one another, and of what the target has no masks for.
 bool lacks_masks(const Op& op, const Target& target) {
   constexpr int64_t kLeastBytes = 4;
   if (!target.has("avx") || match_pixels(op, value_lanes(op, target))) return true;
@@ -312,6 +308,8 @@ bool lacks_masks(const Op& op, const Target& target) {
   return !target.has("avx512_skylake") &&
          (size_in_bytes(op.dtype) < kLeastBytes || any_part(op.body, is_narrow));
 }
+
+namespace {
 
 // What is known of the run-time sizes, or wanted.
 struct PointLoops {

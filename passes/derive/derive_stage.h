@@ -136,6 +136,9 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target);
 // many steps as a vector, or more.
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows = true, bool fills_vector = false);
+// Whether vectors with masks are computed element by element: of pixels, whose values lie between
+// one another, and of what the target has no masks for.
+bool lacks_masks(const Op& op, const Target& target);
 // Whether the points of an operation without reductions are worth several threads, or a run-time
 // size decides.
 bool wakes_threads(const Op& op, const Target& target);

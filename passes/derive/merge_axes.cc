@@ -134,17 +134,21 @@ std::optional<MergedAxes> merge_last_axes(const Op& group, size_t first, const T
   const Op& op = result_of(group);
   if (op.axes.empty() || op.combiner != Combiner::none) return std::nullopt;
   if (!is_short(op.axes.back().extent(), value_lanes(op, target))) return std::nullopt;
+  // The last vector of a run-time number needs masks.
+  const auto may_be_outer = [&](const Axis& axis) {
+    return axis.extent().is_constant() || !lacks_masks(op, target);
+  };
   size_t count = 1;
   while (first + count < op.axes.size() && may_be_inner(op.axes[op.axes.size() - count]) &&
-         all_walk_in(group, count + 1)) {
+         may_be_outer(op.axes[op.axes.size() - count - 1]) && all_walk_in(group, count + 1)) {
     ++count;
   }
   if (count < 2) return std::nullopt;
   Axes axes = op.axes;
   MergedAxes result = merge(op, &axes, count);
-  result.view.axes = axes;
   result.view.shape.clear();
   for (const Axis& axis : axes) result.view.shape.push_back(axis.extent());
+  result.view.axes = std::move(axes);
   return result;
 }
 
@@ -159,7 +163,7 @@ std::optional<MergedAxes> merge_reduction_axes(const Op& op, const Target& targe
   if (count < 2) return std::nullopt;
   Axes axes = all;
   MergedAxes result = merge(op, &axes, count);
-  result.view.reduction_axes = axes;
+  result.view.reduction_axes = std::move(axes);
   return result;
 }
 

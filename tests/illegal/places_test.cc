@@ -38,7 +38,6 @@ const IllegalCase kPlaces[] = {
     {"ComputeRootAfterComputeAt", "linear", "biased.compute_at(y, m)\n! biased.compute_root()", "expected one compute_at or compute_root, got a second one"},
     {"ComputeAtTwice", "linear", "biased.compute_at(y, m)\n! biased.compute_at(y, m)", "got a second one; legal: either"},
     {"ComputeAtWhereTheReaderIsNotEmptyWithIt", "rows", "! s.compute_at(y, m)", "expected a loop around everything that reads s, got y.m, which is not around d; legal: compute_root(), or d.compute_inline()"},
-    {"ComputeAtWhereTheReaderIsScheduled", "rows", "d.vectorize(j)\n! s.compute_at(y, m)", "got y.m, which is not around d; legal: compute_root()\n"},
     // storage
     {"StoreAtWithoutComputeAt", "linear", "! mm.store_at(y, m)", "expected together with compute_at"},
     {"StoreAtAnUnknownOperation", "linear", "biased.compute_at(y, m)\n! biased.store_at(nobody, m)", "expected another operation that has loops (mm or y), got nobody"},

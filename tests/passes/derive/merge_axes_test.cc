@@ -67,6 +67,17 @@ TEST(MergeLastAxes, TheOutermostMayBeARunTimeSizeOrLonger) {
   EXPECT_EQ(merged(Graph(compute("y", {a, w}, longer(a, w)))), "[28] fuse(a, w, flat)");
 }
 
+TEST(MergeLastAxes, TheOutermostIsANumberWhereTheTargetLacksMasks) {
+  const auto on = [](const char* level, DType type) {
+    const Graph graph(max(input("x", type, {kSize, 10}), 2, "y"));
+    return merge_last_axes(**graph.find("y"), 0, Target::parse(level)).has_value();
+  };
+  EXPECT_TRUE(on("x86-64-v3", f32));
+  EXPECT_FALSE(on("x86-64-v2", f32));
+  EXPECT_FALSE(on("x86-64-v3", u8));
+  EXPECT_TRUE(on("x86-64-v4", u8));
+}
+
 TEST(MergeLastAxes, NotARunTimeSizeOrALongerRowBehindIt) {
   EXPECT_EQ(merged(Graph(relu(input("x", f32, {10, kSize}) * 2.0f, "y"))), "");
   EXPECT_EQ(merged(Graph(compute("y", {a, w}, input("x", f32, {4, 8})(a, w)))), "");

@@ -35,6 +35,25 @@ TEST_F(LowerRefuses, ComputeAtOfTwoThatNameUnknownOperations) {
   refused("biased.compute_at(nobody, m)", "got nobody");
 }
 
+// What has directives cannot be computed inline.
+TEST_F(LowerRefuses, ComputeAtNamesAReaderThatMayBeInline) {
+  const auto message = [&](bool is_scheduled) -> std::string {
+    Schedule schedule(y_);
+    if (is_scheduled) schedule["biased"].vectorize(n);
+    schedule["mm"].compute_at("y", m);
+    try {
+      lower(y_, schedule);
+    } catch (const ScheduleError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string inlined = "legal: compute_root(), or biased.compute_inline()";
+  EXPECT_NE(message(false).find(inlined), std::string::npos) << message(false);
+  EXPECT_EQ(message(true).find("compute_inline()"), std::string::npos) << message(true);
+  EXPECT_NE(message(true).find("legal: compute_root()"), std::string::npos) << message(true);
+}
+
 TEST_F(LowerRefuses, ComputeAtAnUnknownLoop) {
   mm().compute_at(y_, q);
   refused("mm.compute_at(y, q)", "expected a loop of y (m");
