@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "backends/halide/jit.h"
@@ -57,15 +58,19 @@ Values values_of(const Graph& graph, const SizeValues& sizes) {
 }
 
 Call kernel_call(const LoopNest& nest, const Values& values) {
+  // Two kernels may pack a weight in two ways: the second then has one of its own.
+  const auto own = std::make_shared<TensorValues>();
   for (auto& [name, value] : apply_packs(nest, values->by_name)) {
-    values->by_name.emplace(name, value);
+    const auto [shared, is_new] = values->by_name.emplace(name, value);
+    if (!is_new && shared->second.shape != value.shape) own->insert_or_assign(name, value);
   }
   std::map<std::string, JitBuffer> buffers;
   for (const Buffer* argument : nest.arguments()) {
-    TensorValue& value = values->by_name.at(argument->name);
+    const auto packed = own->find(argument->name);
+    TensorValue& value = packed == own->end() ? values->by_name.at(argument->name) : packed->second;
     buffers[argument->name] = {value.dtype, value.shape, value.bytes.data()};
   }
-  return [call = JitKernel(nest).bind(buffers), values] { call(); };
+  return [call = JitKernel(nest).bind(buffers), values, own] { call(); };
 }
 
 void add(Comparison one, const Values& values, std::vector<Comparison>* all) {

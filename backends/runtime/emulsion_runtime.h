@@ -67,8 +67,7 @@ int emulsion_set_max_threads(int count);
 /* What a kernel stores while it runs, and no stack holds, is kept for the next call of any kernel
  * when it ends, up to `bytes` in the whole process; 256 MiB unless this is called. What is beyond
  * is given back to the system, at once. 0 or less keeps nothing: each call then waits for the
- * system to give it memory, which takes several times as long as to write to it. Returns the
- * previous limit.
+ * system to give it memory. Returns the previous limit.
  */
 int64_t emulsion_set_kept_memory(int64_t bytes);
 

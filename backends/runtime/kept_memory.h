@@ -5,7 +5,8 @@
 //
 // The system gives memory page by page, each zeroed when it is first touched, and the C library
 // gives large blocks back to the system when they are freed. A kernel that takes its storage from
-// it at each call then spends more time on that than on its values (`//benchmarks:kept_memory`).
+// it at each call then waits for that as long as for its values, or longer
+// (`//benchmarks:kept_memory`).
 // So a large block that a kernel gives back is kept, and whoever asks next for about as much gets
 // it. How much is kept at most is said by emulsion_set_kept_memory().
 //
