@@ -199,6 +199,12 @@ TEST(ColumnGroups, NoMoreRowsThanItPaysFor) {
   // Two.
   EXPECT_TRUE(block_of(centred(8, 8192)));
   EXPECT_FALSE(block_of(centred(9, 8192)));
+  const auto scaled = [](int rows) {  // the squares are computed in the walk of their sum
+    const Tensor x = input("x", f32, {rows, 8192});
+    return Graph(div(x, sqrt(sum(x * x, {0}, true)), "y"));
+  };
+  EXPECT_TRUE(block_of(scaled(8)));
+  EXPECT_FALSE(block_of(scaled(9)));
   EXPECT_FALSE(block_of(softmax_of(Extent::size("B"), 256))) << "nobody knows how many";
   EXPECT_TRUE(block_of(softmax_of(65, Extent::size("B"))));
 }

@@ -80,6 +80,8 @@ TEST(MergeLastAxes, TheOutermostIsANumberWhereTheTargetLacksMasks) {
 
 TEST(MergeLastAxes, NotARunTimeSizeOrALongerRowBehindIt) {
   EXPECT_EQ(merged(Graph(relu(input("x", f32, {10, kSize}) * 2.0f, "y"))), "");
+  EXPECT_EQ(merged(Graph(relu(input("x", f32, {4, kSize, 10}) * 2.0f, "y"))),
+            "[4, 10*B] fuse(i1, i2, flat)");
   EXPECT_EQ(merged(Graph(compute("y", {a, w}, input("x", f32, {4, 8})(a, w)))), "");
   EXPECT_EQ(merged(Graph(relu(input("x", f32, {3, 0}) * 2.0f, "y"))), "") << "nothing";
 }
