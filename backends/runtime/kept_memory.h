@@ -6,9 +6,8 @@
 // The system gives memory page by page, each zeroed when it is first touched, and the C library
 // gives large blocks back to the system when they are freed. A kernel that takes its storage from
 // it at each call then waits for that as long as for its values, or longer
-// (`//benchmarks:kept_memory`).
-// So a large block that a kernel gives back is kept, and whoever asks next for about as much gets
-// it. How much is kept at most is said by emulsion_set_kept_memory().
+// (`//benchmarks:kept_memory`). So a large block that a kernel gives back is kept, and whoever asks
+// next for about as much gets it. How much is kept at most is said by emulsion_set_kept_memory().
 //
 // No lock is taken: these may be called from any number of threads, after a fork(), and at exit.
 // When the library that holds this is unloaded, it keeps nothing.

@@ -141,8 +141,8 @@ std::vector<Axis> loops_to_share(const Op& op, const Borders& borders, const Tar
   return loops;
 }
 
-// Whether it computes elements that are shorter in memory than those that four of are a vector of
-// any machine, of such ones alone, and each by itself: of these a pixel of four is too short, too.
+// Whether all that it reads and writes has fewer than four bytes, and it combines nothing. Four
+// such elements are shorter than a vector of any machine, so that they are a pixel, too.
 bool is_narrow(const Op& op) {
   constexpr int64_t kBytes = 4;
   return op.reduction_axes.empty() && size_in_bytes(op.dtype) < kBytes &&

@@ -5,8 +5,7 @@
 // are one long axis: a feature map of 7 x 7 is 49 elements, and rows of 10 are one row. Vectors
 // along the last axis alone would be half empty.
 //
-//   y[n, c, h, w] = max(x[n, c, h, w] * scale[c], 0)  as  y'[n, c, hw] = max(x'[n, c, hw] *
-//   scale[c], 0)
+//   y[n, c, h, w] = x[n, c, h, w] * scale[c]  as  y'[n, c, hw] = x'[n, c, hw] * scale[c]
 //
 // The schedule says so by `fuse`; the quotients and remainders that this puts into the indices
 // cancel where an address is made of them. So all axes but the outermost need numbers for extents.
