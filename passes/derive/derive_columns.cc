@@ -29,14 +29,6 @@ void vectorize_block(const Op& op, const Axis& axis, int64_t columns, const Targ
   }
 }
 
-// The stage that sums: where nothing is fused onto the sums, the result is a copy of it.
-std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule) {
-  if (&sums != &result) return sums.name;
-  const std::string name = fresh_stage(*schedule, sums.name + "_acc");
-  (*schedule)[result.name].cache_write(name);
-  return name;
-}
-
 // The sums of a member, in registers, inside loop `at` of its result:
 //   alloc sums: [start values]; for k: unrolled vectors of the block: sums += ...
 void sum_block(const std::string& name, const Op& sums, const Op& result, const Axis& at,

@@ -118,14 +118,6 @@ void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage)
   }
 }
 
-// The stage that sums: where nothing is fused onto the sums, the result is a copy of it.
-std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule) {
-  if (&sums != &result) return sums.name;
-  std::string acc = fresh_stage(*schedule, sums.name + "_acc");
-  (*schedule)[result.name].cache_write(acc);
-  return acc;
-}
-
 // acc of a vector of pixels, a colour in each register, and then the pixels put together:
 //   for rows: for x: alloc acc: [start value]; for k: unrolled c: acc += ...; unrolled c: y = acc
 Axis sum_pixels(const Op& sums, const Op& result, const Pixels& pixels, int64_t lanes,
@@ -313,6 +305,13 @@ std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes) {
 }
 
 }  // namespace
+
+std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule) {
+  if (&sums != &result) return sums.name;
+  std::string acc = fresh_stage(*schedule, sums.name + "_acc");
+  (*schedule)[result.name].cache_write(acc);
+  return acc;
+}
 
 bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced) {
   return any_part(op.body, [&](const Expr& e) {

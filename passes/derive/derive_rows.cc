@@ -392,9 +392,7 @@ void derive_rows_in_each_lane(const RowGroup& group, const Target& target, Sched
   };
   const Axis tile(fresh_axis(reader, "tile")), lane(fresh_axis(reader, "lane"));
   if (!reader.reduction_axes.empty()) {
-    const std::string acc = fresh_stage(*schedule, reader.name + "_acc");
-    stage.cache_write(acc);
-    place(reader, acc, tile);
+    place(reader, accumulator_of(reader, reader, schedule), tile);
   }
   const bool exact = row.extent().exact_quotient(lanes).has_value();
   std::vector<Axis> order = {lane};

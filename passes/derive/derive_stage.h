@@ -235,6 +235,8 @@ bool sums_up_pixels(const Op& op);
 
 // Whether derive_sums can keep the sums of a reduction in registers, a vector or a few at a time.
 bool keeps_sums_in_registers(const Op& op, const Target& target);
+// The stage that sums: where nothing is fused onto the sums, the result is a copy of it.
+std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule);
 // Those sums and what is fused onto them, `result`, or the same operation again:
 //   for rows: for tile: alloc sums: [start value]; for k: sums += ...; vectors of the result
 // Returns the loop around a tile. `whole_rows`: as of vectorize_points.
