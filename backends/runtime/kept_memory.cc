@@ -61,9 +61,9 @@ void release(void* memory) {
   }
 }
 
-// A block that is kept. Who takes `memory` out of a slot, leaving null, has it for himself. What
-// else is said of it here says where to look; between the stores of who puts one in, it may be of
-// the block before.
+// A block that is kept. The thread that takes `memory` out of a slot, leaving null, owns it. The
+// other two only say where to look: while several threads put blocks in, they may be of another
+// block than `memory`.
 struct Slot {
   std::atomic<void*> memory{nullptr};
   std::atomic<size_t> capacity{0};
@@ -148,7 +148,7 @@ void* take_kept(size_t size) {
   return nullptr;
 }
 
-// What is kept is no program's to free any more.
+// When the program or the library ends, nobody asks for what is kept any more.
 [[gnu::destructor]] void keep_nothing() { set_kept_limit(0); }
 
 }  // namespace
@@ -167,14 +167,14 @@ void* take_memory(size_t size) noexcept {
 void give_memory_back(void* memory) noexcept {
   if (memory == nullptr) return;
   const size_t capacity = header_of(memory)->capacity;
-  const int64_t most = limit.load();
-  if (capacity < kLeastKept || static_cast<int64_t>(capacity) > most) return release(memory);
-  release_beyond(most - static_cast<int64_t>(capacity));
+  if (capacity < kLeastKept || static_cast<int64_t>(capacity) > limit.load()) {
+    return release(memory);
+  }
   if (!put_in(memory)) {
     release_oldest();
     if (!put_in(memory)) return release(memory);
   }
-  release_beyond(limit.load());  // of several threads at once, and where it was lowered
+  release_beyond(limit.load());
 }
 
 int64_t set_kept_limit(int64_t bytes) noexcept {

@@ -34,12 +34,17 @@ int64_t lanes_of_sums(const Op& op, const Target& target) {
   return lanes;
 }
 
+// As the lanes go through it.
+Op with_merged_reduction(const Op& op, const Target& target) {
+  const std::optional<MergedAxes> merged = merge_reduction_axes(op, target);
+  return merged ? merged->view : op;
+}
+
 }  // namespace
 
 bool has_sums_in_lanes(const Op& op_as_is, const Target& target) {
   constexpr int64_t kShortest = 8;
-  const std::optional<MergedAxes> merged = merge_reduction_axes(op_as_is, target);
-  const Op& op = merged ? merged->view : op_as_is;
+  const Op op = with_merged_reduction(op_as_is, target);
   const Axis& last = op.reduction_axes.back();
   const int64_t least = std::min(kShortest, 2 * value_lanes(op, target));
   return last.extent().as_constant().value_or(least) >= least &&
@@ -48,8 +53,7 @@ bool has_sums_in_lanes(const Op& op_as_is, const Target& target) {
 
 int64_t sums_under_way(const Op& op_as_is, const Target& target, bool in_blocks,
                        int64_t most_vectors) {
-  const std::optional<MergedAxes> merged = merge_reduction_axes(op_as_is, target);
-  const Op& op = merged ? merged->view : op_as_is;
+  const Op op = with_merged_reduction(op_as_is, target);
   const int64_t lanes = lanes_of_sums(op, target);
   return lanes * std::min(most_vectors, vectors_under_way(op, lanes, in_blocks));
 }

@@ -70,7 +70,7 @@ std::vector<Axis> loops_of_strips(const WindowChain& chain, int64_t rows) {
 }
 
 // The vectors of an operation in the chain, and what is computed for them inside.
-void derive_columns(const Op& op, bool whole_rows, const Target& target, Schedule* schedule) {
+void derive_vectors(const Op& op, bool whole_rows, const Target& target, Schedule* schedule) {
   const Op& result = result_of(op);
   const Op* sums = sums_of(op);
   if (sums == nullptr) {
@@ -127,7 +127,7 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
   const int64_t rows = rows_of_strip(chain);
   const std::vector<Axis> loops = loops_of_strips(chain, rows);
   const bool exact = row.extent().exact_quotient(rows).has_value();
-  derive_columns(*chain.reader, true, target, schedule);
+  derive_vectors(*chain.reader, true, target, schedule);
   cache_block(stage, {{row, rows, exact ? Tail::automatic : Tail::guard, loops.back()}});
   Axis kept = loops.back();
   const size_t shared = wakes_threads(chain, target) ? count_shared(loops, target) : 0;
@@ -138,7 +138,7 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
   }
   for (const WindowChain::Producer& producer : chain.producers) {
     const Op& op = result_of(*producer.op);
-    derive_columns(*producer.op, producer.whole_rows, target, schedule);
+    derive_vectors(*producer.op, producer.whole_rows, target, schedule);
     sliding_window((*schedule)[op.name], reader.name, kept, row);
   }
 }

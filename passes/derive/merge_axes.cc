@@ -108,14 +108,16 @@ bool may_be_inner(const Axis& axis) {
   return axis.extent().is_constant() && axis.extent() != Extent(0);
 }
 
-MergedAxes merge(const Op& op, Axes* axes, size_t count) {
-  MergedAxes result{op, last_of(*axes, count), {}};
+// `list`: of the operation, whose last `count` axes become one.
+MergedAxes merge(const Op& op, Axes Op::*list, size_t count) {
+  MergedAxes result{op, last_of(op.*list, count), {}};
   for (size_t i = 1; i < count; ++i) {
     result.fused.emplace_back(fresh_axis(op, i + 1 < count ? "flat" + std::to_string(i) : "flat"));
   }
   const Axis merged(result.fused.back().name(), product_of(result.merged));
-  axes->erase(axes->end() - static_cast<std::ptrdiff_t>(count), axes->end());
-  axes->push_back(merged);
+  Axes& axes = result.view.*list;
+  axes.erase(axes.end() - static_cast<std::ptrdiff_t>(count), axes.end());
+  axes.push_back(merged);
   result.view.body = merged_body(op.body, result.merged, merged);
   return result;
 }
@@ -144,11 +146,9 @@ std::optional<MergedAxes> merge_last_axes(const Op& group, size_t first, const T
     ++count;
   }
   if (count < 2) return std::nullopt;
-  Axes axes = op.axes;
-  MergedAxes result = merge(op, &axes, count);
+  MergedAxes result = merge(op, &Op::axes, count);
   result.view.shape.clear();
-  for (const Axis& axis : axes) result.view.shape.push_back(axis.extent());
-  result.view.axes = std::move(axes);
+  for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
   return result;
 }
 
@@ -161,10 +161,7 @@ std::optional<MergedAxes> merge_reduction_axes(const Op& op, const Target& targe
     ++count;
   }
   if (count < 2) return std::nullopt;
-  Axes axes = all;
-  MergedAxes result = merge(op, &axes, count);
-  result.view.reduction_axes = std::move(axes);
-  return result;
+  return merge(op, &Op::reduction_axes, count);
 }
 
 }  // namespace emulsion
