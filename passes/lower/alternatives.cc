@@ -176,4 +176,13 @@ std::map<StageId, PartOfCases> parts_of_cases(const NestPlan& nest) {
   return parts;
 }
 
+std::vector<Expr> conditions_of(const NestPlan& nest, const PartOfCases& part) {
+  std::vector<Expr> conditions;
+  for (size_t number : part.cases) {
+    if (number == 0) return {};
+    conditions.push_back(nest.stages[part.reader].stage.specializations[number - 1].condition);
+  }
+  return conditions;
+}
+
 }  // namespace emulsion

@@ -43,6 +43,8 @@ struct PartOfCases {
   std::set<size_t> cases;
 };
 std::map<StageId, PartOfCases> parts_of_cases(const NestPlan& nest);
+// The conditions of those cases; none where the general one is among them, which has none.
+std::vector<Expr> conditions_of(const NestPlan& nest, const PartOfCases& part);
 
 }  // namespace emulsion
 

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <map>
 
 #include "dsl/error.h"
 #include "passes/index/index_interval.h"
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
+#include "passes/lower/alternatives.h"
 #include "passes/lower/stage_region.h"
 #include "passes/nest/read_indices.h"
 
@@ -29,7 +31,8 @@ std::optional<Interval> unite_all(const std::vector<std::optional<Interval>>& pa
 
 class Inferrer {
  public:
-  explicit Inferrer(const NestPlan& nest) : nest_(nest), regions_(nest.stages.size()) {}
+  explicit Inferrer(const NestPlan& nest)
+      : nest_(nest), parts_(parts_of_cases(nest)), regions_(nest.stages.size()) {}
 
   std::vector<StageRegion> infer() {
     for (size_t i = nest_.stages.size(); i-- > 0;) {  // consumers first
@@ -56,12 +59,20 @@ class Inferrer {
         set_whole(plan.stage.axes[d], &region.axes[d]);
     }
     slide_window(nest_, regions_, id, &region);
-    resolve_tails(plan, &region);
+    resolve_tails(plan, condition_of(id), &region);
     const auto extents = loop_extents(region.stage, region.needed_extents());
     for (const ScheduledLoop& loop : plan.loops) {
       region.loop_extents.push_back(simplify_index(extents.at(loop.name)));
     }
     return region;
+  }
+
+  // Where alone a stage is there, if one condition says so.
+  Expr condition_of(StageId id) const {
+    const auto part = parts_.find(id);
+    if (part == parts_.end()) return Expr();
+    const std::vector<Expr> conditions = conditions_of(nest_, part->second);
+    return conditions.size() == 1 ? conditions.front() : Expr();
   }
 
   static void set_whole(const Axis& axis, AxisRegion* region) {
@@ -208,6 +219,7 @@ class Inferrer {
   }
 
   const NestPlan& nest_;
+  const std::map<StageId, PartOfCases> parts_;
   std::vector<StageRegion> regions_;
   std::map<std::string, Range> ranges_;  // of the loops of the stages that are done, by variable
 };

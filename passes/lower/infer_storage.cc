@@ -62,21 +62,9 @@ std::vector<bool> vectorized_axes(const NestPlan& nest, const std::vector<StageR
 
 constexpr int64_t kStackBytes = int64_t{32} << 10;
 
-// What the conditions say of the sizes, of the cases that alone have a stage; empty: of one nothing
-// is said.
-std::vector<SizeFacts> facts_of_cases(const NestPlan& nest, const PartOfCases& part) {
-  std::vector<SizeFacts> facts;
-  for (size_t number : part.cases) {
-    if (number == 0) return {};
-    const Stage& reader = nest.stages[part.reader].stage;
-    facts.push_back(facts_of(reader.specializations[number - 1].condition));
-  }
-  return facts;
-}
-
 class StorageInferrer {
  public:
-  // `facts`: of the cases in which the stage is there, or none.
+  // `facts`: what the conditions say of the sizes, of the cases that alone have the stage, or none.
   StorageInferrer(const NestPlan& nest, const std::vector<StageRegion>& regions, StageId id,
                   std::vector<SizeFacts> facts)
       : facts_(std::move(facts)),
@@ -317,7 +305,11 @@ std::vector<StageStorage> infer_storage(const NestPlan& nest,
     if (nest.stages[id].is_output) continue;
     const auto part = parts.find(id);
     std::vector<SizeFacts> facts;
-    if (part != parts.end()) facts = facts_of_cases(nest, part->second);
+    if (part != parts.end()) {
+      for (const Expr& condition : conditions_of(nest, part->second)) {
+        facts.push_back(facts_of(condition));
+      }
+    }
     storage[id] = StorageInferrer(nest, regions, id, std::move(facts)).infer(nest);
   }
   return storage;

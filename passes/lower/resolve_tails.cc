@@ -169,20 +169,23 @@ std::vector<LoopTransform> resolve_case(const ScheduledStage& plan, StageCase on
 
 // What a condition says of the sizes decides tails and what may be unrolled or vectorized. The
 // region is that of the general case.
-void resolve_specialization(const ScheduledStage& plan, size_t i, StageRegion* region) {
+void resolve_specialization(const ScheduledStage& plan, const Expr& condition, size_t i,
+                            StageRegion* region) {
   Specialization& specialization = region->stage.specializations[i];
+  const Expr& own = specialization.condition;
   specialization.transforms =
       resolve_case(plan, cases_of(plan, *region)[i + 1], region->stage.transforms,
-                   facts_of(specialization.condition), region);
+                   facts_of(condition.defined() ? condition && own : own), region);
 }
 
 }  // namespace
 
-void resolve_tails(const ScheduledStage& plan, StageRegion* region) {
+void resolve_tails(const ScheduledStage& plan, const Expr& condition, StageRegion* region) {
   region->stage.transforms =
-      resolve_case(plan, cases_of(plan, *region).front(), {}, SizeFacts(), region);
-  for (size_t i = 0; i < plan.specialized_loops.size(); ++i)
-    resolve_specialization(plan, i, region);
+      resolve_case(plan, cases_of(plan, *region).front(), {}, facts_of(condition), region);
+  for (size_t i = 0; i < plan.specialized_loops.size(); ++i) {
+    resolve_specialization(plan, condition, i, region);
+  }
 }
 
 }  // namespace emulsion
