@@ -98,15 +98,19 @@ class MaskVectors : public hi::IRMutator {
 // is clamped to. Element by element it would be gathered. The same values are those of a masked
 // vector and, in the lanes past the end, the one element that the last lane reads.
 class ClampedVectors : public hi::IRMutator {
+ public:
+  // `least_bits`: of the elements of which the vector unit can mask some.
+  explicit ClampedVectors(int least_bits) : least_bits_(least_bits) {}
+
+ private:
   using hi::IRMutator::visit;
 
   Halide::Expr visit(const hi::Load* op) override {
     Halide::Expr made = hi::IRMutator::visit(op);
     const hi::Load* load = made.as<hi::Load>();
-    constexpr int kLeastBits = 32;  // of the elements that every vector unit with masks can mask
     const int lanes = op->type.lanes();
     // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
-    const bool can_mask = lanes % 2 == 0 && op->type.bits() >= kLeastBits;
+    const bool can_mask = lanes % 2 == 0 && op->type.bits() >= least_bits_;
     Halide::Expr rest = 0;
     const hi::Min* clamp = clamp_in(load->index, &rest);
     if (!can_mask || !hi::is_const_one(load->predicate) || clamp == nullptr) return made;
@@ -146,6 +150,8 @@ class ClampedVectors : public hi::IRMutator {
     }
     return nullptr;
   }
+
+  const int least_bits_;
 };
 
 // What the code generator is to see, and the passes are not.
@@ -215,7 +221,10 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
   s = hi::rewrite_interleavings(s);
   s = hi::simplify(s);
   // Without masks in the instruction set a masked load is a branch for each lane.
-  if (target.has_feature(Halide::Target::AVX)) s = ClampedVectors().mutate(s);
+  if (target.has_feature(Halide::Target::AVX)) {
+    const bool masks_bytes = target.has_feature(Halide::Target::AVX512_Skylake);
+    s = ClampedVectors(masks_bytes ? 8 : 32).mutate(s);
+  }
   // After vectors: what is likely is then known for whole vectors. Must run wherever something is
   // marked as likely, since code generation does not know the mark.
   s = hi::partition_loops(s);

@@ -6,6 +6,7 @@
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
+#include "passes/derive/alternative_ways.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
@@ -176,9 +177,10 @@ int64_t sums_at_a_time(const Op& sums, int64_t lanes) {
 }
 
 // How many sums are in registers at a time: `width` along the last axis, of `rows` along the one
-// before it.
+// before it. `fills`: along the last axis there are that many or more.
 struct ColumnTile {
   int64_t rows, width;
+  bool fills = false;
 };
 
 // Where what is read along the columns is the same for several rows, it is read once for them. Else
@@ -209,16 +211,16 @@ Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64
                  bool whole_rows, Schedule* schedule) {
   const Axis& last = sums.axes.back();
   const Extent& extent = last.extent();
-  const auto& [at_a_time, width] = tile;
+  const auto& [at_a_time, width, fills] = tile;
   const std::string acc = accumulator_of(sums, result, schedule);
   Axis outer(fresh_axis(result, "tile"));
   const Axis inner(fresh_axis(result, "lane"));
   StageSchedule& stage = (*schedule)[result.name];
-  // The result is pure, so the last tile may start earlier, where all of the axis is computed: the
-  // tile is never longer than that, unless its length is a run-time size. Then the last tile alone
-  // has masks.
+  // The result is pure, so the last tile may start earlier, where all of the axis is computed and
+  // is as long as the tile. Of a run-time length of which that is not known the last tile alone has
+  // masks.
   const bool exact = extent.exact_quotient(width).has_value();
-  const bool shifted = whole_rows && extent.is_constant();
+  const bool shifted = whole_rows && (extent.is_constant() || fills);
   stage.split(result.axes.back(), outer, inner, width,
               exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate));
   std::vector<Axis> rows;  // of the sums
@@ -232,7 +234,7 @@ Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64
         .unroll(row);
     if (!divides) stage.partition(all);
   }
-  if (!exact && !extent.is_constant()) stage.partition(outer);
+  if (!exact && !shifted && !extent.is_constant()) stage.partition(outer);
   if (width <= lanes) {
     stage.vectorize(inner);
   } else {
@@ -297,6 +299,30 @@ std::optional<Axis> share_rows(const Op& sums, const Op& result, const std::vect
       share_loops(result, loops, count, element_count(work_of(sums)), target, stage);
   parallel_from(*stage, shared.tasks, work_of(sums), kReducedForThreads);
   return count == loops.size() ? std::optional(shared.last) : std::nullopt;
+}
+
+// The tile for rows of a run-time length that are as long as it or longer, where the target lacks
+// the masks for the end of a row, or a vector is so long that much of a row is its end. Of a short
+// sum a few columns are enough to keep the vector units busy, and more rows are as long.
+std::optional<ColumnTile> filled_tile(const Op& sums, const Op& result, const ColumnTile& tile,
+                                      int64_t lanes, const Target& target) {
+  constexpr int64_t kFewColumns = 32;
+  const Extent& extent = sums.axes.back().extent();
+  const auto& sizes = extent.coefficients();
+  if (sizes.size() != 1 || extent != Extent::size(sizes.begin()->first)) return std::nullopt;
+  const bool has_masks = !lacks_masks(sums, target) && !lacks_masks(result, target);
+  if (has_masks && lanes < kFewColumns) return std::nullopt;
+  const int64_t few = std::min(tile.width, std::max(lanes, kFewColumns));
+  return ColumnTile{tile.rows, is_long(sums) ? tile.width : few, true};
+}
+
+// The sums of all columns, of which threads share the loops.
+void share_sums_of_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64_t lanes,
+                           const Target& target, Schedule* schedule) {
+  const Axis around = sum_columns(sums, result, tile, lanes, true, schedule);
+  StageSchedule& stage = (*schedule)[result.name];
+  const size_t rows = sums.axes.size() - (tile.rows > 1 ? 2 : 1);
+  share_sums(sums, result, rows, target, tile.rows > 1 ? result.axes[rows] : around, &stage);
 }
 
 std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes) {
@@ -413,21 +439,23 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
 
 void derive_shared_sums(const Op& sums, const Op& result, const Target& target,
                         Schedule* schedule) {
-  const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target));
-  StageSchedule& stage = (*schedule)[result.name];
-  if (!pixels) {
-    const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
-    const ColumnTile tile = column_tile(sums, lanes);
-    if (tile.rows > 1) {
-      sum_columns(sums, result, tile, lanes, true, schedule);
-      const size_t rows = sums.axes.size() - 2;
-      share_sums(sums, result, rows, target, result.axes[rows], &stage);
-      return;
-    }
+  if (const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target))) {
+    const Axis around = derive_sums(sums, result, target, true, schedule);
+    share_sums(sums, result, pixels->rows, target, around, &(*schedule)[result.name]);
+    return;
   }
-  const Axis around = derive_sums(sums, result, target, true, schedule);
-  const size_t rows = pixels ? pixels->rows : sums.axes.size() - 1;
-  share_sums(sums, result, rows, target, around, &stage);
+  const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
+  const ColumnTile tile = column_tile(sums, lanes);
+  const std::optional<ColumnTile> filled = filled_tile(sums, result, tile, lanes, target);
+  if (!filled || !can_have_ways(result, *schedule)) {
+    return share_sums_of_columns(sums, result, tile, lanes, target, schedule);
+  }
+  const Expr fills = extent_value(sums.axes.back().extent()) >= int_constant(filled->width);
+  AlternativeWay way{"_filled", fills, Schedule(schedule->graph())};
+  share_sums_of_columns(sums, result, *filled, lanes, target, &way.schedule);
+  Schedule otherwise(schedule->graph());
+  share_sums_of_columns(sums, result, {tile.rows, lanes}, lanes, target, &otherwise);
+  add_ways(result, {way}, otherwise, schedule);
 }
 
 }  // namespace emulsion

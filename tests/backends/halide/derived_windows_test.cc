@@ -35,5 +35,20 @@ TEST(DerivedWindows, OfSeveralThreads) {
   }
 }
 
+// Rows of bytes have ways of their own: as long as a vector, or shorter.
+TEST(DerivedWindows, OfBytes) {
+  const Axis i("i", 5), j("j", Extent::size("B")), a("a", 3), b("b", 3);
+  const Tensor x = input("x", u8, {7, j.extent() + 2});
+  for (const int cores : {1, 4}) {
+    const Target target = on_this_machine(small_cache(cores));
+    for (const Expr& value :
+         {reduce_max({a, b}, x(i + a, j + b)), sum({a, b}, x(i + a, j + b) * x(i + a, j + b))}) {
+      const Graph graph(compute("y", {i, j}, value));
+      expect_same_as_graph(graph, run_pipeline(graph, target).nest,
+                           {0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200}, 0, target);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace emulsion

@@ -334,6 +334,62 @@ TEST(DeriveReduction, WindowsSlideAlongRowsFourVectorsAtATime) {
   EXPECT_FALSE(has(large, "unroll(a)")) << large;
 }
 
+// The same of bytes: without masks the end of a row would be loaded byte by byte, and with them a
+// vector is so long that it is much of a row.
+Tensor most_of_bytes(int64_t size = 3) {
+  const Axis i("i", Extent::size("H")), j("j", Extent::size("W")), a("a", size), b("b", size);
+  const Tensor x = input("x", u8, {i.extent() + size - 1, j.extent() + size - 1});
+  return compute("y", {i, j}, reduce_max({a, b}, x(i + a, j + b)));
+}
+
+TEST(DeriveReduction, OfRowsOfBytesTheLastTileStartsEarlierWhereThatFits) {
+  for (const auto& [level, lanes] :
+       {std::pair("v2", 32), std::pair("v3", 32), std::pair("v4", 64)}) {
+    const std::string text = derived(most_of_bytes(), target_of(std::string("x86-64-") + level, 1));
+    const std::string columns = std::to_string(lanes);
+    EXPECT_TRUE(has(text, "y_long.alternative(W >= " + columns + ", y_filled)\n")) << text;
+    EXPECT_TRUE(has(text, "y_filled.split(j, tile, lane, " + columns + ", shift_inwards)\n"))
+        << text;
+    EXPECT_FALSE(has(text, "y_filled.partition")) << text;
+    const std::string vector = level == std::string("v2") ? "16" : columns;
+    EXPECT_TRUE(has(text, "y_long.split(j, tile, lane, " + vector + ", predicate)\n")) << text;
+  }
+}
+
+// A row of them is walked for each tile: of a long sum a tile is as wide as of any other.
+TEST(DeriveReduction, OfALongSumOfBytesATileIsWide) {
+  const std::string text = derived(most_of_bytes(8), target_of("x86-64-v3", 1));
+  EXPECT_TRUE(has(text, "y_long.alternative(W >= 128, y_filled)\n")) << text;
+}
+
+TEST(DeriveReduction, OfRowsThatTheTargetCanMaskNoTileStartsEarlier) {
+  for (const char* level : {"x86-64-v3", "x86-64-v4"}) {
+    const std::string text =
+        derived(most_of_squares(Extent::size("H"), Extent::size("W"), 3), target_of(level, 1));
+    EXPECT_FALSE(has(text, "alternative")) << text;
+  }
+  const std::string text =
+      derived(most_of_squares(Extent::size("H"), Extent::size("W"), 3), target_of("x86-64-v2", 1));
+  EXPECT_TRUE(has(text, "y_long.alternative(W >= 16, y_filled)\n")) << text;
+}
+
+TEST(DeriveReduction, WindowsOfBytesAreRightForAllTargets) {
+  const Axis i("i", Extent::size("H")), j("j", Extent::size("W"));
+  const Tensor most = most_of_bytes();
+  const Tensor less = compute("z", {i, j}, most(i, j) - cast(u8, 3));
+  const Axis more("j", j.extent() + 1), a("a", 3);
+  const Tensor one_more =
+      compute("y", {more}, reduce_max(a, input("x", u8, {more.extent() + 2})(more + a)));
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      EXPECT_TRUE(derives(Graph(most), target_of(level, cores), {0, 1, 2, 31, 33, 64, 70}));
+      EXPECT_TRUE(derives(Graph(one_more), target_of(level, cores), {0, 1, 33, 70}));
+      EXPECT_TRUE(derives(Graph(less), target_of(level, cores), {0, 1, 33, 70}));
+      EXPECT_TRUE(derives(Graph({most, less}), target_of(level, cores), {0, 1, 33}));
+    }
+  }
+}
+
 TEST(DeriveReduction, WindowsThatSlideAlongRowsAreRightForAllTargets) {
   for (const char* level : kLevels) {
     const Tensor y = most_of_squares(Extent::size("H"), Extent::size("W"), 3, 2);

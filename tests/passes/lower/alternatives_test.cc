@@ -10,6 +10,7 @@
 #include "passes/lower/lower.h"
 #include "passes/nest/visit_nest.h"
 #include "tests/passes/check_nest.h"
+#include "tests/passes/expect_error.h"
 
 namespace emulsion {
 namespace {
@@ -46,6 +47,18 @@ void right(const Graph& graph, const std::string& directives) {
   for (int64_t size : kBatches) {
     EXPECT_TRUE(lowers(graph, schedule, {{"B", size}})) << size;
   }
+}
+
+void refused(const Graph& graph, const std::string& directives, const std::string& cause) {
+  EXPECT_TRUE(
+      throws_with<ScheduleError>([&] { lower(graph, schedule_of(graph, directives)); }, cause));
+}
+
+bool has_guards(const LoopNest& nest) {
+  return any_node(*nest.root, [](const Node& node) {
+    const UopNode* uop = node.as<UopNode>();
+    return uop && !uop->guards.empty();
+  });
 }
 
 bool computes_stage(const Node& node, const std::string& stage) {
@@ -187,6 +200,50 @@ std::string alloc_of(const std::string& stage, const std::string& directives) {
   const std::string text = to_string(lower(squares(), schedule_of(squares(), directives)));
   const size_t at = text.find("alloc " + stage + "[");
   return at == std::string::npos ? text : text.substr(at, text.find('\n', at) - at);
+}
+
+// y = sums of three neighbours, in one of two ways. `of_many`: where B is at least that.
+std::string neighbours_in_two_ways(const std::string& of_many) {
+  return "y.cache_write(any)\nany.alternative(" + of_many + ", many)\ny.specialize(" + of_many +
+         ")\nany.store_in_output(y)\nmany.store_in_output(y)\n"
+         "any.cache_write(p)\nmany.cache_write(q)\n";
+}
+
+Graph neighbours() {
+  const Axis n("n", Extent::size("B")), k("k", 3);
+  return Graph(compute("y", {n}, sum(k, input("x", f32, {n.extent() + 2})(n + k))));
+}
+
+TEST(LowerAlternatives, WhereAConditionSaysSoATileStartsEarlier) {
+  const std::string ways = neighbours_in_two_ways("B >= 4");
+  accepted(neighbours(), ways + "many.split(n, n, lane, 4, shift_inwards)\nmany.vectorize(lane)\n");
+  // A specialization of it knows both.
+  right(neighbours(), ways + "many.specialize(B <= 8)\nmany.split(n, n, lane, 4, shift_inwards)\n");
+  // The condition divides, so there is no tail.
+  const Graph graph = neighbours();
+  const std::string exact = neighbours_in_two_ways("B % 4 == 0") + "many.split(n, n, lane, 4)\n";
+  const LoopNest nest = lower(graph, schedule_of(graph, exact));
+  EXPECT_FALSE(has_guards(nest)) << to_string(nest);
+}
+
+TEST(LowerAlternatives, WhereNoConditionSaysSoNoTileStartsEarlier) {
+  const std::string earlier = ".split(n, n, lane, 4, shift_inwards)\n";
+  const std::string expected = "expected an extent of at least 4, got B";
+  refused(neighbours(), neighbours_in_two_ways("B >= 4") + "any" + earlier, expected);
+  refused(neighbours(), neighbours_in_two_ways("B >= 3") + "many" + earlier, expected);
+  refused(neighbours(), neighbours_in_two_ways("B <= 8") + "many" + earlier, expected);
+  // Of several cases what one says is not true in another.
+  refused(neighbours(),
+          "y.cache_write(any)\nany.alternative(B >= 2, many)\ny.specialize(B >= 2 && B >= 4)\n"
+          "y.specialize(B >= 2)\nmany.cache_write(q)\nmany" +
+              earlier,
+          expected);
+  // Another reader has it in every case.
+  const Axis n("n", Extent::size("B"));
+  const Tensor x = input("x", f32, {n.extent()});
+  const Tensor p = compute("p", {n}, x(n) * 2.0f);
+  refused(Graph(compute("y", {n}, p(n) + 1.0f)), "p.alternative(B >= 4, many)\nmany" + earlier,
+          expected);
 }
 
 TEST(LowerAlternatives, WhatIsThereOnlyWhereASizeIsSmallHasRoomForThatOnTheStack) {

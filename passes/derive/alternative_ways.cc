@@ -1,0 +1,101 @@
+#include "passes/derive/alternative_ways.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "passes/derive/derive_stage.h"
+#include "passes/rewrite/graph_names.h"
+
+namespace emulsion {
+namespace {
+
+bool is_inline(const StageSchedule& stage) {
+  const std::vector<Directive>& all = stage.directives();
+  return std::any_of(all.begin(), all.end(),
+                     [](const Directive& d) { return d.kind == DirectiveKind::compute_inline; });
+}
+
+using Names = std::map<std::string, std::string>;
+
+// The directives of a schedule of its own, of stages by other names.
+void add_renamed(const Schedule& made, const Names& names, Schedule* schedule) {
+  const auto renamed = [&](const std::string& name) {
+    const auto found = names.find(name);
+    return found == names.end() ? name : found->second;
+  };
+  for (const auto& [name, stage] : made.stages()) {
+    const StageSchedule* there = schedule->find(name);
+    if (is_inline(stage) && there != nullptr && is_inline(*there)) continue;
+    for (Directive d : stage.directives()) {
+      d.target = renamed(d.target);
+      (*schedule)[renamed(name)].add(std::move(d));
+    }
+  }
+}
+
+// The same by their own names: `reader` has nothing to do where one of the conditions holds.
+void add_where_none(const Schedule& made, const std::string& reader,
+                    const std::vector<AlternativeWay>& ways, Schedule* schedule) {
+  bool left_out = false;  // the cases of the ways, which come first
+  const auto leave_out = [&] {
+    if (left_out) return;
+    for (const AlternativeWay& way : ways) (*schedule)[reader].specialize(way.condition);
+    left_out = true;
+  };
+  for (const auto& [name, stage] : made.stages()) {
+    for (const Directive& d : stage.directives()) {
+      if (name == reader && d.kind == DirectiveKind::specialize) leave_out();
+      (*schedule)[name].add(d);
+    }
+  }
+  leave_out();
+}
+
+// Names the stages of a way, as alternatives where the graph has them. `chosen`: of which that of
+// `reader` is an alternative.
+Names name_stages(const AlternativeWay& way, const std::string& reader, const std::string& chosen,
+                  Schedule* all) {
+  Names names;
+  const std::set<std::string> written = names_of(all->graph());
+  for (const auto& [name, stage] : way.schedule.stages()) {
+    if (is_inline(stage)) continue;
+    names[name] = fresh_stage(*all, name + way.suffix);
+    if (written.count(name) == 0) continue;
+    (*all)[name == reader ? chosen : name].alternative(way.condition, names[name]);
+  }
+  return names;
+}
+
+}  // namespace
+
+bool can_have_ways(const Op& reader, const Schedule& schedule) {
+  const OpPtr* output = schedule.graph().find(reader.name);
+  return output != nullptr && schedule.graph().is_output(**output);
+}
+
+void add_ways(const Op& reader, const std::vector<AlternativeWay>& ways, const Schedule& otherwise,
+              Schedule* schedule) {
+  // An output chooses itself, but for a reduction: that is computed in its memory in every case.
+  const bool is_reduction = !reader.reduction_axes.empty();
+  const std::string chosen =
+      is_reduction ? fresh_stage(*schedule, reader.name + "_long") : reader.name;
+  if (is_reduction) (*schedule)[reader.name].cache_write(chosen);
+  std::vector<Names> names;
+  for (const AlternativeWay& way : ways) {
+    names.push_back(name_stages(way, reader.name, chosen, schedule));
+  }
+  if (is_reduction) {
+    (*schedule)[chosen].store_in_output(reader.name);
+    for (const AlternativeWay& way : ways) (*schedule)[reader.name].specialize(way.condition);
+    add_renamed(otherwise, {{reader.name, chosen}}, schedule);
+  } else {
+    add_where_none(otherwise, reader.name, ways, schedule);
+  }
+  for (size_t i = 0; i < ways.size(); ++i) {
+    (*schedule)[names[i].at(reader.name)].store_in_output(reader.name);
+    add_renamed(ways[i].schedule, names[i], schedule);
+  }
+}
+
+}  // namespace emulsion

@@ -1,0 +1,109 @@
+// Several ways to compute an output: each has stages of its own, and each call takes one.
+
+#include "passes/derive/alternative_ways.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kSize = Extent::size("B");
+const Axis kRow("i", kSize);
+const std::vector<int64_t> kSizes = {0, 1, 3, 4, 7, 8, 9, 20};
+
+// y = a row of sums of three neighbours, doubled or not.
+Tensor sums(const std::string& name) {
+  const Axis k("k", 3);
+  return compute(name, {kRow}, sum(k, input("x", f32, {kSize + 2})(kRow + k)));
+}
+Graph doubled() { return Graph(compute("y", {kRow}, sums("s")(kRow) * 2.0F)); }
+
+// Vectors of that many where a row has as many.
+AlternativeWay vectors(const Graph& graph, int64_t lanes) {
+  AlternativeWay way{"_of_" + std::to_string(lanes), size_value("B") >= int_constant(lanes),
+                     Schedule(graph)};
+  if (graph.outputs()[0]->combiner != Combiner::none) way.schedule["y"].cache_write("sums");
+  way.schedule["y"].split(kRow, kRow, Axis("lane"), lanes, Tail::shift_inwards);
+  way.schedule["y"].vectorize(Axis("lane"));
+  return way;
+}
+
+Schedule with_ways(const Graph& graph, std::vector<AlternativeWay> ways) {
+  Schedule otherwise(graph);
+  for (AlternativeWay& way : ways) {
+    if (graph.find("s")) way.schedule["s"].compute_at("y", kRow);
+  }
+  if (graph.find("s")) otherwise["s"].compute_at("y", kRow);
+  Schedule schedule(graph);
+  add_ways(*graph.outputs()[0], ways, otherwise, &schedule);
+  return schedule;
+}
+
+void expect_right(const Schedule& schedule) {
+  for (const int64_t size : kSizes) {
+    EXPECT_TRUE(lowers(schedule.graph(), schedule, {{"B", size}})) << to_string(schedule);
+  }
+}
+
+TEST(AlternativeWays, EachHasStagesOfItsOwn) {
+  const Graph graph = doubled();
+  const Schedule schedule = with_ways(graph, {vectors(graph, 8), vectors(graph, 4)});
+  const std::string text = to_string(schedule);
+  for (const char* name : {"s", "y"}) {
+    for (const char* lanes : {"8", "4"}) {
+      EXPECT_TRUE(has(text, std::string(name) + ".alternative(B >= " + lanes + ", " + name +
+                                "_of_" + lanes + ")\n"))
+          << text;
+    }
+  }
+  EXPECT_TRUE(has(text, "y.specialize(B >= 8)\ny.specialize(B >= 4)\n")) << text;
+  EXPECT_TRUE(has(text, "y_of_8.store_in_output(y)\n")) << text;
+  EXPECT_TRUE(has(text, "s_of_8.compute_at(y_of_8, i)\n")) << text;
+  EXPECT_TRUE(has(text, "s.compute_at(y, i)\n")) << text;
+  expect_right(schedule);
+}
+
+TEST(AlternativeWays, AnOutputThatReducesIsComputedInItsMemoryInEach) {
+  const Graph graph(sums("y"));
+  const Schedule schedule = with_ways(graph, {vectors(graph, 4)});
+  const std::string text = to_string(schedule);
+  EXPECT_TRUE(has(text, "y.cache_write(y_long)\n")) << text;
+  EXPECT_TRUE(has(text, "y_long.alternative(B >= 4, y_of_4)\n")) << text;
+  for (const char* name : {"y_long", "y_of_4"}) {
+    EXPECT_TRUE(has(text, std::string(name) + ".store_in_output(y)\n")) << text;
+  }
+  expect_right(schedule);
+}
+
+// The output has nothing to compute where a way is taken: its own specializations come behind.
+TEST(AlternativeWays, SpecializationsOfTheOtherWayComeBehindThem) {
+  const Graph graph(compute("y", {kRow}, input("x", f32, {kSize})(kRow) * 2.0F));
+  Schedule otherwise(graph);
+  otherwise["y"].specialize(size_value("B") == int_constant(2)).unroll(kRow);
+  Schedule schedule(graph);
+  add_ways(*graph.outputs()[0], {vectors(graph, 4)}, otherwise, &schedule);
+  const std::string text = to_string(schedule);
+  EXPECT_TRUE(has(text, "y.specialize(B >= 4)\ny.specialize(B == 2)\ny.unroll(i)\n")) << text;
+  expect_right(schedule);
+}
+
+TEST(AlternativeWays, OnlyAnOutputCanHaveThem) {
+  const Graph graph = doubled();
+  const Schedule schedule(graph);
+  EXPECT_TRUE(can_have_ways(**graph.find("y"), schedule));
+  EXPECT_FALSE(can_have_ways(**graph.find("s"), schedule));
+  Op other = **graph.find("y");
+  other.name = "z";
+  EXPECT_FALSE(can_have_ways(other, schedule));
+}
+
+}  // namespace
+}  // namespace emulsion
