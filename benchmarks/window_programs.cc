@@ -11,6 +11,7 @@ namespace emulsion::benchmarks {
 namespace {
 
 constexpr int kHeight = 512, kWidth = 768;  // of the pictures
+constexpr int kOddWidth = 602;              // no whole number of vectors
 
 SmallProgram conv_program(const std::string& name, const PlainWindow& window) {
   const Tensor x = input(
@@ -89,7 +90,19 @@ SmallProgram square_max_program(const std::string& name, const Extent& height, c
           sizes};
 }
 
-// The same at every second place of some planes, whose rows are short.
+// The same of bytes, which is a dilation.
+SmallProgram dilate_program() {
+  const Axis i("i", Extent::size("H")), j("j", Extent::size("W")), a("a", 3), b("b", 3);
+  const Tensor x = input("x", u8, {i.extent() + 2, j.extent() + 2});
+  return {"dilate_u8_run_time",
+          Graph(compute("y", {i, j}, reduce_max({a, b}, x(i + a, j + b)))),
+          [](KernelValues& v) {
+            plain_dilate(kHeight, kOddWidth, v.data<uint8_t>("x"), v.data<uint8_t>("y"));
+          },
+          {{"H", kHeight}, {"W", kOddWidth}}};
+}
+
+// Squares of floats at every second place of some planes, whose rows are short.
 SmallProgram max_pool_planes_program() {
   constexpr int kPlanes = 16, kRows = 30, kColumns = 50;
   const Axis p("p", Extent::size("P")), i("i", Extent::size("H")), j("j", Extent::size("W"));
@@ -197,6 +210,7 @@ std::vector<SmallProgram> window_programs() {
       neighbours_program("window_sums_run_time", count, {{"N", kCount}}, total, plain_window_sums),
       square_max_program("square_max", kHeight, kWidth, {}),
       square_max_program("square_max_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
+      dilate_program(),
       max_pool_planes_program(),
       pool_program("max_pool", max_pool, plain_max_pool),
       pool_program("avg_pool", avg_pool, plain_avg_pool),

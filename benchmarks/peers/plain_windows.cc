@@ -46,6 +46,22 @@ inline __attribute__((always_inline)) void depthwise(int64_t height, int64_t wid
 }
 
 // Each result is of a square of four pixels.
+template <typename T>
+inline __attribute__((always_inline)) void square_max(int64_t height, int64_t width,
+                                                      const T* __restrict x, T* __restrict y) {
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      T most = x[i * (width + 2) + j];
+      for (int64_t ky = 0; ky < 3; ++ky) {
+        for (int64_t kx = 0; kx < 3; ++kx) {
+          most = std::max(most, x[(i + ky) * (width + 2) + j + kx]);
+        }
+      }
+      y[i * width + j] = most;
+    }
+  }
+}
+
 template <typename Combine>
 inline __attribute__((always_inline)) void pool(int64_t height, int64_t width, int64_t channels,
                                                 const float* __restrict x, float* __restrict y,
@@ -167,19 +183,14 @@ EMULSION_BEST_INSTRUCTIONS void plain_max_pool_planes(int64_t planes, int64_t he
   }
 }
 
-EMULSION_BEST_INSTRUCTIONS void plain_square_max(int64_t height, int64_t width,
-                                                 const float* __restrict x, float* __restrict y) {
-  for (int64_t i = 0; i < height; ++i) {
-    for (int64_t j = 0; j < width; ++j) {
-      float most = x[i * (width + 2) + j];
-      for (int64_t ky = 0; ky < 3; ++ky) {
-        for (int64_t kx = 0; kx < 3; ++kx) {
-          most = std::max(most, x[(i + ky) * (width + 2) + j + kx]);
-        }
-      }
-      y[i * width + j] = most;
-    }
-  }
+EMULSION_BEST_INSTRUCTIONS void plain_square_max(int64_t height, int64_t width, const float* x,
+                                                 float* y) {
+  square_max(height, width, x, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_dilate(int64_t height, int64_t width, const uint8_t* x,
+                                             uint8_t* y) {
+  square_max(height, width, x, y);
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_blur(int64_t height, int64_t width,
