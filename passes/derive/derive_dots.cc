@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "dsl/affine.h"
+#include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
 
 namespace emulsion {
@@ -15,6 +16,21 @@ namespace {
 bool is_long(const Axis& reduction) {
   constexpr int64_t kLeastSteps = 64;
   return reduction.extent().as_constant().value_or(0) >= kLeastSteps;
+}
+
+// Vectors of how many lanes make fewer of those of a sum, before the last few are added up one by
+// one. What takes a part of a vector out of a register that a loop adds to has LLVM compute that
+// part by itself, once more, in every step of the loop: so the first to read the sums takes them
+// whole.
+std::vector<int64_t> parts_of(int64_t lanes) {
+  constexpr int64_t kFewLanes = 4;
+  std::vector<int64_t> parts;
+  if (lanes > kFewLanes) parts.push_back(lanes);
+  while (lanes > kFewLanes) {
+    lanes = std::max(lanes / kFewLanes, kFewLanes);
+    parts.push_back(lanes);
+  }
+  return parts;
 }
 
 // Threads share the outer loops or, where those are few, the tiles.
@@ -112,24 +128,33 @@ void derive_dots(const ContractionGroup& group, const Dots& dots, const Contract
   y.reorder(order);
   share_tiles(op, result, outer, tile, target, &y);
 
-  // The sums of a tile in lanes, and then of the lanes, all results side by side.
-  const Axis lane(fresh_axis(op, "lane"));
+  // The sums of a tile in lanes, then of the lanes, all results side by side.
+  Axis lane(fresh_axis(op, "lane"));
   const int64_t lanes = target.vector_lanes(op.dtype);
   const std::string in_lanes = fresh_stage(*schedule, op.name + "_lanes");
   StageSchedule& part = reduce_in_lanes(*schedule, sums, op.reduction_axes, lane, lanes, in_lanes);
-  StageSchedule& whole = (*schedule)[sums];
-  whole.compute_at(result.name, tile);
   part.compute_at(result.name, tile).store_in(Memory::registers);
   std::vector<Axis> in_registers = {lane};
   in_registers.insert(in_registers.end(), few.begin(), few.end());
   in_registers.insert(in_registers.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
   part.reorder(in_registers);
+  std::vector<std::string> side_by_side = {sums, in_lanes};
+  for (const int64_t count : parts_of(lanes)) {
+    const Axis fewer(fresh_axis(op, fmt::format("lane{}", count)));
+    side_by_side.push_back(fresh_stage(*schedule, fmt::format("{}_lanes{}", op.name, count)));
+    std::vector<Axis> loops = {fewer};
+    loops.insert(loops.end(), few.begin(), few.end());
+    loops.push_back(lane);
+    combine_lanes(*schedule, sums, lane, fewer, count, side_by_side.back())
+        .compute_at(result.name, tile)
+        .reorder(loops);
+    lane = fewer;
+  }
   std::vector<Axis> by_lane = few;
   by_lane.push_back(lane);
-  whole.reorder(by_lane);
-  for (const Axis& axis : few) {
-    part.unroll(axis);
-    whole.unroll(axis);
+  (*schedule)[sums].compute_at(result.name, tile).reorder(by_lane).unroll(lane);
+  for (const std::string& stage : side_by_side) {
+    for (const Axis& axis : few) (*schedule)[stage].unroll(axis);
   }
   if (dots.copied) copy_columns(*c.b->tensor, in_lanes, schedule);
 }

@@ -76,8 +76,12 @@ SumsInLanes derive_sums_in_lanes(const Op& op_as_is, const Target& target, Sched
   if (!extent.is_constant() || (merged && !extent.exact_quotient(count))) {
     (*schedule)[made.stages.back()].partition(op.reduction_axes.back()).store_in(Memory::registers);
   }
+  // What takes a part of a vector out of a register that a loop adds to has LLVM compute that part
+  // by itself, once more, in every step. Where that is much, the first to read takes whole vectors.
+  bool takes_parts = count == lanes && most_vectors == kMostVectors;
   while (count > kFewLanes) {
-    count = count > lanes ? lanes : std::max<int64_t>(count / kFewLanes, 2);
+    count = takes_parts ? std::max<int64_t>(count / kFewLanes, 2) : lanes;
+    takes_parts = true;
     const Axis part(fresh_axis(op, fmt::format("lane{}", count)));
     made.stages.push_back(fresh_stage(*schedule, fmt::format("{}_lanes{}", op.name, count)));
     combine_lanes(*schedule, op.name, lane, part, count, made.stages.back());

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "dsl/affine.h"
+#include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/merge_axes.h"
@@ -10,11 +11,10 @@
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
-namespace {
 
-// Whether there is one element of it in a row: it has no axes but those that say which row, or
-// others of one step each (keepdims).
 bool is_one_in_a_row(const Op& op, size_t rows) { return elements_from(op, rows) == 1; }
+
+namespace {
 
 // Whether vectors go along the rows, and not across them: what has one element needs none.
 bool has_vectors_in_rows(const Op& op, size_t rows, const Target& target) {
@@ -137,8 +137,12 @@ SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, bool at_on
   }
   if (sums != nullptr) {
     const auto with = joined.find(&op);
-    const int64_t most =
+    int64_t most =
         with == joined.end() ? kMostVectors : vectors_beside(*with->second, *sums, target);
+    for (const OpPtr& operand : operands(op)) {
+      if (!is_inline(*schedule, result_of(*operand).name)) continue;
+      most = std::min(most, vectors_beside(*operand, *sums, target));
+    }
     return derive_sums_in_lanes(*sums, target, schedule, at_once, most);
   }
   if (!is_one_in_a_row(result, rows)) {
@@ -170,7 +174,8 @@ std::set<const Op*> members_that_need(const Op& op, const RowGroup& group) {
   return found;
 }
 
-// Whether all that the sums read of a row of `op` is at their own place in it.
+}  // namespace
+
 bool sums_up_rows_of(const Op& op, const Op& sums, size_t rows) {
   bool any = false, all = true;
   visit(sums.body, [&](const Expr& e) {
@@ -185,11 +190,12 @@ bool sums_up_rows_of(const Op& op, const Op& sums, size_t rows) {
   return any && all;
 }
 
-// Whether the sums of a member have lanes along its rows.
 bool has_lanes(const Op& member, const Target& target) {
   const Op* sums = sums_of(member);
   return sums != nullptr && !keeps_sums_in_registers(*sums, target);
 }
+
+namespace {
 
 // Whether a row does not stay in the first cache until it is walked again. What does is walked
 // again for little, and short rows have more edges.
@@ -299,8 +305,9 @@ bool pays_to_group(const RowGroup& group, const Target& target) {
   return element_count(rows).value_or(least) >= least;
 }
 
-void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
+void derive_rows(const RowGroup& all, const Target& target, Schedule* schedule,
                  const BlockLoops* blocks, bool are_short) {
+  const RowGroup group = inline_rows(all, target, schedule);
   const Op& reader = result_of(*group.reader);
   StageSchedule& stage = (*schedule)[reader.name];
   const bool in_blocks = blocks != nullptr;
@@ -377,7 +384,8 @@ void derive_across_rows(const Op& op, size_t rows, const std::string& name, Sche
 
 }  // namespace
 
-void derive_rows_in_each_lane(const RowGroup& group, const Target& target, Schedule* schedule) {
+void derive_rows_in_each_lane(const RowGroup& all, const Target& target, Schedule* schedule) {
+  const RowGroup group = inline_rows(all, target, schedule);
   const Op& reader = result_of(*group.reader);
   const Axis& row = reader.axes[group.rows - 1];
   int64_t lanes = value_lanes(reader, target);

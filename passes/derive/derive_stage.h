@@ -104,7 +104,8 @@ struct Dots {
 std::optional<Dots> match_dots(const Op& op, const Contraction& c, bool is_weight,
                                const Target& target);
 //   for outer: for tile: alloc lanes: [start]; for k: unrolled row: unrolled column: lanes += ...;
-//                        alloc sums: for lane: unrolled row, column: sums += lanes; results
+//                        fewer = sums of the lanes, in vectors, ..;
+//                        alloc sums: unrolled lane, row, column: sums += fewer; results
 void derive_dots(const ContractionGroup& group, const Dots& dots, const Contraction& c,
                  const Target& target, Schedule* schedule);
 
@@ -163,6 +164,16 @@ RowTasks share_loops(const Op& op, std::vector<Axis> loops, size_t count,
 // A chain of operations whose rows slide (window_chains.h):
 //   parallel strip: alloc windows: for row: the producers' new rows; the reader's row
 void derive_windows(const WindowChain& chain, const Target& target, Schedule* schedule);
+
+// Whether there is one element of it in a row: it has no axes but those that say which row, or
+// others of one step each (keepdims).
+bool is_one_in_a_row(const Op& op, size_t rows);
+// Whether all that the sums read of a row of `op` is at their own place in it.
+bool sums_up_rows_of(const Op& op, const Op& sums, size_t rows);
+// Whether the sums of a member of a group have lanes along its rows.
+bool has_lanes(const Op& member, const Target& target);
+// The group without the producers that are computed inline, wherever a row of them is read.
+RowGroup inline_rows(const RowGroup& group, const Target& target, Schedule* schedule);
 
 // A group whose operations are computed row by row (row_groups.h):
 //   parallel rows: the producers' row; the reader's row
