@@ -126,10 +126,32 @@ TEST(LowerStatement, AnOddNumberOfLanesIsGathered) {
   }
 }
 
-// Not along the vector, or not by one element a step: what is read is not together.
+// With what is between.
+TEST(LowerStatement, AFewElementsApartUpToAnEndAreLoadedUnderMasks) {
+  const Axis i("i", 64), j("j", Extent::size("N")), k("k", 3);
+  for (const char* target : {"x86-64-v3,cores=1", "x86-64-v4,cores=1"}) {
+    for (const int step : {1, 2, 3, 4, 5}) {
+      const Tensor x = input("x", f32, {40 * step + 1});
+      const Tensor y = compute("y", {i}, x(min(Expr(i), 40) * step));
+      Schedule schedule(y);
+      schedule[y].vectorize(i, 16);
+      const VectorLoads loads = loads_of(lower(Graph(y), schedule), target);
+      EXPECT_EQ(loads.masked > 0, step < 5) << step;
+      EXPECT_EQ(loads.gathered > 0, step == 5) << step;
+    }
+    const Tensor x = input("x", f32, {2 * j.extent() + 1});
+    const VectorLoads pooled =
+        loads_of(compute("y", {j}, reduce_max(k, x(2 * Expr(j) + k))), target);
+    EXPECT_EQ(pooled.gathered, 0) << target;
+    EXPECT_GT(pooled.masked, 0) << target;
+  }
+}
+
+// Not along the vector, or not by a few elements a step: what is read is not together.
 TEST(LowerStatement, WhatIsNotTogetherIsGathered) {
   const Axis i("i", 64);
-  for (const Expr& at : {min(Expr(i) * 2, 90), max(min(63 - min(Expr(i), 40), 90), 0)}) {
+  for (const Expr& at :
+       {min(Expr(i) * 2, 90), max(min(63 - min(Expr(i), 40), 90), 0), min(Expr(i), 18) * 5}) {
     const VectorLoads loads =
         loads_of(compute("y", {i}, input("x", f32, {91})(at)), "x86-64-v4,cores=1");
     EXPECT_EQ(loads.masked, 0);
