@@ -16,6 +16,7 @@
 #include "dsl/operators.h"
 #include "passes/analyse/measure_traffic.h"
 #include "passes/analyse/measure_work.h"
+#include "passes/differentiate/differentiate.h"
 #include "passes/fuse/join_products.h"
 #include "passes/pipeline.h"
 
@@ -28,7 +29,8 @@ constexpr char kMeasures[] =
     "attention and an MLP as derived, fused, against the same operation by operation, at sizes\n"
     "in and out of the caches; layers of an MLP by blocks of\n"
     "rows against layer by layer; softmax and norms of channels by blocks of columns against the\n"
-    "same without; products of one input joined against the same apart;\n"
+    "same without; batch norms in training and their gradients; products of one input joined "
+    "against the same apart;\n"
     "elementwise siblings in one loop against loops of their own; and values that two users\n"
     "compute again against the same stored.\n"
     "Notes give the traffic of both, the gain that it allows, and what is stored between\n"
@@ -268,6 +270,37 @@ Graph norm_of_channels(int pictures, int channels, int side) {
   return Graph(div(centred, sqrt(variance + 1e-5f), "y"));
 }
 
+// What a channel of all pictures says: a batch norm in training, as operators say it, and in index
+// notation, by which nothing is stored that is as large as x.
+Tensor batch_norm_train(const Tensor& x) {
+  const Tensor centred = x - mean(x, {0, 2, 3}, true);
+  const Tensor variance = mean(centred * centred, {0, 2, 3}, true);
+  const Extent channels = x.shape()[1];
+  return centred / sqrt(variance + 1e-5f) * input("gamma", f32, {channels, 1, 1}) +
+         input("beta", f32, {channels, 1, 1});
+}
+Tensor batch_norm_by_hand(const Tensor& x, float elements) {
+  const Axis n("n", x.shape()[0]), c("c", x.shape()[1]), h("h", x.shape()[2]), w("w", x.shape()[3]);
+  Tensor average = compute("average", {c}, sum({n, h, w}, x(n, c, h, w)) / elements);
+  Tensor squares = compute(
+      "squares", {c},
+      sum({n, h, w}, (x(n, c, h, w) - average(c)) * (x(n, c, h, w) - average(c))) / elements);
+  Tensor scale = compute("scale", {c}, 1.0f / sqrt(squares(c) + 1e-5f));
+  return compute("y", {n, c, h, w}, (x(n, c, h, w) - average(c)) * scale(c));
+}
+
+void add_batch_norms(int pictures, int channels, int side, std::vector<Comparison>* all,
+                     std::vector<std::string>* notes) {
+  const Shape shape = {pictures, channels, side, side};
+  const std::string size = fmt::format("{}x{}x{}x{}", pictures, channels, side, side);
+  const Tensor x = input("x", f32, shape), y = batch_norm_train(x);
+  const auto elements = static_cast<float>(pictures * side * side);
+  add_program({"batch_norm_train", Graph(y)}, size, all, notes);
+  add_program({"batch_norm_by_hand", Graph(batch_norm_by_hand(x, elements))}, size, all, notes);
+  const Tensor gradient = gradients(y, {x}, input("dy", f32, shape))[0];
+  add_program({"batch_norm_gradient", Graph(gradient)}, size, all, notes);
+}
+
 // Softmax and norms of channels by blocks of columns, against the same without these: both with all
 // other fusions.
 void add_columns(const std::string& name, const Graph& graph, std::vector<Comparison>* all,
@@ -329,6 +362,14 @@ Report run(const ProgramOptions& options) {
     add_columns("channel_softmax/" + shape, softmax_of_channels(pictures, channels, side), &all,
                 &notes);
     add_columns("channel_norm/" + shape, norm_of_channels(pictures, channels, side), &all, &notes);
+  }
+  for (const auto& [pictures, channels, side] : {std::tuple(256, 64, 4),
+                                                 {256, 64, 5},
+                                                 {16, 64, 14},
+                                                 {8, 32, 28},
+                                                 {64, 64, 28},
+                                                 {4, 16, 112}}) {
+    add_batch_norms(pictures, channels, side, &all, &notes);
   }
   for (const auto& [rows, width, columns] :
        {std::tuple(64, 256, 4), {64, 256, 16}, {1024, 512, 4}, {1024, 512, 20}}) {

@@ -33,8 +33,9 @@ struct LoopGroup {
   // One after another in the graph: operations, groups of them (OpKind::fused), and between them
   // what is stored nowhere (moves, and what is computed for these alone).
   std::vector<OpPtr> members;
-  // Which axes of the last one say which part, in their order: its first ones, but of columns,
-  // whose last axis is always one of these, a block of it at a time.
+  // Which axes of the last one say which part, in their order: its first ones, but of rows, which
+  // may be told by any (a channel of all pictures), and of columns, whose last axis is always one
+  // of these, a block of it at a time.
   std::vector<size_t> axes;
 };
 

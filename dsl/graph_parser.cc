@@ -256,7 +256,8 @@ class GraphParser {
   static std::vector<size_t> shared_axes(const Token& over, const std::vector<std::string>& names,
                                          LoopGroupKind kind, const Op& last) {
     const std::vector<Axis>& its = result_of(last).axes;
-    const bool any = kind == LoopGroupKind::columns;
+    const bool is_columns = kind == LoopGroupKind::columns;
+    const bool any = is_columns || kind == LoopGroupKind::rows;
     std::vector<size_t> positions;
     for (const std::string& name : names) {
       const std::optional<size_t> at = axis_index(its, name);
@@ -268,7 +269,7 @@ class GraphParser {
       }
       positions.push_back(*at);
     }
-    if (any && positions.back() + 1 != its.size()) {
+    if (is_columns && positions.back() + 1 != its.size()) {
       fail_at(over, fmt::format("expected the last axis of {} among those of its columns, got {}",
                                 last.name, names.back()));
     }

@@ -39,10 +39,10 @@ void verify_compute(const Op& op, const std::unordered_set<const Op*>& defined) 
 void verify_shared_axes(const LoopGroup& group) {
   const Op& last = *group.members.back();
   const bool is_columns = group.kind == LoopGroupKind::columns;
+  const bool any = is_columns || group.kind == LoopGroupKind::rows;
   EMULSION_CHECK(!group.axes.empty(), "{}: no axes are shared", last.name);
   for (size_t i = 0; i < group.axes.size(); ++i) {
-    const bool follows =
-        is_columns ? i == 0 || group.axes[i] > group.axes[i - 1] : group.axes[i] == i;
+    const bool follows = any ? i == 0 || group.axes[i] > group.axes[i - 1] : group.axes[i] == i;
     EMULSION_CHECK(follows && group.axes[i] < last.shape.size(), "{}: axis {} is shared, of {}",
                    last.name, group.axes[i], last.shape.size());
   }

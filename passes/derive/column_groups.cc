@@ -14,16 +14,6 @@
 namespace emulsion {
 namespace {
 
-// Whether all that `reader` reads of `producer` is at the same place along an axis: `at` of the
-// reader, `position` of the producer.
-bool reads_same_place(const Op& producer, size_t position, const Op& reader, size_t at,
-                      const Reads& reads) {
-  if (producer.shape[position] != reader.shape[at] || reads.all.empty()) return false;
-  return std::all_of(reads.all.begin(), reads.all.end(), [&](const std::vector<Affine>& read) {
-    return is_axis(read[position], reads.axes[at]);
-  });
-}
-
 // Whether vectors lie along its last axis, in memory too.
 bool has_vectors_along_columns(const Op& op, const Target& target) {
   if (op.shape.empty()) return false;
@@ -54,7 +44,8 @@ class GroupBuilder {
         if (place_.count(operand.get()) > 0) continue;
         std::optional<std::vector<size_t>> shared = shared_axes_of(*operand);
         if (!shared) continue;
-        add({operand.get(), *std::move(shared), is_read_once(*operand)});
+        const bool is_inline = sums_of(*operand) == nullptr && is_read_once(*operand, readers_);
+        add({operand.get(), *std::move(shared), is_inline});
         open.push_back(operand.get());
       }
     }
@@ -84,33 +75,6 @@ class GroupBuilder {
     return shared;
   }
 
-  // Whether it combines nothing, and one operation reads each of its elements once.
-  bool is_read_once(const Op& op) const {
-    const std::vector<const Op*>& readers = *readers_.only_readers(op);
-    if (sums_of(op) != nullptr || readers.size() != 1) return false;
-    const Op* by = nullptr;  // the one comprehension that reads it
-    Expr read;
-    int reads = 0;
-    const auto look = [&](const Op& comprehension) {
-      visit(comprehension.body, [&](const Expr& e) {
-        if (e->op != ExprOp::read || e->tensor->name != op.name) return;
-        ++reads;
-        by = &comprehension;
-        read = e;
-      });
-    };
-    if (readers.front()->kind == OpKind::compute) look(*readers.front());
-    for (const OpPtr& member : readers.front()->members) look(*member);
-    if (reads != 1) return false;
-    const auto is_told = [&](const Axis& axis) {
-      return axis.extent() == Extent(1) ||
-             std::any_of(read->args.begin(), read->args.end(),
-                         [&](const Expr& index) { return mentions(index, axis.name()); });
-    };
-    return std::all_of(by->axes.begin(), by->axes.end(), is_told) &&
-           std::all_of(by->reduction_axes.begin(), by->reduction_axes.end(), is_told);
-  }
-
   static std::optional<std::vector<size_t>> shared_axes_in(const Op& op,
                                                            const ColumnGroup::Member& reader,
                                                            const Reads& reads) {
@@ -134,19 +98,8 @@ class GroupBuilder {
   std::unordered_map<const Op*, size_t> place_;  // of its members
 };
 
-// The extents of an operation that are not shared.
-std::vector<Extent> own_extents(const ColumnGroup::Member& member) {
-  std::vector<Extent> own;
-  for (size_t at = 0; at < member.op->shape.size(); ++at) {
-    if (std::count(member.axes.begin(), member.axes.end(), at) == 0) {
-      own.push_back(member.op->shape[at]);
-    }
-  }
-  return own;
-}
-
 bool walks_columns(const ColumnGroup::Member& member) {
-  const std::vector<Extent> own = own_extents(member);
+  const Shape own = extents_beside(*member.op, member.axes);
   return sums_of(*member.op) != nullptr ||
          std::any_of(own.begin(), own.end(), [](const Extent& e) { return e != Extent(1); });
 }
@@ -156,7 +109,7 @@ bool walks_columns(const ColumnGroup::Member& member) {
 std::optional<int64_t> rows_of_column(const ColumnGroup& group) {
   int64_t most = 0;
   for (const ColumnGroup::Member& member : group.members) {
-    std::vector<Extent> points = own_extents(member);
+    Shape points = extents_beside(*member.op, member.axes);
     if (const Op* sums = sums_of(*member.op)) {
       for (const Axis& axis : sums->reduction_axes) points.push_back(axis.extent());
     }
@@ -173,7 +126,7 @@ std::optional<int64_t> bytes_of_column(const ColumnGroup& group) {
   for (size_t i = 1; i < group.members.size(); ++i) {
     const ColumnGroup::Member& member = group.members[i];
     if (member.is_inline) continue;
-    const std::optional<int64_t> elements = element_count(own_extents(member));
+    const std::optional<int64_t> elements = element_count(extents_beside(*member.op, member.axes));
     if (!elements) return std::nullopt;
     bytes += saturated_product(*elements, size_in_bytes(member.op->dtype));
   }

@@ -25,8 +25,9 @@ constexpr int64_t kFewElements = 8, kShortVectors = 8;
 constexpr int64_t kMostOthers = 4;
 
 // The run-time size that all rows of a group are as long as; nothing where there is none, or
-// several.
+// several, or where a row lies in many pieces.
 std::optional<std::string> size_of_rows(const RowGroup& group) {
+  if (!are_first(group)) return std::nullopt;
   std::set<std::string> sizes;
   bool plain = true;
   const auto note = [&](const Extent& extent) {
@@ -37,8 +38,8 @@ std::optional<std::string> size_of_rows(const RowGroup& group) {
     if (is_size) sizes.insert(extent.coefficients().begin()->first);
   };
   for (const Op* op : members_of(group)) {
-    std::for_each(op->shape.begin() + static_cast<std::ptrdiff_t>(group.rows), op->shape.end(),
-                  note);
+    std::for_each(op->shape.begin() + static_cast<std::ptrdiff_t>(group.axes().size()),
+                  op->shape.end(), note);
     if (const Op* sums = sums_of(*op)) {
       for (const Axis& axis : sums->reduction_axes) note(axis.extent());
     }
@@ -55,7 +56,7 @@ bool has_rows_for_lanes(const Op& reader, size_t rows, const Target& target) {
 }  // namespace
 
 void derive_group_by_length(const RowGroup& group, const Target& target, Schedule* schedule) {
-  const Op& reader = result_of(*group.reader);
+  const Op& reader = result_of(group.reader());
   const std::optional<std::string> size = size_of_rows(group);
   if (!size || !can_have_ways(reader, *schedule)) return derive_rows(group, target, schedule);
   std::vector<AlternativeWay> ways;
@@ -63,7 +64,7 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
     ways.push_back({suffix, size_value(*size) <= int_constant(most), Schedule(schedule->graph())});
     return ways.back().schedule;
   };
-  if (has_rows_for_lanes(reader, group.rows, target)) {
+  if (has_rows_for_lanes(reader, group.axes().size(), target)) {
     derive_rows_in_each_lane(group, target, &add_way("_few", kFewElements));
   }
   const int64_t lanes = value_lanes(reader, target);

@@ -24,7 +24,7 @@ void derive_row_blocks(const BlockGroup& blocks, const Target& target, const Der
   }
   // Rows of run-time length are on the heap, which is asked for them once for many blocks.
   for (const Op* op : members_of(blocks)) {
-    if (op == blocks.reader || elements_from(*op, blocks.rows.rows)) continue;
+    if (op == blocks.reader || elements_from(*op, blocks.rows.axes().size())) continue;
     if (is_inline(*schedule, result_of(*op).name)) continue;
     (*schedule)[result_of(*op).name].hoist_storage(loops.reader, loops.storage);
   }

@@ -11,21 +11,7 @@
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
-
-bool is_one_in_a_row(const Op& op, size_t rows) { return elements_from(op, rows) == 1; }
-
 namespace {
-
-// Whether vectors go along the rows, and not across them: what has one element needs none.
-bool has_vectors_in_rows(const Op& op, size_t rows, const Target& target) {
-  const Op& result = result_of(op);
-  const Op* sums = sums_of(op);
-  const bool is_one = is_one_in_a_row(result, rows);
-  const bool along = is_one || vector_axis(result, target) >= rows;
-  if (sums == nullptr) return along && (is_one || !crosses(result, target));
-  if (!keeps_sums_in_registers(*sums, target)) return has_sums_in_lanes(*sums, target);
-  return along && vector_axis(*sums, target) >= rows && sums->axes.size() > rows;
-}
 
 // Several rows at a time hide a latency: while the last lanes of one row are combined, those of the
 // next row are summed.
@@ -35,15 +21,31 @@ constexpr int64_t kRowsAtATime = 4;
 // nothing where a run-time size decides.
 std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target) {
   int64_t bytes = 0, most = 0;
-  for (const Op* op : members_of(group)) {
-    const std::optional<int64_t> elements = elements_from(*op, group.rows);
+  for (const RowGroup::Member& member : group.members) {
+    if (member.is_inline) continue;
+    const std::optional<int64_t> elements = elements_of_row(*member.op, member.axes);
     if (!elements) return std::nullopt;
-    const int64_t of_member = *elements * size_in_bytes(op->dtype);
+    const int64_t of_member = *elements * size_in_bytes(member.op->dtype);
     bytes += of_member;
     most = std::max(most, of_member);
   }
   bytes += most;  // of what comes from outside
   return std::max<int64_t>(target.l1_bytes / std::max<int64_t>(bytes, 1), 1);
+}
+
+// The points of a row of the member that has most of them; nothing when a run-time size decides.
+std::optional<int64_t> points_of_row(const RowGroup& group) {
+  int64_t most = 1;
+  for (const RowGroup::Member& member : group.members) {
+    Shape row = extents_beside(*member.op, member.axes);
+    if (const Op* sums = sums_of(*member.op)) {
+      for (const Axis& axis : sums->reduction_axes) row.push_back(axis.extent());
+    }
+    const std::optional<int64_t> points = element_count(row);
+    if (!points) return std::nullopt;
+    most = std::max(most, *points);
+  }
+  return most;
 }
 
 // The largest number up to `most` that divides `all`.
@@ -63,9 +65,7 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   int64_t most = std::min(in_cache, kRowsAtATime);
   std::optional<int64_t> least = all.as_constant();
   if (!least) {  // from how many on there are threads
-    std::vector<Extent> row = most_points(members_of(group));
-    row.erase(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(group.rows));
-    const std::optional<int64_t> points = element_count(row);
+    const std::optional<int64_t> points = points_of_row(group);
     if (points) least = points_for_threads(members_of(group)) / std::max<int64_t>(*points, 1);
   }
   if (are_tasks && least) {
@@ -82,27 +82,68 @@ int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Targ
   return rows_that_divide(block, std::min(in_cache, 2 * kRowsAtATime));
 }
 
+bool reads_op(const Op& reader, const Op& op) {
+  const std::vector<OpPtr> read = operands(reader);
+  return std::any_of(read.begin(), read.end(),
+                     [&](const OpPtr& operand) { return operand.get() == &op; });
+}
+
+// Whether the reader needs it at places that what is computed inline says.
+bool is_read_through(const Op& op, const RowGroup& group) {
+  return std::any_of(group.members.begin(), group.members.end(), [&](const auto& member) {
+    return member.is_inline && reads_op(*member.op, op) && reads_op(group.reader(), *member.op);
+  });
+}
+
 // What is stored where the reader, an output, overwrites it: of long rows, which are computed one
 // at a time, one buffer less is in the cache. Null where there is none.
 const Op* stored_in_output(const RowGroup& group, const Schedule& schedule, const Target& target) {
-  const Op& reader = result_of(*group.reader);
+  const Op& reader = result_of(group.reader());
   const OpPtr* output = schedule.graph().find(reader.name);
   if (output == nullptr || !schedule.graph().is_output(**output)) return nullptr;
-  if (sums_of(*group.reader) != nullptr || rows_in_cache(group, target).value_or(1) > 1) {
+  if (sums_of(group.reader()) != nullptr || rows_in_cache(group, target).value_or(1) > 1) {
     return nullptr;
   }
-  for (const RowGroup::Producer& producer : group.producers) {
+  for (size_t i = 1; i < group.members.size(); ++i) {
+    const RowGroup::Member& producer = group.members[i];
     const Op& op = *producer.op;
-    if (op.dtype == reader.dtype && producer.whole_rows && reads_at_own_place(op, *group.reader)) {
+    if (producer.is_inline || is_read_through(op, group)) continue;
+    if (op.dtype == reader.dtype && producer.whole_rows && reads_at_own_place(op, group.reader())) {
       return &op;
     }
   }
   return nullptr;
 }
 
+// The axes of the reader that say which row, outermost first.
 std::vector<Axis> row_axes(const RowGroup& group) {
-  const Op& reader = result_of(*group.reader);
-  return {reader.axes.begin(), reader.axes.begin() + static_cast<std::ptrdiff_t>(group.rows)};
+  std::vector<Axis> axes;
+  for (const size_t at : group.axes()) axes.push_back(result_of(group.reader()).axes[at]);
+  return axes;
+}
+
+// Its other axes.
+std::vector<Axis> axes_of_row(const RowGroup& group) {
+  const std::vector<Axis>& axes = result_of(group.reader()).axes;
+  std::vector<Axis> others;
+  for (size_t at = 0; at < axes.size(); ++at) {
+    if (std::count(group.axes().begin(), group.axes().end(), at) == 0) others.push_back(axes[at]);
+  }
+  return others;
+}
+
+//   for n: for c: for y: for x  ->  for c: for n: for y: for x, of rows that c tells. What is
+//   behind
+// it may have other loops already.
+void bring_rows_outside(const RowGroup& group, StageSchedule* stage) {
+  if (are_first(group.axes())) return;
+  std::vector<Axis> order = row_axes(group);
+  const std::vector<Axis>& axes = result_of(group.reader()).axes;
+  for (size_t at = 0; at < behind_rows(group.members.front()); ++at) {
+    if (std::count(group.axes().begin(), group.axes().end(), at) == 0) order.push_back(axes[at]);
+  }
+  std::reverse(order.begin(), order.end());
+  stage->reorder(order);
 }
 
 // Whether an element takes so many instructions that an addition is done before the next one is
@@ -125,14 +166,15 @@ int64_t vectors_beside(const Op& producer, const Op& sums, const Target& target)
 
 // The vectors of a member along its rows, and what is computed for it inside. Returns the partial
 // sums that place_sums has to place, if there are any.
-SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, bool at_once,
+SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_once,
                           const std::map<const Op*, const Op*>& joined, const Target& target,
                           Schedule* schedule) {
+  const Op& op = *member.op;
   const Op& result = result_of(op);
   const Op* sums = sums_of(op);
   inline_members(op, sums, schedule);
   if (sums != nullptr && keeps_sums_in_registers(*sums, target)) {
-    derive_sums(*sums, result, target, whole_rows, schedule);
+    derive_sums(*sums, result, target, again, schedule);
     return {};
   }
   if (sums != nullptr) {
@@ -145,21 +187,15 @@ SumsInLanes derive_member(const Op& op, size_t rows, bool whole_rows, bool at_on
     }
     return derive_sums_in_lanes(*sums, target, schedule, at_once, most);
   }
-  if (!is_one_in_a_row(result, rows)) {
+  if (!is_one_in_a_row(result, member.axes)) {
     StageSchedule& stage = (*schedule)[result.name];
     const std::optional<MergedAxes> merged =
-        whole_rows ? merge_last_axes(op, rows, target) : std::nullopt;
+        member.whole_rows ? merge_last_axes(op, behind_rows(member), target) : std::nullopt;
     if (merged) merged->fuse(&stage);
     const Op& points = merged ? merged->view : result;
-    vectorize_points(points, points.axes[vector_axis(points, target)], target, &stage, whole_rows);
+    vectorize_points(points, points.axes[vector_axis(points, target)], target, &stage, again);
   }
   return {};
-}
-
-bool reads_op(const Op& reader, const Op& op) {
-  const std::vector<OpPtr> read = operands(reader);
-  return std::any_of(read.begin(), read.end(),
-                     [&](const OpPtr& operand) { return operand.get() == &op; });
 }
 
 // The members that need a value of one of them.
@@ -206,14 +242,16 @@ bool is_long_row(const Op& op, size_t rows, const Target& target) {
 
 // The sums of a group that a row of `producer` can be computed in the loop of, a step ahead, so
 // that the row is walked once less: they are the first that read it. Null where there are none.
-const Op* first_sums_of(const RowGroup::Producer& producer, const RowGroup& group,
+const Op* first_sums_of(const RowGroup::Member& producer, const RowGroup& group,
                         const Op* in_output, bool in_blocks, const Target& target) {
   const Op& op = result_of(*producer.op);
   // What is read of the memory of an output is to be read before that is computed.
   if (in_output != nullptr && reads_op(*producer.op, *in_output)) return nullptr;
-  if (!producer.whole_rows || sums_of(*producer.op) != nullptr) return nullptr;
-  if (!is_long_row(op, group.rows, target)) return nullptr;
-  if (op.axes.size() != group.rows + 1 || vector_axis(op, target) != group.rows) return nullptr;
+  if (producer.is_inline || !producer.whole_rows) return nullptr;
+  if (sums_of(*producer.op) != nullptr) return nullptr;
+  const size_t rows = group.axes().size();
+  if (!are_first(group) || !is_long_row(op, rows, target)) return nullptr;
+  if (op.axes.size() != rows + 1 || vector_axis(op, target) != rows) return nullptr;
   const Op* first = nullptr;
   std::vector<const Op*> readers;
   for (const Op* member : members_of(group)) {
@@ -221,9 +259,9 @@ const Op* first_sums_of(const RowGroup::Producer& producer, const RowGroup& grou
     readers.push_back(member);
     if (!has_lanes(*member, target)) continue;
     const Op& sums = *sums_of(*member);
-    const bool along = sums.reduction_axes.size() == 1 && is_one_in_a_row(sums, group.rows) &&
+    const bool along = sums.reduction_axes.size() == 1 && is_one_in_a_row(sums, group.axes()) &&
                        sums.reduction_axes.back().extent() == op.shape.back();
-    if (along && sums_up_rows_of(*producer.op, sums, group.rows)) first = member;
+    if (along && sums_up_rows_of(*producer.op, sums, rows)) first = member;
   }
   if (first == nullptr) return nullptr;
   const Op& sums = *sums_of(*first);
@@ -231,7 +269,7 @@ const Op* first_sums_of(const RowGroup::Producer& producer, const RowGroup& grou
       sums_under_way(sums, target, in_blocks, vectors_beside(*producer.op, sums, target));
   if (step % value_lanes(op, target) != 0) return nullptr;
   const std::string& loop = sums.reduction_axes.back().name();
-  for (size_t i = 0; i < group.rows; ++i) {
+  for (size_t i = 0; i < rows; ++i) {
     if (op.axes[i].name() == loop) return nullptr;
   }
   const std::set<const Op*> later = members_that_need(*first, group);
@@ -244,7 +282,8 @@ const Op* first_sums_of(const RowGroup::Producer& producer, const RowGroup& grou
 std::map<const Op*, const Op*> joined_producers(const RowGroup& group, const Op* in_output,
                                                 bool in_blocks, const Target& target) {
   std::map<const Op*, const Op*> joined;
-  for (const RowGroup::Producer& producer : group.producers) {
+  for (size_t i = 1; i < group.members.size(); ++i) {
+    const RowGroup::Member& producer = group.members[i];
     const Op* sums = first_sums_of(producer, group, in_output, in_blocks, target);
     if (sums != nullptr) joined.emplace(sums, producer.op);
   }
@@ -277,13 +316,11 @@ void compute_with_sums(const Op& op, const Op& sums, const SumsInLanes& lanes, c
   if (!exact) sum.partition(loop);  // of a number of steps, which has none of its own
 }
 
-// `row`: the innermost of the loops of a member that say which row.
-void place_sums(const Op& op, size_t rows, const Axis& row, const SumsInLanes& lanes,
-                Schedule* schedule) {
+// `at`: the innermost loop of a member.
+void place_sums(const Op& op, const Axis& at, const SumsInLanes& lanes, Schedule* schedule) {
   if (lanes.stages.empty()) return;
   const Op& result = result_of(op);
   const Op& sums = *sums_of(op);
-  const Axis& at = result.axes.size() == rows ? row : result.axes.back();
   if (&sums == &result) {
     lanes.compute_at(result.name, at, schedule);
   } else {
@@ -294,29 +331,23 @@ void place_sums(const Op& op, size_t rows, const Axis& row, const SumsInLanes& l
 
 }  // namespace
 
-bool pays_to_group(const RowGroup& group, const Target& target) {
-  for (const Op* op : members_of(group)) {
-    if (!has_vectors_in_rows(*op, group.rows, target)) return false;
-  }
-  if (!wakes_threads(members_of(group), target)) return true;
-  const Shape rows(group.reader->shape.begin(),
-                   group.reader->shape.begin() + static_cast<std::ptrdiff_t>(group.rows));
-  const int64_t least = int64_t{2} * target.cores;
-  return element_count(rows).value_or(least) >= least;
-}
-
-void derive_rows(const RowGroup& all, const Target& target, Schedule* schedule,
+void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
                  const BlockLoops* blocks, bool are_short) {
-  const RowGroup group = inline_rows(all, target, schedule);
-  const Op& reader = result_of(*group.reader);
+  const Op& reader = result_of(group.reader());
   StageSchedule& stage = (*schedule)[reader.name];
   const bool in_blocks = blocks != nullptr;
   const bool at_once = in_blocks || are_short;  // several rows
+  for (const RowGroup::Member& member : group.members) {
+    if (!member.is_inline) continue;
+    inline_members(*member.op, nullptr, schedule);
+    (*schedule)[result_of(*member.op).name].compute_inline();
+  }
   const Op* in_output = at_once ? nullptr : stored_in_output(group, *schedule, target);
   // No element of an output that holds something else is computed twice.
   const std::map<const Op*, const Op*> joined = joined_producers(group, in_output, at_once, target);
-  const SumsInLanes lanes = derive_member(*group.reader, group.rows, in_output == nullptr, at_once,
-                                          joined, target, schedule);
+  const SumsInLanes lanes =
+      derive_member(group.members.front(), in_output == nullptr, at_once, joined, target, schedule);
+  bring_rows_outside(group, &stage);
   const std::vector<Axis> loops = row_axes(group);
   const bool has_threads = !in_blocks && wakes_threads(members_of(group), target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
@@ -345,10 +376,13 @@ void derive_rows(const RowGroup& all, const Target& target, Schedule* schedule,
   }
   if (shared_out)
     parallel_from(stage, shared_out->tasks, points, points_for_threads(members_of(group)));
-  place_sums(*group.reader, group.rows, one, lanes, schedule);
-  std::map<const Op*, SumsInLanes> all_lanes = {{group.reader, lanes}};
-  for (const RowGroup::Producer& producer : group.producers) {
+  const std::vector<Axis> of_row = axes_of_row(group);
+  place_sums(group.reader(), of_row.empty() ? one : of_row.back(), lanes, schedule);
+  std::map<const Op*, SumsInLanes> all_lanes = {{&group.reader(), lanes}};
+  for (size_t i = 1; i < group.members.size(); ++i) {
+    const RowGroup::Member& producer = group.members[i];
     const Op& op = result_of(*producer.op);
+    if (producer.is_inline) continue;
     const auto sums = std::find_if(joined.begin(), joined.end(),
                                    [&](const auto& pair) { return pair.second == producer.op; });
     SumsInLanes partial;
@@ -356,13 +390,12 @@ void derive_rows(const RowGroup& all, const Target& target, Schedule* schedule,
       inline_members(*producer.op, nullptr, schedule);
       compute_with_sums(op, *sums_of(*sums->first), all_lanes.at(sums->first), target, schedule);
     } else {
-      partial = derive_member(*producer.op, group.rows, producer.whole_rows, at_once, joined,
-                              target, schedule);
+      partial = derive_member(producer, producer.whole_rows, at_once, joined, target, schedule);
       all_lanes.emplace(producer.op, partial);
     }
     (*schedule)[op.name].compute_at(reader.name, row);
     if (producer.op == in_output) (*schedule)[op.name].store_in_output(reader.name);
-    place_sums(*producer.op, group.rows, op.axes[group.rows - 1], partial, schedule);
+    place_sums(*producer.op, op.axes.back(), partial, schedule);
   }
 }
 
@@ -384,10 +417,10 @@ void derive_across_rows(const Op& op, size_t rows, const std::string& name, Sche
 
 }  // namespace
 
-void derive_rows_in_each_lane(const RowGroup& all, const Target& target, Schedule* schedule) {
-  const RowGroup group = inline_rows(all, target, schedule);
-  const Op& reader = result_of(*group.reader);
-  const Axis& row = reader.axes[group.rows - 1];
+void derive_rows_in_each_lane(const RowGroup& group, const Target& target, Schedule* schedule) {
+  const Op& reader = result_of(group.reader());
+  const size_t rows = group.axes().size();
+  const Axis& row = reader.axes[rows - 1];
   int64_t lanes = value_lanes(reader, target);
   for (const Op* op : members_of(group)) {
     lanes = std::min(lanes, value_lanes(result_of(*op), target));
@@ -395,7 +428,7 @@ void derive_rows_in_each_lane(const RowGroup& all, const Target& target, Schedul
   }
   StageSchedule& stage = (*schedule)[reader.name];
   const auto place = [&](const Op& op, const std::string& name, const Axis& tile) {
-    derive_across_rows(op, group.rows, name, schedule);
+    derive_across_rows(op, rows, name, schedule);
     (*schedule)[name].compute_at(reader.name, tile);
   };
   const Axis tile(fresh_axis(reader, "tile")), lane(fresh_axis(reader, "lane"));
@@ -404,7 +437,7 @@ void derive_rows_in_each_lane(const RowGroup& all, const Target& target, Schedul
   }
   const bool exact = row.extent().exact_quotient(lanes).has_value();
   std::vector<Axis> order = {lane};
-  for (size_t i = reader.axes.size(); i-- > group.rows;) order.push_back(reader.axes[i]);
+  for (size_t i = reader.axes.size(); i-- > rows;) order.push_back(reader.axes[i]);
   order.push_back(tile);
   stage.split(row, tile, lane, lanes, exact ? Tail::automatic : Tail::predicate);
   if (order.size() > 2) stage.reorder(order);
@@ -414,13 +447,13 @@ void derive_rows_in_each_lane(const RowGroup& all, const Target& target, Schedul
     const Op& result = result_of(*op);
     const Op* sums = sums_of(*op);
     inline_members(*op, sums, schedule);
-    if (op != group.reader) place(result, result.name, tile);
+    if (op != &group.reader()) place(result, result.name, tile);
     if (sums != nullptr && sums != &result) place(*sums, sums->name, tile);
   }
   if (!wakes_threads(members_of(group), target)) return;
   Axis tasks = tile;
   const std::vector<Axis> outer(reader.axes.begin(),
-                                reader.axes.begin() + static_cast<std::ptrdiff_t>(group.rows - 1));
+                                reader.axes.begin() + static_cast<std::ptrdiff_t>(rows - 1));
   if (const size_t count = count_shared(outer, target); count > 0) {
     tasks = share_loops(reader, outer, count, std::nullopt, target, &stage).tasks;
   }

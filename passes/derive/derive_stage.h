@@ -165,21 +165,13 @@ RowTasks share_loops(const Op& op, std::vector<Axis> loops, size_t count,
 //   parallel strip: alloc windows: for row: the producers' new rows; the reader's row
 void derive_windows(const WindowChain& chain, const Target& target, Schedule* schedule);
 
-// Whether there is one element of it in a row: it has no axes but those that say which row, or
-// others of one step each (keepdims).
-bool is_one_in_a_row(const Op& op, size_t rows);
-// Whether all that the sums read of a row of `op` is at their own place in it.
-bool sums_up_rows_of(const Op& op, const Op& sums, size_t rows);
-// Whether the sums of a member of a group have lanes along its rows.
-bool has_lanes(const Op& member, const Target& target);
-// The group without the producers that are computed inline, wherever a row of them is read.
-RowGroup inline_rows(const RowGroup& group, const Target& target, Schedule* schedule);
-
 // A group whose operations are computed row by row (row_groups.h):
 //   parallel rows: the producers' row; the reader's row
 // Or a few short rows at a time, so that the end of one row's sum is not waited for; where these
 // do not divide the number of rows, the last ones are computed one by one (partition):
 //   parallel tasks: for rows: the producers' rows; the reader's rows
+// Where rows lie in pieces, their axes become the outermost loops (reorder):
+//   parallel c: the producers' channel c, for n, y, x; for n: for y: for x: the reader's
 // With `blocks`, a part of these for each of them, as many rows at a time as divide a block:
 //   for block: for rows: the producers' rows; the reader's rows
 // `are_short`: rows of a run-time length, several of which are computed at a time.

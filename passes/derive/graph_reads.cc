@@ -9,6 +9,7 @@
 #include "dsl/error.h"
 #include "dsl/expr.h"
 #include "passes/index/relax_clamps.h"
+#include "passes/index/simplify_index.h"
 #include "passes/lower/inline_reads.h"
 
 namespace emulsion {
@@ -124,6 +125,13 @@ bool is_axis(const Affine& index, const Axis& axis) {
          index.offset == Extent(0);
 }
 
+bool reads_same_place(const Op& producer, size_t position, const Op& reader, size_t at,
+                      const Reads& reads) {
+  if (producer.shape[position] != reader.shape[at] || reads.all.empty()) return false;
+  return std::all_of(reads.all.begin(), reads.all.end(),
+                     [&](const Indices& read) { return is_axis(read[position], reads.axes[at]); });
+}
+
 bool reads_at_own_place(const Op& producer, const Op& reader) {
   const Op& result = result_of(reader);
   const std::optional<Reads> reads = reads_of(producer, reader, producer.shape.size());
@@ -159,6 +167,14 @@ bool reads_whole(const Op& producer, const Reads& reads, size_t first) {
 
 std::optional<int64_t> elements_from(const Op& op, size_t from) {
   return element_count(Shape(op.shape.begin() + static_cast<std::ptrdiff_t>(from), op.shape.end()));
+}
+
+Shape extents_beside(const Op& op, const std::vector<size_t>& positions) {
+  Shape beside;
+  for (size_t at = 0; at < op.shape.size(); ++at) {
+    if (std::count(positions.begin(), positions.end(), at) == 0) beside.push_back(op.shape[at]);
+  }
+  return beside;
 }
 
 bool combines_windows(const Op& op) {
@@ -209,6 +225,32 @@ std::optional<std::string> Readers::why_not_only(
                        producer.name, reader->name);
   }
   return std::nullopt;
+}
+
+bool is_read_once(const Op& op, const Readers& readers) {
+  const std::vector<const Op*>* const reading = readers.only_readers(op);
+  if (reading == nullptr || reading->size() != 1) return false;
+  const Op* by = nullptr;  // the one comprehension that reads it
+  Expr read;
+  int reads = 0;
+  const auto look = [&](const Op& comprehension) {
+    visit(comprehension.body, [&](const Expr& e) {
+      if (e->op != ExprOp::read || e->tensor->name != op.name) return;
+      ++reads;
+      by = &comprehension;
+      read = e;
+    });
+  };
+  if (reading->front()->kind == OpKind::compute) look(*reading->front());
+  for (const OpPtr& member : reading->front()->members) look(*member);
+  if (reads != 1) return false;
+  const auto is_told = [&](const Axis& axis) {
+    return axis.extent() == Extent(1) ||
+           std::any_of(read->args.begin(), read->args.end(),
+                       [&](const Expr& index) { return mentions(index, axis.name()); });
+  };
+  return std::all_of(by->axes.begin(), by->axes.end(), is_told) &&
+         std::all_of(by->reduction_axes.begin(), by->reduction_axes.end(), is_told);
 }
 
 }  // namespace emulsion

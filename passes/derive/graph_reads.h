@@ -22,6 +22,8 @@ const Op* sums_of(const Op& op);
 
 // The elements of the dimensions from `from` on; nothing when a run-time size decides.
 std::optional<int64_t> elements_from(const Op& op, size_t from);
+// The extents of all dimensions but those at these positions.
+Shape extents_beside(const Op& op, const std::vector<size_t>& positions);
 // Whether it combines the places of a window that moves with one of its axes: x[i + k], clamped or
 // not.
 bool combines_windows(const Op& op);
@@ -39,6 +41,10 @@ struct Reads {
 // the first `dimensions`; nothing when one of these is not affine, but for clamps.
 std::optional<Reads> reads_of(const Op& producer, const Op& reader, size_t dimensions);
 
+// Whether all that `reader` reads of `producer` is at the same place along an axis: `position` of
+// the producer, `at` of the reader.
+bool reads_same_place(const Op& producer, size_t position, const Op& reader, size_t at,
+                      const Reads& reads);
 // Whether `reader`, which has the shape of the producer, reads it at the place that it computes,
 // and nowhere else.
 bool reads_at_own_place(const Op& producer, const Op& reader);
@@ -65,6 +71,9 @@ class Readers {
   std::unordered_map<const Op*, std::vector<const Op*>> readers_;
   std::unordered_set<const Op*> outputs_;
 };
+
+// Whether one operation alone reads it, by one read, and each of its elements once.
+bool is_read_once(const Op& op, const Readers& readers);
 
 }  // namespace emulsion
 

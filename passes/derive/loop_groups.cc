@@ -10,7 +10,7 @@ namespace emulsion {
 namespace {
 
 std::optional<std::string> why_not_pair(const Op& producer, const Op& reader, LoopGroupKind kind,
-                                        size_t axes, const Target& target) {
+                                        const std::vector<size_t>& axes, const Target& target) {
   switch (kind) {
     case LoopGroupKind::rows:
       return why_not_by_rows(producer, reader, axes);
@@ -18,9 +18,9 @@ std::optional<std::string> why_not_pair(const Op& producer, const Op& reader, Lo
       return why_not_by_columns(producer, reader);
     case LoopGroupKind::row_blocks:  // of rows and products that they are made of or go into, or of
                                      // layers
-      return why_not_same_rows(producer, reader, axes);
+      return why_not_same_rows(producer, reader, axes.size());
     case LoopGroupKind::windows:
-      return why_not_slide(producer, reader, axes - 1, target);
+      return why_not_slide(producer, reader, axes.size() - 1, target);
     case LoopGroupKind::waiting_sums:
       return why_not_wait(producer, reader, target);
   }
@@ -37,17 +37,20 @@ class GroupReader {
   void read(const LoopGroup& group) {
     name_ = group.members.back()->name;
     find_members(group);
-    for (const Op* member : members_) {
-      if (member == members_.back()) continue;
-      if (auto reason = why_not_in_loops(*member, group.kind, group.axes.size(), is_member_,
-                                         readers_, target_)) {
+    MemberAxes behind = {{members_.back(), group.axes}};
+    for (auto next = members_.rbegin() + 1; next != members_.rend(); ++next) {
+      const Op& member = **next;
+      if (auto reason = why_not_in_loops(member, group.kind, behind, readers_, target_)) {
         refuse(*reason);
       }
+      behind[&member] = axes_of(member, group, behind);
     }
     switch (group.kind) {
       case LoopGroupKind::rows: {
-        RowGroup rows = build_row_group(*members_.back(), group.axes.size(), readers_, taken_);
-        if (!combines_rows(rows) || !pays_to_group(rows, target_)) refuse("expected rows that pay");
+        RowGroup rows =
+            build_row_group(*members_.back(), group.axes, true, readers_, target_, taken_);
+        if (!combines_rows(rows)) refuse("expected rows that are combined");
+        if (auto reason = why_not_worth_rows(rows, target_)) refuse(*reason);
         return add(std::move(rows), &groups_.rows);
       }
       case LoopGroupKind::columns: {
@@ -119,6 +122,15 @@ class GroupReader {
     groups->push_back(std::move(group));
   }
 
+  // Which of its axes say which part: the same as of the last one, but of rows, where what reads it
+  // says so.
+  std::vector<size_t> axes_of(const Op& member, const LoopGroup& group,
+                              const MemberAxes& behind) const {
+    if (group.kind != LoopGroupKind::rows) return group.axes;
+    const Op& reader = *readers_.readers_of(member).front();
+    return row_axes_of(member, reader, behind.at(&reader)).value();
+  }
+
   [[noreturn]] void refuse(const std::string& reason) const {
     fail(
         "derive_schedule: the loop group of {}: {}; legal: a graph without it, or as share_loops "
@@ -137,15 +149,16 @@ class GroupReader {
 
 }  // namespace
 
-std::optional<std::string> why_not_in_loops(const Op& producer, LoopGroupKind kind, size_t axes,
-                                            const std::unordered_set<const Op*>& members,
-                                            const Readers& readers, const Target& target) {
+std::optional<std::string> why_not_in_loops(const Op& producer, LoopGroupKind kind,
+                                            const MemberAxes& members, const Readers& readers,
+                                            const Target& target) {
   const auto is_member = [&](const Op& reader) { return members.count(&reader) > 0; };
   if (auto reason = readers.why_not_only(producer, is_member)) return reason;
   const std::vector<const Op*>& reading = *readers.only_readers(producer);
   if (reading.empty()) return fmt::format("expected {} to be read", producer.name);
   for (const Op* reader : reading) {
-    if (auto reason = why_not_pair(producer, *reader, kind, axes, target)) return reason;
+    if (auto reason = why_not_pair(producer, *reader, kind, members.at(reader), target))
+      return reason;
   }
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -34,12 +35,14 @@ struct LoopGroups {
   std::vector<WaitingSums> sums;
 };
 
+// Operations of a loop group, and the positions of their axes that say which part.
+using MemberAxes = std::unordered_map<const Op*, std::vector<size_t>>;
 // Why an operation cannot be computed in the loops of a group of that kind, with these members:
 // "expected ...", or nothing. Whether all of them together can, and whether it pays, is said by the
 // functions that build them.
-std::optional<std::string> why_not_in_loops(const Op& producer, LoopGroupKind kind, size_t axes,
-                                            const std::unordered_set<const Op*>& members,
-                                            const Readers& readers, const Target& target);
+std::optional<std::string> why_not_in_loops(const Op& producer, LoopGroupKind kind,
+                                            const MemberAxes& members, const Readers& readers,
+                                            const Target& target);
 
 // Those that `shared` carries; `through` is that graph after read_through(). Error: one that cannot
 // be a group, or for which it does not pay on the target.

@@ -22,10 +22,10 @@ const Op* contraction_of(const Op& op, const Target& target) {
 // The bytes of a row of everything that is stored; nothing when a run-time size decides.
 std::optional<int64_t> bytes_of_row(const BlockGroup& blocks) {
   std::vector<const Op*> stored = blocks.products;
-  stored.push_back(blocks.rows.reader);
+  stored.push_back(&blocks.rows.reader());
   int64_t bytes = 0;
   for (const Op* op : stored) {
-    const std::optional<int64_t> elements = elements_from(*op, blocks.rows.rows);
+    const std::optional<int64_t> elements = elements_from(*op, blocks.rows.axes().size());
     if (!elements) return std::nullopt;
     bytes += saturated_product(*elements, size_in_bytes(op->dtype));
   }
@@ -38,7 +38,8 @@ std::optional<int64_t> bytes_of_row(const BlockGroup& blocks) {
 int64_t choose_block(const BlockGroup& blocks, const Target& target) {
   constexpr int64_t kMost = 36, kLeast = 8;
   constexpr double kShared = 2;  // what they share costs as much as that many rows
-  const std::optional<int64_t> rows = blocks.reader->shape[blocks.rows.rows - 1].as_constant();
+  const std::optional<int64_t> rows =
+      blocks.reader->shape[blocks.rows.axes().size() - 1].as_constant();
   if (!rows) {
     std::vector<const Op*> products = blocks.products;
     products.push_back(blocks.reader);
@@ -92,8 +93,10 @@ class BlockFinder {
     const Op& operand = *match_contraction(*contraction)->a->tensor;
     if (taken_.count(&operand) || why_not_in_rows(operand)) return std::nullopt;
     if (!is_read_by_rows(operand, {&reader}, rows)) return std::nullopt;
-    BlockGroup blocks{&reader, build_row_group(operand, rows, readers_, taken_), {}, 0};
-    if (!combines_rows(blocks.rows) || !pays_to_group(blocks.rows, target_)) return std::nullopt;
+    BlockGroup blocks{&reader, {}, {}, 0};
+    blocks.rows = build_row_group(operand, first_axes(rows), false, readers_, target_, taken_);
+    if (!combines_rows(blocks.rows) || why_not_worth_rows(blocks.rows, target_))
+      return std::nullopt;
     add_products(&blocks);
     blocks.block = choose_block(blocks, target_);
     return blocks;
@@ -110,13 +113,14 @@ class BlockFinder {
 
   // Readers come behind what they read: a product may be read by what is fused onto another.
   void add_products(BlockGroup* blocks) const {
+    const size_t rows = blocks->rows.axes().size();
     const std::vector<const Op*> by_rows = members_of(blocks->rows);
     std::unordered_set<const Op*> members(by_rows.begin(), by_rows.end());
     for (auto next = all_.rbegin(); next != all_.rend(); ++next) {
       const Op& op = **next;
-      if (taken_.count(&op) || op.shape.size() != blocks->rows.rows + 1) continue;
+      if (taken_.count(&op) || op.shape.size() != rows + 1) continue;
       if (contraction_of(op, target_) == nullptr) continue;
-      if (!is_read_by_rows(op, members, blocks->rows.rows)) continue;
+      if (!is_read_by_rows(op, members, rows)) continue;
       blocks->products.push_back(&op);
       members.insert(&op);
     }

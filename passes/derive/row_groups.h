@@ -3,7 +3,7 @@
 
 // Which operations can be computed together, row by row: softmax, norms, losses, and whatever else
 // combines the elements of a row and goes on with that row alone. Of each only one row is there at
-// a time, in a cache. Whether that pays, and the schedule, is derive_rows.cc.
+// a time, in a cache. The schedule is derive_rows.cc.
 
 #include <optional>
 #include <string>
@@ -16,17 +16,31 @@
 
 namespace emulsion {
 
-// Operations of a grouped graph, each read by others of the group alone; the last one, `reader`, by
-// the outside. Their first `rows` axes are the same, and at each place along these they read the
-// others of the group at that place only.
+// Operations of a grouped graph, each read by others of the group alone; the last one, the reader,
+// by the outside. All of them have the axes that say which row, and read one another only at the
+// same place along these. Mostly they are the first axes of all. Of a batch norm of pictures,
+// x[n, c, y, x], it is the second one: a row is a channel of all pictures, and lies in pieces.
 struct RowGroup {
-  struct Producer {
+  struct Member {
     const Op* op;
-    bool whole_rows;  // else some elements of a row are read by none, and not computed
+    // The positions of the axes that say which row, in one order for all members.
+    std::vector<size_t> axes;
+    bool whole_rows = true;  // else some elements of a row are read by none, and not computed
+    // Whether it is computed where it is read: elements of which each is read once, by one, or that
+    // are as soon computed as loaded.
+    bool is_inline = false;
   };
-  const Op* reader;
-  std::vector<Producer> producers;  // each behind all that read it
-  size_t rows;
+  std::vector<Member> members;  // the reader first, each behind all that read it
+
+  const Op& reader() const { return *members.front().op; }
+  // Of the reader.
+  const std::vector<size_t>& axes() const { return members.front().axes; }
+};
+
+// Rows that could be computed together, and are not.
+struct DeclinedRows {
+  std::vector<const Op*> members;  // as in a RowGroup
+  std::string reason;
 };
 
 // All operations of a group, the reader first.
@@ -34,24 +48,47 @@ std::vector<const Op*> members_of(const RowGroup& group);
 
 // Why an operation cannot be in a group: "expected ...", or nothing.
 std::optional<std::string> why_not_in_rows(const Op& op);
-// Why a row of `producer` cannot be computed ahead of the row of `reader` that reads it, where the
-// first `rows` axes say which row: "expected ...", or nothing.
-std::optional<std::string> why_not_by_rows(const Op& producer, const Op& reader, size_t rows);
-// The same of the reads alone, whatever the two operations are.
+// The positions 0 to `count` - 1, and whether positions are these.
+std::vector<size_t> first_axes(size_t count);
+bool are_first(const std::vector<size_t>& axes);
+// Whether they are these of all members; else some rows lie in pieces.
+bool are_first(const RowGroup& group);
+// The positions of `producer` at which `reader` reads it at its own place along `axes`; nothing
+// where it has none for one of these.
+std::optional<std::vector<size_t>> row_axes_of(const Op& producer, const Op& reader,
+                                               const std::vector<size_t>& axes);
+// Why a row of `producer` cannot be computed ahead of the row of `reader` that reads it, where
+// `axes` of the reader say which row: "expected ...", or nothing.
+std::optional<std::string> why_not_by_rows(const Op& producer, const Op& reader,
+                                           const std::vector<size_t>& axes);
+// The same of the reads alone, of the first axes, whatever the two operations are.
 std::optional<std::string> why_not_same_rows(const Op& producer, const Op& reader, size_t rows);
-// The group that ends in an operation, as large as it gets: all operands that nothing else reads,
-// and theirs; maybe none.
-RowGroup build_row_group(const Op& reader, size_t rows, const Readers& readers,
+// The elements of a row of it; nothing when a run-time size decides.
+std::optional<int64_t> elements_of_row(const Op& op, const std::vector<size_t>& axes);
+// Whether there is one element of it in a row: it has no axes but those that say which row, or
+// others of one step each (keepdims).
+bool is_one_in_a_row(const Op& op, const std::vector<size_t>& axes);
+// How many axes there are up to the last one that says which row.
+size_t behind_rows(const RowGroup::Member& member);
+// Whether vectors go along the rows of a member, and not across them: what has one element needs
+// none.
+bool has_vectors_in_rows(const RowGroup::Member& member, const Target& target);
+// The group that ends in an operation, as large as it gets where `axes` of it say which row, which
+// are positions in their order: all operands that nothing else reads and that have vectors along
+// the rows, and theirs; maybe none. `in_pieces`: whether rows of these may lie in pieces.
+RowGroup build_row_group(const Op& reader, const std::vector<size_t>& axes, bool in_pieces,
+                         const Readers& readers, const Target& target,
                          const std::unordered_set<const Op*>& taken);
 // Whether the elements of a row are combined, and something goes on with them.
 bool combines_rows(const RowGroup& group);
-// Whether it pays: rows are combined, in vectors, and the threads get rows enough. However long a
-// row is, it stays in a nearer cache than all rows would.
-bool pays_to_group(const RowGroup& group, const Target& target);
+// Why it does not pay: rows are combined, in vectors, and the threads get rows enough. However long
+// a row is, it stays in a nearer cache than all rows would. "expected ...", or nothing.
+std::optional<std::string> why_not_worth_rows(const RowGroup& group, const Target& target);
 // The groups of a graph that can be computed by rows and for which it pays. No operation is in two,
 // or in one of `taken`.
 std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,
-                                 const std::unordered_set<const Op*>& taken = {});
+                                 const std::unordered_set<const Op*>& taken = {},
+                                 std::vector<DeclinedRows>* declined = nullptr);
 
 }  // namespace emulsion
 

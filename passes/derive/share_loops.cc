@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string>
@@ -48,6 +47,13 @@ class LoopDecisions {
   void decline(const DeclinedLayer& layer) {
     said_of_.insert(layer.layer->name);
     loops_.push_back({layer.layer->name, layer.reader->name, false, layer.reason, kLayerBlocks});
+  }
+  // Of what is in no other loops.
+  void decline(const DeclinedRows& rows) {
+    for (size_t i = 1; i < rows.members.size(); ++i) {
+      could_be({rows.members[i]->name, rows.members[0]->name, false, rows.reason, kSharedRows});
+      said_of_.insert(rows.members[i]->name);
+    }
   }
   // Unless something was said of it already.
   void could_be(FusionDecision decision) {
@@ -137,12 +143,6 @@ class Groups {
   std::vector<std::string> last_;
 };
 
-std::vector<size_t> first_axes(size_t count) {
-  std::vector<size_t> axes(count);
-  std::iota(axes.begin(), axes.end(), size_t{0});
-  return axes;
-}
-
 // How an operation could be computed in the loops of one that reads it, for all that the two tell:
 // null, or a pattern.
 const char* pattern_of(const Op& op, const Op& reader, const Groups& groups, const Target& target) {
@@ -152,9 +152,16 @@ const char* pattern_of(const Op& op, const Op& reader, const Groups& groups, con
     if (combines_columns(columns) && columns_of_block(columns, target)) return kSharedColumns;
   }
   if (sums_of(op) != nullptr || sums_of(reader) != nullptr || groups.is_in_rows(reader)) {
+    const auto may_share = [&](const std::vector<size_t>& axes) {
+      if (why_not_by_rows(op, reader, axes)) return false;
+      const RowGroup rows{{{&reader, axes}, {&op, row_axes_of(op, reader, axes).value()}}};
+      return !why_not_worth_rows(rows, target);
+    };
     for (size_t rows = rank; rows > 0; --rows) {
-      if (why_not_by_rows(op, reader, rows)) continue;
-      if (pays_to_group({&reader, {{&op, true}}, rows}, target)) return kSharedRows;
+      if (may_share(first_axes(rows))) return kSharedRows;
+    }
+    for (size_t at = 1; at < reader.shape.size(); ++at) {
+      if (may_share({at})) return kSharedRows;
     }
   }
   if (!why_not_next_layer(op, reader, target) && !why_not_worth_blocks({&reader, &op}, target)) {
@@ -225,7 +232,7 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
     if (const OpPtr* op = through.graph.find(name)) done.insert(op->get());
   }
   for (const BlockGroup& blocks : row_blocks(through.graph, target, done)) {
-    share(kSharedRows, LoopGroupKind::row_blocks, members_of(blocks), first_axes(blocks.rows.rows));
+    share(kSharedRows, LoopGroupKind::row_blocks, members_of(blocks), blocks.rows.axes());
   }
   std::vector<DeclinedLayer> declined;
   for (const LayerBlocks& layers : layer_blocks(through.graph, target, done, &declined)) {
@@ -237,8 +244,9 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
     share(kSharedColumns, LoopGroupKind::columns, members_of(columns),
           columns.members.front().axes);
   }
-  for (const RowGroup& rows : row_groups(through.graph, target, done)) {
-    share(kSharedRows, LoopGroupKind::rows, members_of(rows), first_axes(rows.rows));
+  std::vector<DeclinedRows> not_worth;
+  for (const RowGroup& rows : row_groups(through.graph, target, done, &not_worth)) {
+    share(kSharedRows, LoopGroupKind::rows, members_of(rows), rows.axes());
   }
   for (const WaitingSums& waiting : waiting_sums(through.graph, target)) {
     if (done.count(waiting.reader) || done.count(waiting.sums)) continue;
@@ -255,6 +263,7 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
       decisions.refuse_through(name, kBordersThrough, refusal);
     }
     record_what_else_needs(through.graph, groups, target, &decisions);
+    for (const DeclinedRows& rows : not_worth) decisions.decline(rows);
     decisions.add_to(grouped, report);
   }
   return with_loop_groups(grouped, groups.of(grouped, inlined));

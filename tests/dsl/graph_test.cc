@@ -334,7 +334,10 @@ TEST(VerifyGraph, FindsAxesThatTheLastMemberDoesNotHave) {
   Diamond d;
   expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()}, {0, 1, 2})}),
                 "y: axis 2 is shared, of 2");
-  expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()}, {1})}), "y: axis 1 is shared, of 2");
+  expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()}, {1, 0})}), "y: axis 0 is shared, of 2");
+  verify_graph(in_loops(d, {rows_of({d.b.op(), d.y.op()}, {1})}));
+  expect_broken(in_loops(d, {{LoopGroupKind::row_blocks, {d.b.op(), d.y.op()}, {1}}}),
+                "y: axis 1 is shared, of 2");
   expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()}, {})}), "y: no axes are shared");
 }
 

@@ -112,6 +112,9 @@ bool add_borders(GraphBuilder* builder);
 bool add_attention(GraphBuilder* builder);
 // Products of weights, one of the rows of the other.
 bool add_layers(GraphBuilder* builder);
+// What is combined along some axes and goes on with the results: along all but the last, which is
+// long enough for vectors, or all but one that is not.
+bool add_channels(GraphBuilder* builder);
 // Maxima of windows of rows, one behind the other.
 bool add_stencils(GraphBuilder* builder);
 

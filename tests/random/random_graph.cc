@@ -165,6 +165,40 @@ bool add_layers(B* b) {
   return read_twice(b, x);
 }
 
+bool add_channels(B* b) {
+  static const std::vector<int64_t> kColumns = {16, 17, 31, 40, 70};
+  const bool in_rows = b->random().chance(0.4);
+  const bool pictures = in_rows || b->random().chance(0.5);
+  Shape shape = {b->random().between(2, 5), b->random().of(kColumns)};
+  if (pictures) shape.insert(shape.begin(), b->random().between(1, 4));
+  std::vector<int> axes = {pictures ? 1 : 0};
+  if (in_rows) {
+    axes = {0, 2};
+    shape[2] = b->random().between(24, 40);
+  }
+  const Extent any = b->random_shape(1, 1)[0];
+  if (pictures && !any.is_constant() && b->random().chance(0.5)) shape[0] = any;
+  if (b->count_of(shape) > 700) return false;
+  const int x = b->leaf(b->main_type(), shape);
+  int64_t combined = 1;
+  for (const int axis : axes) combined *= b->extent_of(shape[static_cast<size_t>(axis)]);
+  const nlohmann::json params = {{"axes", axes}, {"keepdims", true}};
+  Traits traits = b->traits(x);
+  traits.positive = false;
+  traits.bound *= static_cast<double>(combined);
+  const int total = b->emit(call("sum", {node_arg(x)}, params), traits);
+  if (total < 0) return false;
+  traits.bound += b->traits(x).bound;
+  int y = emit(b, "sub", {x, total}, traits);
+  if (y >= 0 && b->random().chance(0.5)) y = activation(b, y);
+  if (y < 0) return false;
+  traits.bound *= static_cast<double>(combined);
+  const int again = b->emit(call("sum", {node_arg(y)}, params), traits);
+  if (again < 0) return false;
+  traits.bound += b->traits(y).bound;
+  return read_twice(b, emit(b, "add", {y, again}, traits));
+}
+
 bool add_stencils(B* b) {
   const Extent rows = 40, columns = b->random().between(16, 20);
   const int image = b->leaf(b->main_type(), {1, rows, columns, b->random().between(1, 3)});
@@ -221,6 +255,7 @@ Recipe random_recipe(uint64_t base_seed, int index) {
   if (index % 4 == 2) add_attention(&builder);
   if (index % 8 == 4) add_stencils(&builder);
   if (index % 8 == 3) add_layers(&builder);
+  if (index % 8 == 7 || index % 8 == 1) add_channels(&builder);
   return builder.finish();
 }
 

@@ -132,6 +132,9 @@ class Census {
         {LoopGroupKind::waiting_sums, "waiting sums"}};
     for (const LoopGroup& group : shared.loop_groups()) {
       ++counts_["loop group: " + kNames.at(group.kind)];
+      if (group.kind == LoopGroupKind::rows && group.axes.front() != 0) {
+        ++counts_["loop group: rows in pieces"];
+      }
     }
     for (const FusionDecision& decision : report.decisions) {
       if (!decision.fused) continue;
@@ -222,7 +225,9 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
       {"fusion: moves read through", 13},  // 50 of 2,000, as those below
       {"fusion: borders read through", 13},
       {"fusion: layer blocks", 13},
+      {"loop group: columns", 20},
       {"loop group: rows", 13},
+      {"loop group: rows in pieces", 13},
       {"loop group: row blocks", 13},
       {"loop group: windows", 13},
       {"loop group: waiting sums", 13},

@@ -139,7 +139,7 @@ TEST(DeriveRows, OneVectorOfSumsIsComputedWithAnExponential) {
   };
   EXPECT_TRUE(has(text_of(exp(x(i, k)), f32), 8));
   EXPECT_TRUE(has(text_of(tanh(x(i, k)) * 2.0F, f32), 8));
-  EXPECT_TRUE(has(text_of(abs(x(i, k)), f32), 32));
+  EXPECT_TRUE(has(text_of(x(i, k) * x(i, k) * 2.0F + 1.0F, f32), 32));
   EXPECT_TRUE(has(text_of(exp(x(i, k)), f64), 8)) << "two vectors of four, which p's are of";
   const Tensor t = tanh(x, "t");
   EXPECT_TRUE(has(text_of(t(i, k) * 2.0F, f32), 8)) << "of a group";
@@ -166,7 +166,7 @@ TEST(DeriveRows, ARowIsNotComputedWithSumsOfStepsThatItsVectorsDoNotDivide) {
   const auto text_of = [&](int64_t columns) {
     const Axis i("i", 4), k("k", columns), r("r", columns);
     const Tensor x = input("x", f32, {4, columns});
-    const Tensor p = compute("p", {i, k}, x(i, k) * 2.0F);
+    const Tensor p = compute("p", {i, k}, x(i, k) * x(i, k) * 2.0F + 1.0F);
     const Tensor s = compute("s", {i}, sum(r, cast(f64, p(i, r))));
     const Graph graph(compute("y", {i, k}, p(i, k) * cast(f32, s(i))));
     EXPECT_TRUE(derives(graph, target, {0}, 1e-5));
@@ -182,7 +182,7 @@ TEST(DeriveRows, ARowIsNotComputedWithSumsWhoseLoopIsNamedLikeItsRows) {
   const auto text_of = [&](const Axis& i) {
     const Axis k("k", 128), r("r", 128);
     const Tensor x = input("x", f32, {4, 128});
-    const Tensor p = compute("p", {i, k}, abs(x(i, k)));
+    const Tensor p = compute("p", {i, k}, x(i, k) * x(i, k) * 2.0F + 1.0F);
     const Tensor s = compute("s", {Axis("i", 4)}, sum(r, p(Axis("i", 4), r)));
     const Graph graph(compute("y", {Axis("i", 4), k}, p(Axis("i", 4), k) * s(Axis("i", 4))));
     EXPECT_TRUE(derives(graph, target, {0}, 1e-5));
@@ -370,6 +370,53 @@ TEST(DeriveRows, WithoutFusionEveryOperationHasRowsOfItsOwn) {
       std::string::npos);
 }
 
+TEST(DeriveRows, AChannelOfAllPicturesIsThereAtATime) {
+  const Graph graph = piece_graphs(4, 6, 20, 33)[0].second;
+  const std::string text = derived(graph, target_of("x86-64-v3", 1));
+  EXPECT_TRUE(has(text, "y.reorder(i0, i1)\n")) << text;
+  EXPECT_TRUE(has(text, "centred.compute_inline()\n")) << text;
+  EXPECT_TRUE(has(text, "squares.compute_inline()\n")) << text;
+  const std::string nest = to_string(run_pipeline(graph, target_of("x86-64-v3", 1)).nest);
+  EXPECT_FALSE(has(nest, "heap")) << nest;
+}
+
+TEST(DeriveRows, ThreadsShareTheChannels) {
+  const Graph graph = piece_graphs(4, 64, 20, 33)[0].second;
+  const std::string text = derived(graph, target_of("x86-64-v3", 4));
+  EXPECT_TRUE(has(text, "y.parallel(")) << text;
+  const Graph open = piece_graphs(kSize, 64, 20, 33)[0].second;
+  EXPECT_TRUE(has(derived(open, target_of("x86-64-v3", 4)), "y.parallel(i1)"));
+}
+
+// Of it some is computed twice by no vector: they end where the row does.
+TEST(DeriveRows, ShortAxesOfAnOutputThatHoldsARowAreOne) {
+  const Axis n("n", 4), c("c", 8), h("h", 40), w("w", 7);
+  const Tensor x = input("x", f32, {4, 8, 40, 7});
+  const Tensor p = compute("p", {n, c, h, w}, exp(x(n, c, h, w) * 0.1F));
+  const Tensor s = compute("s", {n, c}, sum({h, w}, p(n, c, h, w)));
+  const Graph graph(compute("y", {n, c, h, w}, p(n, c, h, w) / s(n, c)));
+  const Target target = Target::parse("x86-64-v3,cores=1,l1=1024");
+  const std::string text = derived(graph, target);
+  EXPECT_TRUE(has(text, "p.store_in_output(y)\n")) << text;
+  EXPECT_TRUE(has(text, "y.fuse(h, w, flat)\n")) << text;
+  EXPECT_TRUE(derives(graph, target, {0}, 1e-5));
+}
+
+// y needs it at two places, of which the second is behind the first.
+TEST(DeriveRows, NothingIsWhereAResultWillBeThatIsReadAgainThroughWhatIsInline) {
+  const Axis i("i", 4), k("k", 128), r("r", 128);
+  const Tensor x = input("x", f32, {4, 128});
+  const Tensor p = compute("p", {i, k}, exp(x(i, k) * 0.1F));
+  const Tensor half = compute("half", {i, k}, p(i, k) * 0.5F);
+  const Tensor s = compute("s", {i}, sum(r, half(i, r)));
+  const Graph graph(compute("y", {i, k}, p(i, k) + half(i, 127 - k) * s(i)));
+  const Target target = Target::parse("x86-64-v3,cores=1,l1=128");
+  const std::string text = derived(graph, target);
+  EXPECT_TRUE(has(text, "half.compute_inline()\n")) << text;
+  EXPECT_FALSE(has(text, "store_in_output")) << text;
+  EXPECT_TRUE(derives(graph, target, {0}, 1e-5));
+}
+
 class ComputesRows : public testing::TestWithParam<const char*> {};
 
 TEST_P(ComputesRows, OfAnyNumber) {
@@ -395,6 +442,23 @@ TEST_P(ComputesRows, OfAnyLength) {
 TEST_P(ComputesRows, OfAnyNumberAndLength) {
   for (const auto& [name, graph] : row_graphs(kSize, kSize)) {
     EXPECT_TRUE(derives(graph, target_of(GetParam(), 4), {0, 1, 17}, 1e-5)) << name;
+  }
+}
+
+TEST_P(ComputesRows, InPieces) {
+  const auto all = [](const Extent& pictures, const Extent& channels, const Extent& side) {
+    for (const auto& [name, graph] : piece_graphs(pictures, channels, side, 6)) {
+      EXPECT_TRUE(derives(graph, target_of(GetParam(), 2), {0, 1, 5}, 1e-5))
+          << name << " of " << pictures.to_string() << " x " << channels.to_string() << " x "
+          << side.to_string();
+    }
+  };
+  for (const int channels : {1, 4, 7}) all(3, channels, 5);
+  all(kSize, 4, 5);
+  all(2, kSize, 5);
+  all(2, 4, kSize);
+  for (const auto& [name, graph] : piece_graphs(2, 8, 30, kSize)) {
+    EXPECT_TRUE(derives(graph, target_of(GetParam(), 2), {1, 33}, 1e-5)) << name;
   }
 }
 

@@ -68,7 +68,7 @@ TEST(RowBlocks, AllOfAnAttention) {
           if (op->kind == OpKind::compute || op->kind == OpKind::fused) ++computed;
         }
         const BlockGroup& found = blocks.all[0];
-        EXPECT_EQ(found.products.size() + found.rows.producers.size() + 2, computed) << name;
+        EXPECT_EQ(found.products.size() + found.rows.members.size() + 1, computed) << name;
         EXPECT_EQ(found.products.size(), name == "given_scores"   ? 0U
                                          : name == "two_products" ? 2U
                                                                   : 1U);

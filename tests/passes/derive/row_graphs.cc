@@ -1,6 +1,7 @@
 #include "tests/passes/derive/row_graphs.h"
 
 #include "dsl/operators.h"
+#include "passes/differentiate/differentiate.h"
 
 namespace emulsion {
 namespace {
@@ -73,6 +74,57 @@ Graph log_of_sums_of_operators(const Extent& rows, const Extent& columns) {
   return Graph(add(log(sum(exp(sub(x, highest)), {1}, true)), highest, "y"));
 }
 
+// A batch norm in training, as frameworks write it.
+Tensor normal_of(const Tensor& x) {
+  const Tensor centred = sub(x, mean(x, {0, 2, 3}, true), "centred");
+  const Tensor variance = mean(mul(centred, centred, "squares"), {0, 2, 3}, true, "variance");
+  return centred / sqrt(variance + 1e-5F);
+}
+
+Tensor of_channels(const std::string& name, const Tensor& x) {
+  return input(name, f32, {x.shape()[1], 1, 1});
+}
+
+// The axes of pictures, and what is known of each channel.
+struct Pictures {
+  explicit Pictures(const Tensor& of)
+      : x(of),
+        n("n", of.shape()[0]),
+        c("c", of.shape()[1]),
+        h("h", of.shape()[2]),
+        w("w", of.shape()[3]) {}
+
+  Tensor x;
+  Axis n, c, h, w;
+
+  Tensor highest() const { return compute("highest", {c}, reduce_max({n, h, w}, x(n, c, h, w))); }
+  Tensor powers() const {
+    return compute("powers", {n, c, h, w}, exp(x(n, c, h, w) - highest()(c)));
+  }
+};
+
+Graph softmax_of_channel(const Pictures& p) {
+  const auto& [x, n, c, h, w] = p;
+  Tensor powers = p.powers();
+  Tensor total = compute("total", {c}, sum({n, h, w}, powers(n, c, h, w)));
+  return Graph(compute("y", {n, c, h, w}, powers(n, c, h, w) / total(c)));
+}
+
+// The last operation has nothing but the channels.
+Graph log_of_sums_of_channel(const Pictures& p) {
+  const auto& [x, n, c, h, w] = p;
+  Tensor powers = p.powers();
+  return Graph(compute("y", {c}, log(1.0F + sum({n, h, w}, powers(n, c, h, w)))));
+}
+
+// The last operation is itself a sum, of a part of the row, of which the channel is the last axis.
+Graph pooled(const Pictures& p) {
+  const auto& [x, n, c, h, w] = p;
+  Tensor powers = p.powers();
+  Tensor total = compute("total", {c}, sum({n, h, w}, powers(n, c, h, w)));
+  return Graph(compute("y", {n, c}, sum({h, w}, powers(n, c, h, w) / total(c))));
+}
+
 }  // namespace
 
 Graph softmax_by_hand(const Extent& rows, const Extent& columns) {
@@ -98,6 +150,24 @@ std::vector<std::pair<std::string, Graph>> row_graphs(const Extent& rows, const 
       {"norm_of_operators", norm_of_operators(rows, columns)},
       {"log_softmax_of_operators", log_softmax_of_operators(rows, columns)},
       {"log_of_sums_of_operators", log_of_sums_of_operators(rows, columns)},
+  };
+}
+
+std::vector<std::pair<std::string, Graph>> piece_graphs(const Extent& pictures,
+                                                        const Extent& channels,
+                                                        const Extent& height, const Extent& width) {
+  const Tensor x = input("x", f32, {pictures, channels, height, width});
+  const Tensor norm = normal_of(x) * of_channels("gamma", x);
+  const Tensor by_x =
+      gradients(normal_of(x), {x}, input("dy", f32, {pictures, channels, height, width}))[0];
+  const Pictures p(x);
+  return {
+      {"batch_norm", Graph(add(norm, of_channels("beta", x), "y"))},
+      {"batch_norm_relu", Graph(relu(norm + of_channels("beta", x), "y"))},
+      {"batch_norm_gradient", Graph(mul(by_x, 2.0F, "y"))},
+      {"softmax_of_channel", softmax_of_channel(p)},
+      {"log_of_sums_of_channel", log_of_sums_of_channel(p)},
+      {"pooled", pooled(p)},
   };
 }
 

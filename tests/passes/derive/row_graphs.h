@@ -16,6 +16,12 @@ Graph softmax_by_hand(const Extent& rows, const Extent& columns);
 // By name, each with rows of x as long as `columns`; all are one group, the reader is y.
 std::vector<std::pair<std::string, Graph>> row_graphs(const Extent& rows, const Extent& columns);
 
+// By name, each of pictures x: f32[pictures, channels, height, width], whose rows are a channel of
+// all of them; all are one group, the reader is y.
+std::vector<std::pair<std::string, Graph>> piece_graphs(const Extent& pictures,
+                                                        const Extent& channels,
+                                                        const Extent& height, const Extent& width);
+
 }  // namespace emulsion
 
 #endif  // EMULSION_TESTS_PASSES_DERIVE_ROW_GRAPHS_H_

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -335,6 +337,42 @@ TEST(ShareLoops, SaysThatAWindowIsAnOutput) {
   EXPECT_EQ(
       said_of("bx", Graph({Tensor(*blur.find("y")), Tensor(*blur.find("bx"))}), small_cache(1)),
       "sliding windows of y: expected bx to be no output of the graph");
+}
+
+TEST(ShareLoops, SaysThatARowInPiecesIsAnOutput) {
+  const Graph graph = piece_graphs(2, 4, 5, 6)[3].second;
+  const auto with = [&](const std::string& other) {
+    return said_of(other, Graph({Tensor(*graph.find("y")), Tensor(*graph.find(other))}));
+  };
+  EXPECT_EQ(with("powers"), "shared rows of total: expected powers to be no output of the graph");
+  EXPECT_EQ(with("total"), "shared rows of y: expected total to be no output of the graph");
+}
+
+TEST(ShareLoops, SaysWhyRowsAreNotWorthIt) {
+  const Graph graph = piece_graphs(2, 4, 2, 6)[3].second;
+  FusionReport report;
+  shared(graph, kV3, &report);
+  std::map<std::string, std::string> reasons;
+  for (const FusionDecision& d : report.decisions) {
+    EXPECT_EQ(d.pattern, kSharedRows);
+    EXPECT_FALSE(d.fused || d.needed_elsewhere);
+    EXPECT_TRUE(reasons.emplace(d.producer, d.reason).second) << "once";
+  }
+  const std::string reason = "expected rows of y in pieces of at least 96 bytes, got 12 elements";
+  EXPECT_EQ(reasons, (std::map<std::string, std::string>{
+                         {"highest", reason}, {"powers", reason}, {"total", reason}}));
+}
+
+// Of a norm the mean is computed in rows of its own, whatever could have been.
+TEST(ShareLoops, SaysNothingOfWhatIsInOtherRows) {
+  const Graph graph = piece_graphs(2, 4, 2, 6)[0].second;
+  FusionReport report;
+  shared(graph, kV3, &report);
+  std::set<std::string> producers;
+  for (const FusionDecision& d : report.decisions) {
+    EXPECT_TRUE(producers.insert(d.producer).second) << d.producer;
+  }
+  EXPECT_EQ(producers.count("mean_sum"), 1U);
 }
 
 TEST(ShareLoops, SaysNothingWhereItWouldNotPay) {
