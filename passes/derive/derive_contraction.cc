@@ -139,6 +139,9 @@ class ContractionDeriver {
                                       outer_extent_, copied.has_value(), target_);
     const bool rows_outside = over == Shared::rows && row_at_;
     derive_loops(rows_outside);
+    // A run-time number of rows may be one, for which a tile is not to compute several.
+    const bool may_be_one = row_at_ && !rows_ && columns_ && tile_.rows > 1;
+    if (may_be_one) y().partition(row_loop(result_.axes[*row_at_], tile_, loops_));
     share(over, rows_outside);
     const bool contiguous = copied && *copied + 1 == c_.b->args.size() && !lies_across;
     if (copied && !(rows_outside && contiguous)) {

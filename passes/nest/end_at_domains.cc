@@ -27,7 +27,7 @@ struct Ending {
   Expr index;  // of the axis, in loop variables
   Expr extent;
   Expr steps;  // how many of them are in the domain, over run-time sizes
-  // Of vectors: from which step of the loop around them on there are no more in it.
+  // Of a number of them: from which step of the loop around them on there are no more in it.
   std::optional<Expr> from = std::nullopt;
 
   bool operator==(const Ending& other) const {
@@ -59,13 +59,23 @@ Expr steps_left(const Extent& extent, const Expr& min) {
   return difference(whole, min);
 }
 
-// The loops that may end earlier, and those that take one step. With `lanes` these are vectors,
-// which keep a multiple of so many, and else serial loops.
+// Which loops are to end earlier, and after how many steps: those of vectors after a multiple of
+// `lanes`, unrolled ones of sums in registers after one, and serial ones wherever the domain ends.
+struct Wanted {
+  LoopKind kind = LoopKind::serial;
+  int64_t lanes = 1;
+
+  int64_t kept(int64_t all) const {
+    return kind == LoopKind::unrolled ? 1 : (all + 2 * lanes - 1) / (2 * lanes) * lanes;
+  }
+};
+
+// The loops that may end earlier, and those that take one step.
 class LoopFinder : public NestVisitor {
  public:
   LoopFinder(const LoopNest& nest, const std::string& variable, const Expr& step,
-             std::optional<int64_t> lanes = std::nullopt)
-      : nest_(nest), variable_(variable), step_(step), lanes_(lanes) {}
+             const Wanted& wanted = {})
+      : nest_(nest), variable_(variable), step_(step), wanted_(wanted) {}
 
   Endings find(const Node& body) {
     walk(body);
@@ -96,28 +106,29 @@ class LoopFinder : public NestVisitor {
 
   std::optional<Ending> ending_of(const Loop& loop, size_t axis) const {
     const auto alloc = allocs_.find(loop.stage);
-    const LoopKind kind = lanes_ ? LoopKind::vectorized : LoopKind::serial;
-    const bool plain = loop.kind == kind && loop.shared.empty() && !loop.partition &&
+    const bool plain = loop.kind == wanted_.kind && loop.shared.empty() && !loop.partition &&
                        constant_value(loop.min) == 0;
     if (alloc == allocs_.end() || !plain || has_grid(loop.stage)) return std::nullopt;
+    const bool are_rows = wanted_.kind == LoopKind::unrolled;
+    if (are_rows && alloc->second->memory != Memory::registers) return std::nullopt;
     const Expr& min = alloc->second->mins[axis];
     const Expr at_step = simplify_index(substitute_axes(
         min, [&](const std::string& name) { return name == variable_ ? step_ : Expr(); }));
     if (depends_on_loops(at_step)) return std::nullopt;
-    if (lanes_) return ending_of_vector(loop, axis, min);
+    if (wanted_.kind != LoopKind::serial) return ending_at_number(loop, axis, min);
     const Expr steps = steps_left(nest_.stage(loop.stage).axes[axis].extent(), at_step);
     if (at_least(steps, loop.extent)) return std::nullopt;
     return Ending{simplify_index(min + axis_value(loop.variable())), loop.extent, steps};
   }
 
-  // The domain is extent long: of a vector that starts at factor * v + offset no more than `kept`
-  // lanes are in it where factor * v >= extent - offset - kept.
-  std::optional<Ending> ending_of_vector(const Loop& loop, size_t axis, const Expr& min) const {
+  // The domain is extent long: of steps that start at factor * v + offset no more than `kept` are
+  // in it where factor * v >= extent - offset - kept.
+  std::optional<Ending> ending_at_number(const Loop& loop, size_t axis, const Expr& min) const {
     const std::optional<int64_t> all = constant_value(loop.extent);
     const std::optional<Affine> start = affine_of(min);
     if (!all || !start || start->coefficients.size() != 1) return std::nullopt;
     const auto& [name, factor] = *start->coefficients.begin();
-    const int64_t kept = (*all + 2 * *lanes_ - 1) / (2 * *lanes_) * *lanes_;
+    const int64_t kept = wanted_.kept(*all);
     if (name != variable_ || factor < 1 || kept >= *all) return std::nullopt;
     const Extent past = nest_.stage(loop.stage).axes[axis].extent() - start->offset - Extent(kept);
     return Ending{simplify_index(min + axis_value(loop.variable())), loop.extent,
@@ -134,7 +145,7 @@ class LoopFinder : public NestVisitor {
   const LoopNest& nest_;
   const std::string& variable_;
   const Expr& step_;
-  const std::optional<int64_t> lanes_;
+  const Wanted wanted_;
   std::map<std::string, const Alloc*> allocs_;  // around the node at hand
   Endings endings_;
   std::set<StageAxis> others_;  // with loops that cannot end earlier
@@ -275,11 +286,12 @@ NodePtr end_at_domains(const LoopNest& nest, const NodePtr& body, const std::str
   return endings.empty() ? body : LoopEnder(nest, endings).mutate(body);
 }
 
-std::optional<ShorterVectors> shorten_vectors(const LoopNest& nest, const NodePtr& body,
-                                              const std::string& variable, const Expr& step) {
-  const std::optional<int64_t> lanes = shortest_vector(body);
-  if (!lanes || *lanes < 1) return std::nullopt;
-  LoopFinder finder(nest, variable, step, lanes);
+namespace {
+
+std::optional<ShorterLoops> shorten(const LoopNest& nest, const NodePtr& body,
+                                    const std::string& variable, const Expr& step,
+                                    const Wanted& wanted) {
+  LoopFinder finder(nest, variable, step, wanted);
   Endings endings = finder.find(*body);
   check_readers(nest, body, finder.take_one_step(), &endings);
   if (endings.empty()) return std::nullopt;
@@ -287,7 +299,21 @@ std::optional<ShorterVectors> shorten_vectors(const LoopNest& nest, const NodePt
   for (auto ending = endings.begin(); ending != endings.end();) {
     ending = equal(*ending->second.from, from) ? std::next(ending) : endings.erase(ending);
   }
-  return ShorterVectors{from, LoopEnder(nest, endings).mutate(body)};
+  return ShorterLoops{from, LoopEnder(nest, endings).mutate(body)};
+}
+
+}  // namespace
+
+std::optional<ShorterLoops> shorten_vectors(const LoopNest& nest, const NodePtr& body,
+                                            const std::string& variable, const Expr& step) {
+  const std::optional<int64_t> lanes = shortest_vector(body);
+  if (!lanes || *lanes < 1) return std::nullopt;
+  return shorten(nest, body, variable, step, {LoopKind::vectorized, *lanes});
+}
+
+std::optional<ShorterLoops> shorten_rows(const LoopNest& nest, const NodePtr& body,
+                                         const std::string& variable, const Expr& step) {
+  return shorten(nest, body, variable, step, {LoopKind::unrolled});
 }
 
 }  // namespace emulsion

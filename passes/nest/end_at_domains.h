@@ -26,18 +26,29 @@ namespace emulsion {
 NodePtr end_at_domains(const LoopNest& nest, const NodePtr& body, const std::string& variable,
                        const Expr& step);
 
+// The body for the steps from `from` on, where less of what the last step computes is in a domain.
+struct ShorterLoops {
+  Expr from;  // over run-time sizes
+  NodePtr body;
+};
+
 // The same of vectors, which have numbers of lanes: half as many, where that leaves whole vectors
-// of the shortest that are there. So many are enough at the steps from `from` on.
+// of the shortest that are there.
 //
 //   for y.panel in B / 32 .. +1                  for y.panel in (B + 15) / 32 .. +1
 //     alloc s[y.panel * 32 .. +32]                 alloc s[y.panel * 32 .. +32]
 //       vectorized for s.i in 32                     vectorized for s.i in 16
-struct ShorterVectors {
-  Expr from;  // over run-time sizes
-  NodePtr body;
-};
-std::optional<ShorterVectors> shorten_vectors(const LoopNest& nest, const NodePtr& body,
-                                              const std::string& variable, const Expr& step);
+std::optional<ShorterLoops> shorten_vectors(const LoopNest& nest, const NodePtr& body,
+                                            const std::string& variable, const Expr& step);
+
+// And of the unrolled rows of sums in registers: one alone, as of a batch of one. Each of several
+// takes as long as the one.
+//
+//   for y.tile in B / 6 .. +1                    for y.tile in (B + 4) / 6 .. +1
+//     alloc s[y.tile * 6 .. +6] in registers       alloc s[y.tile * 6 .. +6] in registers
+//       unrolled s.m in 6                            unrolled s.m in 1
+std::optional<ShorterLoops> shorten_rows(const LoopNest& nest, const NodePtr& body,
+                                         const std::string& variable, const Expr& step);
 
 }  // namespace emulsion
 

@@ -191,7 +191,8 @@ class Partitioner : public NestMutator {
       return parts;
     }
     const NodePtr ended = end_at_domains(nest_, edge, loop.variable(), rest);
-    const auto shorter = shorten_vectors(nest_, ended, loop.variable(), rest);
+    auto shorter = shorten_vectors(nest_, ended, loop.variable(), rest);
+    if (!shorter) shorter = shorten_rows(nest_, ended, loop.variable(), rest);
     // Where the order of the steps is known.
     const bool is_between =
         shorter && at_least(shorter->from, rest) && at_least(past, shorter->from);

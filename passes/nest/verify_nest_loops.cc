@@ -153,7 +153,8 @@ class LoopsVerifier : public ContextVisitor {
     const std::optional<size_t> d = untransformed_axis(nest_, loop);
     const auto alloc = allocs_.find(stage.name);
     const bool kept = windows_.count(stage.name) > 0;
-    const bool may_end = loop.kind == LoopKind::serial || loop.kind == LoopKind::vectorized;
+    const bool may_end = loop.kind == LoopKind::serial || loop.kind == LoopKind::vectorized ||
+                         loop.kind == LoopKind::unrolled;
     if (!d || kept || alloc == allocs_.end() || !may_end) return std::nullopt;
     return extent_value(stage.axes[*d].extent()) - alloc->second->mins[*d];
   }
@@ -213,8 +214,8 @@ class LoopsVerifier : public ContextVisitor {
     for (size_t i = 0; i < next.size(); ++i) {
       const int64_t steps = std::max<int64_t>(0, whole[i]);
       const int64_t least = std::max<int64_t>(0, std::min(steps, in_domain[i]));
-      const bool is_vector = loop.kind == LoopKind::vectorized;  // its last lanes may be beyond
-      const bool ends = is_vector ? least <= next[i] && next[i] <= steps : next[i] == least;
+      const bool is_number = loop.kind != LoopKind::serial;  // of which the last may be beyond
+      const bool ends = is_number ? least <= next[i] && next[i] <= steps : next[i] == least;
       EMULSION_CHECK(!here.runs[i] || (at_most ? next[i] <= steps : next[i] == steps || ends),
                      "{}: {} steps, expected {}{}", name, next[i], whole[i],
                      place_of(here.table, i));

@@ -167,6 +167,18 @@ TEST(DeriveSchedule, FewRowsByColumnsAreSumsInLanes) {
   }
 }
 
+// In the last tile of a run-time number of rows one row, where there is no more, is alone.
+TEST(DeriveSchedule, OneRowOfARunTimeNumberIsNoWholeTile) {
+  for (const Target& target : {kV4, kV4Single}) {
+    const Graph graph = linear(Extent::size("B"), 64, 64);
+    const Schedule schedule = derive_schedule(graph, target);
+    EXPECT_EQ(all(schedule, DirectiveKind::partition).size(), 1U) << to_string(schedule);
+    const std::string nest = to_string(lower(graph, schedule));
+    EXPECT_NE(nest.find(".m in 1\n"), std::string::npos) << nest;
+  }
+  EXPECT_EQ(all(derive_schedule(linear(64, 64, 64), kV4), DirectiveKind::partition), Strings{});
+}
+
 TEST(DeriveSchedule, ATransposedWeightIsPackedFromTheWeight) {
   Tensor x = input("x", f32, {Extent::size("B"), 64}), w = weight("w", f32, {32, 64});
   const Schedule schedule =

@@ -222,6 +222,62 @@ TEST(ShortenVectors, NotWhatAVectorReads) {
   EXPECT_TRUE(computes_any_size(schedule));
 }
 
+// y = 2 s, s a product in tiles of 4 rows, whose sums are in registers.
+Schedule in_rows(const Extent& rows, Memory memory = Memory::registers, bool unrolled = true) {
+  const Axis m("m", rows), n("n", 8), k("k", 5);
+  const Tensor x = input("x", f32, {rows, 5}), w = input("w", f32, {5, 8});
+  const Tensor s = compute("s", {m, n}, sum(k, x(m, k) * w(k, n)));
+  Schedule schedule(compute("y", {m, n}, s(m, n) * 2.0f));
+  schedule["y"].split(m, io, ii, 4, Tail::guard).reorder({n, ii, io}).unroll(ii).vectorize(n);
+  schedule["s"].compute_at("y", io).store_in(memory).reorder({n, m, k}).vectorize(n);
+  if (unrolled) schedule["s"].unroll(m);
+  return schedule;
+}
+
+TEST(ShortenRows, OfARunTimeNumberTheLastStepHasOne) {
+  const LoopNest nest = partitioned(in_rows(B));
+  const std::string text = to_string(nest);
+  EXPECT_NE(text.find("for y.io in B / 4 .. +((B + 2) / 4 - B / 4)\n"), std::string::npos) << text;
+  const std::string edge = last_edge(nest);
+  EXPECT_EQ(edge.find("for y.io in (B + 2) / 4 .. +((B + 3) / 4 - (B + 2) / 4)\n"), 0U) << edge;
+  const size_t start = edge.find("unrolled s.m in 1\n");
+  ASSERT_NE(start, std::string::npos) << edge;
+  EXPECT_NE(edge.find("unrolled s.m in 1\n", start + 1), std::string::npos) << edge;
+  EXPECT_TRUE(has_loop(edge, "unrolled y.ii in 4")) << edge;
+  EXPECT_TRUE(computes_any_size(in_rows(B)));
+}
+
+TEST(ShortenRows, OfANumberOneOfBothIsLeft) {
+  EXPECT_TRUE(has_loop(last_edge(partitioned(in_rows(9))), "unrolled s.m in 1"));
+  EXPECT_TRUE(has_loop(last_edge(partitioned(in_rows(10))), "unrolled s.m in 4"));
+  EXPECT_TRUE(computes_any_size(in_rows(9)));
+}
+
+TEST(ShortenRows, NotInMemory) {
+  const std::string edge = last_edge(partitioned(in_rows(B, Memory::stack)));
+  EXPECT_FALSE(has_loop(edge, "unrolled s.m in 1")) << edge;
+  EXPECT_TRUE(has_loop(edge, "unrolled s.m in 4")) << edge;
+}
+
+// Loops that are not unrolled end wherever the domain does.
+TEST(ShortenRows, NotSerialLoops) {
+  const std::string edge = last_edge(partitioned(in_rows(B, Memory::registers, false)));
+  EXPECT_TRUE(has_loop(edge, "for s.m in B % 4")) << edge;
+}
+
+TEST(ShortenRows, NotWhereTheReaderLoadsPastTheEnd) {
+  const LoopNest nest = lower(in_rows(B).graph(), in_rows(B));
+  const NodePtr body = nest.root->as<Loop>()->body;
+  const auto shortened = [&](GuardMask mask) {
+    const NodePtr masked = edit<UopNode>(body, [&](UopNode* uop) {
+      for (Guard& guard : uop->guards) guard.mask = mask;
+    });
+    return shorten_rows(nest, masked, "y.io", size_value("B") / 4).has_value();
+  };
+  EXPECT_TRUE(shortened(GuardMask::loads_and_stores));
+  EXPECT_FALSE(shortened(GuardMask::stores));
+}
+
 // --- what stays as it is ------------------------------------------------------------------------
 
 TEST(EndAtDomains, NotWhereTheReaderLoadsPastTheEnd) {
