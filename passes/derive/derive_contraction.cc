@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "dsl/error.h"
 #include "passes/derive/contraction_operands.h"
@@ -66,6 +67,26 @@ bool compares(const Op& op) {
   });
 }
 
+// Whether the values of a result, or what is inline in it, are series: exponentials and the like.
+bool takes_series(const Op& op, const Schedule& schedule, std::set<const Op*>* seen) {
+  if (!seen->insert(&op).second) return false;
+  return any_part(op.body, [&](const Expr& e) {
+    switch (e->op) {
+      case ExprOp::exp:
+      case ExprOp::log:
+      case ExprOp::tanh:
+      case ExprOp::erf:
+      case ExprOp::pow:
+        return true;
+      case ExprOp::read:
+        return e->tensor->kind == OpKind::compute && is_inline(schedule, e->tensor->name) &&
+               takes_series(*e->tensor, schedule, seen);
+      default:
+        return false;
+    }
+  });
+}
+
 // Of blocks of `rows`; nothing is packed for them. A few rows have accumulators enough in wide
 // panels only.
 RegisterTile tile_in_block(const Op& op, int64_t rows, bool masked, const Target& target) {
@@ -125,7 +146,7 @@ class ContractionDeriver {
     if (!match() || !fits_panel()) return false;
     const std::optional<Dots> narrow = match_dots(op_, c_, packed_, target_);
     if (narrow && narrow->columns && !panel_) return derive_as(narrow);
-    choose_tile(rows_);
+    choose_tile(rows_, registers_of_series());
     const bool lies_across = lies_across_columns();
     std::optional<size_t> copied;
     if (!packed_) {
@@ -233,11 +254,20 @@ class ContractionDeriver {
     return is_inline(*schedule_, c_.b->tensor->name) && !keeps_rows(*c_.b->tensor);
   }
 
-  // `rows`: of those that are computed at a time.
-  void choose_tile(std::optional<int64_t> rows) {
+  // How many registers the constants of series fill around the sums that these are of: else LLVM
+  // keeps some of the sums in memory. Of 16 registers there are none to spare.
+  int64_t registers_of_series() const {
+    constexpr int64_t kConstants = 8, kMany = 32;
+    std::set<const Op*> seen;
+    const bool any = &op_ != &result_ && takes_series(result_, *schedule_, &seen);
+    return any && target_.vector_registers() >= kMany ? kConstants : 0;
+  }
+
+  // `rows`: of those that are computed at a time. `taken`: registers that are none of the tile's.
+  void choose_tile(std::optional<int64_t> rows, int64_t taken = 0) {
     const bool along = is_along(c_.b, column()) || is_turned(op_, c_.b, column(), rows);
     masked_ = !packed_ && along && pays_to_mask(op_, column_at_, target_);
-    tile_ = register_tile_of(op_, rows, packed_ || masked_, panel_, target_);
+    tile_ = register_tile_of(op_, rows, packed_ || masked_, panel_, target_, taken);
     name_loops();
   }
   void choose_tile_in_block(int64_t rows) {

@@ -35,9 +35,11 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
                                   std::optional<int64_t> panel = std::nullopt,
                                   std::optional<int64_t> between = std::nullopt);
 
-// The same for that contraction, of `rows` that are computed at a time.
+// The same for that contraction, of `rows` that are computed at a time. `taken`: how many registers
+// something else takes.
 RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows, bool padded,
-                              std::optional<int64_t> panel, const Target& target);
+                              std::optional<int64_t> panel, const Target& target,
+                              int64_t taken = 0);
 
 // One contraction and what is fused onto it; `result` is the op that the outside reads (the
 // contraction itself when nothing is fused).

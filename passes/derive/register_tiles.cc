@@ -99,7 +99,7 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
 }
 
 RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows, bool padded,
-                              std::optional<int64_t> panel, const Target& target) {
+                              std::optional<int64_t> panel, const Target& target, int64_t taken) {
   // Short sums of one panel need not wait for those of the one before, so that no wide panel is
   // needed, of which the last one of a run-time number of columns is computed in vain; nor a wide
   // row of its own, as in a window that goes along a picture.
@@ -110,7 +110,7 @@ RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows
     panel = kFewVectors * target.vector_lanes(contraction.dtype);
   }
   return choose_register_tile(target, contraction.dtype, rows, columns, padded, panel,
-                              registers_between(contraction, target));
+                              registers_between(contraction, target) + taken);
 }
 
 }  // namespace emulsion

@@ -179,6 +179,23 @@ TEST(DeriveSchedule, OneRowOfARunTimeNumberIsNoWholeTile) {
   EXPECT_EQ(all(derive_schedule(linear(64, 64, 64), kV4), DirectiveKind::partition), Strings{});
 }
 
+// The constants of an exponential, or of what is inline, need registers too, where there are 32.
+TEST(DeriveSchedule, ATileOfWhichASeriesIsTakenIsSmaller) {
+  const Tensor x = input("x", f32, {64, 512}), w = weight("w", f32, {512, 1376});
+  const auto rows_of = [](const Tensor& y, const Target& target) {
+    for (const Directive& d : derive_schedule(Graph(y), target)[y].directives()) {
+      if (d.kind == DirectiveKind::split && d.axes[2] == "row") return d.factor;
+    }
+    return int64_t{1};
+  };
+  const Tensor mm = matmul(x, w, "mm");
+  EXPECT_EQ(rows_of(relu(mm, "y"), kV4), 8);
+  EXPECT_EQ(rows_of(tanh(mm, "y"), kV4), 6);
+  EXPECT_EQ(rows_of(mul(mm, sigmoid(mm), "y"), kV4), 6) << "inline";
+  const Target v3 = Target::parse("x86-64-v3,cores=4");
+  EXPECT_EQ(rows_of(tanh(mm, "y"), v3), rows_of(relu(mm, "y"), v3));
+}
+
 TEST(DeriveSchedule, ATransposedWeightIsPackedFromTheWeight) {
   Tensor x = input("x", f32, {Extent::size("B"), 64}), w = weight("w", f32, {32, 64});
   const Schedule schedule =
