@@ -364,7 +364,7 @@ Report run(const ProgramOptions& options) {
     add_columns("channel_norm/" + shape, norm_of_channels(pictures, channels, side), &all, &notes);
   }
   for (const auto& [pictures, channels, side] : {std::tuple(256, 64, 4),
-                                                 {256, 64, 5},
+                                                 {64, 64, 7},
                                                  {16, 64, 14},
                                                  {8, 32, 28},
                                                  {64, 64, 28},

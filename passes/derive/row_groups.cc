@@ -154,7 +154,7 @@ std::optional<int64_t> elements_of_piece(const RowGroup& group) {
 // are faster: they have to save what would go through memory, or all is to stay in a near cache.
 // The rows `batch_norm_..` of `//benchmarks:fusion` measure it.
 std::optional<std::string> why_not_worth_pieces(const RowGroup& group, const Target& target) {
-  constexpr int64_t kLeastBytes = 96;  // a line and a half
+  constexpr int64_t kLeastBytes = 192;  // three vectors: the last one may be nearly empty
   const Op& reader = group.reader();
   const std::optional<int64_t> piece = elements_of_piece(group);
   if (piece && *piece * size_in_bytes(reader.dtype) < kLeastBytes) {

@@ -174,7 +174,7 @@ bool add_channels(B* b) {
   std::vector<int> axes = {pictures ? 1 : 0};
   if (in_rows) {
     axes = {0, 2};
-    shape[2] = b->random().between(24, 40);
+    shape[2] = b->random().between(48, 60);
   }
   const Extent any = b->random_shape(1, 1)[0];
   if (pictures && !any.is_constant() && b->random().chance(0.5)) shape[0] = any;

@@ -54,7 +54,7 @@ TEST(LoopGroups, RowsAsTheyWereDecided) {
 }
 
 TEST(LoopGroups, RowsInPiecesAsTheyWereDecided) {
-  for (const auto& [name, graph] : piece_graphs(2, 4, 5, 6)) {
+  for (const auto& [name, graph] : piece_graphs(2, 4, 8, 6)) {
     const Graph shared = share_loops(fuse_epilogues(graph), kV3);
     ASSERT_EQ(shared.loop_groups().size(), 1U) << name;
     const LoopGroups read = read_loop_groups(shared, read_through(shared, kV3), kV3);

@@ -340,7 +340,7 @@ TEST(ShareLoops, SaysThatAWindowIsAnOutput) {
 }
 
 TEST(ShareLoops, SaysThatARowInPiecesIsAnOutput) {
-  const Graph graph = piece_graphs(2, 4, 5, 6)[3].second;
+  const Graph graph = piece_graphs(2, 4, 8, 6)[3].second;
   const auto with = [&](const std::string& other) {
     return said_of(other, Graph({Tensor(*graph.find("y")), Tensor(*graph.find(other))}));
   };
@@ -358,7 +358,7 @@ TEST(ShareLoops, SaysWhyRowsAreNotWorthIt) {
     EXPECT_FALSE(d.fused || d.needed_elsewhere);
     EXPECT_TRUE(reasons.emplace(d.producer, d.reason).second) << "once";
   }
-  const std::string reason = "expected rows of y in pieces of at least 96 bytes, got 12 elements";
+  const std::string reason = "expected rows of y in pieces of at least 192 bytes, got 12 elements";
   EXPECT_EQ(reasons, (std::map<std::string, std::string>{
                          {"highest", reason}, {"powers", reason}, {"total", reason}}));
 }
