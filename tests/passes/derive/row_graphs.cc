@@ -117,6 +117,13 @@ Graph log_of_sums_of_channel(const Pictures& p) {
   return Graph(compute("y", {c}, log(1.0F + sum({n, h, w}, powers(n, c, h, w)))));
 }
 
+// The last operation is itself the sum, and reads nothing else that has nothing but the channels.
+Graph sums_of_channel(const Pictures& p) {
+  const auto& [x, n, c, h, w] = p;
+  Tensor powers = p.powers();
+  return Graph(compute("y", {c}, sum({n, h, w}, powers(n, c, h, w))));
+}
+
 // The last operation is itself a sum, of a part of the row, of which the channel is the last axis.
 Graph pooled(const Pictures& p) {
   const auto& [x, n, c, h, w] = p;
@@ -167,6 +174,7 @@ std::vector<std::pair<std::string, Graph>> piece_graphs(const Extent& pictures,
       {"batch_norm_gradient", Graph(mul(by_x, 2.0F, "y"))},
       {"softmax_of_channel", softmax_of_channel(p)},
       {"log_of_sums_of_channel", log_of_sums_of_channel(p)},
+      {"sums_of_channel", sums_of_channel(p)},
       {"pooled", pooled(p)},
   };
 }
