@@ -132,9 +132,8 @@ std::vector<Axis> axes_of_row(const RowGroup& group) {
   return others;
 }
 
-//   for n: for c: for y: for x  ->  for c: for n: for y: for x, of rows that c tells. What is
-//   behind
-// it may have other loops already.
+//   for n: for c: for y: for x  ->  for c: for n: for y: for x
+// Of rows that c tells. What is behind it may have other loops already.
 void bring_rows_outside(const RowGroup& group, StageSchedule* stage) {
   if (are_first(group.axes())) return;
   std::vector<Axis> order = row_axes(group);
@@ -210,8 +209,7 @@ std::set<const Op*> members_that_need(const Op& op, const RowGroup& group) {
   return found;
 }
 
-}  // namespace
-
+// Whether all that the sums read of a row of `op` is at their own place in it.
 bool sums_up_rows_of(const Op& op, const Op& sums, size_t rows) {
   bool any = false, all = true;
   visit(sums.body, [&](const Expr& e) {
@@ -226,12 +224,11 @@ bool sums_up_rows_of(const Op& op, const Op& sums, size_t rows) {
   return any && all;
 }
 
+// Whether the sums of a member have lanes along its rows.
 bool has_lanes(const Op& member, const Target& target) {
   const Op* sums = sums_of(member);
   return sums != nullptr && !keeps_sums_in_registers(*sums, target);
 }
-
-namespace {
 
 // Whether a row does not stay in the first cache until it is walked again. What does is walked
 // again for little, and short rows have more edges.
