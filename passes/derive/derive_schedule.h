@@ -45,9 +45,9 @@
 //   more columns than fit       memory; threads over other axes, or wide blocks of columns
 //   registers
 //   any other reduction         accumulators in vectors along the last axis; what alone reads them,
-//                               at its own places, is computed while they are in registers (a mean).
-//                               Of a run-time length, where masks lack or vectors are long: the
-//                               last tile of a row that is as long starts earlier (alternative)
+//                               at its own places, is computed while they are in registers (a
+//                               mean). Of a run-time length, where masks lack or vectors are long:
+//                               the last tile of a row that is as long starts earlier (alternative)
 //   chain of stencils,          the rows of the last in strips that the threads share; what it
 //   depthwise convolutions,     reads row by row ahead of it, in windows that slide, sums in
 //   poolings                    registers
