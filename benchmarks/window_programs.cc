@@ -102,7 +102,7 @@ SmallProgram dilate_program() {
           {{"H", kHeight}, {"W", kOddWidth}}};
 }
 
-// Squares of floats at every second place of some planes, whose rows are short.
+// The most of nine floats at every second place of some planes, whose rows are short.
 SmallProgram max_pool_planes_program() {
   constexpr int kPlanes = 16, kRows = 30, kColumns = 50;
   const Axis p("p", Extent::size("P")), i("i", Extent::size("H")), j("j", Extent::size("W"));

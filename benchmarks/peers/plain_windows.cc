@@ -45,7 +45,7 @@ inline __attribute__((always_inline)) void depthwise(int64_t height, int64_t wid
   }
 }
 
-// Each result is of a square of four pixels.
+// Each result is of a square of nine pixels.
 template <typename T>
 inline __attribute__((always_inline)) void square_max(int64_t height, int64_t width,
                                                       const T* __restrict x, T* __restrict y) {
@@ -62,6 +62,7 @@ inline __attribute__((always_inline)) void square_max(int64_t height, int64_t wi
   }
 }
 
+// Each result is of a square of four pixels.
 template <typename Combine>
 inline __attribute__((always_inline)) void pool(int64_t height, int64_t width, int64_t channels,
                                                 const float* __restrict x, float* __restrict y,

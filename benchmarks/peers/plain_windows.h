@@ -35,6 +35,7 @@ void plain_window_max(int64_t count, const float* x, float* y);
 void plain_window_sums(int64_t count, const float* x, float* y);
 // The most of 3 x 3 pixels: x has two rows and columns more.
 void plain_square_max(int64_t height, int64_t width, const float* x, float* y);
+// The same of bytes.
 void plain_dilate(int64_t height, int64_t width, const uint8_t* x, uint8_t* y);
 
 // Of each plane the most of nine pixels, at every second place; x has 2 * height + 1 rows and

@@ -67,7 +67,7 @@ class Inferrer {
     return region;
   }
 
-  // Where alone a stage is there, if one condition says so.
+  // The condition without which a stage is not computed, if there is one.
   Expr condition_of(StageId id) const {
     const auto part = parts_.find(id);
     if (part == parts_.end()) return Expr();

@@ -70,8 +70,8 @@ std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& r
 void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions, StageId id,
                   StageRegion* region);
 // What happens where a factor does not divide: open tails chosen, all of them checked, also those
-// of specializations. A tail that rounds up makes the region larger. `condition`: where alone the
-// stage is there; undefined: everywhere.
+// of specializations. A tail that rounds up makes the region larger. `condition`: only where it
+// holds is the stage computed; undefined: always.
 void resolve_tails(const ScheduledStage& plan, const Expr& condition, StageRegion* region);
 // The body of a stage with clamps on the reads that its region, where it is beyond the domain,
 // would take out of bounds, or out of what is computed of another stage. Once all regions are
