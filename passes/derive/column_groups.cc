@@ -109,11 +109,7 @@ bool walks_columns(const ColumnGroup::Member& member) {
 std::optional<int64_t> rows_of_column(const ColumnGroup& group) {
   int64_t most = 0;
   for (const ColumnGroup::Member& member : group.members) {
-    Shape points = extents_beside(*member.op, member.axes);
-    if (const Op* sums = sums_of(*member.op)) {
-      for (const Axis& axis : sums->reduction_axes) points.push_back(axis.extent());
-    }
-    const std::optional<int64_t> rows = element_count(points);
+    const std::optional<int64_t> rows = points_beside(*member.op, member.axes);
     if (!rows) return std::nullopt;
     most = std::max(most, *rows);
   }

@@ -37,11 +37,7 @@ std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target
 std::optional<int64_t> points_of_row(const RowGroup& group) {
   int64_t most = 1;
   for (const RowGroup::Member& member : group.members) {
-    Shape row = extents_beside(*member.op, member.axes);
-    if (const Op* sums = sums_of(*member.op)) {
-      for (const Axis& axis : sums->reduction_axes) row.push_back(axis.extent());
-    }
-    const std::optional<int64_t> points = element_count(row);
+    const std::optional<int64_t> points = points_beside(*member.op, member.axes);
     if (!points) return std::nullopt;
     most = std::max(most, *points);
   }

@@ -177,6 +177,14 @@ Shape extents_beside(const Op& op, const std::vector<size_t>& positions) {
   return beside;
 }
 
+std::optional<int64_t> points_beside(const Op& op, const std::vector<size_t>& positions) {
+  Shape points = extents_beside(op, positions);
+  if (const Op* sums = sums_of(op)) {
+    for (const Axis& axis : sums->reduction_axes) points.push_back(axis.extent());
+  }
+  return element_count(points);
+}
+
 bool combines_windows(const Op& op) {
   AxisExtents extents;
   for (const std::vector<Axis>* axes : {&op.axes, &op.reduction_axes}) {

@@ -24,6 +24,9 @@ const Op* sums_of(const Op& op);
 std::optional<int64_t> elements_from(const Op& op, size_t from);
 // The extents of all dimensions but those at these positions.
 Shape extents_beside(const Op& op, const std::vector<size_t>& positions);
+// The points that are computed of it, or of its sums, at each place along these positions; nothing
+// when a run-time size decides.
+std::optional<int64_t> points_beside(const Op& op, const std::vector<size_t>& positions);
 // Whether it combines the places of a window that moves with one of its axes: x[i + k], clamped or
 // not.
 bool combines_windows(const Op& op);
