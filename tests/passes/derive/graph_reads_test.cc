@@ -84,6 +84,18 @@ TEST(GraphReads, OnlyReadersOfWhatTheOutsideDoesNotRead) {
   EXPECT_EQ(Readers(both).only_readers(**both.find("p")), nullptr);
 }
 
+TEST(GraphReads, PointsBesideSomeDimensions) {
+  const Tensor p = producer(), x = input("x", f32, {8, 6});
+  const Tensor s = compute("s", {i}, sum(k, x(i, k)));  // has those that it combines
+  const Tensor b = relu(input("b", f32, {Extent::size("B"), 6}));
+  EXPECT_EQ(points_beside(*p.op(), {0}), 6);
+  EXPECT_EQ(points_beside(*p.op(), {1}), 8);
+  EXPECT_EQ(points_beside(*p.op(), {0, 1}), 1);
+  EXPECT_EQ(points_beside(*s.op(), {0}), 6);
+  EXPECT_EQ(points_beside(*b.op(), {0}), 6);
+  EXPECT_EQ(points_beside(*b.op(), {1}), std::nullopt);
+}
+
 TEST(GraphReads, ElementsBehindADimension) {
   Tensor p = producer(), b = input("b", f32, {Extent::size("B"), 6});
   EXPECT_EQ(elements_from(*p.op(), 0), 48);
