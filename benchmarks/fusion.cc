@@ -353,7 +353,7 @@ Report run(const ProgramOptions& options) {
        {std::pair(16, 512), {1024, 64}, {4096, 64}, {4096, 128}, {16384, 128}, {65536, 64}}) {
     add_layers(rows, width, 3, {}, &all, &notes);
   }
-  for (const int64_t rows : {1, 6, 64, 1024, 65536}) {
+  for (const int64_t rows : {1, 6, 9, 64, 1024, 65536}) {
     add_layers(Extent::size("B"), 64, 3, {{"B", rows}}, &all, &notes);
   }
   for (const auto& [pictures, channels, side] :

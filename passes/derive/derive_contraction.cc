@@ -181,6 +181,8 @@ class ContractionDeriver {
     BlockLoops blocks{rows, result_.name, block, std::nullopt, block};
     choose_tile_in_block(rows);
     derive_loops(false, &blocks);
+    // As in derive(): a run-time number of rows may be one, or leave one over.
+    if (!rows_ && rows > 1) y().partition(block);
     if (!outer_axes_.empty()) blocks.around = result_.axes[outer_axes_.back()];
     const bool by_outer =
         !outer_axes_.empty() && (!outer_extent_ || *outer_extent_ >= target_.cores);
@@ -271,6 +273,7 @@ class ContractionDeriver {
     name_loops();
   }
   void choose_tile_in_block(int64_t rows) {
+    block_rows_ = rows;
     if (packed_) {
       choose_tile(rows);
       constexpr int64_t kRows = 4;
@@ -290,7 +293,7 @@ class ContractionDeriver {
   }
 
   // The result's loops: outer.., block, panel, tile, row, column, lane (or tile outside panel), and
-  // the sums of a tile.
+  // the sums of a tile. Where a block has the rows of one tile, they are not split again.
   void derive_loops(bool rows_outside, const BlockLoops* blocks = nullptr) {
     accumulator_ = op_.name;
     if (&op_ == &result_) {
@@ -302,10 +305,12 @@ class ContractionDeriver {
     if (row_at_) rows_of_acc = op_.axes[*row_at_];
     // Around a tile, innermost first: the rows inside a panel, or a panel inside the rows.
     std::vector<Axis> outside = {loops_.panel};
-    if (m) {
+    const bool is_one_tile = block_rows_ == tile_.rows && tile_.rows > 1;
+    if (m && !is_one_tile) {
       outside.insert(rows_outside ? outside.end() : outside.begin(), row_loop(*m, tile_, loops_));
     }
     const Axis innermost = outside.front();
+    if (is_one_tile) outside.insert(outside.begin(), *m);
     if (blocks != nullptr) {
       const bool exact = m->extent().exact_quotient(blocks->rows).has_value();
       y().split(*m, blocks->block, *m, blocks->rows,
@@ -315,8 +320,10 @@ class ContractionDeriver {
     for (size_t i = outer_axes_.size(); i-- > 0;) outside.push_back(result_.axes[outer_axes_[i]]);
     const bool exact = op_.shape[column_at_].exact_quotient(tile_.columns).has_value();
     const bool shifted = !packed_ && !masked_ && columns_;
-    register_tile(y(), m, result_.axes[column_at_], tile_, loops_, outside,
+    register_tile(y(), is_one_tile ? std::nullopt : m, result_.axes[column_at_], tile_, loops_,
+                  outside,
                   exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate));
+    if (is_one_tile) y().unroll(*m);
     // Only the last of many panels has masks.
     if (!exact && !columns_) y().partition(loops_.panel);
     StageSchedule& acc = (*schedule_)[accumulator_];
@@ -395,6 +402,7 @@ class ContractionDeriver {
   Contraction c_;
   std::optional<size_t> row_at_;
   std::optional<int64_t> rows_, columns_;
+  std::optional<int64_t> block_rows_;  // of a block of them, where they are computed by blocks
   std::vector<size_t> outer_axes_;
   std::optional<int64_t> outer_extent_ = 1;
   bool packed_ = false, is_packed_already_ = false, masked_ = false;

@@ -50,8 +50,8 @@ void check_shared_loops(const ScheduledStage& plan, const ScheduledStage& leader
     if (my_origins[loop] != their_origins[loop] && my_numbers[loop] != their_numbers[loop]) {
       refuse(name, d,
              fmt::format("expected loops made of the same axes by the same splits, got {} and {} "
-                         "of {}; legal: a loop outside {}, or the same splits by the same names",
-                         my_origins[loop], their_origins[loop], other, loop));
+                         "of {}; legal: {}, or the same splits by the same names",
+                         my_origins[loop], their_origins[loop], other, loops_outside(plan, i, other)));
     }
     if (mine.is_reduction || theirs.is_reduction) {
       refuse(name, d,
@@ -63,8 +63,8 @@ void check_shared_loops(const ScheduledStage& plan, const ScheduledStage& leader
         (mine.kind != LoopKind::serial && mine.kind != LoopKind::parallel)) {
       refuse(name, d,
              fmt::format("expected loops that are serial for both or parallel for both, got {}; "
-                         "legal: a loop outside {}, or the same kind for both",
-                         loop, loop));
+                         "legal: {}, or the same kind for both",
+                         loop, loops_outside(plan, i, other)));
     }
     if (mine.partition) {  // the loops that are shared are marked by the stage that has them
       refuse(name, plan.source_directive(DirectiveKind::partition, {loop}),

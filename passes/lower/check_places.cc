@@ -267,6 +267,11 @@ bool keeps_loops(const ScheduledStage& plan, size_t specialization, size_t count
       [&](const LoopTransform& t) { return std::count(around.begin(), around.end(), t.axis) > 0; });
 }
 
+std::string loops_outside(const ScheduledStage& plan, size_t loop, const std::string& leader) {
+  if (loop == 0) return "loops of its own";
+  return fmt::format("compute_with({}, {})", leader, plan.loops[loop - 1].name);
+}
+
 std::vector<LoopLevel> loops_around(const NestPlan& nest, StageId id) {
   std::vector<LoopLevel> loops;  // innermost first, then turned round
   for (auto at = nest.stages[id].compute_at; at; at = nest.stages[at->stage].compute_at) {

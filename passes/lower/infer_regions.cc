@@ -203,9 +203,10 @@ class Inferrer {
       if (equal(mine, theirs) && equal(start, their_start)) continue;
       refuse(plan.stage.name, plan.source_directive(DirectiveKind::compute_with),
              fmt::format("expected loops of the same extent and start, got {} of {} from {} and "
-                         "{} of {} from {}; legal: a loop outside it",
+                         "{} of {} from {}; legal: {}",
                          loop, to_string(mine), to_string(start), loop, to_string(theirs),
-                         to_string(their_start)));
+                         to_string(their_start),
+                         loops_outside(plan, i, nest_.name_of(plan.compute_with->stage))));
     }
   }
 

@@ -180,6 +180,10 @@ size_t loops_outside_storage(const ScheduledStage& plan, const std::vector<LoopL
 // general directives.
 bool keeps_loops(const ScheduledStage& plan, size_t specialization, size_t count);
 
+// What of the loops of a stage another may share where the loop at a position is none of these: the
+// compute_with of the one outside it, if there is one.
+std::string loops_outside(const ScheduledStage& plan, size_t loop, const std::string& leader);
+
 // The reads of that buffer or stage in a stage's body.
 std::vector<Expr> reads_of(const Stage& stage, const std::string& buffer);
 std::set<std::string> buffers_read_by(const Stage& stage);

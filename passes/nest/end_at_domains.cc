@@ -83,6 +83,8 @@ class LoopFinder : public NestVisitor {
     return std::move(endings_);
   }
   std::set<std::string> take_one_step() { return std::move(take_one_step_); }
+  // The stages of loops that end, whose values are in registers.
+  std::set<std::string> in_registers() { return std::move(in_registers_); }
 
  private:
   void visit_alloc(const Alloc& alloc) override {
@@ -99,6 +101,9 @@ class LoopFinder : public NestVisitor {
       const auto known = endings_.find(*axis);
       const bool same = known == endings_.end() || (ending && known->second == *ending);
       if (ending && same) endings_.emplace(*axis, *ending);
+      if (ending && allocs_.at(loop.stage)->memory == Memory::registers) {
+        in_registers_.insert(loop.stage);
+      }
       if (!ending || !same) others_.insert(*axis);
     }
     NestVisitor::visit_loop(loop);
@@ -109,8 +114,6 @@ class LoopFinder : public NestVisitor {
     const bool plain = loop.kind == wanted_.kind && loop.shared.empty() && !loop.partition &&
                        constant_value(loop.min) == 0;
     if (alloc == allocs_.end() || !plain || has_grid(loop.stage)) return std::nullopt;
-    const bool are_rows = wanted_.kind == LoopKind::unrolled;
-    if (are_rows && alloc->second->memory != Memory::registers) return std::nullopt;
     const Expr& min = alloc->second->mins[axis];
     const Expr at_step = simplify_index(substitute_axes(
         min, [&](const std::string& name) { return name == variable_ ? step_ : Expr(); }));
@@ -149,7 +152,7 @@ class LoopFinder : public NestVisitor {
   std::map<std::string, const Alloc*> allocs_;  // around the node at hand
   Endings endings_;
   std::set<StageAxis> others_;  // with loops that cannot end earlier
-  std::set<std::string> take_one_step_;
+  std::set<std::string> take_one_step_, in_registers_;
 };
 
 // Takes out those that somebody may read beyond their domain.
@@ -186,7 +189,8 @@ class ReadChecker : public NestVisitor {
         const auto& [name, axis] = ending->first;
         const bool stays =
             read->name != name ||
-            is_in_domain(uop, stage, read->args[axis], nest_.stage(name).axes[axis].extent());
+            is_in_domain(uop, stage, read->args[axis], nest_.stage(name).axes[axis].extent(),
+                         ending->second);
         ending = stays ? std::next(ending) : endings_.erase(ending);
       }
     });
@@ -199,9 +203,10 @@ class ReadChecker : public NestVisitor {
   }
 
   // Whether an index that a uOp reads at is below `extent` wherever it runs: as one of the loops
-  // around it that end, as a guard says, or by its own clamp.
+  // around it that end, as a guard says, or by its own clamp. Or whether it ends at the same
+  // element as the loop that computes what is read, which is `computed`.
   bool is_in_domain(const UopNode& uop, const Stage& stage, const Expr& index,
-                    const Extent& extent) const {
+                    const Extent& extent, const Ending& computed) const {
     const Expr domain = extent_value(extent);
     const std::map<std::string, Expr> point = point_of(stage, uop);
     const Expr at =
@@ -214,7 +219,10 @@ class ReadChecker : public NestVisitor {
       const std::optional<StageAxis> axis = axis_of(nest_, *loop);
       const auto ending = axis ? endings_.find(*axis) : endings_.end();
       if (ending == endings_.end() || !same_index(in_loops(ending->second.index), at)) continue;
-      if (ending->second.from) continue;  // the last lanes of a vector may be beyond
+      if (ending->second.from) {  // the last lanes of a vector may be beyond the domain
+        if (computed.from && equal(*ending->second.from, *computed.from)) return true;
+        continue;
+      }
       const Axis& of = nest_.stage(loop->stage).axes[axis->second];
       if (at_least(domain, extent_value(of.extent()))) return true;
     }
@@ -294,7 +302,12 @@ std::optional<ShorterLoops> shorten(const LoopNest& nest, const NodePtr& body,
   LoopFinder finder(nest, variable, step, wanted);
   Endings endings = finder.find(*body);
   check_readers(nest, body, finder.take_one_step(), &endings);
-  if (endings.empty()) return std::nullopt;
+  const std::set<std::string> in_registers = finder.in_registers();
+  const bool pays = wanted.kind != LoopKind::unrolled ||
+                    std::any_of(endings.begin(), endings.end(), [&](const auto& ending) {
+                      return in_registers.count(ending.first.first) > 0;
+                    });
+  if (endings.empty() || !pays) return std::nullopt;
   const Expr from = *endings.begin()->second.from;
   for (auto ending = endings.begin(); ending != endings.end();) {
     ending = equal(*ending->second.from, from) ? std::next(ending) : endings.erase(ending);

@@ -41,8 +41,8 @@ struct ShorterLoops {
 std::optional<ShorterLoops> shorten_vectors(const LoopNest& nest, const NodePtr& body,
                                             const std::string& variable, const Expr& step);
 
-// And of the unrolled rows of sums in registers: one alone, as of a batch of one. Each of several
-// takes as long as the one.
+// And of the unrolled rows of sums in registers, and of what reads these: one alone, as of a batch
+// of one. Each of several takes as long as the one.
 //
 //   for y.tile in B / 6 .. +1                    for y.tile in (B + 4) / 6 .. +1
 //     alloc s[y.tile * 6 .. +6] in registers       alloc s[y.tile * 6 .. +6] in registers

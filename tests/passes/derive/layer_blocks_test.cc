@@ -12,6 +12,7 @@
 
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
+#include "passes/analyse/measure_work.h"
 #include "passes/derive/derive_schedule.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/lower/lower.h"
@@ -344,6 +345,22 @@ TEST(DeriveLayerBlocks, FromTheWorkOfAllLayersOn) {
   const Tensor wide = layer(rows_of(kSize, 128), "h", 120);
   const std::string text = derived(layer(wide, "y", 8), four);
   EXPECT_THAT(text, HasSubstr("y.specialize(B >= 65)\ny.parallel(block)\n"));
+}
+
+// A block of v3 has six rows.
+TEST(DeriveLayerBlocks, OneRowThatIsLeftIsComputedByItself) {
+  const Graph graph(mlp(kSize, 64));
+  const LoopNest nest = lower(graph, derive_schedule(graph, kV3));
+  for (const int64_t rows : {1, 7, 13}) {
+    for (const StageWork& work : measure_work(nest, {{"B", rows}}).stages) {
+      EXPECT_EQ(work.points, work.needed) << work.stage << " of " << rows;
+    }
+  }
+}
+
+TEST(DeriveLayerBlocks, OfANumberOfRowsNoneIsByItself) {
+  EXPECT_FALSE(has(derived(mlp(65536, 64), kV3), "partition(block)"));
+  EXPECT_TRUE(has(derived(mlp(kSize, 64), kV3), "partition(block)"));
 }
 
 TEST(DeriveLayerBlocks, WithoutFusionEveryLayerIsStoredWhole) {

@@ -240,13 +240,14 @@ TEST_F(LowerRefusesSharing, LoopsOfAnotherKind) {
   Schedule vectors(z_);
   vectors[p_].vectorize(k);
   vectors[q_].vectorize(k).compute_with(p_, k);
-  refused(vectors, "q.compute_with(p, k)", "got k; legal: a loop outside k");
+  refused(vectors, "q.compute_with(p, k)", "got k; legal: compute_with(p, m), or the same kind");
 }
 
 TEST_F(LowerRefusesSharing, LoopsOfAnotherExtent) {
   s_[p_].split(k, t, q, 2);
   s_[q_].split(k, t, q, 3).compute_with(p_, t);
-  refused(s_, "q.compute_with(p, t)", "got t of 2 from 0 and t of 3 from 0; legal: a loop outside");
+  refused(s_, "q.compute_with(p, t)", 
+          "got t of 2 from 0 and t of 3 from 0; legal: compute_with(p, m)");
 }
 
 TEST_F(LowerRefusesSharing, AReductionAndNone) {

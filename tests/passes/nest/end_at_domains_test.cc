@@ -210,16 +210,29 @@ TEST(ShortenVectors, NotWhereTheReaderLoadsPastTheEnd) {
   EXPECT_FALSE(shortened(GuardMask::stores));
 }
 
-// What a reader in vectors reads of another is there to the last lane.
-TEST(ShortenVectors, NotWhatAVectorReads) {
-  Schedule schedule(in_vectors(B, 8).graph());
-  const Axis i("i", B), lane("lane");
+// q = 2 x of `longer` elements, and y of what p says of them, all in vectors.
+Schedule in_vectors_of_vectors(const Extent& longer) {
+  const Axis i("i", B), j("i", longer), lane("lane");
+  Tensor q = compute("q", {j}, input("x", f32, {longer})(j) * 2.0f);
+  Tensor p = compute("p", {i}, q(i) + 1.0f);
+  Schedule schedule(compute("y", {i}, p(i) * p(i)));
   schedule["y"].split(i, io, ii, 8, Tail::predicate).split(ii, ii, lane, 4).vectorize(lane);
   for (const char* name : {"p", "q"}) schedule[name].compute_at("y", io).vectorize(i);
-  const std::string edge = last_edge(partitioned(schedule));
+  return schedule;
+}
+
+TEST(ShortenVectors, AndWhatAVectorReads) {
+  const std::string edge = last_edge(partitioned(in_vectors_of_vectors(B)));
+  EXPECT_TRUE(has_loop(edge, "vectorized p.i in 4") && has_loop(edge, "vectorized q.i in 4"))
+      << edge;
+  EXPECT_TRUE(computes_any_size(in_vectors_of_vectors(B)));
+}
+
+TEST(ShortenVectors, NotWhatAVectorReadsThatEndsElsewhere) {
+  const std::string edge = last_edge(partitioned(in_vectors_of_vectors(B + Extent(3))));
   EXPECT_TRUE(has_loop(edge, "vectorized p.i in 4") && has_loop(edge, "vectorized q.i in 8"))
       << edge;
-  EXPECT_TRUE(computes_any_size(schedule));
+  EXPECT_TRUE(computes_any_size(in_vectors_of_vectors(B + Extent(3))));
 }
 
 // y = 2 s, s a product in tiles of 4 rows, whose sums are in registers.
@@ -257,6 +270,56 @@ TEST(ShortenRows, NotInMemory) {
   const std::string edge = last_edge(partitioned(in_rows(B, Memory::stack)));
   EXPECT_FALSE(has_loop(edge, "unrolled s.m in 1")) << edge;
   EXPECT_TRUE(has_loop(edge, "unrolled s.m in 4")) << edge;
+}
+
+// y = 2 t and t = s + 1, of rows of s that are in registers.
+Schedule in_rows_behind_rows(const Extent& rows) {
+  const Axis m("m", rows), n("n", 8), k("k", 5);
+  const Tensor x = input("x", f32, {rows, 5}), w = input("w", f32, {5, 8});
+  const Tensor s = compute("s", {m, n}, sum(k, x(m, k) * w(k, n)));
+  const Tensor t = compute("t", {m, n}, s(m, n) + 1.0f);
+  Schedule schedule(compute("y", {m, n}, t(m, n) * 2.0f));
+  schedule["y"].split(m, io, ii, 4, Tail::guard).reorder({n, ii, io}).unroll(ii).vectorize(n);
+  schedule["t"].compute_at("y", io).reorder({n, m}).unroll(m).vectorize(n);
+  schedule["s"].compute_at("y", io).store_in(Memory::registers).reorder({n, m, k});
+  schedule["s"].unroll(m).vectorize(n);
+  return schedule;
+}
+
+TEST(ShortenRows, AndWhatReadsThem) {
+  const std::string edge = last_edge(partitioned(in_rows_behind_rows(B)));
+  EXPECT_TRUE(has_loop(edge, "unrolled s.m in 1") && has_loop(edge, "unrolled t.m in 1")) << edge;
+  EXPECT_FALSE(has_loop(edge, "unrolled s.m in 4")) << edge;
+  EXPECT_TRUE(computes_any_size(in_rows_behind_rows(B)));
+  EXPECT_TRUE(computes_any_size(in_rows_behind_rows(9)));
+}
+
+TEST(ShortenRows, NotWhereWhatReadsThemGoesOn) {
+  const Axis m("m", B), n("n", 8), k("k", 5), mo("mo"), mi("mi");
+  Schedule split(in_rows_behind_rows(B).graph());
+  split["y"].split(m, io, ii, 4, Tail::guard).reorder({n, ii, io}).unroll(ii).vectorize(n);
+  split["t"].compute_at("y", io).split(m, mo, mi, 2).reorder({n, mi, mo}).unroll(mi).vectorize(n);
+  split["s"].compute_at("y", io).store_in(Memory::registers).reorder({n, m, k});
+  split["s"].unroll(m).vectorize(n);
+  const std::string edge = last_edge(partitioned(split));
+  EXPECT_TRUE(has_loop(edge, "unrolled s.m in 4")) << edge;
+  EXPECT_FALSE(has_loop(edge, "unrolled s.m in 1")) << edge;
+  EXPECT_TRUE(computes_any_size(split));
+}
+
+// t reads s at its own row and at the next one.
+TEST(ShortenRows, NotWhereWhatReadsThemReadsOthers) {
+  const Axis m("m", B), n("n", 8), k("k", 5);
+  const Tensor x = input("x", f32, {B, 5}), w = input("w", f32, {5, 8});
+  const Tensor s = compute("s", {m, n}, sum(k, x(m, k) * w(k, n)));
+  const Tensor t = compute("t", {m, n}, s(m, n) + s(min(Expr(m) + 1, size_value("B") - 1), n));
+  Schedule schedule(compute("y", {m, n}, t(m, n) * 2.0f));
+  schedule["y"].split(m, io, ii, 4, Tail::guard).reorder({n, ii, io}).unroll(ii).vectorize(n);
+  schedule["t"].compute_at("y", io).reorder({n, m}).unroll(m).vectorize(n);
+  schedule["s"].compute_at("y", io).store_in(Memory::registers).reorder({n, m, k});
+  schedule["s"].unroll(m).vectorize(n);
+  EXPECT_FALSE(has_loop(last_edge(partitioned(schedule)), "unrolled s.m in 1"));
+  EXPECT_TRUE(computes_any_size(schedule));
 }
 
 // Loops that are not unrolled end wherever the domain does.
