@@ -6,6 +6,7 @@
 #include "passes/lower/inline_reads.h"
 #include "passes/lower/stage_storage.h"
 #include "passes/nest/map_point.h"
+#include "passes/nest/read_indices.h"
 #include "passes/nest/visit_nest.h"
 
 namespace emulsion {
@@ -251,8 +252,9 @@ class TreeBuilder {
       static_cast<LoopMarks&>(loop) = loops[i];
       loop.extent = simplify_index(extents.at(name));
       for (const Directive& d : plan.prefetches) {
+        const std::string buffer = prefetched_buffer(plan.stage, d);
         if (part == Part::init || d.axes[0] != name) continue;
-        loop.prefetches.push_back({prefetched_buffer(plan.stage, d), d.factor});
+        if (reads(body_here(plan.stage), buffer)) loop.prefetches.push_back({buffer, d.factor});
       }
       loop.body = std::move(node);
       node = make_node(std::move(loop));

@@ -48,10 +48,11 @@ void check_shared_loops(const ScheduledStage& plan, const ScheduledStage& leader
     const ScheduledLoop &mine = plan.loops[i], &theirs = leader.loops[i];
     const std::string& loop = mine.name;
     if (my_origins[loop] != their_origins[loop] && my_numbers[loop] != their_numbers[loop]) {
-      refuse(name, d,
-             fmt::format("expected loops made of the same axes by the same splits, got {} and {} "
-                         "of {}; legal: {}, or the same splits by the same names",
-                         my_origins[loop], their_origins[loop], other, loops_outside(plan, i, other)));
+      refuse(
+          name, d,
+          fmt::format("expected loops made of the same axes by the same splits, got {} and {} "
+                      "of {}; legal: {}, or the same splits by the same names",
+                      my_origins[loop], their_origins[loop], other, loops_outside(plan, i, other)));
     }
     if (mine.is_reduction || theirs.is_reduction) {
       refuse(name, d,

@@ -187,10 +187,9 @@ class ReadChecker : public NestVisitor {
       if (read->op != ExprOp::read) return;
       for (auto ending = endings_.begin(); ending != endings_.end();) {
         const auto& [name, axis] = ending->first;
-        const bool stays =
-            read->name != name ||
-            is_in_domain(uop, stage, read->args[axis], nest_.stage(name).axes[axis].extent(),
-                         ending->second);
+        const bool stays = read->name != name ||
+                           is_in_domain(uop, stage, read->args[axis],
+                                        nest_.stage(name).axes[axis].extent(), ending->second);
         ending = stays ? std::next(ending) : endings_.erase(ending);
       }
     });
@@ -205,8 +204,8 @@ class ReadChecker : public NestVisitor {
   // Whether an index that a uOp reads at is below `extent` wherever it runs: as one of the loops
   // around it that end, as a guard says, or by its own clamp. Or whether it ends at the same
   // element as the loop that computes what is read, which is `computed`.
-  bool is_in_domain(const UopNode& uop, const Stage& stage, const Expr& index,
-                    const Extent& extent, const Ending& computed) const {
+  bool is_in_domain(const UopNode& uop, const Stage& stage, const Expr& index, const Extent& extent,
+                    const Ending& computed) const {
     const Expr domain = extent_value(extent);
     const std::map<std::string, Expr> point = point_of(stage, uop);
     const Expr at =

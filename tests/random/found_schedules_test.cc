@@ -133,6 +133,14 @@ const FoundSchedule kFound[] = {
      "residual",
      {"mm.tile(n, k, no, ko, ni, ki, 8, 3, predicate)", "mm.vectorize(ni, 4)",
       "mm.compute_at(y, i1)"}},
+    // What one case does not read is not there to be fetched ahead.
+    {"PrefetchOfOneOfTwoAlternatives",
+     "clamped_chain",
+     {"b.prefetch(a, j, 2)", "a.alternative(B >= 4, other)", "b.specialize(B >= 4)"}},
+    {"PrefetchOfOneOfTwoPartialSums",
+     "two_layers",
+     {"m1.split(k, o, i, 2)", "m1.rfactor(i, part)", "m1.rfactor(i, parts)",
+      "m1.prefetch(parts, m, 3)", "parts.alternative(B == 5, other)", "m1.specialize(B == 5)"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundSchedules, testing::ValuesIn(kFound),

@@ -134,6 +134,29 @@ TEST(LowerAlternatives, ACaseThatIsLeftOutByMoreThanTheConditionDecidesNothing) 
   EXPECT_EQ(sides_of(nest, "few"), "");
 }
 
+// In each case what is read there, and nothing else is there.
+TEST(LowerAlternatives, WhatACaseDoesNotReadIsNotFetchedAhead) {
+  const auto chosen = [](const std::string& prefetches) {
+    return "y.cache_write(p)\np.alternative(B <= 4, q)\n" + prefetches + "y.specialize(B <= 4)\n";
+  };
+  const auto fetched = [&](const std::string& prefetches) {
+    const LoopNest nest = lower(sums(), schedule_of(sums(), chosen(prefetches)));
+    std::vector<std::string> buffers;
+    for_each_node(*nest.root, [&](const Node& node) {
+      const Loop* loop = node.as<Loop>();
+      if (!loop) return;
+      for (const Prefetch& one : loop->prefetches) buffers.push_back(one.buffer);
+    });
+    return buffers;
+  };
+  using Names = std::vector<std::string>;
+  const std::string both = "y.prefetch(p, m, 2)\ny.prefetch(q, m, 3)\n";
+  EXPECT_EQ(fetched("y.prefetch(p, m, 2)\n"), Names{"p"});
+  EXPECT_EQ(fetched("y.prefetch(q, m, 2)\n"), Names{"q"});
+  EXPECT_EQ(fetched(both), (Names{"q", "p"}));
+  right(sums(), chosen(both));
+}
+
 TEST(LowerAlternatives, WithPartialSumsOfTheirOwn) {
   right(sums(),
         "y.cache_write(many)\nmany.alternative(B <= 4, few)\nmany.store_in_output(y)\n"

@@ -246,7 +246,7 @@ TEST_F(LowerRefusesSharing, LoopsOfAnotherKind) {
 TEST_F(LowerRefusesSharing, LoopsOfAnotherExtent) {
   s_[p_].split(k, t, q, 2);
   s_[q_].split(k, t, q, 3).compute_with(p_, t);
-  refused(s_, "q.compute_with(p, t)", 
+  refused(s_, "q.compute_with(p, t)",
           "got t of 2 from 0 and t of 3 from 0; legal: compute_with(p, m)");
 }
 
