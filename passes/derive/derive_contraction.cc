@@ -181,8 +181,9 @@ class ContractionDeriver {
     BlockLoops blocks{rows, result_.name, block, std::nullopt, block};
     choose_tile_in_block(rows);
     derive_loops(false, &blocks);
-    // As in derive(): a run-time number of rows may be one, or leave one over.
-    if (!rows_ && rows > 1) y().partition(block);
+    // As in derive(): a run-time number of rows may be one, or leave one over. Where it is combined
+    // with rows in between, as in attention, that would take twice as long to compile.
+    if (!rows_ && rows > 1 && packed_) y().partition(block);
     if (!outer_axes_.empty()) blocks.around = result_.axes[outer_axes_.back()];
     const bool by_outer =
         !outer_axes_.empty() && (!outer_extent_ || *outer_extent_ >= target_.cores);

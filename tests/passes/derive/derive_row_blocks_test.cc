@@ -101,6 +101,15 @@ TEST(DeriveRowBlocks, APanelOfRunTimeColumnsDividesTwoLines) {
 }
 
 // Rows of 64 columns would each start at the same places of a cache.
+// Two copies more of all that is computed at a block would take twice as long to compile.
+TEST(DeriveRowBlocks, ARowThatIsLeftIsPartOfABlock) {
+  for (const Graph& graph : {attention(2, kSize, 64, 64), attention(2, kSize, kSize, 64)}) {
+    const std::string text = derived(graph, target_of("x86-64-v4", 1));
+    EXPECT_TRUE(has(text, "y.split(s, block, s, ")) << text;
+    EXPECT_FALSE(has(text, "partition(block)")) << text;
+  }
+}
+
 TEST(DeriveRowBlocks, KeysAreTurnedOnceForAllBlocks) {
   const std::string text = derived(attention(2, 64, 64, 32), target_of("x86-64-v3", 1));
   for (const char* line : {"e_acc.copy_in(k, k_turned)\n", "k_turned.compute_at(y, h)\n",
