@@ -210,27 +210,27 @@ TEST(ShortenVectors, NotWhereTheReaderLoadsPastTheEnd) {
   EXPECT_FALSE(shortened(GuardMask::stores));
 }
 
-// q = 2 x of `longer` elements, and y of what p says of them, all in vectors.
+// a = 2 x of `longer` elements, and y of what p says of them, all in vectors.
 Schedule in_vectors_of_vectors(const Extent& longer) {
   const Axis i("i", B), j("i", longer), lane("lane");
-  Tensor q = compute("q", {j}, input("x", f32, {longer})(j) * 2.0f);
-  Tensor p = compute("p", {i}, q(i) + 1.0f);
+  Tensor a = compute("a", {j}, input("x", f32, {longer})(j) * 2.0f);
+  Tensor p = compute("p", {i}, a(i) + 1.0f);
   Schedule schedule(compute("y", {i}, p(i) * p(i)));
   schedule["y"].split(i, io, ii, 8, Tail::predicate).split(ii, ii, lane, 4).vectorize(lane);
-  for (const char* name : {"p", "q"}) schedule[name].compute_at("y", io).vectorize(i);
+  for (const char* name : {"p", "a"}) schedule[name].compute_at("y", io).vectorize(i);
   return schedule;
 }
 
 TEST(ShortenVectors, AndWhatAVectorReads) {
   const std::string edge = last_edge(partitioned(in_vectors_of_vectors(B)));
-  EXPECT_TRUE(has_loop(edge, "vectorized p.i in 4") && has_loop(edge, "vectorized q.i in 4"))
+  EXPECT_TRUE(has_loop(edge, "vectorized p.i in 4") && has_loop(edge, "vectorized a.i in 4"))
       << edge;
   EXPECT_TRUE(computes_any_size(in_vectors_of_vectors(B)));
 }
 
 TEST(ShortenVectors, NotWhatAVectorReadsThatEndsElsewhere) {
   const std::string edge = last_edge(partitioned(in_vectors_of_vectors(B + Extent(3))));
-  EXPECT_TRUE(has_loop(edge, "vectorized p.i in 4") && has_loop(edge, "vectorized q.i in 8"))
+  EXPECT_TRUE(has_loop(edge, "vectorized p.i in 4") && has_loop(edge, "vectorized a.i in 8"))
       << edge;
   EXPECT_TRUE(computes_any_size(in_vectors_of_vectors(B + Extent(3))));
 }
