@@ -54,7 +54,22 @@ class CaseReads {
     }
   }
 
+  // A stage in whose loops something is computed that every case has is itself in every case.
   void record(std::map<StageId, PartOfCases>* parts) {
+    for (size_t before = 0;; before = whole_.size()) {
+      std::map<StageId, PartOfCases> found = find();
+      for (StageId id = 0; id < nest_.stages.size(); ++id) {
+        const std::optional<LoopLevel>& place = nest_.stages[id].compute_at;
+        if (place && found.count(place->stage) && !found.count(id)) whole_.insert(place->stage);
+      }
+      if (whole_.size() == before) return parts->merge(found);
+    }
+  }
+
+ private:
+  std::map<StageId, PartOfCases> find() {
+    std::map<StageId, PartOfCases> found;
+    apart_.clear();
     for (StageId id = reader_; id-- > 0;) {
       std::set<size_t> cases;
       for (size_t number = 0; number < read_in_.size(); ++number) {
@@ -62,11 +77,11 @@ class CaseReads {
       }
       if (cases.empty() || cases.size() == read_in_.size() || !can_be_apart(id)) continue;
       apart_.insert(id);
-      parts->emplace(id, PartOfCases{reader_, std::move(cases)});
+      found.emplace(id, PartOfCases{reader_, std::move(cases)});
     }
+    return found;
   }
 
- private:
   // The stages that the reader reads in that case, and what these read in it.
   std::set<StageId> all_read_in(const StageCases& cases) const {
     std::set<StageId> found = {reader_};
@@ -83,8 +98,8 @@ class CaseReads {
   // Whether nothing else needs it, and it has a place and storage that it shares with nothing.
   bool can_be_apart(StageId id) const {
     const ScheduledStage& plan = nest_.stages[id];
-    if (plan.is_output || plan.outlives_compute_loop() || plan.hoist_at || plan.compute_with ||
-        plan.joins || !plan.sharing.empty()) {
+    if (whole_.count(id) || plan.is_output || plan.outlives_compute_loop() || plan.hoist_at ||
+        plan.compute_with || plan.joins || !plan.sharing.empty()) {
       return false;
     }
     const auto belongs = [&](StageId other) { return other == reader_ || apart_.count(other) > 0; };
@@ -97,7 +112,7 @@ class CaseReads {
   const NestPlan& nest_;
   const StageId reader_;
   std::vector<std::set<StageId>> read_in_;  // each case; empty: every case reads all
-  std::set<StageId> apart_;
+  std::set<StageId> apart_, whole_;
 };
 
 }  // namespace

@@ -141,6 +141,11 @@ const FoundSchedule kFound[] = {
      "two_layers",
      {"m1.split(k, o, i, 2)", "m1.rfactor(i, part)", "m1.rfactor(i, parts)",
       "m1.prefetch(parts, m, 3)", "parts.alternative(B == 5, other)", "m1.specialize(B == 5)"}},
+    // What one alternative computes in its loops was kept outside of both.
+    {"StoredOutsideOfOneOfTwoAlternatives",
+     "convolution",
+     {"c.alternative(B == 1, other)", "cb.specialize(B == 1)", "other.copy_in(w, copy)",
+      "copy.compute_at(other, c)", "copy.store_root()"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FoundSchedules, testing::ValuesIn(kFound),

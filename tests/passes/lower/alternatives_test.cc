@@ -197,6 +197,20 @@ TEST(LowerAlternatives, KeptOverALoopItIsThereInBothCases) {
   right(shares(), directives);
 }
 
+// So is what has something in its loops that is kept outside of it.
+TEST(LowerAlternatives, WithWhatIsKeptOutsideOfItItIsThereInBothCases) {
+  const std::string chosen = "y.cache_write(p)\np.alternative(B <= 4, q)\ny.specialize(B <= 4)\n";
+  const std::string copied = chosen + "q.copy_in(x, x_q)\nx_q.compute_at(q, m)\n";
+  const auto sides = [](const std::string& directives, const std::string& stage) {
+    return sides_of(lower(sums(), schedule_of(sums(), directives)), stage);
+  };
+  EXPECT_EQ(sides(copied, "q"), "holds");
+  const std::string kept = copied + "x_q.store_root()\n";
+  for (const char* stage : {"q", "x_q"}) EXPECT_EQ(sides(kept, stage), "") << stage;
+  EXPECT_EQ(sides(kept, "p"), "otherwise");
+  right(sums(), kept);
+}
+
 // y = p * p, p = 2 x.
 Graph squares() {
   const Axis m("m", 5), n("n", Extent::size("B"));
