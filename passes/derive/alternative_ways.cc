@@ -16,26 +16,35 @@ bool is_inline(const StageSchedule& stage) {
                      [](const Directive& d) { return d.kind == DirectiveKind::compute_inline; });
 }
 
+bool has_tile_that_starts_earlier(const Schedule& schedule, const std::string& name) {
+  const StageSchedule* stage = schedule.find(name);
+  if (stage == nullptr) return false;
+  const std::vector<Directive>& all = stage->directives();
+  return std::any_of(all.begin(), all.end(),
+                     [](const Directive& d) { return d.tail == Tail::shift_inwards; });
+}
+
 using Names = std::map<std::string, std::string>;
+
+std::string renamed(const std::string& name, const Names& names) {
+  const auto found = names.find(name);
+  return found == names.end() ? name : found->second;
+}
 
 // The directives of a schedule of its own, of stages by other names.
 void add_renamed(const Schedule& made, const Names& names, Schedule* schedule) {
-  const auto renamed = [&](const std::string& name) {
-    const auto found = names.find(name);
-    return found == names.end() ? name : found->second;
-  };
   for (const auto& [name, stage] : made.stages()) {
     const StageSchedule* there = schedule->find(name);
     if (is_inline(stage) && there != nullptr && is_inline(*there)) continue;
     for (Directive d : stage.directives()) {
-      d.target = renamed(d.target);
-      (*schedule)[renamed(name)].add(std::move(d));
+      d.target = renamed(d.target, names);
+      (*schedule)[renamed(name, names)].add(std::move(d));
     }
   }
 }
 
-// The same by their own names: `reader` has nothing to do where one of the conditions holds.
-void add_where_none(const Schedule& made, const std::string& reader,
+// The same of an output that has nothing to do where one of the conditions holds.
+void add_where_none(const Schedule& made, const Names& names, const std::string& reader,
                     const std::vector<AlternativeWay>& ways, Schedule* schedule) {
   bool left_out = false;  // the cases of the ways, which come first
   const auto leave_out = [&] {
@@ -44,9 +53,10 @@ void add_where_none(const Schedule& made, const std::string& reader,
     left_out = true;
   };
   for (const auto& [name, stage] : made.stages()) {
-    for (const Directive& d : stage.directives()) {
+    for (Directive d : stage.directives()) {
       if (name == reader && d.kind == DirectiveKind::specialize) leave_out();
-      (*schedule)[name].add(d);
+      d.target = renamed(d.target, names);
+      (*schedule)[renamed(name, names)].add(std::move(d));
     }
   }
   leave_out();
@@ -67,6 +77,17 @@ Names name_stages(const AlternativeWay& way, const std::string& reader, const st
   return names;
 }
 
+// Names for the stages that a schedule of its own adds to the graph's, where others have theirs.
+Names names_of_added(const Schedule& made, const Schedule& all) {
+  Names names;
+  const std::set<std::string> written = names_of(all.graph());
+  for (const auto& [name, stage] : made.stages()) {
+    const bool is_taken = written.count(name) == 0 && all.find(name) != nullptr;
+    if (is_taken) names[name] = fresh_stage(all, name);
+  }
+  return names;
+}
+
 }  // namespace
 
 bool can_have_ways(const Op& reader, const Schedule& schedule) {
@@ -76,21 +97,24 @@ bool can_have_ways(const Op& reader, const Schedule& schedule) {
 
 void add_ways(const Op& reader, const std::vector<AlternativeWay>& ways, const Schedule& otherwise,
               Schedule* schedule) {
-  // An output chooses itself, but for a reduction: that is computed in its memory in every case.
-  const bool is_reduction = !reader.reduction_axes.empty();
-  const std::string chosen =
-      is_reduction ? fresh_stage(*schedule, reader.name + "_long") : reader.name;
-  if (is_reduction) (*schedule)[reader.name].cache_write(chosen);
+  // An output chooses itself, but for a reduction, and for one whose last tile starts earlier: that
+  // is computed in its memory in every case.
+  const bool is_apart =
+      !reader.reduction_axes.empty() || has_tile_that_starts_earlier(otherwise, reader.name);
+  const std::string chosen = is_apart ? fresh_stage(*schedule, reader.name + "_long") : reader.name;
+  if (is_apart) (*schedule)[reader.name].cache_write(chosen);
+  Names of_otherwise = names_of_added(otherwise, *schedule);
   std::vector<Names> names;
   for (const AlternativeWay& way : ways) {
     names.push_back(name_stages(way, reader.name, chosen, schedule));
   }
-  if (is_reduction) {
+  if (is_apart) {
     (*schedule)[chosen].store_in_output(reader.name);
     for (const AlternativeWay& way : ways) (*schedule)[reader.name].specialize(way.condition);
-    add_renamed(otherwise, {{reader.name, chosen}}, schedule);
+    of_otherwise[reader.name] = chosen;
+    add_renamed(otherwise, of_otherwise, schedule);
   } else {
-    add_where_none(otherwise, reader.name, ways, schedule);
+    add_where_none(otherwise, of_otherwise, reader.name, ways, schedule);
   }
   for (size_t i = 0; i < ways.size(); ++i) {
     (*schedule)[names[i].at(reader.name)].store_in_output(reader.name);

@@ -8,6 +8,7 @@
 
 #include "dsl/expr.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -80,6 +81,24 @@ std::vector<Extent> work_of(const Op& op) {
   return work;
 }
 
+// What a row of results takes.
+std::vector<Extent> work_of_row(const Op& op) {
+  std::vector<Extent> work = {op.axes.back().extent()};
+  for (const Axis& axis : op.reduction_axes) work.push_back(axis.extent());
+  return work;
+}
+
+bool is_worth_threads(const std::vector<Extent>& work) {
+  return element_count(work).value_or(kReducedForThreads) >= kReducedForThreads;
+}
+
+// Whether some read of other places in each column walks memory with the rows.
+bool lies_along(const Op& op, const Axis& rows, const Axis& last) {
+  return any_part(op.body, [&](const Expr& e) {
+    return e->op == ExprOp::read && is_along(e, rows) && mentions(e, last.name());
+  });
+}
+
 // Of a run-time number of columns: where there are enough for several threads, these share them.
 void share_run_time_columns(const Op& op, const RowBlocks& blocks, int64_t lanes,
                             StageSchedule* stage) {
@@ -97,16 +116,19 @@ void share_run_time_columns(const Op& op, const RowBlocks& blocks, int64_t lanes
 }  // namespace
 
 bool combines_many_rows(const Op& op, const Target& target) {
+  return !shares_columns(op) && combines_many_for_each_row(op, target);
+}
+
+bool combines_many_for_each_row(const Op& op, const Target& target) {
   constexpr int64_t kManyRows = 64;
   if (op.axes.empty()) return false;
   const Axis &rows = op.reduction_axes.back(), &last = op.axes.back();
   return rows.extent().as_constant().value_or(kManyRows) >= kManyRows &&
-         last.extent() != Extent(0) && !fills_registers(op, target) && !shares_columns(op) &&
-         is_contiguous_in_a_read(op, last.name(), true) &&
-         !is_contiguous_in_a_read(op, rows.name(), true);
+         last.extent() != Extent(0) && !fills_registers(op, target) &&
+         is_contiguous_in_a_read(op, last.name(), true) && !lies_along(op, rows, last);
 }
 
-void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule) {
+void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule, bool few_rows) {
   // Of the columns of a thread: of a row a long part is walked through faster than several short
   // ones, but where there is much to sum up.
   constexpr int64_t kLeastVectors = 64, kLeastOfMany = 8;
@@ -117,7 +139,10 @@ void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule
   const Extent& columns = op.axes.back().extent();
   const RowBlocks blocks(op, columns, lanes);
   blocks.combine(&stage);
-  if (wakes_threads_to_sum(op, target) && count_shared(outer, target) == 0) {
+  const bool by_columns =
+      few_rows ? target.cores > 1 && is_worth_threads(work_of_row(op))
+               : wakes_threads_to_sum(op, target) && count_shared(outer, target) == 0;
+  if (by_columns) {
     if (!columns.is_constant()) return share_run_time_columns(op, blocks, lanes, &stage);
     const int64_t all = columns.constant_term();
     const bool is_much = element_count(work_of(op)).value_or(kMuch) >= kMuch;
@@ -128,7 +153,7 @@ void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule
     }
   }
   blocks.partition(&stage);
-  share_sums(op, op, outer.size(), target, std::nullopt, &stage);
+  if (!few_rows) share_sums(op, op, outer.size(), target, std::nullopt, &stage);
 }
 
 }  // namespace emulsion

@@ -2,8 +2,10 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "dsl/error.h"
+#include "passes/derive/alternative_ways.h"
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/read_sources.h"
@@ -67,26 +69,6 @@ bool compares(const Op& op) {
   });
 }
 
-// Whether the values of a result, or what is inline in it, are series: exponentials and the like.
-bool takes_series(const Op& op, const Schedule& schedule, std::set<const Op*>* seen) {
-  if (!seen->insert(&op).second) return false;
-  return any_part(op.body, [&](const Expr& e) {
-    switch (e->op) {
-      case ExprOp::exp:
-      case ExprOp::log:
-      case ExprOp::tanh:
-      case ExprOp::erf:
-      case ExprOp::pow:
-        return true;
-      case ExprOp::read:
-        return e->tensor->kind == OpKind::compute && is_inline(schedule, e->tensor->name) &&
-               takes_series(*e->tensor, schedule, seen);
-      default:
-        return false;
-    }
-  });
-}
-
 // Of blocks of `rows`; nothing is packed for them. A few rows have accumulators enough in wide
 // panels only.
 RegisterTile tile_in_block(const Op& op, int64_t rows, bool masked, const Target& target) {
@@ -146,7 +128,7 @@ class ContractionDeriver {
     if (!match() || !fits_panel()) return false;
     const std::optional<Dots> narrow = match_dots(op_, c_, packed_, target_);
     if (narrow && narrow->columns && !panel_) return derive_as(narrow);
-    choose_tile(rows_, registers_of_series());
+    choose_tile(rows_, &op_ == &result_ ? 0 : registers_of_series(result_, *schedule_, target_));
     const bool lies_across = lies_across_columns();
     std::optional<size_t> copied;
     if (!packed_) {
@@ -156,19 +138,15 @@ class ContractionDeriver {
     if (!packed_ && !copied && is_better_as_reduction(op_, c_, column(), target_)) {
       return derive_as(narrow);
     }
-    const Shared over = choose_shares(op_, tile_, rows_, columns_, !outer_axes_.empty(),
-                                      outer_extent_, copied.has_value(), target_);
-    const bool rows_outside = over == Shared::rows && row_at_;
-    derive_loops(rows_outside);
-    // A run-time number of rows may be one, for which a tile is not to compute several.
-    const bool may_be_one = row_at_ && !rows_ && columns_ && tile_.rows > 1;
-    if (may_be_one) y().partition(row_loop(result_.axes[*row_at_], tile_, loops_));
-    share(over, rows_outside);
-    const bool contiguous = copied && *copied + 1 == c_.b->args.size() && !lies_across;
-    if (copied && !(rows_outside && contiguous)) {
-      copy_panels(*c_.b->tensor, *copied, accumulator_, result_.name,
-                  rows_outside ? std::nullopt : std::optional<Axis>(loops_.panel), tile_,
-                  schedule_);
+    // One row of results: what has its columns is read once, and best as it lies.
+    if (!packed_ && !lies_across && rows_ == 1 && combines_many_rows(op_, target_)) return false;
+    const bool may_have_few = !packed_ && !lies_across && row_at_ && !rows_ &&
+                              combines_many_for_each_row(op_, target_) &&
+                              can_have_ways(result_, *schedule_);
+    if (may_have_few) {
+      derive_by_number_of_rows(copied, lies_across);
+    } else {
+      derive_tiles(copied, lies_across);
     }
     return true;
   }
@@ -209,6 +187,39 @@ class ContractionDeriver {
  private:
   const Axis& column() const { return op_.axes[column_at_]; }
   StageSchedule& y() { return (*schedule_)[result_.name]; }
+
+  // Tiles of rows, or a few rows one by one, each call as many as it has:
+  //   if M <= 3: for m: for k: y_few[m] += ..  else: for panel: for tile: alloc sums: ..
+  void derive_by_number_of_rows(std::optional<size_t> copied, bool lies_across) {
+    constexpr int64_t kFewRows = 3;
+    const Expr has_few = extent_value(op_.shape[*row_at_]) <= int_constant(kFewRows);
+    AlternativeWay few{"_few", has_few, Schedule(schedule_->graph())};
+    derive_combined_rows(op_, target_, &few.schedule, true);
+    if (&op_ != &result_) derive_pointwise(result_, target_, &few.schedule);
+    Schedule many(schedule_->graph());
+    Schedule* const all = std::exchange(schedule_, &many);
+    derive_tiles(copied, lies_across);
+    schedule_ = all;
+    add_ways(result_, {few}, many, all);
+  }
+
+  // `copied`: of which axis of the columns' operand panels are copied.
+  void derive_tiles(std::optional<size_t> copied, bool lies_across) {
+    const Shared over = choose_shares(op_, tile_, rows_, columns_, !outer_axes_.empty(),
+                                      outer_extent_, copied.has_value(), target_);
+    const bool rows_outside = over == Shared::rows && row_at_;
+    derive_loops(rows_outside);
+    // A run-time number of rows may be one, for which a tile is not to compute several.
+    const bool may_be_one = row_at_ && !rows_ && columns_ && tile_.rows > 1;
+    if (may_be_one) y().partition(row_loop(result_.axes[*row_at_], tile_, loops_));
+    share(over, rows_outside);
+    const bool contiguous = copied && *copied + 1 == c_.b->args.size() && !lies_across;
+    if (copied && !(rows_outside && contiguous)) {
+      copy_panels(*c_.b->tensor, *copied, accumulator_, result_.name,
+                  rows_outside ? std::nullopt : std::optional<Axis>(loops_.panel), tile_,
+                  schedule_);
+    }
+  }
 
   bool match() {
     if (!has_register_tiles(op_)) return false;
@@ -255,15 +266,6 @@ class ContractionDeriver {
 
   bool lies_across_columns() const {
     return is_inline(*schedule_, c_.b->tensor->name) && !keeps_rows(*c_.b->tensor);
-  }
-
-  // How many registers the constants of series fill around the sums that these are of: else LLVM
-  // keeps some of the sums in memory. Of 16 registers there are none to spare.
-  int64_t registers_of_series() const {
-    constexpr int64_t kConstants = 8, kMany = 32;
-    std::set<const Op*> seen;
-    const bool any = &op_ != &result_ && takes_series(result_, *schedule_, &seen);
-    return any && target_.vector_registers() >= kMany ? kConstants : 0;
   }
 
   // `rows`: of those that are computed at a time. `taken`: registers that are none of the tile's.
@@ -398,7 +400,7 @@ class ContractionDeriver {
   const Op& result_;
   const Target& target_;
   const DeriveOptions& options_;
-  Schedule* const schedule_;
+  Schedule* schedule_;
   const size_t column_at_;
   Contraction c_;
   std::optional<size_t> row_at_;

@@ -25,6 +25,11 @@ namespace emulsion {
 // Work that a second thread must have before it pays to wake it, in scalar operations.
 inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
 
+// How many registers the constants of series (exponentials and the like) fill around the sums that
+// a result takes these of: else LLVM keeps some of the sums in memory. Of 16 registers there are
+// none to spare.
+int64_t registers_of_series(const Op& result, const Schedule& schedule, const Target& target);
+
 // The tile for a contraction of `rows` x `columns` outputs; an extent that is not known is nullopt.
 // `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is
 // left. `panel`: the panels' width when it is fixed already, which the tile's columns then divide.
@@ -229,7 +234,11 @@ bool fills_registers(const Op& op, const Target& target);
 // registers hold: several rows at a time, results in memory.
 //   for r: for c: y[c] += x[r, c]  ->  for r: for c: unrolled row: vectorized lane
 bool combines_many_rows(const Op& op, const Target& target);
-void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule);
+// The same of each row of results by itself, whatever they share: of a product of few rows.
+bool combines_many_for_each_row(const Op& op, const Target& target);
+// `few_rows`: no more rows of results than threads could share, whatever their number may be.
+void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule,
+                          bool few_rows = false);
 
 // Whether what a reduction reads along its columns is the same for several rows: of the axis before
 // the last.

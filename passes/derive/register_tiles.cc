@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 
+#include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/index/index_arithmetic.h"
 
@@ -59,7 +61,34 @@ bool has_short_sums(const Op& op) {
   return steps < kLong;
 }
 
+// Whether the values of a result, or what is inline in it, are series: exponentials and the like.
+bool takes_series(const Op& op, const Schedule& schedule, std::set<const Op*>* seen) {
+  if (!seen->insert(&op).second) return false;
+  return any_part(op.body, [&](const Expr& e) {
+    switch (e->op) {
+      case ExprOp::exp:
+      case ExprOp::log:
+      case ExprOp::tanh:
+      case ExprOp::erf:
+      case ExprOp::pow:
+        return true;
+      case ExprOp::read:
+        return e->tensor->kind == OpKind::compute && is_inline(schedule, e->tensor->name) &&
+               takes_series(*e->tensor, schedule, seen);
+      default:
+        return false;
+    }
+  });
+}
+
 }  // namespace
+
+int64_t registers_of_series(const Op& result, const Schedule& schedule, const Target& target) {
+  constexpr int64_t kConstants = 8, kMany = 32;
+  std::set<const Op*> seen;
+  return target.vector_registers() >= kMany && takes_series(result, schedule, &seen) ? kConstants
+                                                                                     : 0;
+}
 
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
                                   std::optional<int64_t> columns, bool padded,

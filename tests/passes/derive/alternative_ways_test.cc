@@ -95,6 +95,32 @@ TEST(AlternativeWays, SpecializationsOfTheOtherWayComeBehindThem) {
   expect_right(schedule);
 }
 
+// A tile that starts earlier computes some elements again, which the output may not.
+TEST(AlternativeWays, AnOutputWhoseLastTileStartsEarlierIsComputedInItsMemoryToo) {
+  const Axis i("i", 10), io("io"), ii("ii");
+  const Graph graph(compute("y", {i}, input("x", f32, {kSize + 1})(0) * cast(f32, Expr(i))));
+  AlternativeWay two{"_2", size_value("B") == int_constant(2), Schedule(graph)};
+  two.schedule["y"].unroll(i);
+  Schedule otherwise(graph), schedule(graph);
+  otherwise["y"].split(i, io, ii, 4, Tail::shift_inwards);
+  add_ways(*graph.outputs()[0], {two}, otherwise, &schedule);
+  EXPECT_TRUE(has(to_string(schedule), "y.cache_write(y_long)\n")) << to_string(schedule);
+  expect_right(schedule);
+}
+
+// What another operation has added has that name already.
+TEST(AlternativeWays, StagesThatAreAddedHaveNamesOfTheirOwn) {
+  const Graph graph(sums("y"));
+  Schedule otherwise(graph), schedule(graph);
+  otherwise["y"].cache_write("acc");
+  otherwise["acc"].compute_at("y", kRow);
+  schedule["acc"].store_in(Memory::heap);
+  add_ways(*graph.outputs()[0], {vectors(graph, 4)}, otherwise, &schedule);
+  const std::string text = to_string(schedule);
+  EXPECT_TRUE(has(text, "y_long.cache_write(acc1)\n")) << text;
+  EXPECT_TRUE(has(text, "acc1.compute_at(y_long, i)\n")) << text;
+}
+
 TEST(AlternativeWays, OnlyAnOutputCanHaveThem) {
   const Graph graph = doubled();
   const Schedule schedule(graph);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
@@ -122,6 +123,94 @@ Tensor pooled(const Tensor& x) {
   PoolOptions options;
   options.window_h = options.window_w = options.stride_h = options.stride_w = 2;
   return avg_pool(x, options, "y");
+}
+
+// --- a few rows of a product --------------------------------------------------------------------
+
+Tensor product(const Extent& rows, const Extent& depth, const Extent& columns) {
+  return matmul(input("x", f32, {rows, depth}), input("w", f32, {depth, columns}), "y");
+}
+
+TEST(DeriveFewRows, OneRowIsCombinedOfTheRowsOfTheMatrix) {
+  const Axis n("n", 1000), k("k", 200);
+  const Tensor x = input("x", f32, {200}), w = input("w", f32, {200, 1000});
+  for (const char* level : kLevels) {
+    for (const Tensor& y : {product(1, 200, 1000), compute("y", {n}, sum(k, x(k) * w(k, n))),
+                            compute("y", {n}, sum(k, abs(x(k) - w(k, n))))}) {
+      const std::string text = derived(y, target_of(level, 1));
+      EXPECT_TRUE(has(text, "y.split(k, k, row, 8)\n")) << text;
+      EXPECT_FALSE(has(text, "store_in(registers)")) << text;
+    }
+  }
+}
+
+TEST(DeriveFewRows, NotOfAPackedWeightOrATurnedMatrixOrFewColumns) {
+  const Target target = target_of("x86-64-v3", 1);
+  const Tensor x = input("x", f32, {1, 200}), turned = input("w", f32, {1000, 200});
+  for (const Tensor& y :
+       {matmul(x, weight("w", f32, {200, 1000}), "y"), matmul(x, transpose(turned, {1, 0}), "y"),
+        product(1, 200, 16), product(1, 8, 1000), product(8, 200, 1000)}) {
+    const std::string text = derived(y, target);
+    EXPECT_FALSE(has(text, ".unroll(row)\n") && !has(text, "registers")) << text;
+    EXPECT_FALSE(has(text, "y.split(k, k, row, 8)\n")) << text;
+  }
+}
+
+TEST(DeriveFewRows, OfARunTimeNumberAFewAreComputedByRows) {
+  for (const char* level : kLevels) {
+    for (const Extent& columns : {Extent(1000), Extent::size("N")}) {
+      const std::string text = derived(product(kSize, 200, columns), target_of(level, 1));
+      EXPECT_TRUE(has(text, "y_long.alternative(B <= 3, y_few)\n")) << text;
+      EXPECT_TRUE(has(text, "y_few.split(k, k, row, 8)\n")) << text;
+      EXPECT_TRUE(has(text, "y_acc.compute_at(y_long, tile)\n")) << text;
+    }
+  }
+}
+
+// What is behind the product has its own loops in that case.
+TEST(DeriveFewRows, WithWhatIsBehindThem) {
+  const Tensor y = relu(product(kSize, 200, 1000), "z");
+  const std::string text = derived(y, target_of("x86-64-v3", 1));
+  EXPECT_TRUE(has(text, "z_long.alternative(B <= 3, z_few)\n")) << text;
+  EXPECT_TRUE(has(text, "y.alternative(B <= 3, y_few)\n")) << text;
+  EXPECT_TRUE(has(text, "y.compute_at(z_long, tile)\n")) << text;
+}
+
+TEST(DeriveFewRows, NotWhereOthersReadThem) {
+  const Tensor p = product(kSize, 200, 1000);
+  const std::string text = derived(sum(p, {0}, false, "s"), target_of("x86-64-v3", 1));
+  EXPECT_FALSE(has(text, "y_few")) << text;
+}
+
+TEST(DeriveFewRows, ThreadsShareTheColumnsOfMany) {
+  const Target two = target_of("x86-64-v3", 2);
+  for (const auto& [depth, columns, expected] :
+       {std::tuple(2000, 4096, true), {64, 1000, false}, {2000, 64, false}}) {
+    const std::string text = derived(product(kSize, depth, columns), two);
+    EXPECT_EQ(has(text, "y_few.parallel(block)\n"), expected) << text;
+    EXPECT_FALSE(has(text, "y_few.parallel(m")) << text;
+  }
+}
+
+TEST(DeriveFewRows, ComputeWhatTheGraphSays) {
+  for (const char* level : kLevels) {
+    for (const Graph& graph :
+         {Graph(product(1, 70, 131)), Graph(product(kSize, 70, 131)),
+          Graph(product(kSize, Extent::size("B"), 40)), Graph(product(kSize, 65, kSize)),
+          Graph(relu(product(kSize, 70, 131) + input("b", f32, {131}), "z"))}) {
+      EXPECT_TRUE(derives(graph, target_of(level, 2), {0, 1, 3, 4, 9, 67}));
+    }
+  }
+}
+
+// Two products of one matrix, whose panels both copy: by names of their own.
+TEST(DeriveFewRows, OfTwoOutputs) {
+  const Tensor x = input("x", f32, {kSize, 70}), w = input("w", f32, {70, kSize});
+  const Graph graph({matmul(x, w, "y"), matmul(exp(x), w, "z")});
+  const std::string text = derived(graph, target_of("x86-64-v3", 1));
+  EXPECT_TRUE(has(text, "y_few.") && has(text, "z_few.")) << text;
+  EXPECT_TRUE(has(text, "copy_in(w, w_panel)\n") && has(text, "copy_in(w, w_panel1)\n")) << text;
+  EXPECT_TRUE(derives(graph, target_of("x86-64-v3", 1), {0, 1, 4, 9}));
 }
 
 TEST(DeriveSumsWithReaders, AMeanIsTakenWhereItsSumIsInRegisters) {
