@@ -32,6 +32,18 @@ SmallProgram matrix_vector_program() {
           }};
 }
 
+// A few rows times a matrix that is no weight; of a run-time number where `name` says so.
+SmallProgram few_rows_program(const std::string& name, const Extent& rows, int64_t count) {
+  constexpr int kSteps = 1024, kColumns = 1024;
+  const Tensor x = input("x", f32, {rows, kSteps}), w = input("w", f32, {kSteps, kColumns});
+  return {name, Graph(matmul(x, w, "y")),
+          [count](KernelValues& v) {
+            plain_matmul(count, kColumns, kSteps, v.data<float>("x"), v.data<float>("w"),
+                         v.data<float>("y"));
+          },
+          rows.is_constant() ? SizeValues() : SizeValues{{"M", count}}};
+}
+
 // Both are inputs, and how many columns there are is known at run time only.
 SmallProgram run_time_columns_program() {
   constexpr int kRows = 128, kSteps = 64, kColumns = 512;
@@ -174,6 +186,8 @@ std::vector<SmallProgram> product_programs() {
           matmul_program<double>("matmul_f64", 128, 128, 128),
           matmul_program<int32_t>("matmul_i32", 128, 128, 128),
           matrix_vector_program(),
+          few_rows_program("vector_matrix", 1, 1),
+          few_rows_program("two_rows_run_time", Extent::size("M"), 2),
           run_time_columns_program(),
           colours_program(),
           distances_program(),

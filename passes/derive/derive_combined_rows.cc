@@ -16,12 +16,12 @@ namespace {
 // How many rows are combined at a time: each is read as it lies in memory, a stream of its own, and
 // the results are loaded and stored once for all of them. Rows of a power of two all fall into one
 // set of the first cache, which holds eight lines at least.
+constexpr int64_t kMostRows = 8;
 int64_t rows_at_a_time(const Extent& rows) {
-  constexpr int64_t kMost = 8;
-  for (int64_t count = kMost; count > kMost / 2; --count) {
+  for (int64_t count = kMostRows; count > kMostRows / 2; --count) {
     if (rows.exact_quotient(count)) return count;
   }
-  return kMost;
+  return kMostRows;
 }
 
 // The loops of one stage that combines rows, for that many columns.
@@ -148,9 +148,14 @@ void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule
     const bool is_much = element_count(work_of(op)).value_or(kMuch) >= kMuch;
     const int64_t least = is_much ? kLeastOfMany : kLeastVectors;
     const int64_t tasks = std::min<int64_t>(target.cores, all / (least * lanes));
-    if (tasks > 1) {
-      return blocks.share(op, ((all + tasks - 1) / tasks + lanes - 1) / lanes, &stage);
+    const int64_t width = tasks > 1 ? ((all + tasks - 1) / tasks + lanes - 1) / lanes : 0;
+    const std::optional<Expr> enough = reaches(work_of_row(op), kReducedForThreads);
+    if (tasks > 1 && few_rows && enough && enough->defined()) {
+      const Expr rows = extent_value(op.reduction_axes.back().extent());
+      blocks.share(op, width, &stage.specialize(*enough));
+      return blocks.partition(&stage.specialize(rows >= int_constant(kMostRows)));
     }
+    if (tasks > 1) return blocks.share(op, width, &stage);
   }
   blocks.partition(&stage);
   if (!few_rows) share_sums(op, op, outer.size(), target, std::nullopt, &stage);

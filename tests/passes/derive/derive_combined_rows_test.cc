@@ -151,8 +151,12 @@ TEST(DeriveFewRows, NotOfAPackedWeightOrATurnedMatrixOrFewColumns) {
        {matmul(x, weight("w", f32, {200, 1000}), "y"), matmul(x, transpose(turned, {1, 0}), "y"),
         product(1, 200, 16), product(1, 8, 1000), product(8, 200, 1000)}) {
     const std::string text = derived(y, target);
-    EXPECT_FALSE(has(text, ".unroll(row)\n") && !has(text, "registers")) << text;
     EXPECT_FALSE(has(text, "y.split(k, k, row, 8)\n")) << text;
+  }
+  const Tensor many = input("x", f32, {kSize, 200});
+  for (const Tensor& y : {matmul(many, weight("w", f32, {200, 1000}), "y"),
+                          matmul(many, transpose(turned, {1, 0}), "y"), product(kSize, 200, 16)}) {
+    EXPECT_FALSE(has(derived(y, target), "y_few")) << derived(y, target);
   }
 }
 
@@ -190,6 +194,10 @@ TEST(DeriveFewRows, ThreadsShareTheColumnsOfMany) {
     EXPECT_EQ(has(text, "y_few.parallel(block)\n"), expected) << text;
     EXPECT_FALSE(has(text, "y_few.parallel(m")) << text;
   }
+  // Of a run-time depth where it is enough.
+  const std::string text = derived(product(kSize, Extent::size("K"), 1024), two);
+  EXPECT_TRUE(has(text, "y_few.specialize(K >= 256)\ny_few.split(n, block, n, 64)\n")) << text;
+  EXPECT_TRUE(has(text, "y_few.specialize(K >= 8)\ny_few.partition(k)\n")) << text;
 }
 
 TEST(DeriveFewRows, ComputeWhatTheGraphSays) {

@@ -18,15 +18,11 @@ namespace {
 
 const Extent kM = Extent::size("M"), kN = Extent::size("N"), kS = Extent::size("S");
 
-// A few rows of a run-time number are computed otherwise (derive_combined_rows_test.cc).
-bool is_of_tiles(const Schedule& schedule, const std::string& stage) {
-  return stage.find("_few") == std::string::npos && schedule.find(stage + "_few") == nullptr;
-}
-
+// Of tiles: a few rows of a run-time number have a way of their own (derive_combined_rows_test.cc).
 std::vector<Directive> all(const Schedule& schedule, DirectiveKind kind) {
   std::vector<Directive> found;
   for (const auto& [name, stage] : schedule.stages()) {
-    if (!is_of_tiles(schedule, name)) continue;
+    if (name.find("_few") != std::string::npos || schedule.find(name + "_few")) continue;
     for (const Directive& d : stage.directives()) {
       if (d.kind == kind) found.push_back(d);
     }
