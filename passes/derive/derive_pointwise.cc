@@ -105,6 +105,15 @@ bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
 }
 
 constexpr int64_t kBlockOfRow = 8192;
+// Of blocks the last of which starts earlier, so that little is computed twice.
+constexpr int64_t kShiftedBlock = 4096;
+
+// Whether it is a number, or a run-time size by itself, of which a condition may say how large it
+// is.
+bool is_number_or_size(const Extent& extent) {
+  const auto& sizes = extent.coefficients();
+  return sizes.empty() || (sizes.size() == 1 && extent == Extent::size(sizes.begin()->first));
+}
 
 // Threads are woken for each piece of a loop that they share.
 constexpr int64_t kMostBordersOfShared = 4;
@@ -330,12 +339,15 @@ std::optional<Axis> derive_points(const Op& op, const Target& target, const Poin
   const bool is_in_blocks = wanted.threads && rows == 0;  // of one long row: a task each
   const bool has_masks =
       is_in_blocks && !along.extent().exact_quotient(kBlockOfRow) && lacks_masks(op, target);
-  const bool is_cut = (has_ends && !is_one_vector(op, along, target)) || has_masks;
+  // A row that threads share is longer than some blocks: the last one may start earlier.
+  const bool shifts = has_masks && !has_ends && is_number_or_size(along.extent());
+  const bool is_cut = (has_ends && !is_one_vector(op, along, target)) || (has_masks && !shifts);
   std::optional<Axis> shared;
   if (is_in_blocks) {
+    const int64_t block = shifts ? kShiftedBlock : kBlockOfRow;
     shared = Axis(fresh_axis(op, "block"));
-    const Axis within(fresh_axis(op, "within"), kBlockOfRow);
-    stage.split(along, *shared, within, kBlockOfRow, Tail::guard);
+    const Axis within(fresh_axis(op, "within"), block);
+    stage.split(along, *shared, within, block, shifts ? Tail::shift_inwards : Tail::guard);
     along = within;
   }
   if (is_cut) cut.push_back(shared.value_or(along));
@@ -411,8 +423,7 @@ void derive_where(const Expr& condition, const Op& op, const Target& target, boo
 // lacks.
 bool needs_what_it_lacks(const Op& op, const Target& target) {
   const Axis& along = op.axes[vector_axis(op, target)];
-  const auto& sizes = along.extent().coefficients();
-  const bool is_size = sizes.size() == 1 && along.extent() == Extent::size(sizes.begin()->first);
+  const bool is_size = !along.extent().is_constant() && is_number_or_size(along.extent());
   return is_size && lacks_masks(op, target) && !has_borders(op) && !is_clamped_along(op, along) &&
          !crosses(op, target);
 }

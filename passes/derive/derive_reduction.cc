@@ -21,43 +21,7 @@ bool moves_with_the_reduction(const Op& op, const Expr& read) {
   });
 }
 
-// How many elements further in memory a step of the axis reads; nothing where no number says so.
-std::optional<int64_t> step_of(const Expr& read, const Axis& axis) {
-  int64_t step = 0;
-  std::optional<int64_t> row = 1;  // the elements of a step of the index
-  for (size_t i = read->args.size(); i-- > 0;) {
-    if (mentions(read->args[i], axis.name())) {
-      const std::optional<Affine> index = affine_of(read->args[i]);
-      if (!index || !row || *row > std::numeric_limits<int32_t>::max()) return std::nullopt;
-      const auto factor = index->coefficients.find(axis.name());
-      if (factor != index->coefficients.end()) step += saturated_product(factor->second, *row);
-    }
-    const std::optional<int64_t> extent = read->tensor->shape[i].as_constant();
-    row = row && extent ? std::optional(saturated_product(*row, *extent)) : std::nullopt;
-  }
-  return step;
-}
-
-// Whether vectors along the axis are made of a few vectors of memory each.
-bool steps_a_little(const Op& op, const Axis& axis) {
-  constexpr int64_t kMostElements = 4;
-  const auto step = [&](const Expr& e) {
-    return e->op == ExprOp::read ? step_of(e, axis) : std::optional<int64_t>(0);
-  };
-  const bool steps = any_part(op.body, [&](const Expr& e) { return step(e).value_or(0) != 0; });
-  return steps && !any_part(op.body, [&](const Expr& e) {
-           const std::optional<int64_t> elements = step(e);
-           return !elements || *elements < 0 || *elements > kMostElements;
-         });
-}
-
 }  // namespace
-
-bool sums_up_pixels(const Op& op) {
-  constexpr int64_t kLongestVector = 16;
-  const std::optional<Pixels> pixels = match_pixels(op, kLongestVector);
-  return pixels && steps_a_little(op, pixels->x);
-}
 
 bool shares_columns(const Op& op) {
   if (op.axes.size() < 2) return false;
@@ -68,24 +32,6 @@ bool shares_columns(const Op& op) {
 }
 
 namespace {
-
-// Whether some read walks memory from pixel to pixel and within each from colour to colour.
-bool walks_pixels(const Op& op, const Pixels& pixels) {
-  const size_t behind = op.axes.size() - pixels.rows - 1;
-  return any_part(op.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || e->args.size() <= behind) return false;
-    auto moves_with = [&](const Expr& index, const Axis& axis) {
-      const auto affine = affine_of(index);
-      return affine && affine->coefficients.count(axis.name()) > 0;
-    };
-    bool walks = moves_with(e->args[e->args.size() - 1 - behind], pixels.x);
-    for (size_t i = 0; i < behind; ++i) {
-      const Axis& axis = op.axes[pixels.rows + 1 + i];
-      walks = walks && moves_with(e->args[e->args.size() - behind + i], axis);
-    }
-    return walks;
-  });
-}
 
 // How far apart windows that slide along the columns are, the farthest; 0: none slides. Each vector
 // of them overlaps the next one, and its places are a number of elements away.
@@ -105,7 +51,25 @@ int64_t step_of_windows(const Op& sums) {
   return farthest;
 }
 
-// In a small window, such as the 2 x 2 of a pooling, the loops cost much beside what they compute.
+bool is_long(const Op& sums) {
+  constexpr int64_t kLong = 64;
+  int64_t steps = 1;
+  for (const Axis& axis : sums.reduction_axes) {
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(kLong));
+  }
+  return steps >= kLong;
+}
+
+}  // namespace
+
+std::vector<Extent> work_of_sums(const Op& op) {
+  std::vector<Extent> work = op.shape;
+  for (const Axis& axis : op.reduction_axes) {
+    if (axis.extent() != Extent(0)) work.push_back(axis.extent());  // the start value is left
+  }
+  return work;
+}
+
 void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage) {
   constexpr int64_t kMost = 16, kMostAlongColumns = 64;
   const int64_t most = step_of_windows(sums) > 0 ? kMostAlongColumns : kMost;
@@ -119,46 +83,7 @@ void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage)
   }
 }
 
-// acc of a vector of pixels, a colour in each register, and then the pixels put together:
-//   for rows: for x: alloc acc: [start value]; for k: unrolled c: acc += ...; unrolled c: y = acc
-Axis sum_pixels(const Op& sums, const Op& result, const Pixels& pixels, int64_t lanes,
-                bool whole_rows, Schedule* schedule) {
-  const std::string acc = accumulator_of(sums, result, schedule);
-  const size_t colour_at = axis_index(sums.axes, pixels.colour.name()).value();
-  const Axis& x = result.axes[pixels.rows];
-  vectorize_pixels((*schedule)[result.name], x, result.axes[colour_at],
-                   Axis(fresh_axis(result, "lane")), lanes, whole_rows);
-  const int64_t colours = pixels.colour.extent().constant_term();
-  std::vector<Axis> storage = {pixels.x};  // innermost first
-  for (size_t i = sums.axes.size(); i-- > 0;) {
-    if (i != pixels.rows) storage.push_back(sums.axes[i]);
-  }
-  StageSchedule& accumulate =
-      accumulate_in_registers((*schedule)[acc], result.name, x, pixels.colour, pixels.x,
-                              sums.reduction_axes, {colours, lanes, lanes})
-          .reorder_storage(storage);
-  // What a colour is made of lies together: vectors of it are then made of the same lines.
-  if (!walks_pixels(sums, pixels)) unroll_short_windows(sums, colours, &accumulate);
-  return x;
-}
-
-bool is_long(const Op& sums) {
-  constexpr int64_t kLong = 64;
-  int64_t steps = 1;
-  for (const Axis& axis : sums.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(kLong));
-  }
-  return steps >= kLong;
-}
-
-// The extents of what is summed up.
-std::vector<Extent> work_of(const Op& op) {
-  std::vector<Extent> work = op.shape;
-  for (const Axis& axis : op.reduction_axes) {
-    if (axis.extent() != Extent(0)) work.push_back(axis.extent());  // the start value is left
-  }
-  return work;
-}
+namespace {
 
 // How many sums along the last axis are in registers at a time: one or more vectors. Of a long sum
 // each vector more saves a walk through what is summed. Of a run-time number the last few are
@@ -283,7 +208,7 @@ void derive_rows_side_by_side(const Op& op, int64_t rows, size_t shared, const T
   const bool exact = last.extent().exact_quotient(rows).has_value();
   stage.split(last, last, row, rows, exact ? Tail::automatic : Tail::guard).unroll(row);
   if (!exact) stage.partition(last);
-  if (tasks) parallel_from(stage, tasks->tasks, work_of(op), kReducedForThreads);
+  if (tasks) parallel_from(stage, tasks->tasks, work_of_sums(op), kReducedForThreads);
   lanes.compute_at(op.name, last, schedule);
   for (const std::string& name : lanes.stages) (*schedule)[name].unroll(last);
   std::vector<Axis> order = {last};
@@ -296,8 +221,8 @@ void derive_rows_side_by_side(const Op& op, int64_t rows, size_t shared, const T
 std::optional<Axis> share_rows(const Op& sums, const Op& result, const std::vector<Axis>& loops,
                                size_t count, const Target& target, StageSchedule* stage) {
   const RowTasks shared =
-      share_loops(result, loops, count, element_count(work_of(sums)), target, stage);
-  parallel_from(*stage, shared.tasks, work_of(sums), kReducedForThreads);
+      share_loops(result, loops, count, element_count(work_of_sums(sums)), target, stage);
+  parallel_from(*stage, shared.tasks, work_of_sums(sums), kReducedForThreads);
   return count == loops.size() ? std::optional(shared.last) : std::nullopt;
 }
 
@@ -325,11 +250,6 @@ void share_sums_of_columns(const Op& sums, const Op& result, const ColumnTile& t
   share_sums(sums, result, rows, target, tile.rows > 1 ? result.axes[rows] : around, &stage);
 }
 
-std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes) {
-  std::optional<Pixels> pixels = match_pixels(op, lanes);
-  return pixels && (walks_pixels(op, *pixels) || sums_up_pixels(op)) ? pixels : std::nullopt;
-}
-
 }  // namespace
 
 std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule) {
@@ -351,7 +271,7 @@ bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced
 }
 
 bool wakes_threads_to_sum(const Op& op, const Target& target) {
-  const std::optional<int64_t> known = element_count(work_of(op));
+  const std::optional<int64_t> known = element_count(work_of_sums(op));
   return target.cores > 1 && (!known || *known >= kReducedForThreads);
 }
 
@@ -364,7 +284,7 @@ std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, co
     return share_rows(sums, result, loops, count, target, stage);
   }
   if (last && result.axes[rows].extent() != Extent(1)) {
-    parallel_from(*stage, *last, work_of(sums), kReducedForThreads);
+    parallel_from(*stage, *last, work_of_sums(sums), kReducedForThreads);
   }
   return std::nullopt;
 }
@@ -377,7 +297,7 @@ bool fills_registers(const Op& op, const Target& target) {
 
 bool keeps_sums_in_registers(const Op& op, const Target& target) {
   if (op.axes.empty()) return false;
-  if (pixels_to_sum(op, value_lanes(op, target))) return true;
+  if (pixels_to_sum(op, value_lanes(op, target)) || sums_up_quarters(op)) return true;
   const Axis& last = op.axes.back();
   if (last.extent().as_constant().value_or(2) < 2) return false;
   return is_contiguous_in_a_read(op, last.name(), true) ||
@@ -439,11 +359,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
 
 void derive_shared_sums(const Op& sums, const Op& result, const Target& target,
                         Schedule* schedule) {
-  if (const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target))) {
-    const Axis around = derive_sums(sums, result, target, true, schedule);
-    share_sums(sums, result, pixels->rows, target, around, &(*schedule)[result.name]);
-    return;
-  }
+  if (derive_sums_of_pixels(sums, result, target, schedule)) return;
   const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
   const ColumnTile tile = column_tile(sums, lanes);
   const std::optional<ColumnTile> filled = filled_tile(sums, result, tile, lanes, target);

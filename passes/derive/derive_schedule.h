@@ -55,6 +55,8 @@
 // Where the last axis has fewer than four steps (the colours of a picture) vectors go along the one
 // before it: pixels side by side, one vector for each colour. Where it has a run-time number of
 // steps, elementwise operations have such loops besides, for one, two and three (specialize).
+// Sums of four colours of four bytes, each made of a few elements close by, have vectors of whole
+// pixels, as they lie in memory (fuse).
 //
 // For a tile machine (dsl/tile_machine.h) the schedule is derive_tiles.h's.
 //

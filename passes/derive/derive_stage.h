@@ -243,10 +243,21 @@ void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule
 // Whether what a reduction reads along its columns is the same for several rows: of the axis before
 // the last.
 bool shares_columns(const Op& op);
-// Whether it is of pixels (match_pixels) that are a few elements apart in all that it reads: a
-// colour of each made of its colours. No target says otherwise.
-bool sums_up_pixels(const Op& op);
+// The extents of what is summed up.
+std::vector<Extent> work_of_sums(const Op& op);
+// In a small window, such as the 2 x 2 of a pooling, the loops cost much beside what they compute:
+// `vectors` of sums are then added to without loops.
+void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage);
+// Whether vectors along the axis are made of a few vectors of memory each.
+bool steps_a_little(const Op& op, const Axis& axis);
 
+// Whether it is of pixels (match_pixels) that are a few elements apart in all that it reads: a
+// colour of each made of its colours. Or as sums_up_quarters(). No target says otherwise.
+bool sums_up_pixels(const Op& op);
+// Whether it is of pixels of four colours of four bytes, a few elements apart in all that it reads,
+// and of few steps. Four such colours are a part of each machine's vectors within which it shuffles
+// best: vectors go through pixels and colours as they lie in memory.
+bool sums_up_quarters(const Op& op);
 // Whether derive_sums can keep the sums of a reduction in registers, a vector or a few at a time.
 bool keeps_sums_in_registers(const Op& op, const Target& target);
 // The stage that sums: where nothing is fused onto the sums, the result is a copy of it.
@@ -295,6 +306,18 @@ struct Pixels {
   size_t rows;  // how many axes are before x
 };
 std::optional<Pixels> match_pixels(const Op& op, int64_t lanes);
+// The pixels of sums that lie in registers, a vector for each colour.
+std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes);
+// acc of a vector of pixels, a colour in each register, and then the pixels put together:
+//   for rows: for x: alloc acc: [start value]; for k: unrolled c: acc += ...; unrolled c: y = acc
+// Returns the loop around them.
+Axis sum_pixels(const Op& sums, const Op& result, const Pixels& pixels, int64_t lanes,
+                bool whole_rows, Schedule* schedule);
+// Sums of pixels and what reads them, with threads over blocks of them. False when they are none;
+// then nothing was added.
+bool derive_sums_of_pixels(const Op& sums, const Op& result, const Target& target,
+                           Schedule* schedule);
+
 // Points that are computed without reductions from which on threads pay.
 inline constexpr int64_t kPointsForThreads = kWorkForThreads / 8;
 

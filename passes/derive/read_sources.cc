@@ -80,11 +80,18 @@ bool has_no_more_steps(const AxisExtents& extents, const Shape& shape) {
   return more && fewer && *more <= *fewer;
 }
 
-bool is_elementwise(const OpPtr& op) {
+bool is_pointwise(const OpPtr& op) {
   const std::vector<OpPtr> parts = comprehensions(op);
   return is_computed(*op) && !is_always_empty(*op) && !op->shape.empty() &&
          fits_one_expression(*op) && std::all_of(parts.begin(), parts.end(), [](const OpPtr& part) {
-           return part->combiner == Combiner::none && classify(*part) == OpClass::elementwise;
+           return part->combiner == Combiner::none;
+         });
+}
+
+bool is_elementwise(const OpPtr& op) {
+  const std::vector<OpPtr> parts = comprehensions(op);
+  return is_pointwise(op) && std::all_of(parts.begin(), parts.end(), [](const OpPtr& part) {
+           return classify(*part) == OpClass::elementwise;
          });
 }
 

@@ -15,7 +15,9 @@ namespace emulsion {
 
 // Whether each element is one of what it reads, at a place that no data choose.
 bool is_move(const Op& op);
-// Whether an operation or a group is elementwise, of a sane size, and has elements.
+// Whether an operation or a group combines nothing, is of a sane size, and has elements.
+bool is_pointwise(const OpPtr& op);
+// Whether it is elementwise besides.
 bool is_elementwise(const OpPtr& op);
 
 // Of all loops over an operation.

@@ -61,7 +61,7 @@ class Finder {
       if (is_move(*op)) {
         consider({op.get(), op});
       } else if (is_value(op)) {
-        consider_value({op.get(), written_out(*op, {})});
+        consider_value({op.get(), written_out(*op, {})}, is_elementwise(op));
       }
     }
     if (moves_.empty()) return {grouped_, {}};
@@ -118,22 +118,22 @@ class Finder {
     }
   }
 
-  // Whether it is elementwise, and what it reads is apart.
+  // Whether it combines nothing, and what it reads is apart.
   bool is_value(const OpPtr& op) const {
     const std::vector<OpPtr> read = operands(*op);
-    return is_elementwise(op) && std::all_of(read.begin(), read.end(), [&](const OpPtr& operand) {
+    return is_pointwise(op) && std::all_of(read.begin(), read.end(), [&](const OpPtr& operand) {
              return apart_.count(operand.get()) > 0;
            });
   }
 
-  // Whether an operation is what a value may read: an argument, a product, or a move or a value of
-  // these that no sum reads. With anything else a value could share loops.
+  // Whether an operation is what a value may read: an argument, a product, or a move or an
+  // elementwise operation of these that no sum reads. With anything else a value could share loops.
   bool is_apart(const OpPtr& op) const {
     if (!is_computed(*op)) return true;
     if (const Op* const sums = sums_of(*op)) return has_register_tiles(*sums);
     if (is_move(*op)) return apart_.count(op->body->tensor.get()) > 0;
     const auto readers = readers_.find(op.get());
-    return is_value(op) &&
+    return is_value(op) && is_elementwise(op) &&
            (readers == readers_.end() || std::all_of(readers->second.begin(), readers->second.end(),
                                                      [&](size_t at) { return !is_sum(all_[at]); }));
   }
@@ -144,7 +144,7 @@ class Finder {
 
   // A value is computed where it is read: by one operation, once, elsewhere than at its own axes
   // (or fuse_epilogues() would have taken it), and for no more elements than it has.
-  void consider_value(const Source& value) {
+  void consider_value(const Source& value, bool is_elementwise) {
     constexpr int64_t kMostOperations = 100;
     const Reader* only = nullptr;
     int in_a_row = 1;
@@ -159,10 +159,10 @@ class Finder {
       }
     }
     if (only == nullptr || size_of(value.written->body).nodes > kMostOperations) return;
-    if (suits_value(*only, value)) take(value, in_a_row);
+    if (suits_value(*only, value, is_elementwise)) take(value, in_a_row);
   }
 
-  bool suits_value(const Reader& reader, const Source& value) const {
+  bool suits_value(const Reader& reader, const Source& value, bool is_elementwise) const {
     if (reader.op->combiner != Combiner::none || reader.beside_sums || reader.reads_many) {
       return false;
     }
@@ -174,7 +174,10 @@ class Finder {
       return std::any_of(one->args.begin(), one->args.end(), reads_data);
     };
     if (std::any_of(through.begin(), through.end(), by_data)) return false;
-    if (has_borders_in(reader)) return suits_choice(reader, value, read, through);
+    if (has_borders_in(reader) && (is_elementwise || !has_borders(*value.written))) {
+      return suits_choice(reader, value, read, through);
+    }
+    if (!is_elementwise) return false;
     if (!has_no_more_steps(reader.extents, value.op->shape) || crosses_often(reader, through)) {
       return false;
     }
@@ -212,11 +215,20 @@ class Finder {
     const Expr there = without_clamped_indices(read);
     Op chooses = *reader.op;
     chooses.body = with_composed_reads(reader.body, value, reader.extents);
+    const bool as_stored = has_vectors_of(reader, *value.written, there);
     return is_affine(there) && !why_not_cut(chooses, target_) &&
            std::all_of(through.begin(), through.end(), [&](const Expr& one) {
              const Expr plain = without_clamped_indices(one);
-             return is_affine(plain) && keeps_neighbours(reader, there, plain);
+             return is_affine(plain) && (as_stored || keeps_neighbours(reader, there, plain));
            });
+  }
+
+  // Whether vectors of the reader are of a value what its own would be, which take every second
+  // element of what it reads, or whatever it takes.
+  bool has_vectors_of(const Reader& reader, const Op& value, const Expr& there) const {
+    const Axis& along = reader.op->axes[vector_axis(*reader.op, target_)];
+    return !is_move(value) && vector_axis(value, target_) + 1 == value.axes.size() &&
+           step_of(there, along.name()) == Step::neighbour;
   }
 
   void compose(const Source& move, Reader* reader) const {

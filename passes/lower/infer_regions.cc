@@ -5,6 +5,7 @@
 #include "passes/index/index_interval.h"
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
+#include "passes/index/size_facts.h"
 #include "passes/lower/alternatives.h"
 #include "passes/lower/stage_region.h"
 #include "passes/nest/read_indices.h"
@@ -109,11 +110,33 @@ class Inferrer {
     const Extent length = needed->high - needed->low + Extent(1);
     region->needed_min = start_of(*needed);
     region->needed_extent = extent_value(length);
-    const std::optional<Interval> starts =
-        interval_of(region->needed_min, [this](const std::string& name) { return range_of(name); });
+    const std::optional<Interval> starts = starts_of(region->needed_min, condition_of(id));
     if (!starts || !starts->fixed.empty()) return;
     region->lowest = starts->low;
     region->highest = starts->high + length - Extent(1);
+  }
+
+  // All values of a start, where a condition over the sizes holds. Those of a tile that starts
+  // earlier where it would end behind the domain, min(t * 16, N - 16), are known where the
+  // condition says that N is at least 16: from 0 to N - 16.
+  std::optional<Interval> starts_of(const Expr& start, const Expr& condition) const {
+    const SizeFacts facts = facts_of(condition);
+    std::map<std::string, Range> of_tiles;
+    const auto range = [&](const std::string& name) {
+      const auto tile = of_tiles.find(name);
+      return tile == of_tiles.end() ? range_of(name) : tile->second;
+    };
+    const Expr with_tiles = transform(start, [&](const Expr& e) -> Expr {
+      if (e->op != ExprOp::min) return Expr();
+      const std::optional<Extent> last = as_extent(e->args[1]);
+      const std::optional<Interval> tiles = interval_of(e->args[0], range);
+      if (!last || last->is_constant() || !tiles || !tiles->fixed.empty()) return Expr();
+      if (facts.lower_bound(*last - tiles->low).value_or(-1) < 0) return Expr();
+      const std::string name = fmt::format("tile {}", of_tiles.size());  // no loop's
+      of_tiles.emplace(name, Range{tiles->low, *last});
+      return axis_value(name);
+    });
+    return interval_of(with_tiles, range);
   }
 
   // Whether these are all indices of an axis and more: what reads beyond it is clamped.

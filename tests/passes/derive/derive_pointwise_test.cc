@@ -117,8 +117,29 @@ TEST(DerivePointwise, OneLongRowHasBlocksWhereThreadsShareThem) {
                   "y.parallel(block)\ny.specialize(C >= 1)\n"
                   "y.split(i0, i0, i0_v, 8, predicate)\n"))
       << text;
-  // Of pixels only the last block has masks.
-  EXPECT_TRUE(has(derived(scaled(kRows, 3), kFour), "y.partition(block)\ny.parallel(block)\n"));
+}
+
+// Of pixels, and of bytes where the target cannot mask them, the last block starts earlier.
+TEST(DerivePointwise, WhereMasksLackTheLastBlockStartsEarlier) {
+  const std::string block = ", 4096, shift_inwards)\n";
+  for (const Extent& rows : {kRows, Extent(50000)}) {
+    const std::string text = derived(scaled(rows, 3), kFour);
+    EXPECT_TRUE(has(text, "y.split(i0, block, within" + block)) << text;
+    EXPECT_FALSE(has(text, "partition")) << text;
+  }
+  const Tensor bytes = neg(input("x", u8, {kLength}), "y");
+  EXPECT_TRUE(has(derived(bytes, kFour), block)) << derived(bytes, kFour);
+  EXPECT_FALSE(has(derived(bytes, target_of("x86-64-v4", 4)), block));
+  // Blocks that divide the row; a length of which no condition speaks; borders at which it is cut.
+  EXPECT_FALSE(has(derived(scaled(8 * 8192, 3), kFour), block));
+  for (const Tensor& y : {scaled(kRows * Extent(2), 3), pad(input("x", u8, {kLength}), {3}, {3})}) {
+    const std::string text = derived(y, kFour);
+    EXPECT_TRUE(has(text, ", 8192, guard)\n") && has(text, ".partition(block)\n")) << text;
+  }
+  for (const char* level : kLevels) {
+    EXPECT_TRUE(derives(Graph(scaled(kRows, 3)), target_of(level, 4), {0, 1, 17, 43691, 45057}));
+    EXPECT_TRUE(derives(Graph(scaled(45057, 3)), target_of(level, 4)));
+  }
 }
 
 TEST(DerivePointwise, NotOfRowsThatAreFewOrAlone) {

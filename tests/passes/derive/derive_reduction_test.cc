@@ -271,33 +271,6 @@ TEST(DeriveReduction, NotSeveralRowsOfColumns) {
   }
 }
 
-// A colour of each pixel made of its colours: vectors of pixels, not of three columns.
-TEST(DeriveReduction, ColoursThatAreMadeOfColoursAreSummedByPixels) {
-  for (const Extent& pixels : {Extent(4096), kSize}) {
-    const Axis p("p", pixels), j("j", 3), k("k", 3);
-    const Tensor x = input("x", f32, {pixels, 3});
-    for (const Tensor& w : {input("w", f32, {3, 3}), weight("w", f32, {3, 3})}) {
-      const Tensor sums = compute("s", {p, j}, sum(k, x(p, k) * w(k, j)));
-      const std::string text = derived(relu(sums, "y"));
-      EXPECT_TRUE(has(text, "y.split(i0, i0, lane, 8")) << text;
-      EXPECT_TRUE(has(text, "s.compute_at(y, i0)\n")) << text;
-      EXPECT_TRUE(has(text, "s.unroll(k)\n")) << text;
-      EXPECT_FALSE(has(text, "pack")) << text;
-    }
-  }
-}
-
-// Pixels far apart; more columns than colours; few points; the columns' operand moves with them.
-TEST(DeriveReduction, NotByPixels) {
-  const auto product = [](int64_t points, int64_t depth, int64_t columns) {
-    return matmul(input("x", f32, {points, depth}), input("w", f32, {depth, columns}), "y");
-  };
-  for (const Tensor& y :
-       {product(4096, 512, 3), product(4096, 3, 4), product(9, 3, 3), product(4096, 5, 3)}) {
-    EXPECT_TRUE(has(derived(y), "panel") || has(derived(y), "rfactor")) << derived(y);
-  }
-}
-
 TEST(DeriveReduction, OnlySmallWindowsAreUnrolled) {
   for (const auto& [extent, unrolled] : {std::pair(2, true), {5, false}}) {
     PoolOptions options;

@@ -328,8 +328,8 @@ TEST(DerivePointwise, ThreadsShareBlocksOfARowOfPixels) {
   derive_pointwise(*graph.outputs()[0], target, &schedule);
   EXPECT_EQ(to_string(schedule),
             "emulsion schedule 1\ny.specialize(B >= 43691)\n"
-            "y.split(i0, block, within, 8192, guard)\ny.split(within, within, lane, 8)\n"
-            "y.reorder(lane, i1)\ny.vectorize(lane)\ny.unroll(i1)\ny.partition(block)\n"
+            "y.split(i0, block, within, 4096, shift_inwards)\ny.split(within, within, lane, 8)\n"
+            "y.reorder(lane, i1)\ny.vectorize(lane)\ny.unroll(i1)\n"
             "y.parallel(block)\ny.specialize(B >= 8)\ny.split(i0, i0, lane, 8, shift_inwards)\n"
             "y.vectorize(lane)\ny.reorder(lane, i1)\ny.unroll(i1)\ny.specialize(B >= 1)\n"
             "y.split(i0, i0, lane, 8, predicate)\ny.reorder(lane, i1)\ny.vectorize(lane)\n"

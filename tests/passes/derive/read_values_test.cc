@@ -94,6 +94,40 @@ TEST(ReadValues, PartsOfWhatIsJoined) {
   EXPECT_EQ(stored(Graph(tanh(c, "y"))), Names{"y"});
 }
 
+// Every second element: the value's own vectors would take them so, too.
+TEST(ReadValues, ValuesOfNeighboursThatAreJoined) {
+  for (const Extent& half : {Extent(80), Extent::size("B")}) {
+    const Axis i("i", 24), j("j", half);
+    const Tensor x = input("x", f32, {24, half * Extent(2)});
+    const Expr even = x(i, 2 * Expr(j)), odd = x(i, 2 * Expr(j) + 1);
+    const Tensor low = compute("low", {i, j}, (even + odd) * 0.5f);
+    const Tensor high = compute("high", {i, j}, (even - odd) * 0.5f);
+    EXPECT_EQ(stored(Graph(concat({low, high}, 1, "y"))), Names{"y"});
+    EXPECT_EQ(stored(Graph(concat({low, high}, 0, "y"))), Names{"y"});
+  }
+}
+
+// Vectors of the reader are none of the value's; data say where to read.
+TEST(ReadValues, NotOtherValuesThatAreJoined) {
+  const Axis i("i", 80), j("j", 80);
+  const Tensor x = input("x", f32, {80, 161}), bytes = input("b", u8, {80, 80});
+  const Tensor low = compute("low", {i, j}, x(i, 2 * Expr(j)) + x(i, 2 * Expr(j) + 1));
+  const Axis k("k", 160);
+  const Expr first = low(min(Expr(k), 79), i), second = bytes(i, max(Expr(k) - 80, 0));
+  EXPECT_EQ(stored(Graph(compute("y", {i, k}, select(k < 80, first, cast(f32, second))))),
+            (Names{"low", "y"}));
+  const Tensor far = compute("far", {i, j}, x(i, cast(i32, bytes(i, j)) % 161) + 1.0f);
+  EXPECT_EQ(stored(Graph(concat({far, input("z", f32, {80, 80})}, 1, "y"))), (Names{"far", "y"}));
+}
+
+// Elsewhere than in what is joined a value of neighbours stays stored: it could share loops.
+TEST(ReadValues, NotNeighboursInAMove) {
+  const Axis i("i", 24), j("j", 80);
+  const Tensor x = input("x", f32, {24, 160});
+  const Tensor low = compute("low", {i, j}, x(i, 2 * Expr(j)) + x(i, 2 * Expr(j) + 1));
+  EXPECT_EQ(stored(Graph(reshape(low, {48, 40}, "y"))), (Names{"low", "y"}));
+}
+
 TEST(ReadValues, WhatIsPadded) {
   const Tensor p = pad(exp(x(), "a"), {1, 1}, {1, 1}, 0, "p");
   EXPECT_EQ(stored(Graph(p)), Names{"p"});

@@ -251,6 +251,10 @@ Graph neighbours() {
   return Graph(compute("y", {n}, sum(k, input("x", f32, {n.extent() + 2})(n + k))));
 }
 
+bool has_clamp(const std::string& text) {
+  return text.find("min(") != std::string::npos || text.find("max(") != std::string::npos;
+}
+
 TEST(LowerAlternatives, WhereAConditionSaysSoATileStartsEarlier) {
   const std::string ways = neighbours_in_two_ways("B >= 4");
   accepted(neighbours(), ways + "many.split(n, n, lane, 4, shift_inwards)\nmany.vectorize(lane)\n");
@@ -261,6 +265,34 @@ TEST(LowerAlternatives, WhereAConditionSaysSoATileStartsEarlier) {
   const std::string exact = neighbours_in_two_ways("B % 4 == 0") + "many.split(n, n, lane, 4)\n";
   const LoopNest nest = lower(graph, schedule_of(graph, exact));
   EXPECT_FALSE(has_guards(nest)) << to_string(nest);
+}
+
+// Nothing of what is computed for such a tile is beyond the domain, so no read of it is clamped.
+TEST(LowerAlternatives, WhatATileThatStartsEarlierNeedsIsNotClamped) {
+  const std::string at_tiles = "many.split(n, n, lane, 4, shift_inwards)\nq.compute_at(many, n)\n";
+  const std::string in_blocks =
+      "many.split(n, block, n, 4, shift_inwards)\nmany.split(n, n, lane, 2)\n"
+      "q.compute_at(many, n)\n";
+  for (const std::string& tiles : {at_tiles, in_blocks}) {
+    for (const char* condition : {"B >= 4", "B >= 7 && B <= 9"}) {
+      const std::string ways = neighbours_in_two_ways(condition) + tiles;
+      right(neighbours(), ways);
+      const LoopNest nest = lower(neighbours(), schedule_of(neighbours(), ways));
+      const std::string text = to_string(nest);
+      const std::string read = text.substr(text.find("execute q[n] +="));
+      EXPECT_FALSE(has_clamp(read.substr(0, read.find("  where")))) << text;
+    }
+  }
+}
+
+// The last tile of those that start where they would is beyond the domain.
+TEST(LowerAlternatives, WhatOtherTilesNeedIsClamped) {
+  const std::string ways = neighbours_in_two_ways("B >= 4") +
+                           "many.split(n, n, lane, 4, predicate)\nq.compute_at(many, n)\n";
+  right(neighbours(), ways);
+  const std::string text = to_string(lower(neighbours(), schedule_of(neighbours(), ways)));
+  const std::string read = text.substr(text.find("execute q[n] +="));
+  EXPECT_TRUE(has_clamp(read.substr(0, read.find("  where")))) << text;
 }
 
 TEST(LowerAlternatives, WhereNoConditionSaysSoNoTileStartsEarlier) {

@@ -1,0 +1,257 @@
+// Sums of pixels: of a few colours of each of many. Vectors go along the pixels, one for each
+// colour, or, of four colours of four bytes, through the pixels and their colours as they lie in
+// memory.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/affine.h"
+#include "passes/derive/alternative_ways.h"
+#include "passes/derive/derive_stage.h"
+#include "passes/index/index_arithmetic.h"
+#include "passes/index/simplify_index.h"
+
+namespace emulsion {
+namespace {
+
+// How many elements further in memory a step of the axis reads; nothing where no number says so.
+std::optional<int64_t> step_of(const Expr& read, const Axis& axis) {
+  int64_t step = 0;
+  std::optional<int64_t> row = 1;  // the elements of a step of the index
+  for (size_t i = read->args.size(); i-- > 0;) {
+    if (mentions(read->args[i], axis.name())) {
+      const std::optional<Affine> index = affine_of(read->args[i]);
+      if (!index || !row || *row > std::numeric_limits<int32_t>::max()) return std::nullopt;
+      const auto factor = index->coefficients.find(axis.name());
+      if (factor != index->coefficients.end()) step += saturated_product(factor->second, *row);
+    }
+    const std::optional<int64_t> extent = read->tensor->shape[i].as_constant();
+    row = row && extent ? std::optional(saturated_product(*row, *extent)) : std::nullopt;
+  }
+  return step;
+}
+
+}  // namespace
+
+bool steps_a_little(const Op& op, const Axis& axis) {
+  constexpr int64_t kMostElements = 4;
+  const auto step = [&](const Expr& e) {
+    return e->op == ExprOp::read ? step_of(e, axis) : std::optional<int64_t>(0);
+  };
+  const bool steps = any_part(op.body, [&](const Expr& e) { return step(e).value_or(0) != 0; });
+  return steps && !any_part(op.body, [&](const Expr& e) {
+           const std::optional<int64_t> elements = step(e);
+           return !elements || *elements < 0 || *elements > kMostElements;
+         });
+}
+
+namespace {
+
+// Whether some read walks memory from pixel to pixel and within each from colour to colour.
+bool walks_pixels(const Op& op, const Pixels& pixels) {
+  const size_t behind = op.axes.size() - pixels.rows - 1;
+  return any_part(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || e->args.size() <= behind) return false;
+    auto moves_with = [&](const Expr& index, const Axis& axis) {
+      const auto affine = affine_of(index);
+      return affine && affine->coefficients.count(axis.name()) > 0;
+    };
+    bool walks = moves_with(e->args[e->args.size() - 1 - behind], pixels.x);
+    for (size_t i = 0; i < behind; ++i) {
+      const Axis& axis = op.axes[pixels.rows + 1 + i];
+      walks = walks && moves_with(e->args[e->args.size() - behind + i], axis);
+    }
+    return walks;
+  });
+}
+
+std::optional<Pixels> match_quarters(const Op& op) {
+  constexpr int64_t kBytes = 4, kColours = 4, kMostSteps = 16, kLeastPixels = 16;
+  if (op.axes.size() < 2 || size_in_bytes(op.dtype) != kBytes) return std::nullopt;
+  const Axis &x = op.axes[op.axes.size() - 2], &colour = op.axes.back();
+  if (colour.extent() != Extent(kColours)) return std::nullopt;
+  if (x.extent().as_constant().value_or(kLeastPixels) < kLeastPixels) return std::nullopt;
+  int64_t steps = 1;
+  for (const Axis& axis : op.reduction_axes) {
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(kMostSteps + 1));
+  }
+  const bool few = steps > 0 && steps <= kMostSteps;
+  return few && steps_a_little(op, x) ? std::optional(Pixels{x, colour, op.axes.size() - 2})
+                                      : std::nullopt;
+}
+
+// How many pixels are computed at a time, and how.
+struct PixelSums {
+  Pixels pixels;
+  size_t colour;  // position of that axis
+  int64_t at_a_time;
+  bool side_by_side;  // their colours, in one vector
+};
+
+std::optional<PixelSums> match_sums(const Op& sums, const Op& result, const Target& target) {
+  const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
+  if (const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target))) {
+    return PixelSums{*pixels, *axis_index(sums.axes, pixels->colour.name()), lanes, false};
+  }
+  const std::optional<Pixels> quarters = match_quarters(sums);
+  if (!quarters) return std::nullopt;
+  const int64_t in_a_vector = lanes / quarters->colour.extent().constant_term();
+  return PixelSums{*quarters, sums.axes.size() - 1, 2 * in_a_vector, true};
+}
+
+// The sums of some pixels, in the loop of the result over these.
+void accumulate_pixels(const Op& sums, const Op& result, const PixelSums& some,
+                       Schedule* schedule) {
+  const Pixels& pixels = some.pixels;
+  const std::string name = accumulator_of(sums, result, schedule);
+  StageSchedule& acc = (*schedule)[name];
+  const Axis& x = result.axes[pixels.rows];
+  const std::vector<Axis> steps(sums.reduction_axes.rbegin(), sums.reduction_axes.rend());
+  if (some.side_by_side) {
+    std::vector<Axis> order = {pixels.colour, pixels.x};
+    order.insert(order.end(), steps.begin(), steps.end());
+    const Axis lane(fresh_axis(sums, "lane"));
+    acc.compute_at(result.name, x).store_in(Memory::registers).reorder(order);
+    acc.fuse(pixels.x, pixels.colour, lane).vectorize(lane);
+    for (const Axis& step : steps) {
+      if (step.extent() != Extent(1)) acc.unroll(step);
+    }
+    return;
+  }
+  const int64_t colours = pixels.colour.extent().constant_term();
+  std::vector<Axis> storage = {pixels.x};  // innermost first
+  for (size_t i = sums.axes.size(); i-- > 0;) {
+    if (i != pixels.rows) storage.push_back(sums.axes[i]);
+  }
+  accumulate_in_registers(acc, result.name, x, pixels.colour, pixels.x, sums.reduction_axes,
+                          {colours, some.at_a_time, some.at_a_time})
+      .reorder_storage(storage);
+  // What a colour is made of lies together: vectors of it are then made of the same lines.
+  if (!walks_pixels(sums, pixels)) unroll_short_windows(sums, colours, &acc);
+}
+
+// The loops of the result over pixels, some at a time. `otherwise`: the tail where these do not
+// divide their number.
+void split_pixels(const Op& result, const PixelSums& some, Tail otherwise, StageSchedule* stage) {
+  const Axis &x = result.axes[some.pixels.rows], &colour = result.axes[some.colour];
+  const Axis lane(fresh_axis(result, "lane"));
+  const Tail tail = x.extent().exact_quotient(some.at_a_time) ? Tail::automatic : otherwise;
+  if (!some.side_by_side) {
+    stage->split(x, x, lane, some.at_a_time, tail).reorder({lane, colour});
+    stage->vectorize(lane).unroll(colour);
+    return;
+  }
+  const Axis pixel(fresh_axis(result, "pixel"));
+  stage->split(x, x, pixel, some.at_a_time, tail).fuse(pixel, colour, lane).vectorize(lane);
+}
+
+// How many pixels, a number of vectors of them, make one task: calling it costs little then. 0: as
+// many as are computed at a time are enough.
+int64_t pixels_of_task(const Op& sums, const PixelSums& some, const Target& target) {
+  constexpr int64_t kSumsOfTask = 16384, kTasksForCore = 8;
+  const std::vector<Extent> all = work_of_sums(sums);
+  int64_t work = 1;  // of a pixel
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i != some.pixels.rows) work = saturated_product(work, all[i].as_constant().value_or(1));
+  }
+  int64_t most = kSumsOfTask / work;
+  if (const std::optional<int64_t> pixels = all[some.pixels.rows].as_constant()) {
+    most = std::min(most, *pixels / (kTasksForCore * target.cores));
+  }
+  const int64_t count = most / some.at_a_time;
+  return count > 1 ? count * some.at_a_time : 0;
+}
+
+// Whether the loop over pixels is the first that has steps, and their number the one run-time size
+// of all, if that is none.
+bool is_one_row(const Op& sums, const PixelSums& some) {
+  const std::vector<Extent> all = work_of_sums(sums);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i < some.pixels.rows && all[i] != Extent(1)) return false;
+    if (i != some.pixels.rows && !all[i].is_constant()) return false;
+  }
+  const auto& sizes = all[some.pixels.rows].coefficients();
+  return sizes.empty() || all[some.pixels.rows] == Extent::size(sizes.begin()->first);
+}
+
+// Whole vectors of pixels where there are as many; where that is not known the last one alone has
+// masks.
+void derive_loops(const Op& sums, const Op& result, const PixelSums& some, Schedule* schedule) {
+  accumulate_pixels(sums, result, some, schedule);
+  StageSchedule& stage = (*schedule)[result.name];
+  const Axis& x = result.axes[some.pixels.rows];
+  const bool known = x.extent().is_constant();
+  split_pixels(result, some, known ? Tail::shift_inwards : Tail::predicate, &stage);
+  if (!known && !x.extent().exact_quotient(some.at_a_time)) stage.partition(x);
+}
+
+// Blocks of so many pixels, of which there are more: the last one starts earlier.
+void derive_blocks(const Op& sums, const Op& result, const PixelSums& some, int64_t block,
+                   Schedule* schedule) {
+  accumulate_pixels(sums, result, some, schedule);
+  StageSchedule& stage = (*schedule)[result.name];
+  const Axis &x = result.axes[some.pixels.rows], tasks(fresh_axis(result, "block"));
+  stage.split(x, tasks, x, block,
+              x.extent().exact_quotient(block) ? Tail::automatic : Tail::shift_inwards);
+  split_pixels(result, some, Tail::automatic, &stage);
+  parallel_from(stage, tasks, work_of_sums(sums), kReducedForThreads);
+}
+
+}  // namespace
+
+bool sums_up_quarters(const Op& op) { return match_quarters(op).has_value(); }
+
+bool sums_up_pixels(const Op& op) {
+  constexpr int64_t kLongestVector = 16;
+  if (sums_up_quarters(op)) return true;
+  const std::optional<Pixels> pixels = match_pixels(op, kLongestVector);
+  return pixels && steps_a_little(op, pixels->x);
+}
+
+std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes) {
+  const std::optional<Pixels> pixels = match_pixels(op, lanes);
+  return pixels && (walks_pixels(op, *pixels) || steps_a_little(op, pixels->x)) ? pixels
+                                                                                : std::nullopt;
+}
+
+Axis sum_pixels(const Op& sums, const Op& result, const Pixels& pixels, int64_t lanes,
+                bool whole_rows, Schedule* schedule) {
+  const size_t colour = axis_index(sums.axes, pixels.colour.name()).value();
+  accumulate_pixels(sums, result, {pixels, colour, lanes, false}, schedule);
+  const Axis& x = result.axes[pixels.rows];
+  vectorize_pixels((*schedule)[result.name], x, result.axes[colour],
+                   Axis(fresh_axis(result, "lane")), lanes, whole_rows);
+  return x;
+}
+
+bool derive_sums_of_pixels(const Op& sums, const Op& result, const Target& target,
+                           Schedule* schedule) {
+  constexpr int64_t kManyBlocks = 8;  // of which one may be computed twice
+  const std::optional<PixelSums> some = match_sums(sums, result, target);
+  if (!some) return false;
+  const bool in_blocks = is_one_row(sums, *some) && wakes_threads_to_sum(sums, target);
+  const int64_t block = in_blocks ? pixels_of_task(sums, *some, target) : 0;
+  const Axis& x = result.axes[some->pixels.rows];
+  if (block > 0 && x.extent().is_constant()) {
+    derive_blocks(sums, result, *some, block, schedule);
+    return true;
+  }
+  if (block > 0 && can_have_ways(result, *schedule)) {
+    const Expr many = extent_value(x.extent()) >= int_constant(kManyBlocks * block);
+    AlternativeWay way{"_blocks", many, Schedule(schedule->graph())};
+    derive_blocks(sums, result, *some, block, &way.schedule);
+    Schedule otherwise(schedule->graph());
+    derive_loops(sums, result, *some, &otherwise);
+    add_ways(result, {way}, otherwise, schedule);
+    return true;
+  }
+  derive_loops(sums, result, *some, schedule);
+  share_sums(sums, result, some->pixels.rows, target, x, &(*schedule)[result.name]);
+  return true;
+}
+
+}  // namespace emulsion
