@@ -159,6 +159,32 @@ SmallProgram concat_program() {
           }};
 }
 
+SmallProgram wavelet_program() {
+  constexpr int kHalf = kColumns / 2;
+  const Axis i("i", kRows), j("j", kHalf);
+  const Tensor x = matrix("x");
+  const Expr first = x(i, 2 * Expr(j)), second = x(i, 2 * Expr(j) + 1);
+  const Tensor means = compute("means", {i, j}, (first + second) * 0.5F);
+  const Tensor details = compute("details", {i, j}, (first - second) * 0.5F);
+  return {"wavelet", Graph(concat({means, details}, 1, "y")), [](KernelValues& v) {
+            plain_wavelet(kRows, kHalf, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
+SmallProgram complex_program(const std::string& name, const Extent& count,
+                             const SizeValues& sizes) {
+  const Axis p("p", count), c("c", 2);
+  const Tensor x = input("x", f32, {count, 2}), z = input("z", f32, {count, 2});
+  const Expr real = x(p, 0) * z(p, 0) - x(p, 1) * z(p, 1);
+  const Expr imaginary = x(p, 0) * z(p, 1) + x(p, 1) * z(p, 0);
+  return {name, Graph(compute("y", {p, c}, select(c == 0, real, imaginary))),
+          [=](KernelValues& v) {
+            plain_complex(count.evaluate(sizes), v.data<float>("x"), v.data<float>("z"),
+                          v.data<float>("y"));
+          },
+          sizes};
+}
+
 SmallProgram slice_program() {
   return {"slice", Graph(slice(matrix("x"), {kRows - 1, 0}, {-1, kColumns}, {-1, 2}, "y")),
           [](KernelValues& v) {
@@ -192,14 +218,26 @@ SmallProgram gather_program() {
 }  // namespace
 
 std::vector<SmallProgram> pointwise_programs() {
-  return {relu_program(),  relu_of_maps_program(), gelu_program(),   gelu_of_tens_program(),
-          silu_program(),  sums_program(),         pixels_program(), inverse_program(),
-          blend_program(), integers_program(),     choice_program(), batch_norm_program()};
+  constexpr int64_t kNumbers = 100000;
+  return {relu_program(),
+          relu_of_maps_program(),
+          gelu_program(),
+          gelu_of_tens_program(),
+          silu_program(),
+          sums_program(),
+          pixels_program(),
+          inverse_program(),
+          blend_program(),
+          integers_program(),
+          choice_program(),
+          batch_norm_program(),
+          complex_program("complex", kNumbers, {}),
+          complex_program("complex_run_time", Extent::size("P"), {{"P", kNumbers}})};
 }
 
 std::vector<SmallProgram> movement_programs() {
   return {transpose_program(), heads_program(), interleave_program(), concat_program(),
-          slice_program(),     pad_program(),   gather_program()};
+          slice_program(),     pad_program(),   gather_program(),     wavelet_program()};
 }
 
 }  // namespace emulsion::benchmarks

@@ -66,6 +66,31 @@ SmallProgram colours_program() {
           }};
 }
 
+// `pixels` may be a run-time size.
+SmallProgram four_colours_program(const std::string& name, const Extent& pixels,
+                                  const SizeValues& sizes) {
+  const Tensor x = input("x", f32, {pixels, 4}), w = weight("w", f32, {4, 4});
+  return {name, Graph(matmul(x, w, "y")),
+          [=](KernelValues& v) {
+            plain_four_colours(pixels.evaluate(sizes), v.data<float>("x"), v.data<float>("w"),
+                               v.data<float>("y"));
+          },
+          sizes};
+}
+
+SmallProgram points_program(const std::string& name, const Extent& points,
+                            const SizeValues& sizes) {
+  const Axis p("p", points), i("i", 3), k("k", 3);
+  const Tensor x = input("x", f32, {points, 3}), w = input("w", f32, {3, 4});
+  const Tensor turned = compute("turned", {p, i}, sum(k, w(i, k) * x(p, k)));
+  return {name, Graph(compute("y", {p, i}, turned(p, i) + w(i, 3))),
+          [=](KernelValues& v) {
+            plain_points(points.evaluate(sizes), v.data<float>("x"), v.data<float>("w"),
+                         v.data<float>("y"));
+          },
+          sizes};
+}
+
 SmallProgram distances_program() {
   constexpr int kPoints = 256, kDepth = 64;
   const Tensor x = input("x", f32, {kPoints, kDepth}), z = input("z", f32, {kPoints, kDepth});
@@ -179,6 +204,7 @@ SmallProgram mlp_program() {
 }  // namespace
 
 std::vector<SmallProgram> product_programs() {
+  constexpr int64_t kMany = 100000;
   return {matmul_program<float>("matmul", 256, 256, 256),
           matmul_program<float>("matmul_n3", 1024, 3, 512),
           matmul_program<float>("matmul_n15", 1024, 15, 512),
@@ -190,6 +216,10 @@ std::vector<SmallProgram> product_programs() {
           few_rows_program("two_rows_run_time", Extent::size("M"), 2),
           run_time_columns_program(),
           colours_program(),
+          four_colours_program("matrix_of_four_colours", kMany, {}),
+          four_colours_program("four_colours_run_time", Extent::size("P"), {{"P", kMany}}),
+          points_program("points", kMany, {}),
+          points_program("points_run_time", Extent::size("P"), {{"P", kMany}}),
           distances_program(),
           batched_matmul_program(),
           small_products_program(),

@@ -113,6 +113,14 @@ RunTimeProgram tinted(const std::string& name, SizeValues sizes) {
           }};
 }
 
+// Colours of each pixel made of its colours.
+RunTimeProgram mixed(const std::string& name, int64_t pixels, int64_t colours) {
+  return {name, {{"P", pixels}}, [=](const ExtentOf& of) {
+            const Tensor x = input("x", f32, {of("P"), colours});
+            return Graph(matmul(x, weight("w", f32, {colours, colours}), "y"));
+          }};
+}
+
 // Products of the rows of two matrices, element by element.
 RunTimeProgram row_products(int64_t rows, int64_t columns) {
   return {"row_products", {{"R", rows}, {"C", columns}}, [](const ExtentOf& of) {
@@ -227,6 +235,8 @@ std::vector<RunTimeProgram> run_time_contractions() {
           pairs("distances", kPairs, squared, true),
           pairs("distances_f64", kPairs, squared, false, f64),
           pairs("distances_of_points", {{"M", 512}, {"N", 512}, {"K", 3}}, squared, true),
+          mixed("three_colours", 100000, 3),
+          mixed("four_colours", 100000, 4),
           pairs("columns_3", {{"M", 1024}, {"N", 3}, {"K", 512}}, product),
           pairs("columns_15", {{"M", 1024}, {"N", 15}, {"K", 512}}, product),
           centres(3),

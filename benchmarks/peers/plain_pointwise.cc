@@ -110,6 +110,25 @@ EMULSION_BEST_INSTRUCTIONS void plain_concat(int64_t rows, int64_t columns_a, in
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_wavelet(int64_t rows, int64_t half, const float* __restrict x,
+                                              float* __restrict y) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < half; ++c) {
+      const float first = x[(r * half + c) * 2], second = x[(r * half + c) * 2 + 1];
+      y[r * half * 2 + c] = (first + second) * 0.5F;
+      y[r * half * 2 + half + c] = (first - second) * 0.5F;
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_complex(int64_t count, const float* __restrict x,
+                                              const float* __restrict z, float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    y[i * 2] = x[i * 2] * z[i * 2] - x[i * 2 + 1] * z[i * 2 + 1];
+    y[i * 2 + 1] = x[i * 2] * z[i * 2 + 1] + x[i * 2 + 1] * z[i * 2];
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_slice(int64_t rows, int64_t columns,
                                             const float* __restrict x, float* __restrict y) {
   for (int64_t r = 0; r < rows; ++r) {

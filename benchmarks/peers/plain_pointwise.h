@@ -38,6 +38,10 @@ void plain_interleave(int64_t colours, int64_t pixels, const uint8_t* x, uint8_t
 // Rows of a, each followed by the row of b.
 void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b, const float* a,
                   const float* b, float* y);
+// Of each row the means of every two neighbours, and then half of their differences.
+void plain_wavelet(int64_t rows, int64_t half, const float* x, float* y);
+// Products of complex numbers.
+void plain_complex(int64_t count, const float* x, const float* z, float* y);
 // Every second column of every row, from the last row to the first.
 void plain_slice(int64_t rows, int64_t columns, const float* x, float* y);
 // `border` zeros on every side.

@@ -249,6 +249,28 @@ EMULSION_BEST_INSTRUCTIONS void plain_colours(int64_t pixels, const float* __res
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_four_colours(int64_t pixels, const float* __restrict x,
+                                                   const float* __restrict w, float* __restrict y) {
+  for (int64_t p = 0; p < pixels; ++p) {
+    for (int64_t j = 0; j < 4; ++j) {
+      float sum = 0;
+      for (int64_t k = 0; k < 4; ++k) sum += x[p * 4 + k] * w[k * 4 + j];
+      y[p * 4 + j] = sum;
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_points(int64_t points, const float* __restrict x,
+                                             const float* __restrict w, float* __restrict y) {
+  for (int64_t p = 0; p < points; ++p) {
+    for (int64_t i = 0; i < 3; ++i) {
+      float sum = 0;
+      for (int64_t k = 0; k < 3; ++k) sum += w[i * 4 + k] * x[p * 3 + k];
+      y[p * 3 + i] = sum + w[i * 4 + 3];
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_nearest(int64_t points, int64_t centres,
                                               const float* __restrict x, const float* __restrict z,
                                               int32_t* __restrict y) {

@@ -38,6 +38,11 @@ void plain_sums_by_class(int64_t classes, int64_t columns, int64_t rows, const f
                          const int32_t* which, float* y);
 // y[p] = sum over the three coordinates of x[p, d]^2.
 void plain_lengths(int64_t points, const float* x, float* y);
+// Four colours of each pixel made of its four, as plain_colours.
+void plain_four_colours(int64_t pixels, const float* x, const float* w, float* y);
+// Points moved by w, of which the last column is added: y[p, i] = sum over k of w[i, k] * x[p, k]
+// + w[i, 3].
+void plain_points(int64_t points, const float* x, const float* w, float* y);
 // A colour of each pixel made of its three: y[p, j] = sum over k of x[p, k] * w[k, j].
 void plain_colours(int64_t pixels, const float* x, const float* w, float* y);
 // y[m, n] = sum over d of (x[m, d] - z[n, d])^2.

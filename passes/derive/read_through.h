@@ -29,7 +29,8 @@ struct ReadThrough {
 // on reading the move by name, and so copies panels of it: where the move lies across its columns,
 // it must (derive_contraction).
 // A value has one reader, elementwise, that reads it once and at no more places than it has
-// elements, in vectors of neighbours; or the reader chooses by place, as concat does.
+// elements, in vectors of neighbours; or the reader chooses by place, as concat does, and its
+// vectors are those that the value's own loops would have, which may be of every second element.
 // `wanted` is asked of each move or value that could be.
 ReadThrough read_through(const Graph& grouped, const Target& target,
                          const std::function<bool(const Op& move)>& wanted = {});

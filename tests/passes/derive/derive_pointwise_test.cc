@@ -132,7 +132,7 @@ TEST(DerivePointwise, WhereMasksLackTheLastBlockStartsEarlier) {
   EXPECT_FALSE(has(derived(bytes, target_of("x86-64-v4", 4)), block));
   // Blocks that divide the row; a length of which no condition speaks; borders at which it is cut.
   EXPECT_FALSE(has(derived(scaled(8 * 8192, 3), kFour), block));
-  for (const Tensor& y : {scaled(kRows * Extent(2), 3), pad(input("x", u8, {kLength}), {3}, {3})}) {
+  for (const Tensor& y : {scaled(kRows * Extent(2), 3), pad(input("x", u8, {200000}), {3}, {3})}) {
     const std::string text = derived(y, kFour);
     EXPECT_TRUE(has(text, ", 8192, guard)\n") && has(text, ".partition(block)\n")) << text;
   }
