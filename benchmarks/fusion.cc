@@ -96,6 +96,12 @@ Graph mlp(int rows, int width) {
   return Graph(layer);
 }
 
+// Rows of a matrix of each picture, summed up, and what is behind it: more sums than registers
+// hold.
+Graph middle_sum(int pictures, int rows, int columns) {
+  return Graph(relu(sum(input("x", f32, {pictures, rows, columns}), {1}), "y"));
+}
+
 std::vector<FusedProgram> programs_of(int rows, int columns) {
   constexpr int kInner = 32;  // few, so that the product does not hide what is around it
   const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
@@ -115,7 +121,8 @@ std::vector<FusedProgram> programs_of(int rows, int columns) {
           {"rotary", rotary(x, rows, columns)},
           {"relu_reshape_relu",
            Graph(relu(reshape(x * 0.5F + z, {rows * 4, columns / 4}) + 1.0F, "y"))},
-          {"sum_transposed", Graph(transpose(add(x, z), {1, 0}, "y"))}};
+          {"sum_transposed", Graph(transpose(add(x, z), {1, 0}, "y"))},
+          {"add_to_transposed", Graph(relu(transpose(x) + matrix("t", columns, rows), "y"))}};
 }
 
 // One kernel against another of the same values, which it is never to be slower than.
@@ -341,6 +348,15 @@ Report run(const ProgramOptions& options) {
   for (const auto& [steps, rows, columns] :
        {std::tuple(0, 8192, 2048), {8, 8192, 2048}, {16, 16, 128}}) {
     add_recomputation(steps, rows, columns, &all, &notes);
+  }
+  for (const auto& [pictures, rows, columns] : {std::tuple(16, 256, 100), {8, 512, 512}}) {
+    add_program({"middle_sum_relu", middle_sum(pictures, rows, columns)},
+                fmt::format("{}x{}x{}", pictures, rows, columns), &all, &notes);
+  }
+  for (const auto& [rows, inner, columns] : {std::tuple(4096, 64, 64), {512, 512, 128}}) {
+    add_program({"product_silu", silu_of(matmul(matrix("a", rows, inner),
+                                                weight("w", f32, {inner, columns}), "mm"))},
+                fmt::format("{}x{}x{}", rows, inner, columns), &all, &notes);
   }
   for (const auto& [heads, rows] : {std::pair(8, 64), {8, 512}}) {
     add_program({"attention", attention(heads, rows, 64)}, fmt::format("{}x{}x64", heads, rows),

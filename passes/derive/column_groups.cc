@@ -1,6 +1,7 @@
 #include "passes/derive/column_groups.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -20,7 +21,7 @@ bool has_vectors_along_columns(const Op& op, const Target& target) {
   const Op& result = result_of(op);
   const Op* sums = sums_of(op);
   if (sums == nullptr) {
-    return vector_axis(result, target) + 1 == result.axes.size() && !crosses(result, target);
+    return vector_axis(result, target) + 1 == result.axes.size() && !crosses(op, target);
   }
   // Of sums that something is fused onto, this reads them at its own places.
   return sums->shape == op.shape && vector_axis(*sums, target) + 1 == sums->axes.size() &&
@@ -156,6 +157,61 @@ int64_t lanes_of(const ColumnGroup& group, const Target& target) {
   return lanes;
 }
 
+struct BlockOfVectors {
+  int64_t vectors, lanes;
+
+  int64_t columns() const { return vectors * lanes; }
+  // How many columns of `all` are computed. Of a number that blocks do not divide, the last one
+  // overlaps the one before.
+  int64_t computed(int64_t all) const { return (all + columns() - 1) / columns() * columns(); }
+};
+
+// The blocks that there may be: one, two or four vectors, the sums of which stay in registers; or
+// all columns, where these are a few vectors more, of half the length if need be. None computes
+// much more than another would.
+std::vector<BlockOfVectors> blocks_of_vectors(int64_t lanes, std::optional<int64_t> all) {
+  constexpr int64_t kMostVectors = 4, kLeastFull = 8;  // and in how many of its parts one is full
+  std::vector<BlockOfVectors> blocks;
+  for (int64_t vectors = kMostVectors; vectors >= 1; vectors /= 2)
+    blocks.push_back({vectors, lanes});
+  if (!all) return blocks;
+  for (const int64_t length : {lanes, lanes / 2}) {
+    const int64_t vectors = length > 1 && *all % length == 0 ? *all / length : 0;
+    if (vectors > kMostVectors && vectors < 2 * kMostVectors) blocks.push_back({vectors, length});
+  }
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const BlockOfVectors& block : blocks) least = std::min(least, block.computed(*all));
+  blocks.erase(std::remove_if(blocks.begin(), blocks.end(),
+                              [&](const BlockOfVectors& block) {
+                                return block.columns() > *all ||
+                                       (block.computed(*all) - least) * kLeastFull > least;
+                              }),
+               blocks.end());
+  return blocks;
+}
+
+// What a row of all blocks takes, in instructions on vectors: each block's part of it is another
+// place in memory, with other lines and pages.
+int64_t steps_of_row(const BlockOfVectors& block, int64_t all, bool is_series) {
+  constexpr int64_t kOfSeries = 4, kOfPlace = 2;
+  const int64_t blocks = block.computed(all) / block.columns();
+  return saturated_product(blocks, block.vectors * (is_series ? kOfSeries : 1) + kOfPlace);
+}
+
+// Whether the first cache has a line of each row of what is read and of what is written at a time.
+// A block that is shorter than two lines leaves parts of lines to the next one.
+bool keeps_lines(const ColumnGroup& group, const BlockOfVectors& block, const Target& target) {
+  constexpr int64_t kTwoLines = 128;
+  const ColumnGroup::Member& last = group.members.front();
+  if (block.columns() * size_in_bytes(last.op->dtype) >= kTwoLines) return true;
+  for (size_t at = last.op->shape.size(); at-- > 0;) {
+    if (std::count(last.axes.begin(), last.axes.end(), at) > 0) continue;
+    const std::optional<int64_t> rows = last.op->shape[at].as_constant();
+    return !rows || 2 * *rows <= lines_in_cache(*last.op, at, target);
+  }
+  return true;
+}
+
 // How many blocks there are; nothing when a run-time size decides.
 std::optional<int64_t> count_blocks(const ColumnGroup& group, int64_t columns) {
   int64_t blocks = 1;
@@ -207,26 +263,32 @@ bool combines_columns(const ColumnGroup& group) {
 }
 
 std::optional<int64_t> columns_of_block(const ColumnGroup& group, const Target& target) {
-  constexpr int64_t kMostVectors = 4, kLeastFull = 8;  // of a block, and in how many of its parts
-  constexpr int64_t kTasksOfCore = 2;
+  constexpr int64_t kTasksOfCore = 2, kManyColumns = 4096;
   if (!pays_to_walk_columns(group, target)) return std::nullopt;
   const std::vector<const Op*> members = members_of(group);
-  const int64_t lanes = lanes_of(group, target);
   const std::optional<int64_t> all = group.reader().shape.back().as_constant();
   const std::optional<int64_t> bytes = bytes_of_column(group);
   const bool has_threads = wakes_threads(members, target);
-  for (int64_t vectors = kMostVectors; vectors >= 1; vectors /= 2) {
-    const int64_t columns = vectors * lanes;
-    if (all && columns > *all) continue;
+  const bool is_series =
+      std::any_of(members.begin(), members.end(), [](const Op* op) { return takes_series(*op); });
+  std::optional<BlockOfVectors> best;
+  int64_t best_steps = 0;
+  for (const BlockOfVectors& block : blocks_of_vectors(lanes_of(group, target), all)) {
+    const int64_t columns = block.columns();
     if (bytes && saturated_product(*bytes, columns) > target.l2_bytes / 2) continue;
-    // Of a number that blocks do not divide, the last one overlaps the one before.
-    const int64_t computed = all ? (*all + columns - 1) / columns * columns : 0;
-    if (vectors > 1 && all && (computed - *all) * kLeastFull > *all) continue;
+    if (!keeps_lines(group, block, target)) continue;
     const std::optional<int64_t> blocks = count_blocks(group, columns);
     if (has_threads && blocks && *blocks < kTasksOfCore * target.cores) continue;
-    return columns;
+    const int64_t steps = steps_of_row(block, all.value_or(kManyColumns), is_series);
+    if (best && steps >= best_steps) continue;
+    best = block;
+    best_steps = steps;
   }
-  return std::nullopt;
+  if (!best) return std::nullopt;
+  // What is computed for nothing of a series takes longer than what is walked again.
+  constexpr int64_t kLeastFull = 4;
+  if (is_series && all && (best->computed(*all) - *all) * kLeastFull > *all) return std::nullopt;
+  return best->columns();
 }
 
 std::vector<ColumnGroup> column_groups(const Graph& grouped, const Target& target,

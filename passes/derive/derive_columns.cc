@@ -18,10 +18,17 @@ std::vector<Axis> own_loops(const ColumnGroup::Member& member) {
   return loops;
 }
 
+// The longest vectors that a block is made of.
+int64_t lanes_in_block(const Op& op, int64_t columns, const Target& target) {
+  int64_t lanes = value_lanes(op, target);
+  while (columns % lanes != 0) lanes /= 2;
+  return lanes;
+}
+
 // Vectors along the columns of a block.
 void vectorize_block(const Op& op, const Axis& axis, int64_t columns, const Target& target,
                      StageSchedule* stage) {
-  const int64_t lanes = value_lanes(op, target);
+  const int64_t lanes = lanes_in_block(op, columns, target);
   if (columns > lanes) {
     stage->vectorize(axis, lanes);
   } else {
@@ -38,7 +45,7 @@ void sum_block(const std::string& name, const Op& sums, const Op& result, const 
   StageSchedule& stage = (*schedule)[name];
   stage.compute_at(result.name, at).reorder(order);
   vectorize_block(sums, sums.axes.back(), columns, target, &stage);
-  if (columns > value_lanes(sums, target)) stage.unroll(sums.axes.back());
+  if (columns > lanes_in_block(sums, columns, target)) stage.unroll(sums.axes.back());
 }
 
 // A block of a member that others read.

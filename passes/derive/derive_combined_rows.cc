@@ -128,6 +128,13 @@ bool combines_many_for_each_row(const Op& op, const Target& target) {
          is_contiguous_in_a_read(op, last.name(), true) && !lies_along(op, rows, last);
 }
 
+void combine_rows_in_memory(const Op& op, const Target& target, Schedule* schedule) {
+  const RowBlocks blocks(op, op.axes.back().extent(), value_lanes(op, target));
+  StageSchedule& stage = (*schedule)[op.name];
+  blocks.combine(&stage);
+  blocks.partition(&stage);
+}
+
 void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule, bool few_rows) {
   // Of the columns of a thread: of a row a long part is walked through faster than several short
   // ones, but where there is much to sum up.

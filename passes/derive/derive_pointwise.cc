@@ -7,6 +7,8 @@
 
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
+#include "passes/derive/read_borders.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
@@ -202,50 +204,49 @@ size_t vector_axis(const Op& op, const Target& target) {
   return pixels ? pixels->rows : op.axes.size() - 1;
 }
 
-namespace {
-
-// How many lines, one for each step of an index, the first cache holds at a time: all that it has,
-// or, where the steps are a multiple of the lines, no more than its ways in each set that they
-// meet.
-int64_t lines_in_cache(const Expr& read, size_t index, const Target& target) {
+int64_t lines_in_cache(const Op& op, size_t at, const Target& target) {
   constexpr int64_t kLine = 64, kWay = 4096;
-  int64_t step = size_in_bytes(read->tensor->dtype);
-  for (size_t i = index + 1; i < read->args.size(); ++i) {
-    const std::optional<int64_t> extent = read->tensor->shape[i].as_constant();
-    if (!extent) return target.l1_bytes / kLine;
-    step = saturated_product(step, *extent);
-  }
+  const std::optional<int64_t> elements = elements_from(op, at + 1);
+  if (!elements) return target.l1_bytes / kLine;
+  const int64_t step = saturated_product(size_in_bytes(op.dtype), *elements);
   if (step % kLine != 0) return target.l1_bytes / kLine;
   return target.l1_bytes / std::gcd(step, kWay);
 }
 
-}  // namespace
-
 std::optional<size_t> crosses(const Op& op, const Target& target) {
+  if (op.kind == OpKind::fused) return crosses(*written_out(op, {}), target);
   const size_t last = vector_axis(op, target);
   if (last + 1 != op.axes.size()) return std::nullopt;
   const Axis& along = op.axes[last];
   constexpr int64_t kMany = int64_t{1} << 30;
   const int64_t extent = along.extent().as_constant().value_or(kMany);
   if (extent <= value_lanes(op, target)) return std::nullopt;
-  std::optional<size_t> across;
+  std::map<std::string, Expr> reads;  // each once; not those of one value for a row
   visit(op.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || is_along(e, along)) return;
+    if (e->op != ExprOp::read || is_along(e, along) || !mentions(e, along.name())) return;
+    reads.emplace(to_string(e), e);
+  });
+  const int64_t lines = saturated_product(extent, static_cast<int64_t>(reads.size()));
+  std::optional<size_t> across;
+  for (const auto& [text, e] : reads) {
     const auto moves = [&](const Expr& index) { return mentions(index, along.name()); };
     const auto moved = std::find_if(e->args.begin(), e->args.end(), moves);
-    if (moved == e->args.end()) return;  // one value for a row
-    if (extent <= lines_in_cache(e, static_cast<size_t>(moved - e->args.begin()), target)) return;
+    const auto at = static_cast<size_t>(moved - e->args.begin());
+    if (lines <= lines_in_cache(*e->tensor, at, target)) continue;
     for (size_t i = 0; i < last; ++i) {
       if (is_along(e, op.axes[i])) across = i;
     }
-  });
+  }
   if (across && op.axes[*across].extent().as_constant().value_or(kBlockedRows) < kBlockedRows) {
     return std::nullopt;
   }
   return across;
 }
 
-bool has_borders(const Op& op) { return !borders_by_axis(op).empty(); }
+bool has_borders(const Op& op) {
+  if (op.kind == OpKind::fused) return has_borders(*written_out(op, {}));
+  return !borders_by_axis(op).empty();
+}
 
 std::optional<std::string> why_not_cut(const Op& op, const Target& target) {
   constexpr int64_t kMostPieces = 16;

@@ -141,21 +141,11 @@ void bring_rows_outside(const RowGroup& group, StageSchedule* stage) {
   stage->reorder(order);
 }
 
-// Whether an element takes so many instructions that an addition is done before the next one is
-// there to be added, and so many constants in registers that few are left for sums.
-bool computes_much(const Op& op) {
-  const auto is_series = [](const Expr& e) {
-    return e->op == ExprOp::exp || e->op == ExprOp::log || e->op == ExprOp::tanh ||
-           e->op == ExprOp::erf || e->op == ExprOp::pow;
-  };
-  if (op.body.defined() && any_part(op.body, is_series)) return true;
-  return std::any_of(op.members.begin(), op.members.end(),
-                     [](const OpPtr& member) { return computes_much(*member); });
-}
-
 // How many vectors of sums are added to at a time, at most, where `producer` is computed with them.
+// Of a series an addition is done before the next element is there to be added, and its constants
+// take so many registers that few are left for sums.
 int64_t vectors_beside(const Op& producer, const Op& sums, const Target& target) {
-  if (!computes_much(producer)) return kMostVectors;
+  if (!takes_series(producer)) return kMostVectors;
   return std::max<int64_t>(value_lanes(result_of(producer), target) / value_lanes(sums, target), 1);
 }
 
@@ -191,6 +181,14 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
     vectorize_points(points, points.axes[vector_axis(points, target)], target, &stage, again);
   }
   return {};
+}
+
+// Whether it combines more rows of its own than it can keep sums of in registers: then they are in
+// memory, as they would be by themselves, and each row is read once.
+bool is_combined_in_memory(const RowGroup::Member& member, const Target& target) {
+  const Op& op = *member.op;
+  return sums_of(op) == &op && member.whole_rows && op.axes.back().extent().is_constant() &&
+         combines_many_rows(op, target);
 }
 
 // The members that need a value of one of them.
@@ -382,6 +380,8 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     if (sums != joined.end()) {
       inline_members(*producer.op, nullptr, schedule);
       compute_with_sums(op, *sums_of(*sums->first), all_lanes.at(sums->first), target, schedule);
+    } else if (is_combined_in_memory(producer, target)) {
+      combine_rows_in_memory(op, target, schedule);
     } else {
       partial = derive_member(producer, producer.whole_rows, at_once, joined, target, schedule);
       all_lanes.emplace(producer.op, partial);

@@ -31,10 +31,10 @@ namespace {
 
 // Of a result that combines nothing; the other members of its group are computed inline.
 void derive_points(const Op& group, const Target& target, Schedule* schedule) {
-  const Op& result = result_of(group);
   const std::optional<MergedAxes> merged = merge_last_axes(group, 0, target);
-  if (!merged) return derive_pointwise(result, target, schedule);
-  merged->fuse(&(*schedule)[result.name]);
+  // What lies across the rows, and borders, may be of any member.
+  if (!merged) return derive_pointwise(*written_out(group, {}), target, schedule);
+  merged->fuse(&(*schedule)[result_of(group).name]);
   derive_pointwise(merged->view, target, schedule);
 }
 

@@ -18,12 +18,11 @@ Reason why_not_member(const Op& op, const Target& target) {
   if (!fits_one_expression(op)) {
     return fmt::format("expected {} to be a group that fits one expression", op.name);
   }
-  const Op& result = result_of(op);
-  if (crosses(result, target)) {
+  if (crosses(op, target)) {
     return fmt::format("expected {} to read along its rows, got an operand that lies across them",
                        op.name);
   }
-  if (has_borders(result)) {
+  if (has_borders(op)) {
     return fmt::format("expected {} to be the same at all places of a loop, got borders", op.name);
   }
   return std::nullopt;

@@ -130,11 +130,16 @@ void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Sche
 
 // Which axis vectors go along: the last one or, of pixels, the one before their colours.
 size_t vector_axis(const Op& op, const Target& target);
+// How many lines, one for each step along an axis, the first cache holds at a time: all that it
+// has, or, where the steps are a multiple of the lines, no more than its ways in each set that they
+// meet.
+int64_t lines_in_cache(const Op& op, size_t at, const Target& target);
 // Which axis an operand lies along that vectors along the last axis would only gather, when a row
 // touches more cache lines of it than stay at hand for the next: each serves several rows, if they
-// come one after another.
+// come one after another. Of a group what any of its members reads.
 std::optional<size_t> crosses(const Op& op, const Target& target);
-// Whether comparisons with one axis decide what is computed, so that its loop is cut there.
+// Whether comparisons with one axis decide what is computed, so that its loop is cut there; of a
+// group in any of its members.
 bool has_borders(const Op& op);
 // Why derive_pointwise() does not cut every loop at which a comparison with one axis decides, or
 // cuts too often: "expected ...", or nothing.
@@ -239,6 +244,8 @@ bool combines_many_for_each_row(const Op& op, const Target& target);
 // `few_rows`: no more rows of results than threads could share, whatever their number may be.
 void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule,
                           bool few_rows = false);
+// The loops alone, of a number of columns: of what is computed in the loops of another.
+void combine_rows_in_memory(const Op& op, const Target& target, Schedule* schedule);
 
 // Whether what a reduction reads along its columns is the same for several rows: of the axis before
 // the last.

@@ -87,7 +87,7 @@ void derive_vectors(const Op& op, bool whole_rows, const Target& target, Schedul
 bool pays_to_keep(const WindowChain::Producer& producer, size_t row, const Target& target) {
   const Op& result = result_of(*producer.op);
   if (row >= vectors_of(*producer.op, target)) return false;
-  if (sums_of(*producer.op) == nullptr && crosses(result, target)) return false;
+  if (sums_of(*producer.op) == nullptr && crosses(*producer.op, target)) return false;
   const int64_t bytes = size_in_bytes(result.dtype);
   const std::optional<int64_t> all = elements_from(result, 0),
                                kept = elements_from(result, row + 1);
@@ -98,8 +98,7 @@ bool pays_to_keep(const WindowChain::Producer& producer, size_t row, const Targe
 bool pays_to_slide(const WindowChain& chain, const Target& target) {
   constexpr int64_t kTasksForThread = 4;
   if (chain.producers.empty()) return false;
-  const Op& result = result_of(*chain.reader);
-  if (sums_of(*chain.reader) == nullptr && crosses(result, target)) return false;
+  if (sums_of(*chain.reader) == nullptr && crosses(*chain.reader, target)) return false;
   if (!wakes_threads(chain, target)) return true;
   const int64_t rows = rows_of_strip(chain);
   const std::vector<Axis> loops = loops_of_strips(chain, rows);

@@ -98,6 +98,16 @@ const Op* sums_of(const Op& op) {
   return nullptr;
 }
 
+bool takes_series(const Op& op) {
+  const auto is_series = [](const Expr& e) {
+    return e->op == ExprOp::exp || e->op == ExprOp::log || e->op == ExprOp::tanh ||
+           e->op == ExprOp::erf || e->op == ExprOp::pow;
+  };
+  if (op.body.defined() && any_part(op.body, is_series)) return true;
+  return std::any_of(op.members.begin(), op.members.end(),
+                     [](const OpPtr& member) { return takes_series(*member); });
+}
+
 AxisExtents Reads::extents() const {
   AxisExtents result = reduction_axes;
   for (const Axis& axis : axes) result[axis.name()] = axis.extent();

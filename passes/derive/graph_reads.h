@@ -20,6 +20,9 @@ namespace emulsion {
 // What it sums up, or combines otherwise: itself, or a member; null of what is pointwise.
 const Op* sums_of(const Op& op);
 
+// Whether an element of it, or of a member, takes many instructions: an exponential and the like.
+bool takes_series(const Op& op);
+
 // The elements of the dimensions from `from` on; nothing when a run-time size decides.
 std::optional<int64_t> elements_from(const Op& op, size_t from);
 // The extents of all dimensions but those at these positions.

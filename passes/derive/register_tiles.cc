@@ -84,7 +84,7 @@ bool takes_series(const Op& op, const Schedule& schedule, std::set<const Op*>* s
 }  // namespace
 
 int64_t registers_of_series(const Op& result, const Schedule& schedule, const Target& target) {
-  constexpr int64_t kConstants = 8, kMany = 32;
+  constexpr int64_t kConstants = 12, kMany = 32;
   std::set<const Op*> seen;
   return target.vector_registers() >= kMany && takes_series(result, schedule, &seen) ? kConstants
                                                                                      : 0;

@@ -399,7 +399,7 @@ bool has_vectors_in_rows(const RowGroup::Member& member, const Target& target) {
   };
   const bool is_one = is_one_in_a_row(result, member.axes);
   const bool along = is_one || goes_along(result);
-  if (sums == nullptr) return along && (is_one || !crosses(result, target));
+  if (sums == nullptr) return along && (is_one || !crosses(*member.op, target));
   if (!keeps_sums_in_registers(*sums, target)) return has_sums_in_lanes(*sums, target);
   return along && sums->axes.size() > member.axes.size() && goes_along(*sums);
 }

@@ -215,28 +215,59 @@ TEST(ColumnGroups, ABlockStaysInTheCache) {
   };
   // A column of p takes 64 floats, of its maximum and its sum one each.
   constexpr int64_t kColumn = (64 + 2) * 4;
-  EXPECT_EQ(block_of(softmax_of(64, 256), with_l2(2 * 32 * kColumn)), 32);
-  EXPECT_EQ(block_of(softmax_of(64, 256), with_l2(2 * 32 * kColumn - 1)), 16);
-  EXPECT_EQ(block_of(softmax_of(64, 256), with_l2(2 * 8 * kColumn)), 8);
-  EXPECT_EQ(block_of(softmax_of(64, 256), with_l2(2 * 8 * kColumn - 1)), std::nullopt);
+  EXPECT_EQ(block_of(softmax_of(64, 264), with_l2(2 * 32 * kColumn)), 32);
+  EXPECT_EQ(block_of(softmax_of(64, 264), with_l2(2 * 32 * kColumn - 1)), 16);
+  EXPECT_EQ(block_of(softmax_of(64, 264), with_l2(2 * 8 * kColumn)), 8);
+  EXPECT_EQ(block_of(softmax_of(64, 264), with_l2(2 * 8 * kColumn - 1)), std::nullopt);
 }
 
 TEST(ColumnGroups, ThreadsGetSeveralBlocks) {
   const auto with_cores = [](int cores) {
     return Target::parse("x86-64-v3,l2=1048576,cores=" + std::to_string(cores));
   };
-  EXPECT_EQ(block_of(softmax_of(64, 4096), with_cores(1)), 32);
-  EXPECT_EQ(block_of(softmax_of(64, 4096), with_cores(64)), 32);
-  EXPECT_EQ(block_of(softmax_of(64, 4096), with_cores(65)), 16);
-  EXPECT_EQ(block_of(softmax_of(64, 4096), with_cores(257)), std::nullopt);
+  EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(1)), 32);
+  EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(64)), 32);
+  EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(65)), 16);
+  EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(257)), std::nullopt);
   EXPECT_EQ(block_of(softmax_of(8, 64), with_cores(257)), 32) << "too little for threads";
 }
 
 TEST(ColumnGroups, LittleIsComputedTwice) {
   EXPECT_EQ(block_of(softmax_of(8, 96)), 32);
-  EXPECT_EQ(block_of(softmax_of(8, 97)), 8) << "of 128 or 112 too many would be computed twice";
+  EXPECT_EQ(block_of(softmax_of(8, 97)), 16) << "112, not 128: blocks of 8 would compute 104";
   EXPECT_EQ(block_of(softmax_of(8, 8)), 8);
   EXPECT_EQ(block_of(softmax_of(8, 1000)), 32) << "1024";
+}
+
+// 56 are seven vectors of eight, and no whole number of sixteen.
+TEST(ColumnGroups, AllColumnsThatAreAFewVectorsAreABlock) {
+  const Target v4 = Target::parse("x86-64-v4,cores=1,l2=1048576");
+  EXPECT_EQ(block_of(softmax_of(8, 56)), 56);
+  EXPECT_EQ(block_of(softmax_of(8, 56), v4), 56) << "in halves of vectors";
+  EXPECT_EQ(block_of(softmax_of(8, 64), v4), 64);
+  EXPECT_EQ(block_of(softmax_of(8, 72)), 16) << "of nine vectors not all sums are in registers";
+  EXPECT_EQ(block_of(softmax_of(8, 60)), 32) << "64, for no vectors are 60";
+}
+
+// Of 33 columns one that is computed twice, or 15.
+TEST(ColumnGroups, OfASeriesNoMoreThanAQuarterIsComputedTwice) {
+  const Target v4 = Target::parse("x86-64-v4,cores=1,l2=1048576");
+  EXPECT_EQ(block_of(softmax_of(8, 33)), 8) << "40";
+  EXPECT_EQ(block_of(softmax_of(8, 33), v4), std::nullopt) << "48";
+  EXPECT_EQ(block_of(centred(8, 33), v4), 16) << "no series";
+}
+
+// Rows of 4096 bytes all have their lines in one set of the first cache, which holds eight.
+TEST(ColumnGroups, ABlockThatIsShorterThanTwoLinesNeedsTheLinesOfAllRows) {
+  const auto of_columns = [](int64_t rows, int64_t columns) {
+    return Graph(softmax(input("x", f32, {rows, 4, columns}), 0, "y"));
+  };
+  const Target small = Target::parse("x86-64-v3,cores=1,l2=4096");  // of 16 rows blocks of 16
+  const Target large = Target::parse("x86-64-v3,cores=1,l2=1048576");
+  EXPECT_EQ(block_of(of_columns(16, 264), small), 16) << "no multiple of lines";
+  EXPECT_EQ(block_of(of_columns(16, 1024), small), std::nullopt);
+  EXPECT_EQ(block_of(of_columns(16, 1024), large), 32) << "two lines";
+  EXPECT_EQ(block_of(of_columns(4, 1024), Target::parse("x86-64-v3,cores=1,l2=1024")), 16);
 }
 
 }  // namespace

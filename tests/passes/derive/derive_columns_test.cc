@@ -34,6 +34,14 @@ TEST(DeriveColumns, EverythingIsComputedForABlock) {
   EXPECT_FALSE(has(nest, "heap")) << nest;
 }
 
+TEST(DeriveColumns, ABlockMayBeOfHalvesOfVectors) {
+  const std::string nest =
+      to_string(run_pipeline(softmax_of(5, 56), target_of("x86-64-v4", 1)).nest);
+  EXPECT_TRUE(has(nest, "unrolled y_max_acc.i1 in 7\n")) << nest;
+  EXPECT_TRUE(has(nest, "vectorized y_max_acc.i1_v in 8\n")) << nest;
+  EXPECT_FALSE(has(nest, "if i1")) << nest;
+}
+
 TEST(DeriveColumns, ThreadsShareTheBlocks) {
   EXPECT_TRUE(has(nest_of(softmax_of(64, 8192), 4), "parallel y.block in 256"));
   EXPECT_FALSE(has(nest_of(softmax_of(5, 64), 4), "parallel"));
@@ -63,7 +71,8 @@ TEST(DeriveColumns, OfARunTimeNumberTheLastBlockAloneHasMasks) {
 TEST(DeriveColumns, ComputesWhatTheGraphSays) {
   for (const char* level : kLevels) {
     for (const int cores : {1, 4}) {
-      for (const Extent& columns : {Extent(16), Extent(17), Extent(64), Extent(75), kSize}) {
+      for (const Extent& columns :
+           {Extent(16), Extent(17), Extent(56), Extent(64), Extent(75), kSize}) {
         for (const auto& [name, graph] : column_graphs(5, columns)) {
           EXPECT_TRUE(derives(graph, target_of(level, cores), {0, 1, 7, 16, 33, 70}, 1e-5))
               << level << ", " << cores << " cores: " << name << " of " << columns.to_string();

@@ -57,6 +57,35 @@ TEST(DerivePointwise, FourShortElementsAreAPixel) {
   }
 }
 
+// A row of what lies across them touches a line for each of its elements.
+TEST(DerivePointwise, RowsAreInBlocksWhereAnyMemberReadsAcrossThem) {
+  const auto blocks = [](int rows, int columns, int across) {
+    Tensor sum = input("z", f32, {rows, columns});
+    for (int i = 0; i < across; ++i) {
+      const Tensor turned = transpose(input("x" + std::to_string(i), f32, {columns, rows}), {1, 0});
+      sum = add(sum, turned * 0.5f);
+    }
+    return has(derived(relu(sum, "y"), kV3), "y.split(i0, i0, row, 16");
+  };
+  EXPECT_TRUE(blocks(500, 1000, 1));
+  EXPECT_TRUE(blocks(512, 128, 1)) << "steps of 2048 bytes have few sets";
+  EXPECT_FALSE(blocks(500, 16, 1)) << "few lines";
+  EXPECT_FALSE(blocks(500, 300, 1)) << "300 lines";
+  EXPECT_TRUE(blocks(500, 300, 2)) << "600";
+  EXPECT_FALSE(blocks(8, 1000, 1)) << "too few rows for a block";
+}
+
+TEST(DerivePointwise, LoopsAreCutAtTheBordersOfAnyMember) {
+  const Axis i("i", 64), j("j", 256);
+  const Tensor x = input("x", f32, {64, 256});
+  const Tensor chosen = compute("chosen", {i, j}, select(Expr(j) < 100, x(i, j), 0.0f));
+  const Graph graph(relu(chosen * 2.0f, "y"));
+  EXPECT_TRUE(has(derived(graph, kV3), "y.partition(j)") ||
+              has(derived(graph, kV3), "y.partition(i1)"))
+      << derived(graph, kV3);
+  EXPECT_TRUE(derives(graph, kV3, {}));
+}
+
 TEST(DerivePointwise, ThreadsAreAskedForInEachCase) {
   const std::string text = derived(scaled(kRows, kLength), kFour);
   EXPECT_TRUE(has(text, "y.specialize(C == 3 && R >= 43691)\n")) << text;

@@ -320,6 +320,33 @@ TEST(DeriveRows, ThreadsShareTheRows) {
   }
 }
 
+// A hundred sums do not fit registers: by themselves, too, they are in memory, and each of the rows
+// that are combined is read once.
+TEST(DeriveRows, ManyRowsInARowAreCombinedInMemory) {
+  const auto text = [](const Extent& many, const Extent& columns) {
+    const Tensor x = input("x", f32, {16, many, columns});
+    return derived(relu(sum(x, {1}), "y"), target_of("x86-64-v3", 1));
+  };
+  const std::string in_memory = "sum.split(r1, r1, row, 8)\n", in_registers = "sum.cache_write";
+  EXPECT_TRUE(has(text(256, 100), in_memory)) << text(256, 100);
+  EXPECT_TRUE(has(text(256, 100), "sum.compute_at(y, i0)\n"));
+  EXPECT_TRUE(has(text(kSize, 100), "sum.split(r1, r1, row, 8, guard)\n")) << text(kSize, 100);
+  EXPECT_FALSE(has(text(256, 100), in_registers));
+  for (const auto& [many, columns] : {std::pair(63, 100), {256, 32}}) {
+    EXPECT_FALSE(has(text(many, columns), in_memory)) << "few rows, or few sums";
+    EXPECT_TRUE(has(text(many, columns), in_registers));
+  }
+  EXPECT_FALSE(has(text(256, kSize), "sum.split(r1, r1, row")) << text(256, kSize);
+  for (const char* level : kLevels) {
+    const auto is_right = [&](const Tensor& x) {
+      return derives(Graph(sub(x, mean(x, {1}, true), "y")), target_of(level, 2), {0, 1, 70});
+    };
+    EXPECT_TRUE(is_right(input("x", f32, {5, 67, 45})));
+    EXPECT_TRUE(is_right(input("x", f32, {kSize, 65, 45})));
+    EXPECT_TRUE(is_right(input("x", f32, {3, kSize, 45})));
+  }
+}
+
 TEST(DeriveRows, NoThreadsForLittleWork) {
   for (const auto& [name, graph] : row_graphs(4, 64)) {
     EXPECT_EQ(derived(graph, target_of("x86-64-v3", 4)).find("parallel"), std::string::npos)

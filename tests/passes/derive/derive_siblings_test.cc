@@ -210,6 +210,10 @@ TEST(DeriveSiblings, NothingWithBorders) {
   EXPECT_EQ(refused(Graph({compute("a", {i, j}, select(Expr(j) < 50, x(i, j), 0.0f)),
                            compute("b", {i, j}, x(i, j) * 2.0f)})),
             "expected a to be the same at all places of a loop, got borders");
+  const Tensor a = compute("a", {i, j}, select(Expr(j) < 50, x(i, j), 0.0f));
+  EXPECT_EQ(refused(Graph({relu(a * 2.0f, "y"), compute("b", {i, j}, x(i, j) * 2.0f)})),
+            "expected y to be the same at all places of a loop, got borders")
+      << "of a member";
 }
 
 TEST(DeriveSiblings, NothingThatReadsAcrossItsRows) {
@@ -217,6 +221,9 @@ TEST(DeriveSiblings, NothingThatReadsAcrossItsRows) {
   const Axis i("i", 1024), j("j", 1024);
   EXPECT_EQ(refused(Graph({relu(x, "a"), compute("b", {i, j}, x(i, j) + x(j, i))})),
             "expected b to read along its rows, got an operand that lies across them");
+  EXPECT_EQ(refused(Graph({relu(x, "a"), relu(compute("b", {i, j}, x(i, j) + x(j, i)), "c")})),
+            "expected c to read along its rows, got an operand that lies across them")
+      << "a member of a group";
 }
 
 // Members that each read the one before them twice: written out they are 2^12 sums.
