@@ -183,12 +183,18 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
   return {};
 }
 
-// Whether it combines more rows of its own than it can keep sums of in registers: then they are in
-// memory, as they would be by themselves, and each row is read once.
-bool is_combined_in_memory(const RowGroup::Member& member, const Target& target) {
+// Combines many rows of its own, of more sums than are in registers: then they are in memory, as
+// they would be by themselves, and each row is read once. False when it does not.
+bool combine_in_memory(const RowGroup::Member& member, const Target& target, Schedule* schedule) {
   const Op& op = *member.op;
-  return sums_of(op) == &op && member.whole_rows && op.axes.back().extent().is_constant() &&
-         combines_many_rows(op, target);
+  if (sums_of(op) != &op || !member.whole_rows) return false;
+  const std::optional<MergedAxes> merged = merge_result_axes(op, behind_rows(member), target);
+  const Op& view = merged ? merged->view : op;
+  if (op.axes.empty() || !view.axes.back().extent().is_constant()) return false;
+  if (!combines_many_rows(view, target)) return false;
+  if (merged) merged->fuse(&(*schedule)[op.name]);
+  combine_rows_in_memory(view, target, schedule);
+  return true;
 }
 
 // The members that need a value of one of them.
@@ -380,9 +386,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     if (sums != joined.end()) {
       inline_members(*producer.op, nullptr, schedule);
       compute_with_sums(op, *sums_of(*sums->first), all_lanes.at(sums->first), target, schedule);
-    } else if (is_combined_in_memory(producer, target)) {
-      combine_rows_in_memory(op, target, schedule);
-    } else {
+    } else if (!combine_in_memory(producer, target, schedule)) {
       partial = derive_member(producer, producer.whole_rows, at_once, joined, target, schedule);
       all_lanes.emplace(producer.op, partial);
     }

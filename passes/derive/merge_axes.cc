@@ -132,16 +132,22 @@ void MergedAxes::fuse(StageSchedule* stage) const {
   }
 }
 
-std::optional<MergedAxes> merge_last_axes(const Op& group, size_t first, const Target& target) {
+namespace {
+
+// At most `most` of the last axes of a result, not before `first`.
+std::optional<MergedAxes> merge_some_axes(const Op& group, size_t first, size_t most,
+                                          const Target& target) {
   const Op& op = result_of(group);
-  if (op.axes.empty() || op.combiner != Combiner::none) return std::nullopt;
-  if (!is_short(op.axes.back().extent(), value_lanes(op, target))) return std::nullopt;
+  if (op.axes.empty() || !is_short(op.axes.back().extent(), value_lanes(op, target))) {
+    return std::nullopt;
+  }
   // The last vector of a run-time number needs masks.
   const auto may_be_outer = [&](const Axis& axis) {
     return axis.extent().is_constant() || !lacks_masks(op, target);
   };
   size_t count = 1;
-  while (first + count < op.axes.size() && may_be_inner(op.axes[op.axes.size() - count]) &&
+  while (count < most && first + count < op.axes.size() &&
+         may_be_inner(op.axes[op.axes.size() - count]) &&
          may_be_outer(op.axes[op.axes.size() - count - 1]) && all_walk_in(group, count + 1)) {
     ++count;
   }
@@ -150,6 +156,18 @@ std::optional<MergedAxes> merge_last_axes(const Op& group, size_t first, const T
   result.view.shape.clear();
   for (const Axis& axis : result.view.axes) result.view.shape.push_back(axis.extent());
   return result;
+}
+
+}  // namespace
+
+std::optional<MergedAxes> merge_last_axes(const Op& group, size_t first, const Target& target) {
+  const Op& op = result_of(group);
+  if (op.combiner != Combiner::none) return std::nullopt;
+  return merge_some_axes(group, first, op.axes.size(), target);
+}
+
+std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target) {
+  return merge_some_axes(op, first, 2, target);
 }
 
 std::optional<MergedAxes> merge_reduction_axes(const Op& op, const Target& target) {

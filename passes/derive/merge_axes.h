@@ -33,6 +33,8 @@ struct MergedAxes {
 // where the last one alone fills vectors. `group`: the operation, or the group that the result is
 // the last member of, whose other members are computed inline.
 std::optional<MergedAxes> merge_last_axes(const Op& group, size_t first, const Target& target);
+// The last two axes of a reduction's results.
+std::optional<MergedAxes> merge_result_axes(const Op& op, size_t first, const Target& target);
 // The last reduction axes of what is summed up; else as above.
 std::optional<MergedAxes> merge_reduction_axes(const Op& op, const Target& target);
 

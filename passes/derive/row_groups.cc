@@ -150,6 +150,26 @@ std::optional<int64_t> elements_of_piece(const RowGroup& group) {
   return most;
 }
 
+// A value of which there is one in a row has no vectors: of a series each takes as long as a vector
+// of them would, which counts where the rest of the row is a few vectors.
+std::optional<std::string> why_not_worth_series(const RowGroup& group, const Target& target) {
+  constexpr int64_t kFewVectors = 16;
+  const RowGroup::Member* alone = nullptr;
+  int64_t most = 1;
+  for (const RowGroup::Member& member : group.members) {
+    const std::optional<int64_t> points = points_beside(*member.op, member.axes);
+    if (!points) return std::nullopt;
+    most = std::max(most, *points);
+    if (!takes_series(*member.op)) continue;
+    if (!is_one_in_a_row(*member.op, member.axes)) return std::nullopt;
+    alone = &member;
+  }
+  const int64_t least = kFewVectors * target.vector_lanes(group.reader().dtype);
+  if (alone == nullptr || most >= least) return std::nullopt;
+  return fmt::format("expected rows of at least {} elements beside one {}, got {}", least,
+                     alone->op->name, most);
+}
+
 // Of rows that lie in pieces. Each piece is a walk of its own, and where memory decides, long walks
 // are faster: they have to save what would go through memory, or all is to stay in a near cache.
 // The rows `batch_norm_..` of `//benchmarks:fusion` measure it.
@@ -409,6 +429,7 @@ std::optional<std::string> why_not_worth_rows(const RowGroup& group, const Targe
     if (has_vectors_in_rows(member, target)) continue;
     return fmt::format("expected vectors along the rows of {}", member.op->name);
   }
+  if (std::optional<std::string> reason = why_not_worth_series(group, target)) return reason;
   if (!are_first(group)) {
     if (std::optional<std::string> reason = why_not_worth_pieces(group, target)) return reason;
   }

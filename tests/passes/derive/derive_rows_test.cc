@@ -337,6 +337,10 @@ TEST(DeriveRows, ManyRowsInARowAreCombinedInMemory) {
     EXPECT_TRUE(has(text(many, columns), in_registers));
   }
   EXPECT_FALSE(has(text(256, kSize), "sum.split(r1, r1, row")) << text(256, kSize);
+  const Tensor maps = input("x", f32, {16, 256, 7, 7});
+  EXPECT_TRUE(has(derived(sub(maps, mean(maps, {1}, true), "y"), target_of("x86-64-v3", 1)),
+                  "mean_sum.fuse(i2, i3, flat)\nmean_sum.split(r1, r1, row, 8)\n"))
+      << "49 in a row";
   for (const char* level : kLevels) {
     const auto is_right = [&](const Tensor& x) {
       return derives(Graph(sub(x, mean(x, {1}, true), "y")), target_of(level, 2), {0, 1, 70});
@@ -344,6 +348,8 @@ TEST(DeriveRows, ManyRowsInARowAreCombinedInMemory) {
     EXPECT_TRUE(is_right(input("x", f32, {5, 67, 45})));
     EXPECT_TRUE(is_right(input("x", f32, {kSize, 65, 45})));
     EXPECT_TRUE(is_right(input("x", f32, {3, kSize, 45})));
+    EXPECT_TRUE(is_right(input("x", f32, {3, 65, 7, 7})));
+    EXPECT_TRUE(is_right(input("x", f32, {kSize, 65, 5, 9})));
   }
 }
 

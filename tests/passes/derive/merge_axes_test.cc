@@ -54,6 +54,21 @@ TEST(MergeLastAxes, BehindThoseThatSomethingElseIsReadAlong) {
   EXPECT_EQ(merged(Graph(relu(picture() * scale, "y"))), "[4, 5, 49] fuse(i2, i3, flat)");
 }
 
+// Of what is read through, quotients of more would not cancel.
+TEST(MergeResultAxes, TheLastTwoOfAReduction) {
+  const auto merged = [](const Tensor& y, size_t first) {
+    const std::optional<MergedAxes> found = merge_result_axes(*y.op(), first, kV3);
+    return found ? to_string(found->view.shape) : "";
+  };
+  const Axis r("r", 4), wide("w", 6);
+  const Tensor x = picture();
+  EXPECT_EQ(merged(compute("y", {c, h, w}, sum(r, x(r, c, h, w))), 0), "[5, 49]");
+  EXPECT_EQ(merged(compute("y", {c, h, w}, sum(r, x(r, c, h, w))), 1), "[5, 49]");
+  EXPECT_EQ(merged(compute("y", {c, h, w}, sum(r, x(r, c, h, w))), 2), "") << "h says which row";
+  EXPECT_EQ(merged(compute("y", {c, h, wide}, sum(r, x(r, c, h, wide))), 0), "") << "no whole rows";
+  EXPECT_EQ(merged(compute("y", {w}, sum(r, x(r, 0, 0, w))), 0), "");
+}
+
 TEST(MergeLastAxes, BehindThoseOfRows) {
   const Graph graph(relu(picture() + picture("z"), "y"));
   EXPECT_EQ(merged(graph, 2), "[4, 5, 49] fuse(i2, i3, flat)");

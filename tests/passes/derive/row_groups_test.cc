@@ -372,6 +372,22 @@ TEST(RowGroups, NotFewerRowsThanThreadsCanShare) {
   EXPECT_EQ(groups_of(softmax_by_hand(7, 64), four).size(), 1U) << "too little for threads";
 }
 
+// A sigmoid of each row's mean has no vectors, and takes longer than a few elements of a row.
+TEST(RowGroups, NotASeriesOfOneValueBesideAShortRow) {
+  const auto gated = [](const Shape& shape, const std::vector<int>& axes) {
+    const Tensor maps = input("x", f32, shape);
+    return Graph(mul(maps, sigmoid(mean(maps, axes, true)), "y"));
+  };
+  EXPECT_TRUE(groups_of(gated({64, 120}, {1})).empty());
+  EXPECT_EQ(groups_of(gated({64, 128}, {1})).size(), 1U);
+  const Groups channels = groups_of(gated({8, 64, 7, 7}, {2, 3}));
+  ASSERT_EQ(channels.size(), 1U) << "the sigmoids of all channels of a picture are vectors";
+  EXPECT_EQ(channels[0].axes(), std::vector<size_t>{0});
+  const Tensor centred = x() - reduce_max(x(), {1}, true);
+  const Graph losses(sub(centred, log(sum(exp(centred), {1}, true)), "y"));
+  EXPECT_EQ(groups_of(losses).size(), 1U) << "a series of each element takes longer";
+}
+
 TEST(RowGroups, NotWhatIsTakenAlready) {
   const Graph grouped = fuse_epilogues(softmax_by_hand(64, 64));
   const Op* p = grouped.find("p")->get();
