@@ -157,6 +157,8 @@ int64_t lanes_of(const ColumnGroup& group, const Target& target) {
   return lanes;
 }
 
+constexpr int64_t kMostVectors = 4;  // whose sums stay in registers
+
 struct BlockOfVectors {
   int64_t vectors, lanes;
 
@@ -170,7 +172,7 @@ struct BlockOfVectors {
 // all columns, where these are a few vectors more, of half the length if need be. None computes
 // much more than another would.
 std::vector<BlockOfVectors> blocks_of_vectors(int64_t lanes, std::optional<int64_t> all) {
-  constexpr int64_t kMostVectors = 4, kLeastFull = 8;  // and in how many of its parts one is full
+  constexpr int64_t kLeastFull = 8;  // in how many of its parts one is full
   std::vector<BlockOfVectors> blocks;
   for (int64_t vectors = kMostVectors; vectors >= 1; vectors /= 2)
     blocks.push_back({vectors, lanes});
@@ -199,11 +201,14 @@ int64_t steps_of_row(const BlockOfVectors& block, int64_t all, bool is_series) {
 }
 
 // Whether the first cache has a line of each row of what is read and of what is written at a time.
-// A block that is shorter than two lines leaves parts of lines to the next one.
+// A block that is shorter than two lines leaves parts of lines to the next one; where vectors are
+// so short that none is longer, that costs less than to walk again.
 bool keeps_lines(const ColumnGroup& group, const BlockOfVectors& block, const Target& target) {
   constexpr int64_t kTwoLines = 128;
   const ColumnGroup::Member& last = group.members.front();
-  if (block.columns() * size_in_bytes(last.op->dtype) >= kTwoLines) return true;
+  const int64_t bytes = size_in_bytes(last.op->dtype);
+  const int64_t longest = kMostVectors * lanes_of(group, target) * bytes;
+  if (block.columns() * bytes >= std::min(kTwoLines, longest)) return true;
   for (size_t at = last.op->shape.size(); at-- > 0;) {
     if (std::count(last.axes.begin(), last.axes.end(), at) > 0) continue;
     const std::optional<int64_t> rows = last.op->shape[at].as_constant();

@@ -268,6 +268,8 @@ TEST(ColumnGroups, ABlockThatIsShorterThanTwoLinesNeedsTheLinesOfAllRows) {
   EXPECT_EQ(block_of(of_columns(16, 1024), small), std::nullopt);
   EXPECT_EQ(block_of(of_columns(16, 1024), large), 32) << "two lines";
   EXPECT_EQ(block_of(of_columns(4, 1024), Target::parse("x86-64-v3,cores=1,l2=1024")), 16);
+  EXPECT_EQ(block_of(of_columns(16, 1024), Target::parse("x86-64-v2,cores=1")), 16)
+      << "no block of its vectors is longer";
 }
 
 }  // namespace
