@@ -130,10 +130,23 @@ std::optional<int64_t> bytes_of_column(const ColumnGroup& group) {
   return bytes;
 }
 
+// The bytes from the first row of a column to behind its last one.
+std::optional<int64_t> bytes_of_all_rows(const ColumnGroup& group) {
+  const ColumnGroup::Member& last = group.members.front();
+  size_t first = 0;
+  while (std::count(last.axes.begin(), last.axes.end(), first) > 0) ++first;
+  const Shape& shape = last.op->shape;
+  const std::optional<int64_t> elements = element_count(Shape(
+      shape.begin() + static_cast<std::ptrdiff_t>(std::min(first, shape.size())), shape.end()));
+  if (!elements) return std::nullopt;
+  return saturated_product(*elements, size_in_bytes(last.op->dtype));
+}
+
 // Whether a walk along columns takes no longer than one along rows: the fewer rows there are, and
 // the more walks are saved, the less it matters that each row has other lines and pages of memory.
-// The rows `channel_..` of `//benchmarks:fusion` measure groups that are taken. The limits
-// themselves have no rows there.
+// Of more rows those of a column are to lie in the second cache, where all results do not. The rows
+// `channel_..` of
+// `//benchmarks:fusion` measure groups that are taken. The limits themselves have no rows there.
 bool pays_to_walk_columns(const ColumnGroup& group, const Target& target) {
   constexpr int64_t kVeryFewRows = 8, kFewRows = 64, kMostRows = 256;
   const std::optional<int64_t> rows = rows_of_column(group);
@@ -145,7 +158,8 @@ bool pays_to_walk_columns(const ColumnGroup& group, const Target& target) {
   if (*rows <= kFewRows) return true;
   const Op& reader = group.reader();
   const std::optional<int64_t> elements = element_count(reader.shape);
-  return !elements || *elements * size_in_bytes(reader.dtype) > target.l2_bytes;
+  const bool are_apart = bytes_of_all_rows(group).value_or(INT64_MAX) > target.l2_bytes / 2;
+  return !are_apart && (!elements || *elements * size_in_bytes(reader.dtype) > target.l2_bytes);
 }
 
 int64_t lanes_of(const ColumnGroup& group, const Target& target) {

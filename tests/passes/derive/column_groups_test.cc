@@ -190,12 +190,20 @@ TEST(ColumnGroups, NotWhereVectorsLieElsewhere) {
 }
 
 TEST(ColumnGroups, NoMoreRowsThanItPaysFor) {
-  // Three walks or more: any few rows; some more where they fill the cache.
+  // Three walks or more: any few rows; some more where these are in the cache, and not all results.
   EXPECT_TRUE(block_of(softmax_of(64, 256)));
   EXPECT_FALSE(block_of(softmax_of(65, 256)));
-  EXPECT_TRUE(block_of(softmax_of(65, 8192)));
-  EXPECT_TRUE(block_of(softmax_of(256, 8192)));
-  EXPECT_FALSE(block_of(softmax_of(257, 8192)));
+  EXPECT_FALSE(block_of(softmax_of(65, 8192)));
+  const auto of_channels = [](int64_t pictures, int64_t channels, const Extent& width) {
+    return Graph(softmax(input("x", f32, {pictures, channels, 4, width}), 1, "y"));
+  };
+  const Target target = Target::parse("x86-64-v3,cores=1,l2=524288");
+  EXPECT_TRUE(block_of(of_channels(16, 65, 32), target));
+  EXPECT_TRUE(block_of(of_channels(16, 256, 32), target));
+  EXPECT_FALSE(block_of(of_channels(16, 257, 32), target));
+  EXPECT_FALSE(block_of(of_channels(16, 256, 96), target)) << "each picture is more";
+  EXPECT_FALSE(block_of(of_channels(4, 65, 32), target)) << "all are less";
+  EXPECT_FALSE(block_of(of_channels(16, 65, Extent::size("B")), target));
   // Two.
   EXPECT_TRUE(block_of(centred(8, 8192)));
   EXPECT_FALSE(block_of(centred(9, 8192)));
@@ -206,7 +214,8 @@ TEST(ColumnGroups, NoMoreRowsThanItPaysFor) {
   EXPECT_TRUE(block_of(scaled(8)));
   EXPECT_FALSE(block_of(scaled(9)));
   EXPECT_FALSE(block_of(softmax_of(Extent::size("B"), 256))) << "nobody knows how many";
-  EXPECT_TRUE(block_of(softmax_of(65, Extent::size("B"))));
+  EXPECT_FALSE(block_of(softmax_of(65, Extent::size("B"))));
+  EXPECT_TRUE(block_of(softmax_of(64, Extent::size("B"))));
 }
 
 TEST(ColumnGroups, ABlockStaysInTheCache) {
