@@ -144,9 +144,9 @@ std::optional<int64_t> bytes_of_all_rows(const ColumnGroup& group) {
 
 // Whether a walk along columns takes no longer than one along rows: the fewer rows there are, and
 // the more walks are saved, the less it matters that each row has other lines and pages of memory.
-// Of more rows those of a column are to lie in the second cache, where all results do not. The rows
-// `channel_..` of
-// `//benchmarks:fusion` measure groups that are taken. The limits themselves have no rows there.
+// Many rows pay only where the second cache holds those of a column and does not hold the results.
+// The rows `channel_..` of `//benchmarks:fusion` measure groups that are taken. The limits
+// themselves have no rows there.
 bool pays_to_walk_columns(const ColumnGroup& group, const Target& target) {
   constexpr int64_t kVeryFewRows = 8, kFewRows = 64, kMostRows = 256;
   const std::optional<int64_t> rows = rows_of_column(group);

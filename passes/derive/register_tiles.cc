@@ -7,6 +7,7 @@
 
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
@@ -61,24 +62,14 @@ bool has_short_sums(const Op& op) {
   return steps < kLong;
 }
 
-// Whether the values of a result, or what is inline in it, are series: exponentials and the like.
-bool takes_series(const Op& op, const Schedule& schedule, std::set<const Op*>* seen) {
+// Whether an operation, or what is inline in it, takes a series.
+bool takes_series_inline(const Op& op, const Schedule& schedule, std::set<const Op*>* seen) {
   if (!seen->insert(&op).second) return false;
-  return any_part(op.body, [&](const Expr& e) {
-    switch (e->op) {
-      case ExprOp::exp:
-      case ExprOp::log:
-      case ExprOp::tanh:
-      case ExprOp::erf:
-      case ExprOp::pow:
-        return true;
-      case ExprOp::read:
-        return e->tensor->kind == OpKind::compute && is_inline(schedule, e->tensor->name) &&
-               takes_series(*e->tensor, schedule, seen);
-      default:
-        return false;
-    }
-  });
+  return takes_series(op) || any_part(op.body, [&](const Expr& e) {
+           return e->op == ExprOp::read && e->tensor->kind == OpKind::compute &&
+                  is_inline(schedule, e->tensor->name) &&
+                  takes_series_inline(*e->tensor, schedule, seen);
+         });
 }
 
 }  // namespace
@@ -86,8 +77,8 @@ bool takes_series(const Op& op, const Schedule& schedule, std::set<const Op*>* s
 int64_t registers_of_series(const Op& result, const Schedule& schedule, const Target& target) {
   constexpr int64_t kConstants = 12, kMany = 32;
   std::set<const Op*> seen;
-  return target.vector_registers() >= kMany && takes_series(result, schedule, &seen) ? kConstants
-                                                                                     : 0;
+  const bool has_many = target.vector_registers() >= kMany;
+  return has_many && takes_series_inline(result, schedule, &seen) ? kConstants : 0;
 }
 
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
