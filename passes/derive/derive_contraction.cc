@@ -9,6 +9,7 @@
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/read_sources.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -101,10 +102,23 @@ void accumulate_tile(const Op& op, const std::string& consumer, const Axis& at,
   if (m && tile.rows > 1) acc->unroll(*m);
 }
 
+// Whether what it reads along the columns are windows that go along them or the rows before.
+bool has_windows(const Op& op, const Expr& read) {
+  const auto moves_with = [](const Expr& index, const std::vector<Axis>& axes) {
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](const Axis& axis) { return mentions(index, axis.name()); });
+  };
+  return std::any_of(read->args.begin(), read->args.end(), [&](const Expr& index) {
+    return moves_with(index, op.axes) && moves_with(index, op.reduction_axes);
+  });
+}
+
 }  // namespace
 
 bool has_register_tiles(const Op& op) {
   const std::optional<Contraction> c = match_tiles(op);
+  // Windows of one weight each have no rows that share what is read along the columns.
+  if (c && c->row_axes.empty() && has_windows(op, c->b)) return false;
   return c && !c->divides && !c->column_axes.empty() &&
          op.axes.back().name() == c->column_axes.back() && !sums_up_pixels(op);
 }
@@ -338,7 +352,7 @@ class ContractionDeriver {
     }
   }
 
-  // In products of small matrices, and in windows, the loops cost as much as what they compute.
+  // In products of small matrices the loops cost as much as what they compute.
   void unroll_steps(StageSchedule* sums) const {
     for (size_t i = op_.reduction_axes.size(); i-- > 0;) {
       if (op_.reduction_axes[i].extent() != Extent(1)) sums->unroll(op_.reduction_axes[i]);

@@ -12,6 +12,7 @@
 #include "dsl/affine.h"
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/window_sums.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 

@@ -110,13 +110,6 @@ constexpr int64_t kBlockOfRow = 8192;
 // Of blocks the last of which starts earlier, so that little is computed twice.
 constexpr int64_t kShiftedBlock = 4096;
 
-// Whether it is a number, or a run-time size by itself, of which a condition may say how large it
-// is.
-bool is_number_or_size(const Extent& extent) {
-  const auto& sizes = extent.coefficients();
-  return sizes.empty() || (sizes.size() == 1 && extent == Extent::size(sizes.begin()->first));
-}
-
 // Threads are woken for each piece of a loop that they share.
 constexpr int64_t kMostBordersOfShared = 4;
 
@@ -283,6 +276,11 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target) {
                        op.name);
   }
   return std::nullopt;
+}
+
+bool is_number_or_size(const Extent& extent) {
+  const auto& sizes = extent.coefficients();
+  return sizes.empty() || (sizes.size() == 1 && extent == Extent::size(sizes.begin()->first));
 }
 
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,

@@ -1,13 +1,16 @@
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/window_sums.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
@@ -33,31 +36,9 @@ bool shares_columns(const Op& op) {
 
 namespace {
 
-// How far apart windows that slide along the columns are, the farthest; 0: none slides. Each vector
-// of them overlaps the next one, and its places are a number of elements away.
-int64_t step_of_windows(const Op& sums) {
-  int64_t farthest = 0;
-  visit(sums.body, [&](const Expr& e) {
-    const bool reads = e->op == ExprOp::read && !e->args.empty();
-    const std::optional<Affine> last = reads ? affine_of(e->args.back()) : std::nullopt;
-    const auto step = [&](const Axis& axis) -> int64_t {
-      if (!last || axis.extent() == Extent(1) || !last->coefficients.count(axis.name())) return 0;
-      return std::abs(last->coefficients.at(axis.name()));
-    };
-    if (std::any_of(sums.reduction_axes.begin(), sums.reduction_axes.end(), step)) {
-      farthest = std::max(farthest, step(sums.axes.back()));
-    }
-  });
-  return farthest;
-}
-
 bool is_long(const Op& sums) {
   constexpr int64_t kLong = 64;
-  int64_t steps = 1;
-  for (const Axis& axis : sums.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(kLong));
-  }
-  return steps >= kLong;
+  return steps_of_sum(sums, kLong) >= kLong;
 }
 
 }  // namespace
@@ -68,19 +49,6 @@ std::vector<Extent> work_of_sums(const Op& op) {
     if (axis.extent() != Extent(0)) work.push_back(axis.extent());  // the start value is left
   }
   return work;
-}
-
-void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage) {
-  constexpr int64_t kMost = 16, kMostAlongColumns = 64;
-  const int64_t most = step_of_windows(sums) > 0 ? kMostAlongColumns : kMost;
-  int64_t steps = std::max<int64_t>(vectors, 1);
-  for (const Axis& axis : sums.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(most + 1));
-  }
-  if (steps < 1 || steps > most) return;
-  for (size_t i = sums.reduction_axes.size(); i-- > 0;) {
-    if (sums.reduction_axes[i].extent() != Extent(1)) stage->unroll(sums.reduction_axes[i]);
-  }
 }
 
 namespace {
@@ -102,10 +70,12 @@ int64_t sums_at_a_time(const Op& sums, int64_t lanes) {
 }
 
 // How many sums are in registers at a time: `width` along the last axis, of `rows` along the one
-// before it. `fills`: along the last axis there are that many or more.
+// before it. `fills`: along the last axis there are that many or more, `rows_fill`: along the
+// other.
 struct ColumnTile {
   int64_t rows, width;
-  bool fills = false;
+  bool fills = false, rows_fill = false;
+  bool has_windows = false;  // whose rows have rows in common that they are made of
 };
 
 // Where what is read along the columns is the same for several rows, it is read once for them. Else
@@ -116,6 +86,10 @@ ColumnTile column_tile(const Op& op, int64_t lanes) {
   constexpr int64_t kMostRows = 5, kRunTimeRows = 4, kMostOfTile = 10, kFewVectors = 2;
   const int64_t width = sums_at_a_time(op, lanes);
   const bool shared = shares_columns(op);
+  if (const int64_t count = rows_of_windows(op); count > 1) {
+    const bool known = op.axes[op.axes.size() - 2].extent().is_constant();
+    return {known ? count : 2, std::min(width, lanes), false, known, true};
+  }
   if (op.axes.size() < 2 || (!is_long(op) && !shared)) return {1, width};
   const Extent& rows = op.axes[op.axes.size() - 2].extent();
   const int64_t vectors = (width + lanes - 1) / lanes;
@@ -136,7 +110,7 @@ Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64
                  bool whole_rows, Schedule* schedule) {
   const Axis& last = sums.axes.back();
   const Extent& extent = last.extent();
-  const auto& [at_a_time, width, fills] = tile;
+  const int64_t at_a_time = tile.rows, width = tile.width;
   const std::string acc = accumulator_of(sums, result, schedule);
   Axis outer(fresh_axis(result, "tile"));
   const Axis inner(fresh_axis(result, "lane"));
@@ -145,7 +119,7 @@ Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64
   // is as long as the tile. Of a run-time length of which that is not known the last tile alone has
   // masks.
   const bool exact = extent.exact_quotient(width).has_value();
-  const bool shifted = whole_rows && (extent.is_constant() || fills);
+  const bool shifted = whole_rows && (extent.is_constant() || tile.fills);
   stage.split(result.axes.back(), outer, inner, width,
               exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate));
   std::vector<Axis> rows;  // of the sums
@@ -154,10 +128,11 @@ Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64
     const Axis& all = result.axes[result.axes.size() - 2];
     const Axis row(fresh_axis(result, "row"));
     const bool divides = all.extent().exact_quotient(at_a_time).has_value();
-    stage.split(all, all, row, at_a_time, divides ? Tail::automatic : Tail::guard)
+    const Tail otherwise = tile.rows_fill ? Tail::shift_inwards : Tail::guard;
+    stage.split(all, all, row, at_a_time, divides ? Tail::automatic : otherwise)
         .reorder({inner, row, outer})
         .unroll(row);
-    if (!divides) stage.partition(all);
+    if (!divides && !tile.rows_fill) stage.partition(all);
   }
   if (!exact && !shifted && !extent.is_constant()) stage.partition(outer);
   if (width <= lanes) {
@@ -177,7 +152,13 @@ Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64
     accumulate.unroll(last);
   }
   for (const Axis& row : rows) accumulate.unroll(row);
-  unroll_short_windows(sums, at_a_time * width / lanes, &accumulate);
+  const int64_t vectors = at_a_time * width / lanes;
+  // Otherwise they are written once more for their rest, with masks.
+  if (tile.has_windows && tile.rows_fill) {
+    unroll_windows(sums, vectors, kMostOfWindows, &accumulate);
+  } else {
+    unroll_short_windows(sums, vectors, &accumulate);
+  }
   return outer;
 }
 
@@ -226,19 +207,53 @@ std::optional<Axis> share_rows(const Op& sums, const Op& result, const std::vect
   return count == loops.size() ? std::optional(shared.last) : std::nullopt;
 }
 
+// A tile for where an output has as many sums as it or more, and the condition for that.
+struct FilledTile {
+  ColumnTile tile;
+  Expr condition;
+};
+
 // The tile for rows of a run-time length that are as long as it or longer, where the target lacks
 // the masks for the end of a row, or a vector is so long that much of a row is its end. Of a short
 // sum a few columns are enough to keep the vector units busy, and more rows are as long.
-std::optional<ColumnTile> filled_tile(const Op& sums, const Op& result, const ColumnTile& tile,
-                                      int64_t lanes, const Target& target) {
+std::optional<ColumnTile> filled_columns(const Op& sums, const Op& result, const ColumnTile& tile,
+                                         int64_t lanes, const Target& target) {
   constexpr int64_t kFewColumns = 32;
-  const Extent& extent = sums.axes.back().extent();
-  const auto& sizes = extent.coefficients();
-  if (sizes.size() != 1 || extent != Extent::size(sizes.begin()->first)) return std::nullopt;
+  if (!is_number_or_size(sums.axes.back().extent())) return std::nullopt;
   const bool has_masks = !lacks_masks(sums, target) && !lacks_masks(result, target);
   if (has_masks && lanes < kFewColumns) return std::nullopt;
   const int64_t few = std::min(tile.width, std::max(lanes, kFewColumns));
-  return ColumnTile{tile.rows, is_long(sums) ? tile.width : few, true};
+  return ColumnTile{tile.rows, is_long(sums) ? tile.width : few, true, tile.rows_fill};
+}
+
+// The same of windows, whose last rows and columns are then computed with others again: with masks
+// they would take longer than the others.
+std::optional<ColumnTile> filled_windows(const Op& sums, const ColumnTile& tile) {
+  const Extent &rows = sums.axes[sums.axes.size() - 2].extent(),
+               &columns = sums.axes.back().extent();
+  if (!is_number_or_size(rows) || !is_number_or_size(columns)) return std::nullopt;
+  return ColumnTile{rows_of_windows(sums), tile.width, true, true, true};
+}
+
+std::optional<FilledTile> filled_tile(const Op& sums, const Op& result, const ColumnTile& tile,
+                                      int64_t lanes, const Target& target) {
+  std::vector<std::pair<Extent, int64_t>> least;  // of extents that are no numbers
+  const auto add = [&](const Axis& axis, int64_t count) {
+    if (!axis.extent().is_constant()) least.emplace_back(axis.extent(), count);
+  };
+  const std::optional<ColumnTile> filled = tile.has_windows
+                                               ? filled_windows(sums, tile)
+                                               : filled_columns(sums, result, tile, lanes, target);
+  if (!filled) return std::nullopt;
+  add(sums.axes.back(), filled->width);
+  if (tile.has_windows) add(sums.axes[sums.axes.size() - 2], filled->rows);
+  if (least.empty()) return std::nullopt;
+  Expr all;
+  for (const auto& [extent, count] : least) {
+    const Expr one = extent_value(extent) >= int_constant(count);
+    all = all.defined() ? all && one : one;
+  }
+  return FilledTile{*filled, all};
 }
 
 // The sums of all columns, of which threads share the loops.
@@ -329,7 +344,7 @@ void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
-  if (keeps_sums_in_registers(op, target)) {
+  if (keeps_sums_in_registers(op, target) || strides_a_little(op)) {
     return derive_shared_sums(op, op, target, schedule);
   }
   if (has_sums_in_lanes(op, target)) {
@@ -343,7 +358,8 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
   const int64_t two_vectors = 2 * value_lanes(op, target);
   const bool is_wide = last && last->extent().as_constant().value_or(two_vectors) >= two_vectors;
-  if (is_wide && steps_a_little(op, *last)) {
+  const bool is_window = last && last->extent() != Extent(1) && step_of_windows(op) > 0;
+  if (is_window || (is_wide && steps_a_little(op, *last))) {
     return derive_shared_sums(op, op, target, schedule);
   }
   if (!last || last->extent().as_constant().value_or(0) < 2) {
@@ -362,15 +378,16 @@ void derive_shared_sums(const Op& sums, const Op& result, const Target& target,
   if (derive_sums_of_pixels(sums, result, target, schedule)) return;
   const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
   const ColumnTile tile = column_tile(sums, lanes);
-  const std::optional<ColumnTile> filled = filled_tile(sums, result, tile, lanes, target);
+  const std::optional<FilledTile> filled = filled_tile(sums, result, tile, lanes, target);
   if (!filled || !can_have_ways(result, *schedule)) {
     return share_sums_of_columns(sums, result, tile, lanes, target, schedule);
   }
-  const Expr fills = extent_value(sums.axes.back().extent()) >= int_constant(filled->width);
-  AlternativeWay way{"_filled", fills, Schedule(schedule->graph())};
-  share_sums_of_columns(sums, result, *filled, lanes, target, &way.schedule);
+  AlternativeWay way{"_filled", filled->condition, Schedule(schedule->graph())};
+  share_sums_of_columns(sums, result, filled->tile, lanes, target, &way.schedule);
   Schedule otherwise(schedule->graph());
-  share_sums_of_columns(sums, result, {tile.rows, lanes}, lanes, target, &otherwise);
+  ColumnTile short_tile = tile;
+  short_tile.width = std::min(tile.width, lanes);
+  share_sums_of_columns(sums, result, short_tile, lanes, target, &otherwise);
   add_ways(result, {way}, otherwise, schedule);
 }
 

@@ -144,6 +144,9 @@ bool has_borders(const Op& op);
 // Why derive_pointwise() does not cut every loop at which a comparison with one axis decides, or
 // cuts too often: "expected ...", or nothing.
 std::optional<std::string> why_not_cut(const Op& op, const Target& target);
+// Whether it is a number, or a run-time size by itself, of which a condition may say how large it
+// is.
+bool is_number_or_size(const Extent& extent);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
 // `whole_rows` less of the axis may be computed than it has. `fills_vector`: it is known to have as
 // many steps as a vector, or more.
@@ -252,9 +255,6 @@ void combine_rows_in_memory(const Op& op, const Target& target, Schedule* schedu
 bool shares_columns(const Op& op);
 // The extents of what is summed up.
 std::vector<Extent> work_of_sums(const Op& op);
-// In a small window, such as the 2 x 2 of a pooling, the loops cost much beside what they compute:
-// `vectors` of sums are then added to without loops.
-void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage);
 // Whether vectors along the axis are made of a few vectors of memory each.
 bool steps_a_little(const Op& op, const Axis& axis);
 

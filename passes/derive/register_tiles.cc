@@ -122,7 +122,7 @@ RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows
                               std::optional<int64_t> panel, const Target& target, int64_t taken) {
   // Short sums of one panel need not wait for those of the one before, so that no wide panel is
   // needed, of which the last one of a run-time number of columns is computed in vain; nor a wide
-  // row of its own, as in a window that goes along a picture.
+  // row of its own.
   constexpr int64_t kFewVectors = 4;
   const std::optional<int64_t> columns = contraction.shape.back().as_constant();
   const bool is_one_row = rows == 1 && !padded;

@@ -143,38 +143,22 @@ TEST(SmallProducts, NotOfManyStepsOrWholeVectors) {
   EXPECT_FALSE(has(derived(product(5, 1), kV3), "unroll(k)")) << "a loop of one step";
 }
 
-// Nine pixels that are two apart, weighed.
-Tensor dilated(const Extent& height, const Extent& width) {
-  const Axis i("i", height), j("j", width), a("a", 3), b("b", 3);
-  const Tensor pixels = input("x", f32, {height + 4, width + 4}), w = input("w", f32, {3, 3});
-  return compute("y", {i, j}, sum({a, b}, pixels(i + 2 * a, j + 2 * b) * w(a, b)));
-}
-
-TEST(WindowsAlongAPicture, HaveFourVectorsOfShortSumsAtATime) {
-  for (const auto& [height, width] :
-       {std::pair<Extent, Extent>{40, 768}, {40, 760}, {Extent::size("H"), Extent::size("W")}}) {
-    const std::string text = derived(dilated(height, width), kV3);
-    EXPECT_TRUE(has(text, "y.split(j, panel, column, 32")) << text;
-    EXPECT_TRUE(has(text, "y_acc.vectorize(j)\ny_acc.unroll(b)\ny_acc.unroll(a)\n")) << text;
+// One row of each, whose few steps are written out; of many steps more vectors are summed at a
+// time.
+TEST(SmallProducts, OfOneRowHaveFourVectorsAtATime) {
+  const auto product = [](const Extent& columns, int64_t steps) {
+    const Axis b("b", 40), n("n", columns), some("k", steps);
+    const Tensor x = input("x", f32, {40, steps}), w = input("w", f32, {40, steps, columns});
+    return derived(compute("y", {b, n}, sum(some, x(b, some) * w(b, some, n))), kV3);
+  };
+  for (const Extent& columns : {Extent(768), Extent(760), Extent::size("W")}) {
+    const std::string text = product(columns, 9);
+    EXPECT_TRUE(has(text, "y.split(n, panel, column, 32")) << text;
+    EXPECT_TRUE(has(text, "y_acc.vectorize(n)\ny_acc.unroll(k)\n")) << text;
   }
-}
-
-TEST(WindowsAlongAPicture, AreRightForAllTargets) {
-  for (const char* level : kLevels) {
-    for (const int cores : {1, 4}) {
-      const Tensor y = dilated(Extent::size("H"), Extent::size("W"));
-      EXPECT_TRUE(derives(Graph(y), target_of(level, cores), {0, 1, 3, 40}));
-      EXPECT_TRUE(derives(Graph(relu(dilated(3, 70))), target_of(level, cores)));
-    }
-  }
-}
-
-TEST(WindowsAlongAPicture, LongSumsTakeMoreVectors) {
-  const Axis i("i", 40), j("j", 768), a("a", 64);
-  const Tensor pixels = input("x", f32, {40, 768 + 126}), w = input("w", f32, {64});
-  const std::string text = derived(compute("y", {i, j}, sum(a, pixels(i, j + 2 * a) * w(a))), kV3);
-  EXPECT_FALSE(has(text, "panel, column, 32")) << text;
-  EXPECT_FALSE(has(text, "y_acc.unroll(a)")) << text;
+  const std::string many = product(768, 64);
+  EXPECT_FALSE(has(many, "panel, column, 32")) << many;
+  EXPECT_FALSE(has(many, "unroll(k)")) << many;
 }
 
 TEST(TurnColumns, RowsStartAtAnOddNumberOfLines) {

@@ -1,0 +1,37 @@
+#ifndef EMULSION_PASSES_DERIVE_WINDOW_SUMS_H_
+#define EMULSION_PASSES_DERIVE_WINDOW_SUMS_H_
+
+// Sums of windows, or whatever else is made of these: how they lie to one another, and what is
+// computed together for that. Private to passes/derive/; the loops are derive_reduction.cc.
+
+#include <cstdint>
+
+#include "dsl/graph.h"
+#include "dsl/schedule.h"
+
+namespace emulsion {
+
+// The most steps, of windows of all rows that are summed at a time, that are added without loops.
+inline constexpr int64_t kMostOfWindows = 256;
+
+// How many steps a sum has; each axis of a run-time length counts as `most`.
+int64_t steps_of_sum(const Op& sums, int64_t most);
+// How far apart windows that slide along the columns are, the farthest; 0: none slides. Each vector
+// of them overlaps the next one, and its places are a number of elements away.
+int64_t step_of_windows(const Op& sums);
+// How many rows of windows are summed at a time, where neighbours are made of the same rows: each
+// of these is then read once for all. As many as cost least, in rows that are read and summed; the
+// last ones are computed with others again. 1: windows have nothing in common, or are large.
+int64_t rows_of_windows(const Op& sums);
+// Whether short windows stride along the columns by so few elements that vectors across windows
+// take less than one along each of them, whose lanes are then added up.
+bool strides_a_little(const Op& op);
+// Without loops, where these are no more than `most` steps of `vectors` of sums.
+void unroll_windows(const Op& sums, int64_t vectors, int64_t most, StageSchedule* stage);
+// The same of a small window, such as the 2 x 2 of a pooling, of which the loops cost much beside
+// what they compute.
+void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_WINDOW_SUMS_H_
