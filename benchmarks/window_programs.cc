@@ -190,6 +190,38 @@ SmallProgram unsharp_program() {
           }};
 }
 
+// How much each pixel is a corner, as Harris says.
+SmallProgram corners_program(const std::string& name, const Extent& height, const Extent& width,
+                             const SizeValues& sizes) {
+  const Axis more_i("i", height + 2), more_j("j", width + 2), i("i", height), j("j", width);
+  const Axis a("a", 3), b("b", 3);
+  const Tensor x = input("x", f32, {height + 4, width + 4});
+  const auto at = [&](int64_t down, int64_t right) {
+    return x(more_i + int_constant(down), more_j + int_constant(right));
+  };
+  const Tensor down =
+      compute("down", {more_i, more_j},
+              at(2, 0) + 2.0F * at(2, 1) + at(2, 2) - at(0, 0) - 2.0F * at(0, 1) - at(0, 2));
+  const Tensor along =
+      compute("along", {more_i, more_j},
+              at(0, 2) + 2.0F * at(1, 2) + at(2, 2) - at(0, 0) - 2.0F * at(1, 0) - at(2, 0));
+  const Expr d = down(i + a, j + b), e = along(i + a, j + b);
+  const Tensor dd = compute("dd", {i, j}, sum({a, b}, d * d));
+  const Tensor ee = compute("ee", {i, j}, sum({a, b}, e * e));
+  const Tensor de = compute("de", {i, j}, sum({a, b}, d * e));
+  const Expr trace = dd(i, j) + ee(i, j);
+  const Expr corner = dd(i, j) * ee(i, j) - de(i, j) * de(i, j) - 0.04F * trace * trace;
+  const int64_t rows = height.evaluate(sizes), columns = width.evaluate(sizes);
+  const auto first = std::make_shared<std::vector<float>>((rows + 2) * (columns + 2));
+  const auto second = std::make_shared<std::vector<float>>((rows + 2) * (columns + 2));
+  return {name, Graph(compute("y", {i, j}, corner)),
+          [=](KernelValues& v) {
+            plain_corners(rows, columns, v.data<float>("x"), first->data(), second->data(),
+                          v.data<float>("y"));
+          },
+          sizes};
+}
+
 }  // namespace
 
 std::vector<SmallProgram> window_programs() {
@@ -217,7 +249,9 @@ std::vector<SmallProgram> window_programs() {
       blur_program(),
       jacobi_program(),
       clamped_program(),
-      unsharp_program()};
+      unsharp_program(),
+      corners_program("corners", kHeight, kWidth, {}),
+      corners_program("corners_run_time", height, width, {{"H", kHeight}, {"W", kWidth}})};
 }
 
 }  // namespace emulsion::benchmarks

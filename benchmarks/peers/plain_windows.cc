@@ -236,6 +236,35 @@ EMULSION_BEST_INSTRUCTIONS void plain_clamped(int64_t height, int64_t width,
   weigh_rows(height, width, t, y);
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_corners(int64_t height, int64_t width,
+                                              const float* __restrict x, float* __restrict down,
+                                              float* __restrict along, float* __restrict y) {
+  const int64_t wide = width + 4, row = width + 2;
+  for (int64_t i = 0; i < height + 2; ++i) {
+    for (int64_t j = 0; j < row; ++j) {
+      const float* at = x + i * wide + j;
+      const float* below = at + 2 * wide;
+      down[i * row + j] = below[0] + 2 * below[1] + below[2] - at[0] - 2 * at[1] - at[2];
+      along[i * row + j] = at[2] + 2 * at[wide + 2] + below[2] - at[0] - 2 * at[wide] - below[0];
+    }
+  }
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      float squares_down = 0, squares_along = 0, products = 0;
+      for (int64_t ky = 0; ky < 3; ++ky) {
+        for (int64_t kx = 0; kx < 3; ++kx) {
+          const float d = down[(i + ky) * row + j + kx], a = along[(i + ky) * row + j + kx];
+          squares_down += d * d;
+          squares_along += a * a;
+          products += d * a;
+        }
+      }
+      const float trace = squares_down + squares_along;
+      y[i * width + j] = squares_down * squares_along - products * products - 0.04F * trace * trace;
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_unsharp(int64_t height, int64_t width,
                                               const float* __restrict x, float* __restrict s,
                                               float* __restrict y) {

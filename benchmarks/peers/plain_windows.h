@@ -50,6 +50,10 @@ void plain_jacobi(int64_t height, int64_t width, const float* x, float* y);
 // Three times neighbours, weighed 1, 2, 1: down the rows, along the columns, and down the rows.
 // Where there are none, those at the border are taken.
 void plain_clamped(int64_t height, int64_t width, const float* x, float* s, float* t, float* y);
+// How much a pixel is a corner, as Harris says: of gradients down the rows (`down`) and along the
+// columns (`along`), of height + 2 rows and width + 2 columns, the products in squares of 3 x 3.
+void plain_corners(int64_t height, int64_t width, const float* x, float* down, float* along,
+                   float* y);
 // x + (x - blurred x) * 1.5, blurred as in plain_clamped, down the rows (`s`) and along the
 // columns.
 void plain_unsharp(int64_t height, int64_t width, const float* x, float* s, float* y);

@@ -78,18 +78,27 @@ struct ColumnTile {
   bool has_windows = false;  // whose rows have rows in common that they are made of
 };
 
+// Of windows made of the same rows, and of several sums of windows. `fills`: there are as many rows
+// and columns as it has, or more; else of a run-time number of rows it has few.
+ColumnTile tile_of_windows(const std::vector<const Op*>& sums, int64_t lanes, bool fills) {
+  constexpr int64_t kMostSums = 8, kFewRows = 2;
+  const Op& op = *sums.front();
+  const int64_t rows = std::min(rows_of_windows(op), kMostSums / static_cast<int64_t>(sums.size()));
+  const int64_t width = std::min(op.axes.back().extent().as_constant().value_or(lanes), lanes);
+  const bool known = rows == 1 || op.axes[op.axes.size() - 2].extent().is_constant();
+  return {known || fills ? rows : kFewRows, width, fills, known || fills, true};
+}
+
 // Where what is read along the columns is the same for several rows, it is read once for them. Else
 // there are several rows where one has few vectors of long sums: each addition would wait for the
 // one before. Of a run-time number of rows, and of one that has no divisor, the last rows are
 // computed with others again.
-ColumnTile column_tile(const Op& op, int64_t lanes) {
+ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes) {
   constexpr int64_t kMostRows = 5, kRunTimeRows = 4, kMostOfTile = 10, kFewVectors = 2;
+  const Op& op = *sums.front();
+  if (sums.size() > 1 || rows_of_windows(op) > 1) return tile_of_windows(sums, lanes, false);
   const int64_t width = sums_at_a_time(op, lanes);
   const bool shared = shares_columns(op);
-  if (const int64_t count = rows_of_windows(op); count > 1) {
-    const bool known = op.axes[op.axes.size() - 2].extent().is_constant();
-    return {known ? count : 2, std::min(width, lanes), false, known, true};
-  }
   if (op.axes.size() < 2 || (!is_long(op) && !shared)) return {1, width};
   const Extent& rows = op.axes[op.axes.size() - 2].extent();
   const int64_t vectors = (width + lanes - 1) / lanes;
@@ -102,16 +111,40 @@ ColumnTile column_tile(const Op& op, int64_t lanes) {
   return {kRunTimeRows, of_tile};
 }
 
+// The sums of a tile; `most`: how many steps of these are added without loops.
+void accumulate_columns(const Op& sums, const ColumnTile& tile, int64_t lanes, int64_t most,
+                        StageSchedule* accumulate) {
+  const Axis& last = sums.axes.back();
+  std::vector<Axis> order = {last};
+  if (tile.rows > 1) order.push_back(sums.axes[sums.axes.size() - 2]);
+  order.insert(order.end(), sums.reduction_axes.rbegin(), sums.reduction_axes.rend());
+  accumulate->reorder(order);
+  if (tile.width <= lanes) {
+    accumulate->vectorize(last);
+  } else {
+    accumulate->vectorize(last, lanes).unroll(last);
+  }
+  if (tile.rows > 1) accumulate->unroll(sums.axes[sums.axes.size() - 2]);
+  const int64_t vectors = tile.rows * tile.width / lanes;
+  // Otherwise they are written once more for their rest, with masks.
+  if (tile.has_windows && tile.rows_fill) {
+    unroll_windows(sums, vectors, most, accumulate);
+  } else {
+    unroll_short_windows(sums, vectors, accumulate);
+  }
+}
+
 // Along the last axis, acc in one or more vectors, the reduction loops around nothing else:
 //   for rows: for tile: alloc acc: [start value]; for k: acc += ...; y = acc
 // Or of several rows at a time:
 //   for rows: for tile: alloc acc: [start values]; for k: unrolled row: acc += ..; unrolled row: y
-Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64_t lanes,
-                 bool whole_rows, Schedule* schedule) {
-  const Axis& last = sums.axes.back();
-  const Extent& extent = last.extent();
+// Of several sums one after another.
+Axis sum_columns(const std::vector<const Op*>& sums, const Op& result, const ColumnTile& tile,
+                 int64_t lanes, bool whole_rows, Schedule* schedule) {
+  const Extent& extent = sums.front()->axes.back().extent();
   const int64_t at_a_time = tile.rows, width = tile.width;
-  const std::string acc = accumulator_of(sums, result, schedule);
+  std::vector<std::string> accumulators;
+  for (const Op* op : sums) accumulators.push_back(accumulator_of(*op, result, schedule));
   Axis outer(fresh_axis(result, "tile"));
   const Axis inner(fresh_axis(result, "lane"));
   StageSchedule& stage = (*schedule)[result.name];
@@ -122,9 +155,7 @@ Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64
   const bool shifted = whole_rows && (extent.is_constant() || tile.fills);
   stage.split(result.axes.back(), outer, inner, width,
               exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate));
-  std::vector<Axis> rows;  // of the sums
   if (at_a_time > 1) {
-    rows.push_back(sums.axes[sums.axes.size() - 2]);
     const Axis& all = result.axes[result.axes.size() - 2];
     const Axis row(fresh_axis(result, "row"));
     const bool divides = all.extent().exact_quotient(at_a_time).has_value();
@@ -140,24 +171,11 @@ Axis sum_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64
   } else {
     stage.vectorize(inner, lanes);
   }
-  std::vector<Axis> order = {last};
-  order.insert(order.end(), rows.begin(), rows.end());
-  order.insert(order.end(), sums.reduction_axes.rbegin(), sums.reduction_axes.rend());
-  StageSchedule& accumulate = (*schedule)[acc];
-  accumulate.compute_at(result.name, outer).reorder(order);
-  if (width <= lanes) {
-    accumulate.vectorize(last);
-  } else {
-    accumulate.vectorize(last, lanes);
-    accumulate.unroll(last);
-  }
-  for (const Axis& row : rows) accumulate.unroll(row);
-  const int64_t vectors = at_a_time * width / lanes;
-  // Otherwise they are written once more for their rest, with masks.
-  if (tile.has_windows && tile.rows_fill) {
-    unroll_windows(sums, vectors, kMostOfWindows, &accumulate);
-  } else {
-    unroll_short_windows(sums, vectors, &accumulate);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    StageSchedule& accumulate = (*schedule)[accumulators[i]];
+    accumulate.compute_at(result.name, outer);
+    accumulate_columns(*sums[i], tile, lanes, kMostOfWindows / static_cast<int64_t>(sums.size()),
+                       &accumulate);
   }
   return outer;
 }
@@ -228,25 +246,27 @@ std::optional<ColumnTile> filled_columns(const Op& sums, const Op& result, const
 
 // The same of windows, whose last rows and columns are then computed with others again: with masks
 // they would take longer than the others.
-std::optional<ColumnTile> filled_windows(const Op& sums, const ColumnTile& tile) {
-  const Extent &rows = sums.axes[sums.axes.size() - 2].extent(),
-               &columns = sums.axes.back().extent();
-  if (!is_number_or_size(rows) || !is_number_or_size(columns)) return std::nullopt;
-  return ColumnTile{rows_of_windows(sums), tile.width, true, true, true};
+std::optional<ColumnTile> filled_windows(const std::vector<const Op*>& sums, int64_t lanes) {
+  const Op& op = *sums.front();
+  const ColumnTile filled = tile_of_windows(sums, lanes, true);
+  const bool has_rows = filled.rows == 1 || is_number_or_size(op.axes[op.axes.size() - 2].extent());
+  if (!has_rows || !is_number_or_size(op.axes.back().extent())) return std::nullopt;
+  return filled;
 }
 
-std::optional<FilledTile> filled_tile(const Op& sums, const Op& result, const ColumnTile& tile,
-                                      int64_t lanes, const Target& target) {
+std::optional<FilledTile> filled_tile(const std::vector<const Op*>& sums, const Op& result,
+                                      const ColumnTile& tile, int64_t lanes, const Target& target) {
+  const std::vector<Axis>& axes = sums.front()->axes;
   std::vector<std::pair<Extent, int64_t>> least;  // of extents that are no numbers
   const auto add = [&](const Axis& axis, int64_t count) {
     if (!axis.extent().is_constant()) least.emplace_back(axis.extent(), count);
   };
-  const std::optional<ColumnTile> filled = tile.has_windows
-                                               ? filled_windows(sums, tile)
-                                               : filled_columns(sums, result, tile, lanes, target);
+  const std::optional<ColumnTile> filled =
+      tile.has_windows ? filled_windows(sums, lanes)
+                       : filled_columns(*sums.front(), result, tile, lanes, target);
   if (!filled) return std::nullopt;
-  add(sums.axes.back(), filled->width);
-  if (tile.has_windows) add(sums.axes[sums.axes.size() - 2], filled->rows);
+  add(axes.back(), filled->width);
+  if (tile.has_windows && filled->rows > 1) add(axes[axes.size() - 2], filled->rows);
   if (least.empty()) return std::nullopt;
   Expr all;
   for (const auto& [extent, count] : least) {
@@ -257,12 +277,14 @@ std::optional<FilledTile> filled_tile(const Op& sums, const Op& result, const Co
 }
 
 // The sums of all columns, of which threads share the loops.
-void share_sums_of_columns(const Op& sums, const Op& result, const ColumnTile& tile, int64_t lanes,
-                           const Target& target, Schedule* schedule) {
+void share_sums_of_columns(const std::vector<const Op*>& sums, const Op& result,
+                           const ColumnTile& tile, int64_t lanes, const Target& target,
+                           Schedule* schedule) {
   const Axis around = sum_columns(sums, result, tile, lanes, true, schedule);
   StageSchedule& stage = (*schedule)[result.name];
-  const size_t rows = sums.axes.size() - (tile.rows > 1 ? 2 : 1);
-  share_sums(sums, result, rows, target, tile.rows > 1 ? result.axes[rows] : around, &stage);
+  const size_t rows = result.axes.size() - (tile.rows > 1 ? 2 : 1);
+  share_sums(*sums.front(), result, rows, target, tile.rows > 1 ? result.axes[rows] : around,
+             &stage);
 }
 
 }  // namespace
@@ -326,7 +348,15 @@ Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool wh
     return sum_pixels(sums, result, *pixels, lanes, whole_rows, schedule);
   }
   const int64_t width = sums_at_a_time(sums, lanes);
-  return sum_columns(sums, result, {1, width}, lanes, whole_rows, schedule);
+  return sum_columns({&sums}, result, {1, width}, lanes, whole_rows, schedule);
+}
+
+Axis derive_sums_together(const std::vector<const Op*>& sums, const Op& result,
+                          const Target& target, Schedule* schedule) {
+  const int64_t lanes = std::min(value_lanes(*sums.front(), target), value_lanes(result, target));
+  ColumnTile tile = tile_of_windows(sums, lanes, false);
+  tile.rows = 1;
+  return sum_columns(sums, result, tile, lanes, true, schedule);
 }
 
 void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule) {
@@ -345,7 +375,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
   if (keeps_sums_in_registers(op, target) || strides_a_little(op)) {
-    return derive_shared_sums(op, op, target, schedule);
+    return derive_shared_sums({&op}, op, target, schedule);
   }
   if (has_sums_in_lanes(op, target)) {
     if (const std::optional<Expr> length = length_of_summed_rows(op, target)) {
@@ -360,7 +390,7 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   const bool is_wide = last && last->extent().as_constant().value_or(two_vectors) >= two_vectors;
   const bool is_window = last && last->extent() != Extent(1) && step_of_windows(op) > 0;
   if (is_window || (is_wide && steps_a_little(op, *last))) {
-    return derive_shared_sums(op, op, target, schedule);
+    return derive_shared_sums({&op}, op, target, schedule);
   }
   if (!last || last->extent().as_constant().value_or(0) < 2) {
     share_sums(op, op, op.axes.size(), target, std::nullopt, &stage);
@@ -373,10 +403,11 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   share_sums(op, op, op.axes.size() - 1, target, std::nullopt, &stage);
 }
 
-void derive_shared_sums(const Op& sums, const Op& result, const Target& target,
+void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, const Target& target,
                         Schedule* schedule) {
-  if (derive_sums_of_pixels(sums, result, target, schedule)) return;
-  const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
+  const Op& first = *sums.front();
+  if (derive_sums_of_pixels(first, result, target, schedule)) return;
+  const int64_t lanes = std::min(value_lanes(first, target), value_lanes(result, target));
   const ColumnTile tile = column_tile(sums, lanes);
   const std::optional<FilledTile> filled = filled_tile(sums, result, tile, lanes, target);
   if (!filled || !can_have_ways(result, *schedule)) {

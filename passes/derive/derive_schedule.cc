@@ -56,7 +56,7 @@ void derive_sums_and_result(const Op& sums, const Op& result, const Target& targ
                             const DeriveOptions& options, Schedule* schedule) {
   if (derive_contraction({&sums, &result}, target, options, schedule)) return;
   if (can_wait_in_vectors(sums, result, target)) {
-    return derive_shared_sums(sums, result, target, schedule);
+    return derive_shared_sums({&sums}, result, target, schedule);
   }
   derive_op(sums, target, options, schedule);
   derive_pointwise(result, target, schedule);
@@ -81,10 +81,11 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
 }
 
 // The sums, and what reads them at its own places.
-void derive_with_reader(const Op& sums, const Op& reader, const Target& target,
+void derive_with_reader(const std::vector<const Op*>& sums, const Op& reader, const Target& target,
                         const DeriveOptions& options, Schedule* schedule) {
   inline_members(reader, nullptr, schedule);
-  derive_sums_and_result(sums, result_of(reader), target, options, schedule);
+  if (sums.size() > 1) return derive_shared_sums(sums, result_of(reader), target, schedule);
+  derive_sums_and_result(*sums.front(), result_of(reader), target, options, schedule);
 }
 
 // What chooses among what operations with borders read, and these inline.
@@ -226,8 +227,8 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     is_done(members_of(group));
   }
   for (const WaitingSums& waiting : loops.sums) {
-    derive_with_reader(*waiting.sums, *waiting.reader, target, options, &schedule);
-    is_done({waiting.reader, waiting.sums});
+    derive_with_reader(waiting.sums, *waiting.reader, target, options, &schedule);
+    is_done(members_of(waiting));
   }
   if (options.fuse) {
     const ReadBorders borders = read_borders(grouped, target, done, [&](const Op& op) {

@@ -274,8 +274,13 @@ std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule)
 // Returns the loop around a tile. `whole_rows`: as of vectorize_points.
 Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool whole_rows,
                  Schedule* schedule);
-// The same, of whole rows, with threads over the loops of the result.
-void derive_shared_sums(const Op& sums, const Op& result, const Target& target, Schedule* schedule);
+// The same, of whole rows, with threads over the loops of the result; and of several sums, which
+// can wait together (waiting_sums.h).
+void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, const Target& target,
+                        Schedule* schedule);
+// The same in the rows of a chain, without threads.
+Axis derive_sums_together(const std::vector<const Op*>& sums, const Op& result,
+                          const Target& target, Schedule* schedule);
 
 // How many vectors of lanes are added to at a time, at most, so that one addition need not wait for
 // another.

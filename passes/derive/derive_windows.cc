@@ -2,6 +2,7 @@
 
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/waiting_sums.h"
 #include "passes/derive/window_chains.h"
 #include "passes/index/index_arithmetic.h"
 
@@ -69,6 +70,27 @@ std::vector<Axis> loops_of_strips(const WindowChain& chain, int64_t rows) {
   return loops;
 }
 
+// Sums of the chain that its reader alone reads, which are in registers while it is computed. They
+// have no window: a row needs one row of theirs.
+std::vector<const Op*> waiting_sums_of(const WindowChain& chain, const Target& target) {
+  std::vector<const Op*> sums;
+  const auto reads = [](const Op& reader, const Op& op) {
+    const std::vector<OpPtr> read = operands(reader);
+    return std::any_of(read.begin(), read.end(),
+                       [&](const OpPtr& one) { return one.get() == &op; });
+  };
+  for (const WindowChain::Producer& producer : chain.producers) {
+    const Op& op = *producer.op;
+    const bool is_read_otherwise =
+        std::any_of(chain.producers.begin(), chain.producers.end(),
+                    [&](const WindowChain::Producer& other) { return reads(*other.op, op); });
+    if (is_read_otherwise || why_not_wait(op, *chain.reader, target)) continue;
+    sums.push_back(&op);
+    if (!can_wait_together(sums, target)) sums.pop_back();
+  }
+  return sums;
+}
+
 // The vectors of an operation in the chain, and what is computed for them inside.
 void derive_vectors(const Op& op, bool whole_rows, const Target& target, Schedule* schedule) {
   const Op& result = result_of(op);
@@ -97,7 +119,7 @@ bool pays_to_keep(const WindowChain::Producer& producer, size_t row, const Targe
 
 bool pays_to_slide(const WindowChain& chain, const Target& target) {
   constexpr int64_t kTasksForThread = 4;
-  if (chain.producers.empty()) return false;
+  if (waiting_sums_of(chain, target).size() == chain.producers.size()) return false;
   if (sums_of(*chain.reader) == nullptr && crosses(*chain.reader, target)) return false;
   if (!wakes_threads(chain, target)) return true;
   const int64_t rows = rows_of_strip(chain);
@@ -126,7 +148,13 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
   const int64_t rows = rows_of_strip(chain);
   const std::vector<Axis> loops = loops_of_strips(chain, rows);
   const bool exact = row.extent().exact_quotient(rows).has_value();
-  derive_vectors(*chain.reader, true, target, schedule);
+  const std::vector<const Op*> waiting = waiting_sums_of(chain, target);
+  if (waiting.empty()) {
+    derive_vectors(*chain.reader, true, target, schedule);
+  } else {
+    derive_sums_together(waiting, reader, target, schedule);
+    inline_members(*chain.reader, nullptr, schedule);
+  }
   cache_block(stage, {{row, rows, exact ? Tail::automatic : Tail::guard, loops.back()}});
   Axis kept = loops.back();
   const size_t shared = wakes_threads(chain, target) ? count_shared(loops, target) : 0;
@@ -136,6 +164,7 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
     if (shared == loops.size()) kept = tasks;
   }
   for (const WindowChain::Producer& producer : chain.producers) {
+    if (std::count(waiting.begin(), waiting.end(), producer.op) > 0) continue;
     const Op& op = result_of(*producer.op);
     derive_vectors(*producer.op, producer.whole_rows, target, schedule);
     sliding_window((*schedule)[op.name], reader.name, kept, row);

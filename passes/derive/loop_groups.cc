@@ -74,8 +74,13 @@ class GroupReader {
         if (!pays_to_slide(chain, target_)) refuse("expected windows that pay");
         return add(std::move(chain), &groups_.windows);
       }
-      case LoopGroupKind::waiting_sums:
-        return add(WaitingSums{members_.front(), members_.back()}, &groups_.sums);
+      case LoopGroupKind::waiting_sums: {
+        const std::vector<const Op*> sums(members_.begin(), members_.end() - 1);
+        if (sums.size() > 1 && !can_wait_together(sums, target_)) {
+          refuse("expected sums that can wait together");
+        }
+        return add(WaitingSums{sums, members_.back()}, &groups_.sums);
+      }
     }
   }
 

@@ -249,9 +249,13 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
     share(kSharedRows, LoopGroupKind::rows, members_of(rows), rows.axes());
   }
   for (const WaitingSums& waiting : waiting_sums(through.graph, target)) {
-    if (done.count(waiting.reader) || done.count(waiting.sums)) continue;
-    share(kWaitingSums, LoopGroupKind::waiting_sums, members_of(waiting),
-          first_axes(waiting.sums->shape.size()));
+    const std::vector<const Op*> members = members_of(waiting);
+    if (std::any_of(members.begin(), members.end(),
+                    [&](const Op* op) { return done.count(op) > 0; })) {
+      continue;
+    }
+    share(kWaitingSums, LoopGroupKind::waiting_sums, members,
+          first_axes(waiting.reader->shape.size()));
   }
   if (report != nullptr) {
     for (const std::string& name : inlined) decisions.take_through(name, kReadThrough);

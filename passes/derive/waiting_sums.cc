@@ -1,13 +1,19 @@
 #include "passes/derive/waiting_sums.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/window_sums.h"
 #include "passes/fuse/fused_group.h"
 
 namespace emulsion {
 
 std::vector<const Op*> members_of(const WaitingSums& waiting) {
-  return {waiting.reader, waiting.sums};
+  std::vector<const Op*> members = {waiting.reader};
+  members.insert(members.end(), waiting.sums.rbegin(), waiting.sums.rend());
+  return members;
 }
 
 bool can_wait_in_vectors(const Op& sums, const Op& result, const Target& target) {
@@ -18,6 +24,20 @@ bool can_wait_in_vectors(const Op& sums, const Op& result, const Target& target)
 bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target) {
   if (!has_register_tiles(sums)) return can_wait_in_vectors(sums, result, target);
   return classify(sums) != OpClass::contraction && !crosses(result, target);
+}
+
+bool can_wait_together(const std::vector<const Op*>& sums, const Target& target) {
+  constexpr size_t kMost = 4;
+  constexpr int64_t kMostSteps = 64;
+  const Op& first = *sums.front();
+  const int64_t lanes = value_lanes(first, target);
+  return sums.size() <= kMost && std::all_of(sums.begin(), sums.end(), [&](const Op* op) {
+           const bool is_window = rows_of_windows(*op) > 1 || step_of_windows(*op) > 0;
+           return is_window && steps_of_sum(*op, kMostSteps + 1) <= kMostSteps &&
+                  rows_of_windows(*op) == rows_of_windows(first) && !has_register_tiles(*op) &&
+                  value_lanes(*op, target) == lanes && !pixels_to_sum(*op, lanes) &&
+                  !sums_up_quarters(*op);
+         });
 }
 
 std::optional<std::string> why_not_wait(const Op& sums, const Op& reader, const Target& target) {
@@ -50,7 +70,17 @@ std::vector<WaitingSums> waiting_sums(const Graph& grouped, const Target& target
     const std::vector<const Op*>* const reading = readers.only_readers(*op);
     if (reading == nullptr || reading->size() != 1) continue;
     const Op& reader = *reading->front();
-    if (!why_not_wait(*op, reader, target)) found.push_back({op.get(), &reader});
+    if (why_not_wait(*op, reader, target)) continue;
+    const auto same = std::find_if(found.begin(), found.end(), [&](const WaitingSums& waiting) {
+      return waiting.reader == &reader;
+    });
+    if (same == found.end()) {
+      found.push_back({{op.get()}, &reader});
+      continue;
+    }
+    std::vector<const Op*> all = same->sums;
+    all.push_back(op.get());
+    if (can_wait_together(all, target)) same->sums = std::move(all);
   }
   return found;
 }

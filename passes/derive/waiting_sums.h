@@ -15,9 +15,11 @@
 
 namespace emulsion {
 
-// Operations of a grouped graph; the sums are read by the other one alone.
+// Operations of a grouped graph; the sums, one or several that can wait together, are read by the
+// other one alone.
 struct WaitingSums {
-  const Op *sums, *reader;
+  std::vector<const Op*> sums;
+  const Op* reader;
 };
 
 // All operations of it, the reader first.
@@ -28,6 +30,9 @@ std::vector<const Op*> members_of(const WaitingSums& waiting);
 bool can_wait_in_vectors(const Op& sums, const Op& result, const Target& target);
 // The same of any sums but those of two operands: what is fused onto these is decided already.
 bool can_wait_in_registers(const Op& sums, const Op& result, const Target& target);
+// Whether several sums can, which wait for the same: those of short windows, of which each is
+// computed a vector at a time. What they read in common is then read once.
+bool can_wait_together(const std::vector<const Op*>& sums, const Target& target);
 // Why sums cannot wait there for `reader`: "expected ...", or nothing.
 std::optional<std::string> why_not_wait(const Op& sums, const Op& reader, const Target& target);
 // Those of a graph, in its order.

@@ -99,15 +99,12 @@ int64_t rows_of_windows(const Op& sums) {
     }
     return all;
   };
-  const std::optional<int64_t> of_one = places(1);
-  if (!of_one) return 1;
+  if (!places(1)) return 1;
   const std::optional<int64_t> extent = row.extent().as_constant();
   int64_t best = 1, least = 0;
   for (int64_t rows = 1; rows <= std::min(kMostRows, extent.value_or(kMostRows)); ++rows) {
     const int64_t tiles = extent ? (*extent + rows - 1) / rows : kAnyRows / rows;
-    const int64_t read = *places(rows);
-    if (rows > 1 && read == rows * *of_one) continue;
-    const int64_t cost = tiles * (read + rows);
+    const int64_t cost = tiles * (*places(rows) + rows);
     if (rows == 1 || cost < least) std::tie(best, least) = std::tuple(rows, cost);
   }
   return best;

@@ -63,6 +63,26 @@ TEST(DeriveWindows, WhatIsFusedOntoSumsSlides) {
   expect_in_nest("depthwise_groups", "alloc dw[");
 }
 
+TEST(DeriveWindows, SumsThatWaitForTheirReaderHaveNoWindow) {
+  expect_in_nest("spread", "window d[");
+  const std::string text = derived(large_stencil_graphs().back().second, 1);
+  for (const char* line :
+       {"squares.compute_at(y, tile)\n", "sums.compute_at(y, tile)\n", "d.store_at(y, strip)\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+  }
+  EXPECT_EQ(text.find("sums.store_at"), std::string::npos) << text;
+}
+
+// They have more rows at a time than a chain has.
+TEST(DeriveWindows, WhereAllSumsWaitThereIsNoChain) {
+  const Axis i("i", 512), j("j", 256), a("a", 3), b("b", 3);
+  const Tensor s = compute("s", {i, j}, sum({a, b}, input("x", f32, {514, 258})(i + a, j + b)));
+  const Graph graph(compute("y", {i, j}, s(i, j) / 9.0F));
+  EXPECT_TRUE(window_chains(fuse_epilogues(graph), small_cache(1)).empty());
+  const std::string text = derived(graph, 1);
+  EXPECT_NE(text.find("y.split(i, i, row, 4)\n"), std::string::npos) << text;
+}
+
 TEST(DeriveWindows, OfAStrideAsManyRowsStayAsOneReads) {
   expect_in_nest("every_second_row", "alloc bx[fold 4, 0 .. +24]");
 }

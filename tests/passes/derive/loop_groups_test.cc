@@ -275,6 +275,26 @@ TEST(LoopGroups, NotSumsThatDoNotWait) {
                "the loop group of y: expected p to be in registers while y is computed");
 }
 
+// Of windows of three, and of as many as `steps`.
+std::string two_sums(const std::string& steps) {
+  return "emulsion graph 1\n"
+         "input x: f32[128, 128]\n"
+         "fused_waiting_sums y over [i, j] {\n"
+         "  s[i: 64, j: 64] = sum(a: 3, b: 3) x[i + a, j + b]\n"
+         "  t[i: 64, j: 64] = sum(a: " +
+         steps + ", b: " + steps +
+         ") x[i + a, j + b]\n"
+         "  y[i: 64, j: 64] = s[i, j] * t[i, j]\n"
+         "}\n"
+         "output y\n";
+}
+
+TEST(LoopGroups, NotSumsThatCannotWaitTogether) {
+  EXPECT_NO_THROW(schedule_of(two_sums("5")));
+  EXPECT_ERROR(schedule_of(two_sums("9")),
+               "the loop group of y: expected sums that can wait together");
+}
+
 TEST(LoopGroups, NotForAMachineOnWhichItDoesNotPay) {
   const Graph large = softmax_by_hand(7, 30000);
   const std::string text = to_string(share_loops(fuse_epilogues(large), kV3));

@@ -168,6 +168,17 @@ Graph clamped_parts(const Extent& rows) {
   return Graph(compute("y", {i, j}, bx(min(i + 1, last), column) - bx(i, min(j + 3, 25))));
 }
 
+// How much two sums of windows of differences between rows differ.
+Graph spread(const Extent& rows, const Extent& columns) {
+  Tensor x = input("x", f32, {rows + Extent(4), columns + Extent(2)});
+  Tensor d = stencil("d", x, {rows + Extent(2), columns + Extent(2)}, 0);
+  const Axis i("i0", rows), j("i1", columns), a("a", 3), b("b", 3);
+  const Expr at = d(i + a, j + b);
+  const Tensor squares = compute("squares", {i, j}, sum({a, b}, at * at));
+  const Tensor sums = compute("sums", {i, j}, sum({a, b}, at));
+  return Graph(compute("y", {i, j}, squares(i, j) * 9.0f - sums(i, j) * sums(i, j)));
+}
+
 }  // namespace
 
 Graph blur_graph(const Extent& rows, const Extent& columns, DType dtype) {
@@ -216,6 +227,8 @@ std::vector<std::pair<std::string, Graph>> stencil_graphs() {
       {"clamped_rows", clamped_rows(kSize, 24)},
       {"clamped_unsharp", clamped_unsharp(kSize, 24)},
       {"clamped_parts", clamped_parts(kSize)},
+      {"spread", spread(kSize, 24)},
+      {"spread_of_columns", spread(70, kSize)},
   };
 }
 
@@ -229,6 +242,7 @@ std::vector<std::pair<std::string, Graph>> large_stencil_graphs() {
       {"depthwise", depthwise_twice(8, 64, 4, 8)},
       {"clamped_rows", clamped_chain({kSize, 2050}, 0, u8)},
       {"clamped_tall", clamped_rows(1100, 120)},
+      {"spread", spread(1100, 120)},
   };
 }
 

@@ -34,9 +34,9 @@ TEST(WaitingSums, ForWhatReadsThemInPlace) {
   const Graph grouped = fuse_epilogues(Graph(exp(div(s, 5.0F), "y")));
   const std::vector<WaitingSums> found = waiting_sums(grouped, kV3);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].sums, grouped.find("s")->get());
+  EXPECT_EQ(found[0].sums, (std::vector<const Op*>{grouped.find("s")->get()}));
   EXPECT_EQ(found[0].reader, grouped.find("y")->get());
-  EXPECT_EQ(members_of(found[0]), (std::vector<const Op*>{found[0].reader, found[0].sums}));
+  EXPECT_EQ(members_of(found[0]), (std::vector<const Op*>{found[0].reader, found[0].sums[0]}));
 }
 
 TEST(WaitingSums, NotWhatIsNoSum) {
@@ -89,6 +89,52 @@ TEST(WaitingSums, NotWhatTheOutsideReads) {
   EXPECT_EQ(count(Graph(y)), 1U);
   EXPECT_EQ(count(Graph({y, s})), 0U) << "an output";
   EXPECT_EQ(count(Graph({y, exp(s, "z")})), 0U) << "two readers";
+}
+
+const Tensor& pixels() {
+  static const Tensor p = input("p", f32, {160, 48});
+  return p;
+}
+// Sums of a window of pixels: of each, or of its square.
+Tensor sums_of_windows(const std::string& name, int64_t size, bool squares = false,
+                       int64_t step = 1) {
+  const Axis a("a", size), b("b", size);
+  const Expr pixel = pixels()(int_constant(step) * i + a, j + b);
+  return compute(name, {i, j}, sum({a, b}, squares ? pixel * pixel : pixel));
+}
+
+// How many sums wait together for what reads them all.
+size_t together(const std::vector<Tensor>& all) {
+  Expr total = Expr(0.0F);
+  for (const Tensor& s : all) total = total + s(i, j) * s(i, j);
+  const Graph grouped = fuse_epilogues(Graph(compute("y", {i, j}, total)));
+  const std::vector<WaitingSums> found = waiting_sums(grouped, kV3);
+  EXPECT_EQ(found.size(), 1U);
+  return found.empty() ? 0 : found.front().sums.size();
+}
+
+TEST(WaitingSums, SeveralOfWindowsWaitTogether) {
+  const Tensor s = sums_of_windows("s", 3), t = sums_of_windows("t", 3, true);
+  EXPECT_EQ(together({s, t}), 2U);
+  EXPECT_EQ(together({s, sums_of_windows("u", 5), t}), 3U) << "of other windows, as many rows";
+  const Graph grouped = fuse_epilogues(Graph(compute("y", {i, j}, s(i, j) / t(i, j))));
+  const WaitingSums found = waiting_sums(grouped, kV3).at(0);
+  EXPECT_EQ(members_of(found),
+            (std::vector<const Op*>{grouped.find("y")->get(), grouped.find("t")->get(),
+                                    grouped.find("s")->get()}));
+}
+
+TEST(WaitingSums, NotTogetherWhereOneIsNoShortWindowOrOfOtherRows) {
+  const Tensor s = sums_of_windows("s", 3);
+  EXPECT_EQ(together({s, sums_of_windows("t", 9)}), 1U) << "81 steps";
+  EXPECT_EQ(together({s, compute("t", {i, j}, sum(k, x()(k, i, j)))}), 1U) << "no windows";
+  EXPECT_EQ(together({s, sums_of_windows("t", 2, false, 2)}), 1U) << "one row at a time";
+}
+
+TEST(WaitingSums, NoMoreThanFourTogether) {
+  std::vector<Tensor> all;
+  for (const char* name : {"s", "t", "u", "v", "w"}) all.push_back(sums_of_windows(name, 3));
+  EXPECT_EQ(together(all), 4U);
 }
 
 }  // namespace

@@ -271,6 +271,7 @@ TEST(WindowChains, AsLongAsTheyGo) {
   EXPECT_EQ(found["clamped_chain"], Strings{"down across -> y along 0"});
   EXPECT_EQ(found["clamped_images"], Strings{"down across -> y along 1"});
   EXPECT_EQ(found["clamped_rows"], Strings{"first second -> y along 0"});
+  EXPECT_EQ(found["spread"], Strings{"d sums squares -> y along 0"});
 }
 
 TEST(WindowChains, NotWithAnotherReader) {

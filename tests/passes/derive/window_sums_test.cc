@@ -135,6 +135,42 @@ TEST(WindowSums, AreRightForAllTargets) {
   }
 }
 
+// Sums of a window and of its squares, which what reads them takes apart.
+Tensor spread(const Extent& height, const Extent& width) {
+  const Axis i("i", height), j("j", width), a("a", 3), b("b", 3);
+  const Expr x = input("x", f32, {height + 2, width + 2})(i + a, j + b);
+  const Tensor s = compute("s", {i, j}, sum({a, b}, x)),
+               t = compute("t", {i, j}, sum({a, b}, x * x));
+  const Tensor u = compute("u", {i, j}, sum({a, b}, x * 3.0F));
+  return compute("y", {i, j}, t(i, j) * u(i, j) - s(i, j) * s(i, j));
+}
+
+TEST(WindowSums, ThatWaitTogetherHaveFewerRows) {
+  const std::string known = derived(spread(512, 766));
+  EXPECT_TRUE(has(known, "y.split(j, tile, lane, 8, shift_inwards)\n")) << known;
+  EXPECT_TRUE(has(known, "y.split(i, i, row, 2)\n")) << known;
+  for (const char* name : {"s", "t", "u"}) {
+    const std::string sums(name);
+    EXPECT_TRUE(has(known, sums + ".compute_at(y, tile)\n" + sums + ".reorder(j, i, b, a)\n"))
+        << known;
+    EXPECT_TRUE(has(known, sums + ".unroll(b)\n" + sums + ".unroll(a)\n")) << known;
+  }
+  const std::string open = derived(spread(kHeight, kWidth));
+  EXPECT_TRUE(has(open, ".alternative(W >= 8 && H >= 2, y_filled)\n")) << open;
+  EXPECT_TRUE(has(open, "s_filled.compute_at(y_filled, tile)\n")) << open;
+}
+
+TEST(WindowSums, ThatWaitTogetherAreRightForAllTargets) {
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      const Target target = target_of(level, cores);
+      EXPECT_TRUE(derives(Graph(spread(kHeight, kWidth)), target, {0, 1, 2, 3, 17, 37})) << level;
+      EXPECT_TRUE(derives(Graph(spread(kHeight + 1, 30)), target, {0, 1, 2, 17})) << level;
+      EXPECT_TRUE(derives(Graph(relu(spread(5, 37))), target)) << level;
+    }
+  }
+}
+
 // Pixels that share the weights of their channels.
 TEST(WindowSums, WeightsThatPixelsShareAreReadOnceForThem) {
   Conv2dOptions options;
