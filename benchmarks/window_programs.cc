@@ -219,7 +219,7 @@ SmallProgram corners_program(const std::string& name, const Extent& height, cons
             plain_corners(rows, columns, v.data<float>("x"), first->data(), second->data(),
                           v.data<float>("y"));
           },
-          sizes, 1e-5};
+          sizes, 1e-3};
 }
 
 }  // namespace

@@ -250,10 +250,8 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
   }
   for (const WaitingSums& waiting : waiting_sums(through.graph, target)) {
     const std::vector<const Op*> members = members_of(waiting);
-    if (std::any_of(members.begin(), members.end(),
-                    [&](const Op* op) { return done.count(op) > 0; })) {
-      continue;
-    }
+    const auto is_done = [&](const Op* op) { return done.count(op) > 0; };
+    if (std::any_of(members.begin(), members.end(), is_done)) continue;
     share(kWaitingSums, LoopGroupKind::waiting_sums, members,
           first_axes(waiting.reader->shape.size()));
   }
