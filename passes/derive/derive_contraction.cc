@@ -154,14 +154,7 @@ class ContractionDeriver {
     }
     // One row of results: what has its columns is read once, and best as it lies.
     if (!packed_ && !lies_across && rows_ == 1 && combines_many_rows(op_, target_)) return false;
-    const bool may_have_few = !packed_ && !lies_across && row_at_ && !rows_ &&
-                              combines_many_for_each_row(op_, target_) &&
-                              can_have_ways(result_, *schedule_);
-    if (may_have_few) {
-      derive_by_number_of_rows(copied, lies_across);
-    } else {
-      derive_tiles(copied, lies_across);
-    }
+    derive_in_ways(copied, lies_across);
     return true;
   }
 
@@ -202,19 +195,30 @@ class ContractionDeriver {
   const Axis& column() const { return op_.axes[column_at_]; }
   StageSchedule& y() { return (*schedule_)[result_.name]; }
 
-  // Tiles of rows, or a few rows one by one, each call as many as it has:
-  //   if M <= 3: for m: for k: y_few[m] += ..  else: for panel: for tile: alloc sums: ..
-  void derive_by_number_of_rows(std::optional<size_t> copied, bool lies_across) {
-    constexpr int64_t kFewRows = 3;
-    const Expr has_few = extent_value(op_.shape[*row_at_]) <= int_constant(kFewRows);
-    AlternativeWay few{"_few", has_few, Schedule(schedule_->graph())};
-    derive_combined_rows(op_, target_, &few.schedule, true);
-    if (&op_ != &result_) derive_pointwise(result_, target_, &few.schedule);
+  // Tiles of rows or, where a call has a few columns or rows only, these in ways of their own:
+  //   if N <= 4: dots  else if M <= 3: for m: for k: y_few[m] += ..
+  //   else: for panel: for tile: alloc sums: ..
+  void derive_in_ways(std::optional<size_t> copied, bool lies_across) {
+    std::vector<AlternativeWay> ways;
+    if (!packed_ && !lies_across && can_have_ways(result_, *schedule_)) {
+      if (const std::optional<DotsOfFew> few = match_dots_of_few(op_, c_, target_)) {
+        ways.push_back({"_narrow", few->where, Schedule(schedule_->graph())});
+        derive_dots({&op_, &result_}, few->dots, c_, target_, &ways.back().schedule);
+      }
+      if (row_at_ && !rows_ && combines_many_for_each_row(op_, target_)) {
+        constexpr int64_t kFewRows = 3;
+        const Expr has_few = extent_value(op_.shape[*row_at_]) <= int_constant(kFewRows);
+        ways.push_back({"_few", has_few, Schedule(schedule_->graph())});
+        derive_combined_rows(op_, target_, &ways.back().schedule, true);
+        if (&op_ != &result_) derive_pointwise(result_, target_, &ways.back().schedule);
+      }
+    }
+    if (ways.empty()) return derive_tiles(copied, lies_across);
     Schedule many(schedule_->graph());
     Schedule* const all = std::exchange(schedule_, &many);
     derive_tiles(copied, lies_across);
     schedule_ = all;
-    add_ways(result_, {few}, many, all);
+    add_ways(result_, ways, many, all);
   }
 
   // `copied`: of which axis of the columns' operand panels are copied.

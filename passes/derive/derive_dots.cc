@@ -13,9 +13,37 @@ namespace {
 
 // A shorter reduction takes more time to add its lanes up than in them. As long as the longest
 // vector there is, so that of a weight every target says the same.
+constexpr int64_t kLeastSteps = 64;
 bool is_long(const Axis& reduction) {
-  constexpr int64_t kLeastSteps = 64;
   return reduction.extent().as_constant().value_or(0) >= kLeastSteps;
+}
+
+constexpr int64_t kMostColumns = 4;
+// A copy turns a matrix, no more, and each of its elements is to be read several times.
+constexpr int64_t kLeastReuse = 16;
+
+// How many columns at most are faster so, of which a vector has lanes enough.
+int64_t most_columns(const Op& op, const Target& target) {
+  return std::clamp<int64_t>(target.vector_lanes(op.dtype) / kMostColumns, 2, kMostColumns);
+}
+
+// Whether the columns' operand is a matrix whose rows are the steps of the reduction.
+bool lies_by_steps(const Op& op, const Contraction& c, const Axis& reduction) {
+  const std::vector<Expr>& indices = c.b->args;
+  return indices.size() == 2 && is_along(c.b, op.axes.back()) && indices[0]->op == ExprOp::axis &&
+         indices[0]->name == reduction.name() && !is_read_otherwise(op, c.b);
+}
+
+// Whether all operands but the columns' lie along the reduction.
+bool others_step_along(const Contraction& c, const Axis& reduction) {
+  return steps_along(c.a, reduction, c) &&
+         std::all_of(c.others.begin(), c.others.end(),
+                     [&](const Expr& other) { return steps_along(other, reduction, c); });
+}
+
+bool is_size(const Extent& extent) {
+  return extent.coefficients().size() == 1 &&
+         extent == Extent::size(extent.coefficients().begin()->first);
 }
 
 // Vectors of how many lanes make fewer of those of a sum, before the last few are added up one by
@@ -33,15 +61,30 @@ std::vector<int64_t> parts_of(int64_t lanes) {
   return parts;
 }
 
-// Threads share the outer loops or, where those are few, the tiles.
+// Threads share the outer loops or, where those are few, the tiles: `tiles_of_task` at a time,
+// since each task is a call through a pointer.
 void share_tiles(const Op& op, const Op& result, const std::vector<Axis>& outer, const Axis& tile,
-                 const Target& target, StageSchedule* y) {
+                 int64_t tiles_of_task, const Target& target, StageSchedule* y) {
   if (target.cores < 2) return;
   std::vector<Extent> work = op.shape;
   for (const Axis& axis : op.reduction_axes) work.push_back(axis.extent());
   const size_t count = count_shared(outer, target);
-  if (count == 0) return parallel_from(*y, tile, work, kWorkForThreads);
+  if (count == 0 && tiles_of_task == 1) return parallel_from(*y, tile, work, kWorkForThreads);
+  if (count == 0) {
+    const Axis task(fresh_axis(result, "task"));
+    y->split(tile, task, tile, tiles_of_task, Tail::guard);
+    return parallel_from(*y, task, work, kWorkForThreads);
+  }
   parallel_from(*y, fuse_leading(result, outer, count, y), work, kWorkForThreads);
+}
+
+// Of a run-time number of columns, each number by itself.
+void unroll_few(const Op& op, const Axis& row, const Axis& column, const Target& target,
+                StageSchedule* stage) {
+  stage->unroll(row);
+  for (int64_t count = 1; count <= most_columns(op, target); ++count) {
+    stage->specialize(extent_value(column.extent()) == int_constant(count)).unroll(column);
+  }
 }
 
 // b[k, n]: n contiguous  ->  k contiguous, before all loops. Its columns are its last axis.
@@ -71,14 +114,10 @@ bool steps_along(const Expr& read, const Axis& axis, const Contraction& c) {
 
 std::optional<Dots> match_dots(const Op& op, const Contraction& c, bool is_weight,
                                const Target& target) {
-  constexpr int64_t kMostColumns = 4;
   const Axis& reduction = op.reduction_axes.back();
   const size_t last = op.axes.size() - 1;
   const std::optional<int64_t> columns = op.shape[last].as_constant();
-  if (!is_long(reduction) || !steps_along(c.a, reduction, c)) return std::nullopt;
-  for (const Expr& other : c.others) {
-    if (!steps_along(other, reduction, c)) return std::nullopt;
-  }
+  if (!is_long(reduction) || !others_step_along(c, reduction)) return std::nullopt;
   const bool b_along = steps_along(c.b, reduction, c);
   if (c.row_axes.empty() || !columns || *columns > kMostColumns) {
     // Few rows by columns, or a vector by columns.
@@ -87,25 +126,47 @@ std::optional<Dots> match_dots(const Op& op, const Contraction& c, bool is_weigh
   // A packed weight lies as every target wants it, so whether it is packed no target decides.
   const size_t rows = axis_index(op.axes, c.row_axes.back()).value();
   if (*columns == 1) return b_along ? std::optional(Dots{rows, last, false}) : std::nullopt;
-  const bool few = kMostColumns * *columns <= target.vector_lanes(op.dtype);
+  const bool few = *columns <= most_columns(op, target);
   if (*columns > 2 && (is_weight || !few)) return std::nullopt;
   if (b_along) return Dots{rows, last, false};
-  // A copy turns a matrix, no more, and each of its elements is to be read several times.
-  constexpr int64_t kLeastReuse = 16;
   const bool pays = op.shape[rows].as_constant().value_or(0) >= kLeastReuse;
-  const std::vector<Expr>& indices = c.b->args;
-  if (!pays || indices.size() != 2 || !is_along(c.b, op.axes[last])) return std::nullopt;
-  const bool by_rows = indices[0]->op == ExprOp::axis && indices[0]->name == reduction.name();
-  return by_rows && !is_read_otherwise(op, c.b) ? std::optional(Dots{rows, last, true})
-                                                : std::nullopt;
+  return pays && lies_by_steps(op, c, reduction) ? std::optional(Dots{rows, last, true})
+                                                 : std::nullopt;
+}
+
+std::optional<DotsOfFew> match_dots_of_few(const Op& op, const Contraction& c,
+                                           const Target& target) {
+  const Axis& reduction = op.reduction_axes.back();
+  const Extent& steps = reduction.extent();
+  const Extent& columns = op.shape.back();
+  if (!is_size(columns) || c.row_axes.empty() || !others_step_along(c, reduction)) {
+    return std::nullopt;
+  }
+  if (steps.as_constant().value_or(kLeastSteps) < kLeastSteps) return std::nullopt;
+  const size_t rows = axis_index(op.axes, c.row_axes.back()).value();
+  const bool copied = !steps_along(c.b, reduction, c);
+  if (copied && !lies_by_steps(op, c, reduction)) return std::nullopt;
+  if (copied && op.shape[rows].as_constant().value_or(kLeastReuse) < kLeastReuse) {
+    return std::nullopt;
+  }
+  Expr where = extent_value(columns) <= int_constant(most_columns(op, target));
+  const auto at_least = [&](const Extent& extent, int64_t least) {
+    if (!extent.is_constant()) where = where && extent_value(extent) >= int_constant(least);
+  };
+  at_least(steps, kLeastSteps);
+  if (copied) at_least(op.shape[rows], kLeastReuse);
+  return DotsOfFew{{rows, op.axes.size() - 1, copied}, where};
 }
 
 void derive_dots(const ContractionGroup& group, const Dots& dots, const Contraction& c,
                  const Target& target, Schedule* schedule) {
-  constexpr int64_t kMostRows = 4;
+  // Of a run-time number of columns there is a loop for each number, so each has fewer rows.
+  constexpr int64_t kMostRows = 4, kMostOfEach = 2, kTilesOfTask = 16;
   const Op& op = *group.contraction;
   const Op& result = *group.result;
-  const int64_t count = std::min(op.shape[dots.rows].as_constant().value_or(kMostRows), kMostRows);
+  const bool known = !dots.columns || op.shape[*dots.columns].is_constant();
+  const int64_t most = known ? kMostRows : kMostOfEach;
+  const int64_t count = std::min(op.shape[dots.rows].as_constant().value_or(most), most);
   std::string sums = op.name;
   StageSchedule& y = (*schedule)[result.name];
   if (&op == &result) {
@@ -117,16 +178,17 @@ void derive_dots(const ContractionGroup& group, const Dots& dots, const Contract
   std::vector<Axis> order, few, outer;
   if (dots.columns) few.push_back(op.axes[*dots.columns]);
   few.push_back(op.axes[dots.rows]);
-  if (dots.columns) order.push_back(result.axes[*dots.columns]);
   y.split(result.axes[dots.rows], tile, row, count, Tail::guard).unroll(row);
-  if (dots.columns) y.unroll(result.axes[*dots.columns]);
-  order.insert(order.end(), {row, tile});
+  order.push_back(row);
+  if (dots.columns) order.insert(known ? order.begin() : order.end(), result.axes[*dots.columns]);
+  if (dots.columns && known) y.unroll(result.axes[*dots.columns]);
+  order.push_back(tile);
   for (size_t i = 0; i < op.axes.size(); ++i) {
     if (i != dots.rows && i != dots.columns) outer.push_back(result.axes[i]);
   }
   order.insert(order.end(), outer.rbegin(), outer.rend());
   y.reorder(order);
-  share_tiles(op, result, outer, tile, target, &y);
+  share_tiles(op, result, outer, tile, known ? 1 : kTilesOfTask, target, &y);
 
   // The sums of a tile in lanes, then of the lanes, all results side by side.
   Axis lane(fresh_axis(op, "lane"));
@@ -138,6 +200,9 @@ void derive_dots(const ContractionGroup& group, const Dots& dots, const Contract
   in_registers.insert(in_registers.end(), few.begin(), few.end());
   in_registers.insert(in_registers.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
   part.reorder(in_registers);
+  if (!op.reduction_axes.back().extent().exact_quotient(lanes)) {
+    part.partition(op.reduction_axes.back());
+  }
   std::vector<std::string> side_by_side = {sums, in_lanes};
   for (const int64_t count : parts_of(lanes)) {
     const Axis fewer(fresh_axis(op, fmt::format("lane{}", count)));
@@ -153,10 +218,14 @@ void derive_dots(const ContractionGroup& group, const Dots& dots, const Contract
   std::vector<Axis> by_lane = few;
   by_lane.push_back(lane);
   (*schedule)[sums].compute_at(result.name, tile).reorder(by_lane).unroll(lane);
+  if (dots.copied) copy_columns(*c.b->tensor, in_lanes, schedule);
   for (const std::string& stage : side_by_side) {
+    if (!known) {
+      unroll_few(op, op.axes[dots.rows], op.axes[*dots.columns], target, &(*schedule)[stage]);
+      continue;
+    }
     for (const Axis& axis : few) (*schedule)[stage].unroll(axis);
   }
-  if (dots.copied) copy_columns(*c.b->tensor, in_lanes, schedule);
 }
 
 }  // namespace emulsion

@@ -110,6 +110,13 @@ struct Dots {
 // operand can be packed, and is wherever this says nothing.
 std::optional<Dots> match_dots(const Op& op, const Contraction& c, bool is_weight,
                                const Target& target);
+// The same of a run-time number of columns, where that is small enough: a few columns of long sums.
+struct DotsOfFew {
+  Dots dots;
+  Expr where;  // a condition over the sizes
+};
+std::optional<DotsOfFew> match_dots_of_few(const Op& op, const Contraction& c,
+                                           const Target& target);
 //   for outer: for tile: alloc lanes: [start]; for k: unrolled row: unrolled column: lanes += ...;
 //                        fewer = sums of the lanes, in vectors, ..;
 //                        alloc sums: unrolled lane, row, column: sums += fewer; results

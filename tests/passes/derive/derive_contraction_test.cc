@@ -18,11 +18,15 @@ namespace {
 
 const Extent kM = Extent::size("M"), kN = Extent::size("N"), kS = Extent::size("S");
 
-// Of tiles: a few rows of a run-time number have a way of their own (derive_combined_rows_test.cc).
+// Of tiles: few rows or columns have ways of their own (derive_combined_rows_ and
+// derive_dots_test).
 std::vector<Directive> all(const Schedule& schedule, DirectiveKind kind) {
   std::vector<Directive> found;
   for (const auto& [name, stage] : schedule.stages()) {
-    if (name.find("_few") != std::string::npos || schedule.find(name + "_few")) continue;
+    if (name.find("_few") != std::string::npos || name.find("_narrow") != std::string::npos)
+      continue;
+    if (schedule.find(name + "_few")) continue;
+    if (schedule.find(name + "_narrow") && schedule.find(name + "_long")) continue;
     for (const Directive& d : stage.directives()) {
       if (d.kind == kind) found.push_back(d);
     }

@@ -142,7 +142,8 @@ TEST(DeriveSchedule, ARunTimeSizeCountsAsALargeOneForCopies) {
        {product_of_inputs(batch, 256, 256), product_of_inputs(64, depth, 256),
         product_of_inputs(64, 256, columns), product_of_inputs(batch, depth, columns)}) {
     const Schedule schedule = derive_schedule(graph, Target::parse("x86-64-v4,cores=1"));
-    EXPECT_EQ(all(schedule, DirectiveKind::copy_in), Strings{"mm_acc.copy_in(w, w_panel)"})
+    const Strings copies = all(schedule, DirectiveKind::copy_in);
+    EXPECT_EQ(std::count(copies.begin(), copies.end(), "mm_acc.copy_in(w, w_panel)"), 1)
         << to_string(schedule);
   }
 }

@@ -1,0 +1,112 @@
+// Products of a run-time number of columns: a few of them are sums in lanes along the reduction, as
+// of a number that is known.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "dsl/operators.h"
+#include "dsl/schedule_text.h"
+#include "passes/derive/derive_schedule.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kM = Extent::size("M"), kN = Extent::size("N"), kK = Extent::size("K");
+
+Tensor product(const Extent& rows, const Extent& depth, const Extent& columns,
+               bool by_columns = false, DType type = f32) {
+  const Axis m("m", rows), n("n", columns), k("k", depth);
+  const Tensor x = input("x", type, {rows, depth});
+  const Tensor w =
+      by_columns ? input("w", type, {columns, depth}) : input("w", type, {depth, columns});
+  return compute("y", {m, n}, sum(k, x(m, k) * (by_columns ? w(n, k) : w(k, n))));
+}
+
+TEST(DeriveDots, AFewColumnsOfARunTimeNumberAreSummedInLanes) {
+  const Target target = target_of("x86-64-v4", 1);
+  const auto where = [&](const Tensor& y) {
+    const std::string text = derived(y, target), way = "y_long.alternative(";
+    const size_t from = text.find(way), to = text.find(", y_narrow)\n");
+    if (from == std::string::npos || to == std::string::npos) return text;
+    return text.substr(from + way.size(), to - from - way.size());
+  };
+  EXPECT_EQ(where(product(kM, kK, kN)), "N <= 4 && K >= 64 && M >= 16");
+  EXPECT_EQ(where(product(kM, kK, kN, true)), "N <= 4 && K >= 64");
+  EXPECT_EQ(where(product(100, 200, kN)), "N <= 4");
+  EXPECT_EQ(where(product(100, kK, kN, false, f64)), "N <= 2 && K >= 64");
+  const std::string text = derived(product(kM, kK, kN), target);
+  EXPECT_TRUE(has(text, "y_lanes_narrow.copy_in(w, w_columns_narrow)\n")) << text;
+  for (const char* stage :
+       {"y_lanes_narrow", "y_lanes16_narrow", "y_lanes4_narrow", "y_acc_narrow"}) {
+    EXPECT_TRUE(has(text, std::string(stage) + ".specialize(N == 4)\n" + stage + ".unroll(n)\n"))
+        << text;
+  }
+  // Only the last step of a long sum has masks.
+  EXPECT_TRUE(has(text, "y_lanes_narrow.partition(k)\n")) << text;
+  EXPECT_FALSE(has(derived(product(100, 64, kN), target), "y_lanes_narrow.partition(k)\n"));
+}
+
+TEST(DeriveDots, HasNoSuchWayForShortSumsFewRowsOrWhatLiesOtherwise) {
+  const Target target = target_of("x86-64-v4", 1);
+  const Axis m("m", kM), n("n", kN), k("k", kK), two("n", 2 * kN), b("b", 3);
+  const Tensor x = input("x", f32, {kM, kK}), w = input("w", f32, {kK, kN});
+  const Tensor turned = input("x", f32, {kK, kM}), v = input("v", f32, {kK});
+  const Tensor wide = input("w", f32, {kK, 2 * kN}), deep = input("w", f32, {3, kK, kN});
+  const Tensor third = input("c", f32, {kM, 2 * kK});
+  const Tensor p = product(kM, kK, kN);
+  for (const Tensor& y :
+       {product(kM, 63, kN), product(15, kK, kN),                  // too short, too few
+        compute("y", {m, n}, sum(k, turned(k, m) * w(k, n))),      // rows across
+        compute("y", {n}, sum(k, v(k) * w(k, n))),                 // no rows
+        compute("y", {m, two}, sum(k, x(m, k) * wide(k, two))),    // always two or more
+        compute("y", {b, m, n}, sum(k, x(m, k) * deep(b, k, n))),  // no matrix to turn
+        compute("y", {m, n}, sum(k, x(m, k) * third.at({m, 2 * k}) * w(k, n))),
+        compute("y", {m, n}, sum(k, x(m, k) * w(k, n) * w.at({0 * k, n}))),  // read in two ways
+        sum(p, {0}, false, "s")}) {                                          // others read them
+    EXPECT_FALSE(has(derived(y, target), "_narrow")) << derived(y, target);
+  }
+}
+
+TEST(DeriveDots, TakesFewerColumnsOfShorterVectors) {
+  for (const char* level : {"x86-64-v2", "x86-64-v3"}) {
+    const std::string text = derived(product(kM, kK, kN), target_of(level, 1));
+    EXPECT_TRUE(has(text, "y_long.alternative(N <= 2 && K >= 64 && M >= 16, y_narrow)\n")) << text;
+    EXPECT_FALSE(has(text, "specialize(N == 3)")) << text;
+  }
+}
+
+// Of two rows each: a task of its own would be a call for little.
+TEST(DeriveDots, ThreadsShareSeveralTilesAtATime) {
+  const std::string text = derived(product(kM, kK, kN), target_of("x86-64-v4", 2));
+  EXPECT_TRUE(has(text, "y_narrow.split(tile, task, tile, 16, guard)\n")) << text;
+  EXPECT_TRUE(has(text, "y_narrow.parallel(task)\n")) << text;
+  const std::string known = derived(product(4096, 512, 3), target_of("x86-64-v4", 2));
+  EXPECT_TRUE(has(known, "y.parallel(tile)\n")) << known;
+}
+
+TEST(DeriveDots, ComputeWhatTheGraphSays) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 2);
+    for (bool by_columns : {false, true}) {
+      for (DType type : {f32, f64, i32}) {
+        const Graph graph(product(kM, kK, kN, by_columns, type));
+        const Schedule schedule = derive_schedule(graph, target);
+        for (int64_t columns : {0, 1, 2, 3, 4, 5}) {
+          for (const auto& [rows, depth] :
+               {std::pair(0, 64), {16, 0}, {17, 64}, {19, 77}, {35, 63}}) {
+            EXPECT_TRUE(lowers(graph, schedule, {{"M", rows}, {"K", depth}, {"N", columns}}));
+          }
+        }
+      }
+    }
+    const Tensor y = product(kM, 70, kN);
+    const Graph graph(relu(y + input("b", f32, {kN}), "z"));
+    EXPECT_TRUE(derives(graph, target, {0, 1, 3, 4, 9, 21}));
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
