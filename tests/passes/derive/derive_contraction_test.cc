@@ -1,10 +1,10 @@
 // Contractions of every extent and body: columns of a run-time size, few columns, what is no
-// product. What is chosen is told by what is in the schedule, and that it means what the graph
-// means by the interpreter.
+// product. What is chosen is told by the schedule, what it means by the interpreter.
 
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -21,11 +21,10 @@ const Extent kM = Extent::size("M"), kN = Extent::size("N"), kS = Extent::size("
 // Of tiles: few rows or columns have ways of their own (derive_combined_rows_ and
 // derive_dots_test).
 std::vector<Directive> all(const Schedule& schedule, DirectiveKind kind) {
+  const std::regex way(".*_(few|narrow).*");
   std::vector<Directive> found;
   for (const auto& [name, stage] : schedule.stages()) {
-    if (name.find("_few") != std::string::npos || name.find("_narrow") != std::string::npos)
-      continue;
-    if (schedule.find(name + "_few")) continue;
+    if (std::regex_match(name, way) || schedule.find(name + "_few")) continue;
     if (schedule.find(name + "_narrow") && schedule.find(name + "_long")) continue;
     for (const Directive& d : stage.directives()) {
       if (d.kind == kind) found.push_back(d);
