@@ -270,6 +270,7 @@ std::vector<RunTimeProgram> run_time_reductions() {
           over_rows("softmax_of_3", 20000, 3, soft),
           over_rows("layer_norm", 256, 1000, norm),
           over_rows("layer_norm_short", 4096, 16, norm),
+          over_rows("layer_norm_of_3", 20000, 3, norm),
           row_products(4096, 3),
           one_hot(10, 16),
           lengths("lengths_of_points", {{"P", 20000}}),

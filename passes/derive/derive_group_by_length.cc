@@ -65,7 +65,7 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
     return ways.back().schedule;
   };
   if (has_rows_for_lanes(reader, group.axes().size(), target)) {
-    derive_rows_in_each_lane(group, target, &add_way("_few", kFewElements));
+    derive_rows_in_each_lane(group, size_value(*size), target, &add_way("_few", kFewElements));
   }
   const int64_t lanes = value_lanes(reader, target);
   derive_rows(group, target, &add_way("_short", kShortVectors * lanes), nullptr, true);

@@ -412,9 +412,41 @@ void derive_across_rows(const Op& op, size_t rows, const std::string& name, Sche
   if (op.axes.size() > rows) stage.reorder_storage(storage);
 }
 
+// The loops over the elements of a row, `loops` of which are as long as it.
+void unroll_elements(const std::vector<Axis>& loops, const Expr& length, StageSchedule* stage) {
+  for (const Axis& loop : loops) {
+    if (equal(extent_value(loop.extent()), length)) stage->unroll(loop);
+  }
+}
+
+// Loops of their own for a few lengths of rows. `enough`: where threads share `tasks`, if they do.
+void unroll_by_length(const std::vector<Axis>& loops, const Expr& length,
+                      const std::optional<Expr>& enough, const Axis& tasks, StageSchedule* stage) {
+  constexpr int64_t kLeastElements = 2, kMostElements = 4;
+  for (int64_t elements = kLeastElements; elements <= kMostElements; ++elements) {
+    const Expr is_so_long = length == int_constant(elements);
+    if (enough) {
+      StageSchedule& shared =
+          stage->specialize(enough->defined() ? is_so_long && *enough : is_so_long);
+      unroll_elements(loops, length, &shared);
+      shared.parallel(tasks);
+    }
+    if (!enough || enough->defined()) {
+      unroll_elements(loops, length, &stage->specialize(is_so_long));
+    }
+  }
+}
+
+std::vector<Axis> elements_of_rows(const Op& op, size_t rows) {
+  std::vector<Axis> loops(op.axes.begin() + static_cast<std::ptrdiff_t>(rows), op.axes.end());
+  loops.insert(loops.end(), op.reduction_axes.begin(), op.reduction_axes.end());
+  return loops;
+}
+
 }  // namespace
 
-void derive_rows_in_each_lane(const RowGroup& group, const Target& target, Schedule* schedule) {
+void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const Target& target,
+                              Schedule* schedule) {
   const Op& reader = result_of(group.reader());
   const size_t rows = group.axes().size();
   const Axis& row = reader.axes[rows - 1];
@@ -426,7 +458,8 @@ void derive_rows_in_each_lane(const RowGroup& group, const Target& target, Sched
   StageSchedule& stage = (*schedule)[reader.name];
   const auto place = [&](const Op& op, const std::string& name, const Axis& tile) {
     derive_across_rows(op, rows, name, schedule);
-    (*schedule)[name].compute_at(reader.name, tile);
+    StageSchedule& placed = (*schedule)[name].compute_at(reader.name, tile);
+    unroll_by_length(elements_of_rows(op, rows), length, std::nullopt, tile, &placed);
   };
   const Axis tile(fresh_axis(reader, "tile")), lane(fresh_axis(reader, "lane"));
   if (!reader.reduction_axes.empty()) {
@@ -447,15 +480,21 @@ void derive_rows_in_each_lane(const RowGroup& group, const Target& target, Sched
     if (op != &group.reader()) place(result, result.name, tile);
     if (sums != nullptr && sums != &result) place(*sums, sums->name, tile);
   }
-  if (!wakes_threads(members_of(group), target)) return;
+  const std::vector<Axis> elements(reader.axes.begin() + static_cast<std::ptrdiff_t>(rows),
+                                   reader.axes.end());
+  if (!wakes_threads(members_of(group), target)) {
+    return unroll_by_length(elements, length, std::nullopt, tile, &stage);
+  }
   Axis tasks = tile;
   const std::vector<Axis> outer(reader.axes.begin(),
                                 reader.axes.begin() + static_cast<std::ptrdiff_t>(rows - 1));
   if (const size_t count = count_shared(outer, target); count > 0) {
     tasks = share_loops(reader, outer, count, std::nullopt, target, &stage).tasks;
   }
-  parallel_from(stage, tasks, most_points(members_of(group)),
-                points_for_threads(members_of(group)));
+  const std::vector<Extent> points = most_points(members_of(group));
+  const int64_t least = points_for_threads(members_of(group));
+  unroll_by_length(elements, length, reaches(points, least), tasks, &stage);
+  parallel_from(stage, tasks, points, least);
 }
 
 }  // namespace emulsion

@@ -1,5 +1,4 @@
-// Contractions of every extent and body: columns of a run-time size, few columns, what is no
-// product. What is chosen is told by the schedule, what it means by the interpreter.
+// Contractions of every extent and body; what their schedules mean is told by the interpreter.
 
 #include <gtest/gtest.h>
 
@@ -18,13 +17,12 @@ namespace {
 
 const Extent kM = Extent::size("M"), kN = Extent::size("N"), kS = Extent::size("S");
 
-// Of tiles: few rows or columns have ways of their own (derive_combined_rows_ and
-// derive_dots_test).
+// Of tiles: few rows or columns have ways of their own (tests of combined rows and of dots).
 std::vector<Directive> all(const Schedule& schedule, DirectiveKind kind) {
-  const std::regex way(".*_(few|narrow).*");
   std::vector<Directive> found;
   for (const auto& [name, stage] : schedule.stages()) {
-    if (std::regex_match(name, way) || schedule.find(name + "_few")) continue;
+    if (std::regex_search(name, std::regex("_few|_narrow")) || schedule.find(name + "_few"))
+      continue;
     if (schedule.find(name + "_narrow") && schedule.find(name + "_long")) continue;
     for (const Directive& d : stage.directives()) {
       if (d.kind == kind) found.push_back(d);

@@ -82,6 +82,33 @@ TEST(DeriveGroupByLength, RowsOfAFewElementsHaveALaneEach) {
       << text;
 }
 
+// Each of the shortest lengths has loops without a loop over a row; rows of five are a loop.
+TEST(DeriveGroupByLength, TheElementsOfTheShortestRowsAreWrittenOut) {
+  const Graph graph = softmax_by_hand(kRows, kSize);
+  const std::string text = derived(graph, kV3);
+  for (const char* length : {"2", "3", "4"}) {
+    for (const auto& [stage, axis] :
+         {std::pair("y_few", "k"), {"p_few", "k"}, {"total_few", "r"}, {"highest_few", "r"}}) {
+      const std::string name = stage;
+      EXPECT_TRUE(
+          has(text, name + ".specialize(B == " + length + ")\n" + name + ".unroll(" + axis + ")\n"))
+          << text;
+    }
+  }
+  EXPECT_FALSE(has(text, "specialize(B == 1)") || has(text, "specialize(B == 5)")) << text;
+  EXPECT_FALSE(has(text, "y_few.unroll(i)")) << text;
+  const std::string shared = derived(graph, Target::parse("x86-64-v3,cores=4"));
+  EXPECT_TRUE(has(shared,
+                  "y_few.specialize(B == 3 && min(R, 32768) * min(B, 32768) >= 32768)\n"
+                  "y_few.unroll(k)\ny_few.parallel(tile)\n"
+                  "y_few.specialize(B == 3)\ny_few.unroll(k)\n"))
+      << shared;
+  // Coordinates of points are another axis.
+  const std::string others = derived(distances(), kV3);
+  EXPECT_TRUE(has(others, "specialize(B == 3)\n")) << others;
+  EXPECT_FALSE(has(others, "unroll(d)")) << others;
+}
+
 TEST(DeriveGroupByLength, AReductionIsComputedInTheMemoryOfTheOutputInEveryCase) {
   const std::string text = derived(places(), kV3);
   EXPECT_TRUE(has(text, "y.cache_write(y_long)\ny.specialize(B <= 8)\ny.specialize(B <= 64)\n"))
@@ -127,7 +154,7 @@ TEST(DeriveGroupByLength, EveryLengthIsRight) {
            {Graph(softmax(rows(), -1, "y")), norms(), places(), distances(), deep()}) {
         const Schedule schedule = derive_schedule(graph, target);
         EXPECT_TRUE(has(to_string(schedule), ".store_in_output(y)\n"));
-        for (int64_t length : {0, 1, 3, 8, 9, 64, 65, 129}) {
+        for (int64_t length : {0, 1, 2, 3, 4, 8, 9, 64, 65, 129}) {
           for (int64_t count : {0, 1, 19}) {
             EXPECT_TRUE(lowers(graph, schedule, {{"R", count}, {"B", length}}, 1e-5))
                 << level << " " << count << " x " << length;
