@@ -287,6 +287,26 @@ void share_sums_of_columns(const std::vector<const Op*>& sums, const Op& result,
              &stage);
 }
 
+// Whether columns of a run-time number may be so few that they are one vector, of which a tile has
+// several: the others would be computed in vain, in each of many steps. Windows slide along rows of
+// many.
+bool may_be_narrow(const Op& sums, const ColumnTile& tile, int64_t lanes) {
+  const Extent& columns = sums.axes.back().extent();
+  return !columns.is_constant() && !columns.exact_quotient(lanes) && tile.width > lanes &&
+         tile.rows > 1 && is_long(sums) && step_of_windows(sums) == 0;
+}
+
+//   if N <= lanes: the sums of one vector  else: of several
+void share_narrow_or_wide_sums(const Op& sums, const Op& result, const ColumnTile& tile,
+                               int64_t lanes, const Target& target, Schedule* schedule) {
+  const Expr is_narrow = extent_value(sums.axes.back().extent()) <= int_constant(lanes);
+  AlternativeWay way{"_narrow", is_narrow, Schedule(schedule->graph())};
+  share_sums_of_columns({&sums}, result, {tile.rows, lanes}, lanes, target, &way.schedule);
+  Schedule wide(schedule->graph());
+  share_sums_of_columns({&sums}, result, tile, lanes, target, &wide);
+  add_ways(result, {way}, wide, schedule);
+}
+
 }  // namespace
 
 std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule) {
@@ -410,9 +430,13 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
   const int64_t lanes = std::min(value_lanes(first, target), value_lanes(result, target));
   const ColumnTile tile = column_tile(sums, lanes);
   const std::optional<FilledTile> filled = filled_tile(sums, result, tile, lanes, target);
-  if (!filled || !can_have_ways(result, *schedule)) {
+  if (!can_have_ways(result, *schedule)) {
     return share_sums_of_columns(sums, result, tile, lanes, target, schedule);
   }
+  if (!filled && sums.size() == 1 && may_be_narrow(first, tile, lanes)) {
+    return share_narrow_or_wide_sums(first, result, tile, lanes, target, schedule);
+  }
+  if (!filled) return share_sums_of_columns(sums, result, tile, lanes, target, schedule);
   AlternativeWay way{"_filled", filled->condition, Schedule(schedule->graph())};
   share_sums_of_columns(sums, result, filled->tile, lanes, target, &way.schedule);
   Schedule otherwise(schedule->graph());

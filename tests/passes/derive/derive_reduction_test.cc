@@ -207,8 +207,10 @@ TEST(DeriveReduction, ColumnsThatSeveralRowsShareAreReadOnceForThem) {
   // Of a run-time number, or one without a divisor, the last ones are computed again.
   for (const Extent& classes : {kSize, Extent(7)}) {
     const std::string text = derived(sums_by_class(classes, kSize));
-    EXPECT_TRUE(has(text, "y.split(c, c, row, 4, guard)\n")) << text;
-    EXPECT_TRUE(has(text, "y.partition(c)\ny.partition(tile)\n")) << text;
+    for (const std::string way : {"y_long", "y_narrow"}) {
+      EXPECT_TRUE(has(text, way + ".split(c, c, row, 4, guard)\n")) << text;
+      EXPECT_TRUE(has(text, way + ".partition(c)\n" + way + ".partition(tile)\n")) << text;
+    }
   }
   EXPECT_TRUE(has(derived(sums_by_class(10, 64), kFour), "y.parallel(c)\n"));
   const Axis c("c", 10), d("d", 256), m("m", 4096);  // more columns than registers hold
@@ -216,6 +218,27 @@ TEST(DeriveReduction, ColumnsThatSeveralRowsShareAreReadOnceForThem) {
   const Expr counted = select(counts(m, c) > 0, x(m, d), 0.0F);
   const std::string text = derived(compute("y", {c, d}, sum(m, counted)));
   EXPECT_TRUE(has(text, "y_acc.unroll(c)\n")) << text;
+}
+
+// Of a tile of several vectors all but one would be computed in vain.
+TEST(DeriveReduction, ColumnsThatMayBeFewAreOneVectorWhereTheyAre) {
+  const std::string text = derived(sums_by_class(10, kSize, Extent::size("M")));
+  EXPECT_TRUE(has(text, "y_long.alternative(B <= 8, y_narrow)\n")) << text;
+  EXPECT_TRUE(has(text, "y_narrow.split(d, tile, lane, 8, predicate)\n")) << text;
+  EXPECT_TRUE(has(text, "y_long.split(d, tile, lane, 16, predicate)\n")) << text;
+  // Not where there are always more, the sums are short, or others read them.
+  for (const Tensor& y :
+       {sums_by_class(10, 20), sums_by_class(10, kSize * 8), sums_by_class(10, kSize, 63),
+        sums_by_class(1, kSize), relu(sum(sums_by_class(10, kSize), {0}, false, "z"))}) {
+    EXPECT_FALSE(has(derived(y), "_narrow")) << derived(y);
+  }
+  for (const char* level : kLevels) {
+    for (int64_t columns : {0, 1, 4, 5, 8, 9, 16, 17, 33}) {
+      const Graph graph(sums_by_class(5, kSize, Extent::size("M")));
+      const Schedule schedule = derive_schedule(graph, target_of(level, 2));
+      EXPECT_TRUE(lowers(graph, schedule, {{"M", 70}, {"B", columns}})) << columns;
+    }
+  }
 }
 
 // However short the sums are: the weights of a depthwise convolution are read once for a few
