@@ -67,8 +67,8 @@ RunTimeProgram mahalanobis(int64_t points, int64_t depth) {
           }};
 }
 
-RunTimeProgram batched(int64_t batch, int64_t size) {
-  return {"batched_matmul", {{"B", batch}, {"S", size}}, [](const ExtentOf& of) {
+RunTimeProgram batched(const std::string& name, int64_t batch, int64_t size) {
+  return {name, {{"B", batch}, {"S", size}}, [](const ExtentOf& of) {
             const Tensor x = input("x", f32, {of("B"), of("S"), of("S")});
             const Tensor w = input("w", f32, {of("B"), of("S"), of("S")});
             return Graph(matmul(x, w, "y"));
@@ -245,7 +245,8 @@ std::vector<RunTimeProgram> run_time_contractions() {
           matrix_vector(300, 1000, false),
           matrix_vector(300, 1000, true),
           mahalanobis(256, 32),
-          batched(16, 64)};
+          batched("batched_matmul", 16, 64),
+          batched("batched_of_3", 2000, 3)};
 }
 
 std::vector<RunTimeProgram> run_time_reductions() {

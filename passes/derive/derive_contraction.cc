@@ -196,15 +196,15 @@ class ContractionDeriver {
   StageSchedule& y() { return (*schedule_)[result_.name]; }
 
   // Tiles of rows or, where a call has a few columns or rows only, these in ways of their own:
-  //   if N <= 4: dots  else if M <= 3: for m: for k: y_few[m] += ..
-  //   else: for panel: for tile: alloc sums: ..
+  //   if N <= 4: dots  else if N <= 8: narrow tiles  else if M <= 3: rows  else: for panel: ..
   void derive_in_ways(std::optional<size_t> copied, bool lies_across) {
     std::vector<AlternativeWay> ways;
     if (!packed_ && !lies_across && can_have_ways(result_, *schedule_)) {
       if (const std::optional<DotsOfFew> few = match_dots_of_few(op_, c_, target_)) {
-        ways.push_back({"_narrow", few->where, Schedule(schedule_->graph())});
+        ways.push_back({"_dots", few->where, Schedule(schedule_->graph())});
         derive_dots({&op_, &result_}, few->dots, c_, target_, &ways.back().schedule);
       }
+      if (std::optional<AlternativeWay> narrow = narrow_tiles(copied)) ways.push_back(*narrow);
       if (row_at_ && !rows_ && combines_many_for_each_row(op_, target_)) {
         constexpr int64_t kFewRows = 3;
         const Expr has_few = extent_value(op_.shape[*row_at_]) <= int_constant(kFewRows);
@@ -219,6 +219,25 @@ class ContractionDeriver {
     derive_tiles(copied, lies_across);
     schedule_ = all;
     add_ways(result_, ways, many, all);
+  }
+
+  // Of columns that may be half a vector or less: of wider tiles most would be computed in vain,
+  // and of what lies along them panels be copied for little.
+  std::optional<AlternativeWay> narrow_tiles(std::optional<size_t> copied) const {
+    constexpr int64_t kRows = 6;
+    const int64_t width = target_.vector_lanes(op_.dtype) / 2;
+    const Extent& columns = op_.shape[column_at_];
+    const bool has_masks = target_.has("avx") && size_in_bytes(op_.dtype) >= 4;
+    if (!row_at_ || columns_ || !has_masks || columns.exact_quotient(width)) return std::nullopt;
+    AlternativeWay way{"_narrow", extent_value(columns) <= int_constant(width),
+                       Schedule(schedule_->graph())};
+    ContractionDeriver narrow = *this;
+    narrow.schedule_ = &way.schedule;
+    narrow.columns_ = width;
+    narrow.masked_ = true;
+    narrow.tile_ = {std::min(rows_.value_or(kRows), kRows), width, width};
+    narrow.derive_tiles(is_along(c_.b, column()) ? std::nullopt : copied, false);
+    return way;
   }
 
   // `copied`: of which axis of the columns' operand panels are copied.

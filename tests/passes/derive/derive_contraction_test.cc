@@ -17,13 +17,13 @@ namespace {
 
 const Extent kM = Extent::size("M"), kN = Extent::size("N"), kS = Extent::size("S");
 
-// Of tiles: few rows or columns have ways of their own (tests of combined rows and of dots).
+// Of wide tiles: few rows or columns have ways of their own (tests of combined rows and of dots).
 std::vector<Directive> all(const Schedule& schedule, DirectiveKind kind) {
   std::vector<Directive> found;
   for (const auto& [name, stage] : schedule.stages()) {
-    if (std::regex_search(name, std::regex("_few|_narrow")) || schedule.find(name + "_few"))
-      continue;
-    if (schedule.find(name + "_narrow") && schedule.find(name + "_long")) continue;
+    if (std::regex_search(name, std::regex("_few|_narrow|_dots"))) continue;
+    const bool chooses = schedule.find(name + "_long") && !schedule.find(name + "_short");
+    if (chooses || schedule.find(name + "_few")) continue;
     for (const Directive& d : stage.directives()) {
       if (d.kind == kind) found.push_back(d);
     }

@@ -1,5 +1,5 @@
 // Products of a run-time number of columns: a few of them are sums in lanes along the reduction, as
-// of a number that is known.
+// of a number that is known, or else half a vector.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TEST(DeriveDots, AFewColumnsOfARunTimeNumberAreSummedInLanes) {
   const Target target = target_of("x86-64-v4", 1);
   const auto where = [&](const Tensor& y) {
     const std::string text = derived(y, target), way = "y_long.alternative(";
-    const size_t from = text.find(way), to = text.find(", y_narrow)\n");
+    const size_t from = text.find(way), to = text.find(", y_dots)\n");
     if (from == std::string::npos || to == std::string::npos) return text;
     return text.substr(from + way.size(), to - from - way.size());
   };
@@ -38,15 +38,14 @@ TEST(DeriveDots, AFewColumnsOfARunTimeNumberAreSummedInLanes) {
   EXPECT_EQ(where(product(100, 200, kN)), "N <= 4");
   EXPECT_EQ(where(product(100, kK, kN, false, f64)), "N <= 2 && K >= 64");
   const std::string text = derived(product(kM, kK, kN), target);
-  EXPECT_TRUE(has(text, "y_lanes_narrow.copy_in(w, w_columns_narrow)\n")) << text;
-  for (const char* stage :
-       {"y_lanes_narrow", "y_lanes16_narrow", "y_lanes4_narrow", "y_acc_narrow"}) {
+  EXPECT_TRUE(has(text, "y_lanes_dots.copy_in(w, w_columns_dots)\n")) << text;
+  for (const char* stage : {"y_lanes_dots", "y_lanes16_dots", "y_lanes4_dots", "y_acc_dots"}) {
     EXPECT_TRUE(has(text, std::string(stage) + ".specialize(N == 4)\n" + stage + ".unroll(n)\n"))
         << text;
   }
   // Only the last step of a long sum has masks.
-  EXPECT_TRUE(has(text, "y_lanes_narrow.partition(k)\n")) << text;
-  EXPECT_FALSE(has(derived(product(100, 64, kN), target), "y_lanes_narrow.partition(k)\n"));
+  EXPECT_TRUE(has(text, "y_lanes_dots.partition(k)\n")) << text;
+  EXPECT_FALSE(has(derived(product(100, 64, kN), target), "y_lanes_dots.partition(k)\n"));
 }
 
 TEST(DeriveDots, HasNoSuchWayForShortSumsFewRowsOrWhatLiesOtherwise) {
@@ -66,14 +65,14 @@ TEST(DeriveDots, HasNoSuchWayForShortSumsFewRowsOrWhatLiesOtherwise) {
         compute("y", {m, n}, sum(k, x(m, k) * third.at({m, 2 * k}) * w(k, n))),
         compute("y", {m, n}, sum(k, x(m, k) * w(k, n) * w.at({0 * k, n}))),  // read in two ways
         sum(p, {0}, false, "s")}) {                                          // others read them
-    EXPECT_FALSE(has(derived(y, target), "_narrow")) << derived(y, target);
+    EXPECT_FALSE(has(derived(y, target), "_dots")) << derived(y, target);
   }
 }
 
 TEST(DeriveDots, TakesFewerColumnsOfShorterVectors) {
   for (const char* level : {"x86-64-v2", "x86-64-v3"}) {
     const std::string text = derived(product(kM, kK, kN), target_of(level, 1));
-    EXPECT_TRUE(has(text, "y_long.alternative(N <= 2 && K >= 64 && M >= 16, y_narrow)\n")) << text;
+    EXPECT_TRUE(has(text, "y_long.alternative(N <= 2 && K >= 64 && M >= 16, y_dots)\n")) << text;
     EXPECT_FALSE(has(text, "specialize(N == 3)")) << text;
   }
 }
@@ -81,8 +80,8 @@ TEST(DeriveDots, TakesFewerColumnsOfShorterVectors) {
 // Of two rows each: a task of its own would be a call for little.
 TEST(DeriveDots, ThreadsShareSeveralTilesAtATime) {
   const std::string text = derived(product(kM, kK, kN), target_of("x86-64-v4", 2));
-  EXPECT_TRUE(has(text, "y_narrow.split(tile, task, tile, 16, guard)\n")) << text;
-  EXPECT_TRUE(has(text, "y_narrow.parallel(task)\n")) << text;
+  EXPECT_TRUE(has(text, "y_dots.split(tile, task, tile, 16, guard)\n")) << text;
+  EXPECT_TRUE(has(text, "y_dots.parallel(task)\n")) << text;
   const std::string known = derived(product(4096, 512, 3), target_of("x86-64-v4", 2));
   EXPECT_TRUE(has(known, "y.parallel(tile)\n")) << known;
 }
@@ -105,6 +104,54 @@ TEST(DeriveDots, ComputeWhatTheGraphSays) {
     const Tensor y = product(kM, 70, kN);
     const Graph graph(relu(y + input("b", f32, {kN}), "z"));
     EXPECT_TRUE(derives(graph, target, {0, 1, 3, 4, 9, 21}));
+  }
+}
+
+Tensor products(const Extent& size, DType type = f32) {
+  const Extent batch = Extent::size("B");
+  return matmul(input("x", type, {batch, size, size}), input("w", type, {batch, size, size}), "y");
+}
+
+TEST(DeriveNarrowTiles, UpToHalfAVectorOfColumnsIsHalfAVector) {
+  for (const auto& [level, half] : {std::pair("x86-64-v3", "4"), {"x86-64-v4", "8"}}) {
+    const std::string text = derived(products(kN), target_of(level, 1)), width = half;
+    EXPECT_TRUE(has(text, "y_long.alternative(N <= " + width + ", y_narrow)\n")) << text;
+    EXPECT_TRUE(has(text, "y_narrow.split(n, panel, column, " + width + ", predicate)\n")) << text;
+    EXPECT_TRUE(has(text, "y_narrow.split(m, tile, row, 6, guard)\n")) << text;
+    EXPECT_TRUE(has(text, "y_narrow.partition(tile)\n")) << text;
+    EXPECT_FALSE(has(text, "y_narrow.partition(panel)\n")) << text;
+    EXPECT_FALSE(has(text, "y_acc_narrow.copy_in")) << text;
+  }
+  // What does not lie along the columns is turned; of a few rows there is no tile of six.
+  const Target target = target_of("x86-64-v4", 1);
+  const std::string turned = derived(product(kM, kK, kN, true), target);
+  EXPECT_TRUE(has(turned, "y_acc_narrow.copy_in(w, w_panel_narrow)\n")) << turned;
+  EXPECT_TRUE(has(derived(product(4, kK, kN), target), "y_narrow.split(m, tile, row, 4"));
+  EXPECT_TRUE(has(derived(products(kN, f64), target), "y_long.alternative(N <= 4, y_narrow)\n"));
+}
+
+TEST(DeriveNarrowTiles, NotWithoutMasksOrWhereThereAreMore) {
+  const Target target = target_of("x86-64-v4", 1);
+  const Axis n("n", kN), k("k", kK);
+  const Tensor v = input("v", f32, {kK}), w = input("w", f32, {kK, kN});
+  EXPECT_FALSE(has(derived(products(kN), target_of("x86-64-v2", 1)), "_narrow"));
+  for (const Tensor& y :
+       {product(kM, kK, 7), product(kM, kK, 8 * kN), product(kM, kK, kN, false, i8),
+        compute("y", {n}, sum(k, v(k) * w(k, n))), sum(product(kM, kK, kN), {0}, false, "s")}) {
+    EXPECT_FALSE(has(derived(y, target), "_narrow")) << derived(y, target);
+  }
+}
+
+TEST(DeriveNarrowTiles, ComputeWhatTheGraphSays) {
+  for (const char* level : kLevels) {
+    for (DType type : {f32, f64, i32}) {
+      for (const Tensor& y : {products(kN, type), relu(products(kN, type), "z")}) {
+        const Schedule schedule = derive_schedule(Graph(y), target_of(level, 2));
+        for (int64_t size : {0, 1, 2, 3, 4, 5, 7, 8, 9}) {
+          EXPECT_TRUE(lowers(Graph(y), schedule, {{"B", 3}, {"N", size}})) << level << size;
+        }
+      }
+    }
   }
 }
 
