@@ -103,10 +103,14 @@ TEST(DeriveGroupByLength, TheElementsOfTheShortestRowsAreWrittenOut) {
                   "y_few.unroll(k)\ny_few.parallel(tile)\n"
                   "y_few.specialize(B == 3)\ny_few.unroll(k)\n"))
       << shared;
-  // Coordinates of points are another axis.
-  const std::string others = derived(distances(), kV3);
-  EXPECT_TRUE(has(others, "specialize(B == 3)\n")) << others;
-  EXPECT_FALSE(has(others, "unroll(d)")) << others;
+  // What each row has one of is the same for all lengths, and another axis is a loop.
+  const std::string places_text = derived(places(), kV3);
+  EXPECT_TRUE(has(places_text, "y_acc_few.specialize(B == 3)\ny_acc_few.unroll(j)\n"));
+  EXPECT_FALSE(has(places_text, "y_few.specialize")) << places_text;
+  const Tensor x = input("x", f32, {kRows, kSize, 3});
+  const std::string others = derived(Graph(exp(x - reduce_max(x, {1, 2}, true), "y")), kV3);
+  EXPECT_TRUE(has(others, "y_few.specialize(B == 3)\ny_few.unroll(i1)\n")) << others;
+  EXPECT_FALSE(has(others, "_few.unroll(i2)") || has(others, "_few.unroll(r2)")) << others;
 }
 
 TEST(DeriveGroupByLength, AReductionIsComputedInTheMemoryOfTheOutputInEveryCase) {

@@ -1,0 +1,120 @@
+// Groups of rows of a few elements: vectors across the rows.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dsl/expr.h"
+#include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
+#include "passes/index/simplify_index.h"
+
+namespace emulsion {
+namespace {
+
+// Of a tile of rows: vectors across them, the elements of each row one after another.
+void derive_across_rows(const Op& op, size_t rows, const std::string& name, Schedule* schedule) {
+  const Axis& row = op.axes[rows - 1];
+  std::vector<Axis> order = {row}, storage = {row};
+  order.insert(order.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
+  for (size_t i = op.axes.size(); i-- > 0;) {
+    if (i != rows - 1) storage.push_back(op.axes[i]);
+  }
+  order.insert(order.end(), storage.begin() + 1, storage.end());
+  StageSchedule& stage = (*schedule)[name];
+  stage.reorder(order).vectorize(row);
+  if (op.axes.size() > rows) stage.reorder_storage(storage);
+}
+
+void unroll_all(const std::vector<Axis>& loops, StageSchedule* stage) {
+  for (const Axis& loop : loops) stage->unroll(loop);
+}
+
+// Of what has loops over the elements of a row, others for each of a few lengths. `enough`: where
+// threads share `tasks`, if they do.
+void unroll_by_length(const std::vector<Axis>& loops, const Expr& length,
+                      const std::optional<Expr>& enough, const Axis& tasks, StageSchedule* stage) {
+  constexpr int64_t kLeastElements = 2, kMostElements = 4;
+  if (loops.empty()) return;
+  for (int64_t elements = kLeastElements; elements <= kMostElements; ++elements) {
+    const Expr is_so_long = length == int_constant(elements);
+    if (enough) {
+      StageSchedule& shared =
+          stage->specialize(enough->defined() ? is_so_long && *enough : is_so_long);
+      unroll_all(loops, &shared);
+      shared.parallel(tasks);
+    }
+    if (!enough || enough->defined()) {
+      unroll_all(loops, &stage->specialize(is_so_long));
+    }
+  }
+}
+
+// The loops over the elements of a row: those that are as long as it.
+std::vector<Axis> elements_of_rows(const Op& op, size_t rows, const Expr& length) {
+  std::vector<Axis> loops;
+  const auto add = [&](const Axis& loop) {
+    if (equal(extent_value(loop.extent()), length)) loops.push_back(loop);
+  };
+  std::for_each(op.axes.begin() + static_cast<std::ptrdiff_t>(rows), op.axes.end(), add);
+  std::for_each(op.reduction_axes.begin(), op.reduction_axes.end(), add);
+  return loops;
+}
+
+}  // namespace
+
+void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const Target& target,
+                              Schedule* schedule) {
+  const Op& reader = result_of(group.reader());
+  const size_t rows = group.axes().size();
+  const Axis& row = reader.axes[rows - 1];
+  int64_t lanes = value_lanes(reader, target);
+  for (const Op* op : members_of(group)) {
+    lanes = std::min(lanes, value_lanes(result_of(*op), target));
+    if (const Op* sums = sums_of(*op)) lanes = std::min(lanes, value_lanes(*sums, target));
+  }
+  StageSchedule& stage = (*schedule)[reader.name];
+  const auto place = [&](const Op& op, const std::string& name, const Axis& tile) {
+    derive_across_rows(op, rows, name, schedule);
+    StageSchedule& placed = (*schedule)[name].compute_at(reader.name, tile);
+    unroll_by_length(elements_of_rows(op, rows, length), length, std::nullopt, tile, &placed);
+  };
+  const Axis tile(fresh_axis(reader, "tile")), lane(fresh_axis(reader, "lane"));
+  if (!reader.reduction_axes.empty()) {
+    place(reader, accumulator_of(reader, reader, schedule), tile);
+  }
+  const bool exact = row.extent().exact_quotient(lanes).has_value();
+  std::vector<Axis> order = {lane};
+  for (size_t i = reader.axes.size(); i-- > rows;) order.push_back(reader.axes[i]);
+  order.push_back(tile);
+  stage.split(row, tile, lane, lanes, exact ? Tail::automatic : Tail::predicate);
+  if (order.size() > 2) stage.reorder(order);
+  stage.vectorize(lane);
+  if (!exact) stage.partition(tile);
+  for (const Op* op : members_of(group)) {
+    const Op& result = result_of(*op);
+    const Op* sums = sums_of(*op);
+    inline_members(*op, sums, schedule);
+    if (op != &group.reader()) place(result, result.name, tile);
+    if (sums != nullptr && sums != &result) place(*sums, sums->name, tile);
+  }
+  Op values = reader;  // without its sums, which are placed
+  values.reduction_axes.clear();
+  const std::vector<Axis> elements = elements_of_rows(values, rows, length);
+  if (!wakes_threads(members_of(group), target)) {
+    return unroll_by_length(elements, length, std::nullopt, tile, &stage);
+  }
+  Axis tasks = tile;
+  const std::vector<Axis> outer(reader.axes.begin(),
+                                reader.axes.begin() + static_cast<std::ptrdiff_t>(rows - 1));
+  if (const size_t count = count_shared(outer, target); count > 0) {
+    tasks = share_loops(reader, outer, count, std::nullopt, target, &stage).tasks;
+  }
+  const std::vector<Extent> points = most_points(members_of(group));
+  const int64_t least = points_for_threads(members_of(group));
+  unroll_by_length(elements, length, reaches(points, least), tasks, &stage);
+  parallel_from(stage, tasks, points, least);
+}
+
+}  // namespace emulsion
