@@ -185,6 +185,25 @@ SmallProgram complex_program(const std::string& name, const Extent& count,
           sizes};
 }
 
+// Products of quaternions, each part of which is another expression.
+SmallProgram quaternions_program(const std::string& name, const Extent& count,
+                                 const SizeValues& sizes) {
+  const Axis p("p", count), c("c", 4);
+  const Tensor x = input("x", f32, {count, 4}), z = input("z", f32, {count, 4});
+  const auto times = [&](int i, int j) { return x(p, i) * z(p, j); };
+  const Expr real = times(0, 0) - times(1, 1) - times(2, 2) - times(3, 3);
+  const Expr first = times(0, 1) + times(1, 0) + times(2, 3) - times(3, 2);
+  const Expr second = times(0, 2) - times(1, 3) + times(2, 0) + times(3, 1);
+  const Expr third = times(0, 3) + times(1, 2) - times(2, 1) + times(3, 0);
+  const Expr other = select(c == 1, first, select(c == 2, second, third));
+  return {name, Graph(compute("y", {p, c}, select(c == 0, real, other))),
+          [=](KernelValues& v) {
+            plain_quaternions(count.evaluate(sizes), v.data<float>("x"), v.data<float>("z"),
+                              v.data<float>("y"));
+          },
+          sizes};
+}
+
 SmallProgram slice_program() {
   return {"slice", Graph(slice(matrix("x"), {kRows - 1, 0}, {-1, kColumns}, {-1, 2}, "y")),
           [](KernelValues& v) {
@@ -232,7 +251,9 @@ std::vector<SmallProgram> pointwise_programs() {
           choice_program(),
           batch_norm_program(),
           complex_program("complex", kNumbers, {}),
-          complex_program("complex_run_time", Extent::size("P"), {{"P", kNumbers}})};
+          complex_program("complex_run_time", Extent::size("P"), {{"P", kNumbers}}),
+          quaternions_program("quaternions", kNumbers, {}),
+          quaternions_program("quaternions_run_time", Extent::size("P"), {{"P", kNumbers}})};
 }
 
 std::vector<SmallProgram> movement_programs() {

@@ -75,6 +75,20 @@ SmallProgram max_rows_program() {
           }};
 }
 
+// Of each value how many of a few borders it is above.
+SmallProgram buckets_program(const std::string& name, const Extent& values,
+                             const SizeValues& sizes) {
+  constexpr int kBorders = 15;
+  const Axis i("i", values), r("r", kBorders);
+  const Tensor x = input("x", f32, {values}), border = input("border", f32, {kBorders});
+  return {name, Graph(compute("y", {i}, sum(r, cast(i32, x(i) > border(r))))),
+          [=](KernelValues& v) {
+            plain_buckets(values.evaluate(sizes), kBorders, v.data<float>("x"),
+                          v.data<float>("border"), v.data<int32_t>("y"));
+          },
+          sizes};
+}
+
 // The first row at which a column is least, by two reductions.
 SmallProgram argmin_columns_program() {
   const Tensor x = matrix();
@@ -193,6 +207,8 @@ std::vector<SmallProgram> reduction_programs() {
           softmax_program(),
           layer_norm_program(),
           rms_norm_program(),
+          buckets_program("buckets", kRows * kColumns, {}),
+          buckets_program("buckets_run_time", Extent::size("N"), {{"N", kRows * kColumns}}),
           argmin_columns_program(),
           argmax_rows_program(kPoints, 8),
           nearest_program("nearest_of_4", kPoints, 4, {}),

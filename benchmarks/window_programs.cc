@@ -116,6 +116,21 @@ SmallProgram max_pool_planes_program() {
           {{"P", kPlanes}, {"H", kRows}, {"W", kColumns}}};
 }
 
+// The mean of each square of four pixels, of planes.
+SmallProgram avg_pool_planes_program(const std::string& name, const Extent& planes,
+                                     const Extent& height, const Extent& width,
+                                     const SizeValues& sizes) {
+  const Axis p("p", planes), i("i", height), j("j", width), a("a", 2), b("b", 2);
+  const Tensor x = input("x", f32, {planes, height * 2, width * 2});
+  const Tensor s = compute("s", {p, i, j}, sum({a, b}, x(p, 2 * i + a, 2 * j + b)));
+  return {name, Graph(mul(s, 0.25F, "y")),
+          [=](KernelValues& v) {
+            plain_avg_pool_planes(planes.evaluate(sizes), height.evaluate(sizes),
+                                  width.evaluate(sizes), v.data<float>("x"), v.data<float>("y"));
+          },
+          sizes};
+}
+
 constexpr int kPooled = 64, kPooledChannels = 32;
 
 template <typename Pool, typename Plain>
@@ -244,6 +259,9 @@ std::vector<SmallProgram> window_programs() {
       square_max_program("square_max_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
       dilate_program(),
       max_pool_planes_program(),
+      avg_pool_planes_program("avg_pool_planes", 16, 56, 56, {}),
+      avg_pool_planes_program("avg_pool_planes_run_time", Extent::size("P"), height, width,
+                              {{"P", 16}, {"H", 56}, {"W", 56}}),
       pool_program("max_pool", max_pool, plain_max_pool),
       pool_program("avg_pool", avg_pool, plain_avg_pool),
       blur_program(),

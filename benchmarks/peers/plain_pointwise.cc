@@ -129,6 +129,17 @@ EMULSION_BEST_INSTRUCTIONS void plain_complex(int64_t count, const float* __rest
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_quaternions(int64_t count, const float* __restrict x,
+                                                  const float* __restrict z, float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float *a = x + 4 * i, *b = z + 4 * i;
+    y[4 * i] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
+    y[4 * i + 1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
+    y[4 * i + 2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
+    y[4 * i + 3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_slice(int64_t rows, int64_t columns,
                                             const float* __restrict x, float* __restrict y) {
   for (int64_t r = 0; r < rows; ++r) {

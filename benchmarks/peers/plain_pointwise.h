@@ -42,6 +42,8 @@ void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b, const floa
 void plain_wavelet(int64_t rows, int64_t half, const float* x, float* y);
 // Products of complex numbers.
 void plain_complex(int64_t count, const float* x, const float* z, float* y);
+// Products of quaternions.
+void plain_quaternions(int64_t count, const float* x, const float* z, float* y);
 // Every second column of every row, from the last row to the first.
 void plain_slice(int64_t rows, int64_t columns, const float* x, float* y);
 // `border` zeros on every side.

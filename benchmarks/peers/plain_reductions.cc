@@ -77,6 +77,17 @@ EMULSION_BEST_INSTRUCTIONS void plain_max_rows(int64_t rows, int64_t columns,
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_buckets(int64_t values, int64_t borders,
+                                              const float* __restrict x,
+                                              const float* __restrict border,
+                                              int32_t* __restrict y) {
+  for (int64_t i = 0; i < values; ++i) {
+    int32_t above = 0;
+    for (int64_t b = 0; b < borders; ++b) above += x[i] > border[b] ? 1 : 0;
+    y[i] = above;
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_argmin_columns(int64_t rows, int64_t columns,
                                                      const float* __restrict x,
                                                      float* __restrict least,

@@ -15,6 +15,9 @@ void plain_sum_rows(int64_t rows, int64_t columns, const double* x, double* y);
 void plain_sum_columns(int64_t rows, int64_t columns, const float* x, float* y);
 // y[r] = max over c of x[r, c].
 void plain_max_rows(int64_t rows, int64_t columns, const float* x, float* y);
+// y[i] = how many of the borders x[i] is above.
+void plain_buckets(int64_t values, int64_t borders, const float* x, const float* border,
+                   int32_t* y);
 // y[c] = the first r at which x[r, c] is least; `least` has room for the columns.
 void plain_argmin_columns(int64_t rows, int64_t columns, const float* x, float* least, int32_t* y);
 // y[r] = the first c at which x[r, c] is greatest.

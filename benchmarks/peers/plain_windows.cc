@@ -184,6 +184,18 @@ EMULSION_BEST_INSTRUCTIONS void plain_max_pool_planes(int64_t planes, int64_t he
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_avg_pool_planes(int64_t planes, int64_t height, int64_t width,
+                                                      const float* __restrict x,
+                                                      float* __restrict y) {
+  const int64_t row = 2 * width;
+  for (int64_t i = 0; i < planes * height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      const float* corner = x + 2 * i * row + 2 * j;
+      y[i * width + j] = (corner[0] + corner[1] + corner[row] + corner[row + 1]) * 0.25F;
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_square_max(int64_t height, int64_t width, const float* x,
                                                  float* y) {
   square_max(height, width, x, y);

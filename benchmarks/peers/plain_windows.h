@@ -42,6 +42,10 @@ void plain_dilate(int64_t height, int64_t width, const uint8_t* x, uint8_t* y);
 // 2 * width + 1 columns.
 void plain_max_pool_planes(int64_t planes, int64_t height, int64_t width, const float* x, float* y);
 
+// Of each plane the mean of four pixels, at every second place; x has 2 * height rows and
+// 2 * width columns.
+void plain_avg_pool_planes(int64_t planes, int64_t height, int64_t width, const float* x, float* y);
+
 // The mean of three neighbours along the columns (`t`), and of three of those down the rows; x has
 // two rows and two columns more.
 void plain_blur(int64_t height, int64_t width, const uint16_t* x, uint16_t* t, uint16_t* y);

@@ -155,6 +155,16 @@ bool is_narrow(const Op& op) {
          });
 }
 
+// Whether it chooses what it computes by the step of the axis: of a vector along that, all choices
+// would be computed for each step.
+bool chooses_by(const Op& op, const Axis& axis) {
+  const auto is_read = [](const Expr& e) { return e->op == ExprOp::read; };
+  return any_part(op.body, [&](const Expr& e) {
+    return e->op == ExprOp::select && mentions(e->args[0], axis.name()) &&
+           !any_part(e->args[0], is_read);
+  });
+}
+
 }  // namespace
 
 bool is_along(const Expr& read, const Axis& axis) {
@@ -175,18 +185,20 @@ int64_t value_lanes(const Op& op, const Target& target) {
 }
 
 std::optional<Pixels> match_pixels(const Op& op, int64_t lanes) {
-  const int64_t shortest_vector = is_narrow(op) ? 5 : 4;
+  constexpr int64_t kShortestVector = 4;
+  const bool may_fill = is_narrow(op) || (!op.axes.empty() && chooses_by(op, op.axes.back()));
+  const int64_t most = may_fill ? kShortestVector : kShortestVector - 1;
   int64_t values = 1;  // of a pixel
   std::optional<Axis> colour;
   size_t at = op.axes.size();
   for (; at > 0; --at) {
     const Axis& axis = op.axes[at - 1];
     const std::optional<int64_t> extent = axis.extent().as_constant();
-    if (!extent || *extent == 0 || values * *extent >= shortest_vector) break;
+    if (!extent || *extent == 0 || values * *extent > most) break;
     values *= *extent;
     if (!colour || *extent > 1) colour = axis;
   }
-  if (at == 0 || !colour || values >= lanes) return std::nullopt;
+  if (at == 0 || !colour || values > lanes || (values == lanes && !may_fill)) return std::nullopt;
   const Axis& x = op.axes[at - 1];
   if (x.extent().as_constant().value_or(lanes) < lanes) return std::nullopt;
   return Pixels{x, *colour, at - 1};

@@ -53,6 +53,21 @@ std::vector<Extent> work_of_sums(const Op& op) {
 
 namespace {
 
+bool has_several_vectors(const Axis& axis, int64_t lanes) {
+  return axis.extent().as_constant().value_or(2 * lanes) >= 2 * lanes;
+}
+
+// Whether each read is of one value for all columns or for all that is summed up, and some walk
+// memory along the columns: `sum(k, i32(x(j) > edges(k)))`. Vectors along the columns are then read
+// once, and none of them has to be added up in the end.
+bool sums_up_values_of_columns(const Op& op) {
+  const Axis& columns = op.axes.back();
+  const auto has_both = [&](const Expr& e) {
+    return e->op == ExprOp::read && mentions(e, columns.name()) && moves_with_the_reduction(op, e);
+  };
+  return is_contiguous_in_a_read(op, columns.name(), false) && !any_part(op.body, has_both);
+}
+
 // How many sums along the last axis are in registers at a time: one or more vectors. Of a long sum
 // each vector more saves a walk through what is summed. Of a run-time number the last few are
 // computed with as many as the others; windows slide along rows of many, but for those that stride,
@@ -232,14 +247,15 @@ struct FilledTile {
 };
 
 // The tile for rows of a run-time length that are as long as it or longer, where the target lacks
-// the masks for the end of a row, or a vector is so long that much of a row is its end. Of a short
+// the masks for the end of a row, or has none for windows that stride, or a vector is so long that
+// much of a row is its end. Of a short
 // sum a few columns are enough to keep the vector units busy, and more rows are as long.
 std::optional<ColumnTile> filled_columns(const Op& sums, const Op& result, const ColumnTile& tile,
                                          int64_t lanes, const Target& target) {
   constexpr int64_t kFewColumns = 32;
   if (!is_number_or_size(sums.axes.back().extent())) return std::nullopt;
   const bool has_masks = !lacks_masks(sums, target) && !lacks_masks(result, target);
-  if (has_masks && lanes < kFewColumns) return std::nullopt;
+  if (has_masks && lanes < kFewColumns && step_of_windows(sums) <= 1) return std::nullopt;
   const int64_t few = std::min(tile.width, std::max(lanes, kFewColumns));
   return ColumnTile{tile.rows, is_long(sums) ? tile.width : few, true, tile.rows_fill};
 }
@@ -361,6 +377,16 @@ bool keeps_sums_in_registers(const Op& op, const Target& target) {
          (is_contiguous_in_a_read(op, last.name(), false) && !has_sums_in_lanes(op, target));
 }
 
+bool has_sums_in_vectors(const Op& op, const Target& target) {
+  if (keeps_sums_in_registers(op, target) || strides_a_little(op)) return true;
+  if (op.axes.empty()) return false;
+  const Axis& last = op.axes.back();
+  const bool has_several = has_several_vectors(last, value_lanes(op, target));
+  if (has_several && sums_up_values_of_columns(op)) return true;
+  const bool is_window = last.extent() != Extent(1) && step_of_windows(op) > 0;
+  return (is_window || (has_several && steps_a_little(op, last))) && !has_sums_in_lanes(op, target);
+}
+
 Axis derive_sums(const Op& sums, const Op& result, const Target& target, bool whole_rows,
                  Schedule* schedule) {
   const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
@@ -394,7 +420,7 @@ void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
   if (combines_many_rows(op, target)) return derive_combined_rows(op, target, schedule);
-  if (keeps_sums_in_registers(op, target) || strides_a_little(op)) {
+  if (has_sums_in_vectors(op, target)) {
     return derive_shared_sums({&op}, op, target, schedule);
   }
   if (has_sums_in_lanes(op, target)) {
@@ -403,15 +429,8 @@ void derive_reduction(const Op& op, const Target& target, Schedule* schedule) {
     }
     return derive_rows_in_lanes(op, target, schedule);
   }
-  // Neither way is open: vectors along the last axis, of what lies close together with the results
-  // in registers, else in memory.
+  // Neither way is open: vectors along the last axis, with the results in memory.
   const Axis* last = op.axes.empty() ? nullptr : &op.axes.back();
-  const int64_t two_vectors = 2 * value_lanes(op, target);
-  const bool is_wide = last && last->extent().as_constant().value_or(two_vectors) >= two_vectors;
-  const bool is_window = last && last->extent() != Extent(1) && step_of_windows(op) > 0;
-  if (is_window || (is_wide && steps_a_little(op, *last))) {
-    return derive_shared_sums({&op}, op, target, schedule);
-  }
   if (!last || last->extent().as_constant().value_or(0) < 2) {
     share_sums(op, op, op.axes.size(), target, std::nullopt, &stage);
     return;

@@ -277,6 +277,10 @@ bool sums_up_pixels(const Op& op);
 bool sums_up_quarters(const Op& op);
 // Whether derive_sums can keep the sums of a reduction in registers, a vector or a few at a time.
 bool keeps_sums_in_registers(const Op& op, const Target& target);
+// Whether derive_shared_sums does so of a reduction by itself. Besides the above: where vectors are
+// made of a few vectors of memory each, and where what is read along them is read once for all
+// sums.
+bool has_sums_in_vectors(const Op& op, const Target& target);
 // The stage that sums: where nothing is fused onto the sums, the result is a copy of it.
 std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule);
 // Those sums and what is fused onto them, `result`, or the same operation again:
@@ -321,7 +325,8 @@ bool is_along(const Expr& read, const Axis& axis);
 int64_t value_lanes(const Op& op, const Target& target);
 
 // An operation whose last axes are together shorter than any machine's vector (the colours of a
-// picture, a last axis of 1), behind one that is long enough for vectors.
+// picture, a last axis of 1), behind one that is long enough for vectors. They may be as long as
+// the shortest one where each step is computed otherwise: the parts of a quaternion.
 struct Pixels {
   Axis x;       // what vectors go along
   Axis colour;  // of the axes behind it the one that has several steps, if any has

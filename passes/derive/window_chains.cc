@@ -95,7 +95,7 @@ Reason why_not_operation(const Op& op, const Target& target) {
   if (has_register_tiles(*sums)) {
     return fmt::format("expected {} to be no product that is computed in register tiles", op.name);
   }
-  if (!keeps_sums_in_registers(*sums, target)) {
+  if (!has_sums_in_vectors(*sums, target)) {
     return fmt::format("expected {} to keep its sums in registers", op.name);
   }
   return std::nullopt;
@@ -161,9 +161,8 @@ std::optional<WindowChain> chain_of(const Op& reader, const Readers& readers,
     WindowChain chain = build_window_chain(reader, row, readers, target);
     if (!pays_to_slide(chain, target)) continue;
     auto slides = [](const WindowChain::Producer& producer) { return producer.window.rows() > 1; };
-    if (row + 1 == vectors || std::any_of(chain.producers.begin(), chain.producers.end(), slides)) {
-      return chain;
-    }
+    const bool any_slides = std::any_of(chain.producers.begin(), chain.producers.end(), slides);
+    if (any_slides || (row + 1 == vectors && !is_of_waiting_sums(chain, target))) return chain;
   }
   return std::nullopt;
 }

@@ -57,6 +57,30 @@ TEST(DerivePointwise, FourShortElementsAreAPixel) {
   }
 }
 
+// Each of the four parts is another expression: in a vector of them all four would be computed.
+TEST(DerivePointwise, FourPartsThatAreComputedOtherwiseAreAPixel) {
+  const Axis p("p", kRows), c("c", 4), five("c", 5);
+  const Tensor a = input("a", f32, {kRows, 4}), b = input("b", f32, {kRows, 5});
+  const auto part = [&](int i, int j) { return a(p, i) * b(p, j) - a(p, j) * b(p, i); };
+  const auto of = [&](const Axis& axis) {
+    const Expr rest = select(axis == 2, part(1, 3), part(0, 3));
+    return compute("y", {p, axis},
+                   select(axis == 0, part(0, 1), select(axis == 1, part(0, 2), rest)));
+  };
+  EXPECT_TRUE(has(derived(of(c), kV3), "y.vectorize(lane)\ny.reorder(lane, c)\ny.unroll(c)\n"))
+      << derived(of(c), kV3);
+  const Tensor masked = compute("y", {p, c}, select(a(p, c) > b(p, 0), a(p, c), b(p, c)));
+  const Tensor by_row = compute("y", {p, c}, select(p < 9, a(p, c), b(p, c)));
+  for (const Tensor& y : {of(five), masked, by_row}) {
+    EXPECT_FALSE(has(derived(y, kV3), "unroll(c)")) << derived(y, kV3);
+  }
+  for (const char* level : kLevels) {
+    for (const Tensor& y : {of(c), of(five), masked, by_row}) {
+      EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {0, 1, 3, 4, 7, 16, 33}));
+    }
+  }
+}
+
 // A row of what lies across them touches a line for each of its elements.
 TEST(DerivePointwise, RowsAreInBlocksWhereAnyMemberReadsAcrossThem) {
   const auto blocks = [](int rows, int columns, int across) {

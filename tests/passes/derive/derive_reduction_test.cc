@@ -183,6 +183,34 @@ TEST(DeriveReduction, WhatStaysTheSameAllAlongASumIsNoReasonForColumns) {
   EXPECT_FALSE(has(derived(compute("s", {i}, sum(few, y(few) * means(i)))), "rfactor"));
 }
 
+// How many of `edges` each value is above: a value is one for all edges, an edge for all values.
+Tensor buckets(const Extent& values, const Extent& edges) {
+  const Axis i("i", values), r("r", edges);
+  const Tensor x = input("x", f32, {values}), edge = input("edge", f32, {edges});
+  return compute("s", {i}, sum(r, cast(i32, x(i) > edge(r))));
+}
+
+TEST(DeriveReduction, WhatIsOneValueForAllColumnsIsReadOnceForAVectorOfThem) {
+  const std::string columns = "s_acc.vectorize(i";
+  for (const auto& [values, edges] :
+       {std::pair(Extent(64), Extent(15)), {64, 1000}, {kSize, 15}, {64, kSize}, {kSize, kSize}}) {
+    const std::string text = derived(buckets(values, edges));
+    EXPECT_TRUE(has(text, columns)) << text;
+    EXPECT_FALSE(has(text, "rfactor")) << text;
+    for (const char* level : kLevels) {
+      EXPECT_TRUE(derives(Graph(buckets(values, edges)), target_of(level, 4), {0, 1, 15, 33}));
+    }
+  }
+  // Of few values vectors along the edges are fuller. What differs for each value is read anyhow.
+  const Axis i("i", 64), r("r", 64);
+  const Tensor x = input("x", f32, {64}), z = input("z", f32, {64}), w = input("w", f32, {64, 64});
+  for (const Tensor& y :
+       {buckets(3, 64), buckets(15, 64), compute("s", {i}, sum(r, x(i) * z(r) * w(i, r))),
+        compute("s", {i}, sum(r, z(r) * 2.0F))}) {
+    EXPECT_FALSE(has(derived(y), columns)) << derived(y);
+  }
+}
+
 TEST(DeriveReduction, LongSumsOfColumnsTakeMoreVectorsAtATime) {
   EXPECT_TRUE(has(derived(sum(input("x", f32, {64, 64}), {0}, false, "s")), "tile, lane, 64)\n"));
   EXPECT_TRUE(has(derived(sum(input("x", f32, {63, 128}), {0}, false, "s")), "tile, lane, 32)\n"));

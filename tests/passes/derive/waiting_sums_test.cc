@@ -9,6 +9,8 @@
 
 #include "dsl/operators.h"
 #include "passes/fuse/fuse_epilogues.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
 
 namespace emulsion {
 namespace {
@@ -37,6 +39,25 @@ TEST(WaitingSums, ForWhatReadsThemInPlace) {
   EXPECT_EQ(found[0].sums, (std::vector<const Op*>{grouped.find("s")->get()}));
   EXPECT_EQ(found[0].reader, grouped.find("y")->get());
   EXPECT_EQ(members_of(found[0]), (std::vector<const Op*>{found[0].reader, found[0].sums[0]}));
+}
+
+// An average is computed while its sum is in registers, also of every second or third place.
+TEST(WaitingSums, OfWindowsThatStride) {
+  const Axis c("c", 4), row("i", Extent::size("H")), a("a", 2), b("b", 2);
+  for (const int64_t step : {1, 2, 3, 4, 5}) {
+    for (const Extent& width : {Extent(56), Extent::size("W")}) {
+      const Axis col("j", width);
+      const Tensor x = input("x", f32, {4, row.extent() + 1, width * step + 2});
+      const Tensor s =
+          compute("s", {c, row, col}, sum({a, b}, x(c, row + a, int_constant(step) * col + b)));
+      const Tensor y = compute("y", {c, row, col}, s(c, row, col) * 0.25F);
+      const std::string text = derived(y, kV3);
+      EXPECT_EQ(has(text, "s.compute_at(y, tile)\n"), step < 5) << text;
+      for (const char* level : kLevels) {
+        EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {0, 1, 2, 33}));
+      }
+    }
+  }
 }
 
 TEST(WaitingSums, NotWhatIsNoSum) {

@@ -297,6 +297,18 @@ TEST(WindowChains, NotWithReadersThatNeedItsRowsAtTwoRates) {
   EXPECT_EQ(chains(graph(1), small_cache(1)), Strings{"q -> y along 0"});
 }
 
+// What reads sums at their own places is computed while these are in registers.
+TEST(WindowChains, NotSumsAloneThatCanWait) {
+  const Axis i("i", 198), j("j", 24), k("k", 3);
+  const Tensor x = producer(200, 32);
+  const auto means = [&](int step) {
+    const Tensor s = compute("s", {i, j}, sum(k, x(i, j + k)));
+    return compute("y", {i, j}, s(i, j) * (step == 0 ? Expr(0.5F) : x(i + step, j)));
+  };
+  EXPECT_EQ(chains(Graph({means(0), x}), small_cache(1)), Strings{});
+  EXPECT_EQ(chains(Graph(means(2)), small_cache(1)), Strings{"p s -> y along 0"});
+}
+
 TEST(WindowChains, NotWhatFitsTheCache) {
   EXPECT_EQ(chains(blur_graph(200, 24), small_cache(1)).size(), 1U);
   EXPECT_EQ(chains(blur_graph(150, 24), small_cache(1)), Strings{});
