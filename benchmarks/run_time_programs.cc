@@ -280,13 +280,55 @@ std::vector<RunTimeProgram> run_time_reductions() {
           grey("grey_of_any_colours", {{"H", 256}, {"W", 256}, {"C", 3}})};
 }
 
+namespace {
+
+// What is read at other places than side by side: of rows of bytes every third, each twice, the
+// sum of a pixel's; of numbers the greatest of three neighbours, held at the ends of a row.
+std::vector<RunTimeProgram> elements_apart() {
+  const SizeValues kSizes = {{"H", 60}, {"W", 90}};
+  const auto of = [&](const std::string& name, const auto& graph) {
+    return RunTimeProgram{name, kSizes,
+                          [=](const ExtentOf& of) { return Graph(graph(of("H"), of("W"))); }};
+  };
+  return {of("every_third_byte",
+             [](const Extent& height, const Extent& width) {
+               const Axis i("i", height), j("j", width);
+               return compute("y", {i, j}, input("x", u8, {height, width * 3})(i, 3 * j));
+             }),
+          of("enlarged_bytes",
+             [](const Extent& height, const Extent& width) {
+               const Axis i("i", height * 2), j("j", width * 2);
+               return compute("y", {i, j}, input("x", u8, {height, width})(i / 2, j / 2));
+             }),
+          of("grey_of_bytes",
+             [](const Extent& height, const Extent& width) {
+               const Axis i("i", height), j("j", width);
+               const Tensor x = input("x", u8, {height, width, 3});
+               return compute("y", {i, j}, x(i, j, 0) + x(i, j, 1) + x(i, j, 2));
+             }),
+          of("clamped_neighbours",
+             [](const Extent& height, const Extent& width) {
+               const Axis i("i", height), j("j", width);
+               const Tensor x = input("x", f32, {height, width});
+               const auto at = [&](int step) {
+                 return x(i, clamp(j + step, 0, extent_value(width) - 1));
+               };
+               return compute("y", {i, j}, max(at(-1), max(at(0), at(1))));
+             }),
+          of("turned_bytes", [](const Extent& height, const Extent& width) {
+            return transpose(input("x", u8, {height, width}), {1, 0}, "y");
+          })};
+}
+
+}  // namespace
+
 std::vector<RunTimeProgram> run_time_pointwise() {
   const auto turned = [](const Tensor& x) { return transpose(x, {1, 0}, "y"); };
   const auto least = [](const Tensor& x) { return max(x, 3, "y"); };
   const auto biased = [](const Tensor& x) {
     return relu(x + input("bias", f32, {x.shape()[1]}), "y");
   };
-  return {
+  std::vector<RunTimeProgram> programs = {
       over_rows("bias_relu", 256, 1000, biased),
       over_rows("bias_relu_short", 20000, 3, biased),
       over_rows("bytes", 64, 500, least, u8),
@@ -302,6 +344,8 @@ std::vector<RunTimeProgram> run_time_pointwise() {
       tinted("tinted_any_colours", {{"H", 256}, {"W", 256}, {"C", 3}}),
       blur(false),
       blur(true)};
+  for (RunTimeProgram& program : elements_apart()) programs.push_back(std::move(program));
+  return programs;
 }
 
 }  // namespace emulsion::benchmarks

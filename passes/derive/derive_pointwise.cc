@@ -15,31 +15,6 @@
 namespace emulsion {
 namespace {
 
-// The types of the values that an expression computes with. Not of what only says where to read,
-// nor of what is one value for all points: that needs no vector.
-class ValueTypes {
- public:
-  std::set<DType> types;
-
-  // Whether `e` varies from point to point.
-  bool collect(const Expr& e) { return visit_once(e, true); }
-
- private:
-  bool visit_once(const Expr& e, bool is_value) {
-    auto [known, is_new] = varies_.emplace(std::pair(&e.node(), is_value), e->op == ExprOp::axis);
-    if (!is_new) return known->second;
-    bool varies = known->second;
-    for (const Expr& arg : e->args) {
-      varies = visit_once(arg, is_value && e->op != ExprOp::read) || varies;
-    }
-    varies_[{&e.node(), is_value}] = varies;
-    if (varies && is_value) types.insert(e.dtype());
-    return varies;
-  }
-
-  std::map<std::pair<const ExprNode*, bool>, bool> varies_;
-};
-
 constexpr int64_t kBlockedRows = 16;  // a cache line of f32
 
 // for r: for between: for i  ->  for r: for between: for i: for row: vectorized lane
@@ -104,6 +79,11 @@ bool is_clamped_along(const Op& op, const Axis& axis) {
 bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
   const std::optional<int64_t> extent = axis.extent().as_constant();
   return extent && *extent <= value_lanes(op, target);
+}
+
+// Whether a vector with masks is made element by element.
+bool needs_elements(const Op& op, const Target& target) {
+  return lacks_masks(op, target) || reads_apart(op);
 }
 
 constexpr int64_t kBlockOfRow = 8192;
@@ -171,17 +151,6 @@ bool is_along(const Expr& read, const Axis& axis) {
   if (read->args.empty()) return false;
   const Expr& last = read->args.back();
   return last->op == ExprOp::axis && last->name == axis.name();
-}
-
-int64_t value_lanes(const Op& op, const Target& target) {
-  ValueTypes values;
-  values.collect(op.body);
-  std::set<DType> types = std::move(values.types);
-  types.insert(op.dtype);
-  if (types.size() > 1) types.erase(DType::boolean);
-  int64_t lanes = target.vector_lanes(*types.begin());
-  for (DType type : types) lanes = std::min<int64_t>(lanes, target.vector_lanes(type));
-  return lanes;
 }
 
 std::optional<Pixels> match_pixels(const Op& op, int64_t lanes) {
@@ -307,26 +276,18 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
     return;
   }
   if (const std::optional<Pixels> pixels = match_pixels(op, lanes)) {
-    vectorize_pixels(*stage, along, pixels->colour, Axis(fresh_axis(op, "lane")), lanes,
-                     whole_rows);
+    const bool has_masks = !along.extent().is_constant();
+    vectorize_pixels(*stage, along, pixels->colour, Axis(fresh_axis(op, "lane")),
+                     has_masks ? lanes_apart(op, target) : lanes, whole_rows);
   } else {
-    vectorize_last(*stage, along, lanes, whole_rows);
+    const bool has_masks = !along.extent().is_constant() && reads_apart(op);
+    vectorize_last(*stage, along, has_masks ? lanes_apart(op, target) : lanes, whole_rows);
   }
 }
 
 bool wakes_threads(const Op& op, const Target& target) {
   const std::optional<int64_t> points = element_count(op.shape);
   return target.cores > 1 && (!points || *points >= kPointsForThreads);
-}
-
-bool lacks_masks(const Op& op, const Target& target) {
-  constexpr int64_t kLeastBytes = 4;
-  if (!target.has("avx") || match_pixels(op, value_lanes(op, target))) return true;
-  const auto is_narrow = [](const Expr& e) {
-    return e->op == ExprOp::read && size_in_bytes(e.dtype()) < kLeastBytes;
-  };
-  return !target.has("avx512_skylake") &&
-         (size_in_bytes(op.dtype) < kLeastBytes || any_part(op.body, is_narrow));
 }
 
 namespace {
@@ -349,7 +310,7 @@ std::optional<Axis> derive_points(const Op& op, const Target& target, const Poin
   const bool has_ends = borders_of(along) > 0 || is_clamped_along(op, along);
   const bool is_in_blocks = wanted.threads && rows == 0;  // of one long row: a task each
   const bool has_masks =
-      is_in_blocks && !along.extent().exact_quotient(kBlockOfRow) && lacks_masks(op, target);
+      is_in_blocks && !along.extent().exact_quotient(kBlockOfRow) && needs_elements(op, target);
   // A row that threads share is longer than some blocks: the last one may start earlier.
   const bool shifts = has_masks && !has_ends && is_number_or_size(along.extent());
   const bool is_cut = (has_ends && !is_one_vector(op, along, target)) || (has_masks && !shifts);
@@ -364,7 +325,7 @@ std::optional<Axis> derive_points(const Op& op, const Target& target, const Poin
   if (is_cut) cut.push_back(shared.value_or(along));
   const auto across = crosses(op, target);
   if (across) {
-    block_rows(op, *across, rows, value_lanes(op, target), &stage);
+    block_rows(op, *across, rows, lanes_apart(op, target), &stage);
     cut.clear();
   } else {
     vectorize_points(op, along, target, &stage, true, wanted.fills_vector && !is_in_blocks);
@@ -430,13 +391,13 @@ void derive_where(const Expr& condition, const Op& op, const Target& target, boo
   if (shared && always) stage->parallel(*shared);
 }
 
-// Whether rows whose length is a run-time size need masks in their last vector that the target
-// lacks.
+// Whether rows whose length is no number need masks in their last vector that the target lacks, or
+// between the ends of what they read.
 bool needs_what_it_lacks(const Op& op, const Target& target) {
   const Axis& along = op.axes[vector_axis(op, target)];
-  const bool is_size = !along.extent().is_constant() && is_number_or_size(along.extent());
-  return is_size && lacks_masks(op, target) && !has_borders(op) && !is_clamped_along(op, along) &&
-         !crosses(op, target);
+  const bool is_exact = along.extent().exact_quotient(value_lanes(op, target)).has_value();
+  return !along.extent().is_constant() && !is_exact && !has_borders(op) && !crosses(op, target) &&
+         (needs_elements(op, target) || is_clamped_along(op, along));
 }
 
 // Of rows of a run-time length, where a condition holds, if there is one. Where they are as long as

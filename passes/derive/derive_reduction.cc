@@ -248,8 +248,8 @@ struct FilledTile {
 
 // The tile for rows of a run-time length that are as long as it or longer, where the target lacks
 // the masks for the end of a row, or has none for windows that stride, or a vector is so long that
-// much of a row is its end. Of a short
-// sum a few columns are enough to keep the vector units busy, and more rows are as long.
+// much of a row is its end. Of a short sum a few columns are enough to keep the vector units busy,
+// and more rows are as long.
 std::optional<ColumnTile> filled_columns(const Op& sums, const Op& result, const ColumnTile& tile,
                                          int64_t lanes, const Target& target) {
   constexpr int64_t kFewColumns = 32;

@@ -162,6 +162,11 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
 // Whether vectors with masks are computed element by element: of pixels, whose values lie between
 // one another, and of what the target has no masks for.
 bool lacks_masks(const Op& op, const Target& target);
+// Whether vectors along the last axis are loaded from elements that do not lie side by side.
+bool reads_apart(const Op& op);
+// The lanes of vectors that may be made element by element. More would be no faster, and so many
+// instructions that compiling takes long.
+int64_t lanes_apart(const Op& op, const Target& target);
 // Whether the points of an operation without reductions are worth several threads, or a run-time
 // size decides.
 bool wakes_threads(const Op& op, const Target& target);

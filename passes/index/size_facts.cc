@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "passes/index/index_arithmetic.h"
+#include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -31,6 +32,22 @@ void record_comparison(ExprOp op, const Expr& value, int64_t number, SizeFacts* 
     const int64_t here = op == ExprOp::lt ? number - 1 : number;
     int64_t& most = facts->most.emplace(value->name, here).first->second;
     most = std::min(most, here);
+  }
+}
+
+// left <op> right, of sums of several sizes or multiples of one
+void record_order(ExprOp op, const Extent& left, const Extent& right, SizeFacts* facts) {
+  switch (op) {
+    case ExprOp::ge:
+      return facts->not_negative.push_back(left - right);
+    case ExprOp::gt:
+      return facts->not_negative.push_back(left - right - 1);
+    case ExprOp::le:
+      return facts->not_negative.push_back(right - left);
+    case ExprOp::lt:
+      return facts->not_negative.push_back(right - left - 1);
+    default:
+      return;
   }
 }
 
@@ -62,6 +79,8 @@ void note(const Expr& condition, SizeFacts* facts) {
   } else if (std::optional<int64_t> first = constant_value(left)) {
     record_comparison(mirrored(condition->op), right, *first, facts);
   }
+  const std::optional<Extent> low = as_extent(left), high = as_extent(right);
+  if (low && high) record_order(condition->op, *low, *high, facts);
 }
 
 }  // namespace
@@ -93,7 +112,12 @@ std::optional<int64_t> SizeFacts::lower_bound(const Extent& extent) const {
     auto known = least.find(name);
     if (known != least.end()) shifted = shifted + Extent(known->second) * Extent(coefficient);
   }
-  return shifted.lower_bound();
+  std::optional<int64_t> lowest = shifted.lower_bound();
+  for (const Extent& other : not_negative) {
+    const std::optional<int64_t> rest = (extent - other).lower_bound();
+    if (rest && (!lowest || *rest > *lowest)) lowest = rest;
+  }
+  return lowest;
 }
 
 std::optional<int64_t> SizeFacts::upper_bound(const Extent& extent) const {

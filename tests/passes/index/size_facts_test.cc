@@ -29,6 +29,20 @@ TEST(SizeFacts, LowerBounds) {
   EXPECT_EQ(facts_of(B >= 16).lower_bound(c + Extent(2)), 2);
 }
 
+TEST(SizeFacts, LowerBoundsOfSumsAndMultiples) {
+  const Extent c = Extent::size("C");
+  EXPECT_EQ(facts_of(B + C >= 16).lower_bound(b + c), 16);
+  EXPECT_EQ(facts_of(B + C > 16).lower_bound(b + c + 3), 20);
+  EXPECT_EQ(facts_of(16 <= 2 * B + C).lower_bound(b * 2 + c), 16);
+  EXPECT_EQ(facts_of(16 < B + C).lower_bound(b * 2 + c), 17) << "and one B more";
+  EXPECT_EQ(facts_of(2 * B >= 16 && C >= 3).lower_bound(b * 2), 16);
+  EXPECT_EQ(facts_of(B + C >= 16).lower_bound(b), 0) << "C may be all of it";
+  EXPECT_EQ(facts_of(B + C <= 16).lower_bound(b + c), 0);
+  EXPECT_EQ(facts_of(B + C != 16).lower_bound(b + c), 0);
+  EXPECT_EQ(facts_of(B + C >= 16 || B >= 1).lower_bound(b + c), 0);
+  EXPECT_EQ(facts_of(B >= C + 4).lower_bound(b - c), 4);
+}
+
 TEST(SizeFacts, UpperBounds) {
   EXPECT_EQ(facts_of(B <= 16).upper_bound(b), 16);
   EXPECT_EQ(facts_of(B < 16).upper_bound(b * Extent(2) + Extent(1)), 31);

@@ -1,0 +1,88 @@
+// How many lanes the vectors of an operation have, and what of memory they can be made of.
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "dsl/affine.h"
+#include "passes/derive/derive_stage.h"
+#include "passes/index/simplify_index.h"
+
+namespace emulsion {
+namespace {
+
+// The types of the values that an expression computes with. Not of what only says where to read,
+// nor of what is one value for all points: that needs no vector.
+class ValueTypes {
+ public:
+  std::set<DType> types;
+
+  // Whether `e` varies from point to point.
+  bool collect(const Expr& e) { return visit_once(e, true); }
+
+ private:
+  bool visit_once(const Expr& e, bool is_value) {
+    auto [known, is_new] = varies_.emplace(std::pair(&e.node(), is_value), e->op == ExprOp::axis);
+    if (!is_new) return known->second;
+    bool varies = known->second;
+    for (const Expr& arg : e->args) {
+      varies = visit_once(arg, is_value && e->op != ExprOp::read) || varies;
+    }
+    varies_[{&e.node(), is_value}] = varies;
+    if (varies && is_value) types.insert(e.dtype());
+    return varies;
+  }
+
+  std::map<std::pair<const ExprNode*, bool>, bool> varies_;
+};
+
+// Whether it reads or writes elements of fewer than four bytes, of which few targets have masks and
+// none gathers a vector.
+bool has_narrow_elements(const Op& op) {
+  constexpr int64_t kLeastBytes = 4;
+  return size_in_bytes(op.dtype) < kLeastBytes || any_part(op.body, [](const Expr& e) {
+           return e->op == ExprOp::read && size_in_bytes(e.dtype()) < kLeastBytes;
+         });
+}
+
+}  // namespace
+
+int64_t value_lanes(const Op& op, const Target& target) {
+  ValueTypes values;
+  values.collect(op.body);
+  std::set<DType> types = std::move(values.types);
+  types.insert(op.dtype);
+  if (types.size() > 1) types.erase(DType::boolean);
+  int64_t lanes = target.vector_lanes(*types.begin());
+  for (DType type : types) lanes = std::min<int64_t>(lanes, target.vector_lanes(type));
+  return lanes;
+}
+
+bool reads_apart(const Op& op) {
+  const Axis& along = op.axes.back();
+  return any_part(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || !mentions(e, along.name())) return false;
+    const bool elsewhere = std::any_of(e->args.begin(), e->args.end() - 1, [&](const Expr& index) {
+      return mentions(index, along.name());
+    });
+    const std::optional<Affine> last = affine_of(e->args.back());
+    return elsewhere || !last || last->coefficients.count(along.name()) == 0 ||
+           last->coefficients.at(along.name()) != 1;
+  });
+}
+
+int64_t lanes_apart(const Op& op, const Target& target) {
+  constexpr int64_t kMost = 16;
+  const int64_t lanes = value_lanes(op, target);
+  return has_narrow_elements(op) ? std::min(lanes, kMost) : lanes;
+}
+
+bool lacks_masks(const Op& op, const Target& target) {
+  if (!target.has("avx") || match_pixels(op, value_lanes(op, target))) return true;
+  return !target.has("avx512_skylake") && has_narrow_elements(op);
+}
+
+}  // namespace emulsion
