@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "dsl/error.h"
@@ -9,6 +8,7 @@
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/read_sources.h"
+#include "passes/derive/window_sums.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -70,18 +70,6 @@ bool compares(const Op& op) {
   });
 }
 
-// Of blocks of `rows`; nothing is packed for them. A few rows have accumulators enough in wide
-// panels only.
-RegisterTile tile_in_block(const Op& op, int64_t rows, bool masked, const Target& target) {
-  constexpr int64_t kLeastRows = 4;
-  std::optional<int64_t> panel;
-  constexpr int64_t kLines = 2;  // of a panel of run-time columns, of which the last is masked
-  if (!op.shape.back().is_constant() && rows >= kLeastRows) {
-    panel = kLines * columns_at_a_time(op.dtype);
-  }
-  return register_tile_of(op, rows, masked, panel, target);
-}
-
 // The sums of a tile, or whatever else is accumulated, of which a row is one vector (see the
 // idiom). LLVM cannot keep the masks of such a wide one in registers: where values are compared a
 // row is as many vectors as it takes.
@@ -102,23 +90,12 @@ void accumulate_tile(const Op& op, const std::string& consumer, const Axis& at,
   if (m && tile.rows > 1) acc->unroll(*m);
 }
 
-// Whether what it reads along the columns are windows that go along them or the rows before.
-bool has_windows(const Op& op, const Expr& read) {
-  const auto moves_with = [](const Expr& index, const std::vector<Axis>& axes) {
-    return std::any_of(axes.begin(), axes.end(),
-                       [&](const Axis& axis) { return mentions(index, axis.name()); });
-  };
-  return std::any_of(read->args.begin(), read->args.end(), [&](const Expr& index) {
-    return moves_with(index, op.axes) && moves_with(index, op.reduction_axes);
-  });
-}
-
 }  // namespace
 
 bool has_register_tiles(const Op& op) {
   const std::optional<Contraction> c = match_tiles(op);
   // Windows of one weight each have no rows that share what is read along the columns.
-  if (c && c->row_axes.empty() && has_windows(op, c->b)) return false;
+  if (c && c->row_axes.empty() && reads_windows(op, c->b)) return false;
   return c && !c->divides && !c->column_axes.empty() &&
          op.axes.back().name() == c->column_axes.back() && !sums_up_pixels(op);
 }

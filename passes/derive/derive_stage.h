@@ -45,6 +45,10 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
 RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows, bool padded,
                               std::optional<int64_t> panel, const Target& target,
                               int64_t taken = 0);
+// The same of a contraction of which blocks of `rows` are computed, and nothing is packed for them.
+// A few rows have accumulators enough in wide panels only. `masked`: of its columns some may be
+// outside.
+RegisterTile tile_in_block(const Op& contraction, int64_t rows, bool masked, const Target& target);
 
 // One contraction and what is fused onto it; `result` is the op that the outside reads (the
 // contraction itself when nothing is fused).

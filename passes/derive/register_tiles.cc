@@ -133,4 +133,14 @@ RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows
                               registers_between(contraction, target) + taken);
 }
 
+RegisterTile tile_in_block(const Op& op, int64_t rows, bool masked, const Target& target) {
+  constexpr int64_t kLeastRows = 4;
+  constexpr int64_t kLines = 2;  // of a panel of run-time columns, of which the last is masked
+  std::optional<int64_t> panel;
+  if (!op.shape.back().is_constant() && rows >= kLeastRows) {
+    panel = kLines * columns_at_a_time(op.dtype);
+  }
+  return register_tile_of(op, rows, masked, panel, target);
+}
+
 }  // namespace emulsion

@@ -161,8 +161,9 @@ std::optional<WindowChain> chain_of(const Op& reader, const Readers& readers,
     WindowChain chain = build_window_chain(reader, row, readers, target);
     if (!pays_to_slide(chain, target)) continue;
     auto slides = [](const WindowChain::Producer& producer) { return producer.window.rows() > 1; };
-    const bool any_slides = std::any_of(chain.producers.begin(), chain.producers.end(), slides);
-    if (any_slides || (row + 1 == vectors && !is_of_waiting_sums(chain, target))) return chain;
+    if (row + 1 == vectors || std::any_of(chain.producers.begin(), chain.producers.end(), slides)) {
+      return chain;
+    }
   }
   return std::nullopt;
 }

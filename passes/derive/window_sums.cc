@@ -11,6 +11,7 @@
 #include "dsl/affine.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/index/index_arithmetic.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -108,6 +109,16 @@ int64_t rows_of_windows(const Op& sums) {
     if (rows == 1 || cost < least) std::tie(best, least) = std::tuple(rows, cost);
   }
   return best;
+}
+
+bool reads_windows(const Op& op, const Expr& read) {
+  const auto moves_with = [](const Expr& index, const std::vector<Axis>& axes) {
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](const Axis& axis) { return mentions(index, axis.name()); });
+  };
+  return std::any_of(read->args.begin(), read->args.end(), [&](const Expr& index) {
+    return moves_with(index, op.axes) && moves_with(index, op.reduction_axes);
+  });
 }
 
 bool strides_a_little(const Op& op) {

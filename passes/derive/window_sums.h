@@ -31,6 +31,8 @@ void unroll_windows(const Op& sums, int64_t vectors, int64_t most, StageSchedule
 // The same of a small window, such as the 2 x 2 of a pooling, of which the loops cost much beside
 // what they compute.
 void unroll_short_windows(const Op& sums, int64_t vectors, StageSchedule* stage);
+// Whether `read` moves in some index with an axis of the sums and with one that is summed up along.
+bool reads_windows(const Op& sums, const Expr& read);
 
 }  // namespace emulsion
 

