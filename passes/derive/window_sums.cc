@@ -10,6 +10,7 @@
 
 #include "dsl/affine.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
@@ -42,6 +43,14 @@ std::optional<int64_t> places_of_rows(const Op& sums, const Affine& index, const
     places = std::move(all);
   }
   return static_cast<int64_t>(places.size());
+}
+
+// How many short steps one of its steps counts for, where each is written out.
+int64_t weight_of_step(const Op& sums) {
+  constexpr int64_t kShort = 32, kSeries = 16;  // parts of an expression; short steps
+  int64_t parts = 0;
+  visit(sums.body, [&](const Expr&) { ++parts; });
+  return std::max<int64_t>(parts / kShort, takes_series(sums) ? kSeries : 1);
 }
 
 // The indices of what it reads that say the row: of the last axis but one.
@@ -86,7 +95,7 @@ int64_t step_of_windows(const Op& sums) {
 
 int64_t rows_of_windows(const Op& sums) {
   constexpr int64_t kMostRows = 4, kAnyRows = 12;  // of a run-time number
-  if (sums.axes.size() < 2) return 1;
+  if (sums.axes.size() < 2 || takes_series(sums)) return 1;
   const Axis& row = sums.axes[sums.axes.size() - 2];
   const int64_t steps = steps_of_sum(sums, kMostOfWindow + 1);
   const std::vector<Affine> indices = indices_of_rows(sums);
@@ -133,7 +142,7 @@ bool strides_a_little(const Op& op) {
 void unroll_windows(const Op& sums, int64_t vectors, int64_t most, StageSchedule* stage) {
   const int64_t steps =
       saturated_product(std::max<int64_t>(vectors, 1), steps_of_sum(sums, most + 1));
-  if (steps < 1 || steps > most) return;
+  if (steps < 1 || saturated_product(steps, weight_of_step(sums)) > most) return;
   for (size_t i = sums.reduction_axes.size(); i-- > 0;) {
     if (sums.reduction_axes[i].extent() != Extent(1)) stage->unroll(sums.reduction_axes[i]);
   }

@@ -21,12 +21,14 @@ int64_t steps_of_sum(const Op& sums, int64_t most);
 int64_t step_of_windows(const Op& sums);
 // How many rows of windows are summed at a time, where neighbours are made of the same rows: each
 // of these is then read once for all. As many as cost least, in rows that are read and summed; the
-// last ones are computed with others again. 1: windows have nothing in common, or are large.
+// last ones are computed with others again. 1: windows have nothing in common or are large, or what
+// is computed of a row takes much longer than reading it.
 int64_t rows_of_windows(const Op& sums);
 // Whether short windows stride along the columns by so few elements that vectors across windows
 // take less than one along each of them, whose lanes are then added up.
 bool strides_a_little(const Op& op);
-// Without loops, where these are no more than `most` steps of `vectors` of sums.
+// Without loops, where these are no more than `most` steps of `vectors` of sums; a step in which
+// much is computed counts for several.
 void unroll_windows(const Op& sums, int64_t vectors, int64_t most, StageSchedule* stage);
 // The same of a small window, such as the 2 x 2 of a pooling, of which the loops cost much beside
 // what they compute.

@@ -106,6 +106,22 @@ TEST(WindowSums, AreWrittenOutWhereTheyAreWrittenOnce) {
   EXPECT_FALSE(has(large, "unroll(b)")) << large;
 }
 
+// Of a bilateral filter each step has an exponential: written out it would compile for many
+// seconds.
+TEST(WindowSums, NotWrittenOutWhereMuchIsComputedInAStep) {
+  const Axis i("i", 64), j("j", 64), a("a", 3), b("b", 3);
+  const Tensor x = input("x", f32, {66, 66});
+  const Expr apart = x(i + a, j + b) - x(i + 1, j + 1);
+  const std::string squares = derived(compute("y", {i, j}, sum({a, b}, apart * apart)));
+  EXPECT_TRUE(has(squares, "y_acc.unroll(a)\n") && has(squares, ", row, ")) << squares;
+  const std::string series = derived(compute("y", {i, j}, sum({a, b}, exp(apart * apart))));
+  EXPECT_FALSE(has(series, "unroll(a)") || has(series, ", row, ")) << series;
+  Expr much = apart;
+  for (int k = 0; k < 300; ++k) much = much * (apart + float(k));
+  const std::string large = derived(compute("y", {i, j}, sum({a, b}, much)));
+  EXPECT_FALSE(has(large, "unroll(a)")) << large;
+}
+
 // Lanes along windows of eight would be added up for each of them.
 TEST(WindowSums, ThatStrideALittleAreSummedInVectorsAcrossThem) {
   const auto of = [](const Extent& width, int64_t size, int64_t step) {
