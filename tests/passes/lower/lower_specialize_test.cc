@@ -141,6 +141,23 @@ TEST(LowerSpecialize, TwoSizes) {
   }
 }
 
+// Twice as many rows and some columns, as one axis: their number is bounded, and not what it is of.
+Tensor joined() {
+  const Axis m("m", kRows * 2 + Extent::size("C"));
+  return compute("y", {m}, input("x", f32, {m.extent()})(m) * 2.0f);
+}
+
+TEST(LowerSpecialize, ABoundOfSeveralSizes) {
+  const Tensor y = joined();
+  Schedule schedule(y);
+  schedule[y]
+      .specialize(2 * kBatch + size_value("C") > 7)
+      .split(Axis("m"), mo, mi, 8, Tail::shift_inwards);
+  for (int64_t b : {0, 1, 3, 4, 9}) {
+    for (int64_t c : {0, 1, 2, 7, 8}) EXPECT_TRUE(lowers(y, schedule, {{"B", b}, {"C", c}}));
+  }
+}
+
 // The general case clamps nothing: the masked stores of the specialization alone load past the end.
 TEST(LowerSpecialize, MaskedStoresOfOneCaseClampItsLoads) {
   Doubled d;
@@ -169,6 +186,17 @@ TEST_F(SpecializeRefused, ShiftedInwardsWithoutEnough) {
   Doubled d;
   d.schedule[d.y].specialize(kBatch >= 7).split(d.m, mo, mi, 8, Tail::shift_inwards);
   refused(d.schedule, "y.split(m, mo, mi, 8, shift_inwards)", "expected an extent of at least 8");
+}
+
+TEST_F(SpecializeRefused, ShiftedInwardsWithoutEnoughOfSeveralSizes) {
+  const Tensor y = joined();
+  const Expr b = kBatch, c = size_value("C");
+  for (const Expr& condition :
+       {2 * b + c > 6, b + c >= 7, 2 * b + c <= 8, 2 * b + c >= 8 || b >= 4}) {
+    Schedule schedule(y);
+    schedule[y].specialize(condition).split(Axis("m"), mo, mi, 8, Tail::shift_inwards);
+    refused(schedule, "y.split(m, mo, mi, 8, shift_inwards)", "expected an extent of at least 8");
+  }
 }
 
 TEST_F(SpecializeRefused, NegationSaysNothing) {
