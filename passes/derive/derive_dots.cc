@@ -41,11 +41,6 @@ bool others_step_along(const Contraction& c, const Axis& reduction) {
                      [&](const Expr& other) { return steps_along(other, reduction, c); });
 }
 
-bool is_size(const Extent& extent) {
-  return extent.coefficients().size() == 1 &&
-         extent == Extent::size(extent.coefficients().begin()->first);
-}
-
 // Vectors of how many lanes make fewer of those of a sum, before the last few are added up one by
 // one. What takes a part of a vector out of a register that a loop adds to has LLVM compute that
 // part by itself, once more, in every step of the loop: so the first to read the sums takes them
@@ -139,9 +134,8 @@ std::optional<DotsOfFew> match_dots_of_few(const Op& op, const Contraction& c,
   const Axis& reduction = op.reduction_axes.back();
   const Extent& steps = reduction.extent();
   const Extent& columns = op.shape.back();
-  if (!is_size(columns) || c.row_axes.empty() || !others_step_along(c, reduction)) {
-    return std::nullopt;
-  }
+  if (columns.is_constant() || !is_number_or_size(columns)) return std::nullopt;
+  if (c.row_axes.empty() || !others_step_along(c, reduction)) return std::nullopt;
   if (steps.as_constant().value_or(kLeastSteps) < kLeastSteps) return std::nullopt;
   const size_t rows = axis_index(op.axes, c.row_axes.back()).value();
   const bool copied = !steps_along(c.b, reduction, c);

@@ -267,21 +267,19 @@ bool is_number_or_size(const Extent& extent) {
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows, bool fills_vector) {
   const int64_t lanes = value_lanes(op, target);
+  const std::optional<Pixels> pixels = match_pixels(op, lanes);
+  const Axis lane(fresh_axis(op, "lane"));
   if (fills_vector) {
-    const Axis lane(fresh_axis(op, "lane"));
     stage->split(along, along, lane, lanes, Tail::shift_inwards).vectorize(lane);
-    if (const std::optional<Pixels> pixels = match_pixels(op, lanes)) {
-      stage->reorder({lane, pixels->colour}).unroll(pixels->colour);
-    }
+    if (pixels) stage->reorder({lane, pixels->colour}).unroll(pixels->colour);
     return;
   }
-  if (const std::optional<Pixels> pixels = match_pixels(op, lanes)) {
-    const bool has_masks = !along.extent().is_constant();
-    vectorize_pixels(*stage, along, pixels->colour, Axis(fresh_axis(op, "lane")),
-                     has_masks ? lanes_apart(op, target) : lanes, whole_rows);
+  const bool by_elements = !along.extent().is_constant() && (pixels || reads_apart(op));
+  const int64_t at_a_time = by_elements ? lanes_apart(op, target) : lanes;
+  if (pixels) {
+    vectorize_pixels(*stage, along, pixels->colour, lane, at_a_time, whole_rows);
   } else {
-    const bool has_masks = !along.extent().is_constant() && reads_apart(op);
-    vectorize_last(*stage, along, has_masks ? lanes_apart(op, target) : lanes, whole_rows);
+    vectorize_last(*stage, along, at_a_time, whole_rows);
   }
 }
 

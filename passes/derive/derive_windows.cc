@@ -81,10 +81,11 @@ std::vector<const Op*> waiting_sums_of(const WindowChain& chain, const Target& t
   };
   for (const WindowChain::Producer& producer : chain.producers) {
     const Op& op = *producer.op;
+    if (why_not_wait(op, *chain.reader, target)) continue;
     const bool is_read_otherwise =
         std::any_of(chain.producers.begin(), chain.producers.end(),
                     [&](const WindowChain::Producer& other) { return reads(*other.op, op); });
-    if (is_read_otherwise || why_not_wait(op, *chain.reader, target)) continue;
+    if (is_read_otherwise) continue;
     sums.push_back(&op);
     if (!can_wait_together(sums, target)) sums.pop_back();
   }

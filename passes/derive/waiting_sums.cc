@@ -1,7 +1,7 @@
 #include "passes/derive/waiting_sums.h"
 
 #include <algorithm>
-#include <utility>
+#include <unordered_map>
 
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
@@ -65,22 +65,21 @@ std::optional<std::string> why_not_wait(const Op& sums, const Op& reader, const 
 std::vector<WaitingSums> waiting_sums(const Graph& grouped, const Target& target) {
   const Readers readers(grouped);
   std::vector<WaitingSums> found;
+  std::unordered_map<const Op*, size_t> first;  // by reader: the one of it that is found first
   for (const OpPtr& op : grouped.ops()) {
     if (!is_computed(*op)) continue;
     const std::vector<const Op*>* const reading = readers.only_readers(*op);
     if (reading == nullptr || reading->size() != 1) continue;
     const Op& reader = *reading->front();
     if (why_not_wait(*op, reader, target)) continue;
-    const auto same = std::find_if(found.begin(), found.end(), [&](const WaitingSums& waiting) {
-      return waiting.reader == &reader;
-    });
-    if (same == found.end()) {
+    const auto [same, is_new] = first.emplace(&reader, found.size());
+    if (is_new) {
       found.push_back({{op.get()}, &reader});
       continue;
     }
-    std::vector<const Op*> all = same->sums;
-    all.push_back(op.get());
-    if (can_wait_together(all, target)) same->sums = std::move(all);
+    std::vector<const Op*>& sums = found[same->second].sums;
+    sums.push_back(op.get());
+    if (!can_wait_together(sums, target)) sums.pop_back();
   }
   return found;
 }

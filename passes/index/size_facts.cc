@@ -1,6 +1,7 @@
 #include "passes/index/size_facts.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "passes/index/index_arithmetic.h"
@@ -19,9 +20,21 @@ void record_divisor(const Expr& value, int64_t rest, SizeFacts* facts) {
   known = std::lcm(known, *divisor);
 }
 
-// size <op> number
+// sum of sizes <op> number. A sum that leaves i32 is compared as less than it is. A difference may
+// be compared as more, so that nothing follows from one.
+void record_bound(ExprOp op, const Extent& sum, int64_t number, SizeFacts* facts) {
+  const auto is_added = [](const auto& term) { return term.second > 0; };
+  const auto& terms = sum.coefficients();
+  if (sum.constant_term() < std::numeric_limits<int32_t>::min()) return;
+  if (!std::all_of(terms.begin(), terms.end(), is_added)) return;
+  if (op == ExprOp::ge) facts->not_negative.push_back(sum - number);
+  if (op == ExprOp::gt) facts->not_negative.push_back(sum - number - 1);
+}
+
+// value <op> number
 void record_comparison(ExprOp op, const Expr& value, int64_t number, SizeFacts* facts) {
   if (op == ExprOp::eq) record_divisor(value, number, facts);
+  if (const std::optional<Extent> sum = as_extent(value)) record_bound(op, *sum, number, facts);
   if (value->op != ExprOp::size) return;
   if (op == ExprOp::eq) facts->values.emplace(value->name, number);
   if (op == ExprOp::ge || op == ExprOp::gt || op == ExprOp::eq) {
@@ -32,22 +45,6 @@ void record_comparison(ExprOp op, const Expr& value, int64_t number, SizeFacts* 
     const int64_t here = op == ExprOp::lt ? number - 1 : number;
     int64_t& most = facts->most.emplace(value->name, here).first->second;
     most = std::min(most, here);
-  }
-}
-
-// left <op> right, of sums of several sizes or multiples of one
-void record_order(ExprOp op, const Extent& left, const Extent& right, SizeFacts* facts) {
-  switch (op) {
-    case ExprOp::ge:
-      return facts->not_negative.push_back(left - right);
-    case ExprOp::gt:
-      return facts->not_negative.push_back(left - right - 1);
-    case ExprOp::le:
-      return facts->not_negative.push_back(right - left);
-    case ExprOp::lt:
-      return facts->not_negative.push_back(right - left - 1);
-    default:
-      return;
   }
 }
 
@@ -79,8 +76,6 @@ void note(const Expr& condition, SizeFacts* facts) {
   } else if (std::optional<int64_t> first = constant_value(left)) {
     record_comparison(mirrored(condition->op), right, *first, facts);
   }
-  const std::optional<Extent> low = as_extent(left), high = as_extent(right);
-  if (low && high) record_order(condition->op, *low, *high, facts);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct SizeFacts {
   std::map<std::string, int64_t> least;     // B >= 16, B > 15
   std::map<std::string, int64_t> most;      // B <= 4, B < 5, B == 4
   std::map<std::string, int64_t> divisors;  // B % 8 == 0
-  std::vector<Extent> not_negative;         // 2 * B + C >= 16: 2*B + C - 16
+  std::vector<Extent> not_negative;         // 2 * B + C >= 16: 2*B + C - 16; of sums alone
 
   // The expression with the values that are known in the place of their sizes, simplified.
   Expr assume(const Expr& expr) const;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace emulsion {
 namespace {
 
@@ -30,7 +32,6 @@ TEST(SizeFacts, LowerBounds) {
 }
 
 TEST(SizeFacts, LowerBoundsOfSumsAndMultiples) {
-  const Extent c = Extent::size("C");
   EXPECT_EQ(facts_of(B + C >= 16).lower_bound(b + c), 16);
   EXPECT_EQ(facts_of(B + C > 16).lower_bound(b + c + 3), 20);
   EXPECT_EQ(facts_of(16 <= 2 * B + C).lower_bound(b * 2 + c), 16);
@@ -40,7 +41,16 @@ TEST(SizeFacts, LowerBoundsOfSumsAndMultiples) {
   EXPECT_EQ(facts_of(B + C <= 16).lower_bound(b + c), 0);
   EXPECT_EQ(facts_of(B + C != 16).lower_bound(b + c), 0);
   EXPECT_EQ(facts_of(B + C >= 16 || B >= 1).lower_bound(b + c), 0);
-  EXPECT_EQ(facts_of(B >= C + 4).lower_bound(b - c), 4);
+}
+
+// 65536 * 49152 leaves i32, and 0 - 65536 * 49152 is then compared as a large number.
+TEST(SizeFacts, NothingFromADifference) {
+  EXPECT_EQ(facts_of(B - 65536 * C >= 4).lower_bound(b), 0);
+  EXPECT_EQ(facts_of(B - 65536 * C >= 4).lower_bound(b - c * 65536), std::nullopt);
+  EXPECT_EQ(facts_of(B >= C + 4).lower_bound(b - c), std::nullopt);
+  EXPECT_EQ(facts_of(B >= C + 4).lower_bound(b), 0);
+  const Expr least = int_constant(std::numeric_limits<int32_t>::min());
+  EXPECT_EQ(facts_of(B + least + least >= 0).lower_bound(b), 0);
 }
 
 TEST(SizeFacts, UpperBounds) {

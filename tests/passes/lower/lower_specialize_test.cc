@@ -192,7 +192,7 @@ TEST_F(SpecializeRefused, ShiftedInwardsWithoutEnoughOfSeveralSizes) {
   const Tensor y = joined();
   const Expr b = kBatch, c = size_value("C");
   for (const Expr& condition :
-       {2 * b + c > 6, b + c >= 7, 2 * b + c <= 8, 2 * b + c >= 8 || b >= 4}) {
+       {2 * b + c > 6, b + c >= 7, 2 * b + c <= 8, 2 * b + c >= 8 || b >= 4, c - 65536 * b >= 8}) {
     Schedule schedule(y);
     schedule[y].specialize(condition).split(Axis("m"), mo, mi, 8, Tail::shift_inwards);
     refused(schedule, "y.split(m, mo, mi, 8, shift_inwards)", "expected an extent of at least 8");
