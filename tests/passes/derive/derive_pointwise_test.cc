@@ -169,11 +169,13 @@ TEST(DerivePointwise, WhereElementsLieApartTheLastVectorStartsEarlier) {
     const Tensor wide = input("x", type, {7, kLength * 3}), x = input("x", type, {7, kLength});
     const Tensor pixels = input("x", type, {7, kLength, 3}),
                  turned = input("x", type, {kLength, 7});
+    const Tensor square = input("x", type, {kLength, kLength});
     const Expr next = min(Expr(j) + 1, size_value("C") - 1);
     for (const Tensor& y :
          {compute("y", {i, j}, wide(i, 3 * j + 1)), compute("y", {i, j}, x(i, next)),
           compute("y", {i, j}, pixels(i, j, 0) + pixels(i, j, 2)),
-          compute("y", {i, twice}, x(i, twice / 2)), compute("y", {i, j}, turned(j, i))}) {
+          compute("y", {i, twice}, x(i, twice / 2)), compute("y", {i, j}, turned(j, i)),
+          compute("y", {i, j}, square(j, j))}) {
       for (const char* level : kLevels) {
         const std::string text = derived(y, target_of(level, 1));
         EXPECT_TRUE(has(text, "shift_inwards)\n")) << text;

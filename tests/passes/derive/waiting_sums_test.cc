@@ -148,6 +148,7 @@ TEST(WaitingSums, SeveralOfWindowsWaitTogether) {
 TEST(WaitingSums, NotTogetherWhereOneIsNoShortWindowOrOfOtherRows) {
   const Tensor s = sums_of_windows("s", 3);
   EXPECT_EQ(together({s, sums_of_windows("t", 9)}), 1U) << "81 steps";
+  EXPECT_EQ(together({sums_of_windows("t", 9), sums_of_windows("u", 9, true)}), 1U) << "each";
   EXPECT_EQ(together({s, compute("t", {i, j}, sum(k, x()(k, i, j)))}), 1U) << "no windows";
   EXPECT_EQ(together({s, sums_of_windows("t", 2, false, 2)}), 1U) << "one row at a time";
 }

@@ -84,6 +84,14 @@ TEST(WindowSums, WhereThereAreSoManyTheLastOnesAreComputedAgain) {
   EXPECT_TRUE(has(wide, "y_long.alternative(W >= 8, y_filled)\n")) << wide;
 }
 
+// Windows of bytes along rows: without masks the end of a row would be loaded byte by byte, and
+// with them a vector is so long that it is much of a row.
+Tensor most_along_rows(DType dtype, const Extent& width = kWidth) {
+  const Axis i("i", kHeight), j("j", width), b("b", 3);
+  const Tensor x = input("x", dtype, {kHeight, width + 2});
+  return compute("y", {i, j}, reduce_max(b, x(i, j + b)));
+}
+
 TEST(WindowSums, NoWaysForWhatIsNoOutputNorForSumsOfSizes) {
   const Axis i("i", kHeight), j("j", kWidth);
   const Tensor most = most_of_squares(kHeight, kWidth);
@@ -92,6 +100,8 @@ TEST(WindowSums, NoWaysForWhatIsNoOutputNorForSumsOfSizes) {
   EXPECT_TRUE(has(inside, "y.split(i, i, row, 2, guard)\n")) << inside;
   const std::string more = derived(most_of_squares(kHeight + 1, kWidth));
   EXPECT_FALSE(has(more, "alternative")) << more;
+  const std::string bytes = derived(most_along_rows(u8, kWidth + 1));
+  EXPECT_FALSE(has(bytes, "alternative")) << bytes;
 }
 
 TEST(WindowSums, AreWrittenOutWhereTheyAreWrittenOnce) {
@@ -240,14 +250,6 @@ TEST(WindowSums, OfChannelsAreRightForAllTargets) {
       EXPECT_TRUE(derives(Graph(relu(depthwise_of_planes(3, 5, 28, stride))), target_of(level, 1)));
     }
   }
-}
-
-// Windows of bytes along rows: without masks the end of a row would be loaded byte by byte, and
-// with them a vector is so long that it is much of a row.
-Tensor most_along_rows(DType dtype) {
-  const Axis i("i", kHeight), j("j", kWidth), b("b", 3);
-  const Tensor x = input("x", dtype, {kHeight, kWidth + 2});
-  return compute("y", {i, j}, reduce_max(b, x(i, j + b)));
 }
 
 TEST(WindowSums, OfRowsOfBytesTheLastTileStartsEarlierWhereThatFits) {
