@@ -315,9 +315,58 @@ std::vector<RunTimeProgram> elements_apart() {
                };
                return compute("y", {i, j}, max(at(-1), max(at(0), at(1))));
              }),
-          of("turned_bytes", [](const Extent& height, const Extent& width) {
-            return transpose(input("x", u8, {height, width}), {1, 0}, "y");
+          of("turned_bytes",
+             [](const Extent& height, const Extent& width) {
+               return transpose(input("x", u8, {height, width}), {1, 0}, "y");
+             }),
+          of("opaque_bytes", [](const Extent& height, const Extent& width) {
+            const Axis i("i", height), j("j", width), c("c", 4);
+            const Tensor x = input("x", u8, {height, width, 3});
+            const Expr colour = x(i, j, min(c, 2));
+            return compute("y", {i, j, c}, select(c < 3, colour, cast(u8, 255)));
           })};
+}
+
+// Windows of pixels of three bytes, and of numbers where a border of the picture has none; pictures
+// side by side, and with a border around.
+std::vector<RunTimeProgram> windows_and_borders() {
+  const SizeValues kSizes = {{"H", 60}, {"W", 90}};
+  const auto of = [&](const std::string& name, const auto& graph) {
+    return RunTimeProgram{name, kSizes,
+                          [=](const ExtentOf& of) { return Graph(graph(of("H"), of("W"))); }};
+  };
+  return {
+      of("box_of_byte_pixels",
+         [](const Extent& height, const Extent& width) {
+           const Axis i("i", height), j("j", width), c("c", 3), a("a", 3), b("b", 3);
+           const Tensor x = input("x", u8, {height + 2, width + 2, 3});
+           return compute("y", {i, j, c}, reduce_max({a, b}, x(i + a, j + b, c)));
+         }),
+      of("halved_byte_pixels",
+         [](const Extent& height, const Extent& width) {
+           const Axis i("i", height), j("j", width), c("c", 3), a("a", 2), b("b", 2);
+           const Tensor x = input("x", u8, {height * 2, width * 2, 3});
+           return compute("y", {i, j, c}, reduce_max({a, b}, x(2 * i + a, 2 * j + b, c)));
+         }),
+      of("windows_inside",
+         [](const Extent& height, const Extent& width) {
+           const Axis i("i", height - 2), j("j", width - 2), a("a", 3), b("b", 3);
+           const Tensor x = input("x", f32, {height, width});
+           return compute("y", {i, j}, sum({a, b}, x(i + a, j + b)));
+         }),
+      of("joined_columns",
+         [](const Extent& height, const Extent& width) {
+           const Tensor x = input("x", f32, {height, width}), z = input("z", f32, {height, width});
+           return concat({x, z}, 1, "y");
+         }),
+      of("joined_bytes",
+         [](const Extent& height, const Extent& width) {
+           const Tensor x = input("x", u8, {height, width}), z = input("z", u8, {height, width});
+           return concat({x, z}, 1, "y");
+         }),
+      of("bordered", [](const Extent& height, const Extent& width) {
+        return pad(input("x", f32, {height, width}), {2, 3}, {2, 3}, 0, "y");
+      })};
 }
 
 }  // namespace
@@ -344,7 +393,9 @@ std::vector<RunTimeProgram> run_time_pointwise() {
       tinted("tinted_any_colours", {{"H", 256}, {"W", 256}, {"C", 3}}),
       blur(false),
       blur(true)};
-  for (RunTimeProgram& program : elements_apart()) programs.push_back(std::move(program));
+  for (auto* more : {elements_apart, windows_and_borders}) {
+    for (RunTimeProgram& program : more()) programs.push_back(std::move(program));
+  }
   return programs;
 }
 

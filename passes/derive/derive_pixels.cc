@@ -15,6 +15,7 @@
 #include "passes/derive/window_sums.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
+#include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
@@ -179,15 +180,22 @@ bool is_one_row(const Op& sums, const PixelSums& some) {
   return sizes.empty() || all[some.pixels.rows] == Extent::size(sizes.begin()->first);
 }
 
-// Whole vectors of pixels where there are as many; where that is not known the last one alone has
-// masks.
-void derive_loops(const Op& sums, const Op& result, const PixelSums& some, Schedule* schedule) {
+// Rows of pixels: the last vectors start earlier where a row `fills` them; else they have masks.
+void derive_rows_of_pixels(const Op& sums, const Op& result, const PixelSums& some, bool fills,
+                           const Target& target, Schedule* schedule) {
   accumulate_pixels(sums, result, some, schedule);
   StageSchedule& stage = (*schedule)[result.name];
   const Axis& x = result.axes[some.pixels.rows];
-  const bool known = x.extent().is_constant();
-  split_pixels(result, some, known ? Tail::shift_inwards : Tail::predicate, &stage);
-  if (!known && !x.extent().exact_quotient(some.at_a_time)) stage.partition(x);
+  split_pixels(result, some, fills ? Tail::shift_inwards : Tail::predicate, &stage);
+  if (!fills && !x.extent().exact_quotient(some.at_a_time)) stage.partition(x);
+  share_sums(sums, result, some.pixels.rows, target, x, &stage);
+}
+
+// As many at a time as fit vectors whose masks are made element by element.
+PixelSums with_masks(const Op& sums, const Op& result, PixelSums some, const Target& target) {
+  const int64_t apart = std::min(lanes_apart(sums, target), lanes_apart(result, target));
+  if (!some.side_by_side) some.at_a_time = std::min(some.at_a_time, apart);
+  return some;
 }
 
 // Blocks of so many pixels, of which there are more: the last one starts earlier.
@@ -241,17 +249,28 @@ bool derive_sums_of_pixels(const Op& sums, const Op& result, const Target& targe
     derive_blocks(sums, result, *some, block, schedule);
     return true;
   }
-  if (block > 0 && can_have_ways(result, *schedule)) {
-    const Expr many = extent_value(x.extent()) >= int_constant(kManyBlocks * block);
-    AlternativeWay way{"_blocks", many, Schedule(schedule->graph())};
-    derive_blocks(sums, result, *some, block, &way.schedule);
-    Schedule otherwise(schedule->graph());
-    derive_loops(sums, result, *some, &otherwise);
-    add_ways(result, {way}, otherwise, schedule);
+  if (x.extent().is_constant() || x.extent().exact_quotient(some->at_a_time)) {
+    derive_rows_of_pixels(sums, result, *some, true, target, schedule);
     return true;
   }
-  derive_loops(sums, result, *some, schedule);
-  share_sums(sums, result, some->pixels.rows, target, x, &(*schedule)[result.name]);
+  const PixelSums masked = with_masks(sums, result, *some, target);
+  if (!is_sum_of_sizes(x.extent()) || !can_have_ways(result, *schedule)) {
+    derive_rows_of_pixels(sums, result, masked, false, target, schedule);
+    return true;
+  }
+  const auto has_pixels = [&](int64_t least) {
+    return extent_value(x.extent()) >= int_constant(least);
+  };
+  std::vector<AlternativeWay> ways;
+  if (block > 0) {
+    ways.push_back({"_blocks", has_pixels(kManyBlocks * block), Schedule(schedule->graph())});
+    derive_blocks(sums, result, *some, block, &ways.back().schedule);
+  }
+  ways.push_back({"_filled", has_pixels(some->at_a_time), Schedule(schedule->graph())});
+  derive_rows_of_pixels(sums, result, *some, true, target, &ways.back().schedule);
+  Schedule otherwise(schedule->graph());
+  derive_rows_of_pixels(sums, result, masked, false, target, &otherwise);
+  add_ways(result, ways, otherwise, schedule);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include "passes/derive/read_borders.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
+#include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
@@ -259,11 +260,6 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target) {
   return std::nullopt;
 }
 
-bool is_number_or_size(const Extent& extent) {
-  const auto& sizes = extent.coefficients();
-  return sizes.empty() || (sizes.size() == 1 && extent == Extent::size(sizes.begin()->first));
-}
-
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows, bool fills_vector) {
   const int64_t lanes = value_lanes(op, target);
@@ -310,7 +306,7 @@ std::optional<Axis> derive_points(const Op& op, const Target& target, const Poin
   const bool has_masks =
       is_in_blocks && !along.extent().exact_quotient(kBlockOfRow) && needs_elements(op, target);
   // A row that threads share is longer than some blocks: the last one may start earlier.
-  const bool shifts = has_masks && !has_ends && is_number_or_size(along.extent());
+  const bool shifts = has_masks && !has_ends && is_sum_of_sizes(along.extent());
   const bool is_cut = (has_ends && !is_one_vector(op, along, target)) || (has_masks && !shifts);
   std::optional<Axis> shared;
   if (is_in_blocks) {
@@ -394,7 +390,8 @@ void derive_where(const Expr& condition, const Op& op, const Target& target, boo
 bool needs_what_it_lacks(const Op& op, const Target& target) {
   const Axis& along = op.axes[vector_axis(op, target)];
   const bool is_exact = along.extent().exact_quotient(value_lanes(op, target)).has_value();
-  return !along.extent().is_constant() && !is_exact && !has_borders(op) && !crosses(op, target) &&
+  const bool has_ends = borders_at(along, borders_by_axis(op)) > 0;
+  return !along.extent().is_constant() && !is_exact && !has_ends && !crosses(op, target) &&
          (needs_elements(op, target) || is_clamped_along(op, along));
 }
 

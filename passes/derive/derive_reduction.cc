@@ -13,6 +13,7 @@
 #include "passes/derive/window_sums.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
+#include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
@@ -253,7 +254,7 @@ struct FilledTile {
 std::optional<ColumnTile> filled_columns(const Op& sums, const Op& result, const ColumnTile& tile,
                                          int64_t lanes, const Target& target) {
   constexpr int64_t kFewColumns = 32;
-  if (!is_number_or_size(sums.axes.back().extent())) return std::nullopt;
+  if (!is_sum_of_sizes(sums.axes.back().extent())) return std::nullopt;
   const bool has_masks = !lacks_masks(sums, target) && !lacks_masks(result, target);
   if (has_masks && lanes < kFewColumns && step_of_windows(sums) <= 1) return std::nullopt;
   const int64_t few = std::min(tile.width, std::max(lanes, kFewColumns));
@@ -265,8 +266,8 @@ std::optional<ColumnTile> filled_columns(const Op& sums, const Op& result, const
 std::optional<ColumnTile> filled_windows(const std::vector<const Op*>& sums, int64_t lanes) {
   const Op& op = *sums.front();
   const ColumnTile filled = tile_of_windows(sums, lanes, true);
-  const bool has_rows = filled.rows == 1 || is_number_or_size(op.axes[op.axes.size() - 2].extent());
-  if (!has_rows || !is_number_or_size(op.axes.back().extent())) return std::nullopt;
+  const bool has_rows = filled.rows == 1 || is_sum_of_sizes(op.axes[op.axes.size() - 2].extent());
+  if (!has_rows || !is_sum_of_sizes(op.axes.back().extent())) return std::nullopt;
   return filled;
 }
 
@@ -461,6 +462,7 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
   Schedule otherwise(schedule->graph());
   ColumnTile short_tile = tile;
   short_tile.width = std::min(tile.width, lanes);
+  if (tile.has_windows) short_tile.rows = 1;
   share_sums_of_columns(sums, result, short_tile, lanes, target, &otherwise);
   add_ways(result, {way}, otherwise, schedule);
 }

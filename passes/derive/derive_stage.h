@@ -155,9 +155,6 @@ bool has_borders(const Op& op);
 // Why derive_pointwise() does not cut every loop at which a comparison with one axis decides, or
 // cuts too often: "expected ...", or nothing.
 std::optional<std::string> why_not_cut(const Op& op, const Target& target);
-// Whether it is a number, or a run-time size by itself, of which a condition may say how large it
-// is.
-bool is_number_or_size(const Extent& extent);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
 // `whole_rows` less of the axis may be computed than it has. `fills_vector`: it is known to have as
 // many steps as a vector, or more.

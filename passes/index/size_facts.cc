@@ -20,13 +20,9 @@ void record_divisor(const Expr& value, int64_t rest, SizeFacts* facts) {
   known = std::lcm(known, *divisor);
 }
 
-// sum of sizes <op> number. A sum that leaves i32 is compared as less than it is. A difference may
-// be compared as more, so that nothing follows from one.
+// sum of sizes <op> number
 void record_bound(ExprOp op, const Extent& sum, int64_t number, SizeFacts* facts) {
-  const auto is_added = [](const auto& term) { return term.second > 0; };
-  const auto& terms = sum.coefficients();
-  if (sum.constant_term() < std::numeric_limits<int32_t>::min()) return;
-  if (!std::all_of(terms.begin(), terms.end(), is_added)) return;
+  if (!is_sum_of_sizes(sum)) return;
   if (op == ExprOp::ge) facts->not_negative.push_back(sum - number);
   if (op == ExprOp::gt) facts->not_negative.push_back(sum - number - 1);
 }
@@ -125,6 +121,14 @@ std::optional<int64_t> SizeFacts::upper_bound(const Extent& extent) const {
     highest = term ? index_operator(ExprOp::add, *highest, *term) : std::nullopt;
   }
   return highest;
+}
+
+bool is_sum_of_sizes(const Extent& extent) {
+  // A sum that leaves i32 is compared as less than it is; a difference may be compared as more.
+  const auto is_added = [](const auto& term) { return term.second > 0; };
+  const auto& terms = extent.coefficients();
+  return extent.constant_term() >= std::numeric_limits<int32_t>::min() &&
+         std::all_of(terms.begin(), terms.end(), is_added);
 }
 
 SizeFacts facts_of(const Expr& condition) {

@@ -33,6 +33,11 @@ struct SizeFacts {
   std::optional<int64_t> upper_bound(const Extent& extent) const;
 };
 
+// Whether facts_of() concludes how large an extent is at least from a condition that compares it
+// with a number: of numbers and sums of sizes. A difference may leave i32, where the comparison
+// says nothing.
+bool is_sum_of_sizes(const Extent& extent);
+
 // Of an undefined condition: nothing.
 SizeFacts facts_of(const Expr& condition);
 

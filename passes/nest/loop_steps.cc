@@ -141,9 +141,11 @@ bool SparedSteps::restrict_to(const Expr& spare) {
   // factor * v + low >= 0
   if (factor > 0) {
     const Expr least = floor_of(Extent(factor - 1) - low, factor);
+    if (kept_ && !at_least(kept_->first, least)) return false;
     first = first ? greatest_of(*first, least) : least;
   } else {
     const Expr past = floor_of(low + Extent(-factor), -factor);
+    if (kept_ && !at_least(past, kept_->second)) return false;
     end = end ? least_of(*end, past) : past;
   }
   return true;

@@ -52,8 +52,12 @@ class SparedSteps {
 
   std::optional<Expr> first, end;  // nothing: as the loop
 
+  // From here on nothing is spared for which a step from `from` on, before `past`, would be left
+  // out.
+  void keep(Expr from, Expr past) { kept_ = {std::move(from), std::move(past)}; }
+
   // Leaves only the steps at which `spare` is not negative, whatever the other loops are at. False
-  // when it does not depend on this loop, or nobody can say how.
+  // when it does not depend on this loop, nobody can say how, or a step that is kept is left out.
   bool restrict_to(const Expr& spare);
   // Of each min(a, n) and max(a, n) the `a`, where the steps allow; from the inside outwards.
   // `in_loops`, where given: takes what is over the axes of a stage to loop variables.
@@ -62,6 +66,7 @@ class SparedSteps {
  private:
   std::string variable_;
   const std::map<std::string, Range>* others_;
+  std::optional<std::pair<Expr, Expr>> kept_;
 };
 
 }  // namespace emulsion

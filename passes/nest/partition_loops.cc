@@ -25,6 +25,44 @@
 namespace emulsion {
 namespace {
 
+bool never_negative(const Extent& extent) { return extent.lower_bound().value_or(-1) >= 0; }
+
+// An index without the clamps around it, each of an expression and an extent.
+struct Unclamped {
+  Expr index;
+  bool is_low_enough = false, is_high_enough = false;  // inside the buffer, by one of the clamps
+};
+
+Unclamped unclamped(const Expr& index, const Extent& buffer) {
+  Unclamped result{index};
+  while (result.index->op == ExprOp::min || result.index->op == ExprOp::max) {
+    const Expr clamp = result.index;
+    const bool bound_first = as_extent(clamp->args[0]).has_value();
+    const std::optional<Extent> bound = as_extent(clamp->args[bound_first ? 0 : 1]);
+    if (!bound) break;
+    if (clamp->op == ExprOp::min) {
+      result.is_low_enough = result.is_low_enough || never_negative(buffer - *bound - Extent(1));
+    } else {
+      result.is_high_enough = result.is_high_enough || never_negative(*bound);
+    }
+    result.index = Expr(clamp->args[bound_first ? 1 : 0]);
+  }
+  return result;
+}
+
+// Whether an index is inside a buffer of that extent where none of the clamps around it does
+// anything. The index with its clamps may be outside: the buffer may be empty.
+bool is_inside_unclamped(const Expr& index, const Extent& buffer, const AxisExtents& domain) {
+  const Unclamped free = unclamped(index, buffer);
+  const auto values = interval_of(free.index, [&](const std::string& axis) -> std::optional<Range> {
+    const auto extent = domain.find(axis);
+    return extent == domain.end() ? Range::unknown() : Range{0, extent->second - Extent(1)};
+  });
+  const bool is_known = values && values->fixed.empty();
+  return (free.is_low_enough || (is_known && never_negative(buffer - Extent(1) - values->high))) &&
+         (free.is_high_enough || (is_known && never_negative(values->low)));
+}
+
 // Rewrites what is inside one loop as if no guard and no clamp were needed there, and finds for
 // which of its steps that is right.
 class Interior : public NestMutator {
@@ -69,8 +107,8 @@ class Interior : public NestMutator {
 
   Expr mutate_expr(const Expr& expr) override { return steps.without_clamps(expr); }
 
-  // The body of a uOp. Only indices that are proved to be inside their buffer lose their clamps:
-  // whoever runs it relies on that, and clamps the others.
+  // The body of a uOp. Only indices that are proved to be inside their buffer lose their clamps,
+  // before or where these do nothing: whoever runs it relies on that, and clamps the others.
   Expr body_without_clamps(const Expr& body, const UopNode& uop) {
     const Stage& stage = nest_.stage(uop.stage);
     const AxisExtents domain = domain_of(stage);
@@ -85,8 +123,10 @@ class Interior : public NestMutator {
       const Shape& shape = nest_.buffer(read->name).shape;
       std::vector<Expr> indices = read->args;
       for (size_t d = 0; d < indices.size(); ++d) {
-        if (!proves_in_bounds(indices[d], shape[d], domain)) continue;
-        indices[d] = steps.without_clamps(indices[d], in_loops);
+        const bool is_inside = proves_in_bounds(indices[d], shape[d], domain);
+        if (!is_inside && !is_inside_unclamped(indices[d], shape[d], domain)) continue;
+        const Expr free = steps.without_clamps(indices[d], in_loops);
+        if (is_inside || free.same_as(unclamped(free, shape[d]).index)) indices[d] = free;
       }
       return indices;
     });
@@ -179,7 +219,9 @@ class Partitioner : public NestMutator {
     const Expr end = inside.steps.end ? least_of(*inside.steps.end, past) : past;
     if (at_least(first, end)) return std::nullopt;
     Parts parts{std::nullopt, part(body, first, steps_between(first, end)), {}};
-    const NodePtr edge = without_marks(loop.body);
+    Interior everywhere(nest_, around_, loop);  // what the edges, too, can do without
+    everywhere.steps.keep(loop.min, past);
+    const NodePtr edge = without_marks(everywhere.mutate(loop.body));
     if (!at_least(loop.min, first)) {
       parts.first_edge = part(edge, loop.min, difference(least_of(first, past), loop.min));
     }

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "dsl/operators.h"
+#include "passes/derive/derive_schedule.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/lower/lower.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
 
@@ -119,7 +121,7 @@ TEST(DerivePixels, ThreadsShareBlocks) {
   }
 }
 
-// Of a run-time number there is a way for many, without masks; of few the last vector has them.
+// Of a run-time number there are ways for many, without masks; of few the last vector has them.
 TEST(DerivePixels, ARunTimeNumberIsSummedInBlocksWhereItIsLarge) {
   for (const auto& [columns, block] : {std::pair(3, 1816), {4, 1364}}) {
     const std::string text = derived(product(kSize, 3, columns), kFour);
@@ -127,6 +129,7 @@ TEST(DerivePixels, ARunTimeNumberIsSummedInBlocksWhereItIsLarge) {
     EXPECT_TRUE(has(text, many)) << text;
     EXPECT_TRUE(has(text, fmt::format("y_blocks.split(m, block, m, {}, shift_inwards)\n", block)));
     EXPECT_TRUE(has(text, "y_blocks.parallel(block)\n")) << text;
+    EXPECT_TRUE(has(text, "y_long.alternative(B >= ")) << text;
     EXPECT_TRUE(has(text, "y_long.partition(m)\n")) << text;
   }
   for (const char* level : kLevels) {
@@ -147,13 +150,59 @@ TEST(DerivePixels, NotInBlocks) {
   for (const Tensor& y : {rows, product(kSize * Extent(2), 3, 3), windows}) {
     const std::string text = derived(y, kFour);
     EXPECT_FALSE(has(text, "block")) << text;
-    EXPECT_TRUE(has(text, "predicate)\n") && has(text, "y.partition(")) << text;
+    EXPECT_TRUE(has(text, "predicate)\n") && has(text, "y_long.partition(")) << text;
     EXPECT_TRUE(derives(Graph(y), kFour, {0, 1, 17}));
   }
   const Tensor inner = product(kSize, 3, 3);
   const Graph two({sum(inner, {0}, false, "s"), softmax(inner, 0, "z")});
   EXPECT_FALSE(has(derived(two, kFour), "y_blocks"));
   EXPECT_TRUE(derives(two, kFour, {0, 1, 17}, 1e-4));
+}
+
+// The sums of squares of pixels of bytes, whose masks are made element by element.
+Tensor box_of_bytes(const Extent& width, DType type = u8) {
+  const Axis i("i", 5), j("j", width), c("c", 3), a("a", 3), b("b", 3);
+  const Tensor x = input("x", type, {7, width + 2, 3});
+  return compute("y", {i, j, c}, sum({a, b}, x(i + a, j + b, c)));
+}
+
+TEST(DerivePixels, ARowThatFillsAVectorOfPixelsHasNoMasks) {
+  for (const Extent& width : {kSize, kSize * 2, kSize - 2}) {
+    const std::string text = derived(box_of_bytes(width), target_of("x86-64-v4", 1));
+    const std::string least = to_string(extent_value(width) >= 64);
+    EXPECT_TRUE(has(text, "y_long.alternative(" + least + ", y_filled)\n")) << text;
+    EXPECT_TRUE(has(text, "y_filled.split(j, j, lane, 64, shift_inwards)\n")) << text;
+    EXPECT_FALSE(has(text, "y_filled.partition")) << text;
+    EXPECT_TRUE(has(text, "y_long.split(j, j, lane, 16, predicate)\n")) << text;
+    EXPECT_TRUE(has(text, "y_long.partition(j)\n")) << text;
+  }
+  for (const char* level : kLevels) {
+    for (const DType type : {u8, i16, f32}) {
+      for (const Extent& width : {kSize, kSize * 2 + 1}) {
+        const Graph graph(box_of_bytes(width, type));
+        EXPECT_TRUE(derives(graph, target_of(level, 4), {0, 1, 7, 8, 15, 16, 31, 63, 64, 70}));
+      }
+    }
+  }
+}
+
+// Vectors that divide the row; a difference of sizes, of which no condition says how large it is;
+// what is no output.
+TEST(DerivePixels, NoWayForWhatFillsVectors) {
+  const Target v4 = target_of("x86-64-v4", 1);
+  for (const Extent& width : {Extent(70), kSize * 64}) {
+    EXPECT_FALSE(has(derived(box_of_bytes(width), v4), "y_filled"));
+    EXPECT_FALSE(has(derived(box_of_bytes(width), v4), "partition"));
+  }
+  const Tensor difference = box_of_bytes(kSize - Extent::size("H"));
+  EXPECT_FALSE(has(derived(difference, v4), "y_filled")) << derived(difference, v4);
+  EXPECT_NO_THROW(lower(Graph(difference), derive_schedule(Graph(difference), v4)));
+  const Tensor inner = box_of_bytes(kSize);
+  const Graph two({cast(inner, i32, "s"), transpose(inner, {1, 0, 2}, "t")});
+  const std::string text = derived(two, v4);
+  EXPECT_TRUE(has(text, "y.split(j, j, lane, 16, predicate)\n")) << text;
+  EXPECT_FALSE(has(text, "y_filled")) << text;
+  EXPECT_TRUE(derives(two, v4, {0, 1, 15, 16, 17, 64, 70}));
 }
 
 }  // namespace

@@ -161,6 +161,22 @@ TEST(DerivePointwise, NotWhereMasksAreCheapOrNotNeeded) {
   EXPECT_FALSE(has(derived(padded, kV3), "shift_inwards"));
 }
 
+// Which colour it is is no border of the row.
+TEST(DerivePointwise, AColourThatIsMadeOtherwiseIsNoBorder) {
+  const Axis i("i", 7), j("j", kLength), c("c", 4);
+  const Tensor x = input("x", u8, {7, kLength, 3});
+  const Tensor opaque = compute("y", {i, j, c}, select(c < 3, x(i, j, min(c, 2)), cast(u8, 255)));
+  const Tensor low = compute("z", {i, j, c}, select(j < 30, opaque(i, j, c), cast(u8, 0)));
+  for (const char* level : kLevels) {
+    const std::string text = derived(opaque, target_of(level, 1));
+    EXPECT_TRUE(has(text, "shift_inwards)\n")) << text;
+    EXPECT_FALSE(has(derived(low, target_of(level, 1)), "shift_inwards)\n"));
+    for (const Tensor& y : {opaque, low}) {
+      EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {0, 1, 15, 16, 17, 31, 33, 64, 70}));
+    }
+  }
+}
+
 // Elements that do not lie side by side have masks on no target, and what is clamped has vectors of
 // neighbours between the ends alone.
 TEST(DerivePointwise, WhereElementsLieApartTheLastVectorStartsEarlier) {
@@ -229,7 +245,8 @@ TEST(DerivePointwise, WhereMasksLackTheLastBlockStartsEarlier) {
   EXPECT_FALSE(has(derived(bytes, target_of("x86-64-v4", 4)), block));
   // Blocks that divide the row; a length of which no condition speaks; borders at which it is cut.
   EXPECT_FALSE(has(derived(scaled(8 * 8192, 3), kFour), block));
-  for (const Tensor& y : {scaled(kRows * Extent(2), 3), pad(input("x", u8, {200000}), {3}, {3})}) {
+  EXPECT_TRUE(has(derived(scaled(kRows * Extent(2), 3), kFour), block));
+  for (const Tensor& y : {scaled(kRows - kLength, 3), pad(input("x", u8, {200000}), {3}, {3})}) {
     const std::string text = derived(y, kFour);
     EXPECT_TRUE(has(text, ", 8192, guard)\n") && has(text, ".partition(block)\n")) << text;
   }

@@ -53,6 +53,14 @@ TEST(SizeFacts, NothingFromADifference) {
   EXPECT_EQ(facts_of(B + least + least >= 0).lower_bound(b), 0);
 }
 
+TEST(SizeFacts, WhichExtentsHaveLowerBounds) {
+  EXPECT_TRUE(is_sum_of_sizes(7));
+  EXPECT_TRUE(is_sum_of_sizes(b * 2 - 3));
+  EXPECT_TRUE(is_sum_of_sizes(b + c));
+  EXPECT_FALSE(is_sum_of_sizes(b - c));
+  EXPECT_FALSE(is_sum_of_sizes(b - Extent(int64_t{1} << 40)));
+}
+
 TEST(SizeFacts, UpperBounds) {
   EXPECT_EQ(facts_of(B <= 16).upper_bound(b), 16);
   EXPECT_EQ(facts_of(B < 16).upper_bound(b * Extent(2) + Extent(1)), 31);

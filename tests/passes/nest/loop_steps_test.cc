@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "dsl/extent.h"
+#include "passes/index/index_interval.h"
 
 namespace emulsion {
 namespace {
@@ -56,6 +60,32 @@ TEST(LoopSteps, ASizeIsNoNumber) {
   EXPECT_FALSE(at_least(size_value("B"), int_constant(1)));
   EXPECT_FALSE(at_least(int_constant(100), size_value("B")));
   EXPECT_FALSE(at_least(size_value("B"), size_value("C")));
+}
+
+// max(v - 3, 0) and min(v, B - 1) where v is a step of a loop.
+TEST(LoopSteps, ClampsAreIdleAtSomeSteps) {
+  const std::map<std::string, Range> others;
+  SparedSteps steps("v", &others);
+  const Expr v = axis_value("v"), below = size_value("B") - 1;
+  EXPECT_TRUE(equal(steps.without_clamps(max(v, 3)), v));
+  EXPECT_TRUE(equal(steps.without_clamps(min(v, below)), v));
+  EXPECT_TRUE(steps.first && equal(*steps.first, int_constant(3)));
+  EXPECT_TRUE(steps.end && equal(*steps.end, size_value("B")));
+}
+
+TEST(LoopSteps, ClampsStayWhereAStepThatIsKeptNeedsThem) {
+  const std::map<std::string, Range> others;
+  const Expr v = axis_value("v"), most = size_value("B") - 1;
+  SparedSteps late("v", &others);
+  late.keep(int_constant(3), size_value("B"));
+  EXPECT_TRUE(equal(late.without_clamps(max(v, 3)), v));
+  EXPECT_TRUE(equal(late.without_clamps(min(v, most)), v));
+  SparedSteps early("v", &others);
+  early.keep(int_constant(2), size_value("B") + 1);
+  const Expr low = max(v, 3), high = min(v, most);
+  EXPECT_TRUE(equal(early.without_clamps(low), low));
+  EXPECT_TRUE(equal(early.without_clamps(high), high));
+  EXPECT_FALSE(early.first || early.end);
 }
 
 }  // namespace

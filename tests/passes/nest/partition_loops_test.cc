@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/operators.h"
@@ -88,11 +89,11 @@ TEST(PartitionLoops, SparesTheInteriorMasks) {
 TEST(PartitionLoops, SparesTheInteriorTheClampsOfAStencil) {
   const LoopNest nest = partition_loops(lowered(Schedule(stencil(8))), {"y.i"});
   EXPECT_EQ(tree_of(nest), R"(for y.i in 1
-  store y[i] = x[max(min(i - 1, 7), 0)] + x[max(min(i + 1, 7), 0)]
+  store y[i] = x[max(i - 1, 0)] + x[max(min(i + 1, 7), 0)]
 for y.i in 1 .. +6
   store y[i] = x[i - 1] + x[i + 1]
 for y.i in 7 .. +1
-  store y[i] = x[max(min(i - 1, 7), 0)] + x[max(min(i + 1, 7), 0)]
+  store y[i] = x[max(i - 1, 0)] + x[max(min(i + 1, 7), 0)]
 )");
 }
 
@@ -120,6 +121,53 @@ TEST(PartitionLoops, PartitionsTheInteriorInTurn) {
                                              "j0+6"}))
       << text;
   EXPECT_NE(text.find("x[i - 1, j - 1]"), std::string::npos) << text;
+}
+
+// y = x and behind it z, in tiles of 4. Each may be empty, so that no index is inside it whatever
+// its clamps do; where they do nothing it is.
+Schedule joined(Tail tail) {
+  const Tensor x = input("x", f32, {B}), z = input("z", f32, {Extent::size("C")});
+  Schedule schedule(concat({x, z}, 0, "y"));
+  schedule["y"].split(Axis("i0"), Axis("io"), Axis("ii"), 4, tail);
+  return schedule;
+}
+
+TEST(PartitionLoops, SparesClampsInWhatMayBeEmpty) {
+  for (const Tail tail : {Tail::guard, Tail::predicate, Tail::predicate_stores}) {
+    const LoopNest nest = lowered(joined(tail));
+    const LoopNest parts = partition_loops(nest, {"y.io"});
+    const std::string text = tree_of(parts);
+    if (tail != Tail::predicate_stores) {  // which has another clamp in each index
+      EXPECT_NE(text.find("= x[i0]  where i0 = y.io * 4 + y.ii\n"), std::string::npos) << text;
+      EXPECT_NE(text.find("= z[i0 - B]  where i0 = y.io * 4 + y.ii\n"), std::string::npos);
+    }
+    EXPECT_NO_THROW(verify_nest(parts));
+    for (const auto& [b, c] :
+         {std::pair(0, 0), {0, 1}, {0, 9}, {1, 0}, {9, 0}, {3, 2}, {7, 6}, {8, 8}}) {
+      EXPECT_TRUE(computes(parts, joined(tail).graph(), {{"B", b}, {"C", c}})) << b << " " << c;
+    }
+  }
+}
+
+// At the border some elements are of either; at the end an index may be beyond, but not before.
+TEST(PartitionLoops, SparesEdgesTheClampsOfTheOtherEnd) {
+  const std::string text = tree_of(partition_loops(lowered(joined(Tail::guard)), {"y.io"}));
+  EXPECT_NE(text.find("= select(i0 < B, x[max(min(i0, B - 1), 0)], z[max(i0 - B, 0)])"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("= z[i0 - B]  where i0 = y.io * 4 + y.ii  if i0 < B + C"), std::string::npos)
+      << text;
+}
+
+// Outside at some step where the clamps do nothing; one of two sides that nothing holds; clamped
+// by what is no size.
+TEST(PartitionLoops, LeavesClampsOfWhatIsNotKnownToBeInside) {
+  const Expr i = axis_value("i"), last = size_value("B") - 1;
+  for (const Expr& index : {min(i * 2, size_value("B")), max(i - 3, 0) + 1,
+                            max(min(i - 1, last), -1), min(max(i, 0) + 2, size_value("B") + 1)}) {
+    const LoopNest nest = pointwise_nest(B, read_buffer("x", DType::f32, {index}));
+    EXPECT_EQ(partition_loops(nest, {"y.i"}).root, nest.root) << to_string(index);
+  }
 }
 
 TEST(PartitionLoops, SparesWhatIsComputedInsideItsClamps) {
