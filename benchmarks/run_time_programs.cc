@@ -354,6 +354,17 @@ std::vector<RunTimeProgram> windows_and_borders() {
            const Tensor x = input("x", f32, {height, width});
            return compute("y", {i, j}, sum({a, b}, x(i + a, j + b)));
          }),
+      of("conv_inside",
+         [](const Extent& height, const Extent& width) {
+           const Axis c("c", 16), i("i", height - 2), j("j", width - 2);
+           const Axis d("d", 8), a("a", 3), b("b", 3);
+           const Tensor x = input("x", f32, {8, height, width}), w = input("w", f32, {16, 8, 3, 3});
+           return compute("y", {c, i, j}, sum({d, a, b}, x(d, i + a, j + b) * w(c, d, a, b)));
+         }),
+      of("sum_inside",
+         [](const Extent& height, const Extent& width) {
+           return sum(input("x", u8, {height, width - 2}), {1}, false, "y");
+         }),
       of("joined_columns",
          [](const Extent& height, const Extent& width) {
            const Tensor x = input("x", f32, {height, width}), z = input("z", f32, {height, width});

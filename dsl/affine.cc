@@ -1,7 +1,9 @@
 #include "dsl/affine.h"
 
 #include <algorithm>
-#include <set>
+#include <limits>
+#include <map>
+#include <utility>
 
 #include "dsl/checked_arithmetic.h"
 #include "dsl/error.h"
@@ -156,14 +158,20 @@ class Prover {
 
   Extent extreme(const Affine& a, bool largest) const { return extreme_value(a, axes_, largest); }
 
-  // An extent that is at least 1 bounds a size only when no other can be what makes it so.
+  // An extent that is at least 1 bounds a size only when no other can be what makes it so: where
+  // 2 * W - 5 is, W is at least 3.
   void record_positive(const Extent& extent) {
-    if (extent.constant_term() > 0) return;
-    std::vector<std::string> names;
+    constexpr int64_t kLeastTerm = std::numeric_limits<int32_t>::min();
+    const int64_t term = extent.constant_term();
+    if (term > 0 || term < kLeastTerm) return;
+    std::vector<std::pair<std::string, int64_t>> added;
     for (const auto& [name, coefficient] : extent.coefficients()) {
-      if (coefficient > 0) names.push_back(name);
+      if (coefficient > 0) added.emplace_back(name, coefficient);
     }
-    if (names.size() == 1) positive_.insert(names[0]);
+    if (added.size() != 1) return;
+    const auto& [name, coefficient] = added.front();
+    int64_t& least = least_.emplace(name, 0).first->second;
+    least = std::max(least, -term / coefficient + 1);  // the first above -term / coefficient
   }
 
   bool non_negative(const Extent& e) const {
@@ -174,17 +182,22 @@ class Prover {
   }
 
   bool non_negative_by_sizes(const Extent& e) const {
-    Extent at_smallest = Extent(e.constant_term());
+    int64_t at_smallest = e.constant_term();
+    bool is_beyond = false;  // all numbers
     for (const auto& [name, coefficient] : e.coefficients()) {
       if (coefficient < 0) return false;
-      if (positive_.count(name)) at_smallest = at_smallest + Extent(coefficient);
+      const auto known = least_.find(name);
+      int64_t term = 0;
+      is_beyond = is_beyond || (known != least_.end() &&
+                                (__builtin_mul_overflow(coefficient, known->second, &term) ||
+                                 __builtin_add_overflow(at_smallest, term, &at_smallest)));
     }
-    return at_smallest.constant_term() >= 0;
+    return is_beyond || at_smallest >= 0;
   }
 
   const AxisExtents& axes_;
   const std::vector<Extent>& not_empty_;
-  std::set<std::string> positive_;  // sizes that are at least 1
+  std::map<std::string, int64_t> least_;  // of sizes of which more than 0 is known
 };
 
 }  // namespace

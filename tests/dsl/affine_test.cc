@@ -120,6 +120,34 @@ TEST(ProvesInBounds, RunTimeSizes) {
   EXPECT_FALSE(inside(i(), size()));
 }
 
+// Where an axis of B - 2 steps takes one, B is 3 or more: windows that stay inside.
+TEST(ProvesInBounds, AnAxisThatRunsSaysHowLargeASizeIs) {
+  const Extent other = Extent::size("C"), b = size();
+  const auto holds = [&](const Extent& steps, int64_t index) {
+    return proves_in_bounds(int_constant(index), b, {{"j", steps}});
+  };
+  EXPECT_TRUE(holds(b - 2, 2));
+  EXPECT_FALSE(holds(b - 2, 3));
+  EXPECT_TRUE(holds(b * 2 - 5, 2));
+  EXPECT_FALSE(holds(b * 2 - 5, 3));
+  EXPECT_TRUE(holds(b - other - 4, 4));
+  EXPECT_FALSE(holds(b + other - 4, 0));
+  EXPECT_FALSE(holds(b + 2, 0));
+  EXPECT_FALSE(holds(b * 2 + 1, 0));
+  const Expr j = axis_value("j");
+  const AxisExtents inside = {{"j", b - 2}};
+  EXPECT_TRUE(proves_in_bounds(min(j, B() - 3), b - 2, inside));
+  EXPECT_TRUE(proves_in_bounds(max(min(j + 7, B() - 3), 0), b - 2, inside));
+  EXPECT_FALSE(proves_in_bounds(max(min(j + 7, B() - 3), 0), b - 3, inside));
+  EXPECT_TRUE(proves_in_bounds(int_constant(2), b, {{"j", b - 1}, {"i", b - 2}})) << "the larger";
+}
+
+TEST(ProvesInBounds, NoSumLeaves64Bits) {
+  const int64_t many = int64_t{1} << 62;
+  EXPECT_TRUE(proves_in_bounds(int_constant(5), size() * many, {{"j", size() - 8}}));
+  EXPECT_FALSE(proves_in_bounds(int_constant(5), size(), {{"j", size() - many}}));
+}
+
 TEST(ProvesInBounds, NothingIsReadWhereAnAxisIsEmpty) {
   EXPECT_TRUE(proves_in_bounds(i() + 99, 3, {{"i", 0}}));
 }
