@@ -11,6 +11,7 @@
 
 #include "dsl/affine.h"
 #include "passes/derive/alternative_ways.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/window_sums.h"
 #include "passes/index/index_arithmetic.h"
@@ -38,6 +39,22 @@ std::optional<int64_t> step_of(const Expr& read, const Axis& axis) {
 }
 
 }  // namespace
+
+bool steps_far(const Op& op, const Axis& axis) {
+  constexpr int64_t kNear = 8;
+  return any_part(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || !mentions(e, axis.name())) return false;
+    const auto of_each = [&](const auto& holds) {
+      return std::any_of(e->args.begin(), e->args.end(), [&](const Expr& index) {
+        return mentions(index, axis.name()) && holds(index);
+      });
+    };
+    if (of_each(reads_data)) return true;
+    if (of_each([](const Expr& index) { return !affine_of(index); })) return false;
+    const std::optional<int64_t> elements = step_of(e, axis);
+    return !elements || *elements < 0 || *elements > kNear;
+  });
+}
 
 bool steps_a_little(const Op& op, const Axis& axis) {
   constexpr int64_t kMostElements = 4;

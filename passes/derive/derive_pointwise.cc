@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "dsl/error.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/read_borders.h"
@@ -63,11 +64,12 @@ std::map<std::string, int64_t> borders_by_axis(const Op& op) {
 }
 
 // Whether reads of a run-time number of columns are held at the ends of what they read, so that
-// vectors of neighbours are there between the ends alone.
+// vectors of neighbours are there between the ends alone. An index that is data has no ends.
 bool is_clamped_along(const Op& op, const Axis& axis) {
   if (axis.extent().is_constant()) return false;
   const auto clamps = [&](const Expr& e) {
-    return (e->op == ExprOp::min || e->op == ExprOp::max) && mentions(e, axis.name());
+    return (e->op == ExprOp::min || e->op == ExprOp::max) && mentions(e, axis.name()) &&
+           !reads_data(e);
   };
   return any_part(op.body, [&](const Expr& read) {
     return read->op == ExprOp::read &&
@@ -80,6 +82,14 @@ bool is_clamped_along(const Op& op, const Axis& axis) {
 bool is_one_vector(const Op& op, const Axis& axis, const Target& target) {
   const std::optional<int64_t> extent = axis.extent().as_constant();
   return extent && *extent <= value_lanes(op, target);
+}
+
+// Of vectors without masks. Of a run-time length those that are made element by element, since what
+// they read lies far apart, are short: there are several loops of them to compile.
+int64_t lanes_without_masks(const Op& op, const Target& target) {
+  const Axis& along = op.axes[vector_axis(op, target)];
+  const bool far_apart = !along.extent().is_constant() && steps_far(op, along);
+  return far_apart ? lanes_apart(op, target) : value_lanes(op, target);
 }
 
 // Whether a vector with masks is made element by element.
@@ -262,16 +272,16 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target) {
 
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows, bool fills_vector) {
-  const int64_t lanes = value_lanes(op, target);
-  const std::optional<Pixels> pixels = match_pixels(op, lanes);
+  const int64_t whole = lanes_without_masks(op, target);
+  const std::optional<Pixels> pixels = match_pixels(op, value_lanes(op, target));
   const Axis lane(fresh_axis(op, "lane"));
   if (fills_vector) {
-    stage->split(along, along, lane, lanes, Tail::shift_inwards).vectorize(lane);
+    stage->split(along, along, lane, whole, Tail::shift_inwards).vectorize(lane);
     if (pixels) stage->reorder({lane, pixels->colour}).unroll(pixels->colour);
     return;
   }
   const bool by_elements = !along.extent().is_constant() && (pixels || reads_apart(op));
-  const int64_t at_a_time = by_elements ? lanes_apart(op, target) : lanes;
+  const int64_t at_a_time = by_elements ? lanes_apart(op, target) : whole;
   if (pixels) {
     vectorize_pixels(*stage, along, pixels->colour, lane, at_a_time, whole_rows);
   } else {
@@ -400,7 +410,7 @@ bool needs_what_it_lacks(const Op& op, const Target& target) {
 void derive_where_vectors_fill(const Expr& condition, const Op& op, const Target& target,
                                StageSchedule* stage) {
   const Axis& along = op.axes[vector_axis(op, target)];
-  const int64_t lanes = value_lanes(op, target);
+  const int64_t lanes = lanes_without_masks(op, target);
   const auto where = [&](const Expr& more) {
     return condition.defined() ? condition && more : more;
   };

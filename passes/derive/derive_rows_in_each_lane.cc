@@ -69,10 +69,10 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
   const Op& reader = result_of(group.reader());
   const size_t rows = group.axes().size();
   const Axis& row = reader.axes[rows - 1];
-  int64_t lanes = value_lanes(reader, target);
+  int64_t lanes = lanes_apart(reader, target);
   for (const Op* op : members_of(group)) {
-    lanes = std::min(lanes, value_lanes(result_of(*op), target));
-    if (const Op* sums = sums_of(*op)) lanes = std::min(lanes, value_lanes(*sums, target));
+    lanes = std::min(lanes, lanes_apart(result_of(*op), target));
+    if (const Op* sums = sums_of(*op)) lanes = std::min(lanes, lanes_apart(*sums, target));
   }
   StageSchedule& stage = (*schedule)[reader.name];
   const auto place = [&](const Op& op, const std::string& name, const Axis& tile) {

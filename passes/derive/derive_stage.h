@@ -273,6 +273,9 @@ bool shares_columns(const Op& op);
 std::vector<Extent> work_of_sums(const Op& op);
 // Whether vectors along the axis are made of a few vectors of memory each.
 bool steps_a_little(const Op& op, const Axis& axis);
+// Whether they are made element by element: some read is at places that data say, or that lie far
+// apart or backwards.
+bool steps_far(const Op& op, const Axis& axis);
 
 // Whether it is of pixels (match_pixels) that are a few elements apart in all that it reads: a
 // colour of each made of its colours. Or as sums_up_quarters(). No target says otherwise.

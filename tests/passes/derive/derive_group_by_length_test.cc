@@ -66,6 +66,19 @@ TEST(DeriveGroupByLength, ShortRowsAreComputedSeveralAtATime) {
   EXPECT_FALSE(has(text, "parallel")) << text;
 }
 
+// Elements of bytes that lie a row apart are loaded one by one: 64 of them compiled for seconds.
+TEST(DeriveGroupByLength, FewRowsOfBytesHaveFewLanes) {
+  const Axis i("i", kRows), j("j", kSize);
+  const Tensor x = input("x", u8, {kRows, kSize}), top = reduce_max(x, {1}, false, "top");
+  const Graph below(compute("y", {i, j}, top(i) - x(i, j)));
+  const std::string text = derived(below, Target::parse("x86-64-v4,cores=1"));
+  EXPECT_TRUE(has(text, "y_few.split(i, tile, lane, 16, predicate)\n")) << text;
+  EXPECT_TRUE(has(text, "y.split(j, j, j_v, 64, predicate)\n")) << text;
+  for (const char* level : kLevels) {
+    EXPECT_TRUE(derives(below, target_of(level, 4), {0, 1, 2, 3, 5, 8, 9, 16, 17, 33}));
+  }
+}
+
 TEST(DeriveGroupByLength, RowsOfAFewElementsHaveALaneEach) {
   const std::string text = derived(softmax_by_hand(kRows, kSize), kV3);
   EXPECT_TRUE(has(text,

@@ -221,6 +221,44 @@ TEST(DerivePointwise, VectorsThatAreMadeElementByElementAreShort) {
   EXPECT_TRUE(has(derived(same, v4), ", 64, predicate)\n")) << derived(same, v4);
 }
 
+// Whole ones, too, where what they read lies far apart, backwards, or where data say; not of what
+// is near, or of a known length.
+TEST(DerivePointwise, SoAreThoseWithoutMasks) {
+  const Target v4 = target_of("x86-64-v4", 1);
+  const Axis i("i", 7), j("j", kLength), c("c", 3);
+  const Tensor x = input("x", u8, {7, kLength}), deep = input("x", u8, {3, kLength, 9});
+  const Tensor pixels = input("x", u8, {kLength, 3}), place = input("p", i32, {kLength});
+  const Expr last = size_value("C") - 1;
+  const Expr at = clamp(place(j), 0, last);
+  for (const Tensor& y : {compute("y", {j, c}, pixels(last - j, c)),
+                          compute("y", {i, j}, deep(0, j, i)), compute("y", {j, c}, pixels(at, c)),
+                          compute("y", {i, j}, input("x", u8, {7, kLength * 9})(i, 9 * j))}) {
+    const std::string text = derived(y, v4);
+    EXPECT_TRUE(has(text, "lane, 16, shift_inwards)\n")) << text;
+    EXPECT_FALSE(has(text, ", 64")) << text;
+    for (const char* level : kLevels) {
+      EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {1, 2, 15, 16, 17, 64, 70}));
+    }
+  }
+  for (const Tensor& y : {compute("y", {j, c}, pixels(j, c)),
+                          compute("y", {i, j}, input("x", u8, {7, kLength * 8})(i, 8 * j)),
+                          compute("y", {i, Axis("j", kLength * 2)}, x(i, Axis("j", 1) / 2))}) {
+    EXPECT_TRUE(has(derived(y, v4), "lane, 64, shift_inwards)\n")) << derived(y, v4);
+  }
+  const Axis many("j", 70);
+  const Tensor known = compute("y", {many, c}, input("x", u8, {70, 3})(69 - many, c));
+  EXPECT_TRUE(has(derived(known, v4), "lane, 64, shift_inwards)\n")) << derived(known, v4);
+}
+
+// What data say has no ends at which a loop is to be cut.
+TEST(DerivePointwise, ClampedDataAreNoEnds) {
+  const Axis i("i", kRows), j("j", kLength);
+  const Tensor x = input("x", f32, {kRows, kLength}), rows = input("r", i32, {kRows});
+  const Expr row = clamp(rows(i), 0, size_value("R") - 1);
+  const std::string text = derived(compute("y", {i, j}, x(row, j)), kV3);
+  EXPECT_FALSE(has(text, "partition(i)")) << text;
+}
+
 // Blocks of a long row are for threads: where these do not share them, there are none.
 TEST(DerivePointwise, OneLongRowHasBlocksWhereThreadsShareThem) {
   const std::string text = derived(relu(input("x", f32, {kLength}), "y"), kFour);
