@@ -71,16 +71,14 @@ bool sums_up_values_of_columns(const Op& op) {
 
 // How many sums along the last axis are in registers at a time: one or more vectors. Of a long sum
 // each vector more saves a walk through what is summed. Of a run-time number the last few are
-// computed with as many as the others; windows slide along rows of many, but for those that stride,
-// the last of which cost most.
+// computed with as many as the others, so that windows, of which little is saved, have one.
 int64_t sums_at_a_time(const Op& sums, int64_t lanes) {
   const Extent& extent = sums.axes.back().extent();
   for (int64_t more = is_long(sums) ? 8 : 4; more >= 2; more /= 2) {
     if (extent.exact_quotient(lanes * more)) return lanes * more;
   }
   if (!extent.is_constant()) {
-    const int64_t step = step_of_windows(sums);
-    return step > 1 ? lanes : lanes * (is_long(sums) || step == 1 ? 4 : 2);
+    return step_of_windows(sums) > 0 ? lanes : lanes * (is_long(sums) ? 4 : 2);
   }
   return std::min(lanes, extent.constant_term());
 }

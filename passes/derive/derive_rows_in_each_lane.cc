@@ -69,10 +69,11 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
   const Op& reader = result_of(group.reader());
   const size_t rows = group.axes().size();
   const Axis& row = reader.axes[rows - 1];
-  int64_t lanes = lanes_apart(reader, target);
+  const auto lanes_of = [&](const Op& op) { return lanes_apart(op, target); };
+  int64_t lanes = lanes_of(reader);
   for (const Op* op : members_of(group)) {
-    lanes = std::min(lanes, lanes_apart(result_of(*op), target));
-    if (const Op* sums = sums_of(*op)) lanes = std::min(lanes, lanes_apart(*sums, target));
+    lanes = std::min(lanes, lanes_of(result_of(*op)));
+    if (const Op* sums = sums_of(*op)) lanes = std::min(lanes, lanes_of(*sums));
   }
   StageSchedule& stage = (*schedule)[reader.name];
   const auto place = [&](const Op& op, const std::string& name, const Axis& tile) {

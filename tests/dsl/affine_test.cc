@@ -130,6 +130,8 @@ TEST(ProvesInBounds, AnAxisThatRunsSaysHowLargeASizeIs) {
   EXPECT_FALSE(holds(b - 2, 3));
   EXPECT_TRUE(holds(b * 2 - 5, 2));
   EXPECT_FALSE(holds(b * 2 - 5, 3));
+  EXPECT_TRUE(proves_in_bounds(int_constant(5), b * 2, {{"j", b - 2}}));
+  EXPECT_FALSE(proves_in_bounds(int_constant(6), b * 2, {{"j", b - 2}}));
   EXPECT_TRUE(holds(b - other - 4, 4));
   EXPECT_FALSE(holds(b + other - 4, 0));
   EXPECT_FALSE(holds(b + 2, 0));
