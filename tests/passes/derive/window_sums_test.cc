@@ -277,9 +277,9 @@ TEST(WindowSums, OfRowsOfBytesTheLastTileStartsEarlierWhereThatFits) {
 // A row of them is walked for each tile: of a long sum a tile is as wide as of any other.
 TEST(WindowSums, OfALongSumOfBytesATileIsWide) {
   const Axis i("i", kHeight), j("j", kWidth), a("a", 8), b("b", 8);
-  const Tensor x = input("x", u8, {kHeight * 8, kWidth + 7});
-  const std::string text = derived(compute("y", {i, j}, reduce_max({a, b}, x(8 * i + a, j + b))),
-                                   target_of("x86-64-v3", 1));
+  const Tensor x = input("x", u8, {kHeight, 8, 8, kWidth});
+  const std::string text =
+      derived(compute("y", {i, j}, reduce_max({a, b}, x(i, a, b, j))), target_of("x86-64-v3", 1));
   EXPECT_TRUE(has(text, "y_long.alternative(W >= 128, y_filled)\n")) << text;
 }
 
