@@ -34,6 +34,10 @@ struct CheckResult {
   int64_t ordinary = 0;  // finite and known
 };
 
+// Compiles what all kernels of a process share, half a second's work, if nothing has yet. A process
+// that has done so hands it to its children.
+void start_jit();
+
 // In child processes: a crash is the failure of one recipe, not the end of the test.
 std::vector<CheckResult> check_recipes(const std::vector<Recipe>& recipes,
                                        const std::vector<Answer>& answers);

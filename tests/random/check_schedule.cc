@@ -268,6 +268,7 @@ std::vector<ScheduleResult> check_in_children(ScheduleCheck check, uint64_t seed
   for (int index : indices) {
     tasks.emplace_back([=] { return to_json(check(seed, index)).dump(); });
   }
+  start_jit();
   const std::vector<TaskResult> done = run_in_children(tasks);
   std::vector<ScheduleResult> results(indices.size());
   for (size_t i = 0; i < indices.size(); ++i) {

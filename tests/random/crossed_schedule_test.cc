@@ -138,6 +138,7 @@ TEST_P(CrossedSchedules, ChangeNothingOrAreRefused) {
       return nlohmann::json({fault, numbers_of(one.emitted())}).dump();
     });
   }
+  start_jit();
   const std::vector<TaskResult> results = run_in_children(tasks);
   ASSERT_EQ(results.size(), tasks.size());
   EmittedCounts emitted;
