@@ -22,6 +22,14 @@ EMULSION_COPTS = [
 # test. Whoever builds without `-c opt` would wait ten times as long. (--per_file_copt stands behind it.)
 EMULSION_FAST_COPTS = EMULSION_COPTS + ["-O2"]
 
+# For the programs of examples/ and benchmarks/, which spend their time in the libraries and in kernels. Where
+# .bazelrc leaves a plain build to --copt, their own sources are not optimised: the tests' run compiles all of them.
+EMULSION_PROGRAM_COPTS = EMULSION_COPTS + select({
+    str(Label("//bazel:opt_mode")): [],
+    str(Label("//bazel:optimized_mode")): [],
+    "//conditions:default": ["-O0"],
+})
+
 # Only for targets that contain OpenMP directives or call omp_* functions.
 EMULSION_OPENMP_COPTS = EMULSION_COPTS + ["-fopenmp"]
 EMULSION_FAST_OPENMP_COPTS = EMULSION_FAST_COPTS + ["-fopenmp"]

@@ -1,5 +1,6 @@
 #include "examples/measure_lowering.h"
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
