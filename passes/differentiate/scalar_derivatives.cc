@@ -193,8 +193,8 @@ class BodyDerivative {
     return found->second;
   }
 
-  std::vector<Guard> guards_of(size_t id) const {
-    std::vector<Guard> guards;
+  std::vector<SelectSide> guards_of(size_t id) const {
+    std::vector<SelectSide> guards;
     for (; id != 0; id = guards_[id].first) guards.push_back(guards_[id].second);
     std::reverse(guards.begin(), guards.end());
     return guards;
@@ -208,7 +208,7 @@ class BodyDerivative {
           std::find_if(result.begin(), result.end(), [&](const ReadDerivative& other) {
             return equal(other.read, part.read) &&
                    std::equal(other.guards.begin(), other.guards.end(), part.guards.begin(),
-                              part.guards.end(), [](const Guard& a, const Guard& b) {
+                              part.guards.end(), [](const SelectSide& a, const SelectSide& b) {
                                 return a.holds == b.holds && a.condition.same_as(b.condition);
                               });
           });
@@ -226,7 +226,7 @@ class BodyDerivative {
   const Carriers carriers_;
   std::unordered_map<const ExprNode*, std::map<size_t, Expr>> sums_;
   std::map<GuardKey, size_t> ids_;
-  std::vector<std::pair<size_t, Guard>> guards_ = {{0, {}}};  // the first one: no guard
+  std::vector<std::pair<size_t, SelectSide>> guards_ = {{0, {}}};  // the first one: no guard
 };
 
 }  // namespace

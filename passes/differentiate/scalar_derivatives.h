@@ -22,7 +22,7 @@
 namespace emulsion {
 
 // The side of a select: where `condition` is `holds`.
-struct Guard {
+struct SelectSide {
   Expr condition;
   bool holds = true;
 };
@@ -30,8 +30,8 @@ struct Guard {
 // A part of the derivative by one read: `value` where all guards hold, else 0. Kept apart, for
 // where a guard does not hold the value may be infinite, or NaN.
 struct ReadDerivative {
-  Expr read;                  // as it stands in the body
-  std::vector<Guard> guards;  // outermost first
+  Expr read;                       // as it stands in the body
+  std::vector<SelectSide> guards;  // outermost first
   Expr value;
 };
 

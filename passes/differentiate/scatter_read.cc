@@ -129,7 +129,7 @@ class ReadScatter {
   // other clamps.
   void read_indices() {
     IndexFacts facts(points_.axes);
-    for (const Guard& guard : part_.guards) facts.add(guard.condition, guard.holds);
+    for (const SelectSide& guard : part_.guards) facts.add(guard.condition, guard.holds);
     const Shape& shape = part_.read->tensor->shape;
     for (size_t d = 0; d < shape.size(); ++d) {
       const Expr& index = part_.read->args[d];
@@ -246,7 +246,7 @@ class ReadScatter {
 
     value = put_in(value);
     for (size_t i = part_.guards.size(); i-- > 0;) {
-      const Guard& guard = part_.guards[i];
+      const SelectSide& guard = part_.guards[i];
       const Expr condition = put_in(at_element(guard.condition));
       if (const auto decided = facts.decided(condition)) {
         if (*decided != guard.holds) return Expr();

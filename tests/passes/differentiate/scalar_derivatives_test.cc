@@ -20,7 +20,7 @@ std::string derivatives(const Expr& body, const Expr& seed = g(i), const Expr& r
   std::string text;
   for (const ReadDerivative& part : read_derivatives("f", body, seed, result, wanted)) {
     text += (text.empty() ? "" : "\n") + to_string(part.read);
-    for (const Guard& guard : part.guards) {
+    for (const SelectSide& guard : part.guards) {
       text += (guard.holds ? " where " : " where not ") + to_string(guard.condition);
     }
     text += ": " + to_string(part.value);

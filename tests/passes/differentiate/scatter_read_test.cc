@@ -16,7 +16,7 @@ const Axis p("p", 8);
 // What a comprehension over these axes adds to x[8], read at `index`: of `value` times g, the
 // cotangent over the first axis.
 Expr added(const std::vector<Axis>& axes, const Expr& index, const Expr& factor = Expr(),
-           const std::vector<Guard>& guards = {}) {
+           const std::vector<SelectSide>& guards = {}) {
   static const std::string kName = "y";
   const Tensor x = input("x", f32, {8}), g = input("g", f32, {axes[0].extent()});
   const Expr seed = g.at({Expr(axes[0])});
