@@ -173,6 +173,11 @@ class StageSchedule {
   // for m: for n: p; for m: for n: y
   //                       ->  for m: p's part that this m of y needs; for n: y
   // by p.compute_at(y, m): computed inside loop `axis` of `consumer`, only what it reads there.
+  // An output is stored whole all the same, and so is, with store_root, what others read behind the
+  // loops of y: each step computes its part, of the axes that the loops around are made of what y
+  // has of its axes at the same positions, and all of the others; and y, whose loops those are at
+  // the root, reads no other part there. Threads may share them. y need not read it.
+  //   for r.m: r; for y.m: y; z reads r  ->  for y.m: r[y.m], y; z reads r
   StageSchedule& compute_at(const Tensor& consumer, const Axis& axis);
   // By name: also inside an operation that a directive makes.
   StageSchedule& compute_at(const std::string& consumer, const Axis& axis);
@@ -184,7 +189,7 @@ class StageSchedule {
   StageSchedule& store_at(const Tensor& consumer, const Axis& axis);
   StageSchedule& store_at(const std::string& consumer, const Axis& axis);
   // for y: alloc p: ..    ->  alloc p: for y: ..
-  // The same around all loops.
+  // The same around all loops. What others read behind these loops is stored whole (compute_at).
   StageSchedule& store_root();
   // Only the allocation moves out, to a loop around the one of store_at; nothing is kept in it.
   //   for y: alloc p: ...   ->  hoisted_alloc p: for y: alloc p in hoisted: ...

@@ -173,7 +173,7 @@ class WorkMeter {
     parts_ = std::move(finder.parts);
     // Storage from outside a loop is filled inside it: its iterations need their order.
     for (const auto& [stage, place] : places_) {
-      if (!place.window) continue;
+      if (!place.window || place.window->is_whole) continue;
       for (size_t i = place.loops_around_alloc; i < place.loops_around_window; ++i) {
         carrying_.insert(place.loops[i]);
       }
@@ -371,7 +371,7 @@ class WorkMeter {
 
   int64_t reuse_distance(const StagePlace& place) {
     const std::vector<const Loop*>& loops = place.loops;
-    if (!place.window) {
+    if (!place.window || place.window->is_whole) {
       return operations_of(*place.alloc->body,
                            {loops.begin(), loops.begin() + place.loops_around_alloc});
     }

@@ -334,13 +334,6 @@ class Applier {
   // The loops that places name are found when all loops are known: find_places.
   void place(const Directive& d) const {
     require_first(d, {DirectiveKind::compute_at, DirectiveKind::compute_root});
-    if (d.kind == DirectiveKind::compute_root) return;
-    if (plan_.is_output) {
-      refuse_here(d,
-                  fmt::format("expected an operation that is not an output: {} is computed at the "
-                              "root; legal: compute_root()",
-                              plan_.stage.name));
-    }
   }
 
   // Where and how the values are kept, of which `kinds` say the same thing.
@@ -446,7 +439,12 @@ NestPlan apply_directives(WrittenNest nest, const LoopsOfStages& loops) {
   for (StageId id = 0; id < places.size(); ++id) {
     plan.stages.push_back({std::move(looped.stages[id]), places[id], std::move(links[id])});
   }
+  for (StageId id = 0; id < plan.stages.size(); ++id) {
+    plan.stages[id].kept_whole = is_kept_whole(plan, id);
+    plan.keeps_whole = plan.keeps_whole || plan.stages[id].kept_whole;
+  }
   check_places(plan);
+  check_kept_whole(plan);
   check_loops(plan);
   check_joins(plan);
   return plan;

@@ -92,12 +92,13 @@ class TreeBuilder {
   }
 
   // Stages that share loops, one after another: first those that use the loops of another, whose
-  // storage is around these loops, then that other. Everything after what it needs.
+  // storage is around these loops, then that other. Everything after what it needs, and after the
+  // loops in which that is kept.
   std::vector<StageId> grouped(std::vector<StageId> waiting) const {
     const bool any = std::any_of(waiting.begin(), waiting.end(), [&](StageId id) {
       return nest_.stages[id].compute_with.has_value();
     });
-    if (!any) return waiting;
+    if (!any && !nest_.keeps_whole) return waiting;
     std::vector<StageId> result;
     while (!waiting.empty()) {
       std::vector<StageId> group;
@@ -167,10 +168,10 @@ class TreeBuilder {
     const ScheduledStage& plan = nest_.stages[id];
     if (plan.compute_with) return {};
     std::vector<NodePtr> nests = branches_of(id);
-    if (!plan.outlives_compute_loop()) return nests;
+    if (!plan.outlives_compute_loop() && !plan.kept_whole) return nests;
     const StageRegion& region = regions_[id];
     return {make_node(WindowNode{plan.stage.name, region.needed_mins(), region.needed_extents(),
-                                 region.windows(), make_block(std::move(nests))})};
+                                 region.windows(), make_block(std::move(nests)), plan.kept_whole})};
   }
 
   // Those of a case, behind what it alone needs.
@@ -302,10 +303,22 @@ class TreeBuilder {
       }
     }
     node.guards = std::move(map.guards);
+    if (plan.kept_whole) guard_domain(regions_[id], &node);
     node.atomic = part == Part::update && plan.atomic;
     const Expr body = part == Part::init ? stage.body : body_here(stage);
     if (!body.same_as(stage.body)) node.body = body;
     return make_node(std::move(node));
+  }
+
+  // What is stored whole ends where its domain ends, though a tile of it may reach past that.
+  static void guard_domain(const StageRegion& region, UopNode* node) {
+    for (size_t d = 0; d < region.axes.size(); ++d) {
+      const Extent& extent = region.stage.axes[d].extent();
+      const std::optional<Extent>& highest = region.axes[d].highest;
+      const Extent spare = highest ? extent - Extent(1) - *highest : Extent(-1);
+      if (spare.lower_bound().value_or(-1) >= 0) continue;
+      node->guards.push_back({node->point[d] < extent_value(extent), GuardMask::instance});
+    }
   }
 
   const NestPlan& nest_;

@@ -52,7 +52,8 @@ void check_loop_groups(const Graph& graph, const NestPlan& nest) {
     const std::string& name = group.members.back()->name;
     const std::optional<StageId> last = nest.find(name);
     for (StageId id : stages_before_last(group, nest)) {
-      const std::vector<LoopLevel> around = loops_around_memory(nest, id);
+      const std::vector<LoopLevel> around =
+          nest.stages[id].kept_whole ? loops_around(nest, id) : loops_around_memory(nest, id);
       const bool is_inside = last && std::any_of(around.begin(), around.end(), [&](LoopLevel at) {
                                return is_loop_of(nest, at, *last);
                              });

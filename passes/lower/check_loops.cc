@@ -117,7 +117,7 @@ void check_order_of_shared(const NestPlan& nest, StageId id, const Directive& d)
   while (!waiting.empty()) {
     const StageId reader = waiting.back();
     waiting.pop_back();
-    for (StageId made : nest.stages[reader].producers) {
+    for (StageId made : needed_before(nest, reader)) {
       if (nest.leader_of(made) == leader) {
         refuse(nest.name_of(id), d,
                fmt::format("expected operations that can be computed together, got {} and {}, "

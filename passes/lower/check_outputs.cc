@@ -14,47 +14,7 @@
 namespace emulsion {
 namespace {
 
-// What of an axis, or of a loop that it is made into, is covered by the loops inside a place.
-struct Coverage {
-  enum class Kind : uint8_t {
-    nothing,    // one index: all loops are around the place
-    all,        // every index: all loops are inside
-    tile,       // `size` indices, one after another
-    scattered,  // others
-  };
-  Kind kind = Kind::nothing;
-  int64_t size = 1;  // of a tile
-};
 using Covered = Coverage::Kind;
-
-// Of what is split into `outer` * factor + `inner`.
-Coverage coverage_of_split(const Coverage& outer, const Coverage& inner, int64_t factor) {
-  if (outer.kind == Covered::nothing) {
-    return inner.kind == Covered::all ? Coverage{Covered::tile, factor} : inner;
-  }
-  if (inner.kind != Covered::all) return {Covered::scattered};
-  if (outer.kind == Covered::tile) return {Covered::tile, outer.size * factor};
-  return outer;
-}
-
-// By axis, of the loops behind the first `around`.
-std::map<std::string, Coverage> coverage_of(const StageCase& one, size_t around) {
-  std::map<std::string, Coverage> covered;
-  for (size_t i = 0; i < one.loops.size(); ++i) {
-    covered[one.loops[i].name].kind = i < around ? Covered::nothing : Covered::all;
-  }
-  const std::vector<LoopTransform>& made = one.stage.transforms;
-  for (auto t = made.rbegin(); t != made.rend(); ++t) {
-    if (t->kind == LoopTransform::Kind::split) {
-      covered[t->axis] = coverage_of_split(covered[t->outer], covered[t->inner], t->factor);
-    } else if (t->kind == LoopTransform::Kind::fuse) {
-      Coverage both = covered[t->axis];
-      if (both.kind == Covered::tile) both.kind = Covered::scattered;
-      covered[t->outer] = covered[t->inner] = both;
-    }
-  }
-  return covered;
-}
 
 class OutputChecker {
  public:

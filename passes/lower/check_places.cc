@@ -16,17 +16,6 @@ std::string at_loop(DirectiveKind kind, const NestPlan& nest, const LoopLevel& l
                      nest.loop(level).name);
 }
 
-// The loop of `consumer` around everything that a stage computes there; nothing when the stage is
-// not inside.
-std::optional<size_t> loop_around(const NestPlan& nest, StageId id, StageId consumer) {
-  while (const std::optional<LoopLevel>& at = nest.stages[id].compute_at) {
-    if (at->stage == consumer) return at->loop;
-    if (at->stage <= id) break;  // refused when its own place is checked
-    id = at->stage;
-  }
-  return std::nullopt;
-}
-
 // No loop that is a vector's or a tile's may be around a place: of `loops`, those up to `level`.
 void check_outside_vectors(const NestPlan& nest, const std::string& name, const Directive& d,
                            const std::vector<ScheduledLoop>& loops, const LoopLevel& level) {
@@ -85,6 +74,7 @@ void check_place(const NestPlan& nest, StageId id) {
                        "compute_root()",
                        plan.stage.name, d.target));
   }
+  if (plan.kept_whole) return;
   for (StageId reader : plan.readers) {
     if (reader == target) continue;
     const std::optional<size_t> around = loop_around(nest, reader, target);
@@ -129,7 +119,7 @@ void check_kept_in_one_case(const NestPlan& nest, StageId id, const Directive& d
 // its iterations at once: they would share what they write.
 void check_store(const NestPlan& nest, StageId id) {
   const ScheduledStage& plan = nest.stages[id];
-  if (!plan.outlives_compute_loop()) return;
+  if (!plan.outlives_compute_loop() || plan.kept_whole) return;
   const Directive d = plan.source_storage_directive();
   const std::vector<LoopLevel> around = loops_around(nest, id);
   const std::string place = nest.variable(*plan.compute_at);
@@ -253,6 +243,15 @@ std::optional<LoopLevel> find_shared_loop(const LoopedNest& nest, StageId id) {
 }
 
 }  // namespace
+
+std::optional<size_t> loop_around(const NestPlan& nest, StageId id, StageId consumer) {
+  while (const std::optional<LoopLevel>& at = nest.stages[id].compute_at) {
+    if (at->stage == consumer) return at->loop;
+    if (at->stage <= id) break;  // refused when its own place is checked
+    id = at->stage;
+  }
+  return std::nullopt;
+}
 
 bool keeps_loops(const ScheduledStage& plan, size_t specialization, size_t count) {
   std::vector<std::string> around = names_of(plan.loops);

@@ -22,6 +22,15 @@ struct Reader {
   std::vector<Expr> reads;
 };
 
+bool lies_inside(const Interval& inner, const Interval& outer) {
+  const bool same = std::equal(inner.fixed.begin(), inner.fixed.end(), outer.fixed.begin(),
+                               outer.fixed.end(), [](const auto& a, const auto& b) {
+                                 return a.first == b.first && a.second.second == b.second.second;
+                               });
+  return same && (inner.low - outer.low).lower_bound().value_or(-1) >= 0 &&
+         (outer.high - inner.high).lower_bound().value_or(-1) >= 0;
+}
+
 // The smallest interval around all; nothing when one of them is unknown, or there is none.
 std::optional<Interval> unite_all(const std::vector<std::optional<Interval>>& parts) {
   if (parts.empty()) return std::nullopt;
@@ -53,7 +62,9 @@ class Inferrer {
     StageRegion region;
     region.stage = plan.stage;
     region.axes.resize(plan.stage.axes.size());
-    if (plan.compute_at) {
+    if (plan.kept_whole) {
+      set_part(id, &region);
+    } else if (plan.compute_at) {
       set_needed(id, &region);
     } else {
       for (size_t d = 0; d < region.axes.size(); ++d)
@@ -97,6 +108,56 @@ class Inferrer {
         }
       }
       set_axis(id, region->stage.axes[d], unite_all(parts), &region->axes[d]);
+    }
+  }
+
+  // Of what is stored whole: the part of its axes that a step of the loops around it has of the
+  // axes at the same positions of the stage whose loops they are, and all of the others. All that
+  // is read inside these loops is to be in that part.
+  void set_part(StageId id, StageRegion* region) {
+    const LoopLevel& place = *nest_.stages[id].compute_at;
+    const StageRegion& walker = regions_[place.stage];
+    const StageCase general = cases_of(nest_.stages[place.stage], walker).front();
+    const std::map<std::string, Coverage> covered = coverage_of(general, place.loop + 1);
+    const std::map<std::string, Expr> values = axis_values(general.stage, walker, true);
+    std::set<std::string> around;
+    for (const LoopLevel& level : loops_around(nest_, id)) around.insert(nest_.variable(level));
+    for (size_t d = 0; d < region->axes.size(); ++d) {
+      AxisRegion* const axis = &region->axes[d];
+      set_whole(region->stage.axes[d], axis);
+      if (d >= general.stage.axes.size()) continue;
+      const std::string& theirs = general.stage.axes[d].name();
+      if (covered.at(theirs).kind == Coverage::Kind::all) continue;
+      const std::optional<Interval> part = indices_around(values.at(theirs), around);
+      EMULSION_CHECK(part, "{}: the part of {} is not known", region->stage.name, theirs);
+      set_axis(id, region->stage.axes[d], part, axis);
+      check_needed_inside(id, d, *part, around);
+    }
+  }
+
+  // The values of an expression over loop variables, some of which are fixed.
+  std::optional<Interval> indices_around(const Expr& index,
+                                         const std::set<std::string>& fixed) const {
+    return interval_of(simplify_index(index),
+                       [&](const std::string& variable) -> std::optional<Range> {
+                         if (fixed.count(variable)) return std::nullopt;
+                         return range_of(variable);
+                       });
+  }
+
+  void check_needed_inside(StageId id, size_t d, const Interval& part,
+                           const std::set<std::string>& around) const {
+    for (const Reader& reader : readers_seen_from(around, id)) {
+      for (const Expr& read : reader.reads) {
+        const std::optional<Interval> needed = indices_of(reader, read->args[d], around);
+        if (needed && lies_inside(*needed, part)) continue;
+        const ScheduledStage& plan = nest_.stages[id];
+        refuse(plan.stage.name, plan.source_directive(DirectiveKind::compute_at),
+               fmt::format("expected all that is read of {} inside {} to be the part that a step "
+                           "computes, got {} of {}; legal: compute_root()",
+                           plan.stage.name, nest_.variable(*plan.compute_at), to_string(read),
+                           reader.one.stage.name));
+      }
     }
   }
 
@@ -151,7 +212,9 @@ class Inferrer {
   // computed inside a reader is computed for all of them; so sizes are not narrowed to a case here.
   std::vector<Reader> readers_seen_from(const std::set<std::string>& around, StageId id) const {
     std::vector<Reader> readers;
-    for (StageId reader_id : nest_.stages[id].readers) {
+    const ScheduledStage& plan = nest_.stages[id];
+    for (StageId reader_id : plan.readers) {
+      if (plan.kept_whole && !is_inside_place(nest_, reader_id, *plan.compute_at)) continue;
       const StageRegion& region = regions_[reader_id];
       for (StageCase& one : cases_of(nest_.stages[reader_id], region)) {
         const bool general = readers.empty() || readers.back().region != &region;

@@ -81,9 +81,10 @@ class StorageInferrer {
   StageStorage infer(const NestPlan& nest) {
     storage_.mins = region_.needed_mins();
     storage_.extents = region_.needed_extents();
+    if (plan_.kept_whole) store_whole();
     widen();
     lay_out();
-    if (plan_.outlives_compute_loop()) store_kept();
+    if (keeps_windows()) store_kept();
     make_room();
     choose_memory();
     if (plan_.in_output) storage_.output = nest.name_of(*plan_.in_output);
@@ -110,6 +111,15 @@ class StorageInferrer {
     }
   }
 
+  void store_whole() {
+    for (size_t d = 0; d < plan_.stage.axes.size(); ++d) {
+      storage_.mins[d] = int_constant(0);
+      storage_.extents[d] = extent_value(plan_.stage.axes[d].extent());
+    }
+  }
+
+  bool keeps_windows() const { return plan_.outlives_compute_loop() && !plan_.kept_whole; }
+
   void store_kept() {
     keeping_ = first_sliding(region_, around_, outside_);
     for (size_t d = 0; d < plan_.stage.axes.size(); ++d) store_axis(d);
@@ -119,7 +129,7 @@ class StorageInferrer {
     const StorageLayout& asked = plan_.layout;
     const auto folded =
         std::find_if(asked.folds.begin(), asked.folds.end(), [](int64_t n) { return n > 0; });
-    if (!plan_.outlives_compute_loop() && folded != asked.folds.end()) {
+    if (!keeps_windows() && folded != asked.folds.end()) {
       refuse_fold(static_cast<size_t>(folded - asked.folds.begin()),
                   "expected storage that is kept over a loop, got storage for one computation; "
                   "legal: with store_at, store_root");
@@ -235,7 +245,7 @@ class StorageInferrer {
     const bool small = known && bytes <= kStackBytes;
     storage_.memory = plan_.memory;
     if (plan_.memory == Memory::automatic) {
-      const bool near = small && plan_.compute_at && !plan_.in_output;
+      const bool near = small && plan_.compute_at && !plan_.in_output && !plan_.kept_whole;
       storage_.memory = near ? Memory::stack : Memory::heap;
     }
     const bool scratchpad = storage_.memory == Memory::scratchpad;

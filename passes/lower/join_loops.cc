@@ -223,6 +223,8 @@ class Joiner : public NestMutator {
     if (const Block* block = node->as<Block>()) return make_node(Block{entered(block->children)});
     if (const Alloc* alloc = node->as<Alloc>()) return with_body(*alloc);
     if (const HoistedAlloc* alloc = node->as<HoistedAlloc>()) return with_body(*alloc);
+    const WindowNode* window = node->as<WindowNode>();
+    if (window != nullptr && window->is_whole) return with_body(*window);
     const Loop* loop = node->as<Loop>();
     if (loop == nullptr) {
       refuse_here(

@@ -121,15 +121,30 @@ std::set<std::string> buffers_read_by(const Stage& stage) {
 }
 
 // Producers come first: nothing in front of `other` reads it.
-bool depends_on(const NestPlan& nest, StageId stage, StageId other) {
-  std::set<StageId> waiting = {stage};
-  while (!waiting.empty() && *waiting.rbegin() > other) {
-    const StageId reader = *waiting.rbegin();
-    waiting.erase(reader);
-    const std::vector<StageId>& producers = nest.stages[reader].producers;
-    waiting.insert(producers.begin(), producers.end());
+std::vector<StageId> needed_before(const NestPlan& nest, StageId stage) {
+  std::vector<StageId> needed = nest.stages[stage].producers;
+  for (StageId made : nest.stages[stage].producers) {
+    const ScheduledStage& plan = nest.stages[made];
+    if (!plan.kept_whole || is_inside_place(nest, stage, *plan.compute_at)) continue;
+    needed.push_back(plan.compute_at->stage);
   }
-  return stage != other && waiting.count(other) > 0;
+  return needed;
+}
+
+bool depends_on(const NestPlan& nest, StageId stage, StageId other) {
+  std::set<StageId> seen = {stage};
+  std::vector<StageId> waiting = {stage};
+  while (!waiting.empty()) {
+    const StageId reader = waiting.back();
+    waiting.pop_back();
+    for (StageId needed : needed_before(nest, reader)) {
+      if (needed == other) return stage != other;
+      // What a stage reads comes before it in the nest; the loops in which that is kept may not.
+      if (needed < other && !nest.keeps_whole) continue;
+      if (seen.insert(needed).second) waiting.push_back(needed);
+    }
+  }
+  return false;
 }
 
 WrittenNest plan_stages(const Graph& graph) {

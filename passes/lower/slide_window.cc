@@ -58,7 +58,7 @@ void slide_along(const NestPlan& nest, const std::vector<LoopLevel>& around, siz
 void slide_window(const NestPlan& nest, const std::vector<StageRegion>& regions, StageId id,
                   StageRegion* region) {
   const ScheduledStage& plan = nest.stages[id];
-  if (!plan.outlives_compute_loop()) return;
+  if (!plan.outlives_compute_loop() || plan.kept_whole) return;
   const std::vector<LoopLevel> around = loops_around(nest, id);
   for (size_t i = around.size(); i-- > loops_outside_storage(plan, around);) {
     const bool moves = !has_one_step(regions[around[i].stage], nest.loop(around[i]).name);

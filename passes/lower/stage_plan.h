@@ -126,6 +126,10 @@ struct StageLinks {
 };
 
 struct ScheduledStage : LoopedStage, StagePlaces, StageLinks {  // NOLINT: three values, by name
+  // Computed at a loop, each step its part, and stored whole: an output, or with store_root what
+  // others read once the loops are done (keep_whole.cc).
+  bool kept_whole = false;
+
   bool outlives_compute_loop() const {  // stored outside the loop where it is computed
     return store_root || (store_at && !(store_at == compute_at));
   }
@@ -146,6 +150,8 @@ struct NumberedStages : NestTables {
 using LoopedNest = NumberedStages<LoopedStage>;
 
 struct NestPlan : NumberedStages<ScheduledStage> {
+  bool keeps_whole = false;  // whether any stage is kept whole
+
   const ScheduledLoop& loop(const LoopLevel& level) const {
     return stages[level.stage].loops[level.loop];
   }
@@ -187,7 +193,10 @@ std::string loops_outside(const ScheduledStage& plan, size_t loop, const std::st
 // The reads of that buffer or stage in a stage's body.
 std::vector<Expr> reads_of(const Stage& stage, const std::string& buffer);
 std::set<std::string> buffers_read_by(const Stage& stage);
-// Whether `stage` reads `other`, or a stage that does.
+// What is to be there before a stage is computed: what it reads, and what has the loops in which
+// that is computed and kept.
+std::vector<StageId> needed_before(const NestPlan& nest, StageId stage);
+// Whether `other` is needed before `stage`, by itself or for something else that is.
 bool depends_on(const NestPlan& nest, StageId stage, StageId other);
 
 // The stages of a graph, members of fused operations included, with what a schedule says of each.
@@ -227,6 +236,15 @@ LoopedStage apply_directives_of(WrittenStage written, const StageLoops& loops);
 // The loops and the outputs that the directives of each stage name: refused where they are not
 // there.
 std::vector<StagePlaces> find_places(const LoopedNest& nest);
+// The loop of `consumer` around everything that a stage computes there; nothing when the stage is
+// not inside.
+std::optional<size_t> loop_around(const NestPlan& nest, StageId id, StageId consumer);
+// Whether a stage is computed at a loop and stored whole, and what that asks of it, of the stage
+// whose loop it is, and of what reads it.
+bool is_kept_whole(const NestPlan& nest, StageId id);
+// Whether a stage is that one, or computed at that loop of it or inside it.
+bool is_inside_place(const NestPlan& nest, StageId id, const LoopLevel& place);
+void check_kept_whole(const NestPlan& nest);
 // Where every stage is computed, stored and allocated: checked, now that all loops are known.
 void check_places(const NestPlan& nest);
 // What prefetch and compute_with ask of the loops of several stages.

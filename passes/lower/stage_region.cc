@@ -15,6 +15,18 @@ std::vector<Expr> collect(const std::vector<AxisRegion>& axes, const Get& get) {
   return result;
 }
 
+using Covered = Coverage::Kind;
+
+// Of what is split into `outer` * factor + `inner`.
+Coverage coverage_of_split(const Coverage& outer, const Coverage& inner, int64_t factor) {
+  if (outer.kind == Covered::nothing) {
+    return inner.kind == Covered::all ? Coverage{Covered::tile, factor} : inner;
+  }
+  if (inner.kind != Covered::all) return {Covered::scattered};
+  if (outer.kind == Covered::tile) return {Covered::tile, outer.size * factor};
+  return outer;
+}
+
 }  // namespace
 
 std::vector<Expr> StageRegion::mins() const {
@@ -52,6 +64,24 @@ std::vector<StageCase> cases_of(const ScheduledStage& plan, const StageRegion& r
     cases.push_back(std::move(one));
   }
   return cases;
+}
+
+std::map<std::string, Coverage> coverage_of(const StageCase& one, size_t around) {
+  std::map<std::string, Coverage> covered;
+  for (size_t i = 0; i < one.loops.size(); ++i) {
+    covered[one.loops[i].name].kind = i < around ? Covered::nothing : Covered::all;
+  }
+  const std::vector<LoopTransform>& made = one.stage.transforms;
+  for (auto t = made.rbegin(); t != made.rend(); ++t) {
+    if (t->kind == LoopTransform::Kind::split) {
+      covered[t->axis] = coverage_of_split(covered[t->outer], covered[t->inner], t->factor);
+    } else if (t->kind == LoopTransform::Kind::fuse) {
+      Coverage both = covered[t->axis];
+      if (both.kind == Covered::tile) both.kind = Covered::scattered;
+      covered[t->outer] = covered[t->inner] = both;
+    }
+  }
+  return covered;
 }
 
 std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& region,

@@ -59,6 +59,20 @@ struct StageCase {
 // The general case, then one for each of stage.specializations.
 std::vector<StageCase> cases_of(const ScheduledStage& plan, const StageRegion& region);
 
+// What of an axis, or of a loop that it is made into, is covered by the loops inside a place.
+struct Coverage {
+  enum class Kind : uint8_t {
+    nothing,    // one index: all loops are around the place
+    all,        // every index: all loops are inside
+    tile,       // `size` indices, one after another
+    scattered,  // others
+  };
+  Kind kind = Kind::nothing;
+  int64_t size = 1;  // of a tile
+};
+// By axis, of the loops of a case behind the first `around`.
+std::map<std::string, Coverage> coverage_of(const StageCase& one, size_t around);
+
 // The value of each axis of a stage, or of a case of it, in loop variables: `inside` its own loops
 // what they compute; outside all that is there, also what earlier iterations computed.
 std::map<std::string, Expr> axis_values(const Stage& stage, const StageRegion& region, bool inside);

@@ -21,6 +21,9 @@
 //                                              storage is kept over a loop between; "m slides along
 //                                              y.m: 3 at first, then 1": what the steps before have
 //                                              computed of axis m is not computed again
+//          | part stage[min, extent...]        the same of a stage that is stored whole, an output
+//                                              or not: each step computes another part of it, and
+//                                              reads no other part
 //          | load    stage[point] = read       a copy into a staged buffer; no arithmetic
 //          | execute stage[point] (op)= expr   start value, update, or a value that stays inside
 //                                              the kernel; "atomic (op)=" is an update whose
@@ -236,6 +239,9 @@ struct WindowNode {
   std::vector<Expr> extents;  // over run-time sizes
   std::vector<Window> slides;
   NodePtr body;
+  // A part of what is stored whole, an output or not: no other step computes any of it, and none
+  // beyond the domain is computed.
+  bool is_whole = false;
 
   // What the body computes.
   std::vector<Expr> computed_mins() const;

@@ -141,7 +141,8 @@ class Printer : public NestVisitor {
                             nest_.stage(window.stage).axes[slide.axis].name(),
                             to_string(slide.loop), slide.length, slide.fresh());
     }
-    line(fmt::format("window {}[{}]{}", window.stage, fmt::join(ranges, ", "), slides));
+    line(fmt::format("{} {}[{}]{}", window.is_whole ? "part" : "window", window.stage,
+                     fmt::join(ranges, ", "), slides));
     print_inside(*window.body);
   }
 

@@ -14,6 +14,7 @@
 #include "passes/nest/verify_nest_bounds.h"
 #include "passes/nest/verify_nest_loops.h"
 #include "passes/nest/verify_nest_outputs.h"
+#include "passes/nest/verify_nest_parts.h"
 #include "passes/nest/verify_nest_storage.h"
 #include "passes/nest/verify_nest_tables.h"
 #include "passes/nest/verify_nest_written.h"
@@ -290,16 +291,14 @@ class TreeVerifier : public NestVisitor {
 
   void visit_window(const WindowNode& window) override {
     const Stage& stage = nest_.stage(window.stage);
-    EMULSION_CHECK(live_.count(stage.name), "nest {}: window of {} outside its alloc", nest_.name,
-                   stage.name);
+    EMULSION_CHECK(live_.count(stage.name) || is_part_of_output(nest_, window),
+                   "nest {}: window of {} outside its alloc", nest_.name, stage.name);
     EMULSION_CHECK(
         window.mins.size() == stage.axes.size() && window.extents.size() == stage.axes.size(),
         "nest {}: window of {} with {} mins and {} extents for {} axes", nest_.name, stage.name,
         window.mins.size(), window.extents.size(), stage.axes.size());
     for (const Expr& min : window.mins) check_index(min, "a min of window " + stage.name);
-    for (const Expr& extent : window.extents) {
-      check_sizes_only(extent, "an extent of window " + stage.name);
-    }
+    for (const Expr& e : window.extents) check_sizes_only(e, "an extent of window " + stage.name);
     std::set<size_t> axes;
     for (const Window& slide : window.slides) check_slide(window, slide, &axes);
     windows_.emplace(stage.name, &window);
@@ -491,6 +490,7 @@ void verify_nest(const LoopNest& nest) {
   verify_nest_bounds(nest);
   verify_nest_storage(nest);
   verify_nest_outputs(nest);
+  verify_nest_parts(nest);
   verify_nest_written(nest);
   verify_nest_loops(nest);
   for (const Pack& pack : nest.packs) verify_nest(*pack.nest);

@@ -131,6 +131,12 @@ class LoopsVerifier : public ContextVisitor {
     return extents;
   }
 
+  // Whether nothing is computed past the end, though the part of it may reach there.
+  bool ends_at_domain(const Stage& stage) const {
+    const auto window = windows_.find(stage.name);
+    return window != windows_.end() && window->second->is_whole;
+  }
+
   // Where that starts.
   std::vector<Expr> starts_of(const Stage& stage) const {
     if (auto window = windows_.find(stage.name); window != windows_.end()) {
@@ -232,7 +238,12 @@ class LoopsVerifier : public ContextVisitor {
       }
     }
     const Stage& stage = stage_here(uop.stage);
-    const PointMap expected = map_point(stage, uop.part, region_of(stage));
+    PointMap expected = map_point(stage, uop.part, region_of(stage));
+    if (ends_at_domain(stage)) {
+      for (size_t d = 0; d < stage.axes.size(); ++d) {
+        expected.guards.push_back({uop.point[d] < extent_value(stage.axes[d].extent())});
+      }
+    }
     verify_point(uop, stage, expected, &here);
     const bool or_less = is_widened(stage);
     PointMask runs(here.runs.size(), 0);  // where it loads or stores

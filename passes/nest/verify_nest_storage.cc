@@ -144,7 +144,8 @@ class StorageVerifier : public ValueVisitor {
  public:
   explicit StorageVerifier(const LoopNest& nest) : ValueVisitor(nest) {
     for_each_node(*nest.root, [&](const Node& node) {
-      if (const WindowNode* window = node.as<WindowNode>()) slides_.insert(window->stage);
+      const WindowNode* window = node.as<WindowNode>();
+      if (window != nullptr && !window->is_whole) slides_.insert(window->stage);
     });
   }
 

@@ -16,10 +16,14 @@ ValueVisitor::ValueVisitor(const LoopNest& nest, IndexValues values)
 void ValueVisitor::visit_branch(const Branch& branch) { walk(*chosen_side(branch, values_)); }
 
 void ValueVisitor::walk_for_all_sizes() {
+  for_all_sizes([&] { walk(*nest_.root); });
+}
+
+void ValueVisitor::for_all_sizes(const std::function<void()>& visit) {
   for (int64_t size : kSizes) {
     values_.clear();
     for (const std::string& name : nest_.sizes) values_[name] = size;
-    walk(*nest_.root);
+    visit();
     if (nest_.sizes.empty()) return;
   }
 }

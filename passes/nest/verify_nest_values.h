@@ -5,6 +5,7 @@
 // that compare what is written with what is read. Part of verify_nest.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -25,6 +26,8 @@ class ValueVisitor : public NestVisitor {
   // The whole nest for each of a few values of the run-time sizes: none, one, and enough for
   // windows to move; once where there are no sizes.
   void walk_for_all_sizes();
+  // The same of something else, which finds them in `values_`.
+  void for_all_sizes(const std::function<void()>& visit);
   // What is inside the loop, where its variable has that value.
   void walk_at(const Loop& loop, int64_t value);
   int64_t value_of(const Expr& index) const { return evaluate_index(index, values_); }

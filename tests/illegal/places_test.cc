@@ -11,8 +11,8 @@ TEST_P(Illegal, IsRefusedForItsCause) { EXPECT_TRUE(refuses(GetParam())); }
 
 // clang-format off
 const IllegalCase kPlaces[] = {
-    {"ComputeAtOfAnOutput", "linear", "! y.compute_at(mm, m)", "expected an operation that is not an output: y is computed at the root; legal: compute_root()"},
-    {"ComputeAtOfOneOfTwoOutputs", "diamond", "! p.compute_at(q, i)", "expected an operation that is not an output: p is computed at the root"},
+    {"ComputeAtOfAnOutputAtWhatItReads", "linear", "! y.compute_at(mm, m)", "expected an operation that needs y, got mm, which comes before it; legal: compute_root()"},
+    {"ComputeAtOfAnOutputAtALoopThatItHasNoAxisFor", "linear", "y.compute_root()\n! biased.compute_at(y, q)", "expected a loop of y (m or n), got q"},
     {"ComputeAtAnUnknownOperation", "linear", "! mm.compute_at(nobody, m)", "expected another operation that has loops (biased or y), got nobody"},
     {"ComputeAtAnInput", "linear", "! mm.compute_at(x, m)", "expected another operation that has loops (biased or y), got x"},
     {"ComputeAtItself", "linear", "! mm.compute_at(mm, m)", "expected another operation that has loops (biased or y), got mm"},

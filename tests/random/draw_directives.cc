@@ -68,22 +68,23 @@ class MoveWriter {
         {5, &MoveWriter::partition},
         {2, &MoveWriter::tensorize},
         {14, &MoveWriter::compute_at},
-        {2, &MoveWriter::compute_root},
+        {3, &MoveWriter::compute_root},
         {7, &MoveWriter::compute_inline},
-        {4, &MoveWriter::store_in},
+        {6, &MoveWriter::store_in},
         {6, &MoveWriter::store_in_output},
         {12, &MoveWriter::window},
-        {6, &MoveWriter::hoisted},
+        {9, &MoveWriter::hoisted},
         {4, &MoveWriter::kept},
+        {6, &MoveWriter::kept_whole},
         {4, &MoveWriter::align_storage},
         {4, &MoveWriter::reorder_storage},
         {5, &MoveWriter::cache_write},
         {7, &MoveWriter::rfactor},
         {4, &MoveWriter::split_reduction},
-        {7, &MoveWriter::copy_in},
+        {8, &MoveWriter::copy_in},
         {7, &MoveWriter::pack},
         {6, &MoveWriter::atomic},
-        {8, &MoveWriter::prefetch},
+        {9, &MoveWriter::prefetch},
         {5, &MoveWriter::specialize},
         {4, &MoveWriter::alternative},
         {12, &MoveWriter::compute_with},
@@ -282,6 +283,25 @@ class MoveWriter {
       default:
         return line("fold_storage({}, {})", any(pure_), random_.between(2, 9));
     }
+  }
+
+  // An output, or what several read, in the loops of one of them or of another output.
+  void kept_whole() {
+    Names wanted = graph_output_names();
+    const size_t outputs = wanted.size();
+    for (const std::string& name : names_) {
+      int readers = 0;
+      for (const auto& [reader, read] : reads_)
+        readers += std::count(read.begin(), read.end(), name);
+      if (readers > 1) wanted.push_back(name);
+    }
+    const auto at = static_cast<size_t>(random_.below(static_cast<int>(wanted.size())));
+    if (stages_.count(wanted[at]) == 0) return;
+    choose(wanted[at]);
+    const std::string target = random_.chance(0.8) ? reader() : random_.of(graph_output_names());
+    if (stages_.count(target) == 0) return;
+    line("compute_at({}, {})", target, any(loops_of(target)));
+    if (at >= outputs) line("store_root()");
   }
 
   void align_storage() {

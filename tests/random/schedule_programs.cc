@@ -106,6 +106,18 @@ Graph two_outputs() {
   return Graph({p, sum(a, {1}, false, "q")});
 }
 
+// Rows and what is summed up of each, both outputs, and who reads them in the same row and in
+// others.
+Graph kept_rows() {
+  Tensor x = input("x", i32, {kB, 6});
+  const Axis i("i", kB), j("j", 6);
+  Tensor r = compute("r", {i, j}, x(i, j) * 2 - 1);
+  Tensor s = compute("s", {i}, sum(j, r(i, j)));
+  Tensor y = compute("y", {i, j}, r(i, j) * 3 - s(i));
+  Tensor z = compute("z", {i, j}, r(i, 5 - Expr(j)) + s(i));
+  return Graph({y, z, r, s});
+}
+
 // Half the resolution and back, minus what it was.
 Graph pyramid() {
   Tensor x = input("x", i32, {8, 10});
@@ -167,6 +179,7 @@ const std::vector<ScheduleProgram>& schedule_programs() {
         {"batched", batched()},
         {"residual", residual()},
         {"clamped_chain", clamped_chain()},
+        {"kept_rows", kept_rows()},
     };
     for (const auto& [name, graph] : graphs) made->push_back({name, graph, runs_of(graph)});
     return made;

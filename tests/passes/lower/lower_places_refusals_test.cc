@@ -19,9 +19,9 @@ namespace {
 
 // --- places -------------------------------------------------------------------------------------
 
-TEST_F(LowerRefuses, ComputeAtOfAnOutput) {
+TEST_F(LowerRefuses, ComputeAtOfAnOutputAtWhatItReads) {
   y().compute_at(mm_, m);
-  refused("y.compute_at(mm, m)", "expected an operation that is not an output");
+  refused("y.compute_at(mm, m)", "expected an operation that needs y, got mm");
 }
 
 TEST_F(LowerRefuses, ComputeAtAnUnknownOperation) {
