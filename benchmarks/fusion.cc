@@ -102,6 +102,24 @@ Graph middle_sum(int pictures, int rows, int columns) {
   return Graph(relu(sum(input("x", f32, {pictures, rows, columns}), {1}), "y"));
 }
 
+// A norm and a softmax whose sums of each row are outputs, too, as a gradient needs them.
+Graph kept_norm(const Tensor& x, int rows, int columns) {
+  const Axis i("i", rows), k("k", columns), r("r", columns);
+  const float scale = 1.0F / static_cast<float>(columns);
+  const Tensor average = compute("average", {i}, sum(r, x(i, r)) * scale);
+  const Expr centred = x(i, r) - average(i);
+  const Tensor squares = compute("squares", {i}, sum(r, centred * centred));
+  const Tensor factor = compute("factor", {i}, 1.0F / sqrt(squares(i) * scale + 1e-5F));
+  return Graph({compute("y", {i, k}, (x(i, k) - average(i)) * factor(i)), average, factor});
+}
+Graph kept_softmax(const Tensor& x, int rows, int columns) {
+  const Axis i("i", rows), k("k", columns), r("r", columns);
+  const Tensor highest = compute("highest", {i}, reduce_max(r, x(i, r)));
+  const Tensor p = compute("p", {i, k}, exp(x(i, k) - highest(i)));
+  const Tensor total = compute("total", {i}, sum(r, p(i, r)));
+  return Graph({compute("y", {i, k}, p(i, k) / total(i)), highest, total});
+}
+
 std::vector<FusedProgram> programs_of(int rows, int columns) {
   constexpr int kInner = 32;  // few, so that the product does not hide what is around it
   const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
@@ -117,6 +135,8 @@ std::vector<FusedProgram> programs_of(int rows, int columns) {
           {"layer_norm_relu", Graph(relu(layer_norm(x, scale, bias), "y"))},
           {"rms_norm_residual", Graph(add(rms_norm(x, scale), z, "y"))},
           {"softmax", Graph(softmax(x, -1, "y"))},
+          {"norm_kept", kept_norm(x, rows, columns)},
+          {"softmax_kept", kept_softmax(x, rows, columns)},
           {"matmul_silu", silu_of(product)},
           {"rotary", rotary(x, rows, columns)},
           {"relu_reshape_relu",

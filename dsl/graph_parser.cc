@@ -214,7 +214,8 @@ class GraphParser {
     add(std::move(op));
   }
 
-  // Its members are operations of the graph, of which the same holds.
+  // Its members are operations of the graph, of which the same holds, but for rows, of which others
+  // may be kept.
   void parse_loop_group(const Token& word, const Token& name) {
     const std::optional<LoopGroupKind> kind = loop_kind_in(word.text);
     if (!kind) {
@@ -246,8 +247,9 @@ class GraphParser {
     LoopGroup group{*kind, {ops_.begin() + static_cast<std::ptrdiff_t>(from), ops_.end()}, {}};
     if (group.members.size() == 1) fail_at(name, "expected several members, got one");
     group.axes = shared_axes(over, axes, *kind, *group.members.back());
+    const bool keeps_some = *kind == LoopGroupKind::rows;  // others may read them
     for (const OpPtr& member : group.members) {
-      if (member != group.members.back()) scope_.tensors.erase(member->name);
+      if (!keeps_some && member != group.members.back()) scope_.tensors.erase(member->name);
     }
     groups_.push_back(std::move(group));
   }

@@ -50,7 +50,11 @@ void verify_shared_axes(const LoopGroup& group) {
                  "{}: the last axis is not shared by columns", last.name);
 }
 
-// That the members of each group stand together in the graph, and that nothing else needs them.
+// Whether others may need its members, too, behind its loops.
+bool keeps_members(const LoopGroup& group) { return group.kind == LoopGroupKind::rows; }
+
+// That the members of each group stand together in the graph, and that nothing else needs them, but
+// what is kept.
 void verify_loop_groups(const Graph& graph) {
   const std::vector<OpPtr>& ops = graph.ops();
   std::unordered_map<const Op*, size_t> group_of, position;
@@ -70,7 +74,7 @@ void verify_loop_groups(const Graph& graph) {
                      member.name);
       EMULSION_CHECK(found->second == position.at(&*group.members[0]) + at,
                      "{} does not stand with the loop group of {}", member.name, last.name);
-      EMULSION_CHECK(&member == &last || !graph.is_output(member),
+      EMULSION_CHECK(&member == &last || keeps_members(group) || !graph.is_output(member),
                      "{} is an output, and in the loops of {}", member.name, last.name);
     }
   }
@@ -82,7 +86,9 @@ void verify_loop_groups(const Graph& graph) {
       const LoopGroup& group = graph.loop_groups()[read->second];
       if (operand == group.members.back()) continue;
       const auto reader = group_of.find(op.get());
-      EMULSION_CHECK(reader != group_of.end() && reader->second == read->second,
+      const bool is_inside = reader != group_of.end() && reader->second == read->second;
+      const bool is_behind = position.at(op.get()) > position.at(&*group.members.back());
+      EMULSION_CHECK(is_inside || (is_behind && keeps_members(group)),
                      "{} is in the loops of {}, and read by {}", operand->name,
                      group.members.back()->name, op->name);
     }

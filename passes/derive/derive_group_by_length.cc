@@ -58,7 +58,10 @@ bool has_rows_for_lanes(const Op& reader, size_t rows, const Target& target) {
 void derive_group_by_length(const RowGroup& group, const Target& target, Schedule* schedule) {
   const Op& reader = result_of(group.reader());
   const std::optional<std::string> size = size_of_rows(group);
-  if (!size || !can_have_ways(reader, *schedule)) return derive_rows(group, target, schedule);
+  // What is kept is stored in one way.
+  if (!size || keeps_any(group) || !can_have_ways(reader, *schedule)) {
+    return derive_rows(group, target, schedule);
+  }
   std::vector<AlternativeWay> ways;
   const auto add_way = [&](const std::string& suffix, int64_t most) -> Schedule& {
     ways.push_back({suffix, size_value(*size) <= int_constant(most), Schedule(schedule->graph())});

@@ -103,7 +103,7 @@ const Op* stored_in_output(const RowGroup& group, const Schedule& schedule, cons
   for (size_t i = 1; i < group.members.size(); ++i) {
     const RowGroup::Member& producer = group.members[i];
     const Op& op = *producer.op;
-    if (producer.is_inline || is_read_through(op, group)) continue;
+    if (producer.is_inline || producer.is_kept || is_read_through(op, group)) continue;
     if (op.dtype == reader.dtype && producer.whole_rows && reads_at_own_place(op, group.reader())) {
       return &op;
     }
@@ -244,7 +244,7 @@ const Op* first_sums_of(const RowGroup::Member& producer, const RowGroup& group,
   const Op& op = result_of(*producer.op);
   // What is read of the memory of an output is to be read before that is computed.
   if (in_output != nullptr && reads_op(*producer.op, *in_output)) return nullptr;
-  if (producer.is_inline || !producer.whole_rows) return nullptr;
+  if (producer.is_inline || producer.is_kept || !producer.whole_rows) return nullptr;
   if (sums_of(*producer.op) != nullptr) return nullptr;
   const size_t rows = group.axes().size();
   if (!are_first(group) || !is_long_row(op, rows, target)) return nullptr;
@@ -391,6 +391,9 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
       all_lanes.emplace(producer.op, partial);
     }
     (*schedule)[op.name].compute_at(reader.name, row);
+    if (producer.is_kept && !schedule->graph().is_output(*schedule->graph().find(op.name)->get())) {
+      (*schedule)[op.name].store_root();
+    }
     if (producer.op == in_output) (*schedule)[op.name].store_in_output(reader.name);
     place_sums(*producer.op, op.axes.back(), partial, schedule);
   }

@@ -109,7 +109,9 @@ void derive_choices(const Graph& grouped, const ReadBorders& borders, const Targ
 std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& target,
                                             const DeriveOptions& options,
                                             const std::unordered_set<const Op*>& done,
+                                            const std::vector<RowGroup>& rows,
                                             FusionReport* report) {
+  const KeptBefore kept = kept_before(grouped, rows);
   const SiblingPolicy wanted = wanted_siblings(options, target);
   const auto policy = [&](const SiblingCandidate& candidate) -> std::optional<FusionRefusal> {
     const Op &first = *candidate.group[0], &sibling = *candidate.sibling;
@@ -117,6 +119,11 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
       if (!done.count(op)) continue;
       return fmt::format("expected loops of its own for {}, got those of what it is computed in",
                          op->name);
+    }
+    // Or the one may be behind loops that need the other.
+    if (kept.at(&first) != kept.at(&sibling)) {
+      return fmt::format("expected {} and {} behind the same loops in which something is kept",
+                         first.name, sibling.name);
     }
     if (auto reason = why_not_share_loops(first, sibling, target)) return reason;
     return wanted(candidate);
@@ -235,7 +242,8 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
       return unwanted_through(kBordersThrough, op, options.loops);
     });
     derive_choices(grouped, borders, target, &done, &schedule);
-    for (const std::vector<OpPtr>& group : siblings_of(grouped, target, options, done, report)) {
+    for (const std::vector<OpPtr>& group :
+         siblings_of(grouped, target, options, done, loops.rows, report)) {
       derive_siblings(group, target, &schedule);
       for (const OpPtr& op : group) done.insert(op.get());
     }

@@ -216,6 +216,7 @@ bool combines_windows(const Op& op) {
 
 Readers::Readers(const Graph& graph) {
   for (const OpPtr& op : graph.ops()) {
+    positions_.emplace(op.get(), positions_.size());
     for (const OpPtr& operand : operands(*op)) readers_[operand.get()].push_back(op.get());
   }
   for (const OpPtr& output : graph.outputs()) outputs_.insert(output.get());

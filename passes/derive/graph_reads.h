@@ -67,6 +67,7 @@ class Readers {
   explicit Readers(const Graph& graph);
 
   const std::vector<const Op*>& readers_of(const Op& producer) const;
+  size_t position_of(const Op& op) const { return positions_.at(&op); }  // in the graph
   // Nothing of what the outside reads.
   const std::vector<const Op*>* only_readers(const Op& producer) const;
   // Why it is needed elsewhere than inside of something: "expected ...", or nothing.
@@ -75,6 +76,7 @@ class Readers {
 
  private:
   std::unordered_map<const Op*, std::vector<const Op*>> readers_;
+  std::unordered_map<const Op*, size_t> positions_;
   std::unordered_set<const Op*> outputs_;
 };
 

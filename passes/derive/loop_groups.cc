@@ -47,8 +47,12 @@ class GroupReader {
     }
     switch (group.kind) {
       case LoopGroupKind::rows: {
-        RowGroup rows =
-            build_row_group(*members_.back(), group.axes, true, readers_, target_, taken_);
+        const auto is_member = [&](const Op& op) { return is_member_.count(&op) > 0; };
+        RowGroup rows = build_row_group(*members_.back(), group.axes, true, readers_, target_,
+                                        taken_, [&](const RowGroup::Member& kept, const RowGroup&) {
+                                          return is_member_.count(kept.op) > 0 &&
+                                                 readers_.why_not_only(*kept.op, is_member);
+                                        });
         if (!combines_rows(rows)) refuse("expected rows that are combined");
         if (auto reason = why_not_worth_rows(rows, target_)) refuse(*reason);
         return add(std::move(rows), &groups_.rows);
@@ -132,7 +136,9 @@ class GroupReader {
   std::vector<size_t> axes_of(const Op& member, const LoopGroup& group,
                               const MemberAxes& behind) const {
     if (group.kind != LoopGroupKind::rows) return group.axes;
-    const Op& reader = *readers_.readers_of(member).front();
+    const std::vector<const Op*>& reading = readers_.readers_of(member);
+    const Op& reader = **std::find_if(reading.begin(), reading.end(),
+                                      [&](const Op* op) { return behind.count(op) > 0; });
     return row_axes_of(member, reader, behind.at(&reader)).value();
   }
 
@@ -158,9 +164,14 @@ std::optional<std::string> why_not_in_loops(const Op& producer, LoopGroupKind ki
                                             const MemberAxes& members, const Readers& readers,
                                             const Target& target) {
   const auto is_member = [&](const Op& reader) { return members.count(&reader) > 0; };
-  if (auto reason = readers.why_not_only(producer, is_member)) return reason;
-  const std::vector<const Op*>& reading = *readers.only_readers(producer);
-  if (reading.empty()) return fmt::format("expected {} to be read", producer.name);
+  if (kind != LoopGroupKind::rows) {  // of these others may be kept
+    if (auto reason = readers.why_not_only(producer, is_member)) return reason;
+  }
+  std::vector<const Op*> reading = readers.readers_of(producer);
+  reading.erase(std::remove_if(reading.begin(), reading.end(),
+                               [&](const Op* reader) { return !is_member(*reader); }),
+                reading.end());
+  if (reading.empty()) return fmt::format("expected {} to be read there", producer.name);
   for (const Op* reader : reading) {
     if (auto reason = why_not_pair(producer, *reader, kind, members.at(reader), target))
       return reason;

@@ -17,68 +17,62 @@
 namespace emulsion {
 namespace {
 
-class GroupBuilder {
+// What comes behind what, in a graph of which some operations are computed together: of these
+// nothing is there before all are.
+class Order {
  public:
-  GroupBuilder(bool in_pieces, const Readers& readers, const Target& target,
-               const std::unordered_set<const Op*>& taken)
-      : in_pieces_(in_pieces), readers_(readers), target_(target), taken_(taken) {}
+  explicit Order(const Readers& readers) : readers_(readers) {}
 
-  RowGroup build(const Op& reader, const std::vector<size_t>& axes) {
-    // A chain of any length is derived and lowered in time that grows with it, group by group.
-    constexpr size_t kMostMembers = 33;
-    add({&reader, axes});
-    std::vector<const Op*> open = {&reader};
-    for (size_t next = 0; next < open.size(); ++next) {
-      for (const OpPtr& operand : operands(*open[next])) {
-        if (group_.members.size() == kMostMembers) return std::move(group_);
-        if (place_.count(operand.get()) > 0) continue;
-        std::optional<RowGroup::Member> producer = producer_of(*operand);
-        if (!producer) continue;
-        add(*std::move(producer));
-        open.push_back(operand.get());
+  // Only those of groups that keep something matter: of all others the last one alone is read.
+  void add(const RowGroup& group) {
+    std::vector<const Op*> read;  // outside
+    for (const RowGroup::Member& member : group.members) {
+      if (member.is_kept || member.op == &group.reader()) read.push_back(member.op);
+    }
+    if (read.size() < 2) return;
+    for (const RowGroup::Member& member : group.members) read_with_[member.op] = read;
+  }
+
+  // Whether the group needs something outside of it that needs `op`: then the two cannot be
+  // computed together.
+  bool needs_behind(const RowGroup& group, const Op& needed) const {
+    const std::vector<const Op*> members = members_of(group);
+    const std::unordered_set<const Op*> inside(members.begin(), members.end());
+    const size_t end = readers_.position_of(group.reader());
+    std::vector<const Op*> open;
+    std::unordered_set<const Op*> seen;
+    const auto add = [&](const Op* op) {
+      if (seen.insert(op).second) open.push_back(op);
+    };
+    for (const Op* reader : readers_.readers_of(needed)) {
+      if (inside.count(reader) == 0) add(reader);
+    }
+    while (!open.empty()) {
+      const Op& op = *open.back();
+      open.pop_back();
+      if (inside.count(&op) > 0) return true;
+      const auto with = read_with_.find(&op);
+      if (with == read_with_.end() && readers_.position_of(op) > end) continue;
+      const std::vector<const Op*> alone = {&op};
+      for (const Op* read : with == read_with_.end() ? alone : with->second) {
+        for (const Op* reader : readers_.readers_of(*read)) add(reader);
       }
     }
-    return std::move(group_);
+    return false;
   }
 
  private:
-  void add(RowGroup::Member member) {
-    place_[member.op] = group_.members.size();
-    group_.members.push_back(std::move(member));
-  }
-
-  // When all that read it are in the group and read it by rows.
-  std::optional<RowGroup::Member> producer_of(const Op& op) const {
-    const auto is_inside = [&](const Op& reader) { return place_.count(&reader) > 0; };
-    if (taken_.count(&op) > 0 || readers_.why_not_only(op, is_inside)) return std::nullopt;
-    RowGroup::Member producer{&op, {}};
-    for (const Op* reading : *readers_.only_readers(op)) {
-      const RowGroup::Member& reader = group_.members[place_.at(reading)];
-      if (why_not_by_rows(op, *reader.op, reader.axes)) return std::nullopt;
-      std::vector<size_t> axes = row_axes_of(op, *reader.op, reader.axes).value();
-      if (!in_pieces_ && !are_first(axes)) return std::nullopt;
-      if (!producer.axes.empty() && axes != producer.axes) return std::nullopt;
-      producer.axes = std::move(axes);
-      const std::optional<Reads> reads = reads_of(op, *reader.op, op.shape.size());
-      producer.whole_rows =
-          producer.whole_rows && reader.whole_rows && reads && reads_whole(op, *reads, 0);
-    }
-    if (!has_vectors_in_rows(producer, target_)) return std::nullopt;
-    return producer;
-  }
-
-  const bool in_pieces_;
   const Readers& readers_;
-  const Target& target_;
-  const std::unordered_set<const Op*>& taken_;
-  RowGroup group_;
-  std::unordered_map<const Op*, size_t> place_;  // of its members
+  std::unordered_map<const Op*, std::vector<const Op*>> read_with_;  // of members
 };
 
 // Groups that end in one operation after another, of which the best is wanted.
 class GroupFinder {
  public:
-  GroupFinder(const Readers& readers, const Target& target) : readers_(readers), target_(target) {}
+  GroupFinder(const Readers& readers, const Target& target)
+      : readers_(readers), target_(target), order_(readers) {}
+
+  void add(const RowGroup& group) { order_.add(group); }
 
   // `taken`: what is in groups.
   std::optional<RowGroup> ending_in(const Op& op, const std::unordered_set<const Op*>& taken) {
@@ -96,7 +90,7 @@ class GroupFinder {
         const auto place = std::lower_bound(axes.begin(), axes.end(), other);
         if (place != axes.end() && *place == other) continue;
         axes.insert(place, other);
-        RowGroup narrower = build_row_group(op, axes, true, readers_, target_, taken);
+        RowGroup narrower = build(op, axes, true, taken);
         if (narrower.members.size() < best_->members.size()) continue;
         if (!why_not_worth_rows(narrower, target_)) best_ = std::move(narrower);
       }
@@ -112,8 +106,10 @@ class GroupFinder {
   bool try_axes(const Op& op, const std::vector<size_t>& axes, bool in_pieces,
                 const std::unordered_set<const Op*>& taken) {
     if (hopeless_.count({&op, in_pieces, axes}) > 0) return false;
-    RowGroup group = build_row_group(op, axes, in_pieces, readers_, target_, taken);
+    keeps_elsewhere_ = false;
+    RowGroup group = build(op, axes, in_pieces, taken);
     if (!combines_rows(group)) {
+      if (keeps_elsewhere_) return false;
       for (RowGroup::Member& member : group.members) {
         hopeless_.emplace(member.op, in_pieces, std::move(member.axes));
       }
@@ -130,8 +126,32 @@ class GroupFinder {
     return true;
   }
 
+  // Whether it is rather kept by a reader that has whole rows, from the group of one that has none:
+  // that one can as well come behind.
+  bool is_better_kept(const RowGroup::Member& kept, const RowGroup& group) const {
+    if (!is_one_in_a_row(group.reader(), group.axes())) return false;
+    const std::vector<const Op*>& reading = readers_.readers_of(*kept.op);
+    return std::any_of(reading.begin(), reading.end(), [&](const Op* reader) {
+      return reader->shape.size() > kept.axes.size() &&
+             !why_not_by_rows(*kept.op, *reader, kept.axes) && !is_one_in_a_row(*reader, kept.axes);
+    });
+  }
+
+  RowGroup build(const Op& op, const std::vector<size_t>& axes, bool in_pieces,
+                 const std::unordered_set<const Op*>& taken) {
+    const auto may_keep = [&](const RowGroup::Member& kept, const RowGroup& group) {
+      if (why_not_worth_keeping(kept, group, target_) || is_better_kept(kept, group)) return false;
+      const bool is_behind = order_.needs_behind(group, *kept.op);
+      keeps_elsewhere_ = keeps_elsewhere_ || is_behind;
+      return !is_behind;
+    };
+    return build_row_group(op, axes, in_pieces, readers_, target_, taken, may_keep);
+  }
+
   const Readers& readers_;
   const Target& target_;
+  Order order_;
+  bool keeps_elsewhere_ = false;  // whether a smaller group might keep what this one does not
   // Of an operation in a group that combines nothing, the group would be a part of that one.
   std::set<std::tuple<const Op*, bool, std::vector<size_t>>> hopeless_;
   std::optional<RowGroup> best_;
@@ -195,110 +215,17 @@ std::optional<std::string> why_not_worth_pieces(const RowGroup& group, const Tar
       reader.name);
 }
 
-// Which members are computed where they are read.
-class InlineMembers {
- public:
-  InlineMembers(const Readers& readers, const Target& target, RowGroup* group)
-      : readers_(readers), target_(target), group_(*group) {}
-
-  void mark() {
-    for (size_t i = group_.members.size(); i-- > 1;) {  // what is read first
-      RowGroup::Member& member = group_.members[i];
-      const std::optional<int64_t> cost = cost_of(member);
-      if (!cost || !keeps_vectors(*member.op)) continue;
-      member.is_inline = *cost <= kAsALoad || is_read_once(*member.op, readers_);
-      if (member.is_inline) costs_[member.op] = *cost;
-    }
-  }
-
- private:
-  // In instructions: what takes less time than to store an element and to load it again, and what
-  // an expression may grow to.
-  static constexpr int64_t kAsALoad = 2, kMost = 16;
-
-  // What an element costs, with all that is inline in it; nothing when it combines elements or
-  // costs too much, or reads along its row elsewhere than at its own place: vectors of that may be
-  // gathered, and here each of them once.
-  std::optional<int64_t> cost_of(const RowGroup::Member& member) const {
-    const Op& op = *member.op;
-    if (sums_of(op) != nullptr) return std::nullopt;
-    int64_t cost = 0, rows = 0;
-    for (const OpPtr& operand : operands(op)) {
-      const std::optional<Reads> reads = reads_of(*operand, op, operand->shape.size());
-      if (!reads) return std::nullopt;
-      if (is_one_for_a_row(*reads, member)) continue;
-      if (!reads_at_own_place(*operand, op)) return std::nullopt;
-      const auto inlined = costs_.find(operand.get());
-      ++rows;
-      if (inlined == costs_.end()) continue;
-      cost += inlined->second * static_cast<int64_t>(reads->all.size());
-    }
-    const auto add = [&](const Op& computed) {
-      visit(computed.body, [&](const Expr& e) { cost += cost_of(e.node()); });
-    };
-    if (op.kind == OpKind::compute) add(op);
-    for (const OpPtr& inner : op.members) add(*inner);
-    if (rows > 1) cost += kAsALoad;  // each of these is loaded
-    return cost <= kMost ? std::optional(cost) : std::nullopt;
-  }
-
-  // Whether vectors of what reads it are vectors of it: no quotients of a reshape say where, nor of
-  // more axes than two that are merged, whose quotients cancel in what is read, but not further on.
-  bool keeps_vectors(const Op& op) const {
-    constexpr size_t kMostMerged = 2;
-    const std::vector<const Op*>& reading = readers_.readers_of(op);
-    return std::all_of(reading.begin(), reading.end(), [&](const Op* reader) {
-      if (!reads_of(op, *reader, op.shape.size())) return false;
-      const Op* sums = sums_of(*reader);
-      const auto merged = sums ? merge_reduction_axes(*sums, target_) : std::nullopt;
-      return !merged || merged->merged.size() <= kMostMerged;
-    });
-  }
-
-  static int64_t cost_of(const ExprNode& e) {
-    switch (e.op) {
-      case ExprOp::constant:
-      case ExprOp::axis:
-      case ExprOp::size:
-      case ExprOp::read:
-        return 0;
-      case ExprOp::neg:
-      case ExprOp::abs:
-      case ExprOp::add:
-      case ExprOp::sub:
-      case ExprOp::mul:
-      case ExprOp::min:
-      case ExprOp::max:
-        return 1;
-      default:
-        return kAsALoad + 1;
-    }
-  }
-
-  bool is_one_for_a_row(const Reads& reads, const RowGroup::Member& member) const {
-    return std::all_of(reads.all.begin(), reads.all.end(), [&](const std::vector<Affine>& read) {
-      for (size_t at = 0; at < reads.axes.size(); ++at) {
-        if (std::count(member.axes.begin(), member.axes.end(), at) > 0) continue;
-        const std::string& name = reads.axes[at].name();
-        const auto moves = [&](const Affine& index) { return index.coefficients.count(name) > 0; };
-        if (std::any_of(read.begin(), read.end(), moves)) return false;
-      }
-      return true;
-    });
-  }
-
-  const Readers& readers_;
-  const Target& target_;
-  RowGroup& group_;
-  std::unordered_map<const Op*, int64_t> costs_;  // of those that are inline
-};
-
 }  // namespace
 
 std::vector<const Op*> members_of(const RowGroup& group) {
   std::vector<const Op*> members;
   for (const RowGroup::Member& member : group.members) members.push_back(member.op);
   return members;
+}
+
+bool keeps_any(const RowGroup& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const RowGroup::Member& member) { return member.is_kept; });
 }
 
 std::optional<int64_t> elements_of_row(const Op& op, const std::vector<size_t>& axes) {
@@ -397,18 +324,38 @@ std::optional<std::string> why_not_by_rows(const Op& producer, const Op& reader,
   return fmt::format("expected reads of {} at the same {}", producer.name, names);
 }
 
-RowGroup build_row_group(const Op& reader, const std::vector<size_t>& axes, bool in_pieces,
-                         const Readers& readers, const Target& target,
-                         const std::unordered_set<const Op*>& taken) {
-  RowGroup group = GroupBuilder(in_pieces, readers, target, taken).build(reader, axes);
-  InlineMembers(readers, target, &group).mark();
-  return group;
-}
-
 bool combines_rows(const RowGroup& group) {
   return group.members.size() > 1 &&
          std::any_of(group.members.begin(), group.members.end(),
                      [](const RowGroup::Member& m) { return sums_of(*m.op) != nullptr; });
+}
+
+std::optional<std::string> why_not_worth_keeping(const RowGroup::Member& kept,
+                                                 const RowGroup& group, const Target& target) {
+  constexpr int64_t kFewVectors = 16, kCaches = 4;
+  if (!is_one_in_a_row(*kept.op, kept.axes)) {
+    return fmt::format("expected one value of {} in a row, for what is stored is read again anyway",
+                       kept.op->name);
+  }
+  int64_t of_row = 1, bytes = 0;
+  bool is_known = true;
+  for (const RowGroup::Member& member : {kept, group.members.front()}) {
+    const std::optional<int64_t> points = points_beside(*member.op, member.axes);
+    if (!points) {
+      return fmt::format("expected rows of {} of a known length, which {} is kept for",
+                         member.op->name, kept.op->name);
+    }
+    of_row = std::max(of_row, *points);
+    const std::optional<int64_t> all = points_beside(*member.op, {});
+    is_known = is_known && all;
+    if (all) bytes = std::max(bytes, saturated_product(*all, size_in_bytes(member.op->dtype)));
+  }
+  const int64_t least = kFewVectors * target.vector_lanes(group.reader().dtype);
+  if (of_row >= least || !is_known || bytes > kCaches * target.l2_bytes) return std::nullopt;
+  return fmt::format(
+      "expected rows of at least {} elements, or more than {} bytes of them, for which {} is kept, "
+      "got {} and {}",
+      least, kCaches * target.l2_bytes, kept.op->name, of_row, bytes);
 }
 
 bool has_vectors_in_rows(const RowGroup::Member& member, const Target& target) {
@@ -443,6 +390,37 @@ std::optional<std::string> why_not_worth_rows(const RowGroup& group, const Targe
                      group.reader().name, count);
 }
 
+KeptBefore kept_before(const Graph& grouped, const std::vector<RowGroup>& groups) {
+  std::unordered_map<const Op*, size_t> group_of;  // that keeps something
+  for (size_t i = 0; i < groups.size(); ++i) {
+    if (!keeps_any(groups[i])) continue;
+    for (const RowGroup::Member& member : groups[i].members) group_of[member.op] = i;
+  }
+  KeptBefore kept;
+  const auto add = [&](const Op& op, const Op& reader) {
+    for (const OpPtr& operand : operands(op)) {
+      const std::set<size_t>& before = kept[operand.get()];
+      kept[&reader].insert(before.begin(), before.end());
+      const auto group = group_of.find(operand.get());
+      const auto own = group_of.find(&reader);
+      if (group == group_of.end() || (own != group_of.end() && own->second == group->second)) {
+        continue;
+      }
+      kept[&reader].insert(group->second);
+    }
+  };
+  for (const OpPtr& op : grouped.ops()) {
+    kept[op.get()];
+    const auto group = group_of.find(op.get());
+    if (group == group_of.end()) {
+      add(*op, *op);
+    } else {  // of a group, whose members stand together, all come behind what any of them does
+      for (const Op* member : members_of(groups[group->second])) add(*member, *op);
+    }
+  }
+  return kept;
+}
+
 std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,
                                  const std::unordered_set<const Op*>& taken,
                                  std::vector<DeclinedRows>* declined) {
@@ -461,6 +439,7 @@ std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,
     }
     const std::vector<const Op*> members = members_of(*group);
     in_groups.insert(members.begin(), members.end());
+    finder.add(*group);
     groups.push_back(*std::move(group));
   }
   return groups;

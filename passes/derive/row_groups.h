@@ -5,8 +5,11 @@
 // combines the elements of a row and goes on with that row alone. Of each only one row is there at
 // a time, in a cache. The schedule is derive_rows.cc.
 
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -16,10 +19,11 @@
 
 namespace emulsion {
 
-// Operations of a grouped graph, each read by others of the group alone; the last one, the reader,
-// by the outside. All of them have the axes that say which row, and read one another only at the
-// same place along these. Mostly they are the first axes of all. Of a batch norm of pictures,
-// x[n, c, y, x], it is the second one: a row is a channel of all pictures, and lies in pieces.
+// Operations of a grouped graph, each read by others of the group alone, but for what is kept; the
+// last one, the reader, by the outside. All of them have the axes that say which row, and read one
+// another only at the same place along these. Mostly they are the first axes of all. Of a batch
+// norm of pictures, x[n, c, y, x], it is the second one: a row is a channel of all pictures, and
+// lies in pieces.
 struct RowGroup {
   struct Member {
     const Op* op;
@@ -29,6 +33,8 @@ struct RowGroup {
     // Whether it is computed where it is read: elements of which each is read once, by one, or that
     // are as soon computed as loaded.
     bool is_inline = false;
+    // Whether it is stored whole, a row at a time: an output, or what the outside reads too.
+    bool is_kept = false;
   };
   std::vector<Member> members;  // the reader first, each behind all that read it
 
@@ -45,6 +51,7 @@ struct DeclinedRows {
 
 // All operations of a group, the reader first.
 std::vector<const Op*> members_of(const RowGroup& group);
+bool keeps_any(const RowGroup& group);
 
 // Why an operation cannot be in a group: "expected ...", or nothing.
 std::optional<std::string> why_not_in_rows(const Op& op);
@@ -73,17 +80,31 @@ size_t behind_rows(const RowGroup::Member& member);
 // Whether vectors go along the rows of a member, and not across them: what has one element needs
 // none.
 bool has_vectors_in_rows(const RowGroup::Member& member, const Target& target);
+// Whether what something else needs too may be in a group, as far as that is built, and kept.
+using MayKeep = std::function<bool(const RowGroup::Member& kept, const RowGroup& group)>;
 // The group that ends in an operation, as large as it gets where `axes` of it say which row, which
-// are positions in their order: all operands that nothing else reads and that have vectors along
-// the rows, and theirs; maybe none. `in_pieces`: whether rows of these may lie in pieces.
+// are positions in their order: all operands that nothing else reads, or that may be kept, and that
+// have vectors along the rows, and theirs; maybe none. `in_pieces`: whether rows of these may lie
+// in pieces; none of what is kept does.
 RowGroup build_row_group(const Op& reader, const std::vector<size_t>& axes, bool in_pieces,
                          const Readers& readers, const Target& target,
-                         const std::unordered_set<const Op*>& taken);
+                         const std::unordered_set<const Op*>& taken, const MayKeep& may_keep = {});
+// Why what something else needs too is not worth being computed with a group and kept: of a whole
+// row, which is stored and read again anyway, nothing is saved that can be measured; rows of a
+// run-time length, which may be short, are computed in several ways, of which what is kept has one;
+// and of short rows that all stay in a cache those of an operation by itself are faster. "expected
+// ...", or nothing. The rows `.._kept` of `//benchmarks:fusion` measure it.
+std::optional<std::string> why_not_worth_keeping(const RowGroup::Member& kept,
+                                                 const RowGroup& group, const Target& target);
 // Whether the elements of a row are combined, and something goes on with them.
 bool combines_rows(const RowGroup& group);
 // Why it does not pay: rows are combined, in vectors, and the threads get rows enough. However long
 // a row is, it stays in a nearer cache than all rows would. "expected ...", or nothing.
 std::optional<std::string> why_not_worth_rows(const RowGroup& group, const Target& target);
+// Of each operation the groups that keep something of which it comes behind the loops: their
+// positions among `groups`.
+using KeptBefore = std::unordered_map<const Op*, std::set<size_t>>;
+KeptBefore kept_before(const Graph& grouped, const std::vector<RowGroup>& groups);
 // The groups of a graph that can be computed by rows and for which it pays. No operation is in two,
 // or in one of `taken`.
 std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,

@@ -218,6 +218,7 @@ class Passes {
   }
 
   void join(size_t p, Pass* producer, Pass* consumer) {
+    if (readers_.at(op_at(p)) > 1) consumer->written += producer->written;  // it is kept
     consumer->read +=
         producer->read - consumer->operands.at(op_at(p)) - shared(*producer, *consumer);
     for (const auto& [operand, size] : producer->operands) {

@@ -2,9 +2,55 @@
 
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace emulsion {
+
+namespace {
+
+// Puts groups and what is in none one after another, each behind all that it needs: otherwise in
+// the order of the graph, in which a group is where its last member is.
+class GroupPlacer {
+ public:
+  GroupPlacer(const Graph& graph, const std::vector<LoopGroup>& groups) : graph_(graph) {
+    for (const LoopGroup& group : groups) {
+      for (const OpPtr& member : group.members) group_of_[member.get()] = &group;
+    }
+  }
+
+  Graph place() {
+    for (const OpPtr& op : graph_.ops()) {
+      const auto group = group_of_.find(op.get());
+      if (group == group_of_.end() || op == group->second->members.back()) place(op);
+    }
+    Graph result(std::move(ops_), graph_.outputs(), std::move(in_order_));
+    verify_graph(result);
+    return result;
+  }
+
+ private:
+  // Of a group all. Some may be asked for before it comes: what it keeps for others.
+  void place(const OpPtr& op) {
+    const auto group = group_of_.find(op.get());
+    const std::vector<OpPtr> alone = {op};
+    const std::vector<OpPtr>& members = group == group_of_.end() ? alone : group->second->members;
+    if (!placed_.insert(members.back().get()).second) return;
+    for (const OpPtr& member : members) {
+      for (const OpPtr& operand : operands(*member)) place(operand);
+    }
+    ops_.insert(ops_.end(), members.begin(), members.end());
+    if (group != group_of_.end()) in_order_.push_back(*group->second);
+  }
+
+  const Graph& graph_;
+  std::unordered_map<const Op*, const LoopGroup*> group_of_;
+  std::unordered_set<const Op*> placed_;  // of a group its last one
+  std::vector<OpPtr> ops_;
+  std::vector<LoopGroup> in_order_;
+};
+
+}  // namespace
 
 bool is_computed(const Op& op) { return op.kind == OpKind::compute || op.kind == OpKind::fused; }
 
@@ -54,25 +100,7 @@ Graph unfuse(const Graph& graph) {
 
 Graph with_loop_groups(const Graph& graph, const std::vector<LoopGroup>& groups) {
   if (groups.empty() && graph.loop_groups().empty()) return graph;
-  std::unordered_map<const Op*, const LoopGroup*> ends, inside;
-  for (const LoopGroup& group : groups) {
-    for (const OpPtr& member : group.members) inside[member.get()] = &group;
-    if (!group.members.empty()) ends[group.members.back().get()] = &group;
-  }
-  std::vector<OpPtr> ops;
-  std::vector<LoopGroup> in_order;
-  for (const OpPtr& op : graph.ops()) {
-    const auto end = ends.find(op.get());
-    if (end != ends.end()) {
-      ops.insert(ops.end(), end->second->members.begin(), end->second->members.end());
-      in_order.push_back(*end->second);
-    } else if (inside.count(op.get()) == 0) {
-      ops.push_back(op);
-    }
-  }
-  Graph result(std::move(ops), graph.outputs(), std::move(in_order));
-  verify_graph(result);
-  return result;
+  return GroupPlacer(graph, groups).place();
 }
 
 }  // namespace emulsion

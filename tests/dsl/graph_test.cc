@@ -309,6 +309,10 @@ LoopGroup rows_of(std::vector<OpPtr> members, std::vector<size_t> axes = {0}) {
   return {LoopGroupKind::rows, std::move(members), std::move(axes)};
 }
 
+LoopGroup blocks_of(std::vector<OpPtr> members) {
+  return {LoopGroupKind::row_blocks, std::move(members), {0}};
+}
+
 TEST(LoopGroups, OfOperationsThatTheGroupAloneReads) {
   Diamond d;
   const Graph graph = in_loops(d, {rows_of({d.a.op(), d.b.op(), d.y.op()}, {0, 1})});
@@ -380,14 +384,32 @@ TEST(VerifyGraph, FindsMembersThatDoNotStandTogether) {
 
 TEST(VerifyGraph, FindsAMemberThatIsAnOutput) {
   Diamond d;
-  expect_broken(in_loops(d, {rows_of({d.b.op(), d.y.op()})}, {d.y.op(), d.b.op()}),
+  expect_broken(in_loops(d, {blocks_of({d.b.op(), d.y.op()})}, {d.y.op(), d.b.op()}),
                 "b is an output, and in the loops of y");
 }
 
 TEST(VerifyGraph, FindsAMemberThatTheOutsideReads) {
   Diamond d;
-  expect_broken(in_loops(d, {rows_of({d.a.op(), d.b.op()})}),
+  expect_broken(in_loops(d, {blocks_of({d.a.op(), d.b.op()})}),
                 "a is in the loops of b, and read by y");
+}
+
+TEST(VerifyGraph, FindsAReaderOfWhatIsKeptAheadOfItsLoops) {
+  Diamond d;
+  const OpPtr c = copy_of(d.a, "c").op();
+  const std::vector<OpPtr> outputs = {d.y.op(), c};
+  const std::vector<LoopGroup> rows = {rows_of({d.a.op(), d.b.op(), d.y.op()})};
+  verify_graph(Graph({d.x.op(), d.w.op(), d.a.op(), d.b.op(), d.y.op(), c}, outputs, rows));
+  const std::vector<LoopGroup> fewer = {rows_of({d.b.op(), d.y.op()})};
+  verify_graph(Graph({d.x.op(), d.w.op(), d.a.op(), c, d.b.op(), d.y.op()}, outputs, fewer));
+  expect_broken(Graph({d.x.op(), d.w.op(), d.a.op(), d.b.op(), c, d.y.op()}, outputs, rows),
+                "y does not stand with the loop group of y");
+}
+
+TEST(LoopGroups, OfRowsMayKeepWhatOthersNeedToo) {
+  Diamond d;
+  verify_graph(in_loops(d, {rows_of({d.b.op(), d.y.op()})}, {d.y.op(), d.b.op()}));
+  verify_graph(in_loops(d, {rows_of({d.a.op(), d.b.op()})}));
 }
 
 }  // namespace

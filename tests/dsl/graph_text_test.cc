@@ -143,6 +143,21 @@ TEST(GraphText, LoopGroupsHoldTheirMembers) {
   expect_round_trip(graph);
 }
 
+TEST(GraphText, ALoopGroupOfRowsMayKeepAMember) {
+  const std::string text =
+      "emulsion graph 1\n"
+      "input x: f32[4, 3]\n"
+      "fused_rows_sum_mul y over [m] {\n"
+      "  a[m: 4] = sum(k: 3) x[m, k]\n"
+      "  y[m: 4, n: 3] = x[m, n] * a[m]\n"
+      "}\n"
+      "z[m: 4] = a[3 - m]\n"
+      "output y\n"
+      "output z\n"
+      "output a\n";
+  EXPECT_EQ(to_string(parse_graph(text)), text);
+}
+
 TEST(GraphText, ALoopGroupThatEndsInAGroup) {
   const char* const text =
       "emulsion graph 1\n"

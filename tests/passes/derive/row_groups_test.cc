@@ -322,14 +322,6 @@ TEST(RowGroups, OneBehindAnother) {
   EXPECT_EQ(groups_of(Graph(columns)).size(), 2U);
 }
 
-TEST(RowGroups, NotWhatTheOutsideReadsToo) {
-  Tensor p = sums();
-  EXPECT_TRUE(groups_of(Graph({compute("y", {i, j}, x()(i, j) * p(i)), p})).empty());
-  const Axis other("j", 8);
-  Tensor turned = compute("z", {other}, p(other) * 2.0f);
-  EXPECT_TRUE(groups_of(Graph({compute("y", {i, j}, x()(i, j) * p(i)), turned})).empty());
-}
-
 TEST(RowGroups, NotWithoutACombination) {
   Tensor q = doubled(), one = compute("one", {i, j}, exp(q(i, j)) + q(i, Expr(63) - j));
   EXPECT_TRUE(groups_of(Graph(one)).empty());

@@ -47,6 +47,17 @@ TEST(EstimateFusions, WhatBothReadIsReadOnce) {
   EXPECT_EQ(report.decisions.at(0).gain.value().bytes_saved, 3 * kMatrix);
 }
 
+// t in the loops of y, and kept: the report's gain is that of its only decision.
+TEST(EstimateFusions, WhatIsKeptIsWrittenAllTheSame) {
+  const Tensor t = tanh(matrix("x"), "t");
+  const Graph graph({exp(t, "y"), t});
+  FusionReport report;
+  report.decisions.push_back({"t", "y", true, "", kSharedRows});
+  report = estimate_fusions(graph, report, slow_memory());
+  EXPECT_EQ(report.decisions[0].gain.value().bytes_saved, kMatrix);
+  EXPECT_EQ(report.gain.value().bytes_saved, kMatrix);
+}
+
 TEST(EstimateFusions, WhatOthersNeedIsWrittenAllTheSame) {
   const Tensor t = tanh(matrix("x"), "t");
   for (const Graph& graph : {Graph({exp(t, "y"), relu(t, "z")}), Graph({exp(t, "y"), t})}) {

@@ -55,10 +55,23 @@ TEST(WithLoopGroups, IsCheckedAsAGraphIs) {
   const OpPtr p = *graph.find("p"), total = *graph.find("total"), y = *graph.find("y");
   EXPECT_EQ(with_loop_groups(graph, {{LoopGroupKind::rows, {total, y}, {0}}}).loop_groups().size(),
             1U);
-  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {p, total}, {0}}}),
+  EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::row_blocks, {p, total}, {0}}}),
                         "p is in the loops of total, and read by y");
   EXPECT_INTERNAL_ERROR(with_loop_groups(graph, {{LoopGroupKind::rows, {y}, {0}}}),
                         "a loop group of 1 members");
+}
+
+// total is kept for z, which stood in front of y.
+TEST(WithLoopGroups, WhoReadsWhatIsKeptStandsBehindTheGroup) {
+  const Axis i("i", 64), k("k", 96), r("r", 96);
+  const Tensor p = exp(input("x", f32, {64, 96}), "p");
+  const Tensor total = compute("total", {i}, sum(r, p(i, r)));
+  const Tensor z = compute("z", {i}, total.at({Expr(63) - i}));
+  const Graph graph({z, compute("y", {i, k}, p(i, k) / total(i))});
+  ASSERT_EQ(graph.ops().back()->name, "y");
+  const Graph made = with_loop_groups(graph, {whole(graph)});
+  EXPECT_EQ(made.ops().back()->name, "z");
+  EXPECT_EQ(made.loop_groups()[0].members.back()->name, "y");
 }
 
 TEST(WithLoopGroups, OfNoneIsTheSameGraph) {

@@ -91,6 +91,19 @@ TEST(CheckLoopGroups, NotInTheLoopsOfAnotherMember) {
                "expected p to be stored in the loops of y");
 }
 
+TEST(CheckLoopGroups, WhatIsKeptIsComputedThere) {
+  const Axis i("i", 64), k("k", 128), r("r", 128);
+  const Tensor x = input("x", f32, {64, 128});
+  const Tensor p = compute("p", {i}, sum(r, x(i, r)));
+  const Graph graph = shared(Graph({compute("y", {i, k}, x(i, k) * p(i)), p}));
+  ASSERT_EQ(graph.loop_groups().size(), 1U);
+  const auto lowered = [&](const std::string& directives) {
+    return lower(graph, parse_schedule("emulsion schedule 1\n" + directives, graph));
+  };
+  EXPECT_NO_THROW(lowered("p.compute_at(y, i)\n"));
+  EXPECT_ERROR(lowered(""), "expected p to be stored in the loops of y");
+}
+
 TEST(CheckLoopGroups, NotAMemberOfAMember) {
   const Axis i("i", 64), k("k", 96), r("r", 96);
   const Tensor x = input("x", f32, {64, 96});

@@ -1,0 +1,238 @@
+// A group of rows: what is in it, and what of that is computed where it is read.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
+#include "passes/derive/merge_axes.h"
+#include "passes/derive/row_groups.h"
+
+namespace emulsion {
+namespace {
+
+class GroupBuilder {
+ public:
+  GroupBuilder(bool in_pieces, const Readers& readers, const Target& target,
+               const std::unordered_set<const Op*>& taken, const MayKeep& may_keep)
+      : in_pieces_(in_pieces),
+        readers_(readers),
+        target_(target),
+        taken_(taken),
+        may_keep_(may_keep) {}
+
+  RowGroup build(const Op& reader, const std::vector<size_t>& axes) {
+    add({&reader, axes});
+    bool keeps = false;
+    do {
+      join_operands();
+    } while (may_keep_ && are_first(axes) && keep_one(&keeps));
+    if (keeps) {  // each behind all that read it, also of those that came later
+      std::sort(group_.members.begin(), group_.members.end(), [&](const auto& a, const auto& b) {
+        return readers_.position_of(*a.op) > readers_.position_of(*b.op);
+      });
+    }
+    return std::move(group_);
+  }
+
+ private:
+  // A chain of any length is derived and lowered in time that grows with it, group by group.
+  static constexpr size_t kMostMembers = 33;
+
+  void add(RowGroup::Member member) {
+    place_[member.op] = group_.members.size();
+    open_.push_back(member.op);
+    group_.members.push_back(std::move(member));
+  }
+
+  // All that the members alone read.
+  void join_operands() {
+    for (; next_ < open_.size(); ++next_) {
+      for (const OpPtr& operand : operands(*open_[next_])) {
+        if (group_.members.size() == kMostMembers) return;
+        if (place_.count(operand.get()) > 0) continue;
+        std::optional<RowGroup::Member> producer = producer_of(*operand, false);
+        if (producer) add(*std::move(producer));
+      }
+    }
+  }
+
+  // One that others need too.
+  bool keep_one(bool* keeps) {
+    for (const Op* reader : open_) {
+      for (const OpPtr& operand : operands(*reader)) {
+        if (group_.members.size() == kMostMembers) return false;
+        if (place_.count(operand.get()) > 0) continue;
+        std::optional<RowGroup::Member> producer = producer_of(*operand, true);
+        if (!producer || !may_keep_(*producer, group_)) continue;
+        *keeps = true;
+        add(*std::move(producer));
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool is_inside(const Op& op) const { return place_.count(&op) > 0; }
+
+  // When all that read it are in the group, or some and it may be kept, and these read it by rows.
+  std::optional<RowGroup::Member> producer_of(const Op& op, bool is_kept) const {
+    if (taken_.count(&op) > 0) return std::nullopt;
+    const bool is_closed = !readers_.why_not_only(op, [&](const Op& by) { return is_inside(by); });
+    if (is_closed == is_kept) return std::nullopt;
+    RowGroup::Member producer{&op, {}};
+    producer.is_kept = is_kept;
+    for (const Op* reading : readers_.readers_of(op)) {
+      if (!is_inside(*reading)) continue;
+      const RowGroup::Member& reader = group_.members[place_.at(reading)];
+      if (why_not_by_rows(op, *reader.op, reader.axes)) return std::nullopt;
+      std::vector<size_t> axes = row_axes_of(op, *reader.op, reader.axes).value();
+      if ((!in_pieces_ || is_kept) && !are_first(axes)) return std::nullopt;
+      if (!producer.axes.empty() && axes != producer.axes) return std::nullopt;
+      producer.axes = std::move(axes);
+      const std::optional<Reads> reads = reads_of(op, *reader.op, op.shape.size());
+      producer.whole_rows =
+          producer.whole_rows && reader.whole_rows && reads && reads_whole(op, *reads, 0);
+    }
+    if (is_kept) producer.whole_rows = true;
+    if (!has_vectors_in_rows(producer, target_) || !reads_members_by_rows(producer)) {
+      return std::nullopt;
+    }
+    return producer;
+  }
+
+  // Of what is kept there may be readers that come later.
+  bool reads_members_by_rows(const RowGroup::Member& reader) const {
+    const std::vector<OpPtr> read = operands(*reader.op);
+    return std::all_of(read.begin(), read.end(), [&](const OpPtr& operand) {
+      if (!is_inside(*operand)) return true;
+      return !why_not_by_rows(*operand, *reader.op, reader.axes) &&
+             row_axes_of(*operand, *reader.op, reader.axes) ==
+                 group_.members[place_.at(operand.get())].axes;
+    });
+  }
+
+  const bool in_pieces_;
+  const Readers& readers_;
+  const Target& target_;
+  const std::unordered_set<const Op*>& taken_;
+  const MayKeep& may_keep_;
+  RowGroup group_;
+  std::unordered_map<const Op*, size_t> place_;  // of its members
+  std::vector<const Op*> open_;                  // the members in the order in which they came
+  size_t next_ = 0;                              // of these, whose operands were not looked at yet
+};
+
+// Which members are computed where they are read.
+class InlineMembers {
+ public:
+  InlineMembers(const Readers& readers, const Target& target, RowGroup* group)
+      : readers_(readers), target_(target), group_(*group) {}
+
+  void mark() {
+    for (size_t i = group_.members.size(); i-- > 1;) {  // what is read first
+      RowGroup::Member& member = group_.members[i];
+      if (member.is_kept) continue;
+      const std::optional<int64_t> cost = cost_of(member);
+      if (!cost || !keeps_vectors(*member.op)) continue;
+      member.is_inline = *cost <= kAsALoad || is_read_once(*member.op, readers_);
+      if (member.is_inline) costs_[member.op] = *cost;
+    }
+  }
+
+ private:
+  // In instructions: what takes less time than to store an element and to load it again, and what
+  // an expression may grow to.
+  static constexpr int64_t kAsALoad = 2, kMost = 16;
+
+  // What an element costs, with all that is inline in it; nothing when it combines elements or
+  // costs too much, or reads along its row elsewhere than at its own place: vectors of that may be
+  // gathered, and here each of them once.
+  std::optional<int64_t> cost_of(const RowGroup::Member& member) const {
+    const Op& op = *member.op;
+    if (sums_of(op) != nullptr) return std::nullopt;
+    int64_t cost = 0, rows = 0;
+    for (const OpPtr& operand : operands(op)) {
+      const std::optional<Reads> reads = reads_of(*operand, op, operand->shape.size());
+      if (!reads) return std::nullopt;
+      if (is_one_for_a_row(*reads, member)) continue;
+      if (!reads_at_own_place(*operand, op)) return std::nullopt;
+      const auto inlined = costs_.find(operand.get());
+      ++rows;
+      if (inlined == costs_.end()) continue;
+      cost += inlined->second * static_cast<int64_t>(reads->all.size());
+    }
+    const auto add = [&](const Op& computed) {
+      visit(computed.body, [&](const Expr& e) { cost += cost_of(e.node()); });
+    };
+    if (op.kind == OpKind::compute) add(op);
+    for (const OpPtr& inner : op.members) add(*inner);
+    if (rows > 1) cost += kAsALoad;  // each of these is loaded
+    return cost <= kMost ? std::optional(cost) : std::nullopt;
+  }
+
+  // Whether vectors of what reads it are vectors of it: no quotients of a reshape say where, nor of
+  // more axes than two that are merged, whose quotients cancel in what is read, but not further on.
+  bool keeps_vectors(const Op& op) const {
+    constexpr size_t kMostMerged = 2;
+    const std::vector<const Op*>& reading = readers_.readers_of(op);
+    return std::all_of(reading.begin(), reading.end(), [&](const Op* reader) {
+      if (!reads_of(op, *reader, op.shape.size())) return false;
+      const Op* sums = sums_of(*reader);
+      const auto merged = sums ? merge_reduction_axes(*sums, target_) : std::nullopt;
+      return !merged || merged->merged.size() <= kMostMerged;
+    });
+  }
+
+  static int64_t cost_of(const ExprNode& e) {
+    switch (e.op) {
+      case ExprOp::constant:
+      case ExprOp::axis:
+      case ExprOp::size:
+      case ExprOp::read:
+        return 0;
+      case ExprOp::neg:
+      case ExprOp::abs:
+      case ExprOp::add:
+      case ExprOp::sub:
+      case ExprOp::mul:
+      case ExprOp::min:
+      case ExprOp::max:
+        return 1;
+      default:
+        return kAsALoad + 1;
+    }
+  }
+
+  bool is_one_for_a_row(const Reads& reads, const RowGroup::Member& member) const {
+    return std::all_of(reads.all.begin(), reads.all.end(), [&](const std::vector<Affine>& read) {
+      for (size_t at = 0; at < reads.axes.size(); ++at) {
+        if (std::count(member.axes.begin(), member.axes.end(), at) > 0) continue;
+        const std::string& name = reads.axes[at].name();
+        const auto moves = [&](const Affine& index) { return index.coefficients.count(name) > 0; };
+        if (std::any_of(read.begin(), read.end(), moves)) return false;
+      }
+      return true;
+    });
+  }
+
+  const Readers& readers_;
+  const Target& target_;
+  RowGroup& group_;
+  std::unordered_map<const Op*, int64_t> costs_;  // of those that are inline
+};
+
+}  // namespace
+
+RowGroup build_row_group(const Op& reader, const std::vector<size_t>& axes, bool in_pieces,
+                         const Readers& readers, const Target& target,
+                         const std::unordered_set<const Op*>& taken, const MayKeep& may_keep) {
+  RowGroup group = GroupBuilder(in_pieces, readers, target, taken, may_keep).build(reader, axes);
+  InlineMembers(readers, target, &group).mark();
+  return group;
+}
+
+}  // namespace emulsion
