@@ -122,15 +122,20 @@ class Inferrer {
     const std::map<std::string, Expr> values = axis_values(general.stage, walker, true);
     std::set<std::string> around;
     for (const LoopLevel& level : loops_around(nest_, id)) around.insert(nest_.variable(level));
+    const auto is_partial = [&](size_t d) {
+      const std::vector<Axis>& theirs = general.stage.axes;
+      return d < theirs.size() && covered.at(theirs[d].name()).kind != Coverage::Kind::all;
+    };
     for (size_t d = 0; d < region->axes.size(); ++d) {
-      AxisRegion* const axis = &region->axes[d];
-      set_whole(region->stage.axes[d], axis);
-      if (d >= general.stage.axes.size()) continue;
-      const std::string& theirs = general.stage.axes[d].name();
-      if (covered.at(theirs).kind == Coverage::Kind::all) continue;
-      const std::optional<Interval> part = indices_around(values.at(theirs), around);
-      EMULSION_CHECK(part, "{}: the part of {} is not known", region->stage.name, theirs);
-      set_axis(id, region->stage.axes[d], part, axis);
+      const Axis& axis = region->stage.axes[d];
+      if (!is_partial(d)) {
+        set_whole(axis, &region->axes[d]);
+        continue;
+      }
+      const std::optional<Interval> part =
+          indices_around(values.at(general.stage.axes[d].name()), around);
+      EMULSION_CHECK(part, "{}: the part of {} is not known", region->stage.name, axis.name());
+      set_axis(id, axis, part, &region->axes[d]);
       check_needed_inside(id, d, *part, around);
     }
   }

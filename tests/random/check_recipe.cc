@@ -188,6 +188,7 @@ Target test_target() {
 Target target_for(const Recipe& recipe) {
   Target target = test_target();
   if (recipe.seed / 4 % 2 == 0) target.l2_bytes = 4096;
+  if (recipe.seed / 4 % 4 == 1) target.l2_bytes = 64;
   return target;
 }
 

@@ -135,6 +135,16 @@ class Census {
       if (group.kind == LoopGroupKind::rows && group.axes.front() != 0) {
         ++counts_["loop group: rows in pieces"];
       }
+      const bool keeps =
+          std::any_of(group.members.begin(), group.members.end() - 1, [&](const OpPtr& member) {
+            if (shared.is_output(*member)) return true;
+            return std::any_of(shared.ops().begin(), shared.ops().end(), [&](const OpPtr& op) {
+              const std::vector<OpPtr> read = operands(*op);
+              return std::count(read.begin(), read.end(), member) > 0 &&
+                     std::count(group.members.begin(), group.members.end(), op) == 0;
+            });
+          });
+      if (keeps) ++counts_["loop group: rows that keep something"];
     }
     for (const FusionDecision& decision : report.decisions) {
       if (!decision.fused) continue;
@@ -228,6 +238,7 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
       {"loop group: columns", 20},
       {"loop group: rows", 13},
       {"loop group: rows in pieces", 13},
+      {"loop group: rows that keep something", 5},
       {"loop group: row blocks", 13},
       {"loop group: windows", 13},
       {"loop group: waiting sums", 13},

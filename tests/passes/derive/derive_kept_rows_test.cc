@@ -131,8 +131,8 @@ TEST(DeriveKeptRows, SiblingsOfWhichOneIsBehindTheLoops) {
   const Tensor x = input("x", f32, {rows, columns});
   const Tensor a = compute("a", {i, k}, x(Expr(rows - 1) - i, k) * 2.0F);
   const Tensor w = compute("w", {i, k}, x(i, k) + 1.0F);
-  const Tensor p = compute("p", {i}, sum(r, w(Expr(rows - 1) - i, r)));
-  const Tensor y = compute("y", {i, k}, x(i, k) * p(i));
+  const Tensor p = compute("p", {i}, sum(r, x(i, r)));
+  const Tensor y = compute("y", {i, k}, x(i, k) * p(i) + w(Expr(rows - 1) - i, k));
   const Tensor z = compute("z", {i, k}, x(i, k) * p.at({Expr(rows - 1) - i}));
   const Tensor v = compute("v", {i, k}, x(i, k) - 3.0F);
   EXPECT_TRUE(derives(Graph({y, z, w, v, a}), Target::parse("x86-64-v3,cores=2"), {0}, 1e-4));

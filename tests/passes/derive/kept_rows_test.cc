@@ -84,6 +84,19 @@ TEST(KeptRows, KeepsSeveralEachBehindAllThatReadIt) {
   EXPECT_EQ(groups[0].members.back().op->name, "p");
 }
 
+// What is kept may come before what else reads it.
+TEST(KeptRows, EachStandsBehindAllThatReadIt) {
+  Tensor p = sums();
+  Tensor q = compute("q", {i}, sum(k, abs(x()(i, k) - p(i))));
+  const Graph graph({compute("y", {i, j}, (x()(i, j) - p(i)) * q(i)), p, q});
+  const auto any = [](const RowGroup::Member&, const RowGroup&) { return true; };
+  const RowGroup group =
+      build_row_group(**graph.find("y"), {0}, true, Readers(graph), kV3, {}, any);
+  ASSERT_EQ(group.members.size(), 3U);
+  EXPECT_EQ(group.members[1].op->name, "q");
+  EXPECT_EQ(group.members[2].op->name, "p");
+}
+
 TEST(KeptRows, KeepsNoWholeRows) {
   Tensor q = doubled();
   Tensor s = compute("s", {i}, sum(Axis("k", 64), q(i, Axis("k", 64))));
@@ -140,7 +153,7 @@ TEST(KeptRows, KeepsShortRowsOnlyWhereTheyStayInNoCache) {
 
 // A softmax and its logarithm: that of one value a row comes behind.
 TEST(KeptRows, KeepsForWholeRowsRatherThanForOneValue) {
-  const Graph all = softmax_by_hand(64, 96);
+  const Graph all = softmax_by_hand(64, 1000);
   const Tensor y(*all.find("y")), highest(*all.find("highest")), total(*all.find("total"));
   const Axis row("i", 64);
   const Graph graph({y, compute("z", {row}, highest(row) + log(total(row)))});

@@ -102,6 +102,12 @@ TEST(CheckLoopGroups, WhatIsKeptIsComputedThere) {
   };
   EXPECT_NO_THROW(lowered("p.compute_at(y, i)\n"));
   EXPECT_ERROR(lowered(""), "expected p to be stored in the loops of y");
+  const Axis turned("i", 64);
+  const Tensor z = compute("z", {turned}, p.at({Expr(63) - turned}));
+  const Graph read = shared(Graph({compute("y", {i, k}, x(i, k) * p(i)), z}));
+  ASSERT_EQ(read.loop_groups().size(), 1U);
+  const std::string whole = "emulsion schedule 1\np.compute_at(y, i)\np.store_root()\n";
+  EXPECT_NO_THROW(lower(read, parse_schedule(whole, read)));
 }
 
 TEST(CheckLoopGroups, NotAMemberOfAMember) {
