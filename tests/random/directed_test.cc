@@ -403,9 +403,28 @@ std::vector<Case> wrapping() {
   return cases;
 }
 
+// Sums of each row that are outputs beside what is made of the row, or are read in other rows, too.
+std::vector<Case> kept_rows() {
+  const json of_row = axes({1}, true);
+  const auto rows = [=](const Extent& count, int64_t length, bool read_elsewhere) {
+    Maker m;
+    if (!count.is_constant()) m.sizes({0, 1, 7, 65});
+    const int x = m.input({count, length});
+    const int total = m.call("sum", {x}, of_row), rest = m.call("sub", {x, total});
+    const int most = m.call("reduce_max", {rest}, of_row), y = m.call("add", {rest, most});
+    if (!read_elsewhere) return m.outputs({y, total, most});
+    const int turned = m.call("transpose", {total}, {{"perm", {1, 0}}});
+    return m.outputs({m.call("sum", {turned}, axes({1})), y, most});
+  };
+  return {{"KeptOfRows", [=] { return rows(64, 1000, false); }},
+          {"KeptOfRunTimeRows", [=] { return rows(kB, 1000, false); }},
+          {"KeptOfShortRunTimeRows", [=] { return rows(kB, 37, false); }},
+          {"KeptOfRowsAndReadBehind", [=] { return rows(kB, 515, true); }}};
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const auto& group : {layers(), sharing(), extremes(), shapes(), wrapping()}) {
+  for (const auto& group : {layers(), sharing(), extremes(), shapes(), wrapping(), kept_rows()}) {
     cases.insert(cases.end(), group.begin(), group.end());
   }
   return cases;

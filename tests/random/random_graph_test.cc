@@ -238,7 +238,7 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
       {"loop group: columns", 20},
       {"loop group: rows", 13},
       {"loop group: rows in pieces", 13},
-      {"loop group: rows that keep something", 5},
+      {"loop group: rows that keep something", 2},
       {"loop group: row blocks", 13},
       {"loop group: windows", 13},
       {"loop group: waiting sums", 13},
