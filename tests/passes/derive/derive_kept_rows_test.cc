@@ -133,7 +133,8 @@ TEST(DeriveKeptRows, SiblingsOfWhichOneIsBehindTheLoops) {
   const Tensor w = compute("w", {i, k}, x(i, k) + 1.0F);
   const Tensor p = compute("p", {i}, sum(r, x(i, r)));
   const Tensor y = compute("y", {i, k}, x(i, k) * p(i) + w(Expr(rows - 1) - i, k));
-  const Tensor z = compute("z", {i, k}, x(i, k) * p.at({Expr(rows - 1) - i}));
+  const Tensor turned = compute("turned", {i}, p.at({Expr(rows - 1) - i}) + 1.0F);
+  const Tensor z = compute("z", {i, k}, x(i, k) * turned(i));
   const Tensor v = compute("v", {i, k}, x(i, k) - 3.0F);
   EXPECT_TRUE(derives(Graph({y, z, w, v, a}), Target::parse("x86-64-v3,cores=2"), {0}, 1e-4));
 }
