@@ -21,7 +21,8 @@ namespace emulsion {
 // The machine at hand with two cores, so that the same parallel loops are derived on every machine.
 Target test_target();
 
-// The same for a recipe: of half of them with a cache so small that windows slide.
+// The same for a recipe: of half of them with a cache so small that windows slide, and of a quarter
+// with one that holds nothing, so that short rows keep sums, too.
 Target target_for(const Recipe& recipe);
 
 // Siblings share loops wherever they can, also where they are too small for it to pay.
