@@ -102,6 +102,8 @@ std::string Extent::to_string() const {
   return text;
 }
 
+bool never_negative(const Extent& extent) { return extent.lower_bound().value_or(-1) >= 0; }
+
 std::string to_string(const Shape& shape) {
   std::string text = "[";
   for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + shape[i].to_string();

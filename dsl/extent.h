@@ -58,6 +58,8 @@ class Extent {
 
 using Shape = std::vector<Extent>;  // row-major: the last axis is contiguous
 
+// Whether it is never negative, whatever the sizes are.
+bool never_negative(const Extent& extent);
 std::string to_string(const Shape& shape);  // "[B, 256]"
 // The number of elements when every extent is constant; Error on overflow.
 std::optional<int64_t> element_count(const Shape& shape);

@@ -202,8 +202,6 @@ std::optional<Extent> floor_quotient(const Extent& extent, int64_t divisor) {
   return (extent - Extent(remainder)).exact_quotient(divisor);
 }
 
-bool never_negative(const Extent& extent) { return extent.lower_bound().value_or(-1) >= 0; }
-
 Extent window_extent(const OperatorCall& call, Argument argument, const char* axis,
                      const Extent& padded, int64_t reach, int64_t stride) {
   Extent room = padded - Extent(reach);

@@ -88,8 +88,6 @@ Expr read_broadcast(const Tensor& x, const std::vector<Axis>& axes);
 
 // floor(extent / divisor), divisor > 0, where that is affine: every coefficient is a multiple.
 std::optional<Extent> floor_quotient(const Extent& extent, int64_t divisor);
-// Whether the extent is never negative, whatever the sizes are.
-bool never_negative(const Extent& extent);
 // How many places a window has along one axis that is `padded` long: floor((padded - reach) /
 // stride) + 1, where `reach` is what the window covers. Refuses what is not affine, and what a
 // run-time size makes negative.

@@ -173,10 +173,10 @@ class StageSchedule {
   // for m: for n: p; for m: for n: y
   //                       ->  for m: p's part that this m of y needs; for n: y
   // by p.compute_at(y, m): computed inside loop `axis` of `consumer`, only what it reads there.
-  // An output is stored whole all the same, and so is, with store_root, what others read behind the
-  // loops of y: each step computes its part, of the axes that the loops around are made of what y
-  // has of its axes at the same positions, and all of the others; and y, whose loops those are at
-  // the root, reads no other part there. Threads may share them. y need not read it.
+  // An output is stored whole all the same. So is, with store_root, what others read behind the
+  // loops of y. Each step of the loops around it computes one part: along the axes that these loops
+  // are made of, the indices that y has in that step; along all others, everything. y is computed
+  // at the root. In that step it reads no other part, or nothing. Threads may share these loops.
   //   for r.m: r; for y.m: y; z reads r  ->  for y.m: r[y.m], y; z reads r
   StageSchedule& compute_at(const Tensor& consumer, const Axis& axis);
   // By name: also inside an operation that a directive makes.

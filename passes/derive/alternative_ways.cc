@@ -91,8 +91,7 @@ Names names_of_added(const Schedule& made, const Schedule& all) {
 }  // namespace
 
 bool can_have_ways(const Op& reader, const Schedule& schedule) {
-  const OpPtr* output = schedule.graph().find(reader.name);
-  return output != nullptr && schedule.graph().is_output(**output);
+  return is_output(reader, schedule);
 }
 
 void add_ways(const Op& reader, const std::vector<AlternativeWay>& ways, const Schedule& otherwise,

@@ -92,12 +92,6 @@ void copy_columns(const Op& operand, const std::string& reader, Schedule* schedu
   (*schedule)[copy].reorder_storage(order).reorder(order);
 }
 
-// A run-time size by itself, so that a condition may say how large it is at most.
-bool is_a_size(const Extent& extent) {
-  const auto& sizes = extent.coefficients();
-  return sizes.size() == 1 && extent == Extent::size(sizes.begin()->first);
-}
-
 }  // namespace
 
 bool steps_along(const Expr& read, const Axis& axis, const Contraction& c) {
@@ -140,7 +134,7 @@ std::optional<DotsOfFew> match_dots_of_few(const Op& op, const Contraction& c,
   const Axis& reduction = op.reduction_axes.back();
   const Extent& steps = reduction.extent();
   const Extent& columns = op.shape.back();
-  if (!is_a_size(columns)) return std::nullopt;
+  if (!as_size(columns)) return std::nullopt;
   if (c.row_axes.empty() || !others_step_along(c, reduction)) return std::nullopt;
   if (steps.as_constant().value_or(kLeastSteps) < kLeastSteps) return std::nullopt;
   const size_t rows = axis_index(op.axes, c.row_axes.back()).value();

@@ -32,10 +32,9 @@ std::optional<std::string> size_of_rows(const RowGroup& group) {
   bool plain = true;
   const auto note = [&](const Extent& extent) {
     if (extent.as_constant().value_or(kMostOthers + 1) <= kMostOthers) return;
-    const bool is_size = extent.coefficients().size() == 1 &&
-                         extent == Extent::size(extent.coefficients().begin()->first);
-    plain = plain && is_size;
-    if (is_size) sizes.insert(extent.coefficients().begin()->first);
+    const std::optional<std::string> size = as_size(extent);
+    plain = plain && size;
+    if (size) sizes.insert(*size);
   };
   for (const Op* op : members_of(group)) {
     std::for_each(op->shape.begin() + static_cast<std::ptrdiff_t>(group.axes().size()),

@@ -361,13 +361,12 @@ Op with_rows_of(const Op& op, int64_t values) {
 // The run-time length of rows of which there are many and which may be as short as pixels: vectors
 // along them would then be nearly empty.
 std::optional<Expr> length_of_short_rows(const Op& op, const Target& target) {
-  const Extent& length = op.axes.back().extent();
-  if (length.is_constant() || length.coefficients().size() != 1) return std::nullopt;
-  const std::string& size = length.coefficients().begin()->first;
+  const std::optional<std::string> size = as_size(op.axes.back().extent());
+  if (!size) return std::nullopt;
   const bool is_other = std::any_of(op.axes.begin(), op.axes.end() - 1, [&](const Axis& axis) {
-    return axis.extent().coefficients().count(size) > 0;
+    return axis.extent().coefficients().count(*size) > 0;
   });
-  if (length != Extent::size(size) || is_other || has_borders(op)) return std::nullopt;
+  if (is_other || has_borders(op)) return std::nullopt;
   const Axis& last = op.axes.back();
   const bool reads_otherwise = any_part(op.body, [&](const Expr& e) {
     return e->op == ExprOp::read && mentions(e, last.name()) && !is_along(e, last);
@@ -375,7 +374,7 @@ std::optional<Expr> length_of_short_rows(const Op& op, const Target& target) {
   if (reads_otherwise) return std::nullopt;
   const bool are_pixels =
       match_pixels(with_rows_of(op, kMostValues), value_lanes(op, target)).has_value();
-  return are_pixels ? std::optional(size_value(size)) : std::nullopt;
+  return are_pixels ? std::optional(size_value(*size)) : std::nullopt;
 }
 
 // The loops where a condition over run-time sizes holds.

@@ -95,8 +95,7 @@ bool is_read_through(const Op& op, const RowGroup& group) {
 // at a time, one buffer less is in the cache. Null where there is none.
 const Op* stored_in_output(const RowGroup& group, const Schedule& schedule, const Target& target) {
   const Op& reader = result_of(group.reader());
-  const OpPtr* output = schedule.graph().find(reader.name);
-  if (output == nullptr || !schedule.graph().is_output(**output)) return nullptr;
+  if (!is_output(reader, schedule)) return nullptr;
   if (sums_of(group.reader()) != nullptr || rows_in_cache(group, target).value_or(1) > 1) {
     return nullptr;
   }
@@ -391,9 +390,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
       all_lanes.emplace(producer.op, partial);
     }
     (*schedule)[op.name].compute_at(reader.name, row);
-    if (producer.is_kept && !schedule->graph().is_output(*schedule->graph().find(op.name)->get())) {
-      (*schedule)[op.name].store_root();
-    }
+    if (producer.is_kept && !is_output(op, *schedule)) (*schedule)[op.name].store_root();
     if (producer.op == in_output) (*schedule)[op.name].store_in_output(reader.name);
     place_sums(*producer.op, op.axes.back(), partial, schedule);
   }

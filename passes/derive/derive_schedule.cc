@@ -149,6 +149,17 @@ bool is_always_empty(const Op& op) {
   return std::find(op.shape.begin(), op.shape.end(), Extent(0)) != op.shape.end();
 }
 
+bool is_output(const Op& op, const Schedule& schedule) {
+  const OpPtr* output = schedule.graph().find(op.name);
+  return output != nullptr && schedule.graph().is_output(**output);
+}
+
+std::optional<std::string> as_size(const Extent& extent) {
+  const auto& sizes = extent.coefficients();
+  const bool is_size = sizes.size() == 1 && extent == Extent::size(sizes.begin()->first);
+  return is_size ? std::optional(sizes.begin()->first) : std::nullopt;
+}
+
 std::vector<Axis> copy_axes(const Op& operand) {
   if (operand.kind == OpKind::fused) return operand.members.back()->axes;
   if (operand.kind == OpKind::compute) return operand.axes;

@@ -80,13 +80,12 @@ Op renamed(const Op& op, const std::string& name) {
 std::optional<Expr> length_of_summed_rows(const Op& op, const Target& target) {
   if (op.axes.empty() || op.reduction_axes.size() != 1) return std::nullopt;
   const Axis &rows = op.axes.back(), &along = op.reduction_axes.back();
-  const Extent& length = along.extent();
-  if (length.is_constant() || length.coefficients().size() != 1) return std::nullopt;
-  const std::string& size = length.coefficients().begin()->first;
-  const auto has_size = [&](const Extent& extent) { return extent.coefficients().count(size) > 0; };
-  if (length != Extent::size(size) || std::any_of(op.shape.begin(), op.shape.end(), has_size)) {
-    return std::nullopt;
-  }
+  const std::optional<std::string> size = as_size(along.extent());
+  if (!size) return std::nullopt;
+  const auto has_size = [&](const Extent& extent) {
+    return extent.coefficients().count(*size) > 0;
+  };
+  if (std::any_of(op.shape.begin(), op.shape.end(), has_size)) return std::nullopt;
   const int64_t least = 2 * value_lanes(op, target);
   if (rows.extent().as_constant().value_or(least) < least) return std::nullopt;
   bool any = false, all = true;
@@ -95,7 +94,7 @@ std::optional<Expr> length_of_summed_rows(const Op& op, const Target& target) {
     any = any || mentions_any(e, 0, e->args.size(), rows);
     all = all && lies_side_by_side(e, rows, along);
   });
-  return any && all ? std::optional(size_value(size)) : std::nullopt;
+  return any && all ? std::optional(size_value(*size)) : std::nullopt;
 }
 
 void derive_rows_by_length(const Op& op, const Expr& length, const Target& target,
@@ -106,8 +105,7 @@ void derive_rows_by_length(const Op& op, const Expr& length, const Target& targe
   StageSchedule& stage = (*schedule)[op.name];
   stage.cache_write(of_long.name);
   (*schedule)[of_long.name].alternative(is_short, of_short.name);
-  const OpPtr* output = schedule->graph().find(op.name);
-  if (output != nullptr && schedule->graph().is_output(**output)) {
+  if (is_output(op, *schedule)) {
     (*schedule)[of_long.name].store_in_output(op.name);
   }
   derive_rows_in_lanes(of_long, target, schedule);

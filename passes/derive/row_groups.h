@@ -89,11 +89,11 @@ using MayKeep = std::function<bool(const RowGroup::Member& kept, const RowGroup&
 RowGroup build_row_group(const Op& reader, const std::vector<size_t>& axes, bool in_pieces,
                          const Readers& readers, const Target& target,
                          const std::unordered_set<const Op*>& taken, const MayKeep& may_keep = {});
-// Why what something else needs too is not worth being computed with a group and kept: of a whole
-// row, which is stored and read again anyway, nothing is saved that can be measured; rows of a
-// run-time length, which may be short, are computed in several ways, of which what is kept has one;
-// and of short rows that all stay in a cache those of an operation by itself are faster. "expected
-// ...", or nothing. The rows `.._kept` of `//benchmarks:fusion` measure it.
+// Why it does not pay to compute with a group what something else needs too, and to keep it:
+// "expected ...", or nothing. A whole row is stored and read again anyway. Rows of a run-time
+// length are computed in several ways, and what is kept has one. Short rows that all stay in a
+// cache are read again from there. `norm_kept` and `softmax_kept` of `//benchmarks:fusion` measure
+// what is taken.
 std::optional<std::string> why_not_worth_keeping(const RowGroup::Member& kept,
                                                  const RowGroup& group, const Target& target);
 // Whether the elements of a row are combined, and something goes on with them.

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "dsl/affine.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -48,6 +51,23 @@ bool has_narrow_elements(const Op& op) {
          });
 }
 
+// How many elements further in memory a step of the axis reads; nothing where no number says so.
+std::optional<int64_t> step_of(const Expr& read, const Axis& axis) {
+  int64_t step = 0;
+  std::optional<int64_t> row = 1;  // the elements of a step of the index
+  for (size_t i = read->args.size(); i-- > 0;) {
+    if (mentions(read->args[i], axis.name())) {
+      const std::optional<Affine> index = affine_of(read->args[i]);
+      if (!index || !row || *row > std::numeric_limits<int32_t>::max()) return std::nullopt;
+      const auto factor = index->coefficients.find(axis.name());
+      if (factor != index->coefficients.end()) step += saturated_product(factor->second, *row);
+    }
+    const std::optional<int64_t> extent = read->tensor->shape[i].as_constant();
+    row = row && extent ? std::optional(saturated_product(*row, *extent)) : std::nullopt;
+  }
+  return step;
+}
+
 }  // namespace
 
 int64_t value_lanes(const Op& op, const Target& target) {
@@ -83,6 +103,34 @@ int64_t lanes_apart(const Op& op, const Target& target) {
 bool lacks_masks(const Op& op, const Target& target) {
   if (!target.has("avx") || match_pixels(op, value_lanes(op, target))) return true;
   return !target.has("avx512_skylake") && has_narrow_elements(op);
+}
+
+bool steps_far(const Op& op, const Axis& axis) {
+  constexpr int64_t kNear = 8;
+  return any_part(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || !mentions(e, axis.name())) return false;
+    const auto of_each = [&](const auto& holds) {
+      return std::any_of(e->args.begin(), e->args.end(), [&](const Expr& index) {
+        return mentions(index, axis.name()) && holds(index);
+      });
+    };
+    if (of_each(reads_data)) return true;
+    if (of_each([](const Expr& index) { return !affine_of(index); })) return false;
+    const std::optional<int64_t> elements = step_of(e, axis);
+    return !elements || *elements < 0 || *elements > kNear;
+  });
+}
+
+bool steps_a_little(const Op& op, const Axis& axis) {
+  constexpr int64_t kMostElements = 4;
+  const auto step = [&](const Expr& e) {
+    return e->op == ExprOp::read ? step_of(e, axis) : std::optional<int64_t>(0);
+  };
+  const bool steps = any_part(op.body, [&](const Expr& e) { return step(e).value_or(0) != 0; });
+  return steps && !any_part(op.body, [&](const Expr& e) {
+           const std::optional<int64_t> elements = step(e);
+           return !elements || *elements < 0 || *elements > kMostElements;
+         });
 }
 
 }  // namespace emulsion

@@ -40,8 +40,6 @@ Extent least_value(const Expr& e, const AxisExtents& axes) {
   return Extent(0) - largest_value(*affine_of(-e), axes);
 }
 
-bool is_never_negative(const Extent& extent) { return extent.lower_bound().value_or(-1) >= 0; }
-
 Expr zero_of(const Expr& e) { return constant(e.dtype(), 0); }
 
 Expr replace_axis(const Expr& e, const std::string& axis, const Expr& value) {
@@ -190,15 +188,15 @@ class ReadScatter {
     clamp.least = least_value(clamp.inner, facts.axes());
     clamp.most = largest_value(*affine_of(clamp.inner), facts.axes());
     const auto counts = [](const Extent& count) {
-      return count.is_constant() || is_never_negative(count);
+      return count.is_constant() || never_negative(count);
     };
     const bool fits = (!clamp.low || counts(*clamp.low - clamp.least)) &&
                       (!clamp.high || counts(clamp.most - *clamp.high)) &&
-                      is_never_negative(clamp.most - clamp.least + Extent(1));
+                      never_negative(clamp.most - clamp.least + Extent(1));
     if (!fits) return std::nullopt;
     if (clamp.low && clamp.high) {  // where they cross, the order of the two would matter
       const Extent between = *clamp.high - *clamp.low;
-      if (!is_never_negative(between) && between + Extent(1) != extent) return std::nullopt;
+      if (!never_negative(between) && between + Extent(1) != extent) return std::nullopt;
     }
     return clamp;
   }
@@ -325,7 +323,7 @@ class ReadScatter {
       const Extent least = least_value(axis.numerator, facts.axes());
       const Extent count =
           largest_value(*affine_of(axis.numerator), facts.axes()) - least + Extent(1);
-      if (!is_never_negative(count)) continue;
+      if (!never_negative(count)) continue;
       axes[*place] = Axis(axis.name, count);
       SolvedAxis own = axis;
       own.numerator = tidy_index(Expr(axes[*place]) + extent_value(least));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "dsl/affine.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -177,6 +176,14 @@ Range range_below(const Expr& extent) {
 
 std::optional<Interval> interval_of(const Expr& index, const VariableRange& range) {
   return IntervalOf(range)(index);
+}
+
+std::optional<Interval> interval_within(const Expr& index, const AxisExtents& axes) {
+  return interval_of(index, [&](const std::string& axis) -> std::optional<Range> {
+    const auto extent = axes.find(axis);
+    if (extent == axes.end()) return std::nullopt;
+    return Range{0, extent->second - Extent(1)};
+  });
 }
 
 std::optional<Interval> unite(const std::optional<Interval>& a, const std::optional<Interval>& b) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "dsl/affine.h"
 #include "dsl/expr.h"
 #include "dsl/extent.h"
 
@@ -35,6 +36,8 @@ struct Range {
 using VariableRange = std::function<std::optional<Range>(const std::string&)>;
 
 std::optional<Interval> interval_of(const Expr& index, const VariableRange& range);
+// Of axes that go from 0 up to their extents; an axis that has none stays fixed.
+std::optional<Interval> interval_within(const Expr& index, const AxisExtents& axes);
 // The smallest interval around both; nothing when their starts cannot be ordered.
 std::optional<Interval> unite(const std::optional<Interval>& a, const std::optional<Interval>& b);
 // The range of a loop's variable, from 0 up, given the loop's extent: known when that is affine in

@@ -41,20 +41,18 @@ class Relaxer {
   std::vector<Expr> relax_clamp(const Expr& clamp) const {
     Expr inner = clamp;
     std::optional<Extent> least, most;
-    while (inner->op == ExprOp::min || inner->op == ExprOp::max) {
-      const bool bound_first = as_extent(inner->args[0]).has_value();
-      const std::optional<Extent> bound = as_extent(inner->args[bound_first ? 0 : 1]);
-      std::optional<Extent>& side = inner->op == ExprOp::min ? most : least;
-      if (!bound || side) break;
-      side = bound;
-      inner = Expr(inner->args[bound_first ? 1 : 0]);
+    while (const std::optional<Clamp> one = clamp_of(inner)) {
+      std::optional<Extent>& side = one->is_most ? most : least;
+      if (side) break;
+      side = one->bound;
+      inner = one->value;
     }
     if (!least && !most) return {clamp};
     std::vector<Expr> result = relax(inner);
     int64_t up = 0, down = 0;
     for (const Expr& index : result) {
-      const std::optional<Interval> values = everywhere(index);
-      if (!values) return {clamp};
+      const std::optional<Interval> values = interval_within(index, axes_);
+      if (!values || !values->fixed.empty()) return {clamp};
       const Extent below = least ? *least - values->low : Extent(0);
       const Extent above = most ? values->high - *most : Extent(0);
       if (!below.is_constant() || !above.is_constant()) return {clamp};
@@ -70,21 +68,18 @@ class Relaxer {
     return result;
   }
 
-  std::optional<Interval> everywhere(const Expr& index) const {
-    std::optional<Interval> values =
-        interval_of(index, [this](const std::string& axis) -> std::optional<Range> {
-          auto extent = axes_.find(axis);
-          if (extent == axes_.end()) return std::nullopt;
-          return Range{0, extent->second - Extent(1)};
-        });
-    if (!values || !values->fixed.empty()) return std::nullopt;
-    return values;
-  }
-
   const AxisExtents& axes_;
 };
 
 }  // namespace
+
+std::optional<Clamp> clamp_of(const Expr& index) {
+  if (index->op != ExprOp::min && index->op != ExprOp::max) return std::nullopt;
+  const std::optional<Extent> first = as_extent(index->args[0]);
+  const std::optional<Extent> bound = first ? first : as_extent(index->args[1]);
+  if (!bound) return std::nullopt;
+  return Clamp{Expr(index->args[first ? 1 : 0]), *bound, index->op == ExprOp::min};
+}
 
 std::vector<Expr> relax_clamps(const Expr& index, const AxisExtents& axes) {
   return Relaxer(axes).relax(index);

@@ -5,12 +5,23 @@
 // leave. A clamp moves an index at most as far as the index could leave anywhere, so the index lies
 // between two affine ones: here y and y + 1.
 
+#include <optional>
 #include <vector>
 
 #include "dsl/affine.h"
 #include "dsl/expr.h"
+#include "dsl/extent.h"
 
 namespace emulsion {
+
+// min(value, bound) or max(value, bound), of which the bound is affine in the run-time sizes.
+struct Clamp {
+  Expr value;
+  Extent bound;
+  bool is_most;  // of a min
+};
+// Nothing of another expression.
+std::optional<Clamp> clamp_of(const Expr& index);
 
 // Indices without clamps, the least and greatest of which have `index` between them wherever the
 // axes are inside their extents; `index` alone when it has no clamp or how far that moves is no

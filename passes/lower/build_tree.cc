@@ -316,7 +316,7 @@ class TreeBuilder {
       const Extent& extent = region.stage.axes[d].extent();
       const std::optional<Extent>& highest = region.axes[d].highest;
       const Extent spare = highest ? extent - Extent(1) - *highest : Extent(-1);
-      if (spare.lower_bound().value_or(-1) >= 0) continue;
+      if (never_negative(spare)) continue;
       node->guards.push_back({node->point[d] < extent_value(extent), GuardMask::instance});
     }
   }

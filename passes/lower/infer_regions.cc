@@ -27,8 +27,7 @@ bool lies_inside(const Interval& inner, const Interval& outer) {
                                outer.fixed.end(), [](const auto& a, const auto& b) {
                                  return a.first == b.first && a.second.second == b.second.second;
                                });
-  return same && (inner.low - outer.low).lower_bound().value_or(-1) >= 0 &&
-         (outer.high - inner.high).lower_bound().value_or(-1) >= 0;
+  return same && never_negative(inner.low - outer.low) && never_negative(outer.high - inner.high);
 }
 
 // The smallest interval around all; nothing when one of them is unknown, or there is none.

@@ -120,7 +120,6 @@ std::set<std::string> buffers_read_by(const Stage& stage) {
   return names;
 }
 
-// Producers come first: nothing in front of `other` reads it.
 std::vector<StageId> needed_before(const NestPlan& nest, StageId stage) {
   std::vector<StageId> needed = nest.stages[stage].producers;
   for (StageId made : nest.stages[stage].producers) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -21,8 +22,6 @@ std::optional<Quotient> as_quotient(const Expr& e) {
   if (!dividend || !divisor || *divisor < 1) return std::nullopt;
   return Quotient{*dividend, *divisor};
 }
-
-bool never_negative(const Extent& extent) { return extent.lower_bound().value_or(-1) >= 0; }
 
 // The most that a remainder, or the difference of two quotients of one divisor, can be.
 std::optional<int64_t> most_of(const Expr& e) {
@@ -154,12 +153,11 @@ bool SparedSteps::restrict_to(const Expr& spare) {
 Expr SparedSteps::without_clamps(const Expr& index,
                                  const std::function<Expr(const Expr&)>& in_loops) {
   return transform(index, [&](const Expr& e) -> Expr {
-    if (e->op != ExprOp::min && e->op != ExprOp::max) return Expr();
-    const bool bound_first = as_extent(e->args[0]).has_value();
-    const Expr &value = e->args[bound_first ? 1 : 0], &bound = e->args[bound_first ? 0 : 1];
-    if (!as_extent(bound)) return Expr();
-    const Expr at = in_loops ? in_loops(value) : value;
-    return restrict_to(e->op == ExprOp::min ? bound - at : at - bound) ? value : Expr();
+    const std::optional<Clamp> clamp = clamp_of(e);
+    if (!clamp) return Expr();
+    const Expr at = in_loops ? in_loops(clamp->value) : clamp->value;
+    const Expr bound = extent_value(clamp->bound);
+    return restrict_to(clamp->is_most ? bound - at : at - bound) ? clamp->value : Expr();
   });
 }
 

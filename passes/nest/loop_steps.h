@@ -52,8 +52,7 @@ class SparedSteps {
 
   std::optional<Expr> first, end;  // nothing: as the loop
 
-  // From here on nothing is spared for which a step from `from` on, before `past`, would be left
-  // out.
+  // No step from `from` on, before `past`, is left out from now on: what needs that is not spared.
   void keep(Expr from, Expr past) { kept_ = {std::move(from), std::move(past)}; }
 
   // Leaves only the steps at which `spare` is not negative, whatever the other loops are at. False

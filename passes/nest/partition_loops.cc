@@ -14,6 +14,7 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/index/index_interval.h"
+#include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/end_at_domains.h"
 #include "passes/nest/loop_steps.h"
@@ -25,9 +26,7 @@
 namespace emulsion {
 namespace {
 
-bool never_negative(const Extent& extent) { return extent.lower_bound().value_or(-1) >= 0; }
-
-// An index without the clamps around it, each of an expression and an extent.
+// An index without the clamps around it.
 struct Unclamped {
   Expr index;
   bool is_low_enough = false, is_high_enough = false;  // inside the buffer, by one of the clamps
@@ -35,17 +34,11 @@ struct Unclamped {
 
 Unclamped unclamped(const Expr& index, const Extent& buffer) {
   Unclamped result{index};
-  while (result.index->op == ExprOp::min || result.index->op == ExprOp::max) {
-    const Expr clamp = result.index;
-    const bool bound_first = as_extent(clamp->args[0]).has_value();
-    const std::optional<Extent> bound = as_extent(clamp->args[bound_first ? 0 : 1]);
-    if (!bound) break;
-    if (clamp->op == ExprOp::min) {
-      result.is_low_enough = result.is_low_enough || never_negative(buffer - *bound - Extent(1));
-    } else {
-      result.is_high_enough = result.is_high_enough || never_negative(*bound);
-    }
-    result.index = Expr(clamp->args[bound_first ? 1 : 0]);
+  while (const std::optional<Clamp> clamp = clamp_of(result.index)) {
+    bool& is_enough = clamp->is_most ? result.is_low_enough : result.is_high_enough;
+    const Extent spare = clamp->is_most ? buffer - clamp->bound - Extent(1) : clamp->bound;
+    is_enough = is_enough || never_negative(spare);
+    result.index = clamp->value;
   }
   return result;
 }
@@ -54,10 +47,7 @@ Unclamped unclamped(const Expr& index, const Extent& buffer) {
 // anything. The index with its clamps may be outside: the buffer may be empty.
 bool is_inside_unclamped(const Expr& index, const Extent& buffer, const AxisExtents& domain) {
   const Unclamped free = unclamped(index, buffer);
-  const auto values = interval_of(free.index, [&](const std::string& axis) -> std::optional<Range> {
-    const auto extent = domain.find(axis);
-    return extent == domain.end() ? Range::unknown() : Range{0, extent->second - Extent(1)};
-  });
+  const std::optional<Interval> values = interval_within(free.index, domain);
   const bool is_known = values && values->fixed.empty();
   return (free.is_low_enough || (is_known && never_negative(buffer - Extent(1) - values->high))) &&
          (free.is_high_enough || (is_known && never_negative(values->low)));
@@ -219,14 +209,16 @@ class Partitioner : public NestMutator {
     const Expr end = inside.steps.end ? least_of(*inside.steps.end, past) : past;
     if (at_least(first, end)) return std::nullopt;
     Parts parts{std::nullopt, part(body, first, steps_between(first, end)), {}};
+    const Expr rest = greatest_of(end, first);
+    const bool starts_inside = at_least(loop.min, first), ends_inside = at_least(rest, past);
+    if (starts_inside && ends_inside) return parts;
     Interior everywhere(nest_, around_, loop);  // what the edges, too, can do without
     everywhere.steps.keep(loop.min, past);
     const NodePtr edge = without_marks(everywhere.mutate(loop.body));
-    if (!at_least(loop.min, first)) {
+    if (!starts_inside) {
       parts.first_edge = part(edge, loop.min, difference(least_of(first, past), loop.min));
     }
-    const Expr rest = greatest_of(end, first);
-    if (at_least(rest, past)) return parts;
+    if (ends_inside) return parts;
     const bool one_step = at_least(int_constant(1), difference(past, rest));
     if (!one_step) {
       parts.last_edges.push_back(part(edge, rest, steps_between(rest, past)));

@@ -148,5 +148,13 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     refusal_name);
 
+TEST(Extent, NeverNegative) {
+  const Extent b = Extent::size("B");
+  EXPECT_TRUE(never_negative(0));
+  EXPECT_TRUE(never_negative(b * 2 + 1));
+  EXPECT_FALSE(never_negative(b - 1));
+  EXPECT_FALSE(never_negative(Extent(4) - b));
+}
+
 }  // namespace
 }  // namespace emulsion

@@ -66,7 +66,7 @@ TEST(DeriveGroupByLength, ShortRowsAreComputedSeveralAtATime) {
   EXPECT_FALSE(has(text, "parallel")) << text;
 }
 
-// Elements of bytes that lie a row apart are loaded one by one: 64 of them compiled for seconds.
+// Bytes that lie a row apart are loaded one by one, each by code of its own.
 TEST(DeriveGroupByLength, FewRowsOfBytesHaveFewLanes) {
   const Axis i("i", kRows), j("j", kSize);
   const Tensor x = input("x", u8, {kRows, kSize}), top = reduce_max(x, {1}, false, "top");

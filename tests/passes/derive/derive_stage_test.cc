@@ -421,5 +421,13 @@ TEST(DeriveContraction, LeavesAPanelThatItsVectorsDoNotDivide) {
   EXPECT_EQ(schedule, Schedule(graph));
 }
 
+TEST(AsSize, ASizeByItself) {
+  const Extent b = Extent::size("B");
+  EXPECT_EQ(as_size(b), "B");
+  for (const Extent& other : {Extent(4), b * 2, b + 1, b + Extent::size("C")}) {
+    EXPECT_FALSE(as_size(other)) << other.to_string();
+  }
+}
+
 }  // namespace
 }  // namespace emulsion

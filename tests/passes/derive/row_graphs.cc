@@ -2,6 +2,7 @@
 
 #include "dsl/operators.h"
 #include "passes/differentiate/differentiate.h"
+#include "passes/fuse/fuse_epilogues.h"
 
 namespace emulsion {
 namespace {
@@ -133,6 +134,9 @@ Graph pooled(const Pictures& p) {
 }
 
 }  // namespace
+
+Groups::Groups(const Graph& graph, const Target& target)
+    : grouped(fuse_epilogues(graph)), all(row_groups(grouped, target)) {}
 
 Graph softmax_by_hand(const Extent& rows, const Extent& columns) {
   const Axis i("i", rows), k("k", columns), r("r", columns);

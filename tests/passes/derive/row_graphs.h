@@ -8,8 +8,22 @@
 #include <vector>
 
 #include "dsl/graph.h"
+#include "dsl/target.h"
+#include "passes/derive/row_groups.h"
 
 namespace emulsion {
+
+// The row groups of a graph, and the grouped graph whose operations they are.
+struct Groups {
+  Groups(const Graph& graph, const Target& target);
+
+  size_t size() const { return all.size(); }
+  bool empty() const { return all.empty(); }
+  const RowGroup& operator[](size_t at) const { return all[at]; }
+
+  Graph grouped;
+  std::vector<RowGroup> all;
+};
 
 // p[i, k] = exp(x[i, k] - max of row i), y[i, k] = p[i, k] / sum of row i of p, in index notation.
 Graph softmax_by_hand(const Extent& rows, const Extent& columns);

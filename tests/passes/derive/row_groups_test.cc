@@ -19,19 +19,6 @@ const Extent kSize = Extent::size("B");
 const Target kV3 = Target::parse("x86-64-v3,cores=1");
 const Axis i("i", 8), j("j", 64), k("k", 64);
 
-// The groups of a graph, and the grouped graph whose operations they are.
-struct Groups {
-  Groups(const Graph& graph, const Target& target)
-      : grouped(fuse_epilogues(graph)), all(row_groups(grouped, target)) {}
-
-  size_t size() const { return all.size(); }
-  bool empty() const { return all.empty(); }
-  const RowGroup& operator[](size_t at) const { return all[at]; }
-
-  Graph grouped;
-  std::vector<RowGroup> all;
-};
-
 Groups groups_of(const Graph& graph, const Target& target = kV3) { return {graph, target}; }
 
 // Why rows of the operation p of a graph cannot be computed ahead of those of y; "" when they can.

@@ -113,5 +113,17 @@ TEST(IndexInterval, TheRangeOfALoop) {
   EXPECT_FALSE(range_below(size / size).is_known);
 }
 
+TEST(IndexInterval, WithinExtents) {
+  const AxisExtents axes = {{"i", 4}, {"j", Extent::size("B")}};
+  const std::optional<Interval> both = interval_within(i - j, axes);
+  ASSERT_TRUE(both);
+  EXPECT_TRUE(both->fixed.empty());
+  EXPECT_EQ(both->low, Extent(1) - Extent::size("B"));
+  EXPECT_EQ(both->high, Extent(3));
+  const std::optional<Interval> fixed = interval_within(i + o, axes);
+  ASSERT_TRUE(fixed);
+  EXPECT_EQ(fixed->fixed.size(), 1U);
+}
+
 }  // namespace
 }  // namespace emulsion

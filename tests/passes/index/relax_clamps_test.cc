@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,25 @@ Expr clamped(const Expr& index) {
 }
 
 using Texts = std::vector<std::string>;
+
+TEST(ClampOf, EitherSideMayBeTheBound) {
+  const Expr last = extent_value(Extent::size("N") - 1);
+  for (const Expr& most : {min(y, last), min(last, y)}) {
+    const std::optional<Clamp> clamp = clamp_of(most);
+    ASSERT_TRUE(clamp);
+    EXPECT_EQ(to_string(clamp->value), "y");
+    EXPECT_EQ(clamp->bound, Extent::size("N") - 1);
+    EXPECT_TRUE(clamp->is_most);
+  }
+  const std::optional<Clamp> least = clamp_of(max(y, int_constant(0)));
+  ASSERT_TRUE(least);
+  EXPECT_FALSE(least->is_most);
+}
+
+TEST(ClampOf, NothingOfWhatHasNoBound) {
+  EXPECT_FALSE(clamp_of(min(y, z)));
+  EXPECT_FALSE(clamp_of(y + 1));
+}
 
 TEST(RelaxClamps, LeavesAnAffineIndexAlone) { EXPECT_EQ(relaxed(y + 1), Texts{"y + 1"}); }
 
