@@ -60,6 +60,13 @@ Tensor joined(int count) {
   return concat(parts, 0);
 }
 
+// As many, one behind the other: each is a group of rows.
+Tensor softmaxes(int count) {
+  Tensor value = input("x", f32, {16, 256});
+  for (int i = 0; i < count; ++i) value = softmax(value);
+  return value;
+}
+
 struct NamedGraph {
   const char* name;
   Tensor output;
@@ -129,6 +136,7 @@ Report run(const ProgramOptions& options, const Runfiles& runfiles) {
   }
   for (int count : {10, 100, 1000}) {
     add_from_graph_on(fmt::format("a concat of {}", count), joined(count), &derived);
+    add_from_graph_on(fmt::format("a chain of {} softmaxes", count), softmaxes(count), &derived);
   }
   for (Row& row : measure(derived, options)) report.rows.push_back(std::move(row));
   return report;

@@ -190,18 +190,32 @@ Graph::Graph(const std::vector<Tensor>& outputs) {
   std::stable_sort(declared.begin(), declared.end(),
                    [](const OpPtr& a, const OpPtr& b) { return a->declared < b->declared; });
   put_first(declared);
+  collect_names();
 }
 
 Graph::Graph(std::vector<OpPtr> ops, std::vector<OpPtr> outputs, std::vector<LoopGroup> loops)
     : ops_(std::move(ops)), outputs_(std::move(outputs)), loop_groups_(std::move(loops)) {
   for (const OpPtr& op : ops_) names_of_originals_[op.get()] = op->name;
   index();
+  collect_names();
 }
 
 void Graph::index() {
   for (size_t i = 0; i < ops_.size(); ++i) {
     by_name_[ops_[i]->name] = i;
     names_of_originals_[ops_[i].get()] = ops_[i]->name;
+  }
+}
+
+void Graph::collect_names() {
+  std::set<std::string> sizes;
+  for (const OpPtr& op : ops_) {
+    for (std::string& size : sizes_of(*op)) sizes.insert(std::move(size));
+  }
+  sizes_.assign(sizes.begin(), sizes.end());
+  names_ = std::move(sizes);
+  for (const OpPtr& op : ops_) {
+    for (const OpPtr& member : op->members) names_.insert(member->name);
   }
 }
 
@@ -285,12 +299,8 @@ std::string Graph::name_of(const Tensor& tensor) const {
        tensor.defined() ? tensor.name() : "an undefined tensor");
 }
 
-std::vector<std::string> Graph::sizes() const {
-  std::set<std::string> names;
-  for (const OpPtr& op : ops_) {
-    for (std::string& name : sizes_of(*op)) names.insert(std::move(name));
-  }
-  return {names.begin(), names.end()};
+bool Graph::has_name(const std::string& name) const {
+  return by_name_.count(name) > 0 || names_.count(name) > 0;
 }
 
 }  // namespace emulsion

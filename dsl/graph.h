@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -66,10 +67,13 @@ class Graph {
   // graph.
   std::string name_of(const Tensor& tensor) const;
   // Sorted names of the run-time sizes.
-  std::vector<std::string> sizes() const;
+  const std::vector<std::string>& sizes() const { return sizes_; }
+  // Whether an operation, a member of a group or a run-time size has this name.
+  bool has_name(const std::string& name) const;
 
  private:
   void index();
+  void collect_names();
   // `arguments`: the graph's inputs and weights, each once.
   void put_first(const std::vector<OpPtr>& arguments);
   std::vector<OpPtr> ops_;
@@ -78,6 +82,8 @@ class Graph {
   std::unordered_map<const Op*, std::string> names_of_originals_;
   std::vector<OpPtr> originals_;  // keeps the keys above alive
   std::unordered_map<std::string, size_t> by_name_;
+  std::vector<std::string> sizes_;
+  std::set<std::string> names_;  // beside those of by_name_
 };
 
 // The ops that an op reads directly, each once, in the order of first read (of all members, for a

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <utility>
 
 #include "dsl/directive_table.h"
 #include "dsl/error.h"
@@ -335,13 +336,16 @@ StageSchedule& StageSchedule::specialize(const Expr& condition) {
   return add(std::move(directive));
 }
 
-Schedule::Schedule(const Graph& graph) : graph_(graph) {}
+Schedule::Schedule(const Graph& graph) : graph_(std::make_shared<const Graph>(graph)) {}
+
+Schedule::Schedule(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {}
 
 Schedule::Schedule(const Schedule& other) : graph_(other.graph_), stages_(other.stages_) {
   for (auto& [name, stage] : stages_) stage.owner_ = this;
 }
 
 Schedule& Schedule::operator=(const Schedule& other) {
+  if (this == &other) return *this;
   graph_ = other.graph_;
   stages_ = other.stages_;
   for (auto& [name, stage] : stages_) stage.owner_ = this;
@@ -349,7 +353,7 @@ Schedule& Schedule::operator=(const Schedule& other) {
 }
 
 StageSchedule& Schedule::operator[](const Tensor& tensor) {
-  return (*this)[graph_.name_of(tensor)];
+  return (*this)[graph_->name_of(tensor)];
 }
 
 StageSchedule& Schedule::operator[](const std::string& name) {
@@ -357,6 +361,8 @@ StageSchedule& Schedule::operator[](const std::string& name) {
   stage.owner_ = this;
   return stage;
 }
+
+Schedule Schedule::without_directives() const { return Schedule(graph_); }
 
 const StageSchedule* Schedule::find(const std::string& name) const {
   auto found = stages_.find(name);
@@ -376,6 +382,6 @@ bool Schedule::operator==(const Schedule& other) const {
   return covers(*this, other) && covers(other, *this);
 }
 
-std::string Schedule::name_of(const Tensor& tensor) const { return graph_.name_of(tensor); }
+std::string Schedule::name_of(const Tensor& tensor) const { return graph_->name_of(tensor); }
 
 }  // namespace emulsion

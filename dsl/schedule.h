@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -315,12 +316,16 @@ class Schedule {
   StageSchedule& operator[](const std::string& name);
   const StageSchedule* find(const std::string& name) const;
   const std::map<std::string, StageSchedule>& stages() const { return stages_; }
-  const Graph& graph() const { return graph_; }
+  const Graph& graph() const { return *graph_; }
+  // One without directives, of the same graph.
+  Schedule without_directives() const;
   bool operator==(const Schedule& other) const;
   std::string name_of(const Tensor& tensor) const;
 
  private:
-  Graph graph_;
+  explicit Schedule(std::shared_ptr<const Graph> graph);
+
+  std::shared_ptr<const Graph> graph_;  // copies share it
   std::map<std::string, StageSchedule> stages_;
 };
 

@@ -67,7 +67,7 @@ class StageStep {
     } catch (const ScheduleError& error) {
       throw ScheduleRefusal(name_, directive_, error.what());
     }
-    const std::vector<std::string> sizes = graph_.sizes();
+    const std::vector<std::string>& sizes = graph_.sizes();
     visit(directive_.condition, [&](const Expr& e) {
       if (e->op == ExprOp::size && !contains(sizes, e->name)) {
         refuse(name_, directive_,

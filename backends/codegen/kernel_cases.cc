@@ -131,7 +131,7 @@ Graph graph_under_test() {
 }
 
 std::vector<SizeValues> awkward_sizes(const Graph& graph) {
-  const std::vector<std::string> names = graph.sizes();
+  const std::vector<std::string>& names = graph.sizes();
   if (names.empty()) return {SizeValues{}};
   std::vector<SizeValues> result;
   constexpr size_t kCount = std::size(kAwkward);

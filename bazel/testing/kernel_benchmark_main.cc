@@ -47,7 +47,7 @@ void print_help() {
 }
 
 void register_benchmarks(const Graph& graph) {
-  const std::vector<std::string> names = graph.sizes();
+  const std::vector<std::string>& names = graph.sizes();
   const std::vector<int64_t> values =
       names.empty() ? std::vector<int64_t>{0} : std::vector<int64_t>{1, 16, 64, 256};
   for (int64_t value : values) {

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "passes/derive/derive_stage.h"
-#include "passes/rewrite/graph_names.h"
 
 namespace emulsion {
 namespace {
@@ -67,11 +65,10 @@ void add_where_none(const Schedule& made, const Names& names, const std::string&
 Names name_stages(const AlternativeWay& way, const std::string& reader, const std::string& chosen,
                   Schedule* all) {
   Names names;
-  const std::set<std::string> written = names_of(all->graph());
   for (const auto& [name, stage] : way.schedule.stages()) {
     if (is_inline(stage)) continue;
     names[name] = fresh_stage(*all, name + way.suffix);
-    if (written.count(name) == 0) continue;
+    if (!all->graph().has_name(name)) continue;
     (*all)[name == reader ? chosen : name].alternative(way.condition, names[name]);
   }
   return names;
@@ -80,9 +77,8 @@ Names name_stages(const AlternativeWay& way, const std::string& reader, const st
 // Names for the stages that a schedule of its own adds to the graph's, where others have theirs.
 Names names_of_added(const Schedule& made, const Schedule& all) {
   Names names;
-  const std::set<std::string> written = names_of(all.graph());
   for (const auto& [name, stage] : made.stages()) {
-    const bool is_taken = written.count(name) == 0 && all.find(name) != nullptr;
+    const bool is_taken = !all.graph().has_name(name) && all.find(name) != nullptr;
     if (is_taken) names[name] = fresh_stage(all, name);
   }
   return names;

@@ -178,14 +178,14 @@ class ContractionDeriver {
     std::vector<AlternativeWay> ways;
     if (!packed_ && !lies_across && can_have_ways(result_, *schedule_)) {
       if (const std::optional<DotsOfFew> few = match_dots_of_few(op_, c_, target_)) {
-        ways.push_back({"_dots", few->where, Schedule(schedule_->graph())});
+        ways.push_back({"_dots", few->where, schedule_->without_directives()});
         derive_dots({&op_, &result_}, few->dots, c_, target_, &ways.back().schedule);
       }
       if (std::optional<AlternativeWay> narrow = narrow_tiles(copied)) ways.push_back(*narrow);
       if (row_at_ && !rows_ && combines_many_for_each_row(op_, target_)) {
         constexpr int64_t kFewRows = 3;
         const Expr has_few = extent_value(op_.shape[*row_at_]) <= int_constant(kFewRows);
-        ways.push_back({"_few", has_few, Schedule(schedule_->graph())});
+        ways.push_back({"_few", has_few, schedule_->without_directives()});
         derive_combined_rows(op_, target_, &ways.back().schedule, true);
         if (&op_ != &result_) derive_pointwise(result_, target_, &ways.back().schedule);
       }
@@ -207,7 +207,7 @@ class ContractionDeriver {
     const bool has_masks = target_.has("avx") && size_in_bytes(op_.dtype) >= 4;
     if (!row_at_ || columns_ || !has_masks || columns.exact_quotient(width)) return std::nullopt;
     AlternativeWay way{"_narrow", extent_value(columns) <= int_constant(width),
-                       Schedule(schedule_->graph())};
+                       schedule_->without_directives()};
     ContractionDeriver narrow = *this;
     narrow.schedule_ = &way.schedule;
     narrow.columns_ = width;

@@ -63,7 +63,8 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
   }
   std::vector<AlternativeWay> ways;
   const auto add_way = [&](const std::string& suffix, int64_t most) -> Schedule& {
-    ways.push_back({suffix, size_value(*size) <= int_constant(most), Schedule(schedule->graph())});
+    ways.push_back(
+        {suffix, size_value(*size) <= int_constant(most), schedule->without_directives()});
     return ways.back().schedule;
   };
   if (has_rows_for_lanes(reader, group.axes().size(), target)) {

@@ -229,10 +229,10 @@ bool derive_sums_of_pixels(const Op& sums, const Op& result, const Target& targe
   };
   std::vector<AlternativeWay> ways;
   if (block > 0) {
-    ways.push_back({"_blocks", has_pixels(kManyBlocks * block), Schedule(schedule->graph())});
+    ways.push_back({"_blocks", has_pixels(kManyBlocks * block), schedule->without_directives()});
     derive_blocks(sums, result, *some, block, &ways.back().schedule);
   }
-  ways.push_back({"_filled", has_pixels(some->at_a_time), Schedule(schedule->graph())});
+  ways.push_back({"_filled", has_pixels(some->at_a_time), schedule->without_directives()});
   derive_rows_of_pixels(sums, result, *some, true, target, &ways.back().schedule);
   Schedule otherwise(schedule->graph());
   derive_rows_of_pixels(sums, result, masked, false, target, &otherwise);

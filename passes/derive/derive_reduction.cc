@@ -315,7 +315,7 @@ bool may_be_narrow(const Op& sums, const ColumnTile& tile, int64_t lanes) {
 void share_narrow_or_wide_sums(const Op& sums, const Op& result, const ColumnTile& tile,
                                int64_t lanes, const Target& target, Schedule* schedule) {
   const Expr is_narrow = extent_value(sums.axes.back().extent()) <= int_constant(lanes);
-  AlternativeWay way{"_narrow", is_narrow, Schedule(schedule->graph())};
+  AlternativeWay way{"_narrow", is_narrow, schedule->without_directives()};
   share_sums_of_columns({&sums}, result, {tile.rows, lanes}, lanes, target, &way.schedule);
   Schedule wide(schedule->graph());
   share_sums_of_columns({&sums}, result, tile, lanes, target, &wide);
@@ -455,7 +455,7 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
     return share_narrow_or_wide_sums(first, result, tile, lanes, target, schedule);
   }
   if (!filled) return share_sums_of_columns(sums, result, tile, lanes, target, schedule);
-  AlternativeWay way{"_filled", filled->condition, Schedule(schedule->graph())};
+  AlternativeWay way{"_filled", filled->condition, schedule->without_directives()};
   share_sums_of_columns(sums, result, filled->tile, lanes, target, &way.schedule);
   Schedule otherwise(schedule->graph());
   ColumnTile short_tile = tile;

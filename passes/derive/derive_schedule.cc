@@ -24,7 +24,6 @@
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
-#include "passes/rewrite/graph_names.h"
 
 namespace emulsion {
 namespace {
@@ -122,7 +121,7 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
     }
     // Or the one may be behind loops that need the other.
     if (kept.at(&first) != kept.at(&sibling)) {
-      return fmt::format("expected {} and {} behind the same loops in which something is kept",
+      return fmt::format("expected {} and {} behind as many loops in which something is kept",
                          first.name, sibling.name);
     }
     if (auto reason = why_not_share_loops(first, sibling, target)) return reason;
@@ -178,10 +177,11 @@ std::string fresh_axis(const Op& op, const std::string& wanted) {
 }
 
 std::string fresh_stage(const Schedule& schedule, const std::string& wanted) {
-  std::set<std::string> taken = names_of(schedule.graph());
-  for (const auto& [name, stage] : schedule.stages()) taken.insert(name);
+  const auto is_taken = [&](const std::string& name) {
+    return schedule.graph().has_name(name) || schedule.find(name) != nullptr;
+  };
   std::string name = wanted;
-  for (int i = 1; taken.count(name); ++i) name = wanted + std::to_string(i);
+  for (int i = 1; is_taken(name); ++i) name = wanted + std::to_string(i);
   return name;
 }
 

@@ -397,25 +397,22 @@ KeptBefore kept_before(const Graph& grouped, const std::vector<RowGroup>& groups
     for (const RowGroup::Member& member : groups[i].members) group_of[member.op] = i;
   }
   KeptBefore kept;
-  const auto add = [&](const Op& op, const Op& reader) {
+  const auto count = [&](const Op& op, const Op& reader) {
+    const auto own = group_of.find(&reader);
     for (const OpPtr& operand : operands(op)) {
-      const std::set<size_t>& before = kept[operand.get()];
-      kept[&reader].insert(before.begin(), before.end());
       const auto group = group_of.find(operand.get());
-      const auto own = group_of.find(&reader);
-      if (group == group_of.end() || (own != group_of.end() && own->second == group->second)) {
-        continue;
-      }
-      kept[&reader].insert(group->second);
+      const bool is_behind =
+          group != group_of.end() && (own == group_of.end() || own->second != group->second);
+      kept[&reader] = std::max(kept[&reader], kept[operand.get()] + (is_behind ? 1 : 0));
     }
   };
   for (const OpPtr& op : grouped.ops()) {
     kept[op.get()];
     const auto group = group_of.find(op.get());
     if (group == group_of.end()) {
-      add(*op, *op);
+      count(*op, *op);
     } else {  // of a group, whose members stand together, all come behind what any of them does
-      for (const Op* member : members_of(groups[group->second])) add(*member, *op);
+      for (const Op* member : members_of(groups[group->second])) count(*member, *op);
     }
   }
   return kept;

@@ -7,7 +7,6 @@
 
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -101,9 +100,10 @@ bool combines_rows(const RowGroup& group);
 // Why it does not pay: rows are combined, in vectors, and the threads get rows enough. However long
 // a row is, it stays in a nearer cache than all rows would. "expected ...", or nothing.
 std::optional<std::string> why_not_worth_rows(const RowGroup& group, const Target& target);
-// Of each operation the groups that keep something of which it comes behind the loops: their
-// positions among `groups`.
-using KeptBefore = std::unordered_map<const Op*, std::set<size_t>>;
+// Of each operation how many groups that keep something stand before it, one behind the other: it
+// comes behind the loops of each. Of two operations with as many, neither comes behind loops that
+// need the other.
+using KeptBefore = std::unordered_map<const Op*, size_t>;
 KeptBefore kept_before(const Graph& grouped, const std::vector<RowGroup>& groups);
 // The groups of a graph that can be computed by rows and for which it pays. No operation is in two,
 // or in one of `taken`.

@@ -162,7 +162,7 @@ CheckedRule check_rule(const RewriteRule& rule) {
   }
   for (const OpPtr& op : rule.replacement.arguments()) check_wildcard(rule, *op);
   check_results(rule);
-  const std::vector<std::string> bound = rule.pattern.sizes();
+  const std::vector<std::string>& bound = rule.pattern.sizes();
   for (const std::string& size : rule.replacement.sizes()) {
     if (!std::binary_search(bound.begin(), bound.end(), size)) {
       fail("rule {}: expected a replacement of the pattern's run-time sizes, got {}", rule.name,

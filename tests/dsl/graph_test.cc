@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "dsl/graph_text.h"
 #include "tests/dsl/refusal.h"
 
 namespace emulsion {
@@ -162,6 +163,21 @@ TEST(Graph, NamesSizesFromShapesReductionsAndBodies) {
   Axis k("k", Extent::size("K"));
   Tensor y = compute("y", {m}, sum(k, cast(f32, Expr(m) + k + size_value("T"))));
   EXPECT_EQ(Graph(y).sizes(), (Names{"B", "K", "T"}));
+}
+
+TEST(Graph, HasTheNamesOfOperationsMembersAndSizes) {
+  const Graph graph = parse_graph(
+      "emulsion graph 1\nsize B\ninput x: f32[B, 8]\n"
+      "fused y {\n  a[m: B] = x[m, 0]\n  y[m: B] = a[m]\n}\noutput y\n");
+  for (const char* name : {"x", "y", "a", "B"}) EXPECT_TRUE(graph.has_name(name)) << name;
+  for (const char* name : {"m", "b", ""}) EXPECT_FALSE(graph.has_name(name)) << name;
+}
+
+TEST(Graph, HasItsNamesInAnyOrderOfTheArguments) {
+  Blend b;
+  const Graph graph = Graph(b.y).arguments({b.alpha, b.bg, b.fg});
+  for (const char* name : {"fg", "mix", "B"}) EXPECT_TRUE(graph.has_name(name)) << name;
+  EXPECT_FALSE(graph.has_name("unread"));
 }
 
 TEST(Graph, FindsATensorOfAnotherGraphByItsName) {

@@ -172,6 +172,16 @@ TEST(Schedule, ACopyStandsOnItsOwn) {
   EXPECT_EQ(text_of(copy["mm"]), "compute_at(y, m)\n");
 }
 
+TEST(Schedule, OneWithoutDirectivesIsOfTheSameGraph) {
+  Linear l;
+  Schedule schedule(l.y);
+  schedule[l.y].parallel(m);
+  const Schedule bare = schedule.without_directives();
+  EXPECT_TRUE(bare.stages().empty());
+  EXPECT_EQ(&bare.graph(), &schedule.graph());
+  EXPECT_EQ(text_of(schedule["y"]), "parallel(m)\n");
+}
+
 TEST(Schedule, EqualityIsThatOfTheDirectives) {
   Linear l;
   Schedule a(l.y), b(l.y);
