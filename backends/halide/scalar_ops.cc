@@ -120,12 +120,13 @@ Halide::Expr bool_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b
   return op == ExprOp::le ? !a || b : integer_binary(op, a, b);
 }
 
-// Halide's abs keeps the sign of a double -0.
+// By its bits. Halide's abs keeps the sign of a double -0, and takes vectors of f32 apart, four
+// lanes each: LLVM then keeps the sums that it reads in memory, not in registers.
 Halide::Expr float_abs(const Halide::Expr& a) {
-  if (a.type().bits() == 32) return Halide::abs(a);
-  Halide::Type bits = a.type().with_code(Halide::Type::UInt);
-  Halide::Expr mask = make_const(bits, std::numeric_limits<int64_t>::max());
-  return Halide::reinterpret(a.type(), Halide::reinterpret(bits, a) & mask);
+  const Halide::Type bits = a.type().with_code(Halide::Type::UInt);
+  const int64_t all_but_sign = std::numeric_limits<int64_t>::max() >> (64 - bits.bits());
+  return Halide::reinterpret(a.type(),
+                             Halide::reinterpret(bits, a) & make_const(bits, all_but_sign));
 }
 
 // By way of i32, which holds every value that the narrower types do.

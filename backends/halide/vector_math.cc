@@ -147,7 +147,7 @@ HExpr float_pow(const HExpr& x, const HExpr& y) {
   auto equal = [](const HExpr& a, const HExpr& b) { return halide_binary(ExprOp::eq, a, b); };
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float infinity = std::numeric_limits<float>::infinity();
-  HExpr size = Halide::abs(x);
+  HExpr size = halide_unary(ExprOp::abs, x);
   HExpr power = mul(cast(Float(64), y), wide_log2(cast(Float(64), size)));
   // 0 times an infinite y would be NaN.
   HExpr value = cast(Float(32), wide_exp2(select(equal(size, 1.0f), HExpr(0.0), power)));
@@ -169,7 +169,7 @@ HExpr float_tanh(const HExpr& x, bool has_fma) {
   const std::vector<float> above = {135135.0f, 17325.0f, 378.0f, 1.0f};
   const std::vector<float> below = {135135.0f, 62370.0f, 3150.0f, 28.0f};
   HExpr near = div(mul(x, polynomial(z, above, has_fma)), polynomial(z, below, has_fma));
-  HExpr size = Halide::abs(x);
+  HExpr size = halide_unary(ExprOp::abs, x);
   HExpr far = sub(1.0f, div(2.0f, add(float_exp(mul(size, 2.0f), has_fma), 1.0f)));
   far = select(less(x, 0.0f), halide_unary(ExprOp::neg, far), far);
   return select(less(size, 0.625f), near, far);
@@ -192,7 +192,7 @@ HExpr float_erf(const HExpr& x, bool has_fma) {
       -0.0436521242f,   0.0464508856f,   -0.0318647668f,  0.0092893637f,
       0.00662776527f,   -0.00970703843f, 0.00468133514f,  0.000624549625f,
       -0.00204290024f,  0.000704792605f, 0.000260819559f, -0.000162065819f};
-  HExpr size = Halide::abs(x);
+  HExpr size = halide_unary(ExprOp::abs, x);
   HExpr bounded = select(less(4.0f, size), 4.0f, size);
   HExpr u = mul(sub(bounded, 2.5f), 1 / 1.5f);
   HExpr far = add(1.0f, polynomial(u, kInterpolated, has_fma));

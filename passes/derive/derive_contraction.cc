@@ -119,7 +119,7 @@ class ContractionDeriver {
     if (!match() || !fits_panel()) return false;
     const std::optional<Dots> narrow = match_dots(op_, c_, packed_, target_);
     if (narrow && narrow->columns && !panel_) return derive_as(narrow);
-    choose_tile(rows_, &op_ == &result_ ? 0 : registers_of_series(result_, *schedule_, target_));
+    choose_tile(rows_);
     const bool lies_across = lies_across_columns();
     std::optional<size_t> copied;
     if (!packed_) {
@@ -282,11 +282,11 @@ class ContractionDeriver {
     return is_inline(*schedule_, c_.b->tensor->name) && !keeps_rows(*c_.b->tensor);
   }
 
-  // `rows`: of those that are computed at a time. `taken`: registers that are none of the tile's.
-  void choose_tile(std::optional<int64_t> rows, int64_t taken = 0) {
+  // `rows`: of those that are computed at a time.
+  void choose_tile(std::optional<int64_t> rows) {
     const bool along = is_along(c_.b, column()) || is_turned(op_, c_.b, column(), rows);
     masked_ = !packed_ && along && pays_to_mask(op_, column_at_, target_);
-    tile_ = register_tile_of(op_, rows, packed_ || masked_, panel_, target_, taken);
+    tile_ = register_tile_of(op_, rows, packed_ || masked_, panel_, target_);
     name_loops();
   }
   void choose_tile_in_block(int64_t rows) {

@@ -25,11 +25,6 @@ namespace emulsion {
 // Work that a second thread must have before it pays to wake it, in scalar operations.
 inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
 
-// How many registers the constants of series (exponentials and the like) fill around the sums that
-// a result takes these of: else LLVM keeps some of the sums in memory. Of 16 registers there are
-// none to spare.
-int64_t registers_of_series(const Op& result, const Schedule& schedule, const Target& target);
-
 // The tile for a contraction of `rows` x `columns` outputs; an extent that is not known is nullopt.
 // `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is
 // left. `panel`: the panels' width when it is fixed already, which the tile's columns then divide.
@@ -40,11 +35,9 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
                                   std::optional<int64_t> panel = std::nullopt,
                                   std::optional<int64_t> between = std::nullopt);
 
-// The same for that contraction, of `rows` that are computed at a time. `taken`: how many registers
-// something else takes.
+// The same for that contraction, of `rows` that are computed at a time.
 RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows, bool padded,
-                              std::optional<int64_t> panel, const Target& target,
-                              int64_t taken = 0);
+                              std::optional<int64_t> panel, const Target& target);
 // The same of a contraction of which blocks of `rows` are computed, and nothing is packed for them.
 // A few rows have accumulators enough in wide panels only. `masked`: of its columns some may be
 // outside.

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <set>
 
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
-#include "passes/derive/graph_reads.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
@@ -62,24 +60,7 @@ bool has_short_sums(const Op& op) {
   return steps < kLong;
 }
 
-// Whether an operation, or what is inline in it, takes a series.
-bool takes_series_inline(const Op& op, const Schedule& schedule, std::set<const Op*>* seen) {
-  if (!seen->insert(&op).second) return false;
-  return takes_series(op) || any_part(op.body, [&](const Expr& e) {
-           return e->op == ExprOp::read && e->tensor->kind == OpKind::compute &&
-                  is_inline(schedule, e->tensor->name) &&
-                  takes_series_inline(*e->tensor, schedule, seen);
-         });
-}
-
 }  // namespace
-
-int64_t registers_of_series(const Op& result, const Schedule& schedule, const Target& target) {
-  constexpr int64_t kConstants = 12, kMany = 32;
-  std::set<const Op*> seen;
-  const bool has_many = target.vector_registers() >= kMany;
-  return has_many && takes_series_inline(result, schedule, &seen) ? kConstants : 0;
-}
 
 RegisterTile choose_register_tile(const Target& target, DType dtype, std::optional<int64_t> rows,
                                   std::optional<int64_t> columns, bool padded,
@@ -119,7 +100,7 @@ RegisterTile choose_register_tile(const Target& target, DType dtype, std::option
 }
 
 RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows, bool padded,
-                              std::optional<int64_t> panel, const Target& target, int64_t taken) {
+                              std::optional<int64_t> panel, const Target& target) {
   // Short sums of one panel need not wait for those of the one before, so that no wide panel is
   // needed, of which the last one of a run-time number of columns is computed in vain; nor a wide
   // row of its own.
@@ -130,7 +111,7 @@ RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows
     panel = kFewVectors * target.vector_lanes(contraction.dtype);
   }
   return choose_register_tile(target, contraction.dtype, rows, columns, padded, panel,
-                              registers_between(contraction, target) + taken);
+                              registers_between(contraction, target));
 }
 
 RegisterTile tile_in_block(const Op& op, int64_t rows, bool masked, const Target& target) {

@@ -357,6 +357,26 @@ TEST(ScalarOps, ModOfFloatsIsAnInternalError) {
   EXPECT_THROW(halide_binary(ExprOp::mod, Halide::Expr(1.0f), Halide::Expr(1.0f)), InternalError);
 }
 
+// Halide's takes a vector of f32 apart, four lanes each, and LLVM keeps what is read so in memory.
+TEST(ScalarOps, TheMagnitudeOfFloatsIsNoCall) {
+  struct Calls : Halide::Internal::IRVisitor {
+    using IRVisitor::visit;
+    void visit(const Halide::Internal::Call* op) override {
+      if (op->is_intrinsic(Halide::Internal::Call::abs)) ++count;
+      IRVisitor::visit(op);
+    }
+    int count = 0;
+  };
+  const auto calls = [](ExprOp op, int bits) {
+    Calls calls;
+    const Halide::Expr x = Halide::Internal::Variable::make(Halide::Float(bits), "x");
+    halide_unary(op, x, /*has_fma=*/true).accept(&calls);
+    return calls.count;
+  };
+  for (ExprOp op : {ExprOp::abs, ExprOp::tanh, ExprOp::erf}) EXPECT_EQ(calls(op, 32), 0);
+  EXPECT_EQ(calls(ExprOp::abs, 64), 0);
+}
+
 TEST(ScalarOps, SelectIsNoUnaryOperator) {
   EXPECT_THROW(halide_unary(ExprOp::select, Halide::Expr(1.0f)), InternalError);
 }
