@@ -137,7 +137,7 @@ class UopEmitter {
       result[d] = Halide::max(Halide::min(indices[d], low + length - 1), low);
     }
     if (proved || hi::is_const_one(has_elements)) return result;
-    // One element is there even of an empty buffer.
+    // One element is there even of an empty buffer. Vectors are masked instead: clamped_vectors.h.
     for (size_t d = 0; d < result.size(); ++d) {
       result[d] = Halide::select(has_elements, result[d], place.mins[d]);
     }

@@ -1,11 +1,11 @@
 #include "backends/halide/lower_statement.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "backends/halide/clamped_vectors.h"
 #include "backends/halide/emit_nest.h"
 #include "backends/halide/scalar_ops.h"
 #include "dsl/error.h"
@@ -95,91 +95,6 @@ class MaskVectors : public hi::IRMutator {
   std::vector<Lanes> lanes_;  // outermost first
 };
 
-// A vector of neighbours, or of every second or third element, up to an end, and past it the last
-// one again: what a read beyond a domain is clamped to. Element by element it would be gathered.
-// The same values are those of a masked vector, or of several with what is between, and, in the
-// lanes past the end, the one element that the last lane reads.
-class ClampedVectors : public hi::IRMutator {
- public:
-  // `least_bits`: of the elements of which the vector unit can mask some.
-  explicit ClampedVectors(int least_bits) : least_bits_(least_bits) {}
-
- private:
-  using hi::IRMutator::visit;
-
-  Halide::Expr visit(const hi::Load* op) override {
-    Halide::Expr made = hi::IRMutator::visit(op);
-    const hi::Load* load = made.as<hi::Load>();
-    const int lanes = op->type.lanes();
-    // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
-    const bool can_mask = lanes % 2 == 0 && op->type.bits() >= least_bits_;
-    const std::optional<Clamp> clamp = clamp_in(load->index);
-    if (!can_mask || !hi::is_const_one(load->predicate) || !clamp) return made;
-    const auto* ramp = hi::unwrap_tags(clamp->index->a).as<hi::Ramp>();
-    const auto* end = clamp->index->b.as<hi::Broadcast>();
-    if (ramp == nullptr || end == nullptr || !hi::is_const_one(ramp->stride)) return made;
-    const auto at = [&](const Halide::Expr& index, const Halide::Expr& mask) {
-      return hi::Load::make(op->type.with_lanes(index.type().lanes()), load->name,
-                            hi::simplify(index), load->image, load->param, mask, {});
-    };
-    const Halide::Expr inside = clamp->index->a <= clamp->index->b;
-    const int step = clamp->step;
-    std::vector<Halide::Expr> parts;  // of the elements from the first one to the last
-    for (int part = 0; part < step; ++part) {
-      const Halide::Expr first = ramp->base * step + part * lanes;
-      const Halide::Expr mask = step == 1 ? inside
-                                          : hi::Ramp::make(hi::simplify(first), 1, lanes) <=
-                                                hi::Broadcast::make(end->value * step, lanes);
-      parts.push_back(at(hi::Ramp::make(first + clamp->rest, 1, lanes), mask));
-    }
-    const Halide::Expr values =
-        step == 1 ? parts[0]
-                  : hi::Shuffle::make_slice(hi::Shuffle::make_concat(parts), 0, step, lanes);
-    const Halide::Expr last = min(ramp->base + (lanes - 1), end->value) * step + clamp->rest;
-    return hi::Select::make(inside, values, hi::Broadcast::make(at(last, hi::const_true()), lanes));
-  }
-
-  // A name for a clamp that several loads share would hide it.
-  template <typename Let>
-  auto without_name(const Let* op) {
-    return op->value.type().is_vector() && clamp_in(op->value)
-               ? mutate(hi::substitute(op->name, op->value, op->body))
-               : hi::IRMutator::visit(op);
-  }
-  Stmt visit(const hi::LetStmt* op) override { return without_name(op); }
-  Halide::Expr visit(const hi::Let* op) override { return without_name(op); }
-
-  // An index that is a clamp, a few times one, or that and what is the same in all lanes.
-  struct Clamp {
-    const hi::Min* index;
-    int step;
-    Halide::Expr rest;
-  };
-  static std::optional<Clamp> clamp_in(const Halide::Expr& index) {
-    const auto* sum = index.as<hi::Add>();
-    if (sum == nullptr) return steps_in(index, 0);
-    for (const auto& [one, other] : {std::pair(sum->a, sum->b), std::pair(sum->b, sum->a)}) {
-      const auto* same = other.as<hi::Broadcast>();
-      if (same == nullptr) continue;
-      if (const auto found = steps_in(one, same->value)) return found;
-    }
-    return std::nullopt;
-  }
-  static std::optional<Clamp> steps_in(const Halide::Expr& index, const Halide::Expr& rest) {
-    constexpr int kMostSteps = 4;  // beyond, most of what is loaded is between
-    const auto* product = index.as<hi::Mul>();
-    const auto* clamp = (product == nullptr ? index : product->a).as<hi::Min>();
-    const auto* factor = product == nullptr ? nullptr : product->b.as<hi::Broadcast>();
-    const auto times =
-        factor == nullptr ? std::optional<int64_t>(1) : hi::as_const_int(factor->value);
-    if (clamp == nullptr || (product != nullptr && factor == nullptr)) return std::nullopt;
-    if (!times || *times < 1 || *times > kMostSteps) return std::nullopt;
-    return Clamp{clamp, static_cast<int>(*times), rest};
-  }
-
-  const int least_bits_;
-};
-
 // What the code generator is to see, and the passes are not.
 class PrepareForCode : public hi::IRMutator {
  public:
@@ -249,7 +164,7 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
   // Without masks in the instruction set a masked load is a branch for each lane.
   if (target.has_feature(Halide::Target::AVX)) {
     const bool masks_bytes = target.has_feature(Halide::Target::AVX512_Skylake);
-    s = ClampedVectors(masks_bytes ? 8 : 32).mutate(s);
+    s = mask_clamped_vectors(s, masks_bytes ? 8 : 32);
   }
   // After vectors: what is likely is then known for whole vectors. Must run wherever something is
   // marked as likely, since code generation does not know the mark.

@@ -254,6 +254,8 @@ TEST_P(DerivedContractions, WhatIsClampedByHandIsTheSame) {
        {compute("y", {r, i}, x(r, min(Expr(i), 39)) * 2.0f),
         compute("y", {r, i}, x(r, min(Expr(i), 20)) + x(r, max(Expr(i) - 24, 0))),
         compute("y", {r, n}, x(r, min(max(Expr(n) - end, 0), 39))),
+        compute("y", {r, n}, x(r, max(min(Expr(n) - 3, 17), 0)) + x(r, max(Expr(n) - end + 20, 2))),
+        compute("y", {r, n}, select(Expr(n) < end, x(r, min(Expr(n), 39)), 1.0f)),
         compute("y", {r, i}, x(r, min(Expr(i), 12) * 3 + 1) - x(r, min(Expr(i), 19) * 2)),
         compute("y", {r, i}, x(r, min(Expr(i), 9) * 4) + x(r, min(Expr(i), 7) * 5 + 4)),
         compute("y", {r, n}, input("z", f32, {3, 2 * batch + 2})(r, min(Expr(n), end) * 2 + 1)),

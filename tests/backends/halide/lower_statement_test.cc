@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/operators.h"
@@ -27,6 +28,7 @@ struct VectorLoads : hi::IRVisitor {
   void visit(const hi::Load* op) override {
     hi::IRVisitor::visit(op);
     if (op->type.lanes() < 2) return;
+    if (op->index.as<hi::Broadcast>()) return;  // one element
     const auto* ramp = op->index.as<hi::Ramp>();
     const bool is_dense = ramp != nullptr && hi::is_const_one(ramp->stride);
     ++(!is_dense ? gathered : hi::is_const_one(op->predicate) ? dense : masked);
@@ -110,6 +112,21 @@ TEST(LowerStatement, WithoutAnEndThereIsNoMask) {
 TEST(LowerStatement, WhereNoInstructionMasksElementsAreGathered) {
   EXPECT_GT(loads_of(product(f32, Extent::size("N")), "x86-64-linux,cores=1").gathered, 0);
   EXPECT_GT(loads_of(product(i8, Extent::size("N")), "x86-64-v3,cores=1").gathered, 0);
+}
+
+// Where one thing is joined to another, and at both borders, lanes read the last or the first one.
+TEST(LowerStatement, WhatIsAtTheEdgesOfTensorsIsLoadedUnderMasks) {
+  const Extent rows = Extent::size("H"), columns = Extent::size("W");
+  for (const auto& [type, target] : {std::pair(f32, "x86-64-v3,cores=1"),
+                                     {f32, "x86-64-v4,cores=1"},
+                                     {u8, "x86-64-v4,cores=1"}}) {
+    const Tensor x = input("x", type, {rows, columns}), z = input("z", type, {rows, columns});
+    for (const Tensor& y : {concat({x, z}, 1), pad(x, {2, 3}, {2, 3}, 0)}) {
+      const VectorLoads loads = loads_of(y, target);
+      EXPECT_EQ(loads.gathered, 0) << target;
+      EXPECT_GT(loads.masked, 0) << target;
+    }
+  }
 }
 
 // Halide cannot mask a vector of an odd number of lanes.

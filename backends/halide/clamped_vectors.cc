@@ -1,0 +1,206 @@
+#include "backends/halide/clamped_vectors.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace emulsion {
+namespace {
+
+namespace hi = Halide::Internal;
+using hi::Stmt;
+
+// Of a clamped index: the bound on one side.
+struct Bound {
+  bool is_most;  // of a min
+  Halide::Expr value;
+};
+
+// rest + step * clamp, where the clamp is that of neighbours, innermost bound first: at most one on
+// each side. There may be none behind a guard: rest + select(guard, neighbours, one element).
+struct Clamp {
+  std::optional<Halide::Expr> guard;
+  Halide::Expr neighbours;  // with marks of likeliness
+  Halide::Expr base;        // of their ramp
+  std::vector<Bound> bounds;
+  int step;
+  Halide::Expr rest;
+
+  // What a lane reads whose neighbour is `at`, without the rest.
+  Halide::Expr clamped(Halide::Expr at) const {
+    for (const auto& [is_most, bound] : bounds) at = is_most ? min(at, bound) : max(at, bound);
+    return at;
+  }
+};
+
+// min(a, bound) or max(a, bound), of which the bound is the same in all lanes.
+std::optional<std::pair<Halide::Expr, Bound>> bounded(const Halide::Expr& index) {
+  const auto* least = index.as<hi::Min>();
+  const auto* greatest = index.as<hi::Max>();
+  if (least == nullptr && greatest == nullptr) return std::nullopt;
+  const Halide::Expr& a = least != nullptr ? least->a : greatest->a;
+  const Halide::Expr& b = least != nullptr ? least->b : greatest->b;
+  const auto* bound = b.as<hi::Broadcast>();
+  if (bound == nullptr) return std::nullopt;
+  return std::pair(a, Bound{least != nullptr, bound->value});
+}
+
+std::optional<Clamp> steps_in(Halide::Expr index, const Halide::Expr& rest) {
+  constexpr int kMostSteps = 4;  // beyond, most of what is loaded is between
+  std::optional<Halide::Expr> guard;
+  if (const auto* select = index.as<hi::Select>()) {
+    const auto* holds = select->condition.as<hi::Broadcast>();
+    if (holds == nullptr || select->false_value.as<hi::Broadcast>() == nullptr) return std::nullopt;
+    guard = holds->value;
+    index = select->true_value;
+  }
+  const auto* product = index.as<hi::Mul>();
+  const auto* factor = product == nullptr ? nullptr : product->b.as<hi::Broadcast>();
+  if (product != nullptr && factor == nullptr) return std::nullopt;
+  const auto times =
+      factor == nullptr ? std::optional<int64_t>(1) : hi::as_const_int(factor->value);
+  if (!times || *times < 1 || *times > kMostSteps) return std::nullopt;
+  Clamp clamp{guard, product == nullptr ? index : product->a, {}, {}, static_cast<int>(*times),
+              rest};
+  while (const auto inner = bounded(hi::unwrap_tags(clamp.neighbours))) {
+    clamp.bounds.insert(clamp.bounds.begin(), inner->second);
+    clamp.neighbours = inner->first;
+  }
+  const auto* ramp = hi::unwrap_tags(clamp.neighbours).as<hi::Ramp>();
+  if (ramp == nullptr || !hi::is_const_one(ramp->stride)) return std::nullopt;
+  if ((clamp.bounds.empty() && !guard) || clamp.bounds.size() > 2) return std::nullopt;
+  if (clamp.bounds.size() == 2 && clamp.bounds[0].is_most == clamp.bounds[1].is_most) {
+    return std::nullopt;
+  }
+  clamp.base = ramp->base;
+  return clamp;
+}
+
+// An index that is a clamp, a few times one, or that and what is the same in all lanes.
+std::optional<Clamp> clamp_in(const Halide::Expr& index) {
+  const auto* sum = index.as<hi::Add>();
+  if (sum == nullptr) return steps_in(index, 0);
+  for (const auto& [one, other] : {std::pair(sum->a, sum->b), std::pair(sum->b, sum->a)}) {
+    const auto* same = other.as<hi::Broadcast>();
+    if (same == nullptr) continue;
+    if (const auto found = steps_in(one, same->value)) return found;
+  }
+  return std::nullopt;
+}
+
+// Of a mask how many lanes it has, when these are the first ones: all of them, or those before an
+// end.
+std::optional<Halide::Expr> lanes_of(const Halide::Expr& mask, int lanes) {
+  if (hi::is_const_one(mask)) return Halide::Expr(lanes);
+  const Halide::Expr condition = hi::unwrap_tags(mask);
+  const auto* less = condition.as<hi::LT>();
+  const auto* most = condition.as<hi::LE>();
+  if (less == nullptr && most == nullptr) return std::nullopt;
+  const auto* ramp = hi::unwrap_tags(less != nullptr ? less->a : most->a).as<hi::Ramp>();
+  const auto* end = hi::unwrap_tags(less != nullptr ? less->b : most->b).as<hi::Broadcast>();
+  if (ramp == nullptr || end == nullptr || !hi::is_const_one(ramp->stride)) return std::nullopt;
+  return min(end->value - ramp->base + (less != nullptr ? 0 : 1), lanes);
+}
+
+class ClampedVectors : public hi::IRMutator {
+ public:
+  explicit ClampedVectors(int least_bits) : least_bits_(least_bits) {}
+
+ private:
+  using hi::IRMutator::visit;
+
+  Halide::Expr visit(const hi::Load* op) override {
+    Halide::Expr made = hi::IRMutator::visit(op);
+    const auto* load = made.as<hi::Load>();
+    const int lanes = op->type.lanes();
+    // Halide cannot mask a vector of an odd number of lanes: see last_lane of emit_nest.cc.
+    const bool can_mask = lanes % 2 == 0 && op->type.bits() >= least_bits_;
+    const std::optional<Clamp> clamp = clamp_in(load->index);
+    if (!can_mask || !clamp) return made;
+    if (clamp->step > 1) return steps(made, *clamp);
+    const std::optional<Halide::Expr> count = lanes_of(load->predicate, lanes);
+    return count ? neighbours(*load, *clamp, *count) : made;
+  }
+
+  static Halide::Expr load_at(const hi::Load& load, const Halide::Expr& index,
+                              const Halide::Expr& mask) {
+    return hi::Load::make(load.type.with_lanes(index.type().lanes()), load.name,
+                          hi::simplify(index), load.image, load.param, mask, {});
+  }
+
+  // `count`: of the lanes that read anything, the first ones.
+  static Halide::Expr neighbours(const hi::Load& load, const Clamp& clamp,
+                                 const Halide::Expr& count) {
+    const int lanes = load.type.lanes();
+    Halide::Expr mask = load.predicate;
+    const auto restrict_to = [&](const Halide::Expr& condition) {
+      mask = hi::is_const_one(mask) ? condition : mask && condition;
+    };
+    if (clamp.guard) restrict_to(hi::Broadcast::make(*clamp.guard, lanes));
+    const bool reads_all = hi::is_const_one(mask);
+    const Halide::Expr reads_any = clamp.guard ? *clamp.guard && count > 0 : count > 0;
+    // Memory that no lane reads may not be there.
+    const auto edge = [&](const Halide::Expr& lane) {
+      Halide::Expr element =
+          load_at(load, clamp.clamped(clamp.base + lane) + clamp.rest, hi::const_true());
+      if (!reads_all) {
+        element = hi::Call::make(element.type(), hi::Call::if_then_else,
+                                 {reads_any, element, hi::make_zero(element.type())},
+                                 hi::Call::PureIntrinsic);
+      }
+      return hi::Broadcast::make(element, lanes);
+    };
+    std::vector<std::pair<Halide::Expr, Halide::Expr>> beyond;  // and what is read there
+    for (const auto& [is_most, bound] : clamp.bounds) {
+      const Halide::Expr at = hi::Broadcast::make(bound, lanes);
+      const Halide::Expr inside = is_most ? clamp.neighbours <= at : clamp.neighbours >= at;
+      restrict_to(inside);
+      beyond.emplace_back(inside, edge(is_most ? count - 1 : 0));
+    }
+    Halide::Expr values = load_at(load, hi::Ramp::make(clamp.base + clamp.rest, 1, lanes), mask);
+    for (const auto& [inside, element] : beyond) values = hi::Select::make(inside, values, element);
+    return values;
+  }
+
+  // With what is between.
+  static Halide::Expr steps(const Halide::Expr& made, const Clamp& clamp) {
+    const auto* load = made.as<hi::Load>();
+    const int lanes = load->type.lanes(), step = clamp.step;
+    const bool has_end = clamp.bounds.size() == 1 && clamp.bounds[0].is_most;
+    if (!has_end || clamp.guard || !hi::is_const_one(load->predicate)) return made;
+    const Halide::Expr end = clamp.bounds[0].value;
+    std::vector<Halide::Expr> parts;  // of the elements from the first one to the last
+    for (int part = 0; part < step; ++part) {
+      const Halide::Expr first = clamp.base * step + part * lanes;
+      const Halide::Expr mask =
+          hi::Ramp::make(hi::simplify(first), 1, lanes) <= hi::Broadcast::make(end * step, lanes);
+      parts.push_back(load_at(*load, hi::Ramp::make(first + clamp.rest, 1, lanes), mask));
+    }
+    const Halide::Expr values =
+        hi::Shuffle::make_slice(hi::Shuffle::make_concat(parts), 0, step, lanes);
+    const Halide::Expr last = min(clamp.base + (lanes - 1), end) * step + clamp.rest;
+    return hi::Select::make(clamp.neighbours <= hi::Broadcast::make(end, lanes), values,
+                            hi::Broadcast::make(load_at(*load, last, hi::const_true()), lanes));
+  }
+
+  // A name for a clamp that several loads share would hide it.
+  template <typename Let>
+  auto without_name(const Let* op) {
+    return op->value.type().is_vector() && clamp_in(op->value)
+               ? mutate(hi::substitute(op->name, op->value, op->body))
+               : hi::IRMutator::visit(op);
+  }
+  Stmt visit(const hi::LetStmt* op) override { return without_name(op); }
+  Halide::Expr visit(const hi::Let* op) override { return without_name(op); }
+
+  const int least_bits_;
+};
+
+}  // namespace
+
+Stmt mask_clamped_vectors(const Stmt& statement, int least_bits) {
+  return ClampedVectors(least_bits).mutate(statement);
+}
+
+}  // namespace emulsion

@@ -1,0 +1,249 @@
+// Every lane has the element that its clamped index says, and no other memory is read: what is made
+// of a load is computed here lane by lane.
+
+#include "backends/halide/clamped_vectors.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace emulsion {
+namespace {
+
+namespace hi = Halide::Internal;
+using Halide::Expr;
+
+constexpr int kLanes = 4;
+constexpr int64_t kElement = 1000, kNothing = -1;  // x[i] is 1000 + i
+
+const Expr kBase = Halide::Internal::Variable::make(Halide::Int(32), "base");
+const Expr kCount = Halide::Internal::Variable::make(Halide::Int(32), "count");
+
+struct Point {
+  int base, count;
+};
+
+// One lane of a vector, and which elements it loads.
+class Lane {
+ public:
+  Lane(Point at, int lane, std::set<int64_t>* loaded) : at_(at), lane_(lane), loaded_(loaded) {}
+
+  int64_t value(const Expr& e) const {
+    if (const auto number = hi::as_const_int(e)) return *number;
+    if (const auto number = hi::as_const_uint(e)) return static_cast<int64_t>(*number);
+    if (e.as<hi::FloatImm>()) return kNothing;
+    if (const auto* op = e.as<hi::Variable>()) return op->name == "base" ? at_.base : at_.count;
+    if (const auto* op = e.as<hi::Ramp>()) return value(op->base) + lane_ * value(op->stride);
+    if (const auto* op = e.as<hi::Broadcast>()) return first().value(op->value);
+    if (const auto* op = e.as<hi::Add>()) return value(op->a) + value(op->b);
+    if (const auto* op = e.as<hi::Sub>()) return value(op->a) - value(op->b);
+    if (const auto* op = e.as<hi::Mul>()) return value(op->a) * value(op->b);
+    if (const auto* op = e.as<hi::Min>()) return std::min(value(op->a), value(op->b));
+    if (const auto* op = e.as<hi::Max>()) return std::max(value(op->a), value(op->b));
+    if (const auto* op = e.as<hi::LT>()) return value(op->a) < value(op->b);
+    if (const auto* op = e.as<hi::LE>()) return value(op->a) <= value(op->b);
+    if (const auto* op = e.as<hi::GT>()) return value(op->a) > value(op->b);
+    if (const auto* op = e.as<hi::GE>()) return value(op->a) >= value(op->b);
+    if (const auto* op = e.as<hi::And>()) return value(op->a) != 0 && value(op->b) != 0;
+    if (const auto* op = e.as<hi::Select>()) {  // both sides are computed
+      const int64_t a = value(op->true_value), b = value(op->false_value);
+      return value(op->condition) != 0 ? a : b;
+    }
+    if (const auto* op = e.as<hi::Load>()) return load(*op);
+    if (const auto* op = e.as<hi::Shuffle>()) return shuffled(*op);
+    const auto* call = e.as<hi::Call>();
+    if (call != nullptr && call->is_intrinsic(hi::Call::likely)) return value(call->args[0]);
+    if (call != nullptr && call->is_intrinsic(hi::Call::if_then_else)) {
+      return value(call->args[value(call->args[0]) != 0 ? 1 : 2]);
+    }
+    ADD_FAILURE() << "unknown: " << e;
+    return kNothing;
+  }
+
+ private:
+  Lane first() const { return {at_, 0, loaded_}; }
+
+  int64_t load(const hi::Load& op) const {
+    if (value(op.predicate) == 0) return kNothing;
+    const int64_t index = value(op.index);
+    loaded_->insert(index);
+    return kElement + index;
+  }
+
+  int64_t shuffled(const hi::Shuffle& op) const {
+    int at = op.indices[static_cast<size_t>(lane_)];
+    for (const Expr& part : op.vectors) {
+      if (at < part.type().lanes()) return Lane(at_, at, loaded_).value(part);
+      at -= part.type().lanes();
+    }
+    return kNothing;
+  }
+
+  const Point at_;
+  const int lane_;
+  std::set<int64_t>* loaded_;
+};
+
+Expr all(const Expr& value) { return hi::Broadcast::make(value, kLanes); }
+Expr neighbours() { return hi::Ramp::make(kBase, 1, kLanes); }
+
+Expr load(const Expr& index, const std::optional<Expr>& mask = std::nullopt) {
+  return hi::Load::make(Halide::Float(32, kLanes), "x", index, Halide::Buffer<>(),
+                        Halide::Parameter(), mask ? *mask : hi::const_true(kLanes), {});
+}
+
+Expr masked(const Expr& value, int least_bits = 32) {
+  return mask_clamped_vectors(hi::Evaluate::make(value), least_bits).as<hi::Evaluate>()->value;
+}
+
+struct Loads : hi::IRVisitor {
+  using hi::IRVisitor::visit;
+  int gathered = 0;
+
+  void visit(const hi::Load* op) override {
+    hi::IRVisitor::visit(op);
+    if (op->type.is_vector() && !op->index.as<hi::Ramp>()) ++gathered;
+  }
+};
+
+bool is_gathered(const Expr& value) {
+  Loads loads;
+  value.accept(&loads);
+  return loads.gathered > 0;
+}
+
+// That the lanes of `a` and `b` are the same wherever the vector is, and that no element is loaded
+// for `b` alone. `reads`: whether a lane's value is used.
+void expect_same(
+    const Expr& a, const Expr& b,
+    const std::function<bool(Point at, int lane)>& reads = [](Point, int) { return true; }) {
+  for (int base = -9; base <= 9; ++base) {
+    for (int count = -2; count <= kLanes + 2; ++count) {
+      const Point at{base, count};
+      std::set<int64_t> of_a, of_b;
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const int64_t expected = Lane(at, lane, &of_a).value(a);
+        const int64_t got = Lane(at, lane, &of_b).value(b);
+        if (!reads(at, lane)) continue;
+        EXPECT_EQ(got, expected) << base << ", lane " << lane;
+      }
+      for (const int64_t element : of_b)
+        EXPECT_TRUE(of_a.count(element)) << base << ": " << element;
+    }
+  }
+}
+
+// Clamps of both orders, of one end and of both, the ends in the wrong order too.
+std::vector<Expr> clamps() {
+  std::vector<Expr> all_of_them = {min(neighbours(), all(3)), max(neighbours(), all(-2)),
+                                   min(Halide::likely(neighbours()), all(3))};
+  for (const auto& [low, high] : {std::pair(-2, 3), {0, 0}, {2, -1}, {-5, 5}}) {
+    all_of_them.push_back(max(min(neighbours(), all(high)), all(low)));
+    all_of_them.push_back(min(max(neighbours(), all(low)), all(high)));
+    all_of_them.push_back(max(Halide::likely(min(neighbours(), all(high))), all(low)));
+  }
+  return all_of_them;
+}
+
+TEST(ClampedVectors, EachLaneHasItsElement) {
+  for (const Expr& index : clamps()) {
+    for (const Expr& value : {load(index), load(index + all(7)), load(all(kCount) + index)}) {
+      EXPECT_FALSE(is_gathered(masked(value))) << value;
+      expect_same(value, masked(value));
+    }
+  }
+}
+
+// Of which there may be none.
+TEST(ClampedVectors, TheFirstLanesAlone) {
+  const Expr lanes = hi::Ramp::make(Expr(5), 1, kLanes);
+  const std::vector<Expr> masks = {hi::LT::make(lanes, all(kCount + 5)),
+                                   Halide::likely(hi::LT::make(lanes, all(kCount + 5))),
+                                   hi::LE::make(lanes, all(kCount + 4))};
+  for (const Expr& mask : masks) {
+    for (const Expr& index : clamps()) {
+      const Expr value = load(index, mask);
+      EXPECT_FALSE(is_gathered(masked(value))) << value;
+      expect_same(value, masked(value), [](Point at, int lane) { return lane < at.count; });
+    }
+  }
+}
+
+// What may be empty is read where a guard holds, and else nothing is.
+TEST(ClampedVectors, AGuardIsAMask) {
+  const auto holds = [](Point at) { return at.count > 1; };
+  std::vector<Expr> indices = clamps();
+  indices.push_back(neighbours());
+  for (const Expr& index : indices) {
+    const Expr guarded = hi::Select::make(all(kCount > 1), index, all(3)) + all(7);
+    const Expr tail = hi::Ramp::make(Expr(0), 1, kLanes) < all(kCount);
+    for (const bool has_tail : {false, true}) {
+      const Expr value = has_tail ? load(guarded, tail) : load(guarded);
+      EXPECT_FALSE(is_gathered(masked(value))) << value;
+      expect_same(value, masked(value),
+                  [&](Point at, int lane) { return holds(at) && (!has_tail || lane < at.count); });
+      std::set<int64_t> loaded;
+      for (int lane = 0; lane < kLanes; ++lane) Lane({4, 1}, lane, &loaded).value(masked(value));
+      EXPECT_TRUE(loaded.empty()) << value;
+    }
+  }
+}
+
+TEST(ClampedVectors, AFewElementsApart) {
+  for (const int step : {2, 3, 4}) {
+    const Expr value = load(min(neighbours(), all(3)) * all(step) + all(1));
+    EXPECT_FALSE(is_gathered(masked(value))) << step;
+    for (int base = -9; base <= 9; ++base) {
+      std::set<int64_t> loaded;
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const Lane at({base, 0}, lane, &loaded);
+        EXPECT_EQ(at.value(masked(value)), at.value(value)) << step << ": " << base;
+      }
+      // With what is between: nothing behind the last one.
+      EXPECT_LE(*loaded.rbegin(), 3 * step + 1);
+    }
+  }
+}
+
+// The clamp has a name, which several loads share.
+TEST(ClampedVectors, AClampWithAName) {
+  const Expr name = hi::Variable::make(Halide::Int(32, kLanes), "t");
+  const Expr index = max(neighbours(), all(-2));
+  const Expr value = hi::Let::make("t", index, load(name) + load(name + all(3)));
+  EXPECT_FALSE(is_gathered(masked(value)));
+}
+
+TEST(ClampedVectors, WhatStaysAsItIs) {
+  const auto stays = [](const Expr& value, int least_bits = 32) {
+    EXPECT_TRUE(masked(value, least_bits).same_as(value)) << value;
+  };
+  stays(load(neighbours()));
+  stays(load(min(hi::Ramp::make(kBase, 2, kLanes), all(3))));             // not neighbours
+  stays(load(min(hi::Ramp::make(kBase, -1, kLanes), all(3))));            // backwards
+  stays(load(min(neighbours(), hi::Ramp::make(3, 1, kLanes))));           // an end for each lane
+  stays(load(min(min(neighbours(), all(kCount)), all(3))));               // two ends on one side
+  stays(load(min(neighbours(), all(3)) * all(5)));                        // far apart
+  stays(load(hi::Select::make(neighbours() > 1, neighbours(), all(3))));  // a guard for each lane
+  stays(load(hi::Select::make(all(kCount > 1), neighbours(), neighbours() + 1)));
+  stays(load(max(neighbours(), all(3)) * all(2)));                // apart, from a beginning on
+  stays(load(min(neighbours(), all(3))), 64);                     // nothing masks so few bits
+  stays(load(min(neighbours(), all(3)), neighbours() > all(5)));  // masks other lanes
+  stays(load(min(neighbours(), all(3)), hi::Ramp::make(kBase, 2, kLanes) < all(5)));
+}
+
+// Halide cannot mask a vector of an odd number of lanes.
+TEST(ClampedVectors, AnOddNumberOfLanesStays) {
+  const Expr index = min(hi::Ramp::make(kBase, 1, 3), hi::Broadcast::make(3, 3));
+  const Expr value = hi::Load::make(Halide::Float(32, 3), "x", index, Halide::Buffer<>(),
+                                    Halide::Parameter(), hi::const_true(3), {});
+  EXPECT_TRUE(masked(value).same_as(value));
+}
+
+}  // namespace
+}  // namespace emulsion
