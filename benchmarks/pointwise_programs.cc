@@ -74,16 +74,42 @@ SmallProgram inverse_program() {
           }};
 }
 
-SmallProgram blend_program() {
-  const Axis p("p", kPixels), c("c", 4);
-  const Tensor x = input("x", u8, {kPixels, 4}), z = input("z", u8, {kPixels, 4});
+// `pixels` may be a run-time size, here and below.
+SmallProgram blend_program(const std::string& name, const Extent& pixels, const SizeValues& sizes) {
+  const Axis p("p", pixels), c("c", 4);
+  const Tensor x = input("x", u8, {pixels, 4}), z = input("z", u8, {pixels, 4});
   const auto wide = [](const Expr& value) { return cast(u16, value); };
   const Expr part = wide(x(p, 3));
   const Expr value = wide(x(p, c)) * part + wide(z(p, c)) * (255 - part) + 128;
-  return {"blend_u8", Graph(compute("y", {p, c}, cast(u8, value / wide(256)))),
+  return {name, Graph(compute("y", {p, c}, cast(u8, value / wide(256)))),
+          [=](KernelValues& v) {
+            plain_blend(pixels.evaluate(sizes), v.data<uint8_t>("x"), v.data<uint8_t>("z"),
+                        v.data<uint8_t>("y"));
+          },
+          sizes};
+}
+
+SmallProgram blend_floats_program() {
+  const Axis p("p", kPixels), c("c", 4);
+  const Tensor x = input("x", f32, {kPixels, 4}), z = input("z", f32, {kPixels, 4});
+  const Expr part = x(p, 3);
+  return {"blend_f32", Graph(compute("y", {p, c}, x(p, c) * part + z(p, c) * (1 - part))),
           [](KernelValues& v) {
-            plain_blend(kPixels, v.data<uint8_t>("x"), v.data<uint8_t>("z"), v.data<uint8_t>("y"));
+            plain_blend(kPixels, v.data<float>("x"), v.data<float>("z"), v.data<float>("y"));
           }};
+}
+
+// What a network for pictures does first.
+template <typename T>
+SmallProgram scale_program(const std::string& name, const Extent& pixels, const SizeValues& sizes) {
+  const Tensor x = input("x", dtype_of<T>(), {pixels, 3});
+  const Tensor scale = input("scale", f32, {3}), shift = input("shift", f32, {3});
+  return {name, Graph(add(cast(x, f32) * scale, shift, "y")),
+          [=](KernelValues& v) {
+            plain_scale_colours(pixels.evaluate(sizes), v.data<T>("x"), v.data<float>("scale"),
+                                v.data<float>("shift"), v.data<float>("y"));
+          },
+          sizes};
 }
 
 SmallProgram pixels_program() {
@@ -238,6 +264,7 @@ SmallProgram gather_program() {
 
 std::vector<SmallProgram> pointwise_programs() {
   constexpr int64_t kNumbers = 100000;
+  const Extent pixels = Extent::size("P");
   return {relu_program(),
           relu_of_maps_program(),
           gelu_program(),
@@ -246,14 +273,19 @@ std::vector<SmallProgram> pointwise_programs() {
           sums_program(),
           pixels_program(),
           inverse_program(),
-          blend_program(),
+          blend_program("blend_u8", kPixels, {}),
+          blend_program("blend_run_time", pixels, {{"P", kPixels}}),
+          blend_floats_program(),
+          scale_program<uint8_t>("scale_u8_f32", kPixels, {}),
+          scale_program<float>("scale_colours", kPixels, {}),
+          scale_program<float>("scale_run_time", pixels, {{"P", kPixels}}),
           integers_program(),
           choice_program(),
           batch_norm_program(),
           complex_program("complex", kNumbers, {}),
-          complex_program("complex_run_time", Extent::size("P"), {{"P", kNumbers}}),
+          complex_program("complex_run_time", pixels, {{"P", kNumbers}}),
           quaternions_program("quaternions", kNumbers, {}),
-          quaternions_program("quaternions_run_time", Extent::size("P"), {{"P", kNumbers}})};
+          quaternions_program("quaternions_run_time", pixels, {{"P", kNumbers}})};
 }
 
 std::vector<SmallProgram> movement_programs() {

@@ -8,6 +8,8 @@
 #include "backends/halide/clamped_vectors.h"
 #include "backends/halide/emit_nest.h"
 #include "backends/halide/scalar_ops.h"
+#include "backends/halide/split_vectors.h"
+#include "backends/halide/transpose_parts.h"
 #include "dsl/error.h"
 #include "passes/nest/verify_nest.h"
 
@@ -171,6 +173,8 @@ Stmt run_passes(Stmt s, const Halide::Target& target) {
   s = hi::partition_loops(s);
   s = hi::simplify(s);
   s = hi::stage_strided_loads(s);
+  s = split_vectors(s);
+  s = transpose_parts(s);
   s = hi::trim_no_ops(s);
   s = hi::rebase_loops_to_zero(s);
   s = hi::hoist_loop_invariant_if_statements(s);

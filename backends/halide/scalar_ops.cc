@@ -209,4 +209,8 @@ Halide::Expr fused_multiply_add(const Halide::Expr& a, const Halide::Expr& b,
   return Call::make(a.type(), name, {a, b, c}, Call::PureExtern);
 }
 
+bool is_fused_multiply_add(const Call& call) {
+  return call.name == "llvm.fma.f32" || call.name == "llvm.fma.f64";
+}
+
 }  // namespace emulsion

@@ -30,6 +30,7 @@ Halide::Expr halide_cast(DType to, const Halide::Expr& a);
 // element.
 Halide::Expr fused_multiply_add(const Halide::Expr& a, const Halide::Expr& b,
                                 const Halide::Expr& c);
+bool is_fused_multiply_add(const Halide::Internal::Call& call);
 Halide::Expr halide_is_nan(const Halide::Expr& a);
 // A select by data. Halide's partition of loops would end a loop where they say: it would leave out
 // what is of a NaN, and the steps behind the greatest i32 would start at the lowest one. It leaves

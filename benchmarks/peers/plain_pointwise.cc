@@ -52,6 +52,34 @@ EMULSION_BEST_INSTRUCTIONS void plain_blend(int64_t pixels, const uint8_t* __res
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_blend(int64_t pixels, const float* __restrict x,
+                                            const float* __restrict z, float* __restrict y) {
+  for (int64_t p = 0; p < pixels; ++p) {
+    const float part = x[p * 4 + 3];
+    for (int64_t c = 0; c < 4; ++c) y[p * 4 + c] = x[p * 4 + c] * part + z[p * 4 + c] * (1 - part);
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_scale_colours(int64_t pixels, const uint8_t* __restrict x,
+                                                    const float* __restrict scale,
+                                                    const float* __restrict shift,
+                                                    float* __restrict y) {
+  for (int64_t p = 0; p < pixels; ++p) {
+    for (int64_t c = 0; c < 3; ++c) {
+      y[p * 3 + c] = static_cast<float>(x[p * 3 + c]) * scale[c] + shift[c];
+    }
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_scale_colours(int64_t pixels, const float* __restrict x,
+                                                    const float* __restrict scale,
+                                                    const float* __restrict shift,
+                                                    float* __restrict y) {
+  for (int64_t p = 0; p < pixels; ++p) {
+    for (int64_t c = 0; c < 3; ++c) y[p * 3 + c] = x[p * 3 + c] * scale[c] + shift[c];
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_integers(int64_t count, const int32_t* __restrict a,
                                                const int32_t* __restrict b, int32_t* __restrict y) {
   for (int64_t i = 0; i < count; ++i) y[i] = std::max(3 * a[i] - b[i], 7);

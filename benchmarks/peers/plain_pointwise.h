@@ -21,6 +21,12 @@ void plain_pixels(int64_t count, const uint8_t* x, float* y);
 void plain_inverse(int64_t count, const uint8_t* x, uint8_t* y);
 // Of pixels of four bytes, two mixed by the last one of the first.
 void plain_blend(int64_t pixels, const uint8_t* x, const uint8_t* z, uint8_t* y);
+void plain_blend(int64_t pixels, const float* x, const float* z, float* y);
+// Of pixels of three colours, each by its scale and shift.
+void plain_scale_colours(int64_t pixels, const uint8_t* x, const float* scale, const float* shift,
+                         float* y);
+void plain_scale_colours(int64_t pixels, const float* x, const float* scale, const float* shift,
+                         float* y);
 // max(3 * a - b, 7).
 void plain_integers(int64_t count, const int32_t* a, const int32_t* b, int32_t* y);
 // a where it is less than b, else b * b.

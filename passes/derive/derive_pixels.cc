@@ -1,6 +1,6 @@
 // Sums of pixels: of a few colours of each of many. Vectors go along the pixels, one for each
-// colour, or, of four colours of four bytes, through the pixels and their colours as they lie in
-// memory.
+// colour, or, of colours of four bytes that are four or sums of few steps, through the pixels and
+// their colours as they lie in memory.
 
 #include <algorithm>
 #include <cstdint>
@@ -37,19 +37,33 @@ bool walks_pixels(const Op& op, const Pixels& pixels) {
   });
 }
 
+// Whether sums of four bytes are of so few steps.
+bool has_few_steps(const Op& op, int64_t most) {
+  constexpr int64_t kBytes = 4;
+  int64_t steps = 1;
+  for (const Axis& axis : op.reduction_axes) {
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(most + 1));
+  }
+  return size_in_bytes(op.dtype) == kBytes && steps > 0 && steps <= most;
+}
+
 std::optional<Pixels> match_quarters(const Op& op) {
-  constexpr int64_t kBytes = 4, kColours = 4, kMostSteps = 16, kLeastPixels = 16;
-  if (op.axes.size() < 2 || size_in_bytes(op.dtype) != kBytes) return std::nullopt;
+  constexpr int64_t kColours = 4, kMostSteps = 16, kLeastPixels = 16;
+  if (op.axes.size() < 2 || !has_few_steps(op, kMostSteps)) return std::nullopt;
   const Axis &x = op.axes[op.axes.size() - 2], &colour = op.axes.back();
   if (colour.extent() != Extent(kColours)) return std::nullopt;
   if (x.extent().as_constant().value_or(kLeastPixels) < kLeastPixels) return std::nullopt;
-  int64_t steps = 1;
-  for (const Axis& axis : op.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(kMostSteps + 1));
-  }
-  const bool few = steps > 0 && steps <= kMostSteps;
-  return few && steps_a_little(op, x) ? std::optional(Pixels{x, colour, op.axes.size() - 2})
-                                      : std::nullopt;
+  return steps_a_little(op, x) ? std::optional(Pixels{x, colour, op.axes.size() - 2})
+                               : std::nullopt;
+}
+
+// Of fewer colours, where few vectors hold all that the sums are made of besides pixels.
+std::optional<Pixels> match_few_colours(const Op& op, int64_t lanes) {
+  constexpr int64_t kStepsOfFew = 4;
+  const std::optional<Pixels> pixels = pixels_to_sum(op, lanes);
+  if (!pixels || !has_few_steps(op, kStepsOfFew)) return std::nullopt;
+  const bool is_last = pixels->rows + 2 == op.axes.size() && pixels->colour.extent() != Extent(1);
+  return is_last && reads_near(op, pixels->x, pixels->colour) ? pixels : std::nullopt;
 }
 
 // How many pixels are computed at a time, and how.
@@ -62,6 +76,12 @@ struct PixelSums {
 
 std::optional<PixelSums> match_sums(const Op& sums, const Op& result, const Target& target) {
   const int64_t lanes = std::min(value_lanes(sums, target), value_lanes(result, target));
+  if (const std::optional<Pixels> few = match_few_colours(sums, value_lanes(sums, target))) {
+    const int64_t count = pixels_side_by_side(sums, target);
+    if (few->x.extent().as_constant().value_or(count) >= count) {
+      return PixelSums{*few, sums.axes.size() - 1, count, true};
+    }
+  }
   if (const std::optional<Pixels> pixels = pixels_to_sum(sums, value_lanes(sums, target))) {
     return PixelSums{*pixels, *axis_index(sums.axes, pixels->colour.name()), lanes, false};
   }
@@ -157,10 +177,12 @@ void derive_rows_of_pixels(const Op& sums, const Op& result, const PixelSums& so
   share_sums(sums, result, some.pixels.rows, target, x, &stage);
 }
 
-// As many at a time as fit vectors whose masks are made element by element.
+// As many at a time as fit vectors whose masks are made element by element: those of a colour, but
+// of four colours.
 PixelSums with_masks(const Op& sums, const Op& result, PixelSums some, const Target& target) {
-  const int64_t apart = std::min(lanes_apart(sums, target), lanes_apart(result, target));
-  if (!some.side_by_side) some.at_a_time = std::min(some.at_a_time, apart);
+  if (some.side_by_side && match_quarters(sums)) return some;
+  some.side_by_side = false;
+  some.at_a_time = std::min(lanes_apart(sums, target), lanes_apart(result, target));
   return some;
 }
 

@@ -92,6 +92,11 @@ int64_t lanes_without_masks(const Op& op, const Target& target) {
   return far_apart ? lanes_apart(op, target) : value_lanes(op, target);
 }
 
+// How many steps of the axis of vectors are computed at a time where none of them has masks.
+int64_t steps_of_whole(const Op& op, const Target& target) {
+  return lie_side_by_side(op) ? pixels_side_by_side(op, target) : lanes_without_masks(op, target);
+}
+
 // Whether a vector with masks is made element by element.
 bool needs_elements(const Op& op, const Target& target) {
   return lacks_masks(op, target) || reads_apart(op);
@@ -166,7 +171,8 @@ bool is_along(const Expr& read, const Axis& axis) {
 
 std::optional<Pixels> match_pixels(const Op& op, int64_t lanes) {
   constexpr int64_t kShortestVector = 4;
-  const bool may_fill = is_narrow(op) || (!op.axes.empty() && chooses_by(op, op.axes.back()));
+  const bool may_fill =
+      is_narrow(op) || lie_side_by_side(op) || (!op.axes.empty() && chooses_by(op, op.axes.back()));
   const int64_t most = may_fill ? kShortestVector : kShortestVector - 1;
   int64_t values = 1;  // of a pixel
   std::optional<Axis> colour;
@@ -272,16 +278,24 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target) {
 
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
                       bool whole_rows, bool fills_vector) {
-  const int64_t whole = lanes_without_masks(op, target);
   const std::optional<Pixels> pixels = match_pixels(op, value_lanes(op, target));
+  const int64_t whole = steps_of_whole(op, target);
   const Axis lane(fresh_axis(op, "lane"));
+  const bool is_exact = along.extent().exact_quotient(whole).has_value();
+  const bool may_shift = whole_rows && along.extent().is_constant();
+  if (pixels && lie_side_by_side(op) && (fills_vector || is_exact || may_shift)) {
+    const Axis pixel(fresh_axis(op, "pixel"));
+    stage->split(along, along, pixel, whole, is_exact ? Tail::automatic : Tail::shift_inwards);
+    stage->fuse(pixel, pixels->colour, lane).vectorize(lane);
+    return;
+  }
   if (fills_vector) {
     stage->split(along, along, lane, whole, Tail::shift_inwards).vectorize(lane);
     if (pixels) stage->reorder({lane, pixels->colour}).unroll(pixels->colour);
     return;
   }
   const bool by_elements = !along.extent().is_constant() && (pixels || reads_apart(op));
-  const int64_t at_a_time = by_elements ? lanes_apart(op, target) : whole;
+  const int64_t at_a_time = by_elements ? lanes_apart(op, target) : lanes_without_masks(op, target);
   if (pixels) {
     vectorize_pixels(*stage, along, pixels->colour, lane, at_a_time, whole_rows);
   } else {
@@ -409,7 +423,7 @@ bool needs_what_it_lacks(const Op& op, const Target& target) {
 void derive_where_vectors_fill(const Expr& condition, const Op& op, const Target& target,
                                StageSchedule* stage) {
   const Axis& along = op.axes[vector_axis(op, target)];
-  const int64_t lanes = lanes_without_masks(op, target);
+  const int64_t steps = steps_of_whole(op, target);
   const auto where = [&](const Expr& more) {
     return condition.defined() ? condition && more : more;
   };
@@ -427,7 +441,7 @@ void derive_where_vectors_fill(const Expr& condition, const Op& op, const Target
   }
   for (const bool filled : {true, false}) {
     if (filled && !fills) continue;
-    const Expr holds = filled ? where(length >= int_constant(lanes)) : any;
+    const Expr holds = filled ? where(length >= int_constant(steps)) : any;
     if (in_blocks) {
       stage->specialize(holds);
       derive_points(op, target, {false, filled}, stage);

@@ -335,6 +335,14 @@ struct Pixels {
   size_t rows;  // how many axes are before x
 };
 std::optional<Pixels> match_pixels(const Op& op, int64_t lanes);
+// Whether all values of a pixel, its last axis, are computed in one way, of what lies near in
+// memory: such pixels may have four values.
+bool lie_side_by_side(const Op& op);
+// Whether all that it reads lies near: the same pixels and values side by side, one value of each
+// pixel, or the same values for all pixels.
+bool reads_near(const Op& op, const Axis& x, const Axis& value);
+// How many of them are computed at a time, so that they fill vectors.
+int64_t pixels_side_by_side(const Op& op, const Target& target);
 // The pixels of sums that lie in registers, a vector for each colour.
 std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes);
 // acc of a vector of pixels, a colour in each register, and then the pixels put together:

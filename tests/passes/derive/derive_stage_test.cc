@@ -219,7 +219,7 @@ TEST(MatchPixels, FindsAShortLastAxisBehindALongOne) {
 }
 
 TEST(MatchPixels, ALastAxisOfAVectorIsNoColour) {
-  EXPECT_EQ(pixels_of({9, 8, 4}), "none");
+  EXPECT_EQ(pixels_of({9, 8, 5}), "none");
   EXPECT_EQ(pixels_of({9, 8, 2, 2}), "none");
   EXPECT_EQ(pixels_of({9, 8, 64}), "none");
 }
@@ -229,8 +229,14 @@ TEST(MatchPixels, ARunTimeLastAxisIsNoColour) {
 }
 
 TEST(MatchPixels, AsManyColoursAsLanesAreAVector) {
-  EXPECT_EQ(pixels_of({9, 8, 2}, 2), "none");
+  EXPECT_EQ(pixels_of({9, 7, 2}, 2), "none");
   EXPECT_EQ(pixels_of({9, 8, 1}, 1), "none");
+}
+
+// Of eight or more, vectors of all colours are as many as these (lie_side_by_side).
+TEST(MatchPixels, UpToFourColoursThatAreComputedInOneWay) {
+  EXPECT_EQ(pixels_of({9, 8, 4}), "i1 i2 1");
+  EXPECT_EQ(pixels_of({9, 8, 2}, 2), "i1 i2 1");
 }
 
 TEST(MatchPixels, FewerPixelsThanLanesAreNone) {
@@ -250,8 +256,8 @@ TEST(DerivePointwise, VectorsGoAcrossThePixels) {
   derive_pointwise(*graph.outputs()[0], target, &schedule);
   EXPECT_EQ(to_string(schedule),
             "emulsion schedule 1\ny.specialize(W >= 8)\n"
-            "y.split(i1, i1, lane, 8, shift_inwards)\ny.vectorize(lane)\ny.reorder(lane, i2)\n"
-            "y.unroll(i2)\ny.specialize(W >= 1)\ny.split(i1, i1, lane, 8, predicate)\n"
+            "y.split(i1, i1, pixel, 8, shift_inwards)\ny.fuse(pixel, i2, lane)\n"
+            "y.vectorize(lane)\ny.specialize(W >= 1)\ny.split(i1, i1, lane, 8, predicate)\n"
             "y.reorder(lane, i2)\ny.vectorize(lane)\ny.unroll(i2)\n");
 }
 
@@ -328,10 +334,10 @@ TEST(DerivePointwise, ThreadsShareBlocksOfARowOfPixels) {
   derive_pointwise(*graph.outputs()[0], target, &schedule);
   EXPECT_EQ(to_string(schedule),
             "emulsion schedule 1\ny.specialize(B >= 43691)\n"
-            "y.split(i0, block, within, 4096, shift_inwards)\ny.split(within, within, lane, 8)\n"
-            "y.reorder(lane, i1)\ny.vectorize(lane)\ny.unroll(i1)\n"
-            "y.parallel(block)\ny.specialize(B >= 8)\ny.split(i0, i0, lane, 8, shift_inwards)\n"
-            "y.vectorize(lane)\ny.reorder(lane, i1)\ny.unroll(i1)\ny.specialize(B >= 1)\n"
+            "y.split(i0, block, within, 4096, shift_inwards)\ny.split(within, within, pixel, 8)\n"
+            "y.fuse(pixel, i1, lane)\ny.vectorize(lane)\n"
+            "y.parallel(block)\ny.specialize(B >= 8)\ny.split(i0, i0, pixel, 8, shift_inwards)\n"
+            "y.fuse(pixel, i1, lane)\ny.vectorize(lane)\ny.specialize(B >= 1)\n"
             "y.split(i0, i0, lane, 8, predicate)\ny.reorder(lane, i1)\ny.vectorize(lane)\n"
             "y.unroll(i1)\n");
 }

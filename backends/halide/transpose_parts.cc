@@ -1,0 +1,128 @@
+#include "backends/halide/transpose_parts.h"
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace emulsion {
+namespace {
+
+namespace hi = Halide::Internal;
+using hi::Stmt;
+
+constexpr int kValues = 4;  // interleaved
+constexpr int kInPart = 4;  // elements of four bytes in 128 bits
+
+// Of each part of two vectors these four elements; those of the second one count from four on.
+Halide::Expr shuffle_parts(const Halide::Expr& a, const Halide::Expr& b,
+                           const std::vector<int>& elements) {
+  const int lanes = a.type().lanes();
+  std::vector<int> indices;
+  for (int part = 0; part < lanes; part += kInPart) {
+    for (const int element : elements) {
+      indices.push_back(part + (element < kInPart ? element : lanes + element - kInPart));
+    }
+  }
+  return hi::Shuffle::make({a, b}, indices);
+}
+
+// Of four vectors, and in each part, the element at `at` of each.
+Halide::Expr column(const std::vector<Halide::Expr>& rows, int at) {
+  const int first = at / 2 * 2, second = at % 2 * 2;
+  const std::vector<int> pairs = {first, first + kInPart, first + 1, first + 1 + kInPart};
+  return shuffle_parts(shuffle_parts(rows[0], rows[1], pairs),
+                       shuffle_parts(rows[2], rows[3], pairs),
+                       {second, second + 1, second + kInPart, second + 1 + kInPart});
+}
+
+// What is computed lane by lane of every fourth element, in the order of transpositions.
+class InParts : public hi::IRMutator {
+ public:
+  explicit InParts(int lanes) : lanes_(lanes) {}
+
+  // Whether all is.
+  bool fits() const { return fits_ && is_taken_apart_; }
+
+  Halide::Expr mutate(const Halide::Expr& e) override {
+    if (!fits_ || e.type().is_scalar()) return e;
+    return e.type().lanes() == lanes_ ? hi::IRMutator::mutate(e) : no(e);
+  }
+
+ private:
+  using hi::IRMutator::mutate;
+  using hi::IRMutator::visit;
+
+  Halide::Expr no(const Halide::Expr& e) {
+    fits_ = false;
+    return e;
+  }
+
+  Halide::Expr visit(const hi::Shuffle* op) override {
+    const bool is_group = op->vectors.size() == 1 && op->is_slice() &&
+                          op->slice_stride() == kValues && op->slice_begin() < kValues &&
+                          op->vectors[0].type().lanes() == kValues * lanes_ &&
+                          op->type.bits() == 32;
+    const auto* load = is_group ? op->vectors[0].as<hi::Load>() : nullptr;
+    const auto* ramp = load == nullptr ? nullptr : load->index.as<hi::Ramp>();
+    if (ramp == nullptr || !hi::is_const_one(ramp->stride) || !hi::is_const_one(load->predicate)) {
+      return no(op);
+    }
+    is_taken_apart_ = true;
+    std::vector<Halide::Expr> rows;
+    for (int i = 0; i < kValues; ++i) {
+      const Halide::Expr index = hi::Ramp::make(hi::simplify(ramp->base + i * lanes_), 1, lanes_);
+      rows.push_back(hi::Load::make(op->type, load->name, index, load->image, load->param,
+                                    hi::const_true(lanes_), {}));
+    }
+    return column(rows, op->slice_begin());
+  }
+  Halide::Expr visit(const hi::Broadcast* op) override {
+    return op->value.type().is_scalar() ? op : no(op);
+  }
+  Halide::Expr visit(const hi::Let* op) override {
+    named_.insert(op->name);
+    return hi::IRMutator::visit(op);
+  }
+  Halide::Expr visit(const hi::Variable* op) override {
+    return named_.count(op->name) > 0 ? op : no(op);
+  }
+  Halide::Expr visit(const hi::Load* op) override { return no(op); }
+  Halide::Expr visit(const hi::Ramp* op) override { return no(op); }
+  Halide::Expr visit(const hi::VectorReduce* op) override { return no(op); }
+
+  const int lanes_;
+  std::set<std::string> named_;
+  bool fits_ = true, is_taken_apart_ = false;
+};
+
+class TransposeParts : public hi::IRMutator {
+  using hi::IRMutator::visit;
+
+  Stmt visit(const hi::Store* op) override {
+    const auto* all = op->value.as<hi::Shuffle>();
+    const auto* ramp = op->index.as<hi::Ramp>();
+    if (all == nullptr || !all->is_interleave() || all->vectors.size() != kValues) return op;
+    if (op->value.type().bits() != 32) return op;
+    const int lanes = all->vectors[0].type().lanes();
+    const bool is_dense = ramp != nullptr && hi::is_const_one(ramp->stride);
+    // Of one part there is but one order.
+    const bool has_parts = lanes % kInPart == 0 && lanes > kInPart;
+    if (!is_dense || !hi::is_const_one(op->predicate) || !has_parts) return op;
+    InParts in_parts(lanes);
+    std::vector<Halide::Expr> made;
+    for (const Halide::Expr& value : all->vectors) made.push_back(in_parts.mutate(value));
+    if (!in_parts.fits()) return op;
+    std::vector<Halide::Expr> rows;
+    for (int i = 0; i < kValues; ++i) rows.push_back(column(made, i));
+    return hi::Store::make(op->name, hi::Shuffle::make_concat(rows), op->index, op->param,
+                           op->predicate, op->alignment);
+  }
+  Stmt visit(const hi::Atomic* op) override { return op; }
+};
+
+}  // namespace
+
+Stmt transpose_parts(const Stmt& statement) { return TransposeParts().mutate(statement); }
+
+}  // namespace emulsion

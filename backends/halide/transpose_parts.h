@@ -1,0 +1,18 @@
+#ifndef EMULSION_BACKENDS_HALIDE_TRANSPOSE_PARTS_H_
+#define EMULSION_BACKENDS_HALIDE_TRANSPOSE_PARTS_H_
+
+// Stores of four interleaved vectors that are made of four such vectors in memory, lane by lane
+// (the parts of quaternions). LLVM puts the lanes of each in order, which takes more and slower
+// shuffles of registers of several times 128 bits than to transpose within each 128 bits. What is
+// computed lane by lane needs no order: the lanes of all are in that of the transposition, which
+// the last one undoes. Of two interleaved vectors the order costs nothing.
+
+#include "Halide.h"
+
+namespace emulsion {
+
+Halide::Internal::Stmt transpose_parts(const Halide::Internal::Stmt& statement);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_BACKENDS_HALIDE_TRANSPOSE_PARTS_H_
