@@ -22,14 +22,15 @@ std::string name_of_part(const std::string& name, int part) {
 constexpr char kLoaded[] = "loaded";
 bool is_named_here(const std::string& name) { return name.rfind(kLoaded, 0) == 0; }
 
-// What is loaded for shuffles, by the names that stand for it.
-using Loads = std::vector<std::pair<std::string, Halide::Expr>>;
+using Names = std::set<std::string>;
+// What names stand for, in order; of what is loaded for shuffles, too.
+using Named = std::vector<std::pair<std::string, Halide::Expr>>;
 
 // One part of a vector: some neighbouring lanes. Scalars are the same in all parts.
 class TakePart : public hi::IRMutator {
  public:
   // `split`: the names of vectors whose parts have names, too.
-  TakePart(int part, int lanes, const std::set<std::string>& split, Loads* loads)
+  TakePart(int part, int lanes, const Names& split, Named* loads)
       : part_(part), lanes_(lanes), split_(split), loads_(loads) {}
 
   // Whether it is better left whole: a part is shuffled out of more vectors than one instruction
@@ -157,9 +158,53 @@ class TakePart : public hi::IRMutator {
   }
 
   const int part_, lanes_;
-  const std::set<std::string>& split_;
-  Loads* loads_;
+  const Names& split_;
+  Named* loads_;
   bool is_better_whole_ = false;
+};
+
+// How many lanes parts of such vectors have; 0 where it is no vector of several.
+int lanes_of_part(const Halide::Type& type) {
+  constexpr int kBits = 128;  // of the shortest registers
+  const int lanes = type.lanes() & -type.lanes();
+  const bool fills = lanes * type.bits() >= kBits;
+  return fills && lanes < type.lanes() ? lanes : 0;
+}
+
+// Whether something is shuffled, or what is stored or loaded has one of the names.
+struct FindShuffles : hi::IRVisitor {
+  explicit FindShuffles(const Names& names) : names(names) {}
+  using hi::IRVisitor::visit;
+
+  void visit(const hi::Shuffle*) override { found = true; }
+  void visit(const hi::Load* op) override {
+    found = found || names.count(op->name) > 0;
+    hi::IRVisitor::visit(op);
+  }
+  void visit(const hi::Store* op) override {
+    found = found || names.count(op->name) > 0;
+    hi::IRVisitor::visit(op);
+  }
+
+  const Names& names;
+  bool found = false;
+};
+
+bool has_shuffles(const hi::Store* store, const Names& names = {}) {
+  FindShuffles find(names);
+  store->accept(&find);
+  return find.found;
+}
+
+// What vectors that are shuffled, and have parts, are stored to.
+struct ShuffledBuffers : hi::IRVisitor {
+  using hi::IRVisitor::visit;
+
+  void visit(const hi::Store* op) override {
+    if (lanes_of_part(op->value.type()) > 0 && has_shuffles(op)) names.insert(op->name);
+  }
+
+  Names names;
 };
 
 struct FindStore : hi::IRVisitor {
@@ -187,15 +232,22 @@ std::vector<Stmt> list_of(const hi::Block* block) {
 }
 
 class SplitVectors : public hi::IRMutator {
+ public:
+  explicit SplitVectors(Names shuffled) : shuffled_(std::move(shuffled)) {}
+
+ private:
   using hi::IRMutator::visit;
 
-  // What several statements load for shuffles is loaded once: of a vector of which it sees few uses
+  // What several statements load for shuffles is loaded once: of a vector that it sees few uses of
   // LLVM would load elements instead.
   Stmt visit(const hi::Block* op) override {
     std::vector<Stmt> list = list_of(op);
-    std::vector<Loads> loads(list.size());  // each for its statement and those behind
+    std::vector<Named> loads(list.size());  // each for its statement and those behind
+    bool has_changed = false;
     for (size_t i = 0; i < list.size(); ++i) {
-      list[i] = mutate(list[i]);
+      Stmt made = mutate(list[i]);
+      has_changed = has_changed || !made.same_as(list[i]);
+      list[i] = std::move(made);
       const auto* let = list[i].as<hi::LetStmt>();
       for (; let && is_named_here(let->name); let = list[i].as<hi::LetStmt>()) {
         const std::string name = same_load(let->value, list, loads, i);
@@ -206,6 +258,7 @@ class SplitVectors : public hi::IRMutator {
                 : hi::substitute(let->name, hi::Variable::make(let->value.type(), name), let->body);
       }
     }
+    if (!has_changed) return op;
     Stmt result;
     for (size_t i = list.size(); i-- > 0;) {
       result = result.defined() ? hi::Block::make(list[i], result) : list[i];
@@ -217,7 +270,7 @@ class SplitVectors : public hi::IRMutator {
   // The name of what one of the statements before loads from the same place, if nothing was stored
   // there since.
   static std::string same_load(const Halide::Expr& value, const std::vector<Stmt>& list,
-                               const std::vector<Loads>& loads, size_t at) {
+                               const std::vector<Named>& loads, size_t at) {
     for (size_t i = at; i-- > 0 && !stores(list[i], value.as<hi::Load>()->name);) {
       for (const auto& [name, load] : loads[i]) {
         if (hi::equal(load, value)) return name;
@@ -226,81 +279,73 @@ class SplitVectors : public hi::IRMutator {
     return {};
   }
 
-  Stmt visit(const hi::LetStmt* op) override {
-    Loads loads;
-    const std::vector<Halide::Expr> parts = parts_of(op->value, &loads);
-    if (parts.empty()) return hi::IRMutator::visit(op);
-    split_.insert(op->name);
-    Stmt body = mutate(op->body);
-    split_.erase(op->name);
-    body = hi::LetStmt::make(op->name, op->value, with_parts(op->name, parts, body));
-    return with(loads, body);
-  }
-
   Stmt visit(const hi::Store* op) override {
-    if (const auto* let = op->value.as<hi::Let>()) {
-      const Stmt store =
-          hi::Store::make(op->name, let->body, op->index, op->param, op->predicate, op->alignment);
-      return mutate(hi::LetStmt::make(let->name, let->value, store));
-    }
+    const int lanes = lanes_of_part(op->value.type());
     const auto* ramp = op->index.as<hi::Ramp>();
     const bool is_dense = ramp != nullptr && hi::is_const_one(ramp->stride);
-    if (!is_dense || !hi::is_const_one(op->predicate)) return op;
-    Loads loads;
-    // All before the first is stored: they may read what is stored.
-    const std::vector<Halide::Expr> values = parts_of(op->value, &loads);
-    if (values.empty()) return op;
-    const std::string name = hi::unique_name(op->name);
-    std::vector<Stmt> stores;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const int part = static_cast<int>(i), lanes = values[i].type().lanes();
-      stores.push_back(
-          hi::Store::make(op->name, hi::Variable::make(values[i].type(), name_of_part(name, part)),
-                          TakePart(part, lanes, split_, &loads).mutate(op->index), op->param,
-                          hi::const_true(lanes), {}));
+    if (lanes == 0 || !is_dense || !hi::is_const_one(op->predicate)) return op;
+    if (!has_shuffles(op, shuffled_)) return op;
+    // The names in front of the value are those of statements, then: of whole vectors and of parts.
+    Halide::Expr value = op->value;
+    Named named;
+    Names split;
+    for (const auto* let = value.as<hi::Let>(); let != nullptr; let = value.as<hi::Let>()) {
+      named.emplace_back(let->name, let->value);
+      if (let->value.type().lanes() == op->value.type().lanes()) {
+        if (!add_parts(let->name, let->value, lanes, split, &named)) return op;
+        split.insert(let->name);
+      }
+      value = let->body;
     }
-    return with(loads, with_parts(name, values, hi::Block::make(stores)));
+    // All before the first is stored: they may read what is stored.
+    const std::string name = hi::unique_name(op->name);
+    if (!add_parts(name, value, lanes, split, &named)) return op;
+    std::vector<Stmt> stores;
+    for (int part = 0; part * lanes < value.type().lanes(); ++part) {
+      const Halide::Expr index = hi::Ramp::make(hi::simplify(ramp->base + part * lanes), 1, lanes);
+      const Halide::Expr made =
+          hi::Variable::make(value.type().with_lanes(lanes), name_of_part(name, part));
+      stores.push_back(
+          hi::Store::make(op->name, made, index, op->param, hi::const_true(lanes), {}));
+    }
+    return with(named, hi::Block::make(stores));
   }
   Stmt visit(const hi::Atomic* op) override { return op; }
 
-  // How many lanes its parts have; 0 where it is none of several.
-  static int lanes_of_part(const Halide::Type& type) {
-    constexpr int kBits = 128;  // of the shortest registers
-    const int lanes = type.lanes() & -type.lanes();
-    const bool fills = lanes * type.bits() >= kBits;
-    return fills && lanes < type.lanes() ? lanes : 0;
-  }
-
-  std::vector<Halide::Expr> parts_of(const Halide::Expr& e, Loads* loads) const {
-    const int lanes = lanes_of_part(e.type());
+  // Adds the names of a value's parts, behind those of what they load; or finds that it is better
+  // whole.
+  static bool add_parts(const std::string& name, const Halide::Expr& value, int lanes,
+                        const Names& split, Named* named) {
+    Named loads;
     std::vector<Halide::Expr> parts;
-    for (int part = 0; lanes > 0 && part * lanes < e.type().lanes(); ++part) {
-      TakePart take(part, lanes, split_, loads);
-      parts.push_back(take.mutate(e));
-      if (take.is_better_whole()) return {};
+    for (int part = 0; part * lanes < value.type().lanes(); ++part) {
+      TakePart take(part, lanes, split, &loads);
+      parts.push_back(take.mutate(value));
+      if (take.is_better_whole()) return false;
     }
-    return parts;
+    named->insert(named->end(), loads.begin(), loads.end());
+    for (size_t i = 0; i < parts.size(); ++i) {
+      named->emplace_back(name_of_part(name, static_cast<int>(i)), parts[i]);
+    }
+    return true;
   }
 
-  static Stmt with(const Loads& loads, Stmt body) {
-    for (size_t i = loads.size(); i-- > 0;) {
-      body = hi::LetStmt::make(loads[i].first, loads[i].second, body);
-    }
-    return body;
-  }
-  static Stmt with_parts(const std::string& name, const std::vector<Halide::Expr>& parts,
-                         Stmt body) {
-    for (size_t i = parts.size(); i-- > 0;) {
-      body = hi::LetStmt::make(name_of_part(name, static_cast<int>(i)), parts[i], body);
+  static Stmt with(const Named& named, Stmt body) {
+    for (size_t i = named.size(); i-- > 0;) {
+      body = hi::LetStmt::make(named[i].first, named[i].second, body);
     }
     return body;
   }
 
-  std::set<std::string> split_;
+  const Names shuffled_;
 };
 
 }  // namespace
 
-Stmt split_vectors(const Stmt& statement) { return SplitVectors().mutate(statement); }
+Stmt split_vectors(const Stmt& statement) {
+  ShuffledBuffers shuffled;
+  statement.accept(&shuffled);
+  return SplitVectors(std::move(shuffled.names)).mutate(statement);
+}
 
 }  // namespace emulsion
