@@ -127,6 +127,12 @@ TEST(TransposeParts, NotOfOtherVectors) {
                                 Interleaved{4, 16, Halide::UInt(16)}, Interleaved{8, 16}}) {
     EXPECT_TRUE(is_left(of.store(of.mixed()))) << of.values << " " << of.lanes;
   }
+  const Interleaved of{4, 16};
+  std::vector<Halide::Expr> short_ones;
+  for (const Halide::Expr& one : of.mixed()) {
+    short_ones.push_back(Halide::cast(Halide::Int(16, 16), one));
+  }
+  EXPECT_TRUE(is_left(of.store(short_ones)));
 }
 
 // What has its lanes in order: vectors of memory, numbers that rise, what is named elsewhere, sums

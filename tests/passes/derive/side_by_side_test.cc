@@ -200,6 +200,17 @@ TEST(SideBySide, SumsOfFewSteps) {
   }
 }
 
+// Fewer than fill vectors, if more than one vector has lanes.
+TEST(SideBySide, SumsOfFewPixels) {
+  const Axis p("p", 5), c("c", 3), k("k", 3);
+  const Tensor x = input("x", f32, {5, 3}), w = input("w", f32, {3, 3});
+  const Tensor y = compute("y", {p, c}, reduce_max(k, x(p, k) + w(k, c)));
+  for (const char* level : kLevels) {
+    EXPECT_FALSE(has(derived(y, target_of(level, 1)), "pixel")) << level;
+    EXPECT_TRUE(derives(Graph(y), target_of(level, 4)));
+  }
+}
+
 // Many steps, other elements than of four bytes, pixels that are read elsewhere.
 TEST(SideBySide, NotOtherSums) {
   const Axis p("p", 4096), c("c", 3), k("k", 3), b("b", 3);
