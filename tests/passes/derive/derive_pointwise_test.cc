@@ -52,7 +52,7 @@ TEST(DerivePointwise, FourShortElementsAreAPixel) {
   }
   const Axis five("c", 5);
   for (const Tensor& y :
-       {of(exp(floats(p, 0)) * part(c)), of(exp(cast(f32, bytes(p, 0))) * part(c)),
+       {of(exp(floats(p, 0)) * part(c)), of(exp(cast(f32, bytes(p, 0))) + cast(f32, bytes(p, c))),
         compute("y", {p, five}, input("x", u8, {kRows, 5})(p, five) + 1)}) {
     EXPECT_FALSE(has(derived(y, kV3), "unroll(c)")) << derived(y, kV3);
   }
