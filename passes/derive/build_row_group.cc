@@ -24,9 +24,16 @@ class GroupBuilder {
         taken_(taken),
         may_keep_(may_keep) {}
 
-  RowGroup build(const Op& reader, const std::vector<size_t>& axes) {
+  RowGroup build(const Op& reader, const std::vector<size_t>& axes,
+                 const std::vector<const Op*>& others) {
     add({&reader, axes});
-    bool keeps = false;
+    bool keeps = !others.empty();
+    for (const Op* other : others) {
+      if (why_not_beside(*other, reader, axes)) continue;
+      RowGroup::Member result{other, axes};
+      result.is_kept = true;
+      add(std::move(result));
+    }
     do {
       join_operands();
     } while (may_keep_ && are_first(axes) && keep_one(&keeps));
@@ -34,6 +41,9 @@ class GroupBuilder {
       std::sort(group_.members.begin(), group_.members.end(), [&](const auto& a, const auto& b) {
         return readers_.position_of(*a.op) > readers_.position_of(*b.op);
       });
+    }
+    for (RowGroup::Member& member : group_.members) {  // that the rest of the group may read alone
+      member.is_kept = member.is_kept && is_needed_outside(*member.op);
     }
     return std::move(group_);
   }
@@ -77,12 +87,14 @@ class GroupBuilder {
   }
 
   bool is_inside(const Op& op) const { return place_.count(&op) > 0; }
+  bool is_needed_outside(const Op& op) const {
+    return readers_.why_not_only(op, [&](const Op& by) { return is_inside(by); }).has_value();
+  }
 
   // When all that read it are in the group, or some and it may be kept, and these read it by rows.
   std::optional<RowGroup::Member> producer_of(const Op& op, bool is_kept) const {
     if (taken_.count(&op) > 0) return std::nullopt;
-    const bool is_closed = !readers_.why_not_only(op, [&](const Op& by) { return is_inside(by); });
-    if (is_closed == is_kept) return std::nullopt;
+    if (is_needed_outside(op) != is_kept) return std::nullopt;
     RowGroup::Member producer{&op, {}};
     producer.is_kept = is_kept;
     for (const Op* reading : readers_.readers_of(op)) {
@@ -225,13 +237,88 @@ class InlineMembers {
   std::unordered_map<const Op*, int64_t> costs_;  // of those that are inline
 };
 
+// Which members are computed with each vector of the reader, where there are results beside it:
+// they have its elements, and what is read of them is read there, at the same place.
+class MembersWithReader {
+ public:
+  MembersWithReader(const Readers& readers, const Target& target, RowGroup* group)
+      : readers_(readers), target_(target), group_(*group) {}
+
+  void mark() {
+    const auto is_result = [&](const RowGroup::Member& member) {
+      return member.is_kept && member.op->shape == group_.reader().shape;
+    };
+    if (std::none_of(group_.members.begin(), group_.members.end(), is_result)) return;
+    if (!is_first_of_one_axis() || !goes_along(group_.members.front())) return;
+    found_ = {&group_.reader()};
+    bool any = false;
+    for (size_t i = 1; i < group_.members.size(); ++i) {  // each behind all that read it
+      const RowGroup::Member& member = group_.members[i];
+      if (!goes_along(member) || has_borders(*member.op)) continue;
+      if (!is_read_with_them(*member.op)) continue;
+      found_.insert(member.op);
+      any = any || is_result(member);
+    }
+    if (!any || !lasts_fit()) return;
+    for (RowGroup::Member& member : group_.members) {
+      member.is_with_reader =
+          found_.count(member.op) > 0 && !member.is_inline && member.op != &group_.reader();
+    }
+  }
+
+ private:
+  // That a row is a few vectors of one axis.
+  bool is_first_of_one_axis() const {
+    const Op& reader = group_.reader();
+    const size_t rows = group_.axes().size();
+    if (!are_first(group_) || reader.shape.size() != rows + 1) return false;
+    return reader.shape.back().as_constant().value_or(0) > lanes();
+  }
+
+  bool goes_along(const RowGroup::Member& member) const {
+    const Op& op = *member.op;
+    return sums_of(op) == nullptr && member.whole_rows && op.shape == group_.reader().shape &&
+           vector_axis(result_of(op), target_) + 1 == op.shape.size() && !crosses(op, target_);
+  }
+
+  // By members that have been found, or by none.
+  bool is_read_with_them(const Op& op) const {
+    const std::vector<const Op*>& reading = readers_.readers_of(op);
+    return std::all_of(reading.begin(), reading.end(), [&](const Op* reader) {
+      return !is_member(*reader) || (found_.count(reader) > 0 && reads_at_own_place(op, *reader));
+    });
+  }
+
+  bool is_member(const Op& op) const {
+    return std::any_of(group_.members.begin(), group_.members.end(),
+                       [&](const RowGroup::Member& member) { return member.op == &op; });
+  }
+
+  // No element is stored twice: the last vector has masks, where it is not a whole one.
+  bool lasts_fit() const {
+    if (group_.reader().shape.back().exact_quotient(lanes())) return true;
+    return std::none_of(found_.begin(), found_.end(),
+                        [&](const Op* op) { return lacks_masks(result_of(*op), target_); });
+  }
+
+  int64_t lanes() const { return value_lanes(result_of(group_.reader()), target_); }
+
+  const Readers& readers_;
+  const Target& target_;
+  RowGroup& group_;
+  std::unordered_set<const Op*> found_;
+};
+
 }  // namespace
 
 RowGroup build_row_group(const Op& reader, const std::vector<size_t>& axes, bool in_pieces,
                          const Readers& readers, const Target& target,
-                         const std::unordered_set<const Op*>& taken, const MayKeep& may_keep) {
-  RowGroup group = GroupBuilder(in_pieces, readers, target, taken, may_keep).build(reader, axes);
+                         const std::unordered_set<const Op*>& taken, const MayKeep& may_keep,
+                         const std::vector<const Op*>& others) {
+  RowGroup group =
+      GroupBuilder(in_pieces, readers, target, taken, may_keep).build(reader, axes, others);
   InlineMembers(readers, target, &group).mark();
+  MembersWithReader(readers, target, &group).mark();
   return group;
 }
 

@@ -211,6 +211,11 @@ bool sums_up_pixels(const Op& op) {
 
 std::optional<Pixels> pixels_to_sum(const Op& op, int64_t lanes) {
   const std::optional<Pixels> pixels = match_pixels(op, lanes);
+  // Of one value a pixel is what is summed up of it, which may lie along a row.
+  if (pixels && pixels->colour.extent() == Extent(1) &&
+      is_contiguous_in_a_read(op, op.reduction_axes.back().name(), true)) {
+    return std::nullopt;
+  }
   return pixels && (walks_pixels(op, *pixels) || steps_a_little(op, pixels->x)) ? pixels
                                                                                 : std::nullopt;
 }

@@ -96,7 +96,8 @@ bool is_read_through(const Op& op, const RowGroup& group) {
 const Op* stored_in_output(const RowGroup& group, const Schedule& schedule, const Target& target) {
   const Op& reader = result_of(group.reader());
   if (!is_output(reader, schedule)) return nullptr;
-  if (sums_of(group.reader()) != nullptr || rows_in_cache(group, target).value_or(1) > 1) {
+  if (has_results(group) || sums_of(group.reader()) != nullptr ||
+      rows_in_cache(group, target).value_or(1) > 1) {
     return nullptr;
   }
   for (size_t i = 1; i < group.members.size(); ++i) {
@@ -243,7 +244,8 @@ const Op* first_sums_of(const RowGroup::Member& producer, const RowGroup& group,
   const Op& op = result_of(*producer.op);
   // What is read of the memory of an output is to be read before that is computed.
   if (in_output != nullptr && reads_op(*producer.op, *in_output)) return nullptr;
-  if (producer.is_inline || producer.is_kept || !producer.whole_rows) return nullptr;
+  if (producer.is_inline || producer.is_kept || producer.is_with_reader) return nullptr;
+  if (!producer.whole_rows) return nullptr;
   if (sums_of(*producer.op) != nullptr) return nullptr;
   const size_t rows = group.axes().size();
   if (!are_first(group) || !is_long_row(op, rows, target)) return nullptr;
@@ -325,6 +327,18 @@ void place_sums(const Op& op, const Axis& at, const SumsInLanes& lanes, Schedule
   }
 }
 
+// In the loop over vectors of the reader: as many elements of it as that has lanes.
+//   for row: for v: [other's vector]; the reader's vector
+void compute_with_vectors(const Op& op, const Op& reader, const Target& target,
+                          Schedule* schedule) {
+  const Op& result = result_of(op);
+  inline_members(op, nullptr, schedule);
+  StageSchedule& stage = (*schedule)[result.name];
+  const Axis part(result.axes.back().name(), value_lanes(reader, target));
+  vectorize_last(stage, part, value_lanes(result, target), false);
+  stage.compute_at(reader.name, reader.axes.back());
+}
+
 }  // namespace
 
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
@@ -339,10 +353,11 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     (*schedule)[result_of(*member.op).name].compute_inline();
   }
   const Op* in_output = at_once ? nullptr : stored_in_output(group, *schedule, target);
-  // No element of an output that holds something else is computed twice.
+  // No element is computed twice of an output that holds something else, or that others go with.
   const std::map<const Op*, const Op*> joined = joined_producers(group, in_output, at_once, target);
+  const bool again = in_output == nullptr && !has_results(group);
   const SumsInLanes lanes =
-      derive_member(group.members.front(), in_output == nullptr, at_once, joined, target, schedule);
+      derive_member(group.members.front(), again, at_once, joined, target, schedule);
   bring_rows_outside(group, &stage);
   const std::vector<Axis> loops = row_axes(group);
   const bool has_threads = !in_blocks && wakes_threads(members_of(group), target);
@@ -379,6 +394,11 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     const RowGroup::Member& producer = group.members[i];
     const Op& op = result_of(*producer.op);
     if (producer.is_inline) continue;
+    if (producer.is_kept && !is_output(op, *schedule)) (*schedule)[op.name].store_root();
+    if (producer.is_with_reader) {
+      compute_with_vectors(*producer.op, reader, target, schedule);
+      continue;
+    }
     const auto sums = std::find_if(joined.begin(), joined.end(),
                                    [&](const auto& pair) { return pair.second == producer.op; });
     SumsInLanes partial;
@@ -390,7 +410,6 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
       all_lanes.emplace(producer.op, partial);
     }
     (*schedule)[op.name].compute_at(reader.name, row);
-    if (producer.is_kept && !is_output(op, *schedule)) (*schedule)[op.name].store_root();
     if (producer.op == in_output) (*schedule)[op.name].store_in_output(reader.name);
     place_sums(*producer.op, op.axes.back(), partial, schedule);
   }

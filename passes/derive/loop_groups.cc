@@ -40,19 +40,25 @@ class GroupReader {
     MemberAxes behind = {{members_.back(), group.axes}};
     for (auto next = members_.rbegin() + 1; next != members_.rend(); ++next) {
       const Op& member = **next;
-      if (auto reason = why_not_in_loops(member, group.kind, behind, readers_, target_)) {
+      const auto reason = is_result(member, group)
+                              ? why_not_result(member, group.axes)
+                              : why_not_in_loops(member, group.kind, behind, readers_, target_);
+      if (reason) {
         refuse(*reason);
       }
       behind[&member] = axes_of(member, group, behind);
     }
     switch (group.kind) {
       case LoopGroupKind::rows: {
-        const auto is_member = [&](const Op& op) { return is_member_.count(&op) > 0; };
+        std::vector<const Op*> others;
+        for (const Op* member : members_) {
+          if (is_result(*member, group)) others.push_back(member);
+        }
+        const auto may_keep = [&](const RowGroup::Member& kept, const RowGroup&) {
+          return is_member_.count(kept.op) > 0 && is_needed_outside(*kept.op);
+        };
         RowGroup rows = build_row_group(*members_.back(), group.axes, true, readers_, target_,
-                                        taken_, [&](const RowGroup::Member& kept, const RowGroup&) {
-                                          return is_member_.count(kept.op) > 0 &&
-                                                 readers_.why_not_only(*kept.op, is_member);
-                                        });
+                                        taken_, may_keep, others);
         if (!combines_rows(rows)) refuse("expected rows that are combined");
         if (auto reason = why_not_worth_rows(rows, target_)) refuse(*reason);
         return add(std::move(rows), &groups_.rows);
@@ -121,6 +127,26 @@ class GroupReader {
     }
   }
 
+  std::optional<std::string> why_not_result(const Op& op, const std::vector<size_t>& axes) const {
+    if (std::optional<std::string> reason = why_not_in_rows(op)) return reason;
+    return why_not_beside(op, *members_.back(), axes);
+  }
+
+  bool is_needed_outside(const Op& op) const {
+    const auto is_member = [&](const Op& by) { return is_member_.count(&by) > 0; };
+    return readers_.why_not_only(op, is_member).has_value();
+  }
+
+  // Of rows: what is kept and has the elements of the last one, or is read by none of them.
+  bool is_result(const Op& op, const LoopGroup& group) const {
+    if (group.kind != LoopGroupKind::rows || &op == members_.back()) return false;
+    if (!is_needed_outside(op)) return false;
+    const std::vector<const Op*>& reading = readers_.readers_of(op);
+    return op.shape == members_.back()->shape ||
+           std::none_of(reading.begin(), reading.end(),
+                        [&](const Op* reader) { return is_member_.count(reader) > 0; });
+  }
+
   template <typename Group>
   void add(Group group, std::vector<Group>* groups) const {
     const std::vector<const Op*> members = members_of(group);
@@ -136,6 +162,7 @@ class GroupReader {
   std::vector<size_t> axes_of(const Op& member, const LoopGroup& group,
                               const MemberAxes& behind) const {
     if (group.kind != LoopGroupKind::rows) return group.axes;
+    if (is_result(member, group)) return group.axes;
     const std::vector<const Op*>& reading = readers_.readers_of(member);
     const Op& reader = **std::find_if(reading.begin(), reading.end(),
                                       [&](const Op* op) { return behind.count(op) > 0; });

@@ -17,147 +17,6 @@
 namespace emulsion {
 namespace {
 
-// What comes behind what, in a graph of which some operations are computed together: of these
-// nothing is there before all are.
-class Order {
- public:
-  explicit Order(const Readers& readers) : readers_(readers) {}
-
-  // Only those of groups that keep something matter: of all others the last one alone is read.
-  void add(const RowGroup& group) {
-    std::vector<const Op*> read;  // outside
-    for (const RowGroup::Member& member : group.members) {
-      if (member.is_kept || member.op == &group.reader()) read.push_back(member.op);
-    }
-    if (read.size() < 2) return;
-    for (const RowGroup::Member& member : group.members) read_with_[member.op] = read;
-  }
-
-  // Whether the group needs something outside of it that needs `op`: then the two cannot be
-  // computed together.
-  bool needs_behind(const RowGroup& group, const Op& needed) const {
-    const std::vector<const Op*> members = members_of(group);
-    const std::unordered_set<const Op*> inside(members.begin(), members.end());
-    const size_t end = readers_.position_of(group.reader());
-    std::vector<const Op*> open;
-    std::unordered_set<const Op*> seen;
-    const auto add = [&](const Op* op) {
-      if (seen.insert(op).second) open.push_back(op);
-    };
-    for (const Op* reader : readers_.readers_of(needed)) {
-      if (inside.count(reader) == 0) add(reader);
-    }
-    while (!open.empty()) {
-      const Op& op = *open.back();
-      open.pop_back();
-      if (inside.count(&op) > 0) return true;
-      const auto with = read_with_.find(&op);
-      if (with == read_with_.end() && readers_.position_of(op) > end) continue;
-      const std::vector<const Op*> alone = {&op};
-      for (const Op* read : with == read_with_.end() ? alone : with->second) {
-        for (const Op* reader : readers_.readers_of(*read)) add(reader);
-      }
-    }
-    return false;
-  }
-
- private:
-  const Readers& readers_;
-  std::unordered_map<const Op*, std::vector<const Op*>> read_with_;  // of members
-};
-
-// Groups that end in one operation after another, of which the best is wanted.
-class GroupFinder {
- public:
-  GroupFinder(const Readers& readers, const Target& target)
-      : readers_(readers), target_(target), order_(readers) {}
-
-  void add(const RowGroup& group) { order_.add(group); }
-
-  // `taken`: what is in groups.
-  std::optional<RowGroup> ending_in(const Op& op, const std::unordered_set<const Op*>& taken) {
-    best_.reset();
-    refused_.reset();
-    // Most axes say which row, and least is there at a time, unless fewer axes join more.
-    for (size_t rows = op.shape.size(); rows > 0; --rows) {
-      try_axes(op, first_axes(rows), false, taken);
-    }
-    // Or one wherever it is, and all that every operation has beside it.
-    for (size_t at = 0; at < op.shape.size(); ++at) {
-      if (!try_axes(op, {at}, true, taken)) continue;
-      for (size_t other = 0; other < op.shape.size(); ++other) {
-        std::vector<size_t> axes = best_->axes();
-        const auto place = std::lower_bound(axes.begin(), axes.end(), other);
-        if (place != axes.end() && *place == other) continue;
-        axes.insert(place, other);
-        RowGroup narrower = build(op, axes, true, taken);
-        if (narrower.members.size() < best_->members.size()) continue;
-        if (!why_not_worth_rows(narrower, target_)) best_ = std::move(narrower);
-      }
-    }
-    return std::move(best_);
-  }
-
-  // What the last one would have been, if anything.
-  std::optional<DeclinedRows> declined() { return std::move(refused_); }
-
- private:
-  // Whether the group is the best one so far.
-  bool try_axes(const Op& op, const std::vector<size_t>& axes, bool in_pieces,
-                const std::unordered_set<const Op*>& taken) {
-    if (hopeless_.count({&op, in_pieces, axes}) > 0) return false;
-    keeps_elsewhere_ = false;
-    RowGroup group = build(op, axes, in_pieces, taken);
-    if (!combines_rows(group)) {
-      if (keeps_elsewhere_) return false;
-      for (RowGroup::Member& member : group.members) {
-        hopeless_.emplace(member.op, in_pieces, std::move(member.axes));
-      }
-      return false;
-    }
-    if (best_ && group.members.size() <= best_->members.size()) return false;
-    if (std::optional<std::string> reason = why_not_worth_rows(group, target_)) {
-      if (!refused_ || group.members.size() > refused_->members.size()) {
-        refused_ = DeclinedRows{members_of(group), *std::move(reason)};
-      }
-      return false;
-    }
-    best_ = std::move(group);
-    return true;
-  }
-
-  // Whether it is rather kept by a reader that has whole rows, from the group of one that has none:
-  // that one can as well come behind.
-  bool is_better_kept(const RowGroup::Member& kept, const RowGroup& group) const {
-    if (!is_one_in_a_row(group.reader(), group.axes())) return false;
-    const std::vector<const Op*>& reading = readers_.readers_of(*kept.op);
-    return std::any_of(reading.begin(), reading.end(), [&](const Op* reader) {
-      return reader->shape.size() > kept.axes.size() &&
-             !why_not_by_rows(*kept.op, *reader, kept.axes) && !is_one_in_a_row(*reader, kept.axes);
-    });
-  }
-
-  RowGroup build(const Op& op, const std::vector<size_t>& axes, bool in_pieces,
-                 const std::unordered_set<const Op*>& taken) {
-    const auto may_keep = [&](const RowGroup::Member& kept, const RowGroup& group) {
-      if (why_not_worth_keeping(kept, group, target_) || is_better_kept(kept, group)) return false;
-      const bool is_behind = order_.needs_behind(group, *kept.op);
-      keeps_elsewhere_ = keeps_elsewhere_ || is_behind;
-      return !is_behind;
-    };
-    return build_row_group(op, axes, in_pieces, readers_, target_, taken, may_keep);
-  }
-
-  const Readers& readers_;
-  const Target& target_;
-  Order order_;
-  bool keeps_elsewhere_ = false;  // whether a smaller group might keep what this one does not
-  // Of an operation in a group that combines nothing, the group would be a part of that one.
-  std::set<std::tuple<const Op*, bool, std::vector<size_t>>> hopeless_;
-  std::optional<RowGroup> best_;
-  std::optional<DeclinedRows> refused_;
-};
-
 // The elements of a row that lie one after another in memory, and come after others of other rows;
 // nothing when a run-time size decides.
 std::optional<int64_t> elements_of_piece(const RowGroup& group) {
@@ -226,6 +85,11 @@ std::vector<const Op*> members_of(const RowGroup& group) {
 bool keeps_any(const RowGroup& group) {
   return std::any_of(group.members.begin(), group.members.end(),
                      [](const RowGroup::Member& member) { return member.is_kept; });
+}
+
+bool has_results(const RowGroup& group) {
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const RowGroup::Member& member) { return member.is_with_reader; });
 }
 
 std::optional<int64_t> elements_of_row(const Op& op, const std::vector<size_t>& axes) {
@@ -324,6 +188,17 @@ std::optional<std::string> why_not_by_rows(const Op& producer, const Op& reader,
   return fmt::format("expected reads of {} at the same {}", producer.name, names);
 }
 
+std::optional<std::string> why_not_beside(const Op& other, const Op& reader,
+                                          const std::vector<size_t>& axes) {
+  if (!are_first(axes)) return fmt::format("expected rows of {} in one piece", reader.name);
+  const auto rows = static_cast<std::ptrdiff_t>(axes.size());
+  if (other.shape.size() >= axes.size() &&
+      std::equal(other.shape.begin(), other.shape.begin() + rows, reader.shape.begin())) {
+    return std::nullopt;
+  }
+  return fmt::format("expected {} to have as many rows as {}", other.name, reader.name);
+}
+
 bool combines_rows(const RowGroup& group) {
   return group.members.size() > 1 &&
          std::any_of(group.members.begin(), group.members.end(),
@@ -416,30 +291,6 @@ KeptBefore kept_before(const Graph& grouped, const std::vector<RowGroup>& groups
     }
   }
   return kept;
-}
-
-std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,
-                                 const std::unordered_set<const Op*>& taken,
-                                 std::vector<DeclinedRows>* declined) {
-  const Readers readers(grouped);
-  GroupFinder finder(readers, target);
-  std::vector<RowGroup> groups;
-  std::unordered_set<const Op*> in_groups = taken;
-  for (size_t i = grouped.ops().size(); i-- > 0;) {
-    const Op& op = *grouped.ops()[i];
-    if (in_groups.count(&op) > 0 || why_not_in_rows(op)) continue;
-    std::optional<RowGroup> group = finder.ending_in(op, in_groups);
-    if (!group) {
-      std::optional<DeclinedRows> refused = finder.declined();
-      if (declined != nullptr && refused) declined->push_back(*std::move(refused));
-      continue;
-    }
-    const std::vector<const Op*> members = members_of(*group);
-    in_groups.insert(members.begin(), members.end());
-    finder.add(*group);
-    groups.push_back(*std::move(group));
-  }
-  return groups;
 }
 
 }  // namespace emulsion

@@ -19,7 +19,8 @@
 namespace emulsion {
 
 // Operations of a grouped graph, each read by others of the group alone, but for what is kept; the
-// last one, the reader, by the outside. All of them have the axes that say which row, and read one
+// last one, the reader, by the outside. What is kept of whole rows is a result beside the reader,
+// element by element: a norm and what follows it, two gradients. All of them have the axes that say which row, and read one
 // another only at the same place along these. Mostly they are the first axes of all. Of a batch
 // norm of pictures, x[n, c, y, x], it is the second one: a row is a channel of all pictures, and
 // lies in pieces.
@@ -34,6 +35,9 @@ struct RowGroup {
     bool is_inline = false;
     // Whether it is stored whole, a row at a time: an output, or what the outside reads too.
     bool is_kept = false;
+    // Whether it is computed with each vector of the reader: a result beside it, or what only such
+    // results read. So what they all read is loaded once, while it is in registers.
+    bool is_with_reader = false;
   };
   std::vector<Member> members;  // the reader first, each behind all that read it
 
@@ -51,6 +55,8 @@ struct DeclinedRows {
 // All operations of a group, the reader first.
 std::vector<const Op*> members_of(const RowGroup& group);
 bool keeps_any(const RowGroup& group);
+// Whether it has results beside the reader, which are computed with each vector of it.
+bool has_results(const RowGroup& group);
 
 // Why an operation cannot be in a group: "expected ...", or nothing.
 std::optional<std::string> why_not_in_rows(const Op& op);
@@ -84,10 +90,16 @@ using MayKeep = std::function<bool(const RowGroup::Member& kept, const RowGroup&
 // The group that ends in an operation, as large as it gets where `axes` of it say which row, which
 // are positions in their order: all operands that nothing else reads, or that may be kept, and that
 // have vectors along the rows, and theirs; maybe none. `in_pieces`: whether rows of these may lie
-// in pieces; none of what is kept does.
+// in pieces; none of what is kept does. `others`: results beside the reader, in front of which they
+// stand, whether or not it needs them.
 RowGroup build_row_group(const Op& reader, const std::vector<size_t>& axes, bool in_pieces,
                          const Readers& readers, const Target& target,
-                         const std::unordered_set<const Op*>& taken, const MayKeep& may_keep = {});
+                         const std::unordered_set<const Op*>& taken, const MayKeep& may_keep = {},
+                         const std::vector<const Op*>& others = {});
+// Why an operation has not the rows of the reader that these axes say, as a result beside it has:
+// "expected ...", or nothing.
+std::optional<std::string> why_not_beside(const Op& other, const Op& reader,
+                                          const std::vector<size_t>& axes);
 // Why it does not pay to compute with a group what something else needs too, and to keep it:
 // "expected ...", or nothing. A whole row is stored and read again anyway. Rows of a run-time
 // length are computed in several ways, and what is kept has one. Short rows that all stay in a
@@ -106,7 +118,9 @@ std::optional<std::string> why_not_worth_rows(const RowGroup& group, const Targe
 using KeptBefore = std::unordered_map<const Op*, size_t>;
 KeptBefore kept_before(const Graph& grouped, const std::vector<RowGroup>& groups);
 // The groups of a graph that can be computed by rows and for which it pays. No operation is in two,
-// or in one of `taken`.
+// or in one of `taken`. Groups, and single operations, that go through the same rows are one group
+// with several results where these can be computed with each vector of the last of them: then what
+// stood between them is stored no more. Of rows of a known length.
 std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,
                                  const std::unordered_set<const Op*>& taken = {},
                                  std::vector<DeclinedRows>* declined = nullptr);

@@ -122,22 +122,46 @@ class Groups {
   // A move that is read through between two members is one of them, or the group would need what is
   // outside of it, and that needs the group.
   std::vector<LoopGroup> of(const Graph& grouped, const std::set<std::string>& inlined) {
+    const std::unordered_map<const Op*, size_t> moves = moves_between(grouped, inlined);
     for (const OpPtr& op : grouped.ops()) {
-      auto group = group_of_.find(op->name);
-      if (group == group_of_.end() && inlined.count(op->name) > 0) {
-        for (const OpPtr& operand : operands(*op)) {
-          const auto source = group_of_.find(operand->name);
-          if (source == group_of_.end() || last_[source->second] == source->first) continue;
-          group = group_of_.emplace(op->name, source->second).first;
-          break;
-        }
-      }
+      const auto group = group_of_.find(op->name);
+      const auto move = moves.find(op.get());
       if (group != group_of_.end()) groups_[group->second].members.push_back(op);
+      if (move != moves.end()) groups_[move->second].members.push_back(op);
     }
     return std::move(groups_);
   }
 
  private:
+  // Those of which a member is the source, and one the reader.
+  std::unordered_map<const Op*, size_t> moves_between(const Graph& grouped,
+                                                      const std::set<std::string>& inlined) const {
+    std::unordered_map<const Op*, std::set<size_t>> behind;  // a member of these
+    for (const OpPtr& op : grouped.ops()) {
+      if (group_of_.count(op->name) > 0 || inlined.count(op->name) == 0) continue;
+      for (const OpPtr& operand : operands(*op)) {
+        const auto source = group_of_.find(operand->name);
+        const auto move = behind.find(operand.get());
+        if (move != behind.end()) behind[op.get()].insert(move->second.begin(), move->second.end());
+        if (source == group_of_.end() || last_[source->second] == source->first) continue;
+        behind[op.get()].insert(source->second);
+      }
+    }
+    std::unordered_map<const Op*, size_t> between;
+    for (auto op = grouped.ops().rbegin(); op != grouped.ops().rend(); ++op) {
+      const auto group = group_of_.find((*op)->name);
+      const auto move = between.find(op->get());
+      if (group == group_of_.end() && move == between.end()) continue;
+      const size_t reader = group == group_of_.end() ? move->second : group->second;
+      for (const OpPtr& operand : operands(**op)) {
+        const auto source = behind.find(operand.get());
+        if (source == behind.end() || source->second.count(reader) == 0) continue;
+        between.emplace(operand.get(), reader);
+      }
+    }
+    return between;
+  }
+
   std::unordered_map<std::string, size_t> group_of_;
   std::vector<LoopGroup> groups_;
   std::vector<std::string> last_;

@@ -197,11 +197,22 @@ class Passes {
     return bytes;
   }
 
+  // Of an operation, by a pass: none of a result beside it that it does not need.
+  double bytes_read(size_t p, const Pass& consumer) const {
+    const auto found = consumer.operands.find(op_at(p));
+    return found == consumer.operands.end() ? 0 : found->second;
+  }
+  // Whether others than the pass need it.
+  bool is_kept(size_t p, const Pass& consumer) const {
+    const int own = consumer.operands.count(op_at(p)) > 0 ? 1 : 0;
+    return readers_.at(op_at(p)) > own;
+  }
+
   // The bytes of the pass that both are together.
   double together(size_t p, const Pass& producer, const Pass& consumer) const {
-    const bool others_read_it = readers_.at(op_at(p)) > 1;
-    return producer.read + consumer.bytes() - consumer.operands.at(op_at(p)) -
-           shared(producer, consumer) + (others_read_it ? producer.written : 0);
+    const bool others_read_it = is_kept(p, consumer);
+    return producer.read + consumer.bytes() - bytes_read(p, consumer) - shared(producer, consumer) +
+           (others_read_it ? producer.written : 0);
   }
 
   // `bytes`: of the pass that both are together. `touched`: what both go through one by one, which
@@ -218,9 +229,8 @@ class Passes {
   }
 
   void join(size_t p, Pass* producer, Pass* consumer) {
-    if (readers_.at(op_at(p)) > 1) consumer->written += producer->written;  // it is kept
-    consumer->read +=
-        producer->read - consumer->operands.at(op_at(p)) - shared(*producer, *consumer);
+    if (is_kept(p, *consumer)) consumer->written += producer->written;
+    consumer->read += producer->read - bytes_read(p, *consumer) - shared(*producer, *consumer);
     for (const auto& [operand, size] : producer->operands) {
       if (consumer->operands.count(operand)) --readers_[operand];
     }

@@ -135,16 +135,14 @@ class Census {
       if (group.kind == LoopGroupKind::rows && group.axes.front() != 0) {
         ++counts_["loop group: rows in pieces"];
       }
-      const bool keeps =
-          std::any_of(group.members.begin(), group.members.end() - 1, [&](const OpPtr& member) {
-            if (shared.is_output(*member)) return true;
-            return std::any_of(shared.ops().begin(), shared.ops().end(), [&](const OpPtr& op) {
-              const std::vector<OpPtr> read = operands(*op);
-              return std::count(read.begin(), read.end(), member) > 0 &&
-                     std::count(group.members.begin(), group.members.end(), op) == 0;
-            });
-          });
+      bool keeps = false, has_results = false;
+      for (const OpPtr& member : group.members) {
+        if (member == group.members.back() || !is_needed_outside(*member, group, shared)) continue;
+        keeps = true;
+        has_results = has_results || member->shape == group.members.back()->shape;
+      }
       if (keeps) ++counts_["loop group: rows that keep something"];
+      if (has_results) ++counts_["loop group: rows with several results"];
     }
     for (const FusionDecision& decision : report.decisions) {
       if (!decision.fused) continue;
@@ -178,6 +176,16 @@ class Census {
   double shared() const { return static_cast<double>(shared_) / std::max(producers_, 1); }
 
  private:
+  static bool is_needed_outside(const Op& member, const LoopGroup& group, const Graph& shared) {
+    if (shared.is_output(member)) return true;
+    return std::any_of(shared.ops().begin(), shared.ops().end(), [&](const OpPtr& op) {
+      const std::vector<OpPtr> read = operands(*op);
+      return std::any_of(read.begin(), read.end(),
+                         [&](const OpPtr& operand) { return operand.get() == &member; }) &&
+             std::count(group.members.begin(), group.members.end(), op) == 0;
+    });
+  }
+
   void add_fusion(const Op& group) {
     std::map<std::string, int> classes;
     for (const OpPtr& member : group.members) ++classes[to_string(classify(*member))];
@@ -239,6 +247,7 @@ TEST(RandomGraphCensus, EveryOperatorFusionAndStrategyOccurs) {
       {"loop group: rows", 13},
       {"loop group: rows in pieces", 13},
       {"loop group: rows that keep something", 2},
+      {"loop group: rows with several results", 2},
       {"loop group: row blocks", 13},
       {"loop group: windows", 13},
       {"loop group: waiting sums", 13},

@@ -53,6 +53,43 @@ TEST(LoopGroups, RowsAsTheyWereDecided) {
   }
 }
 
+TEST(LoopGroups, RowsWithResultsAsTheyWereDecided) {
+  const Tensor y = softmax(input("x", f32, {64, 96}), -1, "y");
+  const Graph grouped = fuse_epilogues(Graph({y, relu(y, "z")}));
+  const std::vector<RowGroup> decided = row_groups(grouped, kV3);
+  const LoopGroups read = read_back(grouped);
+  ASSERT_EQ(read.rows.size(), 1U);
+  ASSERT_EQ(decided.size(), 1U);
+  ASSERT_EQ(read.rows[0].members.size(), decided[0].members.size());
+  EXPECT_TRUE(has_results(decided[0]));
+  for (size_t i = 0; i < decided[0].members.size(); ++i) {
+    const RowGroup::Member &was = decided[0].members[i], &is = read.rows[0].members[i];
+    EXPECT_EQ(is.op->name, was.op->name);
+    EXPECT_EQ(is.is_kept, was.is_kept) << was.op->name;
+    EXPECT_EQ(is.is_with_reader, was.is_with_reader) << was.op->name;
+  }
+}
+
+TEST(LoopGroups, NotAResultOfOtherRows) {
+  const std::string text =
+      "emulsion graph 1\n"
+      "input x: f32[16, 96]\n"
+      "fused_rows y over [i] {\n"
+      "  s[i: 16] = sum(k: 96) x[i, k]\n"
+      "  z[i: 16, k: 96] = x[i, k] + 1f\n"
+      "  y[i: 16, k: 96] = x[i, k] - s[i]\n"
+      "}\noutput y\noutput z\n";
+  EXPECT_NE(schedule_of(text).find("\nz.compute_at(y, k)\n"), std::string::npos);
+  std::string other = text;
+  other.replace(other.find("z[i: 16"), 7, "z[i: 12");
+  EXPECT_ERROR(schedule_of(other),
+               "the loop group of y: expected z to have as many rows as y; legal: a graph without");
+  other = text;
+  other.replace(other.find("z[i: 16, k: 96] = x[i, k] + 1f"), 30,
+                "z[i: 16, k: 96] = sum(w: 3) x[i, min(k + w, 95)]");
+  EXPECT_ERROR(schedule_of(other), "expected z to combine no windows");
+}
+
 TEST(LoopGroups, RowsInPiecesAsTheyWereDecided) {
   for (const auto& [name, graph] : piece_graphs(2, 4, 8, 6)) {
     const Graph shared = share_loops(fuse_epilogues(graph), kV3);

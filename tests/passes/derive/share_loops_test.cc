@@ -150,6 +150,29 @@ TEST(ShareLoops, AMoveBehindTheLastMemberIsNone) {
   EXPECT_EQ(graph.loop_groups()[0].members.back()->name, "y");
 }
 
+// What moves a result is behind the loops, and not one of them.
+TEST(ShareLoops, AMoveBehindAResultIsNone) {
+  const Tensor y = softmax(input("x", f32, {64, 96}), -1, "y"), z = relu(y, "z");
+  const Graph graph = shared(Graph({z, exp(transpose(y, {1, 0}, "t"), "v")}));
+  ASSERT_EQ(graph.loop_groups().size(), 1U) << to_string(graph);
+  EXPECT_EQ(names_of(graph.loop_groups()[0].members),
+            (Names{"y_max", "y_exp", "y_sum", "y", "z"}));
+  EXPECT_EQ(to_string(share_loops(graph, kV3)), to_string(graph)) << "twice is as once";
+}
+
+TEST(ShareLoops, TheReportNamesResultsBesideTheLast) {
+  FusionReport report;
+  const Tensor y = softmax(input("x", f32, {64, 96}), -1, "y");
+  shared(Graph({y, relu(y, "z")}), kV3, &report);
+  const auto is_y = [](const FusionDecision& d) {
+    return d.pattern == kSharedRows && d.producer == "y";
+  };
+  const auto y_in_z = std::find_if(report.decisions.begin(), report.decisions.end(), is_y);
+  ASSERT_NE(y_in_z, report.decisions.end()) << to_string(report);
+  EXPECT_TRUE(y_in_z->fused);
+  EXPECT_EQ(y_in_z->consumer, "z");
+}
+
 // g stands between members, and is needed by the last one alone: it goes in front of them.
 TEST(ShareLoops, MembersStandTogether) {
   const Axis i("i", 64), k("k", 96), r("r", 96);

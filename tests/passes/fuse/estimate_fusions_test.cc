@@ -58,6 +58,18 @@ TEST(EstimateFusions, WhatIsKeptIsWrittenAllTheSame) {
   EXPECT_EQ(report.gain.value().bytes_saved, kMatrix);
 }
 
+// t beside y, which does not need it: what both read is read once.
+TEST(EstimateFusions, AResultBesideTheLastIsNotReadByIt) {
+  const Tensor x = matrix("x");
+  const Graph graph({exp(x, "y"), tanh(x, "t")});
+  FusionReport report;
+  report.decisions.push_back({"t", "y", true, "", kSharedRows});
+  report = estimate_fusions(graph, report, slow_memory());
+  EXPECT_EQ(report.decisions[0].gain.value().bytes_saved, kMatrix);
+  EXPECT_DOUBLE_EQ(report.decisions[0].gain.value().seconds_after, 3e-9 * kMatrix);
+  EXPECT_EQ(report.gain.value().bytes_saved, kMatrix);
+}
+
 TEST(EstimateFusions, WhatOthersNeedIsWrittenAllTheSame) {
   const Tensor t = tanh(matrix("x"), "t");
   for (const Graph& graph : {Graph({exp(t, "y"), relu(t, "z")}), Graph({exp(t, "y"), t})}) {

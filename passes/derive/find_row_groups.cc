@@ -1,0 +1,351 @@
+// The groups of rows of a graph: which pay, and which are wider with several results.
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "passes/derive/graph_reads.h"
+#include "passes/derive/row_groups.h"
+
+namespace emulsion {
+namespace {
+
+// What comes behind what, in a graph of which some operations are computed together: of these
+// nothing is there before all are.
+class Order {
+ public:
+  explicit Order(const Readers& readers) : readers_(readers) {}
+
+  // Only those of groups that keep something matter: of all others the last one alone is read.
+  void add(const RowGroup& group) {
+    std::vector<const Op*> read;  // outside
+    for (const RowGroup::Member& member : group.members) {
+      if (member.is_kept || member.op == &group.reader()) read.push_back(member.op);
+    }
+    if (read.size() < 2) return;
+    for (const RowGroup::Member& member : group.members) read_with_[member.op] = read;
+  }
+
+  // Whether the group needs something outside of it that needs `op`: then the two cannot be
+  // computed together.
+  bool needs_behind(const RowGroup& group, const Op& needed) const {
+    const std::vector<const Op*> members = members_of(group);
+    const std::unordered_set<const Op*> inside(members.begin(), members.end());
+    const size_t end = readers_.position_of(group.reader());
+    std::vector<const Op*> open;
+    std::unordered_set<const Op*> seen;
+    const auto add = [&](const Op* op) {
+      if (seen.insert(op).second) open.push_back(op);
+    };
+    for (const Op* reader : readers_.readers_of(needed)) {
+      if (inside.count(reader) == 0) add(reader);
+    }
+    while (!open.empty()) {
+      const Op& op = *open.back();
+      open.pop_back();
+      if (inside.count(&op) > 0) return true;
+      const auto with = read_with_.find(&op);
+      if (with == read_with_.end() && readers_.position_of(op) > end) continue;
+      const std::vector<const Op*> alone = {&op};
+      for (const Op* read : with == read_with_.end() ? alone : with->second) {
+        for (const Op* reader : readers_.readers_of(*read)) add(reader);
+      }
+    }
+    return false;
+  }
+
+ private:
+  const Readers& readers_;
+  std::unordered_map<const Op*, std::vector<const Op*>> read_with_;  // of members
+};
+
+// Groups that end in one operation after another, of which the best is wanted.
+class GroupFinder {
+ public:
+  GroupFinder(const Readers& readers, const Target& target)
+      : readers_(readers), target_(target), order_(readers) {}
+
+  void add(const RowGroup& group) { order_.add(group); }
+
+  // `taken`: what is in groups.
+  std::optional<RowGroup> ending_in(const Op& op, const std::unordered_set<const Op*>& taken) {
+    best_.reset();
+    refused_.reset();
+    // Most axes say which row, and least is there at a time, unless fewer axes join more.
+    for (size_t rows = op.shape.size(); rows > 0; --rows) {
+      try_axes(op, first_axes(rows), false, taken);
+    }
+    // Or one wherever it is, and all that every operation has beside it.
+    for (size_t at = 0; at < op.shape.size(); ++at) {
+      if (!try_axes(op, {at}, true, taken)) continue;
+      for (size_t other = 0; other < op.shape.size(); ++other) {
+        std::vector<size_t> axes = best_->axes();
+        const auto place = std::lower_bound(axes.begin(), axes.end(), other);
+        if (place != axes.end() && *place == other) continue;
+        axes.insert(place, other);
+        RowGroup narrower = build(op, axes, true, taken);
+        if (narrower.members.size() < best_->members.size()) continue;
+        if (!why_not_worth_rows(narrower, target_)) best_ = std::move(narrower);
+      }
+    }
+    return std::move(best_);
+  }
+
+  // What the last one would have been, if anything.
+  std::optional<DeclinedRows> declined() { return std::move(refused_); }
+
+  // The group of these results, the last one first, where it pays: whole rows of the others are
+  // computed with its vectors.
+  std::optional<RowGroup> with_results(const std::vector<const Op*>& results,
+                                       const std::vector<size_t>& axes,
+                                       const std::unordered_set<const Op*>& taken) {
+    RowGroup group =
+        build(*results.front(), axes, false, taken, {results.begin() + 1, results.end()});
+    if (!combines_rows(group)) return std::nullopt;
+    for (const RowGroup::Member& member : group.members) {
+      const bool is_result = member.is_kept || member.op == &group.reader();
+      if (member.is_kept && !member.is_with_reader &&
+          why_not_worth_keeping(member, group, target_)) {
+        return std::nullopt;
+      }
+      if (is_result && order_.needs_behind(group, *member.op)) return std::nullopt;
+    }
+    if (why_not_worth_rows(group, target_)) return std::nullopt;
+    return group;
+  }
+
+ private:
+  // Whether the group is the best one so far.
+  bool try_axes(const Op& op, const std::vector<size_t>& axes, bool in_pieces,
+                const std::unordered_set<const Op*>& taken) {
+    if (hopeless_.count({&op, in_pieces, axes}) > 0) return false;
+    keeps_elsewhere_ = false;
+    RowGroup group = build(op, axes, in_pieces, taken);
+    if (!combines_rows(group)) {
+      if (keeps_elsewhere_) return false;
+      for (RowGroup::Member& member : group.members) {
+        hopeless_.emplace(member.op, in_pieces, std::move(member.axes));
+      }
+      return false;
+    }
+    if (best_ && group.members.size() <= best_->members.size()) return false;
+    if (std::optional<std::string> reason = why_not_worth_rows(group, target_)) {
+      if (!refused_ || group.members.size() > refused_->members.size()) {
+        refused_ = DeclinedRows{members_of(group), *std::move(reason)};
+      }
+      return false;
+    }
+    best_ = std::move(group);
+    return true;
+  }
+
+  // Whether it is rather kept by a reader that has whole rows, from the group of one that has none:
+  // that one can as well come behind.
+  bool is_better_kept(const RowGroup::Member& kept, const RowGroup& group) const {
+    if (!is_one_in_a_row(group.reader(), group.axes())) return false;
+    const std::vector<const Op*>& reading = readers_.readers_of(*kept.op);
+    return std::any_of(reading.begin(), reading.end(), [&](const Op* reader) {
+      return reader->shape.size() > kept.axes.size() &&
+             !why_not_by_rows(*kept.op, *reader, kept.axes) && !is_one_in_a_row(*reader, kept.axes);
+    });
+  }
+
+  RowGroup build(const Op& op, const std::vector<size_t>& axes, bool in_pieces,
+                 const std::unordered_set<const Op*>& taken,
+                 const std::vector<const Op*>& others = {}) {
+    const auto may_keep = [&](const RowGroup::Member& kept, const RowGroup& group) {
+      if (why_not_worth_keeping(kept, group, target_) || is_better_kept(kept, group)) return false;
+      const bool is_behind = order_.needs_behind(group, *kept.op);
+      keeps_elsewhere_ = keeps_elsewhere_ || is_behind;
+      return !is_behind;
+    };
+    return build_row_group(op, axes, in_pieces, readers_, target_, taken, may_keep, others);
+  }
+
+  const Readers& readers_;
+  const Target& target_;
+  Order order_;
+  bool keeps_elsewhere_ = false;  // whether a smaller group might keep what this one does not
+  // Of an operation in a group that combines nothing, the group would be a part of that one.
+  std::set<std::tuple<const Op*, bool, std::vector<size_t>>> hopeless_;
+  std::optional<RowGroup> best_;
+  std::optional<DeclinedRows> refused_;
+};
+
+// Groups that go through the same rows, and what else does, made one.
+class ResultJoiner {
+ public:
+  // `taken`: what is in groups, these and others.
+  ResultJoiner(const Readers& readers, GroupFinder* finder, std::unordered_set<const Op*> taken,
+               std::vector<RowGroup> groups)
+      : readers_(readers),
+        finder_(*finder),
+        taken_(std::move(taken)),
+        groups_(std::move(groups)) {
+    for (size_t at = 0; at < groups_.size(); ++at) place(at);
+  }
+
+  std::vector<RowGroup> joined() {
+    for (size_t at = 0; at < groups_.size(); ++at) {
+      while (!groups_[at].members.empty() && join_one(at)) continue;
+    }
+    groups_.erase(std::remove_if(groups_.begin(), groups_.end(),
+                                 [](const RowGroup& group) { return group.members.empty(); }),
+                  groups_.end());
+    return std::move(groups_);
+  }
+
+ private:
+  // Streams of memory, and of ends that are looked at for each group.
+  static constexpr size_t kMostResults = 8, kMostEnds = 16;
+
+  void place(size_t at) {
+    for (const Op* op : members_of(groups_[at])) group_of_[op] = at;
+  }
+
+  // Another result for a group. False where there is none.
+  bool join_one(size_t at) {
+    for (const Op* end : ends_beside(groups_[at])) {
+      const auto other = group_of_.find(end);
+      const RowGroup single{{{end, {}}}};
+      const RowGroup& more = other == group_of_.end() ? single : groups_[other->second];
+      std::optional<RowGroup> wider = together(groups_[at], more);
+      if (!wider) continue;
+      if (other != group_of_.end()) groups_[other->second].members.clear();
+      groups_[at] = *std::move(wider);
+      place(at);
+      finder_.add(groups_[at]);
+      const std::vector<const Op*> members = members_of(groups_[at]);
+      taken_.insert(members.begin(), members.end());
+      return true;
+    }
+    return false;
+  }
+
+  // What goes through whole rows that the group goes through, too: where groups, or single
+  // operations, end that read these, and where a group ends that makes them.
+  std::vector<const Op*> ends_beside(const RowGroup& group) const {
+    const std::vector<const Op*> members = members_of(group);
+    const std::unordered_set<const Op*> inside(members.begin(), members.end());
+    std::vector<const Op*> ends;
+    std::unordered_set<const Op*> streams, seen;
+    const auto add_readers = [&](const Op& stream) {
+      if (!has_rows_of(group, stream) || !streams.insert(&stream).second) return;
+      const auto made = group_of_.find(&stream);
+      if (made != group_of_.end() && inside.count(&stream) == 0) ends.push_back(&stream);
+      for (const Op* reading : readers_.readers_of(stream)) {
+        if (inside.count(reading) > 0 || ends.size() == kMostEnds) continue;
+        if (why_not_same_rows(stream, *reading, group.axes().size())) continue;
+        const auto other = group_of_.find(reading);
+        const Op* end = other == group_of_.end() ? reading : &groups_[other->second].reader();
+        if (other == group_of_.end() && taken_.count(reading) > 0) continue;
+        if (seen.insert(end).second) ends.push_back(end);
+      }
+    };
+    for (const Op* member : members) {
+      add_readers(*member);
+      for (const OpPtr& operand : operands(*member)) add_readers(*operand);
+    }
+    return ends;
+  }
+
+  // Whether there are rows of several elements of it, as many as of the group.
+  static bool has_rows_of(const RowGroup& group, const Op& op) {
+    const std::vector<size_t>& axes = group.axes();
+    return !why_not_beside(op, group.reader(), axes) && !is_one_in_a_row(op, axes);
+  }
+
+  // The two as one, if they can be.
+  std::optional<RowGroup> together(const RowGroup& group, const RowGroup& more) {
+    const bool is_single = more.members.size() == 1;
+    if (!is_single && more.axes() != group.axes()) return std::nullopt;
+    std::vector<const Op*> results = results_of(group);
+    for (const Op* result : results_of(more)) results.push_back(result);
+    if (results.size() > kMostResults) return std::nullopt;
+    std::sort(results.begin(), results.end(), [&](const Op* a, const Op* b) {
+      return readers_.position_of(*a) > readers_.position_of(*b);
+    });
+    for (const Op* result : results) {
+      if (why_not_in_rows(*result)) return std::nullopt;
+      if (why_not_beside(*result, *results.front(), group.axes())) return std::nullopt;
+    }
+    std::vector<const Op*> all = members_of(group);
+    if (is_single) {
+      all.push_back(&more.reader());
+    } else {
+      const std::vector<const Op*> others = members_of(more);
+      all.insert(all.end(), others.begin(), others.end());
+    }
+    for (const Op* op : all) taken_.erase(op);
+    std::optional<RowGroup> wider = finder_.with_results(results, group.axes(), taken_);
+    if (wider && !contains(*wider, all)) wider.reset();
+    for (const Op* op : all) {
+      if (group_of_.count(op) > 0) taken_.insert(op);
+    }
+    return wider;
+  }
+
+  // What a group is there for: its reader, and what is beside that. A value of each row that its
+  // members read too, and that is kept, is kept as long as something outside needs it.
+  std::vector<const Op*> results_of(const RowGroup& group) const {
+    const std::vector<const Op*> members = members_of(group);
+    std::vector<const Op*> results;
+    for (const RowGroup::Member& member : group.members) {
+      const std::vector<const Op*>& reading = readers_.readers_of(*member.op);
+      const bool is_read = std::any_of(reading.begin(), reading.end(), [&](const Op* reader) {
+        return std::count(members.begin(), members.end(), reader) > 0;
+      });
+      if (member.op == &group.reader() || (member.is_kept && (member.is_with_reader || !is_read))) {
+        results.push_back(member.op);
+      }
+    }
+    return results;
+  }
+
+  static bool contains(const RowGroup& group, const std::vector<const Op*>& ops) {
+    const std::vector<const Op*> members = members_of(group);
+    const std::unordered_set<const Op*> inside(members.begin(), members.end());
+    return std::all_of(ops.begin(), ops.end(),
+                       [&](const Op* op) { return inside.count(op) > 0; });
+  }
+
+  const Readers& readers_;
+  GroupFinder& finder_;
+  std::unordered_set<const Op*> taken_;
+  std::vector<RowGroup> groups_;                  // one that went into another is empty
+  std::unordered_map<const Op*, size_t> group_of_;  // of members
+};
+
+}  // namespace
+
+std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,
+                                 const std::unordered_set<const Op*>& taken,
+                                 std::vector<DeclinedRows>* declined) {
+  const Readers readers(grouped);
+  GroupFinder finder(readers, target);
+  std::vector<RowGroup> groups;
+  std::unordered_set<const Op*> in_groups = taken;
+  for (size_t i = grouped.ops().size(); i-- > 0;) {
+    const Op& op = *grouped.ops()[i];
+    if (in_groups.count(&op) > 0 || why_not_in_rows(op)) continue;
+    std::optional<RowGroup> group = finder.ending_in(op, in_groups);
+    if (!group) {
+      std::optional<DeclinedRows> refused = finder.declined();
+      if (declined != nullptr && refused) declined->push_back(*std::move(refused));
+      continue;
+    }
+    const std::vector<const Op*> members = members_of(*group);
+    in_groups.insert(members.begin(), members.end());
+    finder.add(*group);
+    groups.push_back(*std::move(group));
+  }
+  return ResultJoiner(readers, &finder, std::move(in_groups), std::move(groups)).joined();
+}
+
+}  // namespace emulsion
