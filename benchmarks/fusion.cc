@@ -25,7 +25,8 @@ namespace {
 
 constexpr char kMeasures[] =
     "Measures the four classical pairs (add + relu, mul + relu, matmul + bias + relu, affine +\n"
-    "relu), chains, values with two users, what is moved between two steps, norms, softmax,\n"
+    "relu), chains, values with two users, what is moved between two steps, norms, softmax and\n"
+    "gradients of them, with several results,\n"
     "attention and an MLP as derived, fused, against the same operation by operation, at sizes\n"
     "in and out of the caches; layers of an MLP by blocks of\n"
     "rows against layer by layer; softmax and norms of channels by blocks of columns against the\n"
@@ -118,6 +119,28 @@ Graph kept_softmax(const Tensor& x, int rows, int columns) {
   const Tensor p = compute("p", {i, k}, exp(x(i, k) - highest(i)));
   const Tensor total = compute("total", {i}, sum(r, p(i, r)));
   return Graph({compute("y", {i, k}, p(i, k) / total(i)), highest, total});
+}
+
+// A loss of each row and the gradient of their mean, as training has it: -sum z log softmax x.
+Graph cross_entropy(const Tensor& x, const Tensor& z) {
+  const Tensor centred = x - reduce_max(x, {1}, true);
+  const Tensor losses = sum(z * (log(sum(exp(centred), {1}, true)) - centred), {1});
+  const Tensor loss = mean(losses, {0}, false, "loss");
+  return Graph({loss, gradients(loss, {x})[0]});
+}
+
+// What goes through the same rows with several results.
+std::vector<FusedProgram> programs_of_results(int rows, int columns) {
+  const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
+  const Tensor dy = matrix("dy", rows, columns);
+  const Tensor bias = input("bias", f32, {columns}), scale = input("scale", f32, {columns});
+  const Tensor norm = layer_norm(x, scale, bias, 1e-5, "y"), weights = softmax(x, -1, "y");
+  return {
+      {"norm_and_relu", Graph({norm, relu(norm, "z")})},
+      {"softmax_and_gradient", Graph({weights, gradients(weights, {x}, dy)[0]})},
+      {"norm_of_product_gradients", Graph(gradients(layer_norm(x * z, scale, bias), {x, z}, dy))},
+      {"cross_entropy_gradient", cross_entropy(x, z)},
+      {"layer_norm_gradients", Graph(gradients(norm, {x, scale, bias}, dy))}};
 }
 
 std::vector<FusedProgram> programs_of(int rows, int columns) {
@@ -356,8 +379,10 @@ Report run(const ProgramOptions& options) {
       "GB/s: of the traffic that the fused kernel needs, so the ratio is one of times"};
   // 128 KiB, 4 MiB and 64 MiB a matrix.
   for (const auto& [rows, columns] : {std::pair(64, 512), {1024, 1024}, {8192, 2048}}) {
-    for (const FusedProgram& program : programs_of(rows, columns)) {
-      add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
+    for (const auto& programs : {programs_of(rows, columns), programs_of_results(rows, columns)}) {
+      for (const FusedProgram& program : programs) {
+        add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
+      }
     }
   }
   for (const auto& [rows, columns] :

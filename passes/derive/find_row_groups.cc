@@ -28,8 +28,12 @@ class Order {
     for (const RowGroup::Member& member : group.members) {
       if (member.is_kept || member.op == &group.reader()) read.push_back(member.op);
     }
+    for (const RowGroup::Member& member : group.members) read_with_.erase(member.op);
     if (read.size() < 2) return;
-    for (const RowGroup::Member& member : group.members) read_with_[member.op] = read;
+    for (const RowGroup::Member& member : group.members) {
+      read_with_[member.op] = read;
+      last_ = std::max(last_, readers_.position_of(*member.op));
+    }
   }
 
   // Whether the group needs something outside of it that needs `op`: then the two cannot be
@@ -37,7 +41,8 @@ class Order {
   bool needs_behind(const RowGroup& group, const Op& needed) const {
     const std::vector<const Op*> members = members_of(group);
     const std::unordered_set<const Op*> inside(members.begin(), members.end());
-    const size_t end = readers_.position_of(group.reader());
+    // Behind it nothing comes before the group.
+    const size_t end = std::max(last_, readers_.position_of(group.reader()));
     std::vector<const Op*> open;
     std::unordered_set<const Op*> seen;
     const auto add = [&](const Op* op) {
@@ -51,7 +56,7 @@ class Order {
       open.pop_back();
       if (inside.count(&op) > 0) return true;
       const auto with = read_with_.find(&op);
-      if (with == read_with_.end() && readers_.position_of(op) > end) continue;
+      if (readers_.position_of(op) > end) continue;
       const std::vector<const Op*> alone = {&op};
       for (const Op* read : with == read_with_.end() ? alone : with->second) {
         for (const Op* reader : readers_.readers_of(*read)) add(reader);
@@ -63,6 +68,7 @@ class Order {
  private:
   const Readers& readers_;
   std::unordered_map<const Op*, std::vector<const Op*>> read_with_;  // of members
+  size_t last_ = 0;                                                  // the position of one of these
 };
 
 // Groups that end in one operation after another, of which the best is wanted.
@@ -184,10 +190,7 @@ class ResultJoiner {
   // `taken`: what is in groups, these and others.
   ResultJoiner(const Readers& readers, GroupFinder* finder, std::unordered_set<const Op*> taken,
                std::vector<RowGroup> groups)
-      : readers_(readers),
-        finder_(*finder),
-        taken_(std::move(taken)),
-        groups_(std::move(groups)) {
+      : readers_(readers), finder_(*finder), taken_(std::move(taken)), groups_(std::move(groups)) {
     for (size_t at = 0; at < groups_.size(); ++at) place(at);
   }
 
@@ -311,14 +314,13 @@ class ResultJoiner {
   static bool contains(const RowGroup& group, const std::vector<const Op*>& ops) {
     const std::vector<const Op*> members = members_of(group);
     const std::unordered_set<const Op*> inside(members.begin(), members.end());
-    return std::all_of(ops.begin(), ops.end(),
-                       [&](const Op* op) { return inside.count(op) > 0; });
+    return std::all_of(ops.begin(), ops.end(), [&](const Op* op) { return inside.count(op) > 0; });
   }
 
   const Readers& readers_;
   GroupFinder& finder_;
   std::unordered_set<const Op*> taken_;
-  std::vector<RowGroup> groups_;                  // one that went into another is empty
+  std::vector<RowGroup> groups_;                    // one that went into another is empty
   std::unordered_map<const Op*, size_t> group_of_;  // of members
 };
 

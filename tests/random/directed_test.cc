@@ -422,9 +422,32 @@ std::vector<Case> kept_rows() {
           {"KeptOfRowsAndReadBehind", [=] { return rows(kB, 515, true); }}};
 }
 
+// Two results of the same rows, of which others may need one behind the loops; and a sum of each
+// row beside them.
+std::vector<Case> row_results() {
+  const json of_row = axes({1}, true);
+  const auto rows = [=](const Extent& count, int64_t length, bool read_elsewhere) {
+    Maker m;
+    if (!count.is_constant()) m.sizes({0, 1, 7, 65});
+    const int x = m.input({count, length});
+    const int total = m.call("sum", {x}, of_row), rest = m.call("sub", {x, total});
+    const int most = m.call("reduce_max", {rest}, of_row);
+    const int y = m.call("add", {rest, most}), z = m.call("sub", {most, rest});
+    const int sums = m.call("sum", {z}, axes({1}));
+    if (!read_elsewhere) return m.outputs({y, sums, z});
+    const int turned = m.call("transpose", {y}, {{"perm", {1, 0}}});
+    return m.outputs({m.call("sum", {turned}, axes({1})), z, m.call("neg", {z})});
+  };
+  return {{"ResultsOfRows", [=] { return rows(64, 1000, false); }},
+          {"ResultsOfRunTimeRows", [=] { return rows(kB, 515, false); }},
+          {"ResultsOfShortRunTimeRows", [=] { return rows(kB, 37, false); }},
+          {"ResultsOfRowsAndReadBehind", [=] { return rows(kB, 131, true); }}};
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const auto& group : {layers(), sharing(), extremes(), shapes(), wrapping(), kept_rows()}) {
+  for (const auto& group :
+       {layers(), sharing(), extremes(), shapes(), wrapping(), kept_rows(), row_results()}) {
     cases.insert(cases.end(), group.begin(), group.end());
   }
   return cases;

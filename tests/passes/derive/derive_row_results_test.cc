@@ -148,8 +148,8 @@ TEST(DeriveRowResults, LongRows) {
   const Tensor x = input("x", f32, {5, 256});
   const Tensor p = compute("p", {i, k}, exp(x(i, k) * 0.125F));
   const Tensor total = compute("total", {i}, sum(r, p(i, r)));
-  const Graph graph({compute("y", {i, k}, p(i, k) / total(i)),
-                     compute("z", {i, k}, p(i, k) - total(i))});
+  const Graph graph(
+      {compute("y", {i, k}, p(i, k) / total(i)), compute("z", {i, k}, p(i, k) - total(i))});
   EXPECT_TRUE(derives(graph, target, {0}, 1e-4));
   const std::string text = derived(graph, target);
   EXPECT_FALSE(has(text, "store_in_output")) << text;

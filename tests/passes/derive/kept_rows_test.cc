@@ -124,6 +124,21 @@ TEST(KeptRows, KeepsNothingForWhichTwoGroupsWouldWaitForEachOther) {
   EXPECT_EQ(kept_of(kept_groups(Graph({y, z}))).size(), 1U);
 }
 
+// What is between the two is in neither, and stands in the graph behind the one that it needs.
+TEST(KeptRows, KeepsNothingForWhichTwoGroupsWouldWaitByWayOfAnother) {
+  const Axis other("j", 8), k("k", 64);
+  const auto turned = [&](const std::string& name, const Tensor& of) {
+    return compute(name, {other}, of.at({Expr(7) - other}) + 1.0f);
+  };
+  Tensor p = sums();
+  Tensor q = compute("q", {i}, sum(k, abs(x()(i, k))));
+  Tensor of_p = turned("of_p", turned("first_of_p", p));
+  Tensor of_q = turned("of_q", turned("first_of_q", q));
+  Tensor y = compute("y", {i, j}, x()(i, j) * p(i) + of_q(i));
+  Tensor z = compute("z", {i, j}, x()(i, j) * q(i) + of_p(i));
+  EXPECT_EQ(kept_of(kept_groups(Graph({y, z}))).size(), 1U);
+}
+
 TEST(KeptRows, KeepsShortRowsOnlyWhereTheyStayInNoCache) {
   Tensor p = sums();
   const Graph graph({compute("y", {i, j}, x()(i, j) * p(i)), p});

@@ -155,8 +155,7 @@ TEST(ShareLoops, AMoveBehindAResultIsNone) {
   const Tensor y = softmax(input("x", f32, {64, 96}), -1, "y"), z = relu(y, "z");
   const Graph graph = shared(Graph({z, exp(transpose(y, {1, 0}, "t"), "v")}));
   ASSERT_EQ(graph.loop_groups().size(), 1U) << to_string(graph);
-  EXPECT_EQ(names_of(graph.loop_groups()[0].members),
-            (Names{"y_max", "y_exp", "y_sum", "y", "z"}));
+  EXPECT_EQ(names_of(graph.loop_groups()[0].members), (Names{"y_max", "y_exp", "y_sum", "y", "z"}));
   EXPECT_EQ(to_string(share_loops(graph, kV3)), to_string(graph)) << "twice is as once";
 }
 
