@@ -12,6 +12,7 @@
 
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/row_groups.h"
+#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {
@@ -205,7 +206,7 @@ class ResultJoiner {
   }
 
  private:
-  // Streams of memory, and of ends that are looked at for each group.
+  // Each a stream to memory; and ends that are looked at for a group, or a stream of it.
   static constexpr size_t kMostResults = 8, kMostEnds = 16;
 
   void place(size_t at) {
@@ -214,13 +215,13 @@ class ResultJoiner {
 
   // Another result for a group. False where there is none.
   bool join_one(size_t at) {
-    for (const Op* end : ends_beside(groups_[at])) {
-      const auto other = group_of_.find(end);
-      const RowGroup single{{{end, {}}}};
-      const RowGroup& more = other == group_of_.end() ? single : groups_[other->second];
-      std::optional<RowGroup> wider = together(groups_[at], more);
+    for (const std::vector<const Op*>& ends : ends_beside(groups_[at])) {
+      std::optional<RowGroup> wider = together(groups_[at], ends);
       if (!wider) continue;
-      if (other != group_of_.end()) groups_[other->second].members.clear();
+      for (const Op* end : ends) {
+        const auto other = group_of_.find(end);
+        if (other != group_of_.end()) groups_[other->second].members.clear();
+      }
       groups_[at] = *std::move(wider);
       place(at);
       finder_.add(groups_[at]);
@@ -231,30 +232,43 @@ class ResultJoiner {
     return false;
   }
 
+  // The group that an operation is the last one of, as far as there is one: or itself.
+  RowGroup group_at(const Op& end, const RowGroup& beside) const {
+    const auto group = group_of_.find(&end);
+    if (group != group_of_.end()) return groups_[group->second];
+    return RowGroup{{{&end, beside.axes()}}};
+  }
+
   // What goes through whole rows that the group goes through, too: where groups, or single
-  // operations, end that read these, and where a group ends that makes them.
-  std::vector<const Op*> ends_beside(const RowGroup& group) const {
+  // operations, end that read these, and where a group ends that makes them; each alone, and all.
+  std::vector<std::vector<const Op*>> ends_beside(const RowGroup& group) const {
     const std::vector<const Op*> members = members_of(group);
     const std::unordered_set<const Op*> inside(members.begin(), members.end());
-    std::vector<const Op*> ends;
+    std::vector<std::vector<const Op*>> ends, together;
     std::unordered_set<const Op*> streams, seen;
-    const auto add_readers = [&](const Op& stream) {
+    const auto add_ends = [&](const Op& stream) {
       if (!has_rows_of(group, stream) || !streams.insert(&stream).second) return;
-      const auto made = group_of_.find(&stream);
-      if (made != group_of_.end() && inside.count(&stream) == 0) ends.push_back(&stream);
+      std::vector<const Op*> of_stream;
+      const auto add = [&](const Op& op) {
+        if (inside.count(&op) > 0 || (group_of_.count(&op) == 0 && taken_.count(&op) > 0)) return;
+        const Op* end = &group_at(op, group).reader();
+        if (std::count(of_stream.begin(), of_stream.end(), end) == 0) of_stream.push_back(end);
+      };
+      if (group_of_.count(&stream) > 0) add(stream);
       for (const Op* reading : readers_.readers_of(stream)) {
-        if (inside.count(reading) > 0 || ends.size() == kMostEnds) continue;
-        if (why_not_same_rows(stream, *reading, group.axes().size())) continue;
-        const auto other = group_of_.find(reading);
-        const Op* end = other == group_of_.end() ? reading : &groups_[other->second].reader();
-        if (other == group_of_.end() && taken_.count(reading) > 0) continue;
-        if (seen.insert(end).second) ends.push_back(end);
+        if (of_stream.size() == kMostEnds) break;
+        if (!why_not_same_rows(stream, *reading, group.axes().size())) add(*reading);
       }
+      for (const Op* end : of_stream) {
+        if (ends.size() < kMostEnds && seen.insert(end).second) ends.push_back({end});
+      }
+      if (of_stream.size() > 1) together.push_back(std::move(of_stream));
     };
     for (const Op* member : members) {
-      add_readers(*member);
-      for (const OpPtr& operand : operands(*member)) add_readers(*operand);
+      add_ends(*member);
+      for (const OpPtr& operand : operands(*member)) add_ends(*operand);
     }
+    ends.insert(ends.end(), together.begin(), together.end());
     return ends;
   }
 
@@ -264,34 +278,66 @@ class ResultJoiner {
     return !why_not_beside(op, group.reader(), axes) && !is_one_in_a_row(op, axes);
   }
 
-  // The two as one, if they can be.
-  std::optional<RowGroup> together(const RowGroup& group, const RowGroup& more) {
-    const bool is_single = more.members.size() == 1;
-    if (!is_single && more.axes() != group.axes()) return std::nullopt;
-    std::vector<const Op*> results = results_of(group);
-    for (const Op* result : results_of(more)) results.push_back(result);
+  // Those that end there and the group as one, if they can be and it pays.
+  std::optional<RowGroup> together(const RowGroup& group, const std::vector<const Op*>& ends) {
+    std::vector<const Op*> results = results_of(group), all = members_of(group);
+    int64_t bytes = 0;
+    for (const Op* end : ends) {
+      const RowGroup more = group_at(*end, group);
+      if (more.axes() != group.axes()) return std::nullopt;
+      for (const Op* result : results_of(more)) {
+        if (why_not_in_rows(*result)) return std::nullopt;
+        results.push_back(result);
+      }
+      const std::vector<const Op*> members = members_of(more);
+      all.insert(all.end(), members.begin(), members.end());
+      bytes += bytes_of_row(more);
+    }
     if (results.size() > kMostResults) return std::nullopt;
     std::sort(results.begin(), results.end(), [&](const Op* a, const Op* b) {
       return readers_.position_of(*a) > readers_.position_of(*b);
     });
     for (const Op* result : results) {
-      if (why_not_in_rows(*result)) return std::nullopt;
       if (why_not_beside(*result, *results.front(), group.axes())) return std::nullopt;
-    }
-    std::vector<const Op*> all = members_of(group);
-    if (is_single) {
-      all.push_back(&more.reader());
-    } else {
-      const std::vector<const Op*> others = members_of(more);
-      all.insert(all.end(), others.begin(), others.end());
     }
     for (const Op* op : all) taken_.erase(op);
     std::optional<RowGroup> wider = finder_.with_results(results, group.axes(), taken_);
-    if (wider && !contains(*wider, all)) wider.reset();
     for (const Op* op : all) {
       if (group_of_.count(op) > 0) taken_.insert(op);
     }
+    if (!wider || !contains(*wider, all)) return std::nullopt;
+    if (!saves_enough(bytes_of_row(group), bytes, bytes_of_row(*wider))) return std::nullopt;
     return wider;
+  }
+
+  // Whether few streams are left of what goes between memory and a row: of many, of which few are
+  // the same, each part is faster by itself. `norm_and_relu` and others of `//benchmarks:fusion`
+  // measure it.
+  static bool saves_enough(int64_t of_group, int64_t of_others, int64_t together) {
+    constexpr int64_t kLeastOfOthers = 2, kLeastOfAll = 6;
+    const int64_t saved = of_group + of_others - together;
+    return saved * kLeastOfOthers >= of_others && saved * kLeastOfAll >= of_group + of_others;
+  }
+
+  // What goes between memory and a row, of whole rows.
+  static int64_t bytes_of_row(const RowGroup& group) {
+    const std::vector<const Op*> members = members_of(group);
+    std::unordered_set<const Op*> streams;
+    for (const RowGroup::Member& member : group.members) {
+      if (member.is_kept || member.op == &group.reader()) streams.insert(member.op);
+      for (const OpPtr& operand : operands(*member.op)) {
+        if (std::count(members.begin(), members.end(), operand.get()) == 0) {
+          streams.insert(operand.get());
+        }
+      }
+    }
+    int64_t bytes = 0;
+    for (const Op* op : streams) {
+      if (!has_rows_of(group, *op)) continue;
+      bytes += saturated_product(elements_of_row(*op, group.axes()).value_or(0),
+                                 size_in_bytes(op->dtype));
+    }
+    return bytes;
   }
 
   // What a group is there for: its reader, and what is beside that. A value of each row that its
