@@ -327,16 +327,14 @@ void place_sums(const Op& op, const Axis& at, const SumsInLanes& lanes, Schedule
   }
 }
 
-// In the loop over vectors of the reader: as many elements of it as that has lanes.
+// In the loop over vectors of the reader: as many elements of it as that has lanes, at once.
 //   for row: for v: [other's vector]; the reader's vector
-void compute_with_vectors(const Op& op, const Op& reader, const Target& target,
-                          Schedule* schedule) {
+void compute_with_vectors(const Op& op, const Op& reader, Schedule* schedule) {
   const Op& result = result_of(op);
   inline_members(op, nullptr, schedule);
-  StageSchedule& stage = (*schedule)[result.name];
-  const Axis part(result.axes.back().name(), value_lanes(reader, target));
-  vectorize_last(stage, part, value_lanes(result, target), false);
-  stage.compute_at(reader.name, reader.axes.back());
+  (*schedule)[result.name]
+      .vectorize(result.axes.back())
+      .compute_at(reader.name, reader.axes.back());
 }
 
 }  // namespace
@@ -396,7 +394,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     if (producer.is_inline) continue;
     if (producer.is_kept && !is_output(op, *schedule)) (*schedule)[op.name].store_root();
     if (producer.is_with_reader) {
-      compute_with_vectors(*producer.op, reader, target, schedule);
+      compute_with_vectors(*producer.op, reader, schedule);
       continue;
     }
     const auto sums = std::find_if(joined.begin(), joined.end(),

@@ -207,7 +207,8 @@ class ResultJoiner {
 
  private:
   // Each a stream to memory; and ends that are looked at for a group, or a stream of it.
-  static constexpr size_t kMostResults = 8, kMostEnds = 16;
+  static constexpr std::ptrdiff_t kMostResults = 8;
+  static constexpr size_t kMostEnds = 16;
 
   void place(size_t at) {
     for (const Op* op : members_of(groups_[at])) group_of_[op] = at;
@@ -247,7 +248,7 @@ class ResultJoiner {
     std::vector<std::vector<const Op*>> ends, together;
     std::unordered_set<const Op*> streams, seen;
     const auto add_ends = [&](const Op& stream) {
-      if (!has_rows_of(group, stream) || !streams.insert(&stream).second) return;
+      if (!streams.insert(&stream).second) return;
       std::vector<const Op*> of_stream;
       const auto add = [&](const Op& op) {
         if (inside.count(&op) > 0 || (group_of_.count(&op) == 0 && taken_.count(&op) > 0)) return;
@@ -257,7 +258,7 @@ class ResultJoiner {
       if (group_of_.count(&stream) > 0) add(stream);
       for (const Op* reading : readers_.readers_of(stream)) {
         if (of_stream.size() == kMostEnds) break;
-        if (!why_not_same_rows(stream, *reading, group.axes().size())) add(*reading);
+        if (goes_through(*reading, stream, group)) add(*reading);
       }
       for (const Op* end : of_stream) {
         if (ends.size() < kMostEnds && seen.insert(end).second) ends.push_back({end});
@@ -265,17 +266,20 @@ class ResultJoiner {
       if (of_stream.size() > 1) together.push_back(std::move(of_stream));
     };
     for (const Op* member : members) {
-      add_ends(*member);
-      for (const OpPtr& operand : operands(*member)) add_ends(*operand);
+      if (!is_one_in_a_row(*member, group.axes())) add_ends(*member);
+      for (const OpPtr& operand : operands(*member)) {
+        if (goes_through(*member, *operand, group)) add_ends(*operand);
+      }
     }
     ends.insert(ends.end(), together.begin(), together.end());
     return ends;
   }
 
-  // Whether there are rows of several elements of it, as many as of the group.
-  static bool has_rows_of(const RowGroup& group, const Op& op) {
+  // Whether an operation reads several elements of a row of another one, of the row that it
+  // computes.
+  static bool goes_through(const Op& reader, const Op& op, const RowGroup& group) {
     const std::vector<size_t>& axes = group.axes();
-    return !why_not_beside(op, group.reader(), axes) && !is_one_in_a_row(op, axes);
+    return !why_not_same_rows(op, reader, axes.size()) && !is_one_in_a_row(op, axes);
   }
 
   // Those that end there and the group as one, if they can be and it pays.
@@ -293,7 +297,10 @@ class ResultJoiner {
       all.insert(all.end(), members.begin(), members.end());
       bytes += bytes_of_row(more);
     }
-    if (results.size() > kMostResults) return std::nullopt;
+    const auto is_stream = [&](const Op* op) { return !is_one_in_a_row(*op, group.axes()); };
+    if (std::count_if(results.begin(), results.end(), is_stream) > kMostResults) {
+      return std::nullopt;
+    }
     std::sort(results.begin(), results.end(), [&](const Op* a, const Op* b) {
       return readers_.position_of(*a) > readers_.position_of(*b);
     });
@@ -319,40 +326,31 @@ class ResultJoiner {
     return saved * kLeastOfOthers >= of_others && saved * kLeastOfAll >= of_group + of_others;
   }
 
-  // What goes between memory and a row, of whole rows.
+  // What goes between memory and a row, but for single values.
   static int64_t bytes_of_row(const RowGroup& group) {
     const std::vector<const Op*> members = members_of(group);
+    const std::unordered_set<const Op*> inside(members.begin(), members.end());
     std::unordered_set<const Op*> streams;
     for (const RowGroup::Member& member : group.members) {
       if (member.is_kept || member.op == &group.reader()) streams.insert(member.op);
       for (const OpPtr& operand : operands(*member.op)) {
-        if (std::count(members.begin(), members.end(), operand.get()) == 0) {
-          streams.insert(operand.get());
-        }
+        if (inside.count(operand.get()) > 0) continue;
+        if (goes_through(*member.op, *operand, group)) streams.insert(operand.get());
       }
     }
     int64_t bytes = 0;
     for (const Op* op : streams) {
-      if (!has_rows_of(group, *op)) continue;
+      if (is_one_in_a_row(*op, group.axes())) continue;
       bytes += saturated_product(elements_of_row(*op, group.axes()).value_or(0),
                                  size_in_bytes(op->dtype));
     }
     return bytes;
   }
 
-  // What a group is there for: its reader, and what is beside that. A value of each row that its
-  // members read too, and that is kept, is kept as long as something outside needs it.
-  std::vector<const Op*> results_of(const RowGroup& group) const {
-    const std::vector<const Op*> members = members_of(group);
+  static std::vector<const Op*> results_of(const RowGroup& group) {
     std::vector<const Op*> results;
     for (const RowGroup::Member& member : group.members) {
-      const std::vector<const Op*>& reading = readers_.readers_of(*member.op);
-      const bool is_read = std::any_of(reading.begin(), reading.end(), [&](const Op* reader) {
-        return std::count(members.begin(), members.end(), reader) > 0;
-      });
-      if (member.op == &group.reader() || (member.is_kept && (member.is_with_reader || !is_read))) {
-        results.push_back(member.op);
-      }
+      if (member.is_kept || member.op == &group.reader()) results.push_back(member.op);
     }
     return results;
   }

@@ -55,7 +55,7 @@ class GroupReader {
           if (is_result(*member, group)) others.push_back(member);
         }
         const auto may_keep = [&](const RowGroup::Member& kept, const RowGroup&) {
-          return is_member_.count(kept.op) > 0 && is_needed_outside(*kept.op);
+          return is_member_.count(kept.op) > 0;
         };
         RowGroup rows = build_row_group(*members_.back(), group.axes, true, readers_, target_,
                                         taken_, may_keep, others);

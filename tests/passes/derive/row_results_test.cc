@@ -137,7 +137,7 @@ TEST(RowResults, NotWhatReadsAnotherPlaceOfARow) {
 
 // A whole row that is combined is there before the loop over vectors.
 TEST(RowResults, NotWhatTheRestOfTheRowNeedsWhole) {
-  const Tensor q = add(matrix("x"), matrix("a"), "q");
+  const Tensor q = exp(matrix("x"), "q");
   stays_apart(Graph({q, softmax(q, -1, "y")}));
 }
 
@@ -200,7 +200,9 @@ TEST(RowResults, NotRowsOfOneVector) {
   const auto scaled = [&](const std::string& name, float factor) {
     return compute(name, {many, short_j}, x(many, short_j) * p(many) + factor);
   };
-  stays_apart(Graph({scaled("y", 1), scaled("z", 2)}));
+  Target small = kV3;
+  small.l2_bytes = 64;
+  stays_apart(Graph({scaled("y", 1), scaled("z", 2)}), small);
 }
 
 // The last vector of a row needs masks, where it is not a whole one.
@@ -260,6 +262,21 @@ TEST(RowResults, NoMoreThanEight) {
   EXPECT_EQ(beside(9), 3U) << "one after another, each saves less";
 }
 
+// Of two long chains of sums, which are no group of one size.
+TEST(RowResults, NotMoreMembersThanAGroupHas) {
+  const Tensor x = matrix("x");
+  const auto chain = [&](const std::string& name) {
+    Tensor sums = compute(name + "0", {i}, sum(k, abs(x(i, k))));
+    for (int n = 1; n < 20; ++n) {
+      sums = compute(name + std::to_string(n), {i}, sum(k, x(i, k) * sums(i)));
+    }
+    return compute(name, {i, j}, x(i, j) * sums(i));
+  };
+  const Groups groups = groups_of(Graph({chain("y"), chain("z")}));
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].members.size() + groups[1].members.size(), 42U);
+}
+
 // One of three that each goes through is the same, and of many of one alone.
 TEST(RowResults, NotWhereLittleIsSaved) {
   const Tensor z = matrix("z"), y = softmax(matrix("x") + z, -1, "y");
@@ -268,6 +285,10 @@ TEST(RowResults, NotWhereLittleIsSaved) {
   const Tensor many = mul(r.x, matrix("a")) + mul(matrix("b"), matrix("c"));
   stays_apart(Graph({r.scaled("y", 1), relu(many, "v")}));
   joins(Graph({r.scaled("y", 1), neg(r.x, "v")}), "v", {"y"});
+  const Tensor table = input("t", f32, {16, 128});  // what both read of it is there anyway
+  const Tensor y_and_row = compute("y", {i, j}, r.x(i, j) * r.p(i) + table(0, j));
+  const Tensor a = matrix("a");
+  stays_apart(Graph({y_and_row, compute("v", {i, j}, (r.x(i, j) + table(0, j)) * a(i, j))}));
 }
 
 // Short rows stay in a cache until they are read again, for a value of each.

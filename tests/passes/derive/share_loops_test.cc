@@ -157,6 +157,10 @@ TEST(ShareLoops, AMoveBehindAResultIsNone) {
   ASSERT_EQ(graph.loop_groups().size(), 1U) << to_string(graph);
   EXPECT_EQ(names_of(graph.loop_groups()[0].members), (Names{"y_max", "y_exp", "y_sum", "y", "z"}));
   EXPECT_EQ(to_string(share_loops(graph, kV3)), to_string(graph)) << "twice is as once";
+  const Tensor turned = slice(y, {63, 0}, {-1, 96}, {-1, 1}, "t");
+  const Graph two = shared(Graph({z, softmax(turned, -1, "v")}));
+  ASSERT_EQ(two.loop_groups().size(), 2U) << to_string(two);
+  EXPECT_EQ(names_of(two.loop_groups()[1].members), (Names{"v_max", "v_exp", "v_sum", "v"}));
 }
 
 TEST(ShareLoops, TheReportNamesResultsBesideTheLast) {
