@@ -28,12 +28,7 @@ class GroupBuilder {
                  const std::vector<const Op*>& others) {
     add({&reader, axes});
     bool keeps = !others.empty();
-    for (const Op* other : others) {
-      if (why_not_beside(*other, reader, axes)) continue;
-      RowGroup::Member result{other, axes};
-      result.is_kept = true;
-      add(std::move(result));
-    }
+    add_results(others);
     do {
       join_operands();
     } while (may_keep_ && are_first(axes) && keep_one(&keeps));
@@ -51,6 +46,19 @@ class GroupBuilder {
  private:
   // A chain of any length is derived and lowered in time that grows with it, group by group.
   static constexpr size_t kMostMembers = 33;
+
+  // Each behind all that read it.
+  void add_results(std::vector<const Op*> others) {
+    std::sort(others.begin(), others.end(), [&](const Op* a, const Op* b) {
+      return readers_.position_of(*a) > readers_.position_of(*b);
+    });
+    for (const Op* other : others) {
+      if (why_not_beside(*other, group_.reader(), group_.axes())) continue;
+      RowGroup::Member result{other, group_.axes()};
+      result.is_kept = true;
+      if (is_read_by_rows(result)) add(std::move(result));
+    }
+  }
 
   void add(RowGroup::Member member) {
     place_[member.op] = group_.members.size();
@@ -114,6 +122,17 @@ class GroupBuilder {
       return std::nullopt;
     }
     return producer;
+  }
+
+  // By all members so far.
+  bool is_read_by_rows(const RowGroup::Member& result) const {
+    const std::vector<const Op*>& reading = readers_.readers_of(*result.op);
+    return std::all_of(reading.begin(), reading.end(), [&](const Op* reader) {
+      if (!is_inside(*reader)) return true;
+      const RowGroup::Member& by = group_.members[place_.at(reader)];
+      return !why_not_by_rows(*result.op, *by.op, by.axes) &&
+             row_axes_of(*result.op, *by.op, by.axes) == result.axes;
+    });
   }
 
   // Of what is kept there may be readers that come later.

@@ -12,6 +12,7 @@
 
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/row_groups.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
@@ -255,10 +256,10 @@ class ResultJoiner {
         const Op* end = &group_at(op, group).reader();
         if (std::count(of_stream.begin(), of_stream.end(), end) == 0) of_stream.push_back(end);
       };
-      if (group_of_.count(&stream) > 0) add(stream);
+      if (is_computed(stream)) add(stream);
       for (const Op* reading : readers_.readers_of(stream)) {
         if (of_stream.size() == kMostEnds) break;
-        if (goes_through(*reading, stream, group)) add(*reading);
+        add(*reading);
       }
       for (const Op* end : of_stream) {
         if (ends.size() < kMostEnds && seen.insert(end).second) ends.push_back({end});

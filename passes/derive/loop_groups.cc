@@ -41,7 +41,7 @@ class GroupReader {
     for (auto next = members_.rbegin() + 1; next != members_.rend(); ++next) {
       const Op& member = **next;
       const auto reason = is_result(member, group)
-                              ? why_not_result(member, group.axes)
+                              ? why_not_result(member, behind)
                               : why_not_in_loops(member, group.kind, behind, readers_, target_);
       if (reason) {
         refuse(*reason);
@@ -127,9 +127,14 @@ class GroupReader {
     }
   }
 
-  std::optional<std::string> why_not_result(const Op& op, const std::vector<size_t>& axes) const {
+  std::optional<std::string> why_not_result(const Op& op, const MemberAxes& behind) const {
     if (std::optional<std::string> reason = why_not_in_rows(op)) return reason;
-    return why_not_beside(op, *members_.back(), axes);
+    for (const Op* reader : readers_.readers_of(op)) {
+      const auto member = behind.find(reader);
+      if (member == behind.end()) continue;
+      if (auto reason = why_not_by_rows(op, *reader, member->second)) return reason;
+    }
+    return why_not_beside(op, *members_.back(), behind.at(members_.back()));
   }
 
   bool is_needed_outside(const Op& op) const {

@@ -88,6 +88,9 @@ TEST(LoopGroups, NotAResultOfOtherRows) {
   other.replace(other.find("z[i: 16, k: 96] = x[i, k] + 1f"), 30,
                 "z[i: 16, k: 96] = sum(w: 3) x[i, min(k + w, 95)]");
   EXPECT_ERROR(schedule_of(other), "expected z to combine no windows");
+  other = text;
+  other.replace(other.find("x[i, k] - s[i]"), 14, "z[15 - i, k] - s[i]");
+  EXPECT_ERROR(schedule_of(other), "the loop group of y: expected reads of z at the same i");
 }
 
 TEST(LoopGroups, RowsInPiecesAsTheyWereDecided) {

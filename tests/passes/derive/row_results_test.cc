@@ -248,6 +248,13 @@ TEST(RowResults, WhatMakesRowsAndWhatReadsThem) {
   joins(Graph({y, z}), "z", {"y"});
 }
 
+// What a result reads may be one, whatever it is made of.
+TEST(RowResults, WhatAResultReads) {
+  const Rows r;
+  const Tensor q = exp(matrix("u"), "q");
+  joins(Graph({q, compute("y", {i, j}, q(i, j) * r.p(i))}), "y", {"q"});
+}
+
 TEST(RowResults, NoMoreThanEight) {
   const Rows r;
   std::vector<Tensor> results;
