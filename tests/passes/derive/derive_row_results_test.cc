@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,8 @@
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/derive/read_through.h"
+#include "passes/derive/row_groups.h"
 #include "passes/derive/share_loops.h"
 #include "passes/differentiate/differentiate.h"
 #include "passes/fuse/fuse_epilogues.h"
@@ -173,6 +177,71 @@ TEST(DeriveRowResults, LongRows) {
   const std::string text = derived(graph, target);
   EXPECT_FALSE(has(text, "store_in_output")) << text;
   EXPECT_TRUE(has(text, "\ny.compute_at(z, k)\n")) << text;
+}
+
+// Rows, values of rows, and rows in another order, made of one another by chance, of which some are
+// outputs.
+class RandomRows {
+ public:
+  RandomRows(uint64_t seed, int64_t columns)
+      : random_(seed), i_("i", 6), k_("k", columns), r_("r", columns) {
+    for (const char* name : {"x", "u"}) rows_.push_back(input(name, f32, {6, columns}));
+    for (int n = 0; n < 12; ++n) add("t" + std::to_string(n));
+  }
+
+  Graph graph() {
+    std::vector<Tensor> outputs;
+    for (size_t at = 2; at < rows_.size(); ++at) {
+      if (at + 1 == rows_.size() || below(3) == 0) outputs.push_back(rows_[at]);
+    }
+    for (const Tensor& value : values_) {
+      if (below(4) == 0) outputs.push_back(value);
+    }
+    return Graph(outputs);
+  }
+
+ private:
+  size_t below(size_t count) { return random_() % count; }
+  const Tensor& one_of(const std::vector<Tensor>& tensors) {
+    // The last ones are rather taken.
+    return tensors[tensors.size() - 1 - std::min(below(tensors.size()), below(tensors.size()))];
+  }
+
+  void add(const std::string& name) {
+    const Tensor a = one_of(rows_), b = one_of(rows_);
+    const size_t kind = below(10);
+    if (kind < 3) {
+      const Expr element = kind == 0 ? max(a(i_, r_), b(i_, r_)) : a(i_, r_);
+      values_.push_back(
+          compute(name, {i_}, kind == 1 ? reduce_max(r_, element) : sum(r_, element * 0.015625F)));
+    } else if (kind == 3) {
+      rows_.push_back(compute(name, {i_, k_}, a(Expr(5) - i_, k_) - b(i_, k_)));
+    } else if (kind < 7 && !values_.empty()) {
+      rows_.push_back(compute(name, {i_, k_}, a(i_, k_) * 0.5F - one_of(values_)(i_)));
+    } else {
+      rows_.push_back(compute(name, {i_, k_}, max(a(i_, k_), b(i_, k_)) * 0.5F + a(i_, k_)));
+    }
+  }
+
+  std::mt19937_64 random_;
+  Axis i_, k_, r_;
+  std::vector<Tensor> rows_, values_;
+};
+
+TEST(DeriveRowResults, ByChance) {
+  int with_results = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const Graph graph = RandomRows(seed, seed % 2 == 0 ? 64 : 37).graph();
+    const Target target = targets()[1 + seed % 3];
+    const Graph grouped = fuse_epilogues(graph);
+    const Graph shared = share_loops(grouped, target);
+    EXPECT_TRUE(lowers(shared, derive_stages(graph, shared, target), {}, 1e-4))
+        << to_string(shared);
+    EXPECT_TRUE(derives(graph, target, {0}, 1e-4)) << to_string(shared);
+    const std::vector<RowGroup> groups = row_groups(read_through(grouped, target).graph, target);
+    with_results += std::any_of(groups.begin(), groups.end(), has_results) ? 1 : 0;
+  }
+  EXPECT_GE(with_results, 20);
 }
 
 // A graph may say it, and its text is read back.
