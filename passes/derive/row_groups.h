@@ -20,10 +20,10 @@ namespace emulsion {
 
 // Operations of a grouped graph, each read by others of the group alone, but for what is kept; the
 // last one, the reader, by the outside. What is kept of whole rows is a result beside the reader,
-// element by element: a norm and what follows it, two gradients. All of them have the axes that say which row, and read one
-// another only at the same place along these. Mostly they are the first axes of all. Of a batch
-// norm of pictures, x[n, c, y, x], it is the second one: a row is a channel of all pictures, and
-// lies in pieces.
+// element by element: a norm and what follows it, two gradients. All of them have the axes that say
+// which row, and read one another only at the same place along these. Mostly they are the first
+// axes of all. Of a batch norm of pictures, x[n, c, y, x], it is the second one: a row is a channel
+// of all pictures, and lies in pieces.
 struct RowGroup {
   struct Member {
     const Op* op;

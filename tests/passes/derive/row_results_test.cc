@@ -129,6 +129,21 @@ TEST(RowResults, NotWhatReadsOtherRows) {
   stays_apart(Graph({y, compute("z", {i, j}, r.x(Expr(7) - i, j) * 2.0F)}));
 }
 
+// As a graph may ask for it.
+TEST(RowResults, NotAResultThatAnotherReadsInOtherRows) {
+  const Rows r;
+  const auto members = [&](const Expr& row) {
+    const Tensor y = r.scaled("y", 1);
+    const Tensor z = compute("z", {i, j}, y(row, j) * r.p(i));
+    const Graph graph({y, z});
+    const RowGroup group = build_row_group(**graph.find("z"), {0}, false, Readers(graph), kV3, {},
+                                           {}, {graph.find("y")->get()});
+    return group.members.size();
+  };
+  EXPECT_EQ(members(i), 3U);
+  EXPECT_EQ(members(Expr(7) - i), 1U);
+}
+
 TEST(RowResults, NotWhatReadsAnotherPlaceOfARow) {
   const Rows r;
   const Tensor y = r.scaled("y", 1);
