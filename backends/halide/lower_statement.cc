@@ -1,6 +1,7 @@
 #include "backends/halide/lower_statement.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,10 +109,21 @@ class PrepareForCode : public hi::IRMutator {
   // Without its Parameter, a load of an output would be taken to be aligned. With it, the passes
   // took two loads between which there is a store for one: the maxima of an unrolled loop.
   Halide::Expr visit(const hi::Load* op) override {
-    auto output = nest_.outputs.find(op->name);
-    if (output == nest_.outputs.end()) return hi::IRMutator::visit(op);
-    return hi::Load::make(op->type, op->name, mutate(op->index), op->image, output->second,
-                          mutate(op->predicate), op->alignment);
+    const auto output = nest_.outputs.find(op->name);
+    const Halide::Parameter& parameter = output == nest_.outputs.end() ? op->param : output->second;
+    const auto load_at = [&](const Halide::Expr& index) {
+      return hi::Load::make(op->type, op->name, index, op->image, parameter, mutate(op->predicate),
+                            op->alignment);
+    };
+    // Nor does code generation take a number below zero for the place of the first lane, which may
+    // be masked out.
+    const auto* ramp = op->index.as<hi::Ramp>();
+    const auto base = ramp == nullptr ? std::nullopt : hi::as_const_int(ramp->base);
+    if (!base || *base >= 0) return load_at(mutate(op->index));
+    const std::string name = hi::unique_name("before");
+    const Halide::Expr first = hi::Variable::make(ramp->base.type(), name);
+    return hi::Let::make(name, ramp->base,
+                         load_at(hi::Ramp::make(first, ramp->stride, ramp->lanes)));
   }
 
   // Halide refuses a division by a zero that it can see. A masked load of which no lane is left has

@@ -271,8 +271,9 @@ class SplitVectors : public hi::IRMutator {
   // there since.
   static std::string same_load(const Halide::Expr& value, const std::vector<Stmt>& list,
                                const std::vector<Named>& loads, size_t at) {
-    for (size_t i = at; i-- > 0 && !stores(list[i], value.as<hi::Load>()->name);) {
-      for (const auto& [name, load] : loads[i]) {
+    for (size_t i = at; i > 0; --i) {
+      if (stores(list[i - 1], value.as<hi::Load>()->name)) break;
+      for (const auto& [name, load] : loads[i - 1]) {
         if (hi::equal(load, value)) return name;
       }
     }

@@ -332,18 +332,18 @@ class ResultJoiner {
     const std::vector<const Op*> members = members_of(group);
     const std::unordered_set<const Op*> inside(members.begin(), members.end());
     std::unordered_set<const Op*> streams;
+    int64_t bytes = 0;
+    const auto add = [&](const Op& op) {
+      if (is_one_in_a_row(op, group.axes()) || !streams.insert(&op).second) return;
+      bytes +=
+          saturated_product(elements_of_row(op, group.axes()).value_or(0), size_in_bytes(op.dtype));
+    };
     for (const RowGroup::Member& member : group.members) {
-      if (member.is_kept || member.op == &group.reader()) streams.insert(member.op);
+      if (member.is_kept || member.op == &group.reader()) add(*member.op);
       for (const OpPtr& operand : operands(*member.op)) {
         if (inside.count(operand.get()) > 0) continue;
-        if (goes_through(*member.op, *operand, group)) streams.insert(operand.get());
+        if (goes_through(*member.op, *operand, group)) add(*operand);
       }
-    }
-    int64_t bytes = 0;
-    for (const Op* op : streams) {
-      if (is_one_in_a_row(*op, group.axes())) continue;
-      bytes += saturated_product(elements_of_row(*op, group.axes()).value_or(0),
-                                 size_in_bytes(op->dtype));
     }
     return bytes;
   }

@@ -255,6 +255,7 @@ TEST_P(DerivedContractions, WhatIsClampedByHandIsTheSame) {
         compute("y", {r, i}, x(r, min(Expr(i), 20)) + x(r, max(Expr(i) - 24, 0))),
         compute("y", {r, n}, x(r, min(max(Expr(n) - end, 0), 39))),
         compute("y", {r, n}, x(r, max(min(Expr(n) - 3, 17), 0)) + x(r, max(Expr(n) - end + 20, 2))),
+        compute("y", {i}, input("v", f32, {40})(max(min(Expr(i) - 3, 39), 0))),
         compute("y", {r, n}, select(Expr(n) < end, x(r, min(Expr(n), 39)), 1.0f)),
         compute("y", {r, i}, x(r, min(Expr(i), 12) * 3 + 1) - x(r, min(Expr(i), 19) * 2)),
         compute("y", {r, i}, x(r, min(Expr(i), 9) * 4) + x(r, min(Expr(i), 7) * 5 + 4)),
