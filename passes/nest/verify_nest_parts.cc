@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "dsl/error.h"
@@ -67,7 +68,23 @@ class StageParts : public ValueVisitor {
     });
   }
 
+  // Whether anything inside is of the stage: of a nest of many, few loops are.
+  bool concerns_stage(const Node& root) {
+    const auto [known, is_new] = concerns_stage_.try_emplace(&root, false);
+    if (is_new) {
+      known->second = any_node(root, [&](const Node& node) {
+        const WindowNode* part = part_of(node);
+        const UopNode* uop = node.as<UopNode>();
+        return (part != nullptr && part->stage == stage_) ||
+               (uop != nullptr && uop->part != Part::init &&
+                reads(body_of(nest_.stage(uop->stage), *uop), stage_));
+      });
+    }
+    return known->second;
+  }
+
   void visit_loop(const Loop& loop) override {
+    if (!concerns_stage(*loop.body)) return;
     const int64_t min = value_of(loop.min), extent = value_of(loop.extent);
     const bool is_around = has_part(*loop.body);
     const bool all = is_around && extent <= kMostSteps;
@@ -144,6 +161,7 @@ class StageParts : public ValueVisitor {
   }
 
   const std::string& stage_;
+  std::unordered_map<const Node*, bool> concerns_stage_;  // of the bodies of loops
   Box domain_;
   std::vector<Box> parts_;
   std::optional<Box> part_;  // of the step at hand
