@@ -93,6 +93,14 @@ std::vector<std::string> sizes_of(const Op& op) {
   return names;
 }
 
+std::set<std::string> sizes_in(const std::vector<OpPtr>& ops) {
+  std::set<std::string> sizes;
+  for (const OpPtr& op : ops) {
+    for (std::string& size : sizes_of(*op)) sizes.insert(std::move(size));
+  }
+  return sizes;
+}
+
 }  // namespace
 
 std::vector<OpPtr> operands(const Op& op) {
@@ -190,14 +198,14 @@ Graph::Graph(const std::vector<Tensor>& outputs) {
   std::stable_sort(declared.begin(), declared.end(),
                    [](const OpPtr& a, const OpPtr& b) { return a->declared < b->declared; });
   put_first(declared);
-  collect_names();
+  collect_names(std::move(sizes));
 }
 
 Graph::Graph(std::vector<OpPtr> ops, std::vector<OpPtr> outputs, std::vector<LoopGroup> loops)
     : ops_(std::move(ops)), outputs_(std::move(outputs)), loop_groups_(std::move(loops)) {
   for (const OpPtr& op : ops_) names_of_originals_[op.get()] = op->name;
   index();
-  collect_names();
+  collect_names(sizes_in(ops_));
 }
 
 void Graph::index() {
@@ -207,11 +215,7 @@ void Graph::index() {
   }
 }
 
-void Graph::collect_names() {
-  std::set<std::string> sizes;
-  for (const OpPtr& op : ops_) {
-    for (std::string& size : sizes_of(*op)) sizes.insert(std::move(size));
-  }
+void Graph::collect_names(std::set<std::string> sizes) {
   sizes_.assign(sizes.begin(), sizes.end());
   names_ = std::move(sizes);
   for (const OpPtr& op : ops_) {

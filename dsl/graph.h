@@ -73,7 +73,7 @@ class Graph {
 
  private:
   void index();
-  void collect_names();
+  void collect_names(std::set<std::string> sizes);
   // `arguments`: the graph's inputs and weights, each once.
   void put_first(const std::vector<OpPtr>& arguments);
   std::vector<OpPtr> ops_;

@@ -17,13 +17,13 @@ struct Bound {
   Halide::Expr value;
 };
 
-// rest + step * clamp, where the clamp is that of neighbours, innermost bound first: at most one on
-// each side. There may be none behind a guard: rest + select(guard, neighbours, one element).
+// An index rest + step * clamp, where the clamp bounds neighbours on one side or on both. Behind a
+// guard there may be no bound: rest + select(guard, neighbours, one element).
 struct Clamp {
   std::optional<Halide::Expr> guard;
-  Halide::Expr neighbours;  // with marks of likeliness
-  Halide::Expr base;        // of their ramp
-  std::vector<Bound> bounds;
+  Halide::Expr neighbours;    // with marks of likeliness
+  Halide::Expr base;          // of their ramp
+  std::vector<Bound> bounds;  // innermost first
   int step;
   Halide::Expr rest;
 

@@ -191,7 +191,7 @@ class ContractionDeriver {
       }
     }
     if (ways.empty()) return derive_tiles(copied, lies_across);
-    Schedule many(schedule_->graph());
+    Schedule many = schedule_->without_directives();
     Schedule* const all = std::exchange(schedule_, &many);
     derive_tiles(copied, lies_across);
     schedule_ = all;

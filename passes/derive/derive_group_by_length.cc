@@ -72,7 +72,7 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
   }
   const int64_t lanes = value_lanes(reader, target);
   derive_rows(group, target, &add_way("_short", kShortVectors * lanes), nullptr, true);
-  Schedule of_long(schedule->graph());
+  Schedule of_long = schedule->without_directives();
   derive_rows(group, target, &of_long);
   add_ways(reader, ways, of_long, schedule);
 }

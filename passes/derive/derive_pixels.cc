@@ -261,7 +261,7 @@ bool derive_sums_of_pixels(const Op& sums, const Op& result, const Target& targe
   }
   ways.push_back({"_filled", has_pixels(some->at_a_time), schedule->without_directives()});
   derive_rows_of_pixels(sums, result, *some, true, target, &ways.back().schedule);
-  Schedule otherwise(schedule->graph());
+  Schedule otherwise = schedule->without_directives();
   derive_rows_of_pixels(sums, result, masked, false, target, &otherwise);
   add_ways(result, ways, otherwise, schedule);
   return true;

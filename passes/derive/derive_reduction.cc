@@ -317,7 +317,7 @@ void share_narrow_or_wide_sums(const Op& sums, const Op& result, const ColumnTil
   const Expr is_narrow = extent_value(sums.axes.back().extent()) <= int_constant(lanes);
   AlternativeWay way{"_narrow", is_narrow, schedule->without_directives()};
   share_sums_of_columns({&sums}, result, {tile.rows, lanes}, lanes, target, &way.schedule);
-  Schedule wide(schedule->graph());
+  Schedule wide = schedule->without_directives();
   share_sums_of_columns({&sums}, result, tile, lanes, target, &wide);
   add_ways(result, {way}, wide, schedule);
 }
@@ -457,7 +457,7 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
   if (!filled) return share_sums_of_columns(sums, result, tile, lanes, target, schedule);
   AlternativeWay way{"_filled", filled->condition, schedule->without_directives()};
   share_sums_of_columns(sums, result, filled->tile, lanes, target, &way.schedule);
-  Schedule otherwise(schedule->graph());
+  Schedule otherwise = schedule->without_directives();
   ColumnTile short_tile = tile;
   short_tile.width = std::min(tile.width, lanes);
   if (tile.has_windows) short_tile.rows = 1;

@@ -18,6 +18,15 @@
 namespace emulsion {
 namespace {
 
+// The reader, and what is kept.
+std::vector<const Op*> results_of(const RowGroup& group) {
+  std::vector<const Op*> results;
+  for (const RowGroup::Member& member : group.members) {
+    if (group.is_read_outside(member)) results.push_back(member.op);
+  }
+  return results;
+}
+
 // What comes behind what, in a graph of which some operations are computed together: of these
 // nothing is there before all are.
 class Order {
@@ -26,10 +35,7 @@ class Order {
 
   // Only those of groups that keep something matter: of all others the last one alone is read.
   void add(const RowGroup& group) {
-    std::vector<const Op*> read;  // outside
-    for (const RowGroup::Member& member : group.members) {
-      if (member.is_kept || member.op == &group.reader()) read.push_back(member.op);
-    }
+    const std::vector<const Op*> read = results_of(group);
     for (const RowGroup::Member& member : group.members) read_with_.erase(member.op);
     if (read.size() < 2) return;
     for (const RowGroup::Member& member : group.members) {
@@ -117,12 +123,13 @@ class GroupFinder {
         build(*results.front(), axes, false, taken, {results.begin() + 1, results.end()});
     if (!combines_rows(group)) return std::nullopt;
     for (const RowGroup::Member& member : group.members) {
-      const bool is_result = member.is_kept || member.op == &group.reader();
       if (member.is_kept && !member.is_with_reader &&
           why_not_worth_keeping(member, group, target_)) {
         return std::nullopt;
       }
-      if (is_result && order_.needs_behind(group, *member.op)) return std::nullopt;
+      if (group.is_read_outside(member) && order_.needs_behind(group, *member.op)) {
+        return std::nullopt;
+      }
     }
     if (why_not_worth_rows(group, target_)) return std::nullopt;
     return group;
@@ -339,21 +346,13 @@ class ResultJoiner {
           saturated_product(elements_of_row(op, group.axes()).value_or(0), size_in_bytes(op.dtype));
     };
     for (const RowGroup::Member& member : group.members) {
-      if (member.is_kept || member.op == &group.reader()) add(*member.op);
+      if (group.is_read_outside(member)) add(*member.op);
       for (const OpPtr& operand : operands(*member.op)) {
         if (inside.count(operand.get()) > 0) continue;
         if (goes_through(*member.op, *operand, group)) add(*operand);
       }
     }
     return bytes;
-  }
-
-  static std::vector<const Op*> results_of(const RowGroup& group) {
-    std::vector<const Op*> results;
-    for (const RowGroup::Member& member : group.members) {
-      if (member.is_kept || member.op == &group.reader()) results.push_back(member.op);
-    }
-    return results;
   }
 
   static bool contains(const RowGroup& group, const std::vector<const Op*>& ops) {

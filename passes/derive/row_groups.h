@@ -42,6 +42,9 @@ struct RowGroup {
   std::vector<Member> members;  // the reader first, each behind all that read it
 
   const Op& reader() const { return *members.front().op; }
+  bool is_read_outside(const Member& member) const {
+    return member.is_kept || member.op == &reader();
+  }
   // Of the reader.
   const std::vector<size_t>& axes() const { return members.front().axes; }
 };

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "dsl/affine.h"
@@ -29,13 +31,13 @@ bool steps_by_one(const Expr& index, const Axis& axis) {
 // Whether vectors through pixels and values are made of few vectors of what is read: of the same
 // pixels and values side by side, of one value of each pixel, or of the same values for all.
 bool lies_near(const Expr& read, const Axis& x, const Axis& value) {
-  const auto moved_by = [&](const Axis& axis) {
+  const auto count_moved = [&](const Axis& axis) {
     return std::count_if(read->args.begin(), read->args.end(),
                          [&](const Expr& index) { return mentions(index, axis.name()); });
   };
-  const bool by_pixels = moved_by(x) > 0, by_values = moved_by(value) > 0;
+  const bool by_pixels = count_moved(x) > 0, by_values = count_moved(value) > 0;
   if (!by_pixels) return true;
-  if (moved_by(x) > 1 || (by_values && (moved_by(value) > 1 || !is_along(read, value)))) {
+  if (count_moved(x) > 1 || (by_values && (count_moved(value) > 1 || !is_along(read, value)))) {
     return false;
   }
   const size_t count = read->args.size();
@@ -46,38 +48,52 @@ bool lies_near(const Expr& read, const Axis& x, const Axis& value) {
                    : values.as_constant().value_or(kMostValues + 1) <= kMostValues;
 }
 
-// How many steps of what is the same for all values of a pixel would be computed once for each of
-// them. Those that take long count as many.
-int64_t repeated_steps(const Expr& e, const Axis& x, const Axis& value) {
-  constexpr int64_t kMany = 100;
-  if (e->op == ExprOp::read || !mentions(e, x.name())) return 0;
-  int64_t steps = 0;
-  if (!mentions(e, value.name())) {
-    switch (e->op) {
-      case ExprOp::axis:
-      case ExprOp::cast:
-        break;
-      case ExprOp::add:
-      case ExprOp::sub:
-      case ExprOp::mul:
-      case ExprOp::min:
-      case ExprOp::max:
-        steps = 1;
-        break;
-      default:
-        steps = kMany;
-    }
-  }
-  for (const Expr& arg : e->args) steps += repeated_steps(arg, x, value);
-  return steps;
+using Parts = std::unordered_set<const ExprNode*>;
+
+// The parts of a body that an axis moves. Without `through_reads` no read counts, wherever it
+// reads.
+Parts moved_by(const Expr& body, const Axis& axis, bool through_reads) {
+  Parts moved;
+  visit(body, [&](const Expr& e) {
+    const bool is_axis = e->op == ExprOp::axis && e->name == axis.name();
+    const bool passes_on = through_reads || e->op != ExprOp::read;
+    const bool has_moved = std::any_of(e->args.begin(), e->args.end(), [&](const Expr& arg) {
+      return moved.count(&arg.node()) > 0;
+    });
+    if (is_axis || (passes_on && has_moved)) moved.insert(&e.node());
+  });
+  return moved;
 }
 
-// Whether the axis is more than a part of where to read.
-bool is_beside_reads(const Expr& e, const Axis& axis) {
-  if (e->op == ExprOp::read) return false;
-  return (e->op == ExprOp::axis && e->name == axis.name()) ||
-         std::any_of(e->args.begin(), e->args.end(),
-                     [&](const Expr& arg) { return is_beside_reads(arg, axis); });
+// How many steps of what is the same for all values of a pixel would be computed once for each of
+// them. Those that take long count as many, and what is used twice counts twice.
+int64_t repeated_steps(const Expr& body, const Axis& x, const Axis& value) {
+  constexpr int64_t kMany = 100;
+  const Parts by_pixels = moved_by(body, x, true), by_values = moved_by(body, value, true);
+  std::unordered_map<const ExprNode*, int64_t> steps;
+  visit(body, [&](const Expr& e) {
+    int64_t& own = steps[&e.node()];
+    if (e->op == ExprOp::read) return;
+    const bool is_same = by_pixels.count(&e.node()) > 0 && by_values.count(&e.node()) == 0;
+    if (is_same) {
+      switch (e->op) {
+        case ExprOp::axis:
+        case ExprOp::cast:
+          break;
+        case ExprOp::add:
+        case ExprOp::sub:
+        case ExprOp::mul:
+        case ExprOp::min:
+        case ExprOp::max:
+          own = 1;
+          break;
+        default:
+          own = kMany;
+      }
+    }
+    for (const Expr& arg : e->args) own = std::min(own + steps.at(&arg.node()), kMany);
+  });
+  return steps.at(&body.node());
 }
 
 }  // namespace
@@ -89,9 +105,11 @@ bool lie_side_by_side(const Op& op) {
   const int64_t values = value.extent().as_constant().value_or(1);
   if (values < 2 || values > kMostValues) return false;
   if (x.extent().as_constant().value_or(kLeastPixels) < kLeastPixels) return false;
+  const Parts by_pixels = moved_by(op.body, x, false), by_values = moved_by(op.body, value, false);
   const bool is_compared = any_part(op.body, [&](const Expr& e) {
-    return e->op == ExprOp::select &&
-           (is_beside_reads(e->args[0], x) || is_beside_reads(e->args[0], value));
+    if (e->op != ExprOp::select) return false;
+    const ExprNode* condition = &e->args[0].node();
+    return by_pixels.count(condition) > 0 || by_values.count(condition) > 0;
   });
   return !is_compared && repeated_steps(op.body, x, value) <= kMostRepeated &&
          reads_near(op, x, value);

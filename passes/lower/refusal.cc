@@ -86,7 +86,7 @@ std::vector<bool> lines_to_show(const std::vector<std::string>& lines,
 
 std::vector<Schedule> schedules_before(const Schedule& schedule, const ScheduleRefusal& refusal) {
   std::vector<Schedule> result = {Schedule(schedule.graph())};
-  Schedule before(schedule.graph());
+  Schedule before = schedule.without_directives();
   for (const std::string& name : stage_order(schedule.graph(), schedule.stages())) {
     for (const Directive& d : schedule.find(name)->directives()) {
       if (name == refusal.stage() && d == refusal.directive()) result.push_back(before);

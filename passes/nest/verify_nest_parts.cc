@@ -61,32 +61,28 @@ class StageParts : public ValueVisitor {
   }
 
  private:
-  bool has_part(const Node& root) const {
-    return any_node(root, [&](const Node& node) {
-      const WindowNode* part = part_of(node);
-      return part != nullptr && part->stage == stage_;
-    });
-  }
-
-  // Whether anything inside is of the stage: of a nest of many, few loops are.
-  bool concerns_stage(const Node& root) {
-    const auto [known, is_new] = concerns_stage_.try_emplace(&root, false);
+  // What is inside of the body of a loop, of the stage: of a nest of many, few loops have anything.
+  struct Inside {
+    bool parts = false, reads = false;
+  };
+  const Inside& inside(const Node& body) {
+    const auto [known, is_new] = inside_.try_emplace(&body);
     if (is_new) {
-      known->second = any_node(root, [&](const Node& node) {
+      for_each_node(body, [&](const Node& node) {
         const WindowNode* part = part_of(node);
         const UopNode* uop = node.as<UopNode>();
-        return (part != nullptr && part->stage == stage_) ||
-               (uop != nullptr && uop->part != Part::init &&
-                reads(body_of(nest_.stage(uop->stage), *uop), stage_));
+        if (part != nullptr && part->stage == stage_) known->second.parts = true;
+        if (uop == nullptr || uop->part == Part::init) return;
+        if (reads(body_of(nest_.stage(uop->stage), *uop), stage_)) known->second.reads = true;
       });
     }
     return known->second;
   }
 
   void visit_loop(const Loop& loop) override {
-    if (!concerns_stage(*loop.body)) return;
+    const auto [is_around, has_readers] = inside(*loop.body);
+    if (!is_around && !has_readers) return;
     const int64_t min = value_of(loop.min), extent = value_of(loop.extent);
-    const bool is_around = has_part(*loop.body);
     const bool all = is_around && extent <= kMostSteps;
     if (is_around && !all) takes_all_steps_ = false;
     if (is_around) ++loops_around_;
@@ -161,7 +157,7 @@ class StageParts : public ValueVisitor {
   }
 
   const std::string& stage_;
-  std::unordered_map<const Node*, bool> concerns_stage_;  // of the bodies of loops
+  std::unordered_map<const Node*, Inside> inside_;  // of the bodies of loops
   Box domain_;
   std::vector<Box> parts_;
   std::optional<Box> part_;  // of the step at hand

@@ -403,15 +403,24 @@ std::vector<Case> wrapping() {
   return cases;
 }
 
+// The sum of each row, the row without it, and the maximum of that.
+struct CombinedRows {
+  int total, rest, most;
+};
+CombinedRows combined_rows(const Extent& count, int64_t length, Maker* m) {
+  const json of_row = axes({1}, true);
+  if (!count.is_constant()) m->sizes({0, 1, 7, 65});
+  const int x = m->input({count, length});
+  const int total = m->call("sum", {x}, of_row), rest = m->call("sub", {x, total});
+  return {total, rest, m->call("reduce_max", {rest}, of_row)};
+}
+
 // Sums of each row that are outputs beside what is made of the row, or are read in other rows, too.
 std::vector<Case> kept_rows() {
-  const json of_row = axes({1}, true);
-  const auto rows = [=](const Extent& count, int64_t length, bool read_elsewhere) {
+  const auto rows = [](const Extent& count, int64_t length, bool read_elsewhere) {
     Maker m;
-    if (!count.is_constant()) m.sizes({0, 1, 7, 65});
-    const int x = m.input({count, length});
-    const int total = m.call("sum", {x}, of_row), rest = m.call("sub", {x, total});
-    const int most = m.call("reduce_max", {rest}, of_row), y = m.call("add", {rest, most});
+    const auto [total, rest, most] = combined_rows(count, length, &m);
+    const int y = m.call("add", {rest, most});
     if (!read_elsewhere) return m.outputs({y, total, most});
     const int turned = m.call("transpose", {total}, {{"perm", {1, 0}}});
     return m.outputs({m.call("sum", {turned}, axes({1})), y, most});
@@ -425,13 +434,9 @@ std::vector<Case> kept_rows() {
 // Two results of the same rows, of which others may need one behind the loops; and a sum of each
 // row beside them.
 std::vector<Case> row_results() {
-  const json of_row = axes({1}, true);
-  const auto rows = [=](const Extent& count, int64_t length, bool read_elsewhere) {
+  const auto rows = [](const Extent& count, int64_t length, bool read_elsewhere) {
     Maker m;
-    if (!count.is_constant()) m.sizes({0, 1, 7, 65});
-    const int x = m.input({count, length});
-    const int total = m.call("sum", {x}, of_row), rest = m.call("sub", {x, total});
-    const int most = m.call("reduce_max", {rest}, of_row);
+    const auto [total, rest, most] = combined_rows(count, length, &m);
     const int y = m.call("add", {rest, most}), z = m.call("sub", {most, rest});
     const int sums = m.call("sum", {z}, axes({1}));
     if (!read_elsewhere) return m.outputs({y, sums, z});
