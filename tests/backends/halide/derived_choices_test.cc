@@ -1,9 +1,11 @@
-// What is joined or padded, as derived: the kernels compute what the graph says at every size.
+// What is joined or padded, as derived: the kernels compute what the graph says at every size, on
+// every kind of machine that this one can be.
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "bazel/testing/needs.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
 #include "tests/backends/halide/nest_cases.h"
@@ -13,14 +15,17 @@ namespace {
 
 const Extent kSize = Extent::size("B");
 
-void expect_same(const Graph& graph) {
-  for (int cores : {1, 4}) {
-    Target target = Target::host();
-    target.cores = cores;
-    expect_same_as_graph(graph, run_pipeline(graph, target).nest, {0, 1, 3, 15, 16, 17, 33, 50}, 0,
-                         target);
+class DerivedChoices : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { SKIP_UNLESS_IT_RUNS(target_); }
+
+  void expect_same(const Graph& graph) const {
+    expect_same_as_graph(graph, run_pipeline(graph, target_).nest, {0, 1, 3, 15, 16, 17, 33, 50}, 0,
+                         target_);
   }
-}
+
+  const Target target_ = Target::parse(GetParam());
+};
 
 Tensor joined(const std::vector<Extent>& extents, int axis, const Extent& other) {
   std::vector<Tensor> parts;
@@ -31,7 +36,7 @@ Tensor joined(const std::vector<Extent>& extents, int axis, const Extent& other)
   return concat(parts, axis);
 }
 
-TEST(DerivedChoices, JoinedRowsAndColumns) {
+TEST_P(DerivedChoices, JoinedRowsAndColumns) {
   for (int axis : {0, 1}) {
     expect_same(Graph(joined({37, 1, 90}, axis, kSize)));
     expect_same(Graph(joined({kSize, 13}, axis, 19)));
@@ -40,15 +45,19 @@ TEST(DerivedChoices, JoinedRowsAndColumns) {
   expect_same(Graph(concat({input("a", f32, {100000}), input("b", f32, {70001})}, 0)));
 }
 
-TEST(DerivedChoices, ManyParts) {
+TEST_P(DerivedChoices, ManyParts) {
   for (int axis : {0, 1}) expect_same(Graph(joined(std::vector<Extent>(40, 3), axis, 5)));
 }
 
-TEST(DerivedChoices, Frames) {
+TEST_P(DerivedChoices, Frames) {
   expect_same(Graph(pad(input("x", f32, {kSize, kSize}), {3, 2}, {1, 9}, 2)));
   expect_same(Graph(pad(input("x", u8, {5, kSize, 3}), {1, 2, 0}, {0, 3, 0}, 2)));
   expect_same(Graph(pad(input("x", f32, {400, 700}), {3, 2}, {1, 9}, 2)));
 }
+
+INSTANTIATE_TEST_SUITE_P(Targets, DerivedChoices,
+                         testing::Values("x86-64-v2,cores=4", "x86-64-v3,cores=1",
+                                         "x86-64-v4,cores=1", "x86-64-v4,cores=4"));
 
 }  // namespace
 }  // namespace emulsion

@@ -1,11 +1,12 @@
 // Pixels side by side in vectors, as derived: the kernels compute what the graph says at every
-// size.
+// size, on every kind of machine that this one can be.
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
+#include "bazel/testing/needs.h"
 #include "dsl/operators.h"
 #include "passes/pipeline.h"
 #include "tests/backends/halide/nest_cases.h"
@@ -15,16 +16,19 @@ namespace {
 
 const Extent kSize = Extent::size("B");
 
-void expect_same(const Tensor& y) {
-  for (int cores : {1, 4}) {
-    Target target = Target::host();
-    target.cores = cores;
-    expect_same_as_graph(Graph(y), run_pipeline(Graph(y), target).nest,
-                         {0, 1, 3, 7, 8, 9, 15, 16, 17, 50}, 0, target);
-  }
-}
+class DerivedPixels : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override { SKIP_UNLESS_IT_RUNS(target_); }
 
-TEST(DerivedPixels, ComputedInOneWay) {
+  void expect_same(const Tensor& y) const {
+    expect_same_as_graph(Graph(y), run_pipeline(Graph(y), target_).nest,
+                         {0, 1, 3, 7, 8, 9, 15, 16, 17, 50}, 0, target_);
+  }
+
+  const Target target_ = Target::parse(GetParam());
+};
+
+TEST_P(DerivedPixels, ComputedInOneWay) {
   for (const DType type : {u8, i16, i32, f32, f64}) {
     for (const int64_t values : {2, 3, 4}) {
       for (const Extent& count : {kSize, Extent(40), Extent(43)}) {
@@ -39,7 +43,7 @@ TEST(DerivedPixels, ComputedInOneWay) {
   }
 }
 
-TEST(DerivedPixels, MadeOfTheirColours) {
+TEST_P(DerivedPixels, MadeOfTheirColours) {
   for (const DType type : {f32, i32}) {
     for (const int64_t values : {2, 3, 4}) {
       for (const int64_t steps : {2, 3, 4}) {
@@ -55,7 +59,7 @@ TEST(DerivedPixels, MadeOfTheirColours) {
 }
 
 // Several sums of what is in memory before it is stored to, in one loop.
-TEST(DerivedPixels, TurnedByRowsOfAMatrix) {
+TEST_P(DerivedPixels, TurnedByRowsOfAMatrix) {
   for (const Extent& count : {kSize, Extent(50)}) {
     const Axis p("p", count), i("i", 3), k("k", 3);
     const Tensor x = input("x", f32, {count, 3}), w = input("w", f32, {3, 4});
@@ -65,6 +69,10 @@ TEST(DerivedPixels, TurnedByRowsOfAMatrix) {
     expect_same(compute("y", {p, i}, sum(k, x(p, k) * x(p, i))));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Targets, DerivedPixels,
+                         testing::Values("x86-64-v2,cores=4", "x86-64-v3,cores=1",
+                                         "x86-64-v4,cores=1", "x86-64-v4,cores=4"));
 
 }  // namespace
 }  // namespace emulsion
