@@ -1,6 +1,7 @@
 #include "dsl/schedule_axes.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "dsl/directive_table.h"
@@ -148,15 +149,27 @@ class StageStep {
   StageLoops& me_;
 };
 
-void append_stage(const std::string& name, const std::map<std::string, StageSchedule>& stages,
-                  Names* order) {
-  auto found = stages.find(name);
-  if (found == stages.end() || contains(*order, name)) return;
-  order->push_back(name);
-  for (const Directive& directive : found->second.directives()) {
-    if (makes_stage(directive.kind)) append_stage(directive.target, stages, order);
+// The stages in an order, each of them once.
+class StageOrder {
+ public:
+  explicit StageOrder(const std::map<std::string, StageSchedule>& stages) : stages_(stages) {}
+
+  void append(const std::string& name) {
+    auto found = stages_.find(name);
+    if (found == stages_.end() || !appended_.insert(name).second) return;
+    order_.push_back(name);
+    for (const Directive& directive : found->second.directives()) {
+      if (makes_stage(directive.kind)) append(directive.target);
+    }
   }
-}
+
+  Names take() { return std::move(order_); }
+
+ private:
+  const std::map<std::string, StageSchedule>& stages_;
+  Names order_;
+  std::unordered_set<std::string> appended_;
+};
 
 }  // namespace
 
@@ -251,15 +264,15 @@ LoopsOfStages loops_after(const Schedule& schedule, DirectivePlace* place) {
 
 std::vector<std::string> stage_order(const Graph& graph,
                                      const std::map<std::string, StageSchedule>& stages) {
-  Names order;
+  StageOrder order(stages);
   for (auto op = graph.ops().rbegin(); op != graph.ops().rend(); ++op) {
-    if ((*op)->members.empty()) append_stage((*op)->name, stages, &order);
+    if ((*op)->members.empty()) order.append((*op)->name);
     for (auto member = (*op)->members.rbegin(); member != (*op)->members.rend(); ++member) {
-      append_stage((*member)->name, stages, &order);
+      order.append((*member)->name);
     }
   }
-  for (const auto& [name, stage] : stages) append_stage(name, stages, &order);
-  return order;
+  for (const auto& [name, stage] : stages) order.append(name);
+  return order.take();
 }
 
 }  // namespace emulsion

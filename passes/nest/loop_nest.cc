@@ -178,19 +178,15 @@ std::vector<Expr> WindowNode::computed_extents() const {
 }
 
 const Stage& LoopNest::stage(const std::string& stage_name) const {
-  for (const Stage& candidate : stages) {
-    if (candidate.name == stage_name) return candidate;
-  }
-  EMULSION_CHECK(false, "nest {} has no stage {}", name, stage_name);
-  return stages.front();
+  const Stage* found = stages.find(stage_name);
+  EMULSION_CHECK(found != nullptr, "nest {} has no stage {}", name, stage_name);
+  return *found;
 }
 
 const Buffer& LoopNest::buffer(const std::string& buffer_name) const {
-  for (const Buffer& candidate : buffers) {
-    if (candidate.name == buffer_name) return candidate;
-  }
-  EMULSION_CHECK(false, "nest {} has no buffer {}", name, buffer_name);
-  return buffers.front();
+  const Buffer* found = buffers.find(buffer_name);
+  EMULSION_CHECK(found != nullptr, "nest {} has no buffer {}", name, buffer_name);
+  return *found;
 }
 
 int32_t LoopNest::buffer_position(const std::string& buffer_name) const {

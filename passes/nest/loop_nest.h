@@ -58,6 +58,7 @@
 #include "dsl/extent.h"
 #include "dsl/schedule.h"
 #include "dsl/types.h"
+#include "passes/nest/named_list.h"
 
 namespace emulsion {
 
@@ -309,9 +310,9 @@ struct TileGrid {
 struct LoopNest {
   std::string name;                // of the first output
   std::vector<std::string> sizes;  // sorted names of the run-time sizes
-  std::vector<Buffer> buffers;     // arguments in the kernel's order (inputs and weights, then
+  NamedList<Buffer> buffers;       // arguments in the kernel's order (inputs and weights, then
                                    // outputs), then constants, then internal ones
-  std::vector<Stage> stages;       // producers first
+  NamedList<Stage> stages;         // producers first
   NodePtr root;
   std::vector<Pack> packs;           // for the weights whose values are not known
   std::vector<TileGrid> tile_grids;  // of the contractions whose update is in tile loops

@@ -76,9 +76,7 @@ class TableVerifier {
       rank = role_rank(buffer.role);
       for (const Extent& extent : buffer.shape) check_sizes(extent, "buffer " + buffer.name);
       const bool written = buffer.role == BufferRole::output || buffer.role == BufferRole::internal;
-      const bool has_stage =
-          std::any_of(nest_.stages.begin(), nest_.stages.end(),
-                      [&](const Stage& stage) { return stage.name == buffer.name; });
+      const bool has_stage = nest_.stages.find(buffer.name) != nullptr;
       EMULSION_CHECK(written || !has_stage, "nest {}: stage {} writes the {} of that name",
                      nest_.name, buffer.name, to_string(buffer.role));
       EMULSION_CHECK(has_stage || !written, "nest {}: no stage writes the {} {}", nest_.name,
