@@ -16,7 +16,7 @@ namespace {
 // Whether e >= 0 for all iterations and sizes, seen without a proof.
 bool is_never_negative(const Expr& e) {
   const std::optional<Affine> affine = affine_of(e);
-  return affine && affine->coefficients.empty() && affine->offset.lower_bound().value_or(-1) >= 0;
+  return affine && affine->coefficients.empty() && never_negative(affine->offset);
 }
 
 // Affine expressions that are 0 or more where some conditions hold.

@@ -157,7 +157,7 @@ bool reads_at_own_place(const Op& producer, const Op& reader) {
 bool reads_whole(const Op& producer, const Reads& reads, size_t first) {
   const AxisExtents extents = reads.extents();
   const auto reaches = [](const Extent& place, const Extent& end) {
-    return (place - end).lower_bound().value_or(-1) >= 0;
+    return never_negative(place - end);
   };
   for (size_t at = first; at < producer.shape.size(); ++at) {
     bool has_first = false, has_last = false;

@@ -17,7 +17,7 @@ namespace {
 bool is_digit(const Expr& e) {
   if (e->op != ExprOp::div && e->op != ExprOp::mod) return false;
   const std::optional<Extent> m = as_extent(e->args[1]);
-  return m && m->lower_bound().value_or(-1) >= 0;
+  return m && never_negative(*m);
 }
 
 bool is_data(const Expr& e) {

@@ -298,7 +298,7 @@ class Inverter {
     if (!proves_in_bounds(x, largest + Extent(1), extents_)) return std::nullopt;
     if (largest.is_constant()) return Extent(floor_div(largest.constant_term(), m) + 1);
     const Extent count = largest + Extent(1);
-    if (count.lower_bound().value_or(-1) < 0) return std::nullopt;
+    if (!never_negative(count)) return std::nullopt;
     return count.exact_quotient(m).value_or(count);
   }
 

@@ -212,8 +212,8 @@ class OutputChecker {
     if (region.is_whole) return;
     if (region.lowest && region.highest) {
       const Extent spare = axis.extent() - Extent(1) - *region.highest;
-      const bool from_start = region.lowest->lower_bound().value_or(-1) >= 0;
-      if (from_start && spare.lower_bound().value_or(-1) >= 0) return;
+      const bool from_start = never_negative(*region.lowest);
+      if (from_start && never_negative(spare)) return;
     }
     refuse_here(
         fmt::format("expected tiles of {} {} that end where {} does, got ones that may "

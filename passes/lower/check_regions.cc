@@ -39,7 +39,7 @@ void check_partial_axis(const NestPlan& nest, StageId id, const Axis& axis) {
     for (const std::vector<Axis>* axes : {&walker.stage.axes, &walker.stage.reduction_axes}) {
       for (const Axis& around : *axes) {
         const Extent longer = extent - around.extent();
-        const bool never_shorter = longer.lower_bound().value_or(-1) >= 0;
+        const bool never_shorter = never_negative(longer);
         if (never_shorter && is_inside(walker, at->loop, around.name())) return;
       }
     }

@@ -15,7 +15,7 @@ namespace {
 // A sum of loop variables with positive coefficients and no negative constant is never below 0.
 bool is_sum_of_loops(const Expr& e) {
   auto affine = affine_of(e);
-  if (!affine || affine->offset.lower_bound().value_or(-1) < 0) return false;
+  if (!affine || !never_negative(affine->offset)) return false;
   return std::all_of(affine->coefficients.begin(), affine->coefficients.end(),
                      [](const auto& term) { return term.second > 0; });
 }
@@ -31,7 +31,7 @@ bool is_in_domain(const Axis& axis, const AxisRegion& region) {
 Expr clamped(const Axis& axis, const AxisRegion& region) {
   Expr result = min(axis_value(axis.name()), extent_value(axis.extent() - Extent(1)));
   // The low side too, unless every index is known to be 0 or greater.
-  const bool from_zero = region.lowest && region.lowest->lower_bound().value_or(-1) >= 0;
+  const bool from_zero = region.lowest && never_negative(*region.lowest);
   return from_zero || is_sum_of_loops(region.needed_min) ? result : max(result, int_constant(0));
 }
 

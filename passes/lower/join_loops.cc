@@ -355,7 +355,7 @@ class Joiner : public NestMutator {
     }
     Extent covered = 1;
     for (const auto& [by, range] : moves) {
-      is_known = is_known && by > 0 && (covered - Extent(by)).lower_bound().value_or(-1) >= 0;
+      is_known = is_known && by > 0 && never_negative(covered - Extent(by));
       // What only a quotient says goes as far as anything does.
       covered = range.divisor > 1 ? Extent(int64_t{1} << 32) : covered + range.high * by;
     }
@@ -389,7 +389,7 @@ class Joiner : public NestMutator {
     const std::optional<Extent> length = as_extent(end);
     if (!start || !length || start->low != start->high || !same_start(*start, *all)) return false;
     const Extent last = start->high + *length - Extent(1);
-    if ((all->high - last).lower_bound().value_or(-1) >= 0) all->high = last;
+    if (never_negative(all->high - last)) all->high = last;
     return true;
   }
 
@@ -444,8 +444,8 @@ class Joiner : public NestMutator {
   static bool is_computed(const std::optional<Interval>& read,
                           const std::optional<Interval>& computed, bool or_before) {
     if (!read || !computed || !same_start(*read, *computed)) return false;
-    return (or_before || (read->low - computed->low).lower_bound().value_or(-1) >= 0) &&
-           (computed->high - read->high).lower_bound().value_or(-1) >= 0;
+    return (or_before || never_negative(read->low - computed->low)) &&
+           never_negative(computed->high - read->high);
   }
 
   const NestPlan& nest_;

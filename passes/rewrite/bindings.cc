@@ -42,7 +42,7 @@ std::optional<bool> unify(const Extent& pattern, const Extent& extent, SizeBindi
   rest = rest - Extent(pattern.constant_term());
   if (unbound.empty()) return rest == Extent(0);
   const std::optional<Extent> value = rest.exact_quotient(factor);
-  if (!value || value->lower_bound().value_or(-1) < 0) return false;  // a size is 0 or more
+  if (!value || !never_negative(*value)) return false;  // a size is 0 or more
   (*sizes)[unbound] = *value;
   return true;
 }
