@@ -7,6 +7,7 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
@@ -134,7 +135,7 @@ std::optional<DotsOfFew> match_dots_of_few(const Op& op, const Contraction& c,
   const Axis& reduction = op.reduction_axes.back();
   const Extent& steps = reduction.extent();
   const Extent& columns = op.shape.back();
-  if (!as_size(columns)) return std::nullopt;
+  if (!is_what_is_left_of_a_size(columns)) return std::nullopt;
   if (c.row_axes.empty() || !others_step_along(c, reduction)) return std::nullopt;
   if (steps.as_constant().value_or(kLeastSteps) < kLeastSteps) return std::nullopt;
   const size_t rows = axis_index(op.axes, c.row_axes.back()).value();

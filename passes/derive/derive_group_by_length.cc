@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
@@ -24,17 +24,16 @@ constexpr int64_t kFewElements = 8, kShortVectors = 8;
 // Other axes that rows may have.
 constexpr int64_t kMostOthers = 4;
 
-// The run-time size that all rows of a group are as long as; nothing where there is none, or
-// several, or where a row lies in many pieces.
-std::optional<std::string> size_of_rows(const RowGroup& group) {
+// The run-time length that all rows of a group have, a size or what is left of one; nothing where
+// there is none, or several, or where a row lies in many pieces.
+std::optional<Extent> length_of_rows(const RowGroup& group) {
   if (!are_first(group)) return std::nullopt;
-  std::set<std::string> sizes;
+  std::optional<Extent> length;
   bool plain = true;
   const auto note = [&](const Extent& extent) {
     if (extent.as_constant().value_or(kMostOthers + 1) <= kMostOthers) return;
-    const std::optional<std::string> size = as_size(extent);
-    plain = plain && size;
-    if (size) sizes.insert(*size);
+    plain = plain && is_what_is_left_of_a_size(extent) && (!length || *length == extent);
+    length = extent;
   };
   for (const Op* op : members_of(group)) {
     std::for_each(op->shape.begin() + static_cast<std::ptrdiff_t>(group.axes().size()),
@@ -43,7 +42,7 @@ std::optional<std::string> size_of_rows(const RowGroup& group) {
       for (const Axis& axis : sums->reduction_axes) note(axis.extent());
     }
   }
-  return plain && sizes.size() == 1 ? std::optional(*sizes.begin()) : std::nullopt;
+  return plain ? length : std::nullopt;
 }
 
 // Vectors across the rows are for as many as fill several.
@@ -56,19 +55,19 @@ bool has_rows_for_lanes(const Op& reader, size_t rows, const Target& target) {
 
 void derive_group_by_length(const RowGroup& group, const Target& target, Schedule* schedule) {
   const Op& reader = result_of(group.reader());
-  const std::optional<std::string> size = size_of_rows(group);
+  const std::optional<Extent> length = length_of_rows(group);
   // What is kept is stored in one way.
-  if (!size || keeps_any(group) || !can_have_ways(reader, *schedule)) {
+  if (!length || keeps_any(group) || !can_have_ways(reader, *schedule)) {
     return derive_rows(group, target, schedule);
   }
   std::vector<AlternativeWay> ways;
   const auto add_way = [&](const std::string& suffix, int64_t most) -> Schedule& {
     ways.push_back(
-        {suffix, size_value(*size) <= int_constant(most), schedule->without_directives()});
+        {suffix, extent_value(*length) <= int_constant(most), schedule->without_directives()});
     return ways.back().schedule;
   };
   if (has_rows_for_lanes(reader, group.axes().size(), target)) {
-    derive_rows_in_each_lane(group, size_value(*size), target, &add_way("_few", kFewElements));
+    derive_rows_in_each_lane(group, extent_value(*length), target, &add_way("_few", kFewElements));
   }
   const int64_t lanes = value_lanes(reader, target);
   derive_rows(group, target, &add_way("_short", kShortVectors * lanes), nullptr, true);

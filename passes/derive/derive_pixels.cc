@@ -163,7 +163,7 @@ bool is_one_row(const Op& sums, const PixelSums& some) {
     if (i != some.pixels.rows && !all[i].is_constant()) return false;
   }
   const Extent& pixels = all[some.pixels.rows];
-  return pixels.is_constant() || as_size(pixels);
+  return pixels.is_constant() || is_what_is_left_of_a_size(pixels);
 }
 
 // Rows of pixels: the last vectors start earlier where a row `fills` them; else they have masks.

@@ -375,10 +375,10 @@ Op with_rows_of(const Op& op, int64_t values) {
 // The run-time length of rows of which there are many and which may be as short as pixels: vectors
 // along them would then be nearly empty.
 std::optional<Expr> length_of_short_rows(const Op& op, const Target& target) {
-  const std::optional<std::string> size = as_size(op.axes.back().extent());
-  if (!size) return std::nullopt;
+  const Extent& length = op.axes.back().extent();
+  if (!is_what_is_left_of_a_size(length)) return std::nullopt;
   const bool is_other = std::any_of(op.axes.begin(), op.axes.end() - 1, [&](const Axis& axis) {
-    return axis.extent().coefficients().count(*size) > 0;
+    return share_a_size(axis.extent(), length);
   });
   if (is_other || has_borders(op)) return std::nullopt;
   const Axis& last = op.axes.back();
@@ -388,7 +388,7 @@ std::optional<Expr> length_of_short_rows(const Op& op, const Target& target) {
   if (reads_otherwise) return std::nullopt;
   const bool are_pixels =
       match_pixels(with_rows_of(op, kMostValues), value_lanes(op, target)).has_value();
-  return are_pixels ? std::optional(size_value(*size)) : std::nullopt;
+  return are_pixels ? std::optional(extent_value(length)) : std::nullopt;
 }
 
 // The loops where a condition over run-time sizes holds.

@@ -153,10 +153,9 @@ bool is_output(const Op& op, const Schedule& schedule) {
   return output != nullptr && schedule.graph().is_output(**output);
 }
 
-std::optional<std::string> as_size(const Extent& extent) {
-  const auto& sizes = extent.coefficients();
-  const bool is_size = sizes.size() == 1 && extent == Extent::size(sizes.begin()->first);
-  return is_size ? std::optional(sizes.begin()->first) : std::nullopt;
+bool share_a_size(const Extent& a, const Extent& b) {
+  return std::any_of(a.coefficients().begin(), a.coefficients().end(),
+                     [&](const auto& term) { return b.coefficients().count(term.first) > 0; });
 }
 
 std::vector<Axis> copy_axes(const Op& operand) {

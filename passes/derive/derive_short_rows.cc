@@ -10,6 +10,7 @@
 #include "dsl/expr.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/index/simplify_index.h"
+#include "passes/index/size_facts.h"
 
 namespace emulsion {
 namespace {
@@ -80,11 +81,8 @@ Op renamed(const Op& op, const std::string& name) {
 std::optional<Expr> length_of_summed_rows(const Op& op, const Target& target) {
   if (op.axes.empty() || op.reduction_axes.size() != 1) return std::nullopt;
   const Axis &rows = op.axes.back(), &along = op.reduction_axes.back();
-  const std::optional<std::string> size = as_size(along.extent());
-  if (!size) return std::nullopt;
-  const auto has_size = [&](const Extent& extent) {
-    return extent.coefficients().count(*size) > 0;
-  };
+  if (!is_what_is_left_of_a_size(along.extent())) return std::nullopt;
+  const auto has_size = [&](const Extent& extent) { return share_a_size(extent, along.extent()); };
   if (std::any_of(op.shape.begin(), op.shape.end(), has_size)) return std::nullopt;
   const int64_t least = 2 * value_lanes(op, target);
   if (rows.extent().as_constant().value_or(least) < least) return std::nullopt;
@@ -94,7 +92,7 @@ std::optional<Expr> length_of_summed_rows(const Op& op, const Target& target) {
     any = any || mentions_any(e, 0, e->args.size(), rows);
     all = all && lies_side_by_side(e, rows, along);
   });
-  return any && all ? std::optional(size_value(*size)) : std::nullopt;
+  return any && all ? std::optional(extent_value(along.extent())) : std::nullopt;
 }
 
 void derive_rows_by_length(const Op& op, const Expr& length, const Target& target,

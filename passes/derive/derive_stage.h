@@ -389,8 +389,8 @@ bool is_always_empty(const Op& op);
 
 // Whether an operation, of whatever graph was made of the schedule's, is an output of that.
 bool is_output(const Op& op, const Schedule& schedule);
-// The run-time size that an extent is by itself: a condition may say what it is, or at most is.
-std::optional<std::string> as_size(const Extent& extent);
+// Whether the two extents have a run-time size in common.
+bool share_a_size(const Extent& a, const Extent& b);
 
 // The axes of a copy of `operand` (copy_in): an operation's own, else numbered.
 std::vector<Axis> copy_axes(const Op& operand);

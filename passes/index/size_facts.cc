@@ -27,20 +27,29 @@ void record_bound(ExprOp op, const Extent& sum, int64_t number, SizeFacts* facts
   if (op == ExprOp::gt) facts->not_negative.push_back(sum - number - 1);
 }
 
-// value <op> number
-void record_comparison(ExprOp op, const Expr& value, int64_t number, SizeFacts* facts) {
-  if (op == ExprOp::eq) record_divisor(value, number, facts);
-  if (const std::optional<Extent> sum = as_extent(value)) record_bound(op, *sum, number, facts);
-  if (value->op != ExprOp::size) return;
-  if (op == ExprOp::eq) facts->values.emplace(value->name, number);
+// size <op> number
+void record_size(ExprOp op, const std::string& size, int64_t number, SizeFacts* facts) {
+  if (op == ExprOp::eq) facts->values.emplace(size, number);
   if (op == ExprOp::ge || op == ExprOp::gt || op == ExprOp::eq) {
-    int64_t& least = facts->least.emplace(value->name, 0).first->second;
+    int64_t& least = facts->least.emplace(size, 0).first->second;
     least = std::max(least, op == ExprOp::gt ? number + 1 : number);
   }
   if (op == ExprOp::le || op == ExprOp::lt || op == ExprOp::eq) {
     const int64_t here = op == ExprOp::lt ? number - 1 : number;
-    int64_t& most = facts->most.emplace(value->name, here).first->second;
+    int64_t& most = facts->most.emplace(size, here).first->second;
     most = std::min(most, here);
+  }
+}
+
+// value <op> number
+void record_comparison(ExprOp op, const Expr& value, int64_t number, SizeFacts* facts) {
+  if (op == ExprOp::eq) record_divisor(value, number, facts);
+  const std::optional<Extent> sum = as_extent(value);
+  if (!sum) return;
+  record_bound(op, *sum, number, facts);
+  if (is_what_is_left_of_a_size(*sum)) {
+    const std::string& size = sum->coefficients().begin()->first;
+    record_size(op, size, number - sum->constant_term(), facts);
   }
 }
 
@@ -129,6 +138,12 @@ bool is_sum_of_sizes(const Extent& extent) {
   const auto& terms = extent.coefficients();
   return extent.constant_term() >= std::numeric_limits<int32_t>::min() &&
          std::all_of(terms.begin(), terms.end(), is_added);
+}
+
+bool is_what_is_left_of_a_size(const Extent& extent) {
+  const auto& terms = extent.coefficients();
+  return terms.size() == 1 && terms.begin()->second == 1 && extent.constant_term() <= 0 &&
+         is_sum_of_sizes(extent);
 }
 
 SizeFacts facts_of(const Expr& condition) {

@@ -17,7 +17,7 @@
 namespace emulsion {
 
 struct SizeFacts {
-  std::map<std::string, int64_t> values;    // B == 4
+  std::map<std::string, int64_t> values;    // B == 4, B - 2 == 2
   std::map<std::string, int64_t> least;     // B >= 16, B > 15
   std::map<std::string, int64_t> most;      // B <= 4, B < 5, B == 4
   std::map<std::string, int64_t> divisors;  // B % 8 == 0
@@ -37,6 +37,10 @@ struct SizeFacts {
 // with a number: of numbers and sums of sizes. A difference may leave i32, where the comparison
 // says nothing.
 bool is_sum_of_sizes(const Extent& extent);
+
+// Whether it is a size by itself, or a number less, W - 2: a comparison with a number then says
+// what the size is, or at most is.
+bool is_what_is_left_of_a_size(const Extent& extent);
 
 // Of an undefined condition: nothing.
 SizeFacts facts_of(const Expr& condition);

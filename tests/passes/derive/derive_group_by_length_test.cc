@@ -182,6 +182,22 @@ TEST(DeriveGroupByLength, EveryLengthIsRight) {
   }
 }
 
+TEST(DeriveGroupByLength, RowsMayBeAsLongAsWhatIsLeftOfASize) {
+  const Graph graph(softmax(input("x", f32, {kRows, kSize - 2}), -1, "y"));
+  const std::string text = derived(graph, kV3);
+  EXPECT_TRUE(has(text, "y.alternative(B - 2 <= 8, y_few)\ny.alternative(B - 2 <= 64, y_short)\n"))
+      << text;
+  EXPECT_TRUE(has(text, "y_few.specialize(B - 2 == 3)\n")) << text;
+  const std::string nest = to_string(lower(graph, derive_schedule(graph, kV3)));
+  EXPECT_TRUE(has(nest, "+(B - 2) room 64] in stack")) << nest;
+  for (const char* level : kLevels) {
+    const Schedule schedule = derive_schedule(graph, target_of(level, 1));
+    for (int64_t length : {0, 1, 3, 8, 9, 64, 65}) {
+      EXPECT_TRUE(lowers(graph, schedule, {{"R", 19}, {"B", length + 2}}, 1e-5)) << length;
+    }
+  }
+}
+
 TEST(DeriveGroupByLength, ThreadsShareRowsOfEitherLength) {
   const std::string text =
       derived(softmax_by_hand(kRows, kSize), Target::parse("x86-64-v3,cores=4"));
@@ -200,12 +216,13 @@ TEST(DeriveGroupByLength, OneWayOfWhatIsNoOutputOrHasOtherRows) {
   const Tensor padded = input("x", f32, {kRows, kSize + 1});
   const Tensor w = input("w", f32, {kSize, 64});
   // Some rows have an element more.
-  const Axis i("i", kRows), j("j", kSize), one_more("j", kSize + 1);
+  const Axis i("i", kRows), j("j", kSize), one_more("j", kSize + 1), one_less("j", kSize - 1);
   const Tensor p = compute("p", {i, one_more}, padded(i, one_more) * 2.0f);
-  const Tensor top = reduce_max(p, {1});
+  const Tensor top = reduce_max(p, {1}), most = reduce_max(x, {1});
   for (const Graph& graph : {Graph(softmax(wide, -1, "y")), Graph(softmax(padded, -1, "y")),
                              Graph(softmax(input("x", f32, {kRows, 48}), -1, "y")),
                              Graph(compute("y", {i, j}, p(i, j) - top(i))),
+                             Graph(compute("y", {i, one_less}, x(i, one_less) - most(i))),
                              Graph(sum(softmax(x, -1, "p"), {0}, false, "y")),
                              Graph(matmul(softmax(x, -1, "p"), w, "y"))}) {
     EXPECT_FALSE(has(derived(graph, kV3), "alternative")) << derived(graph, kV3);

@@ -46,6 +46,33 @@ TEST(DeriveShortRows, ShortRowsOfARunTimeLengthHaveARowInEachLane) {
   }
 }
 
+// A border is left out of each row: its length is still one size that is known by a comparison.
+TEST(DeriveShortRows, RowsMayBeAsLongAsWhatIsLeftOfASize) {
+  const Extent length = Extent::size("W") - 2;
+  const Axis i("i", kSize), j("j", length);
+  const Tensor x = input("x", f32, {kSize, length}), wide = input("x", f32, {kSize, length + 1});
+  const Tensor sums = compute("s", {i}, sum(j, x(i, j) * x(i, j)));
+  for (const char* level : {"v2", "v3", "v4"}) {
+    const Target target = target_of("x86-64-" + std::string(level), 1);
+    const std::string text = derived(sums, target);
+    EXPECT_TRUE(has(text, "s_long.alternative(W - 2 <= 4, s_short)\n")) << text;
+    EXPECT_TRUE(has(text, "s_short.specialize(W - 2 == 3)\ns_short.unroll(j)\n")) << text;
+    const Tensor scaled = compute("y", {i, j}, x(i, j) * 2.0F);
+    EXPECT_TRUE(has(derived(scaled, target), "y.specialize(W - 2 == 3)\n"));
+    for (const Tensor& y : {sums, scaled}) {
+      const Schedule schedule = derive_schedule(Graph(y), target);
+      for (int64_t size : {2, 3, 4, 5, 6, 7, 19}) {
+        EXPECT_TRUE(lowers(Graph(y), schedule, {{"B", 33}, {"W", size}})) << size;
+      }
+    }
+    // Longer than the size, and a part of a longer row.
+    const Tensor longer = input("x", f32, {kSize, kSize + 2});
+    const Axis k("k", kSize + 2);
+    EXPECT_FALSE(has(derived(compute("s", {i}, sum(k, longer(i, k))), target), "alternative"));
+    EXPECT_FALSE(has(derived(compute("s", {i}, sum(j, wide(i, j))), target), "alternative"));
+  }
+}
+
 // Behind rows and columns of pixels are their colours. What is fused onto them is computed with
 // them, of any number in vectors of pixels.
 TEST(DeriveShortRows, ARunTimeNumberOfColoursIsSummedByItsLength) {

@@ -427,12 +427,11 @@ TEST(DeriveContraction, LeavesAPanelThatItsVectorsDoNotDivide) {
   EXPECT_EQ(schedule, Schedule(graph));
 }
 
-TEST(AsSize, ASizeByItself) {
-  const Extent b = Extent::size("B");
-  EXPECT_EQ(as_size(b), "B");
-  for (const Extent& other : {Extent(4), b * 2, b + 1, b + Extent::size("C")}) {
-    EXPECT_FALSE(as_size(other)) << other.to_string();
-  }
+TEST(ShareASize, ExtentsOfOneSize) {
+  const Extent b = Extent::size("B"), c = Extent::size("C");
+  EXPECT_TRUE(share_a_size(b * 2 + c, b - 2));
+  EXPECT_FALSE(share_a_size(b + 1, c + 1));
+  EXPECT_FALSE(share_a_size(b, 7));
 }
 
 }  // namespace

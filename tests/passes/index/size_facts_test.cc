@@ -43,6 +43,34 @@ TEST(SizeFacts, LowerBoundsOfSumsAndMultiples) {
   EXPECT_EQ(facts_of(B + C >= 16 || B >= 1).lower_bound(b + c), 0);
 }
 
+// What is taken away from a size leaves i32 nowhere.
+TEST(SizeFacts, WhatIsLeftOfASizeSaysWhatTheSizeIs) {
+  EXPECT_EQ(facts_of(B - 2 == 3).values.at("B"), 5);
+  EXPECT_EQ(to_string(facts_of(B - 2 == 3).assume(B - 2)), "3");
+  EXPECT_EQ(facts_of(B - 2 <= 16).upper_bound(b - 2), 16);
+  EXPECT_EQ(facts_of(B - 2 < 16).upper_bound(b), 17);
+  EXPECT_EQ(facts_of(Expr(16) >= B - 2).upper_bound(b), 18);
+  EXPECT_EQ(facts_of(B - 2 >= 16).lower_bound(b), 18);
+  EXPECT_EQ(facts_of(B - 2 > 16).least.at("B"), 19);
+}
+
+TEST(SizeFacts, NoSizeFromMoreThanOne) {
+  for (const Expr& value : {B + 2, B * 2 - 2, B - C, 2 - B, B + C - 2}) {
+    const SizeFacts facts = facts_of(value == 3 && value <= 3);
+    EXPECT_TRUE(facts.values.empty() && facts.least.empty() && facts.most.empty())
+        << to_string(value);
+  }
+}
+
+TEST(SizeFacts, WhichExtentsAreWhatIsLeftOfASize) {
+  EXPECT_TRUE(is_what_is_left_of_a_size(b));
+  EXPECT_TRUE(is_what_is_left_of_a_size(b - 2));
+  for (const Extent& other :
+       {Extent(7), b + 2, b * 2, Extent(4) - b, b - c, b + c, b - Extent(int64_t{1} << 40)}) {
+    EXPECT_FALSE(is_what_is_left_of_a_size(other)) << other.to_string();
+  }
+}
+
 // 65536 * 49152 leaves i32, and 0 - 65536 * 49152 is then compared as a large number.
 TEST(SizeFacts, NothingFromADifference) {
   EXPECT_EQ(facts_of(B - 65536 * C >= 4).lower_bound(b), 0);
