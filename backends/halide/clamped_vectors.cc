@@ -1,7 +1,9 @@
 #include "backends/halide/clamped_vectors.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -89,18 +91,96 @@ std::optional<Clamp> clamp_in(const Halide::Expr& index) {
   return std::nullopt;
 }
 
-// Of a mask how many lanes it has, when these are the first ones: all of them, or those before an
-// end.
-std::optional<Halide::Expr> lanes_of(const Halide::Expr& mask, int lanes) {
-  if (hi::is_const_one(mask)) return Halide::Expr(lanes);
-  const Halide::Expr condition = hi::unwrap_tags(mask);
+// The last lane for which a condition holds that neighbours are in front of an end, or at it, which
+// is the same for all: ramp < end, ramp <= last.
+std::optional<Halide::Expr> last_lane_of(const Halide::Expr& condition) {
   const auto* less = condition.as<hi::LT>();
   const auto* most = condition.as<hi::LE>();
   if (less == nullptr && most == nullptr) return std::nullopt;
   const auto* ramp = hi::unwrap_tags(less != nullptr ? less->a : most->a).as<hi::Ramp>();
   const auto* end = hi::unwrap_tags(less != nullptr ? less->b : most->b).as<hi::Broadcast>();
   if (ramp == nullptr || end == nullptr || !hi::is_const_one(ramp->stride)) return std::nullopt;
-  return min(end->value - ramp->base + (less != nullptr ? 0 : 1), lanes);
+  return end->value - ramp->base - (less != nullptr ? 1 : 0);
+}
+
+// Of a mask how many lanes it has, when these are the first ones: all of them, or those before an
+// end.
+std::optional<Halide::Expr> lanes_of(const Halide::Expr& mask, int lanes) {
+  if (hi::is_const_one(mask)) return Halide::Expr(lanes);
+  const std::optional<Halide::Expr> last = last_lane_of(hi::unwrap_tags(mask));
+  return last ? std::optional(min(*last + 1, lanes)) : std::nullopt;
+}
+
+// Whether lanes are used in other lanes than they are computed in.
+class LaneMoves : public hi::IRVisitor {
+ public:
+  bool any = false;
+
+ private:
+  using hi::IRVisitor::visit;
+
+  void visit(const hi::Shuffle*) override { any = true; }
+  void visit(const hi::VectorReduce*) override { any = true; }
+  void visit(const hi::Broadcast* op) override { note(op->value); }
+  void visit(const hi::Ramp* op) override { note(op->base); }
+  void note(const Halide::Expr& repeated) {
+    any = any || repeated.type().is_vector();
+    repeated.accept(this);
+  }
+};
+
+// The last lane for which each part of a condition holds that has one.
+void add_last_lanes(const Halide::Expr& condition, std::vector<Halide::Expr>* lanes) {
+  const Halide::Expr plain = hi::unwrap_tags(condition);
+  if (const auto* both = plain.as<hi::And>()) {
+    add_last_lanes(both->a, lanes);
+    add_last_lanes(both->b, lanes);
+  } else if (const std::optional<Halide::Expr> last = last_lane_of(plain)) {
+    lanes->push_back(*last);
+  }
+}
+
+// Of add(before, select(..)), the sums of a vector of which the last lanes add nothing.
+const hi::Select* chosen_in(const Halide::Expr& sum) {
+  const auto* call = sum.as<hi::Call>();
+  if (call == nullptr || call->call_type != hi::Call::PureIntrinsic) return nullptr;
+  std::vector<Halide::Expr> ends;
+  const auto* select = call->args.back().as<hi::Select>();
+  if (select != nullptr) add_last_lanes(select->condition, &ends);
+  return ends.empty() ? nullptr : select;
+}
+
+// Names of values that only what is chosen uses, inside that:
+//   let t = x[..] in add(before, select(c, t * t, 0))
+//     ->  add(before, select(c, let t = x[..] in t * t, 0))
+Halide::Expr with_names_inside(const Halide::Expr& value) {
+  std::vector<const hi::Let*> names, outside;
+  Halide::Expr sum = value;
+  for (const auto* let = sum.as<hi::Let>(); let != nullptr; let = sum.as<hi::Let>()) {
+    names.push_back(let);
+    sum = let->body;
+  }
+  const hi::Select* select = names.empty() ? nullptr : chosen_in(sum);
+  if (select == nullptr) return value;
+  const auto* call = sum.as<hi::Call>();
+  Halide::Expr chosen = select->true_value;
+  for (auto let = names.rbegin(); let != names.rend(); ++let) {
+    const auto uses = [&](const Halide::Expr& e) { return hi::expr_uses_var(e, (*let)->name); };
+    const bool is_inside = !uses(select->condition) && !uses(select->false_value) &&
+                           std::none_of(call->args.begin(), call->args.end() - 1, uses) &&
+                           std::none_of(outside.begin(), outside.end(),
+                                        [&](const hi::Let* other) { return uses(other->value); });
+    if (is_inside) {
+      chosen = hi::Let::make((*let)->name, (*let)->value, chosen);
+    } else {
+      outside.push_back(*let);
+    }
+  }
+  std::vector<Halide::Expr> args = call->args;
+  args.back() = hi::Select::make(select->condition, chosen, select->false_value);
+  Halide::Expr made = hi::Call::make(call->type, call->name, args, call->call_type);
+  for (const hi::Let* let : outside) made = hi::Let::make(let->name, let->value, made);
+  return made;
 }
 
 class ClampedVectors : public hi::IRMutator {
@@ -123,6 +203,38 @@ class ClampedVectors : public hi::IRMutator {
     return count ? neighbours(*load, *clamp, *count) : made;
   }
 
+  // What is chosen where lanes are in front of an end: of a clamp at that end no lane is used.
+  Halide::Expr visit(const hi::Select* op) override {
+    const size_t known = ends_.size();
+    add_last_lanes(op->condition, &ends_);
+    if (ends_.size() > known) {
+      LaneMoves moves;
+      op->true_value.accept(&moves);
+      if (moves.any) ends_.resize(known);
+    }
+    const Halide::Expr chosen = mutate(op->true_value);
+    ends_.resize(known);
+    const Halide::Expr condition = mutate(op->condition), other = mutate(op->false_value);
+    const bool same = chosen.same_as(op->true_value) && condition.same_as(op->condition) &&
+                      other.same_as(op->false_value);
+    return same ? Halide::Expr(op) : hi::Select::make(condition, chosen, other);
+  }
+
+  Stmt visit(const hi::Store* op) override {
+    const Halide::Expr value = with_names_inside(op->value);
+    if (value.same_as(op->value)) return hi::IRMutator::visit(op);
+    const Stmt made =
+        hi::Store::make(op->name, value, op->index, op->param, op->predicate, op->alignment);
+    return hi::IRMutator::visit(made.as<hi::Store>());
+  }
+
+  // Whether no lane is used whose neighbour is above the bound.
+  bool is_inside(const Clamp& clamp, const Halide::Expr& bound) const {
+    return std::any_of(ends_.begin(), ends_.end(), [&](const Halide::Expr& last) {
+      return hi::is_const_zero(hi::simplify(bound - clamp.base - last));
+    });
+  }
+
   static Halide::Expr load_at(const hi::Load& load, const Halide::Expr& index,
                               const Halide::Expr& mask) {
     return hi::Load::make(load.type.with_lanes(index.type().lanes()), load.name,
@@ -130,8 +242,8 @@ class ClampedVectors : public hi::IRMutator {
   }
 
   // `count`: of the lanes that read anything, the first ones.
-  static Halide::Expr neighbours(const hi::Load& load, const Clamp& clamp,
-                                 const Halide::Expr& count) {
+  Halide::Expr neighbours(const hi::Load& load, const Clamp& clamp,
+                          const Halide::Expr& count) const {
     const int lanes = load.type.lanes();
     Halide::Expr mask = load.predicate;
     const auto restrict_to = [&](const Halide::Expr& condition) {
@@ -156,6 +268,7 @@ class ClampedVectors : public hi::IRMutator {
       const Halide::Expr at = hi::Broadcast::make(bound, lanes);
       const Halide::Expr inside = is_most ? clamp.neighbours <= at : clamp.neighbours >= at;
       restrict_to(inside);
+      if (is_most && is_inside(clamp, bound)) continue;
       beyond.emplace_back(inside, edge(is_most ? count - 1 : 0));
     }
     Halide::Expr values = load_at(load, hi::Ramp::make(clamp.base + clamp.rest, 1, lanes), mask);
@@ -195,6 +308,7 @@ class ClampedVectors : public hi::IRMutator {
   Halide::Expr visit(const hi::Let* op) override { return without_name(op); }
 
   const int least_bits_;
+  std::vector<Halide::Expr> ends_;  // last lanes that are used, by the conditions around
 };
 
 }  // namespace

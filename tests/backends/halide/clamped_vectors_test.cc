@@ -195,6 +195,82 @@ TEST(ClampedVectors, AGuardIsAMask) {
   }
 }
 
+// How many single elements are loaded.
+int edges(const Expr& value) {
+  struct Single : hi::IRVisitor {
+    using hi::IRVisitor::visit;
+    int count = 0;
+
+    void visit(const hi::Load* op) override {
+      hi::IRVisitor::visit(op);
+      count += op->type.is_scalar() ? 1 : 0;
+    }
+  } single;
+  value.accept(&single);
+  return single.count;
+}
+
+Expr zeros() { return hi::make_zero(Halide::Float(32, kLanes)); }
+
+// Conditions that hold for the lanes in front of x[kCount].
+std::vector<Expr> in_front() {
+  const Expr first = hi::Ramp::make(Expr(0), 1, kLanes);
+  return {neighbours() < all(kCount), neighbours() <= all(kCount - 1), first < all(kCount - kBase),
+          Halide::likely(neighbours() < all(kCount)),
+          hi::And::make(all(kCount > 1), neighbours() < all(kCount))};
+}
+
+TEST(ClampedVectors, WhatIsChosenInFrontOfAnEndNeedsNoElementThere) {
+  for (const Expr& condition : in_front()) {
+    const Expr value =
+        hi::Select::make(condition, load(min(neighbours(), all(kCount - 1))) + 1.0F, zeros());
+    EXPECT_EQ(edges(masked(value)), 0) << value;
+    EXPECT_FALSE(is_gathered(masked(value))) << value;
+    const Expr inside = load(min(neighbours(), all(kCount - 1)));
+    const Expr plain = hi::Select::make(condition, inside, zeros());
+    expect_same(plain, masked(plain));
+  }
+}
+
+TEST(ClampedVectors, WhatIsChosenElsewhereHasItsElements) {
+  const Expr held = load(min(neighbours(), all(kCount - 1)));
+  std::vector<int> backwards;
+  for (int lane = kLanes; lane-- > 0;) backwards.push_back(lane);
+  for (const Expr& condition : in_front()) {
+    for (const Expr& value :
+         {hi::Select::make(condition, zeros(), held),
+          hi::Select::make(condition, load(min(neighbours(), all(kCount - 2))), zeros()),
+          hi::Select::make(condition, load(max(neighbours(), all(kCount - 1))), zeros()),
+          hi::Select::make(condition, hi::Shuffle::make({held}, backwards), zeros())}) {
+      EXPECT_EQ(edges(masked(value)), 1) << value;
+      expect_same(value, masked(value));
+    }
+  }
+  EXPECT_EQ(edges(masked(hi::Select::make(neighbours() > all(kCount), held, zeros()))), 1);
+}
+
+// What is chosen uses an element twice, by a name.
+TEST(ClampedVectors, NamesOfWhatIsChosenAloneAreInsideIt) {
+  const Expr held = load(min(neighbours(), all(kCount - 1)));
+  const Expr t = hi::Variable::make(Halide::Float(32, kLanes), "t");
+  const Expr u = hi::Variable::make(Halide::Float(32, kLanes), "u");
+  const auto edges_of = [&](const Expr& before, const Expr& chosen, const Expr& otherwise) {
+    const Expr sum =
+        hi::Call::make(Halide::Float(32, kLanes), hi::Call::strict_add,
+                       {before, hi::Select::make(neighbours() < all(kCount), chosen, otherwise)},
+                       hi::Call::PureIntrinsic);
+    const Expr value = hi::Let::make("t", held, hi::Let::make("u", t + 1.0F, sum));
+    const hi::Stmt store =
+        hi::Store::make("y", value, neighbours(), Halide::Parameter(), hi::const_true(kLanes), {});
+    return edges(mask_clamped_vectors(store, 32).as<hi::Store>()->value);
+  };
+  EXPECT_EQ(edges_of(zeros(), t * u, zeros()), 0);
+  EXPECT_EQ(edges_of(zeros(), u * u, zeros()), 0);
+  EXPECT_EQ(edges_of(t, t * u, zeros()), 1);
+  EXPECT_EQ(edges_of(u, t * u, zeros()), 1);
+  EXPECT_EQ(edges_of(zeros(), t * u, t), 1);
+}
+
 TEST(ClampedVectors, AFewElementsApart) {
   for (const int step : {2, 3, 4}) {
     const Expr value = load(min(neighbours(), all(3)) * all(step) + all(1));
