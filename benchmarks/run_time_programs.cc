@@ -121,6 +121,24 @@ RunTimeProgram mixed(const std::string& name, int64_t pixels, int64_t colours) {
           }};
 }
 
+// Of pictures, of which each has its channels first or last, what `op` makes of all of its
+// channels.
+RunTimeProgram pictures(const std::string& name, int64_t channels, int64_t size, bool last,
+                        const std::function<Tensor(const Tensor&)>& op) {
+  return {name, {{"N", 2}, {"H", size}, {"W", size}}, [=](const ExtentOf& of) {
+            const Shape shape = last ? Shape{of("N"), of("H"), of("W"), channels}
+                                     : Shape{of("N"), channels, of("H"), of("W")};
+            return Graph(op(input("x", f32, shape)));
+          }};
+}
+
+// Each channel of a picture less its mean, in units of its deviation.
+Tensor instance_norm(const Tensor& x, const std::vector<int>& places) {
+  const Tensor centred = sub(x, mean(x, places, true));
+  const Tensor variance = mean(mul(centred, centred), places, true);
+  return div(centred, sqrt(variance + 1e-5F), "y");
+}
+
 // Products of the rows of two matrices, element by element.
 RunTimeProgram row_products(int64_t rows, int64_t columns) {
   return {"row_products", {{"R", rows}, {"C", columns}}, [](const ExtentOf& of) {
@@ -259,6 +277,13 @@ std::vector<RunTimeProgram> run_time_reductions() {
     const Shape row = {x.shape()[1]};
     return layer_norm(x, input("gamma", f32, row), input("beta", f32, row), 1e-5, "y");
   };
+  const auto pool = [](const Tensor& x) { return mean(x, {2, 3}, false, "y"); };
+  const auto pool_last = [](const Tensor& x) { return mean(x, {1, 2}, false, "y"); };
+  const auto instance = [](const Tensor& x) { return instance_norm(x, {2, 3}); };
+  const auto instance_last = [](const Tensor& x) { return instance_norm(x, {1, 2}); };
+  const auto squares_of_channels = [](const Tensor& x) {
+    return sum(x * x, {0, 2, 3}, false, "y");
+  };
   return {over_rows("sum_rows", 256, 1000, rows),
           over_rows("sum_short_rows", 4096, 16, rows),
           over_rows("sum_columns", 256, 1000, columns),
@@ -272,6 +297,14 @@ std::vector<RunTimeProgram> run_time_reductions() {
           over_rows("layer_norm", 256, 1000, norm),
           over_rows("layer_norm_short", 4096, 16, norm),
           over_rows("layer_norm_of_3", 20000, 3, norm),
+          pictures("global_pool", 64, 56, false, pool),
+          pictures("global_pool_small", 512, 7, false, pool),
+          pictures("global_pool_last", 64, 56, true, pool_last),
+          pictures("global_pool_last_small", 512, 7, true, pool_last),
+          pictures("instance_norm", 32, 56, false, instance),
+          pictures("instance_norm_small", 256, 14, false, instance),
+          pictures("instance_norm_last", 32, 56, true, instance_last),
+          pictures("batch_squares", 32, 56, false, squares_of_channels),
           row_products(4096, 3),
           one_hot(10, 16),
           lengths("lengths_of_points", {{"P", 20000}}),

@@ -27,11 +27,56 @@ int64_t vectors_under_way(const Op& op, int64_t lanes, bool in_blocks) {
   return std::clamp<int64_t>(*extent / lanes, 1, kMostVectors);
 }
 
+// How many steps of the axis outside a run-time last one are summed side by side, a line of lanes
+// each: of one vector each addition would wait for the one before. Of two axes, as the rows and
+// columns of a picture, adding up the lines would take as long as a small picture.
+int64_t rows_under_way(const Op& op, int64_t vectors, bool in_blocks, int64_t most_vectors) {
+  constexpr size_t kLeastAxes = 3;
+  constexpr int64_t kMostRows = 2;
+  const std::vector<Axis>& axes = op.reduction_axes;
+  if (in_blocks || axes.size() < kLeastAxes || axes.back().extent().is_constant()) return 1;
+  const int64_t rows = std::min(kMostRows, most_vectors / vectors);
+  return axes[axes.size() - 2].extent().as_constant().value_or(rows) < rows ? 1 : rows;
+}
+
 // Of a row that is shorter than a vector there are shorter vectors.
 int64_t lanes_of_sums(const Op& op, const Target& target) {
   int64_t lanes = value_lanes(op, target);
   while (op.reduction_axes.back().extent().as_constant().value_or(lanes) < lanes) lanes /= 2;
   return lanes;
+}
+
+// Partial sums of `rows` steps of the axis outside the last one, which are then added up:
+//   s = sum({r, c}, e)  ->  rows[lane, row] += e; lanes[lane] = sum(row, rows); s = sum(lane, ..)
+// Only the last steps have masks. Adds the names of the stages.
+void reduce_rows_in_lanes(const Op& op, int64_t rows, const Axis& lane, int64_t step, int64_t lanes,
+                          Schedule* schedule, std::vector<std::string>* stages) {
+  const std::vector<Axis>& axes = op.reduction_axes;
+  const Axis &last = axes.back(), &outer = axes[axes.size() - 2], row(fresh_axis(op, "row"));
+  const std::string all = fresh_stage(*schedule, op.name + "_lanes");
+  (*schedule)[op.name]
+      .split(outer, outer, row, rows)
+      .split(last, last, lane, step)
+      .rfactor(lane, all);
+  const std::string of_rows = fresh_stage(*schedule, op.name + "_rows");
+  (*schedule)[all].rfactor(row, of_rows).reorder({lane, row});
+  std::vector<Axis> order = {lane, row};
+  order.insert(order.end(), axes.rbegin(), axes.rend());
+  std::vector<Axis> storage = {lane, row};
+  storage.insert(storage.end(), op.axes.rbegin(), op.axes.rend());
+  (*schedule)[of_rows].reorder(order).reorder_storage(storage).partition(last).store_in(
+      Memory::registers);
+  if (!outer.extent().exact_quotient(rows)) (*schedule)[of_rows].partition(outer);
+  for (const std::string& name : {all, of_rows}) {
+    StageSchedule& stage = (*schedule)[name];
+    if (step > lanes) {
+      stage.vectorize(lane, lanes).unroll(lane);
+    } else {
+      stage.vectorize(lane);
+    }
+    stage.unroll(row);
+  }
+  *stages = {of_rows, all};
 }
 
 // As the lanes go through it.
@@ -68,17 +113,24 @@ SumsInLanes derive_sums_in_lanes(const Op& op_as_is, const Target& target, Sched
   int64_t count = sums_under_way(op, target, in_blocks, most_vectors);
   SumsInLanes made{{}, count};
   Axis lane(fresh_axis(op, "lane"));
-  made.stages.push_back(fresh_stage(*schedule, op.name + "_lanes"));
-  reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, made.stages.back(),
-                  count / lanes);
-  // Only the last step has masks; of merged axes no other step has indices that are clamped.
-  const Extent& extent = op.reduction_axes.back().extent();
-  if (!extent.is_constant() || (merged && !extent.exact_quotient(count))) {
-    (*schedule)[made.stages.back()].partition(op.reduction_axes.back()).store_in(Memory::registers);
+  const int64_t rows = rows_under_way(op, count / lanes, in_blocks, most_vectors);
+  if (rows > 1) {
+    reduce_rows_in_lanes(op, rows, lane, count, lanes, schedule, &made.stages);
+  } else {
+    made.stages.push_back(fresh_stage(*schedule, op.name + "_lanes"));
+    reduce_in_lanes(*schedule, op.name, op.reduction_axes, lane, lanes, made.stages.back(),
+                    count / lanes);
+    // Only the last step has masks; of merged axes no other step has indices that are clamped.
+    const Extent& extent = op.reduction_axes.back().extent();
+    if (!extent.is_constant() || (merged && !extent.exact_quotient(count))) {
+      (*schedule)[made.stages.back()]
+          .partition(op.reduction_axes.back())
+          .store_in(Memory::registers);
+    }
   }
   // What takes a part of a vector out of a register that a loop adds to has LLVM compute that part
   // by itself, once more, in every step. Where that is much, the first to read takes whole vectors.
-  bool takes_parts = count == lanes && most_vectors == kMostVectors;
+  bool takes_parts = count == lanes && (rows > 1 || most_vectors == kMostVectors);
   while (count > kFewLanes) {
     count = takes_parts ? std::max<int64_t>(count / kFewLanes, 2) : lanes;
     takes_parts = true;

@@ -50,6 +50,62 @@ TEST(DeriveReduction, RunTimeLanesStayInRegisters) {
   EXPECT_FALSE(has(known, "partition") || has(known, "registers")) << known;
 }
 
+// Where the last axis may be short, two steps of the one outside it have lanes of their own.
+TEST(DeriveReduction, SumsAlongThreeAxesHaveLanesOfSeveralRows) {
+  const Extent height = Extent::size("H"), width = Extent::size("W");
+  const Axis i("i", 3), n("n", 2), r("r", height), c("c", width);
+  const Tensor x = input("x", f32, {2, 3, height, width});
+  const Tensor y = compute("s", {i}, reduce_max({n, r, c}, x(n, i, r, c)));
+  for (const auto& [level, rows] :
+       {std::pair("x86-64-v2", 1), {"x86-64-v3", 2}, {"x86-64-v4", 2}}) {
+    const Target target = target_of(level, 1);
+    const std::string text = derived(y, target);
+    const std::string lanes = "s.split(c, c, lane, 16)\ns.rfactor(lane, s_lanes)\n";
+    EXPECT_TRUE(has(text, rows > 1 ? "s.split(r, r, row, 2)\n" + lanes : lanes)) << text;
+    for (const char* line :
+         {"s_lanes.rfactor(row, s_rows)\ns_lanes.reorder(lane, row)\n",
+          "s_rows.reorder_storage(lane, row, i)\n",
+          "s_rows.partition(c)\ns_rows.store_in(registers)\ns_rows.partition(r)\n",
+          "s_rows.unroll(row)\n"}) {
+      EXPECT_EQ(has(text, line), rows > 1) << text;
+    }
+    const Schedule schedule = derive_schedule(Graph(y), target);
+    for (int64_t h : {0, 1, 2, 3, 5, 13}) {
+      for (int64_t w : {0, 1, 7, 15, 16, 17, 31, 37}) {
+        EXPECT_TRUE(lowers(Graph(y), schedule, {{"H", h}, {"W", w}})) << h << " x " << w;
+      }
+    }
+  }
+}
+
+TEST(DeriveReduction, LanesOfRowsAreOfAsManyAsThereAre) {
+  for (const auto& [rows, at_a_time] : {std::pair(1, 1), {2, 2}, {5, 2}, {6, 2}}) {
+    const Axis i("i", 3), n("n", 2), r("r", rows), c("c", kSize);
+    const Tensor x = input("x", f32, {2, 3, rows, kSize});
+    const Tensor y = compute("s", {i}, sum({n, r, c}, x(n, i, r, c)));
+    const Target target = target_of("x86-64-v4", 1);
+    const std::string text = derived(y, target);
+    EXPECT_EQ(has(text, "s.split(r, r, row, 2)\n"), at_a_time > 1) << text;
+    EXPECT_EQ(has(text, "s_rows.partition(r)\n"), rows % at_a_time != 0) << text;
+    EXPECT_TRUE(derives(Graph(y), target, {0, 1, 7, 16, 17, 33}));
+  }
+}
+
+// Rows that are summed side by side, or of a known length, are so already; and two axes may be a
+// small picture, of which adding up several lines of lanes takes longer than summing it.
+TEST(DeriveReduction, LanesOfSeveralRowsAreNotForSumsSideBySideOrSmallOnes) {
+  const Axis i("i", kSize), m("m", 3), n("n", kSize), r("r", kSize), c("c", kSize), known("c", 40);
+  const Tensor x = input("x", f32, {kSize, kSize, kSize, kSize});
+  const Tensor z = input("z", f32, {3, kSize, kSize});
+  const Tensor w = input("w", f32, {3, kSize, kSize, 40}), by = input("by", f32, {40});
+  const Target target = target_of("x86-64-v4", 1);
+  for (const Tensor& y : {compute("s", {i}, sum({n, r, c}, x(i, n, r, c))),
+                          compute("s", {m}, sum({r, c}, z(m, r, c))),
+                          compute("s", {m}, sum({n, r, known}, w(m, n, r, known) * by(known)))}) {
+    EXPECT_FALSE(has(derived(y, target), "s_rows")) << derived(y, target);
+  }
+}
+
 // A line of each of as many rows as have their sums in registers together.
 TEST(DeriveReduction, RowsOfARunTimeLengthAreSummedSideBySide) {
   const Tensor y = sum(input("x", f32, {Extent::size("R"), kSize}), {1}, false, "s");
