@@ -23,7 +23,7 @@ NestPlan plan_nest(const Graph& graph, const Schedule& schedule) {
 }
 
 // Arguments, then constants, then internal ones.
-std::vector<Buffer> buffers_of(const NestPlan& plan) {
+NamedList<Buffer> buffers_of(const NestPlan& plan) {
   std::vector<Buffer> all = plan.buffers;
   for (const ScheduledStage& stage : plan.stages) {
     if (stage.is_output) continue;
@@ -31,7 +31,7 @@ std::vector<Buffer> buffers_of(const NestPlan& plan) {
     for (const Axis& axis : stage.stage.axes) domain.push_back(axis.extent());
     all.push_back({stage.stage.name, stage.stage.dtype, BufferRole::internal, domain, nullptr});
   }
-  std::vector<Buffer> ordered;
+  NamedList<Buffer> ordered;
   for (BufferRole role :
        {BufferRole::input, BufferRole::output, BufferRole::constant, BufferRole::internal}) {
     for (const Buffer& buffer : all) {

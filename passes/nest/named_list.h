@@ -18,7 +18,6 @@ template <typename T>
 class NamedList {
  public:
   NamedList() = default;
-  NamedList(std::vector<T> items) : items_(std::move(items)) { note_places(); }
   NamedList(std::initializer_list<T> items) : items_(items) { note_places(); }
 
   void push_back(T item) {

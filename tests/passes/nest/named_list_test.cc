@@ -4,7 +4,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 namespace emulsion {
 namespace {
@@ -15,7 +14,7 @@ struct Item {
 };
 
 NamedList<Item> three() {
-  NamedList<Item> list(std::vector<Item>{{"a", 1}, {"b", 2}});
+  NamedList<Item> list = {{"a", 1}, {"b", 2}};
   list.push_back({"c", 3});
   return list;
 }
