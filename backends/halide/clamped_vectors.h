@@ -14,12 +14,12 @@ namespace emulsion {
 //     ->  select(ramp < 0, x[edge of lane 0], select(ramp > N - 1, x[edge of lane 15],
 //                                                    x[ramp] where 0 <= ramp <= N - 1))
 //
-// Of what is chosen only where a lane is in front of that end, as the last step of sums in lanes,
-// no element at the end is loaded. Of every second to fourth element all that lies between is
-// loaded too. A tail may mask the load already, up to some lane. A guard of a tensor that may be
-// empty, select(W > 0, index, 0), becomes a mask: without elements nothing is read, and no lane's
-// value is used (safe_indices of emit_uop.cc). `least_bits`: of the smallest elements that the
-// vector unit can mask.
+// The last step of sums in lanes uses the load only in the lanes in front of the end,
+// select(ramp < N, x[..], 0): the element at the end is not loaded then. Of every second to fourth
+// element all that lies between is loaded too. A tail may mask the load already, up to some lane. A
+// guard of a tensor that may be empty, select(W > 0, index, 0), becomes a mask: without elements
+// nothing is read, and no lane's value is used (safe_indices of emit_uop.cc). `least_bits`: of the
+// smallest elements that the vector unit can mask.
 Halide::Internal::Stmt mask_clamped_vectors(const Halide::Internal::Stmt& statement,
                                             int least_bits);
 

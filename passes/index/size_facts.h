@@ -38,8 +38,8 @@ struct SizeFacts {
 // says nothing.
 bool is_sum_of_sizes(const Extent& extent);
 
-// Whether it is a size by itself, or a number less, W - 2: a comparison with a number then says
-// what the size is, or at most is.
+// Whether it is a size by itself, or a size less a number (W - 2). A comparison of it with a number
+// says what the size is, or what it is at least or at most.
 bool is_what_is_left_of_a_size(const Extent& extent);
 
 // Of an undefined condition: nothing.

@@ -13,7 +13,8 @@ namespace emulsion {
 // A vector of things that have a `name`, in which a name is found in constant time: passes look up
 // the stages and buffers of a nest by name at each of its nodes, and a nest may have thousands.
 //
-// A name may be changed where it stands. Finding it is then as slow as in a vector, and not wrong.
+// A name may be changed where it stands. Finding it is then as slow as in a vector, and not wrong;
+// so is looking for a name that is not there.
 template <typename T>
 class NamedList {
  public:
@@ -36,7 +37,7 @@ class NamedList {
     note_places();
   }
 
-  // The first of this name, or null.
+  // The one of this name, or null. Of several, the first, as long as no name was changed.
   const T* find(const std::string& name) const {
     const auto place = places_.find(name);
     // A name that is noted where it no longer stands may stand elsewhere, also in front of it.
