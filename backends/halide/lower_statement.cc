@@ -8,6 +8,7 @@
 
 #include "backends/halide/clamped_vectors.h"
 #include "backends/halide/emit_nest.h"
+#include "backends/halide/llvm_options.h"
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/split_vectors.h"
 #include "backends/halide/transpose_parts.h"
@@ -221,6 +222,7 @@ Halide::Target kernel_target(const Target& target) {
 Halide::Module kernel_module(const LoopNest& nest, const std::string& function,
                              const Halide::Target& target, Halide::LinkageType linkage,
                              const CompileOptions& options) {
+  set_llvm_options();
   verify_nest(nest);
   EmittedNest emitted = emit_nest(nest, target.has_feature(Halide::Target::FMA), options);
   Stmt statement = PrepareForCode(emitted).mutate(run_passes(emitted.statement, target));

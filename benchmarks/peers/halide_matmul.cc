@@ -29,14 +29,16 @@ struct Pipeline {
                                                : std::vector<int>{k, n};
     y_extents = {n, m};
     w = Halide::ImageParam(Halide::Float(32), static_cast<int>(w_extents.size()), "w");
-    define(k, layout, static_cast<int>(tile.rows), columns, static_cast<int>(tile.lanes));
+    define(k, layout, tile);
     expect_dense(x, x_extents);
     expect_dense(w, w_extents);
     expect_dense(y.output_buffer(), y_extents);
   }
 
  private:
-  void define(int depth, WeightLayout layout, int rows, int columns, int lanes) {
+  void define(int depth, WeightLayout layout, const MatmulTile& tile) {
+    const int rows = static_cast<int>(tile.rows), columns = static_cast<int>(tile.columns);
+    const int lanes = static_cast<int>(tile.lanes);
     Var m("m"), n("n"), mo("mo"), mi("mi"), no("no"), ni("ni"), lane("lane"), d("d");
     Halide::RDom k(0, depth, "k");
     Halide::Func sums("sums"), panel("panel");
@@ -56,7 +58,12 @@ struct Pipeline {
         .parallel(no);
     sums.compute_at(y, mo).store_in(Halide::MemoryType::Register);
     sums.reorder(n, m).vectorize(n).unroll(m);
-    sums.update().reorder(n, m, k).vectorize(n).unroll(m);
+    if (tile.is_apart) {
+      sums.update().split(n, n, lane, lanes).reorder(lane, n, m, k).vectorize(lane).unroll(n);
+    } else {
+      sums.update().reorder(n, m, k).vectorize(n);
+    }
+    sums.update().unroll(m);
     if (!packed) panel.compute_at(y, no).vectorize(n, lanes);
   }
 };

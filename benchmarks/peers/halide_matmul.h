@@ -14,6 +14,8 @@ namespace emulsion::benchmarks {
 
 struct MatmulTile {
   int64_t rows = 0, columns = 0, lanes = 0;  // columns divide N, and lanes columns
+  // The sums of a row: one vector as long as the row, or one of `lanes` after another.
+  bool is_apart = false;
 };
 
 // w[n / columns, k, n % columns], or w[n, k], of which each panel of columns is copied before the

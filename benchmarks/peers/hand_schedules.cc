@@ -44,13 +44,14 @@ Schedule matmul_by_hand(int size, const MatmulTile& tile) {
       .unroll(ni)
       .unroll(mi)
       .parallel(no);
-  schedule["sums"]
-      .compute_at(y, mo)
-      .store_in(Memory::registers)
-      .reorder({n, m, k})
-      .vectorize(n)
-      .unroll(m)
-      .pack(w, n, tile.columns);
+  schedule["sums"].compute_at(y, mo).store_in(Memory::registers).pack(w, n, tile.columns);
+  if (tile.is_apart) {
+    Axis nv("nv");
+    schedule["sums"].split(n, no, nv, tile.lanes).reorder({nv, no, m, k}).vectorize(nv).unroll(no);
+  } else {
+    schedule["sums"].reorder({n, m, k}).vectorize(n);
+  }
+  schedule["sums"].unroll(m);
   return schedule;
 }
 

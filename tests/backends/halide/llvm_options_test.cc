@@ -1,0 +1,134 @@
+#include "backends/halide/llvm_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+
+#include "backends/halide/compile_aot.h"
+#include "dsl/schedule.h"
+#include "dsl/target.h"
+#include "dsl/tensor.h"
+#include "passes/lower/lower.h"
+#include "tests/scoped_variable.h"
+#include "tests/test_folder.h"
+
+namespace emulsion {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Tile {
+  int64_t rows, vectors, lanes;
+};
+
+// A product of which `rows` rows of `vectors` vectors are summed at once, row by row.
+LoopNest product(const Tile& tile) {
+  const int64_t columns = tile.vectors * tile.lanes;
+  Tensor x = input("x", f32, {4 * tile.rows, 64});
+  Tensor w = input("w", f32, {64, 4 * columns});
+  Axis m("m", 4 * tile.rows), n("n", 4 * columns), k("k", 64);
+  Axis mo("mo"), mi("mi"), no("no"), ni("ni"), nv("nv");
+  Func y("y");
+  y(m, n) = sum(k, x(m, k) * w(k, n));
+  Schedule schedule(y);
+  schedule[y]
+      .cache_write("sums")
+      .tile(m, n, mo, no, mi, ni, tile.rows, columns)
+      .vectorize(ni, tile.lanes)
+      .unroll(ni)
+      .unroll(mi);
+  schedule["sums"]
+      .compute_at(y, no)
+      .store_in(Memory::registers)
+      .split(n, no, nv, tile.lanes)
+      .reorder({nv, no, m, k})
+      .vectorize(nv)
+      .unroll(no)
+      .unroll(m);
+  return lower(schedule.graph(), schedule);
+}
+
+class LlvmOptions : public TestFolder {
+ protected:
+  std::string assembly(const Tile& tile, const std::string& target) const {
+    write_code({product(tile)}, "product", {Target::parse(target)}, folder_.string());
+    std::ifstream file(folder_ / "product.s");
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+};
+
+// A vector that is stored to the stack or loaded from there.
+bool spills_vectors(const std::string& assembly) {
+  return std::regex_search(assembly,
+                           std::regex("\\(%rsp\\), %[yz]mm|%[yz]mm[0-9]+, -?[0-9]*\\(%rsp\\)"));
+}
+
+TEST_F(LlvmOptions, SixRowsOfTwoVectorsStayInSixteenRegisters) {
+  const std::string code = assembly({6, 2, 8}, "x86-64-v3");
+  EXPECT_THAT(code, HasSubstr("vfmadd"));
+  EXPECT_FALSE(spills_vectors(code)) << code;
+}
+
+TEST_F(LlvmOptions, FourRowsOfThreeVectorsStayInSixteenRegisters) {
+  const std::string code = assembly({4, 3, 8}, "x86-64-v3");
+  EXPECT_FALSE(spills_vectors(code)) << code;
+}
+
+TEST_F(LlvmOptions, TwelveRowsOfTwoVectorsStayInThirtyTwoRegisters) {
+  const std::string code = assembly({12, 2, 8}, "x86-64-v4");
+  EXPECT_FALSE(spills_vectors(code)) << code;
+}
+
+// What is looked for above is there where it must be.
+TEST_F(LlvmOptions, TwelveRowsDoNotFitIntoSixteenRegisters) {
+  EXPECT_TRUE(spills_vectors(assembly({12, 2, 8}, "x86-64-v3")));
+}
+
+TEST(LlvmOptionsDeathTest, TheEnvironmentIsWhatItWas) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const ScopedVariable none("HL_LLVM_ARGS", std::nullopt);
+  EXPECT_EXIT(
+      {
+        char** const before = environ;
+        set_llvm_options();
+        set_llvm_options();
+        std::exit(environ == before && std::getenv("HL_LLVM_ARGS") == nullptr ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(LlvmOptionsDeathTest, TheOptionMayBeThereAlready) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const ScopedVariable same("HL_LLVM_ARGS", "-disable-vector-combine");
+  EXPECT_EXIT(
+      {
+        set_llvm_options();
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+// LLVM names what it does not know.
+TEST(LlvmOptionsDeathTest, OptionsOfTheEnvironmentHoldAsWell) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const ScopedVariable other("HL_LLVM_ARGS", "-no-such-option-of-llvm");
+  EXPECT_EXIT(
+      {
+        set_llvm_options();
+        std::exit(0);
+      },
+      testing::ExitedWithCode(1), "no-such-option-of-llvm");
+}
+
+}  // namespace
+}  // namespace emulsion
