@@ -8,6 +8,7 @@
 
 #include "dsl/expr.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -39,10 +40,14 @@ class RowBlocks {
         all_lanes_(columns.exact_quotient(lanes)) {}
 
   // for r: for c: y[c] += x[r, c]  ->  for r: for c: unrolled row: vectorized lane
-  void combine(StageSchedule* stage) const {
+  // With `results`, the axis of the rows of results: what is read for all of them is read once.
+  //   for m: for r: for c: y[m, c] += x[r, c]  ->  for r: for c: for m: unrolled row: lane
+  void combine(StageSchedule* stage, const std::optional<Axis>& results = std::nullopt) const {
     stage->split(rows_, rows_, row_, count_, all_rows_ ? Tail::automatic : Tail::guard);
     stage->split(last_, last_, lane_, lanes_, all_lanes_ ? Tail::automatic : Tail::predicate);
-    std::vector<Axis> order = {lane_, row_, last_};
+    std::vector<Axis> order = {lane_, row_};
+    if (results) order.push_back(*results);
+    order.push_back(last_);
     order.insert(order.end(), reductions_.begin(), reductions_.end());
     stage->reorder(order).vectorize(lane_).unroll(row_);
   }
@@ -128,6 +133,14 @@ bool combines_many_for_each_row(const Op& op, const Target& target) {
          is_contiguous_in_a_read(op, last.name(), true) && !lies_along(op, rows, last);
 }
 
+bool streams_for_few_rows(const Op& op, const Axis& rows, DType read, const Target& target) {
+  const std::optional<int64_t> count = rows.extent().as_constant();
+  if (!count || *count < 2 || *count > kFewRows) return false;
+  const std::optional<int64_t> elements = element_count(work_of_row(op));
+  if (!elements || !combines_many_for_each_row(op, target)) return false;
+  return saturated_product(*elements, size_in_bytes(read)) / 2 > (*count - 1) * target.l2_bytes;
+}
+
 void combine_rows_in_memory(const Op& op, const Target& target, Schedule* schedule) {
   const RowBlocks blocks(op, op.axes.back().extent(), value_lanes(op, target));
   StageSchedule& stage = (*schedule)[op.name];
@@ -135,7 +148,8 @@ void combine_rows_in_memory(const Op& op, const Target& target, Schedule* schedu
   blocks.partition(&stage);
 }
 
-void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule, bool few_rows) {
+void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule,
+                          const std::optional<Axis>& few_rows) {
   // Of the columns of a thread: of a row a long part is walked through faster than several short
   // ones, but where there is much to sum up.
   constexpr int64_t kLeastVectors = 64, kLeastOfMany = 8;
@@ -145,7 +159,7 @@ void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule
   const std::vector<Axis> outer(op.axes.begin(), op.axes.end() - 1);
   const Extent& columns = op.axes.back().extent();
   const RowBlocks blocks(op, columns, lanes);
-  blocks.combine(&stage);
+  blocks.combine(&stage, few_rows);
   const bool by_columns =
       few_rows ? target.cores > 1 && is_worth_threads(work_of_row(op))
                : wakes_threads_to_sum(op, target) && count_shared(outer, target) == 0;

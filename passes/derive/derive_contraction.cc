@@ -131,6 +131,11 @@ class ContractionDeriver {
     }
     // One row of results: what has its columns is read once, and best as it lies.
     if (!packed_ && !lies_across && rows_ == 1 && combines_many_rows(op_, target_)) return false;
+    if (!packed_ && !lies_across && row_at_ &&
+        streams_for_few_rows(op_, op_.axes[*row_at_], c_.b->dtype, target_)) {
+      combine_few_rows(schedule_);
+      return true;
+    }
     derive_in_ways(copied, lies_across);
     return true;
   }
@@ -172,6 +177,11 @@ class ContractionDeriver {
   const Axis& column() const { return op_.axes[column_at_]; }
   StageSchedule& y() { return (*schedule_)[result_.name]; }
 
+  void combine_few_rows(Schedule* schedule) const {
+    derive_combined_rows(op_, target_, schedule, op_.axes[*row_at_]);
+    if (&op_ != &result_) derive_pointwise(result_, target_, schedule);
+  }
+
   // Tiles of rows or, where a call has a few columns or rows only, these in ways of their own:
   //   if N <= 4: dots  else if N <= 8: narrow tiles  else if M <= 3: rows  else: for panel: ..
   void derive_in_ways(std::optional<size_t> copied, bool lies_across) {
@@ -183,11 +193,9 @@ class ContractionDeriver {
       }
       if (std::optional<AlternativeWay> narrow = narrow_tiles(copied)) ways.push_back(*narrow);
       if (row_at_ && !rows_ && combines_many_for_each_row(op_, target_)) {
-        constexpr int64_t kFewRows = 3;
         const Expr has_few = extent_value(op_.shape[*row_at_]) <= int_constant(kFewRows);
         ways.push_back({"_few", has_few, schedule_->without_directives()});
-        derive_combined_rows(op_, target_, &ways.back().schedule, true);
-        if (&op_ != &result_) derive_pointwise(result_, target_, &ways.back().schedule);
+        combine_few_rows(&ways.back().schedule);
       }
     }
     if (ways.empty()) return derive_tiles(copied, lies_across);

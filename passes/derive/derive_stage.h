@@ -253,9 +253,17 @@ bool fills_registers(const Op& op, const Target& target);
 bool combines_many_rows(const Op& op, const Target& target);
 // The same of each row of results by itself, whatever they share: of a product of few rows.
 bool combines_many_for_each_row(const Op& op, const Target& target);
-// `few_rows`: no more rows of results than threads could share, whatever their number may be.
+// `few_rows`: an axis of results that has few steps, whatever their number may be: no more than
+// threads could share. What all of them read is then read once.
 void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule,
-                          bool few_rows = false);
+                          const std::optional<Axis>& few_rows = std::nullopt);
+// The most steps of such an axis.
+inline constexpr int64_t kFewRows = 3;
+// Whether that is faster than tiles of a product of so many rows of results, where `read` is the
+// type of what all of them read: this has so many columns and steps that it comes from behind the
+// second cache, and is walked through as it lies. The more rows there are, the more of their sums
+// are loaded and stored beside it.
+bool streams_for_few_rows(const Op& op, const Axis& rows, DType read, const Target& target);
 // The loops alone, of a number of columns: of what is computed in the loops of another.
 void combine_rows_in_memory(const Op& op, const Target& target, Schedule* schedule);
 
