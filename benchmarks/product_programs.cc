@@ -213,6 +213,7 @@ std::vector<SmallProgram> product_programs() {
           matmul_program<int32_t>("matmul_i32", 128, 128, 128),
           matrix_vector_program(),
           few_rows_program("vector_matrix", 1, 1),
+          few_rows_program("two_rows", 2, 2),
           few_rows_program("two_rows_run_time", Extent::size("M"), 2),
           run_time_columns_program(),
           colours_program(),

@@ -147,6 +147,21 @@ SmallProgram one_hot_program(int classes, int columns) {
           }};
 }
 
+SmallProgram histogram_program() {
+  constexpr int kPlaces = 256, kCount = 65536;
+  const Axis c("c", kPlaces), m("m", kCount);
+  const Tensor which = input("which", i32, {kCount});
+  SmallProgram program = {
+      "histogram", Graph(compute("y", {c}, sum(m, cast(i32, which(m) == Expr(c))))),
+      [](KernelValues& v) {
+        plain_histogram(kPlaces, kCount, v.data<int32_t>("which"), v.data<int32_t>("y"));
+      }};
+  program.fill = [](KernelValues& v) {
+    for (int i = 0; i < kCount; ++i) v.data<int32_t>("which")[i] = i * 37 % 251;
+  };
+  return program;
+}
+
 SmallProgram lengths_program() {
   constexpr int kCount = 20000;
   const Axis p("p", kCount), d("d", 3);
@@ -203,6 +218,7 @@ std::vector<SmallProgram> reduction_programs() {
           sum_all_program(),
           max_rows_program(),
           one_hot_program(10, 16),
+          histogram_program(),
           lengths_program(),
           softmax_program(),
           layer_norm_program(),

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "backends/halide/halide_call.h"
@@ -10,6 +11,7 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/index/index_table.h"
+#include "passes/nest/chosen_places.h"
 #include "passes/nest/read_indices.h"
 
 namespace emulsion {
@@ -82,8 +84,18 @@ class UopEmitter {
       // The factors apart, so that their product is not rounded.
       return fused_multiply_add(body(own->args[0]), body(own->args[1]), before);
     }
-    return halide_binary(combine(stage_.combiner, axis_value("before"), axis_value("value"))->op,
-                         before, has_idle_steps(stage_, own) ? without_idle_steps(own) : body(own));
+    // Of most elements nothing changes: loops over all of them need no more than one step
+    // (one_step_loops.h). Atomic updates are found by their form.
+    const std::optional<ChosenTerm> chosen = chosen_term(own, stage_.combiner);
+    if (chosen && !uop_.atomic && !chosen_places(own, stage_.combiner, stage_.axes).empty()) {
+      return halide_select(body(chosen->condition), combined(before, body(chosen->value)), before);
+    }
+    return combined(before, has_idle_steps(stage_, own) ? without_idle_steps(own) : body(own));
+  }
+
+  Halide::Expr combined(const Halide::Expr& before, const Halide::Expr& value) const {
+    const Expr form = combine(stage_.combiner, axis_value("before"), axis_value("value"));
+    return halide_binary(form->op, before, value);
   }
 
   // Halide is to make two loops of it: one without the condition, and the steps at the edge.

@@ -9,6 +9,7 @@
 #include "backends/halide/clamped_vectors.h"
 #include "backends/halide/emit_nest.h"
 #include "backends/halide/llvm_options.h"
+#include "backends/halide/one_step_loops.h"
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/split_vectors.h"
 #include "backends/halide/transpose_parts.h"
@@ -165,6 +166,7 @@ class SeparateLoops : public hi::IRMutator {
 // tracing, prefetches of boxes).
 // When Halide is upgraded, compare this list with that file.
 Stmt run_passes(Stmt s, const Halide::Target& target) {
+  s = one_step_loops(s);
   s = NameSharedValues().mutate(s);
   s = hi::simplify(s);
   s = hi::unify_duplicate_lets(s);

@@ -240,6 +240,13 @@ EMULSION_BEST_INSTRUCTIONS void plain_sums_by_class(int64_t classes, int64_t col
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_histogram(int64_t places, int64_t count,
+                                                const int32_t* __restrict which,
+                                                int32_t* __restrict y) {
+  std::fill_n(y, places, 0);
+  for (int64_t i = 0; i < count; ++i) ++y[which[i]];
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_lengths(int64_t points, const float* __restrict x,
                                               float* __restrict y) {
   for (int64_t p = 0; p < points; ++p) {

@@ -39,6 +39,8 @@ void plain_matrix_vector(int64_t m, int64_t k, const float* x, const float* w, f
 // The rows of x that are of a class, added up: y[c] = sum over m of x[m] where which[m] == c.
 void plain_sums_by_class(int64_t classes, int64_t columns, int64_t rows, const float* x,
                          const int32_t* which, float* y);
+// y[c] = how many of `which` are c; all of them are less than `places`.
+void plain_histogram(int64_t places, int64_t count, const int32_t* which, int32_t* y);
 // y[p] = sum over the three coordinates of x[p, d]^2.
 void plain_lengths(int64_t points, const float* x, float* y);
 // Four colours of each pixel made of its four, as plain_colours.

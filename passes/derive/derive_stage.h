@@ -267,6 +267,15 @@ bool streams_for_few_rows(const Op& op, const Axis& rows, DType read, const Targ
 // The loops alone, of a number of columns: of what is computed in the loops of another.
 void combine_rows_in_memory(const Op& op, const Target& target, Schedule* schedule);
 
+// Combinations of which data say to which places of an axis they go (chosen_places.h): sums by
+// class, histograms. Each of them changes one place, so results are in memory, and nothing is
+// compared with all places:
+//   for c: for d: for m: y[c, d] += select(which[m] == c, x[m, d], 0)
+//     ->  for m: for c: for d: vectorized lane
+// Whether that is faster than sums in registers: there are many places.
+bool combines_chosen_places(const Op& op);
+void derive_chosen_places(const Op& op, const Target& target, Schedule* schedule);
+
 // Whether what a reduction reads along its columns is the same for several rows: of the axis before
 // the last.
 bool shares_columns(const Op& op);

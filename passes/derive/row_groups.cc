@@ -133,6 +133,10 @@ std::optional<std::string> why_not_in_rows(const Op& op) {
   if (has_register_tiles(*sums)) {
     return fmt::format("expected {} to be no product that is computed in register tiles", op.name);
   }
+  if (combines_chosen_places(*sums)) {
+    return fmt::format("expected {} to combine where no data say, got places that are read",
+                       op.name);
+  }
   return std::nullopt;
 }
 

@@ -166,6 +166,7 @@ TEST(DeriveFewRows, OfARunTimeNumberAFewAreComputedByRows) {
       const std::string text = derived(product(kSize, 200, columns), target_of(level, 1));
       EXPECT_TRUE(has(text, "y_long.alternative(B <= 3, y_few)\n")) << text;
       EXPECT_TRUE(has(text, "y_few.split(k, k, row, 8)\n")) << text;
+      EXPECT_TRUE(has(text, "y_few.reorder(lane, row, m, n, k)\n")) << text;
       EXPECT_TRUE(has(text, "y_acc.compute_at(y_long, tile)\n")) << text;
     }
   }
@@ -198,6 +199,37 @@ TEST(DeriveFewRows, ThreadsShareTheColumnsOfMany) {
   const std::string text = derived(product(kSize, Extent::size("K"), 1024), two);
   EXPECT_TRUE(has(text, "y_few.specialize(K >= 256)\ny_few.split(n, block, n, 64)\n")) << text;
   EXPECT_TRUE(has(text, "y_few.specialize(K >= 8)\ny_few.partition(k)\n")) << text;
+}
+
+// Of a known number, where the matrix is larger than the second cache: else tiles are faster.
+TEST(DeriveFewRows, OfALargeMatrixThatIsReadOnce) {
+  Target target = target_of("x86-64-v3", 1);
+  target.l2_bytes = 1 << 20;
+  const auto streams = [&](const Tensor& y) {
+    return has(derived(y, target), "(lane, row, m, n, k)");
+  };
+  EXPECT_TRUE(streams(product(2, 1024, 1024)));
+  EXPECT_TRUE(streams(product(3, 4096, 1024)));
+  EXPECT_TRUE(streams(relu(product(2, 1024, 1024), "z")));
+  EXPECT_FALSE(streams(product(2, 512, 1024)));
+  EXPECT_FALSE(streams(product(3, 1024, 1024)));
+  EXPECT_FALSE(streams(product(4, 4096, 4096)));
+  EXPECT_FALSE(streams(product(2, 1024, Extent::size("N"))));
+  EXPECT_FALSE(streams(product(2, 60, 100000))) << "few steps";
+  EXPECT_FALSE(streams(matmul(input("x", f32, {2, 1024}), weight("w", f32, {1024, 1024}), "y")));
+}
+
+TEST(DeriveFewRows, OfALargeMatrixTheyComputeWhatTheGraphSays) {
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 2}) {
+      Target target = target_of(level, cores);
+      target.l2_bytes = 1 << 10;
+      EXPECT_TRUE(derives(Graph(product(2, 65, 131)), target));
+      EXPECT_TRUE(derives(Graph(relu(product(3, 72, 128), "z")), target));
+      const Tensor x = input("x", f64, {3, 2, 65}), w = input("w", f64, {3, 65, 40});
+      EXPECT_TRUE(derives(Graph(matmul(x, w, "y")), target));
+    }
+  }
 }
 
 TEST(DeriveFewRows, ComputeWhatTheGraphSays) {

@@ -1,0 +1,106 @@
+// Combinations whose places data choose, in derived schedules.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kSize = Extent::size("B");
+
+// The rows of x of each class, added up.
+Tensor sums_by_class(const Extent& classes, const Extent& columns, const Extent& rows = 500) {
+  const Axis c("c", classes), d("d", columns), m("m", rows);
+  const Tensor x = input("x", f32, {rows, columns}), which = input("which", i32, {rows});
+  return compute("y", {c, d}, sum(m, select(which(m) == Expr(c), x(m, d), 0.0F)));
+}
+
+Tensor histogram(const Extent& places, const Extent& count = 500) {
+  const Axis c("c", places), m("m", count);
+  const Tensor which = input("which", i32, {count});
+  return compute("y", {c}, sum(m, cast(i32, which(m) == Expr(c))));
+}
+
+TEST(DeriveChosenPlaces, ClassesAreInsideOfWhatIsAdded) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 2);
+    const std::string lanes = std::to_string(target.vector_lanes(f32));
+    EXPECT_EQ(derived(sums_by_class(10, 64), target),
+              "emulsion schedule 1\ny.split(d, d, lane, " + lanes +
+                  ")\ny.vectorize(lane)\ny.reorder(lane, d, c, m)\n");
+    const std::string text = derived(sums_by_class(kSize, 61), target);
+    EXPECT_TRUE(has(text, lanes + ", predicate)\ny.vectorize(lane)\ny.partition(d)\n")) << text;
+    EXPECT_TRUE(has(derived(histogram(1000), target), "y.reorder(c, m)\n"));
+  }
+}
+
+// They are in registers, and each is compared.
+TEST(DeriveChosenPlaces, NotOfFewPlaces) {
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    EXPECT_FALSE(has(derived(sums_by_class(7, 64), target), "reorder(lane, d, c, m)"));
+    EXPECT_FALSE(has(derived(sums_by_class(10, 1), target), "reorder(lane, d, c, m)"));
+    EXPECT_FALSE(has(derived(histogram(127), target), "y.reorder(c, m)\n"));
+    EXPECT_TRUE(has(derived(histogram(128), target), "y.reorder(c, m)\n"));
+  }
+}
+
+TEST(DeriveChosenPlaces, NotOfPlacesThatNoDataSayOrColumnsThatLieApart) {
+  const Axis c("c", 50), d("d", 64), m("m", 500);
+  const Tensor x = input("x", f32, {500, 64}), turned = input("t", f32, {64, 500});
+  const Tensor which = input("which", i32, {500});
+  const Target target = target_of("x86-64-v3", 1);
+  for (const Expr& body :
+       {select(Expr(m) / 10 == Expr(c), x(m, d), 0.0F), select(which(m) < Expr(c), x(m, d), 0.0F),
+        select(which(m) == Expr(c), turned(d, m), 0.0F),
+        select(which(m) == Expr(c), x(m, d), 1.0F)}) {
+    const std::string text = derived(compute("y", {c, d}, sum(m, body)), target);
+    EXPECT_FALSE(has(text, "reorder(lane, d, c, m)")) << text;
+  }
+}
+
+// Which says where a row of another batch goes.
+TEST(DeriveChosenPlaces, AroundThemIsWhatSaysWhichThereAre) {
+  const Axis b("b", 64), c("c", 50), d("d", 64), m("m", 500), n("n", 50);
+  const Tensor x = input("x", f32, {64, 500, 64}), which = input("which", i32, {64, 500});
+  const Tensor y =
+      compute("y", {b, c, d}, sum(m, select(which(b, m) == Expr(c), x(b, m, d), 0.0F)));
+  const std::string text = derived(y, target_of("x86-64-v3", 2));
+  EXPECT_TRUE(has(text, "y.reorder(lane, d, c, m, b)\ny.parallel(b)\n")) << text;
+  // A choice by an axis that is chosen itself has that one around it.
+  const Tensor next = input("next", i32, {500, 50});
+  const Expr both = next(m, n) == Expr(c) && which(0, m) == Expr(n);
+  const Tensor z = compute("z", {c, n, d}, sum(m, select(both, x(0, m, d), 0.0F)));
+  EXPECT_TRUE(has(derived(z, target_of("x86-64-v3", 1)), "z.reorder(lane, d, c, m, n)\n"))
+      << derived(z, target_of("x86-64-v3", 1));
+}
+
+TEST(DeriveChosenPlaces, WithWhatIsBehindThem) {
+  const Tensor y = relu(sums_by_class(10, 64), "z");
+  const std::string text = derived(y, target_of("x86-64-v3", 1));
+  EXPECT_TRUE(has(text, "y.reorder(lane, d, c, m)\n")) << text;
+  EXPECT_FALSE(has(text, "y.compute_at")) << text;
+}
+
+TEST(DeriveChosenPlaces, ComputeWhatTheGraphSays) {
+  for (const char* level : kLevels) {
+    for (int cores : {1, 4}) {
+      const std::vector<int64_t> sizes = {0, 1, 7, 8, 17, 65};
+      for (const Tensor& y :
+           {sums_by_class(10, 19), sums_by_class(kSize, 16), sums_by_class(10, kSize),
+            sums_by_class(kSize, kSize, kSize), histogram(kSize), histogram(200, kSize),
+            relu(sums_by_class(10, kSize, kSize), "z")}) {
+        EXPECT_TRUE(derives(Graph(y), target_of(level, cores), sizes));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
