@@ -310,6 +310,17 @@ bool wakes_threads(const Op& op, const Target& target) {
 
 namespace {
 
+// for i  ->  for i in a part: unrolled part: vectorized lane
+void vectorize_parts(const Op& op, const Axis& along, int64_t parts, const Target& target,
+                     StageSchedule* stage) {
+  const Axis part(fresh_axis(op, "part"));
+  const Axis within(along.name(), along.extent().constant_term() / parts);
+  stage->split(along, part, within, within.extent().constant_term());
+  vectorize_points(op, within, target, stage);
+  if (!is_one_vector(op, within, target)) stage->reorder({part, within});
+  stage->unroll(part);
+}
+
 // What is known of the run-time sizes, or wanted.
 struct PointLoops {
   bool threads;       // share them
@@ -325,8 +336,11 @@ std::optional<Axis> derive_points(const Op& op, const Target& target, const Poin
   const auto borders_of = [&](const Axis& axis) { return borders_at(axis, borders); };
   Axis along = op.axes[rows];
   std::vector<Axis> cut;  // the loops that say on which side of a border they are
-  const bool has_ends = borders_of(along) > 0 || is_clamped_along(op, along);
   const bool is_in_blocks = wanted.threads && rows == 0;  // of one long row: a task each
+  const auto across = crosses(op, target);
+  const bool has_parts = !is_in_blocks && !across && rows + 1 == op.axes.size() && reads_apart(op);
+  const int64_t parts = has_parts ? parts_at_a_time(op, along, target) : 1;
+  const bool has_ends = parts == 1 && (borders_of(along) > 0 || is_clamped_along(op, along));
   const bool has_masks =
       is_in_blocks && !along.extent().exact_quotient(kBlockOfRow) && needs_elements(op, target);
   // A row that threads share is longer than some blocks: the last one may start earlier.
@@ -341,10 +355,11 @@ std::optional<Axis> derive_points(const Op& op, const Target& target, const Poin
     along = within;
   }
   if (is_cut) cut.push_back(shared.value_or(along));
-  const auto across = crosses(op, target);
   if (across) {
     block_rows(op, *across, rows, lanes_apart(op, target), &stage);
     cut.clear();
+  } else if (parts > 1) {
+    vectorize_parts(op, along, parts, target, &stage);
   } else {
     vectorize_points(op, along, target, &stage, true, wanted.fills_vector && !is_in_blocks);
   }

@@ -142,6 +142,12 @@ int64_t lines_in_cache(const Op& op, size_t at, const Target& target);
 // touches more cache lines of it than stay at hand for the next: each serves several rows, if they
 // come one after another. Of a group what any of its members reads.
 std::optional<size_t> crosses(const Op& op, const Target& target);
+// Of how many parts of a row of a known length, which are all as long, a vector is computed at a
+// time: they choose what they compute by comparisons of the axis with numbers, and some of them
+// read the same elements, as the means and differences of a step of a wavelet do. 1: of none.
+// It pays where these lie apart: they are loaded and shuffled once.
+//   for i: select(i < 64, a, b)  ->  for i in 64: vector of a; vector of b
+int64_t parts_at_a_time(const Op& op, const Axis& along, const Target& target);
 // Whether comparisons with one axis decide what is computed, so that its loop is cut there; of a
 // group in any of its members.
 bool has_borders(const Op& op);
