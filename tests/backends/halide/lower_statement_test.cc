@@ -283,7 +283,7 @@ TEST(LowerStatement, WhatDataSayCutsNoLoop) {
   const Tensor which = input("which", i32, {Extent::size("N")});
   const Tensor x = input("x", f32, {Extent::size("N"), Extent::size("D")});
   Func total("total");
-  total(k, d) = sum(j, select(which(j) == k, x(j, d), 0.0f));
+  total(k, d) = sum(j, select(which(j) <= k, x(j, d), 0.0f));
   Schedule schedule(total);
   schedule[total].reorder({d, k, j}).vectorize(d, 4);
   const Halide::Module module = kernel_module(run_pipeline(Graph(total), schedule), "kernel",
@@ -292,6 +292,22 @@ TEST(LowerStatement, WhatDataSayCutsNoLoop) {
   LoopsOf loops("total.k");
   for (const hi::LoweredFunc& function : module.functions()) function.body.accept(&loops);
   EXPECT_EQ(loops.count, 2);  // of the start values and of the sums
+}
+
+// Of a place that data say one step is left.
+TEST(LowerStatement, AChosenPlaceNeedsNoLoop) {
+  const Axis k("k", Extent::size("K")), j("j", Extent::size("N"));
+  const Tensor which = input("which", i32, {Extent::size("N")});
+  Func count("count");
+  count(k) = sum(j, cast(i32, which(j) == k));
+  Schedule schedule(count);
+  schedule[count].reorder({k, j});
+  const Halide::Module module = kernel_module(run_pipeline(Graph(count), schedule), "kernel",
+                                              kernel_target(Target::parse("x86-64-v3,cores=1")),
+                                              Halide::LinkageType::ExternalPlusArgv, {});
+  LoopsOf loops("count.k");
+  for (const hi::LoweredFunc& function : module.functions()) function.body.accept(&loops);
+  EXPECT_EQ(loops.count, 1);  // of the start values
 }
 
 }  // namespace
