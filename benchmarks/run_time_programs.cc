@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dsl/operators.h"
+#include "passes/differentiate/differentiate.h"
 
 namespace emulsion::benchmarks {
 namespace {
@@ -273,6 +274,9 @@ std::vector<RunTimeProgram> run_time_reductions() {
   const auto squares = [](const Tensor& x) { return sum(x * x, {1}, false, "y"); };
   const auto most = [](const Tensor& x) { return reduce_max(x, {1}, false, "y"); };
   const auto soft = [](const Tensor& x) { return softmax(x, -1, "y"); };
+  const auto soft_gradient = [](const Tensor& x) {
+    return gradients(softmax(x), {x}, input("dy", f32, x.shape()))[0];
+  };
   const auto norm = [](const Tensor& x) {
     const Shape row = {x.shape()[1]};
     return layer_norm(x, input("gamma", f32, row), input("beta", f32, row), 1e-5, "y");
@@ -293,6 +297,8 @@ std::vector<RunTimeProgram> run_time_reductions() {
           over_rows("max_rows", 256, 1000, most),
           over_rows("softmax", 256, 1000, soft),
           over_rows("softmax_short", 4096, 16, soft),
+          over_rows("softmax_of_200", 512, 200, soft),
+          over_rows("softmax_gradient_of_200", 512, 200, soft_gradient),
           over_rows("softmax_of_3", 20000, 3, soft),
           over_rows("layer_norm", 256, 1000, norm),
           over_rows("layer_norm_short", 4096, 16, norm),

@@ -44,9 +44,13 @@ class Translator {
       default:
         break;
     }
+    if (node.op == ExprOp::exp) {
+      const Halide::Expr exponent = translate(without_proved_bound(node.args[0]));
+      return halide_unary(node.op, exponent, scope_.has_fma, is_bounded_exponent(node.args[0]));
+    }
     std::vector<Halide::Expr> args = translate_all(node.args);
     if (args.size() == 2) return halide_binary(node.op, args[0], args[1]);
-    return halide_unary(node.op, args[0], scope_.has_fma, is_bounded_exponent(node.args[0]));
+    return halide_unary(node.op, args[0], scope_.has_fma);
   }
 
   static Halide::Expr literal(const ExprNode& node) {

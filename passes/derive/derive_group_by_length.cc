@@ -17,9 +17,8 @@
 namespace emulsion {
 namespace {
 
-// Rows up to this long have a lane each, and others that are as short as so many vectors are
-// computed several at a time.
-constexpr int64_t kFewElements = 8, kShortVectors = 8;
+// Rows up to this long have a lane each.
+constexpr int64_t kFewElements = 8;
 
 // Other axes that rows may have.
 constexpr int64_t kMostOthers = 4;
@@ -43,6 +42,20 @@ std::optional<Extent> length_of_rows(const RowGroup& group) {
     }
   }
   return plain ? length : std::nullopt;
+}
+
+// How many vectors the rows have at most that are computed several at a time, while the sums of one
+// wait for its last lanes. The memory for them, of each operation that is stored, is in the first
+// cache, and half of that is for what they read.
+int64_t vectors_of_short_rows(const RowGroup& group, int64_t lanes, const Target& target) {
+  constexpr int64_t kLeast = 8, kMost = 32;
+  int64_t bytes = 0;  // of a step of a vector's lanes through all rows at a time
+  for (size_t i = 1; i < group.members.size(); ++i) {
+    const RowGroup::Member& member = group.members[i];
+    if (member.is_inline || elements_of_row(*member.op, member.axes)) continue;
+    bytes += kRowsAtATime * lanes * size_in_bytes(member.op->dtype);
+  }
+  return std::clamp(target.l1_bytes / 2 / std::max<int64_t>(bytes, 1), kLeast, kMost);
 }
 
 // Vectors across the rows are for as many as fill several.
@@ -70,7 +83,8 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
     derive_rows_in_each_lane(group, extent_value(*length), target, &add_way("_few", kFewElements));
   }
   const int64_t lanes = value_lanes(reader, target);
-  derive_rows(group, target, &add_way("_short", kShortVectors * lanes), nullptr, true);
+  const int64_t most = lanes * vectors_of_short_rows(group, lanes, target);
+  derive_rows(group, target, &add_way("_short", most), nullptr, true);
   Schedule of_long = schedule->without_directives();
   derive_rows(group, target, &of_long);
   add_ways(reader, ways, of_long, schedule);

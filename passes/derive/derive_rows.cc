@@ -13,10 +13,6 @@
 namespace emulsion {
 namespace {
 
-// Several rows at a time hide a latency: while the last lanes of one row are combined, those of the
-// next row are summed.
-constexpr int64_t kRowsAtATime = 4;
-
 // How many rows fit the L1 cache, with all that is read and computed of them, and at least one;
 // nothing where a run-time size decides.
 std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target) {

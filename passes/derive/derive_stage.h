@@ -192,6 +192,10 @@ RowTasks share_loops(const Op& op, std::vector<Axis> loops, size_t count,
 //   parallel strip: alloc windows: for row: the producers' new rows; the reader's row
 void derive_windows(const WindowChain& chain, const Target& target, Schedule* schedule);
 
+// Several rows at a time hide a latency: while the last lanes of one row are combined, those of the
+// next row are summed.
+constexpr int64_t kRowsAtATime = 4;
+
 // A group whose operations are computed row by row (row_groups.h):
 //   parallel rows: the producers' row; the reader's row
 // Or a few short rows at a time, so that the end of one row's sum is not waited for; where these

@@ -1,5 +1,6 @@
 // Groups of rows of a run-time length: several at a time where they are short, or each in a lane.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,6 +9,7 @@
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/differentiate/differentiate.h"
 #include "passes/lower/lower.h"
 #include "passes/pipeline.h"
 #include "tests/passes/check_nest.h"
@@ -51,7 +53,7 @@ TEST(DeriveGroupByLength, ShortRowsAreComputedSeveralAtATime) {
   for (const char* stage : {"highest", "p", "total", "y"}) {
     const std::string name = stage;
     EXPECT_TRUE(has(text, name + ".alternative(B <= 8, " + name + "_few)\n" + name +
-                              ".alternative(B <= 64, " + name + "_short)\n"))
+                              ".alternative(B <= 256, " + name + "_short)\n"))
         << text;
   }
   EXPECT_TRUE(has(text, "y_short.store_in_output(y)\n")) << text;
@@ -62,7 +64,7 @@ TEST(DeriveGroupByLength, ShortRowsAreComputedSeveralAtATime) {
   EXPECT_TRUE(has(text, "p.store_in_output(y)\n")) << text;
   EXPECT_TRUE(has(text, "p.compute_at(y, i)\n")) << text;
   EXPECT_TRUE(has(text, "total.split(r, r, lane, 32)\n")) << text;
-  EXPECT_TRUE(has(text, "\ny.specialize(B <= 8)\ny.specialize(B <= 64)\n")) << text;
+  EXPECT_TRUE(has(text, "\ny.specialize(B <= 8)\ny.specialize(B <= 256)\n")) << text;
   EXPECT_FALSE(has(text, "parallel")) << text;
 }
 
@@ -128,10 +130,10 @@ TEST(DeriveGroupByLength, TheElementsOfTheShortestRowsAreWrittenOut) {
 
 TEST(DeriveGroupByLength, AReductionIsComputedInTheMemoryOfTheOutputInEveryCase) {
   const std::string text = derived(places(), kV3);
-  EXPECT_TRUE(has(text, "y.cache_write(y_long)\ny.specialize(B <= 8)\ny.specialize(B <= 64)\n"))
+  EXPECT_TRUE(has(text, "y.cache_write(y_long)\ny.specialize(B <= 8)\ny.specialize(B <= 256)\n"))
       << text;
   EXPECT_TRUE(has(text,
-                  "y_long.alternative(B <= 8, y_few)\ny_long.alternative(B <= 64, y_short)\n"
+                  "y_long.alternative(B <= 8, y_few)\ny_long.alternative(B <= 256, y_short)\n"
                   "y_long.store_in_output(y)\n"))
       << text;
   EXPECT_TRUE(has(text, "y_few.store_in_output(y)\ny_few.cache_write(y_acc_few)\n")) << text;
@@ -144,7 +146,7 @@ TEST(DeriveGroupByLength, AReductionIsComputedInTheMemoryOfTheOutputInEveryCase)
 TEST(DeriveGroupByLength, EveryWayIsInTheLoopsOfTheGroup) {
   for (const Graph& graph : {places(), norms()}) {
     const LoopNest nest = run_pipeline(graph, kV3).nest;
-    for (int64_t length : {3, 20, 70}) {
+    for (int64_t length : {3, 20, 270}) {
       EXPECT_TRUE(computes(nest, graph, {{"R", 9}, {"B", length}}, 1e-5)) << length;
     }
   }
@@ -153,14 +155,34 @@ TEST(DeriveGroupByLength, EveryWayIsInTheLoopsOfTheGroup) {
 TEST(DeriveGroupByLength, OfFewRowsNoneHasALaneOfItsOwn) {
   const std::string text = derived(softmax_by_hand(15, kSize), kV3);
   EXPECT_FALSE(has(text, "_few")) << text;
-  EXPECT_TRUE(has(text, "y.alternative(B <= 64, y_short)\n")) << text;
+  EXPECT_TRUE(has(text, "y.alternative(B <= 256, y_short)\n")) << text;
 }
 
 TEST(DeriveGroupByLength, ShortRowsHaveTheirMemoryOnTheStack) {
   const Graph graph = softmax_by_hand(64, kSize);
   const std::string nest = to_string(lower(graph, derive_schedule(graph, kV3)));
-  EXPECT_TRUE(has(nest, "alloc p_short[y_short.i * 4 .. +4, 0 .. +B room 64] in stack")) << nest;
+  EXPECT_TRUE(has(nest, "alloc p_short[y_short.i * 4 .. +4, 0 .. +B room 256] in stack")) << nest;
   EXPECT_TRUE(has(nest, "alloc p[y.i .. +1, 0 .. +B] in output y")) << nest;
+}
+
+// Rows as long as 32 vectors, or as what is stored of four of them leaves room for in the first
+// cache.
+TEST(DeriveGroupByLength, RowsAreShortWhereSeveralStayInTheCache) {
+  const Tensor x = rows(), y = softmax(x, -1, "p");
+  const Graph gradient(gradients(y, {x}, input("dy", f32, {kRows, kSize})));
+  const auto least = [](const Graph& graph, const std::string& target, int64_t most) {
+    const std::string text = derived(graph, Target::parse(target));
+    return has(text, fmt::format("B <= {}, ", most)) ? "" : text;
+  };
+  const Graph soft(softmax(x, -1, "y"));
+  EXPECT_EQ(least(soft, "x86-64-v2,cores=1", 32 * 4), "");
+  EXPECT_EQ(least(soft, "x86-64-v4,cores=1", 32 * 16), "");
+  EXPECT_EQ(least(soft, "x86-64-v4,cores=1,l1=8192", 16 * 16), "");
+  EXPECT_EQ(least(soft, "x86-64-v4,cores=1,l1=1024", 8 * 16), "");
+  // Nothing is stored of the rows, however long they are.
+  EXPECT_EQ(least(places(), "x86-64-v4,cores=1,l1=1024", 32 * 16), "");
+  EXPECT_EQ(least(gradient, "x86-64-v4,cores=1,l1=32768", 32 * 16), "");
+  EXPECT_EQ(least(gradient, "x86-64-v4,cores=1,l1=16384", 16 * 16), "");
 }
 
 TEST(DeriveGroupByLength, EveryLengthIsRight) {
@@ -171,8 +193,8 @@ TEST(DeriveGroupByLength, EveryLengthIsRight) {
            {Graph(softmax(rows(), -1, "y")), norms(), places(), distances(), deep()}) {
         const Schedule schedule = derive_schedule(graph, target);
         EXPECT_TRUE(has(to_string(schedule), ".store_in_output(y)\n"));
-        for (int64_t length : {0, 1, 2, 3, 4, 8, 9, 64, 65, 129}) {
-          for (int64_t count : {0, 1, 19}) {
+        for (int64_t length : {0, 1, 2, 3, 4, 8, 9, 65, 128, 129, 257, 513}) {
+          for (int64_t count : {0, 1, length > 129 ? 6 : 19}) {
             EXPECT_TRUE(lowers(graph, schedule, {{"R", count}, {"B", length}}, 1e-5))
                 << level << " " << count << " x " << length;
           }
@@ -185,14 +207,14 @@ TEST(DeriveGroupByLength, EveryLengthIsRight) {
 TEST(DeriveGroupByLength, RowsMayBeAsLongAsWhatIsLeftOfASize) {
   const Graph graph(softmax(input("x", f32, {kRows, kSize - 2}), -1, "y"));
   const std::string text = derived(graph, kV3);
-  EXPECT_TRUE(has(text, "y.alternative(B - 2 <= 8, y_few)\ny.alternative(B - 2 <= 64, y_short)\n"))
+  EXPECT_TRUE(has(text, "y.alternative(B - 2 <= 8, y_few)\ny.alternative(B - 2 <= 256, y_short)\n"))
       << text;
   EXPECT_TRUE(has(text, "y_few.specialize(B - 2 == 3)\n")) << text;
   const std::string nest = to_string(lower(graph, derive_schedule(graph, kV3)));
-  EXPECT_TRUE(has(nest, "+(B - 2) room 64] in stack")) << nest;
+  EXPECT_TRUE(has(nest, "+(B - 2) room 256] in stack")) << nest;
   for (const char* level : kLevels) {
     const Schedule schedule = derive_schedule(graph, target_of(level, 1));
-    for (int64_t length : {0, 1, 3, 8, 9, 64, 65}) {
+    for (int64_t length : {0, 1, 3, 8, 9, 128, 129, 257}) {
       EXPECT_TRUE(lowers(graph, schedule, {{"R", 19}, {"B", length + 2}}, 1e-5)) << length;
     }
   }
@@ -203,7 +225,7 @@ TEST(DeriveGroupByLength, ThreadsShareRowsOfEitherLength) {
       derived(softmax_by_hand(kRows, kSize), Target::parse("x86-64-v3,cores=4"));
   const std::string enough = "specialize(min(R, 32768) * min(B, 32768) >= 32768)\n";
   EXPECT_TRUE(
-      has(text, "y.specialize(B <= 8)\ny.specialize(B <= 64)\ny." + enough + "y.parallel(i)\n"))
+      has(text, "y.specialize(B <= 8)\ny.specialize(B <= 256)\ny." + enough + "y.parallel(i)\n"))
       << text;
   EXPECT_TRUE(has(text, "y_few." + enough + "y_few.parallel(tile)\n")) << text;
   EXPECT_TRUE(has(text, "y_short." + enough + "y_short.parallel(i)\n")) << text;
@@ -233,7 +255,7 @@ TEST(DeriveGroupByLength, NamesThatAreTakenAreNotTakenAgain) {
   const Tensor x = input("y_short", f32, {kRows, kSize});
   const Graph graph(softmax(x, -1, "y"));
   const Schedule schedule = derive_schedule(graph, kV3);
-  EXPECT_TRUE(has(to_string(schedule), "y.alternative(B <= 64, y_short1)\n"));
+  EXPECT_TRUE(has(to_string(schedule), "y.alternative(B <= 256, y_short1)\n"));
   EXPECT_TRUE(lowers(graph, schedule, {{"R", 5}, {"B", 9}}, 1e-5));
 }
 
