@@ -313,21 +313,6 @@ void expect_same_bits(Function function, const std::vector<float>& x, const std:
   }
 }
 
-// What the graph says of an exponent, and nobody has proved, is computed.
-TEST(VectorMath, ExpOfAnExponentThatTheGraphBounds) {
-  const std::vector<float> x = {60, 1, 0, -0.0f, kInfinity, -1, -200, -kInfinity, kNan};
-  for (bool vectorized : {false, true}) {
-    const std::vector<float> y =
-        run_kernel([](const Expr& a, const Expr&) { return exp(min(a, Expr(0.0f))); }, x, x,
-                   vectorized, Target::host());
-    for (size_t i = 0; i < 5; ++i) EXPECT_EQ(y[i], 1) << x[i];
-    EXPECT_NEAR(y[5], 0.36787944f, 1e-7f);
-    EXPECT_EQ(y[6], 0);
-    EXPECT_EQ(y[7], 0);
-    EXPECT_TRUE(std::isnan(y[8]));
-  }
-}
-
 class VectorMathOfTarget : public testing::TestWithParam<const char*> {};
 
 // Numbers of all sizes, subnormals and both ends among them.
