@@ -4,6 +4,7 @@
 #include <array>
 
 #include "dsl/error.h"
+#include "dsl/types.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
@@ -57,6 +58,13 @@ IndexRange is_true(const IndexRange& a) {
   return truth(a.low > 0 || a.high < 0, a.low == 0 && a.high == 0);
 }
 
+// What was read, or is computed from floats.
+bool is_data(const Expr& index) {
+  return index->op == ExprOp::read ||
+         std::any_of(index->args.begin(), index->args.end(),
+                     [](const Expr& argument) { return is_float(argument.dtype()); });
+}
+
 }  // namespace
 
 IntervalProgram::IntervalProgram(const Expr& index,
@@ -65,15 +73,25 @@ IntervalProgram::IntervalProgram(const Expr& index,
 }
 
 int IntervalProgram::add(const Expr& index, const std::function<int(const std::string&)>& slot) {
-  EMULSION_CHECK(index.defined() && !is_float(index.dtype()) && index->op != ExprOp::read,
-                 "not an index: {}", index.defined() ? to_string(index) : "nothing");
+  EMULSION_CHECK(index.defined() && !is_float(index.dtype()), "not an index: {}",
+                 index.defined() ? to_string(index) : "nothing");
   Step step;
   step.op = index->op;
   step.value = index->int_value;
   if (index->op == ExprOp::axis || index->op == ExprOp::size) {
     step.arguments[0] = slot(index->name);
+  } else if (is_data(index)) {
+    step.op = ExprOp::read;
+    step.of_data = true;
   } else {
-    for (size_t i = 0; i < index->args.size(); ++i) step.arguments[i] = add(index->args[i], slot);
+    for (size_t i = 0; i < index->args.size(); ++i) {
+      step.arguments[i] = add(index->args[i], slot);
+      step.of_data = step.of_data || steps_[static_cast<size_t>(step.arguments[i])].of_data;
+    }
+  }
+  if (step.of_data) {
+    const IntegerRange holds = integer_range(index.dtype());
+    step.of_type = {holds.lowest, holds.highest};
   }
   steps_.push_back(step);
   return static_cast<int>(steps_.size()) - 1;
@@ -96,7 +114,17 @@ IndexRange IntervalProgram::range(const std::vector<IndexRange>& slots) const {
 }
 
 IndexRange IntervalProgram::evaluate(const Step& step, const std::vector<IndexRange>& slots,
-                                     const IndexRange* values) const {
+                                     const IndexRange* values) {
+  if (!step.of_data) return compute(step, slots, values);
+  if (step.op == ExprOp::read) return step.of_type;
+  // What its type does not hold wraps around, and may be anything. So no number grows beyond i32.
+  const IndexRange computed = compute(step, slots, values);
+  const bool fits = step.of_type.low <= computed.low && computed.high <= step.of_type.high;
+  return fits ? computed : step.of_type;
+}
+
+IndexRange IntervalProgram::compute(const Step& step, const std::vector<IndexRange>& slots,
+                                    const IndexRange* values) {
   const IndexRange& a = values[step.arguments[0]];
   const IndexRange& b = values[step.arguments[1]];
   const IndexRange& c = values[step.arguments[2]];

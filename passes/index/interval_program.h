@@ -6,7 +6,9 @@
 // symbols; this is for the flat list of a nest's uOps, where everything has a number.
 //
 // The answer contains every value; it is the exact range wherever each variable occurs once, as in
-// min(y.mo * 32 + y.mi, 99). Operators mean what dsl/expr.h says.
+// min(y.mo * 32 + y.mi, 99). Operators mean what dsl/expr.h says. What was read, or depends on a
+// float, may be anything that its type holds: what is around it says more, as in table(clamp(x(i), 0,
+// 4)).
 
 #include <cstdint>
 #include <functional>
@@ -27,11 +29,11 @@ class IntervalProgram {
  public:
   IntervalProgram() = default;
   // `slot`: the position of a name's range among those that range() is given. InternalError for an
-  // expression that is no index: one that reads, or computes in floats.
+  // expression that is no index: a float.
   IntervalProgram(const Expr& index, const std::function<int(const std::string&)>& slot);
 
   IndexRange range(const std::vector<IndexRange>& slots) const;
-  // Which slots the value depends on, each once.
+  // Which slots the range depends on, each once.
   std::vector<int> slots() const;
 
  private:
@@ -39,11 +41,15 @@ class IntervalProgram {
     ExprOp op;
     int arguments[3] = {0, 0, 0};  // earlier steps; axis, size: a slot
     int64_t value = 0;             // constant
+    IndexRange of_type = {};       // of what is made of data: what its type holds
+    bool of_data = false;
   };
 
   int add(const Expr& index, const std::function<int(const std::string&)>& slot);
-  IndexRange evaluate(const Step& step, const std::vector<IndexRange>& slots,
-                      const IndexRange* values) const;
+  static IndexRange evaluate(const Step& step, const std::vector<IndexRange>& slots,
+                             const IndexRange* values);
+  static IndexRange compute(const Step& step, const std::vector<IndexRange>& slots,
+                            const IndexRange* values);
 
   std::vector<Step> steps_;
 };

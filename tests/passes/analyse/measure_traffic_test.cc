@@ -54,6 +54,17 @@ TEST(TrafficOfFoldedStorage, CountsEachElementOfAWindowOnce) {
   EXPECT_EQ(least.elements(), 8 + 6);  // the window stays in the cache of its pass
 }
 
+// Where it was read to read next, nobody knows: any row of the table, so all of it may be.
+TEST(TrafficOfGathers, IsTheWholeTable) {
+  const Axis i("i", 6), j("j", 8);
+  Tensor which = input("which", i32, {6}), table = input("table", f32, {5, 8});
+  Tensor y = compute("y", {i, j}, table(clamp(which(i), 0, 4), j));
+  const Traffic traffic = measure_traffic(unfused(Graph(y)));
+  EXPECT_EQ(row(traffic, "table").read, 5 * 8);
+  EXPECT_EQ(row(traffic, "which").read, 6);
+  EXPECT_EQ(row(traffic, "y").written, 6 * 8);
+}
+
 TEST(TrafficOfPasses, AnUnfusedEpilogueWritesReadsAndWrites) {
   const Traffic traffic = measure_traffic(unfused(biased_matmul()));
   EXPECT_EQ(row(traffic, "mm").written, 65536);

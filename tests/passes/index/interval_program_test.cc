@@ -105,9 +105,40 @@ TEST(IntervalProgram, TakesLongExpressions) {
   EXPECT_EQ(found.high, 102);
 }
 
+void expect_range(const Expr& e, int64_t low, int64_t high) {
+  const IndexRange found = range(e, {0, 5}, {0, 3});
+  EXPECT_EQ(found.low, low) << to_string(e);
+  EXPECT_EQ(found.high, high) << to_string(e);
+}
+
+TEST(IntervalProgram, TakesDataForWhateverItsTypeHolds) {
+  const Expr whole = read_buffer("x", i32, {i}), byte = read_buffer("b", u8, {i});
+  const Expr real = read_buffer("f", f32, {i});
+  expect_range(whole, INT32_MIN, INT32_MAX);
+  expect_range(cast(i32, byte), 0, 255);
+  expect_range(cast(i32, byte) / int_constant(16) + i, 0, 20);
+  expect_range(clamp(whole, 0, 4), 0, 4);
+  expect_range(whole % int_constant(7), 0, 6);
+  expect_range(cast(i32, real), INT32_MIN, INT32_MAX);
+  expect_range(select(real > 0.5f, i, i + 7), 0, 12);
+  expect_range(select(read_buffer("p", bool_, {i}), j, -1), -1, 3);
+}
+
+TEST(IntervalProgram, TakesDataThatWrapsForWhateverItsTypeHolds) {
+  const Expr whole = read_buffer("x", i32, {i}), byte = read_buffer("b", u8, {i});
+  expect_range(cast(i32, byte + constant(u8, 10)), 0, 255);
+  expect_range(cast(i32, cast(u8, whole)), 0, 255);
+  expect_range(cast(i32, cast(i8, byte)), -128, 127);
+  expect_range(max(whole * whole * whole * whole, 0), 0, INT32_MAX);
+}
+
+TEST(IntervalProgram, OfDataDependsOnNoSlot) {
+  const Expr whole = read_buffer("x", i32, {i});
+  EXPECT_EQ(IntervalProgram(whole + j, slot_of).slots(), std::vector<int>{1});
+}
+
 TEST(IntervalProgramRefuses, WhatIsNoIndex) {
   EXPECT_INTERNAL_ERROR(IntervalProgram(constant(f32, 1), slot_of), "not an index");
-  EXPECT_INTERNAL_ERROR(IntervalProgram(read_buffer("x", i32, {i}), slot_of), "not an index");
   EXPECT_INTERNAL_ERROR(IntervalProgram(Expr(), slot_of), "not an index: nothing");
 }
 
