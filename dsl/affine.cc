@@ -1,8 +1,11 @@
 #include "dsl/affine.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "dsl/checked_arithmetic.h"
@@ -47,11 +50,131 @@ Extent extreme_value(const Affine& a, const AxisExtents& axes, bool largest) {
   return result;
 }
 
-// Proofs about one index under the extents of its axes.
+// All values from low to high.
+struct Range {
+  int64_t low = 0, high = 0;
+  bool of_data = false;  // made of what was read
+
+  bool is_inside(const Range& other) const { return other.low <= low && high <= other.high; }
+};
+
+// Of data, or of what wrapped around. A float is no index.
+Range range_of_type(DType type) {
+  const IntegerRange holds = is_float(type) ? IntegerRange() : integer_range(type);
+  return {holds.lowest, holds.highest, true};
+}
+
+int64_t saturated(__int128 value) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  return static_cast<int64_t>(std::clamp<__int128>(value, -kMost, kMost));
+}
+
+// What numbers say of the values of an index, the same for all sizes. A size is taken for no more
+// than a tensor has elements of four bytes.
+class Ranges {
+ public:
+  explicit Ranges(const AxisExtents& axes) : axes_(axes) {}
+
+  // Whether i32 holds the value: an index computed from data may leave it, and then wraps around.
+  // What is made of axes and sizes alone has no value beyond that which is no place in a tensor.
+  bool fits(const Expr& e) {
+    const Range range = exact(e);
+    return !range.of_data || range.is_inside(range_of_type(e->dtype));
+  }
+
+ private:
+  static constexpr int64_t kLargestSize = int64_t{1} << 29;
+
+  Range value(const Expr& e) {
+    const Range range = exact(e);
+    return range.is_inside(range_of_type(e->dtype)) ? range : range_of_type(e->dtype);
+  }
+
+  Range exact(const Expr& e) {
+    const auto known = known_.find(&e.node());
+    if (known != known_.end()) return known->second;
+    return known_.emplace(&e.node(), new_range(e)).first->second;
+  }
+
+  Range new_range(const Expr& e) {
+    if (is_float(e->dtype)) return range_of_type(e->dtype);
+    switch (e->op) {
+      case ExprOp::constant:
+        return {e->int_value, e->int_value, false};
+      case ExprOp::size:
+        return {0, kLargestSize, false};
+      case ExprOp::axis: {
+        const auto found = axes_.find(e->name);
+        const bool is_number = found != axes_.end() && found->second.is_constant();
+        return {0, is_number ? found->second.constant_term() : kLargestSize, false};
+      }
+      case ExprOp::neg: {
+        const Range a = exact(e->args[0]);
+        return {-a.high, -a.low, a.of_data};
+      }
+      case ExprOp::add:
+      case ExprOp::sub:
+      case ExprOp::mul:
+        return combined(e->op, exact(e->args[0]), exact(e->args[1]));
+      case ExprOp::div:
+      case ExprOp::mod:
+      case ExprOp::min:
+      case ExprOp::max:
+        return combined(e->op, value(e->args[0]), value(e->args[1]));
+      case ExprOp::select:
+        return united(value(e->args[1]), value(e->args[2]));
+      case ExprOp::cast: {
+        const Range a = value(e->args[0]), all = range_of_type(e->dtype);
+        return !is_float(e->args[0]->dtype) && a.is_inside(all) ? a : all;
+      }
+      default:
+        return range_of_type(e->dtype);
+    }
+  }
+
+  static Range united(const Range& a, const Range& b) {
+    return {std::min(a.low, b.low), std::max(a.high, b.high), a.of_data || b.of_data};
+  }
+
+  static Range combined(ExprOp op, const Range& a, const Range& b) {
+    const bool of_data = a.of_data || b.of_data;
+    switch (op) {
+      case ExprOp::add:
+        return {saturated(__int128{a.low} + b.low), saturated(__int128{a.high} + b.high), of_data};
+      case ExprOp::sub:
+        return {saturated(__int128{a.low} - b.high), saturated(__int128{a.high} - b.low), of_data};
+      case ExprOp::mul: {
+        const auto corners = {__int128{a.low} * b.low, __int128{a.low} * b.high,
+                              __int128{a.high} * b.low, __int128{a.high} * b.high};
+        return {saturated(std::min(corners)), saturated(std::max(corners)), of_data};
+      }
+      case ExprOp::min:
+        return {std::min(a.low, b.low), std::min(a.high, b.high), of_data};
+      case ExprOp::max:
+        return {std::max(a.low, b.low), std::max(a.high, b.high), of_data};
+      case ExprOp::mod:
+        if (b.low > 0) return {0, b.high - 1, of_data};
+        [[fallthrough]];
+      default: {  // a quotient, a remainder by anything
+        const int64_t most = std::max({std::abs(a.low), std::abs(a.high),
+                                       op == ExprOp::mod ? std::abs(b.low) : int64_t{0},
+                                       op == ExprOp::mod ? std::abs(b.high) : int64_t{0}});
+        return {a.low >= 0 && b.low > 0 ? 0 : -most, most, of_data};
+      }
+    }
+  }
+
+  const AxisExtents& axes_;
+  std::unordered_map<const ExprNode*, Range> known_;
+};
+
+// Proofs about one index under the extents of its axes. at_least and at_most are of its exact
+// value; sums and products are what they are of exact values even where a part of them wraps
+// around, all else of values that i32 holds.
 class Prover {
  public:
   Prover(const AxisExtents& axes, const std::vector<Extent>& not_empty)
-      : axes_(axes), not_empty_(not_empty) {
+      : axes_(axes), not_empty_(not_empty), ranges_(axes) {
     for (const auto& [name, extent] : axes) record_positive(extent);
     for (const Extent& extent : not_empty) record_positive(extent);
   }
@@ -61,11 +184,11 @@ class Prover {
     if (auto affine = affine_of(e)) return non_negative(extreme(*affine, false) - low);
     switch (e->op) {
       case ExprOp::min:
-        return at_least(e->args[0], low) && at_least(e->args[1], low);
+        return value_at_least(e->args[0], low) && value_at_least(e->args[1], low);
       case ExprOp::max:
-        return at_least(e->args[0], low) || at_least(e->args[1], low);
+        return value_at_least(e->args[0], low) || value_at_least(e->args[1], low);
       case ExprOp::select:
-        return at_least(e->args[1], low) && at_least(e->args[2], low);
+        return value_at_least(e->args[1], low) && value_at_least(e->args[2], low);
       case ExprOp::cast:  // the value of a u8 is an index of a table of 256
         return !is_float(e->args[0].dtype()) &&
                non_negative(Extent(integer_range(e->args[0].dtype()).lowest) - low);
@@ -73,7 +196,7 @@ class Prover {
         return positive_number(e->args[1]) && non_negative(Extent(0) - low);
       case ExprOp::div:  // floor(a / c) >= low  <=  a >= low * c
         return positive_number(e->args[1]) &&
-               at_least(e->args[0], low * Extent(*number(e->args[1])));
+               value_at_least(e->args[0], low * Extent(*number(e->args[1])));
       case ExprOp::mul:
         // a * c >= low  <=  a >= 0, where low is 0 or less
         if (!low.is_constant() || low.constant_term() > 0) return false;
@@ -96,23 +219,23 @@ class Prover {
     if (auto affine = affine_of(e)) return non_negative(high - extreme(*affine, true));
     switch (e->op) {
       case ExprOp::min:
-        return at_most(e->args[0], high) || at_most(e->args[1], high);
+        return value_at_most(e->args[0], high) || value_at_most(e->args[1], high);
       case ExprOp::max:
-        return at_most(e->args[0], high) && at_most(e->args[1], high);
+        return value_at_most(e->args[0], high) && value_at_most(e->args[1], high);
       case ExprOp::select:
-        return at_most(e->args[1], high) && at_most(e->args[2], high);
+        return value_at_most(e->args[1], high) && value_at_most(e->args[2], high);
       case ExprOp::cast:
         return !is_float(e->args[0].dtype()) &&
                non_negative(high - Extent(integer_range(e->args[0].dtype()).highest));
       case ExprOp::mod: {
         if (!positive_number(e->args[1])) return false;
         return non_negative(high - Extent(*number(e->args[1]) - 1)) ||
-               (at_least(e->args[0], 0) && at_most(e->args[0], high));
+               (value_at_least(e->args[0], 0) && value_at_most(e->args[0], high));
       }
       case ExprOp::div: {  // floor(a / c) <= high  <=  a <= high * c + c - 1
         if (!positive_number(e->args[1])) return false;
         int64_t c = *number(e->args[1]);
-        return at_most(e->args[0], high * Extent(c) + Extent(c - 1));
+        return value_at_most(e->args[0], high * Extent(c) + Extent(c - 1));
       }
       case ExprOp::mul: {  // a * c <= high  <=  a <= floor(high / c), when the sizes divide
         const Expr& a = positive_number(e->args[1]) ? e->args[0] : e->args[1];
@@ -136,6 +259,14 @@ class Prover {
   }
 
  private:
+  // Of what is computed further with: in a kernel it is the exact value only where i32 holds that.
+  bool value_at_least(const Expr& e, const Extent& low) const {
+    return at_least(e, low) && ranges_.fits(e);
+  }
+  bool value_at_most(const Expr& e, const Extent& high) const {
+    return at_most(e, high) && ranges_.fits(e);
+  }
+
   // a + b <= high with b bounded by a number of its own, as in (i / 4) * 4 + i % 4.
   bool sum_at_most(const Expr& e, const Extent& high) const {
     for (int side = 0; side < 2; ++side) {
@@ -197,6 +328,7 @@ class Prover {
 
   const AxisExtents& axes_;
   const std::vector<Extent>& not_empty_;
+  mutable Ranges ranges_;                 // which remembers them
   std::map<std::string, int64_t> least_;  // of sizes of which more than 0 is known
 };
 

@@ -94,8 +94,11 @@ class UopEmitter {
   }
 
   Halide::Expr combined(const Halide::Expr& before, const Halide::Expr& value) const {
-    const Expr form = combine(stage_.combiner, axis_value("before"), axis_value("value"));
-    return halide_binary(form->op, before, value);
+    const ExprOp op = combine(stage_.combiner, axis_value("before"), axis_value("value"))->op;
+    // Of an atomic Halide knows the instruction by its plain form.
+    const bool may_wrap = stage_.dtype == i32 && (op == ExprOp::add || op == ExprOp::mul);
+    return may_wrap && !uop_.atomic ? halide_wrapping(op, before, value)
+                                    : halide_binary(op, before, value);
   }
 
   // Halide is to make two loops of it: one without the condition, and the steps at the edge.

@@ -192,6 +192,13 @@ Halide::Expr halide_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr&
   return a.type().is_bool() ? bool_binary(op, a, b) : integer_binary(op, a, b);
 }
 
+Halide::Expr halide_wrapping(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  EMULSION_CHECK(a.type().is_int() && a.type() == b.type(), "{}: no integers", to_string(op));
+  const Halide::Type bits = a.type().with_code(Halide::Type::UInt);
+  return Halide::reinterpret(
+      a.type(), integer_binary(op, Halide::reinterpret(bits, a), Halide::reinterpret(bits, b)));
+}
+
 Halide::Expr halide_cast(DType to, const Halide::Expr& a) {
   Halide::Type type = halide_type(to);
   if (a.type() == type) return a;

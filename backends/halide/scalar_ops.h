@@ -23,6 +23,11 @@ Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a, bool has_fma = false
                           bool is_bounded = false);
 // Any ExprOp of two arguments; both of the same type. pow: vector_math.h.
 Halide::Expr halide_binary(ExprOp op, const Halide::Expr& a, const Halide::Expr& b);
+// add, sub or mul of i32 whose result i32 may not hold: it wraps around, which is what an
+// unspecified result is then. Halide and LLVM take an i32 for a number that never leaves its type.
+// They would know of the product of two u16 that it is not negative and drop the clamp around it,
+// which keeps an index inside its tensor.
+Halide::Expr halide_wrapping(ExprOp op, const Halide::Expr& a, const Halide::Expr& b);
 // Float to an integer truncates; what the type does not hold saturates, NaN gives 0. To bool:
 // whether it is not zero.
 Halide::Expr halide_cast(DType to, const Halide::Expr& a);

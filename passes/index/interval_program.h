@@ -7,8 +7,8 @@
 //
 // The answer contains every value; it is the exact range wherever each variable occurs once, as in
 // min(y.mo * 32 + y.mi, 99). Operators mean what dsl/expr.h says. What was read, or depends on a
-// float, may be anything that its type holds: what is around it says more, as in table(clamp(x(i), 0,
-// 4)).
+// float, may be anything that its type holds: what is around it says more, as in table(clamp(x(i),
+// 0, 4)).
 
 #include <cstdint>
 #include <functional>

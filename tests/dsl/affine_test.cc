@@ -110,6 +110,34 @@ TEST(ProvesInBounds, AValueOfANarrowTypeIndexesATable) {
   EXPECT_FALSE(inside(value(f32), 1 << 30));
 }
 
+// In i32 a product of data wraps around: what is exactly 0 or more may be less.
+TEST(ProvesInBounds, NothingOfDataThatI32DoesNotHold) {
+  const Expr u = cast(i32, read_buffer("u", u16, {i()})), d = read_buffer("d", i32, {i()});
+  const Expr held = u * 30000, wraps = u * 100000;
+  EXPECT_TRUE(inside(min(held, 9), 10));
+  EXPECT_FALSE(inside(min(wraps, 9), 10));
+  EXPECT_TRUE(inside(max(min(u, 9) - 5, 0), 5));
+  EXPECT_FALSE(inside(max(min(d, 9) - 5, 0), 5));
+  EXPECT_TRUE(inside(held / 30000, 65536));
+  EXPECT_FALSE(inside(wraps / 100000, 65536));
+  EXPECT_FALSE(inside(select(i() < 3, wraps, 0) / 100000, 65536));
+  EXPECT_TRUE(inside(max(min(wraps, 9), 0), 10));
+  EXPECT_TRUE(inside(min(max(wraps, 0), 9), 10));
+  EXPECT_TRUE(inside(wraps % 10, 10));
+  EXPECT_TRUE(inside(max(min(d + 1, 9), 0), 10));
+  EXPECT_TRUE(inside(min(cast(i32, cast(u8, wraps)) * 3, 9), 10));
+  EXPECT_TRUE(inside(min(max(min(d, 49), 0) * 64 + j(), 9), 10));
+  EXPECT_TRUE(inside(min(u + axis_value("b"), 9), 10));
+}
+
+// Of a sum the whole counts: parts that wrap around make it up again.
+TEST(ProvesInBounds, ASumWhosePartsI32DoesNotHold) {
+  const Expr u = cast(i32, read_buffer("u", u8, {i()}));
+  EXPECT_TRUE(inside(u * 1000 + j(), 255 * 1000 + 5));
+  const Expr place = max(min(read_buffer("d", i32, {i()}), size_value("B") - 1), 0) * 64 + j();
+  EXPECT_TRUE(proves_in_bounds(place, size() * 64, {{"b", size()}, {"j", 64}, {"i", 2}}));
+}
+
 TEST(ProvesInBounds, RunTimeSizes) {
   Expr b = axis_value("b");
   EXPECT_TRUE(inside(b, size()));

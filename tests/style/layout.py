@@ -16,7 +16,6 @@ WITHOUT_OWN_TEST = {
     "backends/halide/emit_uop": "emit_nest_test; jit_test runs it",
     "backends/entry/run_time_sizes": "descriptor_text_test",
     "backends/runtime/packed": "kernel_library_test packs with it, write_kernel_header_test what does not compile",
-    "backends/halide/translate_expr": "jit_test, operator by operator",
     "passes/derive/sibling_loops": "derive_siblings_test: what shares a loop, and what not",
     "passes/nest/verify_nest_context": "verify_nest_test, and the tests of the other parts of the verifier",
     "passes/nest/verify_nest_values": "the tests of the three verifiers that walk by it: verify_nest_outputs, _storage and _written",
