@@ -1,5 +1,8 @@
 #include "dsl/strict_json.h"
 
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -31,6 +34,10 @@ nlohmann::ordered_json parse_strict_json(const std::string& text) {
     if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
       fail("expected each field once, got \"{}\" twice", value.get<std::string>());
     }
+    if (value.is_number_unsigned() &&
+        value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()}) {
+      fail("expected an integer below 2^63, got {}", value.get<uint64_t>());
+    }
     return true;
   };
   try {
@@ -59,7 +66,8 @@ std::string json_kind_of(const nlohmann::ordered_json& value) {
     case Json::value_t::number_unsigned:
       return "an integer";
     case Json::value_t::number_float:
-      return "a number with a fraction";
+      return std::abs(value.get<double>()) < 0x1p63 ? "a number with a fraction"
+                                                    : "a number of 2^63 or more";
     default:
       return "something else";
   }

@@ -8,8 +8,8 @@
 
 namespace emulsion {
 
-// The value that a text holds; fields keep their order. Error: what is no JSON, and two fields of
-// one name, of which nlohmann keeps the last.
+// The value that a text holds; fields keep their order. Error: what is no JSON, two fields of one
+// name, of which nlohmann keeps the last, and an integer that int64_t does not hold.
 nlohmann::ordered_json parse_strict_json(const std::string& text);
 
 // "an object", "a number with a fraction": for messages.

@@ -154,6 +154,9 @@ class OneStepLoops : public hi::IRMutator {
     return result;
   }
 
+  // A value is a graph still, and has no loops inside.
+  Stmt visit(const hi::Store* op) override { return op; }
+
   std::optional<OneStep> one_step(const hi::For* loop) const {
     Body body;
     if (!collect(loop->body, &body) || body.stores.empty()) return std::nullopt;

@@ -143,10 +143,18 @@ std::optional<std::string> why_not_by(const FusionRules& rules, const std::strin
   return std::nullopt;
 }
 
+Json parse(const std::string& text) {
+  try {
+    return parse_strict_json(text);
+  } catch (const Error& error) {
+    fail("fusion config: {}", error.what());
+  }
+}
+
 }  // namespace
 
 FusionConfig parse_fusion_config(const std::string& json) {
-  const Json object = parse_strict_json(json);
+  const Json object = parse(json);
   if (!object.is_object()) {
     fail("fusion config: expected an object, got {}", json_kind_of(object));
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 #include "tests/dsl/refusal.h"
 
 namespace emulsion {
@@ -16,6 +18,7 @@ TEST(StrictJson, NamesKinds) {
   EXPECT_EQ(json_kind_of(parse_strict_json("[]")), "an array");
   EXPECT_EQ(json_kind_of(parse_strict_json("1")), "an integer");
   EXPECT_EQ(json_kind_of(parse_strict_json("1.5")), "a number with a fraction");
+  EXPECT_EQ(json_kind_of(parse_strict_json("99999999999999999999")), "a number of 2^63 or more");
   EXPECT_EQ(json_kind_of(parse_strict_json("null")), "null");
 }
 
@@ -27,6 +30,14 @@ TEST(StrictJson, RefusesAFieldTwice) {
 TEST(StrictJson, RefusesWhatIsNoJson) {
   expect_refusal([] { parse_strict_json("{"); }, "parse error");
   expect_refusal([] { parse_strict_json(""); }, "parse error");
+}
+
+TEST(StrictJson, RefusesIntegersThatAreTooLarge) {
+  EXPECT_EQ(parse_strict_json("[9223372036854775807]").at(0).get<int64_t>(), INT64_MAX);
+  expect_refusal([] { parse_strict_json("[9223372036854775808]"); },
+                 "expected an integer below 2^63, got 9223372036854775808");
+  expect_refusal([] { parse_strict_json(R"({"a": 18446744073709551615})"); },
+                 "expected an integer below 2^63, got 18446744073709551615");
 }
 
 TEST(StrictJson, NamesBytesThatAreNoText) {
