@@ -1,14 +1,15 @@
 #ifndef EMULSION_BACKENDS_HALIDE_LLVM_OPTIONS_H_
 #define EMULSION_BACKENDS_HALIDE_LLVM_OPTIONS_H_
 
-// How LLVM compiles kernels, where Halide's own choice is not ours.
+// How LLVM compiles kernels, where what Halide asks for is not what we want.
 //
-// Without the pass VectorCombine: it makes loads of single elements of a vector that is loaded,
-// where only elements of it are used. The vectors of fma are, since Halide calls fma once for each
-// lane, and LLVM puts the lanes together later. It then loads each vector behind everything that
-// does not need it. So sums that the schedule has row by row came column by column, each row's
-// factor in a register until then, and the sums of 6 x 2 vectors no longer fit into the 16
-// registers of AVX2. (matmul_vs_halide of //benchmarks, rows `apart`.)
+// LLVM's pass VectorCombine is off. Halide calls fma once for each lane of a vector, and LLVM makes
+// one vector instruction of the calls later, in its pass SLPVectorizer. In between, VectorCombine
+// sees that of a loaded vector only single elements are used, and loads them one by one. Where
+// SLPVectorizer joins these loads again, the vector load stands behind all that does not need it.
+// So sums that a schedule takes row by row are taken column by column, while a factor of every row
+// waits in a register: 6 rows of 2 vectors take 12 + 6 + 1 registers, where AVX2 has 16. Row by
+// row they take 12 + 1 + 2. (Rows `apart` of //benchmarks:matmul_vs_halide.)
 
 namespace emulsion {
 
