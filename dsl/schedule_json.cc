@@ -262,11 +262,8 @@ class Reader {
   }
 
   static int64_t integer(const std::string& place, const Json& value) {
-    const bool too_large = value.is_number_unsigned() &&
-                           value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()};
-    if (!value.is_number_integer() || too_large) {
-      fail_here(place, "expected an integer of 64 bits, got {}",
-                too_large ? value.dump() : json_kind_of(value));
+    if (!is_int64(value)) {
+      fail_here(place, "expected an integer of 64 bits, got {}", json_kind_of(value));
     }
     return value.get<int64_t>();
   }

@@ -34,10 +34,6 @@ nlohmann::ordered_json parse_strict_json(const std::string& text) {
     if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second) {
       fail("expected each field once, got \"{}\" twice", value.get<std::string>());
     }
-    if (value.is_number_unsigned() &&
-        value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()}) {
-      fail("expected an integer below 2^63, got {}", value.get<uint64_t>());
-    }
     return true;
   };
   try {
@@ -48,6 +44,12 @@ nlohmann::ordered_json parse_strict_json(const std::string& text) {
     const size_t message = what.find("] ");
     fail("{}", message == std::string::npos ? what : what.substr(message + 2));
   }
+}
+
+bool is_int64(const nlohmann::ordered_json& value) {
+  const bool is_too_large = value.is_number_unsigned() &&
+                            value.get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()};
+  return value.is_number_integer() && !is_too_large;
 }
 
 std::string json_kind_of(const nlohmann::ordered_json& value) {
@@ -63,11 +65,11 @@ std::string json_kind_of(const nlohmann::ordered_json& value) {
     case Json::value_t::boolean:
       return "a boolean";
     case Json::value_t::number_integer:
-    case Json::value_t::number_unsigned:
       return "an integer";
+    case Json::value_t::number_unsigned:
+      return is_int64(value) ? "an integer" : value.dump();
     case Json::value_t::number_float:
-      return std::abs(value.get<double>()) < 0x1p63 ? "a number with a fraction"
-                                                    : "a number of 2^63 or more";
+      return std::abs(value.get<double>()) < 0x1p63 ? "a number with a fraction" : value.dump();
     default:
       return "something else";
   }

@@ -8,11 +8,15 @@
 
 namespace emulsion {
 
-// The value that a text holds; fields keep their order. Error: what is no JSON, two fields of one
-// name, of which nlohmann keeps the last, and an integer that int64_t does not hold.
+// The value that a text holds; fields keep their order. Error: what is no JSON, and two fields of
+// one name, of which nlohmann keeps the last.
 nlohmann::ordered_json parse_strict_json(const std::string& text);
 
-// "an object", "a number with a fraction": for messages.
+// Whether it is a whole number that int64_t holds.
+bool is_int64(const nlohmann::ordered_json& value);
+
+// "an object", "a number with a fraction"; a number that is too large for int64_t as it is: for
+// messages.
 std::string json_kind_of(const nlohmann::ordered_json& value);
 
 }  // namespace emulsion

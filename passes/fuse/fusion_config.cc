@@ -28,7 +28,7 @@ bool read_bool(const std::string& field, const Json& value) {
 }
 
 int64_t read_count(const std::string& field, const Json& value) {
-  if (!value.is_number_integer()) refuse(field, "a whole number", value);
+  if (!is_int64(value)) refuse(field, "a whole number", value);
   const auto count = value.get<int64_t>();
   if (count < 0) fail("fusion config, {}: expected 0 or greater, got {}", field, count);
   return count;
