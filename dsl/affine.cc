@@ -53,7 +53,8 @@ Extent extreme_value(const Affine& a, const AxisExtents& axes, bool largest) {
 // All values from low to high.
 struct Range {
   int64_t low = 0, high = 0;
-  bool of_data = false;  // made of what was read
+  bool of_data = false;   // made of what was read
+  bool of_sizes = false;  // of run-time sizes: a guess
 
   bool is_inside(const Range& other) const { return other.low <= low && high <= other.high; }
 };
@@ -61,7 +62,7 @@ struct Range {
 // Of data, or of what wrapped around. A float is no index.
 Range range_of_type(DType type) {
   const IntegerRange holds = is_float(type) ? IntegerRange() : integer_range(type);
-  return {holds.lowest, holds.highest, true};
+  return {holds.lowest, holds.highest, true, false};
 }
 
 int64_t saturated(__int128 value) {
@@ -75,15 +76,36 @@ class Ranges {
  public:
   explicit Ranges(const AxisExtents& axes) : axes_(axes) {}
 
-  // Whether i32 holds the value: an index computed from data may leave it, and then wraps around.
-  // What is made of axes and sizes alone has no value beyond that which is no place in a tensor.
+  // Whether i32 holds the value: what is computed may leave it, and then wraps around. How large a
+  // run-time size is nobody knows here: what axes and such sizes make is taken to fit.
   bool fits(const Expr& e) {
-    const Range range = exact(e);
-    return !range.of_data || range.is_inside(range_of_type(e->dtype));
+    const Range range = of(e);
+    const bool is_guess = range.of_sizes && !range.of_data;
+    return is_guess || range.is_inside(range_of_type(e->dtype));
+  }
+
+  // As if nothing wrapped around.
+  Range of(const Expr& e) {
+    const std::optional<Range> sum = of_sum(e);
+    return sum ? *sum : exact(e);
   }
 
  private:
   static constexpr int64_t kLargestSize = int64_t{1} << 29;
+
+  // Of a sum of axes each axis counts once, wherever it stands. Nothing where a size is in it.
+  std::optional<Range> of_sum(const Expr& e) const {
+    const std::optional<Affine> sum = affine_of(e);
+    if (!sum || !sum->offset.is_constant()) return std::nullopt;
+    __int128 low = sum->offset.constant_term(), high = low;
+    for (const auto& [name, coefficient] : sum->coefficients) {
+      const auto found = axes_.find(name);
+      if (found == axes_.end() || !found->second.is_constant()) return std::nullopt;
+      const int64_t last = std::max<int64_t>(found->second.constant_term() - 1, 0);
+      (coefficient < 0 ? low : high) += __int128{coefficient} * last;
+    }
+    return Range{saturated(low), saturated(high), false, false};
+  }
 
   Range value(const Expr& e) {
     const Range range = exact(e);
@@ -100,17 +122,18 @@ class Ranges {
     if (is_float(e->dtype)) return range_of_type(e->dtype);
     switch (e->op) {
       case ExprOp::constant:
-        return {e->int_value, e->int_value, false};
+        return {e->int_value, e->int_value, false, false};
       case ExprOp::size:
-        return {0, kLargestSize, false};
+        return {0, kLargestSize, false, true};
       case ExprOp::axis: {
         const auto found = axes_.find(e->name);
         const bool is_number = found != axes_.end() && found->second.is_constant();
-        return {0, is_number ? found->second.constant_term() : kLargestSize, false};
+        if (!is_number) return {0, kLargestSize, false, true};
+        return {0, std::max<int64_t>(found->second.constant_term() - 1, 0), false, false};
       }
       case ExprOp::neg: {
         const Range a = exact(e->args[0]);
-        return {-a.high, -a.low, a.of_data};
+        return {-a.high, -a.low, a.of_data, a.of_sizes};
       }
       case ExprOp::add:
       case ExprOp::sub:
@@ -133,33 +156,42 @@ class Ranges {
   }
 
   static Range united(const Range& a, const Range& b) {
-    return {std::min(a.low, b.low), std::max(a.high, b.high), a.of_data || b.of_data};
+    return made_of(a, b, {std::min(a.low, b.low), std::max(a.high, b.high)});
+  }
+
+  static Range made_of(const Range& a, const Range& b, Range range) {
+    range.of_data = a.of_data || b.of_data;
+    range.of_sizes = a.of_sizes || b.of_sizes;
+    return range;
   }
 
   static Range combined(ExprOp op, const Range& a, const Range& b) {
-    const bool of_data = a.of_data || b.of_data;
+    return made_of(a, b, limits(op, a, b));
+  }
+
+  static Range limits(ExprOp op, const Range& a, const Range& b) {
     switch (op) {
       case ExprOp::add:
-        return {saturated(__int128{a.low} + b.low), saturated(__int128{a.high} + b.high), of_data};
+        return {saturated(__int128{a.low} + b.low), saturated(__int128{a.high} + b.high)};
       case ExprOp::sub:
-        return {saturated(__int128{a.low} - b.high), saturated(__int128{a.high} - b.low), of_data};
+        return {saturated(__int128{a.low} - b.high), saturated(__int128{a.high} - b.low)};
       case ExprOp::mul: {
         const auto corners = {__int128{a.low} * b.low, __int128{a.low} * b.high,
                               __int128{a.high} * b.low, __int128{a.high} * b.high};
-        return {saturated(std::min(corners)), saturated(std::max(corners)), of_data};
+        return {saturated(std::min(corners)), saturated(std::max(corners))};
       }
       case ExprOp::min:
-        return {std::min(a.low, b.low), std::min(a.high, b.high), of_data};
+        return {std::min(a.low, b.low), std::min(a.high, b.high)};
       case ExprOp::max:
-        return {std::max(a.low, b.low), std::max(a.high, b.high), of_data};
+        return {std::max(a.low, b.low), std::max(a.high, b.high)};
       case ExprOp::mod:
-        if (b.low > 0) return {0, b.high - 1, of_data};
+        if (b.low > 0) return {0, b.high - 1};
         [[fallthrough]];
       default: {  // a quotient, a remainder by anything
         const int64_t most = std::max({std::abs(a.low), std::abs(a.high),
                                        op == ExprOp::mod ? std::abs(b.low) : int64_t{0},
                                        op == ExprOp::mod ? std::abs(b.high) : int64_t{0}});
-        return {a.low >= 0 && b.low > 0 ? 0 : -most, most, of_data};
+        return {a.low >= 0 && b.low > 0 ? 0 : -most, most};
       }
     }
   }
@@ -379,6 +411,22 @@ std::optional<Affine> affine_of(const Expr& index) {
 
 Extent largest_value(const Affine& a, const AxisExtents& axes) {
   return extreme_value(a, axes, true);
+}
+
+std::optional<BeyondI32> part_beyond_i32(const Expr& index, const AxisExtents& axes) {
+  Ranges ranges(axes);
+  std::optional<BeyondI32> result;
+  visit(index, [&](const Expr& e) {
+    const bool adds = e->op == ExprOp::add || e->op == ExprOp::sub || e->op == ExprOp::mul ||
+                      e->op == ExprOp::neg || e->op == ExprOp::read;
+    for (const Expr& part : e->args) {
+      if (result || adds || part.dtype() != i32) continue;
+      const Range range = ranges.of(part);
+      if (range.of_data || ranges.fits(part)) continue;
+      result = BeyondI32{part, range.low, range.high};
+    }
+  });
+  return result;
 }
 
 bool proves_in_bounds(const Expr& index, const Extent& extent, const AxisExtents& axes,

@@ -29,6 +29,15 @@ using AxisExtents = std::map<std::string, Extent>;
 // The largest value over all iterations, in the run-time sizes.
 Extent largest_value(const Affine& a, const AxisExtents& axes);
 
+// A part of an index whose value i32 does not hold in some iteration, and its least and greatest.
+struct BeyondI32 {
+  Expr part;
+  int64_t low, high;
+};
+// One that anything but a sum or a product is computed from, in which it would wrap around: as in
+// i * 1000000 / 1000000. Only of axes whose extents are numbers, and of no data.
+std::optional<BeyondI32> part_beyond_i32(const Expr& index, const AxisExtents& axes);
+
 // Whether 0 <= index < extent is proved for every iteration. Run-time sizes may be 0, but for what
 // follows from an axis in scope (no iteration happens when its extent is 0) and from `not_empty`:
 // extents that are known to be at least 1.

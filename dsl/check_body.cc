@@ -121,13 +121,17 @@ class BodyChecker {
       visit(e->args[i], [&](const Expr& node) {
         if (node->op == ExprOp::axis) check_axis(node);
       });
+      const std::string place = fmt::format("{}: read of {}, axis {}", what_, e->tensor->name, i);
+      if (const auto beyond = part_beyond_i32(e->args[i], axes_)) {
+        fail("{}: expected an index that is computed within i32, got {}, which goes from {} to {}",
+             place, to_string(beyond->part), beyond->low, beyond->high);
+      }
       if (proves_in_bounds(e->args[i], shape[i], axes_)) continue;
       if (!by_branch_) {
         unproved_ = true;
         continue;
       }
       if (proves_in_bounds(e->args[i], shape[i], axes_, not_empty(branch))) continue;
-      const std::string place = fmt::format("{}: read of {}, axis {}", what_, e->tensor->name, i);
       if (proves_in_bounds(e->args[i], shape[i], axes_, {shape[i]})) {
         fail(
             "{}: expected a read where the extent {} is at least 1, got one that also happens "

@@ -130,6 +130,36 @@ TEST(ProvesInBounds, NothingOfDataThatI32DoesNotHold) {
   EXPECT_TRUE(inside(min(u + axis_value("b"), 9), 10));
 }
 
+// Of axes alone, too, as far as their extents are numbers.
+TEST(ProvesInBounds, NothingOfAProductOfAxesThatI32DoesNotHold) {
+  const AxisExtents axes = {{"i", 5000}, {"n", size()}};
+  const auto stays = [&](const Expr& index) { return proves_in_bounds(index, 5000, axes); };
+  EXPECT_TRUE(stays(i() * 1000 / 1000));
+  EXPECT_FALSE(stays(i() * 1000000 / 1000000));
+  EXPECT_FALSE(stays(min(i() * 1000000, 99)));
+  EXPECT_TRUE(stays((i() * 1000000 - i() * 999999) / 1));
+}
+
+TEST(PartBeyondI32, IsNamedWithWhatItMayBe) {
+  const AxisExtents axes = {{"i", 5000}};
+  const auto part = part_beyond_i32(int_constant(1) + i() * 1000000 % 99, axes);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(to_string(part->part), "i * 1000000");
+  EXPECT_EQ(part->low, 0);
+  EXPECT_EQ(part->high, 4999000000);
+  EXPECT_TRUE(part_beyond_i32(select(i() * -1000000 < 5, i(), 0), axes));
+}
+
+TEST(PartBeyondI32, IsNothingThatStaysWithinOrIsNotKnown) {
+  const AxisExtents axes = {{"i", 5000}, {"b", size()}};
+  const Expr d = read_buffer("d", i32, {i()});
+  EXPECT_FALSE(part_beyond_i32(i() * 400000 % 99, axes));
+  EXPECT_FALSE(part_beyond_i32(axis_value("b") * 1000000 % 99, axes));
+  EXPECT_FALSE(part_beyond_i32(max(min(d * 1000000, 9), 0), axes));
+  EXPECT_FALSE(part_beyond_i32((i() * 1000000 - i() * 999999) % 99, axes));
+  EXPECT_FALSE(part_beyond_i32(i() * 1000000, axes));
+}
+
 // Of a sum the whole counts: parts that wrap around make it up again.
 TEST(ProvesInBounds, ASumWhosePartsI32DoesNotHold) {
   const Expr u = cast(i32, read_buffer("u", u8, {i()}));

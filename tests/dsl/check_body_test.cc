@@ -128,6 +128,15 @@ std::vector<Refusal> refused() {
 
 INSTANTIATE_TEST_SUITE_P(CheckBody, CheckBodyRefuses, testing::ValuesIn(refused()), refusal_name);
 
+TEST(CheckBody, AnIndexIsComputedWithinI32) {
+  expect_refusal(
+      [] {
+        check(x()(i * 7919 % 3), {{"i", 1000000}});
+      },
+      "y: read of x, axis 0: expected an index that is computed within i32, got i * 7919, "
+      "which goes from 0 to 7918992081");
+}
+
 TEST(CheckBody, AReadThatTwoBranchesShareIsCheckedInBoth) {
   const Expr shared = first();
   EXPECT_NO_THROW(check(select(B > 2, shared, select(B > 0, shared + 1, 0))));
