@@ -17,9 +17,8 @@ namespace {
 
 constexpr char kMeasures[] =
     "Measures a matrix product (f32, a tile of sums in registers, the weight packed) scheduled by\n"
-    "hand in Emulsion against the same schedule written in Halide. Rows `apart` have the sums of "
-    "a\n"
-    "row of the tile in several vectors, one after another.";
+    "hand in Emulsion against the same schedule written in Halide. Rows `apart` have several\n"
+    "vectors of sums for each row of the tile, one after another.";
 
 void add_product(int size, const MatmulTile& tile, const Target& target,
                  std::vector<Comparison>* all) {

@@ -29,13 +29,14 @@ using AxisExtents = std::map<std::string, Extent>;
 // The largest value over all iterations, in the run-time sizes.
 Extent largest_value(const Affine& a, const AxisExtents& axes);
 
-// A part of an index whose value i32 does not hold in some iteration, and its least and greatest.
+// A part of an index that i32 does not hold in some iteration, and its least and greatest value.
 struct BeyondI32 {
   Expr part;
   int64_t low, high;
 };
-// One that anything but a sum or a product is computed from, in which it would wrap around: as in
-// i * 1000000 / 1000000. Only of axes whose extents are numbers, and of no data.
+// The first such part that is divided, compared, clamped or chosen: i * 1000000 in i * 1000000 /
+// 1000000. Terms of a sum may leave i32, since the sum wraps back. Of parts that are made of data
+// or of run-time sizes nothing is known.
 std::optional<BeyondI32> part_beyond_i32(const Expr& index, const AxisExtents& axes);
 
 // Whether 0 <= index < extent is proved for every iteration. Run-time sizes may be 0, but for what

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -115,23 +116,31 @@ class BodyChecker {
          legal.empty() ? "it has none" : legal, e->name);
   }
 
+  std::string place_of(const Expr& read, size_t axis) const {
+    return fmt::format("{}: read of {}, axis {}", what_, read->tensor->name, axis);
+  }
+
+  void check_within_i32(const Expr& read, size_t axis) const {
+    const std::optional<BeyondI32> beyond = part_beyond_i32(read->args[axis], axes_);
+    if (!beyond) return;
+    fail("{}: expected an index that is computed within i32, got {}, which goes from {} to {}",
+         place_of(read, axis), to_string(beyond->part), beyond->low, beyond->high);
+  }
+
   void check_read(const Expr& e, size_t branch) {
     const Shape& shape = e->tensor->shape;
     for (size_t i = 0; i < shape.size(); ++i) {
       visit(e->args[i], [&](const Expr& node) {
         if (node->op == ExprOp::axis) check_axis(node);
       });
-      const std::string place = fmt::format("{}: read of {}, axis {}", what_, e->tensor->name, i);
-      if (const auto beyond = part_beyond_i32(e->args[i], axes_)) {
-        fail("{}: expected an index that is computed within i32, got {}, which goes from {} to {}",
-             place, to_string(beyond->part), beyond->low, beyond->high);
-      }
+      if (!by_branch_) check_within_i32(e, i);
       if (proves_in_bounds(e->args[i], shape[i], axes_)) continue;
       if (!by_branch_) {
         unproved_ = true;
         continue;
       }
       if (proves_in_bounds(e->args[i], shape[i], axes_, not_empty(branch))) continue;
+      const std::string place = place_of(e, i);
       if (proves_in_bounds(e->args[i], shape[i], axes_, {shape[i]})) {
         fail(
             "{}: expected a read where the extent {} is at least 1, got one that also happens "

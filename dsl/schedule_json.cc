@@ -1,7 +1,6 @@
 #include "dsl/schedule_json.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -23,7 +23,6 @@ namespace emulsion {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 struct Tile {
   int64_t rows, vectors, lanes;
@@ -107,27 +106,22 @@ TEST(LlvmOptionsDeathTest, TheEnvironmentIsWhatItWas) {
       testing::ExitedWithCode(0), "");
 }
 
+void set_and_end() {
+  set_llvm_options();
+  std::exit(0);
+}
+
 TEST(LlvmOptionsDeathTest, TheOptionMayBeThereAlready) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const ScopedVariable same("HL_LLVM_ARGS", "-disable-vector-combine");
-  EXPECT_EXIT(
-      {
-        set_llvm_options();
-        std::exit(0);
-      },
-      testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(set_and_end(), testing::ExitedWithCode(0), "");
 }
 
 // LLVM names what it does not know.
 TEST(LlvmOptionsDeathTest, OptionsOfTheEnvironmentHoldAsWell) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
   const ScopedVariable other("HL_LLVM_ARGS", "-no-such-option-of-llvm");
-  EXPECT_EXIT(
-      {
-        set_llvm_options();
-        std::exit(0);
-      },
-      testing::ExitedWithCode(1), "no-such-option-of-llvm");
+  EXPECT_EXIT(set_and_end(), testing::ExitedWithCode(1), "no-such-option-of-llvm");
 }
 
 }  // namespace
