@@ -10,6 +10,7 @@
 
 #include "dsl/checked_arithmetic.h"
 #include "dsl/error.h"
+#include "dsl/index_parts.h"
 
 namespace emulsion {
 namespace {
@@ -81,7 +82,7 @@ class Ranges {
   bool fits(const Expr& e) {
     const Range range = of(e);
     const bool is_guess = range.of_sizes && !range.of_data;
-    return is_guess || range.is_inside(range_of_type(e->dtype));
+    return is_guess ? has_small_coefficients(e) : range.is_inside(range_of_type(e->dtype));
   }
 
   // As if nothing wrapped around.
@@ -92,6 +93,18 @@ class Ranges {
 
  private:
   static constexpr int64_t kLargestSize = int64_t{1} << 29;
+
+  // Of a sum. Else its second step leaves i32 already.
+  static bool has_small_coefficients(const Expr& e) {
+    const std::optional<Affine> sum = affine_of(e);
+    if (!sum) return true;
+    const IntegerRange holds = integer_range(i32);
+    const auto is_small = [&](const auto& term) { return holds.contains(term.second); };
+    const auto& sizes = sum->offset.coefficients();
+    return holds.contains(sum->offset.constant_term()) &&
+           std::all_of(sum->coefficients.begin(), sum->coefficients.end(), is_small) &&
+           std::all_of(sizes.begin(), sizes.end(), is_small);
+  }
 
   // Of a sum of axes each axis counts once, wherever it stands. Nothing where a size is in it.
   std::optional<Range> of_sum(const Expr& e) const {
@@ -415,18 +428,11 @@ Extent largest_value(const Affine& a, const AxisExtents& axes) {
 
 std::optional<BeyondI32> part_beyond_i32(const Expr& index, const AxisExtents& axes) {
   Ranges ranges(axes);
-  std::optional<BeyondI32> result;
-  visit(index, [&](const Expr& e) {
-    const bool adds = e->op == ExprOp::add || e->op == ExprOp::sub || e->op == ExprOp::mul ||
-                      e->op == ExprOp::neg || e->op == ExprOp::read;
-    for (const Expr& part : e->args) {
-      if (result || adds || part.dtype() != i32) continue;
-      const Range range = ranges.of(part);
-      if (range.of_data || ranges.fits(part)) continue;
-      result = BeyondI32{part, range.low, range.high};
-    }
-  });
-  return result;
+  for (const Expr& part : parts_within_i32(index)) {
+    const Range range = ranges.of(part);
+    if (!range.of_data && !ranges.fits(part)) return BeyondI32{part, range.low, range.high};
+  }
+  return std::nullopt;
 }
 
 bool proves_in_bounds(const Expr& index, const Extent& extent, const AxisExtents& axes,

@@ -4,6 +4,7 @@
 
 #include "backends/entry/check_library.h"
 #include "backends/entry/descriptor_text.h"
+#include "backends/entry/index_needs.h"
 #include "backends/entry/kernel_symbols.h"
 #include "backends/entry/run_time_sizes.h"
 #include "backends/entry/storage_needs.h"
@@ -79,6 +80,8 @@ class EntryBuilder {
     return translate_expr(expr, sizes);
   }
 
+  static Halide::Expr wide_value_of(const Expr& expr) { return in_64_bits(value_of(expr)); }
+
   hi::Stmt with_sizes(hi::Stmt rest) const {
     const std::vector<SizeSource> sources = size_sources(*entry_.nest);
     for (auto source = sources.rbegin(); source != sources.rend(); ++source) {
@@ -98,6 +101,11 @@ class EntryBuilder {
     for (const auto& size : entry_.nest->sizes) arguments.push_back(value_of(size_value(size)));
     arguments.insert(arguments.end(), buffers_.begin(), buffers_.end());
     std::vector<hi::Stmt> steps;
+    for (const IndexNeed& need : index_needs(*target_body.nest)) {
+      steps.push_back(checked_when(
+          need.when, call("emulsion_check_index", {entry_.name, need.part, wide_value_of(need.low),
+                                                   wide_value_of(need.high)})));
+    }
     for (const StorageNeed& need : storage_needs(*target_body.nest)) {
       steps.push_back(check_storage(need));
     }
@@ -107,15 +115,19 @@ class EntryBuilder {
 
   hi::Stmt check_storage(const StorageNeed& need) const {
     std::vector<Halide::Expr> extents;
-    for (const Expr& e : need.extents) extents.push_back(in_64_bits(value_of(e)));
+    for (const Expr& e : need.extents) extents.push_back(wide_value_of(e));
     const Halide::Expr array =
         Call::make(Halide::type_of<int64_t*>(), Call::make_struct, extents, Call::Intrinsic);
-    hi::Stmt check = returning_code_of(
-        "fits", call("emulsion_check_storage", {entry_.name, need.stage, to_string(need.dtype),
-                                                static_cast<int32_t>(size_in_bytes(need.dtype)),
-                                                static_cast<int32_t>(extents.size()), array}));
-    if (!need.when.defined()) return check;
-    return hi::IfThenElse::make(in_64_bits(value_of(need.when)), check);
+    return checked_when(
+        need.when, call("emulsion_check_storage", {entry_.name, need.stage, to_string(need.dtype),
+                                                   static_cast<int32_t>(size_in_bytes(need.dtype)),
+                                                   static_cast<int32_t>(extents.size()), array}));
+  }
+
+  // Undefined: always.
+  static hi::Stmt checked_when(const Expr& condition, const Halide::Expr& call) {
+    const hi::Stmt check = returning_code_of("fits", call);
+    return condition.defined() ? hi::IfThenElse::make(wide_value_of(condition), check) : check;
   }
 
   // Undefined when any processor will do.

@@ -5,6 +5,7 @@
 
 #include "Halide.h"
 #include "backends/entry/check_cpu_limits.h"
+#include "backends/entry/index_needs.h"
 #include "backends/entry/loop_chunks.h"
 #include "backends/entry/storage_needs.h"
 #include "backends/halide/halide_call.h"
@@ -71,11 +72,15 @@ std::shared_ptr<const JITModule> compile(const LoopNest& nest, const Target& tar
 struct JitKernel::Compiled {
   LoopNest nest;
   std::vector<StorageNeed> storage;
+  std::vector<IndexNeed> indices;
   std::shared_ptr<const JITModule> module;
   std::map<std::string, JitKernel> packs;  // by packed name
 
   Compiled(const LoopNest& source, const Target& target, const CompileOptions& options)
-      : nest(source), storage(storage_needs(source)), module(compile(source, target, options)) {
+      : nest(source),
+        storage(storage_needs(source)),
+        indices(index_needs(source)),
+        module(compile(source, target, options)) {
     for (const Pack& pack : nest.packs) {
       packs.emplace(pack.packed, JitKernel(*pack.nest, target, options));
     }
@@ -93,6 +98,7 @@ std::function<void()> JitKernel::bind(const std::map<std::string, JitBuffer>& ar
       bind_buffers(compiled_->nest, arguments, known, [&](const Pack& pack, const auto& of_pack) {
         compiled_->packs.at(pack.packed).run(of_pack);
       }));
+  check_indices(compiled_->nest.name, compiled_->indices, bound->sizes);
   check_storage(compiled_->nest.name, compiled_->storage, bound->sizes);
   std::vector<Halide::Runtime::Buffer<>> views;
   for (const JitBuffer& buffer : bound->buffers) {

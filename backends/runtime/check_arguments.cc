@@ -364,3 +364,13 @@ int emulsion_check_storage(const char* kernel, const char* stage, const char* dt
                 message << "] of " << dtype
                         << "; legal: smaller run-time sizes, or a schedule that stores less");
 }
+
+int emulsion_check_index(const char* kernel, const char* part, int64_t low, int64_t high) {
+  if (low >= INT32_MIN && high <= INT32_MAX) return EMULSION_OK;
+  const bool is_above = high > INT32_MAX;
+  return refuse(EMULSION_ERROR_INDEX_TOO_LARGE,
+                new_error() << "kernel " << kernel << ": read of " << part
+                            << ": expected an index that is computed within i32, got one that goes "
+                            << (is_above ? "up" : "down") << " to " << (is_above ? high : low)
+                            << "; legal: smaller run-time sizes");
+}

@@ -33,6 +33,11 @@ int emulsion_check_arguments(const char* descriptor, const struct halide_buffer_
 int emulsion_check_storage(const char* kernel, const char* stage, const char* dtype,
                            int element_bytes, int rank, const int64_t* extents);
 
+/* Beside it, for `part` of an index, which goes from `low` to `high` for these run-time sizes.
+ * Returns 0, or a code with emulsion_last_error() set where i32, in which the kernel computes it,
+ * does not hold them. */
+int emulsion_check_index(const char* kernel, const char* part, int64_t low, int64_t high);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -50,6 +50,7 @@ constexpr CodeName kCodeNames[] = {
     {EMULSION_ERROR_TOO_LARGE, "buffer too large"},
     {EMULSION_ERROR_DEVICE_DIRTY, "device dirty"},
     {EMULSION_ERROR_NULL_DIMENSIONS, "null dimensions"},
+    {EMULSION_ERROR_INDEX_TOO_LARGE, "index too large"},
     // Halide's own, from a check inside a kernel's body that ours did not foresee.
     {halide_error_code_explicit_bounds_too_small, "explicit bounds too small"},
     {halide_error_code_access_out_of_bounds, "access out of bounds"},

@@ -45,7 +45,8 @@ enum emulsion_error_code {
   EMULSION_ERROR_INCONSISTENT_SIZE = -1005, /* an extent that depends on a named run-time size */
   EMULSION_ERROR_TOO_LARGE = -1006,         /* 2^31 bytes or more in one buffer */
   EMULSION_ERROR_DEVICE_DIRTY = -1007,
-  EMULSION_ERROR_NULL_DIMENSIONS = -1008 /* rank above 0 without an array of dimensions */
+  EMULSION_ERROR_NULL_DIMENSIONS = -1008, /* rank above 0 without an array of dimensions */
+  EMULSION_ERROR_INDEX_TOO_LARGE = -1009  /* an index that i32 does not hold on its way */
 };
 
 /* The message of the last kernel called from this thread, "" when it succeeded. Never null; the

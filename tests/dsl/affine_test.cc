@@ -150,6 +150,16 @@ TEST(PartBeyondI32, IsNamedWithWhatItMayBe) {
   EXPECT_TRUE(part_beyond_i32(select(i() * -1000000 < 5, i(), 0), axes));
 }
 
+// Of two elements it would leave i32 already.
+TEST(PartBeyondI32, IsASumWithACoefficientBeyondI32) {
+  const AxisExtents axes = {{"b", size()}};
+  const Expr b = axis_value("b");
+  EXPECT_TRUE(part_beyond_i32(b * 100000 * 100000 % 99, axes));
+  EXPECT_TRUE(part_beyond_i32(b * 100000 * -100000 % 99, axes));
+  EXPECT_TRUE(part_beyond_i32((b + 100000) * 100000 % 99, axes));
+  EXPECT_FALSE(part_beyond_i32(b * -65536 * 32768 % 99, axes));
+}
+
 TEST(PartBeyondI32, IsNothingThatStaysWithinOrIsNotKnown) {
   const AxisExtents axes = {{"i", 5000}, {"b", size()}};
   const Expr d = read_buffer("d", i32, {i()});

@@ -16,6 +16,7 @@
 #include "tests/backends/halide/test_linear.h"
 #include "tests/backends/halide/test_picky.h"
 #include "tests/backends/halide/test_squares.h"
+#include "tests/backends/halide/test_strides.h"
 
 namespace emulsion {
 namespace {
@@ -259,6 +260,23 @@ TEST(AotKernel, RefusesSizesWhoseStorageIsTooLarge) {
   EXPECT_EQ(run_squares({2}, 23171, &y), EMULSION_ERROR_ALLOCATION_TOO_LARGE);
   EXPECT_EQ(run_squares({2, 3}, 2, &y), EMULSION_OK) << emulsion_last_error();
   EXPECT_THAT(y, testing::ElementsAre(4, 4, 6, 6));
+}
+
+TEST(AotKernel, RefusesSizesForWhichAnIndexLeavesI32) {
+  const auto run = [](int length) {
+    std::vector<float> x(static_cast<size_t>(length), 1.0f), y(x.size(), 77.0f);
+    View vx(x.data(), length), vy(y.data(), length);
+    const int code = test_strides(vx, vy);
+    EXPECT_THAT(y, Each(code == EMULSION_OK ? 1.0f : 77.0f));
+    return code;
+  };
+  EXPECT_EQ(run(2149), EMULSION_ERROR_INDEX_TOO_LARGE);
+  EXPECT_STREQ(emulsion_last_error(),
+               "kernel test_strides: read of x, axis 0: i * 999999: expected an index that is "
+               "computed within i32, got one that goes up to 2147997852; legal: smaller run-time "
+               "sizes");
+  EXPECT_EQ(run(2148), EMULSION_OK) << emulsion_last_error();
+  EXPECT_EQ(run(0), EMULSION_OK) << emulsion_last_error();
 }
 
 TEST(AotKernel, NeedsNoStorageForWhatItDoesNotReach) {

@@ -49,6 +49,28 @@ TEST(JitCalls, RefusesSizesWhoseStorageIsTooLarge) {
   EXPECT_EQ(run(0, 40000), "no Error");  // nothing is computed, so nothing is stored
 }
 
+// x(i * 999999 / 1000000), which would read outside x for more than 2148 elements.
+TEST(JitCalls, RefusesSizesForWhichAnIndexLeavesI32) {
+  const Extent n = Extent::size("N");
+  const Axis i("i", n);
+  const Tensor x = input("x", f32, {n});
+  const Graph graph(compute("y", {i}, x(Expr(i) * 999999 / 1000000)));
+  const JitKernel kernel(lower(graph, Schedule(graph)));
+  const auto run = [&](int64_t length) {
+    std::vector<float> xs(static_cast<size_t>(length), 1), ys(xs.size(), 77);
+    const std::string error = error_of([&] {
+      kernel.run({{"x", {f32, {length}, xs.data()}}, {"y", {f32, {length}, ys.data()}}});
+    });
+    EXPECT_THAT(ys, testing::Each(error == "no Error" ? 1 : 77));
+    return error;
+  };
+  EXPECT_EQ(run(2148), "no Error");
+  EXPECT_EQ(run(2149),
+            "kernel y: read of x, axis 0: i * 999999: expected an index that is computed within "
+            "i32, got one that goes up to 2147997852; legal: smaller run-time sizes");
+  EXPECT_EQ(run(0), "no Error");
+}
+
 // A row of 80,000 bytes is stored, of which a small stack has no room.
 TEST(JitCalls, RunsOnASmallStack) {
   constexpr int64_t kRows = 3, kColumns = 20000;

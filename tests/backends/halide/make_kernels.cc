@@ -59,6 +59,16 @@ void make_squares(const char* folder) {
   compile_aot(squares_nest("square.compute_at(y, a)\n"), "test_squares", targets(), folder);
 }
 
+// y(i) = x(i * 999999 / 1000000), whose index leaves i32 for more than 2148 elements.
+void make_strides(const char* folder) {
+  const Extent n = Extent::size("N");
+  const Axis i("i", n);
+  const Tensor x = input("x", f32, {n});
+  const Expr place = Expr(i) * 999999 / 1000000;
+  const Graph graph(compute("y", {i}, x(place)));
+  compile_aot(lower(graph, Schedule(graph)), "test_strides", targets(), folder);
+}
+
 }  // namespace
 }  // namespace emulsion
 
@@ -73,6 +83,7 @@ int main(int argc, char** argv) {
     emulsion::make_picky(argv[1]);
     emulsion::make_checked(argv[1]);
     emulsion::make_squares(argv[1]);
+    emulsion::make_strides(argv[1]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "make_kernels: %s\n", error.what());
     return 1;

@@ -282,5 +282,23 @@ TEST(CheckStorage, DoesNotWrap) {
   EXPECT_EQ(check_storage({int64_t{1} << 62, 4, 0}), EMULSION_ERROR_ALLOCATION_TOO_LARGE);
 }
 
+TEST(CheckIndex, TakesWhatI32Holds) {
+  EXPECT_EQ(emulsion_check_index("k", "x, axis 0: i * 9", INT32_MIN, INT32_MAX), EMULSION_OK);
+}
+
+TEST(CheckIndex, RefusesWhatLeavesItOnEitherSide) {
+  const int64_t most = INT32_MAX, least = INT32_MIN;
+  EXPECT_EQ(emulsion_check_index("k", "x, axis 0: i * 9", 0, most + 1),
+            EMULSION_ERROR_INDEX_TOO_LARGE);
+  EXPECT_STREQ(emulsion_last_error(),
+               "kernel k: read of x, axis 0: i * 9: expected an index that is computed within i32, "
+               "got one that goes up to 2147483648; legal: smaller run-time sizes");
+  EXPECT_EQ(emulsion_check_index("k", "x, axis 0: i * -9", least - 1, 0),
+            EMULSION_ERROR_INDEX_TOO_LARGE);
+  EXPECT_STREQ(emulsion_last_error(),
+               "kernel k: read of x, axis 0: i * -9: expected an index that is computed within "
+               "i32, got one that goes down to -2147483649; legal: smaller run-time sizes");
+}
+
 }  // namespace
 }  // namespace emulsion::runtime
