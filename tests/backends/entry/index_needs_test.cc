@@ -75,6 +75,7 @@ TEST(CheckIndices, RefusesTheFirstSizeThatLeavesI32) {
   expect_limit([](const Expr& i, const Expr&) { return below_n(i + 3); }, INT32_MAX - 2);
   expect_limit([](const Expr& i, const Expr&) { return below_n(i * -1000000); }, 2148);
   expect_limit([](const Expr& i, const Expr&) { return below_n(i / 3 * 1000000); }, 6444);
+  expect_limit([](const Expr& i, const Expr&) { return below_n(i / 3 * -1000000); }, 6444);
   expect_limit([](const Expr& i, const Expr&) { return below_n(i * i); }, 46341);
   expect_limit([](const Expr& i, const Expr&) { return below_n(-(i * i)); }, 46341);
   expect_limit([](const Expr& i, const Expr&) { return below_n(i * (i - 9) + 1000000); }, 46335);
