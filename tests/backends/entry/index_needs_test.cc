@@ -110,6 +110,10 @@ TEST(CheckIndices, NamesTheReadTheSideAndTheValue) {
   const LoopNest down = nest_of([](const Expr&, const Expr& j) { return below_n(j * -1000); });
   EXPECT_ERROR(check_indices("k", index_needs(down), {{"N", 1}, {"M", 3000000}}),
                "got one that goes down to -2999999000");
+  const LoopNest third =
+      nest_of([](const Expr&, const Expr& j) { return below_n(j / 3 * -10000); });
+  EXPECT_ERROR(check_indices("k", index_needs(third), {{"N", 1}, {"M", 3000001}}),
+               "got one that goes down to -10000000000");
 }
 
 TEST(CheckIndices, TakesWhatIsNotComputed) {
