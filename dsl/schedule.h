@@ -264,9 +264,10 @@ class StageSchedule {
   // rfactor does.
   StageSchedule& atomic();
   // for m in M            ->  for m in M, prefetching x 2 ahead      by prefetch(x, m, 2)
-  // At each step of the loop, what the step `distance` ahead will read of `buffer` is asked of
-  // memory. Changes no result. The buffer: an input, a weight, or an operation that is no output
-  // and complete before the loop; read by this operation.
+  // At each step of the loop, serial or parallel, what the step `distance` ahead will read of
+  // `buffer` is asked of memory. Changes no result. The buffer: an input, a weight, or an operation
+  // that is no output and complete before the loop; read by this operation, or by one that is
+  // computed inside the loop.
   StageSchedule& prefetch(const Tensor& buffer, const Axis& axis, int64_t distance);
   StageSchedule& prefetch(const std::string& buffer, const Axis& axis, int64_t distance);
 

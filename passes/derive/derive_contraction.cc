@@ -61,35 +61,6 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
   return of_columns >= std::min(of_rows, 0.95) ? Shared::columns : Shared::rows;
 }
 
-// Whether a value is chosen by comparing: of floats several operations, with a mask between.
-bool compares(const Op& op) {
-  if (!is_float(op.dtype)) return false;
-  if (op.combiner == Combiner::min || op.combiner == Combiner::max) return true;
-  return any_part(op.body, [](const Expr& e) {
-    return (e->op == ExprOp::min || e->op == ExprOp::max) && is_float(e.dtype());
-  });
-}
-
-// The sums of a tile, or whatever else is accumulated, of which a row is one vector (see the
-// idiom). LLVM cannot keep the masks of such a wide one in registers: where values are compared a
-// row is as many vectors as it takes.
-//   for m: for n: for k  ->  in loop `at` of the consumer: for k: unrolled m: unrolled n: lanes
-void accumulate_tile(const Op& op, const std::string& consumer, const Axis& at,
-                     const std::optional<Axis>& m, const Axis& n, const RegisterTile& tile,
-                     StageSchedule* acc) {
-  if (tile.columns == tile.lanes || !compares(op)) {
-    accumulate_in_registers(*acc, consumer, at, m, n, op.reduction_axes, tile);
-    return;
-  }
-  std::vector<Axis> order = {n};
-  if (m) order.push_back(*m);
-  order.insert(order.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
-  acc->compute_at(consumer, at).store_in(Memory::registers).reorder(order);
-  const Axis lane(fresh_axis(op, "lane"));
-  acc->split(n, n, lane, tile.lanes).vectorize(lane).unroll(n);
-  if (m && tile.rows > 1) acc->unroll(*m);
-}
-
 }  // namespace
 
 bool has_register_tiles(const Op& op) {
@@ -140,9 +111,8 @@ class ContractionDeriver {
     return true;
   }
 
-  // The reader of what is computed by blocks of `rows` rows, with threads from so much work of its
-  // own on.
-  BlockLoops derive_blocks(int64_t rows, int64_t work_for_threads) {
+  // The reader of what is computed by blocks of `rows` rows.
+  BlockLoops derive_blocks(int64_t rows, const BlockOptions& of_blocks) {
     EMULSION_CHECK(match() && row_at_, "{} has no blocks of rows", op_.name);
     const Axis block(fresh_axis(result_, "block"));
     BlockLoops blocks{rows, result_.name, block, std::nullopt, block};
@@ -151,12 +121,13 @@ class ContractionDeriver {
     // As in derive(): a run-time number of rows may be one, or leave one over. Where it is combined
     // with rows in between, as in attention, that would take twice as long to compile.
     if (!rows_ && rows > 1 && packed_) y().partition(block);
+    if (of_blocks.fetched) y().prefetch(*of_blocks.fetched, block, 1);
     if (!outer_axes_.empty()) blocks.around = result_.axes[outer_axes_.back()];
     const bool by_outer =
         !outer_axes_.empty() && (!outer_extent_ || *outer_extent_ >= target_.cores);
     if (target_.cores > 1 && by_outer) blocks.around = share_outer();
     if (target_.cores > 1 && !by_outer && rows_ != rows) {
-      parallel_from(y(), blocks.block, work(), work_for_threads);
+      parallel_from(y(), blocks.block, work(), of_blocks.work_for_threads);
     } else {
       blocks.storage = blocks.around.value_or(blocks.block);
     }
@@ -165,12 +136,13 @@ class ContractionDeriver {
   }
 
   // The product whose blocks that reader reads.
-  void derive_inside(const BlockLoops& blocks) {
+  Axis derive_inside(const BlockLoops& blocks) {
     EMULSION_CHECK(match() && row_at_, "{} has no blocks of rows", op_.name);
     choose_tile_in_block(blocks.rows);
     derive_loops(false);
     y().compute_at(blocks.reader, blocks.block);
     copy_for_blocks(blocks);
+    return is_one_tile() ? blocks.block : row_loop(result_.axes[*row_at_], tile_, loops_);
   }
 
  private:
@@ -311,6 +283,7 @@ class ContractionDeriver {
     tile_ = tile_in_block(op_, rows, masked_, target_);
     name_loops();
   }
+  bool is_one_tile() const { return block_rows_ == tile_.rows && tile_.rows > 1; }
   void name_loops() {
     loops_ = {Axis(fresh_axis(result_, "panel")), Axis(fresh_axis(result_, "column")),
               Axis(fresh_axis(result_, "lane")), Axis(fresh_axis(result_, "tile")),
@@ -330,12 +303,11 @@ class ContractionDeriver {
     if (row_at_) rows_of_acc = op_.axes[*row_at_];
     // Around a tile, innermost first: the rows inside a panel, or a panel inside the rows.
     std::vector<Axis> outside = {loops_.panel};
-    const bool is_one_tile = block_rows_ == tile_.rows && tile_.rows > 1;
-    if (m && !is_one_tile) {
+    if (m && !is_one_tile()) {
       outside.insert(rows_outside ? outside.end() : outside.begin(), row_loop(*m, tile_, loops_));
     }
     const Axis innermost = outside.front();
-    if (is_one_tile) outside.insert(outside.begin(), *m);
+    if (is_one_tile()) outside.insert(outside.begin(), *m);
     if (blocks != nullptr) {
       const bool exact = m->extent().exact_quotient(blocks->rows).has_value();
       y().split(*m, blocks->block, *m, blocks->rows,
@@ -345,10 +317,10 @@ class ContractionDeriver {
     for (size_t i = outer_axes_.size(); i-- > 0;) outside.push_back(result_.axes[outer_axes_[i]]);
     const bool exact = op_.shape[column_at_].exact_quotient(tile_.columns).has_value();
     const bool shifted = !packed_ && !masked_ && columns_;
-    register_tile(y(), is_one_tile ? std::nullopt : m, result_.axes[column_at_], tile_, loops_,
+    register_tile(y(), is_one_tile() ? std::nullopt : m, result_.axes[column_at_], tile_, loops_,
                   outside,
                   exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate));
-    if (is_one_tile) y().unroll(*m);
+    if (is_one_tile()) y().unroll(*m);
     // Only the last of many panels has masks.
     if (!exact && !columns_) y().partition(loops_.panel);
     StageSchedule& acc = (*schedule_)[accumulator_];
@@ -486,14 +458,14 @@ int64_t columns_at_a_time(DType dtype) {
 
 BlockLoops derive_reader_of_blocks(const ContractionGroup& group, int64_t rows,
                                    const Target& target, const DeriveOptions& options,
-                                   Schedule* schedule, int64_t work_for_threads) {
-  return ContractionDeriver(group, target, options, schedule).derive_blocks(rows, work_for_threads);
+                                   Schedule* schedule, const BlockOptions& of_blocks) {
+  return ContractionDeriver(group, target, options, schedule).derive_blocks(rows, of_blocks);
 }
 
-void derive_product_in_blocks(const ContractionGroup& group, const BlockLoops& blocks,
+Axis derive_product_in_blocks(const ContractionGroup& group, const BlockLoops& blocks,
                               const Target& target, const DeriveOptions& options,
                               Schedule* schedule) {
-  ContractionDeriver(group, target, options, schedule).derive_inside(blocks);
+  return ContractionDeriver(group, target, options, schedule).derive_inside(blocks);
 }
 
 }  // namespace emulsion

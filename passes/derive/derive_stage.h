@@ -42,6 +42,13 @@ RegisterTile register_tile_of(const Op& contraction, std::optional<int64_t> rows
 // A few rows have accumulators enough in wide panels only. `masked`: of its columns some may be
 // outside.
 RegisterTile tile_in_block(const Op& contraction, int64_t rows, bool masked, const Target& target);
+// The sums of a tile, or whatever else is accumulated, of which a row is one vector (see the
+// idiom). LLVM cannot keep the masks of such a wide one in registers: where values are compared a
+// row is as many vectors as it takes.
+//   for m: for n: for k  ->  in loop `at` of the consumer: for k: unrolled m: unrolled n: lanes
+void accumulate_tile(const Op& op, const std::string& consumer, const Axis& at,
+                     const std::optional<Axis>& m, const Axis& n, const RegisterTile& tile,
+                     StageSchedule* acc);
 
 // One contraction and what is fused onto it; `result` is the op that the outside reads (the
 // contraction itself when nothing is fused).
@@ -78,13 +85,19 @@ bool has_blocks_of_rows(const Op& op, const Target& target);
 bool packs_columns(const Op& op, const Contraction& c);
 // The rows of a register tile of it, of blocks of `rows`.
 int64_t rows_of_tile(const Op& op, int64_t rows, const Target& target);
+struct BlockOptions {
+  // Of the reader alone: from how much on threads share the blocks.
+  int64_t work_for_threads = kWorkForThreads;
+  // An input of which each block fetches ahead what the next one reads.
+  std::optional<std::string> fetched;
+};
 //   parallel outer: for block: for panel: for tile: alloc sums: ...
-// `work_for_threads`: of the reader alone, from how much on threads share the blocks.
 BlockLoops derive_reader_of_blocks(const ContractionGroup& group, int64_t rows,
                                    const Target& target, const DeriveOptions& options,
-                                   Schedule* schedule, int64_t work_for_threads = kWorkForThreads);
+                                   Schedule* schedule, const BlockOptions& of_blocks = {});
 // What that reader reads of its rows, or what that is made of: computed in the loop over blocks.
-void derive_product_in_blocks(const ContractionGroup& group, const BlockLoops& blocks,
+// The loop whose steps are tiles of its rows: one of its own, or that over blocks.
+Axis derive_product_in_blocks(const ContractionGroup& group, const BlockLoops& blocks,
                               const Target& target, const DeriveOptions& options,
                               Schedule* schedule);
 

@@ -129,6 +129,16 @@ std::optional<std::string> why_not_enough(const std::vector<const Op*>& layers,
                      layers.front()->name, target.cores, *rows);
 }
 
+// What the first layer reads, where it comes from memory. While the later layers of a block are
+// computed it is not read, so that the processor does not fetch it ahead by itself.
+std::optional<std::string> rows_from_memory(const Op& first, const Target& target) {
+  const Op& rows = layer_before(first);
+  if (rows.kind != OpKind::input) return std::nullopt;  // it may be inline
+  const std::optional<int64_t> elements = element_count(rows.shape);
+  const int64_t bytes = saturated_product(elements.value_or(INT64_MAX), size_in_bytes(rows.dtype));
+  return bytes > target.l2_bytes ? std::optional(rows.name) : std::nullopt;
+}
+
 class LayerFinder {
  public:
   LayerFinder(const Readers& readers, const Target& target, std::unordered_set<const Op*> taken)
@@ -280,10 +290,18 @@ void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
   // Where all layers of some rows are enough for the threads, the last one alone is a part of that.
   const double part = static_cast<double>(work_of_row(last)) / static_cast<double>(work);
   const auto from = static_cast<int64_t>(part * static_cast<double>(kWorkForThreads));
-  const BlockLoops loops = derive_reader_of_blocks(group_of(last), blocks.block, target, options,
-                                                   schedule, std::max<int64_t>(from, 1));
+  // A block of a run-time number of rows is one tile of them.
+  const std::optional<std::string> ahead = rows_from_memory(*blocks.layers.back(), target);
+  const bool by_blocks = !rows_of(last);
+  BlockOptions of_blocks{std::max<int64_t>(from, 1), by_blocks ? ahead : std::nullopt};
+  const BlockLoops loops =
+      derive_reader_of_blocks(group_of(last), blocks.block, target, options, schedule, of_blocks);
   for (size_t i = 1; i < blocks.layers.size(); ++i) {
-    derive_product_in_blocks(group_of(*blocks.layers[i]), loops, target, options, schedule);
+    const Op& layer = *blocks.layers[i];
+    const Axis tile = derive_product_in_blocks(group_of(layer), loops, target, options, schedule);
+    const bool is_own = tile.name() != loops.block.name();
+    if (i + 1 < blocks.layers.size() || !ahead || by_blocks || !is_own) continue;
+    (*schedule)[result_of(layer).name].prefetch(*ahead, tile, 1);
   }
 }
 

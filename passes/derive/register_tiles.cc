@@ -124,4 +124,33 @@ RegisterTile tile_in_block(const Op& op, int64_t rows, bool masked, const Target
   return register_tile_of(op, rows, masked, panel, target);
 }
 
+namespace {
+
+// Whether a value is chosen by comparing: of floats several operations, with a mask between.
+bool compares(const Op& op) {
+  if (!is_float(op.dtype)) return false;
+  if (op.combiner == Combiner::min || op.combiner == Combiner::max) return true;
+  return any_part(op.body, [](const Expr& e) {
+    return (e->op == ExprOp::min || e->op == ExprOp::max) && is_float(e.dtype());
+  });
+}
+
+}  // namespace
+
+void accumulate_tile(const Op& op, const std::string& consumer, const Axis& at,
+                     const std::optional<Axis>& m, const Axis& n, const RegisterTile& tile,
+                     StageSchedule* acc) {
+  if (tile.columns == tile.lanes || !compares(op)) {
+    accumulate_in_registers(*acc, consumer, at, m, n, op.reduction_axes, tile);
+    return;
+  }
+  std::vector<Axis> order = {n};
+  if (m) order.push_back(*m);
+  order.insert(order.end(), op.reduction_axes.rbegin(), op.reduction_axes.rend());
+  acc->compute_at(consumer, at).store_in(Memory::registers).reorder(order);
+  const Axis lane(fresh_axis(op, "lane"));
+  acc->split(n, n, lane, tile.lanes).vectorize(lane).unroll(n);
+  if (m && tile.rows > 1) acc->unroll(*m);
+}
+
 }  // namespace emulsion

@@ -6,6 +6,7 @@
 #include "passes/lower/inline_reads.h"
 #include "passes/lower/stage_storage.h"
 #include "passes/nest/map_point.h"
+#include "passes/nest/prefetch_box.h"
 #include "passes/nest/read_indices.h"
 #include "passes/nest/visit_nest.h"
 
@@ -253,9 +254,12 @@ class TreeBuilder {
       static_cast<LoopMarks&>(loop) = loops[i];
       loop.extent = simplify_index(extents.at(name));
       for (const Directive& d : plan.prefetches) {
-        const std::string buffer = prefetched_buffer(plan.stage, d);
         if (part == Part::init || d.axes[0] != name) continue;
-        if (reads(body_here(plan.stage), buffer)) loop.prefetches.push_back({buffer, d.factor});
+        const std::string buffer = prefetched_buffer(nest_, id, d);
+        const auto stage_of = [&](const std::string& stage) -> const Stage& {
+          return nest_.stages[*nest_.find(stage)].stage;
+        };
+        if (reads_inside(*node, buffer, stage_of)) loop.prefetches.push_back({buffer, d.factor});
       }
       loop.body = std::move(node);
       node = make_node(std::move(loop));

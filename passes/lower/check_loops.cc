@@ -196,18 +196,24 @@ void check_outside_shared(const NestPlan& nest, const ScheduledStage& plan) {
   }
 }
 
-// What a stage reads that can be prefetched, by the names that the nest has.
-std::vector<std::string> prefetchable(const NestPlan& nest, const Stage& stage) {
-  std::set<std::string> names;
-  visit(stage.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read) return;
-    const std::optional<StageId> made = nest.find(e->name);
-    const Buffer* buffer = nest.find_buffer(e->name);
+bool is_computed_inside(const NestPlan& nest, const std::string& buffer, const LoopLevel& place) {
+  const std::optional<StageId> made = nest.find(buffer);
+  return made && is_inside_place(nest, *made, place);
+}
+
+// What is read inside a loop and can be prefetched there, by the names that the nest has.
+std::vector<std::string> prefetchable(const NestPlan& nest, const LoopLevel& place) {
+  std::vector<std::string> names;
+  for (const std::string& name : buffers_read_inside(nest, place)) {
+    const std::optional<StageId> made = nest.find(name);
+    const Buffer* buffer = nest.find_buffer(name);
     const bool given =
         buffer && (buffer->role == BufferRole::input || buffer->role == BufferRole::weight);
-    if (given || (made && !nest.stages[*made].is_output)) names.insert(e->name);
-  });
-  return {names.begin(), names.end()};
+    const bool is_there =
+        made && !nest.stages[*made].is_output && !is_computed_inside(nest, name, place);
+    if (given || is_there) names.push_back(name);
+  }
+  return names;
 }
 
 // `where`: " where B == 1", of a specialization.
@@ -223,22 +229,23 @@ void check_prefetch_loop(const ScheduledStage& plan, const std::vector<Scheduled
   }
   for (size_t i = 0; i <= *position; ++i) {
     const ScheduledLoop& loop = loops[i];
-    if (loop.kind == LoopKind::serial) continue;
+    if (loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel) continue;
     if (i != *position && loop.kind != LoopKind::vectorized) continue;
     refuse(plan.stage.name, d,
-           fmt::format("expected a serial loop outside vectorized ones, got {}{}, which is {}{}; "
-                       "legal: a serial loop around it",
+           fmt::format("expected a serial or parallel loop outside vectorized ones, got {}{}, "
+                       "which is {}{}; legal: a serial or parallel loop around it",
                        i == *position ? "" : axis + " inside ", loop.name, to_string(loop.kind),
                        where));
   }
 }
 
 // The loops that stages share are those of the one that has them, and so is what they fetch.
-void check_prefetch_shared(const NestPlan& nest, const ScheduledStage& plan, const Directive& d) {
+void check_prefetch_shared(const NestPlan& nest, StageId id, const Directive& d) {
+  const ScheduledStage& plan = nest.stages[id];
   const std::optional<LoopLevel>& shared = plan.compute_with;
   if (!shared || position_of(plan.loops, d.axes[0]).value() > shared->loop) return;
   const ScheduledStage& leader = nest.stages[shared->stage];
-  const std::vector<Expr> reads = reads_of(leader.stage, prefetched_buffer(plan.stage, d));
+  const std::vector<Expr> reads = reads_of(leader.stage, prefetched_buffer(nest, id, d));
   refuse(plan.stage.name, d,
          fmt::format("expected a loop of its own, got {}, which {} shares with {}; legal: {}a loop "
                      "inside {}",
@@ -256,26 +263,25 @@ void check_prefetch(const NestPlan& nest, StageId id, const Directive& d) {
     check_prefetch_loop(plan, plan.specialized_loops[i],
                         " where " + to_string(plan.stage.specializations[i].condition), d);
   }
-  check_prefetch_shared(nest, plan, d);
-  const std::vector<std::string> legal = prefetchable(nest, plan.stage);
-  const std::string buffer = prefetched_buffer(plan.stage, d);
-  if (!std::count(legal.begin(), legal.end(), buffer)) {
-    refuse(name, d,
-           fmt::format("expected an input, a weight or an inner operation that {} reads, got {}; "
-                       "legal: {}",
-                       name, d.target, legal.empty() ? "none" : joined(legal)));
-  }
-  const std::optional<StageId> made = nest.find(buffer);
-  const auto place = made ? nest.stages[*made].compute_at : std::nullopt;
-  if (place && place->stage == id && place->loop >= position_of(plan.loops, axis).value()) {
+  check_prefetch_shared(nest, id, d);
+  const LoopLevel place{id, position_of(plan.loops, axis).value()};
+  const std::string buffer = prefetched_buffer(nest, id, d);
+  if (is_computed_inside(nest, buffer, place)) {
     refuse(name, d,
            fmt::format("expected a buffer that is complete before loop {0}, got {1}, of which each "
                        "step computes its part; legal: a loop inside the one where {1} is computed",
                        axis, buffer));
   }
+  const std::vector<std::string> legal = prefetchable(nest, place);
+  if (!std::count(legal.begin(), legal.end(), buffer)) {
+    refuse(name, d,
+           fmt::format("expected an input, a weight or an inner operation that is read inside {}, "
+                       "got {}; legal: {}",
+                       axis, d.target, legal.empty() ? "none" : joined(legal)));
+  }
   for (const Directive& other : plan.prefetches) {
     if (&other == &d) break;
-    if (prefetched_buffer(plan.stage, other) != buffer || other.axes != d.axes) continue;
+    if (prefetched_buffer(nest, id, other) != buffer || other.axes != d.axes) continue;
     refuse(name, d,
            fmt::format("expected one prefetch of {} at {}, got a second one; legal: the "
                        "greater distance",
@@ -309,6 +315,20 @@ void check_masks(const NestPlan& nest, StageId id) {
 }
 
 }  // namespace
+
+std::set<std::string> buffers_read_inside(const NestPlan& nest, const LoopLevel& place) {
+  std::set<std::string> names;
+  for (StageId id = 0; id < nest.stages.size(); ++id) {
+    if (!is_inside_place(nest, id, place)) continue;
+    names.merge(buffers_read_by(nest.stages[id].stage));
+  }
+  return names;
+}
+
+std::string prefetched_buffer(const NestPlan& nest, StageId id, const Directive& d) {
+  const LoopLevel place{id, position_of(nest.stages[id].loops, d.axes[0]).value()};
+  return buffers_read_inside(nest, place).count(d.target) > 0 ? d.target : packed_name(d.target);
+}
 
 void check_loops(const NestPlan& nest) {
   for (StageId id = 0; id < nest.stages.size(); ++id) {

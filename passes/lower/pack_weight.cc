@@ -15,10 +15,6 @@ namespace emulsion {
 
 std::string packed_name(const std::string& weight) { return weight + "_packed"; }
 
-std::string prefetched_buffer(const Stage& stage, const Directive& d) {
-  return buffers_read_by(stage).count(d.target) > 0 ? d.target : packed_name(d.target);
-}
-
 // What a directive makes must be small enough for a buffer, as every tensor of the graph is.
 void require_size(const std::string& stage, const Directive& d, const Shape& shape, DType dtype) {
   constexpr int64_t kMostBytes = std::numeric_limits<int32_t>::max();

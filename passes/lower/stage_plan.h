@@ -250,8 +250,10 @@ void check_places(const NestPlan& nest);
 // What prefetch and compute_with ask of the loops of several stages.
 void check_loops(const NestPlan& nest);
 
+// What is read inside a loop of a stage: by it, and by what is computed there.
+std::set<std::string> buffers_read_inside(const NestPlan& nest, const LoopLevel& place);
 // The buffer that a prefetch of the stage names: a packed weight by its new name.
-std::string prefetched_buffer(const Stage& stage, const Directive& d);
+std::string prefetched_buffer(const NestPlan& nest, StageId id, const Directive& d);
 
 }  // namespace emulsion
 

@@ -174,7 +174,7 @@ struct Loop : LoopMarks {
   // Over run-time sizes, for example (B + 5) / 6, and conditions v == 0 of loops along which a
   // window of the stage slides.
   Expr extent;
-  std::vector<Prefetch> prefetches;  // serial loops only
+  std::vector<Prefetch> prefetches;  // serial and parallel loops only
   std::vector<std::string> shared;   // other stages whose loop `axis` of `part` this one is too
   NodePtr body;
 

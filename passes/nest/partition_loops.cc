@@ -233,7 +233,9 @@ class Partitioner : public NestMutator {
     const Expr from = is_between ? shorter->from : past;
     const auto add = [&](const NodePtr& inside_edge, const Expr& begin, const Expr& behind) {
       if (at_least(begin, behind)) return;
-      parts.last_edges.push_back(part(inside_edge, begin, steps_between(begin, behind)));
+      Loop edge_of_one = part(inside_edge, begin, steps_between(begin, behind));
+      edge_of_one.prefetches.clear();  // no step is ahead of it
+      parts.last_edges.push_back(std::move(edge_of_one));
     };
     add(ended, rest, from);
     if (is_between) add(shorter->body, from, past);

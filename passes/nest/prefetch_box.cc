@@ -95,10 +95,10 @@ class PrefetchBox : public NestVisitor {
   }
 
   void visit_uop(const UopNode& uop) override {
-    if (uop.stage != loop_.stage || uop.part != loop_.part) return;
+    if (uop.part == Part::init) return;
     const Stage& stage = nest_.stage(uop.stage);
     const std::map<std::string, Expr> point = point_of(stage, uop);
-    visit(stage.body, [&](const Expr& e) {
+    visit(body_of(stage, uop), [&](const Expr& e) {
       if (e->op != ExprOp::read || e->name != buffer_) return;
       std::vector<MaybeRange> touched;
       for (const Expr& index : e->args) {
@@ -143,6 +143,17 @@ class PrefetchBox : public NestVisitor {
 };
 
 }  // namespace
+
+bool reads_inside(const Node& tree, const std::string& buffer,
+                  const std::function<const Stage&(const std::string&)>& stage_of) {
+  bool found = false;
+  for_each_node(tree, [&](const Node& node) {
+    const UopNode* uop = node.as<UopNode>();
+    if (found || uop == nullptr || uop->part == Part::init) return;
+    found = reads(body_of(stage_of(uop->stage), *uop), buffer);
+  });
+  return found;
+}
 
 std::vector<std::optional<IndexRange>> prefetch_box(const LoopNest& nest, const Loop& loop,
                                                     const std::string& buffer) {

@@ -2,8 +2,9 @@
 #define EMULSION_PASSES_NEST_PREFETCH_BOX_H_
 
 // What one step of a loop reads of a buffer, for a prefetch of it: the smallest box around the
-// indices of all reads, over all steps of the loops inside.
+// indices of all reads inside the loop, by whatever stage, over all steps of the loops inside.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,10 +20,15 @@ struct IndexRange {
 
 // The range of each axis of the buffer, row-major, over run-time sizes, the loops around `loop` and
 // its own variable. No range: the index is not known, for it is itself read or no bound of it is.
-// Empty: the update, or the only part, of the loop's stage reads nothing of the buffer, or it is a
-// single value. Guards are not looked at: the box of a tile that goes past an end goes past it too.
+// Empty: nothing inside reads it, or it is a single value. Guards are not looked at: the box of a
+// tile that goes past an end goes past it too.
 std::vector<std::optional<IndexRange>> prefetch_box(const LoopNest& nest, const Loop& loop,
                                                     const std::string& buffer);
+
+// Whether anything that is computed in the tree reads it; `stage_of` finds stages by their names.
+// (The start value of a reduction reads nothing.)
+bool reads_inside(const Node& tree, const std::string& buffer,
+                  const std::function<const Stage&(const std::string&)>& stage_of);
 
 }  // namespace emulsion
 

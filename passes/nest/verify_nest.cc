@@ -10,6 +10,7 @@
 
 #include "dsl/error.h"
 #include "passes/nest/map_point.h"
+#include "passes/nest/prefetch_box.h"
 #include "passes/nest/read_indices.h"
 #include "passes/nest/verify_nest_bounds.h"
 #include "passes/nest/verify_nest_loops.h"
@@ -162,7 +163,7 @@ class TreeVerifier : public NestVisitor {
     check_extent(loop);
     check_loop_kind(loop, variable);
     for (const std::string& name : loop.shared) check_shared(loop, nest_.stage(name));
-    for (const Prefetch& prefetch : loop.prefetches) check_prefetch(stage, loop, prefetch);
+    for (const Prefetch& prefetch : loop.prefetches) check_prefetch(loop, prefetch);
     loops_.push_back(&loop);
     walk(*loop.body);
     loops_.pop_back();
@@ -223,16 +224,19 @@ class TreeVerifier : public NestVisitor {
     check_loop_kind(loop, variable);
   }
 
-  void check_prefetch(const Stage& stage, const Loop& loop, const Prefetch& prefetch) {
+  void check_prefetch(const Loop& loop, const Prefetch& prefetch) {
     const std::string variable = loop.variable();
-    EMULSION_CHECK(loop.kind == LoopKind::serial && loop.part != Part::init,
-                   "nest {}: a prefetch at {}, which is no serial loop that reads", nest_.name,
-                   variable);
+    const bool has_steps_in_turn = loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel;
+    EMULSION_CHECK(has_steps_in_turn && loop.part != Part::init,
+                   "nest {}: a prefetch at {}, which is no serial or parallel loop that reads",
+                   nest_.name, variable);
     EMULSION_CHECK(prefetch.distance > 0, "nest {}: a prefetch {} ahead at {}", nest_.name,
                    prefetch.distance, variable);
-    EMULSION_CHECK(reads(stage.body, prefetch.buffer),
-                   "nest {}: a prefetch at {} of {}, which {} does not read", nest_.name, variable,
-                   prefetch.buffer, stage.name);
+    const bool is_read =
+        reads_inside(*loop.body, prefetch.buffer,
+                     [&](const std::string& name) -> const Stage& { return nest_.stage(name); });
+    EMULSION_CHECK(is_read, "nest {}: a prefetch at {} of {}, which nothing inside reads",
+                   nest_.name, variable, prefetch.buffer);
     const BufferRole role = nest_.buffer(prefetch.buffer).role;
     EMULSION_CHECK(role != BufferRole::internal || live_.count(prefetch.buffer),
                    "nest {}: a prefetch at {} of {}, which is stored inside", nest_.name, variable,

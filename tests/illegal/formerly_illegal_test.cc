@@ -55,6 +55,8 @@ const LegalCase kCases[] = {
     {"ComputeAtAFusedLoopThatMayBeEmpty", "first_in_rows", {"y.fuse(m, n, t)", "p.compute_at(y, t)"}},
     {"ComputeInsideWhatIsInsideALoopThatMayBeEmpty", "first_in_stages", {"y.reorder(m, n)", "q.compute_at(y, n)", "p.compute_at(q, m)"}},
     {"PrefetchOfASingleValue", "scaled", {"y.prefetch(x, i, 1)"}},
+    {"PrefetchAtAParallelLoop", "linear", {"mm.parallel(m)", "mm.prefetch(x, m, 1)"}},
+    {"PrefetchOfWhatIsReadInside", "linear", {"biased.compute_at(y, m)", "mm.compute_at(biased, n)", "y.prefetch(x, m, 1)", "y.prefetch(b, m, 2)"}},
     {"ComputeWithWhatItReads", "linear", {"y.compute_with(biased, m)"}},
     {"PrefetchTwiceInSharedLoops", "diamond", {"q.prefetch(a, i, 1)", "p.compute_with(q, j)", "q.prefetch(a, j, 1)"}},
     {"FoldLessThanAStepOfTheEnclosingLoopTouches", "linear", {"y.split(m, mo, mi, 2)", "biased.compute_at(y, mo)", "mm.compute_at(biased, m)", "mm.store_root()", "mm.fold_storage(m, 1)"}},

@@ -24,7 +24,7 @@ const IllegalCase kSpecializations[] = {
     {"ReductionLoopsReorderedBehindIt", "batch", "mm.split(k, ko, ki, 5)\nmm.specialize(B == 1)\n! mm.reorder(ko, n, ki)", "expected the reduction loops in their order behind specialize, ko, ki, got ki, ko; legal: in front of the first specialize"},
     {"ConditionTwice", "batch", "y.specialize(B == 1)\n! y.specialize(B == 1)", "expected a condition that y has no specialization for yet, got B == 1; legal: what stands behind it, behind the first"},
     {"ConditionTwiceWithAnotherBetween", "batch", "y.specialize(B == 1)\ny.specialize(B >= 8)\ny.unroll(n)\n! y.specialize(B == 1)", "expected a condition that y has no specialization for yet, got B == 1"},
-    {"PrefetchAtALoopThatACaseRunsInParallel", "batch", "! mm.prefetch(x, m, 1)\nmm.specialize(B >= 8)\nmm.parallel(m)", "expected a serial loop outside vectorized ones, got m, which is parallel where B >= 8; legal: a serial loop around it"},
+    {"PrefetchAtALoopThatACaseVectorizes", "batch", "! mm.prefetch(x, m, 1)\nmm.specialize(B == 8)\nmm.vectorize(m)", "expected a serial or parallel loop outside vectorized ones, got m, which is vectorized where B == 8; legal: a serial or parallel loop around it"},
     {"PrefetchAtALoopThatACaseUnrolls", "batch", "! mm.prefetch(x, m, 1)\nmm.specialize(B == 4)\nmm.unroll(m)", "got m, which is unrolled where B == 4"},
     {"PrefetchInsideALoopThatACaseVectorizes", "batch", "! mm.prefetch(w, k, 1)\nmm.specialize(B == 4)\nmm.vectorize(m)", "got k inside m, which is vectorized where B == 4"},
     {"PrefetchAtALoopThatACaseSplits", "batch", "! mm.prefetch(x, m, 1)\nmm.specialize(B == 4)\nmm.split(m, mo, mi, 2)", "expected a loop that stays, got m, which another directive takes where B == 4; legal: mo, mi, n, k"},

@@ -363,7 +363,15 @@ class MoveWriter {
     line("vectorize({})", fresh("i"));
   }
 
-  void prefetch() { line("prefetch({}, {}, {})", operand(), loop(), random_.between(1, 3)); }
+  // Of what the operation reads, or what may be computed inside its loop.
+  void prefetch() {
+    std::string buffer = operand();
+    if (random_.chance(0.25)) {
+      const Names& read = reads_[random_.of(names_)];
+      if (!read.empty()) buffer = random_.of(read);
+    }
+    line("prefetch({}, {}, {})", buffer, loop(), random_.between(1, 3));
+  }
 
   std::string condition() {
     const std::string text = random_.of(Names{"{} == 1", "{} >= 4", "{} % 4 == 0", "{} == 5",

@@ -38,7 +38,7 @@ class StepReads final : public NestVisitor {
  public:
   StepReads(const LoopNest& nest, const Loop& loop, const std::string& buffer,
             std::map<std::string, int64_t> variables)
-      : nest_(nest), loop_(loop), buffer_(buffer), variables_(std::move(variables)) {
+      : nest_(nest), buffer_(buffer), variables_(std::move(variables)) {
     walk(*loop.body);
   }
 
@@ -50,7 +50,7 @@ class StepReads final : public NestVisitor {
   void visit_branch(const Branch& branch) override { walk(*chosen_side(branch, variables_)); }
 
   void visit_uop(const UopNode& uop) override {
-    if (!uop.point.empty() && uop.stage == loop_.stage && uop.part == loop_.part) include(uop);
+    if (!uop.point.empty() && uop.part != Part::init) include(uop);
   }
 
   void visit_loop(const Loop& loop) override {
@@ -75,7 +75,7 @@ class StepReads final : public NestVisitor {
     });
     for (const Expr& index : uop.point) exact = exact && is_affine(index);
     const std::map<std::string, int64_t> axes = axis_values(nest_, uop, variables_);
-    visit(nest_.stage(uop.stage).body, [&](const Expr& e) {
+    visit(body_of(nest_.stage(uop.stage), uop), [&](const Expr& e) {
       if (e->op != ExprOp::read || e->name != buffer_) return;
       std::vector<int64_t> low, high;
       for (const Expr& index : e->args) {
@@ -104,7 +104,6 @@ class StepReads final : public NestVisitor {
   }
 
   const LoopNest& nest_;
-  const Loop& loop_;
   const std::string& buffer_;
   std::map<std::string, int64_t> variables_;
   int64_t steps_ = 1;

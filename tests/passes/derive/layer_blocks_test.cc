@@ -177,6 +177,22 @@ TEST(LayerBlocks, ABlockIsAFewRegisterTiles) {
   EXPECT_EQ(block_of(mlp(128, 64), Target::parse("x86-64-v3,cores=4,l2=32768")), 0);
 }
 
+std::string text_of(const Tensor& y) { return to_string(derive_schedule(Graph(y), kV3)); }
+
+TEST(LayerBlocks, AskForTheRowsOfTheFirstLayerAhead) {
+  EXPECT_THAT(text_of(mlp(65536, 64)), HasSubstr("y1.prefetch(x, tile, 1)\n"));
+  EXPECT_THAT(text_of(mlp(kSize, 64)), HasSubstr("y3.prefetch(x, block, 1)\n"));
+}
+
+TEST(LayerBlocks, DoNotAskForRowsThatACacheHoldsOrThatAreComputed) {
+  const Tensor few = layer(layer(rows_of(4096, 8), "h", 64), "y", 64);
+  ASSERT_EQ(count(few), 1U);
+  EXPECT_EQ(text_of(few).find("prefetch"), std::string::npos);
+  const Tensor computed = layer(layer(exp(rows_of(kSize, 64)), "h", 64), "y", 64);
+  ASSERT_EQ(count(computed), 1U);
+  EXPECT_EQ(text_of(computed).find("prefetch"), std::string::npos);
+}
+
 TEST(LayerBlocks, NotAHiddenLayerThatIsAnOutput) {
   const Tensor h = layer(rows_of(kSize, 64), "h", 64);
   EXPECT_EQ(count(Graph({layer(h, "y", 64), h})), 0U);

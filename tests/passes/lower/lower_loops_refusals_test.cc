@@ -392,7 +392,18 @@ TEST_F(LowerRefuses, PrefetchOfNothingAhead) {
 
 TEST_F(LowerRefuses, PrefetchOfWhatIsNotRead) {
   mm().prefetch(b_, m, 1);
-  refused("mm.prefetch(b, m, 1)", "that mm reads, got b; legal: w, x");
+  refused("mm.prefetch(b, m, 1)", "that is read inside m, got b; legal: w, x");
+}
+
+TEST_F(LowerRefuses, PrefetchOfWhatIsReadOutsideTheLoop) {
+  biased().compute_at(y_, m);
+  Schedule around = schedule_, of_inner = schedule_;
+  around[y_].prefetch(b_, m, 1);
+  EXPECT_NO_THROW(lower(around.graph(), around));
+  y().prefetch(b_, n, 1);
+  refused("y.prefetch(b, n, 1)", "that is read inside n, got b; legal: biased, v");
+  of_inner[y_].prefetch(x_, m, 1);  // mm, which reads it, is computed before
+  refused(of_inner, "y.prefetch(x, m, 1)", "that is read inside m, got x; legal: b, mm, v");
 }
 
 TEST_F(LowerRefuses, PrefetchOfAConstant) {
@@ -418,8 +429,9 @@ TEST_F(LowerRefuses, PrefetchAtALoopThatIsTaken) {
 }
 
 TEST_F(LowerRefuses, PrefetchAtALoopThatIsNotSerial) {
-  mm().prefetch(x_, m, 1).parallel(m);
-  refused("mm.prefetch(x, m, 1)", "got m, which is parallel; legal: a serial loop around it");
+  mm().prefetch(x_, m, 1).unroll(m);
+  refused("mm.prefetch(x, m, 1)",
+          "got m, which is unrolled; legal: a serial or parallel loop around it");
   Schedule inside(y_);
   inside[y_].reorder({m, n}).vectorize(n).prefetch(v_, m, 1);
   refused(inside, "y.prefetch(v, m, 1)", "got m inside n, which is vectorized");
@@ -431,7 +443,7 @@ TEST_F(LowerRefuses, PrefetchAtALoopThatASpecializationTakes) {
   const Tensor s = compute("s", {i}, in(i)*2.0f);
   Schedule parallel(s);
   parallel[s].prefetch(in, i, 1).specialize(size_value("B") >= 8).parallel(i);
-  refused(parallel, "s.prefetch(in, i, 1)", "got i, which is parallel where B >= 8");
+  EXPECT_NO_THROW(lower(parallel.graph(), parallel));
   Schedule taken(s);
   taken[s].prefetch(in, i, 1).specialize(size_value("B") >= 8).split(i, mo, mi, 4);
   refused(taken, "s.prefetch(in, i, 1)", "got i, which another directive takes where B >= 8");
@@ -441,6 +453,11 @@ TEST_F(LowerRefuses, PrefetchOfWhatIsStoredInside) {
   biased().compute_at(y_, m);
   y().prefetch(biased_, m, 1);
   refused("y.prefetch(biased, m, 1)", "got biased, of which each step computes its part");
+  Schedule deeper = Schedule(y_);
+  deeper[biased_].compute_at(y_, m);
+  deeper[mm_].compute_at(biased_, m);
+  deeper[y_].prefetch(mm_, m, 1);
+  refused(deeper, "y.prefetch(mm, m, 1)", "got mm, of which each step computes its part");
 }
 
 TEST_F(LowerRefuses, PrefetchAtALoopThatASiblingHas) {

@@ -289,6 +289,14 @@ TEST(LowerPrefetch, OfAnOperationInsideWhoseStorageItIs) {
   expect_nest(l.schedule);
 }
 
+// As in Halide: of whatever is computed inside the loop.
+TEST(LowerPrefetch, OfWhatAnOperationInsideReads) {
+  Linear l;
+  l.schedule[l.mm].compute_at(l.y, m).pack(l.w, n, 5);
+  l.schedule[l.y].prefetch(l.x, m, 1).prefetch(l.w, m, 2);
+  expect_nest(l.schedule);
+}
+
 // --- compute_with --------------------------------------------------------------------------------
 
 // s = a + b, a = 2 x, b = x + 1.

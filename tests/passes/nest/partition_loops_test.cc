@@ -75,6 +75,18 @@ for y.io in B / 4 .. +((B + 3) / 4 - B / 4)
 )");
 }
 
+// Behind an edge of one step there is none to fetch for.
+TEST(PartitionLoops, FetchesNothingAheadInAnEdgeOfOneStep) {
+  for (const Extent& extent : {Extent(10), B}) {
+    Schedule schedule = doubled(extent);
+    schedule["y"].prefetch("x", Axis("io"), 1);
+    const std::string text = tree_of(partition_loops(lowered(schedule), {"y.io"}));
+    EXPECT_EQ(text.rfind(", prefetching x 1 ahead"), text.find(", prefetching x 1 ahead")) << text;
+    EXPECT_EQ(text.find("for y.io in"), 0U) << text;
+    EXPECT_LT(text.find("prefetching"), text.find('\n')) << text;
+  }
+}
+
 TEST(PartitionLoops, SparesTheInteriorMasks) {
   for (Tail tail : {Tail::predicate, Tail::predicate_stores}) {
     const LoopNest nest = partition_loops(lowered(doubled(10, tail)), {"y.io"});

@@ -112,5 +112,22 @@ TEST(PrefetchBox, IsThatOfTheLoopsOwnPart) {
   EXPECT_TRUE(prefetch_box(nest, *of_mm->as<Loop>(), "b").empty());
 }
 
+// A row tile of y, at which the sums are computed.
+TEST(PrefetchBox, IsAroundWhatIsComputedInside) {
+  const LoopNest nest = linear_nest();
+  const Node* of_y = nullptr;
+  for_each_node(*nest.root, [&](const Node& node) {
+    const Loop* loop = node.as<Loop>();
+    if (loop && loop->variable() == "y.mo") of_y = &node;
+  });
+  ASSERT_NE(of_y, nullptr);
+  const auto box = prefetch_box(nest, *of_y->as<Loop>(), "x");
+  ASSERT_EQ(box.size(), 2u);
+  EXPECT_EQ(to_string(box[0]->first), "min(y.mo * 2, 4)");
+  EXPECT_EQ(to_string(box[0]->last), "min(y.mo * 2 + 1, 4)");
+  EXPECT_EQ(to_string(box[1]->first), "0");
+  EXPECT_EQ(to_string(box[1]->last), "2");
+}
+
 }  // namespace
 }  // namespace emulsion
