@@ -101,7 +101,7 @@ const std::map<DirectiveKind, int> kAccepted = {
     {DirectiveKind::reorder, 150},        {DirectiveKind::vectorize, 100},
     {DirectiveKind::unroll, 100},         {DirectiveKind::parallel, 90},
     {DirectiveKind::compute_at, 230},     {DirectiveKind::store_at, 30},
-    {DirectiveKind::compute_root, 30},    {DirectiveKind::compute_inline, 30},
+    {DirectiveKind::compute_root, 30},    {DirectiveKind::compute_inline, 25},
     {DirectiveKind::store_in, 45},        {DirectiveKind::pack, 15},
     {DirectiveKind::cache_write, 45},     {DirectiveKind::rfactor, 40},
     {DirectiveKind::copy_in, 110},        {DirectiveKind::tensorize, 5},
