@@ -35,10 +35,9 @@ Bounds product(const Bounds& a, const Bounds& b) {
     const Bounds result = {a.low * b.low, a.high * b.low};
     return *factor < 0 ? Bounds{result.high, result.low} : result;
   }
-  const Bounds with_low = united({a.low * b.low, a.low * b.low}, {a.high * b.low, a.high * b.low});
-  const Bounds with_high =
-      united({a.low * b.high, a.low * b.high}, {a.high * b.high, a.high * b.high});
-  return united(with_low, with_high);
+  const Expr first = a.low * b.low, second = a.low * b.high;
+  const Expr third = a.high * b.low, fourth = a.high * b.high;
+  return {min(min(first, second), min(third, fourth)), max(max(first, second), max(third, fourth))};
 }
 
 Bounds quotient(const Bounds& a, const Bounds& b) {
@@ -113,7 +112,8 @@ class IndexBounds {
       return holds && otherwise ? std::optional(united(*holds, *otherwise)) : std::nullopt;
     }
     if (e->args.empty() || e->args.size() > 2) return std::nullopt;
-    const std::optional<Bounds> a = of(e->args[0]), b = of(e->args.back());
+    const std::optional<Bounds> a = of(e->args[0]);
+    const std::optional<Bounds> b = e->args.size() == 2 ? of(e->args[1]) : a;
     return a && b ? combined(e->op, *a, *b) : std::nullopt;
   }
 
