@@ -102,7 +102,7 @@ std::optional<std::string> why_not_together(const std::vector<const Op*>& layers
   if (target.cores == 1 || rows_of(*layers.front())) return std::nullopt;
   // Alone, a layer of a few rows has work for the threads in its columns.
   for (const Op* layer : layers) {
-    if (work_of_row(*layer) < kWorkForThreads / 4) continue;
+    if (work_of_row(*layer) < products_for_threads(target) / 4) continue;
     return fmt::format("expected a row of {} to be too little for several threads", layer->name);
   }
   return std::nullopt;
@@ -279,9 +279,8 @@ void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
   const Op& last = *blocks.layers.front();
   // Where all layers of some rows are enough for the threads, the last one alone is a part of that.
   const double part = static_cast<double>(work_of_row(last)) / static_cast<double>(work);
-  const auto from = static_cast<int64_t>(part * static_cast<double>(kWorkForThreads));
-  const BlockLoops loops = derive_reader_of_blocks(group_of(last), blocks.block, target, options,
-                                                   schedule, std::max<int64_t>(from, 1));
+  const BlockLoops loops =
+      derive_reader_of_blocks(group_of(last), blocks.block, target, options, schedule, part);
   for (size_t i = 1; i < blocks.layers.size(); ++i) {
     derive_product_in_blocks(group_of(*blocks.layers[i]), loops, target, options, schedule);
   }
