@@ -417,8 +417,14 @@ Report run(const ProgramOptions& options) {
   for (const int64_t rows : {1, 6, 9, 64, 1024, 65536}) {
     add_layers(Extent::size("B"), 64, 3, {{"B", rows}}, &all, &notes);
   }
-  for (const auto& [pictures, channels, side] :
-       {std::tuple(1, 3, 64), {1, 21, 64}, {1, 21, 512}, {2, 64, 128}, {8, 96, 56}}) {
+  for (const auto& [pictures, channels, side] : {std::tuple(1, 3, 64),
+                                                 {1, 12, 64},
+                                                 {1, 21, 64},
+                                                 {1, 21, 500},
+                                                 {1, 21, 512},
+                                                 {2, 64, 126},
+                                                 {2, 64, 128},
+                                                 {8, 96, 56}}) {
     const std::string shape = fmt::format("{}x{}x{}x{}", pictures, channels, side, side);
     add_columns("channel_softmax/" + shape, softmax_of_channels(pictures, channels, side), &all,
                 &notes);

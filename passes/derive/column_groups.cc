@@ -142,24 +142,41 @@ std::optional<int64_t> bytes_of_all_rows(const ColumnGroup& group) {
   return saturated_product(*elements, size_in_bytes(last.op->dtype));
 }
 
+// Whether the lines of a column, of what is read and of what is written, do not all stay in the
+// first cache: steps of many lines meet in a few of its sets.
+bool lines_meet(const ColumnGroup& group, const Target& target) {
+  const ColumnGroup::Member& last = group.members.front();
+  for (size_t at = last.op->shape.size(); at-- > 0;) {
+    if (std::count(last.axes.begin(), last.axes.end(), at) > 0) continue;
+    const std::optional<int64_t> rows = last.op->shape[at].as_constant();
+    return rows && 2 * *rows > lines_in_cache(*last.op, at, target);
+  }
+  return false;
+}
+
 // Whether a walk along columns takes no longer than one along rows: the fewer rows there are, and
 // the more walks are saved, the less it matters that each row has other lines and pages of memory.
 // Many rows pay only where the second cache holds those of a column and does not hold the results.
-// The rows `channel_..` of `//benchmarks:fusion` measure groups that are taken. The limits
-// themselves have no rows there.
+// Where the lines of a column meet, each walk loads them again from behind the first cache, and
+// only what goes through main memory is worth that. The rows `channel_..` of `//benchmarks:fusion`
+// measure groups that are taken. The limits themselves have no rows there.
 bool pays_to_walk_columns(const ColumnGroup& group, const Target& target) {
-  constexpr int64_t kVeryFewRows = 8, kFewRows = 64, kMostRows = 256;
+  constexpr int64_t kVeryFewRows = 8, kRowsThatMeet = 16, kFewRows = 64, kMostRows = 256;
   const std::optional<int64_t> rows = rows_of_column(group);
   if (!rows || *rows > kMostRows) return false;
   const auto walks =
       std::count_if(group.members.begin(), group.members.end(),
                     [](const ColumnGroup::Member& m) { return !m.is_inline && walks_columns(m); });
   if (walks < 3) return *rows <= kVeryFewRows;
-  if (*rows <= kFewRows) return true;
   const Op& reader = group.reader();
   const std::optional<int64_t> elements = element_count(reader.shape);
+  const int64_t bytes = saturated_product(elements.value_or(0), size_in_bytes(reader.dtype));
+  if (*rows <= kFewRows) {
+    const bool is_far = bytes > target.l3_bytes / 2;
+    return *rows <= kRowsThatMeet || is_far || !lines_meet(group, target);
+  }
   const bool are_apart = bytes_of_all_rows(group).value_or(INT64_MAX) > target.l2_bytes / 2;
-  return !are_apart && (!elements || *elements * size_in_bytes(reader.dtype) > target.l2_bytes);
+  return !are_apart && (!elements || bytes > target.l2_bytes);
 }
 
 int64_t lanes_of(const ColumnGroup& group, const Target& target) {
@@ -222,13 +239,7 @@ bool keeps_lines(const ColumnGroup& group, const BlockOfVectors& block, const Ta
   const ColumnGroup::Member& last = group.members.front();
   const int64_t bytes = size_in_bytes(last.op->dtype);
   const int64_t longest = kMostVectors * lanes_of(group, target) * bytes;
-  if (block.columns() * bytes >= std::min(kTwoLines, longest)) return true;
-  for (size_t at = last.op->shape.size(); at-- > 0;) {
-    if (std::count(last.axes.begin(), last.axes.end(), at) > 0) continue;
-    const std::optional<int64_t> rows = last.op->shape[at].as_constant();
-    return !rows || 2 * *rows <= lines_in_cache(*last.op, at, target);
-  }
-  return true;
+  return block.columns() * bytes >= std::min(kTwoLines, longest) || !lines_meet(group, target);
 }
 
 // How many blocks there are; nothing when a run-time size decides.
@@ -250,6 +261,11 @@ std::vector<const Op*> members_of(const ColumnGroup& group) {
   std::vector<const Op*> members;
   for (const ColumnGroup::Member& member : group.members) members.push_back(member.op);
   return members;
+}
+
+int64_t points_for_threads(const ColumnGroup& group, const Target& target) {
+  constexpr int64_t kTimesOfRows = 4;
+  return saturated_product(kTimesOfRows, points_for_threads(members_of(group), target));
 }
 
 std::optional<std::string> why_not_by_columns(const Op& producer, const Op& reader) {
@@ -287,7 +303,9 @@ std::optional<int64_t> columns_of_block(const ColumnGroup& group, const Target& 
   const std::vector<const Op*> members = members_of(group);
   const std::optional<int64_t> all = group.reader().shape.back().as_constant();
   const std::optional<int64_t> bytes = bytes_of_column(group);
-  const bool has_threads = wakes_threads(members, target);
+  const std::optional<int64_t> points = element_count(most_points(members));
+  const bool has_threads =
+      target.cores > 1 && (!points || *points >= points_for_threads(group, target));
   const bool is_series =
       std::any_of(members.begin(), members.end(), [](const Op* op) { return takes_series(*op); });
   std::optional<BlockOfVectors> best;

@@ -59,6 +59,10 @@ bool combines_columns(const ColumnGroup& group);
 // one operation after another; where a block does not stay in a cache; or where threads get too
 // few.
 std::optional<int64_t> columns_of_block(const ColumnGroup& group, const Target& target);
+// How many points the operation that has most of them must have for threads to share the blocks.
+// More than of rows: the parts of rows in a block that another core has had come from there line by
+// line.
+int64_t points_for_threads(const ColumnGroup& group, const Target& target);
 // The groups of a graph for which it pays. No operation is in two, or in one of `taken`.
 std::vector<ColumnGroup> column_groups(const Graph& grouped, const Target& target,
                                        const std::unordered_set<const Op*>& taken = {});

@@ -100,13 +100,15 @@ void derive_columns(const ColumnGroup& group, const Target& target, Schedule* sc
   vectorize_block(reader, lane, columns, target, &stage);
   Axis around = block;
   const std::vector<const Op*> members = members_of(group);
-  const bool has_threads = wakes_threads(members, target);
+  const int64_t least = points_for_threads(group, target);
+  const std::vector<Extent> points = most_points(members);
+  const bool has_threads = target.cores > 1 && element_count(points).value_or(least) >= least;
   const size_t count = has_threads ? count_shared(shared, target) : 0;
   if (!exact && !all) stage.partition(block);
   if (count > 0) {
     const Axis tasks = fuse_leading(reader, shared, count, &stage);
     if (count == shared.size()) around = tasks;
-    parallel_from(stage, tasks, most_points(members), points_for_threads(members));
+    parallel_from(stage, tasks, points, least);
   }
   if (sums != nullptr) {
     sum_block(acc, *sums, reader, own.empty() ? around : own.front(), columns, target, schedule);

@@ -93,8 +93,9 @@ std::vector<Extent> work_of_row(const Op& op) {
   return work;
 }
 
-bool is_worth_threads(const std::vector<Extent>& work) {
-  return element_count(work).value_or(kReducedForThreads) >= kReducedForThreads;
+bool is_worth_threads(const Op& op, const std::vector<Extent>& work, const Target& target) {
+  const std::optional<int64_t> known = element_count(work);
+  return !known || *known >= points_for_threads({&op}, target);
 }
 
 // Whether some read of other places in each column walks memory with the rows.
@@ -106,10 +107,10 @@ bool lies_along(const Op& op, const Axis& rows, const Axis& last) {
 
 // Of a run-time number of columns: where there are enough for several threads, these share them.
 void share_run_time_columns(const Op& op, const RowBlocks& blocks, int64_t lanes,
-                            StageSchedule* stage) {
+                            const Target& target, StageSchedule* stage) {
   constexpr int64_t kLeastTasks = 2;
   const Expr columns = extent_value(op.axes.back().extent());
-  if (const std::optional<Expr> enough = reaches(work_of(op), kReducedForThreads)) {
+  if (const std::optional<Expr> enough = reaches(work_of(op), points_for_threads({&op}, target))) {
     const int64_t least = kLeastTasks * RowBlocks::kVectorsOfTask * lanes;
     const Expr wide = columns >= int_constant(least);
     blocks.share(op, RowBlocks::kVectorsOfTask,
@@ -153,7 +154,8 @@ void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule
   // Of the columns of a thread: of a row a long part is walked through faster than several short
   // ones, but where there is much to sum up.
   constexpr int64_t kLeastVectors = 64, kLeastOfMany = 8;
-  constexpr int64_t kMuch = 4 * kReducedForThreads;
+  const int64_t least_for_threads = points_for_threads({&op}, target);
+  const int64_t much = 4 * least_for_threads;
   const int64_t lanes = value_lanes(op, target);
   StageSchedule& stage = (*schedule)[op.name];
   const std::vector<Axis> outer(op.axes.begin(), op.axes.end() - 1);
@@ -161,16 +163,16 @@ void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule
   const RowBlocks blocks(op, columns, lanes);
   blocks.combine(&stage, few_rows);
   const bool by_columns =
-      few_rows ? target.cores > 1 && is_worth_threads(work_of_row(op))
+      few_rows ? target.cores > 1 && is_worth_threads(op, work_of_row(op), target)
                : wakes_threads_to_sum(op, target) && count_shared(outer, target) == 0;
   if (by_columns) {
-    if (!columns.is_constant()) return share_run_time_columns(op, blocks, lanes, &stage);
+    if (!columns.is_constant()) return share_run_time_columns(op, blocks, lanes, target, &stage);
     const int64_t all = columns.constant_term();
-    const bool is_much = element_count(work_of(op)).value_or(kMuch) >= kMuch;
+    const bool is_much = element_count(work_of(op)).value_or(much) >= much;
     const int64_t least = is_much ? kLeastOfMany : kLeastVectors;
     const int64_t tasks = std::min<int64_t>(target.cores, all / (least * lanes));
     const int64_t width = tasks > 1 ? ((all + tasks - 1) / tasks + lanes - 1) / lanes : 0;
-    const std::optional<Expr> enough = reaches(work_of_row(op), kReducedForThreads);
+    const std::optional<Expr> enough = reaches(work_of_row(op), least_for_threads);
     if (tasks > 1 && few_rows && enough && enough->defined()) {
       const Expr rows = extent_value(op.reduction_axes.back().extent());
       blocks.share(op, width, &stage.specialize(*enough));

@@ -39,10 +39,9 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
     depth = depth && extent ? std::optional<int64_t>(*depth * *extent) : std::nullopt;
   }
   bool known = depth && rows && columns && (!has_outer || outer);
-  if (target.cores < 2) return Shared::nothing;
-  if (known && *depth * *rows * *columns * outer.value_or(1) < kWorkForThreads) {
-    return Shared::nothing;
-  }
+  const bool is_little =
+      known && *depth * *rows * *columns * outer.value_or(1) < products_for_threads(target);
+  if (target.cores < 2 || is_little) return Shared::nothing;
   if (has_outer && (!outer || *outer >= target.cores)) return Shared::outer;
   if (!columns) {
     // Few rows are no work for all threads, however many columns a call brings.
@@ -52,7 +51,7 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
   int64_t panels = (*columns + tile.columns - 1) / tile.columns;
   if (!rows) {
     // Panels are shared whatever the batch: so one row must be worth the threads.
-    bool wide = !depth || *depth * *columns >= kWorkForThreads / 4;
+    bool wide = !depth || *depth * *columns >= products_for_threads(target) / 4;
     return wide && panels >= target.cores ? Shared::columns : Shared::rows;
   }
   if (copied && panels >= target.cores) return Shared::columns;
@@ -114,6 +113,8 @@ class ContractionDeriver {
   // The reader of what is computed by blocks of `rows` rows.
   BlockLoops derive_blocks(int64_t rows, const BlockOptions& of_blocks) {
     EMULSION_CHECK(match() && row_at_, "{} has no blocks of rows", op_.name);
+    least_work_ = std::max<int64_t>(
+        static_cast<int64_t>(of_blocks.part * static_cast<double>(least_work_)), 1);
     const Axis block(fresh_axis(result_, "block"));
     BlockLoops blocks{rows, result_.name, block, std::nullopt, block};
     choose_tile_in_block(rows);
@@ -127,7 +128,7 @@ class ContractionDeriver {
         !outer_axes_.empty() && (!outer_extent_ || *outer_extent_ >= target_.cores);
     if (target_.cores > 1 && by_outer) blocks.around = share_outer();
     if (target_.cores > 1 && !by_outer && rows_ != rows) {
-      parallel_from(y(), blocks.block, work(), of_blocks.work_for_threads);
+      parallel_from(y(), blocks.block, work(), least_work_);
     } else {
       blocks.storage = blocks.around.value_or(blocks.block);
     }
@@ -352,7 +353,7 @@ class ContractionDeriver {
       share_panels();
     }
     if (rows_outside) {
-      parallel_from(y(), row_loop(result_.axes[*row_at_], tile_, loops_), work(), kWorkForThreads);
+      parallel_from(y(), row_loop(result_.axes[*row_at_], tile_, loops_), work(), least_work_);
     }
     if (over == Shared::outer) share_outer();
   }
@@ -360,10 +361,10 @@ class ContractionDeriver {
   // Of a run-time number of panels. The number of rows may be one too, and large where there is no
   // panel for each core: then the threads share the rows of one panel at a time.
   void share_panels() {
-    const std::optional<Expr> worth = reaches(work(), kWorkForThreads);
+    const std::optional<Expr> worth = reaches(work(), least_work_);
     const Expr enough = reaches({op_.shape[column_at_]}, tile_.columns * target_.cores).value();
     if (rows_ || !worth || !worth->defined() || !enough.defined()) {
-      return parallel_from(y(), loops_.panel, work(), kWorkForThreads);
+      return parallel_from(y(), loops_.panel, work(), least_work_);
     }
     y().specialize(*worth && enough).parallel(loops_.panel);
     y().specialize(*worth).parallel(row_loop(result_.axes[*row_at_], tile_, loops_));
@@ -377,7 +378,7 @@ class ContractionDeriver {
       fused.emplace_back(fresh_axis(result_, "outer" + std::to_string(i)));
     }
     const Axis all = fuse_rows(y(), shared, fused);
-    parallel_from(y(), all, work(), kWorkForThreads);
+    parallel_from(y(), all, work(), least_work_);
     return all;
   }
 
@@ -393,6 +394,7 @@ class ContractionDeriver {
   const Op& op_;
   const Op& result_;
   const Target& target_;
+  int64_t least_work_ = products_for_threads(target_);
   const DeriveOptions& options_;
   Schedule* schedule_;
   const size_t column_at_;

@@ -65,13 +65,14 @@ void share_tiles(const Op& op, const Op& result, const std::vector<Axis>& outer,
   std::vector<Extent> work = op.shape;
   for (const Axis& axis : op.reduction_axes) work.push_back(axis.extent());
   const size_t count = count_shared(outer, target);
-  if (count == 0 && tiles_of_task == 1) return parallel_from(*y, tile, work, kWorkForThreads);
+  if (count == 0 && tiles_of_task == 1)
+    return parallel_from(*y, tile, work, products_for_threads(target));
   if (count == 0) {
     const Axis task(fresh_axis(result, "task"));
     y->split(tile, task, tile, tiles_of_task, Tail::guard);
-    return parallel_from(*y, task, work, kWorkForThreads);
+    return parallel_from(*y, task, work, products_for_threads(target));
   }
-  parallel_from(*y, fuse_leading(result, outer, count, y), work, kWorkForThreads);
+  parallel_from(*y, fuse_leading(result, outer, count, y), work, products_for_threads(target));
 }
 
 // Of a run-time number of columns, each number by itself.

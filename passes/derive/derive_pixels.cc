@@ -188,14 +188,14 @@ PixelSums with_masks(const Op& sums, const Op& result, PixelSums some, const Tar
 
 // Blocks of so many pixels, of which there are more: the last one starts earlier.
 void derive_blocks(const Op& sums, const Op& result, const PixelSums& some, int64_t block,
-                   Schedule* schedule) {
+                   const Target& target, Schedule* schedule) {
   accumulate_pixels(sums, result, some, schedule);
   StageSchedule& stage = (*schedule)[result.name];
   const Axis &x = result.axes[some.pixels.rows], tasks(fresh_axis(result, "block"));
   stage.split(x, tasks, x, block,
               x.extent().exact_quotient(block) ? Tail::automatic : Tail::shift_inwards);
   split_pixels(result, some, Tail::automatic, &stage);
-  parallel_from(stage, tasks, work_of_sums(sums), kReducedForThreads);
+  parallel_from(stage, tasks, work_of_sums(sums), points_for_threads({&sums}, target));
 }
 
 }  // namespace
@@ -239,7 +239,7 @@ bool derive_sums_of_pixels(const Op& sums, const Op& result, const Target& targe
   const int64_t block = in_blocks ? pixels_of_task(sums, *some, target) : 0;
   const Axis& x = result.axes[some->pixels.rows];
   if (block > 0 && x.extent().is_constant()) {
-    derive_blocks(sums, result, *some, block, schedule);
+    derive_blocks(sums, result, *some, block, target, schedule);
     return true;
   }
   if (x.extent().is_constant() || x.extent().exact_quotient(some->at_a_time)) {
@@ -257,7 +257,7 @@ bool derive_sums_of_pixels(const Op& sums, const Op& result, const Target& targe
   std::vector<AlternativeWay> ways;
   if (block > 0) {
     ways.push_back({"_blocks", has_pixels(kManyBlocks * block), schedule->without_directives()});
-    derive_blocks(sums, result, *some, block, &ways.back().schedule);
+    derive_blocks(sums, result, *some, block, target, &ways.back().schedule);
   }
   ways.push_back({"_filled", has_pixels(some->at_a_time), schedule->without_directives()});
   derive_rows_of_pixels(sums, result, *some, true, target, &ways.back().schedule);

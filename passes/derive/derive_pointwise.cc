@@ -304,8 +304,7 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
 }
 
 bool wakes_threads(const Op& op, const Target& target) {
-  const std::optional<int64_t> points = element_count(op.shape);
-  return target.cores > 1 && (!points || *points >= kPointsForThreads);
+  return wakes_threads(std::vector<const Op*>{&op}, target);
 }
 
 namespace {
@@ -409,8 +408,9 @@ std::optional<Expr> length_of_short_rows(const Op& op, const Target& target) {
 // The loops where a condition over run-time sizes holds.
 void derive_where(const Expr& condition, const Op& op, const Target& target, bool fills_vector,
                   StageSchedule* stage) {
-  const std::optional<Expr> enough =
-      wakes_threads(op, target) ? reaches(op.shape, kPointsForThreads) : std::nullopt;
+  const std::optional<Expr> enough = wakes_threads(op, target)
+                                         ? reaches(op.shape, points_for_threads({&op}, target))
+                                         : std::nullopt;
   const bool always = enough && !enough->defined();
   if (enough && !always) {
     stage->specialize(condition && *enough);
@@ -445,8 +445,9 @@ void derive_where_vectors_fill(const Expr& condition, const Op& op, const Target
   const Expr length = extent_value(along.extent());
   const Expr any = condition.defined() ? condition : length >= int_constant(1);
   const bool fills = needs_what_it_lacks(op, target);
-  const std::optional<Expr> enough =
-      wakes_threads(op, target) ? reaches(op.shape, kPointsForThreads) : std::nullopt;
+  const std::optional<Expr> enough = wakes_threads(op, target)
+                                         ? reaches(op.shape, points_for_threads({&op}, target))
+                                         : std::nullopt;
   const bool in_blocks = vector_axis(op, target) == 0 && enough && enough->defined();
   if (in_blocks) {  // which are longer than a vector
     stage->specialize(where(*enough));
@@ -485,7 +486,7 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   }
   const PointLoops loops{wakes_threads(op, target), false};
   if (const std::optional<Axis> shared = derive_points(op, target, loops, &stage)) {
-    parallel_from(stage, *shared, op.shape, kPointsForThreads);
+    parallel_from(stage, *shared, op.shape, points_for_threads({&op}, target));
   }
 }
 

@@ -221,7 +221,8 @@ void derive_rows_side_by_side(const Op& op, int64_t rows, size_t shared, const T
   const bool exact = last.extent().exact_quotient(rows).has_value();
   stage.split(last, last, row, rows, exact ? Tail::automatic : Tail::guard).unroll(row);
   if (!exact) stage.partition(last);
-  if (tasks) parallel_from(stage, tasks->tasks, work_of_sums(op), kReducedForThreads);
+  if (tasks)
+    parallel_from(stage, tasks->tasks, work_of_sums(op), points_for_threads({&op}, target));
   lanes.compute_at(op.name, last, schedule);
   for (const std::string& name : lanes.stages) (*schedule)[name].unroll(last);
   std::vector<Axis> order = {last};
@@ -235,7 +236,7 @@ std::optional<Axis> share_rows(const Op& sums, const Op& result, const std::vect
                                size_t count, const Target& target, StageSchedule* stage) {
   const RowTasks shared =
       share_loops(result, loops, count, element_count(work_of_sums(sums)), target, stage);
-  parallel_from(*stage, shared.tasks, work_of_sums(sums), kReducedForThreads);
+  parallel_from(*stage, shared.tasks, work_of_sums(sums), points_for_threads({&sums}, target));
   return count == loops.size() ? std::optional(shared.last) : std::nullopt;
 }
 
@@ -344,7 +345,7 @@ bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced
 
 bool wakes_threads_to_sum(const Op& op, const Target& target) {
   const std::optional<int64_t> known = element_count(work_of_sums(op));
-  return target.cores > 1 && (!known || *known >= kReducedForThreads);
+  return target.cores > 1 && (!known || *known >= points_for_threads({&op}, target));
 }
 
 std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, const Target& target,
@@ -356,7 +357,7 @@ std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, co
     return share_rows(sums, result, loops, count, target, stage);
   }
   if (last && result.axes[rows].extent() != Extent(1)) {
-    parallel_from(*stage, *last, work_of_sums(sums), kReducedForThreads);
+    parallel_from(*stage, *last, work_of_sums(sums), points_for_threads({&sums}, target));
   }
   return std::nullopt;
 }

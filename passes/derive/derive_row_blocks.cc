@@ -16,8 +16,10 @@ ContractionGroup group_of(const Op& op, Schedule* schedule) {
 
 void derive_row_blocks(const BlockGroup& blocks, const Target& target, const DeriveOptions& options,
                        Schedule* schedule) {
+  // Products of a chain take about as long as one another.
+  const double part = 1.0 / static_cast<double>(1 + blocks.products.size());
   const BlockLoops loops = derive_reader_of_blocks(group_of(*blocks.reader, schedule), blocks.block,
-                                                   target, options, schedule);
+                                                   target, options, schedule, {part, std::nullopt});
   derive_rows(blocks.rows, target, schedule, &loops);
   for (const Op* product : blocks.products) {
     derive_product_in_blocks(group_of(*product, schedule), loops, target, options, schedule);

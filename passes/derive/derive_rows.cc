@@ -58,7 +58,8 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   std::optional<int64_t> least = all.as_constant();
   if (!least) {  // from how many on there are threads
     const std::optional<int64_t> points = points_of_row(group);
-    if (points) least = points_for_threads(members_of(group)) / std::max<int64_t>(*points, 1);
+    if (points)
+      least = points_for_threads(members_of(group), target) / std::max<int64_t>(*points, 1);
   }
   if (are_tasks && least) {
     most = std::clamp<int64_t>(*least / (kTasksOfCore * target.cores), 1, most);
@@ -380,7 +381,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     if (!exact) stage.partition(row);
   }
   if (shared_out)
-    parallel_from(stage, shared_out->tasks, points, points_for_threads(members_of(group)));
+    parallel_from(stage, shared_out->tasks, points, points_for_threads(members_of(group), target));
   const std::vector<Axis> of_row = axes_of_row(group);
   place_sums(group.reader(), of_row.empty() ? one : of_row.back(), lanes, schedule);
   std::map<const Op*, SumsInLanes> all_lanes = {{&group.reader(), lanes}};

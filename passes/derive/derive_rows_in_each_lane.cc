@@ -113,7 +113,7 @@ void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const T
     tasks = share_loops(reader, outer, count, std::nullopt, target, &stage).tasks;
   }
   const std::vector<Extent> points = most_points(members_of(group));
-  const int64_t least = points_for_threads(members_of(group));
+  const int64_t least = points_for_threads(members_of(group), target);
   unroll_by_length(elements, length, reaches(points, least), tasks, &stage);
   parallel_from(stage, tasks, points, least);
 }

@@ -84,13 +84,20 @@ std::optional<int64_t> block_of(const std::vector<OpPtr>& group, size_t rows,
   return (*extent + kMostLanes - 1) / kMostLanes * kMostLanes;
 }
 
+std::vector<const Op*> pointers_to(const std::vector<OpPtr>& group) {
+  std::vector<const Op*> members;
+  for (const OpPtr& op : group) members.push_back(op.get());
+  return members;
+}
+
 // The loops that a group shares, by the same names and steps in all members.
 class SharedLoops {
  public:
   SharedLoops(const std::vector<OpPtr>& group, const Target& target)
       : target_(target),
         leader_(result_of(*group[0])),
-        threads_(wakes_threads(leader_, target)),
+        least_(points_for_threads(pointers_to(group), target)),
+        threads_(target.cores > 1 && element_count(leader_.shape).value_or(least_) >= least_),
         rows_(vector_axis(leader_, target)),
         block_(block_of(group, rows_, target)) {
     if (threads_ && rows_ > 0) {
@@ -141,12 +148,12 @@ class SharedLoops {
   // The threads' share of the one whose loops they are, and of one that follows.
   void share_among_threads(StageSchedule* leader) const {
     if (const auto task = task_loop()) {
-      parallel_from(*leader, *task, leader_.shape, kPointsForThreads);
+      parallel_from(*leader, *task, leader_.shape, least_);
     }
   }
   void follow(StageSchedule* stage) const {
     const auto task = task_loop();
-    const std::optional<Expr> condition = reaches(leader_.shape, kPointsForThreads);
+    const std::optional<Expr> condition = reaches(leader_.shape, least_);
     // What a size decides, the leader's specialization does.
     if (task && condition && !condition->defined()) stage->parallel(*task);
     stage->compute_with(leader_.name, last());
@@ -163,6 +170,7 @@ class SharedLoops {
 
   const Target& target_;
   const Op& leader_;
+  int64_t least_;  // points for threads
   bool threads_;
   size_t rows_;       // axes before the one that vectors go along
   size_t fused_ = 0;  // of these, the first, as one loop
@@ -201,15 +209,16 @@ std::optional<std::string> why_not_worth_sharing(const SiblingCandidate& candida
     }
   }
   const std::optional<int64_t> points = element_count(first.shape);
-  if (!points || (target.cores > 1 && *points >= kPointsForThreads)) return std::nullopt;
   std::vector<OpPtr> all = candidate.group;
   all.push_back(candidate.sibling);
+  const int64_t least = points_for_threads(pointers_to(all), target);
+  if (!points || (target.cores > 1 && *points >= least)) return std::nullopt;
   const int64_t bytes = saturated_product(*points, bytes_of_a_point(all));
   if (bytes > target.l2_bytes) return std::nullopt;
   return fmt::format(
       "expected more than the {} bytes that stay in a cache from {} to {}, or {} points for "
       "several threads, got {} bytes and {} points",
-      target.l2_bytes, first.name, sibling.name, kPointsForThreads, bytes, *points);
+      target.l2_bytes, first.name, sibling.name, least, bytes, *points);
 }
 
 void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Schedule* schedule) {

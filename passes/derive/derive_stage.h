@@ -22,8 +22,13 @@
 
 namespace emulsion {
 
-// Work that a second thread must have before it pays to wake it, in scalar operations.
-inline constexpr int64_t kWorkForThreads = int64_t{1} << 20;
+// From how many cycles of one thread on (point_cycles.h) others are woken: 16 microseconds at 3
+// GHz. Waking them takes several, two threads save one half, and they take longer for what lies in
+// the cache of another core.
+inline constexpr int64_t kCyclesForThreads = int64_t{48} << 10;
+// The same in multiplications and additions of a contraction, and a third more: each thread reads
+// all of what the others read.
+int64_t products_for_threads(const Target& target);
 
 // The tile for a contraction of `rows` x `columns` outputs; an extent that is not known is nullopt.
 // `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is
@@ -86,8 +91,9 @@ bool packs_columns(const Op& op, const Contraction& c);
 // The rows of a register tile of it, of blocks of `rows`.
 int64_t rows_of_tile(const Op& op, int64_t rows, const Target& target);
 struct BlockOptions {
-  // Of the reader alone: from how much on threads share the blocks.
-  int64_t work_for_threads = kWorkForThreads;
+  // Of the work of a block, how much the reader's own is. Threads share the blocks where all of it
+  // is enough.
+  double part = 1;
   // An input of which each block fetches ahead what the next one reads.
   std::optional<std::string> fetched;
 };
@@ -395,17 +401,12 @@ Axis sum_pixels(const Op& sums, const Op& result, const Pixels& pixels, int64_t 
 bool derive_sums_of_pixels(const Op& sums, const Op& result, const Target& target,
                            Schedule* schedule);
 
-// Points that are computed without reductions from which on threads pay.
-inline constexpr int64_t kPointsForThreads = kWorkForThreads / 8;
-
-// The same in elements that are summed up in vectors.
-inline constexpr int64_t kReducedForThreads = kWorkForThreads / 4;
-
 // The points of the operation that has most of them, of those of a loop group; run-time sizes count
 // as one. Of sums the extents that they are of count, too.
 std::vector<Extent> most_points(const std::vector<const Op*>& members);
-// How many points that operation has to have for threads to pay: all members have about as many.
-int64_t points_for_threads(const std::vector<const Op*>& members);
+// How many points that operation has to have for threads to pay, with what the others take for each
+// of them. What the second cache does not hold takes longer.
+int64_t points_for_threads(const std::vector<const Op*>& members, const Target& target);
 // Whether it has, or a run-time size decides.
 bool wakes_threads(const std::vector<const Op*>& members, const Target& target);
 

@@ -8,6 +8,7 @@
 #include "dsl/expr.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/point_cycles.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
@@ -60,32 +61,62 @@ std::vector<Extent> points_of(const Op& op) {
   return extents;
 }
 
+int64_t numbers_in(const std::vector<Extent>& extents) {
+  int64_t product = 1;
+  for (const Extent& e : extents) product = saturated_product(product, e.as_constant().value_or(1));
+  return product;
+}
+
+// How many of these points there are for one of `most`: of a run-time number nearly none.
+double part_of_points(const std::vector<Extent>& points, const std::vector<Extent>& most) {
+  const auto sizes_in = [](const std::vector<Extent>& extents) {
+    return std::count_if(extents.begin(), extents.end(),
+                         [](const Extent& e) { return !e.is_constant(); });
+  };
+  if (sizes_in(points) < sizes_in(most)) return 0;
+  const auto all = static_cast<double>(std::max<int64_t>(numbers_in(most), 1));
+  return std::min(static_cast<double>(numbers_in(points)) / all, 1.0);
+}
+
 }  // namespace
 
 std::vector<Extent> most_points(const std::vector<const Op*>& members) {
-  const auto numbers = [](const std::vector<Extent>& extents) {
-    int64_t product = 1;
-    for (const Extent& e : extents)
-      product = saturated_product(product, e.as_constant().value_or(1));
-    return product;
-  };
   std::vector<Extent> most;
   for (const Op* op : members) {
     std::vector<Extent> points = points_of(*op);
     const bool more = points.size() > most.size() ||
-                      (points.size() == most.size() && numbers(points) > numbers(most));
+                      (points.size() == most.size() && numbers_in(points) > numbers_in(most));
     if (more) most = std::move(points);
   }
   return most;
 }
 
-int64_t points_for_threads(const std::vector<const Op*>& members) {
-  return std::max<int64_t>(kPointsForThreads / static_cast<int64_t>(members.size()), 1);
+int64_t points_for_threads(const std::vector<const Op*>& members, const Target& target) {
+  const std::vector<Extent> most = most_points(members);
+  const double vector = target.vector_bits() / 8.0;
+  double cycles = 0, bytes = 0;
+  for (const Op* op : members) {
+    const PointCost cost = cost_of_point(*op, target);
+    const double part = part_of_points(points_of(*op), most);
+    cycles += cost.cycles * part;
+    bytes = std::max(bytes, cost.bytes * part);  // those of one go through the others, too
+  }
+  cycles = std::max(cycles, 1 / vector);  // a byte that is stored
+  bytes = std::max(bytes, 1.0);
+  const auto all = static_cast<double>(kCyclesForThreads);
+  const double in_cache = static_cast<double>(target.l2_bytes) / bytes;
+  const double points = std::min(all / cycles, std::max(all / (cycles + bytes / vector), in_cache));
+  return std::max<int64_t>(static_cast<int64_t>(points), 1);
+}
+
+int64_t products_for_threads(const Target& target) {
+  constexpr int64_t kCycles = kCyclesForThreads * 4 / 3;
+  return kCycles * target.vector_lanes(DType::f32) * (target.has_fma() ? 2 : 1);
 }
 
 bool wakes_threads(const std::vector<const Op*>& members, const Target& target) {
   const std::optional<int64_t> points = element_count(most_points(members));
-  return target.cores > 1 && (!points || *points >= points_for_threads(members));
+  return target.cores > 1 && (!points || *points >= points_for_threads(members, target));
 }
 
 std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least) {

@@ -39,9 +39,15 @@ std::optional<int64_t> work_from(const WindowChain& chain, size_t from) {
   return known ? std::optional(most) : std::nullopt;
 }
 
+int64_t points_for_threads(const WindowChain& chain, const Target& target) {
+  std::vector<const Op*> members = {chain.reader};
+  for (const WindowChain::Producer& producer : chain.producers) members.push_back(producer.op);
+  return points_for_threads(members, target);
+}
+
 bool wakes_threads(const WindowChain& chain, const Target& target) {
   const std::optional<int64_t> work = work_from(chain, 0);
-  return target.cores > 1 && (!work || *work >= kPointsForThreads);
+  return target.cores > 1 && (!work || *work >= points_for_threads(chain, target));
 }
 
 // Rows of a strip: at least ten for each that is computed again, and shared out evenly.
@@ -139,7 +145,7 @@ bool pays_to_slide(const WindowChain& chain, const Target& target) {
     if (!loops[i].extent().is_constant()) return false;
     *work *= loops[i].extent().constant_term();
   }
-  return work && *work >= kPointsForThreads;
+  return work && *work >= points_for_threads(chain, target);
 }
 
 void derive_windows(const WindowChain& chain, const Target& target, Schedule* schedule) {

@@ -102,7 +102,7 @@ std::optional<std::string> why_not_together(const std::vector<const Op*>& layers
   if (target.cores == 1 || rows_of(*layers.front())) return std::nullopt;
   // Alone, a layer of a few rows has work for the threads in its columns.
   for (const Op* layer : layers) {
-    if (work_of_row(*layer) < kWorkForThreads / 4) continue;
+    if (work_of_row(*layer) < products_for_threads(target) / 4) continue;
     return fmt::format("expected a row of {} to be too little for several threads", layer->name);
   }
   return std::nullopt;
@@ -289,13 +289,12 @@ void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
   const Op& last = *blocks.layers.front();
   // Where all layers of some rows are enough for the threads, the last one alone is a part of that.
   const double part = static_cast<double>(work_of_row(last)) / static_cast<double>(work);
-  const auto from = static_cast<int64_t>(part * static_cast<double>(kWorkForThreads));
   // A block of a run-time number of rows is one tile of them.
   const std::optional<std::string> ahead = rows_from_memory(*blocks.layers.back(), target);
   const bool by_blocks = !rows_of(last);
-  BlockOptions of_blocks{std::max<int64_t>(from, 1), by_blocks ? ahead : std::nullopt};
   const BlockLoops loops =
-      derive_reader_of_blocks(group_of(last), blocks.block, target, options, schedule, of_blocks);
+      derive_reader_of_blocks(group_of(last), blocks.block, target, options, schedule,
+                              {part, by_blocks ? ahead : std::nullopt});
   for (size_t i = 1; i < blocks.layers.size(); ++i) {
     const Op& layer = *blocks.layers[i];
     const Axis tile = derive_product_in_blocks(group_of(layer), loops, target, options, schedule);

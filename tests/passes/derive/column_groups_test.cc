@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dsl/operators.h"
+#include "passes/derive/derive_stage.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "tests/passes/derive/column_graphs.h"
 
@@ -191,8 +192,8 @@ TEST(ColumnGroups, NotWhereVectorsLieElsewhere) {
 
 TEST(ColumnGroups, NoMoreRowsThanItPaysFor) {
   // Three walks or more: any few rows; some more where these are in the cache, and not all results.
-  EXPECT_TRUE(block_of(softmax_of(64, 256)));
-  EXPECT_FALSE(block_of(softmax_of(65, 256)));
+  EXPECT_TRUE(block_of(softmax_of(64, 264)));
+  EXPECT_FALSE(block_of(softmax_of(65, 264)));
   EXPECT_FALSE(block_of(softmax_of(65, 8192)));
   const auto of_channels = [](int64_t pictures, int64_t channels, const Extent& width) {
     return Graph(softmax(input("x", f32, {pictures, channels, 4, width}), 1, "y"));
@@ -239,6 +240,28 @@ TEST(ColumnGroups, ThreadsGetSeveralBlocks) {
   EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(65)), 16);
   EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(257)), std::nullopt);
   EXPECT_EQ(block_of(softmax_of(8, 64), with_cores(257)), 32) << "too little for threads";
+}
+
+// Each of them that another core has had comes from there line by line.
+TEST(ColumnGroups, ThreadsPayFromFourTimesTheRowsOn) {
+  const Target target = Target::parse("x86-64-v3,l2=1048576,cores=2");
+  const Groups groups = groups_of(softmax_of(16, 4104));
+  const ColumnGroup& group = groups.all.front();
+  EXPECT_EQ(points_for_threads(group, target), 4 * points_for_threads(members_of(group), target));
+}
+
+// 21 rows of 4 KiB or more have one set of the first cache for each line of a column.
+TEST(ColumnGroups, NotWhereTheLinesOfAColumnMeet) {
+  const auto pictures = [](int64_t channels, int64_t side) {
+    return Graph(softmax(input("x", f32, {1, channels, side, side}), 1, "y"));
+  };
+  const Target target = Target::parse("x86-64-v3,cores=1,l1=49152,l2=1048576,l3=33554432");
+  EXPECT_FALSE(block_of(pictures(21, 64), target));
+  EXPECT_FALSE(block_of(pictures(64, 128), target));
+  EXPECT_TRUE(block_of(pictures(16, 64), target)) << "few";
+  EXPECT_TRUE(block_of(pictures(21, 66), target)) << "no multiple of lines";
+  EXPECT_TRUE(block_of(pictures(21, 68), target)) << "lines in many sets";
+  EXPECT_TRUE(block_of(pictures(21, 512), target)) << "all comes from main memory";
 }
 
 TEST(ColumnGroups, LittleIsComputedTwice) {

@@ -43,7 +43,7 @@ TEST(DeriveColumns, ABlockMayBeOfHalvesOfVectors) {
 }
 
 TEST(DeriveColumns, ThreadsShareTheBlocks) {
-  EXPECT_TRUE(has(nest_of(softmax_of(64, 8192), 4), "parallel y.block in 256"));
+  EXPECT_TRUE(has(nest_of(softmax_of(64, 8200), 4), "parallel y.block in 257"));
   EXPECT_FALSE(has(nest_of(softmax_of(5, 64), 4), "parallel"));
   const Graph pictures(softmax(input("x", f32, {8, 16, 8, 1024}), 1, "y"));
   EXPECT_TRUE(has(nest_of(pictures, 4), "parallel y.rows1 in 64")) << nest_of(pictures, 4);

@@ -160,12 +160,12 @@ TEST(DeriveContraction, ThreadsShareTheRowsOrThePanelsOfRunTimeColumns) {
     return shared_by(derive_schedule(
         Graph(pairs(rows, depth, columns, product, Combiner::sum, by_columns)), target));
   };
-  EXPECT_EQ(shared(4096, kN, false, 32), "tile if N >= 8");
-  EXPECT_EQ(shared(8, kN), "panel if N >= 2048");
-  EXPECT_EQ(shared(kM, kN, false, 32), "tile if min(M, 32768) * min(N, 32768) >= 32768");
+  EXPECT_EQ(shared(4096, kN, false, 32), "tile if N >= 16");
+  EXPECT_EQ(shared(8, kN), "panel if N >= 4096");
+  EXPECT_EQ(shared(kM, kN, false, 32), "tile if min(M, 32768) * min(N, 32768) >= 65536");
   // Each thread copies the panels that it computes.
-  EXPECT_EQ(shared(4096, kN), "panel if N >= 4");
-  const std::string enough = "min(M, 32768) * min(N, 32768) >= 16384";
+  EXPECT_EQ(shared(4096, kN), "panel if N >= 8");
+  const std::string enough = "min(M, 32768) * min(N, 32768) >= 32768";
   for (const bool by_columns : {false, true}) {
     const Schedule schedule =
         derive_schedule(Graph(pairs(kM, 64, kN, product, Combiner::sum, by_columns)), target);

@@ -114,7 +114,7 @@ TEST(DeriveGroupByLength, TheElementsOfTheShortestRowsAreWrittenOut) {
   EXPECT_FALSE(has(text, "y_few.unroll(i)")) << text;
   const std::string shared = derived(graph, Target::parse("x86-64-v3,cores=4"));
   EXPECT_TRUE(has(shared,
-                  "y_few.specialize(B == 3 && min(R, 32768) * min(B, 32768) >= 32768)\n"
+                  "y_few.specialize(B == 3 && min(R, 32768) * min(B, 32768) >= 41391)\n"
                   "y_few.unroll(k)\ny_few.parallel(tile)\n"
                   "y_few.specialize(B == 3)\ny_few.unroll(k)\n"))
       << shared;
@@ -223,7 +223,7 @@ TEST(DeriveGroupByLength, RowsMayBeAsLongAsWhatIsLeftOfASize) {
 TEST(DeriveGroupByLength, ThreadsShareRowsOfEitherLength) {
   const std::string text =
       derived(softmax_by_hand(kRows, kSize), Target::parse("x86-64-v3,cores=4"));
-  const std::string enough = "specialize(min(R, 32768) * min(B, 32768) >= 32768)\n";
+  const std::string enough = "specialize(min(R, 32768) * min(B, 32768) >= 41391)\n";
   EXPECT_TRUE(
       has(text, "y.specialize(B <= 8)\ny.specialize(B <= 256)\ny." + enough + "y.parallel(i)\n"))
       << text;

@@ -113,7 +113,7 @@ TEST(DerivePointwise, LoopsAreCutAtTheBordersOfAnyMember) {
 
 TEST(DerivePointwise, ThreadsAreAskedForInEachCase) {
   const std::string text = derived(scaled(kRows, kLength), kFour);
-  EXPECT_TRUE(has(text, "y.specialize(C == 3 && R >= 43691)\n")) << text;
+  EXPECT_TRUE(has(text, "y.specialize(C == 3 && R >= 29127)\n")) << text;
   EXPECT_TRUE(has(text, "y.parallel(block)\ny.specialize(C == 3 && R >= 8)\n")) << text;
   const std::string many = derived(scaled(1 << 20, kLength), kFour);
   EXPECT_TRUE(has(many, "y.unroll(i1)\ny.parallel(block)\ny.specialize(C == 2)\n")) << many;
@@ -287,7 +287,7 @@ TEST(DerivePointwise, WhereMasksLackTheLastBlockStartsEarlier) {
   // Blocks that divide the row; a length of which no condition speaks; borders at which it is cut.
   EXPECT_FALSE(has(derived(scaled(8 * 8192, 3), kFour), block));
   EXPECT_TRUE(has(derived(scaled(kRows * Extent(2), 3), kFour), block));
-  for (const Tensor& y : {scaled(kRows - kLength, 3), pad(input("x", u8, {200000}), {3}, {3})}) {
+  for (const Tensor& y : {scaled(kRows - kLength, 3), pad(input("x", u8, {600000}), {3}, {3})}) {
     const std::string text = derived(y, kFour);
     EXPECT_TRUE(has(text, ", 8192, guard)\n") && has(text, ".partition(block)\n")) << text;
   }

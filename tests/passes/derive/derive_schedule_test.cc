@@ -262,12 +262,12 @@ TEST(DeriveSchedule, ABatchWakesTheThreadsFromTheWorkOnThatPays) {
     int64_t pays_from;  // rows
   };
   for (const auto& [graph, pays_from] :
-       {Case{linear(batch, 64, 128), (1 << 20) / (64 * 128)},
-        Case{linear(batch, 100, 10), (1 << 20) / (100 * 10) + 1},
-        Case{Graph(relu(input("x", f32, {batch, 64}))), (1 << 17) / 64},
-        Case{Graph(sum(input("x", f32, {batch, 256}), {1})), (1 << 18) / 256},
+       {Case{linear(batch, 64, 128), (1 << 21) / (64 * 128)},
+        Case{linear(batch, 100, 10), (1 << 21) / (100 * 10) + 1},
+        Case{Graph(relu(input("x", f32, {batch, 64}))), (3 << 16) / 64},
+        Case{Graph(sum(input("x", f32, {batch, 256}), {1})), (3 << 17) / 257 + 1},
         Case{Graph(matmul(input("x", f32, {batch, 32, 32}), weight("w", f32, {32, 32}))),
-             (1 << 20) / (32 * 32 * 32)}}) {
+             (1 << 21) / (32 * 32 * 32)}}) {
     const LoopNest nest = run_pipeline(graph, kV4).nest;
     for (int64_t rows : {int64_t{0}, int64_t{1}, int64_t{16}, pays_from - 1}) {
       EXPECT_FALSE(wakes_threads(*nest.root, {{"B", rows}})) << rows << "\n" << to_string(nest);
@@ -293,7 +293,7 @@ TEST(DeriveSchedule, SeveralRunTimeSizesDecideTogether) {
   const LoopNest nest = run_pipeline(graph, kV4).nest;
   EXPECT_FALSE(wakes_threads(*nest.root, {{"B", 1}, {"T", 16}}));
   EXPECT_FALSE(wakes_threads(*nest.root, {{"B", 0}, {"T", 1 << 20}}));
-  EXPECT_TRUE(wakes_threads(*nest.root, {{"B", 64}, {"T", 32}}));
+  EXPECT_TRUE(wakes_threads(*nest.root, {{"B", 64}, {"T", 64}}));
   EXPECT_TRUE(wakes_threads(*nest.root, {{"B", 2}, {"T", 1 << 20}}));
 }
 

@@ -106,7 +106,7 @@ TEST(DeriveSiblings, RowsThatNoCacheHoldsInBlocks) {
 
 TEST(DeriveSiblings, ARunTimeSizeDecidesWhetherThreadsAreWoken) {
   const std::string text = text_of(pair_of({kSize, 64}), kFourCores);
-  EXPECT_THAT(text, HasSubstr("a.specialize(B >= 2048)\na.parallel(i0)\n"));
+  EXPECT_THAT(text, HasSubstr("a.specialize(B >= 1229)\na.parallel(i0)\n"));
   EXPECT_EQ(text.find("b.parallel"), std::string::npos) << text;
   EXPECT_EQ(text.find("b.specialize"), std::string::npos) << text;
   EXPECT_TRUE(computes_at(pair_of({kSize, 64}), kFourCores, {0, 1, 2, 33}));
@@ -267,10 +267,10 @@ TEST(DeriveSiblings, PayWhereNoCacheHoldsThemOrThreadsAreWoken) {
   EXPECT_EQ(price(pair_of({kSize, 1024}), kOneCore), "");
   EXPECT_EQ(price(pair_of({1024, 128}), "x86-64-v3,cores=4,l2=16777216,l3=33554432"), "");
   EXPECT_EQ(price(pair_of({1024, 128}), "x86-64-v3,cores=1,l2=16777216,l3=33554432"),
-            "expected more than the 16777216 bytes that stay in a cache from a to b, or 131072 "
+            "expected more than the 16777216 bytes that stay in a cache from a to b, or 78643 "
             "points for several threads, got 1572864 bytes and 131072 points");
   EXPECT_EQ(price(pair_of({64, 64}), kFourCores),
-            "expected more than the 1048576 bytes that stay in a cache from a to b, or 131072 "
+            "expected more than the 1048576 bytes that stay in a cache from a to b, or 78643 "
             "points for several threads, got 49152 bytes and 4096 points");
 }
 
