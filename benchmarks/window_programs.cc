@@ -174,23 +174,26 @@ SmallProgram jacobi_program() {
 // Neighbours of t weighed 1, 2, 1, along the rows (0) or the columns (1), those at the border taken
 // where there are none.
 Tensor weighed(const std::string& name, const Tensor& t, int along) {
-  const Axis i("i", kHeight), j("j", kWidth);
+  const Extent &height = t.shape()[0], &width = t.shape()[1];
+  const Axis i("i", height), j("j", width);
   const auto at = [&](int distance) {
-    return along == 0 ? t(min(max(i + distance, 0), kHeight - 1), j)
-                      : t(i, min(max(j + distance, 0), kWidth - 1));
+    return along == 0 ? t(min(max(i + distance, 0), extent_value(height) - 1), j)
+                      : t(i, min(max(j + distance, 0), extent_value(width) - 1));
   };
   return compute(name, {i, j}, at(-1) + t(i, j) * 2.0F + at(1));
 }
 
-SmallProgram clamped_program() {
-  const Tensor x = input("x", f32, {kHeight, kWidth});
+SmallProgram clamped_program(const std::string& name, const Extent& height, const Extent& width,
+                             const SizeValues& sizes) {
+  const Tensor x = input("x", f32, {height, width});
   const auto s = std::make_shared<std::vector<float>>(kHeight * kWidth);
   const auto t = std::make_shared<std::vector<float>>(kHeight * kWidth);
-  return {"clamped_stencils", Graph(weighed("y", weighed("t", weighed("s", x, 0), 1), 0)),
+  return {name, Graph(weighed("y", weighed("t", weighed("s", x, 0), 1), 0)),
           [s, t](KernelValues& v) {
             plain_clamped(kHeight, kWidth, v.data<float>("x"), s->data(), t->data(),
                           v.data<float>("y"));
-          }};
+          },
+          sizes};
 }
 
 SmallProgram unsharp_program() {
@@ -266,7 +269,8 @@ std::vector<SmallProgram> window_programs() {
       pool_program("avg_pool", avg_pool, plain_avg_pool),
       blur_program(),
       jacobi_program(),
-      clamped_program(),
+      clamped_program("clamped_stencils", kHeight, kWidth, {}),
+      clamped_program("clamped_stencils_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
       unsharp_program(),
       corners_program("corners", kHeight, kWidth, {}),
       corners_program("corners_run_time", height, width, {{"H", kHeight}, {"W", kWidth}})};

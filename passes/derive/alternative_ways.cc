@@ -22,6 +22,8 @@ bool has_tile_that_starts_earlier(const Schedule& schedule, const std::string& n
                      [](const Directive& d) { return d.tail == Tail::shift_inwards; });
 }
 
+bool is_choice(const Directive& d) { return d.kind == DirectiveKind::alternative; }
+
 using Names = std::map<std::string, std::string>;
 
 std::string renamed(const std::string& name, const Names& names) {
@@ -35,6 +37,7 @@ void add_renamed(const Schedule& made, const Names& names, Schedule* schedule) {
     const StageSchedule* there = schedule->find(name);
     if (is_inline(stage) && there != nullptr && is_inline(*there)) continue;
     for (Directive d : stage.directives()) {
+      if (is_choice(d)) continue;  // of beside_way()
       d.target = renamed(d.target, names);
       (*schedule)[renamed(name, names)].add(std::move(d));
     }
@@ -52,6 +55,7 @@ void add_where_none(const Schedule& made, const Names& names, const std::string&
   };
   for (const auto& [name, stage] : made.stages()) {
     for (Directive d : stage.directives()) {
+      if (is_choice(d)) continue;  // of beside_way()
       if (name == reader && d.kind == DirectiveKind::specialize) leave_out();
       d.target = renamed(d.target, names);
       (*schedule)[renamed(name, names)].add(std::move(d));
@@ -87,7 +91,16 @@ Names names_of_added(const Schedule& made, const Schedule& all) {
 }  // namespace
 
 bool can_have_ways(const Op& reader, const Schedule& schedule) {
-  return is_output(reader, schedule);
+  const StageSchedule* stage = schedule.find(reader.name);
+  const bool has_ways = stage != nullptr && std::any_of(stage->directives().begin(),
+                                                        stage->directives().end(), is_choice);
+  return is_output(reader, schedule) && !has_ways;
+}
+
+Schedule beside_way(const Op& reader, const AlternativeWay& way, const Schedule& schedule) {
+  Schedule result = schedule.without_directives();
+  result[reader.name].alternative(way.condition, reader.name + way.suffix);
+  return result;
 }
 
 void add_ways(const Op& reader, const std::vector<AlternativeWay>& ways, const Schedule& otherwise,

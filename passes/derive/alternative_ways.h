@@ -21,8 +21,10 @@ struct AlternativeWay {
   Schedule schedule;  // of the graph, as if there were no other way; stages have their own names
 };
 
-// Whether an operation can have several ways: what others read cannot.
+// Whether an operation can have several ways: what others read cannot, nor what is one of several.
 bool can_have_ways(const Op& reader, const Schedule& schedule);
+// A schedule without directives for where no other way is taken, in which it can have no ways.
+Schedule beside_way(const Op& reader, const AlternativeWay& way, const Schedule& schedule);
 // Adds the ways of an output, `reader`, the first that holds being taken, and that of everywhere
 // else.
 void add_ways(const Op& reader, const std::vector<AlternativeWay>& ways, const Schedule& otherwise,

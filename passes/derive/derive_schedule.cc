@@ -79,14 +79,6 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
   derive_points(group, target, schedule);
 }
 
-// The sums, and what reads them at its own places.
-void derive_with_reader(const std::vector<const Op*>& sums, const Op& reader, const Target& target,
-                        const DeriveOptions& options, Schedule* schedule) {
-  inline_members(reader, nullptr, schedule);
-  if (sums.size() > 1) return derive_shared_sums(sums, result_of(reader), target, schedule);
-  derive_sums_and_result(*sums.front(), result_of(reader), target, options, schedule);
-}
-
 // What chooses among what operations with borders read, and these inline.
 void derive_choices(const Graph& grouped, const ReadBorders& borders, const Target& target,
                     std::unordered_set<const Op*>* done, Schedule* schedule) {
@@ -131,6 +123,19 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
 }
 
 }  // namespace
+
+void derive_apart(const Op& op, const Target& target, const DeriveOptions& options,
+                  Schedule* schedule) {
+  if (op.kind == OpKind::fused) derive_group(op, target, options, schedule);
+  if (op.kind == OpKind::compute) derive_op(op, target, options, schedule);
+}
+
+void derive_with_reader(const std::vector<const Op*>& sums, const Op& reader, const Target& target,
+                        const DeriveOptions& options, Schedule* schedule) {
+  inline_members(reader, nullptr, schedule);
+  if (sums.size() > 1) return derive_shared_sums(sums, result_of(reader), target, schedule);
+  derive_sums_and_result(*sums.front(), result_of(reader), target, options, schedule);
+}
 
 void inline_members(const Op& group, const Op* sums, Schedule* schedule) {
   for (const OpPtr& member : group.members) {
@@ -219,7 +224,7 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     done.insert(ops.begin(), ops.end());
   };
   for (const WindowChain& chain : loops.windows) {
-    derive_windows(chain, target, &schedule);
+    derive_windows(chain, target, options, &schedule);
     is_done(members_of(chain));
   }
   for (const std::string& name : inlined_moves(through, done)) {
@@ -260,11 +265,7 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
   }
   for (const OpPtr& op : grouped.ops()) {
     if (is_always_empty(*op) || done.count(op.get())) continue;
-    if (op->kind == OpKind::fused) {
-      derive_group(*op, target, options, &schedule);
-    } else if (op->kind == OpKind::compute) {
-      derive_op(*op, target, options, &schedule);
-    }
+    derive_apart(*op, target, options, &schedule);
   }
   return schedule;
 }

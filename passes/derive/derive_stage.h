@@ -209,7 +209,17 @@ RowTasks share_loops(const Op& op, std::vector<Axis> loops, size_t count,
 
 // A chain of operations whose rows slide (window_chains.h):
 //   parallel strip: alloc windows: for row: the producers' new rows; the reader's row
-void derive_windows(const WindowChain& chain, const Target& target, Schedule* schedule);
+// Where run-time sizes decide whether that pays:
+//   if there is enough for threads: the same  else: each operation by itself
+void derive_windows(const WindowChain& chain, const Target& target, const DeriveOptions& options,
+                    Schedule* schedule);
+
+// One operation, or group, in loops of its own.
+void derive_apart(const Op& op, const Target& target, const DeriveOptions& options,
+                  Schedule* schedule);
+// The sums, and what reads them at its own places.
+void derive_with_reader(const std::vector<const Op*>& sums, const Op& reader, const Target& target,
+                        const DeriveOptions& options, Schedule* schedule);
 
 // Several rows at a time hide a latency: while the last lanes of one row are combined, those of the
 // next row are summed.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "passes/derive/alternative_ways.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/waiting_sums.h"
@@ -111,44 +112,36 @@ void derive_vectors(const Op& op, bool whole_rows, const Target& target, Schedul
   inline_members(op, sums, schedule);
 }
 
-}  // namespace
-
-bool pays_to_keep(const WindowChain::Producer& producer, size_t row, const Target& target) {
-  const Op& result = result_of(*producer.op);
-  if (row >= vectors_of(*producer.op, target)) return false;
-  if (sums_of(*producer.op) == nullptr && crosses(*producer.op, target)) return false;
-  const int64_t bytes = size_in_bytes(result.dtype);
-  const std::optional<int64_t> all = elements_from(result, 0),
-                               kept = elements_from(result, row + 1);
-  const bool is_large = !all || *all * bytes > target.l2_bytes;
-  return is_large && (!kept || *kept * producer.window.rows() * bytes <= target.l2_bytes / 2);
-}
-
-bool pays_to_slide(const WindowChain& chain, const Target& target) {
-  constexpr int64_t kTasksForThread = 4;
-  if (waiting_sums_of(chain, target).size() == chain.producers.size()) return false;
-  if (sums_of(*chain.reader) == nullptr && crosses(*chain.reader, target)) return false;
-  if (!wakes_threads(chain, target)) return true;
+// Whether there is work for threads in two strips, whatever the sizes are.
+bool has_enough_in_two_tasks(const WindowChain& chain, const Target& target) {
   const int64_t rows = rows_of_strip(chain);
   const std::vector<Axis> loops = loops_of_strips(chain, rows);
-  const size_t shared = count_shared(loops, target);
-  if (elements_from(*chain.reader, 0)) {
-    int64_t tasks = 1;
-    for (size_t i = 0; i < shared; ++i) tasks *= loops[i].extent().constant_term();
-    return tasks >= kTasksForThread * target.cores;
-  }
-  // Storage is not kept around a specialization (specialize), which would wake the threads for some
-  // sizes only. So two tasks are work enough.
   std::optional<int64_t> work = work_from(chain, chain.row + 1);
   if (work) *work *= 2 * rows;
-  for (size_t i = shared; work && i < loops.size(); ++i) {
+  for (size_t i = count_shared(loops, target); work && i < loops.size(); ++i) {
     if (!loops[i].extent().is_constant()) return false;
     *work *= loops[i].extent().constant_term();
   }
   return work && *work >= points_for_threads(chain, target);
 }
 
-void derive_windows(const WindowChain& chain, const Target& target, Schedule* schedule) {
+// For which run-time sizes there is: the points of the reader are enough, and its rows are for
+// several strips. Nothing: for none, or its sums have a run-time number of terms.
+std::optional<Expr> enough_for_threads(const WindowChain& chain, const Target& target) {
+  constexpr int64_t kStrips = 2;
+  const std::optional<int64_t> steps = steps_of(*chain.reader);
+  if (!steps) return std::nullopt;
+  std::vector<Extent> points = chain.reader->shape;
+  points.emplace_back(*steps);
+  const std::optional<Expr> has_points = reaches(points, points_for_threads(chain, target));
+  if (!has_points || !has_points->defined()) return std::nullopt;
+  const Extent& rows = chain.reader->shape[chain.row];
+  const int64_t least = kStrips * rows_of_strip(chain);
+  if (!rows.is_constant()) return *has_points && extent_value(rows) >= int_constant(least);
+  return rows.constant_term() >= least ? has_points : std::nullopt;
+}
+
+void derive_strips(const WindowChain& chain, const Target& target, Schedule* schedule) {
   const Op& reader = result_of(*chain.reader);
   StageSchedule& stage = (*schedule)[reader.name];
   const Axis& row = reader.axes[chain.row];
@@ -176,6 +169,67 @@ void derive_windows(const WindowChain& chain, const Target& target, Schedule* sc
     derive_vectors(*producer.op, producer.whole_rows, target, schedule);
     sliding_window((*schedule)[op.name], reader.name, kept, row);
   }
+}
+
+// Each operation by itself, but for sums that wait for the reader in registers.
+void derive_without_windows(const WindowChain& chain, const Target& target,
+                            const DeriveOptions& options, Schedule* schedule) {
+  const std::vector<const Op*> waiting = waiting_sums_of(chain, target);
+  if (waiting.empty()) {
+    derive_apart(*chain.reader, target, options, schedule);
+  } else {
+    derive_with_reader(waiting, *chain.reader, target, options, schedule);
+  }
+  for (const WindowChain::Producer& producer : chain.producers) {
+    if (std::count(waiting.begin(), waiting.end(), producer.op) > 0) continue;
+    derive_apart(*producer.op, target, options, schedule);
+  }
+}
+
+}  // namespace
+
+bool pays_to_keep(const WindowChain::Producer& producer, size_t row, const Target& target) {
+  const Op& result = result_of(*producer.op);
+  if (row >= vectors_of(*producer.op, target)) return false;
+  if (sums_of(*producer.op) == nullptr && crosses(*producer.op, target)) return false;
+  const int64_t bytes = size_in_bytes(result.dtype);
+  const std::optional<int64_t> all = elements_from(result, 0),
+                               kept = elements_from(result, row + 1);
+  const bool is_large = !all || *all * bytes > target.l2_bytes;
+  return is_large && (!kept || *kept * producer.window.rows() * bytes <= target.l2_bytes / 2);
+}
+
+bool pays_to_slide(const WindowChain& chain, const Readers& readers, const Target& target) {
+  constexpr int64_t kTasksForThread = 4;
+  if (waiting_sums_of(chain, target).size() == chain.producers.size()) return false;
+  if (sums_of(*chain.reader) == nullptr && crosses(*chain.reader, target)) return false;
+  if (!wakes_threads(chain, target)) return true;
+  if (elements_from(*chain.reader, 0)) {
+    const std::vector<Axis> loops = loops_of_strips(chain, rows_of_strip(chain));
+    const size_t shared = count_shared(loops, target);
+    int64_t tasks = 1;
+    for (size_t i = 0; i < shared; ++i) tasks *= loops[i].extent().constant_term();
+    return tasks >= kTasksForThread * target.cores;
+  }
+  if (has_enough_in_two_tasks(chain, target)) return true;
+  const bool is_output = readers.only_readers(*chain.reader) == nullptr;
+  return is_output && enough_for_threads(chain, target);
+}
+
+void derive_windows(const WindowChain& chain, const Target& target, const DeriveOptions& options,
+                    Schedule* schedule) {
+  const bool is_decided = !wakes_threads(chain, target) || elements_from(*chain.reader, 0) ||
+                          has_enough_in_two_tasks(chain, target);
+  if (is_decided) return derive_strips(chain, target, schedule);
+  // Storage is not kept around a specialization (specialize), which would wake the threads for some
+  // sizes only: those have a way of their own.
+  const Op& reader = result_of(*chain.reader);
+  AlternativeWay way{"_sliding", enough_for_threads(chain, target).value(),
+                     schedule->without_directives()};
+  derive_strips(chain, target, &way.schedule);
+  Schedule otherwise = beside_way(reader, way, *schedule);
+  derive_without_windows(chain, target, options, &otherwise);
+  add_ways(reader, {way}, otherwise, schedule);
 }
 
 }  // namespace emulsion

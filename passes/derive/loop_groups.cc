@@ -81,7 +81,7 @@ class GroupReader {
       case LoopGroupKind::windows: {
         WindowChain chain =
             build_window_chain(*members_.back(), group.axes.size() - 1, readers_, target_, taken_);
-        if (!pays_to_slide(chain, target_)) refuse("expected windows that pay");
+        if (!pays_to_slide(chain, readers_, target_)) refuse("expected windows that pay");
         return add(std::move(chain), &groups_.windows);
       }
       case LoopGroupKind::waiting_sums: {

@@ -159,7 +159,7 @@ std::optional<WindowChain> chain_of(const Op& reader, const Readers& readers,
   const size_t vectors = vectors_of(reader, target);
   for (size_t row = 0; row < vectors; ++row) {
     WindowChain chain = build_window_chain(reader, row, readers, target);
-    if (!pays_to_slide(chain, target)) continue;
+    if (!pays_to_slide(chain, readers, target)) continue;
     auto slides = [](const WindowChain::Producer& producer) { return producer.window.rows() > 1; };
     if (row + 1 == vectors || std::any_of(chain.producers.begin(), chain.producers.end(), slides)) {
       return chain;

@@ -98,11 +98,14 @@ class CaseReads {
   // Whether nothing else needs it, and it has a place and storage that it shares with nothing.
   bool can_be_apart(StageId id) const {
     const ScheduledStage& plan = nest_.stages[id];
-    if (whole_.count(id) || plan.is_output || plan.outlives_compute_loop() || plan.hoist_at ||
+    const auto belongs = [&](StageId other) { return other == reader_ || apart_.count(other) > 0; };
+    // A window is kept in the loops of what slides along it.
+    const bool is_kept_elsewhere =
+        plan.store_root || (plan.outlives_compute_loop() && !apart_.count(plan.store_at->stage));
+    if (whole_.count(id) || plan.is_output || is_kept_elsewhere || plan.hoist_at ||
         plan.compute_with || plan.joins || !plan.sharing.empty()) {
       return false;
     }
-    const auto belongs = [&](StageId other) { return other == reader_ || apart_.count(other) > 0; };
     const std::optional<LoopLevel>& place = plan.compute_at;
     const bool is_there =
         place == nest_.stages[reader_].compute_at || (place && belongs(place->stage));
@@ -152,6 +155,7 @@ WrittenStage add_alternative(WrittenNest* nest, size_t at, std::optional<Directi
   WrittenStage made;
   made.stage = self.stage;
   made.stage.name = d.target;
+  made.alternative_of = name;
   made.decided = self.decided;
   made.decided.push_back({d.condition, true, {}});
   self.decided.push_back({d.condition, false, self.is_output ? d.target : std::string()});

@@ -45,6 +45,22 @@ bool is_loop_of(const NestPlan& nest, const LoopLevel& level, StageId stage) {
          nest.stages[level.stage].in_output == stage;
 }
 
+bool is_stored_inside(const NestPlan& nest, StageId id, std::optional<StageId> last) {
+  const std::vector<LoopLevel> around =
+      nest.stages[id].kept_whole ? loops_around(nest, id) : loops_around_memory(nest, id);
+  return last && std::any_of(around.begin(), around.end(),
+                             [&](LoopLevel at) { return is_loop_of(nest, at, *last); });
+}
+
+// Whether run-time sizes choose between it and one that is: they are together where that pays.
+bool has_alternative_inside(const NestPlan& nest, StageId id, std::optional<StageId> last) {
+  for (StageId other = 0; other < nest.stages.size(); ++other) {
+    const bool is_one = nest.stages[other].alternative_of == nest.name_of(id);
+    if (is_one && is_stored_inside(nest, other, last)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void check_loop_groups(const Graph& graph, const NestPlan& nest) {
@@ -52,12 +68,7 @@ void check_loop_groups(const Graph& graph, const NestPlan& nest) {
     const std::string& name = group.members.back()->name;
     const std::optional<StageId> last = nest.find(name);
     for (StageId id : stages_before_last(group, nest)) {
-      const std::vector<LoopLevel> around =
-          nest.stages[id].kept_whole ? loops_around(nest, id) : loops_around_memory(nest, id);
-      const bool is_inside = last && std::any_of(around.begin(), around.end(), [&](LoopLevel at) {
-                               return is_loop_of(nest, at, *last);
-                             });
-      if (is_inside) continue;
+      if (is_stored_inside(nest, id, last) || has_alternative_inside(nest, id, last)) continue;
       fail(
           "lower: expected {} to be stored in the loops of {}, with which the graph fuses it, got "
           "storage outside of them; legal: a schedule that computes it there, or the graph without "

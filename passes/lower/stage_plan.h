@@ -48,6 +48,7 @@ struct WrittenStage {
   Stage stage;  // tails as they were asked for, also automatic ones
   bool is_output = false;
   std::vector<DecidedCondition> decided;
+  std::string alternative_of;  // the stage in whose stead it is, where one has alternatives
   std::vector<WrittenDirective> directives;
 
   // The last directive of that kind, on these axes when some are given; null when there is none.

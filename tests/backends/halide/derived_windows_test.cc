@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "dsl/operators.h"
 #include "passes/pipeline.h"
 #include "tests/backends/halide/nest_cases.h"
 #include "tests/passes/derive/stencil_graphs.h"
@@ -32,6 +34,31 @@ TEST(DerivedWindows, OfSeveralThreads) {
   for (const auto& [name, graph] : large_stencil_graphs()) {
     SCOPED_TRACE(name);
     expect_same_as_graph(graph, run_pipeline(graph, target).nest, {0, 1, 2, 33}, 0, target);
+  }
+}
+
+// Two stencils, of which the reader has sums of windows, which wait for it in registers.
+Graph corners(const Extent& side) {
+  const Axis more_i("i", side + 2), more_j("j", side + 2), i("i", side), j("j", side);
+  const Axis a("a", 3), b("b", 3);
+  const Tensor x = input("x", f32, {side + 4, side + 4});
+  const Expr middle = x(more_i + 1, more_j + 1);
+  const Tensor down = compute("down", {more_i, more_j}, x(more_i + 2, more_j + 1) - middle);
+  const Tensor along = compute("along", {more_i, more_j}, x(more_i + 1, more_j + 2) - middle);
+  const Expr d = down(i + a, j + b), e = along(i + a, j + b);
+  const Tensor dd = compute("dd", {i, j}, sum({a, b}, d * d));
+  const Tensor de = compute("de", {i, j}, sum({a, b}, d * e));
+  return Graph(compute("y", {i, j}, dd(i, j) - de(i, j)));
+}
+
+// Small pictures are computed operation by operation, large ones in strips.
+TEST(DerivedWindows, WhereSizesDecideWhetherTheyPay) {
+  const Extent side = Extent::size("B");
+  const Target target = on_this_machine(small_cache(4));
+  for (const Graph& graph : {blur_graph(side, side), corners(side)}) {
+    const LoopNest nest = run_pipeline(graph, target).nest;
+    EXPECT_NE(to_string(nest).find("_sliding"), std::string::npos) << to_string(nest);
+    expect_same_as_graph(graph, nest, {0, 1, 2, 15, 33, 70, 420, 431}, 0, target);
   }
 }
 

@@ -36,6 +36,25 @@ TEST(DeriveWindows, ThreadsShareTheStrips) {
   EXPECT_NE(derived(blur_graph(541, 256), 4).find("y.parallel(strip)\n"), std::string::npos);
 }
 
+// A call with little work computes one operation after another, on one thread.
+TEST(DeriveWindows, WhereRunTimeSizesAreEnoughForThreads) {
+  const Extent height = Extent::size("H"), width = Extent::size("W");
+  const std::string text = derived(blur_graph(height, width), 4);
+  for (const char* line :
+       {"&& H >= 64, y_sliding)\n", "&& H >= 64, bx_sliding)\n", "y_sliding.parallel(strip)\n",
+        "bx_sliding.store_at(y_sliding, strip)\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+  }
+  EXPECT_EQ(derived(blur_graph(height, width), 1).find("_sliding"), std::string::npos);
+}
+
+TEST(DeriveWindows, ComputeWhatTheGraphSaysWhereSizesDecide) {
+  const Extent size = Extent::size("B");
+  for (const Graph& graph : {blur_graph(size, size), blur_graph(size, 2000, u8)}) {
+    EXPECT_TRUE(derives(graph, small_cache(4), {0, 1, 5, 63, 64, 300}));
+  }
+}
+
 TEST(DeriveWindows, OfSeveralImagesTogether) {
   const std::string text = derived(large_stencil_graphs()[2].second, 4);
   for (const char* line :
