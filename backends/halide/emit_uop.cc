@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/entry/check_cpu_limits.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/translate_expr.h"
@@ -201,6 +202,16 @@ const auto& find_known(const Known& known, const std::string& name) {
   return found->second;
 }
 
+// How large an index may be, as far as it is a number to Halide: unrolled loops go past the end.
+std::optional<int64_t> most_of_axis(const Stage& stage, const std::string& name) {
+  for (const std::vector<Axis>* axes : {&stage.axes, &stage.reduction_axes}) {
+    const std::optional<size_t> at = axis_index(*axes, name);
+    if (!at || !(*axes)[*at].extent().is_constant()) continue;
+    return (*axes)[*at].extent().constant_term() + CodeLimits().copies;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Halide::Expr EmitScope::index(const Expr& expr) const {
@@ -222,6 +233,7 @@ HalideScope EmitScope::body_at(const Stage& stage, const std::vector<Halide::Exp
   HalideScope body;
   body.axis = [axes](const std::string& name) { return find_known(axes, name); };
   body.size = [this](const std::string& name) { return find_known(variables, name); };
+  body.most_of_axis = [&stage](const std::string& name) { return most_of_axis(stage, name); };
   return body;
 }
 

@@ -83,6 +83,11 @@ Halide::Expr integer_quotient(ExprOp op, const Halide::Expr& a, const Halide::Ex
   const bool divides = op == ExprOp::div;
   Halide::Expr plain = divides ? a / b : a % b;
   const auto number = Halide::Internal::as_const_int(b);
+  // Halide would compute -2147483648 / -1, and end.
+  if (number && *number == -1) {
+    const Halide::Expr zero = make_zero(a.type());
+    return divides ? halide_wrapping(ExprOp::sub, zero, a) : zero;
+  }
   if (a.type().is_uint() || (number && *number > 0)) return plain;
   const Halide::Expr zero = make_zero(a.type());
   const Halide::Expr change = divides ? make_const(a.type(), -1) : b;

@@ -13,6 +13,8 @@
 
 #include "backends/halide/jit.h"
 #include "backends/interpreter/interpret_graph.h"
+#include "dsl/expr.h"
+#include "dsl/extent.h"
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
 #include "dsl/tensor.h"
@@ -79,6 +81,78 @@ TEST(TranslateExpr, ASumThatWrapsAroundIsClampedNevertheless) {
           return sum(k, cast(i32, u(axis_value("i"))) * 30000);
         },
         lower_first);
+  }
+}
+
+// y[i] = value and s[o] = the sum of all of them, plain and unrolled. Halide computes numbers
+// itself and ends where i32 does not hold them.
+void expect_compiles(const std::function<Expr(const Axis& i)>& value, const Extent& extent) {
+  const Axis i("i", extent), o("o", 1);
+  const Tensor d = input("d", i32, {extent});
+  const Tensor y = compute("y", {i}, value(i) + d(i));
+  const Tensor s = compute("s", {o}, sum(i, value(i) + d(i)));
+  const Graph graph({y, s});
+  TensorValue data = random_integers(i32, {7}, 1);
+  const TensorValues expected = interpret_graph(graph, {{"d", data}});
+  for (const bool unrolled : {false, true}) {
+    Schedule schedule(graph);
+    if (unrolled) schedule[y].unroll(i, 4, Tail::predicate);
+    if (unrolled) schedule[s].unroll(i, 4, Tail::predicate);
+    TensorValue results[] = {zeros(i32, {7}), zeros(i32, {1})};
+    JitKernel(lower(graph, schedule))
+        .run({{"d", {i32, {7}, data.bytes.data()}},
+              {"y", {i32, {7}, results[0].bytes.data()}},
+              {"s", {i32, {1}, results[1].bytes.data()}}});
+    EXPECT_EQ(first_difference(expected.at("y"), results[0]), std::nullopt)
+        << to_string(graph.outputs()[0]->body);
+    EXPECT_EQ(first_difference(expected.at("s"), results[1]), std::nullopt)
+        << to_string(graph.outputs()[0]->body);
+  }
+}
+
+TEST(TranslateExpr, WhatNumbersMakeBeyondI32Compiles) {
+  for (const Extent& extent : {Extent(7), Extent::size("N")}) {
+    SCOPED_TRACE(extent.is_constant());
+    expect_compiles([](const Axis&) { return int_constant(65536) * 65537; }, extent);
+    expect_compiles([](const Axis&) { return int_constant(INT32_MAX) + 1; }, extent);
+    expect_compiles([](const Axis&) { return int_constant(-2) - INT32_MAX; }, extent);
+    expect_compiles([](const Axis&) { return -int_constant(INT32_MIN); }, extent);
+    expect_compiles([](const Axis&) { return int_constant(INT32_MIN) / -1; }, extent);
+    expect_compiles([](const Axis&) { return int_constant(INT32_MIN) % -1; }, extent);
+    expect_compiles([](const Axis& i) { return i * 2654435 * 1001; }, extent);
+    expect_compiles([](const Axis& i) { return select(int_constant(INT32_MIN) == 5, i, 7); },
+                    extent);
+    expect_compiles([](const Axis& i) { return select(i - INT32_MAX != 5, i, 7); }, extent);
+    expect_compiles([](const Axis& i) { return (i * 1000003 + 17) * 1000003; }, extent);
+  }
+  // As far as the axis goes only.
+  expect_compiles([](const Axis& i) { return i * 1000000000; }, Extent(7));
+}
+
+// 0 and -0 in one kernel: what is computed of each tells them apart.
+TEST(TranslateExpr, BothZerosStayWhatTheyAre) {
+  const Axis i("i", 8);
+  for (const DType type : {f32, f64}) {
+    const Tensor b = input("b", bool_, {8});
+    const Expr zero = constant(type, 0.0), minus = constant(type, -0.0), one = constant(type, 1);
+    const Graph graph({compute("chosen", {i}, select(b(i), zero, minus)),
+                       compute("difference", {i}, minus - zero),
+                       compute("quotient", {i}, one / (minus - zero)),
+                       compute("largest", {i}, max(minus, zero)),
+                       compute("others", {i}, select(b(i), minus, one) + select(b(i), minus, zero)),
+                       compute("by", {i}, one / select(b(i), minus, zero))});
+    TensorValue data = random_integers(bool_, {8}, 3, 0, 1);
+    TensorValues expected = interpret_graph(graph, {{"b", data}}), results;
+    std::map<std::string, JitBuffer> arguments = {{"b", {bool_, {8}, data.bytes.data()}}};
+    for (const auto& [name, value] : expected) {
+      TensorValue& result = results[name] = zeros(type, {8});
+      fill_with_poison(&result);
+      arguments[name] = {type, {8}, result.bytes.data()};
+    }
+    JitKernel(lower(graph, Schedule(graph))).run(arguments);
+    for (const auto& [name, value] : expected) {
+      EXPECT_EQ(first_difference(value, results.at(name)), std::nullopt) << name;
+    }
   }
 }
 
