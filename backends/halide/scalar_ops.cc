@@ -134,16 +134,30 @@ Halide::Expr float_abs(const Halide::Expr& a) {
                              Halide::reinterpret(bits, a) & make_const(bits, all_but_sign));
 }
 
-// By way of i32, which holds every value that the narrower types do.
+// By way of i32, which holds every value that the narrower types do. What i32 does not hold is
+// never cast: of a number LLVM would make anything at all of it.
 Halide::Expr float_to_integer(DType to, const Halide::Expr& a) {
   const Halide::Type type = halide_type(to);
   const IntegerRange range = integer_range(to);
-  Halide::Expr above = make_const(a.type(), static_cast<double>(range.highest) + 1);
-  Halide::Expr low = make_const(a.type(), static_cast<double>(range.lowest));
-  Halide::Expr value = Halide::cast(type, Halide::cast(Halide::Int(32), a));
-  value = Halide::select(!strict(Call::strict_lt, a, above), type.max(), value);
-  value = Halide::select(strict(Call::strict_lt, a, low), type.min(), value);
-  return Halide::select(halide_is_nan(a), make_zero(type), value);
+  const auto number = [&](int64_t value) {
+    return make_const(a.type(), static_cast<double>(value));
+  };
+  const auto less = [](const Halide::Expr& x, const Halide::Expr& y) {
+    return strict(Call::strict_lt, x, y);
+  };
+  const auto whole = [&](const Halide::Expr& value) {
+    return Halide::cast(type, Halide::cast(Halide::Int(32), value));
+  };
+  Halide::Expr value = Halide::select(halide_is_nan(a), make_zero(a.type()), a);
+  // Each one instruction, a maximum and a minimum.
+  const Halide::Expr lowest = number(range.lowest), highest = number(range.highest);
+  value = Halide::select(less(value, lowest), lowest, value);
+  if (to != DType::i32 || a.type().bits() == 64) {
+    return whole(Halide::select(less(highest, value), highest, value));
+  }
+  // The greatest i32 is no f32, the one behind it is.
+  const Halide::Expr fits = less(value, number(range.highest + 1));
+  return Halide::select(fits, whole(Halide::select(fits, value, make_zero(a.type()))), type.max());
 }
 
 }  // namespace

@@ -38,14 +38,24 @@ int64_t most_of(ExprOp op, int64_t a, int64_t b) {
       return a + b;
     case ExprOp::mul:
       return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-    case ExprOp::mod:
-      return std::min(a, b);
+    case ExprOp::mod:  // 2 % -7 is -5
+      return b;
     case ExprOp::min:
     case ExprOp::max:
       return std::max(a, b);
     default:  // neg, abs, div
       return a;
   }
+}
+
+// Also of the lowest number and -1.
+Halide::Expr quotient_of_any(ExprOp op, const Halide::Expr& a, const Halide::Expr& b) {
+  const Halide::Type bits = b.type().with_code(Halide::Type::UInt);
+  const Halide::Expr by_minus_one = Halide::reinterpret(bits, b) == bits.max();
+  const Halide::Expr zero = Halide::Internal::make_zero(a.type());
+  return Halide::select(by_minus_one,
+                        op == ExprOp::div ? halide_wrapping(ExprOp::sub, zero, a) : zero,
+                        halide_binary(op, a, Halide::select(by_minus_one, 1, b)));
 }
 
 class Translator {
@@ -91,6 +101,7 @@ class Translator {
       if (args.size() == 2) return halide_wrapping(node.op, args[0], args[1]);
       return halide_wrapping(ExprOp::sub, Halide::Internal::make_zero(args[0].type()), args[0]);
     }
+    if (may_trap(node)) return quotient_of_any(node.op, args[0], args[1]);
     if (has_wide_difference(node)) {
       // Of numbers that are compared Halide computes the difference.
       const Halide::Type bits = args[0].type().with_code(Halide::Type::UInt);
@@ -98,6 +109,14 @@ class Translator {
     }
     if (args.size() == 2) return halide_binary(node.op, args[0], args[1]);
     return halide_unary(node.op, args[0], scope_.has_fma);
+  }
+
+  // Processors end a program that divides the lowest i32 by -1.
+  bool may_trap(const ExprNode& node) {
+    const bool divides = node.op == ExprOp::div || node.op == ExprOp::mod;
+    if (!divides || node.dtype != i32 || node.args[1]->op == ExprOp::constant) return false;
+    const Magnitude of = of_arguments(node);
+    return of.of_data && magnitude(node.args[0]).most > integer_range(i32).highest;
   }
 
   // Whether two numbers are asked to be equal whose difference i32 may not hold.
@@ -114,6 +133,8 @@ class Translator {
   bool may_wrap(const ExprNode& node) {
     const bool computes = node.op == ExprOp::add || node.op == ExprOp::sub ||
                           node.op == ExprOp::mul || node.op == ExprOp::neg;
+    // Halide turns the sign of a negative factor in a sum: of the lowest number for ever.
+    if (node.op == ExprOp::mul && (node.dtype == i8 || node.dtype == i16)) return true;
     if (!computes || node.dtype != i32) return false;
     const Magnitude of = of_arguments(node);
     return (of.of_data ? of.most : of.of_ones) > integer_range(i32).highest;

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/halide/jit.h"
 #include "backends/interpreter/interpret_graph.h"
@@ -67,6 +68,10 @@ TEST(TranslateExpr, WhatWrapsAroundIsClampedNevertheless) {
                          lower_first);
     expect_clamped_place([&](const Tensor&, const Tensor& d) { return max(d(i), 0) + abs(d(i)); },
                          lower_first);
+    // A remainder may be larger than what is divided: 2 % -7 is -5.
+    expect_clamped_place(
+        [&](const Tensor& u, const Tensor& d) { return (cast(i32, u(i)) % 5 + 2) % d(i) * 100000; },
+        lower_first);
     expect_clamped_place(
         [&](const Tensor&, const Tensor& d) { return select(d(i) < 0, -d(i), d(i)) + 3; },
         lower_first);
@@ -120,6 +125,7 @@ TEST(TranslateExpr, WhatNumbersMakeBeyondI32Compiles) {
     expect_compiles([](const Axis&) { return int_constant(INT32_MIN) / -1; }, extent);
     expect_compiles([](const Axis&) { return int_constant(INT32_MIN) % -1; }, extent);
     expect_compiles([](const Axis& i) { return i * 2654435 * 1001; }, extent);
+    expect_compiles([](const Axis&) { return int_constant(2) % -INT32_MAX * 10; }, extent);
     expect_compiles([](const Axis& i) { return select(int_constant(INT32_MIN) == 5, i, 7); },
                     extent);
     expect_compiles([](const Axis& i) { return select(i - INT32_MAX != 5, i, 7); }, extent);
@@ -127,6 +133,75 @@ TEST(TranslateExpr, WhatNumbersMakeBeyondI32Compiles) {
   }
   // As far as the axis goes only.
   expect_compiles([](const Axis& i) { return i * 1000000000; }, Extent(7));
+}
+
+// What the graph computes of integers from the lowest of their type to the highest, and of what is
+// near 0.
+void expect_as_interpreted(const Graph& graph) {
+  TensorValues values, results;
+  std::map<std::string, JitBuffer> arguments;
+  int64_t step = 1;
+  for (const OpPtr& op : graph.ops()) {
+    if (op->kind != OpKind::input) continue;
+    const IntegerRange range = integer_range(op->dtype);
+    const int64_t edges[] = {range.lowest, range.lowest + 1, -1, 0, 1, 2, range.highest};
+    TensorValue& value = values[op->name] = zeros(op->dtype, {49});
+    for (int64_t n = 0; n < 49; ++n) {
+      value.set_value(n, static_cast<double>(edges[n / step % 7]));
+    }
+    step *= 7;
+    arguments[op->name] = {value.dtype, value.shape, value.bytes.data()};
+  }
+  for (const auto& [name, expected] : interpret_graph(graph, values)) {
+    results[name] = expected;
+    fill_with_poison(&results[name]);
+    arguments[name] = {expected.dtype, expected.shape, results[name].bytes.data()};
+  }
+  JitKernel(lower(graph, Schedule(graph))).run(arguments);
+  for (const auto& [name, expected] : interpret_graph(graph, values)) {
+    EXPECT_EQ(first_difference(expected, results.at(name)), std::nullopt) << name;
+  }
+}
+
+// Halide drops the sign of what is never above 0, and the processor divided -2147483648 by -1.
+TEST(TranslateExpr, TheLowestI32IsDividedByWhatMayBeMinusOne) {
+  const Axis i("i", 49);
+  const Tensor x = input("x", i32, {49}), z = input("z", i32, {49});
+  const Expr low = abs(min(x(i), -1) - x(i) % x(i)), by = -(x(i) - z(i)) % max(x(i), z(i));
+  expect_as_interpreted(
+      Graph({compute("quotient", {i}, low / by), compute("remainder", {i}, low % by),
+             compute("plain", {i}, x(i) / z(i))}));
+}
+
+// Halide did not come to an end.
+TEST(TranslateExpr, NarrowSumsHaveTheLowestNumberAsAFactor) {
+  const Axis i("i", 49), o("o", 1);
+  const Tensor a = input("a", i8, {49}), b = input("b", i16, {49});
+  const auto of_i8 = [](int value) { return constant(i8, value); };
+  expect_as_interpreted(
+      Graph({compute("plain", {o}, sum(i, a(i) * of_i8(-128))),
+             compute("made", {o}, sum(i, a(i) * of_i8(64) * of_i8(-2))),
+             compute("wide", {o}, sum(i, b(i) * constant(i16, -32768))),
+             compute("hidden", {o}, sum(i, a(i) * -(a(i) * of_i8(0) + of_i8(-128))))}));
+}
+
+// LLVM knew that i32 does not hold the number, and stored nothing.
+TEST(TranslateExpr, NumbersThatTheTypeDoesNotHoldAreCastAsDataAre) {
+  const Axis i("i", 49);
+  for (const DType from : {f32, f64}) {
+    std::vector<Tensor> outputs;
+    for (const DType to : {i8, u8, i16, u16, i32}) {
+      for (const double half : {-3e9, -70000.0, -100.0, -0.4, 0.3, 99.9, 70000.0, 3e9, 1.5e308}) {
+        if (from == f32 && half > 1e38) continue;
+        // Numbers are not computed before Halide has the kernel.
+        const Expr number = cast(to, constant(from, half) + constant(from, half));
+        const std::string name = "y" + std::to_string(outputs.size());
+        outputs.push_back(compute(name, {i}, select(number == constant(to, 0), i, 7)));
+        outputs.push_back(compute(name + "c", {i}, number));
+      }
+    }
+    expect_as_interpreted(Graph(outputs));
+  }
 }
 
 // 0 and -0 in one kernel: what is computed of each tells them apart.
