@@ -135,29 +135,32 @@ Halide::Expr float_abs(const Halide::Expr& a) {
 }
 
 // By way of i32, which holds every value that the narrower types do. What i32 does not hold is
-// never cast: of a number LLVM would make anything at all of it.
+// never cast: of a number LLVM would make anything at all of it. Nor is what is cast the result: of
+// that, cast again, Halide would make one cast, from float to u8 if need be.
 Halide::Expr float_to_integer(DType to, const Halide::Expr& a) {
   const Halide::Type type = halide_type(to);
   const IntegerRange range = integer_range(to);
   const auto number = [&](int64_t value) {
     return make_const(a.type(), static_cast<double>(value));
   };
-  const auto less = [](const Halide::Expr& x, const Halide::Expr& y) {
-    return strict(Call::strict_lt, x, y);
-  };
   const auto whole = [&](const Halide::Expr& value) {
     return Halide::cast(type, Halide::cast(Halide::Int(32), value));
   };
-  Halide::Expr value = Halide::select(halide_is_nan(a), make_zero(a.type()), a);
-  // Each one instruction, a maximum and a minimum.
-  const Halide::Expr lowest = number(range.lowest), highest = number(range.highest);
-  value = Halide::select(less(value, lowest), lowest, value);
-  if (to != DType::i32 || a.type().bits() == 64) {
-    return whole(Halide::select(less(highest, value), highest, value));
+  const Halide::Expr zero = make_zero(a.type()), lowest = number(range.lowest);
+  const Halide::Expr highest = number(range.highest);
+  if (to == DType::i32 && a.type().bits() == 32) {
+    // The greatest i32 is no f32, the one behind it is.
+    const Halide::Expr value = Halide::select(halide_is_nan(a), zero, a);
+    const Halide::Expr large =
+        Halide::select(strict(Call::strict_lt, value, lowest), lowest, value);
+    const Halide::Expr fits = strict(Call::strict_lt, large, number(range.highest + 1));
+    return Halide::select(fits, whole(Halide::select(fits, large, zero)), type.max());
   }
-  // The greatest i32 is no f32, the one behind it is.
-  const Halide::Expr fits = less(value, number(range.highest + 1));
-  return Halide::select(fits, whole(Halide::select(fits, value, make_zero(a.type()))), type.max());
+  // Each one instruction, a maximum, which makes the lowest of NaN, and a minimum.
+  const Halide::Expr large = Halide::select(strict(Call::strict_lt, lowest, a), a, lowest);
+  const Halide::Expr inside =
+      Halide::select(strict(Call::strict_lt, highest, large), highest, large);
+  return Halide::select(halide_is_nan(a), make_zero(type), whole(inside));
 }
 
 }  // namespace

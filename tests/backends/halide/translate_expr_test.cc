@@ -204,6 +204,22 @@ TEST(TranslateExpr, NumbersThatTheTypeDoesNotHoldAreCastAsDataAre) {
   }
 }
 
+// Of two casts Halide makes one where it can: from float to an unsigned number, of which there is
+// none below 0.
+TEST(TranslateExpr, WhatIsCastFromFloatIsCastAgain) {
+  const Axis i("i", 49);
+  const Tensor a = input("a", i8, {49}), b = input("b", i16, {49});
+  for (const DType from : {f32, f64}) {
+    const Expr x = cast(from, a(i)) * constant(from, 0.9), y = cast(from, b(i));
+    expect_as_interpreted(Graph({compute("bytes", {i}, cast(u8, cast(i8, x))),
+                                 compute("words", {i}, cast(u16, cast(i16, y))),
+                                 compute("of_wide", {i}, cast(u16, cast(i32, y))),
+                                 compute("narrow", {i}, cast(i8, x) * a(i)),
+                                 compute("middle", {i}, cast(i16, y) * b(i)),
+                                 compute("wide", {i}, cast(i32, x) * cast(i32, b(i)))}));
+  }
+}
+
 // 0 and -0 in one kernel: what is computed of each tells them apart.
 TEST(TranslateExpr, BothZerosStayWhatTheyAre) {
   const Axis i("i", 8);
