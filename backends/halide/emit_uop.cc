@@ -34,9 +34,11 @@ class ShiftMarker : public hi::IRMutator {
 
 // Whether some steps combine nothing, by their place: as the last ones of lanes that go past the
 // end of an axis (rfactor). Where data decide, Halide's partition of loops would take a comparison
-// with NaN for one of numbers.
+// with NaN for one of numbers. Of min(k, n) == m it takes k == m alone, where n may be m.
 bool has_idle_steps(const Stage& stage, const Expr& body) {
   return body->op == ExprOp::select && is_index(body->args[0]) &&
+         !any_part(body->args[0],
+                   [](const Expr& e) { return e->op == ExprOp::eq || e->op == ExprOp::ne; }) &&
          equal(body->args[2], identity_of(stage.combiner, stage.dtype));
 }
 

@@ -17,6 +17,7 @@
 #include "dsl/expr.h"
 #include "dsl/extent.h"
 #include "dsl/graph.h"
+#include "dsl/graph_text.h"
 #include "dsl/schedule.h"
 #include "dsl/tensor.h"
 #include "passes/lower/lower.h"
@@ -217,6 +218,32 @@ TEST(TranslateExpr, WhatIsCastFromFloatIsCastAgain) {
                                  compute("narrow", {i}, cast(i8, x) * a(i)),
                                  compute("middle", {i}, cast(i16, y) * b(i)),
                                  compute("wide", {i}, cast(i32, x) * cast(i32, b(i)))}));
+  }
+}
+
+// Halide took min(k, n) == m for k == m: of one row, n = m = 0, it combined nothing.
+TEST(TranslateExpr, StepsBeyondAClampAreAtItsPlace) {
+  const Graph graph = parse_graph(
+      "emulsion graph 1\nsize N\ninput a: f64[N, 5]\ninput sp: f64[N, 10]\n"
+      "p[i: N, j: 5] = sum(is: N, q: 3, t: 2) select(max(min(j * 4 + t * 2 + q, N - 1), 0) == i, "
+      "sp[is, j * 2 + t] * a[max(min(N - is - 1, N - 1), 0), q], 0d)\noutput p\n");
+  Schedule schedule(graph);
+  const Axis i("i"), io("io"), ii("ii"), j("j"), is("is"), q("q"), t("t");
+  schedule["p"].cache_write("p_acc").split(i, io, ii, 4).vectorize(j).unroll(ii).partition(io);
+  schedule["p_acc"].compute_at("p", io).reorder({j, i, t, q, is}).vectorize(j).unroll(i);
+  const JitKernel kernel(lower(graph, schedule));
+  for (int64_t rows = 1; rows < 10; ++rows) {
+    TensorValues values = {{"a", random_integers(f64, {rows, 5}, 3)},
+                           {"sp", random_integers(f64, {rows, 10}, 4)}};
+    InterpretOptions options;
+    options.sizes = {{"N", rows}};
+    const TensorValue expected = interpret_graph(graph, values, options).at("p");
+    TensorValue p = expected;
+    fill_with_poison(&p);
+    kernel.run({{"a", {f64, {rows, 5}, values.at("a").bytes.data()}},
+                {"sp", {f64, {rows, 10}, values.at("sp").bytes.data()}},
+                {"p", {f64, p.shape, p.bytes.data()}}});
+    EXPECT_EQ(first_difference(expected, p), std::nullopt) << rows;
   }
 }
 
