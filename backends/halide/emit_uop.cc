@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "backends/entry/check_cpu_limits.h"
 #include "backends/halide/halide_call.h"
 #include "backends/halide/scalar_ops.h"
 #include "backends/halide/translate_expr.h"
@@ -33,9 +34,11 @@ class ShiftMarker : public hi::IRMutator {
 
 // Whether some steps combine nothing, by their place: as the last ones of lanes that go past the
 // end of an axis (rfactor). Where data decide, Halide's partition of loops would take a comparison
-// with NaN for one of numbers.
+// with NaN for one of numbers. Of min(k, n) == m it takes k == m alone, where n may be m.
 bool has_idle_steps(const Stage& stage, const Expr& body) {
   return body->op == ExprOp::select && is_index(body->args[0]) &&
+         !any_part(body->args[0],
+                   [](const Expr& e) { return e->op == ExprOp::eq || e->op == ExprOp::ne; }) &&
          equal(body->args[2], identity_of(stage.combiner, stage.dtype));
 }
 
@@ -201,6 +204,16 @@ const auto& find_known(const Known& known, const std::string& name) {
   return found->second;
 }
 
+// How large an index may be, as far as it is a number to Halide: unrolled loops go past the end.
+std::optional<int64_t> most_of_axis(const Stage& stage, const std::string& name) {
+  for (const std::vector<Axis>* axes : {&stage.axes, &stage.reduction_axes}) {
+    const std::optional<size_t> at = axis_index(*axes, name);
+    if (!at || !(*axes)[*at].extent().is_constant()) continue;
+    return (*axes)[*at].extent().constant_term() + CodeLimits().copies;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Halide::Expr EmitScope::index(const Expr& expr) const {
@@ -222,6 +235,7 @@ HalideScope EmitScope::body_at(const Stage& stage, const std::vector<Halide::Exp
   HalideScope body;
   body.axis = [axes](const std::string& name) { return find_known(axes, name); };
   body.size = [this](const std::string& name) { return find_known(variables, name); };
+  body.most_of_axis = [&stage](const std::string& name) { return most_of_axis(stage, name); };
   return body;
 }
 

@@ -83,6 +83,11 @@ Halide::Expr integer_quotient(ExprOp op, const Halide::Expr& a, const Halide::Ex
   const bool divides = op == ExprOp::div;
   Halide::Expr plain = divides ? a / b : a % b;
   const auto number = Halide::Internal::as_const_int(b);
+  // Halide would compute -2147483648 / -1, and end.
+  if (number && *number == -1) {
+    const Halide::Expr zero = make_zero(a.type());
+    return divides ? halide_wrapping(ExprOp::sub, zero, a) : zero;
+  }
   if (a.type().is_uint() || (number && *number > 0)) return plain;
   const Halide::Expr zero = make_zero(a.type());
   const Halide::Expr change = divides ? make_const(a.type(), -1) : b;
@@ -129,16 +134,33 @@ Halide::Expr float_abs(const Halide::Expr& a) {
                              Halide::reinterpret(bits, a) & make_const(bits, all_but_sign));
 }
 
-// By way of i32, which holds every value that the narrower types do.
+// By way of i32, which holds every value that the narrower types do. What i32 does not hold is
+// never cast: of a number LLVM would make anything at all of it. Nor is what is cast the result: of
+// that, cast again, Halide would make one cast, from float to u8 if need be.
 Halide::Expr float_to_integer(DType to, const Halide::Expr& a) {
   const Halide::Type type = halide_type(to);
   const IntegerRange range = integer_range(to);
-  Halide::Expr above = make_const(a.type(), static_cast<double>(range.highest) + 1);
-  Halide::Expr low = make_const(a.type(), static_cast<double>(range.lowest));
-  Halide::Expr value = Halide::cast(type, Halide::cast(Halide::Int(32), a));
-  value = Halide::select(!strict(Call::strict_lt, a, above), type.max(), value);
-  value = Halide::select(strict(Call::strict_lt, a, low), type.min(), value);
-  return Halide::select(halide_is_nan(a), make_zero(type), value);
+  const auto number = [&](int64_t value) {
+    return make_const(a.type(), static_cast<double>(value));
+  };
+  const auto whole = [&](const Halide::Expr& value) {
+    return Halide::cast(type, Halide::cast(Halide::Int(32), value));
+  };
+  const Halide::Expr zero = make_zero(a.type()), lowest = number(range.lowest);
+  const Halide::Expr highest = number(range.highest);
+  if (to == DType::i32 && a.type().bits() == 32) {
+    // The greatest i32 is no f32, the one behind it is.
+    const Halide::Expr value = Halide::select(halide_is_nan(a), zero, a);
+    const Halide::Expr large =
+        Halide::select(strict(Call::strict_lt, value, lowest), lowest, value);
+    const Halide::Expr fits = strict(Call::strict_lt, large, number(range.highest + 1));
+    return Halide::select(fits, whole(Halide::select(fits, large, zero)), type.max());
+  }
+  // Each one instruction, a maximum, which makes the lowest of NaN, and a minimum.
+  const Halide::Expr large = Halide::select(strict(Call::strict_lt, lowest, a), a, lowest);
+  const Halide::Expr inside =
+      Halide::select(strict(Call::strict_lt, highest, large), highest, large);
+  return Halide::select(halide_is_nan(a), make_zero(type), whole(inside));
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 // Emulsion's scalar expressions as Halide's. What names mean is the caller's: this file knows
 // operators only.
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,8 @@ namespace emulsion {
 struct HalideScope {
   std::function<Halide::Expr(const std::string& name)> axis;
   std::function<Halide::Expr(const std::string& name)> size;
+  // How large the value of an axis may be, where that is a number.
+  std::function<std::optional<int64_t>(const std::string& name)> most_of_axis;
   // One element of a buffer; indices row-major, as in the read.
   std::function<Halide::Expr(const ExprNode& read, const std::vector<Halide::Expr>& indices)> read;
   // Whether functions may use fused multiply-adds.

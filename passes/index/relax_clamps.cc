@@ -74,7 +74,8 @@ class Relaxer {
 }  // namespace
 
 std::optional<Clamp> clamp_of(const Expr& index) {
-  if (index->op != ExprOp::min && index->op != ExprOp::max) return std::nullopt;
+  const bool bounds = index->op == ExprOp::min || index->op == ExprOp::max;
+  if (!bounds || index->dtype != i32) return std::nullopt;
   const std::optional<Extent> first = as_extent(index->args[0]);
   const std::optional<Extent> bound = first ? first : as_extent(index->args[1]);
   if (!bound) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "dsl/types.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
@@ -20,14 +21,16 @@ Expr simplify_node(const Expr& e) {
   auto y = constant_value(b);
   if (x && y) {
     const std::optional<int64_t> folded = index_operator(e->op, *x, *y);
-    return folded ? int_constant(*folded) : Expr();
+    return folded && integer_range(i32).contains(*folded) ? int_constant(*folded) : Expr();
   }
   switch (e->op) {
     case ExprOp::add:
       if (x == 0) return b;
       if (y == 0) return a;
       if (y && a->op == ExprOp::add && constant_value(a->args[1])) {  // (p + 2) + 3
-        return simplify_index(a->args[0] + int_constant(*y + *constant_value(a->args[1])));
+        const int64_t number = *y + *constant_value(a->args[1]);
+        if (!integer_range(i32).contains(number)) return Expr();
+        return simplify_index(a->args[0] + int_constant(number));
       }
       return Expr();
     case ExprOp::sub:

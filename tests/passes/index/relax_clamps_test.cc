@@ -43,6 +43,9 @@ TEST(ClampOf, EitherSideMayBeTheBound) {
 TEST(ClampOf, NothingOfWhatHasNoBound) {
   EXPECT_FALSE(clamp_of(min(y, z)));
   EXPECT_FALSE(clamp_of(y + 1));
+  // No index: bounds are i32.
+  EXPECT_FALSE(clamp_of(min(cast(u8, y), constant(u8, 9))));
+  EXPECT_FALSE(clamp_of(max(cast(f32, y), constant(f32, 9))));
 }
 
 TEST(RelaxClamps, LeavesAnAffineIndexAlone) { EXPECT_EQ(relaxed(y + 1), Texts{"y + 1"}); }

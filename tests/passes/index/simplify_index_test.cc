@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <optional>
 #include <random>
 #include <string>
@@ -67,6 +68,14 @@ Expr random_index(std::mt19937* engine, int depth) {
   static const ExprOp kOps[] = {ExprOp::add, ExprOp::sub, ExprOp::mul, ExprOp::div,
                                 ExprOp::mod, ExprOp::min, ExprOp::max};
   return binary(kOps[pick(7)], random_index(engine, depth - 1), random_index(engine, depth - 1));
+}
+
+TEST(SimplifyIndex, LeavesWhatI32DoesNotHold) {
+  const Expr most = int_constant(INT32_MAX);
+  for (const Expr& index : {most + 1, most * 2, int_constant(0) - INT32_MIN, a + most + 1}) {
+    EXPECT_TRUE(simplify_index(index).same_as(index)) << to_string(index);
+  }
+  EXPECT_EQ(to_string(simplify_index(a + most + -1)), "a + 2147483646");
 }
 
 TEST(SimplifyIndex, KeepsTheValue) {
