@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dsl/operators.h"
+#include "passes/derive/derive_stage.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "tests/passes/derive/derived_text.h"
 
@@ -88,6 +89,19 @@ TEST(PointCycles, NormsAndSoftmaxOfAFewRowsStayOnOneThread) {
   EXPECT_TRUE(are_shared(relu(rows(256)), kV3));
   EXPECT_TRUE(are_shared(relu(rows(512)), kV4));
   EXPECT_TRUE(are_shared(exp(rows(256)), kV4));
+}
+
+// A value of which there is one in a row takes next to nothing beside the row.
+TEST(PointCycles, OneValueInARowCountsOnce) {
+  for (const Extent& length : {Extent(512), Extent::size("C")}) {
+    const Graph graph({relu(input("x", f32, {kRows, length})), exp(input("z", f32, {kRows}))});
+    const Op *row = graph.outputs()[0].get(), *one = graph.outputs()[1].get();
+    const int64_t alone = points_for_threads({row}, kV2),
+                  both = points_for_threads({row, one}, kV2);
+    EXPECT_EQ(both == alone, !length.is_constant());
+    EXPECT_LE(both, alone);
+    EXPECT_GE(both, alone - alone / 100);
+  }
 }
 
 TEST(PointCycles, OfARunTimeNumberOfRowsFromAsManyOn) {
