@@ -144,6 +144,11 @@ class PrefetchBox : public NestVisitor {
 
 }  // namespace
 
+bool reads_inside(const LoopNest& nest, const Node& tree, const std::string& buffer) {
+  const auto stage_of = [&](const std::string& name) -> const Stage& { return nest.stage(name); };
+  return reads_inside(tree, buffer, stage_of);
+}
+
 bool reads_inside(const Node& tree, const std::string& buffer,
                   const std::function<const Stage&(const std::string&)>& stage_of) {
   bool found = false;

@@ -25,8 +25,10 @@ struct IndexRange {
 std::vector<std::optional<IndexRange>> prefetch_box(const LoopNest& nest, const Loop& loop,
                                                     const std::string& buffer);
 
-// Whether anything that is computed in the tree reads it; `stage_of` finds stages by their names.
-// (The start value of a reduction reads nothing.)
+// Whether anything that is computed in the tree reads it. (The start value of a reduction reads
+// nothing.)
+bool reads_inside(const LoopNest& nest, const Node& tree, const std::string& buffer);
+// The same where there is no nest yet; `stage_of` finds stages by their names.
 bool reads_inside(const Node& tree, const std::string& buffer,
                   const std::function<const Stage&(const std::string&)>& stage_of);
 

@@ -232,11 +232,9 @@ class TreeVerifier : public NestVisitor {
                    nest_.name, variable);
     EMULSION_CHECK(prefetch.distance > 0, "nest {}: a prefetch {} ahead at {}", nest_.name,
                    prefetch.distance, variable);
-    const bool is_read =
-        reads_inside(*loop.body, prefetch.buffer,
-                     [&](const std::string& name) -> const Stage& { return nest_.stage(name); });
-    EMULSION_CHECK(is_read, "nest {}: a prefetch at {} of {}, which nothing inside reads",
-                   nest_.name, variable, prefetch.buffer);
+    EMULSION_CHECK(reads_inside(nest_, *loop.body, prefetch.buffer),
+                   "nest {}: a prefetch at {} of {}, which nothing inside reads", nest_.name,
+                   variable, prefetch.buffer);
     const BufferRole role = nest_.buffer(prefetch.buffer).role;
     EMULSION_CHECK(role != BufferRole::internal || live_.count(prefetch.buffer),
                    "nest {}: a prefetch at {} of {}, which is stored inside", nest_.name, variable,
