@@ -226,8 +226,8 @@ class TreeVerifier : public NestVisitor {
 
   void check_prefetch(const Loop& loop, const Prefetch& prefetch) {
     const std::string variable = loop.variable();
-    const bool has_steps_in_turn = loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel;
-    EMULSION_CHECK(has_steps_in_turn && loop.part != Part::init,
+    const bool is_in_turn = loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel;
+    EMULSION_CHECK(is_in_turn && loop.part != Part::init,
                    "nest {}: a prefetch at {}, which is no serial or parallel loop that reads",
                    nest_.name, variable);
     EMULSION_CHECK(prefetch.distance > 0, "nest {}: a prefetch {} ahead at {}", nest_.name,
