@@ -228,8 +228,7 @@ class TreeVerifier : public NestVisitor {
     const std::string variable = loop.variable();
     const bool is_in_turn = loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel;
     EMULSION_CHECK(is_in_turn && loop.part != Part::init,
-                   "nest {}: a prefetch at {}, which is no serial or parallel loop that reads",
-                   nest_.name, variable);
+                   "nest {}: a prefetch at {}, no loop that reads in turn", nest_.name, variable);
     EMULSION_CHECK(prefetch.distance > 0, "nest {}: a prefetch {} ahead at {}", nest_.name,
                    prefetch.distance, variable);
     EMULSION_CHECK(reads_inside(nest_, *loop.body, prefetch.buffer),

@@ -258,7 +258,7 @@ TEST(VerifyNest, RefusesPrefetchesThatMeanNothing) {
   EXPECT_INTERNAL_ERROR(verify_nest(prefetching("mm", "k", {"x", 0})),
                         "a prefetch 0 ahead at mm.k");
   EXPECT_INTERNAL_ERROR(verify_nest(prefetching("mm", "m", {"x", 1})),
-                        "no serial or parallel loop that reads");
+                        "no loop that reads in turn");
 }
 
 TEST(VerifyNest, RefusesAnAtomicStartValue) {
