@@ -52,6 +52,7 @@ class Points {
 
   // `share`: how many points of it there are for one that is counted.
   void add(const Op& op, double share) {
+    axes_ = &op.axes;
     along_.clear();
     if (!op.axes.empty()) along_.push_back(op.axes.back());
     if (!op.reduction_axes.empty()) along_.push_back(op.reduction_axes.back());
@@ -86,11 +87,14 @@ class Points {
     if (std::any_of(along_.begin(), along_.end(), walks)) {
       bytes_ += share * static_cast<double>(size_in_bytes(e.dtype()));
     } else {
-      elements_ += share;
+      constexpr double kPartOfTurned = 0.4;  // vectors of it are turned in registers
+      const bool is_turned = std::any_of(axes_->begin(), axes_->end(), walks);
+      elements_ += is_turned ? kPartOfTurned * share : share;
     }
   }
 
   const std::vector<OpPtr>& members_;
+  const std::vector<Axis>* axes_ = nullptr;
   std::vector<Axis> along_;  // what vectors may go along
   std::unordered_set<const ExprNode*> seen_;
   double bytes_ = 0;         // in vectors
