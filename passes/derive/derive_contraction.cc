@@ -51,7 +51,7 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
   int64_t panels = (*columns + tile.columns - 1) / tile.columns;
   if (!rows) {
     // Panels are shared whatever the batch: so one row must be worth the threads.
-    bool wide = !depth || *depth * *columns >= products_for_threads(target) / 4;
+    bool wide = !depth || *depth * *columns >= kProductsOfRow;
     return wide && panels >= target.cores ? Shared::columns : Shared::rows;
   }
   if (copied && panels >= target.cores) return Shared::columns;

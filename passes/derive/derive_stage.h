@@ -29,6 +29,8 @@ inline constexpr int64_t kCyclesForThreads = int64_t{48} << 10;
 // The same in multiplications and additions of a contraction, and a third more: each thread reads
 // all of what the others read.
 int64_t products_for_threads(const Target& target);
+// The same of one row of results, for which every weight is read once: that takes longer.
+inline constexpr int64_t kProductsOfRow = int64_t{1} << 18;
 
 // The tile for a contraction of `rows` x `columns` outputs; an extent that is not known is nullopt.
 // `padded`: the columns' operand is packed and zero-padded, so a panel may be wider than what is

@@ -101,9 +101,8 @@ std::optional<std::string> why_not_together(const std::vector<const Op*>& layers
   if (auto reason = why_not_cached(layers, target)) return reason;
   if (target.cores == 1 || rows_of(*layers.front())) return std::nullopt;
   // Alone, a layer of a few rows has work for the threads in its columns, and wider register tiles.
-  constexpr int64_t kWorkOfRow = int64_t{1} << 18;
   for (const Op* layer : layers) {
-    if (work_of_row(*layer) < kWorkOfRow) continue;
+    if (work_of_row(*layer) < kProductsOfRow) continue;
     return fmt::format("expected a row of {} to be too little for several threads", layer->name);
   }
   return std::nullopt;
