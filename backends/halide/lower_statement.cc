@@ -1,5 +1,6 @@
 #include "backends/halide/lower_statement.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -117,11 +118,14 @@ class PrepareForCode : public hi::IRMutator {
       return hi::Load::make(op->type, op->name, index, op->image, parameter, mutate(op->predicate),
                             op->alignment);
     };
-    // Nor does code generation take a number below zero for the place of the first lane, which may
-    // be masked out.
+    // Nor does code generation take a number below zero for the place of the first lane in memory,
+    // the last one of what is read backwards, which may be masked out.
     const auto* ramp = op->index.as<hi::Ramp>();
     const auto base = ramp == nullptr ? std::nullopt : hi::as_const_int(ramp->base);
-    if (!base || *base >= 0) return load_at(mutate(op->index));
+    const auto stride = ramp == nullptr ? std::nullopt : hi::as_const_int(ramp->stride);
+    if (!base || *base + std::min<int64_t>(stride.value_or(0), 0) * (ramp->lanes - 1) >= 0) {
+      return load_at(mutate(op->index));
+    }
     const std::string name = hi::unique_name("before");
     const Halide::Expr first = hi::Variable::make(ramp->base.type(), name);
     return hi::Let::make(name, ramp->base,

@@ -10,7 +10,7 @@
 namespace emulsion {
 
 // Error: a member of a loop group, but for its last one, that has storage outside of the loops of
-// the last one.
+// the last one, and no alternative inside them, which run-time sizes choose where that pays.
 void check_loop_groups(const Graph& graph, const NestPlan& nest);
 
 }  // namespace emulsion

@@ -294,6 +294,40 @@ TEST(LowerStatement, WhatDataSayCutsNoLoop) {
   EXPECT_EQ(loops.count, 2);  // of the start values and of the sums
 }
 
+// Loads whose first lane in memory is a number below zero, which ends code generation.
+struct LoadsBelowZero : hi::IRVisitor {
+  using hi::IRVisitor::visit;
+  int backwards = 0, below_zero = 0;
+
+  void visit(const hi::Load* op) override {
+    hi::IRVisitor::visit(op);
+    const auto* ramp = op->index.as<hi::Ramp>();
+    const auto stride = ramp ? hi::as_const_int(ramp->stride) : std::nullopt;
+    if (!stride) return;
+    const auto base = hi::as_const_int(ramp->base);
+    backwards += *stride < 0 ? 1 : 0;
+    below_zero += base && *base + std::min<int64_t>(*stride, 0) * (ramp->lanes - 1) < 0 ? 1 : 0;
+  }
+};
+
+// A row that is read backwards: the last vector ends, in memory, in front of it.
+TEST(LowerStatement, NoNumberBelowZeroIsThePlaceOfALoad) {
+  const Axis i("i", 5), o("o"), lane("lane");
+  for (DType type : {f32, f64}) {
+    const Tensor x = input("x", type, {5});
+    const Graph graph(compute("y", {i}, x(4 - Expr(i))));
+    Schedule schedule(graph);
+    schedule["y"].split(i, o, lane, 4, Tail::predicate).vectorize(lane).unroll(o);
+    const Halide::Module module = kernel_module(lower(graph, schedule), "kernel",
+                                                kernel_target(Target::parse("x86-64-v3,cores=1")),
+                                                Halide::LinkageType::ExternalPlusArgv, {});
+    LoadsBelowZero loads;
+    for (const hi::LoweredFunc& function : module.functions()) function.body.accept(&loads);
+    EXPECT_GE(loads.backwards, 1);
+    EXPECT_EQ(loads.below_zero, 0);
+  }
+}
+
 // Of a place that data say one step is left.
 TEST(LowerStatement, AChosenPlaceNeedsNoLoop) {
   const Axis k("k", Extent::size("K")), j("j", Extent::size("N"));
