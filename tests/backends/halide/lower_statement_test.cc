@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -312,10 +313,10 @@ struct LoadsBelowZero : hi::IRVisitor {
 
 // A row that is read backwards: the last vector ends, in memory, in front of it.
 TEST(LowerStatement, NoNumberBelowZeroIsThePlaceOfALoad) {
-  const Axis i("i", 5), o("o"), lane("lane");
+  const Axis i("i", 7), o("o"), lane("lane");
   for (DType type : {f32, f64}) {
-    const Tensor x = input("x", type, {5});
-    const Graph graph(compute("y", {i}, x(4 - Expr(i))));
+    const Tensor x = input("x", type, {7});
+    const Graph graph(compute("y", {i}, x(6 - Expr(i))));
     Schedule schedule(graph);
     schedule["y"].split(i, o, lane, 4, Tail::predicate).vectorize(lane).unroll(o);
     const Halide::Module module = kernel_module(lower(graph, schedule), "kernel",
