@@ -9,9 +9,18 @@
 namespace emulsion {
 namespace {
 
+// Of a value, which may have any coefficients: those of an index fit 64 bits.
+std::optional<Affine> affine_if_it_fits(const Expr& value) {
+  try {
+    return affine_of(value);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 bool same_affine(const Expr& a, const Expr& b) {
   if (a.dtype() != DType::i32 || b.dtype() != DType::i32) return false;
-  const std::optional<Affine> left = affine_of(a), right = affine_of(b);
+  const std::optional<Affine> left = affine_if_it_fits(a), right = affine_if_it_fits(b);
   return left && right && left->coefficients == right->coefficients &&
          left->offset == right->offset;
 }

@@ -31,6 +31,16 @@ TEST(CleanUp, OnePassMakesWorkForAnother) {
   EXPECT_THAT(after.ops(), testing::SizeIs(3));
 }
 
+// Of a generator of random numbers, as noise has it, whose factors no 64 bits hold.
+TEST(CleanUp, TakesValuesOfAxesBeyond64Bits) {
+  const Axis i("i", 9);
+  Expr state = i;
+  for (int round = 0; round < 4; ++round) state = state * 1103515245 + 12345;
+  const Graph after = clean_up(Graph(compute("y", {i}, max(state, state + 0) % 7)));
+  verify_graph(after);
+  EXPECT_THAT(computed(after), ElementsAre("y"));
+}
+
 TEST(CleanUp, OutputsKeepTheirNames) {
   Tensor x = input("x", f32, {4});
   const Graph after = cleaned(Graph({mul(x, 1, "a"), neg(-x, "b"), sub(x, 0, "c")}));
