@@ -342,8 +342,10 @@ std::optional<Axis> derive_points(const Op& op, const Target& target, const Poin
   const bool has_ends = parts == 1 && (borders_of(along) > 0 || is_clamped_along(op, along));
   const bool has_masks =
       is_in_blocks && !along.extent().exact_quotient(kBlockOfRow) && needs_elements(op, target);
-  // A row that threads share is longer than some blocks: the last one may start earlier.
-  const bool shifts = has_masks && !has_ends && is_sum_of_sizes(along.extent());
+  // Where a row that threads share is longer than a block, the last one may start earlier.
+  const int64_t least = along.extent().as_constant().value_or(least_shared(op, rows, target));
+  const bool shifts =
+      has_masks && !has_ends && is_sum_of_sizes(along.extent()) && least >= kShiftedBlock;
   const bool is_cut = (has_ends && !is_one_vector(op, along, target)) || (has_masks && !shifts);
   std::optional<Axis> shared;
   if (is_in_blocks) {

@@ -419,6 +419,9 @@ std::vector<Extent> most_points(const std::vector<const Op*>& members);
 // How many points that operation has to have for threads to pay, with what the others take for each
 // of them. What the second cache does not hold takes longer.
 int64_t points_for_threads(const std::vector<const Op*>& members, const Target& target);
+// How long an axis of it is at least where threads are woken for all its points; 0 when the other
+// axes do not say.
+int64_t least_shared(const Op& op, size_t axis, const Target& target);
 // Whether it has, or a run-time size decides.
 bool wakes_threads(const std::vector<const Op*>& members, const Target& target);
 

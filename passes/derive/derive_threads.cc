@@ -109,6 +109,16 @@ int64_t points_for_threads(const std::vector<const Op*>& members, const Target& 
   return std::max<int64_t>(static_cast<int64_t>(points), 1);
 }
 
+int64_t least_shared(const Op& op, size_t axis, const Target& target) {
+  int64_t others = 1;
+  for (size_t d = 0; d < op.shape.size(); ++d) {
+    if (d == axis) continue;
+    if (!op.shape[d].is_constant()) return 0;
+    others = saturated_product(others, std::max<int64_t>(op.shape[d].constant_term(), 1));
+  }
+  return (points_for_threads({&op}, target) - 1) / others + 1;
+}
+
 int64_t products_for_threads(const Target& target) {
   constexpr int64_t kCycles = kCyclesForThreads * 4 / 3;
   return kCycles * target.vector_lanes(DType::f32) * (target.has_fma() ? 2 : 1);

@@ -297,6 +297,18 @@ TEST(DerivePointwise, WhereMasksLackTheLastBlockStartsEarlier) {
   }
 }
 
+// Threads share fewer pixels than a block has where each of them takes long.
+TEST(DerivePointwise, NotWhereThreadsShareLessThanABlock) {
+  for (const Extent& rows : {kRows, Extent(3600)}) {
+    const Tensor y = exp(tanh(exp(tanh(scaled(rows, 3, "scaled")))), "y");
+    for (const char* level : kLevels) {
+      const std::string text = derived(y, target_of(level, 4));
+      EXPECT_FALSE(has(text, ", 4096, shift_inwards)\n")) << text;
+      EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {0, 1, 17, 3500, 3600, 5000}));
+    }
+  }
+}
+
 TEST(DerivePointwise, NotOfRowsThatAreFewOrAlone) {
   for (const Tensor& y :
        {scaled(4, kLength), relu(input("x", f32, {kLength})), relu(input("x", f32, {kRows, 64}))}) {
