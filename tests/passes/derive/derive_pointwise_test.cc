@@ -300,10 +300,12 @@ TEST(DerivePointwise, WhereMasksLackTheLastBlockStartsEarlier) {
 // Threads share fewer pixels than a block has where each of them takes long.
 TEST(DerivePointwise, NotWhereThreadsShareLessThanABlock) {
   for (const Extent& rows : {kRows, Extent(3600)}) {
-    const Tensor y = exp(tanh(exp(tanh(scaled(rows, 3, "scaled")))), "y");
+    Tensor y = scaled(rows, 3, "scaled");
+    for (int round = 0; round < 4; ++round) y = exp(tanh(y));
     for (const char* level : kLevels) {
       const std::string text = derived(y, target_of(level, 4));
-      EXPECT_FALSE(has(text, ", 4096, shift_inwards)\n")) << text;
+      const bool is_wide = std::string(level) == "x86-64-v4";  // where each takes less
+      EXPECT_TRUE(is_wide || !has(text, ", 4096, shift_inwards)\n")) << text;
       EXPECT_TRUE(derives(Graph(y), target_of(level, 4), {0, 1, 17, 3500, 3600, 5000}));
     }
   }
