@@ -103,8 +103,16 @@ Schedule beside_way(const Op& reader, const AlternativeWay& way, const Schedule&
   return result;
 }
 
-void add_ways(const Op& reader, const std::vector<AlternativeWay>& ways, const Schedule& otherwise,
+void add_ways(const Op& reader, const std::vector<AlternativeWay>& all, const Schedule& otherwise,
               Schedule* schedule) {
+  // Of two for one condition the second is never taken.
+  std::vector<AlternativeWay> ways;
+  for (const AlternativeWay& way : all) {
+    const bool is_taken = std::any_of(ways.begin(), ways.end(), [&](const AlternativeWay& other) {
+      return equal(other.condition, way.condition);
+    });
+    if (!is_taken) ways.push_back(way);
+  }
   // An output chooses itself, but for a reduction, and for one whose last tile starts earlier: that
   // is computed in its memory in every case.
   const bool is_apart =

@@ -414,7 +414,7 @@ void derive_where(const Expr& condition, const Op& op, const Target& target, boo
                                          ? reaches(op.shape, points_for_threads({&op}, target))
                                          : std::nullopt;
   const bool always = enough && !enough->defined();
-  if (enough && !always) {
+  if (enough && !always && !has_case(*stage, condition && *enough)) {
     stage->specialize(condition && *enough);
     if (const auto shared = derive_points(op, target, {true, fills_vector}, stage)) {
       stage->parallel(*shared);

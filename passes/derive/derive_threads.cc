@@ -151,6 +151,13 @@ std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least) {
   return product_of(sizes) >= int_constant(needed);
 }
 
+bool has_case(const StageSchedule& stage, const Expr& condition) {
+  const std::vector<Directive>& all = stage.directives();
+  return std::any_of(all.begin(), all.end(), [&](const Directive& d) {
+    return d.kind == DirectiveKind::specialize && equal(d.condition, condition);
+  });
+}
+
 void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,
                    int64_t least) {
   const std::optional<Expr> condition = reaches(extents, least);

@@ -101,6 +101,16 @@ Reason why_not_operation(const Op& op, const Target& target) {
   return std::nullopt;
 }
 
+// Whether `reader` is 0 wherever `producer` is.
+bool vanishes_with(const Extent& reader, const Extent& producer) {
+  if (producer.lower_bound().value_or(0) >= 1 || never_negative(producer - reader)) return true;
+  const auto& of_reader = reader.coefficients();
+  const auto& of_producer = producer.coefficients();
+  const bool are_multiples = of_reader.size() == 1 && of_producer.size() == 1 &&
+                             of_reader.begin()->first == of_producer.begin()->first;
+  return are_multiples && reader.constant_term() == 0 && producer.constant_term() == 0;
+}
+
 class ChainBuilder {
  public:
   ChainBuilder(const Op& reader, size_t row, const Readers& readers, const Target& target,
@@ -192,6 +202,12 @@ std::optional<std::string> why_not_slide(const Op& producer, const Op& reader, s
     return fmt::format("expected indices of {} that are affine, but for clamps", producer.name);
   }
   if (reads->all.empty()) return fmt::format("expected {} to read {}", reader.name, producer.name);
+  for (size_t d = 0; d <= row; ++d) {
+    if (vanishes_with(reader.shape[d], producer.shape[d])) continue;
+    return fmt::format("expected {} to have elements wherever {} has, got {} and {} along axis {}",
+                       producer.name, reader.name, producer.shape[d].to_string(),
+                       reader.shape[d].to_string(), d);
+  }
   return why_not_reads(producer, *reads, row);
 }
 

@@ -131,5 +131,14 @@ TEST(AlternativeWays, OnlyAnOutputCanHaveThem) {
   EXPECT_FALSE(can_have_ways(other, schedule));
 }
 
+// Half a vector of f64 is two columns, and so are few.
+TEST(AlternativeWays, OfOneConditionTheFirst) {
+  const Graph graph(matmul(input("x", f64, {20, 64}), input("w", f64, {64, Extent::size("N")})));
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 1);
+    EXPECT_NO_THROW(lower(graph, derive_schedule(graph, target))) << level;
+  }
+}
+
 }  // namespace
 }  // namespace emulsion

@@ -311,6 +311,14 @@ TEST(DerivePointwise, NotWhereThreadsShareLessThanABlock) {
   }
 }
 
+// Four columns fill a vector, and are enough for threads.
+TEST(DerivePointwise, OneCaseForTwoReasons) {
+  const Tensor y = tanh(exp(tanh(scaled(3600, kLength, "scaled"))), "y");
+  for (const char* level : kLevels) {
+    EXPECT_TRUE(derives(Graph(y), target_of(level, 2), {0, 1, 3, 4, 5})) << level;
+  }
+}
+
 TEST(DerivePointwise, NotOfRowsThatAreFewOrAlone) {
   for (const Tensor& y :
        {scaled(4, kLength), relu(input("x", f32, {kLength})), relu(input("x", f32, {kRows, 64}))}) {
