@@ -43,7 +43,9 @@ bool walks_along(const Expr& read, const Axis& axis) {
   if (!moves(last) || std::any_of(read->args.begin(), read->args.end() - 1, moves)) return false;
   if (reads_data(last)) return false;
   const std::optional<Affine> index = affine_of(last);
-  return !index || index->coefficients.at(axis.name()) == 1;
+  if (!index) return true;
+  const auto step = index->coefficients.find(axis.name());  // none in i - i
+  return step != index->coefficients.end() && step->second == 1;
 }
 
 class Points {

@@ -15,9 +15,8 @@ struct PointCost {
   double bytes;   // that are loaded and stored
 };
 // Either loads and stores are the limit, one vector a cycle, or instructions on vectors, two a
-// cycle; an element that is loaded by itself takes a cycle more, and one of a transposed
-// operand less than half of that. The members of a group pass their
-// values on in registers.
+// cycle; an element that is loaded by itself takes a cycle more, and one of a transposed operand
+// less than half of that. The members of a group pass their values on in registers.
 PointCost cost_of_point(const Op& op, const Target& target);
 
 }  // namespace emulsion

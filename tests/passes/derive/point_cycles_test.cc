@@ -48,6 +48,8 @@ TEST(PointCycles, AnElementByItselfTakesOne) {
   const Axis i("i", 512), j("j", 64), k("k", 512);
   const Tensor x = rows(), at = input("at", i32, {512});
   EXPECT_EQ(cycles(compute("y", {j, k}, x(j, clamp(at(k), 0, 511)))), 1 + 8);
+  // Nor is there a step where the axis takes itself away.
+  EXPECT_EQ(cycles(compute("y", {j, k}, x(j, Expr(k) - Expr(k)))), 1 + 8);
   // One of an operand that is turned in registers takes less.
   EXPECT_DOUBLE_EQ(cycles(compute("y", {i, j}, x(j, i))), 1 + 0.4 * 8);
   // But not where a clamp is all that keeps it from its neighbours.
