@@ -82,7 +82,10 @@ class Ranges {
   bool fits(const Expr& e) {
     const Range range = of(e);
     const bool is_guess = range.of_sizes && !range.of_data;
-    return is_guess ? has_small_coefficients(e) : range.is_inside(range_of_type(e->dtype));
+    if (!is_guess) return range.is_inside(range_of_type(e->dtype));
+    // Of a sum with larger coefficients the second step leaves i32 already.
+    const std::optional<Affine> sum = affine_of(e);
+    return !sum || i32_holds_terms(*sum);
   }
 
   // As if nothing wrapped around.
@@ -93,18 +96,6 @@ class Ranges {
 
  private:
   static constexpr int64_t kLargestSize = int64_t{1} << 29;
-
-  // Of a sum. Else its second step leaves i32 already.
-  static bool has_small_coefficients(const Expr& e) {
-    const std::optional<Affine> sum = affine_of(e);
-    if (!sum) return true;
-    const IntegerRange holds = integer_range(i32);
-    const auto is_small = [&](const auto& term) { return holds.contains(term.second); };
-    const auto& sizes = sum->offset.coefficients();
-    return holds.contains(sum->offset.constant_term()) &&
-           std::all_of(sum->coefficients.begin(), sum->coefficients.end(), is_small) &&
-           std::all_of(sizes.begin(), sizes.end(), is_small);
-  }
 
   // Of a sum of axes each axis counts once, wherever it stands. Nothing where a size is in it.
   std::optional<Range> of_sum(const Expr& e) const {
@@ -420,6 +411,15 @@ std::optional<Affine> affine_of(const Expr& index) {
     default:
       return std::nullopt;
   }
+}
+
+bool i32_holds_terms(const Affine& sum) {
+  const IntegerRange range = integer_range(i32);
+  const auto holds = [&](const auto& term) { return range.contains(term.second); };
+  const auto& sizes = sum.offset.coefficients();
+  return range.contains(sum.offset.constant_term()) &&
+         std::all_of(sum.coefficients.begin(), sum.coefficients.end(), holds) &&
+         std::all_of(sizes.begin(), sizes.end(), holds);
 }
 
 Extent largest_value(const Affine& a, const AxisExtents& axes) {

@@ -22,6 +22,8 @@ struct Affine {
 };
 
 std::optional<Affine> affine_of(const Expr& index);
+// Whether i32 holds its coefficients and the number of its offset.
+bool i32_holds_terms(const Affine& sum);
 
 // Extents of the axes in scope, by name.
 using AxisExtents = std::map<std::string, Extent>;

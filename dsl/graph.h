@@ -27,9 +27,10 @@ enum class LoopGroupKind : uint8_t {
 };
 
 // Operations that no single expression holds, computed together all the same: of each but the last
-// no more than a part is there at a time, inside the loops of the last one. That one alone is read
-// by the outside; of rows also others, which are kept: each step of the loops computes its part of
-// them, and they are stored whole.
+// no more than a part is there at a time, inside the loops of the last one; of windows over
+// run-time sizes, where a call has work enough for threads. That one alone is read by the outside;
+// of rows also others, which are kept: each step of the loops computes its part of them, and they
+// are stored whole.
 struct LoopGroup {
   LoopGroupKind kind;
   // One after another in the graph: operations, groups of them (OpKind::fused), and between them

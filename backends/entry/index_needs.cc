@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -56,14 +55,6 @@ Bounds remainder(const Bounds& divisor) {
 }
 
 bool i32_holds(int64_t value) { return INT32_MIN <= value && value <= INT32_MAX; }
-
-bool i32_holds_terms(const Affine& sum) {
-  const auto holds = [](const auto& term) { return i32_holds(term.second); };
-  const auto& axes = sum.coefficients;
-  const auto& sizes = sum.offset.coefficients();
-  return i32_holds(sum.offset.constant_term()) && std::all_of(axes.begin(), axes.end(), holds) &&
-         std::all_of(sizes.begin(), sizes.end(), holds);
-}
 
 // Whether i32 holds it where it holds its parts and every size: N - 1, min(a, b).
 bool always_fits(const Expr& part) {
@@ -192,8 +183,8 @@ class NeedsOfStage {
     const Bounds ends = {simplify_index(bounds->low), simplify_index(bounds->high)};
     if (constant_value(ends.low) && constant_value(ends.high)) return;
     const std::string when = when_.defined() ? to_string(when_) : "";
-    if (!seen_.insert(to_string(ends.low) + ", " + to_string(ends.high) + ", " + when).second)
-      return;
+    const std::string text = to_string(ends.low) + ", " + to_string(ends.high) + ", " + when;
+    if (!seen_.insert(text).second) return;
     needs_.push_back({fmt::format("{}, axis {}: {}", tensor, axis, to_string(part)), ends.low,
                       ends.high, when_});
   }

@@ -303,9 +303,8 @@ std::optional<int64_t> columns_of_block(const ColumnGroup& group, const Target& 
   const std::vector<const Op*> members = members_of(group);
   const std::optional<int64_t> all = group.reader().shape.back().as_constant();
   const std::optional<int64_t> bytes = bytes_of_column(group);
-  const std::optional<int64_t> points = element_count(most_points(members));
   const bool has_threads =
-      target.cores > 1 && (!points || *points >= points_for_threads(group, target));
+      wakes_threads_from(most_points(members), points_for_threads(group, target), target);
   const bool is_series =
       std::any_of(members.begin(), members.end(), [](const Op* op) { return takes_series(*op); });
   std::optional<BlockOfVectors> best;

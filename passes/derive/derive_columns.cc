@@ -102,7 +102,7 @@ void derive_columns(const ColumnGroup& group, const Target& target, Schedule* sc
   const std::vector<const Op*> members = members_of(group);
   const int64_t least = points_for_threads(group, target);
   const std::vector<Extent> points = most_points(members);
-  const bool has_threads = target.cores > 1 && element_count(points).value_or(least) >= least;
+  const bool has_threads = wakes_threads_from(points, least, target);
   const size_t count = has_threads ? count_shared(shared, target) : 0;
   if (!exact && !all) stage.partition(block);
   if (count > 0) {

@@ -93,11 +93,6 @@ std::vector<Extent> work_of_row(const Op& op) {
   return work;
 }
 
-bool is_worth_threads(const Op& op, const std::vector<Extent>& work, const Target& target) {
-  const std::optional<int64_t> known = element_count(work);
-  return !known || *known >= points_for_threads({&op}, target);
-}
-
 // Whether some read of other places in each column walks memory with the rows.
 bool lies_along(const Op& op, const Axis& rows, const Axis& last) {
   return any_part(op.body, [&](const Expr& e) {
@@ -163,7 +158,7 @@ void derive_combined_rows(const Op& op, const Target& target, Schedule* schedule
   const RowBlocks blocks(op, columns, lanes);
   blocks.combine(&stage, few_rows);
   const bool by_columns =
-      few_rows ? target.cores > 1 && is_worth_threads(op, work_of_row(op), target)
+      few_rows ? wakes_threads_from(work_of_row(op), least_for_threads, target)
                : wakes_threads_to_sum(op, target) && count_shared(outer, target) == 0;
   if (by_columns) {
     if (!columns.is_constant()) return share_run_time_columns(op, blocks, lanes, target, &stage);

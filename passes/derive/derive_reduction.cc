@@ -344,8 +344,7 @@ bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced
 }
 
 bool wakes_threads_to_sum(const Op& op, const Target& target) {
-  const std::optional<int64_t> known = element_count(work_of_sums(op));
-  return target.cores > 1 && (!known || *known >= points_for_threads({&op}, target));
+  return wakes_threads_from(work_of_sums(op), points_for_threads({&op}, target), target);
 }
 
 std::optional<Axis> share_sums(const Op& sums, const Op& result, size_t rows, const Target& target,

@@ -97,7 +97,7 @@ class SharedLoops {
       : target_(target),
         leader_(result_of(*group[0])),
         least_(points_for_threads(pointers_to(group), target)),
-        threads_(target.cores > 1 && element_count(leader_.shape).value_or(least_) >= least_),
+        threads_(wakes_threads_from(leader_.shape, least_, target)),
         rows_(vector_axis(leader_, target)),
         block_(block_of(group, rows_, target)) {
     if (threads_ && rows_ > 0) {

@@ -424,6 +424,8 @@ int64_t points_for_threads(const std::vector<const Op*>& members, const Target& 
 int64_t least_shared(const Op& op, size_t axis, const Target& target);
 // Whether it has, or a run-time size decides.
 bool wakes_threads(const std::vector<const Op*>& members, const Target& target);
+// The same of so many points, of which `least` are enough.
+bool wakes_threads_from(const std::vector<Extent>& points, int64_t least, const Target& target);
 
 // Whether the product of `extents`, over run-time sizes, reaches `least`: always (an undefined
 // expression), never (nothing), or where a condition over the sizes holds.

@@ -125,8 +125,11 @@ int64_t products_for_threads(const Target& target) {
 }
 
 bool wakes_threads(const std::vector<const Op*>& members, const Target& target) {
-  const std::optional<int64_t> points = element_count(most_points(members));
-  return target.cores > 1 && (!points || *points >= points_for_threads(members, target));
+  return wakes_threads_from(most_points(members), points_for_threads(members, target), target);
+}
+
+bool wakes_threads_from(const std::vector<Extent>& points, int64_t least, const Target& target) {
+  return target.cores > 1 && element_count(points).value_or(least) >= least;
 }
 
 std::optional<Expr> reaches(const std::vector<Extent>& extents, int64_t least) {

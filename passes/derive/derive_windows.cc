@@ -125,8 +125,8 @@ bool has_enough_in_two_tasks(const WindowChain& chain, const Target& target) {
   return work && *work >= points_for_threads(chain, target);
 }
 
-// For which run-time sizes there is: the points of the reader are enough, and its rows are for
-// several strips. Nothing: for none, or its sums have a run-time number of terms.
+// For which run-time sizes there is: those for which the reader has points enough, and rows for
+// several strips. Nothing where no size says so: for none or all, or of a run-time number of terms.
 std::optional<Expr> enough_for_threads(const WindowChain& chain, const Target& target) {
   constexpr int64_t kStrips = 2;
   const std::optional<int64_t> steps = steps_of(*chain.reader);

@@ -295,13 +295,13 @@ void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
   const BlockLoops loops =
       derive_reader_of_blocks(group_of(last), blocks.block, target, options, schedule,
                               {part, by_blocks ? ahead : std::nullopt});
+  Axis tile = loops.block;  // of the first layer in the end
   for (size_t i = 1; i < blocks.layers.size(); ++i) {
-    const Op& layer = *blocks.layers[i];
-    const Axis tile = derive_product_in_blocks(group_of(layer), loops, target, options, schedule);
-    const bool is_own = tile.name() != loops.block.name();
-    if (i + 1 < blocks.layers.size() || !ahead || by_blocks || !is_own) continue;
-    (*schedule)[result_of(layer).name].prefetch(*ahead, tile, 1);
+    tile = derive_product_in_blocks(group_of(*blocks.layers[i]), loops, target, options, schedule);
   }
+  const bool has_tiles = tile.name() != loops.block.name();
+  if (!ahead || by_blocks || !has_tiles) return;
+  (*schedule)[result_of(*blocks.layers.back()).name].prefetch(*ahead, tile, 1);
 }
 
 }  // namespace emulsion

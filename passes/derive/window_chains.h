@@ -59,7 +59,7 @@ WindowChain build_window_chain(const Op& reader, size_t row, const Readers& read
                                const Target& target,
                                const std::unordered_set<const Op*>& taken = {});
 // Whether it pays: there are strips of rows enough for the threads, each much longer than the rows
-// that it computes again. Where run-time sizes decide that, it may pay for what an output chooses.
+// that it computes again. Where run-time sizes decide that, an output has a way for them.
 bool pays_to_slide(const WindowChain& chain, const Readers& readers, const Target& target);
 // All operations of a chain, the reader first.
 std::vector<const Op*> members_of(const WindowChain& chain);

@@ -41,6 +41,17 @@ std::vector<std::string> box_of(const std::vector<Expr>& index) {
   return box_of(reading_nest(index));
 }
 
+// What one step of that loop, which there is once, reads of a buffer.
+std::vector<std::optional<IndexRange>> box_at(const LoopNest& nest, const std::string& variable,
+                                              const std::string& buffer) {
+  std::vector<std::optional<IndexRange>> box;
+  for_each_node(*nest.root, [&](const Node& node) {
+    const Loop* loop = node.as<Loop>();
+    if (loop && loop->variable() == variable) box = prefetch_box(nest, *loop, buffer);
+  });
+  return box;
+}
+
 using Texts = std::vector<std::string>;
 const Expr m = axis_value("m"), n = axis_value("n");
 
@@ -99,29 +110,17 @@ TEST(PrefetchBox, IsEmptyWhereNothingIsRead) {
 
 TEST(PrefetchBox, IsThatOfTheLoopsOwnPart) {
   const LoopNest nest = linear_nest();
-  const Node* of_mm = nullptr;
-  for_each_node(*nest.root, [&](const Node& node) {
-    const Loop* loop = node.as<Loop>();
-    if (loop && loop->variable() == "mm.k") of_mm = &node;
-  });
-  ASSERT_NE(of_mm, nullptr);
-  const auto box = prefetch_box(nest, *of_mm->as<Loop>(), "w");
+  const auto box = box_at(nest, "mm.k", "w");
   ASSERT_EQ(box.size(), 2u);
   EXPECT_EQ(to_string(box[0]->first), "mm.k");
   EXPECT_EQ(to_string(box[1]->last), "7");
-  EXPECT_TRUE(prefetch_box(nest, *of_mm->as<Loop>(), "b").empty());
+  EXPECT_TRUE(box_at(nest, "mm.k", "b").empty());
 }
 
 // A row tile of y, at which the sums are computed.
 TEST(PrefetchBox, IsAroundWhatIsComputedInside) {
   const LoopNest nest = linear_nest();
-  const Node* of_y = nullptr;
-  for_each_node(*nest.root, [&](const Node& node) {
-    const Loop* loop = node.as<Loop>();
-    if (loop && loop->variable() == "y.mo") of_y = &node;
-  });
-  ASSERT_NE(of_y, nullptr);
-  const auto box = prefetch_box(nest, *of_y->as<Loop>(), "x");
+  const auto box = box_at(nest, "y.mo", "x");
   ASSERT_EQ(box.size(), 2u);
   EXPECT_EQ(to_string(box[0]->first), "min(y.mo * 2, 4)");
   EXPECT_EQ(to_string(box[0]->last), "min(y.mo * 2 + 1, 4)");
