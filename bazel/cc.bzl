@@ -2,6 +2,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 load(":copts.bzl", "EMULSION_COPTS")
+load(":joined_sources.bzl", "joined_sources")
 
 # A header that was precompiled with other flags is not read, and the one beside it is parsed: slow, but not wrong.
 _WARNINGS = ["-Winvalid-pch", "-Wno-error=invalid-pch"]
@@ -32,18 +33,29 @@ def precompiled(copts):
         }),
     )
 
-def emulsion_cc_library(name, copts = EMULSION_COPTS, deps = [], **kwargs):
+def emulsion_cc_library(name, srcs = [], copts = EMULSION_COPTS, deps = [], **kwargs):
     """A cc_library of this repository.
 
     Args:
       name: of the library.
+      srcs: its source files, which are compiled several at a time (joined_sources.bzl), and its private headers.
       copts: of copts.bzl.
       deps: as for cc_library.
       **kwargs: anything else that cc_library takes.
     """
     header = precompiled(copts)
+    sources = [src for src in srcs if src.endswith(".cc")]
+    if len(sources) > 1:
+        joined_sources(
+            name = name + ".joined",
+            testonly = kwargs.get("testonly", False),
+            srcs = sources,
+            visibility = ["//visibility:private"],
+        )
+        srcs = [src for src in srcs if src not in sources] + [":" + name + ".joined"]
     cc_library(
         name = name,
+        srcs = srcs,
         copts = copts + header.copts,
         deps = deps + header.deps,
         **kwargs

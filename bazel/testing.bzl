@@ -1,8 +1,12 @@
-"""Test suites that state how many cases they execute at least: emulsion_cc_test and emulsion_sh_test."""
+"""Test suites that state how many cases they execute at least.
 
-load("@rules_cc//cc:defs.bzl", "cc_test")
+emulsion_cc_tests and suite, emulsion_cc_test, emulsion_sh_test.
+"""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_test")
 load(":cc.bzl", precompiled_header_for = "precompiled")
 load(":copts.bzl", "EMULSION_COPTS")
+load(":joined_sources.bzl", "joined_sources")
 
 def _floor_env(name, floor, env, args):
     if floor < 1:
@@ -60,6 +64,89 @@ def emulsion_cc_test(
         deps = [Label("//bazel/testing:floor_main"), Label("@googletest//:gtest")] + deps,
         **kwargs
     )
+
+# Chooses the suite of one file, and is one process with the program: a signal reaches the cases.
+_SUITE_LAUNCHER = """#!/bin/sh
+EMULSION_TEST_SUITE={suite} exec "{program}" "$@"
+"""
+
+def _suite_test_impl(ctx):
+    program = ctx.executable.program
+    launcher = ctx.actions.declare_file(ctx.label.name)
+    ctx.actions.write(
+        launcher,
+        _SUITE_LAUNCHER.format(suite = ctx.label.name, program = program.short_path),
+        is_executable = True,
+    )
+    runfiles = ctx.runfiles([program] + ctx.files.data)
+    runfiles = runfiles.merge(ctx.attr.program[DefaultInfo].default_runfiles)
+    return [
+        DefaultInfo(executable = launcher, runfiles = runfiles),
+        testing.TestEnvironment(ctx.attr.env),
+    ]
+
+_suite_test = rule(
+    implementation = _suite_test_impl,
+    attrs = {
+        "data": attr.label_list(allow_files = True),
+        "env": attr.string_dict(),
+        "program": attr.label(cfg = "target", executable = True, mandatory = True),
+    },
+    test = True,
+    doc = "The cases of <name>.cc, in `program`.",
+)
+
+def suite(name, floor, needs_host = False, env = {}, size = "small", **kwargs):
+    """One suite of emulsion_cc_tests.
+
+    Args:
+      name: of the test, `<stem>_test`. Its cases are those of <name>.cc.
+      floor: as for emulsion_cc_test.
+      needs_host: as for emulsion_cc_test.
+      env: as for emulsion_cc_test.
+      size: as for emulsion_cc_test.
+      **kwargs: what else any test takes, and `data`.
+
+    Returns:
+      what emulsion_cc_tests takes.
+    """
+    return struct(name = name, floor = floor, needs_host = needs_host, env = env, size = size, kwargs = kwargs)
+
+def emulsion_cc_tests(name, suites, deps = []):
+    """Several suites that are compiled and linked as one program: in half of the time (joined_sources.bzl).
+
+    Each is a test target as emulsion_cc_test makes it. What every case of a source needs is in its unnamed namespace,
+    and its `using` directives are too.
+
+    Args:
+      name: of the program.
+      suites: made by suite().
+      deps: what they test. GoogleTest is among them already.
+    """
+    joined_sources(
+        name = name + ".joined",
+        testonly = True,
+        srcs = [each.name + ".cc" for each in suites],
+        name_namespaces = True,
+        visibility = ["//visibility:private"],
+    )
+    header = precompiled_header_for(EMULSION_COPTS)
+    cc_binary(
+        name = name,
+        testonly = True,
+        srcs = [":" + name + ".joined"],
+        copts = EMULSION_COPTS + header.copts,
+        deps = [Label("//bazel/testing:floor_main"), Label("@googletest//:gtest")] + deps + header.deps,
+    )
+    for each in suites:
+        env = dict(each.env, EMULSION_TEST_NEEDS_HOST = "1") if each.needs_host else each.env
+        _suite_test(
+            name = each.name,
+            size = each.size,
+            env = _floor_env(each.name, each.floor, env, []),
+            program = ":" + name,
+            **each.kwargs
+        )
 
 def emulsion_sh_test(name, srcs, floor, data = [], env = {}, needs_host = False, **kwargs):
     """A sh_test whose script counts its cases: with bazel/testing/cases.sh, or Report of tests/style in Python.

@@ -7,8 +7,7 @@
 namespace emulsion::benchmarks {
 namespace {
 
-constexpr int kRows = 256, kColumns = 1024, kCount = kRows * kColumns;
-constexpr double kTolerance = 1e-5;
+constexpr int kCount = kRows * kColumns;
 
 Tensor matrix(const std::string& name, DType dtype = f32) {
   return input(name, dtype, {kRows, kColumns});

@@ -11,8 +11,6 @@
 namespace emulsion::benchmarks {
 namespace {
 
-constexpr double kTolerance = 1e-5;
-
 // x * w, w a weight.
 template <typename T>
 SmallProgram matmul_program(const std::string& name, int64_t m, int64_t n, int64_t k) {

@@ -10,8 +10,8 @@
 namespace emulsion::benchmarks {
 namespace {
 
-constexpr int kRows = 256, kColumns = 1024, kPoints = 4096;
-constexpr double kTolerance = 1e-4;  // sums in another order
+constexpr int kPoints = 4096;
+constexpr double kSumTolerance = 1e-4;  // sums in another order
 
 Tensor matrix(DType dtype = f32) { return input("x", dtype, {kRows, kColumns}); }
 
@@ -177,7 +177,7 @@ SmallProgram softmax_program() {
             plain_softmax(kRows, kColumns, v.data<float>("x"), v.data<float>("y"));
           },
           {},
-          kTolerance};
+          kSumTolerance};
 }
 
 SmallProgram layer_norm_program() {
@@ -190,7 +190,7 @@ SmallProgram layer_norm_program() {
                              v.data<float>("beta"), v.data<float>("y"));
           },
           {},
-          kTolerance};
+          kSumTolerance};
 }
 
 SmallProgram rms_norm_program() {
@@ -202,7 +202,7 @@ SmallProgram rms_norm_program() {
                            v.data<float>("y"));
           },
           {},
-          kTolerance};
+          kSumTolerance};
 }
 
 }  // namespace

@@ -13,6 +13,9 @@
 
 namespace emulsion::benchmarks {
 
+inline constexpr int kRows = 256, kColumns = 1024;  // of a matrix, where a program has no other
+inline constexpr double kTolerance = 1e-5;          // likewise; sums in another order have more
+
 struct SmallProgram {
   std::string name;
   Graph graph;

@@ -49,7 +49,6 @@ struct Convolution {
 
   bool pads() const { return padded_anywhere(low) || padded_anywhere(high); }
 
-  static constexpr Argument kX{1, "x"};
   static constexpr Argument kW{2, "w"};
   static constexpr Argument kOptions{3, "options"};
   std::vector<int64_t> low, high;

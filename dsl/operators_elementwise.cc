@@ -6,7 +6,6 @@
 namespace emulsion {
 namespace {
 
-constexpr Argument kX{1, "x"};
 constexpr Argument kA{1, "a"};
 constexpr Argument kB{2, "b"};
 

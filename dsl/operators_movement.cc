@@ -8,8 +8,6 @@
 namespace emulsion {
 namespace {
 
-constexpr Argument kX{1, "x"};
-
 // Checks that a list has one entry for each axis of x.
 template <typename T>
 void check_length(const OperatorCall& call, Argument argument, const std::vector<T>& list,

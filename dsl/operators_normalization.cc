@@ -4,7 +4,6 @@
 namespace emulsion {
 namespace {
 
-constexpr Argument kX{1, "x"};
 constexpr Argument kGamma{2, "gamma"};
 
 // x seen as rows of what is normalised together: its last axes, as many as gamma has.

@@ -6,7 +6,6 @@
 namespace emulsion {
 namespace {
 
-constexpr Argument kX{1, "x"};
 constexpr Argument kAxes{2, "axes"};
 
 // Which axes of x go, and the comprehension that is left: `inner` indexes x, `outer` the result.

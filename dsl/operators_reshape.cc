@@ -8,7 +8,6 @@
 namespace emulsion {
 namespace {
 
-constexpr Argument kX{1, "x"};
 constexpr Argument kShape{2, "shape"};
 const Extent kOne(1);
 

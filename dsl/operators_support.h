@@ -28,6 +28,8 @@ struct Argument {
   const char* name;
 };
 
+inline constexpr Argument kX{1, "x"};  // the first of most operators
+
 // One call of an operator: "matmul", or "matmul fc1" when the user named the result fc1.
 class OperatorCall {
  public:

@@ -4,7 +4,6 @@
 namespace emulsion {
 namespace {
 
-constexpr Argument kX{1, "x"};
 constexpr Argument kOptions{2, "options"};
 
 // What both pools share: checked options, padding and the axes of the comprehension.

@@ -1,5 +1,9 @@
 // main() of a test suite: GoogleTest's own, and the floor of floor.h after it.
+//
+// A program may hold several suites, each of a file (emulsion_cc_tests). EMULSION_TEST_SUITE then
+// says which runs: x_test for the cases of x_test.cc.
 
+#include <fnmatch.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,6 +11,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -36,10 +41,63 @@ int NumberFromEnvironment(const char* variable, int otherwise) {
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
+bool IsDisabled(const testing::TestInfo& info) {
+  const std::string suite = info.test_suite_name(), name = info.name();
+  const auto is_disabled = [](const std::string& part) {
+    return part.rfind("DISABLED_", 0) == 0 || part.find("/DISABLED_") != std::string::npos;
+  };
+  return is_disabled(suite) || is_disabled(name);
+}
+
+// As GoogleTest matches it: patterns with : between them, and behind a - those of what is left out.
+bool Matches(const std::string& filter, const std::string& name) {
+  const size_t minus = filter.find('-');
+  const auto any = [&](const std::string& patterns) {
+    for (size_t begin = 0; begin <= patterns.size();) {
+      const size_t end = std::min(patterns.find(':', begin), patterns.size());
+      if (fnmatch(patterns.substr(begin, end - begin).c_str(), name.c_str(), 0) == 0) return true;
+      begin = end + 1;
+    }
+    return false;
+  };
+  return (minus == 0 || any(filter.substr(0, minus))) &&
+         (minus == std::string::npos || !any(filter.substr(minus + 1)));
+}
+
+// What was asked for, of all cases or of those of one file.
+struct Selection {
+  int registered = 0;  // whatever the filter; disabled cases are not
+  bool filtered = false;
+};
+
+// Leaves the cases of `suite`.cc to GoogleTest, of these the ones that its filter names. Null
+// leaves all.
+Selection SelectSuite(const char* suite) {
+  const testing::UnitTest& unit_test = *testing::UnitTest::GetInstance();
+  const std::string filter = GTEST_FLAG_GET(filter);
+  Selection selection;
+  selection.filtered = filter != "*";
+  std::string chosen;
+  for (int i = 0; i < unit_test.total_test_suite_count(); ++i) {
+    const testing::TestSuite& cases = *unit_test.GetTestSuite(i);
+    for (int j = 0; j < cases.total_test_count(); ++j) {
+      const testing::TestInfo& info = *cases.GetTestInfo(j);
+      if (suite != nullptr && std::filesystem::path(info.file()).stem() != suite) continue;
+      if (GTEST_FLAG_GET(also_run_disabled_tests) || !IsDisabled(info)) ++selection.registered;
+      const std::string name = std::string(info.test_suite_name()) + "." + info.name();
+      if (Matches(filter, name)) chosen += (chosen.empty() ? "" : ":") + name;
+    }
+  }
+  if (suite != nullptr) GTEST_FLAG_SET(filter, chosen);
+  return selection;
+}
+
 // Counts what really ended: a case that GoogleTest selected and then left out, because an
 // environment or its suite was skipped, has no result that says so.
 class EndedCases : public testing::EmptyTestEventListener {
  public:
+  explicit EndedCases(const Selection& selection) : selection_(selection) {}
+
   void OnTestIterationStart(const testing::UnitTest& /*unit_test*/, int /*iteration*/) override {
     executed_ = 0;
     skipped_.clear();
@@ -54,20 +112,19 @@ class EndedCases : public testing::EmptyTestEventListener {
   }
 
   SuiteRun Describe() const {
-    const testing::UnitTest& unit_test = *testing::UnitTest::GetInstance();
     SuiteRun run;
-    run.registered = unit_test.total_test_count();
-    if (!GTEST_FLAG_GET(also_run_disabled_tests)) run.registered -= unit_test.disabled_test_count();
+    run.registered = selection_.registered;
     run.executed = executed_;
     run.skipped = skipped_;
     run.shards = std::max(NumberFromEnvironment("GTEST_TOTAL_SHARDS", 1), 1);
     run.shard = NumberFromEnvironment("GTEST_SHARD_INDEX", 0);
-    run.filtered = GTEST_FLAG_GET(filter) != "*";
+    run.filtered = selection_.filtered;
     run.floor = std::getenv("EMULSION_TEST_FLOOR");
     return run;
   }
 
  private:
+  Selection selection_;
   int executed_ = 0;
   std::vector<Skip> skipped_;
 };
@@ -142,10 +199,15 @@ bool IsMissingItsHost() {
 int main(int argc, char** argv) {
   const bool may_end = IsDeathTestChild(argc, argv);
   testing::InitGoogleMock(&argc, argv);
-  auto* ended = new EndedCases;  // GoogleTest's from here on, as the environment is
+  Selection selection = SelectSuite(std::getenv("EMULSION_TEST_SUITE"));
+  if (IsMissingItsHost()) {
+    LeaveOnlyTheHostCase();
+    selection.filtered = true;
+  }
+  // GoogleTest's from here on, as the environment is.
+  auto* ended = new EndedCases(selection);
   testing::UnitTest::GetInstance()->listeners().Append(ended);
   testing::AddGlobalTestEnvironment(new Floor(ended));
-  if (IsMissingItsHost()) LeaveOnlyTheHostCase();
   if (!may_end) {
     running_cases = getpid();
     std::atexit(RefuseToEndEarly);

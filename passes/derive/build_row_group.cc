@@ -14,10 +14,10 @@
 namespace emulsion {
 namespace {
 
-class GroupBuilder {
+class RowGroupBuilder {
  public:
-  GroupBuilder(bool in_pieces, const Readers& readers, const Target& target,
-               const std::unordered_set<const Op*>& taken, const MayKeep& may_keep)
+  RowGroupBuilder(bool in_pieces, const Readers& readers, const Target& target,
+                  const std::unordered_set<const Op*>& taken, const MayKeep& may_keep)
       : in_pieces_(in_pieces),
         readers_(readers),
         target_(target),
@@ -335,7 +335,7 @@ RowGroup build_row_group(const Op& reader, const std::vector<size_t>& axes, bool
                          const std::unordered_set<const Op*>& taken, const MayKeep& may_keep,
                          const std::vector<const Op*>& others) {
   RowGroup group =
-      GroupBuilder(in_pieces, readers, target, taken, may_keep).build(reader, axes, others);
+      RowGroupBuilder(in_pieces, readers, target, taken, may_keep).build(reader, axes, others);
   InlineMembers(readers, target, &group).mark();
   MembersWithReader(readers, target, &group).mark();
   return group;

@@ -28,10 +28,10 @@ bool has_vectors_along_columns(const Op& op, const Target& target) {
          keeps_sums_in_registers(*sums, target);
 }
 
-class GroupBuilder {
+class ColumnGroupBuilder {
  public:
-  GroupBuilder(const Readers& readers, const Target& target,
-               const std::unordered_set<const Op*>& taken)
+  ColumnGroupBuilder(const Readers& readers, const Target& target,
+                     const std::unordered_set<const Op*>& taken)
       : readers_(readers), target_(target), taken_(taken) {}
 
   ColumnGroup build(const Op& reader, const std::vector<size_t>& axes) {
@@ -287,7 +287,7 @@ std::optional<std::string> why_not_by_columns(const Op& producer, const Op& read
 ColumnGroup build_column_group(const Op& reader, const std::vector<size_t>& axes,
                                const Readers& readers, const Target& target,
                                const std::unordered_set<const Op*>& taken) {
-  return GroupBuilder(readers, target, taken).build(reader, axes);
+  return ColumnGroupBuilder(readers, target, taken).build(reader, axes);
 }
 
 bool combines_columns(const ColumnGroup& group) {

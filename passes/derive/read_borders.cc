@@ -46,10 +46,11 @@ bool is_plain(const Expr& read) {
   });
 }
 
-class Finder {
+class BorderFinder {
  public:
-  Finder(const Graph& grouped, const Target& target, const std::unordered_set<const Op*>& done,
-         const std::function<std::optional<FusionRefusal>(const Op&)>& unwanted)
+  BorderFinder(const Graph& grouped, const Target& target,
+               const std::unordered_set<const Op*>& done,
+               const std::function<std::optional<FusionRefusal>(const Op&)>& unwanted)
       : grouped_(grouped), target_(target), done_(done), unwanted_(unwanted), readers_(grouped) {}
 
   // What reads an operation comes behind it and is decided by then.
@@ -226,7 +227,7 @@ bool chooses_all(const std::vector<const Op*>& ops, const Op& reader, const Targ
 ReadBorders read_borders(
     const Graph& grouped, const Target& target, const std::unordered_set<const Op*>& done,
     const std::function<std::optional<FusionRefusal>(const Op& op)>& unwanted) {
-  return Finder(grouped, target, done, unwanted).find();
+  return BorderFinder(grouped, target, done, unwanted).find();
 }
 
 }  // namespace emulsion

@@ -33,9 +33,10 @@ struct Reader {
 
 bool reads(const Expr& read, const Op& move) { return read->tensor.get() == &move; }
 
-class Finder {
+class SourceFinder {
  public:
-  Finder(const Graph& grouped, const Target& target, const std::function<bool(const Op&)>& wanted)
+  SourceFinder(const Graph& grouped, const Target& target,
+               const std::function<bool(const Op&)>& wanted)
       : grouped_(grouped), target_(target), wanted_(wanted) {
     for (const OpPtr& op : grouped.ops()) {
       const bool has_sums =
@@ -384,7 +385,7 @@ class Finder {
 
 ReadThrough read_through(const Graph& grouped, const Target& target,
                          const std::function<bool(const Op&)>& wanted) {
-  return Finder(grouped, target, wanted).find();
+  return SourceFinder(grouped, target, wanted).find();
 }
 
 }  // namespace emulsion

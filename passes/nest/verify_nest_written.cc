@@ -30,7 +30,8 @@ struct Range {
   int64_t low, high;  // both are in it
 };
 using Ranges = std::map<std::string, Range>;
-using Box = std::vector<std::optional<Range>>;  // for each axis; nothing: it may be any index
+using WrittenBox =
+    std::vector<std::optional<Range>>;  // for each axis; nothing: it may be any index
 
 // A range that holds all values of the expression, whichever its variables have in theirs.
 std::optional<Range> range_of(const Expr& e, const Ranges& variables) {
@@ -75,7 +76,7 @@ std::optional<Range> range_of(const Expr& e, const Ranges& variables) {
   }
 }
 
-void include(const Box& added, Box* box) {
+void include(const WrittenBox& added, WrittenBox* box) {
   for (size_t d = 0; d < added.size(); ++d) {
     std::optional<Range>& range = (*box)[d];
     if (!range || !added[d]) {
@@ -87,7 +88,7 @@ void include(const Box& added, Box* box) {
   }
 }
 
-using Written = std::map<Part, Box>;
+using Written = std::map<Part, WrittenBox>;
 
 // Who reads what, and where in the tree: so that the check of one alloc looks only into the loops
 // and the allocs that write or read it. UOps are counted in the order of the tree, so that what is
@@ -176,7 +177,7 @@ class WriteCollector : public ValueVisitor {
 
   void visit_uop(const UopNode& uop) override {
     if (uop.stage != alloc_.stage) return;
-    Box box;
+    WrittenBox box;
     for (size_t d = 0; d < alloc_.extents.size(); ++d) {
       box.push_back(range_of(uop.point[d], ranges_));
       if (box.back()) box.back()->high = std::min(box.back()->high, last_loaded(uop, d));

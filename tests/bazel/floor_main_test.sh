@@ -63,6 +63,22 @@ ends_with 1 "a filter of too few cases" suite 7 -- --gtest_filter=*Case1
 ends_with 0 "a filter that nothing passes" suite 6 -- --gtest_filter=nothing
 ends_with 0 "a list" suite 7 -- --gtest_list_tests
 
+# Of a program that holds several suites, the cases of one file.
+this_file=EMULSION_TEST_SUITE=floor_main_suite_test
+ends_with 0 "the suite of one file" suite 6 "$this_file"
+says "[  PASSED  ] 6 tests"
+ends_with 1 "the suite of one file, too few" suite 7 "$this_file"
+says "the suite has 6 test cases, the floor is 7"
+ends_with 0 "a disabled case of one file" suite 7 "$this_file" -- --gtest_also_run_disabled_tests
+ends_with 1 "a shard of one file" suite 7 "$this_file" GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=2
+says "the suite has 6 test cases, the floor is 7"
+ends_with 0 "a filter of one file" suite 6 "$this_file" -- --gtest_filter=*Case1:*.Case5
+says "[  PASSED  ] 2 tests" "2 test cases executed; the floor of 6 is for all 6"
+ends_with 0 "a filter of one file that leaves out" suite 6 "$this_file" -- --gtest_filter=-*Case1:*.Case5
+says "[  PASSED  ] 4 tests"
+ends_with 1 "a file that is not there" suite 6 EMULSION_TEST_SUITE=other_test
+says "the suite has 0 test cases, the floor is 6"
+
 # GoogleTest reports these as passed.
 ends_with 1 "an environment that skips all" suite 6 EMULSION_SKIP_ALL=1
 says "executed 0 test cases, the floor is 6"

@@ -171,7 +171,7 @@ void check_raw(DirectiveKind kind, const Names& axes, const std::string& target)
 
 class AxesRefusal : public RefusalTest {};
 TEST_P(AxesRefusal, NamesTheCause) { check(); }
-#define ON(stage, calls) [] { emulsion::check(stage, [](StageSchedule& s) { s.calls; }); }
+#define ON(stage, calls) [] { check(stage, [](StageSchedule& s) { s.calls; }); }
 INSTANTIATE_TEST_SUITE_P(
     Table, AxesRefusal,
     ::testing::ValuesIn(std::vector<Refusal>{

@@ -119,6 +119,15 @@ def without_build_entry():
             yield "{}: not named in {}/BUILD".format(path, package)
 
 
+def tests_without_build_entry():
+    """A suite of emulsion_cc_tests is named without its .cc."""
+    for path in source_tree.files("_test.cc", "_test.py", "_test.sh", folders=("tests",)):
+        package, name = os.path.split(path)
+        build = source_tree.read(package + "/BUILD")
+        if '"{}"'.format(name) not in build and 'name = "{}"'.format(os.path.splitext(name)[0]) not in build:
+            yield "{}: not named in {}/BUILD".format(path, package)
+
+
 def without_test():
     """A .cc without a header of its stem is a part of what another header declares, split by case."""
     tests = source_tree.files("_test.cc", "_test.py", "_test.sh", folders=("tests",))
@@ -278,6 +287,7 @@ def without_floor():
 def main():
     report = source_tree.Report("Layout")
     report.case("EveryFileIsInABuildFile", without_build_entry())
+    report.case("EveryTestIsInABuildFile", tests_without_build_entry())
     report.case("EveryHeaderHasATestOfItsStem", without_test())
     report.case("EveryReasonIsCurrent", stale_reasons())
     report.case("NoFileIsTooLong", too_long())

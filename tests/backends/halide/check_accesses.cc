@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <stdexcept>
 #include <tuple>
 
 #include "passes/index/index_table.h"
@@ -27,11 +26,6 @@ class LoadCollector : public hi::IRGraphVisitor {
     hi::IRGraphVisitor::visit(op);
   }
 };
-
-template <typename... Arguments>
-void expect(bool holds, const char* text, const Arguments&... arguments) {
-  if (!holds) throw std::runtime_error(fmt::format(fmt::runtime(text), arguments...));
-}
 
 struct Access {
   std::string memory;

@@ -24,11 +24,6 @@ constexpr int64_t EmittedCounts::*kNumbers[] = {
     &EmittedCounts::unreached, &EmittedCounts::dead,       &EmittedCounts::empty_loops,
     &EmittedCounts::last_lanes};
 
-template <typename... Arguments>
-void expect(bool holds, const char* text, const Arguments&... arguments) {
-  if (!holds) throw std::runtime_error(fmt::format(fmt::runtime(text), arguments...));
-}
-
 hi::ForType type_of(const Loop& loop, const Halide::Expr& extent) {
   if (hi::is_const_one(extent)) return hi::ForType::Serial;  // of one step
   switch (loop.kind) {

@@ -1,9 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <set>
-#include <stdexcept>
 
 #include "passes/index/index_table.h"
 #include "passes/nest/visit_nest.h"
@@ -155,11 +152,6 @@ void add_touched(const hi::Stmt& statement, std::map<std::string, int64_t>* vari
   }
   const auto* call = statement.as<hi::Evaluate>()->value.as<hi::Call>();
   touched->insert(evaluate_halide(call->args.at(1), *variables));
-}
-
-template <typename... Arguments>
-void expect(bool holds, const char* text, const Arguments&... arguments) {
-  if (!holds) throw std::runtime_error(fmt::format(fmt::runtime(text), arguments...));
 }
 
 std::set<int64_t> offsets_of(const Box& box, const Region& region) {

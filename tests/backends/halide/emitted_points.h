@@ -4,8 +4,11 @@
 // A nest in numbers, at some iterations of its loops for some run-time sizes: what is compared with
 // Halide's expressions. Reads the nest and its StorageLayouts; shares nothing with the emitter.
 
+#include <fmt/core.h>
+
 #include <cstdint>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,6 +16,12 @@
 #include "tests/backends/halide/emitted_items.h"
 
 namespace emulsion {
+
+// Throws std::runtime_error, the text with its arguments, unless it holds.
+template <typename... Arguments>
+void expect(bool holds, const char* text, const Arguments&... arguments) {
+  if (!holds) throw std::runtime_error(fmt::format(fmt::runtime(text), arguments...));
+}
 
 // What is compared: the two lists, of equal items.
 struct EmittedPair {

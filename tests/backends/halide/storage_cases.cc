@@ -212,7 +212,7 @@ void add_kept_memory(std::vector<ScheduledCase>* cases) {
 }
 
 // Halide must not find out that the specialization, or the general case, computes nothing.
-void add_specializations(std::vector<ScheduledCase>* cases) {
+void add_specialized_storage(std::vector<ScheduledCase>* cases) {
   const Expr size = size_value("B");
   const std::pair<const char*, Expr> conditions[] = {{"some", size > 0}, {"none", size < 1}};
   for (const auto& [of, condition] : conditions) {
@@ -353,7 +353,7 @@ void add_storage(std::vector<ScheduledCase>* cases) {
   add_other_readers(cases);
   add_kept_memory(cases);
   add_empty(cases);
-  add_specializations(cases);
+  add_specialized_storage(cases);
   add_steps(cases);
   add_layouts(cases);
   add_outputs(cases);

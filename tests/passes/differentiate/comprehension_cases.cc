@@ -4,8 +4,6 @@
 namespace emulsion {
 namespace {
 
-const Extent kBatch = Extent::size("B");
-
 using Body = std::function<Expr(const Tensor& x)>;
 
 // y(axes) = body over one tensor x.
@@ -120,7 +118,7 @@ void add_digits(std::vector<GradientCase>* cases) {
   add("maximum_of_axes", {6}, {i, j}, [](const Tensor& x) { return x(max(i, j)); });
 }
 
-void add_reductions(std::vector<GradientCase>* cases) {
+void add_written_reductions(std::vector<GradientCase>* cases) {
   const auto add = [&](const std::string& name, const Shape& shape, const std::vector<Axis>& axes,
                        const Body& body) { cases->push_back(over(name, shape, axes, body)); };
   add("maximum_of_squares", {6, 4}, {i},
@@ -179,7 +177,7 @@ std::vector<GradientCase> comprehension_cases() {
   add_affine(&cases);
   add_borders(&cases);
   add_digits(&cases);
-  add_reductions(&cases);
+  add_written_reductions(&cases);
   return cases;
 }
 

@@ -11,10 +11,13 @@
 #include <vector>
 
 #include "backends/interpreter/tensor_value.h"
+#include "dsl/extent.h"
 #include "dsl/graph.h"
 #include "dsl/tensor.h"
 
 namespace emulsion {
+
+inline const Extent kBatch = Extent::size("B");  // the one run-time size of the cases
 
 struct GradientProblem {
   Tensor y;

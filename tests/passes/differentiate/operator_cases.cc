@@ -4,8 +4,6 @@
 namespace emulsion {
 namespace {
 
-const Extent kBatch = Extent::size("B");
-
 // f of one tensor of this shape.
 GradientCase one(const std::string& name, const Shape& shape,
                  const std::function<Tensor(const Tensor&)>& f, double low = -2, double high = 2) {

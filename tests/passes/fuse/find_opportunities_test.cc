@@ -177,7 +177,8 @@ TEST(FindOpportunities, AsJson) {
 }
 
 TEST(FindOpportunities, RefusesAMachineThatIsNone) {
-  EXPECT_ERROR(find_opportunities(three_places(), {}), "expected a peak above 0, got 0 GF/s");
+  EXPECT_ERROR(find_opportunities(three_places(), MachineModel{}),
+               "expected a peak above 0, got 0 GF/s");
 }
 
 }  // namespace
