@@ -89,6 +89,7 @@ TEST(PlanesOfPixels, NotWhereRowsAreBlocked) {
   const Tensor across = compute("y", {c, i, j}, pixel + input("z", f32, {2000, 64})(j, i));
   EXPECT_FALSE(are_side_by_side(across)) << derived(across, kV4);
   EXPECT_TRUE(has(derived(across, kV4), "y.reorder(lane, row, ")) << derived(across, kV4);
+  EXPECT_FALSE(has(derived(across, kV4), "y.reorder(c, ")) << derived(across, kV4);
   EXPECT_TRUE(are_side_by_side(compute("y", {c, i, j}, pixel)));
 }
 
