@@ -155,8 +155,8 @@ void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Sche
 
 // Which axis vectors go along: the last one or, of pixels, the one before their colours.
 size_t vector_axis(const Op& op, const Target& target);
-// Planes made of pixels, as y(c, i, j) = x(i, j, c): position of the axis of a few planes, which are
-// then computed side by side, out of the same lines of memory.
+// Planes made of pixels, as y(c, i, j) = x(i, j, c): position of the axis of a few planes, which
+// are then computed side by side, out of the same lines of memory.
 std::optional<size_t> match_planes(const Op& op, const Target& target);
 // What one of them is. Its shape has the number of planes behind its axes, for these are points of
 // it, too; among the reduction axes their name stays taken.
@@ -196,7 +196,8 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
 // Whether vectors with masks are computed element by element: of pixels, whose values lie between
 // one another, and of what the target has no masks for.
 bool lacks_masks(const Op& op, const Target& target);
-// Whether a step of `outer` goes a few elements further in memory, and steps of `inner` lie between.
+// Whether a step of `outer` goes a few elements further in memory, and steps of `inner` lie
+// between.
 bool steps_within(const Expr& read, const Axis& inner, const Axis& outer);
 // Whether vectors along the last axis are loaded from elements that do not lie side by side.
 bool reads_apart(const Op& op);
