@@ -122,6 +122,15 @@ RunTimeProgram mixed(const std::string& name, int64_t pixels, int64_t colours) {
           }};
 }
 
+// A plane of each colour of a picture whose pixels lie one after another.
+RunTimeProgram planes(const std::string& name, SizeValues sizes, DType type) {
+  const bool known = sizes.count("C") == 0;
+  return {name, std::move(sizes), [=](const ExtentOf& of) {
+            const Tensor x = input("x", type, {of("H"), of("W"), known ? Extent(3) : of("C")});
+            return Graph(transpose(x, {2, 0, 1}, "y"));
+          }};
+}
+
 // Of pictures, of which each has its channels first or last, what `op` makes of all of its
 // channels.
 RunTimeProgram pictures(const std::string& name, int64_t channels, int64_t size, bool last,
@@ -433,6 +442,9 @@ std::vector<RunTimeProgram> run_time_pointwise() {
       over_rows("bytes", 64, 500, least, u8),
       over_rows("transpose", 1000, 1000, turned),
       over_rows("transpose_of_points", 20000, 3, turned),
+      planes("planes", {{"H", 256}, {"W", 256}}, f32),
+      planes("planes_of_any_colours", {{"H", 256}, {"W", 256}, {"C", 3}}, f32),
+      planes("planes_of_bytes", {{"H", 256}, {"W", 256}}, u8),
       depthwise("depthwise", 1),
       depthwise("depthwise_strided", 2),
       depthwise_channels_last(2),

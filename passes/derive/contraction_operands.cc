@@ -131,13 +131,45 @@ bool is_turned(const Op& op, const Expr& b, const Axis& column, std::optional<in
          rows.value_or(kRowsForTurned) >= kRowsForTurned;
 }
 
-bool has_few_steps(const Op& op) {
-  constexpr int64_t kFew = 16;
+bool has_few_steps(const Op& op, int64_t most) {
   int64_t steps = 1;
   for (const Axis& axis : op.reduction_axes) {
-    steps = saturated_product(steps, axis.extent().as_constant().value_or(kFew + 1));
+    steps = saturated_product(steps, axis.extent().as_constant().value_or(most + 1));
   }
-  return steps > 0 && steps <= kFew;
+  return steps > 0 && steps <= most;
+}
+
+namespace {
+
+constexpr int64_t kStepsOfFlat = 8;
+
+// Those of fewer panels lie near one another.
+int64_t least_columns_of_flat(const RegisterTile& tile) {
+  constexpr int64_t kPanels = 2;
+  return kPanels * tile.columns + 1;
+}
+
+}  // namespace
+
+bool is_flat(const Op& op, const RegisterTile& tile, const Target& target) {
+  const int64_t columns = op.shape.back().as_constant().value_or(0);
+  const int64_t bytes = size_in_bytes(op.dtype) * kStepsOfFlat;
+  return has_few_steps(op, kStepsOfFlat) && columns >= least_columns_of_flat(tile) &&
+         saturated_product(columns, bytes) <= target.l1_bytes;
+}
+
+std::optional<Expr> may_be_flat(const Op& op, const RegisterTile& tile) {
+  const Extent &steps = op.reduction_axes.back().extent(), &columns = op.shape.back();
+  const int64_t least = least_columns_of_flat(tile);
+  const int64_t most_steps = steps.as_constant().value_or(kStepsOfFlat);
+  if (op.reduction_axes.size() > 1 || most_steps < 1 || most_steps > kStepsOfFlat ||
+      columns.as_constant().value_or(least) < least || share_a_size(steps, columns)) {
+    return std::nullopt;
+  }
+  const Expr few = extent_value(steps) <= int_constant(kStepsOfFlat);
+  const Expr many = extent_value(columns) >= int_constant(least);
+  if (columns.is_constant()) return steps.is_constant() ? std::nullopt : std::optional(few);
+  return steps.is_constant() ? many : few && many;
 }
 
 bool pays_to_mask(const Op& op, size_t column_at, const Target& target) {

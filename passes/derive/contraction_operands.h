@@ -51,8 +51,14 @@ std::optional<size_t> pays_to_copy_panels(const Op& op, const Expr& read, const 
 // length where there is one axis of columns.
 bool is_better_as_reduction(const Op& op, const Contraction& c, const Axis& column,
                             const Target& target);
+// Whether a tile of sums takes less time than to write it, a few lines far apart: of few steps, and
+// many columns. Panels are then inside of the rows, along which results lie, and read all of the
+// columns' operand for each tile of rows, so that the first cache has to hold it.
+bool is_flat(const Op& op, const RegisterTile& tile, const Target& target);
+// The same where run-time sizes decide: a condition over them.
+std::optional<Expr> may_be_flat(const Op& op, const RegisterTile& tile);
 // Whether the sums are so short that their steps may be written out one by one.
-bool has_few_steps(const Op& op);
+bool has_few_steps(const Op& op, int64_t most = 16);
 // Whether columns that are fewer than a vector's lanes, and not half or a quarter as many, should
 // be a vector with a mask: short ones of such lengths are put together element by element.
 // Of an operand that lies along them, or of a copy that does. Before AVX-512 a store with a mask

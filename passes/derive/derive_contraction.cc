@@ -20,6 +20,8 @@ size_t position_of(const Op& op, const std::string& axis) {
   return *position;
 }
 
+constexpr int64_t kTilesForCore = 4;
+
 enum class Shared : uint8_t { nothing, outer, columns, rows };
 
 double balance(int64_t tasks, int64_t cores) {
@@ -45,7 +47,8 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
   if (has_outer && (!outer || *outer >= target.cores)) return Shared::outer;
   if (!columns) {
     // Few rows are no work for all threads, however many columns a call brings.
-    const bool few_rows = rows && (*rows + tile.rows - 1) / tile.rows < 4 * int64_t{target.cores};
+    const bool few_rows =
+        rows && (*rows + tile.rows - 1) / tile.rows < kTilesForCore * target.cores;
     return few_rows || copied ? Shared::columns : Shared::rows;
   }
   int64_t panels = (*columns + tile.columns - 1) / tile.columns;
@@ -106,6 +109,7 @@ class ContractionDeriver {
       combine_few_rows(schedule_);
       return true;
     }
+    is_flat_ = is_flat(op_, tile_, target_);
     derive_in_ways(copied, lies_across);
     return true;
   }
@@ -165,6 +169,7 @@ class ContractionDeriver {
         derive_dots({&op_, &result_}, few->dots, c_, target_, &ways.back().schedule);
       }
       if (std::optional<AlternativeWay> narrow = narrow_tiles(copied)) ways.push_back(*narrow);
+      if (std::optional<AlternativeWay> flat = flat_tiles(copied)) ways.push_back(*flat);
       if (row_at_ && !rows_ && combines_many_for_each_row(op_, target_)) {
         const Expr has_few = extent_value(op_.shape[*row_at_]) <= int_constant(kFewRows);
         ways.push_back({"_few", has_few, schedule_->without_directives()});
@@ -198,16 +203,38 @@ class ContractionDeriver {
     return way;
   }
 
+  // Of run-time sizes of which the results may be most of what a call touches.
+  std::optional<AlternativeWay> flat_tiles(std::optional<size_t> copied) const {
+    constexpr int64_t kRows = 4;  // enough, and less to compile
+    const std::optional<Expr> where = row_at_ ? may_be_flat(op_, tile_) : std::nullopt;
+    if (!where) return std::nullopt;
+    AlternativeWay way{"_flat", *where, schedule_->without_directives()};
+    ContractionDeriver flat = *this;
+    flat.schedule_ = &way.schedule;
+    flat.is_flat_ = true;
+    flat.tile_.rows = std::min(tile_.rows, kRows);
+    flat.derive_tiles(copied, false);
+    return way;
+  }
+
+  // Whether panels are inside of the rows, along which the results lie.
+  bool goes_along_rows(Shared over) const {
+    if (!row_at_ || over == Shared::rows) return row_at_.has_value();
+    const int64_t least = tile_.rows * kTilesForCore * target_.cores;
+    return is_flat_ && (over != Shared::columns || rows_.value_or(least) >= least);
+  }
+
   // `copied`: of which axis of the columns' operand panels are copied.
   void derive_tiles(std::optional<size_t> copied, bool lies_across) {
-    const Shared over = choose_shares(op_, tile_, rows_, columns_, !outer_axes_.empty(),
-                                      outer_extent_, copied.has_value(), target_);
-    const bool rows_outside = over == Shared::rows && row_at_;
+    Shared over = choose_shares(op_, tile_, rows_, columns_, !outer_axes_.empty(), outer_extent_,
+                                copied.has_value(), target_);
+    const bool rows_outside = goes_along_rows(over);
+    if (rows_outside && over == Shared::columns) over = Shared::rows;
     derive_loops(rows_outside);
     // A run-time number of rows may be one, for which a tile is not to compute several.
     const bool may_be_one = row_at_ && !rows_ && columns_ && tile_.rows > 1;
     if (may_be_one) y().partition(row_loop(result_.axes[*row_at_], tile_, loops_));
-    share(over, rows_outside);
+    share(over);
     const bool contiguous = copied && *copied + 1 == c_.b->args.size() && !lies_across;
     if (copied && !(rows_outside && contiguous)) {
       copy_panels(*c_.b->tensor, *copied, accumulator_, result_.name,
@@ -346,13 +373,13 @@ class ContractionDeriver {
     return work;
   }
 
-  void share(Shared over, bool rows_outside) {
+  void share(Shared over) {
     if (over == Shared::columns && columns_) {
       y().parallel(loops_.panel);
     } else if (over == Shared::columns) {
       share_panels();
     }
-    if (rows_outside) {
+    if (over == Shared::rows && row_at_) {
       parallel_from(y(), row_loop(result_.axes[*row_at_], tile_, loops_), work(), least_work_);
     }
     if (over == Shared::outer) share_outer();
@@ -404,7 +431,7 @@ class ContractionDeriver {
   std::optional<int64_t> block_rows_;  // of a block of them, where they are computed by blocks
   std::vector<size_t> outer_axes_;
   std::optional<int64_t> outer_extent_ = 1;
-  bool packed_ = false, is_packed_already_ = false, masked_ = false;
+  bool packed_ = false, is_packed_already_ = false, masked_ = false, is_flat_ = false;
   std::optional<int64_t> panel_;  // its width, when that is fixed already
   RegisterTile tile_;
   TileLoops loops_;

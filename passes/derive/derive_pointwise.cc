@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
-#include "dsl/error.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
@@ -16,8 +14,6 @@
 
 namespace emulsion {
 namespace {
-
-constexpr int64_t kBlockedRows = 16;  // a cache line of f32
 
 // for r: for between: for i  ->  for r: for between: for i: for row: vectorized lane
 void block_rows(const Op& op, size_t across, size_t last, int64_t lanes, StageSchedule* stage) {
@@ -141,98 +137,7 @@ std::vector<Axis> loops_to_share(const Op& op, const Borders& borders, const Tar
   return loops;
 }
 
-// Whether all that it reads and writes has fewer than four bytes, and it combines nothing. Four
-// such elements are shorter than a vector of any machine, so that they are a pixel, too.
-bool is_narrow(const Op& op) {
-  constexpr int64_t kBytes = 4;
-  return op.reduction_axes.empty() && size_in_bytes(op.dtype) < kBytes &&
-         !any_part(op.body, [](const Expr& e) {
-           return e->op == ExprOp::read && size_in_bytes(e->dtype) >= kBytes;
-         });
-}
-
-// Whether it chooses what it computes by the step of the axis: of a vector along that, all choices
-// would be computed for each step.
-bool chooses_by(const Op& op, const Axis& axis) {
-  const auto is_read = [](const Expr& e) { return e->op == ExprOp::read; };
-  return any_part(op.body, [&](const Expr& e) {
-    return e->op == ExprOp::select && mentions(e->args[0], axis.name()) &&
-           !any_part(e->args[0], is_read);
-  });
-}
-
 }  // namespace
-
-bool is_along(const Expr& read, const Axis& axis) {
-  if (read->args.empty()) return false;
-  const Expr& last = read->args.back();
-  return last->op == ExprOp::axis && last->name == axis.name();
-}
-
-std::optional<Pixels> match_pixels(const Op& op, int64_t lanes) {
-  constexpr int64_t kShortestVector = 4;
-  const bool may_fill =
-      is_narrow(op) || lie_side_by_side(op) || (!op.axes.empty() && chooses_by(op, op.axes.back()));
-  const int64_t most = may_fill ? kShortestVector : kShortestVector - 1;
-  int64_t values = 1;  // of a pixel
-  std::optional<Axis> colour;
-  size_t at = op.axes.size();
-  for (; at > 0; --at) {
-    const Axis& axis = op.axes[at - 1];
-    const std::optional<int64_t> extent = axis.extent().as_constant();
-    if (!extent || *extent == 0 || values * *extent > most) break;
-    values *= *extent;
-    if (!colour || *extent > 1) colour = axis;
-  }
-  if (at == 0 || !colour || values > lanes || (values == lanes && !may_fill)) return std::nullopt;
-  const Axis& x = op.axes[at - 1];
-  if (x.extent().as_constant().value_or(lanes) < lanes) return std::nullopt;
-  return Pixels{x, *colour, at - 1};
-}
-
-size_t vector_axis(const Op& op, const Target& target) {
-  const std::optional<Pixels> pixels = match_pixels(op, value_lanes(op, target));
-  return pixels ? pixels->rows : op.axes.size() - 1;
-}
-
-int64_t lines_in_cache(const Op& op, size_t at, const Target& target) {
-  constexpr int64_t kLine = 64, kWay = 4096;
-  const std::optional<int64_t> elements = elements_from(op, at + 1);
-  if (!elements) return target.l1_bytes / kLine;
-  const int64_t step = saturated_product(size_in_bytes(op.dtype), *elements);
-  if (step % kLine != 0) return target.l1_bytes / kLine;
-  return target.l1_bytes / std::gcd(step, kWay);
-}
-
-std::optional<size_t> crosses(const Op& op, const Target& target) {
-  if (op.kind == OpKind::fused) return crosses(*written_out(op, {}), target);
-  const size_t last = vector_axis(op, target);
-  if (last + 1 != op.axes.size()) return std::nullopt;
-  const Axis& along = op.axes[last];
-  constexpr int64_t kMany = int64_t{1} << 30;
-  const int64_t extent = along.extent().as_constant().value_or(kMany);
-  if (extent <= value_lanes(op, target)) return std::nullopt;
-  std::map<std::string, Expr> reads;  // each once; not those of one value for a row
-  visit(op.body, [&](const Expr& e) {
-    if (e->op != ExprOp::read || is_along(e, along) || !mentions(e, along.name())) return;
-    reads.emplace(to_string(e), e);
-  });
-  const int64_t lines = saturated_product(extent, static_cast<int64_t>(reads.size()));
-  std::optional<size_t> across;
-  for (const auto& [text, e] : reads) {
-    const auto moves = [&](const Expr& index) { return mentions(index, along.name()); };
-    const auto moved = std::find_if(e->args.begin(), e->args.end(), moves);
-    const auto at = static_cast<size_t>(moved - e->args.begin());
-    if (lines <= lines_in_cache(*e->tensor, at, target)) continue;
-    for (size_t i = 0; i < last; ++i) {
-      if (is_along(e, op.axes[i])) across = i;
-    }
-  }
-  if (across && op.axes[*across].extent().as_constant().value_or(kBlockedRows) < kBlockedRows) {
-    return std::nullopt;
-  }
-  return across;
-}
 
 bool has_borders(const Op& op) {
   if (op.kind == OpKind::fused) return has_borders(*written_out(op, {}));
@@ -277,8 +182,9 @@ std::optional<std::string> why_not_cut(const Op& op, const Target& target) {
 }
 
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
-                      bool whole_rows, bool fills_vector) {
+                      bool whole_rows, bool fills_vector, const std::optional<Axis>& planes) {
   const std::optional<Pixels> pixels = match_pixels(op, value_lanes(op, target));
+  const std::optional<Axis> inside = pixels ? std::optional(pixels->colour) : planes;
   const int64_t whole = steps_of_whole(op, target);
   const Axis lane(fresh_axis(op, "lane"));
   const bool is_exact = along.extent().exact_quotient(whole).has_value();
@@ -291,13 +197,13 @@ void vectorize_points(const Op& op, const Axis& along, const Target& target, Sta
   }
   if (fills_vector) {
     stage->split(along, along, lane, whole, Tail::shift_inwards).vectorize(lane);
-    if (pixels) stage->reorder({lane, pixels->colour}).unroll(pixels->colour);
+    if (inside) stage->reorder({lane, *inside}).unroll(*inside);
     return;
   }
   const bool by_elements = !along.extent().is_constant() && (pixels || reads_apart(op));
   const int64_t at_a_time = by_elements ? lanes_apart(op, target) : lanes_without_masks(op, target);
-  if (pixels) {
-    vectorize_pixels(*stage, along, pixels->colour, lane, at_a_time, whole_rows);
+  if (inside) {
+    vectorize_pixels(*stage, along, *inside, lane, at_a_time, whole_rows);
   } else {
     vectorize_last(*stage, along, at_a_time, whole_rows);
   }
@@ -326,10 +232,24 @@ struct PointLoops {
   bool fills_vector;  // a row is as long as a vector or longer
 };
 
+struct Points {
+  const Op& op;                // of several planes what one is
+  std::optional<Axis> planes;  // that are computed side by side
+};
+
+// for c: for i: for j  ->  for i: for j: for c
+void bring_inside(const Op& plane, const Axis& planes, StageSchedule* stage) {
+  std::vector<Axis> order(plane.axes.rbegin(), plane.axes.rend());
+  order.insert(order.begin(), planes);
+  stage->reorder(order);
+}
+
 // The loops of an operation, and of these the one that threads may share.
-std::optional<Axis> derive_points(const Op& op, const Target& target, const PointLoops& wanted,
-                                  StageSchedule* loops_of) {
+std::optional<Axis> derive_points(const Points& points, const Target& target,
+                                  const PointLoops& wanted, StageSchedule* loops_of) {
+  const Op& op = points.op;
   StageSchedule& stage = *loops_of;
+  if (points.planes) bring_inside(op, *points.planes, &stage);
   const size_t rows = vector_axis(op, target);
   const Borders borders = borders_by_axis(op);
   const auto borders_of = [&](const Axis& axis) { return borders_at(axis, borders); };
@@ -337,7 +257,8 @@ std::optional<Axis> derive_points(const Op& op, const Target& target, const Poin
   std::vector<Axis> cut;  // the loops that say on which side of a border they are
   const bool is_in_blocks = wanted.threads && rows == 0;  // of one long row: a task each
   const auto across = crosses(op, target);
-  const bool has_parts = !is_in_blocks && !across && rows + 1 == op.axes.size() && reads_apart(op);
+  const bool has_parts =
+      !is_in_blocks && !across && !points.planes && rows + 1 == op.axes.size() && reads_apart(op);
   const int64_t parts = has_parts ? parts_at_a_time(op, along, target) : 1;
   const bool has_ends = parts == 1 && (borders_of(along) > 0 || is_clamped_along(op, along));
   const bool has_masks =
@@ -362,14 +283,15 @@ std::optional<Axis> derive_points(const Op& op, const Target& target, const Poin
   } else if (parts > 1) {
     vectorize_parts(op, along, parts, target, &stage);
   } else {
-    vectorize_points(op, along, target, &stage, true, wanted.fills_vector && !is_in_blocks);
+    vectorize_points(op, along, target, &stage, true, wanted.fills_vector && !is_in_blocks,
+                     points.planes);
   }
   const std::vector<Axis> loops = loops_to_share(op, borders, target);
   const size_t count = loops.size();
   if (count > 0) {
     const bool has_cuts = across || borders_of(loops.back()) > 0;
-    const auto points = has_cuts ? std::nullopt : element_count(op.shape);
-    shared = share_loops(op, loops, count, points, target, &stage).tasks;
+    const auto all = has_cuts ? std::nullopt : element_count(op.shape);
+    shared = share_loops(op, loops, count, all, target, &stage).tasks;
   }
   for (size_t i = count > 1 ? count : 0; i < rows && !across; ++i) {
     if (borders_of(op.axes[i]) > 0) cut.push_back(op.axes[i]);
@@ -407,21 +329,63 @@ std::optional<Expr> length_of_short_rows(const Op& op, const Target& target) {
   return are_pixels ? std::optional(extent_value(length)) : std::nullopt;
 }
 
+// Of short rows a task has several: calling it takes as long as one of them.
+constexpr int64_t kRowsOfTask = 4;
+
+// What a condition says of the rows.
+enum class Length : uint8_t { any, vector_or_more, less_than_a_vector };
+
+// Where threads share rows of a run-time number that may be short: the condition under which there
+// are enough tasks of several. Undefined where all that is worth the threads has so many rows.
+std::optional<Expr> has_many_rows(const Op& op, const Target& target, Length length = Length::any) {
+  constexpr int64_t kTasksForCore = 8, kPointsOfLong = 4096;
+  const Borders borders = borders_by_axis(op);
+  const std::vector<Axis> loops = loops_to_share(op, borders, target);
+  if (loops.size() != 1 || loops[0].extent().is_constant() || crosses(op, target) ||
+      has_borders_among(loops, borders) || elements_from(op, 1).value_or(0) >= kPointsOfLong) {
+    return std::nullopt;
+  }
+  const int64_t least = kRowsOfTask * kTasksForCore * target.cores;
+  const bool are_all_short = length == Length::less_than_a_vector && op.axes.size() == 2;
+  if (are_all_short || least_shared(op, 0, target) >= least) return Expr();
+  return extent_value(loops[0].extent()) >= int_constant(least);
+}
+
+Expr both(const Expr& a, const Expr& b) {
+  if (!a.defined() || !b.defined()) return a.defined() ? a : b;
+  return a && b;
+}
+
+// for row  ->  parallel task: for row in the task
+void share_rows(const Op& op, const Axis& row, StageSchedule* stage) {
+  const Axis task(fresh_axis(op, "task"));
+  stage->split(row, task, row, kRowsOfTask, Tail::guard).parallel(task);
+}
+
 // The loops where a condition over run-time sizes holds.
-void derive_where(const Expr& condition, const Op& op, const Target& target, bool fills_vector,
+void derive_where(const Expr& condition, const Points& points, const Target& target, Length length,
                   StageSchedule* stage) {
+  const Op& op = points.op;
+  const bool fills_vector = length == Length::vector_or_more;
   const std::optional<Expr> enough = wakes_threads(op, target)
                                          ? reaches(op.shape, points_for_threads({&op}, target))
                                          : std::nullopt;
   const bool always = enough && !enough->defined();
   if (enough && !always && !has_case(*stage, condition && *enough)) {
-    stage->specialize(condition && *enough);
-    if (const auto shared = derive_points(op, target, {true, fills_vector}, stage)) {
-      stage->parallel(*shared);
+    const std::optional<Expr> many = has_many_rows(op, target, length);
+    if (many) {
+      stage->specialize(both(condition && *enough, *many));
+      share_rows(op, *derive_points(points, target, {true, fills_vector}, stage), stage);
+    }
+    if (!many || many->defined()) {
+      stage->specialize(condition && *enough);
+      if (const auto shared = derive_points(points, target, {true, fills_vector}, stage)) {
+        stage->parallel(*shared);
+      }
     }
   }
   stage->specialize(condition);
-  const auto shared = derive_points(op, target, {always, fills_vector}, stage);
+  const auto shared = derive_points(points, target, {always, fills_vector}, stage);
   if (shared && always) stage->parallel(*shared);
 }
 
@@ -436,9 +400,11 @@ bool needs_what_it_lacks(const Op& op, const Target& target) {
 }
 
 // Of rows of a run-time length, where a condition holds, if there is one. Where they are as long as
-// a vector, the last one starts earlier, if the target lacks the masks that it would need.
-void derive_where_vectors_fill(const Expr& condition, const Op& op, const Target& target,
-                               StageSchedule* stage) {
+// a vector, the last one starts earlier, if the target lacks the masks that it would need. Without
+// `has_short_rows` nothing is said of others.
+void derive_where_vectors_fill(const Expr& condition, const Points& points, const Target& target,
+                               StageSchedule* stage, bool has_short_rows = true) {
+  const Op& op = points.op;
   const Axis& along = op.axes[vector_axis(op, target)];
   const int64_t steps = steps_of_whole(op, target);
   const auto where = [&](const Expr& more) {
@@ -453,20 +419,55 @@ void derive_where_vectors_fill(const Expr& condition, const Op& op, const Target
   const bool in_blocks = vector_axis(op, target) == 0 && enough && enough->defined();
   if (in_blocks) {  // which are longer than a vector
     stage->specialize(where(*enough));
-    if (const auto shared = derive_points(op, target, {true, false}, stage)) {
+    if (const auto shared = derive_points(points, target, {true, false}, stage)) {
       stage->parallel(*shared);
     }
   }
   for (const bool filled : {true, false}) {
-    if (filled && !fills) continue;
+    if (filled ? !fills : (fills && !has_short_rows)) continue;
     const Expr holds = filled ? where(length >= int_constant(steps)) : any;
     if (in_blocks) {
       stage->specialize(holds);
-      derive_points(op, target, {false, filled}, stage);
+      derive_points(points, target, {false, filled}, stage);
     } else {
-      derive_where(holds, op, target, filled, stage);
+      const Length otherwise = fills ? Length::less_than_a_vector : Length::any;
+      derive_where(holds, points, target, filled ? Length::vector_or_more : otherwise, stage);
     }
   }
+}
+
+// Of all sizes alike, unless its vectors need what the target lacks.
+void derive_alike(const Points& points, const Target& target, StageSchedule* stage) {
+  const Op& op = points.op;
+  const Axis& along = op.axes[vector_axis(op, target)];
+  const bool in_blocks = vector_axis(op, target) == 0 && wakes_threads(op, target);
+  if (!along.extent().is_constant() && (in_blocks || needs_what_it_lacks(op, target))) {
+    return derive_where_vectors_fill(Expr(), points, target, stage);
+  }
+  const PointLoops loops{wakes_threads(op, target), false};
+  if (const std::optional<Axis> shared = derive_points(points, target, loops, stage)) {
+    const int64_t least = points_for_threads({&op}, target);
+    const std::optional<Expr> many = has_many_rows(op, target);
+    const std::optional<Expr> enough = many ? reaches(op.shape, least) : std::nullopt;
+    if (enough) {
+      const Expr condition = both(*enough, *many);
+      share_rows(op, *shared, condition.defined() ? &stage->specialize(condition) : stage);
+      if (!many->defined()) return;
+    }
+    parallel_from(*stage, *shared, op.shape, least);
+  }
+}
+
+// Of planes of pixels whose number is a run-time size: loops for each of a few numbers.
+void derive_by_planes(const Op& op, size_t planes, const Target& target, StageSchedule* stage) {
+  constexpr int64_t kMostPlanes = 4;
+  const Expr number = extent_value(op.axes[planes].extent());
+  for (int64_t count = 2; count <= kMostPlanes; ++count) {
+    const Op known = with_planes(op, planes, count), one = one_plane(known, planes);
+    derive_where_vectors_fill(number == int_constant(count), {one, known.axes[planes]}, target,
+                              stage, false);
+  }
+  derive_where_vectors_fill(number >= int_constant(1), {op, {}}, target, stage);
 }
 
 }  // namespace
@@ -476,20 +477,19 @@ void derive_pointwise(const Op& op, const Target& target, Schedule* schedule) {
   StageSchedule& stage = (*schedule)[op.name];
   if (const std::optional<Expr> length = length_of_short_rows(op, target)) {
     for (int64_t values = 1; values <= kMostValues; ++values) {
-      derive_where_vectors_fill(*length == int_constant(values), with_rows_of(op, values), target,
-                                &stage);
+      const Op known = with_rows_of(op, values);
+      derive_where_vectors_fill(*length == int_constant(values), {known, {}}, target, &stage);
     }
-    return derive_where_vectors_fill(*length > int_constant(kMostValues), op, target, &stage);
+    return derive_where_vectors_fill(*length > int_constant(kMostValues), {op, {}}, target, &stage);
   }
-  const Axis& along = op.axes[vector_axis(op, target)];
-  const bool in_blocks = vector_axis(op, target) == 0 && wakes_threads(op, target);
-  if (!along.extent().is_constant() && (in_blocks || needs_what_it_lacks(op, target))) {
-    return derive_where_vectors_fill(Expr(), op, target, &stage);
+  if (const std::optional<size_t> planes = planes_of_run_time_number(op, target)) {
+    return derive_by_planes(op, *planes, target, &stage);
   }
-  const PointLoops loops{wakes_threads(op, target), false};
-  if (const std::optional<Axis> shared = derive_points(op, target, loops, &stage)) {
-    parallel_from(stage, *shared, op.shape, points_for_threads({&op}, target));
+  if (const std::optional<size_t> planes = match_planes(op, target)) {
+    const Op one = one_plane(op, *planes);
+    return derive_alike({one, op.axes[*planes]}, target, &stage);
   }
+  derive_alike({op, {}}, target, &stage);
 }
 
 }  // namespace emulsion

@@ -155,10 +155,22 @@ void derive_siblings(const std::vector<OpPtr>& group, const Target& target, Sche
 
 // Which axis vectors go along: the last one or, of pixels, the one before their colours.
 size_t vector_axis(const Op& op, const Target& target);
+// Planes made of pixels, as y(c, i, j) = x(i, j, c): position of the axis of a few planes, which
+// are then computed side by side, out of the same lines of memory.
+std::optional<size_t> match_planes(const Op& op, const Target& target);
+// What one of them is. Its shape has the number of planes behind its axes, for these are points of
+// it, too; among the reduction axes their name stays taken.
+Op one_plane(const Op& op, size_t planes);
+// Position of an axis of planes whose number is a run-time size, and the same operation where it is
+// that number.
+std::optional<size_t> planes_of_run_time_number(const Op& op, const Target& target);
+Op with_planes(const Op& op, size_t planes, int64_t count);
 // How many lines, one for each step along an axis, the first cache holds at a time: all that it
 // has, or, where the steps are a multiple of the lines, no more than its ways in each set that they
 // meet.
 int64_t lines_in_cache(const Op& op, size_t at, const Target& target);
+// How many rows are computed together where an operand lies across them: a cache line of f32.
+inline constexpr int64_t kBlockedRows = 16;
 // Which axis an operand lies along that vectors along the last axis would only gather, when a row
 // touches more cache lines of it than stay at hand for the next: each serves several rows, if they
 // come one after another. Of a group what any of its members reads.
@@ -177,12 +189,16 @@ bool has_borders(const Op& op);
 std::optional<std::string> why_not_cut(const Op& op, const Target& target);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
 // `whole_rows` less of the axis may be computed than it has. `fills_vector`: it is known to have as
-// many steps as a vector, or more.
+// many steps as a vector, or more. `planes`: the loop inside of it, of one vector for each plane.
 void vectorize_points(const Op& op, const Axis& along, const Target& target, StageSchedule* stage,
-                      bool whole_rows = true, bool fills_vector = false);
+                      bool whole_rows = true, bool fills_vector = false,
+                      const std::optional<Axis>& planes = std::nullopt);
 // Whether vectors with masks are computed element by element: of pixels, whose values lie between
 // one another, and of what the target has no masks for.
 bool lacks_masks(const Op& op, const Target& target);
+// Whether a step of `outer` goes a few elements further in memory, and steps of `inner` lie
+// between.
+bool steps_within(const Expr& read, const Axis& inner, const Axis& outer);
 // Whether vectors along the last axis are loaded from elements that do not lie side by side.
 bool reads_apart(const Op& op);
 // The lanes of vectors that may be made element by element. More would be no faster, and so many

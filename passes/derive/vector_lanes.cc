@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -11,6 +13,8 @@
 #include "dsl/affine.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
+#include "passes/derive/read_borders.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
@@ -68,7 +72,59 @@ std::optional<int64_t> step_of(const Expr& read, const Axis& axis) {
   return step;
 }
 
+// Whether all that it reads and writes has fewer than four bytes, and it combines nothing. Four
+// such elements are shorter than a vector of any machine, so that they are a pixel, too.
+bool is_narrow(const Op& op) {
+  constexpr int64_t kBytes = 4;
+  return op.reduction_axes.empty() && size_in_bytes(op.dtype) < kBytes &&
+         !any_part(op.body, [](const Expr& e) {
+           return e->op == ExprOp::read && size_in_bytes(e->dtype) >= kBytes;
+         });
+}
+
+// Whether it chooses what it computes by the step of the axis: of a vector along that, all choices
+// would be computed for each step.
+bool chooses_by(const Op& op, const Axis& axis) {
+  const auto is_read = [](const Expr& e) { return e->op == ExprOp::read; };
+  return any_part(op.body, [&](const Expr& e) {
+    return e->op == ExprOp::select && mentions(e->args[0], axis.name()) &&
+           !any_part(e->args[0], is_read);
+  });
+}
+
 }  // namespace
+
+bool is_along(const Expr& read, const Axis& axis) {
+  if (read->args.empty()) return false;
+  const Expr& last = read->args.back();
+  return last->op == ExprOp::axis && last->name == axis.name();
+}
+
+std::optional<Pixels> match_pixels(const Op& op, int64_t lanes) {
+  constexpr int64_t kShortestVector = 4;
+  const bool may_fill =
+      is_narrow(op) || lie_side_by_side(op) || (!op.axes.empty() && chooses_by(op, op.axes.back()));
+  const int64_t most = may_fill ? kShortestVector : kShortestVector - 1;
+  int64_t values = 1;  // of a pixel
+  std::optional<Axis> colour;
+  size_t at = op.axes.size();
+  for (; at > 0; --at) {
+    const Axis& axis = op.axes[at - 1];
+    const std::optional<int64_t> extent = axis.extent().as_constant();
+    if (!extent || *extent == 0 || values * *extent > most) break;
+    values *= *extent;
+    if (!colour || *extent > 1) colour = axis;
+  }
+  if (at == 0 || !colour || values > lanes || (values == lanes && !may_fill)) return std::nullopt;
+  const Axis& x = op.axes[at - 1];
+  if (x.extent().as_constant().value_or(lanes) < lanes) return std::nullopt;
+  return Pixels{x, *colour, at - 1};
+}
+
+size_t vector_axis(const Op& op, const Target& target) {
+  const std::optional<Pixels> pixels = match_pixels(op, value_lanes(op, target));
+  return pixels ? pixels->rows : op.axes.size() - 1;
+}
 
 int64_t value_lanes(const Op& op, const Target& target) {
   ValueTypes values;
@@ -121,6 +177,12 @@ bool steps_far(const Op& op, const Axis& axis) {
   });
 }
 
+bool steps_within(const Expr& read, const Axis& inner, const Axis& outer) {
+  constexpr int64_t kMostElements = 16;
+  const std::optional<int64_t> step = step_of(read, outer), within = step_of(read, inner);
+  return step && within && *within != 0 && std::abs(*within) < *step && *step <= kMostElements;
+}
+
 bool steps_a_little(const Op& op, const Axis& axis) {
   constexpr int64_t kMostElements = 4;
   const auto step = [&](const Expr& e) {
@@ -131,6 +193,45 @@ bool steps_a_little(const Op& op, const Axis& axis) {
            const std::optional<int64_t> elements = step(e);
            return !elements || *elements < 0 || *elements > kMostElements;
          });
+}
+
+int64_t lines_in_cache(const Op& op, size_t at, const Target& target) {
+  constexpr int64_t kLine = 64, kWay = 4096;
+  const std::optional<int64_t> elements = elements_from(op, at + 1);
+  if (!elements) return target.l1_bytes / kLine;
+  const int64_t step = saturated_product(size_in_bytes(op.dtype), *elements);
+  if (step % kLine != 0) return target.l1_bytes / kLine;
+  return target.l1_bytes / std::gcd(step, kWay);
+}
+
+std::optional<size_t> crosses(const Op& op, const Target& target) {
+  if (op.kind == OpKind::fused) return crosses(*written_out(op, {}), target);
+  const size_t last = vector_axis(op, target);
+  if (last + 1 != op.axes.size()) return std::nullopt;
+  const Axis& along = op.axes[last];
+  constexpr int64_t kMany = int64_t{1} << 30;
+  const int64_t extent = along.extent().as_constant().value_or(kMany);
+  if (extent <= value_lanes(op, target)) return std::nullopt;
+  std::map<std::string, Expr> reads;  // each once; not those of one value for a row
+  visit(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read || is_along(e, along) || !mentions(e, along.name())) return;
+    reads.emplace(to_string(e), e);
+  });
+  const int64_t lines = saturated_product(extent, static_cast<int64_t>(reads.size()));
+  std::optional<size_t> across;
+  for (const auto& [text, e] : reads) {
+    const auto moves = [&](const Expr& index) { return mentions(index, along.name()); };
+    const auto moved = std::find_if(e->args.begin(), e->args.end(), moves);
+    const auto at = static_cast<size_t>(moved - e->args.begin());
+    if (lines <= lines_in_cache(*e->tensor, at, target)) continue;
+    for (size_t i = 0; i < last; ++i) {
+      if (is_along(e, op.axes[i])) across = i;
+    }
+  }
+  if (across && op.axes[*across].extent().as_constant().value_or(kBlockedRows) < kBlockedRows) {
+    return std::nullopt;
+  }
+  return across;
 }
 
 }  // namespace emulsion

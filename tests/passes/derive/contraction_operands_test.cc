@@ -116,6 +116,88 @@ TEST(PaysToMask, FewColumnsOfManySteps) {
   EXPECT_FALSE(pays(8, 64, "x86-64-v3"));
 }
 
+// Distances of points, each of `depth` coordinates.
+Tensor distances(const Extent& rows, const Extent& columns, const Extent& depth) {
+  const Axis p("p", rows), c("c", columns), d("d", depth);
+  const Tensor a = input("x", f32, {rows, depth}), b = input("z", f32, {columns, depth});
+  const Expr difference = a(p, d) - b(c, d);
+  return compute("y", {p, c}, sum(d, difference * difference));
+}
+
+const RegisterTile kTile = {7, 32, 8};
+const Extent kMany = Extent::size("N"), kSteps = Extent::size("K");
+
+TEST(IsFlat, FewStepsAndManyColumns) {
+  const Target target = Target::parse("x86-64-v3,l1=32768");
+  const auto flat = [&](const Extent& columns, const Extent& depth) {
+    return is_flat(*distances(100, columns, depth).op(), kTile, target);
+  };
+  EXPECT_TRUE(flat(65, 3));
+  EXPECT_TRUE(flat(1024, 8));
+  EXPECT_FALSE(flat(1024, 9));
+  EXPECT_FALSE(flat(64, 3)) << "two panels lie near one another";
+  EXPECT_FALSE(flat(1025, 3)) << "more than the first cache holds";
+  EXPECT_FALSE(flat(kMany, 3));
+  EXPECT_FALSE(flat(100, kSteps));
+}
+
+TEST(MayBeFlat, WhereRunTimeSizesSayThatItIs) {
+  const auto where = [](const Extent& columns, const Extent& depth) {
+    const auto condition = may_be_flat(*distances(100, columns, depth).op(), kTile);
+    return condition ? to_string(*condition) : "";
+  };
+  EXPECT_EQ(where(kMany, kSteps), "K <= 8 && N >= 65");
+  EXPECT_EQ(where(kMany, 3), "N >= 65");
+  EXPECT_EQ(where(65, kSteps), "K <= 8");
+  EXPECT_EQ(where(64, kSteps), "");
+  EXPECT_EQ(where(kMany, 9), "");
+  EXPECT_EQ(where(kMany, 0), "");
+  EXPECT_EQ(where(65, 3), "") << "is known";
+  EXPECT_EQ(where(kMany, kMany), "") << "as many steps as columns";
+  const Axis e("e", 2);
+  const Tensor w = input("w", f32, {kMany, 2, 2}), of_two = input("x", f32, {48, 2, 2});
+  const Axis many("n", kMany), d("d", 2);
+  EXPECT_FALSE(may_be_flat(
+      *compute("y", {m, many}, sum({d, e}, of_two(m, d, e) * w(many, d, e))).op(), kTile));
+}
+
+// What is written lies along the rows: panels are inside of them, and threads share them.
+TEST(FlatSums, GoAlongTheRows) {
+  const Target two = Target::parse("x86-64-v4,cores=2");
+  const std::string known = derived(distances(4096, 500, 3), two);
+  EXPECT_TRUE(has(known, "y.reorder(lane, column, row, panel, tile)\n")) << known;
+  EXPECT_TRUE(has(known, "y.parallel(tile)\n")) << known;
+  const std::string text = derived(distances(Extent::size("M"), kMany, kSteps), two);
+  EXPECT_TRUE(has(text, "y_long.alternative(K <= 8 && N >= 65, y_flat)\n")) << text;
+  EXPECT_TRUE(has(text, "y_flat.split(m, tile, row, 4, guard)\n") ||
+              has(text, "y_flat.split(p, tile, row, 4, guard)\n"))
+      << text;
+  EXPECT_TRUE(has(text, "y_flat.reorder(lane, column, row, panel, tile)\n")) << text;
+  EXPECT_TRUE(has(text, "y_flat.parallel(tile)\n")) << text;
+  EXPECT_FALSE(has(text, "y_flat.parallel(panel)\n")) << text;
+}
+
+TEST(FlatSums, NotOfFewRowsThatThreadsShare) {
+  const Target two = Target::parse("x86-64-v4,cores=2");
+  const std::string text = derived(distances(20, kMany, 3), two);
+  EXPECT_TRUE(has(text, "y_flat.parallel(panel)\n")) << text;
+  EXPECT_TRUE(has(text, "panel)\n") && !has(text, "y_flat.parallel(tile)\n")) << text;
+}
+
+TEST(FlatSums, MeanWhatTheGraphMeans) {
+  for (const char* level : kLevels) {
+    const Target two = target_of(level, 2);
+    EXPECT_TRUE(derives(Graph(distances(9, 101, 3)), two)) << level;
+    EXPECT_TRUE(derives(Graph(distances(9, kMany, 3)), two, {0, 1, 64, 65, 66, 97, 131})) << level;
+    EXPECT_TRUE(derives(Graph(distances(kMany, 101, kSteps)), two, {0, 1, 3, 8, 9})) << level;
+    const Tensor x = input("x", f32, {9, kSteps}), w = input("w", f32, {kSteps, kMany});
+    EXPECT_TRUE(derives(Graph(relu(matmul(x, w))), two, {0, 1, 3, 8, 9, 67})) << level;
+    const Tensor batches = input("x", f32, {3, 9, kSteps}),
+                 ws = input("w", f32, {3, kSteps, kMany});
+    EXPECT_TRUE(derives(Graph(matmul(batches, ws)), two, {0, 1, 3, 8, 9, 67})) << level;
+  }
+}
+
 // Vectors of as many lanes as there are columns, their few steps written out.
 TEST(SmallProducts, HaveNeitherMasksNorLoopsOverTheirSteps) {
   const Extent any = Extent::size("B");

@@ -5,12 +5,15 @@
 #include <string>
 
 #include "dsl/operators.h"
+#include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
 
 namespace emulsion {
 namespace {
 
 const Target kTwo = target_of("x86-64-v3", 2), kFour = target_of("x86-64-v3", 4);
+
+const Extent kRows = Extent::size("R");
 
 Tensor pointwise(const std::vector<Extent>& shape) { return relu(input("x", f32, shape), "y"); }
 
@@ -41,12 +44,47 @@ TEST(DeriveThreads, OfShortAxesTheLastIsCut) {
   EXPECT_TRUE(has(text, "y.parallel(rows1)\n")) << text;
 }
 
-TEST(DeriveThreads, ARunTimeExtentIsNotCut) {
+TEST(DeriveThreads, LongRowsAreNotCutNorAKnownNumberOfRunTimeLength) {
   for (const std::vector<Extent>& shape :
-       {std::vector<Extent>{Extent::size("R"), 1024}, {256, Extent::size("C") + 4}}) {
+       {std::vector<Extent>{kRows, 4096}, {256, Extent::size("C") + 4}}) {
     const std::string text = derived(pointwise(shape), kTwo);
     EXPECT_TRUE(has(text, "y.parallel(i0)\n")) << text;
     EXPECT_FALSE(has(text, "y.split(i0")) << text;
+  }
+}
+
+// Where there is enough for threads: of a known length that says that there are many rows.
+TEST(DeriveThreads, ATaskIsSeveralRowsOfARunTimeNumber) {
+  const std::string text = derived(pointwise({kRows, 1024}), kTwo);
+  EXPECT_TRUE(has(text,
+                  "y.specialize(R >= 128)\ny.split(i0, task, i0, 4, guard)\n"
+                  "y.parallel(task)\n"))
+      << text;
+  EXPECT_FALSE(has(text, "y.parallel(i0)\n")) << text;
+  const std::string by_both = derived(pointwise({kRows, Extent::size("C") + 4}), kTwo);
+  EXPECT_TRUE(has(by_both, " && R >= 64)\ny.split(i0, task, i0, 4, guard)\ny.parallel(task)\n"))
+      << by_both;
+  EXPECT_TRUE(has(by_both, "131072)\ny.parallel(i0)\n")) << by_both;
+  EXPECT_TRUE(has(derived(pointwise({kRows, Extent::size("C") + 4}), kFour), " && R >= 128)\n"));
+}
+
+// Shorter than a vector they are many wherever there are enough points.
+TEST(DeriveThreads, ShortRowsAreMany) {
+  const Extent columns = Extent::size("C");
+  const Axis i("i", kRows), j("j", columns);
+  const Tensor x = input("x", f32, {kRows, columns * 3});
+  const std::string text = derived(compute("y", {i, j}, x(i, 3 * j)), kTwo);
+  EXPECT_TRUE(has(text, "y.specialize(C >= 8 && ")) << text;
+  EXPECT_TRUE(has(text,
+                  ")\ny.split(j, j, j_v, 8, predicate)\ny.vectorize(j_v)\n"
+                  "y.split(i, task, i, 4, guard)\ny.parallel(task)\n"))
+      << text;
+  EXPECT_FALSE(has(text, "predicate)\ny.vectorize(j_v)\ny.parallel(i)\n")) << text;
+}
+
+TEST(DeriveThreads, RowsOfTasksAreRight) {
+  for (const Extent& length : {Extent(1024), Extent::size("C")}) {
+    EXPECT_TRUE(derives(Graph(pointwise({kRows, length})), kTwo, {0, 1, 3, 64, 65, 131, 401}));
   }
 }
 

@@ -1,0 +1,90 @@
+// Planes made of pixels, y(c, i, j) = x(i, j, c): a vector of one plane is shuffled out of lines of
+// memory that hold the other planes, too. So these are computed side by side, out of the same
+// lines.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "passes/derive/choices.h"
+#include "passes/derive/derive_stage.h"
+#include "passes/index/simplify_index.h"
+#include "passes/index/size_facts.h"
+
+namespace emulsion {
+namespace {
+
+// Each is written to memory of its own.
+constexpr int64_t kMostPlanes = 15;
+
+bool reads_pixels(const Op& op, const Axis& plane, const Axis& along) {
+  const std::vector<Expr> reads = reads_in(op.body);
+  return std::any_of(reads.begin(), reads.end(),
+                     [&](const Expr& read) { return steps_within(read, plane, along); });
+}
+
+// The tensor of a read where the extent of its axes that are as long is a number.
+OpPtr with_extent(const Op& tensor, const Extent& extent, int64_t number) {
+  auto known = std::make_shared<Op>();
+  known->kind = OpKind::input;
+  known->name = tensor.name;
+  known->dtype = tensor.dtype;
+  known->shape = tensor.shape;
+  std::replace(known->shape.begin(), known->shape.end(), extent, Extent(number));
+  return known;
+}
+
+}  // namespace
+
+std::optional<size_t> match_planes(const Op& op, const Target& target) {
+  if (op.axes.size() < 2 || match_pixels(op, value_lanes(op, target))) return std::nullopt;
+  const Axis& along = op.axes.back();
+  const int64_t lanes = value_lanes(op, target);
+  if (along.extent().as_constant().value_or(lanes) < lanes) return std::nullopt;
+  for (size_t at = 0; at + 1 < op.axes.size(); ++at) {
+    const int64_t planes = op.axes[at].extent().as_constant().value_or(0);
+    if (planes < 2 || planes > kMostPlanes || !reads_pixels(op, op.axes[at], along)) continue;
+    if (!crosses(one_plane(op, at), target)) return at;
+  }
+  return std::nullopt;
+}
+
+Op one_plane(const Op& op, size_t planes) {
+  Op one = op;
+  const auto position = static_cast<std::ptrdiff_t>(planes);
+  one.reduction_axes.push_back(op.axes[planes]);
+  one.axes.erase(one.axes.begin() + position);
+  std::rotate(one.shape.begin() + position, one.shape.begin() + position + 1, one.shape.end());
+  return one;
+}
+
+Op with_planes(const Op& op, size_t planes, int64_t count) {
+  const Axis& axis = op.axes[planes];
+  Op known = op;
+  known.axes[planes] = Axis(axis.name(), count);
+  known.shape[planes] = count;
+  known.body = transform(op.body, [&](const Expr& e) {
+    if (e->op != ExprOp::read) return Expr();
+    return read_op(with_extent(*e->tensor, axis.extent(), count), e->args);
+  });
+  return known;
+}
+
+std::optional<size_t> planes_of_run_time_number(const Op& op, const Target& target) {
+  constexpr int64_t kSome = 3;
+  for (size_t at = 0; at + 1 < op.axes.size(); ++at) {
+    const Extent& planes = op.axes[at].extent();
+    if (!is_what_is_left_of_a_size(planes)) continue;
+    const bool is_other = std::any_of(op.axes.begin(), op.axes.end(), [&](const Axis& axis) {
+      return axis.name() != op.axes[at].name() && share_a_size(axis.extent(), planes);
+    });
+    if (!is_other && match_planes(with_planes(op, at, kSome), target) == at) return at;
+  }
+  return std::nullopt;
+}
+
+}  // namespace emulsion

@@ -1,0 +1,171 @@
+// Planes made of pixels: a few are computed side by side, out of the same lines of memory.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dsl/operators.h"
+#include "passes/derive/derive_schedule.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kRows = Extent::size("H"), kColumns = Extent::size("W"), kPlanes = Extent::size("C");
+const Target kV4 = Target::parse("x86-64-v4,cores=1");
+
+// y[c, i] = x[i, c], and what is made of it.
+struct Planes {
+  Planes(const Extent& count, const Extent& length, DType type = f32)
+      : c("c", count), i("i", length), x(input("x", type, {length, count})) {}
+  Tensor operator()(const Expr& value) const { return compute("y", {c, i}, value); }
+
+  Axis c, i;
+  Tensor x;
+};
+
+Tensor turned(const Extent& count, const Extent& length, DType type = f32) {
+  const Planes of(count, length, type);
+  return of(of.x(of.i, of.c));
+}
+
+// Rows and columns of a picture.
+Tensor picture(const Extent& rows, const Extent& columns, const Extent& colours, DType type = f32) {
+  return transpose(input("x", type, {rows, columns, colours}), {2, 0, 1}, "y");
+}
+
+bool are_side_by_side(const Tensor& y, const Target& target = kV4) {
+  return has(derived(y, target), "y.vectorize(lane)\ny.unroll(") ||
+         has(derived(y, target), "y.vectorize(lane)\ny.reorder(lane, ");
+}
+
+TEST(PlanesOfPixels, AVectorOfEachSideBySide) {
+  EXPECT_EQ(derived(turned(3, 160), kV4),
+            "emulsion schedule 1\ny.reorder(c, i)\ny.split(i, i, lane, 16)\ny.reorder(lane, c)\n"
+            "y.vectorize(lane)\ny.unroll(c)\n");
+  EXPECT_TRUE(has(derived(picture(50, 100, 3), kV4),
+                  "y.reorder(i0, i2, i1)\ny.split(i2, i2, lane, 16, shift_inwards)\n"
+                  "y.reorder(lane, i0)\ny.vectorize(lane)\ny.unroll(i0)\n"));
+}
+
+TEST(PlanesOfPixels, OfWhateverIsComputed) {
+  const Planes of(3, 100), four(4, 100);
+  const Tensor scale = input("s", f32, {3});
+  const Axis a("a", 2), b("b", 2), i("i", 50), j("j", 60);
+  const Tensor halves = input("x", f32, {100, 120});
+  for (const Tensor& y :
+       {of((of.x(of.i, of.c) - scale(of.c)) * scale(of.c)), of(of.x(of.i, 2 - of.c)),
+        of(max(of.x(of.i, of.c), input("z", f32, {3, 100})(of.c, of.i))),
+        compute("y", {of.c, of.i}, four.x(of.i, of.c)),
+        compute("y", {a, b, i, j}, halves(2 * i + a, 2 * j + b)),
+        compute("y", {a, of.c, of.i}, input("x", f32, {2, 100, 3})(a, of.i, of.c))}) {
+    EXPECT_TRUE(are_side_by_side(y)) << derived(y, kV4);
+    for (const char* level : kLevels) EXPECT_TRUE(derives(Graph(y), target_of(level, 2)));
+  }
+}
+
+// Many planes, one, few pixels, or what lies apart whatever the plane.
+TEST(PlanesOfPixels, NotOfOthers) {
+  const Axis c("c", 3), i("i", 100), k("k", 20);
+  const Tensor x = input("x", f32, {100, 20}), by_plane = input("x", f32, {3, 100});
+  for (const Tensor& y :
+       {turned(16, 100), turned(1, 100), turned(3, 15), compute("y", {c, i}, x(i, c)),
+        compute("y", {c, i}, by_plane(c, i)), compute("y", {c, i}, x(i, 0)),
+        compute("y", {c, i}, x(99 - i, c)), compute("y", {c, i}, input("x", f32, {300})(3 * i)),
+        compute("y", {c, i}, by_plane(2 - c, 99 - i))}) {
+    EXPECT_FALSE(are_side_by_side(y)) << derived(y, kV4);
+    EXPECT_TRUE(derives(Graph(y), kV4));
+  }
+}
+
+// Another operand lies across the rows, so that these are computed several together.
+TEST(PlanesOfPixels, NotWhereRowsAreBlocked) {
+  const Axis c("c", 3), i("i", 64), j("j", 2000);
+  const Expr pixel = input("x", f32, {64, 2000, 3})(i, j, c);
+  const Tensor across = compute("y", {c, i, j}, pixel + input("z", f32, {2000, 64})(j, i));
+  EXPECT_FALSE(are_side_by_side(across)) << derived(across, kV4);
+  EXPECT_TRUE(has(derived(across, kV4), "y.reorder(lane, row, ")) << derived(across, kV4);
+  EXPECT_FALSE(has(derived(across, kV4), "y.reorder(c, ")) << derived(across, kV4);
+  EXPECT_TRUE(are_side_by_side(compute("y", {c, i, j}, pixel)));
+}
+
+// The last vectors start earlier, and shorter rows have masks.
+TEST(PlanesOfPixels, OfARunTimeLength) {
+  const std::string text = derived(turned(3, kRows), kV4);
+  EXPECT_TRUE(has(text,
+                  "y.specialize(H >= 16)\ny.reorder(c, i)\n"
+                  "y.split(i, i, lane, 16, shift_inwards)\ny.vectorize(lane)\n"
+                  "y.reorder(lane, c)\ny.unroll(c)\n"))
+      << text;
+  EXPECT_TRUE(has(text,
+                  "y.specialize(H >= 1)\ny.reorder(c, i)\n"
+                  "y.split(i, i, lane, 16, predicate)\ny.reorder(lane, c)\n"
+                  "y.vectorize(lane)\ny.unroll(c)\n"))
+      << text;
+}
+
+TEST(PlanesOfPixels, OfARunTimeNumberOfThem) {
+  const std::string text = derived(turned(kPlanes, kRows), kV4);
+  for (const char* planes : {"2", "3", "4"}) {
+    EXPECT_TRUE(has(text, fmt::format("y.specialize(C == {} && H >= 16)\ny.reorder(c, i)\n"
+                                      "y.split(i, i, lane, 16, shift_inwards)\n",
+                                      planes)))
+        << text;
+  }
+  EXPECT_TRUE(has(text, "y.specialize(C >= 1)\ny.split(c, c, row, 16, guard)\n")) << text;
+  EXPECT_FALSE(has(text, "C == 5")) << text;
+}
+
+// Those of a square are as many as it is long; those of another tensor lie further apart.
+TEST(PlanesOfPixels, NotOfARunTimeNumberThatSaysMore) {
+  const Axis c("c", kPlanes), i("i", kRows);
+  for (const Tensor& y : {turned(kPlanes, kPlanes), turned(kPlanes, kPlanes + 3),
+                          compute("y", {c, i}, input("x", f32, {kRows, kPlanes + 1})(i, c))}) {
+    EXPECT_FALSE(has(derived(y, kV4), "C == ")) << derived(y, kV4);
+    EXPECT_TRUE(derives(Graph(y), kV4, {0, 1, 3, 17}));
+  }
+}
+
+// They share the rows of a picture, or blocks of a row, and not the planes.
+TEST(PlanesOfPixels, Threads) {
+  const Target two = target_of("x86-64-v4", 2);
+  EXPECT_TRUE(has(derived(picture(1000, 1000, 3), two), "y.parallel(block)\n"));
+  EXPECT_TRUE(has(derived(picture(1000, 1000, 3), two), "y.split(i1, block, i1, "));
+  const std::string row = derived(turned(3, kRows), two);
+  EXPECT_TRUE(has(row, "y.split(i, block, within, 4096, shift_inwards)\n")) << row;
+  const std::string rows = derived(picture(kRows, kColumns, 3), two);
+  EXPECT_TRUE(has(rows, "y.split(i1, task, i1, 4, guard)\ny.parallel(task)\n")) << rows;
+  EXPECT_FALSE(has(rows, "y.parallel(i0)\n")) << rows;
+}
+
+TEST(PlanesOfPixels, EveryNumberOfThemIsRight) {
+  for (const char* level : kLevels) {
+    for (const DType type : {u8, f32, f64}) {
+      for (const int64_t planes : {2, 3, 5, 8, 15}) {
+        EXPECT_TRUE(derives(Graph(turned(planes, 67, type)), target_of(level, 2)));
+        EXPECT_TRUE(derives(Graph(turned(planes, kRows, type)), target_of(level, 2),
+                            {0, 1, 15, 16, 63, 64, 65, 131}));
+      }
+      EXPECT_TRUE(derives(Graph(turned(kPlanes, kRows, type)), target_of(level, 2),
+                          {0, 1, 2, 3, 4, 5, 16, 17, 67}));
+      EXPECT_TRUE(derives(Graph(picture(kRows, kColumns, kPlanes, type)), target_of(level, 2),
+                          {0, 1, 3, 4, 17, 66}));
+    }
+  }
+}
+
+// Axes of any names.
+TEST(PlanesOfPixels, NamesThatOthersWouldHave) {
+  const Axis lane("lane", 3), within("within", kRows);
+  const Tensor x = input("x", f32, {kRows, 3});
+  const Tensor y = compute("y", {lane, within}, x(within, lane));
+  EXPECT_TRUE(has(derived(y, target_of("x86-64-v4", 2)), "y.unroll(lane)\n"));
+  EXPECT_TRUE(derives(Graph(y), target_of("x86-64-v4", 2), {0, 1, 17, 40}));
+}
+
+}  // namespace
+}  // namespace emulsion
