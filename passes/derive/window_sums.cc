@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dsl/affine.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/index/index_arithmetic.h"
@@ -81,7 +82,8 @@ int64_t step_of_windows(const Op& sums) {
   int64_t farthest = 0;
   visit(sums.body, [&](const Expr& e) {
     const bool reads = e->op == ExprOp::read && !e->args.empty();
-    const std::optional<Affine> last = reads ? affine_of(e->args.back()) : std::nullopt;
+    const std::optional<Affine> last =
+        reads ? affine_of(without_clamps(e->args.back())) : std::nullopt;
     const auto step = [&](const Axis& axis) -> int64_t {
       if (!last || axis.extent() == Extent(1) || !last->coefficients.count(axis.name())) return 0;
       return std::abs(last->coefficients.at(axis.name()));
