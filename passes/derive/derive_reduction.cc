@@ -152,7 +152,7 @@ void accumulate_columns(const Op& sums, const ColumnTile& tile, int64_t lanes, i
     accumulate->vectorize(last, lanes).unroll(last);
   }
   if (tile.rows > 1) accumulate->unroll(sums.axes[sums.axes.size() - 2]);
-  const int64_t vectors = tile.rows * tile.width / lanes;
+  const int64_t vectors = tile.rows * ((tile.width + lanes - 1) / lanes);
   // Otherwise they are written once more for their rest, with masks.
   if (tile.has_windows && tile.rows_fill) {
     unroll_windows(sums, vectors, most, accumulate);
