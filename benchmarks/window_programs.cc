@@ -240,6 +240,18 @@ SmallProgram corners_program(const std::string& name, const Extent& height, cons
           sizes, 1e-3};
 }
 
+// A step of diffusion on a torus.
+SmallProgram periodic_program() {
+  const Axis i("i", kHeight), j("j", kWidth);
+  const Tensor x = input("x", f32, {kHeight, kWidth});
+  const Expr around = x((i + kHeight - 1) % kHeight, j) + x((i + 1) % kHeight, j) +
+                      x(i, (j + kWidth - 1) % kWidth) + x(i, (j + 1) % kWidth);
+  return {"periodic", Graph(compute("y", {i, j}, x(i, j) * 0.5F + around * 0.125F)),
+          [](KernelValues& v) {
+            plain_periodic(kHeight, kWidth, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
 // The least of neighbours along the rows, then the columns, then the most: the pixels at the border
 // taken where there are none.
 SmallProgram opening_program() {
@@ -293,6 +305,7 @@ std::vector<SmallProgram> window_programs() {
       jacobi_program(),
       clamped_program("clamped_stencils", kHeight, kWidth, {}),
       clamped_program("clamped_stencils_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
+      periodic_program(),
       opening_program(),
       unsharp_program(),
       corners_program("corners", kHeight, kWidth, {}),

@@ -285,6 +285,22 @@ EMULSION_BEST_INSTRUCTIONS void plain_clamped(int64_t height, int64_t width,
   weigh_rows(height, width, t, y);
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_periodic(int64_t height, int64_t width,
+                                               const float* __restrict x, float* __restrict y) {
+  for (int64_t i = 0; i < height; ++i) {
+    const float* above = x + (i == 0 ? height - 1 : i - 1) * width;
+    const float* below = x + (i == height - 1 ? 0 : i + 1) * width;
+    const float* row = x + i * width;
+    float* result = y + i * width;
+    const auto set = [&](int64_t j, int64_t left, int64_t right) {
+      result[j] = row[j] * 0.5F + (above[j] + below[j] + row[left] + row[right]) * 0.125F;
+    };
+    set(0, width - 1, 1);
+    for (int64_t j = 1; j < width - 1; ++j) set(j, j - 1, j + 1);
+    set(width - 1, width - 2, 0);
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_opening(int64_t height, int64_t width,
                                               const uint8_t* __restrict x, uint8_t* __restrict s,
                                               uint8_t* __restrict t, uint8_t* __restrict y) {

@@ -126,16 +126,17 @@ ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes) {
   return {kRunTimeRows, of_tile};
 }
 
-// Whether windows reach over the ends of a row and are held there, so that vectors of neighbours
-// are there between the ends alone.
-bool is_clamped_in_windows(const std::vector<const Op*>& sums) {
-  const std::string& columns = sums.front()->axes.back().name();
-  const auto is_clamped = [&](const Expr& read) {
-    return read->op == ExprOp::read && !read->args.empty() && !affine_of(read->args.back()) &&
-           mentions(read->args.back(), columns) && affine_of(without_clamps(read->args.back()));
-  };
-  return std::any_of(sums.begin(), sums.end(),
-                     [&](const Op* op) { return any_part(op->body, is_clamped); });
+// Whether windows reach over the ends of a row and are held there, reflected or wrapped around, so
+// that vectors of neighbours are there between the ends alone.
+bool reach_over_ends(const std::vector<const Op*>& sums) {
+  return std::any_of(sums.begin(), sums.end(), [](const Op* op) {
+    const std::string& columns = op->axes.back().name();
+    return any_part(op->body, [&](const Expr& e) {
+      const bool reads = e->op == ExprOp::read && !e->args.empty();
+      return reads && mentions(e->args.back(), columns) && !affine_of(e->args.back()) &&
+             affine_of(between_ends(e->args.back(), *op, columns));
+    });
+  });
 }
 
 // The sums of a tile; `most`: how many steps of these are added without loops.
@@ -193,7 +194,7 @@ Axis sum_columns(const std::vector<const Op*>& sums, const Op& result, const Col
     if (!divides && !tile.rows_fill) stage.partition(all);
   }
   const bool has_last = !exact && !shifted && !extent.is_constant();
-  if (has_last || (extent != Extent(width) && is_clamped_in_windows(sums))) stage.partition(outer);
+  if (has_last || (extent != Extent(width) && reach_over_ends(sums))) stage.partition(outer);
   if (width <= lanes) {
     stage.vectorize(inner);
   } else {
@@ -349,7 +350,7 @@ std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule)
 bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced) {
   return any_part(op.body, [&](const Expr& e) {
     if (e->op != ExprOp::read || e->args.empty()) return false;
-    const std::optional<Affine> last = affine_of(without_clamps(e->args.back()));
+    const std::optional<Affine> last = affine_of(between_ends(e->args.back(), op, axis));
     if (!last) return false;
     const auto coefficient = last->coefficients.find(axis);
     const bool walks = coefficient != last->coefficients.end() && coefficient->second == 1;

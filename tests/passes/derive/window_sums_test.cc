@@ -379,6 +379,49 @@ TEST(WindowSums, HeldAtTheEndsOfARowAreRightForAllTargets) {
   }
 }
 
+// Sums of five neighbours along rows, reflected or wrapped around at the ends.
+Tensor sums_over_ends(const Tensor& x, bool wraps) {
+  const Axis i("i", x.shape()[0]), j("j", x.shape()[1]), k("k", 5);
+  const Expr n = extent_value(j.extent()), far = abs(j + k - 2);
+  const Expr reflected = clamp(min(far, 2 * n - 2 - far), 0, n - 1);
+  const Expr at = wraps ? (j + k + n - 2) % n : reflected;
+  return compute("y", {i, j}, sum(k, x(i, at)));
+}
+
+TEST(WindowSums, ThatAreTurnedAtTheEndsOfARowAreInRegisters) {
+  for (const bool wraps : {true, false}) {
+    const std::string text = derived(sums_over_ends(input("x", f32, {kHeight, 256}), wraps));
+    EXPECT_TRUE(has(text, "y_acc.compute_at(y, tile)\n")) << text;
+    EXPECT_TRUE(has(text, "y.partition(tile)\n")) << text;
+  }
+  for (const char* level : kLevels) {
+    for (const DType dtype : {f32, u8}) {
+      const Target target = target_of(level, 1);
+      const Tensor any = input("x", dtype, {kHeight, kWidth});
+      EXPECT_TRUE(derives(Graph(sums_over_ends(any, false)), target, {0, 1, 2, 3, 40, 133}));
+      for (const int64_t width : {3, 8, 133}) {
+        const Tensor known = input("x", dtype, {3, width});
+        EXPECT_TRUE(derives(Graph(sums_over_ends(known, true)), target)) << width;
+        EXPECT_TRUE(derives(Graph(sums_over_ends(known, false)), target)) << width;
+      }
+    }
+  }
+}
+
+// Differences of blocks and those around them: five rows of five places, of 64 steps.
+TEST(WindowSums, RowsOfLessThanAVectorCountAsOne) {
+  const Axis n("n", kAny), i("i", 5), j("j", 5), a("a", 8), b("b", 8);
+  const Tensor x = input("x", u8, {kAny * 8, 8}), z = input("z", u8, {kAny * 8 + 4, 12});
+  const auto at = [](const Expr& value) { return cast(i32, value); };
+  const Expr apart = at(x(8 * n + a, b)) - at(z(8 * n + a + i, j + b));
+  const Tensor y = compute("y", {n, i, j}, sum({a, b}, abs(apart)));
+  EXPECT_TRUE(has(derived(y), "y_acc.unroll(i)\n")) << derived(y);
+  EXPECT_FALSE(has(derived(y), "unroll(a)")) << derived(y);
+  for (const char* level : kLevels) {
+    EXPECT_TRUE(derives(Graph(y), target_of(level, 1), {0, 1, 7})) << level;
+  }
+}
+
 // Erosion and dilation: each row is computed once for each strip.
 TEST(WindowSums, ChainsOfThemSlide) {
   const auto opening = [](const Tensor& x) {
