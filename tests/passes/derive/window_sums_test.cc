@@ -415,8 +415,9 @@ TEST(WindowSums, RowsOfLessThanAVectorCountAsOne) {
   const auto at = [](const Expr& value) { return cast(i32, value); };
   const Expr apart = at(x(8 * n + a, b)) - at(z(8 * n + a + i, j + b));
   const Tensor y = compute("y", {n, i, j}, sum({a, b}, abs(apart)));
-  EXPECT_TRUE(has(derived(y), "y_acc.unroll(i)\n")) << derived(y);
-  EXPECT_FALSE(has(derived(y), "unroll(a)")) << derived(y);
+  const std::string text = derived(y, target_of("x86-64-v4", 1));
+  EXPECT_TRUE(has(text, "y_acc.unroll(i)\n")) << text;
+  EXPECT_FALSE(has(text, "unroll(a)")) << text;
   for (const char* level : kLevels) {
     EXPECT_TRUE(derives(Graph(y), target_of(level, 1), {0, 1, 7})) << level;
   }
