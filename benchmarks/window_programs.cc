@@ -240,6 +240,40 @@ SmallProgram corners_program(const std::string& name, const Extent& height, cons
           sizes, 1e-3};
 }
 
+// A step of diffusion on a torus.
+SmallProgram periodic_program() {
+  const Axis i("i", kHeight), j("j", kWidth);
+  const Tensor x = input("x", f32, {kHeight, kWidth});
+  const Expr around = x((i + kHeight - 1) % kHeight, j) + x((i + 1) % kHeight, j) +
+                      x(i, (j + kWidth - 1) % kWidth) + x(i, (j + 1) % kWidth);
+  return {"periodic", Graph(compute("y", {i, j}, x(i, j) * 0.5F + around * 0.125F)),
+          [](KernelValues& v) {
+            plain_periodic(kHeight, kWidth, v.data<float>("x"), v.data<float>("y"));
+          }};
+}
+
+// The least of neighbours along the rows, then the columns, then the most: the pixels at the border
+// taken where there are none.
+SmallProgram opening_program() {
+  const Extent height = Extent::size("H"), width = Extent::size("W");
+  const Axis i("i", height), j("j", width), k("k", 5);
+  const Tensor x = input("x", u8, {height, width});
+  const Expr row = clamp(i + k - 2, 0, extent_value(height) - 1);
+  const Expr column = clamp(j + k - 2, 0, extent_value(width) - 1);
+  const Tensor s = compute("s", {i, j}, reduce_min(k, x(i, column)));
+  const Tensor t = compute("t", {i, j}, reduce_min(k, s(row, j)));
+  const Tensor u = compute("u", {i, j}, reduce_max(k, t(i, column)));
+  const auto first = std::make_shared<std::vector<uint8_t>>(kHeight * kWidth);
+  const auto second = std::make_shared<std::vector<uint8_t>>(kHeight * kWidth);
+  return {"opening_run_time",
+          Graph(compute("y", {i, j}, reduce_max(k, u(row, j)))),
+          [first, second](KernelValues& v) {
+            plain_opening(kHeight, kWidth, v.data<uint8_t>("x"), first->data(), second->data(),
+                          v.data<uint8_t>("y"));
+          },
+          {{"H", kHeight}, {"W", kWidth}}};
+}
+
 }  // namespace
 
 std::vector<SmallProgram> window_programs() {
@@ -271,6 +305,8 @@ std::vector<SmallProgram> window_programs() {
       jacobi_program(),
       clamped_program("clamped_stencils", kHeight, kWidth, {}),
       clamped_program("clamped_stencils_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
+      periodic_program(),
+      opening_program(),
       unsharp_program(),
       corners_program("corners", kHeight, kWidth, {}),
       corners_program("corners_run_time", height, width, {{"H", kHeight}, {"W", kWidth}})};

@@ -139,6 +139,13 @@ class Ranges {
         const Range a = exact(e->args[0]);
         return {-a.high, -a.low, a.of_data, a.of_sizes};
       }
+      case ExprOp::abs: {
+        const Range a = value(e->args[0]);
+        const bool has_zero = a.low <= 0 && a.high >= 0;
+        const int64_t least = std::min(std::abs(a.low), std::abs(a.high));
+        return {has_zero ? 0 : least, std::max(std::abs(a.low), std::abs(a.high)), a.of_data,
+                a.of_sizes};
+      }
       case ExprOp::add:
       case ExprOp::sub:
       case ExprOp::mul:
@@ -228,6 +235,9 @@ class Prover {
       case ExprOp::cast:  // the value of a u8 is an index of a table of 256
         return !is_float(e->args[0].dtype()) &&
                non_negative(Extent(integer_range(e->args[0].dtype()).lowest) - low);
+      case ExprOp::abs:
+        return value_at_least(e->args[0], low) || value_at_most(e->args[0], Extent(0) - low) ||
+               (non_negative(Extent(0) - low) && ranges_.fits(e->args[0]) && ranges_.fits(e));
       case ExprOp::mod:
         return positive_number(e->args[1]) && non_negative(Extent(0) - low);
       case ExprOp::div:  // floor(a / c) >= low  <=  a >= low * c
@@ -244,6 +254,7 @@ class Prover {
         return low == Extent(0) && at_least(e->args[0], low) && at_least(e->args[1], low);
       case ExprOp::sub:
         if (auto b = affine_of(e->args[1])) return at_least(e->args[0], low + extreme(*b, true));
+        if (auto a = affine_of(e->args[0])) return at_most(e->args[1], extreme(*a, false) - low);
         return false;
       default:
         return false;
@@ -263,6 +274,8 @@ class Prover {
       case ExprOp::cast:
         return !is_float(e->args[0].dtype()) &&
                non_negative(high - Extent(integer_range(e->args[0].dtype()).highest));
+      case ExprOp::abs:
+        return value_at_most(e->args[0], high) && value_at_least(e->args[0], Extent(0) - high);
       case ExprOp::mod: {
         if (!positive_number(e->args[1])) return false;
         return non_negative(high - Extent(*number(e->args[1]) - 1)) ||
@@ -288,6 +301,7 @@ class Prover {
         return sum_at_most(e, high);
       case ExprOp::sub:
         if (auto b = affine_of(e->args[1])) return at_most(e->args[0], high + extreme(*b, false));
+        if (auto a = affine_of(e->args[0])) return at_least(e->args[1], extreme(*a, true) - high);
         return false;
       default:
         return false;

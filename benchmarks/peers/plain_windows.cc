@@ -7,6 +7,43 @@
 namespace emulsion::benchmarks {
 namespace {
 
+template <typename Pick>
+inline __attribute__((always_inline)) void pick_along(int64_t height, int64_t width,
+                                                      const uint8_t* __restrict x,
+                                                      uint8_t* __restrict y, const Pick& pick) {
+  for (int64_t i = 0; i < height; ++i) {
+    const uint8_t* row = x + i * width;
+    uint8_t* result = y + i * width;
+    for (int64_t j = 0; j < width; ++j) {
+      if (j < 2 || j + 2 >= width) {
+        result[j] = row[j];
+        for (int64_t k = -2; k <= 2; ++k) {
+          result[j] = pick(result[j], row[std::clamp<int64_t>(j + k, 0, width - 1)]);
+        }
+      }
+    }
+    for (int64_t j = 2; j < width - 2; ++j) {
+      result[j] = pick(pick(pick(row[j - 2], row[j - 1]), pick(row[j + 1], row[j + 2])), row[j]);
+    }
+  }
+}
+
+template <typename Pick>
+inline __attribute__((always_inline)) void pick_down(int64_t height, int64_t width,
+                                                     const uint8_t* __restrict x,
+                                                     uint8_t* __restrict y, const Pick& pick) {
+  for (int64_t i = 0; i < height; ++i) {
+    const auto row = [&](int64_t k) {
+      return x + std::clamp<int64_t>(i + k, 0, height - 1) * width;
+    };
+    const uint8_t *a = row(-2), *b = row(-1), *c = row(0), *d = row(1), *e = row(2);
+    uint8_t* result = y + i * width;
+    for (int64_t j = 0; j < width; ++j) {
+      result[j] = pick(pick(pick(a[j], b[j]), pick(c[j], d[j])), e[j]);
+    }
+  }
+}
+
 inline __attribute__((always_inline)) void weigh_rows(int64_t height, int64_t width,
                                                       const float* __restrict x,
                                                       float* __restrict y) {
@@ -246,6 +283,33 @@ EMULSION_BEST_INSTRUCTIONS void plain_clamped(int64_t height, int64_t width,
     }
   }
   weigh_rows(height, width, t, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_periodic(int64_t height, int64_t width,
+                                               const float* __restrict x, float* __restrict y) {
+  for (int64_t i = 0; i < height; ++i) {
+    const float* above = x + (i == 0 ? height - 1 : i - 1) * width;
+    const float* below = x + (i == height - 1 ? 0 : i + 1) * width;
+    const float* row = x + i * width;
+    float* result = y + i * width;
+    const auto set = [&](int64_t j, int64_t left, int64_t right) {
+      result[j] = row[j] * 0.5F + (above[j] + below[j] + row[left] + row[right]) * 0.125F;
+    };
+    set(0, width - 1, 1);
+    for (int64_t j = 1; j < width - 1; ++j) set(j, j - 1, j + 1);
+    set(width - 1, width - 2, 0);
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_opening(int64_t height, int64_t width,
+                                              const uint8_t* __restrict x, uint8_t* __restrict s,
+                                              uint8_t* __restrict t, uint8_t* __restrict y) {
+  const auto less = [](uint8_t a, uint8_t b) { return std::min(a, b); };
+  const auto more = [](uint8_t a, uint8_t b) { return std::max(a, b); };
+  pick_along(height, width, x, s, less);
+  pick_down(height, width, s, t, less);
+  pick_along(height, width, t, s, more);
+  pick_down(height, width, s, y, more);
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_corners(int64_t height, int64_t width,

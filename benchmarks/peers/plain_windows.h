@@ -54,6 +54,13 @@ void plain_jacobi(int64_t height, int64_t width, const float* x, float* y);
 // Three times neighbours, weighed 1, 2, 1: down the rows, along the columns, and down the rows.
 // Where there are none, those at the border are taken.
 void plain_clamped(int64_t height, int64_t width, const float* x, float* s, float* t, float* y);
+// Half of each element and an eighth of its four neighbours, those behind an end from the other
+// one.
+void plain_periodic(int64_t height, int64_t width, const float* x, float* y);
+// The least of five neighbours along the rows (`s`), then down them (`t`), and the most of five of
+// these. Where there are none, those at the border are taken.
+void plain_opening(int64_t height, int64_t width, const uint8_t* x, uint8_t* s, uint8_t* t,
+                   uint8_t* y);
 // How much a pixel is a corner, as Harris says: of gradients down the rows (`down`) and along the
 // columns (`along`), of height + 2 rows and width + 2 columns, the products in squares of 3 x 3.
 void plain_corners(int64_t height, int64_t width, const float* x, float* down, float* along,

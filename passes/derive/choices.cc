@@ -1,11 +1,13 @@
 #include "passes/derive/choices.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "dsl/affine.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -36,6 +38,29 @@ bool is_chosen_by_place(const Expr& e, Choice choice) {
   });
 }
 
+// The index of min(index, bound) or max(index, bound).
+Expr without_clamp(const Expr& e) {
+  if (e->op != ExprOp::min && e->op != ExprOp::max) return Expr();
+  const auto is_bound = [](const Expr& bound) {
+    const auto affine = affine_of(bound);
+    return affine && affine->coefficients.empty();
+  };
+  if (is_bound(e->args[1])) return e->args[0];
+  return is_bound(e->args[0]) ? e->args[1] : Expr();
+}
+
+int64_t slope_of(const Expr& index, const std::string& axis) {
+  const std::optional<Affine> affine = affine_of(index);
+  return affine && affine->coefficients.count(axis) > 0 ? affine->coefficients.at(axis) : 0;
+}
+
+bool wraps_once(const Expr& e, const Op& op, const std::string& axis) {
+  const std::optional<size_t> i = axis_index(op.axes, axis);
+  const std::optional<int64_t> steps = i ? op.axes[*i].extent().as_constant() : std::nullopt;
+  const bool is_number = e->args[1]->op == ExprOp::constant;
+  return steps && is_number && slope_of(e->args[0], axis) == 1 && *steps <= e->args[1]->int_value;
+}
+
 }  // namespace
 
 bool reads_data(const Expr& e) {
@@ -46,15 +71,26 @@ bool chooses_by_place(const Expr& body, Choice choice) {
   return body->op == ExprOp::select && is_chosen_by_place(body, choice);
 }
 
-Expr without_clamps(const Expr& index) {
-  return transform(index, [](const Expr& e) -> Expr {
+Expr without_clamps(const Expr& index) { return transform(index, without_clamp); }
+
+Expr between_ends(const Expr& index, const Op& op, const std::string& axis) {
+  return transform(index, [&](const Expr& e) -> Expr {
+    if (const Expr free = without_clamp(e); free.defined()) return free;
+    if (e->op == ExprOp::abs) return e->args[0];
+    if (e->op == ExprOp::mod) return wraps_once(e, op, axis) ? e->args[0] : Expr();
     if (e->op != ExprOp::min && e->op != ExprOp::max) return Expr();
-    const auto is_bound = [](const Expr& bound) {
-      const auto affine = affine_of(bound);
-      return affine && affine->coefficients.empty();
-    };
-    if (is_bound(e->args[1])) return e->args[0];
-    return is_bound(e->args[0]) ? e->args[1] : Expr();
+    const int64_t a = slope_of(e->args[0], axis), b = slope_of(e->args[1], axis);
+    if (a > 0 && b < 0) return e->args[0];
+    return a < 0 && b > 0 ? e->args[1] : Expr();
+  });
+}
+
+bool is_turned_at_ends(const Op& op, const std::string& axis) {
+  return any_part(op.body, [&](const Expr& read) {
+    if (read->op != ExprOp::read || read->args.empty()) return false;
+    const Expr& last = read->args.back();
+    return mentions(last, axis) && !affine_of(without_clamps(last)) &&
+           affine_of(between_ends(last, op, axis));
   });
 }
 

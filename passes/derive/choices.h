@@ -5,6 +5,7 @@
 // that are cut at the borders have no choice left in them. Private to passes/derive/.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "dsl/expr.h"
@@ -25,6 +26,14 @@ bool chooses_by_place(const Expr& body, Choice choice);
 Expr without_clamps(const Expr& index);
 // The read with such indices.
 Expr without_clamped_indices(const Expr& read);
+
+// An index of an operation as it is between the ends of what it reads: without clamps; abs(a), and
+// min(a, b) of one that rises along the axis and one that falls, as the one that rises (reflected
+// at an end); a % n as a, where the axis has no more than n steps (wrapped around).
+Expr between_ends(const Expr& index, const Op& op, const std::string& axis);
+
+// Whether such an index is reflected or wrapped around: without clamps alone it is not affine.
+bool is_turned_at_ends(const Op& op, const std::string& axis);
 
 // Every read in a body, of that tensor or of any.
 std::vector<Expr> reads_in(const Expr& body, const Op* of = nullptr);

@@ -59,9 +59,11 @@ std::map<std::string, int64_t> borders_by_axis(const Op& op) {
   return borders;
 }
 
-// Whether reads of a run-time number of columns are held at the ends of what they read, so that
-// vectors of neighbours are there between the ends alone. An index that is data has no ends.
+// Whether reads are turned at the ends of what they read, or those of a run-time number of columns
+// held there, so that vectors of neighbours are there between the ends alone. An index that is data
+// has no ends.
 bool is_clamped_along(const Op& op, const Axis& axis) {
+  if (is_turned_at_ends(op, axis.name())) return true;
   if (axis.extent().is_constant()) return false;
   const auto clamps = [&](const Expr& e) {
     return (e->op == ExprOp::min || e->op == ExprOp::max) && mentions(e, axis.name()) &&

@@ -9,6 +9,7 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/derive/alternative_ways.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/window_sums.h"
 #include "passes/index/index_arithmetic.h"
@@ -125,6 +126,19 @@ ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes) {
   return {kRunTimeRows, of_tile};
 }
 
+// Whether windows reach over the ends of a row and are held there, reflected or wrapped around, so
+// that vectors of neighbours are there between the ends alone.
+bool reach_over_ends(const std::vector<const Op*>& sums) {
+  return std::any_of(sums.begin(), sums.end(), [](const Op* op) {
+    const std::string& columns = op->axes.back().name();
+    return any_part(op->body, [&](const Expr& e) {
+      const bool reads = e->op == ExprOp::read && !e->args.empty();
+      return reads && mentions(e->args.back(), columns) && !affine_of(e->args.back()) &&
+             affine_of(between_ends(e->args.back(), *op, columns));
+    });
+  });
+}
+
 // The sums of a tile; `most`: how many steps of these are added without loops.
 void accumulate_columns(const Op& sums, const ColumnTile& tile, int64_t lanes, int64_t most,
                         StageSchedule* accumulate) {
@@ -139,7 +153,7 @@ void accumulate_columns(const Op& sums, const ColumnTile& tile, int64_t lanes, i
     accumulate->vectorize(last, lanes).unroll(last);
   }
   if (tile.rows > 1) accumulate->unroll(sums.axes[sums.axes.size() - 2]);
-  const int64_t vectors = tile.rows * tile.width / lanes;
+  const int64_t vectors = tile.rows * ((tile.width + lanes - 1) / lanes);
   // Otherwise they are written once more for their rest, with masks.
   if (tile.has_windows && tile.rows_fill) {
     unroll_windows(sums, vectors, most, accumulate);
@@ -179,7 +193,8 @@ Axis sum_columns(const std::vector<const Op*>& sums, const Op& result, const Col
         .unroll(row);
     if (!divides && !tile.rows_fill) stage.partition(all);
   }
-  if (!exact && !shifted && !extent.is_constant()) stage.partition(outer);
+  const bool has_last = !exact && !shifted && !extent.is_constant();
+  if (has_last || (extent != Extent(width) && reach_over_ends(sums))) stage.partition(outer);
   if (width <= lanes) {
     stage.vectorize(inner);
   } else {
@@ -335,9 +350,9 @@ std::string accumulator_of(const Op& sums, const Op& result, Schedule* schedule)
 bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced) {
   return any_part(op.body, [&](const Expr& e) {
     if (e->op != ExprOp::read || e->args.empty()) return false;
-    auto last = affine_of(e->args.back());
+    const std::optional<Affine> last = affine_of(between_ends(e->args.back(), op, axis));
     if (!last) return false;
-    auto coefficient = last->coefficients.find(axis);
+    const auto coefficient = last->coefficients.find(axis);
     const bool walks = coefficient != last->coefficients.end() && coefficient->second == 1;
     return walks && (!reduced || moves_with_the_reduction(op, e));
   });

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dsl/affine.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/index/index_arithmetic.h"
@@ -78,10 +79,13 @@ int64_t steps_of_sum(const Op& sums, int64_t most) {
 }
 
 int64_t step_of_windows(const Op& sums) {
+  if (sums.axes.empty()) return 0;
+  const std::string& columns = sums.axes.back().name();
   int64_t farthest = 0;
   visit(sums.body, [&](const Expr& e) {
     const bool reads = e->op == ExprOp::read && !e->args.empty();
-    const std::optional<Affine> last = reads ? affine_of(e->args.back()) : std::nullopt;
+    const std::optional<Affine> last =
+        reads ? affine_of(between_ends(e->args.back(), sums, columns)) : std::nullopt;
     const auto step = [&](const Axis& axis) -> int64_t {
       if (!last || axis.extent() == Extent(1) || !last->coefficients.count(axis.name())) return 0;
       return std::abs(last->coefficients.at(axis.name()));

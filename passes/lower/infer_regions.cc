@@ -224,7 +224,9 @@ class Inferrer {
         const bool general = readers.empty() || readers.back().region != &region;
         Reader reader;
         if (!general) reader.ranges = ranges_of_loops(one.stage, region.extents());
-        reader.values = axis_values(one.stage, region, is_inside(around, one));
+        const bool inside = is_inside(around, one);
+        reader.values = axis_values(one.stage, region, inside);
+        if (!inside) see_whole_windows(reader_id, around, &reader.values);
         reader.reads = reads_of(one.stage, nest_.name_of(id));
         reader.region = &region;
         reader.one = std::move(one);
@@ -232,6 +234,35 @@ class Inferrer {
       }
     }
     return readers;
+  }
+
+  // A stage that is computed in the loops of one whose window slides computes what that has still
+  // to compute: of the first step more than of the others. Outside of these loops all that the
+  // window holds is as good, and moves by the same distance in each step, so that what is read
+  // there can slide, too.
+  void see_whole_windows(StageId reader, const std::set<std::string>& around,
+                         std::map<std::string, Expr>* values) const {
+    std::set<StageId> enclosing;
+    for (const LoopLevel& level : loops_around(nest_, reader)) enclosing.insert(level.stage);
+    for (const StageId id : enclosing) {
+      if (is_any_around(id, around)) continue;
+      for (const AxisRegion& axis : regions_[id].axes) {
+        if (!axis.window) continue;
+        const Expr moved = simplify_index(computed_min(*axis.window, int_constant(0)));
+        for (auto& [name, value] : *values) {
+          value = simplify_index(transform(value, [&](const Expr& e) {
+            return e->op == ExprOp::select && equal(e, moved) ? int_constant(0) : Expr();
+          }));
+        }
+      }
+    }
+  }
+
+  bool is_any_around(StageId id, const std::set<std::string>& around) const {
+    for (size_t i = 0; i < nest_.stages[id].loops.size(); ++i) {
+      if (around.count(nest_.variable({id, i})) > 0) return true;
+    }
+    return false;
   }
 
   static bool is_inside(const std::set<std::string>& around, const StageCase& one) {

@@ -1,6 +1,7 @@
 #include "passes/nest/loop_steps.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "passes/index/relax_clamps.h"
 #include "passes/index/simplify_index.h"
@@ -150,14 +151,78 @@ bool SparedSteps::restrict_to(const Expr& spare) {
   return true;
 }
 
+Expr SparedSteps::without_clamp(const Expr& e, const std::function<Expr(const Expr&)>& in_loops) {
+  const std::optional<Clamp> clamp = clamp_of(e);
+  if (!clamp) return Expr();
+  const Expr at = in_loops ? in_loops(clamp->value) : clamp->value;
+  const Expr bound = extent_value(clamp->bound);
+  return restrict_to(clamp->is_most ? bound - at : at - bound) ? clamp->value : Expr();
+}
+
 Expr SparedSteps::without_clamps(const Expr& index,
                                  const std::function<Expr(const Expr&)>& in_loops) {
-  return transform(index, [&](const Expr& e) -> Expr {
-    const std::optional<Clamp> clamp = clamp_of(e);
-    if (!clamp) return Expr();
-    const Expr at = in_loops ? in_loops(clamp->value) : clamp->value;
-    const Expr bound = extent_value(clamp->bound);
-    return restrict_to(clamp->is_most ? bound - at : at - bound) ? clamp->value : Expr();
+  return transform(index, [&](const Expr& e) { return without_clamp(e, in_loops); });
+}
+
+int64_t SparedSteps::factor_of(const Expr& index) const {
+  const std::optional<Slope> slope = slope_along(index, variable_, *others_);
+  return slope ? slope->factor : 0;
+}
+
+Expr SparedSteps::not_reflected(const Expr& e, const std::function<Expr(const Expr&)>& in_loops) {
+  if (e->dtype != i32) return Expr();
+  if (e->op == ExprOp::abs) {
+    const Expr at = in_loops(e->args[0]);
+    const bool falls = factor_of(at) < 0;
+    if (!restrict_to(falls ? int_constant(0) - at : at)) return Expr();
+    return falls ? int_constant(0) - e->args[0] : e->args[0];
+  }
+  if (e->op != ExprOp::min && e->op != ExprOp::max) return Expr();
+  const Expr a = in_loops(e->args[0]), b = in_loops(e->args[1]);
+  const int64_t of_a = factor_of(a), of_b = factor_of(b);
+  if (of_a == 0 || of_b == 0 || (of_a > 0) == (of_b > 0)) return Expr();
+  const bool is_first = of_a > 0;
+  const bool is_least = e->op == ExprOp::min;
+  const Expr spare = is_first == is_least ? b - a : a - b;
+  return restrict_to(spare) ? e->args[is_first ? 0 : 1] : Expr();
+}
+
+Expr SparedSteps::not_wrapped(const Expr& e, const std::function<Expr(const Expr&)>& in_loops,
+                              const Range& own) {
+  constexpr int64_t kMostQuotients = 3;
+  if (e->op != ExprOp::mod || e->dtype != i32 || !own.is_known || own.divisor != 1) return Expr();
+  const auto by = constant_value(e->args[1]), from = own.low.as_constant(),
+             to = own.high.as_constant();
+  const Expr at = in_loops(e->args[0]);
+  const std::optional<Slope> slope = slope_along(at, variable_, *others_);
+  if (!by || *by < 1 || !from || !to || !slope || slope->factor < 1) return Expr();
+  const auto low = slope->low.as_constant(), high = slope->high.as_constant();
+  if (!low || !high) return Expr();
+  const int64_t least = slope->factor * *from + *low, most = slope->factor * *to + *high;
+  const auto quotient_of = [&](int64_t value) {
+    return (value >= 0 ? value : value - *by + 1) / *by;
+  };
+  int64_t best = 0, widest = 0;
+  const int64_t first_quotient = quotient_of(least), last_quotient = quotient_of(most);
+  if (last_quotient - first_quotient >= kMostQuotients) return Expr();
+  for (int64_t quotient = first_quotient; quotient <= last_quotient; ++quotient) {
+    const int64_t start = std::max(least, quotient * *by);
+    const int64_t width = std::min(most, quotient * *by + *by - 1) - start + 1;
+    if (width > widest) std::tie(best, widest) = std::tuple(quotient, width);
+  }
+  if (2 * widest < most - least + 1) return Expr();
+  const Expr start = int_constant(best * *by);
+  if (!restrict_to(at - start) || !restrict_to(start + int_constant(*by - 1) - at)) return Expr();
+  return best == 0 ? e->args[0] : e->args[0] - start;
+}
+
+Expr SparedSteps::between_ends(const Expr& index, const std::function<Expr(const Expr&)>& in_loops,
+                               const Range& own) {
+  return transform(index, [&](const Expr& e) {
+    Expr result = without_clamp(e, in_loops);
+    if (!result.defined()) result = not_reflected(e, in_loops);
+    if (!result.defined()) result = not_wrapped(e, in_loops, own);
+    return result;
   });
 }
 

@@ -61,8 +61,20 @@ class SparedSteps {
   // Of each min(a, n) and max(a, n) the `a`, where the steps allow; from the inside outwards.
   // `in_loops`, where given: takes what is over the axes of a stage to loop variables.
   Expr without_clamps(const Expr& index, const std::function<Expr(const Expr&)>& in_loops = {});
+  // The same, and an index that is reflected at an end, abs(a) and min(a, b) of one that rises and
+  // one that falls, is the one that rises. One that wraps around, a % n, is a at the most frequent
+  // quotient, where that has at least half of the steps: they are `own`, of a known number.
+  Expr between_ends(const Expr& index, const std::function<Expr(const Expr&)>& in_loops,
+                    const Range& own);
 
  private:
+  Expr without_clamp(const Expr& e, const std::function<Expr(const Expr&)>& in_loops);
+  Expr not_reflected(const Expr& e, const std::function<Expr(const Expr&)>& in_loops);
+  Expr not_wrapped(const Expr& e, const std::function<Expr(const Expr&)>& in_loops,
+                   const Range& own);
+  // How many elements a step of this loop moves it; 0 where nobody can say.
+  int64_t factor_of(const Expr& index) const;
+
   std::string variable_;
   const std::map<std::string, Range>* others_;
   std::optional<std::pair<Expr, Expr>> kept_;

@@ -58,7 +58,7 @@ bool is_inside_unclamped(const Expr& index, const Extent& buffer, const AxisExte
 class Interior : public NestMutator {
  public:
   Interior(const LoopNest& nest, const std::vector<const Loop*>& around, const Loop& loop)
-      : steps(loop.variable(), &ranges_), nest_(nest) {
+      : steps(loop.variable(), &ranges_), nest_(nest), own_(range_of(loop)) {
     for (const Loop* outer : around) ranges_.insert_or_assign(outer->variable(), range_of(*outer));
   }
 
@@ -115,7 +115,8 @@ class Interior : public NestMutator {
       for (size_t d = 0; d < indices.size(); ++d) {
         const bool is_inside = proves_in_bounds(indices[d], shape[d], domain);
         if (!is_inside && !is_inside_unclamped(indices[d], shape[d], domain)) continue;
-        const Expr free = steps.without_clamps(indices[d], in_loops);
+        const Expr free = is_inside ? steps.between_ends(indices[d], in_loops, own_)
+                                    : steps.without_clamps(indices[d], in_loops);
         if (is_inside || free.same_as(unclamped(free, shape[d]).index)) indices[d] = free;
       }
       return indices;
@@ -130,6 +131,7 @@ class Interior : public NestMutator {
   }
 
   const LoopNest& nest_;
+  const Range own_;                      // of the loop
   std::map<std::string, Range> ranges_;  // of the other loops
 };
 

@@ -62,6 +62,22 @@ TEST(ProvesInBounds, DivisionAndRemainder) {
   EXPECT_FALSE(inside(i() / 0, 100));
 }
 
+TEST(ProvesInBounds, WhatIsReflectedAtZero) {
+  EXPECT_TRUE(inside(abs(i() - 1), 11));
+  EXPECT_FALSE(inside(abs(i() - 1), 10));
+  EXPECT_TRUE(inside(abs(i() - 8), 9));
+  EXPECT_FALSE(inside(abs(i() - 8), 8)) << "eight below zero";
+  EXPECT_TRUE(inside(abs(i() - 20) - 9, 12)) << "never above zero";
+  EXPECT_FALSE(inside(abs(i() - 20) - 10, 12));
+  EXPECT_TRUE(inside(min(abs(i() - 2), 22 - abs(i() - 2)), 12));
+  EXPECT_FALSE(inside(abs(axis_value("b") - 1), size())) << "one element has no neighbour";
+  EXPECT_TRUE(inside(abs(axis_value("b") - 1), size() + 1));
+  const Expr data = read_buffer("at", i32, {i()});
+  EXPECT_FALSE(inside(min(abs(data), 11), 12)) << "of the lowest i32 the size is none";
+  EXPECT_TRUE(inside(max(min(abs(data), 11), 0), 12));
+  EXPECT_TRUE(inside(min(abs(cast(i32, read_buffer("at", i8, {i()}))), 11), 12));
+}
+
 TEST(ProvesInBounds, DifferencesOfWhatIsNotAffine) {
   EXPECT_TRUE(inside(i() % 4 + 4 - j(), 8));
   EXPECT_FALSE(inside(i() % 4 + 4 - j(), 7));

@@ -46,6 +46,34 @@ TEST(WithoutClamps, OnEitherSideAndInOneAnother) {
   EXPECT_EQ(to_string(read), to_string(x()(i, Expr(j) - 2)));
 }
 
+TEST(BetweenEnds, NeitherHeldNorReflectedNorWrappedAround) {
+  const Tensor y = compute("y", {i, j}, x()(i, j));
+  const auto free = [&](const Expr& index) { return to_string(between_ends(index, *y.op(), "j")); };
+  const Expr at = Expr(j) - 2;
+  const std::string plain = to_string(at);
+  EXPECT_EQ(free(clamp(at, 0, 63)), plain);
+  EXPECT_EQ(free(abs(at)), plain);
+  EXPECT_EQ(free(clamp(min(abs(at), 126 - abs(at)), 0, 63)), plain);
+  EXPECT_EQ(free(max(5 - j, at)), plain);
+  EXPECT_EQ(free(at % 64), plain);
+  for (const Expr& index : {Expr(j) % 63, min(at, 2 * j), min(at, Expr(i)), Expr(i) % 64}) {
+    EXPECT_EQ(free(index), to_string(index));
+  }
+}
+
+TEST(IsTurnedAtEnds, ByMoreThanClamps) {
+  const auto is_turned = [&](const Expr& index) {
+    const Tensor y = compute("y", {i, j}, x()(i, index));
+    return is_turned_at_ends(*y.op(), "j");
+  };
+  EXPECT_TRUE(is_turned((j + 1) % 64));
+  EXPECT_TRUE(is_turned(min(abs(j - 1), 63)));
+  EXPECT_FALSE(is_turned(min(j + 1, 63)));
+  EXPECT_FALSE(is_turned(j));
+  EXPECT_FALSE(is_turned((i + 1) % 64)) << "of another axis";
+  EXPECT_FALSE(is_turned((j + 1) % 7)) << "more than once";
+}
+
 TEST(ReadsIn, OfOneTensorOrOfAny) {
   const Tensor a = x(), z = input("z", f32, {24, 64});
   const Expr body = a(i, j) * z(i, j) + a(i, Expr(63) - j);

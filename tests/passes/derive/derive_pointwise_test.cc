@@ -35,6 +35,34 @@ TEST(DerivePointwise, RowsOfARunTimeLengthMayBePixels) {
   EXPECT_TRUE(has(text, "y.specialize(C > 3)\ny.split(i1, i1, i1_v, 8, predicate)\n")) << text;
 }
 
+// A grid with periodic or reflecting ends.
+TEST(DerivePointwise, RowsAreCutWhereTheirNeighboursAreTurned) {
+  const auto turned = [](const Extent& length, bool wraps) {
+    const Axis i("i", kRows), j("j", length);
+    const Tensor x = input("x", f32, {kRows, length});
+    const Expr n = extent_value(length);
+    const auto at = [&](const Expr& place) {
+      if (wraps) return x(i, (place + n) % n);
+      return x(i, clamp(min(abs(place), 2 * n - 2 - abs(place)), 0, n - 1));
+    };
+    return compute("y", {i, j}, at(j - 1) + at(j + 1) - 2.0F * x(i, j));
+  };
+  for (const Tensor& y : {turned(200, true), turned(200, false), turned(kLength, false)}) {
+    EXPECT_TRUE(has(derived(y, kV3), "partition(j)")) << derived(y, kV3);
+  }
+  EXPECT_FALSE(has(derived(turned(8, true), kV3), "partition")) << "one vector";
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      const Target target = target_of(level, cores);
+      EXPECT_TRUE(derives(Graph(turned(kLength, false)), target, {0, 1, 2, 3, 40, 133}));
+      for (const int64_t length : {3, 8, 133}) {
+        EXPECT_TRUE(derives(Graph(turned(length, true)), target, {0, 1, 5}));
+        EXPECT_TRUE(derives(Graph(turned(length, false)), target, {0, 1, 5}));
+      }
+    }
+  }
+}
+
 // Four bytes are too few for a vector, four floats are one of any machine: they are a pixel where
 // all four are computed in one way.
 TEST(DerivePointwise, FourShortElementsAreAPixel) {

@@ -11,6 +11,7 @@
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "passes/derive/derive_schedule.h"
+#include "passes/lower/lower.h"
 #include "tests/passes/check_nest.h"
 #include "tests/passes/derive/derived_text.h"
 
@@ -324,6 +325,128 @@ TEST(WindowSums, WindowsOfBytesAreRightForAllTargets) {
       EXPECT_TRUE(derives(Graph(inner), target_of(level, cores), {2, 3, 5, 6, 34, 66, 70}));
       EXPECT_TRUE(derives(Graph(less), target_of(level, cores), {0, 1, 33, 70}));
       EXPECT_TRUE(derives(Graph({most, less}), target_of(level, cores), {0, 1, 33}));
+    }
+  }
+}
+
+// The least of neighbours along rows, those at the ends taken where there are none.
+Tensor least_along_rows(const std::string& name, const Tensor& x, int64_t taps) {
+  const Axis i("i", x.shape()[0]), j("j", x.shape()[1]), k("k", taps);
+  const Expr last = extent_value(j.extent()) - 1;
+  return compute(name, {i, j}, reduce_min(k, x(i, clamp(j + k - int_constant(taps / 2), 0, last))));
+}
+
+Tensor most_down_columns(const std::string& name, const Tensor& x, int64_t taps) {
+  const Axis i("i", x.shape()[0]), j("j", x.shape()[1]), k("k", taps);
+  const Expr last = extent_value(i.extent()) - 1;
+  return compute(name, {i, j}, reduce_max(k, x(clamp(i + k - int_constant(taps / 2), 0, last), j)));
+}
+
+// The tiles between the ends have no clamps.
+TEST(WindowSums, ThatAreHeldAtTheEndsOfARowAreInRegisters) {
+  const auto of = [](DType dtype, const Extent& width) {
+    return derived(least_along_rows("y", input("x", dtype, {kHeight, width}), 5));
+  };
+  for (const Extent& width : {kWidth, Extent(640), Extent(37)}) {
+    const std::string text = of(f32, width);
+    EXPECT_TRUE(has(text, "y_acc.compute_at(y, tile)\n")) << text;
+    EXPECT_TRUE(has(text, "y.partition(tile)\n")) << text;
+    EXPECT_TRUE(has(text, "y_acc.unroll(k)\n")) << text;
+  }
+  EXPECT_TRUE(has(of(u8, kWidth), "y_filled.partition(tile)\n")) << of(u8, kWidth);
+  EXPECT_FALSE(has(of(f32, 8), "partition")) << "one tile: " << of(f32, 8);
+}
+
+// What data say is no window.
+TEST(WindowSums, WhatDataSayIsNotHeldAtTheEndsOfARow) {
+  const Axis i("i", kHeight), j("j", 640), k("k", 5);
+  const Tensor x = input("x", f32, {640}), at = input("at", i32, {640});
+  const Tensor y = compute("y", {i, j}, reduce_min(k, x(clamp(at(j) + k, 0, 639))));
+  EXPECT_FALSE(has(derived(y), "partition(tile)")) << derived(y);
+}
+
+TEST(WindowSums, HeldAtTheEndsOfARowAreRightForAllTargets) {
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      const Target target = target_of(level, cores);
+      for (const DType dtype : {f32, u8}) {
+        const Tensor x = input("x", dtype, {kHeight, kWidth});
+        EXPECT_TRUE(derives(Graph(least_along_rows("y", x, 5)), target, {0, 1, 2, 5, 40, 130}));
+        const Tensor known = input("x", dtype, {3, 131});
+        EXPECT_TRUE(derives(Graph(least_along_rows("y", known, 7)), target));
+      }
+    }
+  }
+}
+
+// Sums of five neighbours along rows, reflected or wrapped around at the ends.
+Tensor sums_over_ends(const Tensor& x, bool wraps) {
+  const Axis i("i", x.shape()[0]), j("j", x.shape()[1]), k("k", 5);
+  const Expr n = extent_value(j.extent()), far = abs(j + k - 2);
+  const Expr reflected = clamp(min(far, 2 * n - 2 - far), 0, n - 1);
+  const Expr at = wraps ? (j + k + n - 2) % n : reflected;
+  return compute("y", {i, j}, sum(k, x(i, at)));
+}
+
+TEST(WindowSums, ThatAreTurnedAtTheEndsOfARowAreInRegisters) {
+  for (const bool wraps : {true, false}) {
+    const std::string text = derived(sums_over_ends(input("x", f32, {kHeight, 256}), wraps));
+    EXPECT_TRUE(has(text, "y_acc.compute_at(y, tile)\n")) << text;
+    EXPECT_TRUE(has(text, "y.partition(tile)\n")) << text;
+  }
+  for (const char* level : kLevels) {
+    for (const DType dtype : {f32, u8}) {
+      const Target target = target_of(level, 1);
+      const Tensor any = input("x", dtype, {kHeight, kWidth});
+      EXPECT_TRUE(derives(Graph(sums_over_ends(any, false)), target, {0, 1, 2, 3, 40, 133}));
+      for (const int64_t width : {3, 8, 133}) {
+        const Tensor known = input("x", dtype, {3, width});
+        EXPECT_TRUE(derives(Graph(sums_over_ends(known, true)), target)) << width;
+        EXPECT_TRUE(derives(Graph(sums_over_ends(known, false)), target)) << width;
+      }
+    }
+  }
+}
+
+// Differences of blocks and those around them: five rows of five places, of 64 steps.
+TEST(WindowSums, RowsOfLessThanAVectorCountAsOne) {
+  const Axis n("n", kAny), i("i", 5), j("j", 5), a("a", 8), b("b", 8);
+  const Tensor x = input("x", u8, {kAny * 8, 8}), z = input("z", u8, {kAny * 8 + 4, 12});
+  const auto at = [](const Expr& value) { return cast(i32, value); };
+  const Expr apart = at(x(8 * n + a, b)) - at(z(8 * n + a + i, j + b));
+  const Tensor y = compute("y", {n, i, j}, sum({a, b}, abs(apart)));
+  const std::string text = derived(y, target_of("x86-64-v4", 1));
+  EXPECT_TRUE(has(text, "y_acc.unroll(i)\n")) << text;
+  EXPECT_FALSE(has(text, "unroll(a)")) << text;
+  for (const char* level : kLevels) {
+    EXPECT_TRUE(derives(Graph(y), target_of(level, 1), {0, 1, 7})) << level;
+  }
+}
+
+// Erosion and dilation: each row is computed once for each strip.
+TEST(WindowSums, ChainsOfThemSlide) {
+  const auto opening = [](const Tensor& x) {
+    const Tensor less = most_down_columns("b", least_along_rows("a", x, 3), 3);
+    return most_down_columns("y", least_along_rows("c", less, 3), 3);
+  };
+  const Graph known(opening(input("x", f32, {1024, 768})));
+  const LoopNest nest = lower(known, derive_schedule(known, kV3));
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_TRUE(has(to_string(nest), std::string("window ") + name + "[")) << to_string(nest);
+  }
+  const std::string text = to_string(nest);
+  size_t slides = 0;
+  for (size_t at = text.find("slides along"); at != std::string::npos;
+       at = text.find("slides along", at + 1)) {
+    ++slides;
+  }
+  EXPECT_EQ(slides, 3U) << text;
+  for (const char* level : kLevels) {
+    for (const int cores : {1, 4}) {
+      const Target target = target_of(level, cores);
+      const Graph any(opening(input("x", u8, {kHeight, kWidth})));
+      EXPECT_TRUE(derives(any, target, {0, 1, 2, 9, 70}));
+      EXPECT_TRUE(derives(Graph(opening(input("x", f32, {40, 70}))), target));
     }
   }
 }

@@ -110,6 +110,42 @@ TEST(LowerStorage, InsideAStageThatSlides) {
   expect_nest(schedule);
 }
 
+// Sums in the middle of a chain, in registers: they read what slides outside of their own loops.
+TEST(LowerStorage, WhatAnAccumulatorInAWindowReadsSlidesToo) {
+  const Axis i("i", 6), j("j", 8), l("l", 10), k("k", 3);
+  Tensor a = compute("a", {l}, input("in", f32, {10})(l) * 2.0f);
+  Tensor c = compute("c", {j}, sum(k, a(j + k)));
+  Tensor z = compute("z", {i}, c(i) + c(i + 1) + c(i + 2));
+  Schedule schedule(z);
+  schedule[c].cache_write("acc").store_root().compute_at(z, i);
+  schedule["acc"].compute_at("c", j);
+  schedule[a].store_root().compute_at(z, i);
+  expect_nest(schedule);
+  EXPECT_EQ(count_uops(lower(z, schedule)).executes, 10 + 8 * 3);
+  Schedule tiled(z);
+  tiled[z].split(i, yo, yi, 3);
+  tiled[c].cache_write("acc").store_at(z, yo).compute_at(z, yi);
+  tiled["acc"].compute_at("c", j);
+  tiled[a].store_at(z, yo).compute_at(z, yi);
+  const LoopNest nest = lower(tiled.graph(), tiled);
+  EXPECT_EQ(count_uops(nest).executes, 2 * (7 + 5 * 3));
+  EXPECT_TRUE(computes(nest, tiled.graph()));
+}
+
+// What is kept while the sums of one element are computed is read from inside of these loops.
+TEST(LowerStorage, WhatIsReadInTheLoopsOfAWindowIsWhatIsNew) {
+  const Axis i("i", 6), j("j", 8), l("l", 10), k("k", 3);
+  Tensor a = compute("a", {l}, input("in", f32, {10})(l) * 2.0f);
+  Tensor c = compute("c", {j}, sum(k, a(j + k)));
+  Tensor z = compute("z", {i}, c(i) + c(i + 1) + c(i + 2));
+  Schedule schedule(z);
+  schedule[c].cache_write("acc").store_root().compute_at(z, i);
+  schedule["acc"].compute_at("c", j);
+  schedule[a].compute_at("c", j);
+  expect_nest(schedule);
+  EXPECT_EQ(count_uops(lower(z, schedule)).executes, 8 * (3 + 3));
+}
+
 TEST(LowerStorage, AStridedReaderMovesByItsStride) {
   const Axis i("i", 4), j("j", 9);
   Tensor a = compute("a", {j}, input("in", f32, {9})(j) * 2.0f);

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "dsl/extent.h"
 #include "passes/index/index_interval.h"
@@ -86,6 +87,66 @@ TEST(LoopSteps, ClampsStayWhereAStepThatIsKeptNeedsThem) {
   EXPECT_TRUE(equal(early.without_clamps(low), low));
   EXPECT_TRUE(equal(early.without_clamps(high), high));
   EXPECT_FALSE(early.first || early.end);
+}
+
+Expr as_it_is(const Expr& e) { return e; }
+
+const Range kAnySteps{0, B - Extent(1)};
+
+// abs(v - 3), and min(v, 2 B - v) where v is a step of a loop.
+TEST(LoopSteps, WhatIsReflectedRisesBetweenTheEnds) {
+  const std::map<std::string, Range> others;
+  const Expr v = axis_value("v"), falling = 2 * size_value("B") - v;
+  SparedSteps steps("v", &others);
+  EXPECT_TRUE(equal(steps.between_ends(abs(v - 3), as_it_is, kAnySteps), v - 3));
+  EXPECT_TRUE(equal(steps.between_ends(min(falling, v), as_it_is, kAnySteps), v));
+  EXPECT_TRUE(steps.first && equal(*steps.first, int_constant(3)));
+  EXPECT_TRUE(steps.end && equal(*steps.end, size_value("B") + 1));
+  SparedSteps other("v", &others);
+  EXPECT_TRUE(equal(other.between_ends(max(4 - v, v), as_it_is, kAnySteps), v));
+  EXPECT_TRUE(other.first && equal(*other.first, int_constant(2)));
+  EXPECT_FALSE(other.end);
+  SparedSteps back("v", &others);
+  EXPECT_TRUE(equal(back.between_ends(abs(3 - v), as_it_is, kAnySteps), 0 - (3 - v)));
+  EXPECT_TRUE(back.first && equal(*back.first, int_constant(3)));
+}
+
+TEST(LoopSteps, WhatRisesTwiceOrIsOfOthersIsNotReflected) {
+  const std::map<std::string, Range> others = {{"w", {0, 7}}};
+  const Expr v = axis_value("v"), w = axis_value("w");
+  for (const Expr& index : {min(v, 2 * v - 3), max(v, w), abs(w), min(-v, -2 * v)}) {
+    SparedSteps steps("v", &others);
+    EXPECT_TRUE(equal(steps.between_ends(index, as_it_is, kAnySteps), index)) << to_string(index);
+    EXPECT_FALSE(steps.first || steps.end);
+  }
+}
+
+// (8 v + w + 254) % 256 for 32 steps.
+TEST(LoopSteps, WhatWrapsAroundIsThereAtTheMostFrequentQuotient) {
+  const std::map<std::string, Range> others = {{"w", {0, 10}}};
+  const Expr at = 8 * axis_value("v") + axis_value("w") + 254;
+  SparedSteps steps("v", &others);
+  const Expr free = steps.between_ends(at % 256, as_it_is, {0, 31});
+  EXPECT_TRUE(equal(free, at - 256)) << to_string(free);
+  EXPECT_TRUE(steps.first && equal(*steps.first, int_constant(1)));
+  EXPECT_TRUE(steps.end && equal(*steps.end, int_constant(31))) << to_string(*steps.end);
+  SparedSteps below("v", &others);
+  EXPECT_TRUE(
+      equal(below.between_ends(axis_value("v") % 256, as_it_is, {-3, 255}), axis_value("v")));
+  EXPECT_TRUE(below.first && equal(*below.first, int_constant(0)));
+}
+
+TEST(LoopSteps, WhatWrapsAroundOftenOrForUnknownStepsStays) {
+  const std::map<std::string, Range> others;
+  const Expr v = axis_value("v");
+  for (const auto& [by, steps_of_loop] :
+       {std::pair(int_constant(8), Range{0, 23}), std::pair(int_constant(8), Range{0, 63}),
+        std::pair(int_constant(8), kAnySteps), std::pair(int_constant(8), Range::unknown()),
+        std::pair(size_value("B"), Range{0, 63})}) {
+    SparedSteps steps("v", &others);
+    EXPECT_TRUE(equal(steps.between_ends(v % by, as_it_is, steps_of_loop), v % by));
+    EXPECT_FALSE(steps.first || steps.end);
+  }
 }
 
 }  // namespace

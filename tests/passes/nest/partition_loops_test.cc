@@ -119,6 +119,34 @@ TEST(PartitionLoops, SparesTheInteriorTheClampsWhateverTheSizeIs) {
   EXPECT_NE(text.find("for y.i in max(B - 1, 1) .. +"), std::string::npos) << text;
 }
 
+// Two neighbours, reflected or wrapped around at both ends.
+Graph turned(const Extent& extent, bool wraps) {
+  const Axis i("i", extent);
+  const Tensor x = input("x", f32, {extent});
+  const Expr n = extent_value(extent);
+  const auto at = [&](const Expr& place) {
+    if (wraps) return x((place + n) % n);
+    return x(clamp(min(abs(place), 2 * n - 2 - abs(place)), 0, n - 1));
+  };
+  return Graph(compute("y", {i}, at(i - 1) + at(i + 1)));
+}
+
+TEST(PartitionLoops, SparesTheInteriorTheTurnsAtBothEnds) {
+  const std::string wraps = tree_of(partition_loops(lowered(Schedule(turned(8, true))), {"y.i"}));
+  EXPECT_EQ(wraps, R"(for y.i in 1
+  store y[i] = x[(i + 7) % 8] + x[(i + 1) % 8]
+for y.i in 1 .. +6
+  store y[i] = x[i + 7 - 8] + x[i + 1]
+for y.i in 7 .. +1
+  store y[i] = x[(i + 7) % 8] + x[(i + 1) % 8]
+)");
+  for (const Extent& extent : {Extent(8), B}) {
+    const LoopNest nest = partition_loops(lowered(Schedule(turned(extent, false))), {"y.i"});
+    EXPECT_NE(tree_of(nest).find("  store y[i] = x[i - 1] + x[i + 1]\n"), std::string::npos)
+        << tree_of(nest);
+  }
+}
+
 TEST(PartitionLoops, PartitionsTheInteriorInTurn) {
   const LoopNest nest = partition_loops(lowered(Schedule(blur(5, 6))), {"y.i", "y.j"});
   const std::string text = tree_of(nest);
@@ -291,6 +319,14 @@ TEST(PartitionLoops, ComputesRemainders) {
     expect_values(doubled(B, tail), {"y.io"}, {0, 1, 3, 4, 5, 8, 23});
   }
   expect_values(doubled(10, Tail::shift_inwards), {"y.io"}, {0});
+}
+
+TEST(PartitionLoops, ComputesWhatIsTurnedAtTheEnds) {
+  for (const Extent& extent : {Extent(3), Extent(8), Extent(40)}) {
+    expect_values(Schedule(turned(extent, true)), {"y.i"}, {0});
+    expect_values(Schedule(turned(extent, false)), {"y.i"}, {0});
+  }
+  expect_values(Schedule(turned(B, false)), {"y.i"}, {0, 1, 2, 3, 4, 9, 40});
 }
 
 TEST(PartitionLoops, ComputesStencils) {
