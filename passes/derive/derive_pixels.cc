@@ -38,7 +38,7 @@ bool walks_pixels(const Op& op, const Pixels& pixels) {
 }
 
 // Whether sums of four bytes are of so few steps.
-bool has_few_steps(const Op& op, int64_t most) {
+bool has_few_small_steps(const Op& op, int64_t most) {
   constexpr int64_t kBytes = 4;
   int64_t steps = 1;
   for (const Axis& axis : op.reduction_axes) {
@@ -49,7 +49,7 @@ bool has_few_steps(const Op& op, int64_t most) {
 
 std::optional<Pixels> match_quarters(const Op& op) {
   constexpr int64_t kColours = 4, kMostSteps = 16, kLeastPixels = 16;
-  if (op.axes.size() < 2 || !has_few_steps(op, kMostSteps)) return std::nullopt;
+  if (op.axes.size() < 2 || !has_few_small_steps(op, kMostSteps)) return std::nullopt;
   const Axis &x = op.axes[op.axes.size() - 2], &colour = op.axes.back();
   if (colour.extent() != Extent(kColours)) return std::nullopt;
   if (x.extent().as_constant().value_or(kLeastPixels) < kLeastPixels) return std::nullopt;
@@ -61,7 +61,7 @@ std::optional<Pixels> match_quarters(const Op& op) {
 std::optional<Pixels> match_few_colours(const Op& op, int64_t lanes) {
   constexpr int64_t kStepsOfFew = 4;
   const std::optional<Pixels> pixels = pixels_to_sum(op, lanes);
-  if (!pixels || !has_few_steps(op, kStepsOfFew)) return std::nullopt;
+  if (!pixels || !has_few_small_steps(op, kStepsOfFew)) return std::nullopt;
   const bool is_last = pixels->rows + 2 == op.axes.size() && pixels->colour.extent() != Extent(1);
   return is_last && reads_near(op, pixels->x, pixels->colour) ? pixels : std::nullopt;
 }
