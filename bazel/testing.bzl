@@ -82,7 +82,10 @@ def _suite_test_impl(ctx):
     runfiles = runfiles.merge(ctx.attr.program[DefaultInfo].default_runfiles)
     return [
         DefaultInfo(executable = launcher, runfiles = runfiles),
-        testing.TestEnvironment(ctx.attr.env),
+        testing.TestEnvironment({
+            variable: ctx.expand_location(value, ctx.attr.data)
+            for variable, value in ctx.attr.env.items()
+        }),
     ]
 
 _suite_test = rule(
