@@ -6,6 +6,8 @@ So the tests' run looks for what only a sanitizer sees, without a run of its own
 repository, generated kernels and OpenMP among it, is not instrumented, or as far as it is compiled here.
 """
 
+load(":launcher.bzl", "launch")
+
 # The address sanitizer reports a null pointer that is read through. Checks whether a pointer is null or aligned stand at
 # each access, and make compiling slow; --config=ubsan, by hand, has them.
 _FLAGS = {
@@ -52,27 +54,18 @@ _sanitize = transition(
     outputs = ["//command_line_option:copt", "//command_line_option:linkopt"],
 )
 
-def _launch(ctx, target):
-    """A script that starts `target`, and what both need, as DefaultInfo."""
-    info = target[DefaultInfo]
-    program = info.files_to_run.executable
-    launcher = ctx.actions.declare_file(ctx.label.name)
+def _launch_sanitized(ctx, target):
     exports = "".join(["export {}={}\n".format(name, value) for name, value in _OPTIONS.items()])
-    ctx.actions.write(
-        launcher,
-        _LAUNCHER.format(exports = exports, program = program.short_path),
-        is_executable = True,
-    )
-    return DefaultInfo(executable = launcher, runfiles = ctx.runfiles([program]).merge(info.default_runfiles))
+    return launch(ctx, target, _LAUNCHER.replace("{exports}", exports))
 
 def _emulsion_sanitized_test_impl(ctx):
     return [
-        _launch(ctx, ctx.attr.test[0]),
+        _launch_sanitized(ctx, ctx.attr.test[0]),
         testing.TestEnvironment(dict(ctx.attr.env, EMULSION_TEST_FLOOR = str(ctx.attr.floor))),
     ]
 
 def _emulsion_sanitized_binary_impl(ctx):
-    return [_launch(ctx, ctx.attr.program[0])]
+    return [_launch_sanitized(ctx, ctx.attr.program[0])]
 
 _SANITIZER = {
     "sanitizer": attr.string(

@@ -7,6 +7,7 @@ load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_test")
 load(":cc.bzl", precompiled_header_for = "precompiled")
 load(":copts.bzl", "EMULSION_COPTS")
 load(":joined_sources.bzl", "joined_sources")
+load(":launcher.bzl", "launch")
 
 def _floor_env(name, floor, env, args):
     if floor < 1:
@@ -65,24 +66,19 @@ def emulsion_cc_test(
         **kwargs
     )
 
-# Chooses the suite of one file, and is one process with the program: a signal reaches the cases.
+# exec: a signal for the test reaches its cases.
 _SUITE_LAUNCHER = """#!/bin/sh
 EMULSION_TEST_SUITE={suite} exec "{program}" "$@"
 """
 
 def _suite_test_impl(ctx):
-    program = ctx.executable.program
-    launcher = ctx.actions.declare_file(ctx.label.name)
-    ctx.actions.write(
-        launcher,
-        _SUITE_LAUNCHER.format(suite = ctx.label.name, program = program.short_path),
-        is_executable = True,
-    )
-    runfiles = ctx.runfiles([program] + ctx.files.data)
-    runfiles = runfiles.merge(ctx.attr.program[DefaultInfo].default_runfiles)
+    script = _SUITE_LAUNCHER.replace("{suite}", ctx.label.name)
     return [
-        DefaultInfo(executable = launcher, runfiles = runfiles),
-        testing.TestEnvironment(ctx.attr.env),
+        launch(ctx, ctx.attr.program, script, ctx.files.data),
+        testing.TestEnvironment({
+            variable: ctx.expand_location(value, ctx.attr.data)
+            for variable, value in ctx.attr.env.items()
+        }),
     ]
 
 _suite_test = rule(
@@ -93,7 +89,7 @@ _suite_test = rule(
         "program": attr.label(cfg = "target", executable = True, mandatory = True),
     },
     test = True,
-    doc = "The cases of <name>.cc, in `program`.",
+    doc = "Runs those cases of `program` that <name>.cc has.",
 )
 
 def suite(name, floor, needs_host = False, env = {}, size = "small", **kwargs):
@@ -113,10 +109,10 @@ def suite(name, floor, needs_host = False, env = {}, size = "small", **kwargs):
     return struct(name = name, floor = floor, needs_host = needs_host, env = env, size = size, kwargs = kwargs)
 
 def emulsion_cc_tests(name, suites, deps = []):
-    """Several suites that are compiled and linked as one program: in half of the time (joined_sources.bzl).
+    """Several suites that are compiled together (joined_sources.bzl) and linked as one program.
 
-    Each is a test target as emulsion_cc_test makes it. What every case of a source needs is in its unnamed namespace,
-    and its `using` directives are too.
+    Each is a test target, as emulsion_cc_test makes it. A source has its cases, and all that it defines, in one unnamed
+    namespace.
 
     Args:
       name: of the program.

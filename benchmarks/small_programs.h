@@ -13,8 +13,10 @@
 
 namespace emulsion::benchmarks {
 
-inline constexpr int kRows = 256, kColumns = 1024;  // of a matrix, where a program has no other
-inline constexpr double kTolerance = 1e-5;          // likewise; sums in another order have more
+// Of the matrices, where a program does not define its own.
+inline constexpr int kRows = 256, kColumns = 1024;
+// Of results that are not whole numbers, where the terms of sums keep their order.
+inline constexpr double kTolerance = 1e-5;
 
 struct SmallProgram {
   std::string name;

@@ -28,7 +28,7 @@ struct Argument {
   const char* name;
 };
 
-inline constexpr Argument kX{1, "x"};  // the first of most operators
+inline constexpr Argument kX{1, "x"};  // the first argument of most operators
 
 // One call of an operator: "matmul", or "matmul fc1" when the user named the result fc1.
 class OperatorCall {

@@ -41,15 +41,7 @@ int NumberFromEnvironment(const char* variable, int otherwise) {
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
-bool IsDisabled(const testing::TestInfo& info) {
-  const std::string suite = info.test_suite_name(), name = info.name();
-  const auto is_disabled = [](const std::string& part) {
-    return part.rfind("DISABLED_", 0) == 0 || part.find("/DISABLED_") != std::string::npos;
-  };
-  return is_disabled(suite) || is_disabled(name);
-}
-
-// As GoogleTest matches it: patterns with : between them, and behind a - those of what is left out.
+// As GoogleTest does: patterns with : between them; those behind a - leave out what they match.
 bool Matches(const std::string& filter, const std::string& name) {
   const size_t minus = filter.find('-');
   const auto any = [&](const std::string& patterns) {
@@ -64,14 +56,19 @@ bool Matches(const std::string& filter, const std::string& name) {
          (minus == std::string::npos || !any(filter.substr(minus + 1)));
 }
 
+bool IsDisabled(const testing::TestInfo& info) {
+  const std::string patterns = "DISABLED_*:*/DISABLED_*";
+  return Matches(patterns, info.test_suite_name()) || Matches(patterns, info.name());
+}
+
 // What was asked for, of all cases or of those of one file.
 struct Selection {
-  int registered = 0;  // whatever the filter; disabled cases are not
-  bool filtered = false;
+  int registered = 0;     // without the disabled ones, whatever the filter
+  bool filtered = false;  // a part of them, by name
 };
 
-// Leaves the cases of `suite`.cc to GoogleTest, of these the ones that its filter names. Null
-// leaves all.
+// Of the cases that its filter names, leaves to GoogleTest only those of `suite`.cc. Null leaves
+// all.
 Selection SelectSuite(const char* suite) {
   const testing::UnitTest& unit_test = *testing::UnitTest::GetInstance();
   const std::string filter = GTEST_FLAG_GET(filter);

@@ -30,8 +30,8 @@ struct Range {
   int64_t low, high;  // both are in it
 };
 using Ranges = std::map<std::string, Range>;
-using WrittenBox =
-    std::vector<std::optional<Range>>;  // for each axis; nothing: it may be any index
+// For each axis; nothing: it may be any index.
+using WrittenBox = std::vector<std::optional<Range>>;
 
 // A range that holds all values of the expression, whichever its variables have in theirs.
 std::optional<Range> range_of(const Expr& e, const Ranges& variables) {

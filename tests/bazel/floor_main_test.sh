@@ -63,7 +63,7 @@ ends_with 1 "a filter of too few cases" suite 7 -- --gtest_filter=*Case1
 ends_with 0 "a filter that nothing passes" suite 6 -- --gtest_filter=nothing
 ends_with 0 "a list" suite 7 -- --gtest_list_tests
 
-# Of a program that holds several suites, the cases of one file.
+# One suite of a program that holds several: the cases of one file.
 this_file=EMULSION_TEST_SUITE=floor_main_suite_test
 ends_with 0 "the suite of one file" suite 6 "$this_file"
 says "[  PASSED  ] 6 tests"

@@ -128,6 +128,16 @@ def tests_without_build_entry():
             yield "{}: not named in {}/BUILD".format(path, package)
 
 
+def cases_of_one_name():
+    """A suite of emulsion_cc_tests chooses its cases by their names, and would run those of another file too."""
+    files = {}
+    for path in source_tree.files("_test.cc", folders=("tests",)):
+        for case in re.findall(r"^TEST(?:_F)?\((\w+, \w+)\)", source_tree.read(path), re.MULTILINE):
+            first = files.setdefault((os.path.dirname(path), case), path)
+            if first != path:
+                yield "{}: has a case ({}), and so has {}; rename one".format(path, case, first)
+
+
 def without_test():
     """A .cc without a header of its stem is a part of what another header declares, split by case."""
     tests = source_tree.files("_test.cc", "_test.py", "_test.sh", folders=("tests",))
@@ -288,6 +298,7 @@ def main():
     report = source_tree.Report("Layout")
     report.case("EveryFileIsInABuildFile", without_build_entry())
     report.case("EveryTestIsInABuildFile", tests_without_build_entry())
+    report.case("NoTwoCasesHaveOneName", cases_of_one_name())
     report.case("EveryHeaderHasATestOfItsStem", without_test())
     report.case("EveryReasonIsCurrent", stale_reasons())
     report.case("NoFileIsTooLong", too_long())
