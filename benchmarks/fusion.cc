@@ -143,6 +143,15 @@ std::vector<FusedProgram> programs_of_results(int rows, int columns) {
       {"layer_norm_gradients", Graph(gradients(norm, {x, scale, bias}, dy))}};
 }
 
+// Rows of a vector or a few, no whole number of them.
+std::vector<FusedProgram> programs_of_short_rows(int rows, int columns) {
+  const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
+  const Tensor bias = input("bias", f32, {columns}), scale = input("scale", f32, {columns});
+  return {{"short_rows_softmax", Graph(softmax(x * 0.5F, -1, "y"))},
+          {"short_rows_norm", Graph(layer_norm(x, scale, bias, 1e-5, "y"))},
+          {"short_rows_norm_of_sum", Graph(layer_norm(x + z, scale, bias, 1e-5, "y"))}};
+}
+
 std::vector<FusedProgram> programs_of(int rows, int columns) {
   constexpr int kInner = 32;  // few, so that the product does not hide what is around it
   const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
@@ -383,6 +392,11 @@ Report run(const ProgramOptions& options) {
       for (const FusedProgram& program : programs) {
         add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
       }
+    }
+  }
+  for (const auto& [rows, columns] : {std::pair(20000, 17), {5000, 64}}) {
+    for (const FusedProgram& program : programs_of_short_rows(rows, columns)) {
+      add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
     }
   }
   for (const auto& [rows, columns] :
