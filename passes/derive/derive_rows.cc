@@ -90,7 +90,7 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
 
 // The same of the rows of a block, whose parts have no rows left over.
 int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Target& target) {
-  const int64_t in_cache = rows_in_cache(group, target).value_or(kRowsAtATime);
+  const int64_t in_cache = rows_in_cache(group, target).value_or(2 * kRowsAtATime);
   return rows_that_divide(block, std::min(in_cache, 2 * kRowsAtATime));
 }
 
