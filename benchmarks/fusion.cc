@@ -205,8 +205,8 @@ void add_program(const FusedProgram& program, const std::string& size, std::vect
       name, before * 1e-6, after * 1e-6, before / after, told,
       static_cast<double>(measure_work(unfused, sizes).peak_bytes) * 1e-6,
       static_cast<double>(measure_work(fused, sizes).peak_bytes) * 1e-6));
-  add_pair({name, "GB/s", after * 1e-9}, fused, "unfused", unfused,
-           values_of(program.graph, sizes), all);
+  add_pair({name, "GB/s", after * 1e-9}, fused, "unfused", unfused, values_of(program.graph, sizes),
+           all);
 }
 
 // Elementwise siblings in one loop, against the same each in its own.

@@ -231,7 +231,8 @@ std::vector<BlockOfVectors> blocks_of_vectors(const Target& target, int64_t lane
   if (!all) return blocks;
   for (const int64_t length : {lanes, lanes / 2}) {
     const int64_t vectors = length > 1 && *all % length == 0 ? *all / length : 0;
-    if (vectors > kMostVectors / 2 && vectors < most_sums(target)) blocks.push_back({vectors, length});
+    if (vectors > kMostVectors / 2 && vectors < most_sums(target))
+      blocks.push_back({vectors, length});
   }
   int64_t least = std::numeric_limits<int64_t>::max();
   for (const BlockOfVectors& block : blocks) least = std::min(least, block.computed(*all));
@@ -269,8 +270,8 @@ bool keeps_lines(const ColumnGroup& group, const BlockOfVectors& block, const Ta
 // anyway takes longer than that.
 bool hides_lines(const ColumnGroup& group, const BlockOfVectors& block, const Target& target) {
   constexpr int64_t kRowsThatMeet = 16;
-  const bool is_far = bytes_of_result(group).value_or(0) > target.l3_bytes / 2 ||
-                      keeps_rows_alone(group, target);
+  const bool is_far =
+      bytes_of_result(group).value_or(0) > target.l3_bytes / 2 || keeps_rows_alone(group, target);
   const int64_t longest = kMostVectors * lanes_of(group, target);
   return is_far || block.columns() >= longest || !lines_meet(group, target) ||
          rows_of_column(group).value_or(0) <= kRowsThatMeet;

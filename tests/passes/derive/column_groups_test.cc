@@ -283,6 +283,7 @@ TEST(ColumnGroups, AllColumnsThatAreAFewVectorsAreABlock) {
   EXPECT_EQ(block_of(softmax_of(8, 40)), 40);
   EXPECT_EQ(block_of(softmax_of(8, 96)), 96) << "in one walk";
   EXPECT_EQ(block_of(softmax_of(8, 104)), 56) << "of 13 vectors not all sums are in registers";
+  EXPECT_EQ(block_of(softmax_of(8, 52)), 8) << "nor of 13 halves";
   EXPECT_EQ(block_of(softmax_of(8, 240), v4), 240) << "of 32 registers";
   EXPECT_EQ(block_of(softmax_of(8, 256), v4), 128);
   EXPECT_EQ(block_of(softmax_of(8, 60)), 32) << "64, for no vectors are 60";

@@ -280,8 +280,7 @@ TEST(ShortenRows, HalfOfMany) {
 }
 
 TEST(ShortenRows, OfANumberOneOfThreeIsLeft) {
-  for (const auto& [rows, computed] :
-       {std::pair(17, 1), {18, 4}, {20, 4}, {21, 8}, {23, 8}}) {
+  for (const auto& [rows, computed] : {std::pair(17, 1), {18, 4}, {20, 4}, {21, 8}, {23, 8}}) {
     const Schedule schedule = in_rows(rows, Memory::registers, true, 8);
     const std::string edge = last_edge(partitioned(schedule));
     EXPECT_TRUE(has_loop(edge, "unrolled s.m in " + std::to_string(computed))) << rows << edge;
