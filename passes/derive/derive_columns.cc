@@ -110,8 +110,12 @@ void derive_columns(const ColumnGroup& group, const Target& target, Schedule* sc
   const std::vector<Extent> points = most_points(members);
   const bool has_threads = wakes_threads_from(points, least, target);
   const size_t count = has_threads ? count_shared(shared, target) : 0;
-  if (!exact && !all) stage.partition(block);
-  if (count > 0) {
+  // A loop that is cut is not fused with others: threads share it inside of these.
+  const bool is_cut = !exact && !all;
+  if (is_cut) stage.partition(block);
+  if (is_cut && count == shared.size()) {
+    parallel_from(stage, block, points, least);
+  } else if (count > 0) {
     const Axis tasks = fuse_leading(reader, shared, count, &stage);
     if (count == shared.size()) around = tasks;
     parallel_from(stage, tasks, points, least);

@@ -56,6 +56,16 @@ TEST(DeriveColumns, ThreadsShareTheBlocks) {
   EXPECT_TRUE(has(nest_of(open, 4), "parallel y.i0")) << nest_of(open, 4);
 }
 
+TEST(DeriveColumns, ThreadsShareTheBlocksOfARunTimeNumberOfOnePicture) {
+  const auto pictures = [](int64_t count) {
+    return Graph(softmax(input("x", f32, {count, 5, kSize}), 1, "y"));
+  };
+  const std::string nest = nest_of(pictures(1), 4);
+  EXPECT_TRUE(has(nest, "parallel y.block in B / 64\n")) << nest;
+  EXPECT_TRUE(has(nest_of(pictures(3), 4), "parallel y.i0 in 3\n")) << nest_of(pictures(3), 4);
+  EXPECT_TRUE(derives(pictures(1), target_of("x86-64-v3", 4), {0, 1, 64, 9000, 30000}, 1e-5));
+}
+
 TEST(DeriveColumns, WhatIsReadOnceIsStoredNowhere) {
   for (const auto& [name, graph] : column_graphs(5, 64)) {
     if (name != "standardized") continue;
