@@ -77,7 +77,7 @@ Graph rotary(const Tensor& x, int rows, int columns) {
 }
 
 // Each head's rows: softmax(q k^T) v.
-Graph attention(int heads, int rows, int width) {
+Graph attention(int heads, const Extent& rows, int width) {
   const Axis h("h", heads), s("s", rows), t("t", rows), d("d", width);
   const Shape shape = {heads, rows, width};
   const Tensor q = input("q", f32, shape), k = input("k", f32, shape), v = input("v", f32, shape);
@@ -143,6 +143,15 @@ std::vector<FusedProgram> programs_of_results(int rows, int columns) {
       {"layer_norm_gradients", Graph(gradients(norm, {x, scale, bias}, dy))}};
 }
 
+// Rows of a vector or a few, no whole number of them.
+std::vector<FusedProgram> programs_of_short_rows(int rows, int columns) {
+  const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
+  const Tensor bias = input("bias", f32, {columns}), scale = input("scale", f32, {columns});
+  return {{"short_rows_softmax", Graph(softmax(x * 0.5F, -1, "y"))},
+          {"short_rows_norm", Graph(layer_norm(x, scale, bias, 1e-5, "y"))},
+          {"short_rows_norm_of_sum", Graph(layer_norm(x + z, scale, bias, 1e-5, "y"))}};
+}
+
 std::vector<FusedProgram> programs_of(int rows, int columns) {
   constexpr int kInner = 32;  // few, so that the product does not hide what is around it
   const Tensor x = matrix("x", rows, columns), z = matrix("z", rows, columns);
@@ -179,14 +188,14 @@ void add_pair(const Comparison& measured, const LoopNest& fused, const std::stri
 
 // A kernel each way, and a note on what the traffic allows.
 void add_program(const FusedProgram& program, const std::string& size, std::vector<Comparison>* all,
-                 std::vector<std::string>* notes) {
+                 std::vector<std::string>* notes, const SizeValues& sizes = {}) {
   const Target target = Target::host();
   DeriveOptions one_by_one;
   one_by_one.fuse = false;
   const LoopNest fused = run_pipeline(program.graph, target).nest;
   const LoopNest unfused = run_pipeline(program.graph, target, one_by_one).nest;
-  const double after = static_cast<double>(measure_traffic(fused).bytes());
-  const double before = static_cast<double>(measure_traffic(unfused).bytes());
+  const double after = static_cast<double>(measure_traffic(fused, sizes).bytes());
+  const double before = static_cast<double>(measure_traffic(unfused, sizes).bytes());
   const std::string name = program.name + "/" + size;
   const std::string told =
       program.literature > 0 ? fmt::format("; told of it: {}", program.literature) : "";
@@ -194,9 +203,10 @@ void add_program(const FusedProgram& program, const std::string& size, std::vect
       "{}: {:.2f} MB of traffic to {:.2f}, so at most {:.2f} times as fast where memory is the "
       "limit{}; {:.2f} MB stored between operations to {:.2f}",
       name, before * 1e-6, after * 1e-6, before / after, told,
-      static_cast<double>(measure_work(unfused).peak_bytes) * 1e-6,
-      static_cast<double>(measure_work(fused).peak_bytes) * 1e-6));
-  add_pair({name, "GB/s", after * 1e-9}, fused, "unfused", unfused, values_of(program.graph), all);
+      static_cast<double>(measure_work(unfused, sizes).peak_bytes) * 1e-6,
+      static_cast<double>(measure_work(fused, sizes).peak_bytes) * 1e-6));
+  add_pair({name, "GB/s", after * 1e-9}, fused, "unfused", unfused, values_of(program.graph, sizes),
+           all);
 }
 
 // Elementwise siblings in one loop, against the same each in its own.
@@ -385,6 +395,11 @@ Report run(const ProgramOptions& options) {
       }
     }
   }
+  for (const auto& [rows, columns] : {std::pair(20000, 17), {5000, 64}}) {
+    for (const FusedProgram& program : programs_of_short_rows(rows, columns)) {
+      add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
+    }
+  }
   for (const auto& [rows, columns] :
        {std::pair(64, 512), {256, 1024}, {1024, 1024}, {8192, 2048}, {1, 1 << 24}}) {
     add_elementwise_siblings(rows, columns, &all, &notes);
@@ -406,6 +421,10 @@ Report run(const ProgramOptions& options) {
   for (const auto& [heads, rows] : {std::pair(8, 64), {8, 512}}) {
     add_program({"attention", attention(heads, rows, 64)}, fmt::format("{}x{}x64", heads, rows),
                 &all, &notes);
+  }
+  for (const auto& [heads, rows] : {std::pair(12, 10), {6, 100}}) {
+    add_program({"attention_run_time", attention(heads, Extent::size("S"), 16)},
+                fmt::format("{}x{}x16", heads, rows), &all, &notes, {{"S", rows}});
   }
   for (const auto& [rows, width] : {std::pair(64, 128), {1024, 512}}) {
     add_program({"mlp", mlp(rows, width)}, fmt::format("{}x{}", rows, width), &all, &notes);

@@ -142,6 +142,20 @@ std::optional<int64_t> bytes_of_all_rows(const ColumnGroup& group) {
   return saturated_product(*elements, size_in_bytes(last.op->dtype));
 }
 
+// All that the last operation writes; nothing when a run-time size decides.
+std::optional<int64_t> bytes_of_result(const ColumnGroup& group) {
+  const Op& reader = group.reader();
+  const std::optional<int64_t> elements = element_count(reader.shape);
+  if (!elements) return std::nullopt;
+  return saturated_product(*elements, size_in_bytes(reader.dtype));
+}
+
+// Whether the second cache holds the rows of a column and not the results.
+bool keeps_rows_alone(const ColumnGroup& group, const Target& target) {
+  const bool are_apart = bytes_of_all_rows(group).value_or(INT64_MAX) > target.l2_bytes / 2;
+  return !are_apart && bytes_of_result(group).value_or(INT64_MAX) > target.l2_bytes;
+}
+
 // Whether the lines of a column, of what is read and of what is written, do not all stay in the
 // first cache: steps of many lines meet in a few of its sets.
 bool lines_meet(const ColumnGroup& group, const Target& target) {
@@ -157,26 +171,17 @@ bool lines_meet(const ColumnGroup& group, const Target& target) {
 // Whether a walk along columns takes no longer than one along rows: the fewer rows there are, and
 // the more walks are saved, the less it matters that each row has other lines and pages of memory.
 // Many rows pay only where the second cache holds those of a column and does not hold the results.
-// Where the lines of a column meet, each walk loads them again from behind the first cache, and
-// only what goes through main memory is worth that. The rows `channel_..` of `//benchmarks:fusion`
-// measure groups that are taken. The limits themselves have no rows there.
+// The rows `channel_..` of `//benchmarks:fusion` measure groups that are taken. The limits
+// themselves have no rows there.
 bool pays_to_walk_columns(const ColumnGroup& group, const Target& target) {
-  constexpr int64_t kVeryFewRows = 8, kRowsThatMeet = 16, kFewRows = 64, kMostRows = 256;
+  constexpr int64_t kVeryFewRows = 8, kFewRows = 64, kMostRows = 256;
   const std::optional<int64_t> rows = rows_of_column(group);
   if (!rows || *rows > kMostRows) return false;
   const auto walks =
       std::count_if(group.members.begin(), group.members.end(),
                     [](const ColumnGroup::Member& m) { return !m.is_inline && walks_columns(m); });
   if (walks < 3) return *rows <= kVeryFewRows;
-  const Op& reader = group.reader();
-  const std::optional<int64_t> elements = element_count(reader.shape);
-  const int64_t bytes = saturated_product(elements.value_or(0), size_in_bytes(reader.dtype));
-  if (*rows <= kFewRows) {
-    const bool is_far = bytes > target.l3_bytes / 2;
-    return *rows <= kRowsThatMeet || is_far || !lines_meet(group, target);
-  }
-  const bool are_apart = bytes_of_all_rows(group).value_or(INT64_MAX) > target.l2_bytes / 2;
-  return !are_apart && (!elements || bytes > target.l2_bytes);
+  return *rows <= kFewRows || keeps_rows_alone(group, target);
 }
 
 int64_t lanes_of(const ColumnGroup& group, const Target& target) {
@@ -188,7 +193,7 @@ int64_t lanes_of(const ColumnGroup& group, const Target& target) {
   return lanes;
 }
 
-constexpr int64_t kMostVectors = 4;  // whose sums stay in registers
+constexpr int64_t kMostVectors = 8;  // whose sums stay in any machine's registers
 
 struct BlockOfVectors {
   int64_t vectors, lanes;
@@ -199,18 +204,35 @@ struct BlockOfVectors {
   int64_t computed(int64_t all) const { return (all + columns() - 1) / columns() * columns(); }
 };
 
-// The blocks that there may be: one, two or four vectors, the sums of which stay in registers; or
-// all columns, where these are a few vectors more, of half the length if need be. None computes
-// much more than another would.
-std::vector<BlockOfVectors> blocks_of_vectors(int64_t lanes, std::optional<int64_t> all) {
+// How many vectors of sums stay in registers, beside what is added to them.
+int64_t most_sums(const Target& target) {
+  constexpr int64_t kOthers = 3;
+  return std::min<int64_t>(2 * kMostVectors, target.vector_registers() - kOthers);
+}
+
+// The same where what is added has shorter elements, so that a vector of it is several of sums.
+bool keeps_sums(const ColumnGroup& group, const BlockOfVectors& block, const Target& target) {
+  const std::vector<const Op*> members = members_of(group);
+  return block.vectors == 1 || std::all_of(members.begin(), members.end(), [&](const Op* op) {
+           const Op* sums = sums_of(*op);
+           return sums == nullptr ||
+                  block.columns() < most_sums(target) * target.vector_lanes(sums->dtype);
+         });
+}
+
+// The blocks that there may be: up to eight vectors, the sums of which stay in registers; or all
+// columns, where these are a few vectors more, of half the length if need be. None computes much
+// more than another would.
+std::vector<BlockOfVectors> blocks_of_vectors(const Target& target, int64_t lanes,
+                                              std::optional<int64_t> all) {
   constexpr int64_t kLeastFull = 8;  // in how many of its parts one is full
   std::vector<BlockOfVectors> blocks;
-  for (int64_t vectors = kMostVectors; vectors >= 1; vectors /= 2)
-    blocks.push_back({vectors, lanes});
+  for (int64_t vectors = kMostVectors; vectors >= 1; --vectors) blocks.push_back({vectors, lanes});
   if (!all) return blocks;
   for (const int64_t length : {lanes, lanes / 2}) {
     const int64_t vectors = length > 1 && *all % length == 0 ? *all / length : 0;
-    if (vectors > kMostVectors && vectors < 2 * kMostVectors) blocks.push_back({vectors, length});
+    if (vectors > kMostVectors / 2 && vectors < most_sums(target))
+      blocks.push_back({vectors, length});
   }
   int64_t least = std::numeric_limits<int64_t>::max();
   for (const BlockOfVectors& block : blocks) least = std::min(least, block.computed(*all));
@@ -226,7 +248,7 @@ std::vector<BlockOfVectors> blocks_of_vectors(int64_t lanes, std::optional<int64
 // What a row of all blocks takes, in instructions on vectors: each block's part of it is another
 // place in memory, with other lines and pages.
 int64_t steps_of_row(const BlockOfVectors& block, int64_t all, bool is_series) {
-  constexpr int64_t kOfSeries = 4, kOfPlace = 2;
+  constexpr int64_t kOfSeries = 4, kOfPlace = 8;
   const int64_t blocks = block.computed(all) / block.columns();
   return saturated_product(blocks, block.vectors * (is_series ? kOfSeries : 1) + kOfPlace);
 }
@@ -240,6 +262,19 @@ bool keeps_lines(const ColumnGroup& group, const BlockOfVectors& block, const Ta
   const int64_t bytes = size_in_bytes(last.op->dtype);
   const int64_t longest = kMostVectors * lanes_of(group, target) * bytes;
   return block.columns() * bytes >= std::min(kTwoLines, longest) || !lines_meet(group, target);
+}
+
+// Whether the lines of a block stay in the first cache, or it does not matter that they do not.
+// Where the lines of many rows meet there, each walk loads them again from behind it, which the
+// processor does ahead of time where the block has long parts of rows; what comes from farther away
+// anyway takes longer than that.
+bool hides_lines(const ColumnGroup& group, const BlockOfVectors& block, const Target& target) {
+  constexpr int64_t kRowsThatMeet = 16;
+  const bool is_far =
+      bytes_of_result(group).value_or(0) > target.l3_bytes / 2 || keeps_rows_alone(group, target);
+  const int64_t longest = kMostVectors * lanes_of(group, target);
+  return is_far || block.columns() >= longest || !lines_meet(group, target) ||
+         rows_of_column(group).value_or(0) <= kRowsThatMeet;
 }
 
 // How many blocks there are; nothing when a run-time size decides.
@@ -309,10 +344,11 @@ std::optional<int64_t> columns_of_block(const ColumnGroup& group, const Target& 
       std::any_of(members.begin(), members.end(), [](const Op* op) { return takes_series(*op); });
   std::optional<BlockOfVectors> best;
   int64_t best_steps = 0;
-  for (const BlockOfVectors& block : blocks_of_vectors(lanes_of(group, target), all)) {
+  for (const BlockOfVectors& block : blocks_of_vectors(target, lanes_of(group, target), all)) {
     const int64_t columns = block.columns();
     if (bytes && saturated_product(*bytes, columns) > target.l2_bytes / 2) continue;
-    if (!keeps_lines(group, block, target)) continue;
+    if (!keeps_lines(group, block, target) || !hides_lines(group, block, target)) continue;
+    if (!keeps_sums(group, block, target)) continue;
     const std::optional<int64_t> blocks = count_blocks(group, columns);
     if (has_threads && blocks && *blocks < kTasksOfCore * target.cores) continue;
     const int64_t steps = steps_of_row(block, all.value_or(kManyColumns), is_series);

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "passes/derive/column_groups.h"
+#include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/fuse/fused_group.h"
 
@@ -38,6 +39,7 @@ void vectorize_block(const Op& op, const Axis& axis, int64_t columns, const Targ
 
 // The sums of a member, in registers, inside loop `at` of its result:
 //   alloc sums: [start values]; for k: unrolled vectors of the block: sums += ...
+// Of few rows all are loaded at once, unrolled: the next ones need not wait for those before.
 void sum_block(const std::string& name, const Op& sums, const Op& result, const Axis& at,
                int64_t columns, const Target& target, Schedule* schedule) {
   std::vector<Axis> order = {sums.axes.back()};
@@ -46,6 +48,10 @@ void sum_block(const std::string& name, const Op& sums, const Op& result, const 
   stage.compute_at(result.name, at).reorder(order);
   vectorize_block(sums, sums.axes.back(), columns, target, &stage);
   if (columns > lanes_in_block(sums, columns, target)) stage.unroll(sums.axes.back());
+  if (!has_few_steps(sums)) return;
+  for (const Axis& axis : sums.reduction_axes) {
+    if (axis.extent() != Extent(1)) stage.unroll(axis);
+  }
 }
 
 // A block of a member that others read.
@@ -104,8 +110,12 @@ void derive_columns(const ColumnGroup& group, const Target& target, Schedule* sc
   const std::vector<Extent> points = most_points(members);
   const bool has_threads = wakes_threads_from(points, least, target);
   const size_t count = has_threads ? count_shared(shared, target) : 0;
-  if (!exact && !all) stage.partition(block);
-  if (count > 0) {
+  // A loop that is cut is not fused with others: threads share it inside of these.
+  const bool is_cut = !exact && !all;
+  if (is_cut) stage.partition(block);
+  if (is_cut && count == shared.size()) {
+    parallel_from(stage, block, points, least);
+  } else if (count > 0) {
     const Axis tasks = fuse_leading(reader, shared, count, &stage);
     if (count == shared.size()) around = tasks;
     parallel_from(stage, tasks, points, least);

@@ -40,21 +40,35 @@ std::optional<int64_t> points_of_row(const RowGroup& group) {
   return most;
 }
 
-// The largest number up to `most` that divides `all`.
-int64_t rows_that_divide(int64_t all, int64_t most) {
+// The largest number up to `most` that divides `all`; a multiple of `lanes`, if one does.
+int64_t rows_that_divide(int64_t all, int64_t most, int64_t lanes = 1) {
+  for (int64_t rows = most / lanes * lanes; rows > 0; rows -= lanes) {
+    if (all % rows == 0) return rows;
+  }
   int64_t rows = std::min(most, all);
   while (rows > 1 && all % rows != 0) --rows;
   return std::max<int64_t>(rows, 1);
 }
 
+// How many rows are computed at a time, at most. Of short rows, of a known length, two vectors of
+// them: what is stored of a row has then left the processor's buffer when it is loaded again, and
+// vectors lie across the rows in what there is once in a row.
+int64_t most_rows(const RowGroup& group, const Target& target) {
+  constexpr int64_t kShort = 16, kVectorsOfRows = 2;
+  const int64_t lanes = target.vector_lanes(group.reader().dtype);
+  const std::optional<int64_t> points = points_of_row(group);
+  if (!points || *points > kShort * lanes) return kRowsAtATime;
+  return std::max(kVectorsOfRows * lanes, kRowsAtATime);
+}
+
 // How many rows of a loop are computed at a time. Where these are the tasks of threads, all cores
 // get several. Of a number of rows that this does not divide, the last ones are computed one by
-// one.
+// one, or in vain where they are few beside the others.
 int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, bool are_short,
                        const Target& target) {
-  constexpr int64_t kTasksOfCore = 2;
+  constexpr int64_t kTasksOfCore = 2, kManyTimes = 16;
   const int64_t in_cache = rows_in_cache(group, target).value_or(are_short ? kRowsAtATime : 1);
-  int64_t most = std::min(in_cache, kRowsAtATime);
+  int64_t most = std::min(in_cache, all.is_constant() ? most_rows(group, target) : kRowsAtATime);
   std::optional<int64_t> least = all.as_constant();
   if (!least) {  // from how many on there are threads
     const std::optional<int64_t> points = points_of_row(group);
@@ -65,13 +79,18 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
     most = std::clamp<int64_t>(*least / (kTasksOfCore * target.cores), 1, most);
   }
   if (!all.is_constant()) return most;
-  const int64_t exact = rows_that_divide(all.constant_term(), most);
-  return exact > 1 || all.constant_term() < 2 * most ? exact : most;
+  const int64_t count = all.constant_term();
+  const int64_t exact = rows_that_divide(count, most, target.vector_lanes(group.reader().dtype));
+  if (2 * exact >= most) return exact;
+  if (count >= kManyTimes * most) return most;
+  most = std::min(most, kRowsAtATime);
+  const int64_t few = rows_that_divide(count, most);
+  return few > 1 || count < 2 * most ? few : most;
 }
 
 // The same of the rows of a block, whose parts have no rows left over.
 int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Target& target) {
-  const int64_t in_cache = rows_in_cache(group, target).value_or(kRowsAtATime);
+  const int64_t in_cache = rows_in_cache(group, target).value_or(2 * kRowsAtATime);
   return rows_that_divide(block, std::min(in_cache, 2 * kRowsAtATime));
 }
 
@@ -324,6 +343,23 @@ void place_sums(const Op& op, const Axis& at, const SumsInLanes& lanes, Schedule
   }
 }
 
+// What there is once in a row, of several rows at a time: vectors lie across these.
+void vectorize_across_rows(const RowGroup::Member& member, int64_t rows, const Target& target,
+                           Schedule* schedule) {
+  const Op& result = result_of(*member.op);
+  if (rows <= kRowsAtATime || sums_of(*member.op) != nullptr || member.is_kept) return;
+  if (!is_one_in_a_row(result, member.axes)) return;
+  const Axis& across = result.axes[member.axes.back()];
+  const int64_t lanes = value_lanes(result, target);
+  if (rows % lanes != 0) return;
+  StageSchedule& stage = (*schedule)[result.name];
+  if (rows > lanes) {
+    stage.vectorize(across, lanes);
+  } else {
+    stage.vectorize(across);
+  }
+}
+
 // In the loop over vectors of the reader: as many elements of it as that has lanes, at once.
 //   for row: for v: [other's vector]; the reader's vector
 void compute_with_vectors(const Op& op, const Op& reader, Schedule* schedule) {
@@ -404,6 +440,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
       partial = derive_member(producer, producer.whole_rows, at_once, joined, target, schedule);
       all_lanes.emplace(producer.op, partial);
     }
+    if (!in_blocks) vectorize_across_rows(producer, rows, target, schedule);
     (*schedule)[op.name].compute_at(reader.name, row);
     if (producer.op == in_output) (*schedule)[op.name].store_in_output(reader.name);
     place_sums(*producer.op, op.axes.back(), partial, schedule);

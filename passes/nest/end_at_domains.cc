@@ -60,12 +60,16 @@ Expr steps_left(const Extent& extent, const Expr& min) {
 }
 
 // Which loops are to end earlier, and after how many steps: those of vectors after a multiple of
-// `lanes`, unrolled ones of sums in registers after one, and serial ones wherever the domain ends.
+// `lanes`, unrolled ones of sums in registers after one, or half of many, and serial ones wherever
+// the domain ends.
 struct Wanted {
   LoopKind kind = LoopKind::serial;
   int64_t lanes = 1;
+  bool half_of_many = false;
 
   int64_t kept(int64_t all) const {
+    constexpr int64_t kMany = 8;
+    if (half_of_many) return all < kMany ? all : all / 2;
     return kind == LoopKind::unrolled ? 1 : (all + 2 * lanes - 1) / (2 * lanes) * lanes;
   }
 };
@@ -323,9 +327,14 @@ std::optional<ShorterLoops> shorten_vectors(const LoopNest& nest, const NodePtr&
   return shorten(nest, body, variable, step, {LoopKind::vectorized, *lanes});
 }
 
-std::optional<ShorterLoops> shorten_rows(const LoopNest& nest, const NodePtr& body,
-                                         const std::string& variable, const Expr& step) {
-  return shorten(nest, body, variable, step, {LoopKind::unrolled});
+std::vector<ShorterLoops> shorten_rows(const LoopNest& nest, const NodePtr& body,
+                                       const std::string& variable, const Expr& step) {
+  std::vector<ShorterLoops> shorter;
+  for (const bool half : {true, false}) {
+    auto rows = shorten(nest, body, variable, step, {LoopKind::unrolled, 1, half});
+    if (rows) shorter.push_back(*std::move(rows));
+  }
+  return shorter;
 }
 
 }  // namespace emulsion

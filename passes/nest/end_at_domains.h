@@ -14,6 +14,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "passes/nest/loop_nest.h"
 
@@ -41,14 +42,15 @@ struct ShorterLoops {
 std::optional<ShorterLoops> shorten_vectors(const LoopNest& nest, const NodePtr& body,
                                             const std::string& variable, const Expr& step);
 
-// And of the unrolled rows of sums in registers, and of what reads these: one alone, as of a batch
-// of one. Each of several takes as long as the one.
+// And of the unrolled rows of sums in registers, and of what reads these: half of many rows, and
+// one alone, as of a batch of one, in the order in which they come. Of fewer rows each number takes
+// as long as one.
 //
-//   for y.tile in B / 6 .. +1                    for y.tile in (B + 4) / 6 .. +1
-//     alloc s[y.tile * 6 .. +6] in registers       alloc s[y.tile * 6 .. +6] in registers
-//       unrolled s.m in 6                            unrolled s.m in 1
-std::optional<ShorterLoops> shorten_rows(const LoopNest& nest, const NodePtr& body,
-                                         const std::string& variable, const Expr& step);
+//   for y.tile in B / 8 .. +1                    for y.tile in (B + 6) / 8 .. +1
+//     alloc s[y.tile * 8 .. +8] in registers       alloc s[y.tile * 8 .. +8] in registers
+//       unrolled s.m in 8                            unrolled s.m in 1
+std::vector<ShorterLoops> shorten_rows(const LoopNest& nest, const NodePtr& body,
+                                       const std::string& variable, const Expr& step);
 
 }  // namespace emulsion
 

@@ -227,20 +227,27 @@ class Partitioner : public NestMutator {
       return parts;
     }
     const NodePtr ended = end_at_domains(nest_, edge, loop.variable(), rest);
-    auto shorter = shorten_vectors(nest_, ended, loop.variable(), rest);
-    if (!shorter) shorter = shorten_rows(nest_, ended, loop.variable(), rest);
-    // Where the order of the steps is known.
-    const bool is_between =
-        shorter && at_least(shorter->from, rest) && at_least(past, shorter->from);
-    const Expr from = is_between ? shorter->from : past;
+    std::vector<ShorterLoops> shorter;
+    if (auto vectors = shorten_vectors(nest_, ended, loop.variable(), rest)) {
+      shorter.push_back(*std::move(vectors));
+    } else {
+      shorter = shorten_rows(nest_, ended, loop.variable(), rest);
+    }
     const auto add = [&](const NodePtr& inside_edge, const Expr& begin, const Expr& behind) {
       if (at_least(begin, behind)) return;
       Loop edge_of_one = part(inside_edge, begin, steps_between(begin, behind));
       edge_of_one.prefetches.clear();  // no step is ahead of it
       parts.last_edges.push_back(std::move(edge_of_one));
     };
-    add(ended, rest, from);
-    if (is_between) add(shorter->body, from, past);
+    NodePtr next = ended;
+    Expr from = rest;
+    for (const ShorterLoops& fewer : shorter) {  // where the order of the steps is known
+      if (!at_least(fewer.from, from) || !at_least(past, fewer.from)) continue;
+      add(next, from, fewer.from);
+      next = fewer.body;
+      from = fewer.from;
+    }
+    add(next, from, past);
     return parts;
   }
 

@@ -225,8 +225,8 @@ TEST(ColumnGroups, ABlockStaysInTheCache) {
   };
   // A column of p takes 64 floats, of its maximum and its sum one each.
   constexpr int64_t kColumn = (64 + 2) * 4;
-  EXPECT_EQ(block_of(softmax_of(64, 264), with_l2(2 * 32 * kColumn)), 32);
-  EXPECT_EQ(block_of(softmax_of(64, 264), with_l2(2 * 32 * kColumn - 1)), 16);
+  EXPECT_EQ(block_of(softmax_of(64, 456), with_l2(2 * 64 * kColumn)), 64);
+  EXPECT_EQ(block_of(softmax_of(64, 456), with_l2(2 * 64 * kColumn - 1)), 48);
   EXPECT_EQ(block_of(softmax_of(64, 264), with_l2(2 * 8 * kColumn)), 8);
   EXPECT_EQ(block_of(softmax_of(64, 264), with_l2(2 * 8 * kColumn - 1)), std::nullopt);
 }
@@ -235,11 +235,12 @@ TEST(ColumnGroups, ThreadsGetSeveralBlocks) {
   const auto with_cores = [](int cores) {
     return Target::parse("x86-64-v3,l2=1048576,cores=" + std::to_string(cores));
   };
-  EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(1)), 32);
-  EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(64)), 32);
-  EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(65)), 16);
+  EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(1)), 64);
+  EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(32)), 64);
+  EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(33)), 56);
+  EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(65)), 24);
   EXPECT_EQ(block_of(softmax_of(64, 4104), with_cores(257)), std::nullopt);
-  EXPECT_EQ(block_of(softmax_of(8, 64), with_cores(257)), 32) << "too little for threads";
+  EXPECT_EQ(block_of(softmax_of(8, 64), with_cores(257)), 64) << "too little for threads";
 }
 
 // Each of them that another core has had comes from there line by line.
@@ -251,24 +252,26 @@ TEST(ColumnGroups, ThreadsPayFromFourTimesTheRowsOn) {
 }
 
 // 21 rows of 4 KiB or more have one set of the first cache for each line of a column.
-TEST(ColumnGroups, NotWhereTheLinesOfAColumnMeet) {
-  const auto pictures = [](int64_t channels, int64_t side) {
-    return Graph(softmax(input("x", f32, {1, channels, side, side}), 1, "y"));
+TEST(ColumnGroups, LongBlocksWhereTheLinesOfAColumnMeet) {
+  const auto pictures = [](int64_t channels, int64_t height, int64_t width) {
+    return Graph(softmax(input("x", f32, {1, channels, height, width}), 1, "y"));
   };
   const Target target = Target::parse("x86-64-v3,cores=1,l1=49152,l2=1048576,l3=33554432");
-  EXPECT_FALSE(block_of(pictures(21, 64), target));
-  EXPECT_FALSE(block_of(pictures(64, 128), target));
-  EXPECT_TRUE(block_of(pictures(16, 64), target)) << "few";
-  EXPECT_TRUE(block_of(pictures(21, 66), target)) << "no multiple of lines";
-  EXPECT_TRUE(block_of(pictures(21, 68), target)) << "lines in many sets";
-  EXPECT_TRUE(block_of(pictures(21, 512), target)) << "all comes from main memory";
+  EXPECT_EQ(block_of(pictures(21, 128, 32), target), std::nullopt);
+  EXPECT_EQ(block_of(pictures(21, 64, 64), target), 64) << "eight vectors";
+  EXPECT_EQ(block_of(pictures(16, 128, 32), target), 32) << "few";
+  EXPECT_EQ(block_of(pictures(21, 129, 34), target), 8) << "no multiple of lines";
+  EXPECT_EQ(block_of(pictures(21, 129, 32), target), 32) << "lines in many sets";
+  EXPECT_EQ(block_of(pictures(21, 8192, 32), target), 32) << "all comes from main memory";
+  EXPECT_EQ(block_of(Graph(softmax(input("x", f32, {128, 21, 32, 32}), 1, "y")), target), 32)
+      << "the second cache has the rows of a picture, and not all pictures";
 }
 
 TEST(ColumnGroups, LittleIsComputedTwice) {
-  EXPECT_EQ(block_of(softmax_of(8, 96)), 32);
-  EXPECT_EQ(block_of(softmax_of(8, 97)), 16) << "112, not 128: blocks of 8 would compute 104";
+  EXPECT_EQ(block_of(softmax_of(8, 160)), 56) << "168, not 192";
+  EXPECT_EQ(block_of(softmax_of(8, 97)), 56) << "112, not 128: blocks of 8 would compute 104";
   EXPECT_EQ(block_of(softmax_of(8, 8)), 8);
-  EXPECT_EQ(block_of(softmax_of(8, 1000)), 32) << "1024";
+  EXPECT_EQ(block_of(softmax_of(8, 1000)), 64) << "1024";
 }
 
 // 56 are seven vectors of eight, and no whole number of sixteen.
@@ -277,8 +280,27 @@ TEST(ColumnGroups, AllColumnsThatAreAFewVectorsAreABlock) {
   EXPECT_EQ(block_of(softmax_of(8, 56)), 56);
   EXPECT_EQ(block_of(softmax_of(8, 56), v4), 56) << "in halves of vectors";
   EXPECT_EQ(block_of(softmax_of(8, 64), v4), 64);
-  EXPECT_EQ(block_of(softmax_of(8, 72)), 16) << "of nine vectors not all sums are in registers";
+  EXPECT_EQ(block_of(softmax_of(8, 40)), 40);
+  EXPECT_EQ(block_of(softmax_of(8, 96)), 96) << "in one walk";
+  EXPECT_EQ(block_of(softmax_of(8, 104)), 56) << "of 13 vectors not all sums are in registers";
+  EXPECT_EQ(block_of(softmax_of(8, 52)), 8) << "nor of 13 halves";
+  EXPECT_EQ(block_of(softmax_of(8, 240), v4), 240) << "of 32 registers";
+  EXPECT_EQ(block_of(softmax_of(8, 256), v4), 128);
   EXPECT_EQ(block_of(softmax_of(8, 60)), 32) << "64, for no vectors are 60";
+}
+
+// A vector of bytes is eight of sums in f64, and a block of two would be sixteen.
+TEST(ColumnGroups, SumsOfLongerElementsTakeMoreRegisters) {
+  const Axis r("r", 6), c("c", 4096);
+  const Tensor bytes = input("x", u8, {6, 4096});
+  const auto far_from_highest = [&](DType type) {
+    Tensor highest = compute("highest", {c}, reduce_max(r, bytes(r, c)));
+    Tensor far = compute("far", {r, c}, cast(type, highest(c)) - cast(type, bytes(r, c)));
+    Tensor total = compute("total", {c}, sum(r, far(r, c)));
+    return Graph(compute("y", {r, c}, far(r, c) * total(c)));
+  };
+  EXPECT_EQ(block_of(far_from_highest(f64)), 32);
+  EXPECT_EQ(block_of(far_from_highest(f32)), 96);
 }
 
 // Of 33 columns one that is computed twice, or 15.
@@ -294,13 +316,13 @@ TEST(ColumnGroups, ABlockThatIsShorterThanTwoLinesNeedsTheLinesOfAllRows) {
   const auto of_columns = [](int64_t rows, int64_t columns) {
     return Graph(softmax(input("x", f32, {rows, 4, columns}), 0, "y"));
   };
-  const Target small = Target::parse("x86-64-v3,cores=1,l2=4096");  // of 16 rows blocks of 16
+  const Target small = Target::parse("x86-64-v3,cores=1,l2=4096");  // of 16 rows blocks of 24
   const Target large = Target::parse("x86-64-v3,cores=1,l2=1048576");
-  EXPECT_EQ(block_of(of_columns(16, 264), small), 16) << "no multiple of lines";
+  EXPECT_EQ(block_of(of_columns(16, 264), small), 24) << "no multiple of lines";
   EXPECT_EQ(block_of(of_columns(16, 1024), small), std::nullopt);
-  EXPECT_EQ(block_of(of_columns(16, 1024), large), 32) << "two lines";
+  EXPECT_EQ(block_of(of_columns(16, 1024), large), 64) << "two lines and more";
   EXPECT_EQ(block_of(of_columns(4, 1024), Target::parse("x86-64-v3,cores=1,l2=1024")), 16);
-  EXPECT_EQ(block_of(of_columns(16, 1024), Target::parse("x86-64-v2,cores=1")), 16)
+  EXPECT_EQ(block_of(of_columns(16, 1024), Target::parse("x86-64-v2,cores=1")), 32)
       << "no block of its vectors is longer";
 }
 

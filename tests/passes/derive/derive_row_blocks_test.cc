@@ -33,7 +33,7 @@ TEST(DeriveRowBlocks, AsManyRowsAsDivideABlockAreComputedAtATime) {
   for (const auto& [graph, line] :
        {std::pair(attention(2, 64, 64, 64), "softmax.split(i1, i1, row, 8)\n"),
         {attention(2, 100, 100, 64), "softmax.split(i1, i1, row, 5)\n"},
-        {attention(2, kSize, kSize, 64), "softmax.split(i1, i1, row, 4)\n"}}) {
+        {attention(2, kSize, kSize, 64), "softmax.split(i1, i1, row, 8)\n"}}) {
     const std::string text = derived(graph, target);
     EXPECT_TRUE(has(text, line)) << line << text;
     EXPECT_FALSE(has(text, "softmax.partition(i1)")) << "no rows are left over" << text;

@@ -42,7 +42,7 @@ std::string combined_in_lanes(const std::string& name) {
 TEST(DeriveRows, EverythingIsComputedAtTheRowOfTheLast) {
   EXPECT_EQ(derived(softmax_by_hand(64, 64), target_of("x86-64-v3", 1)),
             "emulsion schedule 1\n"
-            "y.split(k, k, k_v, 8)\ny.vectorize(k_v)\ny.split(i, i, row, 4)\n" +
+            "y.split(k, k, k_v, 8)\ny.vectorize(k_v)\ny.split(i, i, row, 16)\n" +
                 combined_in_lanes("total") +
                 "p.split(k, k, k_v, 8)\np.vectorize(k_v)\np.compute_at(y, i)\n" +
                 combined_in_lanes("highest"));
@@ -54,7 +54,7 @@ std::string nest_of(const Graph& graph) {
 
 TEST(DeriveRows, AFewShortRowsAreThereAtATime) {
   const std::string nest = nest_of(softmax_by_hand(64, 64));
-  EXPECT_NE(nest.find("alloc p[y.i * 4 .. +4, 0 .. +64] in stack"), std::string::npos) << nest;
+  EXPECT_NE(nest.find("alloc p[y.i * 16 .. +16, 0 .. +64] in stack"), std::string::npos) << nest;
 }
 
 // What is read, stored between and written of so many rows fills the L1 cache.
@@ -243,7 +243,7 @@ TEST(DeriveRows, NothingElseIsWhereAResultWillBe) {
 
 TEST(DeriveRows, SoManyRowsAtATimeAsDivideTheirNumber) {
   const Target target = target_of("x86-64-v3", 1);
-  EXPECT_NE(derived(softmax_by_hand(63, 64), target).find("y.split(i, i, row, 3)"),
+  EXPECT_NE(derived(softmax_by_hand(63, 64), target).find("y.split(i, i, row, 9)"),
             std::string::npos);
   EXPECT_EQ(derived(softmax_by_hand(7, 64), target).find(" row, "), std::string::npos);
   EXPECT_EQ(derived(softmax_by_hand(64, kSize), target).find("y.split(i, "), std::string::npos);
@@ -304,7 +304,7 @@ TEST(DeriveRows, AFewRowsAtATimeInsideARunTimeNumberOfThem) {
 // Of a task, where threads share them.
 TEST(DeriveRows, AFewOfEachTask) {
   const std::string text = derived(softmax_by_hand(1024, 64), target_of("x86-64-v3", 2));
-  EXPECT_NE(text.find("y.split(i, block, i, 64)\ny.split(i, i, row, 4)\ny.parallel(block)"),
+  EXPECT_NE(text.find("y.split(i, block, i, 64)\ny.split(i, i, row, 16)\ny.parallel(block)"),
             std::string::npos)
       << text;
 }

@@ -235,13 +235,14 @@ TEST(ShortenVectors, NotWhatAVectorReadsThatEndsElsewhere) {
   EXPECT_TRUE(computes_any_size(in_vectors_of_vectors(B + Extent(3))));
 }
 
-// y = 2 s, s a product in tiles of 4 rows, whose sums are in registers.
-Schedule in_rows(const Extent& rows, Memory memory = Memory::registers, bool unrolled = true) {
+// y = 2 s, s a product in tiles of a few rows, whose sums are in registers.
+Schedule in_rows(const Extent& rows, Memory memory = Memory::registers, bool unrolled = true,
+                 int64_t tile = 4) {
   const Axis m("m", rows), n("n", 8), k("k", 5);
   const Tensor x = input("x", f32, {rows, 5}), w = input("w", f32, {5, 8});
   const Tensor s = compute("s", {m, n}, sum(k, x(m, k) * w(k, n)));
   Schedule schedule(compute("y", {m, n}, s(m, n) * 2.0f));
-  schedule["y"].split(m, io, ii, 4, Tail::guard).reorder({n, ii, io}).unroll(ii).vectorize(n);
+  schedule["y"].split(m, io, ii, tile, Tail::guard).reorder({n, ii, io}).unroll(ii).vectorize(n);
   schedule["s"].compute_at("y", io).store_in(memory).reorder({n, m, k}).vectorize(n);
   if (unrolled) schedule["s"].unroll(m);
   return schedule;
@@ -264,6 +265,33 @@ TEST(ShortenRows, OfANumberOneOfBothIsLeft) {
   EXPECT_TRUE(has_loop(last_edge(partitioned(in_rows(9))), "unrolled s.m in 1"));
   EXPECT_TRUE(has_loop(last_edge(partitioned(in_rows(10))), "unrolled s.m in 4"));
   EXPECT_TRUE(computes_any_size(in_rows(9)));
+}
+
+TEST(ShortenRows, HalfOfMany) {
+  const Schedule eight = in_rows(B, Memory::registers, true, 8);
+  const std::string text = to_string(partitioned(eight));
+  const size_t half = text.find("for y.io in (B + 3) / 8 .. +((B + 6) / 8 - (B + 3) / 8)\n");
+  const size_t one = text.find("for y.io in (B + 6) / 8 .. +((B + 7) / 8 - (B + 6) / 8)\n");
+  ASSERT_TRUE(half < one && one != std::string::npos) << text;
+  EXPECT_TRUE(has_loop(text.substr(half, one - half), "unrolled s.m in 4")) << text;
+  EXPECT_FALSE(has_loop(text.substr(half, one - half), "unrolled s.m in 8")) << text;
+  EXPECT_TRUE(has_loop(text.substr(one), "unrolled s.m in 1")) << text;
+  EXPECT_TRUE(computes_any_size(eight));
+}
+
+TEST(ShortenRows, OfANumberOneOfThreeIsLeft) {
+  for (const auto& [rows, computed] : {std::pair(17, 1), {18, 4}, {20, 4}, {21, 8}, {23, 8}}) {
+    const Schedule schedule = in_rows(rows, Memory::registers, true, 8);
+    const std::string edge = last_edge(partitioned(schedule));
+    EXPECT_TRUE(has_loop(edge, "unrolled s.m in " + std::to_string(computed))) << rows << edge;
+    EXPECT_TRUE(computes_any_size(schedule)) << rows;
+  }
+}
+
+TEST(ShortenRows, NotHalfOfFew) {
+  const std::string text = to_string(partitioned(in_rows(B, Memory::registers, true, 7)));
+  EXPECT_FALSE(has_loop(text, "unrolled s.m in 3")) << text;
+  EXPECT_TRUE(has_loop(text, "unrolled s.m in 1")) << text;
 }
 
 TEST(ShortenRows, NotInMemory) {
@@ -335,7 +363,7 @@ TEST(ShortenRows, NotWhereTheReaderLoadsPastTheEnd) {
     const NodePtr masked = edit<UopNode>(body, [&](UopNode* uop) {
       for (Guard& guard : uop->guards) guard.mask = mask;
     });
-    return shorten_rows(nest, masked, "y.io", size_value("B") / 4).has_value();
+    return shorten_rows(nest, masked, "y.io", size_value("B") / 4).size() == 1;
   };
   EXPECT_TRUE(shortened(GuardMask::loads_and_stores));
   EXPECT_FALSE(shortened(GuardMask::stores));
