@@ -7,6 +7,7 @@
 #include "backends/codegen/exception_text.h"
 #include "backends/codegen/write_kernel_header.h"
 #include "backends/codegen/write_manifest.h"
+#include "backends/entry/check_library.h"
 #include "backends/halide/compile_aot.h"
 #include "dsl/error.h"
 #include "dsl/files.h"
@@ -22,14 +23,6 @@
 
 namespace emulsion {
 namespace {
-
-// Beside what compile_aot() refuses.
-void check_name(const std::string& name) {
-  check_identifier("kernel", name);
-  if (name.rfind("halide_", 0) == 0 || name.rfind("emulsion_", 0) == 0) {
-    fail("kernel '{}': expected a name that does not start with halide_ or emulsion_", name);
-  }
-}
 
 void check_label(const std::string& label) {
   for (char c : label) {
@@ -54,7 +47,7 @@ Graph graph_of(const KernelFunction& kernel, const KernelContext& context) {
 }
 
 void check_request(const KernelRequest& request) {
-  check_name(request.name);
+  check_kernel_name(request.name);
   check_label(request.label);
   if (request.targets.empty()) {
     fail("kernel {}: expected at least one target, got none", request.name);

@@ -35,6 +35,17 @@ void check_not_of_headers(const std::string& function) {
   }
 }
 
+// Nor of what kernels call, and what that calls: their runtime's functions and OpenMP's.
+void check_not_of_the_runtime(const std::string& function) {
+  for (const char* prefix : {"emulsion_", "halide_", "omp_", "GOMP_", "kmp_"}) {
+    if (function.rfind(prefix, 0) != 0) continue;
+    fail(
+        "kernel {}: expected a name of its own, got one that starts with {}, as functions that "
+        "kernels call",
+        function, prefix);
+  }
+}
+
 // Whether every machine that runs code for `target` runs that for `least`, too.
 bool runs_wherever(const Target& least, const Target& target) {
   return least.arch == target.arch && least.os == target.os &&
@@ -48,6 +59,7 @@ void check_kernel_name(const std::string& function) {
   check_identifier("kernel", function);
   check_not_of_the_c_library(function);
   check_not_of_headers(function);
+  check_not_of_the_runtime(function);
 }
 
 void check_targets(const std::string& name, const std::vector<Target>& targets) {

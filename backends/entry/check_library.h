@@ -11,7 +11,8 @@
 
 namespace emulsion {
 
-// Error: no C identifier, or the name of something that the C or C++ library declares.
+// Error: no C identifier, or the name of something that the C or C++ library declares, or that
+// kernels call.
 void check_kernel_name(const std::string& function);
 // Error: no target, a target twice, one that is never run because the one before runs wherever it
 // would.

@@ -79,7 +79,7 @@ void require_indices(const ScheduledStage& plan, const std::vector<LoopTransform
     refuse(plan.stage.name, plan.source_directive(transforms[inner.size() - 1]),
            fmt::format("expected loops that take {} to at most {}, got {}; legal: smaller factors, "
                        "or fewer splits",
-                       t.axis, kMost, index));
+                       t.axis, kMost, index < INT64_MAX ? index + 1 : index));
   }
 }
 

@@ -30,14 +30,20 @@ namespace {
 
 using nlohmann::json;
 
-// For every second pair of seeds, each reader computes again what several read. The outputs stay
-// the same.
-Graph graph_to_check(const Recipe& recipe) {
-  Graph graph = build_graph(recipe);
-  if (recipe.seed / 2 % 2 == 0) return graph;
-  return unfuse(
-      recompute_producers(fuse_epilogues(graph), machine_model(test_target()), recompute_always));
+// The graph to check and the passes that made it. For every second pair of seeds, each reader
+// computes again what several read. The outputs stay the same.
+std::vector<GraphStep> steps_apart(const Recipe& recipe) {
+  std::vector<GraphStep> steps = {{"the graph", build_graph(recipe)}};
+  if (recipe.seed / 2 % 2 == 0) return steps;
+  steps.push_back({"fuse_epilogues", fuse_epilogues(steps.back().graph)});
+  steps.push_back(
+      {"recompute_producers",
+       recompute_producers(steps.back().graph, machine_model(test_target()), recompute_always)});
+  steps.push_back({"unfuse", unfuse(steps.back().graph)});
+  return steps;
 }
+
+Graph graph_to_check(const Recipe& recipe) { return steps_apart(recipe).back().graph; }
 
 struct Difference : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -97,8 +103,11 @@ class Runner {
     if (found.empty()) return;
     std::string sizes_text;
     for (const auto& [size, value] : sizes) sizes_text += fmt::format(" {} = {}", size, value);
+    std::vector<GraphStep> graphs = steps_apart(recipe_);
+    graphs.push_back({"fuse_epilogues", fuse_epilogues(graph_)});
+    graphs.push_back({"share_loops", shared_});
     const std::string step = first_wrong_step(
-        graph_, schedule_, arguments_of(recipe_, graph_, sizes), sizes,
+        graphs, schedule_, arguments_of(recipe_, graph_, sizes), sizes,
         [&](const TensorValues& results) { return difference(expected, results).empty(); });
     throw Difference(fmt::format("{}:{} {}\nfirst wrong after: {}", way, sizes_text, found, step));
   }

@@ -97,7 +97,7 @@ std::string first_wrong_step(const ScheduleProgram& program, const Schedule& sch
         return !first_difference(output.second, results.at(output.first));
       });
     };
-    step = first_wrong_step(program.graph, schedule, arguments, sizes, agrees);
+    step = first_wrong_step({{"the graph", program.graph}}, schedule, arguments, sizes, agrees);
     if (step != "a backend") break;
   }
   return step;

@@ -11,7 +11,7 @@
 
 namespace emulsion {
 
-std::string first_wrong_step(const Graph& graph, const Schedule& schedule,
+std::string first_wrong_step(const std::vector<GraphStep>& graphs, const Schedule& schedule,
                              const TensorValues& arguments, const SizeValues& sizes,
                              const Agrees& agrees, const std::vector<NestPass>& passes) {
   InterpretOptions forwards, backwards;
@@ -24,10 +24,16 @@ std::string first_wrong_step(const Graph& graph, const Schedule& schedule,
     return agrees(interpret_nest(*nest, arguments, forwards)) &&
            agrees(interpret_nest(*nest, arguments, backwards));
   };
-  std::vector<std::pair<std::string, std::function<bool()>>> steps = {
-      {"the graph", [&] { return agrees(interpret_graph(graph, arguments, forwards)); }},
-      {"make_nest, no schedule", [&] { return nest_agrees(make_nest(graph, Schedule(graph))); }},
-      {"make_nest", [&] { return nest_agrees(make_nest(graph, schedule)); }}};
+  const Graph &first = graphs.front().graph, &last = graphs.back().graph;
+  std::vector<std::pair<std::string, std::function<bool()>>> steps;
+  for (const GraphStep& made : graphs) {
+    const Graph& graph = made.graph;
+    steps.emplace_back(made.name,
+                       [&] { return agrees(interpret_graph(graph, arguments, forwards)); });
+  }
+  steps.emplace_back("make_nest, no schedule",
+                     [&] { return nest_agrees(make_nest(first, Schedule(first))); });
+  steps.emplace_back("make_nest", [&] { return nest_agrees(make_nest(last, schedule)); });
   for (const NestPass& pass : passes) {
     steps.emplace_back(pass.name, [&] { return nest_agrees(pass.run(*nest)); });
   }

@@ -19,10 +19,16 @@ namespace emulsion {
 // Whether these are the results that the graph has to have.
 using Agrees = std::function<bool(const TensorValues& results)>;
 
-// One of "the graph", "make_nest, no schedule", "make_nest", the name of a pass, or "a backend"
-// when all of these agree; behind it what was thrown, if that is how a step disagrees. `sizes` are
-// the run-time sizes of `arguments`.
-std::string first_wrong_step(const Graph& graph, const Schedule& schedule,
+struct GraphStep {
+  std::string name;  // of the pass that made it
+  Graph graph;
+};
+
+// The name of the first graph or nest pass that is wrong, "make_nest, no schedule" (of the first
+// graph), "make_nest" (of the last one, by `schedule`), or "a backend" when all of these agree;
+// behind it what was thrown, if that is how a step disagrees. `sizes` are the run-time sizes of
+// `arguments`.
+std::string first_wrong_step(const std::vector<GraphStep>& graphs, const Schedule& schedule,
                              const TensorValues& arguments, const SizeValues& sizes,
                              const Agrees& agrees,
                              const std::vector<NestPass>& passes = nest_passes());

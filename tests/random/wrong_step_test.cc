@@ -36,7 +36,7 @@ bool is_plus_one(const TensorValues& results) {
 
 std::string wrong_step(const Graph& graph, const Schedule& schedule,
                        const std::vector<NestPass>& passes) {
-  return first_wrong_step(graph, schedule, kArguments, {}, is_plus_one, passes);
+  return first_wrong_step({{"the graph", graph}}, schedule, kArguments, {}, is_plus_one, passes);
 }
 
 LoopNest same(const LoopNest& nest) { return nest; }
@@ -61,6 +61,18 @@ TEST(FirstWrongStep, IsThePassThatThrows) {
 TEST(FirstWrongStep, MayBeTheGraphItself) {
   const Graph graph = plus(2);
   EXPECT_EQ(wrong_step(graph, Schedule(graph), nest_passes()), "the graph");
+}
+
+TEST(FirstWrongStep, MayBeAPassOverGraphs) {
+  const auto step = [](double fused, double shared) {
+    const Schedule schedule(plus(shared));
+    return first_wrong_step(
+        {{"the graph", plus(1)}, {"fuse", plus(fused)}, {"share", plus(shared)}}, schedule,
+        kArguments, {}, is_plus_one);
+  };
+  EXPECT_EQ(step(2, 1), "fuse");
+  EXPECT_EQ(step(1, 2), "share");
+  EXPECT_EQ(step(1, 1), "a backend");
 }
 
 TEST(FirstWrongStep, MayBeTheLoweringOfTheSchedule) {

@@ -150,6 +150,18 @@ TEST(HostileNames, MacrosAreRefusedEverywhere) {
   }
 }
 
+// Kernels call such, and would call the kernel in its place.
+TEST(HostileNames, WhatKernelsCallIsNoKernel) {
+  for (const char* name : {"emulsion_last_error", "halide_malloc", "omp_in_parallel",
+                           "GOMP_parallel", "kmp_set_blocktime"}) {
+    EXPECT_THAT(
+        error_of([&] { generate(name, with_arguments({"x"})); }),
+        HasSubstr("kernel " + std::string(name) + ": expected a name of its own, got one "));
+  }
+  generate("halide", with_arguments({"halide_malloc", "omp_in_parallel", "emulsion_last_error"}));
+  expect_compiles({"halide"});
+}
+
 TEST(HostileNames, WhatHeadersDeclareIsNoKernel) {
   for (const std::string& name : kDeclared) {
     EXPECT_THAT(error_of([&] { generate(name, with_arguments({"x"})); }),
