@@ -137,6 +137,9 @@ BoundBuffers bind_buffers(
   check_data(nest, bound.buffers, given);
   for (const std::string& size : nest.sizes) {
     const int64_t value = Extent::size(size).evaluate(bound.sizes);
+    if (value > INT32_MAX) {  // of an argument without elements, or one that the caller gives
+      fail("run-time size {}: expected at most {}, got {}", size, INT32_MAX, value);
+    }
     bound.size_values.push_back(static_cast<int32_t>(value));
   }
   return bound;

@@ -34,7 +34,7 @@ struct BoundBuffers {
 // given unpacked; then `pack` calls the kernel of its pack. `known`: sizes that no shape gives, and
 // a check of those that one does; a size that the nest does not have is not looked at.
 // Error: names of arguments that the nest does not have; arguments that do not fit, named; an
-// output that shares memory with another argument.
+// output that shares memory with another argument; a size that i32 does not hold.
 BoundBuffers bind_buffers(
     const LoopNest& nest, const std::map<std::string, JitBuffer>& arguments,
     const SizeValues& known,

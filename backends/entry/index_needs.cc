@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -11,7 +13,10 @@
 #include "dsl/error.h"
 #include "dsl/index_parts.h"
 #include "dsl/types.h"
+#include "passes/index/index_arithmetic.h"
+#include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
+#include "passes/nest/visit_nest.h"
 
 namespace emulsion {
 namespace {
@@ -154,17 +159,31 @@ class IndexBounds {
 
 class NeedsOfStage {
  public:
-  NeedsOfStage(const Stage& stage, std::set<std::string>* seen, std::vector<IndexNeed>* needs)
-      : seen_(*seen), needs_(*needs) {
+  NeedsOfStage(const LoopNest& nest, const Stage& stage, std::set<std::string>* seen,
+               std::vector<IndexNeed>* needs)
+      : nest_(nest), stage_(stage), seen_(*seen), needs_(*needs) {
     for (const std::vector<Axis>* axes : {&stage.axes, &stage.reduction_axes}) {
       for (const Axis& axis : *axes) add_axis(axis);
     }
     visit(stage.body, [&](const Expr& e) {
       if (e->op != ExprOp::read) return;
       for (size_t i = 0; i < e->args.size(); ++i) {
-        for (const Expr& part : parts_within_i32(e->args[i])) add(e->name, i, part);
+        for (const Expr& part : parts_within_i32(e->args[i])) {
+          add(fmt::format("read of {}, axis {}", e->name, i), part);
+        }
       }
     });
+  }
+
+  // The steps of a loop are counted in i32, too: (N + 63) / 64, which go up to the index N + 62.
+  void add_loop(const Loop& loop) {
+    std::vector<Expr> parts = parts_within_i32(loop.extent);
+    parts.push_back(loop.extent);
+    for (const Expr& part : parts) {
+      const auto is_axis = [](const Expr& e) { return e->op == ExprOp::axis; };
+      if (any_part(part, is_axis)) continue;  // of what is left in a step of another loop
+      if (!is_within_arguments(part)) add("loop " + loop.variable(), part);
+    }
   }
 
  private:
@@ -175,7 +194,46 @@ class NeedsOfStage {
     when_ = when_.defined() ? when_ && has_steps : has_steps;
   }
 
-  void add(const std::string& tensor, size_t axis, const Expr& part) {
+  // The most that a size can be where the stage computes something: of an argument with such an
+  // extent there are less than 2 GiB.
+  int64_t most_of(const std::string& size) const {
+    int64_t most = INT32_MAX;
+    for (const Buffer* argument : nest_.arguments()) {
+      const Shape& shape = argument->shape;
+      const auto at = std::find(shape.begin(), shape.end(), Extent::size(size));
+      if (at == shape.end()) continue;
+      int64_t bytes = size_in_bytes(argument->dtype);  // of an index along that axis, at the least
+      for (auto other = shape.begin(); other != shape.end(); ++other) {
+        if (other != at) bytes = saturated_product(bytes, least_steps(*other));
+      }
+      if (bytes > 0) most = std::min(most, INT32_MAX / bytes);
+    }
+    return most;
+  }
+
+  // 0 where nothing is known.
+  int64_t least_steps(const Extent& extent) const {
+    if (extent.is_constant()) return extent.constant_term();
+    return std::any_of(axes_.begin(), axes_.end(),
+                       [&](const auto& axis) { return axis.second == extent; });
+  }
+
+  // Whether i32 holds it because the arguments have less than 2 GiB. A product of sizes is taken to
+  // be how many elements the stage has, and some more.
+  bool is_within_arguments(const Expr& part) const {
+    const std::optional<Extent> sum = as_extent(part);
+    if (!sum) return size_in_bytes(stage_.dtype) > 1;
+    int64_t most = sum->constant_term();
+    for (const auto& [size, coefficient] : sum->coefficients()) {
+      const int64_t term = coefficient > 0 ? saturated_product(coefficient, most_of(size)) : 0;
+      if (term > INT32_MAX) return false;
+      most += term;
+    }
+    return most <= INT32_MAX;
+  }
+
+  // `place`: where it stands, for the message.
+  void add(const std::string& place, const Expr& part) {
     if (always_fits(part)) return;
     if (any_part(part, [](const Expr& e) { return e->op == ExprOp::read; })) return;
     const std::optional<Bounds> bounds = IndexBounds(axes_).of(part);
@@ -185,10 +243,11 @@ class NeedsOfStage {
     const std::string when = when_.defined() ? to_string(when_) : "";
     const std::string text = to_string(ends.low) + ", " + to_string(ends.high) + ", " + when;
     if (!seen_.insert(text).second) return;
-    needs_.push_back({fmt::format("{}, axis {}: {}", tensor, axis, to_string(part)), ends.low,
-                      ends.high, when_});
+    needs_.push_back({fmt::format("{}: {}", place, to_string(part)), ends.low, ends.high, when_});
   }
 
+  const LoopNest& nest_;
+  const Stage& stage_;
   AxisExtents axes_;
   Expr when_;
   std::set<std::string>& seen_;
@@ -200,7 +259,16 @@ class NeedsOfStage {
 std::vector<IndexNeed> index_needs(const LoopNest& nest) {
   std::set<std::string> seen;
   std::vector<IndexNeed> result;
-  for (const Stage& stage : nest.stages) NeedsOfStage(stage, &seen, &result);
+  std::map<std::string, std::vector<const Loop*>> loops;  // by stage
+  if (nest.root) {
+    for_each_node(*nest.root, [&](const Node& node) {
+      if (const Loop* loop = node.as<Loop>()) loops[loop->stage].push_back(loop);
+    });
+  }
+  for (const Stage& stage : nest.stages) {
+    NeedsOfStage needs(nest, stage, &seen, &result);
+    for (const Loop* loop : loops[stage.name]) needs.add_loop(*loop);
+  }
   return result;
 }
 
@@ -211,8 +279,8 @@ void check_indices(const std::string& kernel, const std::vector<IndexNeed>& need
     const int64_t low = evaluate_index(need.low, sizes), high = evaluate_index(need.high, sizes);
     if (i32_holds(low) && i32_holds(high)) continue;
     fail(
-        "kernel {}: read of {}: expected an index that is computed within i32, got one that goes "
-        "{} to {}; legal: smaller run-time sizes",
+        "kernel {}: {}: expected an index that is computed within i32, got one that goes {} to {}; "
+        "legal: smaller run-time sizes",
         kernel, need.part, high > INT32_MAX ? "up" : "down", high > INT32_MAX ? high : low);
   }
 }

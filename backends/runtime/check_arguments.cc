@@ -172,7 +172,8 @@ int Checker::refuse_binding(const SizeBinding& binding) const {
   const ArgumentExtent& extent = expected(binding.argument, binding.axis);
   ErrorMessage& message = about(binding.argument, binding.axis);
   message << ": expected extent " << extent.text << " for a whole number "
-          << descriptor_.sizes[static_cast<size_t>(binding.size)] << " of 0 or more, got "
+          << descriptor_.sizes[static_cast<size_t>(binding.size)] << " from 0 to "
+          << int64_t{INT32_MAX} << ", got "
           << int64_t{dimension(binding.argument, binding.axis).extent};
   append_origins(extent, binding.size, &message);
   return refuse(EMULSION_ERROR_INCONSISTENT_SIZE, message);
@@ -190,7 +191,8 @@ int Checker::bind(const SizeBinding& binding) {
   if (others == kSaturated ||
       __builtin_sub_overflow(int64_t{dimension(binding.argument, binding.axis).extent}, others,
                              &remainder) ||
-      remainder % coefficient != 0 || remainder / coefficient < 0) {
+      remainder % coefficient != 0 || remainder / coefficient < 0 ||
+      remainder / coefficient > INT32_MAX) {
     return refuse_binding(binding);
   }
   sizes_[binding.size] = remainder / coefficient;
@@ -369,7 +371,7 @@ int emulsion_check_index(const char* kernel, const char* part, int64_t low, int6
   if (low >= INT32_MIN && high <= INT32_MAX) return EMULSION_OK;
   const bool is_above = high > INT32_MAX;
   return refuse(EMULSION_ERROR_INDEX_TOO_LARGE,
-                new_error() << "kernel " << kernel << ": read of " << part
+                new_error() << "kernel " << kernel << ": " << part
                             << ": expected an index that is computed within i32, got one that goes "
                             << (is_above ? "up" : "down") << " to " << (is_above ? high : low)
                             << "; legal: smaller run-time sizes");

@@ -24,6 +24,7 @@ const IllegalCase kSharing[] = {
     {"ComputeWithAnotherOrder", "diamond", "p.reorder(i, j)\n! p.compute_with(q, j)", "expected the same loops from the outermost to j, got j of p and i, j of q"},
     {"ComputeWithAnotherKind", "diamond", "p.parallel(i)\n! p.compute_with(q, i)", "expected loops that are serial for both or parallel for both, got i; legal: loops of its own, or the same kind for both"},
     {"ComputeWithLoopsMadeOtherwise", "diamond", "p.split(i, o, r, 2)\nq.split(i, o, r, 2)\nq.split(o, o, n, 2)\n! p.compute_with(q, o)", "expected loops made of the same axes by the same splits, got o of i and o of o of i of q; legal: loops of its own, or the same splits by the same names"},
+    {"ComputeWithLoopsFusedOtherwise", "diamond", "p.fuse(i, j, t)\nq.reorder(i, j)\nq.fuse(j, i, t)\n! p.compute_with(q, t)", "expected loops made of the same axes by the same splits, got t of i and j and t of j and i of q; legal: loops of its own"},
     {"ComputeWithAnUnrolledLoop", "diamond", "p.unroll(j)\nq.unroll(j)\n! p.compute_with(q, j)", "expected loops that are serial for both or parallel for both, got j; legal: compute_with(q, i), or the same kind for both"},
     {"ComputeWithTwice", "diamond", "p.compute_with(q, i)\n! p.compute_with(q, j)", "expected one compute_with, got a second one"},
     {"ComputeWithAtAnotherPlace", "stencil", "b.compute_at(y, i)\n! b.compute_with(a, i)", "expected b to be computed once behind a, got the loop y.i around it"},

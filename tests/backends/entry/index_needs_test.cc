@@ -35,7 +35,7 @@ LoopNest nest_of(const std::function<Expr(Expr, Expr)>& index, const Extent& lon
   return lowered(compute("y", {i}, sum(j, x(index(i, j)) * sizes(i, j))));
 }
 
-// "x, axis 0: i * 9: from 0 to N * 9 - 9", one for each.
+// "read of x, axis 0: i * 9: from 0 to N * 9 - 9", one for each.
 std::vector<std::string> needs_of(const LoopNest& nest) {
   std::vector<std::string> result;
   for (const IndexNeed& need : index_needs(nest)) {
@@ -59,7 +59,7 @@ TEST(IndexNeeds, AreNoneOfWhatHoldsForAllSizes) {
 
 TEST(IndexNeeds, AreThoseOfWhatIsDivided) {
   EXPECT_EQ(needs_of(nest_of([](const Expr& i, const Expr&) { return i * 9 / 10; })),
-            Needs{"x, axis 0: i * 9: from 0 to max(N - 1, 0) * 9"});
+            Needs{"read of x, axis 0: i * 9: from 0 to max(N - 1, 0) * 9"});
 }
 
 void expect_limit(const std::function<Expr(Expr, Expr)>& index, int64_t most) {
@@ -100,6 +100,75 @@ TEST(CheckIndices, TakesASumOfLargeTerms) {
   const LoopNest nest =
       nest_of([](const Expr& i, const Expr&) { return (i * 1000000 - i * 999999) / 1; });
   EXPECT_NO_THROW(check_indices("k", index_needs(nest), {{"N", 100000}, {"M", 7}}));
+}
+
+// y(i) = x(i) in vectors of 64, under masks.
+LoopNest in_vectors(DType dtype, const Shape& shape) {
+  std::vector<Axis> axes;
+  std::vector<Expr> indices;
+  for (const Extent& extent : shape) {
+    axes.emplace_back("i" + std::to_string(axes.size()), extent);
+    indices.emplace_back(axes.back());
+  }
+  const Graph graph(compute("y", axes, -input("x", dtype, shape).at(indices)));
+  Schedule schedule(graph);
+  schedule["y"].vectorize(axes.front(), 64, Tail::predicate);
+  return lower(graph, schedule);
+}
+
+// The last vector of 2 GiB goes beyond i32.
+TEST(CheckIndices, RefusesLoopsThatLeaveI32) {
+  const LoopNest bytes = in_vectors(u8, {n()});
+  EXPECT_EQ(needs_of(bytes), Needs{"loop y.i0: N + 63: from N + 63 to N + 63"});
+  const std::vector<IndexNeed> needs = index_needs(bytes);
+  EXPECT_NO_THROW(check_indices("k", needs, {{"N", INT32_MAX - 63}}));
+  EXPECT_NO_THROW(check_indices("k", needs, {{"N", 0}}));
+  EXPECT_ERROR(
+      check_indices("k", needs, {{"N", INT32_MAX - 62}}),
+      "kernel k: loop y.i0: N + 63: expected an index that is computed within i32, got one "
+      "that goes up to 2147483648; legal: smaller run-time sizes");
+  const Extent m = Extent::size("M");
+  EXPECT_EQ(needs_of(in_vectors(u8, {n(), m})), Needs{"loop y.i0: N + 63: from N + 63 to N + 63"});
+  EXPECT_NO_THROW(
+      check_indices("k", index_needs(in_vectors(u8, {n(), m})), {{"N", INT32_MAX}, {"M", 0}}));
+}
+
+// 2 GiB of other elements, or of rows of several bytes, are fewer.
+TEST(CheckIndices, AsksNothingOfLoopsThatArgumentsKeepShort) {
+  const Extent m = Extent::size("M");
+  EXPECT_EQ(needs_of(in_vectors(f32, {n()})), Needs{});
+  EXPECT_EQ(needs_of(in_vectors(i16, {n()})), Needs{});
+  EXPECT_EQ(needs_of(in_vectors(f32, {n(), m})), Needs{});
+  EXPECT_EQ(needs_of(in_vectors(u8, {n(), 3})), Needs{});
+  EXPECT_EQ(needs_of(in_vectors(u8, {n()})).size(), 1U);
+}
+
+// Steps that read nothing, of which no argument says how many there may be.
+TEST(CheckIndices, RefusesSumsOfTooManySteps) {
+  const Axis i("i", 4), k("k", n() * 4 + 1);
+  const Tensor x = input("x", f32, {4});
+  const LoopNest nest = lowered(compute("y", {i}, sum(k, x(i))));
+  EXPECT_NO_THROW(check_indices("k", index_needs(nest), {{"N", (1 << 29) - 1}}));
+  EXPECT_ERROR(check_indices("k", index_needs(nest), {{"N", 1 << 29}}),
+               "kernel k: loop y.k: N * 4 + 1: expected an index that is computed within i32");
+}
+
+// Rows and columns that threads share as one loop.
+TEST(CheckIndices, RefusesFusedLoopsOfBytes) {
+  const Axis i("i", n()), j("j", Extent::size("M")), t("t");
+  for (const DType dtype : {u8, f32}) {
+    const Graph graph(compute("y", {i, j}, -input("x", dtype, {n(), Extent::size("M")})(i, j)));
+    Schedule schedule(graph);
+    schedule["y"].fuse(i, j, t).vectorize(t, 8, Tail::predicate);
+    const std::vector<IndexNeed> needs = index_needs(lower(graph, schedule));
+    EXPECT_NO_THROW(check_indices("k", needs, {{"N", 1 << 10}, {"M", (1 << 21) - 1}}));
+    const auto large = [&] { check_indices("k", needs, {{"N", 7}, {"M", 306783378}}); };
+    if (dtype == u8) {
+      EXPECT_ERROR(large(), "kernel k: loop y.t: N * M + 7: ");
+    } else {
+      EXPECT_NO_THROW(large());
+    }
+  }
 }
 
 TEST(CheckIndices, NamesTheReadTheSideAndTheValue) {
@@ -147,13 +216,14 @@ TEST(IndexNeeds, FollowTheSchedule) {
   const Graph graph(compute("y", {i}, f(below_n(Expr(i) + 7))));
   Schedule schedule(graph);
   EXPECT_EQ(needs_of(lower(graph, schedule)),
-            (Needs{"x, axis 0: j * 5: from 0 to max(N - 1, 0) * 5",
-                   "f, axis 0: i + 7: from 7 to 7 + max(N - 1, 0)"}));
+            (Needs{"read of x, axis 0: j * 5: from 0 to max(N - 1, 0) * 5",
+                   "read of f, axis 0: i + 7: from 7 to 7 + max(N - 1, 0)"}));
   schedule["f"].compute_inline();
-  EXPECT_EQ(needs_of(lower(graph, schedule)),
-            (Needs{"x, axis 0: i + 7: from 7 to 7 + max(N - 1, 0)",
-                   "x, axis 0: max(min(i + 7, N - 1), 0) * 5: from max(min(7, N - 1), 0) * 5 to "
-                   "max(min(7 + max(N - 1, 0), N - 1), 0) * 5"}));
+  EXPECT_EQ(
+      needs_of(lower(graph, schedule)),
+      (Needs{"read of x, axis 0: i + 7: from 7 to 7 + max(N - 1, 0)",
+             "read of x, axis 0: max(min(i + 7, N - 1), 0) * 5: from max(min(7, N - 1), 0) * 5 to "
+             "max(min(7 + max(N - 1, 0), N - 1), 0) * 5"}));
 }
 
 // Two stages compute the same part, each where its own loops have steps.

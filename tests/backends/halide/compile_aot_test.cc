@@ -253,10 +253,11 @@ TEST_F(CompileAot, RefusesNoTarget) {
 }
 
 TEST_F(CompileAot, RefusesATargetTwice) {
-  EXPECT_THAT(error_of([&] {
-                compile_aot(linear_nest(), "k", {kAvx2, kAvx2}, folder());
-              }),
-              HasSubstr("expected distinct targets"));
+  for (const std::vector<Target>& targets :
+       {std::vector<Target>{kAvx2, kAvx2}, {kAvx2, kPlain, kAvx2}}) {
+    EXPECT_THAT(error_of([&] { compile_aot(linear_nest(), "k", targets, folder()); }),
+                HasSubstr("expected distinct targets"));
+  }
 }
 
 TEST_F(CompileAot, RefusesATargetThatWouldNeverBeRun) {
@@ -307,11 +308,13 @@ TEST_F(CompileAot, RefusesNestsWhoseWeightsArePackedOtherwise) {
 }
 
 TEST_F(CompileAot, RefusesNestsWithOtherArguments) {
-  std::vector<LoopNest> nests = {linear_nest(), linear_nest(16, "z")};
-  EXPECT_THAT(error_of([&] {
-                compile_aot(nests, "k", {kAvx2, kPlain}, folder());
-              }),
-              HasSubstr("expected the same arguments for every target"));
+  const std::vector<Target> targets = {Target::parse("x86-64-v4"), kAvx2, kPlain};
+  for (size_t other : {1, 2}) {
+    std::vector<LoopNest> nests(3, linear_nest());
+    nests[other] = linear_nest(16, "z");
+    EXPECT_THAT(error_of([&] { compile_aot(nests, "k", targets, folder()); }),
+                HasSubstr("expected the same arguments for every target"));
+  }
 }
 
 TEST_F(CompileAot, RefusesNestsThatPackDifferently) {

@@ -71,6 +71,41 @@ TEST(JitCalls, RefusesSizesForWhichAnIndexLeavesI32) {
   EXPECT_EQ(run(0), "no Error");
 }
 
+// 2^31 - 1 bytes, of which a last vector would go beyond i32; nothing of it is computed.
+TEST(JitCalls, RefusesSizesForWhichALoopLeavesI32) {
+  const Extent n = Extent::size("N");
+  const Axis i("i", n);
+  const Graph graph(compute("y", {i}, constant(u8, 255) - input("x", u8, {n})(i)));
+  Schedule schedule(graph);
+  schedule["y"].vectorize(i, 16, Tail::predicate);
+  const JitKernel kernel(lower(graph, schedule));
+  void* memory = mmap(nullptr, size_t{1} << 32, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  uint8_t* const x = static_cast<uint8_t*>(memory);
+  uint8_t* const y = x + (size_t{1} << 31);
+  EXPECT_ERROR(kernel.run({{"x", {u8, {INT32_MAX}, x}}, {"y", {u8, {INT32_MAX}, y}}}),
+               "kernel y: loop y.i: N + 15: expected an index that is computed within i32, got one "
+               "that goes up to 2147483662");
+  EXPECT_EQ(y[0], 0);
+  kernel.run({{"x", {u8, {100}, x}}, {"y", {u8, {100}, y}}});
+  EXPECT_EQ(y[99], 255);
+  munmap(memory, size_t{1} << 32);
+}
+
+// No shape gives it.
+TEST(JitCalls, RefusesSizesBeyondI32) {
+  const Axis i("i", 1);
+  const Graph graph(compute("y", {i}, cast(f64, size_value("N"))));
+  const JitKernel kernel(lower(graph, Schedule(graph)));
+  double y = 77;
+  kernel.run({{"y", {f64, {1}, &y}}}, {{"N", INT32_MAX}});
+  EXPECT_EQ(y, INT32_MAX);
+  EXPECT_ERROR(kernel.run({{"y", {f64, {1}, &y}}}, {{"N", (int64_t{1} << 32) + 3}}),
+               "run-time size N: expected at most 2147483647, got 4294967299");
+  EXPECT_EQ(y, INT32_MAX);
+}
+
 // A row of 80,000 bytes is stored, of which a small stack has no room.
 TEST(JitCalls, RunsOnASmallStack) {
   constexpr int64_t kRows = 3, kColumns = 20000;

@@ -172,7 +172,7 @@ TEST(CheckShapes, RefusesAnExtentThatNoWholeSizeGives) {
   EXPECT_EQ(check("k\nB\ni x f32 0 1 2*B+1\n", {&x}), EMULSION_ERROR_INCONSISTENT_SIZE);
   EXPECT_THAT(emulsion_last_error(),
               HasSubstr("argument 1 (x), axis 0: expected extent 2*B+1 for a "
-                        "whole number B of 0 or more, got 8"));
+                        "whole number B from 0 to 2147483647, got 8"));
 }
 
 TEST(CheckShapes, RefusesAnExtentThatOnlyANegativeSizeGives) {
@@ -181,6 +181,17 @@ TEST(CheckShapes, RefusesAnExtentThatOnlyANegativeSizeGives) {
   EXPECT_THAT(emulsion_last_error(), HasSubstr("expected extent B+2 for a whole number B"));
   TestBuffer y(kF32, {9});
   EXPECT_EQ(check("k\nB\ni y f32 0 1 -1*B+8\n", {&y}), EMULSION_ERROR_INCONSISTENT_SIZE);
+}
+
+// Kernels have 32 bits for a size.
+TEST(CheckShapes, RefusesAnExtentThatOnlyASizeBeyondI32Gives) {
+  TestBuffer x(kU8, {1});
+  x.raw.dim[0].extent = INT32_MAX - 5;
+  EXPECT_EQ(check("k\nB\ni x u8 0 1 B-5\n", {&x}), EMULSION_OK) << emulsion_last_error();
+  x.raw.dim[0].extent = INT32_MAX - 4;
+  EXPECT_EQ(check("k\nB\ni x u8 0 1 B-5\n", {&x}), EMULSION_ERROR_INCONSISTENT_SIZE);
+  EXPECT_THAT(emulsion_last_error(),
+              HasSubstr("expected extent B-5 for a whole number B from 0 to 2147483647, got "));
 }
 
 TEST(CheckShapes, ASizeIsBoundByTheFirstDimensionThatHasNoOther) {
@@ -211,8 +222,9 @@ TEST(CheckShapes, NamesEverySizeOfAnExtent) {
 TEST(CheckShapes, RefusesABindingWithTheSizesThatItRestsOn) {
   TestBuffer x(kF32, {6, 7});
   EXPECT_EQ(check("k\nB,T\ni x f32 0 2 B B+2*T\n", {&x}), EMULSION_ERROR_INCONSISTENT_SIZE);
-  EXPECT_THAT(emulsion_last_error(), HasSubstr("expected extent B+2*T for a whole number T of 0 or "
-                                               "more, got 7 (B = 6 from argument 1 (x) axis 0)"));
+  EXPECT_THAT(emulsion_last_error(),
+              HasSubstr("expected extent B+2*T for a whole number T from 0 to "
+                        "2147483647, got 7 (B = 6 from argument 1 (x) axis 0)"));
 }
 
 TEST(CheckShapes, RefusesASizeThatMakesAnotherExtentNegative) {
@@ -283,17 +295,18 @@ TEST(CheckStorage, DoesNotWrap) {
 }
 
 TEST(CheckIndex, TakesWhatI32Holds) {
-  EXPECT_EQ(emulsion_check_index("k", "x, axis 0: i * 9", INT32_MIN, INT32_MAX), EMULSION_OK);
+  EXPECT_EQ(emulsion_check_index("k", "read of x, axis 0: i * 9", INT32_MIN, INT32_MAX),
+            EMULSION_OK);
 }
 
 TEST(CheckIndex, RefusesWhatLeavesItOnEitherSide) {
   const int64_t most = INT32_MAX, least = INT32_MIN;
-  EXPECT_EQ(emulsion_check_index("k", "x, axis 0: i * 9", 0, most + 1),
+  EXPECT_EQ(emulsion_check_index("k", "read of x, axis 0: i * 9", 0, most + 1),
             EMULSION_ERROR_INDEX_TOO_LARGE);
   EXPECT_STREQ(emulsion_last_error(),
                "kernel k: read of x, axis 0: i * 9: expected an index that is computed within i32, "
                "got one that goes up to 2147483648; legal: smaller run-time sizes");
-  EXPECT_EQ(emulsion_check_index("k", "x, axis 0: i * -9", least - 1, 0),
+  EXPECT_EQ(emulsion_check_index("k", "read of x, axis 0: i * -9", least - 1, 0),
             EMULSION_ERROR_INDEX_TOO_LARGE);
   EXPECT_STREQ(emulsion_last_error(),
                "kernel k: read of x, axis 0: i * -9: expected an index that is computed within "
