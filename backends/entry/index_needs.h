@@ -20,8 +20,8 @@ namespace emulsion {
 struct IndexNeed {
   // "read of x, axis 0: i * 1000000" or "loop y.i: N + 63": where it stands, and what it is.
   std::string part;
-  Expr low, high;    // over run-time sizes: all its values are between, both included
-  Expr when;         // a condition over run-time sizes: else it is not computed. Undefined: always
+  Expr low, high;  // over run-time sizes: all its values are between, both included
+  Expr when;       // a condition over run-time sizes: else it is not computed. Undefined: always
 };
 
 // Each once. None of a part that is made of data, which may wrap around (dsl/README.md), or whose

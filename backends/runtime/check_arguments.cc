@@ -191,10 +191,10 @@ int Checker::bind(const SizeBinding& binding) {
   if (others == kSaturated ||
       __builtin_sub_overflow(int64_t{dimension(binding.argument, binding.axis).extent}, others,
                              &remainder) ||
-      remainder % coefficient != 0 || remainder / coefficient < 0 ||
-      remainder / coefficient > INT32_MAX) {
+      remainder % coefficient != 0 || remainder / coefficient < 0) {
     return refuse_binding(binding);
   }
+  if (remainder / coefficient > INT32_MAX) return refuse_binding(binding);
   sizes_[binding.size] = remainder / coefficient;
   return EMULSION_OK;
 }

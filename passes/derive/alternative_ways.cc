@@ -44,6 +44,11 @@ void add_renamed(const Schedule& made, const Names& names, Schedule* schedule) {
   }
 }
 
+bool has_way(const std::vector<AlternativeWay>& ways, const Expr& condition) {
+  return std::any_of(ways.begin(), ways.end(),
+                     [&](const AlternativeWay& way) { return equal(way.condition, condition); });
+}
+
 // The same of an output that has nothing to do where one of the conditions holds.
 void add_where_none(const Schedule& made, const Names& names, const std::string& reader,
                     const std::vector<AlternativeWay>& ways, Schedule* schedule) {
@@ -54,9 +59,14 @@ void add_where_none(const Schedule& made, const Names& names, const std::string&
     left_out = true;
   };
   for (const auto& [name, stage] : made.stages()) {
+    bool is_never = false;  // in a case that a way takes
     for (Directive d : stage.directives()) {
       if (is_choice(d)) continue;  // of beside_way()
-      if (name == reader && d.kind == DirectiveKind::specialize) leave_out();
+      if (name == reader && d.kind == DirectiveKind::specialize) {
+        leave_out();
+        is_never = has_way(ways, d.condition);
+      }
+      if (is_never) continue;
       d.target = renamed(d.target, names);
       (*schedule)[renamed(name, names)].add(std::move(d));
     }
@@ -108,10 +118,7 @@ void add_ways(const Op& reader, const std::vector<AlternativeWay>& all, const Sc
   // Of two for one condition the second is never taken.
   std::vector<AlternativeWay> ways;
   for (const AlternativeWay& way : all) {
-    const bool is_taken = std::any_of(ways.begin(), ways.end(), [&](const AlternativeWay& other) {
-      return equal(other.condition, way.condition);
-    });
-    if (!is_taken) ways.push_back(way);
+    if (!has_way(ways, way.condition)) ways.push_back(way);
   }
   // An output chooses itself, but for a reduction, and for one whose last tile starts earlier: that
   // is computed in its memory in every case.

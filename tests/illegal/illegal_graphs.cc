@@ -170,6 +170,7 @@ Graph illegal_graph(const std::string& name) {
   static const std::map<std::string, std::function<Graph()>> kGraphs = {
       {"linear", [] { return linear(4, f32); }},
       {"integers", [] { return linear(4, i32); }},
+      {"linear_f64", [] { return linear(4, f64); }},
       {"batch", [] { return linear(Extent::size("B"), f32); }},
       {"rows_and_columns", rows_and_columns},
       {"stencil", stencil},

@@ -28,6 +28,7 @@ const IllegalCase kReductions[] = {
     {"AtomicOfWhatHasNoReduction", "linear", "! y.atomic()", "expected a reduction, got y, which has none"},
     {"AtomicTwice", "linear", "mm.atomic()\n! mm.atomic()", "expected one atomic, got a second one"},
     {"AtomicSumOfFloats", "linear", "mm.atomic()\n! mm.parallel(k)", "got k, which carries the sum of mm, rounded in the order of the loop (atomic() is for integers); legal: rfactor(k, ...)"},
+    {"AtomicSumOfDoubles", "linear_f64", "mm.atomic()\n! mm.parallel(k)", "rounded in the order of the loop (atomic() is for integers)"},
     {"AtomicVectorOfFloats", "linear", "mm.atomic()\n! mm.vectorize(k)", "rounded in the order of the loop (atomic() is for integers)"},
     {"ParallelIntegerSumWithoutAtomic", "integers", "! mm.parallel(k)", "got k, which carries the sum of mm; legal: atomic() on mm, or rfactor(k, ...)"},
     {"VectorizedIntegerSumWithoutAtomic", "integers", "! mm.vectorize(k)", "got k, which carries the sum of mm; legal: atomic() on mm"},

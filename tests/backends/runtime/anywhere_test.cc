@@ -167,6 +167,26 @@ TEST(AnywhereDeathTest, WhereTheSystemRefusesThreads) {
       ::testing::ExitedWithCode(0), "");
 }
 
+// Of a process that has started no thread the child has teams as any other.
+TEST(AnywhereDeathTest, InTheChildOfAProcessOfOneThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        constexpr int kOneThread = 3;  // and what stands for folders
+        if (entries_of("/proc/self/task") != kOneThread) _exit(2);
+        const pid_t child = fork();
+        if (child == 0) {
+          omp_set_num_threads(4);
+          const bool is_right = wrong_values(64) == 0;
+          _exit(is_right && entries_of("/proc/self/task") > kOneThread ? 0 : 1);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 3);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
 TEST(Anywhere, ThreeHundredThousandCallsGrowNothing) {
   constexpr int kCalls = 300000, kOfATeam = 500, kFirst = 1000;
   omp_set_num_threads(2);

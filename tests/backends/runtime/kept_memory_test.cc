@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <thread>
 #include <vector>
@@ -197,6 +198,20 @@ TEST_F(KeptMemory, WhatIsKeptIsFreedBeforeSomebodyIsRefused) {
   given_back(kLarge);
   EXPECT_EQ(take_memory(size_t{1} << 60), nullptr);
   EXPECT_EQ(kept_bytes(), 0);
+}
+
+// Of large pages nothing is left in this process's address space, which limits count.
+TEST_F(KeptMemory, WhatIsFreedLeavesNoMappings) {
+  set_kept_limit(0);
+  const auto mapped_bytes = [] {
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages * sysconf(_SC_PAGESIZE);
+  };
+  given_back(kLarge);
+  const int64_t before = mapped_bytes();
+  for (int i = 0; i < 100; ++i) given_back(kLarge);
+  EXPECT_LT(mapped_bytes() - before, static_cast<int64_t>(2 * kLarge));
 }
 
 TEST_F(KeptMemory, NoBlockIsInTwoHands) {

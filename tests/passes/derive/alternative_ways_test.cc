@@ -95,6 +95,19 @@ TEST(AlternativeWays, SpecializationsOfTheOtherWayComeBehindThem) {
   expect_right(schedule);
 }
 
+TEST(AlternativeWays, ACaseThatAWayTakesIsLeftOut) {
+  const Graph graph(compute("y", {kRow}, input("x", f32, {kSize})(kRow) * 2.0F));
+  Schedule otherwise(graph);
+  otherwise["y"].specialize(size_value("B") >= int_constant(4)).parallel(kRow);
+  otherwise["y"].specialize(size_value("B") == int_constant(2)).unroll(kRow);
+  Schedule schedule(graph);
+  add_ways(*graph.outputs()[0], {vectors(graph, 4)}, otherwise, &schedule);
+  const std::string text = to_string(schedule);
+  EXPECT_TRUE(has(text, "y.specialize(B >= 4)\ny.specialize(B == 2)\ny.unroll(i)\n")) << text;
+  EXPECT_FALSE(has(text, "parallel")) << text;
+  expect_right(schedule);
+}
+
 // A tile that starts earlier computes some elements again, which the output may not.
 TEST(AlternativeWays, AnOutputWhoseLastTileStartsEarlierIsComputedInItsMemoryToo) {
   const Axis i("i", 10), io("io"), ii("ii");

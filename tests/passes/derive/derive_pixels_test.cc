@@ -46,6 +46,18 @@ TEST(DerivePixels, ColoursThatAreMadeOfColoursAreSummedByPixels) {
   }
 }
 
+// The least number of pixels for a way in blocks may be that from which threads pay.
+TEST(DerivePixels, ReadersOfSumsOfOneStep) {
+  for (const int64_t columns : {2, 3, 4}) {
+    const Graph graph(relu(matmul(input("x", f32, {kSize, 1}), input("w", f32, {1, columns}))));
+    for (const char* level : kLevels) {
+      for (const int cores : {1, 2, 8}) {
+        EXPECT_TRUE(derives(graph, target_of(level, cores), {0, 1, 17})) << level << cores;
+      }
+    }
+  }
+}
+
 // Pixels far apart; few points; more columns than colours.
 TEST(DerivePixels, NotByPixels) {
   for (const Tensor& y :

@@ -113,16 +113,6 @@ TEST_F(LowerRefuses, AtomicFloatsInVectorsAndThreads) {
   refused(threads, "mm.parallel(k)", "carries the sum of mm, rounded");
 }
 
-TEST_F(LowerRefuses, AtomicDoubles) {
-  const Axis i("i", 3), r("r", 8);
-  for (Combiner combiner : {Combiner::sum, Combiner::max}) {
-    const Expr x = input("x", f64, {3, 8})(i, r);
-    Schedule schedule(compute("s", {i}, combiner == Combiner::sum ? sum(r, x) : reduce_max(r, x)));
-    schedule["s"].atomic().vectorize(r);
-    refused(schedule, "s.vectorize(r)", "rounded in the order of the loop");
-  }
-}
-
 TEST_F(LowerRefuses, AtomicProductInThreads) {
   Schedule schedule(reduced(Combiner::product));
   schedule["s"].atomic().parallel(Axis("r"));
