@@ -88,7 +88,8 @@ TEST(DeriveRowsAtATime, AVectorOfSumsHoweverLongTheyAre) {
   EXPECT_NE(text_of(means(64, 9)).find("y.split(i1, i1, row, 16)\ny.split(row, row, row_v, 8)\n"),
             std::string::npos)
       << text_of(means(64, 9));
-  for (const Graph& graph : {means(63, kSize), means(257, kSize), means(kSize, 9), means(kSize, kSize)}) {
+  for (const Graph& graph :
+       {means(63, kSize), means(257, kSize), means(kSize, 9), means(kSize, kSize)}) {
     EXPECT_EQ(text_of(graph).find("y.vectorize"), std::string::npos) << text_of(graph);
   }
   EXPECT_EQ(text_of(means(64, kSize), "x86-64-v2").find("y.vectorize"), std::string::npos);
