@@ -6,6 +6,7 @@
 #include "dsl/affine.h"
 #include "dsl/error.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/window_sums.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
 
@@ -39,6 +40,24 @@ std::optional<Contraction> match_tiles(const Op& op) {
     if (has_columns && !is_along(other, Axis(column))) return std::nullopt;
   }
   return several;
+}
+
+bool has_register_tiles(const Op& op) {
+  const std::optional<Contraction> c = match_tiles(op);
+  // Windows of one weight each have no rows that share what is read along the columns.
+  if (c && c->row_axes.empty() && reads_windows(op, c->b)) return false;
+  return c && !c->divides && !c->column_axes.empty() &&
+         op.axes.back().name() == c->column_axes.back() && !sums_up_pixels(op);
+}
+
+bool are_squares(const Op& op, const Contraction& c) {
+  if (c.batch_axes.empty() || c.row_axes.size() != 1 || c.column_axes.size() != 1 ||
+      op.reduction_axes.size() != 1) {
+    return false;
+  }
+  const Extent& size = op.shape.back();
+  return !size.is_constant() && op.reduction_axes.back().extent() == size &&
+         op.axes[*axis_index(op.axes, c.row_axes.back())].extent() == size;
 }
 
 std::optional<int64_t> packed_already(const Schedule& schedule, const std::string& weight_name) {

@@ -21,6 +21,8 @@ namespace emulsion {
 // Two operands, or several of which only one is read in full by the rows and one by the columns:
 // what else has columns lies along them. What register tiles are for.
 std::optional<Contraction> match_tiles(const Op& op);
+// Whether each of a batch is a product of two squares of a run-time size.
+bool are_squares(const Op& op, const Contraction& c);
 
 // The factor of an earlier pack of this weight, by another operation.
 std::optional<int64_t> packed_already(const Schedule& schedule, const std::string& weight_name);

@@ -8,7 +8,6 @@
 #include "passes/derive/contraction_operands.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/read_sources.h"
-#include "passes/derive/window_sums.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -62,18 +61,6 @@ Shared choose_shares(const Op& op, const RegisterTile& tile, std::optional<int64
   double of_columns = balance(panels, target.cores), of_rows = balance(row_tiles, target.cores);
   return of_columns >= std::min(of_rows, 0.95) ? Shared::columns : Shared::rows;
 }
-
-}  // namespace
-
-bool has_register_tiles(const Op& op) {
-  const std::optional<Contraction> c = match_tiles(op);
-  // Windows of one weight each have no rows that share what is read along the columns.
-  if (c && c->row_axes.empty() && reads_windows(op, c->b)) return false;
-  return c && !c->divides && !c->column_axes.empty() &&
-         op.axes.back().name() == c->column_axes.back() && !sums_up_pixels(op);
-}
-
-namespace {
 
 // One contraction: what its operands, its extents and the machine ask for, and then its loops.
 class ContractionDeriver {
@@ -168,7 +155,7 @@ class ContractionDeriver {
         ways.push_back({"_dots", few->where, schedule_->without_directives()});
         derive_dots({&op_, &result_}, few->dots, c_, target_, &ways.back().schedule);
       }
-      if (std::optional<AlternativeWay> narrow = narrow_tiles(copied)) ways.push_back(*narrow);
+      add_narrow_tiles(copied, &ways);
       if (std::optional<AlternativeWay> flat = flat_tiles(copied)) ways.push_back(*flat);
       if (row_at_ && !rows_ && combines_many_for_each_row(op_, target_)) {
         const Expr has_few = extent_value(op_.shape[*row_at_]) <= int_constant(kFewRows);
@@ -185,22 +172,29 @@ class ContractionDeriver {
   }
 
   // Of columns that may be half a vector or less: of wider tiles most would be computed in vain,
-  // and of what lies along them panels be copied for little.
-  std::optional<AlternativeWay> narrow_tiles(std::optional<size_t> copied) const {
-    constexpr int64_t kRows = 6;
+  // and of what lies along them panels be copied for little. A batch of squares of a few elements
+  // has a way for each of a few lengths, whose tiles have as many rows.
+  void add_narrow_tiles(std::optional<size_t> copied, std::vector<AlternativeWay>* ways) const {
+    constexpr int64_t kRows = 6, kLeast = 2, kMost = 4;
     const int64_t width = target_.vector_lanes(op_.dtype) / 2;
     const Extent& columns = op_.shape[column_at_];
     const bool has_masks = target_.has("avx") && size_in_bytes(op_.dtype) >= 4;
-    if (!row_at_ || columns_ || !has_masks || columns.exact_quotient(width)) return std::nullopt;
-    AlternativeWay way{"_narrow", extent_value(columns) <= int_constant(width),
-                       schedule_->without_directives()};
-    ContractionDeriver narrow = *this;
-    narrow.schedule_ = &way.schedule;
-    narrow.columns_ = width;
-    narrow.masked_ = true;
-    narrow.tile_ = {std::min(rows_.value_or(kRows), kRows), width, width};
-    narrow.derive_tiles(is_along(c_.b, column()) ? std::nullopt : copied, false);
-    return way;
+    if (!row_at_ || columns_ || !has_masks || columns.exact_quotient(width)) return;
+    const auto add = [&](const std::string& suffix, const Expr& where, int64_t rows) {
+      ways->push_back({suffix, where, schedule_->without_directives()});
+      ContractionDeriver narrow = *this;
+      narrow.schedule_ = &ways->back().schedule;
+      narrow.columns_ = width;
+      narrow.masked_ = true;
+      narrow.tile_ = {rows, width, width};
+      narrow.derive_tiles(is_along(c_.b, column()) ? std::nullopt : copied, false);
+    };
+    const Expr length = extent_value(columns);
+    const int64_t most = are_squares(op_, c_) ? std::min(kMost, width) : 0;
+    for (int64_t size = kLeast; size <= most; ++size) {
+      add(fmt::format("_of_{}", size), length == int_constant(size), size);
+    }
+    add("_narrow", length <= int_constant(width), std::min(rows_.value_or(kRows), kRows));
   }
 
   // Of run-time sizes of which the results may be most of what a call touches.

@@ -1,11 +1,13 @@
 // Groups of rows of a run-time length, which may be short. Of a long row each operation walks all
 // before the next one does, and the group has the memory of its output; of short ones several are
 // computed at a time, in a little memory of their own, or those of a few elements in a lane each.
-// Each call decides.
+// The same of pictures, which may be small. Each call decides.
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "dsl/expr.h"
@@ -23,25 +25,51 @@ constexpr int64_t kFewElements = 8;
 // Other axes that rows may have.
 constexpr int64_t kMostOthers = 4;
 
+// What the rows of a group extend over, beside axes of a few steps: the same for all members that
+// have more than one element in a row. Nothing where that is not so, or a row lies in pieces.
+std::optional<std::vector<Extent>> extents_of_rows(const RowGroup& group) {
+  if (!are_first(group)) return std::nullopt;
+  std::vector<Extent> extents;
+  bool is_same = true;
+  const auto note = [&](const std::vector<Extent>& all, size_t rows) {
+    std::vector<Extent> found;
+    std::copy_if(all.begin() + static_cast<std::ptrdiff_t>(rows), all.end(),
+                 std::back_inserter(found), [](const Extent& extent) {
+                   return extent.as_constant().value_or(kMostOthers + 1) > kMostOthers;
+                 });
+    if (found.empty()) return;
+    is_same = is_same && (extents.empty() || extents == found);
+    extents = std::move(found);
+  };
+  for (const Op* op : members_of(group)) {
+    note(op->shape, group.axes().size());
+    const Op* sums = sums_of(*op);
+    if (sums == nullptr) continue;
+    std::vector<Extent> summed;
+    for (const Axis& axis : sums->reduction_axes) summed.push_back(axis.extent());
+    note(summed, 0);
+  }
+  return is_same ? std::optional(extents) : std::nullopt;
+}
+
 // The run-time length that all rows of a group have, a size or what is left of one; nothing where
 // there is none, or several, or where a row lies in many pieces.
 std::optional<Extent> length_of_rows(const RowGroup& group) {
-  if (!are_first(group)) return std::nullopt;
-  std::optional<Extent> length;
-  bool plain = true;
-  const auto note = [&](const Extent& extent) {
-    if (extent.as_constant().value_or(kMostOthers + 1) <= kMostOthers) return;
-    plain = plain && is_what_is_left_of_a_size(extent) && (!length || *length == extent);
-    length = extent;
-  };
-  for (const Op* op : members_of(group)) {
-    std::for_each(op->shape.begin() + static_cast<std::ptrdiff_t>(group.axes().size()),
-                  op->shape.end(), note);
-    if (const Op* sums = sums_of(*op)) {
-      for (const Axis& axis : sums->reduction_axes) note(axis.extent());
-    }
+  const std::optional<std::vector<Extent>> extents = extents_of_rows(group);
+  if (!extents || extents->size() != 1) return std::nullopt;
+  const Extent& length = extents->front();
+  return is_what_is_left_of_a_size(length) ? std::optional(length) : std::nullopt;
+}
+
+// The bytes that are stored for an element of a row.
+int64_t stored_bytes(const RowGroup& group) {
+  int64_t bytes = 0;
+  for (size_t i = 1; i < group.members.size(); ++i) {
+    const RowGroup::Member& member = group.members[i];
+    if (member.is_inline || elements_of_row(*member.op, member.axes)) continue;
+    bytes += size_in_bytes(member.op->dtype);
   }
-  return plain ? length : std::nullopt;
+  return bytes;
 }
 
 // How many vectors the rows have at most that are computed several at a time, while the sums of one
@@ -49,13 +77,21 @@ std::optional<Extent> length_of_rows(const RowGroup& group) {
 // cache, and half of that is for what they read.
 int64_t vectors_of_short_rows(const RowGroup& group, int64_t lanes, const Target& target) {
   constexpr int64_t kLeast = 8, kMost = 32;
-  int64_t bytes = 0;  // of a step of a vector's lanes through all rows at a time
-  for (size_t i = 1; i < group.members.size(); ++i) {
-    const RowGroup::Member& member = group.members[i];
-    if (member.is_inline || elements_of_row(*member.op, member.axes)) continue;
-    bytes += kRowsAtATime * lanes * size_in_bytes(member.op->dtype);
-  }
+  const int64_t bytes = kRowsAtATime * lanes * stored_bytes(group);  // of a step through all rows
   return std::clamp(target.l1_bytes / 2 / std::max<int64_t>(bytes, 1), kLeast, kMost);
+}
+
+// Where the rows are pictures that may be small: the condition under which several of them are in
+// the first cache, with what is stored of each. Sums alone walk each picture once.
+std::optional<Expr> are_small_pictures(const RowGroup& group, const Target& target) {
+  if (are_sums_of_rows(group)) return std::nullopt;
+  const std::optional<std::vector<Extent>> extents = extents_of_rows(group);
+  if (!extents || extents->size() < 2 || extents->back().is_constant()) return std::nullopt;
+  const int64_t bytes = size_in_bytes(group.reader().dtype) + stored_bytes(group);
+  const int64_t most = target.l1_bytes / 2 / (kRowsAtATime * bytes);
+  const std::optional<Expr> more = reaches(*extents, most + 1);
+  if (!more || !more->defined()) return std::nullopt;  // none is larger, or all are
+  return Expr((*more)->args[0]) < Expr((*more)->args[1]);
 }
 
 // Vectors across the rows are for as many as fill several.
@@ -69,22 +105,28 @@ bool has_rows_for_lanes(const Op& reader, size_t rows, const Target& target) {
 void derive_group_by_length(const RowGroup& group, const Target& target, Schedule* schedule) {
   const Op& reader = result_of(group.reader());
   const std::optional<Extent> length = length_of_rows(group);
+  const std::optional<Expr> are_small = are_small_pictures(group, target);
   // What is kept is stored in one way.
-  if (!length || keeps_any(group) || !can_have_ways(reader, *schedule)) {
+  if ((!length && !are_small) || keeps_any(group) || !can_have_ways(reader, *schedule)) {
     return derive_rows(group, target, schedule);
   }
   std::vector<AlternativeWay> ways;
-  const auto add_way = [&](const std::string& suffix, int64_t most) -> Schedule& {
-    ways.push_back(
-        {suffix, extent_value(*length) <= int_constant(most), schedule->without_directives()});
+  const auto add_way = [&](const std::string& suffix, const Expr& condition) -> Schedule& {
+    ways.push_back({suffix, condition, schedule->without_directives()});
     return ways.back().schedule;
   };
-  if (has_rows_for_lanes(reader, group.axes().size(), target)) {
-    derive_rows_in_each_lane(group, extent_value(*length), target, &add_way("_few", kFewElements));
+  const auto add_way_up_to = [&](const std::string& suffix, int64_t most) -> Schedule& {
+    return add_way(suffix, extent_value(*length) <= int_constant(most));
+  };
+  if (length && has_rows_for_lanes(reader, group.axes().size(), target)) {
+    derive_rows_in_each_lane(group, extent_value(*length), target,
+                             &add_way_up_to("_few", kFewElements));
   }
   const int64_t lanes = value_lanes(reader, target);
   const int64_t most = lanes * vectors_of_short_rows(group, lanes, target);
-  derive_rows(group, target, &add_way("_short", most), nullptr, true);
+  derive_rows(group, target,
+              are_small ? &add_way("_small", *are_small) : &add_way_up_to("_short", most), nullptr,
+              true);
   Schedule of_long = schedule->without_directives();
   derive_rows(group, target, &of_long);
   add_ways(reader, ways, of_long, schedule);

@@ -52,11 +52,13 @@ int64_t rows_that_divide(int64_t all, int64_t most, int64_t lanes = 1) {
 
 // How many rows are computed at a time, at most. Of short rows, of a known length, two vectors of
 // them: what is stored of a row has then left the processor's buffer when it is loaded again, and
-// vectors lie across the rows in what there is once in a row.
+// vectors lie across the rows in what there is once in a row. One vector where there is nothing
+// else of a row, however many elements it sums up.
 int64_t most_rows(const RowGroup& group, const Target& target) {
   constexpr int64_t kShort = 16, kVectorsOfRows = 2;
   const int64_t lanes = target.vector_lanes(group.reader().dtype);
   const std::optional<int64_t> points = points_of_row(group);
+  if (!points && are_sums_of_rows(group)) return std::max(lanes, kRowsAtATime);
   if (!points || *points > kShort * lanes) return kRowsAtATime;
   return std::max(kVectorsOfRows * lanes, kRowsAtATime);
 }
@@ -343,13 +345,13 @@ void place_sums(const Op& op, const Axis& at, const SumsInLanes& lanes, Schedule
   }
 }
 
-// What there is once in a row, of several rows at a time: vectors lie across these.
-void vectorize_across_rows(const RowGroup::Member& member, int64_t rows, const Target& target,
-                           Schedule* schedule) {
+// What there is once in a row, of several rows at a time: vectors lie across these, which are
+// `across` in its loops.
+void vectorize_across_rows(const RowGroup::Member& member, const Axis& across, int64_t rows,
+                           const Target& target, Schedule* schedule) {
   const Op& result = result_of(*member.op);
   if (rows <= kRowsAtATime || sums_of(*member.op) != nullptr || member.is_kept) return;
   if (!is_one_in_a_row(result, member.axes)) return;
-  const Axis& across = result.axes[member.axes.back()];
   const int64_t lanes = value_lanes(result, target);
   if (rows % lanes != 0) return;
   StageSchedule& stage = (*schedule)[result.name];
@@ -358,6 +360,29 @@ void vectorize_across_rows(const RowGroup::Member& member, int64_t rows, const T
   } else {
     stage.vectorize(across);
   }
+}
+
+// Vectors of the same columns of a small picture one after another. Those of its last columns alone
+// have masks, the same all the way down.
+//   for y: for x: vector  ->  for x: for y: vector
+void go_down_columns(const RowGroup::Member& member, const SumsInLanes& lanes, const Target& target,
+                     Schedule* schedule) {
+  const auto swap = [&](const std::vector<Axis>& axes, const std::string& name) -> StageSchedule& {
+    return (*schedule)[name].reorder({axes[axes.size() - 2], axes.back()});
+  };
+  const Op& result = result_of(*member.op);
+  const Op* sums = sums_of(*member.op);
+  if (sums != nullptr) {  // whose lanes have parts
+    const std::vector<Axis>& axes = sums->reduction_axes;
+    const bool is_picture = axes.size() > 1 && !axes.back().extent().is_constant();
+    if (is_picture && !lanes.stages.empty()) swap(axes, lanes.stages.front());
+    return;
+  }
+  const std::vector<Axis>& axes = result.axes;
+  const bool is_picture =
+      axes.size() > behind_rows(member) + 1 && !axes.back().extent().is_constant();
+  if (!is_picture || vector_axis(result, target) + 1 != axes.size()) return;
+  swap(axes, result.name).partition(axes.back());
 }
 
 // In the loop over vectors of the reader: as many elements of it as that has lanes, at once.
@@ -389,6 +414,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool again = in_output == nullptr && !has_results(group);
   const SumsInLanes lanes =
       derive_member(group.members.front(), again, at_once, joined, target, schedule);
+  if (are_short) go_down_columns(group.members.front(), lanes, target, schedule);
   bring_rows_outside(group, &stage);
   const std::vector<Axis> loops = row_axes(group);
   const bool has_threads = !in_blocks && wakes_threads(members_of(group), target);
@@ -415,6 +441,9 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     const bool exact = steps.exact_quotient(rows).has_value();
     stage.split(row, row, one, rows, exact ? Tail::automatic : Tail::guard);
     if (!exact) stage.partition(row);
+    if (!in_blocks && exact) {
+      vectorize_across_rows(group.members.front(), one, rows, target, schedule);
+    }
   }
   if (shared_out)
     parallel_from(stage, shared_out->tasks, points, points_for_threads(members_of(group), target));
@@ -438,9 +467,12 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
       compute_with_sums(op, *sums_of(*sums->first), all_lanes.at(sums->first), target, schedule);
     } else if (!combine_in_memory(producer, target, schedule)) {
       partial = derive_member(producer, producer.whole_rows, at_once, joined, target, schedule);
+      if (are_short) go_down_columns(producer, partial, target, schedule);
       all_lanes.emplace(producer.op, partial);
     }
-    if (!in_blocks) vectorize_across_rows(producer, rows, target, schedule);
+    if (!in_blocks) {
+      vectorize_across_rows(producer, op.axes[producer.axes.back()], rows, target, schedule);
+    }
     (*schedule)[op.name].compute_at(reader.name, row);
     if (producer.op == in_output) (*schedule)[op.name].store_in_output(reader.name);
     place_sums(*producer.op, op.axes.back(), partial, schedule);

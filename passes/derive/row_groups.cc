@@ -100,6 +100,11 @@ bool is_one_in_a_row(const Op& op, const std::vector<size_t>& axes) {
   return elements_of_row(op, axes) == 1;
 }
 
+bool are_sums_of_rows(const RowGroup& group) {
+  return std::all_of(group.members.begin(), group.members.end(),
+                     [](const auto& member) { return is_one_in_a_row(*member.op, member.axes); });
+}
+
 size_t behind_rows(const RowGroup::Member& member) {
   return *std::max_element(member.axes.begin(), member.axes.end()) + 1;
 }

@@ -83,6 +83,8 @@ std::optional<int64_t> elements_of_row(const Op& op, const std::vector<size_t>& 
 // Whether there is one element of it in a row: it has no axes but those that say which row, or
 // others of one step each (keepdims).
 bool is_one_in_a_row(const Op& op, const std::vector<size_t>& axes);
+// Whether that is so of all members: of a row there are sums of what is read.
+bool are_sums_of_rows(const RowGroup& group);
 // How many axes there are up to the last one that says which row.
 size_t behind_rows(const RowGroup::Member& member);
 // Whether vectors go along the rows of a member, and not across them: what has one element needs

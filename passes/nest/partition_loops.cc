@@ -152,16 +152,19 @@ class Partitioner : public NestMutator {
     const bool in_order = loop.kind == LoopKind::serial || loop.kind == LoopKind::parallel;
     if (!in_order || !asked_(loop)) return with_inside(node, loop);
     Block block;
-    for (const Loop& piece : split_at_choices(nest_, around_, loop)) {
-      add_parts(make_node(piece), piece, &block);
+    for (const LoopPiece& piece : split_at_choices(nest_, around_, loop)) {
+      add_parts(make_node(piece.loop), piece.loop, piece.past, &block);
     }
-    if (block.children.empty()) add_parts(node, loop, &block);
+    if (block.children.empty()) {
+      add_parts(node, loop, simplify_index(loop.min + loop.extent), &block);
+    }
     return block.children.size() == 1 ? block.children.front() : make_node(std::move(block));
   }
 
-  // The interior of a loop, which may hold loops to be partitioned in turn, and its edges.
-  void add_parts(const NodePtr& node, const Loop& loop, Block* block) {
-    const std::optional<Parts> parts = parts_of(loop);
+  // The interior of a loop, which may hold loops to be partitioned in turn, and its edges. `past`:
+  // the steps of the loop.
+  void add_parts(const NodePtr& node, const Loop& loop, const Expr& past, Block* block) {
+    const std::optional<Parts> parts = parts_of(loop, past);
     if (!parts) {
       block->children.push_back(with_inside(node, loop));
       return;
@@ -194,7 +197,7 @@ class Partitioner : public NestMutator {
   }
 
   // Nothing when no step can do without what is at the edges.
-  std::optional<Parts> parts_of(const Loop& loop) const {
+  std::optional<Parts> parts_of(const Loop& loop, const Expr& past) const {
     Interior inside(nest_, around_, loop);
     const auto part = [&](const NodePtr& body, const Expr& from, const Expr& extent) {
       Loop made = loop;
@@ -206,7 +209,6 @@ class Partitioner : public NestMutator {
     };
     const NodePtr body = inside.mutate(loop.body);
     if (body == loop.body) return std::nullopt;
-    const Expr past = simplify_index(loop.min + loop.extent);
     const Expr first = inside.steps.first ? greatest_of(*inside.steps.first, loop.min) : loop.min;
     const Expr end = inside.steps.end ? least_of(*inside.steps.end, past) : past;
     if (at_least(first, end)) return std::nullopt;

@@ -297,24 +297,38 @@ class Chooser : public NestMutator {
   std::unordered_map<const ExprNode*, Expr> done_;
 };
 
+// Of a piece between run-time sizes, which has one step or none.
+bool may_be_one_step(const Expr& begin, const Expr& end) {
+  const Expr steps = difference(end, begin);
+  return !constant_value(steps) && at_least(int_constant(1), steps);
+}
+
 }  // namespace
 
-std::vector<Loop> split_at_choices(const LoopNest& nest, const std::vector<const Loop*>& around,
-                                   const Loop& loop) {
+std::vector<LoopPiece> split_at_choices(const LoopNest& nest,
+                                        const std::vector<const Loop*>& around, const Loop& loop) {
   TurnFinder finder(nest, around, loop);
   finder.walk(*loop.body);
   const Expr past = simplify_index(loop.min + loop.extent);
   std::vector<Expr> borders = borders_of(finder.turns);
   if (borders.empty()) return {};
   borders.push_back(past);
-  std::vector<Loop> pieces;
+  std::vector<LoopPiece> pieces;
   Steps steps{{loop.min}, past};
   LaterBodies later;
   Expr begin = loop.min;
-  bool changed = false;
-  for (const Expr& border : borders) {
+  bool changed = false, joins = false;
+  for (size_t i = 0; i < borders.size(); ++i) {
+    const Expr& border = borders[i];
     // Borders that cannot be ordered may be before this one, or behind the end.
-    const Expr end = least_of(greatest_of(border, begin), past);
+    const auto behind = [&](const Expr& from, size_t at) {
+      return least_of(greatest_of(borders[at], from), past);
+    };
+    const Expr end = behind(begin, i);
+    const bool is_last = i + 1 == borders.size();
+    joins = !joins && !is_last && may_be_one_step(begin, end) &&
+            may_be_one_step(end, behind(end, i + 1));
+    if (joins) continue;
     if (!at_least(begin, end)) {
       steps.past = border;
       Loop piece = loop;
@@ -323,14 +337,14 @@ std::vector<Loop> split_at_choices(const LoopNest& nest, const std::vector<const
       piece.extent = steps_between(begin, end);
       piece.body = Chooser(nest, finder.turns, steps, &later).mutate(loop.body);
       changed = changed || piece.body != loop.body;
-      pieces.push_back(std::move(piece));
+      pieces.push_back({std::move(piece), end});
       begin = end;
     }
     // All numbers are in order.
     if (constant_value(border) && constant_value(steps.least.back())) steps.least.pop_back();
     steps.least.push_back(border);
   }
-  return changed ? pieces : std::vector<Loop>{};
+  return changed ? pieces : std::vector<LoopPiece>{};
 }
 
 }  // namespace emulsion

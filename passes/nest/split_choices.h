@@ -15,11 +15,18 @@
 
 namespace emulsion {
 
+struct LoopPiece {
+  Loop loop;
+  Expr past;  // its steps
+};
+
 // The pieces of a loop, one right after another, in order: cut where a comparison, of which a
 // select depends, changes. A step at which it holds for some of what is inside and not for others
-// has the select still. None where nothing can be told. `around`: the loops around it.
-std::vector<Loop> split_at_choices(const LoopNest& nest, const std::vector<const Loop*>& around,
-                                   const Loop& loop);
+// has the select still. So have the steps of two pieces in a row that run-time sizes leave no more
+// than a step each: these are one loop, for a row's end would wait for the branches of both. None
+// where nothing can be told. `around`: the loops around it.
+std::vector<LoopPiece> split_at_choices(const LoopNest& nest,
+                                        const std::vector<const Loop*>& around, const Loop& loop);
 
 }  // namespace emulsion
 

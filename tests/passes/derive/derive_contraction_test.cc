@@ -21,7 +21,7 @@ const Extent kM = Extent::size("M"), kN = Extent::size("N"), kS = Extent::size("
 std::vector<Directive> all(const Schedule& schedule, DirectiveKind kind) {
   std::vector<Directive> found;
   for (const auto& [name, stage] : schedule.stages()) {
-    if (std::regex_search(name, std::regex("_few|_narrow|_dots|_flat"))) continue;
+    if (std::regex_search(name, std::regex("_few|_of_|_narrow|_dots|_flat"))) continue;
     const bool chooses = schedule.find(name + "_long") && !schedule.find(name + "_short");
     if (chooses || schedule.find(name + "_few")) continue;
     for (const Directive& d : stage.directives()) {

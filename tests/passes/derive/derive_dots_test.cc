@@ -130,6 +130,39 @@ TEST(DeriveNarrowTiles, UpToHalfAVectorOfColumnsIsHalfAVector) {
   EXPECT_TRUE(has(derived(products(kN, f64), target), "y_long.alternative(N <= 4, y_narrow)\n"));
 }
 
+TEST(DeriveNarrowTiles, SquaresOfAFewElementsHaveAWayForEachLength) {
+  for (const auto& [level, half] : {std::pair("x86-64-v3", "4"), {"x86-64-v4", "8"}}) {
+    const std::string text = derived(products(kN), target_of(level, 1)), width = half;
+    EXPECT_TRUE(has(text,
+                    "y_long.alternative(N == 2, y_of_2)\ny_long.alternative(N == 3, y_of_3)\n"
+                    "y_long.alternative(N == 4, y_of_4)\ny_long.alternative(N <= "))
+        << text;
+    EXPECT_TRUE(has(text, "y_of_3.split(n, panel, column, " + width + ", predicate)\n")) << text;
+    EXPECT_TRUE(has(text, "y_of_3.split(m, tile, row, 3, guard)\n")) << text;
+    EXPECT_FALSE(has(text, "_of_1") || has(text, "_of_5")) << text;
+  }
+  // Not of more than half a vector.
+  const std::string halves = derived(products(kN, f64), target_of("x86-64-v3", 1));
+  EXPECT_TRUE(has(halves, "y_of_2") && !has(halves, "y_of_3")) << halves;
+}
+
+// Rows, columns and steps of other sizes, and single products.
+TEST(DeriveNarrowTiles, NoWaysForEachLengthOfOtherProducts) {
+  const Target target = target_of("x86-64-v4", 1);
+  const Extent batch = Extent::size("B");
+  const auto of = [&](const Extent& rows, const Extent& steps, const Extent& columns) {
+    return matmul(input("x", f32, {batch, rows, steps}), input("w", f32, {batch, steps, columns}),
+                  "y");
+  };
+  for (const Tensor& y :
+       {of(kM, kN, kN), of(kN, kK, kN), of(kN, kN, kM), of(3, kN, kN), product(kN, kN, kN)}) {
+    EXPECT_TRUE(has(derived(y, target), "_narrow")) << derived(y, target);
+    EXPECT_FALSE(has(derived(y, target), "_of_")) << derived(y, target);
+  }
+  EXPECT_FALSE(has(derived(of(3, 3, 3), target), "_of_"));
+  EXPECT_FALSE(has(derived(products(kN), target_of("x86-64-v2", 1)), "_of_"));
+}
+
 TEST(DeriveNarrowTiles, NotWithoutMasksOrWhereThereAreMore) {
   const Target target = target_of("x86-64-v4", 1);
   const Axis n("n", kN), k("k", kK);

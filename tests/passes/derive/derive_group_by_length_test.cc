@@ -45,6 +45,21 @@ Graph distances() {
   return Graph(sqrt(reduce_min(p, {1}), "y"));
 }
 
+const Extent kHeight = Extent::size("H"), kWidth = Extent::size("W");
+
+Tensor pictures(const Extent& height = kHeight, const Extent& width = kWidth, DType type = f32) {
+  return input("x", type, {kSize, 12, height, width});
+}
+
+// Each picture less its mean, which is a sum of its own and what is fused onto it.
+Graph centred(const Tensor& x) { return Graph(sub(x, mean(x, {2, 3}, true), "y")); }
+
+// What is stored of each picture is as large as it.
+Graph shares(const Tensor& x) {
+  const Tensor e = exp(x - reduce_max(x, {2, 3}, true));
+  return Graph(div(e, sum(e, {2, 3}, true), "y"));
+}
+
 // Two axes say which row.
 Graph deep() { return Graph(softmax(input("x", f32, {3, kRows, kSize}), -1, "y")); }
 
@@ -248,6 +263,82 @@ TEST(DeriveGroupByLength, OneWayOfWhatIsNoOutputOrHasOtherRows) {
                              Graph(sum(softmax(x, -1, "p"), {0}, false, "y")),
                              Graph(matmul(softmax(x, -1, "p"), w, "y"))}) {
     EXPECT_FALSE(has(derived(graph, kV3), "alternative")) << derived(graph, kV3);
+  }
+}
+
+TEST(DeriveGroupByLength, SmallPicturesAreComputedSeveralAtATime) {
+  const std::string text =
+      derived(centred(pictures()), Target::parse("x86-64-v3,cores=1,l1=32768"));
+  const std::string small = "min(H, 32768) * min(W, 32768) < 1025";
+  EXPECT_TRUE(has(text, "y.alternative(" + small + ", y_small)\n")) << text;
+  EXPECT_TRUE(has(text, "mean_sum.alternative(" + small + ", mean_sum_small)\n")) << text;
+  EXPECT_TRUE(has(text, "y_small.split(i1, i1, row, 4)\n")) << text;
+  EXPECT_TRUE(has(text, "mean_sum_small.compute_at(y_small, i1)\n")) << text;
+  EXPECT_FALSE(has(text, "y.split(i1")) << text;
+  // Down their columns, and large ones along their rows.
+  EXPECT_TRUE(has(text, "y_small.reorder(i2, i3)\ny_small.partition(i3)\n")) << text;
+  EXPECT_TRUE(has(text, "mean_sum_lanes_small.reorder(r2, r3)\n")) << text;
+  EXPECT_FALSE(has(text, "y.reorder") || has(text, "mean_sum_lanes.reorder(r2, r3)")) << text;
+  const std::string squares =
+      derived(centred(pictures(kWidth, kWidth)), Target::parse("x86-64-v3,cores=1,l1=32768"));
+  EXPECT_TRUE(has(squares, "y.alternative(min(W, 32768) * min(W, 32768) < 1025, y_small)\n"))
+      << squares;
+  const std::string shared =
+      derived(centred(pictures()), Target::parse("x86-64-v3,cores=4,l1=32768"));
+  EXPECT_TRUE(has(shared, "y_small.parallel(i0)\n") && has(shared, "y.parallel(i0)\n")) << shared;
+}
+
+// As many as half of the first cache has room for, with what is stored of them.
+TEST(DeriveGroupByLength, PicturesAreSmallWhereSeveralStayInTheCache) {
+  const auto small = [](const Graph& graph, const std::string& l1, const std::string& condition) {
+    const std::string text = derived(graph, Target::parse("x86-64-v4,cores=1,l1=" + l1));
+    return has(text, "y.alternative(" + condition + ", y_small)\n") ? "" : text;
+  };
+  const std::string area = "min(H, 32768) * min(W, 32768) < ";
+  EXPECT_EQ(small(centred(pictures()), "49152", area + "1537"), "");
+  EXPECT_EQ(small(shares(pictures()), "49152", area + "769"), "");
+  EXPECT_EQ(small(centred(pictures(kHeight, kWidth - 2)), "49152",
+                  "min(H, 32768) * min(W - 2, 32768) < 1537"),
+            "");
+  // An axis of a number is a part of the picture, unless it has few steps.
+  EXPECT_EQ(small(centred(pictures(16, kWidth)), "32768", "W < 65"), "");
+  const Tensor planes = input("x", f32, {kRows, 3, kHeight, kWidth});
+  EXPECT_EQ(small(Graph(sub(planes, mean(planes, {1, 2, 3}, true), "y")), "32768", area + "1025"),
+            "");
+}
+
+TEST(DeriveGroupByLength, OneWayOfOtherPictures) {
+  const Tensor x = pictures(), last = input("x", f32, {kSize, kHeight, kWidth, 16});
+  const Tensor all = mean(x, {0, 2, 3}, true);  // of which a row lies in pieces
+  for (const Graph& graph :
+       {Graph(mean(x, {2, 3}, false, "y")),               // each is read once
+        Graph(sub(x, all, "y")),                          //
+        centred(pictures(kHeight, 9)),                    // as long as a number
+        Graph(sub(last, mean(last, {1, 2}, true), "y")),  // whose channels are last
+        centred(pictures(4096, kWidth)),                  // never small
+        Graph(sum(sub(x, mean(x, {2, 3}, true)), {0}, false, "y"))}) {
+    EXPECT_FALSE(has(derived(graph, kV3), "_small")) << derived(graph, kV3);
+  }
+}
+
+TEST(DeriveGroupByLength, EveryPictureIsRight) {
+  for (const char* level : kLevels) {
+    for (int cores : {1, 4}) {
+      const Target target = Target::parse(fmt::format("{},cores={},l1=4096", level, cores));
+      const Tensor bytes = pictures(kHeight, kWidth, u8);
+      for (const Graph& graph :
+           {centred(pictures()), shares(pictures()), centred(pictures(kHeight, kWidth - 2)),
+            Graph(sub(reduce_max(bytes, {2, 3}, true), bytes, "y"))}) {
+        const Schedule schedule = derive_schedule(graph, target);
+        EXPECT_TRUE(has(to_string(schedule), "y_small.store_in_output(y)\n")) << level;
+        for (const auto& [height, width] :
+             {std::pair(0, 2), {1, 3}, {3, 7}, {7, 9}, {16, 18}, {2, 33}}) {
+          const SizeValues sizes = {{"B", height == 1 ? 0 : 2}, {"H", height}, {"W", width}};
+          EXPECT_TRUE(lowers(graph, schedule, sizes, 1e-5))
+              << level << " " << height << " x " << width;
+        }
+      }
+    }
   }
 }
 

@@ -71,5 +71,34 @@ TEST(DeriveRowsAtATime, VectorsAcrossRowsOfWhatThereIsOnceInEach) {
   }
 }
 
+// The mean of each picture, of a run-time size or not: all that is stored of it.
+Graph means(const Extent& channels, const Extent& width) {
+  return Graph(mean(input("x", f32, {2, channels, 3, width}), {2, 3}, false, "y"));
+}
+
+TEST(DeriveRowsAtATime, AVectorOfSumsHoweverLongTheyAre) {
+  const auto text_of = [](const Graph& graph, const char* level = "x86-64-v3") {
+    return derived(graph, target_of(level, 1));
+  };
+  const std::string text = text_of(means(64, kSize));
+  EXPECT_NE(text.find("y.split(i1, i1, row, 8)\ny.vectorize(row)\n"), std::string::npos) << text;
+  EXPECT_NE(text_of(means(64, kSize), "x86-64-v4").find("y.split(i1, i1, row, 16)\n"),
+            std::string::npos);
+  // Of sums of a number two vectors.
+  EXPECT_NE(text_of(means(64, 9)).find("y.split(i1, i1, row, 16)\ny.split(row, row, row_v, 8)\n"),
+            std::string::npos)
+      << text_of(means(64, 9));
+  for (const Graph& graph :
+       {means(63, kSize), means(257, kSize), means(kSize, 9), means(kSize, kSize)}) {
+    EXPECT_EQ(text_of(graph).find("y.vectorize"), std::string::npos) << text_of(graph);
+  }
+  EXPECT_EQ(text_of(means(64, kSize), "x86-64-v2").find("y.vectorize"), std::string::npos);
+  for (const char* level : kLevels) {
+    for (const Graph& graph : {means(64, kSize), means(64, 9), means(257, kSize)}) {
+      EXPECT_TRUE(derives(graph, target_of(level, 2), {0, 1, 5, 33}, 1e-5)) << level;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace emulsion

@@ -10,7 +10,9 @@
 
 #include "dsl/operators.h"
 #include "passes/lower/lower.h"
+#include "passes/lower/make_nest.h"
 #include "passes/nest/partition_loops.h"
+#include "passes/nest/simplify_nest.h"
 #include "passes/nest/verify_nest.h"
 #include "passes/nest/verify_nest_loops.h"
 #include "passes/nest/visit_nest.h"
@@ -107,6 +109,64 @@ TEST(SplitChoices, ARunTimeBorder) {
     expect_values(joined(B, B + 3, tail), {"y.io"}, {0, 1, 2, 3, 4, 5, 9, 16});
     expect_values(joined(5, B, tail), {"y.io"}, {0, 1, 2, 3, 4, 5, 9, 16});
   }
+}
+
+// y = x with a border of `size`, in vectors of four.
+Schedule bordered(int64_t size, Tail tail) {
+  Schedule schedule(pad(from("x", B), {size}, {size}, 0, "y"));
+  schedule["y"].split(Axis("i0"), io, ii, 4, tail);
+  return schedule;
+}
+
+// As the passes do it: the loops are simplified afterwards.
+LoopNest parts_of(const Schedule& schedule, const std::string& variable) {
+  return simplify_nest(partition_loops(make_nest(schedule.graph(), schedule), {variable}));
+}
+
+void expect_sizes(const LoopNest& parts, const Schedule& schedule) {
+  for (const int64_t size : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17}) {
+    EXPECT_TRUE(computes(parts, schedule.graph(), {{"B", size}})) << "at " << size;
+  }
+}
+
+// At the end of a row the border begins in one step, and may have another to itself.
+TEST(SplitChoices, TwoStepsAtMostAreOnePiece) {
+  const std::string text = tree_of(parts_of(bordered(3, Tail::guard), "y.io"));
+  EXPECT_EQ(text, R"(for y.io in 1
+  for y.ii in 4
+    store y[i0] = select(i0 >= 3 && i0 < B + 3, x[max(min(i0 - 3, B - 1), 0)], 0f)  where i0 = y.io * 4 + y.ii  if i0 < B + 6
+for y.io in 1 .. +max((B + 3) / 4 - 1, 0)
+  for y.ii in 4
+    store y[i0] = x[i0 - 3]  where i0 = y.io * 4 + y.ii
+for y.io in max((B + 3) / 4, 1) .. +min((B + 1) / 4 - (B + 3) / 4 + 2, (B + 1) / 4 + 1)
+  for y.ii in 4
+    store y[i0] = select(i0 < B + 3, x[max(min(i0 - 3, B - 1), 0)], 0f)  where i0 = y.io * 4 + y.ii  if i0 < B + 6
+)");
+  for (const Tail tail : {Tail::guard, Tail::predicate}) {
+    for (int64_t size = 1; size <= 5; ++size) {
+      const Schedule schedule = bordered(size, tail);
+      expect_sizes(parts_of(schedule, "y.io"), schedule);
+    }
+  }
+}
+
+// Of several such pieces in a row two at a time: what a step does not choose is looked at too.
+TEST(SplitChoices, OnlyTwoAreOnePiece) {
+  Schedule schedule(concat({from("a", B), from("b", 1), from("c", 1), from("d", 1)}, 0, "y"));
+  schedule["y"].split(Axis("i0"), io, ii, 4, Tail::guard);
+  const LoopNest nest = parts_of(schedule, "y.io");
+  EXPECT_EQ(nest.root->as<Block>()->children.size(), 4U) << to_string(nest);
+  expect_sizes(nest, schedule);
+}
+
+// Pieces of a known number of steps stay apart, and so do those that may be long.
+TEST(SplitChoices, OtherPiecesStayApart) {
+  const std::string known =
+      tree_of(parts_of(Schedule(pad(from("x", B), {1}, {1}, 0, "y")), "y.i0"));
+  EXPECT_EQ(known.find("select"), std::string::npos) << known;
+  const std::string longer = tree_of(parts_of(bordered(9, Tail::guard), "y.io"));
+  EXPECT_NE(longer.find("= 0f  where i0 = y.io * 4 + y.ii  if i0 < B + 18"), std::string::npos)
+      << longer;
 }
 
 TEST(SplitChoices, BordersThatCannotBeOrdered) {
