@@ -97,6 +97,16 @@ Graph mlp(int rows, int width) {
   return Graph(layer);
 }
 
+// As digits are told apart: few rows of a run-time number of them, and few columns at the end.
+Graph classifier(const Extent& rows, int width, int hidden, int classes) {
+  const auto layer = [](const Tensor& x, const std::string& number, int columns) {
+    return matmul(x, weight("w" + number, f32, {x.shape().back(), columns})) +
+           weight("b" + number, f32, {columns});
+  };
+  const Tensor h = relu(layer(input("x", f32, {rows, width}), "1", hidden));
+  return Graph(relu(layer(h, "2", classes), "y"));
+}
+
 // Rows of a matrix of each picture, summed up, and what is behind it: more sums than registers
 // hold.
 Graph middle_sum(int pictures, int rows, int columns) {
@@ -429,11 +439,15 @@ Report run(const ProgramOptions& options) {
   for (const auto& [rows, width] : {std::pair(64, 128), {1024, 512}}) {
     add_program({"mlp", mlp(rows, width)}, fmt::format("{}x{}", rows, width), &all, &notes);
   }
+  for (const int64_t rows : {1, 2, 5, 9}) {
+    add_program({"mlp_run_time", classifier(Extent::size("B"), 784, 128, 10)},
+                fmt::format("{}x784x128x10", rows), &all, &notes, {{"B", rows}});
+  }
   for (const auto& [rows, width] :
        {std::pair(16, 512), {1024, 64}, {4096, 64}, {4096, 128}, {16384, 128}, {65536, 64}}) {
     add_layers(rows, width, 3, {}, &all, &notes);
   }
-  for (const int64_t rows : {1, 6, 9, 64, 1024, 65536}) {
+  for (const int64_t rows : {1, 2, 5, 6, 9, 64, 1024, 65536}) {
     add_layers(Extent::size("B"), 64, 3, {{"B", rows}}, &all, &notes);
   }
   for (const auto& [pictures, channels, side] : {std::tuple(1, 3, 64),
