@@ -405,7 +405,7 @@ Report run(const ProgramOptions& options) {
       }
     }
   }
-  for (const auto& [rows, columns] : {std::pair(20000, 17), {5000, 64}}) {
+  for (const auto& [rows, columns] : {std::pair(20000, 17), {240, 13}, {5000, 64}}) {
     for (const FusedProgram& program : programs_of_short_rows(rows, columns)) {
       add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
     }
@@ -428,9 +428,14 @@ Report run(const ProgramOptions& options) {
                                                 weight("w", f32, {inner, columns}), "mm"))},
                 fmt::format("{}x{}x{}", rows, inner, columns), &all, &notes);
   }
-  for (const auto& [heads, rows] : {std::pair(8, 64), {8, 512}}) {
-    add_program({"attention", attention(heads, rows, 64)}, fmt::format("{}x{}x64", heads, rows),
-                &all, &notes);
+  for (const auto& [heads, rows, width] :
+       {std::tuple(12, 17, 16), {12, 25, 16}, {12, 50, 64}, {8, 64, 64}, {8, 512, 64}}) {
+    add_program({"attention", attention(heads, rows, width)},
+                fmt::format("{}x{}x{}", heads, rows, width), &all, &notes);
+  }
+  for (const int columns : {17, 40}) {
+    add_program({"padded_relu", Graph(relu(pad(matrix("x", 20000, columns), {1, 1}, {1, 1}), "y"))},
+                fmt::format("20000x{}", columns), &all, &notes);
   }
   for (const auto& [heads, rows] : {std::pair(12, 10), {6, 100}}) {
     add_program({"attention_run_time", attention(heads, Extent::size("S"), 16)},

@@ -49,9 +49,9 @@ int64_t least_blocks(const Target& target) {
 // of a few rows, or of one, no more is then computed in vain than layer by layer.
 int64_t rows_of_tile_apart(const std::vector<const Op*>& layers, const Target& target) {
   constexpr int64_t kMost = 8;
-  const auto longest = std::max_element(
-      layers.begin(), layers.end(),
-      [](const Op* a, const Op* b) { return work_of_row(*a) < work_of_row(*b); });
+  const auto longest = std::max_element(layers.begin(), layers.end(), [](const Op* a, const Op* b) {
+    return work_of_row(*a) < work_of_row(*b);
+  });
   const RegisterTile apart =
       register_tile_of(*sums_of(**longest), std::nullopt, true, std::nullopt, target);
   return std::min(kMost, apart.rows);
