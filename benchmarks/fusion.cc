@@ -97,6 +97,16 @@ Graph mlp(int rows, int width) {
   return Graph(layer);
 }
 
+// As digits are told apart: few rows of a run-time number of them, and few columns at the end.
+Graph classifier(const Extent& rows, int width, int hidden, int classes) {
+  const auto layer = [](const Tensor& x, const std::string& number, int columns) {
+    return matmul(x, weight("w" + number, f32, {x.shape().back(), columns})) +
+           weight("b" + number, f32, {columns});
+  };
+  const Tensor h = relu(layer(input("x", f32, {rows, width}), "1", hidden));
+  return Graph(relu(layer(h, "2", classes), "y"));
+}
+
 // Rows of a matrix of each picture, summed up, and what is behind it: more sums than registers
 // hold.
 Graph middle_sum(int pictures, int rows, int columns) {
@@ -395,7 +405,7 @@ Report run(const ProgramOptions& options) {
       }
     }
   }
-  for (const auto& [rows, columns] : {std::pair(20000, 17), {5000, 64}}) {
+  for (const auto& [rows, columns] : {std::pair(20000, 17), {240, 13}, {5000, 64}}) {
     for (const FusedProgram& program : programs_of_short_rows(rows, columns)) {
       add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
     }
@@ -418,9 +428,14 @@ Report run(const ProgramOptions& options) {
                                                 weight("w", f32, {inner, columns}), "mm"))},
                 fmt::format("{}x{}x{}", rows, inner, columns), &all, &notes);
   }
-  for (const auto& [heads, rows] : {std::pair(8, 64), {8, 512}}) {
-    add_program({"attention", attention(heads, rows, 64)}, fmt::format("{}x{}x64", heads, rows),
-                &all, &notes);
+  for (const auto& [heads, rows, width] :
+       {std::tuple(12, 17, 16), {12, 25, 16}, {12, 50, 64}, {8, 64, 64}, {8, 512, 64}}) {
+    add_program({"attention", attention(heads, rows, width)},
+                fmt::format("{}x{}x{}", heads, rows, width), &all, &notes);
+  }
+  for (const int columns : {17, 40}) {
+    add_program({"padded_relu", Graph(relu(pad(matrix("x", 20000, columns), {1, 1}, {1, 1}), "y"))},
+                fmt::format("20000x{}", columns), &all, &notes);
   }
   for (const auto& [heads, rows] : {std::pair(12, 10), {6, 100}}) {
     add_program({"attention_run_time", attention(heads, Extent::size("S"), 16)},
@@ -429,11 +444,15 @@ Report run(const ProgramOptions& options) {
   for (const auto& [rows, width] : {std::pair(64, 128), {1024, 512}}) {
     add_program({"mlp", mlp(rows, width)}, fmt::format("{}x{}", rows, width), &all, &notes);
   }
+  for (const int64_t rows : {1, 2, 5, 9}) {
+    add_program({"mlp_run_time", classifier(Extent::size("B"), 784, 128, 10)},
+                fmt::format("{}x784x128x10", rows), &all, &notes, {{"B", rows}});
+  }
   for (const auto& [rows, width] :
        {std::pair(16, 512), {1024, 64}, {4096, 64}, {4096, 128}, {16384, 128}, {65536, 64}}) {
     add_layers(rows, width, 3, {}, &all, &notes);
   }
-  for (const int64_t rows : {1, 6, 9, 64, 1024, 65536}) {
+  for (const int64_t rows : {1, 2, 5, 6, 9, 64, 1024, 65536}) {
     add_layers(Extent::size("B"), 64, 3, {{"B", rows}}, &all, &notes);
   }
   for (const auto& [pictures, channels, side] : {std::tuple(1, 3, 64),

@@ -90,10 +90,14 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   return few > 1 || count < 2 * most ? few : most;
 }
 
-// The same of the rows of a block, whose parts have no rows left over.
+// The same of the rows of a block, whose parts have no rows left over. Where that would make them
+// small, all of the block that the first cache holds: few rows are loaded again before they have
+// left the processor's buffer.
 int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Target& target) {
-  const int64_t in_cache = rows_in_cache(group, target).value_or(2 * kRowsAtATime);
-  return rows_that_divide(block, std::min(in_cache, 2 * kRowsAtATime));
+  constexpr int64_t kEnough = 2 * kRowsAtATime;
+  const int64_t in_cache = rows_in_cache(group, target).value_or(kEnough);
+  const int64_t rows = rows_that_divide(block, std::min(in_cache, kEnough));
+  return rows < kEnough && block <= in_cache ? block : rows;
 }
 
 bool reads_op(const Op& reader, const Op& op) {
@@ -167,6 +171,15 @@ int64_t vectors_beside(const Op& producer, const Op& sums, const Target& target)
   return std::max<int64_t>(value_lanes(result_of(producer), target) / value_lanes(sums, target), 1);
 }
 
+// Whether a row is a part of a vector that is written in several pieces, and read as a whole before
+// these have left the processor's buffer: it is one vector with a mask then, where that is cheap.
+bool is_masked_vector(const Op& op, const Axis& along, const Target& target) {
+  const bool is_last = !op.axes.empty() && along.name() == op.axes.back().name();
+  return is_last && target.has("avx512_skylake") &&
+         value_lanes(op, target) == target.vector_lanes(op.dtype) &&
+         pays_to_mask(op, op.axes.size() - 1, target);
+}
+
 // The vectors of a member along its rows, and what is computed for it inside. Returns the partial
 // sums that place_sums has to place, if there are any.
 SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_once,
@@ -196,7 +209,13 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
         member.whole_rows ? merge_last_axes(op, behind_rows(member), target) : std::nullopt;
     if (merged) merged->fuse(&stage);
     const Op& points = merged ? merged->view : result;
-    vectorize_points(points, points.axes[vector_axis(points, target)], target, &stage, again);
+    const Axis& along = points.axes[vector_axis(points, target)];
+    if (is_masked_vector(points, along, target)) {
+      const Axis lane(fresh_axis(points, "lane"));
+      stage.split(along, along, lane, value_lanes(points, target), Tail::predicate).vectorize(lane);
+    } else {
+      vectorize_points(points, along, target, &stage, again);
+    }
   }
   return {};
 }
@@ -436,8 +455,11 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool are_tasks = shared == loops.size() && shared_out->steps == 1;
   const int64_t rows = in_blocks ? rows_of_block_at_a_time(group, blocks->rows, target)
                                  : rows_at_a_time(group, steps, are_tasks, are_short, target);
-  const Axis one(rows == 1 ? row : Axis(fresh_axis(reader, "row")));
-  if (rows > 1) {
+  // Tiles of rows may reach beyond the last one of a block, which no loop over parts of it does.
+  const bool is_whole_block = in_blocks && rows == blocks->rows;
+  const bool is_split = rows > 1 && !is_whole_block;
+  const Axis one(is_split ? Axis(fresh_axis(reader, "row")) : row);
+  if (is_split) {
     const bool exact = steps.exact_quotient(rows).has_value();
     stage.split(row, row, one, rows, exact ? Tail::automatic : Tail::guard);
     if (!exact) stage.partition(row);
@@ -473,7 +495,11 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     if (!in_blocks) {
       vectorize_across_rows(producer, op.axes[producer.axes.back()], rows, target, schedule);
     }
-    (*schedule)[op.name].compute_at(reader.name, row);
+    if (is_whole_block) {
+      (*schedule)[op.name].compute_at(blocks->reader, blocks->block);
+    } else {
+      (*schedule)[op.name].compute_at(reader.name, row);
+    }
     if (producer.op == in_output) (*schedule)[op.name].store_in_output(reader.name);
     place_sums(*producer.op, op.axes.back(), partial, schedule);
   }

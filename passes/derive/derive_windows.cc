@@ -192,9 +192,13 @@ bool pays_to_keep(const WindowChain::Producer& producer, size_t row, const Targe
   const Op& result = result_of(*producer.op);
   if (row >= vectors_of(*producer.op, target)) return false;
   if (sums_of(*producer.op) == nullptr && crosses(*producer.op, target)) return false;
+  constexpr int64_t kShortRow = 128;
   const int64_t bytes = size_in_bytes(result.dtype);
   const std::optional<int64_t> all = elements_from(result, 0),
                                kept = elements_from(result, row + 1);
+  // A short row that is read once, and as soon as it is written, is not in the cache yet.
+  const bool is_once = producer.window.rows() == 1 && sums_of(*producer.op) == nullptr;
+  if (is_once && kept && *kept * bytes < kShortRow) return false;
   const bool is_large = !all || *all * bytes > target.l2_bytes;
   return is_large && (!kept || *kept * producer.window.rows() * bytes <= target.l2_bytes / 2);
 }

@@ -45,16 +45,27 @@ int64_t least_blocks(const Target& target) {
   return target.cores > 1 ? kBlocksForCore * target.cores : 1;
 }
 
+// Of a run-time number of rows, those of the tile that the layer of most work would have by itself:
+// of a few rows, or of one, no more is then computed in vain than layer by layer.
+int64_t rows_of_tile_apart(const std::vector<const Op*>& layers, const Target& target) {
+  constexpr int64_t kMost = 8;
+  const auto longest = std::max_element(layers.begin(), layers.end(), [](const Op* a, const Op* b) {
+    return work_of_row(*a) < work_of_row(*b);
+  });
+  const RegisterTile apart =
+      register_tile_of(*sums_of(**longest), std::nullopt, true, std::nullopt, target);
+  return std::min(kMost, apart.rows);
+}
+
 // How many rows are computed at a time: enough that the weights, which come from a cache, are read
 // for many of them, and a whole number of register tiles, if that leaves not too much over
 // at the end.
 int64_t choose_block(const std::vector<const Op*>& layers, const Target& target) {
   constexpr int64_t kMost = 48;
   constexpr int64_t kWeights = 2;  // reading them costs as much as that many rows
-  constexpr int64_t kMostOfTile = 8;
   const Op& last = *layers.front();
   const std::optional<int64_t> rows = last.shape[last.shape.size() - 2].as_constant();
-  if (!rows) return block_of_run_time_rows(layers, kMostOfTile, target);
+  if (!rows) return block_of_run_time_rows(layers, rows_of_tile_apart(layers, target), target);
   int64_t bytes = 0;
   for (const Op* layer : layers) bytes += bytes_of_row(*layer);
   int64_t most = std::min(kMost, target.l2_bytes / 4 / bytes);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -60,17 +61,18 @@ Expr steps_left(const Extent& extent, const Expr& min) {
 }
 
 // Which loops are to end earlier, and after how many steps: those of vectors after a multiple of
-// `lanes`, unrolled ones of sums in registers after one, or half of many, and serial ones wherever
+// `lanes`, unrolled ones of sums in registers after a part of their rows, and serial ones wherever
 // the domain ends.
+enum class Rows : uint8_t { all_but_one, half, one };
 struct Wanted {
   LoopKind kind = LoopKind::serial;
   int64_t lanes = 1;
-  bool half_of_many = false;
+  Rows rows = Rows::one;
 
   int64_t kept(int64_t all) const {
-    constexpr int64_t kMany = 8;
-    if (half_of_many) return all < kMany ? all : all / 2;
-    return kind == LoopKind::unrolled ? 1 : (all + 2 * lanes - 1) / (2 * lanes) * lanes;
+    if (kind != LoopKind::unrolled) return (all + 2 * lanes - 1) / (2 * lanes) * lanes;
+    if (rows == Rows::one) return 1;
+    return std::max<int64_t>(1, rows == Rows::half ? all / 2 : all - 1);
   }
 };
 
@@ -330,9 +332,9 @@ std::optional<ShorterLoops> shorten_vectors(const LoopNest& nest, const NodePtr&
 std::vector<ShorterLoops> shorten_rows(const LoopNest& nest, const NodePtr& body,
                                        const std::string& variable, const Expr& step) {
   std::vector<ShorterLoops> shorter;
-  for (const bool half : {true, false}) {
-    auto rows = shorten(nest, body, variable, step, {LoopKind::unrolled, 1, half});
-    if (rows) shorter.push_back(*std::move(rows));
+  for (const Rows rows : {Rows::all_but_one, Rows::half, Rows::one}) {
+    auto fewer = shorten(nest, body, variable, step, {LoopKind::unrolled, 1, rows});
+    if (fewer) shorter.push_back(*std::move(fewer));
   }
   return shorter;
 }

@@ -42,9 +42,9 @@ struct ShorterLoops {
 std::optional<ShorterLoops> shorten_vectors(const LoopNest& nest, const NodePtr& body,
                                             const std::string& variable, const Expr& step);
 
-// And of the unrolled rows of sums in registers, and of what reads these: half of many rows, and
-// one alone, as of a batch of one, in the order in which they come. Of fewer rows each number takes
-// as long as one.
+// And of the unrolled rows of sums in registers, and of what reads these: all but one, for the last
+// step has no whole tile, half of them, and one alone, as of a batch of one, in the order in
+// which they come.
 //
 //   for y.tile in B / 8 .. +1                    for y.tile in (B + 6) / 8 .. +1
 //     alloc s[y.tile * 8 .. +8] in registers       alloc s[y.tile * 8 .. +8] in registers

@@ -29,14 +29,40 @@ TEST(DeriveRowBlocks, EverythingIsComputedAtABlockOfTheReader) {
 }
 
 TEST(DeriveRowBlocks, AsManyRowsAsDivideABlockAreComputedAtATime) {
+  const std::string text = derived(attention(2, 64, 64, 64), target_of("x86-64-v4", 1));
+  EXPECT_TRUE(has(text, "softmax.split(i1, i1, row, 8)\n")) << text;
+  EXPECT_TRUE(has(text, "softmax_exp.compute_at(softmax, i1)\n")) << text;
+  EXPECT_FALSE(has(text, "softmax.partition(i1)")) << "no rows are left over" << text;
+}
+
+// Few rows would be read again before they have left the processor's buffer.
+TEST(DeriveRowBlocks, AllRowsOfABlockAreComputedAtATimeWhereFewDivideIt) {
   const Target target = target_of("x86-64-v4", 1);
-  for (const auto& [graph, line] :
-       {std::pair(attention(2, 64, 64, 64), "softmax.split(i1, i1, row, 8)\n"),
-        {attention(2, 100, 100, 64), "softmax.split(i1, i1, row, 5)\n"},
-        {attention(2, kSize, kSize, 64), "softmax.split(i1, i1, row, 8)\n"}}) {
+  for (const Graph& graph :
+       {attention(2, 100, 100, 64), attention(2, 17, 17, 16), attention(2, kSize, kSize, 64)}) {
     const std::string text = derived(graph, target);
-    EXPECT_TRUE(has(text, line)) << line << text;
-    EXPECT_FALSE(has(text, "softmax.partition(i1)")) << "no rows are left over" << text;
+    for (const char* line :
+         {"softmax_max.compute_at(y, block)\n", "softmax_exp.compute_at(y, block)\n",
+          "softmax_sum.compute_at(y, block)\n"}) {
+      EXPECT_TRUE(has(text, line)) << line << text;
+    }
+    EXPECT_FALSE(has(text, "softmax.split(i1")) << text;
+  }
+  const std::string text = derived(attention(2, 50, 2000, 64), target);
+  EXPECT_TRUE(has(text, "softmax_max.compute_at(softmax, i1)\n")) << "beyond a cache" << text;
+}
+
+TEST(DeriveRowBlocks, ARowThatIsNoPartOfAVectorIsOneWithAMask) {
+  for (const auto& [columns, masked] : {std::pair(11, true), {13, true}, {8, false}, {16, false}}) {
+    const Graph graph = attention(2, 32, columns, 16);
+    const std::string v4 = derived(graph, target_of("x86-64-v4", 1));
+    EXPECT_EQ(has(v4, "softmax_exp.split(i2, i2, lane, 16, predicate)\n"), masked) << v4;
+    EXPECT_EQ(has(v4, "softmax.split(i2, i2, lane, 16, predicate)\n"), masked) << v4;
+    const std::string v3 = derived(graph, target_of("x86-64-v3", 1));
+    EXPECT_FALSE(has(v3, "softmax_exp.split(i2, i2, lane, ")) << "masks take long" << v3;
+    for (const char* level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+      EXPECT_TRUE(derives(graph, target_of(level, 1), {0})) << level << columns;
+    }
   }
 }
 
@@ -82,6 +108,11 @@ TEST(DeriveRowBlocks, OfRunTimeColumnsALineOrTwoAreComputedAtATime) {
   EXPECT_FALSE(has(derived(attention(2, 1, kSize, 64), target_of("x86-64-v4", 1)),
                    "e.split(t, panel, column, 16,"))
       << "one row: one accumulator";
+}
+
+TEST(DeriveRowBlocks, PanelsOfAKnownNumberOfColumnsMayBeWider) {
+  EXPECT_TRUE(has(derived(attention(2, 100, 100, 64), target_of("x86-64-v4", 1)),
+                  "e.split(t, panel, column, 64, shift_inwards)\n"));
 }
 
 // Or the last panel would be one of mostly lanes that are masked.

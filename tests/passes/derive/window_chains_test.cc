@@ -356,6 +356,16 @@ TEST(WindowChains, NotWhatMayBeEmptyWhereItsReaderIsNot) {
   }
 }
 
+// They would be read before they have left the processor's buffer.
+TEST(WindowChains, NotShortRowsThatAreReadOnce) {
+  for (const auto& [columns, found] : {std::pair(17, 0U), {29, 0U}, {30, 1U}, {60, 1U}}) {
+    const Tensor x = input("x", f32, {20000, columns});
+    const Graph graph(relu(pad(x, {1, 1}, {1, 1}), "y"));
+    EXPECT_EQ(chains(graph, small_cache(1)).size(), found) << columns;
+  }
+  EXPECT_EQ(chains(blur_graph(20000, 17), small_cache(1)).size(), 1U) << "read again";
+}
+
 TEST(WindowChains, NotTooFewRowsForStripsWhateverTheColumns) {
   EXPECT_EQ(chains(blur_graph(60, kSize), small_cache(4)), Strings{});
 }

@@ -251,7 +251,12 @@ Schedule in_rows(const Extent& rows, Memory memory = Memory::registers, bool unr
 TEST(ShortenRows, OfARunTimeNumberTheLastStepHasOne) {
   const LoopNest nest = partitioned(in_rows(B));
   const std::string text = to_string(nest);
-  EXPECT_NE(text.find("for y.io in B / 4 .. +((B + 2) / 4 - B / 4)\n"), std::string::npos) << text;
+  const size_t three = text.find("for y.io in B / 4 .. +((B + 1) / 4 - B / 4)\n");
+  const size_t two = text.find("for y.io in (B + 1) / 4 .. +((B + 2) / 4 - (B + 1) / 4)\n");
+  ASSERT_TRUE(three < two && two != std::string::npos) << text;
+  EXPECT_TRUE(has_loop(text.substr(three, two - three), "unrolled s.m in 3")) << text;
+  EXPECT_FALSE(has_loop(text.substr(three), "unrolled s.m in 4")) << text;
+  EXPECT_TRUE(has_loop(text.substr(two), "unrolled s.m in 2")) << text;
   const std::string edge = last_edge(nest);
   EXPECT_EQ(edge.find("for y.io in (B + 2) / 4 .. +((B + 3) / 4 - (B + 2) / 4)\n"), 0U) << edge;
   const size_t start = edge.find("unrolled s.m in 1\n");
@@ -261,18 +266,20 @@ TEST(ShortenRows, OfARunTimeNumberTheLastStepHasOne) {
   EXPECT_TRUE(computes_any_size(in_rows(B)));
 }
 
-TEST(ShortenRows, OfANumberOneOfBothIsLeft) {
+TEST(ShortenRows, OfANumberOneOfAllIsLeft) {
   EXPECT_TRUE(has_loop(last_edge(partitioned(in_rows(9))), "unrolled s.m in 1"));
-  EXPECT_TRUE(has_loop(last_edge(partitioned(in_rows(10))), "unrolled s.m in 4"));
+  EXPECT_TRUE(has_loop(last_edge(partitioned(in_rows(10))), "unrolled s.m in 2"));
+  EXPECT_TRUE(has_loop(last_edge(partitioned(in_rows(11))), "unrolled s.m in 3"));
   EXPECT_TRUE(computes_any_size(in_rows(9)));
 }
 
-TEST(ShortenRows, HalfOfMany) {
+TEST(ShortenRows, AllButOneThenHalf) {
   const Schedule eight = in_rows(B, Memory::registers, true, 8);
   const std::string text = to_string(partitioned(eight));
   const size_t half = text.find("for y.io in (B + 3) / 8 .. +((B + 6) / 8 - (B + 3) / 8)\n");
   const size_t one = text.find("for y.io in (B + 6) / 8 .. +((B + 7) / 8 - (B + 6) / 8)\n");
   ASSERT_TRUE(half < one && one != std::string::npos) << text;
+  EXPECT_TRUE(has_loop(text.substr(0, half), "unrolled s.m in 7")) << text;
   EXPECT_TRUE(has_loop(text.substr(half, one - half), "unrolled s.m in 4")) << text;
   EXPECT_FALSE(has_loop(text.substr(half, one - half), "unrolled s.m in 8")) << text;
   EXPECT_TRUE(has_loop(text.substr(one), "unrolled s.m in 1")) << text;
@@ -280,7 +287,7 @@ TEST(ShortenRows, HalfOfMany) {
 }
 
 TEST(ShortenRows, OfANumberOneOfThreeIsLeft) {
-  for (const auto& [rows, computed] : {std::pair(17, 1), {18, 4}, {20, 4}, {21, 8}, {23, 8}}) {
+  for (const auto& [rows, computed] : {std::pair(17, 1), {18, 4}, {20, 4}, {21, 7}, {23, 7}}) {
     const Schedule schedule = in_rows(rows, Memory::registers, true, 8);
     const std::string edge = last_edge(partitioned(schedule));
     EXPECT_TRUE(has_loop(edge, "unrolled s.m in " + std::to_string(computed))) << rows << edge;
@@ -288,10 +295,17 @@ TEST(ShortenRows, OfANumberOneOfThreeIsLeft) {
   }
 }
 
-TEST(ShortenRows, NotHalfOfFew) {
-  const std::string text = to_string(partitioned(in_rows(B, Memory::registers, true, 7)));
-  EXPECT_FALSE(has_loop(text, "unrolled s.m in 3")) << text;
-  EXPECT_TRUE(has_loop(text, "unrolled s.m in 1")) << text;
+// As a step for one alone, if that is half of them.
+TEST(ShortenRows, OfFewNoNumberTwice) {
+  for (const int tile : {2, 3}) {
+    const Schedule schedule = in_rows(B, Memory::registers, true, tile);
+    const std::string text = to_string(partitioned(schedule));
+    const size_t one = text.find("unrolled s.m in 1\n");
+    ASSERT_NE(one, std::string::npos) << text;
+    EXPECT_EQ(text.find("\nfor", one), std::string::npos) << "the last edge: " << text;
+    EXPECT_EQ(has_loop(text, "unrolled s.m in 2"), true) << text;
+    EXPECT_TRUE(computes_any_size(schedule)) << tile;
+  }
 }
 
 TEST(ShortenRows, NotInMemory) {
@@ -363,7 +377,7 @@ TEST(ShortenRows, NotWhereTheReaderLoadsPastTheEnd) {
     const NodePtr masked = edit<UopNode>(body, [&](UopNode* uop) {
       for (Guard& guard : uop->guards) guard.mask = mask;
     });
-    return shorten_rows(nest, masked, "y.io", size_value("B") / 4).size() == 1;
+    return shorten_rows(nest, masked, "y.io", size_value("B") / 4).size() == 3;
   };
   EXPECT_TRUE(shortened(GuardMask::loads_and_stores));
   EXPECT_FALSE(shortened(GuardMask::stores));
