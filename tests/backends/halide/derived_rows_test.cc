@@ -75,6 +75,28 @@ TEST_P(DerivedRows, SumsOfManyRowsInThreads) {
   }
 }
 
+// Small ones, several at a time, and larger ones than are in the first cache; and with a border.
+TEST_P(DerivedRows, PicturesOfAnySize) {
+  const Tensor x = input("x", f32, {6, kSize, kSize}), bytes = input("x", u8, {6, kSize, kSize});
+  const Tensor e = exp(x - reduce_max(x, {1, 2}, true));
+  for (const Graph& graph :
+       {Graph(sub(x, mean(x, {1, 2}, true))), Graph(div(e, sum(e, {1, 2}, true))),
+        Graph(sub(reduce_max(bytes, {1, 2}, true), bytes)),
+        Graph(pad(x, {0, 2, 3}, {0, 1, 2}, 1))}) {
+    for (int cores : {1, 4}) expect_same(graph, cores, {0, 1, 2, 3, 7, 13, 16, 17, 33, 40});
+  }
+  // Means alone, a vector of them at a time.
+  const Graph means(mean(input("x", f32, {32, kSize, kSize}), {1, 2}));
+  expect_same(means, 1, {1, 7, 17});
+}
+
+TEST_P(DerivedRows, ProductsOfSquaresOfAnySize) {
+  for (DType type : {f32, f64, i32}) {
+    const Tensor x = input("x", type, {5, kSize, kSize}), w = input("w", type, {5, kSize, kSize});
+    expect_same(Graph(relu(matmul(x, w))), 1, {0, 1, 2, 3, 4, 5, 8, 9, 17});
+  }
+}
+
 TEST_P(DerivedRows, MeansOfWindows) {
   PoolOptions options;
   options.window_h = options.window_w = 3;
