@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "passes/derive/alternative_ways.h"
+#include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/waiting_sums.h"
@@ -196,8 +197,10 @@ bool pays_to_keep(const WindowChain::Producer& producer, size_t row, const Targe
   const int64_t bytes = size_in_bytes(result.dtype);
   const std::optional<int64_t> all = elements_from(result, 0),
                                kept = elements_from(result, row + 1);
-  // A short row that is read once, and as soon as it is written, is not in the cache yet.
-  const bool is_once = producer.window.rows() == 1 && sums_of(*producer.op) == nullptr;
+  // A short row of what is padded or joined is read as soon as it is written, before it is in the
+  // cache, and nothing of it again.
+  const bool is_once = producer.window.rows() == 1 && producer.op->kind == OpKind::compute &&
+                       chooses_by_place(producer.op->body, Choice::of_elements);
   if (is_once && kept && *kept * bytes < kShortRow) return false;
   const bool is_large = !all || *all * bytes > target.l2_bytes;
   return is_large && (!kept || *kept * producer.window.rows() * bytes <= target.l2_bytes / 2);
