@@ -149,10 +149,19 @@ class BodyChecker {
       }
       const std::string last = (shape[i] - Extent(1)).to_string();
       fail(
-          "{}: expected an index from 0 to {} for every iteration, got {}; wrap it as "
-          "max(min(index, {}), 0)",
-          place, last, to_string(e->args[i]), last);
+          "{}: expected an index from 0 to {} for every iteration{}, got {}; wrap it as "
+          "max(min(index, {}), 0){}",
+          place, last, shape[i].is_constant() ? "" : " and every size", to_string(e->args[i]), last,
+          divides_by_size(e->args[i]) ? ", since of / and % bounds are known where a number divides"
+                                      : "");
     }
+  }
+
+  // Of i % N and i / N nothing is proved.
+  static bool divides_by_size(const Expr& index) {
+    return any_part(index, [](const Expr& e) {
+      return (e->op == ExprOp::mod || e->op == ExprOp::div) && e->args[1]->op != ExprOp::constant;
+    });
   }
 
   const std::vector<Extent>& not_empty(size_t branch) {

@@ -222,9 +222,7 @@ Expr unary(ExprOp op, Expr a) {
       fail("argument 1 of {}: expected {}, got bool", name, numeric_dtypes());
     }
   } else {
-    EMULSION_CHECK(op == ExprOp::exp || op == ExprOp::log || op == ExprOp::sqrt ||
-                       op == ExprOp::tanh || op == ExprOp::erf,
-                   "{} is not unary", name);
+    EMULSION_CHECK(op >= ExprOp::exp && op <= ExprOp::trunc, "{} is not unary", name);
     if (!is_float(a.dtype())) {
       fail("argument 1 of {}: expected f32 or f64, got {}", name, to_string(a.dtype()));
     }
@@ -332,6 +330,10 @@ Expr log(Expr a) { return unary(ExprOp::log, std::move(a)); }
 Expr sqrt(Expr a) { return unary(ExprOp::sqrt, std::move(a)); }
 Expr tanh(Expr a) { return unary(ExprOp::tanh, std::move(a)); }
 Expr erf(Expr a) { return unary(ExprOp::erf, std::move(a)); }
+Expr floor(Expr a) { return unary(ExprOp::floor, std::move(a)); }
+Expr ceil(Expr a) { return unary(ExprOp::ceil, std::move(a)); }
+Expr round(Expr a) { return unary(ExprOp::round, std::move(a)); }
+Expr trunc(Expr a) { return unary(ExprOp::trunc, std::move(a)); }
 Expr abs(Expr a) { return unary(ExprOp::abs, std::move(a)); }
 
 Expr sum(std::vector<Axis> axes, Expr body) {
@@ -349,9 +351,10 @@ Expr reduce_min(std::vector<Axis> axes, Expr body) {
 
 std::string to_string(ExprOp op) {
   static const char* const kNames[] = {
-      "constant", "axis", "size", "read", "neg", "abs", "exp", "log",    "sqrt",  "tanh", "erf",
-      "not",      "cast", "add",  "sub",  "mul", "div", "mod", "pow",    "min",   "max",  "eq",
-      "ne",       "lt",   "le",   "gt",   "ge",  "and", "or",  "select", "reduce"};
+      "constant", "axis", "size",  "read", "neg",   "abs",   "exp",    "log",   "sqrt",
+      "tanh",     "erf",  "floor", "ceil", "round", "trunc", "not",    "cast",  "add",
+      "sub",      "mul",  "div",   "mod",  "pow",   "min",   "max",    "eq",    "ne",
+      "lt",       "le",   "gt",    "ge",   "and",   "or",    "select", "reduce"};
   static_assert(std::size(kNames) == static_cast<size_t>(ExprOp::reduce) + 1, "a name for each");
   return kNames[static_cast<int>(op)];
 }

@@ -8,7 +8,8 @@
 //         | axis                           the value of a loop index, i32
 //         | size                           the value of a run-time size, i32
 //         | read(expr...)                  one element of a tensor, indices row-major
-//         | unary expr                     neg abs exp log sqrt tanh erf not cast
+//         | unary expr                     neg abs exp log sqrt tanh erf floor ceil round trunc
+//                                          not cast
 //         | expr binary expr               add sub mul div mod min max, comparisons, and, or
 //         | select(expr, expr, expr)       lazy: what is not chosen is not evaluated
 //         | reduce(axes, combiner, expr)   sum(k, ...): Func makes an operation of it
@@ -52,6 +53,10 @@ enum class ExprOp : uint8_t {
   sqrt,
   tanh,
   erf,
+  floor,
+  ceil,
+  round,
+  trunc,
   logical_not,
   cast,
   // two arguments
@@ -187,6 +192,11 @@ Expr log(Expr a);
 Expr sqrt(Expr a);
 Expr tanh(Expr a);
 Expr erf(Expr a);
+// To a whole number of the same type, f32 or f64. round: to the nearest, of two to the even one.
+Expr floor(Expr a);
+Expr ceil(Expr a);
+Expr round(Expr a);
+Expr trunc(Expr a);  // towards zero
 Expr abs(Expr a);
 
 // Reductions in index notation: mm(m, n) = sum(k, x(m, k) * w(k, n)). Over an empty axis: sum 0,

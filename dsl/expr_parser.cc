@@ -26,15 +26,17 @@ constexpr InfixToken kInfix[] = {
     {"%", ExprOp::mod, 6},
 };
 
-constexpr ExprOp kUnaryFunctions[] = {ExprOp::abs,  ExprOp::exp,  ExprOp::log,
-                                      ExprOp::sqrt, ExprOp::tanh, ExprOp::erf};
+constexpr ExprOp kUnaryFunctions[] = {ExprOp::abs,   ExprOp::exp,  ExprOp::log,   ExprOp::sqrt,
+                                      ExprOp::tanh,  ExprOp::erf,  ExprOp::floor, ExprOp::ceil,
+                                      ExprOp::round, ExprOp::trunc};
 constexpr ExprOp kBinaryFunctions[] = {ExprOp::pow, ExprOp::min, ExprOp::max};
 constexpr Combiner kCombiners[] = {Combiner::sum, Combiner::product, Combiner::min, Combiner::max};
 
 constexpr const char* kExpression = "an expression";
 
 std::string functions() {
-  return "abs, exp, log, sqrt, tanh, erf, pow, min, max, select, size, inf, nan or a type (" +
+  return "abs, exp, log, sqrt, tanh, erf, floor, ceil, round, trunc, pow, min, max, select, size, "
+         "inf, nan or a type (" +
          computable_dtypes() + ")";
 }
 

@@ -100,6 +100,11 @@ Tensor exp(const Tensor& x, const std::string& name = "");   // f32 or f64, as a
 Tensor log(const Tensor& x, const std::string& name = "");
 Tensor sqrt(const Tensor& x, const std::string& name = "");
 Tensor tanh(const Tensor& x, const std::string& name = "");
+// To whole numbers, as NumPy's floor, ceil, rint and trunc: round takes of two the even one.
+Tensor floor(const Tensor& x, const std::string& name = "");
+Tensor ceil(const Tensor& x, const std::string& name = "");
+Tensor round(const Tensor& x, const std::string& name = "");
+Tensor trunc(const Tensor& x, const std::string& name = "");
 // 1 / (1 + exp(-x)), computed from exp(-|x|), which cannot overflow: 0 at -inf, 1 at +inf.
 Tensor sigmoid(const Tensor& x, const std::string& name = "");
 

@@ -165,6 +165,18 @@ Tensor sqrt(const Tensor& x, const std::string& name) {
 Tensor tanh(const Tensor& x, const std::string& name) {
   return one("tanh", ExprOp::tanh, Types::floats, x, name);
 }
+Tensor floor(const Tensor& x, const std::string& name) {
+  return one("floor", ExprOp::floor, Types::floats, x, name);
+}
+Tensor ceil(const Tensor& x, const std::string& name) {
+  return one("ceil", ExprOp::ceil, Types::floats, x, name);
+}
+Tensor round(const Tensor& x, const std::string& name) {
+  return one("round", ExprOp::round, Types::floats, x, name);
+}
+Tensor trunc(const Tensor& x, const std::string& name) {
+  return one("trunc", ExprOp::trunc, Types::floats, x, name);
+}
 Tensor logical_not(const Tensor& x, const std::string& name) {
   return one("logical_not", ExprOp::logical_not, Types::boolean, x, name);
 }

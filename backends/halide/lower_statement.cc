@@ -118,18 +118,34 @@ class PrepareForCode : public hi::IRMutator {
       return hi::Load::make(op->type, op->name, index, op->image, parameter, mutate(op->predicate),
                             op->alignment);
     };
-    // Nor does code generation take a number below zero for the place of the first lane in memory,
-    // the last one of what is read backwards, which may be masked out.
-    const auto* ramp = op->index.as<hi::Ramp>();
-    const auto base = ramp == nullptr ? std::nullopt : hi::as_const_int(ramp->base);
-    const auto stride = ramp == nullptr ? std::nullopt : hi::as_const_int(ramp->stride);
-    if (!base || *base + std::min<int64_t>(stride.value_or(0), 0) * (ramp->lanes - 1) >= 0) {
-      return load_at(mutate(op->index));
-    }
+    const hi::Ramp* ramp = starts_below_zero(op->index);
+    if (ramp == nullptr) return load_at(mutate(op->index));
     const std::string name = hi::unique_name("before");
-    const Halide::Expr first = hi::Variable::make(ramp->base.type(), name);
-    return hi::Let::make(name, ramp->base,
-                         load_at(hi::Ramp::make(first, ramp->stride, ramp->lanes)));
+    return hi::Let::make(name, ramp->base, load_at(at_variable(name, *ramp)));
+  }
+
+  Stmt visit(const hi::Store* op) override {
+    const hi::Ramp* ramp = starts_below_zero(op->index);
+    if (ramp == nullptr) return hi::IRMutator::visit(op);
+    const std::string name = hi::unique_name("before");
+    return hi::LetStmt::make(name, ramp->base,
+                             hi::Store::make(op->name, mutate(op->value), at_variable(name, *ramp),
+                                             op->param, mutate(op->predicate), op->alignment));
+  }
+
+  // Nor does code generation take a number below zero for the place of the first lane in memory,
+  // the last one of what is read backwards. Such a lane is masked out, or stands in a case that no
+  // size comes to.
+  static const hi::Ramp* starts_below_zero(const Halide::Expr& index) {
+    const auto* ramp = index.as<hi::Ramp>();
+    const auto base = ramp == nullptr ? std::nullopt : hi::as_const_int(ramp->base);
+    if (!base) return nullptr;
+    const int64_t stride = hi::as_const_int(ramp->stride).value_or(0);
+    return *base + std::min<int64_t>(stride, 0) * (ramp->lanes - 1) < 0 ? ramp : nullptr;
+  }
+
+  static Halide::Expr at_variable(const std::string& name, const hi::Ramp& ramp) {
+    return hi::Ramp::make(hi::Variable::make(ramp.base.type(), name), ramp.stride, ramp.lanes);
   }
 
   // Halide refuses a division by a zero that it can see. A masked load of which no lane is left has

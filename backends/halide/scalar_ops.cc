@@ -198,6 +198,14 @@ Halide::Expr halide_unary(ExprOp op, const Halide::Expr& a, bool has_fma, bool i
       return float_tanh(of_unknown_range(a), has_fma);
     case ExprOp::erf:
       return float_erf(of_unknown_range(a), has_fma);
+    case ExprOp::floor:
+      return Halide::floor(a);
+    case ExprOp::ceil:
+      return Halide::ceil(a);
+    case ExprOp::round:
+      return Halide::round(a);
+    case ExprOp::trunc:
+      return Halide::trunc(a);
     case ExprOp::logical_not:
       return !a;
     default:

@@ -231,6 +231,14 @@ ScalarFunction float_function(ExprOp op) {
       return math_value<Kind, static_cast<T (*)(T)>(std::tanh)>;
     case ExprOp::erf:
       return math_value<Kind, static_cast<T (*)(T)>(std::erf)>;
+    case ExprOp::floor:
+      return math_value<Kind, static_cast<T (*)(T)>(std::floor)>;
+    case ExprOp::ceil:
+      return math_value<Kind, static_cast<T (*)(T)>(std::ceil)>;
+    case ExprOp::round:
+      return math_value<Kind, static_cast<T (*)(T)>(std::nearbyint)>;
+    case ExprOp::trunc:
+      return math_value<Kind, static_cast<T (*)(T)>(std::trunc)>;
     case ExprOp::pow:
       return power_value<Kind>;
     default:

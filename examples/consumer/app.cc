@@ -26,9 +26,9 @@ int main() {
     arguments.x = {x.data(), {batch, 16}};
     arguments.w_packed = w_packed;
     arguments.scores = {y.data(), {batch, 8}};
-    status = kernel::run(arguments);
-    if (!status.ok()) {
-      std::fprintf(stderr, "%s\n", status.message.c_str());
+    const emulsion::Status ran = kernel::run(arguments);
+    if (!ran.ok()) {
+      std::fprintf(stderr, "%s\n", ran.message.c_str());
       return 1;
     }
     for (int64_t row = 0; row < batch; ++row) {

@@ -18,6 +18,10 @@ bool is_arithmetic(const Expr& node) {
     case ExprOp::sqrt:
     case ExprOp::tanh:
     case ExprOp::erf:
+    case ExprOp::floor:
+    case ExprOp::ceil:
+    case ExprOp::round:
+    case ExprOp::trunc:
     case ExprOp::add:
     case ExprOp::sub:
     case ExprOp::mul:

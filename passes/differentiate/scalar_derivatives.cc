@@ -85,6 +85,10 @@ std::vector<Expr> derivative_rule(const Expr& e, const Expr& value, const Expr& 
     case ExprOp::axis:
     case ExprOp::size:
     case ExprOp::read:
+    case ExprOp::floor:
+    case ExprOp::ceil:
+    case ExprOp::round:
+    case ExprOp::trunc:
     case ExprOp::logical_not:
     case ExprOp::mod:
     case ExprOp::eq:
@@ -97,7 +101,7 @@ std::vector<Expr> derivative_rule(const Expr& e, const Expr& value, const Expr& 
     case ExprOp::logical_or:
     case ExprOp::select:
     case ExprOp::reduce:
-      break;  // leaves, conditions, and what no float expression holds
+      break;  // leaves, steps, conditions, and what no float expression holds
   }
   return std::vector<Expr>(args.size());
 }

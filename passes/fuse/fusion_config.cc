@@ -52,7 +52,7 @@ std::vector<std::string> read_names(const std::string& field, const Json& value)
 void check_name(const std::string& what, const std::string& name,
                 const std::vector<std::string>& legal) {
   if (std::count(legal.begin(), legal.end(), name)) return;
-  fail("fusion config: expected {}, got {}; nearest: {}", what, name, nearest_name(name, legal));
+  fail("fusion config: {}", expected_name(what, legal, name));
 }
 
 const std::vector<std::string>& rule_fields() {

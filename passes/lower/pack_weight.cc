@@ -141,6 +141,12 @@ void pack_weight(WrittenNest* nest, const WrittenStage& stage, const Directive& 
   for (Buffer& candidate : nest->buffers) {
     if (candidate.name == d.target) buffer = &candidate;
   }
+  if (buffer && buffer->role == BufferRole::input) {
+    refuse(stage.stage.name, d,
+           fmt::format("expected a weight or a constant ({0}), got {1}, which is an input; "
+                       "legal: to declare {1} with weight() in place of input()",
+                       list_names(weights_read_by(*nest, stage.stage)), d.target));
+  }
   if (!buffer || (buffer->role != BufferRole::weight && buffer->role != BufferRole::constant)) {
     const bool again = nest->find_buffer(packed_name(d.target)) != nullptr;
     refuse(stage.stage.name, d,

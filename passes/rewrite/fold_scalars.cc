@@ -57,6 +57,14 @@ Folded fold_floats(ExprOp op, DType dtype, double a, double b) {
       return float_result(dtype, std::fabs(a));
     case ExprOp::sqrt:
       return float_result(dtype, std::sqrt(a));
+    case ExprOp::floor:
+      return float_result(dtype, std::floor(a));
+    case ExprOp::ceil:
+      return float_result(dtype, std::ceil(a));
+    case ExprOp::round:
+      return float_result(dtype, std::nearbyint(a));
+    case ExprOp::trunc:
+      return float_result(dtype, std::trunc(a));
     case ExprOp::add:
       return float_result(dtype, a + b);
     case ExprOp::sub:
@@ -130,7 +138,8 @@ Folded fold_cast(DType to, const Number& from) {
 int arity(ExprOp op) {
   if (op == ExprOp::select) return 3;
   const bool is_unary = op == ExprOp::neg || op == ExprOp::abs || op == ExprOp::sqrt ||
-                        op == ExprOp::logical_not || op == ExprOp::cast;
+                        (op >= ExprOp::floor && op <= ExprOp::trunc) || op == ExprOp::logical_not ||
+                        op == ExprOp::cast;
   return is_unary ? 1 : 2;
 }
 

@@ -121,6 +121,15 @@ std::vector<Refusal> refused() {
       of("AnIndexThatIsInsideOnlyThere", select(i < B, x()(i), 0), kIndex),
       of("AnIndexPastTheEndOfWhatIsThere", select(B > 0, x()(1), 0), kIndex),
       of("AnIndexWithoutALowerEnd", select(B > 0, x()(min(i - 1, B - 1)), 0), kIndex),
+      of("ARemainderByASize", select(B > 0, x()(i % B), 0),
+         "from 0 to B - 1 for every iteration and every size, got i % B; wrap it as max(min(index, "
+         "B - 1), 0), since of / and % bounds are known where a number divides"),
+      of("AReflectionWithoutAClamp", x()(min(i + 1, 2 * B - 3 - i)),
+         "for every iteration and every size, got min(i + 1, 2 * B - 3 - i); wrap it as "
+         "max(min(index, B - 1), 0)",
+         {{"i", kB}}),
+      of("AnIndexOfATensorWithNumbers", numbers()(i + 1),
+         "from 0 to 3 for every iteration, got i + 1; wrap it as max(min(index, 3), 0)"),
       of("AnAxisThatIsNotInScope", select(B > 0, x()(clamped(axis_value("k"), kB)), 0),
          "y: expected an axis of this operation (i), got k"),
   };

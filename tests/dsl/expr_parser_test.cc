@@ -57,6 +57,7 @@ TEST(ExprParser, ACombinerAndTheFunctionOfItsNameDiffer) {
   EXPECT_EQ(body("max(k: 8) x[m, k]")->op, ExprOp::reduce);
   EXPECT_EQ(body("max(x[m, n], 0f)")->op, ExprOp::max);
   EXPECT_EQ(body("pow(x[m, n], 2f)")->op, ExprOp::pow);
+  EXPECT_EQ(body("round(x[m, n])")->op, ExprOp::round);
   EXPECT_EQ(body("sum(k: 8, l: 2*B + 1) x[m, k]")->axes[1].extent(), Extent::size("B") * 2 + 1);
 }
 

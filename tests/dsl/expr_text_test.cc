@@ -43,6 +43,7 @@ TEST(ExprText, FunctionsAndCasts) {
   EXPECT_EQ(to_string(max(min(a(), b()), 0)), "max(min(a[i], b[]), 0f)");
   EXPECT_EQ(to_string(pow(a(), -b()) * 2), "pow(a[i], -b[]) * 2f");
   EXPECT_EQ(to_string(erf(tanh(sqrt(log(exp(abs(a()))))))), "erf(tanh(sqrt(log(exp(abs(a[i]))))))");
+  EXPECT_EQ(to_string(floor(ceil(round(trunc(a()))))), "floor(ceil(round(trunc(a[i]))))");
   EXPECT_EQ(to_string(select(i() >= 0, cast(f64, a()), 1.5)), "select(i >= 0, f64(a[i]), 1.5d)");
   EXPECT_EQ(to_string(cast(bool_, i())), "bool(i)");
 }

@@ -366,13 +366,14 @@ class Generator {
                           ExprOp::min,
                           ExprOp::max,
                           type == i32 ? ExprOp::mod : ExprOp::pow};
-    static const ExprOp kUnary[] = {ExprOp::neg, ExprOp::abs,  ExprOp::exp,
-                                    ExprOp::log, ExprOp::tanh, ExprOp::erf};
+    static const ExprOp kUnary[] = {ExprOp::neg,   ExprOp::abs,  ExprOp::exp,   ExprOp::log,
+                                    ExprOp::tanh,  ExprOp::erf,  ExprOp::floor, ExprOp::ceil,
+                                    ExprOp::round, ExprOp::trunc};
     switch (below(5)) {
       case 0:
         return cast(type, next(std::vector<DType>{f32, f64, i32, bool_}[below(4)]));
       case 1:
-        return unary(kUnary[below(type == i32 ? 2 : 6)], next(type));
+        return unary(kUnary[below(type == i32 ? 2 : 10)], next(type));
       default:
         return binary(ops[below(7)], next(type), next(type));
     }

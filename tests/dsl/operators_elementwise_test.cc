@@ -99,6 +99,14 @@ INSTANTIATE_TEST_SUITE_P(
         {"Log", [] { return log(in({2}, f64)); }, "f64[2]"},
         {"Sqrt", [] { return sqrt(in({2})); }, "f32[2]"},
         {"Tanh", [] { return tanh(in({2})); }, "f32[2]"},
+        {"Floor", [] { return floor(in({2})); }, "f32[2]"},
+        {"Ceil", [] { return ceil(in({kB}, f64)); }, "f64[B]"},
+        {"Round",
+         [] {
+           return round(in({2, 3}));
+         },
+         "f32[2, 3]"},
+        {"Trunc", [] { return trunc(in({}, f64)); }, "f64[]"},
         {"PowBroadcasts",
          [] {
            return pow(in({2, 1}), in({3}));
@@ -192,6 +200,9 @@ INSTANTIATE_TEST_SUITE_P(
         {"LogOfBool",
          [] { return log(in({2}, bool_)); },
          {"(x) of log: expected f32 or f64, got bool"}},
+        {"RoundOfInteger",
+         [] { return round(in({2}, i32)); },
+         {"argument 1 (x) of round: expected f32 or f64, got i32"}},
         {"SqrtOfInteger", [] { return sqrt(in({2}, i32)); }, {"(x) of sqrt: expected f32 or f64"}},
         {"PowOfInteger",
          [] { return pow(in({2}, i32), 2); },

@@ -12,7 +12,8 @@ TEST_P(Illegal, IsRefusedForItsCause) { EXPECT_TRUE(refuses(GetParam())); }
 // clang-format off
 const IllegalCase kStages[] = {
     // pack
-    {"PackOfAnInput", "linear", "! mm.pack(x, m, 2)", "expected a weight or a constant (w), got x; nearest: w"},
+    {"PackOfAnInput", "linear", "! mm.pack(x, m, 2)", "expected a weight or a constant (w), got x, which is an input; legal: to declare x with weight() in place of input()"},
+    {"PackOfAnInputWhereNothingIsAWeight", "diamond", "! a.pack(x, i, 2)", "expected a weight or a constant (none), got x, which is an input; legal: to declare x with weight() in place of input()"},
     {"PackOfAStage", "linear", "! y.pack(biased, n, 2)", "expected a weight or a constant (w, b or v), got biased"},
     {"PackOfNobody", "linear", "! mm.pack(ww, n, 2)", "expected a weight or a constant (w, b or v), got ww"},
     {"PackAlongAnAxisOfAnother", "linear", "! mm.pack(w, m, 2)", "expected an axis that indexes w alone (k or n), got m"},

@@ -183,8 +183,10 @@ std::vector<Case> extremes() {
                 }};
   };
   std::vector<Case> cases;
-  for (const char* op : {"relu", "min", "max", "clamp", "abs", "exp", "log", "pow", "sqrt", "tanh",
-                         "sigmoid", "gelu_tanh", "gelu_erf", "reduce_max", "reduce_min", "sum"}) {
+  for (const char* op :
+       {"relu",    "min",       "max",      "clamp",      "abs",        "exp",   "log",
+        "pow",     "sqrt",      "tanh",     "floor",      "ceil",       "round", "trunc",
+        "sigmoid", "gelu_tanh", "gelu_erf", "reduce_max", "reduce_min", "sum"}) {
     cases.push_back(of_specials(op));
   }
   for (const char* op : {"sum", "reduce_max", "reduce_min"}) {
@@ -236,7 +238,8 @@ std::vector<Case> shapes() {
            results.push_back(m.call(op, {x, y}));
            results.push_back(m.call(op, {y, x}));
          }
-         for (const char* op : {"neg", "abs", "relu", "sqrt"}) results.push_back(m.call(op, {x}));
+         for (const char* op : {"neg", "abs", "relu", "sqrt", "floor", "ceil", "round", "trunc"})
+           results.push_back(m.call(op, {x}));
          results.push_back(m.call("clamp", {x}, {{"low", 0}, {"high", 1}}));
          results.push_back(m.call("clamp", {x}, {{"low", -1}, {"high", 0}}));
          return m.outputs(results);

@@ -259,7 +259,7 @@ for name in ("add", "sub", "mul", "div", "pow", "min", "max"):
     OPERATORS[name] = lambda c, name=name: nv.binary(name, *c.args)
 for name in nv.COMPARE:
     OPERATORS[name] = lambda c, name=name: nv.compare(name, *c.args)
-for name in ("neg", "abs", "exp", "log", "sqrt", "tanh"):
+for name in ("neg", "abs", "exp", "log", "sqrt", "tanh", *nv.ROUNDINGS):
     OPERATORS[name] = lambda c, name=name: nv.unary(name, c.args[0])
 
 

@@ -38,6 +38,8 @@ class Signs:
 
 signs = Signs()
 
+ROUNDINGS = {"floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc}
+
 erf_of = np.vectorize(math.erf, otypes=[np.float64])
 
 
@@ -181,6 +183,10 @@ def unary(op, x):
         return settle(x.dtype, np.sqrt(v), np.where(e > 0, e / np.sqrt(abs(v - e)), 0), unknown | edge)
     if op == "tanh":
         return settle(x.dtype, np.tanh(v), e, unknown, ulps=ULPS, exact=False)
+    if op in ROUNDINGS:  # exact, but where the bound reaches over a step
+        low, high = (ROUNDINGS[op](v + d) for d in (-e, e))
+        steps = np.isfinite(v) & ((low != high) | (np.signbit(low) != np.signbit(high)))
+        return settle(x.dtype, ROUNDINGS[op](v), 0.0, unknown | steps, ulps=0)
     if op == "erf":
         return settle(x.dtype, erf_of(v) if v.size else v, 1.13 * e, unknown, ulps=ULPS, exact=False)
     raise ValueError(op)

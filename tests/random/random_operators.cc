@@ -179,6 +179,12 @@ bool add_real_function(B* b, const std::string& op) {
   return added(b->emit(call(op, {node_arg(x)}), result));
 }
 
+// Also of whole numbers, which stay what they are.
+bool add_rounding(B* b, const std::string& op) {
+  const int x = b->floating();
+  return added(b->emit(call(op, {node_arg(x)}), {b->traits(x).bound + 1, 0, false}));
+}
+
 bool add_cast(B* b, const std::string& op) {
   static const std::vector<DType> kTypes = {bool_, i32, f32, f64, f32, f64, i8, u8, i16, u16};
   int x = b->random().chance(0.3) ? b->boolean(b->random_shape(0, 4)) : b->numeric();
@@ -299,6 +305,10 @@ const std::map<std::string, Adder>& elementwise_adders() {
       {"sigmoid", add_real_function},
       {"gelu_tanh", add_real_function},
       {"gelu_erf", add_real_function},
+      {"floor", add_rounding},
+      {"ceil", add_rounding},
+      {"round", add_rounding},
+      {"trunc", add_rounding},
       {"cast", add_cast},
       {"sum", add_reduction},
       {"reduce_max", add_reduction},

@@ -264,24 +264,45 @@ def targets_that_are_not_there():
                 yield "{}: names //{}, which is no package".format(path, package)
 
 
-def readme_code_that_is_no_example():
-    """The first C++ block of the README, line by line and in order, is in one of the examples."""
-    if not os.path.exists(os.path.join(source_tree.ROOT, "README.md")):
-        return
-    block = fenced("README.md", ("cpp", "c\\+\\+", "cc"))[:1]
-    wanted = [line.strip() for line in "".join(block).splitlines() if line.strip()]
-    if not wanted:
-        yield "README.md: no C++ code block"
-        return
-    best = 0
-    for path in source_tree.files(".cc", folders=("examples",)):
-        found = 0
-        for line in source_tree.read(path).splitlines():
-            if found < len(wanted) and line.strip() == wanted[found]:
-                found += 1
-        best = max(best, found)
-    if best < len(wanted):
-        yield "README.md: no file under examples/ has the first C++ block; missing from the closest: " + wanted[best]
+def code_blocks(path):
+    """The blocks of a Markdown file, fenced or indented, in which a line is a statement of C or C++."""
+    text = source_tree.read(path)
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    blocks += re.findall(r"(?:^\n)((?:^    .*\n|^\n(?=    ))+)", text, re.MULTILINE)
+    return [block for block in blocks if re.search(r";\s*(//.*|/\*.*)?$", block, re.MULTILINE)]
+
+
+def only_code(text):
+    """Without comments and blanks."""
+    return re.sub(r"\s|//.*|/\*.*?\*/", "", text)
+
+
+def documented_code_that_is_not_compiled():
+    """Each block of C++ in a document is in one example or test, line by line and in order."""
+    sources = {path: only_code(source_tree.read(path)) for path in source_tree.files(".cc", folders=("examples", "tests"))}
+    found = 0
+    for path in source_tree.files(".md") + ["README.md", "CONTRIBUTING.md"]:
+        for block in code_blocks(path):
+            found += 1
+            wanted = [line for line in map(only_code, block.splitlines()) if line]
+            best = max((lines_in_order(wanted, source) for source in sources.values()), default=0)
+            if best < len(wanted):
+                yield "{}: no file under examples/ or tests/ has the code; missing from the closest: {}".format(
+                    path, wanted[best]
+                )
+    if found < 10:
+        yield "expected at least 10 blocks of C++ in the documents, got {}".format(found)
+
+
+def lines_in_order(wanted, source):
+    """How many of the lines, from the first on, stand in the source in this order."""
+    at = 0
+    for i, line in enumerate(wanted):
+        at = source.find(line, at)
+        if at < 0:
+            return i
+        at += len(line)
+    return len(wanted)
 
 
 def without_floor():
@@ -309,7 +330,7 @@ def main():
     report.case("NoRegistryIsNamed", registry_hosts())
     report.case("ReadmeHasTheCommands", commands_not_in_readme())
     report.case("NamedPackagesAreThere", targets_that_are_not_there())
-    report.case("ReadmeCodeIsAnExample", readme_code_that_is_no_example())
+    report.case("DocumentedCodeIsCompiled", documented_code_that_is_not_compiled())
     report.case("EverySuiteHasAFloor", without_floor())
     report.finish()
 

@@ -295,19 +295,29 @@ TEST(LowerStatement, WhatDataSayCutsNoLoop) {
   EXPECT_EQ(loops.count, 2);  // of the start values and of the sums
 }
 
-// Loads whose first lane in memory is a number below zero, which ends code generation.
-struct LoadsBelowZero : hi::IRVisitor {
+// Loads and stores whose first lane in memory is a number below zero, which ends code generation.
+struct PlacesBelowZero : hi::IRVisitor {
   using hi::IRVisitor::visit;
-  int backwards = 0, below_zero = 0;
+  int backwards = 0, stores = 0, below_zero = 0;
 
   void visit(const hi::Load* op) override {
     hi::IRVisitor::visit(op);
-    const auto* ramp = op->index.as<hi::Ramp>();
+    backwards += count(op->index) < 0 ? 1 : 0;
+  }
+  void visit(const hi::Store* op) override {
+    hi::IRVisitor::visit(op);
+    stores += count(op->index) != 0 ? 1 : 0;
+  }
+
+ private:
+  // The stride of a vector.
+  int64_t count(const Halide::Expr& index) {
+    const auto* ramp = index.as<hi::Ramp>();
     const auto stride = ramp ? hi::as_const_int(ramp->stride) : std::nullopt;
-    if (!stride) return;
+    if (!stride) return 0;
     const auto base = hi::as_const_int(ramp->base);
-    backwards += *stride < 0 ? 1 : 0;
     below_zero += base && *base + std::min<int64_t>(*stride, 0) * (ramp->lanes - 1) < 0 ? 1 : 0;
+    return *stride;
   }
 };
 
@@ -322,10 +332,32 @@ TEST(LowerStatement, NoNumberBelowZeroIsThePlaceOfALoad) {
     const Halide::Module module = kernel_module(lower(graph, schedule), "kernel",
                                                 kernel_target(Target::parse("x86-64-v3,cores=1")),
                                                 Halide::LinkageType::ExternalPlusArgv, {});
-    LoadsBelowZero loads;
-    for (const hi::LoweredFunc& function : module.functions()) function.body.accept(&loads);
-    EXPECT_GE(loads.backwards, 1);
-    EXPECT_EQ(loads.below_zero, 0);
+    PlacesBelowZero places;
+    for (const hi::LoweredFunc& function : module.functions()) function.body.accept(&places);
+    EXPECT_GE(places.backwards, 1);
+    EXPECT_EQ(places.below_zero, 0);
+  }
+}
+
+// A case that no size comes to: where B + 2 is not 2 or more, but 1 or more, B is -1.
+TEST(LowerStatement, NoNumberBelowZeroIsThePlaceOfAStore) {
+  const Extent size = Extent::size("B") + 2;
+  const Axis i("i", size), o("o"), lane("lane");
+  const Graph graph(compute("y", {i}, input("x", f64, {size})(i) * 2.0));
+  Schedule schedule(graph);
+  schedule["y"].specialize(size_value("B") + 2 >= 2).split(i, o, lane, 2, Tail::shift_inwards);
+  schedule["y"].vectorize(lane);
+  schedule["y"].specialize(size_value("B") + 2 >= 1).split(i, o, lane, 2, Tail::shift_inwards);
+  schedule["y"].vectorize(lane);
+  for (const char* target : {"x86-64-v2,cores=1", "x86-64-v4,cores=1"}) {
+    const Halide::Module module =
+        kernel_module(lower(graph, schedule), "kernel", kernel_target(Target::parse(target)),
+                      Halide::LinkageType::ExternalPlusArgv, {});
+    PlacesBelowZero places;
+    for (const hi::LoweredFunc& function : module.functions()) function.body.accept(&places);
+    EXPECT_GE(places.stores, 2);
+    EXPECT_EQ(places.below_zero, 0);
+    EXPECT_FALSE(module.compile_to_buffer().data() == nullptr);
   }
 }
 

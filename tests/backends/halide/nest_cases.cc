@@ -31,6 +31,8 @@ void add_elementwise(std::vector<GraphCase>* cases) {
   cases->push_back({"bounded_exponent", exp(min(x, 0))});
   cases->push_back({"powers", pow(abs(x) + 0.5, r) + pow(x, 3) * pow(abs(x), -0.5)});
   cases->push_back({"powers_of_f64", pow(abs(d) + 0.5, d)});
+  cases->push_back({"whole_numbers", floor(x * 4) + ceil(x) * round(x * 8) - trunc(x * 2)});
+  cases->push_back({"whole_numbers_of_f64", floor(d * 4) + ceil(d) * round(d * 8) - trunc(d * 2)});
   cases->push_back({"gelu_erf", gelu(x, Gelu::erf)});
   cases->push_back({"gelu_tanh", gelu(x)});
   cases->push_back({"sigmoid", sigmoid(x)});

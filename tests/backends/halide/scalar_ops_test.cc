@@ -155,6 +155,14 @@ TYPED_TEST(SpecialValues, Signs) {
   this->expect_unary(ExprOp::sqrt, [](T a, T) { return std::sqrt(a); });
 }
 
+TYPED_TEST(SpecialValues, WholeNumbers) {
+  using T = TypeParam;
+  this->expect_unary(ExprOp::floor, [](T a, T) { return std::floor(a); });
+  this->expect_unary(ExprOp::ceil, [](T a, T) { return std::ceil(a); });
+  this->expect_unary(ExprOp::round, [](T a, T) { return std::nearbyint(a); });
+  this->expect_unary(ExprOp::trunc, [](T a, T) { return std::trunc(a); });
+}
+
 TYPED_TEST(SpecialValues, FusedMultiplyAddRoundsOnce) {
   this->target_ = Target::parse(Target::host().to_string() + "-fma");
   SKIP_UNLESS_IT_RUNS(this->target_);

@@ -147,6 +147,20 @@ TEST(ScalarFunctions, Transcendental) {
   EXPECT_TRUE(std::isnan(f32_result(ExprOp::sqrt, -1)));
 }
 
+TEST(ScalarFunctions, WholeNumbers) {
+  EXPECT_EQ(f32_result(ExprOp::floor, -1.5f), -2);
+  EXPECT_EQ(f32_result(ExprOp::ceil, -1.5f), -1);
+  EXPECT_EQ(f32_result(ExprOp::trunc, -1.5f), -1);
+  EXPECT_EQ(f32_result(ExprOp::round, 0.5f), 0);
+  EXPECT_EQ(f32_result(ExprOp::round, 1.5f), 2);
+  EXPECT_EQ(f32_result(ExprOp::round, -2.5f), -2);
+  for (ExprOp op : {ExprOp::ceil, ExprOp::trunc, ExprOp::round}) {
+    EXPECT_TRUE(std::signbit(f32_result(op, -0.25f))) << to_string(op);
+    EXPECT_TRUE(std::isnan(f32_result(op, kNan))) << to_string(op);
+  }
+  EXPECT_INTERNAL_ERROR(scalar_function(ExprOp::floor, ScalarKind::i32), "floor has no meaning");
+}
+
 TEST(ScalarFunctions, PowIsThatOfNumpy) {
   const float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(f32_result(ExprOp::pow, -2, 3), -8);

@@ -37,6 +37,29 @@ struct Linear {
   int check() const { return emulsion_check_arguments(kLinear, arguments.data()); }
 };
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+// The argument of bazel/README.md, which is C.
+TEST(CheckArguments, TakesTheBufferOfTheDocument) {
+  constexpr int batch = 3;
+  float values[batch * 16];
+  // clang-format off
+  halide_dimension_t dim[] = {{0, 16, 1, 0}, {0, batch, 16, 0}};    /* min, extent, stride, flags */
+  halide_buffer_t x = {0};
+  x.host = (uint8_t*)values;
+  x.type.code = halide_type_float;
+  x.type.bits = 32;
+  x.type.lanes = 1;
+  x.dimensions = 2;
+  x.dim = dim;
+  // clang-format on
+  TestBuffer y{kF32, {batch, 16}};
+  const halide_buffer_t* arguments[] = {&x, &y.raw};
+  EXPECT_EQ(emulsion_check_arguments("relu\nB\ni x f32 0 2 B 16\no y f32 0 2 B 16\n", arguments), 0)
+      << emulsion_last_error();
+}
+#pragma GCC diagnostic pop
+
 struct Refusal {
   std::string name;
   std::function<void(Linear&)> spoil;

@@ -89,6 +89,10 @@ void add_elementwise(std::vector<GradientCase>* cases) {
   add_one(
       "sqrt", [](const Tensor& x) { return sqrt(x); }, 0.5, 2);
   add_one("tanh", [](const Tensor& x) { return tanh(x); });
+  add_one("floor", [](const Tensor& x) { return mul(x, floor(x)); });
+  add_one("ceil", [](const Tensor& x) { return sub(mul(x, 2), ceil(mul(x, x))); });
+  add_one("round", [](const Tensor& x) { return sub(x, round(x)); });
+  add_one("trunc", [](const Tensor& x) { return exp(sub(x, trunc(x))); });
   add_one("sigmoid", [](const Tensor& x) { return sigmoid(x); });
   add_one("gelu_tanh", [](const Tensor& x) { return gelu(x); });
   add_one("gelu_erf", [](const Tensor& x) { return gelu(x, Gelu::erf); });

@@ -148,9 +148,9 @@ TEST(FusionConfig, RefusesTargetsThatAreNone) {
   EXPECT_ERROR(parse_fusion_config(R"({"targets": {"x86-64-v3": 1}})"),
                "targets, x86-64-v3: expected an object");
   EXPECT_ERROR(parse_fusion_config(R"({"targets": {"x86-64-v3": {"enable": 1}}})"),
-               "expected a field of target x86-64-v3, got enable; nearest: enabled");
+               "expected a field of target x86-64-v3 (enabled, patterns,");
   EXPECT_ERROR(parse_fusion_config(R"({"targets": {"x86-64-v3": {"targets": {}}}})"),
-               "expected a field of target x86-64-v3, got targets");
+               "fail_on_unfused), got targets; nearest:");
 }
 
 TEST(FusionConfig, RefusesMeasurementsThatAreNone) {
@@ -220,7 +220,8 @@ TEST(FusionConfig, FromTheEnvironment) {
 TEST(FusionConfig, AFileThatIsWrongIsNamed) {
   const std::string path = ::testing::TempDir() + "/wrong.json";
   write_file("fusion config", path, R"({"large": 5})");
-  EXPECT_ERROR(read_fusion_config(path), "wrong.json: fusion config: expected a field, got large");
+  EXPECT_ERROR(read_fusion_config(path),
+               "wrong.json: fusion config: expected a field (enabled, patterns,");
 }
 
 }  // namespace
