@@ -243,6 +243,19 @@ void derive_with_reader(const std::vector<const Op*>& sums, const Op& reader, co
 // next row are summed.
 constexpr int64_t kRowsAtATime = 4;
 
+// How many rows fit the L1 cache, with all that is read and computed of them, and at least one;
+// nothing where a run-time size decides.
+std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target);
+// How many rows of a loop are computed at a time. Where these are the tasks of threads, all cores
+// get several. Of a number of rows that this does not divide, the last ones are computed one by
+// one, or in vain where they are few beside the others.
+int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, bool are_short,
+                       const Target& target);
+// The same of the rows of a block, whose parts have no rows left over. Where that would make them
+// small, all of the block that the first cache holds: few rows are loaded again before they have
+// left the processor's buffer.
+int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Target& target);
+
 // A group whose operations are computed row by row (row_groups.h):
 //   parallel rows: the producers' row; the reader's row
 // Or a few short rows at a time, so that the end of one row's sum is not waited for; where these

@@ -1,5 +1,4 @@
-// Producers end where the domain ends, in the last edge of a partitioned loop: which loops, what
-// keeps them as they are, and that the values stay the same.
+// Which loops end with the domain in the last edge of a partitioned loop, and that values stay.
 
 #include "passes/nest/end_at_domains.h"
 

@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "passes/derive/derive_stage.h"
+#include "passes/derive/graph_reads.h"
+#include "passes/derive/row_groups.h"
+
+namespace emulsion {
+namespace {
+
+// The points of a row of the member that has most of them; nothing when a run-time size decides.
+std::optional<int64_t> points_of_row(const RowGroup& group) {
+  int64_t most = 1;
+  for (const RowGroup::Member& member : group.members) {
+    const std::optional<int64_t> points = points_beside(*member.op, member.axes);
+    if (!points) return std::nullopt;
+    most = std::max(most, *points);
+  }
+  return most;
+}
+
+// The largest number up to `most` that divides `all`; a multiple of `lanes`, if one does.
+int64_t rows_that_divide(int64_t all, int64_t most, int64_t lanes = 1) {
+  for (int64_t rows = most / lanes * lanes; rows > 0; rows -= lanes) {
+    if (all % rows == 0) return rows;
+  }
+  int64_t rows = std::min(most, all);
+  while (rows > 1 && all % rows != 0) --rows;
+  return std::max<int64_t>(rows, 1);
+}
+
+// How many rows are computed at a time, at most. Of short rows, of a known length, two vectors of
+// them: what is stored of a row has then left the processor's buffer when it is loaded again, and
+// vectors lie across the rows in what there is once in a row. One vector where there is nothing
+// else of a row, however many elements it sums up.
+int64_t most_rows(const RowGroup& group, const Target& target) {
+  constexpr int64_t kShort = 16, kVectorsOfRows = 2;
+  const int64_t lanes = target.vector_lanes(group.reader().dtype);
+  const std::optional<int64_t> points = points_of_row(group);
+  if (!points && are_sums_of_rows(group)) return std::max(lanes, kRowsAtATime);
+  if (!points || *points > kShort * lanes) return kRowsAtATime;
+  return std::max(kVectorsOfRows * lanes, kRowsAtATime);
+}
+
+}  // namespace
+
+std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target) {
+  int64_t bytes = 0, most = 0;
+  for (const RowGroup::Member& member : group.members) {
+    if (member.is_inline) continue;
+    const std::optional<int64_t> elements = elements_of_row(*member.op, member.axes);
+    if (!elements) return std::nullopt;
+    const int64_t of_member = *elements * size_in_bytes(member.op->dtype);
+    bytes += of_member;
+    most = std::max(most, of_member);
+  }
+  bytes += most;  // of what comes from outside
+  return std::max<int64_t>(target.l1_bytes / std::max<int64_t>(bytes, 1), 1);
+}
+
+int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, bool are_short,
+                       const Target& target) {
+  constexpr int64_t kTasksOfCore = 2, kManyTimes = 16;
+  const int64_t in_cache = rows_in_cache(group, target).value_or(are_short ? kRowsAtATime : 1);
+  int64_t most = std::min(in_cache, all.is_constant() ? most_rows(group, target) : kRowsAtATime);
+  std::optional<int64_t> least = all.as_constant();
+  if (!least) {  // from how many on there are threads
+    const std::optional<int64_t> points = points_of_row(group);
+    if (points)
+      least = points_for_threads(members_of(group), target) / std::max<int64_t>(*points, 1);
+  }
+  if (are_tasks && least) {
+    most = std::clamp<int64_t>(*least / (kTasksOfCore * target.cores), 1, most);
+  }
+  if (!all.is_constant()) return most;
+  const int64_t count = all.constant_term();
+  const int64_t exact = rows_that_divide(count, most, target.vector_lanes(group.reader().dtype));
+  if (2 * exact >= most) return exact;
+  if (count >= kManyTimes * most) return most;
+  most = std::min(most, kRowsAtATime);
+  const int64_t few = rows_that_divide(count, most);
+  return few > 1 || count < 2 * most ? few : most;
+}
+
+int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Target& target) {
+  constexpr int64_t kEnough = 2 * kRowsAtATime;
+  const int64_t in_cache = rows_in_cache(group, target).value_or(kEnough);
+  const int64_t rows = rows_that_divide(block, std::min(in_cache, kEnough));
+  return rows < kEnough && block <= in_cache ? block : rows;
+}
+
+}  // namespace emulsion
