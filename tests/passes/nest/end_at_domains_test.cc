@@ -280,7 +280,6 @@ TEST(ShortenRows, AllButOneThenHalf) {
   ASSERT_TRUE(half < one && one != std::string::npos) << text;
   EXPECT_TRUE(has_loop(text.substr(0, half), "unrolled s.m in 7")) << text;
   EXPECT_TRUE(has_loop(text.substr(half, one - half), "unrolled s.m in 4")) << text;
-  EXPECT_FALSE(has_loop(text.substr(half, one - half), "unrolled s.m in 8")) << text;
   EXPECT_TRUE(has_loop(text.substr(one), "unrolled s.m in 1")) << text;
   EXPECT_TRUE(computes_any_size(eight));
 }
@@ -302,7 +301,7 @@ TEST(ShortenRows, OfFewNoNumberTwice) {
     const size_t one = text.find("unrolled s.m in 1\n");
     ASSERT_NE(one, std::string::npos) << text;
     EXPECT_EQ(text.find("\nfor", one), std::string::npos) << "the last edge: " << text;
-    EXPECT_EQ(has_loop(text, "unrolled s.m in 2"), true) << text;
+    EXPECT_TRUE(has_loop(text, "unrolled s.m in 2")) << text;
     EXPECT_TRUE(computes_any_size(schedule)) << tile;
   }
 }
