@@ -83,6 +83,17 @@ void note(const Expr& condition, SizeFacts* facts) {
   }
 }
 
+// How often an extent has the terms of another: 2 * B - 4 in 14 * B + 7 seven times.
+int64_t times_within(const Extent& part, const Extent& extent) {
+  std::optional<int64_t> times;
+  for (const auto& [name, coefficient] : part.coefficients()) {
+    const auto found = extent.coefficients().find(name);
+    const int64_t terms = found == extent.coefficients().end() ? 0 : found->second / coefficient;
+    times = std::min(times.value_or(terms), terms);
+  }
+  return std::max<int64_t>(times.value_or(0), 0);
+}
+
 }  // namespace
 
 Expr SizeFacts::assume(const Expr& expr) const {
@@ -114,7 +125,8 @@ std::optional<int64_t> SizeFacts::lower_bound(const Extent& extent) const {
   }
   std::optional<int64_t> lowest = shifted.lower_bound();
   for (const Extent& other : not_negative) {
-    const std::optional<int64_t> rest = (extent - other).lower_bound();
+    const Extent all = other * Extent(times_within(other, extent));
+    const std::optional<int64_t> rest = (extent - all).lower_bound();
     if (rest && (!lowest || *rest > *lowest)) lowest = rest;
   }
   return lowest;

@@ -35,6 +35,15 @@ TEST(DerivePointwise, RowsOfARunTimeLengthMayBePixels) {
   EXPECT_TRUE(has(text, "y.specialize(C > 3)\ny.split(i1, i1, i1_v, 8, predicate)\n")) << text;
 }
 
+// What says that threads pay is a condition over the rows, and the blocks are of all elements.
+TEST(DerivePointwise, BlocksOfAFlatPictureFitWhereThreadsPay) {
+  const Tensor x = input("x", f64, {kRows * 2 + 1, 7});
+  const Graph graph(reshape(x, {-1}, "flat") / 4);
+  for (const char* level : kLevels) {
+    EXPECT_TRUE(derives(graph, target_of(level, 4), {0, 3, 1170})) << level;
+  }
+}
+
 // A grid with periodic or reflecting ends.
 TEST(DerivePointwise, RowsAreCutWhereTheirNeighboursAreTurned) {
   const auto turned = [](const Extent& length, bool wraps) {

@@ -36,6 +36,9 @@ TEST(SizeFacts, LowerBoundsOfSumsAndMultiples) {
   EXPECT_EQ(facts_of(B + C > 16).lower_bound(b + c + 3), 20);
   EXPECT_EQ(facts_of(16 <= 2 * B + C).lower_bound(b * 2 + c), 16);
   EXPECT_EQ(facts_of(16 < B + C).lower_bound(b * 2 + c), 17) << "and one B more";
+  EXPECT_EQ(facts_of(2 * B + 1 >= 2341).lower_bound(b * 14 + 7), 7 * 2341);
+  EXPECT_EQ(facts_of(2 * B + 1 >= 2341).lower_bound(b * 7), 7020) << "three times, and one B more";
+  EXPECT_EQ(facts_of(2 * B + C >= 16).lower_bound(b), 0) << "not once";
   EXPECT_EQ(facts_of(2 * B >= 16 && C >= 3).lower_bound(b * 2), 16);
   EXPECT_EQ(facts_of(B + C >= 16).lower_bound(b), 0) << "C may be all of it";
   EXPECT_EQ(facts_of(B + C <= 16).lower_bound(b + c), 0);
