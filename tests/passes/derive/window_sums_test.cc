@@ -282,6 +282,7 @@ TEST(WindowSums, OfALongSumOfBytesATileIsWide) {
   const std::string text =
       derived(compute("y", {i, j}, reduce_max({a, b}, x(i, a, b, j))), target_of("x86-64-v3", 1));
   EXPECT_TRUE(has(text, "y_long.alternative(W >= 128, y_filled)\n")) << text;
+  EXPECT_TRUE(has(text, "y_long.split(j, tile, lane, 32, predicate)\n")) << "of fewer, one vector";
 }
 
 TEST(WindowSums, OfRowsThatTheTargetCanMaskNoTileStartsEarlier) {
