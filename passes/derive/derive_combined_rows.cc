@@ -18,7 +18,7 @@ namespace {
 // the results are loaded and stored once for all of them. Rows of a power of two all fall into one
 // set of the first cache, which holds eight lines at least.
 constexpr int64_t kMostRows = 8;
-int64_t rows_at_a_time(const Extent& rows) {
+int64_t rows_combined_at_a_time(const Extent& rows) {
   for (int64_t count = kMostRows; count > kMostRows / 2; --count) {
     if (rows.exact_quotient(count)) return count;
   }
@@ -34,7 +34,7 @@ class RowBlocks {
         lane_(fresh_axis(op, "lane")),
         row_(fresh_axis(op, "row")),
         lanes_(lanes),
-        count_(rows_at_a_time(rows_.extent())),
+        count_(rows_combined_at_a_time(rows_.extent())),
         reductions_(op.reduction_axes.rbegin(), op.reduction_axes.rend()),
         all_rows_(rows_.extent().exact_quotient(count_)),
         all_lanes_(columns.exact_quotient(lanes)) {}

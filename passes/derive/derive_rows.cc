@@ -299,6 +299,10 @@ void vectorize_across_rows(const RowGroup::Member& member, const Axis& across, i
 //   for y: for x: vector  ->  for x: for y: vector
 void go_down_columns(const RowGroup::Member& member, const SumsInLanes& lanes, const Target& target,
                      Schedule* schedule) {
+  // Of a picture whose size is a run-time size, which is the axes from `first` on.
+  const auto is_picture = [](const std::vector<Axis>& axes, size_t first) {
+    return axes.size() > first + 1 && !axes.back().extent().is_constant();
+  };
   const auto swap = [&](const std::vector<Axis>& axes, const std::string& name) -> StageSchedule& {
     return (*schedule)[name].reorder({axes[axes.size() - 2], axes.back()});
   };
@@ -306,14 +310,12 @@ void go_down_columns(const RowGroup::Member& member, const SumsInLanes& lanes, c
   const Op* sums = sums_of(*member.op);
   if (sums != nullptr) {  // whose lanes have parts
     const std::vector<Axis>& axes = sums->reduction_axes;
-    const bool is_picture = axes.size() > 1 && !axes.back().extent().is_constant();
-    if (is_picture && !lanes.stages.empty()) swap(axes, lanes.stages.front());
+    if (is_picture(axes, 0) && !lanes.stages.empty()) swap(axes, lanes.stages.front());
     return;
   }
   const std::vector<Axis>& axes = result.axes;
-  const bool is_picture =
-      axes.size() > behind_rows(member) + 1 && !axes.back().extent().is_constant();
-  if (!is_picture || vector_axis(result, target) + 1 != axes.size()) return;
+  if (!is_picture(axes, behind_rows(member))) return;
+  if (vector_axis(result, target) + 1 != axes.size()) return;
   swap(axes, result.name).partition(axes.back());
 }
 

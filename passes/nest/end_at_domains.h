@@ -42,9 +42,10 @@ struct ShorterLoops {
 std::optional<ShorterLoops> shorten_vectors(const LoopNest& nest, const NodePtr& body,
                                             const std::string& variable, const Expr& step);
 
-// And of the unrolled rows of sums in registers, and of what reads these: all but one, for the last
-// step has no whole tile, half of them, and one alone, as of a batch of one, in the order in
-// which they come.
+// The same of the unrolled rows of sums in registers, and of what reads these. The last step of a
+// tile of 8 rows has 7 rows or fewer. There are bodies for all but one of a tile's rows, for half
+// of them, and for one row (a batch of one), in this order; what cannot be made shorter so is left
+// out.
 //
 //   for y.tile in B / 8 .. +1                    for y.tile in (B + 6) / 8 .. +1
 //     alloc s[y.tile * 8 .. +8] in registers       alloc s[y.tile * 8 .. +8] in registers
