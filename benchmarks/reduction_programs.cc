@@ -193,6 +193,23 @@ SmallProgram layer_norm_program() {
           kSumTolerance};
 }
 
+// Of channels of pictures, as frameworks write it: a group of channels is a row.
+SmallProgram group_norm_program() {
+  constexpr int kPictures = 4, kGroups = 8, kChannels = 8, kSide = 28;
+  constexpr int kValues = kChannels * kSide * kSide;
+  const Shape pictures = {kPictures, kGroups * kChannels, kSide, kSide};
+  const Tensor rows = reshape(input("x", f32, pictures), {kPictures, kGroups, kValues});
+  const Tensor apart = rows - mean(rows, {2}, true);
+  const Tensor variance = mean(apart * apart, {2}, true);
+  return {"group_norm",
+          Graph(reshape(apart / sqrt(variance + 1e-5F), pictures, "y")),
+          [](KernelValues& v) {
+            plain_group_norm(kPictures * kGroups, kValues, v.data<float>("x"), v.data<float>("y"));
+          },
+          {},
+          kSumTolerance};
+}
+
 SmallProgram rms_norm_program() {
   const Tensor x = matrix(), gamma = weight("gamma", f32, {kColumns});
   return {"rms_norm",
@@ -223,6 +240,7 @@ std::vector<SmallProgram> reduction_programs() {
           softmax_program(),
           layer_norm_program(),
           rms_norm_program(),
+          group_norm_program(),
           buckets_program("buckets", kRows * kColumns, {}),
           buckets_program("buckets_run_time", Extent::size("N"), {{"N", kRows * kColumns}}),
           argmin_columns_program(),

@@ -1,6 +1,10 @@
 #include "backends/halide/emit_places.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "backends/halide/scalar_ops.h"
@@ -21,6 +25,73 @@ Halide::Buffer<> constant_image(const Buffer& buffer, const std::string& name) {
                  "constant {}: {} bytes", buffer.name, buffer.data ? buffer.data->size() : 0);
   std::memcpy(result.data(), buffer.data->data(), buffer.data->size());
   return result;
+}
+
+// A part of an offset: what it counts, and how many elements each is.
+struct Part {
+  Halide::Expr count;
+  int64_t elements;
+};
+
+void add_parts(const Halide::Expr& index, int64_t elements, std::vector<Part>* parts) {
+  if (const hi::Add* sum = index.as<hi::Add>()) {
+    add_parts(sum->a, elements, parts);
+    return add_parts(sum->b, elements, parts);
+  }
+  const hi::Mul* product = index.as<hi::Mul>();
+  const auto factor = product != nullptr ? hi::as_const_int(product->b) : std::nullopt;
+  if (factor) return add_parts(product->a, elements * *factor, parts);
+  parts->push_back({index, elements});
+}
+
+// x % m and m times x / m are x; with x / m % n they are x % (m * n). Undefined for others.
+Halide::Expr joined(const Part& low, const Part& high) {
+  const hi::Mod* rest = low.count.as<hi::Mod>();
+  const auto m = rest != nullptr ? hi::as_const_int(rest->b) : std::nullopt;
+  if (!m || *m < 1 || high.elements != low.elements * *m) return {};
+  const hi::Mod* next = high.count.as<hi::Mod>();
+  const hi::Div* quotient = (next != nullptr ? next->a : high.count).as<hi::Div>();
+  if (quotient == nullptr || !hi::equal(quotient->a, rest->a)) return {};
+  if (hi::as_const_int(quotient->b) != m) return {};
+  if (next == nullptr) return rest->a;
+  const auto n = hi::as_const_int(next->b);
+  const bool fits = n && *n > 0 && *n <= std::numeric_limits<int32_t>::max() / *m;
+  return fits ? rest->a % static_cast<int32_t>(*m * *n) : Halide::Expr();
+}
+
+// The sum of the steps, each so many elements; of a reshape's, x[i / 784, i / 28 % 28, i % 28],
+// what they are quotients and remainders of. Halide knows that of two steps: it would gather the
+// elements of three. Undefined where nothing is to be joined.
+Halide::Expr sum_of_quotients(const std::vector<Halide::Expr>& steps,
+                              const std::vector<Halide::Expr>& strides) {
+  std::vector<Part> parts;
+  Halide::Expr offset = 0;
+  for (size_t d = 0; d < steps.size(); ++d) {
+    const auto stride = hi::as_const_int(strides[d]);
+    if (stride) {
+      add_parts(steps[d], *stride, &parts);
+    } else {
+      offset += steps[d] * strides[d];
+    }
+  }
+  bool is_joined = false;
+  for (size_t low = 0; low < parts.size(); ++low) {
+    for (size_t high = 0; high < parts.size();) {
+      const Halide::Expr both = high == low ? Halide::Expr() : joined(parts[low], parts[high]);
+      if (!both.defined()) {
+        ++high;
+        continue;
+      }
+      is_joined = true;
+      parts[low].count = both;
+      parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(high));
+      if (high < low) --low;
+      high = 0;
+    }
+  }
+  if (!is_joined) return {};
+  for (const Part& part : parts) offset += part.count * static_cast<int32_t>(part.elements);
+  return offset;
 }
 
 }  // namespace
@@ -110,6 +181,8 @@ Halide::Expr Place::offset(const std::vector<Halide::Expr>& indices) const {
     rest[d] = sum->a;
   }
   const std::vector<Halide::Expr> steps = relative(rest);
+  const Halide::Expr of_quotients = sum_of_quotients(steps, strides);
+  if (of_quotients.defined()) return of_quotients + shift;
   Halide::Expr offset = 0;
   for (size_t d = 0; d < steps.size(); ++d) offset += steps[d] * strides[d];
   return offset + shift;

@@ -124,6 +124,18 @@ EMULSION_BEST_INSTRUCTIONS void plain_softmax(int64_t rows, int64_t columns,
   for (int64_t r = 0; r < rows; ++r) softmax(columns, x + r * columns, y + r * columns);
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_group_norm(int64_t groups, int64_t values,
+                                                 const float* __restrict x, float* __restrict y) {
+  for (int64_t g = 0; g < groups; ++g, x += values, y += values) {
+    float sum = 0, squares = 0;
+    for (int64_t i = 0; i < values; ++i) sum += x[i];
+    const float mean = sum / static_cast<float>(values);
+    for (int64_t i = 0; i < values; ++i) squares += (x[i] - mean) * (x[i] - mean);
+    const float scale = 1 / std::sqrt(squares / static_cast<float>(values) + kEpsilon);
+    for (int64_t i = 0; i < values; ++i) y[i] = (x[i] - mean) * scale;
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_layer_norm(int64_t rows, int64_t columns,
                                                  const float* __restrict x,
                                                  const float* __restrict gamma,

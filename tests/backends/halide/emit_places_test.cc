@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "dsl/error.h"
@@ -145,6 +147,75 @@ TEST(EmitPlaces, ConstantsAreAddedLast) {
   const hi::Add* sum = offset.as<hi::Add>();
   ASSERT_NE(sum, nullptr);
   EXPECT_EQ(number(sum->b), 7);
+}
+
+// Of a dense tensor, its last axes of these lengths, at the index `x` of a reshape's row.
+Place pictures(int rows, int columns) {
+  Buffer buffer = buffer_of(BufferRole::input);
+  buffer.shape = {5, rows, columns};
+  return dense_place(buffer, {5, rows, columns});
+}
+Halide::Expr variable(const char* name) { return hi::Variable::make(Halide::Int(32), name); }
+bool divides(const Halide::Expr& e) {
+  std::ostringstream text;
+  text << e;
+  return text.str().find_first_of("/%") != std::string::npos;
+}
+// At each x from -40 up what the indices by themselves say.
+void expect_offset(const Place& place, const std::vector<Halide::Expr>& indices) {
+  const Halide::Expr offset = place.offset(indices);
+  for (int x = -40; x < 200; ++x) {
+    const auto at = [&](const Halide::Expr& e) { return number(hi::substitute("x", x, e) + 9999); };
+    int64_t expected = 9999;
+    for (size_t d = 0; d < indices.size(); ++d) {
+      expected += (at(indices[d]) - 9999) * number(place.strides[d]);
+    }
+    ASSERT_EQ(at(offset), expected) << offset << " at " << x;
+  }
+}
+
+TEST(EmitPlaces, WhatAReshapeReadsLiesInARow) {
+  const Place place = pictures(4, 7);
+  const Halide::Expr x = variable("x");
+  for (const std::vector<Halide::Expr>& indices :
+       {std::vector<Halide::Expr>{x / 28, x / 7 % 4, x % 7},
+        {3, x / 7, x % 7},
+        {x / 28 + 2, x / 7 % 4, x % 7},
+        {2, x / 7 % 4, x % 7 + 1}}) {
+    expect_offset(place, indices);
+  }
+  EXPECT_FALSE(divides(place.offset({x / 28, x / 7 % 4, x % 7})));
+  EXPECT_FALSE(divides(place.offset({x / 28 + 2, x / 7 % 4, x % 7 + 1})));
+  const Halide::Expr g = variable("g");
+  EXPECT_FALSE(divides(place.offset({g * 2 + x / 28, x / 7 % 4, x % 7})));
+}
+
+// Quotients by another number, of another index, and at other distances stay what they are.
+TEST(EmitPlaces, OtherQuotientsAreNotJoined) {
+  const Place place = pictures(4, 7);
+  const Halide::Expr x = variable("x");
+  for (const std::vector<Halide::Expr>& indices :
+       {std::vector<Halide::Expr>{x / 28, x / 8 % 4, x % 7},
+        {x / 28, (x + 1) / 7 % 4, x % 7},
+        {x / 28, x % 7, x / 7 % 4},
+        {x / 7 % 4, x / 28, x % 7},
+        {x / 28, x / 7 % 4, x % 8},
+        {x / 28, x / 7 % 3, x % 7}}) {
+    expect_offset(place, indices);
+    EXPECT_TRUE(divides(place.offset(indices))) << place.offset(indices);
+  }
+}
+
+TEST(EmitPlaces, QuotientsBesideARunTimeSize) {
+  Buffer buffer = buffer_of(BufferRole::input);
+  buffer.shape = {5, Extent::size("W"), 7};
+  const Halide::Expr x = variable("x"), w = variable("W");
+  const Place place = dense_place(buffer, {5, w, 7});
+  EXPECT_FALSE(divides(place.offset({0, x / 7, x % 7})));
+  for (int at = 0; at < 50; ++at) {
+    const Halide::Expr offset = place.offset({x / 35, x / 7 % 5, x % 7});
+    EXPECT_EQ(number(hi::substitute({{"x", at}, {"W", 5}}, offset)), at);
+  }
 }
 
 }  // namespace
