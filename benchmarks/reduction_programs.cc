@@ -1,6 +1,7 @@
 // Reductions and norms.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "benchmarks/peers/plain_reductions.h"
@@ -67,6 +68,19 @@ SmallProgram sum_all_program() {
   return {"sum_all", Graph(sum(matrix(), {0, 1}, false, "y")), [](KernelValues& v) {
             plain_sum_rows(1, kRows * kColumns, v.data<float>("x"), v.data<float>("y"));
           }};
+}
+
+// How far predictions are from what they should be: a loss.
+SmallProgram squared_error_program(const std::string& name, const Extent& rows,
+                                   const SizeValues& sizes) {
+  constexpr int kValues = 100;  // of a prediction
+  const Tensor apart = input("x", f32, {rows, kValues}) - input("t", f32, {rows, kValues});
+  return {name, Graph(mean(apart * apart, {0, 1}, false, "y")),
+          [](KernelValues& v) {
+            *v.data<float>("y") =
+                plain_squared_error(kPoints * kValues, v.data<float>("x"), v.data<float>("t"));
+          },
+          sizes, kSumTolerance};
 }
 
 SmallProgram max_rows_program() {
@@ -233,6 +247,8 @@ std::vector<SmallProgram> reduction_programs() {
           sum_columns_program(),
           sum_columns_run_time_program(),
           sum_all_program(),
+          squared_error_program("squared_error", kPoints, {}),
+          squared_error_program("squared_error_run_time", Extent::size("P"), {{"P", kPoints}}),
           max_rows_program(),
           one_hot_program(10, 16),
           histogram_program(),

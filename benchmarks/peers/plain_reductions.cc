@@ -60,6 +60,13 @@ EMULSION_BEST_INSTRUCTIONS void plain_sum_rows(int64_t rows, int64_t columns,
   sum_rows(rows, columns, x, y);
 }
 
+EMULSION_BEST_INSTRUCTIONS float plain_squared_error(int64_t values, const float* __restrict x,
+                                                     const float* __restrict t) {
+  float sum = 0;
+  for (int64_t i = 0; i < values; ++i) sum += (x[i] - t[i]) * (x[i] - t[i]);
+  return sum / static_cast<float>(values);
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_sum_columns(int64_t rows, int64_t columns,
                                                   const float* __restrict x, float* __restrict y) {
   std::fill_n(y, columns, 0.0F);

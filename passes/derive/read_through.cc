@@ -127,10 +127,11 @@ class SourceFinder {
            });
   }
 
-  // Whether an operation is what a value may read: an argument, a product, or a move or an
-  // elementwise operation of these that no sum reads. With anything else a value could share loops.
+  // Whether an operation is what a value may read: an argument, one element, a product, or a move
+  // or an elementwise operation of these that no sum reads. With anything else a value could share
+  // loops.
   bool is_apart(const OpPtr& op) const {
-    if (!is_computed(*op)) return true;
+    if (!is_computed(*op) || element_count(op->shape) == 1) return true;
     if (const Op* const sums = sums_of(*op)) return has_register_tiles(*sums);
     if (is_move(*op)) return apart_.count(op->body->tensor.get()) > 0;
     const auto readers = readers_.find(op.get());
@@ -144,7 +145,8 @@ class SourceFinder {
   }
 
   // A value is computed where it is read: by one operation, once, elsewhere than at its own axes
-  // (or fuse_epilogues() would have taken it), and for no more elements than it has.
+  // (or fuse_epilogues() would have taken it) or by a sum of all, and for no more elements than it
+  // has.
   void consider_value(const Source& value, bool is_elementwise) {
     constexpr int64_t kMostOperations = 100;
     const Reader* only = nullptr;
@@ -160,13 +162,28 @@ class SourceFinder {
       }
     }
     if (only == nullptr || size_of(value.written->body).nodes > kMostOperations) return;
-    if (suits_value(*only, value, is_elementwise)) take(value, in_a_row);
+    const bool suits = only->op->combiner != Combiner::none
+                           ? is_elementwise && suits_sum(*only, value)
+                           : suits_value(*only, value, is_elementwise);
+    if (suits) take(value, in_a_row);
+  }
+
+  // A sum of all elements, a maximum and the like may read what a value reads, as if somebody had
+  // written both as one comprehension: where each element is read once, by vectors of neighbours.
+  // Of several sums each may have loops that it shares with the value (row_groups.h).
+  static bool suits_sum(const Reader& reader, const Source& value) {
+    if (reader.is_member || reader.reads_many || element_count(reader.op->shape) != 1) return false;
+    const std::vector<Expr> reads = reads_in(reader.body, value.op);
+    if (reads.size() != 1 || !is_affine(reads[0])) return false;
+    if (!has_no_more_steps(reader.extents, value.op->shape)) return false;
+    const std::vector<Expr> through = reads_in(composed(reads[0], value, reader.extents));
+    return std::all_of(through.begin(), through.end(), [&](const Expr& one) {
+      return is_affine(one) && keeps_neighbours(reader, reads[0], one);
+    });
   }
 
   bool suits_value(const Reader& reader, const Source& value, bool is_elementwise) const {
-    if (reader.op->combiner != Combiner::none || reader.beside_sums || reader.reads_many) {
-      return false;
-    }
+    if (reader.beside_sums || reader.reads_many) return false;
     const std::vector<Expr> reads = reads_in(reader.body, value.op);
     if (reads.size() != 1 || is_fusable(*value.op, *reader.op)) return false;
     const Expr& read = reads[0];

@@ -212,6 +212,23 @@ Expr in_steps(const Expr& expr, const std::string& loop, int64_t step) {
   });
 }
 
+// A place of an axis, no farther than its last one. Of an axis that was fused with others, what it
+// is a quotient of is held: passes that cut loops compare that with the steps. A remainder is never
+// beyond the end.
+Expr held_inside(const Expr& place, const Extent& extent) {
+  const Extent length = extent == Extent(0) ? Extent(1) : extent;
+  const std::optional<int64_t> divisor = place->op == ExprOp::div || place->op == ExprOp::mod
+                                             ? constant_value(place->args[1])
+                                             : std::nullopt;
+  if (divisor && *divisor > 0) {
+    if (place->op == ExprOp::mod && length == Extent(*divisor)) return place;
+    if (place->op == ExprOp::div) {
+      return min(place->args[0], extent_value(length * *divisor - Extent(1))) / place->args[1];
+    }
+  }
+  return min(place, extent_value(length - Extent(1)));
+}
+
 // The body with the reduction axes in terms of the loops. Past the end of an axis it is the
 // identity, and nothing is read there.
 Expr body_over_loops(const Stage& stage) {
@@ -227,9 +244,7 @@ Expr body_over_loops(const Stage& stage) {
   for (const Axis& axis : stage.reduction_axes) {
     Expr value = over_axes(point.local.at(axis.name()));
     const bool may_pass_the_end = !point.guards.empty() && value->op != ExprOp::axis;
-    Expr last =
-        axis.extent() == Extent(0) ? int_constant(0) : extent_value(axis.extent() - Extent(1));
-    values[axis.name()] = may_pass_the_end ? min(value, last) : value;
+    values[axis.name()] = may_pass_the_end ? held_inside(value, axis.extent()) : value;
   }
   Expr body = substitute_axes(stage.body, [&](const std::string& name) {
     auto found = values.find(name);

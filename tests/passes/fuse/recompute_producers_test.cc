@@ -111,6 +111,14 @@ TEST(RecomputeProducers, AUserThatReadsItTwiceHasOneCopy) {
   EXPECT_THAT(members(after, "a"), ElementsAre("s_in_a", "a"));
 }
 
+// What is in a group has one reader.
+TEST(RecomputeProducers, EachReaderInAGroupHasACopy) {
+  const Tensor s = relu(matrix("x"), "s");
+  const Tensor both = add(mul(s, 2.0f, "a"), abs(s, "b"), "y");
+  const Graph after = recomputed(Graph({both, neg(s, "z")}));
+  EXPECT_THAT(members(after, "y"), ElementsAre("s_in_a", "a", "s_in_b", "b", "y"));
+}
+
 TEST(RecomputeProducers, BroadcastsAndMasks) {
   const Axis m("m", 16), n("n", 32);
   const Tensor bias = input("bias", f32, {32}), x = matrix("x");
