@@ -280,17 +280,21 @@ void place_sums(const Op& op, const Axis& at, const SumsInLanes& lanes, Schedule
 // What there is once in a row, of several rows at a time: vectors lie across these, which are
 // `across` in its loops.
 void vectorize_across_rows(const RowGroup::Member& member, const Axis& across, int64_t rows,
-                           const Target& target, Schedule* schedule) {
+                           bool is_reader, const Target& target, Schedule* schedule) {
   const Op& result = result_of(*member.op);
   if (rows <= kRowsAtATime || sums_of(*member.op) != nullptr || member.is_kept) return;
   if (!is_one_in_a_row(result, member.axes)) return;
-  const int64_t lanes = value_lanes(result, target);
-  if (rows % lanes != 0) return;
+  int64_t lanes = value_lanes(result, target);
+  while (lanes > rows) lanes /= 2;
+  if (is_reader && rows % lanes != 0) return;
   StageSchedule& stage = (*schedule)[result.name];
-  if (rows > lanes) {
-    stage.vectorize(across, lanes);
-  } else {
+  if (rows == lanes) {
     stage.vectorize(across);
+  } else if (rows % lanes == 0) {
+    stage.vectorize(across, lanes);
+  } else {  // the last vector of them starts earlier
+    const Axis lane(fresh_axis(result, "lane"));
+    stage.split(across, across, lane, lanes, Tail::shift_inwards).vectorize(lane);
   }
 }
 
@@ -377,7 +381,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     stage.split(row, row, one, rows, exact ? Tail::automatic : Tail::guard);
     if (!exact) stage.partition(row);
     if (!in_blocks && exact) {
-      vectorize_across_rows(group.members.front(), one, rows, target, schedule);
+      vectorize_across_rows(group.members.front(), one, rows, true, target, schedule);
     }
   }
   if (shared_out)
@@ -406,7 +410,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
       all_lanes.emplace(producer.op, partial);
     }
     if (!in_blocks) {
-      vectorize_across_rows(producer, op.axes[producer.axes.back()], rows, target, schedule);
+      vectorize_across_rows(producer, op.axes[producer.axes.back()], rows, false, target, schedule);
     }
     if (is_whole_block) {
       (*schedule)[op.name].compute_at(blocks->reader, blocks->block);

@@ -248,7 +248,7 @@ constexpr int64_t kRowsAtATime = 4;
 std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target);
 // How many rows of a loop are computed at a time. Where these are the tasks of threads, all cores
 // get several. Of a number of rows that this does not divide, the last ones are computed one by
-// one, or in vain where they are few beside the others.
+// one, or some in vain where these are few beside the others.
 int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, bool are_short,
                        const Target& target);
 // The same of the rows of a block, whose parts have no rows left over. Where that would make them
@@ -258,8 +258,8 @@ int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Targ
 
 // A group whose operations are computed row by row (row_groups.h):
 //   parallel rows: the producers' row; the reader's row
-// Or a few short rows at a time, so that the end of one row's sum is not waited for; where these
-// do not divide the number of rows, the last ones are computed one by one (partition):
+// Or several rows at a time, so that the end of one row's sum is not waited for; where these do not
+// divide the number of rows, the last ones have loops of their own (partition):
 //   parallel tasks: for rows: the producers' rows; the reader's rows
 // Where rows lie in pieces, their axes become the outermost loops (reorder):
 //   parallel c: the producers' channel c, for n, y, x; for n: for y: for x: the reader's
