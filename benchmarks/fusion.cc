@@ -159,6 +159,7 @@ std::vector<FusedProgram> programs_of_short_rows(int rows, int columns) {
   const Tensor bias = input("bias", f32, {columns}), scale = input("scale", f32, {columns});
   return {{"short_rows_softmax", Graph(softmax(x * 0.5F, -1, "y"))},
           {"short_rows_norm", Graph(layer_norm(x, scale, bias, 1e-5, "y"))},
+          {"short_rows_norm_gelu", Graph(gelu(layer_norm(x, scale, bias), Gelu::tanh, "y"))},
           {"short_rows_norm_of_sum", Graph(layer_norm(x + z, scale, bias, 1e-5, "y"))}};
 }
 

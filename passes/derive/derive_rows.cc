@@ -93,6 +93,17 @@ bool is_masked_vector(const Op& op, const Axis& along, const Target& target) {
          pays_to_mask(op, op.axes.size() - 1, target);
 }
 
+// The vectors of elements along their rows. `again`: an element may be computed twice.
+void vectorize_row(const Op& points, bool again, const Target& target, StageSchedule* stage) {
+  const Axis& along = points.axes[vector_axis(points, target)];
+  if (is_masked_vector(points, along, target)) {
+    const Axis lane(fresh_axis(points, "lane"));
+    stage->split(along, along, lane, value_lanes(points, target), Tail::predicate).vectorize(lane);
+  } else {
+    vectorize_points(points, along, target, stage, again);
+  }
+}
+
 // The vectors of a member along its rows, and what is computed for it inside. Returns the partial
 // sums that place_sums has to place, if there are any.
 SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_once,
@@ -121,14 +132,7 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
     const std::optional<MergedAxes> merged =
         member.whole_rows ? merge_last_axes(op, behind_rows(member), target) : std::nullopt;
     if (merged) merged->fuse(&stage);
-    const Op& points = merged ? merged->view : result;
-    const Axis& along = points.axes[vector_axis(points, target)];
-    if (is_masked_vector(points, along, target)) {
-      const Axis lane(fresh_axis(points, "lane"));
-      stage.split(along, along, lane, value_lanes(points, target), Tail::predicate).vectorize(lane);
-    } else {
-      vectorize_points(points, along, target, &stage, again);
-    }
+    vectorize_row(merged ? merged->view : result, again, target, &stage);
   }
   return {};
 }
@@ -331,6 +335,12 @@ void compute_with_vectors(const Op& op, const Op& reader, Schedule* schedule) {
       .compute_at(reader.name, reader.axes.back());
 }
 
+// Whether a row is the last axis, and the one before it says last which.
+bool are_last_two(const RowGroup& group) {
+  const size_t rank = result_of(group.reader()).axes.size();
+  return rank > 1 && group.axes().back() + 2 == rank && are_first(group.axes());
+}
+
 }  // namespace
 
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
@@ -348,8 +358,14 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   // No element is computed twice of an output that holds something else, or that others go with.
   const std::map<const Op*, const Op*> joined = joined_producers(group, in_output, at_once, target);
   const bool again = in_output == nullptr && !has_results(group);
-  const SumsInLanes lanes =
-      derive_member(group.members.front(), again, at_once, joined, target, schedule);
+  const Op* stored = at_once || has_results(group) ? nullptr : stored_for_series(group);
+  SumsInLanes lanes;
+  if (stored == nullptr) {
+    lanes = derive_member(group.members.front(), again, at_once, joined, target, schedule);
+  } else {
+    inline_members(group.reader(), nullptr, schedule, stored);
+    vectorize_row(*stored, true, target, &(*schedule)[stored->name]);
+  }
   if (are_short) go_down_columns(group.members.front(), lanes, target, schedule);
   bring_rows_outside(group, &stage);
   const std::vector<Axis> loops = row_axes(group);
@@ -383,6 +399,21 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     if (!in_blocks && exact) {
       vectorize_across_rows(group.members.front(), one, rows, true, target, schedule);
     }
+  }
+  if (stored != nullptr) {
+    const Axis& last = reader.axes.back();
+    const bool fills_vectors =
+        last.extent().exact_quotient(value_lanes(reader, target)).has_value();
+    const bool exact = steps.exact_quotient(rows).has_value();
+    if (is_split && exact && !fills_vectors && are_last_two(group) &&
+        lies_as_rows(*stored, group.reader())) {
+      const Axis flat(fresh_axis(reader, "flat"), rows * last.extent().constant_term());
+      stage.fuse(one, last, flat);
+      vectorize_last(stage, flat, value_lanes(reader, target), again);
+    } else {
+      vectorize_row(reader, again, target, &stage);
+    }
+    (*schedule)[stored->name].compute_at(reader.name, row);
   }
   if (shared_out)
     parallel_from(stage, shared_out->tasks, points, points_for_threads(members_of(group), target));

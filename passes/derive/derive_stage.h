@@ -467,7 +467,8 @@ void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Ext
                    int64_t least);
 
 // Computes the members of a group inline, but for the last, which is its result, and `sums`.
-void inline_members(const Op& group, const Op* sums, Schedule* schedule);
+void inline_members(const Op& group, const Op* sums, Schedule* schedule,
+                    const Op* stored = nullptr);
 
 // Whether an operation is no group, or one whose members, each written out at every read of it,
 // make an expression of a sane size.

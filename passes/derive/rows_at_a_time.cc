@@ -61,6 +61,7 @@ std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target
     bytes += of_member;
     most = std::max(most, of_member);
   }
+  if (stored_for_series(group) != nullptr) bytes += most;
   bytes += most;  // of what comes from outside
   return std::max<int64_t>(target.l1_bytes / std::max<int64_t>(bytes, 1), 1);
 }
