@@ -270,7 +270,8 @@ std::optional<ColumnTile> filled_columns(const Op& sums, const Op& result, const
   constexpr int64_t kFewColumns = 32;
   if (!is_sum_of_sizes(sums.axes.back().extent())) return std::nullopt;
   const bool has_masks = !lacks_masks(sums, target) && !lacks_masks(result, target);
-  if (has_masks && lanes < kFewColumns && step_of_windows(sums) <= 1) return std::nullopt;
+  const bool is_plain = step_of_windows(sums) <= 1 && !reach_over_ends({&sums});
+  if (has_masks && lanes < kFewColumns && is_plain) return std::nullopt;
   const int64_t few = std::min(tile.width, std::max(lanes, kFewColumns));
   return ColumnTile{tile.rows, is_long(sums) ? tile.width : few, true, tile.rows_fill};
 }
