@@ -330,10 +330,11 @@ void compute_with_vectors(const Op& op, const Op& reader, Schedule* schedule) {
 }  // namespace
 
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
-                 const BlockLoops* blocks, bool are_short) {
+                 const BlockLoops* blocks, int64_t of_short) {
   const Op& reader = result_of(group.reader());
   StageSchedule& stage = (*schedule)[reader.name];
   const bool in_blocks = blocks != nullptr;
+  const bool are_short = of_short > 0;
   const bool at_once = in_blocks || are_short;  // several rows
   for (const RowGroup::Member& member : group.members) {
     if (!member.is_inline) continue;
@@ -367,16 +368,18 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   // Before the threads: what follows a condition on the sizes concerns the case in which it holds.
   const bool are_tasks = shared == loops.size() && shared_out->steps == 1;
   const int64_t rows = in_blocks ? rows_of_block_at_a_time(group, blocks->rows, target)
-                                 : rows_at_a_time(group, steps, are_tasks, are_short, target);
+                                 : rows_at_a_time(group, steps, are_tasks, of_short, target);
   // Tiles of rows may reach beyond the last one of a block, which no loop over parts of it does.
   const bool is_whole_block = in_blocks && rows == blocks->rows;
   const bool is_split = rows > 1 && !is_whole_block;
+  // What is stored of a few rows waits in the processor's buffer, of which no vector is loaded.
+  const bool lie_across = !in_blocks && rows != of_short;
   const Axis one(is_split ? Axis(fresh_axis(reader, "row")) : row);
   if (is_split) {
     const bool exact = steps.exact_quotient(rows).has_value();
     stage.split(row, row, one, rows, exact ? Tail::automatic : Tail::guard);
     if (!exact) stage.partition(row);
-    if (!in_blocks && exact) {
+    if (lie_across && exact) {
       vectorize_across_rows(group.members.front(), one, rows, target, schedule);
     }
   }
@@ -405,7 +408,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
       if (are_short) go_down_columns(producer, partial, target, schedule);
       all_lanes.emplace(producer.op, partial);
     }
-    if (!in_blocks) {
+    if (lie_across) {
       vectorize_across_rows(producer, op.axes[producer.axes.back()], rows, target, schedule);
     }
     if (is_whole_block) {

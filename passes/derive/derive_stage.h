@@ -248,8 +248,9 @@ constexpr int64_t kRowsAtATime = 4;
 std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target);
 // How many rows of a loop are computed at a time. Where these are the tasks of threads, all cores
 // get several. Of a number of rows that this does not divide, the last ones are computed one by
-// one, or in vain where they are few beside the others.
-int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, bool are_short,
+// one, or in vain where they are few beside the others. `of_short`: how many of rows of a run-time
+// length, as of derive_rows.
+int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, int64_t of_short,
                        const Target& target);
 // The same of the rows of a block, whose parts have no rows left over. Where that would make them
 // small, all of the block that the first cache holds: few rows are loaded again before they have
@@ -265,9 +266,10 @@ int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Targ
 //   parallel c: the producers' channel c, for n, y, x; for n: for y: for x: the reader's
 // With `blocks`, a part of these for each of them, as many rows at a time as divide a block:
 //   for block: for rows: the producers' rows; the reader's rows
-// `are_short`: rows of a run-time length, several of which are computed at a time.
+// `of_short`: so many rows of a run-time length, which are short, are computed at a time; 0 of
+// others.
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
-                 const BlockLoops* blocks = nullptr, bool are_short = false);
+                 const BlockLoops* blocks = nullptr, int64_t of_short = 0);
 // The same of rows of a few elements, a row in each lane:
 //   for tile: the producers' elements of a vector of rows; the reader's
 // With loops of their own for lengths of up to four, which are `length`: of a known length vectors

@@ -59,11 +59,12 @@ std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target
   return std::max<int64_t>(target.l1_bytes / std::max<int64_t>(bytes, 1), 1);
 }
 
-int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, bool are_short,
+int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, int64_t of_short,
                        const Target& target) {
   constexpr int64_t kTasksOfCore = 2, kManyTimes = 16;
-  const int64_t in_cache = rows_in_cache(group, target).value_or(are_short ? kRowsAtATime : 1);
-  int64_t most = std::min(in_cache, all.is_constant() ? most_rows(group, target) : kRowsAtATime);
+  const int64_t in_cache = rows_in_cache(group, target).value_or(std::max<int64_t>(of_short, 1));
+  const int64_t known = all.is_constant() ? most_rows(group, target) : kRowsAtATime;
+  int64_t most = std::min(in_cache, std::max(known, of_short));
   std::optional<int64_t> least = all.as_constant();
   if (!least) {  // from how many on there are threads
     const std::optional<int64_t> points = points_of_row(group);
@@ -78,7 +79,7 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   const int64_t exact = rows_that_divide(count, most, target.vector_lanes(group.reader().dtype));
   if (2 * exact >= most) return exact;
   if (count >= kManyTimes * most) return most;
-  most = std::min(most, kRowsAtATime);
+  most = std::min(most, std::max(kRowsAtATime, of_short));
   const int64_t few = rows_that_divide(count, most);
   return few > 1 || count < 2 * most ? few : most;
 }
