@@ -77,6 +77,19 @@ SmallProgram neighbours_program(const std::string& name, const Extent& count,
           sizes};
 }
 
+// A signal through a filter of fifteen taps.
+SmallProgram filter_program(const std::string& name, const Extent& count, const SizeValues& sizes) {
+  constexpr int kTaps = 15;
+  const Tensor x = input("x", f32, {count + (kTaps - 1)}), h = input("h", f32, {kTaps});
+  const Axis i("i", count), k("k", kTaps);
+  return {name, Graph(compute("y", {i}, sum(k, x(i + k) * h(k)))),
+          [=](KernelValues& v) {
+            plain_filter(count.evaluate(sizes), v.data<float>("x"), v.data<float>("h"),
+                         v.data<float>("y"));
+          },
+          sizes};
+}
+
 // The most of a square of nine pixels.
 SmallProgram square_max_program(const std::string& name, const Extent& height, const Extent& width,
                                 const SizeValues& sizes) {
@@ -292,6 +305,8 @@ std::vector<SmallProgram> window_programs() {
       neighbours_program("window_max_run_time", count, {{"N", kCount}}, most, plain_window_max),
       neighbours_program("window_sums", kCount, {}, total, plain_window_sums),
       neighbours_program("window_sums_run_time", count, {{"N", kCount}}, total, plain_window_sums),
+      filter_program("filter", 20001, {}),
+      filter_program("filter_run_time", count, {{"N", 20001}}),
       square_max_program("square_max", kHeight, kWidth, {}),
       square_max_program("square_max_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
       dilate_program(),

@@ -203,6 +203,15 @@ EMULSION_BEST_INSTRUCTIONS void plain_window_sums(int64_t count, const float* __
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_filter(int64_t count, const float* __restrict x,
+                                             const float* __restrict taps, float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    float sum = 0;
+    for (int64_t k = 0; k < 15; ++k) sum += x[i + k] * taps[k];
+    y[i] = sum;
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_max_pool_planes(int64_t planes, int64_t height, int64_t width,
                                                       const float* __restrict x,
                                                       float* __restrict y) {

@@ -309,6 +309,11 @@ void derive_rows_by_length(const Op& op, const Expr& length, const Target& targe
 bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced);
 // Whether a reduction is worth several threads, or a run-time size decides.
 bool wakes_threads_to_sum(const Op& op, const Target& target);
+// Whether threads then share the tiles of its one row, because no loop is around these.
+bool shares_tiles(const Op& sums, const Op& result, const Target& target);
+// How many of such tiles, each of `width` sums, are a task: a thread that takes one after another
+// keeps in registers what all of them read, and is not called for each.
+int64_t tiles_of_task(const Op& sums, int64_t width, const Target& target);
 // Where it is, threads share the loops of `result` over `sums`. `rows`: how many of the first axes
 // may be shared out; `last`: the loop that stands for the one behind them, if that may be too.
 // Returns the innermost loop that the first axes have become, where all of them are shared.
