@@ -159,6 +159,7 @@ std::vector<FusedProgram> programs_of_short_rows(int rows, int columns) {
   const Tensor bias = input("bias", f32, {columns}), scale = input("scale", f32, {columns});
   return {{"short_rows_softmax", Graph(softmax(x * 0.5F, -1, "y"))},
           {"short_rows_norm", Graph(layer_norm(x, scale, bias, 1e-5, "y"))},
+          {"short_rows_norm_gelu", Graph(gelu(layer_norm(x, scale, bias), Gelu::tanh, "y"))},
           {"short_rows_norm_of_sum", Graph(layer_norm(x + z, scale, bias, 1e-5, "y"))}};
 }
 
@@ -405,7 +406,8 @@ Report run(const ProgramOptions& options) {
       }
     }
   }
-  for (const auto& [rows, columns] : {std::pair(20000, 17), {240, 13}, {5000, 64}}) {
+  for (const auto& [rows, columns] :
+       {std::pair(20000, 17), {240, 13}, {241, 20}, {5000, 64}, {240, 300}}) {
     for (const FusedProgram& program : programs_of_short_rows(rows, columns)) {
       add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
     }
@@ -435,6 +437,8 @@ Report run(const ProgramOptions& options) {
   }
   for (const int columns : {17, 40}) {
     add_program({"padded_relu", Graph(relu(pad(matrix("x", 20000, columns), {1, 1}, {1, 1}), "y"))},
+                fmt::format("20000x{}", columns), &all, &notes);
+    add_program({"relu_padded", Graph(pad(relu(matrix("x", 20000, columns)), {1, 1}, {1, 1}))},
                 fmt::format("20000x{}", columns), &all, &notes);
   }
   for (const auto& [heads, rows] : {std::pair(12, 10), {6, 100}}) {

@@ -182,7 +182,21 @@ RunTimeProgram depthwise(const std::string& name, int64_t stride) {
           }};
 }
 
-// The same of what has its channels last.
+// The same at every place of the picture, with zeros beyond its borders.
+RunTimeProgram depthwise_bordered() {
+  return {"depthwise_bordered", {{"C", 16}, {"S", 56}}, [](const ExtentOf& of) {
+            const Axis c("c", of("C")), i("i", of("S")), j("j", of("S")), a("a", 3), b("b", 3);
+            const Tensor x = input("x", f32, {c.extent(), of("S"), of("S")});
+            const Tensor w = input("w", f32, {c.extent(), 3, 3});
+            const Expr end = extent_value(of("S")), row = i + a - 1, column = j + b - 1;
+            const Expr inside = row >= 0 && row < end && column >= 0 && column < end;
+            const Expr held = x(c, clamp(row, 0, end - 1), clamp(column, 0, end - 1));
+            const Expr value = select(inside, held, 0.0F);
+            return Graph(compute("y", {c, i, j}, sum({a, b}, value * w(c, a, b))));
+          }};
+}
+
+// Of what has its channels last.
 RunTimeProgram depthwise_channels_last(int64_t stride) {
   return {"depthwise_channels_last", {{"S", 64}, {"C", 32}}, [=](const ExtentOf& of) {
             const Axis i("i", of("S")), j("j", of("S")), c("c", of("C")), a("a", 3), b("b", 3);
@@ -447,6 +461,7 @@ std::vector<RunTimeProgram> run_time_pointwise() {
       planes("planes_of_bytes", {{"H", 256}, {"W", 256}}, u8),
       depthwise("depthwise", 1),
       depthwise("depthwise_strided", 2),
+      depthwise_bordered(),
       depthwise_channels_last(2),
       dilated(2),
       neighbours("window_max", 8, [](const Axis& k, const Expr& e) { return reduce_max(k, e); }),

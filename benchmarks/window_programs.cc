@@ -77,6 +77,39 @@ SmallProgram neighbours_program(const std::string& name, const Extent& count,
           sizes};
 }
 
+// A signal through a filter of fifteen taps.
+SmallProgram filter_program(const std::string& name, const Extent& count, const SizeValues& sizes) {
+  constexpr int kTaps = 15;
+  const Tensor x = input("x", f32, {count + (kTaps - 1)}), h = input("h", f32, {kTaps});
+  const Axis i("i", count), k("k", kTaps);
+  return {name, Graph(compute("y", {i}, sum(k, x(i + k) * h(k)))),
+          [=](KernelValues& v) {
+            plain_filter(count.evaluate(sizes), v.data<float>("x"), v.data<float>("h"),
+                         v.data<float>("y"));
+          },
+          sizes};
+}
+
+// A step that makes labels of connected pixels the same.
+SmallProgram labels_program() {
+  constexpr int kRowsOfLabels = 120, kColumnsOfLabels = 161;
+  const Axis i("i", kRowsOfLabels), j("j", kColumnsOfLabels);
+  const Tensor x = input("x", i32, {kRowsOfLabels, kColumnsOfLabels});
+  const Tensor mask = input("mask", bool_, {kRowsOfLabels, kColumnsOfLabels});
+  const auto beside = [&](int down, int right) {
+    const Expr row = clamp(i + down, 0, kRowsOfLabels - 1);
+    const Expr column = clamp(j + right, 0, kColumnsOfLabels - 1);
+    return select(mask(row, column), x(row, column), x(i, j));
+  };
+  const Expr least = min(min(beside(-1, 0), beside(1, 0)), min(beside(0, -1), beside(0, 1)));
+  return {"masked_neighbours",
+          Graph(compute("y", {i, j}, select(mask(i, j), min(x(i, j), least), x(i, j)))),
+          [](KernelValues& v) {
+            plain_labels(kRowsOfLabels, kColumnsOfLabels, v.data<int32_t>("x"),
+                         v.data<uint8_t>("mask"), v.data<int32_t>("y"));
+          }};
+}
+
 // The most of a square of nine pixels.
 SmallProgram square_max_program(const std::string& name, const Extent& height, const Extent& width,
                                 const SizeValues& sizes) {
@@ -292,6 +325,9 @@ std::vector<SmallProgram> window_programs() {
       neighbours_program("window_max_run_time", count, {{"N", kCount}}, most, plain_window_max),
       neighbours_program("window_sums", kCount, {}, total, plain_window_sums),
       neighbours_program("window_sums_run_time", count, {{"N", kCount}}, total, plain_window_sums),
+      labels_program(),
+      filter_program("filter", 20001, {}),
+      filter_program("filter_run_time", count, {{"N", 20001}}),
       square_max_program("square_max", kHeight, kWidth, {}),
       square_max_program("square_max_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
       dilate_program(),

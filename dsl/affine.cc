@@ -224,6 +224,21 @@ class Prover {
 
   // e >= low
   bool at_least(const Expr& e, const Extent& low) const {
+    if (is_at_least(e, low)) return true;
+    const Range range = ranges_.of(e);
+    return !range.of_sizes && non_negative(Extent(range.low) - low);
+  }
+
+  // e <= high
+  bool at_most(const Expr& e, const Extent& high) const {
+    if (is_at_most(e, high)) return true;
+    const Range range = ranges_.of(e);
+    return !range.of_sizes && non_negative(high - Extent(range.high));
+  }
+
+ private:
+  // By the parts of e, each against a limit of its own, in which sizes may be.
+  bool is_at_least(const Expr& e, const Extent& low) const {
     if (auto affine = affine_of(e)) return non_negative(extreme(*affine, false) - low);
     switch (e->op) {
       case ExprOp::min:
@@ -261,8 +276,7 @@ class Prover {
     }
   }
 
-  // e <= high
-  bool at_most(const Expr& e, const Extent& high) const {
+  bool is_at_most(const Expr& e, const Extent& high) const {
     if (auto affine = affine_of(e)) return non_negative(high - extreme(*affine, true));
     switch (e->op) {
       case ExprOp::min:
@@ -308,7 +322,6 @@ class Prover {
     }
   }
 
- private:
   // Of what is computed further with: in a kernel it is the exact value only where i32 holds that.
   bool value_at_least(const Expr& e, const Extent& low) const {
     return at_least(e, low) && ranges_.fits(e);

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -65,6 +67,30 @@ TEST(DocumentedCode, TablesAndPlaces) {
   place(i) = reduce_min(j, select(x(i, j) == top(i), j, 4));
   const TensorValue rows = make_tensor({2, 4}, std::vector<float>{1, 5, 5, 0, 3, 2, 1, 0});
   EXPECT_EQ(values_of<int32_t>(place, {{"x", rows}}), (std::vector<int32_t>{1, 0}));
+}
+
+TEST(DocumentedCode, IndicesThatNumbersBound) {
+  const Extent size = Extent::size("B");
+  const Axis i("i", size);
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<uint8_t> bytes(1024);
+  for (size_t k = 0; k < bytes.size(); ++k) bytes[k] = static_cast<uint8_t>(k / 4);
+  std::vector<float> numbers(65536);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  const Tensor v = input("v", f32, {size}), curve = input("curve", u8, {1024});
+  const Tensor high = input("high", u8, {size}), low = input("low", u8, {size});
+  const Tensor wide = input("wide", f32, {65536});
+  Func corrected("corrected"), joined("joined");
+  corrected(i) = curve(clamp(cast(i32, v(i)), 0, 1023));
+  joined(i) = wide(cast(i32, high(i)) * 256 + cast(i32, low(i)));
+  const std::vector<float> floats = {-3, 40.9F, 1e30F, inf, -inf, std::nanf("")};
+  EXPECT_EQ(values_of<uint8_t>(corrected, {{"v", make_tensor({6}, floats)},
+                                           {"curve", make_tensor({1024}, bytes)}}),
+            (std::vector<uint8_t>{0, 10, 255, 255, 0, 0}));
+  EXPECT_EQ(values_of<float>(joined, {{"high", make_tensor({3}, std::vector<uint8_t>{0, 1, 255})},
+                                      {"low", make_tensor({3}, std::vector<uint8_t>{7, 0, 255})},
+                                      {"wide", make_tensor({65536}, numbers)}}),
+            (std::vector<float>{7, 256, 65535}));
 }
 
 TEST(DocumentedCode, SumsByClass) {

@@ -48,6 +48,40 @@ std::optional<std::pair<Halide::Expr, Bound>> bounded(const Halide::Expr& index)
   return std::pair(a, Bound{least != nullptr, bound->value});
 }
 
+// What is the same in all lanes, in a + same or same + a, and a.
+std::optional<std::pair<Halide::Expr, Halide::Expr>> moved(const Halide::Expr& index) {
+  const auto* sum = index.as<hi::Add>();
+  if (sum == nullptr) return std::nullopt;
+  if (const auto* same = sum->b.as<hi::Broadcast>()) return std::pair(sum->a, same->value);
+  const auto* same = sum->a.as<hi::Broadcast>();
+  return same == nullptr ? std::nullopt : std::optional(std::pair(sum->b, same->value));
+}
+
+// Takes the bounds off the neighbours, one for each side as far as that goes. What a bound that is
+// inside of others adds goes to them, and to the rest:
+//   min(min(i, N - 1) + 1, N - 1)  ->  min(i, N - 2) + 1
+void strip_bounds(Clamp* clamp) {
+  for (;;) {
+    const Halide::Expr index = hi::unwrap_tags(clamp->neighbours);
+    if (const auto inner = bounded(index)) {
+      const auto& [is_most, bound] = inner->second;
+      if (!clamp->bounds.empty() && clamp->bounds.front().is_most == is_most) {
+        Halide::Expr& outer = clamp->bounds.front().value;
+        outer = hi::simplify(is_most ? min(outer, bound) : max(outer, bound));
+      } else {
+        clamp->bounds.insert(clamp->bounds.begin(), inner->second);
+      }
+      clamp->neighbours = inner->first;
+    } else if (const auto sum = moved(index)) {
+      for (Bound& bound : clamp->bounds) bound.value = hi::simplify(bound.value - sum->second);
+      clamp->rest = hi::simplify(clamp->rest + sum->second * clamp->step);
+      clamp->neighbours = sum->first;
+    } else {
+      return;
+    }
+  }
+}
+
 std::optional<Clamp> steps_in(Halide::Expr index, const Halide::Expr& rest) {
   constexpr int kMostSteps = 4;  // beyond, most of what is loaded is between
   std::optional<Halide::Expr> guard;
@@ -65,16 +99,10 @@ std::optional<Clamp> steps_in(Halide::Expr index, const Halide::Expr& rest) {
   if (!times || *times < 1 || *times > kMostSteps) return std::nullopt;
   Clamp clamp{guard, product == nullptr ? index : product->a, {}, {}, static_cast<int>(*times),
               rest};
-  while (const auto inner = bounded(hi::unwrap_tags(clamp.neighbours))) {
-    clamp.bounds.insert(clamp.bounds.begin(), inner->second);
-    clamp.neighbours = inner->first;
-  }
+  strip_bounds(&clamp);
   const auto* ramp = hi::unwrap_tags(clamp.neighbours).as<hi::Ramp>();
   if (ramp == nullptr || !hi::is_const_one(ramp->stride)) return std::nullopt;
   if ((clamp.bounds.empty() && !guard) || clamp.bounds.size() > 2) return std::nullopt;
-  if (clamp.bounds.size() == 2 && clamp.bounds[0].is_most == clamp.bounds[1].is_most) {
-    return std::nullopt;
-  }
   clamp.base = ramp->base;
   return clamp;
 }

@@ -203,6 +203,38 @@ EMULSION_BEST_INSTRUCTIONS void plain_window_sums(int64_t count, const float* __
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_filter(int64_t count, const float* __restrict x,
+                                             const float* __restrict taps, float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    float sum = 0;
+    for (int64_t k = 0; k < 15; ++k) sum += x[i + k] * taps[k];
+    y[i] = sum;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_labels(int64_t height, int64_t width,
+                                             const int32_t* __restrict x,
+                                             const uint8_t* __restrict mask,
+                                             int32_t* __restrict y) {
+  for (int64_t i = 0; i < height; ++i) {
+    for (int64_t j = 0; j < width; ++j) {
+      int32_t label = x[i * width + j];
+      const auto look = [&](int64_t row, int64_t column) {
+        const int64_t at = std::clamp<int64_t>(row, 0, height - 1) * width +
+                           std::clamp<int64_t>(column, 0, width - 1);
+        if (mask[at] != 0) label = std::min(label, x[at]);
+      };
+      if (mask[i * width + j] != 0) {
+        look(i - 1, j);
+        look(i + 1, j);
+        look(i, j - 1);
+        look(i, j + 1);
+      }
+      y[i * width + j] = label;
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_max_pool_planes(int64_t planes, int64_t height, int64_t width,
                                                       const float* __restrict x,
                                                       float* __restrict y) {

@@ -33,6 +33,11 @@ void plain_dilated(int64_t height, int64_t width, const float* x, const float* w
 // y[i] = the most, or the sum, of the eight from x[i] on.
 void plain_window_max(int64_t count, const float* x, float* y);
 void plain_window_sums(int64_t count, const float* x, float* y);
+// y[i] = the sum of fifteen from x[i] on, each times its tap.
+void plain_filter(int64_t count, const float* x, const float* taps, float* y);
+// The least of a label and of the four beside it that the mask has, where the mask has it; else it
+// stays. Neighbours are held at the ends.
+void plain_labels(int64_t height, int64_t width, const int32_t* x, const uint8_t* mask, int32_t* y);
 // The most of 3 x 3 pixels: x has two rows and columns more.
 void plain_square_max(int64_t height, int64_t width, const float* x, float* y);
 // The same of bytes.

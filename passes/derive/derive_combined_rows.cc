@@ -116,6 +116,14 @@ void share_run_time_columns(const Op& op, const RowBlocks& blocks, int64_t lanes
 
 }  // namespace
 
+bool shares_columns(const Op& op) {
+  if (op.axes.size() < 2) return false;
+  const Axis &rows = op.axes[op.axes.size() - 2], &columns = op.axes.back();
+  return rows.extent().as_constant().value_or(2) > 1 && any_part(op.body, [&](const Expr& e) {
+           return e->op == ExprOp::read && mentions(e, columns.name()) && !mentions(e, rows.name());
+         });
+}
+
 bool combines_many_rows(const Op& op, const Target& target) {
   return !shares_columns(op) && combines_many_for_each_row(op, target);
 }

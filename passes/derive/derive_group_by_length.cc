@@ -72,13 +72,21 @@ int64_t stored_bytes(const RowGroup& group) {
   return bytes;
 }
 
-// How many vectors the rows have at most that are computed several at a time, while the sums of one
-// wait for its last lanes. The memory for them, of each operation that is stored, is in the first
-// cache, and half of that is for what they read.
-int64_t vectors_of_short_rows(const RowGroup& group, int64_t lanes, const Target& target) {
-  constexpr int64_t kLeast = 8, kMost = 32;
-  const int64_t bytes = kRowsAtATime * lanes * stored_bytes(group);  // of a step through all rows
-  return std::clamp(target.l1_bytes / 2 / std::max<int64_t>(bytes, 1), kLeast, kMost);
+// Rows of a run-time length that are short: how many vectors they have at most, and how many rows
+// are computed at a time, while the sums of one wait for its last lanes. The memory for them, of
+// each operation that is stored, is in the first cache, and half of that is for what they read.
+struct ShortRows {
+  int64_t vectors, at_a_time;
+};
+
+ShortRows short_rows(const RowGroup& group, int64_t lanes, const Target& target) {
+  constexpr int64_t kLeast = 8, kMost = 32, kMoreRows = 2 * kRowsAtATime;
+  const int64_t bytes = lanes * stored_bytes(group);  // of a step through a row
+  const auto vectors = [&](int64_t rows) {
+    return target.l1_bytes / 2 / std::max<int64_t>(rows * bytes, 1);
+  };
+  if (vectors(kMoreRows) >= kMost) return {kMost, kMoreRows};
+  return {std::clamp(vectors(kRowsAtATime), kLeast, kMost), kRowsAtATime};
 }
 
 // Where the rows are pictures that may be small: the condition under which several of them are in
@@ -123,10 +131,12 @@ void derive_group_by_length(const RowGroup& group, const Target& target, Schedul
                              &add_way_up_to("_few", kFewElements));
   }
   const int64_t lanes = value_lanes(reader, target);
-  const int64_t most = lanes * vectors_of_short_rows(group, lanes, target);
-  derive_rows(group, target,
-              are_small ? &add_way("_small", *are_small) : &add_way_up_to("_short", most), nullptr,
-              true);
+  if (are_small) {
+    derive_rows(group, target, &add_way("_small", *are_small), nullptr, kRowsAtATime);
+  } else {
+    const auto [vectors, rows] = short_rows(group, lanes, target);
+    derive_rows(group, target, &add_way_up_to("_short", lanes * vectors), nullptr, rows);
+  }
   Schedule of_long = schedule->without_directives();
   derive_rows(group, target, &of_long);
   add_ways(reader, ways, of_long, schedule);

@@ -59,21 +59,24 @@ std::map<std::string, int64_t> borders_by_axis(const Op& op) {
   return borders;
 }
 
-// Whether reads are turned at the ends of what they read, or those of a run-time number of columns
-// held there, so that vectors of neighbours are there between the ends alone. An index that is data
-// has no ends.
+// Whether reads are turned or held at the ends of what they read, so that vectors of neighbours are
+// there between the ends alone. What holds reads of a number of columns is left to what compiles
+// the nest, but where data choose the reads. An index that is data has no ends.
 bool is_clamped_along(const Op& op, const Axis& axis) {
   if (is_turned_at_ends(op, axis.name())) return true;
-  if (axis.extent().is_constant()) return false;
   const auto clamps = [&](const Expr& e) {
     return (e->op == ExprOp::min || e->op == ExprOp::max) && mentions(e, axis.name()) &&
            !reads_data(e);
   };
-  return any_part(op.body, [&](const Expr& read) {
-    return read->op == ExprOp::read &&
-           std::any_of(read->args.begin(), read->args.end(),
-                       [&](const Expr& index) { return any_part(index, clamps); });
-  });
+  const auto is_held = [&](const Expr& e) {
+    const auto clamped = [&](const Expr& index) { return any_part(index, clamps); };
+    return e->op == ExprOp::read && std::any_of(e->args.begin(), e->args.end(), clamped);
+  };
+  const auto chooses_held = [&](const Expr& e) {
+    return e->op == ExprOp::select && reads_data(e->args[0]) &&
+           (any_part(e->args[1], is_held) || any_part(e->args[2], is_held));
+  };
+  return axis.extent().is_constant() ? any_part(op.body, chooses_held) : any_part(op.body, is_held);
 }
 
 // Whether vectors along the axis leave no loop behind.

@@ -26,18 +26,6 @@ bool moves_with_the_reduction(const Op& op, const Expr& read) {
   });
 }
 
-}  // namespace
-
-bool shares_columns(const Op& op) {
-  if (op.axes.size() < 2) return false;
-  const Axis &rows = op.axes[op.axes.size() - 2], &columns = op.axes.back();
-  return rows.extent().as_constant().value_or(2) > 1 && any_part(op.body, [&](const Expr& e) {
-           return e->op == ExprOp::read && mentions(e, columns.name()) && !mentions(e, rows.name());
-         });
-}
-
-namespace {
-
 bool is_long(const Op& sums) {
   constexpr int64_t kLong = 64;
   return steps_of_sum(sums, kLong) >= kLong;
@@ -91,6 +79,7 @@ struct ColumnTile {
   int64_t rows, width;
   bool fills = false, rows_fill = false;
   bool has_windows = false;  // whose rows have rows in common that they are made of
+  int64_t of_task = 1;       // tiles, one after another, of a row that is as long or longer
 };
 
 // Of windows made of the same rows, and of several sums of windows. `fills`: there are as many rows
@@ -126,19 +115,6 @@ ColumnTile column_tile(const std::vector<const Op*>& sums, int64_t lanes) {
   return {kRunTimeRows, of_tile};
 }
 
-// Whether windows reach over the ends of a row and are held there, reflected or wrapped around, so
-// that vectors of neighbours are there between the ends alone.
-bool reach_over_ends(const std::vector<const Op*>& sums) {
-  return std::any_of(sums.begin(), sums.end(), [](const Op* op) {
-    const std::string& columns = op->axes.back().name();
-    return any_part(op->body, [&](const Expr& e) {
-      const bool reads = e->op == ExprOp::read && !e->args.empty();
-      return reads && mentions(e->args.back(), columns) && !affine_of(e->args.back()) &&
-             affine_of(between_ends(e->args.back(), *op, columns));
-    });
-  });
-}
-
 // The sums of a tile; `most`: how many steps of these are added without loops.
 void accumulate_columns(const Op& sums, const ColumnTile& tile, int64_t lanes, int64_t most,
                         StageSchedule* accumulate) {
@@ -162,11 +138,13 @@ void accumulate_columns(const Op& sums, const ColumnTile& tile, int64_t lanes, i
   }
 }
 
+Axis task_of(const Op& result) { return Axis(fresh_axis(result, "task")); }
+
 // Along the last axis, acc in one or more vectors, the reduction loops around nothing else:
 //   for rows: for tile: alloc acc: [start value]; for k: acc += ...; y = acc
 // Or of several rows at a time:
 //   for rows: for tile: alloc acc: [start values]; for k: unrolled row: acc += ..; unrolled row: y
-// Of several sums one after another.
+// Of several sums one after another. Tiles of a task have a loop of their own around them.
 Axis sum_columns(const std::vector<const Op*>& sums, const Op& result, const ColumnTile& tile,
                  int64_t lanes, bool whole_rows, Schedule* schedule) {
   const Extent& extent = sums.front()->axes.back().extent();
@@ -179,10 +157,16 @@ Axis sum_columns(const std::vector<const Op*>& sums, const Op& result, const Col
   // The result is pure, so the last tile may start earlier, where all of the axis is computed and
   // is as long as the tile. Of a run-time length of which that is not known the last tile alone has
   // masks.
-  const bool exact = extent.exact_quotient(width).has_value();
+  const int64_t step = width * tile.of_task;
+  const bool exact = extent.exact_quotient(step).has_value();
   const bool shifted = whole_rows && (extent.is_constant() || tile.fills);
-  stage.split(result.axes.back(), outer, inner, width,
-              exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate));
+  const Tail tail = exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate);
+  if (tile.of_task > 1) {
+    stage.split(result.axes.back(), task_of(result), outer, step, tail)
+        .split(outer, outer, inner, width);
+  } else {
+    stage.split(result.axes.back(), outer, inner, width, tail);
+  }
   if (at_a_time > 1) {
     const Axis& all = result.axes[result.axes.size() - 2];
     const Axis row(fresh_axis(result, "row"));
@@ -270,7 +254,8 @@ std::optional<ColumnTile> filled_columns(const Op& sums, const Op& result, const
   constexpr int64_t kFewColumns = 32;
   if (!is_sum_of_sizes(sums.axes.back().extent())) return std::nullopt;
   const bool has_masks = !lacks_masks(sums, target) && !lacks_masks(result, target);
-  if (has_masks && lanes < kFewColumns && step_of_windows(sums) <= 1) return std::nullopt;
+  const bool is_plain = step_of_windows(sums) <= 1 && !reach_over_ends({&sums});
+  if (has_masks && lanes < kFewColumns && is_plain) return std::nullopt;
   const int64_t few = std::min(tile.width, std::max(lanes, kFewColumns));
   return ColumnTile{tile.rows, is_long(sums) ? tile.width : few, true, tile.rows_fill};
 }
@@ -283,6 +268,21 @@ std::optional<ColumnTile> filled_windows(const std::vector<const Op*>& sums, int
   const bool has_rows = filled.rows == 1 || is_sum_of_sizes(op.axes[op.axes.size() - 2].extent());
   if (!has_rows || !is_sum_of_sizes(op.axes.back().extent())) return std::nullopt;
   return filled;
+}
+
+// The tile where threads share the tiles of one row and each is soon summed up: several, one after
+// another, are a task. What all of them read stays in registers then, and no tile is a call. Not
+// where only the tiles between the ends are without clamps. No condition: of a number of columns.
+std::optional<FilledTile> tile_of_tasks(const std::vector<const Op*>& sums, const Op& result,
+                                        const ColumnTile& tile, const Target& target) {
+  const Extent& columns = sums.front()->axes.back().extent();
+  if (tile.rows > 1 || !(columns.is_constant() || is_sum_of_sizes(columns))) return std::nullopt;
+  if (!shares_tiles(*sums.front(), result, target) || reach_over_ends(sums)) return std::nullopt;
+  const int64_t count = tiles_of_task(*sums.front(), tile.width, target);
+  if (count == 1) return std::nullopt;
+  const ColumnTile of_tasks = {1, tile.width, true, tile.rows_fill, tile.has_windows, count};
+  if (columns.is_constant()) return FilledTile{of_tasks, Expr()};
+  return FilledTile{of_tasks, extent_value(columns) >= int_constant(tile.width * count)};
 }
 
 std::optional<FilledTile> filled_tile(const std::vector<const Op*>& sums, const Op& result,
@@ -311,7 +311,8 @@ std::optional<FilledTile> filled_tile(const std::vector<const Op*>& sums, const 
 void share_sums_of_columns(const std::vector<const Op*>& sums, const Op& result,
                            const ColumnTile& tile, int64_t lanes, const Target& target,
                            Schedule* schedule) {
-  const Axis around = sum_columns(sums, result, tile, lanes, true, schedule);
+  const Axis tiles = sum_columns(sums, result, tile, lanes, true, schedule);
+  const Axis around = tile.of_task > 1 ? task_of(result) : tiles;
   StageSchedule& stage = (*schedule)[result.name];
   const size_t rows = result.axes.size() - (tile.rows > 1 ? 2 : 1);
   share_sums(*sums.front(), result, rows, target, tile.rows > 1 ? result.axes[rows] : around,
@@ -462,7 +463,12 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
   const Op& first = *sums.front();
   if (derive_sums_of_pixels(first, result, target, schedule)) return;
   const int64_t lanes = std::min(value_lanes(first, target), value_lanes(result, target));
-  const ColumnTile tile = column_tile(sums, lanes);
+  ColumnTile tile = column_tile(sums, lanes);
+  std::optional<FilledTile> of_tasks = tile_of_tasks(sums, result, tile, target);
+  if (of_tasks && !of_tasks->condition.defined()) {
+    tile = of_tasks->tile;
+    of_tasks.reset();
+  }
   const std::optional<FilledTile> filled = filled_tile(sums, result, tile, lanes, target);
   if (!can_have_ways(result, *schedule)) {
     return share_sums_of_columns(sums, result, tile, lanes, target, schedule);
@@ -470,15 +476,24 @@ void derive_shared_sums(const std::vector<const Op*>& sums, const Op& result, co
   if (!filled && sums.size() == 1 && may_be_narrow(first, tile, lanes)) {
     return share_narrow_or_wide_sums(first, result, tile, lanes, target, schedule);
   }
-  if (!filled) return share_sums_of_columns(sums, result, tile, lanes, target, schedule);
-  AlternativeWay way{"_filled", filled->condition, schedule->without_directives()};
-  share_sums_of_columns(sums, result, filled->tile, lanes, target, &way.schedule);
+  std::vector<AlternativeWay> ways;
+  const auto add_way = [&](const std::string& suffix, const FilledTile& of) {
+    ways.push_back({suffix, of.condition, schedule->without_directives()});
+    share_sums_of_columns(sums, result, of.tile, lanes, target, &ways.back().schedule);
+  };
+  if (of_tasks) add_way("_in_tasks", *of_tasks);
+  if (filled) add_way("_filled", *filled);
+  if (ways.empty()) return share_sums_of_columns(sums, result, tile, lanes, target, schedule);
   Schedule otherwise = schedule->without_directives();
   ColumnTile short_tile = tile;
-  short_tile.width = std::min(tile.width, lanes);
+  if (filled) short_tile.width = std::min(tile.width, lanes);
   if (tile.has_windows) short_tile.rows = 1;
-  share_sums_of_columns(sums, result, short_tile, lanes, target, &otherwise);
-  add_ways(result, {way}, otherwise, schedule);
+  if (of_tasks) {  // fewer than a task has are no work for threads
+    sum_columns(sums, result, short_tile, lanes, true, &otherwise);
+  } else {
+    share_sums_of_columns(sums, result, short_tile, lanes, target, &otherwise);
+  }
+  add_ways(result, ways, otherwise, schedule);
 }
 
 }  // namespace emulsion

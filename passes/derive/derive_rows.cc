@@ -93,6 +93,17 @@ bool is_masked_vector(const Op& op, const Axis& along, const Target& target) {
          pays_to_mask(op, op.axes.size() - 1, target);
 }
 
+// The vectors of elements along their rows. `again`: an element may be computed twice.
+void vectorize_row(const Op& points, bool again, const Target& target, StageSchedule* stage) {
+  const Axis& along = points.axes[vector_axis(points, target)];
+  if (is_masked_vector(points, along, target)) {
+    const Axis lane(fresh_axis(points, "lane"));
+    stage->split(along, along, lane, value_lanes(points, target), Tail::predicate).vectorize(lane);
+  } else {
+    vectorize_points(points, along, target, stage, again);
+  }
+}
+
 // The vectors of a member along its rows, and what is computed for it inside. Returns the partial
 // sums that place_sums has to place, if there are any.
 SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_once,
@@ -121,14 +132,7 @@ SumsInLanes derive_member(const RowGroup::Member& member, bool again, bool at_on
     const std::optional<MergedAxes> merged =
         member.whole_rows ? merge_last_axes(op, behind_rows(member), target) : std::nullopt;
     if (merged) merged->fuse(&stage);
-    const Op& points = merged ? merged->view : result;
-    const Axis& along = points.axes[vector_axis(points, target)];
-    if (is_masked_vector(points, along, target)) {
-      const Axis lane(fresh_axis(points, "lane"));
-      stage.split(along, along, lane, value_lanes(points, target), Tail::predicate).vectorize(lane);
-    } else {
-      vectorize_points(points, along, target, &stage, again);
-    }
+    vectorize_row(merged ? merged->view : result, again, target, &stage);
   }
   return {};
 }
@@ -280,17 +284,21 @@ void place_sums(const Op& op, const Axis& at, const SumsInLanes& lanes, Schedule
 // What there is once in a row, of several rows at a time: vectors lie across these, which are
 // `across` in its loops.
 void vectorize_across_rows(const RowGroup::Member& member, const Axis& across, int64_t rows,
-                           const Target& target, Schedule* schedule) {
+                           bool is_reader, const Target& target, Schedule* schedule) {
   const Op& result = result_of(*member.op);
   if (rows <= kRowsAtATime || sums_of(*member.op) != nullptr || member.is_kept) return;
   if (!is_one_in_a_row(result, member.axes)) return;
-  const int64_t lanes = value_lanes(result, target);
-  if (rows % lanes != 0) return;
+  int64_t lanes = value_lanes(result, target);
+  while (lanes > rows) lanes /= 2;
+  if (is_reader && rows % lanes != 0) return;
   StageSchedule& stage = (*schedule)[result.name];
-  if (rows > lanes) {
-    stage.vectorize(across, lanes);
-  } else {
+  if (rows == lanes) {
     stage.vectorize(across);
+  } else if (rows % lanes == 0) {
+    stage.vectorize(across, lanes);
+  } else {  // the last vector of them starts earlier
+    const Axis lane(fresh_axis(result, "lane"));
+    stage.split(across, across, lane, lanes, Tail::shift_inwards).vectorize(lane);
   }
 }
 
@@ -329,13 +337,20 @@ void compute_with_vectors(const Op& op, const Op& reader, Schedule* schedule) {
       .compute_at(reader.name, reader.axes.back());
 }
 
+// Whether a row is the last axis, and the one before it says last which.
+bool are_last_two(const RowGroup& group) {
+  const size_t rank = result_of(group.reader()).axes.size();
+  return rank > 1 && group.axes().back() + 2 == rank && are_first(group.axes());
+}
+
 }  // namespace
 
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
-                 const BlockLoops* blocks, bool are_short) {
+                 const BlockLoops* blocks, int64_t of_short) {
   const Op& reader = result_of(group.reader());
   StageSchedule& stage = (*schedule)[reader.name];
   const bool in_blocks = blocks != nullptr;
+  const bool are_short = of_short > 0;
   const bool at_once = in_blocks || are_short;  // several rows
   for (const RowGroup::Member& member : group.members) {
     if (!member.is_inline) continue;
@@ -346,8 +361,14 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   // No element is computed twice of an output that holds something else, or that others go with.
   const std::map<const Op*, const Op*> joined = joined_producers(group, in_output, at_once, target);
   const bool again = in_output == nullptr && !has_results(group);
-  const SumsInLanes lanes =
-      derive_member(group.members.front(), again, at_once, joined, target, schedule);
+  const Op* stored = at_once || has_results(group) ? nullptr : stored_for_series(group);
+  SumsInLanes lanes;
+  if (stored == nullptr) {
+    lanes = derive_member(group.members.front(), again, at_once, joined, target, schedule);
+  } else {
+    inline_members(group.reader(), nullptr, schedule, stored);
+    vectorize_row(*stored, true, target, &(*schedule)[stored->name]);
+  }
   if (are_short) go_down_columns(group.members.front(), lanes, target, schedule);
   bring_rows_outside(group, &stage);
   const std::vector<Axis> loops = row_axes(group);
@@ -369,18 +390,35 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   // Before the threads: what follows a condition on the sizes concerns the case in which it holds.
   const bool are_tasks = shared == loops.size() && shared_out->steps == 1;
   const int64_t rows = in_blocks ? rows_of_block_at_a_time(group, blocks->rows, target)
-                                 : rows_at_a_time(group, steps, are_tasks, are_short, target);
+                                 : rows_at_a_time(group, steps, are_tasks, of_short, target);
   // Tiles of rows may reach beyond the last one of a block, which no loop over parts of it does.
   const bool is_whole_block = in_blocks && rows == blocks->rows;
   const bool is_split = rows > 1 && !is_whole_block;
+  // What is stored of a few rows waits in the processor's buffer, of which no vector is loaded.
+  const bool lie_across = !in_blocks && rows != of_short;
   const Axis one(is_split ? Axis(fresh_axis(reader, "row")) : row);
   if (is_split) {
     const bool exact = steps.exact_quotient(rows).has_value();
     stage.split(row, row, one, rows, exact ? Tail::automatic : Tail::guard);
     if (!exact) stage.partition(row);
-    if (!in_blocks && exact) {
-      vectorize_across_rows(group.members.front(), one, rows, target, schedule);
+    if (lie_across && exact) {
+      vectorize_across_rows(group.members.front(), one, rows, true, target, schedule);
     }
+  }
+  if (stored != nullptr) {
+    const Axis& last = reader.axes.back();
+    const bool fills_vectors =
+        last.extent().exact_quotient(value_lanes(reader, target)).has_value();
+    const bool exact = steps.exact_quotient(rows).has_value();
+    if (is_split && exact && !fills_vectors && are_last_two(group) &&
+        lies_as_rows(*stored, group.reader())) {
+      const Axis flat(fresh_axis(reader, "flat"), rows * last.extent().constant_term());
+      stage.fuse(one, last, flat);
+      vectorize_last(stage, flat, value_lanes(reader, target), again);
+    } else {
+      vectorize_row(reader, again, target, &stage);
+    }
+    (*schedule)[stored->name].compute_at(reader.name, row);
   }
   if (shared_out)
     parallel_from(stage, shared_out->tasks, points, points_for_threads(members_of(group), target));
@@ -407,8 +445,8 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
       if (are_short) go_down_columns(producer, partial, target, schedule);
       all_lanes.emplace(producer.op, partial);
     }
-    if (!in_blocks) {
-      vectorize_across_rows(producer, op.axes[producer.axes.back()], rows, target, schedule);
+    if (lie_across) {
+      vectorize_across_rows(producer, op.axes[producer.axes.back()], rows, false, target, schedule);
     }
     if (is_whole_block) {
       (*schedule)[op.name].compute_at(blocks->reader, blocks->block);

@@ -137,9 +137,9 @@ void derive_with_reader(const std::vector<const Op*>& sums, const Op& reader, co
   derive_sums_and_result(*sums.front(), result_of(reader), target, options, schedule);
 }
 
-void inline_members(const Op& group, const Op* sums, Schedule* schedule) {
+void inline_members(const Op& group, const Op* sums, Schedule* schedule, const Op* stored) {
   for (const OpPtr& member : group.members) {
-    if (member.get() == sums || member == group.members.back()) continue;
+    if (member.get() == sums || member.get() == stored || member == group.members.back()) continue;
     (*schedule)[member->name].compute_inline();
   }
 }

@@ -248,8 +248,9 @@ constexpr int64_t kRowsAtATime = 4;
 std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target);
 // How many rows of a loop are computed at a time. Where these are the tasks of threads, all cores
 // get several. Of a number of rows that this does not divide, the last ones are computed one by
-// one, or in vain where they are few beside the others.
-int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, bool are_short,
+// one, or some in vain where these are few beside the others. `of_short`: how many of rows of a
+// run-time length, as of derive_rows.
+int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, int64_t of_short,
                        const Target& target);
 // The same of the rows of a block, whose parts have no rows left over. Where that would make them
 // small, all of the block that the first cache holds: few rows are loaded again before they have
@@ -258,16 +259,17 @@ int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Targ
 
 // A group whose operations are computed row by row (row_groups.h):
 //   parallel rows: the producers' row; the reader's row
-// Or a few short rows at a time, so that the end of one row's sum is not waited for; where these
-// do not divide the number of rows, the last ones are computed one by one (partition):
+// Or several rows at a time, so that the end of one row's sum is not waited for; where these do not
+// divide the number of rows, the last ones have loops of their own (partition):
 //   parallel tasks: for rows: the producers' rows; the reader's rows
 // Where rows lie in pieces, their axes become the outermost loops (reorder):
 //   parallel c: the producers' channel c, for n, y, x; for n: for y: for x: the reader's
 // With `blocks`, a part of these for each of them, as many rows at a time as divide a block:
 //   for block: for rows: the producers' rows; the reader's rows
-// `are_short`: rows of a run-time length, several of which are computed at a time.
+// `of_short`: so many rows of a run-time length, which are short, are computed at a time; 0 of
+// others.
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
-                 const BlockLoops* blocks = nullptr, bool are_short = false);
+                 const BlockLoops* blocks = nullptr, int64_t of_short = 0);
 // The same of rows of a few elements, a row in each lane:
 //   for tile: the producers' elements of a vector of rows; the reader's
 // With loops of their own for lengths of up to four, which are `length`: of a known length vectors
@@ -309,6 +311,11 @@ void derive_rows_by_length(const Op& op, const Expr& length, const Target& targe
 bool is_contiguous_in_a_read(const Op& op, const std::string& axis, bool reduced);
 // Whether a reduction is worth several threads, or a run-time size decides.
 bool wakes_threads_to_sum(const Op& op, const Target& target);
+// Whether threads then share the tiles of its one row, because no loop is around these.
+bool shares_tiles(const Op& sums, const Op& result, const Target& target);
+// How many of such tiles, each of `width` sums, are a task: a thread that takes one after another
+// keeps in registers what all of them read, and is not called for each.
+int64_t tiles_of_task(const Op& sums, int64_t width, const Target& target);
 // Where it is, threads share the loops of `result` over `sums`. `rows`: how many of the first axes
 // may be shared out; `last`: the loop that stands for the one behind them, if that may be too.
 // Returns the innermost loop that the first axes have become, where all of them are shared.
@@ -467,7 +474,8 @@ void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Ext
                    int64_t least);
 
 // Computes the members of a group inline, but for the last, which is its result, and `sums`.
-void inline_members(const Op& group, const Op* sums, Schedule* schedule);
+void inline_members(const Op& group, const Op* sums, Schedule* schedule,
+                    const Op* stored = nullptr);
 
 // Whether an operation is no group, or one whose members, each written out at every read of it,
 // make an expression of a sane size.

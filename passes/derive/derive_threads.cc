@@ -9,6 +9,7 @@
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/point_cycles.h"
+#include "passes/derive/window_sums.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
@@ -35,11 +36,11 @@ int64_t common_factor(const Extent& extent) {
 }
 
 constexpr int64_t kTasksForCore = 8;
+constexpr int64_t kPointsOfTask = 16384;
 
 // How many steps of the last shared loop make one task: enough that calling the task costs little.
 int64_t steps_of_task(const std::vector<Axis>& loops, size_t count, int64_t points,
                       const Target& target) {
-  constexpr int64_t kPointsOfTask = 16384;
   int64_t all = 1;
   for (size_t i = 0; i < count; ++i) all *= loops[i].extent().constant_term();
   if (all == 0) return 1;
@@ -181,6 +182,21 @@ size_t count_shared(const std::vector<Axis>& loops, const Target& target) {
     ++count;
   }
   return extent == Extent(1) ? 0 : count;
+}
+
+bool shares_tiles(const Op& sums, const Op& result, const Target& target) {
+  const std::vector<Axis> around(result.axes.begin(), result.axes.end() - 1);
+  return wakes_threads_to_sum(sums, target) && count_shared(around, target) == 0 &&
+         result.axes.back().extent() != Extent(1);
+}
+
+int64_t tiles_of_task(const Op& sums, int64_t width, const Target& target) {
+  const int64_t points = saturated_product(width, steps_of_sum(sums, kPointsOfTask));
+  const int64_t most = kPointsOfTask / std::max<int64_t>(points, 1);
+  const std::optional<int64_t> columns = sums.axes.back().extent().as_constant();
+  const int64_t tiles =
+      columns ? (*columns + width - 1) / width : most * kTasksForCore * target.cores;
+  return std::max<int64_t>(std::min(most, tiles / (kTasksForCore * target.cores)), 1);
 }
 
 Axis fuse_leading(const Op& op, std::vector<Axis> loops, size_t count, StageSchedule* stage) {

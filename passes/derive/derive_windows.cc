@@ -187,21 +187,35 @@ void derive_without_windows(const WindowChain& chain, const Target& target,
   }
 }
 
+// Whether a row is read once, where one of the two chooses elements by their place. The clamps of a
+// reader that does make its window larger than the one row that it reads.
+bool is_read_once(const WindowChain::Producer& producer, const Op& reader) {
+  const auto chooses = [](const Op& op) {
+    return op.kind == OpKind::compute && op.combiner == Combiner::none &&
+           chooses_by_place(op.body, Choice::of_elements);
+  };
+  if (producer.window.rows() == 1 && chooses(*producer.op)) return true;
+  return chooses(reader) && reads_in(reader.body, producer.op).size() == 1;
+}
+
 }  // namespace
 
-bool pays_to_keep(const WindowChain::Producer& producer, size_t row, const Target& target) {
+bool pays_to_keep(const WindowChain::Producer& producer, const Op& reader, size_t row,
+                  const Target& target) {
   const Op& result = result_of(*producer.op);
   if (row >= vectors_of(*producer.op, target)) return false;
   if (sums_of(*producer.op) == nullptr && crosses(*producer.op, target)) return false;
-  constexpr int64_t kShortRow = 128;
+  constexpr int64_t kShortRow = 128, kVectorsOfShortRow = 4;
   const int64_t bytes = size_in_bytes(result.dtype);
   const std::optional<int64_t> all = elements_from(result, 0),
                                kept = elements_from(result, row + 1);
-  // A short row of what is padded or joined is read as soon as it is written, before it is in the
-  // cache, and nothing of it again.
-  const bool is_once = producer.window.rows() == 1 && producer.op->kind == OpKind::compute &&
-                       chooses_by_place(producer.op->body, Choice::of_elements);
-  if (is_once && kept && *kept * bytes < kShortRow) return false;
+  // A short row, where it or what reads it is padded or joined, is read before it is in the cache
+  // and at other places than it was written at, and nothing of it again.
+  if (kept && *kept * bytes < kShortRow &&
+      *kept * bytes <= kVectorsOfShortRow * target.vector_bits() / 8 &&
+      is_read_once(producer, reader)) {
+    return false;
+  }
   const bool is_large = !all || *all * bytes > target.l2_bytes;
   return is_large && (!kept || *kept * producer.window.rows() * bytes <= target.l2_bytes / 2);
 }

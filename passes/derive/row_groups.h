@@ -130,6 +130,15 @@ std::vector<RowGroup> row_groups(const Graph& grouped, const Target& target,
                                  const std::unordered_set<const Op*>& taken = {},
                                  std::vector<DeclinedRows>* declined = nullptr);
 
+// The member of a fused reader behind which a series (exp, tanh) is computed of its elements alone:
+// the last that reads what the group computes, a mean or a root. It is stored a row at a time,
+// since one long chain of operations for each vector leaves the processor less to do beside it than
+// two loops do. Null where there is none.
+const Op* stored_for_series(const RowGroup& group);
+// Whether what the reader computes behind it reads whole tensors as they lie: then several rows of
+// it are one, whose vectors are full.
+bool lies_as_rows(const Op& stored, const Op& reader);
+
 }  // namespace emulsion
 
 #endif  // EMULSION_PASSES_DERIVE_ROW_GROUPS_H_

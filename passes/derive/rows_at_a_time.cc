@@ -30,17 +30,23 @@ int64_t rows_that_divide(int64_t all, int64_t most, int64_t lanes = 1) {
   return std::max<int64_t>(rows, 1);
 }
 
-// How many rows are computed at a time, at most. Of short rows, of a known length, two vectors of
-// them: what is stored of a row has then left the processor's buffer when it is loaded again, and
-// vectors lie across the rows in what there is once in a row. One vector where there is nothing
-// else of a row, however many elements it sums up.
+// As many as there are in each of the fewest parts of `most` at most: few are left over of these.
+int64_t equal_part(int64_t all, int64_t most) {
+  const int64_t parts = std::max<int64_t>((all + most - 1) / most, 1);
+  return std::max<int64_t>((all + parts - 1) / parts, 1);
+}
+
+// How many rows are computed at a time, at most, where the first cache holds them. Of rows of a
+// known length several vectors: what is stored of a row has then left the processor's buffer when
+// it is loaded again, sums of many rows are under way while a division is waited for, and vectors
+// lie across the rows in what there is once in a row. One vector where there is nothing else of a
+// row, however many elements it sums up.
 int64_t most_rows(const RowGroup& group, const Target& target) {
-  constexpr int64_t kShort = 16, kVectorsOfRows = 2;
+  constexpr int64_t kShort = 4, kVectorsOfRows = 4, kEnough = 32;
   const int64_t lanes = target.vector_lanes(group.reader().dtype);
   const std::optional<int64_t> points = points_of_row(group);
-  if (!points && are_sums_of_rows(group)) return std::max(lanes, kRowsAtATime);
-  if (!points || *points > kShort * lanes) return kRowsAtATime;
-  return std::max(kVectorsOfRows * lanes, kRowsAtATime);
+  if (!points) return are_sums_of_rows(group) ? std::max(lanes, kRowsAtATime) : kRowsAtATime;
+  return *points <= kShort * lanes ? std::max(kVectorsOfRows * lanes, kEnough) : kEnough;
 }
 
 }  // namespace
@@ -55,15 +61,17 @@ std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target
     bytes += of_member;
     most = std::max(most, of_member);
   }
+  if (stored_for_series(group) != nullptr) bytes += most;
   bytes += most;  // of what comes from outside
   return std::max<int64_t>(target.l1_bytes / std::max<int64_t>(bytes, 1), 1);
 }
 
-int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, bool are_short,
+int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, int64_t of_short,
                        const Target& target) {
-  constexpr int64_t kTasksOfCore = 2, kManyTimes = 16;
-  const int64_t in_cache = rows_in_cache(group, target).value_or(are_short ? kRowsAtATime : 1);
-  int64_t most = std::min(in_cache, all.is_constant() ? most_rows(group, target) : kRowsAtATime);
+  constexpr int64_t kTasksOfCore = 2;
+  const int64_t in_cache = rows_in_cache(group, target).value_or(std::max<int64_t>(of_short, 1));
+  const int64_t known = all.is_constant() ? most_rows(group, target) : kRowsAtATime;
+  int64_t most = std::min(in_cache, std::max(known, of_short));
   std::optional<int64_t> least = all.as_constant();
   if (!least) {  // from how many on there are threads
     const std::optional<int64_t> points = points_of_row(group);
@@ -75,12 +83,14 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
   }
   if (!all.is_constant()) return most;
   const int64_t count = all.constant_term();
-  const int64_t exact = rows_that_divide(count, most, target.vector_lanes(group.reader().dtype));
-  if (2 * exact >= most) return exact;
-  if (count >= kManyTimes * most) return most;
-  most = std::min(most, kRowsAtATime);
-  const int64_t few = rows_that_divide(count, most);
-  return few > 1 || count < 2 * most ? few : most;
+  const int64_t exact = rows_that_divide(count, most);
+  if (most <= std::max(kRowsAtATime, of_short)) {
+    return exact > 1 || count < 2 * most ? exact : most;
+  }
+  if (4 * count <= 5 * most) return std::max<int64_t>(count, 1);
+  const int64_t vectors = rows_that_divide(count, most, target.vector_lanes(group.reader().dtype));
+  if (4 * vectors >= 3 * most) return vectors;
+  return 3 * exact >= most ? exact : equal_part(count, most);
 }
 
 int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Target& target) {

@@ -195,7 +195,9 @@ const char* pattern_of(const Op& op, const Op& reader, const Groups& groups, con
   for (size_t row = 0; row + 1 < rank; ++row) {
     if (why_not_slide(op, reader, row, target)) continue;
     const RowWindow window = window_of(op, reader, row);
-    if (window.rows() > 1 && pays_to_keep({&op, window, true}, row, target)) return kSlidingWindows;
+    if (window.rows() > 1 && pays_to_keep({&op, window, true}, reader, row, target)) {
+      return kSlidingWindows;
+    }
   }
   return nullptr;
 }

@@ -124,7 +124,7 @@ class ChainBuilder {
       for (const OpPtr& operand : operands(*open[next])) {
         if (members_.count(operand.get())) continue;
         const std::optional<WindowChain::Producer> producer = producer_of(*operand);
-        if (!producer || !pays_to_keep(*producer, chain_.row, target_)) continue;
+        if (!producer || !pays_to_keep(*producer, *open[next], chain_.row, target_)) continue;
         members_[operand.get()] = *producer;
         chain_.producers.push_back(*producer);
         open.push_back(operand.get());

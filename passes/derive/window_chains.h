@@ -51,8 +51,9 @@ std::optional<std::string> why_not_slide(const Op& producer, const Op& reader, s
                                          const Target& target);
 // The rows of a producer that a row of the reader needs, where nothing is said against that.
 RowWindow window_of(const Op& producer, const Op& reader, size_t row);
-// Whether what is kept of a producer fits the cache, and its whole result would not.
-bool pays_to_keep(const WindowChain::Producer& producer, size_t row, const Target& target);
+// Whether what is kept of a producer for `reader` fits the cache, and its whole result would not.
+bool pays_to_keep(const WindowChain::Producer& producer, const Op& reader, size_t row,
+                  const Target& target);
 // The chain that ends in an operation, along one of its axes, as long as it goes and pays to keep:
 // none of `taken`.
 WindowChain build_window_chain(const Op& reader, size_t row, const Readers& readers,

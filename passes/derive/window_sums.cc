@@ -134,6 +134,17 @@ bool reads_windows(const Op& op, const Expr& read) {
   });
 }
 
+bool reach_over_ends(const std::vector<const Op*>& sums) {
+  return std::any_of(sums.begin(), sums.end(), [](const Op* op) {
+    const std::string& columns = op->axes.back().name();
+    return any_part(op->body, [&](const Expr& e) {
+      const bool reads = e->op == ExprOp::read && !e->args.empty();
+      return reads && mentions(e->args.back(), columns) && !affine_of(e->args.back()) &&
+             affine_of(between_ends(e->args.back(), *op, columns));
+    });
+  });
+}
+
 bool strides_a_little(const Op& op) {
   constexpr int64_t kFewColumns = 8;
   if (op.axes.empty()) return false;

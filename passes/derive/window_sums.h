@@ -5,6 +5,7 @@
 // computed together for that. Private to passes/derive/; the loops are derive_reduction.cc.
 
 #include <cstdint>
+#include <vector>
 
 #include "dsl/graph.h"
 #include "dsl/schedule.h"
@@ -24,6 +25,9 @@ int64_t step_of_windows(const Op& sums);
 // last ones are computed with others again. 1: windows have nothing in common or are large, or what
 // is computed of a row takes much longer than reading it.
 int64_t rows_of_windows(const Op& sums);
+// Whether windows reach over the ends of a row and are held there, reflected or wrapped around, so
+// that vectors of neighbours are there between the ends alone.
+bool reach_over_ends(const std::vector<const Op*>& sums);
 // Whether short windows stride along the columns by so few elements that vectors across windows
 // take less than one along each of them, whose lanes are then added up.
 bool strides_a_little(const Op& op);

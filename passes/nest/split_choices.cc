@@ -66,8 +66,7 @@ class TurnFinder : public NestVisitor {
       for (const Expr& part : condition->args) add(uop, point, steps, part);
       return;
     }
-    std::optional<Turn> turn = turn_of(condition, point);
-    if (turn) turn->first = steps.first, turn->end = steps.end;
+    const std::optional<Turn> turn = turn_of(condition, point, steps);
     auto [known, is_new] = turns.try_emplace({&uop, &condition.node()}, turn);
     if (is_new || !known->second) return;
     // The node is at several places of the tree, or of the body.
@@ -82,26 +81,24 @@ class TurnFinder : public NestVisitor {
            same(a.first, b.first) && same(a.end, b.end);
   }
 
-  std::optional<Turn> turn_of(const Expr& condition,
-                              const std::map<std::string, Expr>& point) const {
+  // `steps`: at which the point is this one.
+  std::optional<Turn> turn_of(const Expr& condition, const std::map<std::string, Expr>& point,
+                              SparedSteps steps) const {
     const std::optional<Expr> spare = spare_of(condition, point);
     if (!spare) return std::nullopt;
-    const std::optional<Slope> slope = slope_along(*spare, variable_, ranges_);
+    std::optional<Slope> slope = slope_along(*spare, variable_, ranges_);
+    // Of a stage that is computed beyond its domain, and of what its reader's tail keeps inside,
+    // conditions have clamps of their own (clamp_reads.cc).
+    if (!slope) slope = slope_along(steps.without_clamps(*spare), variable_, ranges_);
     if (!slope) return std::nullopt;
     const auto& [factor, low, high] = *slope;
     // It holds where factor * v + [low, high] is not negative.
     if (factor > 0) {
-      return Turn{true,
-                  floor_of(Extent(factor - 1) - high, factor),
-                  floor_of(Extent(factor - 1) - low, factor),
-                  {},
-                  {}};
+      return Turn{true, floor_of(Extent(factor - 1) - high, factor),
+                  floor_of(Extent(factor - 1) - low, factor), steps.first, steps.end};
     }
-    return Turn{false,
-                floor_of(low - Extent(factor), -factor),
-                floor_of(high - Extent(factor), -factor),
-                {},
-                {}};
+    return Turn{false, floor_of(low - Extent(factor), -factor),
+                floor_of(high - Extent(factor), -factor), steps.first, steps.end};
   }
 
   // What is not negative where the condition holds.
@@ -320,14 +317,12 @@ std::vector<LoopPiece> split_at_choices(const LoopNest& nest,
   bool changed = false, joins = false;
   for (size_t i = 0; i < borders.size(); ++i) {
     const Expr& border = borders[i];
-    // Borders that cannot be ordered may be before this one, or behind the end.
-    const auto behind = [&](const Expr& from, size_t at) {
-      return least_of(greatest_of(borders[at], from), past);
-    };
-    const Expr end = behind(begin, i);
     const bool is_last = i + 1 == borders.size();
-    joins = !joins && !is_last && may_be_one_step(begin, end) &&
-            may_be_one_step(end, behind(end, i + 1));
+    // Borders that cannot be ordered may be before this piece, or behind the end.
+    const Expr next = greatest_of(border, begin), end = least_of(next, past);
+    const bool is_short =
+        may_be_one_step(begin, end) || (i > 0 && may_be_one_step(borders[i - 1], border));
+    joins = !joins && !is_last && is_short && may_be_one_step(border, borders[i + 1]);
     if (joins) continue;
     if (!at_least(begin, end)) {
       steps.past = border;
@@ -338,7 +333,7 @@ std::vector<LoopPiece> split_at_choices(const LoopNest& nest,
       piece.body = Chooser(nest, finder.turns, steps, &later).mutate(loop.body);
       changed = changed || piece.body != loop.body;
       pieces.push_back({std::move(piece), end});
-      begin = end;
+      begin = next;
     }
     // All numbers are in order.
     if (constant_value(border) && constant_value(steps.least.back())) steps.least.pop_back();

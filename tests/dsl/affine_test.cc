@@ -94,6 +94,24 @@ TEST(ProvesInBounds, BothSidesOfASelect) {
   EXPECT_FALSE(inside(either(j() - 1, i()), 12));
 }
 
+// As far as numbers say what each part may be, whatever the parts have in common.
+TEST(ProvesInBounds, SumsOfSelectsAndOfData) {
+  const auto one = [](const Expr& condition) { return select(condition, 1, 0); };
+  EXPECT_TRUE(inside(one(i() < 7) + one(j() == 2), 3));
+  EXPECT_FALSE(inside(one(i() < 7) + one(j() == 2), 2));
+  EXPECT_FALSE(inside(one(i() < 7) + one(j() == 2) - 1, 2));
+  EXPECT_TRUE(inside(1 + one(i() < 7) - one(j() == 2), 3));
+  EXPECT_TRUE(inside(one(i() < 7) * 5 + j(), 10));
+  EXPECT_FALSE(inside(one(i() < 7) * 5 + j(), 9));
+  const Expr u = cast(i32, read_buffer("u", u8, {i()})), v = cast(i32, read_buffer("v", u8, {i()}));
+  EXPECT_TRUE(inside(u * 256 + v, 65536));
+  EXPECT_FALSE(inside(u * 256 + v, 65535));
+  EXPECT_FALSE(inside(u - v, 65536));
+  const Expr of_size = one(i() < 7) * axis_value("b");
+  EXPECT_FALSE(inside(max(of_size, 0), 1 << 30)) << "of a size no number is known";
+  EXPECT_FALSE(inside(min(of_size, 9), 10));
+}
+
 TEST(ProvesInBounds, Clamps) {
   Expr any = read_buffer("at", i32, {i()});
   EXPECT_FALSE(inside(any, 1000));

@@ -139,7 +139,8 @@ void expect_same(
   }
 }
 
-// Clamps of both orders, of one end and of both, the ends in the wrong order too.
+// Clamps of both orders, of one end and of both, the ends in the wrong order too; and of what is
+// clamped already and moved then, as a tail does it with the middle of a window.
 std::vector<Expr> clamps() {
   std::vector<Expr> all_of_them = {min(neighbours(), all(3)), max(neighbours(), all(-2)),
                                    min(Halide::likely(neighbours()), all(3))};
@@ -147,6 +148,12 @@ std::vector<Expr> clamps() {
     all_of_them.push_back(max(min(neighbours(), all(high)), all(low)));
     all_of_them.push_back(min(max(neighbours(), all(low)), all(high)));
     all_of_them.push_back(max(Halide::likely(min(neighbours(), all(high))), all(low)));
+    for (const int moved : {-2, 1, 2}) {
+      const Expr tail = min(neighbours(), all(high)) + all(moved);
+      all_of_them.push_back(max(min(tail, all(high)), all(low)));
+      all_of_them.push_back(max(tail, all(low)));
+      all_of_them.push_back(min(all(moved) + max(max(neighbours(), all(low)), all(0)), all(high)));
+    }
   }
   return all_of_them;
 }
@@ -300,12 +307,12 @@ TEST(ClampedVectors, WhatStaysAsItIs) {
     EXPECT_TRUE(masked(value, least_bits).same_as(value)) << value;
   };
   stays(load(neighbours()));
-  stays(load(min(hi::Ramp::make(kBase, 2, kLanes), all(3))));             // not neighbours
-  stays(load(min(hi::Ramp::make(kBase, -1, kLanes), all(3))));            // backwards
-  stays(load(min(neighbours(), hi::Ramp::make(3, 1, kLanes))));           // an end for each lane
-  stays(load(min(min(neighbours(), all(kCount)), all(3))));               // two ends on one side
-  stays(load(min(neighbours(), all(3)) * all(5)));                        // far apart
-  stays(load(hi::Select::make(neighbours() > 1, neighbours(), all(3))));  // a guard for each lane
+  stays(load(min(hi::Ramp::make(kBase, 2, kLanes), all(3))));              // not neighbours
+  stays(load(min(hi::Ramp::make(kBase, -1, kLanes), all(3))));             // backwards
+  stays(load(min(neighbours(), hi::Ramp::make(3, 1, kLanes))));            // an end for each lane
+  stays(load(min(max(min(neighbours(), all(kCount)), all(-2)), all(3))));  // three ends
+  stays(load(min(neighbours(), all(3)) * all(5)));                         // far apart
+  stays(load(hi::Select::make(neighbours() > 1, neighbours(), all(3))));   // a guard for each lane
   stays(load(hi::Select::make(all(kCount > 1), neighbours(), neighbours() + 1)));
   stays(load(max(neighbours(), all(3)) * all(2)));                // apart, from a beginning on
   stays(load(min(neighbours(), all(3))), 64);                     // nothing masks so few bits

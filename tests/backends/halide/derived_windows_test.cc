@@ -62,6 +62,29 @@ TEST(DerivedWindows, WhereSizesDecideWhetherTheyPay) {
   }
 }
 
+// What a window finds beyond the borders is a number, or the element at the border: the interior
+// compares nothing. Rows shorter than a vector have a way of their own.
+TEST(DerivedWindows, OverBorders) {
+  const Extent W = Extent::size("B");
+  for (const DType type : {f32, u8}) {
+    const Axis c("c", 2), i("i", 4), j("j", W), a("a", 3), b("b", 3);
+    const Tensor x = input("x", type, {2, 4, W}), w = input("w", type, {2, 3, 3});
+    const Expr row = i + a - 1, column = j + b - 1, end = extent_value(W);
+    const Expr held = x(c, clamp(row, 0, 3), clamp(column, 0, end - 1));
+    const Expr is_inside = row >= 0 && row < 4 && column >= 0 && column < end;
+    for (const Expr& value : {select(is_inside, held, 0), held}) {
+      const Graph graph(compute("y", {c, i, j}, sum({a, b}, value * w(c, a, b))));
+      const LoopNest nest = run_pipeline(graph, Target::host()).nest;
+      if (type == f32) {
+        EXPECT_NE(to_string(nest).find("y_filled"), std::string::npos) << to_string(nest);
+        EXPECT_NE(to_string(nest).find("j + b - 1]"), std::string::npos);
+      }
+      expect_same_as_graph(graph, nest, {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 64, 65},
+                           0, Target::host());
+    }
+  }
+}
+
 // Rows of bytes have ways of their own: as long as a vector, or shorter.
 TEST(DerivedWindows, OfBytes) {
   const Axis i("i", 5), j("j", Extent::size("B")), a("a", 3), b("b", 3);

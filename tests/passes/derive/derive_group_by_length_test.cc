@@ -72,7 +72,7 @@ TEST(DeriveGroupByLength, ShortRowsAreComputedSeveralAtATime) {
         << text;
   }
   EXPECT_TRUE(has(text, "y_short.store_in_output(y)\n")) << text;
-  EXPECT_TRUE(has(text, "y_short.split(i, i, row, 4)\n")) << text;
+  EXPECT_TRUE(has(text, "y_short.split(i, i, row, 8)\n")) << text;
   EXPECT_TRUE(has(text, "p_short.compute_at(y_short, i)\n")) << text;
   EXPECT_TRUE(has(text, "total_short.split(r, r, lane, 16)\n")) << text;
   // Long ones, each by itself in the memory of the output.
@@ -176,7 +176,7 @@ TEST(DeriveGroupByLength, OfFewRowsNoneHasALaneOfItsOwn) {
 TEST(DeriveGroupByLength, ShortRowsHaveTheirMemoryOnTheStack) {
   const Graph graph = softmax_by_hand(64, kSize);
   const std::string nest = to_string(lower(graph, derive_schedule(graph, kV3)));
-  EXPECT_TRUE(has(nest, "alloc p_short[y_short.i * 4 .. +4, 0 .. +B room 256] in stack")) << nest;
+  EXPECT_TRUE(has(nest, "alloc p_short[y_short.i * 8 .. +8, 0 .. +B room 256] in stack")) << nest;
   EXPECT_TRUE(has(nest, "alloc p[y.i .. +1, 0 .. +B] in output y")) << nest;
 }
 
@@ -198,6 +198,23 @@ TEST(DeriveGroupByLength, RowsAreShortWhereSeveralStayInTheCache) {
   EXPECT_EQ(least(places(), "x86-64-v4,cores=1,l1=1024", 32 * 16), "");
   EXPECT_EQ(least(gradient, "x86-64-v4,cores=1,l1=32768", 32 * 16), "");
   EXPECT_EQ(least(gradient, "x86-64-v4,cores=1,l1=16384", 16 * 16), "");
+}
+
+// Eight rows where the longest of them leave as much room, else four. None is across a vector.
+TEST(DeriveGroupByLength, EightShortRowsAtATimeWhereThereIsRoom) {
+  const auto rows_of = [](const Graph& graph, const std::string& target) {
+    const std::string text = derived(graph, Target::parse(target));
+    for (const int rows : {4, 8, 16}) {
+      if (has(text, fmt::format("y_short.split(i0, i0, row, {}, guard)\n", rows))) return rows;
+    }
+    return 0;
+  };
+  const Graph soft(softmax(input("x", f32, {Extent::size("R"), kSize}), -1, "y"));
+  EXPECT_EQ(rows_of(soft, "x86-64-v4,cores=1,l1=32768"), 8);
+  EXPECT_EQ(rows_of(soft, "x86-64-v4,cores=1,l1=16384"), 4);
+  EXPECT_EQ(rows_of(soft, "x86-64-v3,cores=1,l1=16384"), 8);
+  const std::string text = derived(norms(), kV3);
+  EXPECT_FALSE(has(text, "y_scale_short.vectorize")) << text;
 }
 
 TEST(DeriveGroupByLength, EveryLengthIsRight) {

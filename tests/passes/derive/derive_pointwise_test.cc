@@ -44,6 +44,23 @@ TEST(DerivePointwise, BlocksOfAFlatPictureFitWhereThreadsPay) {
   }
 }
 
+// What is read where a mask says so. Of a number of columns the rest is cut when it is compiled.
+TEST(DerivePointwise, RowsAreCutWhereDataChooseReadsThatAreHeld) {
+  const auto held = [](const Extent& length, bool chosen) {
+    const Axis i("i", kRows), j("j", length);
+    const Tensor x = input("x", f32, {kRows, length}), m = input("m", bool_, {kRows, length});
+    const Expr next = clamp(j + 1, 0, extent_value(length) - 1);
+    return compute("y", {i, j}, chosen ? select(m(i, j), x(i, next), x(i, j)) : x(i, next));
+  };
+  EXPECT_TRUE(has(derived(held(201, true), kV3), "partition(j)"));
+  EXPECT_FALSE(has(derived(held(201, false), kV3), "partition")) << "no data choose";
+  EXPECT_FALSE(has(derived(held(8, true), kV3), "partition")) << "one vector";
+  EXPECT_TRUE(has(derived(held(kLength, false), kV3), "partition(j)")) << "a run-time length";
+  for (const int64_t length : {1, 7, 8, 9, 33}) {
+    EXPECT_TRUE(derives(Graph(held(length, true)), kV3, {0, 1, 5})) << length;
+  }
+}
+
 // A grid with periodic or reflecting ends.
 TEST(DerivePointwise, RowsAreCutWhereTheirNeighboursAreTurned) {
   const auto turned = [](const Extent& length, bool wraps) {

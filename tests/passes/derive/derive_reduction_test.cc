@@ -427,5 +427,50 @@ TEST(DeriveReduction, ComputesWhatTheGraphSays) {
   }
 }
 
+// Of the inputs that are one longer than a window at each place of y.
+Tensor filtered(const Extent& count, int64_t taps) {
+  const Axis i("i", count), k("k", taps);
+  const Tensor x = input("x", f32, {count + (taps - 1)}), h = input("h", f32, {taps});
+  return compute("y", {i}, sum(k, x(i + k) * h(k)));
+}
+
+// A tile of a filter is soon summed up: a thread takes several, and loads what they share once.
+TEST(DeriveReduction, ShortTilesOfOneRowAreTasks) {
+  const std::string text = derived(filtered(20001, 15), kFour);
+  EXPECT_TRUE(has(text,
+                  "y.split(i, task, tile, 624, shift_inwards)\ny.split(tile, tile, lane, 8)\n"
+                  "y.vectorize(lane)\ny.parallel(task)\n"))
+      << text;
+  EXPECT_TRUE(has(derived(filtered(19456, 15), kFour), "y.split(i, task, tile, 608)\n"));
+  EXPECT_TRUE(derives(Graph(filtered(20001, 15)), kFour, {0}));
+  EXPECT_FALSE(has(derived(filtered(20001, 15)), "task")) << "one core";
+  EXPECT_FALSE(has(derived(filtered(300, 15), kFour), "task")) << "too few for threads";
+  EXPECT_FALSE(has(derived(filtered(20001, 3000), kFour), "task")) << "a tile is long enough";
+  const Axis i("i", 2), j("j", 20001), k("k", 15);
+  const Tensor rows = compute("y", {i, j}, sum(k, input("x", f32, {2, 20015})(i, j + k)));
+  EXPECT_FALSE(has(derived(rows, kFour), "tile, tile, lane")) << "threads share rows";
+  const Tensor held =
+      compute("y", {j}, sum(k, input("x", f32, {20001})(clamp(Expr(j) + k - 7, 0, 20000))));
+  EXPECT_FALSE(has(derived(held, kFour), "task")) << "the tiles at the ends are others";
+}
+
+TEST(DeriveReduction, TasksOfTilesOfARowOfRunTimeLength) {
+  const Tensor y = filtered(kSize, 15);
+  for (const char* level : kLevels) {
+    const Target target = target_of(level, 4);
+    const int64_t lanes = target.vector_lanes(f32), task = 16384 / (15 * lanes) * lanes;
+    const std::string text = derived(y, target);
+    EXPECT_TRUE(has(text, fmt::format("y_long.alternative(B >= {}, y_in_tasks)\n", task))) << text;
+    EXPECT_TRUE(has(text, fmt::format("y_in_tasks.split(i, task, tile, {}, shift_inwards)\n"
+                                      "y_in_tasks.split(tile, tile, lane, {})\n",
+                                      task, lanes)))
+        << text;
+    EXPECT_TRUE(has(text, "y_in_tasks.parallel(task)\n") && !has(text, "y_long.parallel")) << text;
+    EXPECT_TRUE(derives(Graph(y), target,
+                        {0, 1, lanes - 1, lanes, 33, task - 1, task, task + 1, 2 * task + 7}));
+  }
+  EXPECT_FALSE(has(derived(y), "task")) << "one core";
+}
+
 }  // namespace
 }  // namespace emulsion

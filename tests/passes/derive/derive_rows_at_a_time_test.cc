@@ -14,9 +14,18 @@ namespace {
 
 const Extent kSize = Extent::size("B");
 
-TEST(DeriveRowsAtATime, TwoVectorsOfShortRows) {
-  const std::string text = derived(softmax_by_hand(64, 64), target_of("x86-64-v3", 1));
-  EXPECT_NE(text.find("y.split(i, i, row, 16)\n"), std::string::npos) << text;
+TEST(DeriveRowsAtATime, FourVectorsOfShortRows) {
+  const auto text_of = [](int64_t columns, const char* level) {
+    return derived(softmax_by_hand(128, columns), target_of(level, 1));
+  };
+  EXPECT_NE(text_of(20, "x86-64-v4").find("y.split(i, i, row, 64)\n"), std::string::npos);
+  EXPECT_NE(text_of(65, "x86-64-v4").find("y.split(i, i, row, 32)\n"), std::string::npos);
+  for (const int64_t columns : {13, 64}) {
+    for (const char* level : {"x86-64-v3", "x86-64-v2"}) {
+      const std::string text = text_of(columns, level);
+      EXPECT_NE(text.find("y.split(i, i, row, 32)\n"), std::string::npos) << text;
+    }
+  }
 }
 
 TEST(DeriveRowsAtATime, FourOfARunTimeNumber) {
@@ -24,23 +33,27 @@ TEST(DeriveRowsAtATime, FourOfARunTimeNumber) {
   EXPECT_NE(text.find("y.split(i, i, row, 4, guard)\n"), std::string::npos) << text;
 }
 
-// Of so many others that it does not matter that the last ones are computed in vain.
-TEST(DeriveRowsAtATime, TwoVectorsOfManyRowsThatNothingDivides) {
+TEST(DeriveRowsAtATime, EqualPartsOfANumberThatNothingDivides) {
   const Target target = target_of("x86-64-v3", 1);
   const auto text_of = [&](int64_t rows) { return derived(softmax_by_hand(rows, 64), target); };
-  EXPECT_NE(text_of(72).find("y.split(i, i, row, 8)\n"), std::string::npos) << "not 12";
-  EXPECT_NE(text_of(251).find("y.split(i, i, row, 4, guard)\n"), std::string::npos);
-  EXPECT_NE(text_of(257).find("y.split(i, i, row, 16, guard)\ny.partition(i)\n"),
+  EXPECT_NE(text_of(72).find("y.split(i, i, row, 24)\n"), std::string::npos);
+  EXPECT_NE(text_of(50).find("y.split(i, i, row, 25)\n"), std::string::npos) << "no vectors";
+  EXPECT_NE(text_of(39).find("y.split(i, i, row, 39)\n"), std::string::npos) << "all";
+  EXPECT_NE(text_of(41).find("y.split(i, i, row, 21, guard)\n"), std::string::npos);
+  EXPECT_NE(text_of(257).find("y.split(i, i, row, 29, guard)\ny.partition(i)\n"),
             std::string::npos);
-  EXPECT_TRUE(derives(softmax_by_hand(257, 64), target, {0}, 1e-5));
+  for (const int64_t rows : {39, 41, 257}) {
+    EXPECT_TRUE(derives(softmax_by_hand(rows, 64), target, {0}, 1e-5)) << rows;
+  }
 }
 
-TEST(DeriveRowsAtATime, FourOfLongerRows) {
-  const Target target = Target::parse("x86-64-v3,cores=1,l1=1048576");
-  EXPECT_NE(derived(softmax_by_hand(64, 128), target).find("y.split(i, i, row, 16)"),
-            std::string::npos);
-  EXPECT_NE(derived(softmax_by_hand(64, 129), target).find("y.split(i, i, row, 4)"),
-            std::string::npos);
+TEST(DeriveRowsAtATime, AsManyAsTheFirstCacheHolds) {
+  const auto text_of = [](int64_t columns) {
+    return derived(softmax_by_hand(64, columns), Target::parse("x86-64-v3,cores=1,l1=32768"));
+  };
+  EXPECT_NE(text_of(128).find("y.split(i, i, row, 16)\n"), std::string::npos) << text_of(128);
+  EXPECT_NE(text_of(512).find("y.split(i, i, row, 4)\n"), std::string::npos);
+  EXPECT_EQ(text_of(4096).find(" row, "), std::string::npos);
 }
 
 // A root of each row.
@@ -58,13 +71,17 @@ TEST(DeriveRowsAtATime, VectorsAcrossRowsOfWhatThereIsOnceInEach) {
   };
   EXPECT_NE(text_of(64).find("root.vectorize(i_v)\nroot.compute_at(y, i)\n"), std::string::npos)
       << text_of(64);
-  EXPECT_NE(text_of(72).find("root.vectorize(i)\nroot.compute_at(y, i)\n"), std::string::npos)
+  EXPECT_NE(text_of(8, "x86-64-v4").find("root.vectorize(i)\nroot.compute_at(y, i)\n"),
+            std::string::npos)
       << "8 rows";
-  EXPECT_EQ(text_of(63).find("root.vectorize("), std::string::npos) << "9 rows";
+  // The last vector starts earlier.
+  EXPECT_NE(text_of(63).find("root.split(i, i, lane, 8, shift_inwards)\nroot.vectorize(lane)\n"),
+            std::string::npos)
+      << text_of(63);
   EXPECT_EQ(text_of(kSize).find("root.vectorize("), std::string::npos) << "the last ones are few";
   EXPECT_EQ(text_of(kSize, "x86-64-v2").find("root.vectorize("), std::string::npos) << "4 rows";
   for (const char* level : kLevels) {
-    for (const Extent& rows : {Extent(64), Extent(72), Extent(63), Extent(521), kSize}) {
+    for (const Extent& rows : {Extent(64), Extent(5), Extent(8), Extent(63), Extent(521), kSize}) {
       EXPECT_TRUE(derives(roots_of_rows(rows), target_of(level, 2), {0, 1, 5, 33}, 1e-5))
           << level << rows.to_string();
     }
@@ -84,8 +101,8 @@ TEST(DeriveRowsAtATime, AVectorOfSumsHoweverLongTheyAre) {
   EXPECT_NE(text.find("y.split(i1, i1, row, 8)\ny.vectorize(row)\n"), std::string::npos) << text;
   EXPECT_NE(text_of(means(64, kSize), "x86-64-v4").find("y.split(i1, i1, row, 16)\n"),
             std::string::npos);
-  // Of sums of a number two vectors.
-  EXPECT_NE(text_of(means(64, 9)).find("y.split(i1, i1, row, 16)\ny.split(row, row, row_v, 8)\n"),
+  // Of sums of a number several.
+  EXPECT_NE(text_of(means(64, 9)).find("y.split(i1, i1, row, 32)\ny.split(row, row, row_v, 8)\n"),
             std::string::npos)
       << text_of(means(64, 9));
   for (const Graph& graph :

@@ -356,14 +356,38 @@ TEST(WindowChains, NotWhatMayBeEmptyWhereItsReaderIsNot) {
   }
 }
 
-// They would be read before they have left the processor's buffer.
+// They would be read before they have left the processor's buffer: of what is padded before or
+// behind it, by several vectors.
 TEST(WindowChains, NotShortRowsThatAreReadOnce) {
-  for (const auto& [columns, found] : {std::pair(17, 0U), {29, 0U}, {30, 1U}, {60, 1U}}) {
+  const auto chains_of = [](bool pads_first, int columns, const char* level = "x86-64-v3") {
     const Tensor x = input("x", f32, {20000, columns});
-    const Graph graph(relu(pad(x, {1, 1}, {1, 1}), "y"));
-    EXPECT_EQ(chains(graph, small_cache(1)).size(), found) << columns;
+    const Tensor y = pads_first ? relu(pad(x, {1, 1}, {1, 1}), "y") : pad(relu(x), {1, 1}, {1, 1});
+    Target target = Target::parse(std::string(level) + ",cores=1");
+    target.l2_bytes = small_cache(1).l2_bytes;
+    return chains(Graph(y), target).size();
+  };
+  for (const auto& [columns, found] : {std::pair(17, 0U), {31, 0U}, {32, 1U}, {60, 1U}}) {
+    EXPECT_EQ(chains_of(true, columns - 2), found) << columns;
+    EXPECT_EQ(chains_of(false, columns), found) << columns;
+  }
+  for (const auto& [columns, found] : {std::pair(16, 0U), {17, 1U}}) {  // in vectors of four
+    EXPECT_EQ(chains_of(true, columns - 2, "x86-64-v2"), found) << columns;
+    EXPECT_EQ(chains_of(false, columns, "x86-64-v2"), found) << columns;
   }
   EXPECT_EQ(chains(blur_graph(20000, 17), small_cache(1)).size(), 1U) << "read again";
+}
+
+// What is read at two places is read again, whatever its reader chooses.
+TEST(WindowChains, ShortRowsOfWhichAChoiceReadsTwo) {
+  const Axis i("i", 20000), j("j", 17);
+  const Tensor x = input("x", f32, {20000, 17});
+  const Tensor v = x + 1.0f;
+  const auto row = [&](int offset) { return v(clamp(i + offset, 0, 19999), j); };
+  const Expr inside = i >= 1 && i < 19999;
+  const Tensor one = compute("y", {i, j}, select(inside, row(-1), 0.0f));
+  const Tensor two = compute("y", {i, j}, select(inside, row(-1) + row(1), 0.0f));
+  EXPECT_EQ(chains(Graph(one), small_cache(1)), Strings{});
+  EXPECT_EQ(chains(Graph(two), small_cache(1)).size(), 1U);
 }
 
 TEST(WindowChains, NotTooFewRowsForStripsWhateverTheColumns) {

@@ -221,6 +221,25 @@ TEST(SplitChoices, WhatIsSummedUp) {
   expect_values(schedule, {"y.i"});
 }
 
+// A tail keeps what the condition compares inside the row, that may be empty: at its last step
+// alone.
+TEST(SplitChoices, WhatATailKeepsInside) {
+  const Axis o("i", B), k("k", 3);
+  const Expr end = extent_value(B), at = o + k - 1;
+  const Expr value = select(at >= 0 && at < end, from("x", B)(clamp(at, 0, end - 1)), 0.0F);
+  const Tensor y = compute("y", {o}, sum(k, value));
+  for (const Tail tail : {Tail::predicate, Tail::guard}) {
+    Schedule schedule(y);
+    schedule["y"].cache_write("acc").split(Axis("i"), io, ii, 4, tail).vectorize(ii);
+    schedule["acc"].compute_at("y", io).reorder({Axis("i"), k}).vectorize(Axis("i"));
+    const LoopNest parts = parts_of(schedule, "y.io");
+    const std::string text = tree_of(parts);
+    EXPECT_EQ(parts.root->as<Block>()->children.size(), 3U) << text;
+    EXPECT_NE(text.find("acc[i] += x[i + k - 1]"), std::string::npos) << text;
+    expect_sizes(parts, schedule);
+  }
+}
+
 void expect_unsplit(const Schedule& schedule, const std::string& variable) {
   const LoopNest nest = lowered(schedule);
   EXPECT_EQ(partition_loops(nest, {variable}).root, nest.root) << tree_of(nest);

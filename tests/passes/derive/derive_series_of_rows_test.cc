@@ -1,0 +1,114 @@
+// What derived schedules store between a norm and a series of it (gelu, tanh), a row at a time.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "dsl/operators.h"
+#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/derived_text.h"
+
+namespace emulsion {
+namespace {
+
+const Extent kSize = Extent::size("B");
+
+// What follows a norm n of x by rows; v is x less the mean of its row.
+using Behind = std::function<Tensor(const Tensor& n, const Tensor& v)>;
+
+Graph behind_norm(const Extent& rows, int columns, const Behind& behind) {
+  const Axis i("i", rows), k("k", columns), r("r", columns);
+  const Tensor x = input("x", f32, {rows, columns});
+  const float scale = 1.0F / static_cast<float>(columns);
+  const Tensor average = compute("average", {i}, sum(r, x(i, r)) * scale);
+  const Tensor v = compute("v", {i, k}, x(i, k) - average(i));
+  const Tensor squares =
+      compute("squares", {i}, sum(r, (x(i, r) - average(i)) * (x(i, r) - average(i))) * scale);
+  const Tensor root = compute("root", {i}, sqrt(squares(i) + 1.0F));
+  const Tensor n = compute("n", {i, k}, v(i, k) / root(i));
+  return Graph(behind(n, v));
+}
+
+Tensor tanh_of(const Tensor& n, const Tensor& /*v*/) { return tanh(n, "y"); }
+Tensor silu_of(const Tensor& n, const Tensor& /*v*/) { return mul(n, sigmoid(n), "y"); }
+Tensor with_residual(const Tensor& n, const Tensor& /*v*/) {
+  return add(tanh(n), input("z", f32, n.shape()), "y");
+}
+Tensor with_bias(const Tensor& n, const Tensor& /*v*/) {
+  return add(tanh(n), input("b", f32, {n.shape().back()}), "y");
+}
+Tensor with_what_was_before(const Tensor& n, const Tensor& v) { return add(tanh(n), v, "y"); }
+
+std::string text_of(const Behind& behind, const Extent& rows = 64, int columns = 20,
+                    const char* level = "x86-64-v3") {
+  return derived(behind_norm(rows, columns, behind), target_of(level, 1));
+}
+
+bool is_stored(const std::string& text) {
+  return text.find("n.compute_at(y, ") != std::string::npos;
+}
+// Whether rows that are there at a time are one row of vectors.
+bool is_flat(const std::string& text) {
+  return text.find("y.fuse(row, i1, flat)\n") != std::string::npos;
+}
+
+TEST(DeriveSeriesOfRows, ANormIsStoredForATanhOfIt) {
+  const std::string text = text_of(tanh_of);
+  EXPECT_TRUE(is_stored(text) && is_flat(text)) << text;
+  EXPECT_EQ(text.find("n.compute_inline()"), std::string::npos) << text;
+}
+
+TEST(DeriveSeriesOfRows, ForWhatReadsItTwice) { EXPECT_TRUE(is_stored(text_of(silu_of))); }
+
+TEST(DeriveSeriesOfRows, RowsThatFillVectorsStayRows) {
+  const std::string text = text_of(tanh_of, 64, 32);
+  EXPECT_TRUE(is_stored(text) && !is_flat(text)) << text;
+}
+
+TEST(DeriveSeriesOfRows, WhatLiesOtherwiseIsReadRowByRow) {
+  EXPECT_TRUE(is_flat(text_of(with_residual))) << text_of(with_residual);
+  EXPECT_TRUE(is_stored(text_of(with_bias)) && !is_flat(text_of(with_bias)));
+}
+
+TEST(DeriveSeriesOfRows, ARunTimeNumberOfRowsStaysRows) {
+  EXPECT_TRUE(is_stored(text_of(tanh_of, kSize)) && !is_flat(text_of(tanh_of, kSize)));
+}
+
+TEST(DeriveSeriesOfRows, NotForWhatIsNoSeries) {
+  EXPECT_FALSE(is_stored(text_of([](const Tensor& n, const Tensor&) { return relu(n, "y"); })));
+}
+
+TEST(DeriveSeriesOfRows, NotWhatIsReadBesideWhatItIsMadeOf) {
+  EXPECT_FALSE(is_stored(text_of(with_what_was_before))) << text_of(with_what_was_before);
+}
+
+TEST(DeriveSeriesOfRows, NotWithoutRows) {
+  const Tensor x = input("x", f32, {64, 20});
+  const std::string text = derived(Graph(tanh(x * 0.5F, "y")), target_of("x86-64-v3", 1));
+  EXPECT_EQ(text.find("compute_at"), std::string::npos) << text;
+}
+
+// Of which the memory of an output holds what is summed up.
+TEST(DeriveSeriesOfRows, LongRowsOfASoftmax) {
+  const Graph graph(tanh(softmax(input("x", f32, {3, 6000})), "y"));
+  EXPECT_TRUE(derives(graph, target_of("x86-64-v3", 1), {0}, 1e-5));
+}
+
+TEST(DeriveSeriesOfRows, ComputesRowsOfAnyNumberAndLength) {
+  for (const char* level : kLevels) {
+    for (const Behind& behind :
+         {Behind(tanh_of), Behind(silu_of), Behind(with_residual), Behind(with_bias)}) {
+      for (const int columns : {3, 13, 20, 32}) {
+        for (const Extent& rows : {Extent(1), Extent(7), Extent(64), Extent(67), kSize}) {
+          EXPECT_TRUE(
+              derives(behind_norm(rows, columns, behind), target_of(level, 2), {0, 1, 5}, 1e-5))
+              << level << " " << rows.to_string() << " x " << columns;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace emulsion
