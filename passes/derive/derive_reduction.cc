@@ -11,6 +11,7 @@
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/derive/derive_sum_in_parts.h"
 #include "passes/derive/window_sums.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
@@ -421,14 +422,13 @@ Axis derive_sums_together(const std::vector<const Op*>& sums, const Op& result,
 }
 
 void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule) {
+  if (derive_sum_in_parts(op, target, schedule)) return;
   const size_t shared = wakes_threads_to_sum(op, target) ? count_shared(op.axes, target) : 0;
   const int64_t rows = rows_side_by_side(op, shared, target);
   if (rows > 1) return derive_rows_side_by_side(op, rows, shared, target, schedule);
   const SumsInLanes lanes = derive_sums_in_lanes(op, target, schedule);
   std::optional<Axis> tasks;
-  if (shared > 0) {
-    tasks = share_rows(op, op, op.axes, shared, target, &(*schedule)[op.name]);
-  }
+  if (shared > 0) tasks = share_rows(op, op, op.axes, shared, target, &(*schedule)[op.name]);
   if (!op.axes.empty()) lanes.compute_at(op.name, tasks.value_or(op.axes.back()), schedule);
 }
 
