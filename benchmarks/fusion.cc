@@ -430,8 +430,13 @@ Report run(const ProgramOptions& options) {
                                                 weight("w", f32, {inner, columns}), "mm"))},
                 fmt::format("{}x{}x{}", rows, inner, columns), &all, &notes);
   }
-  for (const auto& [heads, rows, width] :
-       {std::tuple(12, 17, 16), {12, 25, 16}, {12, 50, 64}, {8, 64, 64}, {8, 512, 64}}) {
+  for (const auto& [heads, rows, width] : {std::tuple(12, 11, 16),
+                                           {12, 13, 16},
+                                           {12, 17, 16},
+                                           {12, 25, 16},
+                                           {12, 50, 64},
+                                           {8, 64, 64},
+                                           {8, 512, 64}}) {
     add_program({"attention", attention(heads, rows, width)},
                 fmt::format("{}x{}x{}", heads, rows, width), &all, &notes);
   }
@@ -441,7 +446,7 @@ Report run(const ProgramOptions& options) {
     add_program({"relu_padded", Graph(pad(relu(matrix("x", 20000, columns)), {1, 1}, {1, 1}))},
                 fmt::format("20000x{}", columns), &all, &notes);
   }
-  for (const auto& [heads, rows] : {std::pair(12, 10), {6, 100}}) {
+  for (const auto& [heads, rows] : {std::pair(12, 5), {12, 10}, {12, 49}, {6, 100}}) {
     add_program({"attention_run_time", attention(heads, Extent::size("S"), 16)},
                 fmt::format("{}x{}x16", heads, rows), &all, &notes, {{"S", rows}});
   }

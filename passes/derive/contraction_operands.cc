@@ -248,7 +248,9 @@ void turn_columns(const Op& operand, size_t column_at, const std::string& reader
   const bool is_long = columns.as_constant().value_or(0) >= lanes;
   stage.split(column, column, lane, lanes,
               exact ? Tail::automatic : (is_long ? Tail::shift_inwards : Tail::predicate));
-  order.insert(order.begin() + (order.empty() ? 0 : 1), column);
+  const bool is_narrow = columns.as_constant().value_or(3 * lanes) <= 2 * lanes;  // like a panel
+  if (is_narrow) stage.unroll(column);
+  order.insert(order.begin() + (order.empty() || is_narrow ? 0 : 1), column);
   order.insert(order.begin(), lane);
   stage.reorder(order).vectorize(lane);
 }

@@ -102,17 +102,18 @@ class ContractionDeriver {
   }
 
   // The reader of what is computed by blocks of `rows` rows.
-  BlockLoops derive_blocks(int64_t rows, const BlockOptions& of_blocks) {
+  BlockLoops derive_blocks(std::optional<int64_t> rows, const BlockOptions& of_blocks) {
     EMULSION_CHECK(match() && row_at_, "{} has no blocks of rows", op_.name);
+    if (!rows) return derive_all_rows(of_blocks);
     least_work_ = std::max<int64_t>(
         static_cast<int64_t>(of_blocks.part * static_cast<double>(least_work_)), 1);
     const Axis block(fresh_axis(result_, "block"));
     BlockLoops blocks{rows, result_.name, block, std::nullopt, block};
-    choose_tile_in_block(rows);
+    choose_tile_in_block(*rows);
     derive_loops(false, &blocks);
     // As in derive(): a run-time number of rows may be one, or leave one over. Where it is combined
     // with rows in between, as in attention, that would take twice as long to compile.
-    if (!rows_ && rows > 1 && packed_) y().partition(block);
+    if (!rows_ && *rows > 1 && packed_) y().partition(block);
     if (of_blocks.fetched) y().prefetch(*of_blocks.fetched, block, 1);
     if (!outer_axes_.empty()) blocks.around = result_.axes[outer_axes_.back()];
     const bool by_outer =
@@ -130,8 +131,12 @@ class ContractionDeriver {
   // The product whose blocks that reader reads.
   Axis derive_inside(const BlockLoops& blocks) {
     EMULSION_CHECK(match() && row_at_, "{} has no blocks of rows", op_.name);
-    choose_tile_in_block(blocks.rows);
-    derive_loops(false);
+    if (blocks.rows) {
+      choose_tile_in_block(*blocks.rows);
+      derive_loops(false);
+    } else {
+      derive_tiles_of_all_rows();
+    }
     y().compute_at(blocks.reader, blocks.block);
     copy_for_blocks(blocks);
     return is_one_tile() ? blocks.block : row_loop(result_.axes[*row_at_], tile_, loops_);
@@ -140,6 +145,31 @@ class ContractionDeriver {
  private:
   const Axis& column() const { return op_.axes[column_at_]; }
   StageSchedule& y() { return (*schedule_)[result_.name]; }
+
+  // The reader of what is computed of all rows, a run-time number, at a step of the loop outside.
+  BlockLoops derive_all_rows(const BlockOptions& of_blocks) {
+    least_work_ = std::max<int64_t>(
+        static_cast<int64_t>(of_blocks.part * static_cast<double>(least_work_)), 1);
+    derive_tiles_of_all_rows();
+    const bool is_shared = target_.cores > 1 && of_blocks.may_share;
+    const Axis outer = is_shared ? share_outer() : result_.axes[outer_axes_.back()];
+    const BlockLoops blocks{std::nullopt, result_.name, outer, outer, outer};
+    copy_for_blocks(blocks);
+    return blocks;
+  }
+
+  // Few rows and columns at a time, so that of short ones not too many are computed in vain.
+  void derive_tiles_of_all_rows() {
+    constexpr int64_t kMostRows = 8;
+    masked_ = pays_to_mask(op_, column_at_, target_);
+    const std::optional<int64_t> panel =
+        columns_ ? std::nullopt : std::optional(columns_at_a_time(op_.dtype));
+    tile_ = register_tile_of(op_, std::nullopt, masked_, panel, target_);
+    tile_.rows = std::min(tile_.rows, kMostRows);
+    name_loops();
+    derive_loops(false);
+    if (tile_.rows > 1) y().partition(row_loop(result_.axes[*row_at_], tile_, loops_));
+  }
 
   void combine_few_rows(Schedule* schedule) const {
     derive_combined_rows(op_, target_, schedule, op_.axes[*row_at_]);
@@ -301,11 +331,16 @@ class ContractionDeriver {
       }
       return;
     }
-    masked_ = is_along(c_.b, column()) && pays_to_mask(op_, column_at_, target_);
+    masked_ = pays_to_mask(op_, column_at_, target_);
     tile_ = tile_in_block(op_, rows, masked_, target_);
     name_loops();
   }
   bool is_one_tile() const { return block_rows_ == tile_.rows && tile_.rows > 1; }
+  // The last tile of a block of known rows starts earlier: rows beyond the block would be computed
+  // of all that it is made of, and of each product of these by whole tiles again.
+  bool is_shifted_tile() const {
+    return block_rows_ && rows_ && tile_.rows > 1 && *block_rows_ % tile_.rows != 0;
+  }
   void name_loops() {
     loops_ = {Axis(fresh_axis(result_, "panel")), Axis(fresh_axis(result_, "column")),
               Axis(fresh_axis(result_, "lane")), Axis(fresh_axis(result_, "tile")),
@@ -330,16 +365,21 @@ class ContractionDeriver {
     }
     const Axis innermost = outside.front();
     if (is_one_tile()) outside.insert(outside.begin(), *m);
+    if (is_shifted_tile()) outside.insert(outside.begin(), loops_.row);
     if (blocks != nullptr) {
-      const bool exact = m->extent().exact_quotient(blocks->rows).has_value();
-      y().split(*m, blocks->block, *m, blocks->rows,
+      const bool exact = m->extent().exact_quotient(*blocks->rows).has_value();
+      y().split(*m, blocks->block, *m, *blocks->rows,
                 exact ? Tail::automatic : (rows_ ? Tail::shift_inwards : Tail::guard));
       outside.push_back(blocks->block);
     }
     for (size_t i = outer_axes_.size(); i-- > 0;) outside.push_back(result_.axes[outer_axes_[i]]);
     const bool exact = op_.shape[column_at_].exact_quotient(tile_.columns).has_value();
     const bool shifted = !packed_ && !masked_ && columns_;
-    register_tile(y(), is_one_tile() ? std::nullopt : m, result_.axes[column_at_], tile_, loops_,
+    if (is_shifted_tile()) {
+      y().split(*m, loops_.tile, loops_.row, tile_.rows, Tail::shift_inwards).unroll(loops_.row);
+    }
+    const bool has_rows = is_one_tile() || is_shifted_tile();
+    register_tile(y(), has_rows ? std::nullopt : m, result_.axes[column_at_], tile_, loops_,
                   outside,
                   exact ? Tail::automatic : (shifted ? Tail::shift_inwards : Tail::predicate));
     if (is_one_tile()) y().unroll(*m);
@@ -403,11 +443,17 @@ class ContractionDeriver {
     return all;
   }
 
-  // What does not lie along the columns is turned once for all blocks that read it.
+  // What does not lie along the columns is turned once for all blocks that read it; in panels where
+  // a block has all rows.
   void copy_for_blocks(const BlockLoops& blocks) {
     if (packed_ || (is_along(c_.b, column()) && !lies_across_columns())) return;
     const std::optional<size_t> copied = column_of_operand(op_, c_.b, column().name());
     EMULSION_CHECK(copied, "{} is read in several ways", c_.b->tensor->name);
+    if (!blocks.rows) {
+      copy_panels(*c_.b->tensor, *copied, accumulator_, result_.name, loops_.panel, tile_,
+                  schedule_);
+      return;
+    }
     turn_columns(*c_.b->tensor, *copied, accumulator_, blocks, target_.vector_lanes(op_.dtype),
                  schedule_);
   }
@@ -439,47 +485,7 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
   return ContractionDeriver(group, target, options, schedule).derive();
 }
 
-bool packs_columns(const Op& op, const Contraction& c) {
-  const std::string& column = op.axes.back().name();
-  return can_pack(c.b, column) ||
-         (transposes_a_weight(*c.b->tensor) && can_pack(read_of_the_weight(c.b), column));
-}
-
-bool has_rows_for_tiles(const Op& op, const Target& target) {
-  if (!has_register_tiles(op) || classify(op) != OpClass::contraction) return false;
-  const Contraction c = match_contraction(op).value();
-  if (c.row_axes.empty() || op.axes.size() < 2) return false;
-  const size_t row_at = position_of(op, c.row_axes.back());
-  const bool has_elements = op.shape[row_at] != Extent(0) && op.shape.back() != Extent(0);
-  if (row_at + 2 != op.axes.size() || !has_elements) return false;
-  const std::optional<Dots> narrow = match_dots(op, c, packs_columns(op, c), target);
-  return !narrow || !narrow->columns;
-}
-
-bool has_blocks_of_rows(const Op& op, const Target& target) {
-  if (!has_rows_for_tiles(op, target)) return false;
-  const Contraction c = match_contraction(op).value();
-  const std::string& column = op.axes.back().name();
-  if (can_pack(c.b, column) || transposes_a_weight(*c.b->tensor)) return false;
-  // Of few rows, what does not lie along the columns is summed up along the reduction instead.
-  const std::optional<int64_t> rows = op.shape[op.axes.size() - 2].as_constant();
-  if (!is_along(c.b, op.axes.back()) && !is_turned(op, c.b, op.axes.back(), rows)) return false;
-  return column_of_operand(op, c.b, column).has_value();
-}
-
-int64_t rows_of_tile(const Op& op, int64_t rows, const Target& target) {
-  const Contraction c = match_contraction(op).value();
-  if (packs_columns(op, c)) return register_tile_of(op, rows, true, std::nullopt, target).rows;
-  const bool masked = is_along(c.b, op.axes.back()) && pays_to_mask(op, op.axes.size() - 1, target);
-  return tile_in_block(op, rows, masked, target).rows;
-}
-
-int64_t columns_at_a_time(DType dtype) {
-  constexpr int64_t kLine = 64;
-  return kLine / size_in_bytes(dtype);
-}
-
-BlockLoops derive_reader_of_blocks(const ContractionGroup& group, int64_t rows,
+BlockLoops derive_reader_of_blocks(const ContractionGroup& group, std::optional<int64_t> rows,
                                    const Target& target, const DeriveOptions& options,
                                    Schedule* schedule, const BlockOptions& of_blocks) {
   return ContractionDeriver(group, target, options, schedule).derive_blocks(rows, of_blocks);

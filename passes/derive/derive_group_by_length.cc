@@ -14,6 +14,7 @@
 #include "passes/derive/alternative_ways.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/derive/rows_at_a_time.h"
 #include "passes/index/size_facts.h"
 
 namespace emulsion {

@@ -421,9 +421,10 @@ Axis derive_sums_together(const std::vector<const Op*>& sums, const Op& result,
   return sum_columns(sums, result, tile, lanes, true, schedule);
 }
 
-void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule) {
-  if (derive_sum_in_parts(op, target, schedule)) return;
-  const size_t shared = wakes_threads_to_sum(op, target) ? count_shared(op.axes, target) : 0;
+void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule, bool may_share) {
+  if (may_share && derive_sum_in_parts(op, target, schedule)) return;
+  const bool has_threads = may_share && wakes_threads_to_sum(op, target);
+  const size_t shared = has_threads ? count_shared(op.axes, target) : 0;
   const int64_t rows = rows_side_by_side(op, shared, target);
   if (rows > 1) return derive_rows_side_by_side(op, rows, shared, target, schedule);
   const SumsInLanes lanes = derive_sums_in_lanes(op, target, schedule);

@@ -8,6 +8,7 @@
 #include "passes/derive/graph_reads.h"
 #include "passes/derive/merge_axes.h"
 #include "passes/derive/row_groups.h"
+#include "passes/derive/rows_at_a_time.h"
 #include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
@@ -375,7 +376,8 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   const bool has_threads = !in_blocks && wakes_threads(members_of(group), target);
   const size_t shared = has_threads ? count_shared(loops, target) : 0;
   Axis row = loops.back();
-  Extent steps = in_blocks ? Extent(blocks->rows) : row.extent();
+  const bool in_parts = in_blocks && blocks->rows;
+  Extent steps = in_parts ? Extent(*blocks->rows) : row.extent();
   if (in_blocks) stage.compute_at(blocks->reader, blocks->block);
   std::optional<RowTasks> shared_out;
   const std::vector<Extent> points = most_points(members_of(group));
@@ -389,10 +391,11 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   }
   // Before the threads: what follows a condition on the sizes concerns the case in which it holds.
   const bool are_tasks = shared == loops.size() && shared_out->steps == 1;
-  const int64_t rows = in_blocks ? rows_of_block_at_a_time(group, blocks->rows, target)
-                                 : rows_at_a_time(group, steps, are_tasks, of_short, target);
+  const int64_t rows = in_parts    ? rows_of_block_at_a_time(group, *blocks->rows, target)
+                       : in_blocks ? 1
+                                   : rows_at_a_time(group, steps, are_tasks, of_short, target);
   // Tiles of rows may reach beyond the last one of a block, which no loop over parts of it does.
-  const bool is_whole_block = in_blocks && rows == blocks->rows;
+  const bool is_whole_block = in_blocks && rows == blocks->rows.value_or(rows);
   const bool is_split = rows > 1 && !is_whole_block;
   // What is stored of a few rows waits in the processor's buffer, of which no vector is loaded.
   const bool lie_across = !in_blocks && rows != of_short;
@@ -440,6 +443,9 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     if (sums != joined.end()) {
       inline_members(*producer.op, nullptr, schedule);
       compute_with_sums(op, *sums_of(*sums->first), all_lanes.at(sums->first), target, schedule);
+    } else if (in_blocks && !in_parts && sums_of(*producer.op) == &op && has_lanes(op, target)) {
+      inline_members(*producer.op, &op, schedule);
+      derive_rows_in_lanes(op, target, schedule, false);
     } else if (!combine_in_memory(producer, target, schedule)) {
       partial = derive_member(producer, producer.whole_rows, at_once, joined, target, schedule);
       if (are_short) go_down_columns(producer, partial, target, schedule);

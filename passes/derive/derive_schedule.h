@@ -32,7 +32,8 @@
 //   attention: a contraction    a block of rows at a time: the products that the rows are made
 //   of rows that are combined   of, the rows, the contraction; only a block of each is stored.
 //                               What does not lie along the columns (keys) is turned once for all
-//                               blocks; threads over what is outside (heads), or over blocks
+//                               blocks; threads over what is outside (heads), or over blocks. Of
+//                               a run-time number of rows all at a time, where they are few
 //   layers: contractions with    a block of rows at a time goes through all of them, with weights
 //   packed weights, each of the  that a cache holds; only a block of what is between two is
 //   rows of the one before       stored, where all of it would leave the second cache

@@ -70,10 +70,10 @@ bool derive_contraction(const ContractionGroup& group, const Target& target,
 
 // The loops of a contraction that reads what is computed by blocks of its rows (row_blocks.h).
 struct BlockLoops {
-  int64_t rows;                // of a block
-  std::string reader;          // whose loops they are
-  Axis block;                  // over the blocks
-  std::optional<Axis> around;  // the innermost one outside, if there is one
+  std::optional<int64_t> rows;  // of a block; nothing where it has all of them
+  std::string reader;           // whose loops they are
+  Axis block;                   // over the blocks
+  std::optional<Axis> around;   // the innermost one outside, if there is one
   // In whose steps memory for blocks is asked for once: the one around, or `block` where there is
   // none or threads share the blocks.
   Axis storage;
@@ -90,17 +90,20 @@ bool has_rows_for_tiles(const Op& op, const Target& target);
 bool has_blocks_of_rows(const Op& op, const Target& target);
 // Whether its columns' operand is a weight that can be packed, as it is or turned.
 bool packs_columns(const Op& op, const Contraction& c);
-// The rows of a register tile of it, of blocks of `rows`.
-int64_t rows_of_tile(const Op& op, int64_t rows, const Target& target);
+// The register tile of it, of blocks of `rows`.
+RegisterTile tile_of_block(const Op& op, int64_t rows, const Target& target);
 struct BlockOptions {
   // Of the work of a block, how much the reader's own is. Threads share the blocks where all of it
   // is enough.
   double part = 1;
   // An input of which each block fetches ahead what the next one reads.
   std::optional<std::string> fetched;
+  // Where a block has all rows: whether there may be enough of them for threads.
+  bool may_share = true;
 };
 //   parallel outer: for block: for panel: for tile: alloc sums: ...
-BlockLoops derive_reader_of_blocks(const ContractionGroup& group, int64_t rows,
+// Blocks of all rows have no loop of their own: `block` is the innermost one outside.
+BlockLoops derive_reader_of_blocks(const ContractionGroup& group, std::optional<int64_t> rows,
                                    const Target& target, const DeriveOptions& options,
                                    Schedule* schedule, const BlockOptions& of_blocks = {});
 // What that reader reads of its rows, or what that is made of: computed in the loop over blocks.
@@ -239,24 +242,6 @@ void derive_apart(const Op& op, const Target& target, const DeriveOptions& optio
 void derive_with_reader(const std::vector<const Op*>& sums, const Op& reader, const Target& target,
                         const DeriveOptions& options, Schedule* schedule);
 
-// Several rows at a time hide a latency: while the last lanes of one row are combined, those of the
-// next row are summed.
-constexpr int64_t kRowsAtATime = 4;
-
-// How many rows fit the L1 cache, with all that is read and computed of them, and at least one;
-// nothing where a run-time size decides.
-std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target);
-// How many rows of a loop are computed at a time. Where these are the tasks of threads, all cores
-// get several. Of a number of rows that this does not divide, the last ones are computed one by
-// one, or some in vain where these are few beside the others. `of_short`: how many of rows of a
-// run-time length, as of derive_rows.
-int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, int64_t of_short,
-                       const Target& target);
-// The same of the rows of a block, whose parts have no rows left over. Where that would make them
-// small, all of the block that the first cache holds: few rows are loaded again before they have
-// left the processor's buffer.
-int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Target& target);
-
 // A group whose operations are computed row by row (row_groups.h):
 //   parallel rows: the producers' row; the reader's row
 // Or several rows at a time, so that the end of one row's sum is not waited for; where these do not
@@ -296,8 +281,9 @@ void derive_layer_blocks(const LayerBlocks& blocks, const Target& target,
 
 void derive_reduction(const Op& op, const Target& target, Schedule* schedule);
 //   parallel rows: alloc lanes: [start values]; for k: lanes += ...; y = sum of the lanes
-// Of a run-time length several rows side by side.
-void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule);
+// Of a run-time length several rows side by side. `may_share`: the rows with other threads.
+void derive_rows_in_lanes(const Op& op, const Target& target, Schedule* schedule,
+                          bool may_share = true);
 // The length of the rows that it sums up, where there are many and that is a run-time size, and
 // vectors across them are made of a few vectors of memory each if it is small.
 std::optional<Expr> length_of_summed_rows(const Op& op, const Target& target);

@@ -76,7 +76,7 @@ int64_t choose_block(const std::vector<const Op*>& layers, const Target& target)
   for (int64_t block = most; block > most / 2; --block) {
     double cost = 0;
     for (const Op* layer : layers) {
-      const int64_t tile = rows_of_tile(*sums_of(*layer), block, target);
+      const int64_t tile = tile_of_block(*sums_of(*layer), block, target).rows;
       const int64_t computed = (block + tile - 1) / tile * tile;
       cost += static_cast<double>(work_of_row(*layer)) * static_cast<double>(computed + kWeights);
     }

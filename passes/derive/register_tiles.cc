@@ -121,7 +121,62 @@ RegisterTile tile_in_block(const Op& op, int64_t rows, bool masked, const Target
   if (!op.shape.back().is_constant() && rows >= kLeastRows) {
     panel = kLines * columns_at_a_time(op.dtype);
   }
-  return register_tile_of(op, rows, masked, panel, target);
+  RegisterTile tile = register_tile_of(op, rows, masked, panel, target);
+  const int64_t tiles = (rows + tile.rows - 1) / tile.rows;
+  tile.rows = (rows + tiles - 1) / tiles;  // no more than as many tiles need
+  return tile;
+}
+
+namespace {
+
+// Whether what does not lie along the columns is turned once for all blocks of so many rows: else
+// it is summed up along the reduction. Turning takes as long as that has steps; what a
+// transposition is of is read past it for long sums (read_through.cc).
+bool pays_to_turn(const Op& op, std::optional<int64_t> rows) {
+  constexpr int64_t kFew = 8, kSteps = 5, kShortSum = 63;
+  if (!rows || *rows >= kRowsForTurned) return true;
+  return *rows >= kFew && has_few_steps(op, std::min(kSteps * *rows, kShortSum));
+}
+
+}  // namespace
+
+bool packs_columns(const Op& op, const Contraction& c) {
+  const std::string& column = op.axes.back().name();
+  return can_pack(c.b, column) ||
+         (transposes_a_weight(*c.b->tensor) && can_pack(read_of_the_weight(c.b), column));
+}
+
+bool has_rows_for_tiles(const Op& op, const Target& target) {
+  if (!has_register_tiles(op) || classify(op) != OpClass::contraction) return false;
+  const Contraction c = match_contraction(op).value();
+  if (c.row_axes.empty() || op.axes.size() < 2) return false;
+  const size_t row_at = axis_index(op.axes, c.row_axes.back()).value();
+  const bool has_elements = op.shape[row_at] != Extent(0) && op.shape.back() != Extent(0);
+  if (row_at + 2 != op.axes.size() || !has_elements) return false;
+  const std::optional<Dots> narrow = match_dots(op, c, packs_columns(op, c), target);
+  return !narrow || !narrow->columns;
+}
+
+bool has_blocks_of_rows(const Op& op, const Target& target) {
+  if (!has_rows_for_tiles(op, target)) return false;
+  const Contraction c = match_contraction(op).value();
+  const std::string& column = op.axes.back().name();
+  if (can_pack(c.b, column) || transposes_a_weight(*c.b->tensor)) return false;
+  const std::optional<int64_t> rows = op.shape[op.axes.size() - 2].as_constant();
+  if (!is_along(c.b, op.axes.back()) && !pays_to_turn(op, rows)) return false;
+  return column_of_operand(op, c.b, column).has_value();
+}
+
+RegisterTile tile_of_block(const Op& op, int64_t rows, const Target& target) {
+  const Contraction c = match_contraction(op).value();
+  if (packs_columns(op, c)) return register_tile_of(op, rows, true, std::nullopt, target);
+  const bool masked = pays_to_mask(op, op.axes.size() - 1, target);
+  return tile_in_block(op, rows, masked, target);
+}
+
+int64_t columns_at_a_time(DType dtype) {
+  constexpr int64_t kLine = 64;
+  return kLine / size_in_bytes(dtype);
 }
 
 namespace {

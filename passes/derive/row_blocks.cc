@@ -11,6 +11,8 @@
 namespace emulsion {
 namespace {
 
+int64_t parts_of(int64_t all, int64_t part) { return (all + part - 1) / part; }
+
 // A contraction by itself, or with what is fused onto it; null of anything else.
 const Op* contraction_of(const Op& op, const Target& target) {
   if (!is_computed(op) || !fits_one_expression(op)) return nullptr;
@@ -32,12 +34,33 @@ std::optional<int64_t> bytes_of_row(const BlockGroup& blocks) {
   return bytes;
 }
 
+// How many rows it takes as long to compute as the tiles of a block, on average of all products.
+double rows_of_tiles(const BlockGroup& blocks, int64_t block, const Target& target) {
+  std::vector<const Op*> products = blocks.products;
+  products.push_back(blocks.reader);
+  double rows = 0;
+  for (const Op* product : products) {
+    const RegisterTile tile = tile_of_block(*sums_of(*product), block, target);
+    const int64_t columns = product->shape.back().as_constant().value_or(tile.columns);
+    const int64_t points =
+        parts_of(block, tile.rows) * tile.rows * parts_of(columns, tile.columns) * tile.columns;
+    rows += static_cast<double>(points) / static_cast<double>(columns);
+  }
+  return rows / static_cast<double>(products.size());
+}
+
+// What is outside of the rows (heads); nothing when a run-time size decides.
+std::optional<int64_t> outer_points(const Op& reader) {
+  return element_count(Shape(reader.shape.begin(), reader.shape.end() - 2));
+}
+
 // How many rows are computed at a time: enough that what they share is read from a cache several
 // times, few enough that they stay in one, and a whole number of register tiles, if that leaves not
 // too much over at the end. Of very long rows a few are better than all, too.
 int64_t choose_block(const BlockGroup& blocks, const Target& target) {
-  constexpr int64_t kMost = 36, kLeast = 8;
-  constexpr double kShared = 2;  // what they share costs as much as that many rows
+  constexpr int64_t kMost = 128, kMostForThreads = 36, kLeast = 8;
+  constexpr double kShared = 4;  // what they share costs as much as that many rows
+  constexpr double kSecondCache = 1.05;
   const std::optional<int64_t> rows =
       blocks.reader->shape[blocks.rows.axes().size() - 1].as_constant();
   if (!rows) {
@@ -48,17 +71,18 @@ int64_t choose_block(const BlockGroup& blocks, const Target& target) {
     return block_of_run_time_rows(products, target.vector_registers() >= 32 ? 8 : 5, target);
   }
   const std::optional<int64_t> bytes = bytes_of_row(blocks);
-  int64_t most = std::min(kMost, *rows);
+  const std::optional<int64_t> outer = outer_points(*blocks.reader);
+  const bool by_outer = target.cores == 1 || outer.value_or(target.cores) >= target.cores;
+  int64_t most = std::min(by_outer && bytes ? kMost : kMostForThreads, *rows);
   const int64_t least = std::min(kLeast, most);
   if (bytes) most = std::clamp(target.l2_bytes / 4 / std::max<int64_t>(*bytes, 1), least, most);
   int64_t best = 0;
   double least_cost = 0;
   for (int64_t block = most; block >= least; --block) {
-    const int64_t tile = rows_of_tile(*sums_of(*blocks.reader), block, target);
-    const int64_t computed = (block + tile - 1) / tile * tile;
-    const int64_t times = (*rows + block - 1) / block;
-    const double cost = static_cast<double>(times) * (static_cast<double>(computed) + kShared) /
-                        static_cast<double>(*rows);
+    const double computed = rows_of_tiles(blocks, block, target);
+    double cost = static_cast<double>(parts_of(*rows, block)) *
+                  (computed + static_cast<double>(block) + kShared);
+    if (bytes && saturated_product(block, *bytes) > target.l1_bytes / 2) cost *= kSecondCache;
     if (best != 0 && cost >= least_cost) continue;
     best = block;
     least_cost = cost;
@@ -147,7 +171,7 @@ int64_t block_of_run_time_rows(const std::vector<const Op*>& products, int64_t m
   constexpr int64_t kLeast = 4;
   for (int64_t block = most; block > kLeast; --block) {
     const bool fits = std::all_of(products.begin(), products.end(), [&](const Op* product) {
-      return rows_of_tile(*sums_of(*product), block, target) == block;
+      return tile_of_block(*sums_of(*product), block, target).rows == block;
     });
     if (fits) return block;
   }

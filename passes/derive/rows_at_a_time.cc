@@ -1,10 +1,11 @@
+#include "passes/derive/rows_at_a_time.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
-#include "passes/derive/row_groups.h"
 
 namespace emulsion {
 namespace {
@@ -96,8 +97,7 @@ int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks,
 int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Target& target) {
   constexpr int64_t kEnough = 2 * kRowsAtATime;
   const int64_t in_cache = rows_in_cache(group, target).value_or(kEnough);
-  const int64_t rows = rows_that_divide(block, std::min(in_cache, kEnough));
-  return rows < kEnough && block <= in_cache ? block : rows;
+  return block <= in_cache ? block : rows_that_divide(block, std::min(in_cache, kEnough));
 }
 
 }  // namespace emulsion

@@ -101,9 +101,10 @@ class CaseReads {
     const auto belongs = [&](StageId other) { return other == reader_ || apart_.count(other) > 0; };
     // A window is kept in the loops of what slides along it.
     const bool is_kept_elsewhere =
-        plan.store_root || (plan.outlives_compute_loop() && !apart_.count(plan.store_at->stage));
-    if (whole_.count(id) || plan.is_output || is_kept_elsewhere || plan.hoist_at ||
-        plan.compute_with || plan.joins || !plan.sharing.empty()) {
+        plan.store_root || (plan.outlives_compute_loop() && !apart_.count(plan.store_at->stage)) ||
+        (plan.hoist_at && !apart_.count(plan.hoist_at->stage));
+    if (whole_.count(id) || plan.is_output || is_kept_elsewhere || plan.compute_with ||
+        plan.joins || !plan.sharing.empty()) {
       return false;
     }
     const std::optional<LoopLevel>& place = plan.compute_at;

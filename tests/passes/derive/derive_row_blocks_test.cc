@@ -23,23 +23,25 @@ TEST(DeriveRowBlocks, EverythingIsComputedAtABlockOfTheReader) {
   const std::string text = derived(attention(2, 64, 64, 64), target_of("x86-64-v4", 1));
   for (const char* line :
        {"y.split(s, block, s, 32)\n", "e.compute_at(y, block)\n", "softmax.compute_at(y, block)\n",
-        "softmax_max.compute_at(softmax, i1)\n", "e_acc.store_in(registers)\n"}) {
+        "softmax_max.compute_at(y, block)\n", "e_acc.store_in(registers)\n"}) {
     EXPECT_TRUE(has(text, line)) << line << text;
   }
 }
 
-TEST(DeriveRowBlocks, AsManyRowsAsDivideABlockAreComputedAtATime) {
-  const std::string text = derived(attention(2, 64, 64, 64), target_of("x86-64-v4", 1));
+TEST(DeriveRowBlocks, AsManyRowsAsDivideABlockAreComputedAtATimeBeyondACache) {
+  const std::string text = derived(attention(2, 64, 200, 64), target_of("x86-64-v4", 1));
   EXPECT_TRUE(has(text, "softmax.split(i1, i1, row, 8)\n")) << text;
   EXPECT_TRUE(has(text, "softmax_exp.compute_at(softmax, i1)\n")) << text;
   EXPECT_FALSE(has(text, "softmax.partition(i1)")) << "no rows are left over" << text;
+  EXPECT_TRUE(has(derived(attention(2, 36, 200, 64), target_of("x86-64-v4", 1)),
+                  "softmax.split(i1, i1, row, 6)\n"));
 }
 
 // Few rows would be read again before they have left the processor's buffer.
-TEST(DeriveRowBlocks, AllRowsOfABlockAreComputedAtATimeWhereFewDivideIt) {
+TEST(DeriveRowBlocks, AllRowsOfABlockThatACacheHoldsAreComputedAtATime) {
   const Target target = target_of("x86-64-v4", 1);
   for (const Graph& graph :
-       {attention(2, 100, 100, 64), attention(2, 17, 17, 16), attention(2, kSize, kSize, 64)}) {
+       {attention(2, 40, 40, 64), attention(2, 17, 17, 16), attention(2, kSize, 64, 64)}) {
     const std::string text = derived(graph, target);
     for (const char* line :
          {"softmax_max.compute_at(y, block)\n", "softmax_exp.compute_at(y, block)\n",
@@ -73,10 +75,11 @@ TEST(DeriveRowBlocks, RowsThatTheFirstCacheHoldsOneOfAreComputedOneByOne) {
 }
 
 TEST(DeriveRowBlocks, OnlyABlockOfTheScoresIsStored) {
-  const Graph graph = attention(2, 64, 80, 64);
+  const Graph graph = attention(2, 512, 80, 64);
   const std::string nest =
       to_string(lower(graph, derive_schedule(graph, target_of("x86-64-v4", 1))));
-  EXPECT_TRUE(has(nest, "alloc e[y.h .. +1, y.block * 32 .. +32, 0 .. +80]")) << nest;
+  EXPECT_TRUE(has(nest, "alloc e[y.h .. +1, y.block * ")) << nest;
+  EXPECT_FALSE(has(nest, "+512, 0 .. +80]")) << nest;
 }
 
 TEST(DeriveRowBlocks, RowsOfRunTimeLengthAreAllocatedOnceForAllBlocksOfAThread) {
@@ -110,6 +113,60 @@ TEST(DeriveRowBlocks, OfRunTimeColumnsALineOrTwoAreComputedAtATime) {
       << "one row: one accumulator";
 }
 
+// Rows beyond a block would be computed of all that it is made of.
+TEST(DeriveRowBlocks, TheLastTileOfABlockStartsEarlier) {
+  const Graph graph = attention(2, 21, 21, 64);
+  const std::string text = derived(graph, target_of("x86-64-v3", 1));
+  EXPECT_TRUE(has(text, "y.split(s, tile, row, 6, shift_inwards)\n")) << text;
+  const std::string nest =
+      to_string(lower(graph, derive_schedule(graph, target_of("x86-64-v3", 1))));
+  EXPECT_TRUE(has(nest, "alloc softmax[y.h .. +1, y.block * 21 .. +21, 0 .. +21]")) << nest;
+  // As many tiles of five rows as of six.
+  EXPECT_TRUE(has(derived(attention(2, 25, 25, 64), target_of("x86-64-v3", 1)),
+                  "y.split(s, tile, row, 5, "));
+}
+
+TEST(DeriveRowBlocks, ScoresOfFewKeysAreOneVectorWithAMask) {
+  const std::string text = derived(attention(2, 13, 13, 16), target_of("x86-64-v4", 1));
+  for (const char* line : {"e.split(t, panel, column, 16, predicate)\n", "e.compute_at(y, block)\n",
+                           "k_turned.compute_at(y, h)\n"}) {
+    EXPECT_TRUE(has(text, line)) << line << text;
+  }
+}
+
+TEST(DeriveRowBlocks, AllOfARunTimeNumberOfRowsAreComputedAtATimeWhereTheyAreFew) {
+  const Graph graph = attention(2, kSize, kSize, 64);
+  const std::string text = derived(graph, target_of("x86-64-v4", 1));
+  for (const char* line :
+       {"y_long.alternative(B <= 48, y_few)\n", "y_long.alternative(B <= 128, y_some)\n",
+        "softmax_few.compute_at(y_few, h)\n", "softmax.compute_at(y_long, block)\n",
+        "softmax.hoist_storage(y_long, h)\n"}) {
+    EXPECT_TRUE(has(text, line)) << line << text;
+  }
+  EXPECT_FALSE(has(text, "y_few.specialize")) << "no threads" << text;
+  const std::string nest =
+      to_string(lower(graph, derive_schedule(graph, target_of("x86-64-v4", 1))));
+  EXPECT_TRUE(has(nest, "alloc softmax_few[y_few.h .. +1, 0 .. +B room 48, 0 .. +B room 48]"))
+      << nest;
+}
+
+TEST(DeriveRowBlocks, ThreadsNeedEnoughOfThem) {
+  const Target target = target_of("x86-64-v4", 4);
+  EXPECT_FALSE(has(derived(attention(2, kSize, kSize, 64), target), "_some"))
+      << "they share blocks";
+  const std::string text = derived(attention(64, kSize, kSize, 64), target);
+  EXPECT_TRUE(has(text, "y_long.alternative(B <= 32, y_few)\n")) << "twice on the stack" << text;
+  EXPECT_TRUE(has(text, "y_few.parallel(h)\n")) << text;
+}
+
+TEST(DeriveRowBlocks, OnlyOfAsManyColumnsAndInsideOfALoop) {
+  const Target target = target_of("x86-64-v4", 1);
+  const Graph other = attention(2, kSize, Extent::size("T"), 64);
+  for (const Graph& graph : {attention(2, kSize, 64, 64), attention(2, 64, kSize, 64), other}) {
+    EXPECT_FALSE(has(derived(graph, target), "_few")) << derived(graph, target);
+  }
+}
+
 TEST(DeriveRowBlocks, PanelsOfAKnownNumberOfColumnsMayBeWider) {
   EXPECT_TRUE(has(derived(attention(2, 100, 100, 64), target_of("x86-64-v4", 1)),
                   "e.split(t, panel, column, 64, shift_inwards)\n"));
@@ -136,7 +193,9 @@ TEST(DeriveRowBlocks, APanelOfRunTimeColumnsDividesTwoLines) {
 TEST(DeriveRowBlocks, ARowThatIsLeftIsPartOfABlock) {
   for (const Graph& graph : {attention(2, kSize, 64, 64), attention(2, kSize, kSize, 64)}) {
     const std::string text = derived(graph, target_of("x86-64-v4", 1));
-    EXPECT_TRUE(has(text, "y.split(s, block, s, ")) << text;
+    const bool has_ways = has(text, "y_long");
+    EXPECT_TRUE(has(text, has_ways ? "y_long.split(s, block, s, " : "y.split(s, block, s, "))
+        << text;
     EXPECT_FALSE(has(text, "partition(block)")) << text;
   }
 }
@@ -217,12 +276,25 @@ TEST_P(ComputesBlocks, OfNumbers) {
 }
 
 TEST_P(ComputesBlocks, OfFewRowsWhoseKeysAreTransposed) {
-  for (const int64_t rows : {1, 2, 3, 5, 15, 16}) {
+  for (const int64_t rows : {1, 2, 3, 5, 9, 15, 16}) {
     for (const Extent& length : {Extent(19), Extent(70), kSize}) {
       EXPECT_TRUE(
           derives(attention_of_operators(rows, length), target_of(GetParam(), 1), {0, 1, 33}, 1e-5))
           << rows << " " << length.to_string();
     }
+  }
+}
+
+TEST_P(ComputesBlocks, OfFewAndOfSomeRows) {
+  for (const int cores : {1, 4}) {
+    EXPECT_TRUE(derives(attention(4, kSize, kSize, 8), target_of(GetParam(), cores),
+                        {0, 1, 5, 33, 49, 129}, 1e-5));
+  }
+}
+
+TEST_P(ComputesBlocks, OfFewKeys) {
+  for (const int64_t rows : {9, 11, 13, 15, 21}) {
+    EXPECT_TRUE(derives(attention(2, rows, rows, 8), target_of(GetParam(), 1), {0}, 1e-5)) << rows;
   }
 }
 

@@ -1,0 +1,35 @@
+#ifndef EMULSION_PASSES_DERIVE_ROWS_AT_A_TIME_H_
+#define EMULSION_PASSES_DERIVE_ROWS_AT_A_TIME_H_
+
+// How many rows of a group are computed at a time. Private to passes/derive/.
+
+#include <cstdint>
+#include <optional>
+
+#include "dsl/extent.h"
+#include "dsl/target.h"
+#include "passes/derive/row_groups.h"
+
+namespace emulsion {
+
+// Several rows at a time hide a latency: while the last lanes of one row are combined, those of the
+// next row are summed.
+constexpr int64_t kRowsAtATime = 4;
+
+// How many rows fit the L1 cache, with all that is read and computed of them, and at least one;
+// nothing where a run-time size decides.
+std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target);
+// How many rows of a loop are computed at a time. Where these are the tasks of threads, all cores
+// get several. Of a number of rows that this does not divide, the last ones are computed one by
+// one, or some in vain where these are few beside the others. `of_short`: how many of rows of a
+// run-time length, as of derive_rows.
+int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, int64_t of_short,
+                       const Target& target);
+// The same of the rows of a block, whose parts have no rows left over. Where that would make them
+// small, all of the block that the first cache holds: few rows are loaded again before they have
+// left the processor's buffer.
+int64_t rows_of_block_at_a_time(const RowGroup& group, int64_t block, const Target& target);
+
+}  // namespace emulsion
+
+#endif  // EMULSION_PASSES_DERIVE_ROWS_AT_A_TIME_H_
