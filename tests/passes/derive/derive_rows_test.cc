@@ -241,20 +241,6 @@ TEST(DeriveRows, NothingElseIsWhereAResultWillBe) {
   EXPECT_EQ(derived(softmax_by_hand(64, 64), target).find(in_output), std::string::npos);
 }
 
-TEST(DeriveRows, SoManyRowsAtATimeAsDivideTheirNumber) {
-  const Target target = target_of("x86-64-v3", 1);
-  EXPECT_NE(derived(softmax_by_hand(63, 64), target).find("y.split(i, i, row, 21)"),
-            std::string::npos);
-  EXPECT_NE(derived(softmax_by_hand(7, 64), target).find("y.split(i, i, row, 7)"),
-            std::string::npos)
-      << "all";
-  const int long_row = 600;  // of which the first cache holds four
-  EXPECT_NE(derived(softmax_by_hand(63, long_row), target).find("y.split(i, i, row, 3)"),
-            std::string::npos);
-  EXPECT_EQ(derived(softmax_by_hand(7, long_row), target).find(" row, "), std::string::npos);
-  EXPECT_EQ(derived(softmax_by_hand(64, kSize), target).find("y.split(i, "), std::string::npos);
-}
-
 TEST(DeriveRows, FourOfARunTimeNumberOfRowsAndTheRestOneByOne) {
   const Graph graph = softmax_by_hand(kSize, 64);
   const std::string text = derived(graph, target_of("x86-64-v3", 1));
@@ -266,53 +252,6 @@ TEST(DeriveRows, FourOfARunTimeNumberOfRowsAndTheRestOneByOne) {
     }
   }
   EXPECT_TRUE(derives(graph, target_of("x86-64-v3", 1), {0, 1, 3, 4, 9}, 1e-5));
-}
-
-TEST(DeriveRows, FourOfANumberOfRowsThatNothingDivides) {
-  for (int cores : {1, 2}) {
-    const Graph graph = softmax_by_hand(61, 600);
-    const std::string text = derived(graph, target_of("x86-64-v3", cores));
-    EXPECT_NE(text.find("y.split(i, i, row, 4, guard)\ny.partition(i)\n"), std::string::npos)
-        << text;
-    EXPECT_TRUE(derives(graph, target_of("x86-64-v3", cores), {0}, 1e-5));
-  }
-}
-
-TEST(DeriveRows, FewerOfARunTimeNumberWhereManyCoresShareThem) {
-  const auto text = [](int cores) {
-    return derived(softmax_by_hand(kSize, 512), target_of("x86-64-v3", cores));
-  };
-  EXPECT_NE(text(2).find("y.split(i, i, row, 4, guard)\n"), std::string::npos) << text(2);
-  EXPECT_NE(text(16).find("y.split(i, i, row, 2, guard)\n"), std::string::npos) << text(16);
-  EXPECT_EQ(text(64).find(" row, "), std::string::npos) << text(64);
-}
-
-// Two axes are fused into one loop, which does not end where one of them does.
-TEST(DeriveRows, OneOfARunTimeNumberOfRowsOfTwoAxes) {
-  const Graph graph(softmax(input("x", f32, {1, kSize, 64}), -1, "y"));
-  const std::string text = derived(graph, target_of("x86-64-v3", 4));
-  EXPECT_EQ(text.find(" row, "), std::string::npos) << text;
-  EXPECT_TRUE(derives(graph, target_of("x86-64-v3", 4), {0, 1, 5}, 1e-5));
-}
-
-// What stands behind a condition on the sizes is for the case in which it holds, and the rows are
-// for every case.
-TEST(DeriveRows, AFewRowsAtATimeInsideARunTimeNumberOfThem) {
-  const Tensor x = input("x", f32, {kSize, 6, 64});
-  const Graph graph(softmax(x, -1, "y"));
-  const std::string text = derived(graph, target_of("x86-64-v3", 4));
-  const size_t split = text.find("y.split(i1, i1, row, 6)\n");
-  ASSERT_NE(split, std::string::npos) << text;
-  EXPECT_LT(split, text.find("y.specialize(B >= ")) << text;
-  EXPECT_TRUE(derives(graph, target_of("x86-64-v3", 4), {0, 1, 3}, 1e-5));
-}
-
-// Of a task, where threads share them.
-TEST(DeriveRows, AFewOfEachTask) {
-  const std::string text = derived(softmax_by_hand(1024, 64), target_of("x86-64-v3", 2));
-  EXPECT_NE(text.find("y.split(i, block, i, 64)\ny.split(i, i, row, 32)\ny.parallel(block)"),
-            std::string::npos)
-      << text;
 }
 
 TEST(DeriveRows, ThreadsShareTheRows) {

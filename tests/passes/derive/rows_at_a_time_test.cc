@@ -1,4 +1,6 @@
-// How many short rows derived schedules compute at a time, and what lies across them.
+// How many rows derived schedules compute at a time, and what lies across them.
+
+#include "passes/derive/rows_at_a_time.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +16,7 @@ namespace {
 
 const Extent kSize = Extent::size("B");
 
-TEST(DeriveRowsAtATime, FourVectorsOfShortRows) {
+TEST(RowsAtATime, FourVectorsOfShortRows) {
   const auto text_of = [](int64_t columns, const char* level) {
     return derived(softmax_by_hand(128, columns), target_of(level, 1));
   };
@@ -28,12 +30,12 @@ TEST(DeriveRowsAtATime, FourVectorsOfShortRows) {
   }
 }
 
-TEST(DeriveRowsAtATime, FourOfARunTimeNumber) {
+TEST(RowsAtATime, FourOfARunTimeNumber) {
   const std::string text = derived(softmax_by_hand(kSize, 64), target_of("x86-64-v3", 1));
   EXPECT_NE(text.find("y.split(i, i, row, 4, guard)\n"), std::string::npos) << text;
 }
 
-TEST(DeriveRowsAtATime, EqualPartsOfANumberThatNothingDivides) {
+TEST(RowsAtATime, EqualPartsOfANumberThatNothingDivides) {
   const Target target = target_of("x86-64-v3", 1);
   const auto text_of = [&](int64_t rows) { return derived(softmax_by_hand(rows, 64), target); };
   EXPECT_NE(text_of(72).find("y.split(i, i, row, 24)\n"), std::string::npos);
@@ -47,7 +49,7 @@ TEST(DeriveRowsAtATime, EqualPartsOfANumberThatNothingDivides) {
   }
 }
 
-TEST(DeriveRowsAtATime, AsManyAsTheFirstCacheHolds) {
+TEST(RowsAtATime, AsManyAsTheFirstCacheHolds) {
   const auto text_of = [](int64_t columns) {
     return derived(softmax_by_hand(64, columns), Target::parse("x86-64-v3,cores=1,l1=32768"));
   };
@@ -65,7 +67,7 @@ Graph roots_of_rows(const Extent& rows) {
   return Graph(compute("y", {row, column}, x(row, column) / root(row) + root(row)));
 }
 
-TEST(DeriveRowsAtATime, VectorsAcrossRowsOfWhatThereIsOnceInEach) {
+TEST(RowsAtATime, VectorsAcrossRowsOfWhatThereIsOnceInEach) {
   const auto text_of = [](const Extent& rows, const char* level = "x86-64-v3") {
     return derived(roots_of_rows(rows), target_of(level, 1));
   };
@@ -93,7 +95,7 @@ Graph means(const Extent& channels, const Extent& width) {
   return Graph(mean(input("x", f32, {2, channels, 3, width}), {2, 3}, false, "y"));
 }
 
-TEST(DeriveRowsAtATime, AVectorOfSumsHoweverLongTheyAre) {
+TEST(RowsAtATime, AVectorOfSumsHoweverLongTheyAre) {
   const auto text_of = [](const Graph& graph, const char* level = "x86-64-v3") {
     return derived(graph, target_of(level, 1));
   };
@@ -115,6 +117,67 @@ TEST(DeriveRowsAtATime, AVectorOfSumsHoweverLongTheyAre) {
       EXPECT_TRUE(derives(graph, target_of(level, 2), {0, 1, 5, 33}, 1e-5)) << level;
     }
   }
+}
+
+TEST(RowsAtATime, SoManyRowsAtATimeAsDivideTheirNumber) {
+  const Target target = target_of("x86-64-v3", 1);
+  EXPECT_NE(derived(softmax_by_hand(63, 64), target).find("y.split(i, i, row, 21)"),
+            std::string::npos);
+  EXPECT_NE(derived(softmax_by_hand(7, 64), target).find("y.split(i, i, row, 7)"),
+            std::string::npos)
+      << "all";
+  const int long_row = 600;  // of which the first cache holds four
+  EXPECT_NE(derived(softmax_by_hand(63, long_row), target).find("y.split(i, i, row, 3)"),
+            std::string::npos);
+  EXPECT_EQ(derived(softmax_by_hand(7, long_row), target).find(" row, "), std::string::npos);
+  EXPECT_EQ(derived(softmax_by_hand(64, kSize), target).find("y.split(i, "), std::string::npos);
+}
+
+TEST(RowsAtATime, FourOfANumberOfRowsThatNothingDivides) {
+  for (int cores : {1, 2}) {
+    const Graph graph = softmax_by_hand(61, 600);
+    const std::string text = derived(graph, target_of("x86-64-v3", cores));
+    EXPECT_NE(text.find("y.split(i, i, row, 4, guard)\ny.partition(i)\n"), std::string::npos)
+        << text;
+    EXPECT_TRUE(derives(graph, target_of("x86-64-v3", cores), {0}, 1e-5));
+  }
+}
+
+TEST(RowsAtATime, FewerOfARunTimeNumberWhereManyCoresShareThem) {
+  const auto text = [](int cores) {
+    return derived(softmax_by_hand(kSize, 512), target_of("x86-64-v3", cores));
+  };
+  EXPECT_NE(text(2).find("y.split(i, i, row, 4, guard)\n"), std::string::npos) << text(2);
+  EXPECT_NE(text(16).find("y.split(i, i, row, 2, guard)\n"), std::string::npos) << text(16);
+  EXPECT_EQ(text(64).find(" row, "), std::string::npos) << text(64);
+}
+
+// Two axes are fused into one loop, which does not end where one of them does.
+TEST(RowsAtATime, OneOfARunTimeNumberOfRowsOfTwoAxes) {
+  const Graph graph(softmax(input("x", f32, {1, kSize, 64}), -1, "y"));
+  const std::string text = derived(graph, target_of("x86-64-v3", 4));
+  EXPECT_EQ(text.find(" row, "), std::string::npos) << text;
+  EXPECT_TRUE(derives(graph, target_of("x86-64-v3", 4), {0, 1, 5}, 1e-5));
+}
+
+// What stands behind a condition on the sizes is for the case in which it holds, and the rows are
+// for every case.
+TEST(RowsAtATime, AFewRowsAtATimeInsideARunTimeNumberOfThem) {
+  const Tensor x = input("x", f32, {kSize, 6, 64});
+  const Graph graph(softmax(x, -1, "y"));
+  const std::string text = derived(graph, target_of("x86-64-v3", 4));
+  const size_t split = text.find("y.split(i1, i1, row, 6)\n");
+  ASSERT_NE(split, std::string::npos) << text;
+  EXPECT_LT(split, text.find("y.specialize(B >= ")) << text;
+  EXPECT_TRUE(derives(graph, target_of("x86-64-v3", 4), {0, 1, 3}, 1e-5));
+}
+
+// Of a task, where threads share them.
+TEST(RowsAtATime, AFewOfEachTask) {
+  const std::string text = derived(softmax_by_hand(1024, 64), target_of("x86-64-v3", 2));
+  EXPECT_NE(text.find("y.split(i, block, i, 64)\ny.split(i, i, row, 32)\ny.parallel(block)"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace
