@@ -430,13 +430,9 @@ Report run(const ProgramOptions& options) {
                                                 weight("w", f32, {inner, columns}), "mm"))},
                 fmt::format("{}x{}x{}", rows, inner, columns), &all, &notes);
   }
-  for (const auto& [heads, rows, width] : {std::tuple(12, 11, 16),
-                                           {12, 13, 16},
-                                           {12, 17, 16},
-                                           {12, 25, 16},
-                                           {12, 50, 64},
-                                           {8, 64, 64},
-                                           {8, 512, 64}}) {
+  constexpr int kAttention[][3] = {{12, 11, 16}, {12, 13, 16}, {12, 17, 16}, {12, 25, 16},
+                                   {12, 50, 64}, {8, 64, 64},  {8, 512, 64}};
+  for (const auto& [heads, rows, width] : kAttention) {
     add_program({"attention", attention(heads, rows, width)},
                 fmt::format("{}x{}x{}", heads, rows, width), &all, &notes);
   }

@@ -213,20 +213,12 @@ Expr in_steps(const Expr& expr, const std::string& loop, int64_t step) {
 }
 
 // A place of an axis, no farther than its last one. Of an axis that was fused with others, what it
-// is a quotient of is held: passes that cut loops compare that with the steps. A remainder is never
-// beyond the end.
+// is a quotient of is held: passes that cut loops compare that with the steps.
 Expr held_inside(const Expr& place, const Extent& extent) {
   const Extent length = extent == Extent(0) ? Extent(1) : extent;
-  const std::optional<int64_t> divisor = place->op == ExprOp::div || place->op == ExprOp::mod
-                                             ? constant_value(place->args[1])
-                                             : std::nullopt;
-  if (divisor && *divisor > 0) {
-    if (place->op == ExprOp::mod && length == Extent(*divisor)) return place;
-    if (place->op == ExprOp::div) {
-      return min(place->args[0], extent_value(length * *divisor - Extent(1))) / place->args[1];
-    }
-  }
-  return min(place, extent_value(length - Extent(1)));
+  const auto by = place->op == ExprOp::div ? constant_value(place->args[1]) : std::nullopt;
+  if (!by || *by < 1) return min(place, extent_value(length - Extent(1)));
+  return min(place->args[0], extent_value(length * *by - Extent(1))) / place->args[1];
 }
 
 // The body with the reduction axes in terms of the loops. Past the end of an axis it is the
