@@ -344,6 +344,15 @@ bool are_last_two(const RowGroup& group) {
   return rank > 1 && group.axes().back() + 2 == rank && are_first(group.axes());
 }
 
+// Whether the last tile of so many rows may start earlier: few of a known number of rows are
+// computed again, and none of what is kept of them.
+bool has_few_again(const RowGroup& group, const Extent& all, int64_t rows) {
+  constexpr int64_t kFew = 32;  // one of so many
+  const std::optional<int64_t> count = all.as_constant();
+  if (!count || *count < rows || keeps_any(group) || has_results(group)) return false;
+  return sums_of(group.reader()) == nullptr && kFew * (rows - *count % rows) <= *count;
+}
+
 }  // namespace
 
 void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule,
@@ -391,20 +400,28 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
   }
   // Before the threads: what follows a condition on the sizes concerns the case in which it holds.
   const bool are_tasks = shared == loops.size() && shared_out->steps == 1;
-  const int64_t rows = in_parts    ? rows_of_block_at_a_time(group, *blocks->rows, target)
-                       : in_blocks ? 1
-                                   : rows_at_a_time(group, steps, are_tasks, of_short, target);
+  int64_t rows = in_parts    ? rows_of_block_at_a_time(group, *blocks->rows, target)
+                 : in_blocks ? 1
+                             : rows_at_a_time(group, steps, are_tasks, of_short, target);
+  // What is kept of a row is computed by one task.
+  const bool is_of_task =
+      shared_out && shared_out->steps > 1 && (keeps_any(group) || has_results(group));
+  while (is_of_task && !steps.exact_quotient(rows)) --rows;
   // Tiles of rows may reach beyond the last one of a block, which no loop over parts of it does.
   const bool is_whole_block = in_blocks && rows == blocks->rows.value_or(rows);
   const bool is_split = rows > 1 && !is_whole_block;
   // What is stored of a few rows waits in the processor's buffer, of which no vector is loaded.
   const bool lie_across = !in_blocks && rows != of_short;
   const Axis one(is_split ? Axis(fresh_axis(reader, "row")) : row);
+  const bool exact = steps.exact_quotient(rows).has_value();
+  const bool starts_earlier =
+      !exact && !in_blocks && !shared_out && has_few_again(group, steps, rows);
+  const bool is_even = exact || starts_earlier;
   if (is_split) {
-    const bool exact = steps.exact_quotient(rows).has_value();
-    stage.split(row, row, one, rows, exact ? Tail::automatic : Tail::guard);
-    if (!exact) stage.partition(row);
-    if (lie_across && exact) {
+    stage.split(row, row, one, rows,
+                exact ? Tail::automatic : (starts_earlier ? Tail::shift_inwards : Tail::guard));
+    if (!is_even) stage.partition(row);
+    if (lie_across && is_even) {
       vectorize_across_rows(group.members.front(), one, rows, true, target, schedule);
     }
   }
@@ -412,8 +429,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
     const Axis& last = reader.axes.back();
     const bool fills_vectors =
         last.extent().exact_quotient(value_lanes(reader, target)).has_value();
-    const bool exact = steps.exact_quotient(rows).has_value();
-    if (is_split && exact && !fills_vectors && are_last_two(group) &&
+    if (is_split && is_even && !fills_vectors && are_last_two(group) &&
         lies_as_rows(*stored, group.reader())) {
       const Axis flat(fresh_axis(reader, "flat"), rows * last.extent().constant_term());
       stage.fuse(one, last, flat);

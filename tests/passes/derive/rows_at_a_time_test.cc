@@ -41,9 +41,8 @@ TEST(RowsAtATime, EqualPartsOfANumberThatNothingDivides) {
   EXPECT_NE(text_of(72).find("y.split(i, i, row, 24)\n"), std::string::npos);
   EXPECT_NE(text_of(50).find("y.split(i, i, row, 25)\n"), std::string::npos) << "no vectors";
   EXPECT_NE(text_of(39).find("y.split(i, i, row, 39)\n"), std::string::npos) << "all";
-  EXPECT_NE(text_of(41).find("y.split(i, i, row, 21, guard)\n"), std::string::npos);
-  EXPECT_NE(text_of(257).find("y.split(i, i, row, 29, guard)\ny.partition(i)\n"),
-            std::string::npos);
+  EXPECT_NE(text_of(41).find("y.split(i, i, row, 21, shift_inwards)\n"), std::string::npos);
+  EXPECT_NE(text_of(257).find("y.split(i, i, row, 29, shift_inwards)\n"), std::string::npos);
   for (const int64_t rows : {39, 41, 257}) {
     EXPECT_TRUE(derives(softmax_by_hand(rows, 64), target, {0}, 1e-5)) << rows;
   }
@@ -178,6 +177,37 @@ TEST(RowsAtATime, AFewOfEachTask) {
   EXPECT_NE(text.find("y.split(i, block, i, 64)\ny.split(i, i, row, 32)\ny.parallel(block)"),
             std::string::npos)
       << text;
+}
+
+// Of 241 rows 61 at a time: three of the last 61 are computed again, and the loops are there once.
+TEST(RowsAtATime, TheLastRowsOfManyStartEarlier) {
+  const Target target = target_of("x86-64-v4", 1);
+  for (const int64_t rows : {241, 4099}) {
+    const Graph graph = softmax_by_hand(rows, 20);
+    const std::string text = derived(graph, target);
+    EXPECT_NE(text.find(", shift_inwards)\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find("guard"), std::string::npos) << text;
+    EXPECT_EQ(text.find("partition"), std::string::npos) << text;
+    EXPECT_TRUE(derives(graph, target, {0}, 1e-5)) << rows;
+  }
+}
+
+// Of few rows much would be computed again; what others read is computed once; and threads would
+// write the same rows.
+TEST(RowsAtATime, OtherLastRowsDoNotStartEarlier) {
+  const auto text_of = [](const Graph& graph, int cores) {
+    return derived(graph, target_of("x86-64-v4", cores));
+  };
+  const Tensor x = input("x", f32, {241, 20});
+  for (const std::string& text :
+       {text_of(softmax_by_hand(61, 600), 1), text_of(softmax_by_hand(kSize, 20), 1),
+        text_of(Graph(sum(x * x, {1}, false, "y")), 1), text_of(softmax_by_hand(100003, 20), 2)}) {
+    EXPECT_EQ(text.find("row, 61, shift_inwards"), std::string::npos) << text;
+    EXPECT_EQ(text.find("(i, i, row, 4, shift_inwards"), std::string::npos) << text;
+  }
+  const Tensor p = softmax(x, -1, "p");
+  const Graph kept({p, relu(p, "y")});
+  EXPECT_EQ(text_of(kept, 1).find("row, 61, shift_inwards"), std::string::npos);
 }
 
 }  // namespace
