@@ -179,6 +179,29 @@ TEST(RowsAtATime, AFewOfEachTask) {
       << text;
 }
 
+// Where the first cache holds them, of short rows alone four vectors; and as many as divide their
+// number, where that is not much less.
+TEST(RowsAtATime, OfLongerRowsNoMoreThanEnough) {
+  const auto text_of = [](int64_t rows, int64_t columns) {
+    return derived(softmax_by_hand(rows, columns), Target::parse("x86-64-v4,cores=1,l1=131072"));
+  };
+  EXPECT_NE(text_of(128, 64).find("y.split(i, i, row, 64)\n"), std::string::npos);
+  EXPECT_NE(text_of(128, 65).find("y.split(i, i, row, 32)\n"), std::string::npos);
+  EXPECT_NE(text_of(110, 65).find("y.split(i, i, row, 22)\n"), std::string::npos)
+      << text_of(110, 65);
+}
+
+// Of sums of rows that no vectors divide, nor all of them.
+TEST(RowsAtATime, NoVectorsOfResultsThatTheyDoNotDivide) {
+  const Target target = target_of("x86-64-v3", 1);
+  for (const Graph& graph : {means(50, 9), means(61, kSize)}) {
+    const std::string text = derived(graph, target);
+    EXPECT_NE(text.find("y.split(i1, i1, row, "), std::string::npos) << text;
+    EXPECT_EQ(text.find("y.vectorize("), std::string::npos) << text;
+    EXPECT_TRUE(derives(graph, target, {0, 1, 9}, 1e-5));
+  }
+}
+
 // Of 241 rows 61 at a time: three of the last 61 are computed again, and the loops are there once.
 TEST(RowsAtATime, TheLastRowsOfManyStartEarlier) {
   const Target target = target_of("x86-64-v4", 1);
