@@ -39,6 +39,7 @@ TEST(RowsAtATime, EqualPartsOfANumberThatNothingDivides) {
   const Target target = target_of("x86-64-v3", 1);
   const auto text_of = [&](int64_t rows) { return derived(softmax_by_hand(rows, 64), target); };
   EXPECT_NE(text_of(72).find("y.split(i, i, row, 24)\n"), std::string::npos);
+  EXPECT_NE(text_of(120).find("y.split(i, i, row, 24)\n"), std::string::npos) << "whole vectors";
   EXPECT_NE(text_of(50).find("y.split(i, i, row, 25)\n"), std::string::npos) << "no vectors";
   EXPECT_NE(text_of(39).find("y.split(i, i, row, 39)\n"), std::string::npos) << "all";
   EXPECT_NE(text_of(41).find("y.split(i, i, row, 21, shift_inwards)\n"), std::string::npos);
