@@ -244,8 +244,9 @@ void derive_with_reader(const std::vector<const Op*>& sums, const Op& reader, co
 
 // A group whose operations are computed row by row (row_groups.h):
 //   parallel rows: the producers' row; the reader's row
-// Or several rows at a time, so that the end of one row's sum is not waited for; where these do not
-// divide the number of rows, the last ones have loops of their own (partition):
+// Or several rows at a time, so that the end of one row's sum is not waited for. Where these do not
+// divide the number of rows, the last tile starts earlier if few rows are computed again; else the
+// last rows have loops of their own (partition):
 //   parallel tasks: for rows: the producers' rows; the reader's rows
 // Where rows lie in pieces, their axes become the outermost loops (reorder):
 //   parallel c: the producers' channel c, for n, y, x; for n: for y: for x: the reader's
@@ -459,7 +460,8 @@ bool has_case(const StageSchedule& stage, const Expr& condition);
 void parallel_from(StageSchedule& stage, const Axis& loop, const std::vector<Extent>& extents,
                    int64_t least);
 
-// Computes the members of a group inline, but for the last, which is its result, and `sums`.
+// Computes the members of a group inline, but for the last, which is its result, `sums`, and
+// `stored`, which has loops of its own.
 void inline_members(const Op& group, const Op* sums, Schedule* schedule,
                     const Op* stored = nullptr);
 

@@ -12,7 +12,7 @@ namespace {
 
 // Into how many equal parts an axis is cut: some for each core, where that leaves whole steps of
 // lanes, if it can. 1 where nothing divides it.
-int64_t parts_of(int64_t extent, int64_t step, const Target& target) {
+int64_t parts_for_threads(int64_t extent, int64_t step, const Target& target) {
   constexpr int64_t kPartsOfCore = 4;
   for (const int64_t multiple : {step, int64_t{1}}) {
     for (int64_t parts = kPartsOfCore * target.cores; parts >= target.cores; --parts) {
@@ -35,7 +35,7 @@ bool derive_sum_in_parts(const Op& op, const Target& target, Schedule* schedule)
   const int64_t extent = outer.extent().constant_term();
   const bool is_row = part.reduction_axes.size() == 1;
   const int64_t parts =
-      parts_of(extent, is_row ? kMostVectors * value_lanes(part, target) : 1, target);
+      parts_for_threads(extent, is_row ? kMostVectors * value_lanes(part, target) : 1, target);
   if (parts < 2) return false;
   const int64_t steps = extent / parts;
   const Axis block(fresh_axis(part, "block"), parts);

@@ -20,9 +20,8 @@ constexpr int64_t kRowsAtATime = 4;
 // nothing where a run-time size decides.
 std::optional<int64_t> rows_in_cache(const RowGroup& group, const Target& target);
 // How many rows of a loop are computed at a time. Where these are the tasks of threads, all cores
-// get several. Of a number of rows that this does not divide, the last ones are computed one by
-// one, or some in vain where these are few beside the others. `of_short`: how many of rows of a
-// run-time length, as of derive_rows.
+// get several. It may not divide their number: derive_rows says how the last ones are computed.
+// `of_short`: how many of rows of a run-time length, as of derive_rows.
 int64_t rows_at_a_time(const RowGroup& group, const Extent& all, bool are_tasks, int64_t of_short,
                        const Target& target);
 // The same of the rows of a block, whose parts have no rows left over. Where that would make them

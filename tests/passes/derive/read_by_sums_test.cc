@@ -11,34 +11,17 @@
 #include "passes/derive/derive_schedule.h"
 #include "passes/derive/read_through.h"
 #include "passes/derive/share_loops.h"
-#include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fusion_report.h"
-#include "passes/lower/lower.h"
-#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/moves_read_through.h"
 
 namespace emulsion {
 namespace {
 
 using Names = std::set<std::string>;
 
-const char* const kTargets[] = {"x86-64-v2,cores=1", "x86-64-v3,cores=4", "x86-64-v4,cores=1"};
-
-// What is read through, on every machine the same; the kernel is right and stores none of it.
 Names read_by_sums(const Graph& graph) {
   constexpr double kRounding = 1e-3;  // sums in another order, of up to a few thousand
-  Names found;
-  for (const char* name : kTargets) {
-    const Target target = Target::parse(name);
-    const Names here = read_through(fuse_epilogues(graph), target).moves;
-    EXPECT_TRUE(name == kTargets[0] || here == found) << name;
-    found = here;
-    EXPECT_TRUE(derives(graph, target, {0, 1, 5, 70}, kRounding)) << name;
-    const Schedule schedule = derive_schedule(graph, target);
-    for (const Stage& stage : lower(graph, schedule).stages) {
-      EXPECT_EQ(here.count(stage.name), 0U) << to_string(schedule);
-    }
-  }
-  return found;
+  return moves_read_through(graph, {0, 1, 5, 70}, kRounding);
 }
 
 Tensor x() { return input("x", f32, {24, 64}); }
@@ -140,7 +123,7 @@ TEST(ReadBySums, NotWhatDataChoose) {
 TEST(ReadBySums, NotWhatThePolicyDoesNotWant) {
   const Graph graph(sum(squares(), {0, 1}));
   const auto unwanted = [](const Op&) { return false; };
-  EXPECT_EQ(read_through(graph, Target::parse(kTargets[0]), unwanted).moves, Names{});
+  EXPECT_EQ(read_through(graph, Target::parse(kReadThroughTargets[0]), unwanted).moves, Names{});
 }
 
 TEST(ReadBySums, NotOperatorByOperator) {

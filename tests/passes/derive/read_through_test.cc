@@ -12,33 +12,15 @@
 #include "dsl/operators.h"
 #include "dsl/schedule_text.h"
 #include "passes/derive/derive_schedule.h"
-#include "passes/fuse/fuse_epilogues.h"
-#include "passes/lower/lower.h"
-#include "tests/passes/check_nest.h"
+#include "tests/passes/derive/moves_read_through.h"
 
 namespace emulsion {
 namespace {
 
 using Names = std::set<std::string>;
 
-const char* const kTargets[] = {"x86-64-v2,cores=1", "x86-64-v3,cores=4", "x86-64-v4,cores=1"};
-
-// The operations that are read through, the same on every machine; the kernel is right and keeps
-// none of them.
 Names moves_of(const Graph& graph, double tolerance = 0) {
-  Names found;
-  for (const char* name : kTargets) {
-    const Target target = Target::parse(name);
-    const Names here = read_through(fuse_epilogues(graph), target).moves;
-    EXPECT_TRUE(name == kTargets[0] || here == found) << name;
-    found = here;
-    EXPECT_TRUE(derives(graph, target, {0, 1, 5}, tolerance)) << name;
-    const Schedule schedule = derive_schedule(graph, target);
-    for (const Stage& stage : lower(graph, schedule).stages) {
-      EXPECT_EQ(here.count(stage.name), 0U) << to_string(schedule);
-    }
-  }
-  return found;
+  return moves_read_through(graph, {0, 1, 5}, tolerance);
 }
 
 bool has_directive(const Graph& graph, const std::string& text) {
@@ -250,13 +232,13 @@ TEST(ReadThrough, NotIntoWhatReadsVeryMany) {
     all = all + input("x" + std::to_string(n), f32, {24, 4, 16})(i, j, k);
   }
   const Graph many(compute("y", {i, j, k}, all));
-  EXPECT_EQ(read_through(many, Target::parse(kTargets[0])).moves, Names{});
+  EXPECT_EQ(read_through(many, Target::parse(kReadThroughTargets[0])).moves, Names{});
 }
 
 TEST(ReadThrough, NotWhatIsNotWanted) {
   const Tensor t = transpose(input("z", f32, {4, 24, 16}), {1, 0, 2}, "t");
   const Graph graph(relu(t, "y"));
-  const Target target = Target::parse(kTargets[0]);
+  const Target target = Target::parse(kReadThroughTargets[0]);
   Names asked;
   const auto wanted = [&](const Op& move) { return !asked.insert(move.name).second; };
   EXPECT_EQ(read_through(graph, target, wanted).moves, Names{});
