@@ -190,18 +190,18 @@ SmallProgram blur_program() {
           }};
 }
 
-SmallProgram jacobi_program() {
-  const Tensor x = input("x", f32, {kHeight, kWidth});
-  const Axis i("i", kHeight), j("j", kWidth);
-  const Expr inside = i > 0 && i < kHeight - 1 && j > 0 && j < kWidth - 1;
-  const auto at = [&](const Expr& row, const Expr& column) {
-    return x(min(max(row, 0), kHeight - 1), min(max(column, 0), kWidth - 1));
-  };
-  const Expr mean = (at(i - 1, j) + at(i + 1, j) + at(i, j - 1) + at(i, j + 1)) * 0.25F;
-  return {"jacobi", Graph(compute("y", {i, j}, select(inside, mean, x(i, j)))),
+SmallProgram jacobi_program(const std::string& name, const Extent& height, const Extent& width,
+                            const SizeValues& sizes) {
+  const Tensor x = input("x", f32, {height, width});
+  const Axis i("i", height), j("j", width);
+  const Expr last_row = extent_value(height) - 1, last_column = extent_value(width) - 1;
+  const Expr is_border = i == 0 || i == last_row || j == 0 || j == last_column;
+  const Expr mean = (x(i - 1, j) + x(i + 1, j) + x(i, j - 1) + x(i, j + 1)) * 0.25F;
+  return {name, Graph(compute("y", {i, j}, select(is_border, x(i, j), mean))),
           [](KernelValues& v) {
             plain_jacobi(kHeight, kWidth, v.data<float>("x"), v.data<float>("y"));
-          }};
+          },
+          sizes};
 }
 
 // Neighbours of t weighed 1, 2, 1, along the rows (0) or the columns (1), those at the border taken
@@ -274,15 +274,18 @@ SmallProgram corners_program(const std::string& name, const Extent& height, cons
 }
 
 // A step of diffusion on a torus.
-SmallProgram periodic_program() {
-  const Axis i("i", kHeight), j("j", kWidth);
-  const Tensor x = input("x", f32, {kHeight, kWidth});
-  const Expr around = x((i + kHeight - 1) % kHeight, j) + x((i + 1) % kHeight, j) +
-                      x(i, (j + kWidth - 1) % kWidth) + x(i, (j + 1) % kWidth);
-  return {"periodic", Graph(compute("y", {i, j}, x(i, j) * 0.5F + around * 0.125F)),
+SmallProgram periodic_program(const std::string& name, const Extent& height, const Extent& width,
+                              const SizeValues& sizes) {
+  const Axis i("i", height), j("j", width);
+  const Tensor x = input("x", f32, {height, width});
+  const Expr rows = extent_value(height), columns = extent_value(width);
+  const Expr around = x((i + rows - 1) % rows, j) + x((i + 1) % rows, j) +
+                      x(i, (j + columns - 1) % columns) + x(i, (j + 1) % columns);
+  return {name, Graph(compute("y", {i, j}, x(i, j) * 0.5F + around * 0.125F)),
           [](KernelValues& v) {
             plain_periodic(kHeight, kWidth, v.data<float>("x"), v.data<float>("y"));
-          }};
+          },
+          sizes};
 }
 
 // The least of neighbours along the rows, then the columns, then the most: the pixels at the border
@@ -338,10 +341,12 @@ std::vector<SmallProgram> window_programs() {
       pool_program("max_pool", max_pool, plain_max_pool),
       pool_program("avg_pool", avg_pool, plain_avg_pool),
       blur_program(),
-      jacobi_program(),
+      jacobi_program("jacobi", kHeight, kWidth, {}),
+      jacobi_program("jacobi_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
       clamped_program("clamped_stencils", kHeight, kWidth, {}),
       clamped_program("clamped_stencils_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
-      periodic_program(),
+      periodic_program("periodic", kHeight, kWidth, {}),
+      periodic_program("periodic_run_time", height, width, {{"H", kHeight}, {"W", kWidth}}),
       opening_program(),
       unsharp_program(),
       corners_program("corners", kHeight, kWidth, {}),

@@ -28,8 +28,9 @@ bool i32_holds_terms(const Affine& sum);
 // Extents of the axes in scope, by name.
 using AxisExtents = std::map<std::string, Extent>;
 
-// The largest value over all iterations, in the run-time sizes.
+// The largest, and the least, value over all iterations, in the run-time sizes.
 Extent largest_value(const Affine& a, const AxisExtents& axes);
+Extent least_value(const Affine& a, const AxisExtents& axes);
 
 // A part of an index that i32 does not hold in some iteration, and its least and greatest value.
 struct BeyondI32 {
@@ -46,6 +47,21 @@ std::optional<BeyondI32> part_beyond_i32(const Expr& index, const AxisExtents& a
 // extents that are known to be at least 1.
 bool proves_in_bounds(const Expr& index, const Extent& extent, const AxisExtents& axes,
                       const std::vector<Extent>& not_empty = {});
+
+// Clamps that an index needs before proves_in_bounds holds of it.
+struct NeededClamps {
+  bool at_least_0 = false, at_most_last = false;  // max(index, 0), min(index, extent - 1)
+};
+// Those of an index that conditions keep inside, so that the clamps change nothing: `facts`, affine
+// expressions that are 0 or more where the index is read; the conditions of selects within it; and
+// that a remainder by an extent of 1 or more is less than that. Nothing where they do not keep it
+// inside.
+std::optional<NeededClamps> clamps_for_conditions(const Expr& index, const Extent& extent,
+                                                  const AxisExtents& axes,
+                                                  const std::vector<Extent>& not_empty,
+                                                  const std::vector<Expr>& facts);
+// max(min(index, extent - 1), 0), of that what is needed.
+Expr clamped(const Expr& index, const Extent& extent, const NeededClamps& needed);
 
 }  // namespace emulsion
 

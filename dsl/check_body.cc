@@ -1,9 +1,12 @@
 #include "dsl/check_body.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,9 +27,11 @@ bool is_never_negative(const Expr& e) {
 class Facts {
  public:
   // What follows when the condition holds, or when it does not.
-  void add(const Expr& condition, bool holds) {
-    for_each_fact(condition, holds, [this](const Expr& fact) { add_fact(fact); });
+  void add(const Expr& condition, bool holds, const AxisExtents& axes) {
+    for_each_fact(condition, holds, axes, [this](const Expr& fact) { add_fact(fact); });
   }
+
+  const std::vector<Expr>& all() const { return facts_; }
 
   bool operator==(const Facts& other) const {
     return std::equal(facts_.begin(), facts_.end(), other.facts_.begin(), other.facts_.end(),
@@ -70,12 +75,13 @@ class BodyChecker {
   BodyChecker(const std::string& what, const AxisExtents& axes) : what_(what), axes_(axes) {}
 
   // Nearly every body is proved without its conditions.
-  void check(const Expr& body) {
+  Expr check(const Expr& body) {
     walk(body, 0);
-    if (!unproved_) return;
+    if (!unproved_) return body;
     done_.clear();
     by_branch_ = true;
     walk(body, 0);
+    return clamps_.empty() ? body : with_clamps(body);
   }
 
  private:
@@ -102,7 +108,7 @@ class BodyChecker {
     constexpr size_t kMostBranches = 10000;
     if (!by_branch_ || branches_.size() >= kMostBranches) return 0;
     Facts facts = branches_[parent].facts;
-    facts.add(condition, holds);
+    facts.add(condition, holds, axes_);
     if (facts == branches_[parent].facts) return parent;
     branches_.push_back({std::move(facts), std::nullopt});
     return branches_.size() - 1;
@@ -140,8 +146,10 @@ class BodyChecker {
         continue;
       }
       if (proves_in_bounds(e->args[i], shape[i], axes_, not_empty(branch))) continue;
+      if (is_kept_inside(e, i, branch)) continue;
       const std::string place = place_of(e, i);
-      if (proves_in_bounds(e->args[i], shape[i], axes_, {shape[i]})) {
+      if (shape[i] == Extent(0)) fail("{}: expected none, since the extent is 0", place);
+      if (is_inside_unless_empty(e, i, branch)) {
         fail(
             "{}: expected a read where the extent {} is at least 1, got one that also happens "
             "where it is 0; choose it with select({} > 0, ..., ...)",
@@ -152,15 +160,48 @@ class BodyChecker {
           "{}: expected an index from 0 to {} for every iteration{}, got {}; wrap it as "
           "max(min(index, {}), 0){}",
           place, last, shape[i].is_constant() ? "" : " and every size", to_string(e->args[i]), last,
-          divides_by_size(e->args[i]) ? ", since of / and % bounds are known where a number divides"
+          divides_by_size(e->args[i]) ? ", since of / bounds are known where a number divides"
                                       : "");
     }
   }
 
-  // Of i % N and i / N nothing is proved.
+  // Whether conditions keep the index inside.
+  bool is_kept_inside(const Expr& read, size_t axis, size_t branch) {
+    const std::optional<NeededClamps> needed =
+        clamps_for_conditions(read->args[axis], read->tensor->shape[axis], axes_, not_empty(branch),
+                              branches_[branch].facts.all());
+    if (!needed) return false;
+    clamps_.insert_or_assign({&read.node(), axis}, *needed);  // whichever branch reads it
+    return true;
+  }
+
+  Expr with_clamps(const Expr& e) {
+    const auto known = clamped_.find(&e.node());
+    if (known != clamped_.end()) return known->second;
+    auto made = std::make_shared<ExprNode>(e.node());
+    bool same = true;
+    for (size_t i = 0; i < made->args.size(); ++i) {
+      Expr& arg = made->args[i];
+      arg = with_clamps(arg);
+      const auto needed = clamps_.find({&e.node(), i});
+      if (needed != clamps_.end()) arg = clamped(arg, e->tensor->shape[i], needed->second);
+      same = same && arg.same_as(e->args[i]);
+    }
+    const Expr result = same ? e : Expr(std::shared_ptr<const ExprNode>(std::move(made)));
+    return clamped_.emplace(&e.node(), result).first->second;
+  }
+
+  bool is_inside_unless_empty(const Expr& read, size_t axis, size_t branch) {
+    const Extent& extent = read->tensor->shape[axis];
+    const Expr& index = read->args[axis];
+    return proves_in_bounds(index, extent, axes_, {extent}) ||
+           clamps_for_conditions(index, extent, axes_, {extent}, branches_[branch].facts.all());
+  }
+
+  // Of i / N nothing is proved.
   static bool divides_by_size(const Expr& index) {
     return any_part(index, [](const Expr& e) {
-      return (e->op == ExprOp::mod || e->op == ExprOp::div) && e->args[1]->op != ExprOp::constant;
+      return e->op == ExprOp::div && e->args[1]->op != ExprOp::constant;
     });
   }
 
@@ -175,12 +216,15 @@ class BodyChecker {
   bool unproved_ = false, by_branch_ = false;
   std::vector<Branch> branches_ = {Branch()};          // the first one: outside of all selects
   std::set<std::pair<const ExprNode*, size_t>> done_;  // trees may be DAGs
+  // Of which reads which indices; of what is made of them.
+  std::map<std::pair<const ExprNode*, size_t>, NeededClamps> clamps_;
+  std::unordered_map<const ExprNode*, Expr> clamped_;
 };
 
 }  // namespace
 
-void check_body(const std::string& what, const AxisExtents& axes, const Expr& body) {
-  BodyChecker(what, axes).check(body);
+Expr checked_body(const std::string& what, const AxisExtents& axes, const Expr& body) {
+  return BodyChecker(what, axes).check(body);
 }
 
 }  // namespace emulsion

@@ -269,11 +269,10 @@ Tensor compute(const std::string& name, std::vector<Axis> axes, Expr body,
   check_size(what, body);
   body = Lifter(what).lift(body, scope);
   op->dtype = body.dtype();
-  op->body = body;
   check_computable(what, op->dtype);
   for (const Axis& axis : op->axes) op->shape.push_back(axis.extent());
   check_shape(what, op->dtype, op->shape);
-  check_body(what, extents, body);
+  op->body = checked_body(what, extents, body);
   return Tensor(OpPtr(std::move(op)));
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "dsl/affine.h"
+#include "passes/index/index_interval.h"
 #include "passes/index/simplify_index.h"
 
 namespace emulsion {
@@ -56,9 +57,8 @@ int64_t slope_of(const Expr& index, const std::string& axis) {
 
 bool wraps_once(const Expr& e, const Op& op, const std::string& axis) {
   const std::optional<size_t> i = axis_index(op.axes, axis);
-  const std::optional<int64_t> steps = i ? op.axes[*i].extent().as_constant() : std::nullopt;
-  const bool is_number = e->args[1]->op == ExprOp::constant;
-  return steps && is_number && slope_of(e->args[0], axis) == 1 && *steps <= e->args[1]->int_value;
+  const std::optional<Extent> by = as_extent(e->args[1]);
+  return i && by && slope_of(e->args[0], axis) == 1 && never_negative(*by - op.axes[*i].extent());
 }
 
 }  // namespace

@@ -103,11 +103,9 @@ class LoopDecisions {
 // through.
 class Groups {
  public:
-  // `operations`: the last one first.
   void add(LoopGroupKind kind, const std::vector<const Op*>& operations, std::vector<size_t> axes) {
     for (const Op* op : operations) group_of_[op->name] = groups_.size();
     groups_.push_back({kind, {}, std::move(axes)});
-    last_.push_back(operations.front()->name);
   }
 
   bool are_together(const Op& a, const Op& b) const {
@@ -143,8 +141,7 @@ class Groups {
         const auto source = group_of_.find(operand->name);
         const auto move = behind.find(operand.get());
         if (move != behind.end()) behind[op.get()].insert(move->second.begin(), move->second.end());
-        if (source == group_of_.end() || last_[source->second] == source->first) continue;
-        behind[op.get()].insert(source->second);
+        if (source != group_of_.end()) behind[op.get()].insert(source->second);
       }
     }
     std::unordered_map<const Op*, size_t> between;
@@ -164,7 +161,6 @@ class Groups {
 
   std::unordered_map<std::string, size_t> group_of_;
   std::vector<LoopGroup> groups_;
-  std::vector<std::string> last_;
 };
 
 // How an operation could be computed in the loops of one that reads it, for all that the two tell:

@@ -40,7 +40,7 @@ IndexFacts::IndexFacts(const std::vector<Axis>& axes) {
 }
 
 void IndexFacts::add(const Expr& condition, bool holds) {
-  for_each_fact(condition, holds, [this](const Expr& fact) { facts_.push_back(fact); });
+  for_each_fact(condition, holds, axes_, [this](const Expr& fact) { facts_.push_back(fact); });
 }
 
 bool IndexFacts::at_least(const Expr& a, const Expr& b) const {

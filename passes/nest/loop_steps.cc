@@ -50,6 +50,34 @@ Expr without_choices(const Expr& expr, std::map<std::string, Range>* ranges) {
   });
 }
 
+int64_t floor_quotient(int64_t a, int64_t by) { return (a >= 0 ? a : a - by + 1) / by; }
+
+// What an extent is where run-time sizes are large, and all the same: for choices that are right
+// whatever they are. Nothing where that is beyond what a tensor has.
+std::optional<int64_t> typical(const Extent& e) {
+  constexpr int64_t kLargeSize = 4096, kMost = int64_t{1} << 40;
+  __int128 value = e.constant_term();
+  for (const auto& [name, coefficient] : e.coefficients())
+    value += __int128{coefficient} * kLargeSize;
+  if (value > kMost || value < -kMost) return std::nullopt;
+  return static_cast<int64_t>(value);
+}
+
+// The quotient by `by` that most of [least, most] have, where that is at least half of them.
+std::optional<int64_t> frequent_quotient(int64_t least, int64_t most, int64_t by) {
+  constexpr int64_t kMostQuotients = 3;
+  int64_t best = 0, widest = 0;
+  const int64_t first = floor_quotient(least, by), last = floor_quotient(most, by);
+  if (last - first >= kMostQuotients) return std::nullopt;
+  for (int64_t quotient = first; quotient <= last; ++quotient) {
+    const int64_t start = std::max(least, quotient * by);
+    const int64_t width = std::min(most, quotient * by + by - 1) - start + 1;
+    if (width > widest) std::tie(best, widest) = std::tuple(quotient, width);
+  }
+  if (2 * widest < most - least + 1) return std::nullopt;
+  return best;
+}
+
 }  // namespace
 
 Expr floor_of(const Extent& dividend, int64_t divisor) {
@@ -189,31 +217,22 @@ Expr SparedSteps::not_reflected(const Expr& e, const std::function<Expr(const Ex
 
 Expr SparedSteps::not_wrapped(const Expr& e, const std::function<Expr(const Expr&)>& in_loops,
                               const Range& own) {
-  constexpr int64_t kMostQuotients = 3;
-  if (e->op != ExprOp::mod || e->dtype != i32 || !own.is_known || own.divisor != 1) return Expr();
-  const auto by = constant_value(e->args[1]), from = own.low.as_constant(),
-             to = own.high.as_constant();
+  if (e->op != ExprOp::mod || e->dtype != i32 || !own.is_known) return Expr();
+  const auto by = as_extent(e->args[1]);
   const Expr at = in_loops(e->args[0]);
   const std::optional<Slope> slope = slope_along(at, variable_, *others_);
-  if (!by || *by < 1 || !from || !to || !slope || slope->factor < 1) return Expr();
-  const auto low = slope->low.as_constant(), high = slope->high.as_constant();
-  if (!low || !high) return Expr();
-  const int64_t least = slope->factor * *from + *low, most = slope->factor * *to + *high;
-  const auto quotient_of = [&](int64_t value) {
-    return (value >= 0 ? value : value - *by + 1) / *by;
-  };
-  int64_t best = 0, widest = 0;
-  const int64_t first_quotient = quotient_of(least), last_quotient = quotient_of(most);
-  if (last_quotient - first_quotient >= kMostQuotients) return Expr();
-  for (int64_t quotient = first_quotient; quotient <= last_quotient; ++quotient) {
-    const int64_t start = std::max(least, quotient * *by);
-    const int64_t width = std::min(most, quotient * *by + *by - 1) - start + 1;
-    if (width > widest) std::tie(best, widest) = std::tuple(quotient, width);
-  }
-  if (2 * widest < most - least + 1) return Expr();
-  const Expr start = int_constant(best * *by);
-  if (!restrict_to(at - start) || !restrict_to(start + int_constant(*by - 1) - at)) return Expr();
-  return best == 0 ? e->args[0] : e->args[0] - start;
+  if (!by || !slope || slope->factor < 1) return Expr();
+  const auto low = typical(slope->low), high = typical(slope->high), from = typical(own.low),
+             to = typical(own.high), divisor = typical(*by);
+  if (!low || !high || !from || !to || !divisor || *divisor < 1) return Expr();
+  const std::optional<int64_t> quotient =
+      frequent_quotient(slope->factor * floor_quotient(*from, own.divisor) + *low,
+                        slope->factor * floor_quotient(*to, own.divisor) + *high, *divisor);
+  if (!quotient) return Expr();
+  const Extent start = *by * Extent(*quotient);
+  const Expr first_of_it = extent_value(start), last_of_it = extent_value(start + *by - Extent(1));
+  if (!restrict_to(at - first_of_it) || !restrict_to(last_of_it - at)) return Expr();
+  return *quotient == 0 ? e->args[0] : e->args[0] - first_of_it;
 }
 
 Expr SparedSteps::between_ends(const Expr& index, const std::function<Expr(const Expr&)>& in_loops,

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "dsl/condition_facts.h"
 #include "passes/index/index_table.h"
 #include "passes/index/simplify_index.h"
 #include "passes/nest/loop_steps.h"
@@ -66,7 +67,8 @@ class TurnFinder : public NestVisitor {
       for (const Expr& part : condition->args) add(uop, point, steps, part);
       return;
     }
-    const std::optional<Turn> turn = turn_of(condition, point, steps);
+    const std::optional<Expr> order = as_order(condition, domain_of(nest_.stage(uop.stage)));
+    const std::optional<Turn> turn = turn_of(order.value_or(condition), point, steps);
     auto [known, is_new] = turns.try_emplace({&uop, &condition.node()}, turn);
     if (is_new || !known->second) return;
     // The node is at several places of the tree, or of the body.

@@ -25,7 +25,9 @@ Expr clamped(const Expr& index, const Extent& extent) {
 // The first element, which is there where x is not empty.
 Expr first() { return x()(0); }
 
-void check(const Expr& body, const AxisExtents& axes = {{"i", 4}}) { check_body("y", axes, body); }
+void check(const Expr& body, const AxisExtents& axes = {{"i", 4}}) {
+  checked_body("y", axes, body);
+}
 
 struct Accepted {
   const char* name;
@@ -75,6 +77,66 @@ TEST_P(CheckBodyAccepts, It) { EXPECT_NO_THROW(check(GetParam().body, GetParam()
 INSTANTIATE_TEST_SUITE_P(CheckBody, CheckBodyAccepts, testing::ValuesIn(accepted()),
                          [](const auto& row) { return row.param.name; });
 
+struct Clamped {
+  const char* name;
+  Expr body;
+  const char* text;
+  AxisExtents axes = {{"i", kB}, {"j", kC}};
+};
+
+std::vector<Clamped> with_clamps() {
+  return {
+      {"TheElementBefore", select(i > 0, x()(i - 1), 0), "select(i > 0, x[max(i - 1, 0)], 0f)"},
+      {"TheElementBeforeWhatIsNotTheFirst", select(i == 0, 0, x()(i - 1)),
+       "select(i == 0, 0f, x[max(i - 1, 0)])"},
+      {"TheElementAfterWhatIsNotTheLast", select(i != B - 1, x()(i + 1), 0),
+       "select(i != B - 1, x[min(i + 1, B - 1)], 0f)"},
+      {"WhatMayBeEmpty",
+       select(i < B, x()(i), 0),
+       "select(i < B, x[max(min(i, B - 1), 0)], 0f)",
+       {{"i", 4}}},
+      {"TheOtherSide",
+       select(i >= B, 0, x()(i)),
+       "select(i >= B, 0f, x[max(min(i, B - 1), 0)])",
+       {{"i", 4}}},
+      {"PaddingOnAllSides",
+       select(i >= 1 && i < B + 1 && j >= 1 && j < C + 1, image()(i - 1, j - 1), 0),
+       "select(i >= 1 && i < B + 1 && j >= 1 && j < C + 1, image[max(min(i - 1, B - 1), 0), "
+       "max(min(j - 1, C - 1), 0)], 0f)",
+       {{"i", kB + 2}, {"j", kC + 2}}},
+      {"AChoiceOfIndices", x()(select(i > 0, i - 1, B - 1)),
+       "x[max(select(i > 0, i - 1, B - 1), 0)]"},
+      {"AChoiceOfIndicesByEquality", x()(select(i == B - 1, 0, i + 1)),
+       "x[min(select(i == B - 1, 0, i + 1), B - 1)]"},
+      {"AChoiceWithinAChoice", x()(select(i < 2, i, select(i > B - 3, i, i - 2))),
+       "x[max(select(i < 2, i, select(i > B - 3, i, i - 2)), 0)]"},
+      {"AMultiple", select(2 * i + 1 < B, x()(2 * i + 1), 0),
+       "select(2 * i + 1 < B, x[min(2 * i + 1, B - 1)], 0f)"},
+      {"ARemainderByTheExtentOfAnAxis", x()((i + 1) % B), "x[max(min((i + 1) % B, B - 1), 0)]"},
+      {"ARemainderOfWhatIsNegative", x()((i - 1) % B), "x[max(min((i - 1) % B, B - 1), 0)]"},
+      {"ARemainderWhereTheSizeIsNot0",
+       select(B > 0, x()(i % B), 0),
+       "select(B > 0, x[max(min(i % B, B - 1), 0)], 0f)",
+       {{"i", 4}}},
+      {"InTheIndexOfAnother",
+       x()(select(i > 0, min(max(cast(i32, x()(select(i > 0, i - 1, 0))), 0), B - 1), 0)),
+       "x[select(i > 0, min(max(i32(x[max(select(i > 0, i - 1, 0), 0)]), 0), B - 1), 0)]"},
+      {"NoneWhereNoneIsNeeded", select(i > 0, x()(i), 0) + numbers()(2),
+       "select(i > 0, x[i], 0f) + numbers[2]"},
+  };
+}
+
+class CheckBodyClamps : public testing::TestWithParam<Clamped> {};
+
+TEST_P(CheckBodyClamps, WhatAConditionKeepsInside) {
+  const Expr body = checked_body("y", GetParam().axes, GetParam().body);
+  EXPECT_EQ(to_string(body), GetParam().text);
+  EXPECT_TRUE(checked_body("y", GetParam().axes, body).same_as(body));
+}
+
+INSTANTIATE_TEST_SUITE_P(CheckBody, CheckBodyClamps, testing::ValuesIn(with_clamps()),
+                         [](const auto& row) { return row.param.name; });
+
 class CheckBodyRefuses : public RefusalTest {};
 
 TEST_P(CheckBodyRefuses, It) { check(); }
@@ -118,12 +180,26 @@ std::vector<Refusal> refused() {
          {{"i", kC + kB}}),
       of("InAnIterationOverMore", first(), kMayBeEmpty, {{"i", kB + 1}}),
       of("AComparisonInANarrowType", select(cast(u8, B) > constant(u8, 0), first(), 0)),
-      of("AnIndexThatIsInsideOnlyThere", select(i < B, x()(i), 0), kIndex),
+      of("AnIndexOfTheOtherSide", select(i < B, 0, x()(i)), kIndex),
+      of("AnIndexThatGoesOneFurther", select(i < B, x()(i + 1), 0), kIndex),
+      of("AnIndexThatAConditionOfAnotherAxisKeeps", select(j < B, x()(i), 0), kIndex,
+         {{"i", 4}, {"j", 4}}),
+      of("AnIndexWithoutItsFirstOne", select(i != 1, numbers()(i - 1), 0),
+         "from 0 to 3 for every iteration, got i - 1"),
+      of("AChoiceOfIndicesTheWrongWayRound", x()(select(i == 0, i - 1, B - 1)), kIndex,
+         {{"i", kB}}),
+      of("AConditionOfTheOtherBranch", x()(select(i > 0, 0, i - 1)), kIndex, {{"i", kB}}),
+      of("AChoiceOfIndicesByData", x()(select(numbers()(0) > 0.0f, i - 1, i)), kIndex, {{"i", kB}}),
+      of("AnIndexThatEitherOfTwoConditionsKeeps", select(i < B || i < 2, x()(i), 0), kIndex),
+      of("ARemainderByALargerSize", x()((i + 1) % (B + 1)), kIndex, {{"i", kB}}),
+      of("ARemainderBySizesThatMayBe0", x()(i % B), kMayBeEmpty),
+      of("AQuotientByASize", select(B > 0, x()(i / B), 0),
+         "from 0 to B - 1 for every iteration and every size, got i / B; wrap it as max(min(index, "
+         "B - 1), 0), since of / bounds are known where a number divides"),
+      of("ATensorWithoutElements", input("none", f32, {0})(0) + numbers()(i),
+         "y: read of none, axis 0: expected none, since the extent is 0"),
       of("AnIndexPastTheEndOfWhatIsThere", select(B > 0, x()(1), 0), kIndex),
       of("AnIndexWithoutALowerEnd", select(B > 0, x()(min(i - 1, B - 1)), 0), kIndex),
-      of("ARemainderByASize", select(B > 0, x()(i % B), 0),
-         "from 0 to B - 1 for every iteration and every size, got i % B; wrap it as max(min(index, "
-         "B - 1), 0), since of / and % bounds are known where a number divides"),
       of("AReflectionWithoutAClamp", x()(min(i + 1, 2 * B - 3 - i)),
          "for every iteration and every size, got min(i + 1, 2 * B - 3 - i); wrap it as "
          "max(min(index, B - 1), 0)",
@@ -150,6 +226,16 @@ TEST(CheckBody, AReadThatTwoBranchesShareIsCheckedInBoth) {
   const Expr shared = first();
   EXPECT_NO_THROW(check(select(B > 2, shared, select(B > 0, shared + 1, 0))));
   expect_refusal([&] { check(select(B > 0, shared, shared + 1)); }, kMayBeEmpty);
+}
+
+TEST(CheckBody, AReadThatTwoBranchesShareHasTheClampsOfBoth) {
+  const Expr shared = numbers()(i - 2);
+  const Expr body = checked_body("y", {{"i", 8}},
+                                 select(i < 6, select(i >= 2, shared, 0),
+                                        select(i < 6, numbers()(0), select(i > 5, 0, shared + 1))));
+  EXPECT_EQ(to_string(body),
+            "select(i < 6, select(i >= 2, numbers[max(min(i - 2, 3), 0)], 0f), select(i < 6, "
+            "numbers[0], select(i > 5, 0f, numbers[max(min(i - 2, 3), 0)] + 1f)))");
 }
 
 TEST(CheckBody, AChainOfSelectsTakesNoLongerThanItIs) {

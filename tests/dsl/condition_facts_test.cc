@@ -12,9 +12,10 @@ using Texts = std::vector<std::string>;
 
 const Expr i = axis_value("i"), j = axis_value("j"), n = size_value("N");
 
-Texts facts_of(const Expr& condition, bool holds = true) {
+Texts facts_of(const Expr& condition, bool holds = true, const AxisExtents& axes = {}) {
   Texts facts;
-  for_each_fact(condition, holds, [&](const Expr& fact) { facts.push_back(to_string(fact)); });
+  for_each_fact(condition, holds, axes,
+                [&](const Expr& fact) { facts.push_back(to_string(fact)); });
   return facts;
 }
 
@@ -34,6 +35,36 @@ TEST(ConditionFacts, OfComparisonsThatDoNotHold) {
   EXPECT_EQ(facts_of(i >= n, false), facts_of(i < n));
   EXPECT_EQ(facts_of(i == n, false), Texts{});
   EXPECT_EQ(facts_of(i != n, false), facts_of(i == n));
+}
+
+TEST(ConditionFacts, OfWhatIsNotAnEndOfItsAxis) {
+  const AxisExtents axes = {{"i", Extent::size("N")}, {"j", 5}};
+  EXPECT_EQ(facts_of(i != 0, true, axes), (Texts{"i - 0 - 1"}));
+  EXPECT_EQ(facts_of(0 != i, true, axes), (Texts{"i - 0 - 1"}));
+  EXPECT_EQ(facts_of(i == n - 1, false, axes), (Texts{"N - 1 - i - 1"}));
+  EXPECT_EQ(facts_of(2 * j != 8, true, axes), (Texts{"8 - 2 * j - 1"}));
+  EXPECT_EQ(facts_of(i != 1, true, axes), Texts{});
+  EXPECT_EQ(facts_of(i != n - 2, true, axes), Texts{});
+  EXPECT_EQ(facts_of(j != 5, true, axes), facts_of(j < 5));
+  EXPECT_EQ(facts_of(axis_value("k") != 0, true, axes), Texts{});  // not in scope
+  EXPECT_EQ(facts_of(cast(DType::u8, i) != cast(DType::u8, 0), true, axes), Texts{});
+}
+
+TEST(ConditionFacts, AnEqualityWithAnEndIsAnOrder) {
+  const AxisExtents axes = {{"i", Extent::size("N")}, {"j", 5}};
+  const auto order_of = [&](const Expr& condition) {
+    const auto order = as_order(condition, axes);
+    return order ? to_string(*order) : "none";
+  };
+  EXPECT_EQ(order_of(i == 0), "i <= 0");
+  EXPECT_EQ(order_of(i != 0), "i > 0");
+  EXPECT_EQ(order_of(i == n - 1), "i >= N - 1");
+  EXPECT_EQ(order_of(i != n - 1), "i < N - 1");
+  EXPECT_EQ(order_of(4 - j == 0), "4 - j <= 0");
+  EXPECT_EQ(order_of(i == 1), "none");
+  EXPECT_EQ(order_of(i == j), "none");
+  EXPECT_EQ(order_of(i < 1), "none");
+  EXPECT_EQ(order_of(cast(DType::f32, i) == 0.0f), "none");
 }
 
 TEST(ConditionFacts, OfSeveralAtOnce) {

@@ -74,6 +74,23 @@ TEST(IsTurnedAtEnds, ByMoreThanClamps) {
   EXPECT_FALSE(is_turned((j + 1) % 7)) << "more than once";
 }
 
+TEST(IsTurnedAtEnds, OfRunTimeSizes) {
+  const Extent n = Extent::size("N");
+  const Axis k("k", n);
+  const Tensor row = input("row", f32, {n + 1});  // never empty
+  const auto is_turned = [&](const Expr& index, const Extent& extent) {
+    const Axis along("k", extent);
+    const Tensor y = compute("y", {along}, row(clamp(index, 0, size_value("N"))));
+    return is_turned_at_ends(*y.op(), "k");
+  };
+  EXPECT_TRUE(is_turned((k + 1) % size_value("N"), n));
+  EXPECT_TRUE(is_turned((k + size_value("N") - 1) % size_value("N"), n));
+  EXPECT_TRUE(is_turned((k + 1) % size_value("N"), n - 2));
+  EXPECT_FALSE(is_turned((k + 1) % size_value("N"), n + 1)) << "more than once";
+  EXPECT_FALSE(is_turned((k + 1) % size_value("M"), n)) << "of another size";
+  EXPECT_FALSE(is_turned((2 * k) % size_value("N"), n));
+}
+
 TEST(ReadsIn, OfOneTensorOrOfAny) {
   const Tensor a = x(), z = input("z", f32, {24, 64});
   const Expr body = a(i, j) * z(i, j) + a(i, Expr(63) - j);

@@ -98,6 +98,19 @@ TEST(IsBetterAsReduction, WhatLiesAlongALongReduction) {
   EXPECT_FALSE(better(compute("y", {m, n}, sum(few, narrow(m, few) * w(n, few)))));
 }
 
+// Of a length that is known at run time only: what is behind pixels may be their few colours.
+TEST(IsBetterAsReduction, WhatLiesAlongARunTimeLengthWithoutOtherColumns) {
+  const Extent size = Extent::size("K");
+  const Axis depth("k", size), row("r", 8);
+  const Tensor x = input("x", f32, {48, size});
+  const Tensor one = input("w", f32, {64, size}), two = input("v", f32, {8, 64, size});
+  const auto better = [](const Tensor& y) {
+    return is_better_as_reduction(*y.op(), match_contraction(*y.op()).value(), n, kV3);
+  };
+  EXPECT_TRUE(better(compute("y", {m, n}, sum(depth, x(m, depth) * one(n, depth)))));
+  EXPECT_FALSE(better(compute("y", {m, row, n}, sum(depth, x(m, depth) * two(row, n, depth)))));
+}
+
 // A store with a mask takes as long as several steps, but with AVX-512.
 TEST(PaysToMask, FewColumnsOfManySteps) {
   const auto pays = [](int64_t columns, const Extent& steps, const char* level) {

@@ -10,6 +10,7 @@
 
 #include "dsl/extent.h"
 #include "passes/index/index_interval.h"
+#include "passes/index/simplify_index.h"
 
 namespace emulsion {
 namespace {
@@ -136,13 +137,52 @@ TEST(LoopSteps, WhatWrapsAroundIsThereAtTheMostFrequentQuotient) {
   EXPECT_TRUE(below.first && equal(*below.first, int_constant(0)));
 }
 
+// v of [B] vectors of four, in rows of 4 B - 1, a size of its own.
+TEST(LoopSteps, WhatWrapsAroundAtARunTimeSizeIsThereForTheStepsWithThatQuotient) {
+  const std::map<std::string, Range> others = {{"w", {0, 3}}};
+  const Extent size = Extent::size("N");
+  const Expr n = extent_value(size), at = 4 * axis_value("v") + axis_value("w");
+  const Range vectors = range_below((n + 3) / 4);
+  struct Case {
+    Expr index, free;
+    const char* first;
+  };
+  for (const auto& [index, free, first] :
+       {Case{at + 1, at + 1, "0"}, Case{at - 1, at - 1, "1"}, Case{at + n - 1, at + n - 1 - n, "1"},
+        Case{at + 2 * n, at + 2 * n - 2 * n, "0"}}) {
+    SparedSteps steps("v", &others);
+    const Expr made = steps.between_ends(index % n, as_it_is, vectors);
+    EXPECT_EQ(to_string(simplify_index(made)), to_string(simplify_index(free))) << to_string(index);
+    ASSERT_TRUE(steps.first && steps.end);
+    EXPECT_EQ(to_string(*steps.first), first) << to_string(index);
+    for (const int64_t value : {1, 4, 5, 100}) {  // no step of the interior wraps around
+      const auto number = [&](const Expr& e) {
+        return *constant_value(simplify_index(transform(e, [&](const Expr& part) {
+          return part->op == ExprOp::size ? int_constant(value) : Expr();
+        })));
+      };
+      for (int64_t v = number(*steps.first); v < number(*steps.end); ++v) {
+        for (int64_t w = 0; w < 4; ++w) {
+          const auto in_step = [&](const Expr& e) {
+            return number(substitute_axes(
+                e, [&](const std::string& name) { return int_constant(name == "v" ? v : w); }));
+          };
+          EXPECT_EQ(in_step(made), in_step(index % n)) << to_string(index) << " at " << v;
+        }
+      }
+    }
+  }
+}
+
 TEST(LoopSteps, WhatWrapsAroundOftenOrForUnknownStepsStays) {
   const std::map<std::string, Range> others;
   const Expr v = axis_value("v");
   for (const auto& [by, steps_of_loop] :
        {std::pair(int_constant(8), Range{0, 23}), std::pair(int_constant(8), Range{0, 63}),
         std::pair(int_constant(8), kAnySteps), std::pair(int_constant(8), Range::unknown()),
-        std::pair(size_value("B"), Range{0, 63})}) {
+        std::pair(size_value("B"), Range{0, Extent::size("B") * 4}),
+        std::pair(size_value("B") * size_value("C"), Range{0, 63}),
+        std::pair(size_value("B") - size_value("C"), Range{0, 63})}) {
     SparedSteps steps("v", &others);
     EXPECT_TRUE(equal(steps.between_ends(v % by, as_it_is, steps_of_loop), v % by));
     EXPECT_FALSE(steps.first || steps.end);

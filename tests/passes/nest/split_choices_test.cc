@@ -245,6 +245,24 @@ void expect_unsplit(const Schedule& schedule, const std::string& variable) {
   EXPECT_EQ(partition_loops(nest, {variable}).root, nest.root) << tree_of(nest);
 }
 
+// x of the row around, and a border that is kept: == and != with the ends of an axis are orders.
+TEST(SplitChoices, WhatIsEqualToAnEnd) {
+  for (const Extent& extent : {Extent(10), B}) {
+    const Axis k("i", extent);
+    const Tensor x = from("x", extent);
+    const Expr n = extent_value(extent);
+    for (const Expr& value : {Expr(x(select(k == 0, n - 1, k - 1))),
+                              select(k != 0 && k != n - 1, x(k - 1) + x(k + 1), x(k))}) {
+      Schedule schedule(compute("y", {k}, value));
+      const LoopNest parts = parts_of(schedule, "y.i");
+      const std::string text = tree_of(parts);
+      EXPECT_EQ(text.find("select("), std::string::npos) << text;
+      EXPECT_NE(text.find("x[i - 1]"), std::string::npos) << text;
+      expect_sizes(parts, schedule);
+    }
+  }
+}
+
 TEST(SplitChoices, NotWhatDataDecide) {
   const Axis k("i", 10);
   const Tensor x = from("x", 10), z = input("z", i32, {10});
