@@ -16,10 +16,13 @@
 namespace emulsion {
 namespace {
 
+WrittenNest stages_of(const Graph& graph) {
+  return bound_exponents(choose_remainders(plan_stages(graph)));
+}
+
 NestPlan plan_nest(const Graph& graph, const Schedule& schedule) {
   const ScheduleLoops loops = replay(graph, schedule);  // every directive names what is there
-  return apply_directives(apply_structure(bound_exponents(plan_stages(graph)), schedule, loops),
-                          loops.after);
+  return apply_directives(apply_structure(stages_of(graph), schedule, loops), loops.after);
 }
 
 // Arguments, then constants, then internal ones.

@@ -210,6 +210,11 @@ WrittenNest plan_stages(const Graph& graph);
 // makes several stages of a reduction.
 WrittenNest bound_exponents(WrittenNest nest);
 
+// a % n, with n a run-time size, becomes select(a < n, a, a - n) and the like where a is proved to
+// be no further than n from the ends of [0, n): x((i + 1) % n). The same value without a division,
+// and loops are cut where the choice changes (split_choices.h).
+WrittenNest choose_remainders(WrittenNest nest);
+
 // Honours cache_write, rfactor, copy_in, alternative, pack and compute_inline, which change what
 // the stages are. The other directives of the schedule are then those of the stages that there are.
 // `loops`: those of the schedule.
