@@ -158,7 +158,7 @@ class BodyChecker {
       const std::string last = (shape[i] - Extent(1)).to_string();
       fail(
           "{}: expected an index from 0 to {} for every iteration{}, got {}; wrap it as "
-          "max(min(index, {}), 0){}",
+          "max(min(index, {}), 0), or choose it with select(...) where it is inside{}",
           place, last, shape[i].is_constant() ? "" : " and every size", to_string(e->args[i]), last,
           divides_by_size(e->args[i]) ? ", since of / bounds are known where a number divides"
                                       : "");

@@ -437,7 +437,8 @@ std::optional<NeededClamps> clamps_for_conditions(const Expr& index, const Exten
   if (!by_conditions.at_least(index, 0) || !by_conditions.at_most(index, last)) {
     return std::nullopt;
   }
-  const Prover plain(axes, {});
+  const std::vector<Extent> none;  // which the prover refers to
+  const Prover plain(axes, none);
   NeededClamps needed;
   needed.at_most_last = !plain.at_most(index, last);
   needed.at_least_0 = !plain.at_least(clamped(index, extent, needed), 0);

@@ -112,27 +112,52 @@ TEST(DocumentedCode, Borders) {
   const Axis i("i", size);
   const Expr W = size_value("W");
   const Tensor x = input("x", f32, {size});
-  Func held("held"), mirrored("mirrored"), around("around");
+  Func shifted("shifted"), around("around"), ring("ring"), held("held"), mirrored("mirrored");
   // clang-format off
+  shifted(i) = select(i > 0, x(i - 1), 0);                            // 0 before the first one
+  around(i)  = x((i + 2) % W);                                        // from the first one again
+  ring(i)    = x(select(i == 0, W - 1, i - 1)) + x(i);
   held(i) = x(clamp(i + 2, 0, W - 1));                                // the last one again
   mirrored(i) = x(clamp(min(i + 2, 2 * W - 2 - (i + 2)), 0, W - 1));  // back from the last one
-  around(i) = x(clamp(select(i + 2 < W, i + 2, i + 2 - W), 0, W - 1));  // from the first one again
   // clang-format on
   const TensorValues row = {{"x", make_tensor({4}, std::vector<float>{1, 2, 3, 4})}};
+  EXPECT_EQ(values_of<float>(shifted, row), (std::vector<float>{0, 1, 2, 3}));
+  EXPECT_EQ(values_of<float>(around, row), (std::vector<float>{3, 4, 1, 2}));
+  EXPECT_EQ(values_of<float>(ring, row), (std::vector<float>{5, 3, 5, 7}));
   EXPECT_EQ(values_of<float>(held, row), (std::vector<float>{3, 4, 4, 4}));
   EXPECT_EQ(values_of<float>(mirrored, row), (std::vector<float>{3, 4, 3, 2}));
-  EXPECT_EQ(values_of<float>(around, row), (std::vector<float>{3, 4, 1, 2}));
-  for (const Func& y : {held, mirrored, around}) {
+  const TensorValue one = make_tensor({1}, std::vector<float>{7});
+  for (const Func& y : {shifted, around, ring, held, mirrored}) {
     EXPECT_TRUE(values_of<float>(y, {{"x", make_tensor({0}, std::vector<float>{})}}).empty());
-    const TensorValue one = make_tensor({1}, std::vector<float>{7});
+  }
+  for (const Func& y : {around, held, mirrored}) {
     EXPECT_EQ(values_of<float>(y, {{"x", one}}), std::vector<float>{7});
   }
+  EXPECT_EQ(values_of<float>(shifted, {{"x", one}}), std::vector<float>{0});
+  EXPECT_EQ(values_of<float>(ring, {{"x", one}}), std::vector<float>{14});
+}
+
+TEST(DocumentedCode, KeptBorders) {
+  const Extent height = Extent::size("H"), width = Extent::size("W");
+  const Axis i("i", height), j("j", width);
+  const Expr H = size_value("H"), W = size_value("W");
+  const Tensor x = input("x", f32, {height, width});
+  Func heat("heat");
+  // clang-format off
+  heat(i, j) = select(i == 0 || i == H - 1 || j == 0 || j == W - 1, x(i, j),
+                      (x(i - 1, j) + x(i + 1, j) + x(i, j - 1) + x(i, j + 1)) / 4);
+  // clang-format on
+  const std::vector<float> cross = {0, 4, 0, 8, 1, 12, 0, 16, 0},
+                           mean = {0, 4, 0, 8, 10, 12, 0, 16, 0};
+  EXPECT_EQ(values_of<float>(heat, {{"x", make_tensor({3, 3}, cross)}}), mean);
+  EXPECT_EQ(values_of<float>(heat, {{"x", make_tensor({1, 9}, cross)}}), cross);
+  EXPECT_TRUE(values_of<float>(heat, {{"x", make_tensor({0, 4}, std::vector<float>{})}}).empty());
 }
 
 // clang-format off
 Tensor prefix_sums(Tensor x, const Axis& i, int longest) {  // rows of up to `longest` elements
   for (int step = 1; step < longest; step *= 2) {
-    x = compute("", {i}, x(i) + select(i >= step, x(max(i - step, 0)), 0));
+    x = compute("", {i}, x(i) + select(i >= step, x(i - step), 0));
   }
   return x;
 }
@@ -156,7 +181,7 @@ TEST(DocumentedCode, OfATensorThatMayBeEmpty) {
   Func padded("padded");
   // clang-format off
   const Expr B = size_value("B");
-  padded(m) = select(m < B, x(clamp(m, 0, B - 1)), 0.0f);
+  padded(m) = select(m < B, x(m), 0.0f);
   // clang-format on
   EXPECT_EQ(values_of<float>(padded, {{"x", make_tensor({0}, std::vector<float>{})}}),
             std::vector<float>(4, 0));

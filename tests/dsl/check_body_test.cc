@@ -195,7 +195,9 @@ std::vector<Refusal> refused() {
       of("ARemainderBySizesThatMayBe0", x()(i % B), kMayBeEmpty),
       of("AQuotientByASize", select(B > 0, x()(i / B), 0),
          "from 0 to B - 1 for every iteration and every size, got i / B; wrap it as max(min(index, "
-         "B - 1), 0), since of / bounds are known where a number divides"),
+         "B - 1), 0), or choose it with select(...) where it is inside, since of / bounds are "
+         "known "
+         "where a number divides"),
       of("ATensorWithoutElements", input("none", f32, {0})(0) + numbers()(i),
          "y: read of none, axis 0: expected none, since the extent is 0"),
       of("AnIndexPastTheEndOfWhatIsThere", select(B > 0, x()(1), 0), kIndex),
