@@ -229,6 +229,39 @@ SmallProgram quaternions_program(const std::string& name, const Extent& count,
           sizes};
 }
 
+// Two results that read the same.
+SmallProgram complex_planes_program() {
+  constexpr int64_t kNumbers = 10000;
+  const Axis i("i", kNumbers);
+  const auto read = [&](const char* name) { return input(name, f32, {kNumbers})(i); };
+  const Expr a = read("a"), b = read("b"), c = read("c"), d = read("d");
+  return {"complex_planes",
+          Graph({compute("real", {i}, a * c - b * d), compute("imaginary", {i}, a * d + b * c)}),
+          [](KernelValues& v) {
+            plain_complex_planes(kNumbers, v.data<float>("a"), v.data<float>("b"),
+                                 v.data<float>("c"), v.data<float>("d"), v.data<float>("real"),
+                                 v.data<float>("imaginary"));
+          }};
+}
+
+// Three that read the same pixels.
+SmallProgram luma_chroma_program(const std::string& name, const Extent& rows, const Extent& columns,
+                                 const SizeValues& sizes) {
+  const Tensor x = input("x", f32, {rows, columns, 3});
+  const Axis i("i", rows), j("j", columns);
+  const auto plane = [&](const char* plane_name, float r, float g, float b) {
+    return compute(plane_name, {i, j}, r * x(i, j, 0) + g * x(i, j, 1) + b * x(i, j, 2));
+  };
+  const Graph graph({plane("y", 0.25F, 0.5F, 0.25F), plane("u", -0.125F, -0.25F, 0.375F),
+                     plane("v", 0.5F, -0.375F, -0.125F)});
+  return {name, graph,
+          [=](KernelValues& v) {
+            plain_luma_chroma(rows.evaluate(sizes) * columns.evaluate(sizes), v.data<float>("x"),
+                              v.data<float>("y"), v.data<float>("u"), v.data<float>("v"));
+          },
+          sizes};
+}
+
 SmallProgram slice_program() {
   return {"slice", Graph(slice(matrix("x"), {kRows - 1, 0}, {-1, kColumns}, {-1, 2}, "y")),
           [](KernelValues& v) {
@@ -262,7 +295,7 @@ SmallProgram gather_program() {
 }  // namespace
 
 std::vector<SmallProgram> pointwise_programs() {
-  constexpr int64_t kNumbers = 100000;
+  constexpr int64_t kNumbers = 100000, kLines = 200, kWidth = 321;
   const Extent pixels = Extent::size("P");
   return {relu_program(),
           relu_of_maps_program(),
@@ -284,7 +317,11 @@ std::vector<SmallProgram> pointwise_programs() {
           complex_program("complex", kNumbers, {}),
           complex_program("complex_run_time", pixels, {{"P", kNumbers}}),
           quaternions_program("quaternions", kNumbers, {}),
-          quaternions_program("quaternions_run_time", pixels, {{"P", kNumbers}})};
+          quaternions_program("quaternions_run_time", pixels, {{"P", kNumbers}}),
+          complex_planes_program(),
+          luma_chroma_program("luma_chroma", kLines, kWidth, {}),
+          luma_chroma_program("luma_chroma_run_time", Extent::size("H"), Extent::size("W"),
+                              {{"H", kLines}, {"W", kWidth}})};
 }
 
 std::vector<SmallProgram> movement_programs() {

@@ -168,6 +168,26 @@ EMULSION_BEST_INSTRUCTIONS void plain_quaternions(int64_t count, const float* __
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_complex_planes(
+    int64_t count, const float* __restrict a, const float* __restrict b, const float* __restrict c,
+    const float* __restrict d, float* __restrict real, float* __restrict imaginary) {
+  for (int64_t i = 0; i < count; ++i) {
+    real[i] = a[i] * c[i] - b[i] * d[i];
+    imaginary[i] = a[i] * d[i] + b[i] * c[i];
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_luma_chroma(int64_t count, const float* __restrict x,
+                                                  float* __restrict y, float* __restrict u,
+                                                  float* __restrict v) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float r = x[3 * i], g = x[3 * i + 1], b = x[3 * i + 2];
+    y[i] = 0.25F * r + 0.5F * g + 0.25F * b;
+    u[i] = -0.125F * r - 0.25F * g + 0.375F * b;
+    v[i] = 0.5F * r - 0.375F * g - 0.125F * b;
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_slice(int64_t rows, int64_t columns,
                                             const float* __restrict x, float* __restrict y) {
   for (int64_t r = 0; r < rows; ++r) {

@@ -50,6 +50,11 @@ void plain_wavelet(int64_t rows, int64_t half, const float* x, float* y);
 void plain_complex(int64_t count, const float* x, const float* z, float* y);
 // Products of quaternions.
 void plain_quaternions(int64_t count, const float* x, const float* z, float* y);
+// Products of complex numbers, the real parts of which lie apart from the imaginary ones.
+void plain_complex_planes(int64_t count, const float* a, const float* b, const float* c,
+                          const float* d, float* real, float* imaginary);
+// Pixels of three colours as a plane of brightness and two of colour.
+void plain_luma_chroma(int64_t count, const float* x, float* y, float* u, float* v);
 // Every second column of every row, from the last row to the first.
 void plain_slice(int64_t rows, int64_t columns, const float* x, float* y);
 // `border` zeros on every side.

@@ -190,6 +190,9 @@ bool has_borders(const Op& op);
 // Why derive_pointwise() does not cut every loop at which a comparison with one axis decides, or
 // cuts too often: "expected ...", or nothing.
 std::optional<std::string> why_not_cut(const Op& op, const Target& target);
+// Whether rows whose length is no number need masks in their last vector that the target lacks, or
+// between the ends of what they read.
+bool needs_what_it_lacks(const Op& op, const Target& target);
 // Vectors along `along`: the axis of vector_axis, or a loop that it was split into. Without
 // `whole_rows` less of the axis may be computed than it has. `fills_vector`: it is known to have as
 // many steps as a vector, or more. `planes`: the loop inside of it, of one vector for each plane.
