@@ -177,6 +177,58 @@ EMULSION_BEST_INSTRUCTIONS void plain_complex_planes(
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_inverses_of_2(int64_t count, const float* __restrict a,
+                                                    float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float* m = a + 4 * i;
+    const float det = m[0] * m[3] - m[1] * m[2];
+    y[4 * i] = m[3] / det;
+    y[4 * i + 1] = -m[1] / det;
+    y[4 * i + 2] = -m[2] / det;
+    y[4 * i + 3] = m[0] / det;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_inverses_of_3(int64_t count, const float* __restrict a,
+                                                    float* __restrict y) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float* m = a + 9 * i;
+    float* inverse = y + 9 * i;
+    const float c0 = m[4] * m[8] - m[5] * m[7];
+    const float c1 = m[5] * m[6] - m[3] * m[8];
+    const float c2 = m[3] * m[7] - m[4] * m[6];
+    const float det = m[0] * c0 + m[1] * c1 + m[2] * c2;
+    inverse[0] = c0 / det;
+    inverse[1] = (m[2] * m[7] - m[1] * m[8]) / det;
+    inverse[2] = (m[1] * m[5] - m[2] * m[4]) / det;
+    inverse[3] = c1 / det;
+    inverse[4] = (m[0] * m[8] - m[2] * m[6]) / det;
+    inverse[5] = (m[2] * m[3] - m[0] * m[5]) / det;
+    inverse[6] = c2 / det;
+    inverse[7] = (m[1] * m[6] - m[0] * m[7]) / det;
+    inverse[8] = (m[0] * m[4] - m[1] * m[3]) / det;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_cholesky(int64_t count, const double* __restrict a,
+                                               double* __restrict y) {
+  constexpr int kSide = 4;
+  for (int64_t n = 0; n < count; ++n) {
+    const double* m = a + n * kSide * kSide;
+    double l[kSide][kSide] = {};
+    for (int i = 0; i < kSide; ++i) {
+      for (int j = 0; j <= i; ++j) {
+        double s = m[i * kSide + j];
+        for (int k = 0; k < j; ++k) s -= l[i][k] * l[j][k];
+        l[i][j] = i == j ? std::sqrt(s) : s / l[j][j];
+      }
+    }
+    for (int i = 0; i < kSide; ++i) {
+      for (int j = 0; j < kSide; ++j) y[(n * kSide + i) * kSide + j] = l[i][j];
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_luma_chroma(int64_t count, const float* __restrict x,
                                                   float* __restrict y, float* __restrict u,
                                                   float* __restrict v) {

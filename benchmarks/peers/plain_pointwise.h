@@ -53,6 +53,11 @@ void plain_quaternions(int64_t count, const float* x, const float* z, float* y);
 // Products of complex numbers, the real parts of which lie apart from the imaginary ones.
 void plain_complex_planes(int64_t count, const float* a, const float* b, const float* c,
                           const float* d, float* real, float* imaginary);
+// Inverses of matrices of 2 x 2 and of 3 x 3.
+void plain_inverses_of_2(int64_t count, const float* a, float* y);
+void plain_inverses_of_3(int64_t count, const float* a, float* y);
+// Of matrices of 4 x 4 that are symmetric and positive their lower factors.
+void plain_cholesky(int64_t count, const double* a, double* y);
 // Pixels of three colours as a plane of brightness and two of colour.
 void plain_luma_chroma(int64_t count, const float* x, float* y, float* u, float* v);
 // Every second column of every row, from the last row to the first.

@@ -20,6 +20,7 @@
 #include "passes/derive/read_through.h"
 #include "passes/derive/share_loops.h"
 #include "passes/derive/sibling_loops.h"
+#include "passes/derive/small_rows.h"
 #include "passes/derive/waiting_sums.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fused_group.h"
@@ -126,6 +127,9 @@ std::vector<std::vector<OpPtr>> siblings_of(const Graph& grouped, const Target& 
 
 void derive_apart(const Op& op, const Target& target, const DeriveOptions& options,
                   Schedule* schedule) {
+  if (const std::optional<RowGroup> small = small_rows_alone(op, target)) {
+    return derive_rows_in_each_lane(*small, Expr(), target, schedule);
+  }
   if (op.kind == OpKind::fused) derive_group(op, target, options, schedule);
   if (op.kind == OpKind::compute) derive_op(op, target, options, schedule);
 }
@@ -246,6 +250,10 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
   }
   for (const RowGroup& group : loops.rows) {
     derive_group_by_length(group, target, &schedule);
+    is_done(members_of(group));
+  }
+  for (const RowGroup& group : loops.small) {
+    derive_rows_in_each_lane(group, Expr(), target, &schedule);
     is_done(members_of(group));
   }
   for (const WaitingSums& waiting : loops.sums) {

@@ -262,7 +262,7 @@ void derive_rows(const RowGroup& group, const Target& target, Schedule* schedule
 // The same of rows of a few elements, a row in each lane:
 //   for tile: the producers' elements of a vector of rows; the reader's
 // With loops of their own for lengths of up to four, which are `length`: of a known length vectors
-// across the rows are shuffled out of as many vectors of memory.
+// across the rows are shuffled out of as many vectors of memory Without one all are unrolled.
 void derive_rows_in_each_lane(const RowGroup& group, const Expr& length, const Target& target,
                               Schedule* schedule);
 // In several ways where the rows of an output may be short or long:

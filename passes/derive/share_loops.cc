@@ -11,6 +11,7 @@
 
 #include "passes/derive/loop_groups.h"
 #include "passes/derive/read_borders.h"
+#include "passes/derive/small_rows.h"
 #include "passes/fuse/fused_group.h"
 
 namespace emulsion {
@@ -269,6 +270,9 @@ Graph share_loops(const Graph& grouped, const Target& target, const LoopPolicy& 
   for (const ColumnGroup& columns : column_groups(through.graph, target, done)) {
     share(kSharedColumns, LoopGroupKind::columns, members_of(columns),
           columns.members.front().axes);
+  }
+  for (const RowGroup& rows : small_rows(through.graph, target, done)) {
+    share(kSharedRows, LoopGroupKind::rows, members_of(rows), rows.axes());
   }
   std::vector<DeclinedRows> not_worth;
   for (const RowGroup& rows : row_groups(through.graph, target, done, &not_worth)) {
