@@ -329,6 +329,29 @@ EMULSION_BEST_INSTRUCTIONS void plain_nearest(int64_t points, int64_t centres,
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_cosines(int64_t count, const float* __restrict x,
+                                              const float* __restrict c, float* __restrict y) {
+  constexpr int kSide = 8;
+  for (int64_t b = 0; b < count; ++b) {
+    const float* square = x + b * kSide * kSide;
+    float rows[kSide][kSide];
+    for (int i = 0; i < kSide; ++i) {
+      for (int v = 0; v < kSide; ++v) {
+        float s = 0;
+        for (int j = 0; j < kSide; ++j) s += square[i * kSide + j] * c[v * kSide + j];
+        rows[i][v] = s;
+      }
+    }
+    for (int u = 0; u < kSide; ++u) {
+      for (int v = 0; v < kSide; ++v) {
+        float s = 0;
+        for (int i = 0; i < kSide; ++i) s += c[u * kSide + i] * rows[i][v];
+        y[(b * kSide + u) * kSide + v] = s;
+      }
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_small_products(int64_t count, const float* __restrict x,
                                                      const float* __restrict w,
                                                      float* __restrict y) {

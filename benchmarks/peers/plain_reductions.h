@@ -60,6 +60,8 @@ void plain_distances(int64_t m, int64_t n, int64_t d, const float* x, const floa
 void plain_nearest(int64_t points, int64_t centres, const float* x, const float* z, int32_t* y);
 // Products of matrices of 3 x 3.
 void plain_small_products(int64_t count, const float* x, const float* w, float* y);
+// Of squares of 8 x 8 the products c x c', as a cosine transform has them.
+void plain_cosines(int64_t count, const float* x, const float* c, float* y);
 // Of the rows of q, k and v, [steps, heads * depth], each head by itself:
 // softmax(q * transposed(k) / sqrt(depth)) * v. `scores` has room for `steps`.
 void plain_attention(int64_t steps, int64_t heads, int64_t depth, const float* q, const float* k,
