@@ -24,10 +24,13 @@ constexpr int64_t kMostWrittenOut = 8192;
 // What four lanes of any machine's vectors hold. Of fewer bytes nothing is gathered.
 constexpr int64_t kLeastBytes = 4;
 
-// Those behind the first, and what is summed up.
+// Those behind the first, and what is summed up, of several steps.
 std::vector<Axis> axes_within(const Op& op, size_t rows) {
   std::vector<Axis> within = op.reduction_axes;
   for (size_t i = rows; i < op.axes.size(); ++i) within.push_back(op.axes[i]);
+  within.erase(std::remove_if(within.begin(), within.end(),
+                              [](const Axis& axis) { return axis.extent() == Extent(1); }),
+               within.end());
   return within;
 }
 
@@ -174,6 +177,7 @@ std::optional<std::string> why_not_small(const Op& op, size_t rows) {
 
 bool differs_by_element(const Op& op, size_t rows) {
   const auto differs = [&](const Op& part) {
+    if (chooses_by_place(part.body, Choice::of_elements)) return false;
     const std::vector<Axis> within = axes_within(part, rows);
     return any_part(part.body, [&](const Expr& e) {
       if (e->op == ExprOp::read) {
@@ -190,11 +194,9 @@ bool differs_by_element(const Op& op, size_t rows) {
 std::optional<RowGroup> small_rows_alone(const Op& op, const Target& target) {
   if (!is_computed(op) || !may_be_last(op, target)) return std::nullopt;
   const size_t rows = axes_of_things(op);
-  const std::vector<Axis> within = axes_within(result_of(op), rows);
-  const auto steps = std::count_if(within.begin(), within.end(),
-                                   [](const Axis& axis) { return axis.extent() != Extent(1); });
   // Those of one axis are pixels, or a vector; and loops are cut at borders.
-  if (steps < 2 || has_borders(op) || !differs_by_element(op, rows)) return std::nullopt;
+  const bool is_pixel = axes_within(result_of(op), rows).size() < 2;
+  if (is_pixel || has_borders(op) || !differs_by_element(op, rows)) return std::nullopt;
   return RowGroup{{{&op, first_axes(rows)}}};
 }
 

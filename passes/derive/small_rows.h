@@ -31,7 +31,8 @@ size_t axes_of_things(const Op& op);
 // "expected ...", or nothing.
 std::optional<std::string> why_not_small(const Op& op, size_t rows);
 // Whether its elements are computed in different ways: their place decides what is computed, or
-// where it is read otherwise than by a sum of multiples.
+// where it is read otherwise than by a sum of multiples. Not what is padded or put together of
+// others (concat): such loops are cut.
 bool differs_by_element(const Op& op, size_t rows);
 
 // The small things of an operation alone; nothing where other vectors are as good.

@@ -121,6 +121,11 @@ TEST(SmallRows, WhichDifferByElement) {
   EXPECT_FALSE(differs(select(x(b, i, j) > 0.0f, x(b, i, j), 0.0f))) << "data say what";
   EXPECT_FALSE(differs(x(b, (i * 4 + j) / 4, (i * 4 + j) % 4))) << "of a reshape";
   EXPECT_FALSE(differs_by_element(*reshape(x, {kBatch, 2, 6}, "y").op(), 1));
+  EXPECT_FALSE(differs(select(Expr(i) < 2, x(b, min(i, 1), j), 0.0f))) << "padded";
+  const Axis one("i", 1);
+  EXPECT_FALSE(differs_by_element(
+      *compute("y", {b, one, j}, select(Expr(one) == 0, x(b, one, j), -x(b, 1, j))).op(), 1))
+      << "of one step";
   const Tensor turned = compute("s", {b, i, j}, x(b, (i + 1) % 3, j) + x(b, i, j));
   const OpPtr group = make_group({turned.op(), relu(turned, "y").op()});
   EXPECT_TRUE(differs_by_element(*group, 1)) << "of a member";
