@@ -268,7 +268,7 @@ class ContractionDeriver {
     if (!has_register_tiles(op_)) return false;
     c_ = match_tiles(op_).value();
     columns_ = op_.shape[column_at_].as_constant();
-    if (!c_.row_axes.empty()) row_at_ = axis_index(op_.axes, c_.row_axes.back()).value();
+    if (!c_.row_axes.empty()) row_at_ = axis_index(op_.axes, c_.row_axes.back());
     rows_ = row_at_ ? op_.shape[*row_at_].as_constant() : std::optional<int64_t>(1);
     if (columns_ == 0 || rows_ == 0) return false;
     for (size_t i = 0; i < column_at_; ++i) {

@@ -7,6 +7,7 @@
 #include "dsl/error.h"
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
+#include "passes/fuse/fused_group.h"
 #include "passes/fuse/fusion_legality.h"
 #include "passes/index/index_arithmetic.h"
 #include "passes/index/simplify_index.h"
@@ -95,8 +96,8 @@ class SmallRowsBuilder {
     bool is_larger = true;
     while (is_larger) {
       is_larger = false;
-      for (size_t i = 0; i < group_.members.size(); ++i) {
-        for (const OpPtr& operand : operands(*group_.members[i].op)) {
+      for (const Op* member : members_of(group_)) {
+        for (const OpPtr& operand : operands(*member)) {
           if (group_.members.size() == kMostMembers || !may_join(*operand)) continue;
           add(*operand);
           is_larger = true;
