@@ -55,8 +55,9 @@ bool reads_in_strides(const Expr& read, const std::vector<Axis>& within) {
   std::optional<int64_t> stride = 1;
   for (size_t i = read->args.size(); i-- > 0;) {
     if (mentions_any(read->args[i], within)) {
-      if (!stride) return false;
-      place = place + read->args[i] * int_constant(*stride);
+      // Where it is not known, no quotient of another index cancels.
+      if (!stride && !affine_of(read->args[i])) return false;
+      if (stride) place = place + read->args[i] * int_constant(*stride);
     }
     const std::optional<int64_t> extent = read->tensor->shape[i].as_constant();
     stride = stride && extent ? std::optional(saturated_product(*stride, *extent)) : std::nullopt;

@@ -126,6 +126,13 @@ TEST(SmallRows, WhichDifferByElement) {
   EXPECT_FALSE(differs_by_element(
       *compute("y", {b, one, j}, select(Expr(one) == 0, x(b, one, j), -x(b, 1, j))).op(), 1))
       << "of one step";
+  const Tensor deep = input("deep", f32, {kBatch, 3, 4, kBatch});
+  const Axis last("last", kBatch);
+  EXPECT_FALSE(
+      differs_by_element(*compute("y", {b, last}, sum({i, j}, deep(b, i, j, last))).op(), 2))
+      << "rows of a run-time length lie between";
+  EXPECT_TRUE(differs_by_element(
+      *compute("y", {b, last}, sum({i, j}, deep(b, (i + 1) % 3, j, last))).op(), 2));
   const Tensor turned = compute("s", {b, i, j}, x(b, (i + 1) % 3, j) + x(b, i, j));
   const OpPtr group = make_group({turned.op(), relu(turned, "y").op()});
   EXPECT_TRUE(differs_by_element(*group, 1)) << "of a member";
