@@ -365,12 +365,13 @@ TEST(DeriveSiblings, PayWhereHalfOfWhatOneReadsIsReadByTheOthers) {
             "");
 }
 
-// Of three the last one has of each of the others a half.
+// The third one reads half of what it reads with the first two together.
 TEST(DeriveSiblings, WhatAllOfAGroupReadIsReadByTheOthers) {
-  const Tensor x = input("x", f32, {64}), y = input("y", f32, {64}), z = input("z", f32, {64});
   const Axis i("i", 64);
-  const Graph graph({compute("a", {i}, x(i) * z(i)), compute("b", {i}, y(i) * z(i) + x(i)),
-                     compute("c", {i}, x(i) - y(i) * z(i))});
+  const auto read = [&](const char* name) { return input(name, f32, {64})(i); };
+  const Expr x = read("x"), y = read("y"), z = read("z"), w = read("w");
+  const Graph graph(
+      {compute("a", {i}, x * 2.0f), compute("b", {i}, x * y), compute("c", {i}, x * y + z * w)});
   FusionReport report;
   shared(graph, kOneCore, &report, std::nullopt);
   EXPECT_EQ(report.fused_count(), 2) << to_string(report);
