@@ -83,6 +83,23 @@ SmallProgram squared_error_program(const std::string& name, const Extent& rows,
           sizes, kSumTolerance};
 }
 
+// Of pictures, each channel by itself: as it is trained.
+SmallProgram batch_norm_program(const std::string& name, const Extent& pictures,
+                                const SizeValues& sizes) {
+  constexpr int64_t kPictures = 8, kSide = 28, kChannels = 64;
+  const Tensor x = input("x", f32, {pictures, kSide, kSide, kChannels});
+  const Tensor apart = x - mean(x, {0, 1, 2}, true);
+  const Tensor variance = mean(apart * apart, {0, 1, 2}, true);
+  const auto of_channels = std::make_shared<std::vector<float>>(2 * kChannels);
+  return {name, Graph(mul(apart, 1.0F / sqrt(variance + 1e-5F), "y")),
+          [of_channels](KernelValues& v) {
+            plain_batch_norm(kPictures * kSide * kSide, kChannels, v.data<float>("x"),
+                             of_channels->data(), of_channels->data() + kChannels,
+                             v.data<float>("y"));
+          },
+          sizes, kSumTolerance};
+}
+
 SmallProgram max_rows_program() {
   return {"max_rows", Graph(reduce_max(matrix(), {1}, false, "y")), [](KernelValues& v) {
             plain_max_rows(kRows, kColumns, v.data<float>("x"), v.data<float>("y"));
@@ -249,6 +266,8 @@ std::vector<SmallProgram> reduction_programs() {
           sum_all_program(),
           squared_error_program("squared_error", kPoints, {}),
           squared_error_program("squared_error_run_time", Extent::size("P"), {{"P", kPoints}}),
+          batch_norm_program("batch_norm_training", 8, {}),
+          batch_norm_program("batch_norm_training_run_time", Extent::size("B"), {{"B", 8}}),
           max_rows_program(),
           one_hot_program(10, 16),
           histogram_program(),

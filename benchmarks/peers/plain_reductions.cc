@@ -75,6 +75,30 @@ EMULSION_BEST_INSTRUCTIONS void plain_sum_columns(int64_t rows, int64_t columns,
   }
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_batch_norm(int64_t rows, int64_t columns,
+                                                 const float* __restrict x, float* __restrict mean,
+                                                 float* __restrict scale, float* __restrict y) {
+  const auto count = static_cast<float>(rows);
+  std::fill_n(mean, columns, 0.0F);
+  std::fill_n(scale, columns, 0.0F);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) mean[c] += x[r * columns + c];
+  }
+  for (int64_t c = 0; c < columns; ++c) mean[c] /= count;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      const float apart = x[r * columns + c] - mean[c];
+      scale[c] += apart * apart;
+    }
+  }
+  for (int64_t c = 0; c < columns; ++c) scale[c] = 1 / std::sqrt(scale[c] / count + 1e-5F);
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      y[r * columns + c] = (x[r * columns + c] - mean[c]) * scale[c];
+    }
+  }
+}
+
 EMULSION_BEST_INSTRUCTIONS void plain_max_rows(int64_t rows, int64_t columns,
                                                const float* __restrict x, float* __restrict y) {
   for (int64_t r = 0; r < rows; ++r) {

@@ -28,6 +28,10 @@ void plain_argmax_rows(int64_t rows, int64_t columns, const float* x, int32_t* y
 void plain_softmax(int64_t rows, int64_t columns, const float* x, float* y);
 // y[g, c, p] = (x[g, c, p] - mean of x[g]) / sqrt(its variance + 1e-5), for groups of channels.
 void plain_group_norm(int64_t groups, int64_t values, const float* x, float* y);
+// y[r, c] = (x[r, c] - mean of column c) / sqrt(its variance + 1e-5); `mean` and `scale` have room
+// for the columns.
+void plain_batch_norm(int64_t rows, int64_t columns, const float* x, float* mean, float* scale,
+                      float* y);
 // y[r, c] = (x[r, c] - mean of row r) / sqrt(its variance + 1e-5) * gamma[c] + beta[c].
 void plain_layer_norm(int64_t rows, int64_t columns, const float* x, const float* gamma,
                       const float* beta, float* y);

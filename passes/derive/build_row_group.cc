@@ -175,9 +175,7 @@ class InlineMembers {
   }
 
  private:
-  // In instructions: what takes less time than to store an element and to load it again, and what
-  // an expression may grow to.
-  static constexpr int64_t kAsALoad = 2, kMost = 16;
+  static constexpr int64_t kMost = 16;  // instructions that an expression may grow to
 
   // What an element costs, with all that is inline in it; nothing when it combines elements or
   // costs too much, or reads along its row elsewhere than at its own place: vectors of that may be
@@ -196,11 +194,7 @@ class InlineMembers {
       if (inlined == costs_.end()) continue;
       cost += inlined->second * static_cast<int64_t>(reads->all.size());
     }
-    const auto add = [&](const Op& computed) {
-      visit(computed.body, [&](const Expr& e) { cost += cost_of(e.node()); });
-    };
-    if (op.kind == OpKind::compute) add(op);
-    for (const OpPtr& inner : op.members) add(*inner);
+    cost += instructions_of(op);
     if (rows > 1) cost += kAsALoad;  // each of these is loaded
     return cost <= kMost ? std::optional(cost) : std::nullopt;
   }
@@ -216,26 +210,6 @@ class InlineMembers {
       const auto merged = sums ? merge_reduction_axes(*sums, target_) : std::nullopt;
       return !merged || merged->merged.size() <= kMostMerged;
     });
-  }
-
-  static int64_t cost_of(const ExprNode& e) {
-    switch (e.op) {
-      case ExprOp::constant:
-      case ExprOp::axis:
-      case ExprOp::size:
-      case ExprOp::read:
-        return 0;
-      case ExprOp::neg:
-      case ExprOp::abs:
-      case ExprOp::add:
-      case ExprOp::sub:
-      case ExprOp::mul:
-      case ExprOp::min:
-      case ExprOp::max:
-        return 1;
-      default:
-        return kAsALoad + 1;
-    }
   }
 
   bool is_one_for_a_row(const Reads& reads, const RowGroup::Member& member) const {

@@ -20,6 +20,7 @@
 #include "passes/derive/read_through.h"
 #include "passes/derive/share_loops.h"
 #include "passes/derive/sibling_loops.h"
+#include "passes/derive/values_in_sums.h"
 #include "passes/derive/waiting_sums.h"
 #include "passes/fuse/fuse_epilogues.h"
 #include "passes/fuse/fused_group.h"
@@ -77,6 +78,31 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
     return derive_sums_and_result(*contraction, *result, target, options, schedule);
   }
   derive_points(group, target, schedule);
+}
+
+std::vector<const Op*> with_values(std::vector<const Op*> sums, const ValuesInSums& values) {
+  for (const Op*& op : sums) {
+    const auto computes = values.readers.find(op);
+    if (computes != values.readers.end()) op = computes->second.get();
+  }
+  return sums;
+}
+
+// What computes the values that it reads, and these inline.
+void derive_with_values(const Graph& grouped, const ValuesInSums& values, const Target& target,
+                        const DeriveOptions& options, std::unordered_set<const Op*>* done,
+                        Schedule* schedule) {
+  for (const OpPtr& op : grouped.ops()) {
+    const auto computes = values.readers.find(op.get());
+    if (values.inlined.count(op->name) > 0) {
+      (*schedule)[op->name].compute_inline();
+      inline_members(*op, nullptr, schedule);
+    } else if (computes != values.readers.end() && done->count(op.get()) == 0) {
+      inline_members(*op, nullptr, schedule);
+      derive_op(*computes->second, target, options, schedule);
+    }
+  }
+  add_computed(values, grouped, done);
 }
 
 // What chooses among what operations with borders read, and these inline.
@@ -248,10 +274,16 @@ Schedule derive_stages(const Graph& graph, const Graph& shared, const Target& ta
     derive_group_by_length(group, target, &schedule);
     is_done(members_of(group));
   }
+  std::unordered_set<const Op*> computed = done;  // but for sums that wait
+  for (const WaitingSums& waiting : loops.sums) computed.insert(waiting.reader);
+  const ValuesInSums values =
+      options.fuse ? values_in_sums(grouped, target, computed, is_wanted) : ValuesInSums{};
   for (const WaitingSums& waiting : loops.sums) {
-    derive_with_reader(waiting.sums, *waiting.reader, target, options, &schedule);
+    derive_with_reader(with_values(waiting.sums, values), *waiting.reader, target, options,
+                       &schedule);
     is_done(members_of(waiting));
   }
+  derive_with_values(grouped, values, target, options, &done, &schedule);
   if (options.fuse) {
     const ReadBorders borders = read_borders(grouped, target, done, [&](const Op& op) {
       return unwanted_through(kBordersThrough, op, options.loops);

@@ -316,6 +316,25 @@ TEST(RowGroups, NotWithoutACombination) {
 
 TEST(RowGroups, NotASumOfItsOwn) { EXPECT_TRUE(groups_of(Graph(sum(x(), {1}))).empty()); }
 
+// They are stored nowhere (waiting_sums.h); with what else goes through the rows they are a group.
+TEST(RowGroups, NotSumsThatWaitForWhatAloneReadsThem) {
+  const Tensor pictures = input("x", f32, {16, 9, 64});
+  const auto norm = [&](const Tensor& of) {
+    return of / sqrt(mean(pictures * pictures, {1}, true) + 1e-5F);
+  };
+  EXPECT_TRUE(groups_of(Graph(mean(pictures, {1}, true))).empty());
+  EXPECT_EQ(groups_of(Graph(norm(pictures))).size(), 1U);
+}
+
+// More than registers hold of one row are all in memory, whatever reads them.
+TEST(RowGroups, NotManySumsOfOneRow) {
+  const auto of_rows = [](int64_t rows) {
+    return Graph(relu(sum(input("x", f32, {rows, 256, 100}), {1}), "y"));
+  };
+  EXPECT_TRUE(groups_of(of_rows(1)).empty());
+  EXPECT_EQ(groups_of(of_rows(2)).size(), 1U);
+}
+
 TEST(RowGroups, NotRowsOfLessThanEightElements) {
   for (const int64_t columns : {3, 7}) {
     EXPECT_TRUE(groups_of(softmax_by_hand(64, columns)).empty()) << columns;
