@@ -253,6 +253,24 @@ SmallProgram rms_norm_program() {
           kSumTolerance};
 }
 
+// The same with channels last.
+SmallProgram group_norm_last_program() {
+  constexpr int kPictures = 4, kGroups = 8, kChannels = 8, kPlaces = 28 * 28;
+  const Tensor x = input("x", f32, {kPictures, kPlaces, kGroups, kChannels});
+  const Tensor apart = x - mean(x, {1, 3}, true);
+  const Tensor variance = mean(apart * apart, {1, 3}, true);
+  const auto of_groups = std::make_shared<std::vector<float>>(2 * kGroups);
+  return {"group_norm_last",
+          Graph(div(apart, sqrt(variance + 1e-5F), "y")),
+          [of_groups](KernelValues& v) {
+            plain_group_norm_last(kPictures, kPlaces, kGroups, kChannels, v.data<float>("x"),
+                                  of_groups->data(), of_groups->data() + kGroups,
+                                  v.data<float>("y"));
+          },
+          {},
+          kSumTolerance};
+}
+
 }  // namespace
 
 std::vector<SmallProgram> reduction_programs() {
@@ -276,6 +294,7 @@ std::vector<SmallProgram> reduction_programs() {
           layer_norm_program(),
           rms_norm_program(),
           group_norm_program(),
+          group_norm_last_program(),
           buckets_program("buckets", kRows * kColumns, {}),
           buckets_program("buckets_run_time", Extent::size("N"), {{"N", kRows * kColumns}}),
           argmin_columns_program(),

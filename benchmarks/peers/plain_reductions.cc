@@ -91,7 +91,7 @@ EMULSION_BEST_INSTRUCTIONS void plain_batch_norm(int64_t rows, int64_t columns,
       scale[c] += apart * apart;
     }
   }
-  for (int64_t c = 0; c < columns; ++c) scale[c] = 1 / std::sqrt(scale[c] / count + 1e-5F);
+  for (int64_t c = 0; c < columns; ++c) scale[c] = 1 / std::sqrt(scale[c] / count + kEpsilon);
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) {
       y[r * columns + c] = (x[r * columns + c] - mean[c]) * scale[c];
@@ -164,6 +164,40 @@ EMULSION_BEST_INSTRUCTIONS void plain_group_norm(int64_t groups, int64_t values,
     for (int64_t i = 0; i < values; ++i) squares += (x[i] - mean) * (x[i] - mean);
     const float scale = 1 / std::sqrt(squares / static_cast<float>(values) + kEpsilon);
     for (int64_t i = 0; i < values; ++i) y[i] = (x[i] - mean) * scale;
+  }
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_group_norm_last(
+    int64_t pictures, int64_t places, int64_t groups, int64_t channels, const float* __restrict x,
+    float* __restrict mean, float* __restrict scale, float* __restrict y) {
+  const auto count = static_cast<float>(places * channels);
+  const int64_t values = groups * channels;  // of a place
+  for (int64_t n = 0; n < pictures; ++n, x += places * values, y += places * values) {
+    std::fill_n(mean, groups, 0.0F);
+    std::fill_n(scale, groups, 0.0F);
+    for (int64_t p = 0; p < places; ++p) {
+      for (int64_t g = 0; g < groups; ++g) {
+        for (int64_t c = 0; c < channels; ++c) mean[g] += x[(p * groups + g) * channels + c];
+      }
+    }
+    for (int64_t g = 0; g < groups; ++g) mean[g] /= count;
+    for (int64_t p = 0; p < places; ++p) {
+      for (int64_t g = 0; g < groups; ++g) {
+        for (int64_t c = 0; c < channels; ++c) {
+          const float apart = x[(p * groups + g) * channels + c] - mean[g];
+          scale[g] += apart * apart;
+        }
+      }
+    }
+    for (int64_t g = 0; g < groups; ++g) scale[g] = 1 / std::sqrt(scale[g] / count + kEpsilon);
+    for (int64_t p = 0; p < places; ++p) {
+      for (int64_t g = 0; g < groups; ++g) {
+        for (int64_t c = 0; c < channels; ++c) {
+          const int64_t i = (p * groups + g) * channels + c;
+          y[i] = (x[i] - mean[g]) * scale[g];
+        }
+      }
+    }
   }
 }
 

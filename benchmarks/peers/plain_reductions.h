@@ -28,6 +28,10 @@ void plain_argmax_rows(int64_t rows, int64_t columns, const float* x, int32_t* y
 void plain_softmax(int64_t rows, int64_t columns, const float* x, float* y);
 // y[g, c, p] = (x[g, c, p] - mean of x[g]) / sqrt(its variance + 1e-5), for groups of channels.
 void plain_group_norm(int64_t groups, int64_t values, const float* x, float* y);
+// The same of x[n, p, g, c], pictures of places, each group of channels of a picture by itself;
+// `mean` and `scale` have room for the groups of a picture.
+void plain_group_norm_last(int64_t pictures, int64_t places, int64_t groups, int64_t channels,
+                           const float* x, float* mean, float* scale, float* y);
 // y[r, c] = (x[r, c] - mean of column c) / sqrt(its variance + 1e-5); `mean` and `scale` have room
 // for the columns.
 void plain_batch_norm(int64_t rows, int64_t columns, const float* x, float* mean, float* scale,

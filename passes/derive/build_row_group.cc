@@ -187,7 +187,7 @@ class InlineMembers {
     for (const OpPtr& operand : operands(op)) {
       const std::optional<Reads> reads = reads_of(*operand, op, operand->shape.size());
       if (!reads) return std::nullopt;
-      if (is_one_for_a_row(*reads, member)) continue;
+      if (is_one_for_a_row(*reads, member) || is_one_for_a_vector(*reads)) continue;
       if (!reads_at_own_place(*operand, op)) return std::nullopt;
       const auto inlined = costs_.find(operand.get());
       ++rows;
@@ -221,6 +221,17 @@ class InlineMembers {
         if (std::any_of(read.begin(), read.end(), moves)) return false;
       }
       return true;
+    });
+  }
+
+  // Whether each read is of one value for all places along the last axis, at those of its others.
+  static bool is_one_for_a_vector(const Reads& reads) {
+    return std::all_of(reads.all.begin(), reads.all.end(), [&](const std::vector<Affine>& read) {
+      return std::all_of(read.begin(), read.end(), [&](const Affine& index) {
+        if (index.coefficients.empty()) return true;
+        return std::any_of(reads.axes.begin(), reads.axes.end() - 1,
+                           [&](const Axis& axis) { return is_axis(index, axis); });
+      });
     });
   }
 

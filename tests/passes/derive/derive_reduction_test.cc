@@ -91,6 +91,30 @@ TEST(DeriveReduction, LanesOfRowsAreOfAsManyAsThereAre) {
   }
 }
 
+// Groups of channels that lie side by side: each addition to one vector would wait for the last.
+TEST(DeriveReduction, ShortRowsThatLieApartHaveLanesOfSeveral) {
+  const auto groups = [](int64_t rows, int64_t channels) {
+    const Axis g("g", 6), r("r", rows), c("c", channels);
+    return compute("s", {g}, sum({r, c}, input("x", f32, {rows, 6, channels})(r, g, c)));
+  };
+  for (const auto& [level, at_a_time] : {std::pair("x86-64-v2", 2), {"x86-64-v3", 4}}) {
+    const Target target = target_of(level, 1);
+    for (const int64_t rows : {64, 67}) {
+      const std::string text = derived(groups(rows, 8), target);
+      const char* tail = rows % at_a_time == 0 ? "" : ", guard";
+      EXPECT_TRUE(has(text, fmt::format("s.split(r, r, row, {}{})\n", at_a_time, tail)) ||
+                  has(text, fmt::format("s.split(r, r, row, {})\n", at_a_time)))
+          << text;
+      EXPECT_EQ(has(text, "s_rows.partition(r)\n"), rows % at_a_time != 0) << text;
+      EXPECT_FALSE(has(text, "s_rows.partition(c)\n")) << text;
+      EXPECT_TRUE(derives(Graph(groups(rows, 8)), target));
+      EXPECT_TRUE(derives(Graph(groups(rows, 9)), target));
+    }
+    EXPECT_FALSE(has(derived(groups(63, 8), target), "s_rows")) << "few rows";
+    EXPECT_FALSE(has(derived(groups(64, 32), target), "s_rows")) << "vectors enough";
+  }
+}
+
 // Rows that are summed side by side, or of a known length, are so already; and two axes may be a
 // small picture, of which adding up several lines of lanes takes longer than summing it.
 TEST(DeriveReduction, LanesOfSeveralRowsAreNotForSumsSideBySideOrSmallOnes) {
@@ -408,7 +432,7 @@ TEST(DeriveReduction, WhatFollowsAGroupedConvolutionIsComputedWhileItsSumsAreInR
 
 TEST(DeriveReduction, NoThreadsForLittleWorkOrOneStep) {
   EXPECT_FALSE(has(derived(sum(input("x", f32, {64, 512}), {1}), kFour), "parallel"));
-  EXPECT_FALSE(has(derived(sum(input("x", f32, {1, 1021 * 1031}), {1}), kFour), "parallel"));
+  EXPECT_FALSE(has(derived(sum(input("x", f32, {1, kSize}), {1}), kFour), "parallel"));
 }
 
 TEST(DeriveReduction, ComputesWhatTheGraphSays) {

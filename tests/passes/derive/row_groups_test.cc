@@ -237,6 +237,20 @@ TEST(InlineMembers, WhatIsAsSoonComputedAsLoadedOrReadOnce) {
   EXPECT_EQ(inline_in(Graph(compute("y", {i, j}, p(i, j) / total(i)))), Names{"p"});
 }
 
+// A value for each part of a row, as a mean of a group of channels.
+TEST(InlineMembers, WhatReadsOneValueForAVector) {
+  const Axis p("p", 16), g("g", 4), c("c", 8), q("q", 16), d("d", 8);
+  const Tensor z = input("z", f32, {8, 16, 4, 8});
+  const Tensor mean_of = compute("m", {i, g}, sum({q, d}, z(i, q, g, d)));
+  const auto norm = [&](const Expr& at) {
+    const Tensor apart = compute("apart", {i, p, g, c}, z(i, p, g, c) - at);
+    const Tensor squares = compute("s", {i, g}, sum({q, d}, apart(i, q, g, d) * apart(i, q, g, d)));
+    return Graph(compute("y", {i, p, g, c}, apart(i, p, g, c) * squares(i, g)));
+  };
+  EXPECT_EQ(inline_in(norm(mean_of(i, g))), Names{"apart"});
+  EXPECT_EQ(inline_in(norm(mean_of(i, Expr(3) - g))), Names{}) << "of another part";
+}
+
 TEST(InlineMembers, NotWhatTakesLonger) {
   for (const Expr& body : {exp(x()(i, j)), x()(i, j) / 3.0f, x()(i, j) * x()(i, j) * 2.0f + 1.0f}) {
     Tensor p = compute("p", {i, j}, body);
