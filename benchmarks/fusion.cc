@@ -425,6 +425,11 @@ Report run(const ProgramOptions& options) {
     add_program({"middle_sum_relu", middle_sum(pictures, rows, columns)},
                 fmt::format("{}x{}x{}", pictures, rows, columns), &all, &notes);
   }
+  for (const int inner : {8, 20, 63}) {  // the chance of a class, of so many features
+    const Tensor product = matmul(matrix("a", 1000, inner), weight("w", f32, {inner, 1}));
+    add_program({"one_class", Graph(sigmoid(product + input("bias", f32, {1}), "y"))},
+                fmt::format("1000x{}x1", inner), &all, &notes);
+  }
   for (const auto& [rows, inner, columns] : {std::tuple(4096, 64, 64), {512, 512, 128}}) {
     add_program({"product_silu", silu_of(matmul(matrix("a", rows, inner),
                                                 weight("w", f32, {inner, columns}), "mm"))},
