@@ -160,7 +160,8 @@ std::vector<FusedProgram> programs_of_short_rows(int rows, int columns) {
   return {{"short_rows_softmax", Graph(softmax(x * 0.5F, -1, "y"))},
           {"short_rows_norm", Graph(layer_norm(x, scale, bias, 1e-5, "y"))},
           {"short_rows_norm_gelu", Graph(gelu(layer_norm(x, scale, bias), Gelu::tanh, "y"))},
-          {"short_rows_norm_of_sum", Graph(layer_norm(x + z, scale, bias, 1e-5, "y"))}};
+          {"short_rows_norm_of_sum", Graph(layer_norm(x + z, scale, bias, 1e-5, "y"))},
+          {"short_rows_bias_gelu", Graph(gelu(x + bias, Gelu::tanh, "y"))}};
 }
 
 std::vector<FusedProgram> programs_of(int rows, int columns) {
@@ -175,6 +176,7 @@ std::vector<FusedProgram> programs_of(int rows, int columns) {
           {"affine_relu", Graph(relu(x * scale + bias, "y")), 1.4},
           {"chain_of_3", chain_of(3, rows, columns)},
           {"chain_of_8", chain_of(8, rows, columns)},
+          {"log_sigmoid", Graph(neg(log(exp(neg(x)) + 1.0F), "y"))},
           {"layer_norm_relu", Graph(relu(layer_norm(x, scale, bias), "y"))},
           {"rms_norm_residual", Graph(add(rms_norm(x, scale), z, "y"))},
           {"softmax", Graph(softmax(x, -1, "y"))},
@@ -407,7 +409,7 @@ Report run(const ProgramOptions& options) {
     }
   }
   for (const auto& [rows, columns] :
-       {std::pair(20000, 17), {240, 13}, {241, 20}, {5000, 64}, {240, 300}}) {
+       {std::pair(20000, 17), {1000, 5}, {240, 13}, {241, 20}, {5000, 64}, {240, 300}}) {
     for (const FusedProgram& program : programs_of_short_rows(rows, columns)) {
       add_program(program, fmt::format("{}x{}", rows, columns), &all, &notes);
     }

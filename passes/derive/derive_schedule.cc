@@ -72,6 +72,7 @@ void derive_group(const Op& group, const Target& target, const DeriveOptions& op
     for (const OpPtr& member : group.members) derive_op(*member, target, options, schedule);
     return;
   }
+  if (!contraction && derive_series(group, target, schedule)) return;
   inline_members(group, contraction, schedule);
   if (contraction) {
     return derive_sums_and_result(*contraction, *result, target, options, schedule);
