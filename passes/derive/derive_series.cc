@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -158,15 +159,23 @@ class Parts {
   std::unordered_map<const Op*, size_t> positions_;
 };
 
-// The rows of a block: in equal parts, so that few are computed again where the last one starts
-// earlier.
-int64_t rows_of_block(int64_t rows, int64_t of_row) {
-  const int64_t most = std::clamp<int64_t>(kBlock / std::max<int64_t>(of_row, 1), 1, rows);
-  for (int64_t count = most; 2 * count > most; --count) {
-    if (rows % count == 0) return count;
+// The rows of a block, all of them up to `most` elements. No row is computed again, or few are,
+// since the last block starts earlier: then it is a multiple of `vectors` rows, and none where that
+// is 0.
+std::optional<int64_t> rows_of_block(int64_t rows, int64_t of_row, int64_t vectors, int64_t most) {
+  constexpr int64_t kFew = 32;  // one of so many
+  if (saturated_product(rows, of_row) <= most) return rows;
+  const int64_t block = std::max<int64_t>(kBlock / of_row, 1);
+  std::optional<int64_t> best;
+  int64_t least = rows / kFew + 1;
+  for (int64_t count = std::min(2 * block, rows); 2 * count >= block; --count) {
+    const int64_t again = (rows + count - 1) / count * count - rows;
+    if (again >= least) continue;
+    if (again > 0 && (vectors == 0 || count % vectors != 0)) continue;
+    least = again;
+    best = count;
   }
-  const int64_t parts = (rows + most - 1) / most;
-  return (rows + parts - 1) / parts;
+  return best;
 }
 
 }  // namespace
@@ -185,8 +194,18 @@ bool derive_series(const Op& group, const Target& target, Schedule* schedule) {
   const Axis& last = result.axes.back();
   const Axis& outer = by_rows ? result.axes[result.axes.size() - 2] : last;
   const int64_t extent = outer.extent().constant_term();
-  const int64_t steps = by_rows ? rows_of_block(extent, row) : std::min(extent, kBlock);
   if (extent == 0 || row == 0) return false;
+  // Where a block starts earlier, and its last vector too, or where rows are shorter than a vector,
+  // what lies flat is not seen to be vectors of memory.
+  int64_t vectors = 1;
+  if (parts.has_empty_lanes()) vectors = row < lanes ? 0 : lanes / std::gcd(row, lanes);
+  const int64_t most =
+      target.l1_bytes / 2 / size_in_bytes(result.dtype) / static_cast<int64_t>(ends.size());
+  const std::optional<int64_t> block =
+      by_rows ? rows_of_block(extent, row, vectors, has_threads ? kBlock : most)
+              : std::min(extent, kBlock);
+  if (!block) return false;
+  const int64_t steps = *block;
 
   StageSchedule& y = (*schedule)[result.name];
   const Axis within(fresh_axis(result, by_rows ? "row" : "within"), steps);

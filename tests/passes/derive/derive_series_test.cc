@@ -30,8 +30,8 @@ std::string for_v4(const Tensor& y, int cores = 1) {
 }
 
 TEST(DeriveSeries, TwoSeriesHaveLoopsOfTheirOwnOverABlock) {
-  const std::string rows = for_v4(log_sigmoid({64, 64}));
-  EXPECT_TRUE(has(rows, "y.split(i0, i0, row, 16)\n")) << rows;
+  const std::string rows = for_v4(log_sigmoid({640, 64}));
+  EXPECT_TRUE(has(rows, "y.split(i0, i0, row, 32)\n")) << rows;
   EXPECT_TRUE(has(rows, "e.compute_at(y, i0)\n")) << rows;
   EXPECT_FALSE(has(rows, "flat")) << rows;  // full vectors as they are
   EXPECT_TRUE(has(for_v4(log_sigmoid({64, 20})), "e.fuse(i0, i1, flat)\n"));
@@ -68,11 +68,19 @@ TEST(DeriveSeries, RowsThatFillNoVectorsAreOneBehindWhatTheyAdd) {
   EXPECT_TRUE(has(for_v4(exp(scaled, "y")), "y.fuse(row, i1, flat)\n"));
 }
 
-TEST(DeriveSeries, BlocksAreEqualPartsOfTheRows) {
-  EXPECT_TRUE(has(for_v4(gelu_of_sum({1000, 15})), "y.split(i0, i0, row, 50)\n"));
-  // 997 is prime: the last block starts earlier.
-  const std::string prime = for_v4(gelu_of_sum({997, 15}));
-  EXPECT_TRUE(has(prime, "y.split(i0, i0, row, 67, shift_inwards)\n")) << prime;
+TEST(DeriveSeries, BlocksAreAllRowsOrSoManyThatFewAreComputedAgain) {
+  const auto block = [](int rows, int columns) {
+    const std::string text = for_v4(gelu_of_sum({rows, columns})), split = "y.split(i0, i0, row, ";
+    const size_t from = text.find(split);
+    if (from == std::string::npos) return std::string();
+    return text.substr(from + split.size(), text.find(")\n") - from - split.size());
+  };
+  EXPECT_EQ(block(200, 17), "200");                 // half of the first cache holds them
+  EXPECT_EQ(block(1000, 17), "100");                // a part of them
+  EXPECT_EQ(block(997, 17), "112, shift_inwards");  // nine times whole vectors
+  EXPECT_EQ(block(1000, 15), "125");                // rows shorter than a vector: a part alone
+  EXPECT_EQ(block(997, 15), "");
+  EXPECT_EQ(block(131, 65), "");  // too many again
   EXPECT_TRUE(has(for_v4(gelu_of_sum({4, 5, 15})), "y.split(i1, i1, row, 5)\n"));
 }
 
@@ -117,6 +125,9 @@ TEST(DeriveSeries, LeavesChainsThatAreNotOfOneShapeAndType) {
   EXPECT_FALSE(chain(wide(i, 79 - k)));
   EXPECT_FALSE(chain(wide(i, k + 1)));
   EXPECT_FALSE(chain(across(k, 3)));
+  const Tensor in_f64 = compute("e", {i, k}, exp(cast(f64, x(i, k))));
+  const std::string of_two = for_v4(log(add(cast(in_f64, f32), 1.0F), "l"));
+  EXPECT_FALSE(has(of_two, "e.compute_at")) << of_two;
 }
 
 TEST(DeriveSeries, ComputesWhatTheGraphSays) {
