@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "passes/derive/choices.h"
 #include "passes/derive/derive_stage.h"
 #include "passes/derive/graph_reads.h"
+#include "passes/index/index_arithmetic.h"
 
 namespace emulsion {
 namespace {

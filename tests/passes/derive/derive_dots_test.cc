@@ -92,6 +92,8 @@ TEST(DeriveDots, OneColumnIsSummedInLanesHoweverShort) {
     EXPECT_TRUE(has(layer(20, 1, 7), "p.rfactor(lane, p_lanes)\n")) << layer(20, 1, 7);
     EXPECT_FALSE(has(layer(4, 1), "rfactor")) << layer(4, 1);  // as pixels are
     EXPECT_TRUE(has(layer(63, 2), "pack(w, n, ")) << layer(63, 2);
+    const std::string two = derived(product(40, 63, 2, true), target);
+    EXPECT_FALSE(has(two, "rfactor")) << two;
   }
 }
 
