@@ -335,13 +335,19 @@ TEST(DeriveReduction, RowsOfClassesShareWhatIsReadOnce) {
 TEST(DeriveReduction, SeveralRowsOfFewVectorsAreSummedAtATime) {
   const Tensor y = sum(input("x", f32, {128, 64, 8}), {1}, false, "y");
   EXPECT_TRUE(has(derived(y), "y.split(i0, i0, row, 4)\n")) << derived(y);
+  for (const Extent& rows : {Extent(127), kSize}) {
+    const std::string rest = derived(sum(input("x", f32, {rows, 64, 8}), {1}, false, "y"));
+    EXPECT_TRUE(has(rest, "y.split(i0, i0, row, 4, guard)\n")) << rest;
+    EXPECT_TRUE(has(rest, "y.partition(i0)\n")) << rest;
+  }
 }
 
-// Rows of their own that nothing divides; enough vectors; one row; a short sum.
+// Rows of two vectors that nothing divides; a few rows; enough vectors; one row; a short sum.
 TEST(DeriveReduction, NotSeveralRowsOfColumns) {
   for (const Tensor& y :
-       {sum(input("x", f32, {127, 64, 8}), {1}, false, "y"),
-        sum(input("x", f32, {kSize, 64, 8}), {1}, false, "y"),
+       {sum(input("x", f32, {127, 64, 16}), {1}, false, "y"),
+        sum(input("x", f32, {kSize, 64, 16}), {1}, false, "y"),
+        sum(input("x", f32, {1, 64, 8}), {1}, false, "y"),
         sum(input("x", f32, {128, 64, 64}), {1}, false, "y"), sums_by_class(1, 64),
         sum(input("x", f32, {128, 16, 8}), {1}, false, "y")}) {
     EXPECT_FALSE(has(derived(y), ", row, ")) << derived(y);
