@@ -395,13 +395,13 @@ void derive_where(const Expr& condition, const Points& points, const Target& tar
 }
 
 // Whether rows whose length is no number need masks in their last vector that the target lacks, or
-// between the ends of what they read.
+// between the ends of what they read. With masks a row is cut at its borders alone.
 bool needs_what_it_lacks(const Op& op, const Target& target) {
   const Axis& along = op.axes[vector_axis(op, target)];
   const bool is_exact = along.extent().exact_quotient(value_lanes(op, target)).has_value();
-  const bool has_ends = borders_at(along, borders_by_axis(op)) > 0;
-  return !along.extent().is_constant() && !is_exact && !has_ends && !crosses(op, target) &&
-         (needs_elements(op, target) || is_clamped_along(op, along));
+  if (along.extent().is_constant() || is_exact || crosses(op, target)) return false;
+  if (borders_at(along, borders_by_axis(op)) > 0) return lacks_masks(op, target);
+  return needs_elements(op, target) || is_clamped_along(op, along);
 }
 
 // Of rows of a run-time length, where a condition holds, if there is one. Where they are as long as
