@@ -266,8 +266,21 @@ class ClampedVectors : public hi::IRMutator {
                           hi::simplify(index), load.image, load.param, mask, {});
   }
 
-  static Halide::Expr edge_of(const hi::Load& load, const Clamp& clamp, const Halide::Expr& lane) {
-    return load_at(load, clamp.clamped(clamp.base + lane) + clamp.rest, hi::const_true());
+  // The element at an edge, in all lanes. `reads_any`: where it is not said, some lane is read; of
+  // none the memory may not be there.
+  static Halide::Expr edge_of(const hi::Load& load, const Clamp& clamp, const Halide::Expr& lane,
+                              const std::optional<Halide::Expr>& reads_any) {
+    Halide::Expr element =
+        load_at(load, clamp.clamped(clamp.base + lane) + clamp.rest, hi::const_true());
+    if (reads_any) element = if_then_else(*reads_any, element, hi::make_zero(element.type()));
+    return hi::Broadcast::make(element, load.type.lanes());
+  }
+
+  // Undefined: whether any of the first `count` lanes is read is no question.
+  static std::optional<Halide::Expr> reads_any_of(const hi::Load& load, const Clamp& clamp,
+                                                  const Halide::Expr& count) {
+    if (clamp.guard) return *clamp.guard && count > 0;
+    return hi::is_const_one(load.predicate) ? std::nullopt : std::optional(count > 0);
   }
 
   static Halide::Expr is_inside_of(const Clamp& clamp, const Bound& bound, int lanes) {
@@ -303,13 +316,13 @@ class ClampedVectors : public hi::IRMutator {
     if (clamp) {
       const std::optional<Halide::Expr> count = first_lanes(load->predicate, lanes);
       if (!count) return made;
-      if (is_masked) fits = *count > 0;
-      if (clamp->guard) fits = fits && *clamp->guard;
+      const std::optional<Halide::Expr> reads_any = reads_any_of(*load, *clamp, *count);
+      if (reads_any) fits = *reads_any;
       for (const Bound& bound : clamp->bounds) {
         if (bound.is_most && is_inside(*clamp, bound.value)) continue;
-        const Halide::Expr element = edge_of(*load, *clamp, bound.is_most ? *count - 1 : 0);
+        const Halide::Expr lane = bound.is_most ? *count - 1 : 0;
         values = hi::Select::make(is_inside_of(*clamp, bound, lanes), values,
-                                  hi::Broadcast::make(element, lanes));
+                                  edge_of(*load, *clamp, lane, reads_any));
       }
     }
     fits = hi::simplify(fits && first >= 0 && first <= elements->second - lanes);
@@ -332,20 +345,13 @@ class ClampedVectors : public hi::IRMutator {
       mask = hi::is_const_one(mask) ? condition : mask && condition;
     };
     if (clamp.guard) restrict_to(hi::Broadcast::make(*clamp.guard, lanes));
-    const bool reads_all = hi::is_const_one(mask);
-    const Halide::Expr reads_any = clamp.guard ? *clamp.guard && count > 0 : count > 0;
-    // Memory that no lane reads may not be there.
-    const auto edge = [&](const Halide::Expr& lane) {
-      Halide::Expr element = edge_of(load, clamp, lane);
-      if (!reads_all) element = if_then_else(reads_any, element, hi::make_zero(element.type()));
-      return hi::Broadcast::make(element, lanes);
-    };
+    const std::optional<Halide::Expr> reads_any = reads_any_of(load, clamp, count);
     std::vector<std::pair<Halide::Expr, Halide::Expr>> beyond;  // and what is read there
     for (const auto& [is_most, bound] : clamp.bounds) {
       const Halide::Expr inside = is_inside_of(clamp, {is_most, bound}, lanes);
       restrict_to(inside);
       if (is_most && is_inside(clamp, bound)) continue;
-      beyond.emplace_back(inside, edge(is_most ? count - 1 : 0));
+      beyond.emplace_back(inside, edge_of(load, clamp, is_most ? count - 1 : 0, reads_any));
     }
     Halide::Expr values = load_at(load, hi::Ramp::make(clamp.base + clamp.rest, 1, lanes), mask);
     for (const auto& [inside, element] : beyond) values = hi::Select::make(inside, values, element);

@@ -426,15 +426,17 @@ TEST(WholeVectors, OneOfTwoThatLoadTheSame) {
   EXPECT_EQ(edges(whole(a + load(min(neighbours() + all(1), all(5))))), 2);
   EXPECT_EQ(edges(whole(a + b)), 1);
   expect_same_in_memory(a + b, whole(a + b));
-  const hi::Stmt store =
-      hi::Store::make("y", a, neighbours(), Halide::Parameter(), hi::const_true(kLanes), {});
+  const auto stored = [](const Expr& value) {
+    return hi::Store::make("y", value, neighbours(), Halide::Parameter(), hi::const_true(kLanes),
+                           {});
+  };
   struct Whole : hi::IRVisitor {
     using hi::IRVisitor::visit;
     int count = 0;
 
     void visit(const hi::Call* /*op*/) override { ++count; }
   } calls;
-  load_whole_vectors(hi::Block::make(store, store), 64, {{"x", kElements}}).accept(&calls);
+  load_whole_vectors(hi::Block::make(stored(a), stored(b)), 64, {{"x", kElements}}).accept(&calls);
   EXPECT_EQ(calls.count, 2) << "each of two stores has its own";
 }
 

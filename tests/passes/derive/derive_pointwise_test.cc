@@ -206,6 +206,10 @@ TEST(DerivePointwise, WhereMasksAreDearTheLastVectorStartsEarlier) {
                   "y.vectorize(lane)\ny.reorder(lane, c)\ny.unroll(c)\n"));
   const Tensor floats = relu(input("x", f32, {40, 7, kLength}), "y");
   EXPECT_TRUE(has(derived(floats, target_of("x86-64-v2", 1)), "shift_inwards"));
+  const Axis i("i", 40), j("j", kLength);
+  const Expr next = input("x", f32, {40, kLength})(i, clamp(j + 1, 0, extent_value(kLength) - 1));
+  const Tensor held = compute("y", {i, j}, select(i < 3, next, 0.0F));  // a border of the rows
+  EXPECT_TRUE(has(derived(held, kV3), "shift_inwards"));
 }
 
 TEST(DerivePointwise, NotWhereMasksAreCheapOrNotNeeded) {
