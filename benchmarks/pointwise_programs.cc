@@ -184,6 +184,30 @@ SmallProgram concat_program() {
           }};
 }
 
+// Pictures of bytes, side by side and with a border around. Their extents are run-time sizes.
+constexpr int kBytesOfRow = 90;
+
+SmallProgram joined_bytes_program() {
+  const Shape shape = {Extent::size("R"), Extent::size("C")};
+  return {"joined_bytes_run_time",
+          Graph(concat({input("a", u8, shape), input("b", u8, shape)}, 1, "y")),
+          [](KernelValues& v) {
+            plain_concat(kRows, kBytesOfRow, kBytesOfRow, v.data<uint8_t>("a"),
+                         v.data<uint8_t>("b"), v.data<uint8_t>("y"));
+          },
+          {{"R", kRows}, {"C", kBytesOfRow}}};
+}
+
+SmallProgram padded_bytes_program() {
+  const Tensor x = input("x", u8, {Extent::size("R"), Extent::size("C")});
+  return {"padded_bytes_run_time",
+          Graph(pad(x, {3, 3}, {3, 3}, 0, "y")),
+          [](KernelValues& v) {
+            plain_pad(kRows, kBytesOfRow, 3, v.data<uint8_t>("x"), v.data<uint8_t>("y"));
+          },
+          {{"R", kRows}, {"C", kBytesOfRow}}};
+}
+
 SmallProgram wavelet_program() {
   constexpr int kHalf = kColumns / 2;
   const Axis i("i", kRows), j("j", kHalf);
@@ -288,8 +312,9 @@ std::vector<SmallProgram> pointwise_programs() {
 }
 
 std::vector<SmallProgram> movement_programs() {
-  return {transpose_program(), heads_program(), interleave_program(), concat_program(),
-          slice_program(),     pad_program(),   gather_program(),     wavelet_program()};
+  return {transpose_program(),    heads_program(),       interleave_program(), concat_program(),
+          slice_program(),        pad_program(),         gather_program(),     wavelet_program(),
+          joined_bytes_program(), padded_bytes_program()};
 }
 
 }  // namespace emulsion::benchmarks

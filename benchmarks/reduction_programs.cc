@@ -48,6 +48,18 @@ SmallProgram sum_rows_run_time_program() {
           {{"R", kRows}, {"C", kColumns}}};
 }
 
+// The same of bytes, which wrap around, of short rows.
+SmallProgram sum_bytes_program() {
+  constexpr int kBytesOfRow = 90;
+  const Tensor x = input("x", u8, {Extent::size("R"), Extent::size("C")});
+  return {"sum_bytes_run_time",
+          Graph(sum(x, {1}, false, "y")),
+          [](KernelValues& v) {
+            plain_sum_rows(kRows, kBytesOfRow, v.data<uint8_t>("x"), v.data<uint8_t>("y"));
+          },
+          {{"R", kRows}, {"C", kBytesOfRow}}};
+}
+
 SmallProgram sum_columns_program() {
   return {"sum_columns", Graph(sum(matrix(), {0}, false, "y")), [](KernelValues& v) {
             plain_sum_columns(kRows, kColumns, v.data<float>("x"), v.data<float>("y"));
@@ -244,6 +256,7 @@ std::vector<SmallProgram> reduction_programs() {
           sum_maps_program(),
           sum_rows_f64_program(),
           sum_rows_run_time_program(),
+          sum_bytes_program(),
           sum_columns_program(),
           sum_columns_run_time_program(),
           sum_all_program(),

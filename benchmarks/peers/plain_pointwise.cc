@@ -128,14 +128,39 @@ EMULSION_BEST_INSTRUCTIONS void plain_interleave(int64_t colours, int64_t pixels
   }
 }
 
-EMULSION_BEST_INSTRUCTIONS void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b,
-                                             const float* __restrict a, const float* __restrict b,
-                                             float* __restrict y) {
+namespace {
+
+template <typename T>
+inline __attribute__((always_inline)) void join_rows(int64_t rows, int64_t columns_a,
+                                                     int64_t columns_b, const T* __restrict a,
+                                                     const T* __restrict b, T* __restrict y) {
   for (int64_t r = 0; r < rows; ++r) {
-    float* row = y + r * (columns_a + columns_b);
+    T* row = y + r * (columns_a + columns_b);
     std::copy_n(a + r * columns_a, columns_a, row);
     std::copy_n(b + r * columns_b, columns_b, row + columns_a);
   }
+}
+
+template <typename T>
+inline __attribute__((always_inline)) void pad_rows(int64_t rows, int64_t columns, int64_t border,
+                                                    const T* __restrict x, T* __restrict y) {
+  const int64_t width = columns + 2 * border;
+  std::fill_n(y, (rows + 2 * border) * width, T(0));
+  for (int64_t r = 0; r < rows; ++r) {
+    std::copy_n(x + r * columns, columns, y + (r + border) * width + border);
+  }
+}
+
+}  // namespace
+
+EMULSION_BEST_INSTRUCTIONS void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b,
+                                             const float* a, const float* b, float* y) {
+  join_rows(rows, columns_a, columns_b, a, b, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b,
+                                             const uint8_t* a, const uint8_t* b, uint8_t* y) {
+  join_rows(rows, columns_a, columns_b, a, b, y);
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_wavelet(int64_t rows, int64_t half, const float* __restrict x,
@@ -178,12 +203,13 @@ EMULSION_BEST_INSTRUCTIONS void plain_slice(int64_t rows, int64_t columns,
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_pad(int64_t rows, int64_t columns, int64_t border,
-                                          const float* __restrict x, float* __restrict y) {
-  const int64_t width = columns + 2 * border;
-  std::fill_n(y, (rows + 2 * border) * width, 0.0F);
-  for (int64_t r = 0; r < rows; ++r) {
-    std::copy_n(x + r * columns, columns, y + (r + border) * width + border);
-  }
+                                          const float* x, float* y) {
+  pad_rows(rows, columns, border, x, y);
+}
+
+EMULSION_BEST_INSTRUCTIONS void plain_pad(int64_t rows, int64_t columns, int64_t border,
+                                          const uint8_t* x, uint8_t* y) {
+  pad_rows(rows, columns, border, x, y);
 }
 
 EMULSION_BEST_INSTRUCTIONS void plain_gather(int64_t count, int64_t rows, int64_t columns,

@@ -44,6 +44,8 @@ void plain_interleave(int64_t colours, int64_t pixels, const uint8_t* x, uint8_t
 // Rows of a, each followed by the row of b.
 void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b, const float* a,
                   const float* b, float* y);
+void plain_concat(int64_t rows, int64_t columns_a, int64_t columns_b, const uint8_t* a,
+                  const uint8_t* b, uint8_t* y);
 // Of each row the means of every two neighbours, and then half of their differences.
 void plain_wavelet(int64_t rows, int64_t half, const float* x, float* y);
 // Products of complex numbers.
@@ -54,6 +56,7 @@ void plain_quaternions(int64_t count, const float* x, const float* z, float* y);
 void plain_slice(int64_t rows, int64_t columns, const float* x, float* y);
 // `border` zeros on every side.
 void plain_pad(int64_t rows, int64_t columns, int64_t border, const float* x, float* y);
+void plain_pad(int64_t rows, int64_t columns, int64_t border, const uint8_t* x, uint8_t* y);
 // The row of `table` that each index names, clamped to those that there are.
 void plain_gather(int64_t count, int64_t rows, int64_t columns, const int32_t* index,
                   const float* table, float* y);

@@ -60,6 +60,11 @@ EMULSION_BEST_INSTRUCTIONS void plain_sum_rows(int64_t rows, int64_t columns,
   sum_rows(rows, columns, x, y);
 }
 
+EMULSION_BEST_INSTRUCTIONS void plain_sum_rows(int64_t rows, int64_t columns,
+                                               const uint8_t* __restrict x, uint8_t* __restrict y) {
+  sum_rows(rows, columns, x, y);
+}
+
 EMULSION_BEST_INSTRUCTIONS float plain_squared_error(int64_t values, const float* __restrict x,
                                                      const float* __restrict t) {
   float sum = 0;

@@ -11,6 +11,7 @@ namespace emulsion::benchmarks {
 // y[r] = sum over c of x[r, c].
 void plain_sum_rows(int64_t rows, int64_t columns, const float* x, float* y);
 void plain_sum_rows(int64_t rows, int64_t columns, const double* x, double* y);
+void plain_sum_rows(int64_t rows, int64_t columns, const uint8_t* x, uint8_t* y);
 // The mean of (x[i] - t[i])^2.
 float plain_squared_error(int64_t values, const float* x, const float* t);
 // y[c] = sum over r of x[r, c].
