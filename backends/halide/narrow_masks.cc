@@ -9,8 +9,7 @@ using hi::Stmt;
 constexpr int kMostLanes = 64;  // i8 counts them
 
 bool is_narrow(const Halide::Type& type) {
-  const bool has_bits = type.bits() == 8 || type.bits() == 16;
-  return has_bits && type.is_vector() && type.lanes() <= kMostLanes;
+  return (type.bits() == 8 || type.bits() == 16) && type.is_vector();
 }
 
 // Whether it is a vector of neighbours.
@@ -37,7 +36,8 @@ class Conditions : public hi::IRMutator {
                         bool with_equal) const {
     const hi::Ramp *before = neighbours_in(a), *behind = neighbours_in(b);
     const hi::Broadcast *begin = same_in(a), *end = same_in(b);
-    const int lanes = a.type().lanes();  // fewer than of the whole where that is interleaved
+    const int lanes = a.type().lanes();  // others than the whole has where that is shuffled
+    if (lanes > kMostLanes) return e;
     const Halide::Expr places = hi::Ramp::make(hi::make_zero(type_), hi::make_one(type_), lanes);
     if (before != nullptr && end != nullptr) {
       return places < count(end->value - before->base + (with_equal ? 1 : 0), lanes);
@@ -57,10 +57,6 @@ class Conditions : public hi::IRMutator {
   Halide::Expr visit(const hi::LE* op) override { return compared(op, op->a, op->b, true); }
   Halide::Expr visit(const hi::GT* op) override { return compared(op, op->b, op->a, false); }
   Halide::Expr visit(const hi::GE* op) override { return compared(op, op->b, op->a, true); }
-  // What a condition is computed of is no condition itself.
-  Halide::Expr visit(const hi::Load* op) override { return op; }
-  Halide::Expr visit(const hi::Select* op) override { return op; }
-  Halide::Expr visit(const hi::Call* op) override { return op; }
 
   const Halide::Type type_;
 };

@@ -59,7 +59,9 @@ TEST(NarrowMasks, HoldForTheSameLanes) {
         const Expr made = condition_of(choice(condition, bits));
         EXPECT_FALSE(is_wide(made)) << made;
         for (int64_t base : {-70, -3, 200}) {
-          for (int64_t end = base - 70; end <= base + 70; end += lanes > 16 ? 3 : 1) {
+          std::vector<int64_t> ends = {base - 200, base - 1000, base + 200, base + 1000};
+          for (int64_t end = base - 3; end <= base + lanes + 3; ++end) ends.push_back(end);
+          for (const int64_t end : ends) {
             VectorValues values;
             values.variables = {{"base", {base}}, {"end", {end}}};
             EXPECT_EQ(values.value(made), values.value(condition)) << condition << " at " << end;
@@ -98,6 +100,7 @@ TEST(NarrowMasks, WhatStaysAsItIs) {
   };
   stays(conditions(16)[0], 32);
   stays(conditions(128)[0]);  // more than an i8 counts
+  stays(hi::Shuffle::make_slice(conditions(128)[0], 0, 1, 64));
   const Expr end = hi::Broadcast::make(kEnd, 16), ramp = hi::Ramp::make(kBase, 1, 16);
   stays(hi::LT::make(hi::Ramp::make(kBase, 2, 16), end));  // not neighbours
   stays(hi::LT::make(ramp, hi::Ramp::make(kEnd, 3, 16)));  // an end for each lane
