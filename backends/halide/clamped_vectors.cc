@@ -326,7 +326,7 @@ class ClampedVectors : public hi::IRMutator {
       }
     }
     fits = hi::simplify(fits && first >= 0 && first <= elements->second - lanes);
-    const Halide::Expr chosen = if_then_else(fits, values, made);
+    Halide::Expr chosen = if_then_else(fits, values, made);
     // Of two that are equal Halide would take the load out of the conditions around them.
     const bool is_new = std::all_of(wholes_.begin(), wholes_.end(), [&](const auto& other) {
       return !hi::equal(other.first, whole) || hi::equal(other.second, chosen);

@@ -21,7 +21,7 @@ class Parts {
   Stmt of(int lanes, const Halide::Expr& vector, const Halide::Expr& at) const {
     const Halide::Expr bit = count_ & lanes, is_stored = bit != 0;
     const Halide::Expr first = slice(vector, 0, lanes);
-    const Stmt stored = hi::IfThenElse::make(is_stored, whole(first, at));
+    Stmt stored = hi::IfThenElse::make(is_stored, whole(first, at));
     if (lanes == 1) return stored;
     const Halide::Expr rest =
         hi::Select::make(hi::Broadcast::make(is_stored, lanes), slice(vector, lanes, lanes), first);

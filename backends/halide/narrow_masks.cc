@@ -70,7 +70,7 @@ class NarrowMasks : public hi::IRMutator {
   }
 
   Halide::Expr visit(const hi::Select* op) override {
-    const Halide::Expr made = hi::IRMutator::visit(op);
+    Halide::Expr made = hi::IRMutator::visit(op);
     const auto* select = made.as<hi::Select>();
     const Halide::Expr condition = narrowed(select->condition, op->type);
     if (condition.same_as(select->condition)) return made;
@@ -78,7 +78,7 @@ class NarrowMasks : public hi::IRMutator {
   }
 
   Halide::Expr visit(const hi::Load* op) override {
-    const Halide::Expr made = hi::IRMutator::visit(op);
+    Halide::Expr made = hi::IRMutator::visit(op);
     const auto* load = made.as<hi::Load>();
     const Halide::Expr mask = narrowed(load->predicate, load->type);
     if (mask.same_as(load->predicate)) return made;
@@ -87,7 +87,7 @@ class NarrowMasks : public hi::IRMutator {
   }
 
   Stmt visit(const hi::Store* op) override {
-    const Stmt made = hi::IRMutator::visit(op);
+    Stmt made = hi::IRMutator::visit(op);
     const auto* store = made.as<hi::Store>();
     const Halide::Expr mask = narrowed(store->predicate, store->value.type());
     if (mask.same_as(store->predicate)) return made;
