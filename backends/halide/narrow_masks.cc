@@ -37,7 +37,7 @@ class Conditions : public hi::IRMutator {
     const hi::Ramp *before = neighbours_in(a), *behind = neighbours_in(b);
     const hi::Broadcast *begin = same_in(a), *end = same_in(b);
     const int lanes = a.type().lanes();  // others than the whole has where that is shuffled
-    if (lanes > kMostLanes) return e;
+    if (lanes == 1 || lanes > kMostLanes) return e;
     const Halide::Expr places = hi::Ramp::make(hi::make_zero(type_), hi::make_one(type_), lanes);
     if (before != nullptr && end != nullptr) {
       return places < count(end->value - before->base + (with_equal ? 1 : 0), lanes);

@@ -48,6 +48,7 @@ std::vector<Expr> conditions(int lanes) {
                            hi::LT::make(end, ramp), hi::LE::make(end, ramp),
                            hi::GT::make(end, ramp), hi::GE::make(end, ramp)};
   all.push_back(hi::And::make(all[0], all[5]));
+  all.push_back(hi::And::make(all[0], hi::Broadcast::make(kEnd > 3, lanes)));
   all.push_back(hi::Or::make(all[1], hi::Not::make(all[4])));
   return all;
 }
